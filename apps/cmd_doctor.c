@@ -75,22 +75,23 @@ static int examine(const struct doctor_settings *settings, struct findings *find
 	return code;
 }
 
-static void print_findings(const struct findings *findings, bool brief)
+static int run(void *context, const struct option_operands *operands, struct error *err)
 {
-	size_t warnings = findings_count(findings, FINDING_WARN), failures = findings_count(findings, FINDING_FAIL);
+	const struct doctor_settings *settings = context;
+	struct findings findings = {0};
+	int code = examine(settings, &findings, err);
 
-	for (size_t i = 0; i < findings->count; i++) {
-		const struct finding *finding = &findings->items[i];
-
-		if (finding->level == FINDING_OK && brief)
-			continue;
-		printf("%-4s  %-12s %s\n", finding_level_name(finding->level), finding->check, finding->found);
-		if (finding->fix[0])
-			printf("      %-12s fix: %s\n      %-12s see: firmware-notes/%s.md\n", "", finding->fix, "",
-			       finding->note);
-	}
-	printf("%zu ok, %zu warnings, %zu failures: %s\n", findings_count(findings, FINDING_OK), warnings, failures,
-	       failures ? "not usable" : "usable");
+	(void)operands;
+	if (code == 0 && settings->json)
+		code = findings_write(&findings, "-", err);
+	else if (code == 0)
+		findings_print(&findings, settings->brief, stdout);
+	if (code)
+		code = code == -EINVAL ? COMMAND_USAGE : COMMAND_FAILED;
+	else
+		code = findings_count(&findings, FINDING_FAIL) ? COMMAND_NEGATIVE : COMMAND_OK;
+	findings_free(&findings);
+	return code;
 }
 
 int command_doctor(int argc, char **argv)
@@ -103,23 +104,6 @@ int command_doctor(int argc, char **argv)
 		.rows = rows,
 	};
 	struct doctor_settings settings = {0};
-	struct option_operands operands;
-	struct findings findings = {0};
-	struct error err = {0};
-	int code = command_parse(&usage, argc, argv, &settings, &operands);
 
-	if (code >= 0)
-		return code;
-	code = examine(&settings, &findings, &err);
-	if (code == 0 && settings.json)
-		code = findings_write(&findings, "-", &err);
-	else if (code == 0)
-		print_findings(&findings, settings.brief);
-	if (code)
-		code = command_fail(&err, code == -EINVAL ? COMMAND_USAGE : COMMAND_FAILED);
-	else
-		code = findings_count(&findings, FINDING_FAIL) ? COMMAND_NEGATIVE : COMMAND_OK;
-	findings_free(&findings);
-	options_free(&operands);
-	return code;
+	return command_run(&usage, argc, argv, &settings, run);
 }

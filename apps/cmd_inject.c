@@ -103,28 +103,27 @@ static bool print_sample(void *context, const struct injector_state *state)
 	return printed;
 }
 
+static int run(void *context, const struct option_operands *operands, struct error *err)
+{
+	struct settings *settings = context;
+
+	stop_catch_signals();
+	signal(SIGPIPE, SIG_IGN);
+	settings->session.ports[0] = operands->items[0];
+	settings->session.ports[1] = operands->items[1];
+	settings->session.eal_arguments = operands->rest;
+	settings->session.eal_argument_count = operands->rest_count;
+	settings->session.stop = stop_flag();
+	settings->session.on_sample = settings->json ? print_sample : NULL;
+	if (injector_session_run(&settings->session, err))
+		return err->code == EINVAL || err->code == ERANGE ? COMMAND_USAGE : COMMAND_FAILED;
+	return COMMAND_OK;
+}
+
 int command_inject(int argc, char **argv)
 {
 	struct settings settings = {.session = injector_session_defaults};
-	struct option_operands operands = {0};
-	struct error err = {0};
-	int status;
 
 	log_set_program("nomora inject");
-	status = command_parse(&usage, argc, argv, &settings, &operands);
-	if (status >= 0)
-		return status;
-	stop_catch_signals();
-	signal(SIGPIPE, SIG_IGN);
-	settings.session.ports[0] = operands.items[0];
-	settings.session.ports[1] = operands.items[1];
-	settings.session.eal_arguments = operands.rest;
-	settings.session.eal_argument_count = operands.rest_count;
-	settings.session.stop = stop_flag();
-	settings.session.on_sample = settings.json ? print_sample : NULL;
-	status = COMMAND_OK;
-	if (injector_session_run(&settings.session, &err))
-		status = command_fail(&err, err.code == EINVAL || err.code == ERANGE ? COMMAND_USAGE : COMMAND_FAILED);
-	options_free(&operands);
-	return status;
+	return command_run(&usage, argc, argv, &settings, run);
 }

@@ -2,7 +2,6 @@
 /* nomora inject-check: the delay of each packet, from what the injector captured. */
 #include "commands.h"
 
-#include <errno.h>
 #include <stdio.h>
 
 #include <base/log.h>
@@ -63,30 +62,29 @@ static int report_all(const char *path, const struct check_report *report, const
 	return code == COMMAND_OK && check_report_over_limit(report, limit) ? COMMAND_NEGATIVE : code;
 }
 
+static int run(void *context, const struct option_operands *operands, struct error *err)
+{
+	const struct settings *settings = context;
+	const double expected_us[CHECK_DIRECTIONS] = {
+		[CHECK_AB] = settings->expect_ab_us >= 0 ? settings->expect_ab_us : settings->expect_us,
+		[CHECK_BA] = settings->expect_ba_us >= 0 ? settings->expect_ba_us : settings->expect_us,
+	};
+	struct check_report report = {0};
+	int code;
+
+	if (settings->limit.limit_us > 0 && (expected_us[CHECK_AB] < 0 || expected_us[CHECK_BA] < 0))
+		return command_misused(err, "--limit-us needs the delay: give --expect-us");
+	code = check_delays(operands->items[0], expected_us, &report, err);
+	if (code == 0)
+		code = report_all(operands->items[0], &report, settings);
+	check_report_free(&report);
+	return code;
+}
+
 int command_inject_check(int argc, char **argv)
 {
 	struct settings settings = {.expect_us = -1, .expect_ab_us = -1, .expect_ba_us = -1, .limit.percentile = 100};
-	struct option_operands operands = {0};
-	struct check_report report = {0};
-	struct error err = {0};
-	double expected_us[CHECK_DIRECTIONS];
-	int status;
 
 	log_set_program("nomora inject-check");
-	status = command_parse(&usage, argc, argv, &settings, &operands);
-	if (status >= 0)
-		return status;
-	expected_us[CHECK_AB] = settings.expect_ab_us >= 0 ? settings.expect_ab_us : settings.expect_us;
-	expected_us[CHECK_BA] = settings.expect_ba_us >= 0 ? settings.expect_ba_us : settings.expect_us;
-	if (settings.limit.limit_us > 0 && (expected_us[CHECK_AB] < 0 || expected_us[CHECK_BA] < 0)) {
-		error_set(&err, EINVAL, "--limit-us needs the delay: give --expect-us");
-		status = command_fail(&err, COMMAND_USAGE);
-	} else if (check_delays(operands.items[0], expected_us, &report, &err)) {
-		status = command_fail(&err, COMMAND_FAILED);
-	} else {
-		status = report_all(operands.items[0], &report, &settings);
-	}
-	check_report_free(&report);
-	options_free(&operands);
-	return status;
+	return command_run(&usage, argc, argv, &settings, run);
 }

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <base/control.h>
@@ -56,10 +55,9 @@ static int join(const struct option_operands *operands, char line[LINE_BYTES], s
 	return 0;
 }
 
-static int print_answer(const json_t *answer, bool json)
+static void print_answer(const json_t *answer, bool json)
 {
 	const char *metrics = json_string_value(json_object_get(answer, "metrics"));
-	struct error err = {0};
 
 	if (metrics && !json) {
 		fputs(metrics, stdout);
@@ -67,32 +65,29 @@ static int print_answer(const json_t *answer, bool json)
 		json_dumpf(answer, stdout, json ? JSON_COMPACT : JSON_INDENT(2));
 		putchar('\n');
 	}
-	return command_flush(&err) == 0 ? COMMAND_OK : command_fail(&err, COMMAND_FAILED);
+}
+
+static int run(void *context, const struct option_operands *operands, struct error *err)
+{
+	const struct settings *settings = context;
+	char line[LINE_BYTES];
+	json_t *answer;
+
+	if (join(operands, line, err))
+		return COMMAND_USAGE;
+	answer = control_request(operands->items[0], line, (struct ns){(int64_t)(settings->timeout_s * 1e9)}, err);
+	/* EINVAL: the injector refused the command, which is the user's text. */
+	if (!answer)
+		return err->code == EINVAL ? COMMAND_USAGE : COMMAND_FAILED;
+	print_answer(answer, settings->json);
+	json_decref(answer);
+	return COMMAND_OK;
 }
 
 int command_inject_ctl(int argc, char **argv)
 {
 	struct settings settings = {.timeout_s = 5};
-	struct option_operands operands = {0};
-	struct error err = {0};
-	char line[LINE_BYTES];
-	json_t *answer;
-	int status;
 
 	log_set_program("nomora inject-ctl");
-	status = command_parse(&usage, argc, argv, &settings, &operands);
-	if (status >= 0)
-		return status;
-	if (join(&operands, line, &err)) {
-		status = command_fail(&err, COMMAND_USAGE);
-	} else {
-		answer = control_request(operands.items[0], line, (struct ns){(int64_t)(settings.timeout_s * 1e9)},
-					 &err);
-		/* EINVAL: the injector refused the command, which is the user's text. */
-		status = answer ? print_answer(answer, settings.json)
-				: command_fail(&err, err.code == EINVAL ? COMMAND_USAGE : COMMAND_FAILED);
-		json_decref(answer);
-	}
-	options_free(&operands);
-	return status;
+	return command_run(&usage, argc, argv, &settings, run);
 }

@@ -12,7 +12,7 @@
 
 #include "commands.h"
 
-/* Of a pod's service account. */
+/* The service account of a pod. */
 #define ACCOUNT "/var/run/secrets/kubernetes.io/serviceaccount/"
 
 static const char teach[] =
@@ -34,33 +34,31 @@ static char *find_server(void)
 	return server;
 }
 
-static int serve(struct k8s_agent_options *options)
+static int run(void *context, const struct option_operands *operands, struct error *err)
 {
-	struct error err = {0};
+	struct k8s_agent_options *options = context;
 	char *server = options->server ? NULL : find_server();
+	int code = 0;
 
-	if (server)
-		*options = (struct k8s_agent_options){.server = server,
-						      .token_file = options->token_file ? options->token_file
-											: ACCOUNT "token",
-						      .ca_file = options->ca_file ? options->ca_file : ACCOUNT "ca.crt",
-						      .schedd = options->schedd,
-						      .resync_s = options->resync_s};
-	if (!options->server)
-		error_set(&err, EINVAL, "missing option --server URL; not inside a pod");
-	else if (strncmp(options->server, "https://", 8) != 0 && strncmp(options->server, "http://", 7) != 0)
-		error_set(&err, EINVAL, "bad server '%s'; expected https://HOST:PORT", options->server);
-	if (err.code) {
-		free(server);
-		return command_fail(&err, COMMAND_USAGE);
+	(void)operands;
+	if (server) {
+		options->server = server;
+		options->token_file = options->token_file ? options->token_file : ACCOUNT "token";
+		options->ca_file = options->ca_file ? options->ca_file : ACCOUNT "ca.crt";
 	}
-	if (options->token_file && access(options->token_file, R_OK) < 0)
-		error_set(&err, errno, "%s: %s", options->token_file, strerror(errno));
-	stop_catch_signals();
-	if (!err.code)
-		k8s_agent_run(options, stop_flag(), &err);
+	if (!options->server)
+		code = command_misused(err, "missing option --server URL; not inside a pod");
+	else if (strncmp(options->server, "https://", 8) != 0 && strncmp(options->server, "http://", 7) != 0)
+		code = command_misused(err, "bad server '%s'; expected https://HOST:PORT", options->server);
+	else if (options->token_file && access(options->token_file, R_OK) < 0)
+		code = error_set(err, errno, "%s: %s", options->token_file, strerror(errno));
+	if (code == 0) {
+		stop_catch_signals();
+		k8s_agent_run(options, stop_flag(), err);
+		code = err->code ? COMMAND_FAILED : COMMAND_OK;
+	}
 	free(server);
-	return err.code ? command_fail(&err, COMMAND_FAILED) : COMMAND_OK;
+	return code;
 }
 
 int command_k8s_agent(int argc, char **argv)
@@ -86,11 +84,6 @@ int command_k8s_agent(int argc, char **argv)
 		.rows = rows,
 	};
 	struct k8s_agent_options options = {.resync_s = 10};
-	struct option_operands operands;
-	int code = command_parse(&usage, argc, argv, &options, &operands);
 
-	if (code >= 0)
-		return code;
-	options_free(&operands);
-	return serve(&options);
+	return command_run(&usage, argc, argv, &options, run);
 }

@@ -99,8 +99,10 @@ static int report_nothing(const struct settings *settings, const struct load_res
 	return COMMAND_NEGATIVE;
 }
 
-static int run(const struct settings *settings, const char *server, struct error *err)
+static int run(void *context, const struct option_operands *operands, struct error *err)
 {
+	const struct settings *settings = context;
+	const char *server = operands->items[0];
 	char *text = strdup(server);
 	struct progress *bar = progress_create(stderr, "load", 1000);
 	struct load_settings load = {.mode = (enum load_mode)settings->mode,
@@ -127,24 +129,23 @@ static int run(const struct settings *settings, const char *server, struct error
 			    : error_set(err, ENOMEM, "out of memory");
 	if (settings->fill_only)
 		load.warm_up = load.duration = (struct ns){0};
+	stop_catch_signals(); /* Ctrl-C ends the measurement early and still prints it */
 	if (!code)
 		code = load_run(&load, &result, err);
 	progress_destroy(bar);
 	free(text);
 	if (code)
-		return command_fail(err, err->code == EINVAL ? COMMAND_USAGE : COMMAND_FAILED);
+		return err->code == EINVAL ? COMMAND_USAGE : COMMAND_FAILED;
 	if (settings->json)
 		code = command_print_json(load_to_json(&load, server, &result));
 	else
 		load_print(&load, server, &result, stdout);
 	if (!code && !settings->fill_only && histogram_count(result.response_ns) == 0)
 		code = report_nothing(settings, &result);
-	if (result.total.errors > 0) {
-		error_set(err, EREMOTEIO, "%llu of %llu requests failed, the first with '%s'",
-			  (unsigned long long)result.total.errors,
-			  (unsigned long long)(result.total.gets + result.total.sets), result.refusal);
-		code = command_fail(err, COMMAND_FAILED);
-	}
+	if (result.total.errors > 0)
+		code = error_set(err, EREMOTEIO, "%llu of %llu requests failed, the first with '%s'",
+				 (unsigned long long)result.total.errors,
+				 (unsigned long long)(result.total.gets + result.total.sets), result.refusal);
 	load_result_free(&result);
 	return code;
 }
@@ -161,14 +162,6 @@ int command_load(int argc, char **argv)
 				    .rate_per_s = -1,
 				    .gap = -1,
 				    .seed = 1};
-	struct option_operands operands;
-	struct error err = {0};
-	int code = command_parse(&usage, argc, argv, &settings, &operands);
 
-	if (code >= 0)
-		return code;
-	stop_catch_signals(); /* Ctrl-C ends the measurement early and still prints it */
-	code = run(&settings, operands.items[0], &err);
-	options_free(&operands);
-	return code;
+	return command_run(&usage, argc, argv, &settings, run);
 }

@@ -5,14 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <base/log.h>
+#include <base/program.h>
+#include <model/option_rows.h>
 #include <sched/mcf/algorithms.h>
 #include <sched/place/place.h>
+#include <sched/policy/option_rows.h>
 
 #include "commands.h"
-#include "rows.h"
 
-enum { CHOICES_MOST = 16, PLACE_STAGES = 5 };
+enum { CHOICES_MOST = 16, PLACE_STAGES = 5, KEPT_SOLVER_NAMES = 2 };
 
 struct settings {
 	struct place_settings place;
@@ -40,7 +41,6 @@ static const char teach[] =
 
 static const char *const references[] = {"added", "absolute", NULL};
 static const char *const place_drawings[] = {".dot", ".json", NULL};
-static const char structured[] = "structured";
 static const char *policy_names[CHOICES_MOST], *algorithm_names[CHOICES_MOST];
 
 static const struct option_row rows[] = {
@@ -97,14 +97,16 @@ static const struct option_usage usage = {
 	.rows = rows,
 };
 
-/* Row 0 of --algorithm is the solver that is kept between rounds; the others solve the whole network each time. */
+/* The first two names mean the solver that is kept between rounds. The others solve the whole network each time, with a
+ * node a task; there the general `auto` would search for the shape that the kept solver knows. */
 static void list_choices(void)
 {
 	for (int i = 0; i < CHOICES_MOST - 1 && policies[i]; i++)
 		policy_names[i] = policies[i]->name;
-	algorithm_names[0] = structured;
-	for (int i = 0, next = 1; mcf_algorithms[i].name && next < CHOICES_MOST - 1; i++) {
-		if (strcmp(mcf_algorithms[i].name, structured) != 0)
+	algorithm_names[0] = "auto";
+	algorithm_names[1] = "structured";
+	for (int i = 0, next = KEPT_SOLVER_NAMES; mcf_algorithms[i].name && next < CHOICES_MOST - 1; i++) {
+		if (strcmp(mcf_algorithms[i].name, "auto") != 0 && strcmp(mcf_algorithms[i].name, "structured") != 0)
 			algorithm_names[next++] = mcf_algorithms[i].name;
 	}
 }
@@ -151,46 +153,45 @@ static struct place_settings defaults(int argc, char **argv)
 	};
 }
 
-int command_place(int argc, char **argv)
+static int run(void *context, const struct option_operands *operands, struct error *err)
 {
-	struct settings settings = {.place = defaults(argc, argv)};
-	struct option_operands operands = {0};
+	struct settings *settings = context;
 	struct place_outcome outcome = {0};
 	struct place_world world = {0};
-	struct error err = {0};
-	char shipped[PATH_MAX];
+	static char shipped[PATH_MAX]; /* outlives the settings */
 	int code;
 
-	list_choices();
-	code = command_parse(&usage, argc, argv, &settings, &operands);
-	command_find_data(".", "curves", "", shipped);
-	if (!settings.place.curves)
-		settings.place.curves = shipped;
-	settings.place.algorithm_name =
-		settings.place.algorithm == 0 ? NULL : algorithm_names[settings.place.algorithm];
-	if (code < 0 && check_settings(&settings, &err) != 0)
-		code = command_fail(&err, COMMAND_USAGE);
-	if (code >= 0) {
-		options_free(&operands);
-		return code;
-	}
+	(void)operands;
+	program_find_data(".", "curves", "", shipped);
+	if (!settings->place.curves)
+		settings->place.curves = shipped;
+	if (settings->place.algorithm >= KEPT_SOLVER_NAMES)
+		settings->place.algorithm_name = algorithm_names[settings->place.algorithm];
+	if (check_settings(settings, err) != 0)
+		return COMMAND_USAGE;
 	world.progress = progress_create(stderr, "place", PLACE_STAGES);
-	code = place_world_load(&world, &settings.place, &err);
+	code = place_world_load(&world, &settings->place, err);
 	if (code == 0)
-		code = place_run(&world, &outcome, &err);
+		code = place_run(&world, &outcome, err);
 	progress_destroy(world.progress);
 	if (code == 0) {
-		int printed = (settings.json ? place_print_json : place_print_table)(&world, &outcome, stdout);
+		int printed = (settings->json ? place_print_json : place_print_table)(&world, &outcome, stdout);
 
-		code = command_flush(&err);
+		code = command_flush(err);
 		if (code == 0 && printed != 0)
-			code = error_set(&err, ENOMEM, "out of memory");
+			code = error_set(err, ENOMEM, "out of memory");
 	}
-	code = code == 0 ? COMMAND_OK : command_fail(&err, COMMAND_FAILED);
-	if (code == COMMAND_OK && settings.strict && outcome.explanation.totals.waiting > 0)
+	if (code == 0 && settings->strict && outcome.explanation.totals.waiting > 0)
 		code = COMMAND_NEGATIVE;
 	place_outcome_free(&outcome);
 	place_world_free(&world);
-	options_free(&operands);
 	return code;
+}
+
+int command_place(int argc, char **argv)
+{
+	struct settings settings = {.place = defaults(argc, argv)};
+
+	list_choices();
+	return command_run(&usage, argc, argv, &settings, run);
 }

@@ -84,16 +84,6 @@ static const struct option_usage usage = {
 	.operands_maximum = 1,
 };
 
-/* 0 or -errno. */
-static int write_scenario(const struct recovery_scenario *s, const char *path, struct error *err)
-{
-	json_t *json = recovery_to_json(s);
-	int code = json ? json_write_file(path, json, err) : error_set(err, ENOMEM, "out of memory");
-
-	json_decref(json);
-	return code;
-}
-
 static int apply(struct recovery_scenario *s, const struct settings *settings, struct error *err)
 {
 	struct lab_recover_settings lab = {.lab = settings->lab,
@@ -107,40 +97,36 @@ static int apply(struct recovery_scenario *s, const struct settings *settings, s
 	return lab_recover_apply(s, &lab, stdout, err);
 }
 
-static int run(const struct settings *settings)
+static int recover(const struct settings *settings, struct error *err)
 {
-	struct error err = {0};
-	struct recovery_scenario *s = recover_load(&settings->recover, &err);
+	struct recovery_scenario *s = recover_load(&settings->recover, err);
 	bool infeasible = false;
 	int code = 0;
 
 	if (!s)
-		return command_fail(&err, strncmp(err.text, "--generate", 10) == 0 ? COMMAND_USAGE : COMMAND_FAILED);
+		return strncmp(err->text, "--generate", 10) == 0 ? COMMAND_USAGE : COMMAND_FAILED;
 	if (settings->result)
-		code = write_scenario(s, settings->result, &err);
+		code = json_write_file_new(settings->result, recovery_to_json(s), err);
 	if (code == 0 && settings->apply)
-		code = apply(s, settings, &err);
+		code = apply(s, settings, err);
 	else if (code == 0 && settings->each_server)
-		code = recover_each_server(s, &settings->recover, stdout, &err);
+		code = recover_each_server(s, &settings->recover, stdout, err);
 	else if (code == 0)
-		code = recover_run(s, &settings->recover, stdout, stderr, &infeasible, &err);
+		code = recover_run(s, &settings->recover, stdout, stderr, &infeasible, err);
 	recovery_destroy(s);
-	if (code < 0)
-		return command_fail(&err, COMMAND_FAILED);
-	return infeasible ? COMMAND_NEGATIVE : COMMAND_OK;
+	return code == 0 && infeasible ? COMMAND_NEGATIVE : code;
 }
 
-static int run_experiment(const struct settings *settings)
+static int run_experiment(const struct settings *settings, struct error *err)
 {
 	struct experiment_rows table = {0};
-	struct error err = {0};
 	int code = experiment_recovery((enum experiment_recovery)settings->experiment, settings->output,
-				       (uint32_t)settings->recover.runs, stderr, &table, &err);
+				       (uint32_t)settings->recover.runs, stderr, &table, err);
 
 	for (size_t i = 0; code == 0 && i < table.count; i++)
 		printf("%-58s %-22s %s\n", table.items[i].what, table.items[i].published, table.items[i].ours);
 	free(table.items);
-	return code < 0 || command_flush(&err) < 0 ? command_fail(&err, COMMAND_FAILED) : COMMAND_OK;
+	return code;
 }
 
 static int check(const struct settings *settings, int operands, struct error *err)
@@ -159,6 +145,17 @@ static int check(const struct settings *settings, int operands, struct error *er
 	return 0;
 }
 
+static int run(void *context, const struct option_operands *operands, struct error *err)
+{
+	struct settings *settings = context;
+
+	settings->recover.path = operands->count ? operands->items[0] : NULL;
+	settings->recover.fail = settings->apply ? NULL : settings->fail;
+	if (check(settings, operands->count, err) < 0)
+		return COMMAND_USAGE;
+	return settings->experiment >= 0 ? run_experiment(settings, err) : recover(settings, err);
+}
+
 int command_recover(int argc, char **argv)
 {
 	struct settings settings = {.recover = {.eta = 1,
@@ -170,20 +167,6 @@ int command_recover(int argc, char **argv)
 						.progress = stderr},
 				    .experiment = -1,
 				    .lab = "lab0"};
-	struct option_operands operands;
-	struct error err = {0};
-	int code = command_parse(&usage, argc, argv, &settings, &operands);
 
-	if (code >= 0)
-		return code;
-	settings.recover.path = operands.count ? operands.items[0] : NULL;
-	settings.recover.fail = settings.apply ? NULL : settings.fail;
-	if (check(&settings, operands.count, &err) < 0)
-		code = command_fail(&err, COMMAND_USAGE);
-	else if (settings.experiment >= 0)
-		code = run_experiment(&settings);
-	else
-		code = run(&settings);
-	options_free(&operands);
-	return code;
+	return command_run(&usage, argc, argv, &settings, run);
 }

@@ -2,8 +2,6 @@
 /* nomora report: the files of a run on one page that needs no other file. */
 #include "commands.h"
 
-#include <errno.h>
-
 #include <report/report.h>
 
 struct settings {
@@ -46,33 +44,23 @@ static const struct option_usage usage = {
 	.rows = rows,
 };
 
-static int check(const struct settings *settings, struct error *err)
+static int run(void *context, const struct option_operands *operands, struct error *err)
 {
+	const struct settings *settings = context;
+
+	(void)operands;
 	if (!settings->output)
-		return error_set(err, EINVAL, "missing option -o REPORT.html");
+		return command_misused(err, "missing option -o REPORT.html");
 	if (!report_has_input(&settings->page))
-		return error_set(
-			err, EINVAL,
-			"no input: expected at least one of --curve, --sweep-log, --latency, --placement, --measured, "
-			"--doctor, --steps, --injector, --curve-plot, --mesh-plot");
-	return 0;
+		return command_misused(
+			err, "no input: expected at least one of --curve, --sweep-log, --latency, --placement, "
+			     "--measured, --doctor, --steps, --injector, --curve-plot, --mesh-plot");
+	return report_save(&settings->page, settings->output, err);
 }
 
 int command_report(int argc, char **argv)
 {
 	struct settings settings = {.page.title = "Nomora: report"};
-	struct option_operands operands;
-	struct error err = {0};
-	int code = command_parse(&usage, argc, argv, &settings, &operands);
 
-	if (code >= 0)
-		return code;
-	if (check(&settings, &err) != 0)
-		code = command_fail(&err, COMMAND_USAGE);
-	else if (report_save(&settings.page, settings.output, &err) != 0)
-		code = command_fail(&err, COMMAND_FAILED);
-	else
-		code = COMMAND_OK;
-	options_free(&operands);
-	return code;
+	return command_run(&usage, argc, argv, &settings, run);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora rtt: round trips of STAMP probes, ICMP echo and TCP from a capture. */
+/* nomora rtt: round trips of STAMP probes, ICMP echo, TCP and PTP from a capture. */
 #include "commands.h"
 
 #include <errno.h>
@@ -22,9 +22,9 @@ static const struct option_row rows[] = {
 	OPTION_STRING(struct rtt_settings, compare, "compare", 0, "SAMPLES",
 		      "what 'nomora probe --samples' wrote: the delay that the prober added to the wire"),
 	OPTION_STRING(struct rtt_settings, protocols, "protocols", 0, "NAME,...",
-		      "what to pair: stamp (default), icmp (echo), tcp (time stamps)"),
+		      "what to pair: stamp (default), icmp (echo), tcp (time stamps), ptp (PTPv2)"),
 	OPTION_INTEGER(struct rtt_settings, udp_port, "udp-port", 0, "PORT", 1, 65535, "UDP port of the reflectors"),
-	OPTION_FLAG(struct rtt_settings, gross, "gross", 0, "do not take off the reflector's own time (t3 - t2)"),
+	OPTION_FLAG(struct rtt_settings, gross, "gross", 0, "do not subtract the reflector's own time (t3 - t2)"),
 	OPTION_FLAG(struct rtt_settings, json, "json", 'j', "print JSON"),
 	OPTION_END,
 };
@@ -56,12 +56,36 @@ static int report(const struct rtt_pairs *pairs, const char *path, bool json)
 	return code == COMMAND_OK && !counters->pairs ? COMMAND_NEGATIVE : code;
 }
 
+static int run(void *context, const struct option_operands *operands, struct error *err)
+{
+	const struct rtt_settings *settings = context;
+	struct rtt_pairs_settings how = {.peers = settings->peers,
+					 .samples = settings->samples,
+					 .compare = settings->compare,
+					 .udp_port = (uint16_t)settings->udp_port,
+					 .gross = settings->gross};
+	struct rtt_pairs *pairs;
+	int code;
+
+	if (capture_read_protocols(settings->protocols, &how.protocols, err))
+		return COMMAND_USAGE;
+	how.progress = progress_create(stderr, "reading", 0);
+	pairs = rtt_pairs_read(operands->items[0], &how, err);
+	progress_destroy(how.progress);
+	if (!pairs)
+		return err->code == ENODATA ? COMMAND_NEGATIVE : COMMAND_FAILED;
+	code = report(pairs, operands->items[0], settings->json);
+	rtt_pairs_destroy(pairs);
+	return code;
+}
+
 int command_rtt(int argc, char **argv)
 {
 	const struct option_usage usage = {
 		.command = "nomora rtt",
 		.operands = "FILE.pcap",
-		.summary = "Round trips of STAMP probes, ICMP echo or TCP from a capture, to check the prober against "
+		.summary = "Round trips of STAMP probes, ICMP echo, TCP or PTP from a capture, to check the prober "
+			   "against "
 			   "the wire.",
 		.teach = teach,
 		.rows = rows,
@@ -69,29 +93,6 @@ int command_rtt(int argc, char **argv)
 		.operands_maximum = 1,
 	};
 	struct rtt_settings settings = {.udp_port = STAMP_PORT};
-	struct option_operands operands;
-	struct rtt_pairs_settings how;
-	struct rtt_pairs *pairs;
-	struct error err = {0};
-	int code = command_parse(&usage, argc, argv, &settings, &operands);
 
-	if (code >= 0)
-		return code;
-	how = (struct rtt_pairs_settings){.peers = settings.peers,
-					  .samples = settings.samples,
-					  .compare = settings.compare,
-					  .udp_port = (uint16_t)settings.udp_port,
-					  .gross = settings.gross};
-	if (capture_read_protocols(settings.protocols, &how.protocols, &err)) {
-		options_free(&operands);
-		return command_fail(&err, COMMAND_USAGE);
-	}
-	how.progress = progress_create(stderr, "reading", 0);
-	pairs = rtt_pairs_read(operands.items[0], &how, &err);
-	progress_destroy(how.progress);
-	code = pairs ? report(pairs, operands.items[0], settings.json)
-		     : command_fail(&err, err.code == ENODATA ? COMMAND_NEGATIVE : COMMAND_FAILED);
-	rtt_pairs_destroy(pairs);
-	options_free(&operands);
-	return code;
+	return command_run(&usage, argc, argv, &settings, run);
 }

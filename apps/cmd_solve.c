@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <base/log.h>
 #include <base/ns.h>
 #include <base/progress.h>
 #include <sched/mcf/algorithms.h>
@@ -47,79 +46,71 @@ static const char teach[] =
 	"Exit status: 0 optimal (and, with --verify, proved so), 1 bad file or failed proof, 2 usage,\n"
 	"3 infeasible: standard error names nodes whose supply exceeds the capacity of the arcs that leave them.\n";
 
-static int fail_solve(const struct run *run)
+static int fail_solve(const struct run *run, struct error *err)
 {
-	struct error err = {0};
-
 	switch (run->solution.status) {
 	case MCF_INFEASIBLE:
 		mcf_answer_print_cut(&run->answer, stderr);
 		return COMMAND_NEGATIVE;
 	case MCF_UNSUITED:
-		error_set(&err, EINVAL, "%s: algorithm %s cannot solve a network of this shape; --algorithm auto can",
-			  run->answer.name, run->solution.statistics.algorithm);
-		break;
+		return error_set(err, EINVAL,
+				 "%s: algorithm %s cannot solve a network of this shape; --algorithm auto can",
+				 run->answer.name, run->solution.statistics.algorithm);
 	case MCF_COST_RANGE:
-		error_set(&err, ERANGE, "%s: the total cost of the answer does not fit 64 bits", run->answer.name);
-		break;
+		return error_set(err, ERANGE, "%s: the total cost of the answer does not fit 64 bits",
+				 run->answer.name);
 	default:
-		error_set(&err, ENOMEM, "%s: solving failed: %s", run->answer.name,
-			  mcf_status_name(run->solution.status));
-		break;
+		return error_set(err, ENOMEM, "%s: solving failed: %s", run->answer.name,
+				 mcf_status_name(run->solution.status));
 	}
-	return command_fail(&err, COMMAND_FAILED);
 }
 
-static int verify(struct run *run)
+static int verify(struct run *run, struct error *err)
 {
 	struct ns start = ns_now_monotonic();
 	struct mcf_verdict verdict;
-	struct error err = {0};
 
 	run->answer.verified = mcf_verify(&run->network.problem, &run->solution, &verdict);
 	run->answer.verify_s = ns_to_s(ns_sub(ns_now_monotonic(), start));
 	if (run->answer.verified)
 		return 0;
-	error_set(&err, EBADMSG, "%s: the answer of %s is WRONG: %s: %s", run->answer.name,
-		  run->solution.statistics.algorithm, mcf_fault_name(verdict.fault), verdict.text);
-	return command_fail(&err, COMMAND_FAILED);
+	return error_set(err, EBADMSG, "%s: the answer of %s is WRONG: %s: %s", run->answer.name,
+			 run->solution.statistics.algorithm, mcf_fault_name(verdict.fault), verdict.text);
 }
 
-/* What the answer says beside its status. 0, or the exit code. */
-static int look_into(struct run *run)
+/* Finds the cut that proves infeasibility. */
+static int look_into(struct run *run, struct error *err)
 {
-	struct error err = {0};
-	int code = 0;
+	int code = run->solution.status == MCF_INFEASIBLE
+			   ? mcf_cut_find(&run->network.problem, run->solution.potential, &run->answer.cut)
+			   : 0;
 
-	if (run->solution.status == MCF_INFEASIBLE)
-		code = mcf_cut_find(&run->network.problem, run->solution.potential, &run->answer.cut);
 	if (code == 0)
 		return 0;
-	error_set(&err, -code,
-		  code == -ENOMEM ? "out of memory" : "%s: the answer of %s is WRONG: infeasible without a proof",
-		  run->answer.name, run->solution.statistics.algorithm);
-	return command_fail(&err, COMMAND_FAILED);
+	return error_set(err, -code,
+			 code == -ENOMEM ? "out of memory"
+					 : "%s: the answer of %s is WRONG: infeasible without a proof",
+			 run->answer.name, run->solution.statistics.algorithm);
 }
 
-static int report(const struct settings *settings, struct run *run)
+static int report(const struct settings *settings, struct run *run, struct error *err)
 {
 	bool answered = run->solution.status == MCF_OPTIMAL || run->solution.status == MCF_INFEASIBLE;
-	int code = settings->verify && answered ? verify(run) : 0;
-	struct error err = {0};
+	int code = settings->verify && answered ? verify(run, err) : 0;
 
 	if (code == 0)
-		code = look_into(run);
+		code = look_into(run, err);
 	if (code != 0)
 		return code;
 	if (settings->json)
 		code = mcf_answer_print_json(&run->answer, settings->flow, stdout);
 	else if (run->solution.status == MCF_OPTIMAL)
 		code = mcf_dimacs_write_solution(&run->network.problem, &run->solution, settings->flow, stdout);
-	if (command_flush(&err) == 0 && code < 0)
-		error_set(&err, ENOMEM, "out of memory");
-	if (err.code)
-		return command_fail(&err, COMMAND_FAILED);
-	return run->solution.status == MCF_OPTIMAL ? COMMAND_OK : fail_solve(run);
+	if (command_flush(err) < 0)
+		return COMMAND_FAILED;
+	if (code < 0)
+		return error_set(err, ENOMEM, "out of memory");
+	return run->solution.status == MCF_OPTIMAL ? COMMAND_OK : fail_solve(run, err);
 }
 
 static void show_work(void *context, const struct mcf_statistics *work)
@@ -133,16 +124,17 @@ static void show_work(void *context, const struct mcf_statistics *work)
 	progress_update(context, 0, note);
 }
 
-static int solve_file(const struct settings *settings, const char *path)
+static int solve_file(void *context, const struct option_operands *operands, struct error *err)
 {
+	const struct settings *settings = context;
+	const char *path = operands->items[0];
 	struct ns start = ns_now_monotonic();
 	struct run run = {.answer.name = strcmp(path, "-") == 0 ? "standard input" : path};
-	struct error err = {0};
 	struct progress *bar;
 	int code;
 
-	if (mcf_dimacs_read(path, &run.network, &err) < 0)
-		return command_fail(&err, COMMAND_FAILED);
+	if (mcf_dimacs_read(path, &run.network, err) < 0)
+		return COMMAND_FAILED;
 	run.answer.parse_s = ns_to_s(ns_sub(ns_now_monotonic(), start));
 	run.answer.problem = &run.network.problem;
 	run.answer.solution = &run.solution;
@@ -150,7 +142,7 @@ static int solve_file(const struct settings *settings, const char *path)
 	run.solution.watcher = (struct mcf_watcher){show_work, bar};
 	mcf_solve(&mcf_algorithms[settings->algorithm], &run.network.problem, &run.solution);
 	progress_destroy(bar);
-	code = report(settings, &run);
+	code = report(settings, &run, err);
 	mcf_solution_free(&run.solution);
 	mcf_network_free(&run.network);
 	return code;
@@ -178,15 +170,8 @@ int command_solve(int argc, char **argv)
 		.operands_maximum = 1,
 	};
 	struct settings settings = {0};
-	struct option_operands operands;
-	int code;
 
 	for (int i = 0; i < ALGORITHMS_MOST && mcf_algorithms[i].name; i++)
 		names[i] = mcf_algorithms[i].name;
-	code = command_parse(&usage, argc, argv, &settings, &operands);
-	if (code >= 0)
-		return code;
-	code = solve_file(&settings, operands.items[0]);
-	options_free(&operands);
-	return code;
+	return command_run(&usage, argc, argv, &settings, solve_file);
 }

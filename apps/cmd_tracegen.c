@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include <base/json.h>
 #include <model/google_trace.h>
 #include <sched/sim/generate.h>
 
@@ -39,7 +40,7 @@ static const struct option_row rows[] = {
 	OPTION_DOUBLE(struct tracegen_options, hours, "hours", 0, "H", 0.001, 10000, "length"),
 	OPTION_DOUBLE(struct tracegen_options, load, "load", 0, "SHARE", 0.01, 1.5, "slots in use"),
 	OPTION_DOUBLE(struct tracegen_options, churn, "churn", 0, "SHARE", 0, 1,
-		      "machines that leave for a while, a day"),
+		      "share of the machines that leave for a while, per day"),
 	OPTION_INTEGER(struct tracegen_options, seed, "seed", 0, "N", 0, 9007199254740991., "seed"),
 	OPTION_FLAG(struct tracegen_options, json, "json", 0, "print the counts as JSON, nomora.tracegen/1"),
 	OPTION_END,
@@ -55,8 +56,9 @@ static const struct option_usage usage = {
 	.operands_maximum = 1,
 };
 
-static int generate(const struct tracegen_options *options, const char *folder, struct error *err)
+static int generate(void *context, const struct option_operands *operands, struct error *err)
 {
+	const struct tracegen_options *options = context;
 	struct sim_generate_settings settings = {
 		.machines = (uint32_t)options->machines,
 		.slots = (uint32_t)options->slots,
@@ -71,28 +73,20 @@ static int generate(const struct tracegen_options *options, const char *folder, 
 	int code = workload && workload_finish(workload, &all) == 0 ? 0 : error_set(err, ENOMEM, "out of memory");
 
 	if (code == 0)
-		code = google_trace_write(workload, folder, err);
-	if (code == 0)
-		printf(options->json
-			       ? "{\"schema\": \"nomora.tracegen/1\", \"machines\": %zu, \"jobs\": %zu, \"tasks\": "
-				 "%zu}\n"
-			       : "%zu machines, %zu jobs, %zu tasks\n",
-		       workload->machine_count, workload->job_count, workload->task_count);
+		code = google_trace_write(workload, operands->items[0], err);
+	if (code == 0 && options->json)
+		code = json_write_file_new("-", google_trace_counts_to_json(workload), err);
+	else if (code == 0)
+		printf("%zu machines, %zu jobs, %zu tasks\n", workload->machine_count, workload->job_count,
+		       workload->task_count);
 	workload_destroy(workload);
-	return code == 0 ? command_flush(err) : code;
+	return code;
 }
 
 int command_tracegen(int argc, char **argv)
 {
 	struct tracegen_options options = {
 		.machines = 12500, .slots = 12, .seed = 1, .hours = 24, .load = 0.9, .churn = 0.025};
-	struct option_operands operands = {0};
-	struct error err = {0};
-	int code = command_parse(&usage, argc, argv, &options, &operands);
 
-	if (code < 0)
-		code = generate(&options, operands.items[0], &err) == 0 ? COMMAND_OK
-									: command_fail(&err, COMMAND_FAILED);
-	options_free(&operands);
-	return code;
+	return command_run(&usage, argc, argv, &options, generate);
 }

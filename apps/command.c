@@ -3,15 +3,15 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stdbool.h>
+#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <base/file.h>
 #include <base/json.h>
 #include <base/log.h>
+#include <base/program.h>
 
 int command_fail(const struct error *err, enum command_exit code)
 {
@@ -43,6 +43,36 @@ int command_parse(const struct option_usage *usage, int argc, char **argv, void 
 	return COMMAND_USAGE;
 }
 
+int command_run(const struct option_usage *usage, int argc, char **argv, void *settings, command_body *body)
+{
+	struct option_operands operands = {0};
+	struct error err = {0};
+	int code = command_parse(usage, argc, argv, settings, &operands);
+
+	if (code < 0) {
+		code = body(settings, &operands, &err);
+		if (code < 0 && !err.code)
+			err.code = -code;
+		if (code < 0)
+			code = COMMAND_FAILED;
+		if (code != COMMAND_OK && err.code)
+			command_fail(&err, (enum command_exit)code);
+	}
+	options_free(&operands);
+	return code;
+}
+
+int command_misused(struct error *err, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	err->code = EINVAL;
+	vsnprintf(err->text, sizeof err->text, format, arguments);
+	va_end(arguments);
+	return COMMAND_USAGE;
+}
+
 static void print_table(const char *program, const char *summary, const struct command *commands, FILE *out)
 {
 	fprintf(out, "Usage: %s COMMAND [OPTION...]\n%s\n\nCommands:\n", program, summary);
@@ -70,52 +100,13 @@ int command_check_ending(const char *option, const char *path, const char *const
 	return error_set(err, EINVAL, "%s: found '%s', expected a name that ends in %s", option, path, known);
 }
 
-int command_own_program(char *path, struct error *err)
-{
-	ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
-
-	if (length < 0)
-		return error_set(err, errno, "cannot find my own program file: %s", strerror(errno));
-	path[length] = '\0';
-	return 0;
-}
-
-static bool find_in(const char *folder, const char *kind, const char *name, const char *ending, char *path)
-{
-	char found[PATH_MAX];
-
-	for (int with_ending = 0; with_ending < 2; with_ending++) {
-		int length = snprintf(found, sizeof found, "%s/%s/%s%s", folder, kind, name, with_ending ? ending : "");
-
-		if (length < PATH_MAX && access(found, R_OK) == 0) {
-			strcpy(path, found);
-			return true;
-		}
-	}
-	return false;
-}
-
-void command_find_data(const char *kind, const char *name, const char *ending, char *path)
-{
-	const char *data = getenv("NOMORA_DATA");
-	char program[PATH_MAX], folder[PATH_MAX + 64];
-
-	snprintf(path, PATH_MAX, "%s", name);
-	if (strchr(name, '/') || access(name, F_OK) == 0 || (data && find_in(data, kind, name, ending, path)) ||
-	    command_own_program(program, NULL) != 0)
-		return;
-	*strrchr(program, '/') = '\0';
-	snprintf(folder, sizeof folder, "%s/../share/nomora", program);
-	find_in(folder, kind, name, ending, path);
-}
-
 /* The sibling program is in the same folder, in the build tree and when installed. */
-static int exec_program(const char *program, char **argv)
+int command_exec(const char *program, char **argv)
 {
 	char path[PATH_MAX], sibling[PATH_MAX + 64];
 	struct error err = {0};
 
-	if (command_own_program(path, &err) != 0)
+	if (program_path(path, &err) != 0)
 		return command_fail(&err, COMMAND_FAILED);
 	*strrchr(path, '/') = '\0';
 	snprintf(sibling, sizeof sibling, "%s/%s", path, program);
@@ -132,10 +123,8 @@ static int exec_program(const char *program, char **argv)
 int command_print_json(json_t *value)
 {
 	struct error err = {0};
-	int code = value ? json_write_file("-", value, &err) : error_set(&err, ENOMEM, "out of memory");
 
-	json_decref(value);
-	return code == 0 ? COMMAND_OK : command_fail(&err, COMMAND_FAILED);
+	return json_write_file_new("-", value, &err) == 0 ? COMMAND_OK : command_fail(&err, COMMAND_FAILED);
 }
 
 int command_flush(struct error *err)
@@ -145,7 +134,7 @@ int command_flush(struct error *err)
 	return code ? error_set(err, -code, "cannot write to standard output: %s", strerror(-code)) : 0;
 }
 
-/* What was printed may be lost yet, on a full disk for one: then the command has failed, and says so once. */
+/* Flushes standard output. A command whose output cannot be written, on a full disk for example, has failed. */
 static int flush_answer(int code)
 {
 	struct error err = {0};
@@ -178,7 +167,7 @@ int command_dispatch(const char *program, const char *summary, const struct comm
 		if (strcmp(name, row->name) != 0)
 			continue;
 		if (!row->run)
-			return exec_program(row->program, argv);
+			return command_exec(row->program, argv);
 		return flush_answer(row->run(argc - 1, argv + 1));
 	}
 	log_error("there is no command '%s'; '%s --help' lists them", name, program);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What every subcommand shares: its table row, exit codes and the way it reports an error. */
+/* Shared by all subcommands: table rows, exit codes, error reports. */
 #ifndef APPS_COMMAND_H
 #define APPS_COMMAND_H
 
@@ -25,6 +25,18 @@ struct command {
 /* Prints "program: error: text" on stderr; returns `code`. */
 int command_fail(const struct error *err, enum command_exit code);
 
+/*
+ * What a command does once its options are parsed into `settings`: an exit code, or -errno, which exits as
+ * COMMAND_FAILED. If err is set it is printed, with any code but COMMAND_OK.
+ */
+typedef int command_body(void *settings, const struct option_operands *operands, struct error *err);
+
+/* Parses the options over `settings` and runs `body`; returns the exit code. */
+int command_run(const struct option_usage *usage, int argc, char **argv, void *settings, command_body *body);
+
+/* Sets err to EINVAL and the text; returns COMMAND_USAGE. */
+int command_misused(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* options_parse() with its outcome turned into an exit: returns -1 to go on, else the code to return from run(). */
 int command_parse(const struct option_usage *usage, int argc, char **argv, void *settings,
 		  struct option_operands *operands);
@@ -43,9 +55,6 @@ int command_print_json(json_t *value);
 /* Flushes standard output. 0 or -errno with err set. */
 int command_flush(struct error *err);
 
-/* Where our own program lies, at most PATH_MAX bytes. 0 or -errno. */
-int command_own_program(char *path, struct error *err);
-
 /*
  * `nomora --complete` and `nomora COMMAND --complete`, for the shells' completion: a line per command or option with
  * tabs between name, argument, values (of a choice, by blanks) and help.
@@ -54,12 +63,8 @@ int command_own_program(char *path, struct error *err);
 void command_complete_commands(const struct command *commands);
 void command_complete_options(const struct option_usage *usage);
 
-/*
- * Finds a file that is installed with the program: `name` itself if it has a slash or exists, else NAME or NAME.ENDING
- * in $NOMORA_DATA/KIND or in share/nomora/KIND beside the program's bin folder. path: PATH_MAX bytes; `name` if there
- * is none.
- */
-void command_find_data(const char *kind, const char *name, const char *ending, char *path);
+/* Becomes that program, with main()'s argv: argv[1] is its command. Returns COMMAND_FAILED if that cannot be. */
+int command_exec(const char *program, char **argv);
 
 /* Runs the row that argv[1] names; prints the table for --help. NULL-name terminated table. */
 int command_dispatch(const char *program, const char *summary, const struct command *commands, int argc, char **argv);

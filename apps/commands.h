@@ -8,12 +8,19 @@
 /* nomora */
 int command_doctor(int argc, char **argv);
 int command_lab(int argc, char **argv);
+int command_lab_up(int argc, char **argv);
+int command_lab_down(int argc, char **argv);
+int command_lab_status(int argc, char **argv);
+int command_lab_exec(int argc, char **argv);
+int command_lab_link(int argc, char **argv);
+int command_lab_inventory(int argc, char **argv);
 int command_inject_ctl(int argc, char **argv);
 int command_inject_check(int argc, char **argv);
 int command_sweep(int argc, char **argv);
 int command_load(int argc, char **argv);
 int command_fit(int argc, char **argv);
 int command_ptp(int argc, char **argv);
+int command_ptp_port(int argc, char **argv);
 int command_rtt(int argc, char **argv);
 int command_mesh(int argc, char **argv);
 int command_mesh_top(int argc, char **argv);
@@ -35,6 +42,7 @@ int command_what_if(int argc, char **argv);
 int command_explain(int argc, char **argv);
 int command_k8s_agent(int argc, char **argv);
 int command_dataflow(int argc, char **argv);
+int command_dataflow_worker(int argc, char **argv);
 int command_recover(int argc, char **argv);
 int command_simulate(int argc, char **argv);
 int command_tracegen(int argc, char **argv);

@@ -36,7 +36,7 @@ bool doctor_read(const struct doctor *doctor, char *text, size_t bytes, const ch
 	__attribute__((format(printf, 4, 5)));
 bool doctor_read_integer(const struct doctor *doctor, int64_t *value, const char *path, ...)
 	__attribute__((format(printf, 3, 4)));
-/* A number that a kernel may lack. UNCLEAR has added its finding. */
+/* The outcome of reading a number that a kernel may not have. UNCLEAR: a finding was added. */
 enum doctor_answer {
 	DOCTOR_ABSENT,
 	DOCTOR_UNCLEAR,
@@ -45,7 +45,6 @@ enum doctor_answer {
 enum doctor_answer doctor_ask_integer(struct doctor *doctor, const char *check, const char *note, int64_t *value,
 				      const char *path);
 bool doctor_exists(const struct doctor *doctor, const char *path, ...) __attribute__((format(printf, 2, 3)));
-FILE *doctor_open(const struct doctor *doctor, const char *path);
 /* Value of "key<blanks or colon>value" in a file of such lines; the first that matches. */
 bool doctor_lookup(const struct doctor *doctor, const char *path, const char *key, char *value, size_t bytes);
 /* Last path component of a symbolic link (a driver's name). */

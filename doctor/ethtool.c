@@ -37,7 +37,7 @@ static enum nic_stamps ask_stamps(int socket_fd, struct ifreq *request)
 	return info.rx_filters & 1u << HWTSTAMP_FILTER_ALL ? STAMPS_ALL : STAMPS_PTP;
 }
 
-/* A driver has queues of the one kind, of the other, or of both; of a kind that it lacks the maximum is 0. */
+/* Drivers have separate queues, combined queues or both; the maximum of a missing kind is 0. */
 static void ask_channels(int socket_fd, struct ifreq *request, struct nic_settings *settings)
 {
 	struct ethtool_channels channels = {.cmd = ETHTOOL_GCHANNELS};

@@ -22,7 +22,7 @@ struct nic_settings {
 	int ntuple;              /* filters by fields of a packet */
 };
 
-/* Fills all of it; what cannot be asked is -1, a firmware that is not told "". */
+/* Fills every field: -1 where the driver does not answer, "" for an unknown firmware version. */
 void nic_settings_ask(const struct doctor *doctor, const char *name, struct nic_settings *settings);
 
 #endif

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Of all CPU time: what another guest of the machine took while we wanted to run. */
+/* Share of all CPU time that other guests took while this one wanted to run. */
 #define STEAL_LIMIT 0.005
 /* DPDK's ABI number is that of its LTS: 23 = 22.11 (DPDK ABI policy). */
 enum { DPDK_ABI_WANTED = 23, STEAL_WINDOW_MS = 300 };
@@ -121,7 +121,7 @@ static void scan_flaw(struct doctor *doctor, const char *name, void *context)
 		scan->open++;
 }
 
-/* Told, not judged: whether to run without mitigations is not a question of measuring. */
+/* Reported without a verdict: whether to run without mitigations is not a question of measuring. */
 static void check_flaws(struct doctor *doctor)
 {
 	static const char folder[] = "/sys/devices/system/cpu/vulnerabilities";

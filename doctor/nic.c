@@ -63,7 +63,7 @@ static void check_driver(struct doctor *doctor, const struct nic *nic)
 		   nic->operstate[0] ? nic->operstate : "unknown", speed);
 }
 
-/* The X550 goes by ixgbe too and stamps every packet, so the driver's name alone says little. */
+/* The X550 goes by ixgbe too and stamps every packet, so the driver's name does not tell whether it stamps. */
 static void check_stamps(struct doctor *doctor, const struct nic *nic)
 {
 	static const char fix[] =
@@ -96,7 +96,7 @@ static void check_sfp(struct doctor *doctor, const struct nic *nic)
 			   "%s is switched off: whether its module is taken is not known", nic->name);
 		return;
 	}
-	/* Older kernels, Debian 12's among them, do not tell the parameter. */
+	/* Older kernels, Debian 12's among them, do not report the parameter. */
 	text[0] = '\0';
 	doctor_read(doctor, text, sizeof text, "/sys/module/ixgbe/parameters/allow_unsupported_sfp");
 	if (text[0] != '1' && text[0] != 'Y')
@@ -207,7 +207,7 @@ static void count_queue(struct doctor *doctor, const char *name, void *context)
 	*(int *)context += strncmp(name, "rx-", 3) == 0;
 }
 
-/* As the driver tells, else as the kernel has them (a bridge or tap has no channels to tell of); 0 = not known. */
+/* From the driver, else from the kernel (a bridge or tap has no channels); 0 = not known. */
 static int count_queues(struct doctor *doctor, const struct nic *nic)
 {
 	const struct nic_settings *settings = &nic->settings;
@@ -223,8 +223,8 @@ static int count_queues(struct doctor *doctor, const struct nic *nic)
 }
 
 /*
- * A port of ours has one queue. af_xdp's socket is bound to the first: where there are more, lib/dp opens the interface
- * by af_packet instead, whose one socket sees what the CPUs of all queues hand up, as each comes to it.
+ * Our ports have one queue, and af_xdp's socket is bound to the first. Where an interface has more, lib/dp opens it
+ * by af_packet instead, whose one socket receives from all queues in the order in which their CPUs deliver.
  */
 static void check_queues(struct doctor *doctor, const struct nic *nic)
 {
@@ -249,8 +249,9 @@ static void check_queues(struct doctor *doctor, const struct nic *nic)
 }
 
 /*
- * Between several queues ixgbe moves a TCP flow to that of the CPU which sends into it (ATR): its packets overtake each
- * other. Perfect filters end that, and tell a flow its queue. Elsewhere the flag may be off for want of the feature.
+ * Between several queues ixgbe moves a TCP flow to the queue of the CPU that sends into it (ATR), and its packets
+ * overtake each other. Perfect filters prevent that and give each flow one queue. On other drivers the flag may be
+ * off because the feature is missing.
  */
 static void check_filters(struct doctor *doctor, const struct nic *nic)
 {

@@ -106,7 +106,7 @@ void doctor_check_quiet(struct doctor *doctor)
 	cpu_set_t isolated;
 
 	doctor_isolated(doctor, &isolated);
-	if (CPU_COUNT(&isolated)) /* that none is was said already */
+	if (CPU_COUNT(&isolated)) /* without any, another check has reported it */
 		check_interrupts(doctor, &isolated);
 	check_balancer(doctor);
 	check_watchdog(doctor, &isolated);

@@ -90,7 +90,7 @@ bool doctor_exists(const struct doctor *doctor, const char *path, ...)
 	return fits && faccessat(AT_FDCWD, whole, F_OK, 0) == 0;
 }
 
-FILE *doctor_open(const struct doctor *doctor, const char *path)
+static FILE *open_path(const struct doctor *doctor, const char *path)
 {
 	char whole[PATH_MAX];
 
@@ -101,7 +101,7 @@ FILE *doctor_open(const struct doctor *doctor, const char *path)
 
 bool doctor_lookup(const struct doctor *doctor, const char *path, const char *key, char *value, size_t bytes)
 {
-	FILE *file = doctor_open(doctor, path);
+	FILE *file = open_path(doctor, path);
 	size_t key_length = strlen(key);
 	char line[16384];
 	bool found = false;

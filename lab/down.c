@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Taking a lab down by its names alone, so that it works after a crash and without a state file. */
+/* Removes a lab by the names of its namespaces, so that it works after a crash and without a state file. */
 #include <lab/lab.h>
 
 #include <ctype.h>
@@ -47,14 +47,15 @@ int lab_lock(struct error *err)
 			close(descriptor);
 			return error_set(err, code, "cannot lock %s: %s", LAB_FOLDER, strerror(code));
 		}
-		/* Who held it before us may have removed the folder. */
+		/* The previous holder may have removed the folder. */
 		if (fstat(descriptor, &held) == 0 && stat(LAB_FOLDER, &named) == 0 && held.st_ino == named.st_ino)
 			return descriptor;
 		close(descriptor);
 	}
 }
 
-bool lab_owns_netns(const char *netns, const char *lab_name, char name[LAB_NAME_MAXIMUM + 1])
+/* True if `netns` is NAME-h<number>, NAME-s<number>, NAME-sw or NAME-inj; `name` gets NAME when not NULL. */
+static bool owns_netns(const char *netns, const char *lab_name, char name[LAB_NAME_MAXIMUM + 1])
 {
 	const char *dash = strchr(netns, '-');
 	size_t length = dash ? (size_t)(dash - netns) : 0;
@@ -89,7 +90,8 @@ static int signal_processes(const struct stat *netns, int signal_number)
 
 		if (!isdigit((unsigned char)entry->d_name[0]))
 			continue;
-		/* Held before it is looked at: a number that is reused meanwhile cannot be hit. */
+		/* Opens the process before checking it: a process number that is reused meanwhile cannot be
+		 * signalled. */
 		descriptor = (int)syscall(SYS_pidfd_open, atoi(entry->d_name), 0);
 		if (descriptor < 0)
 			continue;
@@ -106,7 +108,8 @@ static int signal_processes(const struct stat *netns, int signal_number)
 	return count;
 }
 
-int lab_stop_processes(const char *netns, struct error *err)
+/* Ends every process whose network namespace is NETNS_FOLDER/netns: SIGTERM, a grace period, SIGKILL. */
+static int stop_processes(const char *netns, struct error *err)
 {
 	char path[sizeof NETNS_FOLDER + 32];
 	struct stat status, own;
@@ -130,7 +133,7 @@ static int delete_netns(const char *netns, struct error *err)
 	const char *argv[] = {"ip", "netns", "del", netns, NULL};
 	struct process_options options = {.argv = argv};
 	struct process_result result = {0};
-	int code = lab_stop_processes(netns, err);
+	int code = stop_processes(netns, err);
 
 	if (code)
 		return code;
@@ -175,7 +178,7 @@ bool lab_has_netns(const char *lab_name)
 	bool found = false;
 
 	while (folder && !found && (entry = readdir(folder)))
-		found = lab_owns_netns(entry->d_name, lab_name, NULL);
+		found = owns_netns(entry->d_name, lab_name, NULL);
 	if (folder)
 		closedir(folder);
 	return found;
@@ -189,7 +192,7 @@ static int remove_namespaces(const char *name, struct error *err)
 
 	/* The injector's process ends with the others. A failure doesn't keep the rest. */
 	while (folder && (entry = readdir(folder))) {
-		if (!lab_owns_netns(entry->d_name, name, NULL))
+		if (!owns_netns(entry->d_name, name, NULL))
 			continue;
 		count++;
 		if (delete_netns(entry->d_name, code ? NULL : err) != 0)
@@ -248,7 +251,7 @@ int lab_list(char (*names)[LAB_NAME_MAXIMUM + 1], size_t capacity, struct error 
 		while (folder && (entry = readdir(folder))) {
 			size_t length = strlen(entry->d_name);
 
-			if (i == 0 && lab_owns_netns(entry->d_name, NULL, name))
+			if (i == 0 && owns_netns(entry->d_name, NULL, name))
 				count = add_name(names, count, capacity, name);
 			if (i == 1 && length > 5 && length <= LAB_NAME_MAXIMUM + 5 &&
 			    strcmp(entry->d_name + length - 5, ".json") == 0) {

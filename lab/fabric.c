@@ -11,7 +11,7 @@
 
 enum { RACK_HOSTS_MAXIMUM = 99 }; /* 10.77.RACK.1 to .99; the probers' begin at .101 */
 
-/* Names become those of interfaces, and stand in shell scripts. */
+/* Names become interface names and are used in shell scripts. */
 static int check_node_name(const char *name, struct error *err)
 {
 	static const char *const reserved[] = {"lo", "eth0", "all", "default", "sw", "inj", "core"};
@@ -36,7 +36,7 @@ static bool is_numbered(const char *name, char prefix)
 	return name[0] == prefix && digits > 0 && digits <= 6 && name[1 + digits] == '\0';
 }
 
-/* Namespaces are found by their names alone, so these are always a letter and a number; the node's own if it can be. */
+/* Namespaces are found only by their names, so these are always a letter and a number; the node's own if it can be. */
 static void name_netns(struct lab *lab)
 {
 	bool hosts = true, switches = true;
@@ -146,7 +146,7 @@ static int add_nodes(const struct topology *topology, struct lab *lab, int *node
 	return 0;
 }
 
-/* A limit of the lab's: 0 stands for none. */
+/* The lab's limit of a link; 0 = none. */
 static double limit_of(double MBps)
 {
 	return MBps >= TOPOLOGY_MBPS_MAXIMUM ? 0 : MBps;

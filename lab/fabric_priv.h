@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of the routed lab share. Nodes: hosts from 0, switches from lab->host_count. */
+/* Shared by the files of the routed lab. Nodes: hosts from 0, switches from lab->host_count. */
 #ifndef LAB_FABRIC_PRIV_H
 #define LAB_FABRIC_PRIV_H
 
@@ -12,7 +12,7 @@ enum { FABRIC_FAR = -1 }; /* a distance */
 
 /* lab_plan() of a routed lab: all but the name, which is set. */
 int fabric_plan(const struct lab_spec *spec, struct lab *lab, struct error *err);
-/* As lab_plan() with a place; a switch stands for each of its links to switches. */
+/* Adds injectors at a place: on the link of a host, on a link A:B, or on every link of a switch to other switches. */
 int fabric_add_place(const char *place, struct lab *lab, struct error *err);
 
 const char *fabric_node_netns(const struct lab *lab, int node);

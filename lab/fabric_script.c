@@ -8,8 +8,8 @@
 
 /*
  * Every packet whose TTL ends is reported: without a mask, no kind of ICMP message is limited. Hashing looks at the
- * fields 0x37: addresses, protocol and ports. Policy 1, which does too, takes the random hash of the sender's socket
- * instead where the packet still has it, as it has on a virtual link.
+ * fields 0x37: addresses, protocol and ports. Policy 1 looks at the same fields, but on a virtual link the packet still
+ * carries the random hash of the sender's socket, which it would take instead.
  */
 static const char switch_settings[] =
 	"net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0 "
@@ -21,7 +21,7 @@ static const char switch_settings[] =
 	"net.ipv6.fib_multipath_hash_fields=0x37 "
 	"net.ipv6.conf.all.ignore_routes_with_linkdown=1 net.ipv6.conf.default.ignore_routes_with_linkdown=1 "
 	"net.ipv6.icmp.ratemask=0";
-/* No address but those that the script gives, and each usable at once. */
+/* Only the addresses that the script sets, usable at once. */
 static const char ipv6_settings[] = "net.ipv6.conf.all.disable_ipv6=0 net.ipv6.conf.default.disable_ipv6=0 "
 				    "net.ipv6.conf.default.addr_gen_mode=1 net.ipv6.conf.default.accept_dad=0 "
 				    "net.ipv6.conf.default.accept_ra=0";
@@ -47,7 +47,10 @@ static void print_namespaces(const struct lab *lab, FILE *out)
 	for (int n = 0; n < nodes; n++)
 		fprintf(out, "netns exec %s sysctl -qw %s %s\n", fabric_node_netns(lab, n), ipv6_settings,
 			n < lab->host_count ? "net.ipv4.ip_forward=0" : switch_settings);
-	/* With one seed on all switches, the second stage of a network sends everything one way. Linux 6.11. */
+	/*
+	 * With the same hash seed on all switches, the second stage of a network would send all flows one way. Linux
+	 * 6.11.
+	 */
 	for (int s = 0; s < lab->switch_count; s++)
 		fprintf(out, "netns exec %s sysctl -eqw net.ipv4.fib_multipath_hash_seed=%u\n", lab->switches[s].netns,
 			(s + 1) * 2654435761U | 1U);

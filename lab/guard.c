@@ -89,7 +89,9 @@ void guard_release(struct guard *guard)
 
 static void take_down(void *context)
 {
-	lab_down(((struct lab_guard *)context)->name, NULL);
+	/* Again, as the command that was making a namespace when its parent died may have ended later. */
+	while (lab_down(((struct lab_guard *)context)->name, NULL) > 0)
+		;
 }
 
 struct lab_guard *lab_guard_start(const char *name, struct error *err)

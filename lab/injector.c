@@ -28,7 +28,7 @@ static void become_injector(const char *log_path, const char **argv)
 	int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 	setsid();
-	/* It polls: whatever takes its CPU away is seen as delay. Not to be had is no reason to fail. */
+	/* The injector polls: losing its CPU shows as delay. It runs without the priority if that is not permitted. */
 	process_set_nice(-20, NULL);
 	if (log < 0 || nothing < 0 || dup2(nothing, 0) < 0 || dup2(log, 1) < 0 || dup2(log, 2) < 0)
 		_exit(126);

@@ -3,6 +3,7 @@
 #include <lab/transfer.h>
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +18,20 @@ static const double tc_timeout_us = 10e6;
 
 static const double frame_bytes = 1514, payload_bytes = 1448; /* Ethernet header, IP, TCP with time stamps */
 
+/*
+ * A bucket saves this much of its rate while the processor is busy elsewhere. Beside two busy loops on two processors,
+ * the worst of 16 transfers of 2 to 10 s was 2.8 % late with buckets of 1 ms and 1.0 % early with these.
+ */
+static const double burst_s = 0.01, burst_minimum_bytes = 6144;
+
 double links_wire_bits(double MBps)
 {
 	return MBps * 8e6 * frame_bytes / payload_bytes;
+}
+
+double links_burst_bytes(double bits)
+{
+	return fmax(burst_minimum_bytes, bits / 8 * burst_s);
 }
 
 double lab_payload_MBps(double mbit)
@@ -43,18 +55,24 @@ int links_run(const char *line, struct error *err)
 static void print_limit(const char *netns, const char *device, double MBps, FILE *out)
 {
 	const double with_acknowledgements = 1.03;
-	double bits = links_wire_bits(MBps) * with_acknowledgements;
+	double bits = links_wire_bits(MBps) * with_acknowledgements, burst = links_burst_bytes(bits);
 
 	if (MBps <= 0) {
 		fprintf(out, "tc -n %s qdisc del dev %s root 2>/dev/null || :\n", netns, device);
 		return;
 	}
-	/* Class 1:2 is for what belongs to no transfer: acknowledgements, ARP. It may borrow the whole link. */
+	/*
+	 * Class 1:2 is for what belongs to no transfer: acknowledgements, ARP. It may borrow the whole link. Class 1:3
+	 * is LAB_CONTROL_PRIORITY.
+	 */
 	fprintf(out,
 		"tc -n %s -batch - <<'END'\nqdisc replace dev %s root handle 1: htb default 2\n"
-		"class replace dev %s parent 1: classid 1:1 htb rate %.0fbit ceil %.0fbit burst 16k cburst 16k\n"
-		"class replace dev %s parent 1:1 classid 1:2 htb rate %.0fbit ceil %.0fbit burst 16k cburst 16k\nEND\n",
-		netns, device, device, bits, bits, device, bits / 100, bits);
+		"class replace dev %s parent 1: classid 1:1 htb rate %.0fbit ceil %.0fbit burst %.0f cburst %.0f\n"
+		"class replace dev %s parent 1:1 classid 1:2 htb rate %.0fbit ceil %.0fbit burst %.0f cburst %.0f\n"
+		"class replace dev %s parent 1:1 classid 1:3 htb rate %.0fbit ceil %.0fbit burst %.0f cburst "
+		"%.0f\nEND\n",
+		netns, device, device, bits, bits, burst, burst, device, bits / 100, bits, burst, burst, device,
+		bits / 100, bits, burst, burst);
 }
 
 /* Both ends of a link of a routed lab. */
@@ -76,15 +94,6 @@ static int limit_fabric(const struct lab *lab, struct error *err)
 		if (lab->links[l].MBps > 0 || lab->links[l].back_MBps > 0)
 			links_print_limits(lab, &lab->links[l], script.out);
 	return lab_script_run(lab, &script, "limit the links of the lab", err);
-}
-
-/* The switch's end of a host's link. */
-static const char *host_switch(const struct lab *lab, int host)
-{
-	for (int l = 0; l < lab->link_count; l++)
-		if (lab->links[l].a == host)
-			return fabric_node_netns(lab, lab->links[l].b);
-	return lab->switch_netns;
 }
 
 int lab_limit_links(const struct lab *lab, double MBps, struct error *err)
@@ -126,10 +135,24 @@ int lab_check_links(const struct lab *lab, struct error *err)
 	return 0;
 }
 
-int lab_cut_link(const struct lab *lab, int host, struct error *err)
+static int change_fabric(const struct lab *lab, int host, bool up, struct error *err)
+{
+	struct lab_link_change change = {.action = up ? LAB_LINK_UP : LAB_LINK_DOWN};
+
+	for (int l = 0; l < lab->link_count; l++)
+		if (lab->links[l].a == host)
+			return lab_change_link(lab->name, lab->hosts[host].name, lab_node_name(lab, lab->links[l].b),
+					       &change, err);
+	return 0;
+}
+
+int lab_change_host_link(const struct lab *lab, int host, bool up, struct error *err)
 {
 	char line[200];
 
-	snprintf(line, sizeof line, "ip -n %s link set %s down", host_switch(lab, host), lab->hosts[host].name);
+	if (lab->switch_count > 0)
+		return change_fabric(lab, host, up, err);
+	snprintf(line, sizeof line, "ip -n %s link set %s %s", lab->switch_netns, lab->hosts[host].name,
+		 up ? "up" : "down");
 	return links_run(line, err);
 }

@@ -95,15 +95,9 @@ static json_t *base_to_json(const struct lab *lab)
 int lab_write_state(const struct lab *lab, struct error *err)
 {
 	char path[128];
-	json_t *root = lab_to_json(lab);
-	int code;
 
-	if (!root)
-		return error_set(err, ENOMEM, "out of memory");
 	lab_state_path(lab->name, path, sizeof path);
-	code = json_write_file(path, root, err);
-	json_decref(root);
-	return code;
+	return json_write_file_new(path, lab_to_json(lab), err);
 }
 
 json_t *lab_to_json(const struct lab *lab)
@@ -111,6 +105,11 @@ json_t *lab_to_json(const struct lab *lab)
 	json_t *root = base_to_json(lab);
 
 	return lab->switch_count > 0 ? add_fabric(lab, root) : root;
+}
+
+json_t *lab_list_to_json(json_t *labs)
+{
+	return json_pack("{s:s, s:o}", "schema", "nomora.labs/1", "labs", labs);
 }
 
 static struct topology *read_fabric(const char *file, const json_t *fabric, struct error *err)
@@ -174,7 +173,7 @@ static int check_netns(const char *netns, struct error *err)
 	return access(path, F_OK) == 0 ? 0 : error_set(err, ENXIO, "the namespace %s is gone", netns);
 }
 
-/* What the state file says, and whether all of that is still there. */
+/* Reads the state file and checks that all of its namespaces and processes still exist. */
 static int read_whole(const char *name, const char *path, struct lab *lab, struct error *err)
 {
 	json_t *root;

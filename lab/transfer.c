@@ -111,10 +111,11 @@ const struct transfer *transfers_get(const struct transfers *t, uint32_t number)
 static void print_class(FILE *out, uint32_t number, double MBps)
 {
 	double bits = links_wire_bits(MBps);
+	double burst_bytes = links_burst_bytes(bits);
 
 	fprintf(out,
-		"class replace dev eth0 parent 1:1 classid 1:%x htb rate %.0fbit ceil %.0fbit burst 6k cburst 6k\n",
-		FIRST_CLASS + number, bits, bits);
+		"class replace dev eth0 parent 1:1 classid 1:%x htb rate %.0fbit ceil %.0fbit burst %.0f cburst %.0f\n",
+		FIRST_CLASS + number, bits, bits, burst_bytes, burst_bytes);
 }
 
 int transfers_set_rates(struct transfers *t, const double *rate_MBps, struct error *err)

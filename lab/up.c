@@ -18,7 +18,7 @@ static int run(const char *const *argv, struct process_result *result, struct er
 	return process_run(&options, (struct ns){30 * NS_PER_S}, result, err);
 }
 
-/* What to do about what `ip` said. */
+/* Advice for an error message of `ip`. */
 static const char *advice(const char *said)
 {
 	/* ip changes mount propagation of "/", which has to be a mount: in a bare chroot it is not */
@@ -35,6 +35,7 @@ int lab_script_open(const struct lab *lab, struct lab_script *script, struct err
 {
 	int descriptor;
 
+	*script = (struct lab_script){0};
 	snprintf(script->path, sizeof script->path, LAB_FOLDER "/%s-batch.XXXXXX", lab->name);
 	descriptor = mkstemp(script->path);
 	if (descriptor < 0)

@@ -14,6 +14,7 @@
 struct input {
 	int fd;             /* -1: has ended */
 	uint64_t expected;  /* sequence number of the next tuple */
+	struct ns taken;    /* when the last one was; v == 0: none */
 	size_t head, count; /* bytes not taken yet: count from head on */
 	uint8_t bytes[2 * WORKER_TUPLE_MAXIMUM];
 };

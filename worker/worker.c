@@ -16,7 +16,7 @@ enum {
 	QUEUE_BYTES = 65536,
 	TICK_MS = 2,     /* of a source with a limited rate */
 	IDLE_MS = 200,   /* longest wait */
-	BURST_MS = 20,   /* what a source that was held back may catch up */
+	BURST_MS = 20,   /* amount that a source may catch up after it was held back */
 	BATCH = 64,      /* tuples of one input, or emitted, before the next look around */
 	PATIENCE_S = 30, /* for connections, and for draining after `stop` */
 };
@@ -149,7 +149,7 @@ static struct output *next_target(const struct worker_edge *edge, struct output 
 	return best;
 }
 
-/* What follows from one tuple along all edges. */
+/* Sends the tuples that one input tuple causes, along all edges. */
 static void send_on(struct worker *w, uint32_t source, struct ns emitted)
 {
 	struct tuple tuple = {.bytes = w->plan->tuple_bytes, .source = source, .emitted = emitted};
@@ -172,6 +172,11 @@ static void send_on(struct worker *w, uint32_t source, struct ns emitted)
 
 static void count_tuple(struct worker *w, struct input *input, const struct tuple *tuple)
 {
+	struct ns now = ns_now_monotonic();
+
+	if (input->taken.v != 0)
+		w->report.gap_ms = fmax(w->report.gap_ms, 1e3 * ns_to_s(ns_sub(now, input->taken)));
+	input->taken = now;
 	w->report.received++;
 	if (tuple->sequence < input->expected) {
 		w->report.duplicated++;
@@ -179,7 +184,7 @@ static void count_tuple(struct worker *w, struct input *input, const struct tupl
 		w->report.lost += tuple->sequence - input->expected;
 		input->expected = tuple->sequence + 1;
 	}
-	histogram_record(w->latency, ns_sub(ns_now_monotonic(), tuple->emitted).v);
+	histogram_record(w->latency, ns_sub(now, tuple->emitted).v);
 }
 
 /* Returns the tuples taken, or -EBADMSG. */
@@ -234,6 +239,7 @@ static int emit(struct worker *w, struct ns now)
 
 static int report(struct worker *w, struct ns now)
 {
+	int code;
 	struct worker_report *r = &w->report;
 	double seconds = fmax(ns_to_s(ns_sub(now, w->last_report)), 1e-9), MB = w->plan->tuple_bytes / 1e6;
 	bool none = histogram_count(w->latency) == 0;
@@ -247,7 +253,9 @@ static int report(struct worker *w, struct ns now)
 	w->reported_received = r->received;
 	w->reported_sent = r->sent;
 	w->last_report = now;
-	return w->reporter(w->context, r);
+	code = w->reporter(w->context, r);
+	r->gap_ms = 0;
+	return code;
 }
 
 static int accept_inputs(struct worker *w, struct error *err)
@@ -334,7 +342,7 @@ static void wait_for_work(struct worker *w)
 	poll(w->polls, count, paced ? TICK_MS : connecting ? 10 * TICK_MS : IDLE_MS);
 }
 
-/* Connections must come about, and a job that was stopped must drain. */
+/* Limits the time for connecting, and for draining after `stop`. */
 static int check_time(struct worker *w, struct ns now, struct error *err)
 {
 	if (is_connected(w) && !*w->stop)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the commands that ask a running nomora schedd share. */
+/* Options shared by the commands that ask a running nomora schedd. */
 #ifndef APPS_CLIENT_H
 #define APPS_CLIENT_H
 

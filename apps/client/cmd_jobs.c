@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nomora jobs, nodes, drain, explain: what a running schedd knows, and a few orders. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <base/json.h>
 #include <client/show.h>
@@ -18,36 +16,37 @@ struct settings {
 };
 
 static int ask(const struct settings *settings, const char *method, const char *path, const char *body,
-	       void (*print)(const json_t *answer, FILE *out))
+	       void (*print)(const json_t *answer, FILE *out), struct error *err)
 {
-	struct error err = {0};
 	json_t *answer;
+	int code = client_ask(settings->socket, method, path, body, &answer, err);
 
-	if (client_ask(settings->socket, method, path, body, &answer, &err) < 0)
-		return command_fail(&err, COMMAND_FAILED);
+	if (code < 0)
+		return code;
 	if (settings->json)
 		json_print(stdout, answer);
 	else if (print)
 		print(answer, stdout);
 	json_decref(answer);
-	return command_flush(&err) < 0 ? command_fail(&err, COMMAND_FAILED) : COMMAND_OK;
+	return COMMAND_OK;
 }
 
 #define SOCKET_ROW CLIENT_SOCKET_ROW(struct settings)
 #define JSON_ROW CLIENT_JSON_ROW(struct settings)
 
-/* Parses, asks for a path with an operand in it, and prints. */
-static int run_on(const struct option_usage *usage, int argc, char **argv, struct settings *settings, char *operand,
-		  size_t bytes)
+static int ask_jobs(void *context, const struct option_operands *operands, struct error *err)
 {
-	struct option_operands operands;
-	int code = command_parse(usage, argc, argv, settings, &operands);
+	const struct settings *settings = context;
+	const char *job = operands->count > 0 ? operands->items[0] : "";
+	char path[300] = "/v1/jobs";
 
-	if (code >= 0)
-		return code;
-	snprintf(operand, bytes, "%s", operands.count > 0 ? operands.items[0] : "");
-	options_free(&operands);
-	return -1;
+	if (job[0])
+		snprintf(path, sizeof path, "/v1/jobs/%.255s", job);
+	else if (settings->cancel)
+		return command_misused(err, "missing operand JOB");
+	if (settings->cancel)
+		return ask(settings, "DELETE", path, NULL, NULL, err);
+	return ask(settings, "GET", path, NULL, job[0] ? client_show_job : client_show_jobs, err);
 }
 
 int command_jobs(int argc, char **argv)
@@ -62,20 +61,14 @@ int command_jobs(int argc, char **argv)
 		.rows = rows,
 		.operands_maximum = 1};
 	struct settings settings = {0};
-	char job[256], path[300];
-	int code = run_on(&usage, argc, argv, &settings, job, sizeof job);
 
-	if (code >= 0)
-		return code;
-	snprintf(path, sizeof path, job[0] ? "/v1/jobs/%s" : "/v1/jobs", job);
-	if (settings.cancel && !job[0]) {
-		struct error err = {0};
+	return command_run(&usage, argc, argv, &settings, ask_jobs);
+}
 
-		error_set(&err, EINVAL, "missing operand JOB");
-		return command_fail(&err, COMMAND_USAGE);
-	}
-	return settings.cancel ? ask(&settings, "DELETE", path, NULL, NULL)
-			       : ask(&settings, "GET", path, NULL, job[0] ? client_show_job : client_show_jobs);
+static int ask_nodes(void *context, const struct option_operands *operands, struct error *err)
+{
+	(void)operands;
+	return ask(context, "GET", "/v1/machines", NULL, client_show_nodes, err);
 }
 
 int command_nodes(int argc, char **argv)
@@ -86,15 +79,32 @@ int command_nodes(int argc, char **argv)
 					   .summary = "Show the machines of a running nomora schedd.",
 					   .rows = rows};
 	struct settings settings = {0};
-	char none[8];
-	int code = run_on(&usage, argc, argv, &settings, none, sizeof none);
 
-	return code >= 0 ? code : ask(&settings, "GET", "/v1/machines", NULL, client_show_nodes);
+	return command_run(&usage, argc, argv, &settings, ask_nodes);
+}
+
+static const char *const scopes[] = {"machine", "rack", "pod", NULL};
+
+static int drain(void *context, const struct option_operands *operands, struct error *err)
+{
+	const struct settings *settings = context;
+	char change[300], *text;
+	json_t *body;
+	int code;
+
+	snprintf(change, sizeof change, "%s %s %.255s", settings->back ? "up" : "drain", scopes[settings->scope],
+		 operands->items[0]);
+	body = json_pack("{s:[s]}", "changes", change);
+	text = body ? json_to_text(body) : NULL;
+	code = settings->dry_run ? ask(settings, "POST", "/v1/what-if", text, client_show_forecast, err)
+				 : ask(settings, "POST", "/v1/changes", text, NULL, err);
+	free(text);
+	json_decref(body);
+	return code;
 }
 
 int command_drain(int argc, char **argv)
 {
-	static const char *const scopes[] = {"machine", "rack", "pod", NULL};
 	const struct option_row rows[] = {
 		SOCKET_ROW,
 		OPTION_CHOICE(struct settings, scope, "scope", 'S', "WHAT", scopes, "what NAME is"),
@@ -110,21 +120,16 @@ int command_drain(int argc, char **argv)
 		.operands_minimum = 1,
 		.operands_maximum = 1};
 	struct settings settings = {0};
-	char name[256], change[300];
-	int code = run_on(&usage, argc, argv, &settings, name, sizeof name);
-	json_t *body;
-	char *text;
 
-	if (code >= 0)
-		return code;
-	snprintf(change, sizeof change, "%s %s %s", settings.back ? "up" : "drain", scopes[settings.scope], name);
-	body = json_pack("{s:[s]}", "changes", change);
-	text = body ? json_to_text(body) : NULL;
-	code = settings.dry_run ? ask(&settings, "POST", "/v1/what-if", text, client_show_forecast)
-				: ask(&settings, "POST", "/v1/changes", text, NULL);
-	free(text);
-	json_decref(body);
-	return code;
+	return command_run(&usage, argc, argv, &settings, drain);
+}
+
+static int explain(void *context, const struct option_operands *operands, struct error *err)
+{
+	char path[300];
+
+	snprintf(path, sizeof path, "/v1/explain/%.255s", operands->items[0]);
+	return ask(context, "GET", path, NULL, client_show_explanation, err);
 }
 
 int command_explain(int argc, char **argv)
@@ -138,11 +143,6 @@ int command_explain(int argc, char **argv)
 		.operands_minimum = 1,
 		.operands_maximum = 1};
 	struct settings settings = {0};
-	char task[256], path[300];
-	int code = run_on(&usage, argc, argv, &settings, task, sizeof task);
 
-	if (code >= 0)
-		return code;
-	snprintf(path, sizeof path, "/v1/explain/%s", task);
-	return ask(&settings, "GET", path, NULL, client_show_explanation);
+	return command_run(&usage, argc, argv, &settings, explain);
 }

@@ -45,10 +45,14 @@ static int look(const struct settings *settings, struct error *err)
 	return code < 0 ? code : command_flush(err);
 }
 
-static int watch(const struct settings *settings, struct error *err)
+static int watch(void *context, const struct option_operands *operands, struct error *err)
 {
-	int code = look(settings, err);
+	const struct settings *settings = context;
+	int code;
 
+	(void)operands;
+	stop_catch_signals();
+	code = look(settings, err);
 	while (code == 0 && !settings->once && !settings->json && !*stop_flag()) {
 		poll(NULL, 0, (int)(settings->interval_s * 1e3));
 		code = *stop_flag() ? 0 : look(settings, err);
@@ -72,13 +76,6 @@ int command_top(int argc, char **argv)
 		.rows = rows,
 	};
 	struct settings settings = {.interval_s = 2};
-	struct option_operands operands;
-	struct error err = {0};
-	int code = command_parse(&usage, argc, argv, &settings, &operands);
 
-	if (code >= 0)
-		return code;
-	options_free(&operands);
-	stop_catch_signals();
-	return watch(&settings, &err) < 0 ? command_fail(&err, COMMAND_FAILED) : COMMAND_OK;
+	return command_run(&usage, argc, argv, &settings, watch);
 }

@@ -5,10 +5,9 @@
 
 #include <sched/experiment/dataflow.h>
 
-#include "../command.h"
 #include "dataflow.h"
 
-int dataflow_run_experiment(const struct dataflow_settings *settings)
+int dataflow_run_experiment(const struct dataflow_settings *settings, struct error *err)
 {
 	const struct experiment_dataflow_options options = {.what = (enum experiment_dataflow)settings->experiment,
 							    .folder = settings->output,
@@ -18,13 +17,10 @@ int dataflow_run_experiment(const struct dataflow_settings *settings)
 							    .runs = (uint32_t)settings->runs,
 							    .progress = stderr};
 	struct experiment_rows rows = {0};
-	struct error err = {0};
-	int code = experiment_dataflow(&options, &rows, &err);
+	int code = experiment_dataflow(&options, &rows, err);
 
 	for (size_t i = 0; code == 0 && i < rows.count; i++)
 		printf("%-64s %-18s %s\n", rows.items[i].what, rows.items[i].published, rows.items[i].ours);
 	free(rows.items);
-	if (code < 0 || command_flush(&err) < 0)
-		return command_fail(&err, COMMAND_FAILED);
-	return COMMAND_OK;
+	return code;
 }

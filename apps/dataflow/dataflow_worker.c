@@ -4,12 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <base/json.h>
 #include <base/stop.h>
 #include <worker/worker.h>
 
-#include "../command.h"
-#include "dataflow.h"
+#include "../commands.h"
 
 static const struct option_row rows[] = {OPTION_END};
 
@@ -39,19 +37,20 @@ static int print_report(void *context, const struct worker_report *report)
 	return code;
 }
 
-int dataflow_command_worker(int argc, char **argv)
+static int run(void *context, const struct option_operands *operands, struct error *err)
 {
-	struct error err = {0};
-	struct option_operands operands;
 	struct worker_plan *plan;
-	int code = command_parse(&usage, argc, argv, NULL, &operands);
+	int code;
 
-	if (code >= 0)
-		return code;
+	(void)context;
 	stop_catch_signals();
-	plan = worker_plan_read(operands.items[0], &err);
-	code = plan ? worker_run(plan, stop_flag(), print_report, &err, &err) : error_code(&err, EIO);
+	plan = worker_plan_read(operands->items[0], err);
+	code = plan ? worker_run(plan, stop_flag(), print_report, err, err) : error_code(err, EIO);
 	worker_plan_destroy(plan);
-	options_free(&operands);
-	return code < 0 ? command_fail(&err, COMMAND_FAILED) : COMMAND_OK;
+	return code < 0 ? code : COMMAND_OK;
+}
+
+int command_dataflow_worker(int argc, char **argv)
+{
+	return command_run(&usage, argc, argv, NULL, run);
 }

@@ -23,45 +23,41 @@ static const struct option_usage exec_usage = {
 	.operands_maximum = 1,
 };
 
-int lab_command_exec(int argc, char **argv)
+static int run(void *context, const struct option_operands *operands, struct error *err)
 {
-	struct lab_settings settings = {.name = LAB_NAME_DEFAULT};
-	struct option_operands operands;
-	struct error err = {0};
-	const char *netns, *target;
+	const struct lab_settings *settings = context;
+	const char *target = operands->items[0], *netns;
 	struct lab lab;
 	char **words;
-	int code = command_parse(&exec_usage, argc, argv, &settings, &operands);
 
-	if (code >= 0)
-		return code;
-	target = operands.items[0];
-	if (operands.rest_count == 0) {
-		error_set(&err, EINVAL, "no command: give it behind '--', as in 'nomora lab exec %s -- ip addr'",
-			  target);
-		return command_fail(&err, COMMAND_USAGE);
-	}
-	if (lab_read(settings.name, &lab, &err) != 0)
-		return command_fail(&err, COMMAND_FAILED);
+	if (operands->rest_count == 0)
+		return command_misused(err, "no command: give it behind '--', as in 'nomora lab exec %s -- ip addr'",
+				       target);
+	if (lab_read(settings->name, &lab, err) != 0)
+		return COMMAND_FAILED;
 	netns = lab_find_netns(&lab, target);
-	if (!netns) {
-		if (lab.switch_count > 0)
-			error_set(&err, EINVAL, "lab '%s' has no host '%s': expected a host, a switch or inj", lab.name,
-				  target);
-		else
-			error_set(&err, EINVAL, "lab '%s' has no host '%s': expected h1..h%d, sw or inj", lab.name,
-				  target, lab.host_count);
-		return command_fail(&err, COMMAND_USAGE);
-	}
-	words = calloc((size_t)operands.rest_count + 5, sizeof *words);
+	if (!netns && lab.switch_count > 0)
+		return command_misused(err, "lab '%s' has no host '%s': expected a host, a switch or inj", lab.name,
+				       target);
+	if (!netns)
+		return command_misused(err, "lab '%s' has no host '%s': expected h1..h%d, sw or inj", lab.name, target,
+				       lab.host_count);
+	words = calloc((size_t)operands->rest_count + 5, sizeof *words);
 	if (words) {
 		const char *prefix[] = {"ip", "netns", "exec", netns};
 
 		memcpy(words, prefix, sizeof prefix);
-		memcpy(words + 4, operands.rest, (size_t)operands.rest_count * sizeof *words);
+		memcpy(words + 4, operands->rest, (size_t)operands->rest_count * sizeof *words);
 		execvp("ip", words);
 	}
-	error_set(&err, errno, "cannot run ip: %s", strerror(errno));
+	error_set(err, errno, "cannot run ip: %s", strerror(errno));
 	free(words);
-	return command_fail(&err, COMMAND_FAILED);
+	return COMMAND_FAILED;
+}
+
+int command_lab_exec(int argc, char **argv)
+{
+	struct lab_settings settings = {.name = LAB_NAME_DEFAULT};
+
+	return command_run(&exec_usage, argc, argv, &settings, run);
 }

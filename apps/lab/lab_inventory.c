@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lab_commands.h"
 
-#include <errno.h>
-
 static const struct option_row inventory_rows[] = {
 	OPTION_STRING(struct lab_settings, name, "name", 'n', "NAME", "name of the lab"),
 	OPTION_STRING(struct lab_settings, cluster, "cluster", 'c', "FILE", "machines with rack, pod and slots (JSON)"),
@@ -20,25 +18,22 @@ static const struct option_usage inventory_usage = {
 	.rows = inventory_rows,
 };
 
-int lab_command_inventory(int argc, char **argv)
+static int run(void *context, const struct option_operands *operands, struct error *err)
+{
+	const struct lab_settings *settings = context;
+	struct lab lab;
+	int code;
+
+	(void)operands;
+	if (!settings->cluster && !settings->peers && !settings->topology)
+		return command_misused(err, "nothing to write: give --cluster FILE, --peers FILE or --topology FILE");
+	code = lab_read(settings->name, &lab, err);
+	return code ? code : lab_write_inventory(&lab, settings->cluster, settings->peers, settings->topology, err);
+}
+
+int command_lab_inventory(int argc, char **argv)
 {
 	struct lab_settings settings = {.name = LAB_NAME_DEFAULT};
-	struct option_operands operands;
-	struct error err = {0};
-	struct lab lab;
-	int code = command_parse(&inventory_usage, argc, argv, &settings, &operands);
 
-	if (code >= 0)
-		return code;
-	if (!settings.cluster && !settings.peers && !settings.topology) {
-		error_set(&err, EINVAL, "nothing to write: give --cluster FILE, --peers FILE or --topology FILE");
-		code = command_fail(&err, COMMAND_USAGE);
-	} else {
-		code = COMMAND_OK;
-		if (lab_read(settings.name, &lab, &err) != 0 ||
-		    lab_write_inventory(&lab, settings.cluster, settings.peers, settings.topology, &err) != 0)
-			code = command_fail(&err, COMMAND_FAILED);
-	}
-	options_free(&operands);
-	return code;
+	return command_run(&inventory_usage, argc, argv, &settings, run);
 }

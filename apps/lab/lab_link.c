@@ -50,23 +50,19 @@ static int parse_change(const struct option_operands *operands, struct lab_link_
 	return 0;
 }
 
-int lab_command_link(int argc, char **argv)
+static int run(void *context, const struct option_operands *operands, struct error *err)
+{
+	const struct link_settings *settings = context;
+	struct lab_link_change change = {.keep_routes = settings->keep_routes};
+
+	if (parse_change(operands, &change, err) != 0)
+		return COMMAND_USAGE;
+	return lab_change_link(settings->name, operands->items[0], operands->items[1], &change, err);
+}
+
+int command_lab_link(int argc, char **argv)
 {
 	struct link_settings settings = {.name = LAB_NAME_DEFAULT};
-	struct option_operands operands;
-	struct error err = {0};
-	struct lab_link_change change = {0};
-	int code = command_parse(&link_usage, argc, argv, &settings, &operands);
 
-	if (code >= 0)
-		return code;
-	change.keep_routes = settings.keep_routes;
-	if (parse_change(&operands, &change, &err) != 0)
-		code = command_fail(&err, COMMAND_USAGE);
-	else if (lab_change_link(settings.name, operands.items[0], operands.items[1], &change, &err) != 0)
-		code = command_fail(&err, COMMAND_FAILED);
-	else
-		code = COMMAND_OK;
-	options_free(&operands);
-	return code;
+	return command_run(&link_usage, argc, argv, &settings, run);
 }

@@ -4,16 +4,12 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <lab/transfer.h>
-
+#include <base/foreground.h>
+#include <base/program.h>
 #include <base/stop.h>
+#include <lab/transfer.h>
 
 struct up_settings {
 	const char *name, *while_command, *cluster, *peers;
@@ -88,39 +84,9 @@ static const struct option_usage up_usage = {
 	.rows = up_rows,
 };
 
-/* A shell with our terminal: the command may be interactive. It dies with us. */
-static pid_t start_shell(const char *command)
+static double link_MBps(const struct up_settings *settings)
 {
-	pid_t pid = fork();
-
-	if (pid != 0)
-		return pid;
-	signal(SIGINT, SIG_DFL);
-	signal(SIGTERM, SIG_DFL);
-	signal(SIGHUP, SIG_DFL);
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	execl("/bin/sh", "sh", "-c", command, (char *)NULL);
-	_exit(127);
-}
-
-/* The command's own exit code, 128 + signal if one ended it. What it leaves in the namespaces ends with the lab. */
-static int run_while(const char *command)
-{
-	struct error err = {0};
-	pid_t pid = start_shell(command);
-	int status = 0;
-
-	if (pid < 0) {
-		error_set(&err, errno, "cannot start a shell: %s", strerror(errno));
-		return command_fail(&err, COMMAND_FAILED);
-	}
-	while (waitpid(pid, &status, 0) < 0) {
-		if (errno != EINTR)
-			break;
-		if (*stop_flag())
-			kill(pid, SIGTERM);
-	}
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	return settings->rate_mbit > 0 ? lab_payload_MBps(settings->rate_mbit) : settings->link_MBps;
 }
 
 static int run_up(const struct lab *lab, const struct up_settings *settings, char **extra, struct error *err)
@@ -130,10 +96,10 @@ static int run_up(const struct lab *lab, const struct up_settings *settings, cha
 
 	if (code)
 		return code;
-	if (settings->link_MBps > 0 || lab->switch_count > 0)
-		code = lab_limit_links(lab, settings->link_MBps, err);
+	if (link_MBps(settings) > 0 || lab->switch_count > 0)
+		code = lab_limit_links(lab, link_MBps(settings), err);
 	if (!code && settings->delay_us >= 0 && lab->injector_count > 0) {
-		code = command_own_program(program, err);
+		code = program_path(program, err);
 		if (!code)
 			code = lab_start_injectors(lab, program, settings->delay_us, (const char *const *)extra, err);
 	}
@@ -144,94 +110,98 @@ static int run_up(const struct lab *lab, const struct up_settings *settings, cha
 	return code;
 }
 
-/* While the guard lives, our death by whatever means takes the lab down. */
-static int stay(const struct lab *lab, const struct up_settings *settings, char **extra)
+static int show(const struct lab *lab, bool json)
 {
-	struct error err = {0};
-	struct lab_guard *guard;
-	int code, outcome = COMMAND_OK;
+	if (json)
+		return command_print_json(lab_to_json(lab));
+	lab_print(lab, stdout);
+	return COMMAND_OK;
+}
 
-	stop_catch_signals();
-	/* First, so that no lab of somebody else comes under the guard; again, under a lock, in lab_up(). */
-	if (lab_check_free(lab->name, &err) != 0)
-		return command_fail(&err, COMMAND_FAILED);
-	guard = lab_guard_start(lab->name, &err);
-	if (!guard)
-		return command_fail(&err, COMMAND_FAILED);
-	code = run_up(lab, settings, extra, &err);
-	if (code) {
-		lab_guard_release(guard, false, NULL);
-		return command_fail(&err, COMMAND_FAILED);
-	}
-	if (settings->while_command) {
-		outcome = run_while(settings->while_command);
-	} else {
-		outcome = settings->json ? lab_show_json(lab_to_json(lab)) : COMMAND_OK;
-		if (!settings->json) {
-			lab_show(lab);
-			printf("  it stays until this command ends (Ctrl-C)\n");
-		}
-		fflush(stdout);
-		stop_wait();
-	}
-	if (lab_guard_release(guard, true, &err) < 0)
-		return command_fail(&err, COMMAND_FAILED);
+/* Runs until a signal ends this command. Processes that a --while command leaves in the namespaces end with the lab. */
+static int stay(const struct lab *lab, const struct up_settings *settings, struct error *err)
+{
+	int outcome;
+
+	if (settings->while_command)
+		return foreground_run_shell(settings->while_command, stop_flag(), err);
+	outcome = show(lab, settings->json);
+	if (!settings->json)
+		printf("  it stays until this command ends (Ctrl-C)\n");
+	fflush(stdout);
+	stop_wait();
 	return outcome;
 }
 
-static int read_fabric(const struct up_settings *settings, struct topology **fabric, struct error *err)
+/* While the guard lives, the lab is removed when this process dies for any reason. */
+static int guarded(const struct lab *lab, const struct up_settings *settings, char **extra, struct error *err)
 {
-	if (!settings->fabric)
-		return 0;
-	if (settings->spines > 0)
-		return error_set(err, EINVAL, "--spines and --fabric are mutually exclusive");
-	*fabric = topology_from_argument(settings->fabric, TOPOLOGY_MBPS_MAXIMUM, (uint64_t)settings->seed, err);
-	return *fabric ? 0 : error_code(err, ENOMEM);
+	bool stays = settings->foreground || settings->while_command;
+	struct lab_guard *guard;
+	int outcome;
+
+	/* Elsewhere a signal ends the process at once, and the guard removes what was built so far. */
+	if (stays)
+		stop_catch_signals();
+	/* Before the guard starts, which must never guard another user's lab; lab_up() checks again, under a lock. */
+	if (lab_check_free(lab->name, err) != 0)
+		return COMMAND_FAILED;
+	guard = lab_guard_start(lab->name, err);
+	if (!guard)
+		return COMMAND_FAILED;
+	if (run_up(lab, settings, extra, err) != 0) {
+		lab_guard_release(guard, false, NULL);
+		return COMMAND_FAILED;
+	}
+	if (stays) {
+		outcome = stay(lab, settings, err);
+		return lab_guard_release(guard, true, err) < 0 ? COMMAND_FAILED : outcome;
+	}
+	lab_guard_release(guard, false, NULL);
+	return show(lab, settings->json);
 }
 
-int lab_command_up(int argc, char **argv)
+static int make(const struct lab_spec *spec, const struct up_settings *settings, char **extra, struct error *err)
+{
+	struct lab lab;
+
+	return lab_plan(spec, &lab, err) != 0 ? COMMAND_USAGE : guarded(&lab, settings, extra, err);
+}
+
+static int run(void *context, const struct option_operands *operands, struct error *err)
+{
+	const struct up_settings *settings = context;
+	struct topology *fabric = NULL;
+	struct lab_spec spec = {.name = settings->name,
+				.hosts = (int)settings->hosts,
+				.racks = (int)settings->racks,
+				.slots = (int)settings->slots,
+				.mtu_bytes = (int)settings->mtu_bytes,
+				.places = settings->inject.items,
+				.place_count = settings->inject.count,
+				.spines = (int)settings->spines,
+				.link_MBps = link_MBps(settings)};
+	int code;
+
+	if (settings->while_command && settings->json)
+		return command_misused(err, "--json with --while: standard output belongs to the command there");
+	if (settings->fabric && settings->spines > 0)
+		return command_misused(err, "--spines and --fabric are mutually exclusive");
+	if (settings->fabric) {
+		fabric = topology_from_argument(settings->fabric, TOPOLOGY_MBPS_MAXIMUM, (uint64_t)settings->seed, err);
+		if (!fabric)
+			return err->code == EINVAL ? COMMAND_USAGE : COMMAND_FAILED;
+	}
+	spec.fabric = fabric;
+	code = make(&spec, settings, operands->rest, err);
+	topology_destroy(fabric);
+	return code;
+}
+
+int command_lab_up(int argc, char **argv)
 {
 	struct up_settings settings = {
 		.name = LAB_NAME_DEFAULT, .hosts = 8, .racks = 2, .slots = 4, .mtu_bytes = 1500, .delay_us = -1};
-	struct option_operands operands;
-	struct error err = {0};
-	struct topology *fabric = NULL;
-	struct lab lab;
-	int code = command_parse(&up_usage, argc, argv, &settings, &operands);
 
-	if (code >= 0)
-		return code;
-	if (settings.rate_mbit > 0)
-		settings.link_MBps = lab_payload_MBps(settings.rate_mbit);
-	struct lab_spec spec = {.name = settings.name,
-				.hosts = (int)settings.hosts,
-				.racks = (int)settings.racks,
-				.slots = (int)settings.slots,
-				.mtu_bytes = (int)settings.mtu_bytes,
-				.places = settings.inject.items,
-				.place_count = settings.inject.count,
-				.spines = (int)settings.spines,
-				.link_MBps = settings.link_MBps};
-
-	if (settings.while_command && settings.json) {
-		error_set(&err, EINVAL, "--json with --while: standard output belongs to the command there");
-		code = command_fail(&err, COMMAND_USAGE);
-	} else if (read_fabric(&settings, &fabric, &err) != 0) {
-		code = command_fail(&err, err.code == EINVAL ? COMMAND_USAGE : COMMAND_FAILED);
-	} else if (spec.fabric = fabric, lab_plan(&spec, &lab, &err) != 0) {
-		code = command_fail(&err, COMMAND_USAGE);
-	} else if (settings.foreground || settings.while_command) {
-		code = stay(&lab, &settings, operands.rest);
-	} else if (run_up(&lab, &settings, operands.rest, &err) != 0) {
-		code = command_fail(&err, COMMAND_FAILED);
-	} else {
-		code = COMMAND_OK;
-		if (settings.json)
-			code = lab_show_json(lab_to_json(&lab));
-		else
-			lab_show(&lab);
-	}
-	topology_destroy(fabric);
-	options_free(&operands);
-	return code;
+	return command_run(&up_usage, argc, argv, &settings, run);
 }

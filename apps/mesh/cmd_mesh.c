@@ -11,6 +11,7 @@
 #include <model/latency_order.h>
 
 struct mesh_settings {
+	const struct mesh_command *command;
 	const char *output, *cluster, *title, *live;
 	int how, statistic, format;
 	bool json;
@@ -157,17 +158,13 @@ static const struct mesh_command export = {
 	.with_order = export_order,
 };
 
-static int act(const struct mesh_command *command, const struct option_operands *operands,
-	       const struct mesh_settings *settings, struct error *err)
+static int look(const struct mesh_command *command, const char *path, const struct mesh_settings *settings,
+		struct error *err)
 {
-	struct progress *bar;
+	struct progress *bar = progress_create(stderr, "mesh", 0);
 	struct latency_order order;
-	int code;
+	int code = latency_order_read(&order, path, settings->cluster, bar, err);
 
-	if (command->with_files)
-		return command->with_files(operands, settings, err);
-	bar = progress_create(stderr, "mesh", 0);
-	code = latency_order_read(&order, operands->items[0], settings->cluster, bar, err);
 	if (command->endings)
 		progress_update(bar, 0, "drawing");
 	else
@@ -179,25 +176,25 @@ static int act(const struct mesh_command *command, const struct option_operands 
 	return code;
 }
 
+static int act(void *context, const struct option_operands *operands, struct error *err)
+{
+	const struct mesh_settings *settings = context;
+	const struct mesh_command *command = settings->command;
+
+	if (!settings->output)
+		return command_misused(err, "--output is missing: which .svg or .png file?");
+	if (command->endings && command_check_ending("--output", settings->output, command->endings, err) != 0)
+		return COMMAND_USAGE;
+	return command->with_files ? command->with_files(operands, settings, err)
+				   : look(command, operands->items[0], settings, err);
+}
+
 static int run(const struct mesh_command *command, int argc, char **argv)
 {
 	struct mesh_settings settings = command->defaults;
-	struct option_operands operands;
-	struct error err = {0};
-	int code = command_parse(&command->usage, argc, argv, &settings, &operands);
 
-	if (code >= 0)
-		return code;
-	if (!settings.output) {
-		error_set(&err, EINVAL, "--output is missing: which .svg or .png file?");
-		code = command_fail(&err, COMMAND_USAGE);
-	} else if (command->endings && command_check_ending("--output", settings.output, command->endings, &err) != 0) {
-		code = command_fail(&err, COMMAND_USAGE);
-	} else {
-		code = act(command, &operands, &settings, &err) ? command_fail(&err, COMMAND_FAILED) : COMMAND_OK;
-	}
-	options_free(&operands);
-	return code;
+	settings.command = command;
+	return command_run(&command->usage, argc, argv, &settings, act);
 }
 
 static int run_merge(int argc, char **argv)
@@ -231,7 +228,7 @@ static const struct command subcommands[] = {
 	{"publish", "a live matrix's rows over NATS", command_mesh_publish, NULL},
 	{"collect", "rows from NATS into a live matrix", command_mesh_collect, NULL},
 	{"plan", "who probes whom, under budgets", command_mesh_plan, NULL},
-	{"drain", "take hosts out on purpose, and back", command_mesh_drain, NULL},
+	{"drain", "mark hosts as drained or gone, or active again", command_mesh_drain, NULL},
 	{"agent", "measure continuously into a live matrix", NULL, "nomora-probe"},
 	{NULL, NULL, NULL, NULL},
 };

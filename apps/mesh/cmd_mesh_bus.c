@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nomora mesh publish and collect: a live matrix over a NATS bus. */
 #include "commands.h"
-#include "../rows.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,6 +8,7 @@
 
 #include <base/json.h>
 #include <base/stop.h>
+#include <model/option_rows.h>
 #include <probe/nats/bus.h>
 
 struct publish_settings {
@@ -51,46 +51,7 @@ static const char collect_teach[] =
 	"\n"
 	"  nomora mesh collect /dev/shm/all --server nats://bus:4222 --peers peers.txt --history mesh.db\n";
 
-static int print_json(json_t *root, struct error *err)
-{
-	int code = root ? json_write_file("-", root, err) : error_set(err, ENOMEM, "out of memory");
-
-	json_decref(root);
-	return code;
-}
-
-static int print_published(uint64_t rows, bool json, struct error *err)
-{
-	if (json)
-		return print_json(
-			json_pack("{s:s, s:I}", "schema", "nomora.mesh_publish/1", "published", (json_int_t)rows), err);
-	printf("%" PRIu64 " rows published\n", rows);
-	return command_flush(err);
-}
-
-static int print_collected(const struct mesh_collect_counts *counts, bool json, struct error *err)
-{
-	json_t *refused;
-
-	if (!json) {
-		printf("%" PRIu64 " rows taken, %" PRIu64 " not newer, %" PRIu64 " dropped\n", counts->taken,
-		       counts->old, counts->dropped);
-		for (int i = MESH_REFUSAL_NONE + 1; i < MESH_REFUSALS; i++)
-			if (counts->refused[i])
-				printf("refused, %s: %" PRIu64 "\n", mesh_refusal_names[i], counts->refused[i]);
-		return command_flush(err);
-	}
-	refused = json_object();
-	for (int i = MESH_REFUSAL_NONE + 1; i < MESH_REFUSALS; i++)
-		json_object_set_new(refused, mesh_refusal_names[i], json_integer((json_int_t)counts->refused[i]));
-	return print_json(json_pack("{s:s, s:I, s:I, s:I, s:I, s:o}", "schema", "nomora.mesh_collect/1", "taken",
-				    (json_int_t)counts->taken, "not_newer", (json_int_t)counts->old, "statuses",
-				    (json_int_t)counts->statuses, "dropped", (json_int_t)counts->dropped, "refused",
-				    refused),
-			  err);
-}
-
-/* What the user must give; 0 or -EINVAL with err set. */
+/* Checks that the required options are there. 0 or -EINVAL with err set. */
 static int check_bus(const struct mesh_bus_options *bus, struct error *err)
 {
 	if (!bus->url)
@@ -99,6 +60,46 @@ static int check_bus(const struct mesh_bus_options *bus, struct error *err)
 		return error_set(err, EINVAL,
 				 "--subject: '%s': expected words of letters, digits, '-' and '_' with dots between",
 				 bus->prefix);
+	return 0;
+}
+
+static int publish(void *context, const struct option_operands *operands, struct error *err)
+{
+	struct publish_settings *settings = context;
+	uint64_t rows = 0;
+	int code;
+
+	settings->publish.live_path = operands->items[0];
+	if (check_bus(&settings->publish.bus, err))
+		return COMMAND_USAGE;
+	stop_catch_signals();
+	code = mesh_publish(&settings->publish, stop_flag(), &rows, err);
+	if (code)
+		return code;
+	if (settings->json)
+		return json_write_file_new("-", mesh_publish_to_json(rows), err);
+	printf("%" PRIu64 " rows published\n", rows);
+	return 0;
+}
+
+static int collect(void *context, const struct option_operands *operands, struct error *err)
+{
+	struct collect_settings *settings = context;
+	struct mesh_collect_counts counts = {0};
+	int code;
+
+	settings->collect.live_path = operands->items[0];
+	settings->collect.size = (struct latency_live_size){(uint32_t)settings->hosts, (uint32_t)settings->racks,
+							    (uint64_t)settings->pairs};
+	if (check_bus(&settings->collect.bus, err))
+		return COMMAND_USAGE;
+	stop_catch_signals();
+	code = mesh_collect(&settings->collect, stop_flag(), &counts, err);
+	if (code)
+		return code;
+	if (settings->json)
+		return json_write_file_new("-", mesh_collect_counts_to_json(&counts), err);
+	mesh_collect_counts_print(&counts, stdout);
 	return 0;
 }
 
@@ -114,24 +115,8 @@ int command_mesh_publish(int argc, char **argv)
 		.operands_maximum = 1,
 	};
 	struct publish_settings settings = {.publish = {.bus.prefix = "nomora.mesh", .every_s = 1, .all_s = 30}};
-	struct option_operands operands;
-	struct error err = {0};
-	uint64_t rows = 0;
-	int code = command_parse(&usage, argc, argv, &settings, &operands);
 
-	if (code >= 0)
-		return code;
-	settings.publish.live_path = operands.items[0];
-	if (check_bus(&settings.publish.bus, &err)) {
-		code = command_fail(&err, COMMAND_USAGE);
-	} else {
-		stop_catch_signals();
-		code = mesh_publish(&settings.publish, stop_flag(), &rows, &err);
-		code = code ? code : print_published(rows, settings.json, &err);
-		code = code ? command_fail(&err, COMMAND_FAILED) : COMMAND_OK;
-	}
-	options_free(&operands);
-	return code;
+	return command_run(&usage, argc, argv, &settings, publish);
 }
 
 int command_mesh_collect(int argc, char **argv)
@@ -149,24 +134,6 @@ int command_mesh_collect(int argc, char **argv)
 					    .hosts = 4096,
 					    .racks = 256,
 					    .pairs = 1 << 20};
-	struct option_operands operands;
-	struct mesh_collect_counts counts = {0};
-	struct error err = {0};
-	int code = command_parse(&usage, argc, argv, &settings, &operands);
 
-	if (code >= 0)
-		return code;
-	settings.collect.live_path = operands.items[0];
-	settings.collect.size = (struct latency_live_size){(uint32_t)settings.hosts, (uint32_t)settings.racks,
-							   (uint64_t)settings.pairs};
-	if (check_bus(&settings.collect.bus, &err)) {
-		code = command_fail(&err, COMMAND_USAGE);
-	} else {
-		stop_catch_signals();
-		code = mesh_collect(&settings.collect, stop_flag(), &counts, &err);
-		code = code ? code : print_collected(&counts, settings.json, &err);
-		code = code ? command_fail(&err, COMMAND_FAILED) : COMMAND_OK;
-	}
-	options_free(&operands);
-	return code;
+	return command_run(&usage, argc, argv, &settings, collect);
 }

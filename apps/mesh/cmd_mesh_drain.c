@@ -2,8 +2,6 @@
 /* nomora mesh drain: the status of hosts in a live matrix. */
 #include "commands.h"
 
-#include <stdio.h>
-
 #include <model/latency_live.h>
 
 struct drain_settings {
@@ -15,6 +13,14 @@ static const struct option_row rows[] = {
 		      "active takes a host back; a host that is gone counts in no figure of its rack"),
 	OPTION_END,
 };
+
+static int run(void *context, const struct option_operands *operands, struct error *err)
+{
+	const struct drain_settings *settings = context;
+
+	return latency_live_mark(operands->items[0], (const char *const *)&operands->items[1],
+				 (size_t)operands->count - 1, (enum latency_host_status)settings->status, err);
+}
 
 int command_mesh_drain(int argc, char **argv)
 {
@@ -30,16 +36,6 @@ int command_mesh_drain(int argc, char **argv)
 		.operands_maximum = -1,
 	};
 	struct drain_settings settings = {.status = LATENCY_HOST_DRAINED};
-	struct option_operands operands;
-	struct error err = {0};
-	int code = command_parse(&usage, argc, argv, &settings, &operands);
 
-	if (code >= 0)
-		return code;
-	code = latency_live_mark(operands.items[0], (const char *const *)&operands.items[1], (size_t)operands.count - 1,
-				 (enum latency_host_status)settings.status, &err)
-		       ? command_fail(&err, COMMAND_FAILED)
-		       : COMMAND_OK;
-	options_free(&operands);
-	return code;
+	return command_run(&usage, argc, argv, &settings, run);
 }

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora mesh history: how the round trips of a pair went on. */
+/* nomora mesh history: the round trips of a pair over time. */
 #include "commands.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include <base/json.h>
 #include <figures/history.h>
@@ -34,66 +31,6 @@ static const char teach[] =
 	"  nomora mesh history mesh.db h1 h2 --last 3600\n"
 	"  nomora mesh history mesh.db --racks r1 r2 --last 0 -o r1-r2.svg\n";
 
-static void print_figure(double value)
-{
-	if (isnan(value))
-		printf(" %10s", "-");
-	else
-		printf(" %10.1f", value);
-}
-
-static void print_table(const struct latency_series *series, bool racks)
-{
-	printf("%-24s %10s %10s %10s %8s %10s\n", "at (UTC)", "p50 us", "p99 us", "max us", racks ? "pairs" : "loss %",
-	       racks ? "" : "state");
-	for (size_t i = 0; i < series->count; i++) {
-		const struct latency_point *point = &series->items[i];
-		time_t seconds = (time_t)(point->at.v / NS_PER_S);
-		char when[32];
-		struct tm parts;
-
-		strftime(when, sizeof when, "%F %T", gmtime_r(&seconds, &parts));
-		printf("%s.%03d ", when, (int)(point->at.v % NS_PER_S / NS_PER_MS));
-		print_figure(point->rtt_p50_us);
-		print_figure(point->rtt_p99_us);
-		print_figure(point->rtt_max_us);
-		if (racks)
-			printf(" %8" PRIu64 "\n", point->count);
-		else
-			printf(" %8.2f %s\n", point->loss * 100, latency_state_names[point->state]);
-	}
-}
-
-static json_t *figure_json(double value)
-{
-	return isnan(value) ? json_null() : json_real(value);
-}
-
-static int print_json(const struct latency_series *series, bool racks, char *const *names, struct error *err)
-{
-	json_t *list = json_array(), *root;
-	int code;
-
-	for (size_t i = 0; i < series->count; i++) {
-		const struct latency_point *point = &series->items[i];
-		json_t *row = json_pack("{s:f,s:o,s:o,s:o}", "at", ns_to_s(point->at), "rtt_p50_us",
-					figure_json(point->rtt_p50_us), "rtt_p99_us", figure_json(point->rtt_p99_us),
-					"rtt_max_us", figure_json(point->rtt_max_us));
-
-		json_object_set_new(row, racks ? "pairs" : "samples", json_integer((json_int_t)point->count));
-		if (!racks) {
-			json_object_set_new(row, "loss", json_real(point->loss));
-			json_object_set_new(row, "state", json_string(latency_state_names[point->state]));
-		}
-		json_array_append_new(list, row);
-	}
-	root = json_pack("{s:s,s:s,s:s,s:s,s:o}", "schema", "nomora.mesh_history/1", "between",
-			 racks ? "racks" : "hosts", "src", names[0], "dst", names[1], "points", list);
-	code = root ? json_write_file("-", root, err) : error_set(err, ENOMEM, "out of memory");
-	json_decref(root);
-	return code;
-}
-
 static int show(const struct latency_series *series, const struct history_settings *settings, char *const *names,
 		struct error *err)
 {
@@ -104,31 +41,36 @@ static int show(const struct latency_series *series, const struct history_settin
 		return figures_history_save(series, title, settings->output, err);
 	}
 	if (settings->json)
-		return print_json(series, settings->racks, names, err);
-	print_table(series, settings->racks);
-	return command_flush(err);
+		return json_write_file_new("-", latency_series_to_json(series, settings->racks, names[0], names[1]),
+					   err);
+	latency_series_print(series, settings->racks, stdout);
+	return 0;
 }
 
-static enum command_exit run(char *const *operands, const struct history_settings *settings)
+static int run(void *context, const struct option_operands *given, struct error *err)
 {
+	const struct history_settings *settings = context;
 	struct ns since = {settings->last_s > 0 ? ns_now_wall().v - (int64_t)(settings->last_s * 1e9) : 0};
 	struct latency_series series = {0};
-	struct error err = {0};
-	struct mesh_store *store = mesh_store_open(operands[0], false, &err);
-	int code = store ? mesh_store_read(store, settings->racks, operands[1], operands[2], since, &series, &err)
-			 : error_code(&err, EIO);
-	enum command_exit status = COMMAND_OK;
+	char *const *operands = given->items;
+	struct mesh_store *store;
+	int code;
 
-	if (!code && !series.count) {
-		error_set(&err, ENODATA, "%s has nothing from '%s' to '%s' in that time", operands[0], operands[1],
+	if (settings->output && command_check_ending("--output", settings->output, command_pictures, err) != 0)
+		return COMMAND_USAGE;
+	store = mesh_store_open(operands[0], false, err);
+	code = store ? mesh_store_read(store, settings->racks, operands[1], operands[2], since, &series, err)
+		     : error_code(err, EIO);
+	if (!code && series.count) {
+		code = show(&series, settings, &operands[1], err);
+	} else if (!code) {
+		error_set(err, ENODATA, "%s has nothing from '%s' to '%s' in that time", operands[0], operands[1],
 			  operands[2]);
-		status = command_fail(&err, COMMAND_NEGATIVE);
-	} else if (code || show(&series, settings, &operands[1], &err)) {
-		status = command_fail(&err, COMMAND_FAILED);
+		code = COMMAND_NEGATIVE;
 	}
 	free(series.items);
 	mesh_store_close(store);
-	return status;
+	return code;
 }
 
 int command_mesh_history(int argc, char **argv)
@@ -143,16 +85,6 @@ int command_mesh_history(int argc, char **argv)
 		.operands_maximum = 3,
 	};
 	struct history_settings settings = {.last_s = 3600};
-	struct option_operands operands;
-	struct error err = {0};
-	int code = command_parse(&usage, argc, argv, &settings, &operands);
 
-	if (code >= 0)
-		return code;
-	if (settings.output && command_check_ending("--output", settings.output, command_pictures, &err) != 0)
-		code = command_fail(&err, COMMAND_USAGE);
-	else
-		code = run(operands.items, &settings);
-	options_free(&operands);
-	return code;
+	return command_run(&usage, argc, argv, &settings, run);
 }

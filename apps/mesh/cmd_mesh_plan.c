@@ -3,7 +3,6 @@
 #include "commands.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 
 #include <base/json.h>
@@ -38,7 +37,7 @@ static const struct option_row rows[] = {
 	OPTION_DOUBLE(struct plan_settings, budget.link_pps, "link-pps", 0, "N", 0, 1e12,
 		      "probes a second from and to a rack at most; 0 = any"),
 	OPTION_DOUBLE(struct plan_settings, budget.epoch_s, "epoch", 'e', "S", 0.1, 1e6,
-		      "time between two runs of this"),
+		      "time between two runs of this command"),
 	OPTION_DOUBLE(struct plan_settings, budget.refresh_s, "refresh", 'r', "S", 1, 1e9,
 		      "every pair of hosts comes round within this time"),
 	OPTION_CHOICE(struct plan_settings, across, "across", 0, "GROUPS", across_names,
@@ -52,33 +51,6 @@ static const char teach[] =
 	"\n"
 	"  nomora mesh plan peers.txt --cluster cluster.json --state plan.json -o lists --host-pps 2000\n"
 	"  nomora mesh agent eth0 --address 10.0.1.7 --peers lists/h7.peers --live /dev/shm/mesh\n";
-
-static int print_load(const struct mesh_plan_load *load, const struct plan_settings *settings, struct error *err)
-{
-	double rate = 1 / settings->budget.interval_s;
-	json_t *root;
-	int code;
-
-	if (!settings->json) {
-		printf("epoch %llu: %u hosts in %u rack%s, %u drained\n"
-		       "sessions of %g probes/s: %llu in racks, %llu between, %llu put off by a cap\n"
-		       "at most: a host sends %.0f probes/s and answers %.0f, a rack's link carries %.0f\n",
-		       (unsigned long long)load->epoch, load->hosts, load->racks, load->racks == 1 ? "" : "s",
-		       load->drained, rate, (unsigned long long)load->in_racks, (unsigned long long)load->between,
-		       (unsigned long long)load->deferred, load->host_most * rate, load->reflector_most * rate,
-		       load->link_most * rate);
-		return command_flush(err);
-	}
-	root = json_pack("{s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:f,s:f}", "schema", "nomora.mesh_plan_load/1",
-			 "epoch", (json_int_t)load->epoch, "hosts", (json_int_t)load->hosts, "drained",
-			 (json_int_t)load->drained, "racks", (json_int_t)load->racks, "pods", (json_int_t)load->pods,
-			 "sessions_in_racks", (json_int_t)load->in_racks, "sessions_between", (json_int_t)load->between,
-			 "deferred", (json_int_t)load->deferred, "host_pps", load->host_most * rate, "reflector_pps",
-			 load->reflector_most * rate, "link_pps", load->link_most * rate);
-	code = root ? json_write_file("-", root, err) : error_set(err, ENOMEM, "out of memory");
-	json_decref(root);
-	return code;
-}
 
 static int make_plan(struct mesh_plan *plan, const struct peers *peers, const struct plan_settings *settings,
 		     struct error *err)
@@ -97,26 +69,31 @@ static int make_plan(struct mesh_plan *plan, const struct peers *peers, const st
 	if (!code && settings->state)
 		code = mesh_plan_write(plan, settings->state, err);
 	load = mesh_plan_load(plan);
-	if (!code)
-		code = print_load(&load, settings, err);
+	if (!code && settings->json)
+		code = json_write_file_new("-", mesh_plan_load_to_json(&load, &settings->budget), err);
+	else if (!code)
+		mesh_plan_load_print(&load, &settings->budget, stdout);
 	cluster_destroy(cluster);
 	latency_matrix_destroy(live);
 	return code;
 }
 
-static int run(const char *path, const struct plan_settings *settings, struct error *err)
+static int run(void *context, const struct option_operands *operands, struct error *err)
 {
+	struct plan_settings *settings = context;
 	struct peers peers;
 	struct mesh_plan *plan;
-	int code = peers_read(path, &peers, err);
+	int code = peers_read(operands->items[0], &peers, err);
 
 	if (code)
 		return code;
+	settings->budget.interval_s = settings->interval_us / 1e6;
+	settings->budget.pods = settings->across == 1;
 	plan = settings->state ? mesh_plan_read(settings->state, err) : mesh_plan_create();
 	code = plan ? make_plan(plan, &peers, settings, err) : error_code(err, ENOMEM);
 	mesh_plan_destroy(plan);
 	peers_free(&peers);
-	return code;
+	return code == -ERANGE ? COMMAND_NEGATIVE : code;
 }
 
 int command_mesh_plan(int argc, char **argv)
@@ -131,16 +108,6 @@ int command_mesh_plan(int argc, char **argv)
 		.operands_maximum = 1,
 	};
 	struct plan_settings settings = {.interval_us = 10000, .budget = {.epoch_s = 60, .refresh_s = 86400}};
-	struct option_operands operands;
-	struct error err = {0};
-	int code = command_parse(&usage, argc, argv, &settings, &operands);
 
-	if (code >= 0)
-		return code;
-	settings.budget.interval_s = settings.interval_us / 1e6;
-	settings.budget.pods = settings.across == 1;
-	code = run(operands.items[0], &settings, &err);
-	code = code ? command_fail(&err, code == -ERANGE ? COMMAND_NEGATIVE : COMMAND_FAILED) : COMMAND_OK;
-	options_free(&operands);
-	return code;
+	return command_run(&usage, argc, argv, &settings, run);
 }

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nomora mesh serve: a live matrix as web pages and metrics. */
 #include "commands.h"
-#include "../rows.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 
 #include <base/stop.h>
-#include <probe/serve/pages.h>
-#include <probe/store/recorder.h>
+#include <model/option_rows.h>
+#include <probe/serve/daemon.h>
 
 struct serve_settings {
 	const char *address;
@@ -37,40 +34,18 @@ static const char teach[] =
 	"  nomora mesh serve /dev/shm/mesh --port 8862\n"
 	"  curl -s localhost:8862/metrics\n";
 
-static int run(const char *path, const struct serve_settings *settings, struct error *err)
+static int run(void *context, const struct option_operands *operands, struct error *err)
 {
-	struct latency_matrix *live = latency_live_map(path, err);
-	struct mesh_pages pages = {live, (enum latency_statistic)settings->statistic,
-				   ns_from_us(settings->max_age_s * 1e6), settings->history.store_path};
-	struct serve_options options = {.address = settings->address,
-					.port = (uint16_t)settings->port,
-					.routes = mesh_pages_routes,
-					.context = &pages};
-	struct serve *serve = live ? serve_create(&options, err) : NULL;
-	struct mesh_recorder *recorder = NULL;
-	int code = serve ? 0 : -err->code;
+	const struct serve_settings *settings = context;
+	struct mesh_pages_daemon daemon = {.live_path = operands->items[0],
+					   .address = settings->address,
+					   .port = (uint16_t)settings->port,
+					   .statistic = (enum latency_statistic)settings->statistic,
+					   .max_age = ns_from_us(settings->max_age_s * 1e6),
+					   .history = settings->history};
 
-	if (serve && settings->history.store_path) {
-		struct mesh_recorder_options record = settings->history;
-
-		record.live_path = path;
-		recorder = mesh_recorder_start(&record, err);
-		code = recorder ? 0 : error_code(err, EIO);
-	}
-	if (!code) {
-		printf("http://%s:%u/\n", settings->address, serve_port(serve));
-		code = command_flush(err);
-		while (!code && !*stop_flag()) {
-			struct pollfd readable = {serve_fd(serve), POLLIN, 0};
-
-			poll(&readable, 1, serve_timeout_ms(serve));
-			serve_run(serve);
-		}
-	}
-	mesh_recorder_stop(recorder);
-	serve_destroy(serve);
-	latency_matrix_destroy(live);
-	return code;
+	stop_catch_signals();
+	return mesh_pages_run(&daemon, stop_flag(), stdout, err);
 }
 
 int command_mesh_serve(int argc, char **argv)
@@ -84,18 +59,11 @@ int command_mesh_serve(int argc, char **argv)
 		.operands_minimum = 1,
 		.operands_maximum = 1,
 	};
-	struct serve_settings settings = {
-		.address = "127.0.0.1", .port = 8862, .max_age_s = 60, .history = mesh_recorder_defaults};
-	struct option_operands operands;
-	struct error err = {0};
-	int code;
+	struct serve_settings settings = {.address = "127.0.0.1",
+					  .port = 8862,
+					  .statistic = LATENCY_STATISTIC_P99,
+					  .max_age_s = 60,
+					  .history = mesh_recorder_defaults};
 
-	settings.statistic = LATENCY_STATISTIC_P99;
-	code = command_parse(&usage, argc, argv, &settings, &operands);
-	if (code >= 0)
-		return code;
-	stop_catch_signals();
-	code = run(operands.items[0], &settings, &err) ? command_fail(&err, COMMAND_FAILED) : COMMAND_OK;
-	options_free(&operands);
-	return code;
+	return command_run(&usage, argc, argv, &settings, run);
 }

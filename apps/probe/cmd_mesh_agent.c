@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nomora mesh agent: a host's part of the live mesh, without an end. */
 #include "command_station.h"
-#include "../rows.h"
+
+#include <model/option_rows.h>
 
 static const struct option_row rows[] = {
 	OPTION_HEADING("Mesh"),

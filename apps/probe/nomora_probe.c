@@ -5,6 +5,7 @@
 static const struct command commands[] = {
 	{"probe", "measure round trips to the peers of a list", command_probe, NULL},
 	{"reflect", "answer STAMP probes on a port", command_reflect, NULL},
+	{"ptp", "delay to a PTP clock through a DPDK port", command_ptp_port, NULL},
 	{"agent", "measure the mesh continuously into a live matrix", command_mesh_agent, NULL},
 	{NULL, NULL, NULL, NULL},
 };

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nomora schedd export: the journal, from a running daemon or from its state file. */
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #include <client/request.h>
 #include <sched/schedd/schedd.h>
@@ -13,28 +11,13 @@ struct settings {
 	const char *state, *socket;
 };
 
-/* Page after page until there is no further one. */
-static int print_pages(const char *socket, struct error *err)
+static int run(void *context, const struct option_operands *operands, struct error *err)
 {
-	json_int_t after = 0;
+	const struct settings *settings = context;
 
-	for (;;) {
-		char path[64];
-		json_t *answer;
-		json_int_t next;
-		int code;
-
-		snprintf(path, sizeof path, "/v1/journal?after=%lld", (long long)after);
-		code = client_ask(socket, "GET", path, NULL, &answer, err);
-		if (code < 0)
-			return code;
-		fputs(json_string_value(json_object_get(answer, "lines")), stdout);
-		next = json_integer_value(json_object_get(answer, "next"));
-		json_decref(answer);
-		if (next == after)
-			return 0;
-		after = next;
-	}
+	(void)operands;
+	return settings->state ? schedd_export(settings->state, stdout, err)
+			       : client_print_journal(settings->socket, stdout, err);
 }
 
 int command_schedd_export(int argc, char **argv)
@@ -54,15 +37,6 @@ int command_schedd_export(int argc, char **argv)
 		.rows = rows,
 	};
 	struct settings settings = {0};
-	struct option_operands operands;
-	struct error err = {0};
-	int code = command_parse(&usage, argc, argv, &settings, &operands);
 
-	if (code >= 0)
-		return code;
-	options_free(&operands);
-	code = settings.state ? schedd_export(settings.state, stdout, &err) : print_pages(settings.socket, &err);
-	if (code == 0)
-		code = command_flush(&err);
-	return code < 0 ? command_fail(&err, COMMAND_FAILED) : COMMAND_OK;
+	return command_run(&usage, argc, argv, &settings, run);
 }

@@ -18,13 +18,24 @@ static const char teach[] =
 	"\n"
 	"Exit status: 0 ended by a signal, 1 failed, 2 usage.\n";
 
+static int run(void *context, const struct option_operands *operands, struct error *err)
+{
+	struct settings *settings = context;
+
+	(void)operands;
+	settings->agent.migrate = settings->migrate == 1;
+	stop_catch_signals();
+	return slurm_agent_run(&settings->agent, stop_flag(), err);
+}
+
 int command_slurm_agent(int argc, char **argv)
 {
 	static const char *const migrations[] = {"off", "on", NULL};
 	const struct option_row rows[] = {
 		OPTION_STRING(struct settings, agent.schedd, "schedd", 's', "PATH",
 			      "schedd's socket; default $NOMORA_SCHEDD, else " CLIENT_SOCKET),
-		OPTION_STRING(struct settings, agent.socket, "socket", 'l', "PATH", "where the plug-in asks"),
+		OPTION_STRING(struct settings, agent.socket, "socket", 'l', "PATH",
+			      "unix socket for the plug-in's requests"),
 		OPTION_DOUBLE(struct settings, agent.poll_s, "poll", 0, "S", 0.01, 60, "pause between two looks"),
 		OPTION_DOUBLE(struct settings, agent.patience_s, "patience", 0, "S", 0, 3600,
 			      "held jobs are left to Slurm when schedd has not answered for so long"),
@@ -52,15 +63,6 @@ int command_slurm_agent(int argc, char **argv)
 					      .migrate_gain = 0.1,
 					      .no_return_s = 600,
 					      .review_s = 2}};
-	struct option_operands operands;
-	struct error err = {0};
-	int code = command_parse(&usage, argc, argv, &settings, &operands);
 
-	if (code >= 0)
-		return code;
-	settings.agent.migrate = settings.migrate == 1;
-	stop_catch_signals();
-	code = slurm_agent_run(&settings.agent, stop_flag(), &err);
-	options_free(&operands);
-	return code < 0 ? command_fail(&err, COMMAND_FAILED) : COMMAND_OK;
+	return command_run(&usage, argc, argv, &settings, run);
 }

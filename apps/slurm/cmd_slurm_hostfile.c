@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nomora slurm-hostfile: where the tasks of a placed job belong, for srun -m arbitrary and mpirun. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <jansson.h>
 
 #include <base/json.h>
 #include <integrations/slurm/agent.h>
@@ -22,34 +19,31 @@ static const char teach[] =
 	"\n"
 	"Exit status: 0 printed, 1 failed or not placed by nomora, 2 usage.\n";
 
-static void print_json(uint32_t job, char *const *hosts, uint32_t count)
+static int run(void *context, const struct option_operands *operands, struct error *err)
 {
-	json_t *list = json_array(), *root;
-
-	for (uint32_t h = 0; h < count; h++)
-		json_array_append_new(list, json_string(hosts[h]));
-	root = json_pack("{s:s, s:I, s:o}", "schema", "nomora.hostfile/1", "job", (json_int_t)job, "hosts", list);
-	json_print(stdout, root);
-	json_decref(root);
-}
-
-static int print_hosts(uint32_t job, bool json)
-{
-	struct error err = {0};
+	const struct settings *settings = context;
+	const char *text = operands->count > 0 ? operands->items[0] : getenv("SLURM_JOB_ID");
+	struct slurm_job_name name;
 	char **hosts;
 	uint32_t count;
+	int code;
 
-	if (slurm_job_layout(job, &hosts, &count, &err) < 0)
-		return command_fail(&err, COMMAND_FAILED);
-	if (json)
-		print_json(job, hosts, count);
+	if (!text)
+		return command_misused(err, "missing operand JOB; $SLURM_JOB_ID is not set");
+	if (!slurm_job_name_parse(text, &name))
+		return command_misused(err, "bad job '%s'; expected a number, or ARRAY_ELEMENT", text);
+	code = slurm_job_layout(&name, &hosts, &count, err);
+	if (code < 0)
+		return code;
+	if (settings->json)
+		code = json_write_file_new("-", slurm_job_layout_to_json(&name, hosts, count), err);
 	for (uint32_t h = 0; h < count; h++) {
-		if (!json)
+		if (!settings->json)
 			puts(hosts[h]);
 		free(hosts[h]);
 	}
 	free(hosts);
-	return command_flush(&err) < 0 ? command_fail(&err, COMMAND_FAILED) : COMMAND_OK;
+	return code;
 }
 
 int command_slurm_hostfile(int argc, char **argv)
@@ -64,22 +58,6 @@ int command_slurm_hostfile(int argc, char **argv)
 		.operands_maximum = 1,
 	};
 	struct settings settings = {0};
-	struct option_operands operands;
-	struct error err = {0};
-	const char *text;
-	char *end = NULL;
-	unsigned long job;
-	int code = command_parse(&usage, argc, argv, &settings, &operands);
 
-	if (code >= 0)
-		return code;
-	text = operands.count > 0 ? operands.items[0] : getenv("SLURM_JOB_ID");
-	job = text ? strtoul(text, &end, 10) : 0;
-	if (!text)
-		error_set(&err, EINVAL, "missing operand JOB; $SLURM_JOB_ID is not set");
-	else if (job == 0 || job > UINT32_MAX || *end != '\0')
-		error_set(&err, EINVAL, "bad job '%s'; expected a number", text);
-	code = err.code ? command_fail(&err, COMMAND_USAGE) : print_hosts((uint32_t)job, settings.json);
-	options_free(&operands);
-	return code;
+	return command_run(&usage, argc, argv, &settings, run);
 }

@@ -4,7 +4,9 @@
  * the same pairs. CPU seconds; one JSON line per network.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #ifdef HAVE_IGRAPH
 #include <igraph/igraph.h>
@@ -56,11 +58,41 @@ static double igraph_seconds(const struct topology *topology, uint32_t switches)
 	return seconds;
 }
 
+/* Saves the paths and loads them again: seconds, and the file's megabytes. Negative: it failed. */
+static double load_seconds(const struct topology *topology, const struct paths_options *options, double *MB)
+{
+	char folder[] = "/tmp/bench_paths.XXXXXX", file[sizeof folder + 8];
+	struct paths_options stored = *options;
+	struct paths *paths[2] = {NULL};
+	double seconds = 0;
+	FILE *opened;
+
+	if (!mkdtemp(folder))
+		return -1;
+	snprintf(file, sizeof file, "%s/map", folder);
+	stored.file = file;
+	for (int i = 0; i < 2; i++) { /* the first one computes and writes it */
+		seconds = cpu_seconds();
+		paths[i] = paths_create(topology, &stored, NULL);
+		seconds = paths[i] ? cpu_seconds() - seconds : -1;
+	}
+	opened = fopen(file, "r");
+	if (opened && fseek(opened, 0, SEEK_END) == 0)
+		*MB = (double)ftell(opened) / 1e6;
+	if (opened)
+		fclose(opened);
+	for (int i = 0; i < 2; i++)
+		paths_destroy(paths[i]);
+	unlink(file);
+	rmdir(folder);
+	return seconds;
+}
+
 static int run(const char *name, struct topology *topology)
 {
 	struct paths_options options = {.k = K, .detour = PATHS_DETOUR, .seed = 1};
 	uint32_t switches = topology ? topology->node_count - topology->host_count : 0;
-	double pairs = (double)switches * (switches - 1) / 2, seconds, peer;
+	double pairs = (double)switches * (switches - 1) / 2, seconds, load, MB = 0, peer;
 	struct paths *paths = topology ? paths_create(topology, &options, NULL) : NULL;
 
 	seconds = cpu_seconds();
@@ -69,11 +101,13 @@ static int run(const char *name, struct topology *topology)
 		return 1;
 	}
 	seconds = cpu_seconds() - seconds;
+	load = load_seconds(topology, &options, &MB);
 	peer = igraph_seconds(topology, switches);
 	printf("{\"benchmark\": \"topology_paths\", \"network\": \"%s\", \"switches\": %u, \"pairs\": %.0f, "
 	       "\"seconds\": %.4f, "
-	       "\"us_per_pair\": %.3f, \"MB\": %.1f, \"igraph_us_per_pair\": %.1f, \"times_igraph\": %.0f}\n",
-	       name, switches, pairs, seconds, seconds / pairs * 1e6, (double)paths_memory_bytes(paths) / 1e6,
+	       "\"us_per_pair\": %.3f, \"MB\": %.1f, \"load_seconds\": %.4f, \"file_MB\": %.1f, "
+	       "\"igraph_us_per_pair\": %.1f, \"times_igraph\": %.0f}\n",
+	       name, switches, pairs, seconds, seconds / pairs * 1e6, (double)paths_memory_bytes(paths) / 1e6, load, MB,
 	       peer * 1e6, peer > 0 ? peer / (seconds / pairs) : 0);
 	paths_destroy(paths);
 	topology_destroy(topology);

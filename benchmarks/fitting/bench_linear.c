@@ -17,6 +17,7 @@
 enum { POINTS = 50, COLUMNS = 4, ROUNDS = 21, FITS_PER_ROUND = 5000 };
 
 static double x[POINTS], y[POINTS], matrix[POINTS * COLUMNS];
+static long double long_x[POINTS], long_y[POINTS];
 
 static const char scipy_script[] = "import sys, time, statistics\n"
 				   "import numpy as np\n"
@@ -39,6 +40,8 @@ static void make_points(void)
 	for (int i = 0; i < POINTS; i++) {
 		x[i] = i * 10.0;
 		y[i] = 1 - 1.2e-3 * x[i] + 9e-7 * x[i] * x[i] - 4e-10 * pow(x[i], 3) + 0.01 * rng_normal(&rng);
+		long_x[i] = x[i];
+		long_y[i] = y[i];
 		for (int j = 0; j < COLUMNS; j++)
 			matrix[i + j * POINTS] = pow(x[i], j);
 	}
@@ -71,7 +74,7 @@ static double measure(struct linear_workspace *workspace, int polynomial, double
 
 		for (int k = 0; k < FITS_PER_ROUND; k++) {
 			if (polynomial)
-				linear_fit_polynomial(workspace, x, y, NULL, POINTS, COLUMNS - 1, &result);
+				linear_fit_polynomial(workspace, long_x, long_y, POINTS, COLUMNS - 1, &result);
 			else
 				linear_fit(workspace, &problem, &result);
 		}

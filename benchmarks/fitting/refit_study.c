@@ -24,7 +24,7 @@
 
 enum { LEVELS = 46, REPEATS = 10, SMALL_LEVELS = 8, SMALL_REPEATS = 3 };
 
-/* What the study calls sure. */
+/* The study's threshold for a sure answer. */
 static const double sure_from = 0.95;
 static const double small_us[SMALL_LEVELS] = {0, 10, 20, 40, 100, 200, 400, 1000};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the injector's benchmarks share: an injector between four rings, all on this thread, and JSON lines. */
+/* Shared by the injector's benchmarks: an injector between four rings, all on this thread, and JSON lines. */
 #ifndef BENCHMARKS_INJECTOR_BENCH_H
 #define BENCHMARKS_INJECTOR_BENCH_H
 
@@ -34,7 +34,7 @@ void bench_stop(struct bench *bench);
 
 double bench_ns(const struct bench *bench, double cycles);
 
-/* What accuracy is measured at: us, packets a second. */
+/* Points of the accuracy measurement: us, packets per second. */
 enum { BENCH_DELAYS = 9, BENCH_RATES = 2 };
 extern const double bench_delays_us[BENCH_DELAYS], bench_rates_pps[BENCH_RATES];
 

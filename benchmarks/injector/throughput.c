@@ -35,7 +35,7 @@ static void enter(struct bench *bench)
 	}
 }
 
-/* What left a port enters the same port again: its host reflects. */
+/* Packets that left a port enter it again, as if its host reflected them. */
 static unsigned int go_round(struct bench *bench)
 {
 	struct rte_mbuf *packets[BURST];

@@ -233,7 +233,7 @@ static int pin(void *argument)
 	return sched_setaffinity(0, sizeof set, &set);
 }
 
-/* The line's thread to the last CPU that we may use, this one to the first. False if there is one alone. */
+/* The line's thread to the last CPU that we may use, this one to the first. False if there is only one. */
 static bool share_cpus(void)
 {
 	unsigned int cpus[2] = {CPU_SETSIZE, 0};

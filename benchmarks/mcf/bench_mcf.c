@@ -2,7 +2,7 @@
 /*
  * Every algorithm of mcf beside LEMON's two on the same networks in the same run: the families that such codes are
  * compared on, and a NoMora round with one node a task, one node a job, and oversubscribed. `bench_mcf NAME...` runs
- * those networks alone. One JSON line per network and algorithm; CPU seconds, network building included; `ratio` is
+ * only those networks. One JSON line per network and algorithm; CPU seconds, network building included; `ratio` is
  * LEMON's best on that network divided by ours, `ratio_to_same` that of LEMON's algorithm of the same kind. Every
  * answer of ours is checked by its certificate.
  */
@@ -37,7 +37,7 @@ static int compare(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-/* LEMON's seconds, 0 where it is not there. */
+/* LEMON's seconds; 0 if it is not installed. */
 struct peer {
 	double simplex_s, scaling_s;
 };

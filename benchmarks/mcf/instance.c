@@ -34,7 +34,7 @@ static int32_t pod_of(const struct instance *instance, int32_t machine)
 	return rack_of(instance, machine) / instance->settings.racks_per_pod;
 }
 
-/* splitmix64's finaliser: a random number that depends on the pair alone, so that no matrix need be kept. */
+/* splitmix64's finaliser: a random number that depends only on the pair, so no matrix is stored. */
 static uint64_t mix(uint64_t x)
 {
 	x += UINT64_C(0x9e3779b97f4a7c15);

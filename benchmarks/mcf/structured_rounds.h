@@ -21,7 +21,7 @@ void rounds_destroy(struct rounds *rounds);
 /* Solves from scratch; processor seconds of it, rows apart. */
 double rounds_start(struct rounds *rounds, struct structured_result *result);
 
-/* Processor seconds: making the rows (the costs' part), and all that is the solver's. */
+/* CPU seconds: computing the rows of costs; everything in the solver. */
 struct round_seconds {
 	double rows, solver;
 };

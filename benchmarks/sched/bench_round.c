@@ -103,7 +103,7 @@ static void run_first(struct load *load)
 
 static void run_all(uint32_t machines)
 {
-	struct load load;
+	struct load load = {0};
 
 	load_start(&load, machines);
 	run_first(&load);
@@ -115,7 +115,7 @@ static void run_all(uint32_t machines)
 
 static void run_one(uint32_t machines, double share, int rounds, bool drifting)
 {
-	struct load load;
+	struct load load = {0};
 
 	load_start(&load, machines);
 	run_first(&load);

@@ -55,7 +55,7 @@ struct load {
 	uint32_t job_count;
 	float arc_us[CURVES]; /* round trips up to here cost at most p_m */
 	struct rng rng;
-	/* Of the round to come. */
+	/* Events of the next round. */
 	struct task_event tasks[EVENTS];
 	struct rack_measured *racks;
 	size_t rack_count;

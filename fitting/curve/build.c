@@ -31,7 +31,7 @@ static int baseline_column(const struct problem *problem, const struct fit_candi
 
 /*
  * Covariance of coefficients and shapes, from the curve's derivatives at the levels: QR in linear_fit(). The scale
- * of the noise is applied by the caller. NULL when rank or memory is lacking.
+ * of the noise is applied by the caller. NULL when the design is rank-deficient or memory runs out.
  */
 static double *free_covariance(const struct problem *problem, const struct fit_candidate *candidate, size_t size)
 {

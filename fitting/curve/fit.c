@@ -10,6 +10,8 @@
 
 /* Data are refused if they rise by this many standard errors, and by this much: drift alone can make a small rise. */
 static const double rise_deviations = 4, rise_least = 0.1;
+/* The loss of performance whose round trip the report gives. */
+static const double effect_least = 0.1;
 
 void fit_settings_default(struct fit_settings *settings)
 {
@@ -65,10 +67,15 @@ static void collect_warnings(const struct problem *problem, struct fit *fit)
 
 	if (observations->disturbed)
 		warn(fit,
-		     "%ld of %ld runs were disturbed (see the sweep's log): do not rely on this curve; "
-		     "--without-disturbed "
-		     "excludes them.\n",
-		     observations->disturbed, observations->runs);
+		     "%ld of %ld runs %s disturbed (see the sweep's log): do not rely on this curve; "
+		     "--without-disturbed excludes them.\n",
+		     observations->disturbed, observations->runs, observations->disturbed == 1 ? "was" : "were");
+	if (fit->flat && fit->flat_drop > effect_least)
+		warn(fit,
+		     "The runs scatter too much to show an effect below %.2g %%: longer or more runs on a quieter "
+		     "machine "
+		     "would.\n",
+		     100 * fit->flat_drop);
 	if (observations->outlier_count)
 		warn(fit, "%zu outlier%s (run more than 4.5 robust deviations from the level's median)%s.\n",
 		     observations->outlier_count, observations->outlier_count == 1 ? "" : "s",

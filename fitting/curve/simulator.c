@@ -98,7 +98,7 @@ static struct profile moved_profile(const struct simulator *simulator, const dou
 
 /*
  * Derivatives of the curve by the searched constants (at most three columns), projected off the column space of the
- * coefficients: the linearised answer of these constants to a change of the response.
+ * coefficients: the linearised effect of a change of the response on these constants.
  */
 static void make_answer(struct simulator *simulator)
 {
@@ -263,8 +263,9 @@ static void refit_shapes(struct simulator *simulator, const double *noise, const
 	design_constrain(simulator->problem, &design, solution);
 }
 
-void simulator_refit(struct simulator *simulator, const double *noise, const double *y, struct profile *profile,
-		     struct solution *solution)
+/* Fits the candidate to the response y = fitted + noise (count each). solution->rss is infinite if there is no fit. */
+static void refit(struct simulator *simulator, const double *noise, const double *y, struct profile *profile,
+		  struct solution *solution)
 {
 	if (simulator->searched)
 		refit_shapes(simulator, noise, y, profile, solution);
@@ -288,7 +289,7 @@ void simulator_curve(struct simulator *simulator, const double *noise, struct ca
 		isotonic_fit(simulator->problem, y, &curve->isotonic, simulator->work);
 		return;
 	}
-	simulator_refit(simulator, noise, y, &curve->profile, solution);
+	refit(simulator, noise, y, &curve->profile, solution);
 	if (isfinite(solution->rss))
 		return;
 	curve->profile = candidate_profile(candidate);

@@ -22,7 +22,7 @@ struct simulator {
 	double *storage;
 	size_t design_count;
 	struct design designs[DESIGNS_MAXIMUM];
-	/* Families with shapes: how threshold and shapes answer to noise, from the curve's derivatives. */
+	/* Families with shapes: the response of threshold and shapes to noise, from the curve's derivatives. */
 	size_t searched;
 	int kinds[SEARCHED_MAXIMUM]; /* 0 threshold, 1 s, 2 h */
 	double *answer;              /* searched x count */
@@ -33,13 +33,9 @@ struct simulator {
 int simulator_create(const struct problem *problem, const struct fit_settings *settings,
 		     const struct fit_candidate *candidate, struct noise noise, struct simulator *simulator);
 
-/* Fits the candidate to the response y = fitted + noise (count each). solution->rss is infinite if that cannot be. */
-void simulator_refit(struct simulator *simulator, const double *noise, const double *y, struct profile *profile,
-		     struct solution *solution);
-
 /*
  * The candidate refitted to its own curve plus `noise` (count; not in simulator->work). *curve points into the
- * simulator and to *solution; if the fit cannot be, it is the candidate itself.
+ * simulator and to *solution; if there is no fit, it is the candidate itself.
  */
 void simulator_curve(struct simulator *simulator, const double *noise, struct candidate_curve *curve,
 		     struct solution *solution);

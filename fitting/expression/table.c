@@ -214,7 +214,7 @@ static int read_lines(struct file_lines *lines, struct expression_table *table, 
 
 int expression_table_read(const char *path, struct expression_table *table, struct error *err)
 {
-	struct error local = {0}, *said = err ? err : &local;
+	struct error scratch = {0}, *said = err ? err : &scratch;
 	struct file_lines *lines = file_lines_open(path, said);
 
 	*table = (struct expression_table){0};

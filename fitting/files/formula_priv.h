@@ -21,7 +21,7 @@ struct formula_data {
 	size_t observations;
 	long double *x, *y; /* x is observations x name_count, row-major */
 	double *deviations; /* NULL = all alike */
-	/* Of a sweep; of a plain table "performance" and unknown baselines. */
+	/* The metric of a sweep; of a plain table "performance", with unknown baselines. */
 	struct sweep_metric metric;
 	double baseline_value, baseline_deviation, baseline_rtt_us;
 	long disturbed_runs;
@@ -36,7 +36,7 @@ int formula_data_check(const struct formula_data *data, const struct expression 
  * *deviation is NULL if there are none. 0 or -ENOMEM.
  */
 int formula_data_sorted(const struct formula_data *data, double **x, double **y, double **deviation, struct error *err);
-void formula_data_free(struct formula_data *data); /* of a zeroed or filled one */
+void formula_data_free(struct formula_data *data); /* zeroed or filled */
 
 struct formula_fit {
 	const struct formula_settings *settings;

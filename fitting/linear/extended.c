@@ -8,62 +8,43 @@
 struct extended_source {
 	size_t rows, columns;
 	const long double *response;
-	const double *weights;     /* NULL = all 1 */
 	const long double *matrix; /* NULL: powers of t */
 	const long double *x;
-	const double *x_double, *response_double;
 	long double middle, half_range;
 	bool has_intercept;
 };
 
-static long double response_at(const struct extended_source *source, size_t i)
-{
-	return source->response ? source->response[i] : (long double)source->response_double[i];
-}
-
-static long double x_at(const struct extended_source *source, size_t i)
-{
-	return source->x ? source->x[i] : (long double)source->x_double[i];
-}
-
-/* The column's element before weighting. */
 static long double element(const struct extended_source *source, size_t i, size_t j)
 {
 	long double t, power = 1;
 
 	if (source->matrix)
 		return source->matrix[i + j * source->rows];
-	t = (x_at(source, i) - source->middle) / source->half_range;
+	t = (source->x[i] - source->middle) / source->half_range;
 	for (size_t k = 0; k < j; k++)
 		power *= t;
 	return power;
 }
 
-/* Weighted matrix into qr.a; powers are built column by column. */
-static bool load(struct linear_workspace *w, const struct extended_source *source, size_t *used)
+/* Copies the matrix into qr.a; powers are built column by column. False if a response is not finite. */
+static bool load(struct linear_workspace *w, const struct extended_source *source)
 {
 	struct qr_extended *qr = &w->qr_extended;
 	size_t rows = source->rows;
 
 	qr->rows = rows;
 	qr->columns = source->columns;
-	*used = rows;
 	for (size_t i = 0; i < rows; i++) {
-		double weight = source->weights ? source->weights[i] : 1;
-		long double response = response_at(source, i);
-
-		if (!(weight >= 0) || !isfinite(weight) || !isfinite(response))
+		if (!isfinite(source->response[i]))
 			return false;
-		*used -= weight == 0;
-		w->precise_rows[i] = source->weights ? sqrtl(weight) : 1;
-		w->precise_rows2[i] = response * w->precise_rows[i];
-		qr->a[i] = w->precise_rows[i] * element(source, i, 0);
+		w->precise_rows2[i] = source->response[i];
+		qr->a[i] = element(source, i, 0);
 	}
 	for (size_t j = 1; j < source->columns; j++) {
 		long double *column = qr->a + j * rows;
 
 		for (size_t i = 0; i < rows; i++)
-			column[i] = source->matrix ? source->matrix[i + j * rows] * w->precise_rows[i]
+			column[i] = source->matrix ? source->matrix[i + j * rows]
 						   : column[i - rows] * element(source, i, 1);
 	}
 	return true;
@@ -109,30 +90,26 @@ static void take_residuals(struct linear_workspace *w, const struct extended_sou
 			for (size_t j = n; j-- > 0;)
 				fit = fit * t + w->solution[j];
 		}
-		w->precise_rows[i] = response_at(source, i) - fit;
+		w->precise_rows[i] = source->response[i] - fit;
 	}
 }
 
 static void take_sums(const struct linear_workspace *w, const struct extended_source *source, struct linear_sums *sums)
 {
-	long double weight_sum = 0, mean = 0;
+	long double mean = 0;
 
 	*sums = (struct linear_sums){0};
 	for (size_t i = 0; i < source->rows; i++) {
-		long double weight = source->weights ? source->weights[i] : 1;
-		long double y = response_at(source, i);
+		long double y = source->response[i];
 
-		weight_sum += weight;
-		mean += weight * y;
-		sums->chi2 += weight * w->precise_rows[i] * w->precise_rows[i];
-		sums->about_zero += weight * y * y;
+		mean += y / source->rows;
+		sums->chi2 += w->precise_rows[i] * w->precise_rows[i];
+		sums->about_zero += y * y;
 	}
-	mean /= weight_sum;
 	for (size_t i = 0; i < source->rows; i++) {
-		long double weight = source->weights ? source->weights[i] : 1;
-		long double off = response_at(source, i) - mean;
+		long double off = source->response[i] - mean;
 
-		sums->about_mean += weight * off * off;
+		sums->about_mean += off * off;
 	}
 }
 
@@ -177,8 +154,9 @@ static enum linear_status solve(struct linear_workspace *w, const struct extende
 	*result = (struct linear_result){.status = LINEAR_NOT_FINITE, .columns = n};
 	if (source->rows > w->rows_maximum || n > w->columns_maximum || n == 0)
 		return result->status = LINEAR_TOO_FEW_ROWS;
-	if (!load(w, source, &result->rows_used))
+	if (!load(w, source))
 		return result->status;
+	result->rows_used = source->rows;
 	if (result->rows_used < n)
 		return result->status = LINEAR_TOO_FEW_ROWS;
 	if (!factorise_extended(qr, (long double)source->rows * LDBL_EPSILON))
@@ -214,57 +192,32 @@ enum linear_status linear_fit_extended(struct linear_workspace *workspace,
 	return solve(workspace, &source, result);
 }
 
-/* Centre and half-range of the rows of positive weight. False if x is not finite. */
+/* Sets the centre and half-range of x. False if x is not finite. */
 static bool take_range(struct extended_source *source)
 {
 	long double low = INFINITY, high = -INFINITY;
 
 	for (size_t i = 0; i < source->rows; i++) {
-		long double x = x_at(source, i);
-
-		if (!isfinite(x))
+		if (!isfinite(source->x[i]))
 			return false;
-		if (source->weights && source->weights[i] == 0)
-			continue;
-		low = fminl(low, x);
-		high = fmaxl(high, x);
+		low = fminl(low, source->x[i]);
+		high = fmaxl(high, source->x[i]);
 	}
 	source->middle = high >= low ? (low + high) / 2 : 0;
 	source->half_range = high > low ? (high - low) / 2 : 1;
 	return true;
 }
 
-static enum linear_status fit_polynomial(struct linear_workspace *workspace, struct extended_source *source,
-					 struct linear_result *result)
-{
-	if (source->rows > workspace->rows_maximum || !take_range(source)) {
-		*result = (struct linear_result){.status = LINEAR_NOT_FINITE, .columns = source->columns};
-		return result->status;
-	}
-	source->has_intercept = true;
-	return solve(workspace, source, result);
-}
-
-enum linear_status linear_fit_polynomial(struct linear_workspace *workspace, const double *x, const double *response,
-					 const double *weights, size_t rows, size_t degree,
+enum linear_status linear_fit_polynomial(struct linear_workspace *workspace, const long double *x,
+					 const long double *response, size_t rows, size_t degree,
 					 struct linear_result *result)
 {
 	struct extended_source source = {
-		.rows = rows,
-		.columns = degree + 1,
-		.x_double = x,
-		.response_double = response,
-		.weights = weights,
-	};
+		.rows = rows, .columns = degree + 1, .x = x, .response = response, .has_intercept = true};
 
-	return fit_polynomial(workspace, &source, result);
-}
-
-enum linear_status linear_fit_polynomial_extended(struct linear_workspace *workspace, const long double *x,
-						  const long double *response, size_t rows, size_t degree,
-						  struct linear_result *result)
-{
-	struct extended_source source = {.rows = rows, .columns = degree + 1, .x = x, .response = response};
-
-	return fit_polynomial(workspace, &source, result);
+	if (rows > workspace->rows_maximum || !take_range(&source)) {
+		*result = (struct linear_result){.status = LINEAR_NOT_FINITE, .columns = source.columns};
+		return result->status;
+	}
+	return solve(workspace, &source, result);
 }

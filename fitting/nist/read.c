@@ -275,7 +275,7 @@ static int read_data_line(struct reader *reader, char *line)
 	size_t count = read_numbers(line, values, set->predictor_count + 1, &clean);
 	int code;
 
-	if ((count == 0 && clean) || *skip_blanks(line) == '\x1a') /* DOS marked the end of a text so */
+	if ((count == 0 && clean) || *skip_blanks(line) == '\x1a') /* Ctrl-Z: the end of a text file of DOS */
 		return 0;
 	if (count != set->predictor_count + 1 || !clean)
 		return fail(reader, "Data", "expected one number for each column of the header, found '%s'", line);
@@ -401,8 +401,8 @@ static int finish(struct reader *reader)
 
 static int read_lines(struct file_lines *lines, struct nist_set *set, struct error *err)
 {
-	struct error local = {0};
-	struct reader reader = {.set = set, .lines = lines, .err = err ? err : &local};
+	struct error scratch = {0};
+	struct reader reader = {.set = set, .lines = lines, .err = err ? err : &scratch};
 	char *line;
 	int code;
 

@@ -17,7 +17,7 @@ static void print_number(const char *label, double found, double digits, FILE *o
 	fprintf(out, "\n");
 }
 
-void nist_print_fit(const struct nist_set *set, size_t start, const struct nist_fit *fit, FILE *out)
+static void nist_print_fit(const struct nist_set *set, size_t start, const struct nist_fit *fit, FILE *out)
 {
 	if (set->linear) {
 		fprintf(out, "\n%s\n", fit->reason);
@@ -43,7 +43,7 @@ void nist_print_fit(const struct nist_set *set, size_t start, const struct nist_
 	fprintf(out, "  %-28s %22.0f\n", "degrees of freedom", fit->dof);
 }
 
-json_t *nist_fit_to_json(const struct nist_set *set, size_t start, const struct nist_fit *fit)
+static json_t *nist_fit_to_json(const struct nist_set *set, size_t start, const struct nist_fit *fit)
 {
 	json_t *parameters = json_array();
 
@@ -72,15 +72,48 @@ json_t *nist_fit_to_json(const struct nist_set *set, size_t start, const struct 
 			 number_or_null(fit->r_squared_digits), "degrees_of_freedom", number_or_null(fit->dof));
 }
 
-void nist_print_set(const struct nist_set *set, FILE *out)
+static void nist_print_set(const struct nist_set *set, FILE *out)
 {
 	fprintf(out, "%s: %zu observations, %zu parameters\n%s = %s\n", set->name, set->observations,
 		set->parameter_count, set->response, set->model);
 }
 
-json_t *nist_set_to_json(const struct nist_set *set, json_t *fits)
+static json_t *nist_set_to_json(const struct nist_set *set, json_t *fits)
 {
 	return json_pack("{s:s, s:s, s:b, s:s, s:s, s:I, s:o}", "schema", "nomora.fit_nist/1", "set", set->name,
 			 "linear", set->linear, "response", set->response, "model", set->model, "observations",
 			 (json_int_t)set->observations, "runs", fits);
+}
+
+int nist_run(const char *path, FILE *out, json_t **json, struct error *err)
+{
+	struct nist_set set;
+	json_t *fits = json_array();
+	int code = nist_read(path, &set, err), converged = 1;
+
+	if (code < 0) {
+		json_decref(fits);
+		return code;
+	}
+	if (out)
+		nist_print_set(&set, out);
+	for (size_t start = 0; start < (set.linear ? 1 : set.start_count) && code == 0; start++) {
+		struct nist_fit fit;
+
+		code = nist_solve(&set, start, 0, &fit, err);
+		if (code < 0) {
+			error_prefix(err, "%s", path);
+			break;
+		}
+		converged = converged && fit.converged;
+		if (json)
+			json_array_append_new(fits, nist_fit_to_json(&set, start, &fit));
+		if (out)
+			nist_print_fit(&set, start, &fit, out);
+	}
+	if (json && code == 0)
+		*json = nist_set_to_json(&set, json_incref(fits));
+	json_decref(fits);
+	nist_free(&set);
+	return code < 0 ? code : converged;
 }

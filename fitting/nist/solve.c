@@ -164,7 +164,7 @@ static int solve_linear(const struct nist_set *set, const struct expression *mod
 	for (size_t j = 0; j < columns; j++)
 		problem.has_intercept |= is_constant_column(matrix + j * rows, rows);
 	if (is_polynomial(set, matrix))
-		linear_fit_polynomial_extended(workspace, set->x, y, rows, columns - 1, &result);
+		linear_fit_polynomial(workspace, set->x, y, rows, columns - 1, &result);
 	else
 		linear_fit_extended(workspace, &problem, &result);
 	take_linear(&result, fit);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Gauss-Newton in long double from a minimum that the trust region found in double. With residuals at rounding level
- * the cost no longer tells better from worse, so the length of the step decides when to stop.
+ * the cost no longer distinguishes better from worse, so the length of the step decides when to stop.
  */
 #include "nonlinear_priv.h"
 

@@ -69,7 +69,7 @@ static int take_runs(struct preparation *preparation, size_t metric)
 
 		if (row->metric != metric || (row->disturbed && preparation->settings->without_disturbed))
 			continue;
-		preparation->out->disturbed += row->disturbed && row->run < SWEEP_REFERENCE_RUN;
+		preparation->out->disturbed += row->disturbed;
 		if (row->value < 0)
 			return fail(preparation, row->line, "value", "a performance must not be negative");
 		if (lower && row->value == 0)

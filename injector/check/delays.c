@@ -11,10 +11,13 @@
 
 #include "pending_priv.h"
 
-/* Two stamps, each rounded to a nanosecond, and the rate of the counter: nothing under this is early. */
+/* Tolerance for the rounding of two stamps to a nanosecond each and for the error of the counter's rate. */
 enum { ROUNDING_NS = 10 };
 
-/* All that a histogram takes, 73 years: a capture may hold anything, and a percentile must not be under the minimum. */
+/*
+ * The largest value that a histogram takes, 73 years: a capture may have any time stamps, and a clamped percentile
+ * would be below the minimum.
+ */
 static const int64_t highest_ns = INT64_MAX / 4;
 
 struct matcher {
@@ -22,7 +25,7 @@ struct matcher {
 	uint64_t arrivals[CHECK_DIRECTIONS], latest_released[CHECK_DIRECTIONS];
 };
 
-/* Of the captured bytes and the length. Frames that differ only beyond the snap length are matched in order. */
+/* A hash of the captured bytes and the length. Frames that differ only beyond the snap length are matched in order. */
 static uint64_t digest(const struct pcapng_packet *packet)
 {
 	return hash_fnv_add(hash_fnv_bytes(HASH_FNV_START, packet->bytes, packet->captured), packet->length);

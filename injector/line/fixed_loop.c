@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The loop for a fixed delay alone. One clock reading and one due time per receive burst. Pointers stay where
+ * The loop for a fixed delay without modes. One clock reading and one due time per receive burst. Pointers stay where
  * dp_receive() stores them until dp_transmit() reads them there, so that a packet in a full burst costs almost nothing.
  * The array of pointers is LINE_RX_BURST longer than the ring: a burst is always received in one piece (some drivers
  * return nothing when asked for fewer than four packets), and pointers beyond the end are moved to the start.

@@ -55,7 +55,7 @@ static ALWAYS_INLINED void loop_release(struct worker *worker, struct loop loop,
 	line->gap = false;
 }
 
-/* Until the next packet of either line is due. */
+/* Time until the next packet of either line is due. */
 static ALWAYS_INLINED int64_t loop_left(const struct worker *worker, struct loop loop, uint64_t now)
 {
 	int64_t left = INT64_MAX;

@@ -122,8 +122,8 @@ static uint32_t capture_outbox(const struct line *line)
 
 /*
  * Commits the records of `sent` packets. After a gap that may have been before the departure, the record takes the time
- * after it, so that it is never too early. A transmit system call is not told from a gap: it carries the packet through
- * the receiver's kernel before it returns.
+ * after it, so that it is never too early. A transmit system call cannot be distinguished from a gap: it carries the
+ * packet through the receiver's kernel before it returns.
  */
 static void commit_captured(const struct worker *worker, const struct line *line, uint32_t captured, uint16_t sent)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Filter: only the application's packets are delayed, everything else passes at once. Looks at Ethernet (one or two
- * VLAN tags), IPv4, IPv6 with its extension headers, TCP and UDP. A later fragment has no ports: it matches by address
- * and protocol alone.
+ * VLAN tags), IPv4, IPv6 with its extension headers, TCP and UDP. A later fragment has no ports: it matches only by
+ * address and protocol.
  */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <base/number.h>
 #include <injector/line/line.h>
 
 #include "mode_priv.h"
@@ -143,23 +142,4 @@ double modes_limit_pps(const struct injector_modes *set)
 			limit_pps = fmin(limit_pps, set->items[i].mode->limit_pps(set->items[i].state));
 	}
 	return limit_pps;
-}
-
-int mode_parse_percent(const char *mode, const char *text, uint64_t *threshold, struct error *err)
-{
-	double percent;
-
-	if (number_parse_double(text, &percent) != 0 || !(percent >= 0 && percent <= 100))
-		return error_set(err, EINVAL, "--%s: \"%s\" is not a percentage: expected 0 to 100", mode, text);
-	*threshold = percent >= 100 ? UINT64_MAX : (uint64_t)ldexp(percent / 100, 64);
-	return 0;
-}
-
-int mode_blame_file(int status, struct error *err)
-{
-	if (status != -EINVAL)
-		return status;
-	if (err)
-		err->code = EBADMSG;
-	return -EBADMSG;
 }

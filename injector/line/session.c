@@ -390,7 +390,7 @@ static int close_session(struct session *session, struct error *err)
 int injector_session_run(const struct injector_session_settings *settings, struct error *err)
 {
 	struct session session = {.settings = settings};
-	struct error close_err = {0};
+	struct error reason = {0};
 	int status, close_status;
 
 	session.delay_us[INJECTOR_AB] = settings->delay_ab_us < 0 ? settings->delay_us : settings->delay_ab_us;
@@ -399,10 +399,10 @@ int injector_session_run(const struct injector_session_settings *settings, struc
 					    : injector_slots_default(settings->expected_pps,
 								     injector_modes_wanted(&settings->modes));
 	status = run(&session, err);
-	close_status = close_session(&session, &close_err);
+	close_status = close_session(&session, &reason);
 	if (status || !close_status)
 		return status;
 	if (err)
-		*err = close_err;
+		*err = reason;
 	return close_status;
 }

@@ -13,6 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <base/array.h>
+
 enum { CONNECT_PATIENCE_MS = 5000 };
 
 /* Connects without blocking for longer than the patience. Returns a descriptor or -errno. */
@@ -89,23 +91,18 @@ void connection_close(struct connection *connection)
 
 static int make_room(struct connection *connection, size_t bytes)
 {
-	size_t waiting = connection->out_end - connection->out_begin, capacity = connection->out_capacity;
-	char *grown;
+	size_t waiting = connection->out_end - connection->out_begin;
+	char *out;
 
 	if (connection->out_begin > 0) {
 		memmove(connection->out, connection->out + connection->out_begin, waiting);
 		connection->out_begin = 0;
 		connection->out_end = waiting;
 	}
-	if (waiting + bytes <= capacity)
-		return 0;
-	while (capacity < waiting + bytes)
-		capacity = capacity * 2 + 4096;
-	grown = realloc(connection->out, capacity);
-	if (!grown)
+	out = array_reserve(connection->out, waiting + bytes, &connection->out_capacity, 1);
+	if (!out)
 		return -ENOMEM;
-	connection->out = grown;
-	connection->out_capacity = capacity;
+	connection->out = out;
 	return 0;
 }
 

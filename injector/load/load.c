@@ -17,7 +17,7 @@ enum {
 	EVENTS = 64,
 	READ_BYTES = 65536,
 	FILL_DEPTH = 64,         /* requests under way per connection while the keys are stored */
-	OPEN_DEPTH_LEAST = 1024, /* the open loop must not wait for answers: what it may have under way at least */
+	OPEN_DEPTH_LEAST = 1024, /* least capacity for outstanding requests: the open loop never waits for answers */
 	PROGRESS_NS = 200000000,
 };
 
@@ -68,8 +68,8 @@ static bool in_window(const struct engine *engine, int64_t at_ns)
 }
 
 /*
- * Open loop: the window is that of due times, so that what came late is in. Closed: that of the answers. `line` is the
- * answer's last one.
+ * The window counts due times in the open loop, so that late answers are included, and times of answers in the
+ * closed loop. `line`: the last line of the answer.
  */
 static void record(struct engine *engine, const struct request *request, const struct reply *reply, const char *line,
 		   int64_t now)
@@ -177,7 +177,7 @@ static struct connection *with_room(struct engine *engine)
 	return NULL;
 }
 
-/* Open loop: everything that is due by now goes out. *wait_ns: until the next is due. */
+/* Open loop: sends all requests that are due. *wait_ns: the time until the next one is due. */
 static int issue_due(struct engine *engine, int64_t *wait_ns, struct error *err)
 {
 	int64_t now = now_ns();
@@ -202,7 +202,7 @@ static int issue_due(struct engine *engine, int64_t *wait_ns, struct error *err)
 	return 0;
 }
 
-/* Closed loop and filling: as many requests under way as there may be. */
+/* Closed loop and filling: keeps as many requests outstanding as permitted. */
 static int prime(struct engine *engine, struct error *err)
 {
 	for (int i = 0; i < engine->connection_count; i++) {
@@ -328,7 +328,7 @@ static int open_all(struct engine *engine, struct error *err)
 	return 0;
 }
 
-/* Open loop, given up: what was sent or still waited to be, less what was due before the window. */
+/* Open loop, after giving up: requests sent or still queued, less those that were due before the window. */
 static uint64_t count_unanswered(struct engine *engine)
 {
 	uint64_t count = 0;

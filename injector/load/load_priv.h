@@ -23,7 +23,7 @@ enum {
 
 struct workload {
 	uint64_t key_count;
-	char *text;        /* the keys one behind the other */
+	char *text;        /* all keys, concatenated */
 	uint64_t *offsets; /* key_count + 1 */
 	char *block;       /* VALUE_BYTES_MAXIMUM printable bytes: every value is a piece of it */
 	struct rng rng;
@@ -57,7 +57,7 @@ struct request {
 
 struct connection {
 	int socket;
-	bool wants_write; /* epoll waits for room too */
+	bool wants_write; /* epoll also waits for space to send */
 	struct reply_parser parser;
 	char *out;
 	size_t out_begin, out_end, out_capacity;
@@ -82,7 +82,7 @@ int64_t connection_flush(struct connection *connection, struct error *err);
 
 /* Histograms of a result that is all zero. */
 int result_init(struct load_result *result, struct error *err);
-/* An answer that came `now`; `line` is its last one. `measured`: neither filling nor warm-up. */
+/* An answer that arrived `now`; `line` is its last one. `measured`: neither filling nor warm-up. */
 void result_add(struct load_result *result, const struct request *request, const struct reply *reply, const char *line,
 		int64_t now, bool measured);
 

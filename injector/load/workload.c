@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/array.h>
+
 static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
 
 static size_t digits_needed(uint64_t number)
@@ -26,7 +28,7 @@ static size_t clamp_bytes(double draw, size_t low, size_t high)
 	return draw > (double)high ? high : (size_t)lround(draw);
 }
 
-/* The index in base 36, padded in front to a length drawn from ETC: unique, and known from the index alone. */
+/* The index in base 36, padded in front to a length drawn from ETC: unique, and computed from the index. */
 static void write_key(char *key, size_t bytes, uint64_t index)
 {
 	while (bytes-- > 0) {
@@ -44,17 +46,12 @@ static int make_keys(struct workload *workload, struct error *err)
 		return error_set(err, ENOMEM, "no memory for %llu keys", (unsigned long long)workload->key_count);
 	for (uint64_t i = 0; i < workload->key_count; i++) {
 		size_t bytes = clamp_bytes(etc_gev_draw(&ETC_KEY_BYTES, &workload->rng), least, KEY_BYTES_MAXIMUM);
+		char *text = array_reserve(workload->text, used + bytes, &capacity, 1);
 
-		if (used + bytes > capacity) {
-			char *grown;
-
-			capacity = capacity * 2 + 65536;
-			grown = realloc(workload->text, capacity);
-			if (!grown)
-				return error_set(err, ENOMEM, "no memory for %llu keys",
-						 (unsigned long long)workload->key_count);
-			workload->text = grown;
-		}
+		if (!text)
+			return error_set(err, ENOMEM, "no memory for %llu keys",
+					 (unsigned long long)workload->key_count);
+		workload->text = text;
 		write_key(workload->text + used, bytes, i);
 		workload->offsets[i] = used;
 		used += bytes;

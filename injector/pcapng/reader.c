@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include <base/array.h>
+
 #include "pcapng_priv.h"
 
 enum { BLOCK_HEAD_BYTES = 8, BLOCK_MAXIMUM = 16 << 20, INTERFACES_MAXIMUM = 64 };
@@ -174,15 +176,11 @@ static bool read_whole(struct pcapng_reader *reader, void *into, size_t bytes)
 
 static int grow(struct pcapng_reader *reader, size_t bytes, struct error *err)
 {
-	uint8_t *block;
+	uint8_t *block = array_reserve(reader->block, bytes, &reader->capacity, 1);
 
-	if (bytes <= reader->capacity)
-		return 0;
-	block = realloc(reader->block, bytes);
 	if (!block)
 		return error_set(err, ENOMEM, "%s: out of memory", reader->name);
 	reader->block = block;
-	reader->capacity = bytes;
 	return 0;
 }
 

@@ -49,7 +49,7 @@ static void spin(int cpu)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	CPU_ZERO(&only);
 	CPU_SET(cpu, &only);
-	/* Its time counts as niced work, by which machine_state_read() tells it from other programs'. */
+	/* Its time counts as niced work, by which machine_state_read() distinguishes it from other programs' time. */
 	setpriority(PRIO_PROCESS, 0, 19);
 	if (sched_setaffinity(0, sizeof only, &only) != 0 || sched_setscheduler(0, SCHED_IDLE, &lowest) != 0)
 		_exit(1);

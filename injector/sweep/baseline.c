@@ -108,7 +108,7 @@ static int probe_reflector(struct sweeper *sweeper, double *median_us, struct er
 int baseline_measure(struct sweeper *sweeper, struct error *err)
 {
 	const struct sweep_plan *plan = sweeper->plan;
-	struct error trouble = {0};
+	struct error reason = {0};
 	double median_us = NAN;
 	int code;
 
@@ -117,13 +117,13 @@ int baseline_measure(struct sweeper *sweeper, struct error *err)
 		return 0;
 	if (strchr(plan->server_address, '\'') || strchr(plan->client_address, '\''))
 		return 0;
-	code = probe_reflector(sweeper, &median_us, &trouble);
+	code = probe_reflector(sweeper, &median_us, &reason);
 	if (code == -EINTR || sweeper_is_stopped(sweeper))
 		return error_set(err, EINTR, "stopped");
 	if (code)
 		sweeper_say(sweeper,
 			    "the round trip without delay could not be measured: %s: baseline_rtt_us stays empty",
-			    trouble.text);
+			    reason.text);
 	else
 		sweeper->baseline_rtt_us = median_us;
 	sweeper->summary->baseline_rtt_us = sweeper->baseline_rtt_us;

@@ -11,7 +11,7 @@
 
 #include <base/log.h>
 
-/* Of differing plans: the longest value that is quoted, and the text about all of them. */
+/* Limits of the message about differing plans: a quoted value, and the whole text. */
 enum { SHORT_VALUE_BYTES = 60, DIFFERENCES_BYTES = 600 };
 
 struct journal {
@@ -64,7 +64,7 @@ static json_t *parts_json(const struct sweep_plan *plan)
 	return object;
 }
 
-/* `client ("old", here "new")`, or the name alone where a value is long. */
+/* `client ("old", here "new")`, or only the name where a value is long. */
 static void print_difference(FILE *out, const char *name, const json_t *found, const json_t *ours)
 {
 	char *before = json_dumps(found, JSON_ENCODE_ANY | JSON_COMPACT);

@@ -41,8 +41,8 @@ bool attempt_stalled(const struct sweep_plan *plan, const struct sweep_attempt *
 int attempt_check_delay(const struct sweep_plan *plan, const struct sweep_attempt *attempt, struct error *err);
 
 /*
- * Of two attempts that gates refused, true if the first is to be kept: it was measured, and stalled for a smaller share
- * of its time. Pure.
+ * Compares two attempts that gates refused; true if the first is the better one: it was measured, and stalled for a
+ * smaller share of its time. Pure.
  */
 bool attempt_is_better(const struct sweep_attempt *attempt, const struct sweep_attempt *best);
 

@@ -39,7 +39,8 @@ static void add_value(struct sweep_level *level, const struct sweep_row *row)
 		level->next_reference = row->run + 1;
 }
 
-int levels_read(const struct sweeper *sweeper, struct sweep_level *levels, struct error *err)
+/* One level for each delay of the plan, in its order. 0 or -errno with err set. */
+static int read_levels(const struct sweeper *sweeper, struct sweep_level *levels, struct error *err)
 {
 	struct sweep *sweep;
 	int metric;
@@ -104,7 +105,7 @@ int levels_schedule_extra(struct sweeper *sweeper, struct error *err)
 
 	if (plan->precision_percent <= 0)
 		return 0;
-	code = levels_read(sweeper, levels, err);
+	code = read_levels(sweeper, levels, err);
 	if (code)
 		return code;
 	for (size_t i = 0; i < sweeper->delay_count; i++)
@@ -137,7 +138,7 @@ static void write_level(const struct sweeper *sweeper, const struct sweep_level 
 int levels_conclude(struct sweeper *sweeper, struct error *err)
 {
 	struct sweep_level levels[SWEEP_SCHEDULE_DELAYS_MAXIMUM];
-	int code = levels_read(sweeper, levels, err);
+	int code = read_levels(sweeper, levels, err);
 
 	for (size_t i = 0; i < sweeper->delay_count && !code; i++) {
 		const struct sweep_level *level = &levels[i];

@@ -16,8 +16,6 @@ struct sweep_level {
 /* True if OUTPUT has more than its header. */
 bool levels_has_rows(const struct sweeper *sweeper);
 
-/* One level for each delay of the plan, in its order. 0 or -errno with err set. */
-int levels_read(const struct sweeper *sweeper, struct sweep_level *levels, struct error *err);
 /* Standard error of the mean, in percent of it; INFINITY where it is not known. Pure. */
 double level_error_percent(const struct sweep_level *level);
 bool level_is_repeatable(const struct sweep_plan *plan, const struct sweep_level *level);

@@ -239,7 +239,7 @@ uint64_t sweep_plan_fingerprint(const struct sweep_plan *plan)
 	sweep_plan_list_parts(plan, &parts);
 	for (size_t i = 0; i < parts.count; i++) {
 		hash = hash_fnv_bytes(hash, parts.items[i].text, strlen(parts.items[i].text));
-		/* The terminator tells "a","b" from "ab","". */
+		/* The terminator makes "a","b" differ from "ab","". */
 		hash = hash_fnv_add(hash, (unsigned char)parts.items[i].end);
 	}
 	return hash;

@@ -188,7 +188,7 @@ bool poller_find_rival(const char *control, char *text, size_t bytes)
 	before = read_all();
 	nanosleep(&(struct timespec){.tv_nsec = WATCH_NS}, NULL);
 	now = read_all();
-	/* Of all its time: a starved thread may be idle while we watch. */
+	/* The busiest thread since the start: a starved thread may be idle while we watch. */
 	polling = find_busiest(NULL, &now, injector, -1, &ticks);
 	if (polling)
 		rival = find_busiest(&before, &now, -injector, polling->cpu, &ticks);

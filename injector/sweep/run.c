@@ -202,7 +202,7 @@ static int run_after(struct sweeper *sweeper, const struct sweep_attempt *attemp
 
 static int measure_between_hooks(struct sweeper *sweeper, struct sweep_attempt *attempt, struct error *err)
 {
-	struct error trouble = {0};
+	struct error reason = {0};
 	int code = run_before(sweeper, attempt, err), after;
 
 	if (code)
@@ -210,14 +210,14 @@ static int measure_between_hooks(struct sweeper *sweeper, struct sweep_attempt *
 	code = warm_up(sweeper, attempt, err);
 	if (!code)
 		code = measure(sweeper, attempt, err);
-	after = run_after(sweeper, attempt, &trouble);
+	after = run_after(sweeper, attempt, &reason);
 	if (!after)
 		return code;
 	if (code) {
-		sweeper_say(sweeper, "%s", trouble.text);
+		sweeper_say(sweeper, "%s", reason.text);
 		return code;
 	}
-	*err = trouble;
+	*err = reason;
 	return after;
 }
 
@@ -348,11 +348,11 @@ int run_make(struct sweeper *sweeper, const struct sweep_schedule_run *run, stru
 	sweeper->begun = true;
 	for (int number = 1; number <= plan->attempts; number++) {
 		struct sweep_attempt attempt = {.run = *run, .number = number};
-		struct error trouble = {0};
+		struct error reason = {0};
 
-		code = try_once(sweeper, &attempt, &trouble);
+		code = try_once(sweeper, &attempt, &reason);
 		if (code == -EINTR) {
-			*err = trouble;
+			*err = reason;
 			return code;
 		}
 		if (!attempt.reasons[0])
@@ -360,7 +360,7 @@ int run_make(struct sweeper *sweeper, const struct sweep_schedule_run *run, stru
 		if (attempt_is_better(&attempt, &best))
 			best = attempt;
 		if (!best.measured)
-			*err = trouble;
+			*err = reason;
 		if (is_permanent(code))
 			break;
 		if (number < plan->attempts)

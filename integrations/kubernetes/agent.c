@@ -24,14 +24,14 @@ struct agent {
 	struct k8s_agent_options options;
 	struct k8s_objects objects;
 	struct k8s_watches *watches;
-	json_t *jobs;    /* as schedd got them; NULL: nothing yet */
-	json_t *nodes;   /* that it got from us */
-	json_t *refused; /* jobs, as schedd refused them */
+	json_t *jobs;    /* as last sent to schedd; NULL: nothing yet */
+	json_t *nodes;   /* as last sent to schedd */
+	json_t *refused; /* jobs that schedd refused, as sent */
 	struct ns next_sync;
 	bool api_down, schedd_down; /* reported */
 };
 
-/* Whether schedd does not answer; what it refuses concerns one job or machine, and the others go on. */
+/* True if schedd does not answer. A refusal concerns one job or machine; the others are still sent. */
 static bool is_lost(int code)
 {
 	return code == -ENOTCONN || code == -EIO;
@@ -189,7 +189,7 @@ static bool has_job(const struct agent *agent, const char *id, const json_t *job
 		       tasks;
 }
 
-/* What schedd has refused is offered again when everything is compared: a slot may be free, a curve be there. */
+/* Pods that schedd refused are offered again at the next full comparison: by then there may be a slot or a curve. */
 static int sync_jobs(struct agent *agent, bool everything, struct error *err)
 {
 	json_t *known = read_table(agent, "jobs", "id", err), *wanted = k8s_objects_jobs(&agent->objects, agent->jobs);
@@ -205,7 +205,7 @@ static int sync_jobs(struct agent *agent, bool everything, struct error *err)
 		    (everything || !json_equal(job, json_object_get(agent->refused, id))))
 			code = replace_job(agent, id, job, err);
 	json_decref(known);
-	if (code < 0) { /* some may have got there: all are compared again */
+	if (code < 0) { /* some may have been applied: compare all again */
 		json_decref(wanted);
 		return code;
 	}
@@ -214,7 +214,7 @@ static int sync_jobs(struct agent *agent, bool everything, struct error *err)
 	return 0;
 }
 
-/* Reports a change of what answers, once. */
+/* Logs once when a server stops or resumes answering. */
 static void note(bool *down, bool now_down, const char *text, const char *reason)
 {
 	if (*down != now_down && now_down)

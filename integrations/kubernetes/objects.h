@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pods and nodes as the Kubernetes API describes them, reduced to what schedd should have. Pure. */
+/* Pods and nodes as the Kubernetes API describes them, reduced to the data that schedd should have. Pure. */
 #ifndef INTEGRATIONS_KUBERNETES_OBJECTS_H
 #define INTEGRATIONS_KUBERNETES_OBJECTS_H
 
@@ -13,7 +13,7 @@ enum k8s_kind { K8S_NODES, K8S_PODS, K8S_KINDS };
 
 struct k8s_objects {
 	/*
-	 * By name. Nodes: {"slots", "state", "rack"}, of PUT /v1/machines. Pods, by NAMESPACE/NAME, those alone that
+	 * By name. Nodes: {"slots", "state", "rack"}, of PUT /v1/machines. Pods, by NAMESPACE/NAME, only those that
 	 * are bound, have not ended and have both labels: {"job", "curve", "root", "task", "node"}.
 	 */
 	json_t *tables[K8S_KINDS];

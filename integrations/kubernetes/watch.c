@@ -15,7 +15,7 @@
 
 enum {
 	PAGE = 500,
-	WATCH_S = 290, /* then the server ends a watch; kube-apiserver's least is 300 by default */
+	WATCH_S = 290, /* the server ends a watch after this time; the minimum of kube-apiserver is 300 by default */
 	CONNECT_MS = 3000,
 	LIST_MS = 60000,
 	BYTES_MOST = 256 << 20,
@@ -35,8 +35,8 @@ struct watch {
 	json_t *listed;      /* items of the pages before */
 	char *page;          /* where the next one begins; NULL: the first */
 	char *version;       /* NULL: list */
-	struct error failed; /* while the answer was taken */
-	struct ns next;      /* not before */
+	struct error failed; /* error in the content of the answer */
+	struct ns next;      /* time of the next request */
 };
 
 struct k8s_watches {

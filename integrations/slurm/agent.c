@@ -65,7 +65,7 @@ static int look_at_job(struct agent *agent, const struct slurm_job *job, const s
 		return 0; /* waits in Slurm's queue */
 	if (code == 0 && job->state == SLURM_RUNNING) {
 		hosts = slurm_job_hosts(job, mark);
-		code = hosts && hosts[0] ? 0 : error_set(err, EAGAIN, "job %u has no nodes yet", job->id);
+		code = hosts && hosts[0] ? 0 : error_set(err, EAGAIN, "job %s has no nodes yet", job->name);
 	}
 	if (code == 0) {
 		step = slurm_choose_step(job, mark, &sched, hosts);
@@ -100,7 +100,7 @@ static int look_at_jobs(struct agent *agent, struct error *err)
 		if (is_lost(code))
 			return error_set(err, -code, "%s", reason.text);
 		if (code < 0)
-			log_warning("job %u: %s", job->id, reason.text);
+			log_warning("job %s: %s", job->name, reason.text);
 	}
 	return 0;
 }
@@ -205,12 +205,12 @@ static void release_held(struct agent *agent)
 		if (job->state == SLURM_PENDING && job->held &&
 		    (mark.kind == SLURM_MARK_HELD || mark.kind == SLURM_MARK_MOVING) &&
 		    agent_pass(job, false, "schedd does not answer", &err) < 0)
-			log_warning("job %u: %s", job->id, err.text);
+			log_warning("job %s: %s", job->name, err.text);
 		slurm_mark_free(&mark);
 	}
 }
 
-/* Reports a change of what answers, once. */
+/* Logs once when a server stops or resumes answering. */
 static void note(bool *down, bool now_down, const char *text, const char *reason)
 {
 	if (*down != now_down && now_down)
@@ -220,7 +220,7 @@ static void note(bool *down, bool now_down, const char *text, const char *reason
 	*down = now_down;
 }
 
-/* A look at a job that schedd refuses is over. */
+/* Reviews one running job; a refusal by schedd only ends that review. */
 static int review(struct agent *agent, struct error *err)
 {
 	struct error reason = {0};
@@ -258,31 +258,49 @@ static int ask_schedd(struct agent *agent, struct error *err)
 	return code;
 }
 
-static void take_turn(struct agent *agent)
+/* slurmctld may have been replaced by a newer one while it was down. */
+static int ask_slurm(struct agent *agent, struct error *err)
 {
-	struct error err = {0};
-	double silent_s;
+	int code = agent->version_checked ? 0 : slurm_view_check_version(err);
 
-	if (slurm_view_update(&agent->view, &err) < 0) {
-		note(&agent->slurm_down, true, "slurmctld", err.text);
-		return;
+	if (code == 0)
+		code = slurm_view_update(&agent->view, err);
+	agent->version_checked = code >= 0;
+	return code;
+}
+
+/* 0, or -EPROTO with err set: no turn with this slurmctld will succeed. */
+static int take_turn(struct agent *agent, struct error *err)
+{
+	struct error reason = {0};
+	double silent_s;
+	int code = ask_slurm(agent, &reason);
+
+	if (code == -EPROTO)
+		return error_set(err, EPROTO, "%s", reason.text);
+	if (code < 0) {
+		note(&agent->slurm_down, true, "slurmctld", reason.text);
+		return 0;
 	}
 	note(&agent->slurm_down, false, "slurmctld", "");
-	if (ask_schedd(agent, &err) == 0) {
+	if (ask_schedd(agent, &reason) == 0) {
 		note(&agent->schedd_down, false, "schedd", "");
-		return;
+		return 0;
 	}
-	note(&agent->schedd_down, true, "schedd", err.text);
+	note(&agent->schedd_down, true, "schedd", reason.text);
 	hash_table_clear(&agent->refused); /* the next schedd may have other curves */
 	silent_s = ns_to_s(ns_sub(ns_now_monotonic(), agent->answered));
 	if (silent_s >= agent->options.patience_s)
 		release_held(agent);
+	return 0;
 }
 
 int slurm_agent_run(const struct slurm_agent_options *options, const volatile sig_atomic_t *stop, struct error *err)
 {
 	struct agent agent = {.options = *options, .link = {.socket = options->schedd}, .answered = ns_now_monotonic()};
 	struct timespec pause = {.tv_sec = (time_t)options->poll_s, .tv_nsec = (long)(fmod(options->poll_s, 1) * 1e9)};
+
+	int code = 0;
 
 	agent.seen_decision = UINT64_MAX;
 	client_init();
@@ -295,31 +313,44 @@ int slurm_agent_run(const struct slurm_agent_options *options, const volatile si
 		return error_code(err, ENOMEM);
 	}
 	slurm_view_init();
-	while (!*stop) {
-		take_turn(&agent);
+	while (!*stop && (code = take_turn(&agent, err)) == 0)
 		nanosleep(&pause, NULL);
-	}
 	answers_destroy(agent.answers);
 	at_once_destroy(agent.at_once);
 	slurm_view_free(&agent.view);
 	link_free(&agent.link);
 	hash_table_free(&agent.settled);
 	hash_table_free(&agent.refused);
-	return 0;
+	return code;
 }
 
-int slurm_job_layout(uint32_t job, char ***hosts, uint32_t *count, struct error *err)
+bool slurm_job_name_parse(const char *text, struct slurm_job_name *name)
+{
+	char *end;
+	unsigned long job = strtoul(text, &end, 10), element = 0;
+
+	name->is_element = *end == '_';
+	if (text[0] < '0' || text[0] > '9' || (name->is_element && (end[1] < '0' || end[1] > '9')))
+		return false;
+	if (name->is_element)
+		element = strtoul(end + 1, &end, 10);
+	name->job = (uint32_t)job;
+	name->element = (uint32_t)element;
+	return *end == '\0' && job > 0 && job <= UINT32_MAX && element <= UINT32_MAX;
+}
+
+int slurm_job_layout(const struct slurm_job_name *name, char ***hosts, uint32_t *count, struct error *err)
 {
 	struct slurm_mark mark;
 	char *text;
 	int code;
 
 	slurm_view_init();
-	text = slurm_job_mark(job, err);
+	text = slurm_job_mark(name, err);
 	code = text ? slurm_mark_parse(text, &mark) : error_code(err, ENOENT);
 	if (code == 0 && mark.kind != SLURM_MARK_PLACED) {
 		slurm_mark_free(&mark);
-		code = error_set(err, ENOENT, "job %u was not placed by nomora", job);
+		code = error_set(err, ENOENT, "the job was not placed by nomora");
 	}
 	free(text);
 	if (code < 0)
@@ -327,4 +358,14 @@ int slurm_job_layout(uint32_t job, char ***hosts, uint32_t *count, struct error 
 	*hosts = mark.hosts;
 	*count = mark.host_count;
 	return 0;
+}
+
+json_t *slurm_job_layout_to_json(const struct slurm_job_name *name, char *const *hosts, uint32_t count)
+{
+	json_t *list = json_array(), *element = name->is_element ? json_integer(name->element) : NULL;
+
+	for (uint32_t h = 0; h < count; h++)
+		json_array_append_new(list, json_string(hosts[h]));
+	return json_pack("{s:s, s:I, s:o*, s:o}", "schema", "nomora.hostfile/1", "job", (json_int_t)name->job,
+			 "element", element, "hosts", list);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The agent's fields. agent.c: turns; steps.c: what a step does; at_once.c: what is decided while sbatch waits;
- * moves.c: which running job should move. */
+/*
+ * The agent's fields. agent.c: turns; steps.c: what a step does; at_once.c: what is decided while sbatch waits;
+ * moves.c: which running job should move.
+ */
 #ifndef INTEGRATIONS_SLURM_AGENT_PRIV_H
 #define INTEGRATIONS_SLURM_AGENT_PRIV_H
 
@@ -31,10 +33,11 @@ struct agent {
 	struct hash_table settled, refused;
 	struct review review;
 	struct ns next_review, next_machines;
-	struct ns answered;     /* when schedd last did */
+	struct ns answered;     /* when schedd last answered */
 	uint64_t seen_decision; /* of the turn before */
 	bool new_decisions;
 	bool slurm_down, schedd_down; /* reported */
+	bool version_checked;         /* since slurmctld was down */
 };
 
 /* Id in schedd of a job: the mark's, else slurm-JOB. */
@@ -50,14 +53,14 @@ int agent_pass(const struct slurm_job *job, bool placed, const char *reason, str
 /* Distinct hosts in the order of the tasks as "n1,n3", their number, and the most tasks on one; NULL: out of memory. */
 char *agent_list_hosts(char *const *hosts, uint32_t tasks, uint32_t *count, uint32_t *most);
 
-/* Submits new jobs while slurmctld waits for the answer; `link` is read for its socket alone. */
+/* Submits new jobs while slurmctld waits for the answer; reads only the socket of `link`. */
 struct at_once *at_once_create(const struct link *link); /* NULL: out of memory */
 void at_once_destroy(struct at_once *at_once);
 extern const struct answers_decider at_once_decider; /* the context is a struct at_once */
 /* Whether the id in schedd was given to a job so recently that Slurm's list may not have it. */
 bool at_once_is_fresh(struct at_once *at_once, const char *id);
 
-/* Whether the job is in the table with this start, and puts it there. */
+/* agent_has_noted(): is the job in the table with this start? agent_note() puts it there. */
 bool agent_has_noted(const struct hash_table *table, const struct slurm_job *job);
 void agent_note(struct hash_table *table, const struct slurm_job *job);
 

@@ -2,12 +2,14 @@
 #include "answers.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -19,7 +21,7 @@ enum { LINE_BYTES = ANSWER_BYTES, READ_MS = 100, WAKE_MS = 200 };
 #define VALID_S 5
 
 struct answers {
-	int fd;
+	int fd, lock_fd; /* the lock ends with the process, unlike the socket's name */
 	char path[sizeof((struct sockaddr_un *)0)->sun_path];
 	const struct answers_decider *decider;
 	void *context;
@@ -84,13 +86,19 @@ static void hold(struct answers *answers, int fd, const struct slurm_request *re
 		send_line(fd, reply);
 }
 
-/* "SUBMIT TASKS COMMENT": answers by the protocol. */
+/*
+ * "SUBMIT TASKS COMMENT", "ARRAY TASKS COMMENT": answers by the protocol. The elements of an array are decided one by
+ * one, when Slurm has numbered them.
+ */
 static void answer_line(struct answers *answers, int fd, char *line)
 {
+	static const char submit[] = "SUBMIT ", array[] = "ARRAY ";
+	bool one = strncmp(line, submit, strlen(submit)) == 0, many = strncmp(line, array, strlen(array)) == 0;
+	char *rest = line + (one ? strlen(submit) : many ? strlen(array) : strlen(line));
 	struct slurm_request request;
 	struct error err = {0};
 	char *comment, reply[LINE_BYTES] = "PASS";
-	unsigned long tasks = strncmp(line, "SUBMIT ", 7) == 0 ? strtoul(line + 7, &comment, 10) : 0;
+	unsigned long tasks = strtoul(rest, &comment, 10);
 	enum verdict verdict = VERDICT_PASS;
 	int code = 0;
 
@@ -98,10 +106,12 @@ static void answer_line(struct answers *answers, int fd, char *line)
 		code = slurm_request_parse(comment + 1, (uint32_t)tasks, &request, &err);
 	if (code > 0)
 		verdict = judge(answers, request.curve);
-	if (verdict == VERDICT_HOLD) {
+	if (verdict == VERDICT_HOLD && one) {
 		hold(answers, fd, &request, (uint32_t)tasks);
 		return;
 	}
+	if (verdict == VERDICT_HOLD)
+		snprintf(reply, LINE_BYTES, "HOLD");
 	if (code < 0)
 		snprintf(reply, LINE_BYTES - 1, "REFUSE nomora: %s", err.text);
 	else if (verdict == VERDICT_UNKNOWN_CURVE)
@@ -155,6 +165,23 @@ static void *run(void *context)
 	return NULL;
 }
 
+/* Locks PATH.lock for as long as the agent runs; returns its descriptor. */
+static int take_lock(const char *path, struct error *err)
+{
+	char name[sizeof((struct sockaddr_un *)0)->sun_path + sizeof ".lock"];
+	int fd, code;
+
+	snprintf(name, sizeof name, "%s.lock", path);
+	fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return fd;
+	code = fd >= 0 && errno == EWOULDBLOCK ? error_set(err, EADDRINUSE, "%s: another agent answers here", path)
+					       : error_set(err, errno, "%s: %s", name, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return code;
+}
+
 /* Anybody may ask: an answer tells what the cluster has anyway, and changes nothing. */
 static int listen_at(const char *path, struct error *err)
 {
@@ -162,16 +189,7 @@ static int listen_at(const char *path, struct error *err)
 	struct stat status;
 	int fd, code;
 
-	if (strlen(path) >= sizeof address.sun_path)
-		return error_set(err, ENAMETOOLONG, "%s: the path of a unix socket is shorter", path);
 	snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) == 0) {
-		close(fd);
-		return error_set(err, EADDRINUSE, "%s: another agent answers here", path);
-	}
-	if (fd >= 0)
-		close(fd);
 	if (stat(path, &status) == 0 && S_ISSOCK(status.st_mode))
 		unlink(path);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -188,14 +206,22 @@ struct answers *answers_create(const char *path, const struct answers_decider *d
 			       struct error *err)
 {
 	struct answers *answers = calloc(1, sizeof *answers);
-	int code = answers ? 0 : error_set(err, ENOMEM, "out of memory");
+	int code;
 
-	if (code < 0)
+	if (!answers) {
+		error_set(err, ENOMEM, "out of memory");
 		return NULL;
+	}
 	answers->decider = decider;
 	answers->context = context;
 	pthread_mutex_init(&answers->lock, NULL);
-	answers->fd = listen_at(path, err);
+	answers->lock_fd = answers->fd = -1;
+	if (strlen(path) >= sizeof answers->path)
+		error_set(err, ENAMETOOLONG, "%s: the path of a unix socket is shorter", path);
+	else
+		answers->lock_fd = take_lock(path, err);
+	if (answers->lock_fd >= 0)
+		answers->fd = listen_at(path, err);
 	if (answers->fd >= 0) {
 		snprintf(answers->path, sizeof answers->path, "%s", path);
 		code = pthread_create(&answers->thread, NULL, run, answers);
@@ -205,6 +231,8 @@ struct answers *answers_create(const char *path, const struct answers_decider *d
 		unlink(path);
 		close(answers->fd);
 	}
+	if (answers->lock_fd >= 0)
+		close(answers->lock_fd);
 	pthread_mutex_destroy(&answers->lock);
 	free(answers);
 	return NULL;
@@ -220,6 +248,7 @@ void answers_destroy(struct answers *answers)
 	pthread_join(answers->thread, NULL);
 	unlink(answers->path);
 	close(answers->fd);
+	close(answers->lock_fd);
 	json_decref(answers->curves);
 	pthread_mutex_destroy(&answers->lock);
 	free(answers);

@@ -15,14 +15,14 @@
 
 enum {
 	LIMIT_MS = 18,    /* of the 20 ms that the plug-in waits */
-	FRESH_MOST = 4096 /* ids; older ones are taken for listed */
+	FRESH_MOST = 4096 /* ids; older ones count as listed */
 };
-/* Slurm lists a job with the agent's next look; seconds when slurmctld is busy. */
+/* Slurm lists a new job at the agent's next poll, after seconds if slurmctld is busy. */
 #define FRESH_S 20
 
 struct at_once {
 	const struct link *link;
-	uint64_t start;       /* of ids, that those of an agent before differ */
+	uint64_t start;       /* of ids; differs between runs of the agent */
 	pthread_mutex_t lock; /* of the fields below */
 	struct fresh {
 		uint64_t key;

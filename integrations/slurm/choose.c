@@ -45,7 +45,7 @@ char **slurm_job_hosts(const struct slurm_job *job, const struct slurm_mark *mar
 		return hosts;
 	}
 	for (uint32_t t = 0; t < job->tasks && job->share_count > 0; t++) {
-		/* Without CPUs left, an overcommitted job, the rest is on the last one. */
+		/* No CPUs remain (overcommitted job): the remaining tasks go to the last node. */
 		while (share + 1 < job->share_count && used >= job->share[share].cpus) {
 			share++;
 			used = 0;
@@ -80,11 +80,11 @@ static enum slurm_step step_of_held(const struct slurm_job *job, const struct sc
 	return is_decided(job, sched) ? SLURM_STEP_PLACE : SLURM_STEP_NONE;
 }
 
-/* It has a place and waits for it. */
+/* Decided; it waits for its nodes. */
 static enum slurm_step step_of_placed(const struct slurm_job *job, const struct slurm_mark *mark,
 				      const struct sched_job *sched)
 {
-	if (job->held) /* by hand; schedd keeps the slots of a decision until it times out */
+	if (job->held) /* held by hand; schedd keeps the slots of a decision until it times out */
 		return sched->running > 0 ? SLURM_STEP_FORGET : SLURM_STEP_NONE;
 	if (!sched->known || sched->running > 0)
 		return SLURM_STEP_HOLD;

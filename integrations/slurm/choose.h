@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the agent does next with one job, from what Slurm and schedd say of it. Pure: the same two states give the same
- * step, whatever happened before, so that nothing is lost when agent, schedd or slurmctld restart.
+ * Chooses the agent's next step for one job from the states in Slurm and schedd. Pure: the same two states give the
+ * same step, whatever happened before, so that nothing is lost when agent, schedd or slurmctld restart.
  */
 #ifndef INTEGRATIONS_SLURM_CHOOSE_H
 #define INTEGRATIONS_SLURM_CHOOSE_H
@@ -36,7 +36,7 @@ enum slurm_step slurm_choose_step(const struct slurm_job *job, const struct slur
 
 /*
  * Machines by task of a running job, borrowed from the job or its mark: the marked ones if Slurm gave just these nodes,
- * else in Slurm's order, a CPU a task. NULL if out of memory; the caller frees the array alone.
+ * else in Slurm's order, a CPU a task. NULL if out of memory; the caller frees the array, not the names.
  */
 char **slurm_job_hosts(const struct slurm_job *job, const struct slurm_mark *mark);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Slurm's job_submit plug-in: asks the agent (nomora slurm-agent) what to do with a job whose comment begins with
- * "nomora:". Needs libslurm's headers alone; slurmctld accepts it if it has the same major and minor version.
+ * "nomora:". Needs only libslurm's headers; slurmctld accepts it if it has the same major and minor version.
  *
  * Lines over a unix socket, $NOMORA_SLURM_SOCKET or /run/nomora/slurm.sock; of several answers the last one counts:
  *
- *   SUBMIT TASKS COMMENT
+ *   SUBMIT TASKS COMMENT, of an array ARRAY TASKS COMMENT (of each element)
  *   HOLD [MARK] | PASS | REFUSE TEXT | PLACE HOSTS COUNT CPUS MARK     (HOSTS: n1,n3; COUNT of them; CPUS on each)
  *
  * slurmctld holds its lock on the jobs meanwhile: an answer that is not there within ANSWER_MS, or that is none of
@@ -37,19 +37,24 @@ int fini(void);
 int job_submit(job_desc_msg_t *job, uint32_t uid, char **message);
 int job_modify(job_desc_msg_t *job, void *record, uint32_t uid);
 
-/* Of libslurmfull, which slurmctld has loaded: strings that it frees come from its own allocator. */
+/* A function of libslurmfull, which slurmctld has loaded: strings that slurmctld frees must come from its allocator. */
 extern char *slurm_xstrdup(const char *text) __attribute__((weak));
 extern void slurm_xfree_ptr(void *memory) __attribute__((weak));
 extern void slurm_info(const char *format, ...) __attribute__((weak, format(printf, 1, 2)));
 
 static int64_t quiet_until_ms;
 
-static int64_t now_ms(void)
+static int64_t now_us(void)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static int64_t now_ms(void)
+{
+	return now_us() / 1000;
 }
 
 static bool is_ready(int fd, short events, int64_t until_ms)
@@ -100,15 +105,16 @@ static bool read_answer(int fd, char line[static LINE_BYTES], int64_t until_ms)
 }
 
 /* The agent's answer, or false. */
-static bool ask(uint32_t tasks, const char *comment, char line[static LINE_BYTES])
+static bool ask(const job_desc_msg_t *job, char line[static LINE_BYTES])
 {
 	int64_t until_ms = now_ms() + ANSWER_MS;
+	uint32_t tasks = job->num_tasks == NO_VAL ? 1 : job->num_tasks;
 	int fd = open_socket(), length;
 	bool answered = false;
 
 	if (fd < 0)
 		return false;
-	length = snprintf(line, LINE_BYTES, "SUBMIT %u %s\n", tasks, comment);
+	length = snprintf(line, LINE_BYTES, "%s %u %s\n", job->array_inx ? "ARRAY" : "SUBMIT", tasks, job->comment);
 	if (length < LINE_BYTES && send(fd, line, (size_t)length, MSG_NOSIGNAL) == length)
 		answered = read_answer(fd, line, until_ms);
 	close(fd);
@@ -128,8 +134,8 @@ static bool place(job_desc_msg_t *job, char *line)
 	char *hosts = strsep(&line, " "), *count = strsep(&line, " "), *cpus = strsep(&line, " ");
 	unsigned long nodes = count ? strtoul(count, NULL, 10) : 0, least = cpus ? strtoul(cpus, NULL, 10) : 0;
 
-	if (!line || hosts[0] == '\0' || line[0] == '\0' || nodes == 0 || nodes > UINT16_MAX || least == 0 ||
-	    least > UINT16_MAX)
+	if (job->array_inx || !line || hosts[0] == '\0' || line[0] == '\0' || nodes == 0 || nodes > UINT16_MAX ||
+	    least == 0 || least > UINT16_MAX)
 		return false;
 	set_text(&job->req_nodes, hosts);
 	set_text(&job->admin_comment, line);
@@ -138,14 +144,34 @@ static bool place(job_desc_msg_t *job, char *line)
 	return true;
 }
 
-/* Jobs that say where or how their tasks are spread, arrays and parts of a heterogeneous job are left to Slurm. */
+/* Jobs that say where or how their tasks are spread and parts of a heterogeneous job are left to Slurm. */
 static bool is_ours(const job_desc_msg_t *job)
 {
 	return job->comment && strncmp(job->comment, "nomora:", 7) == 0 && strpbrk(job->comment, "\r\n") == NULL &&
-	       !(job->req_nodes && job->req_nodes[0]) && !job->array_inx && job->het_job_offset == NO_VAL &&
+	       !(job->req_nodes && job->req_nodes[0]) && job->het_job_offset == NO_VAL &&
 	       (job->min_nodes == NO_VAL || job->min_nodes <= 1) && job->ntasks_per_node == NO_VAL16 &&
 	       (job->cpus_per_task == NO_VAL16 || job->cpus_per_task <= 1) && job->priority != 0 &&
 	       (!job->admin_comment || !job->admin_comment[0]);
+}
+
+/* Carries out the line's order. False: the line is not understood, and the job is unchanged. */
+static bool obey(job_desc_msg_t *job, char *line, char **message, int *code)
+{
+	*code = SLURM_SUCCESS;
+	if (strcmp(line, "PASS") == 0)
+		return true;
+	if (strcmp(line, "HOLD") == 0 || strncmp(line, "HOLD nomora:", 12) == 0) {
+		set_text(&job->admin_comment, line[4] ? line + 5 : "nomora:held");
+		job->priority = 0;
+		return true;
+	}
+	if (strncmp(line, "REFUSE ", 7) == 0) {
+		if (message)
+			*message = slurm_xstrdup ? slurm_xstrdup(line + 7) : NULL;
+		*code = ESLURM_ACCESS_DENIED;
+		return true;
+	}
+	return strncmp(line, "PLACE ", 6) == 0 && place(job, line + 6);
 }
 
 int init(void)
@@ -163,26 +189,17 @@ int fini(void)
 int job_submit(job_desc_msg_t *job, uint32_t uid, char **message)
 {
 	char line[LINE_BYTES];
-	uint32_t tasks = job->num_tasks == NO_VAL ? 1 : job->num_tasks;
+	int64_t begun_us = now_us();
+	int code = SLURM_SUCCESS;
 
 	(void)uid;
-	if (!is_ours(job) || now_ms() < quiet_until_ms)
+	if (!is_ours(job) || begun_us / 1000 < quiet_until_ms)
 		return SLURM_SUCCESS;
-	if (!ask(tasks, job->comment, line)) {
+	if (!ask(job, line) || !obey(job, line, message, &code))
 		quiet_until_ms = now_ms() + QUIET_S * 1000;
-		return SLURM_SUCCESS;
-	}
-	if (strcmp(line, "HOLD") == 0 || strncmp(line, "HOLD nomora:", 12) == 0) {
-		set_text(&job->admin_comment, line[4] ? line + 5 : "nomora:held");
-		job->priority = 0;
-	} else if (strncmp(line, "REFUSE ", 7) == 0) {
-		if (message)
-			*message = slurm_xstrdup ? slurm_xstrdup(line + 7) : NULL;
-		return ESLURM_ACCESS_DENIED;
-	} else if (strcmp(line, "PASS") != 0 && (strncmp(line, "PLACE ", 6) != 0 || !place(job, line + 6))) {
-		quiet_until_ms = now_ms() + QUIET_S * 1000;
-	}
-	return SLURM_SUCCESS;
+	if (slurm_info)
+		slurm_info("%s: %lld us", plugin_type, (long long)(now_us() - begun_us));
+	return code;
 }
 
 int job_modify(job_desc_msg_t *job, void *record, uint32_t uid)

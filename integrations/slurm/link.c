@@ -29,7 +29,7 @@ static int ask(const struct link *link, const char *method, const char *path, co
 	return client_ask(link->socket, method, path, body, answer, err);
 }
 
-/* Sends and throws the answer away. */
+/* Sends a request and discards the answer. */
 static int order(const struct link *link, const char *method, const char *path, const char *body, struct error *err)
 {
 	json_t *answer = NULL;
@@ -124,7 +124,7 @@ void link_job_free(struct sched_job *job)
 	job->hosts = NULL;
 }
 
-/* Of an answer to GET /v1/jobs/ID. */
+/* Reads the hosts from an answer to GET /v1/jobs/ID. */
 static int take_hosts(const json_t *answer, struct sched_job *job)
 {
 	const json_t *task;
@@ -303,7 +303,7 @@ int link_set_machine(const struct link *link, const json_t *machines, const char
 	return code < 0 ? code : 1;
 }
 
-/* Of one task where it is; NAN: not known. */
+/* Predicted performance of one task on its machine; NAN: not known. */
 static int task_performance(const struct link *link, const char *id, uint32_t task, double *performance,
 			    struct error *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the agent asks of schedd. Tasks are named t0, t1, ...; ids begin with "slurm-", and jobs with other ids are not
+ * The agent's requests to schedd. Tasks are named t0, t1, ...; ids begin with "slurm-", and jobs with other ids are not
  * touched. Functions return 0 or -errno with err set; -ENOTCONN and -EIO: schedd does not answer.
  */
 #ifndef INTEGRATIONS_SLURM_LINK_H
@@ -37,8 +37,8 @@ void link_job_free(struct sched_job *job);
 int link_submit(const struct link *link, const char *id, const struct slurm_request *request, uint32_t tasks,
 		char *const *hosts, double running_s, struct error *err);
 /*
- * A job that is new, whose tasks wait, and where schedd decides in that time: hosts by task for the caller to free. 0:
- * decided, -EAGAIN: schedd has it, not decided; else it may have it or not. No message.
+ * Submits a new job whose tasks wait, and waits for schedd's decision: hosts by task, for the caller to free. 0:
+ * decided; -EAGAIN: submitted but not decided in time; other codes: schedd may have the job or not. Sets no message.
  */
 int link_decide(const struct link *link, const char *id, const struct slurm_request *request, uint32_t tasks,
 		long limit_ms, struct sched_job *job);
@@ -53,7 +53,9 @@ int link_read_machines(const struct link *link, json_t **machines, struct error 
 int link_set_machine(const struct link *link, const json_t *machines, const char *name, uint32_t slots,
 		     const char *state, struct error *err);
 
-/* Predicted performance of the tasks where they are, the root left out: mean; NAN when one is not known. */
+/*
+ * Mean predicted performance of the tasks on their present machines, without the root; NAN if that of any is unknown.
+ */
 int link_performance(const struct link *link, const char *id, uint32_t tasks, uint32_t root, double *performance,
 		     struct error *err);
 /* Names of the curves; the caller json_decref()s. */

@@ -56,7 +56,7 @@ static const struct slurm_job *next_job(const struct agent *agent, struct slurm_
 	return next;
 }
 
-/* A job that could not gain enough where everything is best is not looked at further. */
+/* A job that could not gain enough even at the best performance is not reviewed. */
 static int begin_review(struct agent *agent, const struct slurm_job *job, const struct slurm_request *request,
 			struct error *err)
 {
@@ -73,9 +73,9 @@ static int begin_review(struct agent *agent, const struct slurm_job *job, const 
 		code = link_performance(&agent->link, id, job->tasks, request->root, &review->performance, err);
 	if (code < 0 || isnan(review->performance) || 1 - review->performance < agent->options.migrate_gain)
 		return code;
-	snprintf(review->id, sizeof review->id, "%s%u.%u", LINK_ID_PREFIX, job->id, job->restarts + 1);
+	snprintf(review->id, sizeof review->id, "%s%s.%u", LINK_ID_PREFIX, job->name, job->restarts + 1);
 	if (strcmp(review->id, id) == 0) /* moved, and the count of restarts with it */
-		snprintf(review->id, sizeof review->id, "%s%u.%u", LINK_ID_PREFIX, job->id, job->restarts + 2);
+		snprintf(review->id, sizeof review->id, "%s%s.%u", LINK_ID_PREFIX, job->name, job->restarts + 2);
 	code = link_submit(&agent->link, review->id, request, job->tasks, NULL, 0, err);
 	if (code == 0) {
 		review->job = job->id;
@@ -107,10 +107,10 @@ static int go_on(struct agent *agent, const struct slurm_job *job, const struct 
 		return code;
 	if (counts.decided < job->tasks || !(performance - review->performance >= agent->options.migrate_gain))
 		return end_review(agent, err);
-	log_info("job %u: moves for a predicted performance of %.3f instead of %.3f", job->id, performance,
+	log_info("job %s: moves for a predicted performance of %.3f instead of %.3f", job->name, performance,
 		 review->performance);
 	snprintf(mark, sizeof mark, "%s%s moving", SLURM_REQUEST_PREFIX, review->id);
-	code = slurm_order_mark(job->id, mark, err);
+	code = slurm_order_mark(job, mark, err);
 	review->job = 0;
 	return code;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What each step does. */
+/* Carries out the agent's steps. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ void agent_job_id(const struct slurm_job *job, const struct slurm_mark *mark, ch
 	if (mark->id[0])
 		snprintf(id, SLURM_NAME_BYTES, "%s", mark->id);
 	else
-		snprintf(id, SLURM_NAME_BYTES, "%s%u", LINK_ID_PREFIX, job->id);
+		snprintf(id, SLURM_NAME_BYTES, "%s%s", LINK_ID_PREFIX, job->name);
 }
 
 bool agent_has_noted(const struct hash_table *table, const struct slurm_job *job)
@@ -24,7 +24,7 @@ bool agent_has_noted(const struct hash_table *table, const struct slurm_job *job
 	return hash_table_find(table, job->id) == (uint32_t)job->start;
 }
 
-/* Out of memory: it is looked at again. */
+/* Without memory the job is just looked at again. */
 void agent_note(struct hash_table *table, const struct slurm_job *job)
 {
 	uint32_t at = hash_table_first(table, job->id);
@@ -71,18 +71,18 @@ static int place(struct agent *agent, const struct slurm_job *job, const char *i
 	uint32_t count, most;
 	char *list = agent_list_hosts(sched->hosts, job->tasks, &count, &most);
 	char *mark = slurm_mark_placed(id, sched->hosts, job->tasks);
-	struct error refusal = {0};
+	struct error reason = {0};
 	int code = -ENOMEM;
 
 	if (list && mark)
-		code = slurm_order_place(job->id, list, count, most, mark, &refusal);
+		code = slurm_order_place(job, list, count, most, mark, &reason);
 	if (code == 0)
-		log_info("job %u: placed, %s", job->id, mark + sizeof SLURM_REQUEST_PREFIX - 1);
+		log_info("job %s: placed, %s", job->name, mark + sizeof SLURM_REQUEST_PREFIX - 1);
 	free(list);
 	free(mark);
 	if (code == 0)
 		return 0;
-	log_warning("job %u: %s", job->id, refusal.text);
+	log_warning("job %s: %s", job->name, reason.text);
 	return link_report(&agent->link, id, "failed", sched->hosts, job->tasks, err);
 }
 
@@ -91,8 +91,8 @@ int agent_pass(const struct slurm_job *job, bool placed, const char *reason, str
 	char mark[MARK_BYTES];
 
 	snprintf(mark, sizeof mark, "%spass %s", SLURM_REQUEST_PREFIX, reason);
-	log_warning("job %u: Slurm decides: %s", job->id, reason);
-	return slurm_order_pass(job->id, placed, job->tasks, mark, err);
+	log_warning("job %s: Slurm decides: %s", job->name, reason);
+	return slurm_order_pass(job, placed, mark, err);
 }
 
 static int submit(struct agent *agent, const struct slurm_job *job, const char *id, const struct slurm_request *request,
@@ -106,7 +106,7 @@ static int submit(struct agent *agent, const struct slurm_job *job, const char *
 	return code < 0 ? error_set(err, -code, "%s", reason.text) : 0;
 }
 
-/* A mark that promised something else is replaced by the truth. */
+/* A mark that differs from where the job runs is replaced. */
 static int adopt(struct agent *agent, const struct slurm_job *job, const char *id, const struct slurm_request *request,
 		 const struct slurm_mark *mark, char *const *hosts, struct error *err)
 {
@@ -116,7 +116,7 @@ static int adopt(struct agent *agent, const struct slurm_job *job, const char *i
 	char *truth;
 
 	if (code == -EINVAL) {
-		log_warning("job %u: not adopted: %s", job->id, reason.text);
+		log_warning("job %s: not adopted: %s", job->name, reason.text);
 		agent_note(&agent->refused, job);
 		return 0;
 	}
@@ -124,9 +124,9 @@ static int adopt(struct agent *agent, const struct slurm_job *job, const char *i
 		return error_set(err, -code, "%s", reason.text);
 	truth = slurm_mark_placed(id, hosts, job->tasks);
 	if (truth && (mark->kind == SLURM_MARK_MOVING || !job->mark || strcmp(job->mark, truth) != 0))
-		code = slurm_order_mark(job->id, truth, err);
+		code = slurm_order_mark(job, truth, err);
 	if (truth)
-		log_info("job %u: adopted, %s", job->id, truth + sizeof SLURM_REQUEST_PREFIX - 1);
+		log_info("job %s: adopted, %s", job->name, truth + sizeof SLURM_REQUEST_PREFIX - 1);
 	free(truth);
 	return code;
 }
@@ -136,8 +136,8 @@ static int hold(const struct slurm_job *job, const char *id, struct error *err)
 	char mark[MARK_BYTES];
 
 	snprintf(mark, sizeof mark, "%s%s held", SLURM_REQUEST_PREFIX, id);
-	log_info("job %u: requeued, held for a new decision", job->id);
-	return slurm_order_hold(job->id, mark, err);
+	log_info("job %s: requeued, held for a new decision", job->name);
+	return slurm_order_hold(job, mark, err);
 }
 
 /* A job that Slurm does not requeue stays where it is. */
@@ -145,13 +145,13 @@ static int requeue(struct agent *agent, const struct slurm_job *job, const char 
 		   const struct slurm_request *request, const struct slurm_mark *mark, char *const *hosts,
 		   struct error *err)
 {
-	struct error refusal = {0};
+	struct error reason = {0};
 
-	if (slurm_order_requeue(job->id, &refusal) == 0) {
-		log_info("job %u: requeued to move", job->id);
+	if (slurm_order_requeue(job, &reason) == 0) {
+		log_info("job %s: requeued to move", job->name);
 		return 0;
 	}
-	log_warning("job %u: %s", job->id, refusal.text);
+	log_warning("job %s: %s", job->name, reason.text);
 	return adopt(agent, job, id, request, mark, hosts, err);
 }
 

@@ -2,11 +2,18 @@
 #include "view.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
+
+#include <base/array.h>
+
+/* Exported by libslurm, declared in none of its headers. */
+extern int64_t slurm_bit_size(bitstr_t *bits);
+extern int slurm_bit_test(bitstr_t *bits, int64_t bit);
 
 void slurm_view_init(void)
 {
@@ -15,7 +22,26 @@ void slurm_view_init(void)
 
 static int slurm_failed(struct error *err, const char *what)
 {
-	return error_set(err, EREMOTEIO, "%s: %s", what, slurm_strerror(errno));
+	return error_set(err, errno == SLURM_PROTOCOL_VERSION_ERROR ? EPROTO : EREMOTEIO, "%s: %s", what,
+			 slurm_strerror(errno));
+}
+
+int slurm_view_check_version(struct error *err)
+{
+	unsigned major = SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER), minor = SLURM_VERSION_MINOR(SLURM_VERSION_NUMBER);
+	unsigned its_major = 0, its_minor = 0;
+	slurm_conf_t *conf = NULL;
+	int code = 0;
+
+	if (slurm_load_ctl_conf(0, &conf) != SLURM_SUCCESS)
+		return slurm_failed(err, "cannot read slurmctld's version");
+	if (conf->version)
+		sscanf(conf->version, "%u.%u", &its_major, &its_minor);
+	if (its_major != major || its_minor != minor)
+		code = error_set(err, EPROTO, "slurmctld has version %s; this agent was built for %u.%02u",
+				 conf->version ? conf->version : "unknown", major, minor);
+	slurm_free_ctl_conf(conf);
+	return code;
 }
 
 static char *copy_text(const char *text)
@@ -87,40 +113,73 @@ static int take_share(struct slurm_job *job, const job_info_t *from)
 	return job->share ? code : -ENOMEM;
 }
 
-static int take_job(struct slurm_job *job, const job_info_t *from)
+/* element: NO_VAL if it is no array's. */
+static int take_job(struct slurm_job *job, const job_info_t *from, uint32_t element)
 {
-	*job = (struct slurm_job){
-		.id = from->job_id,
-		.tasks = from->num_tasks > 0 && from->num_tasks < NO_VAL ? from->num_tasks : from->num_cpus,
-		.state = state_of(from->job_state),
-		.held = from->priority == 0,
-		.simple = from->array_job_id == 0 && from->het_job_id == 0 && from->cpus_per_task <= 1,
-		.comment = copy_text(from->comment),
-		.mark = copy_text(from->admin_comment),
-		.restarts = from->restart_cnt,
-		.start = from->start_time};
+	*job = (struct slurm_job){.id = from->job_id,
+				  .tasks = from->num_tasks > 0 && from->num_tasks < NO_VAL ? from->num_tasks
+											   : from->num_cpus,
+				  .state = state_of(from->job_state),
+				  .held = from->priority == 0,
+				  .simple = from->het_job_id == 0 && from->cpus_per_task <= 1,
+				  .comment = copy_text(from->comment),
+				  .mark = copy_text(from->admin_comment),
+				  .restarts = from->restart_cnt,
+				  .start = from->start_time};
+	if (element == NO_VAL)
+		snprintf(job->name, sizeof job->name, "%u", from->job_id);
+	else
+		snprintf(job->name, sizeof job->name, "%u_%u", from->array_job_id, element);
 	if ((job->state == SLURM_RUNNING || job->state == SLURM_BUSY) && from->nodes && from->nodes[0] &&
 	    from->job_resrcs)
 		return take_share(job, from);
 	return 0;
 }
 
-/* 1: changed, 0: not, -EIO. */
+/* A record of an array stands for all its elements that wait and were not split off. */
+static bool is_array(const job_info_t *from)
+{
+	return from->array_job_id != 0 && from->array_task_id == NO_VAL && from->array_bitmap;
+}
+
+static int take_record(struct slurm_view *view, size_t *capacity, const job_info_t *from)
+{
+	int64_t count = is_array(from) ? slurm_bit_size(from->array_bitmap) : 1;
+
+	for (int64_t n = 0; n < count; n++) {
+		uint32_t element = is_array(from)            ? (uint32_t)n
+				   : from->array_job_id != 0 ? from->array_task_id
+							     : NO_VAL;
+		struct slurm_job *jobs;
+
+		if (is_array(from) && !slurm_bit_test(from->array_bitmap, n))
+			continue;
+		jobs = array_grow(view->jobs, view->job_count, capacity, sizeof *jobs);
+		if (!jobs)
+			return -ENOMEM;
+		view->jobs = jobs;
+		if (take_job(&jobs[view->job_count++], from, element) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* 1: changed, 0: not, -EREMOTEIO, -ENOMEM. */
 static int load_jobs(struct slurm_view *view, struct error *err)
 {
 	job_info_msg_t *message = NULL;
+	size_t capacity = 0;
+	int code = 0;
 
 	if (slurm_load_jobs(view->jobs_at, &message, SHOW_ALL | SHOW_DETAIL) != SLURM_SUCCESS)
 		return errno == SLURM_NO_CHANGE_IN_DATA ? 0 : slurm_failed(err, "cannot read Slurm's jobs");
 	free_jobs(view);
-	view->jobs = calloc((size_t)message->record_count + 1, sizeof *view->jobs);
-	for (uint32_t j = 0; view->jobs && j < message->record_count; j++)
-		if (take_job(&view->jobs[view->job_count++], &message->job_array[j]) < 0)
-			break;
+	for (uint32_t j = 0; code == 0 && j < message->record_count; j++)
+		code = take_record(view, &capacity, &message->job_array[j]);
 	/* The time has whole seconds: a second change within it would be missed. */
-	view->jobs_at = view->job_count == message->record_count ? message->last_update - 1 : 0;
+	view->jobs_at = code == 0 ? message->last_update - 1 : 0;
 	slurm_free_job_info_msg(message);
-	return view->jobs ? 1 : error_set(err, ENOMEM, "out of memory");
+	return code == 0 ? 1 : error_set(err, ENOMEM, "out of memory");
 }
 
 static enum slurm_node_state node_state_of(uint32_t state)
@@ -186,17 +245,34 @@ char *slurm_view_rack(const char *node)
 	return rack ? rack : strdup("");
 }
 
-static int update_job(job_desc_msg_t *order, const char *what, struct error *err)
+/* What slurmctld answers an order for an array's element, if not with a plain error. */
+static int take_answer(int code, job_array_resp_msg_t *answer, const char *what, struct error *err)
 {
-	return slurm_update_job(order) == SLURM_SUCCESS ? 0 : slurm_failed(err, what);
+	for (uint32_t n = 0; answer && code == SLURM_SUCCESS && n < answer->job_array_count; n++)
+		if (answer->error_code[n] != SLURM_SUCCESS) {
+			code = SLURM_ERROR;
+			errno = (int)answer->error_code[n];
+		}
+	code = code == SLURM_SUCCESS ? 0 : slurm_failed(err, what);
+	if (answer)
+		slurm_free_job_array_resp(answer);
+	return code;
 }
 
-static job_desc_msg_t order_for(uint32_t job, char *mark)
+static int update_job(job_desc_msg_t *order, const char *what, struct error *err)
+{
+	job_array_resp_msg_t *answer = NULL;
+	int code = slurm_update_job2(order, &answer);
+
+	return take_answer(code, answer, what, err);
+}
+
+static job_desc_msg_t order_for(const struct slurm_job *job, char *mark)
 {
 	job_desc_msg_t order;
 
 	slurm_init_job_desc_msg(&order);
-	order.job_id = job;
+	order.job_id_str = (char *)job->name;
 	order.admin_comment = mark;
 	return order;
 }
@@ -208,7 +284,8 @@ static void release(job_desc_msg_t *order)
 	order->begin_time = time(NULL);
 }
 
-int slurm_order_place(uint32_t job, char *hosts, uint32_t count, uint32_t cpus, char *mark, struct error *err)
+int slurm_order_place(const struct slurm_job *job, char *hosts, uint32_t count, uint32_t cpus, char *mark,
+		      struct error *err)
 {
 	job_desc_msg_t order = order_for(job, mark);
 
@@ -219,7 +296,7 @@ int slurm_order_place(uint32_t job, char *hosts, uint32_t count, uint32_t cpus, 
 	return update_job(&order, "cannot place the job", err);
 }
 
-int slurm_order_pass(uint32_t job, bool clear, uint32_t tasks, char *mark, struct error *err)
+int slurm_order_pass(const struct slurm_job *job, bool clear, char *mark, struct error *err)
 {
 	static char none[] = "";
 	job_desc_msg_t order = order_for(job, mark);
@@ -227,14 +304,14 @@ int slurm_order_pass(uint32_t job, bool clear, uint32_t tasks, char *mark, struc
 	if (clear) {
 		order.req_nodes = none;
 		order.min_nodes = 1;
-		order.max_nodes = tasks;
+		order.max_nodes = job->tasks;
 		order.pn_min_cpus = 1;
 	}
 	release(&order);
 	return update_job(&order, "cannot release the job", err);
 }
 
-int slurm_order_hold(uint32_t job, char *mark, struct error *err)
+int slurm_order_hold(const struct slurm_job *job, char *mark, struct error *err)
 {
 	job_desc_msg_t order = order_for(job, mark);
 
@@ -242,33 +319,43 @@ int slurm_order_hold(uint32_t job, char *mark, struct error *err)
 	return update_job(&order, "cannot hold the job", err);
 }
 
-int slurm_order_mark(uint32_t job, char *mark, struct error *err)
+int slurm_order_mark(const struct slurm_job *job, char *mark, struct error *err)
 {
 	job_desc_msg_t order = order_for(job, mark);
 
 	return update_job(&order, "cannot mark the job", err);
 }
 
-int slurm_order_requeue(uint32_t job, struct error *err)
+int slurm_order_requeue(const struct slurm_job *job, struct error *err)
 {
-	if (slurm_requeue(job, JOB_REQUEUE_HOLD) == SLURM_SUCCESS)
-		return 0;
-	return slurm_failed(err, "cannot requeue the job");
+	job_array_resp_msg_t *answer = NULL;
+	int code = slurm_requeue2((char *)job->name, JOB_REQUEUE_HOLD, &answer);
+
+	return take_answer(code, answer, "cannot requeue the job", err);
 }
 
-char *slurm_job_mark(uint32_t job, struct error *err)
+/* Whether the record describes only this job. The number of an array is that of one of its elements, too. */
+static bool has_name(const job_info_t *from, const struct slurm_job_name *name)
+{
+	if (name->is_element)
+		return from->array_job_id == name->job && from->array_task_id == name->element;
+	return from->job_id == name->job && !is_array(from);
+}
+
+char *slurm_job_mark(const struct slurm_job_name *name, struct error *err)
 {
 	job_info_msg_t *message = NULL;
 	char *mark = NULL;
 
-	if (slurm_load_job(&message, job, SHOW_ALL) != SLURM_SUCCESS) {
+	if (slurm_load_job(&message, name->job, SHOW_ALL) != SLURM_SUCCESS) {
 		slurm_failed(err, "cannot read the job");
 		return NULL;
 	}
-	if (message->record_count > 0)
-		mark = strdup(message->job_array[0].admin_comment ? message->job_array[0].admin_comment : "");
+	for (uint32_t j = 0; j < message->record_count && !mark; j++)
+		if (has_name(&message->job_array[j], name))
+			mark = strdup(message->job_array[j].admin_comment ? message->job_array[j].admin_comment : "");
 	if (!mark)
-		error_set(err, ENOENT, "Slurm has no job %u", job);
+		error_set(err, ENOENT, "Slurm has no such job, or has not numbered it yet");
 	slurm_free_job_info_msg(message);
 	return mark;
 }

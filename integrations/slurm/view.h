@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Jobs and nodes of a Slurm cluster as plain data, and the orders that the agent gives. Alone includes libslurm. */
+/*
+ * Jobs and nodes of a Slurm cluster as plain data, and the orders that the agent gives. Only this file's code includes
+ * libslurm. Each element of an array is a job; those that wait have the number of the array until an order has split
+ * them off.
+ */
 #ifndef INTEGRATIONS_SLURM_VIEW_H
 #define INTEGRATIONS_SLURM_VIEW_H
 
@@ -8,6 +12,9 @@
 #include <time.h>
 
 #include <base/error.h>
+#include <integrations/slurm/agent.h>
+
+enum { SLURM_JOB_NAME_BYTES = 24 };
 
 enum slurm_job_state { SLURM_PENDING, SLURM_RUNNING, SLURM_BUSY /* completing, suspended */, SLURM_ENDED };
 
@@ -18,9 +25,10 @@ struct slurm_share {
 
 struct slurm_job {
 	uint32_t id, tasks;
+	char name[SLURM_JOB_NAME_BYTES]; /* to order with: "12", of an array's element "12_3" */
 	enum slurm_job_state state;
 	bool held;                 /* priority 0 */
-	bool simple;               /* one CPU a task; no array, no part of a heterogeneous job */
+	bool simple;               /* one CPU a task; no part of a heterogeneous job */
 	char *comment, *mark;      /* NULL: none */
 	struct slurm_share *share; /* of a job that has nodes, in Slurm's order */
 	uint32_t share_count, restarts;
@@ -43,8 +51,14 @@ struct slurm_view {
 };
 
 /*
+ * Structures and messages differ between Slurm's series (22.05). 0; -EPROTO: slurmctld is of another one; -EREMOTEIO:
+ * it does not answer. With err set.
+ */
+int slurm_view_check_version(struct error *err);
+
+/*
  * Brings the view up to date; one that is zeroed is empty. 1: something changed, 0: nothing did, -errno with err
- * set (-EREMOTEIO: slurmctld does not answer), and the view is what it was.
+ * set (-EREMOTEIO: slurmctld does not answer, -EPROTO: it is of another version), and the view is what it was.
  */
 int slurm_view_update(struct slurm_view *view, struct error *err);
 void slurm_view_free(struct slurm_view *view);
@@ -53,15 +67,16 @@ void slurm_view_free(struct slurm_view *view);
 char *slurm_view_rack(const char *node);
 
 /* Orders; 0 or -EREMOTEIO with err set. hosts: "n1,n3", count of them, at least cpus on each. */
-int slurm_order_place(uint32_t job, char *hosts, uint32_t count, uint32_t cpus, char *mark, struct error *err);
+int slurm_order_place(const struct slurm_job *job, char *hosts, uint32_t count, uint32_t cpus, char *mark,
+		      struct error *err);
 /* Releases; with clear, without the nodes of an earlier placement. */
-int slurm_order_pass(uint32_t job, bool clear, uint32_t tasks, char *mark, struct error *err);
-int slurm_order_hold(uint32_t job, char *mark, struct error *err);
-int slurm_order_mark(uint32_t job, char *mark, struct error *err);
-int slurm_order_requeue(uint32_t job, struct error *err);
+int slurm_order_pass(const struct slurm_job *job, bool clear, char *mark, struct error *err);
+int slurm_order_hold(const struct slurm_job *job, char *mark, struct error *err);
+int slurm_order_mark(const struct slurm_job *job, char *mark, struct error *err);
+int slurm_order_requeue(const struct slurm_job *job, struct error *err);
 
 /* The mark of one job; the caller frees. NULL with err set. */
-char *slurm_job_mark(uint32_t job, struct error *err);
+char *slurm_job_mark(const struct slurm_job_name *name, struct error *err);
 
 void slurm_view_init(void);
 

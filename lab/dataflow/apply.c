@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <base/array.h>
 #include <base/ns.h>
@@ -150,4 +151,18 @@ void apply_result_clear(struct apply_result *result)
 {
 	free(result->flows);
 	*result = (struct apply_result){0};
+}
+
+int apply_read_lab(const char *name, struct lab *lab, struct error *err)
+{
+	if (geteuid() != 0)
+		return error_set(err, EPERM, "--apply enters network namespaces and needs root: run it with sudo");
+	if (lab_read(name, lab, err) != 0)
+		return error_code(err, EIO);
+	if (lab->switch_count == 0)
+		return error_set(err, EINVAL,
+				 "lab '%s' has bridges; --apply needs a routed one: nomora lab up --fabric "
+				 "NETWORK --link-MBps R",
+				 name);
+	return lab_check_links(lab, err);
 }

@@ -12,12 +12,29 @@
 
 enum { TICK_MS = 50, DRAIN_S = 60 };
 
-/* Makes the topology's links those that the watch sees; sets *down and *up to whether any has changed that way. */
+/* Whether a link of the lab can be used. */
+static bool check_link(struct run *run, int link, bool was_up)
+{
+	if (!watch_is_up(run->watch, link)) {
+		probes_skip(run->probes, link);
+		run->second.links_down++;
+		return false;
+	}
+	if (!probes_is_lossy(run->probes, link))
+		return true;
+	run->second.links_lossy++;
+	if (was_up)
+		run->second.notice_windows = fmax(run->second.notice_windows, probes_notice_windows(run->probes, link));
+	return false;
+}
+
+/* Marks as up the links of the topology that can be used. *down: a link went down; *up: a link came up. */
 static void compare_links(struct run *run, bool *down, bool *up)
 {
 	struct topology *topology = run->dataflow->topology;
 
 	run->second.links_down = 0;
+	run->second.links_lossy = 0;
 	for (uint32_t l = 0; l < topology->link_count; l++) {
 		struct topology_link *link = &topology->links[l];
 		int a = run->fabric.node_of[link->a], b = run->fabric.node_of[link->b];
@@ -26,15 +43,14 @@ static void compare_links(struct run *run, bool *down, bool *up)
 		for (int i = 0; i < run->lab->link_count; i++)
 			if ((run->lab->links[i].a == a && run->lab->links[i].b == b) ||
 			    (run->lab->links[i].a == b && run->lab->links[i].b == a))
-				is_up = watch_is_up(run->watch, i);
+				is_up = check_link(run, i, link->up);
 		*down |= link->up && !is_up;
 		*up |= !link->up && is_up;
 		link->up = is_up;
-		run->second.links_down += !is_up;
 	}
 }
 
-/* Chooses new routes for those that have failed, gives old ones back, and tells the switches. */
+/* Replaces routes that have failed, restores the old ones when their links return, and updates the switches. */
 static int follow_links(struct run *run, struct error *err)
 {
 	struct ns noticed = ns_now_monotonic();
@@ -42,6 +58,8 @@ static int follow_links(struct run *run, struct error *err)
 	bool down = false, up = false;
 	int changed = 0, back = 0, code = watch_update(run->watch, err);
 
+	if (code == 0)
+		code = probes_update(run->probes, err);
 	if (code != 0)
 		return code;
 	compare_links(run, &down, &up);
@@ -64,61 +82,29 @@ static int follow_links(struct run *run, struct error *err)
 	return code;
 }
 
-/* In a child: the lab's script takes long enough that the loop would miss what follows. */
-static int cut(const struct run *run, const struct simulate_fault *fault, bool down, struct error *err)
-{
-	const struct topology *topology = run->dataflow->topology;
-	const struct topology_link *link = &topology->links[fault->subject];
-	struct lab_link_change change = {.action = down ? LAB_LINK_DOWN : LAB_LINK_UP, .keep_routes = true};
-	pid_t child = fork();
-
-	if (child == 0)
-		_exit(lab_change_link(run->lab->name, topology->nodes[link->a].name, topology->nodes[link->b].name,
-				      &change, NULL) == 0
-			      ? 0
-			      : 1);
-	return child > 0 ? 0 : error_set(err, errno, "cannot change a link: %s", strerror(errno));
-}
-
-static bool is_due(double at_s, double from_s, double to_s)
-{
-	return at_s > from_s && at_s <= to_s;
-}
-
-static int apply_faults(struct run *run, double from_s, double to_s, struct error *err)
-{
-	int code = 0;
-
-	for (uint32_t f = 0; f < run->options->fault_count && code == 0; f++) {
-		const struct simulate_fault *fault = &run->options->faults[f];
-
-		if (is_due(fault->fail_s, from_s, to_s))
-			code = cut(run, fault, true, err);
-		if (code == 0 && is_due(fault->repair_s, from_s, to_s))
-			code = cut(run, fault, false, err);
-	}
-	return code;
-}
-
 static void reap_cutters(const struct run *run)
 {
 	siginfo_t info;
 
-	/* Tasks are waited for where their output ends. */
+	/* The processes of tasks are reaped when their output ends, not here. */
 	while (info.si_pid = 0, waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid > 0) {
-		for (uint32_t t = 0; t < run->task_count; t++)
-			if (run->tasks[t].pid == info.si_pid)
+		for (uint32_t p = 0; p < run->process_count; p++)
+			if (run->processes[p].pid == info.si_pid)
 				return;
 		waitpid(info.si_pid, NULL, 0);
 	}
 }
 
+/* Those that Slurm started end by themselves; before that time only all tasks can be ended. */
 static void end_sources(struct run *run)
 {
 	run->ending = true;
-	for (uint32_t t = 0; t < run->task_count; t++)
-		if (run->tasks[t].pid > 0 && run_is_source(&run->tasks[t]))
-			kill(run->tasks[t].pid, SIGTERM);
+	for (uint32_t p = 0; p < run->process_count; p++) {
+		const struct run_process *process = &run->processes[p];
+
+		if (process->pid > 0 && (process->task ? run_is_source(process->task) : *run->options->stop))
+			kill(process->pid, SIGTERM);
+	}
 }
 
 static void tell_second(struct run *run, struct ns now)
@@ -129,13 +115,15 @@ static void tell_second(struct run *run, struct ns now)
 	for (uint32_t t = 0; t < run->task_count; t++) {
 		const struct task_process *task = &run->tasks[t];
 
-		run->second.source_MBps += run_is_source(task) && task->output >= 0 ? task->report.sent_MBps : 0;
-		run->second.sink_MBps += run_is_sink(task) && task->output >= 0 ? task->report.received_MBps : 0;
+		run->second.source_MBps += run_is_source(task) && !task->report.done ? task->report.sent_MBps : 0;
+		run->second.sink_MBps += run_is_sink(task) && !task->report.done ? task->report.received_MBps : 0;
 	}
 	run->options->each_second(run->options->context, &run->second);
 	run->second.rerouted = 0;
 	run->second.reroute_ms = 0;
 	run->second.latency_p99_us = NAN;
+	run->second.gap_ms = 0;
+	run->second.notice_windows = 0;
 	run->last_second = now;
 }
 
@@ -144,11 +132,12 @@ static int wait_for_news(struct run *run, struct pollfd *polls)
 	nfds_t count = 0;
 
 	polls[count++] = (struct pollfd){.fd = watch_descriptor(run->watch), .events = POLLIN};
-	for (uint32_t t = 0; t < run->task_count; t++)
-		if (run->tasks[t].output >= 0)
-			polls[count++] = (struct pollfd){.fd = run->tasks[t].output, .events = POLLIN};
+	polls[count++] = (struct pollfd){.fd = probes_descriptor(run->probes), .events = POLLIN};
+	for (uint32_t p = 0; p < run->process_count; p++)
+		if (run->processes[p].output >= 0)
+			polls[count++] = (struct pollfd){.fd = run->processes[p].output, .events = POLLIN};
 	poll(polls, count, TICK_MS);
-	return (int)count - 1;
+	return (int)count - 2;
 }
 
 static int loop(struct run *run, struct pollfd *polls, struct error *err)
@@ -161,12 +150,15 @@ static int loop(struct run *run, struct pollfd *polls, struct error *err)
 		int code = follow_links(run, err);
 
 		now = ns_now_monotonic();
+		/* A job of Slurm's may have to wait. */
+		if (run->options->slurm_folder && !run->reported)
+			run->start = run->last_second = now;
 		s = ns_to_s(ns_sub(now, run->start));
-		for (uint32_t t = 0; t < run->task_count && code == 0; t++)
-			if (run->tasks[t].output >= 0)
-				code = run_read_task(run, &run->tasks[t], err);
+		for (uint32_t p = 0; p < run->process_count && code == 0; p++)
+			if (run->processes[p].output >= 0)
+				code = run_read_process(run, &run->processes[p], err);
 		if (code == 0)
-			code = apply_faults(run, before_s, s, err);
+			code = run_apply_faults(run, before_s, s, err);
 		reap_cutters(run);
 		if (code != 0)
 			return code;
@@ -183,14 +175,14 @@ static int loop(struct run *run, struct pollfd *polls, struct error *err)
 
 int run_control(struct run *run, struct error *err)
 {
-	struct pollfd *polls = calloc(run->task_count + 2u, sizeof *polls);
+	struct pollfd *polls = calloc(run->task_count + 3u, sizeof *polls);
 	int code = polls ? 0 : error_set(err, ENOMEM, "out of memory");
 
 	run->second.latency_p99_us = NAN;
+	if (code == 0)
+		code = run_start_tasks(run, err);
 	run->start = ns_now_monotonic();
 	run->last_second = run->start;
-	for (uint32_t t = 0; t < run->task_count && code == 0; t++)
-		code = run_start_task(run, &run->tasks[t], err);
 	if (code == 0)
 		code = loop(run, polls, err);
 	free(polls);

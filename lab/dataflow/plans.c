@@ -57,7 +57,7 @@ static int add_task(struct run *run, const struct plan_job *of, uint32_t number)
 	char name[2 * DATAFLOW_NAME_BYTES];
 	struct worker_plan *plan = calloc(1, sizeof *plan);
 
-	*process = (struct task_process){.job = of, .task = number, .plan = plan, .output = -1};
+	*process = (struct task_process){.job = of, .task = number, .plan = plan};
 	if (!plan)
 		return -ENOMEM;
 	dataflow_task_name(job, number, name);
@@ -73,7 +73,7 @@ static int add_task(struct run *run, const struct plan_job *of, uint32_t number)
 	return plan->edges ? 0 : -ENOMEM;
 }
 
-/* Queues that wait for one another in a circle can stop for ever. */
+/* In a cycle, full queues can wait for one another for ever. */
 static bool has_cycle(const struct dataflow_job *job)
 {
 	bool *gone = calloc(job->component_count, sizeof *gone), changed = gone != NULL;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A worker's process: its plan is its standard input, its reports are lines of its standard output. */
+/* The processes of workers: a plan is standard input, reports are lines of standard output. */
 #include "run_priv.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,13 +19,18 @@ static void become(const struct run *run, const char *netns, int input, int outp
 
 static void become(const struct run *run, const char *netns, int input, int output, pid_t parent)
 {
+	sigset_t terminate;
 	char path[64];
 	int fd;
 
 	snprintf(path, sizeof path, "/run/netns/%s", netns);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* In a group of its own: the terminal's Ctrl-C is for the controller. */
+	/* Blocks SIGTERM until the task has its handler: the end of a run must not kill it before. */
+	sigemptyset(&terminate);
+	sigaddset(&terminate, SIGTERM);
+	sigprocmask(SIG_BLOCK, &terminate, NULL);
+	/* A process group of its own: the terminal's Ctrl-C goes to the controller only. */
 	setpgid(0, 0);
 	if (fd >= 0 && setns(fd, CLONE_NEWNET) == 0 && dup2(input, 0) == 0 && dup2(output, 1) == 1 &&
 	    getppid() == parent)
@@ -47,8 +54,9 @@ static int plan_file(const struct worker_plan *plan)
 	return code;
 }
 
-int run_start_task(struct run *run, struct task_process *task, struct error *err)
+static int start_task(struct run *run, struct run_process *process, struct error *err)
 {
+	const struct task_process *task = process->task;
 	const char *netns = run->lab->hosts[run->fabric.node_of[task->job->job->hosts[task->task]]].netns;
 	pid_t parent = getpid();
 	int input = plan_file(task->plan), output[2];
@@ -58,71 +66,114 @@ int run_start_task(struct run *run, struct task_process *task, struct error *err
 			close(input);
 		return error_set(err, EIO, "task %s: cannot start its process", task->plan->task);
 	}
-	task->pid = fork();
-	if (task->pid == 0)
+	process->pid = fork();
+	if (process->pid == 0)
 		become(run, netns, input, output[1], parent);
 	close(input);
 	close(output[1]);
-	task->output = output[0];
+	process->output = output[0];
 	fcntl(output[0], F_SETFL, O_NONBLOCK);
-	return task->pid > 0 ? 0 : error_set(err, EAGAIN, "task %s: cannot start its process", task->plan->task);
+	return process->pid > 0 ? 0 : error_set(err, EAGAIN, "task %s: cannot start its process", task->plan->task);
 }
 
-static int take_line(struct run *run, struct task_process *task, const char *line, size_t bytes, struct error *err)
+int run_start_tasks(struct run *run, struct error *err)
 {
-	uint64_t lost = task->report.lost, duplicated = task->report.duplicated;
-	int code = worker_report_parse(task->plan->task, line, bytes, &task->report, err);
+	bool slurm = run->options->slurm_folder != NULL;
+	int code = 0;
 
-	if (code != 0)
-		return code;
-	/* The first second has the connections' start in it. */
-	if (task->reports++ == 0) {
-		task->first_s = task->report.s;
-		task->first_received = task->report.received;
+	run->process_count = slurm ? 1 : run->task_count;
+	run->processes = calloc(run->process_count + 1u, sizeof *run->processes);
+	if (!run->processes)
+		return error_set(err, ENOMEM, "out of memory");
+	for (uint32_t p = 0; p < run->process_count; p++) {
+		run->processes[p].task = slurm ? NULL : &run->tasks[p];
+		run->processes[p].output = -1;
 	}
-	run->second.lost += task->report.lost - lost;
-	run->second.duplicated += task->report.duplicated - duplicated;
-	if (run_is_sink(task) && task->report.latency_p99_us > 0 &&
-	    !(run->second.latency_p99_us > task->report.latency_p99_us))
-		run->second.latency_p99_us = task->report.latency_p99_us;
+	for (uint32_t p = 0; p < run->process_count && code == 0; p++)
+		code = slurm ? run_start_by_slurm(run, &run->processes[p], err)
+			     : start_task(run, &run->processes[p], err);
+	return code;
+}
+
+static const char *name_of(const struct run_process *process)
+{
+	return process->task ? process->task->plan->task : "srun";
+}
+
+static struct task_process *find_task(struct run *run, const char *name)
+{
+	for (uint32_t t = 0; t < run->task_count; t++)
+		if (strcmp(run->tasks[t].plan->task, name) == 0)
+			return &run->tasks[t];
+	return NULL;
+}
+
+static int take_line(struct run *run, struct run_process *process, const char *line, size_t bytes, struct error *err)
+{
+	struct worker_report report;
+	struct task_process *task = process->task;
+	int code = worker_report_parse(name_of(process), line, bytes, &report, err);
+
+	if (code == 0 && !task)
+		task = find_task(run, report.task);
+	if (code != 0 || !task)
+		return code != 0 ? code
+				 : error_set(err, EBADMSG, "srun: a report of an unknown task '%s'", report.task);
+	/* The mean rate leaves out the first report, which includes the start of the connections. */
+	if (task->reports++ == 0) {
+		task->first_s = report.s;
+		task->first_received = report.received;
+	}
+	run->reported = true;
+	run->second.lost += report.lost - task->report.lost;
+	run->second.duplicated += report.duplicated - task->report.duplicated;
+	task->report = report;
+	if (run_is_sink(task) && report.latency_p99_us > 0 && !(run->second.latency_p99_us > report.latency_p99_us))
+		run->second.latency_p99_us = report.latency_p99_us;
+	run->second.gap_ms = fmax(run->second.gap_ms, report.gap_ms);
 	return 0;
 }
 
-static int end_task(struct task_process *task, struct error *err)
+static int end_process(const struct run *run, struct run_process *process, struct error *err)
 {
+	bool done = true;
 	int status = 0;
 
-	close(task->output);
-	task->output = -1;
-	while (waitpid(task->pid, &status, 0) < 0 && errno == EINTR)
+	close(process->output);
+	process->output = -1;
+	while (waitpid(process->pid, &status, 0) < 0 && errno == EINTR)
 		;
-	task->pid = 0;
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && task->report.done)
+	process->pid = 0;
+	for (uint32_t t = 0; t < run->task_count; t++)
+		if (!process->task || process->task == &run->tasks[t])
+			done &= run->tasks[t].report.done;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && done)
 		return 0;
-	return error_set(err, EIO, "task %s: its process failed", task->plan->task);
+	return error_set(err, EIO, process->task ? "task %s: its process failed" : "%s failed", name_of(process));
 }
 
-int run_read_task(struct run *run, struct task_process *task, struct error *err)
+int run_read_process(struct run *run, struct run_process *process, struct error *err)
 {
 	for (;;) {
-		ssize_t count = read(task->output, task->line + task->line_bytes, sizeof task->line - task->line_bytes);
+		ssize_t count = read(process->output, process->line + process->line_bytes,
+				     sizeof process->line - process->line_bytes);
 		char *end;
 		int code = 0;
 
 		if (count < 0)
 			return errno == EAGAIN || errno == EINTR ? 0 : error_set(err, errno, "%s", strerror(errno));
 		if (count == 0)
-			return end_task(task, err);
-		task->line_bytes += (size_t)count;
-		while (code == 0 && (end = memchr(task->line, '\n', task->line_bytes))) {
-			size_t bytes = (size_t)(end - task->line);
+			return end_process(run, process, err);
+		process->line_bytes += (size_t)count;
+		while (code == 0 && (end = memchr(process->line, '\n', process->line_bytes))) {
+			size_t bytes = (size_t)(end - process->line);
 
-			code = take_line(run, task, task->line, bytes, err);
-			task->line_bytes -= bytes + 1;
-			memmove(task->line, end + 1, task->line_bytes);
+			code = take_line(run, process, process->line, bytes, err);
+			process->line_bytes -= bytes + 1;
+			memmove(process->line, end + 1, process->line_bytes);
 		}
-		if (code == 0 && task->line_bytes == sizeof task->line)
-			code = error_set(err, EBADMSG, "task %s: a report is too long", task->plan->task);
+		if (code == 0 && process->line_bytes == sizeof process->line)
+			code = error_set(err, EBADMSG, "%s: a report is too long", name_of(process));
 		if (code != 0)
 			return code;
 	}
@@ -130,17 +181,21 @@ int run_read_task(struct run *run, struct task_process *task, struct error *err)
 
 void run_end_tasks(struct run *run)
 {
-	for (uint32_t t = 0; t < run->task_count; t++) {
-		struct task_process *task = &run->tasks[t];
+	for (uint32_t p = 0; p < run->process_count; p++) {
+		struct run_process *process = &run->processes[p];
 
-		if (task->pid > 0) {
-			kill(task->pid, SIGKILL);
-			while (waitpid(task->pid, NULL, 0) < 0 && errno == EINTR)
+		if (process->pid > 0) {
+			/* srun ends its job then. */
+			kill(process->pid, process->task ? SIGKILL : SIGTERM);
+			while (waitpid(process->pid, NULL, 0) < 0 && errno == EINTR)
 				;
 		}
-		if (task->output >= 0)
-			close(task->output);
-		worker_plan_destroy(task->plan);
+		if (process->output >= 0)
+			close(process->output);
 	}
+	run_remove_plans(run);
+	for (uint32_t t = 0; t < run->task_count; t++)
+		worker_plan_destroy(run->tasks[t].plan);
+	free(run->processes);
 	free(run->tasks);
 }

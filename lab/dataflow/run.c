@@ -6,26 +6,12 @@
 
 #include <lab/guard.h>
 
-/* Links that a fault took down return. */
-static void return_links(const struct run *run)
-{
-	const struct topology *topology = run->dataflow->topology;
-	const struct lab_link_change change = {.action = LAB_LINK_UP, .keep_routes = true};
-
-	for (uint32_t f = 0; f < run->options->fault_count; f++) {
-		const struct topology_link *link = &topology->links[run->options->faults[f].subject];
-
-		lab_change_link(run->lab->name, topology->nodes[link->a].name, topology->nodes[link->b].name, &change,
-				NULL);
-	}
-}
-
 static int clean(const struct run *run, struct error *err)
 {
 	struct routes *routes;
 	int code;
 
-	return_links(run);
+	run_return_links(run);
 	if (run->options->keep_routes)
 		return 0;
 	routes = routes_open(run->lab, err);
@@ -39,15 +25,7 @@ static void clean_for_dead(void *context)
 	clean(context, NULL);
 }
 
-static int check_faults(const struct run_options *options, struct error *err)
-{
-	for (uint32_t f = 0; f < options->fault_count; f++)
-		if (options->faults[f].kind != SIMULATE_LINK)
-			return error_set(err, EINVAL, "a run fails links alone: expected link:A:B@FROM[-TO]");
-	return 0;
-}
-
-/* What the plan says of a sink: what arrives there at the rates that the sources sustain. */
+/* The plan's rate of a sink: the data that arrives there when all sources send at their sustainable rates. */
 static double predicted_MBps(const struct task_process *task)
 {
 	const struct dataflow_by_source *received = &task->job->graph->received;
@@ -96,7 +74,7 @@ static int set_routes(struct run *run, struct error *err)
 	return code == 0 ? routes_check(run->routes, run->fabric.routes, run->fabric.route_count, err) : code;
 }
 
-/* Routes that another run has left would come before the switches' own. */
+/* Routes left by another run would take precedence over the switches' own. */
 static int take_ports(struct run *run, struct error *err)
 {
 	int code = routes_set(run->routes, NULL, 0, NULL, err);
@@ -110,7 +88,8 @@ static int run_guarded(struct run *run, struct error *err)
 
 	run->routes = routes_open(run->lab, err);
 	run->watch = run->routes ? watch_open(run->lab, err) : NULL;
-	if (!run->watch)
+	run->probes = run->watch ? probes_open(run->lab, err) : NULL;
+	if (!run->probes)
 		return error_code(err, EIO);
 	code = fabric_list_routes(&run->fabric, run->plan->network, err);
 	if (code == 0)
@@ -122,7 +101,7 @@ int run_plan(const struct lab *lab, struct dataflow *dataflow, struct dataflow_p
 	     const struct run_options *options, struct run_result *result, struct error *err)
 {
 	struct run run = {.lab = lab, .dataflow = dataflow, .plan = plan, .options = options};
-	int code = check_faults(options, err);
+	int code = run_draw_faults(&run, err);
 	struct guard *guard = NULL;
 
 	*result = (struct run_result){0};
@@ -142,9 +121,11 @@ int run_plan(const struct lab *lab, struct dataflow *dataflow, struct dataflow_p
 	if (guard && clean(&run, code == 0 ? err : NULL) < 0 && code == 0)
 		code = error_code(err, EIO);
 	guard_release(guard);
+	probes_close(run.probes);
 	watch_close(run.watch);
 	routes_close(run.routes);
 	fabric_clear(&run.fabric);
+	free(run.faults);
 	return code;
 }
 

@@ -5,6 +5,7 @@
 
 #include <lab/dataflow/fabric.h>
 #include <lab/dataflow/run.h>
+#include <lab/routes/probes.h>
 #include <lab/routes/watch.h>
 #include <model/worker.h>
 
@@ -14,14 +15,19 @@ struct task_process {
 	const struct plan_job *job;
 	uint32_t task;
 	struct worker_plan *plan;
-	pid_t pid;  /* 0: not running */
-	int output; /* -1: ended */
-	char line[RUN_LINE_BYTES];
-	size_t line_bytes;
 	struct worker_report report; /* the latest */
 	uint32_t reports;
 	double first_s; /* of the first report, and what had come by then */
 	uint64_t first_received;
+};
+
+/* Its output is reports: of its task, or, if it is srun, of all. */
+struct run_process {
+	struct task_process *task; /* NULL: srun */
+	pid_t pid;                 /* 0: not running */
+	int output;                /* -1: ended */
+	char line[RUN_LINE_BYTES];
+	size_t line_bytes;
 };
 
 struct run {
@@ -30,10 +36,18 @@ struct run {
 	struct dataflow_plan *plan;
 	const struct run_options *options;
 	struct fabric fabric;
+	struct simulate_fault
+		*faults; /* faults of links only, drawn at the start: the clean-up after a dead run needs them */
+	uint32_t fault_count;
 	struct routes *routes;
 	struct watch *watch;
+	struct probes *probes;
 	struct task_process *tasks;
 	uint32_t task_count;
+	struct run_process *processes;
+	uint32_t process_count;
+	bool reported; /* some task has */
+	char *plans;   /* folder that Slurm's nodes share; NULL: none */
 	struct ns start, last_second;
 	bool ending;
 	struct run_second second;
@@ -49,10 +63,21 @@ bool run_is_sink(const struct task_process *task);
 /* Gives every connection between two hosts the source port that takes it over its route. 0 or -errno with err set. */
 int run_choose_ports(struct run *run, struct error *err);
 
-int run_start_task(struct run *run, struct task_process *task, struct error *err);
-/* Takes in the reports of a task; 0 or -errno with err set, also where its process failed. */
-int run_read_task(struct run *run, struct task_process *task, struct error *err);
+/* processes[], started. 0 or -errno with err set. */
+int run_start_tasks(struct run *run, struct error *err);
+/* srun for all tasks. 0 or -errno with err set. */
+int run_start_by_slurm(struct run *run, struct run_process *process, struct error *err);
+void run_remove_plans(struct run *run);
+/* Takes in the reports of a process; 0 or -errno with err set, also where it failed. */
+int run_read_process(struct run *run, struct run_process *process, struct error *err);
 void run_end_tasks(struct run *run);
+
+/* faults[] from the options'. 0; -EINVAL (a fault of a host), -ENOMEM with err set. */
+int run_draw_faults(struct run *run, struct error *err);
+/* Cuts and joins the links whose time is after from_s and not after to_s. 0 or -errno with err set. */
+int run_apply_faults(struct run *run, double from_s, double to_s, struct error *err);
+/* Links that a fault took down return. */
+void run_return_links(const struct run *run);
 
 /* Until every task has ended. 0 or -errno with err set. */
 int run_control(struct run *run, struct error *err);

@@ -28,6 +28,7 @@ struct applied {
 	bool *waiting;                                          /* by flow: starts when its tasks run again */
 	struct ns begin;                                        /* of the current rates */
 	int64_t failed_server;
+	bool cut;                                           /* its link is down */
 	double failed_at_s, noticed_s, solve_s, in_force_s; /* after the start, after the failure, ... */
 };
 
@@ -119,7 +120,7 @@ static int begin(struct applied *a, struct error *err)
 	return code;
 }
 
-/* What each surviving flow has left is known; the failed host's flows start again from their new servers. */
+/* The remaining bytes of each surviving flow are known; the failed host's flows start again from their new servers. */
 static int recover_now(struct applied *a, int host, struct error *err)
 {
 	struct recovery_scenario *s = a->s;
@@ -165,7 +166,7 @@ static int recover_now(struct applied *a, int host, struct error *err)
 	return code;
 }
 
-/* The host that a broken transfer's reporter could not hear; -1 if none broke. */
+/* The unreachable host of a broken transfer; -1 if no transfer broke. */
 static int suspect(const struct applied *a)
 {
 	for (uint32_t i = 0; i < a->s->flow_count; i++) {
@@ -218,7 +219,8 @@ static int run(struct applied *a, struct error *err)
 			failed = ns_now_monotonic();
 			a->failed_at_s = since(start, failed);
 			transfers_kill_host(a->transfers, (int)a->failed_server);
-			code = lab_cut_link(&a->lab, (int)a->failed_server, err);
+			code = lab_change_host_link(&a->lab, (int)a->failed_server, false, err);
+			a->cut = code == 0;
 			down = true;
 		}
 		host = suspect(a);
@@ -365,6 +367,11 @@ int lab_recover_apply(struct recovery_scenario *scenario, const struct lab_recov
 	if (code == 0)
 		code = run(&a, err);
 	transfers_destroy(a.transfers);
+	if (a.cut) {
+		int repaired = lab_change_host_link(&a.lab, (int)a.failed_server, true, code ? NULL : err);
+
+		code = code ? code : repaired;
+	}
 	if (code == 0 && !settings->json)
 		print_text(&a, out);
 	else if (code == 0 && print_json(&a, out) < 0)

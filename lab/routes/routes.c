@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The difference between the routes that are wanted and those that there are, and the order of its changes. */
+/* Compares the wanted routes with the present ones, and orders the changes. */
 #include "routes_priv.h"
 
 #include <errno.h>
@@ -195,7 +195,7 @@ int routes_trace(struct routes *routes, const struct routes_packet *packet, int 
 	return routes_netlink_trace(routes, packet, nodes, err);
 }
 
-/* 1 if the packet passes the route's switches, 0 if others, or as routes_trace(). */
+/* 1 if the packet passes exactly the switches of the route, 0 if it does not, -errno as routes_trace(). */
 static int takes_route(struct routes *routes, const struct lab_route *route, const struct routes_packet *packet,
 		       struct error *err)
 {

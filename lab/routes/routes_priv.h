@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a back end of routes is. */
+/* The interface of a back end of routes. */
 #ifndef LAB_ROUTES_PRIV_H
 #define LAB_ROUTES_PRIV_H
 
@@ -11,7 +11,7 @@
 struct route_entry {
 	int from, to, at, next;
 	uint32_t rank;   /* wanted: switches behind this one; present: place in the order of precedence */
-	bool incomplete; /* present: in force only when set once more */
+	bool incomplete; /* present: takes effect only when set again */
 };
 
 /* Sets the wanted entry of a switch, if any, and removes the others, the one in force last. */

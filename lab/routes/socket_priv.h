@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Routing sockets (rtnetlink) in other network namespaces. */
+/* Routing sockets (rtnetlink) and packet sockets in other network namespaces. */
 #ifndef LAB_ROUTES_SOCKET_PRIV_H
 #define LAB_ROUTES_SOCKET_PRIV_H
 
@@ -7,10 +7,14 @@
 
 #include <base/error.h>
 
-enum { SOCKET_BUFFER_BYTES = 32768 }; /* of a message and its answer: what the kernel sends at most */
+enum { SOCKET_BUFFER_BYTES = 32768 }; /* largest message that the kernel sends */
 
 /* A socket stays in the namespace in which it was made. groups: RTMGRP_*. NULL with err set. */
 struct mnl_socket *socket_open(const char *netns, unsigned groups, struct error *err);
+/* For frames of one EtherType without their headers, non-blocking. A descriptor, or -errno with err set. */
+int socket_open_packet(const char *netns, int ethertype, int priority, struct error *err);
+/* Number of an interface of the socket's namespace, or -errno. */
+int socket_port(int socket, const char *name);
 
 /*
  * Sends a request that ends with an acknowledgement or a dump, and gives each message of the answer to `take` (NULL:

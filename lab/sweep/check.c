@@ -3,21 +3,12 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <injector/sweep/metric.h>
 #include <injector/sweep/schedule.h>
 
 #include "world_priv.h"
-
-int sweep_blame(struct sweep_world *world, const char *value, struct error *err)
-{
-	long line = options_line_of(world->strings, value);
-
-	world->plan_is_bad = line > 0;
-	return line > 0 ? error_prefix(err, "%s:%ld", world->file, line) : error_code(err, EINVAL);
-}
 
 /* The folder of the plan as an absolute path: the plan's commands may look for files beside it. */
 static int find_plan_folder(const char *file, struct sweep_world *world, struct error *err)

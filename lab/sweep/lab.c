@@ -14,6 +14,14 @@
 
 enum { INJECTOR_WORDS = 32 };
 
+int sweep_blame(struct sweep_world *world, const char *value, struct error *err)
+{
+	long line = options_line_of(world->strings, value);
+
+	world->plan_is_bad = line > 0;
+	return line > 0 ? error_prefix(err, "%s:%ld", world->file, line) : error_code(err, EINVAL);
+}
+
 /* "h1" -> "netns:lab0-h1"; other texts stay. */
 static const char *resolve_host(const struct lab *lab, const char *text, char resolved[SWEEP_HOST_BYTES])
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <lab/sweep/world.h>
+#include "world_priv.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -59,7 +59,7 @@ int sweep_try_prepare(struct sweep_plan *plan, char output[PATH_MAX], struct err
 	return 0;
 }
 
-void sweep_try_tidy(const char *output)
+int sweep_try_tidy(const char *output)
 {
 	char path[PATH_MAX];
 
@@ -67,5 +67,5 @@ void sweep_try_tidy(const char *output)
 	snprintf(path, sizeof path, "%.*s.log", PATH_MAX - 8, output);
 	unlink(path);
 	snprintf(path, sizeof path, "%.*s", (int)(strrchr(output, '/') - output), output);
-	rmdir(path);
+	return rmdir(path) == 0 ? 0 : -errno;
 }

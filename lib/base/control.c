@@ -11,12 +11,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <base/array.h>
 #include <base/json.h>
 
-enum { CLIENTS_MAXIMUM = 16, REQUEST_BYTES_MAXIMUM = 4096, ANSWER_BYTES_MAXIMUM = 16 << 20 };
+enum { CLIENTS_MAXIMUM = 16, REQUEST_BYTES_MAXIMUM = 4096, ANSWER_BYTES_MAXIMUM = 16 << 20, RECEIVE_BYTES = 4096 };
 
 struct client {
-	int fd; /* -1: free */
+	int fd; /* -1 = unused */
 	size_t used;
 	char request[REQUEST_BYTES_MAXIMUM];
 };
@@ -40,7 +41,7 @@ static int address_of(const char *path, struct sockaddr_un *address, struct erro
 	return 0;
 }
 
-/* A stopped server with a full backlog would hold connect() and send() for ever: `limit` is theirs. */
+/* Gives connect() and send() the time limit `limit`: a stopped server with a full backlog would block them forever. */
 static int connect_to(const struct sockaddr_un *address, struct ns limit)
 {
 	struct timeval wait = {limit.v / NS_PER_S, limit.v % NS_PER_S / NS_PER_US};
@@ -58,7 +59,7 @@ static int connect_to(const struct sockaddr_un *address, struct ns limit)
 	return fd;
 }
 
-/* Takes a dead server's socket away; leaves anything else alone. */
+/* Removes the socket file of a dead server; any other file stays. */
 static int clear_stale(const struct sockaddr_un *address, struct error *err)
 {
 	struct stat info;
@@ -71,7 +72,7 @@ static int clear_stale(const struct sockaddr_un *address, struct error *err)
 	fd = connect_to(address, (struct ns){NS_PER_S});
 	if (fd >= 0)
 		close(fd);
-	/* only a refusal says that nobody listens: a server that is busy, or another user's, must keep its socket */
+	/* only a refusal proves that nobody listens; the socket of a busy server, or of another user's, must stay */
 	if (fd != -ECONNREFUSED && fd != -ENOENT)
 		return error_set(err, EADDRINUSE, "%s is in use by a running process: stop it or choose another path",
 				 address->sun_path);
@@ -131,7 +132,10 @@ static void accept_client(struct control_server *server)
 	close(fd); /* the peer sees a closed connection and may try again */
 }
 
-/* Whole buffer or an error; waits for a slow reader one second in all, so that it cannot hold the owner up. */
+/*
+ * Writes the whole buffer or fails; waits at most one second in all for a slow reader, so that it cannot block the
+ * owner.
+ */
 static int send_all(int fd, const char *text, size_t bytes)
 {
 	int64_t deadline_ns = ns_now_monotonic().v + NS_PER_S;
@@ -175,7 +179,10 @@ static int answer(struct control_server *server, struct client *client, const ch
 	return status;
 }
 
-/* Reads what is there and answers each whole line; returns the number answered, < 0 when the client has to go. */
+/*
+ * Reads the available bytes and answers each whole line; returns the number answered, < 0 when the client must be
+ * dropped.
+ */
 static int serve(struct control_server *server, struct client *client)
 {
 	ssize_t got = recv(client->fd, client->request + client->used, sizeof client->request - 1 - client->used, 0);
@@ -241,19 +248,21 @@ void control_server_destroy(struct control_server *server)
 /* Reads one line until `deadline`. */
 static char *receive_line(int fd, struct ns deadline, struct error *err)
 {
-	size_t used = 0, capacity = 4096;
-	char *text = malloc(capacity);
+	size_t used = 0, capacity = 0;
+	char *text = NULL;
 
 	for (;;) {
 		struct pollfd wait = {fd, POLLIN, 0};
 		int64_t left = deadline.v - ns_now_monotonic().v;
+		char *grown = array_reserve(text, used + RECEIVE_BYTES, &capacity, 1);
 		ssize_t got;
-		char *grown;
 
-		if (!text || used > ANSWER_BYTES_MAXIMUM) {
-			error_set(err, ENOMEM, text ? "an answer of over 16 MiB" : "out of memory");
+		if (!grown || used > ANSWER_BYTES_MAXIMUM) {
+			error_set(err, ENOMEM, grown ? "an answer of over 16 MiB" : "out of memory");
+			text = grown ? grown : text;
 			break;
 		}
+		text = grown;
 		if (left <= 0 || poll(&wait, 1, (int)(left / NS_PER_MS) + 1) <= 0) {
 			error_set(err, ETIMEDOUT, "no answer in time");
 			break;
@@ -267,12 +276,6 @@ static char *receive_line(int fd, struct ns deadline, struct error *err)
 		text[used] = '\0';
 		if (text[used - 1] == '\n')
 			return text;
-		if (used + 1 < capacity)
-			continue;
-		grown = realloc(text, capacity *= 2);
-		if (!grown)
-			free(text);
-		text = grown;
 	}
 	free(text);
 	return NULL;

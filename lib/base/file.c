@@ -13,6 +13,8 @@
 
 #include <base/array.h>
 
+enum { READ_BYTES = 1 << 16 };
+
 /* gzopen reads plain files as they are. */
 static gzFile open_for_reading(const char *path, struct error *err)
 {
@@ -46,21 +48,22 @@ static gzFile open_for_reading(const char *path, struct error *err)
 char *file_read_all(const char *path, size_t limit, size_t *bytes, struct error *err)
 {
 	gzFile file = open_for_reading(path, err);
-	size_t capacity = 1 << 16, used = 0;
+	size_t capacity = 0, used = 0;
 	char *text = NULL;
 	int got;
 
 	if (!file)
 		return NULL;
 	for (;;) {
-		char *grown = realloc(text, capacity + 1);
+		char *grown = array_reserve(text, used + READ_BYTES, &capacity, 1);
+		size_t space = capacity - used - 1;
 
 		if (!grown) {
 			error_set(err, ENOMEM, "out of memory reading %s", path);
 			goto fail;
 		}
 		text = grown;
-		got = gzread(file, text + used, (unsigned)(capacity - used > INT_MAX ? INT_MAX : capacity - used));
+		got = gzread(file, text + used, (unsigned)(space > INT_MAX ? INT_MAX : space));
 		if (got < 0) {
 			error_set(err, EIO, "cannot read %s: damaged or cut-off gzip data, or a read error", path);
 			goto fail;
@@ -72,8 +75,6 @@ char *file_read_all(const char *path, size_t limit, size_t *bytes, struct error 
 		}
 		if (got == 0)
 			break;
-		if (used == capacity)
-			capacity *= 2;
 	}
 	if (gzclose(file) != Z_OK) {
 		error_set(err, EIO, "cannot read %s: cut-off gzip data", path);
@@ -92,13 +93,13 @@ fail:
 
 struct file_lines {
 	gzFile file;      /* NULL when reading memory */
-	const char *text; /* memory: what is left */
+	const char *text; /* when reading memory: the rest of the text */
 	size_t text_left;
 	char *name;
 	long number;
 	char *line;
 	size_t line_capacity, line_limit;
-	char *buffer; /* file: bytes read ahead */
+	char *buffer; /* when reading a file: the bytes read ahead */
 	size_t buffer_used, buffer_at;
 	bool ended;
 };
@@ -143,12 +144,17 @@ struct file_lines *file_lines_from_memory(const char *name, const char *text, si
 	return NULL;
 }
 
+void file_lines_start(struct file_lines *lines, long number)
+{
+	lines->number = number - 1;
+}
+
 void file_lines_limit(struct file_lines *lines, size_t bytes)
 {
 	lines->line_limit = bytes;
 }
 
-/* gzread() ends a stream that lacks its end as quietly as a whole one. */
+/* gzread() reports no error for a stream that was cut off. */
 static bool was_cut_off(gzFile file)
 {
 	int code;
@@ -157,7 +163,7 @@ static bool was_cut_off(gzFile file)
 	return code == Z_BUF_ERROR;
 }
 
-/* Bytes ready at *at; 0 at the end; -errno. */
+/* Returns the number of bytes ready at *at, 0 at the end, or -errno. */
 static ssize_t fill(struct file_lines *lines, const char **at, struct error *err)
 {
 	int got;
@@ -280,7 +286,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
-/* `end` is that of the text, where it is given its NUL. */
+/* `end` is the end of the text. The result ends with a NUL, at `end` or before. */
 static char *trim(char *text, char *end)
 {
 	while (text < end && is_blank(*text))

@@ -13,8 +13,8 @@
 
 struct file_writer {
 	FILE *stream;
-	char *path;      /* a symbolic link's target, so that the link stays */
-	char *temporary; /* beside path; NULL: written as it goes (stdout, a device, a pipe) */
+	char *path;      /* the target of a symbolic link, so that the link is kept */
+	char *temporary; /* file beside path; NULL = output goes to the target directly (stdout, a device, a pipe) */
 };
 
 static void free_writer(struct file_writer *writer)
@@ -26,14 +26,14 @@ static void free_writer(struct file_writer *writer)
 	free(writer);
 }
 
-/* The mode of the file that is replaced, else what open(2) would give: mkstemp() knows neither. */
+/* Sets the mode of the replaced file, or the mode that open(2) gives a new file: mkstemp() sets 0600. */
 static void set_mode(int fd, const struct stat *old)
 {
 	mode_t mode = old ? old->st_mode & 07777 : 0666, mask = umask(0);
 
 	umask(mask);
 	if (fchmod(fd, old ? mode : mode & ~mask) < 0) {
-		/* a file system without modes: the file is still good */
+		/* fails on file systems without modes: ignored */
 	}
 }
 
@@ -62,7 +62,7 @@ static FILE *open_temporary(struct file_writer *writer, const struct stat *old)
 	return stream;
 }
 
-/* Only a regular file can be replaced: as root, a rename onto /dev/null would take it away from everybody. */
+/* Only a regular file can be replaced: as root, a rename onto /dev/null would replace the device. */
 static FILE *open_stream(struct file_writer *writer, const char *path)
 {
 	struct stat old;
@@ -103,7 +103,7 @@ int file_writer_try(const char *path, struct error *err)
 	struct file_writer *writer;
 	struct stat info;
 
-	/* opening a pipe and closing it again would tell its reader that this was all */
+	/* opening and closing a pipe would signal the end of file to its reader */
 	if (strcmp(path, "-") == 0 || (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)))
 		return 0;
 	writer = file_writer_open(path, err);
@@ -118,7 +118,7 @@ FILE *file_writer_stream(struct file_writer *writer)
 	return writer->stream;
 }
 
-/* 0 or an errno value. File systems that cannot sync a folder say EINVAL. */
+/* Returns 0 or an errno value. File systems that cannot sync a folder fail with EINVAL. */
 static int sync_folder(const char *path)
 {
 	char copy[PATH_MAX];
@@ -127,14 +127,14 @@ static int sync_folder(const char *path)
 	snprintf(copy, sizeof copy, "%s", path);
 	fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
-		return 0; /* a folder that may be written to, but not read */
+		return 0; /* the folder is writable but not readable */
 	if (fsync(fd) < 0 && errno != EINVAL)
 		code = errno;
 	close(fd);
 	return code;
 }
 
-/* The failed write's own errno is gone by now; one more byte, into what is bad already, tells it again. */
+/* The errno of the failed write is lost; writing one more byte to the broken stream reports it again. */
 int file_stream_flush(FILE *stream)
 {
 	bool failed = ferror(stream);

@@ -17,7 +17,7 @@ static bool is_full(uint32_t count, uint32_t capacity)
 	return count > capacity - capacity / 4;
 }
 
-/* After all values of the key: its run of used slots has no gap. */
+/* Stores the value behind the key's other values: the run of used slots has no gap. */
 static void put(struct hash_table *table, uint64_t key, uint32_t value)
 {
 	uint32_t at = home(table, key);
@@ -71,7 +71,7 @@ int hash_table_insert(struct hash_table *table, uint64_t key, uint32_t value)
 	return 0;
 }
 
-/* Slots of the run behind the gap move into it unless that would put them before their home. */
+/* Slots of the run behind the gap move into it unless that would put them before their home slot. */
 void hash_table_remove(struct hash_table *table, uint32_t at)
 {
 	uint32_t mask = table->capacity - 1, gap = at;

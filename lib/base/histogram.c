@@ -22,17 +22,18 @@ struct histogram {
 	uint64_t count, saturated;
 	int64_t minimum, maximum;
 	long double sum, sum_of_squares;
-	uint64_t *counts; /* of all slots; NULL: the entries have them */
+	uint64_t *counts; /* [slots]; NULL = the entries hold the counts */
 	struct entry *entries;
 	uint32_t used, room;
 };
 
-/* A slot that has counts, of a compact histogram: sorted by slot. */
+/* A non-empty slot of a compact histogram. Entries are sorted by slot. */
 struct entry {
 	uint32_t slot, count;
 };
 
-enum { ENTRIES_FIRST = 8, ENTRIES_SHARE = 4 /* entries of a quarter of the slots have half their size */ };
+/* Entries for a quarter of the slots take half the memory of the array. */
+enum { ENTRIES_FIRST = 8, ENTRIES_SHARE = 4 };
 
 static int floor_log2(uint64_t value)
 {
@@ -127,12 +128,12 @@ size_t histogram_bytes(const struct histogram *histogram)
 	       (histogram->counts ? histogram->slots * sizeof *histogram->counts : 0);
 }
 
-/* The first entry of this slot or a later one. */
+/* Index of the first entry whose slot is `slot` or later. */
 static uint32_t place_of(const struct histogram *histogram, size_t slot)
 {
 	const struct entry *from = histogram->entries;
 
-	/* Without a branch on what is found, which no processor foresees. */
+	/* Branchless: no processor predicts the outcome of these comparisons. */
 	for (uint32_t count = histogram->used, half; count; count -= half) {
 		half = (count + 1) / 2;
 		from += from[half - 1].slot < slot ? half : 0;
@@ -140,7 +141,7 @@ static uint32_t place_of(const struct histogram *histogram, size_t slot)
 	return (uint32_t)(from - histogram->entries);
 }
 
-/* From entries to an array of all slots. */
+/* Replaces the entries by an array of all slots. */
 static int expand(struct histogram *histogram)
 {
 	uint64_t *counts = calloc(histogram->slots, sizeof *counts);
@@ -173,7 +174,7 @@ static int make_room(struct histogram *histogram)
 	return 0;
 }
 
-/* Recording cannot fail: without memory for one more entry its neighbour counts. */
+/* Recording cannot fail: without memory for one more entry, the nearest entry counts the value. */
 static void add(struct histogram *histogram, size_t slot, uint64_t count)
 {
 	uint32_t at = histogram->counts ? 0 : place_of(histogram, slot);
@@ -199,7 +200,7 @@ static void add(struct histogram *histogram, size_t slot, uint64_t count)
 	histogram->used++;
 }
 
-/* The next slot that has counts, from *index on; false at the end. *index goes behind it. */
+/* Finds the next non-empty slot from *index on and moves *index past it; false at the end. */
 static bool next_slot(const struct histogram *histogram, size_t *index, size_t *slot, uint64_t *count)
 {
 	if (!histogram->counts) {

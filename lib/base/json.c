@@ -38,7 +38,8 @@ json_t *json_read_file(const char *path, struct error *err)
 	return value;
 }
 
-/* In millionths, as most figures are: without a search for how many digits it takes. 0 if it has more, or a sign. */
+/* Fast path for values with at most six decimals, as most figures have: no search for the shortest form. 0 if the
+ * value has more decimals, or a sign. */
 static size_t millionths_text(double value, char *text)
 {
 	enum { MILLION = 1000000, PLACES = 6 };
@@ -166,6 +167,14 @@ int json_write_file(const char *path, const json_t *value, struct error *err)
 	return file_writer_commit(writer, err);
 }
 
+int json_write_file_new(const char *path, json_t *value, struct error *err)
+{
+	int code = value ? json_write_file(path, value, err) : error_set(err, ENOMEM, "out of memory");
+
+	json_decref(value);
+	return code;
+}
+
 static void fail_va(struct json_reader *reader, const char *where, const char *key, const char *format, va_list list)
 {
 	char field[300], text[600];
@@ -208,7 +217,7 @@ static const char *kind_of(const json_t *value)
 	}
 }
 
-/* object[key], NULL when missing or null; trouble when object is no object, or when it is needed and not there. */
+/* object[key], NULL when missing or null; an error if object is no object, or the key is needed and missing. */
 static const json_t *get(struct json_reader *reader, const json_t *object, const char *where, const char *key,
 			 bool needed, const char *expected)
 {
@@ -318,7 +327,7 @@ double json_may_number(struct json_reader *reader, const json_t *object, const c
 	return number(reader, object, where, key, minimum, maximum, false, fallback);
 }
 
-/* 4.0 is one: some programs have no other numbers. */
+/* 4.0 counts as whole: some programs write all numbers as reals. */
 static bool whole_number(const json_t *value, int64_t *x)
 {
 	double real = json_number_value(value);
@@ -441,4 +450,9 @@ const json_t *json_may_array(struct json_reader *reader, const json_t *object, c
 const json_t *json_need_object(struct json_reader *reader, const json_t *object, const char *where, const char *key)
 {
 	return container(reader, object, where, key, true, JSON_OBJECT, "an object");
+}
+
+json_t *json_number_or_null(double value)
+{
+	return isfinite(value) ? json_real(value) : json_null();
 }

@@ -18,8 +18,9 @@ static int looks_decimal(const char *text)
 }
 
 /*
- * Digits with a point or without, so few of them that the number is one whole number of at most 53 bits over a power of
- * ten, both exact: their quotient is rounded once, as strtod() rounds, in a tenth of its time. Others are left to it.
+ * Fast path: digits, with or without a point, that form an integer of at most 53 bits over a power of ten. Both are
+ * exact, so their quotient is rounded once, as by strtod(), in a tenth of its time. Other numbers are left to
+ * strtod().
  */
 static bool parse_short(const char *text, double *value)
 {

@@ -12,7 +12,7 @@
 
 enum { ROWS_MAXIMUM = 128, FIRST_LONG_CODE = 1000, CODE_HELP = 900, CODE_VERSION, CODE_CONFIG };
 
-/* Strings that came out of a config file and must outlive it. */
+/* Strings from a config file; they outlive it. */
 struct option_strings {
 	struct option_strings *next;
 	long line; /* of that file */
@@ -35,7 +35,7 @@ static int set_choice(const struct option_row *row, const char *text, int *value
 		}
 		snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "", row->choices[i]);
 	}
-	return error_set(err, EINVAL, "%s: '%s' is none of: %s", shown, text, known);
+	return error_set(err, EINVAL, "%s: found '%s', expected one of: %s", shown, text, known);
 }
 
 static void print_range(const struct option_row *row, char *text, size_t bytes)
@@ -53,8 +53,7 @@ static int bad_number(const struct option_row *row, const char *text, const char
 	char range[80];
 
 	print_range(row, range, sizeof range);
-	return error_set(err, EINVAL, "%s: found '%s', expected %s from %s%s%s", shown, text, kind, range,
-			 row->argument ? " " : "", row->argument ? row->argument : "");
+	return error_set(err, EINVAL, "%s: found '%s', expected %s from %s", shown, text, kind, range);
 }
 
 static int set_flag(const char *text, bool *value, const char *shown, struct error *err)
@@ -119,9 +118,9 @@ static int set_field(const struct option_row *row, const char *text, void *setti
 	return error_set(err, EINVAL, "%s: not an option", shown);
 }
 
-static const struct option_row *find_row(const struct option_usage *usage, const char *name)
+static const struct option_row *find_row(const struct option_row *rows, const char *name)
 {
-	for (const struct option_row *row = usage->rows; row->kind != OPTION_KIND_END; row++) {
+	for (const struct option_row *row = rows; row->kind != OPTION_KIND_END; row++) {
 		if (row->kind != OPTION_KIND_HEADING && strcmp(row->name, name) == 0)
 			return row;
 	}
@@ -141,7 +140,7 @@ static const char *keep_string(struct option_strings **strings, const char *text
 	return node->text;
 }
 
-/* `seen` has the line that each row's name stood in, 0 = none: of two lines one would be for nothing. */
+/* seen[row] is the line that set the option, 0 = none: an option set twice is an error. */
 static int read_line(const struct option_usage *usage, struct error_place place, char *line, void *settings, long *seen,
 		     struct option_strings **strings, struct error *err)
 {
@@ -158,7 +157,7 @@ static int read_line(const struct option_usage *usage, struct error_place place,
 	*equals = '\0';
 	file_split(line, '\n', &fields[0], 1);
 	file_split(equals + 1, '\n', &fields[1], 1);
-	row = find_row(usage, fields[0]);
+	row = find_row(usage->rows, fields[0]);
 	place.field = fields[0];
 	if (!row)
 		return error_at(err, place, EINVAL, "there is no such option; '%s --help' lists them", usage->command);
@@ -171,6 +170,21 @@ static int read_line(const struct option_usage *usage, struct error_place place,
 		return error_set(err, ENOMEM, "out of memory");
 	return set_field(row, kept, settings, fields[0], err) < 0 ? error_prefix(err, "%s:%ld", place.file, place.line)
 								  : 0;
+}
+
+int option_assign(const struct option_row *rows, const char *text, void *settings, struct error *err)
+{
+	const char *equals = strchr(text, '=');
+	char name[64];
+	const struct option_row *row;
+
+	snprintf(name, sizeof name, "%.*s", (int)(equals ? equals - text : (ptrdiff_t)strlen(text)), text);
+	row = find_row(rows, name);
+	if (!row)
+		return error_set(err, EINVAL, "'%.80s': there is no option --%s", text, name);
+	if (!equals && row->kind != OPTION_KIND_FLAG)
+		return error_set(err, EINVAL, "'%.80s': expected NAME=VALUE", text);
+	return set_field(row, equals ? equals + 1 : NULL, settings, name, err);
 }
 
 /* Adds a line to one that a backslash continues, without the blanks that the new line begins with. */
@@ -242,7 +256,7 @@ long options_line_of(const struct option_strings *strings, const char *text)
 	return strings ? strings->line : 0;
 }
 
-/* A number outside of the range is not a value to be given: it means "not set". */
+/* A default outside the range means "not set". */
 static bool in_range(const struct option_row *row, double value)
 {
 	return value >= row->minimum && value <= row->maximum;
@@ -278,7 +292,7 @@ static void print_default(const struct option_row *row, const void *defaults, FI
 			fprintf(out, " (default %s)", *(const char *const *)field);
 		break;
 	case OPTION_KIND_CHOICE:
-		if (*(const int *)field >= 0) /* below: whether it was given makes a difference */
+		if (*(const int *)field >= 0) /* negative: no default */
 			fprintf(out, " (default %s)", row->choices[*(const int *)field]);
 		break;
 	default:
@@ -388,7 +402,7 @@ static int cut_rest(int argc, char **argv, struct option_operands *operands)
 	return argc;
 }
 
-/* getopt says '?' or ':', and for a short option which one in optopt; for a long one the word before optind has it. */
+/* getopt_long() returned '?' or ':'. A short option is in optopt, a long one in the word before optind. */
 static void explain_bad_option(int code, char **argv, const struct parse *parse, struct error *err)
 {
 	const struct option_row *row = row_of_code(parse, optopt);
@@ -460,11 +474,11 @@ enum option_outcome options_parse(const struct option_usage *usage, int argc, ch
 		operands->count = argc - optind;
 		operands->items = argv + optind;
 		if (operands->count < usage->operands_minimum) {
-			error_set(err, EINVAL, "something is missing; usage: %s [OPTION...] %s", usage->command,
+			error_set(err, EINVAL, "missing operand; usage: %s [OPTION...] %s", usage->command,
 				  usage->operands ? usage->operands : "");
 			outcome = OPTIONS_BAD;
 		} else if (usage->operands_maximum >= 0 && operands->count > usage->operands_maximum) {
-			error_set(err, EINVAL, "'%s' is one word too many; usage: %s [OPTION...] %s",
+			error_set(err, EINVAL, "unexpected argument '%s'; usage: %s [OPTION...] %s",
 				  operands->items[usage->operands_maximum], usage->command,
 				  usage->operands ? usage->operands : "");
 			outcome = OPTIONS_BAD;
@@ -483,7 +497,7 @@ bool option_is_set(const struct option_row *row, const void *settings, const voi
 	case OPTION_KIND_FLAG:
 		return *(const bool *)field;
 	case OPTION_KIND_INTEGER:
-	case OPTION_KIND_DOUBLE: /* bit by bit: NAN is a default */
+	case OPTION_KIND_DOUBLE: /* bit by bit, as NAN may be the default */
 		return memcmp(field, unset, sizeof(int64_t)) != 0;
 	case OPTION_KIND_STRING:
 		return *(const char *const *)field != *(const char *const *)unset;

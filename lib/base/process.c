@@ -185,7 +185,7 @@ out:
 	return process;
 }
 
-/* Takes what is in the pipe; closes it at its end. -ENOMEM/-EFBIG with err set. */
+/* Reads the available output; closes the pipe at its end. -ENOMEM/-EFBIG with err set. */
 static int drain(struct process *process, struct error *err)
 {
 	for (;;) {
@@ -221,7 +221,7 @@ static void reap(struct process *process)
 	if (process->ended || waitid(P_PID, (id_t)process->pid, &who, WEXITED | WNOHANG | WNOWAIT) != 0 ||
 	    who.si_pid != process->pid)
 		return;
-	/* Until its status is taken below, its number is its own: the group is nobody else's. */
+	/* Until waitpid() below the process number cannot be reused: the group is ours. */
 	if (process->ends_group)
 		kill(-process->pid, SIGKILL);
 	waitpid(process->pid, &process->status, 0);
@@ -273,7 +273,10 @@ int process_wait(struct process *process, struct ns timeout, struct process_resu
 			return status;
 		reap(process);
 		if (process->ended) {
-			/* the leader has gone: what is in the pipe now is all that counts, a daemon may hold it open */
+			/*
+			 * the child has ended: only output that is there by now counts, as a daemon may keep the pipe
+			 * open
+			 */
 			if (process->output_fd >= 0)
 				status = drain(process, err);
 			if (status == 0)

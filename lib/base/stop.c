@@ -13,12 +13,17 @@ static void note_signal(int number)
 void stop_catch_signals(void)
 {
 	struct sigaction action = {.sa_handler = note_signal}, hangup;
+	sigset_t terminate;
 
 	sigemptyset(&action.sa_mask);
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
 		sigaction(SIGHUP, &action, NULL);
+	/* A parent that may send SIGTERM before the line above starts its child with the signal blocked. */
+	sigemptyset(&terminate);
+	sigaddset(&terminate, SIGTERM);
+	sigprocmask(SIG_UNBLOCK, &terminate, NULL);
 }
 
 const volatile sig_atomic_t *stop_flag(void)

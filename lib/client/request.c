@@ -9,7 +9,10 @@
 #include <curl/curl.h>
 
 #include <base/array.h>
+#include <base/file.h>
 #include <base/json.h>
+
+enum { JOBS_BYTES_MAXIMUM = 8 << 20 };
 
 enum { CONNECT_MS = 3000, ANSWER_MS = 60000 };
 
@@ -133,4 +136,48 @@ int client_submit(const char *socket, const char *line, struct error *err)
 	}
 	json_decref(answer);
 	return code;
+}
+
+int client_print_journal(const char *socket, FILE *out, struct error *err)
+{
+	json_int_t after = 0;
+
+	for (;;) {
+		char path[64];
+		json_t *answer;
+		json_int_t next;
+		int code;
+
+		snprintf(path, sizeof path, "/v1/journal?after=%lld", (long long)after);
+		code = client_ask(socket, "GET", path, NULL, &answer, err);
+		if (code < 0)
+			return code;
+		fputs(json_string_value(json_object_get(answer, "lines")), out);
+		next = json_integer_value(json_object_get(answer, "next"));
+		json_decref(answer);
+		if (next == after)
+			return 0;
+		after = next;
+	}
+}
+
+json_t *client_what_if_request(char *const *changes, int count, const char *jobs_path, bool move, double within_s,
+			       struct error *err)
+{
+	size_t bytes;
+	char *jobs = jobs_path ? file_read_all(jobs_path, JOBS_BYTES_MAXIMUM, &bytes, err) : NULL;
+	json_t *list, *request;
+
+	if (jobs_path && !jobs)
+		return NULL;
+	list = json_array();
+	for (int c = 0; c < count; c++)
+		json_array_append_new(list, json_string(changes[c]));
+	request = json_pack("{s:O, s:s, s:b, s:f}", "changes", list, "jobs", jobs ? jobs : "", "move", move, "within_s",
+			    within_s);
+	if (!request)
+		error_set(err, EINVAL, "the changes and jobs are not UTF-8 text");
+	json_decref(list);
+	free(jobs);
+	return request;
 }

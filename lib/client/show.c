@@ -23,7 +23,7 @@ static long long count_of(const json_t *object, const char *key)
 	return json_integer_value(json_object_get(object, key));
 }
 
-void client_show_decisions(const json_t *decisions, FILE *out)
+static void show_decisions(const json_t *decisions, FILE *out)
 {
 	const json_t *decision;
 	size_t at;
@@ -99,7 +99,7 @@ void client_show_explanation(const json_t *answer, FILE *out)
 			json_is_true(json_object_get(candidate, "here")) ? "  here" : "");
 	if (json_array_size(json_object_get(answer, "decisions")) > 0) {
 		fputs("\nDecisions, the latest first:\n", out);
-		client_show_decisions(json_object_get(answer, "decisions"), out);
+		show_decisions(json_object_get(answer, "decisions"), out);
 	}
 }
 
@@ -133,7 +133,7 @@ void client_show_forecast(const json_t *answer, FILE *out)
 	fputs("\n", out);
 	fprintf(out, "%zu decisions, the last after %.1f s\n", json_array_size(json_object_get(answer, "decisions")),
 		number_of(answer, "seconds"));
-	client_show_decisions(json_object_get(answer, "decisions"), out);
+	show_decisions(json_object_get(answer, "decisions"), out);
 }
 
 static void print_totals(const json_t *overview, FILE *out)
@@ -154,7 +154,7 @@ static void print_totals(const json_t *overview, FILE *out)
 	fprintf(out, "\n%s\n", json_string_value(json_object_get(overview, "trouble")));
 }
 
-/* Racks whose tasks lose most, or the first ones. */
+/* Prints the first RACKS_SHOWN racks of the answer. */
 static void print_racks(const json_t *racks, FILE *out)
 {
 	const json_t *rack;
@@ -186,5 +186,27 @@ void client_show_overview(const json_t *overview, const json_t *decisions, FILE 
 	print_totals(overview, out);
 	print_racks(json_object_get(overview, "racks"), out);
 	fputs("\n", out);
-	client_show_decisions(json_object_get(decisions, "decisions"), out);
+	show_decisions(json_object_get(decisions, "decisions"), out);
+}
+
+bool client_show_submitted(const json_t *answer, FILE *out, FILE *refusals)
+{
+	const json_t *job;
+	bool accepted = true;
+	size_t at;
+
+	json_array_foreach (json_object_get(answer, "jobs"), at, job) {
+		const char *id = json_string_value(json_object_get(job, "id")),
+			   *error = json_string_value(json_object_get(job, "error"));
+
+		if (error)
+			fprintf(refusals, "nomora: %s\n", error);
+		else
+			fprintf(out, "%s %s\n", id,
+				json_integer_value(json_object_get(job, "status")) == 201 ? "accepted" : "known");
+		accepted = accepted && !error;
+	}
+	if (json_object_get(answer, "error"))
+		fprintf(refusals, "nomora: %s\n", json_string_value(json_object_get(answer, "error")));
+	return accepted && !json_object_get(answer, "error");
 }

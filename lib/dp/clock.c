@@ -14,7 +14,7 @@ enum { READINGS = 16 };
 /* A longer baseline would keep history from before the kernel's clock was disciplined. */
 #define BASELINE_MAXIMUM (INT64_C(100) * NS_PER_S)
 
-/* The tightest of a few brackets: tsc, clock, tsc. A reading that an interrupt tore apart is never the tightest. */
+/* Reads counter, clock, counter a few times and keeps the narrowest bracket, which no interrupt has widened. */
 static struct dp_clock_anchor read_anchor(void)
 {
 	struct dp_clock_anchor best = {.width_cycles = UINT64_MAX};
@@ -89,7 +89,7 @@ void dp_clock_update(struct dp_clock *clock)
 	struct dp_clock_anchor anchor = read_anchor();
 	int64_t elapsed_ns = anchor.monotonic_ns - clock->origin.monotonic_ns;
 
-	/* A torn reading moves the anchor by its width; better the old one than that. */
+	/* An interrupted reading would move the anchor by its width: the old anchor is better. */
 	if (anchor.width_cycles > 64 * (clock->latest.width_cycles + 1) && clock->latest.width_cycles > 0)
 		return;
 	anchor.counter_ns = dp_clock_stamp(clock, anchor.cycles).ns;

@@ -27,7 +27,7 @@ enum { ARGUMENTS_MAXIMUM = 160, ARGUMENT_BYTES = 4096, DEFAULT_MEMORY_MIB = 256,
 
 #define RUNTIME_PREFIX "nomora-"
 
-/* EAL itself is one per process, and so is what we know of it. Written by dp_eal_start() and dp_eal_stop() alone. */
+/* EAL exists once per process, and so does this state. Written only by dp_eal_start() and dp_eal_stop(). */
 static struct {
 	bool started, hugepages;
 	unsigned int workers;
@@ -36,7 +36,7 @@ static struct {
 struct arguments {
 	char *items[ARGUMENTS_MAXIMUM + 1];
 	int count;
-	bool failed; /* out of memory or room: looked at once, at the end */
+	bool failed; /* out of memory or space; checked once, at the end */
 };
 
 static void add_argument(struct arguments *arguments, const char *text)
@@ -71,7 +71,7 @@ static bool user_gave(const struct dp_eal_options *options, const char *option)
 	return false;
 }
 
-/* Free hugepage memory of the usual sizes; 0 when there is none or it cannot be told. */
+/* Free hugepage memory of the usual sizes; 0 when there is none or it is unknown. */
 static uint64_t free_hugepage_bytes(void)
 {
 	static const unsigned int sizes_kB[] = {2048, 1048576};
@@ -197,7 +197,7 @@ static int explain_failure(const struct arguments *arguments, struct error *err)
 			 strerror(code), dp_eal_last_log(), line);
 }
 
-/* EAL makes a folder per prefix and leaves it: take ours away, and the empty ones of processes that were killed. */
+/* EAL makes a folder per prefix and leaves it: removes ours, and empty ones of killed processes. */
 static void remove_runtime_folders(void)
 {
 	char parent[PATH_MAX], path[PATH_MAX + 300];
@@ -239,7 +239,7 @@ int dp_eal_start(const struct dp_eal_options *options, struct error *err)
 	if (!status) {
 		char *words[ARGUMENTS_MAXIMUM + 1];
 
-		/* EAL permutes the vector; what we allocated stays in ours. */
+		/* EAL permutes its vector: it gets a copy, and ours still has all strings to free. */
 		memcpy(words, arguments.items, sizeof words);
 		dp_eal_log_capture(options->verbose);
 		dp_eal_log_mute(true);

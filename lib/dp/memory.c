@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
+
 #include <rte_errno.h>
 #include <rte_lcore.h>
 #include <rte_malloc.h>
@@ -10,6 +12,8 @@
 /* Buffers cached per lcore: they keep bursts off the shared ring. */
 enum { CACHED = 256 };
 
+#define POOL_DRIVER "ring_mp_mc"
+
 static void free_chunk(struct rte_mempool_memhdr *chunk, void *zone)
 {
 	(void)chunk;
@@ -17,8 +21,8 @@ static void free_chunk(struct rte_mempool_memhdr *chunk, void *zone)
 }
 
 /*
- * Buffers side by side. On pages of 4 KiB DPDK gives each a page, or several, of its own, as if a card were to find it
- * by its physical address: then all of them share the same few lines of the first cache, and each takes a TLB entry.
+ * Places buffers side by side. On pages of 4 KiB DPDK starts each on a page of its own, as DMA by physical address
+ * would need: the buffers then compete for the same few lines of the L1 cache, and each takes a TLB entry.
  */
 static int populate_densely(struct rte_mempool *pool)
 {
@@ -40,7 +44,16 @@ static int populate_densely(struct rte_mempool *pool)
 	return count < 0 ? count : -ENOMEM;
 }
 
-/* What rte_pktmbuf_pool_create() does, but for the layout. */
+/* It is one of DPDK's plug-ins, which a machine may lack. */
+static bool has_pool_driver(void)
+{
+	for (uint32_t i = 0; i < rte_mempool_ops_table.num_ops; i++)
+		if (strcmp(rte_mempool_ops_table.ops[i].name, POOL_DRIVER) == 0)
+			return true;
+	return false;
+}
+
+/* Like rte_pktmbuf_pool_create(), with another layout. */
 static struct rte_mempool *create_dense_pool(const char *name, unsigned int count, uint16_t room_bytes)
 {
 	struct rte_pktmbuf_pool_private private = {.mbuf_data_room_size = room_bytes};
@@ -51,7 +64,7 @@ static struct rte_mempool *create_dense_pool(const char *name, unsigned int coun
 
 	if (!pool)
 		return NULL;
-	status = rte_mempool_set_ops_byname(pool, "ring_mp_mc", NULL);
+	status = rte_mempool_set_ops_byname(pool, POOL_DRIVER, NULL);
 	if (!status) {
 		rte_pktmbuf_pool_init(pool, &private);
 		status = populate_densely(pool);
@@ -70,6 +83,12 @@ struct dp_pool *dp_pool_create(const char *name, unsigned int count, uint16_t da
 	uint16_t room_bytes = (uint16_t)(data_bytes + RTE_PKTMBUF_HEADROOM);
 	struct rte_mempool *pool;
 
+	if (!has_pool_driver()) {
+		error_set(err, ENOENT,
+			  "DPDK's driver of packet buffers, " POOL_DRIVER
+			  ", is not installed (Debian: librte-mempool-ring23)");
+		return NULL;
+	}
 	if (!rte_eal_has_hugepages() && rte_eal_iova_mode() == RTE_IOVA_VA)
 		pool = create_dense_pool(name, count, room_bytes);
 	else

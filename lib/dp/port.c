@@ -24,9 +24,9 @@
 enum {
 	DEFAULT_DESCRIPTORS = 1024,
 	XDP_MTU_MAXIMUM = 3000,         /* frame, headroom and the driver's own header share a page */
-	SLOT_BLOCK_BYTES = 65536,       /* what af_packet's ring is allocated by */
+	SLOT_BLOCK_BYTES = 65536,       /* unit in which af_packet allocates its ring */
 	SLOTS_MAXIMUM = 4096,           /* ride out a stall of a quarter of a second at 10 kpps, or 4 ms at 1 Mpps */
-	SLOTS_BYTES_MAXIMUM = 16 << 20, /* of a ring: two a port, memory of the kernel's */
+	SLOTS_BYTES_MAXIMUM = 16 << 20, /* of a ring in kernel memory; a port has two */
 };
 
 const char *const dp_port_driver_names[] = {"auto", "af_xdp", "af_packet", NULL};
@@ -85,7 +85,7 @@ static int plug_device(struct dp_port *port, const char *arguments, struct error
 static int set_mtu(const struct dp_port *port, uint16_t mtu, const struct rte_eth_dev_info *info,
 		   struct rte_eth_rxmode *mode, struct error *err)
 {
-	/* The slots are what counts with af_packet, whose driver knows of no MTU. */
+	/* For af_packet the slot size counts: its driver has no MTU. */
 	if (mtu <= RTE_ETHER_MTU || strcmp(info->driver_name, "net_af_packet") == 0)
 		return 0;
 	if (mtu > info->max_mtu)
@@ -165,7 +165,7 @@ static int configure_device(struct dp_port *port, const struct dp_port_options *
 	if (port->socket_fd < 0)
 		port->socket_fd = dp_sockets_new(&before);
 	if (options->promiscuous)
-		rte_eth_promiscuous_enable(port->id); /* rings and nulls have no such thing: not an error */
+		rte_eth_promiscuous_enable(port->id); /* not supported by ring and null devices: not an error */
 	return 0;
 }
 
@@ -268,7 +268,7 @@ static int open_interface_with(struct dp_port *port, const struct dp_port_option
 static int open_interface(struct dp_port *port, const struct dp_port_options *options, struct error *err)
 {
 	bool one_queue = dp_interface_rx_queues(options->name) == 1, fits = options->mtu <= XDP_MTU_MAXIMUM;
-	struct error first = {0};
+	struct error reason = {0};
 	int status;
 
 	if (options->driver == DP_PORT_AF_PACKET)
@@ -286,14 +286,14 @@ static int open_interface(struct dp_port *port, const struct dp_port_options *op
 		return open_interface_with(port, options, true, err);
 	}
 	if (one_queue && fits) {
-		status = open_interface_with(port, options, true, &first);
+		status = open_interface_with(port, options, true, &reason);
 		if (!status || status == -ENODEV || status == -EPERM || status == -EBUSY) {
 			if (status && err)
-				*err = first;
+				*err = reason;
 			return status;
 		}
 		release(port);
-		log_debug("%s; trying af_packet", first.text);
+		log_debug("%s; trying af_packet", reason.text);
 	}
 	return open_interface_with(port, options, false, err);
 }
@@ -373,6 +373,13 @@ uint16_t dp_port_id(const struct dp_port *port)
 	return port->id;
 }
 
+bool dp_port_is_gone(const struct dp_port *port)
+{
+	char name[IF_NAMESIZE];
+
+	return port->interface[0] && !if_indextoname(port->interface_index, name);
+}
+
 const char *dp_port_interface(const struct dp_port *port)
 {
 	return port->interface;
@@ -406,7 +413,7 @@ void dp_port_report(const struct dp_port *port, struct dp_port_report *report)
 		report->link_up = link.link_status == RTE_ETH_LINK_UP;
 		report->speed_Mbps = link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN ? 0 : link.link_speed;
 	}
-	/* The drivers of Linux interfaces say what the state was at the start. */
+	/* Drivers of Linux interfaces report the link state as it was at the start. */
 	if (port->interface[0])
 		report->link_up = dp_interface_running(port->interface, port->interface_index);
 }

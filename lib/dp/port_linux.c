@@ -98,7 +98,7 @@ int dp_interface_check(const char *interface, struct error *err)
 	return status;
 }
 
-/* Asks the kernel one thing about an interface. */
+/* One ioctl about an interface. */
 static bool ask_interface(const char *interface, unsigned long question, struct ifreq *request)
 {
 	int socket_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), status;
@@ -123,7 +123,7 @@ bool dp_interface_running(const char *interface, unsigned int index)
 	struct ifreq request = {0};
 	const int running = IFF_UP | IFF_RUNNING;
 
-	/* Another one may have taken the name of one that was deleted: its traffic does not reach our socket. */
+	/* Another interface may have taken the name of a deleted one: its traffic does not reach our socket. */
 	return if_nametoindex(interface) == index && ask_interface(interface, SIOCGIFFLAGS, &request) &&
 	       (request.ifr_flags & running) == running;
 }
@@ -181,7 +181,7 @@ int dp_pci_check(const char *address, struct error *err)
 				 address, address);
 	target[length] = '\0';
 	driver = strrchr(target, '/') ? strrchr(target, '/') + 1 : target;
-	/* These two drivers share the device with the kernel; every other port must be in DPDK's hands alone. */
+	/* These two drivers share the device with the kernel; every other port must belong to DPDK only. */
 	if (strcmp(driver, "vfio-pci") == 0 || strcmp(driver, "igb_uio") == 0 ||
 	    strcmp(driver, "uio_pci_generic") == 0 || strncmp(driver, "mlx", 3) == 0)
 		return 0;
@@ -242,7 +242,7 @@ unsigned int dp_af_packet_slot_bytes(unsigned int mtu)
 	return bytes;
 }
 
-/* Takes frames of more than `bytes` alone, one byte of each, or the others alone, whole. */
+/* A socket filter: accepts only frames longer than `bytes`, one byte of each, or only the others, whole. */
 static int filter_length(int socket_fd, unsigned int bytes, bool longer)
 {
 	struct sock_filter code[] = {
@@ -285,7 +285,7 @@ uint64_t dp_socket_refused(int counting_fd)
 	struct tpacket_stats statistics = {0};
 	socklen_t length = sizeof statistics;
 
-	/* Those that did not fit the socket's buffer, which nobody empties, are among the packets. Reading clears. */
+	/* The count includes frames that did not fit the socket's buffer, which nobody empties. Reading clears it. */
 	if (getsockopt(counting_fd, SOL_PACKET, PACKET_STATISTICS, &statistics, &length) != 0)
 		return 0;
 	return statistics.tp_packets;
@@ -309,7 +309,7 @@ uint64_t dp_socket_missed(int socket_fd, uint64_t *xdp_total_before)
 
 		if (getsockopt(socket_fd, SOL_XDP, XDP_STATISTICS, &statistics, &length) != 0)
 			return 0;
-		/* rx_dropped counts an empty fill ring already; a full RX ring is apart. */
+		/* rx_dropped already counts an empty fill ring; a full RX ring has its own counter. */
 		total = statistics.rx_dropped + statistics.rx_ring_full;
 		difference = total - *xdp_total_before;
 		*xdp_total_before = total;

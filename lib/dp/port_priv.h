@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the parts of a port share: names, the checks of a Linux interface, the counters that drivers leave out. */
+/* Shared by the parts of a port: names, the checks of a Linux interface, the counters that drivers leave out. */
 #ifndef DP_PORT_PRIV_H
 #define DP_PORT_PRIV_H
 
@@ -24,10 +24,10 @@ int dp_interface_check(const char *interface, struct error *err);
 /* Is the interface up and with a carrier, and does it still have this index? */
 bool dp_interface_running(const char *interface, unsigned int index);
 
-/* 0 if it cannot be told. */
+/* 0 if unknown. */
 unsigned int dp_interface_mtu(const char *interface);
 
-/* Queues that packets can arrive on; af_xdp's driver binds one. 1 if it cannot be told. */
+/* Queues that packets can arrive on; af_xdp's driver binds one. 1 if unknown. */
 unsigned int dp_interface_rx_queues(const char *interface);
 
 /*
@@ -51,12 +51,12 @@ void dp_sockets_look(struct dp_sockets *sockets);
 int dp_sockets_new(const struct dp_sockets *before); /* a duplicate of the descriptor, the caller's; -1 = none */
 
 /*
- * af_packet's driver cuts a frame that does not fit its slot, and passes it on. Makes its socket refuse those instead,
- * and opens one of ours on the interface that does nothing but count them (its descriptor; -errno with err set).
+ * af_packet's driver truncates a frame that does not fit its slot. Makes the driver's socket refuse such frames, and
+ * opens a second socket on the interface that only counts them. Returns its descriptor, or -errno with err set.
  */
 int dp_socket_refuse_longer(int socket_fd, const char *interface, unsigned int bytes, struct error *err);
 
-/* What dp_socket_refuse_longer()'s descriptor has counted since the last call. */
+/* Packets counted by the descriptor of dp_socket_refuse_longer() since the last call. */
 uint64_t dp_socket_refused(int counting_fd);
 
 /* The longest frame that fits a slot of af_packet's driver, from its arguments ("framesz=", 2048 if not given). */
@@ -65,7 +65,7 @@ unsigned int dp_af_packet_frame_bytes(const char *arguments);
 /* The slot of af_packet's driver that holds frames of this MTU, a power of two. */
 unsigned int dp_af_packet_slot_bytes(unsigned int mtu);
 
-/* Packets that the kernel dropped since the last call, for want of room. */
+/* Packets that the kernel dropped since the last call because a buffer was full. */
 uint64_t dp_socket_missed(int socket_fd, uint64_t *xdp_total_before);
 
 #endif

@@ -46,18 +46,3 @@ struct stamp dp_timesync_received(const struct dp_port *port, const struct dp_pa
 	stamp.valid = !previous.valid || stamp.ns != previous.ns;
 	return stamp;
 }
-
-int dp_timesync_read(const struct dp_port *port, struct stamp *now)
-{
-	struct timespec at;
-	int status = rte_eth_timesync_read_time(dp_port_id(port), &at);
-
-	if (status == 0)
-		*now = from_timespec(&at);
-	return status;
-}
-
-int dp_timesync_adjust(const struct dp_port *port, struct ns by)
-{
-	return rte_eth_timesync_adjust_time(dp_port_id(port), by.v);
-}

@@ -11,7 +11,7 @@
 
 enum { UNITS = 4 };
 
-/* Beyond two of the next unit the axis takes that. */
+/* The axis uses the largest unit of which the series spans two or more. */
 static const struct {
 	const char *name;
 	double seconds;

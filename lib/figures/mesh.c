@@ -20,7 +20,7 @@ static const char rtt_title[] = "Round-trip times between hosts", loss_title[] =
 
 /* Pictures show loss in percent: a cell fits two decimals. */
 static const char loss_unit[] = "loss (% of probes)";
-/* Its colour scale ends here if no pair lost more: a mesh without loss has one colour, not noise. */
+/* The colour scale of loss ends here if no pair lost more, so that a mesh without loss has one colour. */
 static const double loss_scale_percent = 1;
 
 const char *figures_mesh_unit(enum latency_statistic statistic)
@@ -75,7 +75,7 @@ static int fill_drawing(const struct latency_order *order, enum latency_statisti
 	return fill_values(order, statistic, drawing->values);
 }
 
-/* Beyond some hundred hosts a picture shows racks: of each two the largest figure of their pairs. */
+/* Above some hundred hosts a picture shows racks: each pair of racks by the largest figure of its pairs of hosts. */
 static int fold_racks(const struct latency_order *order, enum latency_statistic statistic, struct drawing *drawing)
 {
 	size_t racks = 0;

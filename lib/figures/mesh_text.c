@@ -19,7 +19,7 @@ static void print_cell(double value, enum latency_statistic statistic, int width
 		fprintf(out, " %*.*f", width, statistic == LATENCY_STATISTIC_LOSS ? 4 : 1, value);
 }
 
-/* As wide as the longest name, up to a limit: two names may differ at their ends alone. */
+/* As wide as the longest name, up to a limit: two names may differ only at their ends. */
 static int name_width(const struct latency_order *order)
 {
 	size_t width = NAME_COLUMN_MINIMUM;

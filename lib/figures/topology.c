@@ -8,7 +8,7 @@
 
 #include <plot/network.h>
 
-/* Pixels; of labels at most so many nodes in a row. */
+/* Pixels; and the most nodes in a row that have labels. */
 enum { ROW_HEIGHT = 150, NODE_WIDTH = 64, HOST_WIDTH = 34, WIDTH_LEAST = 700, WIDTH_MOST = 4000, CIRCLE = 820 };
 
 struct plan {
@@ -46,7 +46,7 @@ static void find_rows(struct plan *plan)
 		}
 	}
 	for (uint32_t n = 0; n < topology->node_count; n++)
-		if (plan->row[n] == UINT32_MAX) { /* a switch on its own */
+		if (plan->row[n] == UINT32_MAX) { /* not connected to any host */
 			plan->row[n] = plan->rows > 0 ? plan->row[plan->order[tail - 1]] : 0;
 			plan->order[tail++] = n;
 		}

@@ -93,7 +93,7 @@ static void read_swf_header(struct reading *reading, const char *line)
 		if (value >= 1 && value <= 1e9 && k == 0)
 			reading->report->machines = (int64_t)value;
 		else if (value >= 1 && value <= 1e9)
-			reading->report->slots = (int64_t)value; /* of all; divided at the end */
+			reading->report->slots = (int64_t)value; /* of all machines; divided at the end */
 	}
 }
 
@@ -218,7 +218,7 @@ static int compare_changes(const void *left, const void *right)
 	return a->tasks < b->tasks ? -1 : a->tasks > b->tasks;
 }
 
-/* How many tasks ran at a time. */
+/* Computes the largest number of tasks that ran at a time. */
 static int find_peak(struct reading *reading)
 {
 	struct change *changes = calloc(2 * reading->count + 1, sizeof *changes);
@@ -272,11 +272,11 @@ static int add_jobs(struct reading *reading, struct workload *workload)
 
 static int read_rows(struct reading *reading, enum batch_format format)
 {
-	struct error damage = {0};
+	struct error reason = {0};
 	int code = 0, more = 0;
 	char *line;
 
-	while (code == 0 && (more = file_lines_next(reading->lines, &line, &damage)) > 0) {
+	while (code == 0 && (more = file_lines_next(reading->lines, &line, &reason)) > 0) {
 		if (line[strspn(line, " \t\r")] == '\0')
 			continue;
 		code = format == BATCH_SWF ? read_swf(reading, line) : read_sacct(reading, line);

@@ -8,7 +8,7 @@
 #include <base/array.h>
 #include <base/name.h>
 
-/* Same rack and above: medians of the order that public clouds show between VMs; a cluster file should say its own. */
+/* Same rack and beyond: typical medians between VMs of public clouds; a cluster file should have measured ones. */
 static const struct cluster_default_rtt default_rtt = {
 	.same_machine_us = 1, .same_rack_us = 30, .same_pod_us = 100, .other_pod_us = 250};
 

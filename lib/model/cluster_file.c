@@ -19,7 +19,7 @@ static const char *const file_keys[] = {"schema", "default_rtt_us", "racks", "ma
 			 *const rack_keys[] = {"name", "pod", NULL},
 			 *const machine_keys[] = {"name", "rack", "pod", "slots", NULL};
 
-/* Of the outermost object, or of the one that is its `where`: the line is the key's own. */
+/* json_need_known() with the line of the misspelt key. */
 static void need_known(struct json_reader *reader, const json_t *object, const char *where, const char *const *known,
 		       const char *text)
 {
@@ -31,8 +31,10 @@ static void need_known(struct json_reader *reader, const json_t *object, const c
 	json_need_known(reader, object, where, known);
 }
 
-/* What is said next is about this key, of the outermost object or of the one that is its `where`. A key that is not
- * there has no line, nor is the text walked for it. */
+/*
+ * Later errors name the line of this key, of the outermost object (where is "") or of the object at `where`. An absent
+ * key has no line, and costs no walk through the text.
+ */
 static void go_to_key(struct json_reader *reader, const json_t *object, const char *where, const char *key,
 		      const char *text)
 {
@@ -125,7 +127,7 @@ static void read_machine(struct json_reader *reader, const json_t *object, const
 		json_fail(reader, where, err.code == EEXIST ? "name" : "rack", "%s", err.text);
 }
 
-/* Every rack that the list promises must have a machine. */
+/* Every rack in the list must have a machine. */
 static void check_racks_used(struct json_reader *reader, const json_t *root, const char *text,
 			     const struct cluster *cluster)
 {
@@ -146,8 +148,8 @@ static void check_racks_used(struct json_reader *reader, const json_t *root, con
 
 static struct cluster *cluster_from_json(const char *file, const json_t *root, const char *text, struct error *err)
 {
-	struct error ignored = {0};
-	struct json_reader reader = {.file = file, .err = err ? err : &ignored};
+	struct error scratch = {0};
+	struct json_reader reader = {.file = file, .err = err ? err : &scratch};
 	struct cluster *cluster = cluster_create();
 	json_t *racks = NULL;
 	struct json_lines lines = json_lines_find(text, "machines");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The coflow benchmark's traces, and the scenario that one is at a given second. */
+/* Reads traces of the coflow benchmark, and makes a scenario of a trace at a given second. */
 #include <model/recovery.h>
 
 #include <errno.h>
@@ -171,7 +171,7 @@ static struct coflow_trace *read_lines(struct file_lines *lines, struct error *e
 	words.line = 1;
 	words.failed = code < 0;
 	trace->port_count = (uint32_t)integer(&words, next_word(&words), "ports", 1, PORTS_MAXIMUM);
-	trace->first_port = trace->port_count; /* the least seen so far */
+	trace->first_port = trace->port_count; /* the smallest port number so far */
 	count = integer(&words, next_word(&words), "coflows", 0, COFLOWS_MAXIMUM);
 	while (!words.failed && (code = file_lines_next(lines, &line, err)) == 1) {
 		words.at = line;
@@ -233,7 +233,7 @@ uint64_t coflow_flow_count(const struct coflow_trace *trace)
 	return trace->flow_count;
 }
 
-/* Seconds that the coflow's busiest port takes for it alone. load: 2 * port_count doubles. */
+/* Seconds that the coflow's busiest port takes if it carries nothing else. load: 2 * port_count doubles. */
 static double time_alone_s(const struct coflow_trace *trace, const struct coflow *coflow, double link_MBps,
 			   double *load)
 {

@@ -11,7 +11,7 @@
 
 static const double number_limit = 1e300;
 
-/* A number, or null for what is not known. */
+/* A number, or null if it is not known (not finite). */
 static json_t *known_number(double value)
 {
 	return isfinite(value) ? json_real(value) : json_null();
@@ -469,11 +469,7 @@ static json_t *curve_json(const struct curve *curve)
 
 int curve_save(const struct curve *curve, const char *path, struct error *err)
 {
-	json_t *root = curve_json(curve);
-	int rc = root ? json_write_file(path, root, err) : error_set(err, ENOMEM, "out of memory");
-
-	json_decref(root);
-	return rc;
+	return json_write_file_new(path, curve_json(curve), err);
 }
 
 char *curve_to_text(const struct curve *curve, struct error *err)

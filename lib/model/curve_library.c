@@ -43,7 +43,7 @@ void curve_library_destroy(struct curve_library *library)
 	free(library);
 }
 
-/* Takes the curve. */
+/* Takes ownership of the curve. */
 static int64_t add(struct curve_library *library, const char *name, struct curve *curve, struct error *err)
 {
 	struct entry *larger =

@@ -36,36 +36,6 @@ void dataflow_destroy(struct dataflow *dataflow)
 	free(dataflow);
 }
 
-static void *copy_of(const void *items, size_t count, size_t item_bytes)
-{
-	void *copy = malloc(count * item_bytes + 1);
-
-	if (copy && count > 0)
-		memcpy(copy, items, count * item_bytes);
-	return copy;
-}
-
-int dataflow_job_copy(const struct dataflow_job *from, struct dataflow_job *to)
-{
-	bool whole;
-
-	*to = *from;
-	to->name = strdup(from->name);
-	to->curve = from->curve ? strdup(from->curve) : NULL;
-	to->components = copy_of(from->components, from->component_count, sizeof *from->components);
-	to->edges = copy_of(from->edges, from->edge_count, sizeof *from->edges);
-	to->hosts = copy_of(from->hosts, from->task_count, sizeof *from->hosts);
-	whole = to->name && (to->curve || !from->curve) && to->components && to->edges && to->hosts;
-	for (uint32_t c = 0; to->components && c < from->component_count; c++) {
-		to->components[c].name = strdup(from->components[c].name);
-		whole = whole && to->components[c].name;
-	}
-	if (whole)
-		return 0;
-	dataflow_job_clear(to);
-	return -ENOMEM;
-}
-
 struct dataflow *dataflow_create(struct topology *topology, uint32_t slots)
 {
 	struct dataflow *dataflow = calloc(1, sizeof *dataflow);

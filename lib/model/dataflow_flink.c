@@ -133,7 +133,7 @@ static bool has_source(const struct dataflow_job *job)
 
 static void read_plan(struct json_reader *reader, const json_t *root, struct dataflow *dataflow)
 {
-	/* The answer has one member, "plan"; clients often store the member alone. */
+	/* The answer has one member, "plan"; clients often store only that member. */
 	const json_t *plan = json_object_get(root, "plan") ? json_need_object(reader, root, "", "plan") : root;
 	const json_t *nodes = json_need_array(reader, plan, "plan", "nodes");
 	const char *name = json_may_string(reader, plan, "plan", "jid", "flink");
@@ -171,8 +171,8 @@ static void read_plan(struct json_reader *reader, const json_t *root, struct dat
 
 int dataflow_parse_flink(struct dataflow *dataflow, const char *name, const char *text, size_t bytes, struct error *err)
 {
-	struct error ignored = {0};
-	struct json_reader reader = {.file = name, .err = err ? err : &ignored};
+	struct error scratch = {0};
+	struct json_reader reader = {.file = name, .err = err ? err : &scratch};
 	uint32_t jobs = dataflow->job_count;
 	json_t *root = json_read_text(name, 0, text, bytes, reader.err);
 

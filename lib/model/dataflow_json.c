@@ -32,8 +32,10 @@ static bool out_of_memory(struct json_reader *reader, const char *where)
 	return false;
 }
 
-/* "topology": a generator's text or the object of nomora.topology/1 itself; no file, so that one text is the whole
- * scenario. */
+/*
+ * "topology": a generator's text, or an object of nomora.topology/1. Names of files are refused, so that the scenario
+ * is complete in one file.
+ */
 static struct topology *read_topology(struct json_reader *reader, const json_t *root, uint64_t seed)
 {
 	const json_t *value = json_object_get(root, "topology");
@@ -197,6 +199,35 @@ static bool read_edge(struct json_reader *reader, const json_t *object, const ch
 	return !reader->failed;
 }
 
+/*
+ * Checks that the job has a sink and that data reaches every component. reached[c]: a component sends to c;
+ * overwritten.
+ */
+static void check_ends(struct json_reader *reader, const char *where, const struct dataflow_job *job, bool *reached)
+{
+	bool changed = true, has_sink = false;
+
+	for (uint32_t c = 0; c < job->component_count; c++) {
+		bool sends = false;
+
+		for (uint32_t e = 0; e < job->edge_count; e++)
+			sends = sends || job->edges[e].from == c;
+		has_sink = has_sink || !sends;
+		reached[c] = !reached[c]; /* sources */
+	}
+	if (!has_sink)
+		json_fail(reader, where, "edges", "no sink: every component has an outgoing edge");
+	while (changed && !reader->failed) {
+		changed = false;
+		for (uint32_t e = 0; e < job->edge_count; e++)
+			if (reached[job->edges[e].from] && !reached[job->edges[e].to])
+				changed = reached[job->edges[e].to] = true;
+	}
+	for (uint32_t c = 0; c < job->component_count && !reader->failed; c++)
+		if (!reached[c])
+			json_fail(reader, where, "edges", "no source reaches component '%s'", job->components[c].name);
+}
+
 static bool read_edges(struct json_reader *reader, const json_t *object, const char *where, struct dataflow_job *job)
 {
 	const json_t *list = json_need_array(reader, object, where, "edges");
@@ -217,6 +248,8 @@ static bool read_edges(struct json_reader *reader, const json_t *object, const c
 	}
 	if (!reader->failed && sources == 0)
 		json_fail(reader, where, "edges", "no source: every component has an incoming edge");
+	if (!reader->failed)
+		check_ends(reader, where, job, receives);
 	free(receives);
 	return !reader->failed;
 }
@@ -335,8 +368,8 @@ static void read_jobs(struct json_reader *reader, const json_t *root, struct dat
 
 static struct dataflow *dataflow_from_json(const char *file, const json_t *root, const char *text, struct error *err)
 {
-	struct error ignored = {0};
-	struct json_reader reader = {.file = file, .err = err ? err : &ignored};
+	struct error scratch = {0};
+	struct json_reader reader = {.file = file, .err = err ? err : &scratch};
 	struct dataflow *dataflow = calloc(1, sizeof *dataflow);
 
 	if (!dataflow) {

@@ -107,8 +107,8 @@ static void read_findings(struct json_reader *reader, const json_t *root, const 
 
 int findings_parse(const char *name, const char *text, size_t bytes, struct findings *findings, struct error *err)
 {
-	struct error ignored = {0};
-	struct json_reader reader = {.file = name, .err = err ? err : &ignored};
+	struct error scratch = {0};
+	struct json_reader reader = {.file = name, .err = err ? err : &scratch};
 	json_t *root = json_read_text(name, 0, text, bytes, reader.err);
 	char *copy = root ? strndup(text, bytes) : NULL; /* json_lines needs a NUL at the end */
 	int code = 0;
@@ -164,4 +164,22 @@ int findings_write(const struct findings *findings, const char *path, struct err
 	code = code || !root ? error_set(err, ENOMEM, "out of memory") : json_write_file(path, root, err);
 	json_decref(root);
 	return code;
+}
+
+void findings_print(const struct findings *findings, bool brief, FILE *out)
+{
+	size_t warnings = findings_count(findings, FINDING_WARN), failures = findings_count(findings, FINDING_FAIL);
+
+	for (size_t i = 0; i < findings->count; i++) {
+		const struct finding *finding = &findings->items[i];
+
+		if (finding->level == FINDING_OK && brief)
+			continue;
+		fprintf(out, "%-4s  %-12s %s\n", finding_level_name(finding->level), finding->check, finding->found);
+		if (finding->fix[0])
+			fprintf(out, "      %-12s fix: %s\n      %-12s see: firmware-notes/%s.md\n", "", finding->fix,
+				"", finding->note);
+	}
+	fprintf(out, "%zu ok, %zu warnings, %zu failures: %s\n", findings_count(findings, FINDING_OK), warnings,
+		failures, failures ? "not usable" : "usable");
 }

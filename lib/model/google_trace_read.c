@@ -144,11 +144,11 @@ static int for_each_row(struct google_trace_reader *reader, struct file_lines *l
 			int (*row)(struct google_trace_reader *, const struct file_lines *, char *, struct error *),
 			struct error *err)
 {
-	struct error damage = {0};
+	struct error reason = {0};
 	int code = 0, more = 0;
 	char *line;
 
-	while (code == 0 && (more = file_lines_next(lines, &line, &damage)) > 0) {
+	while (code == 0 && (more = file_lines_next(lines, &line, &reason)) > 0) {
 		reader->report->rows++;
 		code = row(reader, lines, line, err);
 	}
@@ -188,7 +188,7 @@ static struct record *find_record(struct google_trace_reader *reader, uint64_t j
 	return &larger[reader->count++];
 }
 
-/* Was the machine there? Machine events up to the row's time are applied first; they are few. */
+/* Did the machine exist then? Machine events up to the row's time are applied first; they are few. */
 static int check_machine(struct google_trace_reader *reader, const struct file_lines *lines, const char *field,
 			 int64_t now_us, struct error *err)
 {

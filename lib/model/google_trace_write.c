@@ -115,3 +115,10 @@ int google_trace_write(const struct workload *workload, const char *folder, stru
 		code = write_table(workload, folder, false, err);
 	return code == 0 ? write_table(workload, folder, true, err) : code;
 }
+
+json_t *google_trace_counts_to_json(const struct workload *workload)
+{
+	return json_pack("{s:s, s:I, s:I, s:I}", "schema", "nomora.tracegen/1", "machines",
+			 (json_int_t)workload->machine_count, "jobs", (json_int_t)workload->job_count, "tasks",
+			 (json_int_t)workload->task_count);
+}

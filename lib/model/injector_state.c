@@ -121,7 +121,7 @@ static json_t *field_to_json(const struct field *field, const void *object)
 	case FIELD_REAL:
 		break;
 	}
-	/* What is not known is null, which is not 0. */
+	/* An unknown value is null, never 0. */
 	return isnan(*(const double *)(const void *)at) ? json_null() : json_real(*(const double *)(const void *)at);
 }
 

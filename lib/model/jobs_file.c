@@ -16,7 +16,9 @@
 enum { PLACE_BYTES = 64, NAME_BYTES = 32, LINE_BYTES = 256 << 20 /* JOB_TASKS_MAXIMUM tasks, each on a machine */ };
 static const double seconds_maximum = 1e10, weight_minimum = 1e-9, weight_maximum = 1e9;
 
-static const char *const job_keys[] = {"id", "curve", "root", "tasks", "dependencies", "weights", NULL},
+static const char *const job_keys[] = {"id",      "curve",         "root",         "tasks",          "dependencies",
+				       "weights", "minimum_tasks", "migrate_gain", "migrate_hold_s", "migrate_tasks",
+				       NULL},
 			 *const task_keys[] = {"name", "machine", "running_s", "waited_s", "weight", NULL},
 			 *const dependency_keys[] = {"task", "needs", "weight", NULL};
 
@@ -31,7 +33,7 @@ static char *copy_name(struct json_reader *reader, const char *where, const char
 	return copy;
 }
 
-/* A task is its name, or an object with more to say. */
+/* A task is a name, or an object with a name and other members. */
 static void read_task(struct json_reader *reader, const json_t *value, const char *where, struct job_task *task)
 {
 	*task = (struct job_task){.machine = JOB_NO_MACHINE, .weight = 1};
@@ -185,6 +187,17 @@ static void read_weights(struct json_reader *reader, const json_t *object, struc
 	}
 }
 
+static void read_limits(struct json_reader *reader, const json_t *object, struct job *job)
+{
+	job->limits = (struct job_limits){
+		.migrate_gain = json_may_number(reader, object, "", "migrate_gain", 0, 1, 0),
+		.migrate_hold_s = json_may_number(reader, object, "", "migrate_hold_s", 0, seconds_maximum, 0),
+		.migrate_tasks =
+			(uint32_t)json_may_integer(reader, object, "", "migrate_tasks", 0, JOB_TASKS_MAXIMUM, 0),
+		.minimum_tasks =
+			(uint32_t)json_may_integer(reader, object, "", "minimum_tasks", 0, job->task_count, 0)};
+}
+
 static int read_job(struct json_reader *reader, const json_t *object, struct job *job)
 {
 	json_t *names = json_object();
@@ -202,6 +215,7 @@ static int read_job(struct json_reader *reader, const json_t *object, struct job
 		job->root = read_task_reference(reader, json_object_get(object, "root"), "", "root", job, names);
 		read_dependencies(reader, object, job, names);
 		read_weights(reader, object, job, names);
+		read_limits(reader, object, job);
 	}
 	json_decref(names);
 	if (!reader->failed)
@@ -226,7 +240,7 @@ static int is_blank(const char *line)
 	return line[strspn(line, " \t\r")] == '\0';
 }
 
-/* The line that the reader is at into jobs; `ids` remembers the line of each id. */
+/* Parses the reader's current line into jobs; `ids` holds the line of each id. */
 static int parse_line(struct jobs *jobs, struct json_reader *reader, const char *line, json_t *ids)
 {
 	json_t *object = json_read_text(jobs->file, reader->line, line, strlen(line), reader->err);
@@ -242,7 +256,7 @@ static int parse_line(struct jobs *jobs, struct json_reader *reader, const char 
 		return outcome;
 	earlier = json_object_get(ids, job.id);
 	if (earlier) {
-		json_fail(reader, "", "id", "job '%s' is there already, in line %lld", job.id,
+		json_fail(reader, "", "id", "duplicate job '%s'; the first is in line %lld", job.id,
 			  (long long)json_integer_value(earlier));
 		job_free(&job);
 		return -EEXIST;
@@ -259,12 +273,12 @@ struct jobs *jobs_parse(struct file_lines *lines, struct error *err)
 	struct jobs *jobs = calloc(1, sizeof *jobs);
 	json_t *ids = json_object();
 	struct json_reader reader = {.file = file_lines_name(lines)};
-	struct error ignored = {0};
+	struct error scratch = {0};
 	char *line;
 	int more = -ENOMEM;
 
 	if (!err)
-		err = &ignored;
+		err = &scratch;
 	reader.err = err;
 	if (jobs)
 		jobs->file = strdup(file_lines_name(lines));

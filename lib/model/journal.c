@@ -10,7 +10,7 @@
 #include <base/json.h>
 #include <base/name.h>
 
-/* 285 years; a double has every microsecond of them. */
+/* 2^53, 285 years: up to here a double holds every microsecond. */
 static const int64_t time_maximum_us = INT64_C(9007199254740991);
 static const double rtt_maximum_us = 1e9;
 enum { SLOTS_MAXIMUM = 100000, LINE_BYTES = 64 << 20 };
@@ -25,6 +25,8 @@ struct journal_reader {
 	struct json_reader json;
 	json_t *object; /* the line whose strings are lent */
 	double origin_s;
+	struct cluster_default_rtt default_rtt;
+	bool has_default_rtt;
 	int64_t last_us;
 	struct journal_pair *pairs;
 	size_t pair_capacity;
@@ -108,9 +110,17 @@ static bool print_line(FILE *out, json_t *object)
 	return json_print_member(out, "", object) && fputc('\n', out) != EOF;
 }
 
-bool journal_print_header(FILE *out, double origin_s)
+bool journal_print_header(FILE *out, double origin_s, const struct cluster_default_rtt *default_rtt)
 {
-	return print_line(out, json_pack("{s:s,s:f}", "schema", JOURNAL_SCHEMA, "origin_s", origin_s));
+	const struct cluster_default_rtt *rtt = default_rtt;
+	json_t *header = json_pack("{s:s,s:f}", "schema", JOURNAL_SCHEMA, "origin_s", origin_s);
+
+	if (header && rtt)
+		json_object_set_new(header, "default_rtt_us",
+				    json_pack("{s:f,s:f,s:f,s:f}", "same_machine", rtt->same_machine_us, "same_rack",
+					      rtt->same_rack_us, "same_pod", rtt->same_pod_us, "other_pod",
+					      rtt->other_pod_us));
+	return print_line(out, header);
 }
 
 bool journal_print(FILE *out, const struct journal_event *event)
@@ -336,9 +346,9 @@ static int next_object(struct journal_reader *reader, struct error *err)
 	reader->json.line = file_lines_number(reader->lines);
 	reader->object = json_read_text(reader->json.file, reader->json.line, line, strlen(line), err);
 	if (!reader->object) {
-		struct error ignored = {0};
+		struct error scratch = {0};
 
-		reader->is_cut = file_lines_next(reader->lines, &line, &ignored) == 0;
+		reader->is_cut = file_lines_next(reader->lines, &line, &scratch) == 0;
 		if (!reader->is_cut)
 			return -EINVAL;
 		*err = (struct error){0};
@@ -347,6 +357,27 @@ static int next_object(struct journal_reader *reader, struct error *err)
 	if (!json_is_object(reader->object))
 		json_fail(&reader->json, "", NULL, "expected one JSON object a line");
 	return reader->json.failed ? -EINVAL : 1;
+}
+
+static double read_rtt(struct json_reader *json, const json_t *object, const char *key)
+{
+	return json_need_number(json, object, "default_rtt_us", key, 0, rtt_maximum_us);
+}
+
+static void read_header(struct journal_reader *reader)
+{
+	struct json_reader *json = &reader->json;
+	const json_t *rtt = json_object_get(reader->object, "default_rtt_us");
+
+	json_need_schema(json, reader->object, JOURNAL_SCHEMA);
+	reader->origin_s = json_may_number(json, reader->object, "", "origin_s", 0, 1e12, 0);
+	if (!rtt || json->failed)
+		return;
+	rtt = json_need_object(json, reader->object, "", "default_rtt_us");
+	reader->has_default_rtt = true;
+	reader->default_rtt =
+		(struct cluster_default_rtt){read_rtt(json, rtt, "same_machine"), read_rtt(json, rtt, "same_rack"),
+					     read_rtt(json, rtt, "same_pod"), read_rtt(json, rtt, "other_pod")};
 }
 
 struct journal_reader *journal_reader_create(struct file_lines *lines, struct error *err)
@@ -365,10 +396,8 @@ struct journal_reader *journal_reader_create(struct file_lines *lines, struct er
 	if (more == 0)
 		error_set(err, EINVAL, "%s: expected a first line with \"schema\": \"" JOURNAL_SCHEMA "\"",
 			  file_lines_name(lines));
-	if (more > 0) {
-		json_need_schema(&reader->json, reader->object, JOURNAL_SCHEMA);
-		reader->origin_s = json_may_number(&reader->json, reader->object, "", "origin_s", 0, 1e12, 0);
-	}
+	if (more > 0)
+		read_header(reader);
 	if (more > 0 && !reader->json.failed)
 		return reader;
 	journal_reader_destroy(reader);
@@ -387,6 +416,11 @@ void journal_reader_destroy(struct journal_reader *reader)
 double journal_origin_s(const struct journal_reader *reader)
 {
 	return reader->origin_s;
+}
+
+const struct cluster_default_rtt *journal_default_rtt(const struct journal_reader *reader)
+{
+	return reader->has_default_rtt ? &reader->default_rtt : NULL;
 }
 
 int journal_next(struct journal_reader *reader, struct journal_event *event, struct error *err)

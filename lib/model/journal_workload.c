@@ -15,7 +15,7 @@ struct record {
 	char *name;
 	int64_t submit_us, started_us, run_us;
 	uint32_t index; /* within the job; the root has 0 */
-	bool is_declared /* run_us was said */, runs, ran;
+	bool is_declared /* run_us was given */, runs, ran;
 };
 
 struct job_record {
@@ -27,6 +27,7 @@ struct reading {
 	struct workload *workload;
 	struct curve_library *library;
 	struct file_lines *lines;
+	struct journal_reader *journal;
 	struct error *err;
 	struct record *records;
 	size_t record_count, record_capacity;
@@ -72,12 +73,16 @@ static const struct workload_note *latest_note(const struct workload *workload, 
 static int read_machine(struct reading *reading, const struct journal_event *event)
 {
 	struct workload *workload = reading->workload;
+	const struct cluster_default_rtt *default_rtt = journal_default_rtt(reading->journal);
 	bool is_up = event->machine_state == JOURNAL_UP && event->slots > 0, is_new;
 	int64_t number;
 	int code;
 
 	if (!workload->places && !(workload->places = cluster_create()))
 		return out_of_memory(reading);
+	workload->has_default_rtt = default_rtt;
+	if (default_rtt)
+		workload->places->default_rtt = *default_rtt;
 	number = cluster_find_machine(workload->places, event->machine);
 	is_new = number < 0;
 	if (is_new)
@@ -178,7 +183,7 @@ static int read_task(struct reading *reading, const struct journal_event *event)
 	struct record *record;
 
 	if (!note)
-		return refuse(reading, "job", "job '%s' is not there; expected an event \"job\" before its tasks",
+		return refuse(reading, "job", "unknown job '%s'; expected an event \"job\" before its tasks",
 			      event->job);
 	record = find_record(reading, key, note->id, event->task);
 	if (!record)
@@ -201,12 +206,12 @@ static int read_latency(struct reading *reading, const struct journal_event *eve
 	int64_t from = workload->places ? cluster_find_machine(workload->places, event->machine) : -1;
 
 	if (from < 0)
-		return refuse(reading, "from", "machine '%s' is not there", event->machine);
+		return refuse(reading, "from", "unknown machine '%s'", event->machine);
 	for (size_t i = 0; i < event->pair_count; i++) {
 		int64_t to = cluster_find_machine(workload->places, event->pairs[i].to);
 
 		if (to < 0)
-			return refuse(reading, "to", "machine '%s' is not there", event->pairs[i].to);
+			return refuse(reading, "to", "unknown machine '%s'", event->pairs[i].to);
 		if (workload_add_latency(reading->workload, event->time_us, (uint32_t)from, (uint32_t)to,
 					 (float)event->pairs[i].rtt_us) != 0)
 			return out_of_memory(reading);
@@ -267,6 +272,7 @@ int journal_read_workload(struct workload *workload, struct curve_library *libra
 	struct journal_event event;
 	int code = reader ? 0 : error_code(err, EINVAL), more = 0;
 
+	reading.journal = reader;
 	*counts = (struct journal_counts){0};
 	while (code == 0 && (more = journal_next(reader, &event, err)) > 0)
 		code = read_event(&reading, &event, counts);

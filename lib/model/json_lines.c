@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* One character, or one string with all in it. */
+/* Steps over one character, or over one whole string. */
 static const char *step(const char *at, long *line)
 {
 	if (*at == '\n')

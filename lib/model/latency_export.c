@@ -34,7 +34,7 @@ static void names_free(char **names, size_t count)
 	free(names);
 }
 
-/* Of each host of the matrix, quoted; NULL if out of memory. */
+/* The quoted names of the matrix's hosts; NULL if out of memory. */
 static char **quote_names(const struct latency_matrix *matrix, size_t count)
 {
 	char **names = calloc(count + 1, sizeof *names);

@@ -17,7 +17,12 @@
 
 static const char magic[8] = "NOMORAL3";
 
-enum { PAGE = 4096, HOSTS_MAXIMUM = 1 << 20, RACKS_MAXIMUM = 1 << 14 };
+enum {
+	PAGE = 4096,
+	HOSTS_MAXIMUM = 1 << 20,
+	RACKS_MAXIMUM = 1 << 14,
+	RESERVED_AT_ONCE = 1 << 12, /* pairs: 0.4 MB */
+};
 static const uint64_t pairs_maximum = UINT64_C(1) << 28;
 
 const char *const latency_host_status_names[] = {"active", "drained", "gone", NULL};
@@ -85,7 +90,7 @@ static struct live_header header_for(const struct latency_live_size *size)
 	return header;
 }
 
-/* Everything but the counts, which readers of a damaged file must not trust either: see attach(). */
+/* Checks everything but the counts, which attach() checks. */
 static int check_header(const char *path, const struct live_header *header, size_t file_bytes, struct error *err)
 {
 	const struct live_header ours = header_for(&(struct latency_live_size){0});
@@ -165,12 +170,41 @@ static int attach(struct latency_matrix *matrix, const char *path, struct error 
 	return check_names(path, matrix, err);
 }
 
-/* Makes the file whole under another name, so that nobody opens half of one. */
+/* Allocates pages before they are written: writing to one that a full disk or tmpfs cannot provide raises SIGBUS. */
+static int reserve(int fd, size_t offset, size_t bytes)
+{
+	int code;
+
+	do {
+		code = fallocate(fd, 0, (off_t)offset, (off_t)bytes) == 0 ? 0 : errno;
+	} while (code == EINTR);
+	return code == EOPNOTSUPP ? 0 : -code;
+}
+
+int latency_store_reserve(struct latency_matrix *matrix, uint32_t position)
+{
+	uint32_t count = RESERVED_AT_ONCE;
+	int code;
+
+	if (position < matrix->reserved)
+		return 0;
+	if (count > matrix->pair_capacity - position)
+		count = (uint32_t)matrix->pair_capacity - position;
+	code = reserve(matrix->fd, (size_t)((char *)&matrix->blocks[position] - (char *)matrix->map),
+		       count * sizeof *matrix->blocks);
+	matrix->reserved = code ? 0 : position + count;
+	return code;
+}
+
+/*
+ * Makes the file whole under another name, so that nobody opens half of one. The blocks of pairs are reserved as they
+ * are needed: most meshes have far fewer than their files can hold.
+ */
 static int create_file(const char *path, const struct latency_live_size *size, struct error *err)
 {
 	struct live_header header = header_for(size);
 	char temporary[4096];
-	int fd, code = 0;
+	int fd, code;
 
 	if (size->hosts > HOSTS_MAXIMUM || size->racks > RACKS_MAXIMUM || size->pairs > pairs_maximum)
 		return error_set(err, E2BIG, "%s: a live matrix has at most %d hosts, %d racks and %llu pairs", path,
@@ -179,8 +213,9 @@ static int create_file(const char *path, const struct latency_live_size *size, s
 	fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return error_set(err, errno, "%s: cannot create: %s", temporary, strerror(errno));
-	if (ftruncate(fd, (off_t)lay_out(&header).bytes) != 0 ||
-	    pwrite(fd, &header, sizeof header, 0) != sizeof header || link(temporary, path) != 0)
+	code = -reserve(fd, 0, lay_out(&header).blocks);
+	if (!code && (ftruncate(fd, (off_t)lay_out(&header).bytes) != 0 ||
+		      pwrite(fd, &header, sizeof header, 0) != sizeof header || link(temporary, path) != 0))
 		code = errno;
 	close(fd);
 	unlink(temporary);
@@ -450,6 +485,12 @@ static int64_t put_host(struct latency_matrix *live, const char *name, const str
 	return latency_live_add_host(live, name, rack ? rack->name : "", rack ? cluster->pods[rack->pod] : "");
 }
 
+/* Tells a full file (false) from a full disk: does the file have space for more hosts and racks? */
+static bool has_places(const struct latency_matrix *live)
+{
+	return latency_matrix_hosts(live) < live->host_capacity && latency_live_racks(live) < live->rack_capacity;
+}
+
 static int put_batch(struct latency_matrix *live, const struct latency_matrix *from, const struct cluster *cluster,
 		     struct error *err)
 {
@@ -472,10 +513,13 @@ static int put_batch(struct latency_matrix *live, const struct latency_matrix *f
 	}
 	code = code ? code : latency_live_update_maxima(live);
 	latency_live_end(live);
+	if (code == -ENOSPC && !has_places(live))
+		return error_set(err, ENOSPC, "the live matrix is full: it was made for %zu hosts and %zu racks",
+				 live->host_capacity, live->rack_capacity);
 	return code ? error_set(err, -code, "cannot put the pairs into the live matrix: %s", strerror(-code)) : 0;
 }
 
-/* Of a new file: every pair of the hosts, as far as 2^20, and of 64 hosts and racks more. */
+/* Size of a new file: room for every pair of the hosts, up to 2^20, and for 64 more hosts and racks. */
 static struct latency_live_size size_for(const struct latency_matrix *from, const struct cluster *cluster)
 {
 	uint64_t hosts = latency_matrix_hosts(from) + 64, pairs = hosts * hosts, count = latency_matrix_count(from);

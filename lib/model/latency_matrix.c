@@ -14,6 +14,12 @@
 
 enum { FIRST_CAPACITY = 32 };
 
+/*
+ * Largest difference between the clocks of two hosts. Rows from further ahead date from before a clock was stepped
+ * back: their age is unknown.
+ */
+static const struct ns future = {60 * NS_PER_S};
+
 const char *const latency_statistic_names[] = {"max", "p99", "p50", "loss", NULL};
 const char *const latency_rtt_statistic_names[] = {"max", "p99", "p50", NULL};
 const char *const latency_state_names[] = {"measured", "unreachable", "never", "stale", NULL};
@@ -35,7 +41,9 @@ double latency_entry_value(const struct latency_entry *entry, enum latency_stati
 
 enum latency_state latency_entry_state(const struct latency_entry *entry, struct ns now, struct ns max_age)
 {
-	if (entry->state != LATENCY_STATE_NEVER && max_age.v > 0 && now.v - entry->updated_at.v > max_age.v)
+	const int64_t age = now.v - entry->updated_at.v, ahead = max_age.v > future.v ? max_age.v : future.v;
+
+	if (entry->state != LATENCY_STATE_NEVER && max_age.v > 0 && (age > max_age.v || age < -ahead))
 		return LATENCY_STATE_STALE;
 	return (enum latency_state)entry->state;
 }
@@ -107,7 +115,10 @@ void latency_store_insert_host(struct latency_matrix *matrix, uint32_t position)
 			     position);
 }
 
-/* Doubles a private array and empties its table, which the caller fills again. Shared ones are full: -ENOSPC. */
+/*
+ * Doubles a private array and empties its table, which the caller fills again. Items are initialised as they are added:
+ * those to come take no memory. Shared arrays are full: -ENOSPC.
+ */
 static int grow(const struct latency_matrix *matrix, void **items, size_t item_bytes, size_t *capacity,
 		_Atomic uint32_t **slots, size_t *slot_count)
 {
@@ -122,7 +133,6 @@ static int grow(const struct latency_matrix *matrix, void **items, size_t item_b
 	larger = realloc(*items, wanted * item_bytes);
 	if (!larger)
 		return -ENOMEM;
-	memset((char *)larger + *capacity * item_bytes, 0, (wanted - *capacity) * item_bytes);
 	*items = larger;
 	larger_slots = calloc(2 * wanted, sizeof *larger_slots);
 	if (!larger_slots)
@@ -157,7 +167,7 @@ static int reserve_pair(struct latency_matrix *matrix)
 	int code;
 
 	if (count < matrix->pair_capacity)
-		return 0;
+		return matrix->fd >= 0 ? latency_store_reserve(matrix, (uint32_t)count) : 0;
 	code = grow(matrix, &blocks, sizeof *matrix->blocks, &matrix->pair_capacity, &matrix->pair_slots,
 		    &matrix->pair_slot_count);
 	matrix->blocks = blocks;
@@ -170,7 +180,7 @@ int64_t latency_matrix_find_host(const struct latency_matrix *matrix, const char
 {
 	size_t mask = matrix->host_slot_count - 1;
 
-	/* The file of a shared one may be damaged: a table may be full, and its positions anything. */
+	/* A shared file may be damaged: its table may be full and have wrong positions. */
 	for (size_t step = 0, slot = hash_name(name) & mask; step < matrix->host_slot_count;
 	     step++, slot = (slot + 1) & mask) {
 		uint32_t position = atomic_load_explicit(&matrix->host_slots[slot], memory_order_acquire);
@@ -196,6 +206,7 @@ int64_t latency_matrix_add_host(struct latency_matrix *matrix, const char *name)
 	code = reserve_host(matrix);
 	if (code)
 		return code;
+	memset(&matrix->hosts[position], 0, sizeof *matrix->hosts);
 	strcpy(matrix->hosts[position].name, name);
 	atomic_store_explicit(&matrix->hosts[position].rack, LATENCY_NO_RACK, memory_order_relaxed);
 	atomic_store_explicit(&matrix->counts->hosts, position + 1, memory_order_release);
@@ -238,17 +249,6 @@ bool latency_matrix_load_pair(const struct latency_matrix *matrix, uint32_t sour
 			return true;
 	}
 	return false;
-}
-
-const struct latency_entry *latency_matrix_lookup(const struct latency_matrix *matrix, const char *source,
-						  const char *destination)
-{
-	int64_t from = latency_matrix_find_host(matrix, source);
-	int64_t to = latency_matrix_find_host(matrix, destination);
-
-	if (from < 0 || to < 0)
-		return NULL;
-	return latency_matrix_get(matrix, (uint32_t)from, (uint32_t)to);
 }
 
 /* The invariants of a row; the parser has said which field is wrong before it comes here. */
@@ -301,6 +301,7 @@ int latency_matrix_set(struct latency_matrix *matrix, const struct latency_entry
 		code = reserve_pair(matrix);
 		if (code)
 			return code;
+		atomic_store_explicit(&matrix->blocks[position].sequence, 0, memory_order_relaxed);
 		write_pair(&matrix->blocks[position], &stored);
 		atomic_store_explicit(&matrix->counts->pairs, position + UINT64_C(1), memory_order_release);
 	}

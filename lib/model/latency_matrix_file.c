@@ -81,7 +81,10 @@ static int read_whole(const struct row_place *row, char **fields, enum column co
 	return 0;
 }
 
-/* "stale" is what a snapshot says of a measured or unreachable pair: updated_at says the same to whoever reads. */
+/*
+ * "stale" stands for a measured or unreachable pair that was old when the file was written; readers see that by
+ * updated_at.
+ */
 static int read_state(const struct row_place *row, char **fields, struct latency_entry *entry)
 {
 	const char *state = fields[COLUMN_STATE];
@@ -184,7 +187,7 @@ static int read_row(const struct row_place *row, struct latency_matrix *matrix, 
 	    (code = read_figure(row, fields, COLUMN_UPDATED_AT, &updated_at_s)) ||
 	    (code = read_quality(row, fields, &entry)))
 		return code;
-	/* To the microsecond: a double of seconds since 1970 knows no more. */
+	/* To the microsecond, which is as much as a double of seconds since 1970 holds. */
 	whole_s = floor(updated_at_s);
 	entry.updated_at =
 		(struct ns){(int64_t)whole_s * NS_PER_S + llround((updated_at_s - whole_s) * 1e6) * NS_PER_US};
@@ -254,10 +257,10 @@ static int read_rows(struct latency_matrix *matrix, struct file_lines *lines, st
 static struct latency_matrix *parse(struct file_lines *lines, struct progress *bar, struct error *err)
 {
 	struct latency_matrix *matrix = latency_matrix_create();
-	struct error local = {0};
+	struct error scratch = {0};
 
 	if (!err)
-		err = &local;
+		err = &scratch;
 	if (!matrix) {
 		error_set(err, ENOMEM, "out of memory");
 		return NULL;
@@ -323,7 +326,7 @@ struct latency_matrix *latency_matrix_read_all(char *const *paths, size_t count,
 	return all;
 }
 
-/* A nanosecond is the resolution of what was measured: three decimals lose nothing. */
+/* Measurements have a resolution of a nanosecond: three decimals lose nothing. */
 static void write_entry(const struct latency_matrix *matrix, const struct latency_entry *entry, FILE *out)
 {
 	char loss[32];

@@ -29,8 +29,7 @@ static uint64_t hash_pair(uint32_t source, uint32_t destination)
 	return hash_mix((uint64_t)source << 32 | destination);
 }
 
-/* The slot that holds the pair's position, -1 = none. A shared file may be damaged: full, and its positions anything.
- */
+/* The slot that holds the pair's position, -1 = none. A shared file may be damaged: full, or with wrong positions. */
 static int64_t find_slot(const struct latency_matrix *matrix, uint32_t source, uint32_t destination)
 {
 	size_t mask = matrix->pair_slot_count - 1, slot = hash_pair(source, destination) & mask;
@@ -74,8 +73,10 @@ void latency_store_insert_pair(struct latency_matrix *matrix, uint32_t position)
 	latency_slots_insert(matrix->pair_slots, matrix->pair_slot_count, hash_pair(hosts[0], hosts[1]), position);
 }
 
-/* Knuth, vol. 3, 6.4, algorithm R: a later slot moves into the hole unless its home is after the hole. Copy first, then
- * clear. */
+/*
+ * Knuth, vol. 3, 6.4, algorithm R: a later slot moves into the hole unless its home is after the hole. Copy first, then
+ * clear.
+ */
 static void close_hole(struct latency_matrix *matrix, size_t hole)
 {
 	size_t mask = matrix->pair_slot_count - 1, slot = hole;
@@ -140,7 +141,10 @@ void latency_store_repair_pairs(struct latency_matrix *matrix)
 	for (size_t slot = 0; slot < matrix->pair_slot_count; slot++) {
 		uint32_t position;
 
-		/* Twice in the table, or left by another pair: what moves into its place is looked at too. */
+		/*
+		 * The pair is in the table twice, or its block holds another pair by now: removes the slot, and looks
+		 * at the one that takes its place.
+		 */
 		while ((position = atomic_load_explicit(&matrix->pair_slots[slot], memory_order_relaxed)) != 0) {
 			if (position <= count) {
 				pair_of(&matrix->blocks[position - 1], hosts);

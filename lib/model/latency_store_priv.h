@@ -54,7 +54,7 @@ struct latency_rack_record {
 	char name[LATENCY_NAME_BYTES], pod[LATENCY_NAME_BYTES];
 };
 
-/* What changes of a store; of a shared one it is in the file. */
+/* The mutable part of a store; a shared store keeps it in the file. */
 struct latency_counts {
 	_Atomic uint32_t hosts, racks;
 	_Atomic uint64_t pairs;
@@ -73,15 +73,18 @@ struct latency_matrix {
 	struct latency_maximum_block *maxima;      /* rack_capacity squared */
 	_Atomic uint32_t *host_slots, *pair_slots; /* position + 1, 0 = free; at most half full */
 	size_t host_capacity, pair_capacity, rack_capacity, host_slot_count, pair_slot_count;
-	/* Of a shared one alone. */
+	/* Only of a shared matrix. */
 	void *map;
 	size_t map_bytes;
 	int fd; /* -1 = private */
 	bool writable;
+	uint32_t reserved; /* by this process: the disk has the blocks before this one */
 };
 
 void latency_slots_insert(_Atomic uint32_t *slots, size_t slot_count, uint64_t hash, uint32_t position);
 void latency_store_insert_host(struct latency_matrix *matrix, uint32_t position);
+/* Reserves disk space of a shared matrix before its next block is first written. 0 or -errno: the disk is full. */
+int latency_store_reserve(struct latency_matrix *matrix, uint32_t position);
 
 /* --- latency_pairs.c: the table of pairs --- */
 
@@ -90,8 +93,8 @@ void latency_store_insert_pair(struct latency_matrix *matrix, uint32_t position)
 struct latency_block *latency_store_find_pair(const struct latency_matrix *matrix, uint32_t source,
 					      uint32_t destination);
 /*
- * Frees the position of a pair that was not set for long, in no table from then on (second chance: a hand goes round,
- * and takes the first pair that was not set since it passed last, or whose host has left). There must be pairs.
+ * Removes a pair that was not set for a long time from the table and returns its position (second chance: a hand goes
+ * round, and takes the first pair that was not set since it passed last, or whose host has left). There must be pairs.
  */
 uint32_t latency_store_evict(struct latency_matrix *matrix);
 /* After a writer died: every pair is in the table once. */

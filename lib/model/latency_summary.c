@@ -45,7 +45,7 @@ static void finish(struct collection *collection, struct latency_group *group)
 	};
 }
 
-/* Of each host of the matrix, -1 = the cluster does not have it. NULL: out of memory. */
+/* The rack of each host of the matrix; -1 = the cluster does not have it. NULL: out of memory. */
 static int64_t *find_racks(const struct latency_matrix *matrix, const struct cluster *cluster)
 {
 	size_t count = latency_matrix_hosts(matrix);

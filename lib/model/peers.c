@@ -44,12 +44,6 @@ static int copy_name(const struct peer_line *at, const char *field, const char *
 	return 0;
 }
 
-/* Neither a group's nor none. */
-static bool address_is_host(ip_address address)
-{
-	return address_is_ipv4(address) ? address && address >> 28 < 0xe : address >> 120 != 0xff;
-}
-
 static int read_peer(const struct peer_line *at, char **words, size_t count, struct peer *peer)
 {
 	size_t rack_at = 3;

@@ -11,11 +11,6 @@
 static const char *const state_names[PLACEMENT_STATES] = {"root", "placed", "orphan", "waiting"};
 static const double rtt_limit_us = 1e12;
 
-static json_t *number_or_null(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
-}
-
 static json_t *string_or_null(const char *text)
 {
 	return text ? json_string(text) : json_null();
@@ -40,11 +35,11 @@ static json_t *task_json(const struct placement_task *task)
 	json_object_set_new(object, "machine", string_or_null(taken->machine));
 	json_object_set_new(object, "rack", string_or_null(taken->rack));
 	json_object_set_new(object, "was_on", string_or_null(task->was_on));
-	json_object_set_new(object, "rtt_us", number_or_null(taken->rtt_us));
+	json_object_set_new(object, "rtt_us", json_number_or_null(taken->rtt_us));
 	json_object_set_new(object, "rtt_origin", string_or_null(taken->rtt_origin));
-	json_object_set_new(object, "performance", number_or_null(taken->performance));
+	json_object_set_new(object, "performance", json_number_or_null(taken->performance));
 	json_object_set_new(object, "next_best", option_json(&task->next_best));
-	json_object_set_new(object, "random_performance", number_or_null(task->random_performance));
+	json_object_set_new(object, "random_performance", json_number_or_null(task->random_performance));
 	json_object_set_new(object, "why_waiting", string_or_null(task->why_waiting));
 	return object;
 }
@@ -66,10 +61,10 @@ static json_t *totals_json(const struct placement_totals *totals)
 			 (json_int_t)totals->placed, "stay", (json_int_t)totals->stay, "moved",
 			 (json_int_t)totals->moved, "waiting", (json_int_t)totals->waiting, "predicted",
 			 (json_int_t)totals->predicted, "compared", (json_int_t)totals->compared, "mean_performance",
-			 number_or_null(totals->mean_performance), "random_mean_performance",
-			 number_or_null(totals->random_mean_performance), "worst_performance",
-			 number_or_null(totals->worst_performance), "application_performance",
-			 number_or_null(totals->application_performance), "performance_cost",
+			 json_number_or_null(totals->mean_performance), "random_mean_performance",
+			 json_number_or_null(totals->random_mean_performance), "worst_performance",
+			 json_number_or_null(totals->worst_performance), "application_performance",
+			 json_number_or_null(totals->application_performance), "performance_cost",
 			 (json_int_t)totals->performance_cost, "in_root_rack", (json_int_t)totals->in_root_rack,
 			 "slots", (json_int_t)totals->slots, "slots_free_before", (json_int_t)totals->slots_free_before,
 			 "slots_free_after", (json_int_t)totals->slots_free_after);

@@ -240,7 +240,7 @@ static void read_application(struct reading *reading, const json_t *object, size
 	name = need_name(reading, object, where, "name");
 	weight = json_may_number(json, object, where, "weight", 0, 1e9, 1);
 	if (!json->failed && weight <= 0)
-		json_fail(json, where, "weight", "found 0, expected more");
+		json_fail(json, where, "weight", "found 0, expected a number above 0");
 	if (json->failed)
 		return;
 	number = recovery_add_application(reading->scenario, name, weight);
@@ -413,8 +413,8 @@ static void read_root(struct reading *reading, const json_t *root)
 
 struct recovery_scenario *recovery_parse(const char *name, const char *text, size_t bytes, struct error *err)
 {
-	struct error ignored = {0};
-	struct reading reading = {.json = {.file = name, .err = err ? err : &ignored}, .scenario = recovery_create()};
+	struct error scratch = {0};
+	struct reading reading = {.json = {.file = name, .err = err ? err : &scratch}, .scenario = recovery_create()};
 	json_t *root = json_read_text(name, 0, text, bytes, err);
 	char *copy = root ? strndup(text, bytes) : NULL; /* ends with a NUL, which `text` need not */
 

@@ -109,7 +109,7 @@ static int find_or_add_peer(struct rtt_samples *samples, const char *name, uint3
 	return hash_table_insert(&samples->by_name, hash_text(name), *peer);
 }
 
-/* Equal keys of different probes are allowed: they are compared where they are found. */
+/* Different probes may have equal keys: whoever finds one compares the probe itself. */
 static uint64_t probe_key(uint32_t peer, uint16_t source_port, uint32_t sequence)
 {
 	return (uint64_t)peer << 48 ^ (uint64_t)source_port << 32 ^ sequence;

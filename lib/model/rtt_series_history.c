@@ -36,7 +36,7 @@ static int add_point(struct rtt_series *series, struct json_reader *reader, cons
 	if (reader->failed)
 		return error_code(reader->err, EINVAL);
 	if (isnan(us))
-		return 0; /* unreachable: the window after it has its seconds */
+		return 0; /* unreachable: its seconds go to the next window */
 	seconds = isnan(*at_s) ? 1 : at - *at_s;
 	*at_s = at;
 	if (seconds < 0)

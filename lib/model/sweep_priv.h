@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What reader and writer of sweep.csv share. */
+/* Shared by the reader and the writer of sweep.csv. */
 #ifndef MODEL_SWEEP_PRIV_H
 #define MODEL_SWEEP_PRIV_H
 

@@ -102,7 +102,7 @@ static bool is_number(const char *text)
 	       strcasecmp(digits, "inf") == 0 || strcasecmp(digits, "infinity") == 0;
 }
 
-/* Maps the header's names; columns that we don't know are left alone. */
+/* Maps the header's names; unknown columns are ignored. */
 static int read_header(struct parser *parser, char **fields, size_t count)
 {
 	for (size_t column = 0; column < COLUMN_COUNT; column++) {
@@ -374,9 +374,10 @@ static int refuse_duplicates(struct parser *parser)
 			continue;
 		parser->place.line = b->line;
 		parser->place.field = "run";
-		rc = error_at(parser->err, parser->place, EINVAL,
-			      "run %lld of '%s' at this delay was given on line %ld already; number the runs apart",
-			      (long long)b->run, sweep->metrics[b->metric].name, a->line);
+		rc = error_at(
+			parser->err, parser->place, EINVAL,
+			"run %lld of '%s' at this delay was given on line %ld already; give each run its own number",
+			(long long)b->run, sweep->metrics[b->metric].name, a->line);
 	}
 	free(sorted);
 	return rc;

@@ -28,7 +28,7 @@ static int io_error(const struct sweep_writer *writer, const char *what, struct 
 	return error_set(err, code, "%s: cannot %s: %s", writer->path, what, strerror(code));
 }
 
-/* Writes it all, whatever write() takes at a time. */
+/* Writes all bytes, in several calls of write() if need be. */
 static int write_whole(struct sweep_writer *writer, const char *text, size_t bytes, struct error *err)
 {
 	size_t done = 0;
@@ -48,7 +48,7 @@ static int write_whole(struct sweep_writer *writer, const char *text, size_t byt
 	return 0;
 }
 
-/* A new name is on the disk only when its folder is. */
+/* A new name is durable only after its folder is synced. */
 static int sync_folder(const struct sweep_writer *writer, struct error *err)
 {
 	char *folder = strdup(writer->path), *slash;
@@ -97,8 +97,8 @@ static int cut_partial_line(struct sweep_writer *writer, off_t size, struct erro
 }
 
 /*
- * An existing file must have our header, or as much of it as a writer that died has left: values appended under another
- * one would be read as something else, and a file that is no sweep is not ours to cut.
+ * Checks that an existing file has our header, or the part of it that a killed writer left: values below another header
+ * would be misread, and a file that is no sweep must not be cut.
  */
 static int check_header(struct sweep_writer *writer, struct error *err)
 {
@@ -290,7 +290,7 @@ void sweep_writer_close(struct sweep_writer *writer)
 
 void sweep_writer_discard(struct sweep_writer *writer)
 {
-	/* Before the lock goes: whoever takes it then sees that the file is none any more. */
+	/* Before the lock is released: its next holder sees that the file was removed. */
 	if (writer && writer->made)
 		unlink(writer->path);
 	sweep_writer_close(writer);

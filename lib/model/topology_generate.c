@@ -68,7 +68,7 @@ static struct topology *finish(struct builder *builder)
 
 /*
  * Switches used by `hosts` hosts: a second edge switch in a pod brings the pod's aggregation switches, a second pod the
- * core. With one edge switch in all, that switch alone joins the hosts.
+ * core. With one edge switch in all, only that switch joins the hosts.
  */
 struct topology *topology_fat_tree(uint32_t k, uint32_t hosts, double MBps, struct error *err)
 {

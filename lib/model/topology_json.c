@@ -19,7 +19,7 @@ static const char *const file_keys[] = {"schema", "switches", "hosts", "links", 
 			 *const node_keys[] = {"name", NULL}, *const link_keys[] = {"a",         "b",  "MBps",
 										    "back_MBps", "up", NULL};
 
-/* What the functions below share while a file is read. */
+/* State of one read, shared by the functions below. */
 struct topology_reader {
 	struct json_reader json;
 	const json_t *root;
@@ -122,8 +122,8 @@ static void check_hosts(struct topology_reader *reader)
 
 static struct topology *topology_from_json(const char *file, const json_t *root, const char *text, struct error *err)
 {
-	struct error ignored = {0};
-	struct topology_reader reader = {.json = {.file = file, .err = err ? err : &ignored},
+	struct error scratch = {0};
+	struct topology_reader reader = {.json = {.file = file, .err = err ? err : &scratch},
 					 .root = root,
 					 .text = text,
 					 .topology = topology_create()};
@@ -206,9 +206,5 @@ json_t *topology_to_json(const struct topology *topology)
 
 int topology_save(const struct topology *topology, const char *path, struct error *err)
 {
-	json_t *root = topology_to_json(topology);
-	int code = root ? json_write_file(path, root, err) : error_set(err, ENOMEM, "out of memory");
-
-	json_decref(root);
-	return code;
+	return json_write_file_new(path, topology_to_json(topology), err);
 }

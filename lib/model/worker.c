@@ -116,8 +116,8 @@ static void read_plan(struct json_reader *reader, const json_t *root, struct wor
 
 struct worker_plan *worker_plan_parse(const char *name, const char *text, size_t bytes, struct error *err)
 {
-	struct error own = {0};
-	struct json_reader reader = {.file = name, .err = err ? err : &own};
+	struct error scratch = {0};
+	struct json_reader reader = {.file = name, .err = err ? err : &scratch};
 	json_t *root = json_read_text(name, 0, text, bytes, reader.err);
 	struct worker_plan *plan = root ? calloc(1, sizeof *plan) : NULL;
 
@@ -181,13 +181,13 @@ json_t *worker_plan_to_json(const struct worker_plan *plan)
 
 json_t *worker_report_to_json(const struct worker_report *report)
 {
-	return json_pack("{s:s, s:s, s:f, s:I, s:I, s:f, s:f, s:I, s:I, s:o, s:o, s:b}", "schema",
+	return json_pack("{s:s, s:s, s:f, s:I, s:I, s:f, s:f, s:I, s:I, s:o, s:o, s:f, s:b}", "schema",
 			 "nomora.worker-report/1", "task", report->task, "s", report->s, "received",
 			 (json_int_t)report->received, "sent", (json_int_t)report->sent, "received_MBps",
 			 report->received_MBps, "sent_MBps", report->sent_MBps, "lost", (json_int_t)report->lost,
 			 "duplicated", (json_int_t)report->duplicated, "latency_p50_us",
 			 real_or_null(report->latency_p50_us), "latency_p99_us", real_or_null(report->latency_p99_us),
-			 "done", (int)report->done);
+			 "gap_ms", report->gap_ms, "done", (int)report->done);
 }
 
 static void read_report(struct json_reader *reader, const json_t *root, struct worker_report *report)
@@ -209,14 +209,15 @@ static void read_report(struct json_reader *reader, const json_t *root, struct w
 	report->duplicated = (uint64_t)json_need_integer(reader, root, "", "duplicated", 0, most);
 	report->latency_p50_us = json_may_number(reader, root, "", "latency_p50_us", 0, 1e15, NAN);
 	report->latency_p99_us = json_may_number(reader, root, "", "latency_p99_us", 0, 1e15, NAN);
+	report->gap_ms = json_may_number(reader, root, "", "gap_ms", 0, 1e15, 0);
 	report->done = json_may_boolean(reader, root, "", "done", false);
 }
 
 int worker_report_parse(const char *name, const char *text, size_t bytes, struct worker_report *report,
 			struct error *err)
 {
-	struct error own = {0};
-	struct json_reader reader = {.file = name, .err = err ? err : &own};
+	struct error scratch = {0};
+	struct json_reader reader = {.file = name, .err = err ? err : &scratch};
 	json_t *root = json_read_text(name, 0, text, bytes, reader.err);
 
 	*report = (struct worker_report){0};

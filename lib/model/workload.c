@@ -157,7 +157,7 @@ int workload_add_latency(struct workload *workload, int64_t time_us, uint32_t a,
 	return 0;
 }
 
-/* In the share of ids that a fraction keeps. */
+/* True for the ids that the fraction keeps. */
 static bool is_drawn(uint64_t id, double fraction)
 {
 	return (double)(hash_mix(id ^ UINT64_C(0x9e3779b97f4a7c15)) >> 11) * 0x1p-53 < fraction;

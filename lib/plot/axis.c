@@ -62,7 +62,7 @@ static int count_labels(const struct axis *axis)
 	return count;
 }
 
-/* A logarithmic range so narrow that no two round numbers lie in it has even steps, which it hardly bends. */
+/* A logarithmic range too narrow to hold two round numbers gets evenly spaced ticks, which it hardly distorts. */
 void axis_place_ticks(struct axis *axis, double spacing)
 {
 	double pieces = fmax(2, fabs(axis->to - axis->from) / spacing);

@@ -42,7 +42,7 @@ static void widen_by_series(const struct series *series, struct axis *x, struct 
 	}
 }
 
-/* The user's ends hold; ends taken from data get some air. */
+/* Ends that the user set are kept; ends taken from the data get a margin. */
 static void settle_range(struct axis *axis, const struct chart_axis *asked, double air)
 {
 	bool from_data_low = !asked->has_minimum, from_data_high = !asked->has_maximum;
@@ -324,7 +324,7 @@ void chart_draw(cairo_t *cr, const struct drawing *drawing)
 	place_plot(&layout);
 	draw_frame(&layout);
 	cairo_save(cr);
-	/* Two pixels of grace, so that points and lines on the very edge are whole. */
+	/* A margin of two pixels, so that points and lines on the edge are drawn whole. */
 	cairo_rectangle(cr, layout.left - 2, layout.top - 2, layout.right - layout.left + 4,
 			layout.bottom - layout.top + 4);
 	cairo_clip(cr);

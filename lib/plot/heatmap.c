@@ -17,7 +17,7 @@ static const struct text_style axis_style = {.size = 13, .grey = 0.15, .place = 
 
 enum { EDGE = 14, BAR_WIDTH = 16, BAR_GAP = 22, BAR_LABELS = 82, LABEL_MAXIMUM = 160 };
 
-/* Above this number of cells they are drawn as one picture, twice as fine as its cells up to CELLS_FINE. */
+/* More than CELLS_VECTOR cells are drawn as one image, with 2 x 2 pixels a cell up to CELLS_FINE cells. */
 enum { CELLS_VECTOR = 10000, CELLS_FINE = 1000000 };
 #define MISSING_GREY 0.88
 
@@ -143,7 +143,7 @@ static void draw_raster(const struct layout *layout, size_t fine)
 	unsigned char *data = cairo_image_surface_get_data(picture);
 	size_t stride = (size_t)cairo_image_surface_get_stride(picture);
 
-	/* Without memory there is no data, and drawing it carries the error on. */
+	/* Without memory data is NULL, and drawing the surface reports the error. */
 	for (size_t y = 0; data && y < height; y++) {
 		uint32_t *line = (uint32_t *)(void *)(data + y * stride);
 
@@ -324,11 +324,4 @@ int heatmap_save(const struct heatmap *heatmap, const char *path, struct error *
 	struct drawing drawing = drawing_of(heatmap);
 
 	return drawing_save(&drawing, path, err);
-}
-
-char *heatmap_to_svg(const struct heatmap *heatmap, const char *prefix, struct error *err)
-{
-	struct drawing drawing = drawing_of(heatmap);
-
-	return drawing_to_svg(&drawing, prefix, err);
 }

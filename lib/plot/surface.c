@@ -9,6 +9,7 @@
 #include <cairo-svg.h>
 
 #include <base/file.h>
+#include <plot/chart.h>
 
 #include "surface_priv.h"
 #include "text_priv.h"
@@ -126,20 +127,27 @@ static bool ends_in(const char *path, const char *ending)
 	return bytes > tail && strcasecmp(path + bytes - tail, ending) == 0;
 }
 
+int chart_check_name(const char *path, struct error *err)
+{
+	if (ends_in(path, ".svg") || ends_in(path, ".png"))
+		return 0;
+	return error_set(err, EINVAL, "%s: a picture's name must end in .svg or .png", path);
+}
+
 int drawing_save(const struct drawing *drawing, const char *path, struct error *err)
 {
 	struct file_writer *writer;
 	FILE *out;
-	int rc;
+	int rc = chart_check_name(path, err);
 
-	if (!ends_in(path, ".svg") && !ends_in(path, ".png"))
-		return error_set(err, EINVAL, "%s: a picture's name must end in .svg or .png", path);
+	if (rc)
+		return rc;
 	writer = file_writer_open(path, err);
 	if (!writer)
 		return error_code(err, EIO);
 	out = file_writer_stream(writer);
 	rc = ends_in(path, ".png") ? write_png(drawing, out, err) : write_svg(drawing, out, err);
-	if (rc == 0 || ferror(out)) /* of the latter the writer knows the reason */
+	if (rc == 0 || ferror(out)) /* committing reports the error of the stream */
 		return file_writer_commit(writer, err);
 	file_writer_discard(writer);
 	return rc;

@@ -25,8 +25,8 @@ void report_end(FILE *out);
 int report_steps(FILE *out, const char *path, struct error *err);
 
 /*
- * The sweep's log (SWEEP.csv.log): were runs disturbed (the verdict, which comes first), and is the injected delay real
- * by an independent tool's round trip, and how much was disturbed, repeated or lost (details). NULL with err set.
+ * The sweep's log (SWEEP.csv.log): the verdict, which comes first, says whether runs were disturbed; the details say
+ * whether ping confirms the injected delay, and how many runs were disturbed, repeated or left out. NULL with err set.
  */
 struct report_sweep;
 struct report_sweep *report_sweep_load(const char *path, struct error *err);

@@ -15,16 +15,37 @@
 #include <microhttpd.h>
 
 #include <base/array.h>
+#include <base/ns.h>
 
 enum { BODY_BYTES = 1 << 20, CONNECTIONS = 512, TIMEOUT_S = 30, BACKLOG = 512 };
+/*
+ * A user of a unix socket has at most 1 / USER_PARTS of the connections, and one more, so that others find some free.
+ */
+enum { USER_PARTS = 4 };
+/*
+ * Time that one serve_run() spends on a user's calls (at least one call); the others wait for the next run, after the
+ * calls of other users.
+ */
+enum { USER_US = 5000 };
 
 struct serve {
 	struct MHD_Daemon *daemon;
 	struct serve_options options;
 	char *unix_path, *token;
 	uint16_t port;
-	struct call *calls; /* list of those that are open */
+	struct call *calls; /* list of the open calls */
+	struct user *users; /* list of the users with connections */
 	bool resumed;       /* a connection waits for serve_run(), which epoll does not show */
+	unsigned accepted;  /* connections in the last call of MHD_run() */
+};
+
+/* The connections of a uid on the unix socket. */
+struct user {
+	struct user *next;
+	uid_t uid;
+	unsigned connections;
+	size_t body_bytes;  /* of its open calls */
+	struct ns answered; /* time that this serve_run() spent on its calls */
 };
 
 /* A request from its first line to its reply. */
@@ -33,11 +54,12 @@ struct call {
 	struct serve *serve;
 	struct MHD_Connection *connection;
 	struct call *next, **previous;
+	struct user *user; /* of a unix socket; NULL */
 	char *body;
 	size_t body_capacity;
 	struct MHD_Response *response; /* replied */
 	unsigned status;
-	bool too_large, handled, suspended;
+	bool too_large, handled, suspended, deferred;
 };
 
 const char *serve_query(const struct serve_call *call, const char *name)
@@ -132,9 +154,70 @@ static void end_call(void *context, struct MHD_Connection *connection, void **st
 	*call->previous = call->next;
 	if (call->next)
 		call->next->previous = call->previous;
+	if (call->user)
+		call->user->body_bytes -= call->call.body_bytes;
 	free(call->body);
 	free(call);
 	*state = NULL;
+}
+
+static bool is_privileged(uid_t uid)
+{
+	return uid == 0 || uid == geteuid();
+}
+
+static struct user *find_user(struct serve *serve, uid_t uid)
+{
+	struct user *user = serve->users;
+
+	while (user && user->uid != uid)
+		user = user->next;
+	if (user)
+		return user;
+	user = calloc(1, sizeof *user);
+	if (!user)
+		return NULL;
+	*user = (struct user){.uid = uid, .next = serve->users};
+	serve->users = user;
+	return user;
+}
+
+static void leave_user(struct serve *serve, struct user *user)
+{
+	struct user **at = &serve->users;
+
+	if (--user->connections > 0)
+		return;
+	while (*at != user)
+		at = &(*at)->next;
+	*at = user->next;
+	free(user);
+}
+
+/* Counts the connections of each user of a unix socket. A connection beyond a user's share is shut down. */
+static void count_connection(void *context, struct MHD_Connection *connection, void **state,
+			     enum MHD_ConnectionNotificationCode what)
+{
+	struct serve *serve = context;
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	struct ucred who;
+	socklen_t bytes = sizeof who;
+	struct user *user;
+
+	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+		if (*state)
+			leave_user(serve, *state);
+		return;
+	}
+	serve->accepted++;
+	if (!serve->unix_path || !info || getsockopt(info->connect_fd, SOL_SOCKET, SO_PEERCRED, &who, &bytes) < 0)
+		return;
+	user = find_user(serve, who.uid);
+	if (user)
+		user->connections++;
+	*state = user;
+	if (!user || (!is_privileged(who.uid) && user->connections > 1 + serve->options.connections / USER_PARTS))
+		shutdown(info->connect_fd, SHUT_RDWR);
 }
 
 static struct call *begin_call(struct serve *serve, struct MHD_Connection *connection, const char *method,
@@ -144,9 +227,11 @@ static struct call *begin_call(struct serve *serve, struct MHD_Connection *conne
 	struct ucred who = {.uid = (uid_t)-1, .gid = (gid_t)-1};
 	socklen_t bytes = sizeof who;
 	const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	const union MHD_ConnectionInfo *user = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 
 	if (!call)
 		return NULL;
+	call->user = user ? user->socket_context : NULL;
 	if (serve->unix_path && info)
 		getsockopt(info->connect_fd, SOL_SOCKET, SO_PEERCRED, &who, &bytes);
 	call->call = (struct serve_call){.method = method,
@@ -168,10 +253,12 @@ static struct call *begin_call(struct serve *serve, struct MHD_Connection *conne
 
 static void add_body(struct call *call, const char *data, size_t bytes)
 {
-	size_t had = call->call.body_bytes;
+	size_t had = call->call.body_bytes, most = call->serve->options.body_bytes;
+	struct user *user = call->user;
 	char *body;
 
-	if (call->too_large || had + bytes > call->serve->options.body_bytes) {
+	if (call->too_large || had + bytes > most ||
+	    (user && !is_privileged(user->uid) && user->body_bytes + bytes > most)) {
 		call->too_large = true;
 		return;
 	}
@@ -185,6 +272,8 @@ static void add_body(struct call *call, const char *data, size_t bytes)
 	body[had + bytes] = '\0';
 	call->call.body = body;
 	call->call.body_bytes = had + bytes;
+	if (user)
+		user->body_bytes += bytes;
 }
 
 /* Compares in a time that does not depend on where the texts differ. */
@@ -241,6 +330,28 @@ static void dispatch(struct call *call)
 			 path_known ? "method not allowed" : "no such path");
 }
 
+/* A user whose calls took their time in this run waits for the next. */
+static bool defer(struct call *call)
+{
+	if (!call->user || is_privileged(call->user->uid) || call->user->answered.v < ns_from_us(USER_US).v)
+		return false;
+	call->deferred = true;
+	call->serve->resumed = true;
+	MHD_suspend_connection(call->connection);
+	return true;
+}
+
+static void resume_deferred(struct serve *serve)
+{
+	for (struct user *user = serve->users; user; user = user->next)
+		user->answered = (struct ns){0};
+	for (struct call *call = serve->calls; call; call = call->next) {
+		if (call->deferred)
+			MHD_resume_connection(call->connection);
+		call->deferred = false;
+	}
+}
+
 /* Called for the headers, for each part of the body, at its end, and again after a connection was resumed. */
 static enum MHD_Result serve_connection(void *context, struct MHD_Connection *connection, const char *path,
 					const char *method, const char *version, const char *data, size_t *bytes,
@@ -260,9 +371,15 @@ static enum MHD_Result serve_connection(void *context, struct MHD_Connection *co
 		*bytes = 0;
 		return MHD_YES;
 	}
+	if (!call->handled && defer(call))
+		return MHD_YES;
 	if (!call->handled) {
+		struct ns begun = ns_now_monotonic();
+
 		call->handled = true;
 		dispatch(call);
+		if (call->user)
+			call->user->answered = ns_add(call->user->answered, ns_sub(ns_now_monotonic(), begun));
 	}
 	if (call->status == 0) {
 		call->suspended = true;
@@ -343,6 +460,7 @@ struct serve *serve_create(const struct serve_options *options, struct error *er
 	}
 	serve->options = *options;
 	serve->options.body_bytes = options->body_bytes ? options->body_bytes : BODY_BYTES;
+	serve->options.connections = options->connections ? options->connections : CONNECTIONS;
 	serve->token = options->token && !options->unix_path ? strdup(options->token) : NULL;
 	fd = options->unix_path ? unix_socket(options->unix_path, err) : tcp_socket(options, &serve->port, err);
 	if (fd >= 0 && options->unix_path)
@@ -351,9 +469,9 @@ struct serve *serve_create(const struct serve_options *options, struct error *er
 		serve->daemon = MHD_start_daemon(
 			MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, serve_connection, serve,
 			MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED, end_call, NULL,
-			MHD_OPTION_CONNECTION_LIMIT, options->connections ? options->connections : CONNECTIONS,
-			MHD_OPTION_CONNECTION_TIMEOUT, options->timeout_s ? options->timeout_s : TIMEOUT_S,
-			MHD_OPTION_END);
+			MHD_OPTION_NOTIFY_CONNECTION, count_connection, serve, MHD_OPTION_CONNECTION_LIMIT,
+			serve->options.connections, MHD_OPTION_CONNECTION_TIMEOUT,
+			options->timeout_s ? options->timeout_s : TIMEOUT_S, MHD_OPTION_END);
 	if (serve->daemon)
 		return serve;
 	if (fd >= 0) {
@@ -368,9 +486,12 @@ void serve_destroy(struct serve *serve)
 {
 	if (!serve)
 		return;
-	for (struct call *call = serve->calls; call; call = call->next)
+	for (struct call *call = serve->calls; call; call = call->next) {
+		call->suspended |= call->deferred;
+		call->handled |= call->deferred;
 		if (call->suspended)
 			reply_text_error(&call->call, MHD_HTTP_SERVICE_UNAVAILABLE, "the server stops");
+	}
 	if (serve->daemon) {
 		MHD_run(serve->daemon);
 		MHD_stop_daemon(serve->daemon);
@@ -390,7 +511,12 @@ int serve_fd(const struct serve *serve)
 void serve_run(struct serve *serve)
 {
 	serve->resumed = false;
-	MHD_run(serve->daemon);
+	resume_deferred(serve);
+	/* One call accepts only a few of those that wait; a user who comes with many makes nobody else wait long. */
+	for (int times = 0; times == 0 || (serve->accepted > 0 && times < BACKLOG); times++) {
+		serve->accepted = 0;
+		MHD_run(serve->daemon);
+	}
 }
 
 int serve_timeout_ms(struct serve *serve)

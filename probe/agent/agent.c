@@ -10,13 +10,13 @@
 #include <dp/packet.h>
 
 const char *const agent_poll_names[] = {"auto", "busy", "adaptive", NULL};
-const char *const agent_stamps_names[] = {"auto", "tsc", "kernel", NULL};
+const char *const agent_stamps_names[] = {"auto", "tsc", "kernel", "nic", NULL};
 
 enum { REFLECTOR_SESSIONS = 1 << 18 }; /* 25 MB when all are in use */
 
 static const struct ns default_stall = {100 * NS_PER_US};
 
-/* Holds the UDP ports in the kernel if the address is its own; otherwise ARP or ND is ours to answer. */
+/* Binds the UDP ports in the kernel if the address is the kernel's; otherwise we answer ARP and ND ourselves. */
 static int take_address(struct agent *agent, struct error *err)
 {
 	const struct agent_options *options = &agent->options;
@@ -39,12 +39,27 @@ static int open_kernel_stamps(struct agent *agent, const struct dp_port_report *
 				 report->name, report->driver);
 	if (!af_packet || !interface[0])
 		return 0;
-	agent->wants_kernel_stamps = agent->options.stamps != AGENT_STAMPS_TSC;
+	agent->wants_kernel_stamps =
+		agent->options.stamps == AGENT_STAMPS_AUTO || agent->options.stamps == AGENT_STAMPS_KERNEL;
 	agent->kernel = kernel_stamps_open(interface, agent->options.udp_port, dp_port_socket(agent->port),
 					   agent->wants_kernel_stamps, err);
 	if (!agent->kernel)
 		return -(err && err->code ? err->code : EIO);
 	return take_address(agent, err);
+}
+
+static int open_nic_stamps(struct agent *agent, const struct dp_port_report *report, struct error *err)
+{
+	uint64_t nic, tsc;
+
+	agent->wants_nic_stamps = agent->options.stamps == AGENT_STAMPS_NIC;
+	if (!agent->wants_nic_stamps)
+		return 0;
+	if (dp_port_stamps(agent->port, &agent->nic_stamps) || dp_port_read_clock(agent->port, &nic, &tsc))
+		return error_set(err, ENOTSUP, "%s: driver %s has no clock for stamps of arrivals", report->name,
+				 report->driver);
+	nic_clock_read(&agent->nic_clock, nic, tsc);
+	return 0;
 }
 
 static int create_reflector(struct agent *agent, struct error *err)
@@ -71,7 +86,9 @@ static int create_reflector(struct agent *agent, struct error *err)
 		       : error_set(err, ENOMEM, "out of memory");
 }
 
-/* S: the user or the kernel says that something disciplines the clock (NTP or PTP), and how well. */
+/*
+ * Sets the S bit and the error estimate: the user or the kernel says whether NTP or PTP steers the clock, and how well.
+ */
 void agent_estimate_error(struct agent *agent)
 {
 	struct prober *prober = &agent->prober;
@@ -106,6 +123,9 @@ static int set_up(struct agent *agent, struct error *err)
 	agent_estimate_error(agent);
 	if (!code)
 		code = create_reflector(agent, err);
+	if (!code)
+		code = open_nic_stamps(agent, &report, err);
+	agent_make_template(agent);
 	return code ? code : open_kernel_stamps(agent, &report, err);
 }
 
@@ -115,7 +135,7 @@ static void discard_old_frames(struct agent *agent)
 	struct dp_packet *burst[AGENT_BURST];
 	uint16_t count = AGENT_BURST;
 
-	/* As many as wait in a ring; on a busy port more arrive meanwhile. */
+	/* Bounded by the number of buffers, as more frames arrive meanwhile on a busy port. */
 	for (int bursts = 0; bursts < AGENT_BUFFERS / AGENT_BURST && count == AGENT_BURST; bursts++) {
 		count = dp_receive(agent->port_id, agent->options.queue, burst, AGENT_BURST);
 		dp_packets_free(burst, count);
@@ -165,7 +185,7 @@ void agent_destroy(struct agent *agent)
 	free(agent);
 }
 
-/* The first peer makes us a sender, to whose ports answers come. */
+/* With the first peer we become a sender, and answers come to our source ports. */
 static int hold_source_ports(struct agent *agent, struct error *err)
 {
 	for (uint32_t i = 0; agent->holds_ports && i <= prober_candidates(&agent->options); i++) {
@@ -188,6 +208,13 @@ int agent_add_peer(struct agent *agent, const struct peer *peer, struct error *e
 int agent_remove_peer(struct agent *agent, ip_address address)
 {
 	return prober_remove(&agent->prober, address, &agent->neighbours);
+}
+
+int agent_check_port(const struct agent *agent, struct error *err)
+{
+	if (!dp_port_is_gone(agent->port))
+		return 0;
+	return error_set(err, ENODEV, "%s: the interface was removed", dp_port_interface(agent->port));
 }
 
 size_t agent_peer_count(const struct agent *agent)
@@ -257,10 +284,16 @@ void agent_row_destroy(struct agent_row *row)
 
 void agent_window(struct agent *agent, size_t index, struct agent_row *row)
 {
-	const struct neighbour *neighbour = &agent->neighbours.items[agent->prober.targets[index]->neighbour];
+	const struct prober_target *target = agent->prober.targets[index];
+	const struct neighbour *neighbour = &agent->neighbours.items[target->neighbour];
+	struct stamp now = dp_now(agent->clock);
+	struct ns waited = {0};
 
-	prober_window(&agent->prober, index, dp_now(agent->clock), row);
+	prober_window(&agent->prober, index, now, row);
 	row->resolved = neighbour->known;
+	/* A turn without a MAC is given up when its probe would have been. */
+	row->unresolvable = !neighbour->known && stamp_difference(now, target->missed, &waited) &&
+			    waited.v >= agent->options.timeout.v;
 	memcpy(row->mac, neighbour->mac, FRAME_MAC_BYTES);
 }
 
@@ -273,7 +306,9 @@ void agent_abandon(struct agent *agent)
 void agent_summarise(struct agent *agent, struct agent_summary *summary)
 {
 	*summary = (struct agent_summary){
-		.stamps = agent->wants_kernel_stamps ? "kernel" : "tsc",
+		.stamps = agent->wants_kernel_stamps ? "kernel"
+			  : agent->wants_nic_stamps  ? "nic"
+						     : "tsc",
 		.poll = agent->sleeps ? "adaptive" : "busy",
 		.skipped = agent->prober.skipped,
 		.unstamped = agent->unstamped,

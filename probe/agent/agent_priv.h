@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What agent.c (creation, results), agent_step.c (packets), prober_prefetch.c and agent_run.c (a measurement with an
- * end) share. */
+/*
+ * Shared by agent.c (creation, results), agent_step.c (packets), agent_frames.c (probes as bytes), prober_prefetch.c
+ * and agent_run.c (a measurement with an end).
+ */
 #ifndef PROBE_AGENT_PRIV_H
 #define PROBE_AGENT_PRIV_H
 
@@ -8,6 +10,7 @@
 
 #include "kernel_stamps_priv.h"
 #include "neighbours_priv.h"
+#include "nic_clock_priv.h"
 #include "prober_priv.h"
 
 enum { AGENT_BURST = 32 };
@@ -28,11 +31,11 @@ struct agent_handover {
 	bool late;
 };
 
-enum { AGENT_HANDOVERS = 1024 }; /* that wait between two agents at most */
+enum { AGENT_HANDOVERS = 1024 }; /* capacity of the queue between two agents */
 
 struct agent {
 	struct agent_options options;
-	struct agent *const *group; /* [options.queues], NULL = alone; set before any of them runs */
+	struct agent *const *group; /* [options.queues], NULL = no group; set before any of them runs */
 	struct spsc **inbox;        /* [options.queues] from each of the others */
 	uint64_t handed_over, not_handed_over;
 	struct spsc *frames; /* NULL = not wanted */
@@ -41,6 +44,7 @@ struct agent {
 	uint16_t port_id;
 	uint16_t burst; /* packets sent at once; 1 where sending takes long, so that each has a stamp of its own */
 	size_t padding; /* of a probe */
+	struct frame_template probe_template;
 	struct agent_answers answers;
 	struct dp_pool *pool;
 	struct dp_clock *clock;
@@ -50,6 +54,9 @@ struct agent {
 	bool sleeps;
 	bool exact_timers; /* asked of the thread that steps it */
 	bool wants_kernel_stamps;
+	bool wants_nic_stamps;
+	struct dp_stamps nic_stamps;
+	struct nic_clock nic_clock;
 	struct kernel_stamps *kernel; /* NULL: not an af_packet port */
 	struct neighbours neighbours;
 	struct prober prober;
@@ -65,10 +72,21 @@ struct agent {
 	uint64_t unstamped, departures, send_failures, broken_frames, unfinished_checksums, other_vlan;
 };
 
-/* What frames of a burst, at most AGENT_BURST, will touch in memory. */
+/*
+ * agent_frames.c: our probes as bytes. The template of their headers is made once, when all else is known. The stamp in
+ * a probe is earlier than the burst, because checksums take time.
+ */
+void agent_make_template(struct agent *agent);
+void agent_write_probes(const struct agent *agent, const struct prober_probe *probes, struct ns sent_at,
+			struct dp_packet **packets, uint16_t count);
+void agent_add_tag(const struct agent *agent, struct frame *frame); /* with --vlan */
+
+/* Prefetches the memory that the frames of a burst (at most AGENT_BURST) will need. */
 void agent_prefetch(const struct agent *agent, const struct frame *frames, uint16_t count);
 
-/* Of our clock, for what we send and for one-way delays; a clock that nobody sets drifts. */
+/*
+ * Updates the error estimate of our clock, which goes into packets and one-way delays; an unsynchronised clock drifts.
+ */
 void agent_estimate_error(struct agent *agent);
 
 #endif

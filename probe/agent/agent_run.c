@@ -59,7 +59,7 @@ static void step_phase(struct course *course, struct stamp now)
 			break;
 		if (agent->last_request.ns < now.ns)
 			agent->last_request = now;
-		/* Peers that began later end later, by no more than they could be late; others may probe for ever. */
+		/* Peers that began later end later, by `patience` at most; other hosts may probe for ever. */
 		enter(course, PHASE_LINGERING, now, ns_add(course->run->patience, course->run->linger));
 		break;
 	case PHASE_LINGERING:
@@ -85,18 +85,21 @@ static double share_done(const struct course *course, struct stamp now)
 	return -1;
 }
 
-static void tick(struct course *course, struct stamp now)
+static int tick(struct course *course, struct stamp now, struct error *err)
 {
-	if (!course->run->on_tick || now.ns < course->next_tick.ns)
-		return;
+	if (now.ns < course->next_tick.ns)
+		return 0;
 	course->next_tick = stamp_after(now, tick_gap);
-	course->run->on_tick(course->run->context, share_done(course, now), phase_names[course->phase]);
+	if (course->run->on_tick)
+		course->run->on_tick(course->run->context, share_done(course, now), phase_names[course->phase]);
+	return agent_check_port(course->agent, err);
 }
 
-void agent_run(struct agent *agent, struct agent_run *run, const volatile sig_atomic_t *stop)
+int agent_run(struct agent *agent, struct agent_run *run, const volatile sig_atomic_t *stop, struct error *err)
 {
 	struct course course = {.agent = agent, .run = run};
 	struct stamp now = agent_now(agent), next_look = now;
+	int code = 0;
 
 	course.next_tick = now;
 	if (agent_peer_count(agent)) {
@@ -105,14 +108,14 @@ void agent_run(struct agent *agent, struct agent_run *run, const volatile sig_at
 	} else {
 		begin_measuring(&course, now);
 	}
-	while (!*stop && course.phase != PHASE_OVER) {
+	while (!*stop && !code && course.phase != PHASE_OVER) {
 		bool busy = agent_step(agent, now);
 
 		now = agent_now(agent);       /* later than any request that the step took */
 		if (now.ns >= next_look.ns) { /* as often as upkeep */
 			next_look = agent->next_upkeep;
 			step_phase(&course, now);
-			tick(&course, now);
+			code = tick(&course, now, err);
 		}
 		if (!busy)
 			agent_sleep(agent, agent_wake_at(agent));
@@ -121,4 +124,5 @@ void agent_run(struct agent *agent, struct agent_run *run, const volatile sig_at
 	if (course.phase == PHASE_MEASURING)
 		end_measuring(&course, now);
 	agent_abandon(agent);
+	return code;
 }

@@ -16,6 +16,7 @@ enum {
 
 /* Sleeping without a socket to wake us, and the longest sleep with one (clock upkeep, ARP, signals). */
 static const struct ns blind_nap = {20 * NS_PER_US}, longest_sleep = {50 * NS_PER_MS};
+static const struct ns kernel_slack = {NS_PER_MS}; /* between two clocks that agree; wall clocks are set by more */
 static const struct ns upkeep_gap = {10 * NS_PER_MS}, clock_gap = {NS_PER_S};
 
 struct stamp agent_now(const struct agent *agent)
@@ -36,7 +37,7 @@ static const struct dp_clock *fresh_clock(struct agent *agent)
 	return &agent->reading;
 }
 
-/* For the capture. */
+/* Copies a frame for the capture. */
 static void keep_frame(struct agent *agent, const uint8_t *bytes, size_t captured, size_t length, struct stamp at,
 		       bool outbound)
 {
@@ -53,20 +54,25 @@ static void keep_frame(struct agent *agent, const uint8_t *bytes, size_t capture
 		agent->frames_dropped++;
 }
 
-/* A frame of ours left. */
+/* Takes the kernel's departure time of a frame that we sent. */
 static void take_departure(void *context, const struct kernel_departure *departure)
 {
 	const struct frame *frame = departure->frame;
 	struct agent *agent = context;
+	struct stamp left_at;
+	struct ns age;
 
 	if (frame->source_address != agent->options.address)
 		return;
+	left_at = dp_clock_from_wall(fresh_clock(agent), departure->at);
+	if (!stamp_difference(dp_now(agent->clock), left_at, &age) || age.v < -kernel_slack.v)
+		return; /* from the future: the wall clock was set */
 	agent->departures++;
 	keep_frame(agent, departure->bytes, departure->captured, departure->length, departure->at, true);
 	if (frame->source_port == agent->options.udp_port)
 		reflector_left(agent->reflector, frame, (struct ns){departure->at.ns});
 	else
-		prober_left(&agent->prober, frame, dp_clock_from_wall(fresh_clock(agent), departure->at));
+		prober_left(&agent->prober, frame, left_at);
 }
 
 static void take_departures(struct agent *agent)
@@ -75,7 +81,7 @@ static void take_departures(struct agent *agent)
 		kernel_stamps_departures(agent->kernel, take_departure, agent);
 }
 
-/* Where the kernel does not hand over what left. */
+/* Captures sent frames where the kernel does not report departures. */
 static void keep_sent(struct agent *agent, struct dp_packet **packets, uint16_t count)
 {
 	struct stamp now;
@@ -100,18 +106,12 @@ static uint16_t send_now(struct agent *agent, struct dp_packet **packets, uint16
 	return sent;
 }
 
-static void add_tag(const struct agent *agent, struct frame *frame)
-{
-	frame->tags = agent->options.tagged;
-	frame->tag[0] = (struct frame_tag){FRAME_TAG_TYPE, agent->options.tag_control};
-}
-
 static void send_neighbour(struct agent *agent, enum frame_kind kind, ip_address about, const uint8_t *to,
 			   struct dp_packet *packet)
 {
 	struct frame frame = {.kind = kind, .source_address = agent->options.address, .destination_address = about};
 
-	add_tag(agent, &frame);
+	agent_add_tag(agent, &frame);
 	memcpy(frame.source_mac, agent->mac, FRAME_MAC_BYTES);
 	if (to)
 		memcpy(frame.destination_mac, to, FRAME_MAC_BYTES);
@@ -198,7 +198,7 @@ static bool take_request(struct agent *agent, const struct frame *request, struc
 	return true;
 }
 
-/* A burst, and what is known of its arrival. */
+/* A burst of received frames, with data on its arrival. */
 struct arrival {
 	struct stamp received;        /* right after the burst */
 	const struct dp_clock *clock; /* to convert the kernel's timestamps */
@@ -206,23 +206,39 @@ struct arrival {
 	bool handed_over;             /* by another agent of the group */
 };
 
+static bool stamp_by_nic(const struct agent *agent, const struct dp_packet *packet, struct stamp *arrived)
+{
+	uint64_t nic, tsc;
+
+	if (!agent->wants_nic_stamps || !dp_packet_stamp(packet, &agent->nic_stamps, &nic) ||
+	    !nic_clock_to_tsc(&agent->nic_clock, nic, &tsc))
+		return false;
+	*arrived = dp_clock_stamp(agent->clock, tsc);
+	return true;
+}
+
 /* The best stamp of a frame's arrival. */
-static struct prober_arrival stamp_arrival(struct agent *agent, const struct frame *frame,
-					   const struct arrival *arrival)
+static struct prober_arrival stamp_arrival(struct agent *agent, const struct dp_packet *packet,
+					   const struct frame *frame, const struct arrival *arrival)
 {
 	struct kernel_arrival kernel = {.at.valid = false};
 	struct stamp arrived;
-	struct ns waited;
+	struct ns waited = {0};
 
+	if (stamp_by_nic(agent, packet, &arrived))
+		return (struct prober_arrival){.at = arrived, .by_nic = true};
 	if (agent->wants_kernel_stamps)
 		kernel = kernel_stamps_find(agent->kernel, frame);
 	if (kernel.at.valid) {
 		arrived = dp_clock_from_wall(arrival->clock, kernel.at);
-		if (stamp_difference(arrival->received, arrived, &waited))
-			histogram_record(agent->wake_up, waited.v);
+		stamp_difference(arrival->received, arrived, &waited);
+	}
+	/* Not from the future, as when the wall clock was set. */
+	if (kernel.at.valid && waited.v >= -kernel_slack.v) {
+		histogram_record(agent->wake_up, waited.v);
 		return (struct prober_arrival){.at = arrived, .by_kernel = true};
 	}
-	agent->unstamped += agent->wants_kernel_stamps;
+	agent->unstamped += agent->wants_kernel_stamps || agent->wants_nic_stamps;
 	return (struct prober_arrival){.at = arrival->received, .disturbed = arrival->late};
 }
 
@@ -248,7 +264,7 @@ static bool is_intact(struct agent *agent, const struct frame *frame)
 	return false;
 }
 
-/* With --vlan that VLAN alone; without it, untagged frames and those with a priority alone (VLAN 0). */
+/* With --vlan only that VLAN; without it, untagged and priority-tagged frames (VLAN 0). */
 static bool in_our_vlan(const struct agent *agent, const struct frame *frame)
 {
 	uint16_t ours = agent->options.tagged ? agent->options.tag_control & FRAME_VLAN_MASK : 0;
@@ -278,8 +294,8 @@ static void put_into_inbox(struct agent *agent, uint16_t to, struct dp_packet *p
 }
 
 /*
- * What came on this queue for another agent of the group: an answer, which its port shows, or a router's message about
- * its probe. True: the packet is taken. Frames about neighbours are for all.
+ * Passes on a frame that came on this queue for another agent of the group: an answer (its port says for whom) or a
+ * router's message about a probe. True: the packet is taken. Frames about neighbours are for all.
  */
 static bool hand_over(struct agent *agent, const struct frame *frame, struct dp_packet *packet,
 		      const struct arrival *arrival)
@@ -325,7 +341,7 @@ static bool take_frame(struct agent *agent, struct dp_packet *packet, const stru
 		take_expired(agent, bytes, dp_packet_contiguous(packet));
 	if (!is_intact(agent, frame) || !is_ours(agent, frame) || !dp_packet_in_one_piece(packet))
 		return false;
-	arrived = stamp_arrival(agent, frame, arrival);
+	arrived = stamp_arrival(agent, packet, frame, arrival);
 	if (agent->frames)
 		keep_frame(agent, bytes, dp_packet_contiguous(packet), dp_packet_length(packet),
 			   dp_clock_to_wall(agent->clock, arrived.at), false);
@@ -371,88 +387,13 @@ static uint16_t receive(struct agent *agent)
 		kernel_stamps_drain(agent->kernel);
 	if (count && agent->wants_kernel_stamps) {
 		arrival.clock = fresh_clock(agent);
-		take_departures(agent); /* before the answers to what left */
+		take_departures(agent); /* departures before the answers to them */
 	}
 	if (count)
 		take_frames(agent, burst, count, &arrival);
 	if (agent->answers.count)
 		send_answers(agent);
 	return count;
-}
-
-/* What stands behind the base packet of a probe. */
-static struct tlv_request tlvs_of(const struct agent *agent, const struct prober_probe *probe)
-{
-	const struct agent_options *options = &agent->options;
-
-	if (probe->ttl)
-		return (struct tlv_request){.padding = probe->padding};
-	return (struct tlv_request){
-		.wanted = options->tlvs,
-		.key = options->key,
-		.sequence = probe->request.sequence,
-		.dscp = options->dscp,
-		.sent = probe->request.sequence + 1,
-		.destination = probe->target->peer.address,
-		.member = options->member,
-		.peer_member = probe->target->peer_member,
-		.padding = agent->padding,
-	};
-}
-
-/* What the frames of all probes have in common. */
-static struct frame probe_frame(const struct agent *agent)
-{
-	struct frame frame = {
-		.kind = FRAME_UDP,
-		.source_address = agent->options.address,
-		.destination_port = agent->options.udp_port,
-		.dscp = agent->options.dscp,
-		.ecn = agent->options.ecn,
-		.may_fragment = agent->options.may_fragment,
-	};
-
-	add_tag(agent, &frame);
-	memcpy(frame.source_mac, agent->mac, FRAME_MAC_BYTES);
-	return frame;
-}
-
-/* All of it but the moment of the burst, which is later than the stamp inside: checksums take their time. */
-static void write_probe(const struct agent *agent, const struct prober_probe *probe, struct ns sent_at,
-			struct frame *frame, struct dp_packet *packet)
-{
-	struct stamp_request request = probe->request;
-	const size_t base = stamp_bytes(request.authenticated);
-	uint8_t *payload;
-
-	frame->destination_address = probe->target->peer.address;
-	frame->payload = payload = dp_packet_bytes(packet) + frame_headers(frame);
-	frame->payload_bytes = base;
-	request.error = agent->error_estimate;
-	request.sent_at = sent_at;
-	stamp_write_request(&request, payload);
-	if (request.authenticated)
-		stamp_sign(probe->ttl ? agent->prober.trace_key : agent->options.key, payload);
-	if (agent->options.tlvs || agent->padding || probe->padding) {
-		const struct tlv_request tlvs = tlvs_of(agent, probe);
-
-		frame->payload_bytes += tlv_request_bytes(&tlvs);
-		tlv_write_request(&tlvs, payload + base);
-	}
-	dp_packet_set_length(packet, frame->payload_bytes);
-}
-
-/* The headers, of a packet that has the length of its payload. */
-static void write_headers(const struct agent *agent, const struct prober_probe *probe, struct frame *frame,
-			  struct dp_packet *packet)
-{
-	frame->destination_address = probe->target->peer.address;
-	frame->source_port = probe->source_port;
-	frame->ttl = probe->ttl ? probe->ttl : agent->options.ttl;
-	frame->payload = dp_packet_bytes(packet) + frame_headers(frame);
-	frame->payload_bytes = dp_packet_length(packet);
-	memcpy(frame->destination_mac, agent->neighbours.items[probe->target->neighbour].mac, FRAME_MAC_BYTES);
-	dp_packet_set_length(packet, frame_write_udp(frame, dp_packet_bytes(packet), dp_packet_room(packet)));
 }
 
 /* The counter is read once more right before the burst. */
@@ -463,15 +404,10 @@ static void send_probes(struct agent *agent, const struct prober_probe *probes, 
 	uint16_t sent = 0;
 
 	if (dp_packets_alloc(agent->pool, packets, count) == 0) {
-		struct frame frame = probe_frame(agent);
 		struct stamp sent_at;
 		bool disturbed;
 
-		/* All payloads, then all checksums, as in send_answers(). */
-		for (uint16_t i = 0; i < count; i++)
-			write_probe(agent, &probes[i], written_at, &frame, packets[i]);
-		for (uint16_t i = 0; i < count; i++)
-			write_headers(agent, &probes[i], &frame, packets[i]);
+		agent_write_probes(agent, probes, written_at, packets, count);
 		keep_sent(agent, packets, count);
 		sent_at = dp_now(agent->clock);
 		sent = send_now(agent, packets, count);
@@ -486,7 +422,7 @@ static void send_probes(struct agent *agent, const struct prober_probe *probes, 
 		prober_unsent(&agent->prober, &probes[i - 1]);
 }
 
-/* Those that are due, as far as they fit a burst. */
+/* Sends the probes that are due, at most a burst. */
 static bool probe(struct agent *agent, struct stamp now)
 {
 	struct prober *prober = &agent->prober;
@@ -517,19 +453,23 @@ static void ask_neighbours(struct agent *agent)
 	}
 }
 
-/* What need not be done at every turn. */
+/* Housekeeping, not needed at every turn. */
 static void upkeep(struct agent *agent, struct stamp now)
 {
+	uint64_t nic, tsc;
+
 	agent->next_upkeep = stamp_after(now, upkeep_gap);
 	if (now.ns >= agent->next_clock.ns) {
 		agent->next_clock = stamp_after(now, clock_gap);
 		dp_clock_update(agent->clock);
 		agent_estimate_error(agent);
+		if (agent->wants_nic_stamps && dp_port_read_clock(agent->port, &nic, &tsc) == 0)
+			nic_clock_read(&agent->nic_clock, nic, tsc);
 	}
 	ask_neighbours(agent);
 }
 
-/* What the others of the group received for us. */
+/* Handles packets for us that other agents of the group received. */
 static bool empty_inbox(struct agent *agent)
 {
 	struct agent_handover item;

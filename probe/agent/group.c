@@ -17,6 +17,7 @@ struct member {
 	struct dp_clock clock; /* a copy: one thread uses each */
 	struct agent_run run;
 	const volatile sig_atomic_t *stop;
+	struct error err;
 };
 
 struct agent_group {
@@ -141,7 +142,7 @@ struct agent *agent_group_first(struct agent_group *group)
 	return group->agents[0];
 }
 
-/* Those without a peer only answer. */
+/* Members without a peer only answer. */
 static bool has_run(const struct member *member)
 {
 	return member->agent == member->group->agents[0] || agent_peer_count(member->agent);
@@ -154,7 +155,7 @@ static int run_member(void *context)
 	struct agent *agent = member->agent;
 
 	if (has_run(member)) {
-		agent_run(agent, &member->run, member->stop);
+		agent_run(agent, &member->run, member->stop, &member->err);
 		atomic_fetch_sub(&member->group->running, 1);
 	}
 	while (atomic_load(&member->group->running) && !*member->stop)
@@ -173,6 +174,7 @@ int agent_group_run(struct agent_group *group, struct agent_run *run, const vola
 	for (uint16_t i = 0; i < group->count; i++) {
 		group->members[i].run = *run;
 		group->members[i].stop = stop;
+		group->members[i].err = (struct error){0};
 		if (i) /* the first one shows the progress */
 			group->members[i].run.on_tick = NULL;
 		atomic_fetch_add(&group->running, has_run(&group->members[i]));
@@ -189,6 +191,11 @@ int agent_group_run(struct agent_group *group, struct agent_run *run, const vola
 	for (uint16_t i = 1; i < started; i++)
 		dp_lcore_wait(dp_eal_worker(i - 1U));
 	run->measured = group->members[0].run.measured;
+	for (uint16_t i = 0; !code && i < started; i++)
+		if (group->members[i].err.code) {
+			*err = group->members[i].err;
+			code = -err->code;
+		}
 	return code;
 }
 

@@ -142,7 +142,7 @@ struct kernel_stamps *kernel_stamps_open(const char *interface, uint16_t udp_por
 		return NULL;
 	}
 	if (driver_socket >= 0) {
-		kernel_stamps_filter(driver_socket, udp_port, true); /* without it there is only more to look at */
+		kernel_stamps_filter(driver_socket, udp_port, true); /* without it more packets must be examined */
 		stamps->stamps_departures = departures && ask_for_departures(driver_socket);
 	}
 	return stamps;
@@ -299,7 +299,7 @@ static void keep_stamp(struct kernel_stamps *stamps, const uint8_t *copy, struct
 		return;
 	key = stamp_key(&frame);
 	slot = &stamps->slots[stamp_place(key)];
-	/* Of copies that the network made the first one counts. */
+	/* The network may duplicate a packet: the first copy counts. */
 	if (slot->key != key || arrival.at.ns < slot->wall_ns || arrival.at.ns - slot->wall_ns > copy_gap.v)
 		*slot = (struct stamp_slot){key, arrival.at.ns, arrival.no_checksum};
 }

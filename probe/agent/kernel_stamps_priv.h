@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What Linux can do for an af_packet port that DPDK 22.11's driver cannot: wake the process when a probe arrives, and
- * say when it arrived and when it left. A second packet socket on the interface takes copies of STAMP packets with the
+ * Services of Linux for an af_packet port that DPDK 22.11's driver lacks: waking the process when a packet arrives, and
+ * timestamps of arrivals and departures. A second packet socket on the interface takes copies of STAMP packets with the
  * kernel's receive timestamp (SO_TIMESTAMPNS); a filter on it and on the driver's own socket keeps other traffic away
  * from both. UDP sockets that discard everything keep the kernel from answering "port unreachable" where the address is
  * its own. One thread.
@@ -24,8 +24,10 @@ struct kernel_stamps *kernel_stamps_open(const char *interface, uint16_t udp_por
 					 struct error *err);
 void kernel_stamps_close(struct kernel_stamps *stamps); /* NULL is legal */
 
-/* Attaches the filter: UDP from or to `port`; for the driver also ARP, neighbour discovery and ICMP time exceeded;
- * nothing that leaves. 0 or -1 with errno. */
+/*
+ * Attaches the filter: UDP from or to `port`; for the driver also ARP, neighbour discovery and ICMP time exceeded;
+ * nothing that leaves. 0 or -1 with errno.
+ */
 int kernel_stamps_filter(int socket_fd, uint16_t port, bool driver);
 
 /*
@@ -54,7 +56,7 @@ struct kernel_departure {
 typedef void kernel_stamps_left(void *context, const struct kernel_departure *departure);
 
 void kernel_stamps_departures(struct kernel_stamps *stamps, kernel_stamps_left *left, void *context);
-/* It hands them over at all. */
+/* True if departures are available. */
 bool kernel_stamps_has_departures(const struct kernel_stamps *stamps);
 
 struct kernel_arrival {
@@ -62,7 +64,7 @@ struct kernel_arrival {
 	bool no_checksum; /* the kernel knows that its sender left the checksum unfinished (TP_STATUS_CSUMNOTREADY) */
 };
 
-/* Of a STAMP frame. */
+/* The arrival of a STAMP frame. */
 struct kernel_arrival kernel_stamps_find(const struct kernel_stamps *stamps, const struct frame *frame);
 
 #endif

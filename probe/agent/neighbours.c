@@ -69,7 +69,8 @@ int64_t neighbours_add(struct neighbours *neighbours, ip_address address, const 
 		place = take_place(neighbours);
 		neighbour = &neighbours->items[place];
 		use = neighbour->use + 1;
-		if (event_queue_add(&neighbours->questions, 0, 0, place, use)) {
+		/* One whose MAC is given is never asked about. */
+		if (!mac && event_queue_add(&neighbours->questions, 0, 0, place, use)) {
 			give_back(neighbours, place);
 			return -ENOMEM;
 		}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What answers say, and the windows of results. */
+/* Processing of answers, and the windows of results. */
 #include "prober_priv.h"
 
 #include <errno.h>
@@ -94,6 +94,7 @@ static void take_fresh(struct prober *prober, struct prober_target *target, int 
 				     .disturbed = arrival->disturbed || probe->disturbed,
 				     .departed = probe->departed,
 				     .arrived = arrival->by_kernel,
+				     .arrived_at_nic = arrival->by_nic,
 			     });
 }
 

@@ -2,7 +2,7 @@
 /*
  * Which source port measures which path of a target. Either a fixed number of ports, taken to be as many paths; or,
  * with find_paths, the ports that <probe/paths/paths.h> found to cover all of them. Its probes are STAMP requests of a
- * session of their own, with a small TTL, by whose length a router's message tells that TTL.
+ * session of their own, with a small TTL, whose length encodes the TTL, so that a router's message shows it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -31,7 +31,10 @@ uint32_t prober_candidates(const struct agent_options *options)
 	return options->find_paths ? AGENT_CANDIDATES : options->paths;
 }
 
-/* Distinct ports at random, so that two runs hash onto other links and one run covers many; the last one greets. */
+/*
+ * Distinct ports at random, so that two runs hash onto other links and one run covers many; the last one is for the
+ * greeting.
+ */
 int prober_choose_ports(struct prober *prober, struct rng *rng)
 {
 	uint32_t wanted = prober_candidates(prober->options) + 1;

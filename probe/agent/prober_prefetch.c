@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory that the next packets will need, fetched for a whole burst at once. With 100,000 sessions hardly any access
- * finds its line in the cache; a session has a dozen of them, behind pointers that are to be fetched first, hence
- * steps.
+ * Prefetches the memory of the next packets for a whole burst at once. With 100,000 sessions hardly any access finds
+ * its line in the cache; a session has a dozen of them, behind pointers that are to be fetched first, hence steps.
  */
 #include "agent_priv.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The session-senders of one host: when to probe which peer on which path, and what the answers say. No I/O; the time
- * comes in as stamps of CLOCK_COUNTER. One thread.
+ * The session-senders of one host: they choose when to probe which peer on which path, and evaluate the answers. No
+ * I/O; the time comes in as stamps of CLOCK_COUNTER. One thread.
  */
 #ifndef PROBE_PROBER_PRIV_H
 #define PROBE_PROBER_PRIV_H
@@ -32,13 +32,15 @@ struct prober_exchange {
 	uint16_t source_port;
 	bool synchronised, disturbed;
 	bool departed, arrived; /* t1, t4 are the kernel's */
+	bool arrived_at_nic;    /* t4 is the NIC's */
 	bool waits;             /* in prober_target.held */
 };
 
 struct prober_target {
 	struct peer peer;
-	uint32_t id;      /* its place in by_id */
-	size_t neighbour; /* whose MAC frames to it carry */
+	uint32_t id;         /* its place in by_id */
+	size_t neighbour;    /* whose MAC frames to it carry */
+	struct stamp missed; /* its first turn, if there was no MAC then */
 	uint64_t sent;
 	uint32_t next_path;
 	bool heard;                /* answered a greeting */
@@ -48,7 +50,7 @@ struct prober_target {
 	struct paths *known;       /* NULL without find_paths; and which port each path in use has */
 	uint16_t *candidate_of;
 	uint32_t generation;
-	/* Of this window. */
+	/* Figures of the current window. */
 	struct histogram *disturbed_rtt, *residence; /* ns */
 	struct histogram *forward, *backward;        /* ns, undisturbed, see struct agent_one_way */
 	struct ns one_way_error;
@@ -96,7 +98,7 @@ struct prober {
 	uint64_t samples_dropped;
 };
 
-/* What a frame needs. */
+/* One outgoing probe. */
 struct prober_probe {
 	struct prober_target *target;
 	struct prober_path *path;     /* NULL: a greeting or a trace */
@@ -126,9 +128,9 @@ bool prober_all_heard(const struct prober *prober);
 bool prober_done(const struct prober *prober, const struct neighbours *neighbours);
 
 /*
- * What the next turns, and an answer, will touch in memory: to be fetched for a whole burst before its first packet is
- * looked at. prober_prefetch() finds whose answer it seems to be, NULL = nobody's; then the steps are to be made for
- * all of a burst, one after the other.
+ * Prefetch the memory of the next turns, and of an answer, for a whole burst before its first packet is processed.
+ * prober_prefetch() finds the probable target of an answer, NULL = none; then call each step for the whole burst before
+ * the next step.
  */
 enum { PROBER_PREFETCH_STEPS = 3 };
 void prober_prefetch_turns(const struct prober *prober, const struct neighbours *neighbours, size_t turns);
@@ -142,8 +144,8 @@ bool prober_take(struct prober *prober, struct stamp now, const struct neighbour
 struct stamp prober_next_due(const struct prober *prober); /* invalid = never */
 struct ns prober_interval(const struct prober *prober);    /* between two turns of a peer */
 /*
- * It left with this stamp (disturbed: which may be wrong), or did not leave at all; several probes that did not are
- * taken back from the newest on.
+ * The probe left with this stamp (disturbed: it may be wrong), or was not sent at all. Several unsent probes are taken
+ * back from the newest on.
  */
 void prober_sent(struct prober *prober, const struct prober_probe *probe, struct stamp sent_at, bool disturbed);
 /* A frame of ours left at this time, which is better than the stamp that prober_sent() had. */
@@ -170,22 +172,23 @@ void target_describe_paths(const struct prober_target *target, struct agent_row 
 
 struct prober_arrival {
 	struct stamp at;
-	bool disturbed; /* the stamp may be wrong */
-	bool by_kernel; /* else by us, after it */
+	bool disturbed;         /* the stamp may be wrong */
+	bool by_kernel, by_nic; /* else by us, after it */
 };
 
 /* An answer from a peer; false: not one of ours. */
 bool prober_answer(struct prober *prober, const struct frame *frame, const struct prober_arrival *arrival);
 
 /*
- * prober_sample.c: what an exchange counts as. With follow-up telemetry asked for it waits until the next answer on its
- * path, which says when its own answer really left. Releasing a target counts what waits as it is.
+ * prober_sample.c: counts an exchange. With follow-up telemetry it waits for the next answer on its path, which has the
+ * departure time of its own answer. target_release() counts waiting exchanges as they are.
  */
 void target_take_exchange(struct prober *prober, struct prober_target *target, int path,
 			  const struct prober_exchange *exchange);
 void target_follow_up(struct prober *prober, struct prober_target *target, int path, const struct tlv_reading *tlvs);
 void target_release(struct prober *prober, struct prober_target *target);
-void target_check_one_way(const struct agent_row *row); /* empties forward and backward where they say nothing */
+void target_check_one_way(
+	const struct agent_row *row); /* empties forward and backward if their bound is too large, see agent.h */
 
 /* Gives up probes that are older than the timeout, in at most this number of sessions. Returns the number seen. */
 size_t prober_expire(struct prober *prober, struct stamp now, size_t sessions);

@@ -66,6 +66,7 @@ static void count(struct prober *prober, struct prober_target *target, int path,
 	target->stamps.departures += exchange->departed;
 	target->stamps.follow_ups += followed;
 	target->stamps.arrivals += exchange->arrived;
+	target->stamps.nic_arrivals += exchange->arrived_at_nic;
 	histogram_record(target->residence, sample.residence.v);
 	histogram_record(sample.disturbed ? target->disturbed_rtt : target->paths[path].rtt, sample.rtt.v);
 	if (exchange->synchronised && !sample.disturbed)

@@ -159,8 +159,11 @@ bool prober_take(struct prober *prober, struct stamp now, const struct neighbour
 	}
 	target = prober->targets[prober->next_target];
 	advance(prober, now);
-	if (!neighbours->items[target->neighbour].known)
+	if (!neighbours->items[target->neighbour].known) {
+		if (!target->missed.valid)
+			target->missed = now;
 		return false;
+	}
 	if (prober->mode == AGENT_MEASURING && target->path_count == 0)
 		return false; /* until a path is found */
 	if (prober->mode == AGENT_MEASURING ? prober->options->count && target->sent >= prober->options->count
@@ -237,7 +240,7 @@ void prober_left(struct prober *prober, const struct frame *frame, struct stamp 
 {
 	int path = prober->path_of_port[frame->source_port];
 	struct prober_target *target = path >= 0 ? prober_find(prober, frame->destination_address) : NULL;
-	struct stamp_request request;
+	struct stamp_request request = {0};
 
 	if (!target || path == (int)prober_candidates(prober->options) ||
 	    (prober->options->key ? stamp_read_authenticated_request

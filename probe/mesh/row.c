@@ -46,6 +46,7 @@ int mesh_row_add(struct mesh_row *row, const struct agent_row *window)
 	*pair = (struct mesh_pair){
 		.peer = window->peer,
 		.resolved = window->resolved,
+		.unresolvable = window->unresolvable,
 		.updated_at = {window->last_answer.valid ? window->last_answer.ns : window->ended.ns},
 		.counters = window->counters,
 		.impossible = window->impossible,
@@ -111,7 +112,7 @@ struct latency_entry mesh_pair_entry(const struct mesh_pair *pair)
 	for (uint32_t i = 0; i < pair->path_count; i++)
 		entry.paths_covered = (uint16_t)(entry.paths_covered + (pair->paths[i].counters.fresh > 0));
 	if (!entry.samples) {
-		bool probed = pair->counters.lost || pair->counters.fresh;
+		bool probed = pair->counters.lost || pair->counters.fresh || pair->unresolvable;
 
 		entry.state = probed ? LATENCY_STATE_UNREACHABLE : LATENCY_STATE_NEVER;
 		entry.loss = probed ? 1 : 0;
@@ -193,7 +194,8 @@ void mesh_print_route(const struct path *route, char text[MESH_ROUTE_TEXT_BYTES]
 	}
 }
 
-int mesh_row_store(const struct mesh_row *row, struct latency_matrix *matrix)
+/* Puts every pair into the matrix. 0 or -errno. */
+static int store_row(const struct mesh_row *row, struct latency_matrix *matrix)
 {
 	int64_t source = latency_matrix_add_host(matrix, row->host);
 
@@ -217,7 +219,7 @@ int mesh_row_store(const struct mesh_row *row, struct latency_matrix *matrix)
 int mesh_row_write(const struct mesh_row *row, const char *path, struct error *err)
 {
 	struct latency_matrix *matrix = latency_matrix_create();
-	int code = matrix ? mesh_row_store(row, matrix) : -ENOMEM;
+	int code = matrix ? store_row(row, matrix) : -ENOMEM;
 
 	if (code)
 		error_set(err, -code, "cannot make the row of %s: %s", row->host, strerror(-code));
@@ -365,9 +367,10 @@ static json_t *stamps_json(const struct mesh_pair *from)
 {
 	const struct agent_clocks *clocks = &from->clocks;
 
-	return json_pack("{s:I,s:I,s:I,s:I,s:o,s:o}", "samples", (json_int_t)from->rtt.samples, "t1_kernel",
+	return json_pack("{s:I,s:I,s:I,s:I,s:I,s:o,s:o}", "samples", (json_int_t)from->rtt.samples, "t1_kernel",
 			 (json_int_t)from->stamps.departures, "t3_follow_up", (json_int_t)from->stamps.follow_ups,
-			 "t4_kernel", (json_int_t)from->stamps.arrivals, "clock_error_us",
+			 "t4_kernel", (json_int_t)from->stamps.arrivals, "t4_nic",
+			 (json_int_t)from->stamps.nic_arrivals, "clock_error_us",
 			 clock_error_json(clocks->synchronised, clocks->error), "peer_clock_error_us",
 			 clock_error_json(clocks->peer_synchronised, clocks->peer_error));
 }

@@ -71,10 +71,10 @@ static int publish_pair(struct watch *watch, const struct mesh_pair *pair, int64
 	entry.source = (uint32_t)source;
 	entry.destination = (uint32_t)destination;
 	entry.error_us = (float)watch->options->error_us;
-	/* A window in which nothing was decided says nothing. */
+	/* A window without an answered or lost probe changes nothing. */
 	if (entry.state == LATENCY_STATE_NEVER && latency_matrix_load_pair(live, entry.source, entry.destination, &old))
 		return 0;
-	/* What is unreachable keeps the time of its last answer: its age goes on. */
+	/* An unreachable peer keeps the time of its last answer, so that its age grows. */
 	if (entry.state == LATENCY_STATE_UNREACHABLE &&
 	    latency_matrix_load_pair(live, entry.source, entry.destination, &old) && old.updated_at.v)
 		entry.updated_at = old.updated_at;
@@ -129,7 +129,7 @@ static bool has_changed(const struct watch *watch, struct timespec *changed)
 	return changed->tv_sec != watch->peers_changed.tv_sec || changed->tv_nsec != watch->peers_changed.tv_nsec;
 }
 
-/* A peers file that changed is read again; one that is wrong changes nothing. */
+/* Reads a peers file that has changed; a bad one changes nothing. */
 static void read_peers(struct watch *watch)
 {
 	struct timespec changed;
@@ -222,16 +222,19 @@ static void end_window(struct watch *watch, struct stamp now)
 	spsc_put(watch->full, &row);
 }
 
-static void loop(struct watch *watch, const volatile sig_atomic_t *stop)
+static int loop(struct watch *watch, const volatile sig_atomic_t *stop, struct error *err)
 {
 	struct stamp now = agent_now(watch->agent);
+	int code = 0;
 
 	agent_set_mode(watch->agent, AGENT_MEASURING);
 	watch->next_window = stamp_after(now, watch->options->window);
-	while (!*stop) {
+	while (!*stop && !code) {
 		bool busy = agent_step(watch->agent, now);
 
 		take_list(watch);
+		if (now.ns >= watch->next_window.ns)
+			code = agent_check_port(watch->agent, err);
 		end_window(watch, now);
 		if (!busy) {
 			struct stamp wake = agent_wake_at(watch->agent);
@@ -240,6 +243,7 @@ static void loop(struct watch *watch, const volatile sig_atomic_t *stop)
 		}
 		now = agent_now(watch->agent);
 	}
+	return code;
 }
 
 static int remember(struct watch *watch, const struct peers *peers)
@@ -341,7 +345,7 @@ int mesh_watch_run(struct agent *agent, const struct peers *peers, struct mesh_w
 		code = error_set(err, EAGAIN, "cannot start a thread");
 	watch->publishing = !code;
 	if (!code)
-		loop(watch, stop);
+		code = loop(watch, stop, err);
 	stop_publisher(watch);
 	options->state = watch->state;
 	options->state.late = watch->late;

@@ -102,7 +102,7 @@ static void put_row(struct collector *collector, struct mesh_message *message)
 		collector->counts->taken++;
 }
 
-/* All pairs are looked at, 0.1 s for ten million: in at most a tenth of the time. */
+/* A pass over all pairs, 0.1 s for ten million: takes at most a tenth of the time. */
 static int update_maxima(struct collector *collector, struct error *err)
 {
 	struct ns begin = ns_now_monotonic();
@@ -132,15 +132,15 @@ static int put_batch(struct collector *collector, struct error *err)
 	return code;
 }
 
-/* After the rows before it. */
+/* Takes a status, after the rows that came before it. */
 static int take_status(struct collector *collector, const natsMsg *raw, struct error *err)
 {
 	const char *subject = natsMsg_GetSubject(raw);
 	char host[LATENCY_NAME_BYTES] = "";
 	enum latency_host_status status;
-	struct error why_text = {0};
+	struct error reason = {0};
 	enum mesh_refusal why = mesh_status_decode(collector->options->bus.prefix, subject, natsMsg_GetData(raw),
-						   (size_t)natsMsg_GetDataLength(raw), host, &status, &why_text);
+						   (size_t)natsMsg_GetDataLength(raw), host, &status, &reason);
 	int code = put_batch(collector, err);
 	int64_t found;
 
@@ -149,17 +149,17 @@ static int take_status(struct collector *collector, const natsMsg *raw, struct e
 	found = why ? -1 : latency_matrix_find_host(collector->live, host);
 	if (!why && found < 0) {
 		why = MESH_REFUSAL_HOST;
-		error_set(&why_text, EINVAL, "no row has named it");
+		error_set(&reason, EINVAL, "no row has named it");
 	}
 	if (why) {
-		refuse(collector, why, subject, why_text.text);
+		refuse(collector, why, subject, reason.text);
 		return 0;
 	}
 	code = latency_live_begin(collector->live, err);
 	if (!code) {
 		latency_live_set_status(collector->live, (uint32_t)found, status);
 		latency_live_end(collector->live);
-		collector->maxima_old = true; /* a host that is gone counts in no rack's */
+		collector->maxima_old = true; /* a host that is gone is in no rack's maximum */
 		collector->counts->statuses++;
 	}
 	return code;
@@ -241,8 +241,8 @@ static int collect(struct collector *collector, const volatile sig_atomic_t *sto
 		recorder = mesh_recorder_start(&record, err);
 		code = recorder ? 0 : error_code(err, EIO);
 	}
-	code = code ? code : mesh_link_open(&collector->link, &collector->options->bus, err);
-	code = code ? code : subscribe(collector, err);
+	code = code ? code : mesh_link_open(&collector->link, &collector->options->bus, stop, err);
+	code = code || *stop ? code : subscribe(collector, err);
 	while (!code && !*stop)
 		code = step(collector, err);
 	if (collector->subscription && natsSubscription_GetDropped(collector->subscription, &dropped) == NATS_OK)

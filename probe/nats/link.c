@@ -8,7 +8,7 @@
 
 #include <base/log.h>
 
-enum { RECONNECT_WAIT_MS = 500, CLOSE_WAIT_MS = 10000 };
+enum { RECONNECT_WAIT_MS = 500, CLOSE_WAIT_MS = 10000, REASON_BYTES = 160 };
 
 static void on_connect(natsConnection *connection, void *closure)
 {
@@ -21,9 +21,11 @@ static void on_connect(natsConnection *connection, void *closure)
 
 static void on_disconnect(natsConnection *connection, void *closure)
 {
+	struct mesh_link *link = closure;
+
 	(void)connection;
-	(void)closure;
-	log_warning("no connection to the NATS server; trying again");
+	if (!atomic_load(&link->closing))
+		log_warning("no connection to the NATS server; trying again");
 }
 
 /* libnats prints errors itself unless there is a handler. */
@@ -43,7 +45,7 @@ static int fail(struct error *err, const char *what, natsStatus status)
 			 text ? text : "");
 }
 
-/* Credentials are in a file, and libnats looks at it only when it connects. */
+/* Checks the file of credentials, which libnats reads only when it connects. */
 static int set_security(natsOptions *nats, const struct mesh_bus_options *options, struct error *err)
 {
 	natsStatus status = NATS_OK;
@@ -63,10 +65,8 @@ static int set_security(natsOptions *nats, const struct mesh_bus_options *option
 
 static natsStatus set_callbacks(natsOptions *nats, struct mesh_link *link)
 {
-	natsStatus status = natsOptions_SetRetryOnFailedConnect(nats, true, on_connect, link);
+	natsStatus status = natsOptions_SetReconnectedCB(nats, on_connect, link);
 
-	if (status == NATS_OK)
-		status = natsOptions_SetReconnectedCB(nats, on_connect, link);
 	if (status == NATS_OK)
 		status = natsOptions_SetDisconnectedCB(nats, on_disconnect, link);
 	if (status == NATS_OK)
@@ -76,31 +76,58 @@ static natsStatus set_callbacks(natsOptions *nats, struct mesh_link *link)
 	return status == NATS_OK ? natsOptions_SetReconnectWait(nats, RECONNECT_WAIT_MS) : status;
 }
 
-/* The server's word for it. Of what failed here (TLS, no server) libnats says more to a connection that does not retry.
- */
-static void note_reason(struct mesh_link *link, natsOptions *nats)
+/* True if the server is absent or went away during a handshake: another attempt may succeed. */
+static bool is_away(natsStatus status)
 {
-	natsConnection *once = NULL;
-	const char *text = NULL;
-	natsStatus status = natsConnection_GetLastError(link->connection, &text);
-
-	/* "No server": its thread has given up already. */
-	if (!text || !*text || status == NATS_NO_SERVER) {
-		status = natsOptions_SetRetryOnFailedConnect(nats, false, NULL, NULL);
-		status = status == NATS_OK ? natsConnection_Connect(&once, nats) : status;
-		text = nats_GetLastError(NULL);
-		if (status != NATS_OK && (!text || !*text))
-			text = natsStatus_GetText(status);
-	}
-	/* Without the place in libnats's source. */
-	if (text && text[0] == '(' && strstr(text, "): "))
-		text = strstr(text, "): ") + 3;
-	snprintf(link->reason, sizeof link->reason, "%s", text && *text ? text : "no reason given");
-	natsConnection_Destroy(once);
-	log_warning("not connected to the NATS server yet: %s; trying again", link->reason);
+	return status == NATS_NO_SERVER || status == NATS_IO_ERROR || status == NATS_CONNECTION_CLOSED ||
+	       status == NATS_CONNECTION_DISCONNECTED || status == NATS_STALE_CONNECTION || status == NATS_TIMEOUT;
 }
 
-int mesh_link_open(struct mesh_link *link, const struct mesh_bus_options *options, struct error *err)
+/* Stores the error text of libnats or of the server; true if it differs from the last one. */
+static bool note_reason(natsStatus status, char *reason, size_t bytes)
+{
+	const char *text = nats_GetLastError(NULL);
+	char before[REASON_BYTES];
+
+	snprintf(before, sizeof before, "%s", reason);
+	if (!text || !*text)
+		text = natsStatus_GetText(status);
+	/* Without the place in libnats's source. */
+	if (text[0] == '(' && strstr(text, "): "))
+		text = strstr(text, "): ") + 3;
+	snprintf(reason, bytes, "%s", text);
+	return strcmp(before, reason) != 0;
+}
+
+/*
+ * Tries until the server is there. natsOptions_SetRetryOnFailedConnect() does not do: libnats 3.4 forgets a server that
+ * goes away in the middle of the first handshake, and gives up. A refusal counts when it comes twice.
+ */
+static int connect_first(struct mesh_link *link, natsOptions *nats, const volatile sig_atomic_t *stop,
+			 struct error *err)
+{
+	char reason[REASON_BYTES] = "";
+	int refusals = 0;
+
+	while (!*stop) {
+		natsStatus status = natsConnection_Connect(&link->connection, nats);
+
+		if (status == NATS_OK) {
+			on_connect(link->connection, link);
+			return 0;
+		}
+		if (note_reason(status, reason, sizeof reason))
+			log_warning("not connected to the NATS server yet: %s; trying again", reason);
+		refusals = is_away(status) ? 0 : refusals + 1;
+		if (refusals == 2)
+			return error_set(err, ECONNREFUSED, "the NATS server refused the connection: %s", reason);
+		nats_Sleep(RECONNECT_WAIT_MS);
+	}
+	return 0;
+}
+
+int mesh_link_open(struct mesh_link *link, const struct mesh_bus_options *options, const volatile sig_atomic_t *stop,
+		   struct error *err)
 {
 	natsOptions *nats = NULL;
 	natsStatus status = natsOptions_Create(&nats);
@@ -112,25 +139,19 @@ int mesh_link_open(struct mesh_link *link, const struct mesh_bus_options *option
 	status = natsOptions_SetURL(nats, options->url);
 	code = status == NATS_OK ? set_security(nats, options, err) : fail(err, "--server", status);
 	status = code ? NATS_OK : set_callbacks(nats, link);
-	if (!code && status == NATS_OK)
-		status = natsConnection_Connect(&link->connection, nats);
-	if (!code && status == NATS_NOT_YET_CONNECTED)
-		note_reason(link, nats);
-	natsOptions_Destroy(nats);
-	if (code || status == NATS_NOT_YET_CONNECTED)
-		return code;
 	if (status != NATS_OK)
-		return fail(err, "cannot connect to the NATS server", status);
-	else
-		on_connect(link->connection, link);
-	return 0;
+		code = fail(err, "cannot connect to the NATS server", status);
+	code = code ? code : connect_first(link, nats, stop, err);
+	natsOptions_Destroy(nats);
+	return code;
 }
 
 void mesh_link_close(struct mesh_link *link)
 {
+	atomic_store(&link->closing, true);
 	natsConnection_Destroy(link->connection);
 	link->connection = NULL;
-	/* Its threads must not call back into a link that is gone. */
+	/* The connection's threads must not call back into a destroyed link. */
 	nats_CloseAndWait(CLOSE_WAIT_MS);
 }
 
@@ -141,9 +162,6 @@ int mesh_link_check(const struct mesh_link *link, struct error *err)
 	if (!natsConnection_IsClosed(link->connection))
 		return 0;
 	natsConnection_GetLastError(link->connection, &text);
-	/* libnats gives up with its own word for it when the same refusal comes twice. */
-	if (link->reason[0] && atomic_load(&link->connects) == 0)
-		text = link->reason;
 	return error_set(err, ECONNREFUSED, "the NATS server refused the connection: %s",
 			 text && *text ? text : "no reason given");
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A connection to a NATS server that libnats makes again without limit. */
+/* A connection to a NATS server; libnats reconnects without limit. */
 #ifndef MESH_LINK_PRIV_H
 #define MESH_LINK_PRIV_H
 
+#include <signal.h>
 #include <stdatomic.h>
 
 #include <nats/nats.h>
@@ -11,12 +12,16 @@
 
 struct mesh_link {
 	natsConnection *connection;
-	atomic_uint connects; /* written by libnats's threads */
-	char reason[160];     /* why the first attempt failed; "" = it did not */
+	atomic_uint connects; /* written by libnats's threads after the first one */
+	atomic_bool closing;  /* read by them */
 };
 
-/* The server need not be there yet. 0 or -errno with err set. mesh_link_close() is legal after a failure. */
-int mesh_link_open(struct mesh_link *link, const struct mesh_bus_options *options, struct error *err);
+/*
+ * Waits until the server is there; 0 also when *stop ends that, without a connection then. Or -errno with err set.
+ * mesh_link_close() is legal after all of these.
+ */
+int mesh_link_open(struct mesh_link *link, const struct mesh_bus_options *options, const volatile sig_atomic_t *stop,
+		   struct error *err);
 void mesh_link_close(struct mesh_link *link);
 /* 0, or -errno with err set when libnats has given up (the server refused the credentials). */
 int mesh_link_check(const struct mesh_link *link, struct error *err);

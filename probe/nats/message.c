@@ -200,8 +200,8 @@ static enum mesh_refusal judge(const struct latency_entry *entry, struct ns now,
 enum mesh_refusal mesh_message_decode(const char *prefix, const char *subject, const char *payload, size_t bytes,
 				      struct ns now, struct mesh_message *message, struct error *err)
 {
-	struct error own = {0};
-	struct json_reader reader = {.file = "row", .err = err ? err : &own};
+	struct error scratch = {0};
+	struct json_reader reader = {.file = "row", .err = err ? err : &scratch};
 	json_t *root;
 
 	if (!read_subject(prefix, subject, message)) {
@@ -246,8 +246,8 @@ char *mesh_status_encode(const char *host, enum latency_host_status status, cons
 enum mesh_refusal mesh_status_decode(const char *prefix, const char *subject, const char *payload, size_t bytes,
 				     char host[LATENCY_NAME_BYTES], enum latency_host_status *status, struct error *err)
 {
-	struct error own = {0};
-	struct json_reader reader = {.file = "status", .err = err ? err : &own};
+	struct error scratch = {0};
+	struct json_reader reader = {.file = "status", .err = err ? err : &scratch};
 	size_t length = strlen(prefix);
 	const char *text;
 	json_t *root;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/array.h>
 #include <base/ns.h>
 
 enum { LOOK_MS = 100 }; /* at the stop flag */
@@ -23,7 +24,7 @@ struct publisher {
 	size_t capacity;
 	uint8_t *statuses; /* by host: the status published last */
 	size_t status_count;
-	unsigned connects; /* that `sent` belongs to */
+	unsigned connects; /* number of the connection that `sent` belongs to */
 	struct ns all_due;
 	uint64_t rows;
 };
@@ -58,16 +59,14 @@ static natsStatus publish_row(struct publisher *publisher, const struct latency_
 
 static int grow(struct publisher *publisher, size_t count, struct error *err)
 {
-	struct sent *grown = count > publisher->capacity ? realloc(publisher->sent, count * sizeof *grown) : NULL;
+	size_t before = publisher->capacity;
+	struct sent *sent = array_reserve(publisher->sent, count, &publisher->capacity, sizeof *sent);
 
-	if (count <= publisher->capacity)
-		return 0;
-	if (!grown)
+	if (!sent)
 		return error_set(err, ENOMEM, "out of memory");
-	for (size_t i = publisher->capacity; i < count; i++)
-		grown[i].at.v = -1;
-	publisher->sent = grown;
-	publisher->capacity = count;
+	for (size_t i = before; i < publisher->capacity; i++)
+		sent[i].at.v = -1;
+	publisher->sent = sent;
 	return 0;
 }
 
@@ -88,14 +87,16 @@ static void choose_all(struct publisher *publisher)
 			publisher->statuses[i] = UINT8_MAX;
 }
 
-/* A position may get another pair: its old one was evicted. */
+/* A position may hold another pair than before, if the old one was evicted. */
 static bool was_sent(const struct sent *sent, const struct latency_entry *entry)
 {
 	return entry->updated_at.v == sent->at.v && entry->source == sent->source &&
 	       entry->destination == sent->destination;
 }
 
-/* Active is what a collector takes a host for: it is sent when a host gets active again, other statuses with all rows.
+/*
+ * Collectors assume that hosts are active: this status is sent only when a host becomes active again, other statuses
+ * together with all rows.
  */
 static int publish_statuses(struct publisher *publisher, struct error *err)
 {
@@ -172,7 +173,7 @@ int mesh_publish(const struct mesh_publish_options *options, const volatile sig_
 {
 	struct latency_matrix *live = latency_live_map(options->live_path, err);
 	struct publisher publisher = {.options = options, .live = live};
-	int code = live ? mesh_link_open(&publisher.link, &options->bus, err) : error_code(err, EIO);
+	int code = live ? mesh_link_open(&publisher.link, &options->bus, stop, err) : error_code(err, EIO);
 
 	while (!code && !*stop) {
 		struct ns due = {ns_now_monotonic().v + (int64_t)(options->every_s * 1e9)};

@@ -154,7 +154,7 @@ static void take_path(struct paths *paths)
 	struct trace *trace = &paths->trace;
 	int found;
 
-	/* The destination may have been near enough before: its answers are lost, too. */
+	/* The destination may be nearer than the last hop asked, as its answers may be lost, too. */
 	for (; trace->silent > 0; trace->silent--) {
 		trace->path.hop_count--;
 		trace->path.open_end = true;
@@ -187,7 +187,7 @@ static void end_trace(struct paths *paths, bool arrived, struct ns now)
 	paths->next_at = paths->learning && arrived ? now : ns_add(now, paths->options.pause);
 }
 
-/* A known port and another one in turn; while learning, others alone. */
+/* Begins a trace of a known port and of a new one in turn; while learning, only of new ones. */
 static void begin_trace(struct paths *paths)
 {
 	struct trace *trace = &paths->trace;

@@ -81,7 +81,10 @@ int64_t plan_add_group(struct plan_groups *groups, const char *name, uint32_t po
 	return (int64_t)groups->count++;
 }
 
-/* As few places as there ever were hosts: an empty place sends its share of the sessions to the next one. */
+/*
+ * Adds places one by one, no more than there ever were hosts: an empty place passes its share of the sessions to the
+ * next one.
+ */
 static int grow_places(struct plan_group *group, uint32_t capacity)
 {
 	uint32_t *places = realloc(group->places, capacity * sizeof *places);
@@ -117,7 +120,7 @@ static uint32_t free_number(const struct mesh_plan *plan)
 {
 	uint32_t number = 0;
 
-	/* Numbers are as many as names unless one is free. */
+	/* All numbers are in use. */
 	if (plan->names.count == plan->host_count)
 		return (uint32_t)plan->host_count;
 	while (plan->hosts[number].state != PLAN_FREE)

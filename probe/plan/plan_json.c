@@ -10,7 +10,7 @@
 
 static const char schema[] = "nomora.mesh_plan/1";
 
-/* Of each place of a group: the host's position in "hosts", or -1. */
+/* For each place of a group, the host's position in "hosts", or -1. */
 static json_t *places_to_json(const struct plan_group *group, const uint32_t *positions)
 {
 	json_t *places = json_array();
@@ -111,7 +111,9 @@ static void read_places(struct json_reader *reader, struct mesh_plan *plan, stru
 		}
 		if (placed[host] ||
 		    (racks ? plan->hosts[host].rack : plan->racks.items[plan->hosts[host].rack].pod) != number)
-			json_fail(reader, where, "places", "host '%s' is not there, or twice", plan->hosts[host].name);
+			json_fail(reader, where, "places",
+				  "host '%s' is missing or repeated; expected each host of the group once",
+				  plan->hosts[host].name);
 		else if (plan_take_place(&groups->items[number], (uint32_t)host, (uint32_t)i))
 			json_fail(reader, where, "places", "out of memory");
 		placed[host] = true;

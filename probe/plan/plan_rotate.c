@@ -50,7 +50,7 @@ static void raise(struct need *need, double sessions, const char *name)
 		*need = (struct need){sessions, name};
 }
 
-/* Sessions between this rack and all others, one way; those of a pod fall on its racks by their hosts. */
+/* Sessions from this rack to all others; sessions of a pod are divided among its racks by their hosts. */
 static double between(const struct rotation *rotation, size_t rack, bool outward)
 {
 	const struct plan_groups *racks = &rotation->plan->racks, *pods = &rotation->plan->pods;
@@ -165,7 +165,7 @@ static int choose(struct rotation *rotation, struct plan_groups *groups, size_t 
 	return code;
 }
 
-/* In an order that begins elsewhere each time: the caps put off different pairs. */
+/* The order begins elsewhere each time, so that the caps postpone different pairs. */
 static int choose_all(struct rotation *rotation, struct plan_groups *groups)
 {
 	size_t count = groups->count * groups->count, start = count ? hash_mix(rotation->plan->epoch) % count : 0;

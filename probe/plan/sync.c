@@ -81,11 +81,7 @@ struct mesh_plan *mesh_plan_read(const char *path, struct error *err)
 
 int mesh_plan_write(const struct mesh_plan *plan, const char *path, struct error *err)
 {
-	json_t *root = mesh_plan_to_json(plan);
-	int code = root ? json_write_file(path, root, err) : error_set(err, ENOMEM, "out of memory");
-
-	json_decref(root);
-	return code;
+	return json_write_file_new(path, mesh_plan_to_json(plan), err);
 }
 
 static int write_list(const struct mesh_plan *plan, uint32_t host, const struct peers *peers, const uint32_t *positions,

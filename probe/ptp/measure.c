@@ -3,192 +3,207 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include <base/array.h>
 
 #include "ptp_socket.h"
 
-/* What is known of one exchange; a stamp of 0 has not come yet. */
-struct exchange {
-	struct ns t1, t2, t3, t4;
-	uint16_t sequence; /* of the request */
-	/* Delay request-response: the Sync that t1 and t2 are of. */
-	uint16_t sync;
-	bool sync_waits; /* for its follow-up */
-	struct ns sync_arrived, sync_correction;
+/* A measurement on its way. */
+struct measurement {
+	const struct ptp_options *options;
+	const struct ptp_link *link;
+	struct ptp_result *result;
+	const volatile sig_atomic_t *stop;
+	bool other_known; /* result->peer */
 };
 
-static bool is_complete(const struct exchange *exchange)
+/* The stamps of two clocks must not be mixed: the first that answers or sends a Sync is the one that is measured. */
+static bool is_of_other(struct measurement *measurement, const struct ptp_message *message)
 {
-	return exchange->t1.v && exchange->t2.v && exchange->t3.v && exchange->t4.v;
+	if (!measurement->other_known) {
+		measurement->result->peer = message->from;
+		measurement->other_known = true;
+	}
+	return ptp_same_identity(&measurement->result->peer, &message->from);
 }
 
-/* Corrections count as time spent in clocks between us: they are taken off the way that had them. */
-static void take_peer(struct exchange *exchange, const struct ptp_message *message, struct ns arrived)
+static bool is_event(const struct ptp_message *message)
 {
-	if (message->sequence != exchange->sequence)
+	return message->type == PTP_SYNC || message->type == PTP_PEER_RESPONSE;
+}
+
+static void take(struct measurement *measurement, struct ptp_exchange *exchange, const struct ptp_message *message,
+		 const struct ptp_moment *arrived)
+{
+	const struct ptp_identity *us = &measurement->link->identity;
+	bool is_for_all = message->type == PTP_SYNC || message->type == PTP_FOLLOW_UP;
+
+	if (message->domain != measurement->options->domain || ptp_same_identity(&message->from, us))
 		return;
-	if (message->type == PTP_PEER_RESPONSE && message->two_step) {
-		exchange->t2 = message->stamp;
-		exchange->t4 = ns_sub(arrived, message->correction);
-	} else if (message->type == PTP_PEER_FOLLOW_UP && exchange->t4.v) {
-		exchange->t3 = message->stamp;
-		exchange->t4 = ns_sub(exchange->t4, message->correction);
-	}
+	if ((is_event(message) && !arrived->by[PTP_SOFTWARE].valid) ||
+	    (is_for_all ? exchange->mechanism == PTP_PEER_DELAY : !ptp_same_identity(&message->to, us)))
+		return;
+	if (is_of_other(measurement, message))
+		ptp_exchange_take(exchange, message, arrived);
 }
 
-static void take_sync(struct exchange *exchange, const struct ptp_message *message, struct ns arrived)
+static bool has_what_is_wanted(const struct ptp_exchange *exchange, bool sync_only)
 {
-	if (message->type == PTP_SYNC) {
-		exchange->sync = message->sequence;
-		exchange->sync_arrived = ns_sub(arrived, message->correction);
-		exchange->sync_waits = message->two_step;
-		if (!message->two_step) {
-			exchange->t1 = message->stamp;
-			exchange->t2 = exchange->sync_arrived;
-		}
-	} else if (message->type == PTP_FOLLOW_UP && exchange->sync_waits && message->sequence == exchange->sync) {
-		exchange->sync_waits = false;
-		exchange->t1 = message->stamp;
-		exchange->t2 = ns_sub(exchange->sync_arrived, message->correction);
-	} else if (message->type == PTP_DELAY_RESPONSE && message->sequence == exchange->sequence) {
-		exchange->t4 = ns_sub(message->stamp, message->correction);
-	}
+	return sync_only ? exchange->answer.known : ptp_exchange_is_whole(exchange);
 }
 
-static struct ptp_sample sample_of(enum ptp_mechanism mechanism, const struct exchange *exchange)
+/*
+ * Messages until the exchange is whole (or, before the request, a Sync has come), for at most the timeout. NULL:
+ * whatever comes until then is let go.
+ */
+static int collect(struct measurement *measurement, struct ptp_exchange *exchange, bool sync_only, struct ns timeout)
 {
-	struct ns first = ns_sub(exchange->t2, exchange->t1), second = ns_sub(exchange->t4, exchange->t3);
-	struct ptp_sample sample = {first, second, {(first.v + second.v) / 2}, {(second.v - first.v) / 2}};
+	struct ns deadline = ns_add(ns_now_monotonic(), timeout);
 
-	if (mechanism == PTP_E2E)
-		sample = (struct ptp_sample){second, first, sample.delay, {(first.v - second.v) / 2}};
-	return sample;
-}
-
-static int add_sample(struct ptp_result *result, const struct ptp_sample *sample, struct error *err)
-{
-	struct ptp_sample *samples = array_grow(result->samples, result->count, &result->capacity, sizeof *samples);
-
-	if (!samples)
-		return error_set(err, ENOMEM, "out of memory");
-	result->samples = samples;
-	samples[result->count++] = *sample;
-	return 0;
-}
-
-/* Messages until the exchange is complete (or, before the request, a Sync has come), for at most the timeout. */
-static int collect(struct ptp_socket *ptp, struct exchange *exchange, bool sync_only, struct ptp_result *result,
-		   const volatile sig_atomic_t *stop)
-{
-	struct ns deadline = ns_add(ns_now_monotonic(), ptp->options->timeout);
-
-	while (!*stop && !is_complete(exchange) && !(sync_only && exchange->t1.v)) {
-		struct ns left = ns_sub(deadline, ns_now_monotonic()), arrived;
+	while (!*measurement->stop && !(exchange && has_what_is_wanted(exchange, sync_only))) {
+		struct ns left = ns_sub(deadline, ns_now_monotonic());
 		struct ptp_message message;
-		int code = ptp_socket_receive(ptp, left, &message, &arrived);
-		bool is_answer;
+		struct ptp_moment arrived;
+		int code = left.v > 0 ? measurement->link->receive(measurement->link->context, left, &message, &arrived)
+				      : 0;
 
 		if (code < 0)
 			return code;
-		if (code == 0 && left.v <= 0)
+		if (left.v <= 0)
 			break;
-		if (code == 0)
-			continue;
-		is_answer = ptp_same_identity(&message.to, &ptp->identity);
-		if (is_answer)
-			result->peer = message.from;
-		if (ptp->options->mechanism == PTP_PEER_DELAY && is_answer)
-			take_peer(exchange, &message, arrived);
-		else if (ptp->options->mechanism == PTP_E2E && (is_answer || message.type != PTP_DELAY_RESPONSE))
-			take_sync(exchange, &message, arrived);
+		if (code > 0 && exchange)
+			take(measurement, exchange, &message, &arrived);
 	}
 	return 0;
 }
 
-static int exchange_once(struct ptp_socket *ptp, struct ptp_result *result, const volatile sig_atomic_t *stop,
-			 struct error *err)
+static int add_sample(struct ptp_samples *samples, const struct ptp_sample *sample, struct error *err)
 {
-	bool peer = ptp->options->mechanism == PTP_PEER_DELAY;
-	struct exchange exchange = {.sequence = (uint16_t)result->requests};
-	struct ptp_message request = {.type = peer ? PTP_PEER_REQUEST : PTP_DELAY_REQUEST,
-				      .domain = ptp->options->domain,
-				      .sequence = exchange.sequence,
-				      .from = ptp->identity};
-	struct ptp_sample sample;
-	int code = peer ? 0 : collect(ptp, &exchange, true, result, stop);
+	struct ptp_sample *items = array_grow(samples->items, samples->count, &samples->capacity, sizeof *items);
 
-	result->requests++;
-	if (!code)
-		code = ptp_socket_send(ptp, &request, peer ? &exchange.t1 : &exchange.t3, err);
-	if (!code)
-		code = collect(ptp, &exchange, false, result, stop);
-	if (code)
-		return code;
-	if (!is_complete(&exchange)) {
-		result->unanswered += !*stop;
-		return 0;
-	}
-	sample = sample_of(ptp->options->mechanism, &exchange);
-	return add_sample(result, &sample, err);
+	if (!items)
+		return error_set(err, ENOMEM, "out of memory");
+	samples->items = items;
+	items[samples->count++] = *sample;
+	return 0;
 }
 
-int ptp_measure(const struct ptp_options *options, struct ptp_result *result, const volatile sig_atomic_t *stop,
-		struct error *err)
+static int count(struct measurement *measurement, const struct ptp_exchange *exchange, struct error *err)
 {
-	struct timespec pause = {options->interval.v / NS_PER_S, options->interval.v % NS_PER_S};
+	struct ptp_result *result = measurement->result;
+	struct ptp_sample software, hardware;
+	int code;
+
+	if (!ptp_exchange_sample(exchange, PTP_SOFTWARE, &software)) {
+		result->unanswered += !*measurement->stop;
+		return 0;
+	}
+	result->one_step += software.one_step;
+	code = add_sample(&result->by[PTP_SOFTWARE], &software, err);
+	if (code || !result->has_hardware)
+		return code;
+	if (!ptp_exchange_sample(exchange, PTP_HARDWARE, &hardware)) {
+		result->unstamped++;
+		return 0;
+	}
+	if (hardware.round_trip.v < 0 || hardware.round_trip.v > software.round_trip.v) {
+		result->outliers++;
+		return 0;
+	}
+	return add_sample(&result->by[PTP_HARDWARE], &hardware, err);
+}
+
+static int exchange_once(struct measurement *measurement, struct error *err)
+{
+	const struct ptp_options *options = measurement->options;
+	bool peer = options->mechanism == PTP_PEER_DELAY;
+	struct ptp_exchange exchange = {.mechanism = options->mechanism,
+					.sequence = (uint16_t)measurement->result->requests};
+	struct ptp_message request = {.type = peer ? PTP_PEER_REQUEST : PTP_DELAY_REQUEST,
+				      .domain = options->domain,
+				      .sequence = exchange.sequence,
+				      .from = measurement->link->identity};
+	int code;
+
+	measurement->other_known = measurement->result->by[PTP_SOFTWARE].count > 0;
+	code = peer ? 0 : collect(measurement, &exchange, true, options->timeout);
+	measurement->result->requests++;
+	if (!code)
+		code = measurement->link->send(measurement->link->context, &request, &exchange.left, err);
+	if (!code)
+		code = collect(measurement, &exchange, false, options->timeout);
+	return code ? code : count(measurement, &exchange, err);
+}
+
+int ptp_measure(const struct ptp_options *options, const struct ptp_link *link, struct ptp_result *result,
+		const volatile sig_atomic_t *stop, struct error *err)
+{
+	struct measurement measurement = {.options = options, .link = link, .result = result, .stop = stop};
+	int code = 0;
+
+	*result = (struct ptp_result){.has_hardware = link->has_hardware};
+	while (!*stop && !code && result->requests < options->count) {
+		code = exchange_once(&measurement, err);
+		if (!code && !*stop && result->requests < options->count)
+			code = collect(&measurement, NULL, false, options->interval);
+	}
+	return code;
+}
+
+int ptp_measure_interface(const struct ptp_options *options, struct ptp_result *result,
+			  const volatile sig_atomic_t *stop, struct error *err)
+{
 	struct ptp_socket ptp;
 	int code = ptp_socket_open(&ptp, options, err);
 
 	*result = (struct ptp_result){0};
 	if (code)
 		return code;
-	while (!*stop && !code && result->requests < options->count) {
-		code = exchange_once(&ptp, result, stop, err);
-		if (!code && !*stop && result->requests < options->count)
-			nanosleep(&pause, NULL);
-	}
+	code = ptp_measure(options, &ptp.link, result, stop, err);
 	ptp_socket_close(&ptp);
 	return code;
 }
 
 static int ascending(const void *a, const void *b)
 {
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	double x = *(const double *)a, y = *(const double *)b;
 
 	return (x > y) - (x < y);
 }
 
-static int64_t value_of(const struct ptp_sample *sample, enum ptp_quantity quantity)
+static double value_of(const struct ptp_sample *sample, enum ptp_quantity quantity)
 {
-	const int64_t values[PTP_QUANTITIES] = {sample->delay.v, sample->offset.v, sample->out.v, sample->back.v};
+	const double values[PTP_QUANTITIES] = {ns_to_us(sample->round_trip) / 2, ns_to_us(sample->offset),
+					       ns_to_us(sample->out), ns_to_us(sample->back)};
 
 	return values[quantity];
 }
 
-int ptp_figures(const struct ptp_result *result, enum ptp_quantity quantity, struct ptp_figures *figures)
+int ptp_figures(const struct ptp_samples *samples, enum ptp_quantity quantity, struct ptp_figures *figures)
 {
-	int64_t *values = malloc(result->count * sizeof *values);
-	size_t last = result->count - 1;
+	double *values = calloc(samples->count + 1, sizeof *values);
+	size_t number = 0, last;
 
 	if (!values)
 		return -ENOMEM;
-	for (size_t i = 0; i < result->count; i++)
-		values[i] = value_of(&result->samples[i], quantity);
-	qsort(values, result->count, sizeof *values, ascending);
+	for (size_t i = 0; i < samples->count; i++)
+		if (quantity == PTP_DELAY || !samples->items[i].delay_only)
+			values[number++] = value_of(&samples->items[i], quantity);
+	qsort(values, number, sizeof *values, ascending);
+	last = number ? number - 1 : 0;
 	*figures = (struct ptp_figures){
-		.min_us = ns_to_us((struct ns){values[0]}),
-		.p50_us = ns_to_us((struct ns){values[last / 2]}),
-		.p99_us = ns_to_us((struct ns){values[last - last / 100]}),
-		.max_us = ns_to_us((struct ns){values[last]}),
+		.min_us = values[0],
+		.p50_us = values[last / 2],
+		.p99_us = values[last - last / 100],
+		.max_us = values[last],
 	};
 	free(values);
-	return 0;
+	return number ? 0 : -ENODATA;
 }
 
 void ptp_result_free(struct ptp_result *result)
 {
-	free(result->samples);
+	for (int i = 0; i < PTP_STAMPS; i++)
+		free(result->by[i].items);
 	*result = (struct ptp_result){0};
 }

@@ -2,6 +2,7 @@
 #include <probe/ptp/message.h>
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 /* IEEE 1588-2008 tables 18, 26, 30. */
@@ -101,6 +102,28 @@ size_t ptp_write_request(const struct ptp_message *message, uint8_t *out)
 	out[AT_CONTROL] = message->type == PTP_PEER_REQUEST ? CONTROL_OTHER : CONTROL_DELAY_REQUEST;
 	out[AT_INTERVAL] = NO_INTERVAL;
 	return length;
+}
+
+const uint8_t *ptp_group_mac(bool peer_delay)
+{
+	static const uint8_t macs[][PTP_MAC_BYTES] = {{0x01, 0x1b, 0x19, 0, 0, 0}, {0x01, 0x80, 0xc2, 0, 0, 0x0e}};
+
+	return macs[peer_delay];
+}
+
+/* IEEE 1588-2008 section 7.5.2.2.2. */
+struct ptp_identity ptp_identity_of_mac(const uint8_t *mac)
+{
+	/* Not port 1: a ptp4l on this very interface has that. */
+	return (struct ptp_identity){{mac[0], mac[1], mac[2], 0xff, 0xfe, mac[3], mac[4], mac[5]}, 0x4e4d};
+}
+
+void ptp_identity_print(const struct ptp_identity *identity, char text[PTP_IDENTITY_TEXT_BYTES])
+{
+	const uint8_t *c = identity->clock;
+
+	snprintf(text, PTP_IDENTITY_TEXT_BYTES, "%02x%02x%02x.%02x%02x.%02x%02x%02x-%u", c[0], c[1], c[2], c[3], c[4],
+		 c[5], c[6], c[7], identity->port);
 }
 
 bool ptp_same_identity(const struct ptp_identity *a, const struct ptp_identity *b)

@@ -15,17 +15,12 @@
 #include <unistd.h>
 
 enum {
-	ETHERTYPE_PTP = 0x88f7,
-	EVENT_PORT = 319,
-	GENERAL_PORT = 320,
-	MAC_BYTES = 6,
 	MESSAGE_BYTES_MAXIMUM = 1500,
 	STAMP_PATIENCE_MS = 1000,
 };
 
 /* IEEE 1588-2008 annexes D, E, F: the groups of all messages but peer delay's, and of peer delay's. */
 static const char *const groups4[] = {"224.0.1.129", "224.0.0.107"}, *const groups6[] = {"ff0e::181", "ff02::6b"};
-static const uint8_t macs[][MAC_BYTES] = {{0x01, 0x1b, 0x19, 0, 0, 0}, {0x01, 0x80, 0xc2, 0, 0, 0x0e}};
 
 static int failed(const struct ptp_options *options, const char *what, struct error *err)
 {
@@ -97,14 +92,14 @@ static int open_udp(const struct ptp_socket *ptp, uint16_t port)
 static int open_ethernet(const struct ptp_socket *ptp)
 {
 	struct sockaddr_ll address = {
-		.sll_family = AF_PACKET, .sll_protocol = htons(ETHERTYPE_PTP), .sll_ifindex = ptp->interface};
-	int fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, htons(ETHERTYPE_PTP)), code = fd < 0 ? -1 : 0;
+		.sll_family = AF_PACKET, .sll_protocol = htons(PTP_ETHERTYPE), .sll_ifindex = ptp->interface};
+	int fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, htons(PTP_ETHERTYPE)), code = fd < 0 ? -1 : 0;
 
 	for (int i = 0; i < 2 && !code; i++) {
 		struct packet_mreq request = {
-			.mr_ifindex = ptp->interface, .mr_type = PACKET_MR_MULTICAST, .mr_alen = MAC_BYTES};
+			.mr_ifindex = ptp->interface, .mr_type = PACKET_MR_MULTICAST, .mr_alen = PTP_MAC_BYTES};
 
-		memcpy(request.mr_address, macs[i], MAC_BYTES);
+		memcpy(request.mr_address, ptp_group_mac(i), PTP_MAC_BYTES);
 		code = setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &request, sizeof request);
 	}
 	if (!code && bind(fd, (struct sockaddr *)&address, sizeof address) == 0 && ask_stamps(fd) == 0)
@@ -116,29 +111,117 @@ static int open_ethernet(const struct ptp_socket *ptp)
 	return -1;
 }
 
-/* EUI-64 from the MAC (IEEE 1588-2008 section 7.5.2.2.2). */
 static int read_identity(struct ptp_socket *ptp)
 {
 	struct ifreq request = {0};
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), code;
-	const uint8_t *mac = (const uint8_t *)request.ifr_hwaddr.sa_data;
 
 	strncpy(request.ifr_name, ptp->options->interface, IFNAMSIZ - 1);
 	code = fd < 0 ? -1 : ioctl(fd, SIOCGIFHWADDR, &request);
 	if (fd >= 0)
 		close(fd);
-	memcpy(ptp->identity.clock, mac, 3);
-	ptp->identity.clock[3] = 0xff;
-	ptp->identity.clock[4] = 0xfe;
-	memcpy(ptp->identity.clock + 5, mac + 3, 3);
-	/* Not port 1: a ptp4l on this very interface has that. */
-	ptp->identity.port = 0x4e4d;
+	ptp->link.identity = ptp_identity_of_mac((const uint8_t *)request.ifr_hwaddr.sa_data);
 	return code;
+}
+
+static ssize_t receive(int fd, int flags, uint8_t *bytes, size_t room, struct stamp *stamp)
+{
+	union {
+		struct cmsghdr header;
+		uint8_t bytes[512];
+	} control;
+	struct iovec part = {bytes, room};
+	struct msghdr header = {
+		.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+	ssize_t length = recvmsg(fd, &header, flags | MSG_DONTWAIT);
+
+	*stamp = (struct stamp){.clock = CLOCK_WALL};
+	for (struct cmsghdr *item = length < 0 ? NULL : CMSG_FIRSTHDR(&header); item; item = CMSG_NXTHDR(&header, item))
+		if (item->cmsg_level == SOL_SOCKET && item->cmsg_type == SCM_TIMESTAMPING) {
+			struct scm_timestamping stamps;
+
+			memcpy(&stamps, CMSG_DATA(item), sizeof stamps);
+			stamp->ns = stamps.ts[0].tv_sec * NS_PER_S + stamps.ts[0].tv_nsec;
+			stamp->valid = stamp->ns != 0; /* 0: the kernel had none */
+		}
+	return length;
+}
+
+static int send_bytes(const struct ptp_socket *ptp, const uint8_t *bytes, size_t length, bool peer)
+{
+	struct sockaddr_ll link = {.sll_family = AF_PACKET,
+				   .sll_protocol = htons(PTP_ETHERTYPE),
+				   .sll_ifindex = ptp->interface,
+				   .sll_halen = PTP_MAC_BYTES};
+	struct sockaddr_in6 to6 = {
+		.sin6_family = AF_INET6, .sin6_port = htons(PTP_EVENT_PORT), .sin6_scope_id = (uint32_t)ptp->interface};
+	struct sockaddr_in to4 = {.sin_family = AF_INET, .sin_port = htons(PTP_EVENT_PORT)};
+	const struct sockaddr *to = (struct sockaddr *)&link;
+	socklen_t bytes_of_address = sizeof link;
+
+	memcpy(link.sll_addr, ptp_group_mac(peer), PTP_MAC_BYTES);
+	inet_pton(AF_INET6, groups6[peer], &to6.sin6_addr);
+	inet_pton(AF_INET, groups4[peer], &to4.sin_addr);
+	if (ptp->options->transport == PTP_UDP6) {
+		to = (struct sockaddr *)&to6;
+		bytes_of_address = sizeof to6;
+	} else if (ptp->options->transport == PTP_UDP4) {
+		to = (struct sockaddr *)&to4;
+		bytes_of_address = sizeof to4;
+	}
+	return sendto(ptp->event, bytes, length, 0, to, bytes_of_address) == (ssize_t)length ? 0 : -1;
+}
+
+static int send_request(void *context, const struct ptp_message *request, struct ptp_moment *left, struct error *err)
+{
+	const struct ptp_socket *ptp = context;
+	uint8_t bytes[PTP_MESSAGE_BYTES], unused[MESSAGE_BYTES_MAXIMUM];
+	size_t length = ptp_write_request(request, bytes);
+	struct pollfd error_queue = {.fd = ptp->event};
+	struct stamp *stamp = &left->by[PTP_SOFTWARE];
+
+	/* Discards a stamp that came too late for the previous request. */
+	while (receive(ptp->event, MSG_ERRQUEUE, unused, sizeof unused, stamp) >= 0)
+		;
+	if (send_bytes(ptp, bytes, length, request->type == PTP_PEER_REQUEST))
+		return failed(ptp->options, "cannot send", err);
+	/* POLLERR is reported without being requested, and without POLLIN: received packets stay queued. */
+	for (int waited_ms = 0; waited_ms < STAMP_PATIENCE_MS; waited_ms += 100) {
+		if (poll(&error_queue, 1, 100) > 0 &&
+		    receive(ptp->event, MSG_ERRQUEUE, unused, sizeof unused, stamp) >= 0 && stamp->valid)
+			return 0;
+	}
+	return error_set(err, ENOTSUP, "%s: its driver gives no time stamp of packets that leave",
+			 ptp->options->interface);
+}
+
+static int receive_message(void *context, struct ns timeout, struct ptp_message *message, struct ptp_moment *arrived)
+{
+	const struct ptp_socket *ptp = context;
+	struct pollfd ready[] = {{.fd = ptp->event, .events = POLLIN}, {.fd = ptp->general, .events = POLLIN}};
+	struct timespec patience = {timeout.v / NS_PER_S, timeout.v % NS_PER_S};
+	uint8_t bytes[MESSAGE_BYTES_MAXIMUM];
+
+	*arrived = (struct ptp_moment){0};
+	if (ppoll(ready, 2, &patience, NULL) < 0)
+		return errno == EINTR ? 0 : -errno;
+	for (int i = 0; i < 2; i++) {
+		ssize_t length = -1;
+
+		if (ready[i].revents & POLLIN)
+			length = receive(ready[i].fd, 0, bytes, sizeof bytes, &arrived->by[PTP_SOFTWARE]);
+		if (length >= 0 && ptp_read(bytes, (size_t)length, message) == 0)
+			return 1;
+	}
+	return 0;
 }
 
 int ptp_socket_open(struct ptp_socket *ptp, const struct ptp_options *options, struct error *err)
 {
-	*ptp = (struct ptp_socket){.event = -1, .general = -1, .options = options};
+	*ptp = (struct ptp_socket){.event = -1,
+				   .general = -1,
+				   .options = options,
+				   .link = {.context = ptp, .send = send_request, .receive = receive_message}};
 	ptp->interface = (int)if_nametoindex(options->interface);
 	if (!ptp->interface)
 		return error_set(err, ENODEV, "there is no interface '%s'", options->interface);
@@ -147,8 +230,8 @@ int ptp_socket_open(struct ptp_socket *ptp, const struct ptp_options *options, s
 	if (options->transport == PTP_L2) {
 		ptp->event = open_ethernet(ptp);
 	} else {
-		ptp->event = open_udp(ptp, EVENT_PORT);
-		ptp->general = ptp->event < 0 ? -1 : open_udp(ptp, GENERAL_PORT);
+		ptp->event = open_udp(ptp, PTP_EVENT_PORT);
+		ptp->general = ptp->event < 0 ? -1 : open_udp(ptp, PTP_GENERAL_PORT);
 	}
 	if (ptp->event >= 0 && (options->transport == PTP_L2 || ptp->general >= 0))
 		return 0;
@@ -164,92 +247,4 @@ void ptp_socket_close(struct ptp_socket *ptp)
 	if (ptp->general >= 0)
 		close(ptp->general);
 	ptp->event = ptp->general = -1;
-}
-
-static ssize_t receive(int fd, int flags, uint8_t *bytes, size_t room, struct ns *stamp)
-{
-	union {
-		struct cmsghdr header;
-		uint8_t bytes[512];
-	} control;
-	struct iovec part = {bytes, room};
-	struct msghdr header = {
-		.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-	ssize_t length = recvmsg(fd, &header, flags | MSG_DONTWAIT);
-
-	stamp->v = 0;
-	for (struct cmsghdr *item = length < 0 ? NULL : CMSG_FIRSTHDR(&header); item; item = CMSG_NXTHDR(&header, item))
-		if (item->cmsg_level == SOL_SOCKET && item->cmsg_type == SCM_TIMESTAMPING) {
-			struct scm_timestamping stamps;
-
-			memcpy(&stamps, CMSG_DATA(item), sizeof stamps);
-			stamp->v = stamps.ts[0].tv_sec * NS_PER_S + stamps.ts[0].tv_nsec;
-		}
-	return length;
-}
-
-static int send_bytes(const struct ptp_socket *ptp, const uint8_t *bytes, size_t length, bool peer)
-{
-	struct sockaddr_ll link = {.sll_family = AF_PACKET,
-				   .sll_protocol = htons(ETHERTYPE_PTP),
-				   .sll_ifindex = ptp->interface,
-				   .sll_halen = MAC_BYTES};
-	struct sockaddr_in6 to6 = {
-		.sin6_family = AF_INET6, .sin6_port = htons(EVENT_PORT), .sin6_scope_id = (uint32_t)ptp->interface};
-	struct sockaddr_in to4 = {.sin_family = AF_INET, .sin_port = htons(EVENT_PORT)};
-	const struct sockaddr *to = (struct sockaddr *)&link;
-	socklen_t bytes_of_address = sizeof link;
-
-	memcpy(link.sll_addr, macs[peer], MAC_BYTES);
-	inet_pton(AF_INET6, groups6[peer], &to6.sin6_addr);
-	inet_pton(AF_INET, groups4[peer], &to4.sin_addr);
-	if (ptp->options->transport == PTP_UDP6) {
-		to = (struct sockaddr *)&to6;
-		bytes_of_address = sizeof to6;
-	} else if (ptp->options->transport == PTP_UDP4) {
-		to = (struct sockaddr *)&to4;
-		bytes_of_address = sizeof to4;
-	}
-	return sendto(ptp->event, bytes, length, 0, to, bytes_of_address) == (ssize_t)length ? 0 : -1;
-}
-
-int ptp_socket_send(struct ptp_socket *ptp, const struct ptp_message *request, struct ns *left, struct error *err)
-{
-	uint8_t bytes[PTP_MESSAGE_BYTES], unused[MESSAGE_BYTES_MAXIMUM];
-	size_t length = ptp_write_request(request, bytes);
-	struct pollfd error_queue = {.fd = ptp->event};
-
-	/* A stamp that came too late for the request before. */
-	while (receive(ptp->event, MSG_ERRQUEUE, unused, sizeof unused, left) >= 0)
-		;
-	if (send_bytes(ptp, bytes, length, request->type == PTP_PEER_REQUEST))
-		return failed(ptp->options, "cannot send", err);
-	/* POLLERR comes unasked, and alone: what has arrived meanwhile stays. */
-	for (int waited_ms = 0; waited_ms < STAMP_PATIENCE_MS; waited_ms += 100) {
-		if (poll(&error_queue, 1, 100) > 0 &&
-		    receive(ptp->event, MSG_ERRQUEUE, unused, sizeof unused, left) >= 0 && left->v)
-			return 0;
-	}
-	return error_set(err, ENOTSUP, "%s: its driver gives no time stamp of packets that leave",
-			 ptp->options->interface);
-}
-
-int ptp_socket_receive(struct ptp_socket *ptp, struct ns timeout, struct ptp_message *message, struct ns *arrived)
-{
-	struct pollfd ready[] = {{.fd = ptp->event, .events = POLLIN}, {.fd = ptp->general, .events = POLLIN}};
-	struct timespec patience = {timeout.v / NS_PER_S, timeout.v % NS_PER_S};
-	uint8_t bytes[MESSAGE_BYTES_MAXIMUM];
-
-	if (timeout.v < 0)
-		return 0;
-	if (ppoll(ready, 2, &patience, NULL) < 0)
-		return errno == EINTR ? 0 : -errno;
-	for (int i = 0; i < 2; i++) {
-		ssize_t length = ready[i].revents & POLLIN ? receive(ready[i].fd, 0, bytes, sizeof bytes, arrived) : -1;
-
-		if (length >= 0 && ptp_read(bytes, (size_t)length, message) == 0 &&
-		    message->domain == ptp->options->domain && !ptp_same_identity(&message->from, &ptp->identity))
-			return 1;
-	}
-	return 0;
 }

@@ -14,9 +14,10 @@
 #include <probe/rtt/frame.h>
 #include <probe/rtt/stamp.h>
 
+#include "capture_ptp_priv.h"
 #include "wire_priv.h"
 
-const char *const capture_protocol_names[] = {"stamp", "icmp", "tcp", NULL};
+const char *const capture_protocol_names[] = {"stamp", "icmp", "tcp", "ptp", NULL};
 
 enum { REMEMBERED = 1 << 18, SLOTS_MINIMUM = 1024, SLL_BYTES = 16, SLL2_BYTES = 20 };
 
@@ -37,17 +38,17 @@ int capture_read_protocols(const char *list, unsigned int *protocols, struct err
 		       (i >= CAPTURE_PROTOCOLS || strcmp(capture_protocol_names[at], fields[i]) != 0))
 			at++;
 		if (at == CAPTURE_PROTOCOLS)
-			return error_set(err, EINVAL, "expected names of stamp, icmp, tcp, found '%.40s'", list);
+			return error_set(err, EINVAL, "expected names of stamp, icmp, tcp, ptp, found '%.40s'", list);
 		*protocols |= 1U << at;
 	}
 	return 0;
 }
 
-/* What makes one exchange unique: an answer carries all of it back. (Not the SSID: TWAMP's reflectors leave it 0.) */
+/* Identifies an exchange: an answer carries all of these fields back. (Not the SSID: TWAMP's reflectors leave it 0.) */
 struct exchange_key {
 	ip_address source, destination;
 	uint32_t sequence;
-	uint16_t source_port, destination_port; /* the second of TCP alone */
+	uint16_t source_port, destination_port; /* the second only for TCP */
 	int64_t request_sent_at_ns;             /* of ICMP the data's first bytes, where ping has its stamp */
 	enum capture_protocol protocol;
 };
@@ -70,6 +71,7 @@ struct table {
  */
 struct pairing {
 	struct table young, old;
+	struct capture_ptp *ptp; /* NULL: not wanted */
 	uint16_t port;
 	unsigned int protocols;
 	capture_visit visit;
@@ -147,7 +149,8 @@ static int reserve(struct pairing *pairing)
 static int add_request(struct pairing *pairing, const struct exchange_key *key, struct ns at)
 {
 	if (find(pairing, key)) {
-		pairing->counters->repeated += key->protocol != CAPTURE_TCP; /* its stamps are those of a millisecond */
+		/* TCP's stamps are equal within a millisecond. */
+		pairing->counters->repeated += key->protocol != CAPTURE_TCP;
 		return 0;
 	}
 	if (reserve(pairing))
@@ -167,7 +170,7 @@ static int add_answer(struct pairing *pairing, const struct exchange_key *key, s
 		pairing->counters->repeated += key->protocol != CAPTURE_TCP;
 		return 0;
 	}
-	if (!slot && key->protocol == CAPTURE_TCP) /* it acknowledges what carried no data */
+	if (!slot && key->protocol == CAPTURE_TCP) /* it acknowledges a segment without data */
 		return 0;
 	pairing->counters->answers++;
 	if (!slot) {
@@ -290,12 +293,16 @@ static int take_packet(struct pairing *pairing, int link, const struct pcap_pkth
 	struct frame frame = read_frame(link, bytes, header->caplen, header->len);
 
 	pairing->counters->packets++;
+	if (frame.unfinished) /* captured where it was sent: a NIC would have finished its checksum */
+		frame.kind = FRAME_UDP;
 	if (frame.kind == FRAME_BROKEN)
 		pairing->counters->broken++;
 	if (frame.kind == FRAME_TCP && is_wanted(pairing, CAPTURE_TCP))
 		return take_tcp(pairing, &frame, at);
 	if ((frame.kind == FRAME_ECHO_REQUEST || frame.kind == FRAME_ECHO_REPLY) && is_wanted(pairing, CAPTURE_ICMP))
 		return take_echo(pairing, &frame, at);
+	if (pairing->ptp && capture_ptp_is(&frame))
+		return capture_ptp_take(pairing->ptp, &frame, at);
 	if (frame.kind != FRAME_UDP || !is_wanted(pairing, CAPTURE_STAMP))
 		return 0;
 	if (frame.destination_port == pairing->port)
@@ -349,7 +356,15 @@ static int pair_stream(FILE *file, const char *name, struct pairing pairing)
 	int code;
 
 	*pairing.counters = (struct capture_counters){0};
+	if (is_wanted(&pairing, CAPTURE_PTP)) {
+		pairing.ptp = capture_ptp_create(pairing.visit, pairing.context, pairing.counters);
+		if (!pairing.ptp) {
+			fclose(file);
+			return error_set(pairing.err, ENOMEM, "out of memory");
+		}
+	}
 	code = read_stream(file, name, &pairing);
+	capture_ptp_destroy(pairing.ptp);
 	free(pairing.young.slots);
 	free(pairing.old.slots);
 	return code;

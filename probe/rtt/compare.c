@@ -41,7 +41,7 @@ int compare_take(struct compare *compare, const struct capture_sample *exchange,
 	grown[compare->count++] = (struct compare_match){
 		exchange->source,
 		exchange->destination,
-		/* Of the whole exchange: what is taken off as residence may be known better to the prober. */
+		/* The gross round trip: the prober may know the residence, which is subtracted, more exactly. */
 		ns_to_us(ns_sub(ns_add(sample->rtt, sample->residence), exchange->gross)),
 	};
 	return 0;
@@ -65,7 +65,7 @@ static int compare_matches(const void *left, const void *right)
 	return compare_values(&a->added_us, &b->added_us);
 }
 
-/* The longest run of one source becomes all there is. */
+/* Keeps only the longest run of one source. */
 static void keep_prober(struct compare *compare)
 {
 	size_t best = 0, best_count = 0;

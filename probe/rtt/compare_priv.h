@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a prober says of its probes beside what a capture says of the same ones: the delay that it added. One thread. */
+/* Compares a prober's samples with a capture of the same probes: the difference is the delay that the prober adds. One
+ * thread. */
 #ifndef RTT_COMPARE_PRIV_H
 #define RTT_COMPARE_PRIV_H
 
@@ -49,7 +50,7 @@ int compare_finish(struct compare *compare, struct error *err);
 /* Samples without an exchange in the capture. */
 uint64_t compare_not_captured(const struct compare *compare);
 
-/* Of one pair; count 0: it is not the prober's or has no probe in both. */
+/* Compares one pair; count 0: the pair is not the prober's, or no probe is in both files. */
 struct compare_figures compare_pair(const struct compare *compare, ip_address source, ip_address destination);
 
 /* {"probes", "min", "p50", "p99", "max"}; null for no probes. */

@@ -11,6 +11,7 @@ enum {
 	ETHERTYPE_ARP = 0x0806,
 	ETHERTYPE_SERVICE_VLAN = 0x88a8,
 	ETHERTYPE_IPV6 = 0x86dd,
+	ETHERTYPE_PTP = 0x88f7,
 	ETHERNET_BYTES = FRAME_ETHERNET_BYTES,
 	IPV4_BYTES = 20,
 	IPV6_BYTES = 40,
@@ -306,6 +307,11 @@ static void read_packet(struct frame *frame, uint16_t type, const uint8_t *bytes
 		read_ipv6(frame, bytes, captured, length);
 	else
 		frame->kind = FRAME_OTHER;
+	if (type != ETHERTYPE_PTP)
+		return;
+	frame->kind = FRAME_PTP;
+	frame->payload = bytes;
+	frame->payload_bytes = captured;
 }
 
 struct frame frame_read_packet(uint16_t type, const uint8_t *bytes, size_t captured, size_t length)
@@ -430,6 +436,56 @@ size_t frame_write_udp(const struct frame *frame, uint8_t *out, size_t capacity)
 	folded = fold(add_words(sum, udp + UDP_BYTES, frame->payload_bytes));
 	put_checksum(udp + 6, folded ? folded : 0xffff); /* RFC 768: 0 would mean "none" */
 	return pad(out, headers + frame->payload_bytes);
+}
+
+void frame_template_make(const struct frame *frame, struct frame_template *template)
+{
+	struct frame same = *frame;
+	size_t datagram = UDP_BYTES + frame->payload_bytes;
+	uint8_t *ip, *udp;
+
+	*template = (struct frame_template){.headers = frame_headers(frame),
+					    .payload_bytes = frame->payload_bytes,
+					    .four = address_is_ipv4(frame->destination_address)};
+	udp = template->bytes + template->headers - UDP_BYTES;
+	ip = udp - (template->four ? IPV4_BYTES : IPV6_BYTES);
+	same.destination_address = 0;
+	write_ethernet(&same, template->four ? ETHERTYPE_IPV4 : ETHERTYPE_IPV6, template->bytes);
+	if (template->four)
+		write_ipv4(&same, IPV4_BYTES + datagram, ip);
+	else
+		write_ipv6(&same, PROTOCOL_UDP, datagram, ip);
+	put16(udp + 2, frame->destination_port);
+	put16(udp + 4, (uint16_t)datagram);
+	template->udp_sum = add_words(pseudo_sum(ip, PROTOCOL_UDP, datagram), udp, UDP_BYTES);
+	if (!template->four)
+		return;
+	put16(ip + 10, 0);
+	template->ip_sum = add_words(0, ip, IPV4_BYTES);
+}
+
+size_t frame_template_finish(const struct frame_template *template, const uint8_t *mac, ip_address destination,
+			     uint16_t source_port, uint8_t *out)
+{
+	uint8_t *payload = out + template->headers, *udp = payload - UDP_BYTES;
+	uint64_t sum = add_carried(template->udp_sum, htobe16(source_port));
+	uint16_t folded;
+
+	memcpy(out, mac, FRAME_MAC_BYTES);
+	put16(udp, source_port);
+	if (template->four) {
+		const uint32_t address = htobe32((uint32_t)destination);
+
+		memcpy(udp - 4, &address, sizeof address);
+		put_checksum(udp - IPV4_BYTES + 10, fold(add_carried(template->ip_sum, address)));
+		sum = add_carried(sum, address);
+	} else {
+		put_ipv6(udp - 16, destination);
+		sum = add_words(sum, udp - 16, 16);
+	}
+	folded = fold(add_words(sum, payload, template->payload_bytes));
+	put_checksum(udp + 6, folded ? folded : 0xffff); /* RFC 768: 0 would mean "none" */
+	return pad(out, template->headers + template->payload_bytes);
 }
 
 static size_t write_arp(const struct frame *frame, uint8_t *out)

@@ -21,7 +21,8 @@ enum { PROGRESS_EVERY = 4096 }; /* round trips */
 struct pair {
 	ip_address source, destination;
 	enum capture_protocol protocol;
-	struct histogram *rtt; /* ns */
+	struct ptp_identity source_clock, destination_clock; /* of PTP over Ethernet, which has no addresses */
+	struct histogram *rtt;                               /* ns */
 };
 
 struct rtt_pairs {
@@ -37,24 +38,35 @@ struct rtt_pairs {
 	struct error *err; /* while the capture is read */
 };
 
-static bool is_before(const struct pair *pair, const struct capture_sample *sample)
+/* Under 0: the pair comes before the sample's. */
+static int order(const struct pair *pair, const struct capture_sample *sample)
 {
+	int order;
+
 	if (pair->source != sample->source)
-		return pair->source < sample->source;
+		return pair->source < sample->source ? -1 : 1;
 	if (pair->destination != sample->destination)
-		return pair->destination < sample->destination;
-	return pair->protocol < sample->protocol;
+		return pair->destination < sample->destination ? -1 : 1;
+	if (pair->protocol != sample->protocol)
+		return pair->protocol < sample->protocol ? -1 : 1;
+	order = memcmp(&pair->source_clock, &sample->source_clock, sizeof pair->source_clock);
+	return order ? order
+		     : memcmp(&pair->destination_clock, &sample->destination_clock, sizeof pair->destination_clock);
 }
 
 /* Adds the pair if it is new. NULL = out of memory. */
 static struct pair *find_pair(struct rtt_pairs *pairs, const struct capture_sample *sample)
 {
-	struct pair *items, *pair, added = {sample->source, sample->destination, sample->protocol, NULL};
+	struct pair *items, *pair,
+		added = {.source = sample->source,
+			 .destination = sample->destination,
+			 .protocol = sample->protocol,
+			 .source_clock = sample->source_clock,
+			 .destination_clock = sample->destination_clock};
 	size_t place;
 
-	SEARCH_LOWER_BOUND(place, 0, pairs->count, is_before(&pairs->items[place], sample));
-	if (place < pairs->count && pairs->items[place].source == sample->source &&
-	    pairs->items[place].destination == sample->destination && pairs->items[place].protocol == sample->protocol)
+	SEARCH_LOWER_BOUND(place, 0, pairs->count, order(&pairs->items[place], sample) < 0);
+	if (place < pairs->count && order(&pairs->items[place], sample) == 0)
 		return &pairs->items[place];
 	items = array_grow(pairs->items, pairs->count, &pairs->capacity, sizeof *items);
 	if (!items)
@@ -77,6 +89,17 @@ static const char *name_of(const struct rtt_pairs *pairs, ip_address address, ch
 	return peer ? peer->name : text;
 }
 
+/* PTP over Ethernet has no addresses: its clocks' identities. */
+static const char *host_name(const struct rtt_pairs *pairs, ip_address address, const struct ptp_identity *clock,
+			     char *text)
+{
+	_Static_assert((int)PTP_IDENTITY_TEXT_BYTES <= (int)ADDRESS_TEXT_BYTES, "either fits");
+	if (address)
+		return name_of(pairs, address, text);
+	ptp_identity_print(clock, text);
+	return text;
+}
+
 static int take_sample(void *context, const struct capture_sample *sample)
 {
 	struct rtt_pairs *pairs = context;
@@ -96,7 +119,8 @@ static int take_sample(void *context, const struct capture_sample *sample)
 	if (pairs->samples)
 		fprintf(pairs->samples, "%" PRId64 ".%09" PRId64 ",%s,%s,%u,%" PRIu32 ",%.3f,%.3f\n",
 			sample->requested_at.v / NS_PER_S, sample->requested_at.v % NS_PER_S,
-			name_of(pairs, sample->source, source), name_of(pairs, sample->destination, destination),
+			host_name(pairs, sample->source, &sample->source_clock, source),
+			host_name(pairs, sample->destination, &sample->destination_clock, destination),
 			sample->source_port, sample->sequence, ns_to_us(rtt), ns_to_us(sample->residence));
 	return 0;
 }
@@ -129,7 +153,7 @@ static struct compare_figures figures_of(const struct rtt_pairs *pairs, const st
 
 static void print_figures(const char *source, const char *destination, const struct compare_figures *figures, FILE *out)
 {
-	fprintf(out, "%-16s %-16s %-5s %8" PRIu64 " %9.1f %9.1f %9.1f %9.1f\n", source, destination, "", figures->count,
+	fprintf(out, "%-24s %-24s %-5s %8" PRIu64 " %9.1f %9.1f %9.1f %9.1f\n", source, destination, "", figures->count,
 		figures->min_us, figures->p50_us, figures->p99_us, figures->max_us);
 }
 
@@ -156,13 +180,14 @@ void rtt_pairs_print(const struct rtt_pairs *pairs, FILE *out)
 	const struct capture_counters *counters = &pairs->counters;
 	char source[ADDRESS_TEXT_BYTES], destination[ADDRESS_TEXT_BYTES];
 
-	fprintf(out, "%-16s %-16s %-5s %8s %9s %9s %9s %9s\n", "from", "to", "by", "samples", "min us", "p50 us",
+	fprintf(out, "%-24s %-24s %-5s %8s %9s %9s %9s %9s\n", "from", "to", "by", "samples", "min us", "p50 us",
 		"p99 us", "max us");
 	for (size_t i = 0; i < pairs->count; i++) {
 		const struct pair *pair = &pairs->items[i];
 
-		fprintf(out, "%-16s %-16s %-5s %8" PRIu64 " %9.1f %9.1f %9.1f %9.1f\n",
-			name_of(pairs, pair->source, source), name_of(pairs, pair->destination, destination),
+		fprintf(out, "%-24s %-24s %-5s %8" PRIu64 " %9.1f %9.1f %9.1f %9.1f\n",
+			host_name(pairs, pair->source, &pair->source_clock, source),
+			host_name(pairs, pair->destination, &pair->destination_clock, destination),
 			capture_protocol_names[pair->protocol], histogram_count(pair->rtt),
 			(double)histogram_minimum(pair->rtt) / 1e3, us_at(pair->rtt, 50), us_at(pair->rtt, 99),
 			(double)histogram_maximum(pair->rtt) / 1e3);
@@ -201,9 +226,9 @@ json_t *rtt_pairs_to_json(const struct rtt_pairs *pairs, const char *path)
 
 		json_array_append_new(
 			list, json_pack("{s:s,s:s,s:s,s:I,s:{s:f,s:f,s:f,s:f,s:f},s:o}", "src",
-					name_of(pairs, pair->source, source), "dst",
-					name_of(pairs, pair->destination, destination), "protocol",
-					capture_protocol_names[pair->protocol], "samples",
+					host_name(pairs, pair->source, &pair->source_clock, source), "dst",
+					host_name(pairs, pair->destination, &pair->destination_clock, destination),
+					"protocol", capture_protocol_names[pair->protocol], "samples",
 					(json_int_t)histogram_count(pair->rtt), "rtt_us", "min",
 					(double)histogram_minimum(pair->rtt) / 1e3, "p50", us_at(pair->rtt, 50), "p99",
 					us_at(pair->rtt, 99), "max", (double)histogram_maximum(pair->rtt) / 1e3, "mean",

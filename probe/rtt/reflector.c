@@ -11,7 +11,7 @@
 /* A key's place is one of a few next to its hash; the entry that was unused longest gives way when all are taken. */
 enum { PROBE_LENGTH = 16, SOURCES = 4096, CACHED_SESSIONS = 4096 };
 
-static const struct ns burst = {100 * NS_PER_MS}; /* what a source that was quiet may send at once */
+static const struct ns burst = {100 * NS_PER_MS}; /* burst that a source may send after a pause */
 static const struct ns stamp_slack = {NS_PER_MS}; /* a clock that is being disciplined may go back a little */
 static const struct ns clock_step = {NS_PER_S};   /* arrivals that are stamped out of order differ by less */
 
@@ -107,7 +107,7 @@ static struct entry *look_up(const struct table *table, ip_address address, uint
 	return NULL;
 }
 
-/* Added if it is new. */
+/* Finds the entry, or adds it. */
 static struct entry *find(struct reflector *reflector, struct table *table, ip_address address, uint16_t port,
 			  uint16_t session)
 {
@@ -252,7 +252,7 @@ static bool is_replay(struct replay *replay, const struct stamp_request *request
 	return false;
 }
 
-/* Of an authentic request its key, else NULL. */
+/* The key of an authentic request, else NULL. */
 static const struct stamp_key *authenticate(struct reflector *reflector, const struct frame *request, uint16_t session)
 {
 	const struct stamp_key *key = stamp_keys_for(reflector->rules.keys, session);
@@ -295,7 +295,7 @@ int reflector_prepare(struct reflector *reflector, const struct frame *request, 
 {
 	const struct stamp_keys *keys = reflector->rules.keys;
 	const size_t base = stamp_bytes(keys);
-	struct stamp_request asked;
+	struct stamp_request asked = {0};
 	struct entry *entry;
 
 	answer->key = NULL;
@@ -359,7 +359,7 @@ void reflector_sent(struct reflector *reflector, const struct reflector_answer *
 void reflector_left(struct reflector *reflector, const struct frame *answer, struct ns left_at)
 {
 	const bool authenticated = reflector->rules.keys;
-	struct stamp_reply reply;
+	struct stamp_reply reply = {0};
 	struct entry *entry;
 
 	if ((authenticated ? stamp_read_authenticated_reply : stamp_read_reply)(answer->payload, answer->payload_bytes,

@@ -4,17 +4,21 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+static const struct ns departure_slack = {NS_PER_MS}; /* between two clocks that agree; wall clocks are set by more */
+
 enum slot_state { SLOT_OUT, SLOT_ANSWERED, SLOT_GIVEN_UP, SLOT_ANSWERED_LATE, SLOT_UNSENT };
 
 struct slot {
 	int64_t sent_ns;
-	/* Of the reflector's own numbers in the answers. While the probe is outstanding, reflector_highest is the
-	 * highest that was known when it left: a reflector that still counts answers with a higher one. */
+	/*
+	 * Sequence numbers that the reflector puts into its answers. While the probe is outstanding, reflector_highest
+	 * is the highest that was known when it left: a reflector that still counts answers with a higher one.
+	 */
 	uint32_t reflector_lowest, reflector_highest;
 	uint8_t clock; /* enum clock */
 	uint8_t state; /* enum slot_state */
 	bool stamped, disturbed, departed;
-	bool reflector_known; /* when it left */
+	bool reflector_known; /* reflector_highest was known when the probe left */
 };
 
 /*
@@ -139,8 +143,9 @@ static struct slot *sent_slot(struct session *session, uint32_t sequence)
 void session_restamp(struct session *session, uint32_t sequence, struct stamp sent_at, bool departed)
 {
 	struct slot *slot = sent_slot(session, sequence);
+	struct ns later;
 
-	if (!slot)
+	if (!slot || (departed && stamp_difference(sent_at, stamp_of(slot), &later) && later.v < -departure_slack.v))
 		return;
 	slot->sent_ns = sent_at.ns;
 	slot->clock = (uint8_t)sent_at.clock;
@@ -230,7 +235,7 @@ enum session_answer session_receive(struct session *session, uint32_t sequence, 
 		return SESSION_UNKNOWN;
 	}
 	slot = slot_of(session, wide);
-	if (slot->state == SLOT_UNSENT) { /* what the slot said of an older number is forgotten */
+	if (slot->state == SLOT_UNSENT) { /* forgets the slot's older number */
 		session->counters.duplicates++;
 		return SESSION_DUPLICATE;
 	}
@@ -297,7 +302,7 @@ bool session_lost_forward(const struct session *session, uint64_t *lost)
 
 	if (!session->has_answer || !session->stateful || session->recounted)
 		return false;
-	/* Both sides count from 0: by what it is behind us, it never saw. */
+	/* Both sides count from 0: the difference is the number of probes that never reached it. */
 	sent = session->highest_answered + session->doubled_requests;
 	reflected = session->reflector_highest;
 	if (sent < reflected)

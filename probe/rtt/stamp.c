@@ -243,7 +243,7 @@ uint32_t stamp_request_number(const uint8_t *bytes, size_t length, bool authenti
 
 bool stamp_looks_like_reply(const uint8_t *bytes, size_t length, bool authenticated)
 {
-	struct stamp_reply reply;
+	struct stamp_reply reply = {0};
 	int64_t inside_ns;
 
 	if ((authenticated ? stamp_read_authenticated_reply : stamp_read_reply)(bytes, length, &reply) ||

@@ -165,8 +165,8 @@ void tlv_write_request(const struct tlv_request *request, uint8_t *out)
 }
 
 /*
- * The HMAC TLV is right: it follows all others but padding, and none is missing in authenticated mode, where padding
- * alone needs none. *hmac: its TLV; hmac->at NULL = there is none.
+ * The HMAC TLV is right: it follows all others but padding, and none is missing in authenticated mode, where only
+ * padding needs none. *hmac: its TLV; hmac->at NULL = there is none.
  */
 static bool has_integrity(const struct stamp_key *key, bool authenticated, uint32_t sequence, uint8_t *bytes,
 			  size_t length, struct tlv *hmac)
@@ -185,7 +185,7 @@ static bool has_integrity(const struct stamp_key *key, bool authenticated, uint3
 	if (!hmac->at)
 		return !(authenticated && other);
 	if (!key)
-		return true; /* nobody can tell: it is marked as not understood */
+		return true; /* cannot be checked: it is marked as not understood */
 	if (late || hmac->cut || hmac->length != STAMP_HMAC_BYTES)
 		return false;
 	compute_hmac(key, sequence, bytes, (size_t)(hmac->at - bytes), expected);
@@ -268,7 +268,7 @@ static bool is_destination(const struct tlv *tlv, ip_address ours)
 	return address == ours && address_bits(ours) == (int)tlv->length * 8;
 }
 
-/* Of a TLV that is whole and of a known type. Returns as tlv_answer(). */
+/* Answers a complete TLV of a known type. Returns as tlv_answer(). */
 static int answer_one(const struct tlv_facts *facts, const struct tlv *tlv)
 {
 	uint8_t method = TLV_METHOD_SOFTWARE;

@@ -60,7 +60,8 @@ void html_argument(FILE *out, const char *name, const char *value)
 	}
 }
 
-void html_cell(FILE *out, double value, double least, double most)
+/* A table cell, coloured from yellow to red by the logarithm between the two; NAN: none. */
+static void print_cell(FILE *out, double value, double least, double most)
 {
 	double share = most > least && value > 0 && least > 0 ? log(value / least) / log(most / least) : 0;
 
@@ -90,7 +91,7 @@ void html_print_matrix(FILE *out, const struct html_matrix *matrix)
 				fputs("<td class=\"grey\">&ndash;", out);
 				continue;
 			}
-			html_cell(out, value, least, most);
+			print_cell(out, value, least, most);
 			fprintf(out, "<a href=\"/%s?", matrix->page);
 			html_argument(out, "from", matrix->row_names[row]);
 			fputs("&amp;", out);

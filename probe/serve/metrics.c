@@ -7,7 +7,7 @@
 
 #include <model/latency_census.h>
 
-/* Above PAIRS_ALL pairs the worst ones alone; above RACKS_ALL racks their p99 alone, above RACKS_P99 only pods. */
+/* Above PAIRS_ALL pairs only the worst ones; above RACKS_ALL racks only their p99, above RACKS_P99 only pods. */
 enum { PAIRS_ALL = 20000, RACKS_ALL = 128, RACKS_P99 = 400, PODS_MOST = 128 };
 
 /* OpenMetrics: backslash, quote and line feed are escaped in label values; names of hosts have no line feeds. */

@@ -44,52 +44,16 @@ static const char pair_heads[] =
 
 /* --- heat maps: pods, then racks, then pairs --- */
 
-void pages_ungroup(struct grouping *grouping)
+static int compare_racks(const void *a, const void *b, void *live)
 {
-	free(grouping->names);
-	free(grouping->group_of);
+	return strverscmp(latency_live_rack_name(live, *(const uint32_t *)a),
+			  latency_live_rack_name(live, *(const uint32_t *)b));
 }
 
-int pages_group_by_pod(const struct latency_matrix *live, struct grouping *grouping)
+static int compare_hosts(const void *a, const void *b, void *live)
 {
-	uint32_t racks = latency_live_racks(live);
-
-	*grouping = (struct grouping){.racks = racks,
-				      .names = calloc(racks + 1, sizeof *grouping->names),
-				      .group_of = calloc(racks + 1, sizeof *grouping->group_of)};
-	if (!grouping->names || !grouping->group_of)
-		return -ENOMEM;
-	for (uint32_t rack = 0; rack < racks; rack++) {
-		const char *pod = latency_live_pod_name(live, rack);
-		uint32_t group = 0;
-
-		while (group < grouping->count && strcmp(grouping->names[group], pod) != 0)
-			group++;
-		if (group == grouping->count)
-			grouping->names[grouping->count++] = pod;
-		grouping->group_of[rack] = group;
-	}
-	return 0;
-}
-
-double *pages_group_values(const struct latency_matrix *live, const struct grouping *grouping,
-			   enum latency_statistic statistic)
-{
-	size_t count = (size_t)grouping->count * grouping->count;
-	double *values = calloc(count + 1, sizeof *values);
-	struct latency_maximum maximum;
-
-	for (size_t i = 0; values && i < count; i++)
-		values[i] = NAN;
-	for (uint32_t from = 0; values && from < grouping->racks; from++)
-		for (uint32_t to = 0; to < grouping->racks; to++) {
-			double *value =
-				&values[(size_t)grouping->group_of[from] * grouping->count + grouping->group_of[to]];
-
-			if (latency_live_maximum(live, from, to, &maximum))
-				*value = fmax(*value, pages_maximum(&maximum, statistic));
-		}
-	return values;
+	return strverscmp(latency_matrix_host(live, *(const uint32_t *)a),
+			  latency_matrix_host(live, *(const uint32_t *)b));
 }
 
 /* The racks of two pods; NULL: all racks. */
@@ -105,10 +69,13 @@ static int print_racks(const struct mesh_pages *pages, const char *from_pod, con
 		members[side] = calloc(racks + 1, sizeof **members);
 		names[side] = calloc(racks + 1, sizeof **names);
 		for (uint32_t rack = 0; members[side] && names[side] && rack < racks; rack++)
-			if (!pods[side] || strcmp(latency_live_pod_name(pages->live, rack), pods[side]) == 0) {
-				names[side][counts[side]] = latency_live_rack_name(pages->live, rack);
+			if (!pods[side] || strcmp(latency_live_pod_name(pages->live, rack), pods[side]) == 0)
 				members[side][counts[side]++] = rack;
-			}
+		if (counts[side])
+			qsort_r(members[side], counts[side], sizeof **members, compare_racks,
+				(void *)(uintptr_t)pages->live);
+		for (uint32_t i = 0; i < counts[side]; i++)
+			names[side][i] = latency_live_rack_name(pages->live, members[side][i]);
 	}
 	values = calloc((size_t)counts[0] * counts[1] + 1, sizeof *values);
 	if (values) {
@@ -261,20 +228,51 @@ static uint32_t rack_named(const struct latency_matrix *live, const char *name)
 	return rack < racks ? rack : LATENCY_NO_RACK;
 }
 
+/* The hosts of a rack in the order of their names; NULL = out of memory. */
+static uint32_t *hosts_of(const struct latency_matrix *live, uint32_t rack, size_t *count)
+{
+	size_t all = latency_matrix_hosts(live);
+	uint32_t *hosts = calloc(all + 1, sizeof *hosts);
+
+	*count = 0;
+	for (uint32_t host = 0; hosts && rack != LATENCY_NO_RACK && host < all; host++)
+		if (latency_live_rack_of(live, host) == rack)
+			hosts[(*count)++] = host;
+	if (*count)
+		qsort_r(hosts, *count, sizeof *hosts, compare_hosts, (void *)(uintptr_t)live);
+	return hosts;
+}
+
+static int print_pairs(const struct mesh_pages *pages, uint32_t from, uint32_t to, FILE *out)
+{
+	size_t counts[2], shown = 0;
+	uint32_t *sources = hosts_of(pages->live, from, &counts[0]);
+	uint32_t *destinations = hosts_of(pages->live, to, &counts[1]);
+	struct ns now = ns_now_wall();
+	struct latency_entry entry;
+	int code = sources && destinations ? 0 : -ENOMEM;
+
+	fputs(pair_heads, out);
+	for (size_t i = 0; !code && i < counts[0]; i++)
+		for (size_t j = 0; j < counts[1] && shown < PAIRS_SHOWN; j++)
+			if (latency_matrix_load_pair(pages->live, sources[i], destinations[j], &entry)) {
+				print_pair(pages->live, &entry, now, pages->max_age, out);
+				shown++;
+			}
+	fprintf(out, "</table>%s", shown == PAIRS_SHOWN ? "<p>There are more." : "");
+	free(sources);
+	free(destinations);
+	return code;
+}
+
 static int write_racks(const struct mesh_pages *pages, const struct serve_call *call, FILE *out)
 {
 	const char *from = serve_query(call, "from"), *to = serve_query(call, "to");
-	struct ns now = ns_now_wall();
-	struct latency_entry entry;
-	uint32_t from_rack, to_rack;
-	size_t shown = 0;
 
 	if (!from || !to) {
 		fputs("expected /racks?from=RACK&to=RACK\n", out);
 		return 400;
 	}
-	from_rack = rack_named(pages->live, from);
-	to_rack = rack_named(pages->live, to);
 	html_begin(out, "Pairs between racks", false);
 	fputs("<p>From ", out);
 	html_text(out, from);
@@ -282,17 +280,7 @@ static int write_racks(const struct mesh_pages *pages, const struct serve_call *
 	html_text(out, to);
 	fputs(". <a href=\"/\">All racks</a>", out);
 	print_history(pages, call, true, from, to, out);
-	fputs(pair_heads, out);
-	for (size_t i = 0; i < latency_matrix_count(pages->live) && shown < PAIRS_SHOWN; i++) {
-		if (from_rack == LATENCY_NO_RACK || !latency_matrix_load(pages->live, i, &entry) ||
-		    latency_live_rack_of(pages->live, entry.source) != from_rack ||
-		    latency_live_rack_of(pages->live, entry.destination) != to_rack)
-			continue;
-		print_pair(pages->live, &entry, now, pages->max_age, out);
-		shown++;
-	}
-	fprintf(out, "</table>%s", shown == PAIRS_SHOWN ? "<p>There are more." : "");
-	return 200;
+	return print_pairs(pages, rack_named(pages->live, from), rack_named(pages->live, to), out) ? 0 : 200;
 }
 
 static int write_pods(const struct mesh_pages *pages, const struct serve_call *call, FILE *out)

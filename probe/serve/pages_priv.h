@@ -16,8 +16,6 @@ int metrics_write(const struct mesh_pages *pages, const struct serve_call *call,
 void html_begin(FILE *out, const char *title, bool refresh);
 void html_text(FILE *out, const char *text);                        /* escaped */
 void html_argument(FILE *out, const char *name, const char *value); /* name=value of a query, escaped */
-/* A table cell, coloured from yellow to red by the logarithm between the two; NAN: none. */
-void html_cell(FILE *out, double value, double least, double most);
 
 /* A square of figures with links. */
 struct html_matrix {

@@ -48,14 +48,14 @@ static int relation(const struct search *search, const struct latency_entry *ent
 	return strcmp(latency_live_pod_name(search->live, from), latency_live_pod_name(search->live, to)) == 0 ? 1 : 2;
 }
 
-/* Does the pair count, and in which state? */
+/* Does the pair count? *state: its state. */
 static bool load(const struct search *search, size_t at, struct latency_entry *entry, enum latency_state *state)
 {
 	if (!latency_matrix_load(search->live, at, entry) || entry->source >= search->hosts ||
 	    entry->destination >= search->hosts || entry->source == entry->destination ||
 	    !search->active[entry->source] || !search->active[entry->destination])
 		return false;
-	*state = (enum latency_state)entry->state; /* what is unreachable has no fresh answer */
+	*state = (enum latency_state)entry->state; /* an unreachable pair has no fresh answer */
 	if (*state == LATENCY_STATE_MEASURED)
 		*state = latency_entry_state(entry, search->now, search->max_age);
 	return *state == LATENCY_STATE_MEASURED || *state == LATENCY_STATE_UNREACHABLE;
@@ -195,6 +195,28 @@ static bool on_path(const struct search *search, const struct bad_pair *pair, co
 	return search->rack_of[pair->source] == pattern->from && search->rack_of[pair->destination] == pattern->to;
 }
 
+/* A host's pairs where it is that end; PATTERN_ENDS: all. */
+static struct tally tally_of(const struct search *search, uint32_t host, int end)
+{
+	const struct tally *from = &search->host[PATTERN_SOURCE][host], *to = &search->host[PATTERN_DESTINATION][host];
+
+	if (end != PATTERN_ENDS)
+		return search->host[end][host];
+	return (struct tally){from->pairs + to->pairs, from->bad + to->bad, from->unreachable + to->unreachable};
+}
+
+static uint32_t bad_hosts_of(const struct search *search, uint32_t rack)
+{
+	uint32_t count = 0;
+
+	for (uint32_t host = 0; host < search->hosts; host++) {
+		struct tally tally = tally_of(search, host, PATTERN_ENDS);
+
+		count += search->rack_of[host] == rack && tally.pairs >= PAIRS_LEAST && share(&tally) >= bad_share;
+	}
+	return count;
+}
+
 static int judge_racks(struct search *search)
 {
 	int code = 0;
@@ -211,8 +233,11 @@ static int judge_racks(struct search *search)
 					  out->unreachable,
 					  PATTERN_ENDS};
 
-		/* Of two racks nobody can say which one's link it is: that is a path. */
+		/* With two racks nothing shows whose link is bad: reported as a path. */
 		if (search->rack_hosts[rack] < 2 || search->racks < 3 || !(whole || uplink))
+			continue;
+		/* One dead host among others whose pairs are old is no bad rack. */
+		if (whole && bad_hosts_of(search, rack) < 2)
 			continue;
 		code = report(search, pattern);
 		explain(search, whole ? of_rack : through_uplink, &pattern);
@@ -220,17 +245,7 @@ static int judge_racks(struct search *search)
 	return code;
 }
 
-/* A host's pairs where it is that end; PATTERN_ENDS: all. */
-static struct tally tally_of(const struct search *search, uint32_t host, int end)
-{
-	const struct tally *from = &search->host[PATTERN_SOURCE][host], *to = &search->host[PATTERN_DESTINATION][host];
-
-	if (end != PATTERN_ENDS)
-		return search->host[end][host];
-	return (struct tally){from->pairs + to->pairs, from->bad + to->bad, from->unreachable + to->unreachable};
-}
-
-/* Of a host that fails in one direction the pairs of the other are good. */
+/* A host that fails in one direction has good pairs in the other. */
 static bool is_bad_host(const struct search *search, uint32_t host, int end)
 {
 	struct tally tally = tally_of(search, host, end), other;
@@ -260,7 +275,10 @@ static struct pattern worst_host(const struct search *search, int end)
 	return pattern;
 }
 
-/* The worst first; what it explains no longer counts. Those that are bad both ways before those that are one way. */
+/*
+ * Reports the worst first; pairs that it explains no longer count. Hosts that are bad both ways come before those bad
+ * in one.
+ */
 static int judge_hosts(struct search *search)
 {
 	static const int ends[] = {PATTERN_ENDS, PATTERN_SOURCE, PATTERN_DESTINATION};
@@ -287,7 +305,7 @@ static int compare_by_racks(const void *a, const void *b)
 	return (left[1] > right[1]) - (left[1] < right[1]);
 }
 
-/* What is left, by pairs of racks. */
+/* The remaining pairs, by pairs of racks. */
 static int judge_paths(struct search *search)
 {
 	uint32_t(*keys)[2] = calloc(search->bad_count + 1, sizeof *keys);

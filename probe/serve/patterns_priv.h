@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What bad pairs have in common. A pair is bad if it is unreachable, loses over 1 % of its probes, or its figure is
- * over three times the median of its kind (same rack, same pod, farther) and 20 us more. What most of the pairs of a
- * rack, of a rack with others, of a host, or between two racks are is a finding of its own, in that order; what a
- * finding explains counts for no other. Hosts that are drained or gone do not count.
+ * Finds what bad pairs have in common. A pair is bad if it is unreachable, loses over 1 % of its probes, or its figure
+ * is over three times the median of its kind (same rack, same pod, farther) and 20 us more. There is a finding if most
+ * pairs within a rack, of a rack with others, of a host, or between two racks are bad, looked for in that order; pairs
+ * that one finding explains do not count for another. Hosts that are drained or gone do not count.
  */
 #ifndef MESH_PATTERNS_PRIV_H
 #define MESH_PATTERNS_PRIV_H

@@ -50,7 +50,7 @@ static int read_address(const struct station_settings *settings, struct agent_op
 	slash = strchr(settings->address, '/');
 	snprintf(text, sizeof text, "%.*s",
 		 (int)(slash ? slash - settings->address : (ptrdiff_t)strlen(settings->address)), settings->address);
-	if (address_parse(text, &options->address) || options->address == 0 ||
+	if (address_parse(text, &options->address) || !address_is_host(options->address) ||
 	    (slash && (number_parse_i64(slash + 1, &bits) || bits < 1 || bits > address_bits(options->address))))
 		return bad_option(err, "address", "an IP address such as 10.0.0.1, 10.0.0.1/24 or 2001:db8::1/64",
 				  settings->address);
@@ -58,7 +58,8 @@ static int read_address(const struct station_settings *settings, struct agent_op
 	if (!settings->gateway)
 		return 0;
 	if (address_parse(settings->gateway, &options->gateway) ||
-	    address_is_ipv4(options->gateway) != address_is_ipv4(options->address))
+	    address_is_ipv4(options->gateway) != address_is_ipv4(options->address) ||
+	    !address_is_host(options->gateway) || options->gateway == options->address)
 		return bad_option(err, "gateway", "an address such as 10.0.0.254, of --address's family",
 				  settings->gateway);
 	return slash ? 0 : error_set(err, EINVAL, "--gateway needs --address with /BITS, to know who is off the link");
@@ -67,11 +68,13 @@ static int read_address(const struct station_settings *settings, struct agent_op
 /* "10.0.0.0/24,10.1.2.3" */
 static int read_allow(struct station *station, struct error *err)
 {
-	char text[1024], *fields[ALLOW_MAXIMUM + 1];
+	char text[ALLOW_MAXIMUM * (ADDRESS_TEXT_BYTES + 4)], *fields[ALLOW_MAXIMUM + 1];
 	size_t count;
 
 	if (!station->settings->allow)
 		return 0;
+	if (strlen(station->settings->allow) >= sizeof text) /* cut off, a prefix might be a wider one */
+		return error_set(err, E2BIG, "--allow: more than %d prefixes", ALLOW_MAXIMUM);
 	snprintf(text, sizeof text, "%s", station->settings->allow);
 	count = file_split(text, ',', fields, ALLOW_MAXIMUM + 1);
 	for (size_t i = 0; i < count && i < ALLOW_MAXIMUM; i++) {

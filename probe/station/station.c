@@ -51,6 +51,7 @@ static int open_port(struct station *station, const struct option_operands *oper
 	struct dp_port_options options = {.name = ports[0],
 					  .queues = (uint16_t)station->settings->queues,
 					  .mtu = (uint16_t)station->settings->mtu,
+					  .hardware_rx_stamps = station->settings->stamps == AGENT_STAMPS_NIC,
 					  .driver = (enum dp_port_driver)station->settings->driver};
 	int code = dp_eal_start(&eal, err);
 

@@ -38,7 +38,7 @@ static const char schema[] =
 	" PRIMARY KEY (src, dst, at)) WITHOUT ROWID;"
 	"CREATE INDEX rack_pairs_by_time ON rack_pairs (at);";
 
-/* When the pairs of a live matrix, by position, were updated that the history has. */
+/* For each position of the live matrix the update that the history has. */
 struct seen {
 	int64_t *updated_at;
 	size_t count, capacity;
@@ -75,7 +75,7 @@ static int fail(struct mesh_store *store, int code, struct error *err)
 	return error_set(err, errno_of(code), "%s", store->base ? sqlite3_errmsg(store->base) : sqlite3_errstr(code));
 }
 
-/* SQLite's code; *value is the first column of the first row. */
+/* Returns SQLite's code; *value gets the first column of the first row. */
 static int ask(struct mesh_store *store, const char *text, int64_t *value)
 {
 	sqlite3_stmt *statement = NULL;
@@ -96,7 +96,7 @@ static int make_schema(struct mesh_store *store)
 	int64_t tables = 0;
 	int code = sqlite3_exec(store->base, "PRAGMA journal_mode = WAL; BEGIN IMMEDIATE", NULL, NULL, NULL);
 
-	/* Another process may have been faster. */
+	/* Another process may have made the schema meanwhile. */
 	if (code == SQLITE_OK)
 		code = ask(store, "SELECT count(*) FROM sqlite_schema", &tables);
 	if (code == SQLITE_OK && !tables)
@@ -230,7 +230,7 @@ static int put_pair(struct mesh_store *store, const struct latency_entry *entry,
 	return put(statement);
 }
 
-/* Makes it `count` long; new positions were never updated. SQLite's code. */
+/* Grows the list to `count` positions; new ones count as never updated. Returns SQLite's code. */
 static int see(struct seen *seen, size_t count)
 {
 	int64_t *times = array_reserve(seen->updated_at, count + 1, &seen->capacity, sizeof *times);
@@ -323,7 +323,7 @@ int mesh_store_take(struct mesh_store *store, const struct latency_matrix *live,
 		return 0;
 	code = fail(store, code, err);
 	sqlite3_exec(store->base, "ROLLBACK", NULL, NULL, NULL);
-	store->pairs.count = store->racks.count = 0; /* all once more; what is there already is ignored */
+	store->pairs.count = store->racks.count = 0; /* take all rows again next time; duplicates are ignored */
 	return code;
 }
 

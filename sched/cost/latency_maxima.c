@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Largest round trip between two racks, and between two pods. A maximum that rises is O(1). One that its own pair
- * takes down is looked for at the end of the batch: one pass over the pairs of the rack, however many fell.
+ * Largest round trip between two racks, and between two pods. A maximum that rises is O(1). A maximum whose pair
+ * falls is recomputed at the end of the batch, in one pass over the rack's pairs, however many fell.
  */
 #include <errno.h>
 #include <math.h>
@@ -9,7 +9,8 @@
 
 #include "latency_view_priv.h"
 
-void latency_note_moved(struct latency_view *view, uint32_t machine, uint32_t rack)
+/* The machine's round trips towards the rack moved. */
+static void note_moved(struct latency_view *view, uint32_t machine, uint32_t rack)
 {
 	view->moved[(size_t)machine * view->words + rack / 64] |= UINT64_C(1) << rack % 64;
 	if (!view->is_moved[machine]) {
@@ -24,7 +25,7 @@ static void note_moved_from_rack(struct latency_view *view, uint32_t from, uint3
 
 	for (uint32_t c = layout->rack_first[from]; c < layout->rack_first[from] + layout->rack_used[from]; c++) {
 		if (layout->machine_of_column[c] != COST_NO_MACHINE)
-			latency_note_moved(view, layout->machine_of_column[c], to);
+			note_moved(view, layout->machine_of_column[c], to);
 	}
 }
 
@@ -35,7 +36,7 @@ static void note_moved_racks(struct latency_view *view, uint32_t a, uint32_t b)
 		note_moved_from_rack(view, b, a);
 }
 
-/* Pairs of racks in these pods that have no maximum of their own have the pods'. */
+/* Sets the maximum of two pods, which counts for their pairs of racks without a maximum of their own. */
 static int set_pod_maximum(struct latency_view *view, uint32_t pod_a, uint32_t pod_b, float value)
 {
 	const struct cluster *cluster = view->layout->cluster;
@@ -70,8 +71,8 @@ int latency_maxima_note(struct latency_view *view, uint32_t a, uint32_t b, float
 	uint32_t rack_a = rack_of(view, a), rack_b = rack_of(view, b);
 	float maximum;
 
-	latency_note_moved(view, a, rack_b);
-	latency_note_moved(view, b, rack_a);
+	note_moved(view, a, rack_b);
+	note_moved(view, b, rack_a);
 	if (a == b)
 		return 0;
 	before = finite_rtt(before);
@@ -86,7 +87,7 @@ int latency_maxima_note(struct latency_view *view, uint32_t a, uint32_t b, float
 	return 0;
 }
 
-/* Largest values between this rack and each other, to view->scratch; pairs of a machine with itself apart. */
+/* Largest values between this rack and each other, to view->scratch, without the pairs of a machine with itself. */
 static void find_rack_maxima(struct latency_view *view, uint32_t from)
 {
 	const struct cost_layout *layout = view->layout;

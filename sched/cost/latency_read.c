@@ -31,7 +31,7 @@ static float rack_value(const struct latency_view *view, uint32_t rack_a, uint32
 		return value;
 	value = pair_map_get(&view->pod_maximum, pod_a, pod_b);
 	*origin = LATENCY_ORIGIN_POD_PAIR;
-	/* Within one pod that maximum is between racks or within one; it is used for both. */
+	/* Within one pod, the maximum is over pairs in different racks and in one rack; it is used for both. */
 	if (value >= 0)
 		return value;
 	*origin = LATENCY_ORIGIN_TOPOLOGY;
@@ -76,7 +76,7 @@ static uint32_t smaller(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-/* Sixteen at a time, where they are whole racks: the compiler would make the loop one for any length. */
+/* Sixteen at a time for whole racks, so that the compiler knows the length of the loop. */
 static void fill_columns(float *rtt_us, uint32_t count, float value)
 {
 	float lanes[COST_LANES];
@@ -155,7 +155,7 @@ static float larger(float a, float b)
 	return a > b ? a : b;
 }
 
-/* Of the rack, whose pairs are row->pairs[first..end-1]; `rest` more machines are at `rest_us`. */
+/* Extremes of a rack with the measured pairs row->pairs[first..end-1] and `rest` more machines at `rest_us`. */
 static void rack_extremes(const struct measured_row *row, uint32_t first, uint32_t end, uint32_t rest, float rest_us,
 			  float *least_us, float *most_us)
 {
@@ -190,7 +190,7 @@ void latency_view_extremes(const struct latency_view *view, uint32_t root, float
 		if (value < 0 && rest > 0)
 			value = rack_value(view, own_rack, rack, &origin);
 		rack_extremes(row, first, pair, rest, value, &least_us[rack], &most_us[rack]);
-		if (own) { /* of the machine to itself nothing was measured */
+		if (own) { /* the machine was not measured to itself */
 			float self_us = (float)layout->cluster->default_rtt.same_machine_us;
 
 			least_us[rack] = most_us[rack] < 0 || self_us < least_us[rack] ? self_us : least_us[rack];

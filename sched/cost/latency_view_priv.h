@@ -47,7 +47,7 @@ static inline float pair_value(const struct measured_pair *pair)
 	return pair->out_us > pair->in_us ? pair->out_us : pair->in_us;
 }
 
-/* Of maxima: unreachable counts as not measured. */
+/* For maxima: unreachable counts as not measured. */
 static inline float finite_rtt(float rtt_us)
 {
 	return rtt_us < __builtin_inff() ? rtt_us : -1;
@@ -71,7 +71,5 @@ uint32_t measured_row_find(const struct measured_row *row, uint32_t column);
 int latency_maxima_note(struct latency_view *view, uint32_t a, uint32_t b, float before, float after);
 /* Looks again for the maxima that may have fallen. To be called after each batch. 0 or -ENOMEM. */
 int latency_maxima_settle(struct latency_view *view);
-/* The machine's round trips towards the rack moved. */
-void latency_note_moved(struct latency_view *view, uint32_t machine, uint32_t rack);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Columns that this number of machines takes. */
+/* Number of columns for this number of machines. */
 static uint32_t padded(uint32_t machines)
 {
 	return (machines + COST_LANES - 1) / COST_LANES * COST_LANES;

@@ -22,7 +22,7 @@ static void bit_assign(uint64_t *bits, uint32_t rack, bool value)
 	bits[rack / 64] = (bits[rack / 64] & ~(UINT64_C(1) << rack % 64)) | (uint64_t)value << rack % 64;
 }
 
-/* Capacity for `count` items, and a quarter more when it must grow. */
+/* Reserves capacity for `count` items, and a quarter more when it must grow. */
 static int reserve(void *items, uint32_t *room, uint32_t count, size_t size)
 {
 	void *larger, **place = items;
@@ -65,7 +65,7 @@ static bool wants_rack_arc(const struct cost_rows *rows, uint16_t cost)
 	return cost > 0 && cost <= rows->settings.rack_threshold;
 }
 
-/* In a row that was cut, the rack's own arc stands for its machines that cost as much. */
+/* In a reduced row, the rack's arc represents all its machines of equal cost. */
 static int32_t cut_limit(const struct cost_rows *rows, uint32_t rack, int32_t limit)
 {
 	uint16_t cost = rows->rack_cost[rack];
@@ -99,7 +99,7 @@ static uint32_t compute_rack(struct cost_rows *rows, const struct cost_table *ta
 	return count;
 }
 
-/* The rack's arcs are now `chosen`: 1 when they were others, 0 or -ENOMEM. */
+/* Replaces the rack's arcs by `chosen`. Returns 1 if they differ, 0 or -ENOMEM. */
 static int set_machines(struct cached_row *cached, uint32_t rack, const struct arc *chosen, uint32_t count)
 {
 	struct cost_row *row = &cached->row;
@@ -162,7 +162,7 @@ static void set_top(const struct cost_rows *rows, struct cached_row *cached, uin
 	bit_assign(cached->tops, rack, cost == cached->top);
 }
 
-/* Which racks have the largest cost, of all racks' costs. */
+/* Marks the racks with the largest cost. */
 static void set_tops(const struct cost_rows *rows, struct cached_row *cached)
 {
 	uint32_t racks = rows->layout->rack_count;
@@ -222,11 +222,11 @@ static bool compute_extremes(struct cost_rows *rows, const struct cost_table *ta
 	return true;
 }
 
-/* The costs of all racks and the arcs up to the limit into the scratch; how many spans. */
+/* Computes the costs of all racks and the arcs up to the limit into the scratch. Returns the number of spans. */
 static uint32_t compute_all(struct cost_rows *rows, const struct cost_table *table, uint32_t root, int32_t limit)
 {
 	uint32_t racks = rows->layout->rack_count, count = 0, spans = 0;
-	/* Where every machine gets an arc the extremes spare nothing. */
+	/* If every machine gets an arc, the extremes save no work. */
 	bool extremes = limit < COST_MAXIMUM && rows->source.extremes && table->monotone &&
 			compute_extremes(rows, table, root, limit);
 	uint32_t at_once = extremes ? 1 : RACKS_AT_ONCE;
@@ -293,7 +293,7 @@ static uint32_t list_rack_arcs(struct cost_rows *rows)
 	return count;
 }
 
-/* The scratch becomes the row: 1 when that was another, 0 or -ENOMEM. */
+/* Makes the scratch the row. 1 if the row has changed, 0 if not, or -ENOMEM. */
 static int take_scratch(struct cost_rows *rows, struct cached_row *cached, uint32_t spans, uint32_t racks)
 {
 	struct cost_row *row = &cached->row;
@@ -349,7 +349,7 @@ static int update_whole(struct cost_rows *rows, struct cached_row *cached)
 	return 0;
 }
 
-/* 1 when the rack came out otherwise, 0 or -ENOMEM. */
+/* 1 if the rack's arcs have changed, 0 or -ENOMEM. */
 static int update_rack(struct cost_rows *rows, struct cached_row *cached, uint32_t rack)
 {
 	const struct cost_table *table = rows->tables[cached->curve];
@@ -378,7 +378,7 @@ static bool needs_another_cut(const struct cost_rows *rows, const struct cached_
 	       (cached->row.machine_limit < rows->settings.machine_threshold && count < cached->whole_count / 2);
 }
 
-/* The dirty racks alone. */
+/* Only the dirty racks. */
 static int update_dirty(struct cost_rows *rows, struct cached_row *cached)
 {
 	struct cost_row *row = &cached->row;
@@ -416,7 +416,7 @@ static int update_dirty(struct cost_rows *rows, struct cached_row *cached)
 
 int row_update(struct cost_rows *rows, struct cached_row *cached)
 {
-	/* Beyond half of them the arcs are moved about more than they are computed. */
+	/* With more than half of the racks dirty, moving arcs costs more than computing them. */
 	bool whole = cached->row.version == 0 || cached->dirty_count > rows->layout->rack_count / 2;
 	int code = whole ? update_whole(rows, cached) : update_dirty(rows, cached);
 

@@ -89,7 +89,7 @@ void cost_rows_destroy(struct cost_rows *rows)
 	free(rows);
 }
 
-/* A quarter more than is needed, where that grows: growth one by one stays cheap. */
+/* Grows by a quarter more than is needed, so that growth one by one stays cheap. */
 static uint32_t room_for(uint32_t room, uint32_t needed)
 {
 	if (needed <= room)
@@ -265,7 +265,7 @@ void cost_rows_remove_curve(struct cost_rows *rows, int32_t number)
 	rows->tables[number] = NULL;
 }
 
-/* Where the row is, or where it belongs. */
+/* The link to the row, or the link where to insert it. */
 static struct cached_row **find(struct cost_rows *rows, int32_t curve, uint32_t root)
 {
 	struct cached_row **place = &rows->first_of_root[root];
@@ -317,10 +317,10 @@ static void fetch_lines(const void *first, size_t lines)
 	enum { CACHE_LINE = 64 };
 
 	for (size_t line = 0; line < lines; line++)
-		__builtin_prefetch((const char *)first + line * CACHE_LINE);
+		__builtin_prefetch((const void *)((uintptr_t)first + line * CACHE_LINE)); /* which may be NULL */
 }
 
-/* Of the arrays the first few lines: the hardware prefetcher goes on from there. Most roots have one row. */
+/* Prefetches the first cache lines of the arrays; the hardware prefetcher continues. Most roots have one row. */
 void cost_rows_fetch(const struct cost_rows *rows, uint32_t root, enum cost_fetch step)
 {
 	const struct cached_row *cached = step == COST_FETCH_PLACE ? NULL : rows->first_of_root[root];
@@ -393,7 +393,7 @@ void cost_rows_latency_moved(struct cost_rows *rows, const struct cost_moved *mo
 	}
 }
 
-/* The rows find out when they are asked for. */
+/* Rows notice it when they are next read. */
 void cost_rows_all_moved(struct cost_rows *rows)
 {
 	rows->all_moved++;

@@ -14,7 +14,7 @@ struct cached_row {
 	uint32_t dirty_count;   /* racks to be computed again; ROW_ALL_DIRTY: all */
 	bool cut;               /* see "Long rows" */
 	uint32_t whole_count;   /* machine arcs when all racks were computed last */
-	uint64_t all_moved;     /* of cost_rows, when the row was looked at last */
+	uint64_t all_moved;     /* cost_rows.all_moved when the row was last brought up to date */
 	uint32_t top_count;     /* racks whose largest cost is `top`; at least one once the row was computed */
 	uint16_t top;           /* largest cost of all machines; 0 without any */
 	uint64_t *dirty, *tops; /* bits by rack: to be computed; its largest cost is `top` */
@@ -45,7 +45,7 @@ struct cost_rows {
 	struct arc *rack_arcs;   /* [rack_room] scratch */
 	struct cost_span *spans; /* [rack_room + 1] scratch */
 	uint64_t versions;       /* given out so far */
-	uint64_t all_moved;      /* times that every round trip moved */
+	uint64_t all_moved;      /* number of calls of cost_rows_all_moved() */
 	struct cost_rows_work work;
 };
 

@@ -10,7 +10,7 @@
 /* A smaller part of the sum of all rates is rounding. */
 #define LEAST_GAIN 1e-6
 
-/* The routes of a job's pairs of hosts, by flow, to start it again as it was. */
+/* The numbers of a job's routes by flow, with which it can be started again unchanged. */
 struct kept {
 	const struct plan_job *job;
 	int64_t *numbers;

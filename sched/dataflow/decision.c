@@ -107,6 +107,8 @@ static struct network_pair *add_pair(struct decision *decision, uint32_t low, ui
 	if (count <= 0 ||
 	    hash_table_insert(&decision->pair_table, network_pair_key(low, high), decision->pair_count) < 0) {
 		decision->code = count == 0 ? -EHOSTUNREACH : -ENOMEM;
+		decision->unreached[0] = low;
+		decision->unreached[1] = high;
 		return NULL;
 	}
 	chosen = choose(decision, routes, (uint32_t)count);
@@ -147,7 +149,7 @@ static int add_running(struct decision *decision)
 	return decision->rates && decision->bottlenecks ? 0 : -ENOMEM;
 }
 
-/* What the goal loses because the job runs at its performance at the hosts' latency, not at 1. */
+/* Loss of the goal because the job runs at its performance at the hosts' latency, and not at 1. */
 static double latency_cost(const struct decision *decision, double own_s_per_MB, double own_MBps)
 {
 	double performance = dataflow_latency_performance(decision->options->latency, decision->job, decision->graph);
@@ -321,11 +323,12 @@ int engine_place(const struct engine *engine, struct network *network, struct da
 	if (code == 0) {
 		engine->place(&decision);
 		code = decision.code ? decision.code : write_answer(&decision, answer);
-		if (code < 0)
-			error_set(err, -code,
-				  code == -EHOSTUNREACH ? "job '%s': the hosts of two of its tasks are not connected"
-							: "job '%s': out of memory",
-				  job->name);
+		if (code == -EHOSTUNREACH)
+			error_set(err, EHOSTUNREACH, "job '%s': no route from host '%s' to host '%s'", job->name,
+				  network->topology->nodes[decision.unreached[0]].name,
+				  network->topology->nodes[decision.unreached[1]].name);
+		else if (code < 0)
+			error_set(err, -code, "job '%s': out of memory", job->name);
 	}
 	if (code < 0) {
 		memcpy(job->hosts, before, job->task_count * sizeof *before);

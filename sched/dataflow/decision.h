@@ -43,7 +43,8 @@ struct decision {
 	double *rates;
 	uint32_t *bottlenecks;
 	uint64_t evaluations, evaluations_maximum;
-	int code; /* first error: -ENOMEM or -EHOSTUNREACH; later calls do nothing */
+	uint32_t unreached[2]; /* hosts without a route, where code is -EHOSTUNREACH */
+	int code;              /* first error: -ENOMEM or -EHOSTUNREACH; later calls do nothing */
 };
 
 struct engine {
@@ -81,6 +82,12 @@ bool decision_pair_is_fixed(const struct decision *decision, uint32_t a, uint32_
 /* Evaluates all sources' rates. The value's figures count a source with at most options->local_MBps. */
 struct value decision_evaluate(struct decision *decision);
 bool value_better(const struct value *a, const struct value *b);
+
+/* Whether a fault of the printed pseudo-code is kept. */
+static inline bool decision_keeps(const struct decision *decision, enum engine_literal fault)
+{
+	return decision->options->literal == ENGINE_LITERAL_ALL || decision->options->literal == fault;
+}
 
 /* Whether evaluations or time are used up, or an error happened. */
 bool decision_done(const struct decision *decision);

@@ -1,24 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The paper's engine: simulated annealing over the placement (algorithm 2), which anneals the routes (algorithm 3)
- * after each step. Faults of the printed pseudo-code, and what is done here:
+ * after each step. Faults of the printed pseudo-code, what is done here, and the name of each in options->literal that
+ * keeps it as printed:
  *
- *   computeUtil never adds sinkUtil to util                           added up, over all jobs
- *   transition() returns a probability where a truth value is needed  drawn with that probability
- *   t <- t^0.95 cools to 1, not to 0, so that the unit matters         kept: rates are in MB/s
- *   currUtil starts at 0: the first state is always accepted           kept
- *   states change in place: a rejected step stays, bestState aliases   undone, and the best state is copied
- *   get(sink, root) returns k paths                                    the route in use, else the first
- *   the chosen routes are dropped when genState returns                kept
- *   one host for all tasks is infinitely fast                          at most local_MBps per sink
- *   path and de-path never leave the fewest hops                       kept, as described in the text
- *   tasks next to neither a source nor a sink never move               kept
- *   "5 times" in the pseudo-code, "5 additional times" in the text      repeats (5)
+ *   computeUtil never adds sinkUtil to util                            added up, over all jobs             sum
+ *   transition() returns a probability where a truth value is needed   drawn with that probability         truth
+ *   states change in place: a rejected step stays, bestState aliases   undone, the best state is copied    alias
+ *   get(sink, root) returns k paths, also of hosts without a flow      the least along the flows in use    paths
+ *   the chosen routes are dropped when genState returns                they are part of the state          routes
+ *   one host for all tasks is infinitely fast                          at most local_MBps per sink         local
+ *   t <- t^0.95 cools to 1, not to 0, so that the unit matters         as printed: rates are in MB/s
+ *   currUtil starts at 0: the first state is always accepted           as printed
+ *   path and de-path never leave the fewest hops                       as printed and described
+ *   tasks next to neither a source nor a sink never move               as printed and described
+ *   "5 times" in the pseudo-code, "5 additional times" in the text     repeats (5)
+ *
+ * Never as printed, since no answer would come out: random(servers) ignores slots, and currAllocation[newMachine] <-
+ * task loses the tasks that the server had. The routing level is one run from the routes in use, not five from random
+ * ones.
  */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <base/array.h>
 
 #include "utility.h"
 
@@ -31,10 +38,17 @@ struct annealing {
 	uint32_t *best_hosts, *best_numbers;
 	double best;
 	bool has_best;
+	bool best_is_current;               /* ENGINE_LITERAL_ALIAS: the best state is what the run ends with */
+	struct network_pair *routes_before; /* work space of step_routes() */
+	size_t routes_capacity;
 };
+
+const char *const engine_literal_names[] = {"all", "sum", "truth", "alias", "paths", "routes", "local", NULL};
 
 static bool accepts(struct decision *decision, double old, double new, double temperature)
 {
+	if (decision_keeps(decision, ENGINE_LITERAL_TRUTH))
+		return new > old || exp((new - old) / temperature) != 0; /* infinities of "local" give NaN: true */
 	return new > old || rng_uniform(&decision->rng) < exp((new - old) / temperature);
 }
 
@@ -57,7 +71,7 @@ static uint32_t worst_pair(struct annealing *annealing)
 		links = decision->pairs[pair].route.count;
 		if (links < longest)
 			continue;
-		width = utility_bandwidth(decision->network, annealing->utility.flows_on, &decision->pairs[pair].route);
+		width = utility_bandwidth(&annealing->utility, &decision->pairs[pair].route);
 		if (links > longest || width < least || (width == least && rng_below(&decision->rng, 2))) {
 			worst = pair;
 			least = width;
@@ -77,7 +91,7 @@ static void take_best_route(struct annealing *annealing, struct network_pair *pa
 	double most = -1;
 
 	for (int i = 0; i < count && routes[i].count == routes[0].count; i++) {
-		double width = utility_bandwidth(decision->network, decision->link_users, &routes[i]);
+		double width = utility_running_bandwidth(&annealing->utility, &routes[i]);
 
 		ties = width > most ? 1 : ties + (width == most);
 		if (width > most || (width == most && rng_below(&decision->rng, ties) == 0)) {
@@ -91,14 +105,10 @@ static void take_best_route(struct annealing *annealing, struct network_pair *pa
 	}
 }
 
-static void keep_best(struct annealing *annealing, double value)
+static void copy_state(struct annealing *annealing)
 {
 	struct decision *decision = annealing->decision;
 
-	if (annealing->has_best && value < annealing->best)
-		return;
-	annealing->best = value;
-	annealing->has_best = true;
 	memcpy(annealing->best_hosts, decision->job->hosts, decision->job->task_count * sizeof *annealing->best_hosts);
 	for (uint32_t f = 0; f < decision->graph->flow_count; f++) {
 		uint32_t pair = annealing->utility.chosen[f];
@@ -107,8 +117,30 @@ static void keep_best(struct annealing *annealing, double value)
 	}
 }
 
-/* Algorithm 3 within algorithm 1, from the current routes. Returns the utility of the state that it ends in. */
-static double anneal_routes(struct annealing *annealing, double current)
+static void keep_best(struct annealing *annealing, double value)
+{
+	if (annealing->has_best && value < annealing->best)
+		return;
+	annealing->best = value;
+	annealing->has_best = true;
+	if (decision_keeps(annealing->decision, ENGINE_LITERAL_ALIAS))
+		annealing->best_is_current = true;
+	else
+		copy_state(annealing);
+}
+
+static void set_route(struct annealing *annealing, uint32_t number, const struct network_pair *to)
+{
+	utility_count_pair(&annealing->utility, number, -1);
+	annealing->decision->pairs[number] = *to;
+	utility_count_pair(&annealing->utility, number, 1);
+}
+
+/*
+ * Algorithm 3 within algorithm 1, from the current routes. `keeps`: its states may become the best one. Returns the
+ * utility of the state that it ends in.
+ */
+static double anneal_routes(struct annealing *annealing, double current, bool keeps)
 {
 	struct decision *decision = annealing->decision;
 	double temperature = decision->options->temperature;
@@ -128,15 +160,38 @@ static double anneal_routes(struct annealing *annealing, double current)
 		value = utility_evaluate(&annealing->utility);
 		if (accepts(decision, current, value, temperature)) {
 			current = value;
-			keep_best(annealing, current);
-		} else {
-			utility_count_pair(&annealing->utility, number, -1);
-			decision->pairs[number] = before; /* evaluating may have moved the array */
-			utility_count_pair(&annealing->utility, number, 1);
+			if (keeps)
+				keep_best(annealing, current);
+		} else if (!decision_keeps(decision, ENGINE_LITERAL_ALIAS)) {
+			set_route(annealing, number, &before);
 		}
 		temperature = pow(temperature, 0.95);
 	}
 	return current;
+}
+
+/* The routing level of a step. Returns the utility of the state after it. */
+static double step_routes(struct annealing *annealing, double value)
+{
+	struct decision *decision = annealing->decision;
+	uint32_t count = decision->pair_count;
+	struct network_pair *before;
+
+	if (!decision_keeps(decision, ENGINE_LITERAL_ROUTES))
+		return anneal_routes(annealing, value, true);
+	before = array_reserve(annealing->routes_before, count + 1, &annealing->routes_capacity, sizeof *before);
+	if (!before) {
+		decision->code = -ENOMEM;
+		return value;
+	}
+	annealing->routes_before = before;
+	if (count > 0)
+		memcpy(before, decision->pairs, count * sizeof *before);
+	anneal_routes(annealing, value, false);
+	for (uint32_t p = 0; p < count; p++)
+		if (decision->pairs[p].number != before[p].number)
+			set_route(annealing, p, &before[p]);
+	return utility_evaluate(&annealing->utility);
 }
 
 /* A task with a probability in proportion to its priority; UINT32_MAX if no task that may move has one. */
@@ -173,11 +228,11 @@ static void anneal_placement(struct annealing *annealing, bool routes)
 		utility_put(&annealing->utility, task, decision_random_host(decision));
 		value = utility_evaluate(&annealing->utility);
 		if (routes)
-			value = anneal_routes(annealing, value);
+			value = step_routes(annealing, value);
 		if (accepts(decision, current, value, temperature)) {
 			current = value;
 			keep_best(annealing, current);
-		} else {
+		} else if (!decision_keeps(decision, ENGINE_LITERAL_ALIAS)) {
 			utility_lift(&annealing->utility, task);
 			utility_put(&annealing->utility, task, before);
 		}
@@ -267,7 +322,10 @@ static void anneal(struct decision *decision, bool placement, bool routes)
 		if (placement)
 			anneal_placement(&annealing, routes);
 		else
-			anneal_routes(&annealing, 0);
+			anneal_routes(&annealing, 0, true);
+		if (annealing.best_is_current)
+			copy_state(&annealing);
+		annealing.best_is_current = false;
 	}
 	if (decision->code == 0 && annealing.has_best)
 		take_best(&annealing);
@@ -275,6 +333,7 @@ static void anneal(struct decision *decision, bool placement, bool routes)
 	free(annealing.priority);
 	free(annealing.best_hosts);
 	free(annealing.best_numbers);
+	free(annealing.routes_before);
 }
 
 void engine_place_both(struct decision *decision)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Baselines: what Storm, Flink and R-Storm do, and random placement. None looks at links. */
+/* Baselines: the placements of Storm, Flink and R-Storm, and random ones. None considers links. */
 #include <errno.h>
 #include <stdlib.h>
 

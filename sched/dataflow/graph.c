@@ -57,7 +57,7 @@ static int entries_to_rows(const struct entries *entries, uint32_t row_count, st
 }
 
 /*
- * Share of what sender number j of `senders` puts on an edge that goes to receiver number i of `receivers`.
+ * Share of the data of sender number j of `senders` on an edge that goes to receiver number i of `receivers`.
  * DATAFLOW_FORWARD: both components are cut from 0 to 1 into equal parts; the share is the part of the sender's that
  * the receiver's covers.
  */

@@ -14,7 +14,7 @@ static bool is_placed(const struct dataflow_job *job)
 	return true;
 }
 
-/* Places and starts one job; jobs that have hosts get routes alone. */
+/* Places and starts one job; jobs that have hosts get only routes. */
 static int start_job(struct network *network, struct plan_job *job, const struct engine *engine,
 		     const struct engine_options *options, struct error *err)
 {

@@ -144,7 +144,7 @@ int network_distances(const struct network *network, uint32_t from, uint32_t *di
 			if (topology->nodes[next].kind == TOPOLOGY_SWITCH)
 				queue[tail++] = next;
 			else if (adjacency->link[attachment(network, next)] != adjacency->link[i])
-				continue; /* a host uses its first link that is up */
+				continue; /* skip: a host uses only its first link that is up */
 			distance[next] = distance[node] + 1;
 		}
 	}

@@ -10,7 +10,7 @@
 
 struct network;
 
-/* What a set of sources has. */
+/* Totals of a set of sources. */
 struct running_total {
 	double MBps;     /* sum of the sources' rates, each at most local_MBps */
 	double s_per_MB; /* sum over the same rates of weight / rate */
@@ -19,7 +19,7 @@ struct running_total {
 struct running_loads {
 	struct loads loads; /* as collected; weight, offered, broken by source */
 	uint32_t source_count;
-	double *rate; /* by source: what it has without the new job */
+	double *rate; /* by source: its rate without the new job */
 	/* Entries of source s: source_first[s] .. source_first[s + 1] - 1; a resource once. */
 	uint32_t *source_first, *resource;
 	double *load;
@@ -31,7 +31,7 @@ struct running_loads {
 	double local_MBps;
 };
 
-/* Of all jobs on the network. 0 or -ENOMEM; freed in any case. */
+/* Collects the loads of all jobs on the network. 0 or -ENOMEM; to be freed in either case. */
 int running_loads_begin(struct running_loads *running, struct network *network, double local_MBps);
 void running_loads_free(struct running_loads *running);
 

@@ -11,6 +11,8 @@
 #include <base/event_queue.h>
 #include <base/rng.h>
 
+#include "buffers.h"
+
 enum event_kind { ARRIVAL, FAIL, REPAIR };
 
 /* A source has sent everything when less than this part of its volume, or what it sends in a nanosecond, is left. */
@@ -22,6 +24,7 @@ struct running {
 	struct dataflow_graph *graph;
 	double *left, *offered, *rate; /* by source; offered: 0 once it has sent everything */
 	uint32_t *pinned;              /* hosts[] of the scenario */
+	struct queues *queues;         /* NULL: no buffers */
 };
 
 struct simulation {
@@ -40,6 +43,8 @@ struct simulation {
 	uint32_t **used_links; /* by fault of kind SIMULATE_USED: the links that it took, UINT32_MAX at the end */
 	double *rates;         /* of all sources on the network */
 	size_t rates_capacity;
+	struct buffers buffers;
+	struct queues **queues; /* work space: of the jobs on the network */
 	double now_s;
 	struct error *err;
 };
@@ -70,6 +75,24 @@ static int append(double **items, size_t *count, size_t *capacity, double value)
 	return 0;
 }
 
+/* The rates of all sources on the network, into simulation->rates. 0 or -ENOMEM. */
+static int solve_rates(struct simulation *simulation)
+{
+	double *rate = simulation->rates;
+	int code;
+
+	if (simulation->options->buffer_MB == 0)
+		return network_rates(simulation->network, rate, NULL) < 0 ? -ENOMEM : 0;
+	for (uint32_t i = 0; i < simulation->order_count; i++)
+		simulation->queues[i] = simulation->jobs[simulation->order[i]].queues;
+	code = buffers_solve(&simulation->buffers, simulation->network, simulation->queues,
+			     simulation->options->engine_options.local_MBps);
+	for (uint32_t i = 0; i < simulation->order_count && code == 0; i++)
+		for (uint32_t s = 0; s < simulation->jobs[simulation->order[i]].graph->source_count; s++)
+			*rate++ = queues_rate(simulation->queues[i], s);
+	return code;
+}
+
 /* Rates of all running sources, into each job's rate[], and the sum into the result. */
 static int update_rates(struct simulation *simulation)
 {
@@ -82,7 +105,7 @@ static int update_rates(struct simulation *simulation)
 
 	simulation->rates = rates ? rates : simulation->rates;
 	result->rates = series ? series : result->rates;
-	if (!rates || !series || network_rates(simulation->network, rates, NULL) < 0)
+	if (!rates || !series || solve_rates(simulation) < 0)
 		return out_of_memory(simulation);
 	for (uint32_t i = 0; i < simulation->order_count; i++) {
 		struct running *running = &simulation->jobs[simulation->order[i]];
@@ -96,7 +119,7 @@ static int update_rates(struct simulation *simulation)
 	return 0;
 }
 
-/* Seconds until the next source has sent everything. */
+/* Seconds until the next source has sent everything, or a queue is full or empty. */
 static double next_end_s(const struct simulation *simulation)
 {
 	double least = INFINITY;
@@ -107,6 +130,8 @@ static double next_end_s(const struct simulation *simulation)
 		for (uint32_t s = 0; s < running->graph->source_count; s++)
 			if (running->rate[s] > 0)
 				least = fmin(least, running->left[s] / running->rate[s]);
+		if (running->queues)
+			least = fmin(least, queues_next_s(running->queues));
 	}
 	return least;
 }
@@ -122,6 +147,8 @@ static void advance(struct simulation *simulation, double seconds)
 			simulation->result->jobs[simulation->order[i]].MB += fmin(sent, running->left[s]);
 			running->left[s] -= sent;
 		}
+		if (running->queues)
+			queues_advance(running->queues, seconds);
 	}
 	simulation->now_s += seconds;
 }
@@ -134,7 +161,7 @@ static void drop_running(struct simulation *simulation, uint32_t index)
 		(simulation->order_count - index) * sizeof *simulation->order);
 }
 
-/* Ends sources, and jobs whose sources have all ended. */
+/* Ends sources, and jobs whose sources have all ended and whose queues are empty. */
 static bool end_sources(struct simulation *simulation)
 {
 	bool changed = false;
@@ -154,7 +181,7 @@ static bool end_sources(struct simulation *simulation)
 			}
 			open += running->left[s] > 0;
 		}
-		if (open == 0) {
+		if (open == 0 && (!running->queues || queues_MB(running->queues) == 0)) {
 			simulation->result->jobs[simulation->order[i]].end_s = simulation->now_s;
 			drop_running(simulation, i);
 			changed = true;
@@ -211,7 +238,7 @@ static int start_waiting(struct simulation *simulation)
 	}
 	if (code < 0 && !is_full(code))
 		return code;
-	/* With nothing running and nothing to come, nothing will ever make room. */
+	/* Nothing runs and no event is left: slots will never become free. */
 	if (code < 0 && simulation->order_count == 0 && simulation->queue.count == 0)
 		return code;
 	return 0;
@@ -331,7 +358,7 @@ static int handle(struct simulation *simulation, const struct event *event)
 	return change(simulation, event->subject, event->kind == FAIL);
 }
 
-/* Until the next event or end of a source, then everything that happens at that time. */
+/* Advances to the next event or end of a source, and handles everything that happens at that time. */
 static int step(struct simulation *simulation)
 {
 	const struct event *first = event_queue_first(&simulation->queue);
@@ -372,6 +399,11 @@ static int begin_job(struct simulation *simulation, uint32_t j)
 	running->graph = dataflow_graph_create(job, simulation->err);
 	if (!running->graph)
 		return error_code(simulation->err, EINVAL);
+	if (simulation->options->buffer_MB > 0) {
+		running->queues = queues_create(job, running->graph, simulation->options->buffer_MB, simulation->err);
+		if (!running->queues)
+			return error_code(simulation->err, ENOMEM);
+	}
 	sources = running->graph->source_count;
 	running->left = malloc(3 * sources * sizeof *running->left + 1);
 	running->pinned = malloc(job->task_count * sizeof *running->pinned + 1);
@@ -409,10 +441,11 @@ static int begin(struct simulation *simulation)
 	simulation->jobs = calloc(jobs + 1u, sizeof *simulation->jobs);
 	simulation->order = malloc((jobs + 1u) * sizeof *simulation->order);
 	simulation->waiting = malloc((jobs + 1u) * sizeof *simulation->waiting);
+	simulation->queues = malloc((jobs + 1u) * sizeof *simulation->queues);
 	simulation->link_faults = calloc(dataflow->topology->link_count + 1u, sizeof *simulation->link_faults);
 	simulation->used_links = calloc(options->fault_count + 1u, sizeof *simulation->used_links);
 	if (!simulation->result->jobs || !simulation->jobs || !simulation->order || !simulation->waiting ||
-	    !simulation->link_faults || !simulation->used_links)
+	    !simulation->queues || !simulation->link_faults || !simulation->used_links)
 		return out_of_memory(simulation);
 	simulation->result->job_count = jobs;
 	simulation->network =
@@ -432,7 +465,7 @@ static int begin(struct simulation *simulation)
 	return code;
 }
 
-/* Gives the scenario back as it was. */
+/* Restores the scenario's hosts and link states. */
 static void end(struct simulation *simulation)
 {
 	struct dataflow *dataflow = simulation->dataflow;
@@ -446,6 +479,7 @@ static void end(struct simulation *simulation)
 		if (running->pinned)
 			memcpy(running->job->hosts, running->pinned,
 			       running->job->task_count * sizeof *running->pinned);
+		queues_destroy(running->queues);
 		dataflow_graph_destroy(running->graph);
 		free(running->left);
 		free(running->pinned);
@@ -458,6 +492,8 @@ static void end(struct simulation *simulation)
 	free(simulation->order);
 	free(simulation->waiting);
 	free(simulation->rates);
+	free(simulation->queues);
+	buffers_free(&simulation->buffers);
 	event_queue_free(&simulation->queue);
 	network_destroy(simulation->network);
 }
@@ -465,9 +501,9 @@ static void end(struct simulation *simulation)
 int dataflow_simulate(struct dataflow *dataflow, const struct simulate_options *options, struct simulate_result *result,
 		      struct error *err)
 {
-	struct error ignored = {0};
+	struct error scratch = {0};
 	struct simulation simulation = {
-		.dataflow = dataflow, .options = options, .result = result, .err = err ? err : &ignored};
+		.dataflow = dataflow, .options = options, .result = result, .err = err ? err : &scratch};
 	int code;
 
 	*result = (struct simulate_result){0};

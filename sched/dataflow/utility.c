@@ -6,26 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-double utility_bandwidth(const struct network *network, const uint32_t *flows_on, const struct network_route *route)
+/* The least on a route of a share by link and direction. */
+static double least_of(const double *share, const struct network_route *route)
 {
 	double least = INFINITY;
 
-	for (uint32_t i = 0; i < route->count; i++) {
-		uint32_t flows = flows_on[route->resources[i] / 2];
-		double share = network_capacity(network, route->resources[i]) / (flows ? flows : 1);
-
-		least = share < least ? share : least;
-	}
+	for (uint32_t i = 0; i < route->count; i++)
+		least = share[route->resources[i]] < least ? share[route->resources[i]] : least;
 	return least;
 }
 
 static double width_of(const struct utility *utility, const struct network_route *route)
 {
-	double least = INFINITY;
-
-	for (uint32_t i = 0; i < route->count; i++)
-		least = utility->share[route->resources[i]] < least ? utility->share[route->resources[i]] : least;
-	return least;
+	return least_of(utility->share, route);
 }
 
 static void count(struct utility *utility, const struct network_route *route, int direction)
@@ -103,13 +96,13 @@ void utility_count_pair(struct utility *utility, uint32_t pair, int direction)
 			count(utility, &utility->decision->pairs[pair].route, direction);
 }
 
-static void share_link(struct utility *utility, uint32_t link)
+static void share_link(const struct utility *utility, uint32_t link, uint32_t users, double *share)
 {
 	const struct network *network = utility->decision->network;
-	double flows = utility->flows_on[link] ? utility->flows_on[link] : 1;
+	double flows = users ? users : 1;
 
-	utility->share[2 * link] = network_capacity(network, 2 * link) / flows;
-	utility->share[2 * link + 1] = network_capacity(network, 2 * link + 1) / flows;
+	share[2 * link] = network_capacity(network, 2 * link) / flows;
+	share[2 * link + 1] = network_capacity(network, 2 * link + 1) / flows;
 }
 
 void utility_start(struct utility *utility)
@@ -120,7 +113,8 @@ void utility_start(struct utility *utility)
 	memcpy(utility->flows_on, decision->link_users, links * sizeof *utility->flows_on);
 	memcpy(utility->known_on, decision->link_users, links * sizeof *utility->known_on);
 	for (uint32_t l = 0; l < links; l++)
-		share_link(utility, l);
+		share_link(utility, l, decision->link_users[l], utility->running_share);
+	memcpy(utility->share, utility->running_share, 2 * links * sizeof *utility->share);
 	for (uint32_t f = 0; f < decision->graph->flow_count; f++)
 		add_own(utility, f);
 	for (uint32_t j = 0; j < decision->network->job_count; j++)
@@ -143,44 +137,74 @@ static void widen(struct utility *utility, const struct dataflow_graph *graph, u
 
 			if (width > reach[flow->to]) {
 				reach[flow->to] = width;
-				changed = true;
+				changed |= flow->to < flow->from; /* else its flows are still to come in this pass */
 			}
 		}
 	}
 }
 
+/* The least bandwidth of all candidate routes; INFINITY without one: no path, no minimum. */
+static double between_all(struct utility *utility, uint32_t from, uint32_t to)
+{
+	struct network_route routes[NETWORK_ROUTES_MAXIMUM];
+	int count = network_routes(utility->decision->network, from, to, routes, NULL);
+	double least = INFINITY;
+
+	if (count < 0)
+		utility->decision->code = count;
+	for (int i = 0; i < count; i++)
+		least = fmin(least, width_of(utility, &routes[i]));
+	return least;
+}
+
 static double between(struct utility *utility, uint32_t from, uint32_t to)
 {
-	struct network_pair *pair = from == to ? NULL : decision_pair(utility->decision, from, to);
+	struct network_pair *pair;
 
-	return pair ? width_of(utility, &pair->route) : from == to ? INFINITY : 0;
+	if (from == to)
+		return INFINITY;
+	if (decision_keeps(utility->decision, ENGINE_LITERAL_PATHS))
+		return between_all(utility, from, to);
+	pair = decision_pair(utility->decision, from, to);
+	return pair ? width_of(utility, &pair->route) : 0;
+}
+
+/* Whether a sink is judged without the flows between it and its root. */
+static bool is_direct(const struct utility *utility)
+{
+	return utility->decision->options->direct || decision_keeps(utility->decision, ENGINE_LITERAL_PATHS);
+}
+
+static bool is_sink(const struct dataflow_graph *graph, uint32_t task)
+{
+	return graph->out[task] == graph->out[task + 1];
 }
 
 /* Sum over sinks of the least bandwidth from its roots, for one job; utility->width[] is set. */
 static double job_utility(struct utility *utility, const uint32_t *hosts, const struct dataflow_graph *graph)
 {
 	const struct engine_options *options = utility->decision->options;
-	double sum = 0, *least = utility->least;
+	double sum = 0, *least = utility->least,
+	       most = decision_keeps(utility->decision, ENGINE_LITERAL_LOCAL) ? INFINITY : options->local_MBps;
+	bool direct = is_direct(utility);
 
 	for (uint32_t t = 0; t < graph->task_count; t++)
 		least[t] = INFINITY;
 	for (uint32_t s = 0; s < graph->source_count; s++) {
-		if (!options->direct)
-			widen(utility, graph, graph->sources[s]);
+		widen(utility, graph, graph->sources[s]);
 		for (uint32_t t = 0; t < graph->task_count; t++) {
-			double width;
+			double width = utility->reach[t];
 
-			if (graph->out[t] != graph->out[t + 1])
+			if (!is_sink(graph, t) || width == 0) /* 0: not a root of this sink */
 				continue;
-			width = options->direct ? between(utility, hosts[t], hosts[graph->sources[s]])
-						: utility->reach[t];
-			if (width > 0) /* 0: not a root of this sink */
-				least[t] = fmin(least[t], width);
+			if (direct)
+				width = between(utility, hosts[t], hosts[graph->sources[s]]);
+			least[t] = width < least[t] ? width : least[t];
 		}
 	}
 	for (uint32_t t = 0; t < graph->task_count; t++)
-		if (graph->out[t] == graph->out[t + 1])
-			sum += fmin(least[t], options->local_MBps);
+		if (is_sink(graph, t))
+			sum += least[t] < most ? least[t] : most;
 	return sum;
 }
 
@@ -219,11 +243,22 @@ static void mark_stale(struct utility *utility)
 		if (utility->known_on[link] == utility->flows_on[link])
 			continue;
 		utility->known_on[link] = utility->flows_on[link];
-		share_link(utility, link);
+		share_link(utility, link, utility->flows_on[link], utility->share);
 		for (uint32_t i = utility->first_on[link]; i < utility->first_on[link + 1]; i++)
 			utility->stale[utility->jobs_on[i]] = true;
 	}
 	utility->changed_count = 0;
+}
+
+double utility_bandwidth(struct utility *utility, const struct network_route *route)
+{
+	mark_stale(utility);
+	return width_of(utility, route);
+}
+
+double utility_running_bandwidth(const struct utility *utility, const struct network_route *route)
+{
+	return least_of(utility->running_share, route);
 }
 
 double utility_evaluate(struct utility *utility)
@@ -235,12 +270,12 @@ double utility_evaluate(struct utility *utility)
 	mark_stale(utility);
 	sum = own_utility(utility);
 	for (uint32_t j = 0; j < decision->network->job_count; j++) {
-		if (utility->stale[j] || decision->options->direct)
+		if (utility->stale[j] || is_direct(utility))
 			utility->of_job[j] = running_utility(utility, j);
 		utility->stale[j] = false;
 		sum += utility->of_job[j];
 	}
-	return sum;
+	return decision_keeps(decision, ENGINE_LITERAL_SUM) ? 0 : sum;
 }
 
 static void list_routes(struct utility *utility)
@@ -301,6 +336,7 @@ int utility_begin(struct utility *utility, struct decision *decision)
 	utility->flows_on = calloc(links + 1, sizeof *utility->flows_on);
 	utility->known_on = calloc(links + 1, sizeof *utility->known_on);
 	utility->share = malloc((2 * links + 1) * sizeof *utility->share);
+	utility->running_share = malloc((2 * links + 1) * sizeof *utility->running_share);
 	utility->changed = malloc((links + 1) * sizeof *utility->changed);
 	utility->is_changed = calloc(links + 1, sizeof *utility->is_changed);
 	utility->chosen = malloc(((size_t)decision->graph->flow_count + 1) * sizeof *utility->chosen);
@@ -312,9 +348,10 @@ int utility_begin(struct utility *utility, struct decision *decision)
 	utility->width = malloc(((size_t)most + 1) * sizeof *utility->width);
 	utility->reach = malloc(((size_t)tasks + 1) * sizeof *utility->reach);
 	utility->least = malloc(((size_t)tasks + 1) * sizeof *utility->least);
-	if (!utility->flows_on || !utility->known_on || !utility->share || !utility->changed || !utility->is_changed ||
-	    !utility->chosen || !utility->of_job || !utility->stale || !utility->routes || !utility->first_route ||
-	    !utility->first_on || !utility->width || !utility->reach || !utility->least)
+	if (!utility->flows_on || !utility->known_on || !utility->share || !utility->running_share ||
+	    !utility->changed || !utility->is_changed || !utility->chosen || !utility->of_job || !utility->stale ||
+	    !utility->routes || !utility->first_route || !utility->first_on || !utility->width || !utility->reach ||
+	    !utility->least)
 		return -ENOMEM;
 	list_routes(utility);
 	return index_links(utility);
@@ -325,6 +362,7 @@ void utility_end(struct utility *utility)
 	free(utility->flows_on);
 	free(utility->known_on);
 	free(utility->share);
+	free(utility->running_share);
 	free(utility->changed);
 	free(utility->is_changed);
 	free(utility->chosen);

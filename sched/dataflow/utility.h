@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The utility that the paper's annealer maximises: the sum over all jobs' sinks of the least bandwidth from their
- * sources. Incremental: the flows on each link are counted as tasks and routes change, and an evaluation works out the
- * new job and those running jobs alone that have a flow on a link whose count has changed. Private.
+ * sources. Incremental: the flows on each link are counted as tasks and routes change, and an evaluation computes
+ * only the new job and those running jobs that have a flow on a link whose count has changed. Private.
  *
  * Available bandwidth is not defined in the paper: here a link's capacity divided by the flows on it.
  */
@@ -15,16 +15,17 @@
 
 struct utility {
 	struct decision *decision;
-	uint32_t *flows_on; /* by link */
-	uint32_t *known_on; /* by link: at the last evaluation */
-	double *share;      /* by link and direction: bandwidth of a flow at the last evaluation, MB/s */
-	uint32_t *changed;  /* links that were counted since then, each once */
-	bool *is_changed;   /* by link */
+	uint32_t *flows_on;    /* by link */
+	uint32_t *known_on;    /* by link: at the last evaluation */
+	double *share;         /* by link and direction: bandwidth of a flow at the last evaluation, MB/s */
+	double *running_share; /* the same with the flows of the running jobs alone */
+	uint32_t *changed;     /* links that were counted since then, each once */
+	bool *is_changed;      /* by link */
 	uint32_t changed_count;
 	/* By flow of the new job: its pair among decision->pairs, or UTILITY_NO_PAIR: one host, or the network's pair.
 	 */
 	uint32_t *chosen;
-	/* Of the running jobs: the utility of each, whether it must be worked out, the routes of their flows. */
+	/* For each running job: its utility, whether that must be computed again, and the routes of its flows. */
 	double *of_job;
 	bool *stale;
 	const struct network_route **routes; /* NULL: one host. Of job j: routes + first_route[j] */
@@ -48,8 +49,9 @@ void utility_put(struct utility *utility, uint32_t task, uint32_t host);
 /* Counts (1) or takes away (-1) the new job's flows over a pair of decision->pairs. */
 void utility_count_pair(struct utility *utility, uint32_t pair, int direction);
 
-/* Of a route's busiest link, flows_on[] by link. */
-double utility_bandwidth(const struct network *network, const uint32_t *flows_on, const struct network_route *route);
+/* Bandwidth of a flow on a route's busiest link: with all flows, with those of the running jobs. */
+double utility_bandwidth(struct utility *utility, const struct network_route *route);
+double utility_running_bandwidth(const struct utility *utility, const struct network_route *route);
 
 double utility_evaluate(struct utility *utility);
 

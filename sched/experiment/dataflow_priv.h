@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the dataflow experiments share. Private. */
+/* Shared by the dataflow experiments. Private. */
 #ifndef SCHED_EXPERIMENT_DATAFLOW_PRIV_H
 #define SCHED_EXPERIMENT_DATAFLOW_PRIV_H
 
@@ -7,6 +7,7 @@
 #include <sched/dataflow/generate.h>
 #include <sched/experiment/dataflow.h>
 
+enum { EXPERIMENT_LINK_MBPS = 100 };
 enum { EXPERIMENT_FAT_TREE, EXPERIMENT_JELLYFISH, EXPERIMENT_TOPOLOGIES };
 extern const char *const experiment_topology_names[EXPERIMENT_TOPOLOGIES];
 

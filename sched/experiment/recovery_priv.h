@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the recovery experiments share. Private. */
+/* Shared by the recovery experiments. Private. */
 #ifndef SCHED_EXPERIMENT_RECOVERY_PRIV_H
 #define SCHED_EXPERIMENT_RECOVERY_PRIV_H
 

@@ -57,7 +57,7 @@ static bool begins_job(const struct explanation *explanation, size_t task)
 	return task == 0 || explanation->tasks[task].job != explanation->tasks[task - 1].job;
 }
 
-/* Random's expectation, looked up once a job. 0 or -ENOMEM. */
+/* Computes the expectation for random placement once per job. 0 or -ENOMEM. */
 static int explain_random(const struct explain_scene *scene, struct explanation *explanation)
 {
 	struct vacancies vacancies;
@@ -95,27 +95,27 @@ static void note_moves(struct explanation *explanation, const struct flownet_mov
 						    sizeof *explanation->tasks, compare_task);
 
 		if (!task)
-			continue; /* of a job that is not explained */
+			continue; /* the move is of a job that is not explained */
 		task->arc = moves[i].arc;
 		task->arc_cost = moves[i].cost;
 	}
 }
 
-/* The free slot that the policy asks least for; the same for all tasks of a job but its root. */
+/* The free slot with the policy's lowest cost; the same for all tasks of a job but its root. */
 struct cheapest {
 	int64_t job; /* -1 = not searched yet */
 	bool is_root;
 	uint32_t machine;
 	int32_t cost;
 	enum flownet_arc arc; /* FLOWNET_ARC_NONE: no free slot can be reached */
-	uint64_t unreachable; /* machines with a free slot that do not answer the root's */
+	uint64_t unreachable; /* machines with a free slot that are unreachable from the root's */
 };
 
 /* State of explaining one job's tasks. */
 struct explainer {
 	const struct explain_scene *scene;
 	const bool *root_known;
-	struct vacancies vacancies; /* now */
+	struct vacancies vacancies; /* free slots now */
 	int64_t best[2];            /* vacancies_best() of this job */
 	struct cheapest cheapest;
 	bool *unrouted; /* [tasks of this job] U_J -> S is too narrow for the task; NULL: it is wide enough */
@@ -264,6 +264,7 @@ static void add_task(const struct explain_scene *scene, const struct explain_tas
 static double application_performance(struct explainer *explainer, const struct explain_task *first,
 				      const struct explain_task *end)
 {
+	const struct explain_scene *scene = explainer->scene;
 	struct performance_sum sum = {0};
 	double total = 0, worst = INFINITY, best;
 	uint64_t placed = 0;
@@ -277,10 +278,10 @@ static double application_performance(struct explainer *explainer, const struct 
 	}
 	if (placed == 0)
 		return NAN;
-	best = explain_best_performance(
-		explainer->scene, &explainer->vacancies, first->job,
-		(uint32_t)flownet_root_machine(placer_net(explainer->scene->placer), first->job));
-	performance_sum_add(&sum, total / (double)placed, worst, best, best);
+	best = performance_best(scene->curve_of_job[first->job], scene->placer, scene->view, scene->layout,
+				(uint32_t)flownet_root_machine(placer_net(scene->placer), first->job),
+				explainer->vacancies.rtt_us);
+	performance_sum_add(&sum, total / (double)placed, worst, best, best, 1);
 	return performance_average(&sum);
 }
 

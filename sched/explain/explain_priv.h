@@ -28,8 +28,5 @@ double vacancies_mean(const struct explain_scene *scene, struct vacancies *vacan
 /* The two best machines with a free slot for the job's tasks; -1 = none. */
 void vacancies_best(const struct explain_scene *scene, struct vacancies *vacancies, uint32_t job, uint32_t root,
 		    int64_t machines[2]);
-/* Best predicted performance on any machine with slots, free or not. */
-double explain_best_performance(const struct explain_scene *scene, struct vacancies *scratch, uint32_t job,
-				uint32_t root);
 
 #endif

@@ -4,20 +4,13 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include <sched/explain/performance.h>
+
 #include "explain_priv.h"
 
 double explain_performance_at(const struct explain_scene *scene, uint32_t job, double rtt_us)
 {
-	const struct curve *curve = scene->curve_of_job[job];
-	const struct policy_settings *settings = placer_settings(scene->placer);
-	bool added = settings->reference == LATENCY_REFERENCE_ADDED;
-	double x_us;
-
-	if (rtt_us < 0 || isinf(rtt_us))
-		return 0;
-	x_us = added ? curve_added_rtt_us(curve, rtt_us) : rtt_us;
-
-	return settings->lookup == COST_LOOKUP_NEAREST ? curve_eval_nearest(curve, x_us) : curve_eval(curve, x_us);
+	return rtt_us < 0 ? 0 : performance_at(scene->curve_of_job[job], placer_settings(scene->placer), rtt_us);
 }
 
 void vacancies_free(struct vacancies *vacancies)
@@ -90,22 +83,4 @@ void vacancies_best(const struct explain_scene *scene, struct vacancies *vacanci
 			best[1] = performance;
 		}
 	}
-}
-
-double explain_best_performance(const struct explain_scene *scene, struct vacancies *scratch, uint32_t job,
-				uint32_t root)
-{
-	const struct cost_layout *layout = scene->layout;
-	double best = explain_performance_at(scene, job, (double)latency_view_get(scene->view, root, root, NULL));
-
-	if (best >= 1) /* no machine can do better */
-		return best;
-	latency_view_row(scene->view, root, 0, layout->column_count, scratch->rtt_us);
-	for (uint32_t c = 0; c < layout->column_count; c++) {
-		uint32_t machine = layout->machine_of_column[c];
-
-		if (machine != COST_NO_MACHINE && flownet_slots(placer_net(scene->placer), machine) > 0)
-			best = fmax(best, explain_performance_at(scene, job, (double)scratch->rtt_us[c]));
-	}
-	return best;
 }

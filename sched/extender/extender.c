@@ -13,7 +13,7 @@
 #include "request.h"
 
 enum { ROOTS_MOST = 10000, RACK_LOOKED_AT = 64 /* candidates, squared */, SCORE_MOST = 10, WHY_BYTES = 512 };
-/* Nodes whose performance is as good as the best, in two digits as costs have. */
+/* Nodes within this of the best performance count as equally good; costs have two digits as well. */
 #define TIE 0.01
 
 struct extender {
@@ -24,7 +24,7 @@ struct extender {
 /* One node of a request; performance NAN: no candidate, 0: not reachable from the root. */
 struct rated {
 	int64_t machine; /* -1: schedd does not know it, or gives it no more tasks */
-	bool closed;     /* the latter */
+	bool closed;     /* schedd gives it no more tasks */
 	double performance;
 };
 
@@ -76,23 +76,20 @@ void extender_destroy(struct extender *extender)
 	free(extender);
 }
 
-/* Before the answer: kube-scheduler binds the pod, and its tasks must find it after a crash. */
+/* Stores the root before the answer, after which kube-scheduler binds the pod: its tasks must find it after a crash. */
 static int keep_root(struct extender *extender, const char *job, const char *node, struct error *err)
 {
 	const char *known = json_string_value(json_object_get(extender->roots, job));
 	json_t *file;
-	int code;
 
 	if (known && strcmp(known, node) == 0)
 		return 0;
-	json_object_del(extender->roots, job); /* to be the youngest */
+	json_object_del(extender->roots, job); /* added again below, as the youngest */
 	while (json_object_size(extender->roots) >= ROOTS_MOST)
 		json_object_del(extender->roots, json_object_iter_key(json_object_iter(extender->roots)));
 	json_object_set_new(extender->roots, job, json_string(node));
 	file = json_pack("{s:s, s:O}", "schema", "nomora.roots/1", "roots", extender->roots);
-	code = file ? json_write_file(extender->path, file, err) : error_set(err, ENOMEM, "out of memory");
-	json_decref(file);
-	return code;
+	return json_write_file_new(extender->path, file, err);
 }
 
 static double predict(const struct live *live, const struct curve *curve, int64_t root, int64_t machine)
@@ -269,8 +266,10 @@ static void print_kept(FILE *out, const struct extender_request *request, const 
 	}
 }
 
-/* ExtenderFilterResult: the nodes that pass, in the form of the request, and the others with their reasons. rated NULL:
- * all pass. */
+/*
+ * ExtenderFilterResult: the nodes that pass, in the form of the request, and the others with their reasons. rated NULL:
+ * all pass.
+ */
 static char *filter_result(const struct extender_request *request, const struct rated *rated, size_t best,
 			   const char *why)
 {
@@ -322,8 +321,10 @@ static char *filter(struct extender *extender, const struct live *live, const st
 	return text;
 }
 
-/* HostPriorityList. What filter left is nearly equal; without it, as for tasks of an ignored filter, scores are shares
- * of the best. */
+/*
+ * HostPriorityList. What filter left is nearly equal; without it, as for tasks of an ignored filter, scores are shares
+ * of the best.
+ */
 static char *prioritize(const struct extender *extender, const struct live *live,
 			const struct extender_request *request)
 {

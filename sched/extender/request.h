@@ -12,7 +12,7 @@
 
 struct extender_request {
 	json_t *root;
-	const json_t *nodes; /* items of the NodeList; NULL: names alone */
+	const json_t *nodes; /* items of the NodeList; NULL: only names */
 	const char **names;  /* borrowed from root */
 	size_t count;
 	char *job; /* "namespace/name"; NULL: the pod does not ask */

@@ -50,8 +50,8 @@ static int extract_job(struct flownet *net, uint32_t job)
 }
 
 /*
- * The solver says which groups answer otherwise than before. Jobs with events are looked at as well: who a unit stands
- * for may have changed though the units did not. Tasks that only followed the last answer need no look.
+ * The solver reports the groups whose answer has changed. Jobs with events are examined as well: the task behind a
+ * unit may have changed although the units have not. Tasks that only followed the last answer need no examination.
  */
 static int extract_touched(struct flownet *net)
 {
@@ -112,7 +112,29 @@ static int list_homes(struct flownet *net, uint32_t job, struct structured_place
 	return 0;
 }
 
-/* Tasks that have moved to where they cost as much as where they ran go back: of equal answers, one that moves few. */
+/* Wakes tasks at rest as long as the answer needs them (resting.c). *sum: the last result, with the work of all. */
+static int solve(struct flownet *net, struct structured_result *sum)
+{
+	for (;;) {
+		struct structured_result result = {0};
+		int code;
+
+		structured_solve(net->solver, &result);
+		result.scans += sum->scans;
+		result.started_over |= sum->started_over;
+		*sum = result;
+		if (result.status != MCF_OPTIMAL && result.status != MCF_INFEASIBLE)
+			return 0;
+		code = net_wake_left(net);
+		if (code <= 0)
+			return code;
+		code = net_groups_apply_woken(net);
+		if (code != 0)
+			return code;
+	}
+}
+
+/* Undoes moves between machines of equal cost: among equal answers, prefers one with few moves. */
 static int bring_home(struct flownet *net, struct structured_result *result)
 {
 	struct structured_placement *homes = NULL;
@@ -124,24 +146,22 @@ static int bring_home(struct flownet *net, struct structured_result *result)
 	if (code == 0)
 		code = structured_restore_placement(net->solver, homes, (int32_t)count);
 	free(homes);
-	if (code == 0)
-		structured_solve(net->solver, result);
-	return code;
+	return code == 0 ? solve(net, result) : code;
 }
 
 int net_groups_solve(struct flownet *net, struct flownet_round *round, struct error *err)
 {
 	struct structured_result result = {0};
-	enum mcf_status status = structured_solve(net->solver, &result);
-	int code = 0;
+	int code = solve(net, &result);
+	enum mcf_status status;
 
-	/* A repair moves nobody without need, a start from nothing does. */
-	if (net->preemptible_jobs > 0 && status == MCF_OPTIMAL && (net->rounds == 1 || result.started_over)) {
+	/* A repair moves no task without need; a solve from scratch may. */
+	if (code == 0 && net->preemptible_jobs > 0 && result.status == MCF_OPTIMAL &&
+	    (net->rounds == 1 || result.started_over))
 		code = bring_home(net, &result);
-		status = result.status;
-		if (code != 0)
-			return error_set(err, -code, "out of memory");
-	}
+	if (code != 0)
+		return error_set(err, -code, "out of memory");
+	status = result.status;
 	round->algorithm = "structured";
 	round->cost = result.cost;
 	round->unscheduled = result.unscheduled;

@@ -37,7 +37,7 @@ int net_change_machine(struct flownet *net, uint32_t machine, enum flownet_reaso
 		.after = entry->present ? net_machine_capacity(entry) : FLOWNET_NONE,
 	};
 
-	/* A task that came or went where nobody is pinned leaves the capacity as the solver knows it. */
+	/* The capacity is again the one that the solver knows, as after a task that came and went. */
 	if (entry->pending == 0 && change.before == change.after) {
 		net->pending_events++;
 		return 0;
@@ -45,11 +45,12 @@ int net_change_machine(struct flownet *net, uint32_t machine, enum flownet_reaso
 	return record(net, &entry->pending, &change);
 }
 
-/* Time changes the job's costs from now on. */
+/* Lists the job as one whose costs change with time. */
 static int add_to_ageing(struct flownet *net, uint32_t job)
 {
 	bool timed = net->settings.omega_per_s > 0 || net->settings.beta_per_s > 0;
 
+	net->ages[job].due_s = 0;
 	if (!timed || net->jobs[job].ageing)
 		return 0;
 	net->jobs[job].ageing = true;

@@ -38,7 +38,7 @@ uint64_t flownet_capped_tasks(const struct flownet *net, double *longest_s)
 	return tasks;
 }
 
-/* Reads the cost from a row at hand, if the row leads to the machine: saves looking up the round trip. */
+/* Takes the cost from the current row, if that has an arc to the machine, which saves a look-up of the round trip. */
 static int32_t cost_at_machine(const struct flownet *net, uint32_t job, uint32_t machine)
 {
 	int32_t cost = COST_ABSENT;
@@ -50,7 +50,7 @@ static int32_t cost_at_machine(const struct flownet *net, uint32_t job, uint32_t
 	return cost;
 }
 
-/* Held back, a task may wait for a root's sake alone: staying costs less than waiting. */
+/* While others are held back, a task waits only to make room for a root: staying costs less than waiting. */
 static int32_t staying_cost(const struct flownet *net, int32_t cost)
 {
 	if (!net->others_held || cost < net->settings.gamma)
@@ -64,14 +64,14 @@ void net_costs_forget(struct net_job *job)
 		job->cost_epoch = 1;
 }
 
-static int32_t discount_of(const struct flownet *net, const struct net_job *job, uint32_t task)
+int32_t net_discount(const struct flownet *net, const struct net_job *job, uint32_t task)
 {
 	if (net->settings.beta_per_s <= 0 || !job->preemptible)
 		return 0;
 	return cost_of_time(net->settings.beta_per_s, net->now_s - job->since_s[task]);
 }
 
-/* The highest cost at which performance is better by the job's gain: p = 100 / cost. */
+/* The highest cost at which performance exceeds the current one by the job's gain: p = 100 / cost. */
 static int32_t cost_to_beat(const struct net_job *job, int32_t cost)
 {
 	if (job->gain <= 0 || !job->preemptible || cost <= 0)
@@ -88,39 +88,57 @@ int32_t net_running_cost(const struct flownet *net, uint32_t job, uint32_t task,
 	*discounted = false;
 	if (net->policy.root_first && (task == entry->root || !net_job_open(net, entry)))
 		return 0;
+	discount = net_discount(net, entry, task);
+	*discounted = discount >= COST_MAXIMUM;
+	if (*discounted)
+		return staying_cost(net, 0);
 	if (runs->cost_epoch != entry->cost_epoch) {
 		runs->cost = cost_at_machine(net, job, (uint32_t)runs->machine);
 		runs->cost_epoch = entry->cost_epoch;
 	}
-	/* Unreachable: dear, but no reason to wait instead. */
+	/* Unreachable: expensive, but still preferred to waiting. */
 	cost = cost_to_beat(entry, runs->cost > COST_MAXIMUM ? COST_MAXIMUM : runs->cost);
-	discount = discount_of(net, entry, task);
 	cost = cost > discount ? cost - discount : 0;
 	*discounted = cost != runs->cost;
 	return staying_cost(net, cost);
 }
 
-static bool task_is_ageing(const struct flownet *net, const struct net_job *job, uint32_t task)
+/* The time at which cost_of_time() grows next, at a half; a little early, because of rounding. */
+static double next_step_s(double per_s, double since_s, int32_t cost)
 {
-	const struct net_task *state = &job->tasks[task];
+	static const double margin_s = 1e-6;
 
-	if (state->machine == TASK_WAITING)
-		return net->settings.omega_per_s > 0 &&
-		       net->settings.omega_per_s * (net->now_s - job->since_s[task]) < FLOWNET_TIME_COST_MAXIMUM;
-	if (!net_task_runs(state) || net->settings.beta_per_s <= 0 || net_is_pinned(net, job, task))
-		return false;
-	return state->cost_epoch != job->cost_epoch || discount_of(net, job, task) < state->cost;
+	return since_s + (cost + 0.5) / per_s - margin_s;
 }
 
-bool net_job_is_ageing(const struct flownet *net, uint32_t job)
+static double task_due_s(const struct flownet *net, const struct net_job *job, uint32_t task)
+{
+	const struct net_task *state = &job->tasks[task];
+	double omega_per_s = net->settings.omega_per_s;
+	int32_t cost;
+
+	if (state->machine == TASK_WAITING && omega_per_s > 0) {
+		cost = cost_of_time(omega_per_s, net->now_s - job->since_s[task]);
+		return cost < FLOWNET_TIME_COST_MAXIMUM ? next_step_s(omega_per_s, job->since_s[task], cost) : INFINITY;
+	}
+	if (!net_task_runs(state) || net->settings.beta_per_s <= 0 || state->rests || net_is_pinned(net, job, task))
+		return INFINITY;
+	cost = net_discount(net, job, task);
+	if (cost >= COST_MAXIMUM || (state->cost_epoch == job->cost_epoch && cost >= state->cost))
+		return INFINITY;
+	return next_step_s(net->settings.beta_per_s, job->since_s[task], cost);
+}
+
+double net_job_due_s(const struct flownet *net, uint32_t job)
 {
 	const struct net_job *entry = &net->jobs[job];
+	double due_s = INFINITY;
 
-	for (uint32_t t = 0; t < entry->task_limit; t++) {
-		if (task_is_ageing(net, entry, t))
-			return true;
-	}
-	return false;
+	if (!net_job_active(net, entry))
+		return INFINITY;
+	for (uint32_t t = 0; t < entry->task_limit; t++)
+		due_s = fmin(due_s, task_due_s(net, entry, t));
+	return due_s;
 }
 
 int64_t flownet_pinned_cost(const struct flownet *net)

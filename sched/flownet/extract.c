@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From units on columns to proposed moves of tasks. Tasks of a class are alike, so whoever is there already stays; the
- * rest fill what is left. A unit that came through a rack or the cluster may take any free slot behind it: the policy
- * chooses, after all other moves, when it is known which slots are free.
+ * From units on columns to proposed moves of tasks. Tasks of a class are interchangeable: those already on a machine
+ * stay, the others fill the remaining units. A unit routed through a rack or the cluster may take any free slot
+ * behind it: the policy chooses, after all other moves, when it is known which slots are free.
  */
 #include <errno.h>
 
@@ -99,8 +99,8 @@ static bool is_direct(const struct flownet *net, uint32_t job, const struct stru
 }
 
 /*
- * To `share`, or to wait when that is NULL. Tasks with an arc of their own to there stay. A task that should leave its
- * machine stays until there is another one.
+ * Plans a member's move to `share`, or to waiting when that is NULL. Tasks with an arc of their own to that machine
+ * stay. A task that should leave its machine stays until there is another slot.
  */
 static int plan(struct flownet *net, uint32_t job, const struct net_member *member,
 		const struct structured_share *share, int32_t machine_limit)
@@ -125,7 +125,7 @@ static int plan(struct flownet *net, uint32_t job, const struct net_member *memb
 	return net_plan_add(net, &plan);
 }
 
-/* Shares are found by their machine: a search among them would go ways that are not foreseeable. */
+/* Shares are indexed by machine: a search among them would branch unpredictably. */
 static void note_shares(struct flownet *net, int32_t share_count)
 {
 	for (int32_t i = 0; i < share_count; i++)
@@ -138,7 +138,7 @@ static void forget_shares(struct flownet *net, int32_t share_count)
 		net->share_at[net->shares[i].column] = FLOWNET_NONE;
 }
 
-/* A task stays that is where a unit is. */
+/* A task whose machine still has a unit stays. */
 static bool stays(struct flownet *net, int32_t machine)
 {
 	int32_t place = machine < 0 ? FLOWNET_NONE : net->share_at[machine];
@@ -231,7 +231,7 @@ static int32_t first_free(const struct flownet *net, int32_t rack)
 	return machine;
 }
 
-/* Counts the plan's task where it would be; with sign -1 takes that back. */
+/* Counts the plan's task at its destination; sign -1 undoes it. */
 static void count_arrival(struct flownet *net, struct net_plan *entry, int32_t sign)
 {
 	if (entry->move.to != FLOWNET_NONE)
@@ -247,7 +247,7 @@ static void count_departures(struct flownet *net, int32_t sign)
 	}
 }
 
-/* Another task is to come to the machine; NULL: none. One that waits is preferred. */
+/* Another task planned for the machine, a waiting one if there is one; NULL: none. */
 static struct net_plan *arrival_at(struct flownet *net, int32_t machine)
 {
 	struct net_plan *found = NULL;
@@ -286,7 +286,7 @@ static int32_t choose_slot(struct flownet *net, const struct flownet_move *move,
 	if (!net->policy.choose)
 		return first_free(net, rack);
 	machine = net->policy.choose(net->policy.context, net, move->job, move->task, rack);
-	/* None of the rack's can be reached: any other is better than to wait. */
+	/* No machine of the rack can be reached: any other one is better than waiting. */
 	if (machine == COST_NO_MACHINE && rack != FLOWNET_NONE)
 		machine = net->policy.choose(net->policy.context, net, move->job, move->task, FLOWNET_NONE);
 	return (int32_t)machine;
@@ -327,7 +327,7 @@ static void choose_all(struct flownet *net)
 	count_departures(net, -1);
 }
 
-/* The task stays where it is, the solver has its unit elsewhere: the next round corrects it. */
+/* The task stays although the solver moved its unit: the next round corrects the solver. */
 static int note_stay(struct flownet *net, uint32_t job)
 {
 	net->jobs[job].recount = true;

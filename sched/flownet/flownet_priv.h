@@ -3,8 +3,8 @@
  * state.c keeps machines, jobs and tasks, which *_events.c change and view.c shows; costs.c says what a task costs;
  * changes.c keeps the pending changes; groups.c feeds the structured solver, answer.c reads it; members.c lists the
  * tasks of a job by class; walk.c says in which order jobs are looked at; network.c builds the whole network;
- * roots.c places roots alone; extract.c turns an answer into proposals; moves.c carries them out; wait.c says which
- * tasks U_J holds; round.c puts a round together.
+ * roots.c solves rounds of roots only; resting.c leaves out tasks that beta keeps where they are; extract.c turns an
+ * answer into proposals; moves.c carries them out; wait.c says which tasks U_J holds; round.c puts a round together.
  */
 #ifndef FLOWNET_PRIV_H
 #define FLOWNET_PRIV_H
@@ -13,15 +13,18 @@
 #include <sched/mcf/structured.h>
 
 enum { TASK_WAITING = FLOWNET_NONE, TASK_ABSENT = -2 }; /* in place of a machine */
-/* In place of a task's origin: it is not on its way, or it is not and should leave. */
+/* Instead of a task's origin: settled, or settled but should leave. */
 enum { ORIGIN_SETTLED = -2, ORIGIN_LEAVES = -3 };
 enum { JOB_NONE = UINT32_MAX };
+/* In job_of_group, beside a machine's number: the group of the tasks at rest there. */
+#define GROUP_RESTS (UINT32_C(1) << 31)
 
 struct net_task {
 	int32_t machine; /* where it runs, or is about to start */
 	int32_t origin;  /* where its slot was before it was decided, FLOWNET_NONE: it waited; or ORIGIN_... */
 	int32_t cost;    /* of running on `machine`; computed when the job's epoch was cost_epoch */
 	uint32_t cost_epoch;
+	bool rests; /* resting.c; never while it is pinned */
 };
 
 static inline bool net_task_runs(const struct net_task *task)
@@ -50,7 +53,7 @@ struct net_job {
 	bool present;
 	bool touched;
 	bool recount;     /* tasks run elsewhere than the solver knows: arcs of their own may have changed */
-	bool look;        /* its tasks and the solver's units may differ, whatever the solver's answer */
+	bool look;        /* must be examined even if the solver's answer does not change */
 	bool root_ended;  /* its machine stays the reference */
 	bool preemptible; /* its running tasks may move */
 	bool ageing : 1;  /* in net->ageing: time changes its costs */
@@ -75,6 +78,13 @@ struct net_job {
 
 _Static_assert(sizeof(struct net_job) == 128, "a job is two cache lines");
 
+/* What time does to a job; beside it, as few rounds look at it. */
+struct net_age {
+	double due_s;           /* on the network's clock: until then time changes no cost of its tasks */
+	double watched_until_s; /* until then costs may grow over the discounts of tasks at rest */
+	uint32_t resting;       /* tasks at rest */
+};
+
 static inline struct net_class *net_class_at(struct net_job *job, uint32_t number)
 {
 	return number == 0 ? &job->first : &job->more[number - 1];
@@ -86,16 +96,20 @@ struct net_machine {
 	int32_t pinned;      /* of these, tasks that the solver does not see */
 	int32_t unseen;      /* pinned tasks that the network has elsewhere: they should leave, or have left */
 	int32_t told;        /* capacity that the solver knows, FLOWNET_NONE = none */
-	uint32_t told_rack;  /* with it */
+	uint32_t told_rack;  /* the rack that belongs to `told` */
 	uint32_t rack;       /* as in the cluster */
 	uint32_t pending;    /* place in `pending` + 1, 0 = none */
 	uint32_t first_root; /* first job with its root here, JOB_NONE: none */
 	bool present;
 	bool draining;
-	bool flipped; /* in net->flipped */
+	bool flipped;          /* in net->flipped */
+	bool resting_changed;  /* in net->resting_changed */
+	bool wakes;            /* while tasks at rest are woken */
+	int32_t resting;       /* tasks at rest on it */
+	int32_t resting_group; /* of the solver, FLOWNET_NONE: none */
 };
 
-/* Tasks stay on a shut machine and none comes: it drains, or has fewer slots than tasks. */
+/* A shut machine keeps its tasks and gets no new ones: it is draining, or has fewer slots than tasks. */
 static inline bool net_machine_is_shut(const struct net_machine *machine)
 {
 	return machine->draining || machine->running > machine->slots;
@@ -105,7 +119,7 @@ static inline bool net_machine_is_shut(const struct net_machine *machine)
 struct net_member {
 	int32_t unscheduled_cost;
 	int32_t running_cost; /* of the arc to where it runs, FLOWNET_NONE when it waits or should leave */
-	bool discounted;      /* beta or the job's gain made that less than the machine's cost */
+	bool discounted;      /* beta or the job's gain lowered it below the machine's cost */
 	uint32_t task;
 	int32_t machine;
 	bool root;
@@ -116,9 +130,9 @@ struct net_plan {
 	struct flownet_move move;
 	int32_t column;
 	uint32_t cost_epoch; /* of the job; another one since: its root has moved, or its costs */
-	bool settled;        /* once carried out, the job is as the solver knows it */
+	bool settled;        /* carrying it out brings the job in line with the solver */
 	bool open;           /* not carried out yet */
-	bool counted;        /* while choose() is asked: its task is counted at move.to, and no more at move.from */
+	bool counted;        /* during choose(): its task counts at move.to, no longer at move.from */
 };
 
 /* A task that waits: its job, what waiting costs it, and its number or its arc's. */
@@ -148,13 +162,17 @@ struct flownet {
 	uint32_t job_limit, job_room;
 	struct net_walk live;       /* jobs that are there, in no order */
 	struct net_walk spare_jobs; /* numbers of jobs that ended; some may be taken again */
-	struct net_walk ageing;     /* jobs whose costs time changes, and some that ended */
+	struct net_walk ageing;     /* jobs whose costs change with time; may still list ended ones */
 	struct net_walk waits;      /* jobs with waiting tasks, and some without: net_clean_waits() */
 	uint32_t *flipped;          /* [machine_count] machines that were shut or opened since the last solve */
 	uint32_t flipped_count;
+	struct net_age *ages;      /* [job_room] of each job */
+	uint32_t *resting_changed; /* [machine_count] machines whose tasks at rest the solver does not know yet */
+	uint32_t resting_changed_count;
+	int32_t resting_price; /* tasks on machines with a higher price do not begin to rest; FLOWNET_NONE: not known */
 	uint32_t preemptible_jobs;
 	uint32_t shut_machines; /* with tasks */
-	uint32_t odd_tasks;     /* on their way, or to leave */
+	uint32_t odd_tasks;     /* tasks on their way, or that should leave */
 	struct flownet_change *pending;
 	size_t pending_count, pending_room;
 	uint64_t pending_events;
@@ -163,7 +181,7 @@ struct flownet {
 	uint32_t *walk_starts;   /* [rack_count + 2] scratch of the sort by rack, as is the next */
 	uint32_t *walk_sorted;
 	size_t walk_sorted_room;
-	struct structured *solver; /* NULL when a general algorithm is set */
+	struct structured *solver; /* NULL if settings name another algorithm */
 	uint32_t *job_of_group;
 	int32_t *spare_groups;
 	int32_t group_count, spare_count;
@@ -182,10 +200,10 @@ struct flownet {
 	size_t share_room;
 	bool others_held; /* flownet_hold_others(); never without root_first */
 	bool following;   /* tasks are moved to where the solver has them */
-	bool settled;     /* the solver already knows the one that is being moved */
+	bool settled;     /* the solver already knows the move that is being carried out */
 	struct flownet_move *moves;
 	size_t move_room;
-	struct net_plan *plans; /* as `moves` once a round is done */
+	struct net_plan *plans; /* [moves], once a round is done */
 	size_t plan_count, plan_room;
 	size_t open_plans;
 };
@@ -218,13 +236,13 @@ int net_reserve(void **items, size_t *room, size_t count, size_t size);
 
 /* state.c */
 int32_t net_root_machine(const struct net_job *job);
-/* A running task that keeps its slot from others until it has left: it may not move, is on its way, or should leave. */
-bool net_is_held(const struct flownet *net, const struct net_job *job, uint32_t task);
 /* A running task that the solver does not see. */
 bool net_is_pinned(const struct flownet *net, const struct net_job *job, uint32_t task);
 bool net_job_open(const struct flownet *net, const struct net_job *job); /* its other tasks are in the network */
-/* Some of its tasks are, or may be, groups of the solver. */
-bool net_job_has_members(const struct net_job *job);
+/* It has tasks that are neither a running root nor at rest. */
+bool net_job_active(const struct flownet *net, const struct net_job *job);
+/* Some of its tasks are, or may be, members of its classes. */
+bool net_job_has_members(const struct flownet *net, const struct net_job *job);
 /* All tasks but a running root are members of its one class, and their order does not matter. */
 bool net_job_uniform(const struct flownet *net, const struct net_job *job);
 bool net_takes_part(const struct flownet *net, const struct net_job *job, uint32_t task); /* it is in the network */
@@ -237,7 +255,7 @@ void net_clean_waits(struct flownet *net);
 int net_count_pins(struct flownet *net, struct net_job *job, int32_t sign, enum flownet_reason reason);
 /* Sets the machine's slots, tasks and state. */
 void net_machine_load(struct flownet *net, uint32_t machine, int32_t slots, int32_t running, bool draining);
-/* Adds to the machine's tasks for a moment, while choose() is asked. */
+/* Adjusts the machine's number of tasks during choose(). */
 void net_machine_try(struct flownet *net, int32_t machine, int32_t sign);
 /* For how long the task has waited or run. */
 void net_task_began(const struct flownet *net, struct net_job *job, uint32_t task, double ago_s);
@@ -247,13 +265,15 @@ int net_task_put(struct flownet *net, uint32_t job, uint32_t task, int32_t machi
 int net_task_move(struct flownet *net, uint32_t job, uint32_t task, int32_t machine, enum flownet_reason reason);
 /* The task becomes what `origin` says: on its way from there, one that should leave, or settled. 0 or -ENOMEM. */
 int net_task_set_origin(struct flownet *net, uint32_t job, uint32_t task, int32_t origin, enum flownet_reason reason);
-void net_root_forget(struct flownet *net, uint32_t job); /* of a root that ended: its machine is no reference more */
+void net_root_forget(struct flownet *net, uint32_t job); /* the root has ended: its machine is no reference */
 
 /* costs.c */
 int32_t net_unscheduled_cost(const struct flownet *net, const struct net_job *job, uint32_t task);
 int32_t net_running_cost(const struct flownet *net, uint32_t job, uint32_t task, bool *discounted);
+int32_t net_discount(const struct flownet *net, const struct net_job *job, uint32_t task); /* of a running task */
 void net_costs_forget(struct net_job *job); /* the costs of its running tasks are looked up again */
-bool net_job_is_ageing(const struct flownet *net, uint32_t job); /* will time change a cost of its tasks? */
+/* Until when time changes no cost of the job's tasks, or a little less; INFINITY: it never will. */
+double net_job_due_s(const struct flownet *net, uint32_t job);
 
 /* moves.c: no proposal for the task is open any more. */
 void net_moves_strike(struct flownet *net, uint32_t job, uint32_t task);
@@ -261,7 +281,7 @@ void net_moves_strike(struct flownet *net, uint32_t job, uint32_t task);
 /* wait.c */
 /* Job by job; those that come first go through U_J. */
 void net_waiters_sort(struct net_waiter *waiters, size_t count);
-/* Of U_J -> S. */
+/* Capacity of the arc U_J -> S. */
 int32_t net_unscheduled_width(const struct flownet *net, const struct net_job *job);
 
 /* job_events.c */
@@ -269,7 +289,7 @@ void net_job_free(struct net_job *job); /* frees its arrays; it may be used agai
 
 /* members.c: movable tasks of a job, class by class; fills net->members. Negative: -ENOMEM. */
 int64_t net_members(struct flownet *net, uint32_t job);
-/* Of a task that is there. */
+/* Fills in the member of a task that exists. */
 void net_member_set(struct flownet *net, uint32_t job, uint32_t task, struct net_member *member);
 
 /* changes.c */
@@ -285,9 +305,21 @@ int net_walk_sort(struct flownet *net, struct net_walk *walk); /* by the rack of
 enum net_walk_for { NET_WALK_APPLY, NET_WALK_EXTRACT };
 void net_walk_fetch(const struct flownet *net, const struct net_walk *walk, size_t at, enum net_walk_for purpose);
 
+/* resting.c */
+void net_rest_job(struct flownet *net, uint32_t job);            /* tasks of the job that may, rest */
+void net_wake(struct flownet *net, uint32_t job, uint32_t task); /* if it rests */
+void net_wake_job(struct flownet *net, uint32_t job);
+bool net_rest_is_watched(const struct flownet *net, uint32_t job); /* its tasks at rest may have to be woken */
+int net_resting_apply(struct flownet *net); /* brings the solver's groups up to date; 0 or -errno */
+/* Wakes tasks that the answer needs and lists their jobs in net->changed. 1: there are some; 0 or -errno. */
+int net_wake_left(struct flownet *net);
+
 /* groups.c: the structured solver. */
 int net_groups_apply(struct flownet *net);
-/* NULL: the solver knows none. */
+int net_groups_apply_woken(struct flownet *net); /* the jobs in net->changed, whose tasks were woken */
+int net_group_take(struct flownet *net, uint32_t owner, int32_t *group);
+int net_group_give_back(struct flownet *net, int32_t group);
+/* NULL: the solver has none. */
 struct net_class *net_class_find(struct net_job *job, bool root, int32_t unscheduled_cost);
 /* A unit of the task's class is gone from the place that the solver knows. */
 void net_groups_unit_gone(struct flownet *net, uint32_t job, uint32_t task, int32_t column);
@@ -296,12 +328,12 @@ void net_groups_forget_job(struct flownet *net, uint32_t job);
 /* answer.c: solves, and plans what becomes of the tasks. */
 int net_groups_solve(struct flownet *net, struct flownet_round *round, struct error *err);
 
-/* roots.c: waiting roots alone, while the others are held back. */
+/* roots.c: only waiting roots, while the others are held back. */
 int net_roots_solve(struct flownet *net, struct flownet_round *round, struct error *err);
 
 /* general.c: any algorithm of mcf on the whole network. */
 int net_general_solve(struct flownet *net, struct flownet_round *round, struct error *err);
-/* Proves by the simplex that the network as it stands costs this at least. 0, -EIO, -ENOMEM. */
+/* Proves by the simplex that the current network costs at least this. 0, -EIO, -ENOMEM. */
 int net_general_prove(const struct flownet *net, int64_t cost, struct error *err);
 
 /*
@@ -315,7 +347,7 @@ int net_extract_class(struct flownet *net, uint32_t job, size_t first, size_t co
 int net_extract_uniform(struct flownet *net, uint32_t job, int32_t share_count, int32_t machine_limit);
 /* Adds a plan for the task's move to `to`; 0 or -ENOMEM. */
 int net_plan_add(struct flownet *net, const struct net_plan *plan);
-/* Lets the policy choose where units go that came through a rack or the cluster. Fills net->moves. 0 or -ENOMEM. */
+/* Lets the policy choose the machines of units routed through a rack or the cluster. Fills net->moves. 0 or -ENOMEM. */
 int net_extract_finish(struct flownet *net);
 /* End of the class that begins at members[first]. */
 size_t net_class_end(const struct flownet *net, size_t first, size_t count);

@@ -11,7 +11,7 @@
 
 #define RUNNING_UNKNOWN UINT64_MAX
 
-static int take_group(struct flownet *net, uint32_t job, int32_t *group)
+int net_group_take(struct flownet *net, uint32_t owner, int32_t *group)
 {
 	if (net->spare_count > 0) {
 		*group = net->spare_groups[--net->spare_count];
@@ -21,11 +21,11 @@ static int take_group(struct flownet *net, uint32_t job, int32_t *group)
 			return -ENOMEM;
 		*group = net->group_count++;
 	}
-	net->job_of_group[*group] = job;
+	net->job_of_group[*group] = owner;
 	return 0;
 }
 
-static int give_group_back(struct flownet *net, int32_t group)
+int net_group_give_back(struct flownet *net, int32_t group)
 {
 	int code = structured_remove_group(net->solver, group);
 
@@ -73,15 +73,15 @@ static struct net_class *add_class(struct flownet *net, uint32_t job, const stru
 	}
 	added = net_class_at(entry, entry->class_count);
 	*added = (struct net_class){.root = member->root, .unscheduled_cost = member->unscheduled_cost};
-	if (take_group(net, job, &added->group) != 0)
+	if (net_group_take(net, job, &added->group) != 0)
 		return NULL;
 	entry->class_count++;
 	return added;
 }
 
 /*
- * Running members as arcs, those of equal machine and cost as one; none for a machine that the row leads to at the same
- * cost: the solver knows where its units are. Returns how many, or -ENOMEM.
+ * Collects the running arcs of the members: one for all members of equal machine and cost, and none to a machine that
+ * the row leads to at the same cost, as the solver keeps its units there. Returns their number, or -ENOMEM.
  */
 static int32_t collect_running(struct flownet *net, int32_t machine_limit, size_t first, size_t end)
 {
@@ -150,7 +150,7 @@ static int set_whole_row(struct flownet *net, const struct net_class *entry, con
 	return structured_set_row(net->solver, entry->group, &row);
 }
 
-/* The row of a class of the job, all of whose arcs are to be told. */
+/* The row of costs of a class of the job. */
 static const struct cost_row *class_row(struct flownet *net, uint32_t job, bool root)
 {
 	static const struct cost_row root_row = {.machine_limit = -1};
@@ -160,7 +160,7 @@ static const struct cost_row *class_row(struct flownet *net, uint32_t job, bool 
 	return net->policy.row(net->policy.context, job, net_root_machine(&net->jobs[job]));
 }
 
-/* Only the racks that an update changed since the solver got the row. */
+/* Passes the solver only the racks that changed since it got the row. */
 static int set_changed_racks(struct flownet *net, const struct net_class *entry, const struct cost_row *costs,
 			     int32_t running_count)
 {
@@ -213,7 +213,7 @@ static int tell_arcs(struct flownet *net, struct net_class *known, const struct 
 	return code;
 }
 
-/* One class: members first..end-1. */
+/* Passes one class, members first..end-1, to the solver. */
 static int apply_class(struct flownet *net, uint32_t job, size_t first, size_t end, bool arcs)
 {
 	const struct net_member *member = &net->members[first];
@@ -272,7 +272,7 @@ static int apply_job(struct flownet *net, uint32_t job, bool arcs)
 	if (alike > 0)
 		return apply_count(net, entry, alike);
 	entry->recount = false;
-	net->row = arcs && net_job_open(net, entry) ? class_row(net, job, false) : NULL;
+	net->row = arcs && net_job_open(net, entry) && net_job_active(net, entry) ? class_row(net, job, false) : NULL;
 	count = net_members(net, job);
 	net->row = NULL;
 	code = count < 0 ? (int)count : 0;
@@ -289,7 +289,7 @@ static int apply_job(struct flownet *net, uint32_t job, bool arcs)
 		const struct net_class *known = net_class_at(entry, c);
 
 		if (!known->kept)
-			code = give_group_back(net, known->group);
+			code = net_group_give_back(net, known->group);
 		else if (left++ != c)
 			*net_class_at(entry, left - 1) = *known;
 	}
@@ -298,7 +298,7 @@ static int apply_job(struct flownet *net, uint32_t job, bool arcs)
 	return code;
 }
 
-/* A machine's number went to one in another rack: changes rack by rack would miss arcs of the old one. */
+/* A machine number was reused in another rack: updating single racks would miss arcs of the old machine. */
 static void forget_rows(struct flownet *net)
 {
 	for (size_t i = 0; i < net->live.count; i++) {
@@ -354,8 +354,12 @@ static int apply_flipped(struct flownet *net)
 		struct net_job *job = &net->jobs[net->live.jobs[i]];
 		bool concerned = false;
 
-		for (uint32_t t = 0; job->preemptible && t < job->task_limit && !concerned; t++)
-			concerned = net_task_runs(&job->tasks[t]) && net->machines[job->tasks[t].machine].flipped;
+		for (uint32_t t = 0; job->preemptible && t < job->task_limit; t++) {
+			if (!net_task_runs(&job->tasks[t]) || !net->machines[job->tasks[t].machine].flipped)
+				continue;
+			net_wake(net, net->live.jobs[i], t); /* a shut machine's tasks are pinned */
+			concerned = true;
+		}
 		if (!concerned)
 			continue;
 		job->recount = true;
@@ -370,7 +374,7 @@ static int apply_flipped(struct flownet *net)
 	return code;
 }
 
-/* Capacities first: rows may name machines that are new. */
+/* Capacities first: rows may name new machines. */
 int net_groups_apply(struct flownet *net)
 {
 	int code = apply_flipped(net);
@@ -381,17 +385,31 @@ int net_groups_apply(struct flownet *net)
 	}
 	if (code == 0)
 		code = list_changed_jobs(net);
+	net->resting_price = FLOWNET_NONE;
 	for (size_t i = 0; i < net->changed.count && code == 0; i++) {
 		uint32_t number = net->changed.jobs[i];
 		struct net_job *job = &net->jobs[number];
 
 		net_walk_fetch(net, &net->changed, i, NET_WALK_APPLY);
+		net_rest_job(net, number);
 		code = apply_job(net, number, job->pending_arcs != 0);
 		if (code == 0 && job->look)
 			code = net_touch(net, number);
 		job->look = false;
 	}
-	return code;
+	return code == 0 ? net_resting_apply(net) : code;
+}
+
+int net_groups_apply_woken(struct flownet *net)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < net->changed.count && code == 0; i++) {
+		code = apply_job(net, net->changed.jobs[i], false);
+		if (code == 0)
+			code = net_touch(net, net->changed.jobs[i]);
+	}
+	return code == 0 ? net_resting_apply(net) : code;
 }
 
 void net_groups_unit_gone(struct flownet *net, uint32_t job, uint32_t task, int32_t column)
@@ -400,8 +418,8 @@ void net_groups_unit_gone(struct flownet *net, uint32_t job, uint32_t task, int3
 	bool root = net->policy.root_first && task == entry->root;
 	struct net_class *known = net_class_find(entry, root, net_unscheduled_cost(net, entry, task));
 
-	/* When the solver has the unit elsewhere, the supply that the next round sets takes one out. */
-	if (!net->solver || !known)
+	/* If the solver has the unit elsewhere, the smaller supply of the next round removes one. */
+	if (!net->solver || !known || entry->tasks[task].rests)
 		return;
 	(void)structured_end_unit(net->solver, known->group, column);
 	if (known->running_digest != 0) /* a running arc to there has lost a unit */
@@ -413,6 +431,6 @@ void net_groups_forget_job(struct flownet *net, uint32_t job)
 	struct net_job *entry = &net->jobs[job];
 
 	for (uint32_t c = 0; c < entry->class_count; c++)
-		(void)give_group_back(net, net_class_at(entry, c)->group);
+		(void)net_group_give_back(net, net_class_at(entry, c)->group);
 	entry->class_count = 0;
 }

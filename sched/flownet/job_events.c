@@ -28,16 +28,22 @@ static int make_room_for_task(const struct flownet *net, struct net_job *job, ui
 	return 0;
 }
 
-/* Aligned as realloc() does not. */
+/* Aligned to more than realloc() guarantees. */
 static int make_room_for_job(struct flownet *net, uint32_t job)
 {
 	uint32_t room = net->job_room ? net->job_room : 64;
 	struct net_job *larger;
+	struct net_age *ages;
 
 	while (room <= job)
 		room = room > UINT32_MAX / 2 ? UINT32_MAX : 2 * room;
 	if (room == net->job_room)
 		return 0;
+	ages = reallocarray(net->ages, room, sizeof *ages);
+	if (!ages)
+		return -ENOMEM;
+	memset(ages + net->job_room, 0, (room - net->job_room) * sizeof *ages);
+	net->ages = ages;
 	larger = aligned_alloc(_Alignof(struct net_job), (size_t)room * sizeof *larger);
 	if (!larger)
 		return -ENOMEM;
@@ -72,7 +78,7 @@ int flownet_job_arrived(struct flownet *net, uint32_t job, uint32_t root_task)
 		.ageing = entry->ageing,
 		.waits = entry->waits,
 		.touched = entry->touched,
-		.pending_arcs = entry->pending_arcs, /* of a job that had the number before */
+		.pending_arcs = entry->pending_arcs, /* of an earlier job with this number */
 		.pending_units = entry->pending_units,
 	};
 	if (net_walk_add(&net->live, job) != 0) {
@@ -92,7 +98,7 @@ uint32_t flownet_spare_job(struct flownet *net)
 
 		if (!net->jobs[job].present)
 			return job;
-		net->jobs[job].spare = false; /* somebody took it without asking */
+		net->jobs[job].spare = false; /* a caller chose the number itself */
 		net->spare_jobs.count--;
 	}
 	return net->job_limit;

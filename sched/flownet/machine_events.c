@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Events: machines, the latency between them, time. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,12 +22,17 @@ static int grow_machines(struct flownet *net, uint32_t count)
 {
 	if (extend(&net->machines, (size_t)count + 1, sizeof *net->machines) != 0 ||
 	    extend(&net->share_at, (size_t)count + 1, sizeof *net->share_at) != 0 ||
-	    extend(&net->flipped, (size_t)count + 1, sizeof *net->flipped) != 0)
+	    extend(&net->flipped, (size_t)count + 1, sizeof *net->flipped) != 0 ||
+	    extend(&net->resting_changed, (size_t)count + 1, sizeof *net->resting_changed) != 0)
 		return -ENOMEM;
 	for (uint32_t m = net->machine_count; m < count; m++) {
 		net->share_at[m] = FLOWNET_NONE;
 		net->machines[m] = (struct net_machine){
-			.told = FLOWNET_NONE, .first_root = JOB_NONE, .rack = net->cluster->machines[m].rack};
+			.told = FLOWNET_NONE,
+			.first_root = JOB_NONE,
+			.rack = net->cluster->machines[m].rack,
+			.resting_group = FLOWNET_NONE,
+		};
 	}
 	net->machine_count = count;
 	return 0;
@@ -48,7 +54,7 @@ int flownet_grow(struct flownet *net)
 	return 0;
 }
 
-/* The set of machines decides the maxima of every row. */
+/* Changes of the set of machines may change the maxima of every row. */
 static int all_arcs_changed(struct flownet *net, enum flownet_reason reason)
 {
 	int code = 0;
@@ -56,7 +62,7 @@ static int all_arcs_changed(struct flownet *net, enum flownet_reason reason)
 	for (size_t i = 0; i < net->live.count && code == 0; i++) {
 		uint32_t job = net->live.jobs[i];
 
-		if (net_job_open(net, &net->jobs[job]) && net_job_has_members(&net->jobs[job]))
+		if (net_job_open(net, &net->jobs[job]) && net_job_has_members(net, &net->jobs[job]))
 			code = net_change_job(net, job, FLOWNET_CHANGE_ARCS, reason);
 	}
 	return code;
@@ -72,7 +78,7 @@ int flownet_machine_added(struct flownet *net, uint32_t machine, int32_t slots)
 	if (machine >= net->machine_count || net->machines[machine].present || slots < 0)
 		return -EINVAL;
 	net->machines[machine].present = true;
-	net->machines[machine].rack = net->cluster->machines[machine].rack; /* the number may have had another one */
+	net->machines[machine].rack = net->cluster->machines[machine].rack; /* may differ from the last machine's */
 	net_machine_load(net, machine, slots, 0, false);
 	if (net->policy.present)
 		net->policy.present(net->policy.context, machine, true);
@@ -154,7 +160,7 @@ int flownet_costs_changed(struct flownet *net, uint32_t job)
 		return -EINVAL;
 	if (!net_job_open(net, entry))
 		return 0; /* it has no arcs yet: they are read when its root is placed */
-	if (net_job_has_members(entry))
+	if (net_job_has_members(net, entry) || net_rest_is_watched(net, job))
 		return net_change_job(net, job, FLOWNET_CHANGE_ARCS, FLOWNET_LATENCY_CHANGED);
 	net_costs_forget(entry);
 	return 0;
@@ -178,7 +184,7 @@ int flownet_latency_changed(struct flownet *net, const struct cost_moved *moved)
 	return code;
 }
 
-/* A job leaves the list when time changed none of its costs any more before these seconds. */
+/* Jobs whose costs will no longer change with time leave the list. */
 int flownet_time_passed(struct flownet *net, double seconds)
 {
 	size_t left = 0;
@@ -186,18 +192,20 @@ int flownet_time_passed(struct flownet *net, double seconds)
 
 	if (!(seconds >= 0))
 		return -EINVAL;
+	net->now_s += seconds;
 	for (size_t i = 0; i < net->ageing.count && code == 0; i++) {
 		uint32_t job = net->ageing.jobs[i];
 
-		if (!net_job_at(net, job) || !net_job_is_ageing(net, job)) {
-			net->jobs[job].ageing = false;
-			continue;
+		net->jobs[job].ageing = net->jobs[job].present;
+		if (net->jobs[job].present && net->ages[job].due_s <= net->now_s) {
+			code = net_change_job(net, job, FLOWNET_CHANGE_UNITS, FLOWNET_TIME_PASSED);
+			net->ages[job].due_s = net_job_due_s(net, job);
+			net->jobs[job].ageing = net->ages[job].due_s < INFINITY;
 		}
-		net->ageing.jobs[left++] = job;
-		code = net_change_job(net, job, FLOWNET_CHANGE_UNITS, FLOWNET_TIME_PASSED);
+		if (net->jobs[job].ageing)
+			net->ageing.jobs[left++] = job;
 	}
 	if (code == 0)
 		net->ageing.count = left;
-	net->now_s += seconds;
 	return code;
 }

@@ -15,7 +15,7 @@ static int compare_members(const void *left, const void *right)
 		return a->root ? -1 : 1;
 	if (a->unscheduled_cost != b->unscheduled_cost)
 		return a->unscheduled_cost < b->unscheduled_cost ? -1 : 1;
-	if (a->running_cost != b->running_cost) /* on one machine, the cheapest to keep come first: beta parts them */
+	if (a->running_cost != b->running_cost) /* on one machine, the cheapest to keep first: they differ by beta */
 		return a->running_cost < b->running_cost ? -1 : 1;
 	return a->task < b->task ? -1 : a->task > b->task;
 }
@@ -35,7 +35,7 @@ static void sort_members(struct net_member *members, size_t count)
 	}
 }
 
-/* The same for members that differ by running cost and task alone, and are in the order of tasks: a counting sort. */
+/* The same for members that differ only by running cost and task, and are in the order of tasks: a counting sort. */
 static int sort_by_running_cost(struct flownet *net, size_t count)
 {
 	uint32_t first[COST_MAXIMUM + 3] = {0}; /* of FLOWNET_NONE, 0, 1, ... */
@@ -75,8 +75,10 @@ static int32_t running_cost(struct flownet *net, uint32_t job, uint32_t task, st
 	    !net->others_held && runs->cost <= COST_MAXIMUM)
 		return runs->cost;
 	cost = net_running_cost(net, job, task, discounted);
-	known->machine[place] = runs->machine;
-	known->cost[place] = runs->cost;
+	if (runs->cost_epoch == entry->cost_epoch) {
+		known->machine[place] = runs->machine;
+		known->cost[place] = runs->cost;
+	}
 	return cost;
 }
 
@@ -109,8 +111,9 @@ int64_t net_members(struct flownet *net, uint32_t job)
 	struct net_job *entry = &net->jobs[job];
 	struct known_costs known = nothing_known;
 	bool root_first = net->policy.root_first, mixed = false;
-	bool waiters = net_job_open(net, entry);                 /* a root that waits is a member in any case */
-	bool running = entry->preemptible || net->odd_tasks > 0; /* may be members too */
+	bool waiters = net_job_open(net, entry); /* a root that waits is a member in any case */
+	bool running =
+		(entry->preemptible && net_job_active(net, entry)) || net->odd_tasks > 0; /* may be members too */
 	uint32_t left = entry->waiting;
 	struct net_member *members;
 	size_t count = 0;
@@ -124,7 +127,7 @@ int64_t net_members(struct flownet *net, uint32_t job)
 		bool root = root_first && t == entry->root;
 
 		left -= task->machine == TASK_WAITING;
-		if (task->machine == TASK_ABSENT ||
+		if (task->machine == TASK_ABSENT || task->rests ||
 		    (net_task_runs(task) ? net_is_pinned(net, entry, t) : !root && !waiters))
 			continue;
 		fill_member(net, job, t, &known, &members[count]);

@@ -33,7 +33,7 @@ static bool is_root(const struct flownet *net, const struct flownet_move *move)
 	return net->policy.root_first && move->task == net->jobs[move->job].root;
 }
 
-/* NULL: it was carried out, or what it is about has changed. */
+/* NULL: the move was carried out, or its task or machine has changed since. */
 static struct net_plan *open_plan(const struct flownet *net, size_t number)
 {
 	struct net_plan *entry = number < net->plan_count ? &net->plans[number] : NULL;
@@ -58,7 +58,7 @@ static int depart(struct flownet *net, const struct net_plan *entry)
 	return code;
 }
 
-/* `gone`: the solver sees the task no more, and its unit has to leave. */
+/* Puts the task where the plan has it. `gone`: the solver no longer sees the task, and its unit has to leave. */
 static int arrive(struct flownet *net, const struct net_plan *entry, bool gone)
 {
 	const struct flownet_move *move = &entry->move;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Waiting roots alone. The network of such a round is simple enough to be solved without a solver: a root costs
- * nothing on any free slot, and a running task that may move makes room for one at gamma, less what staying costs.
- * Roots for which waiting is dearest take the free slots; the k-th of the others takes the slot of the task for which
- * staying is k-th dearest, as long as that costs less than waiting. No other assignment costs less, because costs add
- * up and each pair of a root and a slot is possible. A job makes room with no more tasks than its U_J holds. Linear in
- * the jobs that wait; in all tasks only where slots are short.
+ * Rounds of waiting roots only. The network of such a round is simple enough to be solved without a solver: a root
+ * costs nothing on any free slot, and a running task that may move makes room for one at gamma, less what staying
+ * costs. Roots for which waiting is dearest take the free slots; the k-th of the others takes the slot of the task for
+ * which staying is k-th dearest, as long as that costs less than waiting. No other assignment costs less, because costs
+ * add up and each pair of a root and a slot is possible. A job makes room with no more tasks than its U_J holds. Linear
+ * in the jobs that wait; in all tasks only where slots are short.
  */
 #include <errno.h>
 #include <stdlib.h>

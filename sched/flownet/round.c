@@ -47,6 +47,8 @@ void flownet_destroy(struct flownet *net)
 	free(net->ageing.jobs);
 	free(net->waits.jobs);
 	free(net->flipped);
+	free(net->ages);
+	free(net->resting_changed);
 	free(net->changed.jobs);
 	free(net->touched.jobs);
 	free(net->walk_starts);

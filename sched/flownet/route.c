@@ -6,7 +6,7 @@
 
 #include "flownet_priv.h"
 
-/* Arcs by the place where they are looked for: towards a rack (from X), towards a machine (from its rack), to S. */
+/* The shared arcs by node: to a rack (from X), to a machine (from its rack), to S. */
 struct arc_index {
 	int32_t *to_node;   /* [nodes] the arc from X to this rack, or from its rack to this machine */
 	int32_t *from_node; /* [nodes] the arc from this node to the sink */
@@ -61,7 +61,7 @@ static bool leads_to(const struct flownet_network *network, const struct arc_ind
 	}
 }
 
-/* One unit from the head of a task's arc on to the sink. */
+/* Sends one unit from the head of a task's arc to the sink. */
 static void send(const struct flownet_network *network, const struct arc_index *index, int32_t node, int32_t target,
 		 int32_t *flow)
 {
@@ -84,8 +84,10 @@ static int detour(const struct flownet_network *network, int32_t arc)
 	return kind == FLOWNET_NODE_CLUSTER ? 2 : kind == FLOWNET_NODE_RACK;
 }
 
-/* The cheapest of the task's arcs first..end-1 that lead to the target, the most direct of equal ones, and of those the
- * first: a task stays where it runs. -1: there is none. */
+/*
+ * The cheapest of the task's arcs first..end-1 that lead to the target, the most direct of equal ones, and of those the
+ * first: a task stays where it runs. -1: there is none.
+ */
 static int32_t best_arc(const struct flownet_network *network, const struct arc_index *index, int32_t first,
 			int32_t end, int32_t target)
 {
@@ -101,7 +103,7 @@ static int32_t best_arc(const struct flownet_network *network, const struct arc_
 	return best;
 }
 
-/* Each job's waiters through its U while that holds them, the rest by their own arcs to the sink. */
+/* Sends each job's waiting units through its U up to its capacity, the others over their own arcs to the sink. */
 static void send_waiters(const struct flownet_network *network, const struct arc_index *index,
 			 struct net_waiter *waiters, size_t count, int32_t *flow)
 {
@@ -119,7 +121,7 @@ static void send_waiters(const struct flownet_network *network, const struct arc
 	}
 }
 
-/* Sends the units that are on machines; those that wait are only listed. How many those are. */
+/* Routes the units that are on machines, and lists those that wait. Returns the number listed. */
 static size_t send_placed(const struct flownet_network *network, const struct flownet *net,
 			  const struct arc_index *index, struct net_waiter *waiters, int32_t *flow)
 {

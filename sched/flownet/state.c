@@ -32,9 +32,17 @@ bool net_job_open(const struct flownet *net, const struct net_job *job)
 	return !net->policy.root_first || net_root_machine(job) != FLOWNET_NONE;
 }
 
-bool net_job_has_members(const struct net_job *job)
+bool net_job_active(const struct flownet *net, const struct net_job *job)
 {
-	return job->waiting > 0 || job->preemptible || job->class_count > 0;
+	uint32_t out = net->ages[job - net->jobs].resting +
+		       (net->policy.root_first && !job->root_ended && job->root_machine != FLOWNET_NONE);
+
+	return job->waiting > 0 || job->running > out;
+}
+
+bool net_job_has_members(const struct flownet *net, const struct net_job *job)
+{
+	return job->waiting > 0 || job->class_count > 0 || (job->preemptible && net_job_active(net, job));
 }
 
 bool net_job_uniform(const struct flownet *net, const struct net_job *job)
@@ -56,7 +64,8 @@ bool net_takes_part(const struct flownet *net, const struct net_job *job, uint32
 	return net_job_open(net, job) && !net->others_held;
 }
 
-bool net_is_held(const struct flownet *net, const struct net_job *job, uint32_t task)
+/* A running task that keeps its slot from others until it has left: it may not move, is on its way, or should leave. */
+static bool is_held(const struct flownet *net, const struct net_job *job, uint32_t task)
 {
 	const struct net_task *entry = &job->tasks[task];
 
@@ -75,7 +84,7 @@ bool net_is_pinned(const struct flownet *net, const struct net_job *job, uint32_
 		return false;
 	if (entry->origin == ORIGIN_LEAVES) /* without its root it has nowhere to go */
 		return task != job->root && !net_job_open(net, job);
-	return net_is_held(net, job, task) || net_machine_is_shut(&net->machines[entry->machine]);
+	return is_held(net, job, task) || net_machine_is_shut(&net->machines[entry->machine]);
 }
 
 int32_t net_machine_capacity(const struct net_machine *machine)
@@ -87,8 +96,9 @@ int32_t net_machine_capacity(const struct net_machine *machine)
 
 int net_count_pins(struct flownet *net, struct net_job *job, int32_t sign, enum flownet_reason reason)
 {
+	net_wake_job(net, (uint32_t)(job - net->jobs));
 	for (uint32_t t = 0; t < job->task_limit; t++) {
-		if (!net_is_held(net, job, t))
+		if (!is_held(net, job, t))
 			continue;
 		net->machines[job->tasks[t].machine].pinned += sign;
 		if (net_change_machine(net, (uint32_t)job->tasks[t].machine, reason) != 0)
@@ -203,6 +213,7 @@ int net_task_put(struct flownet *net, uint32_t job, uint32_t task, int32_t machi
 	struct net_task *moved = &entry->tasks[task];
 	int code = 0;
 
+	net_wake(net, job, task);
 	if (net_task_runs(moved)) {
 		count_task(net, moved->machine, -1);
 		entry->running--;
@@ -234,14 +245,14 @@ int net_task_move(struct flownet *net, uint32_t job, uint32_t task, int32_t mach
 
 	if (is_root && code == 0)
 		code = net_count_pins(net, entry, -1, reason);
-	else if (net_is_held(net, entry, task))
+	else if (is_held(net, entry, task))
 		net->machines[before].pinned--;
 	if (code == 0)
 		code = net_task_put(net, job, task, machine);
 	entry->recount |= machine != FLOWNET_NONE && !net->settled;
 	if (is_root && code == 0)
 		code = net_count_pins(net, entry, 1, reason);
-	else if (net_is_held(net, entry, task))
+	else if (is_held(net, entry, task))
 		net->machines[machine].pinned++;
 	if (before != FLOWNET_NONE && code == 0)
 		code = net_change_machine(net, (uint32_t)before, reason);
@@ -261,12 +272,13 @@ int net_task_set_origin(struct flownet *net, uint32_t job, uint32_t task, int32_
 
 	if (before == origin)
 		return 0;
+	net_wake(net, job, task);
 	net->odd_tasks -= before != ORIGIN_SETTLED;
 	net->odd_tasks += origin != ORIGIN_SETTLED;
-	net->machines[machine].pinned -= net_is_held(net, entry, task);
+	net->machines[machine].pinned -= is_held(net, entry, task);
 	net->machines[machine].unseen -= before == ORIGIN_LEAVES;
 	state->origin = origin;
-	net->machines[machine].pinned += net_is_held(net, entry, task);
+	net->machines[machine].pinned += is_held(net, entry, task);
 	net->machines[machine].unseen += origin == ORIGIN_LEAVES;
 	if (before >= 0) { /* its slot there */
 		net->machines[before].pinned--;

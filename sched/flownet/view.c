@@ -86,3 +86,12 @@ uint32_t flownet_waiting_tasks(const struct flownet *net, uint32_t job)
 {
 	return net_job_at(net, job) ? net->jobs[job].waiting : 0;
 }
+
+uint64_t flownet_resting(const struct flownet *net)
+{
+	uint64_t tasks = 0;
+
+	for (uint32_t m = 0; m < net->machine_count; m++)
+		tasks += (uint64_t)net->machines[m].resting;
+	return tasks;
+}

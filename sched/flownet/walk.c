@@ -61,7 +61,7 @@ int net_walk_sort(struct flownet *net, struct net_walk *walk)
 static void fetch_lines(const void *first, size_t bytes, size_t most_lines)
 {
 	for (size_t line = 0; line < most_lines && line * CACHE_LINE < bytes; line++)
-		__builtin_prefetch((const char *)first + line * CACHE_LINE);
+		__builtin_prefetch((const void *)((uintptr_t)first + line * CACHE_LINE)); /* which may be NULL */
 }
 
 /* The solver's and the policy's data of the job. */

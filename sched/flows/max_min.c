@@ -151,7 +151,7 @@ void max_min_solve(const struct max_min_problem *problem, double *rate, uint32_t
 	while (growing > 0) {
 		double level = next_level(&filling);
 
-		if (level == INFINITY) { /* nothing limits the sources that are left */
+		if (level == INFINITY) { /* nothing limits the remaining sources */
 			for (uint32_t s = 0; s < problem->source_count; s++)
 				if (grows(&filling, s))
 					stop(&filling, s, INFINITY, MAX_MIN_OFFERED);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls as JSON, in the order in which they were made; replay.c repeats them. */
+/* Writes calls as JSON, in the order in which they are made; replay.c repeats them. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@ static bool is_noted(const struct live *live)
 	return live->settings.called && !live->inside;
 }
 
-/* Takes the call. Without memory the replay will differ, and say so. */
+/* Takes over the call. Out of memory it is lost, and a replay reports the difference. */
 static void note(const struct live *live, json_t *call)
 {
 	char *text = call ? json_dumps(call, JSON_COMPACT) : NULL;
@@ -101,7 +101,7 @@ static const char *name_of(const struct live *live, int64_t machine)
 	return machine < 0 ? NULL : live->cluster->machines[machine].name;
 }
 
-/* A task that waits, and has not waited, is its name. */
+/* A task that waits and has waited 0 s is written as only its name. */
 static json_t *submitted_json(const struct live *live, const struct job_task *task)
 {
 	if (task->machine == JOB_NO_MACHINE && !(task->waited_s > 0))
@@ -119,6 +119,12 @@ static json_t *restored_json(const struct live *live, const struct job_task *tas
 			 restored->started_s);
 }
 
+static json_t *limits_json(const struct job_limits *limits)
+{
+	return json_pack("[f, f, I, I]", limits->migrate_gain, limits->migrate_hold_s,
+			 (json_int_t)limits->migrate_tasks, (json_int_t)limits->minimum_tasks);
+}
+
 void live_note_job(struct live *live, const struct job *job, uint32_t owner, bool may_move,
 		   const struct live_task *restored, double now_s)
 {
@@ -130,9 +136,10 @@ void live_note_job(struct live *live, const struct job *job, uint32_t owner, boo
 	for (uint32_t t = 0; t < job->task_count; t++)
 		json_array_append_new(tasks, restored ? restored_json(live, &job->tasks[t], &restored[t])
 						      : submitted_json(live, &job->tasks[t]));
-	note(live, json_pack("{s:s, s:s, s:s, s:I, s:I, s:b, s:f, s:o}", "do", restored ? "restore" : "submit", "job",
-			     job->id, "curve", job->curve, "root", (json_int_t)job->root, "owner", (json_int_t)owner,
-			     "move", may_move, "now_s", now_s, "tasks", tasks));
+	note(live,
+	     json_pack("{s:s, s:s, s:s, s:I, s:I, s:b, s:f, s:o, s:o}", "do", restored ? "restore" : "submit", "job",
+		       job->id, "curve", job->curve, "root", (json_int_t)job->root, "owner", (json_int_t)owner, "move",
+		       may_move, "now_s", now_s, "limits", limits_json(&job->limits), "tasks", tasks));
 }
 
 void live_decision_event(const struct live_decision *decision, int64_t time_us, struct journal_event *event)

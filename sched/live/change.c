@@ -123,7 +123,7 @@ static bool in_scope(const struct cluster *cluster, uint32_t machine, const stru
 	}
 }
 
-/* Gives a machine of the cluster another state; the rest stays. */
+/* Changes only the state of a machine of the cluster. */
 static int set_state(struct live *live, uint32_t machine, enum live_machine_state state, struct error *err)
 {
 	const struct cluster_machine *of = &live->cluster->machines[machine];
@@ -196,7 +196,7 @@ int live_change_apply(struct live *live, const struct live_change *change,
 	}
 }
 
-/* Every task that was sent somewhere has started there. */
+/* Confirms all decisions: every decided task has started. */
 static int start_all(struct live *live, double now_s, bool *any, struct error *err)
 {
 	int code = 0;

@@ -53,15 +53,16 @@ static void say_refusal(const struct live *live, const struct live_job *job, con
 {
 	const struct live_settings *settings = &live->settings;
 	const char *to = task->proposed_to >= 0 ? live->cluster->machines[task->proposed_to].name : "-";
+	struct job_limits limits = live_limits(live, job);
 	double restart_s = job->restart_s >= 0 ? job->restart_s : settings->restart_s;
 
 	switch (task->refusal) {
 	case LIVE_REFUSED_GAIN:
-		snprintf(why, 160, "does not move to %.60s: gain %.2f < %.2f", to, task->gain, settings->migrate_gain);
+		snprintf(why, 160, "does not move to %.60s: gain %.2f < %.2f", to, task->gain, limits.migrate_gain);
 		return;
 	case LIVE_REFUSED_HOLD:
 		snprintf(why, 160, "does not move to %.60s yet: gain %.2f for %.0f s < %.0f s", to, task->gain,
-			 fmax(0, now_s - task->gain_since_s), settings->migrate_hold_s);
+			 fmax(0, now_s - task->gain_since_s), limits.migrate_hold_s);
 		return;
 	case LIVE_REFUSED_RESTART:
 		snprintf(why, 160, "does not move to %.60s: gain %.2f over %.0f s expected < restart of %.0f s", to,
@@ -80,7 +81,7 @@ static void say_refusal(const struct live *live, const struct live_job *job, con
 		return;
 	case LIVE_REFUSED_JOB:
 		snprintf(why, 160, "does not move to %.60s yet: %u tasks of the job are on the move", to,
-			 settings->migrate_per_job);
+			 limits.migrate_tasks);
 		return;
 	case LIVE_REFUSED_CLOSED:
 		snprintf(why, 160, "does not move to %.60s before the next window: gain %.2f", to, task->gain);
@@ -90,6 +91,9 @@ static void say_refusal(const struct live *live, const struct live_job *job, con
 		return;
 	case LIVE_REFUSED_UNREACHABLE:
 		snprintf(why, 160, "does not move to %.60s: not reachable or not measured", to);
+		return;
+	case LIVE_REFUSED_UNMEASURED:
+		snprintf(why, 160, "does not move to %.60s: gain %.2f is not measured", to, task->gain);
 		return;
 	case LIVE_REFUSED_EVICTION:
 		snprintf(why, 160, "stays although another task would gain more here: nobody is evicted");
@@ -123,9 +127,9 @@ static void say_why_stays(const struct live *live, const struct live_job *job, c
 	else if (!job->may_move)
 		snprintf(why, 160, "does not move to %.60s: gain %.2f, the job does not allow it",
 			 live->cluster->machines[best->machine].name, gain);
-	else if (gain < live->settings.migrate_gain)
+	else if (gain < live_limits(live, job).migrate_gain)
 		snprintf(why, 160, "does not move to %.60s: gain %.2f < %.2f",
-			 live->cluster->machines[best->machine].name, gain, live->settings.migrate_gain);
+			 live->cluster->machines[best->machine].name, gain, live_limits(live, job).migrate_gain);
 	else
 		snprintf(why, 160, "does not move to %.60s: gain %.2f, but others gain more there",
 			 live->cluster->machines[best->machine].name, gain);
@@ -143,6 +147,8 @@ static void say_why(const struct live *live, const struct live_job *job, const s
 		return;
 	else if (task->retry_s > 0)
 		snprintf(why, 160, "paused after %u failed attempts", task->attempts);
+	else if (job->gang != LIVE_GANG_NONE)
+		snprintf(why, 160, "waits for places for %u tasks of its job at a time", job->limits.minimum_tasks);
 	else if (!is_root && flownet_root_machine(live->net, job->number) == FLOWNET_NONE)
 		snprintf(why, 160, "waits for its root, task '%s'", job->tasks[job->root].name);
 	else if (live->settings.require_measured && candidates == 0)

@@ -76,7 +76,7 @@ static int enter_task(struct live *live, struct live_job *job, struct live_task 
 
 	switch (task->state) {
 	case LIVE_WAITING:
-		return task->retry_s > 0
+		return task->retry_s > 0 || job->gang != LIVE_GANG_NONE
 			       ? 0
 			       : flownet_task_arrived(live->net, job->number, number, fmax(0, now_s - task->since_s));
 	case LIVE_MOVING:
@@ -115,7 +115,7 @@ int live_enter_job(struct live *live, struct live_job *job, double now_s)
 	if (code == 0)
 		code = flownet_job_arrived(live->net, job->number, job->root);
 	if (code == 0 && live_moves_on(live, job))
-		code = flownet_job_moves(live->net, job->number, true, live->settings.migrate_gain);
+		code = flownet_job_moves(live->net, job->number, true, live_limits(live, job).migrate_gain);
 	/* The root first: a reference is known before the others ask for it. */
 	if (code == 0)
 		code = enter_root(live, job, now_s);
@@ -138,6 +138,7 @@ static struct live_job *make_job(struct live *live, const struct job *job, uint3
 				  .root = job->root,
 				  .may_move = may_move,
 				  .restart_s = -1,
+				  .limits = job->limits,
 				  .reference = -1,
 				  .arrived_s = now_s,
 				  .number = flownet_spare_job(live->net),
@@ -187,6 +188,7 @@ static int keep_job(struct live *live, struct live_job *job)
 	live_count_owner(live, job->owner, job->task_count);
 	jobs[job->number] = job;
 	live_mark_changed(live, job);
+	live_gang_enter(live, job);
 	for (uint32_t t = 0; t < job->task_count; t++)
 		live_mark_task(live, job, &job->tasks[t]);
 	return 0;

@@ -58,6 +58,7 @@ struct live {
 	struct live_deadline *deadlines; /* a heap */
 	size_t deadline_count, deadline_capacity;
 	TAILQ_HEAD(live_changed, live_job) changed_jobs;
+	TAILQ_HEAD(live_gangs, live_job) gangs; /* not LIVE_GANG_NONE, by arrival */
 	struct live_decision *decisions;
 	size_t decision_count, decision_capacity;
 	uint64_t last_decision;
@@ -98,6 +99,9 @@ void live_decision_clear(struct live_decision *decision);
 void live_predict(const struct live *live, const struct live_job *job, uint32_t machine, double *rtt_us,
 		  double *performance, enum latency_origin *origin);
 
+/* Not a maximum over other pairs, nor a default. */
+bool live_is_measured(enum latency_origin origin);
+
 /* Share of the other machines whose round trip to this one is measured. */
 double live_measured_share(const struct live *live, uint32_t machine);
 
@@ -107,7 +111,7 @@ void live_note_name(struct live *live, const char *call, const char *name);
 void live_note_number(struct live *live, const char *call, double number);
 void live_note_machine(struct live *live, uint32_t machine);
 void live_note_curve(struct live *live, const struct live_curve *curve);
-/* restore: with the tasks' states as they were handed over, NULL: it was submitted. */
+/* restore: the states of the tasks before a restart; NULL: a new job. */
 void live_note_job(struct live *live, const struct job *job, uint32_t owner, bool may_move,
 		   const struct live_task *restored, double now_s);
 void live_note_report(struct live *live, const char *call, const char *job, const char *task, const char *machine,
@@ -118,29 +122,50 @@ int live_take_move(struct live *live, const struct flownet_move *move, size_t nu
 		   struct live_task *task, double now_s);
 /* A running task was to wait, displaced by a root or by jobs that pay more. */
 void live_refuse_eviction(struct live *live, struct live_task *task);
-/* The task is no longer on the move: its counters. Before its fields change. */
+/* Counts a task that is no longer on the move. Call it before its fields change. */
 void live_end_move(struct live *live, struct live_job *job, const struct live_task *task);
 /* Marks tasks of draining machines, as many as may be on the move. */
 void live_send_away(struct live *live);
-/* Moves of the jobs that had one refused in this round are off, or on again. 0 or -errno. */
+/* Turns moves off, or on again, for the jobs that had one refused in this round. 0 or -errno. */
 int live_hold_refused(struct live *live, bool hold);
 bool live_moves_on(const struct live *live, const struct live_job *job);
 
+/* Limits that hold for a job: its own where they are stricter. */
+struct job_limits live_limits(const struct live *live, const struct live_job *job);
+
+/* gang.c: a new job, and one that starts or is removed. */
+void live_gang_enter(struct live *live, struct live_job *job);
+void live_gang_leave(struct live *live, struct live_job *job);
+/* Before a round: adds the jobs for which there are free slots to the network. 0 or -errno. */
+int live_gangs_try(struct live *live, double now_s);
+/* After a round: starts the jobs that got enough places. 0 or -errno. */
+int live_gangs_settle(struct live *live, bool failed, double now_s);
+
 /* marks.c: space for the deadlines of `tasks` more. 0 or -ENOMEM. */
 int live_reserve_deadlines(struct live *live, uint32_t tasks);
-/* After its state, since_s or retry_s changed. */
+/* Call it after the task's state, since_s or retry_s has changed. */
 void live_mark_task(struct live *live, struct live_job *job, struct live_task *task);
 void live_mark_changed(struct live *live, struct live_job *job);
 /* Before it is removed. */
 void live_unmark_job(struct live *live, struct live_job *job);
-/* A user's tasks: an entry for them, 0 or -ENOMEM; some more, or fewer. */
+/* Counts of tasks by user: makes an entry, 0 or -ENOMEM; adds to it or subtracts. */
 int live_reserve_owner(struct live *live, uint32_t uid);
 void live_count_owner(struct live *live, uint32_t uid, int64_t tasks);
 
-/* step.c */
+/* step.c: a placement, which is reserved. 0 or -errno. */
+int live_place(struct live *live, struct live_job *job, struct live_task *task, double now_s);
 int live_decide(struct live *live, const struct live_decision *what, const struct live_job *job, struct live_task *task,
 		int32_t from, int32_t to);
 /* Whether a task may go to a machine at all: reachable, and measured where that is required. */
 bool live_fit_for(const struct live *live, const struct live_job *job, const struct live_task *task, int32_t to);
+
+/* replay_performance.c: each second of a replay. */
+struct replay_performance;
+struct live_replayed;
+struct replay_performance *replay_performance_create(void); /* NULL: out of memory */
+/* Before what happens at this time: for the seconds since the last call. 0 or -ENOMEM. */
+int replay_performance_sample(struct replay_performance *replay, const struct live *live, int64_t time_us);
+/* Frees it; the means go into *replayed. */
+void replay_performance_end(struct replay_performance *replay, struct live_replayed *replayed);
 
 #endif

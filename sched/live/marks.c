@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a pass has to look at, so that it costs no more than what happened: tasks with a deadline, in a heap in which
- * each task knows its place, and jobs that changed. A job's place in the heap is reserved with the job.
+ * Lists for a pass, so that its cost follows the number of changes: tasks with a deadline, in a heap in which each task
+ * knows its place, and jobs that changed. A job's place in the heap is reserved with the job.
  */
 #include <errno.h>
 #include <math.h>
@@ -21,7 +21,7 @@ int live_reserve_deadlines(struct live *live, uint32_t tasks)
 	return 0;
 }
 
-/* When something happens to the task unless it is reported on. */
+/* The time at which the task is given up or retried if no report arrives; INFINITY: never. */
 static double due_s(const struct live *live, const struct live_task *task)
 {
 	if (task->state == LIVE_DECIDED || task->state == LIVE_MOVING)
@@ -29,7 +29,7 @@ static double due_s(const struct live *live, const struct live_task *task)
 	return task->state == LIVE_WAITING && task->retry_s > 0 ? task->retry_s : INFINITY;
 }
 
-/* A total order: what is due at one time is so in the same order whenever it was marked. */
+/* A total order: deadlines of equal time expire in the same order, whatever the order of insertion. */
 static bool is_earlier(const struct live_deadline *a, const struct live_deadline *b)
 {
 	if (a->due_s < b->due_s || a->due_s > b->due_s)
@@ -93,6 +93,7 @@ void live_unmark_job(struct live *live, struct live_job *job)
 	for (uint32_t t = 0; t < job->task_count; t++)
 		if (job->tasks[t].deadline > 0)
 			remove_deadline(live, &job->tasks[t]);
+	live_gang_leave(live, job);
 	if (job->dirty)
 		TAILQ_REMOVE(&live->changed_jobs, job, changed);
 	job->dirty = false;
@@ -117,7 +118,7 @@ void live_take_changes(struct live *live, void (*changed)(void *context, const s
 	}
 }
 
-/* Users are few, and none is forgotten. */
+/* Entries of users are never removed: there are few. */
 static struct live_owner *find_owner(const struct live *live, uint32_t uid)
 {
 	for (size_t o = 0; o < live->owner_count; o++)

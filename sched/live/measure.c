@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Measurements: what the mesh says, as old as it says. */
+/* Measurements from the mesh, with their ages. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ int live_latency_settle(struct live *live)
 	return code;
 }
 
-/* Pairs that are withdrawn. */
+/* Collects the pairs that expire. */
 struct gone {
 	const struct live *live;
 	uint64_t count;
@@ -51,7 +51,7 @@ int live_expire(struct live *live, double now_s)
 	struct gone gone = {.live = live};
 	double before_s = floor(now_s - live->settings.max_age_s);
 
-	/* All pairs are looked at: once a second will do. */
+	/* A pass over all pairs, at most once a second. */
 	if (live->settings.max_age_s <= 0 || before_s <= live->expired_s)
 		return 0;
 	live->expired_s = before_s;
@@ -73,7 +73,7 @@ static bool is_new(const struct live *live, const struct latency_sample *sample)
 	return known < sample->rtt_us || known > sample->rtt_us;
 }
 
-/* Runs of samples that differ from what is known are reported, before they are. */
+/* Reports the runs of samples that differ from the known values, before these change. */
 static void watch(struct live *live, const struct latency_sample *samples, size_t count)
 {
 	uint64_t reported = 0;
@@ -90,7 +90,7 @@ static void watch(struct live *live, const struct latency_sample *samples, size_
 		live_note_number(live, "measured", (double)reported);
 }
 
-/* One window, made at this second. */
+/* Applies one window, measured at this second. */
 static int take(struct live *live, const struct latency_sample *samples, size_t count, uint32_t seen_s)
 {
 	watch(live, samples, count);
@@ -164,7 +164,7 @@ static size_t take_entries(const struct live *live, const struct latency_matrix 
 	return count;
 }
 
-/* The oldest first; then as latency_view_update() likes them. */
+/* Oldest first, then in the order that latency_view_update() handles best. */
 static int compare_aged(const void *left, const void *right)
 {
 	const struct aged *a = left, *b = right;
@@ -196,6 +196,11 @@ int live_latency_matrix(struct live *live, const struct latency_matrix *matrix, 
 	free(taken);
 	free(samples);
 	return code == 0 ? live_latency_settle(live) : code;
+}
+
+bool live_is_measured(enum latency_origin origin)
+{
+	return origin == LATENCY_ORIGIN_MEASURED || origin == LATENCY_ORIGIN_SAME_MACHINE;
 }
 
 double live_measured_share(const struct live *live, uint32_t machine)

@@ -17,6 +17,7 @@ static const char *const refusal_names[] = {
 	[LIVE_REFUSED_MACHINE] = "machine",
 	[LIVE_REFUSED_JOB] = "job",
 	[LIVE_REFUSED_UNREACHABLE] = "unreachable",
+	[LIVE_REFUSED_UNMEASURED] = "unmeasured",
 	[LIVE_REFUSED_EVICTION] = "eviction",
 };
 
@@ -51,6 +52,22 @@ static double gain_of(const struct live *live, const struct live_job *job, const
 	return after - before;
 }
 
+static uint32_t stricter(uint32_t one, uint32_t other)
+{
+	return one == 0 || (other > 0 && other < one) ? other : one;
+}
+
+struct job_limits live_limits(const struct live *live, const struct live_job *job)
+{
+	const struct live_settings *settings = &live->settings;
+	struct job_limits limits = job->limits;
+
+	limits.migrate_gain = fmax(limits.migrate_gain, settings->migrate_gain);
+	limits.migrate_hold_s = fmax(limits.migrate_hold_s, settings->migrate_hold_s);
+	limits.migrate_tasks = stricter(limits.migrate_tasks, settings->migrate_per_job);
+	return limits;
+}
+
 static bool machine_is_busy(const struct live *live, int32_t machine)
 {
 	uint32_t most = live->settings.migrate_per_machine;
@@ -62,6 +79,7 @@ static enum live_refusal check_limits(const struct live *live, const struct live
 				      int32_t to)
 {
 	const struct live_settings *settings = &live->settings;
+	struct job_limits limits = live_limits(live, job);
 
 	if (!live_fit_for(live, job, task, to))
 		return LIVE_REFUSED_UNREACHABLE;
@@ -69,28 +87,48 @@ static enum live_refusal check_limits(const struct live *live, const struct live
 		return LIVE_REFUSED_RATE;
 	if (machine_is_busy(live, task->machine) || machine_is_busy(live, to))
 		return LIVE_REFUSED_MACHINE;
-	if (settings->migrate_per_job > 0 && job->moving >= settings->migrate_per_job)
+	if (limits.migrate_tasks > 0 && job->moving >= limits.migrate_tasks)
 		return LIVE_REFUSED_JOB;
 	return LIVE_REFUSED_NOT;
 }
 
+/* A measurement that vanishes is no reason to move: not from a place that had one, nor where the topology is all there
+ * is to say. */
+static bool gain_is_measured(const struct live *live, const struct live_job *job, struct live_task *task, int32_t to)
+{
+	enum latency_origin here, there;
+	double rtt_us, performance;
+
+	if (live_task_number(job, task) == job->root || flownet_root_machine(live->net, job->number) < 0)
+		return true; /* without a gain */
+	live_predict(live, job, (uint32_t)task->machine, &rtt_us, &performance, &here);
+	live_predict(live, job, (uint32_t)to, &rtt_us, &performance, &there);
+	task->was_measured = task->was_measured || live_is_measured(here);
+	return here != LATENCY_ORIGIN_TOPOLOGY && there != LATENCY_ORIGIN_TOPOLOGY &&
+	       (live_is_measured(here) || !task->was_measured);
+}
+
 /* Whether the gain is worth a move now; else *again_s: when it may be. */
-static enum live_refusal check_gain(const struct live *live, const struct live_job *job, const struct live_task *task,
+static enum live_refusal check_gain(const struct live *live, const struct live_job *job, struct live_task *task,
 				    int32_t to, double now_s, double *again_s)
 {
 	const struct live_settings *settings = &live->settings;
+	struct job_limits limits = live_limits(live, job);
 	double restart_s = job->restart_s >= 0 ? job->restart_s : settings->restart_s;
+	bool measured = gain_is_measured(live, job, task, to);
 
 	if (settings->migration == LIVE_MIGRATE_OFF || !job->may_move)
 		return LIVE_REFUSED_FORBIDDEN;
-	if (task->gain < settings->migrate_gain)
+	if (task->gain < limits.migrate_gain)
 		return LIVE_REFUSED_GAIN;
+	if (!measured)
+		return LIVE_REFUSED_UNMEASURED;
 	if (to == task->came_from && now_s - task->moved_s < settings->no_return_s) {
 		*again_s = task->moved_s + settings->no_return_s;
 		return LIVE_REFUSED_RETURN;
 	}
-	if (now_s - task->gain_since_s < settings->migrate_hold_s) {
-		*again_s = task->gain_since_s + settings->migrate_hold_s;
+	if (now_s - task->gain_since_s < limits.migrate_hold_s) {
+		*again_s = task->gain_since_s + limits.migrate_hold_s;
 		return LIVE_REFUSED_HOLD;
 	}
 	/* A task that has run for some time is expected to run once more as long. */
@@ -112,7 +150,7 @@ static enum live_refusal judge(struct live *live, struct live_job *job, struct l
 	task->proposed_round = live->round;
 	task->proposed_to = to;
 	task->advised_to = seen ? task->advised_to : -1;
-	if (!seen || task->gain_since_s < 0 || task->gain < live->settings.migrate_gain)
+	if (!seen || task->gain_since_s < 0 || task->gain < live_limits(live, job).migrate_gain)
 		task->gain_since_s = now_s;
 	task->refusal = drains ? LIVE_REFUSED_NOT : check_gain(live, job, task, to, now_s, &again_s);
 	if (task->refusal == LIVE_REFUSED_NOT)
@@ -210,7 +248,7 @@ int live_hold_refused(struct live *live, bool hold)
 			refused = job->tasks[t].proposed_round == live->round &&
 				  job->tasks[t].refusal != LIVE_REFUSED_NOT;
 		if (refused)
-			code = flownet_job_moves(live->net, j, !hold, live->settings.migrate_gain);
+			code = flownet_job_moves(live->net, j, !hold, live_limits(live, job).migrate_gain);
 	}
 	return code;
 }

@@ -23,8 +23,7 @@ struct replay {
 	struct latency_sample *samples;
 	size_t sample_count, sample_capacity;
 	struct json_reader json;
-	int64_t second; /* of the journal, up to which performance was sampled */
-	double performance_sum, performance_count;
+	struct replay_performance *performance;
 };
 
 /* ---- settings ---- */
@@ -184,6 +183,17 @@ static void read_restored(struct replay *replay, const json_t *value, struct job
 			  of_job->name ? of_job->name : "");
 }
 
+/* Journals of older versions have none. */
+static struct job_limits read_limits(const json_t *call)
+{
+	const json_t *limits = json_object_get(call, "limits");
+
+	return (struct job_limits){.migrate_gain = json_number_value(json_array_get(limits, 0)),
+				   .migrate_hold_s = json_number_value(json_array_get(limits, 1)),
+				   .migrate_tasks = (uint32_t)json_integer_value(json_array_get(limits, 2)),
+				   .minimum_tasks = (uint32_t)json_integer_value(json_array_get(limits, 3))};
+}
+
 static int take_job(struct replay *replay, const json_t *call, bool restores, struct error *err)
 {
 	const json_t *tasks = json_need_array(&replay->json, call, "call", "tasks");
@@ -194,7 +204,8 @@ static int take_job(struct replay *replay, const json_t *call, bool restores, st
 			  .curve = (char *)json_need_string(&replay->json, call, "call", "curve"),
 			  .tasks = of_job,
 			  .task_count = (uint32_t)count,
-			  .root = read_count(replay, call, "root")};
+			  .root = read_count(replay, call, "root"),
+			  .limits = read_limits(call)};
 	uint32_t owner = (uint32_t)json_need_integer(&replay->json, call, "call", "owner", 0, UINT32_MAX);
 	bool may_move = json_may_boolean(&replay->json, call, "call", "move", false);
 	double now_s = read_number(replay, call, "now_s");
@@ -405,38 +416,13 @@ static void compare(struct replay *replay, const struct journal_event *event)
 	free(made_text);
 }
 
-static void add_performance(void *context, uint32_t machine, double performance)
-{
-	struct replay *replay = context;
-
-	(void)machine;
-	replay->performance_sum += performance;
-	replay->performance_count++;
-}
-
-/* At each second in which something happens, for the seconds since the last. */
-static void sample(struct replay *replay, int64_t time_us)
-{
-	int64_t second = time_us / 1000000;
-	double sum = replay->performance_sum, count = replay->performance_count;
-	double seconds = (double)(second - replay->second);
-
-	if (second <= replay->second || !replay->live)
-		return;
-	live_each_performance(replay->live, add_performance, replay);
-	if (replay->second > 0) {
-		replay->performance_sum = sum + (replay->performance_sum - sum) * seconds;
-		replay->performance_count = count + (replay->performance_count - count) * seconds;
-	}
-	replay->second = second;
-}
-
 static int take_event(struct replay *replay, const struct journal_event *event, struct error *err)
 {
 	json_t *call;
-	int code;
+	int code = replay->live ? replay_performance_sample(replay->performance, replay->live, event->time_us) : 0;
 
-	sample(replay, event->time_us);
+	if (code < 0)
+		return live_out_of_memory(err);
 	if (event->kind == JOURNAL_DECISION)
 		compare(replay, event);
 	if (event->kind == JOURNAL_LATENCY && replay->live)
@@ -454,20 +440,23 @@ static int take_event(struct replay *replay, const struct journal_event *event, 
 
 int live_replay(struct file_lines *lines, FILE *made, struct live_replayed *replayed, struct error *err)
 {
-	struct replay replay = {.lines = lines, .replayed = replayed, .made = made};
+	struct replay replay = {
+		.lines = lines, .replayed = replayed, .made = made, .performance = replay_performance_create()};
 	struct journal_reader *reader = journal_reader_create(lines, err);
 	struct journal_event event;
 	int code = reader ? 0 : error_code(err, EINVAL);
 
-	*replayed = (struct live_replayed){.performance = NAN};
+	*replayed = (struct live_replayed){0};
+	if (code == 0 && !replay.performance)
+		code = live_out_of_memory(err);
 	while (code == 0 && (code = journal_next(reader, &event, err)) == 1) {
 		code = take_event(&replay, &event, err);
 		if (code < 0 && !replay.json.failed)
 			error_prefix(err, "%s:%ld", file_lines_name(lines), file_lines_number(lines));
 	}
 	end_segment(&replay);
-	if (replay.performance_count > 0)
-		replayed->performance = replay.performance_sum / replay.performance_count;
+	if (replay.performance)
+		replay_performance_end(replay.performance, replayed);
 	free(replay.samples);
 	journal_reader_destroy(reader);
 	return code;

@@ -61,6 +61,8 @@ int live_decide(struct live *live, const struct live_decision *what, const struc
 	}
 	if (!decision->is_root) {
 		live_predict(live, job, (uint32_t)to, &decision->rtt_us, &decision->performance, &decision->origin);
+		if (what->kind != LIVE_ADVICE)
+			task->was_measured = live_is_measured(decision->origin);
 		decision->measured = live_measured_share(live, (uint32_t)flownet_root_machine(live->net, job->number));
 	}
 	live->decision_count++;
@@ -84,15 +86,26 @@ bool live_fit_for(const struct live *live, const struct live_job *job, const str
 	live_predict(live, job, (uint32_t)to, &rtt_us, &performance, &origin);
 	if (isinf(rtt_us))
 		return false;
-	return !live->settings.require_measured || origin == LATENCY_ORIGIN_MEASURED ||
-	       origin == LATENCY_ORIGIN_SAME_MACHINE;
+	return !live->settings.require_measured || live_is_measured(origin);
+}
+
+int live_place(struct live *live, struct live_job *job, struct live_task *task, double now_s)
+{
+	const struct live_decision what = {
+		.kind = LIVE_PLACE, .at_s = now_s, .waited_s = fmax(0, now_s - task->since_s)};
+	int code;
+
+	live_set_state(live, job, task, LIVE_DECIDED, now_s);
+	code = live_decide(live, &what, job, task, -1, task->machine);
+	if (code == 0 && live->settings.confirm_at_once)
+		code = live_started(live, job->id, task->name, live->cluster->machines[task->machine].name, now_s,
+				    NULL);
+	return code;
 }
 
 static int take_place(struct live *live, const struct flownet_move *move, size_t number, struct live_job *job,
 		      struct live_task *task, double now_s)
 {
-	const struct live_decision what = {
-		.kind = LIVE_PLACE, .at_s = now_s, .waited_s = fmax(0, now_s - task->since_s)};
 	int code;
 
 	if (task->retry_s > 0 || task->state != LIVE_WAITING || !live_fit_for(live, job, task, move->to))
@@ -104,11 +117,10 @@ static int take_place(struct live *live, const struct flownet_move *move, size_t
 	if (code < 0)
 		return code;
 	task->machine = move->to;
-	live_set_state(live, job, task, LIVE_DECIDED, now_s);
-	code = live_decide(live, &what, job, task, -1, move->to);
-	if (code == 0 && live->settings.confirm_at_once)
-		code = live_started(live, job->id, task->name, live->cluster->machines[move->to].name, now_s, NULL);
-	return code;
+	if (job->gang == LIVE_GANG_NONE)
+		return live_place(live, job, task, now_s);
+	task->state = LIVE_DECIDED; /* not yet: live_gangs_settle() */
+	return 0;
 }
 
 /* Departures to waiting (displaced by a root or by jobs that pay more) are refused: nobody is evicted. */
@@ -148,8 +160,8 @@ static int propose(struct live *live, double now_s, struct error *err)
 }
 
 /*
- * A move that makes room and was refused leaves a task without a place: the same again without the moves of such jobs.
- * Then other jobs may be asked to make room; not for ever.
+ * A refused move that should have made room leaves a task without a place: repeats the round without moves of such
+ * jobs. Other jobs may then have to make room; the number of repetitions is limited.
  */
 static int propose_without_moves(struct live *live, double now_s, struct error *err)
 {
@@ -178,13 +190,14 @@ static void count_machines(struct live *live)
 /* Waiting roots first, then the others (NoMora 5.2). */
 static int run_round(struct live *live, double now_s, struct error *err)
 {
-	int code = 0;
+	int code, settled;
 
 	live->totals.last_round_s = 0;
 	live->blocked = false;
 	live->look_again_s = INFINITY;
 	live->round++;
-	if (live->settings.policy->root_first && flownet_a_root_waits(live->net)) {
+	code = live_gangs_try(live, now_s);
+	if (code == 0 && live->settings.policy->root_first && flownet_a_root_waits(live->net)) {
 		code = flownet_hold_others(live->net, true);
 		if (code == 0)
 			code = propose(live, now_s, err);
@@ -192,7 +205,10 @@ static int run_round(struct live *live, double now_s, struct error *err)
 	}
 	if (code == 0)
 		code = propose(live, now_s, err);
-	return code == 0 && live->blocked ? propose_without_moves(live, now_s, err) : code;
+	if (code == 0 && live->blocked)
+		code = propose_without_moves(live, now_s, err);
+	settled = live_gangs_settle(live, code < 0, now_s);
+	return code == 0 && settled < 0 ? live_out_of_memory(err) : code;
 }
 
 /* A confirmation that is late counts as a failure; a pause ends. */
@@ -280,7 +296,7 @@ const struct live_decision *live_decisions(const struct live *live, uint64_t aft
 	size_t skip = after > first ? (size_t)(after - first) : 0;
 
 	*count = skip < live->decision_count ? live->decision_count - skip : 0;
-	return live->decisions + (*count > 0 ? skip : 0);
+	return *count > 0 ? live->decisions + skip : NULL;
 }
 
 uint64_t live_last_decision(const struct live *live)
@@ -320,7 +336,9 @@ struct live_totals live_totals(const struct live *live)
 	return totals;
 }
 
-void live_each_performance(const struct live *live, void (*each)(void *context, uint32_t machine, double performance),
+void live_each_performance(const struct live *live,
+			   void (*each)(void *context, const struct live_job *job, uint32_t machine,
+					double performance),
 			   void *context)
 {
 	for (uint32_t j = 0; j < live->job_count; j++) {
@@ -337,7 +355,7 @@ void live_each_performance(const struct live *live, void (*each)(void *context, 
 			if (t == job->root || (task->state != LIVE_RUNNING && task->state != LIVE_MOVING))
 				continue;
 			live_predict(live, job, (uint32_t)machine, &rtt_us, &performance, &origin);
-			each(context, (uint32_t)machine, performance);
+			each(context, job, (uint32_t)machine, performance);
 		}
 	}
 }
@@ -347,10 +365,11 @@ struct mean {
 	uint64_t count;
 };
 
-static void add_to_mean(void *context, uint32_t machine, double performance)
+static void add_to_mean(void *context, const struct live_job *job, uint32_t machine, double performance)
 {
 	struct mean *mean = context;
 
+	(void)job;
 	(void)machine;
 	mean->sum += performance;
 	mean->count++;

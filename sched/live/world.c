@@ -7,6 +7,8 @@
 
 #include <base/array.h>
 
+#include <sched/explain/performance.h>
+
 #include "live_priv.h"
 
 int live_out_of_memory(struct error *err)
@@ -66,6 +68,7 @@ struct live *live_create(const struct live_settings *settings, struct error *err
 		live->settings = *settings;
 		live->look_again_s = INFINITY;
 		TAILQ_INIT(&live->changed_jobs);
+		TAILQ_INIT(&live->gangs);
 		live->cluster = cluster_create();
 		if (live->cluster)
 			live->cluster->default_rtt = settings->default_rtt;
@@ -406,5 +409,5 @@ void live_predict(const struct live *live, const struct live_job *job, uint32_t 
 	int32_t root = flownet_root_machine(live->net, job->number);
 
 	*rtt_us = latency_view_get(live->view, (uint32_t)root, machine, origin);
-	*performance = 100.0 / placer_latency_cost(live->placer, job->number, (uint32_t)root, machine);
+	*performance = performance_at(live_find_curve(live, job->curve)->curve, placer_settings(live->placer), *rtt_us);
 }

@@ -22,8 +22,8 @@ typedef enum mcf_status (*small_solver)(const struct mcf_problem *problem, struc
  */
 enum { MANY_NODES = 100000, ARCS_LEAST = 4, ARCS_MOST = 15 };
 /*
- * At most one arc in this many may have a cost for the network to count as free: maximum flow, with arcs that pay for
- * it.
+ * A network counts as free of costs if at most one arc in this many has a cost: a maximum flow problem, with a few arcs
+ * that reward flow.
  */
 enum { FREE_ARCS = 1000 };
 

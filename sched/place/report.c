@@ -28,12 +28,12 @@ static void print_place(const struct placement_task *task, char *text)
 		snprintf(text, CELL_BYTES, "%s (%s)%s", taken->machine, taken->rack, task->was_on ? ", stays" : "");
 }
 
-static void fill_row(const struct placement_task *task, struct row *row)
+static struct row row_of(const struct placement_task *task)
 {
-	char(*cell)[CELL_BYTES] = row->cell;
+	struct row row = {0};
+	char(*cell)[CELL_BYTES] = row.cell;
 	bool predicted = task->state == PLACEMENT_PLACED;
 
-	memset(row, 0, sizeof *row);
 	snprintf(cell[0], CELL_BYTES, "%s.%s%s", task->job, task->task, task->root ? " (root)" : "");
 	print_place(task, cell[1]);
 	if (predicted) {
@@ -53,6 +53,7 @@ static void fill_row(const struct placement_task *task, struct row *row)
 		snprintf(cell[5], CELL_BYTES, "no other slot");
 	if (!isnan(task->random_performance))
 		snprintf(cell[6], CELL_BYTES, "%.3f", task->random_performance);
+	return row;
 }
 
 static void widen(const struct row *row, bool waiting, int *width)
@@ -77,6 +78,24 @@ static void print_row(const struct row *row, const int *width, FILE *out)
 	fprintf(out, "%s\n", row->cell[last]);
 }
 
+/* Which round trip is looked up in the curves, and in which of them it counts whole. */
+static void print_latency(const struct place_world *world, FILE *out)
+{
+	bool added = world->settings->reference == LATENCY_REFERENCE_ADDED, any = false;
+
+	fprintf(out, "Latency: %s; %s", latency_statistic_names[world->settings->statistic],
+		added ? "a curve's baseline round trip is subtracted"
+		      : "absolute: no baseline round trip is subtracted");
+	for (size_t i = 0; added && i < curve_library_count(world->library); i++) {
+		if (!isnan(curve_library_at(world->library, i)->baseline_rtt_us))
+			continue;
+		fprintf(out, "%s %s", any ? "," : " (warning: unknown, so nothing is subtracted, for",
+			curve_library_name(world->library, i));
+		any = true;
+	}
+	fprintf(out, "%s.\n", any ? ")" : "");
+}
+
 static void print_head(const struct place_world *world, const struct place_outcome *outcome, FILE *out)
 {
 	const struct place_settings *settings = world->settings;
@@ -96,6 +115,7 @@ static void print_head(const struct place_world *world, const struct place_outco
 			"One round = two solves: roots first (%zu placed), then the others, their roots known (%zu "
 			"moves).\n",
 			round->roots_placed, round->move_count - round->root_moves);
+	print_latency(world, out);
 	fputc('\n', out);
 }
 
@@ -136,16 +156,15 @@ int place_print_table(const struct place_world *world, const struct place_outcom
 	print_head(world, outcome, out);
 	for (size_t i = 0; i < explanation->task_count; i++) {
 		struct placement_task task = explain_placement(&scene, &names, &explanation->tasks[i]);
-		struct row task_row;
+		struct row task_row = row_of(&task);
 
-		fill_row(&task, &task_row);
 		widen(&task_row, task.state == PLACEMENT_WAITING, width);
 	}
 	print_row(&row, width, out);
 	for (size_t i = 0; i < explanation->task_count; i++) {
 		struct placement_task task = explain_placement(&scene, &names, &explanation->tasks[i]);
 
-		fill_row(&task, &row);
+		row = row_of(&task);
 		print_row(&row, width, out);
 	}
 	print_totals(world, outcome, out);

@@ -10,6 +10,9 @@
 #include <base/file.h>
 #include <base/log.h>
 
+/* Costs end at 1000, so that such a threshold keeps every arc. */
+enum { THRESHOLD_NONE = 1000, TASKS_NAMED = 3 };
+
 static int64_t count_free(const struct place_world *world)
 {
 	int64_t slots = 0;
@@ -84,6 +87,35 @@ static void note_capped(const struct place_world *world, struct place_outcome *o
 		return;
 	outcome->capped_tasks = tasks;
 	outcome->longest_wait_s = longest_s;
+}
+
+/* Tasks whose only arc within the thresholds is that to X: they take the slots that no other task wants. */
+static void warn_of_thresholds(const struct place_world *world, const struct place_outcome *outcome)
+{
+	const struct place_settings *settings = world->settings;
+	struct explain_scene scene = place_scene(world);
+	struct flownet_names names = place_names(world);
+	char text[160] = "";
+	size_t count = 0, length = 0;
+
+	if (strcmp(placer_policy(world->placer)->name, "nomora") != 0 ||
+	    (settings->p_m >= THRESHOLD_NONE && settings->p_r >= THRESHOLD_NONE))
+		return;
+	for (size_t i = 0; i < outcome->explanation.task_count; i++) {
+		const struct explain_task *task = &outcome->explanation.tasks[i];
+		struct placement_task named;
+
+		if (task->state != PLACEMENT_PLACED || task->arc != FLOWNET_ARC_CLUSTER || count++ >= TASKS_NAMED)
+			continue;
+		named = explain_placement(&scene, &names, task);
+		length += (size_t)snprintf(text + length, sizeof text - length, "%s%.24s.%.24s", length ? ", " : "",
+					   named.job, named.task);
+	}
+	if (count > 0)
+		log_warning("--p-m %lld, --p-r %lld left %zu task%s no machine or rack with a free slot; any slot was "
+			    "taken (%s%s)",
+			    (long long)settings->p_m, (long long)settings->p_r, count, count == 1 ? "" : "s", text,
+			    count > TASKS_NAMED ? ", ..." : "");
 }
 
 static void warn_of_capped(const struct place_world *world, const struct place_outcome *outcome)
@@ -192,6 +224,7 @@ int place_run(struct place_world *world, struct place_outcome *outcome, struct e
 		return error_set(err, ENOMEM, "out of memory");
 	outcome->explanation.totals.slots = cluster_slots(world->cluster);
 	outcome->explanation.totals.slots_free_before = free_before;
+	warn_of_thresholds(world, outcome);
 	return 0;
 }
 

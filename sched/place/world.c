@@ -28,30 +28,20 @@ static int load_curves(struct place_world *world, struct error *err)
 		world->curve_number_of_job[j] = (int32_t)number;
 		world->curve_of_job[j] = curve_library_at(world->library, (size_t)number);
 	}
+	for (size_t i = 0; i < curve_library_count(world->library); i++) {
+		const struct curve *curve = curve_library_at(world->library, i);
+
+		if (curve->disturbed_runs > 0)
+			log_warning("curve %s: %ld run%s of its sweep failed its gates; measure it again before you "
+				    "rely on it",
+				    curve_library_name(world->library, i), curve->disturbed_runs,
+				    curve->disturbed_runs == 1 ? "" : "s");
+	}
 	return 0;
 }
 
-static int load_latency(struct place_world *world, struct error *err)
+static void warn_of_latency(const struct place_settings *settings, const struct latency_view_load *loaded)
 {
-	const struct place_settings *settings = world->settings;
-	const struct latency_view_load *loaded = &world->loaded;
-	struct ns oldest = {0};
-
-	world->layout = cost_layout_create(world->cluster);
-	world->view = world->layout ? latency_view_create(world->layout) : NULL;
-	if (!world->view)
-		return error_set(err, ENOMEM, "out of memory");
-	if (!settings->latency)
-		return 0;
-	world->matrix = latency_matrix_read(settings->latency, world->progress, err);
-	if (!world->matrix)
-		return -(err->code ? err->code : EINVAL);
-	if (settings->max_age_s > 0)
-		oldest.v = ns_now_wall().v - (int64_t)(settings->max_age_s * 1e9);
-	if (latency_view_load(world->view, world->matrix, (enum latency_statistic)settings->statistic, oldest,
-			      &world->loaded, err) != 0)
-		return -ENOMEM;
-	progress_clear(world->progress);
 	if (loaded->unknown > 0)
 		log_warning("%s: %llu rows name machines that the cluster does not have (the first is '%s'); left out",
 			    settings->latency, (unsigned long long)loaded->unknown, loaded->unknown_name);
@@ -61,7 +51,35 @@ static int load_latency(struct place_world *world, struct error *err)
 	if (loaded->old > 0)
 		log_warning("%s: %llu rows are older than %g s (--max-age); they count as not measured",
 			    settings->latency, (unsigned long long)loaded->old, settings->max_age_s);
-	return 0;
+}
+
+/* The view keeps one figure a pair; the matrix, several times as large, goes before the network is built. */
+static int load_latency(struct place_world *world, struct error *err)
+{
+	const struct place_settings *settings = world->settings;
+	struct latency_matrix *matrix;
+	struct ns oldest = {0};
+	int code;
+
+	world->layout = cost_layout_create(world->cluster);
+	world->view = world->layout ? latency_view_create(world->layout) : NULL;
+	if (!world->view)
+		return error_set(err, ENOMEM, "out of memory");
+	if (!settings->latency)
+		return 0;
+	matrix = latency_matrix_read(settings->latency, world->progress, err);
+	if (!matrix)
+		return -(err->code ? err->code : EINVAL);
+	if (settings->max_age_s > 0)
+		oldest.v = ns_now_wall().v - (int64_t)(settings->max_age_s * 1e9);
+	code = latency_view_load(world->view, matrix, (enum latency_statistic)settings->statistic, oldest,
+				 &world->loaded, err);
+	progress_clear(world->progress);
+	if (code == 0)
+		warn_of_latency(settings, &world->loaded);
+	world->loaded.unknown_name = NULL;
+	latency_matrix_destroy(matrix);
+	return code;
 }
 
 static struct policy_settings policy_settings_from(const struct place_settings *settings)
@@ -83,8 +101,10 @@ static struct policy_settings policy_settings_from(const struct place_settings *
 	out.flow.beta_per_s = settings->beta_per_s;
 	out.flow.unscheduled_capacity = (int32_t)settings->unscheduled_capacity;
 	out.flow.verify = settings->verify;
-	/* A job's waiting times may part its tasks into groups, and a capacity that groups share is beyond the
-	 * structured solver. */
+	/*
+	 * Different waiting times may split a job's tasks into several groups. The structured solver cannot express a
+	 * capacity that groups share.
+	 */
 	if (settings->algorithm_name)
 		out.flow.algorithm = mcf_algorithm_find(settings->algorithm_name);
 	else if (settings->unscheduled_capacity > 0 && settings->omega_per_s > 0)
@@ -162,7 +182,6 @@ void place_world_free(struct place_world *world)
 	free(world->curve_number_of_job);
 	latency_view_destroy(world->view);
 	cost_layout_destroy(world->layout);
-	latency_matrix_destroy(world->matrix);
 	jobs_destroy(world->jobs);
 	cluster_destroy(world->cluster);
 	*world = (struct place_world){0};

@@ -21,7 +21,8 @@ static void list_least_loaded(struct placer *placer, const struct flownet *net)
 	}
 }
 
-/* While a round hands out slots, tasks only come: machines leave the list one by one, then all have one task more. */
+/* Within a round the numbers of tasks only grow: a machine that gets a task leaves the list; once the list is empty,
+ * all its machines have one task more, and it is made again. */
 static uint32_t choose(struct placer *placer, const struct flownet *net, uint32_t job, uint32_t task, int32_t rack)
 {
 	uint32_t drawn, machine;

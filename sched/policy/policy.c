@@ -5,6 +5,9 @@
 
 #include "policy_priv.h"
 
+/* A file each. */
+extern const struct policy policy_nomora, policy_quincy, policy_random, policy_load_spreading, policy_first_fit;
+
 const struct policy *const policies[] = {
 	&policy_nomora, &policy_random, &policy_load_spreading, &policy_quincy, &policy_first_fit, NULL,
 };
@@ -172,6 +175,7 @@ struct placer *placer_create(const struct policy *policy, const struct cost_layo
 		.context = placer,
 		.root_first = policy->root_first,
 		.preempts = policy->preempts,
+		.least_cost = policy->least_cost,
 		.row = row_for_net,
 		.fetch = policy->cached_rows ? fetch_for_net : NULL,
 		.root = policy->cached_rows ? root_for_net : NULL,
@@ -302,31 +306,4 @@ const struct policy_settings *placer_settings(const struct placer *placer)
 uint64_t placer_rows_kept(const struct placer *placer)
 {
 	return cost_rows_kept(placer->rows);
-}
-
-int32_t placer_latency_cost(struct placer *placer, uint32_t job, uint32_t root, uint32_t machine)
-{
-	return cost_rows_at(placer->rows, placer->curve_of_job[job], root, machine);
-}
-
-const struct cost_row *policy_fixed_row(struct placer *placer, uint32_t job, int32_t root)
-{
-	(void)job;
-	(void)root;
-	return &placer->fixed_row;
-}
-
-int32_t policy_fixed_at(struct placer *placer, uint32_t job, int32_t root, uint32_t machine)
-{
-	(void)placer;
-	(void)job;
-	(void)root;
-	(void)machine;
-	return POLICY_FIXED_COST;
-}
-
-void policy_columns(const struct placer *placer, int32_t rack, uint32_t *first, uint32_t *end)
-{
-	*first = rack == FLOWNET_NONE ? 0 : placer->layout->rack_first[rack];
-	*end = rack == FLOWNET_NONE ? placer->layout->column_count : placer->layout->rack_first[rack + 1];
 }

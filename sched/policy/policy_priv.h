@@ -7,11 +7,7 @@
 
 #include "rest_priv.h"
 
-struct root_candidate; /* random.c: a machine of the rack (FLOWNET_NONE: of the cluster), every free slot with the same
-			  chance. */
-uint32_t policy_draw_slot(struct placer *placer, const struct flownet *net, int32_t rack);
-
-/* root.c */
+struct root_candidate; /* root.c */
 
 struct placer {
 	const struct policy *policy;
@@ -22,7 +18,7 @@ struct placer {
 	int32_t *curve_of_job;
 	uint32_t job_room;
 	struct rng rng;
-	struct cost_row fixed_row;    /* the cluster alone */
+	struct cost_row fixed_row;    /* only the cluster */
 	struct cost_row distance_row; /* quincy's: the root's machine, the racks of its pod, the cluster */
 	struct arc distance_machine;
 	uint16_t *dense;   /* [machines] costs of dense_job's tasks, its root on dense_root */
@@ -37,9 +33,7 @@ struct placer {
 	uint64_t spread_round;
 };
 
-extern const struct policy policy_nomora, policy_quincy, policy_random, policy_load_spreading, policy_first_fit;
-
-/* For policies that hold all machines for alike. */
+/* For policies that treat all machines alike. */
 const struct cost_row *policy_fixed_row(struct placer *placer, uint32_t job, int32_t root);
 int32_t policy_fixed_at(struct placer *placer, uint32_t job, int32_t root, uint32_t machine);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Quincy's locality with the root's machine in the place of the data: 0 on that machine, 100 in its rack, 200 in its
- * pod, 300 elsewhere. Knows no latency and no curve: what a scheduler can do from the topology alone.
+ * pod, 300 elsewhere. Knows no latency and no curve: the best that a scheduler can do if it knows only the topology.
  */
 #include "policy_priv.h"
 

@@ -104,7 +104,7 @@ void rest_costs_destroy(struct rest_costs *costs)
 	free(costs);
 }
 
-/* Slots that were free in another round say nothing. */
+/* Drops the slots found in another round. */
 static void begin_round(struct rest_costs *costs, uint64_t round)
 {
 	if (costs->round != round)
@@ -148,8 +148,10 @@ int64_t rest_cost_bound(const struct placer *placer, const struct flownet *net, 
 	return cost_of_tasks(kept->steps, kept->count, tasks, kept->steps[kept->count - 1].cost);
 }
 
-/* Fills costs->steps with the cheapest free slots for `tasks`, and COST_MAXIMUM for tasks without one. Returns the
- * number of steps. */
+/*
+ * Fills costs->steps with the cheapest free slots for `tasks`, and COST_MAXIMUM for tasks without one. Returns the
+ * number of steps.
+ */
 static uint32_t find_cheapest(struct placer *placer, const struct flownet *net, uint32_t job, uint32_t root,
 			      int64_t tasks)
 {
@@ -178,7 +180,7 @@ static uint32_t find_cheapest(struct placer *placer, const struct flownet *net, 
 	return count;
 }
 
-/* Without the memory to keep them the bound stays as it was: that costs time alone. */
+/* Without memory the bound stays as it is, which only costs time. */
 static void keep(struct rest_costs *costs, int32_t curve, uint32_t root, uint32_t count)
 {
 	struct cheapest_slots **place = find_kept(costs, curve, root), *kept = *place;
@@ -209,7 +211,7 @@ int64_t rest_cost(struct placer *placer, const struct flownet *net, uint32_t job
 
 	begin_round(costs, flownet_rounds(net));
 	while (costs->cover < tasks)
-		costs->cover *= 2; /* jobs that grow one by one are no reason to look again for each */
+		costs->cover *= 2; /* doubled, so that jobs that grow one by one do not cause a new search each */
 	count = find_cheapest(placer, net, job, root, costs->cover);
 	keep(costs, placer->curve_of_job[job], root, count);
 	return cost_of_tasks(costs->steps, count, tasks, 0);

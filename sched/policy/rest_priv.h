@@ -3,7 +3,7 @@
  * The cost of the rest of a job by where its root is: its other tasks take the cheapest slots that are free in the
  * root's rack, and a task for which the rack has no slot costs COST_MAXIMUM. Finding it is a pass over the rack. While
  * a round hands out slots they only become fewer, so that until the round ends the cost for one job is a lower bound
- * for later jobs with the same curve; only the roots of the least bound need another pass. Memory: of one round. Owned
+ * for later jobs with the same curve; only the roots of the least bound need another pass. Remembers one round. Owned
  * by one placer.
  */
 #ifndef POLICY_REST_PRIV_H

@@ -115,8 +115,7 @@ static bool is_better_root(const struct root_candidate *a, const struct root_can
 	return a->cost > least && a->free > b->free;
 }
 
-/* The first of the best candidates: whoever is best by its bound is looked at, until that is one whose cost is known.
- */
+/* The first of the best candidates: evaluates the one with the best bound until the best one's cost is known. */
 static uint32_t best_candidate(struct placer *placer, const struct flownet *net, uint32_t job, int64_t tasks,
 			       uint32_t count)
 {

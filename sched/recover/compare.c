@@ -12,7 +12,7 @@
 
 #include "recover_priv.h"
 
-/* Simulations of more flows take events together that are 1 % of the transfer time apart. */
+/* With more flows than this, simulations merge events that are less than 1 % of the transfer time apart. */
 enum { EXACT_FLOWS = 2000 };
 
 static void add_row(json_t *list, const char *placement, double p, const struct recovery_spread *spread)

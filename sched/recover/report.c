@@ -16,7 +16,7 @@ enum { APPLICATIONS_PRINTED = 20, TASKS_PRINTED = 40, PROOF_NAMES = 12 };
 /* A load this near to p is a bottleneck. */
 static const double bottleneck_slack = 1e-6;
 
-/* What is computed from an answer for both forms. */
+/* Derived figures of an answer, for text and JSON. */
 struct detail {
 	struct recovery_load *load;
 	struct recovery_reason *reasons;
@@ -70,6 +70,10 @@ void recover_print_proof(const struct recovery_scenario *s, const struct recover
 		fprintf(out, "%s %s (CPU %g)", i ? "," : "", task_text(s, answer->proof_tasks[i], name, sizeof name),
 			s->tasks[answer->proof_tasks[i]].cpu);
 	fprintf(out, "%s cannot be placed: ", count > PROOF_NAMES ? ", ..." : "");
+	if (answer->proof_of_links) {
+		fputs("on every server that may take them, a flow needs a link without capacity\n", out);
+		return;
+	}
 	if (answer->proof_server_count == 0) {
 		fputs(count && s->tasks[answer->proof_tasks[0]].has_backups ? "no backup survives with enough CPU\n"
 									    : "no surviving server has enough CPU\n",
@@ -267,10 +271,10 @@ json_t *recover_json(const struct recovery_scenario *s, const struct recovery_an
 	if (root && answer->server)
 		add_placement(s, answer, root);
 	if (root && answer->status == RECOVERY_INFEASIBLE)
-		json_object_set_new(root, "proof",
-				    json_pack("{s:o, s:o}", "tasks",
-					      names_json(s, answer->proof_tasks, answer->proof_task_count, true),
-					      "servers",
-					      names_json(s, answer->proof_servers, answer->proof_server_count, false)));
+		json_object_set_new(
+			root, "proof",
+			json_pack("{s:s, s:o, s:o}", "of", answer->proof_of_links ? "links" : "cpu", "tasks",
+				  names_json(s, answer->proof_tasks, answer->proof_task_count, true), "servers",
+				  names_json(s, answer->proof_servers, answer->proof_server_count, false)));
 	return root;
 }

@@ -44,7 +44,7 @@ int recover_run(const struct recovery_scenario *s, const struct recover_settings
 		code = report(s, &answer, settings, out, err);
 	*infeasible = answer.status == RECOVERY_INFEASIBLE;
 	if (code == 0 && *infeasible) {
-		fflush(out); /* where both are one terminal */
+		fflush(out); /* keeps the order if both streams are one terminal */
 		recover_print_proof(s, &answer, proof);
 	}
 	if (code == 0 && answer.status == RECOVERY_UNKNOWN)
@@ -102,7 +102,7 @@ static json_t *consequences_json(const struct recovery_scenario *s, const struct
 	return json_pack("{s:s, s:o}", "schema", "nomora.recover/1", "each_server", list);
 }
 
-/* What follows if server n fails alone. */
+/* The recovery when only server n fails. */
 static int solve_failure(struct recovery_scenario *s, uint32_t n, const struct recovery_options *options,
 			 struct consequence *out, struct error *err)
 {

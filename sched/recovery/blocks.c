@@ -185,7 +185,7 @@ static struct offer offer_of(const struct search *s, const struct block *block, 
 	return offer;
 }
 
-/* Is there no set of the block's tasks, none with peers on either, for which b is cheaper than a? */
+/* True if no set of the block's tasks without peers on either server is cheaper on b than on a. */
 static bool no_worse(const struct search *s, const struct offer *a, const struct offer *b)
 {
 	const struct problem *p = s->p;
@@ -288,7 +288,7 @@ void recovery_blocks_fill(struct search *s)
 		fill_costs(s, &s->blocks[b], local, front);
 		fill_best(&s->blocks[b]);
 	}
-	/* Without memory there is no bound: everything costs nothing. */
+	/* Out of memory there is no bound: all costs are 0. */
 	for (uint32_t b = 0; b < s->block_count && !(local && front); b++) {
 		memset(s->blocks[b].cost, 0, ((size_t)s->blocks[b].full + 1) * sizeof(double));
 		memset(s->blocks[b].best, 0, ((size_t)s->blocks[b].full + 1) * sizeof(double));

@@ -34,7 +34,7 @@ static struct others find_worst(const struct problem *p, const double *load)
 	return others;
 }
 
-/* What f adds to n's egress load; `ingress` likewise. */
+/* The load that flow f adds to server n's egress; to its ingress with `ingress`. */
 static void add_task(const struct problem *p, uint32_t f, uint32_t n, const uint32_t *place, double sign, double *load)
 {
 	double local = recovery_problem_local_MB(p, f, n) * p->failed[f].factor;
@@ -53,7 +53,7 @@ static bool fits(const struct problem *p, uint32_t f, uint32_t n, const double *
 	       p->failed[f].cpu <= space[n] + RECOVERY_CPU_TOLERANCE;
 }
 
-/* load holds all tasks and is left so; space is without f. */
+/* load includes all tasks, and is unchanged on return; space is that without f. */
 static void explain_task(const struct problem *p, uint32_t f, const uint32_t *place, double *load, const double *space,
 			 struct recovery_reason *reason)
 {

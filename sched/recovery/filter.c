@@ -106,7 +106,7 @@ static void drop_dominated(const struct problem *p, const struct standing *order
 	}
 }
 
-int recovery_filter_exact(const struct problem *p, bool *candidate)
+static int filter_exact(const struct problem *p, bool *candidate)
 {
 	struct standing *order = calloc(p->N + 1u, sizeof *order);
 	unsigned char *relief = calloc(p->N + 1u, 1);
@@ -120,7 +120,7 @@ int recovery_filter_exact(const struct problem *p, bool *candidate)
 				.egress = part(p->bE[n], p->BE[n]), .ingress = part(p->bI[n], p->BI[n]), .n = n};
 		qsort(order, p->N, sizeof *order, compare_standings);
 		drop_dominated(p, order, relief, candidate);
-		/* What takes no task at all is no candidate. */
+		/* A server without room for any task is no candidate. */
 		for (uint32_t f = 0; f < p->F; f++)
 			for (uint32_t n = 0; n < p->N; n++)
 				useful[n] = useful[n] || recovery_problem_allows(p, f, n);
@@ -186,7 +186,7 @@ static void take_turn(const struct problem *p, uint32_t f, uint32_t eta, struct 
 		candidate[choices[i].n] = true;
 }
 
-int recovery_filter_paper(const struct problem *p, uint32_t eta, bool with_peers, bool *candidate)
+static int filter_paper(const struct problem *p, uint32_t eta, bool with_peers, bool *candidate)
 {
 	struct turn *turns = calloc(p->F + 1u, sizeof *turns);
 	struct choice *choices = calloc(p->N + 1u, sizeof *choices);
@@ -212,11 +212,11 @@ int recovery_filter_apply(struct problem *p, const struct recovery_options *opti
 {
 	switch (options->filter) {
 	case RECOVERY_FILTER_EXACT:
-		return recovery_filter_exact(p, candidate);
+		return filter_exact(p, candidate);
 	case RECOVERY_FILTER_PEERS:
-		return recovery_filter_paper(p, options->eta, true, candidate);
+		return filter_paper(p, options->eta, true, candidate);
 	case RECOVERY_FILTER_PAPER:
-		return recovery_filter_paper(p, options->eta, false, candidate);
+		return filter_paper(p, options->eta, false, candidate);
 	default:
 		memset(candidate, 1, p->N * sizeof *candidate);
 		return 0;

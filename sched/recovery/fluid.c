@@ -71,7 +71,7 @@ void fluid_result_free(struct fluid_result *result)
 	free(result->application_end_s);
 }
 
-/* Starts what is due; returns when the next one is. */
+/* Starts the flows that are due; returns the time of the next start. */
 static double start_flows(struct fluid *fluid, double now_s)
 {
 	double next_s = INFINITY;

@@ -140,7 +140,8 @@ static double round_robin_cpu(const struct recovery_recipe *r)
 {
 	double per_server = (double)r->applications * r->tasks / r->servers;
 
-	/* Sizes 1 to 4, 2.5 on average, at 85 %; else four times the average of size 1, and 4 at least. */
+	/* CPU of a server. With sizes 1 to 4 (2.5 on average) 85 % is in use; else all tasks have size 1, and a server
+	 * has four times the average load, at least 4. */
 	return r->tight ? ceil(per_server * 2.5 / 0.85) : fmax(4, ceil(4 * per_server));
 }
 
@@ -260,7 +261,7 @@ static void fail_tasks(struct making *m)
 	}
 }
 
-/* Of the first rack, or of all; not all of them. */
+/* Fails servers of the first rack, or of all racks, but never all servers. */
 static void fail_servers(struct making *m)
 {
 	uint32_t among = m->r->servers, failed = 0;

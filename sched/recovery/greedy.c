@@ -13,7 +13,7 @@ struct loads {
 	double *egress, *ingress, *space;
 };
 
-/* What f adds to n where the tasks with placed[g] are. */
+/* The load that flow f adds to server n when the tasks with placed[g] are where they are. */
 static double added(const struct problem *p, uint32_t f, uint32_t n, const uint32_t *place, const bool *placed)
 {
 	double local = recovery_problem_local_MB(p, f, n) * p->failed[f].factor;
@@ -122,7 +122,8 @@ bool recovery_greedy_place(const struct problem *p, const bool *candidate, uint3
 	return complete;
 }
 
-/* Moves one task of the most loaded server that takes one to where the larger of both loads falls. False if none does.
+/* Moves one task away from the most loaded of the servers with failed tasks, to a server where the larger load of the
+ * two falls. False if there is none.
  */
 static bool improve_once(const struct problem *p, const bool *candidate, uint32_t *place, bool *placed,
 			 const struct loads *l)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Do the failed tasks fit the servers by CPU and backups alone? Bin packing with unequal bins: depth-first, the task
- * with the fewest servers first, best fit, equal servers tried once, and the sum of the sizes against the sum of the
- * space.
+ * Do the failed tasks fit the servers if only CPU and backups count? Bin packing with unequal bins: depth-first, the
+ * task with the fewest servers first, best fit, equal servers tried once, and the sum of the sizes against the sum of
+ * the space.
  */
 #include "recovery_priv.h"
 
@@ -161,7 +161,7 @@ enum pack_result recovery_pack_tasks(const struct problem *problem, const bool *
 	return result;
 }
 
-/* Could the server take this task if it were empty of other failed tasks' claims? */
+/* Could the server take this task if no other failed task used it? */
 static bool opens_to_any(const struct problem *p, const bool *candidate, const bool *included, uint32_t n)
 {
 	for (uint32_t f = 0; f < p->F; f++) {
@@ -171,8 +171,8 @@ static bool opens_to_any(const struct problem *p, const bool *candidate, const b
 	return false;
 }
 
-static int write_proof(const struct problem *p, const bool *candidate, const bool *included,
-		       struct recovery_answer *answer)
+int recovery_pack_write_proof(const struct problem *p, const bool *candidate, const bool *included,
+			      struct recovery_answer *answer)
 {
 	answer->proof_tasks = calloc(p->F + 1u, sizeof *answer->proof_tasks);
 	answer->proof_servers = calloc(p->N + 1u, sizeof *answer->proof_servers);
@@ -203,7 +203,7 @@ int recovery_pack_prove(const struct problem *problem, const bool *candidate, st
 		included[f] = false;
 		included[f] = recovery_pack_tasks(problem, candidate, included, NULL, deadline) != PACK_DOES_NOT;
 	}
-	code = write_proof(problem, candidate, included, answer);
+	code = recovery_pack_write_proof(problem, candidate, included, answer);
 	free(included);
 	return code;
 }

@@ -68,7 +68,7 @@ static void fill_servers(struct problem *p)
 	}
 }
 
-/* index: task -> f. */
+/* Lists the failed tasks; index[] maps the scenario's tasks to f. */
 static void fill_failed(struct problem *p, int64_t *index)
 {
 	const struct recovery_scenario *s = p->scenario;

@@ -59,7 +59,7 @@ struct problem {
 	double *pair_load;      /* F x F: both directions between f and g, at the current scale; symmetric */
 	double *pair_out_load;  /* F x F: f sends to g, at the current scale */
 	unsigned char *allowed; /* F x N, NULL if no task is restricted */
-	double least_p;         /* from relaunch delays alone */
+	double least_p;         /* only from relaunch delays */
 	double noise;           /* a load up to this is 0: differences of equal sums are not always */
 };
 
@@ -96,7 +96,7 @@ static inline double recovery_problem_relative(const struct problem *problem, ui
 		      load_ratio(ingress, problem->BI[n], problem->noise));
 }
 
-/* What a placement is judged by, in this order. */
+/* Objectives of a placement, most important first. */
 struct value {
 	double p, touched, network_MB;
 };
@@ -104,21 +104,20 @@ struct value {
 struct value recovery_problem_value(const struct problem *problem, const uint32_t *place, double *load);
 /* The placement's own p: with relaunch delays the fixed point, and the problem is left scaled to it. */
 struct value recovery_problem_evaluate(struct problem *problem, const uint32_t *place, double *load);
-/* < 0 if a is better. */
-int recovery_value_compare(const struct value *a, const struct value *b);
 
-/* Filters: flags of N servers. 0 or -ENOMEM. */
-int recovery_filter_exact(const struct problem *problem, bool *candidate);
-int recovery_filter_paper(const struct problem *problem, uint32_t eta, bool with_peers, bool *candidate);
+/* The candidates of the options: flags of N servers. 0 or -ENOMEM. */
 int recovery_filter_apply(struct problem *problem, const struct recovery_options *options, bool *candidate);
 
-/* CPU and eq. 9 alone: bin packing. place may be NULL. */
+/* Only CPU and eq. 9: bin packing. place may be NULL. */
 enum pack_result { PACK_FITS, PACK_DOES_NOT, PACK_UNKNOWN };
 enum pack_result recovery_pack_tasks(const struct problem *problem, const bool *candidate, const bool *included,
 				     uint32_t *place, struct ns deadline);
 /* The proof of infeasibility: an irreducible set of tasks. 0 or -ENOMEM. */
 int recovery_pack_prove(const struct problem *problem, const bool *candidate, struct recovery_answer *answer,
 			struct ns deadline);
+/* These tasks, and all servers that may take one of them. 0 or -ENOMEM. */
+int recovery_pack_write_proof(const struct problem *p, const bool *candidate, const bool *included,
+			      struct recovery_answer *answer);
 
 /* A first placement and its improvement by moves of single tasks. False if some task found no server. */
 bool recovery_greedy_place(const struct problem *problem, const bool *candidate, uint32_t *place, double *load);

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Applications with this many ways to go on or more are not compared further: the one whose bound is highest is next.
+/*
+ * Applications with this many ways to go on or more are not compared further: the one whose bound is highest is next.
  */
 enum { OPTIONS_COUNTED = 32 };
 
@@ -51,7 +52,7 @@ static bool is_open(const struct search *s, uint32_t b, uint32_t c)
 	return s->remaining[b] && !s->block_on[(size_t)b * s->C + c];
 }
 
-/* Of a group on c, flows that end if unplaced tasks of the application's other blocks join it. */
+/* Adds the load of a group on c that ends if unplaced tasks of the application's other blocks join it. */
 static void add_cross_relief(const struct search *s, const struct block *block, uint32_t set, uint32_t c,
 			     double *egress, double *ingress)
 {
@@ -139,7 +140,7 @@ static bool is_option(struct search *s, uint32_t b, uint32_t set, uint32_t c, do
 	return search_relative(s, c, egress - relief_egress, ingress - relief_ingress) <= s->limit;
 }
 
-/* Groups of unplaced tasks of b with its first one that the bound allows. */
+/* Groups of unplaced tasks of b that contain its first one and that the bound allows. */
 static bool allows_group(const struct search *s, const struct block *block, uint32_t remaining, uint32_t set)
 {
 	return block->cost[set] <= s->limit && block->best[remaining ^ set] <= s->limit;
@@ -239,7 +240,7 @@ static double packed_relief(const struct search *s, uint32_t c, bool egress)
 	return relief;
 }
 
-/* Overloaded servers must be relieved by what is left; without anything left, by nothing. */
+/* Unplaced tasks must be able to relieve each overloaded server; without unplaced tasks no server may be overloaded. */
 static bool can_be_relieved(const struct search *s, uint32_t c)
 {
 	double egress, ingress;
@@ -517,7 +518,7 @@ static enum outcome descend(struct search *s)
 	return b == s->block_count ? SEARCH_NONE : branch(s, b);
 }
 
-/* Everything as without failed tasks. */
+/* Resets the node to the root: no failed task is placed. */
 static void reset(struct search *s)
 {
 	s->hot_count = 0;

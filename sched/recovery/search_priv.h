@@ -60,7 +60,7 @@ struct search {
 	double *relief_egress, *relief_ingress; /* by candidate: what all blocks could take off */
 	/* limits of a decision */
 	double limit, untouched_limit; /* relative loads may be equal to these */
-	bool least_bytes;              /* look on for fewer bytes instead of stopping */
+	bool least_bytes;              /* keep searching for fewer bytes */
 	double best_saved_MB;
 	/* the node */
 	double *egress, *ingress, *space; /* by candidate */

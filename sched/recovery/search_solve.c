@@ -124,7 +124,7 @@ static enum outcome decide_p(struct search *s, double limit, uint64_t work)
 	return recovery_search_decide(s, limit, limit, work);
 }
 
-/* One number's way down from an incumbent to its bound. */
+/* Lowers one objective from the incumbent's value towards its bound. */
 struct descent {
 	double incumbent, bound;
 	uint64_t work; /* of all decisions; 0 = no limit but the deadline */
@@ -169,7 +169,7 @@ static bool minimise(struct search *s, struct descent *d, decide_function *decid
 		if (outcome == SEARCH_FOUND) {
 			double better = value(s, s->found);
 
-			/* Sums in another order: what was found is the incumbent's equal. */
+			/* Only the order of additions differs: the placement found is as good as the incumbent. */
 			if (better >= d->incumbent)
 				return stage == BELOW_INCUMBENT;
 			memcpy(place, s->found, s->p->F * sizeof *place);

@@ -43,7 +43,7 @@ static void free_arrays(struct arrays *a)
 	free(a->work);
 }
 
-/* Calls for each (resource, application) with its load: counts if `write` is false, else enters. */
+/* Calls for each (resource, application) with its load: counts them, or stores them if `write`. */
 static void walk_loads(const struct fluid *fluid, struct arrays *a, bool write)
 {
 	uint32_t servers = fluid->scenario->server_count, i = 0;

@@ -73,6 +73,34 @@ static int write_placement(struct problem *p, const uint32_t *place, double *loa
 	return 0;
 }
 
+/* If even the best placement has p without limit, some flow never ends. load: of that placement. */
+static int refuse_endless(struct problem *p, const bool *candidate, const uint32_t *place, const double *load,
+			  struct recovery_answer *answer)
+{
+	bool *included = calloc(p->F + 1u, sizeof *included), any = false;
+	int code = 0;
+
+	free(answer->server);
+	answer->server = NULL;
+	answer->proof_of_links = answer->status == RECOVERY_OPTIMAL;
+	answer->status = answer->proof_of_links ? RECOVERY_INFEASIBLE : RECOVERY_UNKNOWN;
+	if (!included)
+		return -ENOMEM;
+	for (uint32_t f = 0; f < p->F; f++) {
+		uint32_t n = place[f];
+
+		included[f] = (p->BE[n] <= 0 && load[n] > 0) || (p->BI[n] <= 0 && load[p->N + n] > 0);
+		any = any || included[f];
+	}
+	/* Else the link is a survivor's, and any task may be its peer. */
+	for (uint32_t f = 0; f < p->F && !any; f++)
+		included[f] = true;
+	if (answer->proof_of_links)
+		code = recovery_pack_write_proof(p, candidate, included, answer);
+	free(included);
+	return code;
+}
+
 static int solve_problem(struct problem *p, const struct recovery_options *options, struct ns deadline,
 			 struct recovery_answer *answer, struct error *err)
 {
@@ -91,6 +119,8 @@ static int solve_problem(struct problem *p, const struct recovery_options *optio
 		code = recovery_search_solve(p, candidate, place, deadline, answer);
 	if (code == 0 && found)
 		code = write_placement(p, place, load, answer);
+	if (code == 0 && found && isinf(answer->p))
+		code = refuse_endless(p, candidate, place, load, answer);
 	free(candidate);
 	free(place);
 	free(load);

@@ -76,22 +76,3 @@ struct value recovery_problem_evaluate(struct problem *p, const uint32_t *place,
 	value.p = high;
 	return value;
 }
-
-/* -1, 0 or 1; equal within the tolerance. */
-static int compare(double a, double b)
-{
-	double slack = RECOVERY_TOLERANCE * larger(fabs(a), fabs(b));
-
-	if (a == b || fabs(a - b) <= slack)
-		return 0;
-	return a < b ? -1 : 1;
-}
-
-int recovery_value_compare(const struct value *a, const struct value *b)
-{
-	int order = compare(a->p, b->p);
-
-	if (order == 0)
-		order = compare(a->touched, b->touched);
-	return order ? order : compare(a->network_MB, b->network_MB);
-}

@@ -24,7 +24,7 @@ static int append_moves(struct round_outcome *outcome, const struct flownet_move
 
 static int carry_out(struct flownet *net, size_t number, const struct flownet_move *move, enum round_decision decision)
 {
-	bool waits = move->to == FLOWNET_NONE; /* needs no start */
+	bool waits = move->to == FLOWNET_NONE; /* a task that waits needs no start */
 
 	return decision == ROUND_RESERVE && !waits ? flownet_reserve(net, number) : flownet_apply(net, number);
 }

@@ -109,108 +109,6 @@ static void get_jobs(void *context, struct serve_call *call)
 	schedd_reply_json(schedd, call, 200, json_pack("{s:s, s:o}", "schema", "nomora.jobs/1", "jobs", list));
 }
 
-static bool over_quota(const struct schedd *schedd, const struct serve_call *call, const struct job *job)
-{
-	uint32_t most = schedd->options.user_tasks;
-
-	return most > 0 && !schedd_is_admin(schedd, call) &&
-	       live_owner_tasks(schedd->live, call->uid) + job->task_count > most;
-}
-
-/* One line of the body: a new job, the same again, or an error. Returns the status. */
-static unsigned submit_line(struct schedd *schedd, struct serve_call *call, const char *line, const struct job *job,
-			    json_t *answers)
-{
-	bool move = schedd_query_is(call, "move", "1");
-	const char *restart = serve_query(call, "restart_s");
-	double restart_s = restart ? strtod(restart, NULL) : -1;
-	char *known = store_job_line(schedd->store, job->id);
-	struct error err = {0};
-	unsigned status = 201;
-	int code = 0;
-
-	for (uint32_t t = 0; t < job->task_count && code == 0; t++)
-		if (job->tasks[t].machine_name && !schedd_is_admin(schedd, call))
-			code = error_set(&err, EPERM,
-					 "task '%s' has a machine; only root and the daemon's user adopt running tasks",
-					 job->tasks[t].name);
-	if (code == 0 && !known && over_quota(schedd, call, job))
-		code = error_set(&err, EDQUOT, "job '%s': %u tasks would be more than the %u that a user may have",
-				 job->id, job->task_count, schedd->options.user_tasks);
-	if (known && strcmp(known, line) == 0)
-		status = 200;
-	else if (known)
-		code = error_set(&err, EEXIST, "job '%s' exists with another description", job->id);
-	else if (code == 0)
-		code = live_submit(schedd->live, job, call->uid, move, schedd_now_s(schedd), &err);
-	if (code == 0 && !known && restart_s >= 0)
-		live_set_restart(schedd->live, job->id, restart_s, NULL);
-	free(known);
-	if (code < 0)
-		status = code == -EEXIST ? 409 : code == -EPERM || code == -EDQUOT ? 403 : 400;
-	else if (status == 201) {
-		store_put_job(schedd->store, job->id, line, call->uid, move, restart_s);
-		record_job(schedd->record, live_find_job(schedd->live, job->id));
-	}
-	json_array_append_new(answers, code < 0 ? json_pack("{s:s, s:i, s:s}", "id", job->id, "status", (int)status,
-							    "error", err.text)
-						: json_pack("{s:s, s:i}", "id", job->id, "status", (int)status));
-	return status;
-}
-
-/* Lines are parsed one by one, so that each is kept as it was sent. */
-static unsigned submit_lines(struct schedd *schedd, struct serve_call *call, json_t *answers, struct error *err)
-{
-	struct file_lines *lines = file_lines_from_memory("body", call->body, call->body_bytes);
-	unsigned worst = 200;
-	char *line;
-	int code = lines ? 0 : error_set(err, ENOMEM, "out of memory");
-
-	while (code == 0 && (code = file_lines_next(lines, &line, err)) == 1) {
-		struct file_lines *one = file_lines_from_memory("body", line, strlen(line));
-		char *copy = strdup(line);
-		struct jobs *jobs = one && copy ? jobs_parse(one, err) : NULL;
-
-		code = jobs ? jobs_resolve(jobs, live_cluster(schedd->live), err) : error_code(err, ENOMEM);
-		for (size_t j = 0; code == 0 && j < jobs->count; j++) {
-			unsigned status = submit_line(schedd, call, copy, &jobs->items[j], answers);
-
-			worst = status > worst ? status : worst;
-		}
-		jobs_destroy(jobs);
-		file_lines_close(one);
-		free(copy);
-	}
-	file_lines_close(lines);
-	return code < 0 ? 400 : worst;
-}
-
-static void take_jobs(struct schedd *schedd, struct serve_call *call)
-{
-	json_t *answers = json_array(), *root;
-	struct error err = {0};
-	unsigned status = submit_lines(schedd, call, answers, &err);
-
-	if (status < 400 && json_array_size(answers) == 0) {
-		status = 400;
-		error_set(&err, EINVAL, "the body is empty; expected lines of jobs.jsonl");
-	}
-	root = json_pack("{s:o}", "jobs", answers);
-	if (err.text[0])
-		json_object_set_new(root, "error", json_string(err.text));
-	schedd_reply_json(schedd, call, status, root);
-}
-
-static void post_jobs(void *context, struct serve_call *call)
-{
-	struct schedd *schedd = context;
-
-	if (schedd_query_is(call, "dry_run", "1"))
-		schedd_dry_run(schedd, call);
-	else
-		take_jobs(schedd, call);
-}
-
 static void delete_job(void *context, struct serve_call *call)
 {
 	struct schedd *schedd = context;
@@ -249,7 +147,7 @@ static void get_machines(void *context, struct serve_call *call)
 	schedd_reply_json(schedd, call, 200, json_pack("{s:s, s:o}", "schema", "nomora.machines/1", "machines", list));
 }
 
-/* Fields that the body lacks stay what they are. */
+/* Fields that are missing in the body keep their values. */
 static int set_machine(struct schedd *schedd, const char *name, const json_t *body, struct json_reader *reader)
 {
 	static const char *const keys[] = {"rack", "pod", "slots", "state", NULL};
@@ -369,7 +267,7 @@ static void get_health(void *context, struct serve_call *call)
 
 const struct serve_route schedd_routes[] = {
 	{"GET", "/v1/jobs", get_jobs},
-	{"POST", "/v1/jobs", post_jobs},
+	{"POST", "/v1/jobs", schedd_post_jobs},
 	{"DELETE", "/v1/jobs", delete_job},
 	{"GET", "/v1/machines", get_machines},
 	{"PUT", "/v1/machines", put_machine},

@@ -14,13 +14,8 @@
 #include "decision_json.h"
 #include "schedd_priv.h"
 
-enum { CANDIDATES = 10, POLLS_MOST = 256, HISTORY = 20, DECISIONS_MOST = 1000, JOURNAL_BYTES = 1 << 20 };
+enum { CANDIDATES = 10, HISTORY = 20, DECISIONS_MOST = 1000, JOURNAL_BYTES = 1 << 20 };
 #define POLL_S 25
-
-json_t *json_number_or_null(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
-}
 
 /* In words, for the page. */
 static json_t *reason(const struct live_decision *decision)
@@ -88,10 +83,6 @@ void schedd_get_decisions(void *context, struct serve_call *call)
 		schedd_reply(schedd, call, 200, schedd_decisions_text(schedd, after));
 		return;
 	}
-	if (schedd->poll_count >= POLLS_MOST) {
-		schedd_reply(schedd, call, 503, strdup("{\"error\": \"too many wait for decisions; ask again\"}"));
-		return;
-	}
 	polls = array_grow(schedd->polls, schedd->poll_count, &schedd->poll_capacity, sizeof *polls);
 	if (!polls) {
 		schedd_reply(schedd, call, 503, strdup("{\"error\": \"out of memory\"}"));
@@ -125,7 +116,7 @@ static int take_event(struct schedd *schedd, const json_t *object, struct json_r
 	return -EINVAL;
 }
 
-/* Lines before a bad one count. */
+/* Lines before a bad line take effect. */
 void schedd_post_events(void *context, struct serve_call *call)
 {
 	struct schedd *schedd = context;

@@ -8,6 +8,5 @@
 #include <sched/live/live.h>
 
 json_t *decision_json(const struct live_decision *decision);
-json_t *json_number_or_null(double value); /* NULL for what is not finite */
 
 #endif

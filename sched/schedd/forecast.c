@@ -73,7 +73,7 @@ static json_t *decisions_since(const struct live *live, uint64_t after)
 	return list;
 }
 
-/* What is under way is taken as done before the changes are made. */
+/* Moves under way count as done before the changes are made. */
 static json_t *compute(struct live *live, const struct forecast_request *request, double now_s, struct error *err)
 {
 	double end_s = now_s;
@@ -106,7 +106,10 @@ static void write_all(int fd, const char *text, size_t bytes)
 	}
 }
 
-/* Never returns. The state's file and the sockets belong to the parent: they are closed at once, with no ceremony. */
+/*
+ * Never returns. The state's file and the sockets belong to the parent: closes the descriptors at once, without
+ * shutting anything down.
+ */
 static void run_child(int fd, struct live *live, const struct forecast_request *request, double now_s)
 {
 	struct error err = {0};

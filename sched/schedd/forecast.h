@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What would follow from changes, and from jobs: computed by a forked child on its copy of the live state, while rounds
+ * Forecasts of the effect of changes and jobs: a forked child computes them on its copy of the live state, while rounds
  * go on. Private.
  */
 #ifndef SCHED_SCHEDD_FORECAST_H

@@ -10,7 +10,7 @@
 #include <base/log.h>
 #include <model/latency_live.h>
 
-/* How often the file is looked at. */
+/* Interval of the checks for a new file or window. */
 #define LOOK_S 0.5
 /* Entries a slice: 700,000 pairs take 0.3 s of CPU, one slice less than 10 ms. */
 #define SLICE 16384
@@ -22,7 +22,7 @@ struct mesh {
 	struct timespec changed;
 	struct latency_matrix *matrix; /* shared: kept mapped; private: until it is absorbed */
 	bool is_live, absorbing;
-	size_t next; /* entry */
+	size_t next; /* next entry to read */
 	struct ns written_at;
 	struct ns newest; /* of a window absorbed */
 	double next_look_s;
@@ -71,7 +71,7 @@ static void begin(struct mesh *mesh)
 	mesh->outcome = (struct live_matrix_outcome){0};
 }
 
-/* A file that cannot be read changes nothing: what is known grows old. */
+/* A file that cannot be read changes nothing: the known measurements age. */
 static void open_file(struct mesh *mesh, const struct stat *status)
 {
 	struct error err = {0};

@@ -11,7 +11,7 @@ struct mesh;
 struct mesh *mesh_create(const char *path, enum latency_statistic statistic);
 void mesh_destroy(struct mesh *mesh); /* NULL is legal */
 
-/* A slice of work at most. Returns when there is more to do. */
+/* Does at most a slice of the work. Returns when to call again for the rest. */
 double mesh_work(struct mesh *mesh, struct live *live, double now_s);
 /* The live state is a new one: it needs all measurements. */
 void mesh_read_again(struct mesh *mesh);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/json.h>
+
 #include "decision_json.h"
 #include "schedd_priv.h"
 
@@ -67,7 +69,7 @@ static void sum_machines(const struct schedd *schedd, struct rack_sums *sums)
 	}
 }
 
-static void add_task(void *context, uint32_t machine, double performance)
+static void add_task(void *context, const struct live_job *job, uint32_t machine, double performance)
 {
 	const struct rack_context {
 		const struct cluster *cluster;
@@ -75,6 +77,7 @@ static void add_task(void *context, uint32_t machine, double performance)
 	} *racks = context;
 	struct rack_sums *sum = &racks->sums[racks->cluster->machines[machine].rack];
 
+	(void)job;
 	sum->predicted++;
 	sum->performance += performance;
 }

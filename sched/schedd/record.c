@@ -12,10 +12,11 @@
 #define DAY_S 86400.0
 
 struct record {
-	FILE *out; /* what is not committed yet */
+	FILE *out; /* the lines that are not committed yet */
 	char *text;
 	size_t bytes;
 	double origin_s, days, checkpoint_s;
+	struct cluster_default_rtt default_rtt;
 	int64_t last_us;
 	bool is_new; /* nothing of the journal is in the store yet */
 };
@@ -25,7 +26,7 @@ static double wall_s(void)
 	return ns_to_s(ns_now_wall());
 }
 
-struct record *record_create(struct store *store, double days)
+struct record *record_create(struct store *store, double days, const struct cluster_default_rtt *default_rtt)
 {
 	struct record *record = calloc(1, sizeof *record);
 	double last_s;
@@ -37,6 +38,7 @@ struct record *record_create(struct store *store, double days)
 		return NULL;
 	}
 	record->days = days;
+	record->default_rtt = *default_rtt;
 	store_journal_range(store, &record->origin_s, &last_s);
 	record->is_new = record->origin_s <= 0;
 	if (record->is_new)
@@ -44,7 +46,7 @@ struct record *record_create(struct store *store, double days)
 	record->last_us = (int64_t)((last_s - record->origin_s) * 1e6);
 	record->checkpoint_s = wall_s();
 	if (record->is_new)
-		journal_print_header(record->out, record->origin_s);
+		journal_print_header(record->out, record->origin_s, &record->default_rtt);
 	return record;
 }
 
@@ -167,7 +169,7 @@ static void put_state(struct record *record, const struct live *live, const stru
 	case LIVE_FAILED:
 		put_task(record, job, task, JOURNAL_FAILED, NULL);
 		return;
-	default: /* a decision says it */
+	default: /* decisions record these states */
 		return;
 	}
 }
@@ -271,7 +273,7 @@ void record_put(struct record *record, struct store *store, const struct live *l
 	record->is_new = false;
 	if (now_s - record->checkpoint_s < DAY_S && now_s >= record->checkpoint_s)
 		return;
-	journal_print_header(record->out, record->origin_s);
+	journal_print_header(record->out, record->origin_s, &record->default_rtt);
 	put_all(record, live);
 	hand_over(record, store, true, now_s);
 	record->checkpoint_s = now_s;

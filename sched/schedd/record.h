@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The journal (nomora.journal/1) of what happens: events are collected as text until they are committed with the state.
+ * The journal (nomora.journal/1) of all events, which are collected as text until they are committed with the state.
  * Private.
  */
 #ifndef SCHED_SCHEDD_RECORD_H
@@ -12,26 +12,28 @@
 
 struct record;
 
-/* Goes on with the journal that the store has; days: how long it is kept. NULL: out of memory. */
-struct record *record_create(struct store *store, double days);
+/* Goes on with the journal that the store has; days: how long it is kept; default_rtt: for its header. NULL: out of
+ * memory.
+ */
+struct record *record_create(struct store *store, double days, const struct cluster_default_rtt *default_rtt);
 void record_destroy(struct record *record); /* NULL is legal */
 
 void record_machine(struct record *record, const struct live *live, uint32_t number);
 void record_machine_removed(struct record *record, const char *name, const char *rack);
 void record_curve(struct record *record, const char *name, const char *text);
 void record_job(struct record *record, const struct live_job *job);
-/* What became of the tasks of a job that changed, or is gone. */
+/* Records the tasks of a job that changed or was removed. */
 void record_tasks(struct record *record, const struct live *live, const struct live_job *job, bool is_gone);
 void record_decision(struct record *record, const struct live_decision *decision);
 /* For struct live_settings. */
 void record_latency(void *record, const struct live *live, const struct latency_sample *samples, size_t count);
 void record_call(void *record, const char *call);
-/* The state that a store brought, before anything else happens: a journal that is new begins with it. */
+/* Records the state read from the store, before any event: a new journal begins with it. */
 void record_state(struct record *record, const struct live *live);
 
 /*
  * Hands the collected events to the store's transaction, before its commit; after one that failed create the record
- * again. It makes a checkpoint and the cut once a day.
+ * again. Once a day it adds a checkpoint and removes old lines.
  */
 void record_put(struct record *record, struct store *store, const struct live *live);
 

@@ -17,8 +17,9 @@
 
 #include "schedd_priv.h"
 
-/* Pause of the rounds after the state could not be written. */
-#define STORE_RETRY_S 1
+/* Pause of the rounds after the state could not be written, and after the loop stood still for STALL_S. */
+#define PAUSE_S 1
+#define STALL_S 2
 enum { EXPORT_BYTES = 1 << 20 };
 
 double schedd_now_s(const struct schedd *schedd)
@@ -26,7 +27,8 @@ double schedd_now_s(const struct schedd *schedd)
 	return ns_to_s(ns_sub(ns_now_monotonic(), schedd->start));
 }
 
-double schedd_offset_s(const struct schedd *schedd)
+/* Wall clock minus the clock of live. */
+static double offset_s(const struct schedd *schedd)
 {
 	return ns_to_s(ns_now_wall()) - schedd_now_s(schedd);
 }
@@ -88,10 +90,9 @@ static int read_curves(struct schedd *schedd, const char *folder, struct error *
 }
 
 /* Machines that the file lacks stay as they are: they may have tasks. States stay, too. */
-static int read_cluster(struct schedd *schedd, struct error *err)
+static int take_cluster(struct schedd *schedd, const struct cluster *cluster, struct error *err)
 {
-	struct cluster *cluster = cluster_read(schedd->options.cluster, err);
-	int code = cluster ? 0 : error_code(err, EINVAL);
+	int code = 0;
 
 	for (uint32_t m = 0; code == 0 && m < cluster->machine_count; m++) {
 		const struct cluster_machine *machine = &cluster->machines[m];
@@ -106,11 +107,10 @@ static int read_cluster(struct schedd *schedd, struct error *err)
 			schedd_keep_machine(schedd,
 					    (uint32_t)cluster_find_machine(live_cluster(schedd->live), machine->name));
 	}
-	cluster_destroy(cluster);
 	return code;
 }
 
-/* A new live state with what the store has. */
+/* Makes a new live state from the store. */
 static int read_state(struct schedd *schedd, struct error *err)
 {
 	int code;
@@ -118,7 +118,7 @@ static int read_state(struct schedd *schedd, struct error *err)
 	live_destroy(schedd->live);
 	record_destroy(schedd->record);
 	schedd->live = NULL;
-	schedd->record = record_create(schedd->store, schedd->options.journal_days);
+	schedd->record = record_create(schedd->store, schedd->options.journal_days, &schedd->options.live.default_rtt);
 	schedd->options.live.measured = schedd->options.journal_brief ? NULL : record_latency;
 	schedd->options.live.called = schedd->options.journal_brief ? NULL : record_call;
 	schedd->options.live.context = schedd->record;
@@ -126,7 +126,7 @@ static int read_state(struct schedd *schedd, struct error *err)
 		schedd->live = live_create(&schedd->options.live, err);
 	if (!schedd->live)
 		return error_code(err, ENOMEM);
-	code = store_load(schedd->store, schedd->live, schedd_offset_s(schedd), schedd_now_s(schedd), err);
+	code = store_load(schedd->store, schedd->live, offset_s(schedd), schedd_now_s(schedd), err);
 	record_state(schedd->record, schedd->live);
 	schedd->stored_decision = live_last_decision(schedd->live);
 	if (schedd->mesh)
@@ -134,7 +134,7 @@ static int read_state(struct schedd *schedd, struct error *err)
 	return code;
 }
 
-/* A damaged one, if so asked, becomes what can be read of it. */
+/* Rebuilds a damaged state from its readable rows, if the options ask for it. */
 static struct store *open_state(const struct schedd_options *options, struct error *err)
 {
 	struct store *store = store_open(options->state, err);
@@ -150,6 +150,27 @@ static struct store *open_state(const struct schedd_options *options, struct err
 		    salvaged.aside, (unsigned long long)salvaged.machines, (unsigned long long)salvaged.curves,
 		    (unsigned long long)salvaged.jobs, (unsigned long long)salvaged.tasks);
 	return store_open(options->state, err);
+}
+
+/* The live state from the store, the cluster's file and the curves. */
+static int begin(struct schedd *schedd, struct error *err)
+{
+	const struct schedd_options *options = &schedd->options;
+	struct cluster *cluster = options->cluster ? cluster_read(options->cluster, err) : NULL;
+	int code = options->cluster && !cluster ? error_code(err, EINVAL) : 0;
+
+	if (cluster)
+		schedd->options.live.default_rtt = cluster->default_rtt;
+	if (code == 0)
+		code = read_state(schedd, err);
+	if (code == 0 && cluster)
+		code = take_cluster(schedd, cluster, err);
+	if (code == 0 && options->curves)
+		code = read_curves(schedd, options->curves, err);
+	else if (code == 0 && options->default_curves && !live_curve_name(schedd->live, 0))
+		code = read_curves(schedd, options->default_curves, err);
+	cluster_destroy(cluster);
+	return code;
 }
 
 static bool find_group(struct schedd *schedd, struct error *err)
@@ -181,7 +202,8 @@ struct schedd *schedd_create(const struct schedd_options *options, struct error 
 		return NULL;
 	}
 	schedd->options = *options;
-	/* The clock of live never shows less than what was stored: an hour for tasks that run since before the start.
+	/*
+	 * The clock of live never shows less than what was stored: an hour for tasks that run since before the start.
 	 */
 	schedd->start = ns_sub(ns_now_monotonic(), ns_from_us(3600e6));
 	schedd->store = open_state(options, err);
@@ -190,13 +212,7 @@ struct schedd *schedd_create(const struct schedd_options *options, struct error 
 		schedd_destroy(schedd);
 		return NULL;
 	}
-	code = schedd->store ? read_state(schedd, err) : error_code(err, EINVAL);
-	if (code == 0 && options->cluster)
-		code = read_cluster(schedd, err);
-	if (code == 0 && options->curves)
-		code = read_curves(schedd, options->curves, err);
-	else if (code == 0 && options->default_curves && !live_curve_name(schedd->live, 0))
-		code = read_curves(schedd, options->default_curves, err);
+	code = schedd->store ? begin(schedd, err) : error_code(err, EINVAL);
 	if (code == 0)
 		code = store_commit(schedd->store, err);
 	if (code == 0 && options->latency) {
@@ -221,12 +237,14 @@ void schedd_destroy(struct schedd *schedd)
 	if (!schedd)
 		return;
 	forecast_stop(schedd->forecasts);
+	schedd_refuse_submissions(schedd);
 	api_extender_destroy(schedd->extender);
 	serve_destroy(schedd->serve);
 	for (size_t r = 0; r < schedd->reply_count; r++)
 		free(schedd->replies[r].text);
 	free(schedd->replies);
 	free(schedd->polls);
+	free(schedd->submissions);
 	free(schedd->overview);
 	record_destroy(schedd->record);
 	mesh_destroy(schedd->mesh);
@@ -265,7 +283,9 @@ void schedd_run_due_rounds(struct schedd *schedd)
 {
 	double now_s = schedd_now_s(schedd);
 
-	/* Each makes decisions, whose confirmation may make another round due; not for ever. */
+	/*
+	 * Rounds make decisions whose confirmations may make another round due; the number of repetitions is limited.
+	 */
 	for (int round = 0; round < 100 && live_next_s(schedd->live, now_s) <= 0 && now_s >= schedd->last_round_s;
 	     round++)
 		run_round(schedd, now_s);
@@ -287,7 +307,7 @@ static void put_job(void *context, const struct live_job *job)
 {
 	struct schedd *schedd = context;
 
-	store_put_tasks(schedd->store, schedd->live, job, schedd_offset_s(schedd));
+	store_put_tasks(schedd->store, schedd->live, job, offset_s(schedd));
 	record_tasks(schedd->record, schedd->live, job, false);
 }
 
@@ -299,7 +319,7 @@ static void remove_job(void *context, const struct live_job *job)
 	record_tasks(schedd->record, schedd->live, job, true);
 }
 
-/* Writes what changed. On failure the live state becomes what the store has. */
+/* Writes the changes. On failure the live state is read back from the store. */
 static int commit(struct schedd *schedd)
 {
 	struct error err = {0};
@@ -309,7 +329,7 @@ static int commit(struct schedd *schedd)
 	int code;
 
 	for (size_t d = 0; d < count; d++) {
-		store_put_decision(schedd->store, &decisions[d], schedd_offset_s(schedd));
+		store_put_decision(schedd->store, &decisions[d], offset_s(schedd));
 		record_decision(schedd->record, &decisions[d]);
 	}
 	live_take_changes(schedd->live, put_job, remove_job, schedd);
@@ -328,7 +348,8 @@ static int commit(struct schedd *schedd)
 		return 0;
 	}
 	schedd->commit_failures++;
-	schedd->last_round_s = schedd_now_s(schedd) + STORE_RETRY_S;
+	schedd_refuse_submissions(schedd);
+	schedd->last_round_s = schedd_now_s(schedd) + PAUSE_S;
 	if (schedd->trouble[0] == '\0')
 		log_warning("%s; changes are refused until it can be written again", err.text);
 	snprintf(schedd->trouble, sizeof schedd->trouble, "%.250s\n", err.text);
@@ -389,7 +410,7 @@ static int sleep_ms(struct schedd *schedd, double now_s)
 		wait_s = fmin(wait_s, fmax(0, schedd->polls[p].until_s - now_s));
 	if (wait_s > 1)
 		wait_s = 1;
-	if (schedd->reply_count > 0)
+	if (schedd->reply_count > 0 || schedd->submission_count > 0)
 		return 0;
 	return http_ms >= 0 && http_ms < wait_s * 1e3 ? http_ms : (int)ceil(wait_s * 1e3);
 }
@@ -437,24 +458,40 @@ int schedd_export(const char *state, FILE *out, struct error *err)
 	return code;
 }
 
+/*
+ * After the process was stopped, reports of starts that came meanwhile are read before rounds take tasks whose start is
+ * overdue for failed.
+ */
+static double end_stall(struct schedd *schedd, double last_s)
+{
+	double now_s = schedd_now_s(schedd);
+
+	if (now_s - last_s > STALL_S)
+		schedd->last_round_s = now_s + PAUSE_S;
+	return now_s;
+}
+
 int schedd_run(struct schedd *schedd, const volatile int *stop, struct error *err)
 {
 	struct pollfd polled[2 + FORECASTS_MOST] = {
 		{.fd = serve_fd(schedd->serve), .events = POLLIN},
 		{.fd = api_extender_fd(schedd->extender), .events = POLLIN}}; /* poll() passes over -1 */
 
+	double now_s = schedd_now_s(schedd);
+
 	sd_notify(0, "READY=1");
 	while (!*stop) {
-		double now_s = schedd_now_s(schedd);
 		size_t count = 2 + forecast_poll(schedd->forecasts, polled + 2);
 
 		if (poll(polled, count, sleep_ms(schedd, now_s)) < 0 && errno != EINTR)
 			return error_set(err, errno, "poll: %s", strerror(errno));
+		now_s = end_stall(schedd, now_s);
 		forecast_read(schedd->forecasts);
 		serve_run(schedd->serve);
 		api_extender_run(schedd->extender);
 		open_moves(schedd);
-		now_s = schedd_now_s(schedd); /* not before the events just served */
+		schedd_take_submissions(schedd);
+		now_s = end_stall(schedd, now_s); /* not before the events just served; the stop may be in between */
 		if (schedd->mesh)
 			schedd->next_mesh_s = mesh_work(schedd->mesh, schedd->live, now_s);
 		step(schedd, now_s);

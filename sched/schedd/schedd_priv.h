@@ -27,7 +27,7 @@ struct poll_call {
 	double until_s;
 };
 
-/* Of the histogram of waits; see metrics.c. */
+/* Buckets of the histogram of waiting times; see metrics.c. */
 enum { WAIT_BOUNDS = 10 };
 
 /* For the page. */
@@ -47,6 +47,8 @@ struct schedd {
 	size_t reply_count, reply_capacity;
 	struct poll_call *polls;
 	size_t poll_count, poll_capacity;
+	struct submission *submissions;
+	size_t submission_count, submission_capacity;
 	uint64_t stored_decision; /* last one that is in the store */
 	struct forecast forecasts[FORECASTS_MOST];
 	struct record *record;
@@ -68,7 +70,6 @@ struct schedd {
 extern const struct serve_route schedd_routes[];
 
 double schedd_now_s(const struct schedd *schedd);
-double schedd_offset_s(const struct schedd *schedd); /* wall clock minus the clock of live */
 
 /* Rounds that are due, whatever --round-ms says: a forecast begins with what they decide. */
 void schedd_run_due_rounds(struct schedd *schedd);
@@ -80,11 +81,16 @@ void schedd_keep_machine(void *schedd, uint32_t number);
 void schedd_reply(struct schedd *schedd, struct serve_call *call, unsigned status, char *text);
 void schedd_reply_json(struct schedd *schedd, struct serve_call *call, unsigned status, json_t *value);
 
-/* Of requests. schedd_need_admin() replies if not. */
 bool schedd_is_admin(const struct schedd *schedd, const struct serve_call *call);
+/* Replies if the call is not from the administrator. */
 bool schedd_need_admin(const struct schedd *schedd, struct serve_call *call);
 bool schedd_query_is(const struct serve_call *call, const char *name, const char *value);
 const char *schedd_machine_name(const struct schedd *schedd, int32_t machine); /* NULL: none */
+void schedd_post_jobs(void *context, struct serve_call *call);
+/* A turn's part of the submissions. */
+void schedd_take_submissions(struct schedd *schedd);
+/* Those that are not yet taken whole, when the state cannot be written. */
+void schedd_refuse_submissions(struct schedd *schedd);
 void schedd_get_decisions(void *context, struct serve_call *call);
 void schedd_post_events(void *context, struct serve_call *call);
 void schedd_get_explain(void *context, struct serve_call *call);

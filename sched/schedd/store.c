@@ -25,7 +25,7 @@ static const char *const texts[STATEMENTS] = {
 	[PUT_DECISION] = "INSERT OR REPLACE INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[JOB_LINE] = "SELECT line FROM jobs WHERE id = ?",
 	[PUT_JOURNAL] = "INSERT INTO journal (at, checkpoint, lines) VALUES (?, ?, ?)",
-	/* What a later checkpoint, itself old enough, makes superfluous. */
+	/* Lines made superfluous by a later checkpoint that is itself old enough. */
 	[CUT_JOURNAL] =
 		"DELETE FROM journal WHERE number < (SELECT max(number) FROM journal WHERE checkpoint AND at < ?)",
 	/* The last one stays: the next is numbered after it. */
@@ -149,7 +149,7 @@ int64_t store_pragma(struct store *store, const char *text)
 	return value;
 }
 
-/* A transaction that ends with the present version. */
+/* Changes the schema in a transaction that also sets the present version. */
 static int change_schema(struct store *store, const char *change)
 {
 	char text[128];
@@ -162,7 +162,7 @@ static int change_schema(struct store *store, const char *change)
 	return code == SQLITE_OK ? sqlite3_exec(store->base, text, NULL, NULL, NULL) : code;
 }
 
-/* SQLite's structures and our rows. */
+/* Checks SQLite's structures and the sums of our rows. */
 static bool is_whole(struct store *store)
 {
 	sqlite3_stmt *statement = NULL;
@@ -490,7 +490,10 @@ static double clock_at(const struct loading *loading, sqlite3_stmt *row, int col
 	return fmin(sqlite3_column_double(row, column) - loading->offset_s, loading->now_s);
 }
 
-/* A task whose machine the cluster lacks waits again. */
+/*
+ * A task whose machine the cluster lacks waits again. What is decided gets its whole time to start, as its start may
+ * have been reported while no daemon was there.
+ */
 static int load_task(sqlite3_stmt *row, void *context)
 {
 	struct loading *loading = context;
@@ -512,6 +515,8 @@ static int load_task(sqlite3_stmt *row, void *context)
 	holds = task->state == LIVE_DECIDED || task->state == LIVE_RUNNING || task->state == LIVE_MOVING;
 	if (task->state == LIVE_MOVING && task->origin < 0)
 		task->state = LIVE_RUNNING;
+	if (task->state == LIVE_DECIDED || task->state == LIVE_MOVING)
+		task->since_s = loading->now_s;
 	if (holds &&
 	    (task->machine < 0 || live_machine_state_of(loading->live, (uint32_t)task->machine) == LIVE_DOWN)) {
 		task->state = LIVE_WAITING;

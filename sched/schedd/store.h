@@ -39,7 +39,7 @@ void store_put_decision(struct store *store, const struct live_decision *decisio
  * lines may go.
  */
 void store_put_journal(struct store *store, double at_s, double checkpoint_origin_s, const char *lines);
-/* Removes what is older, up to a checkpoint that is older, too; and older decisions. */
+/* Removes older decisions, and journal lines before the last checkpoint that is older. */
 void store_cut_journal(struct store *store, double before_s);
 /* The journal's origin (0: there is none) and the end of its last second. */
 void store_journal_range(struct store *store, double *origin_s, double *last_s);

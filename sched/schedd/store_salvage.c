@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What can be read of a damaged state. */
+/* Salvages the readable part of a damaged state. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static uint64_t salvage_table(struct store *into, sqlite3 *from, const char *tab
 	return count;
 }
 
-/* The state and what SQLite keeps beside it get other names. */
+/* Renames the state's file and the files that SQLite keeps beside it. */
 static int put_aside(const char *path, char aside[static 4096], struct error *err)
 {
 	static const char *const parts[] = {"", "-wal", "-shm"};

@@ -16,7 +16,7 @@ static struct sim_job *job_of(struct sim *sim, uint32_t task)
 	return &sim->jobs[sim->workload->tasks[task].job];
 }
 
-/* Number within the job, as the flow network counts. */
+/* The task's number in the flow network: its index within the job. */
 static uint32_t number_of(const struct sim *sim, uint32_t task)
 {
 	return task - sim->workload->jobs[sim->workload->tasks[task].job].first_task;
@@ -34,12 +34,15 @@ static int add_cell(struct sim *sim, uint32_t task)
 	if (job->cell_count == job->cell_capacity) {
 		uint32_t capacity = job->cell_capacity ? 2 * job->cell_capacity : 8;
 		uint16_t *cells = reallocarray(job->cells, capacity, sizeof *cells);
-		uint32_t *owners = reallocarray(job->owners, capacity, sizeof *owners);
+		uint32_t *owners;
 
-		job->cells = cells ? cells : job->cells;
-		job->owners = owners ? owners : job->owners;
-		if (!cells || !owners)
+		if (!cells)
 			return -ENOMEM;
+		job->cells = cells;
+		owners = reallocarray(job->owners, capacity, sizeof *owners);
+		if (!owners)
+			return -ENOMEM;
+		job->owners = owners;
 		job->cell_capacity = capacity;
 	}
 	job->cells[job->cell_count] = (uint16_t)sim_latency_cell(&sim->latency, (uint32_t)job->root_machine,
@@ -60,8 +63,8 @@ static void remove_cell(struct sim *sim, uint32_t task)
 	job->cell_count--;
 }
 
-/* All cells of the job, for the root's new machine. */
-int sim_root_placed(struct sim *sim, uint32_t number, int32_t machine)
+/* Recomputes all cells of the job for the root's new machine. */
+static int place_root(struct sim *sim, uint32_t number, int32_t machine)
 {
 	const struct workload_job *described = &sim->workload->jobs[number];
 	struct sim_job *job = &sim->jobs[number];
@@ -155,7 +158,7 @@ int sim_start_task(struct sim *sim, uint32_t task, int32_t machine, int64_t now_
 	count_running(sim, now_us, 1);
 	sim_record_task(sim, task, JOURNAL_RUNNING, now_us);
 	if (is_root(sim, task)) {
-		int code = sim_root_placed(sim, sim->workload->tasks[task].job, machine);
+		int code = place_root(sim, sim->workload->tasks[task].job, machine);
 
 		job->root_placed_us = now_us;
 		if (code != 0)

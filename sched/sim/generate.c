@@ -23,7 +23,7 @@ static const double single_share = 0.75; /* of the jobs have one task */
 static const double run_median_s = 626, job_deviation = 1.9, task_deviation = 0.8;
 static const double run_mean_s = 4000; /* of a task submitted in the day, cut at its end */
 
-/* Of the slots at time 0: tasks that run all day; the rest of the load comes and goes. */
+/* Share of the occupied slots at time 0 whose tasks run all day; the other tasks end and are replaced. */
 static const double all_day_share = 0.6;
 
 /* Submissions come in 2,870 of the day's 86,400 seconds. */

@@ -64,7 +64,7 @@ static int does_not_fit(const struct sim *sim, struct error *err)
 			 (double)sim->now_us / 1e6);
 }
 
-/* Can it be made? Whether the task runs is known when the moves before it are made. */
+/* True if the move can be made now: whether its task runs is known only after the moves before it. */
 static bool move_fits(const struct sim *sim, const struct sim_past_move *move)
 {
 	int64_t machines = (int64_t)sim->workload->machine_count;
@@ -153,7 +153,7 @@ static int restore_job(struct sim *sim, uint32_t job)
 	return code;
 }
 
-/* Placer and flow network from the simulation's own state; of chance, each checkpoint has its own. */
+/* Placer and flow network from the simulation's own state; each checkpoint has random numbers of its own. */
 static int restore_net(struct sim *sim, struct error *err)
 {
 	int code = sim_create_placer(sim, hash_mix(sim->settings->seed ^ hash_mix(sim->checkpoints)), err);

@@ -136,7 +136,8 @@ int sim_latency_start(struct sim_latency *latency, const struct sim_latency_sett
 		}
 	}
 	compute_table(latency);
-	if (!recorded || recorded->latency_count == 0)
+	/* A live scheduler's journal without a measurement has the cluster's default round trips. */
+	if (!recorded || (recorded->latency_count == 0 && (!recorded->has_default_rtt || settings->recorded)))
 		return 0;
 	latency->recorded = recorded;
 	latency->view = latency_view_create(layout);
@@ -255,7 +256,7 @@ static void look_at_rack(const struct sim_latency *latency, struct sim_reach *re
 	}
 }
 
-/* Of one distance; O(machines there) when it is not known. */
+/* The machines at one distance; O(machines there) if they are not cached. */
 static const struct sim_reach *find_reach(struct sim_latency *latency, uint32_t machine, enum sim_distance d)
 {
 	const struct cluster *cluster = latency->cluster;
@@ -299,7 +300,7 @@ void sim_latency_set_present(struct sim_latency *latency, uint32_t machine, bool
 	}
 }
 
-/* Of one distance; -1 without a machine there. */
+/* The largest round trip to a machine at one distance; -1 if there is none. */
 static float most_us(struct sim_latency *latency, uint32_t machine, enum sim_distance distance)
 {
 	const struct sim_reach *reach = find_reach(latency, machine, distance);
@@ -315,7 +316,7 @@ static float most_us(struct sim_latency *latency, uint32_t machine, enum sim_dis
 	return most;
 }
 
-/* Of the smallest scale. */
+/* The smallest round trip at one distance: that of the smallest scale. */
 static float least_us(const struct sim_latency *latency, enum sim_distance d)
 {
 	return latency->rtt_us[(int)d * SIM_LATENCY_CLASS_CELLS + latency->order[d][0] * SIM_LATENCY_SCALES];
@@ -359,7 +360,7 @@ float sim_latency_nearest_us(struct sim_latency *latency, uint32_t machine)
 			uint32_t scale = reach->least[d][k];
 
 			if (cells[0] >= least)
-				break; /* as are the series after it */
+				break; /* the series after it are larger, too */
 			if (scale != SIM_LATENCY_SCALES && cells[scale] < least)
 				least = cells[scale];
 		}

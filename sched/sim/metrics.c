@@ -1,22 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Performance of every running task, each second; and what remains of it at the end. */
+/* Samples the performance of every running task each second, and sums the samples up at the end. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "sim_priv.h"
 
-/* As the policy looks a curve up; nothing gets through to an unreachable machine. */
 double sim_performance_at(const struct sim *sim, uint32_t curve, double rtt_us)
 {
-	const struct policy_settings *policy = &sim->settings->policy_settings;
-	const struct curve *at = sim->settings->curves[curve];
-
-	if (isinf(rtt_us))
-		return 0;
-	if (policy->reference == LATENCY_REFERENCE_ADDED)
-		rtt_us = curve_added_rtt_us(at, rtt_us);
-	return policy->lookup == COST_LOOKUP_NEAREST ? curve_eval_nearest(at, rtt_us) : curve_eval(at, rtt_us);
+	return performance_at(sim->settings->curves[curve], &sim->settings->policy_settings, rtt_us);
 }
 
 /* Steps of all curves' tables; 0 where the nearest step is not what counts. */
@@ -117,7 +109,7 @@ static double sum_recorded(const struct sim *sim, const struct sim_job *job, flo
 	return sum;
 }
 
-/* Of recorded round trips: looked for when they or the machines changed. */
+/* The smallest recorded round trip from the root; searched again when round trips or machines have changed. */
 static double nearest_recorded(const struct sim *sim, struct sim_job *job)
 {
 	uint64_t now = sim->latency.changes + sim->result->machines_added + sim->result->machines_removed;
@@ -156,7 +148,7 @@ static void sample_job(struct sim *sim, struct sim_job *job)
 		(double)sim_latency_rtt_us(&sim->latency, (uint32_t)job->root_machine, (uint32_t)job->root_machine));
 	sum = sim->latency.view ? sum_recorded(sim, job, &worst) : sum_cells(sim, job, &worst);
 	other = best_other(sim, job);
-	performance_sum_add(&job->performance, sum / job->cell_count, (double)worst, fmax(best, other), other);
+	performance_sum_add(&job->performance, sum / job->cell_count, (double)worst, fmax(best, other), other, 1);
 	job->task_samples += job->cell_count;
 	job->task_sum += sum;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What happens as a journal: all machines first, in the order of their numbers and down; tasks by their number in the
+ * Writes events as a journal: all machines first, in the order of their numbers and down; tasks by their number in the
  * job, so that a replay numbers machines, jobs and tasks in the same way.
  */
 #include <errno.h>
@@ -17,7 +17,7 @@ static void emit(struct sim *sim, const struct journal_event *event)
 	sim->watch->journal(sim->watch->journal_context, event);
 }
 
-/* The name that a journal gave it, or its id. */
+/* The job's name in the journal, or its id. */
 static const char *job_name(const struct sim *sim, const struct workload_job *job, char buffer[static NAME_BYTES])
 {
 	if (job->note != WORKLOAD_NO_NOTE)
@@ -73,7 +73,7 @@ int sim_record_begin(struct sim *sim, struct error *err)
 	return 0;
 }
 
-/* Those of the workload that count from now on. */
+/* Records the workload's round trips that take effect now. */
 void sim_record_latencies(struct sim *sim)
 {
 	const struct workload_latency *latencies = sim->workload->latencies;

@@ -137,7 +137,7 @@ static void note_placement(struct sim *sim, uint32_t task)
 	int64_t solver_us = sim->now_us - sim->round_begin_us, root_us;
 
 	solver_us = solver_us < total_us ? solver_us : total_us;
-	/* A root that came in this round was known from its begin on. */
+	/* A root placed in this round counts as placed when the round began. */
 	root_us =
 		(job->root_placed_us == sim->now_us ? sim->round_begin_us : job->root_placed_us) - described->submit_us;
 	if (!sim->settings->policy->root_first || task == sim->workload->jobs[described->job].first_task || root_us < 0)
@@ -257,7 +257,7 @@ int sim_end_round(struct sim *sim, struct error *err)
 	histogram_record(result->took_us, row.took_us);
 	if (placer_settings(sim->placer)->flow.preemption && running > 0)
 		histogram_record(result->migrated_ppm, (int64_t)((double)row.migrated * 1e6 / (double)running));
-	/* A root that came last may let its job's tasks in. */
+	/* A root placed last may make its job's other tasks eligible. */
 	if (row.placed > 0 && sim->waiting > 0)
 		sim->changed = true;
 	if (sim->watch->round)

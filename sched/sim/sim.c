@@ -27,16 +27,6 @@ void sim_settings_default(struct sim_settings *settings)
 	sim_latency_settings_default(&settings->latency);
 }
 
-uint32_t sim_curve_of_job(const struct sim_settings *settings, uint64_t job_id)
-{
-	double u = (double)(hash_mix(job_id ^ hash_mix(settings->seed)) >> 11) * 0x1p-53;
-	uint32_t curve = 0;
-
-	while (curve + 1 < settings->curve_count && u >= settings->curve_shares[curve])
-		u -= settings->curve_shares[curve++];
-	return curve;
-}
-
 /* The sample of the second that ends now, then the latencies of the next. */
 static int next_second(struct sim *sim, struct error *err)
 {

@@ -25,7 +25,7 @@ struct sim_job {
 	int32_t root_machine; /* SIM_NONE: not placed yet; stays after the root ended */
 	int64_t root_placed_us;
 	uint32_t waiting, running, done;
-	/* Of running tasks other than the root, with a known root: entry of the latency table, and the task. */
+	/* For each running task other than the root, if the root is known: entry of the latency table, and the task. */
 	uint16_t *cells;
 	uint32_t *owners;
 	uint32_t cell_count, cell_capacity;
@@ -90,7 +90,6 @@ int sim_apply_event(struct sim *sim, const struct event *event);
 int sim_apply_deferred(struct sim *sim);
 int sim_start_task(struct sim *sim, uint32_t task, int32_t machine, int64_t now_us);
 int sim_stop_task(struct sim *sim, uint32_t task, int64_t now_us);
-int sim_root_placed(struct sim *sim, uint32_t job, int32_t machine);
 
 /* metrics.c */
 int sim_create_p(struct sim *sim); /* 0 or -ENOMEM */
@@ -99,7 +98,7 @@ double sim_performance_at(const struct sim *sim, uint32_t curve, double rtt_us);
 void sim_sample(struct sim *sim);
 int sim_finish_result(struct sim *sim);
 
-/* record.c: the journal; nothing happens when nobody listens. */
+/* record.c: the journal; without a listener it does nothing. */
 int sim_record_begin(struct sim *sim, struct error *err);
 void sim_record_machine(struct sim *sim, const struct workload_machine_event *event, int32_t slots);
 void sim_record_submission(struct sim *sim, uint32_t task);

@@ -1,11 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a simulation consists of: cluster, latencies, placer, and the events of the workload. */
+/* The parts of a simulation: cluster, latencies, placer, and the events of the workload. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim_priv.h"
+
+uint32_t sim_curve_of_job(const struct sim_settings *settings, uint64_t job_id)
+{
+	double u = (double)(hash_mix(job_id ^ hash_mix(settings->seed)) >> 11) * 0x1p-53;
+	uint32_t curve = 0;
+
+	while (curve + 1 < settings->curve_count && u >= settings->curve_shares[curve])
+		u -= settings->curve_shares[curve++];
+	return curve;
+}
 
 /* The machine at the place that a journal gave it. */
 static int64_t add_placed_machine(struct cluster *cluster, const struct cluster *places, uint64_t number,
@@ -48,7 +58,7 @@ static struct cluster *build_cluster(const struct workload *workload, const stru
 	return cluster;
 }
 
-/* The one that a journal names, or one by the shares. */
+/* The curve that a journal names, else one drawn by the shares. */
 static uint32_t curve_of(const struct sim *sim, const struct workload_job *job)
 {
 	const struct workload *workload = sim->workload;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A checkpoint as text, nomora.checkpoint/1: the settings, the rounds and their moves, a hash of all that. What the
- * simulation comes to between the rounds is not in it: the resumed run computes it.
+ * A checkpoint as text, nomora.checkpoint/1: the settings, the rounds and their moves, a hash of all that. State
+ * between the rounds is not stored: the resumed run computes it.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -101,7 +101,7 @@ static void set_hash(json_t *object, const char *key, uint64_t hash)
 	json_object_set_new(object, key, json_string(text));
 }
 
-/* All on which the result depends, and the rhythm of the checkpoints. NULL with err set. */
+/* The settings on which the result depends, and the interval of the checkpoints. NULL with err set. */
 static json_t *describe(const struct simulate_checkpoint *checkpoint, struct error *err)
 {
 	const struct simulate *simulate = checkpoint->simulate;
@@ -297,7 +297,7 @@ static int compare_settings(const struct simulate_checkpoint *checkpoint, const 
 	json_t *value;
 	int code = ours ? 0 : error_code(err, ENOMEM);
 
-	/* As they are written: a real that prints as an integer is one when it is read. */
+	/* Compares the printed values, since a real that prints as an integer is read as an integer. */
 	json_object_foreach (ours, key, value) {
 		char *here = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_SORT_KEYS);
 		const json_t *other = json_object_get(theirs, key);

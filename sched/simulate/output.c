@@ -16,11 +16,6 @@
 
 #include "simulate_priv.h"
 
-static json_t *number_or_null(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
-}
-
 /* Seconds from a histogram of microseconds. */
 static json_t *seconds_json(const struct histogram *histogram)
 {
@@ -45,13 +40,14 @@ static json_t *policy_json(const struct simulate_policy *policy)
 	if (!policy->done)
 		return object;
 	json_object_set_new(object, "simulated_s", json_real((double)result->end_us / 1e6));
-	json_object_set_new(
-		object, "performance",
-		json_pack("{s:I,s:o,s:o,s:o,s:o,s:o,s:o}", "jobs", (json_int_t)result->job_count, "area",
-			  number_or_null(result->area), "area_worst_task", number_or_null(result->area_worst),
-			  "area_best_other", number_or_null(result->area_other), "task_mean",
-			  number_or_null(result->task_mean), "area_first_second", number_or_null(result->start_area),
-			  "task_mean_first_second", number_or_null(result->start_task_mean)));
+	json_object_set_new(object, "performance",
+			    json_pack("{s:I,s:o,s:o,s:o,s:o,s:o,s:o}", "jobs", (json_int_t)result->job_count, "area",
+				      json_number_or_null(result->area), "area_worst_task",
+				      json_number_or_null(result->area_worst), "area_best_other",
+				      json_number_or_null(result->area_other), "task_mean",
+				      json_number_or_null(result->task_mean), "area_first_second",
+				      json_number_or_null(result->start_area), "task_mean_first_second",
+				      json_number_or_null(result->start_task_mean)));
 	json_object_set_new(object, "tasks",
 			    json_pack("{s:I,s:I,s:I,s:I,s:f}", "submitted", (json_int_t)result->submitted, "finished",
 				      (json_int_t)result->finished, "running", (json_int_t)result->running, "waiting",
@@ -61,7 +57,7 @@ static json_t *policy_json(const struct simulate_policy *policy)
 				      "preemptions", (json_int_t)result->preemptions, "evictions",
 				      (json_int_t)result->evictions, "ping_pongs", (json_int_t)result->ping_pongs,
 				      "migrations_per_task_hour",
-				      number_or_null((double)result->migrations / result->task_hours)));
+				      json_number_or_null((double)result->migrations / result->task_hours)));
 	json_object_set_new(object, "migrated_share_of_running",
 			    json_pack("{s:f,s:f,s:f}", "mean", histogram_mean(result->migrated_ppm) / 1e6, "p99",
 				      (double)histogram_percentile(result->migrated_ppm, 99) / 1e6, "maximum",
@@ -83,7 +79,7 @@ static json_t *policy_json(const struct simulate_policy *policy)
 	json_object_set_new(object, "machines",
 			    json_pack("{s:I,s:I}", "added", (json_int_t)result->machines_added, "removed",
 				      (json_int_t)result->machines_removed));
-	/* Of the host, not of the simulation: the only figures that differ from run to run. */
+	/* Figures of the host, not of the simulation: only these differ from run to run. */
 	json_object_set_new(object, "wall",
 			    json_pack("{s:f,s:f,s:f,s:f,s:o,s:o}", "total_s", result->wall_s, "solver_s",
 				      result->solver_wall_s, "cpu_s", result->cpu_s, "solver_cpu_s",
@@ -139,10 +135,19 @@ static json_t *workload_json(const struct simulate *simulate)
 			 (json_int_t)left_out->machines_not_drawn);
 }
 
+bool simulate_complete(const struct simulate *simulate)
+{
+	for (size_t i = 0; i < simulate->policy_count; i++) {
+		if (!simulate->policies[i].done || !simulate->policies[i].result.complete)
+			return false;
+	}
+	return true;
+}
+
 json_t *simulate_settings_json(const struct simulate *simulate)
 {
 	const struct simulate_options *options = simulate->options;
-
+	const double *level_us = simulate->policies[0].settings.latency.level_us;
 	json_t *object = json_pack(
 		"{s:f,s:f,s:f,s:b,s:I,s:f,s:b,s:s,s:s,s:f,s:f,s:f,s:b,s:s,s:s,s:I,s:I,s:f,s:{s:f,s:f,s:f,s:f,"
 		"s:f,s:f,s:f},s:s,s:I}",
@@ -153,9 +158,9 @@ json_t *simulate_settings_json(const struct simulate *simulate)
 		"lose_work", options->lose_work, "roots", options->roots == 0 ? "any" : "best", "spill",
 		options->spill == 0 ? "any" : "best", "unscheduled_capacity", (json_int_t)options->unscheduled_capacity,
 		"gamma", (json_int_t)options->gamma, "omega_per_s", options->omega_per_s, "latency", "rack_us",
-		options->rack_us, "pod_us", options->pod_us, "across_us", options->across_us, "spread", options->spread,
-		"drift", options->drift, "noise", options->noise, "spike_chance", options->spike_chance, "curve_mix",
-		options->curve_mix, "seed", (json_int_t)options->seed);
+		level_us[SIM_SAME_RACK], "pod_us", level_us[SIM_SAME_POD], "across_us", level_us[SIM_OTHER_POD],
+		"spread", options->spread, "drift", options->drift, "noise", options->noise, "spike_chance",
+		options->spike_chance, "curve_mix", options->curve_mix, "seed", (json_int_t)options->seed);
 
 	json_object_set_new(object, "machine_arcs", json_integer(options->machine_arcs));
 	if (options->job_curves)
@@ -178,14 +183,10 @@ static json_t *summary_json(const struct simulate *simulate)
 
 int simulate_write_summary(const struct simulate *simulate, const char *folder, struct error *err)
 {
-	json_t *root = summary_json(simulate);
 	char path[PATH_MAX];
-	int code;
 
 	snprintf(path, sizeof path, "%s/summary.json", folder);
-	code = root ? json_write_file(path, root, err) : error_set(err, ENOMEM, "out of memory");
-	json_decref(root);
-	return code;
+	return json_write_file_new(path, summary_json(simulate), err);
 }
 
 int simulate_print_summary(const struct simulate *simulate, FILE *out)

@@ -19,7 +19,7 @@ struct published {
 	double area;
 	double runtime_s[3];   /* p50, p99, maximum */
 	double placement_s[3]; /* p50, p90, p99 */
-	double migrated[2];    /* mean, p99 of the running tasks a round */
+	double migrated[2];    /* share of the running tasks that migrate in a round: mean, p99 */
 };
 static const struct published published_rows[] = {
 	{"random", 0.472, {0.108, 0.661, 18.89}, {0.436, 0.312, 1.9}, {0, 0}},
@@ -242,8 +242,9 @@ static int print_page(const struct simulate *simulate, FILE *out, struct error *
 
 	fputs("<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>nomora simulate</title>"
 	      "<style>body{font:15px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em}"
-	      "table{border-collapse:collapse;font-size:13px}td,th{padding:.2em .6em;border-bottom:1px solid #ccc;"
-	      "text-align:right}td:first-child,th:first-child{text-align:left}figure{margin:1em 0}svg{max-width:100%}"
+	      "table{border-collapse:collapse;font-size:13px;display:block;overflow-x:auto}"
+	      "td,th{padding:.2em .6em;border-bottom:1px solid #ccc;text-align:right}"
+	      "td:first-child,th:first-child{text-align:left}figure{margin:1em 0}svg{max-width:100%}"
 	      "</style>\n<h1>Simulated day</h1>\n",
 	      out);
 	fprintf(out, "<p>%zu machines, %zu jobs, %zu tasks%s. Points are the published quantiles.</p>\n",

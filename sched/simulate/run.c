@@ -71,7 +71,7 @@ static int run_policy(struct simulate *simulate, size_t number, const char *fold
 	if (journal) {
 		watch.journal_context = file_writer_stream(journal);
 		watch.journal = write_event;
-		journal_print_header(watch.journal_context, 0);
+		journal_print_header(watch.journal_context, 0, NULL);
 	}
 	if (code == 0 && simulate->options->checkpoint_s > 0)
 		code = simulate_checkpoint_begin(&checkpoint, &watch, err);
@@ -225,13 +225,4 @@ int simulate_run(struct simulate *simulate, const char *folder, struct error *er
 		progress_destroy(bar);
 	}
 	return code;
-}
-
-bool simulate_complete(const struct simulate *simulate)
-{
-	for (size_t i = 0; i < simulate->policy_count; i++) {
-		if (!simulate->policies[i].done || !simulate->policies[i].result.complete)
-			return false;
-	}
-	return true;
 }

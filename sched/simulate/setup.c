@@ -3,6 +3,8 @@
 #include <sched/simulate/simulate.h>
 
 #include <errno.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,6 +79,17 @@ static int set_parameter(struct sim_settings *settings, const char *key, const c
 	return 0;
 }
 
+static int unknown_policy(const char *name, struct error *err)
+{
+	char known[256] = "";
+	size_t at = 0;
+
+	for (size_t p = 0; policies[p] && at < sizeof known; p++)
+		at += (size_t)snprintf(known + at, sizeof known - at, "%s%s", p > 0 ? ", " : "", policies[p]->name);
+	return error_set(err, EINVAL, "--policy '%s': expected one of %s, with parameters as in nomora:p_m=105,p_r=110",
+			 name, known);
+}
+
 /* NAME[:KEY=VALUE,...] */
 static int parse_policy(const char *text, struct simulate_policy *policy, struct error *err)
 {
@@ -92,10 +105,7 @@ static int parse_policy(const char *text, struct simulate_policy *policy, struct
 		*parameters++ = '\0';
 	policy->settings.policy = policy_find(copy);
 	if (!policy->settings.policy)
-		return error_set(err, EINVAL,
-				 "--policy '%s': expected nomora, random, load_spreading, quincy or first_fit, with "
-				 "parameters as in nomora:p_m=105,p_r=110",
-				 copy);
+		return unknown_policy(copy, err);
 	for (item = parameters ? strtok_r(parameters, ",", &save) : NULL; item && code == 0;
 	     item = strtok_r(NULL, ",", &save)) {
 		char *value = strchr(item, '=');
@@ -132,8 +142,6 @@ static int common_settings(const struct simulate_options *options, struct sim_se
 	policy->flow.omega_per_s = options->omega_per_s;
 	policy->flow.unscheduled_capacity = options->omega_per_s > 0 ? 0 : (int32_t)options->unscheduled_capacity;
 	*latency = (struct sim_latency_settings){
-		.level_us = {options->rack_us, options->pod_us, options->across_us},
-		.same_machine_us = 1,
 		.spread = options->spread,
 		.drift = options->drift,
 		.noise = options->noise,
@@ -210,7 +218,7 @@ static int add_curves(struct simulate *simulate, struct sim_settings *settings, 
 {
 	int code = 0;
 
-	/* A journal's curves are enough. */
+	/* A journal that names curves needs no mix. */
 	if (simulate->workload->curve_count == 0 || simulate->options->curves)
 		code = parse_mix(simulate, simulate->options->curve_mix, settings, err);
 	if (code == 0)
@@ -292,7 +300,7 @@ static void warn_of_problems(const struct google_trace_report *report)
 
 static int read_trace(struct simulate *simulate, struct error *err)
 {
-	/* Tasks that run beyond the end are known by their end. */
+	/* Reads beyond the simulated time: the end of a task gives its run time. */
 	struct google_trace_options trace = {.until_us = INT64_MAX, .strict = simulate->options->strict};
 	int code =
 		google_trace_read(simulate->workload, simulate->options->trace, &trace, &simulate->trace_report, err);
@@ -314,7 +322,7 @@ static int read_journal(struct simulate *simulate, struct error *err)
 	return code;
 }
 
-/* The number of machines is the one asked for, else the trace header's, else the peak's demand. */
+/* Adds machines: as many as requested, else as the trace's header says, else as the peak of running tasks needs. */
 static int add_batch_machines(struct simulate *simulate)
 {
 	const struct batch_report *report = &simulate->batch_report;
@@ -404,6 +412,27 @@ static int make_workload(struct simulate *simulate, int64_t end_us, struct error
 	return code;
 }
 
+/* A level that no option gives is the journal's, or the usual one. */
+static void set_levels(const struct simulate *simulate, struct sim_latency_settings *latency)
+{
+	const struct simulate_options *options = simulate->options;
+	const double given[SIM_DISTANCES] = {options->rack_us, options->pod_us, options->across_us};
+	struct sim_latency_settings usual;
+
+	sim_latency_settings_default(&usual);
+	if (simulate->workload->has_default_rtt) {
+		const struct cluster_default_rtt *rtt = &simulate->workload->places->default_rtt;
+
+		usual.same_machine_us = rtt->same_machine_us;
+		usual.level_us[SIM_SAME_RACK] = rtt->same_rack_us;
+		usual.level_us[SIM_SAME_POD] = rtt->same_pod_us;
+		usual.level_us[SIM_OTHER_POD] = rtt->other_pod_us;
+	}
+	latency->same_machine_us = usual.same_machine_us;
+	for (int d = 0; d < SIM_DISTANCES; d++)
+		latency->level_us[d] = isnan(given[d]) ? usual.level_us[d] : given[d];
+}
+
 int simulate_setup(struct simulate *simulate, const struct simulate_options *options, struct error *err)
 {
 	struct sim_settings common;
@@ -421,6 +450,8 @@ int simulate_setup(struct simulate *simulate, const struct simulate_options *opt
 					 : error_set(err, ENOMEM, "out of memory");
 	}
 	common.slots = (uint32_t)simulate->slots;
+	if (code == 0)
+		set_levels(simulate, &common.latency);
 	if (code == 0 && options->series) {
 		simulate->series = rtt_series_read(options->series, err);
 		common.latency.recorded = simulate->series;

@@ -9,6 +9,11 @@
 /* output.c: of nomora.simulate/1; NULL = out of memory. */
 json_t *simulate_settings_json(const struct simulate *simulate);
 
+/* day.c: NULL is legal. made: the folder is new. 0 or -errno with err set. */
+int simulate_make_folder(const char *folder, bool *made, struct error *err);
+/* A run that failed leaves no empty folder. */
+void simulate_drop_folder(const char *folder, bool made);
+
 /* checkpoint.c: of one policy. */
 struct simulate_checkpoint {
 	const struct simulate *simulate;

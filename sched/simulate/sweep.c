@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* --sweep: the policies at each value of one option, as a table, sweep.csv and a chart of the areas. */
-#include <sched/simulate/simulate.h>
+#include "simulate_priv.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -144,7 +144,8 @@ static int write_chart(const struct simulate_sweep *sweep, const struct outcomes
 int simulate_sweep(const struct simulate_sweep *sweep, const char *folder, FILE *out, struct error *err)
 {
 	struct outcomes *outcomes = calloc(1, sizeof *outcomes);
-	int code = outcomes ? 0 : error_set(err, ENOMEM, "out of memory");
+	bool made = false;
+	int code = outcomes ? simulate_make_folder(folder, &made, err) : error_set(err, ENOMEM, "out of memory");
 
 	for (size_t v = 0; v < sweep->count && code == 0; v++)
 		code = run_value(&sweep->options[v], v, outcomes, err);
@@ -154,6 +155,8 @@ int simulate_sweep(const struct simulate_sweep *sweep, const char *folder, FILE 
 		code = write_chart(sweep, outcomes, folder, err);
 	if (code == 0)
 		print_table(sweep, outcomes, out);
+	else
+		simulate_drop_folder(folder, made);
 	free(outcomes);
 	return code;
 }

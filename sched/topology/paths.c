@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What is stored: for each destination t a text of 16-bit numbers for the sources s < t; a path is its number of links
- * and then, for each link, the place of the next switch in the adjacency of the switch before. Paths of s > t are those
- * of (t, s) backwards.
- */
+/* The store of paths: computed for a destination when it is first asked for, or all at once, or read from a file. */
 #include <sched/topology/paths.h>
 
 #include <errno.h>
@@ -11,10 +7,24 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <base/hash.h>
 
 #include "paths_priv.h"
+
+/* Reads the file; if there is none, computes all paths and writes it. */
+static int open_file(struct paths *paths, struct error *err)
+{
+	const char *file = paths->options.file;
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (strcmp(file, "-") == 0 || access(file, F_OK) == 0)
+		return path_map_load(&paths->map, paths->topology, paths->adjacency, file, err);
+	if (paths_compute_all(paths, processors > 1 ? (uint32_t)processors : 1) < 0)
+		return error_set(err, ENOMEM, "out of memory");
+	return path_map_save(&paths->map, paths->topology, file, err);
+}
 
 struct paths *paths_create(const struct topology *topology, const struct paths_options *options, struct error *err)
 {
@@ -30,9 +40,9 @@ struct paths *paths_create(const struct topology *topology, const struct paths_o
 		paths->topology = topology;
 		paths->options = *options;
 		paths->adjacency = topology_adjacency_create(topology);
-		paths->to = calloc(topology->node_count + 1, sizeof *paths->to);
+		path_map_init(&paths->map, topology, options->k, options->detour, options->seed);
 	}
-	if (!paths || !paths->adjacency || !paths->to) {
+	if (!paths || !paths->adjacency || !paths->map.to) {
 		error_set(err, ENOMEM, "out of memory");
 		paths_destroy(paths);
 		return NULL;
@@ -43,6 +53,10 @@ struct paths *paths_create(const struct topology *topology, const struct paths_o
 			paths_destroy(paths);
 			return NULL;
 		}
+	if (options->file && open_file(paths, err) < 0) {
+		paths_destroy(paths);
+		return NULL;
+	}
 	return paths;
 }
 
@@ -50,11 +64,7 @@ void paths_destroy(struct paths *paths)
 {
 	if (!paths)
 		return;
-	for (uint32_t n = 0; paths->to && n < paths->topology->node_count; n++) {
-		free(paths->to[n].first);
-		free(paths->to[n].ports);
-	}
-	free(paths->to);
+	path_map_clear(&paths->map);
 	topology_adjacency_destroy(paths->adjacency);
 	free(paths);
 }
@@ -87,7 +97,7 @@ static void reverse(struct path *path)
 int paths_between(struct paths *paths, uint32_t from, uint32_t to, struct path *found)
 {
 	uint32_t low = from < to ? from : to, high = from < to ? to : from;
-	const struct paths_to *stored = &paths->to[high];
+	const struct path_map_to *stored = &paths->map.to[high];
 	const uint16_t *ports, *end;
 	int count = 0;
 
@@ -97,7 +107,7 @@ int paths_between(struct paths *paths, uint32_t from, uint32_t to, struct path *
 	}
 	if (!stored->first) {
 		struct paths_search *search = paths_search_create(paths);
-		int code = search ? paths_search_to(search, high, &paths->to[high]) : -ENOMEM;
+		int code = search ? paths_search_to(search, high, &paths->map.to[high]) : -ENOMEM;
 
 		paths_search_destroy(search);
 		if (code < 0)
@@ -124,13 +134,13 @@ bool path_up(const struct topology *topology, const struct path *path)
 
 size_t paths_memory_bytes(const struct paths *paths)
 {
-	size_t nodes = paths->topology->node_count, bytes = sizeof *paths + (nodes + 1) * sizeof *paths->to;
+	size_t nodes = paths->topology->node_count, bytes = sizeof *paths + (nodes + 1) * sizeof *paths->map.to;
 
 	bytes += (nodes + 1 + 4 * (size_t)paths->topology->link_count) * sizeof(uint32_t);
 	for (size_t n = 0; n < nodes; n++)
-		if (paths->to[n].first)
-			bytes += (n + 1) * sizeof *paths->to[n].first +
-				 paths->to[n].first[n] * sizeof *paths->to[n].ports;
+		if (paths->map.to[n].first)
+			bytes += (n + 1) * sizeof *paths->map.to[n].first +
+				 paths->map.to[n].first[n] * sizeof *paths->map.to[n].ports;
 	return bytes;
 }
 
@@ -150,8 +160,8 @@ static void *work(void *argument)
 
 	worker->code = search ? 0 : -ENOMEM;
 	while (worker->code == 0 && (to = atomic_fetch_add(worker->next, 1)) < topology->node_count)
-		if (topology->nodes[to].kind == TOPOLOGY_SWITCH && !worker->paths->to[to].first)
-			worker->code = paths_search_to(search, to, &worker->paths->to[to]);
+		if (topology->nodes[to].kind == TOPOLOGY_SWITCH && !worker->paths->map.to[to].first)
+			worker->code = paths_search_to(search, to, &worker->paths->map.to[to]);
 	paths_search_destroy(search);
 	return NULL;
 }

@@ -3,20 +3,14 @@
 #ifndef SCHED_TOPOLOGY_PATHS_PRIV_H
 #define SCHED_TOPOLOGY_PATHS_PRIV_H
 
+#include <model/path_map.h>
 #include <sched/topology/paths.h>
-
-/* Paths to one destination t: those from s < t are at first[s] .. first[s + 1] - 1 of ports. first NULL: not computed.
- */
-struct paths_to {
-	uint32_t *first;
-	uint16_t *ports;
-};
 
 struct paths {
 	const struct topology *topology;
 	struct topology_adjacency *adjacency;
 	struct paths_options options;
-	struct paths_to *to; /* by node */
+	struct path_map map; /* first NULL: not computed */
 };
 
 /* The workspace of one thread. NULL if out of memory. */
@@ -25,6 +19,6 @@ struct paths_search *paths_search_create(const struct paths *paths);
 void paths_search_destroy(struct paths_search *search); /* NULL is legal */
 
 /* Computes the paths from every switch below `to` to `to`. 0 or -ENOMEM; then *stored is unchanged. */
-int paths_search_to(struct paths_search *search, uint32_t to, struct paths_to *stored);
+int paths_search_to(struct paths_search *search, uint32_t to, struct path_map_to *stored);
 
 #endif

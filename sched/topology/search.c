@@ -27,9 +27,15 @@ struct paths_search {
 	uint32_t to;
 	uint8_t *distance; /* to the destination, by node */
 	double *walks;     /* [length][node]: number of walks of that length to the destination */
-	size_t walks_capacity;
+	/* [length][adjacency]: of each node the places of the next switches of these walks, in order; [length][node]:
+	 * how many */
+	uint16_t *next, *next_count;
+	bool *even; /* [length][node]: all these next switches have the same number of walks */
+	size_t walks_capacity, next_capacity, next_count_capacity, even_capacity;
 	uint32_t *queue;
 	bool *visited;
+	uint64_t *drawn; /* by node: number of the last draw that passed it */
+	uint64_t draws;
 	struct walk *found; /* of one length */
 	size_t found_count, found_capacity;
 	uint16_t *text; /* the result so far */
@@ -50,7 +56,8 @@ struct paths_search *paths_search_create(const struct paths *paths)
 	search->distance = malloc(nodes);
 	search->queue = malloc(nodes * sizeof *search->queue);
 	search->visited = calloc(nodes, sizeof *search->visited);
-	if (!search->distance || !search->queue || !search->visited) {
+	search->drawn = calloc(nodes, sizeof *search->drawn);
+	if (!search->distance || !search->queue || !search->visited || !search->drawn) {
 		paths_search_destroy(search);
 		return NULL;
 	}
@@ -63,8 +70,12 @@ void paths_search_destroy(struct paths_search *search)
 		return;
 	free(search->distance);
 	free(search->walks);
+	free(search->next);
+	free(search->next_count);
+	free(search->even);
 	free(search->queue);
 	free(search->visited);
+	free(search->drawn);
 	free(search->found);
 	free(search->text);
 	free(search);
@@ -107,30 +118,69 @@ static double walks_from(const struct paths_search *search, uint32_t length, uin
 	return search->walks[(size_t)length * search->nodes + node];
 }
 
-/* Adds the row of the next length. Walks do not pass the destination before their end. */
+static size_t edges(const struct paths_search *search)
+{
+	return search->paths->adjacency->first[search->nodes];
+}
+
+/* Makes space for the rows of `length`. */
+static int reserve_rows(struct paths_search *search, uint32_t length)
+{
+	double *walks = array_reserve(search->walks, (size_t)(length + 1) * search->nodes, &search->walks_capacity,
+				      sizeof *walks);
+	uint16_t *next, *count;
+	bool *even;
+
+	search->walks = walks ? walks : search->walks;
+	next = array_reserve(search->next, (length + 1) * edges(search) + 1, &search->next_capacity, sizeof *next);
+	search->next = next ? next : search->next;
+	count = array_reserve(search->next_count, (size_t)(length + 1) * search->nodes, &search->next_count_capacity,
+			      sizeof *count);
+	search->next_count = count ? count : search->next_count;
+	even = array_reserve(search->even, (size_t)(length + 1) * search->nodes, &search->even_capacity, sizeof *even);
+	search->even = even ? even : search->even;
+	return walks && next && count && even ? 0 : -ENOMEM;
+}
+
+/* Adds the rows of the next length. Walks do not pass the destination before their end. */
 static int count_walks(struct paths_search *search)
 {
 	const struct topology_adjacency *adjacency = search->paths->adjacency;
 	uint32_t length = search->lengths;
-	double *rows = array_reserve(search->walks, (size_t)(length + 1) * search->nodes, &search->walks_capacity,
-				     sizeof *rows),
-	       *row;
+	const double *shorter;
+	double *walks;
+	uint16_t *count;
 
-	if (!rows)
+	if (reserve_rows(search, length) < 0)
 		return -ENOMEM;
-	search->walks = rows;
-	row = rows + (size_t)length * search->nodes;
-	memset(row, 0, search->nodes * sizeof *row);
+	walks = search->walks + (size_t)length * search->nodes;
+	count = search->next_count + (size_t)length * search->nodes;
+	memset(walks, 0, search->nodes * sizeof *walks);
+	memset(count, 0, search->nodes * sizeof *count);
 	search->lengths++;
 	if (length == 0) {
-		row[search->to] = 1;
+		walks[search->to] = 1;
 		return 0;
 	}
+	shorter = walks - search->nodes;
 	for (uint32_t n = 0; n < search->nodes; n++) {
+		uint32_t first = adjacency->first[n], degree = adjacency->first[n + 1] - first, live = 0;
+		uint16_t *next = search->next + length * edges(search) + first;
+		double sum = 0, most = 0;
+
 		if (n == search->to || search->distance[n] > length)
 			continue;
-		for (uint32_t i = adjacency->first[n]; i < adjacency->first[n + 1]; i++)
-			row[n] += row[(ptrdiff_t)adjacency->to[i] - search->nodes];
+		for (uint32_t i = 0; i < degree; i++) {
+			double more = shorter[adjacency->to[first + i]];
+
+			next[live] = (uint16_t)i;
+			live += more > 0;
+			sum += more;
+			most = more > most ? more : most;
+		}
+		walks[n] = sum;
+		count[n] = (uint16_t)live;
+		search->even[(size_t)length * search->nodes + n] = sum == live * most;
 	}
 	return 0;
 }
@@ -147,61 +197,99 @@ static void keep(struct paths_search *search, const struct walk *walk)
 	found[search->found_count++] = *walk;
 }
 
+/* The next switches of the walks of one length from a node. */
+struct steps {
+	const uint32_t *to; /* of the node's adjacency */
+	const uint16_t *next;
+	uint32_t count;
+	bool even;
+};
+
+static struct steps steps_from(const struct paths_search *search, uint32_t length, uint32_t node)
+{
+	const struct topology_adjacency *adjacency = search->paths->adjacency;
+	uint32_t first = adjacency->first[node];
+
+	return (struct steps){.to = adjacency->to + first,
+			      .next = search->next + length * edges(search) + first,
+			      .count = search->next_count[(size_t)length * search->nodes + node],
+			      .even = search->even[(size_t)length * search->nodes + node]};
+}
+
 /* Depth-first search over all loopless paths of exactly `length` links, guided by the counts. */
 static void enumerate(struct paths_search *search, uint32_t node, uint32_t length, uint32_t depth, struct walk *walk)
 {
-	const struct topology_adjacency *adjacency = search->paths->adjacency;
+	struct steps steps;
 
 	if (length == 0) {
 		keep(search, walk);
 		return;
 	}
+	steps = steps_from(search, length, node);
 	search->visited[node] = true;
-	for (uint32_t i = adjacency->first[node]; i < adjacency->first[node + 1] && !search->failed; i++) {
-		uint32_t to = adjacency->to[i];
+	for (uint32_t i = 0; i < steps.count && !search->failed; i++) {
+		uint32_t to = steps.to[steps.next[i]];
 
-		if (search->visited[to] || walks_from(search, length - 1, to) == 0)
+		if (search->visited[to])
 			continue;
-		walk->ports[depth] = (uint16_t)(i - adjacency->first[node]);
+		walk->ports[depth] = steps.next[i];
 		enumerate(search, to, length - 1, depth + 1, walk);
 	}
 	search->visited[node] = false;
 }
 
+/* The step whose walks contain number `at` of all, walks in the order of the steps. */
+static uint32_t step_at(const struct steps *steps, const double *walks, double at)
+{
+	uint32_t i = 0;
+
+	if (steps->even) { /* a division gives what the subtractions below give: all are exact below 2^53 walks */
+		double each = walks[steps->to[steps->next[0]]];
+
+		i = (uint32_t)(at / each);
+		i -= i * each > at; /* the division was rounded up */
+		return i < steps->count ? i : steps->count - 1;
+	}
+	while (i + 1 < steps->count && (at -= walks[steps->to[steps->next[i]]]) >= 0)
+		i++;
+	return i;
+}
+
 /* Draws one walk of `length` links, each with the same probability. False if it has a loop. */
 static bool draw(struct paths_search *search, uint32_t from, uint32_t length, struct walk *walk)
 {
-	const struct topology_adjacency *adjacency = search->paths->adjacency;
-	uint32_t nodes[PATHS_LINKS_MAXIMUM], node = from;
+	uint32_t node = from;
+
+	search->draws++;
 
 	for (uint32_t depth = 0; depth < length; depth++) {
 		double at = rng_uniform(&search->rng) * walks_from(search, length - depth, node);
-		uint32_t i = adjacency->first[node], last = i;
+		const double *walks = search->walks + (size_t)(length - depth - 1) * search->nodes;
+		struct steps steps = steps_from(search, length - depth, node);
+		uint32_t i = step_at(&steps, walks, at);
 
-		nodes[depth] = node;
-		for (; i < adjacency->first[node + 1]; i++) {
-			double walks = walks_from(search, length - depth - 1, adjacency->to[i]);
-
-			if (walks == 0)
-				continue;
-			last = i;
-			at -= walks;
-			if (at < 0)
-				break;
-		}
-		walk->ports[depth] = (uint16_t)(last - adjacency->first[node]);
-		node = adjacency->to[last];
-		for (uint32_t j = 0; j <= depth; j++)
-			if (nodes[j] == node)
-				return false;
+		search->drawn[node] = search->draws;
+		walk->ports[depth] = steps.next[i];
+		node = steps.to[steps.next[i]];
+		if (search->drawn[node] == search->draws)
+			return false;
 	}
+	return true;
+}
+
+/* Inline: most differ in the first steps. */
+static bool is_same(const struct walk *a, const struct walk *b, uint32_t length)
+{
+	for (uint32_t i = 0; i < length; i++)
+		if (a->ports[i] != b->ports[i])
+			return false;
 	return true;
 }
 
 static bool is_new(const struct paths_search *search, const struct walk *walk, uint32_t length)
 {
 	for (size_t i = 0; i < search->found_count; i++)
-		if (memcmp(search->found[i].ports, walk->ports, length * sizeof *walk->ports) == 0)
+		if (is_same(&search->found[i], walk, length))
 			return false;
 	return true;
 }
@@ -264,7 +352,7 @@ static void find_from(struct paths_search *search, uint32_t from)
 	}
 }
 
-int paths_search_to(struct paths_search *search, uint32_t to, struct paths_to *stored)
+int paths_search_to(struct paths_search *search, uint32_t to, struct path_map_to *stored)
 {
 	uint32_t *first = malloc(((size_t)to + 1) * sizeof *first);
 	uint16_t *ports;
@@ -279,7 +367,7 @@ int paths_search_to(struct paths_search *search, uint32_t to, struct paths_to *s
 	measure_distances(search);
 	for (uint32_t from = 0; from < to; from++) {
 		first[from] = (uint32_t)search->text_count;
-		if (is_switch(search, from) && search->distance[from] != NOWHERE)
+		if (search->distance[from] != NOWHERE)
 			find_from(search, from);
 	}
 	first[to] = (uint32_t)search->text_count;
@@ -290,6 +378,6 @@ int paths_search_to(struct paths_search *search, uint32_t to, struct paths_to *s
 	}
 	if (search->text_count > 0)
 		memcpy(ports, search->text, search->text_count * sizeof *ports);
-	*stored = (struct paths_to){.first = first, .ports = ports};
+	*stored = (struct path_map_to){.first = first, .ports = ports};
 	return 0;
 }

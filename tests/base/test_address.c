@@ -34,6 +34,19 @@ Test(address, is_read_strictly_and_printed)
 	cr_assert_eq(address_parse("fe80::1%eth0", &address), -EINVAL);
 }
 
+Test(address, a_host_has_neither_a_group_address_nor_loopback)
+{
+	static const char *const hosts[] = {"10.0.0.1", "126.255.255.255", "128.0.0.1", "223.0.0.1", "fe80::1"};
+	static const char *const others[] = {"0.0.0.0",   "0.1.2.3",   "127.0.0.1",       "127.9.9.9",
+					     "224.0.0.1", "240.0.0.1", "255.255.255.255", "ff02::1"};
+	ip_address address;
+
+	for (size_t i = 0; i < sizeof hosts / sizeof hosts[0]; i++)
+		cr_assert(address_parse(hosts[i], &address) == 0 && address_is_host(address), "%s", hosts[i]);
+	for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+		cr_assert(address_parse(others[i], &address) == 0 && !address_is_host(address), "%s", others[i]);
+}
+
 Test(address, prefixes_are_of_one_family)
 {
 	ip_address four, six;

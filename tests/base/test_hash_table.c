@@ -9,7 +9,7 @@
 
 enum { KEYS = 300, STEPS = 200000, PER_KEY = 4 };
 
-/* What a table must hold: each key's values in their order. */
+/* The expected contents of a table: each key's values in their order. */
 struct model {
 	uint32_t values[KEYS][PER_KEY], count[KEYS];
 	uint32_t all;

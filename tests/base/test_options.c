@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,6 +75,33 @@ Test(options, every_kind_is_read_and_operands_and_rest_are_kept_apart)
 	cr_assert_eq(operands.rest_count, 2);
 	cr_assert_str_eq(operands.rest[0], "-l");
 	options_free(&operands);
+}
+
+Test(options, an_assignment_sets_one_option_by_name)
+{
+	const struct {
+		const char *text, *error;
+	} bad[] = {
+		{"count=0", "count: found '0', expected a whole number from 1 to 100"},
+		{"count", "'count': expected NAME=VALUE"},
+		{"counts=1", "'counts=1': there is no option --counts"},
+		{"Injection=1", "'Injection=1': there is no option --Injection"},
+		{"json=maybe", "json: 'maybe' is neither yes nor no"},
+	};
+	struct settings settings = defaults;
+	struct error err = {0};
+
+	cr_assert_eq(option_assign(rows, "count=7", &settings, &err), 0, "%s", err.text);
+	cr_assert_eq(option_assign(rows, "json", &settings, &err), 0, "%s", err.text);
+	cr_assert_eq(option_assign(rows, "control=a=b", &settings, &err), 0, "%s", err.text);
+	cr_assert_eq(settings.count, 7);
+	cr_assert(settings.json);
+	cr_assert_str_eq(settings.control, "a=b");
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		err = (struct error){0};
+		cr_assert_eq(option_assign(rows, bad[i].text, &settings, &err), -EINVAL, "%s", bad[i].text);
+		cr_assert_str_eq(err.text, bad[i].error);
+	}
 }
 
 Test(options, help_shows_ranges_in_full_and_only_defaults_that_could_be_given)

@@ -30,6 +30,14 @@ Test(quantile, of_student_are_those_of_the_tables)
 				   quantile_student(rows[i].outside, rows[i].dof));
 }
 
+/* Where the series around the normal quantile is used; exact values by numerical integration. */
+Test(quantile, of_student_in_the_middle_are_exact_to_three_millionths)
+{
+	cr_assert_float_eq(quantile_student(0.5, 3), 0.764892, 2e-6);
+	cr_assert_float_eq(quantile_student(0.2, 3), 1.637744, 5e-6);
+	cr_assert_float_eq(quantile_student(0.1, 4), 2.131847, 6e-6);
+}
+
 Test(quantile, the_median_is_the_middle_value_or_the_mean_of_two)
 {
 	double odd[] = {3, 1, 2}, even[] = {4, 1, 3, 2}, one[] = {7};

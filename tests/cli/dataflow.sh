@@ -90,6 +90,19 @@ for engine in rate completion both application routing random storm flink rstorm
 	[ "$code" -eq 0 ] && pass "engine $engine" || fail "engine $engine" "exit $code" "$err"
 done
 
+map=$scratch/map
+check "--map writes the routes, and reads the same" test "$first" = "$("$nomora" dataflow --json --seed 7 --map "$map" "$scenario")" -a "$first" = "$("$nomora" dataflow --json --seed 7 --map "$map" "$scenario")"
+refuses "a map of other routes" 1 'map: computed with k 10, detour 4, seed 7; expected 9, 4, 7' "$nomora" dataflow --seed 7 -k 9 --map "$map" "$scenario"
+refuses "a map of another network" 1 'map: belongs to another network \(36 nodes' "$nomora" dataflow --seed 7 --map "$map" --generate storm,jobs=1 -t fattree:4,12
+head -c 2000 "$map" >"$scratch/half"
+refuses "a cut map" 1 'half: damaged or cut' "$nomora" dataflow --seed 7 --map "$scratch/half" "$scenario"
+refuses "a map that cannot be written" 1 '/proc/none' "$nomora" dataflow --map /proc/none/map "$scenario"
+
+by() { "$nomora" dataflow --json --random-runs 0 --engine application "$@" | jq -c '[.jobs[].placement]'; }
+sed 's/"MBps": 100/"MBps": 0.1/' "$scenario" >"$scratch/slow"
+check "--literal all: no link decides, as printed" test "$(by --literal all "$scenario")" = "$(by --literal all "$scratch/slow")" -a "$(by --literal all "$scenario")" != "$(by "$scenario")"
+refuses "a fault that is not in the paper" 2 "literal: found 'slots', expected one of: all, sum, truth" "$nomora" dataflow --literal slots "$scenario"
+
 ends() {
 	"$nomora" dataflow --generate storm,jobs=5,MB=100-1000,seed=1 -t jellyfish:30,5,30 --local-MBps 100 --simulate --json --engine "$1" |
 		jq '[.jobs[].end_s] | add'
@@ -123,6 +136,9 @@ check "simulates jobs, links and hosts" grep -q '^4 of 4 jobs ended, half of the
 first=$("$nomora" dataflow --generate storm,jobs=4,MB=100-200 --simulate --json -t jellyfish:10,5,30 --fail used:20@1-2)
 check "the same seed, the same simulation" test "$first" = "$("$nomora" dataflow --generate storm,jobs=4,MB=100-200 --simulate --json -t jellyfish:10,5,30 --fail used:20@1-2)"
 check "simulation as JSON" jq -e '.schema == "nomora.dataflow-simulation/1" and (.jobs | length == 4) and (.jobs | all(.end_s > .start_s))' <<<"$first"
+peak() { "$nomora" dataflow --generate storm,jobs=4,MB=100-200 --simulate --json -t jellyfish:10,5,30 --local-MBps 100 "$@" | jq '.rates[0][1]'; }
+check "--buffer-MB: sources send more until queues are full" jq -en --argjson with "$(peak --buffer-MB 20)" --argjson without "$(peak)" '$with > $without'
+refuses "a negative queue" 2 'buffer-MB' "$nomora" dataflow --generate storm --simulate --buffer-MB -1
 refuses "a bad fault" 2 "fail: 'link:h0:h1@5': unknown link" "$nomora" dataflow --generate storm,MB=1-2 --simulate --fail link:h0:h1@5
 refuses "jobs that never end" 1 "job 'j0' never ends" "$nomora" dataflow --generate storm --simulate
 quick=(--runs 2 --steps 2 --route-steps 2 --repeats 1 --starts 1)
@@ -146,5 +162,33 @@ sed 's/"to": "sum"/"to": "sun"/' "$scenario" >"$scratch/unknown"
 refuses "an unknown component" 1 "unknown:5: jobs\[1\].edges\[0\].to: unknown component 'sun'" "$nomora" dataflow "$scratch/unknown"
 head -c 200 "$scenario" >"$scratch/cut"
 refuses "a cut file" 1 'cut:4: not valid JSON' "$nomora" dataflow "$scratch/cut"
+# name | exit | a line like | links beside those of the two hosts, or a whole job's components and edges
+two='{"a": "h0", "b": "s0", "MBps": 1}, {"a": "h1", "b": "s1", "MBps": 1}'
+pair='"components": [{"name": "a"}, {"name": "b"}], "edges": [{"from": "a", "to": "b"}]'
+bad() {
+	local links=$4 job=${5:-$pair}
+	printf '{"schema": "nomora.dataflow/1", "slots": 1, "topology": {"schema": "nomora.topology/1",\n"switches": [{"name": "s0"}, {"name": "s1"}], "hosts": [{"name": "h0"}, {"name": "h1"}], "links": [%s]},\n"jobs": [{"name": "j", %s}]}\n' \
+		"$two${links:+, $links}" "$job" >"$scratch/bad.json"
+	refuses "$1" "$2" "$3" "$nomora" dataflow --random-runs 0 "$scratch/bad.json"
+}
+link='{"a": "s0", "b": "s1", "MBps": 1}'
+loop='"components": [{"name": "s"}, {"name": "a"}, {"name": "b"}]'
+bad "a network in two parts" 3 "job 'j': no route from host 'h0' to host 'h1'" ""
+bad "a link twice" 1 "bad.json: topology: topology:1: links\[3\].b: duplicate link 's1' - 's0'" "$link, {\"a\": \"s1\", \"b\": \"s0\", \"MBps\": 1}"
+bad "a link to itself" 1 "links\[2\].b: 's0' is linked to itself" '{"a": "s0", "b": "s0", "MBps": 1}'
+bad "no capacity" 1 'links\[2\].MBps: expected a capacity > 0' '{"a": "s0", "b": "s1", "MBps": 0}'
+bad "a negative capacity" 1 'links\[2\].MBps: found -1, expected a number from 0' '{"a": "s0", "b": "s1", "MBps": -1}'
+bad "a capacity that is none" 1 "bad.json:2: not valid JSON at column [0-9]+: invalid token near 'NaN'" '{"a": "s0", "b": "s1", "MBps": NaN}'
+bad "an unknown end" 1 "links\[2\].b: unknown node 's9'" '{"a": "s0", "b": "s9", "MBps": 1}'
+bad "an unknown host" 1 'bad.json:3: jobs\[0\].placement.a.0: unknown host' "$link" "$pair, \"placement\": {\"a.0\": \"h9\"}"
+bad "no sink" 1 'bad.json:3: jobs\[0\].edges: no sink: every component has an outgoing edge' "$link" \
+	"$loop, \"edges\": [{\"from\": \"s\", \"to\": \"a\"}, {\"from\": \"a\", \"to\": \"b\"}, {\"from\": \"b\", \"to\": \"a\"}]"
+bad "a sink without a source" 1 "bad.json:3: jobs\[0\].edges: no source reaches component 'a'" "$link" \
+	'"components": [{"name": "s"}, {"name": "a"}, {"name": "b"}, {"name": "k"}], "edges": [{"from": "a", "to": "b"}, {"from": "b", "to": "a"}, {"from": "b", "to": "k"}]'
+bad "a loop that gains" 1 "bad.json: job 'j': a cycle of edges passes on as much as it gets" "$link" \
+	'"components": [{"name": "s"}, {"name": "a"}, {"name": "k"}, {"name": "b"}], "edges": [{"from": "s", "to": "a"}, {"from": "a", "to": "b"}, {"from": "b", "to": "a"}, {"from": "b", "to": "k"}]'
+bad "an unknown grouping" 1 "jobs\[0\].edges\[0\].grouping: unknown grouping 'hash'; expected shuffle" "$link" "${pair/\"to\": \"b\"/\"to\": \"b\", \"grouping\": \"hash\"}"
+bad "a curve that is no name" 1 'bad.json:3: jobs\[0\].curve: found a number, expected a string' "$link" "$pair, \"curve\": 5"
 refuses "an unknown engine" 2 'engine' "$nomora" dataflow --engine fast "$scenario"
+refuses "a picture of an unknown kind, before the run" 2 "x.txt: a picture's name must end in .svg or .png" "$nomora" dataflow run --lab none --throughput x.txt --generate storm,jobs=1
 plan

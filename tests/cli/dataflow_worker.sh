@@ -23,6 +23,7 @@ for pid in "${workers[@]}"; do wait "$pid" || failed=1; done
 check "all end" test $failed -eq 0
 last() { tail -n 1 "$scratch/$1.out"; }
 check "a source sends its volume" jq -e '.done and .sent == 1000' <<<"$(last src)"
+check "and says for how long it ran" jq -e '.s > 0 and .s < 600' <<<"$(last src)"
 check "in the shares of the plan, of which half goes on" jq -e '.received == 750 and .sent == 375' <<<"$(last half)"
 check "a copy for each target" jq -e '.received == 250 and .sent == 500' <<<"$(last copy)"
 check "sinks get all of it once" jq -es '.[0].received == 625 and .[1].received == 250 and all(.lost == 0 and .duplicated == 0 and .done)' \

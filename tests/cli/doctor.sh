@@ -328,7 +328,7 @@ while at < len(text.rstrip()):
     value, at = json.JSONDecoder().raw_decode(text, at)
     made |= {(f["note"], f["check"]) for f in value["findings"]}
     at += len(text[at:]) - len(text[at:].lstrip())
-# What is in order has no note in the text; what is not has it two lines below.
+# In the text only findings that need attention name a note, two lines below.
 for check, note in re.findall(r"^(?:warn|fail) +(\S+) .*\n +fix: .*\n +see: firmware-notes/(.*)\.md$", open(sys.argv[3]).read(), re.M):
     made.add((note, check))
 rows = re.findall(r"^\| \[([\w-]+)\]\(([\w.-]+)\) \|.*\| (.*) \|$", open(sys.argv[2] + "/README.md").read(), re.M)

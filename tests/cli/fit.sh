@@ -30,6 +30,16 @@ check "the application is the file's name" grep -q '"application": "sweep"' curv
 check "the SVG is one" grep -q '</svg>' curve.svg
 check "the PNG is one" sh -c "head -c 8 curve.png | od -An -c | grep -q 'P   N   G'"
 
+# Levels that drift up and down by 3 %, where the runs of a level agree to 0.4 %.
+awk -F, -v OFS=, 'NR > 1 { $7 *= $1 % 20 ? 1.03 : 1 } { print }' sweep.csv >drift.csv
+for sweep in sweep drift; do
+	"$nomora" fit $sweep.csv >"$sweep.said" 2>&1
+	"$nomora" fit $sweep.csv --json >"$sweep.json" 2>/dev/null
+	dispersion=$(grep -o '"overdispersion": [0-9.]*' "$sweep.json" | head -n 1 | sed 's/.*: //')
+	warned=$(grep -c 'Level means scatter' "$sweep.said")
+	check "$sweep: a warning if levels scatter more than their runs, and only then" \
+		awk -v d="$dispersion" -v warned="$warned" -v name=$sweep 'BEGIN { exit !(d != "" && warned == (d > 1) && (name == "sweep" || d > 1)) }'
+done
 run "$nomora" fit sweep.csv --json
 [ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '"schema": "nomora.fit/1"' && pass "--json" || fail "--json" "$out" "$err"
 run "$nomora" fit sweep.csv -o -
@@ -132,6 +142,10 @@ curve = json.load(open("flat.json"))
 assert curve["threshold"] is None and curve["model"]["name"] == "flat" and set(curve["table"]["p"]) == {1.0}
 assert max(curve["band"]["high"]) == 1 and 0.9 < min(curve["band"]["low"]) < 1'
 check "and is read again" "$nomora" fit --compare flat.json flat.json
+awk -F, -v OFS=, 'NR > 1 { $7 = 9.4 + 40 * ($7 - 9.4) } { print }' flat.csv >noise.csv
+run "$nomora" fit noise.csv -o noise.json
+printf '%s\n' "$out" | grep -q 'warning: The runs scatter too much to show an effect below [0-9]* %' &&
+	pass "noise is not taken for insensitivity" || fail "noise is not taken for insensitivity" "$out" "$err"
 
 # Candidates side by side, and more than two curves.
 run "$nomora" fit sweep.csv --model hill,exponential --plot forms.svg --log-x
@@ -177,6 +191,10 @@ check "options win over the sweep" python3 -c '
 import json
 curve = json.load(open("marked.json"))
 assert curve["disturbed_runs"] == 0 and curve["application"] == "other" and curve["baseline_rtt_us"] == 7'
+awk -F, -v OFS=, 'NR == 5 { $3 += 1000000; $9 = 1 } { print }' marked.csv >reference.csv
+run "$nomora" fit reference.csv -o marked.json
+printf '%s\n' "$out" | grep -q "warning: $((disturbed + 1)) of 104 runs were disturbed" &&
+	pass "disturbed reference runs count" || fail "disturbed reference runs count" "$out" "$err"
 awk -F, -v OFS=, 'NR > 1 { $9 = 1 } { print }' marked.csv >ruined.csv
 refuses "nothing but disturbed runs" 1 'ruined.csv: disturbed: every run is disturbed' \
 	"$nomora" fit ruined.csv --without-disturbed -o ruined.json

@@ -23,7 +23,7 @@ at_exit stop_now
 
 value() { "$nomora" inject-ctl "$control" stats --json | python3 -c "import json,sys; print(json.load(sys.stdin)['$1'])"; }
 
-refuses "one port" 2 "something is missing" "${inject[@]}" net_null0
+refuses "one port" 2 "missing operand" "${inject[@]}" net_null0
 refuses "the same port twice" 2 "expected two ports" "${inject[@]}" net_null0 net_null0
 refuses "delay -1" 2 "found '-1', expected a number from 0 to 10000" "${inject[@]}" net_null0 net_null1 --delay-us -1
 refuses "delay 1e9" 2 "found '1e9', expected a number from 0 to 10000" "${inject[@]}" net_null0 net_null1 --delay-us 1e9

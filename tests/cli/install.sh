@@ -54,9 +54,13 @@ for case in "nomora sw=sweep " "nomora fit --pl=--plot " "nomora place --latency
 	[ "$found" = "${case#*=}" ] && pass "bash completes '${case%%=*}'" || fail "bash completes '${case%%=*}'" "$found"
 done
 if command -v zsh >/dev/null; then
-	check "zsh reads its completion" zsh -n "$prefix/share/zsh/site-functions/_nomora"
+	for case in "nomora swe=nomora sweep " "nomora sweep --repe=--repetitions " "nomora lab do=nomora lab down " \
+		"nomora place --policy qu=quincy " "nomora fit pl=plot.svg "; do
+		check "zsh completes '${case%%=*}'" env PATH="$prefix/bin:$PATH" timeout 20 \
+			zsh -f "$source_root/tests/package/complete.zsh" "$prefix/share/zsh/site-functions" "${case%%=*}" "${case#*=}"
+	done
 else
-	skip "zsh reads its completion" "zsh is not installed"
+	skip "zsh completes" "zsh is not installed"
 fi
 
 if command -v systemd-analyze >/dev/null; then

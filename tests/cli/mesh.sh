@@ -99,6 +99,42 @@ run "$nomora" mesh show "$live" --json
 printf '%s' "$out" | grep -q '"rtt_p50_us": 5.0' && printf '%s' "$out" | grep -q '"state": "unreachable"' && pass "and are shown" || fail "and are shown" "$out" "$err"
 refuses "top of a CSV file" 1 "expected a live matrix" "$nomora" mesh top "$scratch/all.csv"
 refuses "top of no file" 1 'nowhere: cannot open' "$nomora" mesh top "$scratch/nowhere"
+# Files that are no live matrix of this version, or not whole.
+head -c 5000 "$live" >"$scratch/cut"
+{ printf NOMORAL2; tail -c +9 "$live"; } >"$scratch/older"
+{ cat "$live"; echo; } >"$scratch/longer"
+{ head -c 40 "$live"; printf '\377\377\377\177'; tail -c +45 "$live"; } >"$scratch/counts"
+: >"$scratch/empty"
+while read -r file words; do
+	refuses "$file is no live matrix to read" 1 "$file: .*$words" "$nomora" mesh top "$scratch/$file"
+	refuses "nor to write" 1 "$file: .*$words" "$nomora" mesh merge "$scratch/h1.csv" --live "$scratch/$file"
+done <<-END
+	cut size
+	older another file or version
+	longer size
+	counts damaged
+	empty found a file of 0 bytes
+END
+if mkdir "$scratch/small" && mount -t tmpfs -o size=1m none "$scratch/small" 2>/dev/null; then
+	at_exit umount -l "$scratch/small"
+	refuses "no live matrix on a small disk" 1 'small/live.*No space left' "$nomora" mesh merge "$scratch/h1.csv" --live "$scratch/small/live"
+	[ -z "$(ls "$scratch/small")" ] && pass "and no half of one" || fail "and no half of one" "$(ls -l "$scratch/small")"
+	# A thousandth of it is in use, the rest is a hole until it is needed.
+	mount -o remount,size=100m "$scratch/small"
+	check "a live matrix" "$nomora" mesh merge "$scratch/h1.csv" --live "$scratch/small/live"
+	dd if=/dev/zero of="$scratch/small/fill" bs=64k 2>/dev/null
+	many() { awk -v hosts="$1" 'BEGIN { print "src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at"
+		for (i = 1; i <= 66; i++) for (j = 1; j <= hosts; j++) print "h" i ",h" j ",1,2,3,0,10,1700000000" }' >"$scratch/many.csv"; }
+	many 66
+	refuses "a disk that is full by now" 1 'No space left' "$nomora" mesh merge "$scratch/many.csv" --live "$scratch/small/live"
+	check "and the matrix is whole" "$nomora" mesh top "$scratch/small/live" --once --max-age 0
+	rm "$scratch/small/fill"
+	check "with space again it takes them" "$nomora" mesh merge "$scratch/many.csv" --live "$scratch/small/live"
+	many 120
+	refuses "more hosts than it was made for" 1 'full: .* hosts' "$nomora" mesh merge "$scratch/many.csv" --live "$scratch/small/live"
+else
+	skip "a full disk" "file systems cannot be mounted here"
+fi
 if command -v curl >/dev/null; then
 	"$nomora" mesh serve "$live" --port 0 --max-age 0 >"$scratch/url" 2>"$scratch/serve.err" &
 	server=$!
@@ -115,6 +151,24 @@ if command -v curl >/dev/null; then
 	fi
 	curl -s "$url" | grep -q 'Worst pairs.*h1.*h10' && pass "the page has the worst pairs" || fail "the page has the worst pairs" "$(curl -s "$url")"
 	curl -s "${url}racks?from=r2&to=r1" | grep -q '>unreachable' && pass "a page for two racks" || fail "a page for two racks"
+	# Hosts, racks and pods that came in another order are shown as people count.
+	ordered=$scratch/ordered
+	{
+		echo 'src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at'
+		for a in 110 12 21 13; do for b in 110 12 21 13; do [ "$a" = "$b" ] || echo "h$a,h$b,1,2,3,0,1,1700000000"; done; done
+	} >"$ordered.csv"
+	python3 -c 'import json
+hosts = {"h110": ("r1", "p2"), "h13": ("r1", "p2"), "h12": ("r10", "p2"), "h21": ("r2", "p10")}
+print(json.dumps({"schema": "nomora.cluster/1", "racks": [{"name": r, "pod": p} for r, p in sorted(set(hosts.values()), reverse=True)],
+                  "machines": [{"name": h, "rack": r, "slots": 1} for h, (r, p) in hosts.items()]}))' >"$ordered.json"
+	check "a mesh in another order" "$nomora" mesh merge "$ordered.csv" --live "$ordered" --cluster "$ordered.json"
+	"$nomora" mesh serve "$ordered" --port 0 --max-age 0 >"$scratch/url2" 2>"$scratch/serve2.err" &
+	at_exit kill "$!"
+	wait_for 10 grep -q http "$scratch/url2"
+	order=$(curl -s "$(cat "$scratch/url2")" | grep -oE '<th>r[0-9]+' | head -3 | tr -d '\n')
+	[ "$order" = '<th>r1<th>r2<th>r10' ] && pass "racks as people count" || fail "racks as people count" "$order"
+	order=$(curl -s "$(cat "$scratch/url2")racks?from=r1&to=r1" | grep -oE '>h[0-9]+</a>' | tr -d '\n')
+	[ "$order" = '>h13</a>>h110</a>' ] && pass "hosts as people count" || fail "hosts as people count" "$order"
 	curl -s "${url}racks?from=%3Cb%3E&to=r1" | grep -q '&lt;b>' && pass "names are escaped" || fail "names are escaped"
 	[ "$(curl -s -o "$scratch/none" -w '%{http_code}' "${url}none")" = 404 ] && pass "other pages are 404" || fail "other pages are 404"
 	kill "$server"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # nomora mesh agent on a virtual rack: windows reach the live matrix while the agents run, a killed host is unreachable
-# within three windows, a peer that leaves the file is no longer probed.
+# within three windows, as is one that never answered ARP, and place puts no task there; a peer that leaves the file is no
+# longer probed.
 . "$(dirname "$0")/lib.sh"
 
 [ -x "$bin/nomora-probe" ] || skip_all "built without DPDK"
@@ -13,8 +14,10 @@ command -v jq >/dev/null || { skip "the rest" "jq is not installed"; plan; exit 
 lab=w$(($$ % 100000))
 live=$scratch/live
 at_exit "$nomora" lab down --name "$lab"
-"$nomora" lab up --name "$lab" --hosts 3 --racks 1 --peers "$scratch/peers" >"$scratch/lab.log" 2>&1 ||
+"$nomora" lab up --name "$lab" --hosts 3 --racks 1 --peers "$scratch/peers" --cluster "$scratch/cluster.json" >"$scratch/lab.log" 2>&1 ||
 	{ skip "the rest" "no virtual rack: $(tail -1 "$scratch/lab.log")"; plan; exit 0; }
+h3=$(awk '$1 == "h3" { print $2 }' "$scratch/peers")
+echo "mute ${h3%.*}.250" >>"$scratch/peers" # nobody has that address: no answer to ARP
 printf 'no live matrix\n' >"$scratch/other"
 refuses "a file that is no live matrix" 1 'other: ' ip netns exec "$lab-h1" "$nomora" mesh agent eth0 \
 	--address "$(awk '$1 == "h1" { print $2 }' "$scratch/peers")" --peers "$scratch/peers" --live "$scratch/other"
@@ -29,9 +32,22 @@ done
 state() { [ "$("$nomora" mesh top "$live" --json --max-age 0 2>/dev/null | jq --arg s "$1" '.states[$s]')" = "$2" ]; }
 wait_for 20 state measured 6 && pass "every pair is measured while the agents run" ||
 	fail "every pair is measured while the agents run" "$("$nomora" mesh show "$live" 2>&1)" "$(cat "$scratch"/h?.err)"
+wait_for 6 state unreachable 3 && state never 0 && pass "a peer that answers no ARP is unreachable" ||
+	fail "a peer that answers no ARP is unreachable" "$("$nomora" mesh show "$live" 2>&1)"
+python3 - "$scratch/cluster.json" >"$scratch/two.json" <<-'END'
+	import json, sys
+	cluster = json.load(open(sys.argv[1]))
+	h1 = dict(next(m for m in cluster["machines"] if m["name"] == "h1"), slots=2)
+	cluster["machines"] = [h1, dict(h1, name="mute")]
+	print(json.dumps(cluster))
+END
+echo '{"id": "p", "curve": "memcached", "root": 0, "tasks": [{"name": "r", "machine": "h1"}, {"name": "a", "machine": "h1"}, "b"]}' >"$scratch/job.jsonl"
+run "$nomora" place --cluster "$scratch/two.json" --jobs "$scratch/job.jsonl" --latency "$live" --curves "$source_root/curves" --json
+printf '%s' "$out" | grep -q "no machine with a free slot answers the root's" && ! printf '%s' "$out" | grep -q '"machine": *"mute"' &&
+	pass "place puts no task there, and says why" || fail "place puts no task there, and says why" "$out" "$err"
 kill -9 "${process[h3]}"
 wait "${process[h3]}" 2>/dev/null
-wait_for 6 state unreachable 2 && pass "a killed host is unreachable within a few windows" ||
+wait_for 6 state unreachable 5 && pass "a killed host is unreachable within a few windows" ||
 	fail "a killed host is unreachable within a few windows" "$("$nomora" mesh top "$live" --once 2>&1)"
 "$nomora" mesh top "$live" --once | grep -q '^lost: h3' && pass "top names it" || fail "top names it" "$("$nomora" mesh top "$live" --once)"
 grep -v '^h3 ' "$scratch/peers" >"$scratch/peers.new" && mv "$scratch/peers.new" "$scratch/peers"
@@ -41,5 +57,15 @@ for host in h1 h2; do
 	wait "${process[$host]}" || code=$?
 	[ "$code" -eq 0 ] && pass "SIGTERM ends $host cleanly" || fail "SIGTERM ends $host cleanly" "exit $code" "$(cat "$scratch/$host.err")"
 done
+# An agent whose interface is removed ends, so that systemd starts it again when there is another.
+ip netns exec "$lab-h3" "$nomora" mesh agent eth0 --address "$h3" --name h3 --peers "$scratch/peers" --live "$live" \
+	--window 1 2>"$scratch/h3.err" &
+agent=$!
+at_exit kill -9 "$agent"
+wait_for 20 grep -q 'measures the peers' "$scratch/h3.err" || :
+ip -n "$lab-h3" link del eth0
+wait "$agent"
+[ $? -eq 1 ] && grep -q 'the interface was removed' "$scratch/h3.err" && pass "an agent whose interface is removed says so and ends" ||
+	fail "an agent whose interface is removed says so and ends" "$(cat "$scratch/h3.err")"
 check "the matrix outlives its writers" "$nomora" mesh show "$live"
 plan

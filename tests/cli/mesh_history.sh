@@ -64,6 +64,23 @@ if command -v python3 >/dev/null; then
 	python3 -c 'import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute("CREATE TABLE t (x)").connection.commit()' "$scratch/other.db"
 	refuses "another SQLite file" 1 'other.db: expected the history of a mesh' "$nomora" mesh serve "$live" --port 0 --history "$scratch/other.db"
 fi
+# Another program has locked it: writing waits and says so, reading shows what was there, and then it goes on.
+if command -v python3 >/dev/null; then
+	start "$db" --history-every 0.1
+	mkfifo "$scratch/hold"
+	python3 -c 'import sqlite3, sys
+held = sqlite3.connect(sys.argv[1], timeout=60, isolation_level=None)
+held.execute("BEGIN IMMEDIATE")
+open(sys.argv[1] + ".held", "w").close()
+open(sys.argv[2]).read()' "$db" "$scratch/hold" &
+	at_exit kill "$!"
+	wait_for 60 test -e "$db.held"
+	locked() { put 0 40 && grep -q 'the history pauses: .*mesh.db: .*locked' "$scratch/serve.err"; }
+	wait_for 60 locked && pass "a locked file pauses it" || fail "a locked file pauses it" "$(cat "$scratch/serve.err")"
+	: >"$scratch/hold"
+	wait_for 60 grep -q 'the history goes on' "$scratch/serve.err" && pass "unlocked, it goes on" || fail "unlocked, it goes on" "$(cat "$scratch/serve.err")"
+	end
+fi
 cp "$db" "$scratch/cut.db" && truncate -s 5000 "$scratch/cut.db"
 refuses "a cut file" 1 'cut.db: ' "$nomora" mesh history "$scratch/cut.db" h1 h2
 if mkdir "$scratch/small" && mount -t tmpfs -o size=256k none "$scratch/small" 2>/dev/null; then

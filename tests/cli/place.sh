@@ -345,6 +345,24 @@ for reference in added:0.0 absolute:60.0; do
 	expect "--latency-reference ${reference%:*}" '(lambda t: abs(t["performance"] - json.load(open("testbed/memcached.json"))["table"]["p"][int(round((t["rtt_us"] - 60 + '"${reference#*:}"') / 10))]) < 1e-9)([t for t in d["tasks"] if t["task"] == "w1"][0])' True
 done
 
+# What the table's predictions rest on is said: the statistic, the reference, disturbed sweeps, thresholds.
+run "$nomora" place "${hand[@]}" --cluster wait.json --jobs wait.jsonl --curves testbed
+printf '%s\n' "$out" | grep -qx "Latency: max; a curve's baseline round trip is subtracted." && [ -z "$err" ] &&
+	pass "the statistic and the reference" || fail "the statistic and the reference" "$out$err"
+run "$nomora" place "${hand[@]}" --cluster wait.json --jobs wait.jsonl --curves "$curves" --latency-stat p50
+printf '%s\n' "$out" | grep -q '^Latency: p50; .*unknown, so nothing is subtracted, for memcached)' &&
+	pass "a curve without a baseline is named" || fail "a curve without a baseline is named" "$out$err"
+run "$nomora" place "${hand[@]}" --cluster wait.json --jobs wait.jsonl --curves "$curves" --latency-reference absolute
+printf '%s\n' "$out" | grep -qx 'Latency: max; absolute: no baseline round trip is subtracted.' &&
+	pass "the absolute reference" || fail "the absolute reference" "$out$err"
+mkdir disturbed && sed 's/"baseline_rtt_us": 60,/& "disturbed_runs": 7,/' testbed/memcached.json >disturbed/memcached.json
+run "$nomora" place "${hand[@]}" --cluster wait.json --jobs wait.jsonl --curves disturbed
+[ "$code" -eq 0 ] && printf '%s\n' "$err" | grep -q 'warning: curve memcached: 7 runs of its sweep failed its gates' &&
+	pass "a curve of a disturbed sweep: a warning" || fail "a curve of a disturbed sweep: a warning" "$err"
+run "$nomora" place "${hand[@]}" --cluster wait.json --jobs wait.jsonl --curves testbed --p-m 99 --p-r 99
+[ "$code" -eq 0 ] && printf '%s\n' "$err" | grep -q 'warning: --p-m 99, --p-r 99 left [12] tasks\{0,1\} no machine or rack .*a\.w[12]' &&
+	pass "tasks that a threshold left to chance are named" || fail "tasks that a threshold left to chance are named" "$out$err"
+
 # More tasks than slots.
 echo '{"id": "big", "curve": "spark", "root": 0, "tasks": 20}' >big.jsonl
 run "${place[@]}" --jobs big.jsonl --latency mesh.csv --json --strict
@@ -480,7 +498,7 @@ bad_jobs "a missing curve" "bad.jsonl:2: curve: job 'b' needs curve 'nope'" '{"i
 bad_jobs "a curve that is a path" "bad.jsonl:1: curve: job 'a' needs curve '../x': '../x' is not a curve name; expected NAME for" '{"id": "a", "curve": "../x", "root": 0, "tasks": 2}'
 bad_jobs "a root that is none of the tasks" "bad.jsonl:1: root: 'x' is none of this job's tasks" \
 	'{"id": "a", "curve": "spark", "root": "x", "tasks": ["b"]}'
-bad_jobs "a job twice" "bad.jsonl:2: id: job 'a' is there already, in line 1" '{"id": "a", "curve": "spark", "root": 0, "tasks": 2}
+bad_jobs "a job twice" "bad.jsonl:2: id: duplicate job 'a'; the first is in line 1" '{"id": "a", "curve": "spark", "root": 0, "tasks": 2}
 {"id": "a", "curve": "spark", "root": 0, "tasks": 2}'
 bad_jobs "a task on a machine that is not there" "bad.jsonl:1: tasks: task 'b' runs on 'zz'" \
 	'{"id": "a", "curve": "spark", "root": "b", "tasks": [{"name": "b", "machine": "zz"}]}'

@@ -159,6 +159,13 @@ round() { # NAME OPTION...
 		fail "$name" "exit $code" "$err"
 	fi
 }
+# The general solver would build the whole network first: an arc for each task and machine.
+for algorithm in structured auto; do
+	run "$nomora" place -c cluster.json -j jobs.jsonl -l mesh.csv -C "$curves" --algorithm $algorithm
+	printf '%s\n' "$out" | sed 's/^\(Solved by structured\) in [0-9.]* ms/\1/' >$algorithm.txt
+done
+check "auto solves" grep -q '^Solved by structured;' auto.txt
+check "auto is the solver that is kept between rounds" cmp structured.txt auto.txt
 for policy in nomora random load_spreading quincy first_fit; do round "$policy" --policy "$policy"; done
 round "with preemption" --preemption
 round "where waiting is cheap, also for those that run" --gamma 110 --preemption

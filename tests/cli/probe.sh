@@ -120,15 +120,16 @@ else
 	skip "the capture's round trips are the prober's" "tcpdump is not installed"
 fi
 
-# A peer that is not there, one whose MAC is known and one that ARP asks for.
+# Two absent peers: one with a known MAC address, one that ARP has to find.
 printf 'h1 %s\nghost 10.77.1.250 02:00:00:00:00:99\nshade 10.77.1.251\n' "$(address_of h1)" >"$scratch/dead"
 run ip netns exec "$lab-h1" "$nomora" probe eth0 --address "$(address_of h1)" --peers "$scratch/dead" --count 5 \
 	--interval-us 1000 --wait 0.2 --timeout-ms 100 --linger-ms 0 --json -o "$scratch/dead.csv"
-if [ "$code" -eq 3 ] && printf '%s' "$out" | jq -e '.peers[0].lost == 5 and .peers[0].rtt_us == null' >/dev/null &&
-	grep -q '^h1,ghost,,,,1,0,' "$scratch/dead.csv"; then
-	pass "a silent peer is loss 1, exit 3"
+if [ "$code" -eq 3 ] && printf '%s' "$out" | jq -e '.peers | map([.name, .sent, .lost, .rtt_us]) ==
+	[["ghost", 5, 5, null], ["shade", 0, 0, null]]' >/dev/null && grep -q '^h1,ghost,,,,1,0,.*,unreachable,' "$scratch/dead.csv" &&
+	grep -q '^h1,shade,,,,1,0,.*,unreachable,' "$scratch/dead.csv"; then
+	pass "a silent peer is unreachable, as is one without a MAC address, exit 3"
 else
-	fail "a silent peer is loss 1, exit 3" "exit $code" "$out" "$err" "$(cat "$scratch/dead.csv")"
+	fail "a silent peer is unreachable, as is one without a MAC address, exit 3" "exit $code" "$out" "$err" "$(cat "$scratch/dead.csv")"
 fi
 
 # SIGINT to a prober with probes under way (400 us to h3): they count nowhere.
@@ -216,6 +217,24 @@ s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind((sys.argv[1], 862))
 	kill "$holder"
 	wait "$holder" 2>/dev/null
 fi
+# A station whose interface is removed says so and fails, at once and without a row.
+for command in reflect probe; do
+	host=$([ $command = reflect ] && echo h3 || echo h4)
+	options=(--address "$(address_of $host)" --duration 100)
+	[ $command = reflect ] || options+=(--peers "$scratch/dead" --reflect -o "$scratch/removed.csv")
+	ip netns exec "$lab-$host" timeout 60 "$nomora" $command eth0 "${options[@]}" --quiet 2>"$scratch/removed.err" &
+	station=$!
+	printf '%s %s\n' "$host" "$(address_of $host)" >"$scratch/one"
+	ip netns exec "$lab-h1" "$nomora" probe eth0 --address "$(address_of h1)" --name h1 --peers "$scratch/one" --count 1 \
+		--wait 20 --quiet || fail "$command runs"
+	ip -n "$lab-$host" link del eth0
+	code=0
+	wait "$station" || code=$?
+	[ $code -eq 1 ] && grep -q 'eth0: the interface was removed' "$scratch/removed.err" && [ ! -e "$scratch/removed.csv" ] &&
+		pass "$command ends when its interface is removed" ||
+		fail "$command ends when its interface is removed" "exit $code" "$(cat "$scratch/removed.err")"
+done
+
 left=$(for host in h1 h2 h3 h4; do
 	for process in $(ip netns pids "$lab-$host"); do tr '\0' ' ' <"/proc/$process/cmdline"; done
 done)

@@ -73,6 +73,8 @@ wait_for 60 one_way
 expect "clocks that are known have one-way delays" '.one_way | .samples > 0 and .error_us > 0 and .forward_us.p50 > 0 and .backward_us.p50 > 0'
 probes --clock-error-us 1000
 expect "a bound beyond the round trip has none" '.one_way == null and .stamps.clock_error_us >= 1000 and .stamps.peer_clock_error_us < 1000'
+refuses "stamps of a NIC on a port that has none" 1 'cannot stamp every received packet' ip netns exec "$net-a" "$nomora" probe eth0 \
+	--address 10.89.0.1/24 --peers "$scratch/peers" --stamps nic
 probes --vlan 0,5
 expect "a tag with a priority alone" true
 run ip netns exec "$net-a" "$nomora" probe eth0 --address 10.89.0.1/24 --peers "$scratch/peers" --count 5 --interval-us 1000 --wait 0 \

@@ -73,6 +73,13 @@ refuses "an unknown failed server" 1 "s9.json:12: failed_servers: unknown server
 sed 's/"from": "2", "to": "4"/"from": "2", "to": "2"/' "$file" >"$scratch/self.json"
 refuses "a flow to itself" 1 'self.json:11: applications\[0\].flows\[3\].to: a task does not send to itself' "$nomora" recover "$scratch/self.json"
 sed 's/"name": "2", "server": "S2"/&, "backups": ["S2"]/' "$file" >"$scratch/none.json"
+cat >"$scratch/links.json" <<'TEXT'
+{"schema": "nomora.recovery/1", "servers": [{"name": "S0", "cpu": 2, "egress_MBps": 10, "ingress_MBps": 10},
+ {"name": "S1", "cpu": 1, "egress_MBps": 10, "ingress_MBps": 10}, {"name": "S2", "cpu": 4, "egress_MBps": 0, "ingress_MBps": 0}],
+ "applications": [{"name": "A", "weight": 1, "tasks": [{"name": "a", "cpu": 2, "server": "S0"}, {"name": "b", "cpu": 1, "server": "S1"}],
+ "flows": [{"from": "a", "to": "b", "MB": 10}]}], "failed_servers": ["S0"]}
+TEXT
+refuses "only a server without links has CPU" 3 '^infeasible: task A.a \(CPU 2\) cannot be placed: .* a link without capacity' "$nomora" recover "$scratch/links.json"
 refuses "no surviving backup" 3 '^infeasible: task A.2 \(CPU 1\) cannot be placed: no backup survives' "$nomora" recover "$scratch/none.json"
 printf '%s' "$out" | grep -q '^infeasible: 1 failed task' && pass "its status" || fail "its status" "$out"
 python3 - "$source_root/docs/recovery/testbed.json" >"$scratch/one.json" <<-'END'

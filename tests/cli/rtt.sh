@@ -19,6 +19,18 @@ if command -v jq >/dev/null; then
 	printf '%s' "$out" | jq -e --argjson net "$net" '[.pairs[].rtt_us.mean] | add > $net' >/dev/null &&
 		pass "gross is more than net" || fail "gross is more than net" "$out"
 fi
+# Exchanges with ptp4l, captured at the interface that asked: five by each mechanism.
+for file in peer-delay-l2 e2e-l2 e2e-udp6; do
+	run "$nomora" rtt "$source_root/tests/data/fuzz/capture/ptp4l-$file.pcap" --protocols stamp,ptp --json
+	[ "$code" -eq 0 ] && printf '%s' "$out" | python3 -c 'import json, sys
+d = json.load(sys.stdin)
+(pair,), packets = d["pairs"], d["packets"]
+assert pair["protocol"] == "ptp" and pair["samples"] == packets["paired"] == packets["requests"] == 5, d
+assert 1 < pair["rtt_us"]["min"] <= pair["rtt_us"]["p50"] < 20 and packets["broken"] == packets["orphans"] == 0, d
+assert (":" if sys.argv[1] == "e2e-udp6" else ".fffe.") in pair["src"], d' "$file" && pass "PTP: $file" ||
+		fail "PTP: $file" "exit $code" "$out$err"
+done
+refuses "an unknown protocol" 2 'expected names of stamp, icmp, tcp, ptp' "$nomora" rtt "$capture" --protocols ntp
 # A capture made here, so that every figure is known: two askers, two answerers, 40 exchanges of each pair, one broken
 # request in the middle, one request and one answer twice, one request without an answer, one answer without a request.
 cat >"$scratch/make.py" <<'END'

@@ -58,6 +58,11 @@ run "$nomora" explain web/client2
 check "explained by measured round trips" grep -qE 'measured +1\.000' <<<"$out"
 for task in server client1 client2; do report started web $task >/dev/null; done
 check "confirmed" in_state web client2 running
+echo '{"id": "whole", "curve": "spark", "root": 0, "tasks": 6, "minimum_tasks": 6, "migrate_gain": 0.2}' >"$dir/whole.jsonl"
+"$nomora" submit "$dir/whole.jsonl" >/dev/null
+held() { "$nomora" explain whole/t1 | grep -q 'waits for places for 6 tasks of its job at a time'; }
+check "a job with a minimum waits whole" wait_for 30 held
+check "a minimum over the number of tasks" grep -q 'body:1: minimum_tasks: ' <<<"$(ask POST /v1/jobs '{"id": "x", "curve": "spark", "root": 0, "tasks": 2, "minimum_tasks": 3}')"
 
 kill -9 "$daemon"
 wait "$daemon" 2>/dev/null
@@ -66,6 +71,11 @@ check "SIGKILL loses nothing" test "$("$nomora" jobs --json | jq -c '[.jobs[0].r
 check "a second daemon on this state is refused" test "$("$bin/nomora-schedd" schedd --state "$dir/state" --socket "$dir/two" 2>&1 | grep -c 'another daemon has this state')" -eq 1
 run "$nomora" submit --move "$dir/jobs.jsonl"
 check "the job is known after the restart" test "$out" = "web known"
+check "the minimum, too" held
+check "a cluster with a slot more takes it" ask PUT /v1/machines/h4 '{"slots": 3}'
+check "all at a time" wait_for 30 in_state whole t5 decided
+"$nomora" jobs --cancel whole
+ask PUT /v1/machines/h4 '{"slots": 2}' >/dev/null
 
 host=$(field web client2 machine)
 check "drain" "$nomora" drain "$host"
@@ -103,6 +113,9 @@ refuses "an unknown machine" 1 "unknown machine 'h9'" "$nomora" drain h9
 check "no such path" test "$(ask GET /v2/jobs)" = '{"error": "no such path"}'
 check "bad JSON names its line" grep -q 'body:1: ' <<<"$(ask POST /v1/events '{')"
 check "an unknown curve" grep -q "unknown curve 'none'" <<<"$(ask POST /v1/jobs '{"id": "x", "curve": "none", "root": 0, "tasks": 1}')"
+check "a bad second line is named" grep -q 'body:2: ' <<<"$(ask POST /v1/jobs "$(printf '%s\n{' "$(cat "$dir/jobs.jsonl")")")"
+check "more than 10,000 lines" grep -q 'more than 10000 lines' <<<"$(yes | head -n 10001 | ask POST /v1/jobs @-)"
+check "a restart cost that is no number" grep -q "bad restart_s 'soon'" <<<"$(ask POST '/v1/jobs?restart_s=soon' '{"id": "x", "curve": "spark", "root": 0, "tasks": 1}')"
 check "a job larger than the cluster" grep -q '9 tasks, the cluster has 8 slots' <<<"$(ask POST /v1/jobs '{"id": "x", "curve": "spark", "root": 0, "tasks": 9}')"
 
 # The journal of it all, for the simulator.
@@ -207,6 +220,33 @@ for a in 1 2 3 4; do for b in 1 2 3 4; do [ $a = $b ] || row h$a h$b 20; done; d
 check "a new window is seen" wait_for 30 pairs 6
 check "and they start" wait_for 30 counted '[5,0]'
 check "the decisions say what was measured" test "$(ask GET '/v1/decisions?after=0' | jq '.decisions[-1].measured == 1')" = true
+kill "$daemon"
+wait "$daemon"
+daemon=
+
+# A mesh that dies: h1 and h3 are near though their racks differ; after --max-age (of rows made in this second or the one before) nobody knows.
+for pair in "h1 h3 10" "h3 h1 10" "h1 h2 400" "h3 h4 400" "h1 h4 400" "h3 h2 400" "h2 h4 400"; do
+	# shellcheck disable=SC2086
+	row $pair
+done | rows >"$dir/dying.csv"
+sed 's/"slots": 2/"slots": 1/g' "$dir/cluster.json" >"$dir/single.json"
+"$bin/nomora-schedd" schedd --state "$dir/state5" --socket "$NOMORA_SCHEDD" --latency "$dir/dying.csv" --max-age 4 --migrate on --migrate-gain 0.02 \
+	--cluster "$dir/single.json" --curves "$source_root/curves" --no-executor 2>>"$dir/log" &
+daemon=$!
+echo $daemon >"$dir/pid"
+wait_for 30 pairs 6
+echo '{"id": "near", "curve": "memcached", "root": 0, "tasks": 2}' | "$nomora" submit --move - >/dev/null
+wait_for 30 in_state near t1 running
+check "a task runs in the rack that the mesh says" test "$(field near t0 machine),$(field near t1 machine)" = h1,h3
+wait_for 30 pairs 0
+unmeasured() { [ "$(ask GET /metrics | sed -n 's/^nomora_schedd_moves_withheld_total{reason="unmeasured"} //p')" -ge 1 ]; }
+check "the mesh dies: the move that the topology suggests is withheld" wait_for 30 unmeasured
+check "the task stays" test "$(field near t1 machine)" = h3
+check "and why is said" grep -q "is not measured" <<<"$("$nomora" explain near/t1)"
+echo '{"id": "late", "curve": "memcached", "root": 0, "tasks": 2}' | "$nomora" submit --move - >/dev/null
+wait_for 30 in_state late t1 running
+check "decisions say topology" test "$(ask GET '/v1/decisions?after=0' | jq -r '.decisions[-1] | [.kind, .origin, .measured] | join(" ")')" = "place topology 0"
+check "the age of the mesh, for the alarm, is over --max-age" test "$(ask GET /metrics | sed -n 's/^nomora_schedd_mesh_age_seconds \([0-9]*\).*/\1/p')" -ge 3
 kill "$daemon"
 wait "$daemon"
 daemon=

@@ -81,14 +81,13 @@ levels = {}
 
 
 def write_mesh():
-    """Each machine measures some others; between two windows some round trips change."""
+    """Each machine measures neighbours and some others; between two windows some round trips change."""
     with open(DIR + "/day.new", "w") as file:
         file.write("src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at\n")
         for a, name in enumerate(names):
-            for step in range(1, min(PEERS, len(names) - 1) + 1):
-                other = names[(a + step * max(1, len(names) // (PEERS + 1))) % len(names)]
-                if other == name:
-                    continue
+            far = max(1, len(names) // (PEERS + 1))
+            peers = {(a + (step if step <= PEERS // 4 else step * far)) % len(names) for step in range(1, min(PEERS, len(names) - 1) + 1)}
+            for other in (names[b] for b in sorted(peers - {a})):
                 if (name, other) not in levels or random.random() < 0.05:
                     near = machines[name]["rack"] == machines[other]["rack"]
                     levels[name, other] = round(random.uniform(20, 60) if near else random.uniform(60, 500), 3)

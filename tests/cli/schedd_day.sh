@@ -28,7 +28,7 @@ run "$nomora" simulate --live --journal "$dir/day.jsonl" --record "$dir/again.js
 check "every decision is made again: $(jq -c . <<<"$out")" test "$code" -eq 0
 grep '"event": "decision"' "$dir/day.jsonl" >"$dir/decided.jsonl"
 check "byte for byte" cmp "$dir/decided.jsonl" "$dir/again.jsonl"
-live=$(jq .performance <<<"$out")
+live=$(jq -c .performance <<<"$out")
 grep -v '"sequence": 3,' "$dir/day.jsonl" >"$dir/other.jsonl"
 run "$nomora" simulate --live --journal "$dir/other.jsonl"
 check "a decision that is missing is noticed" test "$code" -eq 3
@@ -39,7 +39,29 @@ policy=nomora:preemption,p_m=1000,p_r=1000
 [ "${NOMORA_DAY_MIGRATE:-on}" = on ] || policy=nomora:p_m=1000,p_r=1000
 end_us=$(tail -n 1 "$dir/day.jsonl" | jq .t_us)
 run "$nomora" simulate --journal "$dir/day.jsonl" --policy "$policy" --hours "$(jq -n "[$end_us / 3.6e9, 0.001] | max")" --roots best --spill best \
-	--interpolate --unscheduled-capacity 0 --json -o "$dir/simulated"
+	--interpolate --unscheduled-capacity 0 --round-s 0.1 --json -o "$dir/simulated"
 check "the simulator has the workload, too" test "$code" -eq 0
-echo "# mean performance: live $live, simulated $(jq '.policies[0].performance.task_mean' <<<"$out")"
+echo "# performance: live $live, simulated $(jq -c '.policies[0].performance' <<<"$out")"
+
+# Three machines of one slot, so that both have the same place for each task: the same figures, and the defaults are those of the cluster's file.
+cat >"$dir/cluster.json" <<'TEXT'
+{"schema": "nomora.cluster/1", "default_rtt_us": {"same_machine": 2, "same_rack": 70, "same_pod": 200, "other_pod": 390}, "machines": [
+ {"name": "a", "rack": "r1", "slots": 1}, {"name": "b", "rack": "r2", "slots": 1}, {"name": "c", "rack": "r3", "slots": 1}]}
+TEXT
+export NOMORA_SCHEDD=$dir/socket
+"$bin/nomora-schedd" schedd --state "$dir/state" --socket "$NOMORA_SCHEDD" --cluster "$dir/cluster.json" --curves "$source_root/curves" --no-executor 2>>"$dir/day.log" &
+echo $! >"$dir/pid"
+wait_for 30 "$nomora" jobs >/dev/null 2>&1
+echo '{"id": "web", "curve": "memcached", "root": 0, "tasks": 3}' | "$nomora" submit - >/dev/null
+sleep 2.5 # of the journal: its seconds are what is compared
+kill "$(cat "$dir/pid")"
+wait "$(cat "$dir/pid")"
+"$bin/nomora-schedd" schedd export --state "$dir/state" >"$dir/three.jsonl"
+# At the end, since a second is counted when something happens in it.
+jq -c 'select(.event == "call" and .call.do == "step")' "$dir/three.jsonl" | tail -n 1 | jq -c '.t_us += 4000000 | .call.number += 4' >>"$dir/three.jsonl"
+live=$("$nomora" simulate --live --journal "$dir/three.jsonl" --json | jq .performance)
+"$nomora" simulate --journal "$dir/three.jsonl" --policy nomora:p_m=1000,p_r=1000 --hours 0.001 --roots best --spill best --interpolate --json >"$dir/three.json"
+check "one task's performance: the same live and simulated" jq -en --argjson live "$live" --slurpfile simulated "$dir/three.json" \
+	'$simulated[0].policies[0].performance as $that | $live.jobs == 1 and ([$live.area - $that.area, $live.task_mean - $that.task_mean] | map(fabs) | max) < 1e-6 and $live.task_mean < 0.9'
+check "round trips without a measurement are the cluster's" jq -e '.settings.latency | .rack_us == 70 and .across_us == 390' "$dir/three.json"
 plan

@@ -76,6 +76,14 @@ check "and keeps the damaged file" ls "$dir"/state.damaged-*
 kill "$daemon"
 wait "$daemon"
 
+# NOMORA_ABUSE_S: how long each kind of abuse lasts.
+if [ "$(id -u)" -eq 0 ] && setpriv --reuid 12345 --regid 12345 --clear-groups true 2>/dev/null; then
+	run timeout 300 python3 "$(dirname "$0")/schedd_abuse.py" "$bin" "$source_root/curves" "${NOMORA_ABUSE_S:-0.4}"
+	[ "$code" -eq 0 ] && pass "a user who misbehaves leaves the daemon to others" || fail "abuse" "$out" "$err"
+else
+	skip "abuse" "needs root"
+fi
+
 sed "s:@bindir@:$bin:" "$source_root/integrations/systemd/nomora-schedd.service" >"$dir/nomora-schedd.service"
 if command -v systemd-analyze >/dev/null; then
 	run systemd-analyze verify --man=no "$dir/nomora-schedd.service"

@@ -120,6 +120,10 @@ resumed_is_whole() {
 	kill -KILL $pid 2>/dev/null
 	wait $pid 2>/dev/null
 	[ -e killed/checkpoint-1 ] && cp killed/checkpoint-1 checkpoint || return 1
+	# whole, where the day was faster than the signal, or absent
+	for file in killed.resumed killed/jobs.csv; do
+		[ ! -e $file ] || cmp $file ${file/killed/whole} || return 1
+	done
 	run "${day[@]}" -o killed --record killed.resumed --resume
 	[ "$code" -eq 0 ] && cmp whole.resumed killed.resumed && cmp whole/jobs.csv killed/jobs.csv &&
 		[ "$(without_wall whole/summary.json)" = "$(without_wall killed/summary.json)" ] &&
@@ -195,6 +199,10 @@ printf 'job,curve\n1,none\n' >two.csv
 refuses "a curve of a job that is not there" 1 "none.json" "${simulate[@]}" --machines 10 --job-curves two.csv
 
 echo >>near
+seq 3 >three
+refuses "a series of three values" 1 "three: 3 values; expected at least 60" "${simulate[@]}" --machines 60 --series three
+sed '2s/.*/nan/' near >not_a_number
+refuses "a series with NaN" 1 "not_a_number:2: 'nan': expected microseconds" "${simulate[@]}" --machines 60 --series not_a_number
 refuses "a series with a gap" 1 "near:61: '': expected microseconds" "${simulate[@]}" --machines 60 --series near
 
 # Accounting of batch systems.
@@ -205,6 +213,11 @@ check "its tasks on its machines" test "$(field swf.json 'd["workload"]["tasks"]
 run "${simulate[@]}" --trace swf_trace --hours 0.1 --slots 4 --strict -p nomora --json
 printf '%s\n' "$out" >swf2.json
 check "--write-trace writes the same workload" test "$(field swf2.json 'd["policies"][0]["performance"], d["policies"][0]["response_time"]')" = "$(field swf.json 'd["policies"][0]["performance"], d["policies"][0]["response_time"]')"
+printf '; MaxNodes: 1\n; MaxProcs: 4\n' >three.swf
+for job in 1 2 3; do echo "$job $((job * 60)) 0 100 1 -1 -1 1 -1 -1 1 1 1 1 1 -1 -1 -1"; done >>three.swf
+run "${simulate[@]}" --swf three.swf --hours 0.1 --keep-single --speed-up 4 --check -p random -o speed
+check "--speed-up 4: submissions after a quarter of the time, durations as they are" test \
+	"$(awk -F, '$6 == 1 { printf "%d ", $2 }' speed/rounds-1.csv)$(field speed/summary.json 'd["policies"][0]["response_time"]["mean_s"]')" = "0 15 30 100.0"
 run "${simulate[@]}" --sacct "$source_root/tests/data/fuzz/batch_sacct_1" --hours 0.1 --slots 1 --check -p nomora --json
 printf '%s\n' "$out" >sacct.json
 check "--sacct: as many machines as the peak takes" test "$(field sacct.json 'd["workload"]["tasks"], d["workload"]["machines"], d["workload"]["left_out"]["tasks_that_never_ran"]')" = "(6, 6, 2)"
@@ -221,13 +234,33 @@ bad() { # NAME PATTERN: a copy of the trace in bad/ was changed
 	rm -rf bad
 }
 cp -r trace bad && sed -i '5s/,[^,]*$//' bad/${part#*/} && bad "a column missing" "1 rows with a wrong number of columns; the first: .*part-00000-of-00001.csv:5: "
+cp -r trace bad && sed -i '5s/$/,1/' bad/${part#*/} && bad "a column too many" "1 rows with a wrong number of columns; the first: .*:5: "
+cp -r trace bad && head -n 5 $part >>bad/${part#*/} && bad "time that goes backwards" "5 rows whose time goes backwards; the first: .*:$(($(wc -l <$part) + 1)): "
+# on_machine MACHINE: the first task of the copy runs there
+on_machine() { sed -i "2s/^\([^,]*,[^,]*,[^,]*,[^,]*\),[^,]*/\1,$1/" bad/${part#*/}; }
+cp -r trace bad && on_machine 999999 && bad "an unknown machine" "1 tasks on an unknown machine; the first: .*part-00000-of-00001.csv:2: "
+cp -r trace bad && on_machine 1000 && echo 0,1000,1,,, >>bad/machine_events/part-00000-of-00001.csv &&
+	bad "a removed machine" "1 tasks on a removed machine; the first: .*part-00000-of-00001.csv:2: "
+cp -r trace bad && { sed -n '2s/,1,,,0,,,,$/,4,,,0,,,,/p' $part && cat $part; } >bad/${part#*/} &&
+	bad "an end before its start" "1 tasks that end without a start; the first: .*part-00000-of-00001.csv:1: "
 cp -r trace bad && sed -i '7s/^[0-9]*/nan/' bad/${part#*/} && bad "NaN for a time" "1 rows with a bad number; the first: .*:7: "
 cp -r trace bad && gzip -c bad/${part#*/} | head -c 3000 >bad/${part#*/}.gz && rm bad/${part#*/} && bad "a truncated gzip" "1 damaged parts; the first: .*csv.gz:[0-9]+: "
 cp -r trace bad && gzip -k bad/${part#*/} && bad "a part twice" "1 repeated parts; the first: "
 cp -r trace bad && mkdir bad/x && split -n l/3 -d -a 1 bad/${part#*/} bad/x/ && rm bad/${part#*/} &&
 	mv bad/x/0 bad/task_events/part-00000-of-00003.csv && mv bad/x/2 bad/task_events/part-00002-of-00003.csv && bad "a missing part" "1 missing parts; the first: .*part-00002-of-00003"
+cp -r trace bad && mkdir bad/x && split -n l/3 -d -a 1 bad/${part#*/} bad/x/ && rm bad/${part#*/} &&
+	mv bad/x/1 bad/task_events/part-00000-of-00003.csv && mv bad/x/2 bad/task_events/part-00001-of-00003.csv &&
+	mv bad/x/0 bad/task_events/part-00002-of-00003.csv && bad "shuffled parts" "[0-9]+ rows whose time goes backwards; the first: .*part-0000[12]-of-00003.csv:1: "
+cp -r trace bad && sed -i 's/,[^,]*$//' bad/${part#*/} &&
+	refuses "nothing useful" 1 "no task ran; expected rows of task_events" "${simulate[@]}" --trace bad
+rm -rf bad
+(trap '' XFSZ && ulimit -f 8 && exec "${simulate[@]}" --machines 60 --slots 4 --hours 0.1 -p random -o full) >full.txt 2>&1
+code=$?
+check "a full disk" test $code -eq 1
+check "names the file" grep -q "cannot write full/" full.txt
+check "every file that is there is whole" test -z "$(find full -name '*.*.*')"
 refuses "a topology that is none" 2 "topology '16y48': expected RACKSxMACHINES" "${simulate[@]}" --topology 16y48
-refuses "a policy that is not there" 2 "expected nomora, random" "${simulate[@]}" -p best
+refuses "a policy that is not there" 2 "expected one of nomora, random, load_spreading, quincy, first_fit, with" "${simulate[@]}" -p best
 refuses "a parameter that is not there" 2 "policy parameter 'q=1'" "${simulate[@]}" -p nomora:q=1
 refuses "a curve that is not there" 1 "none.json" "${simulate[@]}" --machines 10 --curve-mix none=1
 refuses "a series that is not there" 1 "nowhere: No such file" "${simulate[@]}" --machines 60 --series nowhere -o unused

@@ -109,6 +109,19 @@ mapfile -t new_tries < <(tries | comm -13 tries-before -)
 [ "$code" -eq 0 ] && [ "$out" = "value                    1 1 (higher is better)" ] && pass "--try prints the value of each metric" ||
 	fail "--try prints the value of each metric" "exit $code" "$out$err"
 check "and leaves no folder" wait_for 30 all_gone "${new_tries[@]}"
+run "$nomora" sweep curve.plan --try --keep-output
+kept=$(printf '%s\n' "$err" | sed -n 's/.*the output of every command is in \(.*\)/\1/p')
+[ "$code" -eq 0 ] && [ -n "$(ls "$kept")" ] && pass "--keep-output names the folder where the outputs stay" ||
+	fail "--keep-output names the folder where the outputs stay" "exit $code" "$out$err"
+case $kept in /tmp/nomora-try-*/sweep.csv.out/) rm -rf "${kept%/*/}" ;; esac
+for document in README.md docs/tutorial.md; do
+	awk -v name="${document##*/}" '/^(```|END)/ { plan = 0 } /^application = / { plan = name "." ++plans ".plan" } plan { print >plan }' \
+		"$source_root/$document"
+done
+for plan in README.md.*.plan tutorial.md.*.plan; do
+	run "$nomora" sweep "$plan" --dry-run
+	[ "$code" -eq 0 ] && pass "the plan in $plan" || fail "the plan in $plan" "$err"
+done
 rm -f count
 run "$nomora" sweep curve.plan -o notfound.csv --client 'echo x >>count; no-such-program --flag'
 [ "$code" -eq 1 ] && [ "$(wc -l <count)" -eq 1 ] && printf '%s\n' "$err" | grep -q 'no-such-program: not found' &&

@@ -6,7 +6,7 @@
 
 #include <base/histogram.h>
 
-/* What is read must print and read back to the same text. */
+/* Every accepted histogram prints and reads back to the same text. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = malloc(size + 64), *first = NULL, *second = NULL;

@@ -8,7 +8,7 @@
 #include <model/journal_workload.h>
 #include <model/journal.h>
 
-static void print_and_read(const struct journal_event *event)
+static void print_and_read(const struct journal_event *event, const struct cluster_default_rtt *default_rtt)
 {
 	char *text = NULL;
 	size_t bytes;
@@ -18,7 +18,7 @@ static void print_and_read(const struct journal_event *event)
 	struct file_lines *lines;
 	struct error err = {0};
 
-	if (!journal_print_header(out, 1) || !journal_print(out, event) || fclose(out) != 0)
+	if (!journal_print_header(out, 1, default_rtt) || !journal_print(out, event) || fclose(out) != 0)
 		abort();
 	lines = file_lines_from_memory("again", text, bytes);
 	reader = journal_reader_create(lines, &err);
@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int more = 0;
 
 	while (reader && (more = journal_next(reader, &event, &err)) > 0)
-		print_and_read(&event);
+		print_and_read(&event, journal_default_rtt(reader));
 	if ((!reader || more < 0) && (err.code == 0 || err.text[0] == '\0'))
 		abort(); /* a refusal says why */
 	journal_reader_destroy(reader);

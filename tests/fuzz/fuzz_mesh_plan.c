@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What is read can be rotated, listed and written, and is then read as the same. */
+/* Every accepted plan can be rotated, listed and written, and reads back as the same plan. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct mesh_budget budget = {.interval_s = 1, .host_pps = 20, .epoch_s = 1, .refresh_s = 10};

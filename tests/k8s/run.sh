@@ -89,7 +89,7 @@ as_decided() {
 		sys.exit(1 if wrong or not bound else 0)
 	END
 }
-# runs JOB COUNT: of the job's tasks in schedd.
+# runs JOB COUNT: do COUNT of the job's tasks run, by schedd?
 runs() { [ "$("$nomora" jobs "k8s-default.$1" --json | jq '[.tasks[] | select(.state == "running")] | length')" -eq "$2" ]; }
 # agree JOB: schedd has each bound pod where Kubernetes has it, and no other.
 agree() {

@@ -21,6 +21,8 @@ refuses "a name with a dash" 2 'expected 1 to 10' "$nomora" lab up --name lab-0
 refuses "no hosts" 2 'hosts' "$nomora" lab up --name "$lab" --hosts 0
 refuses "an injector in the core of one rack" 2 "between two racks and there is 1" "$nomora" lab up --name "$lab" --racks 1 --inject core
 refuses "an injector at a host that is not there" 2 "no place 'h9'" "$nomora" lab up --name "$lab" --inject h9
+refuses "an inventory of nothing" 2 "nothing to write: give --cluster FILE, --peers FILE or --topology FILE" \
+	"$nomora" lab inventory --name "$lab"
 refuses "an unknown subcommand" 2 "there is no command 'side'" "$nomora" lab side
 refuses "exec in a lab that is not there" 1 "there is no lab '$lab'" "$nomora" lab exec h1 --name "$lab" -- true
 refuses "--json where a command has the output" 2 'belongs to the command' "$nomora" lab up --name "$lab" --json --while true
@@ -105,6 +107,17 @@ for signal in INT TERM HUP KILL; do
 	kill "-$signal" "$holder"
 	wait "$holder" 2>/dev/null
 	nothing_left "SIG$signal ends --foreground and removes the lab"
+done
+
+for signal in INT TERM KILL; do
+	python3 -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])' \
+		"$nomora" lab up --name "$lab" --hosts 16 --racks 4 --spines 2 >"$scratch/interrupted" 2>&1 &
+	builder=$!
+	wait_for 10 sh -c "ip netns list | grep -q '^$lab-'"
+	kill "-$signal" "$builder"
+	wait "$builder" 2>/dev/null
+	check "SIG$signal interrupts 'lab up'" test "$?" -gt 128
+	nothing_left "which removes what it had built"
 done
 
 # --- with an injector ---

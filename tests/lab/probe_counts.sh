@@ -16,10 +16,11 @@ address_of() { awk -v name="$1" '$1 == name { print $2 }' "$scratch/peers"; }
 ip netns exec "$lab-h2" "$nomora" reflect eth0 --address "$(address_of h2)" --quiet &
 at_exit kill $!
 
-# start_capture HOST: at the switch's end of the host's link; its process is left in $capture.
+# start_capture HOST: at the switch's end of the host's link; its process is left in $capture. In immediate mode a slot of
+# the kernel's ring has the size of the snap length: with 256 bytes the ring holds ten times the packets of a measurement.
 start_capture() {
 	: >"$scratch/$1.log" # what the last one wrote is no sign of this one
-	ip netns exec "$lab-sw" tcpdump -i "$1" -B 16384 --immediate-mode -U -w "$scratch/$1.pcap" --time-stamp-precision=nano udp port 862 \
+	ip netns exec "$lab-sw" tcpdump -i "$1" -s 256 -B 16384 --immediate-mode -U -w "$scratch/$1.pcap" --time-stamp-precision=nano udp port 862 \
 		2>"$scratch/$1.log" &
 	capture=$!
 	at_exit kill "$capture"
@@ -56,7 +57,7 @@ measure() {
 # An answer later than the timeout counts as lost and as late: on a busy machine the injector may hold one for so long.
 # holds NAME FILTER: FILTER over $p (the prober's peer), $near and $far (the captures' packets), $late.
 holds() {
-	if [ "$((dropped))" -ne 0 ]; then skip "$1" "tcpdump itself lost packets"; return; fi
+	if [ "$((dropped))" -ne 0 ]; then fail "$1" "tcpdump itself lost $((dropped)) packets"; return; fi
 	if jq -n -e --argjson late "$late" --slurpfile probe "$scratch/probe.json" --slurpfile h1 "$scratch/h1.json" \
 		--slurpfile h2 "$scratch/h2.json" '$probe[0].peers[0] as $p | $h1[0].packets as $near | $h2[0].packets as $far |
 		'"$2" >/dev/null; then

@@ -6,7 +6,7 @@
 [ "$(id -u)" -eq 0 ] || skip_all "needs root"
 ip netns add "probe$$" 2>/dev/null && ip netns del "probe$$" || skip_all "network namespaces cannot be made here"
 [ -x "$bin/nomora-slurm" ] || skip_all "built without Slurm"
-for program in slurmctld slurmd munged mpicc mpirun; do
+for program in slurmctld slurmd munged mpicc; do
 	command -v $program >/dev/null || skip_all "needs $program"
 done
 
@@ -18,7 +18,6 @@ at_exit rm -rf "$dir"
 at_exit "$nomora" lab down --name "$lab"
 mkdir -p "$dir"/{state,plugins,spool}
 export SLURM_CONF=$dir/slurm.conf NOMORA_SCHEDD=$dir/schedd.sock NOMORA_SLURM_SOCKET=$dir/slurm.sock
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 cp "$bin/../integrations/slurm/job_submit_nomora.so" "$dir/plugins"
 
 # on HOST COMMAND...: in the host's network, with its name. Not 'ip netns exec', which would remount /sys.
@@ -77,7 +76,12 @@ start_slurm() {
 	on h1 munged --force --key-file="$dir/munge.key" --socket="$dir/munge.sock" --pid-file="$dir/munged.pid" \
 		--log-file="$dir/munged.log" --seed-file="$dir/munge.seed" --origin=127.0.0.1
 	start_controller -c
-	for host in "${hosts[@]}"; do on "$host" slurmd -N "$host" -f "$SLURM_CONF"; done
+	# PMIx keeps a step's files below /tmp, under the same name on each host: here hosts share it. mpi.conf is beside slurm.conf.
+	for host in "${hosts[@]}"; do
+		cp "$SLURM_CONF" "$dir/topology.conf" "$dir/spool/$host"
+		echo "PMIxCliTmpDirBase=$dir/spool/$host" >"$dir/spool/$host/mpi.conf"
+		on "$host" env -u SLURM_CONF slurmd -N "$host" -f "$dir/spool/$host/slurm.conf"
+	done
 }
 start_schedd() {
 	launch h1 "$bin/nomora-schedd" schedd --state "$dir/state.db" --socket "$NOMORA_SCHEDD" --curves "$source_root/curves" \
@@ -136,12 +140,14 @@ submit_timed() {
 	submit "$@"
 	echo "# sbatch $when: $((($(date +%s%N) - began) / 1000000)) ms" >>"$dir/times"
 }
-# within SECONDS NAME COMMAND...: passes when the command succeeds before; shows both sides otherwise.
+# within SECONDS NAME COMMAND...: passes when the command succeeds before, and says when; shows both sides otherwise.
 within() {
-	local limit=$1 name=$2
+	local limit=$1 name=$2 began
 	shift 2
+	began=$(date +%s%N)
 	if wait_for "$limit" "$@"; then
 		pass "$name"
+		echo "# after $((($(date +%s%N) - began) / 1000000)) ms"
 	else
 		fail "$name" "$*" "$(ctl scontrol -o show job 2>&1)" "$("$nomora" jobs --json 2>&1 | jq -c '.jobs[]')" "$(tail -n 20 "$dir/agent.log")" "$(tail -n 5 "$dir/schedd.log")"
 	fi
@@ -160,15 +166,22 @@ known() { [ "$("$nomora" nodes --json | jq -c '[.machines[] | select(.slots == 2
 within 60 "schedd has the nodes with their CPUs, in the racks of Slurm's topology" known
 check "racks come from topology.conf" test "$("$nomora" nodes --json | jq -r '[.machines[].rack] | unique | join(",")')" = rack1,rack2
 
-# An MPI program: rounds of an allreduce over all ranks, until it is ended; each second's rate.
+# An MPI program: the host of each rank, then rounds of an allreduce over all ranks, until it is ended; each second's rate.
 cat >"$dir/rounds.c" <<'END'
 #include <mpi.h>
 #include <stdio.h>
+#include <unistd.h>
 int main(int argc, char **argv)
 {
-	int rank, stop = 0;
+	char host[64] = "", hosts[16][64];
+	int rank, ranks, stop = 0;
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+	gethostname(host, sizeof host - 1);
+	MPI_Gather(host, 64, MPI_CHAR, hosts, 64, MPI_CHAR, 0, MPI_COMM_WORLD);
+	for (int r = 0; rank == 0 && r < ranks; r++)
+		printf("rank %d on %s\n", r, hosts[r]);
 	while (!stop) {
 		double began = MPI_Wtime(), now = began;
 		int rounds = 0, any;
@@ -185,40 +198,31 @@ int main(int argc, char **argv)
 }
 END
 check "the MPI program compiles" mpicc -O2 -o "$dir/rounds" "$dir/rounds.c"
+# srun starts the ranks: mpirun would start daemons of its own by another srun, and of 20 such starts here 2 never ended.
 cat >"$dir/mpi.sh" <<END
 #!/bin/sh
 #SBATCH --output=$dir/out.%j
 #SBATCH --open-mode=append
 echo "try \${SLURM_RESTART_COUNT:-0}"
-try=\$SLURM_JOB_ID.\${SLURM_RESTART_COUNT:-0}
-export HOME=$dir SLURM_HOSTFILE=$dir/hosts.\$try SLURM_OVERLAP=1 # mpirun's step may begin before the first has quite ended
+export HOME=$dir SLURM_HOSTFILE=$dir/hosts.\$SLURM_JOB_ID.\${SLURM_RESTART_COUNT:-0}
+export OMPI_MCA_pml=ob1 OMPI_MCA_btl=tcp,self OMPI_MCA_btl_tcp_if_include=eth0 OMPI_MCA_mpi_yield_when_idle=1
 "$bin/nomora" slurm-hostfile >"\$SLURM_HOSTFILE"
-srun -n "\$SLURM_NTASKS" -m arbitrary -l hostname | sort -n | sed 's/.*: //' >"$dir/ran.\$try"
-rounds() { grep -c rounds "$dir/out.\$SLURM_JOB_ID"; }
-# mpirun sometimes hangs before the program begins, here 2 times in 20; where the tasks run is what counts: again after 40 s.
-while :; do
-	before=\$(rounds)
-	mpirun --hostfile "\$SLURM_HOSTFILE" --map-by seq --oversubscribe --bind-to none --mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include eth0 \\
-		--mca oob_tcp_if_include eth0 --mca mpi_yield_when_idle 1 "$dir/rounds" &
-	tries=0
-	while [ "\$(rounds)" -eq "\$before" ] && [ "\$tries" -lt 400 ]; do sleep 0.1; tries=\$((tries + 1)); done
-	[ "\$(rounds)" -eq "\$before" ] || break
-	kill \$!
-	sleep 1
-	kill -KILL \$! 2>/dev/null
-done
-wait
+exec srun --mpi=pmix -n "\$SLURM_NTASKS" -m arbitrary "$dir/rounds"
 END
 printf '#!/bin/sh\n#SBATCH --output=/dev/null\nexec sleep 600\n' >"$dir/sleep.sh"
 
 # --- placed, with counts; only h3 and h4 are free
 for host in h2 h5 h6 h7 h8; do drain $host; done
 within 60 "drained by hand: schedd knows" in_state h8 draining
+# output TRY: of the first job, since it was started for the TRYth time.
+output() { sed -n "/^try $1\$/,/^try $(($1 + 1))\$/p" "$dir/out.$first"; }
+makes_rounds() { output "$1" | grep -q rounds; }
+ranks_as_decided() { [ "$(output "$1" | sed -n 's/^rank [0-9]* on //p')" = "$(cat "$dir/hosts.$first.$1")" ]; }
 first=$(submit -n 3 --comment=nomora:curve=memcached "$dir/mpi.sh")
 within 60 "a held job is placed and runs; both sides agree" agree "$first"
 check "on the two nodes that are left" test "$(layout "$first" | jq -r '.[]' | sort | uniq -c | awk '{ print $1 }' | sort | tr -d '\n')" = 12
-within 60 "srun -m arbitrary starts each task where it was decided" cmp "$dir/ran.$first.0" "$dir/hosts.$first.0"
-within 200 "the MPI job makes rounds" grep -q rounds "$dir/out.$first"
+within 120 "the MPI job makes rounds" makes_rounds 0
+check "srun -m arbitrary starts each rank where it was decided" ranks_as_decided 0
 for host in h2 h5 h6 h7 h8; do resume $host; done
 within 60 "back in service" in_state h8 up
 # refused COMMENT REASON: an answer that came too late for slurmctld lets jobs pass for 5 s.
@@ -233,14 +237,13 @@ within 60 "a misspelt comment" refused nomora:curv=memcached "bad field 'curv=me
 # --- a delay at h3: the job moves, and stays
 # median: of the rates in the lines of an output.
 median() { sed -n 's,^\([0-9]*\) rounds/s$,\1,p' | sort -n | awk '{ rate[NR] = $1 } END { print NR ? rate[int((NR + 1) / 2)] : "none" }'; }
-rounds_after() { sed '1,/^try 1/d' "$dir/out.$first" | grep -q rounds; }
 quiet=$(wc -l <"$dir/out.$first")
 "$nomora" inject-ctl "/run/nomora/$lab-h3.sock" set delay_us=3000 >/dev/null
 check "the delay is measured" measure
 moved() { [ "$(job "$first" Restarts)" -ge 1 ] && ! layout "$first" | grep -q h3 && agree "$first"; }
 within 120 "the job is requeued and runs without h3" moved
-within 60 "its tasks start where they were decided" cmp "$dir/ran.$first.1" "$dir/hosts.$first.1"
-within 200 "and it makes rounds there" rounds_after
+within 120 "it makes rounds there" makes_rounds 1
+check "its ranks start where they were decided" ranks_as_decided 1
 check "the agent says why" grep -qE "job $first: moves for a predicted performance of (1|0\.[6-9])[.0-9]* instead of 0\.[0-9]+" "$dir/agent.log"
 "$nomora" inject-ctl "/run/nomora/$lab-h3.sock" set delay_us=0 >/dev/null
 check "the delay is gone from the mesh" measure
@@ -248,6 +251,8 @@ here=$(layout "$first")
 
 # --- schedd dies: Slurm decides alone; it comes back: what runs is adopted
 stop schedd KILL
+plain=$(submit_timed "that the plug-in leaves alone, without schedd" --hold -n 2 "$dir/sleep.sh")
+ctl scancel "$plain"
 alone=$(submit_timed "without schedd" -n 2 --comment=nomora:curve=memcached "$dir/sleep.sh")
 within 60 "without schedd Slurm decides" is_job "$alone" JobState RUNNING
 start_schedd
@@ -291,6 +296,18 @@ second=$(wait_for 60 ctl scontrol ping && submit -n 2 --comment=nomora:curve=mem
 within 60 "slurmctld restarted: a new job is placed" agree "$second"
 within 60 "and the first one is where it was" agree "$first"
 
+# --- an array: each element is a job of its own
+array=$(submit -a 1-3 -n 1 --comment=nomora:curve=memcached,move=no "$dir/sleep.sh")
+array_agrees() { agree "${array}_1" && agree "${array}_2" && agree "${array}_3"; }
+within 60 "each element of an array is placed" array_agrees
+ctl scancel "${array}_2"
+within 60 "one is cancelled: its slot is free, the others run" gone "${array}_2"
+ctl scancel "$array"
+within 60 "so are those of all" gone "${array}_[13]"
+
+# --- a second agent
+refuses "a second agent is refused" 1 "another agent answers here" timeout 60 "$bin/nomora-slurm" slurm-agent --socket "$NOMORA_SLURM_SOCKET"
+
 # --- by hand: requeue, and a job that says where it wants to be
 ctl scontrol requeue "$second"
 requeued() { [ "$(job "$second" Restarts)" = "$1" ] && agree "$second"; }
@@ -316,5 +333,6 @@ within 60 "cancelled: schedd has no jobs" empty
 echo "# median rounds/s: $(head -n "$quiet" "$dir/out.$first" | median) before, $(sed -n "$((quiet + 1)),/^try 1/p" "$dir/out.$first" | median) with the delay," \
 	"$(sed '1,/^try 1/d' "$dir/out.$first" | median) after; predicted: $(sed -n "s/.*job $first: moves for a predicted performance of //p" "$dir/agent.log")"
 cat "$dir/times"
+echo "# plug-in, each job: $(sed -n 's,.*job_submit/nomora: \([0-9]* us\)$,\1,p' "$dir/slurmctld.log" | paste -sd ' ')"
 echo "# $(grep -c 'placed at once' "$dir/agent.log") of the jobs were placed while sbatch waited"
 plan

@@ -138,7 +138,7 @@ static const struct refusal refusals[] = {
 	 "j.jsonl:1: dependencies[0].need: unknown key, did you mean 'needs'? Expected one of task, needs, weight"},
 	{JOB("[\"r\", {\"name\": \"b\", \"nam\\u001b\": 1}]", ""),
 	 "j.jsonl:1: tasks[1]: unknown key, did you mean 'name'? Expected one of name"},
-	{JOB("[\"r\"]", "") "\n\n" JOB("[\"r\"]", ""), "j.jsonl:3: id: job 'a' is there already, in line 1"},
+	{JOB("[\"r\"]", "") "\n\n" JOB("[\"r\"]", ""), "j.jsonl:3: id: duplicate job 'a'; the first is in line 1"},
 };
 
 ParameterizedTestParameters(jobs, refuses)

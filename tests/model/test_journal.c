@@ -8,8 +8,10 @@
 
 #include <model/journal.h>
 
-/* One of each kind, as the file would have it. */
-static const char head[] = "{\"schema\": \"nomora.journal/1\", \"origin_s\": 1795188663.25}\n";
+/* One line of each kind, as in a file. */
+static const char head[] =
+	"{\"schema\": \"nomora.journal/1\", \"origin_s\": 1795188663.25, \"default_rtt_us\": {\"same_machine\": 1.5, "
+	"\"same_rack\": 20.0, \"same_pod\": 90.0, \"other_pod\": 300.25}}\n";
 static const char events[] =
 	"{\"t_us\": 0, \"event\": \"machine\", \"machine\": \"h1\", \"rack\": \"r1\", \"pod\": \"p1\", \"slots\": 4, "
 	"\"state\": \"up\"}\n"
@@ -69,7 +71,7 @@ Test(journal, prints_what_it_reads)
 
 	cr_assert(reader, "%s", err.text);
 	cr_assert_float_eq(journal_origin_s(reader), 1795188663.25, 0);
-	cr_assert(journal_print_header(out, journal_origin_s(reader)));
+	cr_assert(journal_print_header(out, journal_origin_s(reader), journal_default_rtt(reader)));
 	while ((more = journal_next(reader, &event, &err)) > 0)
 		cr_assert(journal_print(out, &event));
 	cr_assert_eq(more, 0, "%s", err.text);
@@ -145,12 +147,12 @@ static const struct {
 	{"unknown event", "{\"t_us\": 0, \"event\": \"x\"}\n", "'x' is not one of machine, curve"},
 	{"task of no job",
 	 "{\"t_us\": 0, \"event\": \"task\", \"job\": \"j\", \"task\": \"t\", \"state\": \"waiting\"}\n",
-	 "test:2: job: job 'j' is not there"},
+	 "test:2: job: unknown job 'j'"},
 	{"running nowhere",
 	 "{\"t_us\": 0, \"event\": \"task\", \"job\": \"j\", \"task\": \"t\", \"state\": \"running\"}\n",
 	 "test:2: machine: missing"},
 	{"unknown machine", "{\"t_us\": 0, \"event\": \"latency\", \"from\": \"h\", \"to\": [], \"rtt_us\": []}\n",
-	 "test:2: from: machine 'h' is not there"},
+	 "test:2: from: unknown machine 'h'"},
 	{"lengths", "{\"t_us\": 0, \"event\": \"latency\", \"from\": \"h\", \"to\": [\"a\"], \"rtt_us\": []}\n",
 	 "test:2: rtt_us: 0 values; expected one for each of the 1"},
 	{"no number", "{\"t_us\": 0, \"event\": \"latency\", \"from\": \"h\", \"to\": [\"a\"], \"rtt_us\": [true]}\n",

@@ -90,7 +90,7 @@ Test(latency_live, a_reader_sees_what_a_writer_sets)
 	cr_assert_gt(latency_live_written_at(reader).v, 0);
 	cr_assert_eq(latency_matrix_set(reader, &entry), -EINVAL, "it is mapped read-only");
 	snapshot = latency_live_snapshot(reader);
-	cr_assert_eq(latency_matrix_lookup(snapshot, "h1", "h0")->rtt_p50_us, 12);
+	cr_assert_eq(latency_matrix_get(snapshot, 1, 0)->rtt_p50_us, 12);
 	latency_matrix_destroy(snapshot);
 	snapshot = latency_matrix_read(path, NULL, &err);
 	cr_assert_not_null(snapshot, "a live matrix is read like a file: %s", err.text);
@@ -343,6 +343,12 @@ Test(latency_live, ages_make_states)
 	cr_assert_eq(latency_entry_state(&entry, now, (struct ns){0}), LATENCY_STATE_MEASURED);
 	cr_assert_eq(latency_entry_state(&entry, now, (struct ns){10 * NS_PER_S}), LATENCY_STATE_MEASURED);
 	cr_assert_eq(latency_entry_state(&entry, now, (struct ns){9 * NS_PER_S}), LATENCY_STATE_STALE);
+	now.v = -50 * NS_PER_S; /* the clock was stepped back */
+	cr_assert_eq(latency_entry_state(&entry, now, (struct ns){9 * NS_PER_S}), LATENCY_STATE_MEASURED, "by 60 s");
+	now.v--;
+	cr_assert_eq(latency_entry_state(&entry, now, (struct ns){9 * NS_PER_S}), LATENCY_STATE_STALE);
+	cr_assert_eq(latency_entry_state(&entry, now, (struct ns){61 * NS_PER_S}), LATENCY_STATE_MEASURED);
+	cr_assert_eq(latency_entry_state(&entry, now, (struct ns){0}), LATENCY_STATE_MEASURED);
 	entry.state = LATENCY_STATE_NEVER;
 	cr_assert_eq(latency_entry_state(&entry, now, (struct ns){9 * NS_PER_S}), LATENCY_STATE_NEVER);
 }

@@ -47,6 +47,7 @@ static const struct bad_file bad_files[] = {
 	{"h1 10.0.0\n", "peers:1: address"},
 	{"h1 0.0.0.0\n", "peers:1: address"},
 	{"h1 224.0.0.1\n", "peers:1: address"},
+	{"h1 127.0.0.1\n", "peers:1: address"},
 	{"h1 10.0.0.1 zz r1\n", "peers:1: mac"},
 	{"h1 10.0.0.1 01:00:00:00:00:01\n", "peers:1: mac"},
 	{"h1 10.0.0.1 - r1 more\n", "peers:1: rack"},

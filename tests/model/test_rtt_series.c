@@ -171,6 +171,22 @@ Test(rtt_series, many_pairs_are_quantiles, .init = write_wide_mesh, .fini = remo
 	rtt_series_destroy(set);
 }
 
+Test(rtt_series, a_matrix_in_a_file_of_racks_is_for_racks_alone, .init = write_wide_mesh, .fini = remove_mesh)
+{
+	struct error err = {0};
+	struct rtt_series_set *set;
+	char racks[sizeof matrix_path];
+
+	snprintf(racks, sizeof racks, "%s/rack.csv", folder);
+	cr_assert_eq(rename(matrix_path, racks), 0);
+	snprintf(matrix_path, sizeof matrix_path, "%s", racks);
+	set = rtt_series_read(folder, &err);
+	cr_assert_not_null(set, "%s", err.text);
+	cr_expect_eq(set->counts[0], RTT_SERIES_LEVELS);
+	cr_expect_eq(set->counts[1] + set->counts[2], 0);
+	rtt_series_destroy(set);
+}
+
 static void write_silent_mesh(void)
 {
 	FILE *file;

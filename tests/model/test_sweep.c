@@ -97,7 +97,7 @@ Test(sweep, reads_the_plain_form_with_any_separator)
 	}
 }
 
-/* What is wrong, and what the message must say. */
+/* Bad files, and the message expected for each. */
 static const char *const bad[][2] = {
 	{"", "no measurements"},
 	{"word\n", "expected the header"},
@@ -178,7 +178,7 @@ Test(sweep_writer, appends_what_is_read_back)
 	unlink(path);
 }
 
-/* What a file of this text holds once a writer has added a run to it. The caller destroys it. */
+/* Reads a file with this text after a writer has added a run. The caller destroys the result. */
 static struct sweep *continue_text(const char *text)
 {
 	struct error err = {0};

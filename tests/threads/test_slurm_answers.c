@@ -17,7 +17,7 @@ enum { QUESTIONS = 200 };
 
 static char path[64];
 
-/* The answer to one line; false: none. */
+/* Sends one line and reads its answer; false: no answer came. */
 static int ask(const char *line, char answer[static 256])
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};

@@ -15,7 +15,7 @@
 struct doctor_options {
 	const char *root;              /* "" = this host */
 	enum findings_purpose purpose; /* decides whether some findings are warnings or failures */
-	const char *port;              /* examine this interface alone; NULL = all that are hardware */
+	const char *port;              /* examine only this interface; NULL = all hardware interfaces */
 };
 
 /* Is there a network interface of this name? */

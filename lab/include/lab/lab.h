@@ -40,6 +40,9 @@ enum {
 	LAB_NODE_NAME_BYTES = 16, /* names of a routed lab are names of interfaces */
 };
 
+/* SO_PRIORITY of packets that do not wait behind others on a limited link; they have a hundredth of it. */
+enum { LAB_CONTROL_PRIORITY = 0x10003 };
+
 #define LAB_FOLDER "/run/nomora"
 
 struct lab_spec {
@@ -129,13 +132,18 @@ int lab_start_injectors(const struct lab *lab, const char *program, double delay
 /* The CPU that the injector with this index is given: from the last one down; -1 = no CPU can be spared. */
 int lab_injector_cpu(size_t index);
 
-/* State file. lab_read() fails with ENOENT if there is no such lab, with others if it is not whole; each with a hint.
+/*
+ * State file. lab_read() fails with ENOENT if there is no such lab, with others if it is not whole; each with a hint.
  */
 int lab_write_state(const struct lab *lab, struct error *err);
 int lab_read(const char *name, struct lab *lab, struct error *err);
-/* From what lab_to_json() made; `file` for messages. */
+/* Reads the output of lab_to_json(); `file` is for messages. */
 int lab_from_json(const char *file, const json_t *root, struct lab *lab, struct error *err);
 json_t *lab_to_json(const struct lab *lab); /* nomora.lab/1, new reference, NULL if out of memory */
+/* nomora.labs/1 of an array of these; takes the array over. NULL if out of memory. */
+json_t *lab_list_to_json(json_t *labs);
+/* Prints the lab as text, with commands to try next; asks the injectors whether they run. */
+void lab_print(const struct lab *lab, FILE *out);
 
 /* Names of the labs that exist, whole or not, in order; at most `capacity`. Returns how many, or -errno. */
 int lab_list(char (*names)[LAB_NAME_MAXIMUM + 1], size_t capacity, struct error *err);

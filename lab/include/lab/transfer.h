@@ -27,8 +27,8 @@ double lab_payload_MBps(double mbit);
 /* 0 if every host has a limited link, else -ENOENT with a hint. */
 int lab_check_links(const struct lab *lab, struct error *err);
 
-/* Takes the link of a host down at the switch. */
-int lab_cut_link(const struct lab *lab, int host, struct error *err);
+/* Takes the link of a host up or down at the switch. */
+int lab_change_host_link(const struct lab *lab, int host, bool up, struct error *err);
 
 enum transfer_state {
 	TRANSFER_IDLE,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the algorithms share beside <sched/mcf/mcf.h>. */
+/* Declarations that the algorithms share besides <sched/mcf/mcf.h>. */
 #ifndef MCF_PRIV_H
 #define MCF_PRIV_H
 

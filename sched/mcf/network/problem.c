@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/array.h>
 #include <base/ns.h>
 
 #include "mcf_priv.h"
@@ -20,23 +21,14 @@ enum mcf_status mcf_solution_reserve(struct mcf_solution *solution, int32_t node
 {
 	size_t nodes = (size_t)node_count + 1, arcs = (size_t)arc_count + 1;
 
-	if (solution->flow_room < arcs) {
-		int32_t *flow = realloc(solution->flow, arcs * sizeof *flow);
+	int32_t *flow = array_reserve(solution->flow, arcs, &solution->flow_room, sizeof *flow);
+	int64_t *potential = array_reserve(solution->potential, nodes, &solution->potential_room, sizeof *potential);
 
-		if (!flow)
-			return MCF_NO_MEMORY;
+	if (flow)
 		solution->flow = flow;
-		solution->flow_room = arcs;
-	}
-	if (solution->potential_room < nodes) {
-		int64_t *potential = realloc(solution->potential, nodes * sizeof *potential);
-
-		if (!potential)
-			return MCF_NO_MEMORY;
+	if (potential)
 		solution->potential = potential;
-		solution->potential_room = nodes;
-	}
-	return MCF_OPTIMAL;
+	return flow && potential ? MCF_OPTIMAL : MCF_NO_MEMORY;
 }
 
 void mcf_solution_free(struct mcf_solution *solution)

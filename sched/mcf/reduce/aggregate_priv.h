@@ -6,12 +6,12 @@
  *   leads, at the sum of the costs. (NoMora's unscheduled aggregators.)
  * Grouped: supply nodes without arcs in, every arc at least as wide as the supply (so that only one of parallel arcs
  *   matters), which share all arcs but a few. The group is one node with the sum of the supplies and with the arcs
- *   that ALL members have, at the dearest member's cost. What a member has beyond that, a cheaper or an extra arc, is
- *   private to it. (Tasks of a job; the arc to where a task runs.)
+ *   that ALL members have, at the cost of the most expensive member. A member's other arcs, cheaper or additional,
+ *   are private to it. (Tasks of a job; the arc to where a task runs.)
  *   One private arc: it becomes an arc of the group, as wide as the member's supply. Exact: units on private arcs
- *   are their owners', all other units may be anybody's, since the arcs left are common to all; and that a member
- *   uses a common arc to where its private one leads cheaper cannot be optimal while that has room, nor possible
- *   when it has none.
+ *   belong to their owners; all other units may belong to any member, since the other arcs are common to all. In an
+ *   optimal answer no member uses a common arc to the head of its own cheaper private arc: while that one has
+ *   residual capacity the cost would be higher, and when it is full the member has no unit left.
  *   Two or more: the member stays a node, with its private arcs and a free, wide one to the group.
  * Only arcs to nodes that lead nowhere but to sinks (machines) may be private: members must agree on all others, or
  * the shape that the structured solver wants would be lost.

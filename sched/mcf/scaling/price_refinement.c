@@ -181,7 +181,10 @@ static void saturate_parents(struct refinement *refinement, int32_t start)
 	} while (node != start);
 }
 
-/* Saturates cycles of parents, which are negative. That makes no new arc of negative length. */
+/*
+ * Saturates cycles of parents, which are negative. That makes no new arc of negative length. Without it, square grids
+ * take 1.43 times as long.
+ */
 static void saturate_parent_cycles(struct refinement *refinement)
 {
 	const struct scaling *scaling = refinement->scaling;

@@ -8,7 +8,8 @@
 
 /*
  * Ranks that a global update distinguishes. The most expensive arc is SCALING_ALPHA epsilons long in the first phase,
- * plus one for rounding; a path may have every node. With one less, long paths were never updated.
+ * plus one for rounding; a path may have every node, so that smaller numbers of ranks leave long paths without an
+ * update.
  */
 enum { RANKS_PER_NODE = SCALING_ALPHA + 2, BUCKETS_MOST = 1 << 23 };
 /*

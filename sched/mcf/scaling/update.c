@@ -55,7 +55,10 @@ static inline int32_t list_nearer(const struct scaling *scaling, int32_t node, i
 	return count;
 }
 
-/* Nodes that can send to `node` come nearer: distance of an arc = reduced cost in epsilons, rounded up past it. */
+/*
+ * Lowers the ranks of nodes with a residual arc to `node`. An arc's distance is its reduced cost in epsilons, rounded
+ * down, + 1; 0 if that is negative.
+ */
 static void scan_into(struct scaling *scaling, int32_t node)
 {
 	int32_t end = scaling->end[node], none = scaling->bucket_count, listed[TOGETHER];

@@ -9,8 +9,8 @@
  *    12: fewer pivots than a tenth of the nodes: each pivot touches much of the tree (a tenth to a half of that on long
  *        paths, long grids and stars, where scaling is 1.5 to 12 times as fast; a fifth and more elsewhere).
  *   100: more than half of the units that started on artificial arcs are still there. Where the simplex is the faster
- *        one, 0 to 15 % are (more on thick parallel arcs, where the two are alike, and on networks of days); where it
- *        is the slower, 70 to 100 %.
+ *        one, 0 to 15 % are (more on thick parallel arcs, where the two are alike, and on time-expanded
+ *        networks); where it is the slower, 70 to 100 %.
  *   256: more than a fifth of all arcs are still attractive, as on layered networks (22 to 30 %, even at 1500);
  *        elsewhere 0 to 15 %.
  *  2500: longer than anywhere where the simplex is the faster one.

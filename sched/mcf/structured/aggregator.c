@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The aggregator's side of a solve, once no excess is left: deficits are filled, then its price settles. Searches send
- * units over the aggregator at one price as if it had slots without end (deferred units); here they are bound to slots.
+ * units over the aggregator at one price as if its slots were unlimited (deferred units); here they are bound to slots.
  *
  * Too few slots: the price rises to where the next unit has a way to wait, found backward from all of those.
  *
  * Too many at a price above 0: it falls, step by step, until a waiting unit comes in, or to 0, where slots may stay
- * free. These searches run forward from all waiting units and meet the aggregator: nodes that they pass keep as much of
- * the difference as they are nearer to that end, every other price moves with the aggregator's. They are a hundred
- * times smaller, and at each price a blocking flow brings in all units that wait for it, so that a price too high costs
+ * free. These searches run forward from all waiting units and meet the aggregator: the price of a node that they pass
+ * falls by less, according to its distance; every other price falls with the aggregator's. They are a hundred times
+ * smaller, and at each price a blocking flow brings in all units that wait for it, so that a price too high costs
  * little.
  */
 #include "structured_search.h"
 
-/* A free slot's column; all of them have the market's price. NONE when there is none. */
-static int32_t market_free_column(struct structured *state)
+/* A free slot's column; all of them have the aggregator's price. NONE when there is none. */
+static int32_t free_slot_column(struct structured *state)
 {
 	struct id_list *list = &state->free_list;
 
@@ -32,7 +32,7 @@ static int32_t market_free_column(struct structured *state)
 static void bind_free(struct structured *state)
 {
 	while (state->total_deferred > 0 && state->total_free > 0) {
-		int32_t column = market_free_column(state);
+		int32_t column = free_slot_column(state);
 
 		if (column == NONE)
 			return;
@@ -60,7 +60,7 @@ static void deficit_fill(struct structured *state, int32_t column)
 			path_augment(state, *slots);
 		state->stalled = *slots >= before && state->prices[column] > state->aggregator_price;
 	}
-	state->slot_epoch += *slots > 0; /* its slots have come to be at the aggregator's price */
+	state->slot_epoch += *slots > 0; /* its slots are now at the aggregator's price */
 }
 
 static void deficits_fill(struct structured *state)

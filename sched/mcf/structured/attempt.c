@@ -7,34 +7,22 @@
  * did; good prices are remembered. If attempts take too long, the simplex is faster. With slots for all units the price
  * is 0.
  *
- * One fixed rule, the upper bound of find_outlook(), was measured: a first start with 5 % more units than slots takes 9
- * times as long, rounds 1.3 times, rounds with wide rows more than 100 times. Without the remembered start_price those
- * still take that long.
+ * Without the remembered start_price, rounds with wide rows scan 6.6 times as many arcs. An upper bound of the price,
+ * where no more units want their cheapest slots than there are, was no better: 1.04 times fewer scans there at 5 % too
+ * few slots, 2.6 times more at 25 %.
  */
 #include "structured_priv.h"
 
 enum {
 	HEADROOM_PART = 32,      /* of the distance from the remembered price to the most expensive way to wait */
 	FIRST_HEADROOM_PART = 8, /* the same after the first start, which predicts the next ones badly */
-	LEAP_PART = 16,          /* of the distance from a price that was too low to that way, at or above the bound */
 	FEW_LEFT_PART = 128,     /* of all slots: fewer left means that the price was nearly too low */
 	MANY_LEFT_PART = 32,     /* of all slots: more left means that the price was too high */
-	START_PART = 2, /* of the distance from that price to the answer's: a price that was too high falls by this */
-	CROWDED_PART =
-		8, /* of all slots: with more units than that in excess, the price is likely to be near its bound */
-	PRICE_STEPS = 1024,  /* resolution of the bound */
-	UNIT_SCANS = 32,     /* scans per slot that the first attempt of all is allowed, with too few slots */
-	ATTEMPT_PART = 4,    /* of all arcs: every attempt may scan as many */
+	START_PART = 2,   /* of the distance from that price to the answer's: a price that was too high falls by this */
+	UNIT_SCANS = 32,  /* scans per slot that the very first attempt is allowed, with too few slots */
+	ATTEMPT_PART = 4, /* of all arcs: every attempt may scan as many */
 	SIMPLEX_PASSES = 32, /* over all arcs: the cost of the simplex; an attempt given up beyond it is the last */
 	FIRST_PASSES = 8,    /* the same in the first start, which may be far from the price */
-};
-
-/* Bounds on the aggregator's price that are known before any unit is placed. */
-struct outlook {
-	int32_t dearest; /* cost of the most expensive way to wait, or 0 with slots for all units: then the price is 0
-			  */
-	int32_t bound;   /* upper bound of the aggregator's price */
-	bool crowded;    /* demand far exceeds the slots, at a price far below `dearest` */
 };
 
 /* A quarter below the most expensive way to wait: near enough wherever slots are a little short. */
@@ -43,6 +31,7 @@ static int32_t usual_price(int32_t dearest)
 	return dearest - dearest / 4;
 }
 
+/* Cost of the most expensive way to wait, or 0 with slots for all units: then the price is 0. */
 static int32_t dearest_wait(const struct structured *state)
 {
 	int64_t units = 0, slots = state->total_capacity;
@@ -61,58 +50,15 @@ static int32_t dearest_wait(const struct structured *state)
 }
 
 /*
- * The most that a unit of the group would pay for a slot, 0..dearest: the cost of waiting less that of its cheapest
- * arc.
- */
-static int32_t worth_of_slot(const struct group *g, int32_t dearest)
-{
-	int32_t way = g->aggregator_cost == ARC_ABSENT ? UNROUTED_COST : g->aggregator_cost;
-
-	if (g->unscheduled_capacity == 0)
-		return dearest;
-	if (g->arc_count > 0)
-		way = least(way, g->arcs[0].cost);
-	return way < g->unscheduled_cost ? g->unscheduled_cost - way : 0;
-}
-
-/*
- * At the aggregator's price no more units want slots than there are. Units that cannot all have their cheapest slots
- * want fewer at each price than are counted here, so the price at which this count fits is an upper bound.
- */
-static struct outlook find_outlook(const struct structured *state)
-{
-	struct outlook outlook = {.dearest = dearest_wait(state)};
-	int64_t wanting[PRICE_STEPS] = {0}, units = 0, at_usual = 0;
-	int32_t width = outlook.dearest / PRICE_STEPS + 1, step = PRICE_STEPS, usual = usual_price(outlook.dearest);
-
-	if (outlook.dearest == 0)
-		return outlook;
-	for (int32_t i = 0; i < state->group_count; i++) {
-		if (!group_has_supply(state, i))
-			continue;
-		int32_t worth = worth_of_slot(&state->groups[i], outlook.dearest);
-
-		wanting[worth / width] += state->groups[i].supply;
-		at_usual += worth > usual ? state->groups[i].supply : 0;
-	}
-	while (step > 0 && units <= state->total_capacity)
-		units += wanting[--step];
-	outlook.bound = least((step + 1) * width - 1, outlook.dearest);
-	outlook.crowded = at_usual > state->total_capacity + state->total_capacity / CROWDED_PART;
-	return outlook;
-}
-
-/*
  * The price of the first attempt. Once the aggregator's price is known, a little above it, and no lower than where a
  * start went well: where slots run short each search sees most of the network, while a slot too many costs little.
  */
-static int32_t first_price(const struct structured *state, const struct outlook *outlook)
+static int32_t first_price(const struct structured *state, int32_t dearest)
 {
-	int32_t dearest = outlook->dearest, price = outlook->crowded ? outlook->bound : usual_price(dearest);
+	int32_t price = usual_price(dearest);
 
-	if (state->effort.start_price > price && state->effort.start_price < dearest)
-		price = state->effort.start_price;
-	return least(price, outlook->bound);
+	return state->effort.start_price > price && state->effort.start_price < dearest ? state->effort.start_price
+											: price;
 }
 
 /* Remembers a price at which a start went well; `left` slots were left for units that had to wait at first. */
@@ -128,15 +74,13 @@ static void note_start(struct structured *state, int32_t price, int32_t dearest,
 }
 
 /* The price after an abandoned attempt: the lowest price that it reached, or higher where slots ran short. */
-static int32_t next_price(const struct structured *state, const struct outlook *outlook)
+static int32_t next_price(const struct structured *state, int32_t dearest)
 {
-	int32_t price = state->aggregator_price, dearest = outlook->dearest;
+	int32_t price = state->aggregator_price;
 
 	if (state->total_free > state->total_deferred || price >= dearest)
 		return least(price, dearest);
-	if (price >= outlook->bound)
-		return price + (dearest - price + LEAP_PART - 1) / LEAP_PART;
-	return price + (outlook->bound - price + 1) / 2;
+	return price + (dearest - price + 1) / 2;
 }
 
 enum attempt {
@@ -196,12 +140,11 @@ void start_solve(struct structured *state)
 {
 	uint64_t arcs = (uint64_t)state->arc_total, most = state->effort.pass_limit * arcs;
 	uint64_t passes = (state->effort.start_scans > 0 ? SIMPLEX_PASSES : FIRST_PASSES) * arcs;
-	struct outlook outlook = find_outlook(state);
-	int32_t price = first_price(state, &outlook);
-	uint64_t scans = first_scans(state, outlook.dearest, passes);
+	int32_t dearest = dearest_wait(state), price = first_price(state, dearest);
+	uint64_t scans = first_scans(state, dearest, passes);
 
 	for (;;) {
-		enum attempt attempt = attempt_from(state, price, outlook.dearest, scans < most ? scans : most);
+		enum attempt attempt = attempt_from(state, price, dearest, scans < most ? scans : most);
 
 		if (attempt == ATTEMPT_ENDED)
 			return;
@@ -209,7 +152,7 @@ void start_solve(struct structured *state)
 			break;
 		if (attempt == ATTEMPT_LONG)
 			scans += scans / 2 + 1;
-		price = next_price(state, &outlook);
+		price = next_price(state, dearest);
 	}
 	if (state->gives_up) {
 		state->given_up = true;

@@ -15,6 +15,10 @@
  *   BLOCKING_OUTWARD    for deferred units without slots, in the layers of the search backward from all ways to wait
  *                       (search_mark()): a step of the aggregator's price lets a few units go, each of which would need
  *                       a search.
+ *
+ * Measured at 12,500 machines, without: BLOCKING_UNLAYERED, 1,094 ms instead of 587 at 99 % full; BLOCKING_OUTWARD and
+ * its layers, rounds with 5 % too few slots 30 / 160 ms (p50 / p99) instead of 26 / 91. At 2,500, without
+ * BLOCKING_INWARD: rounds with wide rows scan 2.7 times as many arcs.
  */
 #include "structured_search.h"
 
@@ -112,29 +116,20 @@ static void expand_block(struct structured *state, int32_t block)
 static void expand_group(struct structured *state, int32_t group)
 {
 	const struct group *g = &state->groups[group];
-	const struct near_scope scope = {
-		.prices = state->prices, .base = -g->price, .aggregator_price = state->aggregator_price, .below = 1};
-	int32_t near[SEARCH_SPAN], seen = SEARCH_SPAN, level = g->visit.level + 1;
+	int32_t i = 0, level = g->visit.level + 1;
 
-	for (int32_t first = 0; first < g->arc_count && seen == SEARCH_SPAN; first += SEARCH_SPAN) {
-		int32_t span = least(g->arc_count - first, SEARCH_SPAN);
-		int32_t count = near_arcs(g->arcs + first, span, &scope, near, &seen);
+	for (; i < g->arc_count && g->arcs[i].cost + state->aggregator_price <= g->price; i++) {
+		struct arc arc = g->arcs[i];
 
-		for (int32_t i = 0; i < count; i++) {
-			struct arc arc = g->arcs[first + near[i]];
-
-			if (arc.target < 0) {
-				if (state->blocks[~arc.target].visit.stamp != state->blocking.stamp &&
-				    block_is_tight(state, ~arc.target, g->price - arc.cost))
-					reach(state, &state->blocks[~arc.target].visit, ~arc.target + NODE_BLOCK,
-					      level);
-			} else if (state->prices[arc.target] == g->price - arc.cost &&
-				   arc_has_residual(g, first + near[i])) {
-				reach_column(state, arc.target, level);
-			}
+		if (arc.target < 0) {
+			if (state->blocks[~arc.target].visit.stamp != state->blocking.stamp &&
+			    block_is_tight(state, ~arc.target, g->price - arc.cost))
+				reach(state, &state->blocks[~arc.target].visit, ~arc.target + NODE_BLOCK, level);
+		} else if (state->prices[arc.target] == g->price - arc.cost && arc_has_residual(g, i)) {
+			reach_column(state, arc.target, level);
 		}
-		state->effort.scans += (uint64_t)seen;
 	}
+	state->effort.scans += (uint64_t)i;
 }
 
 static void expand_column(struct structured *state, int32_t column)

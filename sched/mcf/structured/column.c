@@ -9,8 +9,8 @@ static int block_add_member(struct structured *state, int32_t block, int32_t col
 	struct block *b = &state->blocks[block];
 
 	if (b->member_count == b->member_allocated) {
-		int32_t *members = arena_grow(&state->arena, b->members, &b->member_allocated, b->member_count,
-					      b->member_count + 1, sizeof(*members));
+		int32_t *members =
+			items_grow(state, b->members, &b->member_allocated, b->member_count + 1, sizeof(*members));
 
 		if (!members)
 			return -ENOMEM;

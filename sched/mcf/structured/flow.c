@@ -14,8 +14,8 @@ static void entry_add(struct structured *state, int32_t group, int32_t number, i
 	if (column->entry_count == state->entry_allocated[number]) {
 		int32_t slots = state->capacities[number];
 		int32_t needed = column->entry_count ? column->entry_count + 1 : slots < 10 ? slots : 10;
-		struct entry *entries = arena_grow(&state->arena, column->entries, &state->entry_allocated[number],
-						   column->entry_count, needed < 2 ? 2 : needed, sizeof(*entries));
+		struct entry *entries = items_grow(state, column->entries, &state->entry_allocated[number],
+						   needed < 2 ? 2 : needed, sizeof(*entries));
 
 		if (!entries) {
 			state->no_memory = true;
@@ -85,8 +85,8 @@ int32_t flow_units_on(const struct group *group, int32_t column)
 
 static void share_add(struct structured *state, struct group *g, int32_t place, int32_t column, int32_t cost)
 {
-	struct structured_share *shares = arena_grow(&state->arena, g->shares, &allocated_of(state, g)->shares,
-						     g->share_count, g->share_count + 1, sizeof(*shares));
+	struct structured_share *shares =
+		items_grow(state, g->shares, &allocated_of(state, g)->shares, g->share_count + 1, sizeof(*shares));
 
 	if (!shares) {
 		state->no_memory = true;
@@ -101,7 +101,7 @@ static void share_add(struct structured *state, struct group *g, int32_t place, 
 static void limited_flow(struct structured *state, int32_t group, int32_t column, int32_t cost, int32_t units)
 {
 	const struct group *g = &state->groups[group];
-	int32_t place = limited_perhaps(g, column) ? limited_find(g, column, cost) : NONE;
+	int32_t place = limited_find(g, column, cost);
 
 	if (place != NONE)
 		limited_change(state, group, place, units, 0);

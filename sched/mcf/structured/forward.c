@@ -6,7 +6,7 @@
 #include "structured_search.h"
 
 /* Distance at which a unit that waits elsewhere would reach a slot at the aggregator's price. */
-static void market_targets(struct structured *state, int32_t group, int32_t distance)
+static void aggregator_targets(struct structured *state, int32_t group, int32_t distance)
 {
 	const struct search *search = &state->search;
 	const struct group *g = &state->groups[group];
@@ -31,7 +31,7 @@ static void group_targets(struct structured *state, int32_t group, int32_t dista
 	int32_t base = distance - g->price, column, exit;
 
 	if (search->source == FROM_WAITING) {
-		market_targets(state, group, distance);
+		aggregator_targets(state, group, distance);
 		return;
 	}
 	if (g->unscheduled_flow < g->unscheduled_capacity)
@@ -102,57 +102,33 @@ static void relax_block(struct structured *state, int32_t block, int32_t distanc
 
 static void settle_group(struct structured *state, int32_t group, int32_t distance)
 {
+	const struct search *search = &state->search;
 	const struct group *g = &state->groups[group];
-	struct near_scope scope = {.prices = state->prices,
-				   .labels = state->column_labels,
-				   .label_base = state->search.label_base,
-				   .base = distance - g->price,
-				   .aggregator_price = state->aggregator_price};
-	int32_t near[SEARCH_SPAN], seen, span;
+	int32_t base = distance - g->price, i = 0;
 
-	for (int32_t first = 0; first < g->arc_count; first += SEARCH_SPAN) {
-		span = least(g->arc_count - first, SEARCH_SPAN);
-		scope.below = state->search.best;
-		int32_t count = near_arcs(g->arcs + first, span, &scope, near, &seen);
+	for (; i < g->arc_count && base + g->arcs[i].cost + state->aggregator_price < search->best; i++) {
+		struct arc arc = g->arcs[i];
 
-		for (int32_t i = 0; i < count; i++) {
-			const struct arc *arc = &g->arcs[first + near[i]];
-
-			if (arc->target < 0)
-				relax_block(state, ~arc->target, distance, arc->cost - g->price, group, ~arc->cost);
-			else if (arc_has_residual(g, first + near[i]))
-				relax_column(state, arc->target, scope.base + arc->cost + state->prices[arc->target],
-					     group, arc->cost);
-		}
-		state->effort.scans += (uint64_t)seen;
-		if (seen < span)
-			break;
+		if (arc.target < 0)
+			relax_block(state, ~arc.target, distance, arc.cost - g->price, group, ~arc.cost);
+		else if (arc_has_residual(g, i))
+			relax_column(state, arc.target, base + arc.cost + state->prices[arc.target], group, arc.cost);
 	}
+	state->effort.scans += (uint64_t)i;
 }
 
 static void settle_column(struct structured *state, int32_t column, int32_t distance)
 {
 	const struct search *search = &state->search;
 	const struct column *c = &state->columns[column];
-	int32_t base = distance - state->prices[column], near[SEARCH_SPAN];
+	int32_t base = distance - state->prices[column];
 
-	for (int32_t first = 0; first < c->entry_count; first += SEARCH_SPAN) {
-		int32_t end = least(c->entry_count, first + SEARCH_SPAN), count = 0;
+	for (int32_t i = 0; i < c->entry_count; i++) {
+		struct entry entry = c->entries[i];
+		int32_t reached = base - entry.cost + state->group_prices[entry.group];
 
-		for (int32_t i = first; i < end; i++) {
-			const struct entry *entry = &c->entries[i];
-			int32_t reached = base - entry->cost + state->group_prices[entry->group];
-
-			near[count] = i;
-			count += (reached < search->best) &
-				 (search_label(search, reached) < state->group_labels[entry->group]);
-		}
-		for (int32_t i = 0; i < count; i++) {
-			const struct entry *entry = &c->entries[near[i]];
-
-			relax_group(state, entry->group, base - entry->cost + state->group_prices[entry->group], column,
-				    entry->cost);
-		}
+		if (reached < search->best)
+			relax_group(state, entry.group, reached, column, entry.cost);
 	}
 	state->effort.scans += (uint64_t)c->entry_count;
 }
@@ -160,23 +136,14 @@ static void settle_column(struct structured *state, int32_t column, int32_t dist
 /* Scans every column of the block, which makes the floor exact. */
 static void settle_block(struct structured *state, int32_t block)
 {
-	const struct search *search = &state->search;
 	struct block *b = &state->blocks[block];
-	int32_t base = b->distance, floor = PRICE_CLOSED, near[SEARCH_SPAN];
+	int32_t floor = PRICE_CLOSED;
 
-	for (int32_t first = 0; first < b->member_count; first += SEARCH_SPAN) {
-		int32_t end = least(b->member_count, first + SEARCH_SPAN), count = 0;
+	for (int32_t i = 0; i < b->member_count; i++) {
+		int32_t column = b->members[i], price = state->prices[column];
 
-		for (int32_t i = first; i < end; i++) {
-			int32_t column = b->members[i], price = state->prices[column];
-
-			floor = least(floor, price);
-			near[count] = column;
-			count += (base + price < search->best) &
-				 (search_label(search, base + price) < state->column_labels[column]);
-		}
-		for (int32_t i = 0; i < count; i++)
-			relax_column(state, near[i], base + state->prices[near[i]], b->parent_group, b->parent_cost);
+		floor = least(floor, price);
+		relax_column(state, column, b->distance + price, b->parent_group, b->parent_cost);
 	}
 	b->floor = floor;
 	state->effort.scans += (uint64_t)b->member_count;

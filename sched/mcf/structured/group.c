@@ -199,21 +199,10 @@ int structured_remove_group(struct structured *state, int32_t group)
 		withdraw(state, group, g->supply, true);
 	if (state->referenced)
 		references_unlink(state, group);
-	struct allocated *allocated = allocated_of(state, g);
-
-	arena_release(&state->arena, g->arcs, allocated->arcs, sizeof(*g->arcs));
-	arena_release(&state->arena, g->links, allocated->links, sizeof(*g->links));
-	arena_release(&state->arena, g->shares, allocated->shares, sizeof(*g->shares));
-	arena_release(&state->arena, g->running, allocated->running, sizeof(*g->running));
-	g->arcs = NULL;
-	g->links = NULL;
-	g->shares = NULL;
-	g->running = NULL;
-	*allocated = (struct allocated){0};
+	group_free_arrays(state, group);
 	state->arc_total -= g->arc_count;
 	g->share_count = g->arc_count = 0;
 	g->running_count = g->limited_count = 0;
-	g->limited_bits = 0;
 	g->supply = 0;
 	group_note_price(state, group);
 	g->exists = false;

@@ -44,8 +44,7 @@ static int32_t step_capacity(const struct structured *state, const struct step *
 
 	if (!step->rises)
 		return flow_units(g, step->column, step->cost);
-	return step->cost >= 0 && limited_perhaps(g, step->column) ? arc_residual_at(g, step->column, step->cost)
-								   : INT32_MAX;
+	return step->cost >= 0 ? arc_residual_at(g, step->column, step->cost) : INT32_MAX;
 }
 
 /* The group's units that started the search among others'; NULL: the caller counts them. */

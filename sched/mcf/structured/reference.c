@@ -18,8 +18,8 @@ int32_t reference_link(struct structured *state, int32_t group, int32_t target, 
 		list->spare = list->items[place].cost;
 	} else {
 		if (list->count == list->room) {
-			struct reference *items = arena_grow(&state->arena, list->items, &list->room, list->count,
-							     list->count + 1, sizeof(*items));
+			struct reference *items =
+				items_grow(state, list->items, &list->room, list->count + 1, sizeof(*items));
 
 			if (!items) {
 				state->no_memory = true;
@@ -68,8 +68,7 @@ static bool reserve_lists(struct structured *state)
 		struct reference_list *list = node < state->column_count
 						      ? &state->column_references[node]
 						      : &state->block_references[node - state->column_count];
-		struct reference *items =
-			arena_grow(&state->arena, list->items, &list->room, 0, counts[node], sizeof(*items));
+		struct reference *items = items_grow(state, list->items, &list->room, counts[node], sizeof(*items));
 
 		if (counts[node] > 0 && !items) {
 			free(counts);

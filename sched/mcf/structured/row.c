@@ -62,7 +62,10 @@ static int compare_arcs(const void *left, const void *right)
 	return a->target < b->target ? -1 : a->target > b->target;
 }
 
-/* Stable for few arcs and for a small span of costs, which is what a threshold on costs leaves. */
+/*
+ * Stable for few arcs and for a small span of costs, which is what a threshold on costs leaves. With qsort() alone a
+ * start from nothing takes 1.35 times as long, rounds with wide rows 1.2 times.
+ */
 static void sort_arcs(const struct row_arc *from, int32_t count, struct row_arc *to)
 {
 	int32_t least = INT32_MAX, most = 0, starts[SORT_SPAN + 1];
@@ -136,25 +139,26 @@ static inline bool arc_leaves(const struct structured *state, int32_t target, en
 	return part == ROW_WHOLE || block == NONE || state->blocks[block].changes;
 }
 
-static void mark_running(struct structured *state, const struct group *g, const struct structured_running *running,
-			 int32_t count, int32_t mark)
+static void mark_running(struct structured *state, const struct group *g, int32_t limited,
+			 const struct structured_running *running, int32_t count, int32_t mark)
 {
-	for (int32_t i = 0; i < g->limited_count; i++)
+	for (int32_t i = 0; i < limited; i++)
 		state->scratch.unplaced[g->running[i].column] = mark;
 	for (int32_t i = 0; i < count; i++)
 		state->scratch.unplaced[running[i].column] = mark;
 }
 
-/* Detaches the shares whose arcs may change; their units stay on their columns. Returns the number. */
+/* Drops the running arcs: their flow needs no update then. Detaches shares that may change; returns their number. */
 static int32_t detach_flow(struct structured *state, int32_t group, enum row_part part,
 			   const struct structured_running *running, int32_t running_count)
 {
 	const struct group *g = &state->groups[group];
-	int32_t count = 0;
+	int32_t count = 0, limited = g->limited_count;
 
 	for (int32_t i = 0; i < g->share_count; i++)
 		__builtin_prefetch(state->columns[g->shares[i].column].entries, 1);
-	mark_running(state, g, running, running_count, 1);
+	mark_running(state, g, limited, running, running_count, 1);
+	running_drop(state, group);
 	for (int32_t i = g->share_count - 1; i >= 0; i--) {
 		struct structured_share share = g->shares[i];
 
@@ -163,7 +167,7 @@ static int32_t detach_flow(struct structured *state, int32_t group, enum row_par
 		state->scratch.detached[count++] = share;
 		flow_take(state, group, share.column, share.cost, share.units);
 	}
-	mark_running(state, g, running, running_count, 0);
+	mark_running(state, g, limited, running, running_count, 0);
 	return count;
 }
 
@@ -346,7 +350,7 @@ static bool replace_arcs(struct structured *state, int32_t group, enum row_part 
 		relink_left(state, sorted, leaving);
 	count = link_coming(state, group, count);
 	sort_arcs(arcs, count, sorted);
-	if (!group_reserve_arcs(state, g, g->arc_count, g->arc_count + count))
+	if (!group_reserve_arcs(state, g, g->arc_count + count))
 		return false;
 	merge_arcs(g, sorted, count);
 	return true;
@@ -358,10 +362,9 @@ int row_install(struct structured *state, int32_t group, enum row_part part, int
 	struct group *g = &state->groups[group];
 	int32_t excess = g->excess;
 	bool was_changed = g->in_changed_list;
-	int32_t detached = detach_flow(state, group, part, running, running_count);
 
 	state->arc_total -= g->arc_count;
-	running_drop(state, group);
+	int32_t detached = detach_flow(state, group, part, running, running_count);
 	if ((part != ROW_RUNNING && !replace_arcs(state, group, part, count)) ||
 	    !running_add(state, group, running, running_count))
 		return -ENOMEM;

@@ -93,7 +93,6 @@ void running_drop(struct structured *state, int32_t group)
 		close_up(g, next, g->arc_count, kept);
 	g->arc_count -= g->limited_count;
 	g->limited_count = g->running_count = 0;
-	g->limited_bits = 0;
 }
 
 /* Sets unplaced[] of each running column to the least cost of an unlimited arc or shortcut to it, + 1. */
@@ -126,32 +125,23 @@ static void note_costs(struct structured *state, const struct group *g, const st
 			state->blocks[~g->arcs[i].target].row_cost = INT32_MAX;
 }
 
-static uint64_t running_rank(const struct running *running)
+static int compare_running(const void *left, const void *right)
 {
-	return (uint64_t)(uint32_t)running->cost << 32 | (uint32_t)running->column;
+	const struct running *a = left, *b = right;
+
+	if (a->cost != b->cost)
+		return a->cost < b->cost ? -1 : 1;
+	return (a->column > b->column) - (a->column < b->column);
 }
 
 /* Sorts by cost and column and joins equal ones; returns the number left. */
 static int32_t sort_running(struct running *running, int32_t count)
 {
-	static const int32_t gaps[] = {21577, 9589, 4262, 1894, 842, 374, 166, 74, 33, 15, 6, 1}; /* Shell's sort */
 	int32_t kept = 0;
 
-	for (size_t k = 0; k < sizeof(gaps) / sizeof(*gaps); k++) {
-		int32_t gap = gaps[k];
-
-		for (int32_t i = gap; i < count; i++) {
-			struct running item = running[i];
-			uint64_t rank = running_rank(&item);
-			int32_t place = i;
-
-			for (; place >= gap && running_rank(&running[place - gap]) > rank; place -= gap)
-				running[place] = running[place - gap];
-			running[place] = item;
-		}
-	}
+	qsort(running, (size_t)count, sizeof(*running), compare_running);
 	for (int32_t i = 1; i < count; i++) {
-		if (running_rank(&running[i]) == running_rank(&running[kept]))
+		if (compare_running(&running[i], &running[kept]) == 0)
 			running[kept].units += running[i].units;
 		else
 			running[++kept] = running[i];
@@ -190,8 +180,8 @@ bool running_add(struct structured *state, int32_t group, const struct structure
 
 	if (count == 0)
 		return true;
-	items = arena_grow(&state->arena, g->running, &allocated_of(state, g)->running, 0, count, sizeof(*items));
-	if (!items || !group_reserve_arcs(state, g, g->arc_count, g->arc_count + count)) {
+	items = items_grow(state, g->running, &allocated_of(state, g)->running, count, sizeof(*items));
+	if (!items || !group_reserve_arcs(state, g, g->arc_count + count)) {
 		state->no_memory = true;
 		return false;
 	}
@@ -211,8 +201,6 @@ bool running_add(struct structured *state, int32_t group, const struct structure
 	for (int32_t i = 0; i < count; i++)
 		state->scratch.unplaced[running[i].column] = 0;
 	g->limited_count = sort_running(items, limited);
-	for (int32_t i = 0; i < g->limited_count; i++)
-		g->limited_bits |= UINT32_C(1) << (items[i].column & 31);
 	int32_t others = sort_running(items + remembered, count - remembered);
 
 	memmove(items + g->limited_count, items + remembered, (size_t)others * sizeof(*items));

@@ -8,8 +8,6 @@
 
 #include "structured_priv.h"
 
-enum { CACHE_LINE_BYTES = 64 };
-
 struct table {
 	size_t offset, item_bytes;
 };
@@ -32,52 +30,31 @@ enum {
 	GROUP_TABLES = sizeof(group_tables) / sizeof(*group_tables),
 };
 
+/* The least that an array of one node takes: short ones would grow often. */
+enum { ITEMS_FIRST_BYTES = 64 };
+
 static void **table_items(struct structured *state, const struct table *table)
 {
 	return (void **)(void *)((char *)state + table->offset);
 }
 
 /*
- * Zeroed memory that begins at a cache line, for zeroed_free(); NULL without memory. From calloc(), so that pages of a
- * large table cost nothing before they are used. The allocation's own start is stored before the table.
+ * Room for `needed` items in each table, by half more than before at least; new items are 0. False without memory. From
+ * calloc(), so that pages of a large table cost nothing before they are used.
  */
-static void *zeroed_take(uint64_t bytes)
-{
-	char *whole = calloc(1, bytes + CACHE_LINE_BYTES);
-
-	if (!whole)
-		return NULL;
-	char *table = whole + CACHE_LINE_BYTES - (uintptr_t)whole % CACHE_LINE_BYTES;
-
-	memcpy(table - sizeof(whole), &whole, sizeof(whole));
-	return table;
-}
-
-static void zeroed_free(void *table)
-{
-	char *whole;
-
-	if (!table)
-		return;
-	memcpy(&whole, (char *)table - sizeof(whole), sizeof(whole));
-	free(whole);
-}
-
-/* Room for `needed` items in each table, by half more than before at least; new items are 0. False without memory. */
 static bool tables_reserve(struct structured *state, const struct table *tables, int32_t count, int32_t *room,
 			   int32_t needed)
 {
 	int32_t wanted = *room + *room / 2 > needed ? *room + *room / 2 : needed; /* ids end at INT32_MAX / 4 */
 
 	for (int32_t i = 0; i < count && needed > *room; i++) {
-		void **items = table_items(state, &tables[i]),
-		     *larger = zeroed_take((size_t)wanted * tables[i].item_bytes);
+		void **items = table_items(state, &tables[i]), *larger = calloc((size_t)wanted, tables[i].item_bytes);
 
 		if (!larger)
 			return false;
 		if (*items)
 			memcpy(larger, *items, (size_t)*room * tables[i].item_bytes);
-		zeroed_free(*items);
+		free(*items);
 		*items = larger;
 	}
 	*room = needed > *room ? wanted : *room;
@@ -87,7 +64,7 @@ static bool tables_reserve(struct structured *state, const struct table *tables,
 static void tables_free(struct structured *state, const struct table *tables, int32_t count)
 {
 	for (int32_t i = 0; i < count; i++)
-		zeroed_free(*table_items(state, &tables[i]));
+		free(*table_items(state, &tables[i]));
 }
 
 static uint64_t tables_bytes(const struct table *tables, int32_t count, int32_t room)
@@ -179,22 +156,53 @@ int state_reserve_groups(struct structured *state, int32_t count)
 	return 0;
 }
 
-/* Room for `needed` arcs, of which the first `used` are kept. */
-bool group_reserve_arcs(struct structured *state, struct group *g, int32_t used, int32_t needed)
+void *items_grow(struct structured *state, void *items, int32_t *room, int32_t needed, size_t item_bytes)
 {
-	struct arc *arcs =
-		arena_grow(&state->arena, g->arcs, &allocated_of(state, g)->arcs, used, needed, sizeof(*arcs));
+	int32_t wanted = 2 * *room > needed ? 2 * *room : needed; /* ids end at INT32_MAX / 4 */
+	int32_t first = ITEMS_FIRST_BYTES / (int32_t)item_bytes;
 
-	if (arcs)
-		g->arcs = arcs;
-	struct link *links =
-		arena_grow(&state->arena, g->links, &allocated_of(state, g)->links, used, needed, sizeof(*links));
+	if (needed <= *room)
+		return items;
+	wanted = wanted < first ? first : wanted;
+	void *larger = realloc(items, (size_t)wanted * item_bytes);
 
-	if (links)
-		g->links = links;
-	if (needed > allocated_of(state, g)->arcs || needed > allocated_of(state, g)->links)
+	if (larger) {
+		state->array_bytes += (size_t)(wanted - *room) * item_bytes;
+		*room = wanted;
+	}
+	return larger;
+}
+
+bool group_reserve_arcs(struct structured *state, struct group *g, int32_t needed)
+{
+	struct allocated *allocated = allocated_of(state, g);
+	struct arc *arcs = items_grow(state, g->arcs, &allocated->arcs, needed, sizeof(*arcs));
+	struct link *links = items_grow(state, g->links, &allocated->links, needed, sizeof(*links));
+
+	g->arcs = arcs ? arcs : g->arcs;
+	g->links = links ? links : g->links;
+	if (needed > allocated->arcs || needed > allocated->links)
 		state->no_memory = true;
 	return !state->no_memory;
+}
+
+void group_free_arrays(struct structured *state, int32_t group)
+{
+	struct group *g = &state->groups[group];
+	struct allocated *allocated = &state->allocated[group];
+
+	free(g->arcs);
+	free(g->links);
+	free(g->shares);
+	free(g->running);
+	g->arcs = NULL;
+	g->links = NULL;
+	g->shares = NULL;
+	g->running = NULL;
+	state->array_bytes -=
+		(size_t)allocated->arcs * sizeof(*g->arcs) + (size_t)allocated->links * sizeof(*g->links) +
+		(size_t)allocated->shares * sizeof(*g->shares) + (size_t)allocated->running * sizeof(*g->running);
+	*allocated = (struct allocated){0};
 }
 
 struct structured *structured_create(int32_t group_hint, int32_t column_hint, int32_t block_hint)
@@ -227,10 +235,19 @@ void structured_destroy(struct structured *state)
 
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
 		free(lists[i]->ids);
+	for (int32_t i = 0; i < state->group_count; i++)
+		group_free_arrays(state, i);
+	for (int32_t i = 0; i < state->column_count; i++) {
+		free(state->columns[i].entries);
+		free(state->column_references[i].items);
+	}
+	for (int32_t i = 0; i < state->block_count; i++) {
+		free(state->blocks[i].members);
+		free(state->block_references[i].items);
+	}
 	tables_free(state, column_tables, COLUMN_TABLES);
 	tables_free(state, block_tables, BLOCK_TABLES);
 	tables_free(state, group_tables, GROUP_TABLES);
-	arena_free(&state->arena);
 	queue_free(&state->search.queue);
 	free(state->search.visited);
 	free(state->scratch.arcs);
@@ -242,7 +259,7 @@ uint64_t structured_memory_bytes(const struct structured *state)
 {
 	const struct search *search = &state->search;
 
-	return sizeof(*state) + state->arena.total_bytes +
+	return sizeof(*state) + state->array_bytes +
 	       tables_bytes(column_tables, COLUMN_TABLES, state->column_allocated) +
 	       tables_bytes(block_tables, BLOCK_TABLES, state->block_allocated) +
 	       tables_bytes(group_tables, GROUP_TABLES, state->group_allocated) +

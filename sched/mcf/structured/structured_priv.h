@@ -11,8 +11,8 @@
  *
  *   I1  Arcs of groups with supply have reduced cost >= 0 if they have residual capacity, and <= 0 if they have flow.
  *   I2  aggregator_price <= price of every open column. Free slots at a higher price are deficits, and queued.
- *   I3  A unit is in exactly one place: a share on a column, unscheduled, unrouted, deferred (it uses the aggregator
- * but has no column yet), or excess (queued).
+ *   I3  A unit is in exactly one place: a share on a column, unscheduled, unrouted, deferred (on the aggregator,
+ *       without a column yet), or excess (queued).
  *
  * A solve (solve.c) restores I1 to I3 with no excess, no deficit, no deferred unit, and no free slot unless
  * aggregator_price is 0. Those are the conditions of optimality (complementary slackness):
@@ -39,8 +39,8 @@
  * step of the aggregator's price moves a unit or a price. A step that moved neither would repeat for ever: the solve
  * ends with MCF_STALLED.
  *
- * Files, from the ground up: arena, queue, state (memory), reference (arcs by target), running (arcs of limited
- * capacity), flow (units on columns), slot (free slots), group and column (changes), row and change (arcs), near,
+ * Files, from the ground up: queue, state (memory), reference (arcs by target), running (arcs of limited
+ * capacity), flow (units on columns), slot (free slots), group and column (changes), row and change (arcs),
  * search, forward, backward, path, blocking, aggregator, repair, start, export, import, attempt, solve; restore, read.
  */
 #ifndef STRUCTURED_PRIV_H
@@ -48,7 +48,6 @@
 
 #include <sched/mcf/structured.h>
 
-#include "structured_arena.h"
 #include "structured_queue.h"
 
 enum {
@@ -61,7 +60,7 @@ enum {
 	NONE = -1,
 	PRICE_NO_SUPPLY = -(1 << 30), /* of a group without supply: less than any price */
 	NODE_BLOCK = 1 << 29,         /* added to a block's number where columns and ~groups are nodes too */
-	REFERENCE_FULL = 3 << 28,     /* less PRICE_NO_SUPPLY fits 31 bits; less any bid it is above every price */
+	REFERENCE_FULL = 3 << 28,     /* minus PRICE_NO_SUPPLY: fits 31 bits; minus a group's price: above any price */
 };
 
 /* The rest of what is known about the arc at the same place: searches read costs and targets alone. */
@@ -180,7 +179,6 @@ struct group {
 	int32_t supply, excess;
 	struct running *running; /* [running_count], of which limited_count are arcs of their own */
 	struct link *links;      /* [arc_count] */
-	uint32_t limited_bits;   /* of its limited arcs their columns modulo 32: tells most others apart */
 	struct visit visit;      /* next: an arc */
 	bool exists, in_excess_list, in_deferred_list, in_changed_list;
 };
@@ -197,7 +195,8 @@ struct id_list {
 	size_t capacity;
 };
 
-/* TARGET_SLOT: a group's arc to a free slot at the aggregator's price. TARGET_COLUMN: a deficit, or backward a column.
+/*
+ * TARGET_SLOT: a group's arc to a free slot at the aggregator's price. TARGET_COLUMN: a deficit, or backward a column.
  */
 enum target_kind { TARGET_SLOT, TARGET_COLUMN, TARGET_AGGREGATOR, TARGET_UNSCHEDULED, TARGET_UNROUTED };
 
@@ -243,7 +242,7 @@ struct row_scratch {
 	size_t arc_capacity, detached_capacity;
 };
 
-/* Work done and allowed, in arcs looked at; and what earlier solves teach about both. */
+/* Work done and allowed, in arcs scanned, and the estimates that earlier solves left. */
 struct effort {
 	uint64_t scans, searches, augmentations; /* of this solve */
 	uint64_t scan_limit;                     /* of the current attempt, which is given up beyond it */
@@ -295,23 +294,26 @@ struct structured {
 	struct blocking blocking;
 	struct row_scratch scratch;
 	struct effort effort;
-	struct arena arena;
+	uint64_t array_bytes; /* of all arrays of single groups, columns and blocks */
 };
 
 /* state.c */
 void list_push(struct structured *state, struct id_list *list, int32_t id);
 bool list_reserve(struct id_list *list, int32_t needed); /* false without memory */
-/* Room for `needed` arcs of the group, of which the first `used` are kept. False, and no_memory set, without memory. */
-bool group_reserve_arcs(struct structured *state, struct group *g, int32_t used, int32_t needed);
+/* Room for `needed` items, at least twice as many as before; updates *room. NULL without memory; the items stay. */
+void *items_grow(struct structured *state, void *items, int32_t *room, int32_t needed, size_t item_bytes);
+/* Room for `needed` arcs of the group. False, and no_memory set, without memory. */
+bool group_reserve_arcs(struct structured *state, struct group *g, int32_t needed);
+void group_free_arrays(struct structured *state, int32_t group);
 int state_reserve_columns(struct structured *state, int32_t count);
 int state_reserve_blocks(struct structured *state, int32_t count);
 int state_reserve_groups(struct structured *state, int32_t count);
 
-/* flow.c: units on columns, at the cost of the arc that they came by; and who must hear of it. */
+/* flow.c: moves units on columns, at the cost of the arc that they came by, and updates the queues and lists. */
 void flow_add(struct structured *state, int32_t group, int32_t column, int32_t cost, int32_t units);
 void flow_take(struct structured *state, int32_t group, int32_t column, int32_t cost, int32_t units);
 int32_t flow_units(const struct group *group, int32_t column, int32_t cost);
-int32_t flow_units_on(const struct group *group, int32_t column); /* at whatever cost */
+int32_t flow_units_on(const struct group *group, int32_t column); /* at any cost */
 void column_free(struct structured *state, int32_t column, int32_t units);
 void column_fill(struct structured *state, int32_t column, int32_t units);
 void group_add_excess(struct structured *state, int32_t group, int32_t units);
@@ -323,17 +325,19 @@ int32_t group_waiting_cost(const struct group *g);
 int32_t group_waiting_capacity(const struct group *g, int32_t units);
 /* As many of `units` as can wait at the group's price do; returns the number. */
 int32_t group_wait(struct structured *state, int32_t group, int32_t units);
-void group_changed(struct structured *state, int32_t group); /* answers otherwise, or may */
+void group_changed(struct structured *state, int32_t group); /* its answer has changed, or may have */
 
 /* running.c: arcs of limited capacity. */
 int32_t limited_find(const struct group *group, int32_t column, int32_t cost); /* place in `running`, or NONE */
 /* INT32_MAX but for limited arcs. */
 int32_t arc_capacity(const struct group *group, int32_t target, int32_t cost);
-/* More units on the limited arc at this place of `running`, or room for more. */
+/* Adds `flow` to the flow, and `units` to the capacity, of the limited arc at this place of `running`. */
 void limited_change(struct structured *state, int32_t group, int32_t place, int32_t flow, int32_t units);
 int32_t arc_residual_at(const struct group *group, int32_t target, int32_t cost);
-/* Removes the limited arcs and what is remembered from the row, then adds them again. Takes a walk over the row, if
- * there are any. */
+/*
+ * running_drop() removes the limited arcs and the notes of running units from the row, running_add() adds new ones.
+ * Both scan the row, if there are any.
+ */
 void running_drop(struct structured *state, int32_t group);
 bool running_add(struct structured *state, int32_t group, const struct structured_running *running, int32_t count);
 
@@ -368,7 +372,7 @@ bool export_has_unrouted(const struct group *group);
 void import_simplex(struct structured *state);
 
 /* start.c */
-/* No unit is anywhere, and every open column has the market's price. */
+/* No unit is anywhere, and every open column has the aggregator's price. */
 void start_forget(struct structured *state, int32_t aggregator_price);
 void start_fresh(struct structured *state, int32_t aggregator_price);
 
@@ -396,7 +400,7 @@ int32_t path_augment(struct structured *state, int32_t units);
 int32_t path_augment_inward(struct structured *state, int32_t group, int32_t units);
 int32_t path_augment_outward(struct structured *state, int32_t node, int32_t units);
 
-/* exit.c: free slots at the aggregator's price. */
+/* slot.c: free slots at the aggregator's price. */
 int32_t block_free_slot(struct structured *state, int32_t block);
 int32_t group_free_slot(struct structured *state, int32_t group, int32_t below, int32_t *column);
 int32_t block_least_price(const struct structured *state, int32_t block); /* PRICE_CLOSED: no open column */
@@ -425,14 +429,9 @@ static inline struct allocated *allocated_of(const struct structured *state, con
 	return &state->allocated[group - state->groups];
 }
 
-static inline bool limited_perhaps(const struct group *group, int32_t target)
-{
-	return group->limited_bits >> (target & 31) & 1;
-}
-
 static inline bool arc_is_limited(const struct group *group, int32_t target, int32_t cost)
 {
-	return limited_perhaps(group, target) && limited_find(group, target, cost) != NONE;
+	return limited_find(group, target, cost) != NONE;
 }
 
 static inline int32_t arc_residual(const struct group *group, int32_t arc)
@@ -470,7 +469,7 @@ static inline bool state_halted(const struct structured *state)
 	return state_failed(state) || state->effort.scans > state->effort.scan_limit;
 }
 
-/* Does it have a bid? Answers without reading the group. */
+/* Does the group have supply? Does not read the group itself. */
 static inline bool group_has_supply(const struct structured *state, int32_t group)
 {
 	return state->group_prices[group] != PRICE_NO_SUPPLY;

@@ -14,9 +14,6 @@
 
 #include "structured_priv.h"
 
-/* Nodes scanned together, without a branch that depends on their labels: such branches are unpredictable. */
-enum { SEARCH_SPAN = 64 };
-
 /* Expands a settled node in one direction. */
 struct search_direction {
 	void (*group)(struct structured *state, int32_t group, int32_t distance);
@@ -26,37 +23,13 @@ struct search_direction {
 
 void search_begin(struct structured *state, enum search_source source, int32_t limit);
 void search_run(struct structured *state, const struct search_direction *direction);
-/* The same in layers, and somewhat beyond the first meeting; marks settled nodes and meetings for a blocking flow. */
+/* The same search in layers, continued a little beyond the first meeting of both directions; marks settled nodes and
+ * meetings for a blocking flow. */
 void search_run_layers(struct structured *state, const struct search_direction *direction);
 /* Both ends meet at `node`, at this distance; the search continues to others at the same distance. */
 void search_meet(struct structured *state, int32_t node, int32_t distance);
 /* Moves the prices of settled nodes by their distance to the target: up (sign 1) or down (-1). */
 void search_move_prices(struct structured *state, int32_t sign);
-
-/*
- * near.c: lists in near[] the places of references whose cost exceeds their group's price by less than `below`,
- * ascending; returns the number. Most are rejected by the price alone, without reading group or arc. `near` has room
- * for `count`.
- */
-int32_t near_references(const struct reference *items, int32_t count, const int32_t *group_prices, int32_t below,
-			int32_t *near);
-
-/* The scope of near_arcs(). */
-struct near_scope {
-	const int32_t *prices;  /* of columns */
-	const uint64_t *labels; /* of columns; NULL: labels do not matter */
-	uint64_t label_base;    /* of the labels */
-	int32_t base;           /* distance of a target less the arc's cost and the target's price */
-	int32_t aggregator_price;
-	int32_t below;
-};
-
-/*
- * near.c: lists in near[] the places of arcs, which ascend by cost, to a block, or to a column nearer than `below` and
- * than its label; returns the number. *seen is the number of arcs scanned: the rest cost too much for any column.
- * `near` has room for `count`.
- */
-int32_t near_arcs(const struct arc *arcs, int32_t count, const struct near_scope *scope, int32_t *near, int32_t *seen);
 
 static inline uint64_t search_label(const struct search *search, int32_t distance)
 {

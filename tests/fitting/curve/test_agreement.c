@@ -111,7 +111,7 @@ Test(agreement, two_truths_differ, .timeout = 120)
 	cr_assert(agreeing <= 3, "%d of %d agree", agreeing, PAIRS);
 }
 
-/* Drift from pass to pass is in the stated deviation, where passes are numbered; chance alone would not cover it. */
+/* Drift from pass to pass is in the stated deviation, where passes are numbered; chance would not cover it. */
 Test(agreement, drift_between_passes_is_stated, .timeout = 120)
 {
 	static const struct world drifting = {60, 0.005, 0.1, 1, 24, true}, blind = {60, 0.005, 0.1, 1, 24, false};

@@ -236,7 +236,7 @@ static void make_levels(struct levels *levels)
 /* With more levels than the grid has thresholds the jump is refined among the neighbouring gaps. */
 Test(search, a_jump_is_found_in_its_own_gap_at_every_one_of_130_levels)
 {
-	struct levels levels;
+	struct levels levels = {0};
 
 	make_levels(&levels);
 	for (size_t jump = 1; jump + 2 < LEVELS; jump++) {
@@ -254,7 +254,7 @@ Test(search, a_jump_is_found_in_its_own_gap_at_every_one_of_130_levels)
 /* In noise the best gap can be the last of the neighbours: no gap within three of the one found is better. */
 Test(search, no_neighbouring_gap_is_better_in_noise)
 {
-	struct levels levels;
+	struct levels levels = {0};
 	struct rng rng;
 
 	make_levels(&levels);

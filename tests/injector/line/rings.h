@@ -24,7 +24,7 @@ struct rings_options {
 	unsigned int out_ring;    /* size of what leaves, 0 = 8192 */
 	struct injector_mode_settings modes;
 	const char *capture;     /* file */
-	unsigned int size_limit; /* of files, bytes; 0 = none. Writing on fails as on a full disk */
+	unsigned int size_limit; /* maximum file size, bytes; 0 = none. Further writes fail as on a full disk */
 	bool stamps;             /* client writes its TSC where a NIC would stamp */
 };
 
@@ -40,7 +40,7 @@ struct rings {
 	unsigned int frame_bytes;
 };
 
-/* What the client writes into each frame. */
+/* Written into each frame by the client. */
 struct rings_payload {
 	uint8_t ethernet[14];
 	uint8_t pad[2];

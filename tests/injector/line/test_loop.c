@@ -150,7 +150,7 @@ Test(loop, a_lower_delay_keeps_the_order)
 	}
 }
 
-/* Of the packets that were counted as undisturbed, cycles. */
+/* Largest lateness of the packets that were counted as undisturbed, in cycles. */
 static uint64_t longest_lateness(void)
 {
 	uint32_t bucket = LATENESS_BUCKETS;
@@ -213,7 +213,7 @@ Test(loop, whole_bursts_are_no_disturbance_and_no_delay_is_none)
 	}
 }
 
-/* What is held when the delay falls to none goes first; what comes while nothing is held passes; and back again. */
+/* When the delay falls to none, held packets leave first; packets that arrive while none is held pass; and back. */
 Test(loop, a_thousand_changes_through_no_delay_keep_every_packet_in_order)
 {
 	static const uint64_t delays[] = {0, 300, 0, 10, 0, DELAY / 5};

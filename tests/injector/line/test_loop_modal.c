@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Of the modal loop alone: rates, captures, stamps; and what a worker answers. */
+/* Tests of the modal loop only: rates, captures, stamps, answers of a worker. */
 #include <stdlib.h>
 
 #include <criterion/criterion.h>
@@ -35,7 +35,7 @@ Test(loop_modal, a_limited_link_stays_busy_while_packets_are_dropped)
 	mode_rate.destroy(modes.items[0].state);
 }
 
-/* The port refuses bursts, and `room` records are free: what is seen is captured once, or counted as lost. */
+/* The port refuses bursts, and `room` records are free: each packet seen is captured once, or counted as lost. */
 static void capture_while_refused(uint32_t room, struct capture_ring *ring)
 {
 	loop_make(true, 40, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Each mode alone, on packets that exist in memory only and a clock that the test moves. */
+/* Each mode by itself, on packets in memory and a clock that the test advances. */
 #include <criterion/criterion.h>
 
 #include <math.h>

@@ -157,8 +157,10 @@ Test(judge, round_trip_within_share_and_constant)
 	expect(NULL);
 	attempt.rtt_us = 1181;
 	expect("round trip 1181 us, expected 1000");
+	attempt.rtt_us = 821;
+	expect(NULL);
 	attempt.rtt_us = 819;
-	expect("round trip");
+	expect("round trip 819 us, expected 1000");
 }
 
 Test(judge, several_reasons_are_all_given)

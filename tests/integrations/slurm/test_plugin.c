@@ -17,7 +17,7 @@
 char *slurm_xstrdup(const char *text);
 void slurm_xfree_ptr(void *memory);
 
-/* What slurmctld gives the plug-in. */
+/* Symbols that slurmctld provides to the plug-in. */
 char *slurm_xstrdup(const char *text)
 {
 	return strdup(text);
@@ -33,6 +33,7 @@ struct agent {
 	pthread_t thread;
 	const char *answer; /* NULL: reads and stays silent */
 	size_t bytes;
+	bool dribbles; /* a byte every 2 ms, again and again */
 	char asked[4096];
 	unsigned questions;
 };
@@ -49,7 +50,10 @@ static void *serve(void *context)
 
 		agent->asked[got > 0 ? got : 0] = '\0';
 		agent->questions++;
-		if (agent->answer)
+		if (agent->dribbles)
+			while (send(fd, "P", 1, MSG_NOSIGNAL) == 1)
+				usleep(2000);
+		else if (agent->answer)
 			send(fd, agent->answer, agent->bytes, MSG_NOSIGNAL);
 		else /* until the plug-in hangs up */
 			while (recv(fd, agent->asked + 2048, 1, 0) > 0)
@@ -169,6 +173,42 @@ Test(slurm_plugin, place_sets_nodes_and_counts)
 	stop(agent);
 }
 
+static job_desc_msg_t make_array(void)
+{
+	job_desc_msg_t job = make_job("nomora:curve=memcached");
+
+	job.array_inx = strdup("0-3");
+	return job;
+}
+
+Test(slurm_plugin, an_array_is_held_as_a_whole)
+{
+	struct agent *agent = start("HOLD\n");
+	job_desc_msg_t job = make_array();
+
+	cr_assert_eq(job_submit(&job, 0, NULL), SLURM_SUCCESS);
+	if (!was_late(&job)) {
+		cr_assert_eq(job.priority, 0);
+		cr_assert_str_eq(job.admin_comment, "nomora:held");
+		cr_assert_str_eq(agent->asked, "ARRAY 3 nomora:curve=memcached\n");
+	}
+	free(job.array_inx);
+	free_job(&job);
+	stop(agent);
+}
+
+Test(slurm_plugin, an_array_is_not_placed_in_one_place)
+{
+	struct agent *agent = start("PLACE n1,n3 2 2 nomora:slurm-9 n1,n3*2\n");
+	job_desc_msg_t job = make_array();
+
+	cr_assert_eq(job_submit(&job, 0, NULL), SLURM_SUCCESS);
+	cr_assert(was_late(&job));
+	free(job.array_inx);
+	free_job(&job);
+	stop(agent);
+}
+
 /* The agent holds at once and places when schedd has decided. */
 Test(slurm_plugin, the_last_complete_line_counts)
 {
@@ -227,6 +267,9 @@ Test(slurm_plugin, jobs_that_do_not_ask_or_say_where_pass_without_a_question)
 	job_submit(&job, 0, NULL);
 	job.cpus_per_task = 1;
 	job.priority = 0; /* held by its user */
+	job_submit(&job, 0, NULL);
+	job.priority = NO_VAL;
+	job.het_job_offset = 0;
 	job_submit(&job, 0, NULL);
 	cr_assert_eq(agent->questions, 0);
 	cr_assert_null(job.admin_comment);
@@ -317,4 +360,25 @@ Test(slurm_plugin, a_line_without_end_passes)
 
 	memset(much, 'x', sizeof much - 1);
 	bad_answer(much, sizeof much - 1);
+}
+
+/* Each byte comes in time, the line's end never does. */
+Test(slurm_plugin, an_answer_without_end_in_small_parts_passes)
+{
+	struct agent *agent = start("");
+	job_desc_msg_t job = make_job("nomora:curve=memcached");
+
+	agent->dribbles = true;
+	cr_assert_eq(job_submit(&job, 0, NULL), SLURM_SUCCESS);
+	cr_assert(was_late(&job));
+	free_job(&job);
+	stop(agent);
+}
+
+/* A line that is cut anywhere is no answer. */
+Test(slurm_plugin, a_cut_answer_passes)
+{
+	static const char answer[] = "PLACE n1,n3 2 2 nomora:slurm-9 n1,n3*2";
+
+	bad_answer(answer, sizeof answer - 1);
 }

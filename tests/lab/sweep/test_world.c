@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is refused, and what is resolved, before a sweep with a lab starts anything. */
+/* Checks made before a sweep with a lab starts anything. */
 #include <criterion/criterion.h>
 
 #include <errno.h>

@@ -59,7 +59,7 @@ static void *run_side(void *context)
 	struct side *side = context;
 	struct agent_run run = {.patience = {10 * INT64_C(1000000000)}, .linger = {200 * NS_PER_MS}};
 
-	agent_run(side->agent, &run, &stop);
+	cr_assert_eq(agent_run(side->agent, &run, &stop, NULL), 0);
 	return NULL;
 }
 

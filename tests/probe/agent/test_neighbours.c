@@ -15,6 +15,7 @@ Test(neighbours, asks_less_and_less_often_until_it_knows)
 
 	cr_assert_eq(neighbours_add(&neighbours, 1, NULL), 0);
 	cr_assert_eq(neighbours_add(&neighbours, 2, given), 1);
+	cr_assert_eq(neighbours.questions.count, 1, "100,000 given MACs would be gone through in one turn of the loop");
 	cr_assert_eq(neighbours_add(&neighbours, 1, NULL), 0, "known already");
 	for (int64_t ms = 0; ms < 10000; ms++) {
 		const struct neighbour *neighbour = neighbours_ask(&neighbours, (struct ns){ms * NS_PER_MS});

@@ -108,7 +108,7 @@ Test(mesh_row, csv_equals_json)
 	cr_assert_eq(mesh_row_write(&row, path, &err), 0, "%s", err.text);
 	matrix = latency_matrix_read(path, NULL, &err);
 	cr_assert_not_null(matrix, "%s", err.text);
-	entry = latency_matrix_lookup(matrix, "h1", "h2");
+	entry = latency_matrix_get(matrix, 0, 1);
 	cr_assert_not_null(entry);
 	peers = mesh_row_json(&row);
 	row_us = json_object_get(json_array_get(peers, 0), "row_us");

@@ -29,7 +29,8 @@ struct side {
 
 static struct peer hosts[] = {{.name = "a", .rack = "r1", .address = 0x0a000001},
 			      {.name = "b", .rack = "r2", .address = 0x0a000002},
-			      {.name = "ghost", .rack = "r2", .address = 0x0a000003}};
+			      {.name = "ghost", .rack = "r2", .address = 0x0a000003},
+			      {.name = "mute", .rack = "r2", .address = 0x0a000005}}; /* no MAC, and nobody says it */
 static struct dp_pool *pool;
 static struct side sides[2];
 static struct mesh_watch watch;
@@ -106,7 +107,7 @@ static void *reflect(void *context)
 static void *measure(void *context)
 {
 	struct side *side = context;
-	const struct peers peers = {.count = 3, .items = hosts};
+	const struct peers peers = {.count = 4, .items = hosts};
 
 	cr_assert_eq(mesh_watch_run(side->agent, &peers, &watch, &side->stop, &err), 0, "%s", err.text);
 	return NULL;
@@ -141,7 +142,7 @@ Test(mesh_watch, windows_reach_the_live_matrix_and_peers_come_and_go)
 
 	open_side(&sides[0], "a", back, there, hosts[0].address);
 	open_side(&sides[1], "b", there, back, hosts[1].address);
-	write_peers("a 10.0.0.1 r1\nb 10.0.0.2 r2\nghost 10.0.0.3 02:00:00:00:00:99 r2\n");
+	write_peers("a 10.0.0.1 r1\nb 10.0.0.2 r2\nghost 10.0.0.3 02:00:00:00:00:99 r2\nmute 10.0.0.5 r2\n");
 	hosts[2].has_mac = true;
 	hosts[2].mac[0] = 2;
 	watch = (struct mesh_watch){.host = "a",
@@ -160,6 +161,8 @@ Test(mesh_watch, windows_reach_the_live_matrix_and_peers_come_and_go)
 	first = entry.updated_at;
 	cr_assert(wait_for_state(reader, "ghost", LATENCY_STATE_UNREACHABLE, &entry), "nobody answers for it");
 	cr_assert(entry.loss == 1 && isnan(entry.rtt_p50_us));
+	cr_assert(wait_for_state(reader, "mute", LATENCY_STATE_UNREACHABLE, &entry), "nobody says where it is");
+	cr_assert(entry.loss == 1 && isnan(entry.rtt_p50_us));
 	for (int i = 0; i < 2000 && entry.updated_at.v <= first.v; i++) {
 		usleep(10000);
 		cr_assert(wait_for_state(reader, "b", LATENCY_STATE_MEASURED, &entry));
@@ -169,13 +172,14 @@ Test(mesh_watch, windows_reach_the_live_matrix_and_peers_come_and_go)
 		usleep(10000);
 	cr_assert(latency_live_maximum(reader, 0, 1, &maximum) && maximum.pairs == 1);
 
-	write_peers("a 10.0.0.1 r1\nghost 10.0.0.3 02:00:00:00:00:99 r2\nlater 10.0.0.4 02:00:00:00:00:98 r2\n");
+	write_peers("a 10.0.0.1 r1\nghost 10.0.0.3 02:00:00:00:00:99 r2\nmute 10.0.0.5 r2\n"
+		    "later 10.0.0.4 02:00:00:00:00:98 r2\n");
 	cr_assert(wait_for_state(reader, "later", LATENCY_STATE_UNREACHABLE, &entry), "a new peer is probed");
 	sides[0].stop = 1;
 	pthread_join(sides[0].thread, NULL);
-	cr_assert_eq(agent_peer_count(sides[0].agent), 2, "b is gone");
+	cr_assert_eq(agent_peer_count(sides[0].agent), 3, "b is gone");
 	cr_assert_gt(watch.state.windows, 3);
-	cr_assert_eq(watch.state.unreachable, 2);
+	cr_assert_eq(watch.state.unreachable, 3);
 	sides[1].stop = 1;
 	pthread_join(sides[1].thread, NULL);
 	latency_matrix_destroy(reader);

@@ -86,7 +86,7 @@ static void check_caps(const struct mesh_budget *budget)
 	}
 }
 
-/* Hosts that join, leave and are drained change the lists of others by themselves alone. */
+/* Hosts that join, leave and are drained change the lists of others only by their own entries. */
 static void check_change(int name)
 {
 	read_lists();

@@ -114,7 +114,8 @@ Test(frame, fragments_are_no_probes)
 	cr_assert_eq(frame_read(bytes, length, length).kind, FRAME_BROKEN, "the last of several");
 }
 
-/* What a local sender's kernel leaves to the NIC: the pseudo-header's sum in the checksum's place. */
+/* A packet with an unfinished checksum, left to the NIC by a local sender's kernel: the field has the pseudo-header's
+ * sum. */
 Test(frame, an_unfinished_checksum_is_told_from_a_wrong_one)
 {
 	/* 10.0.0.1 + 10.0.0.2 + protocol 17 + length 13, twice the words of RFC 768's pseudo-header */
@@ -270,4 +271,46 @@ Test(frame, neighbour_discovery_asks_and_answers)
 	cr_assert(seen.source_address == answer.source_address);
 	bytes[70]++;
 	cr_assert_eq(frame_read(bytes, length, length).kind, FRAME_OTHER, "a wrong checksum");
+}
+
+Test(frame, a_template_gives_the_frames_that_are_written_whole)
+{
+	const ip_address six = (ip_address)0xfe80 << 112;
+	struct frame_template template;
+	uint8_t whole[2048], made[2048];
+	struct rng rng;
+
+	rng_seed(&rng, 3);
+	for (int round = 0; round < 2000; round++) {
+		struct frame frame = {.source_mac = {2, 0, 0, 0, 0, 1},
+				      .destination_port = 862,
+				      .ttl = (uint8_t)rng_below(&rng, 256),
+				      .dscp = (uint8_t)rng_below(&rng, 64),
+				      .ecn = (uint8_t)rng_below(&rng, 4),
+				      .may_fragment = rng_below(&rng, 2),
+				      .tags = (uint8_t)rng_below(&rng, 3),
+				      .tag = {{FRAME_TAG_TYPE, 5}, {FRAME_TAG_TYPE, 6}},
+				      .payload_bytes = rng_below(&rng, 3) ? 44 : rng_below(&rng, 1400)};
+		bool is_six = rng_below(&rng, 2);
+		size_t headers, length;
+
+		memset(made, 0xee, sizeof made);
+		frame.source_address = (is_six ? six : 0) | (uint32_t)rng_next(&rng);
+		frame.destination_address = is_six ? six : 1;
+		headers = frame_headers(&frame);
+		frame_template_make(&frame, &template);
+		for (int i = 0; i < FRAME_MAC_BYTES; i++)
+			frame.destination_mac[i] = (uint8_t)rng_next(&rng);
+		frame.destination_address |= (uint32_t)rng_next(&rng);
+		frame.source_port = (uint16_t)rng_next(&rng);
+		frame_template_copy(&template, made);
+		for (size_t i = 0; i < frame.payload_bytes; i++)
+			whole[headers + i] = made[headers + i] = (uint8_t)rng_next(&rng);
+		frame.payload = whole + headers;
+		length = frame_write_udp(&frame, whole, sizeof whole);
+		cr_assert_eq(frame_template_finish(&template, frame.destination_mac, frame.destination_address,
+						   frame.source_port, made),
+			     length);
+		cr_assert_eq(memcmp(made, whole, length), 0, "round %d", round);
+	}
 }

@@ -109,6 +109,25 @@ Test(session, a_burst_is_stamped_after_all_of_it_was_numbered)
 	session_destroy(session);
 }
 
+Test(session, a_departure_corrects_the_stamp_and_one_before_it_is_wrong)
+{
+	struct session *session = session_create(16);
+	struct session_probe sent;
+
+	for (int64_t i = 0; i < 3; i++)
+		session_send(session, at(NS_PER_S));
+	session_restamp(session, 0, at(NS_PER_S + 700), true);
+	session_restamp(session, 1, at(NS_PER_S - 700), true);
+	session_restamp(session, 2, at(-3599 * NS_PER_S), true);
+	cr_assert_eq(session_receive(session, 0, 0, &sent), SESSION_FRESH);
+	cr_assert(sent.departed && sent.sent_at.ns == NS_PER_S + 700);
+	cr_assert_eq(session_receive(session, 1, 1, &sent), SESSION_FRESH);
+	cr_assert(sent.departed && sent.sent_at.ns == NS_PER_S - 700, "clocks agree to some microseconds");
+	cr_assert_eq(session_receive(session, 2, 2, &sent), SESSION_FRESH);
+	cr_assert(!sent.departed && sent.sent_at.ns == NS_PER_S, "the wall clock was set back by an hour");
+	session_destroy(session);
+}
+
 Test(session, what_is_out_at_the_end_can_be_taken_back)
 {
 	struct session *session = session_create(8);
@@ -207,7 +226,7 @@ Test(session, counters_add_up_and_tell_the_ways_apart)
 		cr_assert_eq(counters.lost, truth.lost_forward + truth.lost_back);
 		cr_assert_eq(counters.duplicates, truth.doubled);
 		cr_assert_gt(counters.reordered, 0);
-		/* What came after the newest answer is not told by it. */
+		/* An answer says nothing about later packets. */
 		cr_assert(session_lost_forward(session, &lost_forward));
 		cr_assert_eq(lost_forward, truth.lost_forward - truth.lost_since, "%lu, %lu less %lu", lost_forward,
 			     truth.lost_forward, truth.lost_since);

@@ -67,6 +67,8 @@ static struct latency_entry entry_of(uint32_t from, uint32_t to, bool bad)
 	return entry;
 }
 
+static struct ns max_age; /* 0: no pair is stale */
+
 static void find(is_bad_fn *is_bad)
 {
 	latency_live_begin(live, NULL);
@@ -78,7 +80,7 @@ static void find(is_bad_fn *is_bad)
 				cr_assert_eq(latency_matrix_set(live, &entry), 0);
 		}
 	latency_live_end(live);
-	cr_assert_eq(patterns_find(live, LATENCY_STATISTIC_P99, (struct ns){2 * NS_PER_S}, (struct ns){0}, &found), 0);
+	cr_assert_eq(patterns_find(live, LATENCY_STATISTIC_P99, (struct ns){2 * NS_PER_S}, max_age, &found), 0);
 }
 
 /* The one pattern, in the page's words. */
@@ -187,6 +189,21 @@ static bool on_path(uint32_t from, uint32_t to)
 Test(patterns, a_bad_path)
 {
 	expect(on_path, "Bad path from rack <b>r2</b> to rack <b>r4</b>: 16 of 16");
+}
+
+static bool unreachable_host(uint32_t from, uint32_t to)
+{
+	return (from == 8 || to == 8) && (from + to) % 3 == 0;
+}
+
+/* Nothing but its unreachable pairs is left to judge its rack by. */
+Test(patterns, a_dead_host_among_stale_pairs_is_no_bad_rack)
+{
+	max_age.v = NS_PER_S / 2;
+	find(unreachable_host);
+	cr_assert_eq(found.count, 1, "%zu patterns", found.count);
+	cr_assert_eq(found.items[0].kind, PATTERN_HOST);
+	cr_assert_eq(found.items[0].from, 8);
 }
 
 Test(patterns, a_drained_host_is_none)

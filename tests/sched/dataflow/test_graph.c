@@ -94,10 +94,11 @@ Test(dataflow_graph, a_cycle_that_gains_is_refused)
 		struct dataflow *dataflow;
 
 		snprintf(job, sizeof job,
-			 "{\"name\": \"j\", \"components\": [{\"name\": \"s\"}, {\"name\": \"b\"}, {\"name\": \"c\"}],"
+			 "{\"name\": \"j\", \"components\": [{\"name\": \"s\"}, {\"name\": \"b\"}, {\"name\": \"c\"}, "
+			 "{\"name\": \"k\"}],"
 			 "\"edges\": [{\"from\": \"s\", \"to\": \"b\"}, {\"from\": \"b\", \"to\": \"c\", "
 			 "\"selectivity\": %s},"
-			 "{\"from\": \"c\", \"to\": \"b\"}]}",
+			 "{\"from\": \"c\", \"to\": \"b\"}, {\"from\": \"c\", \"to\": \"k\"}]}",
 			 selectivities[i]);
 		dataflow = parse(job, &err);
 		cr_assert_not_null(dataflow, "%s", err.text);

@@ -142,7 +142,7 @@ Test(simulate, routes_leave_failed_links_and_wait_for_the_last)
 	dataflow_destroy(dataflow);
 }
 
-/* Host a fails at 2 s: x alone moves (to b, the last free slot), and sends what is left. */
+/* Host a fails at 2 s: only x moves (to b, the last free slot), and sends the rest. */
 Test(simulate, tasks_of_a_failed_host_move)
 {
 	char jobs[512];
@@ -248,6 +248,7 @@ Test(simulate, everything_is_sent_whatever_fails)
 		options.fault_count = 4;
 		options.engine_options.steps = 10;
 		options.engine_options.starts = 2;
+		options.buffer_MB = e % 2 ? 20 : 0;
 		result = run(dataflow, &options);
 		again = run(dataflow, &options);
 		for (uint32_t j = 0; j < 8; j++) {

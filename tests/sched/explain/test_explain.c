@@ -167,7 +167,7 @@ Test(explain, application_performance_is_the_mean_over_jobs)
 	test_world_start(&world, "load_spreading", &settings);
 	add_job(0, 2);
 	add_job(1, 5);
-	add_job(2, 1); /* a root alone has none */
+	add_job(2, 1); /* a root without other tasks has none */
 	run();
 	for (size_t i = 0; i < explanation.task_count; i++) {
 		const struct explain_task *task = &explanation.tasks[i];
@@ -218,8 +218,8 @@ Test(performance, is_the_quotient_of_the_sums)
 	struct performance_sum sum = {0};
 
 	cr_expect(isnan(performance_average(&sum)));
-	performance_sum_add(&sum, 0.7, 0.5, 1, 0.9);
-	performance_sum_add(&sum, 0.6, 0.6, 0.8, 0.8);
+	performance_sum_add(&sum, 0.7, 0.5, 1, 0.9, 1);
+	performance_sum_add(&sum, 0.6, 0.6, 0.8, 0.8, 1);
 	cr_expect_float_eq(performance_average(&sum), 1.3 / 1.8, 1e-12);
 	cr_expect_float_eq(performance_worst(&sum), 1.1 / 1.8, 1e-12);
 	cr_expect_float_eq(performance_average_other(&sum), 1.3 / 1.7, 1e-12);

@@ -14,41 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sched/flownet/network.h>
-#include <sched/mcf/algorithms.h>
-#include <sched/mcf/verify.h>
+#include "events_state.h"
 
-#include "place_world.h"
-
-enum { EVENTS = 6000, CHECK_EVERY = 20, JOBS = 16, TASKS = 10, MACHINES = 64, RACKS = 10, CURVES = 5 };
-
-struct day {
-	bool preemption;
-	double omega_per_s, beta_per_s;
-	uint32_t machine_arcs;
-	uint64_t seed;
-};
+enum { EVENTS = 6000, CHECK_EVERY = 20 };
 
 static const struct day days[] = {
-	{false, 0, 0, 0, 1}, {true, 0, 0, 0, 2},   {true, 0, 1, 0, 3},   {true, 2, 0.5, 0, 4},
-	{true, 0, 0, 6, 5},  {true, 0, 0, 6, 587}, {true, 0, 0, 0, 140},
-};
-
-/* What the test knows by itself. */
-struct state {
-	struct test_world world;
-	struct rng rng;
-	struct policy_settings settings;
-	double now_s;
-	bool up[MACHINES], drained[MACHINES];
-	float out_us[MACHINES][MACHINES]; /* negative: not measured */
-	uint32_t seen_s[MACHINES][MACHINES];
-	struct curve *curves[CURVES]; /* by number; NULL: none */
-	int32_t curve_of_job[JOBS];   /* -1: no such job */
-	bool preemptible[JOBS];
-	double gain[JOBS];
-	uint32_t machine_name;
-	uint64_t seed; /* of the day, for messages */
+	{false, 0, 0, 0, 1, 0}, {true, 0, 0, 0, 2, 0},   {true, 0, 1, 0, 3, 0},   {true, 2, 0.5, 0, 4, 0},
+	{true, 0, 0, 6, 5, 0},  {true, 0, 0, 6, 587, 0}, {true, 0, 0, 0, 140, 0}, {true, 0, 100, 0, 6, 6},
+	{true, 3, 60, 0, 7, 8}, {true, 0, 200, 6, 8, 7},
 };
 
 static uint32_t draw(struct state *state, uint32_t limit)
@@ -56,17 +29,12 @@ static uint32_t draw(struct state *state, uint32_t limit)
 	return (uint32_t)rng_below(&state->rng, limit);
 }
 
-static void done(int code)
-{
-	cr_assert_eq(code, 0, "code %d", code);
-}
-
 static bool is_there(const struct state *state, uint32_t machine)
 {
 	return machine < state->world.cluster->machine_count && state->world.cluster->machines[machine].name;
 }
 
-/* A machine with a name; -1: drawn in vain. */
+/* A random machine that exists; -1: none found. */
 static int64_t some_machine(struct state *state)
 {
 	uint32_t machine = draw(state, state->world.cluster->machine_count);
@@ -223,7 +191,7 @@ static void start_job(struct state *state)
 	uint32_t job = flownet_spare_job(state->world.net), tasks = 1 + draw(state, TASKS);
 	int32_t curve = (int32_t)draw(state, CURVES);
 
-	if (job >= JOBS || !state->curves[curve])
+	if (job >= state->jobs || !state->curves[curve])
 		return;
 	cr_assert_eq(state->curve_of_job[job], -1, "a number that no job has");
 	test_world_add_job(&state->world, job, curve, tasks);
@@ -257,7 +225,7 @@ static void task_event(struct state *state, uint32_t job)
 
 static void job_event(struct state *state)
 {
-	uint32_t job = draw(state, JOBS), kind = draw(state, 12);
+	uint32_t job = draw(state, state->jobs), kind = draw(state, 12);
 
 	if (state->curve_of_job[job] < 0) {
 		start_job(state);
@@ -293,24 +261,6 @@ static void random_event(struct state *state)
 		done(flownet_time_passed(state->world.net, seconds));
 		state->now_s += seconds;
 	}
-}
-
-/* Cost of the optimum by the simplex; pinned tasks are not counted. */
-static int64_t scratch_cost(const struct flownet *net)
-{
-	struct flownet_network network;
-	struct mcf_solution solution = {0};
-	struct mcf_verdict verdict;
-	struct error err = {0};
-	int64_t cost;
-
-	cr_assert_eq(flownet_network_build(net, &network, &err), 0, "%s", err.text);
-	cr_assert_eq(mcf_solve(mcf_algorithm_find("simplex"), &network.problem, &solution), MCF_OPTIMAL);
-	cr_assert(mcf_verify(&network.problem, &solution, &verdict), "%s", verdict.text);
-	cost = solution.cost - network.pinned_cost;
-	mcf_solution_free(&solution);
-	flownet_network_free(&network);
-	return cost;
 }
 
 /* Each proposal is applied, decided or refused. */
@@ -373,6 +323,8 @@ static void solve(struct state *state, int event, bool compare)
 			     (unsigned long long)state->seed, event, roots ? "roots" : "all", (long long)round.cost,
 			     (long long)expected);
 	flownet_hold_others(net, false);
+	if (flownet_resting(net) > state->most_resting)
+		state->most_resting = flownet_resting(net);
 	check_moves(state, &round, event);
 	handle(state, &round);
 }
@@ -408,153 +360,6 @@ static void check_counts(const struct state *state, int event)
 	}
 	for (uint32_t r = 0; r < state->world.cluster->rack_count; r++)
 		cr_assert_eq(rack_free[r], flownet_free_in_rack(net, r), "event %d: rack %u", event, r);
-}
-
-/* The same machines, measurements and curves, made in one go. Machine numbers go to `number`. */
-static void build_fresh(const struct state *state, struct test_world *fresh, int64_t *number)
-{
-	const struct cluster *cluster = state->world.cluster;
-	struct error err = {0};
-
-	*fresh = (struct test_world){.cluster = cluster_create()};
-	fresh->cluster->default_rtt = cluster->default_rtt;
-	for (uint32_t m = 0; m < cluster->machine_count; m++) {
-		const struct cluster_machine *machine = &cluster->machines[m];
-
-		number[m] = -1;
-		if (machine->name)
-			number[m] = cluster_add_machine(
-				fresh->cluster, machine->name, cluster->racks[machine->rack].name,
-				cluster->pods[cluster->racks[machine->rack].pod], machine->slots, &err);
-	}
-	fresh->layout = cost_layout_create(fresh->cluster);
-	fresh->view = latency_view_create(fresh->layout);
-	for (uint32_t a = 0; a < cluster->machine_count; a++) {
-		for (uint32_t b = 0; b < cluster->machine_count; b++) {
-			if (number[a] >= 0 && number[b] >= 0 && state->out_us[a][b] >= 0)
-				done(latency_view_set(fresh->view, (uint32_t)number[a], (uint32_t)number[b],
-						      state->out_us[a][b]));
-		}
-	}
-	fresh->placer = placer_create(policy_find("nomora"), fresh->layout, cost_source_from_view(fresh->view),
-				      &state->settings, &err);
-	cr_assert_not_null(fresh->placer, "%s", err.text);
-	fresh->net = placer_net(fresh->placer);
-	for (uint32_t m = 0; m < cluster->machine_count; m++) {
-		if (number[m] < 0 || !state->up[m])
-			continue;
-		done(flownet_machine_added(fresh->net, (uint32_t)number[m], flownet_slots(state->world.net, m)));
-		done(flownet_machine_drained(fresh->net, (uint32_t)number[m], state->drained[m]));
-	}
-}
-
-static void compare_views(const struct state *state, const struct test_world *fresh, const int64_t *number)
-{
-	for (uint32_t a = 0; a < state->world.cluster->machine_count; a++) {
-		for (uint32_t b = 0; b < state->world.cluster->machine_count; b++) {
-			enum latency_origin origin, fresh_origin;
-			float now, then;
-
-			if (number[a] < 0 || number[b] < 0)
-				continue;
-			now = latency_view_get(state->world.view, a, b, &origin);
-			then = latency_view_get(fresh->view, (uint32_t)number[a], (uint32_t)number[b], &fresh_origin);
-			cr_assert(!(now < then) && !(now > then), "%u to %u: %g, fresh %g", a, b, (double)now,
-				  (double)then);
-			cr_assert_eq(origin, fresh_origin);
-		}
-	}
-	cr_assert_eq(latency_view_pairs(state->world.view), latency_view_pairs(fresh->view));
-}
-
-/* Every task settles where it is, so that the state can be told by flownet_task_found(). */
-static void settle(struct state *state)
-{
-	struct flownet *net = state->world.net;
-	int32_t origin;
-
-	for (uint32_t job = 0; job < JOBS; job++) {
-		if (state->curve_of_job[job] < 0)
-			continue;
-		if (!flownet_task_present(net, job, 0) && flownet_root_machine(net, job) >= 0) {
-			done(flownet_job_ended(net, job)); /* a root that ended cannot be found */
-			state->curve_of_job[job] = -1;
-			continue;
-		}
-		for (uint32_t t = 0; t < flownet_task_limit(net, job); t++) {
-			if (flownet_task_in_transit(net, job, t, &origin))
-				done(flownet_confirm(net, job, t));
-			else if (flownet_task_machine(net, job, t) >= 0)
-				done(flownet_task_leave(net, job, t, false));
-		}
-	}
-}
-
-static void add_fresh_job(const struct state *state, struct test_world *fresh, uint32_t job, const int32_t *curves,
-			  const int64_t *number)
-{
-	const struct flownet *net = state->world.net;
-
-	done(placer_set_job_curve(fresh->placer, job, curves[state->curve_of_job[job]]));
-	done(flownet_job_arrived(fresh->net, job, 0));
-	for (uint32_t t = 0; t < flownet_task_limit(net, job); t++) {
-		int32_t machine = flownet_task_machine(net, job, t);
-
-		if (!flownet_task_present(net, job, t))
-			continue;
-		if (machine < 0)
-			done(flownet_task_arrived(fresh->net, job, t, 0));
-		else
-			done(flownet_task_found(fresh->net, job, t, (uint32_t)number[machine], 0));
-	}
-	done(flownet_job_moves(fresh->net, job, state->preemptible[job], state->gain[job]));
-}
-
-/* A long row is cut again only when its arcs have become many more or fewer: now all are. */
-static void recompute_rows(struct state *state)
-{
-	uint32_t machines[MACHINES];
-
-	for (uint32_t m = 0; m < state->world.cluster->machine_count; m++)
-		machines[m] = m;
-	done(flownet_latency_changed(
-		state->world.net,
-		&(struct cost_moved){.machines = machines, .count = state->world.cluster->machine_count}));
-}
-
-/* With omega or beta the histories differ, which a fresh world does not know. */
-static void compare_with_fresh(struct state *state, const struct day *day)
-{
-	struct test_world fresh;
-	int32_t curves[CURVES] = {0};
-	int64_t number[MACHINES];
-	struct flownet_round round, fresh_round;
-	struct error err = {0};
-	uint64_t bytes, fresh_bytes;
-
-	settle(state);
-	build_fresh(state, &fresh, number);
-	compare_views(state, &fresh, number);
-	for (int k = 0; k < CURVES; k++)
-		curves[k] = state->curves[k] ? placer_add_curve(fresh.placer, state->curves[k]) : -1;
-	for (uint32_t job = 0; job < JOBS; job++) {
-		if (state->curve_of_job[job] >= 0)
-			add_fresh_job(state, &fresh, job, curves, number);
-	}
-	if (day->machine_arcs > 0)
-		recompute_rows(state);
-	if (day->omega_per_s <= 0 && day->beta_per_s <= 0)
-		cr_assert_eq(scratch_cost(state->world.net), scratch_cost(fresh.net));
-	cr_assert_eq(flownet_propose(state->world.net, &round, &err), 0, "%s", err.text);
-	cr_assert_eq(flownet_propose(fresh.net, &fresh_round, &err), 0, "%s", err.text);
-	if (day->omega_per_s <= 0 && day->beta_per_s <= 0 && day->machine_arcs == 0)
-		cr_assert_eq(round.cost, fresh_round.cost);
-	cr_assert_eq(placer_rows_kept(state->world.placer), placer_rows_kept(fresh.placer));
-	bytes = flownet_memory_bytes(state->world.net);
-	fresh_bytes = flownet_memory_bytes(fresh.net);
-	cr_assert_leq(bytes, 3 * fresh_bytes, "the solver holds %llu bytes, a fresh one %llu",
-		      (unsigned long long)bytes, (unsigned long long)fresh_bytes);
-	test_world_free(&fresh);
 }
 
 static void start(struct state *state, const struct day *day)
@@ -603,6 +408,7 @@ ParameterizedTest(size_t *number, flownet_events, day, .timeout = 3600)
 	struct state *state = calloc(1, sizeof *state);
 
 	state->seed = day->seed;
+	state->jobs = day->jobs > 0 ? day->jobs : JOBS;
 	start(state, day);
 	for (int event = 0; event < events; event++) {
 		random_event(state);
@@ -611,6 +417,8 @@ ParameterizedTest(size_t *number, flownet_events, day, .timeout = 3600)
 		if (event % every == 0)
 			check_counts(state, event);
 	}
+	cr_assert(day->jobs == 0 || state->most_resting >= 5, "%llu tasks rested",
+		  (unsigned long long)state->most_resting);
 	compare_with_fresh(state, day);
 	test_world_free(&state->world);
 	for (int k = 0; k < CURVES; k++)

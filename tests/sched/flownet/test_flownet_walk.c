@@ -3,7 +3,7 @@
  * Random walks of events through the network that is kept. After every event: the incremental answer costs what the
  * network simplex finds for the whole network from scratch (a node a task, certificate checked), the structured
  * solver's own certificate holds, and the places that the tasks really got are a flow of exactly that cost. Now and
- * then a solve goes before for the roots alone.
+ * then a solve of only the roots comes first.
  */
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
@@ -168,7 +168,7 @@ static void note_places(const struct flownet *net, int32_t places[JOBS][TASKS])
 	}
 }
 
-/* A solve for the roots alone: no other task is placed or moves, and none makes room where a slot is free. */
+/* A solve of only the roots: no other task is placed or moves, and none makes room where a slot is free. */
 static void round_of_roots(struct state *state, int event)
 {
 	const struct flownet *net = state->world.net;

@@ -36,17 +36,24 @@ struct live *fixture_make_default(void)
 	return fixture_make(&settings);
 }
 
-int fixture_submit(struct live *live, const char *id, uint32_t tasks, bool may_move, struct error *err)
+int fixture_submit_limited(struct live *live, const char *id, uint32_t tasks, bool may_move, struct job_limits limits,
+			   struct error *err)
 {
 	struct job_task of_job[16];
 	char names[16][8];
-	struct job job = {.id = (char *)id, .curve = (char *)"steep", .tasks = of_job, .task_count = tasks};
+	struct job job = {
+		.id = (char *)id, .curve = (char *)"steep", .tasks = of_job, .task_count = tasks, .limits = limits};
 
 	for (uint32_t t = 0; t < tasks; t++) {
 		snprintf(names[t], sizeof names[t], "t%u", t);
 		of_job[t] = (struct job_task){.name = names[t], .machine = JOB_NO_MACHINE, .weight = 1};
 	}
 	return live_submit(live, &job, 0, may_move, 0, err);
+}
+
+int fixture_submit(struct live *live, const char *id, uint32_t tasks, bool may_move, struct error *err)
+{
+	return fixture_submit_limited(live, id, tasks, may_move, (struct job_limits){0}, err);
 }
 
 void fixture_measure(struct live *live, const char *a, const char *b, float rtt_us, double now_s)

@@ -8,6 +8,8 @@
 struct live *fixture_make(struct live_settings *settings);
 struct live *fixture_make_default(void);
 int fixture_submit(struct live *live, const char *id, uint32_t tasks, bool may_move, struct error *err);
+int fixture_submit_limited(struct live *live, const char *id, uint32_t tasks, bool may_move, struct job_limits limits,
+			   struct error *err);
 void fixture_measure(struct live *live, const char *a, const char *b, float rtt_us, double now_s);
 int fixture_step(struct live *live, double now_s);
 const struct live_task *fixture_task_of(const struct live *live, const char *job, uint32_t task);

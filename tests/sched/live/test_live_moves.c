@@ -72,6 +72,49 @@ Test(live_moves, a_move_waits_until_the_gain_has_held_and_the_restart_pays)
 	live_destroy(live);
 }
 
+/* The two tasks run in two racks, 1 us apart. Then that is no longer known, and the default within a rack is less than
+ * that between racks. */
+Test(live_moves, a_measurement_that_vanishes_moves_nobody)
+{
+	struct live_settings settings;
+	struct error err = {0};
+	struct live *live;
+
+	live_settings_default(&settings);
+	settings.migration = LIVE_MIGRATE_ON;
+	settings.max_age_s = 10;
+	settings.default_rtt = (struct cluster_default_rtt){1, 5, 40, 40};
+	live = fixture_make(&settings);
+	for (int m = 0; m < 6; m++) {
+		char name[8];
+
+		snprintf(name, sizeof name, "m%d", m);
+		live_machine_set(live, name, m < 3 ? "r0" : "r1", "p", 1, m % 3 ? LIVE_DOWN : LIVE_UP, &err);
+	}
+	fixture_measure(live, "m0", "m3", 1, 0);
+	cr_assert_eq(fixture_submit(live, "web", 2, true, &err), 0, "%s", err.text);
+	cr_assert_eq(fixture_step(live, 1), 2);
+	fixture_confirm(live, "web", 1);
+	live_machine_set(live, "m1", "r0", "p", 1, LIVE_UP, &err);
+	live_machine_set(live, "m4", "r1", "p", 1, LIVE_UP, &err);
+	cr_expect_eq(fixture_step(live, 2), 0);
+	cr_expect_eq(live_totals(live).refused[LIVE_REFUSED_UNMEASURED], 0);
+	cr_assert_eq(live_expire(live, 20), 0);
+	cr_expect_eq(fixture_step(live, 20), 0);
+	cr_expect_eq(live_totals(live).refused[LIVE_REFUSED_UNMEASURED], 1);
+	expect_why(live, "is not measured");
+	/* Others are measured: the maximum of the racks is no reason either. */
+	fixture_measure(live, "m2", "m5", 40, 21);
+	fixture_measure(live, "m0", "m1", 1, 21);
+	fixture_measure(live, "m3", "m4", 1, 21);
+	cr_expect_eq(fixture_step(live, 21), 0);
+	cr_expect_eq(live_totals(live).refused[LIVE_REFUSED_UNMEASURED], 2);
+	/* Its own round trip is. */
+	fixture_measure(live, "m0", "m3", 40, 22);
+	cr_expect_eq(fixture_step(live, 22), 1);
+	live_destroy(live);
+}
+
 Test(live_moves, moves_wait_for_their_window_and_limits)
 {
 	struct live_settings settings;

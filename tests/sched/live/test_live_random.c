@@ -12,7 +12,7 @@
 
 #include "fixture.h"
 
-/* What must hold after any event. */
+/* Invariants, checked after every event. */
 static void check(const struct live *live)
 {
 	uint32_t jobs, used[64] = {0};
@@ -83,10 +83,14 @@ static void random_event(struct live *live, struct rng *rng, double now_s)
 	snprintf(name, sizeof name, "m%u", machine);
 	snprintf(rack, sizeof rack, "r%u", machine / 3);
 	switch (rng_below(rng, 5)) {
-	case 0:
+	case 0: {
+		uint32_t tasks = 1 + (uint32_t)rng_below(rng, 4), minimum = (uint32_t)rng_below(rng, tasks + 1);
+
 		snprintf(id, sizeof id, "j%u", (uint32_t)rng_below(rng, 8));
-		fixture_submit(live, id, 1 + (uint32_t)rng_below(rng, 4), rng_below(rng, 2), &err);
+		fixture_submit_limited(live, id, tasks, rng_below(rng, 2),
+				       (struct job_limits){.minimum_tasks = minimum}, &err);
 		break;
+	}
 	case 1:
 		live_machine_set(live, name, rack, "p", (uint32_t)rng_below(rng, 4),
 				 (enum live_machine_state)rng_below(rng, 3), &err);
@@ -195,7 +199,7 @@ Test(live_random, a_journal_of_its_calls_leads_to_the_same_decisions)
 	char *text;
 
 	journal.out = open_memstream(&text, &bytes);
-	cr_assert(journal_print_header(journal.out, 0));
+	cr_assert(journal_print_header(journal.out, 0, NULL));
 	live_settings_default(&settings);
 	settings.migration = LIVE_MIGRATE_ON;
 	settings.migrate_gain = 0.02;

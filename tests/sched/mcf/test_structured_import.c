@@ -89,7 +89,7 @@ Test(structured_import, rounds_after_it)
 	walk_many(301, 20);
 }
 
-/* A root's single arc leads to the aggregator and costs nothing: an arc like any other, that the answer names. */
+/* A root's single arc leads to the aggregator and costs nothing; the answer names it as any other arc. */
 Test(structured_import, free_aggregator)
 {
 	struct structured *state = structured_create(0, 0, 0);

@@ -69,7 +69,7 @@ Test(structured_restart, oversubscribed_over_the_whole_cluster)
 	walk_many(601, 20, true);
 }
 
-/* Starts that push what all groups have together, from the first unit on or after some that went alone. */
+/* Starts that push what all groups have together, from the first unit on or after some that were pushed singly. */
 static void push_together_many(uint64_t first_seed, int32_t slots_percent, bool wide)
 {
 	for (uint64_t seed = first_seed; seed < first_seed + 12; seed++) {

@@ -70,7 +70,7 @@ Test(structured_walk, other_seeds)
 		walk(10000 + i, 200, slots_percents[i % 6]);
 }
 
-/* Mostly more units than slots, rows over the whole cluster: nearly each event moves the market's price. */
+/* Mostly more units than slots, rows over the whole cluster: nearly each event moves the aggregator's price. */
 Test(structured_walk, wide_oversubscribed)
 {
 	enum { WALKS = 24, EVENTS = 250 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a policy remembers from one choice to the next must not outlive what the cluster was like then. */
+/* A policy's caches must follow changes of the cluster. */
 #include <criterion/criterion.h>
 
 #include "place_world.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A round: roots first and alone, moves of both solves in order, the whole cost. */
+/* A round: roots in a first solve of their own, moves of both solves in order, the total cost. */
 #include <criterion/criterion.h>
 
 #include <sched/round/round.h>

@@ -227,7 +227,7 @@ Test(store, damage_of_the_log_leaves_whole_commits)
 	free(log);
 }
 
-/* What can be read of a damaged state is taken over, and the damaged file stays. */
+/* The readable part of a damaged state is taken over, and the damaged file stays. */
 Test(store, salvage_takes_over_what_can_be_read)
 {
 	struct store_salvaged salvaged = {0};

@@ -178,7 +178,7 @@ Test(sim_latency, rows_of_costs_equal_those_of_every_machine)
 
 	cr_assert(curve, "%s", err.text);
 	rng_seed(&rng, 4);
-	for (int round = 0; round < 300; round++) {
+	for (int round = 0; round < 1000; round++) {
 		uint32_t machines = 2 + (uint32_t)rng_below(&rng, 60);
 		struct cost_rows_settings thresholds = {(int32_t)(100 + rng_below(&rng, 100)),
 							(int32_t)(100 + rng_below(&rng, 200)), 0, COST_LOOKUP_NEAREST};

@@ -2,8 +2,10 @@
 #include <criterion/criterion.h>
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <base/rng.h>
 #include <sched/topology/paths.h>
@@ -177,6 +179,147 @@ Test(paths, hosts_are_no_way_through)
 	cr_expect_eq(paths_between(paths, 0, 2, found), 0);
 	paths_destroy(paths);
 	topology_destroy(topology);
+}
+
+/* ---- the file ---- */
+
+struct stored {
+	struct topology *topology;
+	struct paths_options options;
+	char folder[32], file[40];
+};
+
+static struct stored store(void)
+{
+	struct stored stored = {.topology = topology_jellyfish(12, 5, 12, 100, 1, NULL),
+				.options = {.k = 6, .detour = PATHS_DETOUR, .seed = 3},
+				.folder = "/tmp/test_paths.XXXXXX"};
+	struct paths *paths;
+
+	cr_assert_not_null(mkdtemp(stored.folder));
+	snprintf(stored.file, sizeof stored.file, "%s/map", stored.folder);
+	stored.options.file = stored.file;
+	paths = paths_create(stored.topology, &stored.options, NULL); /* writes it */
+	cr_assert_not_null(paths);
+	paths_destroy(paths);
+	stored.options.file = NULL; /* not into the copy */
+	return stored;
+}
+
+static struct paths *load(const struct stored *stored, const struct topology *topology, struct error *err)
+{
+	struct paths_options options = stored->options;
+
+	options.file = stored->file;
+	return paths_create(topology, &options, err);
+}
+
+static void clear(struct stored *stored)
+{
+	unlink(stored->file);
+	rmdir(stored->folder);
+	topology_destroy(stored->topology);
+}
+
+Test(paths, a_file_gives_the_paths_that_are_computed)
+{
+	struct stored stored = store();
+	struct paths *computed = paths_create(stored.topology, &stored.options, NULL),
+		     *loaded = load(&stored, stored.topology, NULL);
+	struct path of_one[6], of_two[6];
+
+	cr_assert_not_null(loaded);
+	for (uint32_t from = 0; from < 12; from++)
+		for (uint32_t to = 0; to < 12; to++) {
+			int count = paths_between(computed, from, to, of_one);
+
+			cr_assert_eq(paths_between(loaded, from, to, of_two), count);
+			for (int i = 0; i < count; i++) {
+				cr_assert_eq(of_one[i].count, of_two[i].count);
+				cr_assert_arr_eq(of_one[i].links, of_two[i].links,
+						 of_one[i].count * sizeof *of_one[i].links);
+			}
+		}
+	paths_destroy(computed);
+	paths_destroy(loaded);
+	clear(&stored);
+}
+
+static void expect_refused(const struct stored *stored, const struct topology *topology, const char *why)
+{
+	struct error err = {0};
+
+	cr_expect_null(load(stored, topology, &err), "%s", why);
+	cr_expect_not_null(strstr(err.text, why), "%s, not: %s", err.text, why);
+	cr_expect_not_null(strstr(err.text, stored->file), "%s", err.text);
+}
+
+Test(paths, a_file_of_other_paths_is_refused)
+{
+	struct stored stored = store();
+	struct topology *larger = topology_jellyfish(12, 5, 13, 100, 1, NULL),
+			*other = topology_jellyfish(12, 5, 12, 100, 2, NULL);
+
+	expect_refused(&stored, larger, "belongs to another network (24 nodes");
+	expect_refused(&stored, other, "belongs to another network (24 nodes");
+	stored.options.k = 5;
+	expect_refused(&stored, stored.topology, "computed with k 6, detour 4, seed 3; expected 5, 4, 3");
+	stored.options.k = 6;
+	stored.topology->links[0].up = false;
+	stored.topology->links[0].MBps = 7;
+	{
+		struct paths *paths = load(&stored, stored.topology, NULL);
+
+		cr_expect_not_null(paths, "capacities and failures do not matter");
+		paths_destroy(paths);
+	}
+	topology_destroy(larger);
+	topology_destroy(other);
+	clear(&stored);
+}
+
+/* One byte of the file, with the checksum corrected. */
+static void patch(const struct stored *stored, long at, char add, bool corrected)
+{
+	FILE *file = fopen(stored->file, "r+");
+	char bytes[1 << 16];
+	size_t count = fread(bytes, 1, sizeof bytes, file);
+	uint64_t checksum;
+
+	cr_assert(count > 100 && count < sizeof bytes);
+	bytes[at] = (char)(bytes[at] + add);
+	checksum = path_map_checksum(bytes, count - sizeof checksum);
+	if (corrected)
+		memcpy(bytes + count - sizeof checksum, &checksum, sizeof checksum);
+	rewind(file);
+	cr_assert_eq(fwrite(bytes, 1, count, file), count);
+	fclose(file);
+}
+
+/* The header has 40 bytes; of switch 0 there is one offset, of switch 1 two, then the first path from 0 to 1. */
+Test(paths, a_damaged_file_is_refused)
+{
+	enum { FIRST_PATH = 40 + 4 + 8 };
+	static const struct {
+		long at;
+		bool corrected;
+		const char *why;
+	} cases[] = {
+		{0, true, "not a map of paths"},      {8, true, "byte order"},
+		{60, false, "damaged or cut"},        {FIRST_PATH - 4, true, "'s0' to 's1': "},
+		{FIRST_PATH, true, "'s0' to 's1': "}, {FIRST_PATH + 2, true, "'s0' to 's1': links that do not join"}};
+	struct stored stored = store();
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		patch(&stored, cases[i].at, 1, cases[i].corrected);
+		expect_refused(&stored, stored.topology, cases[i].why);
+		patch(&stored, cases[i].at, -1, true);
+	}
+	cr_assert_eq(truncate(stored.file, 1000), 0);
+	expect_refused(&stored, stored.topology, "damaged or cut");
+	cr_assert_eq(truncate(stored.file, 3), 0);
+	expect_refused(&stored, stored.topology, "not a map of paths");
+	clear(&stored);
 }
 
 Test(paths, bad_options_are_refused)

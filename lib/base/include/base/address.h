@@ -9,8 +9,8 @@
 enum { ADDRESS_MAC_BYTES = 6, ADDRESS_TEXT_BYTES = 46, ADDRESS_MAC_TEXT_BYTES = 18 };
 
 /*
- * An IPv4 or IPv6 address as a number, in host order; those below 2^32 are IPv4. IPv6 has nothing there but "::", "::1"
- * and a form that RFC 4291 section 2.5.5.1 gave up: no hosts on a network.
+ * An IPv4 or IPv6 address as a number, in host order; numbers below 2^32 are IPv4. IPv6 has only "::", "::1" and the
+ * deprecated form of RFC 4291 section 2.5.5.1 there, which no host on a network has.
  */
 __extension__ typedef unsigned __int128 ip_address;
 
@@ -19,20 +19,33 @@ static inline bool address_is_ipv4(ip_address address)
 	return address >> 32 == 0;
 }
 
-/* Of an address of this family. */
+/* Bits of an address of its family: 32 or 128. */
 static inline int address_bits(ip_address address)
 {
 	return address_is_ipv4(address) ? 32 : 128;
 }
 
-/* The first `bits` of both are the same, and they are of one family. */
+/* True if both are of one family and their first `bits` bits are equal. */
 static inline bool address_shares_prefix(ip_address a, ip_address b, int bits)
 {
 	return address_is_ipv4(a) == address_is_ipv4(b) && (bits <= 0 || (a ^ b) >> (address_bits(a) - bits) == 0);
 }
 
-/* "10.0.0.1" or "2001:db8::1" (not "::1" and IPv4 in IPv6), and "aa:bb:cc:dd:ee:ff", nothing before or after. 0 or
- * -EINVAL. */
+/*
+ * True for an address that a host on a network may have: neither a group address nor loopback (RFC 1122 section
+ * 3.2.1.3).
+ */
+static inline bool address_is_host(ip_address address)
+{
+	if (!address_is_ipv4(address))
+		return address >> 120 != 0xff;
+	return address >> 24 != 0 && address >> 24 != 127 && address >> 24 < 0xe0;
+}
+
+/*
+ * "10.0.0.1" or "2001:db8::1" (not "::1" and IPv4 in IPv6), and "aa:bb:cc:dd:ee:ff", nothing before or after. Return 0
+ * or -EINVAL.
+ */
 int address_parse(const char *text, ip_address *address);
 int address_parse_mac(const char *text, uint8_t mac[ADDRESS_MAC_BYTES]);
 

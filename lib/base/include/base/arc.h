@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Arcs of a network as plain data: rows of costs hand them to a solver without a copy, and neither knows the other. */
+/*
+ * Arcs of a network as plain data, so that a solver takes rows of costs without a copy, and neither room includes the
+ * other.
+ */
 #ifndef BASE_ARC_H
 #define BASE_ARC_H
 
 #include <stdint.h>
 
-enum { ARC_ABSENT = -1 }; /* as a cost: there is no such arc */
+enum { ARC_ABSENT = -1 }; /* value of `cost`: no such arc */
 
 struct arc {
 	int32_t target; /* number of the head */

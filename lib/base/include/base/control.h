@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Control socket: a UNIX stream socket on which a client sends one line ("stats", "set delay_us=20", "stop") and
- * gets one line of JSON back. The server never blocks its owner: call control_poll() now and then. A socket file left
+ * gets one line of JSON back. The server never blocks its owner, who calls control_poll() regularly. A socket file left
  * by a dead process is replaced, one that a live process answers on is refused with EADDRINUSE. One thread.
  */
 #ifndef BASE_CONTROL_H

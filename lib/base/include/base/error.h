@@ -16,7 +16,7 @@ struct error {
 	char text[ERROR_TEXT_BYTES];
 };
 
-/* Where in somebody's file the trouble is. line 0 and field NULL mean "does not apply". */
+/* The place of an error in an input file. line 0 and field NULL mean "does not apply". */
 struct error_place {
 	const char *file;
 	long line; /* from 1 */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hashes that are the same on every machine and in every version: files may hold them. Not for secrets. Pure. */
+/*
+ * Hashes that are the same on every machine and in every version, so that files may hold them. Not cryptographic. Pure.
+ */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
 
@@ -9,7 +11,7 @@
 /* FNV-1a, 64 bits (Fowler, Noll, Vo): start with HASH_FNV_START and add each item. */
 #define HASH_FNV_START UINT64_C(0xcbf29ce484222325)
 
-/* Adds one byte. Wider items are taken as one digit, which is not what adding their bytes gives. */
+/* Adds one byte. A wider item is added in one step, which gives another hash than adding its bytes one by one. */
 static inline uint64_t hash_fnv_add(uint64_t hash, uint64_t item)
 {
 	return (hash ^ item) * UINT64_C(0x100000001b3);
@@ -22,7 +24,7 @@ static inline uint64_t hash_fnv_bytes(uint64_t hash, const void *bytes, size_t c
 	return hash;
 }
 
-/* Of a string, without its NUL. */
+/* Hash of a string, without its NUL. */
 static inline uint64_t hash_text(const char *text)
 {
 	uint64_t hash = HASH_FNV_START;

@@ -38,7 +38,8 @@ struct hash_table {
 	uint32_t count;
 };
 
-/* Adds a value to the key, after those that it has. 0 or -ENOMEM (also beyond 3 * 2^28 values): the table is unchanged.
+/*
+ * Adds a value to the key, after those that it has. 0 or -ENOMEM (also beyond 3 * 2^28 values): the table is unchanged.
  */
 int hash_table_insert(struct hash_table *table, uint64_t key, uint32_t value);
 
@@ -91,7 +92,7 @@ static inline void hash_table_set_value(struct hash_table *table, uint32_t at, u
 	table->slots[at].value = value;
 }
 
-/* The key's (first) value; HASH_TABLE_NONE when it has none, so that this value is not told apart from absence. */
+/* The key's (first) value; HASH_TABLE_NONE when it has none; a stored HASH_TABLE_NONE looks the same. */
 static inline uint32_t hash_table_find(const struct hash_table *table, uint64_t key)
 {
 	uint32_t at = hash_table_first(table, key);

@@ -17,8 +17,8 @@
 struct histogram;
 
 /*
- * lowest >= 1: smallest value told apart from 0. highest >= 2 * lowest. digits 1..5.
- * NULL with errno EINVAL or ENOMEM. Free with histogram_destroy().
+ * lowest >= 1: smallest value distinguished from 0. highest >= 2 * lowest. digits 1..5. NULL with errno EINVAL or
+ * ENOMEM. Free with histogram_destroy().
  */
 struct histogram *histogram_create(int64_t lowest, int64_t highest, int digits);
 /*
@@ -35,7 +35,7 @@ void histogram_reset(struct histogram *histogram);
 void histogram_record(struct histogram *histogram, int64_t value);
 void histogram_record_many(struct histogram *histogram, int64_t value, uint64_t count);
 
-/* Fetches what recording will touch: the first step before the second, for many histograms each. */
+/* Prefetches the memory that recording will touch. For many histograms: step 0 for all of them, then step 1. */
 void histogram_prefetch(const struct histogram *histogram, int step);
 
 /* Adds every count of `from` to `into`; -EINVAL if their range or digits differ. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * jansson with errors that name file, line and field. A reader walks an object with json_need_*()/json_may_*(): the
- * first trouble sets the reader's error and later calls do nothing, so that a parser reads straight down and checks
+ * first mistake sets the reader's error and later calls do nothing, so that a parser reads straight down and checks
  * once. Values are borrowed from the root. Not shared between threads.
  */
 #ifndef BASE_JSON_H
@@ -17,9 +17,9 @@
 struct json_reader {
 	const char *file;  /* for messages */
 	long line;         /* 0, or the line of a JSON-lines file */
-	struct error *err; /* first trouble; not NULL */
+	struct error *err; /* set by the first mistake; not NULL */
 	bool failed;
-	bool foreign_told; /* a key that is not known was warned of: once a reader is enough */
+	bool foreign_told; /* an unknown key was reported; one warning per reader */
 };
 
 /* Parses a file ("-" = stdin); NULL with err set. The caller json_decref()s. */
@@ -33,15 +33,15 @@ json_t *json_read_text(const char *name, long line, const char *text, size_t byt
 char *json_to_text(const json_t *value);
 
 /*
- * The fewest digits that read back as the same double; a real as JSON has it ("5.0", "1e+30"), or "null" if it is no
- * number. Returns the length.
+ * Prints the fewest digits that read back as the same double, as a JSON real ("5.0", "1e+30"); "null" for NAN and
+ * infinities. Returns the length.
  */
 enum { JSON_REAL_BYTES = 40 };
 size_t json_real_text(double value, char text[static JSON_REAL_BYTES]);
 
 /*
- * `before`, then the value on one line; the value is used up. For what is too much to be held as one value. False if
- * out of memory (or value is NULL) or the stream is bad.
+ * Prints `before`, then the value on one line, and releases the value. For documents too large to be held as one value.
+ * False if out of memory (or value is NULL) or the stream is bad.
  */
 bool json_print_member(FILE *out, const char *before, json_t *value);
 
@@ -50,13 +50,15 @@ int json_print(FILE *out, const json_t *value);
 
 /* Writes json_to_text() atomically, with a newline at the end. */
 int json_write_file(const char *path, const json_t *value, struct error *err);
+/* The same, and releases the value; NULL counts as out of memory. */
+int json_write_file_new(const char *path, json_t *value, struct error *err);
 
-/* "expected `schema`, found ..." unless object["schema"] is exactly `schema`. */
+/* Fails with "expected `schema`, found ..." unless object["schema"] is exactly `schema`. */
 void json_need_schema(struct json_reader *reader, const json_t *object, const char *schema);
 
 /*
- * object[key] with type and range; `where` is the object's place for messages ("servers[3]", "" at the top).
- * need_: a missing key is an error. may_: gives `fallback` when the key is missing or null.
+ * Read object[key] and check its type and range; `where` is the object's place for messages ("servers[3]", "" at the
+ * top). need_: a missing key is an error. may_: gives `fallback` when the key is missing or null.
  */
 double json_need_number(struct json_reader *reader, const json_t *object, const char *where, const char *key,
 			double minimum, double maximum);
@@ -77,17 +79,19 @@ const json_t *json_may_array(struct json_reader *reader, const json_t *object, c
 const json_t *json_need_object(struct json_reader *reader, const json_t *object, const char *where, const char *key);
 
 /*
- * The first key of the object that is none of `known` (ended by NULL), but near one of them; NULL when there is none,
- * or it is no object.
+ * The first key of the object that is not in `known` (ended by NULL) but similar to a name there; NULL if there is
+ * none, or `object` is no object.
  */
 const char *json_misspelt_key(const json_t *object, const char *const *known);
 /*
- * Such a key is trouble, told with those that are known and the one that it may have been meant for. Other unknown keys
- * belong to somebody else: the first is warned of.
+ * Reports such a key as an error that lists the known keys and suggests the likely one. Other unknown keys may
+ * belong to other programs: only the first is logged as a warning.
  */
 void json_need_known(struct json_reader *reader, const json_t *object, const char *where, const char *const *known);
 
-/* Records trouble at where.key; the first one stays. */
+json_t *json_number_or_null(double value); /* null for what is not finite; NULL: out of memory */
+
+/* Records an error at where.key; the first one is kept. */
 void json_fail(struct json_reader *reader, const char *where, const char *key, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Log lines for people, "nomora: warning: ...", one per call, to a sink that the program chooses (stderr unless
- * told). Thread-safe: a line is written whole. Never call from a hot loop.
+ * Log lines for people, "nomora: warning: ...", one per call, to a sink that the program chooses (by default stderr).
+ * Thread-safe: a line is written whole. Never call from a hot loop.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H

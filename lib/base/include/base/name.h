@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names of hosts and racks, which every file form can carry as they are. Pure. */
+/* Names of hosts and racks, limited to characters that every file format can hold without quotes. Pure. */
 #ifndef BASE_NAME_H
 #define BASE_NAME_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* One word of UTF-8 that fits `capacity` bytes with its NUL: not empty, no blanks, control characters, commas, quotes.
+/*
+ * True for one word of UTF-8 that fits `capacity` bytes with its NUL: not empty, no blanks, control characters, commas,
+ * quotes.
  */
 bool name_is_valid(const char *name, size_t capacity);
 
-/* Is the text well-formed UTF-8? JSON holds nothing else. */
+/* Is the text well-formed UTF-8? JSON can hold no other text. */
 bool name_is_utf8(const char *text);
 
 /*
@@ -20,8 +22,8 @@ bool name_is_utf8(const char *text);
 bool name_is_printable(const char *text, const char *allowed);
 
 /*
- * The one of `names` (ended by NULL) that `typed` may have been meant for: fewest letters put in, left out, taken for
- * another or swapped with the next, and no more than one in three (rounded). NULL when none is so near.
+ * The one of `names` (ended by NULL) that is most similar to `typed`, by the number of inserted, omitted, replaced
+ * or swapped letters; NULL when all differ by more than one letter in three (rounded).
  */
 const char *name_nearest(const char *typed, const char *const *names);
 

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * Finite decimal or scientific number that fills `text`; 0, -EINVAL (not a number) or -ERANGE (too large). What is too
- * small for a double is 0.
+ * Finite decimal or scientific number that fills `text`; 0, -EINVAL (not a number) or -ERANGE (too large). A number too
+ * small for a double becomes 0.
  */
 int number_parse_double(const char *text, double *value);
 

@@ -30,7 +30,7 @@ enum option_kind {
 	OPTION_KIND_INTEGER, /* int64_t within minimum..maximum */
 	OPTION_KIND_DOUBLE,  /* double within minimum..maximum, finite */
 	OPTION_KIND_STRING,  /* const char * */
-	OPTION_KIND_CHOICE,  /* int: index into `choices`; a default under 0 is none */
+	OPTION_KIND_CHOICE,  /* int: index into `choices`; negative = no default */
 	OPTION_KIND_LIST,    /* struct option_list: may be given several times */
 };
 
@@ -106,10 +106,10 @@ enum option_outcome {
 	OPTIONS_RUN,    /* parsed: go on */
 	OPTIONS_DONE,   /* --help or --version was printed: exit 0 */
 	OPTIONS_BAD,    /* the command line is wrong, err says why: print it, exit 2 */
-	OPTIONS_FAILED, /* the config file cannot be used, as any file that is bad: print err, exit 1 */
+	OPTIONS_FAILED, /* the config file is bad: print err, exit 1 */
 };
 
-/* What is left after the options. `strings` belongs to options. */
+/* The operands: arguments that are no options. `strings` belongs to options. */
 struct option_operands {
 	int count;
 	char **items; /* into argv, which getopt permutes; what follows "--" is in `rest` */
@@ -127,8 +127,14 @@ enum option_outcome options_parse(const struct option_usage *usage, int argc, ch
 
 void options_free(struct option_operands *operands);
 
-/* Does the settings struct hold another value than the defaults, as one that the row parsed? */
+/* True if the row's field differs from its default. */
 bool option_is_set(const struct option_row *row, const void *settings, const void *defaults);
+
+/*
+ * Sets one option by "name=value", a flag also by "name". Texts of settings point into `text`, which must outlive them.
+ * 0 or -EINVAL with err set.
+ */
+int option_assign(const struct option_row *rows, const char *text, void *settings, struct error *err);
 
 /* The text of --help; `defaults` is a settings struct or NULL. */
 void options_help(const struct option_usage *usage, const void *defaults, FILE *out);

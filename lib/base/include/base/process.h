@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Child processes that do not outlive us: each is the leader of its own process group, dies with its parent
- * (PR_SET_PDEATHSIG), and is stopped as a group: SIGTERM, a grace period, SIGKILL. What a child that ends by itself
- * leaves running behind it is left alone: it may be a daemon that it was to start; unless ends_group asks for
- * otherwise. One thread per process object.
+ * (PR_SET_PDEATHSIG), and is stopped as a group: SIGTERM, a grace period, SIGKILL. Processes that a child leaves behind
+ * when it ends by itself keep running, as they may be daemons that it started; ends_group kills them. One thread per
+ * process object.
  */
 #ifndef BASE_PROCESS_H
 #define BASE_PROCESS_H
@@ -46,9 +46,9 @@ void process_destroy(struct process *process); /* stops it if need be; NULL is l
 void process_result_free(struct process_result *result);
 
 /*
- * Our scheduling priority (-20 to 19), also against other sessions: where the kernel shares the processors out among
- * sessions (autogroup, sched(7)), nice alone counts only within one. It then holds for the whole session: call setsid()
- * first. Inherited by children. 0, or -errno with err set (raising needs CAP_SYS_NICE).
+ * Sets our scheduling priority (-20 to 19), also against other sessions. Where the kernel divides the processors among
+ * sessions (autogroup, sched(7)), nice counts only within a session; there this sets the priority of the whole session:
+ * call setsid() first. Children inherit it. Returns 0, or -errno with err set (raising needs CAP_SYS_NICE).
  */
 int process_set_nice(int nice, struct error *err);
 

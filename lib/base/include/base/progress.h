@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Progress of long work, on stderr: a bar with time left on a terminal (from the second second on), nothing
- * elsewhere. One thread.
+ * Progress of long work, on stderr: on a terminal a bar with the time left, after the first second; elsewhere nothing.
+ * One thread.
  */
 #ifndef BASE_PROGRESS_H
 #define BASE_PROGRESS_H
@@ -11,8 +11,10 @@
 
 struct progress;
 
-/* out: NULL = no bar. total: units of work, 0 = unknown. label is copied. NULL (legal everywhere below) without a
- * terminal or memory. */
+/*
+ * out: NULL = no bar. total: units of work, 0 = unknown. label is copied. NULL (legal everywhere below) without a
+ * terminal or memory.
+ */
 struct progress *progress_create(FILE *out, const char *label, uint64_t total);
 
 /* Cheap enough to call often: redraws at most ten times a second. `note` may be NULL. */

@@ -12,9 +12,9 @@
 double quantile_normal(double p);
 
 /*
- * The t for which -t..t is left with probability `outside` (0 < outside < 1), for dof >= 1 degrees of freedom; dof
- * INFINITY is the normal distribution. Hill, "Algorithm 396: Student's t-quantiles", CACM 13 (1970): exact for dof 1, 2
- * and INFINITY, else to 5e-4.
+ * The t for which a variable lies outside -t..t with probability `outside` (0 < outside < 1), for dof >= 1 degrees of
+ * freedom; dof INFINITY is the normal distribution. Hill, "Algorithm 396: Student's t-quantiles", CACM 13 (1970): exact
+ * for dof 1, 2 and INFINITY, else to 5e-4.
  */
 double quantile_student(double outside, double dof);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Binary search in what is sorted. Pure. */
+/* Binary search in sorted sequences. Pure. */
 #ifndef BASE_SEARCH_H
 #define BASE_SEARCH_H
 

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests to a running nomora schedd over its unix socket, one connection each. Any thread; client_init() first
- * where there are several. */
+/*
+ * Requests to a running nomora schedd over its unix socket, one connection each. Any thread; client_init() first where
+ * there are several.
+ */
 #ifndef CLIENT_REQUEST_H
 #define CLIENT_REQUEST_H
+
+#include <stdbool.h>
+#include <stdio.h>
 
 #include <jansson.h>
 
@@ -17,16 +22,23 @@
 int client_request(const char *socket, const char *method, const char *path, const char *body, json_t **answer,
 		   struct error *err);
 
-/* As client_request() in at most limit_ms; -EIO when they are over, and the daemon may have done it or not. */
+/* As client_request(), in at most limit_ms. -EIO after that: the daemon may have handled the request or not. */
 int client_request_within(const char *socket, const char *method, const char *path, const char *body, long limit_ms,
 			  json_t **answer, struct error *err);
 
-/* Once, before threads make requests. */
+/* Call it once, before several threads make requests. */
 void client_init(void);
 
 /* As client_request(), and any status of 400 or above is an error with the daemon's text. 0 or -errno. */
 int client_ask(const char *socket, const char *method, const char *path, const char *body, json_t **answer,
 	       struct error *err);
+
+/* The body of POST /v1/what-if; jobs_path: a file of jobs, NULL = none. NULL with err set. */
+json_t *client_what_if_request(char *const *changes, int count, const char *jobs_path, bool move, double within_s,
+			       struct error *err);
+
+/* Prints the scheduler's journal (nomora.journal/1), page after page. 0 or -errno with err set. */
+int client_print_journal(const char *socket, FILE *out, struct error *err);
 
 /* Submits a job, a line of jobs.jsonl. 0, or -errno with err set: -EINVAL: the daemon refuses it. */
 int client_submit(const char *socket, const char *line, struct error *err);

@@ -3,6 +3,7 @@
 #ifndef CLIENT_SHOW_H
 #define CLIENT_SHOW_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include <jansson.h>
@@ -12,8 +13,9 @@ void client_show_job(const json_t *answer, FILE *out);         /* GET /v1/jobs/J
 void client_show_nodes(const json_t *answer, FILE *out);       /* GET /v1/machines */
 void client_show_explanation(const json_t *answer, FILE *out); /* GET /v1/explain/JOB/TASK */
 void client_show_forecast(const json_t *answer, FILE *out); /* POST /v1/what-if: totals before and after, decisions */
-void client_show_decisions(const json_t *decisions, FILE *out);
 /* GET /v1/overview: totals, racks, and the decisions of GET /v1/decisions. */
 void client_show_overview(const json_t *overview, const json_t *decisions, FILE *out);
+/* POST /v1/jobs: a line per job. Returns whether all were accepted. */
+bool client_show_submitted(const json_t *answer, FILE *out, FILE *refusals);
 
 #endif

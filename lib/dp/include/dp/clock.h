@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The time stamp counter against the kernel's clocks. rte_get_tsc_hz() is rounded to 10 MHz on hosts that don't tell
- * their frequency, up to 0.3 % wrong; here the rate is measured against CLOCK_MONOTONIC, and dp_clock_update(), called
- * about once a second, lengthens the baseline and moves the anchor, so that conversions do not drift over days.
+ * The time stamp counter against the kernel's clocks. rte_get_tsc_hz() is rounded to 10 MHz on hosts that do not report
+ * their frequency, which is up to 0.3 % wrong. Here the rate is measured against CLOCK_MONOTONIC, and
+ * dp_clock_update(), called about once a second, lengthens the baseline and moves the anchor, so that conversions do
+ * not drift over days.
  *
  * The injector's hot loop stamps with dp_cycles() and leaves conversion to the thread that owns the clock. Everyone
  * else takes stamps in nanoseconds, dp_clock_stamp(). One thread per object; hand copies to others.
@@ -21,7 +22,7 @@ struct dp_clock_anchor {
 	uint64_t cycles;
 	int64_t counter_ns; /* on CLOCK_COUNTER: continuous over all updates */
 	int64_t monotonic_ns, wall_ns;
-	uint64_t width_cycles; /* of the bracket around the reading: half of it bounds the error */
+	uint64_t width_cycles; /* width of the bracket around the reading; half of it bounds the error */
 };
 
 struct dp_clock {
@@ -40,7 +41,7 @@ int dp_clock_calibrate(struct dp_clock *clock, struct ns baseline, struct error 
  */
 void dp_clock_calibrate_trusting(struct dp_clock *clock, struct ns baseline);
 
-/* New anchor and, from a baseline under ~100 s, a better rate. Cheap (a few us). */
+/* Sets a new anchor and, until the baseline is about 100 s long, a better rate. Cheap (a few us). */
 void dp_clock_update(struct dp_clock *clock);
 
 /* A duration; cycles may be a difference of any sign. */
@@ -77,7 +78,10 @@ static inline struct stamp dp_clock_stamp(const struct dp_clock *clock, uint64_t
 			clock->latest.counter_ns + dp_clock_duration(clock, (int64_t)(tsc - clock->latest.cycles)).v);
 }
 
-/* Between CLOCK_COUNTER and CLOCK_WALL by the latest anchor, which should be fresh: an invalid stamp stays invalid. */
+/*
+ * Convert between CLOCK_COUNTER and CLOCK_WALL by the latest anchor, which should be fresh. An invalid stamp stays
+ * invalid.
+ */
 static inline struct stamp dp_clock_to_wall(const struct dp_clock *clock, struct stamp counter)
 {
 	return (struct stamp){counter.ns - clock->latest.counter_ns + clock->latest.wall_ns, CLOCK_WALL, counter.valid};

@@ -41,18 +41,24 @@ void dp_eal_stop(void);
 /* The lcore id of worker 0..workers-1. */
 unsigned int dp_eal_worker(unsigned int index);
 
-/* Runs function(argument) on a worker; 0, or -EBUSY when it runs something. dp_lcore_wait() returns when it has. */
+/*
+ * Starts function(argument) on a worker; 0, or -EBUSY if the worker is running a function. dp_lcore_wait() waits for
+ * its end.
+ */
 int dp_lcore_run(unsigned int lcore, int (*function)(void *argument), void *argument);
 void dp_lcore_wait(unsigned int lcore);
 
-/* Memory for what a busy loop touches: zeroed, on a cache line of its own, from hugepages where there are any. */
+/* Memory for the data of a busy loop: zeroed, on a cache line of its own, from hugepages where there are any. */
 void *dp_memory(size_t bytes); /* NULL if there is no more */
 void dp_memory_free(void *memory);
 
 /* True when memory comes from hugepages. */
 bool dp_eal_has_hugepages(void);
 
-/* The last thing that EAL or a driver logged, "" if none: why a DPDK call failed. Valid until the next DPDK call. */
+/*
+ * The last line that EAL or a driver logged, "" if none: mostly the reason why a DPDK call failed. Valid until the next
+ * DPDK call.
+ */
 const char *dp_eal_last_log(void);
 
 #endif

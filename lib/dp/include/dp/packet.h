@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Packets, bursts and the time stamp counter: what a hot loop needs of DPDK, and the only way to it outside of this
- * room. Everything here is a name for one or two of DPDK's inline functions and costs what they cost.
+ * Packets, bursts and the time stamp counter: the functions that hot loops use, and the only way to DPDK for other
+ * rooms. Each wraps one or two of DPDK's inline functions at no extra cost.
  *
  * A packet is a frame in a buffer of a pool; it belongs to whoever received, allocated or copied it until it is freed
  * or a port has taken it. Ports are identified by number, dp_port_id(), and their queues by 0..queues-1. At any time
@@ -45,13 +45,13 @@ static inline struct stamp dp_now(const struct dp_clock *clock)
 	return dp_clock_stamp(clock, dp_cycles());
 }
 
-/* Up to `count` packets that have arrived. Some drivers return none when asked for less than 4. */
+/* Receives up to `count` packets; returns their number. Some drivers return none when asked for less than 4. */
 static inline uint16_t dp_receive(uint16_t port, uint16_t queue, struct dp_packet **packets, uint16_t count)
 {
 	return rte_eth_rx_burst(port, queue, (struct rte_mbuf **)packets, count);
 }
 
-/* Returns how many the port took, from the first on; the others stay the caller's. */
+/* Returns the number of packets that the port took, from the first on; the caller keeps the others. */
 static inline uint16_t dp_transmit(uint16_t port, uint16_t queue, struct dp_packet **packets, uint16_t count)
 {
 	return rte_eth_tx_burst(port, queue, (struct rte_mbuf **)packets, count);
@@ -68,13 +68,13 @@ static inline void dp_transmit_poll(uint16_t port, uint16_t queue)
 	(void)rte_eth_tx_burst(port, queue, &none, 0);
 }
 
-/* An empty one, or NULL. */
+/* An empty packet, or NULL. */
 static inline struct dp_packet *dp_packet_alloc(struct dp_pool *pool)
 {
 	return (struct dp_packet *)rte_pktmbuf_alloc((struct rte_mempool *)pool);
 }
 
-/* As many empty ones, 0; or none at all, -ENOENT. */
+/* Allocates `count` empty packets and returns 0, or none and returns -ENOENT. */
 static inline int dp_packets_alloc(struct dp_pool *pool, struct dp_packet **packets, unsigned int count)
 {
 	return rte_pktmbuf_alloc_bulk((struct rte_mempool *)pool, (struct rte_mbuf **)packets, count);
@@ -96,7 +96,7 @@ static inline void dp_packets_free(struct dp_packet **packets, unsigned int coun
 	rte_pktmbuf_free_bulk((struct rte_mbuf **)packets, count);
 }
 
-/* The frame from its destination address on; dp_packet_contiguous() bytes of it, and dp_packet_room() to write into. */
+/* The frame from its destination address on: dp_packet_contiguous() bytes to read, dp_packet_room() bytes to write. */
 static inline uint8_t *dp_packet_bytes(const struct dp_packet *packet)
 {
 	return rte_pktmbuf_mtod(dp_mbuf(packet), uint8_t *);
@@ -107,13 +107,13 @@ static inline uint16_t dp_packet_contiguous(const struct dp_packet *packet)
 	return dp_mbuf(packet)->data_len;
 }
 
-/* Of the whole frame, without preamble and check sequence. */
+/* Bytes of the whole frame, without preamble and check sequence. */
 static inline uint32_t dp_packet_length(const struct dp_packet *packet)
 {
 	return dp_mbuf(packet)->pkt_len;
 }
 
-/* The frame lies in one piece: contiguous is its length. */
+/* The frame is in one segment: contiguous is its length. */
 static inline bool dp_packet_in_one_piece(const struct dp_packet *packet)
 {
 	return dp_mbuf(packet)->nb_segs == 1;
@@ -124,7 +124,7 @@ static inline size_t dp_packet_room(const struct dp_packet *packet)
 	return (size_t)dp_mbuf(packet)->buf_len - dp_mbuf(packet)->data_off;
 }
 
-/* Of a packet in one piece, at most its room. */
+/* Sets the length of a packet in one segment; at most its capacity. */
 static inline void dp_packet_set_length(struct dp_packet *packet, size_t bytes)
 {
 	dp_mbuf(packet)->data_len = (uint16_t)bytes;

@@ -49,19 +49,21 @@ uint16_t dp_pool_bytes(uint16_t mtu, const char *const *ports, size_t port_count
 
 struct dp_port_options {
 	const char *name;
-	enum dp_port_driver driver; /* looked at for Linux interfaces only */
+	enum dp_port_driver driver; /* has an effect on Linux interfaces only */
 	uint16_t queues;            /* RX and TX, each for one lcore; 0 = 1, which is all that an interface has */
 	uint16_t descriptors;       /* of each queue; 0 = 1024, cut to what the device takes */
 	struct dp_pool *pool;       /* for RX; its buffers hold a whole frame */
-	uint16_t mtu;               /* carried at least; 0 = 1500. An interface's own MTU stays as it is */
+	uint16_t mtu;               /* the least MTU to support; 0 = 1500. An interface keeps its own */
 	bool promiscuous;
 	bool hardware_rx_stamps; /* every packet stamped by the NIC; -ENOTSUP where it cannot */
 };
 
 struct dp_port;
 
-/* Opens and configures; traffic flows after dp_port_start(). NULL with err set: -ENODEV (no such port), -EPERM,
- * -EBUSY (taken), -EINVAL (bad arguments), -ENOTSUP. */
+/*
+ * Opens and configures; traffic flows after dp_port_start(). NULL with err set: -ENODEV (no such port), -EPERM, -EBUSY
+ * (taken), -EINVAL (bad arguments), -ENOTSUP.
+ */
 struct dp_port *dp_port_open(const struct dp_port_options *options, struct error *err);
 int dp_port_start(struct dp_port *port, struct error *err);
 /* Stops, closes the device (detaching af_xdp's program) and frees. NULL is legal. */
@@ -71,6 +73,8 @@ uint16_t dp_port_id(const struct dp_port *port);
 
 /* The Linux interface behind it, "" if there is none. */
 const char *dp_port_interface(const struct dp_port *port);
+/* That interface was removed: the port stays silent, even if another one gets its name. */
+bool dp_port_is_gone(const struct dp_port *port);
 /* The driver's AF_PACKET or AF_XDP socket, -1 if there is none: to sleep on it, or filter its packets. Borrowed. */
 int dp_port_socket(const struct dp_port *port);
 
@@ -78,7 +82,7 @@ struct dp_port_report {
 	char name[64];           /* as given, without a vdev's arguments */
 	char driver[32];         /* "net_af_xdp", "net_ixgbe" ... */
 	char mac[18];            /* "52:54:00:00:00:01" */
-	bool link_up;            /* now: of a Linux interface, that it is there, up, and has a carrier */
+	bool link_up;            /* now; a Linux interface exists, is up, and has a carrier */
 	uint32_t speed_Mbps;     /* 0 = unknown */
 	int numa_node;           /* -1 = unknown */
 	bool hardware_rx_stamps; /* can stamp every packet */

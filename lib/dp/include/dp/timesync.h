@@ -8,7 +8,6 @@
 #define DP_TIMESYNC_H
 
 #include <base/error.h>
-#include <base/ns.h>
 #include <base/stamp.h>
 #include <dp/packet.h>
 #include <dp/port.h>
@@ -28,9 +27,5 @@ struct stamp dp_timesync_transmitted(const struct dp_port *port);
 
 /* The stamp of a received packet; invalid where the NIC took none, or where it still holds `previous` (not cleared). */
 struct stamp dp_timesync_received(const struct dp_port *port, const struct dp_packet *packet, struct stamp previous);
-
-/* The clock now, and moving it. 0 or -errno. */
-int dp_timesync_read(const struct dp_port *port, struct stamp *now);
-int dp_timesync_adjust(const struct dp_port *port, struct ns by);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A latency matrix as a heat map or a table: hosts by rack, one statistic of each pair. Read only; one thread per
- * picture. */
+/*
+ * A latency matrix as a heat map or a table: hosts by rack, one statistic of each pair. Read only; one thread per
+ * picture.
+ */
 #ifndef FIGURES_MESH_H
 #define FIGURES_MESH_H
 
@@ -17,8 +19,8 @@ int figures_mesh_save(const struct latency_order *order, enum latency_statistic 
 		      const char *path, struct error *err);
 
 /*
- * Prints the matrix as a table of hosts by hosts, of more than 24 hosts the worst pairs; then what the pairs within a
- * rack have in common, and those between racks. 0 or -ENOMEM with err set.
+ * Prints the matrix as a table of hosts by hosts (the worst pairs, where there are more than 24 hosts); then a summary
+ * of the pairs within racks and one of the pairs between racks. 0 or -ENOMEM with err set.
  */
 int figures_mesh_print(const struct latency_order *order, enum latency_statistic statistic, FILE *out,
 		       struct error *err);

@@ -6,8 +6,8 @@
  *   `sacct -P` of Slurm: a header with the names of the columns, fields between '|'
  *
  * A job becomes as many tasks as it had processors (SWF: allocated, else requested; sacct: NTasks, else AllocCPUS,
- * NCPUS or NNodes), all submitted when it was and running as long as it did. Jobs that never ran are left out and
- * counted; one without an end runs to the end. Times become microseconds since the first submission. The trace names no
+ * NCPUS or NNodes), all submitted and run as the job was. Jobs that never ran are left out and counted; a job without
+ * an end runs to the end of the simulation. Times become microseconds since the first submission. The trace names no
  * machines that could be used: `machines` and `slots` say how many there were. Rows that cannot be used are skipped,
  * and counted by kind with the first place of each.
  */
@@ -23,8 +23,8 @@
 enum batch_format { BATCH_SWF, BATCH_SACCT };
 
 enum batch_problem {
-	BATCH_COLUMNS, /* too few */
-	BATCH_NUMBER,  /* or a time that is none */
+	BATCH_COLUMNS, /* too few columns */
+	BATCH_NUMBER,  /* a field is not a number or a time */
 	BATCH_ORDER,   /* an end before its start, a start before its submission */
 	BATCH_TASKS,   /* no processors, or over a million */
 	BATCH_DAMAGED, /* the file is cut off; the rows before count */

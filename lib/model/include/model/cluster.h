@@ -8,9 +8,9 @@
  *    "racks": [{"name": "r1", "pod": "p1"}],
  *    "machines": [{"name": "h1", "rack": "r1", "pod": "p1", "slots": 4}]}
  *
- * Plain data: machines, racks and pods are numbered in the order in which the file first names them; a removed one
- * leaves its number, with a name of NULL, to the next that is added. Round-trip times are microseconds. Owned by the
- * caller through cluster_destroy(); readers may share it between threads.
+ * Plain data: machines, racks and pods are numbered in the order in which the file first names them; the number of a
+ * removed one (its name is NULL) goes to the next one added. Round-trip times are microseconds. Owned by the caller
+ * through cluster_destroy(); readers may share it between threads.
  */
 #ifndef MODEL_CLUSTER_H
 #define MODEL_CLUSTER_H
@@ -49,7 +49,7 @@ struct cluster {
 	char **pods;
 	uint32_t machine_count, rack_count, pod_count;
 	size_t machine_capacity, rack_capacity, pod_capacity;
-	uint32_t machine_spares, rack_spares, pod_spares; /* numbers below the counts that nothing has */
+	uint32_t machine_spares, rack_spares, pod_spares; /* unused numbers below the counts */
 	struct cluster_default_rtt default_rtt;
 	struct hash_table machine_index, rack_index, pod_index; /* hash_text(name) -> number */
 };

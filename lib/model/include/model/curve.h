@@ -34,7 +34,7 @@ struct curve_threshold {
 	double at_us;
 	bool has_interval;
 	double low_us, high_us, confidence;
-	/* How likely the sweep makes each form, by enum curve_form; NAN = not known, or it was asked for. */
+	/* Probability of each form given the sweep, by enum curve_form; NAN = not known, or the user chose the form. */
 	double probability[CURVE_FORMS];
 };
 
@@ -67,7 +67,7 @@ struct curve {
 	double domain_low_us, domain_high_us;
 	struct curve_threshold threshold;
 	char *model;    /* "polynomial-3", "log", "monotone-spline", ... */
-	char *equation; /* for people, whole: with the threshold */
+	char *equation; /* for people, with the threshold */
 	char *note;     /* why this model, warnings; "" = none */
 	size_t coefficient_count;
 	struct curve_coefficient *coefficients;
@@ -79,7 +79,7 @@ struct curve {
 	double *table;                /* p, unclamped */
 	double *band_low, *band_high; /* table_count entries each; NULL = not known */
 	double band_confidence;       /* 0.95 */
-	/* As often, the whole curve lies within this many half-widths of the band about the table; NAN = not known. */
+	/* With the band's confidence the whole curve is within this many half-widths of the table; NAN = not known. */
 	double band_whole_factor;
 	/* Made by curve_prepare(), for curve_eval() and curve_interpolate(). */
 	double smallest;   /* of `evaluated`: p beyond the domain */
@@ -100,7 +100,7 @@ char *curve_to_text(const struct curve *curve, struct error *err);
 
 /* All zero but the unknown numbers, which are NAN. NULL with errno set. */
 struct curve *curve_create(void);
-/* A curve that is a table alone, p[i] at i * 10 µs; p is copied. NULL with err set (p not finite, count 0). */
+/* A curve that has only a table, p[i] at i * 10 µs; p is copied. NULL with err set (p not finite, count 0). */
 struct curve *curve_from_table(const char *application, const double *p, size_t count, struct error *err);
 /* Computes the fields above from the table, domain and threshold, once they are filled in. 0 or -errno. */
 int curve_prepare(struct curve *curve, struct error *err);
@@ -181,7 +181,7 @@ static inline long curve_cost(const struct curve *curve, double x_us)
 	return lround(100.0 / curve_eval(curve, x_us));
 }
 
-/* Added round trip that a measured one means: less the testbed's own, not under 0. Unknown baselines count as 0. */
+/* Added round trip of a measured one: less the testbed's baseline (0 if not known), at least 0. */
 static inline double curve_added_rtt_us(const struct curve *curve, double measured_rtt_us)
 {
 	double added_us = isnan(curve->baseline_rtt_us) ? measured_rtt_us : measured_rtt_us - curve->baseline_rtt_us;

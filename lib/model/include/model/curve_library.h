@@ -14,14 +14,16 @@
 
 struct curve_library;
 
-/* `folder` may be NULL: curves are defined. NULL = out of memory. */
+/* `folder` NULL: curves come only from curve_library_define(). NULL = out of memory. */
 struct curve_library *curve_library_create(const char *folder);
 void curve_library_destroy(struct curve_library *library); /* NULL is legal */
 
-/* Number of the curve, or -errno with err set: -EINVAL (no name of a curve), -ENOENT, -ENOMEM or the file's error. */
+/* Number of the curve, or -errno with err set: -EINVAL (not a valid name), -ENOENT, -ENOMEM or the file's error. */
 int64_t curve_library_find(struct curve_library *library, const char *name, struct error *err);
-/* The curve of this name is the one in `text` (nomora.curve/1), whatever the folder has; a curve that the library had
- * under this name is freed. 0 or -errno with err set. */
+/*
+ * Defines the curve of this name by `text` (nomora.curve/1), which overrides the folder's file; an earlier curve of
+ * this name is freed. 0 or -errno with err set.
+ */
 int curve_library_define(struct curve_library *library, const char *name, const char *text, struct error *err);
 size_t curve_library_count(const struct curve_library *library);
 const struct curve *curve_library_at(const struct curve_library *library, size_t number);

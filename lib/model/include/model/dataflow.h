@@ -102,7 +102,7 @@ json_t *dataflow_to_json(const struct dataflow *dataflow);
 struct dataflow *dataflow_create(struct topology *topology, uint32_t slots);
 /* An empty job at the end, valid until the next one is added; NULL if out of memory. */
 struct dataflow_job *dataflow_add_job(struct dataflow *dataflow, const char *name, double arrival_s);
-/* A component that offers all it can for ever, and its number; -ENOMEM. */
+/* Adds a component without limits of rate and volume. Returns its number, or -ENOMEM. */
 int64_t dataflow_add_component(struct dataflow_job *job, const char *name, uint32_t tasks);
 /* An edge of selectivity 1 and skew 0, valid until the next one is added; NULL if out of memory. */
 struct dataflow_edge *dataflow_add_edge(struct dataflow_job *job, uint32_t from, uint32_t to,
@@ -122,7 +122,7 @@ int dataflow_read_flink(struct dataflow *dataflow, const char *path, struct erro
 int dataflow_parse_flink(struct dataflow *dataflow, const char *name, const char *text, size_t bytes,
 			 struct error *err);
 
-/* How MapReduce traces become jobs: neither format has all of it. */
+/* How MapReduce traces become jobs: values that the formats lack. */
 struct dataflow_trace_options {
 	uint32_t jobs;   /* read only the first ones; 0: all */
 	uint32_t tasks;  /* SWIM: most mappers, and most reducers, of a job */
@@ -139,16 +139,15 @@ int dataflow_read_swim(struct dataflow *dataflow, const char *path, const struct
 int dataflow_parse_swim(struct dataflow *dataflow, const char *name, const char *text, size_t bytes,
 			const struct dataflow_trace_options *options, struct error *err);
 
-/* The coflow benchmark (model/recovery.h): mappers are one component, each reducer is one of its own. -ENOSPC: --pin
- * with more ports than hosts. */
+/*
+ * The coflow benchmark (model/recovery.h): mappers are one component, each reducer is one of its own. -ENOSPC: --pin
+ * with more ports than hosts.
+ */
 int dataflow_read_coflows(struct dataflow *dataflow, const char *path, const struct dataflow_trace_options *options,
 			  struct error *err);
 
 /* Frees what a job holds. */
 void dataflow_job_clear(struct dataflow_job *job);
-
-/* Deep copy of a job; 0 or -ENOMEM. */
-int dataflow_job_copy(const struct dataflow_job *from, struct dataflow_job *to);
 
 /* Component of a task of the job. */
 uint32_t dataflow_component_of(const struct dataflow_job *job, uint32_t task);

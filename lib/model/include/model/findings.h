@@ -6,7 +6,9 @@
 #ifndef MODEL_FINDINGS_H
 #define MODEL_FINDINGS_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include <base/error.h>
 
@@ -48,5 +50,7 @@ const char *finding_level_name(enum finding_level level);
 int findings_read(const char *path, struct findings *findings, struct error *err);
 int findings_parse(const char *name, const char *text, size_t bytes, struct findings *findings, struct error *err);
 int findings_write(const struct findings *findings, const char *path, struct error *err);
+/* Prints them as text for people; `brief` leaves out those that are ok. */
+void findings_print(const struct findings *findings, bool brief, FILE *out);
 
 #endif

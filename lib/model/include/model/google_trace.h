@@ -16,6 +16,8 @@
 #ifndef MODEL_GOOGLE_TRACE_H
 #define MODEL_GOOGLE_TRACE_H
 
+#include <jansson.h>
+
 #include <base/error.h>
 #include <base/file.h>
 #include <base/progress.h>
@@ -71,5 +73,7 @@ int google_trace_reader_finish(struct google_trace_reader *reader, struct error 
  * Makes the folder; one plain part a table, each written whole or not at all. 0 or -errno with err set.
  */
 int google_trace_write(const struct workload *workload, const char *folder, struct error *err);
+/* nomora.tracegen/1: the numbers of machines, jobs and tasks of a finished workload. NULL: out of memory. */
+json_t *google_trace_counts_to_json(const struct workload *workload);
 
 #endif

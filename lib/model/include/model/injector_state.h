@@ -35,7 +35,7 @@ struct injector_state_direction {
 	uint64_t no_mbuf;   /* dropped: no buffer */
 	uint64_t rx_missed, rx_errors, tx_errors;
 	uint64_t lost, duplicated, bypassed; /* by modes */
-	uint64_t disturbed;                  /* sent, and their stay met a stall or hiccup */
+	uint64_t disturbed;                  /* sent packets that were held during a stall or hiccup */
 	double rx_pps;                       /* since the sample before */
 	struct injector_state_lateness lateness, undisturbed_lateness;
 };
@@ -46,7 +46,7 @@ struct injector_state_port {
 	uint32_t speed_Mbps; /* 0 = unknown */
 };
 
-/* Sums over both directions: all that readers of the file form get. */
+/* Sums over both directions; readers of the file get no more than these. */
 struct injector_state_totals {
 	double uptime_s;
 	double delay_us[INJECTOR_STATE_DIRECTIONS];   /* NAN: a mode sets it */
@@ -94,7 +94,7 @@ struct injector_interval {
 	double elapsed_s;
 	double packets;   /* sent, both directions */
 	double dropped;   /* ring full, no buffer; missed, refused or not sent by a port */
-	double disturbed; /* packets whose stay met a stall */
+	double disturbed; /* packets held during a stall */
 	double stalls;
 	double lcores;
 	double stall_us, transmit_stall_us; /* sums over the threads */
@@ -106,8 +106,8 @@ struct injector_interval injector_interval_between(const struct injector_state_t
 struct injector_interval injector_interval_whole(const struct injector_state_totals *totals);
 /*
  * Time that the injector was stalled outside its own calls that transmit, in percent of the elapsed time: the mean over
- * its threads, and the most that any one of them can have had. A stall is counted when it ends, so that one that began
- * earlier may be longer than the interval: at most 100. 0 where the elapsed time is 0.
+ * its threads, and an upper bound for a single thread. A stall is counted when it ends, so that one that began before
+ * the interval may be longer than it: the result is at most 100. 0 where the elapsed time is 0.
  */
 double injector_interval_stall_percent(const struct injector_interval *interval);
 double injector_interval_stall_bound_percent(const struct injector_interval *interval);

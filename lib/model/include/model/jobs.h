@@ -27,13 +27,20 @@ struct job_task {
 	int64_t machine;    /* number in the cluster after jobs_resolve(), JOB_NO_MACHINE if it waits */
 	double running_s;   /* how long it has run so far, 0 when it waits */
 	double waited_s;    /* how long it has waited so far */
-	double weight;      /* > 0, 1 unless told */
+	double weight;      /* > 0; default 1 */
 };
 
 /* `task` talks to `needs` (numbers within the job) besides the root. */
 struct job_dependency {
 	uint32_t task, needs;
-	double weight; /* > 0, 1 unless told */
+	double weight; /* > 0; default 1 */
+};
+
+/* Limits stricter than the scheduler's own; 0: the scheduler's. */
+struct job_limits {
+	double migrate_gain, migrate_hold_s;
+	uint32_t migrate_tasks; /* migrating at a time */
+	uint32_t minimum_tasks; /* that must fit before any starts; 0: each starts by itself */
 };
 
 struct job {
@@ -43,7 +50,8 @@ struct job {
 	struct job_dependency *dependencies;
 	uint32_t task_count, dependency_count;
 	uint32_t root; /* number of the task that the others talk to */
-	long line;     /* of the file, for messages */
+	struct job_limits limits;
+	long line; /* of the file, for messages */
 };
 
 struct jobs {

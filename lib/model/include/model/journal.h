@@ -4,7 +4,7 @@
  * trips and decisions in the order in which they happened. The live scheduler and the simulator write it; the simulator
  * replays it. The first line names the schema; each other line is one event:
  *
- *   {"schema": "nomora.journal/1", "origin_s": 1795188663.25}
+ *   {"schema": "nomora.journal/1", "origin_s": 1795188663.25, "default_rtt_us": {"same_machine": 1, ...}}
  *   {"t_us": 0, "event": "machine", "machine": "h1", "rack": "r1", "pod": "p1", "slots": 4, "state": "up"}
  *   {"t_us": 0, "event": "job", "job": "web", "curve": "memcached", "root": "server"}
  *   {"t_us": 0, "event": "task", "job": "web", "task": "server", "state": "waiting"}
@@ -23,6 +23,7 @@
 
 #include <base/error.h>
 #include <base/file.h>
+#include <model/cluster.h>
 
 #define JOURNAL_SCHEMA "nomora.journal/1"
 
@@ -47,7 +48,7 @@ enum journal_task_state {
 enum journal_decision { JOURNAL_PLACE, JOURNAL_MOVE, JOURNAL_PREEMPT, JOURNAL_ADVICE };
 
 enum {
-	JOURNAL_RUN_UNKNOWN = -2,    /* run_us: what running and ended say */
+	JOURNAL_RUN_UNKNOWN = -2,    /* run_us: take it from the running and ended events */
 	JOURNAL_RUN_TO_THE_END = -1, /* of the journal */
 };
 
@@ -67,7 +68,7 @@ struct journal_event {
 	const char *curve, *definition; /* definition: JSON text of nomora.curve/1, or of a call */
 	const char *job, *task;
 	enum journal_task_state task_state;
-	int64_t run_us; /* how long a task that is submitted will run in all: known to simulations alone */
+	int64_t run_us; /* how long a submitted task will run in all: known only in simulations */
 	const struct journal_pair *pairs;
 	size_t pair_count;
 	enum journal_decision decision;
@@ -77,7 +78,8 @@ struct journal_event {
 };
 
 /* Append to a stream. False if out of memory or the stream is bad. */
-bool journal_print_header(FILE *out, double origin_s);
+/* default_rtt: of pairs without a measurement; NULL: round trips are drawn. */
+bool journal_print_header(FILE *out, double origin_s, const struct cluster_default_rtt *default_rtt);
 bool journal_print(FILE *out, const struct journal_event *event);
 
 struct journal_reader;
@@ -85,6 +87,8 @@ struct journal_reader;
 struct journal_reader *journal_reader_create(struct file_lines *lines, struct error *err);
 void journal_reader_destroy(struct journal_reader *reader); /* NULL is legal */
 double journal_origin_s(const struct journal_reader *reader);
+/* NULL: the header does not say. */
+const struct cluster_default_rtt *journal_default_rtt(const struct journal_reader *reader);
 /* 1 and the next event, whose strings hold until the next call; 0 at the end; -errno with err set "file:line: ...". */
 int journal_next(struct journal_reader *reader, struct journal_event *event, struct error *err);
 /* At the end: the last line was incomplete and was left out. */

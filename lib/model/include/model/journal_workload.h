@@ -4,8 +4,8 @@
  * the root is the first task. A task counts from its first submission; it runs for the `run_us` that its submission
  * says, else for the sum of the times between running and ended (or waiting again), else, still running, to the end.
  * Tasks that never ran are left out and counted by workload_finish(). Decisions are not replayed. Round trips become
- * the workload's latencies; a job whose name is a decimal number has it as its id, another one a hash of it. Draining
- * machines, and those without slots, take no tasks and count as removed.
+ * the workload's latencies; a job's id is its name if that is a decimal number, else a hash of it. Draining machines,
+ * and those without slots, take no tasks and count as removed.
  */
 #ifndef MODEL_JOURNAL_WORKLOAD_H
 #define MODEL_JOURNAL_WORKLOAD_H

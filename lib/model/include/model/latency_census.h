@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a person wants to know of a mesh at one glance: how many pairs are in which state, the worst of them, and hosts
- * that nobody reaches. For private and live matrices.
+ * A mesh at a glance: the number of pairs in each state, the worst of them, and hosts that nobody reaches. For
+ * private and live matrices.
  */
 #ifndef MODEL_LATENCY_CENSUS_H
 #define MODEL_LATENCY_CENSUS_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+
+#include <jansson.h>
 
 #include <base/ns.h>
 #include <model/latency_matrix.h>
@@ -20,8 +23,8 @@ struct latency_census {
 	struct ns oldest;                          /* age of the oldest measured or unreachable pair */
 	struct latency_entry worst[LATENCY_WORST]; /* measured pairs, the largest first */
 	size_t worst_count;
-	uint32_t *lost_hosts; /* active ones that every pair to them found unreachable (two at least); free with
-				 latency_census_free() */
+	/* Active hosts that are unreachable in all pairs to them (two at least); free with latency_census_free(). */
+	uint32_t *lost_hosts;
 	size_t lost_count;
 };
 
@@ -29,5 +32,10 @@ struct latency_census {
 int latency_census_take(const struct latency_matrix *matrix, enum latency_statistic statistic, struct ns now,
 			struct ns max_age, struct latency_census *census);
 void latency_census_free(struct latency_census *census);
+
+/* Of a live matrix: a table at `now`, and nomora.mesh_top/1 (NULL: out of memory). */
+void latency_census_print(const struct latency_census *census, const struct latency_matrix *live, struct ns now,
+			  FILE *out);
+json_t *latency_census_to_json(const struct latency_census *census, const struct latency_matrix *live);
 
 #endif

@@ -12,8 +12,8 @@
  * _load_pair() and the functions below. A writer that is killed leaves no torn value: readers see that a pair is
  * half-written and the next writer repairs it.
  *
- * A full matrix evicts a pair that was not set for long for each new one, which its readers then see as not measured:
- * the file never grows, however many pairs come round. Full of hosts or racks it refuses more.
+ * A full matrix evicts, for each new pair, one that was not set for a long time; readers then see that one as not
+ * measured. The file never grows. Hosts and racks beyond its capacity are refused.
  *
  * The file begins with the 8 bytes "NOMORAL3", then (native byte order, 4 bytes each) the sizes of the records and the
  * capacities, all of which are checked when it is opened: a file of another version or size is refused.
@@ -85,7 +85,7 @@ int latency_live_put(const char *path, const struct latency_matrix *from, const 
 /* When a writer last ended a batch, wall clock; 0 = never. */
 struct ns latency_live_written_at(const struct latency_matrix *matrix);
 
-/* The pairs that gave way to others. */
+/* Number of pairs that were evicted. */
 uint64_t latency_live_evicted(const struct latency_matrix *matrix);
 
 /* A private copy of all pairs, NULL = out of memory. */

@@ -42,9 +42,9 @@ extern const char *const latency_rtt_statistic_names[];
 
 enum latency_state {
 	LATENCY_STATE_MEASURED,
-	LATENCY_STATE_UNREACHABLE, /* every probe of the window was lost: not the same as not measured */
+	LATENCY_STATE_UNREACHABLE, /* every probe of the window was lost, or there was no MAC to send one to */
 	LATENCY_STATE_NEVER,       /* not probed yet */
-	LATENCY_STATE_STALE,       /* not stored: older than the reader wants, see latency_entry_state() */
+	LATENCY_STATE_STALE,       /* not stored: too old for the reader, see latency_entry_state() */
 };
 
 extern const char *const latency_state_names[]; /* NULL-terminated: "measured", "unreachable", "never", "stale" */
@@ -64,7 +64,10 @@ struct latency_entry {
 
 /* The figure that a statistic names; NAN: there is none. */
 double latency_entry_value(const struct latency_entry *entry, enum latency_statistic statistic);
-/* Its state at `now`; max_age 0 = any age will do. */
+/*
+ * Its state at `now`: stale if it is older than max_age, or ahead of `now` by more than max_age and more than a minute.
+ * max_age 0: never stale.
+ */
 enum latency_state latency_entry_state(const struct latency_entry *entry, struct ns now, struct ns max_age);
 
 /* Largest figures of the measured pairs between two racks, and the latest of their times. */
@@ -86,8 +89,10 @@ struct latency_matrix;
 struct latency_matrix *latency_matrix_create(void);         /* NULL: out of memory */
 void latency_matrix_destroy(struct latency_matrix *matrix); /* NULL is legal; unmaps a shared one */
 
-/* Reads a file (plain or gzip, "-" = stdin; or a live matrix's, of which it takes a snapshot). NULL with err set
- * ("file:line: field: ..."): bad rows, a pair twice. `bar`, which may be NULL, shows the progress. */
+/*
+ * Reads a file (plain or gzip, "-" = stdin; or a live matrix's, of which it takes a snapshot). NULL with err set
+ * ("file:line: field: ..."): bad rows, a pair twice. `bar`, which may be NULL, shows the progress.
+ */
 struct latency_matrix *latency_matrix_read(const char *path, struct progress *bar, struct error *err);
 /* Reads several and merges them. */
 struct latency_matrix *latency_matrix_read_all(char *const *paths, size_t count, enum latency_merge how,
@@ -106,16 +111,17 @@ int64_t latency_matrix_add_host(struct latency_matrix *matrix, const char *name)
 
 /* The number of pairs. */
 size_t latency_matrix_count(const struct latency_matrix *matrix);
-/* Of a private matrix: each in the order in which it was first set; pointers hold until the next set or merge. */
+/*
+ * Entries of a private matrix in the order in which they were first set; pointers are valid until the next set or
+ * merge.
+ */
 const struct latency_entry *latency_matrix_at(const struct latency_matrix *matrix, size_t position);
-/* The same as a copy that no writer tears; false: a writer died in the middle of it. */
+/* The same as a consistent copy; false: a writer died while writing it. */
 bool latency_matrix_load(const struct latency_matrix *matrix, size_t position, struct latency_entry *entry);
 
-/* Of a private matrix: NULL when the pair was not measured. By index O(1) (hashed). */
+/* An entry of a private matrix; NULL if the pair was not measured. By index O(1) (hashed). */
 const struct latency_entry *latency_matrix_get(const struct latency_matrix *matrix, uint32_t source,
 					       uint32_t destination);
-const struct latency_entry *latency_matrix_lookup(const struct latency_matrix *matrix, const char *source,
-						  const char *destination);
 /* The same as a copy; false: not measured. */
 bool latency_matrix_load_pair(const struct latency_matrix *matrix, uint32_t source, uint32_t destination,
 			      struct latency_entry *entry);

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How the figures of a pair of hosts, or of two racks, went on in time. Plain data; free items with free(). */
+/* The figures of a pair of hosts, or of two racks, over time. Plain data; free items with free(). */
 #ifndef MODEL_LATENCY_SERIES_H
 #define MODEL_LATENCY_SERIES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+
+#include <jansson.h>
 
 #include <base/ns.h>
 #include <model/latency_matrix.h>
@@ -21,5 +25,10 @@ struct latency_series {
 	struct latency_point *items; /* by time */
 	size_t count, capacity;
 };
+
+/* A line per point, of a pair of hosts or of two racks. */
+void latency_series_print(const struct latency_series *series, bool racks, FILE *out);
+/* nomora.mesh_history/1; NULL: out of memory. */
+json_t *latency_series_to_json(const struct latency_series *series, bool racks, const char *from, const char *to);
 
 #endif

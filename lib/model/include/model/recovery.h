@@ -35,7 +35,7 @@ struct recovery_task {
 	uint32_t application;
 	uint32_t server; /* where it runs or ran */
 	bool failed;     /* itself, or its server */
-	int stage;       /* 1 sends, 2 receives; used by Algorithm 1's order alone */
+	int stage;       /* 1 sends, 2 receives; used only by Algorithm 1's order */
 	double cpu;
 	double relaunch_s; /* from the decision until a failed task sends and receives again */
 	bool has_backups;  /* eq. 9: if it fails, only these servers can take it */

@@ -29,7 +29,7 @@ struct rtt_sample {
 
 enum { RTT_SAMPLES_PEER_BYTES = 64 };
 
-/* As they were written; a zeroed struct is empty. */
+/* Samples in the order of the file; a zeroed struct is empty. */
 struct rtt_samples {
 	struct rtt_sample *items;
 	char (*peers)[RTT_SAMPLES_PEER_BYTES];

@@ -35,7 +35,7 @@ struct rtt_series {
 struct rtt_series_set {
 	struct rtt_series *items[RTT_SERIES_KINDS];
 	size_t counts[RTT_SERIES_KINDS];
-	bool relative; /* values count over median_us, which of a level is that of all pairs */
+	bool relative; /* values are relative to median_us, for levels the median of all pairs */
 };
 
 /* One series. 0 or -errno with err set "file:line: ...": a gap, no number, a value not above 0, too few values. */
@@ -45,7 +45,7 @@ int rtt_series_parse(struct rtt_series *series, struct file_lines *lines, struct
 int rtt_series_parse_history(struct rtt_series *series, const char *name, const char *text, size_t bytes,
 			     struct error *err);
 
-/* The values are all there (code 0), or reading failed: the series is complete or empty. Returns 0 or -errno. */
+/* Ends reading: with code 0 the series is complete, otherwise it is emptied. Returns 0 or -errno. */
 int rtt_series_finish(struct rtt_series *series, const char *name, int code, struct error *err);
 
 /* A folder or a file. NULL with err set. */

@@ -31,8 +31,8 @@ enum {
 #define SWEEP_DELAY_MAXIMUM_US 500e3 /* per direction */
 
 /*
- * Runs from this number on are references: made at the smallest delay between the others, they tell how fast the
- * machine was just then.
+ * Runs from this number on are references, made at the smallest delay between the other runs to record how fast the
+ * machine was at the time.
  */
 #define SWEEP_REFERENCE_RUN 1000000
 
@@ -79,7 +79,10 @@ double sweep_row_added_rtt_us(const struct sweep *sweep, const struct sweep_row 
 /* Index of a metric, or -ENOENT. */
 int sweep_find_metric(const struct sweep *sweep, const char *name);
 
-/* Was this run recorded, with any metric? For a sweep that resumes: made again, that metric would be there twice. */
+/*
+ * Was this run recorded, with any metric? A sweep that resumes must not make it again: that metric would be a
+ * duplicate.
+ */
 bool sweep_has_run(const struct sweep *sweep, double delay_us, enum sweep_direction direction, int64_t run);
 
 const char *sweep_direction_name(enum sweep_direction direction); /* "both", "ab", "ba" */
@@ -102,17 +105,17 @@ struct sweep_record {
 };
 
 /*
- * Appends to a sweep.csv that must survive SIGKILL and power loss. Opening creates the file with its header, or takes
- * up an existing one: its header is checked, and a last line without its newline (a writer died there) is cut off.
- * A second writer on the same file is refused (-EWOULDBLOCK in err) by an advisory lock.
+ * Appends to a sweep.csv that must survive SIGKILL and power loss. Opening creates the file with its header, or
+ * continues an existing one: its header is checked, and a last line without its newline (a writer died there) is cut
+ * off. A second writer on the same file is refused (-EWOULDBLOCK in err) by an advisory lock.
  */
 struct sweep_writer;
 struct sweep_writer *sweep_writer_open(const char *path, struct error *err);
 
 /*
- * A last run that has some of these metrics, in their order, but not the last ones, is what a write left that was cut
- * off between two lines: takes it out of the file, so that it can be made again. Returns how many rows it had, or
- * -errno with err set (also when the file cannot be read as a sweep).
+ * Removes an incomplete last run, so that it can be made again: one that has the first of these metrics, in their
+ * order, but not the last, as a write leaves it that was cut off between two lines. Returns the number of rows removed,
+ * or -errno with err set (also when the file cannot be read as a sweep).
  */
 int sweep_writer_cut_torn_run(struct sweep_writer *writer, const char *const *metrics, size_t count, struct error *err);
 
@@ -124,7 +127,7 @@ int sweep_writer_cut_torn_run(struct sweep_writer *writer, const char *const *me
 int sweep_writer_append(struct sweep_writer *writer, const struct sweep_record *records, size_t count,
 			struct error *err);
 void sweep_writer_close(struct sweep_writer *writer); /* NULL is legal */
-/* Closes it; a file that opening it made, and to which nothing was appended, is removed. NULL is legal. */
+/* Closes it, and removes a file that opening it created and to which nothing was appended. NULL is legal. */
 void sweep_writer_discard(struct sweep_writer *writer);
 
 #endif

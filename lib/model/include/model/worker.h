@@ -43,10 +43,10 @@ struct worker_edge {
 /* A task without inputs is a source, one without edges a sink. */
 struct worker_plan {
 	char task[WORKER_NAME_BYTES];
-	uint32_t number; /* of the task among all that exchange tuples: marks the tuples of a source */
+	uint32_t number; /* unique among the tasks that exchange tuples; marks the tuples of a source */
 	ip_address address;
 	uint16_t port;
-	uint32_t inputs; /* connections that will come */
+	uint32_t inputs; /* number of incoming connections */
 	uint32_t tuple_bytes;
 	double MBps, MB; /* a source emits at most this rate, and this much; INFINITY: no limit */
 	double cpu_us;   /* CPU time per tuple received (a source: emitted) */
@@ -62,7 +62,8 @@ struct worker_report {
 	double received_MBps, sent_MBps;       /* since the last report */
 	uint64_t lost, duplicated;             /* tuples, by the sequence numbers of each connection */
 	double latency_p50_us, latency_p99_us; /* from the source's emission to here; NAN: no tuple came */
-	bool done;                             /* the last report: every tuple received and every tuple sent on */
+	double gap_ms; /* longest time from one tuple of a connection to its next, of those since the last report */
+	bool done;     /* the last report: every tuple was received and sent on */
 };
 
 /* "-" = stdin. NULL with err set, naming file and field. */

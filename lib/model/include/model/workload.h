@@ -2,8 +2,8 @@
 /*
  * A workload to simulate: machines that come and go, jobs and their tasks with submission and run times. Readers of
  * traces and the generator add tasks and machine events in any order; workload_finish() leaves out what the paper's
- * rules leave out, and sorts. Times are microseconds from the begin of the simulation. Plain data; readers may share
- * a finished workload between threads.
+ * rules leave out, and sorts. Times are microseconds from the start of the simulation. Plain data; readers may share a
+ * finished workload between threads.
  */
 #ifndef MODEL_WORKLOAD_H
 #define MODEL_WORKLOAD_H
@@ -24,7 +24,7 @@ enum workload_machine_change { WORKLOAD_MACHINE_ADDED, WORKLOAD_MACHINE_REMOVED,
 struct workload_machine_event {
 	int64_t time_us;
 	uint32_t machine; /* number */
-	uint32_t order;   /* of adding */
+	uint32_t order;   /* order of addition */
 	enum workload_machine_change change;
 	float cpu;     /* capacity, 1 = the largest machine; under 0 = not known */
 	int32_t slots; /* of the machine from now on; WORKLOAD_SLOTS_UNKNOWN */
@@ -45,7 +45,7 @@ struct workload_job {
 	uint32_t note; /* in `notes`, WORKLOAD_NO_NOTE */
 };
 
-/* What a journal says of a job besides its tasks. */
+/* A journal's data on a job, besides its tasks. */
 struct workload_note {
 	uint64_t id;
 	char *name;
@@ -77,9 +77,11 @@ struct workload {
 	size_t task_count, task_capacity;
 	struct workload_job *jobs;
 	size_t job_count;
-	/* From a journal, empty with a trace. Machine m is places->machines[machine_ids[m]]; NULL = nothing is known.
+	/*
+	 * From a journal, empty with a trace. Machine m is places->machines[machine_ids[m]]; NULL = nothing is known.
 	 */
 	struct cluster *places;
+	bool has_default_rtt; /* places->default_rtt is the journal's */
 	struct workload_note *notes;
 	size_t note_count, note_capacity;
 	char **curves; /* names */
@@ -105,7 +107,7 @@ int64_t workload_curve(struct workload *workload, const char *name);
 int workload_note_job(struct workload *workload, uint64_t job_id, const char *name, const char *curve);
 /* NULL = nothing is noted of the job. */
 const struct workload_note *workload_find_note(const struct workload *workload, uint64_t job_id);
-/* Of machines by their numbers. 0 or -ENOMEM. */
+/* Adds a round trip between machines, by number. 0 or -ENOMEM. */
 int workload_add_latency(struct workload *workload, int64_t time_us, uint32_t a, uint32_t b, float rtt_us);
 
 struct workload_filter {

@@ -86,6 +86,8 @@ int chart_add_span(struct chart *chart, const char *label, double x_low, double 
 
 /* Writes .svg or .png, by the name's ending, whole or not at all. 0 or -errno with err set. */
 int chart_save(const struct chart *chart, const char *path, struct error *err);
+/* -EINVAL with err set if chart_save() would refuse the name: for programs that draw at the end of long work. */
+int chart_check_name(const char *path, struct error *err);
 
 /*
  * SVG text to put into an HTML page; the caller frees. Its ids begin with `prefix` (letters and digits), which must

@@ -33,7 +33,4 @@ struct heatmap {
 /* .svg or .png by the name's ending, whole or not at all; 0 or -errno with err set. */
 int heatmap_save(const struct heatmap *heatmap, const char *path, struct error *err);
 
-/* As chart_to_svg(). */
-char *heatmap_to_svg(const struct heatmap *heatmap, const char *prefix, struct error *err);
-
 #endif

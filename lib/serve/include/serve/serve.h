@@ -4,8 +4,10 @@
  * and calls serve_run().
  *
  * A server listens on a unix socket, where the caller's uid is known (SO_PEERCRED), or on a TCP address, where each
- * request needs "Authorization: Bearer TOKEN" unless the server is open. Bodies, connections and idle time are limited.
- * A handler replies at once or later; until then the connection waits.
+ * request needs "Authorization: Bearer TOKEN" unless the server is open. Bodies, connections and idle time are limited;
+ * on a unix socket a uid other than root's and the server's own gets a quarter of the connections, and its calls may
+ * hold as many bytes of bodies together as the largest body allowed: further connections are closed, further bodies are
+ * too large. A handler replies at once or later; until then the connection waits.
  *
  * One thread.
  */

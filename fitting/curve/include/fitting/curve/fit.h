@@ -95,7 +95,7 @@ struct fit {
 	char warnings[1024];                  /* one per line; "" = none */
 	double form_probability[CURVE_FORMS]; /* by enum curve_form; NAN if the form was given */
 	struct fit_decision decision;
-	bool flat;        /* no effect of latency found; the curve is 1 everywhere, its band shows what could hide */
+	bool flat;        /* no effect of latency found; the curve is 1 everywhere, its band bounds the effect */
 	double flat_drop; /* largest loss of performance within the 95 % band */
 	struct curve *curve;
 };
@@ -106,7 +106,7 @@ struct fit {
  */
 int fit_observations(struct observations *observations, const struct fit_settings *settings, struct fit *fit,
 		     struct error *err);
-void fit_free(struct fit *fit); /* of a zeroed or filled one */
+void fit_free(struct fit *fit); /* zeroed or filled */
 
 /* Prints the report as text. */
 void fit_report(const struct fit *fit, FILE *out);

@@ -32,7 +32,7 @@ struct expression_table {
 int expression_table_read(const char *path, struct expression_table *table, struct error *err);
 int expression_table_read_memory(const char *name, const char *text, size_t bytes, struct expression_table *table,
 				 struct error *err);
-void expression_table_free(struct expression_table *table); /* of a zeroed or filled one */
+void expression_table_free(struct expression_table *table); /* zeroed or filled */
 
 /* Index of a column by name (case-sensitive first, then not) or number from 1; -ENOENT. */
 int expression_table_find_column(const struct expression_table *table, const char *name);

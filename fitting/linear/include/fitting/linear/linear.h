@@ -65,15 +65,9 @@ enum linear_status linear_fit(struct linear_workspace *workspace, const struct l
 			      struct linear_result *result);
 
 /*
- * Polynomial of `degree` in x (columns = degree + 1, coefficients of 1, x, x^2, ...). The fit is done in long double
- * in the centred and scaled variable (x - middle)/half-range and expanded after, so that high degrees far from 0
- * (NIST's Filip) keep their digits; a fit on rounded powers of x cannot.
+ * The same with input in long double, for data whose decimals do not fit a double. matrix has stride = rows; all
+ * weights are 1.
  */
-enum linear_status linear_fit_polynomial(struct linear_workspace *workspace, const double *x, const double *response,
-					 const double *weights, size_t rows, size_t degree,
-					 struct linear_result *result);
-
-/* The same two with input in long double, for data whose decimals do not fit a double. matrix has stride = rows. */
 struct linear_extended_problem {
 	size_t rows, columns;
 	const long double *matrix;
@@ -82,9 +76,15 @@ struct linear_extended_problem {
 };
 enum linear_status linear_fit_extended(struct linear_workspace *workspace,
 				       const struct linear_extended_problem *problem, struct linear_result *result);
-enum linear_status linear_fit_polynomial_extended(struct linear_workspace *workspace, const long double *x,
-						  const long double *response, size_t rows, size_t degree,
-						  struct linear_result *result);
+
+/*
+ * Polynomial of `degree` in x (columns = degree + 1, coefficients of 1, x, x^2, ...). The fit is done in long double
+ * in the centred and scaled variable (x - middle)/half-range and expanded after, so that high degrees far from 0
+ * (NIST's Filip) keep their digits; a fit on rounded powers of x cannot.
+ */
+enum linear_status linear_fit_polynomial(struct linear_workspace *workspace, const long double *x,
+					 const long double *response, size_t rows, size_t degree,
+					 struct linear_result *result);
 
 /* One sentence for messages. */
 const char *linear_status_text(enum linear_status status);

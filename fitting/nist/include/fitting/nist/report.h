@@ -9,11 +9,10 @@
 
 #include <fitting/nist/nist.h>
 
-void nist_print_set(const struct nist_set *set, FILE *out);
-void nist_print_fit(const struct nist_set *set, size_t start, const struct nist_fit *fit, FILE *out);
-
-json_t *nist_fit_to_json(const struct nist_set *set, size_t start, const struct nist_fit *fit);
-/* Takes over `fits`, an array of nist_fit_to_json()'s. */
-json_t *nist_set_to_json(const struct nist_set *set, json_t *fits);
+/*
+ * Fits the set of the file from each of its starts. Prints to `out` unless it is NULL; *json, if asked for, is the
+ * caller's. 1: all fits converged, 0: not all, or -errno with err set.
+ */
+int nist_run(const char *path, FILE *out, json_t **json, struct error *err);
 
 #endif

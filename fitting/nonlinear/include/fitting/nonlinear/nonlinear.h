@@ -38,7 +38,7 @@ typedef int (*nonlinear_evaluate_extended)(void *context, const long double *par
 struct nonlinear_problem {
 	size_t observations, parameters;
 	nonlinear_evaluate evaluate;
-	nonlinear_evaluate_extended evaluate_extended; /* for the polish; NULL: evaluate() serves */
+	nonlinear_evaluate_extended evaluate_extended; /* for the polish; NULL: evaluate() is used */
 	void *context;
 	const double *start;   /* parameters */
 	const double *weights; /* observations, > 0 or 0 to leave one out; NULL = all 1 */
@@ -102,11 +102,11 @@ struct nonlinear_result {
 };
 
 /*
- * 0 with *result filled (look at converged), or -errno with err set: -EINVAL (no free parameter needs no fit but is
- * legal; more parameters than observations, start out of bounds, bad settings are not), -ENOMEM.
+ * 0 with *result filled (look at converged), or -errno with err set: -EINVAL (more parameters than observations, start
+ * out of bounds, bad settings), -ENOMEM. A problem without free parameters is legal.
  */
 int nonlinear_fit(const struct nonlinear_problem *problem, const struct nonlinear_settings *settings,
 		  struct nonlinear_result *result, struct error *err);
-void nonlinear_result_free(struct nonlinear_result *result); /* of a zeroed or filled one */
+void nonlinear_result_free(struct nonlinear_result *result); /* zeroed or filled */
 
 #endif

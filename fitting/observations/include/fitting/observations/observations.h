@@ -71,6 +71,6 @@ struct observation_settings {
 /* 0 or -errno with err set (file, line, field). Free with observations_free(). */
 int observations_prepare(const struct sweep *sweep, const struct observation_settings *settings,
 			 struct observations *observations, struct error *err);
-void observations_free(struct observations *observations); /* of a zeroed or filled one */
+void observations_free(struct observations *observations); /* zeroed or filled */
 
 #endif

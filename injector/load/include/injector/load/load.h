@@ -39,7 +39,7 @@ struct load_settings {
 };
 
 struct load_counts {
-	uint64_t gets, sets, hits, misses, stored, errors; /* errors: answers that say so, NOT_STORED included */
+	uint64_t gets, sets, hits, misses, stored, errors; /* errors: error answers, NOT_STORED included */
 	uint64_t bytes_in, bytes_out;
 };
 
@@ -54,7 +54,7 @@ struct load_result {
 	double request_rate_per_s;         /* answers per second of the window */
 	double offered_rate_per_s;         /* open loop: requests that were due per second */
 	struct histogram *response_ns;     /* open: from due to answered; closed: from sent to answered */
-	struct histogram *get_ns, *set_ns; /* the same apart */
+	struct histogram *get_ns, *set_ns; /* the same, get and set separately */
 	struct histogram *service_ns;      /* from sent to answered */
 };
 

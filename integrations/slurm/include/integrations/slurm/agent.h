@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <jansson.h>
+
 #include <base/error.h>
 
 struct slurm_agent_options {
@@ -24,13 +26,26 @@ struct slurm_agent_options {
 	double review_s;     /* between looks at running jobs, one at a time */
 };
 
-/* Until *stop is set. 0 or -errno with err set. */
+/* Until *stop is set. 0 or -errno with err set: -EADDRINUSE: another agent has the socket, -EPROTO: slurmctld is of
+ * another version. */
 int slurm_agent_run(const struct slurm_agent_options *options, const volatile sig_atomic_t *stop, struct error *err);
+
+/* A job as Slurm's commands name it. */
+struct slurm_job_name {
+	uint32_t job;
+	bool is_element; /* of the array `job` */
+	uint32_t element;
+};
+
+/* "12", "12_3". False: neither. */
+bool slurm_job_name_parse(const char *text, struct slurm_job_name *name);
 
 /*
  * The machines of a placed job, by task; the caller frees array and names. -ENOENT with err set: Slurm does not have
  * the job, or nomora did not place it.
  */
-int slurm_job_layout(uint32_t job, char ***hosts, uint32_t *count, struct error *err);
+int slurm_job_layout(const struct slurm_job_name *name, char ***hosts, uint32_t *count, struct error *err);
+/* nomora.hostfile/1; NULL: out of memory. */
+json_t *slurm_job_layout_to_json(const struct slurm_job_name *name, char *const *hosts, uint32_t count);
 
 #endif

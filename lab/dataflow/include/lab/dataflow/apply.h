@@ -9,9 +9,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+
+#include <jansson.h>
 
 #include <lab/lab.h>
 #include <sched/dataflow/plan.h>
+
+/* Reads the lab of a plan: it must be routed, with limited links. 0 or -errno with err set. Root only. */
+int apply_read_lab(const char *name, struct lab *lab, struct error *err);
 
 struct applied_flow {
 	const struct plan_job *job;
@@ -33,5 +39,8 @@ struct apply_result {
 int apply_plan(const struct lab *lab, struct dataflow_plan *plan, double seconds, bool keep_routes,
 	       struct apply_result *result, struct error *err);
 void apply_result_clear(struct apply_result *result);
+void apply_result_print(const struct lab *lab, const struct apply_result *result, FILE *out);
+/* nomora.dataflow-apply/1; NULL: out of memory. */
+json_t *apply_result_to_json(const struct lab *lab, const struct apply_result *result);
 
 #endif

@@ -9,7 +9,7 @@
 struct fabric {
 	const struct lab *lab;
 	const struct network *network;
-	int *node_of; /* by node of the topology: of the lab */
+	int *node_of; /* [nodes of the topology] node of the lab */
 	struct lab_route *routes;
 	size_t route_count;
 	int *route_nodes;

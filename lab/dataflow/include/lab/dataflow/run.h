@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Runs a plan on a routed lab: sets its routes, or chooses source ports that take them, starts a process for each task
- * in the network namespace of its host, and watches the links. Routes over a link that has lost its carrier are chosen
- * again, others stay; when the link returns, so do the routes that had left it. When the time is over, the sources end,
- * and every tuple is passed on.
+ * in the network namespace of its host, and watches the links. Routes over a link that has lost its carrier, or that
+ * loses packets (<lab/routes/probes.h>), are chosen again, others stay; when the link returns, so do the routes that
+ * had left it. When the time is over, the sources end, and every tuple is passed on.
  *
- * Processes, routes and faults end with the caller, by SIGKILL too. Root only; one thread. Rates are MB/s (10^6 bytes
- * of tuples).
+ * Processes, routes and faults end with the caller, by SIGKILL too; srun ends the job that it started. Root only; one
+ * thread. Rates are MB/s (10^6 bytes of tuples).
  */
 #ifndef LAB_DATAFLOW_RUN_H
 #define LAB_DATAFLOW_RUN_H
 
 #include <signal.h>
+#include <stdio.h>
 
 #include <lab/lab.h>
 #include <sched/dataflow/plan.h>
@@ -21,10 +22,13 @@
 struct run_second {
 	double s; /* since the start */
 	double source_MBps, sink_MBps;
-	double latency_p99_us;         /* of the worst sink; NAN: no tuple came to one */
-	uint64_t lost, duplicated;     /* since the start */
-	uint32_t links_down, rerouted; /* links of the lab; routes that changed */
-	double reroute_ms; /* from the kernel's notice until every switch had its new route; the longest, 0: none */
+	double latency_p99_us;            /* of the worst sink; NAN: no tuple came to one */
+	double gap_ms;                    /* longest time from one tuple of a connection to its next */
+	uint64_t lost, duplicated;        /* since the start */
+	uint32_t links_down, links_lossy; /* links of the lab without a carrier; with one, that lose packets */
+	uint32_t rerouted;                /* routes that changed */
+	double notice_windows;            /* from the first probe lost on a link until that; the longest, 0: none */
+	double reroute_ms; /* from the notice until every switch had its new route; the longest, 0: none */
 };
 
 struct run_sink {
@@ -48,13 +52,17 @@ struct run_result {
 };
 
 struct run_options {
-	const char *program; /* this one: it is started again as "dataflow worker" */
+	const char *program; /* path of this program, which is started again as "dataflow worker" */
 	double seconds, local_MBps;
 	uint32_t tuple_bytes;
+	const char *slurm_folder; /* srun starts the tasks, on the nodes of the hosts' names, which share this folder
+				     for their plans; NULL: they are started here */
 	bool keep_routes;
-	bool ports; /* nothing is set in the switches: source ports make their hashing take the routes; links may not
-		       fail */
-	const struct simulate_fault *faults; /* of links alone; links that stay down return at the end */
+	/* Sets nothing in the switches; chooses source ports that their hashing sends over the routes. Links may not
+	 * fail. */
+	bool ports;
+	const struct simulate_fault *faults; /* faults of links only; links that stay down return at the end */
+	uint64_t seed;                       /* for the draw of a SIMULATE_USED from the links in use at the start */
 	uint32_t fault_count;
 	const volatile sig_atomic_t *stop; /* ends the run early */
 	void (*each_second)(void *context, const struct run_second *second);
@@ -69,5 +77,29 @@ struct run_options {
 int run_plan(const struct lab *lab, struct dataflow *dataflow, struct dataflow_plan *plan,
 	     const struct run_options *options, struct run_result *result, struct error *err);
 void run_result_clear(struct run_result *result);
+
+/* The seconds so far, for a chart. Begins all zero. */
+struct run_history {
+	struct run_second *seconds;
+	size_t count, capacity;
+};
+int run_history_add(struct run_history *history, const struct run_second *second); /* 0 or -ENOMEM */
+void run_history_clear(struct run_history *history);
+/* Rates of sources and sinks over time, and the times of the options' faults, .svg or .png. 0 or -errno with err set.
+ */
+int run_history_plot(const struct run_history *history, const struct run_options *options, const char *path,
+		     struct error *err);
+
+/* Prints a run as text, or as nomora.dataflow-run-second/1 and nomora.dataflow-run/1. */
+struct run_report {
+	bool json;
+	FILE *out;
+	struct run_history *history; /* NULL: none is kept */
+};
+void run_report_heading(const struct run_report *report);
+/* For run_options.each_second; context: the report. */
+void run_report_second(void *context, const struct run_second *second);
+void run_report_result(const struct run_report *report, const struct dataflow *dataflow,
+		       const struct run_result *result);
 
 #endif

@@ -20,9 +20,9 @@ void watch_close(struct watch *watch); /* NULL is legal */
 /* Readable when something may have changed: for poll(). */
 int watch_descriptor(const struct watch *watch);
 
-/* Takes in what has changed. 0 or -errno with err set. */
+/* Reads the pending changes. 0 or -errno with err set. */
 int watch_update(struct watch *watch, struct error *err);
-/* Of a link of the lab, as of the last update. */
+/* Whether a link of the lab was up at the last update. */
 bool watch_is_up(const struct watch *watch, int link);
 
 #endif

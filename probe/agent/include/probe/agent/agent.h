@@ -15,14 +15,14 @@
  * Stamps: t1 and t3 are the time stamp counter right before the burst that sends; t2 and t4 the counter right after
  * the burst that received, or, on an af_packet port, the kernel's timestamp of the packet's arrival, which leaves out
  * how long this process took to wake up. So the agent may sleep between packets there (AGENT_POLL_ADAPTIVE). There t1
- * is corrected by the kernel's timestamp of the departure, which comes after it; so is what the reflector says of its
- * last answer (follow-up telemetry), by which the sender corrects that answer's t3 where it asks for it.
+ * is corrected by the kernel's timestamp of the departure, which comes after it; so does the reflector's report on its
+ * last answer (follow-up telemetry), with which the sender corrects that answer's t3 if it asks for it.
  *
- * One-way delays compare two clocks. Both ends say how far theirs may be off from UTC: the error estimates of STAMP,
- * here the kernel's bound (maxerror of ntp_adjtime) or agent_options.clock_error, with that of a stamp. A window has
- * one-way delays, of its undisturbed samples, if both S bits were set in all of them and the two bounds together are
- * less than half of the median round trip. Beyond that they would say no more than the round trip itself does: half of
- * it, plus or minus half of it.
+ * One-way delays compare two clocks. Both ends state the largest error of their clock against UTC: the error estimates
+ * of STAMP, here the kernel's bound (maxerror of ntp_adjtime) or agent_options.clock_error, with that of a stamp. A
+ * window has one-way delays, of its undisturbed samples, if both S bits were set in all of them and the two bounds
+ * together are less than half of the median round trip. Beyond that they would say no more than the round trip itself
+ * does: half of it, plus or minus half of it.
  *
  * A sample is disturbed if a stall of this process may have changed it: the burst that sent it took longer than
  * `stall` and the kernel did not stamp its departure, or, with the counter's receive stamps, the port was not looked at
@@ -58,6 +58,8 @@ enum agent_stamps {
 	AGENT_STAMPS_AUTO, /* the kernel's on af_packet, else the counter's */
 	AGENT_STAMPS_TSC,
 	AGENT_STAMPS_KERNEL,
+	AGENT_STAMPS_NIC, /* of arrivals, by a port that was opened with hardware_rx_stamps; departures by the counter
+			   */
 };
 
 /* NULL-terminated, for OPTION_CHOICE. */
@@ -80,7 +82,7 @@ struct agent_sample {
 
 struct agent_options {
 	uint16_t queue;     /* of the port */
-	uint16_t queues;    /* on which agents of one group work, see group.h; 0 = this one is alone */
+	uint16_t queues;    /* on which agents of one group work, see group.h; 0 = only this one */
 	ip_address address; /* ours */
 	int prefix_bits;    /* peers outside of address/prefix go to the gateway; 0 = all are on the link */
 	ip_address gateway; /* 0 = none */
@@ -105,7 +107,7 @@ struct agent_options {
 	uint32_t tlvs;                 /* asked for, bits 1 << tlv_type */
 	uint16_t member, peer_member;  /* links of a LAG (RFC 9534), ours and the peers'; 0 = none, learned */
 	const struct stamp_keys *keys; /* of all sessions that we answer; NULL = none is authenticated. Borrowed */
-	const struct stamp_key *key;   /* of our own session, whose SSID it sets; NULL = not authenticated. Borrowed */
+	const struct stamp_key *key;   /* key of our own session; sets its SSID. NULL = not authenticated. Borrowed */
 	uint32_t probe_pps;            /* probes a second to all peers, no more; 0 = no limit */
 	uint8_t dscp, ecn, ttl;        /* ttl 0 = 255 */
 	bool may_fragment;             /* DF is clear */
@@ -121,7 +123,7 @@ struct agent_options {
 
 struct agent;
 
-/* The IP length of a probe without padding; a longer one has 4 bytes more at least, its padding's header. */
+/* The IP length of a probe without padding. A padded one is at least 4 bytes longer: the header of the padding. */
 size_t agent_packet_minimum(const struct agent_options *options);
 
 /* With find_paths: how many source ports are tried, and how many paths are measured. */
@@ -137,11 +139,13 @@ void agent_destroy(struct agent *agent); /* NULL is legal */
 int agent_add_peer(struct agent *agent, const struct peer *peer, struct error *err);
 int agent_remove_peer(struct agent *agent, ip_address address); /* 0 or -ENOENT; later peers' indices move down */
 size_t agent_peer_count(const struct agent *agent);
+/* 0, or -ENODEV with err set: the interface was removed, see dp_port_is_gone(). */
+int agent_check_port(const struct agent *agent, struct error *err);
 size_t agent_session_bytes(const struct agent *agent); /* memory of all sessions and their results */
 
 enum agent_mode {
-	AGENT_QUIET,     /* answers alone; the mode it begins with */
-	AGENT_GREETING,  /* a probe every 50 ms to each peer that has not answered one yet; they count nowhere */
+	AGENT_QUIET,     /* of answers only; the mode it begins with */
+	AGENT_GREETING,  /* a probe every 50 ms to each peer that has not answered one yet; they are not counted */
 	AGENT_MEASURING, /* as the options say */
 };
 void agent_set_mode(struct agent *agent, enum agent_mode mode);
@@ -174,10 +178,10 @@ struct agent_path_row {
 	struct session_counters counters;
 	bool lost_forward_known;
 	uint64_t lost_forward; /* of counters.lost, never seen by the reflector */
-	struct histogram *rtt; /* ns, undisturbed samples alone */
+	struct histogram *rtt; /* ns, only undisturbed samples */
 };
 
-/* Of the newest answer's headers, and what it says of its request's. */
+/* The headers of the newest answer, and those of its request as the answer reports them. */
 struct agent_headers {
 	bool seen;
 	uint8_t request_ttl; /* as the request arrived; 0 = unknown */
@@ -187,26 +191,29 @@ struct agent_headers {
 	uint64_t congested; /* answers marked "congestion experienced", in the window */
 };
 
-/* Samples whose stamps are better than the default: t1 and t4 by the kernel instead of the counter, t3 by the peer's
- * follow-up telemetry instead of the answer itself. */
+/*
+ * Samples whose stamps are better than the default: t1 and t4 by the kernel, or t4 by the NIC, instead of the counter,
+ * t3 by the peer's follow-up telemetry instead of the answer itself.
+ */
 struct agent_stamp_counts {
-	uint64_t departures, follow_ups, arrivals;
+	uint64_t departures, follow_ups, arrivals, nic_arrivals;
 };
 
-/* What the ends say of their clocks, by the newest answer. */
+/* Clock states reported by both ends; peer: by its newest answer. */
 struct agent_clocks {
 	bool synchronised, peer_synchronised;
 	struct ns error, peer_error;
 };
 
-/* What was seen of one peer in a window. The histograms are the row's own. */
+/* Results of one peer in a window. The row owns the histograms. */
 struct agent_row {
 	struct peer peer;
-	bool resolved; /* there is a MAC for it */
+	bool resolved;     /* there is a MAC for it */
+	bool unresolvable; /* no MAC for longer than the timeout: its probes count as lost */
 	uint8_t mac[FRAME_MAC_BYTES];
 	struct stamp began, ended;        /* of the window, CLOCK_WALL */
 	struct stamp last_answer;         /* CLOCK_WALL; invalid = none in this window */
-	struct session_counters counters; /* of all paths: what was decided in this window */
+	struct session_counters counters; /* of all paths: probes answered or lost in this window */
 	uint64_t impossible;              /* answers whose stamps cannot be right: no samples */
 	uint64_t disturbed;               /* samples; they are in rtt, not in undisturbed or a path's */
 	struct agent_headers headers;
@@ -227,7 +234,7 @@ struct agent_row {
 	double paths_confidence; /* 1 - probability that there is another one */
 };
 
-/* For agent_window(), any number of times. NULL: out of memory. */
+/* A row that agent_window() fills, any number of times. NULL: out of memory. */
 struct agent_row *agent_row_create(const struct agent *agent);
 void agent_row_destroy(struct agent_row *row); /* NULL is legal */
 
@@ -251,7 +258,7 @@ struct agent_summary {
 	uint64_t other_member;         /* answers that came over another link of a LAG */
 	uint64_t other_vlan;           /* STAMP in frames of VLANs that are not ours, which get no answer */
 	struct ns interval;       /* between two probes to a peer, longer than asked for where probe_pps limits it */
-	bool limited;             /* it does */
+	bool limited;             /* probe_pps limits the interval */
 	uint64_t samples_dropped; /* agent_take_sample() was too slow */
 	uint64_t frames_dropped;  /* agent_take_frame() was too slow */
 	uint64_t handed_over;     /* frames that came on the queue of another agent of the group */
@@ -276,7 +283,10 @@ struct agent_run {
 	struct ns measured; /* set: how long it measured */
 };
 
-/* Returns at the end, or when *stop is not 0: outstanding probes then count nowhere. */
-void agent_run(struct agent *agent, struct agent_run *run, const volatile sig_atomic_t *stop);
+/*
+ * Returns at the end, or when *stop is not 0: outstanding probes then count nowhere. 0 or -errno with err set: the
+ * interface was removed.
+ */
+int agent_run(struct agent *agent, struct agent_run *run, const volatile sig_atomic_t *stop, struct error *err);
 
 #endif

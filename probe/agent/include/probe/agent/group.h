@@ -25,7 +25,7 @@ void agent_group_destroy(struct agent_group *group); /* NULL is legal */
 /* See agent_add_peer(); all peers have different addresses. */
 int agent_group_add_peer(struct agent_group *group, const struct peer *peer, struct error *err);
 size_t agent_group_peer_count(const struct agent_group *group);
-/* Of the peer that was added as number `index`, see agent_window(). */
+/* The window of the peer that was added as number `index`, see agent_window(). */
 void agent_group_window(struct agent_group *group, size_t index, struct agent_row *row);
 /* For sample files and rows: the agent on the first queue. */
 struct agent *agent_group_first(struct agent_group *group);

@@ -30,7 +30,7 @@ struct mesh_path {
 
 struct mesh_pair {
 	struct peer peer;
-	bool resolved;
+	bool resolved, unresolvable; /* see struct agent_row */
 	uint8_t mac[FRAME_MAC_BYTES];
 	struct ns updated_at; /* the last answer, or the window's end where there was none; wall clock */
 	struct session_counters counters;
@@ -82,9 +82,7 @@ enum { MESH_ROUTE_TEXT_BYTES = PATHS_HOPS_MAXIMUM * (ADDRESS_TEXT_BYTES + 1) };
 /* The hops, with blanks between. */
 void mesh_print_route(const struct path *route, char text[MESH_ROUTE_TEXT_BYTES]);
 
-/* Puts every pair into the matrix. 0 or -errno. */
-int mesh_row_store(const struct mesh_row *row, struct latency_matrix *matrix);
-/* A matrix file of this row alone. 0 or -errno with err set. */
+/* Writes a matrix file with only this row. 0 or -errno with err set. */
 int mesh_row_write(const struct mesh_row *row, const char *path, struct error *err);
 
 /* The array "peers" of nomora.probe/1, NULL = out of memory. */

@@ -8,6 +8,9 @@
 #define MESH_BUS_H
 
 #include <signal.h>
+#include <stdio.h>
+
+#include <jansson.h>
 
 #include <base/error.h>
 #include <base/options.h>
@@ -40,6 +43,8 @@ struct mesh_publish_options {
 /* Sets *rows to the number published. 0 or -errno with err set. */
 int mesh_publish(const struct mesh_publish_options *options, const volatile sig_atomic_t *stop, uint64_t *rows,
 		 struct error *err);
+/* nomora.mesh_publish/1 with that number; NULL: out of memory. */
+json_t *mesh_publish_to_json(uint64_t rows);
 
 struct mesh_collect_options {
 	struct mesh_bus_options bus;
@@ -59,5 +64,9 @@ struct mesh_collect_counts {
 /* 0 or -errno with err set. */
 int mesh_collect(const struct mesh_collect_options *options, const volatile sig_atomic_t *stop,
 		 struct mesh_collect_counts *counts, struct error *err);
+
+/* As text, and nomora.mesh_collect/1 (NULL: out of memory). */
+void mesh_collect_counts_print(const struct mesh_collect_counts *counts, FILE *out);
+json_t *mesh_collect_counts_to_json(const struct mesh_collect_counts *counts);
 
 #endif

@@ -32,10 +32,10 @@ enum mesh_refusal {
 	MESH_REFUSAL_NONE,
 	MESH_REFUSAL_SUBJECT,
 	MESH_REFUSAL_PAYLOAD,
-	MESH_REFUSAL_FIGURES, /* times that fall, times without samples, samples without times */
+	MESH_REFUSAL_FIGURES, /* p50 > p99 or p99 > max, times without samples, or samples without times */
 	MESH_REFUSAL_FUTURE,
 	MESH_REFUSAL_HOST, /* not among the peers */
-	MESH_REFUSAL_FULL, /* the live matrix has no place */
+	MESH_REFUSAL_FULL, /* the live matrix is full */
 	MESH_REFUSALS,
 };
 
@@ -47,7 +47,7 @@ bool mesh_prefix_is_valid(const char *prefix);
 /* The payload is allocated, ended by a NUL; the caller free()s it. NULL: out of memory, or a name is not UTF-8. */
 char *mesh_message_encode(const struct mesh_message *message, const char *prefix, char subject[MESH_SUBJECT_BYTES]);
 
-/* `now` is the wall clock. Otherwise than NONE: the message is refused, err says why. */
+/* `now` is the wall clock. Any result but NONE: the message is refused, err has the reason. */
 enum mesh_refusal mesh_message_decode(const char *prefix, const char *subject, const char *payload, size_t bytes,
 				      struct ns now, struct mesh_message *message, struct error *err);
 

@@ -2,7 +2,7 @@
 /*
  * A router's message that the TTL of a UDP datagram ended: ICMP time exceeded in transit (RFC 792 type 11, RFC 4443
  * type 3) in an Ethernet frame, with or without VLAN tags. It quotes the datagram's IP and UDP headers, by which the
- * sender knows it again. Pure.
+ * sender identifies it. Pure.
  */
 #ifndef PROBE_EXPIRED_H
 #define PROBE_EXPIRED_H
@@ -16,7 +16,7 @@ struct expired {
 	ip_address router;
 	ip_address source, destination; /* of the datagram */
 	uint16_t source_port, destination_port;
-	uint16_t udp_bytes; /* its UDP length */
+	uint16_t udp_bytes; /* UDP length of the datagram */
 };
 
 /* 0, or -EBADMSG: something else, cut short or with a wrong checksum. */

@@ -9,7 +9,7 @@
  * k paths seen by n ports, k + 1 equally likely ones would all but one be missed with a probability of at most
  * (k + 1) (k / (k + 1))^n (Augustin, Friedman, Teixeira, "Multipath tracing with Paris traceroute", 2007). Later,
  * known ports and fresh ones are traced in turn. A known port on another path means that the routes have changed:
- * everything is learned again.
+ * all paths are learned again.
  *
  * Routers that do not answer are unknown hops, which equal any.
  */

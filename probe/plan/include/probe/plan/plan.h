@@ -2,8 +2,8 @@
 /*
  * Who probes whom. Hosts of a rack probe each other always. Between racks (or, with `pods`, between pods for racks of
  * different pods) each ordered pair of groups has a few pairs of hosts at a time; mesh_plan_rotate() moves on to the
- * next ones, so that every pair of hosts comes round within the budget's refresh time: as often as to need half of it,
- * the other half is for pairs that a cap puts off and for groups that grow. As in Pingmesh (Guo et al., SIGCOMM 2015,
+ * next ones, so that every pair of hosts is probed within the budget's refresh time. A cycle is planned for half of it;
+ * the other half is for pairs that a cap postpones and for groups that grow. As in Pingmesh (Guo et al., SIGCOMM 2015,
  * section 3.3.1) a rack is a complete graph of its hosts and racks are a complete graph.
  *
  * A session is a list's entry: one host probes another, a probe per interval. Caps are counted in probes a second; a
@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <jansson.h>
 
@@ -44,13 +45,13 @@ void mesh_plan_destroy(struct mesh_plan *plan);
  * another rack, or a rack in another pod; -ENOSPC; -ENOMEM. Its rack's lists change at once, others with the rotation.
  */
 int64_t mesh_plan_join(struct mesh_plan *plan, const char *name, const char *rack, const char *pod, struct error *err);
-/* A drained host is in no list and keeps its place. */
+/* Takes the host off all lists; it keeps its place. */
 void mesh_plan_drain(struct mesh_plan *plan, uint32_t host);
 void mesh_plan_leave(struct mesh_plan *plan, uint32_t host); /* its number is free */
 
 /*
- * The next pairs between groups. 0; -ENOMEM; -ERANGE with err set: the budget is too small, err says which would do;
- * then nothing has changed.
+ * Chooses the next pairs between groups. 0; -ENOMEM; -ERANGE with err set: the budget is too small, err has one that
+ * suffices; then nothing has changed.
  */
 int mesh_plan_rotate(struct mesh_plan *plan, const struct mesh_budget *budget, struct error *err);
 
@@ -62,15 +63,18 @@ int64_t mesh_plan_find(const struct mesh_plan *plan, const char *name); /* -ENOE
 /* The hosts that `host` probes, in no order; how many. `peers` holds mesh_plan_hosts() numbers. */
 size_t mesh_plan_list(const struct mesh_plan *plan, uint32_t host, uint32_t *peers);
 
-/* How much is probed, in sessions. */
+/* The load of the plan, in sessions. */
 struct mesh_plan_load {
 	uint64_t epoch; /* rotations so far */
 	uint32_t hosts, drained, racks, pods;
 	uint64_t in_racks, between;
-	uint64_t deferred;                             /* pairs that a cap put off in the last rotation */
+	uint64_t deferred;                             /* pairs that a cap postponed in the last rotation */
 	uint32_t host_most, reflector_most, link_most; /* largest of a host, a reflector, a rack's link */
 };
 struct mesh_plan_load mesh_plan_load(const struct mesh_plan *plan);
+/* Show the load in probes a second: as three lines, and as nomora.mesh_plan_load/1 (NULL: out of memory). */
+void mesh_plan_load_print(const struct mesh_plan_load *load, const struct mesh_budget *budget, FILE *out);
+json_t *mesh_plan_load_to_json(const struct mesh_plan_load *load, const struct mesh_budget *budget);
 
 /* The plan with its place in the rotation, nomora.mesh_plan/1. NULL: out of memory. */
 json_t *mesh_plan_to_json(const struct mesh_plan *plan);

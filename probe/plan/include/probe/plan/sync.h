@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A plan and the files around it: it follows the list of hosts, and becomes a list of peers for each host. */
+/* A plan and its files: reads the list of hosts into the plan, and writes a list of peers for each host. */
 #ifndef MESH_PLAN_SYNC_H
 #define MESH_PLAN_SYNC_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages of the Precision Time Protocol, IEEE 1588-2008 clause 13 (PTPv2), as far as delays are measured with them.
- * Pure: bytes in, values out.
+ * Messages of the Precision Time Protocol, IEEE 1588-2008 clause 13 (PTPv2), limited to the fields that delay
+ * measurements need. Pure: bytes in, values out.
  */
 #ifndef PTP_MESSAGE_H
 #define PTP_MESSAGE_H
@@ -22,7 +22,10 @@ enum ptp_type {
 	PTP_PEER_FOLLOW_UP = 10,
 };
 
-enum { PTP_CLOCK_BYTES = 8, PTP_MESSAGE_BYTES = 54 };
+enum { PTP_CLOCK_BYTES = 8, PTP_MESSAGE_BYTES = 54, PTP_IDENTITY_TEXT_BYTES = 32 };
+
+/* IEEE 1588-2008 annexes D to F: of event messages, and of the others. */
+enum { PTP_ETHERTYPE = 0x88f7, PTP_EVENT_PORT = 319, PTP_GENERAL_PORT = 320, PTP_MAC_BYTES = 6 };
 
 struct ptp_identity {
 	uint8_t clock[PTP_CLOCK_BYTES];
@@ -37,7 +40,7 @@ struct ptp_message {
 	struct ns correction;     /* of transparent clocks, whole nanoseconds */
 	struct ptp_identity from; /* who sent it */
 	struct ns stamp;          /* since 1970 (TAI, or whatever the sender's clock counts) */
-	struct ptp_identity to;   /* of a response: who asked */
+	struct ptp_identity to;   /* of a response: the requester */
 };
 
 /* 0, or -EBADMSG: cut short, another version or type, nanoseconds of a second or more. */
@@ -45,6 +48,11 @@ int ptp_read(const uint8_t *bytes, size_t length, struct ptp_message *message);
 /* A request without a stamp; returns its length, at most PTP_MESSAGE_BYTES. */
 size_t ptp_write_request(const struct ptp_message *message, uint8_t *out);
 
+const uint8_t *ptp_group_mac(bool peer_delay); /* PTP_MAC_BYTES, annex F */
 bool ptp_same_identity(const struct ptp_identity *a, const struct ptp_identity *b);
+/* Ours: the MAC as EUI-64, and a port number that no daemon on the same interface has. */
+struct ptp_identity ptp_identity_of_mac(const uint8_t *mac);
+/* "001b19.fffe.010203-1", as ptp4l prints them. */
+void ptp_identity_print(const struct ptp_identity *identity, char text[PTP_IDENTITY_TEXT_BYTES]);
 
 #endif

@@ -15,33 +15,40 @@
 #include <base/address.h>
 #include <base/error.h>
 #include <base/ns.h>
+#include <probe/ptp/message.h>
 
-/* What is paired: STAMP and TWAMP, ICMP echo, TCP segments and what acknowledges them by time stamps (RFC 7323). */
-enum capture_protocol { CAPTURE_STAMP, CAPTURE_ICMP, CAPTURE_TCP, CAPTURE_PROTOCOLS };
+/*
+ * Protocols: STAMP and TWAMP, ICMP echo, TCP segments and their acknowledgements by timestamp option (RFC 7323), PTPv2
+ * over Ethernet and UDP. PTP's peer delay is a round trip like STAMP's, from the capture point to the peer. With delay
+ * request-response it is that to the master: its Sync and our Delay_Req are one event message each way, see
+ * <probe/ptp/exchange.h>. The mean path delay is half of either.
+ */
+enum capture_protocol { CAPTURE_STAMP, CAPTURE_ICMP, CAPTURE_TCP, CAPTURE_PTP, CAPTURE_PROTOCOLS };
 
 extern const char *const capture_protocol_names[]; /* NULL-terminated */
 
-/* "icmp,tcp" as bits 1 << capture_protocol; NULL = STAMP alone. 0, or -EINVAL with err set. */
+/* "icmp,tcp" as bits 1 << capture_protocol; NULL = only STAMP. 0, or -EINVAL with err set. */
 int capture_read_protocols(const char *list, unsigned int *protocols, struct error *err);
 
 /* One pair. */
 struct capture_sample {
-	ip_address source, destination;
+	ip_address source, destination;                      /* of PTP over Ethernet 0 */
+	struct ptp_identity source_clock, destination_clock; /* there; elsewhere zero */
 	enum capture_protocol protocol;
 	uint16_t source_port; /* of ICMP the identifier */
 	uint32_t sequence;
 	struct ns requested_at; /* capture stamp of the request */
 	struct ns sent_at;      /* of STAMP: the asker's own stamp, by its clock; of other protocols without meaning */
 	struct ns gross;        /* from request to answer, as captured */
-	struct ns residence;    /* t3 - t2, as the reflector says; of other protocols 0 */
+	struct ns residence;    /* t3 - t2, as the reflector says; of PTP all that is not round trip; of others 0 */
 };
 
 struct capture_counters {
 	uint64_t packets, requests, answers, pairs;
 	uint64_t repeated;   /* a request or answer seen again, e.g. captured on two interfaces */
-	uint64_t unanswered; /* requests without an answer */
+	uint64_t unanswered; /* requests without an answer, or of PTP without the stamps that belong to it */
 	uint64_t orphans;    /* answers without a request */
-	uint64_t broken;     /* cut short, wrong checksum, not STAMP */
+	uint64_t broken;     /* cut short, wrong checksum, not STAMP or PTP, stamps that cannot be right */
 };
 
 /* Called for each pair, in the order of the answers; a negative return stops and is passed on. */

@@ -21,10 +21,10 @@ enum exchange_outcome {
 
 struct exchange_times {
 	struct ns rtt;       /* on the wire: (t4 - t1) - (t3 - t2). The two clocks need not agree */
-	struct ns residence; /* what the answerer spent: t3 - t2 */
+	struct ns residence; /* time spent in the answerer: t3 - t2 */
 };
 
-/* *times is set for EXCHANGE_MEASURED alone. */
+/* *times is set only for EXCHANGE_MEASURED. */
 static inline enum exchange_outcome exchange_measure(const struct exchange *exchange, struct exchange_times *times)
 {
 	struct ns gross, residence;

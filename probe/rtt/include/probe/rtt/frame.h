@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Ethernet frames that the prober speaks: UDP over IPv4 and IPv6, ARP and neighbour discovery, written and read as
- * bytes, with their checksums; ICMP echo and TCP time stamps are read alone. Addresses and ports are in host order
+ * bytes, with their checksums; ICMP echo, TCP time stamps and PTP are only read. Addresses and ports are in host order
  * here. Pure. RFC 894, 826, 791, 768, 1071, 8200, 4861.
  */
 #ifndef RTT_FRAME_H
@@ -10,29 +10,31 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <base/address.h>
 
 enum {
 	FRAME_MAC_BYTES = 6,
 	FRAME_ETHERNET_BYTES = 14,
-	FRAME_MINIMUM = 60,                           /* what Ethernet wants, without the FCS */
+	FRAME_MINIMUM = 60,                           /* minimum of Ethernet, without the FCS */
 	FRAME_NEIGHBOUR_BYTES = 14 + 2 * 4 + 40 + 32, /* that a question or answer of a neighbour has at most */
 	FRAME_TAGS = 2,                               /* that are read and written */
 	FRAME_TAG_BYTES = 4,
 	FRAME_TAG_TYPE = 0x8100, /* 802.1Q */
-	FRAME_VLAN_MASK = 0xfff, /* of a tag's control: the VLAN; 0 = a priority alone */
+	FRAME_VLAN_MASK = 0xfff, /* of a tag's control: the VLAN; 0 = only a priority */
 	FRAME_CONGESTED = 3,     /* ECN: congestion experienced (RFC 3168) */
 };
 
 enum frame_kind {
-	FRAME_OTHER,  /* something else: not ours to judge */
+	FRAME_OTHER,  /* another protocol: ignored */
 	FRAME_BROKEN, /* cut short, fragmented, or a checksum is wrong */
 	FRAME_UDP,
 	FRAME_WHO_HAS,      /* ARP request, neighbour solicitation */
 	FRAME_IS_AT,        /* ARP reply, neighbour advertisement */
 	FRAME_ECHO_REQUEST, /* ICMP: source_port is the identifier, sequence the number */
 	FRAME_ECHO_REPLY,
+	FRAME_PTP, /* over Ethernet: its payload, which padding may follow */
 	FRAME_TCP, /* with time stamps (RFC 7323): sequence is TSval, echoed TSecr */
 };
 
@@ -52,8 +54,10 @@ struct frame {
 	uint8_t tags;
 	struct frame_tag tag[FRAME_TAGS];
 	bool unchecked; /* the UDP checksum was 0 (none), or `captured` was too short to tell */
-	/* FRAME_BROKEN for one reason alone: the checksum covers just the pseudo-header, as a local sender's kernel
-	 * leaves it to a NIC that computes the rest (transmit checksum offload). */
+	/*
+	 * FRAME_BROKEN only because the checksum covers just the pseudo-header, as a local sender's kernel leaves it to
+	 * a NIC that computes the rest (transmit checksum offload).
+	 */
 	bool unfinished;
 	uint32_t sequence, echoed;
 	const uint8_t *payload; /* into the frame */
@@ -78,8 +82,33 @@ size_t frame_headers(const struct frame *frame);
  */
 size_t frame_write_udp(const struct frame *frame, uint8_t *out, size_t capacity);
 
-/* "Who has destination_address?" (to all, or its solicited-node group) or "source_address is at source_mac" (to the
- * asker, destination_address). Returns the length, 0 if `capacity` is under FRAME_NEIGHBOUR_BYTES. */
+/*
+ * A template serves many frames that differ in destination, source port and payload alone, not in their length: all
+ * else is written, and summed for the checksums, once.
+ */
+enum { FRAME_TEMPLATE_BYTES = 80 }; /* at least the longest headers: a copy of fixed length takes a few instructions */
+struct frame_template {
+	uint8_t bytes[FRAME_TEMPLATE_BYTES];
+	size_t headers, payload_bytes;
+	uint64_t ip_sum, udp_sum; /* over all that is the same in each frame */
+	bool four;
+};
+
+/* The frame's destination counts for its address family alone; the payload itself is not read. */
+void frame_template_make(const struct frame *frame, struct frame_template *template);
+/* The first step of a frame. It also writes over the beginning of the payload, which comes next. */
+static inline void frame_template_copy(const struct frame_template *template, uint8_t *out)
+{
+	memcpy(out, template->bytes, FRAME_TEMPLATE_BYTES);
+}
+/* The last step, with the payload in place behind the headers. Returns the frame's length. */
+size_t frame_template_finish(const struct frame_template *template, const uint8_t *mac, ip_address destination,
+			     uint16_t source_port, uint8_t *out);
+
+/*
+ * "Who has destination_address?" (to all, or its solicited-node group) or "source_address is at source_mac" (to the
+ * asker, destination_address). Returns the length, 0 if `capacity` is under FRAME_NEIGHBOUR_BYTES.
+ */
 size_t frame_write_neighbour(const struct frame *frame, uint8_t *out, size_t capacity);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * A stateful STAMP session-reflector without its I/O: counts answers per session (RFC 8762 section 4.3.1), decides whom
  * to answer, and turns a request into its answer in place. Sessions are identified by the sender's address, port and
- * SSID; their table and that of the sources are bounded: the entry that was unused longest makes room. No allocation
- * after creation. One thread.
+ * SSID; their table and that of the sources are bounded: when full, the entry that was unused longest is replaced. No
+ * allocation after creation. One thread.
  */
 #ifndef RTT_REFLECTOR_H
 #define RTT_REFLECTOR_H
@@ -23,19 +23,24 @@ struct reflector_prefix {
 };
 
 /*
- * Whom to answer. Whatever these say, a request is answered only if it comes from a unicast host other than ourselves
- * to our own MAC and address, and does not look like an answer: two reflectors never answer each other.
+ * Rules about whom to answer. Independently of them, a request is answered only if it comes from a unicast host other
+ * than ourselves to our own MAC and address, and does not look like an answer: two reflectors never answer each other.
  */
 struct reflector_rules {
 	uint8_t mac[FRAME_MAC_BYTES]; /* ours */
 	ip_address address;           /* ours */
 	int prefix_bits; /* of our link, whose network and broadcast addresses (IPv4) are no hosts; 0 = unknown */
-	/* Sources to answer; none = all. TWAMP requests under 44 bytes, whose answers are longer than they are, get an
-	 * answer only if their source is listed. Borrowed. */
+	/*
+	 * Sources to answer; none = all. TWAMP requests under 44 bytes, whose answers are longer than they are, get an
+	 * answer only if their source is listed. Borrowed.
+	 */
 	const struct reflector_prefix *allow;
 	size_t allow_count;
 	uint32_t source_pps, total_pps; /* answers a second to one source, and in all; 0 = no limit */
-	/* Of authenticated sessions; with keys no others are answered. NULL = no session is authenticated. Borrowed. */
+	/*
+	 * Keys of authenticated sessions; if set, no other sessions are answered. NULL = no session is authenticated.
+	 * Borrowed.
+	 */
 	const struct stamp_keys *keys;
 	uint16_t member; /* of a LAG (RFC 9534): the link that this reflector answers on; 0 = none */
 	bool stateless;  /* RFC 8762 section 4: answers have the request's number */
@@ -43,7 +48,7 @@ struct reflector_rules {
 
 struct reflector_counters {
 	uint64_t answered;
-	uint64_t malformed;      /* no request */
+	uint64_t malformed;      /* not a request */
 	uint64_t not_ours;       /* to another host's MAC or address, or to a group's */
 	uint64_t bad_source;     /* from no unicast host, or from our own address */
 	uint64_t loops;          /* looks like another reflector's answer */
@@ -64,7 +69,7 @@ void reflector_destroy(struct reflector *reflector); /* NULL is legal */
 struct reflector_answer {
 	struct stamp_reply reply;
 	size_t payload_bytes;        /* as long as the request, the base packet at least */
-	int dscp;                    /* that a class of service TLV asks for; -1 = the request's */
+	int dscp;                    /* DSCP requested by a class of service TLV; -1 = the request's own */
 	const struct stamp_key *key; /* NULL: not authenticated */
 	uint32_t place;              /* of its session, for reflector_sent() */
 };
@@ -77,16 +82,19 @@ struct reflector_answer {
 int reflector_prepare(struct reflector *reflector, const struct frame *request, struct ns received_at,
 		      struct stamp_error_estimate error, uint8_t *payload, struct reflector_answer *answer);
 
-/* Fetches what reflector_prepare() will look for, if it is called for a burst of requests before the first of them. */
+/* Prefetches the memory that reflector_prepare() needs; call it for a burst of requests before the first of them. */
 void reflector_prefetch(const struct reflector *reflector, const struct frame *request);
 
 /* Puts t3 into the prepared payload; the UDP checksum is computed after this. */
 void reflector_finish(struct reflector_answer *answer, struct ns sent_at, uint8_t *payload);
 
-/* When the answer had left, for the next answer's follow-up telemetry. */
+/* Records when the answer left, for the next answer's follow-up telemetry. */
 void reflector_sent(struct reflector *reflector, const struct reflector_answer *answer, struct ns left_at);
 
-/* The same by a copy of the answer, better than reflector_sent() knew; ignored if there is a newer one. */
+/*
+ * The same from a copy of the answer, with a more exact time than reflector_sent() had; ignored if there is a newer
+ * answer.
+ */
 void reflector_left(struct reflector *reflector, const struct frame *answer, struct ns left_at);
 
 struct reflector_counters reflector_counters(const struct reflector *reflector);

@@ -26,18 +26,24 @@ struct session_counters {
 	uint64_t sent, fresh, lost, late, duplicates, reordered, unknown;
 };
 
-/* window: probes that can be outstanding at once, rounded up to a power of two, 1..2^20. NULL: out of memory or range.
+/*
+ * window: probes that can be outstanding at once, rounded up to a power of two, 1..2^20. NULL: out of memory or range.
  */
 struct session *session_create(uint32_t window);
 void session_destroy(struct session *session); /* NULL is legal */
 
-/* Takes the next sequence number (from 0) for a probe that leaves at `sent_at`. A probe that is still outstanding after
- * `window` more counts as lost. */
+/*
+ * Takes the next sequence number (from 0) for a probe that leaves at `sent_at`. A probe that is still outstanding after
+ * `window` more counts as lost.
+ */
 uint32_t session_send(struct session *session, struct stamp sent_at);
-/* Corrects the stamp of a probe that has left; whatever disturbed the old one is forgotten. departed: it was stamped as
- * it left the host, not before. */
+/*
+ * Corrects the stamp of a probe that has left; whatever disturbed the old one is forgotten. departed: it was stamped as
+ * it left the host, not before; such a stamp that is earlier than the old one is wrong and changes nothing (the wall
+ * clock was set meanwhile).
+ */
 void session_restamp(struct session *session, uint32_t sequence, struct stamp sent_at, bool departed);
-/* A probe's own stamp may be wrong: the sender stalled while it sent. Its answer says so. */
+/* Marks a probe whose stamp may be wrong because the sender stalled while it sent; its answer carries the mark. */
 void session_disturb(struct session *session, uint32_t sequence);
 /* The newest probe did not leave: forgets it, its number will be used again. */
 void session_unsend(struct session *session);
@@ -69,7 +75,8 @@ uint32_t session_outstanding(const struct session *session);
 size_t session_bytes(const struct session *session); /* memory in use */
 struct session_counters session_counters(const struct session *session);
 
-/* The reflector numbers answers of its own (RFC 8762 section 4.3.1, stateful mode), as another session with it showed.
+/*
+ * The reflector numbers answers of its own (RFC 8762 section 4.3.1, stateful mode), as another session with it showed.
  */
 void session_set_stateful(struct session *session);
 

@@ -45,7 +45,8 @@ struct stamp_request {
 	struct stamp_error_estimate error;
 	uint16_t session;   /* SSID, 0 = none */
 	bool authenticated; /* which form */
-	bool twamp;         /* no STAMP packet by its length or by what should be zero: padding, no SSID and no TLVs */
+	/* Not a STAMP packet, by its length or by bytes that should be zero: has padding, no SSID and no TLVs. */
+	bool twamp;
 };
 
 struct stamp_reply {
@@ -84,7 +85,7 @@ int stamp_read_reply(const uint8_t *bytes, size_t length, struct stamp_reply *re
 uint16_t stamp_session(const uint8_t *bytes, size_t length, bool authenticated);
 uint32_t stamp_request_number(const uint8_t *bytes, size_t length, bool authenticated);
 
-/* Of an authenticated packet, STAMP_AUTHENTICATED_BYTES at least. Reading does not check the HMAC. */
+/* The same for an authenticated packet of at least STAMP_AUTHENTICATED_BYTES. Reading does not check the HMAC. */
 int stamp_read_authenticated_request(const uint8_t *bytes, size_t length, struct stamp_request *request);
 int stamp_read_authenticated_reply(const uint8_t *bytes, size_t length, struct stamp_reply *reply);
 /* Writes the HMAC, over what is before it; bytes holds STAMP_AUTHENTICATED_BYTES. */
@@ -96,8 +97,10 @@ bool stamp_is_signed(const struct stamp_key *key, const uint8_t *bytes, size_t l
  * request passes for that once in 2^27. Always false for a STAMP request, whose fields there are zero.
  */
 bool stamp_looks_like_reply(const uint8_t *bytes, size_t length, bool authenticated);
-/* Sequence number and stamp of a request or a reply of either form, as one figure; `length` is STAMP_REQUEST_MINIMUM at
- * least. */
+/*
+ * Sequence number and stamp of a request or a reply of either form, as one figure; `length` is STAMP_REQUEST_MINIMUM at
+ * least.
+ */
 uint64_t stamp_identity(const uint8_t *bytes, size_t length);
 
 /* The 8 bytes of a stamp; reading returns -EBADMSG for PTP nanoseconds of a second or more. */

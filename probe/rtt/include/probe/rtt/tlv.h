@@ -37,11 +37,11 @@ enum tlv_flag {
 enum tlv_clock { TLV_CLOCK_NTP = 1, TLV_CLOCK_FREE = 5 }; /* RFC 8972 table 6 */
 enum tlv_method { TLV_METHOD_HARDWARE = 1, TLV_METHOD_SOFTWARE = 2 };
 
-/* What a sender asks for. */
+/* Requests of a sender. */
 struct tlv_request {
 	uint32_t wanted;             /* bits 1 << tlv_type; padding and HMAC are not among them */
 	const struct stamp_key *key; /* of an HMAC TLV over the others; NULL = none */
-	uint32_t sequence;           /* of the base packet */
+	uint32_t sequence;           /* sequence number of the base packet */
 	uint8_t dscp;                /* class: that the answer is to have */
 	uint32_t sent;               /* direct measurement: packets of this session, with this one */
 	ip_address destination;
@@ -53,11 +53,11 @@ size_t tlv_request_bytes(const struct tlv_request *request);
 /* `out` holds tlv_request_bytes(). */
 void tlv_write_request(const struct tlv_request *request, uint8_t *out);
 
-/* What a reflector knows of a request and of its session. */
+/* A reflector's knowledge of a request and its session. */
 struct tlv_facts {
 	const struct frame *request; /* its headers; not its payload, which is being changed */
 	const struct stamp_key *key; /* NULL: no HMAC can be checked */
-	bool authenticated;          /* the base packet is */
+	bool authenticated;          /* the base packet is authenticated */
 	uint32_t request_sequence, answer_sequence;
 	uint32_t received, sent; /* of the session, with this request and its answer */
 	enum tlv_clock clock;
@@ -68,8 +68,10 @@ struct tlv_facts {
 	uint16_t member; /* of a LAG, that the request came in on; 0 = none: micro-sessions are not understood */
 };
 
-/* False: the TLVs name another member link of ours than this one, so that there must be no answer (RFC 9534 section
- * 3.2). */
+/*
+ * False: the TLVs name another member link of ours than this one, so that there must be no answer (RFC 9534 section
+ * 3.2).
+ */
 bool tlv_is_for_member(uint16_t member, const uint8_t *bytes, size_t length);
 
 /*
@@ -79,11 +81,11 @@ bool tlv_is_for_member(uint16_t member, const uint8_t *bytes, size_t length);
  */
 int tlv_answer(const struct tlv_facts *facts, uint8_t *bytes, size_t length);
 
-/* What an answer's TLVs say; of the types in `filled`. */
+/* Contents of an answer's TLVs, for the types in `filled`. */
 struct tlv_reading {
 	uint32_t filled;  /* bits 1 << tlv_type: answered, without a flag */
 	uint32_t flagged; /* the same of those with one */
-	bool bad_hmac;    /* as we see it: the others are not to be believed */
+	bool bad_hmac;    /* the HMAC TLV is wrong: the other TLVs must not be used */
 	uint16_t source_port, destination_port;
 	ip_address source, destination; /* location: of the request as it arrived; 0 = not said */
 	uint8_t source_mac[FRAME_MAC_BYTES];
@@ -97,12 +99,14 @@ struct tlv_reading {
 	uint16_t member, peer_member; /* micro-session: ours as we sent it, the peer's */
 };
 
-/* Of an answer whose base packet has this sequence number and format of stamps. */
+/* Reads the TLVs of an answer whose base packet has this sequence number and timestamp format. */
 void tlv_read(const struct stamp_key *key, uint32_t sequence, enum stamp_format format, const uint8_t *bytes,
 	      size_t length, struct tlv_reading *reading);
 
-/* "location", "timestamp", "class", "direct", "follow-up", "destination", "micro-session",
- * "padding", "hmac"; NULL for others. */
+/*
+ * "location", "timestamp", "class", "direct", "follow-up", "destination", "micro-session", "padding", "hmac"; NULL for
+ * others.
+ */
 const char *tlv_name(enum tlv_type type);
 
 #endif

@@ -29,7 +29,7 @@ struct station_settings {
 extern const struct station_settings station_defaults;
 extern const char *const station_format_names[];
 
-/* Rows of the options that both commands have. */
+/* Rows of the options that all three commands have. */
 #define STATION_PORT_ROWS                                                                                              \
 	OPTION_STRING(struct station_settings, address, "address", 'a', "IP[/BITS]",                                   \
 		      "our IPv4 or IPv6 address (required); with /BITS, peers outside go to the gateway"),             \
@@ -38,9 +38,9 @@ extern const char *const station_format_names[];
 		OPTION_INTEGER(struct station_settings, udp_port, "udp-port", 0, "PORT", 1, 65535,                     \
 			       "UDP port of the reflectors"),                                                          \
 		OPTION_STRING(struct station_settings, vlan, "vlan", 0, "ID[,PRIORITY]",                               \
-			      "802.1Q tag of all our frames; ID 0 = a priority alone"),                                \
+			      "802.1Q tag of all our frames; ID 0 = only a priority"),                                 \
 		OPTION_STRING(struct station_settings, keys_path, "keys", 0, "FILE",                                   \
-			      "authenticated mode: lines 'SSID KEY' (hexadecimal), readable by the owner alone"),      \
+			      "authenticated mode: lines 'SSID KEY' (hexadecimal), readable only by the owner"),       \
 		OPTION_STRING(                                                                                         \
 			struct station_settings, member, "micro-session", 0, "ID[,PEER]",                              \
 			"the port is this member link of a LAG, the peers' is PEER (RFC 9534); default: learned"),     \
@@ -52,14 +52,15 @@ extern const char *const station_format_names[];
 			      "for a Linux interface; af_packet lets the process sleep and the kernel stamp"),         \
 		OPTION_CHOICE(struct station_settings, poll, "poll", 0, "HOW", agent_poll_names,                       \
 			      "auto = adaptive (sleeps) on a Linux interface, busy (a core of its own) on a NIC"),     \
-		OPTION_CHOICE(struct station_settings, stamps, "stamps", 0, "WHOSE", agent_stamps_names,               \
-			      "stamps: auto = the kernel's on af_packet, else the time stamp counter's"),              \
+		OPTION_CHOICE(                                                                                         \
+			struct station_settings, stamps, "stamps", 0, "WHOSE", agent_stamps_names,                     \
+			"stamps: auto = the kernel's on af_packet, else the counter's; nic = arrivals by the NIC"),    \
 		OPTION_DOUBLE(struct station_settings, clock_error_us, "clock-error-us", 0, "US", 0, 1e9,              \
 			      "our clock is synchronised to UTC and off by so much at most; 0 = as the kernel says"),  \
 		OPTION_CHOICE(struct station_settings, format, "format", 0, "FORM", station_format_names,              \
 			      "of time stamps in packets"),                                                            \
 		OPTION_STRING(struct station_settings, allow, "allow", 0, "IP[/BITS],...",                             \
-			      "answer these sources alone; short TWAMP requests need it. Default: any unicast host"),  \
+			      "answer only these sources; short TWAMP requests need it. Default: any unicast host"),   \
 		OPTION_INTEGER(struct station_settings, source_pps, "limit-source", 0, "PPS", 0, 1e9,                  \
 			       "answers a second to one source; 0 = no limit"),                                        \
 		OPTION_INTEGER(struct station_settings, total_pps, "limit-total", 0, "PPS", 0, 1e9,                    \
@@ -69,7 +70,7 @@ extern const char *const station_format_names[];
 		OPTION_FLAG(struct station_settings, json, "json", 0, "print the result as JSON on stdout"),           \
 		OPTION_FLAG(struct station_settings, quiet, "quiet", 'q', "no progress bar, no log lines but errors")
 
-/* Of the commands that end, and so need no live matrix. */
+/* Rows of the commands that end, and so need no live matrix. */
 #define STATION_QUEUE_ROWS                                                                                             \
 	OPTION_INTEGER(struct station_settings, queues, "queues", 0, "N", 0, AGENT_QUEUES_MAXIMUM,                     \
 		       "queues of the port, each with a core of its own; 0 = 1, all that a Linux interface has"),      \
@@ -78,7 +79,7 @@ extern const char *const station_format_names[];
 		OPTION_STRING(struct station_settings, capture_path, "capture", 0, "FILE",                             \
 			      "the STAMP packets sent and received, with their stamps (pcapng)")
 
-/* Of the commands that send probes. */
+/* Rows of the commands that send probes. */
 #define STATION_SESSION_ROWS                                                                                           \
 	OPTION_DOUBLE(struct station_settings, interval_us, "interval-us", 'i', "US", 1, 1e9,                          \
 		      "between two probes to one peer"),                                                               \

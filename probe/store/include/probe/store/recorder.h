@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A thread that adds a live matrix to a history again and again. What cannot be written is logged once and tried again:
- * a full or locked disk leaves a gap, never a wrong row.
+ * A thread that adds a live matrix to a history again and again. A write that fails is logged once and tried again: a
+ * full or locked disk leaves a gap, never a wrong row.
  */
 #ifndef MESH_RECORDER_H
 #define MESH_RECORDER_H

@@ -30,7 +30,7 @@ void mesh_store_close(struct mesh_store *store); /* NULL is legal */
  */
 int mesh_store_take(struct mesh_store *store, const struct latency_matrix *live, struct ns now, struct error *err);
 
-/* Removes what is older. 0 or -errno with err set. */
+/* Removes older rows. 0 or -errno with err set. */
 int mesh_store_forget(struct mesh_store *store, struct ns pairs_before, struct ns racks_before, struct error *err);
 
 /*

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Cost of every machine from its round trip to the root, and each rack's extremes, in one pass (NoMora 5.2, eq. 6 and
- * 8): cost = lround(100 / p(x)), x = round trip less the testbed's own where that is asked for. p is interpolated in
- * the curve's 10 us table at the nearest quarter of a microsecond, or it is the nearest entry as in the paper; beyond
- * the table it is the smallest. Tables are read-only; any number of threads may use one.
+ * 8): cost = lround(100 / p(x)), x = round trip, less the testbed's own if that is requested. p is interpolated in the
+ * curve's 10 us table at the nearest quarter of a microsecond, or it is the nearest entry as in the paper; beyond the
+ * table it is the smallest. Tables are read-only; any number of threads may use one.
  */
 #ifndef COST_KERNEL_H
 #define COST_KERNEL_H
@@ -20,10 +20,10 @@ enum {
 	COST_GAMMA = 1001,       /* over every cost of a machine (NoMora 6) */
 	COST_MAXIMUM = 1000,     /* p = 0.1 */
 	COST_TABLE_SMALL = 128,  /* entries that fit into vector registers */
-	COST_ABSENT = INT16_MAX, /* cost of a column without a machine: dearer than any threshold */
+	COST_ABSENT = INT16_MAX, /* cost of a column without a machine: above every threshold */
 };
 
-/* What a measured round trip is to the curve. */
+/* How a measured round trip becomes the curve's x. */
 enum latency_reference {
 	LATENCY_REFERENCE_ADDED,    /* x = round trip - baseline_rtt_us of the testbed, not under 0 */
 	LATENCY_REFERENCE_ABSOLUTE, /* x = round trip, as the papers did */
@@ -36,7 +36,9 @@ enum cost_lookup {
 
 enum { COST_STEPS_PER_US = 4 }; /* of an interpolated table: on a curve that loses 1.6 % a us, 0.2 % between steps */
 
-/* A curve as the kernels want it. Entry 0 is COST_ABSENT, 1.. are the steps, the last is beyond the table. */
+/*
+ * A curve in the form that the kernels read. Entry 0 is COST_ABSENT, 1.. are the steps, the last is beyond the table.
+ */
 struct cost_table {
 	uint32_t count; /* entries */
 	float baseline_us;

@@ -44,9 +44,9 @@ struct latency_view;
 struct latency_view *latency_view_create(const struct cost_layout *layout);
 void latency_view_destroy(struct latency_view *view); /* NULL is legal */
 
-/* After cost_layout_add(). 0 or -ENOMEM. */
+/* Call it after cost_layout_add(). 0 or -ENOMEM. */
 int latency_view_grow(struct latency_view *view);
-/* Before cost_layout_remove(): every pair with this machine becomes one that was never measured. */
+/* Call it before cost_layout_remove(): pairs with this machine count as never measured. */
 void latency_view_forget(struct latency_view *view, uint32_t machine);
 
 /* Outcome of latency_view_load(). */
@@ -58,8 +58,10 @@ struct latency_view_load {
 	const char *unknown_name; /* the first of them, lives with the matrix; NULL = none */
 };
 
-/* Adds every pair of a matrix that was measured at `oldest` (0: ever) or later, all of age 0. 0 or -ENOMEM with err
- * set. */
+/*
+ * Adds every pair of a matrix that was measured at `oldest` (0: ever) or later, all of age 0. 0 or -ENOMEM with err
+ * set.
+ */
 int latency_view_load(struct latency_view *view, const struct latency_matrix *matrix, enum latency_statistic statistic,
 		      struct ns oldest, struct latency_view_load *outcome, struct error *err);
 
@@ -99,12 +101,16 @@ uint64_t latency_view_pairs(const struct latency_view *view); /* measured ones, 
 /* Machines to which this one's round trip is measured. */
 uint32_t latency_view_pairs_of(const struct latency_view *view, uint32_t machine);
 
-/* Round trips from machine `root` to the columns first..first+count-1 of the layout; -1 where no machine is or none
- * that can be reached. */
+/*
+ * Round trips from machine `root` to the columns first..first+count-1 of the layout; -1 for columns without a reachable
+ * machine.
+ */
 void latency_view_row(const struct latency_view *view, uint32_t root, uint32_t first, uint32_t count, float *rtt_us);
 
-/* Smallest and largest round trip from `root` to the machines of each rack that can be reached: [layout->rack_count]
- * each; -1 where there is none. Linear in the racks and in the pairs of `root`. */
+/*
+ * Smallest and largest round trip from `root` to the machines of each rack that can be reached: [layout->rack_count]
+ * each; -1 where there is none. Linear in the racks and in the pairs of `root`.
+ */
 void latency_view_extremes(const struct latency_view *view, uint32_t root, float *least_us, float *most_us);
 
 #endif

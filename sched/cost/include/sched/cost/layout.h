@@ -46,7 +46,7 @@ struct cost_layout {
 	uint32_t *rack_used;         /* [rack_count] columns up to the rack's last machine; the rest are padding */
 	uint32_t *machine_of_column; /* [column_count] COST_NO_MACHINE = padding, or a machine that left */
 	uint32_t *column_of_machine; /* [machine_count] COST_NO_COLUMN = not there */
-	uint64_t moves;              /* how often columns moved */
+	uint64_t moves;              /* number of times that columns moved */
 	size_t machine_capacity, rack_capacity, column_capacity;
 };
 

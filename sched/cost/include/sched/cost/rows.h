@@ -33,20 +33,20 @@ struct cost_source {
 	/*
 	 * Optional. Bounds of the round trips from `root` to each rack: least_us[racks] <= all of them <=
 	 * most_us[racks]; most_us negative: no machine there. Racks whose least is above p_m need no look at their
-	 * machines, so that a row takes the time of this call and of the few racks that are near. A largest one that is
-	 * not exact makes the arcs to the rack and to the cluster dearer than they need be. `least_us` and `most_us`
-	 * are as in row() for machines that are down.
+	 * machines, so that a row takes the time of this call and of the few racks that are near. An upper bound that
+	 * is not exact makes the arcs to the rack and to the cluster more expensive than necessary. `least_us` and
+	 * `most_us` are as in row() for machines that are down.
 	 */
 	void (*extremes)(const void *context, uint32_t root, float *least_us, float *most_us);
 	/*
-	 * extremes() counts machines that are up alone, and its largest are exact only as the maximum over all racks:
-	 * racks that may have an arc of their own are looked at too. It is asked for one bound after the other, the
-	 * other one NULL: the largest take long, and no rack may be far enough for them to be of use.
+	 * extremes() counts only machines that are up. Of its upper bounds only the largest over all racks is exact, so
+	 * racks that may have an arc of their own are computed too. The two bounds are requested by separate calls, the
+	 * other one NULL: upper bounds take long, and are often not needed.
 	 */
 	bool coarse;
 };
 
-/* The source that a latency view is. */
+/* The source that reads a latency view. */
 struct cost_source cost_source_from_view(const struct latency_view *view);
 
 /* Where the arcs to a rack's machines begin. */
@@ -100,9 +100,9 @@ struct cost_rows *cost_rows_create(const struct cost_layout *layout, struct cost
 				   struct cost_rows_settings settings);
 void cost_rows_destroy(struct cost_rows *rows); /* NULL is legal */
 
-/* After cost_layout_add(): the new machines are absent. 0 or -ENOMEM. */
+/* Call it after cost_layout_add(): the new machines are absent. 0 or -ENOMEM. */
 int cost_rows_grow(struct cost_rows *rows);
-/* Before cost_layout_remove(), of an absent machine: rows with their root there are forgotten. */
+/* Call it before cost_layout_remove(), for an absent machine: rows with their root there are forgotten. */
 void cost_rows_forget(struct cost_rows *rows, uint32_t machine);
 
 /* Number of the curve for the calls below, or -ENOMEM. The curve is not kept. */
@@ -110,7 +110,7 @@ int32_t cost_rows_add_curve(struct cost_rows *rows, const struct curve *curve, e
 /* Another curve under the same number: its rows are computed again. 0 or -ENOMEM. */
 int cost_rows_replace_curve(struct cost_rows *rows, int32_t number, const struct curve *curve,
 			    enum latency_reference reference);
-/* Of a curve that no job has any more. Its number may be given out again. */
+/* Releases a curve that no job has any more; its number may be reused. */
 void cost_rows_remove_curve(struct cost_rows *rows, int32_t number);
 
 /* The row of a job with this curve whose root runs on `root`; NULL if out of memory. Valid until the next call. */
@@ -129,7 +129,7 @@ int32_t cost_rows_at(const struct cost_rows *rows, int32_t curve, uint32_t root,
 /* Costs of a rack's columns of the layout, COST_ABSENT for those without a present machine. */
 void cost_rows_rack(struct cost_rows *rows, int32_t curve, uint32_t root, uint32_t rack, uint16_t *cost);
 
-/* Costs of every machine: cost[layout->machine_count], COST_ABSENT for machines that are not there. */
+/* Costs of every machine: cost[layout->machine_count], COST_ABSENT for machines without a column or absent ones. */
 void cost_rows_dense(struct cost_rows *rows, int32_t curve, uint32_t root, uint16_t *cost);
 
 /* Round trips moved: the rows with their roots on these machines are updated when next asked for. */
@@ -147,7 +147,7 @@ void cost_rows_set_present(struct cost_rows *rows, uint32_t machine, bool presen
  */
 void cost_rows_root_came(struct cost_rows *rows, int32_t curve, uint32_t root);
 void cost_rows_root_left(struct cost_rows *rows, int32_t curve, uint32_t root);
-uint64_t cost_rows_kept(const struct cost_rows *rows); /* rows at the moment */
+uint64_t cost_rows_kept(const struct cost_rows *rows); /* current number of rows */
 
 const struct cost_rows_work *cost_rows_work(const struct cost_rows *rows);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which one task of a running job, moved to which host, would raise the sum of all rates, and by how much. Running jobs
- * stay as they are: this is advice. A move chooses the routes of its job again, and keeps all other jobs'.
+ * Advice on moves: for each task of a running job, the host on which it would raise the sum of all rates most, and by
+ * how much. Running jobs stay as they are: this is advice. A move chooses the routes of its job again, and keeps all
+ * other jobs'.
  */
 #ifndef SCHED_DATAFLOW_ADVISE_H
 #define SCHED_DATAFLOW_ADVISE_H

@@ -3,15 +3,16 @@
  * Decides where the tasks of a new dataflow job run and which routes its data takes. Running jobs keep both.
  *
  * Engines:
- *   rate         ours: local search on the rates that all sources sustain together (sched/flows), running jobs included
- *   completion   the same search for the least sum of weight / rate over the sources: sources of equal size then take
- * the least time in sum, where the greatest sum of rates starves those on busy links both         the paper's nested
- * simulated annealing over placement and routes (Alkaff and Gupta, algorithms 1 to 3) application  the paper's
- * annealing over the placement alone; a random route for each pair of hosts routing      the paper's annealing over the
- * routes alone; a random placement random       a random free slot for each task, a random route for each pair storm
- * Storm's default: tasks in order, round robin over the hosts with free slots; equal-cost routes at random flink
- * evenly: each component's tasks over the hosts with the fewest tasks; equal-cost routes at random rstorm R-Storm:
- * tasks in breadth-first order of the graph, each in the nearest free slot; equal-cost routes
+ * - rate: ours: local search on the rates that all sources sustain together (sched/flows), running jobs included
+ * - completion: the same search for the least sum of weight / rate over the sources: sources of equal size then take
+ *   the least time in sum, where the greatest sum of rates starves those on busy links
+ * - both: the paper's nested simulated annealing over placement and routes (Alkaff and Gupta, algorithms 1 to 3)
+ * - application: the paper's annealing over only the placement; a random route for each pair of hosts
+ * - routing: the paper's annealing over only the routes; a random placement
+ * - random: a random free slot for each task, a random route for each pair
+ * - storm: Storm's default: tasks in order, round robin over the hosts with free slots; equal-cost routes at random
+ * - flink: evenly: each component's tasks over the hosts with the fewest tasks; equal-cost routes at random
+ * - rstorm: R-Storm: tasks in breadth-first order of the graph, each in the nearest free slot; equal-cost routes
  */
 #ifndef SCHED_DATAFLOW_ENGINE_H
 #define SCHED_DATAFLOW_ENGINE_H
@@ -20,6 +21,22 @@
 #include <sched/dataflow/network.h>
 
 struct dataflow_latency;
+
+/*
+ * Faults of the paper's printed pseudo-code, which its engines keep on request, all or one of them (engine_anneal.c).
+ * With ENGINE_LITERAL_SUM, and so with all, every state has utility 0.
+ */
+enum engine_literal {
+	ENGINE_CORRECTED,
+	ENGINE_LITERAL_ALL,
+	ENGINE_LITERAL_SUM,    /* computeUtil never adds sinkUtil to util */
+	ENGINE_LITERAL_TRUTH,  /* transition() returns a probability where a truth value is needed */
+	ENGINE_LITERAL_ALIAS,  /* states change in place: rejected steps stay, the best state is the last of its run */
+	ENGINE_LITERAL_PATHS,  /* a sink's bandwidth is the least of all k paths between its host and the root's */
+	ENGINE_LITERAL_ROUTES, /* the routes chosen by the routing level are dropped when genState returns */
+	ENGINE_LITERAL_LOCAL,  /* a sink on the host of its roots is infinitely fast */
+};
+extern const char *const engine_literal_names[]; /* from ENGINE_LITERAL_ALL on; ends with NULL */
 
 struct engine_options {
 	uint64_t seed;
@@ -38,12 +55,13 @@ struct engine_options {
 	uint32_t steps;       /* maxStep of the application level */
 	uint32_t route_steps; /* maxStep of the routing level */
 	uint32_t repeats;     /* runs of the annealing, "5" in algorithm 1 */
+	enum engine_literal literal;
 	bool direct; /* a sink's bandwidth is that of its hosts' direct route from the root, as printed; otherwise
 			the least along the flows from the root */
 };
 
 /* Defaults: seed 1, 8 starts, 10,000 MB/s within a host,
- * temperature 100, 100 steps, 10 route steps, 5 repeats, not direct. */
+ * temperature 100, 100 steps, 10 route steps, 5 repeats, corrected, not direct. */
 struct engine_options engine_defaults(void);
 
 struct engine;

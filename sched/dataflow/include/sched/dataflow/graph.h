@@ -43,8 +43,8 @@ struct dataflow_graph *dataflow_graph_create(const struct dataflow_job *job, str
 void dataflow_graph_destroy(struct dataflow_graph *graph); /* NULL is legal */
 
 /*
- * The flows of one sender (a task) along one edge, and the share of what it puts on the edge that each carries (a copy
- * for each: 1); both arrays have room for the receiving component's tasks. Returns their number.
+ * The flows of one sender (a task) along one edge, and the share of the sender's data on this edge that each flow
+ * carries (a copy for each: 1); both arrays have room for the receiving component's tasks. Returns their number.
  */
 uint32_t dataflow_edge_flows(const struct dataflow_job *job, const struct dataflow_edge *edge, uint32_t sender,
 			     struct dataflow_flow *flows, double *shares);

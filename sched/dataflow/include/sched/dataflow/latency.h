@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What measured latency costs a placement: a job's performance, 0..1, is the mean of its curve's p over its flows, at
- * the round trip between the two tasks' hosts (NoMora, section 5.2, with every flow in place of those to the root). A
- * job that names no curve has performance 1. Engines rate and completion count a job's rates times its performance.
+ * The effect of measured latency on a placement: a job's performance, 0..1, is the mean of its curve's p over its
+ * flows, at the round trip between the two tasks' hosts (NoMora, section 5.2, with every flow in place of those to the
+ * root). A job that names no curve has performance 1. Engines rate and completion count a job's rates times its
+ * performance.
  *
  * A pair's round trip is the larger of both directions; a pair that was not measured has the largest one of the matrix;
  * where a pair was probed without an answer, the job's performance is 0. On one host it is 1 us.
@@ -30,7 +31,7 @@ struct dataflow_latency *dataflow_latency_open(const struct dataflow *dataflow,
 					       const struct dataflow_latency_options *options, struct error *err);
 void dataflow_latency_close(struct dataflow_latency *latency); /* NULL is legal */
 
-/* Of one of the scenario's jobs at its hosts, all placed. */
+/* Performance of one of the scenario's jobs, all of whose tasks have hosts. */
 double dataflow_latency_performance(const struct dataflow_latency *latency, const struct dataflow_job *job,
 				    const struct dataflow_graph *graph);
 

@@ -38,8 +38,8 @@ struct network_job {
 };
 
 /*
- * slots[] and cpu[] by node, as in struct dataflow, are copied. NULL with err set: bad options, out of memory, a host
- * that no other can reach while all links are up is accepted.
+ * slots[] and cpu[] by node, as in struct dataflow, are copied. NULL with err set: bad options, out of memory. A
+ * host that no other can reach is accepted.
  */
 struct network *network_create(const struct topology *topology, const uint32_t *slots, const double *cpu,
 			       const struct paths_options *options, struct error *err);
@@ -110,7 +110,7 @@ void network_hold_slots(struct network *network, uint32_t host, bool hold);
 int network_rates(struct network *network, double *rate, uint32_t *bottleneck);
 uint32_t network_source_count(const struct network *network);
 
-/* What each resource carries at these rates, MB/s (a CPU: seconds per second), into MBps[resources]. 0 or -ENOMEM. */
+/* The load of each resource at these rates, MB/s (a CPU: seconds per second), into MBps[resources]. 0 or -ENOMEM. */
 int network_usage(struct network *network, double *MBps);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A whole scenario: its placed jobs run, the others arrive one after the other in the order of the file, each is placed
- * by one engine, and then the rates that all sustain together are worked out.
+ * Plans a whole scenario: starts its placed jobs, places the others one after the other in the order of the file by an
+ * engine, and computes the rates that all sustain together.
  */
 #ifndef SCHED_DATAFLOW_PLAN_H
 #define SCHED_DATAFLOW_PLAN_H
@@ -37,7 +37,10 @@ struct dataflow_plan {
 struct dataflow_plan *dataflow_plan_create(struct dataflow *dataflow, const struct engine *engine,
 					   const struct engine_options *options, const struct paths_options *paths,
 					   uint32_t random_runs, struct error *err);
-/* Tasks that were placed here have no host again, so that another engine can place them. Before the destruction. */
+/*
+ * Takes the hosts of the tasks placed here away again, for another engine to place them. Call it before the
+ * destruction.
+ */
 void dataflow_plan_forget(struct dataflow_plan *plan);
 void dataflow_plan_destroy(struct dataflow_plan *plan); /* NULL is legal */
 

@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A flow-level simulation of dataflow jobs in virtual time: jobs arrive, are placed by an engine, send at the max-min
- * fair rates that all sources sustain together under back-pressure (network_rates(); no buffers, so rates follow at
- * once), and end when each source has sent its volume. A job that finds no slots waits; waiting jobs start in the order
- * of their arrival.
+ * fair rates that all sources sustain together under back-pressure (network_rates()), and end when each source has sent
+ * its volume. A job that finds no slots waits; waiting jobs start in the order of their arrival.
+ *
+ * Without buffers rates follow every change at once. With buffer_MB each flow has a queue of that size: a source sends
+ * faster than the network carries until the queues before the bottleneck are full, and a job ends when its queues are
+ * empty (buffers.h). A failed host loses no queue.
  *
  * Links and hosts fail and return. Routes over a failed link are chosen again, others stay; when the link returns, so
- * do the routes that had left it. A failed host loses its tasks: they alone are placed again, and a
+ * do the routes that had left it. A failed host loses its tasks: only they are placed again, and a
  * source goes on where it was. One thread, seeded: the same input gives the same result.
  */
 #ifndef SCHED_DATAFLOW_SIMULATE_H
 #define SCHED_DATAFLOW_SIMULATE_H
+
+#include <stdio.h>
+
+#include <jansson.h>
 
 #include <sched/dataflow/engine.h>
 
@@ -39,7 +46,8 @@ struct simulate_options {
 	struct paths_options paths;
 	const struct simulate_fault *faults;
 	uint32_t fault_count;
-	double until_s; /* INFINITY: until all jobs have ended */
+	double until_s;   /* INFINITY: until all jobs have ended */
+	double buffer_MB; /* of each flow's queue; 0: none */
 };
 
 struct simulate_job {
@@ -64,10 +72,15 @@ struct simulate_result {
 
 /*
  * Changes the jobs' hosts and the state of the topology's links, and gives both back. 0; -EINVAL (a job never ends and
- * until_s is INFINITY; a cycle gains), -ENOSPC or -EHOSTUNREACH (a job can never start), -ENOMEM with err set.
+ * until_s is INFINITY; a cycle gains, or there is one with buffers), -ENOSPC or -EHOSTUNREACH (a job can never start),
+ * -ENOMEM with err set.
  */
 int dataflow_simulate(struct dataflow *dataflow, const struct simulate_options *options, struct simulate_result *result,
 		      struct error *err);
+/* A table; nomora.dataflow-simulation/1, NULL: out of memory. */
+void simulate_result_print(const struct dataflow *dataflow, const struct simulate_result *result, FILE *out);
+json_t *simulate_result_to_json(const struct dataflow *dataflow, const struct simulate_result *result,
+				const char *engine);
 void simulate_result_clear(struct simulate_result *result);
 
 /* Mean of the rates from a time to another. */

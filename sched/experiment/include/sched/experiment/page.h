@@ -30,7 +30,9 @@ struct experiment_page *experiment_page_open(const char *folder, const char *tit
 /* A paragraph; HTML is not escaped. */
 void experiment_page_text(struct experiment_page *page, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Takes the chart (NULL: out of memory): figureNUMBER.svg and the page, with what the subtitle says under the title. */
+/*
+ * Takes the chart (NULL: out of memory): figureNUMBER.svg and the page, with the text of the subtitle under the title.
+ */
 void experiment_page_chart(struct experiment_page *page, int number, struct chart *chart);
 
 /* A row of the table below the last figure. */

@@ -33,7 +33,7 @@ struct explain_scene {
 /* A machine and what a task would have there. */
 struct explain_option {
 	int64_t machine; /* -1 = none */
-	int32_t cost;    /* 100 / performance, whatever the policy asks */
+	int32_t cost;    /* 100 / performance, also where the policy has other costs */
 	double rtt_us, performance;
 	enum latency_origin origin;
 };

@@ -10,14 +10,24 @@
 
 #include <stdint.h>
 
+#include <sched/policy/policy.h>
+
+/* p of a round trip as the policy looks it up; 0 for an unreachable machine (INFINITY). */
+double performance_at(const struct curve *curve, const struct policy_settings *settings, double rtt_us);
+
+/* The best p that a job with this curve would have on any machine with a slot. rtt_us: [columns of the layout]. */
+double performance_best(const struct curve *curve, struct placer *placer, const struct latency_view *view,
+			const struct cost_layout *layout, uint32_t root, float *rtt_us);
+
 /* Sums over the intervals in which the job had a root and another task on machines; all zero to begin. */
 struct performance_sum {
 	double mean, worst, best, best_other;
 	uint64_t intervals;
 };
 
-/* One interval: mean and worst p of the tasks, best p of all machines and of all but the root's. */
-void performance_sum_add(struct performance_sum *sum, double mean, double worst, double best, double best_other);
+/* As many intervals: mean and worst p of the tasks, best p of all machines and of all but the root's. */
+void performance_sum_add(struct performance_sum *sum, double mean, double worst, double best, double best_other,
+			 uint64_t intervals);
 
 /* The quotients, 0..1; NAN without an interval. */
 double performance_average(const struct performance_sum *sum);

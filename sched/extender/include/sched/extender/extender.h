@@ -11,7 +11,7 @@
  * that node alone, so that kube-scheduler's choice is known. Tasks go to the nodes with the best predicted performance,
  * within TIE of it. Kubernetes' scores have 11 steps: the filter decides, prioritize only orders what it left.
  *
- * Requests carry whole nodes or, with nodeCacheCapable, their names alone; the answer has the same form.
+ * Requests carry whole nodes or, with nodeCacheCapable, only their names; the answer has the same form.
  */
 #ifndef SCHED_EXTENDER_EXTENDER_H
 #define SCHED_EXTENDER_EXTENDER_H

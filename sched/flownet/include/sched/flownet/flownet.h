@@ -9,8 +9,9 @@
  *   T -> M                   cost of the machine, if <= p_m (the cost source decides)
  *   X -> R -> M -> S         0, as wide as the slots       U_J -> S  0, capacity: see unscheduled_capacity
  *
- * A waiting root has X at cost 0 (and U_J: a full cluster is no reason to have no answer), a running one its machine
- * alone; the others wait for it. A root that ended leaves its machine as the reference of the others.
+ * A waiting root has an arc to X at cost 0 (and one to U_J, so that a full cluster still has an answer), a running one
+ * only the arc to its machine; the others wait for it. A root that ended leaves its machine as the reference of the
+ * others.
  *
  * A running task of a job that may not be preempted keeps its machine alone. One of a job that may has all arcs, and
  * the one to its machine costs less by beta and by the job's gain, not under 0. A task that runs has waited 0: its way
@@ -36,7 +37,7 @@
 #include <model/cluster.h>
 
 enum { FLOWNET_NONE = -1 }; /* no machine, no rack */
-/* What omega adds for waiting at most, and beta takes off for running. */
+/* Upper limit of omega's surcharge for waiting and of beta's discount for running. */
 enum { FLOWNET_TIME_COST_MAXIMUM = 1 << 19 };
 
 struct flownet;
@@ -44,30 +45,36 @@ struct flownet;
 /* A policy's costs and choices. `context` is borrowed. */
 struct flownet_policy {
 	void *context;
-	bool root_first; /* the others wait for their root */
-	bool preempts;   /* jobs may be preemptible */
-	/* Arcs of the job's tasks when its root runs on `root` (FLOWNET_NONE: it waits, and the policy has no
+	bool root_first;    /* the others wait for their root */
+	bool preempts;      /* jobs may be preemptible */
+	int32_t least_cost; /* no arc of a row costs less; 0: not known */
+	/*
+	 * Arcs of the job's tasks when its root runs on `root` (FLOWNET_NONE: it waits, and the policy has no
 	 * root_first). An arc to a rack or to the cluster costs no less than `at` any machine in it. NULL = out of
-	 * memory. Valid until the next call. */
+	 * memory. Valid until the next call.
+	 */
 	const struct cost_row *(*row)(void *context, uint32_t job, int32_t root);
-	/* The row will be asked for soon: cost_rows_fetch(). NULL = it is at hand. */
+	/* Prefetches a row that is needed soon (cost_rows_fetch()). NULL = rows need no prefetch. */
 	void (*fetch)(void *context, uint32_t job, int32_t root, enum cost_fetch step);
 	/* Cost of one machine, thresholds or not. */
 	int32_t (*at)(void *context, uint32_t job, int32_t root, uint32_t machine);
-	/* A machine with a free slot (flownet_free()), in `rack` unless that is FLOWNET_NONE, for a task that the
+	/*
+	 * A machine with a free slot (flownet_free()), in `rack` unless that is FLOWNET_NONE, for a task that the
 	 * network would put on any of them. There is one; COST_NO_MACHINE: none of them will do, the task stays where
-	 * it is. NULL = the first. */
+	 * it is. NULL = the first.
+	 */
 	uint32_t (*choose)(void *context, const struct flownet *net, uint32_t job, uint32_t task, int32_t rack);
 	/* The job's root runs on `machine` from now on, or no more: its row is not needed then. May be NULL. */
 	void (*root)(void *context, uint32_t job, uint32_t machine, bool runs);
-	/* Called before the rows that this changes are asked for; both may be NULL. `moved` NULL: everything may have.
+	/*
+	 * Called before the rows that this changes are asked for; both may be NULL. `moved` NULL: everything may have.
 	 */
 	void (*present)(void *context, uint32_t machine, bool present);
 	void (*moved)(void *context, const struct cost_moved *moved);
 };
 
 struct flownet_settings {
-	bool preemption; /* of new jobs, see flownet_job_moves() */
+	bool preemption; /* default for new jobs, see flownet_job_moves() */
 	int32_t gamma;
 	double omega_per_s;
 	double beta_per_s;            /* of jobs that may be preempted */
@@ -131,7 +138,7 @@ int flownet_machine_added(struct flownet *net, uint32_t machine, int32_t slots);
 int flownet_machine_removed(struct flownet *net, uint32_t machine);
 int flownet_machine_drained(struct flownet *net, uint32_t machine, bool draining);
 int flownet_slots_changed(struct flownet *net, uint32_t machine, int32_t slots);
-/* Has a job its root there, or had it when it ended? Then the machine's number may not be given to another machine. */
+/* Returns whether a job has its root on the machine, or had it when the job ended: such a number is not reused. */
 bool flownet_machine_is_reference(const struct flownet *net, uint32_t machine);
 
 int flownet_job_arrived(struct flownet *net, uint32_t job, uint32_t root_task);
@@ -146,7 +153,7 @@ uint32_t flownet_spare_job(struct flownet *net);
 int flownet_job_moves(struct flownet *net, uint32_t job, bool preemptible, double gain);
 
 int flownet_task_arrived(struct flownet *net, uint32_t job, uint32_t task, double waited_s);
-/* Arrives as one that runs; the machine may be full. */
+/* Adds a task that already runs on a machine, which may be full. */
 int flownet_task_found(struct flownet *net, uint32_t job, uint32_t task, uint32_t machine, double running_s);
 int flownet_task_ended(struct flownet *net, uint32_t job, uint32_t task);
 /*
@@ -159,11 +166,10 @@ int flownet_task_leave(struct flownet *net, uint32_t job, uint32_t task, bool le
 /* The job's costs moved (its rows are asked for again); the second form finds the jobs by their roots, NULL = all. */
 int flownet_costs_changed(struct flownet *net, uint32_t job);
 int flownet_latency_changed(struct flownet *net, const struct cost_moved *moved);
-/* Linear in the jobs whose costs time still changes: with omega those that wait, with beta those that ran but for a
- * short time. */
+/* Linear in the jobs whose costs still change with time: waiting jobs with omega, recently started ones with beta. */
 int flownet_time_passed(struct flownet *net, double seconds);
 /*
- * While the others are held back, a round places waiting roots alone, without the solver: others that wait are not in
+ * While the others are held back, a round places only waiting roots, without the solver: others that wait are not in
  * the network, those that run stay or, where no slot is free and their job allows it, make room for a root. For rounds
  * of two solves (NoMora 5.2). Nothing happens with a policy that has no root_first. The cost of such a round counts
  * roots that wait and tasks that make room. Returns 0.
@@ -191,7 +197,7 @@ struct flownet_move {
 	int32_t cost; /* of the arc */
 };
 
-/* What a round proposes; arrays belong to the network and hold until the next round. */
+/* The moves proposed by a round; arrays belong to the network and are valid until the next round. */
 struct flownet_round {
 	const struct flownet_move *moves;
 	size_t move_count;
@@ -206,9 +212,7 @@ struct flownet_round {
 	double apply_s, solve_s, extract_s; /* wall */
 };
 
-/*
- * After the first round, if others will follow: does now the work that the second round would do once. 0 or -ENOMEM.
- */
+/* After the first round, if more will follow: does the one-time work of the second round in advance. 0 or -ENOMEM. */
 int flownet_prepare(struct flownet *net);
 
 /*
@@ -231,7 +235,7 @@ int flownet_solve(struct flownet *net, struct flownet_round *round, struct error
 int flownet_apply(struct flownet *net, size_t number);
 /* As flownet_apply(); -EINVAL: the proposal is to wait, which needs no start. */
 int flownet_reserve(struct flownet *net, size_t number);
-/* Every proposal that is left, departures first. 0 or -ENOMEM. */
+/* All remaining proposals, departures first. 0 or -ENOMEM. */
 int flownet_apply_all(struct flownet *net);
 /* -EINVAL: the task is not on its way. */
 int flownet_confirm(struct flownet *net, uint32_t job, uint32_t task);
@@ -256,13 +260,20 @@ int32_t flownet_task_machine(const struct flownet *net, uint32_t job, uint32_t t
 bool flownet_task_in_transit(const struct flownet *net, uint32_t job, uint32_t task, int32_t *origin);
 bool flownet_task_present(const struct flownet *net, uint32_t job, uint32_t task);
 uint32_t flownet_waiting_tasks(const struct flownet *net, uint32_t job);
+/* Running tasks that have run so long that rounds leave them out, as beta makes them free where they are. */
+uint64_t flownet_resting(const struct flownet *net);
 bool flownet_a_root_waits(struct flownet *net); /* of any job with waiting tasks */
-/* Tasks that wait so long that omega adds no more for it: their order is lost. The longest wait goes to *longest_s. */
+/*
+ * Number of tasks that have waited so long that omega adds nothing more, so that their order is lost. The longest wait
+ * goes to *longest_s.
+ */
 uint64_t flownet_capped_tasks(const struct flownet *net, double *longest_s);
-/* Sum of the costs of the pinned tasks' arcs: no part of a round's cost. With the others held back also of those that
- * may move. */
+/*
+ * Sum of the costs of the pinned tasks' arcs, which a round's cost excludes; with the others held back, also of tasks
+ * that may move.
+ */
 int64_t flownet_pinned_cost(const struct flownet *net);
-/* Cheapest arc by which the task may get to `machine` (FLOWNET_NONE: to wait), as the network stands. */
+/* Cheapest arc by which the task may get to `machine` (FLOWNET_NONE: to wait) in the current network. */
 enum flownet_arc flownet_arc_to(const struct flownet *net, uint32_t job, uint32_t task, int32_t machine, int32_t *cost);
 /*
  * Which of the job's waiting tasks find no way, as the network stands, because U_J -> S is too narrow for all: those

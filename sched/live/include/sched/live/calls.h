@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The calls of a live state as lines of a journal (events "call", docs/formats.md), and what follows from them again:
- * the same decisions, byte for byte. A journal has segments: each begins with the settings of a daemon that started,
- * and the calls by which it took over its state. One thread.
+ * The calls of a live state as lines of a journal (events "call", docs/formats.md), and their replay, which makes the
+ * same decisions, byte for byte. A journal has segments: each begins with the settings of a daemon that started, and
+ * the calls by which it took over its state. One thread.
  */
 #ifndef SCHED_LIVE_CALLS_H
 #define SCHED_LIVE_CALLS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+
+#include <jansson.h>
 
 #include <base/error.h>
 #include <base/file.h>
@@ -20,12 +23,15 @@ void live_decision_event(const struct live_decision *decision, int64_t time_us, 
 
 struct live_replayed {
 	uint64_t segments, calls;
-	uint64_t decisions; /* made again */
+	uint64_t decisions; /* made by the replay */
 	uint64_t recorded;  /* in segments that are whole */
-	uint64_t unmade;    /* of these, not made again, or otherwise */
-	uint64_t left_out;  /* recorded before the first segment that is whole */
-	double performance; /* predicted, mean over seconds and tasks but roots; NAN: no sample */
-	char first[512];    /* the first that differs, as recorded and as made; "" */
+	uint64_t unmade;    /* of these, missing or different in the replay */
+	uint64_t left_out;  /* recorded before the first complete segment */
+	/* As the simulator's: means over jobs of the average application performance and of that of the worst task (see
+	 * <sched/explain/performance.h>), and over all samples of all tasks. NAN: no sample. */
+	uint64_t jobs;
+	double area, area_worst, task_mean;
+	char first[512]; /* the first that differs, as recorded and as made; "" */
 };
 
 /*
@@ -33,5 +39,12 @@ struct live_replayed {
  * -errno with err set: a bad line.
  */
 int live_replay(struct file_lines *lines, FILE *made, struct live_replayed *replayed, struct error *err);
+
+/* The same for a journal's file; `record`, unless NULL, is the file of the decisions made. */
+int live_replay_file(const char *journal, const char *record, struct live_replayed *replayed, struct error *err);
+bool live_replayed_differs(const struct live_replayed *replayed);
+/* nomora.replay/1; NULL: out of memory. */
+json_t *live_replayed_to_json(const struct live_replayed *replayed);
+void live_replayed_print(const struct live_replayed *replayed, FILE *out);
 
 #endif

@@ -60,7 +60,7 @@ struct live_settings {
 	bool require_measured;     /* tasks wait instead of going to a machine whose round trip was not measured */
 	enum live_migration migration;
 	double migrate_gain;                           /* of predicted performance, 0..1 */
-	double migrate_hold_s;                         /* how long the gain must have been there */
+	double migrate_hold_s;                         /* how long the gain must have lasted before a move */
 	uint32_t migrate_rate;                         /* tasks on the move at a time, drains included; > 0 */
 	uint32_t migrate_per_machine, migrate_per_job; /* of them; 0: no limit of their own */
 	double restart_s;                              /* of work that a move loses, of jobs that do not say */
@@ -77,7 +77,7 @@ struct live_settings {
 };
 /*
  * nomora, p interpolated, confirmation by an executor within 60 s, 5 attempts from 1 s, age 60 s, no moves, gain 0.1,
- * no hold, 4 at a time, no other limits, restarts for nothing, no return within 600 s, 10,000 decisions.
+ * no hold, 4 at a time, no other limits, restarts at no cost, no return within 600 s, 10,000 decisions.
  */
 void live_settings_default(struct live_settings *settings);
 
@@ -101,6 +101,7 @@ enum live_refusal {
 	LIVE_REFUSED_MACHINE,     /* from or to that machine */
 	LIVE_REFUSED_JOB,         /* of that job */
 	LIVE_REFUSED_UNREACHABLE, /* or not measured, where that is required */
+	LIVE_REFUSED_UNMEASURED,  /* the gain is a guess, or its place is no longer measured */
 	LIVE_REFUSED_EVICTION,    /* to wait, so that another task runs: nobody is evicted */
 	LIVE_REFUSALS,
 };
@@ -120,12 +121,16 @@ struct live_task {
 	double started_s;  /* first start since it waited */
 	bool dirty;        /* changed since live_take_changes() */
 	uint32_t deadline; /* place in the heap + 1; 0: none */
-	/* Of the last move that was proposed: */
+	/* The last move that was proposed: */
 	uint64_t proposed_round; /* 0: none */
 	double gain, gain_since_s;
 	int32_t proposed_to, advised_to;
 	enum live_refusal refusal;
+	bool was_measured; /* the round trip of its place, at its decision or at a proposal since */
 };
+
+/* A job with a minimum of tasks to start with: started (or no such minimum), held back, tried in the present round. */
+enum live_gang { LIVE_GANG_NONE, LIVE_GANG_HELD, LIVE_GANG_TRIED };
 
 struct live_job {
 	char *id, *curve;
@@ -135,9 +140,12 @@ struct live_job {
 	int32_t reference; /* machine on which the root ended; -1 */
 	bool may_move;
 	double restart_s; /* < 0: that of the settings */
+	struct job_limits limits;
+	enum live_gang gang;
+	double try_again_s; /* not tried before this time, after a round without enough places */
 	uint32_t moving;
 	bool dirty; /* changed since live_take_changes() */
-	TAILQ_ENTRY(live_job) changed;
+	TAILQ_ENTRY(live_job) changed, of_gangs;
 	double arrived_s;
 	struct live_task *tasks;
 };
@@ -213,7 +221,7 @@ uint64_t live_owner_tasks(const struct live *live, uint32_t uid);
 /* All jobs, in no order; entries of jobs that ended are NULL. */
 struct live_job *const *live_jobs(const struct live *live, uint32_t *count);
 
-/* What the executor reports. -ENOENT: no such task; -EINVAL: it is not in a state for that, or on another machine. */
+/* Reports of the executor. -ENOENT: no such task; -EINVAL: it is not in a state for that, or on another machine. */
 int live_started(struct live *live, const char *job, const char *task, const char *machine, double now_s,
 		 struct error *err);
 int live_ended(struct live *live, const char *job, const char *task, struct error *err);
@@ -231,17 +239,17 @@ struct live_matrix_part {
 	struct ns wall;
 	double now_s;
 };
-/* What became of them. */
+/* The entries of a matrix by outcome. */
 struct live_matrix_outcome {
 	uint64_t taken, unknown, old, future; /* unknown: of a machine that the cluster lacks */
 };
-/* The entries of a matrix, which may be one in shared memory, each with the age that it has. 0 or -ENOMEM. */
+/* The entries of a matrix, which may be one in shared memory, each with its age. 0 or -ENOMEM. */
 int live_latency_matrix(struct live *live, const struct latency_matrix *matrix, const struct live_matrix_part *part,
 			struct live_matrix_outcome *outcome);
 const struct latency_view *live_view(const struct live *live);
 /* For a replay: measurements as measured() of the settings reports them. 0 or -ENOMEM. */
 int live_latency_again(struct live *live, const struct latency_sample *samples, size_t count);
-/* They take effect. 0 or -ENOMEM. */
+/* Applies the samples of live_latency_again(). 0 or -ENOMEM. */
 int live_latency_settle(struct live *live);
 
 /*
@@ -286,8 +294,10 @@ struct live_totals {
 struct live_totals live_totals(const struct live *live);
 /* Mean predicted performance of the tasks that run and are no root; NAN: there are none. */
 double live_performance(const struct live *live);
-/* Calls each() for every such task with its machine and predicted performance. */
-void live_each_performance(const struct live *live, void (*each)(void *context, uint32_t machine, double performance),
+/* Calls each() for every such task, with its job, machine and predicted performance, job by job. */
+void live_each_performance(const struct live *live,
+			   void (*each)(void *context, const struct live_job *job, uint32_t machine,
+					double performance),
 			   void *context);
 
 #endif

@@ -25,14 +25,13 @@ struct place_settings {
 	double max_age_s; /* of measurements; 0: none is too old */
 	bool paper, preemption, root_anywhere, verify;
 	const char *dump_dimacs, *draw;
-	const char *algorithm_name; /* NULL: the structured solver, kept between rounds */
+	const char *algorithm_name; /* NULL: the solver that is kept between rounds */
 };
 
 struct place_world {
 	const struct place_settings *settings;
 	struct cluster *cluster;
 	struct jobs *jobs;
-	struct latency_matrix *matrix; /* NULL: no file was given */
 	struct latency_view_load loaded;
 	struct cost_layout *layout;
 	struct latency_view *view;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Placement policies behind one table. A policy says what arcs and costs the flow network gets, and picks among slots
- * that the network holds for equal; a placer is one policy at work on one cluster. Events go to its flownet, rounds
- * are flownet_solve(). One thread.
+ * Placement policies behind one table. A policy says what arcs and costs the flow network gets, and chooses among slots
+ * that cost the network the same; a placer is one policy at work on one cluster. Events go to its flownet, rounds are
+ * flownet_solve(). One thread.
  *
  *   nomora          cost 100 / p(latency to the root), thresholds p_m and p_r (NoMora 5.2)
  *   quincy          cost by distance to the root: machine, rack, pod, cluster (Quincy's locality without data)
@@ -35,12 +35,13 @@ struct policy {
 	const char *summary;
 	bool root_first;    /* tasks wait for their root and go where it is near */
 	int32_t least_cost; /* no machine costs less */
-	bool cached_rows;   /* row() is cost_rows_get() by the job's curve */
+	bool cached_rows;   /* row(): cost_rows_get() with the job's curve */
 	bool preempts;      /* may honour preemption; the others keep running tasks where they are */
-	/* What flownet asks for; contracts in flownet/flownet.h, with the placer as context. */
+	/* Callbacks of flownet; contracts in flownet/flownet.h, with the placer as context. */
 	const struct cost_row *(*row)(struct placer *placer, uint32_t job, int32_t root);
 	int32_t (*at)(struct placer *placer, uint32_t job, int32_t root, uint32_t machine);
-	/* at() of the rack's columns of the layout, 0..COST_MAXIMUM; any figure for those without a machine. For
+	/*
+	 * at() of the rack's columns of the layout, 0..COST_MAXIMUM; any figure for those without a machine. For
 	 * root_first.
 	 */
 	void (*rack)(struct placer *placer, uint32_t job, uint32_t root, uint32_t rack, uint16_t *cost);
@@ -86,12 +87,12 @@ void placer_destroy(struct placer *placer); /* NULL is legal */
 
 /* Machines come and go, in the order of <sched/cost/layout.h>. 0 or -ENOMEM. */
 int placer_grow(struct placer *placer);
-/* Of a machine that is down. 0 or -EBUSY: it is the reference of a job. */
+/* Forgets a machine that is down. 0, or -EBUSY: it is the reference of a job. */
 int placer_forget_machine(struct placer *placer, uint32_t machine);
 
 /* Number of a curve for the calls below, or -ENOMEM. The curve is not kept. */
 int32_t placer_add_curve(struct placer *placer, const struct curve *curve);
-/* Another curve for the jobs that have this number, while they run. 0 or -ENOMEM. */
+/* Replaces the curve of this number, also for the jobs that run with it. 0 or -ENOMEM. */
 int placer_replace_curve(struct placer *placer, int32_t number, const struct curve *curve);
 /* 0 or -EBUSY: a job has it. Its number may be given out again. */
 int placer_remove_curve(struct placer *placer, int32_t number);

@@ -14,8 +14,8 @@
  *  - A failed task that joins a peer removes the flow between them from both directions of that server: the load of
  *    surviving tasks, b_n in (17) and (18), is not constant, and a failed task can relieve a server.
  *  - Two failed tasks that talk make (17) and (18) quadratic. Their flow counts unless both get the same server.
- *  - Ties: the hottest survivor often decides p alone. Among placements of equal p the answer has the lowest maximum
- * load of a server that takes a failed task, then the fewest bytes on the network. The answer is deterministic.
+ *  - Ties: often the most loaded survivor alone decides p. Among placements of equal p the answer has the lowest
+ * maximum load of a server that takes a failed task, then the fewest bytes on the network. The answer is deterministic.
  *  - relaunch_s (footnote 3): a flow with a failed end starts d seconds late and gets the rate D / (t_k - d).
  *
  * Rates are MB/s, volumes MB, p seconds at unit share. No I/O; the clock is read for the deadline and for statistics.
@@ -65,7 +65,7 @@ struct recovery_answer {
 	double bound;      /* no placement has a lower p */
 	double gap;        /* (p - bound) / p */
 	double touched;    /* highest relative load, in seconds, of a server that takes a failed task */
-	double network_MB; /* of the failed tasks' flows, what crosses the network */
+	double network_MB; /* the part of the failed tasks' flows that crosses the network */
 	bool ties_proved;  /* `touched` and `network_MB` are proved least among the optima as well */
 	uint32_t failed_count;
 	uint32_t *failed; /* numbers of the failed tasks, ascending */
@@ -76,6 +76,7 @@ struct recovery_answer {
 	/* If infeasible: these tasks do not fit these servers, which are all that may take one of them. */
 	uint32_t *proof_tasks, *proof_servers;
 	uint32_t proof_task_count, proof_server_count;
+	bool proof_of_links; /* there is enough CPU, but wherever they go a flow needs a link without capacity */
 };
 
 /* Solves it. 0 or -ENOMEM or, with GLPK, -EIO; err set. The caller recovery_answer_free()s. */
@@ -94,7 +95,7 @@ struct recovery_load {
  * Flows with a failed end count in full and start late. load, if not NULL, gets server_count entries at that p.
  */
 double recovery_evaluate(const struct recovery_scenario *scenario, const uint32_t *server, struct recovery_load *load);
-/* The same before the failure: every task at home, every flow with what it has left. */
+/* The same before the failure: every task at home, each flow with its remaining volume. */
 double recovery_evaluate_before(const struct recovery_scenario *scenario);
 
 /* The servers of all tasks under an answer: task_count entries, the caller frees; NULL if out of memory. */

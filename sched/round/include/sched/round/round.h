@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One scheduling round (NoMora 5.2): a first solve places the waiting roots alone, the others held back; with the
+ * One scheduling round (NoMora 5.2): a first solve places only the waiting roots, the others held back; with the
  * roots known, a second solve places the others. Without a waiting root, or with a policy that treats roots as any
  * task, there is one solve. `place`, the simulator and the live scheduler run the same rounds.
  *
@@ -16,9 +16,9 @@
 #include <sched/flownet/network.h>
 #include <sched/policy/policy.h>
 
-/* What becomes of a proposed move. */
+/* The caller's verdict on a proposed move. */
 enum round_decision {
-	ROUND_APPLY,   /* the task is there now */
+	ROUND_APPLY,   /* the task runs there now */
 	ROUND_RESERVE, /* it holds the slot until flownet_confirm() or flownet_fail(): for moves that take time */
 	ROUND_REFUSE,  /* nothing happens; later rounds propose it again as long as it is optimal */
 };

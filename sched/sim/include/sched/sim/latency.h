@@ -44,16 +44,18 @@ struct sim_latency_settings {
 	double spike_chance;         /* a second, of one series */
 	double spike_factor;
 	uint64_t seed;
-	/* Borrowed; NULL = none. A distance that has recorded series takes them in turn, each from another second on,
-	 * over and over, instead of drift, noise and spikes; recorded levels vary by these. */
+	/*
+	 * Borrowed; NULL = none. A distance that has recorded series takes them in turn, each from another second on,
+	 * over and over, instead of drift, noise and spikes; recorded levels vary by these.
+	 */
 	const struct rtt_series_set *recorded;
 };
 /* 70, 200, 520 us (docs/reproduction.md), 1 us on one machine, spread 0.1, drift 0.1, noise 0.1, no spikes. */
 void sim_latency_settings_default(struct sim_latency_settings *settings);
 
 /*
- * From one machine: of each series only the pairs with the smallest and with the largest scale count.
- * SIM_LATENCY_SCALES: no pair has the series. Kept for machines that were asked for, while other machines come and go.
+ * The pairs of one machine: for each series the smallest and the largest scale of a pair; SIM_LATENCY_SCALES: no pair
+ * has the series. Cached for machines that were queried, while other machines come and go.
  */
 struct sim_reach {
 	uint8_t least[SIM_DISTANCES][SIM_LATENCY_SERIES], most[SIM_DISTANCES][SIM_LATENCY_SERIES];
@@ -72,7 +74,7 @@ struct sim_latency {
 	struct sim_reach *reach;                          /* [machines] */
 	uint32_t *asked, asked_count;                     /* [machines] that have a reach */
 	bool *present;                                    /* [machines] */
-	struct latency_view *view;                        /* NULL: the table above counts */
+	struct latency_view *view;                        /* NULL: round trips come from the table above */
 	const struct workload *recorded;                  /* for the view */
 	size_t next;                                      /* of recorded->latencies */
 	uint64_t changes;                                 /* of the view */

@@ -96,7 +96,7 @@ struct sim_result {
 	/* Means over jobs of the average application performance: the "area" of the paper's figure 5. */
 	double area, area_worst, area_other;
 	double task_mean;                               /* mean of p over all samples of all tasks */
-	double start_area, start_task_mean;             /* the same at the first sample alone */
+	double start_area, start_task_mean;             /* the same, only at the first sample */
 	uint64_t submitted, finished, running, waiting; /* tasks, at the end */
 	uint64_t rounds, solves, moves, migrations, preemptions, evictions, ping_pongs;
 	double task_hours; /* of running tasks */
@@ -113,7 +113,7 @@ struct sim_result {
 void sim_result_free(struct sim_result *result);
 
 /*
- * The rounds up to a checkpoint. With these, all before it happens again as it did, without the solver. The solver's
+ * The rounds up to a checkpoint. A resumed run repeats them without the solver. The solver's
  * own state is not kept: at each checkpoint every run builds the flow network from the state of the moment.
  */
 struct sim_past_round {
@@ -142,9 +142,9 @@ struct sim_watch {
 	/* Each event as a journal has it, in the order of their times. */
 	void (*journal)(void *context, const struct journal_event *event);
 	void *journal_context;
-	/* The run begins with what it holds, and adds to it. With settings->checkpoint_us, else NULL. */
+	/* The run begins with the rounds in it, and appends its own. With settings->checkpoint_us, else NULL. */
 	struct sim_history *history;
-	/* Of the moment, to be kept. 0, or -errno with err set ends the run. */
+	/* Stores the present state. 0; -errno with err set ends the run. */
 	int (*checkpoint)(void *context, const struct sim_history *history, struct error *err);
 	void *checkpoint_context;
 	struct progress *progress;

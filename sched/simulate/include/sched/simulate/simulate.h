@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The command `nomora simulate` behind its options: setup.c makes settings and workload from them, run.c runs the
- * policies in processes, output.c writes summary.json and CSV, report.c the page with the paper's figures 5 to 9,
- * what_if.c compares two sets of options, sweep.c runs all values of one. One thread.
+ * The command `nomora simulate` behind its command line: options.c has its options, setup.c makes settings and workload
+ * from them, run.c runs the policies in processes, output.c writes summary.json and CSV, report.c the page with the
+ * paper's figures 5 to 9, what_if.c compares two sets of options, sweep.c runs all values of one. One thread.
  */
 #ifndef SCHED_SIMULATE_SIMULATE_H
 #define SCHED_SIMULATE_SIMULATE_H
@@ -33,6 +33,9 @@ struct simulate_options {
 	bool live, resume, keep_single, interpolate, updates, lose_work, strict, check, json;
 	int roots, spill;
 };
+
+extern const struct option_row simulate_option_rows[];
+extern const struct simulate_options simulate_defaults;
 
 struct simulate_policy {
 	char name[SIMULATE_NAME_BYTES]; /* as given */
@@ -81,18 +84,26 @@ int simulate_print_summary(const struct simulate *simulate, FILE *out);
 void simulate_print_table(const struct simulate *simulate, FILE *out);
 int simulate_write_report(const struct simulate *simulate, const char *folder, struct error *err);
 
-/* Runs both sets of options with paired seeds and prints the differences. `changed` are the options with --what-if. */
+/* The command without --what-if and --sweep: runs the policies, writes the files, prints the table or the JSON. */
+int simulate_day(const struct simulate_options *options, FILE *out, struct error *err);
+
+/* The options with the changes of --what-if. 0 or -EINVAL with err set. */
+int simulate_read_what_if(const struct simulate_options *options, struct simulate_options *changed, struct error *err);
+/* Runs both sets of options with paired seeds and prints the differences. */
 int simulate_what_if(const struct simulate_options *options, const struct simulate_options *changed, FILE *out,
 		     struct error *err);
 
 /* One option at several values: options[i] has texts[i]. */
-enum { SIMULATE_SWEEP_MAXIMUM = 64 };
+enum { SIMULATE_SWEEP_MAXIMUM = 64, SIMULATE_CHANGE_BYTES = 128 };
 struct simulate_sweep {
-	const char *key;
-	const char *texts[SIMULATE_SWEEP_MAXIMUM];
+	char key[64];
+	char changes[SIMULATE_SWEEP_MAXIMUM][SIMULATE_CHANGE_BYTES]; /* KEY=VALUE */
+	const char *texts[SIMULATE_SWEEP_MAXIMUM];                   /* the values in `changes` */
 	struct simulate_options options[SIMULATE_SWEEP_MAXIMUM];
 	size_t count;
 };
+/* Reads --sweep KEY=V1,V2,... 0 or -EINVAL, -E2BIG with err set. The struct points into itself. */
+int simulate_read_sweep(const struct simulate_options *options, struct simulate_sweep *sweep, struct error *err);
 /* Runs the policies at each value, prints a table, and writes sweep.csv and sweep.svg into the folder (may be NULL). */
 int simulate_sweep(const struct simulate_sweep *sweep, const char *folder, FILE *out, struct error *err);
 

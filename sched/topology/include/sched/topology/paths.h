@@ -22,18 +22,21 @@
 #include <stdint.h>
 
 #include <base/error.h>
-#include <model/topology.h>
+#include <model/path_map.h>
 
 enum {
-	PATHS_K_MAXIMUM = 64,
-	PATHS_LINKS_MAXIMUM = 64, /* of one path */
-	PATHS_DETOUR = 4,         /* default: how many links a path may be longer than the shortest */
+	PATHS_K_MAXIMUM = PATH_MAP_K_MAXIMUM,
+	PATHS_LINKS_MAXIMUM = PATH_MAP_LINKS_MAXIMUM, /* of one path */
+	PATHS_DETOUR = 4, /* default: how many links a path may be longer than the shortest */
 };
 
 struct paths_options {
 	uint32_t k;      /* paths per pair, 1..PATHS_K_MAXIMUM */
 	uint32_t detour; /* longer paths are not considered */
 	uint64_t seed;
+	/* All paths are read from it (model/path_map.h); if it does not exist, they are computed and written to it.
+	 * NULL: they are computed when they are asked for. */
+	const char *file;
 };
 
 /* One path: its links in order from the source, as numbers of the topology's links. */
@@ -44,7 +47,8 @@ struct path {
 
 struct paths;
 
-/* The topology is borrowed; nodes and links are not added afterwards. NULL with err set (bad options, out of memory).
+/* The topology is borrowed; nodes and links are not added afterwards. NULL with err set (bad options, the file
+ * is bad or cannot be written, out of memory).
  */
 struct paths *paths_create(const struct topology *topology, const struct paths_options *options, struct error *err);
 void paths_destroy(struct paths *paths); /* NULL is legal */

@@ -16,7 +16,8 @@ struct dp_packet {
 	uint64_t arrives;  /* at the port */
 	uint64_t received; /* by the loop: the counter as it stood then */
 	uint64_t left;
-	uint64_t prepared; /* the port for the next one, when this had left last; 0 = it was not */
+	uint64_t prepared; /* the port, for the next packet, when this had left last (dp_transmit_prepare()); 0 = it was
+			      not */
 	uint64_t stamp;    /* the NIC's; 0 = none */
 	bool gone, freed;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Why supplies cannot be sent: the potentials of an infeasible answer (Farkas' proof, mcf/mcf.h) hold a set of nodes
- * that more has to leave than the arcs out of it carry. In O(arcs + nodes log nodes). Pure.
+ * Why supplies cannot be sent: the potentials of an infeasible answer (Farkas' proof, mcf/mcf.h) contain a set of nodes
+ * whose supply exceeds the capacity of the arcs out of it. In O(arcs + nodes log nodes). Pure.
  */
 #ifndef MCF_CUT_H
 #define MCF_CUT_H
@@ -19,8 +19,8 @@ struct mcf_cut {
 };
 
 /*
- * The cut of the potentials by which most is left over; of equal ones that of fewest nodes. 0, -ENOMEM, or -EBADMSG
- * when there is none: the potentials prove nothing.
+ * Finds the cut with the largest excess of supply over capacity; of equal ones the one with the fewest nodes. 0,
+ * -ENOMEM, or -EBADMSG when there is none: the potentials prove nothing.
  */
 int mcf_cut_find(const struct mcf_problem *problem, const int64_t *potential, struct mcf_cut *cut);
 

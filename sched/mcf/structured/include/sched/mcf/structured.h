@@ -167,7 +167,8 @@ struct structured_placement {
  * leave; the cost stays the same. An optimal answer given as preferences is restored completely; otherwise most
  * preferences that can be met are, though not always the most possible. Linear in items and in arcs of their groups.
  */
-int structured_restore_placement(struct structured *state, const struct structured_placement *homes, int32_t count);
+int structured_restore_placement(struct structured *state, const struct structured_placement *preferences,
+				 int32_t count);
 
 /* A group's answer after a solve. Columns ascending, each once. */
 struct structured_share {

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nomora ptp, of which nomora-probe does the part that needs DPDK. */
+#ifndef APPS_CMD_PTP_H
+#define APPS_CMD_PTP_H
+
+#include "commands.h"
+
+#include <probe/ptp/measure.h>
+
+typedef int ptp_measurer(const struct ptp_options *options, const struct option_operands *operands,
+			 struct ptp_result *result, const volatile sig_atomic_t *stop, struct error *err);
+
+/* `by_port` measures through DPDK ports; NULL: nomora-probe does. */
+int command_ptp_by(int argc, char **argv, ptp_measurer *by_port);
+
+#endif

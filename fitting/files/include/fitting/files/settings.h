@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The settings of nomora fit with their option rows. Plain data; texts are borrowed. */
+#ifndef FITTING_FILES_SETTINGS_H
+#define FITTING_FILES_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <base/options.h>
+#include <fitting/files/formula.h>
+#include <fitting/files/sweeps.h>
+
+struct fit_files_settings {
+	const char *output, *model, *metric, *application, *nist;
+	struct fit_plots plots;
+	double threshold_us, baseline_rtt_us;
+	int64_t degree, replicates, seed;
+	bool continuous, absolute_sigma, without_outliers, without_disturbed, compare, json, quiet;
+	struct formula_settings expression;
+};
+
+extern const struct option_row fit_files_rows[];
+void fit_files_default(struct fit_files_settings *settings);
+
+/* Refuses options that the mode (sweeps, --compare, --nist, --expr) would ignore. 0 or -EINVAL with err set. */
+int fit_files_check(const struct fit_files_settings *settings, struct error *err);
+
+/* What the settings mean for this number of sweeps. 0 or -EINVAL with err set. */
+int fit_files_sweeps(const struct fit_files_settings *settings, int operands, struct fit_sweeps_settings *sweeps,
+		     struct error *err);
+
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <lab/dataflow/settings.h>
+
+#include <base/ns.h>
+#include <model/latency_matrix.h>
+#include <model/topology.h>
+#include <model/worker.h>
+#include <sched/topology/paths.h>
+
+enum { ENGINES_MOST = 16 };
+
+#define ROW(kind, ...) OPTION_##kind(struct dataflow_settings, __VA_ARGS__)
+
+static const char *const experiments[] = {"storm", "hadoop", "failures", "runtime", "scale", NULL};
+static const char *engine_names[ENGINES_MOST + 1]; /* listed at the start */
+
+static const char *const route_names[] = {"netlink", "ports", NULL};
+
+const struct option_row dataflow_option_rows[] = {
+	ROW(CHOICE, engine, "engine", 'e', "NAME", engine_names, "how to place"),
+	ROW(INTEGER, seed, "seed", 's', "N", 0, INT32_MAX, "of all random choices"),
+	ROW(INTEGER, k, "k", 'k', "N", 1, PATHS_K_MAXIMUM, "candidate routes per pair of switches"),
+	ROW(INTEGER, detour, "detour", 0, "LINKS", 0, PATHS_LINKS_MAXIMUM - 1,
+	    "candidate routes are at most this much longer than the shortest"),
+	ROW(STRING, map, "map", 0, "FILE",
+	    "read the candidate routes from FILE; if it does not exist, compute all and write it"),
+	ROW(INTEGER, random_runs, "random-runs", 0, "N", 0, 10000,
+	    "random placements for the expectation beside each job's rate"),
+	ROW(FLAG, bound, "bound", 'b',
+	    "an upper bound on the sum of the rates where the tasks are, by linear programming"),
+	ROW(STRING, plot, "plot", 'p', "FILE", "draw the network with the load of its links, .svg or .png"),
+	ROW(FLAG, advise_moves, "advise-moves", 0,
+	    "which task of a running job to move where, and what that would gain"),
+	ROW(FLAG, compare, "compare", 'c', "run every engine; one line each"),
+	ROW(FLAG, json, "json", 'j', "print placement, routes and rates as JSON"),
+	OPTION_HEADING("Engines rate and completion:"),
+	ROW(INTEGER, starts, "starts", 0, "N", 1, 10000, "local searches"),
+	ROW(INTEGER, evaluations, "evaluations", 0, "N", 0, INT32_MAX,
+	    "stop a job's search after N evaluations; 0: the engine's default"),
+	ROW(DOUBLE, deadline_ms, "deadline-ms", 0, "MS", 0, 1e7, "answer by then; 0: no deadline"),
+	ROW(DOUBLE, local_MBps, "local-MBps", 0, "MBPS", 1e-3, 1e9,
+	    "the most that a source sends when all its data stays on one host"),
+	ROW(STRING, latency_file, "latency", 'l', "FILE",
+	    "measured round trips: a job's rates count times its performance at them"),
+	ROW(STRING, curves, "curves", 'C', "DIR",
+	    "folder of the jobs' curves, NAME.json; without it those that come with nomora"),
+	ROW(STRING, curve, "curve", 0, "NAME", "curve of jobs that name none"),
+	ROW(CHOICE, latency_stat, "latency-stat", 0, "STAT", latency_rtt_statistic_names,
+	    "the figure of each pair that counts"),
+	OPTION_HEADING("Engines both, application, routing (the paper's; not published there):"),
+	ROW(DOUBLE, temperature, "temperature", 0, "MBPS", 1e-6, 1e12, "initial temperature"),
+	ROW(INTEGER, steps, "steps", 0, "N", 1, INT32_MAX, "steps of the placement"),
+	ROW(INTEGER, route_steps, "route-steps", 0, "N", 1, INT32_MAX, "steps of the routes"),
+	ROW(INTEGER, repeats, "repeats", 0, "N", 1, INT32_MAX, "runs of the annealing"),
+	ROW(FLAG, direct, "direct", 0, "judge a sink by its host's direct route from the root, as printed"),
+	ROW(CHOICE, literal, "literal", 0, "FAULTS", engine_literal_names,
+	    "keep the faults of the printed pseudo-code: all, or one of them"),
+	OPTION_HEADING("Simulation:"),
+	ROW(FLAG, simulate, "simulate", 0, "let the jobs arrive, send their MB and end, in virtual time"),
+	ROW(DOUBLE, until_s, "until", 0, "S", 0, 1e9, "end there; 0: when all jobs have ended"),
+	ROW(DOUBLE, buffer_MB, "buffer-MB", 0, "MB", 0, 1e9,
+	    "size of the queue of each flow: rates follow when queues have filled or drained; 0: no queues"),
+	ROW(LIST, faults, "fail", 0, "FAULT",
+	    "link:A:B@500-800, host:H@500 or used:10@500-800 (10 % of the links in use); repeatable"),
+	OPTION_HEADING("Other sources of a scenario:"),
+	ROW(STRING, generate, "generate", 'g', "RECIPE",
+	    "random jobs: storm or mapreduce, then jobs=10,seed=1...; see nomora-dataflow(1)"),
+	ROW(STRING, flink, "flink", 0, "FILE", "a job of Flink: the answer of its REST interface to /jobs/ID/plan"),
+	ROW(STRING, swim, "swim", 0, "FILE", "a MapReduce workload of SWIM"),
+	ROW(STRING, coflows, "coflows", 0, "FILE", "a trace of the coflow benchmark"),
+	ROW(STRING, topology, "topology", 't', "NETWORK",
+	    "the network of these jobs: fattree:K[,HOSTS], jellyfish:SWITCHES,PORTS,HOSTS, "
+	    "leafspine:LEAVES,SPINES,HOSTS or a file (nomora.topology/1)"),
+	ROW(DOUBLE, link_MBps, "link-MBps", 0, "R", 1e-3, TOPOLOGY_MBPS_MAXIMUM, "capacity of its links"),
+	ROW(INTEGER, slots, "slots", 0, "N", 1, DATAFLOW_SLOTS_MAXIMUM, "tasks that each of its hosts takes"),
+	ROW(INTEGER, jobs, "jobs", 0, "N", 0, INT32_MAX, "read the first N jobs of a trace; 0: all"),
+	ROW(INTEGER, tasks, "tasks", 0, "N", 1, 10000, "SWIM: at most N mappers and N reducers of a job"),
+	ROW(DOUBLE, split_MB, "split-MB", 0, "MB", 1e-3, 1e9, "SWIM: input of a mapper, shuffle of a reducer"),
+	ROW(FLAG, pin, "pin", 0, "coflows: a task on port N stays on host N"),
+	ROW(STRING, scenario, "scenario", 0, "FILE", "write the scenario to FILE (JSON) and end"),
+	OPTION_HEADING("On a lab:"),
+	ROW(FLAG, apply, "apply", 'a', "set the routes in a routed lab and run every flow at its predicted rate"),
+	ROW(STRING, lab, "lab", 0, "NAME", "the lab of --apply and run"),
+	ROW(DOUBLE, seconds, "seconds", 0, "S", 0.1, 3600, "length of the transfers; how long the sources send"),
+	ROW(FLAG, keep_routes, "keep-routes", 0, "leave the routes in the lab; the next --apply or run replaces them"),
+	ROW(CHOICE, routes, "routes", 0, "HOW", route_names,
+	    "run: set the routes in the switches, or take them by source ports"),
+	ROW(INTEGER, tuple_bytes, "tuple-bytes", 0, "BYTES", WORKER_TUPLE_MINIMUM, WORKER_TUPLE_MAXIMUM,
+	    "run: size of the tuples"),
+	ROW(STRING, slurm, "slurm", 0, "DIR",
+	    "run: srun starts the tasks on the nodes of their hosts' names, which share the folder DIR"),
+	ROW(STRING, throughput, "throughput", 0, "FILE", "run: draw the rates of each second, .svg or .png"),
+	OPTION_HEADING("In OpenFlow 1.3 switches:"),
+	ROW(STRING, openflow, "openflow", 0, "DIR",
+	    "set the routes in the switches with the sockets DIR/NAME.mgmt (Open vSwitch)"),
+	ROW(STRING, first_address, "first-address", 0, "IPV4",
+	    "address of the network's first host; the others follow"),
+	ROW(INTEGER, openflow_timeout_ms, "openflow-timeout-ms", 0, "MS", 1, 600000,
+	    "how long a switch has to confirm"),
+	ROW(FLAG, openflow_keep, "openflow-keep", 0,
+	    "stay, and set the routes again when a switch restarts, until Ctrl-C"),
+	OPTION_HEADING("Experiments:"),
+	ROW(CHOICE, experiment, "experiment", 0, "NAME", experiments,
+	    "the paper's figures: storm (4, 5), hadoop (7, 8), failures (6, 9), runtime (10, 11), "
+	    "scale (12, 13); with -o"),
+	ROW(STRING, output, "output", 'o', "DIR", "folder for the figures"),
+	ROW(INTEGER, runs, "runs", 'r', "N", 1, 10000, "paired seeds; decisions (runtime); jobs (scale)"),
+	OPTION_END,
+};
+
+void dataflow_settings_default(struct dataflow_settings *settings)
+{
+	const struct engine_options defaults = engine_defaults();
+
+	for (size_t e = 0; e < ENGINES_MOST && engine_name(e); e++)
+		engine_names[e] = engine_name(e);
+	*settings = (struct dataflow_settings){.literal = -1,
+					       .seed = 1,
+					       .k = 10,
+					       .detour = PATHS_DETOUR,
+					       .random_runs = 20,
+					       .starts = defaults.starts,
+					       .local_MBps = defaults.local_MBps,
+					       .temperature = defaults.temperature,
+					       .steps = defaults.steps,
+					       .route_steps = defaults.route_steps,
+					       .repeats = defaults.repeats,
+					       .topology = "fattree:4",
+					       .link_MBps = 100,
+					       .slots = 2,
+					       .tasks = 10,
+					       .split_MB = 128,
+					       .lab = "lab0",
+					       .seconds = 5,
+					       .tuple_bytes = 1000,
+					       .first_address = "10.0.0.1",
+					       .openflow_timeout_ms = 5000,
+					       .latency_stat = LATENCY_STATISTIC_P99,
+					       .experiment = -1,
+					       .runs = 10};
+}
+
+struct engine_options dataflow_engine_options(const struct dataflow_settings *settings)
+{
+	struct engine_options options = engine_defaults();
+
+	options.seed = (uint64_t)settings->seed;
+	options.evaluations = (uint32_t)settings->evaluations;
+	options.starts = (uint32_t)settings->starts;
+	options.local_MBps = settings->local_MBps;
+	options.temperature = settings->temperature;
+	options.steps = (uint32_t)settings->steps;
+	options.route_steps = (uint32_t)settings->route_steps;
+	options.repeats = (uint32_t)settings->repeats;
+	options.direct = settings->direct;
+	options.literal = (enum engine_literal)(settings->literal + 1);
+	options.latency = settings->latency;
+	options.now = ns_now_monotonic;
+	if (settings->deadline_ms > 0)
+		options.deadline = ns_add(ns_now_monotonic(), ns_from_us(settings->deadline_ms * 1e3));
+	return options;
+}
+
+struct paths_options dataflow_paths_options(const struct dataflow_settings *settings)
+{
+	return (struct paths_options){.k = (uint32_t)settings->k,
+				      .detour = (uint32_t)settings->detour,
+				      .seed = (uint64_t)settings->seed,
+				      .file = settings->map};
+}

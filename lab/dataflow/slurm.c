@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Tasks that Slurm starts: one srun of a heterogeneous job, with a component of as many tasks as a host has, on the
+ * node with the host's name. A task's plan is the file NODE.LOCALID; SLURM_LOCALID counts a node's tasks. The reports
+ * of all tasks come as lines of srun's output.
+ */
+#include "run_priv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <base/json.h>
+
+enum { COMPONENT_WORDS = 12 };
+
+/* $0 folder, $1 program, $2 seconds. The end of its time ends a source, as SIGTERM does in a run without Slurm. */
+static const char script[] =
+	"plan=$0/$SLURMD_NODENAME.$SLURM_LOCALID\n"
+	"[ ! -e \"$plan.source\" ] || exec timeout --preserve-status \"$2\" \"$1\" dataflow worker \"$plan.source\"\n"
+	"exec \"$1\" dataflow worker \"$plan.task\"";
+
+static const char *host_of(const struct run *run, uint32_t task)
+{
+	const struct task_process *of = &run->tasks[task];
+
+	return run->lab->hosts[run->fabric.node_of[of->job->job->hosts[of->task]]].name;
+}
+
+/* The task's number among those of its host. */
+static uint32_t local_number(const struct run *run, uint32_t task)
+{
+	uint32_t number = 0;
+
+	for (uint32_t t = 0; t < task; t++)
+		number += strcmp(host_of(run, t), host_of(run, task)) == 0;
+	return number;
+}
+
+static void plan_path(const struct run *run, uint32_t task, char path[PATH_MAX])
+{
+	snprintf(path, PATH_MAX, "%.3000s/%s.%u.%s", run->plans, host_of(run, task), local_number(run, task),
+		 run_is_source(&run->tasks[task]) ? "source" : "task");
+}
+
+/* In a folder of this run's own. */
+static int write_plans(struct run *run, struct error *err)
+{
+	char path[PATH_MAX];
+	int code = 0;
+
+	if (asprintf(&run->plans, "%s/run.XXXXXX", run->options->slurm_folder) < 0) {
+		run->plans = NULL;
+		return error_set(err, ENOMEM, "out of memory");
+	}
+	if (!mkdtemp(run->plans)) {
+		code = error_set(err, errno, "%s: cannot make a folder in it: %s", run->options->slurm_folder,
+				 strerror(errno));
+		free(run->plans);
+		run->plans = NULL;
+		return code;
+	}
+	for (uint32_t t = 0; t < run->task_count && code == 0; t++) {
+		json_t *json = worker_plan_to_json(run->tasks[t].plan);
+
+		plan_path(run, t, path);
+		code = json ? json_write_file(path, json, err) : error_set(err, ENOMEM, "out of memory");
+		json_decref(json);
+	}
+	return code;
+}
+
+void run_remove_plans(struct run *run)
+{
+	char path[PATH_MAX];
+
+	for (uint32_t t = 0; t < run->task_count && run->plans; t++) {
+		plan_path(run, t, path);
+		unlink(path);
+	}
+	if (run->plans)
+		rmdir(run->plans);
+	free(run->plans);
+}
+
+/* The words of srun's command line; numbers[] holds the counts as texts. */
+static void list_words(const struct run *run, const char *seconds, char (*numbers)[16], const char **words)
+{
+	const char *separator = "--job-name=nomora-dataflow";
+
+	*words++ = "srun";
+	for (uint32_t t = 0; t < run->task_count; t++) {
+		const char *host = host_of(run, t);
+		uint32_t count = 1;
+
+		if (local_number(run, t) > 0)
+			continue;
+		for (uint32_t other = t + 1; other < run->task_count; other++)
+			count += strcmp(host_of(run, other), host) == 0;
+		snprintf(numbers[t], sizeof numbers[t], "%u", count);
+		*words++ = separator;
+		*words++ = "-N1";
+		*words++ = "-n";
+		*words++ = numbers[t];
+		*words++ = "-w";
+		*words++ = host;
+		*words++ = "sh";
+		*words++ = "-c";
+		*words++ = script;
+		*words++ = run->plans;
+		*words++ = run->options->program;
+		*words++ = seconds;
+		separator = ":";
+	}
+	*words = NULL;
+}
+
+static void become(const char *const *words, int output, pid_t parent) __attribute__((noreturn));
+
+static void become(const char *const *words, int output, pid_t parent)
+{
+	int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	/* It ends the job then. */
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	/* In a group of its own: the terminal's Ctrl-C is for the controller. */
+	setpgid(0, 0);
+	if (dup2(input, 0) == 0 && dup2(output, 1) == 1 && getppid() == parent)
+		execvp(words[0], (char *const *)words);
+	_exit(127);
+}
+
+static int start(struct run_process *process, const char *const *words, struct error *err)
+{
+	pid_t parent = getpid();
+	int output[2];
+
+	if (pipe2(output, O_CLOEXEC) != 0)
+		return error_set(err, errno, "cannot start srun: %s", strerror(errno));
+	process->pid = fork();
+	if (process->pid == 0)
+		become(words, output[1], parent);
+	close(output[1]);
+	process->output = output[0];
+	fcntl(output[0], F_SETFL, O_NONBLOCK);
+	return process->pid > 0 ? 0 : error_set(err, EAGAIN, "cannot start srun");
+}
+
+int run_start_by_slurm(struct run *run, struct run_process *process, struct error *err)
+{
+	char(*numbers)[16] = calloc(run->task_count + 1u, sizeof *numbers), seconds[32];
+	const char **words = calloc(COMPONENT_WORDS * run->task_count + 2u, sizeof *words);
+	int code = numbers && words ? write_plans(run, err) : error_set(err, ENOMEM, "out of memory");
+
+	snprintf(seconds, sizeof seconds, "%.3f", run->options->seconds);
+	if (code == 0) {
+		list_words(run, seconds, numbers, words);
+		code = start(process, words, err);
+	}
+	free(numbers);
+	free(words);
+	return code;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <lab/dataflow/settings.h>
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <lab/dataflow/apply.h>
+#include <plot/chart.h>
+#include <sched/dataflow/generate.h>
+
+int dataflow_check_sources(const struct dataflow_settings *settings, int operands, struct error *err)
+{
+	int sources = operands + (settings->generate != NULL) + (settings->flink != NULL) + (settings->swim != NULL) +
+		      (settings->coflows != NULL) + (settings->experiment >= 0);
+
+	if (sources != 1)
+		return error_set(err, EINVAL,
+				 "expected one of FILE, --generate, --flink, --swim, --coflows and --experiment");
+	if (settings->apply + settings->simulate + settings->compare + settings->run > 1)
+		return error_set(err, EINVAL, "--apply, --simulate, --compare and run are mutually exclusive");
+	if (settings->latency_file && (settings->simulate || settings->experiment >= 0))
+		return error_set(err, EINVAL, "--latency is for placing: no --simulate, no --experiment");
+	if ((settings->experiment >= 0) != (settings->output != NULL))
+		return error_set(err, EINVAL, "--experiment and -o DIR go together");
+	if (settings->openflow_keep && (!settings->openflow || settings->apply || settings->run))
+		return error_set(err, EINVAL, "--openflow-keep needs --openflow, and neither --apply nor run");
+	if ((settings->throughput || settings->slurm) && !settings->run)
+		return error_set(err, EINVAL, "--throughput and --slurm are for run");
+	if (settings->throughput && chart_check_name(settings->throughput, err) != 0)
+		return -EINVAL;
+	if (settings->routes == DATAFLOW_PORTS && !settings->run)
+		return error_set(err, EINVAL, "--routes ports is for run");
+	if (settings->routes == DATAFLOW_PORTS && settings->faults.count > 0)
+		return error_set(err, EINVAL, "--routes ports cannot move a flow to another route: leave out --fail");
+	return 0;
+}
+
+struct dataflow_latency *dataflow_open_latency(const struct dataflow_settings *settings,
+					       const struct dataflow *dataflow, struct error *err)
+{
+	const struct dataflow_latency_options options = {
+		.matrix = settings->latency_file,
+		.statistic = (enum latency_statistic)settings->latency_stat,
+		.curves = settings->curves,
+		.curve = settings->curve,
+	};
+
+	return dataflow_latency_open(dataflow, &options, err);
+}
+
+static int add_jobs(const struct dataflow_settings *settings, struct dataflow *dataflow, struct error *err)
+{
+	const struct dataflow_trace_options trace = {.jobs = (uint32_t)settings->jobs,
+						     .tasks = (uint32_t)settings->tasks,
+						     .split_MB = settings->split_MB,
+						     .pin = settings->pin};
+	struct dataflow_recipe recipe;
+
+	if (settings->flink)
+		return dataflow_read_flink(dataflow, settings->flink, err);
+	if (settings->swim)
+		return dataflow_read_swim(dataflow, settings->swim, &trace, err);
+	if (settings->coflows)
+		return dataflow_read_coflows(dataflow, settings->coflows, &trace, err);
+	if (dataflow_recipe_parse(settings->generate, &recipe, err) < 0)
+		return -EINVAL;
+	return dataflow_generate(dataflow, &recipe) < 0 ? error_set(err, ENOMEM, "out of memory") : 0;
+}
+
+/* The network of the lab, or the one of --topology. */
+static struct topology *make_topology(const struct dataflow_settings *settings, struct error *err)
+{
+	struct topology *topology = NULL;
+	struct lab *lab;
+
+	if (!settings->apply && !settings->run)
+		return topology_from_argument(settings->topology, settings->link_MBps, (uint64_t)settings->seed, err);
+	lab = malloc(sizeof *lab);
+	if (!lab)
+		error_set(err, ENOMEM, "out of memory");
+	else if (apply_read_lab(settings->lab, lab, err) == 0 && !(topology = lab_topology(lab)))
+		error_set(err, ENOMEM, "out of memory");
+	free(lab);
+	return topology;
+}
+
+struct dataflow *dataflow_load(const struct dataflow_settings *settings, const char *path, struct error *err)
+{
+	struct topology *topology;
+	struct dataflow *dataflow;
+
+	if (path)
+		return dataflow_read(path, err);
+	topology = make_topology(settings, err);
+	if (!topology)
+		return NULL;
+	dataflow = dataflow_create(topology, (uint32_t)settings->slots);
+	if (!dataflow) {
+		error_set(err, ENOMEM, "out of memory");
+		return NULL;
+	}
+	if (add_jobs(settings, dataflow, err) == 0) {
+		if (dataflow->job_count > 0)
+			return dataflow;
+		error_set(err, EINVAL, "the trace has no job that sends anything");
+	}
+	dataflow_destroy(dataflow);
+	return NULL;
+}
+
+int dataflow_parse_faults(const struct dataflow_settings *settings, const struct topology *topology,
+			  struct simulate_fault faults[OPTION_LIST_MAXIMUM], struct error *err)
+{
+	for (size_t f = 0; f < settings->faults.count; f++)
+		if (simulate_fault_parse(settings->faults.items[f], topology, &faults[f], err) < 0)
+			return error_prefix(err, "--fail");
+	return 0;
+}

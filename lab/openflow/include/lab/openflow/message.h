@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Messages of OpenFlow 1.3.5 (wire version 4) as far as a controller of routes needs them. Pure: bytes in, bytes out.
+ * Sections are those of the OpenFlow Switch Specification 1.3.5.
+ */
+#ifndef LAB_OPENFLOW_MESSAGE_H
+#define LAB_OPENFLOW_MESSAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	OPENFLOW_VERSION = 4,
+	OPENFLOW_HEADER_BYTES = 8,
+	OPENFLOW_MESSAGE_BYTES = 128,    /* of any message that is written here */
+	OPENFLOW_LENGTH_MAXIMUM = 65535, /* of any message */
+};
+
+/* 7.1 */
+enum openflow_type {
+	OPENFLOW_HELLO = 0,
+	OPENFLOW_ERROR = 1,
+	OPENFLOW_ECHO_REQUEST = 2,
+	OPENFLOW_ECHO_REPLY = 3,
+	OPENFLOW_FEATURES_REQUEST = 5,
+	OPENFLOW_FEATURES_REPLY = 6,
+	OPENFLOW_FLOW_MOD = 14,
+	OPENFLOW_BARRIER_REQUEST = 20,
+	OPENFLOW_BARRIER_REPLY = 21,
+};
+
+struct openflow_message {
+	uint8_t version, type;
+	uint16_t length;
+	uint32_t transaction;
+	const uint8_t *body; /* length - OPENFLOW_HEADER_BYTES bytes, in the caller's buffer */
+	/* OPENFLOW_ERROR (7.4.4) */
+	uint16_t error_type, error_code;
+	/* OPENFLOW_FEATURES_REPLY (7.3.1) */
+	uint64_t datapath;
+};
+
+/*
+ * The message at the start of bytes[]. Returns its length; 0: there are not all of its bytes yet; -EBADMSG: a length
+ * that no such message has. A type that this header file does not name is reported as a header without a body.
+ */
+int openflow_parse(const uint8_t *bytes, size_t count, struct openflow_message *message);
+
+/* "flow mod failed: table full"; text[96]. */
+void openflow_error_text(const struct openflow_message *message, char *text);
+
+/* Write a message without a body, and the answer to an echo request, into out[]; return the length. */
+size_t openflow_write(enum openflow_type type, uint32_t transaction, uint8_t out[OPENFLOW_MESSAGE_BYTES]);
+/* Answers with only the first bytes of a long body. */
+size_t openflow_write_echo_reply(const struct openflow_message *request, uint8_t out[OPENFLOW_MESSAGE_BYTES]);
+
+/* Packets from one IPv4 address to another, or the ARP packets between them, leave by a port (7.3.4.1, 7.2.3, 7.2.5).
+ */
+struct openflow_flow {
+	uint64_t cookie;
+	uint16_t priority;
+	bool arp;
+	uint32_t source, destination; /* addresses, host byte order */
+	uint32_t port;
+};
+
+/* Adds the flow, or replaces the one of the same match and priority. */
+size_t openflow_write_add(const struct openflow_flow *flow, uint32_t transaction, uint8_t out[OPENFLOW_MESSAGE_BYTES]);
+/* Deletes the flows of all tables whose cookie has the bits of `cookie` under `mask`. */
+size_t openflow_write_delete(uint64_t cookie, uint64_t mask, uint32_t transaction, uint8_t out[OPENFLOW_MESSAGE_BYTES]);
+
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Our probes as they leave: headers from a template, base packet, TLVs. */
+#include "agent_priv.h"
+
+#include <string.h>
+
+#include <dp/packet.h>
+
+void agent_add_tag(const struct agent *agent, struct frame *frame)
+{
+	frame->tags = agent->options.tagged;
+	frame->tag[0] = (struct frame_tag){FRAME_TAG_TYPE, agent->options.tag_control};
+}
+
+/* The TLVs behind the base packet of a probe. */
+static struct tlv_request tlvs_of(const struct agent *agent, const struct prober_probe *probe)
+{
+	const struct agent_options *options = &agent->options;
+
+	if (probe->ttl)
+		return (struct tlv_request){.padding = probe->padding};
+	return (struct tlv_request){
+		.wanted = options->tlvs,
+		.key = options->key,
+		.sequence = probe->request.sequence,
+		.dscp = options->dscp,
+		.sent = probe->request.sequence + 1,
+		.destination = probe->target->peer.address,
+		.member = options->member,
+		.peer_member = probe->target->peer_member,
+		.padding = agent->padding,
+	};
+}
+
+/* What the frames of all probes have in common. */
+static struct frame probe_frame(const struct agent *agent)
+{
+	struct frame frame = {
+		.kind = FRAME_UDP,
+		.source_address = agent->options.address,
+		.destination_address = agent->options.address, /* of the same family */
+		.destination_port = agent->options.udp_port,
+		.ttl = agent->options.ttl,
+		.dscp = agent->options.dscp,
+		.ecn = agent->options.ecn,
+		.may_fragment = agent->options.may_fragment,
+	};
+
+	agent_add_tag(agent, &frame);
+	memcpy(frame.source_mac, agent->mac, FRAME_MAC_BYTES);
+	return frame;
+}
+
+void agent_make_template(struct agent *agent)
+{
+	const struct agent_options *options = &agent->options;
+	const struct tlv_request tlvs = {.wanted = options->tlvs,
+					 .key = options->key,
+					 .destination = options->address,
+					 .padding = agent->padding};
+	struct frame frame = probe_frame(agent);
+
+	frame.payload_bytes = stamp_bytes(options->key);
+	if (options->tlvs || agent->padding)
+		frame.payload_bytes += tlv_request_bytes(&tlvs);
+	frame_template_make(&frame, &agent->probe_template);
+}
+
+/* All but what differs in the headers. */
+static void write_probe(const struct agent *agent, const struct prober_probe *probe, struct ns sent_at,
+			struct dp_packet *packet)
+{
+	struct stamp_request request = probe->request;
+	uint8_t *bytes = dp_packet_bytes(packet), *payload = bytes + agent->probe_template.headers;
+	size_t length = stamp_bytes(request.authenticated);
+
+	frame_template_copy(&agent->probe_template, bytes);
+	request.error = agent->error_estimate;
+	request.sent_at = sent_at;
+	stamp_write_request(&request, payload);
+	if (request.authenticated)
+		stamp_sign(probe->ttl ? agent->prober.trace_key : agent->options.key, payload);
+	if (agent->options.tlvs || agent->padding || probe->padding) {
+		const struct tlv_request tlvs = tlvs_of(agent, probe);
+
+		tlv_write_request(&tlvs, payload + length);
+		length += tlv_request_bytes(&tlvs);
+	}
+	dp_packet_set_length(packet, length);
+}
+
+/* The headers of a probe that looks for paths, whose TTL and length are its own. */
+static size_t write_trace(const struct agent *agent, const struct prober_probe *probe, const uint8_t *mac,
+			  struct dp_packet *packet)
+{
+	struct frame frame = probe_frame(agent);
+
+	frame.destination_address = probe->target->peer.address;
+	frame.source_port = probe->source_port;
+	frame.ttl = probe->ttl;
+	frame.payload = dp_packet_bytes(packet) + agent->probe_template.headers;
+	frame.payload_bytes = dp_packet_length(packet);
+	memcpy(frame.destination_mac, mac, FRAME_MAC_BYTES);
+	return frame_write_udp(&frame, dp_packet_bytes(packet), dp_packet_room(packet));
+}
+
+/* The headers, of a packet that has the length of its payload. */
+static void write_headers(const struct agent *agent, const struct prober_probe *probe, struct dp_packet *packet)
+{
+	const uint8_t *mac = agent->neighbours.items[probe->target->neighbour].mac;
+	size_t length = probe->ttl ? write_trace(agent, probe, mac, packet)
+				   : frame_template_finish(&agent->probe_template, mac, probe->target->peer.address,
+							   probe->source_port, dp_packet_bytes(packet));
+
+	dp_packet_set_length(packet, length);
+}
+
+void agent_write_probes(const struct agent *agent, const struct prober_probe *probes, struct ns sent_at,
+			struct dp_packet **packets, uint16_t count)
+{
+	/* All payloads, then all checksums: a load waits for the smaller stores that it covers. */
+	for (uint16_t i = 0; i < count; i++)
+		write_probe(agent, &probes[i], sent_at, packets[i]);
+	for (uint16_t i = 0; i < count; i++)
+		write_headers(agent, &probes[i], packets[i]);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Bounded queues between tasks, as fluids: rates follow a change only when the queues between have filled or drained.
+ *
+ * Every flow has a queue in front of its route: what its sender has sent and its receiver has not got. While a queue is
+ * partly filled, it separates two sides: its sender fills it at the rate that its own inputs give, and it drains at the
+ * rate that the network and the receiver take, as a source of its own (with the weight that its data would have
+ * without the queue). An empty queue passes on what comes, a full one holds its sender back: at both ends of its range
+ * the two sides have one rate, and if all queues are there, the rates are those of network_rates(). An empty queue
+ * begins to fill when a resource behind it limits its senders; a full one begins to drain when none does.
+ *
+ * Rates are constant between events: a queue becomes full or empty, or something outside changes. Jobs without cycles
+ * only: a circle of full queues blocks for ever. One thread. Private.
+ */
+#ifndef SCHED_DATAFLOW_BUFFERS_H
+#define SCHED_DATAFLOW_BUFFERS_H
+
+#include "loads.h"
+#include "network_priv.h"
+
+/* The queues of one job. */
+struct queues;
+
+/* Empty queues; job and graph are borrowed. NULL with err set: a cycle (-EINVAL), out of memory. */
+struct queues *queues_create(const struct dataflow_job *job, const struct dataflow_graph *graph, double capacity_MB,
+			     struct error *err);
+void queues_destroy(struct queues *queues); /* NULL is legal */
+
+/* Seconds until one is full or empty at the present rates; INFINITY: never. */
+double queues_next_s(const struct queues *queues);
+void queues_advance(struct queues *queues, double seconds);
+double queues_MB(const struct queues *queues);                    /* in all queues */
+double queues_rate(const struct queues *queues, uint32_t source); /* MB/s that a source sends */
+
+/* Work space of buffers_solve(); zero at first. */
+struct buffers {
+	struct loads loads;
+	double *rate;
+	uint32_t *bottleneck;
+	size_t rate_capacity, bottleneck_capacity;
+};
+void buffers_free(struct buffers *buffers);
+
+/*
+ * The rates of the network's running jobs, whose queues are jobs[], from now on. A source sends at most local_MBps. 0
+ * or -ENOMEM.
+ */
+int buffers_solve(struct buffers *buffers, struct network *network, struct queues *const *jobs, double local_MBps);
+
+#endif

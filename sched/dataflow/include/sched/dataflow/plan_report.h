@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A plan as text, as JSON and as a picture. */
+#ifndef SCHED_DATAFLOW_PLAN_REPORT_H
+#define SCHED_DATAFLOW_PLAN_REPORT_H
+
+#include <stdio.h>
+
+#include <jansson.h>
+
+#include <sched/dataflow/advise.h>
+#include <sched/dataflow/latency.h>
+#include <sched/dataflow/plan.h>
+
+/* All borrowed. */
+struct dataflow_plan_report {
+	const struct dataflow_plan *plan;
+	const char *engine;
+	const struct dataflow_latency *latency; /* the jobs' performance; NULL: left out */
+	const struct dataflow_advice *advice;   /* moves; NULL: left out */
+	double bound_MBps;                      /* of all jobs together; NAN: left out */
+};
+
+void dataflow_plan_print(const struct dataflow_plan_report *report, FILE *out);
+/* nomora.dataflow-plan/1; NULL: out of memory. */
+json_t *dataflow_plan_to_json(const struct dataflow_plan_report *report);
+/* The network with the load of its links. 0 or -errno with err set. */
+int dataflow_plan_plot(const struct dataflow_plan *plan, const char *engine, const char *path, struct error *err);
+
+#endif

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Tasks at rest: with beta, those that have run for so long that they are not looked at any more.
+ *
+ * A running task whose discount is at least the cost of its machine costs 0 there; every other arc of it but the one to
+ * U_J costs at least the policy's least cost L. While it rests it belongs to no class. The tasks at rest on one machine
+ * are a group of the solver, whose units have three arcs: to the machine at cost 0, to X at L, and to the sink at
+ * gamma.
+ *
+ * That is exact. A unit of table 2 that moves to another machine, over an arc of its own, its rack or the cluster, may
+ * move there over X at L, which costs no more; one that waits may do so here. So the optimum of this network is at most
+ * that of table 2. An answer in which all units at rest stay is a flow of table 2 at the same cost, thus an optimum
+ * there. If some leave, the tasks at rest on their machines are woken, that is, they become members of their classes
+ * again, and the solver repairs its answer. Each turn wakes a task, so that this ends.
+ *
+ * The discount grows, but so may the cost: when the job's costs change, tasks at rest are looked at again, and those
+ * that are no longer free are woken. From a discount of COST_MAXIMUM on that cannot happen.
+ *
+ * By that argument no task has to rest. One does when its job is looked at and the last answer's prices say that it
+ * would stay: a slot of its machine is worth no more than L above the cheapest slot of the cluster, and less than
+ * waiting.
+ */
+#include <errno.h>
+#include <math.h>
+
+#include "flownet_priv.h"
+
+/*
+ * Part of the cost by which the discount has to exceed it before a task rests: round trips vary, and each task that is
+ * woken costs a search. Where they vary by a tenth, rounds without a margin take 190 ms instead of 55 (12,477 machines,
+ * beta 1, 200 s after the start).
+ */
+enum { MARGIN_PART = 4 };
+
+static void note_machine(struct flownet *net, uint32_t machine, int32_t sign)
+{
+	struct net_machine *entry = &net->machines[machine];
+
+	entry->resting += sign;
+	if (!entry->resting_changed)
+		net->resting_changed[net->resting_changed_count++] = machine;
+	entry->resting_changed = true;
+}
+
+void net_wake(struct flownet *net, uint32_t job, uint32_t task)
+{
+	struct net_task *state = &net->jobs[job].tasks[task];
+
+	if (!state->rests)
+		return;
+	state->rests = false;
+	net->ages[job].resting--;
+	note_machine(net, (uint32_t)state->machine, -1);
+}
+
+void net_wake_job(struct flownet *net, uint32_t job)
+{
+	for (uint32_t t = 0; net->ages[job].resting > 0 && t < net->jobs[job].task_limit; t++)
+		net_wake(net, job, t);
+}
+
+/* The highest price of a slot at which a unit at rest would stay. */
+static int32_t resting_price(struct flownet *net)
+{
+	int32_t least = net->settings.gamma - 1 - net->policy.least_cost;
+
+	for (uint32_t m = 0; net->resting_price == FLOWNET_NONE && m < net->machine_count; m++) {
+		int32_t price = structured_column_price(net->solver, (int32_t)m);
+
+		least = net->machines[m].told > 0 && price < least ? price : least;
+	}
+	if (net->resting_price == FLOWNET_NONE)
+		net->resting_price = least + net->policy.least_cost;
+	return net->resting_price;
+}
+
+/* Does the running task cost 0 where it is? */
+static bool is_free(struct flownet *net, const struct net_job *job, uint32_t task)
+{
+	bool discounted;
+
+	return net_running_cost(net, (uint32_t)(job - net->jobs), task, &discounted) == 0;
+}
+
+/* And likely to remain so? */
+static bool is_free_for_long(struct flownet *net, const struct net_job *job, uint32_t task)
+{
+	int32_t discount = net_discount(net, job, task), cost;
+
+	if (discount >= COST_MAXIMUM)
+		return true;
+	if (discount < net->policy.least_cost || !is_free(net, job, task))
+		return false;
+	cost = job->tasks[task].cost;
+	return discount >= cost + cost / MARGIN_PART;
+}
+
+static bool may_rest(struct flownet *net, const struct net_job *job, uint32_t task)
+{
+	const struct net_task *state = &job->tasks[task];
+
+	return net_task_runs(state) && !state->rests && state->origin == ORIGIN_SETTLED &&
+	       !net_is_pinned(net, job, task) && is_free_for_long(net, job, task) &&
+	       structured_column_price(net->solver, state->machine) <= resting_price(net);
+}
+
+static void watch_task(struct flownet *net, const struct net_job *job, uint32_t task)
+{
+	struct net_age *age = &net->ages[job - net->jobs];
+
+	age->watched_until_s = fmax(age->watched_until_s, job->since_s[task] + COST_MAXIMUM / net->settings.beta_per_s);
+}
+
+bool net_rest_is_watched(const struct flownet *net, uint32_t job)
+{
+	return net->ages[job].resting > 0 && net->ages[job].watched_until_s > net->now_s;
+}
+
+/* Wakes the job's tasks whose costs have grown over their discounts. */
+static void wake_dearer(struct flownet *net, uint32_t job)
+{
+	const struct net_job *entry = &net->jobs[job];
+
+	net->ages[job].watched_until_s = 0;
+	for (uint32_t t = 0; t < entry->task_limit; t++) {
+		if (!entry->tasks[t].rests)
+			continue;
+		if (is_free(net, entry, t))
+			watch_task(net, entry, t);
+		else
+			net_wake(net, job, t);
+	}
+}
+
+void net_rest_job(struct flownet *net, uint32_t job)
+{
+	const struct net_job *entry = &net->jobs[job];
+
+	if (net->settings.beta_per_s <= 0 || net->policy.least_cost <= 0 || !entry->preemptible)
+		return;
+	if (entry->pending_arcs != 0 && net_rest_is_watched(net, job))
+		wake_dearer(net, job);
+	for (uint32_t t = 0; net_job_active(net, entry) && t < entry->task_limit; t++) {
+		if (!may_rest(net, entry, t))
+			continue;
+		net_groups_unit_gone(net, job, t, entry->tasks[t].machine);
+		entry->tasks[t].rests = true;
+		net->ages[job].resting++;
+		watch_task(net, entry, t);
+		note_machine(net, (uint32_t)entry->tasks[t].machine, 1);
+	}
+}
+
+/* The solver's group of one machine. */
+static int apply_machine(struct flownet *net, uint32_t number)
+{
+	struct net_machine *machine = &net->machines[number];
+	struct structured_running stay = {.column = (int32_t)number, .cost = 0, .units = machine->resting};
+	struct structured_row row = {
+		.aggregator_cost = net->policy.least_cost,
+		.unscheduled_cost = net->settings.gamma,
+		.unscheduled_capacity = machine->resting,
+		.running_count = 1,
+		.running = &stay,
+	};
+	int code;
+
+	machine->resting_changed = false;
+	if (machine->resting == 0) {
+		code = machine->resting_group == FLOWNET_NONE ? 0 : net_group_give_back(net, machine->resting_group);
+		machine->resting_group = FLOWNET_NONE;
+		return code;
+	}
+	if (machine->resting_group == FLOWNET_NONE &&
+	    net_group_take(net, GROUP_RESTS | number, &machine->resting_group) != 0)
+		return -ENOMEM;
+	code = structured_set_row(net->solver, machine->resting_group, &row);
+	return code == 0 ? structured_set_supply(net->solver, machine->resting_group, machine->resting) : code;
+}
+
+int net_resting_apply(struct flownet *net)
+{
+	int code = 0;
+
+	for (uint32_t i = 0; i < net->resting_changed_count && code == 0; i++)
+		code = apply_machine(net, net->resting_changed[i]);
+	net->resting_changed_count = 0;
+	return code;
+}
+
+/* Do all units of the machine's group stay there? */
+static bool all_stay(const struct flownet *net, uint32_t machine, int32_t group)
+{
+	struct structured_share share;
+
+	return structured_read(net->solver, group, &share, 1) == 1 && share.column == (int32_t)machine &&
+	       share.units == net->machines[machine].resting;
+}
+
+/* Marks machines that units at rest leave. Returns how many. */
+static uint32_t mark_left(struct flownet *net)
+{
+	const int32_t *groups;
+	int32_t count = structured_changed(net->solver, &groups);
+	uint32_t marked = 0;
+
+	for (int32_t i = 0; i < count; i++) {
+		uint32_t owner = net->job_of_group[groups[i]];
+
+		if ((owner & GROUP_RESTS) == 0 || net->machines[owner & ~GROUP_RESTS].resting_group != groups[i] ||
+		    all_stay(net, owner & ~GROUP_RESTS, groups[i]))
+			continue;
+		net->machines[owner & ~GROUP_RESTS].wakes = true;
+		marked++;
+	}
+	return marked;
+}
+
+static int wake_marked(struct flownet *net, uint32_t job)
+{
+	const struct net_job *entry = &net->jobs[job];
+	uint32_t before = net->ages[job].resting;
+
+	for (uint32_t t = 0; t < entry->task_limit; t++) {
+		if (entry->tasks[t].rests && net->machines[entry->tasks[t].machine].wakes)
+			net_wake(net, job, t);
+	}
+	return net->ages[job].resting == before ? 0 : net_walk_add(&net->changed, job);
+}
+
+int net_wake_left(struct flownet *net)
+{
+	int code = 0;
+
+	net->changed.count = 0;
+	if (mark_left(net) == 0)
+		return 0;
+	for (size_t i = 0; i < net->live.count && code == 0; i++) {
+		if (net->ages[net->live.jobs[i]].resting > 0)
+			code = wake_marked(net, net->live.jobs[i]);
+	}
+	for (uint32_t i = 0; i < net->resting_changed_count; i++)
+		net->machines[net->resting_changed[i]].wakes = false;
+	return code == 0 ? 1 : code;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Option rows for the costs of NoMora's network; `field` is the settings' field as in OPTION_DOUBLE(). */
+#ifndef SCHED_POLICY_OPTION_ROWS_H
+#define SCHED_POLICY_OPTION_ROWS_H
+
+#include <base/options.h>
+
+#define ROW_GAMMA(type, field) OPTION_INTEGER(type, field, "gamma", 0, "COST", 0, 500000, "cost of waiting")
+#define ROW_OMEGA(type, field)                                                                                         \
+	OPTION_DOUBLE(type, field, "omega-per-s", 0, "COST", 0, 100000, "added cost of waiting, per second waited")
+#define ROW_BETA(type, field)                                                                                          \
+	OPTION_DOUBLE(type, field, "beta-per-s", 0, "COST", 0, 100000,                                                 \
+		      "where running tasks may move: discount on staying, per second run")
+#define ROW_UNSCHEDULED_CAPACITY(type, field)                                                                          \
+	OPTION_INTEGER(type, field, "unscheduled-capacity", 0, "N", 0, 1000000,                                        \
+		       "tasks of a job that may wait in the network; 0 = all, 1 = the paper's")
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The daemon's command line: settings, their option rows, and the daemon's options made from them. */
+#ifndef SCHED_SCHEDD_SETTINGS_H
+#define SCHED_SCHEDD_SETTINGS_H
+
+#include <base/options.h>
+#include <sched/schedd/schedd.h>
+
+struct schedd_settings {
+	const char *state, *socket, *listen, *token_file, *extender, *cluster, *curves, *latency;
+	int statistic, policy, migrate;
+	const char *windows, *admin_group;
+	int64_t user_tasks, connections;
+	bool salvage;
+	int64_t round_ms, migrate_rate, migrate_per_machine, migrate_per_job, attempts;
+	double migrate_hold_s, restart_s, journal_days, start_timeout_s, retry_s, max_age_s, migrate_gain, no_return_s,
+		omega_per_s, beta_per_s;
+	bool require_measured, no_executor, journal_brief;
+};
+
+extern const struct option_row schedd_option_rows[];
+
+/* Defaults; `socket` is the caller's. Call it before the rows are used: it lists the policies. */
+void schedd_settings_default(struct schedd_settings *settings);
+
+/* The daemon's options with the memory that they point into. */
+struct schedd_setup {
+	struct schedd_options options;
+	char address[64], extender[64];
+	char *token;
+};
+/* 0, or -EINVAL with err set: a setting. Token and curves are not read yet. */
+int schedd_setup_read(const struct schedd_settings *settings, struct schedd_setup *setup, struct error *err);
+/* Reads the token if there is one. 0 or -errno with err set. */
+int schedd_setup_read_token(const struct schedd_settings *settings, struct schedd_setup *setup, struct error *err);
+void schedd_setup_free(struct schedd_setup *setup);
+
+#endif

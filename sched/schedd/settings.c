@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <sched/schedd/settings.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <base/file.h>
+#include <model/option_rows.h>
+#include <sched/policy/option_rows.h>
+
+enum { POLICIES_MOST = 16 };
+
+static const char *const statistics[] = {"max", "p99", "p50", NULL};
+static const char *const migrations[] = {"off", "advise", "on", NULL};
+static const char *policy_names[POLICIES_MOST]; /* listed by schedd_settings_default() */
+
+const struct option_row schedd_option_rows[] = {
+	OPTION_STRING(struct schedd_settings, state, "state", 'S', "FILE",
+		      "SQLite file with the state; created if absent (needed)"),
+	OPTION_STRING(struct schedd_settings, socket, "socket", 's', "PATH", "unix socket to serve on"),
+	OPTION_STRING(struct schedd_settings, listen, "listen", 0, "ADDRESS:PORT",
+		      "serve on TCP instead; needs --token-file"),
+	OPTION_STRING(struct schedd_settings, token_file, "token-file", 0, "FILE", "secret of TCP clients, mode 0600"),
+	OPTION_STRING(struct schedd_settings, extender, "extender", 0, "ADDRESS:PORT",
+		      "Kubernetes' scheduler extender, without a token"),
+	OPTION_STRING(struct schedd_settings, admin_group, "admin-group", 0, "GROUP",
+		      "its members are admins, as root and the daemon's user are"),
+	OPTION_INTEGER(struct schedd_settings, user_tasks, "user-tasks", 0, "N", 0, 100000000,
+		       "tasks that one user may have at a time; 0: no limit"),
+	OPTION_INTEGER(struct schedd_settings, connections, "connections", 0, "N", 1, 100000,
+		       "connections served at a time"),
+	OPTION_FLAG(struct schedd_settings, salvage, "salvage", 0,
+		    "put a damaged state aside and take over what can be read"),
+	OPTION_DOUBLE(struct schedd_settings, journal_days, "journal-days", 0, "DAYS", 0, 36500,
+		      "how long the journal is kept; see nomora schedd export"),
+	OPTION_FLAG(struct schedd_settings, journal_brief, "journal-brief", 0,
+		    "no round trips and calls in the journal: for meshes of 100,000 pairs and more"),
+	OPTION_HEADING("Cluster:"),
+	OPTION_STRING(struct schedd_settings, cluster, "cluster", 'c', "FILE",
+		      "machines to add or change at the start (nomora.cluster/1)"),
+	OPTION_STRING(struct schedd_settings, curves, "curves", 'C', "DIR",
+		      "curves to add or replace at the start; without it a new state has those that come with nomora"),
+	OPTION_STRING(struct schedd_settings, latency, "latency", 'l', "FILE",
+		      "the mesh: a live matrix in shared memory, or CSV, read again whenever it is replaced"),
+	OPTION_CHOICE(struct schedd_settings, statistic, "latency-stat", 0, "NAME", statistics,
+		      "which figure of a pair counts"),
+	ROW_MAX_AGE(struct schedd_settings, max_age_s),
+	OPTION_FLAG(struct schedd_settings, require_measured, "require-measured", 0,
+		    "tasks wait instead of going where nothing was measured"),
+	OPTION_HEADING("Decisions:"),
+	OPTION_CHOICE(struct schedd_settings, policy, "policy", 'p', "NAME", policy_names, "how to place"),
+	OPTION_INTEGER(struct schedd_settings, round_ms, "round-ms", 0, "MS", 0, 3600000,
+		       "shortest time from round to round"),
+	ROW_OMEGA(struct schedd_settings, omega_per_s),
+	ROW_BETA(struct schedd_settings, beta_per_s),
+	OPTION_FLAG(struct schedd_settings, no_executor, "no-executor", 0, "a decision counts as started at once"),
+	OPTION_DOUBLE(struct schedd_settings, start_timeout_s, "start-timeout", 0, "S", 0.1, 1e6,
+		      "a decision not confirmed by then has failed"),
+	OPTION_DOUBLE(struct schedd_settings, retry_s, "retry", 0, "S", 0, 1e6,
+		      "pause after a failure; doubles each time"),
+	OPTION_INTEGER(struct schedd_settings, attempts, "attempts", 0, "N", 1, 1000,
+		       "failures after which a task is given up"),
+	OPTION_HEADING("Moves of running tasks:"),
+	OPTION_CHOICE(struct schedd_settings, migrate, "migrate", 'm', "WHEN", migrations,
+		      "move tasks of jobs submitted with --move"),
+	OPTION_DOUBLE(struct schedd_settings, migrate_gain, "migrate-gain", 0, "SHARE", 0, 1,
+		      "least gain of predicted performance"),
+	OPTION_DOUBLE(struct schedd_settings, migrate_hold_s, "migrate-hold", 0, "S", 0, 1e7,
+		      "time for which the gain must have lasted"),
+	OPTION_INTEGER(struct schedd_settings, migrate_rate, "migrate-rate", 0, "N", 1, 100000,
+		       "tasks on the move at a time"),
+	OPTION_INTEGER(struct schedd_settings, migrate_per_machine, "migrate-per-machine", 0, "N", 0, 100000,
+		       "tasks on the move from or to one machine; 0: no limit"),
+	OPTION_INTEGER(struct schedd_settings, migrate_per_job, "migrate-per-job", 0, "N", 0, 100000,
+		       "tasks on the move of one job; 0: no limit"),
+	OPTION_STRING(struct schedd_settings, windows, "migrate-window", 0, "HH:MM-HH:MM,...",
+		      "local times at which tasks may move; default: always"),
+	OPTION_DOUBLE(struct schedd_settings, restart_s, "restart-cost", 0, "S", 0, 1e7,
+		      "work that a move loses, of jobs that do not say"),
+	OPTION_DOUBLE(struct schedd_settings, no_return_s, "no-return", 0, "S", 0, 1e7,
+		      "a task does not go back where it was within this time"),
+	OPTION_END,
+};
+
+/* A token that others can read is no secret. */
+static char *read_token(const char *path, struct error *err)
+{
+	struct stat status;
+	size_t bytes;
+	char *token;
+
+	if (stat(path, &status) == 0 && (status.st_mode & 077) != 0) {
+		error_set(err, EPERM, "%s: others can read it; expected mode 0600", path);
+		return NULL;
+	}
+	token = file_read_all(path, 4096, &bytes, err);
+	if (token)
+		token[strcspn(token, "\r\n")] = '\0';
+	if (token && token[0] == '\0') {
+		error_set(err, EINVAL, "%s: the token is empty", path);
+		free(token);
+		return NULL;
+	}
+	return token;
+}
+
+static struct live_settings live_settings(const struct schedd_settings *settings)
+{
+	struct live_settings live;
+
+	live_settings_default(&live);
+	live.policy = policies[settings->policy];
+	live.policy_settings.flow.omega_per_s = settings->omega_per_s;
+	live.policy_settings.flow.beta_per_s = settings->beta_per_s;
+	live.confirm_at_once = settings->no_executor;
+	live.start_timeout_s = settings->start_timeout_s;
+	live.retry_s = settings->retry_s;
+	live.attempts_maximum = (uint32_t)settings->attempts;
+	live.max_age_s = settings->max_age_s;
+	live.require_measured = settings->require_measured;
+	live.migration = (enum live_migration)settings->migrate;
+	live.migrate_gain = settings->migrate_gain;
+	live.migrate_rate = (uint32_t)settings->migrate_rate;
+	live.migrate_hold_s = settings->migrate_hold_s;
+	live.migrate_per_machine = (uint32_t)settings->migrate_per_machine;
+	live.migrate_per_job = (uint32_t)settings->migrate_per_job;
+	live.restart_s = settings->restart_s;
+	live.no_return_s = settings->no_return_s;
+	return live;
+}
+
+/* "ADDRESS:PORT", "[ADDRESS]:PORT" */
+static int split_listen(const char *text, char address[64], uint16_t *port, struct error *err)
+{
+	const char *colon = strrchr(text, ':');
+	char *end;
+	long number = colon ? strtol(colon + 1, &end, 10) : -1;
+	size_t length = colon ? (size_t)(colon - text) : 0;
+
+	if (length > 2 && text[0] == '[' && text[length - 1] == ']') {
+		text++;
+		length -= 2;
+	}
+	if (!colon || *end != '\0' || number < 0 || number > UINT16_MAX || length == 0 || length >= 64)
+		return error_set(err, EINVAL, "bad address '%s'; expected ADDRESS:PORT", text);
+	snprintf(address, 64, "%.*s", (int)length, text);
+	*port = (uint16_t)number;
+	return 0;
+}
+
+int schedd_setup_read(const struct schedd_settings *settings, struct schedd_setup *setup, struct error *err)
+{
+	struct schedd_options *options = &setup->options;
+
+	*setup = (struct schedd_setup){.options = {.live = live_settings(settings),
+						   .state = settings->state,
+						   .cluster = settings->cluster,
+						   .curves = settings->curves,
+						   .latency = settings->latency,
+						   .statistic = (enum latency_statistic)settings->statistic,
+						   .salvage = settings->salvage,
+						   .admin_group = settings->admin_group,
+						   .user_tasks = (uint32_t)settings->user_tasks,
+						   .connections = (uint32_t)settings->connections,
+						   .journal_days = settings->journal_days,
+						   .journal_brief = settings->journal_brief,
+						   .round_ms = (uint32_t)settings->round_ms,
+						   .socket = settings->listen ? NULL : settings->socket}};
+	if (!settings->state)
+		return error_set(err, EINVAL, "missing option --state FILE");
+	if (settings->listen && !settings->token_file)
+		return error_set(err, EINVAL, "--listen needs --token-file");
+	if (settings->listen && split_listen(settings->listen, setup->address, &options->port, err) < 0)
+		return -EINVAL;
+	if (settings->extender && split_listen(settings->extender, setup->extender, &options->extender_port, err) < 0)
+		return -EINVAL;
+	options->address = settings->listen ? setup->address : NULL;
+	options->extender_address = settings->extender ? setup->extender : NULL;
+	return settings->windows ? windows_parse(settings->windows, &options->windows, err) : 0;
+}
+
+int schedd_setup_read_token(const struct schedd_settings *settings, struct schedd_setup *setup, struct error *err)
+{
+	if (!settings->listen)
+		return 0;
+	setup->token = read_token(settings->token_file, err);
+	setup->options.token = setup->token;
+	return setup->token ? 0 : error_code(err, EIO);
+}
+
+void schedd_setup_free(struct schedd_setup *setup)
+{
+	free(setup->token);
+}
+
+void schedd_settings_default(struct schedd_settings *settings)
+{
+	struct live_settings live;
+
+	live_settings_default(&live);
+	*settings = (struct schedd_settings){
+		.statistic = LATENCY_STATISTIC_P99,
+		.round_ms = 10,
+		.journal_days = 7,
+		.connections = 512,
+		.start_timeout_s = live.start_timeout_s,
+		.retry_s = live.retry_s,
+		.attempts = live.attempts_maximum,
+		.max_age_s = live.max_age_s,
+		.migrate_gain = live.migrate_gain,
+		.migrate_rate = live.migrate_rate,
+		.no_return_s = live.no_return_s,
+	};
+	for (int p = 0; p < POLICIES_MOST - 1 && policies[p]; p++)
+		policy_names[p] = policies[p]->name;
+}

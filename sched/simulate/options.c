@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <sched/simulate/simulate.h>
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include <sched/policy/option_rows.h>
+
+static const char *const places[] = {"any", "best", NULL};
+
+const struct option_row simulate_option_rows[] = {
+	OPTION_HEADING("Workload"),
+	OPTION_STRING(struct simulate_options, trace, "trace", 't', "DIR", "folder of Google clusterdata-2011-2"),
+	OPTION_STRING(struct simulate_options, journal, "journal", 0, "FILE",
+		      "journal of the live scheduler or of --record, instead of a trace"),
+	OPTION_FLAG(struct simulate_options, live, "live", 0,
+		    "repeat the live scheduler's own calls in the --journal and compare its decisions"),
+	OPTION_STRING(struct simulate_options, swf, "swf", 0, "FILE", "trace in the Standard Workload Format"),
+	OPTION_STRING(struct simulate_options, sacct, "sacct", 0, "FILE",
+		      "output of Slurm's sacct -P -a -X -o JobID,Submit,Start,End,NTasks,AllocCPUS"),
+	OPTION_INTEGER(struct simulate_options, machines, "machines", 'm', "N", 1, 1000000,
+		       "machines of a synthetic workload (12500), of --swf and --sacct (as many as it takes)"),
+	OPTION_DOUBLE(struct simulate_options, load, "load", 0, "SHARE", 0.01, 1.5,
+		      "slots in use in a synthetic workload"),
+	OPTION_DOUBLE(struct simulate_options, hours, "hours", 0, "H", 0.001, 10000, "simulated time"),
+	OPTION_DOUBLE(struct simulate_options, fraction, "fraction", 0, "SHARE", 0.0001, 1,
+		      "share of machines and jobs to keep, by a hash of their ids"),
+	OPTION_DOUBLE(struct simulate_options, speed_up, "speed-up", 0, "X", 0.001, 1000,
+		      "submissions come X times faster"),
+	OPTION_FLAG(struct simulate_options, keep_single, "keep-single", 0, "keep jobs with one task"),
+	OPTION_FLAG(struct simulate_options, strict, "strict", 0, "refuse the trace at its first bad row"),
+	OPTION_HEADING("Policies"),
+	OPTION_LIST(struct simulate_options, policies, "policy", 'p', "SPEC",
+		    "policy with parameters, repeated for several; default: the paper's four without preemption"),
+	OPTION_STRING(struct simulate_options, curves, "curves", 'C', "DIR",
+		      "folder of curves, NAME.json; without it those that come with nomora"),
+	OPTION_STRING(struct simulate_options, curve_mix, "curve-mix", 0, "TEXT",
+		      "curves and their shares of the jobs"),
+	OPTION_STRING(struct simulate_options, job_curves, "job-curves", 0, "FILE",
+		      "CSV with columns job and curve, for jobs outside the mix"),
+	OPTION_FLAG(struct simulate_options, interpolate, "interpolate", 0,
+		    "interpolate between the 10 us steps of a curve, where the paper takes the nearest"),
+	OPTION_CHOICE(struct simulate_options, roots, "roots", 0, "HOW", places,
+		      "any: a random free slot; best: a rack with room for the job"),
+	OPTION_CHOICE(struct simulate_options, spill, "spill", 0, "HOW", places,
+		      "end of a flow through a rack or the cluster: a random free slot or the best"),
+	OPTION_INTEGER(struct simulate_options, machine_arcs, "machine-arcs", 0, "N", 0, 1000000,
+		       "arcs of a task to machines, the cheapest; 0 = all up to p_m, as in the paper"),
+	ROW_GAMMA(struct simulate_options, gamma),
+	ROW_OMEGA(struct simulate_options, omega_per_s),
+	ROW_UNSCHEDULED_CAPACITY(struct simulate_options, unscheduled_capacity),
+	OPTION_HEADING("Cluster"),
+	OPTION_INTEGER(struct simulate_options, slots, "slots", 0, "N", 1, 100000,
+		       "slots of a machine (12, or as the trace says)"),
+	OPTION_DOUBLE(struct simulate_options, slots_per_cpu, "slots-per-cpu", 0, "X", 0, 100000,
+		      "slots = CPU capacity times X, in the place of --slots"),
+	OPTION_FLAG(struct simulate_options, updates, "updates", 0, "machine updates change the slots"),
+	OPTION_STRING(struct simulate_options, topology, "topology", 0, "RxM", "racks of a pod and machines of a rack"),
+	OPTION_HEADING("Latency"),
+	OPTION_DOUBLE(struct simulate_options, rack_us, "rack-us", 0, "US", 0, 1e6,
+		      "level within a rack (times 0.5 to 1); default 70, or what the journal says"),
+	OPTION_DOUBLE(struct simulate_options, pod_us, "pod-us", 0, "US", 0, 1e6,
+		      "level within a pod (times 0.8 to 1.2); default 200, or the journal's"),
+	OPTION_DOUBLE(struct simulate_options, across_us, "across-us", 0, "US", 0, 1e6,
+		      "level between pods (times 0.8 to 1.2); default 520, or the journal's"),
+	OPTION_DOUBLE(struct simulate_options, spread, "spread", 0, "D", 0, 2,
+		      "between series, deviation of the logarithm"),
+	OPTION_DOUBLE(struct simulate_options, drift, "drift", 0, "D", 0, 2, "over an hour, likewise"),
+	OPTION_DOUBLE(struct simulate_options, noise, "noise", 0, "D", 0, 2, "from second to second, likewise"),
+	OPTION_DOUBLE(struct simulate_options, spike_chance, "spikes", 0, "P", 0, 1,
+		      "chance of a second with 5 times the latency"),
+	OPTION_STRING(struct simulate_options, series, "series", 0, "PATH",
+		      "recorded series, a value a second, a mesh's history or its matrix: a folder with rack*, pod*, "
+		      "across*, or a file"),
+	OPTION_HEADING("Rounds"),
+	OPTION_DOUBLE(struct simulate_options, round_s, "round-s", 0, "S", 0, 1e6,
+		      "time from round to round; 0 = when something has changed"),
+	OPTION_STRING(struct simulate_options, solver_time, "solver-time", 0, "HOW",
+		      "time a round takes: zero, seconds, work, measured or published"),
+	OPTION_DOUBLE(struct simulate_options, work_ns, "work-ns", 0, "NS", 0, 1e6,
+		      "of one arc, for --solver-time work"),
+	OPTION_DOUBLE(struct simulate_options, migration_cost_s, "migration-cost-s", 0, "S", 0, 1e6,
+		      "run time that a migration adds"),
+	OPTION_FLAG(struct simulate_options, lose_work, "lose-work", 0, "evicted and migrated tasks begin again"),
+	OPTION_INTEGER(struct simulate_options, seed, "seed", 0, "N", 0, 9007199254740991.,
+		       "seed of all random choices"),
+	OPTION_FLAG(struct simulate_options, check, "check", 0, "check after each round that no task is lost"),
+	OPTION_HEADING("Output"),
+	OPTION_STRING(struct simulate_options, output, "output", 'o', "DIR",
+		      "write summary.json, jobs.csv, rounds-N.csv and report.html"),
+	OPTION_STRING(struct simulate_options, record, "record", 0, "FILE",
+		      "write the journal of the only policy, nomora.journal/1"),
+	OPTION_STRING(struct simulate_options, write_trace, "write-trace", 0, "DIR",
+		      "write the simulated workload in the schema of Google clusterdata-2011-2"),
+	OPTION_INTEGER(struct simulate_options, checkpoint_s, "checkpoint", 0, "S", 1, 1000000000,
+		       "write checkpoint-N of each policy into the folder, every S simulated seconds"),
+	OPTION_FLAG(struct simulate_options, resume, "resume", 0,
+		    "begin at the checkpoints in the folder, with the options that they were made with"),
+	OPTION_FLAG(struct simulate_options, json, "json", 0, "print the summary as JSON, nomora.simulate/1"),
+	OPTION_INTEGER(struct simulate_options, processes, "processes", 'j', "N", 1, 64,
+		       "policies to simulate at a time"),
+	OPTION_LIST(struct simulate_options, what_if, "what-if", 0, "KEY=VALUE",
+		    "run again with this option changed, and print the differences"),
+	OPTION_STRING(struct simulate_options, sweep, "sweep", 0, "KEY=V1,V2,...",
+		      "run at each value of this option; print a table, write sweep.csv and sweep.svg"),
+	OPTION_INTEGER(struct simulate_options, seeds, "seeds", 0, "N", 2, 1000, "paired seeds of --what-if"),
+	OPTION_END,
+};
+
+const struct simulate_options simulate_defaults = {
+	.curve_mix = "memcached=50,strads=25,tensorflow=25",
+	.topology = "16x48",
+	.solver_time = "zero",
+	.seed = 1,
+	.unscheduled_capacity = 1,
+	.gamma = COST_GAMMA,
+	.processes = 1,
+	.seeds = 5,
+	.hours = 24,
+	.load = 0.9,
+	.fraction = 1,
+	.speed_up = 1,
+	.work_ns = 5,
+	.rack_us = NAN,
+	.pod_us = NAN,
+	.across_us = NAN,
+	.spread = 0.1,
+	.drift = 0.1,
+	.noise = 0.1,
+};
+
+static int assign(struct simulate_options *options, const char *name, const char *change, struct error *err)
+{
+	int code = option_assign(simulate_option_rows, change, options, err);
+
+	return code < 0 ? error_prefix(err, "--%s", name) : 0;
+}
+
+int simulate_read_what_if(const struct simulate_options *options, struct simulate_options *changed, struct error *err)
+{
+	int code = 0;
+
+	*changed = *options;
+	for (size_t i = 0; i < options->what_if.count && code == 0; i++)
+		code = assign(changed, "what-if", options->what_if.items[i], err);
+	return code < 0 ? code : simulate_check(changed, err);
+}
+
+int simulate_read_sweep(const struct simulate_options *options, struct simulate_sweep *sweep, struct error *err)
+{
+	const char *value = strchr(options->sweep, '='), *end;
+	const int key_bytes = value ? (int)(value - options->sweep) : 0;
+	int code = 0;
+
+	if (!value || value[1] == '\0')
+		return error_set(err, EINVAL, "--sweep '%s': expected KEY=V1,V2,...", options->sweep);
+	snprintf(sweep->key, sizeof sweep->key, "%.*s", key_bytes, options->sweep);
+	for (sweep->count = 0; *value != '\0' && code == 0; value = end) {
+		struct simulate_options *changed;
+		char *change;
+		int bytes;
+
+		value++;
+		end = strchrnul(value, ',');
+		if (end == value)
+			continue;
+		if (sweep->count == SIMULATE_SWEEP_MAXIMUM)
+			return error_set(err, E2BIG, "--sweep: expected at most %d values", SIMULATE_SWEEP_MAXIMUM);
+		changed = &sweep->options[sweep->count];
+		change = sweep->changes[sweep->count];
+		bytes = snprintf(change, SIMULATE_CHANGE_BYTES, "%.*s=%.*s", key_bytes, options->sweep,
+				 (int)(end - value), value);
+		if (bytes >= SIMULATE_CHANGE_BYTES)
+			return error_set(err, E2BIG, "--sweep: a value has more than %d characters",
+					 SIMULATE_CHANGE_BYTES);
+		sweep->texts[sweep->count++] = strchr(change, '=') + 1;
+		*changed = *options;
+		code = assign(changed, "sweep", change, err);
+		code = code < 0 ? code : simulate_check(changed, err);
+	}
+	return code;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The reader of OpenFlow messages: lengths are kept, and what it reads is in the bytes that it was given. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <lab/openflow/message.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	uint8_t out[OPENFLOW_MESSAGE_BYTES];
+	struct openflow_message message;
+	char text[96];
+	int length;
+
+	while ((length = openflow_parse(data, size, &message)) > 0) {
+		struct openflow_message again;
+		size_t answer;
+
+		if ((size_t)length > size || length != message.length || length < OPENFLOW_HEADER_BYTES)
+			abort();
+		openflow_error_text(&message, text);
+		if (strlen(text) >= sizeof text)
+			abort();
+		answer = openflow_write_echo_reply(&message, out);
+		if (openflow_parse(out, answer, &again) != (int)answer || again.transaction != message.transaction)
+			abort();
+		data += length;
+		size -= (size_t)length;
+	}
+	return 0;
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The agent and a slurmctld that cannot be had here: of another version, or with arrays in any state. The functions of
+ * libslurm that are defined here are the test's. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <criterion/criterion.h>
+#include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
+
+#include <integrations/slurm/agent.h>
+
+#include "answers.h"
+#include "view.h"
+
+extern bitstr_t *slurm_bit_alloc(int64_t bits);
+extern void slurm_bit_set(bitstr_t *bits, int64_t bit);
+extern void slurm_bit_free(bitstr_t **bits);
+
+static char *version;
+static int version_errno, node_errno;
+static job_info_t records[3];
+static job_info_msg_t jobs = {.last_update = 100, .job_array = records};
+static node_info_msg_t nodes;
+static uint32_t element_error;
+static char ordered[64];
+
+void slurm_init(const char *conf)
+{
+	(void)conf;
+}
+
+int slurm_load_ctl_conf(time_t since, slurm_conf_t **conf)
+{
+	(void)since;
+	errno = version_errno;
+	if (version_errno)
+		return SLURM_ERROR;
+	*conf = calloc(1, sizeof **conf);
+	(*conf)->version = version;
+	return SLURM_SUCCESS;
+}
+
+void slurm_free_ctl_conf(slurm_conf_t *conf)
+{
+	free(conf);
+}
+
+int slurm_load_node(time_t since, node_info_msg_t **message, uint16_t flags)
+{
+	(void)since;
+	(void)flags;
+	errno = node_errno;
+	*message = &nodes;
+	return node_errno ? SLURM_ERROR : SLURM_SUCCESS;
+}
+
+void slurm_free_node_info_msg(node_info_msg_t *message)
+{
+	(void)message;
+}
+
+int slurm_load_jobs(time_t since, job_info_msg_t **message, uint16_t flags)
+{
+	(void)since;
+	(void)flags;
+	*message = &jobs;
+	return SLURM_SUCCESS;
+}
+
+int slurm_load_job(job_info_msg_t **message, uint32_t id, uint16_t flags)
+{
+	(void)id;
+	(void)flags;
+	*message = &jobs;
+	return SLURM_SUCCESS;
+}
+
+void slurm_free_job_info_msg(job_info_msg_t *message)
+{
+	(void)message;
+}
+
+int slurm_update_job2(job_desc_msg_t *order, job_array_resp_msg_t **answer)
+{
+	snprintf(ordered, sizeof ordered, "%s priority %u", order->job_id_str, order->priority);
+	*answer = calloc(1, sizeof **answer);
+	(*answer)->job_array_count = 1;
+	(*answer)->error_code = &element_error;
+	return SLURM_SUCCESS;
+}
+
+void slurm_free_job_array_resp(job_array_resp_msg_t *answer)
+{
+	free(answer);
+}
+
+static int run_agent(const char *socket, struct error *err)
+{
+	struct slurm_agent_options options = {.schedd = "/nonexistent/schedd", .socket = socket, .poll_s = 0.01};
+	volatile sig_atomic_t stop = 0;
+
+	return slurm_agent_run(&options, &stop, err);
+}
+
+static char folder[64], path[96];
+
+static void make_folder(void)
+{
+	snprintf(folder, sizeof folder, "/tmp/nomora-agent.XXXXXX");
+	cr_assert(mkdtemp(folder));
+	snprintf(path, sizeof path, "%s/socket", folder);
+}
+
+static void remove_folder(void)
+{
+	char lock[112];
+
+	snprintf(lock, sizeof lock, "%s.lock", path);
+	unlink(lock);
+	cr_assert_eq(rmdir(folder), 0);
+}
+
+TestSuite(slurm_agent, .init = make_folder, .fini = remove_folder);
+
+Test(slurm_agent, ends_with_a_slurmctld_of_another_version)
+{
+	char other[] = "19.05.8";
+	struct error err = {0};
+
+	version = other;
+	cr_assert_eq(run_agent(path, &err), -EPROTO);
+	cr_assert(strstr(err.text, "slurmctld has version 19.05.8; this agent was built for "), "%s", err.text);
+}
+
+Test(slurm_agent, ends_with_one_that_refuses_its_messages)
+{
+	struct error err = {0};
+
+	version_errno = SLURM_PROTOCOL_VERSION_ERROR;
+	cr_assert_eq(run_agent(path, &err), -EPROTO);
+	cr_assert_str_eq(err.text, "cannot read slurmctld's version: Incompatible versions of client and server code");
+}
+
+Test(slurm_agent, a_later_release_of_the_same_series_will_do)
+{
+	char same[32];
+	struct error err = {0};
+
+	snprintf(same, sizeof same, "%u.%02u.99", SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER),
+		 SLURM_VERSION_MINOR(SLURM_VERSION_NUMBER));
+	version = same;
+	cr_assert_eq(slurm_view_check_version(&err), 0);
+	version_errno = SLURM_COMMUNICATIONS_CONNECTION_ERROR;
+	cr_assert_eq(slurm_view_check_version(&err), -EREMOTEIO);
+}
+
+Test(slurm_agent, a_second_agent_is_refused)
+{
+	struct error err = {0};
+	struct answers *first = answers_create(path, NULL, NULL, &err);
+
+	cr_assert(first);
+	cr_assert_eq(run_agent(path, &err), -EADDRINUSE);
+	cr_assert(strstr(err.text, "another agent answers here"), "%s", err.text);
+	answers_destroy(first);
+	first = answers_create(path, NULL, NULL, &err);
+	cr_assert(first, "%s", err.text);
+	answers_destroy(first);
+}
+
+static char comment[] = "nomora:curve=memcached", mark_held[] = "nomora:held", mark_7[] = "nomora:slurm-7 n1";
+
+/* An array of which 1 and 3 wait; its element 2 was split off; a job. */
+static void make_jobs(void)
+{
+	records[0] = (job_info_t){.job_id = 12,
+				  .array_job_id = 12,
+				  .array_task_id = NO_VAL,
+				  .num_tasks = 2,
+				  .comment = comment,
+				  .admin_comment = mark_held,
+				  .array_bitmap = slurm_bit_alloc(5)};
+	slurm_bit_set(records[0].array_bitmap, 1);
+	slurm_bit_set(records[0].array_bitmap, 3);
+	records[1] = (job_info_t){.job_id = 13, .array_job_id = 12, .array_task_id = 2, .num_tasks = 2};
+	records[2] = (job_info_t){.job_id = 7, .array_task_id = NO_VAL, .num_tasks = 1, .admin_comment = mark_7};
+	jobs.record_count = 3;
+}
+
+Test(slurm_agent, each_element_of_an_array_is_a_job)
+{
+	static const char *const names[] = {"12_1", "12_3", "12_2", "7"};
+	static const uint32_t ids[] = {12, 12, 13, 7};
+	struct slurm_view view = {0};
+	struct error err = {0};
+
+	make_jobs();
+	cr_assert_eq(slurm_view_update(&view, &err), 1);
+	cr_assert_eq(view.job_count, 4);
+	for (uint32_t j = 0; j < 4; j++) {
+		cr_assert_str_eq(view.jobs[j].name, names[j]);
+		cr_assert_eq(view.jobs[j].id, ids[j]);
+		cr_assert(view.jobs[j].simple);
+	}
+	cr_assert_str_eq(view.jobs[1].mark, mark_held);
+	slurm_bit_free(&records[0].array_bitmap);
+	slurm_view_free(&view);
+}
+
+Test(slurm_agent, orders_name_the_element_and_report_its_error)
+{
+	struct slurm_job job = {.id = 12, .name = "12_3"};
+	struct error err = {0};
+
+	cr_assert_eq(slurm_order_hold(&job, NULL, &err), 0);
+	cr_assert_str_eq(ordered, "12_3 priority 0");
+	element_error = ESLURM_JOB_FINISHED;
+	cr_assert_eq(slurm_order_hold(&job, NULL, &err), -EREMOTEIO);
+	cr_assert_str_eq(err.text, "cannot hold the job: Job has already finished");
+}
+
+/* The number of an array is that of its last element, too. */
+Test(slurm_agent, the_mark_is_that_of_the_element)
+{
+	static char mark_13[] = "nomora:slurm-12_2 n3";
+	struct slurm_job_name name;
+	struct error err = {0};
+	char *mark;
+
+	make_jobs();
+	records[1].admin_comment = mark_13;
+	cr_assert(slurm_job_name_parse("7", &name));
+	mark = slurm_job_mark(&name, &err);
+	cr_assert_str_eq(mark, mark_7);
+	free(mark);
+	cr_assert(slurm_job_name_parse("12_2", &name));
+	mark = slurm_job_mark(&name, &err);
+	cr_assert_str_eq(mark, mark_13);
+	free(mark);
+	cr_assert(slurm_job_name_parse("12", &name));
+	cr_assert_null(slurm_job_mark(&name, &err));
+	slurm_bit_free(&records[0].array_bitmap);
+}
+
+Test(slurm_agent, names_of_jobs_are_numbers)
+{
+	static const char *const bad[] = {"",   "x", "12x", "12_",   "12_x",      "12_3_4",
+					  "_3", "0", "-1",  "12_-3", "4294967296"};
+	struct slurm_job_name name;
+
+	for (size_t b = 0; b < sizeof bad / sizeof *bad; b++)
+		cr_assert(!slurm_job_name_parse(bad[b], &name), "'%s'", bad[b]);
+	cr_assert(slurm_job_name_parse("12_0", &name));
+	cr_assert(name.is_element && name.job == 12 && name.element == 0);
+}

@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# nomora dataflow --openflow on Open vSwitch: a Fat-tree of 20 bridges in one private ovs-vswitchd (userspace datapath), hosts
+# in namespaces. The packets that hosts exchange are counted by the flows on the plan's route, and by no other switch.
+. "$(dirname "$0")/../cli/lib.sh"
+
+[ "$(id -u)" -eq 0 ] || skip_all "network namespaces need root"
+for tool in ovs-vsctl ovs-ofctl ovs-vswitchd ovsdb-server ping; do command -v $tool >/dev/null || skip_all "needs $tool"; done
+prefix=of$((BASHPID % 100000))
+export OVS_RUNDIR=$scratch OVS_LOGDIR=$scratch OVS_DBDIR=$scratch OVS_SYSCONFDIR=$scratch
+in_fabric() { ip netns exec "$prefix-ovs" "$@"; }
+at_exit sh -c "for pid in '$scratch'/*.pid; do kill \$(cat \$pid) 2>/dev/null; done; ip netns list | grep -o '^$prefix-[a-z0-9]*' | xargs -r -n 1 ip netns del"
+ip netns add "$prefix-ovs"
+ovsdb-tool create "$scratch/conf.db" /usr/share/openvswitch/vswitch.ovsschema
+in_fabric ovsdb-server "$scratch/conf.db" --remote="punix:$scratch/db.sock" --pidfile="$scratch/db.pid" --log-file="$scratch/db.log" --detach --no-chdir 2>/dev/null
+ovs-vsctl --db="unix:$scratch/db.sock" --no-wait init
+start_switches() { in_fabric ovs-vswitchd "unix:$scratch/db.sock" --pidfile="$scratch/switch.pid" --log-file="$scratch/switch.log" --detach --no-chdir 2>/dev/null; }
+start_switches
+
+cat >"$scratch/job.json" <<'TEXT'
+{"schema": "nomora.dataflow/1", "topology": "fattree:4", "slots": 1, "jobs": [{"name": "j",
+ "components": [{"name": "a", "tasks": 2}, {"name": "b", "tasks": 2}], "edges": [{"from": "a", "to": "b"}],
+ "placement": {"a.0": "h0", "a.1": "h1", "b.0": "h15", "b.1": "h8"}}]}
+TEXT
+"$nomora" dataflow --scenario "$scratch/net.json" "$scratch/job.json"
+# Link number l is port l + 1 at both ends.
+jq -r --arg prefix "$prefix" '.topology | ([.hosts[].name]) as $hosts | (.hosts | to_entries[] | .value.name as $h |
+	"ip netns add \($prefix)-\($h)", "ip -n \($prefix)-ovs link add \($h) up type veth peer name eth0 netns \($prefix)-\($h)",
+	"ip -n \($prefix)-\($h) link set eth0 up", "ip -n \($prefix)-\($h) addr add 10.0.0.\(.key + 1)/24 dev eth0"),
+	("ovs-vsctl --db=\"$1\"" + ([.switches[].name | " -- add-br \(.) -- set bridge \(.) datapath_type=netdev fail_mode=secure protocols=OpenFlow13"] | add) +
+	([.links | to_entries[] | (.key | tostring) as $l | (.key + 1) as $port | [[.value.a, .value.b, "a", "b"], [.value.b, .value.a, "b", "a"]][] as [$at, $to, $mine, $other] |
+		select($hosts | index($at) | not) | if ($hosts | index($to)) then " -- add-port \($at) \($to) -- set interface \($to) ofport_request=\($port)"
+		else " -- add-port \($at) l\($l)\($mine) -- set interface l\($l)\($mine) type=patch options:peer=l\($l)\($other) ofport_request=\($port)" end] | add))' \
+	"$scratch/net.json" >"$scratch/make.sh"
+bash -e "$scratch/make.sh" "unix:$scratch/db.sock" || fail "the fabric is made"
+
+set_routes() { run "$nomora" dataflow --json --random-runs 0 --openflow "$scratch" --openflow-timeout-ms 60000 "$@" "$scratch/job.json"; }
+flows() { ovs-ofctl -O OpenFlow13 dump-flows "$scratch/$1.mgmt" | grep "ip,nw_src=$2,nw_dst=$3"; }
+set_routes
+check "20 switches confirm 80 flows" grep -q '^80 flows in 20 switches confirmed' <<<"$err"
+set_routes --seed 3
+check "pings from h0 to h15" ip netns exec "$prefix-h0" ping -q -c 5 -i 0.2 -W 10 10.0.0.16
+check "no flow, no way: h0 and h4 exchange nothing" sh -c "! ip netns exec $prefix-h0 ping -q -c 1 -W 1 10.0.0.5"
+jq -r '.routes[] | select(.from == "h0" and .to == "h15").links[1:][] | split(" -> ")[0]' <<<"$out" | sort >"$scratch/planned"
+for switch in $(jq -r '.topology.switches[].name' "$scratch/net.json"); do
+	flows "$switch" 10.0.0.1 10.0.0.16 | grep -q 'n_packets=[1-9]' && echo "$switch"
+done | sort >"$scratch/passed"
+check "its packets pass the plan's switches, and no others" cmp "$scratch/planned" "$scratch/passed"
+updates() { for switch in "$scratch"/*.mgmt; do ovs-ofctl -O OpenFlow13 dump-flows "$switch"; done | grep -o 'cookie=[0-9a-fx]*' | sort -u | wc -l; }
+check "an update leaves no flow of the last one" test "$(updates)" -eq 1
+
+# Plans with other routes: core switch k has no links.
+for k in 0 1 2 3; do
+	jq --slurpfile net "$scratch/net.json" --arg core "core$k" \
+		'.topology = ($net[0].topology | .links |= map(if .a == $core or .b == $core then .up = false else . end))' "$scratch/job.json" >"$scratch/job$k.json"
+done
+lost=0 partial=0
+for i in $(seq "${KILLS:-40}"); do
+	"$nomora" dataflow --random-runs 0 --openflow "$scratch" --openflow-timeout-ms 60000 "$scratch/job$((i % 4)).json" >/dev/null 2>&1 &
+	sleep 0.0$((RANDOM % 12 + 12))
+	kill -KILL $! 2>/dev/null
+	wait $! 2>/dev/null
+	[ "$(updates)" -eq 1 ] || partial=$((partial + 1))
+	for pair in "h0 16" "h1 9" "h15 1" "h8 2"; do
+		ip netns exec "$prefix-${pair% *}" ping -q -c 1 -W 5 "10.0.0.${pair#* }" >/dev/null || lost=$((lost + 1))
+	done
+done
+printf '# %d updates killed half done\n' $partial
+check "killed at any time, an update leaves a way between all hosts" test $lost -eq 0
+set_routes
+check "the next update leaves its flows alone" test "$(updates)" -eq 1
+
+# Switches that restart have lost their flows; a controller that stays sets them again.
+"$nomora" dataflow --random-runs 0 --openflow "$scratch" --openflow-keep --openflow-timeout-ms 60000 "$scratch/job.json" >/dev/null 2>"$scratch/said" &
+keeper=$!
+check "a controller keeps the flows" wait_for 60 grep -q '^80 flows' "$scratch/said"
+for restart in $(seq "${RESTARTS:-1}"); do
+	pid=$(cat "$scratch/switch.pid")
+	kill -KILL "$pid"
+	gone() { ! kill -0 "$pid"; }
+	wait_for 10 gone
+	begin=$EPOCHREALTIME
+	start_switches
+	set_again() { [ "$(grep -c '^80 flows' "$scratch/said")" -gt "$restart" ]; }
+	check "all switches restart: the flows are set again" wait_for 60 set_again
+	printf '# %d ms after the start of the switches\n' $(((${EPOCHREALTIME/./} - ${begin/./}) / 1000))
+	check "and packets pass" ip netns exec "$prefix-h0" ping -q -c 2 -i 0.2 -W 10 10.0.0.16
+done
+check "which is reported" grep -q "^switch '.*: trying again" "$scratch/said"
+kill -TERM $keeper
+wait $keeper
+check "the controller ends on SIGTERM, and its flows stay" sh -c "[ $? -eq 0 ] && ip netns exec $prefix-h0 ping -q -c 1 -W 10 10.0.0.16"
+plan

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include <lab/openflow/message.h>
+
+/* Bytes that `ovs-ofctl ofp-print` reads as "OFPT_FLOW_MOD (OF1.3) (xid=0x7): ADD priority=32000,ip,nw_src=10.0.0.1,
+ * nw_dst=10.0.0.16 cookie:0x4e4f4d4f52410001 actions=output:7". */
+static const uint8_t add[] = {
+	0x04, 0x0e, 0x00, 0x68, 0x00, 0x00, 0x00, 0x07, 0x4e, 0x4f, 0x4d, 0x4f, 0x52, 0x41, 0x00, 0x01, 0x00, 0x00,
+	0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x7d, 0x00, 0xff, 0xff, 0xff, 0xff,
+	0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x1a, 0x80, 0x00,
+	0x0a, 0x02, 0x08, 0x00, 0x80, 0x00, 0x16, 0x04, 0x0a, 0x00, 0x00, 0x01, 0x80, 0x00, 0x18, 0x04, 0x0a, 0x00,
+	0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x18, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+	0x00, 0x10, 0x00, 0x00, 0x00, 0x07, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+};
+
+Test(message, a_flow_is_written_as_open_vswitch_reads_it)
+{
+	const struct openflow_flow flow = {.cookie = 0x4e4f4d4f52410001,
+					   .priority = 32000,
+					   .source = 0x0a000001,
+					   .destination = 0x0a000010,
+					   .port = 7};
+	uint8_t out[OPENFLOW_MESSAGE_BYTES];
+	size_t length = openflow_write_add(&flow, 7, out);
+
+	cr_assert_eq(length, sizeof add);
+	cr_expect_arr_eq(out, add, sizeof add);
+}
+
+Test(message, what_is_written_is_whole)
+{
+	struct openflow_message message;
+	uint8_t out[OPENFLOW_MESSAGE_BYTES];
+	size_t length = openflow_write_delete(1, 3, 9, out);
+
+	cr_expect_eq(openflow_parse(out, length, &message), (int)length);
+	cr_expect_eq(message.type, OPENFLOW_FLOW_MOD);
+	cr_expect_eq(message.transaction, 9);
+	for (size_t cut = 0; cut < length; cut++)
+		cr_expect_eq(openflow_parse(out, cut, &message), 0, "cut at %zu", cut);
+}
+
+Test(message, an_error_is_named)
+{
+	static const uint8_t full[] = {4, 1, 0, 12, 0, 0, 0, 3, 0, 5, 0, 1},
+			     odd[] = {4, 1, 0, 12, 0, 0, 0, 3, 0, 99, 0, 1};
+	struct openflow_message message;
+	char text[96];
+
+	cr_assert_eq(openflow_parse(full, sizeof full, &message), 12);
+	openflow_error_text(&message, text);
+	cr_expect_str_eq(text, "flow mod failed: table full");
+	cr_assert_eq(openflow_parse(odd, sizeof odd, &message), 12);
+	openflow_error_text(&message, text);
+	cr_expect_str_eq(text, "error (type 99, code 1)");
+}
+
+Test(message, a_wrong_length_is_refused)
+{
+	static const uint8_t header[] = {4, 0, 0, 7, 0, 0, 0, 0}, error[] = {4, 1, 0, 8, 0, 0, 0, 0},
+			     features[] = {4, 6, 0, 31, 0, 0, 0, 0};
+	struct openflow_message message;
+
+	cr_expect_eq(openflow_parse(header, sizeof header, &message), -EBADMSG);
+	cr_expect_eq(openflow_parse(error, sizeof error, &message), -EBADMSG);
+	cr_expect_eq(openflow_parse(features, sizeof features, &message), -EBADMSG);
+}
+
+Test(message, an_echo_is_answered_with_its_body)
+{
+	static const uint8_t request[] = {4, 2, 0, 12, 0, 0, 0, 9, 'p', 'i', 'n', 'g'};
+	struct openflow_message message;
+	uint8_t out[OPENFLOW_MESSAGE_BYTES];
+
+	cr_assert_eq(openflow_parse(request, sizeof request, &message), 12);
+	cr_assert_eq(openflow_write_echo_reply(&message, out), 12);
+	cr_expect_eq(out[1], OPENFLOW_ECHO_REPLY);
+	cr_expect_arr_eq(out + 4, request + 4, 8);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A measurement over a link whose other clock and NIC are made up: which samples count. */
+#include <criterion/criterion.h>
+
+#include <errno.h>
+
+#include <probe/ptp/measure.h>
+
+/* Of an exchange: when we say that the request left and the response came, and what the NIC says; 0 = no stamp. */
+struct script {
+	int64_t left, arrived, nic_left, nic_arrived;
+	bool silent;
+};
+
+struct fake {
+	const struct script *script;
+	size_t at, exchanges;
+	struct ptp_message asked;
+	int answers; /* of this exchange */
+};
+
+static struct stamp stamp(enum clock clock, int64_t ns)
+{
+	return (struct stamp){ns, clock, ns != 0};
+}
+
+static int send_request(void *context, const struct ptp_message *request, struct ptp_moment *left, struct error *err)
+{
+	struct fake *fake = context;
+	const struct script *now = &fake->script[fake->exchanges];
+
+	(void)err;
+	fake->at = fake->exchanges++;
+	fake->asked = *request;
+	fake->answers = 0;
+	left->by[PTP_SOFTWARE] = stamp(CLOCK_WALL, now->left);
+	left->by[PTP_HARDWARE] = stamp(CLOCK_NIC, now->nic_left);
+	return 0;
+}
+
+/* A one-step peer that takes 100 ns; another clock's answer comes after its own. */
+static int receive_message(void *context, struct ns timeout, struct ptp_message *message, struct ptp_moment *arrived)
+{
+	struct fake *fake = context;
+	const struct script *now = &fake->script[fake->at];
+
+	(void)timeout;
+	if (!fake->exchanges || now->silent || fake->answers == 2)
+		return 0;
+	*message = (struct ptp_message){.type = PTP_PEER_RESPONSE,
+					.sequence = fake->asked.sequence,
+					.correction = {100},
+					.from = {{1, 2, 3}, (uint16_t)(1 + fake->answers++)},
+					.to = fake->asked.from};
+	arrived->by[PTP_SOFTWARE] = stamp(CLOCK_WALL, now->arrived);
+	arrived->by[PTP_HARDWARE] = stamp(CLOCK_NIC, now->nic_arrived);
+	return 1;
+}
+
+static void run(const struct script *script, size_t count, bool has_hardware, struct ptp_result *result)
+{
+	const struct ptp_options options = {
+		.mechanism = PTP_PEER_DELAY, .count = count, .timeout = {NS_PER_MS}, .interval = {1}};
+	struct fake fake = {.script = script};
+	struct ptp_link link = {.identity = {{9}, 1},
+				.has_hardware = has_hardware,
+				.context = &fake,
+				.send = send_request,
+				.receive = receive_message};
+	volatile sig_atomic_t stop = 0;
+	struct error err = {0};
+
+	cr_assert_eq(ptp_measure(&options, &link, result, &stop, &err), 0, "%s", err.text);
+}
+
+static const struct script script[] = {
+	{1000, 1700, 5010, 5510, false}, /* 600 by software, 400 by the NIC */
+	{1000, 1700, 5010, 0, false},    /* not stamped both ways */
+	{1000, 1700, 5010, 5711, false}, /* 601: longer than by software */
+	{1000, 1700, 5010, 5109, false}, /* -1 */
+	{1000, 1700, 5010, 5710, false}, /* 600: the bound itself */
+	{0, 0, 0, 0, true},
+};
+
+Test(ptp_measure, stamps_of_the_nic_count_within_the_bound_that_software_gives)
+{
+	struct ptp_result result;
+	struct ptp_figures figures;
+
+	run(script, 6, true, &result);
+	cr_assert(result.requests == 6 && result.unanswered == 1 && result.one_step == 5);
+	cr_assert(result.unstamped == 1 && result.outliers == 2, "%lu %lu", result.unstamped, result.outliers);
+	cr_assert(result.by[PTP_SOFTWARE].count == 5 && result.by[PTP_HARDWARE].count == 2);
+	cr_assert_eq(result.peer.port, 1, "the first clock that answers");
+	cr_assert_eq(ptp_figures(&result.by[PTP_HARDWARE], PTP_DELAY, &figures), 0);
+	cr_assert(figures.min_us == 0.2 && figures.max_us == 0.3);
+	cr_assert_eq(ptp_figures(&result.by[PTP_HARDWARE], PTP_OFFSET, &figures), -ENODATA);
+	ptp_result_free(&result);
+}
+
+Test(ptp_measure, without_a_clock_in_the_nic_nothing_is_missing)
+{
+	struct ptp_result result;
+
+	run(script, 5, false, &result);
+	cr_assert(result.by[PTP_SOFTWARE].count == 5 && result.by[PTP_HARDWARE].count == 0);
+	cr_assert(result.unstamped == 0 && result.outliers == 0 && !result.has_hardware);
+	ptp_result_free(&result);
+}

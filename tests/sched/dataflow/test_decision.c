@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A decision's evaluation after each move solves only the sources that the move can change: it equals the rates of all
+ * sources on the network. NOMORA_MOVES sets the number of moves of each goal.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include <criterion/criterion.h>
+
+#include "dataflow_world.h"
+#include "decision.h"
+
+enum { RUNNING = 4, ROUNDS = 20 };
+
+static uint64_t moves_per_round;
+
+static int64_t route_of(void *context, uint32_t from, uint32_t to)
+{
+	const struct network_pair *pair = decision_pair(context, from, to);
+
+	return pair ? (int64_t)pair->number : -EHOSTUNREACH;
+}
+
+/* From all sources' rates on the network, the job started. */
+static struct value evaluate_all(struct decision *decision)
+{
+	struct network *network = decision->network;
+	struct value value = {0};
+	double rate[64];
+	int count;
+	uint32_t at = 0;
+
+	cr_assert_eq(network_start(network, decision->job, decision->graph, route_of, decision, NULL), 0);
+	count = network_rates(network, rate, NULL);
+	cr_assert(count > 0 && count <= 64);
+	for (uint32_t j = 0; j < network->job_count; j++)
+		for (uint32_t s = 0; s < network->jobs[j].graph->source_count; s++, at++) {
+			double capped = fmin(rate[at], decision->options->local_MBps);
+
+			value.all_MBps += capped;
+			value.goal -= network->jobs[j].job->weight / fmax(capped, 1e-3);
+			value.own_MBps += j + 1 == network->job_count ? capped : 0;
+		}
+	cr_assert_eq(at, (uint32_t)count);
+	value.goal = decision->completion ? value.goal : value.all_MBps;
+	network_stop(network, network->job_count - 1);
+	return value;
+}
+
+static void expect_near(double is, double wanted, const char *what)
+{
+	cr_assert_leq(fabs(is - wanted), 1e-9 * fabs(wanted), "%s: %.17g, all sources give %.17g", what, is, wanted);
+}
+
+static void move(struct decision *decision)
+{
+	for (uint32_t t = 0; t < decision->job->task_count; t++)
+		decision_put(decision, t, decision_random_host(decision));
+	for (uint64_t i = 0; i < moves_per_round && decision->code == 0; i++) {
+		uint32_t task = (uint32_t)rng_below(&decision->rng, decision->job->task_count);
+		struct value value, all;
+
+		decision_lift(decision, task);
+		decision_put(decision, task, decision_random_host(decision));
+		value = decision_evaluate(decision);
+		all = evaluate_all(decision);
+		expect_near(value.all_MBps, all.all_MBps, "sum of the rates");
+		expect_near(value.own_MBps, all.own_MBps, "the job's rates");
+		expect_near(value.goal, all.goal, "goal");
+	}
+	cr_assert_eq(decision->code, 0);
+}
+
+static void expect_equal(bool completion)
+{
+	const struct engine engine = {"moves", ROUTES_LEAST_USED, UINT32_MAX, completion, move};
+	struct topology *topology = topology_jellyfish(12, 6, 24, 100, 1, NULL);
+	const char *wanted = getenv("NOMORA_MOVES");
+	struct rng rng;
+
+	moves_per_round = (wanted ? strtoull(wanted, NULL, 10) : 2000) / ROUNDS;
+	rng_seed(&rng, 11);
+	for (int round = 0; round < ROUNDS; round++) {
+		struct network *network = world_network(topology, 2);
+		struct dataflow_job jobs[RUNNING + 1];
+		struct dataflow_graph *graphs[RUNNING + 1];
+		struct engine_options options = engine_defaults();
+		struct engine_answer answer;
+
+		for (uint32_t l = 0; l < topology->link_count; l++)
+			topology->links[l].MBps = topology->links[l].back_MBps = 10 + 90 * rng_uniform(&rng);
+		for (int j = 0; j <= RUNNING; j++) {
+			jobs[j] = world_job(&rng, 4);
+			jobs[j].weight = 1 + rng_uniform(&rng);
+			graphs[j] = dataflow_graph_create(&jobs[j], NULL);
+			if (j == RUNNING)
+				continue;
+			answer = world_start(network, &jobs[j], graphs[j], "random", (uint64_t)j);
+			engine_answer_clear(&answer);
+		}
+		options.seed = (uint64_t)round;
+		cr_assert_eq(engine_place(&engine, network, &jobs[RUNNING], graphs[RUNNING], &options, &answer, NULL),
+			     0);
+		engine_answer_clear(&answer);
+		network_destroy(network);
+		for (int j = 0; j <= RUNNING; j++) {
+			dataflow_graph_destroy(graphs[j]);
+			dataflow_job_clear(&jobs[j]);
+		}
+	}
+	topology_destroy(topology);
+}
+
+Test(decision, rates_after_each_move_are_those_of_all_sources)
+{
+	expect_equal(false);
+}
+
+Test(decision, time_per_MB_after_each_move_is_that_of_all_sources)
+{
+	expect_equal(true);
+}
