@@ -156,6 +156,9 @@ static void end_call(void *context, struct MHD_Connection *connection, void **st
 		call->next->previous = call->previous;
 	if (call->user)
 		call->user->body_bytes -= call->call.body_bytes;
+	/* The connection ended before it took the reply. */
+	if (call->response)
+		MHD_destroy_response(call->response);
 	free(call->body);
 	free(call);
 	*state = NULL;

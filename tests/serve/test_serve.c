@@ -154,6 +154,26 @@ Test(serve, a_late_reply_reaches_the_call_that_waits)
 	serve_destroy(serve);
 }
 
+/* The leak gate sees a reply that nobody frees. */
+Test(serve, a_late_reply_to_a_caller_who_left_is_freed)
+{
+	char path[] = "/tmp/nomora-serve.XXXXXX";
+	struct serve *serve = start(path, NULL, 0);
+	int fd = connect_unix(path), other = connect_unix(path);
+
+	waiting = NULL;
+	cr_assert_eq(write(fd, "GET /v1/wait HTTP/1.1\r\nHost: x\r\n\r\n", 35), 35);
+	for (int i = 0; i < 100 && !waiting; i++)
+		run(serve, fd);
+	cr_assert_not_null(waiting);
+	close(fd);
+	cr_expect_not_null(strstr(ask(serve, other, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"), "200"));
+	serve_reply(waiting, 200, "text/plain", "now", 3);
+	serve_run(serve);
+	close(other);
+	serve_destroy(serve);
+}
+
 Test(serve, tcp_needs_the_token)
 {
 	struct serve *serve = start(NULL, "s3cret", 0);
