@@ -265,7 +265,8 @@ wait "$injector_pid" 2>/dev/null
 case $(flags_of va) in *PROMISC*UP*) pass "SIGKILL leaves the interface promiscuous and up" ;; *) fail "SIGKILL leaves the interface promiscuous and up" "$(flags_of va)" ;; esac
 run "${within[@]}" "${inject[@]}" va vb --duration 0.5 --nice 19
 case $(flags_of va) in *PROMISC* | *UP*) fail "the next injector restores the flags at its end" "$(flags_of va)" "$err" ;; *) pass "the next injector restores the flags at its end" ;; esac
-check "and leaves no note of them" sh -c "! ls /run/nomora/interface-*-va"
+inode=$("${within[@]}" stat -Lc %i /proc/self/ns/net)
+check "and leaves no note of them" sh -c "! ls /run/nomora/interface-$inode-*-va"
 "${within[@]}" "${inject[@]}" va vb --nice 19 --control "$control" 2>"$scratch/log" &
 injector_pid=$!
 wait_for 30 "$nomora" inject-ctl "$control" stats
