@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Time of a decision of engine "rate", and of 10,000 evaluations of "both", the paper's: Storm-like jobs of 12 tasks
- * (sched/dataflow/generate.h) that arrive while 16 others run. CPU time of the thread; one JSON line per network.
+ * CPU time of one placement decision by engine "rate", and of 10,000 evaluations by engine "both" (the paper's). Jobs
+ * of 12 tasks like Storm's (sched/dataflow/generate.h) arrive while 16 others run. One JSON line per network.
  */
 #include <stdio.h>
 #include <stdlib.h>

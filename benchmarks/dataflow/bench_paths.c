@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The k = 10 shortest paths between all switches of three networks on one thread, beside igraph's Yen on a sample of
- * the same pairs. CPU seconds; one JSON line per network.
+ * The k = 10 shortest paths between all switches of three networks on one thread, and igraph's Yen on a sample of the
+ * same pairs for comparison. CPU seconds; one JSON line per network.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +58,9 @@ static double igraph_seconds(const struct topology *topology, uint32_t switches)
 	return seconds;
 }
 
-/* Saves the paths and loads them again: seconds, and the file's megabytes. Negative: it failed. */
+/*
+ * Saves the paths and loads them again. Returns the seconds of the load, negative on failure; *MB is the file's size.
+ */
 static double load_seconds(const struct topology *topology, const struct paths_options *options, double *MB)
 {
 	char folder[] = "/tmp/bench_paths.XXXXXX", file[sizeof folder + 8];
@@ -71,7 +73,7 @@ static double load_seconds(const struct topology *topology, const struct paths_o
 		return -1;
 	snprintf(file, sizeof file, "%s/map", folder);
 	stored.file = file;
-	for (int i = 0; i < 2; i++) { /* the first one computes and writes it */
+	for (int i = 0; i < 2; i++) { /* the first pass computes and writes the paths */
 		seconds = cpu_seconds();
 		paths[i] = paths_create(topology, &stored, NULL);
 		seconds = paths[i] ? cpu_seconds() - seconds : -1;

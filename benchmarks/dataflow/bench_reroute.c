@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Time to choose new routes after failures of links that 100 routes or a few more pass, with 1,000 hosts full of
- * Storm-like jobs, and to give the old ones back: the decision, without any switch. CPU time of the thread, median and
- * longest; one JSON line per network.
+ * Time to choose new routes after failures of links that about 100 routes cross, and to restore them after the repair.
+ * 1,000 hosts are full of Storm-like jobs. Measures the decision only, no switch is changed. Median and maximum CPU
+ * time of the thread; one JSON line per network.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 enum { SLOTS = 2, WANTED = 100, REPEATS = 50 };
 
 struct figures {
-	uint32_t links, routes; /* that fail, and over them */
+	uint32_t links, routes; /* failed links, and the routes over them */
 	double fail_ms[REPEATS], repair_ms[REPEATS];
 };
 
@@ -27,7 +27,7 @@ static double cpu_ms(void)
 	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
 }
 
-/* Sets links up or down and chooses routes: how many changed, or -ENOMEM. */
+/* Sets links up or down and chooses routes. Returns the number of routes changed, or -ENOMEM. */
 static int set_links(struct topology *topology, struct network *network, const uint32_t *links, uint32_t count, bool up,
 		     double *ms)
 {
@@ -42,7 +42,7 @@ static int set_links(struct topology *topology, struct network *network, const u
 	return changed;
 }
 
-/* Fails links in use until enough routes pass them; links[] are those. */
+/* Fails links in use until at least the wanted number of routes crosses them; links[] gets the failed ones. */
 static int measure(struct topology *topology, struct network *network, uint32_t *links, struct figures *figures)
 {
 	int in_use = network_links_in_use(network, links), changed = 0;
@@ -88,7 +88,7 @@ static int fill(struct dataflow *dataflow, struct network *network, struct dataf
 static void print_figures(const char *name, const struct topology *topology, struct figures *figures)
 {
 	double fail_ms = quantile_median(figures->fail_ms, REPEATS),
-	       repair_ms = quantile_median(figures->repair_ms, REPEATS); /* both are sorted now */
+	       repair_ms = quantile_median(figures->repair_ms, REPEATS); /* quantile_median() sorted both */
 
 	printf("{\"benchmark\": \"dataflow_reroute\", \"network\": \"%s\", \"hosts\": %u, \"links\": %u, "
 	       "\"routes\": %u, \"fail_ms\": %.3f, \"fail_longest_ms\": %.3f, \"repair_ms\": %.3f, "

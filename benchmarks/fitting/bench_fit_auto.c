@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * `nomora fit --model auto` on a sweep of 500 rows: parsing, preparing, all families with all forms of threshold,
- * cross-validation, the law of shape, 400 simulated sweeps for the band, and the curve's table. Beside it in the same
- * run SciPy, where Debian's python3 has it, on a small part of that: curve_fit of the one cubic at each of the 49
- * thresholds, no band. Processor time, so that what else runs does not count. One JSON line.
+ * `nomora fit --model auto` on a sweep of 500 rows: parsing, preparation, all families with all threshold forms,
+ * cross-validation, the shape constraint, 400 simulated sweeps for the band, and the curve's table. For comparison,
+ * SciPy (where Debian's python3 has it) does a small part of that in the same run: curve_fit of one cubic at each of
+ * the 49 thresholds, without a band. CPU time, so that other load does not count. One JSON line.
  */
 #include <math.h>
 #include <stdio.h>
@@ -82,7 +82,7 @@ static int by_size(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* Milliseconds of one whole fit; its threshold goes to *threshold_us. */
+/* Milliseconds of one complete fit; stores its threshold in *threshold_us. */
 static double fit_once(const char *text, size_t bytes, double *threshold_us)
 {
 	struct error err = {0};

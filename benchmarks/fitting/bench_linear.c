@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A cubic through 50 points with its covariance: linear_fit() on given columns, linear_fit_polynomial() from x, and
- * SciPy's curve_fit in the same run where Debian's python3 has it. One JSON line a figure: median over rounds,
- * microseconds of processor time, so that what else runs on the machine does not count.
+ * SciPy's curve_fit in the same run where Debian's python3 has it. One JSON line per figure: median over rounds, in
+ * microseconds of CPU time, so that other load does not count.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * NIST's nonlinear sets from both starts: how many runs end at the certified values (every parameter to 6 digits), the
- * median of the digits, and the processor time; beside SciPy's curve_fit, lmfit's minimize and GSL's
- * gsl_multifit_nlinear on the same files in the same run, where they are installed. Arguments: folders of .dat files
- * (linear sets in them are passed over). JSON lines.
+ * NIST's nonlinear data sets from both starting points: the number of runs that end at the certified values (every
+ * parameter to 6 digits), the median number of digits, and the CPU time. In the same run and on the same files, where
+ * installed: SciPy's curve_fit, lmfit's minimize and GSL's gsl_multifit_nlinear. Arguments: folders of .dat files
+ * (linear sets in them are skipped). Prints JSON lines.
  */
 #include <dirent.h>
 #include <math.h>
@@ -18,7 +18,7 @@
 
 enum { RUNS_MAXIMUM = 200, DIGITS_MAXIMUM = 4096 };
 
-/* One solver's results as they come in. */
+/* Results of one solver, updated after each run. */
 struct results {
 	struct nist_tally tally;
 	double digits[DIGITS_MAXIMUM];

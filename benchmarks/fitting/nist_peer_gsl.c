@@ -82,7 +82,7 @@ static bool parse(const struct nist_set *set, struct model *model)
 	return model->scratch != NULL;
 }
 
-/* The manual's example: default parameters, tolerances of 1e-8 on step and gradient, here with 1,000 iterations. */
+/* As in GSL's manual: default parameters, tolerances of 1e-8 on step and gradient; here with 1,000 iterations. */
 static bool solve(struct model *model, size_t start, double *values)
 {
 	const struct nist_set *set = model->set;

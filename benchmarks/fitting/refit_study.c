@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Draws sweeps from the paper's four curves, and from random curves with a jump, with a corner and without threshold;
- * fits each, and counts: is the threshold's form right (and how often where the fit says that it is 95 % sure), does
- * the 95 % band cover the truth, is the curve monotone and positive. One JSON line a curve, and one for the four
- * together.
+ * Draws sweeps from the paper's four curves and from random curves (with a jump, with a corner, without a threshold)
+ * and fits each. Counts how often the threshold's form is right (over all fits, and over those that claim 95 %
+ * certainty), how often the 95 % band covers the truth, and whether the curve is monotone and positive. One JSON line
+ * per curve, and one for the paper's four together.
  *
  *   refit_study [DRAWS [NOISE_PERCENT [END_US [RAW [GRADED]]]]]
  *
- * RAW 1: unnormalised, with a baseline of its own. GRADED 1: levels grow apart as the square, as one measures who
- * looks for a threshold; 0: evenly spaced; 2: the eight levels and three runs of 'nomora sweep' left to itself.
+ * RAW 1: values are not normalised, and the sweep has its own baseline. GRADED 1: the levels are quadratically spaced,
+ * as for a threshold search; 0: evenly spaced; 2: the default eight levels and three runs of 'nomora sweep'.
  */
 #include <errno.h>
 #include <math.h>
@@ -24,7 +24,7 @@
 
 enum { LEVELS = 46, REPEATS = 10, SMALL_LEVELS = 8, SMALL_REPEATS = 3 };
 
-/* The study's threshold for a sure answer. */
+/* Probability from which the study counts an answer as certain. */
 static const double sure_from = 0.95;
 static const double small_us[SMALL_LEVELS] = {0, 10, 20, 40, 100, 200, 400, 1000};
 
@@ -38,7 +38,7 @@ struct tally {
 	long fits, forms[CURVE_FORMS], families[FIT_FAMILY_COUNT];
 	long right, sure, sure_right; /* of the form */
 	long points, covered, broken, threshold_covered;
-	long sloped, sloped_covered; /* points beyond the threshold: before it a curve is 1 and so is its band */
+	long sloped, sloped_covered; /* points beyond the threshold only: before it, curve and band are exactly 1 */
 	double worst_error, error_squares, width, seconds;
 };
 

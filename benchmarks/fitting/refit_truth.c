@@ -28,7 +28,7 @@ struct truth truth_random(enum curve_form form, struct rng *rng)
 	return truth;
 }
 
-/* 0 at 0, 1 at 1000 us, rising. */
+/* Rises from 0 at u = 0 to 1 at u = 1000 us. */
 static double shape_at(const struct truth *truth, double u)
 {
 	double s = truth->scale_us;

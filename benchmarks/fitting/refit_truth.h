@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Curves that refit_study draws its data from: the paper's four, and random ones that nothing was tuned on. */
+/* Curves from which refit_study draws its data: the paper's four, and random ones that were not used for tuning. */
 #ifndef REFIT_TRUTH_H
 #define REFIT_TRUTH_H
 
@@ -23,8 +23,8 @@ extern const struct truth papers_truths[PAPERS_CURVES]; /* NoMora, equations 2 t
 extern const char *const papers_names[PAPERS_CURVES];
 
 /*
- * A random curve of the form: threshold 15 to 400 us, jump 0.3 to 10 %, fall 5 to 85 % over 1000 us, each evenly in its
- * logarithm; a line, exponential, rational function or logarithm.
+ * A random curve of the given form: threshold 15 to 400 us, jump 0.3 to 10 %, fall 5 to 85 % over 1000 us, each
+ * log-uniform. Beyond the threshold it is a line, an exponential, a rational function or a logarithm.
  */
 struct truth truth_random(enum curve_form form, struct rng *rng);
 

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How exact the delay is, from port to port: a client stamps a packet and puts it into ring port A, the line holds it
- * and hands it to port B, where a transmit callback stamps it; the client's far side takes it out, notes how late it
- * was against D, stamps it again and reflects it. All on one thread, so that no second CPU is needed: while the client
- * sends, notes or reflects one packet, the line cannot receive or release another, and this is part of the lateness (so
- * the client does one of these at a time); "one way" rows leave the reflecting out. How long a packet that has left
- * waits for the client to have its turn is not. undisturbed_release_after_due_ns is what the line says of itself. Gaps
- * between packets are uniform over half to one and a half of the mean, so that arrivals do not keep step with
- * departures.
+ * Accuracy of the delay from port to port. A client stamps a packet and enqueues it on ring port A; the line delays it
+ * and sends it on port B, where a transmit callback stamps it. The client's far side dequeues it, records its lateness
+ * against D, stamps it again and reflects it; "one way" rows do not reflect. Everything runs on one thread, so that no
+ * second CPU is needed. While the client sends, records or reflects a packet, the line cannot receive or release
+ * another: this counts as lateness, so the client does only one of these per turn. The time that a transmitted packet
+ * waits for the client's next turn does not count. undisturbed_release_after_due_ns is the line's own measurement. Gaps
+ * between packets are uniform over 0.5 to 1.5 times the mean, so that arrivals do not synchronise with departures.
  *
- * A packet is undisturbed when no gap over 1 us in this thread fell into its stay and none over 300 ns into its coming
- * or going; a reflected one, when it was undisturbed before as well. Arguments: seconds per figure (default 0.5).
+ * A packet is undisturbed if this thread had no gap over 1 us while the packet was held and no gap over 300 ns while it
+ * was received or sent; a reflected packet must be undisturbed in both directions. Arguments: seconds per figure
+ * (default 0.5).
  *
- * The contended rows run beside busy threads on every CPU: undisturbed figures should stand, raw ones cannot.
+ * The contended rows run beside busy threads on every CPU: the undisturbed figures should not change, the raw ones
+ * will.
  */
 #include <math.h>
 #include <pthread.h>
@@ -32,7 +33,7 @@ enum { RING_SIZE = 2048, MBUFS = 16383, SPARE = 64, SAMPLES = 1 << 21, HOGS_MAXI
 
 static int64_t *lateness; /* scratch, SAMPLES */
 
-/* Lateness in cycles, times two, plus one where the packet was disturbed: one store a packet. */
+/* Twice the lateness in cycles, plus 1 if the packet was disturbed: a single store per packet. */
 struct samples {
 	int64_t *marked;
 	size_t count;
@@ -43,19 +44,19 @@ struct client {
 	struct samples samples;
 	int64_t delay_cycles;
 	uint64_t stall_cycles, gap_cycles, last_look, stall_end, stalls;
-	struct mark *fresh; /* sent in this turn, or NULL */
-	bool gap;           /* the last look found one */
+	struct mark *fresh; /* packet sent in this turn, or NULL */
+	bool gap;           /* the last look at the counter found a gap */
 	bool reflects;
 	struct bench_pace pace;
-	struct rte_mbuf *reflected;    /* taken out of port B, to be put in again; or NULL */
-	struct rte_mbuf *spare[SPARE]; /* back from their way: the next to be sent */
+	struct rte_mbuf *reflected;    /* received from port B, to be sent next; or NULL */
+	struct rte_mbuf *spare[SPARE]; /* returned packets, to be sent again */
 	unsigned int spare_count;
 };
 
 /* Payload. */
 struct mark {
-	uint64_t sent; /* TSC, as the client puts it into a port */
-	uint64_t left; /* TSC, as the line hands it to the other */
+	uint64_t sent; /* TSC when the client enqueues it */
+	uint64_t left; /* TSC when the line transmits it */
 	uint64_t disturbed;
 };
 
@@ -64,7 +65,10 @@ static struct mark *stamp_of(struct rte_mbuf *packet)
 	return rte_pktmbuf_mtod_offset(packet, struct mark *, 16);
 }
 
-/* A gap disturbs what was sent in this turn or leaves at its end, a stall everything that is on its way. */
+/*
+ * A gap disturbs the packet sent in this turn and those transmitted at its end; a stall disturbs all packets in
+ * transit.
+ */
 static uint64_t look(struct client *client)
 {
 	uint64_t now = rte_rdtsc(), gap = now - client->last_look;
@@ -80,7 +84,7 @@ static uint64_t look(struct client *client)
 	return now;
 }
 
-/* The line hands these to a port. */
+/* Transmit callback: stamps the packets that the line sends. */
 static uint16_t stamp_left(uint16_t port, uint16_t queue, struct rte_mbuf *packets[], uint16_t count, void *context)
 {
 	struct client *client = context;
@@ -134,7 +138,7 @@ static void start_exchange(struct client *client)
 	depart(client, 0, packet);
 }
 
-/* One packet that left at this port, if there is any: from port A it is back, from port B it is to be reflected. */
+/* Takes one packet that left at this port, if any: at port A the round trip is complete, at port B it is reflected. */
 static bool receive(struct client *client, int port)
 {
 	struct rte_mbuf *packet;
@@ -149,7 +153,7 @@ static bool receive(struct client *client, int port)
 	return true;
 }
 
-/* One small thing, so that the line has its turn after each. Returns the counter. */
+/* Does one short step, so that the line gets its turn after each. Returns the counter. */
 static uint64_t turn(struct client *client, uint64_t now, bool sends)
 {
 	client->fresh = NULL;
@@ -192,7 +196,7 @@ static void drain(struct client *client)
 	client->spare_count = 0;
 }
 
-/* Sorts the undisturbed packets to the front, and returns how many there are. */
+/* Moves the undisturbed packets to the front, sorted. Returns their number. */
 static size_t sort_undisturbed(const struct samples *samples)
 {
 	size_t clean = 0;
@@ -212,7 +216,7 @@ static void sort_all(const struct samples *samples)
 	bench_sort_cycles(lateness, samples->count);
 }
 
-/* One figure; returns the least lateness of an undisturbed packet. */
+/* Measures one row. Returns the smallest lateness of an undisturbed packet. */
 static double measure(struct bench *bench, struct samples *buffers, const char *kind, bool reflects, double delay_us,
 		      double subtract_ns, double rate_pps, double seconds)
 {
@@ -291,7 +295,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: %s [SECONDS]\n", argv[0]);
 		return 2;
 	}
-	memset(buffers.marked, 1, SAMPLES * sizeof(int64_t)); /* no page fault in the measurement */
+	memset(buffers.marked, 1, SAMPLES * sizeof(int64_t)); /* avoids page faults during the measurement */
 	bench_start(&bench, MBUFS, RING_SIZE);
 	measure(&bench, &buffers, "warm-up", true, 10, 0, 1e6, seconds);
 	for (size_t d = 0; d < BENCH_DELAYS; d++) {
@@ -307,7 +311,9 @@ int main(int argc, char **argv)
 		measure(&bench, &buffers, "one way", false, 10, 0, bench_rates_pps[r], seconds);
 		measure(&bench, &buffers, "one way", false, 100, 0, bench_rates_pps[r], seconds);
 	}
-	/* The least time of the path taken off: the earliest packet is on time, the others late by the path's scatter.
+	/*
+	 * Subtracts the path's minimum latency: the earliest packet is then on time, the others are late by the path's
+	 * jitter.
 	 */
 	for (size_t r = 0; r < BENCH_RATES && isfinite(least_ns); r++) {
 		measure(&bench, &buffers, "path subtracted", true, 10, least_ns, bench_rates_pps[r], seconds);

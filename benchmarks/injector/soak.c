@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Many packets, each numbered, through the line in both directions while the delay changes, every third time to none at
- * all: none lost, none twice, none out of order, the counters add up. Arguments: packets a direction (default 1e8),
- * changes of the delay (default 1000). Exit 1 when a single packet is wrong.
+ * Sends many numbered packets through the line in both directions while the delay changes; every third delay is 0.
+ * Checks that no packet is lost, duplicated or reordered, and that the counters add up. Arguments: packets per
+ * direction (default 1e8), changes of the delay (default 1000). Exit 1 on any error.
  */
 #include <stdio.h>
 #include <stdlib.h>

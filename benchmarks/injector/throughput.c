@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How many packets a second one core holds, both directions: packets go round between two ring ports through the
- * delay line, as fast as they can, all on this thread. Beside it the same rings with a bare forwarding loop (what
- * testpmd's io engine does). Arguments: seconds per figure (default 1), rounds (default 5).
+ * Packets per second that one core delays, both directions: packets circulate between two ring ports through the delay
+ * line as fast as possible, all on this thread. For comparison, the same rings with a plain forwarding loop (as
+ * testpmd's io engine). Arguments: seconds per figure (default 1), rounds (default 5).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +15,7 @@
 
 enum { RING_SIZE = 4096, MBUFS = 65535, BURST = 32, FRAME_BYTES = 60, FIGURES = 5 };
 
-/* Packets that still have to enter: the rings are small, so that they stay in the cache, and the line holds the rest.
- */
+/* Packets still to be enqueued: the rings are small, so that they stay in the cache; the line holds the rest. */
 static unsigned int waiting[2];
 
 static void enter(struct bench *bench)
@@ -35,7 +34,7 @@ static void enter(struct bench *bench)
 	}
 }
 
-/* Packets that left a port enter it again, as if its host reflected them. */
+/* Packets that left a port enter it again, as if the host behind it reflected them. */
 static unsigned int go_round(struct bench *bench)
 {
 	struct rte_mbuf *packets[BURST];
@@ -72,8 +71,8 @@ static double cpu_seconds(void)
 }
 
 /*
- * Packets a direction, by the second of CPU time: on a machine with other work the wall clock would measure the
- * scheduler. On a CPU of its own both are the same.
+ * Packets per direction and second of CPU time: on a loaded machine, wall-clock time would measure the scheduler. On a
+ * dedicated CPU both are the same.
  */
 static double run(struct bench *bench, bool inject, unsigned int circulating, double seconds, double *wall_pps)
 {
@@ -120,7 +119,7 @@ struct figure {
 	unsigned int circulating; /* packets, both directions */
 };
 
-/* Few packets at small delays, as many as the line holds at 500 us. */
+/* From few packets at small delays to as many as the line can hold at 500 us. */
 static const struct figure figures[FIGURES] = {{0, 512}, {1, 1024}, {10, 4096}, {100, 16000}, {500, 32000}};
 
 static void measure(struct bench *bench, const struct figure *figure, double seconds, unsigned int rounds)

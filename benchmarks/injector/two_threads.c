@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How exact the delay is where the line has a CPU to itself, as it has in use: client and reflector run on another one,
- * over rings in memory. undisturbed_release_after_due_ns is what the line says of itself. End to end begins when
- * the client has the packet ready and ends when it has it again, so that what lies between two CPUs is part of it, four
- * times: a cache line takes its time from one to the other.
+ * Accuracy of the delay with a CPU dedicated to the line, as in production: client and reflector run on another CPU,
+ * connected by rings in memory. undisturbed_release_after_due_ns is the line's own measurement. The end-to-end time
+ * begins when the client has the packet ready and ends when it has it back; it includes four transfers of cache lines
+ * between the CPUs.
  *
- * The end-to-end rows are judged by looks at the counter that the line does not know of: a receive callback of port A
- * notes each gap of its thread, and the client notes its own. Afterwards a packet counts as undisturbed if no gap over
- * 1 us of the line's thread fell into its stay, and none over 300 ns of either thread into its coming or going. As the
- * callback takes time of the line's, its own figures come from a run without. Arguments: seconds per figure (default
- * 0.5).
+ * Disturbances of the end-to-end rows are detected independently of the line: a receive callback of port A records each
+ * gap of the line's thread, and the client records its own gaps. A packet counts as undisturbed if the line's thread
+ * had no gap over 1 us while the packet was held, and neither thread a gap over 300 ns while it was received or sent.
+ * The callback costs the line time, so the line's own figures come from a run without it. Arguments: seconds per figure
+ * (default 0.5).
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -35,7 +35,7 @@ struct gap {
 	uint64_t start, end;
 };
 
-/* The looks of a thread at the counter; those that lie far apart are kept, in order. One thread writes. */
+/* Gaps between a thread's readings of the counter, in order. One thread writes. */
 struct looks {
 	struct gap *gaps; /* GAPS */
 	size_t count;
@@ -97,7 +97,7 @@ static void start_exchange(struct client *client)
 	depart(client, 0, packet);
 }
 
-/* From port B: reflect. From port A: done. */
+/* A packet from port B is reflected; one from port A has completed its round trip. */
 static void receive(struct client *client, int port)
 {
 	struct rte_mbuf *packets[BURST];
@@ -150,8 +150,8 @@ static size_t gap_after(const struct looks *looks, uint64_t when)
 }
 
 /*
- * It came to the line, and left it, somewhere from `sent` to `delay` before it was received, and from `delay` after it
- * was sent to then.
+ * The line received and sent the packet between `sent` and `received - delay`, and between `sent + delay` and
+ * `received`, respectively. A gap over `stall_cycles` anywhere, or any gap in these two intervals, disturbs it.
  */
 static bool met_gap(const struct looks *looks, const struct sample *sample, uint64_t delay, uint64_t stall_cycles)
 {
@@ -182,7 +182,7 @@ static void one_run(struct bench *bench, struct client *client, double delay_us,
 	injector_stop(bench->injector);
 }
 
-/* One figure; returns the least lateness of an undisturbed packet. */
+/* Measures one row. Returns the smallest lateness of an undisturbed packet. */
 static double measure(struct bench *bench, struct client *client, struct looks *line_looks, const char *kind,
 		      double delay_us, double subtract_ns, double rate_pps, double seconds)
 {
@@ -233,7 +233,7 @@ static int pin(void *argument)
 	return sched_setaffinity(0, sizeof set, &set);
 }
 
-/* The line's thread to the last CPU that we may use, this one to the first. False if there is only one. */
+/* Moves the line's thread to the last CPU that we may use, this one to the first. False if there is only one. */
 static bool share_cpus(void)
 {
 	unsigned int cpus[2] = {CPU_SETSIZE, 0};
@@ -266,7 +266,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: %s [SECONDS]\n", argv[0]);
 		return 2;
 	}
-	memset(client.samples, 1, SAMPLES * sizeof(struct sample)); /* no page fault in the measurement */
+	memset(client.samples, 1, SAMPLES * sizeof(struct sample)); /* avoids page faults during the measurement */
 	memset(line_looks.gaps, 1, GAPS * sizeof(struct gap));
 	memset(client_looks.gaps, 1, GAPS * sizeof(struct gap));
 	bench_start(&bench, MBUFS, RING_SIZE);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every algorithm of mcf beside LEMON's two on the same networks in the same run: the families that such codes are
- * compared on, and a NoMora round with one node a task, one node a job, and oversubscribed. `bench_mcf NAME...` runs
- * only those networks. One JSON line per network and algorithm; CPU seconds, network building included; `ratio` is
- * LEMON's best on that network divided by ours, `ratio_to_same` that of LEMON's algorithm of the same kind. Every
- * answer of ours is checked by its certificate.
+ * Every algorithm of mcf and two of LEMON's on the same networks in the same run: the network families on which such
+ * codes are usually compared, and a NoMora round with one node a task, one node a job, and oversubscribed. `bench_mcf
+ * NAME...` runs only those networks. One JSON line per network and algorithm, in CPU seconds including the building of
+ * the network. `ratio` is the time of LEMON's faster algorithm divided by ours, `ratio_to_same` that of LEMON's
+ * algorithm of the same kind divided by ours. Every answer of ours is checked by its certificate.
  */
 #include <stdio.h>
 #include <stdlib.h>

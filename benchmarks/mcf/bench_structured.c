@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The structured solver on generated NoMora rounds: from scratch beside LEMON on the same arrays, then round after
- * round. One JSON line per figure; processor seconds, building the network and reading the answer included, making the
- * rows of costs apart (rows_p50_ms). Jobs have
- * arcs to machines of the root's rack and to racks of its pod; in the rounds with wide rows to machines and racks
- * anywhere, 25 million arcs at 12,500 machines. Arguments: largest number of machines; a part of the figures' names, to
- * run only those.
+ * The structured solver on generated NoMora rounds: from scratch, compared with LEMON on the same arrays, then round
+ * after round. One JSON line per figure, in CPU seconds including building the network and reading the answer; the time
+ * to compute the rows of costs is separate (rows_p50_ms). Jobs have arcs to machines of the root's rack and to racks of
+ * its pod; in the rounds with wide rows, to machines and racks anywhere: 25 million arcs at 12,500 machines. Arguments:
+ * largest number of machines; a substring of the names of the figures to run.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +24,7 @@
 enum {
 	REPEATS = 5,
 	ROUNDS = 200,
-	TURNOVER = 300 /* units ended and arrived a round at 12,500 machines */
+	TURNOVER = 300 /* units that end and arrive per round at 12,500 machines */
 };
 
 static const char *wanted_part = "";
@@ -65,7 +64,10 @@ static void lemon(const char *name, const char *network, const struct mcf_proble
 #endif
 }
 
-/* Beside the solver: nobody, LEMON on the network with one node a job, or on the one with a node each task as well. */
+/*
+ * Solvers to compare with: none, LEMON on the network with one node per job, or LEMON on that and on the network with
+ * one node per task.
+ */
 enum peers { NO_PEERS, PEERS_COLLAPSED, PEERS_ALL };
 
 static void scratch(const char *name, const struct instance_settings *settings, enum peers peers)
@@ -111,7 +113,7 @@ static void scratch(const char *name, const struct instance_settings *settings, 
 	instance_destroy(instance);
 }
 
-/* Jobs beyond `tasks` are spare: they arrive in the rounds. */
+/* Jobs that lie beyond the first `tasks` tasks are spare: they arrive in later rounds. */
 static int32_t first_spare(const struct instance *instance, int32_t tasks)
 {
 	int32_t job = 0;
@@ -149,7 +151,7 @@ static void rounds(const char *name, struct instance_settings settings, double r
 	bool wide = settings.wide;
 	int32_t restarts = 0;
 
-	settings.wide = false; /* the rounds make their own rows: the instance need not */
+	settings.wide = false; /* the rounds compute their own rows, so the instance need not store them */
 	struct instance *instance = instance_create(&settings);
 
 	if (instance)
@@ -175,7 +177,7 @@ static void rounds(const char *name, struct instance_settings settings, double r
 		rows_ms[i] = 1e3 * seconds.rows;
 		solver_ms[i] = 1e3 * seconds.solver;
 		restarts += result.started_over;
-		scans += (double)result.scans / ROUNDS; /* arcs looked at: no clock, so the same on every machine */
+		scans += (double)result.scans / ROUNDS; /* arcs scanned: unlike a time, the same on every machine */
 		moves += (double)rounds_moves(cluster) / ROUNDS;
 	}
 	qsort(rows_ms, ROUNDS, sizeof(*rows_ms), compare_doubles);

@@ -8,7 +8,7 @@
 
 enum { COST_MOST = 10000, CAPACITY_MOST = 1000 };
 
-/* A network while it grows; `failed` sticks, so that it is asked once, at the end. */
+/* A network under construction; `failed` stays set, so that it is checked once, at the end. */
 struct family_builder {
 	struct rng rng;
 	int32_t node_count, arc_count;
@@ -70,7 +70,7 @@ static void send(struct family_builder *builder, int32_t from, int32_t to, int32
 	builder->supply[to] -= units;
 }
 
-/* Every plant to every shop. */
+/* From every plant to every shop. */
 static void draw_transport(struct family_builder *builder, int32_t size)
 {
 	set_nodes(builder, 2 * size);
@@ -81,7 +81,7 @@ static void draw_transport(struct family_builder *builder, int32_t size)
 	}
 }
 
-/* As many workers as places, 24 places each of the worker's choice and one that makes it feasible. */
+/* As many workers as jobs; each worker has arcs to 24 random jobs and one that makes the problem feasible. */
 static void draw_assignment(struct family_builder *builder, int32_t size)
 {
 	set_nodes(builder, 2 * size);
@@ -93,7 +93,7 @@ static void draw_assignment(struct family_builder *builder, int32_t size)
 	}
 }
 
-/* Sources and sinks at random among the nodes, a dear wide ring through all, and random arcs (NETGEN's make). */
+/* Random sources and sinks, an expensive ring of large capacity through all nodes, and random arcs (as NETGEN does). */
 static void draw_ring(struct family_builder *builder, int32_t nodes, int32_t arcs, int32_t ends)
 {
 	set_nodes(builder, nodes);
@@ -116,13 +116,13 @@ static void draw_dense(struct family_builder *builder, int32_t size)
 	draw_ring(builder, size, size * size / 4, size / 16);
 }
 
-/* Few sources and many random arcs a node: long paths that share arcs. */
+/* Few sources, and many random arcs per node: long paths that share arcs. */
 static void draw_few_ends(struct family_builder *builder, int32_t size)
 {
 	draw_ring(builder, size, 8 * size, 4);
 }
 
-/* A square of streets both ways; those of row 0 and all that lead down are wide. */
+/* A square grid of two-way streets; those of row 0 and all that lead down have a large capacity. */
 static void draw_grid(struct family_builder *builder, int32_t size)
 {
 	int32_t wide = CAPACITY_MOST * size;
@@ -145,8 +145,9 @@ static void draw_grid(struct family_builder *builder, int32_t size)
 }
 
 /*
- * After GOTO (grid on torus): one source, one sink; from each node arcs forward of every length up to the square
- * root of the nodes, the longer the dearer by more than its length, all narrow; a wide, dear chain takes what is left.
+ * After GOTO (grid on torus): one source, one sink; each node has forward arcs of small capacity, with random lengths
+ * up to the square root of the number of nodes and a cost that grows with the square of the length. An expensive chain
+ * of large capacity takes the rest.
  */
 static void draw_torus(struct family_builder *builder, int32_t size)
 {
@@ -169,8 +170,8 @@ static void draw_torus(struct family_builder *builder, int32_t size)
 }
 
 /*
- * GOTO with every length once: from each node seven arcs forward, at k * k parts of the reach, so that what is long is
- * dear and few arcs are like others.
+ * GOTO with fixed arc lengths: each node has seven forward arcs of k * k parts of the reach, so that long arcs are
+ * expensive and few arcs are alike.
  */
 static void draw_goto(struct family_builder *builder, int32_t size)
 {
@@ -192,7 +193,7 @@ static void draw_goto(struct family_builder *builder, int32_t size)
 	}
 }
 
-/* A grid of `length` rows from one source to one sink; across it narrow streets both ways. */
+/* A grid of `length` rows from one source to one sink, crossed by two-way streets of small capacity. */
 static void draw_strip(struct family_builder *builder, int32_t length, int32_t width)
 {
 	int32_t source = length * width, sink = source + 1;
@@ -228,7 +229,9 @@ static void draw_long_grid(struct family_builder *builder, int32_t size)
 	draw_strip(builder, size, 16);
 }
 
-/* Streets both ways on a plane, two in five of those across missing; trips of few units, at a high price over the air.
+/*
+ * Two-way streets on a plane, with two in five of the cross streets missing; trips of few units, and an expensive
+ * direct arc for each trip.
  */
 static void draw_roads(struct family_builder *builder, int32_t size)
 {
@@ -256,7 +259,7 @@ static void draw_roads(struct family_builder *builder, int32_t size)
 	}
 }
 
-/* Nothing is sent, but half of the arcs pay for flow: negative cycles are to be filled. */
+/* No supplies, but half of the arcs have negative costs: negative cycles have to be saturated. */
 static void draw_circulation(struct family_builder *builder, int32_t size)
 {
 	set_nodes(builder, size);
@@ -265,7 +268,7 @@ static void draw_circulation(struct family_builder *builder, int32_t size)
 			draw(builder, 1, CAPACITY_MOST), draw(builder, -COST_MOST / 2, COST_MOST / 2));
 }
 
-/* A chain whose links are 500 narrow arcs each: a cost that rises with the flow. */
+/* A chain in which each link is 500 parallel arcs of small capacity: a convex cost of the flow. */
 static void draw_parallel(struct family_builder *builder, int32_t size)
 {
 	set_nodes(builder, size);
@@ -276,7 +279,7 @@ static void draw_parallel(struct family_builder *builder, int32_t size)
 	}
 }
 
-/* All trips go over one node. */
+/* All trips pass through one node. */
 static void draw_star(struct family_builder *builder, int32_t size)
 {
 	set_nodes(builder, size + 1);
@@ -288,7 +291,10 @@ static void draw_star(struct family_builder *builder, int32_t size)
 		send(builder, v, v + 1, draw(builder, 1, 100));
 }
 
-/* Stores at 50 sites over `size` days, to keep or to ship in one or two days; what is made early is wanted late. */
+/*
+ * Stocks at 50 sites over `size` days: units are stored for a day or shipped in one or two days; supplies are early,
+ * demands are late.
+ */
 static void draw_days(struct family_builder *builder, int32_t size)
 {
 	enum { SITES = 50 };
@@ -314,7 +320,10 @@ static void draw_days(struct family_builder *builder, int32_t size)
 	}
 }
 
-/* Forty layers, arcs from each node to six of the next, and one dear arc past all of them. */
+/*
+ * Forty layers, with arcs from each node to six nodes of the next layer, and one expensive arc that bypasses all
+ * layers.
+ */
 static void draw_layers(struct family_builder *builder, int32_t size)
 {
 	enum { LAYERS = 40, ARCS_A_NODE = 6 };
@@ -334,7 +343,7 @@ static void draw_layers(struct family_builder *builder, int32_t size)
 	}
 }
 
-/* The most that goes through a square grid: an arc back pays for every unit, the others cost nothing. */
+/* Maximum flow through a square grid: an arc back has a negative cost for every unit, the others cost nothing. */
 static void draw_most_flow(struct family_builder *builder, int32_t size)
 {
 	int32_t source = size * size, sink = source + 1;
@@ -348,7 +357,7 @@ static void draw_most_flow(struct family_builder *builder, int32_t size)
 	add_arc(builder, sink, source, CAPACITY_MOST * size, -1);
 }
 
-/* One way for all, all arcs as dear. */
+/* A single path of arcs with equal costs. */
 static void draw_path(struct family_builder *builder, int32_t size)
 {
 	set_nodes(builder, size + 1);
@@ -357,7 +366,7 @@ static void draw_path(struct family_builder *builder, int32_t size)
 	send(builder, 0, size, 5);
 }
 
-/* Four large jobs, each with an arc to every one of `size` slots, cheapest first, and a dear way to wait. */
+/* Four large jobs, each with an arc to every one of `size` slots, cheapest first, and an expensive arc for waiting. */
 static void draw_large_jobs(struct family_builder *builder, int32_t size)
 {
 	static const int64_t primes[] = {7919, 104729, 1299709, 15485863};
@@ -376,7 +385,10 @@ static void draw_large_jobs(struct family_builder *builder, int32_t size)
 		for (int32_t rank = 0; rank < size; rank++) {
 			int32_t cost = COST_LEAST + (int32_t)((int64_t)rank * COSTS / size);
 
-			/* No size is a multiple of such a prime: every slot once, in an order of the job's own. */
+			/*
+			 * `size` is never a multiple of these primes: each job visits every slot once, in its own
+			 * order.
+			 */
 			add_arc(builder, job, JOBS + (int32_t)((offset + rank * primes[job]) % size), units, cost);
 		}
 		add_arc(builder, job, sink, units, COST_WAITING);

@@ -47,7 +47,7 @@ double instance_latency_us(const struct instance *instance, int32_t a, int32_t b
 {
 	int32_t low = a < b ? a : b, high = a < b ? b : a;
 	uint64_t bits = mix(instance->latency_salt ^ ((uint64_t)(uint32_t)low << 32 | (uint32_t)high));
-	/* Three 20-bit uniforms add up to something near normal with deviation 1/2; the rest draws the tail. */
+	/* The sum of three 20-bit uniforms is about normal with deviation 1/2; the remaining bits draw the tail. */
 	double sum = (double)((bits & 0xfffff) + (bits >> 20 & 0xfffff) + (bits >> 40 & 0xfffff)) * 0x1p-20 - 1.5;
 	double tail = bits >> 60 ? 1.0 : 1.6;
 
@@ -113,7 +113,7 @@ static void place_running(struct instance *instance, struct rng *rng, int32_t *f
 		for (int32_t i = job->running_begin; i < job->running_begin + job->running_count; i++) {
 			int32_t m = (int32_t)rng_below(rng, (uint64_t)settings->machines);
 
-			if (rng_below(rng, 2)) /* half of them somewhere in the root's rack, where there is room */
+			if (rng_below(rng, 2)) /* half of them at random in the root's rack, where it has free slots */
 				m = rack_of(instance, job->root) * settings->machines_per_rack +
 				    m % settings->machines_per_rack;
 			if (m >= settings->machines || free_slots[m] == 0)
@@ -135,7 +135,9 @@ static void draw_jobs(struct instance *instance, struct rng *rng)
 	for (instance->job_count = 0; running + waiting > 0; instance->job_count++) {
 		struct instance_job *job = &instance->jobs[instance->job_count];
 		int32_t size = draw_job_size(rng);
-		/* A job waits as a whole or runs; only the last ones of either kind are cut to fit. */
+		/*
+		 * All tasks of a job wait or all run; only the last job of either kind is cut to the remaining number.
+		 */
 		bool waits = (int32_t)rng_below(rng, (uint64_t)(running + waiting)) < waiting;
 		int32_t *left = waits ? &waiting : &running;
 
@@ -157,7 +159,7 @@ static void price_row(const struct instance *instance, const struct instance_job
 		row[m] = instance_curve_cost(job->curve, instance_latency_us(instance, job->root, m));
 }
 
-/* Rack arcs of a job, at the cost of the rack's worst machine; returns the cost of the worst rack. */
+/* Adds the arcs of a job to racks, each at the cost of the rack's worst machine. Returns the cost of the worst rack. */
 static int32_t rack_arcs(const struct instance *instance, int32_t pod, const int32_t *row, struct instance_arc *arcs,
 			 int32_t *count)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Instances as plain arrays: one node a task, or one node a job. */
+/* Instances as plain arrays: one node per task, or one node per job. */
 #include "instance.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The arrays of a problem while they grow; `failed` sticks, so that callers check once. */
+/* The arrays of a problem under construction; `failed` stays set, so that callers check once. */
 struct builder {
 	int32_t *tail, *head, *capacity;
 	int64_t *cost, *supply;
@@ -71,7 +71,7 @@ static int32_t job_tasks(const struct instance *instance, const struct instance_
 	return job->waiting + (instance->settings.preemption ? job->running_count : 0);
 }
 
-/* A task's arc to where it runs stands for the shared one, when there is one. */
+/* A running task's arc to its machine replaces the shared arc to that machine, if there is one. */
 static void add_task(const struct instance *instance, const struct instance_job *job, int32_t k, int32_t node,
 		     int32_t unscheduled, struct builder *builder)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* LEMON's solvers on our arrays, the peer of the benchmarks. Times in CPU seconds. */
+/* LEMON's solvers on our arrays, for comparison in the benchmarks. Times in CPU seconds. */
 #ifndef MCF_LEMON_PEER_H
 #define MCF_LEMON_PEER_H
 

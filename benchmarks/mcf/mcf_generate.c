@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Writes a network as one NoMora round makes it, as a DIMACS file: for `nomora solve` and for other solvers. */
+/* Writes the network of one NoMora round as a DIMACS file, for `nomora solve` and other solvers. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An instance as rows of the structured solver: one group a job with units. Rows are prepared once and loaded many
- * times. */
+/*
+ * An instance as rows of the structured solver: one group per job with units. Rows are prepared once and loaded many
+ * times.
+ */
 #ifndef STRUCTURED_LOAD_H
 #define STRUCTURED_LOAD_H
 
@@ -10,7 +12,7 @@
 
 struct load_group {
 	int32_t supply;
-	struct structured_row row; /* points into the load */
+	struct structured_row row; /* points into the struct load */
 };
 
 struct load {
@@ -30,7 +32,7 @@ void load_destroy(struct load *load);
 /* A new state with all columns and groups; NULL when out of memory. */
 struct structured *load_state(const struct load *load);
 
-/* Reads every group's answer; units that are on columns. */
+/* Reads every group's answer. Returns the number of units on columns. */
 int64_t load_read(const struct load *load, const struct structured *state);
 
 #endif

@@ -10,13 +10,13 @@ enum { STEP_US = 10, STEPS = 256, CURVES = 4, SHARES = 4096 };
 struct job {
 	int32_t supply;
 	int32_t share_count, share_room;
-	struct structured_share *shares; /* where its units are, as last read */
+	struct structured_share *shares; /* where its units are, according to the last reading */
 	uint8_t *steps;                  /* [machines] latency to the root */
 };
 
 struct row {
 	int32_t group;
-	int64_t first_arc, first_running; /* columns, blocks behind them */
+	int64_t first_arc, first_running; /* its columns; its blocks follow them */
 	struct structured_row row;
 };
 
@@ -24,22 +24,25 @@ struct rounds {
 	const struct instance *instance;
 	struct rng rng;
 	struct structured *state;
-	int32_t job_count, arrived; /* jobs 0..arrived-1 have come */
+	int32_t job_count, arrived; /* jobs 0..arrived-1 have arrived */
 	struct job *jobs;
 	uint8_t *step_pool;
 	int32_t cost_of_step[CURVES][STEPS];
-	/* Rows of a round, made before they are handed over: that work is the costs', not the solver's. */
+	/*
+	 * Rows of a round, computed before they are passed to the solver: that time belongs to the costs, not to the
+	 * solver.
+	 */
 	struct row *rows;
 	int32_t row_count;
 	struct arc *arcs;
 	struct structured_running *running;
 	int64_t arc_count, arc_room, running_count, running_room;
-	/* Scratch of one row and of a reading. */
+	/* Scratch space for one row and for reading. */
 	struct arc *columns, *blocks;
 	struct structured_share *shares;
 	int32_t *touched, *ended_job, *ended_column;
 	int64_t units, moves;
-	int32_t owed; /* units that ended and have not been replaced: jobs arrive whole */
+	int32_t owed; /* units that ended and have not been replaced yet, as only complete jobs arrive */
 };
 
 static double processor_seconds(void)
@@ -117,7 +120,9 @@ void rounds_destroy(struct rounds *rounds)
 	free(rounds);
 }
 
-/* The curves fall, so a rack's extremes are those of its latencies: bytes that a vector instruction takes 16 at a time.
+/*
+ * The curves fall, so a rack's extreme costs are at its extreme latencies: a vector instruction compares 16 of these
+ * bytes.
  */
 static void rack_row(struct rounds *rounds, const int32_t *cost, const uint8_t *steps, int32_t rack, int32_t root,
 		     struct structured_row *row)
@@ -193,7 +198,7 @@ static void make_row(struct rounds *rounds, int32_t id)
 	rounds->arc_count = made->first_arc + row->column_count + row->block_count;
 }
 
-/* All rows that were made, and the supplies of their groups. */
+/* Passes the computed rows and the supplies of their groups to the solver. */
 static void send_rows(struct rounds *rounds)
 {
 	for (int32_t i = 0; i < rounds->row_count; i++) {
@@ -209,7 +214,7 @@ static void send_rows(struct rounds *rounds)
 	rounds->arc_count = rounds->running_count = 0;
 }
 
-/* Only the running arcs: tasks have moved, costs have not. */
+/* Updates the running arcs only: tasks have moved, costs have not changed. */
 static void send_running(struct rounds *rounds, int32_t id)
 {
 	int32_t count = fill_running(rounds, id);
@@ -217,7 +222,7 @@ static void send_running(struct rounds *rounds, int32_t id)
 	structured_set_running(rounds->state, id, rounds->running, count);
 }
 
-/* False when every unit is where it was. */
+/* Stores a group's shares. False if no unit has moved. */
 static bool keep_shares(struct rounds *rounds, struct job *job, int32_t count)
 {
 	int32_t old = 0, stay = 0, total = 0;
@@ -244,7 +249,7 @@ static bool keep_shares(struct rounds *rounds, struct job *job, int32_t count)
 	return true;
 }
 
-/* Reads what changed and reports it back: the tasks now run there. */
+/* Reads the changed shares and reports them back to the solver as running. */
 static void adopt(struct rounds *rounds)
 {
 	const int32_t *changed;
@@ -293,7 +298,7 @@ double rounds_start(struct rounds *rounds, struct structured_result *result)
 	return seconds;
 }
 
-/* Random tasks; those that wait do not end. */
+/* Ends random running tasks; waiting tasks do not end. */
 static int32_t draw_ends(struct rounds *rounds, int32_t wanted)
 {
 	int32_t count = 0;
@@ -316,7 +321,7 @@ static int32_t draw_ends(struct rounds *rounds, int32_t wanted)
 	return count;
 }
 
-/* A quarter of the job's latencies move by a step or two. */
+/* Changes a quarter of the job's latencies by one or two steps. */
 static int32_t draw_recosts(struct rounds *rounds, double share)
 {
 	int32_t count = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How many probes a second one core carries, over ring ports, all on this thread and by the second of CPU time:
+ * Probes per second that one core handles over ring ports, all on this thread, per second of CPU time:
  *
  *   round trip   sent by one agent, reflected by another, received and accounted by the first
- *   sending      sent alone: whatever leaves is thrown away
+ *   sending      only sent; transmitted packets are dropped
  *   sessions     100,000 sessions that share 1 M probes a second; memory of each, and the longest gap between two looks
  *                at the port, by the wall clock and by the thread's CPU time (its own work, whatever else runs)
  *   floods       100 peers measured at 100 probes a second each, alone, beside 1 M requests a second to the reflector
@@ -85,7 +85,7 @@ static struct agent *make_agent(struct dp_port *port, ip_address address, struct
 	return agent;
 }
 
-/* Peers that all have the reflector's MAC. */
+/* Adds peers that all have the reflector's MAC address. */
 static void add_peers(struct agent *agent, struct dp_port *reflector, uint32_t count)
 {
 	struct dp_port_report report;
@@ -103,8 +103,8 @@ static void add_peers(struct agent *agent, struct dp_port *reflector, uint32_t c
 }
 
 /*
- * Moves packets from one agent to the other, each with its addresses exchanged, which leaves the checksums right: so
- * one reflector that has the prober's address is all peers.
+ * Moves packets from one agent to the other and swaps the addresses of each, which keeps the checksums valid: so a
+ * single reflector with the prober's address stands for all peers.
  */
 static void exchange_addresses(struct rte_ring *from, struct rte_ring *to)
 {
@@ -163,7 +163,7 @@ struct flood {
 	uint32_t sent;
 };
 
-/* Requests that are due, into the reflector's ring, as far as they fit. */
+/* Enqueues the requests that are due on the reflector's ring, as far as they fit. */
 static void flood_ring(struct flood *flood, struct rte_ring *ring, const struct figure *figure, struct stamp now)
 {
 	uint8_t payload[STAMP_BYTES];
@@ -258,7 +258,7 @@ static struct counted run(struct bench *bench, const struct figure *figure, doub
 		now = agent_now(bench->prober);
 		if (now.ns - before.ns > gap_us * 1e3)
 			gap_us = (double)(now.ns - before.ns) / 1e3;
-		if (figure->peers == MANY) { /* a system call, which the figures in packets a second do without */
+		if (figure->peers == MANY) { /* a system call, avoided in the packet rates */
 			double cpu_after = cpu_seconds();
 
 			own_gap_us =
@@ -280,7 +280,7 @@ static struct counted run(struct bench *bench, const struct figure *figure, doub
 
 static void measure(struct bench *bench, const struct figure *figure, double seconds)
 {
-	/* Probes that are out at once: as long as a full ring, or a second as usual. */
+	/* Limits the number of outstanding probes to what a ring holds at high rates; otherwise the usual second. */
 	const struct ns timeout = {figure->pps < 10e6 ? NS_PER_S : NS_PER_S / 100};
 	const struct ns interval = {(int64_t)((double)figure->peers / figure->pps * 1e9)};
 	const uint32_t source_pps = figure->peers == PEERS ? SOURCE_PPS : 0;

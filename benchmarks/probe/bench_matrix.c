@@ -2,12 +2,12 @@
 /*
  * The live matrix in shared memory, one JSON line a figure:
  *
- *   set       pairs set a second; of 12,500 hosts in 313 racks, a complete graph in each rack and every other pair by
- *             rotation, until pairs have been evicted: each pair more evicts one
+ *   set       pairs set per second for 12,500 hosts in 313 racks: a complete graph in each rack and the other pairs in
+ *             rotation, until the matrix is full and each new pair evicts one
  *   read      pairs loaded a second by one reader beside a writer at full speed: those of a rack of 40 hosts in random
  *             order, or of all 12,500
  *   scan      the same by position, one after the other
- *   published the time from setting a pair to the first load that has it, by a reader that waits for it
+ *   published time from setting a pair to the first load that returns it, in a reader that polls for it
  *
  * bench_matrix [FILE]: the live matrix, by default in /dev/shm; it is removed.
  */
@@ -28,7 +28,7 @@ enum { HOSTS = 12500, PER_RACK = 40, PAIRS = 8000000, ROTATED = 16000000, READS 
 
 struct shared {
 	struct latency_matrix *writer, *reader;
-	uint32_t hosts; /* that the pairs are of */
+	uint32_t hosts; /* whose pairs are measured */
 	atomic_bool stop;
 	atomic_uint taken;
 	uint64_t sets;

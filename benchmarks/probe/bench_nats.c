@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench_nats FROM INTO ROWS: times rows on their way from one live matrix to another, by the programs that nats.sh
- * started: one row after the other from setting it until a reader of the other matrix has it, and 100,000 at once. One
- * JSON line a figure.
+ * bench_nats FROM INTO ROWS: measures the transfer of rows from one live matrix to another by the programs that nats.sh
+ * started: single rows, from setting one until a reader of the other matrix sees it, and 100,000 rows at once. One JSON
+ * line per figure.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static void set(struct latency_matrix *matrix, uint32_t from, uint32_t to, struc
 	need(latency_matrix_set(matrix, &entry) == 0, "cannot set a pair");
 }
 
-/* Until the pair h1 -> h0 of the other matrix is that new. */
+/* Waits until the pair h1 -> h0 of the other matrix is at least that recent. */
 static void wait_for(const struct latency_matrix *into, const char *from, const char *to, struct ns at)
 {
 	const struct timespec nap = {.tv_nsec = 20000};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The exact solver on the instances of its targets: one JSON line each with the median and worst time in ms, how many
- * were proved, and how many have proved ties too. Arguments: seeds of each kind (default 100; 10 of the slow kinds),
- * and a trace of the coflow benchmark.
+ * The exact solver on the instances for which it has target times. One JSON line for each, with the median and worst
+ * time in ms, the number of optima proved, and the number for which ties were proved too. Arguments: seeds per kind
+ * (default 100; 10 for the slow kinds), and a trace of the coflow benchmark.
  */
 #include <math.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ static const struct kind {
 };
 
 struct times {
-	double *ms, *cpu_ms; /* elapsed; of this thread: what others' work does not disturb */
+	double *ms, *cpu_ms; /* elapsed time; CPU time of this thread, which other load does not disturb */
 	int count, proved, ties;
 	uint64_t failed_tasks;
 };
@@ -133,7 +133,7 @@ static void run_trace(const char *path)
 			struct recovery_scenario *s = coflow_scenario(trace, second, 125, &err);
 
 			if (!s)
-				break; /* nothing is being sent */
+				break; /* no data is left to send */
 			recovery_fail_server(s, port);
 			solve(s, &t);
 			recovery_destroy(s);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Machine costs a second on one core: each kernel over rows of 12,500 machines in 48s, rows that stay in the cache and
- * rows that do not; the definition, pair by pair, beside them; then whole rows as the network asks for them (round
- * trips out of the latency view, costs, arcs picked) and rows updated after one pair moved. Medians of 9.
+ * Machine costs per second on one core: each kernel over rows of 12,500 machines in racks of 48, with rows that fit the
+ * cache and rows that do not; for comparison, the definition applied pair by pair; then complete rows as the network
+ * requests them (round trips from the latency view, costs, selected arcs), and updates of rows after the change of one
+ * pair. Medians of 9.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,7 +88,7 @@ static int make(struct setting *setting)
 	return 0;
 }
 
-/* Million machine costs a second over `rows` rows; `sum` keeps the compiler from dropping the work. */
+/* Millions of machine costs per second over `rows` rows; `sum` keeps the compiler from removing the work. */
 static double kernel_rate(const struct setting *setting, const struct cost_kernel *kernel,
 			  const struct cost_table *table, int rows, uint64_t *sum)
 {
@@ -154,7 +155,7 @@ static void run_kernels(const struct setting *setting, uint64_t *sum)
 	cost_table_destroy(table);
 }
 
-/* Rows through the cache: computed for every root, then updated after one pair of each moved. */
+/* Rows through the cache: computed for every root, then updated after one pair of each changed. */
 static void run_rows(const struct setting *setting, uint64_t *sum)
 {
 	enum { ROOTS = 2000 };
@@ -186,7 +187,7 @@ static void run_rows(const struct setting *setting, uint64_t *sum)
 	for (uint32_t root = 0; root < ROOTS; root++) {
 		uint32_t machine = root * 6, rack = (uint32_t)rng_below(&rng, MACHINES) / PER_RACK;
 
-		/* One word of 64 racks at the machine's place, as the view has them. */
+		/* One word of 64 racks for each machine, as in the latency view. */
 		racks[machine * WORDS + rack / 64] = UINT64_C(1) << rack % 64;
 		cost_rows_latency_moved(rows, &(struct cost_moved){&machine, 1, racks, WORDS});
 	}

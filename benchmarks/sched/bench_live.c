@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a live scheduler does besides placing: at 12,500 machines with 100,000 running tasks,
+ * The work of a live scheduler besides placing new tasks, at 12,500 machines with 100,000 running tasks:
  *
- *   nothing changed   a round of two solves, roots held apart, with preemption on and nothing to do
+ *   nothing changed   a round of two solves (roots first), with preemption on and nothing to do
  *   beta              the same, 1 s later, beta 1 per second, tasks that have run for hours
  *   window            712,500 measured pairs, each with another value than before, stored and handed to the network
- *                     (next_round_ms: the round after it), tasks that run pinned, or free to move
- *   insensitive       1,616 jobs whose curve hardly falls: a task of each arrives
+ *                     (next_round_ms: the round after it), running tasks pinned, or free to move
+ *   insensitive       1,616 jobs with an almost flat curve: one task of each arrives
  *
  * bench_live prints one JSON line a figure; CPU time, medians.
  */

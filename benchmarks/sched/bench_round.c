@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The whole loop of a round through the flow network: events, rows of costs, delta, solve, tasks extracted and moved.
- * Machines in racks of 48 and pods of 16 racks, 8 to 12 slots, about 8 running tasks a machine in jobs of about 10;
- * the paper's four curves; policy nomora with preemption, beta 0. Each round 300 tasks arrive or end, and a share of
- * the jobs gets new costs, in one of two ways:
+ * A complete round of the flow network: events, rows of costs, changes of the network, solve, tasks extracted and
+ * moved. Machines in racks of 48 and pods of 16 racks, 8 to 12 slots, about 8 running tasks a machine in jobs of about
+ * 10; the paper's four curves; policy nomora with preemption, beta 0. Each round 300 tasks arrive or end, and a share
+ * of the jobs gets new costs, in one of two ways:
  *
  *   redrawn   all latencies in the root's rack are redrawn: most arcs of the job change, and most of its tasks move
- *   drifting  each latency to a machine that the job has an arc to (p_m) is measured again with chance 1/4, and then
- *             lies within 10 us of what it was at first: each cost moves by a few units
+ *   drifting  each latency to a machine that the job has an arc to (p_m) is measured again with probability 1/4, within
+ *             10 us of its initial value: each cost changes by a few units
  *
- * The first round makes ready for the others. What happens in a round is drawn before its clock starts; from then on
- * all counts: round trips are stored, events told, rows read from stored round trips (those of the root's pod; the
- * others, which no round asks for, are a hash).
+ * The first round is a warm-up. The events of a round are drawn before its clock starts. The time includes storing
+ * round trips, passing events, and reading rows from stored round trips. Only the round trips within the root's pod are
+ * stored; the others, which no round asks for, are computed by a hash.
  *
  * bench_round [MACHINES [SHARE ROUNDS [drifting]]]: without arguments 1,250 and 12,500 machines. One JSON line a
  * figure; CPU time.

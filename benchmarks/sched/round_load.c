@@ -13,7 +13,7 @@ void need(bool holds, const char *what)
 	}
 }
 
-/* Room for one more item behind `count`: doubled at each power of two. */
+/* Reserves space for one more item after `count`: doubles it at each power of two. */
 static void *grow(void *items, size_t count, size_t size)
 {
 	if (count & (count - 1))
@@ -30,7 +30,7 @@ static uint32_t mix(uint32_t x)
 	return x ^ x >> 16;
 }
 
-/* Columns are machines but for the last rack's padding, as PER_RACK is a multiple of COST_LANES. */
+/* Columns are machines, except for the padding of the last rack, as PER_RACK is a multiple of COST_LANES. */
 __attribute__((target_clones("avx512f", "avx2", "default"))) static void
 draw_span(uint32_t salt, uint32_t first, uint32_t end, float base, float *rtt_us)
 {
@@ -48,8 +48,8 @@ static uint32_t least(uint32_t a, uint32_t b)
 }
 
 /*
- * Round trips before any drift: medians of 35, 110 and 260 us in a rack, a pod and beyond, times 0.5 to 1.5, one in
- * sixteen worse. `column` lies in one of the five spans that the root's rack and pod make.
+ * Round trips before any drift: medians of 35, 110 and 260 us within a rack, within a pod and across pods, times 0.5 to
+ * 1.5; one in sixteen is worse. The limits of the root's rack and pod divide the columns into five spans.
  */
 static void draw_columns(const struct load *load, uint32_t root, uint32_t first, uint32_t end, float *rtt_us)
 {
@@ -73,7 +73,7 @@ static void draw_columns(const struct load *load, uint32_t root, uint32_t first,
 		rtt_us[root - first] = 5;
 }
 
-/* As a matrix is read: what is near lies in memory. */
+/* Reads round trips as from a matrix: those within the pod are stored, the others computed. */
 static void read_row(const void *context, uint32_t root, uint32_t first, uint32_t count, float *rtt_us)
 {
 	const struct load *load = context;
@@ -161,9 +161,7 @@ static void flip_task(struct job_notes *job, uint32_t task)
 	job->tasks[task / 64] ^= UINT64_C(1) << task % 64;
 }
 
-/* Adds jobs until `tasks` tasks run: each root somewhere, its tasks where they landed at random, as after a while of
- * load.
- */
+/* Adds jobs until `tasks` tasks run: roots and tasks on random machines, as after a time under load. */
 static void make_jobs(struct load *load, uint32_t tasks)
 {
 	uint32_t machines = load->cluster->machine_count;
@@ -241,7 +239,7 @@ void load_stop(struct load *load)
 	free(load->pairs);
 }
 
-/* Was the task drawn among the first `count`? */
+/* True if the task was drawn among the first `count`. */
 static bool was_drawn(const struct load *load, int count, uint32_t job, uint32_t task)
 {
 	for (int i = 0; i < count; i++) {
@@ -251,7 +249,10 @@ static bool was_drawn(const struct load *load, int count, uint32_t job, uint32_t
 	return false;
 }
 
-/* 300 arrivals or ends, in equal numbers, of tasks that are no roots; none arrives and ends in one round. */
+/*
+ * Draws 300 events of tasks other than roots, arrivals and ends in equal numbers; no task arrives and ends in the same
+ * round.
+ */
 static void draw_tasks(struct load *load)
 {
 	for (int event = 0; event < EVENTS; event++) {
@@ -272,7 +273,7 @@ static void draw_tasks(struct load *load)
 	}
 }
 
-/* The next job with a root that was not measured in this round, from `job` on. */
+/* The next job from `job` on whose root was not measured in this round. */
 static uint32_t next_job(struct load *load, uint32_t job)
 {
 	for (;; job = (job + 1 + (uint32_t)rng_below(&load->rng, 3)) % load->job_count) {
@@ -285,7 +286,7 @@ static uint32_t next_job(struct load *load, uint32_t job)
 	}
 }
 
-/* Measures racks again from machines with roots, until `jobs` jobs have new costs. */
+/* Measures racks again from machines that run roots, until `jobs` jobs have new costs. */
 static void draw_racks(struct load *load, uint32_t jobs)
 {
 	uint32_t job = (uint32_t)rng_below(&load->rng, load->job_count);
@@ -305,7 +306,7 @@ static void draw_racks(struct load *load, uint32_t jobs)
 	}
 }
 
-/* Measures pairs again from the roots of `jobs` jobs. The centre of the drift is drawn again, not read. */
+/* Measures pairs again from the roots of `jobs` jobs. The initial values are recomputed, not read from the matrix. */
 static void draw_pairs(struct load *load, uint32_t jobs)
 {
 	uint32_t job = (uint32_t)rng_below(&load->rng, load->job_count);
@@ -351,7 +352,7 @@ static float *near_us(const struct load *load, uint32_t root, uint32_t machine)
 
 static void note_moved(struct load *load, uint32_t root, uint32_t rack)
 {
-	if (load->moved_count == 0 || load->moved[load->moved_count - 1] != root) /* a root's pairs follow each other */
+	if (load->moved_count == 0 || load->moved[load->moved_count - 1] != root) /* a root's pairs are consecutive */
 		load->moved[load->moved_count++] = root;
 	load->moved_racks[(size_t)root * load->words + rack / 64] |= UINT64_C(1) << rack % 64;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The time that Slurm's job_submit plug-in takes of slurmctld, a submission: with an agent that answers at once, with
- * none, with one that is stopped, and in the quiet time after that. Argument: the plug-in. */
+/*
+ * Time that Slurm's job_submit plug-in costs slurmctld per submission: with an agent that answers at once, without an
+ * agent, with a stopped agent, and in the quiet period after that. Argument: the plug-in.
+ */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -17,7 +19,7 @@
 char *slurm_xstrdup(const char *text);
 void slurm_xfree_ptr(void *memory);
 
-/* What slurmctld gives the plug-in. */
+/* Functions that slurmctld provides to the plug-in. */
 char *slurm_xstrdup(const char *text)
 {
 	return strdup(text);
@@ -84,7 +86,7 @@ static struct submission submit(int (*job_submit)(job_desc_msg_t *, uint32_t, ch
 	return submission;
 }
 
-/* A plug-in that is loaded again has forgotten its quiet time. */
+/* Reloading the plug-in resets its quiet period. */
 static void measure(const char *plugin, const char *figure, int count, bool quiet)
 {
 	double *us = calloc((size_t)count, sizeof *us);
