@@ -88,7 +88,7 @@ Test(control, requests_are_answered_and_errors_travel)
 	cr_assert_eq(err.code, ENOENT);
 }
 
-/* Around the size of the buffer that an answer is read into at first, and far beyond what a socket takes at once. */
+/* Around the initial size of the answer's buffer, and far beyond what a socket accepts in one call. */
 Test(control, answers_of_any_length_arrive_whole)
 {
 	static const size_t lengths[] = {0, 4060, 4070, 4080, 4090, 4096, 4100, 8192, 100000, 2000000};
@@ -148,7 +148,7 @@ Test(control, a_live_socket_is_refused_a_dead_one_replaced_and_a_file_left_alone
 	fd = socket(AF_UNIX, SOCK_STREAM, 0);
 	strcpy(address.sun_path, server.path);
 	cr_assert_eq(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
-	close(fd); /* dead: the file stays */
+	close(fd); /* the server is dead: its socket file remains */
 	start(&server, &err);
 	stop(&server);
 	file = fopen(server.path, "w");

@@ -84,7 +84,7 @@ Test(file, a_full_disk_is_an_error_and_leaves_nothing)
 	fputs("data", file_writer_stream(writer));
 	cr_assert_eq(file_writer_commit(writer, &err), -ENOSPC);
 	cr_assert_eq(entries(), 0);
-	/* the write that failed is long past */
+	/* The failed write was long before. */
 	writer = file_writer_open("b", &err);
 	cr_assert_not_null(freopen("/dev/full", "w", file_writer_stream(writer)));
 	for (int i = 0; i < 100000; i++)

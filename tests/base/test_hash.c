@@ -3,7 +3,7 @@
 
 #include <base/hash.h>
 
-/* Test vectors of Noll's reference implementation. */
+/* Test vectors of Noll's reference implementation of FNV-1a. */
 Test(hash, fnv_1a_of_the_reference)
 {
 	cr_assert_eq(hash_text(""), UINT64_C(0xcbf29ce484222325));

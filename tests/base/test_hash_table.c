@@ -15,7 +15,7 @@ struct model {
 	uint32_t all;
 };
 
-/* Few distinct low and high bits, so that homes meet and runs wrap around the end. */
+/* Few distinct low and high bits, so that keys collide and runs wrap around the end of the table. */
 static uint64_t key_of(uint32_t k)
 {
 	return (uint64_t)(k % 7) << 61 | k / 7;
@@ -71,7 +71,9 @@ Test(hash_table, holds_what_a_list_holds_in_its_order)
 	rng_seed(&rng, 7);
 	for (uint32_t step = 0; step < STEPS; step++) {
 		uint32_t k = (uint32_t)rng_below(&rng, KEYS);
-		/* grows to nearly all, shrinks to nearly none, several times */
+		/*
+		 * The table grows until nearly all keys are in it and shrinks until it is nearly empty, several times.
+		 */
 		uint64_t inserts = step / 20000 % 2 ? 3 : 7;
 
 		if (rng_below(&rng, 10) < inserts)

@@ -12,7 +12,7 @@
 
 static int64_t draw(struct rng *rng)
 {
-	return (int64_t)exp(rng_uniform(rng) * 20); /* 1 .. 4.8e8, evenly over the decades */
+	return (int64_t)exp(rng_uniform(rng) * 20); /* 1 .. 4.8e8, log-uniform */
 }
 
 static int by_value(const void *a, const void *b)
@@ -54,7 +54,7 @@ Test(histogram, percentiles_keep_their_digits)
 	}
 }
 
-/* The bucket of the largest value reaches beyond it. */
+/* The bucket of the largest value extends beyond that value. */
 Test(histogram, no_percentile_is_over_the_maximum)
 {
 	struct histogram *histogram = histogram_create(1, 1000000, 1);
@@ -130,7 +130,7 @@ Test(histogram, damaged_text_is_refused)
 		"nomora-histogram/1 1 100 2 1 5 5 5 25 0 5:1 x",
 		"nomora-histogram/1 1 100 2 1 5 4 5 25 0 5:1", /* minimum over maximum */
 		"nomora-histogram/1 1 100 2 1 -5 5 5 25 0 5:1",
-		"nomora-histogram/1 1 100 2 1 5 5 5 25 2 5:1", /* more over the range than there are */
+		"nomora-histogram/1 1 100 2 1 5 5 5 25 2 5:1", /* larger sum of counts than the count of values */
 		"nomora-histogram/1 1 100 2 1 5 5 nan 25 0 5:1",
 		"nomora-histogram/1 1 100 2 1 5 5 5 inf 0 5:1",
 		"nomora-histogram/1 9223372036854775807 100 2 1 5 5 5 25 0 5:1",
@@ -213,7 +213,7 @@ Test(histogram, of_nothing_everything_is_0)
 	histogram_destroy(histogram);
 }
 
-/* The compact form says in every respect what the array says, while it is a list and after it became one. */
+/* The compact form gives the same answers as the array, both as a list and after its conversion to an array. */
 Test(histogram, a_compact_one_says_the_same)
 {
 	struct rng rng;

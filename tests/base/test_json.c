@@ -145,7 +145,7 @@ static int significant_digits(const char *text)
 static void check_real(double value)
 {
 	char text[JSON_REAL_BYTES], shortest[JSON_REAL_BYTES];
-	int digits = 15; /* with as many each decimal comes back */
+	int digits = 15; /* 15 digits: every decimal of that length survives the round trip */
 
 	cr_assert_eq(json_real_text(value, text), strlen(text));
 	double back = strtod(text, NULL);

@@ -44,7 +44,7 @@ Test(number, printed_doubles_read_back_exactly)
 		double back;
 
 		if ((x.bits >> 52 & 0x7ff) == 0x7ff)
-			continue; /* infinities and NaNs are not numbers of a file */
+			continue; /* infinities and NaNs are not valid in a file */
 		number_print_double(x.value, text, sizeof text);
 		cr_assert_eq(number_parse_double(text, &back), 0, "%s", text);
 		cr_assert_eq(back, x.value);

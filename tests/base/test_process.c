@@ -86,7 +86,7 @@ Test(process, a_daemon_that_holds_the_pipe_does_not_hold_us)
 	process_result_free(&result);
 }
 
-/* Is it gone, or dead and not yet asked for its status by whoever inherited it? */
+/* True if the process does not exist, or is a zombie that its new parent has not reaped yet. */
 static bool is_dead(pid_t pid)
 {
 	char path[64], state = 'Z';
@@ -133,7 +133,7 @@ Test(process, priority_is_taken_and_inherited)
 	struct process_result result;
 	struct error err = {0};
 
-	/* a session of its own: that of the other tests keeps its priority */
+	/* A session of its own, so that the other tests keep their priority. */
 	if (fork() == 0) {
 		setsid();
 		cr_assert_eq(process_set_nice(7, &err), 0, "%s", err.text);

@@ -30,7 +30,7 @@ Test(quantile, of_student_are_those_of_the_tables)
 				   quantile_student(rows[i].outside, rows[i].dof));
 }
 
-/* Where the series around the normal quantile is used; exact values by numerical integration. */
+/* Exact values by numerical integration, where the series about the normal quantile is used. */
 Test(quantile, of_student_in_the_middle_are_exact_to_three_millionths)
 {
 	cr_assert_float_eq(quantile_student(0.5, 3), 0.764892, 2e-6);

@@ -44,7 +44,7 @@ Test(rng, bounded_draws_are_uniform)
 	cr_assert_eq(rng_below(&rng, 1), 0);
 }
 
-/* Four words map to three values: without rejection one value would come twice as often. */
+/* Four words map to three values: without rejection, one value would be twice as likely. */
 Test(rng, a_bound_near_the_whole_range_is_drawn_evenly)
 {
 	const uint64_t bound = UINT64_C(3) << 62;

@@ -12,7 +12,7 @@ Test(search, finds_the_first_that_is_not_before_the_key)
 	rng_seed(&rng, 1);
 	for (int count = 0; count <= 40; count++) {
 		for (int i = 0, value = 0; i < count; i++)
-			items[i] = value += (int)rng_below(&rng, 3); /* equal ones in between */
+			items[i] = value += (int)rng_below(&rng, 3); /* some are equal */
 		for (int key = -1; key < 90; key++) {
 			int lower, upper, first = 0, behind = 0;
 
