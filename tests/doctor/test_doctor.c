@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The doctor on hosts made of files: a good one, and the same with one file changed. */
+/* The doctor on hosts simulated by files: a good one, and the same with one file changed. */
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
 
@@ -19,7 +19,7 @@
 
 static char root[64];
 
-/* Writes a line; NULL removes the file. */
+/* Writes a file with one line; NULL removes the file. */
 static void put(const char *path, const char *line)
 {
 	char whole[PATH_MAX];
@@ -49,7 +49,7 @@ static void link_to(const char *path, const char *target)
 	cr_assert_eq(symlink(target, whole), 0, "%s", whole);
 }
 
-/* Four CPUs, two of them isolated and without the tick, on an X520 bound to ixgbe. */
+/* Four CPUs, two of them isolated and tickless; an X520 bound to ixgbe. */
 static void make_good_host(void)
 {
 	static const char *const files[][2] = {
@@ -92,7 +92,7 @@ static void make_good_host(void)
 				   "combined=1"},
 	};
 
-	/* Criterion runs a suite's .init and a test's own: the first folder would stay for ever. */
+	/* Criterion runs the suite's .init as well as the test's own: the first folder would never be removed. */
 	cr_assert_str_empty(root, "the host has been made already");
 	strcpy(root, "/tmp/nomora-doctor-XXXXXX");
 	cr_assert_not_null(mkdtemp(root));
@@ -128,7 +128,7 @@ static struct findings examine(enum findings_purpose purpose, const char *port)
 	return findings;
 }
 
-/* The worst finding of a check; NULL if it has none. */
+/* The worst finding of a check, or NULL. */
 static const struct finding *worst_of(const struct findings *findings, const char *check)
 {
 	const struct finding *worst = NULL;
