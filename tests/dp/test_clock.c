@@ -22,7 +22,10 @@ Test(clock, follows_the_kernels_clock)
 	struct dp_clock clock = calibrated(50);
 
 	nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
-	/* Both sides are read between two readings of the other: no descheduling can break the inequality. */
+	/*
+	 * Each side is read between two readings of the other, so that the inequality holds even if the test is
+	 * descheduled.
+	 */
 	for (int i = 0; i < 100; i++) {
 		int64_t before = ns_now_monotonic().v;
 		uint64_t tsc = rte_rdtsc_precise();

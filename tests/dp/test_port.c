@@ -146,7 +146,7 @@ Test(port, ptp_stamps_are_refused_where_there_is_no_ptp_clock)
 	dp_port_close(port);
 }
 
-/* A page each would put all of them on the same lines of the first cache: half the forwarding rate. */
+/* With one page per buffer, all of them would share a few lines of the L1 cache, which halves the forwarding rate. */
 Test(port, buffers_lie_side_by_side_and_a_pool_can_be_made_again)
 {
 	struct dp_pool *small;
@@ -173,7 +173,7 @@ Test(port, buffers_lie_side_by_side_and_a_pool_can_be_made_again)
 Test(port, a_pair_joined_by_memory_carries_frames)
 {
 	struct error err = {0};
-	struct dp_port *port = open_port("net_ring5", &err); /* what it sends, it receives */
+	struct dp_port *port = open_port("net_ring5", &err); /* receives the packets that it sends */
 	struct rte_mbuf *packet = rte_pktmbuf_alloc((struct rte_mempool *)pool), *back = NULL;
 
 	cr_assert_not_null(port, "%s", err.text);
