@@ -10,7 +10,7 @@
 
 #include "chart_priv.h"
 
-/* 1 up to a jump at 25 us, then 0.7, 0.6, 0.5: measured at 0, 20, 30 and 45, which is the end. */
+/* 1 up to a jump at 25 us, then 0.7, 0.6, 0.5; measured at 0, 20, 30 and 45 us, where it ends. */
 static struct curve *make_curve(const char *name)
 {
 	static const double p[] = {1, 1, 1, 0.7, 0.6, 0.5}, x[] = {0, 20, 30, 45}, y[] = {1, 0.98, 0.7, 0.55};
