@@ -11,14 +11,14 @@
 
 enum { PAIRS = 60, PASSES = 4, LEVELS_MAXIMUM = 32 };
 
-/* A closed loop of one request: its time is that of the empty machine and the round trip that was added. */
+/* A closed loop with one request: its time is the unloaded service time plus the added round trip. */
 struct world {
 	double request_us; /* without delay */
-	double run_noise;  /* of each run, relative */
-	double drift;      /* of the request's time without delay, from pass to pass, relative */
-	double speed;      /* of the machine while the sweep lasts */
-	int levels;        /* 0 to 500 us per direction */
-	bool numbered;     /* by passes; else no two levels have a run of one number */
+	double run_noise;  /* relative deviation from run to run */
+	double drift;      /* relative deviation of the request's time without delay from pass to pass */
+	double speed;      /* speed of the machine during the sweep, 1 = normal */
+	int levels;        /* number of levels between 0 and 500 us per direction */
+	bool numbered;     /* runs are numbered by pass; otherwise no two levels have a run of the same number */
 };
 
 static struct curve *measure(const struct world *world, uint64_t seed)
@@ -65,7 +65,7 @@ static struct curve *measure(const struct world *world, uint64_t seed)
 	return curve;
 }
 
-/* How many of PAIRS agree; the share of points that do goes to *within. */
+/* Returns how many of PAIRS agree; *within is the share of points that do. */
 static int count_agreeing(const struct world *one, const struct world *other, double *within)
 {
 	size_t points = 0, agreeing_points = 0;
@@ -89,7 +89,7 @@ static int count_agreeing(const struct world *one, const struct world *other, do
 	return agreeing;
 }
 
-/* 57 of 60 are 95 %; the count deviates by 1.7. */
+/* 95 % of 60 are 57; the standard deviation of the count is 1.7. */
 Test(agreement, two_sweeps_of_one_truth_agree_as_often_as_they_say, .timeout = 120)
 {
 	static const struct world quiet = {60, 0.02, 0, 1, 8, true}, slower = {60, 0.02, 0, 0.8, 8, true};
@@ -111,7 +111,7 @@ Test(agreement, two_truths_differ, .timeout = 120)
 	cr_assert(agreeing <= 3, "%d of %d agree", agreeing, PAIRS);
 }
 
-/* Drift from pass to pass is in the stated deviation, where passes are numbered; chance would not cover it. */
+/* With numbered passes, the stated deviation includes the drift between passes; chance alone would not cover it. */
 Test(agreement, drift_between_passes_is_stated, .timeout = 120)
 {
 	static const struct world drifting = {60, 0.005, 0.1, 1, 24, true}, blind = {60, 0.005, 0.1, 1, 24, false};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which candidate is taken, rule by rule: AICc, the papers' grace, simplicity, and what left-out levels say. */
+/* Which candidate is chosen, rule by rule: AICc, preference for the papers' families, simplicity, cross-validation. */
 #include <math.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ enum { CUBIC = FIT_POLYNOMIAL_3, QUADRATIC = FIT_POLYNOMIAL_2, LOGARITHM = FIT_L
 
 struct choice {
 	char name[64];
-	struct fit_candidate candidates[CANDIDATES_MOST]; /* in rising AICc; 0 parameters = the end */
+	struct fit_candidate candidates[CANDIDATES_MOST]; /* in order of rising AICc; 0 parameters = the end */
 	double form_probability[CURVE_FORMS];             /* all 0 = the form was asked for */
 	size_t taken;
 	enum choice_grounds grounds;

@@ -23,7 +23,7 @@ static const struct truth truths[CURVES] = {
 	{40, {1.005, -5.146e-4, 5.837e-7, -3.46e-10}},
 };
 
-/* A corner: continuous at 200 us. */
+/* Continuous, with a corner at 200 us. */
 static const struct truth cornered = {200, {1.08, -4e-4, 0, 0}};
 
 static double truth_at(const struct truth *truth, double x)
@@ -31,7 +31,7 @@ static double truth_at(const struct truth *truth, double x)
 	return x < truth->threshold_us ? 1 : truth->b[0] + x * (truth->b[1] + x * (truth->b[2] + x * truth->b[3]));
 }
 
-/* Levels grow apart as the square of their number, up to end_us. */
+/* Levels are quadratically spaced, up to end_us. */
 static struct sweep *draw(const struct truth *truth, double noise, double end_us, uint64_t seed, bool as_times)
 {
 	char *text = NULL;
@@ -58,7 +58,7 @@ static struct sweep *draw(const struct truth *truth, double noise, double end_us
 	return sweep;
 }
 
-/* The sweep and the runs that were advised, each at its delay. */
+/* The sweep, and in addition the advised runs, each at its delay. */
 static struct sweep *draw_more(const struct sweep *sweep, const struct truth *truth, double noise,
 			       const struct fit_decision *decision, uint64_t seed)
 {
@@ -88,7 +88,7 @@ static struct sweep *draw_more(const struct sweep *sweep, const struct truth *tr
 	return more;
 }
 
-/* "The lowest" of all candidates, or only of the likeliest form: does the sentence say which? */
+/* The sentence must say whether "the lowest" is of all candidates or of those with the likeliest form only. */
 static void assert_lowest_is_so(const struct fit *fit)
 {
 	bool lowest = true;
@@ -122,7 +122,7 @@ static void assert_lawful(const struct curve *curve)
 	}
 }
 
-/* A machine that takes up to 30 % longer at times for its own part of an operation, beside the delay's. */
+/* A machine whose own part of an operation, without the delay, takes up to 30 % longer at times. */
 static struct sweep *draw_drifting(bool references, bool times)
 {
 	static const double delays_us[] = {0, 5, 20, 100};
@@ -175,7 +175,7 @@ Test(fit, references_take_the_drift_off)
 		for (size_t i = 1; i < 4; i++) {
 			const struct observation_level *level = &with.levels[i];
 
-			/* Between two passes the references differ by 5 %, and a run there has their mean. */
+			/* The references before and after a run differ by 5 %; the run is corrected by their mean. */
 			cr_expect_lt(level->deviation, 0.25 * without.levels[i].deviation, "x %g us: %g, without %g",
 				     level->x_us, level->deviation, without.levels[i].deviation);
 			cr_expect_float_eq(level->mean, 40 / (40 + level->x_us), 0.015, "x %g us: %g", level->x_us,
@@ -186,7 +186,7 @@ Test(fit, references_take_the_drift_off)
 	}
 }
 
-/* The study in small: forms that one per cent noise can show, coverage, law. */
+/* A small version of the study: threshold forms that are visible at 1 % noise, coverage, shape constraint. */
 Test(fit, refits_the_papers_curves, .timeout = 120)
 {
 	int jumps[CURVES] = {0}, found = 0, draws = 8;
@@ -216,7 +216,7 @@ Test(fit, refits_the_papers_curves, .timeout = 120)
 	cr_assert_eq(jumps[0], draws, "memcached's jump of 5 %% was missed");
 	cr_assert_eq(jumps[1], draws, "STRADS's jump of 3 %% was missed");
 	cr_assert_geq(found, CURVES * draws - 1, "a threshold was missed");
-	/* 32 sweeps: the mean coverage of 95 to 96 % comes with a deviation of 1.5 %. */
+	/* Over 32 sweeps, the mean coverage of 95 to 96 % has a standard deviation of 1.5 %. */
 	cr_assert(covered > 0.90 * (double)points && covered < 0.995 * (double)points, "coverage %.3f",
 		  (double)covered / (double)points);
 }
@@ -261,7 +261,7 @@ Test(fit, every_family_in_every_form_keeps_the_law)
 	sweep_destroy(sweep);
 }
 
-/* A cubic through noisy data up to 500 us would rise or fall under 0 before 1000 in many draws: none may. */
+/* In many draws, a cubic through noisy data up to 500 us would rise or become negative before 1000: none may. */
 Test(fit, cubics_are_held_to_the_law_up_to_1000_us)
 {
 	int held = 0;
@@ -341,7 +341,10 @@ Test(fit, says_how_likely_each_form_is)
 	fit_free(&fit);
 }
 
-/* A jump could always be too small to see: a hinge is more likely, never sure, and the advice says how to decide. */
+/*
+ * A jump too small to see can never be excluded: a hinge is more likely but not certain, and the advice says how to
+ * decide.
+ */
 Test(fit, takes_a_hinge_for_a_hinge_and_advises)
 {
 	int hinges = 0, open = 0, advised = 0;
@@ -479,7 +482,7 @@ Test(observations, rows_that_stand_for_several_runs_are_pooled)
 	observations_free(&observations);
 }
 
-/* Four runs at each of five delays, `odd` of those at 30 us far below the others. */
+/* Outliers among four runs at each of five delays, of which `odd` runs at 30 us are far below the others. */
 static size_t outliers_with(int odd)
 {
 	struct observations observations;
@@ -504,7 +507,7 @@ Test(observations, one_run_is_an_outlier_and_half_a_level_is_none)
 	cr_assert_eq(outliers_with(2), 0);
 }
 
-/* Scatter of a tenth of the performance, at three delays with `runs` runs each. */
+/* Runs scatter by a tenth of the performance, at three delays with `runs` runs each. */
 static enum observation_noise noise_of(int runs)
 {
 	struct observations observations;
@@ -527,7 +530,7 @@ Test(observations, a_few_runs_do_not_tell_how_noise_grows)
 	cr_assert_eq(noise_of(5), NOISE_PROPORTIONAL, "12 degrees of freedom");
 }
 
-/* Added latency never helps: not even at 0, where the free line would begin at 1.1. */
+/* Added latency never improves performance, not even at 0, where the unconstrained line would begin at 1.1. */
 Test(fit, no_curve_starts_above_a_known_baseline)
 {
 	struct observations observations;
@@ -550,7 +553,7 @@ Test(fit, no_curve_starts_above_a_known_baseline)
 	fit_free(&fit);
 }
 
-/* A logarithm that restarts at the threshold, far from what log(1 + x/s) can do from 0 on. */
+/* A logarithm that begins at the threshold: log(1 + x/s), which begins at 0, could not come close to it. */
 Test(fit, families_with_shapes_count_from_the_threshold)
 {
 	char text[4096], *at = text;

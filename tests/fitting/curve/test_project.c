@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The projection onto the shape constraint against brute force over the active sets. */
+/* The projection onto the shape constraint, compared with brute force over the active sets. */
 #include <math.h>
 #include <string.h>
 
@@ -32,7 +32,7 @@ static double distance(const struct instance *instance, const double *c)
 	return sqrt(sum);
 }
 
-/* Gauss with partial pivoting, in place; false if singular. */
+/* Gaussian elimination with partial pivoting, in place; false if singular. */
 static bool solve(double *matrix, double *right, size_t n)
 {
 	for (size_t k = 0; k < n; k++) {
@@ -101,7 +101,7 @@ static bool feasible(const struct instance *instance, const double *c)
 	return true;
 }
 
-/* The nearest feasible point is the projection onto some set of at most `columns` active rows: INFINITY if none. */
+/* The nearest feasible projection onto a set of at most `columns` active rows; INFINITY if there is none. */
 static double brute_force(const struct instance *instance, unsigned *active)
 {
 	double best = INFINITY, c[COLUMNS_MOST];
@@ -132,7 +132,7 @@ static void make_instance(struct rng *rng, struct instance *instance)
 		}
 		for (size_t k = 0; k < instance->columns; k++)
 			row[k] /= sqrt(length);
-		/* The half-spaces contain a common point near 0, so that each instance has an answer. */
+		/* All half-spaces contain a common point near 0, so that each instance is feasible. */
 		instance->bound[i] = 0.05 + 0.5 * rng_uniform(rng);
 	}
 }
@@ -181,7 +181,7 @@ Test(project, a_feasible_point_stays)
 	cr_assert_float_eq(c[1], -3, 1e-12);
 }
 
-/* Leave-one-out by hand: weights far below 1, where a constant in the sum of the weights would show. */
+/* Leave-one-out computed by hand. Weights are far below 1, so that a constant added to their sum would show. */
 Test(isotonic, cross_validation_is_the_weighted_error_at_levels_left_out)
 {
 	double x[] = {0, 10, 20, 30}, y[] = {1, 0.8, 0.9, 0.4}, weight[] = {1e-3, 2e-3, 1e-3, 1e-3};
@@ -233,7 +233,7 @@ static void make_levels(struct levels *levels)
 	}
 }
 
-/* With more levels than the grid has thresholds the jump is refined among the neighbouring gaps. */
+/* With more levels than the grid has thresholds, the search refines the jump in the neighbouring gaps. */
 Test(search, a_jump_is_found_in_its_own_gap_at_every_one_of_130_levels)
 {
 	struct levels levels = {0};
@@ -251,7 +251,7 @@ Test(search, a_jump_is_found_in_its_own_gap_at_every_one_of_130_levels)
 	}
 }
 
-/* In noise the best gap can be the last of the neighbours: no gap within three of the one found is better. */
+/* With noise, the best gap can be the last neighbour searched: no gap within three of the chosen one may be better. */
 Test(search, no_neighbouring_gap_is_better_in_noise)
 {
 	struct levels levels = {0};

@@ -123,8 +123,7 @@ Test(expression, deep_and_long_formulas_are_refused_not_crashed_on)
 	free(text);
 }
 
-/* Random formula as text, defined and smooth around the points used: arguments are kept within the functions' domains.
- */
+/* A random formula as text, defined and smooth near the points used: arguments stay within the functions' domains. */
 static size_t random_formula(struct rng *rng, int depth, char *out, size_t capacity)
 {
 	static const char *const leaves[] = {"b1", "b2", "b3", "x", "x2", "1.5", "0.3", "pi"};
@@ -152,7 +151,7 @@ static size_t random_formula(struct rng *rng, int depth, char *out, size_t capac
 	return length;
 }
 
-/* Richardson's extrapolation of central differences in long double: good to about ten digits. */
+/* Richardson extrapolation of central differences in long double: accurate to about ten digits. */
 static long double difference(const struct expression *expression, const long double *x, const long double *b, int j,
 			      long double *scratch)
 {
@@ -197,7 +196,7 @@ Test(expression, derivatives_agree_with_finite_differences)
 			long double wanted = difference(expression, x, b, j, scratch);
 			long double size = 1 + fabsl(value) + fabsl(wanted);
 
-			/* a product of many terms bends too fast for the differences */
+			/* The curvature of a product of many terms is too large for finite differences. */
 			if (fabsl(wanted) > 1e3L)
 				continue;
 			cr_assert(fabsl(gradient[j] - wanted) <= 1e-9L * size * size, "%s, b%d: %.12Lg, wanted %.12Lg",

@@ -21,7 +21,7 @@ struct case_of_formula {
 static const char *const x_name = "x";
 static const char *const names[] = {"a", "s"};
 
-/* a / (1 + x/s), with a and s known to a deviation each, uncorrelated. */
+/* a / (1 + x/s), where a and s have a known deviation each and are uncorrelated. */
 static void make_case(struct case_of_formula *c, double a, double s)
 {
 	const struct expression_names known = {&x_name, 1, names, 2};
@@ -58,7 +58,7 @@ static void make_case(struct case_of_formula *c, double a, double s)
 						     .baseline_rtt_us = 39};
 }
 
-/* The height a divides out, and with it its deviation: the band is that of s alone. */
+/* The height a cancels, and so does its deviation: the band depends on s only. */
 Test(expression_curve, table_and_band_are_those_of_the_formula_relative_to_its_start)
 {
 	struct case_of_formula c;

@@ -55,7 +55,7 @@ Test(parameters, too_many_are_refused)
 	cr_assert(strstr(err.text, "at most 64 parameters"), "%s", err.text);
 }
 
-/* Each list is valid but for an item that is too long, which must not be cut off and accepted. */
+/* Each list is valid except for one item that is too long, which must not be truncated and accepted. */
 Test(parameters, items_that_are_too_long_are_refused)
 {
 	char text[4096];

@@ -76,8 +76,7 @@ Test(linear, double_agrees_with_long_double)
 	rng_seed(&rng, 2);
 	for (int round = 0; round < 200; round++) {
 		random_problem(&rng, matrix, y, weights);
-		/* nearly dependent columns: the condition number is about 1e4, and with noise for y its square counts
-		 */
+		/* Nearly dependent columns: the condition number is about 1e4, and noise in y amplifies its square. */
 		for (int i = 0; i < ROWS; i++)
 			matrix[i + 4 * ROWS] = matrix[i + 3 * ROWS] * (1 + 1e-4 * rng_normal(&rng));
 		for (int k = 0; k < ROWS * COLUMNS; k++)
@@ -187,7 +186,7 @@ Test(linear, dependent_columns_are_found)
 	memset(matrix + ROWS, 0, ROWS * sizeof *matrix);
 	cr_assert_eq(linear_fit(workspace, &problem, &result), LINEAR_RANK_DEFICIENT);
 	cr_assert_eq(result.coefficients[1], 0);
-	/* a column of no use before useful ones must not hide them */
+	/* A column without effect before useful ones must not hide them. */
 	cr_assert_eq(result.rank, COLUMNS - 2);
 	memset(matrix, 0, sizeof matrix);
 	cr_assert_eq(linear_fit(workspace, &problem, &result), LINEAR_RANK_DEFICIENT);
@@ -262,7 +261,9 @@ Test(linear, extreme_scales_neither_overflow_nor_lose_digits)
 	assert_near(result.coefficients[2], -0.5e250, 1e-13, "third");
 }
 
-/* Coefficients of (x + 6)^degree: far from 0 and alternating in size, as in NIST's Filip. */
+/*
+ * Coefficients of (x + 6)^degree: its roots are far from 0 and its coefficients alternate in size, as in NIST's Filip.
+ */
 Test(linear, polynomials_far_from_zero_keep_their_digits)
 {
 	long double x[100], y[100];
@@ -272,7 +273,7 @@ Test(linear, polynomials_far_from_zero_keep_their_digits)
 		double binomial = 1;
 
 		for (int i = 0; i < 100; i++) {
-			/* 3.125 + i/16 and small powers of its distance from 6 are exact */
+			/* 3.125 + i/16 and small powers of its distance from 6 are exact in floating point. */
 			x[i] = -(3.125 + i / 16.0);
 			y[i] = powl(x[i] + 6, degree);
 		}
@@ -314,7 +315,7 @@ Test(linear, polynomial_and_powers_agree)
 		assert_near(covariance[k], result.covariance_scaled[k], 1e-9, "covariance");
 	assert_near(r_squared, result.r_squared, 1e-13, "R squared");
 	assert_near(bic, result.bic, 1e-12, "BIC");
-	/* all at one place: only the constant is determined, and not even that as a power of x */
+	/* All x are equal: only the constant is determined, and not even that in powers of x. */
 	for (int i = 0; i < 50; i++)
 		x[i] = 5;
 	cr_assert_eq(linear_fit_polynomial(workspace, x, response, 50, 3, &result), LINEAR_RANK_DEFICIENT);

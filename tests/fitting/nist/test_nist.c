@@ -42,7 +42,7 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The acceptance list: parameters to 6 digits everywhere, median 9; errors to 6 digits in 95 of 100. */
+/* The acceptance criteria: all parameters to 6 digits, with a median of 9; 95 of 100 standard errors to 6 digits. */
 Test(nist, nonlinear_sets_agree_from_both_starts)
 {
 	static double digits[NONLINEAR_SETS * 2 * NIST_PARAMETERS_MAXIMUM];
@@ -90,7 +90,7 @@ Test(nist, linear_sets_agree)
 		cr_assert_eq(nist_solve(&set, 0, 0, &fit, &err), 0, "%s", err.text);
 		cr_assert(fit.converged, "%s: %s", set.name, fit.reason);
 		for (size_t j = 0; j < set.parameter_count; j++) {
-			/* Filip's polynomial loses five digits unless it is centred before it is solved */
+			/* Filip's polynomial loses five digits unless x is centred first. */
 			cr_assert(fit.value_digits[j] >= (strcmp(set.name, "Filip") == 0 ? 12 : 9),
 				  "%s, %s: %.1f digits", set.name, set.parameters[j].name, fit.value_digits[j]);
 			cr_assert(fit.error_digits[j] >= 9, "%s, error of %s: %.1f digits", set.name,
@@ -129,7 +129,7 @@ Test(nist, a_description_is_read_whole)
 	nist_free(&set);
 }
 
-/* A small set around given lines of a model; its numbers mean nothing. */
+/* A small data set with the given model lines; its numbers have no meaning. */
 static int read_model(const char *procedure, const char *model, int parameters, const char *columns, int numbers,
 		      struct nist_set *set, struct error *err)
 {
@@ -178,7 +178,7 @@ static const char *without_blanks(const char *text, char *out)
 	return out;
 }
 
-/* How NIST writes the models of its 27 nonlinear and 11 linear sets (model lines only). */
+/* The forms in which NIST writes the models of its 27 nonlinear and 11 linear sets (model lines only). */
 Test(nist, every_known_form_of_a_model_is_read)
 {
 	static const struct {
@@ -277,7 +277,7 @@ Test(nist, bad_files_are_refused_with_file_and_line)
 	}
 }
 
-/* A file cut anywhere is refused, unless the cut only takes the last line's end. */
+/* A truncated file is refused, unless only the last newline is missing. */
 Test(nist, a_file_cut_anywhere_is_refused)
 {
 	char path[4096], *text;

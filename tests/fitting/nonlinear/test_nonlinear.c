@@ -163,7 +163,7 @@ Test(nonlinear, gradient_is_zero_at_the_minimum_and_errors_match_their_scatter)
 	for (int j = 0; j < 3; j++) {
 		double scatter = sqrt(square[j] - mean[j] * mean[j]);
 
-		/* a scatter from 400 draws is itself good to 3.5 % */
+		/* A scatter estimated from 400 draws is itself accurate to 3.5 %. */
 		cr_assert(fabs(said[j] / scatter - 1) < 0.12, "parameter %d: said %g, scatter %g", j, said[j], scatter);
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bounds, fixed parameters, and fits that cannot succeed and must say so. */
+/* Bounds, fixed parameters, and fits that cannot succeed and must report it. */
 #include <criterion/criterion.h>
 
 #include <errno.h>
@@ -53,7 +53,7 @@ static int nowhere(void *context, const double *b, double *residuals, double *ja
 	return -1;
 }
 
-/* Defined only for b0 > 0: sqrt(b0) against x + 1 */
+/* Fits sqrt(b0), defined only for b0 > 0, to x + 1. */
 static int half_plane(void *context, const double *b, double *residuals, double *jacobian)
 {
 	size_t rows = *(const size_t *)context;

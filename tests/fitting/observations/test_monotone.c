@@ -21,7 +21,7 @@ Test(monotone, pools_a_textbook_case)
 	cr_assert_float_eq(fitted[5], 0, 1e-15);
 }
 
-/* Optimality: pools keep their weighted sums, and no monotone change of small size makes the error less. */
+/* Optimality: pools keep their weighted sums, and no small monotone change reduces the error. */
 Test(monotone, pooling_is_the_best_monotone_fit)
 {
 	struct rng rng;
@@ -44,7 +44,7 @@ Test(monotone, pooling_is_the_best_monotone_fit)
 		for (int from = 0; from < POINTS; from++) {
 			double raised = 0;
 
-			/* Raising all points up to `from` keeps the order, as does lowering all from there on. */
+			/* Raising all points up to `from`, and lowering all points from there on, keep the order. */
 			for (int i = 0; i < POINTS; i++)
 				raised += weight[i] * pow(y[i] - fitted[i] - (i <= from ? 1e-4 : 0), 2);
 			cr_assert_geq(raised, error - 1e-12);
