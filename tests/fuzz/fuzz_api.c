@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Any request to a schedd in the place of lib/serve: "METHOD PATH[?NAME=VALUE&...]", then the body; '*' before it: by a
- * user who is no admin. Each is answered, errors with their reason. One daemon takes them all.
+ * Passes arbitrary requests to a schedd in place of lib/serve: "METHOD PATH[?NAME=VALUE&...]", then the body; a leading
+ * '*' means a user who is no admin. Each request is answered, errors with a reason. One daemon receives all requests.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,7 +34,7 @@ const char *serve_query(const struct serve_call *of, const char *name)
 	size_t length = strlen(name);
 
 	(void)of;
-	/* A long poll is answered only when something happens. */
+	/* A long poll is answered only after an event. */
 	for (const char *at = query; *at && strcmp(name, "wait") != 0; at += strcspn(at, "&"), at += *at == '&')
 		if (strncmp(at, name, length) == 0 && at[length] == '=') {
 			snprintf(value, sizeof value, "%.*s", (int)strcspn(at + length + 1, "&"), at + length + 1);
@@ -113,7 +113,7 @@ static void dispatch(void)
 	open_call = false;
 }
 
-/* A turn of the daemon's loop. */
+/* One iteration of the daemon's loop. */
 void serve_run(struct serve *serve)
 {
 	(void)serve;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Both formats of batch systems' accounting; the first byte chooses. What is read can be simulated. */
+/* Both accounting formats of batch systems; the first byte chooses. A workload that was read can be simulated. */
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@ static bool is_exponent(const uint8_t *data, size_t size, size_t at)
 	return (data[at] == 'e' || data[at] == 'E') && at + 1 < size && strchr("0123456789+-", data[at + 1]);
 }
 
-/* A million tasks a line are legal, and too many for a fuzzer: numbers get four digits and no exponent. */
+/* A line may have a million tasks, too many for a fuzzer: numbers are cut to four digits without exponent. */
 static char *shorten(const uint8_t *data, size_t size)
 {
 	char *text = malloc(size + 1);

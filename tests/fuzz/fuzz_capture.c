@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint64_t pairs = 0;
 
 	if (size == 0)
-		return 0; /* fmemopen() takes no empty buffer */
+		return 0; /* fmemopen() rejects an empty buffer */
 	capture_read_memory("fuzz", data, size, 862, (1U << CAPTURE_PROTOCOLS) - 1, count_pair, &pairs, &counters,
 			    &err);
 	if (pairs != counters.pairs || counters.pairs > counters.requests || counters.pairs > counters.answers)

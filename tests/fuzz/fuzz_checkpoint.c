@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A checkpoint of a simulation, as it is and with the hash that it should have. */
+/* A checkpoint of a simulation, unchanged and with its hash corrected. */
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>

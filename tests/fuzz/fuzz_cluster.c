@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cluster.json: whatever is read must hold together. */
+/* cluster.json: an accepted file is consistent. */
 #include <stdint.h>
 #include <stdlib.h>
 

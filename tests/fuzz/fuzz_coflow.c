@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The coflow benchmark's format: every scenario of a trace that was read holds together. */
+/* The coflow benchmark's format: every scenario of an accepted trace is consistent. */
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parses a curve.json; one that is taken evaluates within bounds everywhere, and prints to an equal one. */
+/* Parses a curve.json; an accepted curve evaluates within its bounds everywhere and survives a round trip. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>

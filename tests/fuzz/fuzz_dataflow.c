@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora.dataflow/1: what is accepted is consistent, and what is refused has a reason. */
+/* nomora.dataflow/1: accepted input is consistent; refused input gets a reason. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <model/dataflow.h>
 
-/* Generators of large networks take their time; the parser is what is tested here. */
+/* Generating large networks takes time, and only the parser is tested here. */
 static int names_a_large_network(const uint8_t *data, size_t size)
 {
 	size_t digits = 0;

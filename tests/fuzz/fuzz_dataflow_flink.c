@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* dataflow_parse_flink(): what is accepted is consistent, and what is refused has a reason. */
+/* dataflow_parse_flink(): accepted input is consistent; refused input gets a reason. */
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every accepted problem passes the solvers' own check and is the same after writing and reading again. */
+/* Every accepted problem passes the solvers' own check and survives writing and reading. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

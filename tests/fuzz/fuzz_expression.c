@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parses a formula, evaluates it with its derivatives, and asks what its structure tells. */
+/* Parses a formula, evaluates it with its derivatives, and queries its structure. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

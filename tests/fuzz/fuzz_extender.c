@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kubernetes' extender: any body is answered with JSON, or refused with a reason. */
+/* Kubernetes' extender: any body is answered with JSON or refused with a reason. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

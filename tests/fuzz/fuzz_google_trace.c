@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parts of Google's trace; a line "#" separates machine events from task events. What is read can be simulated. */
+/*
+ * Parts of Google's trace; a line "#" separates machine events from task events. A workload that was read can be
+ * simulated.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (google_trace_read_machines(reader, file_lines_from_memory("m", text, first), &err) != 0 ||
 	    google_trace_read_tasks(reader, file_lines_from_memory("t", text + skip, size - skip), &err) != 0)
-		abort(); /* bad rows are counted, nothing else can fail */
+		abort(); /* bad rows are only counted; nothing else can fail */
 	google_trace_reader_finish(reader, &err);
 	if (workload_finish(workload, &filter) != 0)
 		abort();

@@ -6,7 +6,7 @@
 
 #include <base/histogram.h>
 
-/* Every accepted histogram prints and reads back to the same text. */
+/* Every accepted histogram, printed and read back, prints the same text. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = malloc(size + 64), *first = NULL, *second = NULL;
@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!text)
 		return 0;
-	/* half of the inputs get a good header, so that the counts are reached */
+	/* Half of the inputs get a valid header, so that the counts are reached. */
 	size_t head = size > 0 && data[0] & 1 ? (size_t)sprintf(text, "nomora-histogram/1 1 1000 2 ") : 0;
 	memcpy(text + head, data, size);
 	text[head + size] = '\0';

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The reader of an injector's state: what it accepts has a delay or a mode that sets it. */
+/* The reader of an injector's state: an accepted state has a delay or a mode that sets it. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Curves of jobs: each that is noted has a name. */
+/* Curves of jobs: each job that was read has a name. */
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* jobs.jsonl: whatever is read must hold together. */
+/* jobs.jsonl: an accepted file is consistent. */
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A journal: each event that is read prints as a line that reads as the same event; the workload holds together. */
+/* A journal: each accepted event survives printing and reading; the workload is consistent. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lines of a watch of Kubernetes: any JSON is taken or refused with a reason, and gives jobs whose root is a task. */
+/*
+ * Lines of a Kubernetes watch: any JSON is accepted or refused with a reason; the root of each resulting job is a task.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

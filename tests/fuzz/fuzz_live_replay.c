@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls of a journal, repeated: whatever they say, they are made or refused with a reason. */
+/* Replays calls of a journal: each is carried out or refused with a reason. */
 #include <stdint.h>
 #include <stdlib.h>
 

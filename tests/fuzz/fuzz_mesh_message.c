@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The first line is the subject, the rest the payload. A row that is taken is the same after it was sent on. */
+/* The first line is the subject, the rest the payload. An accepted row is unchanged after it was sent on. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct ns now = {INT64_C(1795188700) * NS_PER_S};
@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!end)
 		return 0;
 	first = strndup((const char *)data, length);
-	/* A copy of just that size: reading past it is seen. */
+	/* A copy of exactly that size, so that reads past its end are detected. */
 	payload = malloc(size - length);
 	if (!first || !payload)
 		abort();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads a NIST .dat and, where it is small, fits it. */
+/* Reads a NIST .dat file and, if it is small, fits it. */
 #include <stdint.h>
 
 #include <fitting/nist/nist.h>

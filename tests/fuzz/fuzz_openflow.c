@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The reader of OpenFlow messages: lengths are kept, and what it reads is in the bytes that it was given. */
+/* The reader of OpenFlow messages: it respects the lengths, and never reads outside of the given bytes. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A Topology-Map: what is accepted leads along links, and what is refused has a reason. The input lacks the checksum.
- */
+/* A Topology-Map: accepted paths lead along links; refused input gets a reason. The input comes without checksum. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The injector's capture reader: whatever the bytes are, packets stay within their block and the reader ends. */
+/* The injector's capture reader: for any input, packets stay within their block and the reader terminates. */
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora.place/1: a placement that is accepted can be written, and its text reads back the same. */
+/* nomora.place/1: an accepted placement survives writing and reading. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

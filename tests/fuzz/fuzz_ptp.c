@@ -6,7 +6,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A request that is understood, written and read again, says the same. */
+/* An accepted request survives writing and reading. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct ptp_message first, second;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* recovery.json: a scenario that was read holds together and survives writing. */
+/* recovery.json: an accepted scenario is consistent and survives writing and reading. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The first byte is the size of the fragments: whatever it is, the answers must be the same as in one piece. */
+/*
+ * The first byte is the size of the fragments: for every size, the answers are the same as for the unfragmented input.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +22,7 @@ static struct outcome parse(const char *bytes, size_t count, size_t fragment)
 	reply_parser_init(&parser);
 	for (size_t at = 0; at < count && outcome.code >= 0; at += fragment) {
 		size_t size = count - at < fragment ? count - at : fragment, taken = 0;
-		/* A copy of just that size: reading past it is seen. */
+		/* A copy of exactly that size, so that reads past its end are detected. */
 		char *copy = malloc(size);
 
 		if (!copy)

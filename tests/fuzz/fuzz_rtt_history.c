@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A series from a mesh's history: whatever is read is above 0, and long enough. */
+/* A series from a mesh's history: all accepted values are above 0, and there are enough of them. */
 #include <stdint.h>
 #include <stdlib.h>
 

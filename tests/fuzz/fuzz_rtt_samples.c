@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A prober's samples: whatever is read is found, and reads back the same from what is written of it. */
+/* A prober's samples: every accepted sample can be found, and survives writing and reading. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

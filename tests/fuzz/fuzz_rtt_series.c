@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A series of round trips: whatever is read is above 0, and its median is one of its values. */
+/* A series of round trips: all accepted values are above 0, and the median is one of them. */
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the job_submit plug-in does inside slurmctld with any bytes from its socket: the job is changed as a whole or
- * not at all. The first byte says what kind of job it is. The plug-in's functions are its own, hence the include.
+ * The job_submit plug-in, inside slurmctld, with arbitrary bytes from its socket: the job is changed completely or not
+ * at all. The first byte selects the kind of job. The plug-in's functions are static, hence the include.
  */
 #include "../../integrations/slurm/job_submit_nomora.c"
 

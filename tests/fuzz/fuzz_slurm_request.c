@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Slurm's two texts: a comment is read or refused with a reason; a placed mark, printed, reads back the same. */
+/*
+ * Slurm's two texts: a comment is read or refused with a reason; the mark of a placed job survives printing and
+ * reading.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A reply that is understood, written and read again, says the same. */
+/* An accepted reply survives writing and reading. */
 static void check_reply(const uint8_t *data, size_t size)
 {
 	struct stamp_reply first, second;
@@ -24,7 +24,7 @@ static void check_reply(const uint8_t *data, size_t size)
 	(void)stamp_error_to_ns(first.error);
 }
 
-/* Any frame may come in; a request is answered in place, within its own length or that of the base packet. */
+/* Any frame may arrive; a request is answered in place, within its own length or that of the base packet. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct stamp_key key = {.session = 1, .length = 16};
@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (reflector && copy && frame.kind == FRAME_UDP) {
 		memcpy(copy, frame.payload, frame.payload_bytes);
 		frame.payload = copy;
-		/* No input has a right HMAC by chance. */
+		/* No random input has a valid HMAC. */
 		if (rules.keys && frame.payload_bytes >= STAMP_AUTHENTICATED_BYTES)
 			stamp_sign(&key, copy);
 		if (reflector_prepare(reflector, &frame, (struct ns){1}, estimate, copy, &answer) == 0)

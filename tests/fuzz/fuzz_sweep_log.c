@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The reader of a sweep's log: for any bytes it ends, and events are within their ranges. */
+/* The reader of a sweep's log: it terminates for any input, and its events are within their ranges. */
 #include <stdint.h>
 #include <stdlib.h>
 

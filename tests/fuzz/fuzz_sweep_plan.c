@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a plan's values may be, and what a benchmark may print: first line a list of delays, second a metric, rest
- * output. */
+/*
+ * Values of a plan and output of a benchmark. The input's first line is a list of delays, the second a metric, the rest
+ * output.
+ */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -35,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (metric_text && sweep_metric_parse(metric_text, &metric, NULL) == 0) {
 		struct sweep_metric_input input = {output ? output : "", 0, 1};
 
-		/* Long patterns over long texts are glibc's business, and slow. */
+		/* Long patterns on long texts are slow, and test only glibc. */
 		if ((metric.source != SWEEP_METRIC_REGEX || strlen(metric.how) < 12) &&
 		    sweep_metric_extract(&metric, &input, &value, NULL) == 0 && !isfinite(value))
 			abort();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora.topology/1: what is accepted is consistent, and what is refused has a reason. */
+/* nomora.topology/1: accepted input is consistent; refused input gets a reason. */
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The readers of a worker's plan and report: what is read can be written and read again. */
+/* The readers of a worker's plan and report: accepted input survives writing and reading. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
