@@ -165,7 +165,7 @@ Test(delays, frames_that_differ_beyond_what_was_captured_are_told_by_their_lengt
 	put_interface(9);
 	put_packet(0, 1000, 'a', 1);
 	put_packet(0, 2000, 'a', 1);
-	file[length - 24] = 61; /* its length on the wire */
+	file[length - 24] = 61; /* the frame's original length */
 	put_packet(1, 3000, 'a', 2);
 	file[length - 24] = 61;
 	put_packet(1, 4000, 'a', 2);
@@ -206,7 +206,7 @@ Test(pending, thousands_held_and_equal_ones_in_order)
 		cr_assert_eq(arrival.sequence, i);
 	}
 	cr_assert(!pending_take(pending, 0, &arrival));
-	for (uint64_t i = 0; i < 100000; i++) { /* the same few entries again and again */
+	for (uint64_t i = 0; i < 100000; i++) { /* the same few entries are reused */
 		cr_assert_eq(pending_put(pending, i * 977, (struct arrival){.sequence = i}), 0);
 		cr_assert(pending_take(pending, i * 977, &arrival));
 		cr_assert_eq(arrival.sequence, i);
@@ -219,7 +219,7 @@ Test(pending, one_chain_in_any_order)
 	struct pending *pending = pending_create();
 	struct arrival arrival;
 
-	/* All of these digests share a chain; its last is taken, then more come behind. */
+	/* All of these digests share a chain; the last entry is taken, then more are appended. */
 	for (uint64_t i = 0; i < 3; i++)
 		cr_assert_eq(pending_put(pending, i, (struct arrival){.sequence = i}), 0);
 	cr_assert(pending_take(pending, 2, &arrival));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Both loops to the cycle, in a world that the test makes: a counter that advances by STEP at every reading and jumps
- * where the test says, packets that arrive at given moments, a port that notes when each left. It stands in for dp's
- * packets and clock (fake/dp/packet.h), so that the loops run as they are.
+ * Tests both loops with cycle accuracy in a simulated world: the counter advances by STEP at every reading and jumps
+ * where the test says, packets arrive at given times, and a port records when each leaves. It replaces dp's packets and
+ * clock (fake/dp/packet.h), so that the loops run unchanged.
  */
 #ifndef LOOP_WORLD_H
 #define LOOP_WORLD_H
@@ -25,30 +25,31 @@ struct loop_world {
 	uint64_t now, jump_at, jump;
 	struct dp_packet packets[PACKETS];
 	size_t count, next_in, left;
-	uint64_t other_port;   /* cycles to look whether port 1 has something: it never has */
-	bool jump_in_receive;  /* of port 0, after the port was looked at, before the counter is read */
-	bool jump_in_transmit; /* before the port has taken the burst */
-	uint64_t jump_again;   /* cycles, in the call after the one that jumped */
-	uint64_t send;         /* cycles that it takes */
-	uint64_t prepare;      /* cycles that it takes for port 1 */
+	uint64_t other_port;   /* cycles to poll port 1, which has no packets */
+	bool jump_in_receive;  /* the jump happens while port 0 is received from: after the port was polled, before the
+				  counter is read */
+	bool jump_in_transmit; /* the jump happens before the port has accepted the burst */
+	uint64_t jump_again;   /* cycles of a second jump, in the call after the first one */
+	uint64_t send;         /* cycles of a transmit call */
+	uint64_t prepare;      /* cycles to prepare port 1 */
 	size_t preparations;   /* so often */
-	bool flood;            /* port 1 gives whole bursts, always */
+	bool flood;            /* port 1 always returns full bursts */
 	uint64_t stop_at;      /* 0: never */
-	unsigned int refusals; /* number of bursts to come that lose their last 7 packets */
+	unsigned int refusals; /* number of next bursts whose last 7 packets are refused */
 };
 
 extern struct loop_world world;
 extern struct worker worker;
 extern struct line lines[2];
-extern bool modal; /* the loop that runs */
+extern bool modal; /* run the modal loop, not the fixed-delay loop */
 
-/* `gap` cycles between the arrivals of `count` packets, from 1000 on. */
+/* `count` packets arrive, `gap` cycles apart, the first at 1000. */
 void loop_make(bool with_modal, size_t count, uint64_t gap);
 void loop_round(void);
-/* Until all have left. */
+/* Runs until all have left. */
 void loop_run(void);
 
-/* The counter is read once after a burst was received: the stay begins there. */
+/* The due time: the counter is read once after a burst was received, and the delay counts from there. */
 uint64_t loop_due(const struct dp_packet *packet);
 uint64_t lateness_count(const uint64_t *buckets);
 

@@ -18,10 +18,10 @@ struct rings_options {
 	double delay_us[2];
 	uint32_t slots;
 	unsigned int lcores;
-	double stall_us;          /* 0 = one second: nothing is a stall */
+	double stall_us;          /* 0 = one second, so that nothing counts as a stall */
 	double hiccup_ns;         /* 0 = one second */
 	unsigned int frame_bytes; /* 0 = 60 */
-	unsigned int out_ring;    /* size of what leaves, 0 = 8192 */
+	unsigned int out_ring;    /* size of the output rings, 0 = 8192 */
 	struct injector_mode_settings modes;
 	const char *capture;     /* file */
 	unsigned int size_limit; /* maximum file size, bytes; 0 = none. Further writes fail as on a full disk */
@@ -45,7 +45,7 @@ struct rings_payload {
 	uint8_t ethernet[14];
 	uint8_t pad[2];
 	uint64_t sequence;
-	uint64_t sent; /* TSC before it entered */
+	uint64_t sent; /* TSC before the client sent it */
 };
 
 void rings_open(struct rings *rings, const struct rings_options *options);
@@ -61,8 +61,8 @@ unsigned int rings_receive(struct rings *rings, int port, struct rte_mbuf **pack
 struct rings_payload *rings_payload(struct rte_mbuf *packet);
 
 /*
- * The counter after all that was read before: rte_rdtsc() may run ahead of a receive that waits for the other core's
- * cache line, and then a packet in time looks up to 30 ns early.
+ * The counter after all previous reads: rte_rdtsc() may execute before a receive that waits for a cache line of the
+ * other core, and a packet on time would then look up to 30 ns early.
  */
 static inline uint64_t rings_now(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Capture, then check: the delays recomputed from the file are those that were injected. */
+/* Captures, then checks: the delays computed from the file are those that were injected. */
 #include <criterion/criterion.h>
 
 #include <errno.h>
@@ -21,7 +21,7 @@ enum { COUNT = 5000, FIRST = 100 };
 
 static char path[64];
 
-/* Sends COUNT packets through, most of them when the first few are in the file, and leaves all open. */
+/* Sends COUNT packets through, most of them after the first few are in the file. Leaves everything open. */
 static void pass_captured(const struct rings_options *options, struct rings *through)
 {
 	struct rings_options with_capture = *options;
@@ -128,7 +128,7 @@ Test(capture, tells_in_the_file_what_is_not_in_it)
 
 	pass_captured(&options, &rings);
 	injector_stop(rings.injector);
-	/* Room again, after some frames were lost. */
+	/* The file may grow again, after some frames were lost. */
 	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &none), 0);
 	injector_capture_finish(rings.capture, &err);
 	lost = injector_capture_lost(rings.capture);

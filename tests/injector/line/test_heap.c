@@ -20,7 +20,7 @@ Test(heap, gives_back_by_due_time_and_arrival)
 		bool fill = heap.count < COUNT && pushed < COUNT * 4 && (heap.count == 0 || rng_below(&rng, 3) > 0);
 
 		if (fill) {
-			/* Few values, to have equal ones; never before the last that left. */
+			/* Few distinct due times, so that some are equal; none before the last one that left. */
 			heap_push(&heap, (struct heap_entry){.due = floor + rng_below(&rng, 50), .sequence = pushed++});
 			continue;
 		}

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The fixed delay over rings: never early, in order, nothing lost, everything counted. No figure of speed here. */
+/*
+ * The fixed delay over rings: packets are never early, stay in order, none is lost, all are counted. Speed is not
+ * tested.
+ */
 #include <criterion/criterion.h>
 
 #include <dirent.h>
@@ -25,7 +28,10 @@ struct traffic {
 	int64_t least_cycles;
 };
 
-/* Takes what left `port` and checks each frame against the delay it was sent under (the least one, in cycles). */
+/*
+ * Receives the packets that left `port` and checks each against the delay in force when it was sent (at least this many
+ * cycles).
+ */
 static void take(struct rings *rings, int port, int64_t delay_cycles, struct traffic *traffic)
 {
 	struct rte_mbuf *packets[32];
@@ -52,7 +58,7 @@ static bool in_time(struct ns start, int64_t seconds)
 	return ns_now_monotonic().v - start.v < seconds * INT64_C(1000000000);
 }
 
-/* Sends `count` frames from port `from` with at most `window` on the way, and receives them all. */
+/* Sends `count` frames from port `from` with at most `window` in transit, and receives them all. */
 static void pass(struct rings *rings, int from, uint64_t count, uint64_t window, int64_t delay_cycles,
 		 struct traffic *traffic)
 {
@@ -75,7 +81,7 @@ static struct injector_statistics read_statistics(struct rings *rings)
 	return statistics;
 }
 
-/* Delays to try, in tenths of a microsecond: Criterion's parameters may hold no pointer, and need none here. */
+/* Delays in tenths of a microsecond: Criterion's parameters must not contain pointers. */
 static const int delays_tenths_us[] = {0, 10, 55, 200, 5000, 100000};
 
 Test(line, holds_each_packet_at_least_the_delay_in_order)
@@ -116,7 +122,7 @@ Test(line, each_direction_has_its_own_delay)
 	ab_cycles = (int64_t)(100e3 / rings.clock.ns_per_cycle);
 	ba_cycles = (int64_t)(10000e3 / rings.clock.ns_per_cycle);
 	start = ns_now_monotonic();
-	do { /* three threads that poll: on a machine with other work too, each waits for its turn */
+	do { /* three polling threads: on a loaded machine, each has to wait for a CPU */
 		pass(&rings, 0, 500, 1, ab_cycles, &ab);
 	} while (ab.least_cycles >= ba_cycles && in_time(start, 60));
 	pass(&rings, 1, 20, 1, ba_cycles, &ba);
@@ -146,7 +152,7 @@ Test(line, a_million_packets_while_the_delay_changes_a_thousand_times)
 		if (traffic.sent < count && traffic.sent - traffic.received < WINDOW)
 			traffic.sent += rings_send(&rings, 0, traffic.sent);
 		if (traffic.sent >= changes * (count / 1000) && changes < 1000) {
-			/* every third time there is none */
+			/* Every third delay is 0. */
 			double us = changes % 3 == 0 ? 0 : (double)rng_below(&rng, 3000) / 10;
 
 			cr_assert_eq(injector_set_delay(rings.injector, (double[]){us, us}, &err), 0);
@@ -175,7 +181,7 @@ Test(line, overflow_is_counted_to_the_packet)
 	rings_open(&rings, &options);
 	for (uint64_t i = 0; i < 5000; i++)
 		cr_assert(rings_send(&rings, 0, i));
-	rings_start(&rings); /* takes all 5000 in well under 10 ms unless it is descheduled */
+	rings_start(&rings); /* takes all 5000 in well under 10 ms, unless it is descheduled */
 	start = ns_now_monotonic();
 	do {
 		struct rte_mbuf *packets[32];
@@ -295,7 +301,7 @@ static struct injector_statistics run_with_a_stall(double stall_us)
 	do {
 		statistics = read_statistics(&rings);
 	} while (statistics.direction[0].rx_packets < 500 && in_time(start, 20));
-	syscall(SYS_tgkill, getpid(), worker_thread(), SIGUSR1); /* 30 ms asleep, they stay 10 */
+	syscall(SYS_tgkill, getpid(), worker_thread(), SIGUSR1); /* sleeps 30 ms; packets stay 10 */
 	while (traffic.received < 500 && in_time(start, 20))
 		take(&rings, 1, 0, &traffic);
 	cr_assert_eq(traffic.received, 500);
@@ -347,7 +353,7 @@ Test(line, a_calibrated_delay_is_short_by_what_was_taken_off)
 	rings_close(&rings);
 }
 
-/* 9000 bytes of payload, header and tag, in buffers of the size that is made for them. */
+/* 9000 bytes of payload, headers and a VLAN tag, in buffers sized for them. */
 static void carry_jumbo_frames(const char *duplicate)
 {
 	struct rings_options options = {

@@ -15,7 +15,7 @@ Test(loop, no_packet_leaves_a_cycle_early_or_two_readings_late)
 
 				cr_assert_geq(packet->left, loop_due(packet), "loop %d, gap %lu, packet %zu", kind, gap,
 					      i);
-				/* The modal loop reads the counter again when it has taken a burst. */
+				/* The modal loop reads the counter a second time after receiving a burst. */
 				cr_assert_leq(packet->left - loop_due(packet), 5 * STEP,
 					      "loop %d, gap %lu, packet %zu: %lu", kind, gap, i,
 					      packet->left - loop_due(packet));
@@ -36,7 +36,7 @@ Test(loop, a_packet_alone_leaves_within_one_reading)
 	}
 }
 
-/* A look at the other port would take longer than the second has left. */
+/* Polling the other port would take longer than the time until the second packet is due. */
 Test(loop, what_is_due_right_after_another_is_waited_for_too)
 {
 	for (int kind = 0; kind < 2; kind++) {
@@ -53,7 +53,7 @@ Test(loop, what_is_due_right_after_another_is_waited_for_too)
 	}
 }
 
-/* It takes almost as long as is left before the first one waits for its due time. */
+/* The preparation takes almost as long as the time that is left until the loop has to wait for the first packet. */
 Test(loop, a_port_is_prepared_once_after_each_sending_and_keeps_nothing_waiting)
 {
 	for (int kind = 0; kind < 2; kind++) {
@@ -75,7 +75,7 @@ Test(loop, a_port_is_prepared_once_after_each_sending_and_keeps_nothing_waiting)
 	}
 }
 
-/* A packet comes in every second while, so that one is always due soon after the receiver had its time. */
+/* A packet arrives in every second wait, so that after each receive another one is due soon. */
 Test(loop, no_port_is_prepared_when_a_packet_is_due_soon)
 {
 	for (int kind = 0; kind < 2; kind++) {
@@ -102,7 +102,7 @@ Test(loop, no_port_is_prepared_by_system_calls)
 	}
 }
 
-/* Also where the first rounds met a stall, and where packets make some of them longer. */
+/* Even if the first rounds met a stall, and although packets make some rounds longer. */
 Test(loop, what_is_due_within_two_idle_rounds_is_waited_for)
 {
 	for (int kind = 0; kind < 2; kind++) {
@@ -146,11 +146,11 @@ Test(loop, a_lower_delay_keeps_the_order)
 			loop_round();
 		cr_assert_lt(world.left, world.count, "some are held when the delay changes");
 		lines[0].delay_cycles = 10;
-		loop_run(); /* dp_transmit() looks at the order */
+		loop_run(); /* dp_transmit() checks the order */
 	}
 }
 
-/* Largest lateness of the packets that were counted as undisturbed, in cycles. */
+/* Maximum lateness of the packets that were counted as undisturbed, in cycles. */
 static uint64_t longest_lateness(void)
 {
 	uint32_t bucket = LATENESS_BUCKETS;
@@ -171,7 +171,7 @@ Test(loop, lateness_is_from_the_due_time_to_the_reading_before_the_call)
 	}
 }
 
-/* They arrive together, and are waited for. */
+/* The packets arrive together and are waited for. */
 Test(loop, what_the_port_refuses_of_a_burst_that_was_waited_for_leaves_next)
 {
 	for (int kind = 0; kind < 2; kind++) {
@@ -213,7 +213,7 @@ Test(loop, whole_bursts_are_no_disturbance_and_no_delay_is_none)
 	}
 }
 
-/* When the delay falls to none, held packets leave first; packets that arrive while none is held pass; and back. */
+/* When the delay falls to 0, held packets leave first; while none is held, packets pass directly; and the reverse. */
 Test(loop, a_thousand_changes_through_no_delay_keep_every_packet_in_order)
 {
 	static const uint64_t delays[] = {0, 300, 0, 10, 0, DELAY / 5};
@@ -229,13 +229,13 @@ Test(loop, a_thousand_changes_through_no_delay_keep_every_packet_in_order)
 				lines[0].delay_cycles = delays[changes++ % 6];
 			if (round % 700 == 0)
 				world.refusals = 1;
-			if (round % 50 == 0) /* a burst, so that there is something to refuse */
+			if (round % 50 == 0) /* make a burst, so that the port has something to refuse */
 				world.now += GAP / 2;
 			loop_round();
 			if (lines[0].delay_cycles == 0 && world.left > 0 && world.left == world.next_in)
 				passed += world.packets[world.left - 1].left == world.packets[world.left - 1].received;
 		}
-		loop_run(); /* dp_transmit() looks at the order, this at the sum */
+		loop_run(); /* dp_transmit() checks the order, this test the sums */
 		cr_assert_eq(changes, 1000);
 		cr_assert_eq(worker.snapshot.count[0].rx_packets, PACKETS);
 		cr_assert_eq(lateness_count(lines[0].late_clean) + lateness_count(lines[0].late_disturbed), PACKETS);
@@ -260,7 +260,7 @@ Test(loop, no_delay_is_none_and_what_the_port_refuses_leaves_next)
 	cr_assert_eq(worker.snapshot.count[0].disturbed, 0);
 }
 
-/* At the end of the ring what was refused wraps around to its start. */
+/* Refused packets at the end of the ring wrap around to its start. */
 Test(loop, refused_packets_wrap_around_the_ring)
 {
 	for (uint32_t head = SLOTS - LINE_RX_BURST; head < SLOTS; head++) {
@@ -273,7 +273,7 @@ Test(loop, refused_packets_wrap_around_the_ring)
 	}
 }
 
-/* One reading a round, so the work on a whole burst of either port lies in a gap. */
+/* The counter is read once per round, so the time for a full burst of both ports shows as one gap. */
 Test(loop, at_no_delay_two_whole_bursts_take_twice_as_long)
 {
 	for (uint64_t jump = STALL + STALL / 2; jump <= 2 * STALL + STALL / 2; jump += STALL) {
@@ -329,7 +329,7 @@ Test(loop, a_whole_burst_does_not_wait_for_the_other_port)
 	}
 }
 
-/* One direction full, the other silent: what the silent one holds leaves in time all the same. */
+/* One direction is saturated, the other idle: a packet held in the idle direction still leaves on time. */
 Test(loop, whole_bursts_on_one_port_do_not_keep_the_other_line)
 {
 	for (int kind = 0; kind < 2; kind++) {

@@ -4,13 +4,13 @@
 
 #include "loop_world.h"
 
-/* Too short for a stall. */
+/* The hiccup is too short to be a stall. */
 Test(loop_disturbed, what_leaves_after_a_hiccup_in_the_wait_for_it_is_disturbed)
 {
 	for (int kind = 0; kind < 2; kind++) {
 		for (uint64_t early = 0; early < WAIT; early += 3 * STEP) {
 			loop_make(kind, 3, 20000);
-			world.jump_at = 1000 + 20000 + STEP + DELAY - early; /* the second's due time, about */
+			world.jump_at = 1000 + 20000 + STEP + DELAY - early; /* about the second packet's due time */
 			world.jump = GAP + 2 * STEP;
 			loop_run();
 			cr_assert_eq(worker.snapshot.count[0].disturbed, 1, "loop %d, %lu before it was due: %lu", kind,
@@ -45,7 +45,7 @@ Test(loop_disturbed, a_stall_disturbs_everything_that_is_held)
 	}
 }
 
-/* One packet, due at about 11000. */
+/* One packet, due at about 11000. Returns the number of packets counted as disturbed. */
 static uint64_t disturbed_by_a_hiccup_at(bool with_modal, uint64_t at, bool in_receive)
 {
 	loop_make(with_modal, 1, 0);
@@ -73,8 +73,8 @@ Test(loop_disturbed, what_arrives_in_a_second_hiccup_is_disturbed_too)
 {
 	for (int kind = 0; kind < 2; kind++) {
 		loop_make(kind, 3, 0);
-		world.packets[1].arrives = 1000 + GAP;     /* in the first, of the call that received packet 0 */
-		world.packets[2].arrives = 1000 + 3 * GAP; /* in the second, of the call that received packet 1 */
+		world.packets[1].arrives = 1000 + GAP;     /* in the first jump, receiving packet 0 */
+		world.packets[2].arrives = 1000 + 3 * GAP; /* in the second jump, receiving packet 1 */
 		world.jump_at = 1000;
 		world.jump = world.jump_again = 2 * GAP;
 		world.jump_in_receive = true;
@@ -95,7 +95,7 @@ Test(loop_disturbed, a_stall_tells_how_much_of_it_was_spent_sending)
 			world.jump_in_transmit = sending;
 			world.jump = 2 * STALL;
 			loop_run();
-			loop_round(); /* what the last burst met is known at the next look */
+			loop_round(); /* a jump during the last burst is detected at the next reading */
 			worker_answer(&worker);
 			cr_assert_eq(worker.snapshot.stalls, 1, "loop %d, %d", kind, sending);
 			cr_assert_gt(worker.snapshot.stall_cycles, 2 * STALL);
@@ -108,7 +108,7 @@ Test(loop_disturbed, a_stall_tells_how_much_of_it_was_spent_sending)
 	}
 }
 
-/* A backlog leaves in several bursts: each is late by its own. */
+/* A backlog leaves in several bursts: the packets of each have that burst's lateness. */
 Test(loop_disturbed, lateness_is_that_of_the_burst)
 {
 	for (int kind = 0; kind < 2; kind++) {
@@ -117,7 +117,7 @@ Test(loop_disturbed, lateness_is_that_of_the_burst)
 		loop_make(kind, 4 * LINE_TX_BURST, 0);
 		world.send = GAP - 2 * STEP;
 		world.jump_at = 6000;
-		world.jump = 12000; /* all of it falls due meanwhile */
+		world.jump = 12000; /* all packets become due meanwhile */
 		loop_run();
 		for (size_t i = 0; i < world.count; i++)
 			expected[lateness_bucket(world.packets[i].left - loop_due(&world.packets[i]))]++;
@@ -145,7 +145,7 @@ Test(loop_disturbed, nor_is_it_where_a_short_burst_follows)
 	for (int kind = 0; kind < 2; kind++) {
 		loop_make(kind, LINE_RX_BURST + 1, 0);
 		lines[0].delay_cycles = 0;
-		world.jump_at = 1000; /* the whole burst is being sent */
+		world.jump_at = 1000; /* while the whole burst is being sent */
 		world.jump = 2 * GAP;
 		world.jump_in_transmit = true;
 		loop_run();
@@ -159,7 +159,7 @@ Test(loop_disturbed, nor_is_it_where_a_short_burst_follows)
 	}
 }
 
-/* One of 40 packets, `apart` cycles, is sent at about 20000 while the counter jumps. */
+/* `apart` cycles between the 40 packets; one is being sent at about 20000, when the counter jumps. */
 static void jump_while_sending(int kind, uint64_t apart, uint64_t by)
 {
 	loop_make(kind, 40, apart);
@@ -167,7 +167,7 @@ static void jump_while_sending(int kind, uint64_t apart, uint64_t by)
 	world.jump = by;
 	world.jump_in_transmit = true;
 	loop_run();
-	loop_round(); /* what the last burst met is known at the next look */
+	loop_round(); /* a jump during the last burst is detected at the next reading */
 	worker_answer(&worker);
 }
 

@@ -6,8 +6,10 @@
 
 #include "loop_world.h"
 
-/* Twice what the link carries arrives, for four times as long as the slots hold: it stays busy, and what is dropped
- * takes no time on it. */
+/*
+ * Packets arrive at twice the link's rate, for four times as long as it takes to fill the slots: the link stays busy,
+ * and dropped packets take no time on it.
+ */
 Test(loop_modal, a_limited_link_stays_busy_while_packets_are_dropped)
 {
 	const struct injector_mode_settings settings = {.rate = "16"};
@@ -35,7 +37,7 @@ Test(loop_modal, a_limited_link_stays_busy_while_packets_are_dropped)
 	mode_rate.destroy(modes.items[0].state);
 }
 
-/* The port refuses bursts, and `room` records are free: each packet seen is captured once, or counted as lost. */
+/* The port refuses bursts, and only `room` records are free: each packet is captured once or counted as lost. */
 static void capture_while_refused(uint32_t room, struct capture_ring *ring)
 {
 	loop_make(true, 40, 0);
@@ -71,7 +73,7 @@ Test(loop_modal, every_frame_without_a_record_is_counted_as_lost)
 	cr_assert_eq(ring.lost[1], 40);
 }
 
-/* One packet's call stalls. Returns how many records do not say that their packet left before the call. */
+/* The transmit call of one packet stalls. Returns the number of records whose packet did not leave before the call. */
 static size_t capture_with_a_stall_in_sending(bool by_system_calls)
 {
 	struct capture_ring ring = {.records = calloc(CAPTURE_RECORDS, sizeof(struct capture_record))};
@@ -102,7 +104,7 @@ static size_t capture_with_a_stall_in_sending(bool by_system_calls)
 	return late;
 }
 
-/* Its record must not say that it left in time. */
+/* Its record must not claim that it left on time. */
 Test(loop_modal, a_frame_whose_sending_stalls_is_captured_when_that_is_over)
 {
 	cr_assert_eq(capture_with_a_stall_in_sending(false), 1);
@@ -129,7 +131,7 @@ Test(loop_modal, a_stay_begins_at_the_stamp_but_never_after_the_packet_was_recei
 	}
 }
 
-/* Alternately 1500 and 6000 cycles more than was configured. */
+/* Adds 1500 and 6000 cycles to the configured delay, alternately. */
 static void add_delay(void *state, const struct dp_packet *packet, uint64_t now, struct verdict *verdict)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The loop of the modes over rings: what arrives, in which order, and whether the counters tell. */
+/* The modal loop over rings: which packets arrive, in which order, and whether the counters match. */
 #include <criterion/criterion.h>
 
 #include <string.h>
@@ -13,7 +13,7 @@ enum { COUNT = 20000, WINDOW = 2000 };
 struct outcome {
 	uint64_t sent, received, overtaken, early;
 	uint8_t seen[COUNT];
-	struct ns took; /* from before the first was sent until the last was here */
+	struct ns took; /* from before the first packet was sent until the last one arrived */
 	struct injector_statistics statistics;
 };
 
@@ -22,7 +22,7 @@ static bool in_time(struct ns start, int64_t seconds)
 	return ns_now_monotonic().v - start.v < seconds * INT64_C(1000000000);
 }
 
-/* Sends COUNT packets from A to B and waits until the injector holds none. `delay_us` is the least one. */
+/* Sends COUNT packets from A to B and waits until the injector holds none. `delay_us` is the minimum delay expected. */
 static void run(const struct rings_options *options, double delay_us, struct outcome *outcome)
 {
 	static struct rings rings;
@@ -58,7 +58,7 @@ static void run(const struct rings_options *options, double delay_us, struct out
 			if (ab->rx_packets == COUNT && ab->held == 0 && ab->tx_packets == outcome->received)
 				break;
 		}
-		/* Losses make the window unknown: count what the injector still has. */
+		/* After losses, the number in transit is not known here: use the number that the injector holds. */
 		if (outcome->sent < COUNT && rte_ring_count(rings.in[0]) < WINDOW && ab->held < WINDOW)
 			outcome->sent += rings_send(&rings, 0, outcome->sent);
 	}
@@ -126,7 +126,7 @@ Test(modal, copies_take_their_time_on_a_limited_link)
 
 	run(&options, 0, &outcome);
 	cr_assert_eq(outcome.received, 2 * COUNT);
-	/* 60 bytes and 24 more at 20 Mbit/s: 33.6 us each; the counter's rate is known to some 0.1 %. */
+	/* 60 bytes and 24 of overhead at 20 Mbit/s: 33.6 us per frame; the counter's rate is known to about 0.1 %. */
 	cr_assert_geq(outcome.took.v, (int64_t)(2 * COUNT * 33600L * 0.99), "%ld ns", outcome.took.v);
 	assert_sum();
 }
@@ -135,7 +135,7 @@ Test(modal, what_the_filter_leaves_alone_passes_at_once)
 {
 	struct rings_options options = {.delay_us = {10000, 10000}, .modes = {.only = "tcp:80"}};
 
-	run(&options, 0, &outcome); /* not IP at all */
+	run(&options, 0, &outcome); /* the frames are not IP */
 	cr_assert_eq(outcome.received, COUNT);
 	cr_assert_eq(outcome.statistics.direction[0].bypassed, COUNT);
 	assert_sum();
@@ -145,7 +145,7 @@ Test(modal, due_times_come_from_the_nics_stamps)
 {
 	struct rings_options options = {.delay_us = {200, 200}, .stamps = true};
 
-	run(&options, 200, &outcome); /* counted from the stamp, which the client wrote before it sent */
+	run(&options, 200, &outcome); /* the delay counts from the stamp, which the client wrote before sending */
 	cr_assert_eq(outcome.received, COUNT);
 	/* Two readings of the counter define the test NIC's clock: it may be off by the cycles between them. */
 	cr_assert_leq(outcome.early, 20);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Each mode by itself, on packets in memory and a clock that the test advances. */
+/* Each mode separately, on packets in memory, with a clock that the test advances. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -163,7 +163,10 @@ Test(modes, steps_follow_the_clock_from_the_first_packet)
 	injector_modes_destroy(modes);
 }
 
-/* Both directions are at one point of a schedule, whichever had the first packet; one may be seen a little earlier. */
+/*
+ * Both directions share one position in the schedule, whichever has the first packet; the other may be slightly
+ * earlier.
+ */
 Test(modes, both_directions_have_one_clock)
 {
 	_Atomic uint64_t start = 0;
@@ -179,7 +182,7 @@ Test(modes, both_directions_have_one_clock)
 	cr_assert_eq(start, first);
 	injector_modes_destroy(ab);
 	injector_modes_destroy(ba);
-	ab = create(settings); /* the clock runs already */
+	ab = create(settings); /* the clock is already running */
 	cr_assert_eq(judge(ab, first + 2 * second).delay_cycles, US(5000));
 	injector_modes_destroy(ab);
 }
@@ -262,16 +265,16 @@ Test(modes, rate_spaces_packets_by_their_wire_time)
 
 	cr_assert_eq(leave(modes, US(10)), US(10), "the first one waits for nobody");
 	for (int i = 1; i < 10; i++) {
-		double cycles = (double)leave(modes, US(10)); /* Criterion evaluates its arguments twice */
+		double cycles = (double)leave(modes, US(10)); /* once: Criterion evaluates arguments twice */
 
 		cr_assert_float_eq(cycles, 20000 + i * 134400.0, 20.0, "packet %d", i);
 	}
-	judge(modes, US(20)); /* dropped after that: never on the link */
+	judge(modes, US(20)); /* dropped after the mode was applied, so it never used the link */
 	cr_assert_eq(leave(modes, US(5000)), US(5000), "the link is idle again");
 	injector_modes_destroy(modes);
 }
 
-/* Ethernet + IPv4 + ports at their places. */
+/* An Ethernet and IPv4 header, with ports behind them. */
 static void make_ipv4(uint8_t protocol, const uint8_t source[4], const uint8_t destination[4], uint16_t from,
 		      uint16_t to)
 {
@@ -324,7 +327,7 @@ Test(modes, the_filter_knows_tags_fragments_ipv6_and_short_frames)
 	frame[13] = 0;
 	cr_assert(!judge(port, 0).bypass);
 	make_ipv4(6, host_1, host_2, 40000, 6379);
-	frame[21] = 10; /* a later fragment: what follows is no port */
+	frame[21] = 10; /* a later fragment: it has no ports */
 	cr_assert(judge(port, 0).bypass);
 	for (uint16_t bytes = 0; bytes < 38; bytes++) {
 		make_ipv4(6, host_1, host_2, 40000, 6379);
@@ -344,7 +347,7 @@ Test(modes, the_filter_knows_tags_fragments_ipv6_and_short_frames)
 	injector_modes_destroy(host);
 }
 
-/* An IPv6 frame with these headers between its own and what follows. */
+/* An IPv6 frame with these extension headers between the IPv6 header and the payload. */
 static void make_ipv6(uint8_t first, const uint8_t *extensions, size_t bytes)
 {
 	memset(frame, 0, sizeof frame);
@@ -358,7 +361,7 @@ static void make_ipv6(uint8_t first, const uint8_t *extensions, size_t bytes)
 
 Test(modes, the_filter_walks_ipv6_extension_headers)
 {
-	/* Each names the next: hop by hop of 16 bytes, AH of 24, a fragment of 8, TCP. */
+	/* Each names the next one: hop-by-hop of 16 bytes, AH of 24, fragment of 8, TCP. */
 	uint8_t headers[48] = {51, 1, [16] = 44, 4, [40] = 6};
 	struct injector_modes *port = create((struct injector_mode_settings){.only = "tcp:6379"});
 	struct injector_modes *protocol = create((struct injector_mode_settings){.only = "proto:tcp"});

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Prometheus text of a state made by hand. */
+/* Prometheus text of a hand-made state. */
 #include <criterion/criterion.h>
 
 #include <math.h>

@@ -10,7 +10,7 @@
 
 enum { DRAWS = 200000 };
 
-/* Atikoglu et al. 2012, table 4's families, as cumulative functions written down independently of the quantiles. */
+/* Atikoglu et al. 2012, table 4: the cumulative distribution functions, written independently of the quantiles. */
 static double gev_cdf(const struct etc_distribution *d, double x)
 {
 	double base = 1 + d->shape * (x - d->location) / d->scale;
@@ -50,7 +50,7 @@ static double distance(const struct etc_distribution *d, double (*draw)(const st
 	return worst;
 }
 
-/* 1.95 / sqrt(n) is passed by chance once in a thousand seeds; this seed is fixed. */
+/* 1.95 / sqrt(n) is exceeded by chance for one seed in a thousand; this seed is fixed. */
 #define LIMIT (1.95 / sqrt(DRAWS))
 
 Test(etc, key_sizes_follow_the_generalised_extreme_value_distribution)
@@ -125,7 +125,7 @@ Test(etc, zipf_ranks_have_their_probabilities)
 
 			chi2 += (counts[k] - expected) * (counts[k] - expected) / expected;
 		}
-		/* 49 degrees of freedom: 85.4 is passed once in a thousand */
+		/* 49 degrees of freedom: 85.4 is exceeded by chance once in a thousand. */
 		cr_assert_lt(chi2, 85.4, "skew %g: chi2 %g", skews[s], chi2);
 	}
 }

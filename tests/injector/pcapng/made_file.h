@@ -59,7 +59,7 @@ static inline void put_interface(int resolution)
 	put_32(total);
 }
 
-/* With a comment of five bytes before the flags: options are padded to four. */
+/* Includes a comment of five bytes before the flags, as options are padded to four bytes. */
 static inline void put_packet_block(uint32_t interface, uint64_t time, uint8_t content, uint32_t flags, bool commented)
 {
 	uint32_t bytes = commented ? 60 : 48;

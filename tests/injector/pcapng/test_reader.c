@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The reader of captures, on files made block by block. */
+/* The capture reader, on files built block by block. */
 #include <criterion/criterion.h>
 
 #include <errno.h>
@@ -15,7 +15,7 @@ static int read_one(struct pcapng_packet *packet, struct error *err)
 	static uint8_t first_byte;
 	int status = pcapng_next(reader, packet, err);
 
-	if (status > 0) { /* the bytes live as long as the reader */
+	if (status > 0) { /* the bytes remain valid as long as the reader exists */
 		first_byte = packet->bytes[0];
 		packet->bytes = &first_byte;
 	}
@@ -119,7 +119,7 @@ Test(pcapng, interfaces_are_a_sections_own)
 	put_interface(9);
 	put_packet(0, 5, 'y', 1);
 	put_section();
-	put_packet(0, 5, 'z', 1); /* nobody described it here */
+	put_packet(0, 5, 'z', 1); /* an interface that no block has described */
 	reader = pcapng_open_memory("made", file, length, &err);
 	cr_assert_eq(pcapng_next(reader, &packet, &err), 1, "%s", err.text);
 	cr_assert_eq(packet.time.v, 5000);

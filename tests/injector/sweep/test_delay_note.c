@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The note of a killed sweep about the delays that it found, and when it is not valid. */
+/* The note that a killed sweep leaves about the original delays, and when it is invalid. */
 #include <criterion/criterion.h>
 
 #include <stdio.h>
@@ -15,7 +15,7 @@ static const struct delay_note note = {{3.1, 4.2}, {50, 50}, {20, 0}};
 
 static void begin(void)
 {
-	int descriptor = mkstemp(control); /* in place of the socket */
+	int descriptor = mkstemp(control); /* a file in place of the socket */
 
 	cr_assert_geq(descriptor, 0);
 	close(descriptor);
@@ -52,7 +52,7 @@ Test(delay_note, is_not_valid_for_another_injector)
 
 	delay_note_write(fileno(lock), control, &note);
 	snprintf(old, sizeof old, "%s.old", control);
-	cr_assert_eq(rename(control, old), 0); /* keeps the inode number from being reused */
+	cr_assert_eq(rename(control, old), 0); /* keep the file, so that its inode number is not reused */
 	cr_assert_not(delay_note_read(fileno(lock), control, &read), "no socket");
 	fclose(fopen(control, "w"));
 	cr_assert_not(delay_note_read(fileno(lock), control, &read));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Quotes from the output of commands. */
+/* Excerpts of the output of commands. */
 #include <criterion/criterion.h>
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which plans may append to the same file: those whose fingerprint is the same. */
+/* Plans may append to the same file if their fingerprints are equal. */
 #include <string.h>
 
 #include <criterion/criterion.h>
@@ -76,7 +76,7 @@ Test(plan, what_changes_a_row_changes_the_fingerprint)
 	EXPECT_ANOTHER(lab_racks, 2);
 }
 
-/* A log that was written before goes on. */
+/* The fingerprint must not change between versions: existing logs can then be continued. */
 Test(plan, a_fingerprint_stays_what_it_was)
 {
 	plan.server_address = "10.0.0.1";
@@ -106,5 +106,5 @@ Test(plan, how_often_and_how_carefully_does_not)
 	EXPECT_SAME(teardown, "true");
 	EXPECT_SAME(ssh_config, "other");
 	EXPECT_SAME(output, "other.csv");
-	EXPECT_SAME(lab_hosts, 8); /* where there is no lab */
+	EXPECT_SAME(lab_hosts, 8); /* without a lab */
 }

@@ -130,7 +130,7 @@ Test(schedule, references_stand_between_the_runs)
 {
 	static const double given[] = {5, 0, 9, 3};
 	struct sweep_plan plan = {.repetitions = 2, .order = SWEEP_PLAN_AS_GIVEN, .reference_every = 1};
-	static const double wanted[] = {0, 5, 0, 9, 0, 3, 0}; /* the one at 0 itself is among them */
+	static const double wanted[] = {0, 5, 0, 9, 0, 3, 0}; /* the run at 0 itself counts as one */
 	size_t count, fewer;
 	struct sweep_schedule_run *runs = sweep_schedule_of_plan(&plan, given, 4, &count), *short_runs;
 

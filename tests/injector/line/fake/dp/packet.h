@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Stands before the real dp/packet.h where the loops are tested: packets, ports and the counter belong to the test,
- * which makes them in test_loop.c. So a loop runs in a world without chance, and each cycle can be accounted for.
+ * Replaces the real dp/packet.h in the tests of the loops: packets, ports and the counter belong to the test, which
+ * defines them in test_loop.c. So a loop runs deterministically, and each cycle can be accounted for.
  */
 #ifndef DP_PACKET_H
 #define DP_PACKET_H
@@ -14,10 +14,10 @@
 
 struct dp_packet {
 	uint64_t arrives;  /* at the port */
-	uint64_t received; /* by the loop: the counter as it stood then */
+	uint64_t received; /* counter value when the loop received it */
 	uint64_t left;
-	uint64_t prepared; /* the port, for the next packet, when this had left last (dp_transmit_prepare()); 0 = it was
-			      not */
+	uint64_t prepared; /* the counter when the port was prepared for the next packet after this one left
+			      (dp_transmit_prepare()); 0 = it was not */
 	uint64_t stamp;    /* the NIC's; 0 = none */
 	bool gone, freed;
 };
