@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pods and nodes as the API server sends them -> machines and jobs of schedd. */
+/* Converts pods and nodes, as the API server sends them, to machines and jobs of schedd. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,7 @@ static int take(enum k8s_kind kind, const char *text)
 	return code;
 }
 
-/* A line of a watch; node and phase may be "". */
+/* Takes one line of a watch; node and phase may be "". */
 static int take_pod(const char *type, const char *name, const char *role, const char *node, const char *phase)
 {
 	json_t *event = json_pack("{s:s, s:{s:{s:s, s:s, s:s, s:{s:s, s:s, s:s}}, s:{s:s}, s:{s:s}}}", "type", type,

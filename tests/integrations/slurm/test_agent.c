@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The agent and a slurmctld that cannot be had here: of another version, or with arrays in any state. The functions of
- * libslurm that are defined here are the test's. */
+/*
+ * The agent with a simulated slurmctld: of another version, or with arrays in any state. Functions of libslurm are
+ * replaced by the test's.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -174,7 +176,7 @@ Test(slurm_agent, a_second_agent_is_refused)
 
 static char comment[] = "nomora:curve=memcached", mark_held[] = "nomora:held", mark_7[] = "nomora:slurm-7 n1";
 
-/* An array of which 1 and 3 wait; its element 2 was split off; a job. */
+/* An array whose elements 1 and 3 wait and whose element 2 was split off; and a job. */
 static void make_jobs(void)
 {
 	records[0] = (job_info_t){.job_id = 12,
@@ -223,7 +225,7 @@ Test(slurm_agent, orders_name_the_element_and_report_its_error)
 	cr_assert_str_eq(err.text, "cannot hold the job: Job has already finished");
 }
 
-/* The number of an array is that of its last element, too. */
+/* An array's job id is also the id of its last element. */
 Test(slurm_agent, the_mark_is_that_of_the_element)
 {
 	static char mark_13[] = "nomora:slurm-12_2 n3";

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What both sides say, and the step that follows. The job has three tasks; n1,n3,n3 is decided unless said otherwise.
+/*
+ * The step that the agent takes for each combination of Slurm's and schedd's states. The job has three tasks; schedd's
+ * decision is n1,n3,n3 unless stated otherwise.
  */
 #include <stdlib.h>
 
@@ -15,7 +17,7 @@ struct row {
 	enum slurm_mark_kind mark;
 	bool known;
 	uint32_t decided, running, failed;
-	bool elsewhere; /* schedd's machines are others */
+	bool elsewhere; /* schedd decided for other machines */
 	enum slurm_step step;
 };
 
@@ -28,7 +30,7 @@ static const struct row rows[] = {
 	{SLURM_PENDING, true, SLURM_MARK_HELD, true, 2, 0, 1, false, SLURM_STEP_PASS},
 	{SLURM_PENDING, true, SLURM_MARK_HELD, true, 0, 3, 0, false, SLURM_STEP_SUBMIT},
 	{SLURM_PENDING, false, SLURM_MARK_HELD, true, 0, 0, 0, false, SLURM_STEP_PASS},
-	/* One that has a place, and waits in Slurm's queue, or was requeued */
+	/* A placed job that is pending, or was requeued */
 	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 3, 0, 0, false, SLURM_STEP_NONE},
 	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 3, 0, 0, true, SLURM_STEP_PLACE},
 	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 0, 0, 1, false, SLURM_STEP_PASS},
@@ -44,11 +46,11 @@ static const struct row rows[] = {
 	{SLURM_RUNNING, false, SLURM_MARK_PLACED, true, 2, 0, 0, false, SLURM_STEP_ADOPT},
 	{SLURM_RUNNING, false, SLURM_MARK_PASS, false, 0, 0, 0, false, SLURM_STEP_ADOPT},
 	{SLURM_RUNNING, false, SLURM_MARK_NONE, false, 0, 0, 0, false, SLURM_STEP_ADOPT},
-	/* A move: requeued by us, then as a held one */
+	/* A move: requeued by the agent, then handled like a held job */
 	{SLURM_RUNNING, false, SLURM_MARK_MOVING, true, 3, 0, 0, false, SLURM_STEP_REQUEUE},
 	{SLURM_RUNNING, false, SLURM_MARK_MOVING, true, 2, 0, 0, false, SLURM_STEP_ADOPT},
 	{SLURM_PENDING, true, SLURM_MARK_MOVING, true, 3, 0, 0, false, SLURM_STEP_PLACE},
-	/* Left to Slurm, on its way out, over */
+	/* Left to Slurm, completing, completed */
 	{SLURM_PENDING, false, SLURM_MARK_PASS, false, 0, 0, 0, false, SLURM_STEP_NONE},
 	{SLURM_PENDING, false, SLURM_MARK_PASS, true, 3, 0, 0, false, SLURM_STEP_FORGET},
 	{SLURM_PENDING, true, SLURM_MARK_NONE, false, 0, 0, 0, false, SLURM_STEP_NONE},
@@ -75,7 +77,7 @@ Test(slurm_choose, the_step_follows_from_both_states)
 	}
 }
 
-/* Slurm gave n1 two CPUs and n3 two: where are the three tasks? */
+/* Slurm allocated two CPUs on n1 and two on n3: on which machines are the three tasks? */
 Test(slurm_choose, tasks_run_as_marked_or_in_slurms_order)
 {
 	struct slurm_share share[] = {{n1, 2}, {n3, 2}};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The job_submit plug-in against an agent that answers well, badly, or not at all. */
+/* The job_submit plug-in, with an agent that answers correctly, incorrectly or not at all. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -31,9 +31,9 @@ struct agent {
 	char folder[64], path[108];
 	int fd;
 	pthread_t thread;
-	const char *answer; /* NULL: reads and stays silent */
+	const char *answer; /* NULL: reads, but never answers */
 	size_t bytes;
-	bool dribbles; /* a byte every 2 ms, again and again */
+	bool dribbles; /* sends a byte every 2 ms, without an end */
 	char asked[4096];
 	unsigned questions;
 };
@@ -55,7 +55,7 @@ static void *serve(void *context)
 				usleep(2000);
 		else if (agent->answer)
 			send(fd, agent->answer, agent->bytes, MSG_NOSIGNAL);
-		else /* until the plug-in hangs up */
+		else /* until the plug-in closes the connection */
 			while (recv(fd, agent->asked + 2048, 1, 0) > 0)
 				;
 		close(fd);
@@ -122,7 +122,10 @@ static void load(void)
 
 TestSuite(slurm_plugin, .init = load);
 
-/* A machine under load may need more than the plug-in's 20 ms: then the job passes, and 5 s of silence follow. */
+/*
+ * On a loaded machine the answer may take longer than the plug-in's 20 ms: then the job passes, and for 5 s so do
+ * others.
+ */
 static bool was_late(const job_desc_msg_t *job)
 {
 	return job->priority == NO_VAL && !job->req_nodes && !job->admin_comment;
@@ -209,7 +212,7 @@ Test(slurm_plugin, an_array_is_not_placed_in_one_place)
 	stop(agent);
 }
 
-/* The agent holds at once and places when schedd has decided. */
+/* The agent first answers to hold the job, and to place it once schedd has decided. */
 Test(slurm_plugin, the_last_complete_line_counts)
 {
 	struct agent *agent = start("HOLD nomora:slurm-9 held\nPLACE n1,n3 2 2 nomora:slurm-9 n1,n3*2\n");
@@ -300,7 +303,7 @@ Test(slurm_plugin, nobody_there_passes)
 	free_job(&job);
 }
 
-/* One process a case: after a bad answer the plug-in asks nobody for a while. */
+/* One process per case: after a bad answer the plug-in does not ask for a while. */
 static void bad_answer(const char *answer, size_t bytes)
 {
 	struct agent *agent = start(answer);
@@ -362,7 +365,7 @@ Test(slurm_plugin, a_line_without_end_passes)
 	bad_answer(much, sizeof much - 1);
 }
 
-/* Each byte comes in time, the line's end never does. */
+/* Each byte arrives in time, but the line never ends. */
 Test(slurm_plugin, an_answer_without_end_in_small_parts_passes)
 {
 	struct agent *agent = start("");
@@ -375,7 +378,7 @@ Test(slurm_plugin, an_answer_without_end_in_small_parts_passes)
 	stop(agent);
 }
 
-/* A line that is cut anywhere is no answer. */
+/* A truncated line is not an answer. */
 Test(slurm_plugin, a_cut_answer_passes)
 {
 	static const char answer[] = "PLACE n1,n3 2 2 nomora:slurm-9 n1,n3*2";
