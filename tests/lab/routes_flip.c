@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * routes_flip LAB KILLS: a child changes the lab's routes all the time, from one random set of long paths to the next.
- * It is killed at a random moment, KILLS times; each time every pair of hosts must be connected, without a circle. Then
- * the routes are taken over and removed. Exit 0, or 1 with a line that says why.
+ * routes_flip LAB KILLS: a child keeps changing the lab's routes from one random set of long paths to another. It is
+ * killed at a random moment, KILLS times; each time, every pair of hosts must be connected, without a loop. Then a new
+ * process takes over the routes and removes them. Exit 0, or 1 with the reason.
  */
 #include <errno.h>
 #include <signal.h>
@@ -43,7 +43,7 @@ static int random_neighbour(struct rng *rng, int node)
 	}
 }
 
-/* A random walk with its circles cut out. */
+/* A random walk, with its loops removed. */
 static size_t draw_path(struct rng *rng, int from, int to, int *nodes)
 {
 	size_t count = 0;
@@ -63,7 +63,7 @@ static size_t draw_path(struct rng *rng, int from, int to, int *nodes)
 static void draw(struct rng *rng, struct paths *paths)
 {
 	for (int i = 0; i < PAIRS; i++) {
-		/* Different pairs: neighbours at a distance that grows with each round through the hosts. */
+		/* Tests other pairs in each round: the distance between the two numbers grows. */
 		int from = i % lab.host_count, to = (from + 1 + i / lab.host_count) % lab.host_count;
 
 		paths->routes[i] = (struct lab_route){.from = from, .to = to, .nodes = paths->nodes[i]};
@@ -114,7 +114,7 @@ static int kill_and_walk(struct routes *routes, struct rng *rng, struct error *e
 	usleep((useconds_t)(10000 + rng_below(rng, 20000)));
 	kill(child, SIGKILL);
 	waitpid(child, &status, 0);
-	rng_below(rng, 2); /* the next child draws from another seed */
+	rng_below(rng, 2); /* so that the next child draws from another seed */
 	if (!WIFSIGNALED(status))
 		return error_set(err, EIO, "the child ended by itself");
 	return walk_all(routes, err);

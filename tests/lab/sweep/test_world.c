@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checks made before a sweep with a lab starts anything. */
+/* Checks that a sweep with a lab makes before it starts anything. */
 #include <criterion/criterion.h>
 
 #include <errno.h>
