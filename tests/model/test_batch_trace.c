@@ -39,7 +39,7 @@ static int read_file(enum batch_format format, const char *path)
 	return code;
 }
 
-/* Jobs 1, 2 and 4 ran, on 4, 2 and 3 processors: 5 to 105, 10 to 60 and 37 to 97 s. */
+/* Jobs 1, 2 and 4 ran, on 4, 2 and 3 processors, from 5 to 105 s, 10 to 60 s and 37 to 97 s. */
 Test(batch_trace, standard_workload_format)
 {
 	cr_assert_eq(read_file(BATCH_SWF, SOURCE_ROOT "/tests/data/fuzz/batch_swf_1"), 0, "%s", err.text);

@@ -46,7 +46,7 @@ Test(cluster, reads_machines_racks_and_pods)
 
 struct refusal {
 	const char *text, *expected;
-	int line; /* 0 = the message names none */
+	int line; /* 0 = the message names no line */
 };
 
 #define HEAD "{\"schema\": \"nomora.cluster/1\",\n"
@@ -123,8 +123,10 @@ Test(cluster, lines_are_found_whatever_the_layout)
 {
 	struct error err = {0};
 
-	/* The key's name as a string, inside a string and inside an object; brackets and quotes in strings; several on
-	 * one line. */
+	/*
+	 * The key's name within a string, as a string value and in a nested object; brackets and quotes in strings;
+	 * several keys on a line.
+	 */
 	cr_assert_null(parse("{\"schema\": \"nomora.cluster/1\", \"racks\": {\"same_pods\": 1},\n\"default_rtt_us\": "
 			     "{\"same_pod\": \"same_pods\",\n\"same_pods\": 1}}",
 			     &err));

@@ -23,7 +23,7 @@ static struct curve *load(const char *name)
 	return curve;
 }
 
-/* NoMora, equations 2 to 5, and what the issue pins. */
+/* NoMora, equations 2 to 5, and values that the specification gives. */
 struct pin {
 	char name[16];
 	double threshold_us, b[4], x_us, p;
@@ -136,7 +136,7 @@ Test(curve, interpolates_between_entries_and_clamps)
 	curve_destroy(curve);
 }
 
-/* No cliff but the jump itself: each 0.01 us changes p by at most the steepest segment's slope. */
+/* No discontinuity except the jump: 0.01 us changes p by at most the steepest segment's slope. */
 Test(curve, interpolation_meets_the_table_and_is_continuous_but_for_the_jump)
 {
 	for (size_t i = 0; i < sizeof pins / sizeof *pins; i++) {
@@ -204,7 +204,7 @@ Test(curve, refuses_tables_that_are_none)
 	cr_assert_null(curve_from_table("x", p, 0, &err));
 }
 
-/* A curve with every field filled from a seed. */
+/* A curve whose fields are all filled from a seed. */
 static struct curve *random_curve(uint64_t seed)
 {
 	struct rng rng;

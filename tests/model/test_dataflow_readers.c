@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Readers of other systems' jobs, and the writer of our own form. */
+/* Readers of other systems' job formats, and the writer of our own. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -15,7 +15,7 @@ static struct dataflow *empty(void)
 	return dataflow_create(topology_fat_tree(4, 0, 100, NULL), 2);
 }
 
-/* The shape of Flink 1.17's answer; the sink comes before its source's other reader. */
+/* In the format of Flink 1.17; the sink is listed before the other component that its source feeds. */
 static const char flink[] =
 	"{\"plan\": {\"jid\": \"00ff\", \"name\": \"State machine job\", \"type\": \"STREAMING\", \"nodes\": ["
 	"{\"id\": \"c27d\", \"parallelism\": 4, \"operator\": \"\", \"description\": \"Flat Map<br/>\","

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rows of Google's trace to tasks, each kind of bad row, and the writer read back. */
+/* Conversion of the rows of Google's trace to tasks, each kind of bad row, and reading back a written trace. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
@@ -196,7 +196,7 @@ Test(workload, a_fraction_keeps_a_share_of_jobs_and_machines)
 	cr_expect_eq(workload->machine_event_count, workload->machine_count);
 	for (size_t m = 0; m < workload->machine_count; m++)
 		cr_expect_eq(workload_find_machine(workload, workload->machine_ids[m]), (int64_t)m);
-	/* of 2,000 jobs of two tasks, those at 700 us / 2 stay, those at 2,100 / 2 come too late */
+	/* Of 2,000 jobs of two tasks, those submitted at 700 us / 2 remain; those at 2,100 us / 2 are too late. */
 	cr_expect(workload->job_count > 200 && workload->job_count < 300, "%zu", workload->job_count);
 	cr_expect_eq(workload->task_count, 2 * workload->job_count);
 	for (size_t t = 0; t < workload->task_count; t++)

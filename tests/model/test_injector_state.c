@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The state of an injector: written, read back, and the arithmetic of stalls and drops. */
+/* The state of an injector: written and read back, and the shares of stalls and drops. */
 #include <criterion/criterion.h>
 
 #include <math.h>

@@ -18,7 +18,7 @@ static struct jobs *parse(const char *text, struct error *err)
 	return jobs;
 }
 
-/* Keys that are near none are somebody else's. */
+/* Unknown keys that do not resemble ours belong to other programs. */
 Test(jobs, foreign_keys_are_let_be)
 {
 	struct error err = {0};
@@ -67,7 +67,7 @@ Test(jobs, reads_every_field)
 	jobs_destroy(jobs);
 }
 
-/* 60,000 tasks that run are a line of 3.5 MiB. */
+/* A job with 60,000 running tasks is a line of 3.5 MiB. */
 Test(jobs, a_large_job_is_one_line)
 {
 	struct error err = {0};
@@ -98,7 +98,7 @@ Test(jobs, an_empty_file_has_no_jobs)
 }
 
 struct refusal {
-	const char *text, *expected; /* both the line and what is wrong */
+	const char *text, *expected; /* the message must name both the line and the error */
 };
 
 #define JOB(tasks, more) "{\"id\": \"a\", \"curve\": \"k\", \"root\": \"r\", \"tasks\": " tasks more "}"

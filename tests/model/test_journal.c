@@ -8,7 +8,7 @@
 
 #include <model/journal.h>
 
-/* One line of each kind, as in a file. */
+/* One line of each kind, in file format. */
 static const char head[] =
 	"{\"schema\": \"nomora.journal/1\", \"origin_s\": 1795188663.25, \"default_rtt_us\": {\"same_machine\": 1.5, "
 	"\"same_rack\": 20.0, \"same_pod\": 90.0, \"other_pod\": 300.25}}\n";

@@ -45,7 +45,7 @@ Test(latency_census, counts_states_and_ranks_the_worst)
 	for (uint32_t i = 1; i < 16; i++)
 		set(0, i, 10.0 * (i * 7 % 16), LATENCY_STATE_MEASURED, 1000);
 	set(1, 0, 5000, LATENCY_STATE_MEASURED, 900);
-	set(1, 1, 9000, LATENCY_STATE_MEASURED, 1000); /* with itself: no pair */
+	set(1, 1, 9000, LATENCY_STATE_MEASURED, 1000); /* a host and itself are not a pair */
 	set(0, 17, 0, LATENCY_STATE_NEVER, 0);
 	set(0, 16, 0, LATENCY_STATE_UNREACHABLE, 999);
 	cr_assert_eq(latency_census_take(matrix, LATENCY_STATISTIC_P99, (struct ns){1001 * NS_PER_S},

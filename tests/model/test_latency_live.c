@@ -186,7 +186,10 @@ Test(latency_live, one_full_of_hosts_says_so)
 	latency_matrix_destroy(matrix);
 }
 
-/* Every pair of 16 hosts comes round ten times, four of them each time: these stay, the others leave oldest first. */
+/*
+ * Ten passes over all pairs of 16 hosts; four pairs are set again at each step: these remain, the others are evicted
+ * oldest first.
+ */
 Test(latency_live, a_full_one_evicts_pairs_that_were_not_set_for_long)
 {
 	struct latency_matrix *matrix = open_live();
@@ -229,7 +232,7 @@ Test(latency_live, pairs_of_hosts_that_left_are_evicted_first)
 	latency_matrix_destroy(matrix);
 }
 
-/* A writer that dies in the middle of a pair: readers do not take it, the next writer repairs it. */
+/* A writer dies while it writes a pair: readers skip that pair, and the next writer repairs it. */
 Test(latency_live, a_half_written_pair_is_not_read_and_is_repaired)
 {
 	struct latency_matrix *matrix = open_live(), *reader;
@@ -240,7 +243,7 @@ Test(latency_live, a_half_written_pair_is_not_read_and_is_repaired)
 	set(matrix, 0, 1, 10);
 	set(matrix, 1, 0, 20);
 	matrix->blocks[0].sequence |= 1;
-	atomic_store(&matrix->counts->pairs, 3); /* and one that no table has */
+	atomic_store(&matrix->counts->pairs, 3); /* and a count of pairs that matches no table */
 	matrix->blocks[2].entry = entry_of(2, 3, 30);
 	latency_matrix_destroy(matrix); /* without latency_live_end() */
 
@@ -257,7 +260,7 @@ Test(latency_live, a_half_written_pair_is_not_read_and_is_repaired)
 	latency_matrix_destroy(matrix);
 }
 
-/* Killed at any moment, hundreds of times, while pairs come, change and are evicted. */
+/* A writer is killed at random moments, hundreds of times, while pairs are added, changed and evicted. */
 Test(latency_live, killed_writers_leave_no_torn_value)
 {
 	struct latency_matrix *reader;
@@ -343,7 +346,7 @@ Test(latency_live, ages_make_states)
 	cr_assert_eq(latency_entry_state(&entry, now, (struct ns){0}), LATENCY_STATE_MEASURED);
 	cr_assert_eq(latency_entry_state(&entry, now, (struct ns){10 * NS_PER_S}), LATENCY_STATE_MEASURED);
 	cr_assert_eq(latency_entry_state(&entry, now, (struct ns){9 * NS_PER_S}), LATENCY_STATE_STALE);
-	now.v = -50 * NS_PER_S; /* the clock was stepped back */
+	now.v = -50 * NS_PER_S; /* the clock was set back */
 	cr_assert_eq(latency_entry_state(&entry, now, (struct ns){9 * NS_PER_S}), LATENCY_STATE_MEASURED, "by 60 s");
 	now.v--;
 	cr_assert_eq(latency_entry_state(&entry, now, (struct ns){9 * NS_PER_S}), LATENCY_STATE_STALE);

@@ -51,7 +51,7 @@ Test(latency_summary, groups_pairs_by_where_their_racks_are)
 
 	set(0, 1, 10, 5);
 	set(1, 0, 30, 5);
-	set(0, 0, 1, 5); /* a host with itself is no pair */
+	set(0, 0, 1, 5); /* a host and itself are not a pair */
 	set(0, 2, 100, 1);
 	set(1, 2, 200, 1);
 	set(2, 0, 300, 1);

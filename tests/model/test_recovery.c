@@ -48,7 +48,7 @@ Test(recovery, reads_and_writes_what_it_read)
 	cr_expect_eq(s->tasks[1].stage, 2);
 	cr_expect_eq(recovery_find_task(s, "A", "2"), 1);
 	cr_expect_eq(recovery_find_task(s, "B", "2"), -ENOENT);
-	/* A flow with a failed end starts again; another one goes on. */
+	/* A flow with a failed end starts again; other flows continue. */
 	cr_expect_float_eq(recovery_flow_left_MB(s, &s->flows[0]), 30, 0);
 	cr_expect_float_eq(recovery_flow_left_MB(s, &s->flows[1]), 4, 0);
 	json = recovery_to_json(s);

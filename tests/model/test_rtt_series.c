@@ -64,7 +64,10 @@ Test(rtt_series, refuses_gaps_and_what_is_no_round_trip)
 static char folder[] = "/tmp/nomora-series-XXXXXX";
 static char matrix_path[64], live_path[64], cluster_path[64];
 
-/* Hosts 0 and 1 in one rack, 2 in its pod, 3 elsewhere; the p99 of a -> b is 100 b + 10 a + 1. Not all pairs answer. */
+/*
+ * Hosts 0 and 1 in one rack, 2 in the same pod, 3 in another pod; the p99 of a -> b is 100 b + 10 a + 1. Some pairs do
+ * not answer.
+ */
 static void write_mesh(void)
 {
 	struct latency_matrix *matrix = latency_matrix_create();

@@ -178,7 +178,7 @@ Test(sweep_writer, appends_what_is_read_back)
 	unlink(path);
 }
 
-/* Reads a file with this text after a writer has added a run. The caller destroys the result. */
+/* Reads a file with this text after a writer has appended a run to it. The caller destroys the result. */
 static struct sweep *continue_text(const char *text)
 {
 	struct error err = {0};
@@ -213,7 +213,7 @@ Test(sweep_writer, cuts_off_the_line_that_a_dead_writer_left)
 
 #define ROW(delay, run, metric) #delay ",both," #run "," metric ",1/s,higher,1,,0,\n"
 
-/* A file, how many rows of its last run are cut off where a run has a, b and c, and the rest of the file. */
+/* A file, the number of rows of its last run that are cut off if a run has metrics a, b and c, and the rows left. */
 static const struct {
 	char text[320];
 	int cut;
@@ -287,7 +287,7 @@ Test(sweep_writer, refuses_what_is_no_row_and_writes_none_of_it)
 
 Test(sweep_writer, leaves_a_file_that_is_no_sweep_alone)
 {
-	/* also where the line that ends the file has no end, as what a dead writer leaves */
+	/* Also if the last line is not terminated, as a killed writer might leave it. */
 	static const char texts[][120] = {"something of somebody\n", HEADER, "x", HEADER_BEGUN "y", "one,two\nthree"};
 
 	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {

@@ -9,7 +9,7 @@
 
 #include <model/sweep_log.h>
 
-/* Reads one event from what `json` prints; takes the reference. The caller closes the reader. */
+/* Reads one event back from the text of `json`; takes over the reference. The caller closes the reader. */
 static struct sweep_log_reader *read_back(json_t *json, struct sweep_log_event *event)
 {
 	static char text[4096];

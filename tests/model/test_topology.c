@@ -180,7 +180,7 @@ Test(topology, a_jellyfish_is_regular_connected_and_its_seeds_own)
 	cr_expect_null(topology_jellyfish(4, 1, 4, 100, 1, NULL), "no port left for a switch");
 }
 
-/* Counting which neighbours switch 0 gets over many seeds: each other one equally often. */
+/* The neighbours of switch 0 over many seeds: every other switch is equally likely. */
 Test(topology, a_jellyfish_favours_no_neighbour)
 {
 	uint32_t joined[20] = {0};
@@ -193,7 +193,7 @@ Test(topology, a_jellyfish_favours_no_neighbour)
 			joined[s] += topology_find_link(topology, 0, s) >= 0;
 		topology_destroy(topology);
 	}
-	/* 4 of 19, 400 times: mean 84.2, deviation 8.2. */
+	/* 4 of 19 switches, 400 times: mean 84.2, deviation 8.2. */
 	for (uint32_t s = 1; s < 20; s++)
 		cr_expect(joined[s] > 84 - 41 && joined[s] < 84 + 41, "switch %u: %u", s, joined[s]);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A worker's plan and report: written and read again, defaults, and the field that a bad one is refused for. */
+/* A worker's plan and report: written and read back, defaults, and the field named when a bad one is refused. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -126,7 +126,7 @@ Test(worker, a_report_is_read_as_it_was_written)
 	cr_assert(again.done);
 }
 
-/* A source that waits reports zeros. */
+/* A source that is waiting reports zeros. */
 Test(worker, a_report_of_nothing_is_accepted)
 {
 	struct worker_report report;
