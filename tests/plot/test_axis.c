@@ -7,7 +7,7 @@
 
 #include "axis_priv.h"
 
-/* Five pieces: ticks for a range of 0 to maximum, one about every 100 of 500 pixels. */
+/* Five numbers: ticks of a range from 0 to maximum, about one per 100 of 500 pixels. */
 struct linear_case {
 	double maximum, step;
 	size_t ticks;
@@ -49,7 +49,7 @@ Test(axis, ticks_lie_within_the_range_and_on_multiples_of_the_step)
 	cr_assert(fabs(axis_pixel(&axis, axis.maximum)) < 1e-9);
 }
 
-/* Labels of a logarithmic axis, in words: "1 2 5 10". */
+/* Labels of a logarithmic axis, separated by blanks: "1 2 5 10". */
 static void labels(double minimum, double maximum, double step, char *text, size_t bytes)
 {
 	struct axis axis = {.logarithmic = true, .minimum = minimum, .maximum = maximum, .to = 500};
@@ -68,7 +68,7 @@ Test(axis, decades_are_labelled_as_room_allows)
 	static const struct {
 		double minimum, maximum;
 		char labels[64];
-		double step; /* of a range too narrow for decades */
+		double step; /* for a range too narrow for decades */
 	} cases[] = {
 		{2, 9, "2 3 4 5 7"},
 		{1, 10, "1 2 5 10"},

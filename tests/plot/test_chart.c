@@ -59,7 +59,7 @@ Test(chart, draws_all_kinds_on_both_scales)
 	}
 }
 
-/* Found by a search in the page, read aloud, edited: not glyphs. */
+/* Text, not glyphs: it can be searched, read aloud and edited. */
 Test(chart, texts_of_an_svg_are_text_with_a_title_and_a_description)
 {
 	const double x[] = {0, 10}, y[] = {1, 0.5};
@@ -92,7 +92,7 @@ Test(chart, ids_of_two_pictures_in_a_page_differ)
 	chart_destroy(chart);
 }
 
-/* The PNG is looked at: the line's colour must be where the line is. */
+/* Checks pixels of the PNG: the line's colour must be where the line is. */
 Test(chart, puts_a_point_where_its_value_is)
 {
 	const double x[] = {0, 50, 100}, y[] = {0.5, 0.5, 0.5};
@@ -117,7 +117,7 @@ Test(chart, puts_a_point_where_its_value_is)
 		const unsigned char *pixel =
 			cairo_image_surface_get_data(surface) + row * cairo_image_surface_get_stride(surface) + 4 * 400;
 
-		/* Blue of Okabe and Ito: 0, 114, 178. */
+		/* Okabe and Ito's blue: 0, 114, 178. */
 		if (pixel[2] < 10 && pixel[1] > 100 && pixel[1] < 125 && pixel[0] > 165) {
 			first = first < 0 ? row : first;
 			rows++;
@@ -141,7 +141,7 @@ Test(chart, refuses_other_kinds_of_files_and_leaves_nothing)
 	chart_destroy(chart);
 }
 
-/* The axes are fixed and there is no legend, so the point is all that a second drawing adds. */
+/* The axes are fixed and there is no legend, so the second drawing adds only the point. */
 Test(chart, an_empty_chart_and_a_single_value_are_drawn)
 {
 	const double one = 7;
@@ -179,7 +179,7 @@ Test(chart, bars_stand_over_their_categories)
 	chart_destroy(chart);
 }
 
-/* The file that heatmap_save() writes. */
+/* The SVG that heatmap_save() writes. */
 static char *svg_of(const struct heatmap *map)
 {
 	struct error err = {0};
@@ -218,7 +218,7 @@ Test(heatmap, draws_missing_cells_groups_and_labels)
 	}
 }
 
-/* A cell each would be 20 MB. */
+/* One SVG element per cell would be 20 MB. */
 Test(heatmap, many_cells_are_one_picture)
 {
 	enum { N = 300 };
