@@ -3,7 +3,7 @@
 
 #include <criterion/criterion.h>
 
-/* A counter that began with the epoch: CLOCK_COUNTER and CLOCK_WALL show the same. */
+/* A counter that started at the epoch: CLOCK_COUNTER and CLOCK_WALL show the same time. */
 static struct dp_clock fake_clock = {
 	.ns_per_cycle = 1,
 	.latest = {.counter_ns = INT64_C(1795188663000000000), .wall_ns = INT64_C(1795188663000000000)},

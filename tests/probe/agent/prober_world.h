@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A prober with made-up peers, a clock that shows what the test says, and no packets. */
+/* A prober with simulated peers, a clock set by the test, and no packets. */
 #ifndef PROBER_WORLD_H
 #define PROBER_WORLD_H
 
 #include "prober_priv.h"
 
-/* Ourselves, with address 1, and the peers a, b and c, with 2, 3 and 4. */
+/* The prober's own host, with address 1, and the peers a, b and c, with 2, 3 and 4. */
 extern struct peer hosts[4];
 
-/* State of the test: each runs in a process of its own. */
+/* State of the test: each test runs in its own process. */
 extern struct agent_options options;
 extern struct neighbours neighbours;
 extern struct prober prober;
@@ -24,7 +24,7 @@ void make_with(const struct peer *items, size_t count);
 
 struct stamp at(int64_t ns);
 
-/* Puts the figures of a peer's window that ends at `now` into `row`. */
+/* Writes the figures of a peer's window that ends at `now` to `row`. */
 void take_window(size_t index, int64_t now);
 
 /* Frees the prober, the neighbours and the row. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Two agents on two ports that rings connect: everything but the wire. */
+/* Two agents on two ports connected by rings. */
 #include <criterion/criterion.h>
 
 #include <pthread.h>
@@ -40,7 +40,7 @@ static void open_side(struct side *side, const char *name, struct rte_ring *in, 
 	struct error err = {0};
 
 	cr_assert_geq(rte_eth_from_rings(name, &in, 1, &out, 1, 0), 0);
-	/* DPDK names what it makes of rings "net_ring_NAME". */
+	/* DPDK names a port made of rings "net_ring_NAME". */
 	char device[64];
 
 	snprintf(device, sizeof device, "net_ring_%s", name);
@@ -161,7 +161,7 @@ static struct dp_port *open_queues(const char *name, struct rte_ring **in, struc
 	return port;
 }
 
-/* Both reflectors, by one thread: they share no queue. */
+/* Runs both reflectors in one thread: they do not share a queue. */
 static void *reflect(void *context)
 {
 	struct agent **agents = context;
@@ -173,8 +173,8 @@ static void *reflect(void *context)
 }
 
 /*
- * A prober with two queues. Requests of queue i go to a reflector of their own, whose answers come back on the other
- * queue, those to ARP too: each is handed over to the agent that asked.
+ * A prober with two queues. Each queue has its own reflector, whose answers, including those to ARP, arrive on the
+ * other queue: each answer must be passed to the agent that sent the request.
  */
 TestSuite(agent_group, .init = start_eal_for_two, .fini = dp_eal_stop, .timeout = 120);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The packet filter, on a socket pair: the kernel runs it on whatever is sent there. */
+/* The packet filter on a socket pair: the kernel runs it on every packet sent there. */
 #include <criterion/criterion.h>
 
 #include <string.h>
@@ -10,7 +10,7 @@
 
 static int ends[2];
 
-/* Bytes of the frame that come through; -1 = refused. */
+/* Number of bytes of the frame that pass; -1 = refused. */
 static ssize_t pass(const uint8_t *frame, size_t length)
 {
 	uint8_t received[2048];
@@ -94,7 +94,7 @@ Test(kernel_stamps, the_filter_takes_arp_where_it_is_wanted)
 		cr_assert_eq(pass(frame, length), (ssize_t)length);
 		length = udp(frame, 50000, 53);
 		cr_assert_eq(pass(frame, length), -1);
-		frame[23] = 1; /* ICMP, of the type in the place of the source port */
+		frame[23] = 1; /* ICMP, with its type where UDP has the source port */
 		frame[34] = 11;
 		cr_assert_eq(pass(frame, length), arp ? (ssize_t)length : -1, "time exceeded");
 		frame[34] = 8;

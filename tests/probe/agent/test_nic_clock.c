@@ -3,7 +3,7 @@
 
 #include "nic_clock_priv.h"
 
-/* A NIC of 1 GHz beside a counter of 2.5 GHz. */
+/* A NIC clock of 1 GHz and a counter of 2.5 GHz. */
 Test(nic_clock, converts_by_two_readings_before_and_after_the_latest)
 {
 	struct nic_clock clock = {0};

@@ -14,7 +14,7 @@ static void make(void)
 	make_with(hosts + 1, 3);
 }
 
-/* The peer's answer to a probe that took there_ns, 700 ns inside and back_ns. */
+/* The peer's answer to a probe that took there_ns to the peer, 700 ns inside and back_ns back. */
 static bool answer(const struct prober_probe *asked, int64_t sent, int64_t there_ns, int64_t back_ns)
 {
 	int64_t t2 = sent + there_ns;
@@ -39,7 +39,7 @@ static bool answer(const struct prober_probe *asked, int64_t sent, int64_t there
 	return prober_answer(&prober, &frame, &(struct prober_arrival){.at = at(t2 + 700 + back_ns)});
 }
 
-/* An answer to it would come to our own reflector. */
+/* An answer to that port would arrive at our own reflector. */
 Test(prober, no_path_has_the_port_of_the_reflectors)
 {
 	uint16_t taken;
@@ -105,7 +105,7 @@ Test(prober, a_stall_is_skipped_not_made_good_by_a_burst)
 	cr_assert(prober.skipped >= 45 && prober.skipped <= 50, "%lu skipped", prober.skipped);
 }
 
-/* 128 peers in 2.56 us: a core that needs 10 us for a turn of its loop would else send one probe in each. */
+/* 128 peers in 2.56 us: a core that needs 10 us per iteration of its loop would otherwise send one probe in each. */
 Test(prober, a_rate_above_what_a_core_sends_leaves_in_bursts)
 {
 	static struct peer many[128];
@@ -141,7 +141,7 @@ Test(prober, the_target_of_an_answer_is_fetched_before_the_answer_is_read)
 	cr_assert_null(prober_prefetch(&prober, 99999), "no peer of ours");
 	cr_assert_eq(prober_prefetch(&prober, probe.target->peer.address), probe.target);
 	for (int step = 0; step < PROBER_PREFETCH_STEPS; step++) {
-		target_prefetch(&prober, probe.target, &frame, step); /* to a port that is not ours, without payload */
+		target_prefetch(&prober, probe.target, &frame, step); /* to another port, without payload */
 		frame.destination_port = probe.source_port;
 		target_prefetch(&prober, probe.target, &frame, step);
 		frame.destination_port = 1;
@@ -191,7 +191,7 @@ Test(prober, slots_are_kept)
 			continue;
 		prober_sent(&prober, &probe, at(now), false);
 		inside++;
-		/* 100 ms, less the eighth that is left to answers under way */
+		/* 100 ms, without the last eighth, which is left for outstanding answers */
 		cr_assert(within >= 200 * NS_PER_MS && within < 287500000, "at %ld us", within / 1000);
 	}
 	cr_assert(inside > 150, "%u probes in two turns", inside);
@@ -221,7 +221,7 @@ Test(prober, counts_end_it_and_silence_is_loss)
 	}
 }
 
-/* More sessions than 65,536; each lost probe counts once, soon after its timeout, and in few steps at a time. */
+/* More sessions than 65,536; each lost probe is counted once, soon after its timeout, with few expiries per step. */
 Test(prober, many_sessions_expire_in_time_and_a_few_at_once)
 {
 	enum { PEERS = 70000, STEP = 64 };

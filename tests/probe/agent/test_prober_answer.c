@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Answers that reach the prober, and the figures that it makes of them. */
+/* Answers that the prober receives, and the figures that it computes from them. */
 #include <criterion/criterion.h>
 
 #include <probe/rtt/exchange.h>
@@ -9,7 +9,7 @@
 
 TestSuite(prober_answer, .fini = tear_down);
 
-/* Sends `count` probes to peer a, a millisecond apart, and answers each with the change that `alter` makes. */
+/* Sends `count` probes to peer a, a millisecond apart, and answers each after `alter` has changed the answer. */
 static void exchange_with_a(unsigned int count, void (*alter)(struct stamp_reply *reply, unsigned int number))
 {
 	for (unsigned int i = 0; i < count; i++) {
@@ -38,7 +38,7 @@ static void leave_ssid_zero(struct stamp_reply *reply, unsigned int number)
 	reply->session = 0;
 }
 
-/* RFC 8972 section 3: a plain RFC 8762 or TWAMP reflector. */
+/* RFC 8972 section 3: a reflector that implements only RFC 8762 or TWAMP. */
 Test(prober_answer, a_reflector_that_ignores_the_session_identifier_is_heard)
 {
 	options = options_for(1);
@@ -97,8 +97,10 @@ Test(prober_answer, windows_follow_one_another_without_gap_or_overlap)
 	cr_assert(!row.last_answer.valid && !row.offset.valid);
 }
 
-/* Answers with follow-up telemetry: the previous answer left 40 us after the stamp in it. known false: the telemetry
- * names an answer that the prober does not have. */
+/*
+ * Answers with follow-up telemetry: the previous answer left 40 us after its stamp. `known` false: the telemetry refers
+ * to an answer that the prober did not receive.
+ */
 static void answer_with_follow_up(unsigned int number, bool known)
 {
 	int64_t now = begin_ns + number * NS_PER_MS;
@@ -148,7 +150,7 @@ Test(prober_answer, follow_up_telemetry_corrects_when_the_answer_before_left)
 	cr_assert_eq(histogram_maximum(row.residence), 45000);
 }
 
-/* Each probe takes 20 us there and 30 us back; the peer's clock is 4 us ahead. */
+/* Each probe takes 20 us to the peer and 30 us back; the peer's clock is 4 us ahead. */
 static void one_way(bool ours, bool theirs, int64_t ours_error_ns, uint8_t their_scale)
 {
 	options = options_for(1);
@@ -177,7 +179,7 @@ static void one_way(bool ours, bool theirs, int64_t ours_error_ns, uint8_t their
 	cr_assert_eq(histogram_count(row.rtt), 4);
 }
 
-/* 2^14 * 2^-32 s = 3.8 us, of both less than 25 us. */
+/* 2^14 * 2^-32 s = 3.8 us for each of the two clocks, less than 25 us. */
 Test(prober_answer, one_way_delays_come_with_the_bound_of_both_clocks)
 {
 	one_way(true, true, 1000, 14);

@@ -19,7 +19,7 @@ static struct histogram *new_histogram(void)
 	return histogram_create(100, 10 * NS_PER_S, 3);
 }
 
-/* A window of 16 paths with `samples` round trips each, base_ns and up; path 5 is slower by extra_ns. */
+/* A window of 16 paths with `samples` round trips each, from base_ns upwards; path 5 is slower by extra_ns. */
 static void fill(unsigned int samples, int64_t base_ns, int64_t extra_ns)
 {
 	window = (struct agent_row){.peer = {.name = "h2", .rack = "r1", .address = 0x0a000002},
@@ -62,7 +62,7 @@ static void tear_down(void)
 
 TestSuite(mesh_row, .fini = tear_down);
 
-/* One slow path in 16 is 6 % of the samples: pooled, it would not show in the median. */
+/* One slow path in 16 is 6 % of the samples: in the pooled median it would not show. */
 Test(mesh_row, the_worst_path_is_the_latency_of_the_pair)
 {
 	struct latency_entry entry;
@@ -77,7 +77,7 @@ Test(mesh_row, the_worst_path_is_the_latency_of_the_pair)
 	cr_assert_eq(entry.samples, 3200);
 }
 
-/* A hundredth of a few samples is the largest of them: one of all paths' would decide. */
+/* The p99 of a few samples is their maximum: one slow sample of one path would determine the pair's p99. */
 Test(mesh_row, a_path_with_few_samples_has_no_p99_of_its_own)
 {
 	struct latency_entry entry;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An agent that measures without an end into a live matrix; its peer is another one at the other end of two rings. */
+/* An agent that measures continuously into a live matrix; its peer is another agent, connected by two rings. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -30,7 +30,7 @@ struct side {
 static struct peer hosts[] = {{.name = "a", .rack = "r1", .address = 0x0a000001},
 			      {.name = "b", .rack = "r2", .address = 0x0a000002},
 			      {.name = "ghost", .rack = "r2", .address = 0x0a000003},
-			      {.name = "mute", .rack = "r2", .address = 0x0a000005}}; /* no MAC, and nobody says it */
+			      {.name = "mute", .rack = "r2", .address = 0x0a000005}}; /* no MAC; ARP gets no answer */
 static struct dp_pool *pool;
 static struct side sides[2];
 static struct mesh_watch watch;
@@ -113,7 +113,7 @@ static void *measure(void *context)
 	return NULL;
 }
 
-/* The pair's entry once it is in this state (and older than nothing): up to 20 s. */
+/* Waits up to 20 s until the pair's entry has this state (and is older than nothing). */
 static bool wait_for_state(const struct latency_matrix *live, const char *to, enum latency_state state,
 			   struct latency_entry *entry)
 {

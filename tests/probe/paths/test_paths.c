@@ -6,7 +6,7 @@
 
 enum { CANDIDATES = 256 };
 
-/* A leaf, one of `spines`, a leaf: the spine by a hash of port and seed. */
+/* A leaf, one of `spines` spines, a leaf; a hash of port and seed selects the spine. */
 struct fabric {
 	uint32_t spines;
 	uint64_t seed;
@@ -39,7 +39,7 @@ static void answer(struct fabric *fabric, struct paths *paths, const struct path
 	paths_expired(paths, probe, routers[probe->ttl - 1], now);
 }
 
-/* Runs until `until` on a virtual clock. */
+/* Runs until the virtual clock shows `until`. */
 static void run(struct fabric *fabric, struct paths *paths, struct ns *now, struct ns until)
 {
 	struct paths_probe probe;
@@ -101,7 +101,7 @@ Test(paths, all_are_found_as_often_as_promised)
 			missed += paths_count(paths) < spines[s];
 			paths_destroy(paths);
 		}
-		/* 1 % of 300 is 3; over 10 comes by chance once in a thousand times. */
+		/* 1 % of 300 is 3; more than 10 occur by chance once in a thousand times. */
 		cr_assert_leq(missed, 10, "%u spines: %u of 300 runs missed one", spines[s], missed);
 	}
 }

@@ -13,9 +13,9 @@ enum { NAMES = 72, RACK = 12, HOURS = 72, EPOCHS = HOURS * 60, REFRESH = 180 };
 
 static struct mesh_plan *plan;
 static struct error err;
-static uint8_t lists[NAMES][NAMES], before[NAMES][NAMES]; /* by name: does the first probe the second? */
+static uint8_t lists[NAMES][NAMES], before[NAMES][NAMES]; /* by names: whether the first probes the second */
 static bool active[NAMES];
-static int number_of[NAMES]; /* in the plan, -1 = not there */
+static int number_of[NAMES]; /* number in the plan, -1 = not in it */
 
 static void join(int name)
 {
@@ -86,7 +86,7 @@ static void check_caps(const struct mesh_budget *budget)
 	}
 }
 
-/* Hosts that join, leave and are drained change the lists of others only by their own entries. */
+/* Hosts that join, leave or are drained change other hosts' lists only by their own entries. */
 static void check_change(int name)
 {
 	read_lists();
@@ -97,7 +97,7 @@ static void check_change(int name)
 				cr_assert_eq(lists[from][to], before[from][to]);
 }
 
-static int since[NAMES][NAMES]; /* epoch of the last probe, or since when both hosts are there */
+static int since[NAMES][NAMES]; /* epoch of the last probe, or since which both hosts are in the plan */
 
 static void check_ages(int epoch)
 {
@@ -123,7 +123,7 @@ static void churn(struct rng *rng)
 	check_change(name);
 }
 
-/* The plan goes through its file now and then. */
+/* The plan is sometimes written to its file and read back. */
 static void reload(void)
 {
 	json_t *root = mesh_plan_to_json(plan);
@@ -145,7 +145,7 @@ static void reload(void)
 
 static void live(bool pods)
 {
-	/* 11 in the rack, and up to 12 between; a link with a little more than what it needs. */
+	/* 11 peers in the rack and up to 12 in others; the links have slightly more capacity than needed. */
 	const struct mesh_budget budget = {.interval_s = 0.01,
 					   .host_pps = 2300,
 					   .reflector_pps = 2300,
@@ -184,7 +184,7 @@ Test(mesh_plan, seventy_two_hours_by_pods)
 	live(true);
 }
 
-/* Every ordered pair of racks has a pair of hosts at any time, and a host much the same share as the others. */
+/* At any time every ordered pair of racks has a pair of hosts, and every host has about the same share. */
 Test(mesh_plan, spreads_sessions_evenly)
 {
 	const struct mesh_budget budget = {.interval_s = 1, .epoch_s = 1, .refresh_s = 1000};

@@ -3,7 +3,7 @@
 
 #include <probe/ptp/exchange.h>
 
-/* Our clock is 1,000 behind; 30 ns there, 10 ns back, 7 ns of residence; the NIC stamps 2 ns nearer to the wire. */
+/* Our clock is 1,000 ns behind; 30 ns there, 10 ns back, 7 ns of residence; the NIC stamps 2 ns nearer to the wire. */
 enum { LEFT = 100, THERE = 1130, AGAIN = 1137, BACK = 147 };
 
 static struct ptp_moment moment(int64_t software, int64_t hardware)
@@ -37,7 +37,7 @@ static void check(const struct ptp_exchange *exchange, bool delay_only)
 Test(ptp_exchange, peer_delay)
 {
 	struct ptp_exchange two_step = {.sequence = 7, .left = moment(LEFT, LEFT + 2)}, one_step = two_step;
-	struct ptp_exchange sums = two_step; /* two-step, with the residence in the corrections */
+	struct ptp_exchange sums = two_step; /* two-step, with the residence time in the correction fields */
 	struct ptp_sample sample;
 
 	take(&two_step, PTP_PEER_RESPONSE, true, THERE, 0, 7);
@@ -58,7 +58,7 @@ Test(ptp_exchange, delay_request)
 	struct ptp_exchange exchange = {.mechanism = PTP_E2E, .sequence = 7, .left = moment(LEFT, LEFT + 2)};
 
 	take(&exchange, PTP_SYNC, true, 0, 2, 90);
-	take(&exchange, PTP_DELAY_RESPONSE, false, THERE + 5, 5, 7); /* less the 5 and 3 that transparent clocks took */
+	take(&exchange, PTP_DELAY_RESPONSE, false, THERE + 5, 5, 7); /* transparent clocks took 5 and 3 */
 	cr_assert_not(ptp_exchange_is_whole(&exchange));
 	take(&exchange, PTP_FOLLOW_UP, false, AGAIN - 3, 1, 90);
 	check(&exchange, false);

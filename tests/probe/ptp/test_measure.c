@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A measurement over a link whose other clock and NIC are made up: which samples count. */
+/* A measurement over a link with a simulated peer clock and NIC: which samples count. */
 #include <criterion/criterion.h>
 
 #include <errno.h>
 
 #include <probe/ptp/measure.h>
 
-/* Of an exchange: when we say that the request left and the response came, and what the NIC says; 0 = no stamp. */
+/* One exchange: software and NIC stamps of the request's transmission and the response's arrival; 0 = no stamp. */
 struct script {
 	int64_t left, arrived, nic_left, nic_arrived;
 	bool silent;
@@ -38,7 +38,7 @@ static int send_request(void *context, const struct ptp_message *request, struct
 	return 0;
 }
 
-/* A one-step peer that takes 100 ns; another clock's answer comes after its own. */
+/* A one-step peer that takes 100 ns; then an answer of another clock arrives. */
 static int receive_message(void *context, struct ns timeout, struct ptp_message *message, struct ptp_moment *arrived)
 {
 	struct fake *fake = context;
@@ -74,9 +74,9 @@ static void run(const struct script *script, size_t count, bool has_hardware, st
 }
 
 static const struct script script[] = {
-	{1000, 1700, 5010, 5510, false}, /* 600 by software, 400 by the NIC */
-	{1000, 1700, 5010, 0, false},    /* not stamped both ways */
-	{1000, 1700, 5010, 5711, false}, /* 601: longer than by software */
+	{1000, 1700, 5010, 5510, false}, /* 600 by software stamps, 400 by the NIC */
+	{1000, 1700, 5010, 0, false},    /* only one NIC stamp */
+	{1000, 1700, 5010, 5711, false}, /* 601: longer than by software stamps */
 	{1000, 1700, 5010, 5109, false}, /* -1 */
 	{1000, 1700, 5010, 5710, false}, /* 600: the bound itself */
 	{0, 0, 0, 0, true},

@@ -10,7 +10,7 @@
 
 enum { CAPACITY = 65536, LINK_ETHERNET = 1, LINK_RAW_IP = 101 };
 
-/* A capture file being written: pcap with nanosecond stamps (magic a1b23c4d), little-endian. */
+/* A capture file under construction: pcap with nanosecond stamps (magic a1b23c4d), little-endian. */
 struct tape {
 	uint8_t bytes[CAPACITY];
 	size_t length;
@@ -113,7 +113,7 @@ Test(capture, pairs_requests_and_answers)
 	begin(&tape, LINK_ETHERNET);
 	for (uint32_t i = 0; i < 10; i++)
 		request(&tape, i, start_ns + i, start_ns + i * 1000);
-	for (uint32_t i = 10; i-- > 1;) /* out of order, and number 0 stays without an answer */
+	for (uint32_t i = 10; i-- > 1;) /* out of order; number 0 gets no answer */
 		answer(&tape, i, start_ns + i, 500 + i, start_ns + 100000 + i * 3000);
 	answer(&tape, 5, start_ns + 5, 505, start_ns + 300000);   /* again */
 	answer(&tape, 77, start_ns + 77, 505, start_ns + 300000); /* nobody asked */
@@ -183,7 +183,7 @@ Test(capture, refuses_other_files_and_cut_ones)
 	cr_assert_eq(capture_read("/nonexistent/file", 862, 7, collect, &seen, &counters, &err), -ENOENT);
 }
 
-/* PTP, hand-made after IEEE 1588-2008 tables 18 to 34. */
+/* PTP messages, written by hand after IEEE 1588-2008 tables 18 to 34. */
 struct message {
 	uint8_t type, domain;
 	bool two_step;
@@ -243,9 +243,9 @@ static void ptp(struct tape *tape, enum link link, int64_t seen_ns, struct messa
 	record_bytes(tape, seen_ns, ethernet, 14 + 54);
 }
 
-static const int64_t away_ns = 7 * NS_PER_S; /* how far the answerer's clock is off */
+static const int64_t away_ns = 7 * NS_PER_S; /* offset of the answering clock */
 
-/* A peer delay exchange: 20 us residence of a round trip of 5 us, the peer at 2 us. */
+/* A peer delay exchange: a round trip of 5 us plus 20 us residence time; the peer is at 2 us. */
 static void peer_delay(struct tape *tape, enum link link, uint16_t sequence, bool two_step)
 {
 	int64_t at = start_ns + sequence * NS_PER_MS, there = at + away_ns;
@@ -259,7 +259,7 @@ static void peer_delay(struct tape *tape, enum link link, uint16_t sequence, boo
 		    (struct message){PEER_FOLLOW_UP, 0, false, sequence, 0, there + 22000, ANSWERER, ASKER});
 }
 
-/* A Sync and a delay request, 6 us each way between master and capture, which 1 us of is in a transparent clock. */
+/* A Sync and a delay request: 6 us each way between master and capture, 1 us of it in a transparent clock. */
 static void delay_request(struct tape *tape, enum link link, uint16_t sequence, bool two_step)
 {
 	int64_t at = start_ns + sequence * NS_PER_MS, there = at + away_ns;
@@ -309,7 +309,7 @@ Test(capture_ptp, both_mechanisms_over_each_link_with_one_and_two_steps)
 			cr_assert_eq((int)(sample->destination & 15), link == OVER_ETHERNET ? 0 : ANSWERER);
 		}
 		cr_assert(counters.requests == 3 && counters.answers == 3 && counters.pairs == 3, "mode %d", mode);
-		/* Every delay_request() here has the same Sync: the first one counts. */
+		/* All calls of delay_request() have the same Sync: the first one counts. */
 		cr_assert(counters.broken == 0 && counters.orphans == 0 && counters.unanswered == 0);
 	}
 }
@@ -324,19 +324,19 @@ Test(capture_ptp, what_is_no_round_trip)
 	begin(&tape, LINK_ETHERNET);
 	ptp(&tape, OVER_ETHERNET, at, (struct message){ANNOUNCE, 0, false, 1, 0, 0, ANSWERER, 0});
 	ptp(&tape, OVER_ETHERNET, at, (struct message){PEER_RESPONSE, 0, true, 1, 0, at, ANSWERER, ASKER}); /* orphan */
-	/* A follow-up that never comes, then one of another clock. */
+	/* A follow-up that never arrives, then one of another clock. */
 	ptp(&tape, OVER_ETHERNET, at, (struct message){PEER_REQUEST, 0, false, 2, 0, 0, ASKER, 0});
 	ptp(&tape, OVER_ETHERNET, at + 9, (struct message){PEER_RESPONSE, 0, true, 2, 0, at, ANSWERER, ASKER});
 	ptp(&tape, OVER_ETHERNET, at + 9,
 	    (struct message){PEER_RESPONSE, 0, true, 2, 0, at, ANOTHER, ASKER}); /* again */
 	ptp(&tape, OVER_ETHERNET, at + 9, (struct message){PEER_FOLLOW_UP, 0, false, 2, 0, at, ANOTHER, ASKER});
-	/* A delay request, whose master has no Sync in the capture, and one in another domain than its Sync. */
+	/* A delay request whose master sent no Sync in the capture, and one in another domain than its Sync. */
 	ptp(&tape, OVER_ETHERNET, at, (struct message){DELAY_REQUEST, 0, false, 3, 0, 0, ASKER, 0});
 	ptp(&tape, OVER_ETHERNET, at, (struct message){DELAY_RESPONSE, 0, false, 3, 0, at, ANSWERER, ASKER});
 	ptp(&tape, OVER_ETHERNET, at, (struct message){SYNC, 4, false, 1, 0, at, ANSWERER, 0});
 	ptp(&tape, OVER_ETHERNET, at, (struct message){DELAY_REQUEST, 0, false, 4, 0, 0, ASKER, 0});
 	ptp(&tape, OVER_ETHERNET, at, (struct message){DELAY_RESPONSE, 0, false, 4, 0, at, ANSWERER, ASKER});
-	/* Left before it was asked. */
+	/* The answer left before the request arrived. */
 	ptp(&tape, OVER_ETHERNET, at, (struct message){PEER_REQUEST, 0, false, 5, 0, 0, ASKER, 0});
 	ptp(&tape, OVER_ETHERNET, at + 9, (struct message){PEER_RESPONSE, 0, false, 5, -1000, 0, ANSWERER, ASKER});
 	read_ptp(&tape, &seen, &counters);

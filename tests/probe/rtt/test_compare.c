@@ -12,7 +12,7 @@ enum { PROBES = 100, SECONDS = 1700000000 };
 
 static const ip_address prober = 1, other = 2, first = 3, second = 4;
 
-/* Samples 0..PROBES-1 to h1, round trip 20 us and as many ns as their number. */
+/* Samples 0..PROBES-1 to h1; the round trip is 20 us plus the sample's number in ns. */
 static void open_samples(struct compare *compare, char *path)
 {
 	struct error err = {0};

@@ -12,7 +12,7 @@ static struct exchange exchange_of(int64_t t1, int64_t t2, int64_t t3, int64_t t
 
 Test(exchange, delay_and_offset_of_the_textbook)
 {
-	/* RFC 5905: the answerer is 100 ahead, 30 there, 50 back, 7 inside. */
+	/* RFC 5905: the answering clock is 100 ahead; 30 there, 50 back, 7 inside. */
 	struct exchange exchange = exchange_of(1000, 1130, 1137, 1087);
 	struct exchange_times times;
 

@@ -87,7 +87,7 @@ Test(frame, cut_frames_are_broken_and_captures_may_be_short)
 	}
 }
 
-/* Another value in the header's flags and fragment offset, with a checksum that fits (RFC 1624). */
+/* Sets the header's flags and fragment offset, and corrects the checksum (RFC 1624). */
 static void set_fragment(uint8_t *bytes, uint16_t value)
 {
 	uint32_t sum =
@@ -114,8 +114,9 @@ Test(frame, fragments_are_no_probes)
 	cr_assert_eq(frame_read(bytes, length, length).kind, FRAME_BROKEN, "the last of several");
 }
 
-/* A packet with an unfinished checksum, left to the NIC by a local sender's kernel: the field has the pseudo-header's
- * sum. */
+/*
+ * A packet whose checksum the local sender's kernel left to the NIC: the field contains only the pseudo-header's sum.
+ */
 Test(frame, an_unfinished_checksum_is_told_from_a_wrong_one)
 {
 	/* 10.0.0.1 + 10.0.0.2 + protocol 17 + length 13, twice the words of RFC 768's pseudo-header */

@@ -85,7 +85,7 @@ Test(keys, a_file_that_others_may_use_is_refused)
 
 Test(keys, hmac_is_that_of_rfc_4231)
 {
-	/* Test case 1, truncated; and in two parts. */
+	/* Test case 1, truncated; and its input in two parts. */
 	struct stamp_key key = {.length = 20};
 	const uint8_t expected[] = {0xb0, 0x34, 0x4c, 0x61, 0xd8, 0xdb, 0x38, 0x53,
 				    0x5c, 0xa8, 0xaf, 0xce, 0xaf, 0x0b, 0xf1, 0x2b};

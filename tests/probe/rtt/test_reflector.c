@@ -27,7 +27,7 @@ static struct frame frame_from(uint32_t address, uint16_t port, const uint8_t *p
 			      .payload_bytes = bytes};
 }
 
-/* One request from a sender; gives back the answer as it would go out. */
+/* Passes one request from a sender; returns the answer that would be sent. */
 static struct stamp_reply ask(struct reflector *reflector, uint32_t host, uint16_t port, uint16_t session,
 			      uint32_t sequence)
 {
@@ -38,7 +38,7 @@ static struct stamp_reply ask(struct reflector *reflector, uint32_t host, uint16
 	struct stamp_reply answer;
 
 	stamp_write_request(&request, payload);
-	payload[STAMP_BYTES + 1] = 200; /* a TLV that nobody knows */
+	payload[STAMP_BYTES + 1] = 200; /* an unknown TLV */
 	cr_assert_eq(reflector_prepare(reflector, &frame, t2, estimate, payload, &prepared), 0);
 	cr_assert_eq(prepared.payload_bytes, sizeof payload);
 	reflector_finish(&prepared, t3, payload);
@@ -99,7 +99,7 @@ Test(reflector, many_sessions_push_out_the_stalest_and_no_other)
 	reflector_destroy(reflector);
 }
 
-/* One spoofed packet between two reflectors on different ports: each takes the other's answers for requests. */
+/* One spoofed packet between two reflectors on different ports: each would take the other's answers for requests. */
 Test(reflector, a_loop_between_two_reflectors_dies_at_once)
 {
 	static const uint16_t ports[2][2] = {{862, 862}, {862, 5000}};
@@ -214,7 +214,7 @@ Test(reflector, a_short_request_of_a_stranger_is_no_amplifier)
 	reflector_destroy(reflector);
 }
 
-/* Requests of `count` hosts in turn, one each gap_ns for a second. */
+/* Requests of `count` hosts in turn, gap_ns apart, for a second. */
 static uint64_t answered_in_a_second(struct reflector *reflector, uint32_t count, int64_t gap_ns, int64_t from_ns)
 {
 	uint64_t before = reflector_counters(reflector).answered;
@@ -253,7 +253,7 @@ Test(reflector, rates_are_limited_per_source_and_in_all)
 	reflector_destroy(reflector);
 }
 
-/* Stamps of two packets may be out of order, by the clock's correction for one: that gives no new burst. */
+/* A correction of the clock may put the stamps of two packets out of order: this must not allow another burst. */
 Test(reflector, stamps_out_of_order_do_not_refill_the_bucket)
 {
 	struct stamp_request request = {1, {INT64_C(1795188663000000001)}, {false, STAMP_NTP, 0, 1}, 9, 0};
@@ -291,7 +291,7 @@ Test(reflector, refuses_what_is_no_request)
 static struct stamp_key key = {.session = 9, .bytes = "a key of 16 byte", .length = 16};
 static const struct stamp_keys keys = {.count = 1, .items = &key};
 
-/* An authenticated request, and what becomes of it. */
+/* Passes an authenticated request. Returns the outcome. */
 static int ask_signed(struct reflector *reflector, const struct stamp_key *with, uint32_t sequence, int64_t sent_ns,
 		      uint8_t *payload)
 {
@@ -349,10 +349,10 @@ Test(reflector, requests_that_are_not_authentic_are_counted_by_reason)
 	cr_assert_eq(ask_signed(reflector, &stranger, 0, 1, payload), -EBADMSG);
 	cr_assert_eq(ask_signed(reflector, &liar, 0, 1, payload), -EBADMSG);
 	cr_assert_eq(ask_signed(reflector, &key, 0, 1, payload), 0);
-	/* The signed answer comes back to a reflector with the same key. */
+	/* The signed answer is sent to a reflector with the same key. */
 	answer = frame_from(net + 3, 862, payload, sizeof payload);
 	cr_assert_eq(reflector_prepare(reflector, &answer, t2, estimate, payload, &prepared), -EBADMSG);
-	/* An unauthenticated request is none here. */
+	/* An unauthenticated packet is not a request here. */
 	answer = frame_from(net + 3, 862, payload, STAMP_BYTES);
 	cr_assert_eq(reflector_prepare(reflector, &answer, t2, estimate, payload, &prepared), -EBADMSG);
 	counters = reflector_counters(reflector);
@@ -364,7 +364,7 @@ Test(reflector, requests_that_are_not_authentic_are_counted_by_reason)
 
 Test(reflector, each_authentic_request_is_answered_once)
 {
-	/* Sequence number and time; whether there is an answer. */
+	/* Sequence number and time, and whether the request is answered. */
 	static const struct {
 		uint32_t sequence;
 		int64_t sent_ms;
@@ -387,7 +387,7 @@ Test(reflector, each_authentic_request_is_answered_once)
 	reflector_destroy(reflector);
 }
 
-/* The session that looks for paths: the same key under another identifier, and a replay window of its own. */
+/* The path-discovery session has the same key under another identifier, and its own replay window. */
 Test(reflector, a_session_without_a_key_has_its_companions)
 {
 	struct stamp_key companion = key;
@@ -432,7 +432,7 @@ Test(reflector, a_request_for_another_member_link_has_no_answer)
 	}
 }
 
-/* A request at this time; the number of its answer, or -1. */
+/* A request at this time. Returns the number of its answer, or -1. */
 static int64_t number_of_answer(struct reflector *reflector, uint32_t source, int64_t at_ns)
 {
 	struct stamp_request request = {1, {t2.v}, {false, STAMP_PTP, 0, 1}, 9, 0};
@@ -448,7 +448,7 @@ static int64_t number_of_answer(struct reflector *reflector, uint32_t source, in
 
 enum { PEERS = 100, FLOOD_PPS = 1000000, PEER_PPS = 100 };
 
-/* Between two requests of a peer come ten thousand of the flood. */
+/* Between two requests of a peer, the flood sends ten thousand. */
 static void flood(struct reflector *reflector, bool spoofed, uint32_t rounds)
 {
 	const int64_t gap_ns = NS_PER_S / FLOOD_PPS;

@@ -80,7 +80,7 @@ Test(session, a_probe_that_did_not_leave_gives_its_place_back)
 	for (int64_t i = 0; i < 4; i++)
 		session_send(session, at(i));
 	cr_assert_eq(session_receive(session, 0, 0, &sent), SESSION_FRESH);
-	session_send(session, at(4)); /* over number 0, which is answered */
+	session_send(session, at(4)); /* it takes the place of number 0, which was answered */
 	session_unsend(session);
 	cr_assert_eq(session_receive(session, 0, 0, &sent), SESSION_DUPLICATE);
 	cr_assert_eq(session_receive(session, 1, 1, &sent), SESSION_FRESH);
@@ -147,17 +147,17 @@ Test(session, what_is_out_at_the_end_can_be_taken_back)
 	session_destroy(session);
 }
 
-/* A path that loses there and back, doubles on both ways and mixes up; what really happened is counted beside. */
+/* A path that loses, duplicates and reorders packets in both directions; the true numbers are counted separately. */
 struct truth {
 	uint64_t lost_forward, lost_back, doubled;
-	uint64_t lost_since; /* of lost_forward, after the newest probe that is answered */
+	uint64_t lost_since; /* lost_forward since the newest answered probe */
 };
 
 struct reply {
 	uint32_t sequence, reflector_sequence;
 };
 
-/* Some come twice; the queue has room for that. */
+/* Some answers are duplicated; `replies` has space for them. */
 static void receive_shuffled(struct session *session, struct reply *replies, uint32_t count, struct rng *rng,
 			     struct truth *truth)
 {
@@ -195,7 +195,7 @@ static void exchange_at_random(struct session *session, struct rng *rng, struct 
 		}
 		truth->lost_since = 0;
 		queue[queued++] = (struct reply){sequence, reflector++};
-		if (rng_below(rng, 8) == 0) { /* doubled on the way there: the reflector answers both */
+		if (rng_below(rng, 8) == 0) { /* duplicated on the way there: the reflector answers both */
 			truth->doubled++;
 			queue[queued++] = (struct reply){sequence, reflector++};
 		}
@@ -226,7 +226,7 @@ Test(session, counters_add_up_and_tell_the_ways_apart)
 		cr_assert_eq(counters.lost, truth.lost_forward + truth.lost_back);
 		cr_assert_eq(counters.duplicates, truth.doubled);
 		cr_assert_gt(counters.reordered, 0);
-		/* An answer says nothing about later packets. */
+		/* An answer tells nothing about later packets. */
 		cr_assert(session_lost_forward(session, &lost_forward));
 		cr_assert_eq(lost_forward, truth.lost_forward - truth.lost_since, "%lu, %lu less %lu", lost_forward,
 			     truth.lost_forward, truth.lost_since);
@@ -234,7 +234,7 @@ Test(session, counters_add_up_and_tell_the_ways_apart)
 	}
 }
 
-/* Ten probes one after the other; number `lost_back` has no answer. */
+/* Ten probes one after the other; probe number `lost_back` gets no answer. */
 static bool lost_forward_of(struct session *session, uint32_t first, uint32_t lost_back, uint64_t *lost)
 {
 	for (uint32_t i = 0; i < 10; i++) {
@@ -280,7 +280,7 @@ Test(session, a_reflector_that_counted_more_than_we_sent_says_nothing)
 	struct session *session = session_create(16);
 	uint64_t lost;
 
-	/* It is ahead of us: it knew the session from before, or counts others in it. */
+	/* The reflector's counter is ahead of ours: the session existed before, or it counts other packets too. */
 	cr_assert(!lost_forward_of(session, 1000, 4, &lost));
 	cr_assert_eq(session_counters(session).lost, 1);
 	session_destroy(session);

@@ -7,7 +7,7 @@
 #include <base/rng.h>
 #include <probe/rtt/stamp.h>
 
-/* 2026-11-20 15:31:03.5 UTC; NTP seconds are 2208988800 more. */
+/* 2026-11-20 15:31:03.5 UTC; NTP counts 2208988800 seconds more. */
 static const struct ns moment = {INT64_C(1795188663500000000)};
 
 Test(stamp, request_has_the_layout_of_rfc_8762)
@@ -74,7 +74,7 @@ Test(stamp, what_is_written_reads_back_to_the_nanosecond)
 		if (in.sent_at.v < INT64_C(1100000000) * NS_PER_S ||
 		    in.received_at.v < INT64_C(1100000000) * NS_PER_S ||
 		    in.request_sent_at.v < INT64_C(1100000000) * NS_PER_S)
-			continue; /* before NTP's readable era */
+			continue; /* before the NTP era that can be represented */
 		stamp_write_reply(&in, bytes);
 		cr_assert_eq(stamp_read_reply(bytes, sizeof bytes, &out), 0);
 		cr_assert(in.sequence == out.sequence && in.request_sequence == out.request_sequence &&
@@ -93,7 +93,7 @@ Test(stamp, times_at_the_edges_of_seconds_and_eras)
 					     0,
 					     999999999,
 					     INT64_C(2085978495999999999),
-					     INT64_C(2085978496000000000)}; /* the last two part NTP's eras */
+					     INT64_C(2085978496000000000)}; /* on both sides of an NTP era's end */
 	uint8_t bytes[STAMP_BYTES];
 
 	for (size_t i = 0; i < sizeof moments_ns / sizeof moments_ns[0]; i++) {
@@ -103,7 +103,7 @@ Test(stamp, times_at_the_edges_of_seconds_and_eras)
 		cr_assert_eq(stamp_read_request(bytes, STAMP_BYTES, &out), 0);
 		cr_expect_eq(out.sent_at.v, moments_ns[i], "%lld, not %lld", (long long)out.sent_at.v,
 			     (long long)moments_ns[i]);
-		/* The last fraction of another's second is not yet the next one. */
+		/* The largest fraction of a second must not be rounded up to the next second. */
 		memset(bytes + 8, 0xff, 4);
 		cr_assert_eq(stamp_read_request(bytes, STAMP_BYTES, &out), 0);
 		cr_expect_eq(((out.sent_at.v % NS_PER_S) + NS_PER_S) % NS_PER_S, 999999999);
@@ -129,7 +129,7 @@ Test(stamp, broken_packets_are_refused)
 	cr_assert_eq(stamp_read_reply(bytes, STAMP_BYTES, &reply), -EBADMSG);
 }
 
-/* A plain TWAMP reflector's answers have 41 bytes, some leave out the time to live. */
+/* Answers of a plain TWAMP reflector have 41 bytes; some omit the TTL. */
 Test(stamp, short_answers_are_read)
 {
 	struct stamp_reply reply = {.sequence = 3,

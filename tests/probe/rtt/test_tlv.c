@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The flags of RFC 8972 section 4 on packets made by hand, and what each TLV says. */
+/* The flags of RFC 8972 section 4 on hand-made packets, and the content of each TLV. */
 #include <criterion/criterion.h>
 
 #include <string.h>
@@ -26,7 +26,7 @@ static const struct tlv_facts facts = {.request = &request,
 				       .format = STAMP_PTP,
 				       .member = 7};
 
-/* Bytes that came and those that go back. */
+/* Bytes received and bytes returned. */
 static const struct {
 	const char *name;
 	uint8_t length, in[24], out[24];

@@ -47,7 +47,7 @@ static void tear_down(void)
 
 TestSuite(patterns, .init = set_up, .fini = tear_down, .timeout = 60);
 
-/* Every third bad pair is unreachable, the next one lossy, the last one slow. */
+/* Every third bad pair is unreachable, the next lossy, the third slow. */
 static struct latency_entry entry_of(uint32_t from, uint32_t to, bool bad)
 {
 	struct latency_entry entry = {.source = from, .destination = to, .updated_at = {NS_PER_S}};
@@ -83,7 +83,7 @@ static void find(is_bad_fn *is_bad)
 	cr_assert_eq(patterns_find(live, LATENCY_STATISTIC_P99, (struct ns){2 * NS_PER_S}, max_age, &found), 0);
 }
 
-/* The one pattern, in the page's words. */
+/* Expects exactly one pattern, with the text of the page. */
 static void expect(is_bad_fn *is_bad, const char *words)
 {
 	char *text = NULL;
@@ -196,7 +196,7 @@ static bool unreachable_host(uint32_t from, uint32_t to)
 	return (from == 8 || to == 8) && (from + to) % 3 == 0;
 }
 
-/* Nothing but its unreachable pairs is left to judge its rack by. */
+/* Only its unreachable pairs are left to judge its rack by. */
 Test(patterns, a_dead_host_among_stale_pairs_is_no_bad_rack)
 {
 	max_age.v = NS_PER_S / 2;
