@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Small clusters with latencies and curves for the tests of cost, flownet and policy. Aborts when memory is out. */
+/* Small clusters with latencies and curves for the tests of cost, flownet and policy. Aborts if out of memory. */
 #ifndef TESTS_SCHED_PLACE_WORLD_H
 #define TESTS_SCHED_PLACE_WORLD_H
 
@@ -17,19 +17,19 @@ struct test_world {
 	struct flownet *net;
 };
 
-/* pods x racks x machines, named m0.., slots each; nothing measured; no placer yet. */
+/* pods x racks x machines, named m0.., with `slots` each; nothing is measured; there is no placer yet. */
 void test_world_make(struct test_world *world, uint32_t pods, uint32_t racks, uint32_t machines, int64_t slots);
-/* Curve `number`: p from table[0..count-1] at 0, 10, 20, ... us. */
+/* Curve `number`: p is table[0..count-1] at 0, 10, 20, ... us. */
 void test_world_set_curve(struct test_world *world, int number, const double *p, size_t count);
-/* Curves of the shape of the paper's: 1 up to a threshold, then falling; beyond the table the smallest. */
+/* Curves shaped like the paper's: 1 up to a threshold, then falling; beyond the table its smallest value. */
 void test_world_random_curves(struct test_world *world, struct rng *rng);
-/* The paper's thresholds and look-up, by which tests were worked out by hand; else the defaults. */
+/* The paper's thresholds and table look-up, for which the tests were computed by hand; the rest are defaults. */
 void test_world_settings(struct policy_settings *settings);
 /* Makes the placer with these settings (NULL: test_world_settings()) and adds all machines. */
 void test_world_start(struct test_world *world, const char *policy, const struct policy_settings *settings);
 void test_world_start_policy(struct test_world *world, const struct policy *policy,
 			     const struct policy_settings *settings);
-/* The round trip is measured, and the network is updated. */
+/* Stores a measured round trip and updates the network. */
 void test_world_measure(struct test_world *world, uint32_t a, uint32_t b, float rtt_us);
 
 void test_world_free(struct test_world *world);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every kernel that this processor can run gives the definition's costs, bit for bit. */
+/* Every kernel that this processor can run gives exactly the same costs as the definition. */
 #include <criterion/criterion.h>
 
 #include <errno.h>
@@ -26,7 +26,7 @@ static struct curve *make_curve(size_t count, double fall, double baseline_rtt_u
 	return curve;
 }
 
-/* The definition: the nearest entry, or interpolated at the nearest quarter of a microsecond. */
+/* The definition: the nearest table entry, or interpolation at the nearest quarter of a microsecond. */
 static uint16_t cost_of(const struct curve *curve, enum cost_lookup lookup, float x_us)
 {
 	if (lookup == COST_LOOKUP_NEAREST)
@@ -42,7 +42,7 @@ static void check_columns(const struct cost_table *table, const struct curve *cu
 	uint16_t expected[COLUMNS], largest = 0, smallest = COST_ABSENT;
 
 	for (int c = 0; c < columns; c++) {
-		/* In float, as the costs are computed: the step is the nearest, halves go up. */
+		/* In float, as in the computation of costs: the nearest step, halves rounded up. */
 		float x_us = reference == LATENCY_REFERENCE_ADDED && !isnan(curve->baseline_rtt_us)
 				     ? rtt_us[c] - (float)curve->baseline_rtt_us
 				     : rtt_us[c];
@@ -70,7 +70,7 @@ static void check_columns(const struct cost_table *table, const struct curve *cu
 	}
 }
 
-/* One vector of the smallest kind, two and three. */
+/* Racks of one, two and three of the smallest vectors. */
 static void check_rack(const struct cost_table *table, const struct curve *curve, enum latency_reference reference,
 		       const float *rtt_us)
 {
@@ -89,7 +89,7 @@ static void try_lookup(size_t count, double fall, double baseline_rtt_us, enum l
 	for (int round = 0; round < ROUNDS; round++) {
 		for (int c = 0; c < COLUMNS; c++) {
 			static const float special[] = {-1, 0, 5, 15, 25, 35, 1e9f, INFINITY, NAN, 1e-30f};
-			/* Whole microseconds: no difference between float and double in which step is nearest. */
+			/* Whole microseconds, for which float and double agree on the nearest step. */
 			rtt_us[c] = rng_below(&rng, 8) == 0 ? special[rng_below(&rng, 10)]
 							    : (float)rng_below(&rng, 12 * count + 50);
 		}
@@ -131,7 +131,7 @@ Test(cost_kernel, large_table)
 
 Test(cost_kernel, papers_costs)
 {
-	/* NoMora 5.2: performance 1 costs 100, 0.1 costs 1000, and nothing costs more. */
+	/* NoMora 5.2: performance 1 costs 100, 0.1 costs 1000, the maximum. */
 	struct curve *curve = make_curve(20, 0.1, NAN);
 	struct cost_table *table = cost_table_create(curve, LATENCY_REFERENCE_ABSOLUTE, COST_LOOKUP_NEAREST);
 

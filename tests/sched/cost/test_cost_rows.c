@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cached rows, updated after random changes, against rows computed pair by pair. */
+/* Cached rows, updated after random changes, compared with rows computed pair by pair. */
 #include <criterion/criterion.h>
 
 #include "place_world.h"
@@ -49,7 +49,7 @@ static void check_row(const struct test_world *world, const struct cost_row *row
 	cr_assert_eq(row->cluster_cost, cluster_cost ? cluster_cost : COST_ABSENT);
 }
 
-/* A row as it was last seen. */
+/* A row at its last check. */
 struct seen {
 	uint64_t version;
 	int32_t cluster_cost;
@@ -74,7 +74,7 @@ static void take_down(const struct test_world *world, const struct cost_row *row
 	}
 }
 
-/* Racks and machines that the row does not name as changed are as they were; says whether it named any. */
+/* Racks and machines that the row does not list as changed must be unchanged. Returns true if it lists any. */
 static bool check_change(const struct test_world *world, const struct cost_row *row, struct seen *seen)
 {
 	struct seen now;
@@ -99,7 +99,7 @@ static bool check_change(const struct test_world *world, const struct cost_row *
 	return told;
 }
 
-/* The rows learn what moved. */
+/* Passes the changes to the rows. */
 static void update(struct cost_rows *rows, struct latency_view *view)
 {
 	struct cost_moved moved = latency_view_moved(view);
@@ -132,7 +132,7 @@ static void walk(uint64_t seed, struct thresholds limit)
 			absent[a] = !absent[a];
 			cost_rows_set_present(rows, a, !absent[a]);
 		} else {
-			/* Whole microseconds in few values: maxima are often shared, and lost. */
+			/* Few distinct values, in whole microseconds: maxima are often shared, and often removed. */
 			float rtt_us = rng_below(&rng, 5) == 0 ? -1 : (float)(rng_below(&rng, 40) * 10 + 1);
 
 			cr_assert_eq(latency_view_set(world.view, a, b, rtt_us), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where a round trip comes from (DESIGN.md, decision 8), and what a change moves. */
+/* The origin of each round trip (DESIGN.md, decision 8), and what a change affects. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -34,7 +34,7 @@ static void expect(uint32_t a, uint32_t b, double rtt_us, enum latency_origin or
 	cr_expect_float_eq(row[world.layout->column_of_machine[b]], rtt_us, 1e-6, "the row says otherwise");
 }
 
-/* The racks towards which the machine's round trips moved. */
+/* The racks to which round trips of the machine changed. */
 static void expect_moved(uint32_t machine, uint64_t racks)
 {
 	struct cost_moved moved = latency_view_moved(world.view);
@@ -59,7 +59,7 @@ Test(latency_view, nothing_measured)
 Test(latency_view, a_measured_pair_counts_with_its_larger_end)
 {
 	latency_view_set(world.view, 0, 1, 50);
-	expect_moved(0, 1 << 0 | 1 << 1); /* the other pairs of the pod take its value */
+	expect_moved(0, 1 << 0 | 1 << 1); /* unmeasured pairs of the pod take the measured value */
 	expect_moved(3, 1 << 0 | 1 << 1);
 	expect_moved(6, 0);
 	expect(0, 1, 50, LATENCY_ORIGIN_MEASURED);
@@ -77,7 +77,7 @@ Test(latency_view, unmeasured_pairs_take_rack_pair_then_pod_pair)
 	latency_view_set(world.view, 1, 4, 140);
 	expect(2, 5, 140, LATENCY_ORIGIN_RACK_PAIR);
 	expect(5, 2, 140, LATENCY_ORIGIN_RACK_PAIR);
-	expect(0, 1, 140, LATENCY_ORIGIN_POD_PAIR); /* within rack 0 nothing was measured, within the pod there was */
+	expect(0, 1, 140, LATENCY_ORIGIN_POD_PAIR); /* nothing was measured within rack 0, but within the pod */
 	expect(6, 7, 20, LATENCY_ORIGIN_TOPOLOGY);
 	expect(0, 9, 4000, LATENCY_ORIGIN_TOPOLOGY);
 	latency_view_set(world.view, 0, 6, 900);
@@ -161,7 +161,7 @@ Test(latency_view, a_pair_that_never_answered_is_unreachable_and_an_old_one_not_
 	cr_expect_eq(origin, LATENCY_ORIGIN_MEASURED);
 	latency_view_row(world.view, 0, 0, world.layout->column_count, row);
 	cr_expect_float_eq(row[world.layout->column_of_machine[2]], -1, 1e-6);
-	expect(1, 2, 20, LATENCY_ORIGIN_RACK_PAIR); /* an old 50 is in no maximum, nor is what never answered */
+	expect(1, 2, 20, LATENCY_ORIGIN_RACK_PAIR); /* no maximum has the old 50 or the pair without answer */
 	latency_matrix_destroy(matrix);
 	file_lines_close(lines);
 }

@@ -9,7 +9,7 @@
 
 #include "dataflow_world.h"
 
-/* Two ways of 100 MB/s between the hosts: a flow takes one, the bound both. */
+/* Two paths of 100 MB/s between the hosts: a flow uses one of them, the bound assumes both. */
 static const char diamond[] =
 	"{\"schema\": \"nomora.dataflow/1\", \"slots\": 4, \"topology\": {\"schema\": \"nomora.topology/1\","
 	" \"switches\": [{\"name\": \"s\"}, {\"name\": \"t\"}, {\"name\": \"u\"}, {\"name\": \"v\"}],"
@@ -50,7 +50,7 @@ Test(dataflow_bound, splits_over_all_routes_and_heeds_cpu_and_offers)
 	cr_expect_float_eq(bound_of("", ", \"cpu_s_per_MB\": 0.1", 1e4), 100, 1e-6, "hosts without a CPU limit");
 }
 
-/* No engine does better than the bound for its own placement; the bound is no more than the sources' limits. */
+/* No engine exceeds the bound for its own placement; the bound does not exceed the sources' limits. */
 Test(dataflow_bound, no_engine_exceeds_it)
 {
 	struct paths_options paths = {.k = 4, .detour = PATHS_DETOUR, .seed = 1};

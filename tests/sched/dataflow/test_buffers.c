@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Simulations with bounded queues: filled and drained as by hand, and in the end the rates without queues. */
+/*
+ * Simulations with bounded queues: they fill and drain as computed by hand, and converge to the rates without queues.
+ */
 #include <criterion/criterion.h>
 
 #include <errno.h>
@@ -10,7 +12,7 @@
 #include <sched/dataflow/generate.h>
 #include <sched/dataflow/simulate.h>
 
-/* Hosts a, b and d with links of 100 MB/s, c with 40 and of limited CPU, all on one switch; one job. */
+/* One job. Hosts a, b and d have links of 100 MB/s, c one of 40 and a limited CPU; all are on one switch. */
 static struct dataflow *make(const char *job)
 {
 	static const char network[] =
@@ -61,8 +63,8 @@ static const char chain[] =
 	" \"placement\": {\"x.0\": \"a\", \"y.0\": \"b\", \"z.0\": \"c\"}}";
 
 /*
- * x sends 100 MB/s to y, whose way to z takes 40: y's queue of 120 MB is full after 2 s, then x's at 4 s, when 400 MB
- * are sent. The other 600 take 15 s at 40 MB/s, and the 240 MB in the queues 6 s more.
+ * x sends 100 MB/s to y, whose path to z carries 40: y's queue of 120 MB is full after 2 s, then x's at 4 s, when 400
+ * MB are sent. The other 600 take 15 s at 40 MB/s, and the 240 MB in the queues 6 s more.
  */
 Test(buffers, back_pressure_comes_when_each_queue_is_full)
 {
@@ -84,8 +86,8 @@ Test(buffers, back_pressure_comes_when_each_queue_is_full)
 }
 
 /*
- * z's link is down from 2 s, when y's queue is full, until 7 s. x's queue then has room for 1.2 s; nothing moves until
- * the repair, when 320 MB are sent. The other 680 take 17 s at 40 MB/s, and the queues 6 s more.
+ * z's link is down from 2 s, when y's queue is full, until 7 s. x's queue then fills for 1.2 s; nothing more is sent
+ * until the repair, when 320 MB are sent. The other 680 take 17 s at 40 MB/s, and the queues 6 s more.
  */
 Test(buffers, a_source_feels_a_failure_when_its_queues_are_full)
 {
@@ -107,8 +109,8 @@ Test(buffers, a_source_feels_a_failure_when_its_queues_are_full)
 }
 
 /*
- * A second job takes half of z's link from 10 s, when 640 MB of x's are sent and all queues are full, until its 200 MB
- * are sent at 20 s: x follows at once.
+ * From 10 s, when x has sent 640 MB and all queues are full, a second job takes half of z's link until its 200 MB are
+ * sent at 20 s: x's rate changes at once.
  */
 Test(buffers, full_queues_pass_changes_on_at_once)
 {
@@ -128,12 +130,12 @@ Test(buffers, full_queues_pass_changes_on_at_once)
 	expect_rate(&result, 4, 10, 40);
 	expect_rate(&result, 10, 20, 40); /* 20 of each */
 	cr_expect_float_eq(result.jobs[1].end_s, 20, 1e-6);
-	cr_expect_float_eq(result.jobs[0].end_s, 30, 1e-6); /* 240 + 160 MB to go at 20 s, at 40 MB/s */
+	cr_expect_float_eq(result.jobs[0].end_s, 30, 1e-6); /* 240 + 160 MB remain at 20 s, at 40 MB/s */
 	simulate_result_clear(&result);
 	dataflow_destroy(dataflow);
 }
 
-/* z needs 0.05 s for a MB: 20 MB/s. Its queue of 80 MB gains 20 a second until 4 s; then 140 MB at 20 MB/s. */
+/* z needs 0.05 s per MB: 20 MB/s. Its queue of 80 MB gains 20 MB a second until 4 s; then 140 MB at 20 MB/s remain. */
 Test(buffers, a_processor_is_waited_for_too)
 {
 	struct dataflow *dataflow = make(
@@ -151,8 +153,8 @@ Test(buffers, a_processor_is_waited_for_too)
 }
 
 /*
- * v and w offer 60 and 10 MB/s to y, whose way to z takes 40: y's queue of 120 MB gains 30 a second and is full at 4 s.
- * Then w keeps its 10, v passes 30, and its queue gains 30 a second until 8 s.
+ * v and w offer 60 and 10 MB/s to y, whose path to z carries 40: y's queue of 120 MB gains 30 a second and is full at 4
+ * s. Then w keeps its 10, v passes 30, and its queue gains 30 a second until 8 s.
  */
 Test(buffers, inputs_of_a_blocked_task_share_what_passes)
 {
@@ -191,7 +193,10 @@ Test(buffers, a_cycle_is_refused)
 	dataflow_destroy(dataflow);
 }
 
-/* Random jobs that never end, on a random network: when all queues are full or empty, the rates without queues. */
+/*
+ * Random jobs that never end, on a random network: once all queues are full or empty, the rates are those without
+ * queues.
+ */
 Test(buffers, in_the_end_the_rates_are_those_without_queues)
 {
 	for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -216,8 +221,8 @@ Test(buffers, in_the_end_the_rates_are_those_without_queues)
 }
 
 /*
- * Jobs in two stages on a network that loses links and hosts: their queues answer one another, and would turn ever
- * faster. They all end, after few changes.
+ * Jobs of two stages on a network that loses links and hosts: their queues react to each other and could switch ever
+ * faster. All jobs end, after few changes.
  */
 Test(buffers, queues_that_answer_one_another_come_to_rest)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A decision's evaluation after each move solves only the sources that the move can change: it equals the rates of all
- * sources on the network. NOMORA_MOVES sets the number of moves of each goal.
+ * After each move, the evaluation solves only the sources that the move can affect: the result must equal that of
+ * solving all sources on the network. NOMORA_MOVES sets the number of moves of each goal.
  */
 #include <errno.h>
 #include <math.h>
@@ -23,7 +23,7 @@ static int64_t route_of(void *context, uint32_t from, uint32_t to)
 	return pair ? (int64_t)pair->number : -EHOSTUNREACH;
 }
 
-/* From all sources' rates on the network, the job started. */
+/* The value computed from the rates of all sources, with the job started on the network. */
 static struct value evaluate_all(struct decision *decision)
 {
 	struct network *network = decision->network;

@@ -8,8 +8,7 @@
 
 #include "dataflow_world.h"
 
-/* No host over its slots, no task left, pinned tasks where they were; the predicted rate is what the network then
- * gives. */
+/* No host exceeds its slots, no task is left out, pinned tasks stay; the network gives the predicted rate. */
 Test(engine, every_engine_gives_a_placement_that_starts_and_predicts_its_rates)
 {
 	struct topology *topology = topology_fat_tree(4, 0, 100, NULL);
@@ -81,7 +80,7 @@ Test(engine, the_same_seed_gives_the_same_answer)
 	topology_destroy(topology);
 }
 
-/* The engines' objective over all sources on the network: the sum of the rates, or the time per MB. */
+/* The engines' objective over all sources on the network: the sum of rates, or the time per MB. */
 static double goal(struct network *network, const struct dataflow_job *const *jobs,
 		   struct dataflow_graph *const *graphs, const char *engine)
 {
@@ -98,7 +97,7 @@ static double goal(struct network *network, const struct dataflow_job *const *jo
 	return strcmp(engine, "completion") == 0 ? -s_per_MB : MBps;
 }
 
-/* NOMORA_JOBS, or `usual`. */
+/* The value of NOMORA_JOBS, or `usual`. */
 static int jobs_wanted(int usual)
 {
 	const char *wanted = getenv("NOMORA_JOBS");
@@ -106,7 +105,7 @@ static int jobs_wanted(int usual)
 	return wanted ? atoi(wanted) : usual;
 }
 
-/* All placements of a job beside a running one, by the engine's goal over both. */
+/* All placements of a job in addition to a running one, valued by the engine's objective over both. */
 struct brute {
 	struct network *network;
 	const struct topology *topology;
@@ -148,7 +147,10 @@ static void try_placements(struct brute *brute, uint32_t task)
 	}
 }
 
-/* One route for each pair (a tree), so that all placements can be tried. The running job weighs twice the new one. */
+/*
+ * One route per pair (a tree), so that all placements can be tried. The running job has twice the weight of the new
+ * one.
+ */
 static void expect_near_the_best_placement(const char *engine)
 {
 	struct topology *topology = topology_leaf_spine(2, 1, 5, 100, NULL);
@@ -203,7 +205,7 @@ Test(engine, the_completion_engine_is_near_the_best_placement)
 	expect_near_the_best_placement("completion");
 }
 
-/* The sum of all rates with a job that `engine` places beside three running ones. */
+/* The sum of all rates after `engine` has placed a job in addition to three running ones. */
 static double placed_MBps(const struct topology *topology, const char *engine, uint64_t seed)
 {
 	enum { RUNNING = 3 };

@@ -76,7 +76,7 @@ Test(dataflow_generate, bad_recipes_are_refused)
 	}
 }
 
-/* Forward: one to one for equal numbers, otherwise in groups; all a sender has arrives. Global: at task 0. */
+/* Forward: one to one for equal numbers of tasks, otherwise in groups; all data arrives. Global: all to task 0. */
 Test(dataflow_generate, groupings_forward_and_global)
 {
 	static const uint32_t tasks[][3] = {{4, 4, 4}, {2, 4, 4}, {4, 2, 4}, {2, 3, 4}, {1, 5, 5}};

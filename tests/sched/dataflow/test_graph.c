@@ -34,7 +34,9 @@ static double flow_rate(const struct dataflow_graph *graph, uint32_t from, uint3
 	return -1;
 }
 
-/* Two spout tasks, three bolts by key with skew 1 (shares 6/11, 3/11, 2/11) that pass on half, one sink that gets all.
+/*
+ * Two spout tasks; three bolts grouped by key with skew 1 (shares 6/11, 3/11, 2/11) that emit half of their input; one
+ * sink that receives everything.
  */
 Test(dataflow_graph, shares_selectivity_and_copies)
 {
@@ -63,7 +65,7 @@ Test(dataflow_graph, shares_selectivity_and_copies)
 	dataflow_destroy(dataflow);
 }
 
-/* Half of what b gets goes round through c: b receives 1 + 1/2 + 1/4 + ... = 2. */
+/* Half of b's output returns through c: b receives 1 + 1/2 + 1/4 + ... = 2. */
 Test(dataflow_graph, a_cycle_converges)
 {
 	struct error err = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The faults of the paper's pseudo-code that engines both, application and routing keep on request. */
+/* Errors of the paper's pseudo-code that the engines both, application and routing reproduce on request. */
 #include <math.h>
 #include <stdbool.h>
 
@@ -25,7 +25,7 @@ static void set_link(struct topology *topology, const char *a, const char *b, do
 	topology->links[link].MBps = topology->links[link].back_MBps = MBps;
 }
 
-/* MB/s of the links: of h0, h1, h2 and h3, of spine 0, of spine 1. */
+/* Link rates in MB/s: of h0, h1, h2 and h3, of spine 0, of spine 1. */
 struct rates {
 	double host[4], spine[2];
 };
@@ -65,7 +65,7 @@ static uint32_t node(const struct world *world, const char *name)
 	return (uint32_t)topology_find_node(world->dataflow->topology, name);
 }
 
-/* ---- what an evaluation gives ---- */
+/* ---- results of an evaluation ---- */
 
 static const char *sink_host;
 static double evaluated;
@@ -110,7 +110,7 @@ Test(literal, a_utility_is_that_of_the_printed_lines)
 	cr_expect_eq(utility_with(ENGINE_LITERAL_ALL, "h0"), 0);
 }
 
-/* ---- what the annealing ends with ---- */
+/* ---- results of the annealing ---- */
 
 enum { SEEDS = 60 };
 
@@ -119,7 +119,7 @@ struct outcomes {
 	int spine0;               /* routes by it */
 };
 
-/* One slot a host. `pinned`: x is on h0. */
+/* One slot per host. `pinned`: x is pinned to h0. */
 static struct outcomes place(const char *engine, enum engine_literal literal, const struct rates *rates,
 			     double temperature, bool pinned)
 {
@@ -160,7 +160,9 @@ static struct outcomes place(const char *engine, enum engine_literal literal, co
 	return outcomes;
 }
 
-/* The best placement is on leaf 1. From leaf 0 a single step leads to different leaves, with a probability of e^-40. */
+/*
+ * The best placement is on leaf 1. From leaf 0, the first step is to different leaves, accepted with probability e^-40.
+ */
 static const struct rates hill = {{50, 50, 100, 100}, {10, 10}};
 #define COLD 1
 
@@ -194,7 +196,7 @@ Test(literal, a_sum_that_is_never_made_sees_no_link)
 	cr_expect(sum.across > SEEDS / 4 && one.across > SEEDS / 4, "%d and %d across", sum.across, one.across);
 }
 
-/* Only h2 and h3 are good for y, by spine 0. */
+/* Only h2 and h3 are good for y, through spine 0. */
 Test(literal, routes_of_the_routing_level_are_dropped)
 {
 	static const struct rates rates = {{1000, 1, 1000, 1000}, {1000, 100}};

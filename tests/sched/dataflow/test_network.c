@@ -9,8 +9,8 @@
 #include "dataflow_world.h"
 
 /*
- * Two hosts on each of two switches; links of 10, the one between the switches of 4. Two jobs, each a source on one
- * side and a sink on the other.
+ * Two hosts on each of two switches; links of 10, the link between the switches of 4. Two jobs, each with a source on
+ * one side and a sink on the other.
  */
 struct dumbbell {
 	struct dataflow *dataflow;

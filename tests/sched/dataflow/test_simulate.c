@@ -9,7 +9,7 @@
 #include <sched/dataflow/generate.h>
 #include <sched/dataflow/simulate.h>
 
-/* Hosts a and b on switch s, c on v; two ways of 100 MB/s from s to v, by t and by u. */
+/* Hosts a and b on switch s, c on v; two paths of 100 MB/s from s to v, through t and through u. */
 static const char network[] =
 	"{\"schema\": \"nomora.dataflow/1\", \"slots\": %u, \"topology\": {\"schema\": \"nomora.topology/1\","
 	" \"switches\": [{\"name\": \"s\"}, {\"name\": \"t\"}, {\"name\": \"u\"}, {\"name\": \"v\"}],"
@@ -52,7 +52,7 @@ static struct simulate_result run(struct dataflow *dataflow, const struct simula
 	return result;
 }
 
-/* One route between a and c: j alone until 2 s (200 MB), both at 50 MB/s until k's 500 MB are sent, then j alone. */
+/* One route between a and c: j alone until 2 s (200 MB), both at 50 MB/s until k has sent its 500 MB, then j alone. */
 Test(simulate, jobs_share_links_and_end)
 {
 	char jobs[1200], one[512], two[512];
@@ -109,7 +109,10 @@ static struct simulate_fault fault(const struct dataflow *dataflow, const char *
 	return made;
 }
 
-/* With t's and u's links down from 2 to 7 s, a job of 1,000 MB takes 15 s; with one of them, 10 s by the other. */
+/*
+ * With the links of t and u down from 2 to 7 s, a job of 1,000 MB takes 15 s; with only one down, 10 s through the
+ * other.
+ */
 Test(simulate, routes_leave_failed_links_and_wait_for_the_last)
 {
 	char jobs[512];
@@ -142,7 +145,7 @@ Test(simulate, routes_leave_failed_links_and_wait_for_the_last)
 	dataflow_destroy(dataflow);
 }
 
-/* Host a fails at 2 s: only x moves (to b, the last free slot), and sends the rest. */
+/* Host a fails at 2 s: only x moves (to b, the last free slot), and sends the remaining data. */
 Test(simulate, tasks_of_a_failed_host_move)
 {
 	char jobs[512];
@@ -226,8 +229,10 @@ Test(simulate, bad_faults_are_refused)
 	dataflow_destroy(dataflow);
 }
 
-/* Random jobs with every kind of fault: each source's volume is sent, nobody starts before arriving, and twice the
- * same. */
+/*
+ * Random jobs with every kind of fault: each source sends its whole volume, no job starts before it arrives, and a
+ * second run gives the same result.
+ */
 Test(simulate, everything_is_sent_whatever_fails)
 {
 	for (size_t e = 0; engine_name(e); e++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Explanations against brute force over the slots, and the reasons for waiting. */
+/* Explanations compared with brute force over the slots, and the reasons for waiting. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -65,7 +65,7 @@ static double performance(uint32_t a, uint32_t b)
 	return curve_eval_nearest(world.curves[0], (double)latency_view_get(world.view, a, b, NULL));
 }
 
-/* The mean over all slots of the machines but those in `taken`. */
+/* The mean over all slots of the machines except those in `taken`. */
 static double mean_over_slots(uint32_t root, const int32_t *free_slots)
 {
 	double sum = 0;
@@ -167,7 +167,7 @@ Test(explain, application_performance_is_the_mean_over_jobs)
 	test_world_start(&world, "load_spreading", &settings);
 	add_job(0, 2);
 	add_job(1, 5);
-	add_job(2, 1); /* a root without other tasks has none */
+	add_job(2, 1); /* a root without other tasks has no performance */
 	run();
 	for (size_t i = 0; i < explanation.task_count; i++) {
 		const struct explain_task *task = &explanation.tasks[i];
@@ -175,7 +175,7 @@ Test(explain, application_performance_is_the_mean_over_jobs)
 		if (task->state == PLACEMENT_PLACED)
 			of_job[task->job] += task->taken.performance / (task->job == 0 ? 1 : 4);
 	}
-	/* the root's own machine gives the most: the curve at 1 us */
+	/* The root's own machine is best: the curve's value at 1 us. */
 	cr_expect_float_eq(explanation.totals.application_performance, (of_job[0] + of_job[1]) / 2, 1e-12);
 }
 
@@ -212,7 +212,10 @@ Test(explain, waiting_is_cheaper)
 	cr_expect_eq(explanation.tasks[1].arc_cost, 50);
 }
 
-/* Two intervals of two tasks at 0.9, 0.5 and 0.6, 0.6; the best machine gives 1, then 0.8; beside the root 0.9, 0.8. */
+/*
+ * Two intervals of two tasks: 0.9, 0.5 and 0.6, 0.6. The best machine gives 1, then 0.8; other than the root's, 0.9,
+ * 0.8.
+ */
 Test(performance, is_the_quotient_of_the_sums)
 {
 	struct performance_sum sum = {0};

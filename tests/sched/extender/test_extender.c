@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Five nodes in two racks; requests that kube-scheduler 1.20 sent (tests/k8s). */
+/* Five nodes in two racks; requests recorded from kube-scheduler 1.20 (tests/k8s). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,7 +117,7 @@ Test(extender, the_root_goes_to_the_rack_with_most_nodes_and_tasks_follow)
 	cr_assert_str_eq(reason(answer, "n4"), "nomora: the root goes to n3");
 	cr_assert_str_eq(reason(answer, "n1"), "nomora: another rack has more nodes for the job");
 	json_decref(answer);
-	answer = filter("filter_names.json"); /* p: n3 1, its rack 0.9, the other rack 0.5 */
+	answer = filter("filter_names.json"); /* p is 1 on n3, 0.9 in its rack, 0.5 in the other rack */
 	expect_names(answer, "[\"n3\"]");
 	cr_assert_str_eq(reason(answer, "n4"), "nomora: predicted performance 0.90, the best is 1.00");
 	cr_assert_str_eq(reason(answer, "n1"), "nomora: predicted performance 0.50, the best is 1.00");
@@ -211,7 +211,7 @@ Test(extender, bad_requests_name_their_field)
 	}
 }
 
-/* Five thousand names, of which schedd knows five: all are answered. */
+/* Five thousand names, five of which schedd knows: the answer has all of them. */
 Test(extender, five_thousand_names)
 {
 	json_t *names = json_array(), *request, *answer;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The state of test_flownet_events, and its comparison with a world built from the same state. */
+/* The state of test_flownet_events, and its comparison with a network built from the same state. */
 #ifndef EVENTS_STATE_H
 #define EVENTS_STATE_H
 
@@ -14,7 +14,7 @@ struct day {
 	double omega_per_s, beta_per_s;
 	uint32_t machine_arcs;
 	uint64_t seed;
-	uint32_t jobs; /* at a time, so that slots suffice; 0 = JOBS */
+	uint32_t jobs; /* maximum at a time, so that slots suffice; 0 = JOBS */
 };
 
 /* The test's own model of the state. */
@@ -32,8 +32,8 @@ struct state {
 	double gain[JOBS];
 	uint32_t machine_name;
 	uint32_t jobs;         /* numbers in use */
-	uint64_t most_resting; /* tasks, after any round */
-	uint64_t seed;         /* of the day, for messages */
+	uint64_t most_resting; /* maximum number of resting tasks after any round */
+	uint64_t seed;         /* of the run, for messages */
 };
 
 static inline void done(int code)
@@ -41,10 +41,10 @@ static inline void done(int code)
 	cr_assert_eq(code, 0, "code %d", code);
 }
 
-/* Cost of the optimum by the simplex; pinned tasks are not counted. */
+/* Minimum cost by the network simplex, without pinned tasks. */
 int64_t scratch_cost(const struct flownet *net);
 
-/* With omega or beta the histories differ, which a fresh world does not know. */
+/* With omega or beta, costs depend on the history, which a new network does not have. */
 void compare_with_fresh(struct state *state, const struct day *day);
 
 #endif

@@ -14,7 +14,7 @@ void table_setup(void)
 	test_world_set_curve(&world, 0, curve, sizeof curve / sizeof curve[0]);
 	test_world_settings(&settings);
 	settings.flow.verify = true;
-	/* From machine 0: itself 10 us, its rack-mate 30, the other rack 20 and 50. */
+	/* From machine 0: itself 10 us, the other machine of its rack 30, the other rack 20 and 50. */
 	latency_view_set(world.view, 0, 0, 10);
 	latency_view_set(world.view, 0, 1, 30);
 	latency_view_set(world.view, 0, 2, 20);
@@ -44,7 +44,7 @@ int32_t find_node(enum flownet_node_kind kind, uint32_t number, uint32_t task)
 	return -1;
 }
 
-/* The network has exactly this arc from the task; cost -1: it has none. */
+/* Asserts that the network has exactly this arc from the task; cost -1: no such arc. */
 void expect_arc(uint32_t task, enum flownet_node_kind kind, uint32_t number, int64_t cost)
 {
 	int32_t tail = find_node(FLOWNET_NODE_TASK, 0, task), head = find_node(kind, number, 0), found = 0;
@@ -79,7 +79,7 @@ void build(void)
 	cr_assert_eq(flownet_network_build(world.net, &network, &err), 0, "%s", err.text);
 }
 
-/* A job of `tasks`, its root put on machine 0. */
+/* A job of `tasks` tasks whose root runs on machine 0. */
 void job_with_root_on_0(uint32_t tasks)
 {
 	test_world_start(&world, "nomora", &settings);

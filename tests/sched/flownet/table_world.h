@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A network small enough to check by hand: two racks of two machines; curve: p = 1 up to 14 us, 0.95 (cost 105) at 20,
- * 0.925 (108) at 30, 0.8 (125) at 40, 0.5 (200) at 50 and more.
+ * A network small enough to check by hand: two racks of two machines. The curve: p = 1 up to 14 us, 0.95 (cost 105) at
+ * 20, 0.925 (108) at 30, 0.8 (125) at 40, 0.5 (200) from 50 us on.
  */
 #ifndef TABLE_WORLD_H
 #define TABLE_WORLD_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The flow drawn on the network of NoMora's table 2, and the network as DOT, JSON and DIMACS. */
+/* The flow on the network of NoMora's table 2, and the network as DOT, JSON and DIMACS. */
 #include <criterion/criterion.h>
 
 #include <errno.h>
@@ -12,8 +12,10 @@
 
 TestSuite(flownet_drawing, .init = table_setup, .fini = table_teardown);
 
-/* Which arc the flow of the task takes in the network that was built, by the places as they are now: of several to one
- * node, the first is 0. */
+/*
+ * The arc that carries the task's flow in the network that was built, for the current placement. `among`: its position
+ * among the arcs to the same node, from 0.
+ */
 static struct drawn_arc {
 	enum flownet_node_kind to;
 	int32_t cost, among;
@@ -65,7 +67,7 @@ Test(flownet_drawing, a_task_that_stays_is_drawn_so_where_its_rack_costs_as_much
 	cr_expect_eq(flownet_arc_to(world.net, 0, 1, 1, &cost), FLOWNET_ARC_RUNNING);
 }
 
-/* From machine 0 all others are as near as itself. */
+/* From machine 0, all machines have the same round trip as machine 0 itself. */
 static void all_alike(void)
 {
 	for (uint32_t m = 0; m < 4; m++)
@@ -105,7 +107,10 @@ Test(flownet_drawing, a_task_that_stays_is_drawn_so_where_any_machine_costs_as_m
 	expect_drawn(1, FLOWNET_NODE_MACHINE, 100);
 }
 
-/* One slot and one place to wait for five tasks: whom waiting costs least has the place, the dear ones no way. */
+/*
+ * Five tasks, one slot, and room for one waiting task: the task with the lowest waiting cost waits; the expensive ones
+ * have no arc left.
+ */
 Test(flownet_drawing, a_narrow_way_to_wait_holds_whom_waiting_costs_least)
 {
 	static const double waited_s[] = {0, 40, 10, 30, 20};
@@ -155,7 +160,7 @@ static char *drawn(int (*write)(const struct flownet_network *, const struct flo
 	return text;
 }
 
-/* 400 bytes of two-byte letters. */
+/* 400 bytes of two-byte characters. */
 static const char *long_name(const void *context, uint32_t job)
 {
 	static char name[401];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A day in the life of a scheduler: random events of every kind. Machines, racks, pods, jobs and curves come and go and
- * take over each other's numbers; measurements arrive in batches and expire; proposals are applied, decided, refused,
- * confirmed and failed. Now and then the round's cost is compared with the simplex's for the whole network, and the
- * counts with a recount; at the end everything is compared with a world that is built from the same state.
+ * Random events of every kind. Machines, racks, pods, jobs and curves are added and removed and reuse each other's
+ * numbers; measurements arrive in batches and expire; proposals are applied, decided, refused, confirmed and failed.
+ * Now and then, the round's cost is compared with that of the network simplex on the whole network, and the counters
+ * are recounted; at the end everything is compared with a network built from the same state.
  *
  * NOMORA_EVENTS=1000000 runs the long walk (some minutes).
  */
@@ -46,7 +46,7 @@ static void add_machine(struct state *state)
 {
 	struct test_world *world = &state->world;
 	char name[24], rack[24], pod[24];
-	uint32_t in_rack = draw(state, 2) == 0 ? 1 : draw(state, RACKS); /* one rack outgrows its columns */
+	uint32_t in_rack = draw(state, 2) == 0 ? 1 : draw(state, RACKS); /* rack 1 outgrows its columns */
 	int64_t slots = 1 + draw(state, 3), machine;
 
 	if (world->cluster->machine_count - world->cluster->machine_spares >= MACHINES * 3 / 4)
@@ -285,7 +285,7 @@ static void handle(struct state *state, const struct flownet_round *round)
 	}
 }
 
-/* Nobody is moved onto a machine that is shut, full or down. */
+/* Asserts that no move leads to a machine that is closed, full or down. */
 static void check_moves(const struct state *state, const struct flownet_round *round, int event)
 {
 	int32_t coming[MACHINES] = {0}, going[MACHINES] = {0};
@@ -329,7 +329,7 @@ static void solve(struct state *state, int event, bool compare)
 	handle(state, &round);
 }
 
-/* Slots held by tasks, counted task by task. */
+/* Counts the slots held, task by task. */
 static void check_counts(const struct state *state, int event)
 {
 	const struct flownet *net = state->world.net;

@@ -46,7 +46,7 @@ Test(flownet_table, a_waiting_task_has_the_papers_arcs)
 	expect_arc(1, FLOWNET_NODE_RACK, 1, -1);     /* 200 */
 	expect_arc(1, FLOWNET_NODE_MACHINE, 0, 100);
 	expect_arc(1, FLOWNET_NODE_MACHINE, 1, -1);  /* 108 is over p_m = 105 */
-	expect_arc(1, FLOWNET_NODE_MACHINE, 2, 105); /* p_m itself is still in */
+	expect_arc(1, FLOWNET_NODE_MACHINE, 2, 105); /* a cost of exactly p_m still gets an arc */
 	expect_arc(1, FLOWNET_NODE_MACHINE, 3, -1);
 	cr_expect_eq(count_arcs(1), 5);
 }
@@ -116,7 +116,7 @@ Test(flownet_table, roots_alone_are_placed_while_the_others_are_held_back)
 	cr_assert_eq(flownet_hold_others(world.net, true), 0);
 	build();
 	cr_expect_eq(find_node(FLOWNET_NODE_TASK, 0, 1), -1, "it waits for its turn");
-	expect_arc(2, FLOWNET_NODE_MACHINE, 3, 109); /* 200, but nobody needs its place: staying is cheaper */
+	expect_arc(2, FLOWNET_NODE_MACHINE, 3, 109); /* 200, but nobody needs its slot: staying is cheaper */
 	expect_arc(2, FLOWNET_NODE_UNSCHEDULED, 0, 110);
 	cr_expect_eq(count_arcs(2), 2);
 	cr_expect_eq(flownet_arc_to(world.net, 0, 2, 2, &cost), FLOWNET_ARC_NONE);
@@ -255,7 +255,7 @@ Test(flownet_table, a_lost_machine_sends_its_tasks_back_to_waiting)
 	cr_expect_eq(flownet_running(world.net, 0), 0);
 }
 
-/* Preemption is a property of the job: nearer by less than the gain is no reason to move. */
+/* Preemption is set per job: a task does not move if it would gain less than the job's minimum. */
 Test(flownet_table, a_job_moves_for_its_gain_and_only_if_it_may)
 {
 	job_with_root_on_0(1);
@@ -277,7 +277,7 @@ Test(flownet_table, nobody_is_evicted_from_a_machine_whose_slots_shrink_and_none
 	settings.flow.preemption = true;
 	job_with_root_on_0(1);
 	for (uint32_t t = 1; t < 4; t++)
-		cr_assert_eq(flownet_task_found(world.net, 0, t, 2, 0), 0); /* more than its slots: adopted */
+		cr_assert_eq(flownet_task_found(world.net, 0, t, 2, 0), 0); /* more than its slots: adopted anyway */
 	cr_expect_eq(flownet_running(world.net, 2), 3);
 	cr_assert_eq(flownet_slots_changed(world.net, 2, 0), 0);
 	cr_assert_eq(flownet_slots_changed(world.net, 1, 0), 0);
@@ -349,7 +349,7 @@ Test(flownet_table, a_proposal_is_decided_confirmed_or_failed)
 	cr_expect_eq(flownet_waiting_tasks(world.net, 0), 1);
 	solve();
 	cr_assert_eq(flownet_task_machine(world.net, 0, 1), 0);
-	/* A move: the slot at its origin is held until it has started elsewhere. */
+	/* A move: the task keeps the slot on its old machine until it has started on the new one. */
 	cr_assert_eq(flownet_task_found(world.net, 0, 2, 3, 0), 0);
 	cr_assert_eq(flownet_propose(world.net, &last, &err), 0);
 	cr_assert_eq(last.move_count, 1);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Random walks of events through the network that is kept. After every event: the incremental answer costs what the
- * network simplex finds for the whole network from scratch (a node a task, certificate checked), the structured
- * solver's own certificate holds, and the places that the tasks really got are a flow of exactly that cost. Now and
- * then a solve of only the roots comes first.
+ * Random walks of events through the maintained network. After every event: the incremental answer costs as much as the
+ * network simplex's for the whole network from scratch (one node per task, certificate checked), the structured
+ * solver's own certificate holds, and the tasks' actual placement is a flow of exactly that cost. Sometimes a solve of
+ * only the roots comes first.
  */
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
@@ -26,7 +26,7 @@ struct walk {
 	int slots;
 	int32_t unscheduled_capacity;
 	uint64_t seed;
-	bool general; /* by the simplex on the whole network, a few events */
+	bool general; /* solved by the simplex on the whole network, so only a few events */
 };
 
 static const struct walk walks[] = {
@@ -99,7 +99,7 @@ static void random_event(struct state *state)
 		cr_assert_eq(flownet_time_passed(state->world.net, rng_uniform(&state->rng) * 5), 0);
 }
 
-/* Cost of a flow on the network: pinned tasks and units that found no way are not counted. */
+/* Cost of a flow on the network, without pinned tasks and unrouted units. */
 static int64_t flow_cost(const struct flownet_network *network, const int32_t *flow)
 {
 	int64_t cost = -network->pinned_cost;
@@ -111,7 +111,7 @@ static int64_t flow_cost(const struct flownet_network *network, const int32_t *f
 	return cost;
 }
 
-/* Optimum of the whole network from scratch. */
+/* Minimum cost of the whole network, from scratch. */
 static int64_t scratch_cost(const struct flownet_network *network)
 {
 	struct mcf_solution solution = {0};
@@ -168,7 +168,7 @@ static void note_places(const struct flownet *net, int32_t places[JOBS][TASKS])
 	}
 }
 
-/* A solve of only the roots: no other task is placed or moves, and none makes room where a slot is free. */
+/* A solve of only the roots: no other task is placed or moved, and none is evicted while a slot is free. */
 static void round_of_roots(struct state *state, int event)
 {
 	const struct flownet *net = state->world.net;
@@ -236,7 +236,7 @@ ParameterizedTest(size_t *number, flownet, walk)
 	else
 		test_world_settings(&settings);
 	if (walk->seed % 3 == 0)
-		settings.machine_arcs = 5; /* most rows are cut */
+		settings.machine_arcs = 5; /* so that most rows are truncated */
 	settings.flow.preemption = walk->preemption;
 	settings.flow.omega_per_s = walk->omega_per_s;
 	settings.flow.beta_per_s = walk->beta_per_s;

@@ -63,7 +63,10 @@ Test(max_min, weights_loads_and_offers_count)
 	double rate[3], work[32];
 	uint32_t bottleneck[3];
 
-	/* All at level 2 would use 2 + 8 + 2 = 12: source 2 stops by its offer, and so do the others by the link. */
+	/*
+	 * If all had level 2, they would use 2 + 8 + 2 = 12: source 2 is limited by its offer, and so the others by the
+	 * link.
+	 */
 	max_min_solve(&problem, rate, bottleneck, work);
 	cr_expect_float_eq(rate[0], 2, 1e-12);
 	cr_expect_float_eq(rate[1], 4, 1e-12);
@@ -121,8 +124,8 @@ static bool uses(const struct world *world, uint32_t resource, uint32_t source)
 }
 
 /*
- * The definition: no resource is over its capacity, and each source has all it offers or a full resource on which no
- * other has more per weight.
+ * The definition: no resource exceeds its capacity, and each source gets its whole offer or uses a full resource on
+ * which no other source has more per weight.
  */
 static void check(const struct world *world)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Six machines m0..m5 of two slots in two racks, one curve "steep": 1 at 0 us, 0.2 less each 10 us. */
+/* Six machines m0..m5 of two slots in two racks, and one curve "steep": 1 at 0 us, 0.2 less per 10 us. */
 #ifndef TESTS_LIVE_FIXTURE_H
 #define TESTS_LIVE_FIXTURE_H
 
@@ -14,7 +14,7 @@ void fixture_measure(struct live *live, const char *a, const char *b, float rtt_
 int fixture_step(struct live *live, double now_s);
 const struct live_task *fixture_task_of(const struct live *live, const char *job, uint32_t task);
 const char *fixture_machine_of(const struct live *live, const char *job, uint32_t task);
-/* Confirms every task of a job that is decided or moves. */
+/* Confirms every task of a job that is decided or moving. */
 void fixture_confirm(struct live *live, const char *job, double now_s);
 
 #endif

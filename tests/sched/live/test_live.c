@@ -98,7 +98,7 @@ static void make_moving(struct live **live, struct live_settings *settings)
 	settings->max_age_s = 0;
 	settings->migration = LIVE_MIGRATE_ON;
 	*live = fixture_make(settings);
-	/* One slot each, so that the root's machine has none for the other. */
+	/* One slot each, so that the root's machine has no slot for the other task. */
 	for (int m = 0; m < 6; m++) {
 		char name[8], rack[8];
 
@@ -136,7 +136,7 @@ Test(live, a_task_moves_when_that_gains_enough_and_does_not_come_back)
 		if (strcmp(near, before) == 0 || strcmp(near, fixture_machine_of(live, "web", 0)) == 0)
 			near[0] = '\0';
 	}
-	fixture_measure(live, fixture_machine_of(live, "web", 0), near, 17, 2); /* 0.6 -> 0.66: under the gain of 0.1 */
+	fixture_measure(live, fixture_machine_of(live, "web", 0), near, 17, 2); /* 0.6 -> 0.66: the gain must be 0.1 */
 	cr_expect_eq(fixture_step(live, 2), 0);
 	fixture_measure(live, fixture_machine_of(live, "web", 0), near, 1, 3);
 	cr_assert_eq(fixture_step(live, 3), 1);
@@ -149,7 +149,7 @@ Test(live, a_task_moves_when_that_gains_enough_and_does_not_come_back)
 	fixture_confirm(live, "web", 4);
 	cr_expect_eq(fixture_step(live, 4), 0);
 	cr_expect_eq(live_totals(live).free_slots, 4);
-	/* The old place becomes better at once: no way back within no_return_s. */
+	/* The old place becomes better again at once, but the task does not return within no_return_s. */
 	fixture_measure(live, fixture_machine_of(live, "web", 0), near, 40, 5);
 	fixture_measure(live, fixture_machine_of(live, "web", 0), before, 1, 5);
 	cr_expect_eq(fixture_step(live, 5), 0);
@@ -281,7 +281,7 @@ static double rtt_of(const struct live *live, const char *a, const char *b, enum
 				(uint32_t)cluster_find_machine(live_cluster(live), b), origin);
 }
 
-/* Each row counts until it is too old, whenever it was read; then its rack pair's maximum takes its place. */
+/* Each row counts until it is too old, whenever it was read; after that the maximum of its pair of racks applies. */
 Test(live, rows_of_a_matrix_have_the_age_that_they_say)
 {
 	struct live_settings settings;
@@ -321,7 +321,7 @@ Test(live, rows_of_a_matrix_have_the_age_that_they_say)
 	live_destroy(live);
 }
 
-/* Pairs that were not measured had the round trip of the machine that goes. */
+/* Pairs that were not measured had the round trip of the machine that is removed. */
 Test(live, the_round_trips_of_a_removed_machine_are_no_longer_in_force)
 {
 	struct live *live = fixture_make_default();
@@ -370,7 +370,7 @@ Test(live, a_decision_says_which_share_of_its_latencies_was_measured)
 	live_destroy(live);
 }
 
-/* Earliest deadline of any task, by looking at all of them. */
+/* Earliest deadline, found by looking at all tasks. */
 static double earliest_s(const struct live *live, uint64_t *tasks)
 {
 	double earliest = INFINITY;

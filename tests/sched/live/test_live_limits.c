@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Limits of single jobs: a minimum of tasks to start with, and their own limits of moves. */
+/* Limits of single jobs: the minimum number of tasks to start with, and their own limits on moves. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -116,7 +116,7 @@ Test(live_limits, a_cancelled_job_leaves_nothing_behind)
 	live_destroy(live);
 }
 
-/* A job of two on machines of one slot, 30 us from one another; then a machine is 10 us from the root's. */
+/* A job of two tasks on machines with one slot, 30 us apart; then a machine 10 us from the root's comes up. */
 static int moves_with(struct job_limits limits)
 {
 	struct live_settings settings;

@@ -9,7 +9,7 @@
 
 #include "fixture.h"
 
-/* Two machines: web's root on m0, t1 on m3, 40 us away; then m1 is up, 1 us away. */
+/* Web's root runs on m0 and t1 on m3, 40 us away, the only machines up; then m1, 1 us from m0, comes up. */
 static struct live *make_movable(struct live_settings *settings, double restart_s)
 {
 	struct error err = {0};
@@ -31,7 +31,7 @@ static struct live *make_movable(struct live_settings *settings, double restart_
 	cr_assert_eq(live_set_restart(live, "web", restart_s, &err), 0);
 	cr_assert_eq(fixture_step(live, 1), 2);
 	fixture_confirm(live, "web", 1);
-	if (strcmp(fixture_machine_of(live, "web", 0), "m3") == 0) { /* the root is there: all the other way round */
+	if (strcmp(fixture_machine_of(live, "web", 0), "m3") == 0) { /* the root is on m3: swap the roles */
 		fixture_measure(live, "m3", "m1", 1, 0);
 		fixture_measure(live, "m0", "m1", INFINITY, 0);
 	}
@@ -72,8 +72,10 @@ Test(live_moves, a_move_waits_until_the_gain_has_held_and_the_restart_pays)
 	live_destroy(live);
 }
 
-/* The two tasks run in two racks, 1 us apart. Then that is no longer known, and the default within a rack is less than
- * that between racks. */
+/*
+ * The two tasks run in two racks, 1 us apart. Then that measurement expires, and the default round trip within a rack
+ * is less than that between racks.
+ */
 Test(live_moves, a_measurement_that_vanishes_moves_nobody)
 {
 	struct live_settings settings;
@@ -103,13 +105,13 @@ Test(live_moves, a_measurement_that_vanishes_moves_nobody)
 	cr_expect_eq(fixture_step(live, 20), 0);
 	cr_expect_eq(live_totals(live).refused[LIVE_REFUSED_UNMEASURED], 1);
 	expect_why(live, "is not measured");
-	/* Others are measured: the maximum of the racks is no reason either. */
+	/* Other pairs are measured: the maximum of the pair of racks is no reason to move either. */
 	fixture_measure(live, "m2", "m5", 40, 21);
 	fixture_measure(live, "m0", "m1", 1, 21);
 	fixture_measure(live, "m3", "m4", 1, 21);
 	cr_expect_eq(fixture_step(live, 21), 0);
 	cr_expect_eq(live_totals(live).refused[LIVE_REFUSED_UNMEASURED], 2);
-	/* Its own round trip is. */
+	/* The task's own round trip is a reason. */
 	fixture_measure(live, "m0", "m3", 40, 22);
 	cr_expect_eq(fixture_step(live, 22), 1);
 	live_destroy(live);
@@ -133,7 +135,7 @@ Test(live_moves, moves_wait_for_their_window_and_limits)
 	cr_expect_eq(live_totals(live).refused[LIVE_REFUSED_CLOSED], 1);
 	fixture_confirm(live, "web", 5);
 	cr_expect_str_eq(fixture_machine_of(live, "web", 1), "m1");
-	/* Its job gets a task that could move there, too, while one is on the move from there. */
+	/* Then m1 is drained. */
 	cr_assert_eq(live_machine_set(live, "m1", "r0", "p", 1, LIVE_DRAINING, &err), 0);
 	cr_expect_eq(fixture_step(live, 6), 1, "a drain moves it whatever the gain");
 	cr_expect(live_decisions(live, live_last_decision(live) - 1, &(size_t){0})->drains);
@@ -162,7 +164,7 @@ Test(live_moves, advice_is_given_once)
 	live_destroy(live);
 }
 
-/* A move that would make room is refused: the task that waits goes elsewhere. */
+/* A move that would free a slot is refused: the waiting task is placed elsewhere. */
 Test(live_moves, a_refused_move_keeps_nobody_waiting)
 {
 	for (uint64_t seed = 0; seed < 40; seed++) {

@@ -108,7 +108,7 @@ static void random_event(struct live *live, struct rng *rng, double now_s)
 	}
 }
 
-/* All kinds of events at random, twice: every law holds after each, and both runs decide the same. */
+/* Random events of all kinds, in two runs: every invariant holds after each event, and both runs decide the same. */
 Test(live_random, random_events_keep_every_law_and_are_repeatable)
 {
 	uint64_t hashes[2];
@@ -183,7 +183,7 @@ static void note_measured(void *context, const struct live *live, const struct l
 	}
 }
 
-/* Events at random, each with the calls that a journal keeps: repeated, they lead to the same decisions. */
+/* Random events, and the calls that a journal records for them: replaying the calls gives the same decisions. */
 Test(live_random, a_journal_of_its_calls_leads_to_the_same_decisions)
 {
 	struct journal journal = {0};
@@ -241,8 +241,10 @@ Test(live_random, a_journal_of_its_calls_leads_to_the_same_decisions)
 	free(text);
 }
 
-/* All round trips become the same, so that a way over the cluster costs no more than a machine's own, and some machines
- * cannot be reached: tasks that start again go to one that can, as long as there is a slot. */
+/*
+ * All round trips become equal, so that the arc through the cluster costs no more than an arc to a machine, and some
+ * machines become unreachable: restarted tasks go to a reachable machine, as long as one has a slot.
+ */
 Test(live_random, a_task_goes_to_a_machine_that_can_be_reached_while_there_is_one)
 {
 	for (uint64_t seed = 0; seed < 60; seed++) {

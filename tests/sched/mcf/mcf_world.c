@@ -43,12 +43,12 @@ static int32_t draw(struct rng *rng, int32_t low, int32_t high)
 	return low + (int32_t)rng_below(rng, (uint64_t)(high - low) + 1);
 }
 
-/* Any arcs between any nodes. */
+/* Random arcs between random nodes. */
 static void random_general(struct world *world, struct rng *rng, int32_t nodes, int32_t arcs)
 {
 	int64_t span = rng_below(rng, 8) == 0 ? INT64_C(1) << 40 : rng_below(rng, 4) == 0 ? 1 : 20;
 	bool negative = rng_below(rng, 2), bounds = rng_below(rng, 4) == 0, loops = rng_below(rng, 4) == 0;
-	bool huge = span <= 20 && rng_below(rng, 16) == 0; /* the total cost must fit */
+	bool huge = span <= 20 && rng_below(rng, 16) == 0; /* limited, so that the total cost does not overflow */
 
 	world_reset(world, nodes);
 	for (int32_t a = 0; a < arcs && nodes > 0; a++) {
@@ -66,7 +66,7 @@ static void random_general(struct world *world, struct rng *rng, int32_t nodes, 
 		world_send(world, draw(rng, 0, nodes - 1), draw(rng, 0, nodes - 1), draw(rng, 0, 5));
 }
 
-/* Tasks, a machine each to run on, racks, an aggregator: node 0 is the sink, 1 the aggregator. */
+/* Tasks that each have an arc to one machine, racks and an aggregator: node 0 is the sink, 1 the aggregator. */
 static void random_tasks(struct world *world, struct rng *rng)
 {
 	int32_t racks = draw(rng, 1, 3), machines = draw(rng, racks, 8), jobs = draw(rng, 1, 5),

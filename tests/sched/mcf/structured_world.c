@@ -8,7 +8,7 @@
 
 #include "structured_world.h"
 
-enum { UNROUTED = 1 << 28 }; /* cost that makes routing as much as possible come first */
+enum { UNROUTED = 1 << 28 }; /* cost of an unrouted unit, so high that as many units as possible are routed */
 
 static int32_t draw(struct world *world, int32_t low, int32_t high)
 {
@@ -180,7 +180,7 @@ static void event_recost(struct world *world, int32_t id)
 	send_row(world, id);
 }
 
-/* A change of a row forgets what leads to columns that are gone. */
+/* When a row changes, arcs to removed columns are dropped from it. */
 static void forget_gone(const struct world *world, struct world_group *group)
 {
 	for (int32_t i = 0; i < world->column_count; i++)
@@ -188,7 +188,7 @@ static void forget_gone(const struct world *world, struct world_group *group)
 			group->column_cost[i] = ARC_ABSENT;
 }
 
-/* Other costs in a block or two, told as such. */
+/* Changes costs in one or two blocks, passed to the solver as changes of these blocks. */
 static void event_change(struct world *world, int32_t id)
 {
 	struct world_group *group = &world->groups[id];
@@ -250,7 +250,10 @@ static void event_running(struct world *world, int32_t id)
 		snprintf(world->text, sizeof(world->text), "change_row %d of no blocks refused", id);
 }
 
-/* The world's own notion of which running arc loses the unit follows the solver's rule: any one on that column. */
+/*
+ * Ends a unit, which makes a running arc lose it: any running arc on that column may, so the world follows the solver's
+ * choice.
+ */
 static void event_end(struct world *world, int32_t id)
 {
 	struct world_group *group = &world->groups[id];
@@ -322,7 +325,7 @@ void world_adopt(struct world *world)
 	}
 }
 
-/* The network of NoMora's table 2, written down without the solver's help. Nodes: groups, columns, blocks, X, S. */
+/* The network of NoMora's table 2, written down independently of the solver. Nodes: groups, columns, blocks, X, S. */
 enum {
 	COLUMN = WORLD_GROUPS,
 	BLOCK = COLUMN + WORLD_COLUMNS,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Networks of every family that the benchmark compares on, small: all algorithms agree; and what `auto` chooses. */
+/* Small networks of every family of the benchmark: all algorithms agree. Also the algorithm that `auto` chooses. */
 #include <string.h>
 
 #include <criterion/criterion.h>
@@ -28,7 +28,7 @@ static struct mcf_solution solve(const char *algorithm, const struct mcf_problem
 	return solution;
 }
 
-/* Sizes that still have all parts of the large ones. */
+/* Small sizes at which the networks still have all their parts. */
 static int32_t small_size(const struct family *family)
 {
 	return family->size > 2000 ? 600 : family->size > 400 ? 60 : 20;
@@ -58,7 +58,7 @@ Test(mcf_auto, families_agree)
 	}
 }
 
-/* Returns the simplex's pivots, also where it was left. */
+/* Returns the number of the simplex's pivots, also if `auto` abandoned it. */
 static uint64_t expect_choice(const char *name, int32_t size, const char *chosen)
 {
 	uint64_t pivots;
@@ -75,7 +75,10 @@ static uint64_t expect_choice(const char *name, int32_t size, const char *chosen
 	return pivots;
 }
 
-/* Few pivots for what they touch; units that still come over artificial arcs; arcs that stay attractive. */
+/*
+ * Each is slow in its own way: pivots that touch many nodes, units that stay on artificial arcs, arcs that stay
+ * attractive.
+ */
 Test(mcf_auto, scaling_where_the_simplex_is_slow)
 {
 	cr_expect_lt(expect_choice("long_grid", 600, "scaling"), 961, "left at the first look");
@@ -100,7 +103,7 @@ Test(mcf_auto, simplex_elsewhere)
 	expect_choice("square_grid", 80, "simplex");
 }
 
-/* The way that takes all units is entered first: without it there are six times as many pivots. */
+/* The path that can carry all units enters the basis first: without this there are six times as many pivots. */
 Test(mcf_auto, wide_way_first)
 {
 	struct mcf_problem problem;
@@ -113,7 +116,10 @@ Test(mcf_auto, wide_way_first)
 	family_free(&problem);
 }
 
-/* A global update that reaches all nodes lets each arc be pushed along once; without it pushes grow as a square. */
+/*
+ * After a global update of all nodes, each arc needs a single push; without it the number of pushes grows
+ * quadratically.
+ */
 Test(mcf_auto, path_once_along)
 {
 	struct mcf_problem problem;
@@ -127,9 +133,9 @@ Test(mcf_auto, path_once_along)
 }
 
 /*
- * Rows that are sorted by cost, of few nodes that have nearly all arcs, are mixed before they are priced: otherwise
- * there are three times as many pivots, each of which moves a part of the tree that is as large as a job's row. `auto`
- * finds that the structured solver takes long there.
+ * A few nodes have nearly all arcs, sorted by cost: these are shuffled before they are priced. Otherwise there are
+ * three times as many pivots, each of which moves a part of the tree as large as a job's row. `auto` detects that the
+ * structured solver would take long there.
  */
 Test(mcf_auto, large_jobs_mixed)
 {
@@ -174,14 +180,14 @@ static void expect_aggregated(bool alike)
 	mcf_solution_free(&solution);
 }
 
-/* Several sinks: aggregated where sources look alike, and only there. */
+/* Several sinks: nodes are aggregated only where the sources have equal arcs. */
 Test(mcf_auto, aggregates_nodes_that_look_alike)
 {
 	expect_aggregated(true);
 	expect_aggregated(false);
 }
 
-/* Without costs, or nearly, and where the tree of many nodes does not fit the cache. */
+/* Networks without costs, or nearly so, and networks whose spanning tree does not fit the cache. */
 Test(mcf_auto, scaling_from_the_start)
 {
 	enum { NODES = 100000, ARCS_A_NODE = 6, ARCS = NODES * ARCS_A_NODE };

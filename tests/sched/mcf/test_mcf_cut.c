@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The cut that says why a problem is infeasible, recounted from the nodes that it names. */
+/* The cut that proves infeasibility, recomputed from the nodes that it names. */
 #include <errno.h>
 
 #include <criterion/criterion.h>
@@ -94,7 +94,7 @@ Test(mcf_cut, potentials_that_prove_nothing_hold_none)
 	cr_expect_eq(mcf_cut_find(world_problem(&world), wrong, &cut), -EBADMSG);
 }
 
-/* Five units along a path; potentials fall with each node, so that there is a cut at each arc. */
+/* Five units along a path; potentials fall from node to node, so that there is a cut at each arc. */
 static struct mcf_cut cut_of_path(const int32_t capacity[3])
 {
 	static const int64_t potential[4] = {9, 6, 4, 0};

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The DIMACS reader: the forms that it accepts, and that each bad file is refused with line, field and what was
- * expected. */
+/* The DIMACS reader: the accepted variants, and bad files, refused with line, field and what was expected. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +25,7 @@ Test(mcf_dimacs, reads_what_is_there)
 	static const char *const forms[] = {
 		GOOD, "  c\n p min 3 2\n\tn 1 4\n n 3 -4\n  a 1 2 0 4 2\n\ta 2 3 1 5 -7\n",
 		"p min 3 2\r\nn 1 4\r\nn 3 -4\r\na 1 2 0 4 2\r\na 2 3 1 5 -7\r\n",
-		"\n\np\tmin  3 2 \na 1 2  0 4 2\t\na 2 3 1 5 -7\nn 3 -4\nc\nn 1 4", /* nodes behind arcs, no last
+		"\n\np\tmin  3 2 \na 1 2  0 4 2\t\na 2 3 1 5 -7\nn 3 -4\nc\nn 1 4", /* nodes after arcs, no final
 										       newline */
 	};
 
@@ -113,7 +112,7 @@ Test(mcf_dimacs, a_byte_order_mark_and_crlf_are_no_trouble)
 	cr_assert_lt(parse("p min 2 1\n\xef\xbb\xbfn 1 1\n", &network, &err), 0);
 }
 
-/* Any beginning of a file is refused, but for the last newline. */
+/* A truncated file is refused, unless only the last newline is missing. */
 Test(mcf_dimacs, refuses_a_file_cut_anywhere)
 {
 	const char *text = GOOD;

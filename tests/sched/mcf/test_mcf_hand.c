@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Networks whose answers were worked out by hand, through every algorithm; and the certificate's own eyes. */
+/* Networks with known answers, solved by every algorithm; and the errors that the certificate detects. */
 #include <stdio.h>
 #include <string.h>
 
@@ -54,7 +54,7 @@ Test(mcf_hand, the_book_example_reroutes)
 {
 	struct world world;
 
-	/* Ahuja, Magnanti, Orlin, figure 9.10: the second path goes back over the first. */
+	/* Ahuja, Magnanti, Orlin, figure 9.10: the second path reverses part of the first. */
 	world_reset(&world, 4);
 	world_arc(&world, 0, 1, 4, 2);
 	world_arc(&world, 0, 2, 2, 2);
@@ -73,7 +73,7 @@ Test(mcf_hand, a_negative_cycle_fills_up)
 	world_arc(&world, 0, 1, 4, -3);
 	world_arc(&world, 1, 2, 2, 1);
 	world_arc(&world, 2, 0, 9, 1);
-	world_arc(&world, 2, 2, 7, -1); /* and a loop that pays */
+	world_arc(&world, 2, 2, 7, -1); /* and a loop with negative cost */
 	world_arc(&world, 1, 1, 7, 1);
 	expect(&world, MCF_OPTIMAL, 2 * (-3 + 1 + 1) - 7);
 }
@@ -88,7 +88,7 @@ Test(mcf_hand, a_lower_bound_forces_the_dear_way)
 	world.lower[1] = 2;
 	world_send(&world, 0, 1, 5);
 	expect(&world, MCF_OPTIMAL, 3 * 1 + 2 * 10);
-	world.lower[1] = 6; /* more than there is */
+	world.lower[1] = 6; /* more than its capacity */
 	expect(&world, MCF_INFEASIBLE, 0);
 }
 
@@ -112,8 +112,8 @@ Test(mcf_hand, one_job_of_the_papers_table)
 	struct world world;
 
 	/*
-	 * Two racks with a machine each, one slot each; three tasks of one job. To the near machine 100, through the
-	 * far rack 107, anywhere 150, to wait 1001 + 4. One task gets each machine, the third waits.
+	 * Two racks with a machine each, one slot each; three tasks of one job. The near machine costs 100, through the
+	 * far rack 107, through the cluster 150, waiting 1001 + 4. One task gets each machine, the third waits.
 	 */
 	enum { SINK, X, RACK, MACHINE = 4, JOB = 6, TASK = 7 };
 	world_reset(&world, 10);
@@ -131,7 +131,7 @@ Test(mcf_hand, one_job_of_the_papers_table)
 		world_send(&world, t, SINK, 1);
 	}
 	expect(&world, MCF_OPTIMAL, 100 + 107 + 1005);
-	/* One of them has run on the far machine for a while: it stays there for 60. */
+	/* One of them has run on the far machine for a while: staying costs 60. */
 	world_arc(&world, TASK + 1, MACHINE + 1, 1, 60);
 	expect(&world, MCF_OPTIMAL, 100 + 60 + 1005);
 }
@@ -159,7 +159,7 @@ static void expect_over_rack(int32_t rack_capacity, enum mcf_status status)
 	mcf_solution_free(&solution);
 }
 
-/* The structured solver knows no capacity of racks: a rack that is narrower than its machines is not its shape. */
+/* The structured solver has no capacities for racks: it does not accept a rack narrower than its machines. */
 Test(mcf_hand, narrow_racks_are_not_for_the_structured_solver)
 {
 	expect_over_rack(2, MCF_OPTIMAL);
@@ -170,7 +170,7 @@ Test(mcf_hand, an_aggregated_network_s_proof_holds_for_arcs_wider_than_supplies)
 {
 	struct world world;
 
-	/* Two alike tasks; both reach a dead end, one of them the machine as well: the other cannot be sent. */
+	/* Two similar tasks; both have an arc to a dead end, only one to the machine: the other cannot be routed. */
 	enum { SINK, DEAD_END, MACHINE, TASK, OTHER_TASK, STRANGER };
 	world_reset(&world, 6);
 	world_arc(&world, MACHINE, SINK, 4, 0);
@@ -226,7 +226,7 @@ Test(mcf_hand, bad_problems_are_refused)
 	expect(&world, MCF_COST_RANGE, 0);
 }
 
-/* A right answer, spoilt in one place: the fault must be found and named. */
+/* A correct answer with one error: the certificate must find the error and name its place. */
 static void expect_fault(const struct mcf_problem *problem, const struct mcf_solution *solution, enum mcf_fault fault)
 {
 	struct mcf_verdict verdict;
@@ -260,10 +260,10 @@ Test(mcf_hand, the_certificate_names_each_fault)
 	solution.flow[0] = 4;
 	expect_fault(&world.problem, &solution, MCF_FAULT_CONSERVATION);
 	solution.flow[0] = solution.flow[1] = 2;
-	solution.flow[2] = 1; /* the dear arc instead of the cheap path */
+	solution.flow[2] = 1; /* the expensive arc instead of the cheap path */
 	expect_fault(&world.problem, &solution, MCF_FAULT_OVER_USED);
 	solution.flow[0] = solution.flow[1] = 4;
-	solution.flow[2] = solution.flow[3] = 0; /* not the cheapest arc */
+	solution.flow[2] = solution.flow[3] = 0; /* an arc that is not the cheapest */
 	expect_fault(&world.problem, &solution, MCF_FAULT_UNDER_USED);
 	solution.flow[0] = solution.flow[1] = 3;
 	solution.flow[3] = 1;
@@ -287,7 +287,7 @@ Test(mcf_hand, names)
 	cr_expect_null(mcf_algorithm_find("magic"));
 }
 
-/* One source at the end of a long path with short cuts: the simplex walks half the path for each of its pivots. */
+/* One source at the end of a long path with shortcuts: each pivot of the simplex traverses half the path. */
 Test(mcf_hand, auto_leaves_deep_trees_to_the_scaling)
 {
 	enum { NODES = 10000, ARCS = 2 * (NODES - 1), UNITS = 1000 };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* 12,000 random networks, each solved by every algorithm: same answer, certificate valid, small ones by brute force. */
+/*
+ * 12,000 random networks, each solved by every algorithm: equal costs, valid certificates; small ones also by brute
+ * force.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -68,7 +71,7 @@ Test(mcf_random, every_algorithm_gives_the_same_proved_answer)
 		solve_by_all(&world, number, &solution, &tally);
 	}
 	mcf_solution_free(&solution);
-	/* The generator must keep making every kind. */
+	/* The generator must produce enough of every kind. */
 	cr_expect_gt(tally.optimal, NETWORKS / 4);
 	cr_expect_gt(tally.infeasible, NETWORKS / 10);
 	cr_expect_gt(tally.brute, NETWORKS / 8);

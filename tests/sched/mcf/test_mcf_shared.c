@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The NoMora-like instances of tests/data/mcf: known optimum, by every algorithm, with certificate. */
+/* The NoMora-like instances of tests/data/mcf: every algorithm finds the known optimum, with a valid certificate. */
 #include <stdio.h>
 
 #include <criterion/criterion.h>

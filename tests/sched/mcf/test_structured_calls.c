@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the calls refuse, and answers worked out by hand. */
+/* Calls that are refused, and answers computed by hand. */
 #include <errno.h>
 
 #include <criterion/criterion.h>
@@ -22,7 +22,7 @@ Test(structured_calls, refuses_bad_numbers)
 	structured_destroy(state);
 }
 
-/* Two groups want column 0, which has one slot: the one that loses less by going elsewhere goes. */
+/* Two groups want column 0, which has one slot: the group that loses less elsewhere moves. */
 Test(structured_calls, the_one_who_loses_less_moves)
 {
 	struct structured *state = structured_create(2, 2, 1);
@@ -50,7 +50,7 @@ Test(structured_calls, the_one_who_loses_less_moves)
 	structured_destroy(state);
 }
 
-/* Two columns at one cost: an answer from scratch leaves units where the last change says that they run. */
+/* Two columns at the same cost: a solve from scratch leaves units where the last change reported them as running. */
 Test(structured_calls, what_runs_elsewhere_now_stays_there)
 {
 	struct structured *state = structured_create(1, 2, 1);
@@ -109,7 +109,7 @@ Test(structured_calls, the_most_expensive_unit_leaves_first)
 	}
 }
 
-/* A running unit whose block is as cheap needs no arc of its own: it stays, and others may use the column. */
+/* A running unit whose block arc is as cheap needs no arc of its own: it stays, and others may use the column. */
 Test(structured_calls, a_running_unit_at_its_blocks_cost_has_no_arc_of_its_own)
 {
 	struct structured *state = structured_create(1, 2, 1);

@@ -5,7 +5,7 @@
 #include "structured_priv.h"
 #include "structured_world.h"
 
-/* All that is left to the solve is to bind what was sold to the slots that are left. */
+/* After the import, the solve only has to assign the units of blocks and the aggregator to free slots. */
 static void import_many(uint64_t first_seed, int32_t count, int32_t slots_percent)
 {
 	for (uint64_t seed = first_seed; seed < first_seed + (uint64_t)count; seed++) {
@@ -20,7 +20,7 @@ static void import_many(uint64_t first_seed, int32_t count, int32_t slots_percen
 	}
 }
 
-/* Most rounds are repairs of an answer that the simplex has given some rounds before. */
+/* Most rounds repair an answer that the simplex computed some rounds before. */
 static void walk(uint64_t seed, int32_t events, int32_t slots_percent, int32_t *handed_over)
 {
 	struct world world;
@@ -49,7 +49,7 @@ static void walk_many(uint64_t first_seed, int32_t slots_percent)
 	cr_expect_gt(handed_over, 12 * 300 / 20);
 }
 
-/* For a caller with another way: no answer rather than the simplex's. */
+/* If the caller has another method: the solve fails instead of calling the simplex. */
 Test(structured_import, given_up)
 {
 	struct world world;
@@ -89,7 +89,7 @@ Test(structured_import, rounds_after_it)
 	walk_many(301, 20);
 }
 
-/* A root's single arc leads to the aggregator and costs nothing; the answer names it as any other arc. */
+/* A root's single arc leads to the aggregator at cost 0; the answer reports it like any other arc. */
 Test(structured_import, free_aggregator)
 {
 	struct structured *state = structured_create(0, 0, 0);
@@ -99,7 +99,7 @@ Test(structured_import, free_aggregator)
 	for (int32_t column = 0; column < 2; column++)
 		cr_assert_eq(structured_set_column(state, column, 0, 1), 0);
 	for (int32_t group = 0; group < 2; group++) {
-		row.unscheduled_cost -= group; /* so that the second one waits */
+		row.unscheduled_cost -= group; /* so that the second group's unit waits */
 		cr_assert_eq(structured_set_row(state, group, &row), 0);
 		cr_assert_eq(structured_set_supply(state, group, 2), 0);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* More units than slots: many at a time are deferred, and the aggregator's price rises to where they wait. */
+/* More units than slots: many are deferred at the same time, and the aggregator's price rises to their waiting cost. */
 #include <criterion/criterion.h>
 
 #include <sched/mcf/verify.h>
@@ -20,7 +20,10 @@ static bool certified(const struct structured *state)
 	return right;
 }
 
-/* A slot on column `group`, and the group's row: its units wait for so much, and `runs` of them run on that column. */
+/*
+ * A column `group` with one slot, and the group's row: its units wait at this cost, and `runs` of them run on that
+ * column.
+ */
 static void add_group(struct structured *state, int32_t group, const struct arc *arcs, int32_t arc_count,
 		      int32_t unscheduled_cost, int32_t runs)
 {
@@ -38,7 +41,7 @@ static void add_group(struct structured *state, int32_t group, const struct arc 
 	cr_assert_eq(structured_set_supply(state, group, 1), 0);
 }
 
-/* Each unit would rather be where the next one is, and only the last can wait for little. */
+/* Each unit prefers the next unit's column, and only the last one can wait cheaply. */
 Test(structured_oversubscribed, one_more_unit_moves_all_the_others_by_one)
 {
 	struct structured *state = structured_create(LINKS + 1, LINKS, 1);
@@ -67,8 +70,8 @@ Test(structured_oversubscribed, one_more_unit_moves_all_the_others_by_one)
 }
 
 /*
- * The only free slot is at the other end of a row of units, each of which can move by one. A group of two that has one
- * slot waits for so much that the aggregator's price is first looked for far above.
+ * The only free slot is at the other end of a chain of units, each of which can move by one. A group of two units with
+ * one slot waits at such a cost that the search for the aggregator's price starts far too high.
  */
 Test(structured_oversubscribed, one_that_waits_comes_in_where_all_the_others_move_by_one)
 {
@@ -95,7 +98,7 @@ Test(structured_oversubscribed, one_that_waits_comes_in_where_all_the_others_mov
 	structured_destroy(state);
 }
 
-/* Jobs of many units come and go where slots are few: `times` as many as the world's slots are drawn for. */
+/* Jobs of many units come and go where slots are few: `times` as many units as the world has slots for. */
 static int32_t surges(uint64_t seed, bool wide, int32_t times)
 {
 	enum { EVENTS = 200 };

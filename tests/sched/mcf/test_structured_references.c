@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An operating cluster's arcs as seen from their targets: each is named once, at its cost, and nothing else is named.
- * A stale name would cost no optimum, but searches would look at it for ever, and lists would grow with every change.
+ * The arcs of an operating cluster, indexed by target: each is listed once, at its cost, and no other. A stale entry
+ * would not change the optimum, but searches would keep visiting it, and lists would grow with every change.
  */
 #include <criterion/criterion.h>
 

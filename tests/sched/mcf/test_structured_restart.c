@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Repairs and starts from nothing that are given up half-way, and what follows them: the optimum all the same. */
+/*
+ * Repairs and solves from scratch that are abandoned half-way, and the solves after them: the answer is optimal all the
+ * same.
+ */
 #include <criterion/criterion.h>
 
 #include "structured_priv.h"
@@ -9,7 +12,7 @@ struct walk {
 	int32_t started_over, repaired;
 };
 
-/* Attempts may look at a few arcs only, a number that differs from event to event. */
+/* Each attempt may scan only a few arcs; the number differs from event to event. */
 static void walk(struct world *world, uint64_t seed, int32_t events, struct walk *walked)
 {
 	for (int32_t event = 0; event < events; event++) {
@@ -69,7 +72,10 @@ Test(structured_restart, oversubscribed_over_the_whole_cluster)
 	walk_many(601, 20, true);
 }
 
-/* Starts that push what all groups have together, from the first unit on or after some that were pushed singly. */
+/*
+ * Solves from scratch that push the common part of all groups at once, from the first unit on or after some single
+ * units.
+ */
 static void push_together_many(uint64_t first_seed, int32_t slots_percent, bool wide)
 {
 	for (uint64_t seed = first_seed; seed < first_seed + 12; seed++) {

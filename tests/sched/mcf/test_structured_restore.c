@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Units go home: the cost stays, the certificate holds, and of an answer that is optimal nobody is missing. */
+/*
+ * Units return to their previous columns: the cost stays the same, the certificate holds, and no unit is missing on the
+ * columns of an optimal answer.
+ */
 #include <errno.h>
 
 #include <criterion/criterion.h>
@@ -27,7 +30,7 @@ static void read_homes(const struct world *world, struct homes *homes)
 	}
 }
 
-/* Anywhere, some of them twice; groups one after the other. */
+/* Random columns, some of them twice, group by group. */
 static void draw_homes(struct world *world, struct homes *homes)
 {
 	homes->count = 0;
@@ -76,7 +79,7 @@ static void bring_home(struct world *world, const struct homes *homes, uint64_t 
 	cr_assert(world_check(world), "seed %llu: %s", (unsigned long long)seed, world->text);
 }
 
-/* How many units moved away and back. */
+/* Returns the number of units that moved away and returned. */
 static int32_t go_and_come_back(struct world *world, uint64_t seed)
 {
 	struct homes answer, others;

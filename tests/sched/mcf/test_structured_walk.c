@@ -59,7 +59,7 @@ Test(structured_walk, long_one)
 	walk(999, 1500, 95);
 }
 
-/* Before a change of the solver is merged: NOMORA_WALKS=1000. */
+/* Run with NOMORA_WALKS=1000 before merging a change of the solver. */
 Test(structured_walk, other_seeds)
 {
 	static const int32_t slots_percents[] = {180, 105, 100, 95, 55, 20};
@@ -70,7 +70,7 @@ Test(structured_walk, other_seeds)
 		walk(10000 + i, 200, slots_percents[i % 6]);
 }
 
-/* Mostly more units than slots, rows over the whole cluster: nearly each event moves the aggregator's price. */
+/* Mostly more units than slots, and rows over the whole cluster: nearly every event changes the aggregator's price. */
 Test(structured_walk, wide_oversubscribed)
 {
 	enum { WALKS = 24, EVENTS = 250 };

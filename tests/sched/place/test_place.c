@@ -22,7 +22,7 @@ static void write_text(char path[static 64], const char *name, const char *text)
 	cr_assert(file && fputs(text, file) >= 0 && fclose(file) == 0);
 }
 
-/* h3 is far away: the job's three tasks fit on h1 and h2. */
+/* h3 is far away; the job's three tasks fit on h1 and h2. */
 static void make_files(void)
 {
 	cr_assert(mkdtemp(folder));

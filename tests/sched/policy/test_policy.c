@@ -75,8 +75,7 @@ Test(policy, nomora_keeps_each_job_in_one_rack_when_it_fits)
 
 Test(policy, nomora_keeps_the_rack_even_where_no_arc_is_under_a_threshold)
 {
-	/* In the rack p = 0.8 (125), outside 0.2: neither p_m nor p_r lets an arc through, the cluster's arc remains.
-	 */
+	/* Within the rack p = 0.8 (125), outside 0.2: p_m and p_r allow no arc, only the cluster's arc remains. */
 	make(1, 2, 2, 3);
 	world.cluster->default_rtt = (struct cluster_default_rtt){40, 40, 500, 500};
 	test_world_start(&world, "nomora", NULL);
@@ -91,7 +90,7 @@ Test(policy, nomora_keeps_the_rack_even_where_no_arc_is_under_a_threshold)
 Test(policy, a_root_leaves_large_racks_to_large_jobs)
 {
 	make(1, 2, 2, 1);
-	world.cluster->default_rtt.same_rack_us = 10; /* as good as one machine */
+	world.cluster->default_rtt.same_rack_us = 10; /* all machines of a rack are as near as one machine */
 	test_world_start(&world, "nomora", NULL);
 	cr_assert_eq(flownet_slots_changed(world.net, 0, 4), 0); /* rack 0: 5 slots, rack 1: 2 */
 	test_world_add_job(&world, 0, 0, 2);
@@ -104,9 +103,11 @@ Test(policy, a_root_leaves_large_racks_to_large_jobs)
 
 Test(policy, a_root_keeps_off_the_slots_that_a_job_begun_earlier_will_want)
 {
-	/* Job 1's root runs in rack 0; its other three tasks cost 125 there, so that waiting, at 110, is cheaper as
-	 * yet, but they want what is left there. Rack 0 is the tighter one, and the dearer rack 1 makes it the cheaper
-	 * one as well; but job 0 finds no room in it. */
+	/*
+	 * Job 1's root runs in rack 0. Its other three tasks would cost 125 there, so they still wait, at 110; but they
+	 * will want the free slots of rack 0. By free slots rack 0 would be chosen, and as its round trips are shorter,
+	 * by cost too; but then job 0 finds no room in it.
+	 */
 	struct policy_settings settings;
 
 	make(1, 2, 4, 1);
@@ -114,7 +115,7 @@ Test(policy, a_root_keeps_off_the_slots_that_a_job_begun_earlier_will_want)
 	test_world_settings(&settings);
 	settings.flow.gamma = 110;
 	test_world_start(&world, "nomora", &settings);
-	/* Both racks are measured: what is not would have the most that is known of its pod. */
+	/* Both racks are measured, as unmeasured pairs would count with the maximum of their pod. */
 	for (uint32_t rack = 0; rack < 2; rack++)
 		for (uint32_t a = 4 * rack; a < 4 * rack + 4; a++)
 			for (uint32_t b = 4 * rack; b < 4 * rack + 4; b++)
@@ -133,12 +134,14 @@ Test(policy, a_root_keeps_off_the_slots_that_a_job_begun_earlier_will_want)
 
 Test(policy, a_job_too_large_for_any_rack_begins_in_the_roomiest)
 {
-	/* p = 0.5 in a rack: what a rack has no slot for must count as dearer still, else the smallest is the cheapest.
+	/*
+	 * p = 0.5 within a rack: a task for which a rack has no slot must cost more than that, or the smallest rack
+	 * would be the cheapest.
 	 */
 	make(1, 3, 2, 1);
 	world.cluster->default_rtt = (struct cluster_default_rtt){70, 70, 200, 200};
 	test_world_start(&world, "nomora", NULL);
-	cr_assert_eq(flownet_slots_changed(world.net, 2, 3), 0); /* rack 1: 4 slots, the others 2 */
+	cr_assert_eq(flownet_slots_changed(world.net, 2, 3), 0); /* rack 1 has 4 slots, the others 2 */
 	test_world_add_job(&world, 0, 0, 6);
 	solve();
 	cr_expect_eq(rack_of(0, 0), 1);
@@ -147,8 +150,10 @@ Test(policy, a_job_too_large_for_any_rack_begins_in_the_roomiest)
 
 Test(policy, a_roots_own_slot_is_not_there_for_the_rest_of_its_job)
 {
-	/* One slot on machine 0, two on machine 1: only on the latter can both tasks be on the root's machine (p = 1),
-	 * from the former the other task would have to cross the rack (p = 0.8). */
+	/*
+	 * One slot on machine 0, two on machine 1: only on machine 1 can both tasks share the root's machine (p = 1);
+	 * from machine 0 the other task would be on another machine of the rack (p = 0.8).
+	 */
 	make(1, 1, 2, 1);
 	world.cluster->default_rtt = (struct cluster_default_rtt){5, 40, 60, 200};
 	test_world_start(&world, "nomora", NULL);
@@ -187,7 +192,10 @@ Test(policy, jobs_with_one_root_machine_each_go_by_their_own_curve)
 	static const double level[] = {0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9},
 			    steep[] = {0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3};
 
-	/* No cost is under p_m: both flow through the cluster, where the policy chooses. Machine 3 is the nearest. */
+	/*
+	 * No cost is under p_m: both tasks flow through the cluster, where the policy chooses. Machine 3 is the
+	 * nearest.
+	 */
 	make(1, 1, 4, 2);
 	test_world_set_curve(&world, 0, level, sizeof level / sizeof level[0]);
 	test_world_set_curve(&world, 1, steep, sizeof steep / sizeof steep[0]);
@@ -213,7 +221,7 @@ Test(policy, quincy_goes_by_distance_and_ignores_latency)
 {
 	make(2, 2, 2, 2);
 	for (uint32_t m = 0; m < 8; m++)
-		latency_view_set(world.view, 0, m, m == 7 ? 1 : 1000); /* the farthest machine answers fastest */
+		latency_view_set(world.view, 0, m, m == 7 ? 1 : 1000); /* the farthest is the fastest */
 	test_world_start(&world, "quincy", NULL);
 	cr_assert_eq(placer_set_job_curve(world.placer, 0, 0), 0);
 	cr_assert_eq(flownet_job_arrived(world.net, 0, 0), 0);
@@ -232,7 +240,10 @@ Test(policy, quincy_brings_a_running_task_from_another_pod_to_its_roots)
 {
 	struct policy_settings settings;
 
-	/* Pods of two racks of one machine, 0 | 1 and 2 | 3. It ran for 100 s, worth 50: a pod's distance is 100. */
+	/*
+	 * Pods of two racks with one machine each: 0 and 1, 2 and 3. The task has run for 100 s, worth 50; another pod
+	 * costs 100.
+	 */
 	make(2, 2, 1, 1);
 	test_world_settings(&settings);
 	settings.flow.preemption = true;
@@ -263,7 +274,7 @@ Test(policy, policies_without_distances_never_move_what_runs)
 		solve();
 		cr_assert_eq(flownet_task_machine(world.net, 0, 0), 0);
 		test_world_add_job(&world, 1, 0, 1);
-		cr_assert_eq(flownet_time_passed(world.net, 3600), 0); /* whoever waits has become dear */
+		cr_assert_eq(flownet_time_passed(world.net, 3600), 0); /* waiting has become expensive */
 		solve();
 		cr_expect_eq(flownet_task_machine(world.net, 0, 0), 0, "%s: its task gave way", indifferent[i]);
 		cr_expect_eq(flownet_task_machine(world.net, 1, 0), FLOWNET_NONE, "%s", indifferent[i]);
@@ -337,13 +348,13 @@ Test(policy, random_gives_every_free_slot_the_same_chance)
 		taken[flownet_task_machine(world.net, 0, 0)]++;
 		test_world_free(&world);
 	}
-	/* 1/8, 2/8, 5/8 of 4000, four standard deviations wide. */
+	/* 1/8, 2/8, 5/8 of 4000, plus or minus four standard deviations. */
 	cr_expect_float_eq(taken[0], 500, 84);
 	cr_expect_float_eq(taken[1], 1000, 110);
 	cr_expect_float_eq(taken[2], 2500, 123);
 }
 
-/* Jobs come and go, and their roots with them: rows are those of the roots that run. */
+/* Jobs and their roots come and go: only rows of running roots are kept. */
 Test(policy, rows_of_former_roots_are_dropped)
 {
 	enum { JOBS = 6, ROUNDS = 40 };
@@ -378,7 +389,7 @@ static int32_t cost_on(const struct flownet *net, uint32_t job, int32_t machine)
 	return placer_latency_cost(world.placer, job, (uint32_t)flownet_root_machine(net, job), (uint32_t)machine);
 }
 
-/* No two tasks, and no task and a free slot, would do better the other way round. */
+/* No swap of two tasks, and no swap of a task and a free slot, would lower the cost. */
 static void expect_no_swap_improves(uint32_t jobs, uint32_t tasks, uint64_t seed)
 {
 	const struct flownet *net = world.net;
@@ -430,7 +441,7 @@ Test(policy, by_default_no_two_tasks_would_gain_by_swapping)
 	}
 }
 
-/* Machines that get a task when four of twelve do, over many seeds: by index. */
+/* Counts, by machine, how often each gets one of four tasks on twelve machines, over many seeds. */
 static void count_places(const char *policy, const struct policy_settings *settings, uint32_t tasks, int *places)
 {
 	struct policy_settings seeded = *settings;

@@ -4,7 +4,7 @@
 
 #include "place_world.h"
 
-/* Neither p_m nor p_r lets an arc through: every task flows through the cluster, where the policy chooses. */
+/* p_m and p_r allow no arc: every task flows through the cluster, where the policy chooses. */
 static const double steep[] = {0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3};
 
 static struct test_world world;
@@ -29,7 +29,7 @@ static void set_latency(uint32_t a, uint32_t b, float rtt_us)
 	test_world_measure(&world, a, b, rtt_us);
 }
 
-/* Job 0 with its root on machine 0, which has no slot left. */
+/* Job 0 with its root on machine 0, which has no free slot left. */
 static void add_rooted_job(void)
 {
 	cr_assert_eq(flownet_slots_changed(world.net, 0, 1), 0);
@@ -38,7 +38,7 @@ static void add_rooted_job(void)
 	cr_assert_eq(flownet_task_found(world.net, 0, 0, 0, 0), 0);
 }
 
-/* Where the job's next task goes. */
+/* Returns the machine of the job's next task. */
 static int32_t place_another(uint32_t task)
 {
 	cr_assert_eq(flownet_task_arrived(world.net, 0, task, 0), 0);
@@ -72,7 +72,7 @@ Test(policy_changes, the_next_task_of_a_job_goes_by_the_latency_that_moved)
 	test_world_free(&world);
 }
 
-/* Two pairs of near machines; a root takes the pair that is the nearer when it comes. */
+/* Two pairs of near machines; each root goes to the pair that is nearer when it arrives. */
 Test(policy_changes, the_next_root_goes_by_the_latency_that_moved)
 {
 	make(4, 2);
@@ -89,13 +89,13 @@ Test(policy_changes, the_next_root_goes_by_the_latency_that_moved)
 	test_world_free(&world);
 }
 
-/* The nearer pair has no room for the first root's job, but for the next one's. */
+/* The nearer pair has too few slots for the first root's job, but enough for the next one's. */
 Test(policy_changes, the_next_root_goes_where_slots_have_come_free)
 {
 	make(4, 2);
 	set_latency(0, 1, 20);
 	set_latency(2, 3, 30);
-	set_latency(1, 3, 60); /* what was not measured is taken for as much */
+	set_latency(1, 3, 60); /* unmeasured pairs count as 60 us, too */
 	cr_assert_eq(placer_set_job_curve(world.placer, 0, 0), 0);
 	cr_assert_eq(flownet_job_arrived(world.net, 0, 0), 0);
 	for (uint32_t t = 0; t < 2; t++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where roots go: held against a search that looks at every machine of the racks in question for every job; and
- * how many costs are looked at where racks are large.
+ * The placement of roots, compared with a search over every machine of the candidate racks for every job; and the
+ * number of costs evaluated in large racks.
  */
 #include <criterion/criterion.h>
 
@@ -12,11 +12,11 @@
 enum { RACKS_LOOKED_AT = 4, RACKS_MAXIMUM = 16 };
 
 static struct test_world world;
-static const struct policy *real; /* what stands behind the policy under test */
+static const struct policy *real; /* the policy that this one wraps */
 static struct policy watched;
 static uint64_t roots_chosen, costs_looked_at;
 
-/* Slots of each rack that jobs with a root will want, kept up as the round goes on. */
+/* Slots of each rack that jobs with a placed root will need, updated during the round. */
 static int64_t reserved[RACKS_MAXIMUM];
 static uint64_t reserved_round;
 
@@ -71,7 +71,7 @@ static int ascending(const void *left, const void *right)
 	return *(const int32_t *)left - *(const int32_t *)right;
 }
 
-/* The costs of all free slots of the root's rack but its own, sorted; the cheapest are taken. */
+/* The costs of all free slots of the root's rack except the root's own, sorted. Returns the sum of the cheapest. */
 static int64_t cost_of_rest(struct placer *placer, const struct flownet *net, uint32_t job, uint32_t root,
 			    int64_t tasks)
 {
@@ -92,7 +92,9 @@ static int64_t cost_of_rest(struct placer *placer, const struct flownet *net, ui
 	return total;
 }
 
-/* The first of the cheapest in the best rack that has one of them; with most slots, unless no machine could be better.
+/*
+ * The first of the cheapest machines in the best rack that has one; of equal ones that with the most slots, unless its
+ * cost is the minimum possible.
  */
 static uint32_t search(struct placer *placer, const struct flownet *net, uint32_t job)
 {
@@ -175,7 +177,7 @@ static void measure(struct rng *rng, uint32_t pairs)
 	}
 }
 
-/* Some jobs end and others come, some latencies move; each round's roots are held against the search. */
+/* Some jobs end and others arrive, some latencies change; each round's roots are compared with the search. */
 static void run_rounds(struct rng *rng, const char *policy, uint32_t machines, uint32_t jobs, uint32_t most_tasks)
 {
 	enum { ROUNDS = 4 };
@@ -235,9 +237,9 @@ Test(policy_root, and_in_one_rack_of_all)
 }
 
 /*
- * Each machine of the rack is looked at once as a root, which is a pass over the rack, and then, job by job, those that
- * the slots taken since may have made dearer: not every machine for every job, which would be hundreds of times as
- * much.
+ * Each machine of the rack is evaluated once as a root, in one pass over the rack; after that, for each job, only those
+ * whose costs may have risen because slots were taken. Evaluating every machine for every job would be hundreds of
+ * times as much.
  */
 static void place_in_a_large_rack(const char *policy, uint32_t pairs, uint32_t jobs, uint32_t looks_a_job)
 {

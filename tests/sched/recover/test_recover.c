@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A scenario from its source to the printed answer. */
+/* Runs a scenario from its source to the printed answer. */
 #include <criterion/criterion.h>
 
 #include <errno.h>

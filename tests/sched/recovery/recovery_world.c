@@ -55,7 +55,10 @@ static void add_application(struct recovery_scenario *s, struct rng *rng, const 
 	}
 }
 
-/* Server 0 fails; further tasks fail by themselves until there are some, and too many recover. */
+/*
+ * Server 0 fails with a random number of its tasks; its other tasks are moved to other servers first. If it has fewer
+ * tasks, others fail too.
+ */
 static void fail(struct recovery_scenario *s, struct rng *rng, const struct world_options *o)
 {
 	uint32_t wanted = 1 + (uint32_t)rng_below(rng, o->failed), failed = 0;
@@ -138,7 +141,7 @@ bool world_is_legal(const struct recovery_scenario *s, const uint32_t *server)
 	return true;
 }
 
-/* The greatest rate of use of a link if application k finishes after p / share_k; infinite if that is too early. */
+/* The maximum utilisation of a link if application k finishes at p / share_k; infinite if that is too early. */
 static double use_at(const struct recovery_scenario *s, const uint32_t *server, double p, double *out, double *in)
 {
 	double weights = 0, worst = 0;

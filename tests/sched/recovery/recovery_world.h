@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Small random scenarios, and a second opinion on placements: straight from the flows, sharing no code with the room.
+/*
+ * Small random scenarios, and an independent evaluation of placements, computed directly from the flows without code of
+ * the room.
  */
 #ifndef TESTS_RECOVERY_WORLD_H
 #define TESTS_RECOVERY_WORLD_H
@@ -11,14 +13,14 @@
 #include <model/recovery.h>
 
 struct world_options {
-	uint32_t servers, applications, tasks, failed; /* most of each; one server more fails */
-	bool talk;                                     /* flows between failed tasks */
+	uint32_t servers, applications, tasks, failed; /* maxima; there is one more server, which fails */
+	bool talk;                                     /* flows between failed tasks exist */
 	bool links;                                    /* unequal capacities */
-	bool cpu;                                      /* sizes 1 to 3, little space */
+	bool cpu;                                      /* tasks need 1 to 3 CPUs, and there are few */
 	bool backups;
 	bool relaunch;
 	bool weights;
-	bool ties; /* volumes from a small set */
+	bool ties; /* volumes are from a small set, so that ties occur */
 };
 
 struct recovery_scenario *world_create(struct rng *rng, const struct world_options *options);
@@ -27,13 +29,13 @@ struct world_value {
 	double p, touched, network_MB;
 };
 
-/* CPU, backups and failed servers. */
+/* Checks CPU, backups and failed servers. */
 bool world_is_legal(const struct recovery_scenario *s, const uint32_t *server);
 struct world_value world_evaluate(const struct recovery_scenario *s, const uint32_t *server);
 /* < 0 if a is better; values within 1e-7 are equal. */
 int world_compare(const struct world_value *a, const struct world_value *b);
 
-/* All placements. False if none is legal. best: server of each task. */
+/* Tries all placements. False if none is legal. best: server of each task. */
 bool world_brute_force(const struct recovery_scenario *s, struct world_value *best_value, uint32_t *best);
 
 #endif

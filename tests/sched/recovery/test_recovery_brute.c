@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The exact solver against all placements of small scenarios. */
+/* The exact solver compared with all placements of small scenarios. */
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
 
@@ -51,7 +51,7 @@ static bool may_take(const struct recovery_scenario *s, const struct recovery_ta
 	return allowed && !s->servers[n].failed;
 }
 
-/* All placements of tasks[0..count-1] but `skip`. */
+/* True if tasks[0..count-1] without `skip` can be placed. */
 static bool fit(const struct recovery_scenario *s, const uint32_t *tasks, uint32_t count, uint32_t skip, double *space)
 {
 	const struct recovery_task *task = &s->tasks[tasks[0]];
@@ -71,7 +71,7 @@ static bool fit(const struct recovery_scenario *s, const uint32_t *tasks, uint32
 	return found;
 }
 
-/* A proof names tasks that do not fit by themselves, and would without any one of them. */
+/* A proof of infeasibility names tasks that cannot be placed together, but could without any one of them. */
 static void check_proof(const struct recovery_scenario *s, const struct recovery_answer *answer)
 {
 	double *space = calloc(s->server_count, sizeof *space);
@@ -156,15 +156,15 @@ ParameterizedTest(int *index, recovery_brute, equals_all_placements)
 		free(best);
 		recovery_destroy(s);
 	}
-	/* Scenarios without an answer occur where CPU or backups limit, and are not the rule. */
+	/* Infeasible scenarios occur where CPU or backups are limited, but not in most cases. */
 	cr_expect_lt(impossible, SCENARIOS_EACH / 2);
 	if (kinds[*index].cpu || kinds[*index].backups)
 		cr_expect_gt(impossible, 0);
 }
 
 /*
- * The largest task goes to the emptiest server first, where the two others have to be: only the packing finds the
- * placement.
+ * The greedy start places the largest task on the emptiest server, the only one for the two others: only the packing
+ * search finds the placement.
  */
 Test(recovery_brute, packs_where_the_greedy_start_fails)
 {

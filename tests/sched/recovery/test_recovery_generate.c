@@ -128,7 +128,7 @@ Test(recovery_generate, random_placements_are_legal_and_no_better_than_the_answe
 	}
 }
 
-/* `exact` keeps the optimum, `paper` offers at most eta servers a task and a direction's worth of none that failed. */
+/* `exact` keeps the optimum; `paper` offers at most eta servers per failed task. Failed servers are no candidates. */
 Test(recovery_filter, exact_loses_nothing_and_paper_is_small)
 {
 	static const char *const recipes[] = {"servers=60,apps=4,tasks=10,failed=4,demand=4,seed=1",
@@ -165,8 +165,9 @@ Test(recovery_filter, exact_loses_nothing_and_paper_is_small)
 }
 
 /*
- * Twenty servers of a rack: over a hundred failed tasks of applications with up to 20 of them, a few surviving servers
- * that only co-location relieves. Proved within a few thousand nodes, where a search with weaker bounds does not end.
+ * A rack of twenty servers: over a hundred failed tasks of applications with up to 20 of them, and few surviving
+ * servers whose load only co-location can reduce. The optimum is proved within a few thousand nodes; with weaker bounds
+ * the search does not end.
  */
 Test(recovery_search, proves_a_rack)
 {

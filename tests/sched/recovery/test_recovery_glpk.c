@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The exact solver against GLPK's branch and cut on scenarios too large for brute force. */
+/* The exact solver compared with GLPK's branch and cut on scenarios too large for brute force. */
 #include <criterion/criterion.h>
 
 #include <math.h>

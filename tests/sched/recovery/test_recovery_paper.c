@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The paper's worked examples, exact: p is compared as a fraction. */
+/* The paper's worked examples, computed exactly: p is compared as a fraction. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -11,7 +11,10 @@
 
 #include "recovery_world.h"
 
-/* p as a fraction: the greatest sum of weight x MB over a link, by weights x capacity. All of them whole numbers. */
+/*
+ * p as a fraction: the maximum over the links of the sum of weight x MB, divided by weights x capacity. All are
+ * integers.
+ */
 struct fraction {
 	int64_t over, under;
 };
@@ -107,7 +110,7 @@ Test(recovery_paper, figure_2)
 
 Test(recovery_paper, figures_3_and_4)
 {
-	/* Volumes are tripled, so that B's 1000/3 MB is whole, and so are the capacities. */
+	/* Volumes and capacities are tripled, so that B's 1000/3 MB is an integer. */
 	static const char text[] =
 		"{\"schema\": \"nomora.recovery/1\", \"servers\": ["
 		"{\"name\": \"S1\", \"cpu\": 9, \"egress_MBps\": 600, \"ingress_MBps\": 600},"
@@ -132,7 +135,7 @@ Test(recovery_paper, figures_3_and_4)
 		"{\"name\": \"2\", \"server\": \"x3\"}], \"flows\": [{\"from\": \"1\", \"to\": \"2\", \"MB\": 900}]}],"
 		"\"failed_servers\": [\"S0\"]}";
 	static const double times[2][4] = {{20. / 3, 20. / 3, 5. / 3, 5. / 3}, {7.5, 7.5, 1.875, 1.875}};
-	/* As printed, tripled: A1's flows, A2's flows, B, C, D; 0 where A2 joins A4. */
+	/* The printed rates, tripled: of A1's flows, A2's flows, B, C, D; 0 where A2 is on A4's server. */
 	static const double rates[2][7] = {{90, 90, 135, 135, 150, 540, 540}, {80, 80, 120, 0, 400. / 3, 480, 480}};
 	struct recovery_scenario *s = parse(text);
 	uint32_t *server;
@@ -158,7 +161,7 @@ Test(recovery_paper, figures_3_and_4)
 	}
 	free(server);
 	recovery_answer_free(&answer);
-	/* Without eq. 9, A does better elsewhere: 6 s. */
+	/* Without eq. 9, another placement is better for A: 6 s. */
 	s->tasks[1].has_backups = false;
 	s->tasks[1].backup_count = 0;
 	cr_assert_eq(recovery_solve(s, &options, &answer, NULL), 0);
@@ -172,7 +175,7 @@ struct spread {
 	double best_s, next_s, mean_s, worst_s;
 };
 
-/* Application A's time over all legal placements. */
+/* The range of application A's time over all legal placements. */
 static struct spread spread_of(const struct recovery_scenario *s)
 {
 	struct spread spread = {.best_s = INFINITY, .next_s = INFINITY};

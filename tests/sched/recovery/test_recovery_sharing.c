@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rates: each policy's own law, checked from the flows; the fluid simulation. */
+/* Rates: each policy's definition, checked on the flows; the fluid simulation. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -12,7 +12,7 @@
 
 #include "recovery_world.h"
 
-/* No link carries more than it can. */
+/* No link exceeds its capacity. */
 static void check_links(const struct fluid *fluid, const double *rate, const char *what)
 {
 	uint32_t servers = fluid->scenario->server_count;
@@ -29,7 +29,7 @@ static void check_links(const struct fluid *fluid, const double *rate, const cha
 	free(used);
 }
 
-/* Max-min: each flow crosses a full link on which no flow is faster. */
+/* Max-min: each flow crosses a saturated link on which no flow is faster. */
 static void check_max_min(const struct fluid *fluid, const double *rate)
 {
 	for (uint32_t i = 0; i < fluid->count; i++) {
@@ -71,7 +71,7 @@ static void check_scenario(const struct recovery_scenario *s, const uint32_t *se
 	check_max_min(&fluid, rate);
 	cr_assert_eq(fluid_run(&fluid, &sharing_performance, 0, &exact), 0);
 	cr_assert_eq(fluid_run(&fluid, &sharing_work_conserving, 0, &spare), 0);
-	/* Proportion and equal ends: every flow that crosses the network ends with its application, at p / share. */
+	/* Proportional and equal ends: every flow over the network ends together with its application, at p / share. */
 	for (uint32_t i = 0; i < fluid.count; i++)
 		cr_expect_float_eq(exact.flow_end_s[fluid.flows[i].index],
 				   recovery_transfer_time_s(s, fluid.flows[i].application, p),
@@ -126,7 +126,7 @@ static void run_testbed(const struct sharing_policy *policy, struct fluid_result
 	server[recovery_find_task(s, "C", "3")] = 6;
 	cr_assert_eq(fluid_create(s, server, 4.8, &fluid), 0);
 	cr_assert_eq(fluid_run(&fluid, policy, 0, result), 0);
-	/* The applications' ends, for the caller; then the latest end of a flow that is not C3's. */
+	/* Returns the applications' ends, and the latest end of a flow of other applications than C3's. */
 	result->events = 0;
 	for (uint32_t f = 0; f < s->flow_count; f++) {
 		bool of_C3 = s->flows[f].from == (uint32_t)recovery_find_task(s, "C", "3");

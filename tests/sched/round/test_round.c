@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A round: roots in a first solve of their own, moves of both solves in order, the total cost. */
+/* A round: roots in a separate first solve, moves of both solves in order, the total cost. */
 #include <criterion/criterion.h>
 
 #include <sched/round/round.h>
@@ -76,7 +76,7 @@ Test(round, a_policy_without_root_first_has_one_solve)
 	cr_expect_eq(outcome.move_count, 3);
 }
 
-/* Pinned tasks cost 100 / p each, an unrouted task as much as the network's overflow arc. */
+/* Pinned tasks cost 100 / p each, an unrouted task as much as the overflow arc of the network. */
 Test(round, the_whole_cost_counts_pinned_tasks_and_unrouted_units)
 {
 	struct round_options whole = {.whole_cost = true}, whole_kept = {.whole_cost = true, .keep_network = true};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The daemon's state after damage: what was committed, or a refusal. */
+/* The daemon's state after damage: the committed state, or a refusal. */
 #include <criterion/criterion.h>
 
 #include <errno.h>
@@ -24,7 +24,7 @@ static char state[96], copy[96];
 
 static void begin(void)
 {
-	/* Where a sync costs nothing, if there is such a place. */
+	/* A place where a sync is cheap, if there is one. */
 	strcpy(folder, "/dev/shm/nomora-store.XXXXXX");
 	if (!mkdtemp(folder)) {
 		strcpy(folder, "/tmp/nomora-store.XXXXXX");
@@ -66,7 +66,7 @@ static void put_job(struct store *store, int number)
 	store_put_job(store, id, line, 1000 + (uint32_t)number, number % 2, -1);
 }
 
-/* Machines and a curve in one commit, then a job a commit. Returns how many commits of jobs were acknowledged. */
+/* Commits the machines and a curve, then each job. Returns how many commits of jobs were acknowledged. */
 static int fill(const char *path, bool *opened)
 {
 	static const double flat[] = {1, 1};
@@ -93,7 +93,7 @@ static int fill(const char *path, bool *opened)
 	return acknowledged;
 }
 
-/* The number of jobs of a whole state, which must be the first ones; -1: refused. */
+/* The number of jobs in a complete state, which must be the first ones; -1: refused. */
 static int jobs_of(const char *path)
 {
 	struct error err = {0};
@@ -147,7 +147,9 @@ static void remove_copy(void)
 	}
 }
 
-/* Cuts or flips at random places. A cut to nothing is a new state, which is not ours to judge. */
+/*
+ * Truncates the file or flips bits at random positions. An empty file is a new state, which this test does not judge.
+ */
 Test(store, damage_is_refused_or_the_last_commit_is_there)
 {
 	const char *given = getenv("NOMORA_DAMAGES");
@@ -180,7 +182,7 @@ Test(store, damage_is_refused_or_the_last_commit_is_there)
 	free(whole);
 }
 
-/* The same in the log that is not yet in the main file: an earlier commit may be the last that is whole. */
+/* The same for the log that is not yet in the main file: the last complete commit may be an earlier one. */
 Test(store, damage_of_the_log_leaves_whole_commits)
 {
 	char path[128];
@@ -227,7 +229,7 @@ Test(store, damage_of_the_log_leaves_whole_commits)
 	free(log);
 }
 
-/* The readable part of a damaged state is taken over, and the damaged file stays. */
+/* The readable part of a damaged state is recovered, and the damaged file is kept. */
 Test(store, salvage_takes_over_what_can_be_read)
 {
 	struct store_salvaged salvaged = {0};
@@ -258,11 +260,11 @@ Test(store, salvage_takes_over_what_can_be_read)
 	}
 }
 
-/* A VFS whose write or sync number `fail_at` fails, and all after it. */
+/* A VFS in which write or sync number `fail_at` and all later ones fail. */
 static int fail_at, done, fail_with;
 static sqlite3_vfs failing;
 static sqlite3_vfs *real;
-/* SQLite has several kinds of files, each with methods of its own. */
+/* Methods of the kinds of files that SQLite has. */
 static struct kind {
 	const sqlite3_io_methods *real;
 	sqlite3_io_methods failing;
@@ -311,7 +313,7 @@ static int failing_open(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *f
 	return code;
 }
 
-/* Every write and sync of a state's life fails once: what was acknowledged is there afterwards. */
+/* Every write and sync in the life of a state fails once: every acknowledged commit is there afterwards. */
 Test(store, errors_of_the_disk_lose_nothing_acknowledged)
 {
 	static const int errors[] = {SQLITE_FULL, SQLITE_IOERR_WRITE};
@@ -335,7 +337,7 @@ Test(store, errors_of_the_disk_lose_nothing_acknowledged)
 			if (acknowledged == JOBS && done < fail_at)
 				break; /* all writes have failed once */
 			kept = access(copy, F_OK) == 0 ? jobs_of(copy) : -1;
-			/* The commit that failed may be there; a state that was never made is refused. */
+			/* The commit that failed may be in the state; a state that was never created is refused. */
 			cr_expect(kept >= acknowledged && kept <= acknowledged + 1,
 				  "write %d: %d acknowledged, %d kept", fail_at, acknowledged, kept);
 			last = fail_at;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The simulator against a case worked out by hand, a plain queue, and its own laws. */
+/* The simulator compared with a hand-computed case and a simple queue; and its invariants. */
 #include <criterion/criterion.h>
 
 #include <errno.h>
@@ -16,7 +16,7 @@ static struct sim_result result;
 static struct workload *workload;
 static struct curve *curve;
 
-/* 1 on the same machine, 0.8 at 20 to 40 us (a rack of level 40), 0.5 from 80 us on (level 100). */
+/* 1 on the same machine, 0.8 at 20 to 40 us (a rack with a level of 40), 0.5 from 80 us on (a level of 100). */
 static void setup(void)
 {
 	static const double p[] = {1, 0.8, 0.8, 0.8, 0.8, 0.8, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5};
@@ -124,7 +124,7 @@ Test(sim, four_machines_and_six_events_by_hand)
 	cr_expect_eq(result.machines_added, 4);
 }
 
-/* Rounds from the third on take 1 s: the one of 5.5 s that places nothing, and that of 10 s. */
+/* Rounds from the third on take 1 s: the round at 5.5 s, which places nothing, and that at 10 s. */
 Test(sim, placements_take_effect_at_the_end_of_a_round)
 {
 	settings.solver_time = SIM_SOLVER_FIXED;
@@ -141,7 +141,7 @@ Test(sim, placements_take_effect_at_the_end_of_a_round)
 
 enum { QUEUE_JOBS = 200, QUEUE_SERVERS = 3, QUEUE_RUN_S = 10, QUEUE_END_S = 1200 };
 
-/* First come, first served: when each job begins. */
+/* First come, first served: the start time of each job. */
 static void queue_begins(const int64_t *submit_us, int64_t *begin_us)
 {
 	int64_t free_us[QUEUE_SERVERS] = {0};
@@ -156,7 +156,7 @@ static void queue_begins(const int64_t *submit_us, int64_t *begin_us)
 	}
 }
 
-/* Jobs of one task at random moments, more than the machines can run. */
+/* One-task jobs at random times, more than the machines can run. */
 static void fill_queue(int64_t *submit_us, int64_t *begin_us)
 {
 	struct rng rng;
@@ -180,8 +180,10 @@ static int compare_times(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-/* One-task jobs of equal run time on c slots: how many wait, and the sum of their waits, are those of any
- * work-conserving queue. */
+/*
+ * One-task jobs of equal run time on c slots: the number of waiting jobs and the sum of their waits are those of any
+ * work-conserving queue.
+ */
 Test(sim, an_overfull_cluster_is_a_plain_queue)
 {
 	int64_t submit_us[QUEUE_JOBS], begin_us[QUEUE_JOBS];
@@ -205,7 +207,7 @@ Test(sim, an_overfull_cluster_is_a_plain_queue)
 	}
 }
 
-/* Omega makes waiting dearer with time: first come, first served, so that nobody starves. */
+/* Omega makes waiting more expensive with time: first come, first served, so that no task starves. */
 Test(sim, with_omega_the_longest_waiter_is_next)
 {
 	int64_t submit_us[QUEUE_JOBS], begin_us[QUEUE_JOBS];
@@ -250,7 +252,7 @@ static void synthetic(double hours)
 	finish((int64_t)(hours * 3600e6), false);
 }
 
-/* Conservation is checked after each round (settings.check), for each policy, on machines that come and go. */
+/* Conservation is checked after each round (settings.check), for each policy, while machines come and go. */
 Test(sim, every_policy_conserves_tasks_and_repeats_by_its_seed)
 {
 	synthetic(0.5);
@@ -279,7 +281,10 @@ Test(sim, every_policy_conserves_tasks_and_repeats_by_its_seed)
 	}
 }
 
-/* A task that comes after all others of its job have ended, the root too, is placed by the root's machine. */
+/*
+ * A task that arrives after all others of its job, including the root, have ended is placed relative to the root's
+ * machine.
+ */
 Test(sim, a_late_task_has_the_machine_of_the_ended_root_as_reference)
 {
 	settings.machines_per_rack = 2;
@@ -297,7 +302,7 @@ Test(sim, a_late_task_has_the_machine_of_the_ended_root_as_reference)
 	cr_expect_float_eq(performance_average(&result.jobs[0].performance), 1, 1e-6, "on the root's machine");
 }
 
-/* Migrations leave the time of completion as it is, unless they cost time. */
+/* Migrations do not change the time of completion, unless they cost time. */
 Test(sim, evicted_and_migrated_tasks_keep_their_progress)
 {
 	settings.policy_settings.flow.preemption = true;
@@ -338,7 +343,7 @@ struct kept {
 	uint64_t stop_at;
 };
 
-/* The history of the moment; the run goes on until it looks at `stop`. */
+/* Copies the current history; the run goes on until it checks `stop`. */
 static int keep(void *context, const struct sim_history *history, struct error *err)
 {
 	struct kept *kept = context;
@@ -365,7 +370,7 @@ static void write_journal(void *context, const struct journal_event *event)
 	cr_assert(journal_print(context, event));
 }
 
-/* From what `history` holds on; its journal. */
+/* Resumes from `history`. Returns the journal. */
 static char *journal_of(struct sim_history *history, struct kept *kept)
 {
 	struct sim_result part;
@@ -459,7 +464,7 @@ Test(sim, a_history_of_another_workload_is_refused)
 	sim_history_free(&history);
 }
 
-/* A root that ended before the checkpoint, on a machine that left before it: the task that comes later still runs. */
+/* A root ended before the checkpoint, on a machine that was removed before it: a task that arrives later still runs. */
 Test(sim, a_root_that_ended_is_kept_by_a_checkpoint)
 {
 	struct sim_history history = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of latencies against brute force over all pairs. */
+/* The table of latencies compared with brute force over all pairs. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -131,7 +131,7 @@ Test(sim_latency, rows_and_nearest_machines_equal_brute_force)
 			next_second(&latency);
 		for (uint32_t m = 0; m < machines; m++)
 			present[m] = false;
-		for (int change = 0; change < 100; change++) { /* some before the first question, some after */
+		for (int change = 0; change < 100; change++) { /* some before the first query, some after it */
 			uint32_t m = (uint32_t)rng_below(&rng, machines);
 
 			present[m] = !present[m];
@@ -169,7 +169,10 @@ static void expect_same_row(const struct cost_row *a, const struct cost_row *b)
 	cr_assert_arr_eq(a->racks, b->racks, a->rack_count * sizeof *a->racks);
 }
 
-/* Rows of costs from bounds by distance against those from a look at every machine, while machines come and go. */
+/*
+ * Rows of costs computed by distance bounds, compared with those computed from every machine, while machines come and
+ * go.
+ */
 Test(sim_latency, rows_of_costs_equal_those_of_every_machine)
 {
 	struct error err = {0};
@@ -225,7 +228,10 @@ Test(sim_latency, rows_of_costs_equal_those_of_every_machine)
 	curve_destroy(curve);
 }
 
-/* The mean of many seconds is the level; seconds differ by the noise; a seed repeats. */
+/*
+ * The mean over many seconds is the level; the values of single seconds vary by the noise; a seed gives the same
+ * series.
+ */
 Test(sim_latency, series_have_the_given_level_and_noise)
 {
 	double sum = 0, squares = 0, last;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The lengths of the stored paths are those that igraph's Yen finds, on the fabrics. */
+/* The lengths of the stored paths are those that igraph's Yen finds, on standard fabrics. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 enum { K = 10, PAIRS = 100 };
 
-/* The switches and the links between them. */
+/* A graph of the switches and the links between them. */
 static void make_graph(igraph_t *graph, const struct topology *topology)
 {
 	igraph_vector_int_t ends;
@@ -47,7 +47,7 @@ static void expect_lengths_of_pair(const igraph_t *graph, struct paths *paths, u
 	igraph_vector_int_list_destroy(&peer);
 }
 
-/* All of the k shortest paths of the fabrics are within the default detour, which igraph does not know. */
+/* All of the k shortest paths of the fabrics are within the default detour, which igraph does not limit. */
 static void expect_lengths(struct topology *topology)
 {
 	struct paths_options options = {.k = K, .detour = PATHS_DETOUR, .seed = 1};

@@ -135,7 +135,10 @@ Test(paths, do_not_depend_on_the_order_of_the_questions_or_on_threads)
 	topology_destroy(topology);
 }
 
-/* Pods of a Fat-tree with k = 8 are joined by 16 equal paths; 8 are wanted. Each core switch is drawn equally often. */
+/*
+ * Pods of a Fat-tree with k = 8 are connected by 16 equal paths, 8 of which are drawn: each core switch is equally
+ * likely.
+ */
 Test(paths, equal_paths_are_drawn_equally_often)
 {
 	struct topology *topology = topology_fat_tree(8, 0, 1, NULL);
@@ -202,7 +205,7 @@ static struct stored store(void)
 	paths = paths_create(stored.topology, &stored.options, NULL); /* writes it */
 	cr_assert_not_null(paths);
 	paths_destroy(paths);
-	stored.options.file = NULL; /* not into the copy */
+	stored.options.file = NULL; /* so that the copy has no file */
 	return stored;
 }
 
@@ -278,7 +281,7 @@ Test(paths, a_file_of_other_paths_is_refused)
 	clear(&stored);
 }
 
-/* One byte of the file, with the checksum corrected. */
+/* Changes one byte of the file and corrects the checksum. */
 static void patch(const struct stored *stored, long at, char add, bool corrected)
 {
 	FILE *file = fopen(stored->file, "r+");
@@ -296,7 +299,7 @@ static void patch(const struct stored *stored, long at, char add, bool corrected
 	fclose(file);
 }
 
-/* The header has 40 bytes; of switch 0 there is one offset, of switch 1 two, then the first path from 0 to 1. */
+/* The header has 40 bytes; then come one offset for switch 0, two for switch 1, and the first path from 0 to 1. */
 Test(paths, a_damaged_file_is_refused)
 {
 	enum { FIRST_PATH = 40 + 4 + 8 };
