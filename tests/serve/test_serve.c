@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A server in this process, spoken to over its sockets as any client would. */
+/* A server in this process, used through its sockets like by any client. */
 #include <criterion/criterion.h>
 
 #include <arpa/inet.h>
@@ -78,7 +78,7 @@ static int connect_tcp(const struct serve *serve)
 	return connect(fd, (struct sockaddr *)&address, sizeof address) == 0 ? fd : -1;
 }
 
-/* Sends a request, lets the server work, and returns what came back. */
+/* Sends a request, lets the server work, and returns its response. */
 static const char *ask(struct serve *serve, int fd, const char *request)
 {
 	static char answer[4096];
@@ -154,7 +154,7 @@ Test(serve, a_late_reply_reaches_the_call_that_waits)
 	serve_destroy(serve);
 }
 
-/* The leak gate sees a reply that nobody frees. */
+/* The leak gate detects a reply that is not freed. */
 Test(serve, a_late_reply_to_a_caller_who_left_is_freed)
 {
 	char path[] = "/tmp/nomora-serve.XXXXXX";
