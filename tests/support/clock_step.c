@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Preloaded: the wall clock is wrong by the seconds in the file $NOMORA_CLOCK_STEP, read at each call. */
+/* LD_PRELOAD library: offsets the wall clock by the seconds in the file $NOMORA_CLOCK_STEP, read at each call. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>

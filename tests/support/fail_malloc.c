@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An allocator for LD_PRELOAD that fails once, for tests of out-of-memory paths. An allocation is known by
- * its site: the caller, and the innermost return address inside the program itself. FAIL_MALLOC_SITE=N fails the
- * first allocation of the N-th site, counted from 1 in the order in which the program first reaches them. With
+ * An allocator for LD_PRELOAD that fails once, for tests of out-of-memory paths. An allocation is identified by its
+ * site: the caller, and the innermost return address inside the program itself. FAIL_MALLOC_SITE=N fails the first
+ * allocation of the N-th site, counted from 1 in the order in which the program first reaches them. With
  * FAIL_MALLOC_COUNT=FILE nothing fails and the number of sites is written to FILE at the end. glibc only.
  */
 #include <dlfcn.h>
@@ -47,7 +47,7 @@ static int find_program(struct dl_phdr_info *info, size_t bytes, void *unused)
 	return 1; /* the first object is the program */
 }
 
-/* Is this site new? Open addressing; a full table counts no more. */
+/* True if this site is new. Open addressing; a full table counts no further sites. */
 static bool add_site(uint64_t key)
 {
 	size_t at = (key * UINT64_C(0x9e3779b97f4a7c15)) >> 50;
@@ -61,7 +61,7 @@ static bool add_site(uint64_t key)
 	return true;
 }
 
-/* Does a library allocate that crashes, or waits for ever, without memory: one for drawing, or jansson's parser? */
+/* True for allocations by libraries that crash or hang if out of memory: a drawing library, or jansson's parser. */
 static bool is_beyond_help(void *const *frames, int count)
 {
 	static const char *const libraries[] = {"libcairo", "libpixman", "libfontconfig", "libfreetype", "libexpat"};
@@ -117,7 +117,7 @@ __attribute__((constructor)) static void begin(void)
 	count_file = getenv("FAIL_MALLOC_COUNT");
 	owner = getpid();
 	dl_iterate_phdr(find_program, NULL);
-	backtrace(&frame, 1); /* loads the unwinder, which allocates */
+	backtrace(&frame, 1); /* loads the unwinder, which allocates memory */
 	ready = true;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Judges a solver's answer in a Criterion test: every answer of every solver goes through here. */
+/* Checks a solver's answer in a Criterion test: every answer of every solver passes through here. */
 #ifndef TESTS_FLOW_CERTIFICATE_H
 #define TESTS_FLOW_CERTIFICATE_H
 
@@ -10,7 +10,7 @@
 void flow_certificate_solve(const char *label, const struct mcf_algorithm *algorithm, const struct mcf_problem *problem,
 			    struct mcf_solution *solution);
 
-/* The same for an answer that was got some other way. */
+/* The same for an answer that was obtained in another way. */
 void flow_certificate_check(const char *label, const struct mcf_problem *problem, const struct mcf_solution *solution);
 
 #endif
