@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An agent measures a reflector, both on this thread over rings, while the thread of the samples' file takes each
- * sample from it. Nothing is lost on the way: the file has a line for every answer, less those that the agent says it
+ * An agent measures a reflector, both on this thread over rings, while the thread of the samples file takes each sample
+ * from it. No sample is lost unnoticed: the file has a line for every answer, except those that the agent reports as
  * dropped.
  */
 #include <inttypes.h>
@@ -54,7 +54,7 @@ static int open_side(struct side *side, const char *name, struct rte_ring *in, s
 	return !side->agent;
 }
 
-/* Both find each other by ARP, then the first one measures. */
+/* Both resolve each other by ARP, then the first one measures. */
 static int measure(struct side *sides)
 {
 	struct agent_summary summary = {0};

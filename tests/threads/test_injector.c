@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The control thread sets delays, reads counters and lateness, and resets, while the line runs on its own lcore over
- * two ports that never run dry, and the capture's thread takes every frame off it. Every reading must add up.
+ * The control thread sets delays, reads counters and lateness, and resets, while the line runs on its own lcore between
+ * two ports that always have packets, and the capture's thread reads every captured frame. Every reading must add up.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -47,7 +47,7 @@ static bool seen_by(const struct injector_capture *capture)
 	return injector_capture_written(capture) + injector_capture_lost(capture) > 0;
 }
 
-/* Goes on until the capture has seen a frame: with one CPU at work elsewhere the line may begin late. */
+/* Runs until the capture has seen a frame: if the CPUs are busy, the line may start late. */
 static int exercise(struct injector *injector, const struct injector_capture *capture)
 {
 	struct histogram *lateness = histogram_create(1, INT64_C(100000000000), 2);

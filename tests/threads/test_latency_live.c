@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Readers of a live matrix while it is written: every pair they load is one that was set, whole. The writer sets p50,
- * p99, max and updated_at from one counter, so that a torn pair does not fit together; ages never go back. Once with a
- * place for every pair, once with half of them: pairs are then evicted all the time.
+ * Readers of a live matrix while it is written: every pair that they load is one that was set, complete. The writer
+ * sets p50, p99, max and updated_at from one counter, so that a torn pair is inconsistent; ages never decrease. One run
+ * has space for every pair, the other for half of them, so that pairs are evicted all the time.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -66,7 +66,7 @@ static int write_all(struct latency_matrix *matrix)
 	for (uint32_t round = 1; round <= ROUNDS; round++) {
 		if (latency_live_begin(matrix, NULL))
 			return 1;
-		if (round <= HOSTS) { /* hosts and pairs come while others read */
+		if (round <= HOSTS) { /* hosts and pairs are added while others read */
 			snprintf(name, sizeof name, "h%u", round);
 			if (latency_live_add_host(matrix, name, "rack", "") < 0)
 				return 1;

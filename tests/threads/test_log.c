@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lines of many threads come out whole, and none is lost. */
+/* Lines of several threads are not mixed, and none is lost. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The recorder's thread reads a live matrix that this thread writes, into a history that a third one asks: every row of
- * the history is one that was set, whole; stopping in the middle of a wait or of a record loses nothing.
+ * The recorder's thread reads a live matrix that this thread writes, and writes a history that a third thread queries:
+ * every row of the history is one that was set, complete; stopping in the middle of a wait or of a record loses
+ * nothing.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -36,7 +37,7 @@ static void set_all(struct latency_matrix *live, int64_t round)
 	latency_live_end(live);
 }
 
-/* What is there of the pair h1, h2 by now. */
+/* Number of rows of the pair h1, h2 so far. */
 static size_t ask(void)
 {
 	struct mesh_store *store = mesh_store_open(store_path, false, NULL);
@@ -76,7 +77,7 @@ static int run(struct latency_matrix *live)
 			fprintf(stderr, "%s\n", err.text);
 			return 1;
 		}
-		/* The first one until the asker saw a record, the others are stopped at any time. */
+		/* The first recorder runs until the query has seen a record; the others are stopped at any time. */
 		for (int i = 0; i < ROUNDS || (start == 0 && !atomic_load(&points_read)); i++)
 			set_all(live, ++round);
 		mesh_recorder_stop(recorder);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The agent says that schedd answers, and with which curves, while two of slurmctld's threads ask its answering thread.
- * Each answer must be one that some moment allows.
+ * One thread sets schedd's availability and curves while two threads of slurmctld query the agent's answering thread.
+ * Each answer must be possible at some moment of the query.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ static void *ask_often(void *context)
 
 	for (int q = 0; q < QUESTIONS; q++) {
 		if (!ask("SUBMIT 3 nomora:curve=memcached\n", answer))
-			continue; /* the answering thread was late by its own limit */
+			continue; /* the answering thread exceeded its own limit */
 		if (strcmp(answer, "HOLD\n") != 0 && strcmp(answer, "PASS\n") != 0 &&
 		    strcmp(answer, "REFUSE nomora: comment: unknown curve 'memcached'\n") != 0) {
 			fprintf(stderr, "unexpected answer: %s\n", answer);
@@ -49,7 +49,7 @@ static void *ask_often(void *context)
 	return NULL;
 }
 
-/* Before any word of schedd jobs pass; a bad comment is refused even then. */
+/* Before schedd has answered once, jobs pass; a bad comment is refused even then. */
 static int check_beginning(void)
 {
 	char answer[256];
