@@ -22,7 +22,7 @@ int64_t scratch_cost(const struct flownet *net)
 	return cost;
 }
 
-/* The same machines, measurements and curves, made in one go. Machine numbers go to `number`. */
+/* Builds the same machines, measurements and curves at once. `number` gets the machine numbers. */
 static void build_fresh(const struct state *state, struct test_world *fresh, int64_t *number)
 {
 	const struct cluster *cluster = state->world.cluster;
@@ -79,7 +79,7 @@ static void compare_views(const struct state *state, const struct test_world *fr
 	cr_assert_eq(latency_view_pairs(state->world.view), latency_view_pairs(fresh->view));
 }
 
-/* Every task settles where it is, so that the state can be told by flownet_task_found(). */
+/* Completes every move in progress, so that flownet_task_found() can reproduce the state. */
 static void settle(struct state *state)
 {
 	struct flownet *net = state->world.net;
@@ -89,7 +89,7 @@ static void settle(struct state *state)
 		if (state->curve_of_job[job] < 0)
 			continue;
 		if (!flownet_task_present(net, job, 0) && flownet_root_machine(net, job) >= 0) {
-			done(flownet_job_ended(net, job)); /* a root that ended cannot be found */
+			done(flownet_job_ended(net, job)); /* flownet_task_found() cannot reproduce an ended root */
 			state->curve_of_job[job] = -1;
 			continue;
 		}
@@ -122,7 +122,7 @@ static void add_fresh_job(const struct state *state, struct test_world *fresh, u
 	done(flownet_job_moves(fresh->net, job, state->preemptible[job], state->gain[job]));
 }
 
-/* A long row is cut again only when its arcs have become many more or fewer: now all are. */
+/* A truncated row is recomputed only when its number of arcs has changed a lot: this recomputes all. */
 static void recompute_rows(struct state *state)
 {
 	uint32_t machines[MACHINES];
