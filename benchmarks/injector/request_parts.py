@@ -7,14 +7,14 @@ import struct
 import sys
 
 PAUSE_NS = 100_000_000
-RUN_LEAST = 200  # frames; what is shorter is the filling
+RUN_LEAST = 200  # frames; a shorter run is the filling of the cache
 PARTS = ("request_held", "server", "answer_held", "client")
-# interface (0: the server's side), direction (1: in, 2: out) of a request's stations up to the next one's first
+# interface (0: the server's side) and direction (1: in, 2: out) of a request's frames up to the next request's first
 STATIONS = [(1, 1), (0, 2), (0, 1), (1, 2), (1, 1)]
 
 
 def has_payload(frame):
-    """IPv4, TCP, data, and neither SYN, FIN nor RST."""
+    """True for an IPv4 TCP segment with data and without SYN, FIN and RST."""
     if len(frame) < 54 or frame[12:14] != b"\x08\x00" or frame[23] != 6:
         return False
     ip = 4 * (frame[14] & 15)
@@ -58,7 +58,7 @@ def split_runs(frames):
 
 
 def parts_of(run):
-    run = run[len(run) // 5:]  # the warm-up
+    run = run[len(run) // 5:]  # drop the warm-up
     parts = {name: [] for name in PARTS}
     at = 0
     while at + len(STATIONS) <= len(run):

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Where a request's time goes at each delay: memcached and one connection in a lab, and the injector's own capture of
-# both its ports. Of each request: what it and its answer stayed in the injector, the time from the request's departure
-# to the answer's arrival (the server's: sending included, as it is the injector that delivers), and from there to the
-# next request (the client's). One line of JSON for each delay, twice, in rising order. Wants root and a quiet machine.
+# Where the time of a request goes at each delay: memcached with one connection in a lab, captured by the injector at
+# both its ports. For each request: the time that it and its answer are held by the injector; the time from the
+# request's departure to the answer's arrival (the server's, including delivery by the injector); and from there to the
+# next request (the client's). One line of JSON per delay; all delays twice, in rising order. Needs root and a quiet
+# machine.
 # request_parts.sh NOMORA [DELAYS [SECONDS]]
 set -u
 nomora=$1
@@ -17,10 +18,10 @@ idle=
 trap 'kill $idle 2>/dev/null; "$nomora" lab down --name "$lab" >/dev/null 2>&1; rm -rf "$folder"' EXIT
 
 "$nomora" lab up --name "$lab" --hosts 2 --racks 1 --inject h1 --delay-us 0 -- --capture "$folder/capture.pcapng" >/dev/null || exit 1
-# Server and client share the first processor, as in the plans; the injector has the last.
+# As in the plans, server and client share the first CPU; the injector has the last one.
 on() { local host=$1; shift; taskset -c 0 nice -n -20 ip netns exec "$lab-$host" "$@"; }
 on h1 memcached -u nobody -l 10.77.1.1 -p 11211 -m 64 -t 1 -o no_lru_crawler,no_lru_maintainer &
-taskset -c 0 chrt --idle 0 sh -c 'while :; do :; done' & # no processor sleeps
+taskset -c 0 chrt --idle 0 sh -c 'while :; do :; done' & # keeps the CPU from idling
 idle=$!
 for _ in $(seq 50); do on h2 "$nomora" load 10.77.1.1 --fill-only >/dev/null 2>&1 && break; sleep 0.1; done
 order=

@@ -30,7 +30,7 @@ def read_sweep(path):
 
 
 def read_rises(runs):
-    """{delay: [value less the mean of the last one at delay 0 before it and the first behind it]}"""
+    """{delay: [value minus the mean of the values at delay 0 just before and just after it]}"""
     rises = {}
     for at, (delay, value) in enumerate(runs):
         before = next((other for zero, other in reversed(runs[:at]) if not zero), None)
@@ -71,9 +71,9 @@ def deviation(values):
 
 
 def level(delay, one, two, times, rises):
-    """What two sweeps say of a delay: rates of the runs of each, and the times of a request of both and their rises."""
+    """Compares two sweeps at one delay: the rates of both, the request times, and their rises."""
     mean = statistics.mean(one)
-    # Welch: how far the means may lie apart by the deviations that the sweeps state themselves, 95 %
+    # Welch: largest difference of the means that the sweeps' own deviations explain, 95 %
     errors = [deviation(values) ** 2 / len(values) for values in (one, two)]
     parts = sum(error ** 2 / (len(values) - 1) for error, values in zip(errors, (one, two)) if len(values) > 1)
     degrees = max(int(sum(errors) ** 2 / parts), 1) if parts else 1
@@ -86,7 +86,7 @@ def level(delay, one, two, times, rises):
 
 
 def compare(folder, plan):
-    """A dictionary of what the files of a plan say."""
+    """A dictionary of the figures in a plan's files."""
     sweeps, rises, spans = zip(*(read_sweep(f"{folder}/{plan}-{number}.csv") for number in (1, 2)))
     rate = next(iter(sweeps[0]))
     time = next(name for name in sweeps[0] if "latency_mean" in name or "time" in name)
@@ -171,7 +171,7 @@ def table(result, folder):
 
 
 def write_document(path, folder, results):
-    """Replaces the summary and everything after the line with 'tables:', copies rows and first curves beside it."""
+    """Replaces the summary and everything after the line 'tables:'; copies rows and first curves into its folder."""
     beside = os.path.splitext(path)[0]
     with open(path) as file:
         lines = file.read().splitlines()

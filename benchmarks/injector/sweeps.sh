@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The plans that ship, each swept twice: by how much a request's time rises, of the round trip that was added, and
-# whether the two sweeps agree within the deviation that they state themselves. One line of JSON for each delay and for
-# each plan. The passes of a sweep, each delay once, lie apart by those of all the others, so that the deviation between
-# them has the machine's drift over the whole time; each has references between its runs, for fit to take that off. Wants
-# root and a quiet machine; a pass takes about 20 s: 6 plans, 2 sweeps and 4 passes take 16 minutes. Rows, curves and
-# plots stay in FOLDER (`sweeps.py --document docs/sweeps.md FOLDER PLAN...` puts them into that document); an empty
-# FOLDER is one that goes. What is there already is not swept again: the same command goes on where it was cut off, and
-# with more PASSES it adds them.
+# Sweeps each shipped plan twice. Measures how much the time of a request rises per added round trip, and whether the
+# two sweeps agree within their stated deviations. One line of JSON per delay and per plan. The passes of a sweep (each
+# delay once) alternate with those of all other sweeps, so that the deviation between passes includes the machine's
+# drift over the whole time; each pass has reference runs, with which fit corrects the drift. Needs root and a quiet
+# machine; a pass takes about 20 s: 6 plans, 2 sweeps and 4 passes take 16 minutes. Rows, curves and plots stay in
+# FOLDER (`sweeps.py --document docs/sweeps.md FOLDER PLAN...` copies them into that document); with FOLDER empty, a
+# temporary folder is used. Existing runs are not repeated: the same command resumes an interrupted sweep, and a larger
+# PASSES adds passes.
 # sweeps.sh NOMORA FOLDER [DELAYS [PLANS [PASSES]]]
 set -u
 nomora=$1
@@ -23,7 +23,7 @@ if [ -z "$folder" ]; then
 fi
 mkdir -p "$folder"
 
-# The schedule of fewer repetitions is the beginning of that of more.
+# The schedule of fewer repetitions is a prefix of that of more.
 for pass in $(seq "$passes"); do
 	for plan in $plans; do
 		for sweep in 1 2; do
@@ -39,7 +39,7 @@ for plan in $plans; do
 		"$nomora" fit "$folder/$plan-$sweep.csv" --application "$plan" -o "$folder/$plan-$sweep.json" \
 			--plot "$folder/$plan-$sweep.svg" >/dev/null 2>&1
 	done
-	# Three delays at least make a curve.
+	# A curve needs at least three delays.
 	rm -f "$folder/$plan-compare.json"
 	[ ! -e "$folder/$plan-1.json" ] || [ ! -e "$folder/$plan-2.json" ] ||
 		"$nomora" fit --compare "$folder/$plan-1.json" "$folder/$plan-2.json" --json >"$folder/$plan-compare.json"

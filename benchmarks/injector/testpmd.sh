@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The injector beside dpdk-testpmd's bare forwarding (io), on the same virtual ports (net_null: frames from nowhere to
-# nowhere), one after the other, several rounds; one JSON line. Packets per second of the forwarding thread's CPU time.
-# Both without hugepages: there testpmd's buffers take a page each, while those of dp_pool_create() lie side by side, and
-# this is the greater part of the difference.
-# Arguments: the folder of the programs, seconds a run (6: testpmd takes two to start), rounds (3).
+# The injector compared with dpdk-testpmd's plain forwarding (io) on the same virtual ports (net_null, which generate
+# and drop frames), one after the other, several rounds; one JSON line. Packets per second of the forwarding thread's
+# CPU time. Both run without hugepages: each of testpmd's buffers then takes a page, while those of dp_pool_create() are
+# contiguous; this explains most of the difference. Arguments: the folder of the programs, seconds per run (6; testpmd
+# takes two to start), rounds (3).
 set -eu
 bin=$1 seconds=${2:-6} rounds=${3:-3}
 command -v dpdk-testpmd >/dev/null || { echo '{"benchmark":"injector_testpmd","skipped":"dpdk-testpmd is not installed"}'; exit 0; }
@@ -12,7 +12,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch" "/var/run/dpdk/nomora-bench-$$"' EXIT
 eal=(--no-huge --no-pci --no-telemetry --no-shconf -m 512 --file-prefix "nomora-bench-$$" --log-level=1)
 
-# CPU seconds of the process' busiest worker so far: on a busy machine the main thread's start-up can take longer.
+# CPU seconds of the process's busiest worker so far: on a busy machine, the main thread's start-up can take longer.
 busiest() {
 	awk '$2 ~ /worker/ {t = $14 + $15; if (t > m) m = t} END {print m / '"$(getconf CLK_TCK)"'}' /proc/"$1"/task/*/stat 2>/dev/null
 }
@@ -22,7 +22,7 @@ for ((round = 0; round < rounds; round++)); do
 	process=$! # the last command of the pipe
 	cpu=0
 	while now=$(busiest "$process") && [ -n "$now" ] && [ "$now" != 0 ] || kill -0 "$process" 2>/dev/null; do
-		cpu=$(awk "BEGIN {print (${now:-0} > $cpu) ? ${now:-0} : $cpu}") # the thread ends before the process
+		cpu=$(awk "BEGIN {print (${now:-0} > $cpu) ? ${now:-0} : $cpu}") # the thread ends before the process does
 		sleep 0.02
 	done
 	wait

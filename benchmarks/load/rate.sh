@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# How fast one thread of `nomora load` drives Debian's memcached, beside memcaslap with one thread: as many connections,
-# mean key and value sizes and updates. Five turns each, by turns; medians. One line of JSON for each number of connections.
+# Request rate of one thread of `nomora load` against Debian's memcached, compared with memcaslap on one thread with the
+# same number of connections, mean key and value sizes and share of updates. Five runs each, alternating; medians. One
+# line of JSON per number of connections.
 set -u
 nomora=$1
 scratch=$(mktemp -d)

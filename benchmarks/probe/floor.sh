@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The prober's floor over a bare veth pair, beside ping and sockperf (where installed) on the same pair in the same run.
-# One JSON line per figure; medians of ROUNDS rounds. Needs root. Usage: floor.sh BIN [ROUNDS]
+# The smallest round trips that the prober reports over a bare veth pair, compared with ping and sockperf (where
+# installed) on the same pair in the same run. One JSON line per figure; medians of ROUNDS rounds. Needs root. Usage:
+# floor.sh BIN [ROUNDS]
 set -u
 bin=$1
 rounds=${2:-3}
@@ -50,7 +51,7 @@ for _ in $(seq "$rounds"); do
 	probe tsc --stamps tsc
 	if command -v ping >/dev/null; then
 		ip netns exec $a ping -q -c 1000 -i 0.001 10.99.0.2 | awk -F/ '/^rtt/ { print $5 * 1000 }' >>"$scratch/ping.p50"
-		echo null >>"$scratch/ping.p99" # ping tells mean and deviation only
+		echo null >>"$scratch/ping.p99" # ping prints only mean and deviation
 	fi
 	if command -v sockperf >/dev/null; then
 		ip netns exec $b sockperf server -i 10.99.0.2 -p 7999 >/dev/null 2>&1 &

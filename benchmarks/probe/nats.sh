@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# nats.sh BIN BENCH_NATS [ROWS]: rows from one live matrix to another over a NATS server on loopback.
+# nats.sh BIN BENCH_NATS [ROWS]: transfer of rows from one live matrix to another over a NATS server on loopback.
 set -euo pipefail
 bin=$1 bench=$2 rows=${3:-2000}
 folder=$(mktemp -d)

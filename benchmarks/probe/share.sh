@@ -36,7 +36,7 @@ serve "$bin/nomora-probe" reflect vb --address 10.99.0.102 --quiet
 command -v irtt >/dev/null && serve irtt server -i 0
 command -v sockperf >/dev/null && serve sockperf server -i 10.99.0.2 -p 7999
 
-# waits until somebody has the UDP port of the second namespace
+# waits until a program has opened the UDP port in the second namespace
 await_port() {
 	for _ in $(seq 200); do
 		ip netns exec $b ss -Hlun "sport = :$1" | grep -q . && return 0
@@ -73,7 +73,7 @@ run_sockperf() {
 	for q in 50.000 99.000 99.900; do sed -n "s/.*percentile $q = *\([0-9.]*\).*/\1/p" "$scratch/sockperf"; done | paste -sd' '
 }
 
-# measure NAME CONDITION: one run, if the program is there
+# measure NAME CONDITION: one run, if the program is installed
 measure() {
 	local p50 p99 p999
 	[ "$1" = nomora ] || command -v "$1" >/dev/null || return

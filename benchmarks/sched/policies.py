@@ -22,7 +22,7 @@ def run(*arguments):
 
 
 def draw(seed):
-    """A cluster, its mesh and its jobs, as files; the round trips by pair."""
+    """Writes a cluster, its mesh and its jobs to files; returns the round trips by pair."""
     rng = random.Random(seed)
     rack = [host // (HOSTS // RACKS) for host in range(HOSTS)]
     machines = [{"name": f"h{i}", "rack": f"r{rack[i]}", "slots": SLOTS} for i in range(HOSTS)]

@@ -81,7 +81,7 @@ def until(condition, what):
 
 
 def settle(process):
-    """Until the daemon has nothing left to do: under 3 % of a core for a second."""
+    """Waits until the daemon is idle: under 3 % of a core for a second."""
     before = [cpu_s(process)]
 
     def idle():
@@ -98,7 +98,7 @@ def write_cluster():
 
 
 def write_window():
-    """Each machine measures its neighbours and machines all over the cluster."""
+    """Measurements of each machine to its neighbours and to machines all over the cluster."""
     now = f"{time.time():.0f}"
     with open(DIR / "mesh.csv", "w") as file:
         file.write("src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at\n")
@@ -112,7 +112,7 @@ def write_window():
 
 
 def start(*options):
-    """The daemon, and the time until it answers."""
+    """Starts the daemon; returns it and the time until it answers."""
     begin = time.monotonic()
     process = subprocess.Popen([BIN / "nomora-schedd", "schedd", "--state", DIR / "state", "--socket", SOCKET, "--latency", DIR / "mesh", "--max-age", "0",
                                 "--no-executor", "--journal-brief", *options], stderr=open(DIR / "log", "a"))
@@ -141,7 +141,7 @@ def fill():
 
 
 def decided(name, process, round_name):
-    """Submissions one after the other, to a daemon at rest: a root, and a job of five tasks of which the last counts."""
+    """Sequential submissions to an idle daemon: a root alone, and a job of five tasks, until its last task is decided."""
     poll, connection = Unix(), Unix()
     for tasks in (1, 5):
         times, cpu = [], cpu_s(process)
@@ -160,13 +160,13 @@ def decided(name, process, round_name):
             times.append(time.monotonic() - begin)
             assert connection.answer()[0] == 201
             assert connection.ask("DELETE", "/v1/jobs/" + one)[0] == 200
-            time.sleep(random.uniform(0.02, 0.04))  # two rounds: the cancelled one's is over
+            time.sleep(random.uniform(0.02, 0.04))  # two rounds: the cancelled job's round is over
         quantiles(f"submit to decided, {tasks} task(s), {name}", times)
         figure("the same, CPU time of the daemon a job", (cpu_s(process) - cpu) / SAMPLES * 1e3, "ms")
 
 
 def submissions(process, count=min(20000, (12 * MACHINES - TASKS) // 2)):
-    """A request at a time on each connection; the client is one thread and costs CPU time, too."""
+    """One request at a time on each connection; the client is one thread, which also takes CPU time."""
     waiting = select.epoll()
     sockets, sent, times, answered, number = {}, {}, [], {}, 0
 
@@ -226,7 +226,7 @@ def window(process, idle_share):
     settle(process)
     begin, cpu = time.monotonic(), cpu_s(process)
     write_window()
-    time.sleep(2)  # the daemon looks twice a second
+    time.sleep(2)  # the daemon checks twice a second
     settle(process)
     figure(f"a window of {MACHINES * PEERS} pairs", (cpu_s(process) - cpu - idle_share * (time.monotonic() - begin)) * 1e3, "ms of CPU, the round after it included")
 

@@ -22,7 +22,7 @@ day = ["simulate", "--curves", curves, "--across-us", "570", "--json"] + (["--tr
 
 
 def run(name, arguments):
-    """Of the process alone, not of those before it."""
+    """CPU time and memory of this process only."""
     child = subprocess.Popen([nomora, *arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     out = child.stdout.read()
     _, status, usage = os.wait4(child.pid, 0)
