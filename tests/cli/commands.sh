@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Every command of the table has --help, --version and a man page that groff likes; unknown ones are refused.
+# Every command of the table has --help, --version and a man page without groff warnings; unknown commands are refused.
 . "$(dirname "$0")/lib.sh"
 
 run "$nomora" --help
@@ -30,7 +30,8 @@ for command in $commands; do
 		complaints=$(groff -man -Tutf8 -ww -z "$page" 2>&1)
 		[ -z "$complaints" ] && pass "$command has a man page" || fail "$command has a man page" "$complaints"
 	fi
-	# A macro's line names each option, as in ".BR \-o ", " \-\-output"; a key of sweep's plan stands without dashes.
+	# In man pages, a macro's line names each option, as in ".BR \-o ", " \-\-output"; keys of a sweep's plan have
+	# no dashes.
 	subcommands=$(printf '%s\n' "$help" | sed -n '/^Commands:/,/^$/p' | awk '/^  /{print $1}')
 	untold=
 	for option in $(for sub in ${subcommands:-''}; do "$nomora" "$command" $sub --help; done |
@@ -48,12 +49,12 @@ refuses "an unknown command is refused" 2 "there is no command 'nonsense'" "$nom
 run "$nomora"
 [ "$code" -eq 2 ] && pass "no command at all is a usage error" || fail "no command at all is a usage error" "exit $code"
 
-# An answer that cannot be written is none.
+# A command that cannot write its output fails.
 header=src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at
 printf '%s\nh1,h2,10,20,30,0,100,1000\n' $header >"$scratch/mesh.csv"
 echo 'p min 1 0' >"$scratch/net.dimacs"
 echo '{"schema": "nomora.cluster/1", "machines": [{"name": "h1", "rack": "r", "slots": 9}]}' >"$scratch/cluster.json"
-for job in $(seq 30); do # more than fits into stdio's buffer
+for job in $(seq 30); do # more than stdio's buffer holds
 	echo "{\"id\": \"job$job\", \"curve\": \"spark\", \"root\": 0, \"tasks\": 5}"
 done >"$scratch/jobs.jsonl"
 ln -s /dev/full "$scratch/full.svg"
@@ -72,7 +73,7 @@ for words in --help --version "mesh show $scratch/mesh.csv" "mesh --help" "mesh 
 	# shellcheck disable=SC2086
 	refuses "a full disk: $words" 1 "error: .*(cannot write (to standard output|[^ ]*full[^ ]*): No space left)" to_full "$nomora" $words
 done
-# A disk that is full leaves no file, and says so.
+# On a full disk, no file is left and the error is reported.
 cat >"$scratch/full.plan" <<-END
 	injector = $scratch/nobody.sock
 	client = true
@@ -100,7 +101,7 @@ else
 	skip "no room for a file" "file systems cannot be mounted here"
 fi
 
-# A file that is bad is exit 1 whatever it is for, bad words are exit 2, of every command.
+# For every command, a bad file gives exit code 1, a bad command line gives 2.
 cp "$source_root/curves/spark.json" "$scratch/curve.json"
 printf 'not an option\n' >"$scratch/bad.config"
 printf 'seed = 1\nseed = 2\n' >"$scratch/twice.config"
@@ -143,7 +144,7 @@ for command in $commands; do
 done
 refuses "an option twice in a file" 1 'twice.config:2: seed: given in line 1 already' "$nomora" place --config "$scratch/twice.config"
 
-# A picture's name says its form: another one is a usage error of every command, before any file is looked at.
+# The suffix of a picture's name selects the format: an unknown one is a usage error, before any file is read.
 while IFS='|' read -r words kinds; do
 	for name in a.gif svg .svg a.svg.gz -; do
 		# shellcheck disable=SC2086

@@ -162,7 +162,7 @@ sed 's/"to": "sum"/"to": "sun"/' "$scenario" >"$scratch/unknown"
 refuses "an unknown component" 1 "unknown:5: jobs\[1\].edges\[0\].to: unknown component 'sun'" "$nomora" dataflow "$scratch/unknown"
 head -c 200 "$scenario" >"$scratch/cut"
 refuses "a cut file" 1 'cut:4: not valid JSON' "$nomora" dataflow "$scratch/cut"
-# name | exit | a line like | links beside those of the two hosts, or a whole job's components and edges
+# name | exit | expected line (pattern) | links beside those of the two hosts, or a complete job's components and edges
 two='{"a": "h0", "b": "s0", "MBps": 1}, {"a": "h1", "b": "s1", "MBps": 1}'
 pair='"components": [{"name": "a"}, {"name": "b"}], "edges": [{"from": "a", "to": "b"}]'
 bad() {

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# nomora dataflow --openflow: the flows that switches get follow the plan's routes; refusals, silence and other versions are
-# reported by switch, and an update that fails is made again. python3-openflow reads every message and writes the same bytes.
-# tests/lab/openflow.sh (suite demo) does it with Open vSwitch.
+# nomora dataflow --openflow: the flows sent to the switches follow the plan's routes; refusals, timeouts and other
+# versions are reported by switch, and a failed update is repeated. python3-openflow reads every message and writes the
+# same bytes. tests/lab/openflow.sh (suite demo) does this with Open vSwitch.
 . "$(dirname "$0")/lib.sh"
 
 cat >"$scratch/job.json" <<'TEXT'
@@ -12,7 +12,8 @@ cat >"$scratch/job.json" <<'TEXT'
 TEXT
 "$nomora" dataflow --scenario "$scratch/net.json" "$scratch/job.json"
 
-# switches MODE: all 20 of them; each logs its flows, and all bytes that came. A mode with "once" misbehaves at the first connection.
+# switches MODE: starts all 20 switches; each logs its flows and all received bytes. A mode with "once" misbehaves only
+# on the first connection.
 cat >"$scratch/switches.py" <<'PYTHON'
 import json, os, socket, struct, sys, threading
 mode, folder, net = sys.argv[1], sys.argv[2], json.load(open(sys.argv[3]))["topology"]
@@ -56,7 +57,7 @@ def serve(name, listener):
                         if os.path.exists(f"{folder}/{name}.restart"):
                             os.remove(f"{folder}/{name}.restart")
                             raise OSError("restarts")
-        except OSError: # the controller has gone, or this switch
+        except OSError: # the controller or this switch has closed it
             pass
 for switch in net["switches"]:
     listener = socket.socket(socket.AF_UNIX)
@@ -76,7 +77,7 @@ switches() {
 switches good
 run "$nomora" dataflow --json --random-runs 0 --openflow "$scratch/good" --openflow-timeout-ms 60000 "$scratch/job.json"
 check "the switches confirm" grep -qE '^80 flows in 20 switches confirmed in [0-9.]+ ms$' <<<"$err"
-# Each flow of a pair, from its first switch on, leads along the links of the route.
+# Each flow of a pair, from its first switch on, follows the links of the route.
 check "and their flows lead along the plan's routes" python3 - "$out" "$scratch/net.json" "$scratch/good" <<'PYTHON'
 import json, sys
 plan, net, folder = json.loads(sys.argv[1]), json.load(open(sys.argv[2]))["topology"], sys.argv[3]
@@ -121,7 +122,7 @@ else
 	skip "python3-openflow reads every message and writes the same bytes" "no python3-openflow"
 fi
 if command -v ovs-ofctl >/dev/null; then
-	# What a switch received, as a stream that ovs-ofctl snoops on
+	# The messages that a switch received, as a stream for ovs-ofctl snoop
 	timeout 60 python3 - "$scratch" <<'PYTHON' &
 import socket, sys, time
 listener = socket.socket(socket.AF_UNIX)
@@ -138,7 +139,7 @@ PYTHON
 else
 	skip "ovs-ofctl snoop reads every flow" "no ovs-ofctl"
 fi
-# fails_for MODE LINE OPTION...: the update fails three times, each time with this line
+# fails_for MODE LINE OPTION...: the update fails three times, each time with this message
 fails_for() {
 	local mode=$1 line=$2
 	switches "$mode"

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# nomora dataflow worker: tuples pass from task to task, counted, in the shares of the plan; gaps and repeats are seen.
+# nomora dataflow worker: tuples pass from task to task in the plan's shares and are counted; gaps and repeats are
+# detected.
 . "$(dirname "$0")/lib.sh"
 
-# An address of our own on the loopback: ports that no other test uses.
+# A loopback address of our own, so that no other test uses its ports.
 address=127.$((64 + ($$ >> 16) % 100)).$(($$ >> 8 & 255)).$(($$ & 255))
 # task NAME NUMBER PORT INPUTS EDGES [MORE]
 task() { echo "{\"schema\": \"nomora.worker/1\", \"task\": \"$1\", \"number\": $2, \"address\": \"$address\", \"port\": $3, \"inputs\": $4, \"edges\": [$5]${6:-}}" >"$scratch/$1.json"; }

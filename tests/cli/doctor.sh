@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# nomora doctor on hosts made of files: a good one, and the same with one thing wrong at a time.
+# nomora doctor on hosts simulated by files: a good one, and the same with one error at a time.
 . "$(dirname "$0")/lib.sh"
 
 host=$scratch/host
-# put PATH TEXT...: a file of the host, a few folders down
+# put PATH TEXT...: writes a file of the host
 put() {
 	[ -d "$host/${1%/*}" ] || mkdir -p "$host/${1%/*}"
 	printf '%s\n' "${@:2}" >"$host/$1"
@@ -84,7 +84,7 @@ make_host() {
 	cp -a "$scratch/good" "$host"
 }
 
-# expect NAME EXIT CHECK LEVEL PATTERN [OPTION...]: the finding of CHECK at LEVEL matches PATTERN
+# expect NAME EXIT CHECK LEVEL PATTERN [OPTION...]: CHECK's finding has this LEVEL and matches PATTERN
 expect() {
 	local name=$1 wanted=$2 finding=$3 level=$4 pattern=$5 line
 	shift 5
@@ -98,7 +98,7 @@ expect() {
 	fi
 }
 
-# has NAME PATTERN: somewhere in what the last run printed
+# has NAME PATTERN: the last run's output contains PATTERN
 has() { if printf '%s\n' "$out" | grep -qE -- "$2"; then pass "$1"; else fail "$1" "wanted $2" "$out"; fi; }
 
 make_host
@@ -111,7 +111,7 @@ expect "an 82599's stamps" 0 nic-stamps warn 'enp3s0f0: stamps PTP packets only,
 notes=$(printf '%s\n' "$out" | sed -n 's/.*see: //p' | sort -u)
 for note in $notes; do check "$note is there" test -f "$source_root/$note"; done
 
-# wrong NAME EXIT CHECK LEVEL PATTERN PATH TEXT: one file of the good host is changed; on a NIC
+# wrong NAME EXIT CHECK LEVEL PATTERN PATH TEXT: the same after changing one file of the good host; with a NIC
 wrong() {
 	make_host
 	if [ "$7" = none ]; then rm -rf "${host:?}/$6"; else put "$6" "$7"; fi
@@ -200,7 +200,7 @@ put $cpu/online 0-1
 expect "two CPUs: one of them" 3 isolcpus fail 'no CPU is isolated' --for nic
 printf '%s\n' "$out" | grep -q 'isolcpus=managed_irq,domain,1 nohz_full=1 rcu_nocbs=1 irqaffinity=0 ' && pass "the line that isolates it" || fail "the line that isolates it" "$out"
 
-# Files that are there and cannot be read, or say something odd: the check says so, and never "ok".
+# Files that exist but cannot be read, or have unexpected content: the check reports it, and never "ok".
 unclear() { # CHECK PATH TEXT...: PATH as a folder, then with each TEXT
 	local finding=$1 path=$2 text
 	shift 2
@@ -236,7 +236,7 @@ expect "balancing of two nodes" 0 numa warn '2 memory nodes with automatic balan
 put proc/sys/kernel/numa_balancing x
 expect "balancing that says something odd" 0 numa warn 'cannot be read or understood' --for nic
 
-# What a kernel may lack.
+# Kernels without some feature.
 wrong "no kernel with nohz_full" 0 nohz_full warn 'timer tick' $cpu/nohz_full none
 has "no kernel with nohz_full: what helps" 'fix: a kernel with CONFIG_NO_HZ_FULL'
 put $cpu/isolated ''
@@ -300,7 +300,7 @@ if command -v jq >/dev/null; then
 		[ -f "$source_root/firmware-notes/$note.md" ] || fail "note $note is there"
 	done
 fi
-# Stalls are measured on this machine. A CPU that is kept busy has stalls as long as a time slice.
+# Stalls are measured on this machine. On a busy CPU, stalls are as long as a time slice.
 "$nomora" doctor --stalls 0.05 --json >>"$scratch/findings" 2>/dev/null
 cpu=$(taskset -pc $$ | sed 's/.*: *//; s/[-,].*//')
 run "$nomora" doctor --stalls 0.05 --cpus "$cpu"
@@ -320,7 +320,7 @@ refuses "a CPU that is not there" 2 "--cpus: this host's CPUs are [0-9,-]+, foun
 rm -rf "$host"
 mkdir "$host"
 expect "an empty host" 3 tsc fail 'no x86'
-# The table of notes names the checks that really point to each, and no other.
+# The table of notes lists exactly the checks that refer to each note.
 check "every check is in its note and the table, and all that they name are made" python3 - "$scratch/findings" "$source_root/firmware-notes" "$scratch/texts" <<'END'
 import json, re, sys
 text, made, at = open(sys.argv[1]).read(), set(), 0
@@ -328,7 +328,7 @@ while at < len(text.rstrip()):
     value, at = json.JSONDecoder().raw_decode(text, at)
     made |= {(f["note"], f["check"]) for f in value["findings"]}
     at += len(text[at:]) - len(text[at:].lstrip())
-# In the text only findings that need attention name a note, two lines below.
+# In the text, only findings of level warn or fail name a note, two lines below.
 for check, note in re.findall(r"^(?:warn|fail) +(\S+) .*\n +fix: .*\n +see: firmware-notes/(.*)\.md$", open(sys.argv[3]).read(), re.M):
     made.add((note, check))
 rows = re.findall(r"^\| \[([\w-]+)\]\(([\w.-]+)\) \|.*\| (.*) \|$", open(sys.argv[2] + "/README.md").read(), re.M)
@@ -350,14 +350,14 @@ done
 refuses "a root that is none" 1 '--root: expected a folder' "$nomora" doctor --root "$scratch/nowhere"
 refuses "a port that does not exist" 1 "no network interface 'nope'" "$nomora" doctor --port nope
 
-# What the kernel itself says, of a veth; and the line that mends it is run.
+# The real kernel's values for a veth; the suggested fix is executed.
 namespace=nomora-test-doctor-$$
 # live NAME CHECK LEVEL PATTERN: the finding of CHECK at va
 live() {
 	run ip netns exec "$namespace" "$nomora" doctor --port va
 	if printf '%s\n' "$out" | grep -E "^$3 +$2 " | grep -qE -- "$4"; then pass "$1"; else fail "$1" "wanted $3 $2 $4" "$out" "$err"; fi
 }
-# mend CHECK: as its finding tells
+# mend CHECK: runs the command that its finding suggests
 mend() { ip netns exec "$namespace" sh -c "$(printf '%s\n' "$out" | sed -n "/^warn *$1 /{n;s/^ *fix: //p}")" >/dev/null 2>&1; }
 if [ "$(id -u)" -eq 0 ] && command -v ethtool >/dev/null && ip netns add "$namespace" 2>/dev/null; then
 	at_exit ip netns del "$namespace"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What the documents show is what the commands do: the EXAMPLES of the man pages are run as they stand, transcripts in
-# help texts give the answers that they print, and no command line anywhere names an option that there is not.
-# Examples that need network namespaces are run by tests/lab/examples.sh.
+# The documentation matches the commands: the EXAMPLES of the man pages are run unchanged, transcripts in help texts
+# give the printed output, and no command line anywhere uses an unknown option. Examples that need network namespaces
+# are run by tests/lab/examples.sh.
 . "$(dirname "$0")/lib.sh"
 command -v jq >/dev/null || skip_all "needs jq"
 
@@ -50,7 +50,8 @@ printf "p min 2 1\nn 1 5\nn 2 -5\na 1 2 0 4 1\n" >narrow.dimacs
 documented "solve, infeasible" "$nomora" solve narrow.dimacs --json
 documented "sweep --dry-run" "$nomora" sweep "$source_root/lab/demo.plan" --dry-run --json
 
-# transcript NAME: lines "$ cat FILE", what is in it, "$ COMMAND", what it prints (if anything is said of that), on stdin.
+# transcript NAME: reads a transcript on stdin: lines "$ cat FILE" with the file's content, "$ COMMAND" with its output,
+# if any is shown. Runs the commands and compares.
 transcript() {
 	local line file='' command='' expected='' got
 	try() {

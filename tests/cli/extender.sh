@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# nomora schedd --extender: kube-scheduler's requests over TCP, beside the API on its socket.
+# nomora schedd --extender: kube-scheduler's requests over TCP, in addition to the API on its socket.
 . "$(dirname "$0")/lib.sh"
 
 dir=$(mktemp -d /tmp/nomora-extender.XXXXXX)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# nomora fit as a user meets it: a sweep to a curve, pictures, comparison, JSON; and every kind of bad file refused
-# with file, line and field, exit 1, nothing written.
+# nomora fit from the command line: a sweep to a curve, plots, comparison, JSON; every kind of bad file is refused with
+# file, line and field, exit code 1 and no output.
 . "$(dirname "$0")/lib.sh"
 cd "$scratch" || exit 1
 header=delay_us,direction,run,metric,unit,better,value
@@ -30,7 +30,7 @@ check "the application is the file's name" grep -q '"application": "sweep"' curv
 check "the SVG is one" grep -q '</svg>' curve.svg
 check "the PNG is one" sh -c "head -c 8 curve.png | od -An -c | grep -q 'P   N   G'"
 
-# Levels that drift up and down by 3 %, where the runs of a level agree to 0.4 %.
+# Levels that deviate by up to 3 %, while the runs of a level agree to 0.4 %.
 awk -F, -v OFS=, 'NR > 1 { $7 *= $1 % 20 ? 1.03 : 1 } { print }' sweep.csv >drift.csv
 for sweep in sweep drift; do
 	"$nomora" fit $sweep.csv >"$sweep.said" 2>&1
@@ -65,7 +65,7 @@ for model in polynomial-1 polynomial-5 log exponential rational hill spline mono
 	check "--model $model" sh -c "'$nomora' fit sweep.csv -q --model $model -o m.json && grep -q 'name\": \"$model' m.json"
 done
 
-# A time becomes baseline/time: the curve of the inverse sweep is the same.
+# A time is converted to baseline/time: the inverse sweep gives the same curve.
 awk -F, -v OFS=, 'NR > 1 { $4 = "time"; $5 = "s"; $6 = "lower"; $7 = 1e6 / $7 } { print }' sweep.csv >time.csv
 "$nomora" fit time.csv -q -o time.json
 run "$nomora" fit --compare curve.json time.json
@@ -79,7 +79,7 @@ awk -F, -v OFS=, 'NR > 1 { $7 *= 1 - $1 / 2500 } { print }' sweep.csv >worse.csv
 run "$nomora" fit --compare curve.json worse.json --json
 [ "$code" -eq 3 ] && printf '%s' "$out" | grep -q '"verdict": "differ"' && pass "--compare: curves that differ, exit 3" ||
 	fail "--compare: curves that differ, exit 3" "exit $code" "$out" "$err"
-# The same performance on a machine that is slower throughout is the same curve.
+# The same performance on a machine that is always slower gives the same curve.
 awk -F, -v OFS=, 'NR > 1 { $7 *= 0.7 } { print }' sweep.csv >slower.csv
 "$nomora" fit slower.csv -q -o slower.json
 run "$nomora" fit --compare curve.json slower.json
@@ -91,14 +91,14 @@ check "several sweeps go to a folder, onto one plot" sh -c "
 	'$nomora' fit sweep.csv time.csv -q -o several --plot several.png &&
 	cmp -s several/time.json time.json && [ -s several/sweep.json ] && [ -s several.png ]"
 
-# The paper's curves that ship are read, and a curve is equal to itself.
+# The paper's curves that are shipped can be read, and a curve equals itself.
 for name in memcached strads spark tensorflow; do
 	run "$nomora" fit --compare "$source_root/curves/$name.json" "$source_root/curves/$name.json"
 	printf '%s\n' "$out" | grep -q '^largest difference  0 ' && pass "curves/$name.json" ||
 		fail "curves/$name.json" "$out" "$err"
 done
 
-# Data that are not performance relative to the baseline are refused, whatever curve would fit them.
+# Data that are not performance relative to the baseline are refused, even if some curve fits them.
 printf '0 100\n10 95\n20 90\n50 70\n100 50\n200 30\n' >percent.csv
 refuses "percent" 1 'percent.csv:1: performance: .*about 1 at the smallest x \(0 us\), found 100: percent\?' \
 	"$nomora" fit percent.csv -o bad.json
@@ -125,7 +125,7 @@ printf '%s\n' "$out" | grep -q 'warning: The smallest x is 10 us: the curve belo
 	pass "no level at 0 is warned about" || fail "no level at 0 is warned about" "$out" "$err"
 [ -e bad.json ] && fail "no curve of nonsense is left" || pass "no curve of nonsense is left"
 
-# An application that latency does not slow down gets no threshold, but a bound on what the noise could hide.
+# An application that latency does not slow down gets no threshold, but an upper bound on a hidden effect.
 awk -v header="$header" 'BEGIN { print header
 	for (level = 0; level < 6; level++) for (run = 0; run < 4; run++)
 		printf "%d,both,%d,gbit,Gbit/s,higher,%.4f\n", level * 400, run, 9.4 + 0.1 * ((level * 7 + run * 5) % 9 / 4 - 1) }' >flat.csv
@@ -147,7 +147,7 @@ run "$nomora" fit noise.csv -o noise.json
 printf '%s\n' "$out" | grep -q 'warning: The runs scatter too much to show an effect below [0-9]* %' &&
 	pass "noise is not taken for insensitivity" || fail "noise is not taken for insensitivity" "$out" "$err"
 
-# Candidates side by side, and more than two curves.
+# Candidates in one table, and more than two curves.
 run "$nomora" fit sweep.csv --model hill,exponential --plot forms.svg --log-x
 [ "$code" -eq 0 ] && [ -s forms.svg ] && [ "$(printf '%s\n' "$out" | grep -c '^  curve  ')" -eq 2 ] &&
 	pass "two models side by side" || fail "two models side by side" "exit $code" "$out" "$err"
@@ -170,7 +170,7 @@ refuses "an unknown metric lists the known ones" 1 "unknown metric 'p98'; known:
 run "$nomora" fit two.csv -q
 [ "$code" -eq 0 ] && [ -z "$err" ] && pass "-q says nothing of other metrics" || fail "-q says nothing of other metrics" "$err"
 
-# What the sweep says of itself is kept: the plan's name, the testbed's round trip, the disturbed runs.
+# Information from the sweep is kept: the plan's name, the testbed's round trip, the disturbed runs.
 awk -F, -v OFS=, 'NR == 1 { print $0, "started_at", "disturbed", "baseline_rtt_us"; next }
 	{ print $0, "", NR % 13 == 0 ? 1 : 0, NR % 2 ? 39.5 : "" }' sweep.csv >marked.csv
 echo '{"event": "plan", "fingerprint": "x", "application": "mariadb", "client": "", "server": "", "seed": 1}' >marked.csv.log
@@ -199,7 +199,7 @@ awk -F, -v OFS=, 'NR > 1 { $9 = 1 } { print }' marked.csv >ruined.csv
 refuses "nothing but disturbed runs" 1 'ruined.csv: disturbed: every run is disturbed' \
 	"$nomora" fit ruined.csv --without-disturbed -o ruined.json
 
-# An outlier is flagged with its line and stays in, unless asked otherwise.
+# An outlier is reported with its line and kept, unless the user asks otherwise.
 awk -F, -v OFS=, 'NR == 30 { $7 = 20000 } { print }' sweep.csv >outlier.csv
 run "$nomora" fit outlier.csv
 printf '%s\n' "$out" | grep -q 'line 30 ' && printf '%s\n' "$out" | grep -q '1 outlier .*, kept' &&
@@ -213,7 +213,7 @@ run "$nomora" fit plain.csv
 [ "$code" -eq 0 ] && printf '%s\n' "$out" | grep -q 'is normalised' && pass "plain columns" ||
 	fail "plain columns" "$out" "$err"
 
-# bad NAME CODE PATTERN: the file bad.csv is refused and leaves nothing behind.
+# bad NAME CODE PATTERN: the file bad.csv is refused and no output is left.
 bad() {
 	refuses "$1" 1 "$2" "$nomora" fit bad.csv -o bad.json --plot bad.svg
 	[ -e bad.json ] || [ -e bad.svg ] && fail "$1: nothing is left behind" "$(ls)" || pass "$1: nothing is left behind"
@@ -274,7 +274,7 @@ refuses "a curve.json with a wrong field" 1 "wrong.json: threshold.form: 'leap'"
 sed 's,nomora.curve/1,nomora.curve/9,' curve.json >wrong.json
 refuses "a curve.json of another schema" 1 'wrong.json: schema: .*nomora.curve/1' "$nomora" fit --compare curve.json wrong.json
 refuses "a sweep that goes nowhere" 1 'no-such' "$nomora" fit sweep.csv -o no-such/curve.json
-# What an option would mean nothing to refuses it by its name.
+# An option without effect is refused by name.
 while IFS='|' read -r purpose words; do
 	for option in $words; do
 		value=${option#*=}
@@ -296,7 +296,7 @@ done <<-'END'
 END
 run "$nomora" fit sweep.csv --expr 'a/(b+x)' --start a=1,b=100 --quiet
 [ "$code" -eq 0 ] && [ -z "$out$err" ] && pass "--expr --quiet has no report" || fail "--expr --quiet has no report" "exit $code" "$out$err"
-# An application's name drives no terminal and fits into JSON, wherever it comes from.
+# An application's name is escaped on the terminal and in JSON, whatever its source.
 cp sweep.csv "$(printf 'a\033[31m.csv')"
 cp sweep.csv "$(printf 'b\377.csv')"
 for name in "$(printf 'a\033[31m')" "$(printf 'b\377')"; do

@@ -6,7 +6,8 @@
 data=$source_root/tests/data/nist
 command -v python3 >/dev/null || skip_all "python3 is not installed"
 
-# digits_of: reads the JSON of --nist; prints least digits of values and of errors, and whether every run converged.
+# digits_of: reads the JSON of --nist; prints the least number of correct digits of values and of errors, and whether
+# every run converged.
 digits_of() {
 	python3 -c '
 import json, sys
@@ -81,7 +82,7 @@ else
 	fail "--bounds and --fix" "exit $code" "$out" "$err"
 fi
 
-# 10 % of the points are far off: Huber's loss does not follow them, least squares does.
+# 10 % of the points are outliers: Huber's loss ignores them, least squares does not.
 awk 'BEGIN { for (i = 0; i < 60; i++) printf "%.9f %d\n", 3 + 0.5 * i + sin(i * 7) / 100 + (i % 10 == 4 ? 40 : 0), i }' \
 	>"$scratch/outliers.txt"
 slope() { run "$nomora" fit "$scratch/outliers.txt" --expr 'a+b*x' --start a=0,b=1 "$@"; printf '%s\n' "$out" | awk '$1 == "a" {print $2}'; }
@@ -139,8 +140,8 @@ else
 	fail "parameters that cannot be told apart: exit 3" "exit $code" "$out" "$err"
 fi
 
-# A user's own formula places jobs: fitted to a sweep whose truth is 1/(1 + x/30), written as curve.json, used by place.
-# Between h1 and h2 are 30 us, between h1 and h3 are 300: p is 0.5 and 0.09, so the task goes to h2.
+# A user's own formula places jobs: fitted to a sweep whose true curve is 1/(1 + x/30), written as curve.json, used by
+# place. The round trip between h1 and h2 is 30 us, between h1 and h3 300: p is 0.5 and 0.09, so the task goes to h2.
 {
 	echo 'delay_us,direction,run,metric,unit,better,value'
 	for delay in 0 5 10 20 40 80 160; do

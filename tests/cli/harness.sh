@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The helpers of these scripts themselves: each check must be able to fail, and nothing may be left behind.
+# Tests the helpers of these scripts: each check must be able to fail, and nothing may be left behind.
 . "$(dirname "$0")/lib.sh"
 
 # script NAME LINE...: a script that uses lib.sh.
@@ -9,7 +9,7 @@ script() {
 }
 run_script() { run env -u CI -u NOMORA_REQUIRE "${@:2}" bash "$scratch/$1" "$bin" "$source_root"; }
 
-# near: the median and the fastest, before and after, of an added delay
+# near: medians and minima before and after adding a delay
 near_is() { # CODE WANTED BEFORE AFTER
 	near "$2" "$3" "$4"
 	local code=$?
@@ -53,7 +53,7 @@ for signal in TERM KILL; do
 	group=$!
 	wait_for 60 test -s "$scratch/folder"
 	folder=$(cat "$scratch/folder")
-	kill "-$signal" -- "-$group" # all of it, as meson does
+	kill "-$signal" -- "-$group" # the whole group, as meson does
 	if wait_for 60 test ! -e "$folder" && [ ! -e "$scratch/first" ]; then
 		pass "cleans up after SIG$signal"
 	else

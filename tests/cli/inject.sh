@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# nomora inject, inject-ctl, inject-check: what they refuse and how, control socket, signals, nothing left behind.
+# nomora inject, inject-ctl, inject-check: refusals, control socket, signals, nothing left behind.
 . "$(dirname "$0")/lib.sh"
 
 [ -x "$bin/nomora-injector" ] || skip_all "built without DPDK"
@@ -8,10 +8,10 @@ inject=("$nomora" inject)
 control=$scratch/control.sock
 injector_pid=
 
-# True when it answers, or has died: then there is nothing to wait for.
+# True when the injector answers or has died, as there is nothing to wait for then.
 ready() { "$nomora" inject-ctl "$control" stats || ! kill -0 "$injector_pid"; }
 
-# In the background, until its control socket answers. Nothing is timed here: it need not starve the test.
+# Starts the injector in the background and waits for its control socket. No timing is tested here, so it runs niced.
 start() { # start ARGUMENT...
 	env --default-signal=HUP "${inject[@]}" "$@" --nice 19 --control "$control" \
 		>"$scratch/stream" 2>"$scratch/log" </dev/null &
@@ -111,7 +111,7 @@ if command -v promtool >/dev/null; then
 else
 	skip "promtool likes them" "promtool is not installed"
 fi
-# What each answer holds is in its row of the formats.
+# The fields of each answer are in its row of docs/formats.md.
 for command in stats "set delay_us=3" metrics reset; do
 	"$nomora" inject-ctl "$control" $command --json >"$scratch/answer"
 	check "the answer to ${command%% *} is documented" python3 -c 'import json, re, sys
@@ -126,7 +126,7 @@ for number in INT TERM HUP; do
 	[ "$number" = INT ] || start net_null0 net_null1 --lcores 2
 	wanted=$([ "$number" = INT ] && echo 1 || echo 2)
 	[ "$(value lcores)" = "$wanted" ] && pass "tells how many CPUs it keeps busy: $wanted" || fail "tells how many CPUs it keeps busy: $wanted"
-	if [ "$number" = INT ]; then # a background job of a script ignores SIGINT; the control socket stands in
+	if [ "$number" = INT ]; then # a background job ignores SIGINT: use the socket
 		"$nomora" inject-ctl "$control" stop >/dev/null
 	else
 		kill -"$number" "$injector_pid"
@@ -159,11 +159,11 @@ start net_null0 net_null1 --calibrate --hiccup-ns 400 --trust-counter
 	pass "thresholds and the kind of counter are told" || fail "thresholds and the kind of counter are told"
 awk "BEGIN {exit !($(value subtract_ns) > 0)}" && grep -q 'ns on average before it is received: subtracted' "$scratch/log" &&
 	pass "what --calibrate took off is told" || fail "what --calibrate took off is told" "$(cat "$scratch/log")"
-kill -STOP "$injector_pid" # starved for longer than anybody waits
+kill -STOP "$injector_pid" # stopped for longer than any client waits
 "$nomora" inject-ctl "$control" stats --timeout 0.2 >"$scratch/out" 2>"$scratch/err"
 [ $? -eq 1 ] && grep -q 'no answer in time' "$scratch/err" && pass "stats of a stopped process ends in time" ||
 	fail "stats of a stopped process ends in time" "$(cat "$scratch/err")"
-sleep 2.2 # a reading that was under way is given up after 2 s: the starvation is to be longer
+sleep 2.2 # the injector gives up a reading after 2 s
 kill -CONT "$injector_pid"
 check "stats after starvation is JSON again" value stalls
 "$nomora" inject-ctl "$control" stop >/dev/null
@@ -217,7 +217,7 @@ for way in "ab", "ba":
     packets, rate = b[way]["rx_packets"] - a[way]["rx_packets"], b[way]["rx_pps"]
     print(way, packets, rate, seconds)
     assert packets > 0 and abs(rate * seconds / packets - 1) < 0.25' "$scratch/out"
-# EAL names its runtime folder after the process.
+# EAL names its runtime folder by process.
 "${inject[@]}" net_null0 net_null1 --duration 0.2 --nice 19 2>/dev/null &
 short=$!
 wait "$short"
@@ -237,7 +237,7 @@ ip netns add "$namespace" 2>/dev/null && ip -n "$namespace" link add va type vet
 at_exit ip netns del "$namespace"
 within=(ip netns exec "$namespace")
 chmod 755 "$scratch"
-cp "$bin/nomora" "$bin/nomora-injector" "$scratch/" # nobody may not reach the build folder
+cp "$bin/nomora" "$bin/nomora-injector" "$scratch/" # the build folder may not be accessible to nobody
 refuses "no permission is said plainly" 1 "no permission to open raw sockets" \
 	"${within[@]}" setpriv --reuid 65534 --clear-groups "$scratch/nomora" inject va vb
 flags_of() { ip -n "$namespace" -o link show "$1" | sed 's/.*<\(.*\)>.*/\1/'; }
@@ -298,7 +298,7 @@ wait_for 10 counted && grep -q 'more than 1982 bytes are not carried' "$scratch/
 wait "$injector_pid"
 injector_pid=
 
-# Whoever sends into vb has sent to va; what the injector sends by va goes to vb.
+# A packet sent into vb arrives from va, and one that the injector sends on va arrives at vb.
 ask() {
 	"$nomora" inject-ctl "$control" stats --json |
 		python3 -c "import json,sys; s = json.load(sys.stdin); print($1)"

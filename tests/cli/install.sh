@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What `meson install` puts where, and that it works from there: plans and curves by name, completion, units.
+# The files that `meson install` installs, and that they work there: plans and curves by name, completion, units.
 . "$(dirname "$0")/lib.sh"
 command -v meson >/dev/null || skip_all "meson is not installed"
 root=$scratch/root
@@ -21,7 +21,7 @@ for file in nomora/plans/memcached.plan nomora/plans/mpi/pingpong.c nomora/curve
 done
 check "plans name no file outside their folder" sh -c "! grep -rn '\.\./' '$prefix/share/nomora/plans'"
 
-# Plans by name; a file of that name in the folder wins.
+# Plans by name; a local file of that name takes precedence.
 run "$nomora" sweep memcached -o memcached.csv --dry-run
 [ "$code" -eq 0 ] && printf '%s\n' "$out" | grep -q '500' && pass "a plan by its name" || fail "a plan by its name" "$out" "$err"
 refuses "a plan that is not there" 1 'nowhere' "$nomora" sweep nowhere -o x.csv --dry-run
@@ -32,7 +32,7 @@ mkdir -p data/plans && cp "$prefix/share/nomora/plans/redis.plan" data/plans/min
 run env NOMORA_DATA="$scratch/data" "$nomora" sweep mine -o mine.csv --dry-run
 [ "$code" -eq 0 ] && pass "NOMORA_DATA adds a folder" || fail "NOMORA_DATA adds a folder" "$out" "$err"
 
-# Completion is generated from the tables: each command's rows are what its --help shows.
+# Completion is generated from the tables: each command completes the options of its --help.
 for command in fit sweep place lab report; do
 	run "$nomora" $command --complete
 	rows=$(printf '%s\n' "$out" | cut -f 1)

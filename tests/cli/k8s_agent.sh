@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# nomora k8s-agent with the recorded answers of an API server; tests/k8s has the real one.
+# nomora k8s-agent with recorded answers of an API server; tests/k8s uses a real one.
 . "$(dirname "$0")/lib.sh"
 
 dir=$(mktemp -d /tmp/nomora-agent.XXXXXX)
@@ -28,7 +28,7 @@ machines() { "$nomora" nodes --json | jq -cS '[.machines[] | [.name, .rack, .slo
 running() { "$nomora" jobs k8s-default.web --json | jq -cS '[.tasks[] | select(.state == "running") | [.name, .machine]] | sort'; }
 is() { [ "$("$1")" = "$2" ]; }
 check_soon() { if wait_for 60 is "$2" "$3"; then pass "$1"; else fail "$1" "$("$2")" "wanted $3" "$(cat "$dir/log")"; fi; }
-# send KIND LINE...: of the recording, to the watch.
+# send KIND LINE...: appends lines of the recording to the watch.
 send() { local kind=$1 n; shift; for n; do sed -n "${n}p" "$recorded/$kind.watch"; done >>"$dir/$kind.watch"; }
 
 check_soon "nodes are machines, bound pods take slots" machines '[["n0","rack0",110,"up",1],["n1","rack1",110,"up",0],["n2","rack0",110,"up",1]]'
@@ -47,7 +47,7 @@ check_soon "a node that is deleted is removed" machines '[["n0","rack0",110,"up"
 kill -9 "$agent" "$schedd"
 wait "$agent" "$schedd" 2>/dev/null
 start_schedd
-start_agent # it lists again: the recording's list is older than the watch, which it replays
+start_agent # it lists again; the recorded list is older
 check_soon "both were killed: the same again" running '[["web-root","n0"]]'
 sed 's/"nodeName": *"n2"/"nodeName": "n0"/' "$recorded/pods.json" >"$dir/pods.json.new" && mv "$dir/pods.json.new" "$dir/pods.json"
 : >"$dir/pods.watch"

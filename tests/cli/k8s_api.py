@@ -32,7 +32,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             while not os.path.exists(folder + "/expired"):
                 line = file.readline()
                 if line:
-                    self.chunk(line[:7])  # lines come in pieces
+                    self.chunk(line[:7])  # the line arrives in two parts
                     self.chunk(line[7:])
                 else:
                     time.sleep(0.02)

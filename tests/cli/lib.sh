@@ -11,8 +11,8 @@ planned=
 cleanup_list=$scratch/.cleanup
 main_process=$BASHPID
 
-# at_exit COMMAND...: runs when the script ends, last one first, also when a signal ends it. After SIGKILL a guard runs
-# the commands; shell functions are not known there.
+# at_exit COMMAND...: registers a command for the end of the script, also if a signal ends it; the last one runs first.
+# After SIGKILL a guard process runs the commands, without the script's shell functions.
 at_exit() { printf '%q ' "$@" >>"$cleanup_list"; echo >>"$cleanup_list"; }
 : >"$cleanup_list"
 # A timeout of meson's is SIGTERM to the process group and SIGKILL 0.5 s later, which is too short for `lab down`: the
@@ -27,7 +27,7 @@ read -r _ < <( (setsid bash -c 'echo; exec >/dev/null
 
 finish() {
 	local status=$? line
-	# A subshell that a signal meets right after the fork still has our traps: it must not clean up for us.
+	# A subshell that receives a signal right after the fork still has our traps: it must not clean up.
 	[ "$BASHPID" -eq "$main_process" ] || exit "$status"
 	trap - EXIT
 	while read -r line; do eval "$line" >/dev/null 2>&1 </dev/null; done < <(tac "$cleanup_list")
@@ -51,7 +51,8 @@ fail() {
 	[ $# -eq 0 ] || printf '%s\n' "$@" | sed 's/^/# /'
 }
 skip() { test_number=$((test_number + 1)); printf 'ok %d - %s # SKIP %s\n' "$test_number" "$1" "$2"; }
-# skip_all REASON: skips the whole script. With NOMORA_REQUIRE=lab, or CI=1 or true, a script of tests/lab fails instead.
+# skip_all REASON: skips the whole script. With NOMORA_REQUIRE=lab, or CI=1 or true, a script of tests/lab fails
+# instead.
 skip_all() {
 	planned=1
 	case ${NOMORA_REQUIRE:-}${CI:-},$0 in
@@ -80,7 +81,8 @@ run() {
 	err=$(cat "$scratch/err")
 }
 
-# refuses NAME CODE PATTERN COMMAND...: ends with CODE, says one line (two for usage) that matches PATTERN on stderr.
+# refuses NAME CODE PATTERN COMMAND...: the command exits with CODE and prints one line (two for usage errors) on stderr
+# that matches PATTERN.
 refuses() {
 	local name=$1 wanted=$2 pattern=$3 lines
 	shift 3
@@ -93,10 +95,10 @@ refuses() {
 	fi
 }
 
-# swept: the last run() was a sweep that made all its runs; 3 says that a busy machine disturbed some.
+# swept: the last run() was a complete sweep; exit code 3 means that a busy machine disturbed some of its runs.
 swept() { [ "$code" -eq 0 ] || { [ "$code" -eq 3 ] && ! printf '%s' "$out" | grep -q 'left out'; }; }
 
-# wait_for SECONDS COMMAND...: true as soon as the command succeeds.
+# wait_for SECONDS COMMAND...: waits until the command succeeds; false after SECONDS.
 wait_for() {
 	local deadline=$((SECONDS + $1))
 	shift
@@ -106,10 +108,11 @@ wait_for() {
 	done
 }
 
-# near WANTED_US "MEDIAN MIN" "MEDIAN MIN": the second round trip is longer than the first by WANTED, within 15 % + 30 us.
-# Of a small WANTED at least half must be seen, by the median or by the fastest: no delay at all fails. On a machine that
-# others share the median may be off by 1 ms more if the fastest packet, which met nobody, is within the limits. Leaves
-# what it saw in $seen; 0 = median and fastest are within, 1 = the fastest alone, 2 = not near.
+# near WANTED_US "MEDIAN MIN" "MEDIAN MIN": the second round trip is longer than the first by WANTED, within 15 % + 30
+# us. For a small WANTED, the median or the minimum must show at least half of it, so that no delay at all fails. On
+# shared machines, the median may be off by 1 ms more if the fastest packet, which was not disturbed, is within the
+# limits. Sets $seen, to the result and the two differences; 0 = median and minimum are within, 1 = only the minimum, 2
+# = neither.
 near() {
 	seen=$(python3 - "$@" <<-'END'
 		import sys
@@ -128,16 +131,17 @@ near() {
 	)
 	return "${seen%% *}"
 }
-# judge_near NAME: after the last attempt of near(): fails when the fastest packet was off.
+# judge_near NAME: called after the last attempt of near(); fails when the fastest packet was outside the limits.
 judge_near() { case $seen in 0* | 1*) pass "$1 (${seen#* })" ;; *) fail "$1" "${seen#* }" ;; esac; }
 
-# examples PAGE: what the man page shows under EXAMPLES, as one would type it.
+# examples PAGE: prints the commands under EXAMPLES in the man page, as a user would type them.
 examples() {
 	awk '/^\.SH EXAMPLE/ {part = 1; next} /^\.SH/ {part = 0} part && /^\.nf/ {copy = 1; next} /^\.fi/ {copy = 0} copy' \
 		"$source_root/docs/man/$1.1" | sed 's/\\-/-/g; s/\\e/\\/g'
 }
 
-# A folder $scratch/work to run examples in, and a nomora in $scratch/path that notes what failed (3 is an answer).
+# Creates a folder $scratch/work to run examples in, and a nomora in $scratch/path that records failures (exit code 3 is
+# not one).
 prepare_examples() {
 	mkdir "$scratch/work" "$scratch/path"
 	cat >"$scratch/path/nomora" <<-END
@@ -150,7 +154,7 @@ prepare_examples() {
 	chmod 755 "$scratch/path/nomora"
 }
 
-# run_examples PAGE [SED_ARGUMENT...]: runs them in one shell, edited by sed if that is given.
+# run_examples PAGE [SED_ARGUMENT...]: runs the examples in one shell, edited by sed if arguments are given.
 run_examples() {
 	local page=$1
 	shift
@@ -164,7 +168,8 @@ run_examples() {
 	fi
 }
 
-# documented NAME COMMAND...: each key of the JSON that it prints (its first line, if that is whole) is in docs/formats.md.
+# documented NAME COMMAND...: each key of the printed JSON (of its first line, if that is complete JSON) is in
+# docs/formats.md.
 documented() {
 	local name=$1
 	shift

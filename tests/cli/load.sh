@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# nomora load against Debian's memcached: its counters must agree with the server's own.
+# nomora load with Debian's memcached: its counters must agree with the server's own.
 . "$(dirname "$0")/lib.sh"
 
 refuses "a server that is not there" 1 'cannot connect to 127.0.0.1 port 1: ' "$nomora" load 127.0.0.1:1
@@ -26,7 +26,7 @@ memcached "${user[@]}" -l 127.0.0.1 -p "$port" -t 1 -m 128 &
 server=$!
 at_exit kill "$server"
 
-# ask WORD...: one line to the server, its answer up to END or OK.
+# ask WORD...: sends one line to the server, prints its answer up to END or OK.
 ask() {
 	exec 5<>"/dev/tcp/127.0.0.1/$port" || return 1
 	printf '%s\r\n' "$*" >&5
@@ -81,7 +81,7 @@ agrees "open loop at 5000 per second" --keys 5000 --mode open --rate 5000 --dura
 check "offers what was asked for" python3 -c 'import sys; sys.exit(not 4500 < float(sys.argv[1]) < 5500)' "$(number offered_qps)"
 check "and gets every answer" test "$(number unanswered)" -eq 0
 
-# Far more than any server can do: what is answered, and all that is under way, was due in the warm-up.
+# A rate far above what any server can do: all answered and outstanding requests were due in the warm-up.
 run "$nomora" load "127.0.0.1:$port" --json --no-fill --keys 5000 --mode open --gap fixed --rate 1e7 --duration 0.2 --warm-up 0.5 --timeout 0.1
 [ "$code" -eq 3 ] && printf '%s\n' "$err" | grep -qE 'none of the 2000000 requests that were due .*try a lower --rate' &&
 	pass "a server that does not come to the measured time is a negative answer" ||
@@ -90,12 +90,12 @@ check "which offered what was due in that time, and no more" python3 -c 'import 
 offered, unanswered, rate, answered = map(float, sys.argv[1:])
 sys.exit(not (abs(offered - 1e7) <= 5 and abs(unanswered - 2e6) <= 1 and rate == 0 and answered > 100))' \
 	"$(number offered_qps)" "$(number unanswered)" "$(number qps)" "$(number total.gets)"
-# With no warm-up some of it is answered: it and the rest are all that was due.
+# Without warm-up some requests are answered: together with the others they are all that were due.
 run "$nomora" load "127.0.0.1:$port" --json --no-fill --keys 5000 --mode open --gap fixed --rate 1e7 --duration 0.2 --warm-up 0 --timeout 0.1
 [ "$code" -eq 0 ] && [ "$(($(number unanswered) + $(number latency_us.count)))" -eq 2000000 ] &&
 	pass "what was due was either answered or not" || fail "what was due was either answered or not" "exit $code" "$out" "$err"
 
-# A server that stops for 0.4 s: in the open loop each request that was due meanwhile must show it.
+# A server that stops for 0.4 s: in the open loop, the latency of each request due meanwhile must include the wait.
 ( sleep 0.4; kill -STOP "$server"; sleep 0.4; kill -CONT "$server" ) &
 run "$nomora" load "127.0.0.1:$port" --json --no-fill --keys 5000 --mode open --gap fixed --rate 2000 --duration 1.2 --warm-up 0
 wait $!
@@ -103,7 +103,8 @@ check "no coordinated omission: a stop of 0.4 s in 1.2 s is in p95" python3 -c '
 v = json.load(open(sys.argv[1])); l = v["latency_us"]
 sys.exit(not (l["max"] > 390e3 and l["p95"] > 250e3 and l["mean"] > 40e3))' "$scratch/out"
 
-# stops_for SECONDS OPTION...: an open loop, into $out, during which the server stops for so long as soon as it was asked.
+# stops_for SECONDS OPTION...: an open loop, during which the server stops for SECONDS after the first requests; output
+# in $out.
 stops_for() {
 	local seconds=$1 load
 	shift
@@ -117,7 +118,7 @@ stops_for() {
 	wait "$load"
 	out=$(cat "$scratch/out")
 }
-# 0.4 s at 20,000 a second are more than may be under way: most requests are not even sent before the server goes on.
+# 0.4 s at 20,000 a second exceed the limit of outstanding requests: most are not even sent before the server continues.
 stops_for 0.4 --rate 20000 --duration 1.5
 check "a request that waits to be sent is late as well, from when it was due" python3 -c 'import json, sys
 v = json.load(open(sys.argv[1]))
@@ -150,7 +151,7 @@ refuses "a server that has no room for all of it" 1 "[0-9]+ of 60000 requests fa
 kill -STOP "$server"
 refuses "a server that is silent" 1 'has not answered for 0.3 s' "$nomora" load "127.0.0.1:$port" --timeout 0.3
 kill -CONT "$server"
-# Something else that answers: a web server's line.
+# Another server answers: a line of a web server.
 other=$(socket_port)
 python3 -c 'import socket, sys
 s = socket.create_server(("127.0.0.1", int(sys.argv[1])))

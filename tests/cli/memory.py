@@ -12,7 +12,7 @@ import tempfile
 
 ALLOCATOR, BIN, SOURCE = (os.path.abspath(a) for a in sys.argv[1:4])
 CHOSEN = os.environ.get("NOMORA_MEMORY", "")
-SITES = 12  # of each command, where not all are tried
+SITES = 12  # per command, unless all are tried
 
 FILES = {
     "cluster.json": '{"schema": "nomora.cluster/1", "machines": [{"name": "h1", "rack": "r1", "slots": 2},'
@@ -77,14 +77,14 @@ def fresh_folder(top):
 
 
 def try_site(top, arguments, site, usual):
-    """None, or what is wrong."""
+    """None, or the error found."""
     folder = fresh_folder(top)
     ended = run(arguments, folder, FAIL_MALLOC_SITE=str(site))
     shutil.rmtree(folder, ignore_errors=True)
     message = ended.stderr.decode(errors="replace").strip()
     if ended.returncode not in (0, 1, 2, 3):
         return f"site {site}: exit {ended.returncode} {message[-200:]}"
-    # doctor's findings, on standard output, are its message
+    # doctor's message is its findings, on standard output
     if ended.returncode != usual and not message and arguments[0] != "doctor":
         return f"site {site}: exit {ended.returncode} without a message"
     return None

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# nomora mesh: merge, show, draw, export, and what it refuses.
+# nomora mesh: merge, show, draw, export, and refusals.
 . "$(dirname "$0")/lib.sh"
 
 header=src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at
@@ -65,7 +65,7 @@ else
 fi
 check "a heat map" "$nomora" mesh draw "$scratch/all.csv" --cluster "$scratch/cluster.json" -o "$scratch/a.svg"
 grep -q '<svg' "$scratch/a.svg" && pass "is an SVG" || fail "is an SVG"
-# Loss is drawn in percent on a linear scale that ends at 1 % or more: both ends of the colours tell which cell is which.
+# Loss is drawn in percent on a linear scale that ends at 1 % or more: the colours of its two ends identify the cells.
 least='rgb(26.7%,0.5%,32.9%)' most='rgb(99.3%,90.6%,14.4%)'
 for loss in 0.5:yes 0.01:yes 0.005:no; do
 	printf '%s\nh1,h2,1,2,3,%s,9,1\nh2,h1,1,2,3,0,9,1\n' $header "${loss%:*}" >"$scratch/loss.csv"
@@ -83,7 +83,7 @@ if command -v jq >/dev/null; then
 		and .summary.other_rack.silent == 1 and .pairs[3].rtt_p50_us == null' >/dev/null &&
 		pass "JSON" || fail "JSON" "$out"
 fi
-# A live matrix: rows put into shared memory, seen by every command that takes a matrix, and served.
+# A live matrix: rows put into shared memory are visible to every command that reads a matrix, and can be served.
 live=$scratch/live
 check "rows go into a live matrix" "$nomora" mesh merge "$scratch/h1.csv" "$scratch/h2.csv" --live "$live" --cluster "$scratch/cluster.json"
 run "$nomora" mesh merge "$live"
@@ -99,7 +99,7 @@ run "$nomora" mesh show "$live" --json
 printf '%s' "$out" | grep -q '"rtt_p50_us": 5.0' && printf '%s' "$out" | grep -q '"state": "unreachable"' && pass "and are shown" || fail "and are shown" "$out" "$err"
 refuses "top of a CSV file" 1 "expected a live matrix" "$nomora" mesh top "$scratch/all.csv"
 refuses "top of no file" 1 'nowhere: cannot open' "$nomora" mesh top "$scratch/nowhere"
-# Files that are no live matrix of this version, or not whole.
+# Files that are not a live matrix of this version, or are truncated.
 head -c 5000 "$live" >"$scratch/cut"
 { printf NOMORAL2; tail -c +9 "$live"; } >"$scratch/older"
 { cat "$live"; echo; } >"$scratch/longer"
@@ -119,7 +119,7 @@ if mkdir "$scratch/small" && mount -t tmpfs -o size=1m none "$scratch/small" 2>/
 	at_exit umount -l "$scratch/small"
 	refuses "no live matrix on a small disk" 1 'small/live.*No space left' "$nomora" mesh merge "$scratch/h1.csv" --live "$scratch/small/live"
 	[ -z "$(ls "$scratch/small")" ] && pass "and no half of one" || fail "and no half of one" "$(ls -l "$scratch/small")"
-	# A thousandth of it is in use, the rest is a hole until it is needed.
+	# The file is sparse: a thousandth of it is in use.
 	mount -o remount,size=100m "$scratch/small"
 	check "a live matrix" "$nomora" mesh merge "$scratch/h1.csv" --live "$scratch/small/live"
 	dd if=/dev/zero of="$scratch/small/fill" bs=64k 2>/dev/null
@@ -151,7 +151,7 @@ if command -v curl >/dev/null; then
 	fi
 	curl -s "$url" | grep -q 'Worst pairs.*h1.*h10' && pass "the page has the worst pairs" || fail "the page has the worst pairs" "$(curl -s "$url")"
 	curl -s "${url}racks?from=r2&to=r1" | grep -q '>unreachable' && pass "a page for two racks" || fail "a page for two racks"
-	# Hosts, racks and pods that came in another order are shown as people count.
+	# Hosts, racks and pods in another order are shown in natural order.
 	ordered=$scratch/ordered
 	{
 		echo 'src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at'

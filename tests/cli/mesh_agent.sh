@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# nomora mesh agent on a virtual rack: windows reach the live matrix while the agents run, a killed host is unreachable
-# within three windows, as is one that never answered ARP, and place puts no task there; a peer that leaves the file is no
-# longer probed.
+# nomora mesh agent on a virtual rack: windows reach the live matrix while the agents run; a killed host is unreachable
+# within three windows, and so is one that never answered ARP; place assigns no task to either; a peer that is removed
+# from the file is no longer probed.
 . "$(dirname "$0")/lib.sh"
 
 [ -x "$bin/nomora-probe" ] || skip_all "built without DPDK"
@@ -17,7 +17,7 @@ at_exit "$nomora" lab down --name "$lab"
 "$nomora" lab up --name "$lab" --hosts 3 --racks 1 --peers "$scratch/peers" --cluster "$scratch/cluster.json" >"$scratch/lab.log" 2>&1 ||
 	{ skip "the rest" "no virtual rack: $(tail -1 "$scratch/lab.log")"; plan; exit 0; }
 h3=$(awk '$1 == "h3" { print $2 }' "$scratch/peers")
-echo "mute ${h3%.*}.250" >>"$scratch/peers" # nobody has that address: no answer to ARP
+echo "mute ${h3%.*}.250" >>"$scratch/peers" # no host has that address: no answer to ARP
 printf 'no live matrix\n' >"$scratch/other"
 refuses "a file that is no live matrix" 1 'other: ' ip netns exec "$lab-h1" "$nomora" mesh agent eth0 \
 	--address "$(awk '$1 == "h1" { print $2 }' "$scratch/peers")" --peers "$scratch/peers" --live "$scratch/other"
@@ -57,7 +57,7 @@ for host in h1 h2; do
 	wait "${process[$host]}" || code=$?
 	[ "$code" -eq 0 ] && pass "SIGTERM ends $host cleanly" || fail "SIGTERM ends $host cleanly" "exit $code" "$(cat "$scratch/$host.err")"
 done
-# An agent whose interface is removed ends, so that systemd starts it again when there is another.
+# An agent ends when its interface is removed, so that systemd restarts it when there is another one.
 ip netns exec "$lab-h3" "$nomora" mesh agent eth0 --address "$h3" --name h3 --peers "$scratch/peers" --live "$live" \
 	--window 1 2>"$scratch/h3.err" &
 agent=$!

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# nomora mesh serve --history and nomora mesh history: figures in time, retention, bad files, a full disk, SIGKILL.
+# nomora mesh serve --history and nomora mesh history: figures over time, retention, bad files, a full disk, SIGKILL.
 . "$(dirname "$0")/lib.sh"
 
 command -v jq >/dev/null || skip_all "jq is not installed"
 live=$scratch/live db=$scratch/mesh.db
-# put SECONDS_AGO P50: a mesh of two racks that was measured then.
+# put SECONDS_AGO P50: writes a mesh of two racks measured at that time.
 put() {
 	local at
 	at=$(($(date +%s) - $1))
@@ -32,7 +32,7 @@ wait_for 60 points h1 h2 && pass "a pair is recorded" || fail "a pair is recorde
 put 50 20
 expected=2 wait_for 60 points h1 h2 && pass "a new window is a new point" || fail "a new window is a new point" "$("$nomora" mesh history "$db" h1 h2 2>&1)"
 expected=2 points h1 h2 && pass "and once only" || fail "and once only"
-# The maxima of racks follow the pairs within a batch, so a look may find new pairs beside old maxima.
+# The racks' maxima are updated after the pairs of a batch, so a query may return new pairs with old maxima.
 racks() { "$nomora" mesh history "$db" --racks r1 r2 | grep -qE '20\.0 +40\.0 +60\.0 +1$'; }
 wait_for 60 racks || :
 kill -9 "$server"
@@ -48,7 +48,7 @@ documented "mesh history --json" "$nomora" mesh history "$db" h1 h2 --json
 check "a picture" "$nomora" mesh history "$db" h1 h2 -o "$scratch/history.svg"
 grep -q 'h1 to h2' "$scratch/history.svg" && pass "with its title" || fail "with its title"
 
-# Retention: the points are 50 s old and more.
+# Retention: the points are at least 50 s old.
 start "$db" --history-every 0.2 --keep-pairs 0.0002
 wait_for 60 "$nomora" mesh history "$db" --last 0 h1 h2 || :
 gone() { "$nomora" mesh history "$db" --last 0 h1 h2; [ $? -eq 3 ]; }
@@ -64,7 +64,8 @@ if command -v python3 >/dev/null; then
 	python3 -c 'import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute("CREATE TABLE t (x)").connection.commit()' "$scratch/other.db"
 	refuses "another SQLite file" 1 'other.db: expected the history of a mesh' "$nomora" mesh serve "$live" --port 0 --history "$scratch/other.db"
 fi
-# Another program has locked it: writing waits and says so, reading shows what was there, and then it goes on.
+# While another program has locked the file, writing waits with a message and reading shows the old data; then both
+# continue.
 if command -v python3 >/dev/null; then
 	start "$db" --history-every 0.1
 	mkfifo "$scratch/hold"

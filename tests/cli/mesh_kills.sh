@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # SIGKILL of the writer of a live matrix, of publisher, collector and NATS server at random moments, 10 (NOMORA_KILLS)
-# times: readers never see a torn value, no row gets older, and everything goes on without help.
+# times: readers never see a torn value, no row gets older, and everything recovers by itself.
 . "$(dirname "$0")/lib.sh"
 
 command -v nats-server >/dev/null || skip_all "nats-server is not installed"
@@ -24,7 +24,7 @@ END
 start() { # writer, server, publisher or collector
 	case $1 in
 	writer)
-		# Above every number that was written.
+		# Starts above every number written so far.
 		first=$("$nomora" mesh export "$a" --json 2>/dev/null | jq '[.pairs[].rtt_p50_us] | max // 0 | floor' || :)
 		first=$((${first:-0} + 1000))
 		setsid bash "$scratch/write.sh" "$first" "$a" "$nomora" >>"$scratch/log" 2>&1 &
@@ -40,14 +40,14 @@ start() { # writer, server, publisher or collector
 	at_exit kill -9 -- "-$!" "$!"
 }
 listens() { port=$(jq -re '.nats[0]' "$scratch"/ports/*.ports | sed 's/.*://') && [ -n "$port" ]; }
-# A server that finds its port taken for a moment ends: once more.
+# A server that finds its port taken exits: start it again.
 server_runs() { listens || { kill -0 "${process[server]}" || start server; false; }; }
-# The writer is a group: bash, and the program that may be writing.
+# The writer is a process group: bash, and the program that may be writing.
 end() {
 	if [ "$1" = writer ]; then kill -9 -- "-${process[writer]}"; else kill -9 "${process[$1]}"; fi
 	wait "${process[$1]}" 2>/dev/null
 }
-# Every row is whole, and none is older than before.
+# Every row is consistent, and none is older than before.
 whole() {
 	"$nomora" mesh export "$1" --json >"$scratch/now.json" && python3 - "$scratch/now.json" "$1.before" <<-'END'
 		import json, os, sys
@@ -56,7 +56,7 @@ whole() {
 		for pair in pairs:
 		    n, name = pair["rtt_p50_us"], pair["src"] + " " + pair["dst"]
 		    if pair["state"] == "never":
-		        continue # its writer died in the middle of it
+		        continue # its writer died while writing it
 		    if (pair["rtt_p99_us"], pair["rtt_max_us"], pair["updated_at"]) != (2 * n, 3 * n, 1700000000 + n):
 		        sys.exit("torn: %s" % pair)
 		    if pair["updated_at"] < before.get(name, 0):
@@ -65,7 +65,7 @@ whole() {
 		json.dump(before, open(sys.argv[2], "w"))
 	END
 }
-# A row that is written from now on arrives.
+# A row written from now on arrives.
 arrives() {
 	local since
 	since=$(cat "$a.written" 2>/dev/null || echo 0)

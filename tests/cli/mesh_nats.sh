@@ -9,7 +9,7 @@ a=$scratch/a b=$scratch/b port=
 mkdir "$scratch/ports"
 printf '{"schema": "nomora.cluster/1", "machines": [{"name": "h1", "rack": "r1", "slots": 1},
  {"name": "h.2", "rack": "r1", "slots": 1}, {"name": "h3", "rack": "r2", "slots": 1}]}' >"$scratch/cluster.json"
-# put SECONDS_AGO P50: a mesh that was measured then.
+# put SECONDS_AGO P50: writes a mesh measured at that time.
 put() {
 	local at
 	at=$(($(date +%s) - $1))
@@ -20,7 +20,7 @@ put() {
 	} >"$scratch/latency.csv"
 	"$nomora" mesh merge "$scratch/latency.csv" --live "$a" --cluster "$scratch/cluster.json"
 }
-# The first time on any free port, then on the same one, for which another program may have to end first.
+# First on any free port, later on the same one, which another program may have to release first.
 start_server() {
 	rm -f "$scratch"/ports/*
 	nats-server -a 127.0.0.1 -p "${port:--1}" --ports_file_dir "$scratch/ports" >>"$scratch/server.log" 2>&1 &
@@ -43,7 +43,7 @@ start_collector() {
 	at_exit kill -9 "$collector"
 }
 hard_end() { kill -9 "$1"; wait "$1" 2>/dev/null; }
-# The square tables of both, and the pairs in the order of their names.
+# The matrices of both, as square tables with the pairs sorted by name.
 same() {
 	local one
 	for one in "$a" "$b"; do
@@ -76,7 +76,7 @@ arrives "rows go on after the server's SIGKILL"
 
 hard_end "$collector"
 rm -f "$b"
-start_collector --peers "$scratch/peers.txt" # there is no such file
+start_collector --peers "$scratch/peers.txt" # the file does not exist yet
 wait "$collector"
 [ $? -eq 1 ] && grep -q 'peers.txt: ' "$scratch/collect.err" && pass "no such list of peers" || fail "no such list of peers" "$(told)"
 printf 'h1 10.0.0.1\nh.2 10.0.0.2\nh3 10.0.0.3\n' >"$scratch/peers.txt"
@@ -88,7 +88,7 @@ start_publisher 0.5
 arrives "rows go on after the publisher's SIGKILL"
 
 lost() { "$nomora" mesh top "$1" --json --max-age 0 | jq -e ".lost_hosts == $2"; }
-# h3 answers nobody: an alarm, until it is drained.
+# h3 answers no probes: an alarm, until it is drained.
 at=$(date +%s)
 printf 'src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at\nh1,h3,,,,1,0,%s\nh.2,h3,,,,1,0,%s\n' "$at" "$at" >"$scratch/dead.csv"
 "$nomora" mesh merge "$scratch/dead.csv" --live "$a"
@@ -98,7 +98,7 @@ check "a drained one on none" wait_for 60 eval "lost '$a' '[]' && lost '$b' '[]'
 "$nomora" mesh drain "$a" h3 --status active
 check "until it is active again" wait_for 60 lost "$b" '["h3"]'
 
-# What a stranger sends: one line of the NATS protocol each.
+# Messages from other clients: one line of the NATS protocol each.
 send() { printf 'CONNECT {"verbose":false}\r\nPUB %s %d\r\n%s\r\nPING\r\n' "$1" "${#2}" "$2" >&3; }
 row() {
 	printf '{"schema":"nomora.mesh_row/1","rtt_p50_us":%d,"rtt_p99_us":20,"rtt_max_us":30,"loss":0,"samples":5,"state":"measured","updated_at_ns":%d000000000}' \
@@ -120,7 +120,7 @@ same && pass "and none of them is in the matrix" || fail "and none of them is in
 kill "$collector" "$publisher"
 wait "$collector" && pass "SIGTERM ends the collector" || fail "SIGTERM ends the collector" "$(told)"
 wait "$publisher" && pass "SIGTERM ends the publisher" || fail "SIGTERM ends the publisher" "$(told)"
-# The collector has seen two changes of h3; the publisher repeats no status in its passes.
+# The collector has received two changes of h3; the publisher does not repeat a status in each pass.
 statuses=$(jq .statuses "$scratch/collect.out")
 [ "$statuses" -ge 2 ] && [ "$statuses" -le 4 ] && pass "changes of a status are counted, each once" ||
 	fail "changes of a status are counted, each once" "$(cat "$scratch/collect.out")"
@@ -131,7 +131,7 @@ counts=$(jq -c '[.refused[]] | add' "$scratch/collect.out")
 documented "mesh collect --json" cat "$scratch/collect.out"
 documented "mesh publish --json" cat "$scratch/publish.out"
 
-# Refusals in the server's words: the first attempt is repeated once.
+# Refusals are reported in the server's words; the first attempt is repeated once.
 port=
 secure() { # ARGUMENT...: a server that refuses us
 	rm -f "$scratch"/ports/*
@@ -150,7 +150,7 @@ for command in collect publish; do
 		fail "$command: an expired certificate" "$code" "$err" "$(tail -n 5 "$scratch/server.log")"
 done
 
-# A server that goes away in the middle of the first handshake, twice, and then is there.
+# A server that twice closes the connection during the first handshake, and then works.
 cat >"$scratch/hang_up.py" <<-'END'
 	import socket
 	listener = socket.create_server(("127.0.0.1", 0))
@@ -171,8 +171,8 @@ wait_for 60 start_server && wait_for 60 grep -q 'connected to the NATS server$' 
 	pass "a server that hung up at first" || fail "a server that hung up at first" "$(cat "$scratch/early.err")"
 port=
 
-# Credentials (JWT and seed): jwt.conf knows one operator and one account. user.creds is of that account, stranger.creds
-# of another, expired.creds ended in 2023; text.creds is none at all.
+# Credentials (JWT and seed): jwt.conf knows one operator and one account. user.creds belongs to that account,
+# stranger.creds to another; expired.creds expired in 2023; text.creds is not a credentials file.
 secure -c "$source_root/tests/data/nats/jwt.conf"
 "$nomora" mesh publish "$a" --server "nats://127.0.0.1:$port" --creds "$source_root/tests/data/nats/user.creds" --json >"$scratch/creds.out" 2>"$scratch/creds.err" &
 publisher=$!

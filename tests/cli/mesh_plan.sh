@@ -17,7 +17,7 @@ documented "mesh plan --json" "$nomora" mesh plan "$scratch/peers" --json
 	grep -q '^h2 10.0.0.2 - r1$' "$scratch/lists/h1.peers" &&
 	pass "lists of the host itself, its rack and a host of another" || fail "lists" "$(tail -n +1 "$scratch"/lists/*)"
 
-# Every pair comes round: 4 pairs of hosts between two racks.
+# Every pair is measured in turn: 4 pairs of hosts between two racks.
 : >"$scratch/seen"
 for _ in 1 2 3 4; do
 	plan_of --refresh 86400 >/dev/null

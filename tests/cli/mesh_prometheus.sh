@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Debian's Prometheus scrapes a mesh of 1,000 (NOMORA_MESH_HOSTS) simulated hosts: the metrics, the alert rules, the
-# dashboard's queries.
+# Debian's Prometheus scrapes a mesh of 1,000 (NOMORA_MESH_HOSTS) simulated hosts. Checks the metrics, the alert rules
+# and the dashboard's queries.
 . "$(dirname "$0")/lib.sh"
 
 for program in curl python3 prometheus promtool; do
@@ -11,7 +11,8 @@ hosts=${NOMORA_MESH_HOSTS:-1000}
 racks=$((hosts / 20))
 check "promtool finds nothing in the rules" promtool check rules "$source_root/integrations/prometheus/nomora.rules.yml"
 
-# Racks of 20 in pods of 10 racks: all pairs within racks, one between each two racks. h7 is bad, rack r30's uplink too.
+# Racks of 20 hosts in pods of 10 racks: all pairs within racks, one pair between any two racks. h7 is bad, and so is
+# the uplink of rack r30.
 python3 - "$scratch" "$hosts" <<'END'
 import json, sys, time
 folder, hosts, now = sys.argv[1], int(sys.argv[2]), time.time()

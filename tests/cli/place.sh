@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# nomora place: workers beside their root, why tasks wait, all algorithms alike, and every bad file refused.
+# nomora place: workers near their root, reasons for waiting, equal answers of all algorithms, and refusals of bad
+# files.
 . "$(dirname "$0")/lib.sh"
 cd "$scratch" || exit 1
 
-# The tests were worked out by hand with these.
+# The expected values were computed by hand with these options.
 hand=(--p-m 105 --p-r 110 --latency-stat max)
 
 curves=$source_root/curves
 header=src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at
 
-# Eight hosts in two racks, two slots each; 20 to 36 us within a rack, 200 more between them.
+# Eight hosts in two racks, two slots each; 20 to 36 us within a rack, 200 us more between them.
 machines=
 for host in 1 2 3 4 5 6 7 8; do
 	machines="$machines${machines:+,
@@ -110,7 +111,8 @@ run "${place[@]}" --jobs pair.jsonl --latency part.csv --json
 expect "a pair that was not measured takes its racks' worst" \
 	'[(t["rtt_origin"], t["rtt_us"]) for t in d["tasks"] if t["task"] == "a"][0]' \
 	"('rack pair', $(awk -F, 'substr($1,2)<=4 && substr($2,2)<=4 && NR>1 && $5>m {m=$5} END {printf "%.1f", m}' part.csv))"
-# A host that answers nobody: unreachable, which is not "not measured". Its slots stay free, and who would need them waits.
+# A host that answers no probes is unreachable, which is not the same as "not measured". Its slots stay free, and tasks
+# that would need them wait.
 sed 's/^\(h2,h[0-9]*\|h[0-9]*,h2\),.*/\1,,,,1,0,1795188663.25/' mesh.csv >dead.csv
 for policy in nomora quincy; do
 	run "${place[@]}" --jobs jobs.jsonl --latency dead.csv --json --policy $policy --p-m 1000 --p-r 1000
@@ -151,7 +153,8 @@ printf '%s\n' "$out" | grep -q '^p.r (root) *h1 (rack1), stays *0 running$' &&
 run "${place[@]}" --jobs far.jsonl --latency mesh.csv --preemption
 printf '%s\n' "$out" | grep -qE '^p.a +h1 \(rack1\), was h5 ' && pass "who moves" || fail "who moves" "$out"
 
-# A cluster nearly full of tasks anywhere, and a job that waits; then what the answer made of it, as good as can be already.
+# A cluster almost full of randomly placed tasks, and a job that waits. The answer is then used as input: it must
+# already be optimal.
 python3 - <<'END'
 import json, random
 random.seed(3)
@@ -205,7 +208,7 @@ expect "random takes each free slot alike, not each machine" \
 expect "the next best machine is another one, also where this one has a slot left" \
 	'[(t["machine"], t["next_best"]["machine"]) for t in d["tasks"] if t["task"] == "w"]' "[('h1', 'h2')]"
 
-# A root takes the last slot: random has nothing for the task that waits for it there, and means leave that out.
+# A root takes the last slot: there is no slot for a random placement of the waiting task, and means leave it out.
 cat >last.json <<'END'
 {"schema": "nomora.cluster/1", "default_rtt_us": {"same_machine": 1, "same_rack": 30, "same_pod": 100}, "machines": [
 {"name": "h1", "rack": "r1", "slots": 3}, {"name": "h2", "rack": "r2", "slots": 1}]}
@@ -223,7 +226,7 @@ expect "means are over those that have one" \
 run "$nomora" place "${hand[@]}" --cluster last.json --jobs last.jsonl --curves "$curves" --policy first_fit
 printf '%s\n' "$out" | grep -q 'mean of 2 tasks: first_fit .* %, random .* % (expected' && pass "so says the table" || fail "so says the table" "$out"
 
-# A root that the same solve places takes its own slot; the other slots are random's.
+# A root that the same solve places takes its own slot; random placement has the other slots.
 cat >same.json <<'END'
 {"schema": "nomora.cluster/1", "default_rtt_us": {"same_machine": 1, "same_rack": 30, "same_pod": 100}, "machines": [
 {"name": "h1", "rack": "r1", "slots": 3}, {"name": "h2", "rack": "r2", "slots": 2}]}
@@ -240,7 +243,7 @@ for policy in first_fit random load_spreading; do
 		'd["totals"]["application_performance"] == d["tasks"][1]["performance"]' True
 done
 
-# Another job's root that waits makes a first solve: what runs beside it is placed, compared and drawn as without it.
+# Another job's waiting root causes a first solve: the running tasks must be placed, compared and drawn as without it.
 cat >beside.json <<'END'
 {"schema": "nomora.cluster/1", "default_rtt_us": {"same_machine": 1, "same_rack": 30, "same_pod": 100}, "machines": [
 {"name": "h1", "rack": "a", "slots": 5}, {"name": "h3", "rack": "b", "slots": 5}]}
@@ -268,7 +271,7 @@ for task in ("A.w1", "A.w4"):
     to = {n["name"] for a in d["arcs"] for n in d["nodes"] if a["from"] == ids[task] and a["to"] == n["id"]}
     assert {"U(A)", "X", "h1"} <= to, (task, to)'
 
-# A full cluster: with preemption a root gets in, and its job with it in the same round.
+# A full cluster: with preemption a root is placed, and its job with it in the same round.
 cat >crowd.jsonl <<'END'
 {"id": "a", "curve": "memcached", "root": "r", "tasks": [{"name": "r", "machine": "h1"}, {"name": "w1", "machine": "h1", "running_s": 1000}, {"name": "w2", "machine": "h1"}, {"name": "w3", "machine": "h2"}, {"name": "w4", "machine": "h3"}, {"name": "w5", "machine": "h3"}, {"name": "w6", "machine": "h3"}, {"name": "w7", "machine": "h3"}]}
 {"id": "b", "curve": "memcached", "root": "r", "tasks": ["r", "w"]}
@@ -285,7 +288,7 @@ expect "the last round is explained: what the first one placed stays" '{t["arc"]
 run "${crowd[@]}" --jobs crowd.jsonl
 expect "without it, it waits" '[t["why_waiting"] for t in d["tasks"] if t["job"] == "b"]' \
 	"['no free slot in the cluster', 'waits for its root, which has no machine']"
-# Where beta makes staying free, it is all the same whether a root waits: it may come as late as in the second solve.
+# Where beta makes staying free, a waiting root makes no difference, even if it is placed only in the second solve.
 python3 -c 'import json
 print(json.dumps({"id": "a", "curve": "memcached", "root": "r", "tasks": [{"name": n, "machine": m, "running_s": 1000} for n, m in zip("rvwxyz", ("h1", "h1", "h2", "h2", "h3", "h3"))]}))
 print(json.dumps({"id": "b", "curve": "memcached", "root": "r", "tasks": ["r", "late"]}))' >kept.jsonl
@@ -298,7 +301,8 @@ for algorithm in structured auto simplex scaling; do
 		'[(t["arc"] != "none", t["why_waiting"].startswith("waits for")) for t in d["tasks"] if t["task"] == "late"]' \
 		"[($in_network, $([ "$in_network" = True ] && echo False || echo True))]"
 done
-# A machine measured to itself: two tasks on it get that, those on another machine the cluster's constant.
+# A machine with a measured round trip to itself: two tasks on it use that, two tasks on another machine the cluster's
+# default.
 printf '%s\nh1,h1,500,600,700,0,9,1\n' "$header" >self.csv
 cat >self.jsonl <<'END'
 {"id": "a", "curve": "memcached", "root": "r", "tasks": [{"name": "r", "machine": "h1"}, {"name": "w", "machine": "h1"}]}
@@ -311,7 +315,7 @@ sed 's/, "machine": "h1"}\]/}]/' self.jsonl | head -1 >beside.jsonl
 run "$nomora" place "${hand[@]}" --cluster uneven.json --jobs beside.jsonl --curves "$curves" --latency self.csv --json
 expect "and is what the machine costs" '[t["machine"] for t in d["tasks"]]' "['h1', 'h2']"
 
-# Why a task waits though slots are free: it is cheaper, as the policy counts; until it has waited long enough.
+# A task waits although slots are free, because the policy counts waiting as cheaper; until it has waited long enough.
 cat >wait.json <<'END'
 {"schema": "nomora.cluster/1", "machines": [{"name": "h1", "rack": "r1", "slots": 2}, {"name": "h2", "rack": "r1", "slots": 1},
 {"name": "h3", "rack": "r2", "slots": 2}]}
@@ -338,14 +342,14 @@ run "$nomora" place "${hand[@]}" --cluster wait.json --jobs wait.jsonl --curves 
 run "$nomora" place "${hand[@]}" --cluster wait.json --jobs wait.jsonl --curves "$curves" --algorithm scaling --json
 expect "the solver that was asked for solves" 'd["solver"]["algorithm"]' scaling
 
-# A curve that knows its testbed's own round trip: it is taken off, or not.
+# A curve with a known baseline round trip of its testbed: subtracted or not, by option.
 mkdir testbed && sed 's/"baseline_rtt_us": null/"baseline_rtt_us": 60/' "$curves/memcached.json" >testbed/memcached.json
 for reference in added:0.0 absolute:60.0; do
 	run "$nomora" place "${hand[@]}" --cluster wait.json --jobs wait.jsonl --curves testbed --latency-reference "${reference%:*}" --json
 	expect "--latency-reference ${reference%:*}" '(lambda t: abs(t["performance"] - json.load(open("testbed/memcached.json"))["table"]["p"][int(round((t["rtt_us"] - 60 + '"${reference#*:}"') / 10))]) < 1e-9)([t for t in d["tasks"] if t["task"] == "w1"][0])' True
 done
 
-# What the table's predictions rest on is said: the statistic, the reference, disturbed sweeps, thresholds.
+# The assumptions behind the predictions are printed: the statistic, the reference, disturbed sweeps, thresholds.
 run "$nomora" place "${hand[@]}" --cluster wait.json --jobs wait.jsonl --curves testbed
 printf '%s\n' "$out" | grep -qx "Latency: max; a curve's baseline round trip is subtracted." && [ -z "$err" ] &&
 	pass "the statistic and the reference" || fail "the statistic and the reference" "$out$err"
@@ -372,7 +376,7 @@ expect "four wait, and it is said why" \
 	"$(python3 -c 'print(["no free slot in the cluster"] * 4)')"
 run "${place[@]}" --jobs big.jsonl --latency mesh.csv --json --unscheduled-capacity 1
 expect "the paper's capacity of 1 leaves three without a way" 'd["solver"]["unscheduled"], d["solver"]["unrouted"]' "(1, 3)"
-# U holds one of those that wait, whom it costs least; the drawing is the optimum of its own network.
+# U holds one of the waiting tasks, the one with the lowest cost; the drawn flow is the optimum of its own network.
 echo '{"schema": "nomora.cluster/1", "machines": [{"name": "h1", "rack": "a", "slots": 2}]}' >narrow.json
 echo '{"id": "A", "curve": "memcached", "root": "r", "tasks": ["r", {"name": "x", "waited_s": 100}, "w", {"name": "y", "waited_s": 1}, {"name": "z", "waited_s": 50}]}' >narrow.jsonl
 run "$nomora" place "${hand[@]}" --cluster narrow.json --jobs narrow.jsonl --curves "$curves" --json --unscheduled-capacity 1 --omega-per-s 3 \
@@ -383,7 +387,7 @@ expect "the cheapest waits by an arc, the others by none" \
 grep -q "^c tasks that find no way.* an arc of cost $(awk '$1 == "a" && $6 > cost {cost = $6} END {print cost}' narrow.min) to the sink$" narrow.min &&
 	! grep -q 'find no way' net.min && pass "the dump says what its dearest arcs are" || fail "the dump says what its dearest arcs are" "$(head -3 narrow.min)"
 expect "who solves that" 'd["solver"]["algorithm"]' simplex
-# Two jobs: each has its own way to wait, and the second is not explained by the first.
+# Two jobs: each has its own unscheduled aggregator, and the first must not explain the second.
 cat >narrow_two.jsonl <<'END'
 {"id": "A", "curve": "memcached", "root": "r", "tasks": [{"name": "r", "machine": "h1"}, {"name": "x", "waited_s": 100}, {"name": "y", "waited_s": 1}]}
 {"id": "B", "curve": "memcached", "root": "r", "tasks": [{"name": "r", "machine": "h1"}, {"name": "x", "waited_s": 1}, {"name": "y", "waited_s": 100}]}
@@ -400,7 +404,7 @@ drawn=$(python3 -c 'import json; print("s", sum(a["flow"] * a["cost"] for a in j
 run "$nomora" solve narrow.min
 [ "$drawn" = "$out" ] && pass "the drawn flow is optimal" || fail "the drawn flow is optimal" "$drawn, not $out"
 
-# What omega adds has a limit: beyond it the order of those that wait is lost, and one line says so.
+# The cost added by omega is limited: beyond the limit the order of waiting tasks is lost, with a warning.
 echo '{"id": "A", "curve": "memcached", "root": "r", "tasks": [{"name": "r", "machine": "h1"}, {"name": "v", "machine": "h1"}, {"name": "x", "waited_s": 20000}, {"name": "y", "waited_s": 200000}, {"name": "z", "waited_s": 50}]}' >late.jsonl
 late=("$nomora" place "${hand[@]}" --cluster narrow.json --jobs late.jsonl --curves "$curves" --json --round-s 10)
 run "${late[@]}" --rounds 3 --omega-per-s 100
@@ -416,7 +420,7 @@ run "$nomora" place "${hand[@]}" --cluster narrow.json --jobs late_one.jsonl --c
 printf '%s\n' "$err" | grep -q 'warning: .* 1 waiting tasks .* 200000 s' && pass "a job with one waiting task counts" ||
 	fail "a job with one waiting task counts" "$err"
 
-# The cost is that of the dumped network: running tasks with and without a choice, and tasks that find no way.
+# The printed cost is that of the dumped network: pinned and movable running tasks, and unrouted tasks.
 cat >costs.jsonl <<'END'
 {"id": "a", "curve": "memcached", "root": "r", "tasks": [{"name": "r", "machine": "h1"}, {"name": "v", "machine": "h1", "running_s": 2}, {"name": "far", "machine": "h5"}, {"name": "x", "waited_s": 100}, {"name": "y", "waited_s": 1}, "z"]}
 {"id": "b", "curve": "spark", "root": 0, "tasks": 16}
@@ -434,7 +438,7 @@ for algorithm in structured auto simplex scaling; do
 	done
 done
 
-# A name of 400 bytes, cut at no letter.
+# A name of 400 bytes is truncated between characters.
 python3 -c 'import json; print(json.dumps({"id": "é" * 200, "curve": "memcached", "root": "r", "tasks": ["r", "w"]}))' >long.jsonl
 check "a long name" "${place[@]}" --jobs long.jsonl --draw long.json --dump-dimacs long.min
 check "is drawn whole" python3 -c '

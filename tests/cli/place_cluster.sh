@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# nomora place on 1,250 machines and about 2,000 jobs drawn at random, by every policy: the output of --json is recomputed
-# from the files alone.
+# nomora place on 1,250 machines and about 2,000 random jobs, with every policy: the output of --json is recomputed from
+# the input files alone.
 . "$(dirname "$0")/lib.sh"
 cd "$scratch" || exit 1
 curves=$source_root/curves
 
-# 48 machines a rack, 16 racks a pod, 8 to 12 slots; 90 % of the slots are wanted, two thirds of the tasks run already.
+# 48 machines per rack, 16 racks per pod, 8 to 12 slots; tasks for 90 % of the slots, two thirds of them already
+# running.
 cat >draw.py <<'END'
 import json, random
 random.seed(20261121)
@@ -106,7 +107,7 @@ for t in tasks:
 predicted = [t for t in tasks if t["state"] == "placed"]
 must(all(t["random_performance"] is None or 0 <= t["random_performance"] <= 1 for t in tasks), "random is a share")
 root_first = policy in ("nomora", "quincy")
-if not preempts: # else the first solve may have freed slots
+if not preempts: # otherwise the first solve may have freed slots
     vacant = collections.Counter({name: m["slots"] for name, m in machines.items()})
     vacant.subtract(t["was_on"] if t["was_on"] else t["machine"] for t in tasks if t["was_on"] or root_first and t["root"] and t["machine"])
     new_root = {t["job"] for t in tasks if t["root"] and t["machine"] and not t["was_on"]}
@@ -159,7 +160,7 @@ round() { # NAME OPTION...
 		fail "$name" "exit $code" "$err"
 	fi
 }
-# The general solver would build the whole network first: an arc for each task and machine.
+# The general solver would first build the complete network, with an arc for each task and machine.
 for algorithm in structured auto; do
 	run "$nomora" place -c cluster.json -j jobs.jsonl -l mesh.csv -C "$curves" --algorithm $algorithm
 	printf '%s\n' "$out" | sed 's/^\(Solved by structured\) in [0-9.]* ms/\1/' >$algorithm.txt
@@ -172,7 +173,7 @@ round "where waiting is cheap, also for those that run" --gamma 110 --preemption
 sed 's/"slots": [0-9]*/"slots": 8/g' cluster.json >small.json && mv small.json cluster.json
 python3 - <<'END'
 import json
-# as many as ran on nine to twelve slots do not fit on eight: those above wait again
+# Tasks that ran on nine to twelve slots of a machine do not all fit on eight: the surplus waits again.
 load = {}
 with open("fewer.jsonl", "w") as out:
     for job in map(json.loads, open("jobs.jsonl")):

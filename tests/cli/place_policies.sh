@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The default policy on seeded clusters: no policy has a better mean or a better worst task, no swap of two tasks improves.
+# The default policy on seeded clusters: no other policy has a better mean or a better worst task, and no swap of two
+# tasks is an improvement.
 . "$(dirname "$0")/lib.sh"
 
 run python3 "$source_root/benchmarks/sched/policies.py" "$nomora" "$source_root" 3

@@ -34,8 +34,8 @@ at_exit "$nomora" lab down --name "$lab"
 	{ skip "the rest" "no virtual rack: $(tail -1 "$scratch/lab.log")"; plan; exit 0; }
 address_of() { awk -v name="$1" '$1 == name { print $2 }' "$scratch/peers"; }
 
-# Background processes are started without a function between, so that $! is the process itself.
-# The capture has so many answered probes of h1.
+# Background processes are started directly, not in a function, so that $! is the process itself. captured COUNT: the
+# capture has COUNT answered probes of h1.
 captured() {
 	"$nomora" rtt "$scratch/h1.pcap" --peers "$scratch/peers" --json >"$scratch/rtt.json" 2>/dev/null &&
 		jq -e --argjson wanted "$1" '[.pairs[] | select(.src == "h1") | .samples] | add >= $wanted' "$scratch/rtt.json" >/dev/null
@@ -69,7 +69,8 @@ check "every probe is answered" every '.sent == .received and .sent > 300'
 check "every path has its share" every '.paths | length == 4 and all(.received > 75)'
 check "the matrix is merged" "$nomora" mesh merge "$scratch"/h[1-4].csv -o "$scratch/latency.csv"
 check "and shown" "$nomora" mesh show "$scratch/latency.csv" --cluster "$scratch/cluster.json"
-# By the fastest round trips, since a busy machine stalls the injector: it may hold packets longer, never shorter.
+# Compares the fastest round trips, since a busy machine stalls the injector, which then holds packets longer but never
+# shorter.
 between=$(jq -s '[.[] | .host as $h | .peers[] | select((($h == "h1" or $h == "h2") and (.name == "h3" or .name == "h4")) or
 	(($h == "h3" or $h == "h4") and (.name == "h1" or .name == "h2"))) | .rtt_us.min]' "$scratch"/h[1-4].json)
 if printf '%s' "$between" | jq -e 'length == 8 and min >= 400 and max <= 460' >/dev/null; then
@@ -77,7 +78,7 @@ if printf '%s' "$between" | jq -e 'length == 8 and min >= 400 and max <= 460' >/
 else
 	fail "200 us each way between the racks show as 400 us" "fastest of each pair: $between"
 fi
-# The row of the mesh is the JSON's, to the last digit.
+# The row of the mesh equals the JSON exactly.
 row_differs() {
 	jq -r '.host as $h | .peers[] | [$h, .name, .row_us.p50, .row_us.p99, .row_us.max] | @tsv' "$scratch/h1.json" |
 		while IFS=$'\t' read -r src dst p50 p99 max; do
@@ -92,9 +93,9 @@ samples=$(wc -l <"$scratch/h1.samples")
 received=$(jq '[.peers[].received] | add' "$scratch/h1.json")
 [ "$samples" -eq $((received + 1)) ] && pass "samples are all there" || fail "samples are all there" "$samples, $received"
 
-# The same by the capture. The switch's port is one veth away: up to 30 us and 10 % are the way there and its wake-up.
+# The same from the capture. The switch's port is one veth away, which adds up to 30 us and 10 %, including a wake-up.
 if [ -n "$capture" ]; then
-	# The last packets reach the file some time after the wire; while it grows, its end may be cut in half.
+	# The last packets reach the file some time later; while it grows, its last packet may be incomplete.
 	wait_for 10 captured "$received"
 	kill "$capture"
 	wait "$capture" 2>/dev/null
@@ -132,14 +133,14 @@ else
 	fail "a silent peer is unreachable, as is one without a MAC address, exit 3" "exit $code" "$out" "$err" "$(cat "$scratch/dead.csv")"
 fi
 
-# SIGINT to a prober with probes under way (400 us to h3): they count nowhere.
+# SIGINT to a prober with outstanding probes (400 us to h3): they are not counted.
 ip netns exec "$lab-h3" "$nomora" reflect eth0 --address "$(address_of h3)" --quiet &
 reflector=$!
 printf 'h3 %s\n' "$(address_of h3)" >"$scratch/far"
 ip netns exec "$lab-h1" env --default-signal=INT "$nomora" probe eth0 --address "$(address_of h1)" --peers "$scratch/far" \
 	--duration 60 --interval-us 50 --json --samples "$scratch/cut.samples" >"$scratch/cut.json" 2>"$scratch/cut.err" &
 prober=$!
-# Samples are in a file of another name until the end.
+# Until the end, samples are in a file of another name.
 under_way() { [ "$(cat "$scratch"/*cut.samples* | wc -l)" -gt 1500 ]; }
 wait_for 60 under_way
 kill -INT "$prober"
@@ -203,7 +204,8 @@ for signal in INT TERM; do
 	fi
 done
 
-# On the kernel's own address the ports are held: no ICMP, and another program's port is a clear refusal.
+# On the kernel's own address the ports are reserved: no ICMP errors, and a port in use by another program is refused
+# clearly.
 if command -v python3 >/dev/null; then
 	own=$(ip netns exec "$lab-h2" ip -4 -o addr show eth0 | awk '{ split($4, a, "/"); print a[1] }')
 	ip netns exec "$lab-h2" python3 -c 'import socket, sys, time
@@ -217,7 +219,7 @@ s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind((sys.argv[1], 862))
 	kill "$holder"
 	wait "$holder" 2>/dev/null
 fi
-# A station whose interface is removed says so and fails, at once and without a row.
+# A station whose interface is removed reports it and fails, immediately and without a row.
 for command in reflect probe; do
 	host=$([ $command = reflect ] && echo h3 || echo h4)
 	options=(--address "$(address_of $host)" --duration 100)

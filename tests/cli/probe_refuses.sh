@@ -6,7 +6,7 @@
 [ -x "$bin/nomora-probe" ] || skip_all "built without DPDK"
 cd "$scratch" || exit 1
 key=$(printf '%02x' {0..31})
-# file NAME TEXT: one that its owner alone may read.
+# file NAME TEXT: writes a file that only its owner may read.
 file() { (umask 077 && printf "$2" >"$1"); }
 file peers 'a 10.89.0.1\nb 10.89.0.2\n'
 file keys "7 $key\n"
@@ -44,7 +44,7 @@ an address twice|a 10.89.0.1\nb 10.89.0.1\n|bad:2: address: 'a' and 'b' have the
 a MAC twice|a 10.89.0.1 02:00:00:00:00:01\nb 10.89.0.2 02:00:00:00:00:01\n|bad:2: mac: 'a' and 'b' have the same MAC
 END
 
-# Options, and who of the two programs has them.
+# Options, and which of the two programs has them.
 prefixes=$(printf '2001:db8:1111:2222:3333:4444:5555:%x/128,' {1..80})
 while IFS='|' read -r program options wanted; do
 	[ "$program" = reflect ] || options="--peers peers $options"

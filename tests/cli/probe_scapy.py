@@ -52,7 +52,7 @@ def write_requests(path, mac):
     random.seed(3)
     padding = bytes(random.randrange(256) for _ in range(1472))
     bare = bytes(request(7, 0).load[:14])
-    # scapy's stamps are floats, which lose nanoseconds: they are put in as bytes
+    # scapy's stamps are floats, which lose nanoseconds: write the bytes directly
     answer = with_stamps(Reply(seq=1, ssid=9, seq_sender=5, ttl_sender=255, err_estimate=ErrorEstimate(multiplier=1),
                                err_estimate_sender=ErrorEstimate(multiplier=1)),
                          {4: ntp(time.time()), 16: ntp(time.time() - 1e-3), 28: ntp(time.time())})
@@ -64,7 +64,7 @@ def write_requests(path, mac):
         frame(mac, "10.0.0.5", 50003, Raw(bare)),
         frame(mac, "10.0.0.6", 50004, Raw(bare + padding[:27])),
         frame(mac, "10.0.0.7", 50005, Raw(bare + padding[:1458])),
-        # nothing may answer these
+        # no answer to these
         frame(mac, "10.0.0.8", 862, Raw(answer)),
         frame(mac, "10.0.0.8", 5000, Raw(answer)),
         frame(mac, "10.0.0.255", 50006, request(1, 1)),
@@ -78,7 +78,7 @@ def write_requests(path, mac):
 
 
 def checked(packet):
-    """The frame, if its checksums are those that scapy computes."""
+    """Returns the frame; asserts that its checksums are those that scapy computes."""
     again = Ether(bytes(packet))
     for layer, name in ((IP, "chksum"), (UDP, "chksum"), (ICMPv6ND_NS, "cksum"), (ICMPv6ND_NA, "cksum")):
         if layer in again:
@@ -176,7 +176,7 @@ def write_requests6(path, mac):
         frame6("2001:db8::2", stamp(50000, 100)),
         frame6("2001:db8::3", stamp(50001, 300, bytes([0, 1, 0, 5, 1, 2, 3, 4, 5]))),
         solicit("2001:db8::1"),
-        # nothing may answer these
+        # no answer to these
         solicit("2001:db8::7"), solicit("2001:db8::1", hops=254),
         frame6("::1", stamp(50002, 1)), frame6("ff02::1", stamp(50002, 1)), frame6("2001:db8::1", stamp(50002, 1)),
         frame6("2001:db8::4", stamp(50002, 1), group="33:33:00:00:00:01"), frame6("2001:db8:1::4", stamp(50002, 1)),
@@ -185,7 +185,7 @@ def write_requests6(path, mac):
 
 def check_answers6(path, mac):
     kinds = {}
-    for packet in rdpcap(path, count=300):  # solicitations are answered without a limit
+    for packet in rdpcap(path, count=300):  # there is no limit on answers to solicitations
         if IPv6 in packet:
             kinds.setdefault((packet[IPv6].dst, UDP in packet), []).append(checked(packet))
     assert sorted(kinds) == [("2001:db8::2", False), ("2001:db8::2", True), ("2001:db8::3", True)], sorted(kinds)
@@ -219,7 +219,7 @@ def write_signed(path, mac):
     wrong[3] = 77
     wrpcap(path, [
         frame(mac, "10.0.0.2", 50000, Raw(signed(signed_request(100)))),
-        # nothing may answer these
+        # no answer to these
         frame(mac, "10.0.0.3", 50000, Raw(bytes(wrong))),
         frame(mac, "10.0.0.3", 50000, Raw(signed(signed_request(1, ssid=8)))),
         frame(mac, "10.0.0.3", 50000, request(1, 7)),
@@ -228,7 +228,7 @@ def write_signed(path, mac):
 
 def check_signed_answers(path):
     packets = [checked(p) for p in rdpcap(path) if UDP in p]
-    # The file is read again and again: every later copy is a replay.
+    # The file is read repeatedly: every later copy is a replay.
     assert len(packets) == 1 and packets[0][IP].dst == "10.0.0.2", packets
     payload = bytes(packets[0][UDP].payload)
     assert len(payload) == 112 and payload == signed(payload[:96])

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The prober's and the reflector's packets against another implementation of STAMP and TWAMP, scapy's, through capture
-# files: a DPDK port that reads its packets from one and writes them to another.
+# The prober and the reflector against another implementation of STAMP and TWAMP, scapy's, through capture files: a DPDK
+# port reads packets from one file and writes them to another.
 . "$(dirname "$0")/lib.sh"
 
 [ -x "$bin/nomora-probe" ] || skip_all "built without DPDK"
@@ -63,7 +63,7 @@ for reason in unknown_session bad_hmac replayed malformed; do
 	check "requests refused as $reason are counted" jq -e ".run.reflector.$reason > 0" <<<"$out"
 done
 
-# The requests come again and again, so that those of before the reflector's start are no matter.
+# The requests are repeated, so that those before the reflector's start do not matter.
 check "scapy writes requests" scapy requests "$scratch/requests.pcap" "$mac"
 run "$nomora" reflect "net_pcap0,rx_pcap=$scratch/requests.pcap,tx_pcap=$scratch/answers.pcap,infinite_rx=1" --address 10.0.0.1/24 \
 	--allow 10.0.0.0/24 --limit-source 0 --limit-total 1000 --duration 1 --json

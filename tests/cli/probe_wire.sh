@@ -23,7 +23,7 @@ at_exit ip netns del "$net-b"
 	ip -n "$net-a" link set eth0 up && ip -n "$net-b" link set eth0 up; } 2>"$scratch/net.log" ||
 	{ skip "the rest" "no namespaces: $(tail -1 "$scratch/net.log")"; plan; exit 0; }
 
-# reflector ARGUMENT...: on b until end_reflector, which leaves its report in $report.
+# reflector ARGUMENT...: runs on b until end_reflector, which stores its report in $report.
 ours=10.89.0.1/24 theirs=10.89.0.2/24 peers=$scratch/peers
 reflector() {
 	ip netns exec "$net-b" "$nomora" reflect eth0 --address "$theirs" --json "$@" >"$scratch/b.json" 2>"$scratch/b.err" &
@@ -35,13 +35,13 @@ end_reflector() {
 	wait "$process"
 	report=$(cat "$scratch/b.json")
 }
-# probes ARGUMENT...: 20 from a to b, once b answers.
+# probes ARGUMENT...: 20 probes from a to b, as soon as b answers.
 probes() {
 	run ip netns exec "$net-a" "$nomora" probe eth0 --address "$ours" --peers "$peers" --count 20 --interval-us 2000 \
 		--timeout-ms 30000 --wait 60 --json "$@"
 }
 answered() { printf '%s' "$out" | jq -e ".peers[0] | .received == 20 and .lost == 0 and ($1)" >/dev/null; }
-# expect NAME FILTER: the last probes were all answered, and FILTER is true of the peer.
+# expect NAME FILTER: the last probes were all answered, and FILTER is true for the peer.
 expect() { if [ "$code" -eq 0 ] && answered "$2"; then pass "$1"; else fail "$1" "exit $code" "$out" "$err" "$(cat "$scratch/b.err")"; fi; }
 
 reflector --mtu 9000 --clock-error-us 0.001
@@ -67,7 +67,7 @@ expect "TLVs are filled in by the reflector, and read" '.tlvs | .filled == ["loc
 	.timestamp.method_out == 2 and .direct == {"sent": 20, "received": 20, "answered": 20} and .follow_up.sequence == 18 and
 	.follow_up.left_at > 1.7e9'
 expect "the next answer says when the one before it left" '.stamps | .samples == 20 and .t1_kernel >= 10 and .t4_kernel >= 10 and .t3_follow_up >= 10'
-# How well a stamp is known depends on the machine's other load.
+# The stamps' accuracy depends on the machine's other load.
 one_way() { probes --clock-error-us 0.001 && printf '%s' "$out" | jq -e '.peers[0].one_way != null' >/dev/null; }
 wait_for 60 one_way
 expect "clocks that are known have one-way delays" '.one_way | .samples > 0 and .error_us > 0 and .forward_us.p50 > 0 and .backward_us.p50 > 0'
@@ -105,7 +105,7 @@ else
 	fail "frames of no VLAN get no answer in one, and are counted" "exit $code" "$out" "$report"
 fi
 
-# IPv6: addresses that only nomora has, and such that the kernel has and answers for.
+# IPv6: addresses that only nomora has, and addresses for which the kernel answers, too.
 printf 'a 2001:db8::a1\nb 2001:db8::b1\n' >"$scratch/peers6"
 printf 'a 2001:db8::a2\nb 2001:db8::b2\n' >"$scratch/kernel6"
 refuses "a gateway of another family" 2 "--gateway: expected an address such as 10.0.0.254, of --address's family" \
@@ -119,7 +119,7 @@ ours=2001:db8::a1/64 theirs=2001:db8::b1/64 peers=$scratch/peers6
 reflector --allow 2001:db8::a0/124,10.0.0.0/8
 probes --dscp 34 --ecn 2 --ttl 9 --size 1280
 expect "IPv6, with neighbour discovery of our own" '.address == "2001:db8::b1" and .headers.request_ttl == 9 and .headers.dscp == 34 and .headers.ecn == 2'
-# Nobody answers the ping itself: the reflector's address is resolved, that is all.
+# No program answers the ping itself: it only resolves the reflector's address.
 answers_kernel() {
 	ip netns exec "$net-a" ping -6 -c 1 -W 1 2001:db8::b1
 	ip -n "$net-a" -j -6 neigh show 2001:db8::b1 | jq -e 'any(.[]; .lladdr)'
@@ -134,7 +134,7 @@ probes --vlan 0,3
 expect "IPv6 on the kernels' own addresses, with a priority tag; a stateless reflector counts nothing" '.lost_forward == null or .lost == 0'
 end_reflector
 
-# Authenticated, with a key of their own; what is signed with another one has no answer.
+# Authenticated, with one key; requests signed with another key get no answer.
 (umask 077 && printf '7 %s\n' "$(printf '%02x' {0..31})" >"$scratch/keys" && printf '7 %s\n' "$(printf '%02x' {1..32})" >"$scratch/others")
 ours=10.89.0.1/24 theirs=10.89.0.2/24 peers=$scratch/peers
 reflector --keys "$scratch/keys" --micro-session 7
@@ -143,7 +143,7 @@ expect "authenticated probes are answered, and so are their TLVs" '.tlvs | .fill
 	(.filled | sort) == ["class", "direct", "hmac", "micro-session", "padding"] and .flagged == [] and (.bad_hmac | not)'
 expect "the two ends name their member links of a LAG, and the hops between" '.tlvs.micro_session == {"sender": 3, "reflector": 7} and
 	.hops_there == 0 and .hops_back == 0'
-# Nothing is answered: the MAC is given, so that no probe waits for ARP, and the reflector has time to take them.
+# No answers arrive: the MAC is given, so that no probe waits for ARP, and the reflector has time to receive them.
 printf 'a 10.89.0.1\nb 10.89.0.2 %s\n' "$(ip -n "$net-b" -j link show eth0 | jq -r '.[0].address')" >"$scratch/known"
 run ip netns exec "$net-a" "$nomora" probe eth0 --address 10.89.0.1/24 --peers "$scratch/known" --count 20 --interval-us 1000 --wait 0 \
 	--timeout-ms 1500 --keys "$scratch/others" --json

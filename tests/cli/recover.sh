@@ -34,7 +34,7 @@ assert sum(r["MBps"] for r in d["rates"] if r["to"] == "3") <= 200.0001 and len(
 assert d["why"][0]["next_best"]["p"] == 2.5 and d["why"][0]["servers"] == 3
 assert {c.get("sharing") for c in d["compare"]} >= {"performance", "work-conserving", "equal", "max-min"}
 assert {c.get("placement") for c in d["compare"]} >= {"joint", "random", "filter and random"}' "$out"
-# The keys of these two are names of the scenario.
+# These two objects have names of the scenario as keys.
 without_names() {
 	"$nomora" recover --json --compare "$file" | python3 -c 'import json, sys; d = json.load(sys.stdin); d["placement"] = d["transfer_time_s"] = {}; print(json.dumps(d))'
 }
@@ -99,7 +99,7 @@ refuses "two sources" 2 'expected one of' "$nomora" recover "$file" --generate s
 refuses "a bad recipe" 2 "found 'sevrers'" "$nomora" recover --generate sevrers=9
 refuses "no placement before the deadline is unknown" 1 'unknown: no placement was found within 0.001 ms' \
 	"$nomora" recover --generate servers=200,apps=10,tasks=20,failed=8,demand=4 --solver glpk --deadline-ms 0.001
-# The build folder may be closed to others: a copy in a folder that is not.
+# Other users may have no access to the build folder: use a copy in an accessible folder.
 open_folder=$(mktemp -d)
 at_exit rm -rf "$open_folder"
 cp "$nomora" "$source_root/docs/recovery/testbed.json" "$open_folder" && chmod -R a+rX "$open_folder"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# nomora report: a page from real files of the other commands, and one clear line for each bad one.
+# nomora report: a page from real files of the other commands, and one clear message for each bad file.
 . "$(dirname "$0")/lib.sh"
 cd "$scratch" || exit 1
 
@@ -17,7 +17,7 @@ h1,h2,10,12,20,0,100,1795188663.25
 h1,h3,410,412,420,0,100,1795188663.25
 h2,h3,,,,1,0,1795188663.25
 TEXT
-# The first attempt was stopped, as older logs tell it, or saw the injector restarted.
+# The first attempt was stopped (in the words of older logs), or found the injector restarted.
 cat >sweep.csv.log <<'TEXT'
 {"event":"plan","fingerprint":"x"}
 {"event":"attempt","delay_us":0,"run":0,"attempt":1,"disturbed":true,"elapsed_s":1,"rtt_us":99,"rtt_expected_us":20,"injector":{"packets":-100,"dropped":0,"disturbed":-90,"stalls":-5,"stall_us":-500000}}

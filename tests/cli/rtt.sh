@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# nomora rtt on a capture that is kept, and on files that are none. (probe.sh compares it with a live prober.)
+# nomora rtt on a stored capture, and on files that are not captures. (probe.sh compares it with a live prober.)
 . "$(dirname "$0")/lib.sh"
 
 capture=$source_root/tests/data/fuzz/capture/probes.pcap
@@ -19,7 +19,7 @@ if command -v jq >/dev/null; then
 	printf '%s' "$out" | jq -e --argjson net "$net" '[.pairs[].rtt_us.mean] | add > $net' >/dev/null &&
 		pass "gross is more than net" || fail "gross is more than net" "$out"
 fi
-# Exchanges with ptp4l, captured at the interface that asked: five by each mechanism.
+# Exchanges with ptp4l, captured at the requesting interface: five with each mechanism.
 for file in peer-delay-l2 e2e-l2 e2e-udp6; do
 	run "$nomora" rtt "$source_root/tests/data/fuzz/capture/ptp4l-$file.pcap" --protocols stamp,ptp --json
 	[ "$code" -eq 0 ] && printf '%s' "$out" | python3 -c 'import json, sys
@@ -31,8 +31,8 @@ assert (":" if sys.argv[1] == "e2e-udp6" else ".fffe.") in pair["src"], d' "$fil
 		fail "PTP: $file" "exit $code" "$out$err"
 done
 refuses "an unknown protocol" 2 'expected names of stamp, icmp, tcp, ptp' "$nomora" rtt "$capture" --protocols ntp
-# A capture made here, so that every figure is known: two askers, two answerers, 40 exchanges of each pair, one broken
-# request in the middle, one request and one answer twice, one request without an answer, one answer without a request.
+# A generated capture with known figures: two requesters, two responders, 40 exchanges of each pair, one broken request
+# in the middle, one duplicate request and answer, one request without an answer, one answer without a request.
 cat >"$scratch/make.py" <<'END'
 import struct, sys
 def head(source, destination, source_port, port, octets):
@@ -82,8 +82,8 @@ for (a, b), p in pairs.items():
 ' "$out"
 printf '%s' "$err" | grep -q '2 packets are in the capture twice' && pass "packets twice are told of" || fail "packets twice are told of" "$err"
 
-# Samples of the prober 10.0.0.1: 1.0 us more than the wire to 10.0.0.3, 2.0 to 2.9 us to 10.0.0.4, of which one is
-# missing; three probes that nobody captured.
+# Samples of the prober 10.0.0.1: 1.0 us more than on the wire to 10.0.0.3, 2.0 to 2.9 us more to 10.0.0.4, with one
+# sample missing; and three probes that are not in the capture.
 cat >"$scratch/samples.py" <<'END'
 import sys
 shift = int(sys.argv[1])

@@ -3,7 +3,7 @@
 # nomora schedd and its client: decisions, reports, restarts after SIGKILL, refusals.
 . "$(dirname "$0")/lib.sh"
 
-# The path of a unix socket is short.
+# The path of a unix socket must be short.
 dir=$(mktemp -d /tmp/nomora-schedd.XXXXXX)
 export NOMORA_SCHEDD=$dir/socket
 daemon=
@@ -14,7 +14,7 @@ cat >"$dir/cluster.json" <<'TEXT'
  {"name": "h1", "rack": "r1", "slots": 2}, {"name": "h2", "rack": "r1", "slots": 2},
  {"name": "h3", "rack": "r2", "slots": 2}, {"name": "h4", "rack": "r2", "slots": 2}]}
 TEXT
-# mesh NEAR FAR: round trips within and between the racks, replaced by rename.
+# mesh NEAR FAR: round trips within and between the racks; replaces the file by rename.
 mesh() {
 	local a b
 	{
@@ -118,7 +118,7 @@ check "more than 10,000 lines" grep -q 'more than 10000 lines' <<<"$(yes | head 
 check "a restart cost that is no number" grep -q "bad restart_s 'soon'" <<<"$(ask POST '/v1/jobs?restart_s=soon' '{"id": "x", "curve": "spark", "root": 0, "tasks": 1}')"
 check "a job larger than the cluster" grep -q '9 tasks, the cluster has 8 slots' <<<"$(ask POST /v1/jobs '{"id": "x", "curve": "spark", "root": 0, "tasks": 9}')"
 
-# The journal of it all, for the simulator.
+# The complete journal, for the simulator.
 run "$nomora" schedd export
 printf '%s\n' "$out" >"$dir/journal.jsonl"
 check "the journal begins with its schema" grep -q '^{"schema": *"nomora.journal/1"' "$dir/journal.jsonl"
@@ -143,7 +143,7 @@ refuses "a change that is none" 1 "unknown change 'burn r1'" "$nomora" what-if '
 refuses "an unknown rack" 1 "unknown rack 'r9'" "$nomora" what-if 'drain rack r9'
 refuses "no change" 2 "missing operand CHANGE" "$nomora" what-if
 
-# A mesh that is cut changes nothing.
+# A truncated mesh changes nothing.
 head -c 150 "$dir/latency.csv" >"$dir/cut.csv" && mv "$dir/cut.csv" "$dir/latency.csv"
 wait_for 30 grep -q 'latency.csv:' "$dir/log"
 check "a cut mesh is reported and not used" grep -q 'latency.csv:' "$dir/log"
@@ -164,7 +164,7 @@ refuses "a foreign state" 1 "foreign: " "$bin/nomora-schedd" schedd --state "$di
 echo secret >"$dir/token"
 refuses "a token that others can read" 1 "others can read it; expected mode 0600" "$bin/nomora-schedd" schedd --state "$dir/state" --listen 127.0.0.1:0 --token-file "$dir/token"
 
-# A full disk: changes are refused, questions are answered, and all goes on when there is space again.
+# A full disk: changes are refused and queries answered; when there is space again, changes work.
 mkdir "$dir/small"
 if mount -t tmpfs -o size=400k none "$dir/small" 2>/dev/null; then
 	at_exit umount -l "$dir/small"
@@ -195,7 +195,7 @@ else
 	skip "a full disk" "file systems cannot be mounted here"
 fi
 
-# A live matrix in shared memory: read in place, window by window; what is not measured waits.
+# A live matrix in shared memory: read in place, each window; tasks wait for unmeasured pairs.
 row() { echo "$1,$2,$3,$3,$3,0,100,$(date +%s)"; }
 rows() {
 	echo "src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at"
@@ -224,7 +224,8 @@ kill "$daemon"
 wait "$daemon"
 daemon=
 
-# A mesh that dies: h1 and h3 are near though their racks differ; after --max-age (of rows made in this second or the one before) nobody knows.
+# A mesh that is no longer updated: h1 and h3 are near although in different racks; after --max-age (rows are from this
+# second or the previous one), their round trip is unknown.
 for pair in "h1 h3 10" "h3 h1 10" "h1 h2 400" "h3 h4 400" "h1 h4 400" "h3 h2 400" "h2 h4 400"; do
 	# shellcheck disable=SC2086
 	row $pair
@@ -251,7 +252,7 @@ kill "$daemon"
 wait "$daemon"
 daemon=
 
-# curves_of STATE [OPTION...]: the curves that a daemon on this state has. Its working folder has none.
+# curves_of STATE [OPTION...]: the curves of a daemon with this state. Its working folder has none.
 curves_of() {
 	(cd "$dir" && exec "$bin/nomora-schedd" schedd --state "$@" --socket "$NOMORA_SCHEDD" --cluster "$dir/cluster.json" --no-executor 2>>"$dir/log") &
 	daemon=$!

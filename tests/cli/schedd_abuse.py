@@ -88,7 +88,7 @@ def half_open():
 
 
 def slow():
-    """Bodies of 8 MB, all but their last bytes at once."""
+    """Sends bodies of 8 MB at once, except for their last bytes."""
     held = []
     for _ in range(200):
         held.append(connect())
@@ -137,14 +137,14 @@ def forked(user, work):
             os.setuid(user)
             work()
         except OSError:
-            signal.pause()  # refused: what an abuser gets
+            signal.pause()  # refused by the server, as intended
         finally:
             os._exit(0)
     return child
 
 
 def submissions(seconds):
-    """Of the other user; their times in ms, sorted."""
+    """Submissions of the other user; returns their times in ms, sorted."""
     reading, writing = os.pipe()
 
     def work():

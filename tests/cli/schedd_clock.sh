@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# nomora schedd when time does what it should not: the daemon is stopped for a while (NOMORA_STOP_S seconds), the wall clock jumps by a day.
+# nomora schedd with clock problems: the daemon is stopped for a while (NOMORA_STOP_S seconds); the wall clock jumps by
+# a day.
 # schedd_clock.sh BIN SOURCE CLOCK_STEP: a library to preload.
 . "$(dirname "$0")/lib.sh"
 preload=$3
@@ -13,7 +14,7 @@ cat >"$dir/cluster.json" <<'TEXT'
 {"schema": "nomora.cluster/1", "machines": [
  {"name": "h1", "rack": "r1", "slots": 4}, {"name": "h2", "rack": "r1", "slots": 4}, {"name": "h3", "rack": "r2", "slots": 4}]}
 TEXT
-# mesh STEP: what hosts whose clocks are off by STEP seconds measure.
+# mesh STEP: measurements of hosts whose clocks are wrong by STEP seconds.
 mesh() {
 	local a b
 	{
@@ -22,7 +23,7 @@ mesh() {
 	} >"$dir/new.csv"
 	mv "$dir/new.csv" "$dir/latency.csv"
 }
-# start TIMEOUT: the time that an executor has to start a task.
+# start TIMEOUT: starts the daemon; an executor has TIMEOUT seconds to start a task.
 start() {
 	NOMORA_CLOCK_STEP=$dir/step LD_PRELOAD=$preload "$bin/nomora-schedd" schedd --state "$dir/state" --socket "$NOMORA_SCHEDD" --latency "$dir/latency.csv" \
 		--max-age 600 --retry 0.1 --start-timeout "$1" --migrate on --cluster "$dir/cluster.json" --curves "$source_root/curves" 2>>"$dir/log" &
@@ -83,7 +84,7 @@ for step in 86400 -86400 0; do
 	check "$step s: running tasks run, decided ones wait for their start" test "$(field two t0 state) $(field two t1 state) $(field two t2 state)" = "running running decided"
 	check "$step s: for a minute at most" jq -e '.tasks | all(.since_s >= 0 and .since_s < 600)' <<<"$("$nomora" jobs two --json)"
 done
-# Started again with a clock that was a day ahead when it ended, and the other way round.
+# Restarted after running with a clock that was a day ahead, and the reverse.
 for step in 86400 -86400; do
 	echo $step >"$dir/step"
 	kill -9 "$daemon"

@@ -45,7 +45,7 @@ def start():
     process = subprocess.Popen([BIN + "/nomora-schedd", "schedd", "--state", STATE, "--socket", SOCKET, "--cluster", DIR + "/cluster.json",
                                 "--curves", CURVES, "--start-timeout", "0.3", "--retry", "0.05", "--attempts", "1000"],
                                stderr=subprocess.DEVNULL)
-    with open(os.path.join(DIR, "pid"), "w") as file:  # the script ends it, should this one be killed
+    with open(os.path.join(DIR, "pid"), "w") as file:  # for the script's clean-up, if this one is killed
         print(process.pid, file=file)
     while ask("GET", "/v1/machines")[0] != 200:
         assert process.poll() is None, "the daemon does not start"
@@ -54,7 +54,7 @@ def start():
 
 
 def confirm():
-    """Reports some of what is decided or runs; returns the jobs whose end was acknowledged."""
+    """Reports some decided or running tasks; returns the jobs whose end was acknowledged."""
     ended = set()
     status, answer = ask("GET", "/v1/jobs")
     for job in (answer or {}).get("jobs", []):
@@ -72,7 +72,7 @@ def confirm():
 
 
 def held_slots():
-    """Tasks per machine in the state that the killed daemon left; a copy is read, for reading would finish its log."""
+    """Tasks per machine in the killed daemon's state; reads a copy, as reading the original would replay its log."""
     for ending in ("", "-wal"):
         if os.path.exists(STATE + ending):
             shutil.copy(STATE + ending, STATE + ".copy" + ending)

@@ -34,7 +34,7 @@ connection = Unix()
 
 
 def ask(method, path, body=None):
-    """Until it is answered: the daemon may have been killed."""
+    """Repeats the request until it is answered: the daemon may have been killed."""
     global connection
     until = time.time() + DEADLINE_S
     while True:
@@ -68,7 +68,7 @@ def read_source():
         if job["root"] in job["tasks"]:
             timed.append((job["at"], "job", name, None))
     length = max(event[0] for event in timed)
-    for away in range(12):  # churn besides the source's own
+    for away in range(12):  # churn in addition to the source's
         name, at = random.choice(list(machines)), length * random.uniform(0.1, 0.8)
         timed += [(at, "machine", name, random.choice(["down", "draining"])), (at + length / 10, "machine", name, "up")]
     timed.sort(key=lambda event: event[0])
@@ -81,7 +81,7 @@ levels = {}
 
 
 def write_mesh():
-    """Each machine measures neighbours and some others; between two windows some round trips change."""
+    """Measurements of each machine to neighbours and some others; some round trips change between windows."""
     with open(DIR + "/day.new", "w") as file:
         file.write("src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at\n")
         for a, name in enumerate(names):
@@ -100,7 +100,7 @@ def start():
     process = subprocess.Popen([BIN + "/nomora-schedd", "schedd", "--state", STATE, "--socket", SOCKET, "--cluster", DIR + "/day.json", "--curves", CURVES,
                                 "--latency", DIR + "/day.csv", "--max-age", "3600", "--migrate", os.environ.get("NOMORA_DAY_MIGRATE", "on"), "--migrate-gain", "0.02", "--migrate-rate", "8",
                                 "--start-timeout", "60", "--no-return", "2"], stderr=open(DIR + "/day.log", "a"))
-    with open(DIR + "/pid", "w") as file:  # the script ends it, should this one be killed
+    with open(DIR + "/pid", "w") as file:  # for the script's clean-up, if this one is killed
         print(process.pid, file=file)
     return process
 
@@ -111,7 +111,7 @@ def memory_mb(process):
 
 
 def report(events):
-    """A line that is refused, of a task that is gone meanwhile, is left out."""
+    """Skips lines that are refused because their task has ended meanwhile."""
     while events:
         status, answer = ask("POST", "/v1/events", "\n".join(json.dumps(event) for event in events))
         assert "taken" in answer, (status, answer)
@@ -161,7 +161,7 @@ while place < len(timed) or time.time() - begin < length / SPEED:
             runs[decision["job"], decision["task"]] = decision["sequence"]
     while ends and ends[0][0] <= now:
         _, sequence, job, task = heapq.heappop(ends)
-        if runs.get((job, task)) == sequence:  # not started again since
+        if runs.get((job, task)) == sequence:  # not restarted since
             events.append({"event": "ended", "job": job, "task": task})
             counts["ended"] += 1
     report(events)

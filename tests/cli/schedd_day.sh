@@ -43,7 +43,8 @@ run "$nomora" simulate --journal "$dir/day.jsonl" --policy "$policy" --hours "$(
 check "the simulator has the workload, too" test "$code" -eq 0
 echo "# performance: live $live, simulated $(jq -c '.policies[0].performance' <<<"$out")"
 
-# Three machines of one slot, so that both have the same place for each task: the same figures, and the defaults are those of the cluster's file.
+# Three machines of one slot, so that schedd and simulator have the same choices for each task: the figures must be
+# equal. The defaults are those of the cluster's file.
 cat >"$dir/cluster.json" <<'TEXT'
 {"schema": "nomora.cluster/1", "default_rtt_us": {"same_machine": 2, "same_rack": 70, "same_pod": 200, "other_pod": 390}, "machines": [
  {"name": "a", "rack": "r1", "slots": 1}, {"name": "b", "rack": "r2", "slots": 1}, {"name": "c", "rack": "r3", "slots": 1}]}
@@ -53,11 +54,11 @@ export NOMORA_SCHEDD=$dir/socket
 echo $! >"$dir/pid"
 wait_for 30 "$nomora" jobs >/dev/null 2>&1
 echo '{"id": "web", "curve": "memcached", "root": 0, "tasks": 3}' | "$nomora" submit - >/dev/null
-sleep 2.5 # of the journal: its seconds are what is compared
+sleep 2.5 # seconds of the journal, which are compared
 kill "$(cat "$dir/pid")"
 wait "$(cat "$dir/pid")"
 "$bin/nomora-schedd" schedd export --state "$dir/state" >"$dir/three.jsonl"
-# At the end, since a second is counted when something happens in it.
+# Appended at the end, since a second is counted only when an event occurs in it.
 jq -c 'select(.event == "call" and .call.do == "step")' "$dir/three.jsonl" | tail -n 1 | jq -c '.t_us += 4000000 | .call.number += 4' >>"$dir/three.jsonl"
 live=$("$nomora" simulate --live --journal "$dir/three.jsonl" --json | jq .performance)
 "$nomora" simulate --journal "$dir/three.jsonl" --policy nomora:p_m=1000,p_r=1000 --hours 0.001 --roots best --spill best --interpolate --json >"$dir/three.json"

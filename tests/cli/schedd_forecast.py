@@ -45,7 +45,7 @@ def start():
     process = subprocess.Popen([BIN + "/nomora-schedd", "schedd", "--state", DIR + "/forecast.state", "--socket", SOCKET, "--cluster",
                                 DIR + "/forecast.json", "--curves", CURVES, "--latency", DIR + "/forecast.csv", "--max-age", "0", "--no-executor",
                                 "--migrate", "on", "--migrate-gain", "0.05", "--migrate-rate", "3"])
-    with open(os.path.join(DIR, "pid"), "w") as file:  # the script ends it, should this one be killed
+    with open(os.path.join(DIR, "pid"), "w") as file:  # for the script's clean-up, if this one is killed
         print(process.pid, file=file)
     until = time.time() + DEADLINE_S
     while time.time() < until:
@@ -91,7 +91,7 @@ def same(forecast):
     expected = forecast["decisions"]
     while True:
         made = ask("GET", f"/v1/decisions?after={forecast['last']}")[1]["decisions"]
-        status, after = ask("POST", "/v1/what-if", {"within_s": 0})  # what is left to do: nothing
+        status, after = ask("POST", "/v1/what-if", {"within_s": 0})  # nothing is left to do
         assert status == 200, after
         if after["last"] == made[-1]["sequence"] if made else after["last"] == forecast["last"]:
             break

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# nomora schedd as a service: readiness, the watchdog, the unit; what other users may do; a damaged state.
+# nomora schedd as a service: readiness, the watchdog, the unit; permissions of other users; a damaged state.
 . "$(dirname "$0")/lib.sh"
 
 dir=$(mktemp -d /tmp/nomora-service.XXXXXX)
@@ -12,7 +12,7 @@ cat >"$dir/cluster.json" <<'TEXT'
 {"schema": "nomora.cluster/1", "machines": [
  {"name": "h1", "rack": "r1", "slots": 9}, {"name": "h2", "rack": "r1", "slots": 9}]}
 TEXT
-# A service manager's socket that writes down what it hears.
+# A service manager's socket that logs its messages.
 cat >"$dir/manager.py" <<'TEXT'
 import socket, sys
 manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -56,7 +56,7 @@ wait "$daemon"
 check "SIGTERM ends it with 0" test $? -eq 0
 check "and it says so" grep -q '^STOPPING=1' "$dir/heard"
 
-# A byte of a job's text changes on the disk.
+# One byte of a job's text is changed on the disk.
 python3 - "$dir/state" <<'TEXT'
 import sys
 with open(sys.argv[1], "r+b") as file:
@@ -76,7 +76,7 @@ check "and keeps the damaged file" ls "$dir"/state.damaged-*
 kill "$daemon"
 wait "$daemon"
 
-# NOMORA_ABUSE_S: how long each kind of abuse lasts.
+# NOMORA_ABUSE_S: duration of each kind of abuse.
 if [ "$(id -u)" -eq 0 ] && setpriv --reuid 12345 --regid 12345 --clear-groups true 2>/dev/null; then
 	run timeout 300 python3 "$(dirname "$0")/schedd_abuse.py" "$bin" "$source_root/curves" "${NOMORA_ABUSE_S:-0.4}"
 	[ "$code" -eq 0 ] && pass "a user who misbehaves leaves the daemon to others" || fail "abuse" "$out" "$err"

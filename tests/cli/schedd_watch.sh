@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What one sees of nomora schedd: the page, top, the metrics in a real Prometheus.
+# Monitoring of nomora schedd: the page, top, the metrics in a real Prometheus.
 . "$(dirname "$0")/lib.sh"
 
 dir=$(mktemp -d /tmp/nomora-watch.XXXXXX)
@@ -18,7 +18,7 @@ TEXT
 } >"$dir/latency.csv"
 echo secret >"$dir/token"
 chmod 600 "$dir/token"
-# A port that another program takes meanwhile: the next one.
+# If another program takes the port meanwhile, try the next one.
 for attempt in 1 2 3 4 5; do
 	port=$((20000 + RANDOM % 10000))
 	"$bin/nomora-schedd" schedd --state "$dir/state" --listen "127.0.0.1:$port" --token-file "$dir/token" --cluster "$dir/cluster.json" \
@@ -53,7 +53,7 @@ run python3 "$source_root/tests/support/prometheus_queries.py" "$dir" "127.0.0.1
 kill "$daemon"
 wait "$daemon"
 
-# The same on the socket, for top.
+# The same on the unix socket, for top.
 "$bin/nomora-schedd" schedd --state "$dir/state" --socket "$NOMORA_SCHEDD" --no-executor 2>>"$dir/log" &
 daemon=$!
 echo $daemon >"$dir/schedd.pid"

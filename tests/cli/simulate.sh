@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# nomora simulate and tracegen: a synthetic day, its files, the same bytes twice, a trace written and read, bad traces,
-# signals; Google's first hour where the data is.
+# nomora simulate and tracegen: a synthetic day, its files, reproducible output, a trace written and read, bad traces,
+# signals; the first hour of Google's trace if its data is available.
 . "$(dirname "$0")/lib.sh"
 cd "$scratch" || exit 1
 curves=$source_root/curves
@@ -60,7 +60,7 @@ refuses "a sweep of an option that is not there" 2 "" "${simulate[@]}" --sweep r
 refuses "a sweep without values" 2 "expected KEY=V1,V2" "${simulate[@]}" --sweep slots
 refuses "a sweep of more values than it holds" 2 "expected at most 64 values" "${simulate[@]}" --machines 60 --slots 4 --hours 0.05 -p random --sweep "rack-us=$(seq -s, 65)" -o rack
 
-# A trace written and read is the day itself.
+# A trace that was written and read gives the same day.
 check "tracegen" "$nomora" tracegen --machines 200 --slots 4 --hours 0.2 --seed 3 trace
 run "${simulate[@]}" --trace trace --slots 4 --hours 0.2 --topology 4x10 -p nomora --seed 3 --strict --json
 printf '%s\n' "$out" >from_trace.json
@@ -69,7 +69,7 @@ printf '%s\n' "$out" >from_memory.json
 check "its tasks are those of the synthetic day" test "$(field from_trace.json 'd["workload"]["tasks"]')" = "$(field from_memory.json 'd["workload"]["tasks"]')"
 check "and its area" test "$(field from_trace.json 'd["policies"][0]["performance"]')" = "$(field from_memory.json 'd["policies"][0]["performance"]')"
 
-# A day that is recorded and replayed is the same day.
+# A day that was recorded and replayed gives the same results.
 run "${simulate[@]}" "${small[@]}" -p nomora:preemption,round_s=60 --record day.jsonl
 check "--record" test "$code" -eq 0
 run "$nomora" simulate --journal day.jsonl --hours 0.2 --check -p nomora:preemption,round_s=60 --record replayed.jsonl
@@ -77,7 +77,7 @@ run "$nomora" simulate --journal day.jsonl --hours 0.2 --check -p nomora:preempt
 head -c -5 day.jsonl >cut.jsonl
 run "$nomora" simulate --journal cut.jsonl --hours 0.2 -p random
 [ "$code" -eq 0 ] && printf '%s\n' "$err" | grep -q "the last line is incomplete" && pass "a journal cut off" || fail "a journal cut off" "$code $err"
-# Recorded round trips: all machines but one are far from the root's, later another one is near.
+# Recorded round trips: all machines except one are far from the root's; later another one becomes near.
 python3 - >mesh.jsonl <<'END'
 import json
 def line(**event): print(json.dumps(event))
@@ -103,7 +103,7 @@ refuses "a journal with a bad time" 1 "bad.jsonl:300: t_us: " "$nomora" simulate
 refuses "a journal of two policies" 2 "--record: expected one --policy, found 4" "${simulate[@]}" --record x
 refuses "a trace and a journal" 2 "mutually exclusive" "${simulate[@]}" --trace trace --journal day.jsonl
 
-# Killed after its first checkpoint and resumed, a day is the day of a run that nobody killed.
+# A day that is killed after its first checkpoint and resumed gives the results of an uninterrupted run.
 resumed_is_whole() {
 	local policy=$1 pid
 	shift
@@ -120,7 +120,7 @@ resumed_is_whole() {
 	kill -KILL $pid 2>/dev/null
 	wait $pid 2>/dev/null
 	[ -e killed/checkpoint-1 ] && cp killed/checkpoint-1 checkpoint || return 1
-	# whole, where the day was faster than the signal, or absent
+	# complete, if the day was faster than the signal, or absent
 	for file in killed.resumed killed/jobs.csv; do
 		[ ! -e $file ] || cmp $file ${file/killed/whole} || return 1
 	done
@@ -183,7 +183,7 @@ check "pairs that are all alike, without racks: the levels themselves" test "$(f
 sed -i 's/1059.9/900/' near.json
 refuses "a history that goes backwards" 1 "near.json: points\[2\].at: time goes backwards" "${simulate[@]}" --machines 60 --series near.json
 
-# Curves of jobs: those of an earlier day, where the mix would give another one to each.
+# Curves of jobs: those of an earlier day, where the mix would assign others.
 run "${simulate[@]}" "${small[@]}" -p random -p load_spreading -o mixed
 run "${simulate[@]}" "${small[@]}" -p random -p load_spreading --curve-mix spark=1 --job-curves mixed/jobs.csv -o mapped
 check "--job-curves" cmp mixed/jobs.csv mapped/jobs.csv
@@ -271,7 +271,7 @@ run "$nomora" simulate --machines 60 --slots 4 --hours 0.05 -p nomora --json
 printf '%s\n' "$out" >shipped.json
 check "without --curves, those that come with it" test "$(field shipped.json 'd["policies"][0]["performance"]["jobs"] > 0')" = True
 
-# A signal: partial results, marked as such.
+# A signal: partial results, marked as incomplete.
 "${simulate[@]}" --machines 3000 --hours 24 -p nomora:preemption,beta=1 -o stopped >stopped.txt 2>&1 &
 pid=$!
 for _ in $(seq 300); do ls stopped/rounds-1.csv.* >/dev/null 2>&1 && break; sleep 0.1; done

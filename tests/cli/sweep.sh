@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# nomora sweep with a real injector on two virtual ports: schedule, metrics, resuming, failures, and what it refuses.
+# nomora sweep with a real injector on two virtual ports: schedule, metrics, resuming, failures, refusals.
 . "$(dirname "$0")/lib.sh"
 
 [ -x "$bin/nomora-injector" ] || skip_all "built without DPDK: there is no injector to step"
@@ -13,7 +13,7 @@ injector=$!
 at_exit kill "$injector"
 wait_for 20 "$nomora" inject-ctl "$socket" stats || { fail "the injector starts" "$(cat injector.log)"; plan; exit 1; }
 
-# Nothing runs through the injector: what this machine's other work does to it is no matter here.
+# No traffic passes the injector, so its disturbance by this machine's other load does not matter.
 plan_with() {
 	printf '%s\n' "injector = $socket" 'settle-s = 0' 'max-stall-percent = 100' 'share-machine = true' "$@" 'any-delays = true'
 }
@@ -100,7 +100,7 @@ run "$nomora" sweep template.plan --dry-run
 [ "$code" -eq 0 ] && grep -q '^# ' template.plan && printf '%s\n' "$out" | grep -q '^36 runs' && pass "--template prints a plan that is accepted" ||
 	fail "--template prints a plan that is accepted" "exit $code" "$err"
 refuses "no plan at all" 2 'missing operand PLAN' "$nomora" sweep
-# Others may try a sweep too: what was there before is not ours, and what has come since must go.
+# Other users may run sweeps too: folders that existed before are not ours, and those created since must be removed.
 tries() { find /tmp -maxdepth 1 -name 'nomora-try-*' | sort; }
 all_gone() { local folder; for folder; do [ ! -e "$folder" ] || return 1; done; }
 tries >tries-before
@@ -157,7 +157,7 @@ check "the injector has its old delays again" sh -c "'$nomora' inject-ctl '$sock
 run "$nomora" sweep good.plan -o good.csv
 [ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '0 of 6 runs made.*6 runs already there' && pass "the same command makes nothing twice" ||
 	fail "the same command makes nothing twice" "$out$err"
-printf '{"event":"att' >>good.csv.log # as a dying writer leaves it
+printf '{"event":"att' >>good.csv.log # as a killed writer leaves it
 run "$nomora" sweep good.plan -o good.csv --repetitions 3
 check "a line that was cut off spoils no other" sh -c "grep -c '^{\"event\":\"\(att\|plan\)' good.csv.log | grep -qx 13"
 [ "$code" -eq 0 ] && [ "$(wc -l <good.csv)" -eq 28 ] && pass "more repetitions are added" || fail "more repetitions are added" "$out$err"
@@ -263,8 +263,8 @@ run "$nomora" sweep hung.plan -o hung.csv
 check "such an attempt has no figures of the injector, others say of how many threads" sh -c "
 	grep '\"attempt\":1,' hung.csv.log | grep -v '\"injector\"' && grep '\"attempt\":2,.*\"injector\":.*\"lcores\":1.0' hung.csv.log"
 check "and a report of the sweep comes about" "$nomora" report --sweep-log hung.csv.log -o hung.html
-# How much of a processor a busy loop gets depends on this machine's other work, so it is asked. Niced work is not
-# counted: these tests themselves may be niced.
+# The busy loop's share of a CPU depends on this machine's other load, so it is measured. Niced work is not counted, and
+# these tests may run niced.
 plan_with 'delays = 0' 'repetitions = 1' \
 	"client = nice -n -$(nice) timeout 1 sh -c 'while :; do :; done'; times >times; echo value = 1" "$good" >burns.plan
 run "$nomora" sweep burns.plan -o burns.csv
@@ -276,7 +276,7 @@ used_s = attempt["processors_used"] * attempt["elapsed_s"]
 print(f"burnt {burnt_s} s, seen {used_s} s of {attempt['elapsed_s']} s, {attempt['processors_used']} processors")
 sys.exit(not (burnt_s > 0.1 and used_s >= 0.8 * burnt_s and attempt["processors_used"] <= attempt["processors"]))
 END
-# before-run and after-run come in pairs, however the run between them ends; none follows a before-run that failed.
+# before-run and after-run come in pairs, however the run between them ends; no after-run follows a failed before-run.
 hooks() {
 	local name=$1 wanted=$2
 	shift 2
@@ -294,7 +294,7 @@ hooks "and a warm-up that fails" sbabat 'warm-up = false' 'client = echo value =
 hooks "but no before-run that fails" sbbt 'before-run = echo b >>phases; false' 'client = echo value = 1'
 hooks "an after-run that fails is told beside the client's failure" sbabat 'client = exit 7' 'after-run = echo a >>phases; echo oh dear; exit 5'
 check "and the client's is the run's" sh -c "grep -q 'after-run: failed with exit code 5: oh dear' err && grep -q 'at 0 us, run 0: client: failed with exit code 7' err"
-# Both take longer than it takes to notice that the sweep is to stop.
+# Both take longer than the sweep needs to notice that it is to stop.
 rm -f phases
 plan_with 'delays = 0' 'setup = echo s >>phases' 'before-run = echo b >>phases' 'after-run = sleep 0.3; echo a >>phases' \
 	'teardown = sleep 0.3; echo t >>phases' 'client = touch begun; sleep 987' "$good" >stopped.plan
@@ -330,7 +330,7 @@ plan_with 'delays = 0' 'repetitions = 1' 'client = echo client >>phases; echo va
 run "$nomora" sweep ends.plan -o ends.csv
 check "the server has ended before teardown begins" test "$(tr '\n' ' ' <phases)" = "server client stopped teardown "
 
-# A gate that no run passes: the attempt that stalled least is kept, and the answer is negative.
+# A gate that no run passes: the attempt with the least stall is kept, and the exit code is 3.
 plan_with 'delays = 0' 'repetitions = 2' 'attempts = 2' 'client = echo value = 1' 'max-load = 0.000001' "$good" >disturbed.plan
 run "$nomora" sweep disturbed.plan -o disturbed.csv
 [ "$code" -eq 3 ] && [ "$(grep -c '^0,.*,1,$' disturbed.csv)" -eq 2 ] && printf '%s\n' "$out" | grep -q '2 runs disturbed' &&
@@ -339,7 +339,7 @@ run "$nomora" sweep disturbed.plan -o disturbed.csv
 run "$nomora" report --sweep-log disturbed.csv.log -o disturbed.html
 check "the report's verdict comes before its table" sh -c "tr -d '\n' <disturbed.html | grep -q '2 of the 2 runs were disturbed.*<table>.*no ping'"
 
-# An injector that shares its CPU with a busy loop: the gate refuses every attempt and names who is there too.
+# An injector that shares its CPU with a busy loop: the gate refuses every attempt and names the other process.
 if command -v taskset >/dev/null; then
 	last=$(taskset -cp $$ | sed 's/.*[-, ]//')
 	"$nomora" inject net_ring0 net_ring1 --cpus "$last" --nice 0 --control "$scratch/shared.sock" >shared.log 2>&1 &
@@ -366,7 +366,7 @@ case $1 in
 before) sleep 985 >/dev/null 2>&1 & echo $! >helper ;;
 after) kill -0 "$(cat helper)" ;;
 client)
-	for child in $(cat children 2>/dev/null; tail -n +2 sessions); do # the first one is setup's
+	for child in $(cat children 2>/dev/null; tail -n +2 sessions); do # the first one belongs to setup
 		while grep -q '^State:[[:space:]]*[^XZ]' "/proc/$child/status" 2>/dev/null; do sleep 0.02; done
 	done
 	for i in 1 2; do sleep 985 >/dev/null 2>&1 & echo $! >>children; done
@@ -414,7 +414,7 @@ sweep=$!
 wait_for 10 test -e running
 kill "$second"
 wait "$second"
-start_second 5 # what the run asks for
+start_second 5 # the run's process group
 touch restarted
 code=0
 wait "$sweep" || code=$?
@@ -437,8 +437,8 @@ kill -KILL "$sweep"
 wait "$sweep" 2>/dev/null
 check "SIGKILL leaves the lock's file, which keeps nobody out" test -e "$socket.sweep"
 check "SIGKILL ends its server too" wait_for 5 gone "$(cat server)"
-# A server's child that is known by its environment alone, one by where it prints, one whose user is another, and a child
-# of the client's. A server of a sweep that lives is none of theirs.
+# A server's child that only its environment identifies, one identified by its output, one of another user, and a child
+# of the client's. The server of a running sweep is none of them.
 as_nobody='sleep'
 [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null && as_nobody='setpriv --reuid 65534 --clear-groups sleep'
 plan_with 'delays = 0..9/1' "client = test -e clients || { env -u NOMORA_SWEEP_CLIENT setsid sleep 985 >/dev/null 2>&1 & echo \$! >>$scratch/clients; }; sleep 0.05; echo value = 1" "$good" \
@@ -490,7 +490,7 @@ left=()
 for folder in /tmp/nomora-sweep.*; do
 	owner=${folder#/tmp/nomora-sweep.}
 	case ${owner%.*} in *[!0-9]*) continue ;; esac
-	# of this run: another user's killed sweep, or an earlier one's, is none of ours
+	# Only folders of this run: those of another user's killed sweep, or of an earlier one, are not ours.
 	[ -O "$folder" ] && [ "$folder" -nt "$scratch/script-begun" ] && gone "${owner%.*}" && left+=("$folder")
 done
 check "no folder is left in /tmp, not even that of the killed one" test "${#left[@]}" -eq 0
