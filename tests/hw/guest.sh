@@ -8,7 +8,7 @@ prepared=${3:-}
 # shellcheck disable=SC2034 # planned: lib.sh looks at it when the script ends
 skip_early() { planned=1; printf '1..0 # SKIP %s\n' "$1"; exit 0; }
 
-# All of it lives in namespaces of its own, its files as well: whatever ends this script leaves nothing behind.
+# Everything, including its files, lives in its own namespaces: however this script ends, nothing is left behind.
 if [ -z "${NOMORA_HW_INSIDE:-}" ]; then
 	[ "$(id -u)" -eq 0 ] || skip_early "needs root"
 	version=$(qemu-system-x86_64 --version 2>/dev/null | sed -n 's/.*version \([0-9]*\).*/\1/p')
@@ -55,7 +55,7 @@ exec 3<>"$scratch/line.in" 4<>"$scratch/line.out"
 alive() { kill -0 "$guest" 2>/dev/null; }
 said() { grep -q "$1" "$scratch/console" || ! alive; }
 
-# guest SECONDS COMMAND: runs it in the guest, what it says goes to $answer; its exit code.
+# guest SECONDS COMMAND: runs it in the guest; its output is in $answer; returns its exit code.
 commands=0
 guest() {
 	local part line="" deadline=$((SECONDS + $1))
@@ -63,7 +63,7 @@ guest() {
 	printf '%d %s\n' "$commands" "$2" >&3
 	answer=
 	while [ $SECONDS -lt $deadline ] && alive; do
-		if ! read -rt 1 part <&4; then # half a line so far
+		if ! read -rt 1 part <&4; then # an incomplete line so far
 			line+=$part
 			continue
 		fi
@@ -71,7 +71,7 @@ guest() {
 		line=${line%$'\r'}
 		case $line in
 		"END $commands "*) return "${line##* }" ;;
-		"END "*) answer= ;; # of a command that was given up
+		"END "*) answer= ;; # of a command that had timed out
 		*) answer+=$line$'\n' ;;
 		esac
 		line=

@@ -37,15 +37,15 @@ case $log in
 *) fail "its memory is from hugepages" "$log" ;;
 esac
 
-# --- ping ---
-# ping_us COUNT: the lower decile of the round trips; what the machine's other work adds lies above it. Fails on a loss.
+# --- ping --- ping_us COUNT: the lower decile of the round trips, which the machine's other load hardly affects. Fails
+# on a loss.
 ping_us() {
 	nice -n -20 ip netns exec host1 ping -n -c "$1" -i 0.02 -W 2 -w 10 10.77.0.2 >"$scratch/ping" || return 1
 	grep -q ' 0% packet loss' "$scratch/ping" || return 1
 	sed -n 's/.*time=\([0-9.]*\) ms/\1/p' "$scratch/ping" | sort -n |
 		awk '{v[NR] = $1} END {printf "%.0f", v[int(NR / 10) + 1] * 1000}'
 }
-# Counts anew from here on, so that the lateness is that of this delay alone.
+# Resets the counters, so that the lateness is that of this delay only.
 set_delay() { guest 10 "nomora inject-ctl /run/inj.sock set delay_us=$1 && nomora inject-ctl /run/inj.sock reset"; }
 answers() { ip netns exec host1 ping -n -c 1 -W 1 10.77.0.2; }
 wait_for 20 answers && pass "host to host through the injector" ||
@@ -54,7 +54,7 @@ account='all(s[d]["rx_packets"] == s[d]["tx_packets"] + s[d]["held"] >= 100 for 
 	s["ring_full"] == s["nombuf"] == s["rx_missed"] == 0'
 for delay in 500 2000; do
 	verdict=
-	for _ in 1 2 3; do # the machine may be busy: each with its own D = 0
+	for _ in 1 2 3; do # the machine may be busy: each try has its own D = 0
 		if ! { set_delay 0 && base=$(ping_us 100) && set_delay "$delay" && with=$(ping_us 100) && statistics; }; then
 			verdict="packets lost, or no answer: $(tail -n 3 "$scratch/ping") $answer"
 			alive || break

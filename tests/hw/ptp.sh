@@ -21,7 +21,7 @@ at_exit kill $!
 wait_for 30 grep -q 'to MASTER' "$scratch/ptp4l.log" || bail "ptp4l is a master" "$(cat "$scratch/ptp4l.log")"
 nic=${nics%%[[:space:]]*}
 
-# measure COUNT OPTION...: leaves the JSON in $scratch/ptp.json, and what it said beside it in $log.
+# measure COUNT OPTION...: stores the JSON in $scratch/ptp.json and the messages in $log.
 measure() {
 	local count=$1 code=0
 	shift
@@ -44,13 +44,13 @@ verdict "DPDK's own driver: by software" 'p["samples"] >= 8 and p["delay_us"]["m
 [[ $log == *'built without IEEE 1588'* ]] && pass "and says why" || fail "and says why" "$log"
 
 guest 5 'cp -r /ieee1588/. /'
-# The emulated card keeps its stamp of a received packet until RXSATRH is read, which a real one does not have to be: the
-# first Sync alone is stamped.
+# The emulated card keeps its stamp of a received packet until RXSATRH is read, which a real card does not require: only
+# the first Sync is stamped.
 code=0
 measure 5 --e2e || code=$?
 verdict "a stamp that is not cleared counts once" 'p["samples"] >= 4 and p["hardware"]["samples"] + p["hardware"]["outliers"] <= 1 and
 	p["hardware"]["samples"] + p["hardware"]["outliers"] + p["hardware"]["unstamped"] == p["samples"]'
-# Read beside the measurement, all are, but for some that are cleared before our program has them.
+# With RXSATRH read in parallel, all are stamped, except for some whose stamp is cleared before our program reads it.
 guest 5 "base=\$(head -n 1 /sys/bus/pci/devices/$nic/resource | cut -d ' ' -f 1)"
 guest 5 '{ while usleep 20000; do devmem $((base + 0xb630)) 32; done; } >/dev/null 2>&1 & clearer=$!'
 code=0
