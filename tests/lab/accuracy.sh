@@ -11,12 +11,12 @@ lab=a$((BASHPID % 100000))
 at_exit "$nomora" lab down --name "$lab"
 "$nomora" lab up --name "$lab" --hosts 2 --racks 1 --inject h1 --delay-us 0 >/dev/null || { fail "the lab comes up"; plan; exit 1; }
 socket=/run/nomora/$lab-h1.sock
-# The measuring tools stay off the injector's CPU and come before this machine's other work.
+# The measuring tools do not use the injector's CPU, and have priority over this machine's other load.
 quick() { chrt -r 1 taskset -c "0-$(($(nproc) - 2))" "$@"; }
 on() { local host=$1; shift; quick "$nomora" lab exec "$host" --name "$lab" -- "$@"; }
 set_delay() { "$nomora" inject-ctl "$socket" set "delay_us=$1" >/dev/null; }
 
-# Each prints median and minimum, us.
+# Each prints median and minimum in us.
 ping_us() { on h2 ping -n -i 0.002 -c 50 -W 2 10.77.1.1 | python3 -c 'import re, statistics, sys
 times = [1e3 * float(t) for t in re.findall(r"time=([0-9.]+)", sys.stdin.read())]
 print(statistics.median(times), min(times))'; }
@@ -24,10 +24,10 @@ print(statistics.median(times), min(times))'; }
 sockperf_us() { on h2 sockperf ping-pong -i 10.77.1.1 -p 11111 --tcp -t 1 --mps 500 2>/dev/null | python3 -c 'import re, sys
 text = sys.stdin.read()
 print(*(2 * float(re.search(what + r" = +([0-9.]+)", text).group(1)) for what in ("percentile 50.000", "<MIN> observation")))'; }
-# One way, there and then back, of echo requests and replies seen at both hosts: two lines.
+# One-way delays, there and back, of echo requests and replies captured at both hosts: two lines.
 stamps_us() {
 	local host
-	: >"$scratch/h1.err" # what the last ones wrote is no sign of these
+	: >"$scratch/h1.err" # clear the previous output
 	: >"$scratch/h2.err"
 	for host in h1 h2; do
 		on "$host" tcpdump -i eth0 -n -tt -l --time-stamp-precision=nano --immediate-mode icmp >"$scratch/$host.txt" 2>"$scratch/$host.err" &
@@ -63,7 +63,7 @@ if command -v sockperf >/dev/null; then
 else
 	for delay in 5 20 50 100 200 500; do skip "sockperf: D = $delay us" "sockperf is not installed"; done
 fi
-# This machine may be busy with something else: each figure may be taken again, up to eight times, always with its own D = 0.
+# This machine may be busy: each measurement may be repeated up to eight times, always with its own D = 0.
 for tool in $tools; do
 	for delay in 5 20 50 100 200 500; do
 		for _ in 1 2 3 4 5 6 7 8; do

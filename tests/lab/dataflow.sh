@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# nomora dataflow --apply: routes in the switches of a routed lab, and transfers over them. No rate is asserted.
+# nomora dataflow --apply: routes in the switches of a routed lab, and transfers over them. Rates are not checked.
 . "$(dirname "$0")/../cli/lib.sh"
 
 [ "$(id -u)" -eq 0 ] || skip_all "network namespaces need root"
 lab=df$((RANDOM % 1000))
 "$nomora" lab up --name $lab --fabric fattree:4 --link-MBps 5 >/dev/null 2>"$scratch/said" || skip_all "no lab here: $(head -c 200 "$scratch/said")"
 at_exit "$nomora" lab down --name $lab
-# ours: rules of routing protocol 78 in all switches of the lab
+# ours: counts the rules of routing protocol 78 in all switches of the lab
 ours() { for ns in /run/netns/$lab-s*; do ip -N -n "$(basename "$ns")" rule show; done | grep -c 'proto 78'; }
 
-# applies ARGUMENT...: up to five tries; a sender that a busy machine keeps from running for 500 ms counts as failed.
+# applies ARGUMENT...: up to five tries, as a sender that a busy machine stops for 500 ms counts as failed.
 applies() {
 	local try
 	for try in 1 2 3 4 5; do
@@ -27,7 +27,7 @@ check "every flow is sent and measured" jq -e '.schema == "nomora.dataflow-apply
 check "the routes are gone" test "$(ours)" -eq 0
 applies --seconds 0.1 --keep-routes --json "${jobs[@]}"
 check "routes stay where that is asked for" test "$(ours)" -gt 0
-# The path that the kernel takes is the plan's: each switch on it, by the addresses' own rule.
+# The kernel takes the plan's path: at each switch on it, by the rule for the two addresses.
 "$nomora" lab inventory --name $lab --topology "$scratch/net.json" >/dev/null 2>&1
 jq '{schema: "nomora.dataflow/1", topology: ., slots: 1, jobs: [{name: "j", components: [{name: "a"}, {name: "b"}],
 	edges: [{from: "a", to: "b"}], placement: {"a.0": "h0", "b.0": "h15"}}]}' "$scratch/net.json" >"$scratch/pair.json"

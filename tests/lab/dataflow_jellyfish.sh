@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# On demand: dataflow jobs on a 30-host Jellyfish, SEEDS of them (default 10), each on a network of its own. A tenth of the links
-# in use fails at 50 s and returns at 80 s, a tenth of the paper's times; 120 s in all. Then R-Storm's and random placement of the
-# same jobs run for SHORT seconds (default 60) without a fault. OUT (default: a folder that is removed) gets the lines of every run,
-# a chart of each seed's throughput and summary.json. JOBS (default 2) is the number of jobs, MBPS (default 1) the links' rate.
+# On demand: dataflow jobs on 30-host Jellyfish networks, one for each of SEEDS seeds (default 10). A tenth of the links
+# in use fails at 50 s and is repaired at 80 s, a tenth of the paper's times; 120 s in total. Then R-Storm's and random
+# placement of the same jobs run for SHORT seconds (default 60) without a fault. OUT (default: a folder that is removed)
+# gets the lines of every run, a chart of each seed's throughput and summary.json. JOBS (default 2) is the number of
+# jobs, MBPS (default 1) the links' rate.
 . "$(dirname "$0")/../cli/lib.sh"
 
 [ "$(id -u)" -eq 0 ] || skip_all "network namespaces need root"
@@ -38,7 +39,7 @@ folder, seeds = sys.argv[1], int(sys.argv[2])
 def lines(seed, engine): return [json.loads(line) for line in open(f"{folder}/seed{seed}-{engine}.json")]
 def mean(run, first, last): return statistics.mean(s["sink_MBps"] for s in run if "s" in s and first < s["s"] <= last)
 during, after, gain, reroute, gap = [], [], {"rstorm": [], "random": []}, [], []
-errors = {"rate": [], "rstorm": [], "random": []} # of sinks' rates; the own engine's run has the fault in it
+errors = {"rate": [], "rstorm": [], "random": []} # of sinks' rates; the "rate" run includes the fault
 def add_errors(engine, run): errors[engine] += [abs(s["measured_MBps"] / s["predicted_MBps"] - 1) for s in run[-1]["sinks"] if s["predicted_MBps"] > 0]
 for seed in range(1, seeds + 1):
     own = lines(seed, "rate")
@@ -53,7 +54,7 @@ for seed in range(1, seeds + 1):
         add_errors(engine, other)
         seconds = [s["s"] for s in other if "s" in s]
         gain[engine].append(before / mean(other, max(seconds) / 2, max(seconds) - 1))
-def interval(values): # of the mean, 95 %, by Student's t
+def interval(values): # 95 % confidence interval of the mean, Student's t
     t = [0, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26][min(len(values) - 1, 9)]
     half = t * statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
     return statistics.mean(values), half

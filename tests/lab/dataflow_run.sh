@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# nomora dataflow run: tasks as processes on a routed lab. A link on a route is cut: no tuple is lost or doubled, and the new
-# routes avoid it. A link drops packets and keeps its carrier: likewise. Killed by SIGKILL, it leaves no process and no route. No
-# rate and no time is asserted, but with NOMORA_CUTS=N: of the seconds in which a link is cut, N in all, the longest time between
-# two tuples of a connection is at most 50 ms in 99 %; with NOMORA_LOSSES=N: N links that lose everything, and N that lose a
-# fifth, are noticed, and their flows on new routes, within 3 probe windows of 0.2 s.
+# nomora dataflow run: tasks as processes on a routed lab. A link on a route is cut: no tuple is lost or duplicated, and
+# the new routes avoid it. The same for a link that drops packets but keeps its carrier. After SIGKILL, no process and
+# no route is left. Rates and times are not checked by default. With NOMORA_CUTS=N: N cuts; in 99 % of the seconds with
+# a cut, the longest gap between two tuples of a connection is at most 50 ms. With NOMORA_LOSSES=N: N links that lose
+# everything, and N that lose a fifth; each is detected, and its flows rerouted, within 3 probe windows of 0.2 s.
 . "$(dirname "$0")/../cli/lib.sh"
 
 [ "$(id -u)" -eq 0 ] || skip_all "network namespaces need root"
@@ -13,7 +13,7 @@ lab=dr$((RANDOM % 1000))
 at_exit "$nomora" lab down --name $lab
 ours() { for ns in /run/netns/$lab-s*; do ip -N -n "$(basename "$ns")" rule show; done | grep -c 'proto 78'; }
 processes() { for ns in /run/netns/$lab-h*; do ip netns pids "$(basename "$ns")"; done | wc -l; }
-# over A B: the routes of chosen tables at switch A whose next hop is B
+# over A B: lists the chosen routes at switch A whose next hop is B
 over() { "$nomora" lab exec --name $lab "$1" -- ip -N route show table all proto 78 dev "$2" | wc -l; }
 
 "$nomora" lab inventory --name $lab --topology "$scratch/net.json" >/dev/null
@@ -37,17 +37,18 @@ run "$nomora" dataflow run --lab $lab --seconds 2 --random-runs 0 --json --fail 
 check "with a share of the links cut at once, every tuple arrives once" jq -e "$whole" <<<"${out##*$'\n'}"
 
 switch=$("$nomora" lab exec --name $lab "$b" -- ip netns identify)
-# lose PERCENT: the packets that arrive at switch B from A; a BPF program draws them
+# lose PERCENT: drops packets that arrive at switch B from A, at random, by a BPF program
 lose() {
 	ip netns exec "$switch" tc filter replace dev "$a" ingress pref 1 handle 1 bpf da bytecode \
 		"4,32 0 0 4294963256,53 0 1 $((4294967295 / 100 * $1)),6 0 0 0,6 0 0 2"
 }
 uses() { [ "$(over "$a" "$b")" -gt 0 ]; }
 avoids() { [ "$(over "$a" "$b")" -eq 0 ]; }
-# watch_loss PERCENT SECONDS: a run during which the link loses packets for a while; $waited: until the routes avoided it
+# watch_loss PERCENT SECONDS: a run during which the link loses packets for a while; $waited: the time until the routes
+# avoided it
 watch_loss() {
 	local begin controller
-	lose 0 # the queue at the port is dropped here, not while the run counts
+	lose 0 # empties the port's queue before the run counts
 	"$nomora" dataflow run --lab $lab --seconds "$2" --keep-routes --random-runs 0 --json "$scratch/job.json" >"$scratch/out" &
 	controller=$!
 	wait_for 10 grep -q run-second "$scratch/out"
@@ -94,23 +95,25 @@ if [ -n "${NOMORA_CUTS:-}" ]; then
 	check "gap p99 at most 50 ms" jq -es 'map(select(.links_down == 1 and .rerouted > 0).gap_ms) | sort | .[length * 0.99 | floor] <= 50' <<<"$out"
 fi
 
-# Within a pod one hash decides, so that ports reach every path on kernels without a seed for each switch too.
+# Within a pod a single switch hashes, so that source ports reach every path even on kernels without a hash seed per
+# switch.
 jq '.jobs[0].placement = {"a.0": "h0", "a.1": "h1", "b.0": "h2", "b.1": "h3", "c.0": "h3"}' "$scratch/job.json" >"$scratch/pod.json"
 "$nomora" dataflow --json --random-runs 0 "$scratch/pod.json" >"$scratch/pod.plan"
-# Bytes sent so far over the links that the plan takes out of the switch of h0 and h1
+# Bytes sent so far over the uplinks that the plan uses from the switch of h0 and h1
 uplinks() { jq -r '.routes[] | select(.from == "h0" or .from == "h1").links[1] | sub(" -> "; " ")' "$scratch/pod.plan" | sort -u |
 	while read -r at next; do "$nomora" lab exec --name $lab "$at" -- cat "/sys/class/net/$next/statistics/tx_bytes" </dev/null; done |
 	awk '{sum += $1} END {printf "%.0f\n", sum}'; }
 before=$(uplinks)
 run "$nomora" dataflow run --lab $lab --seconds 1 --routes ports --keep-routes --random-runs 0 --json "$scratch/pod.json"
 check "over source ports, every tuple arrives once" jq -e "$whole" <<<"${out##*$'\n'}"
-# Half of the tuples, of 1,000 bytes each, are those from a to b.
+# Half of the tuples (1,000 bytes each) are from a to b.
 check "and its bytes went over the plan's links" jq -e --argjson bytes "$(($(uplinks) - before))" '$bytes >= .received / 2 * 1000' <<<"${out##*$'\n'}"
 jq -r '.flows[] | "\(.from_host) \(.to_host) \(.source_port) \(.port)"' <<<"${out##*$'\n'}" >"$scratch/flows"
 check "each pair of tasks on two hosts has a port" test "$(wc -l <"$scratch/flows")" -eq 5
 check "the routes of earlier runs are gone, and none is set" test "$(ours)" -eq 0
 address() { "$nomora" lab exec --name $lab "$1" -- ip -4 -o address show dev eth0 | awk '{sub("/.*", "", $4); print $4}'; }
-# The route of the plan from host $1 to host $2, and the one that each switch's kernel gives the connection from port $3 to port $4
+# The plan's route from host $1 to host $2, and the route that the switches' kernels give the connection from port $3 to
+# port $4
 planned() { jq -r --arg a "$1" --arg b "$2" '.routes[] | select(.from == $a and .to == $b).links[]' "$scratch/pod.plan"; }
 taken() {
 	local before=$1 at next from to
@@ -128,7 +131,7 @@ taken() {
 while read -r from to source port; do
 	check "the switches take $from to $to over the plan's route" test "$(taken "$from" "$to" "$source" "$port")" = "$(planned "$from" "$to")"
 done <"$scratch/flows"
-# With each side of the pod on one switch of its own, what remains is a detour that no switch hashes to.
+# With each host of the pod on its own switch, the remaining path is a detour, to which no switch hashes.
 jq '.topology.links |= map(select(([.a, .b] | sort | join(" ")) as $ends | ["agg0.1 edge0.0", "agg0.0 edge0.1"] | index($ends) | not))' \
 	"$scratch/pod.json" >"$scratch/far.json"
 refuses "a route that no port takes" 3 'no source port from [0-9]* to [0-9]* takes packets from h0 to h2 over edge0.0 agg0.0 ' \

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# nomora dataflow run --slurm: Slurm starts the tasks of a heterogeneous job on the decided hosts of a routed lab, each of which has
-# a slurmd; a link on a route is cut meanwhile, and no tuple is lost or doubled.
+# nomora dataflow run --slurm: Slurm starts the tasks of a heterogeneous job on the chosen hosts of a routed lab, each
+# with a slurmd; meanwhile a link on a route is cut, and no tuple is lost or duplicated.
 . "$(dirname "$0")/../cli/lib.sh"
 
 [ "$(id -u)" -eq 0 ] || skip_all "network namespaces need root"
 for program in slurmctld slurmd munged srun; do command -v $program >/dev/null || skip_all "needs $program"; done
 lab=ds$((BASHPID % 100000)) hosts=(h0 h4 h8 h15)
-# The paths of unix sockets are short; slurmctld, slurmd and munged run in the lab, whose end is theirs.
+# The paths of unix sockets must be short. slurmctld, slurmd and munged run in the lab and end with it.
 dir=$(mktemp -d /tmp/nomora-slurm.XXXXXX)
 at_exit rm -rf "$dir"
 "$nomora" lab up --name $lab --fabric fattree:4 --link-MBps 2 >/dev/null 2>"$scratch/said" || skip_all "no lab here: $(head -c 200 "$scratch/said")"
@@ -74,7 +74,7 @@ controller=$!
 workers() { on h5 squeue -h -t R -o '%N %C' | sort | paste -sd, ; }
 placed() { [ "$(workers)" = "h0 2,h15 1,h4 1,h8 1" ]; }
 check "Slurm runs a job of four components on the decided hosts" wait_for 60 placed
-# task NODE: the tasks whose processes are in the node's network
+# task NODE: lists the tasks whose processes are in the node's network namespace
 tasks() { for pid in $(ip netns pids "$(netns "$1")"); do tr '\0' '\n' <"/proc/$pid/cmdline" | grep "^$dir/plans"; done | xargs jq -r .task | sort -u | paste -sd' '; }
 tasks_right() { [ "$(tasks h0)/$(tasks h15)/$(tasks h8)/$(tasks h4)" = "j.a.0 j.a.1/j.b.0/j.b.1/j.c.0" ]; }
 check "each task runs where it was decided" wait_for 30 tasks_right

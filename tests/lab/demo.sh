@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The demo, and whether memcached performs as predicted in each of its three placements: the mean over their tasks.
-# Needs a machine that does nothing else, so it is a suite of its own: meson test -C build --suite demo
+# Runs the demo and checks that memcached performs as predicted in each of its three placements: the mean over their
+# tasks. Needs an otherwise idle machine, so it has its own suite: meson test -C build --suite demo
 . "$(dirname "$0")/../cli/lib.sh"
 
 [ "$(id -u)" -eq 0 ] || skip_all "network namespaces need root"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The examples of the man pages that need a rack are run on one: as they stand, but for names, durations, and the two
-# ports, which are those of the rack. tests/cli/examples.sh runs the others.
+# Runs those examples of the man pages that need a rack: unchanged, except for names, durations and the two ports, which
+# are those of the rack. tests/cli/examples.sh runs the others.
 . "$(dirname "$0")/../cli/lib.sh"
 
 [ "$(id -u)" -eq 0 ] || skip_all "needs root"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Routed labs: every equal path is used, links are cut, repaired and limited, and nothing is left behind.
+# Routed labs: all equal-cost paths are used; links are cut, repaired and limited; nothing is left behind.
 . "$(dirname "$0")/../cli/lib.sh"
 
 [ "$(id -u)" -eq 0 ] || skip_all "needs root"
@@ -11,7 +11,8 @@ lab_do() { "$nomora" lab "$1" --name "$lab" "${@:2}"; }
 on() { "$nomora" lab exec "$1" --name "$lab" -- "${@:2}"; }
 nothing_left() { ! ip netns list | grep -q "^$lab-" && ! ls -d /run/nomora/"$lab"[.-]* >/dev/null 2>&1; }
 
-# Prints each path that 96 source ports took: the switches by name, from TTL-limited UDP and the ICMP messages it causes.
+# Prints the path that each of 96 source ports takes: the names of the switches, found by UDP packets with limited TTL
+# and the ICMP messages that they cause.
 cat >"$scratch/paths.py" <<'END'
 import json, select, socket, sys
 target, hops, names = sys.argv[1], int(sys.argv[2]), {}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # The delay is real: between two hosts in namespaces, ping's round trip grows by 2 D within 15 % + 30 us at every D, on
-# af_xdp and on af_packet; every packet is accounted for; the capture says the same.
+# af_xdp and on af_packet; every packet is accounted for; the capture agrees.
 . "$(dirname "$0")/../cli/lib.sh"
 
 [ -x "$bin/nomora-injector" ] || skip_all "built without DPDK"
@@ -26,7 +26,7 @@ injector_pid=
 stop_injector() { [ -z "$injector_pid" ] || kill -TERM "$injector_pid" 2>/dev/null; }
 at_exit stop_injector
 
-# True when it answers, or has died: then there is nothing to wait for.
+# True when the injector answers or has died, as there is nothing to wait for then.
 ready() { "$nomora" inject-ctl "$control" stats || ! kill -0 "$injector_pid"; }
 
 start() {
@@ -39,7 +39,7 @@ stop() {
 	wait "$injector_pid"
 	injector_pid=
 }
-# Median and minimum of some round trips, us; before this machine's other work, which nice does not do between sessions.
+# Median and minimum of some round trips, us; with real-time priority, as nice has no effect between sessions.
 ping_us() {
 	ip netns exec "$prefix-a" chrt -r 1 ping -n -c 60 -i 0.01 -W 2 10.77.0.2 >"$scratch/ping" || return 1
 	sed -n 's/.*time=\([0-9.]*\) ms/\1/p' "$scratch/ping" | sort -n | awk '{v[NR]=$1} END {printf "%.1f %.1f", v[int((NR+1)/2)]*1000, v[1]*1000}'
@@ -54,7 +54,7 @@ for driver in af_xdp af_packet; do
 	ping_us >/dev/null # ARP
 	for delay in 5 20 100 500 1000 2000; do
 		seen='2 no answer to ping'
-		for attempt in 1 2 3 4 5 6 7 8; do # a machine that others share: a baseline beside each delay, eight tries
+		for attempt in 1 2 3 4 5 6 7 8; do # on a shared machine: a baseline for each delay, eight tries
 			"$nomora" inject-ctl "$control" set delay_us=0 >/dev/null
 			base=$(ping_us) || break
 			"$nomora" inject-ctl "$control" set delay_us="$delay" >/dev/null
@@ -79,7 +79,8 @@ for driver in af_xdp af_packet; do
 		fail "$driver leaves no program attached"
 done
 
-# What needs no quiet machine: the stamps of each packet at both ports. None early, lost or out of order, ever.
+# Checks that do not need a quiet machine: the stamps of each packet at both ports. No packet is early, lost or out of
+# order.
 for delay in 5 2000; do
 	if start --delay-us $delay --capture "$scratch/$delay.pcapng" && ping_us >/dev/null && stop; then
 		run "$nomora" inject-check "$scratch/$delay.pcapng" --expect-us $delay --limit-us 5 --percentile 50
@@ -110,7 +111,8 @@ else
 	fail "filter" "$(cat "$scratch/log")"
 fi
 
-# Jumbo frames, whole, there and back; longer ones and those of a port opened for less are dropped and counted.
+# Jumbo frames pass unchanged, there and back; longer ones, and jumbo frames on a port opened for less, are dropped and
+# counted.
 for name in a b; do
 	ip -n "$prefix-$name" link set app0 mtu 9000
 	ip -n "$prefix-mid" link set "inj-$name" mtu 9000

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# nomora lab: made, used, removed; nothing is left behind, whatever ends it.
+# nomora lab: created, used, removed; nothing is left behind, however it ends.
 . "$(dirname "$0")/../cli/lib.sh"
 
 [ "$(id -u)" -eq 0 ] || skip_all "needs root"
@@ -98,8 +98,8 @@ run "$nomora" lab up --name "$lab" --hosts 2 --racks 1 --while "ip netns list | 
 [ "$code" -eq 6 ] && [ "$out" = 4 ] && pass "--while runs the command and exits with its code" || fail "--while runs the command and exits with its code" "exit $code" "$out$err"
 nothing_left "--while removes the lab"
 for signal in INT TERM HUP KILL; do
-	: >"$scratch/foreground" # the background may come to it late: what the last one wrote is no sign of this one
-	# A shell that runs it in the background has SIGINT ignored for it; a terminal has not.
+	: >"$scratch/foreground" # clear the previous output
+	# SIGINT is ignored in background jobs of a shell, but not in programs started from a terminal.
 	python3 -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])' \
 		"$nomora" lab up --name "$lab" --hosts 2 --racks 1 --foreground >"$scratch/foreground" 2>&1 &
 	holder=$!

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# 4 leaves, 4 spines, 16 hosts: a lossy spine is named by its hops, delays on single spines show on their paths, a dead
-# host is unreachable and `place` says why, a drained one raises no alarm.
+# 4 leaves, 4 spines, 16 hosts: a lossy spine is identified by its hops, delays of single spines appear on their paths,
+# a dead host is unreachable and `place` says why, a drained host raises no alarm.
 . "$(dirname "$0")/../cli/lib.sh"
 
 [ "$(id -u)" -eq 0 ] || skip_all "needs root"
@@ -16,7 +16,7 @@ check "up: 16 hosts, 4 leaves, 4 spines" "$nomora" lab up --name "$lab" --hosts 
 grep -E '^h(1|13) ' "$scratch/all" >"$scratch/peers"
 "$nomora" lab exec h13 --name "$lab" -- "$nomora" reflect eth0 --address 10.77.4.101/32 --gateway 10.77.4.254 --quiet >"$scratch/reflect" 2>&1 &
 reflect=$!
-# Answers of other paths may come back through the lossy link: only the way there tells.
+# Answers to probes on other paths may return through the lossy link, so only the forward loss identifies the path.
 run on h1 "$nomora" probe eth0 --address 10.77.1.101/32 --gateway 10.77.1.254 --peers "$scratch/peers" --paths auto --seed 7 \
 	--interval-us 1000 --count 1600 --wait 60 --quiet --json
 printf '%s' "$out" >"$scratch/probe.json"
@@ -32,11 +32,11 @@ lossy() {
 }
 check "four paths, and spine3's loses probes on the way there" lossy
 run on h1 "$nomora" probe eth0 --address 10.77.1.101/32 --gateway 10.77.1.254 --peers "$scratch/peers" --paths auto --seed 8 \
-	--interval-us 1000 --count 1600 --wait 60 # another seed: a session of its own
+	--interval-us 1000 --count 1600 --wait 60 # another seed, and so another session
 printf '%s\n' "$out" | grep -qE 'most loss: .*10\.78\.0\.3 .*\([1-9][0-9]* on the way there\)' &&
 	pass "the report names it by its routers" || fail "the report names it by its routers" "$out" "$err"
 
-# Two agents probe each other and h13, through the lossy link or not.
+# Two agents probe each other and h13, with some paths through the lossy link.
 live=$scratch/live
 grep -E '^h(1|13|14) ' "$scratch/all" >"$scratch/peers"
 for host in 1:1.101:1 14:4.102:4; do

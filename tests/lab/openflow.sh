@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# nomora dataflow --openflow on Open vSwitch: a Fat-tree of 20 bridges in one private ovs-vswitchd (userspace datapath), hosts
-# in namespaces. The packets that hosts exchange are counted by the flows on the plan's route, and by no other switch.
+# nomora dataflow --openflow with Open vSwitch: a Fat-tree of 20 bridges in one private ovs-vswitchd (userspace
+# datapath), hosts in namespaces. Packets between hosts are counted by the flows on the plan's route and by no other
+# switch.
 . "$(dirname "$0")/../cli/lib.sh"
 
 [ "$(id -u)" -eq 0 ] || skip_all "network namespaces need root"
@@ -70,7 +71,7 @@ check "killed at any time, an update leaves a way between all hosts" test $lost 
 set_routes
 check "the next update leaves its flows alone" test "$(updates)" -eq 1
 
-# Switches that restart have lost their flows; a controller that stays sets them again.
+# Restarted switches have lost their flows; a controller that is still running sets them again.
 "$nomora" dataflow --random-runs 0 --openflow "$scratch" --openflow-keep --openflow-timeout-ms 60000 "$scratch/job.json" >/dev/null 2>"$scratch/said" &
 keeper=$!
 check "a controller keeps the flows" wait_for 60 grep -q '^80 flows' "$scratch/said"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# --paths auto: every spine is found, a slow one is named by its hops, and a change of routes is noticed.
+# --paths auto: every spine is found, a slow one is identified by its hops, and a change of routes is detected.
 . "$(dirname "$0")/../cli/lib.sh"
 
 [ "$(id -u)" -eq 0 ] || skip_all "needs root"
@@ -14,7 +14,7 @@ live=$scratch/live
 check "up: 4 leaves, 4 spines" "$nomora" lab up --name "$lab" --hosts 4 --racks 4 --spines 4 --inject leaf1:spine2 --delay-us 0 --peers "$scratch/all"
 grep -E '^h[14] ' "$scratch/all" >"$scratch/peers"
 on h4 "$nomora" reflect eth0 --address 10.77.4.101/32 --gateway 10.77.4.254 --quiet >"$scratch/reflect" 2>&1 &
-# One direction: answers come back over any spine.
+# In one direction only: answers return over any spine.
 check "10 ms from leaf1 to spine2" "$nomora" inject-ctl "/run/nomora/$lab-leaf1:spine2.sock" set delay_ab_us=10000
 run on h1 "$nomora" probe eth0 --address 10.77.1.101/32 --gateway 10.77.1.254 --peers "$scratch/peers" --paths auto --seed 7 \
 	--interval-us 5000 --count 200 --wait 60 --quiet --json

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The prober's counts on a path that loses, doubles and mixes up packets, against captures at both ends of it: the
-# injector does that between the racks, tcpdump sees what h1 and h2 sent and got, and every count must be right to the
-# packet.
+# The prober's counts on a path that loses, duplicates and reorders packets, compared with captures at both ends: the
+# injector between the racks impairs the traffic, tcpdump captures what h1 and h2 send and receive, and every count must
+# be exact.
 . "$(dirname "$0")/../cli/lib.sh"
 
 [ "$(id -u)" -eq 0 ] || skip_all "needs root"
@@ -16,10 +16,11 @@ address_of() { awk -v name="$1" '$1 == name { print $2 }' "$scratch/peers"; }
 ip netns exec "$lab-h2" "$nomora" reflect eth0 --address "$(address_of h2)" --quiet &
 at_exit kill $!
 
-# start_capture HOST: at the switch's end of the host's link; its process is left in $capture. In immediate mode a slot of
-# the kernel's ring has the size of the snap length: with 256 bytes the ring holds ten times the packets of a measurement.
+# start_capture HOST: captures at the switch's end of the host's link; its process id is in $capture. In immediate mode
+# a slot of the kernel's ring has the size of the snap length: with 256 bytes, the ring holds ten times the packets of a
+# measurement.
 start_capture() {
-	: >"$scratch/$1.log" # what the last one wrote is no sign of this one
+	: >"$scratch/$1.log" # clear the previous output
 	ip netns exec "$lab-sw" tcpdump -i "$1" -s 256 -B 16384 --immediate-mode -U -w "$scratch/$1.pcap" --time-stamp-precision=nano udp port 862 \
 		2>"$scratch/$1.log" &
 	capture=$!
@@ -39,7 +40,7 @@ measure() {
 		start_capture $host
 		captures+=("$capture")
 	done
-	# no greeting (--wait 0), so that all that is captured is measured; the peers file has the MACs
+	# No greeting (--wait 0), so that all captured packets are measured; the MAC addresses are in the peers file.
 	ip netns exec "$lab-h1" "$nomora" probe eth0 --address "$(address_of h1)" --peers "$scratch/peers" --wait 0 \
 		--count 2000 --interval-us 1000 --duration 0 --timeout-ms 500 --json >"$scratch/probe.json" 2>"$scratch/probe.err"
 	kill -INT "${captures[@]}"
@@ -49,12 +50,12 @@ measure() {
 	for host in h1 h2; do
 		"$nomora" rtt "$scratch/$host.pcap" --json --samples "$scratch/$host.samples" >"$scratch/$host.json" 2>/dev/null
 	done
-	# answers in the order in which h1 got them: how many come after one with a higher number
+	# In the order in which h1 received them: answers that come after one with a higher number.
 	late=$(awk -F, 'NR > 1 { if ($5 < highest) late++; else highest = $5 } END { print late + 0 }' "$scratch/h1.samples")
 	dropped=$(sed -n 's/^\([0-9]*\) packets\{0,1\} dropped by kernel.*/\1/p' "$scratch"/h[12].log | paste -sd+ | sed 's/^$/0/')
 }
 
-# An answer later than the timeout counts as lost and as late: on a busy machine the injector may hold one for so long.
+# An answer after the timeout counts as lost and as late: on a busy machine the injector may hold a packet that long.
 # holds NAME FILTER: FILTER over $p (the prober's peer), $near and $far (the captures' packets), $late.
 holds() {
 	if [ "$((dropped))" -ne 0 ]; then fail "$1" "tcpdump itself lost $((dropped)) packets"; return; fi
@@ -73,7 +74,7 @@ if measure --loss 5 --jitter uniform:3000 --reorder; then
 		$p.lost > 100 and $late > 100'
 	holds "loss: received and lost are the capture's" '$p.received + $p.late == $near.paired and
 		$p.lost - $p.late == $near.unanswered and $p.duplicates == 0'
-	# what was lost after the newest answer, the reflector cannot tell; of so many probes that is no more than a few
+	# The reflector cannot count losses after the newest answer: for this many probes, no more than a few
 	holds "loss on the way there is what did not reach the reflector" '($near.requests - $far.requests - $p.lost_forward) |
 		. >= 0 and . <= 3'
 	holds "reordering is that of the capture" '$p.reordered == $late'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The plans that ship: each is right, and each runs where its programs are installed: one run at 0 and one at 500 us.
+# The shipped plans: each is valid, and each whose programs are installed is run once at 0 and once at 500 us.
 . "$(dirname "$0")/../cli/lib.sh"
 
 profiles=$source_root/injector/sweep/profiles

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# nomora ptp against linuxptp's ptp4l: both mechanisms over Ethernet, IPv4 and IPv6; and nomora rtt on what passed.
+# nomora ptp with linuxptp's ptp4l: both mechanisms over Ethernet, IPv4 and IPv6; and nomora rtt on the captured
+# packets.
 . "$(dirname "$0")/../cli/lib.sh"
 
 [ "$(id -u)" -eq 0 ] || skip_all "needs root"
@@ -37,7 +38,7 @@ good() {
 		ptp = json.load(open(sys.argv[1]))
 		assert ptp["schema"] == "nomora.ptp/1" and ptp["samples"] + ptp["unanswered"] == ptp["requests"] == 5, ptp
 		assert ptp["clock"].endswith("-1"), ptp
-		# Both ends are of one machine and one clock: each way takes time, and no second.
+		# Both ends have the same clock: each direction takes more than 0 and less than a second.
 		assert 0 < ptp["delay_us"]["min"] < 1e6 and abs(ptp["offset_us"]["p50"]) < 1e6, ptp
 		assert ptp["out_us"]["min"] > 0 and ptp["back_us"]["min"] > 0, ptp
 	END
@@ -54,7 +55,7 @@ one_step() {
 		    assert ptp["offset_us"] is None and ptp["out_us"] is None and ptp["back_us"] is None, ptp
 	END
 }
-# captured MECHANISM TRANSPORT: the capture's round trips are the program's own, but for the way through the kernel.
+# captured MECHANISM TRANSPORT: the capture's round trips equal the program's own, minus the time in the kernel.
 captured() {
 	run "$nomora" rtt "$scratch/$1-$2.pcap" --protocols ptp --json
 	printf '%s' "$out" >"$scratch/rtt.json"
@@ -100,7 +101,7 @@ for mode in "P peer-delay" "E e2e"; do
 	done
 done
 
-# A one-step clock, and beside it another that answers first and is 1,000 s off.
+# A one-step clock, and another one that answers first and is 1,000 s off.
 ip netns exec "$b" python3 "$(dirname "$0")/ptp_one_step.py" e0 >"$scratch/one_step.log" 2>&1 &
 master=$!
 for mode in peer-delay e2e; do
@@ -110,7 +111,7 @@ for mode in peer-delay e2e; do
 		fail "$mode of a one-step clock" "$(cat "$scratch/ptp.json")" "$(cat "$scratch/one_step.log")"
 	fi
 done
-# The kernel turns stamps of arrivals on a moment after the first socket that asks: an answer may come before that.
+# The kernel enables receive stamps slightly after the first socket requests them: an answer may arrive before that.
 run ip netns exec "$a" "$nomora" ptp e0 --peer-delay --l2 --timeout-ms 2000 --interval-ms 10 --count 10
 [[ $code -eq 0 && $out == *', one-step'* && $out == *'our clock - theirs'*-*-*-*- ]] &&
 	pass "the text says what is not known" || fail "the text says what is not known" "exit $code" "$out$err"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# nomora recover --apply: the testbed at quarter size as real transfers on a lab with limited links.
+# nomora recover --apply: the testbed at a quarter of its size, as real transfers on a lab with limited links.
 . "$(dirname "$0")/../cli/lib.sh"
 
 [ "$(id -u)" -eq 0 ] || skip_all "network namespaces need root"
@@ -18,7 +18,7 @@ quarter() {
 		json.dump(d, sys.stdout)
 	END
 }
-# judge FILE LIMIT: every flow within LIMIT of its prediction.
+# judge FILE LIMIT: the time of every flow is within LIMIT of its prediction.
 judge() {
 	python3 -c '
 import json, sys

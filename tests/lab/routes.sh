@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Chosen routes in the kernels of a routed lab: a controller that is killed in mid-update leaves no circle and no black hole.
-# NOMORA_KILLS=N kills instead of 10.
+# Chosen routes in the kernels of a routed lab: a controller killed during an update leaves no loop and no black hole.
+# NOMORA_KILLS=N kills it N times instead of 10.
 . "$(dirname "$0")/../cli/lib.sh"
 flip=$3
 

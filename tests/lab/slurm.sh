@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Slurm end to end on a virtual rack: slurmctld, seven slurmd, schedd, the agent, an MPI job; a delay makes it move.
+# Slurm end to end on a virtual rack: slurmctld, seven slurmd, schedd, the agent, an MPI job, which moves after a delay
+# is added.
 . "$(dirname "$0")/../cli/lib.sh"
 
 [ "$(id -u)" -eq 0 ] || skip_all "needs root"
@@ -12,7 +13,7 @@ done
 
 lab=s$((BASHPID % 100000))
 hosts=(h2 h3 h4 h5 h6 h7 h8)
-# The paths of unix sockets are short; slurmctld, slurmd and munged run in the lab, whose end is theirs.
+# The paths of unix sockets must be short. slurmctld, slurmd and munged run in the lab and end with it.
 dir=$(mktemp -d /tmp/nomora-slurm.XXXXXX)
 at_exit rm -rf "$dir"
 at_exit "$nomora" lab down --name "$lab"
@@ -22,7 +23,7 @@ cp "$bin/../integrations/slurm/job_submit_nomora.so" "$dir/plugins"
 
 # on HOST COMMAND...: in the host's network, with its name. Not 'ip netns exec', which would remount /sys.
 on() { nsenter --net="/run/netns/$lab-$1" unshare --uts sh -c 'hostname "$1"; shift; exec "$@"' sh "$@"; }
-# launch HOST COMMAND...: the same instead of the (background) shell, whose process it becomes.
+# launch HOST COMMAND...: the same, but replaces the (background) shell's process.
 launch() { exec nsenter --net="/run/netns/$lab-$1" unshare --uts sh -c 'hostname "$1"; shift; exec "$@"' sh "$@"; }
 # ctl COMMAND...: a Slurm command, on the controller's host.
 ctl() { nsenter --net="/run/netns/$lab-h1" timeout 60 "$@"; }
@@ -76,7 +77,8 @@ start_slurm() {
 	on h1 munged --force --key-file="$dir/munge.key" --socket="$dir/munge.sock" --pid-file="$dir/munged.pid" \
 		--log-file="$dir/munged.log" --seed-file="$dir/munge.seed" --origin=127.0.0.1
 	start_controller -c
-	# PMIx keeps a step's files below /tmp, under the same name on each host: here hosts share it. mpi.conf is beside slurm.conf.
+	# PMIx keeps a step's files below /tmp, under the same name on each host, but these hosts share /tmp. mpi.conf
+	# is next to slurm.conf.
 	for host in "${hosts[@]}"; do
 		cp "$SLURM_CONF" "$dir/topology.conf" "$dir/spool/$host"
 		echo "PMIxCliTmpDirBase=$dir/spool/$host" >"$dir/spool/$host/mpi.conf"
@@ -94,10 +96,10 @@ start_agent() {
 	echo $! >"$dir/agent.pid"
 	wait_for 60 test -S "$NOMORA_SLURM_SOCKET"
 }
-# stop NAME SIGNAL: ends a program that was started by start_NAME.
+# stop NAME SIGNAL: stops a program that was started by start_NAME.
 stop() { kill "-$2" "$(cat "$dir/$1.pid")" && tail --pid="$(cat "$dir/$1.pid")" -s 0.05 -f /dev/null; }
 
-# measure: the fastest of some pings between each two hosts becomes the mesh.
+# measure: writes the fastest of some pings between any two hosts to the mesh.
 measure() {
 	local a b pids=()
 	for a in "${hosts[@]}"; do
@@ -121,7 +123,7 @@ job() { ctl scontrol -o show job "$1" 2>/dev/null | tr ' ' '\n' | sed -n "s/^$2=
 is_job() { [ "$(job "$1" "$2")" = "$3" ]; }
 mark() { ctl scontrol show job "$1" 2>/dev/null | sed -n 's/^ *AdminComment=nomora://p'; }
 layout() { ctl "$bin/nomora-slurm" slurm-hostfile "$1" --json 2>/dev/null | jq -c .hosts; }
-# agree ID: schedd has the job running where its mark says, on the nodes that Slurm gave.
+# agree ID: schedd has the job running on the nodes in its mark, which are those that Slurm allocated.
 agree() {
 	local id
 	is_job "$1" JobState RUNNING || return 1
@@ -132,7 +134,7 @@ agree() {
 gone() { ! "$nomora" jobs --json | jq -r '.jobs[].id' | grep -qE "^slurm-$1(\.|$)"; }
 in_state() { [ "$("$nomora" nodes --json | jq -r ".machines[] | select(.name == \"$1\").state")" = "$2" ]; }
 submit() { ctl sbatch --parsable "$@" 2>>"$dir/sbatch.log"; }
-# submit_timed WHEN ARGUMENT...: the same; the time goes to the log, as tests/lab gives no bound on a busy machine.
+# submit_timed WHEN ARGUMENT...: the same; the time is only logged, as tests/lab checks no times on busy machines.
 submit_timed() {
 	local when=$1 began
 	shift
@@ -140,7 +142,8 @@ submit_timed() {
 	submit "$@"
 	echo "# sbatch $when: $((($(date +%s%N) - began) / 1000000)) ms" >>"$dir/times"
 }
-# within SECONDS NAME COMMAND...: passes when the command succeeds before, and says when; shows both sides otherwise.
+# within SECONDS NAME COMMAND...: passes when the command succeeds in time, and prints after how long; otherwise shows
+# the state of both sides.
 within() {
 	local limit=$1 name=$2 began
 	shift 2
@@ -166,7 +169,8 @@ known() { [ "$("$nomora" nodes --json | jq -c '[.machines[] | select(.slots == 2
 within 60 "schedd has the nodes with their CPUs, in the racks of Slurm's topology" known
 check "racks come from topology.conf" test "$("$nomora" nodes --json | jq -r '[.machines[].rack] | unique | join(",")')" = rack1,rack2
 
-# An MPI program: the host of each rank, then rounds of an allreduce over all ranks, until it is ended; each second's rate.
+# An MPI program: prints the host of each rank, then runs rounds of an allreduce over all ranks until it is stopped, and
+# prints the rate each second.
 cat >"$dir/rounds.c" <<'END'
 #include <mpi.h>
 #include <stdio.h>
@@ -198,7 +202,7 @@ int main(int argc, char **argv)
 }
 END
 check "the MPI program compiles" mpicc -O2 -o "$dir/rounds" "$dir/rounds.c"
-# srun starts the ranks: mpirun would start daemons of its own by another srun, and of 20 such starts here 2 never ended.
+# srun starts the ranks: mpirun would start its own daemons by another srun, and of 20 such starts here, 2 never ended.
 cat >"$dir/mpi.sh" <<END
 #!/bin/sh
 #SBATCH --output=$dir/out.%j
@@ -214,7 +218,7 @@ printf '#!/bin/sh\n#SBATCH --output=/dev/null\nexec sleep 600\n' >"$dir/sleep.sh
 # --- placed, with counts; only h3 and h4 are free
 for host in h2 h5 h6 h7 h8; do drain $host; done
 within 60 "drained by hand: schedd knows" in_state h8 draining
-# output TRY: of the first job, since it was started for the TRYth time.
+# output TRY: output of the first job since its TRYth start.
 output() { sed -n "/^try $1\$/,/^try $(($1 + 1))\$/p" "$dir/out.$first"; }
 makes_rounds() { output "$1" | grep -q rounds; }
 ranks_as_decided() { [ "$(output "$1" | sed -n 's/^rank [0-9]* on //p')" = "$(cat "$dir/hosts.$first.$1")" ]; }
@@ -225,7 +229,8 @@ within 120 "the MPI job makes rounds" makes_rounds 0
 check "srun -m arbitrary starts each rank where it was decided" ranks_as_decided 0
 for host in h2 h5 h6 h7 h8; do resume $host; done
 within 60 "back in service" in_state h8 up
-# refused COMMENT REASON: an answer that came too late for slurmctld lets jobs pass for 5 s.
+# refused COMMENT REASON: the comment is refused. An earlier answer that was too late for slurmctld lets jobs pass for 5
+# s.
 refused() {
 	run ctl sbatch --parsable --comment="$1" "$dir/sleep.sh"
 	[ "$code" -ne 0 ] || { ctl scancel "$out"; return 1; }
@@ -234,8 +239,7 @@ refused() {
 within 60 "an unknown curve" refused nomora:curve=none "comment: unknown curve 'none'"
 within 60 "a misspelt comment" refused nomora:curv=memcached "bad field 'curv=memcached'"
 
-# --- a delay at h3: the job moves, and stays
-# median: of the rates in the lines of an output.
+# --- a delay at h3: the job moves, and then stays median: of the rates in the lines of an output.
 median() { sed -n 's,^\([0-9]*\) rounds/s$,\1,p' | sort -n | awk '{ rate[NR] = $1 } END { print NR ? rate[int((NR + 1) / 2)] : "none" }'; }
 quiet=$(wc -l <"$dir/out.$first")
 "$nomora" inject-ctl "/run/nomora/$lab-h3.sock" set delay_us=3000 >/dev/null
@@ -263,7 +267,7 @@ check "it did not move back" test "$(layout "$first")" = "$here"
 # --- the agent dies, a job ends meanwhile; slurmctld restarts
 stop agent KILL
 ctl scancel "$alone"
-# An agent that answers nonsense at once: a job passes all the same.
+# The agent answers nonsense: a job passes all the same.
 rm -f "$NOMORA_SLURM_SOCKET"
 python3 - "$NOMORA_SLURM_SOCKET" 2>/dev/null <<'END' &
 import socket, sys

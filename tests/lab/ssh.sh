@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A sweep of memcached whose hosts are reached by ssh: two hosts of a lab with an sshd each (own keys, port and
-# configuration), the sweep on a third. What it refuses, what it leaves behind, and a host that vanishes in mid-run.
-# The lab goes with this script, however that ends: it runs below `nomora lab up --while`.
+# A sweep of memcached on hosts reached by ssh: two hosts of a lab with an sshd each (own keys, port and configuration),
+# the sweep on a third. Refusals, processes left behind, and a host that vanishes during a run. The script runs under
+# `nomora lab up --while`, so that the lab is removed with it, however it ends.
 if [ -z "${NOMORA_SSH_LAB:-}" ]; then
 	. "$(dirname "$0")/../cli/lib.sh"
 	[ "$(id -u)" -eq 0 ] || skip_all "needs root"
@@ -14,7 +14,7 @@ if [ -z "${NOMORA_SSH_LAB:-}" ]; then
 	export NOMORA_SSH_LAB=$lab
 	"$nomora" lab up --name "$lab" --hosts 3 --racks 1 --inject h1 --delay-us 0 --while "$(printf '%q ' "$BASH" "$0" "$@")"
 	code=$?
-	planned=1 # by the script below
+	planned=1 # printed by the script below
 	exit "$code"
 fi
 . "$(dirname "$0")/../cli/lib.sh"
@@ -23,11 +23,10 @@ cd "$scratch" || exit 1
 chmod 755 "$scratch"
 on() { local host=$1; shift; "$nomora" lab exec "$host" --name "$lab" -- "$@"; }
 
-# --- two hosts with sshd ---
-# bash reads ~/.bashrc under sshd: with root's own, a test that cuts a session off could leave root's files half-written
-# (a lock of the user's tools that nobody takes away), and be stopped by them.
+# --- two hosts with sshd --- Under sshd, bash reads ~/.bashrc: a test that kills a session could leave files of root's
+# real home half-written (such as a stale lock), and these could stop the test. So it has its own home.
 ssh-keygen -q -t ed25519 -N '' -f key && ssh-keygen -q -t ed25519 -N '' -f host-key && ssh-keygen -q -t ed25519 -N '' -f stranger
-mkdir -p /run/sshd home # the first is wired into sshd
+mkdir -p /run/sshd home # sshd requires the first one
 for host in 1 2; do
 	printf '%s\n' 'Port 2222' "ListenAddress 10.77.1.$host" "HostKey $scratch/host-key" "AuthorizedKeysFile $scratch/key.pub" \
 		'StrictModes no' 'UsePAM no' 'PermitRootLogin prohibit-password' 'PidFile none' "SetEnv HOME=$scratch/home" >"sshd-h$host"
@@ -94,7 +93,7 @@ swept && pass "over ssh, what the client leaves, also in a session of its own, i
 	fail "over ssh, what the client leaves, also in a session of its own, is gone before after-run, what before-run leaves is not" "exit $code" "$err"
 check "which goes when the sweep ends" wait_for 5 gone h2 sleep
 
-# ssh's own exit code, 255, can be a command's as well
+# ssh's own exit code, 255, can also be that of a command
 sed -e '/^metric/d' -e '/^client =/d' ssh.plan >exit.plan
 printf '%s\n' 'client = echo done; exit 255' 'metric = code - lower exit' >>exit.plan
 run on h3 "$nomora" sweep "$scratch/exit.plan" --share-machine -o exit.csv --delays 0 --repetitions 1
@@ -120,7 +119,7 @@ wait "$holder" 2>/dev/null
 check "SIGKILL of the sweep ends the server at the other end" wait_for 10 gone h1 memcached
 check "and the client" wait_for 10 gone h2 nomora
 
-# What hooks leave in the background has nobody there who looks after it; a connection that is lost alone is no reason to end it.
+# Background processes left by hooks are not supervised; a lost connection alone is no reason to kill them.
 sed -e '/^metric/d' -e '/^client =/d' -e '/^rtt-check/d' ssh.plan >hooks.plan
 printf '%s\n' "setup = sleep 985 >/dev/null 2>&1 & echo \$! >$scratch/helper" "before-run = setsid sleep 985 >/dev/null 2>&1 & echo \$! >$scratch/daemon" \
 	'client = sleep 0.2; echo value = 1' 'max-stall-percent = 100' 'metric = value 1 higher regex:value = (.)' >>hooks.plan

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A sweep that makes its own lab: memcached through the injector, and nothing left behind however it ends.
+# A sweep that creates its own lab: memcached through the injector, and nothing left behind however it ends.
 . "$(dirname "$0")/../cli/lib.sh"
 
 [ "$(id -u)" -eq 0 ] || skip_all "needs root"
@@ -62,9 +62,9 @@ run "${sweep[@]}" -o killed.csv --delays "0 10" --repetitions 1
 swept && printf '%s' "$out" | grep -q 'already there\|runs made' && pass "and the same file goes on" || fail "and the same file goes on" "$err"
 "${sweep[@]}" -o term.csv --delays "0..90/10" --repetitions 1 >/dev/null 2>&1 &
 running=$!
-wait_for 30 sh -c "ip netns list | grep -q '^$lab-'" # the first of its namespaces: the lab is far from ready
+wait_for 30 sh -c "ip netns list | grep -q '^$lab-'" # the first of its namespaces: the lab is not complete yet
 refuses "a second sweep names the first while that makes the lab" 1 "another sweep, process [0-9]+, uses the lab '$lab'" "${sweep[@]}" -o second.csv
-wait_for 30 sh -c "find /run/nomora -path '*$lab*.sweep' -size +0 | grep -q ." # it says who has the injector
+wait_for 30 sh -c "find /run/nomora -path '*$lab*.sweep' -size +0 | grep -q ." # its lock file names the owner
 refuses "and when that has the injector" 1 "another sweep, process [0-9]+, uses the lab '$lab'" "${sweep[@]}" -o second.csv
 kill -TERM "$running"
 code=0
