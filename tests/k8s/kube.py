@@ -21,7 +21,7 @@ def call(connection, method, path, body=None, kind=None):
 
 
 def create(path, objects, clients=8):
-    """Posts the objects over some connections."""
+    """Posts the objects over several connections."""
     failed = []
 
     def work(part):
@@ -86,7 +86,7 @@ def main(verb, *words):
         call(connect(), "PATCH", f"{PODS}/{words[0]}/status", {"status": {"phase": words[1]}}, "application/merge-patch+json")
     elif verb == "cordon":
         call(connect(), "PATCH", f"/api/v1/nodes/{words[0]}", {"spec": {"unschedulable": True}}, "application/merge-patch+json")
-    elif verb == "reason":  # of a pod that waits
+    elif verb == "reason":  # why the pod waits
         print(*[c["message"] for p in pods() if p["metadata"]["name"] == words[0] for c in p["status"].get("conditions", []) if "message" in c])
     elif verb == "rate":  # PREFIX COUNT JOB|-: pods a second, from the first request until all are bound
         name, count, job = words[0], int(words[1]), words[2].strip("-")

@@ -4,7 +4,7 @@
 # without a kubelet: pods are bound, but nothing runs.
 top=$2
 kube_bin=${NOMORA_K8S_FOLDER:-$3}/bin
-# A network of our own: ports are free, and nobody is in it but us.
+# A network namespace of our own: all ports are free, and no other programs are in it.
 [ -n "${NOMORA_K8S_NETWORK:-}" ] || ! unshare --net true 2>/dev/null ||
 	NOMORA_K8S_NETWORK=1 exec unshare --net "${BASH_SOURCE[0]}" "$@"
 . "$top/tests/cli/lib.sh"
@@ -18,7 +18,7 @@ at_exit rm -rf "$dir"
 mkdir "$dir/etcd" "$dir/cert" "$dir/requests"
 export KUBE=127.0.0.1:6443 KUBE_TOKEN=admin KUBE_CA=$dir/cert/apiserver.crt NOMORA_SCHEDD=$dir/schedd.sock
 ip link set lo up
-ip address add 10.99.0.1/32 dev lo # kube-apiserver advertises no loopback address
+ip address add 10.99.0.1/32 dev lo # kube-apiserver does not advertise a loopback address
 
 # start NAME COMMAND...: in the background, its output in NAME.log.
 start() {
@@ -40,7 +40,7 @@ start_apiserver() {
 		--service-cluster-ip-range=10.98.0.0/24
 	wait_for 120 api "https://$KUBE/readyz"
 }
-# start_scheduler NODE_CACHE_CAPABLE: with the shipped configuration; the requests pass the recorder.
+# start_scheduler NODE_CACHE_CAPABLE: starts it with the shipped configuration; its requests pass through the recorder.
 start_scheduler() {
 	sed -e "s,/etc/kubernetes/scheduler.conf,$dir/scheduler.conf," -e 's,127.0.0.1:8866,127.0.0.1:8867,' \
 		-e "s,nodeCacheCapable: .*,nodeCacheCapable: $1," -e '/^clientConnection:/a\  qps: 5000\n  burst: 5000' \
@@ -60,7 +60,7 @@ start_agent() { start agent "$nomora" k8s-agent --server "https://$KUBE" --ca-fi
 within() {
 	local name=$1
 	shift
-	if wait_for 60 "$@"; then pass "$name"; else fail "$name" "$*" "$("$nomora" jobs --json 2>&1 | jq -c .)" "$(tail -n 5 "$dir/agent.log" "$dir/schedd.log" "$dir/scheduler.log" 2>&1)"; exit 1; fi # the others need it
+	if wait_for 60 "$@"; then pass "$name"; else fail "$name" "$*" "$("$nomora" jobs --json 2>&1 | jq -c .)" "$(tail -n 5 "$dir/agent.log" "$dir/schedd.log" "$dir/scheduler.log" 2>&1)"; exit 1; fi # the other tests need it
 }
 count_bound() { [ "$(kube bound "$1-" | jq length)" -eq "$2" ]; }
 rack() { echo "rack$((${1#n} % racks))"; }
@@ -71,7 +71,7 @@ same_rack() {
 	root=$(jq -r ".[\"$1-root\"]" "$dir/bound.json")
 	for node in $(jq -r '.[]' "$dir/bound.json"); do [ "$(rack "$node")" = "$(rack "$root")" ] || return 1; done
 }
-# as_decided JOB: each pod is on a node that one of the extender's answers left it.
+# as_decided JOB: each pod is on a node that an answer of the extender allowed.
 as_decided() {
 	python3 - "$1" "$dir" <<-'END'
 		import glob, json, sys
@@ -89,9 +89,9 @@ as_decided() {
 		sys.exit(1 if wrong or not bound else 0)
 	END
 }
-# runs JOB COUNT: do COUNT of the job's tasks run, by schedd?
+# runs JOB COUNT: true if COUNT of the job's tasks run according to schedd
 runs() { [ "$("$nomora" jobs "k8s-default.$1" --json | jq '[.tasks[] | select(.state == "running")] | length')" -eq "$2" ]; }
-# agree JOB: schedd has each bound pod where Kubernetes has it, and no other.
+# agree JOB: schedd has each bound pod on the same node as Kubernetes, and no other pods.
 agree() {
 	kube bound "$1-" >"$dir/bound.json"
 	[ "$("$nomora" jobs "k8s-default.$1" --json | jq -cS '[.tasks[] | select(.state == "running") | {(.name): .machine}] | add')" = "$(jq -cS . "$dir/bound.json")" ]
@@ -134,7 +134,7 @@ check "schedd serves" start_schedd
 start_agent
 up() { [ "$("$nomora" nodes --json | jq '[.machines[] | select(.state == "up" and .slots == 110)] | length')" -eq "$1" ]; }
 within "the agent makes the nodes machines, a slot for each pod that they take" up "$nodes"
-mv "$dir/new.csv" "$dir/latency.csv" # schedd reads it when it is replaced; now it knows the machines
+mv "$dir/new.csv" "$dir/latency.csv" # schedd rereads it; it knows the machines now
 check "racks are the nodes' zones" test "$("$nomora" nodes --json | jq '[.machines[].rack] | unique | length')" -eq $racks
 start recorder python3 "$top/tests/k8s/record.py" 8867 8866 "$dir/requests"
 start_scheduler true
@@ -143,7 +143,7 @@ start_scheduler true
 kube tasks early 0 2
 waits() { kube reason early-1 | grep -q "has no root yet"; }
 within "tasks without a root wait, and the pod says why" waits
-kube root early # kube-scheduler tries the tasks again after a minute; they are looked at below
+kube root early # retried after a minute; checked below
 kube root web
 within "the root is bound" count_bound web 1
 kube tasks web 0 20
