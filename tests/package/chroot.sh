@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The Debian package in a fresh chroot: installed, used, removed without a trace. As root:
-#   tests/package/chroot.sh PACKAGE.deb   (NOMORA_CHROOT=1 ./bootstrap package does it)
+# Installs, uses and removes the Debian package in a fresh chroot; no file may be left. As root:
+#   tests/package/chroot.sh PACKAGE.deb
+# (NOMORA_CHROOT=1 ./bootstrap package does it)
 set -euo pipefail
 deb=$(readlink -f "$1")
 root=$(mktemp -d)
@@ -21,21 +22,21 @@ check() { # NAME COMMAND...
 }
 failed=0
 inside() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 "$@"; }
-# What a package leaves behind: every path that neither dpkg, apt nor a running program writes.
+# Lists files, to find what a package leaves behind: every path except those that dpkg, apt or a running program writes.
 snapshot() {
 	(cd "$root" && find . -xdev \( -path ./var/lib/dpkg -o -path ./var/lib/apt -o -path ./var/cache -o -path ./var/log -o \
 		-path ./tmp -o -path ./run -o -path ./proc -o -path ./root \) -prune -o -print | sort)
 }
 
 mmdebstrap --quiet --variant=apt --include=man-db,bash-completion,systemd,zsh bookworm "$root" >/dev/null
-# A mount of its own, as ip-netns(8) needs; nothing that is mounted in it is seen outside.
+# A mount of its own, as ip-netns(8) needs; mounts inside it are not visible outside.
 mount --bind "$root" "$root"
 mount --make-private "$root"
 mount -t proc proc "$root/proc"
 mount -t sysfs -o ro sysfs "$root/sys"
 mount -t devpts -o newinstance,ptmxmode=0666 devpts "$root/dev/pts"
 cp "$deb" "$root/tmp/nomora.deb"
-# Its dependencies first, so that the snapshots differ by the package alone. dpkg leaves man pages out of some images.
+# Dependencies first, so that the snapshots differ only by the package. Some images exclude man pages from installation.
 rm -f "$root/etc/dpkg/dpkg.cfg.d/docker" "$root/etc/dpkg/dpkg.cfg.d/excludes"
 inside apt-get -qq update
 inside apt-get -qq install -y --no-install-recommends /tmp/nomora.deb memcached >/dev/null 2>&1
@@ -45,7 +46,7 @@ check "apt installs it" inside apt-get -qq install -y --no-install-recommends /t
 check "nomora --version" inside nomora --version
 check "man nomora-fit" inside sh -c 'man nomora-fit | grep -q "fit a curve to a sweep"'
 check "each command has a man page" inside sh -c 'for c in $(nomora --complete | cut -f 1); do man -w nomora-$c || exit 1; done'
-# 3: a busy machine disturbs runs; that there is a curve is the point here.
+# Exit code 3: a busy machine disturbs runs; this test only checks that there is a curve.
 check "nomora sweep memcached, by its name, in a virtual rack" inside sh -c 'cd /tmp &&
 	nomora sweep memcached -o sweep.csv --delays "0 50 200 500" --repetitions 2 --attempts 2 || test $? -eq 3'
 check "nomora fit" inside sh -c 'cd /tmp && nomora fit sweep.csv -o curve.json --plot curve.svg && test -s curve.json -a -s curve.svg'
