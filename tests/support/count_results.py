@@ -81,7 +81,7 @@ def count_one(test, tap_names):
 
 
 def count(runs, tap_names):
-    """The counts of several runs, each a list of test results."""
+    """The counts over several runs, each a list of test results."""
     total, last, failed_before = Count(), {}, set()
     for run in runs:
         for test in run:

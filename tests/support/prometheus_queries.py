@@ -33,7 +33,7 @@ def config():
 
 
 def start():
-    """The port may be taken by another program between its choice and its use."""
+    """Retries, as another program may take the port between its choice and its use."""
     path = config()
     for _ in range(5):
         port = free_port()
