@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The step of a round trip is (int)(x * steps per us + 0.5), one up for the absent entry. Clamping happens in float,
- * before the conversion, so that a huge or undefined round trip is "beyond the table" on every path: `a < b ? a : b`
- * with a NAN in a gives b, as minps does.
+ * The step of a round trip is (int)(x * steps per us + 0.5), plus one for the absent entry. Clamping is done in float,
+ * before the conversion, so that every kernel treats a huge or undefined round trip as "beyond the table": if a is NAN,
+ * `a < b ? a : b` gives b, as minps does.
  */
 #include <sched/cost/kernel.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The vector passes; contracts in cost/kernel.h. Call one only where its usable() says so. */
+/* The vector kernels; contracts in cost/kernel.h. Call one only if its usable() returns true. */
 #ifndef COST_KERNEL_PRIV_H
 #define COST_KERNEL_PRIV_H
 
 #include <sched/cost/kernel.h>
 
-/* Added before taking a maximum: COST_ABSENT wraps round to 0 and loses to every machine. */
+/* Added before taking a maximum: COST_ABSENT wraps around to 0, below every machine's cost. */
 enum { COST_MAXIMUM_BIAS = UINT16_MAX + 1 - COST_ABSENT };
 
 #ifdef __x86_64__

@@ -20,7 +20,7 @@ bool cost_avx512_usable(void)
 	       __builtin_cpu_supports("avx512vl");
 }
 
-/* Largest and smallest of eight 16-bit values by the one horizontal instruction there is. */
+/* Largest and smallest of eight 16-bit values, using phminposuw, the only horizontal instruction for them. */
 __attribute__((target("sse4.1"))) static inline uint16_t smallest_of(__m128i values)
 {
 	return (uint16_t)_mm_extract_epi16(_mm_minpos_epu16(values), 0);
@@ -73,7 +73,7 @@ TARGET_AVX512 static inline __m512i index_avx512(const float *rtt_us, __m512 bas
 	__m512 rtt = _mm512_loadu_ps(rtt_us);
 	__mmask16 present = _mm512_cmp_ps_mask(rtt, _mm512_setzero_ps(), _CMP_NLT_UQ);
 	__m512 added = _mm512_max_ps(_mm512_setzero_ps(), _mm512_sub_ps(rtt, baseline));
-	/* Multiply and add apart: a fused one would round differently from the other passes. */
+	/* Separate multiply and add: a fused one would round differently from the other kernels. */
 	__m512 index = _mm512_add_ps(_mm512_mul_ps(added, per_us), _mm512_set1_ps(1.5f));
 
 	return _mm512_maskz_cvttps_epi32(present, _mm512_min_ps(index, limit));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Largest round trip between two racks, and between two pods. A maximum that rises is O(1). A maximum whose pair
- * falls is recomputed at the end of the batch, in one pass over the rack's pairs, however many fell.
+ * Largest round trip between two racks, and between two pods. A maximum that rises is O(1). If the pair with the
+ * maximum falls, the maximum is recomputed at the end of the batch, in one pass over the rack's pairs, however many
+ * fell.
  */
 #include <errno.h>
 #include <math.h>
@@ -9,7 +10,7 @@
 
 #include "latency_view_priv.h"
 
-/* The machine's round trips towards the rack moved. */
+/* Records that the machine's round trips to the rack changed. */
 static void note_moved(struct latency_view *view, uint32_t machine, uint32_t rack)
 {
 	view->moved[(size_t)machine * view->words + rack / 64] |= UINT64_C(1) << rack % 64;
@@ -87,7 +88,10 @@ int latency_maxima_note(struct latency_view *view, uint32_t a, uint32_t b, float
 	return 0;
 }
 
-/* Largest values between this rack and each other, to view->scratch, without the pairs of a machine with itself. */
+/*
+ * Largest values between this rack and every other, written to view->scratch, without the pairs of a machine with
+ * itself.
+ */
 static void find_rack_maxima(struct latency_view *view, uint32_t from)
 {
 	const struct cost_layout *layout = view->layout;

@@ -19,7 +19,7 @@ static const struct measured_pair *find_pair(const struct latency_view *view, ui
 	return at < row->count && row->pairs[at].column == column ? &row->pairs[at] : NULL;
 }
 
-/* The value of a pair of different machines that was not measured itself. */
+/* The value of an unmeasured pair of different machines. */
 static float rack_value(const struct latency_view *view, uint32_t rack_a, uint32_t rack_b, enum latency_origin *origin)
 {
 	const struct cluster *cluster = view->layout->cluster;
@@ -31,7 +31,7 @@ static float rack_value(const struct latency_view *view, uint32_t rack_a, uint32
 		return value;
 	value = pair_map_get(&view->pod_maximum, pod_a, pod_b);
 	*origin = LATENCY_ORIGIN_POD_PAIR;
-	/* Within one pod, the maximum is over pairs in different racks and in one rack; it is used for both. */
+	/* Within one pod, the maximum covers pairs in the same rack and in different racks, and is used for both. */
 	if (value >= 0)
 		return value;
 	*origin = LATENCY_ORIGIN_TOPOLOGY;
@@ -76,7 +76,7 @@ static uint32_t smaller(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-/* Sixteen at a time for whole racks, so that the compiler knows the length of the loop. */
+/* Sixteen at a time for complete racks, so that the compiler knows the length of the loop. */
 static void fill_columns(float *rtt_us, uint32_t count, float value)
 {
 	float lanes[COST_LANES];
@@ -114,7 +114,7 @@ static void clear_holes(const struct cost_layout *layout, uint32_t first, uint32
 	}
 }
 
-/* Rack values for the columns first..end-1, -1 where no machine is. */
+/* Rack values for the columns first..end-1, -1 for columns without a machine. */
 static void fill_by_rack(const struct latency_view *view, uint32_t root, uint32_t first, uint32_t end, float *rtt_us)
 {
 	const struct cost_layout *layout = view->layout;
@@ -155,7 +155,7 @@ static float larger(float a, float b)
 	return a > b ? a : b;
 }
 
-/* Extremes of a rack with the measured pairs row->pairs[first..end-1] and `rest` more machines at `rest_us`. */
+/* Extremes of a rack that has the measured pairs row->pairs[first..end-1] and `rest` other machines, at `rest_us`. */
 static void rack_extremes(const struct measured_row *row, uint32_t first, uint32_t end, uint32_t rest, float rest_us,
 			  float *least_us, float *most_us)
 {
@@ -190,7 +190,7 @@ void latency_view_extremes(const struct latency_view *view, uint32_t root, float
 		if (value < 0 && rest > 0)
 			value = rack_value(view, own_rack, rack, &origin);
 		rack_extremes(row, first, pair, rest, value, &least_us[rack], &most_us[rack]);
-		if (own) { /* the machine was not measured to itself */
+		if (own) { /* the machine has no measurement to itself */
 			float self_us = (float)layout->cluster->default_rtt.same_machine_us;
 
 			least_us[rack] = most_us[rack] < 0 || self_us < least_us[rack] ? self_us : least_us[rack];

@@ -40,7 +40,7 @@ void latency_view_destroy(struct latency_view *view)
 	free(view);
 }
 
-/* *items with `count` elements of `size` bytes, those from `old` on zero. */
+/* Grows *items to `count` elements of `size` bytes; those from `old` on are zero. */
 static int extend(void *items, size_t old, size_t count, size_t size)
 {
 	void **place = items, *larger;
@@ -79,7 +79,7 @@ static int grow_racks(struct latency_view *view)
 	return 0;
 }
 
-/* The racks keep their order, so that the pairs keep theirs. */
+/* The order of the racks does not change, so neither does that of the pairs. */
 static void move_columns(struct latency_view *view)
 {
 	for (uint32_t m = 0; m < view->row_count; m++) {
@@ -124,7 +124,7 @@ uint32_t measured_row_find(const struct measured_row *row, uint32_t column)
 	if (row->next < row->count && row->pairs[row->next].column == column)
 		return row->next;
 	if (high > 0 && row->pairs[high - 1].column < column)
-		return high; /* files usually come in order */
+		return high; /* rows of a file are usually sorted */
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
@@ -209,7 +209,7 @@ int latency_view_update(struct latency_view *view, const struct latency_sample *
 	int code = 0, settled;
 
 	for (size_t i = 0; i < count && code == 0; i++) {
-		if (i + AHEAD < count) { /* sources repeat; destinations lie far apart */
+		if (i + AHEAD < count) { /* sources repeat, but destinations are scattered in memory */
 			const struct measured_row *row = &view->rows[samples[i + AHEAD].destination];
 
 			__builtin_prefetch(row);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * latency_view.c stores measurements, latency_maxima.c keeps the maxima and notes what moved, latency_read.c reads.
- * Each machine keeps the pairs it is an end of, sorted by the other end's column, so that a row is laid over the rack
- * values in one walk and a rack's pairs lie side by side.
+ * Each machine stores its pairs, sorted by the other end's column, so that a row overwrites the rack values in one pass
+ * and a rack's pairs are adjacent.
  */
 #ifndef COST_LATENCY_VIEW_PRIV_H
 #define COST_LATENCY_VIEW_PRIV_H
@@ -21,7 +21,7 @@ struct measured_pair {
 struct measured_row {
 	struct measured_pair *pairs;
 	uint32_t count, capacity;
-	uint32_t next; /* after the pair that was asked for last: windows come in order */
+	uint32_t next; /* index after the last pair that was looked up, as windows are sorted */
 };
 
 struct latency_view {
@@ -29,8 +29,8 @@ struct latency_view {
 	struct measured_row *rows; /* [row_count] by machine */
 	uint32_t row_count;
 	uint64_t pair_entries;
-	uint64_t moves;       /* of the layout, as the pairs' columns know it */
-	uint32_t *rack_first; /* [rack_count + 1] the layout's, before it moved */
+	uint64_t moves;       /* of the layout, when the pairs' columns were last updated */
+	uint32_t *rack_first; /* [rack_count + 1] the layout's, before its columns moved */
 	uint32_t rack_count;
 	struct pair_map rack_maximum, pod_maximum; /* of finite round trips */
 	uint64_t *stale_racks;                     /* bits: their maxima may be too large */
@@ -67,9 +67,9 @@ static inline uint32_t pod_of(const struct latency_view *view, uint32_t machine)
 uint32_t measured_row_find(const struct measured_row *row, uint32_t column);
 
 /* latency_maxima.c */
-/* The pair's value went from `before` to `after` (negative: not measured). 0 or -ENOMEM. */
+/* The pair's value changed from `before` to `after` (negative: not measured). 0 or -ENOMEM. */
 int latency_maxima_note(struct latency_view *view, uint32_t a, uint32_t b, float before, float after);
-/* Looks again for the maxima that may have fallen. To be called after each batch. 0 or -ENOMEM. */
+/* Recomputes the maxima that may have fallen. Call it after each batch. 0 or -ENOMEM. */
 int latency_maxima_settle(struct latency_view *view);
 
 #endif

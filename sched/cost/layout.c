@@ -11,7 +11,7 @@ static uint32_t padded(uint32_t machines)
 	return (machines + COST_LANES - 1) / COST_LANES * COST_LANES;
 }
 
-/* Grows *items, which has `old` items, to `count`; new ones are `fill` (a byte). */
+/* Grows *items from `old` to `count` items; every byte of the new ones is `fill`. */
 static int extend(uint32_t **items, size_t old, size_t count, int fill)
 {
 	uint32_t *larger = reallocarray(*items, count, sizeof *larger);
@@ -39,7 +39,7 @@ static int reserve_machine(struct cost_layout *layout, uint32_t machine)
 	return 0;
 }
 
-/* Racks up to this one exist, the new ones without columns. */
+/* Creates the racks up to this one, new ones without columns. */
 static int reserve_rack(struct cost_layout *layout, uint32_t rack)
 {
 	size_t capacity = layout->rack_capacity ? layout->rack_capacity : 16;
@@ -59,7 +59,7 @@ static int reserve_rack(struct cost_layout *layout, uint32_t rack)
 	return 0;
 }
 
-/* Gives the rack more columns; those of the racks after it move up. */
+/* Gives the rack more columns, and moves those of the racks after it. */
 static int widen_rack(struct cost_layout *layout, uint32_t rack, uint32_t columns)
 {
 	uint32_t old_end = layout->rack_first[rack + 1];

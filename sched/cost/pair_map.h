@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A float for each unordered pair of numbers 0..limit-1. Few numbers: a square, so that a row is one stream. Many:
- * open addressing, linear probing. Absent pairs read as a negative number. One writer.
+ * A float for each unordered pair of numbers 0..limit-1. Few numbers: a square matrix, so that a row is contiguous.
+ * Many: open addressing, linear probing. Absent pairs read as a negative number. One writer.
  */
 #ifndef COST_PAIR_MAP_H
 #define COST_PAIR_MAP_H
@@ -24,14 +24,14 @@ static inline uint64_t pair_key(uint32_t a, uint32_t b)
 	return (a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a) + 1;
 }
 
-/* Values of the pairs that `a` is in, by the other; NULL: only pair_map_get() knows. */
+/* Values of the pairs with `a`, indexed by the other number; NULL: use pair_map_get(). */
 static inline const float *pair_map_row(const struct pair_map *map, uint32_t a)
 {
 	return map->square ? map->square + (size_t)a * map->limit : NULL;
 }
 
 int pair_map_init(struct pair_map *map, uint32_t limit); /* 0 or -ENOMEM */
-int pair_map_grow(struct pair_map *map, uint32_t limit); /* 0 or -ENOMEM; a quarter more than asked for */
+int pair_map_grow(struct pair_map *map, uint32_t limit); /* 0 or -ENOMEM; reserves a quarter more than `limit` */
 float pair_map_get(const struct pair_map *map, uint32_t a, uint32_t b);
 int pair_map_set(struct pair_map *map, uint32_t a, uint32_t b, float value); /* 0 or -ENOMEM */
 void pair_map_free(struct pair_map *map);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Computing a row, whole or rack by rack. The cluster's cost is the largest of the racks': which racks have it is a bit
- * each, and only when the last of them loses it must all racks be looked at again. A row whose arcs all came out as
- * they were keeps its version.
+ * Computing a row, whole or rack by rack. The cluster's cost is the largest of the racks'. A bit per rack marks the
+ * racks that have it; only when the last of them loses it must all racks be examined. A row whose arcs have not changed
+ * keeps its version.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ void rows_fetch(struct cost_rows *rows, uint32_t root, uint32_t rack, uint32_t e
 	}
 }
 
-/* Does the rack have its own arc at this largest cost? */
+/* True if the rack has its own arc at this largest cost. */
 static bool wants_rack_arc(const struct cost_rows *rows, uint16_t cost)
 {
 	return cost > 0 && cost <= rows->settings.rack_threshold;
@@ -74,8 +74,8 @@ static int32_t cut_limit(const struct cost_rows *rows, uint32_t rack, int32_t li
 }
 
 /*
- * Costs of one rack from the round trips in the scratch; returns the number of arcs written to `chosen`, which has room
- * for one more.
+ * Costs of one rack from the round trips in the scratch space. Returns the number of arcs written to `chosen`, which
+ * has space for one more.
  */
 static uint32_t compute_rack(struct cost_rows *rows, const struct cost_table *table, uint32_t rack, int32_t limit,
 			     bool cut, struct arc *chosen)
@@ -92,7 +92,7 @@ static uint32_t compute_rack(struct cost_rows *rows, const struct cost_table *ta
 		limit = cut_limit(rows, rack, limit);
 	if (minimum > limit)
 		return 0;
-	for (uint32_t c = first; c < end; c++) { /* without a branch: the outcome is not predictable */
+	for (uint32_t c = first; c < end; c++) { /* without a branch, as the outcome is unpredictable */
 		chosen[count] = (struct arc){(int32_t)machine_of_column[c], rows->cost[c]};
 		count += rows->cost[c] <= limit;
 	}
@@ -184,7 +184,7 @@ static void set_tops(const struct cost_rows *rows, struct cached_row *cached)
 	}
 }
 
-/* Has the rack no arc at all, by its least cost? */
+/* True if the rack has no arc at all, by its least cost. */
 static bool is_beyond(const struct cost_rows *rows, uint32_t rack, int32_t limit)
 {
 	int32_t least = rows->least_cost[rack];
@@ -203,7 +203,7 @@ static bool any_is_beyond(const struct cost_rows *rows, int32_t limit)
 	return rack < rows->layout->rack_count;
 }
 
-/* Least and largest costs of all racks from the source's extremes. False: all racks must be looked at in any case. */
+/* Least and largest costs of all racks from the source's extremes. False: all racks must be examined in any case. */
 static bool compute_extremes(struct cost_rows *rows, const struct cost_table *table, uint32_t root, int32_t limit)
 {
 	uint32_t racks = rows->layout->rack_count, lanes = (racks + COST_LANES - 1) / COST_LANES * COST_LANES;
@@ -367,7 +367,7 @@ static int update_rack(struct cost_rows *rows, struct cached_row *cached, uint32
 	return machines_moved | rack_moved;
 }
 
-/* Has the number of arcs of a cut row changed enough since the cut for another one? */
+/* True if the number of arcs of a cut row has changed so much since the cut that it must be cut again. */
 static bool needs_another_cut(const struct cost_rows *rows, const struct cached_row *cached)
 {
 	uint32_t most = rows->settings.machine_arcs, count = cached->row.machine_count;
@@ -378,7 +378,7 @@ static bool needs_another_cut(const struct cost_rows *rows, const struct cached_
 	       (cached->row.machine_limit < rows->settings.machine_threshold && count < cached->whole_count / 2);
 }
 
-/* Only the dirty racks. */
+/* Updates only the dirty racks. */
 static int update_dirty(struct cost_rows *rows, struct cached_row *cached)
 {
 	struct cost_row *row = &cached->row;

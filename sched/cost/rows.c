@@ -89,7 +89,7 @@ void cost_rows_destroy(struct cost_rows *rows)
 	free(rows);
 }
 
-/* Grows by a quarter more than is needed, so that growth one by one stays cheap. */
+/* Reserves a quarter more than needed, so that growth one by one stays cheap. */
 static uint32_t room_for(uint32_t room, uint32_t needed)
 {
 	if (needed <= room)
@@ -97,7 +97,7 @@ static uint32_t room_for(uint32_t room, uint32_t needed)
 	return room == 0 ? needed : needed + needed / 4;
 }
 
-/* *items with `room` elements of `size` bytes, those from `old` on zero. */
+/* Resizes *items to `room` elements of `size` bytes; those from `old` on are zero. */
 static int resize(void *items, uint32_t old, uint32_t room, size_t size)
 {
 	void **place = items, *larger;
@@ -146,7 +146,7 @@ static struct cached_row *cached_row_create(uint32_t words)
 	return cached;
 }
 
-/* Every row gets more bits. */
+/* Widens the bit sets of every row. */
 static int widen_rows(struct cost_rows *rows, uint32_t words)
 {
 	for (uint32_t m = 0; m < rows->machine_room; m++) {
@@ -183,7 +183,7 @@ static int grow_racks(struct cost_rows *rows, uint32_t room)
 	return words > rows->words ? widen_rows(rows, words) : 0;
 }
 
-/* A rack that is new, or has no machine left, counts in no row until a machine comes up in it. */
+/* A new rack, or one without machines, is part of no row until a machine comes up in it. */
 int cost_rows_grow(struct cost_rows *rows)
 {
 	const struct cost_layout *layout = rows->layout;
@@ -368,7 +368,7 @@ void cost_rows_dense(struct cost_rows *rows, int32_t curve, uint32_t root, uint1
 	}
 }
 
-/* These racks become dirty in the row. */
+/* Marks these racks as dirty in the row. */
 static void mark_dirty(struct cached_row *cached, const uint64_t *racks, uint32_t words)
 {
 	if (cached->dirty_count == ROW_ALL_DIRTY)
@@ -393,7 +393,7 @@ void cost_rows_latency_moved(struct cost_rows *rows, const struct cost_moved *mo
 	}
 }
 
-/* Rows notice it when they are next read. */
+/* Rows detect this when they are next read. */
 void cost_rows_all_moved(struct cost_rows *rows)
 {
 	rows->all_moved++;
@@ -427,7 +427,7 @@ void cost_rows_root_came(struct cost_rows *rows, int32_t curve, uint32_t root)
 {
 	struct cached_row **place = find_or_add(rows, curve, root);
 
-	if (place) /* else it is made when it is asked for, and kept */
+	if (place) /* otherwise the row is computed and cached on request */
 		(*place)->jobs++;
 }
 

@@ -6,18 +6,18 @@
 #include <sched/cost/rows.h>
 
 struct cached_row {
-	struct cost_row row;     /* first: what callers see */
-	struct cached_row *next; /* with the same root */
+	struct cost_row row;     /* first: callers see a pointer to it */
+	struct cached_row *next; /* next row with the same root */
 	int32_t curve;
-	uint32_t jobs; /* with this curve and their root there */
+	uint32_t jobs; /* jobs with this curve whose root is there */
 	uint32_t machine_room, rack_room, span_room, changed_room;
 	uint32_t dirty_count;   /* racks to be computed again; ROW_ALL_DIRTY: all */
 	bool cut;               /* see "Long rows" */
 	uint32_t whole_count;   /* machine arcs when all racks were computed last */
 	uint64_t all_moved;     /* cost_rows.all_moved when the row was last brought up to date */
-	uint32_t top_count;     /* racks whose largest cost is `top`; at least one once the row was computed */
+	uint32_t top_count;     /* racks whose largest cost is `top`; at least one after the first computation */
 	uint16_t top;           /* largest cost of all machines; 0 without any */
-	uint64_t *dirty, *tops; /* bits by rack: to be computed; its largest cost is `top` */
+	uint64_t *dirty, *tops; /* bits by rack: it must be computed; its largest cost is `top` */
 	uint64_t bits[];        /* of both */
 };
 
@@ -28,13 +28,13 @@ struct cost_rows {
 	struct cost_source source;
 	struct cost_rows_settings settings;
 	const struct cost_kernel *kernel;
-	struct cost_table **tables; /* [curve_count] by curve; NULL = no curve has the number */
+	struct cost_table **tables; /* [curve_count] by curve; NULL = the number is unused */
 	int32_t curve_count;
 	struct cached_row **first_of_root; /* [machine_room] */
 	uint8_t *present;                  /* [machine_room] */
 	uint32_t *rack_absences;           /* [rack_room] machines that are absent */
 	uint32_t machine_room, rack_room, column_room;
-	uint32_t words;       /* of 64 racks, in each row */
+	uint32_t words;       /* words of 64 racks in each row */
 	uint64_t kept;        /* rows in all */
 	float *rtt_us;        /* [column_room] scratch */
 	uint16_t *cost;       /* [column_room] scratch */
@@ -49,7 +49,7 @@ struct cost_rows {
 	struct cost_rows_work work;
 };
 
-/* Round trips to the racks rack..end-1 into the scratch; those to absent machines are negative. */
+/* Reads round trips to the racks rack..end-1 into the scratch space; those to absent machines are negative. */
 void rows_fetch(struct cost_rows *rows, uint32_t root, uint32_t rack, uint32_t end);
 /* Computes the dirty racks. 0 or -ENOMEM. */
 int row_update(struct cost_rows *rows, struct cached_row *cached);

@@ -17,7 +17,7 @@
 #include <sched/cost/layout.h>
 
 enum {
-	COST_GAMMA = 1001,       /* over every cost of a machine (NoMora 6) */
+	COST_GAMMA = 1001,       /* above every cost of a machine (NoMora 6) */
 	COST_MAXIMUM = 1000,     /* p = 0.1 */
 	COST_TABLE_SMALL = 128,  /* entries that fit into vector registers */
 	COST_ABSENT = INT16_MAX, /* cost of a column without a machine: above every threshold */
@@ -34,7 +34,9 @@ enum cost_lookup {
 	COST_LOOKUP_NEAREST,      /* curve_eval_nearest() (NoMora 6) */
 };
 
-enum { COST_STEPS_PER_US = 4 }; /* of an interpolated table: on a curve that loses 1.6 % a us, 0.2 % between steps */
+enum {
+	COST_STEPS_PER_US = 4
+}; /* of an interpolated table; 0.2 % between steps of a curve that falls by 1.6 % per us */
 
 /*
  * A curve in the form that the kernels read. Entry 0 is COST_ABSENT, 1.. are the steps, the last is beyond the table.
@@ -42,10 +44,10 @@ enum { COST_STEPS_PER_US = 4 }; /* of an interpolated table: on a curve that los
 struct cost_table {
 	uint32_t count; /* entries */
 	float baseline_us;
-	float per_us;  /* entries a microsecond */
-	bool monotone; /* no cost is lower than one at a smaller round trip */
-	int32_t *cost; /* [count] */
-	uint16_t small[COST_TABLE_SMALL] __attribute__((aligned(64))); /* the same, when count <= COST_TABLE_SMALL */
+	float per_us;                                                  /* entries a microsecond */
+	bool monotone;                                                 /* cost never falls as the round trip grows */
+	int32_t *cost;                                                 /* [count] */
+	uint16_t small[COST_TABLE_SMALL] __attribute__((aligned(64))); /* the same, if count <= COST_TABLE_SMALL */
 };
 
 /* NULL with errno ENOMEM. `curve` is not kept. */
@@ -53,7 +55,7 @@ struct cost_table *cost_table_create(const struct curve *curve, enum latency_ref
 				     enum cost_lookup lookup);
 void cost_table_destroy(struct cost_table *table); /* NULL is legal */
 
-/* Cost of one round trip; the same arithmetic as the passes below, bit for bit. */
+/* Cost of one round trip: exactly the result of the kernels below. */
 uint32_t cost_table_at(const struct cost_table *table, float rtt_us);
 
 /*

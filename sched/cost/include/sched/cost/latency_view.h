@@ -9,9 +9,9 @@
  * A pair has one value: the larger of both ends' measurements (NoMora 5.2: the maximum, because nobody knows which of
  * the paths a flow will take). It has the age of the later one.
  *
- * Changes come in batches. The view notes for each machine the racks towards which its round trips moved; a reader
- * takes these notes by latency_view_moved() and clears them. Memory: 32 bytes a measured pair, a float for each pair
- * of racks, a bit for each machine and rack. One writer; readers need its lock.
+ * Changes come in batches. The view records for each machine the racks to which its round trips changed; a reader gets
+ * these by latency_view_moved() and clears them. Memory: 32 bytes a measured pair, a float for each pair of racks, a
+ * bit for each machine and rack. One writer; readers need its lock.
  */
 #ifndef COST_LATENCY_VIEW_H
 #define COST_LATENCY_VIEW_H
@@ -59,21 +59,21 @@ struct latency_view_load {
 };
 
 /*
- * Adds every pair of a matrix that was measured at `oldest` (0: ever) or later, all of age 0. 0 or -ENOMEM with err
- * set.
+ * Adds every pair of a matrix that was measured at `oldest` (0: at any time) or later, as measurements of age 0. 0 or
+ * -ENOMEM with err set.
  */
 int latency_view_load(struct latency_view *view, const struct latency_matrix *matrix, enum latency_statistic statistic,
 		      struct ns oldest, struct latency_view_load *outcome, struct error *err);
 
-/* `source` measured this to `destination` (machine numbers). NAN or under 0: the measurement is withdrawn. */
+/* Measurement by `source` to `destination` (machine numbers). NAN or negative: the measurement is withdrawn. */
 struct latency_sample {
 	uint32_t source, destination;
 	float rtt_us;
 };
 
 /*
- * One window of measurements, made at now_s (seconds on the caller's clock). In the order of sources, and of
- * destinations within one, each sample takes about 0.1 us. 0 or -ENOMEM: the samples up to some place are in.
+ * One window of measurements, made at now_s (seconds on the caller's clock). Sorted by source and destination, each
+ * sample takes about 0.1 us. 0 or -ENOMEM: only the first samples are stored.
  */
 int latency_view_update(struct latency_view *view, const struct latency_sample *samples, size_t count, uint32_t now_s);
 
@@ -87,7 +87,7 @@ int latency_view_set(struct latency_view *view, uint32_t source, uint32_t destin
 void latency_view_expire(struct latency_view *view, uint32_t before_s,
 			 void (*gone)(void *context, uint32_t a, uint32_t b), void *context);
 
-/* Machines whose round trips moved since latency_view_moved_clear(), and towards which racks. Borrowed. */
+/* Machines whose round trips changed since latency_view_moved_clear(), and the racks concerned. Borrowed. */
 struct cost_moved latency_view_moved(const struct latency_view *view);
 void latency_view_moved_clear(struct latency_view *view);
 
@@ -97,8 +97,8 @@ float latency_view_get(const struct latency_view *view, uint32_t a, uint32_t b, 
 /* The source's own measurement; negative: none. */
 float latency_view_own(const struct latency_view *view, uint32_t source, uint32_t destination);
 
-uint64_t latency_view_pairs(const struct latency_view *view); /* measured ones, each once */
-/* Machines to which this one's round trip is measured. */
+uint64_t latency_view_pairs(const struct latency_view *view); /* number of measured pairs, each counted once */
+/* Number of machines to which this one's round trip is measured. */
 uint32_t latency_view_pairs_of(const struct latency_view *view, uint32_t machine);
 
 /*

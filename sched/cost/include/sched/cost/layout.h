@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Columns: the order in which a row of costs lists the machines, so that one pass over it is one stream. Machines of
- * a rack lie side by side; each rack starts at a multiple of COST_LANES and is padded to one, so that a rack's
+ * Columns: the order in which a row of costs lists the machines, so that one pass over it reads memory sequentially.
+ * Machines of a rack are adjacent; each rack starts at a multiple of COST_LANES and is padded to one, so that a rack's
  * maximum needs no masks.
  *
  * The layout follows its cluster machine by machine. A machine comes in this order:
@@ -12,7 +12,7 @@
  *   placer_grow(placer)                               rows of costs and the network
  *   flownet_machine_added(net, machine, slots)
  *
- * and goes for good in the opposite one, after which its number, its rack's and its pod's may be given out again:
+ * and is removed in the opposite order, after which its number, its rack's and its pod's may be reused:
  *
  *   flownet_machine_removed(net, machine)             its tasks wait
  *   placer_forget_machine(placer, machine)            -EBUSY: jobs whose root ended there still refer to it
@@ -21,7 +21,7 @@
  *   cost_layout_remove(layout, machine)
  *   cluster_remove_machine(cluster, machine)
  *
- * A machine that is only down stays where it is: flownet_machine_removed(), later flownet_machine_added().
+ * A machine that is only down keeps its column: flownet_machine_removed(), later flownet_machine_added().
  *
  * Adding takes constant time while its rack has a spare column. A full rack gets a quarter more columns, and the
  * columns of the racks after it move: linear in the columns, and in the measured pairs for latency_view_grow(). Owned
@@ -54,12 +54,12 @@ struct cost_layout {
 struct cost_layout *cost_layout_create(const struct cluster *cluster);
 void cost_layout_destroy(struct cost_layout *layout); /* NULL is legal */
 
-/* A column for a machine of the cluster that has none. 0, -EINVAL (it has one, or does not exist) or -ENOMEM. */
+/* Adds a column for a machine of the cluster. 0, -EINVAL (it has a column already, or does not exist) or -ENOMEM. */
 int cost_layout_add(struct cost_layout *layout, uint32_t machine);
 /* Gives the machine's column back to its rack. */
 void cost_layout_remove(struct cost_layout *layout, uint32_t machine);
 
-/* Does the rack have columns without a machine among those up to its last machine? */
+/* True if the rack has columns without a machine before its last machine. */
 static inline int cost_layout_has_holes(const struct cost_layout *layout, uint32_t rack)
 {
 	return layout->rack_used[rack] != layout->rack_machines[rack];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which round trips moved: plain data, from a latency view or a simulated one to the rows of costs. */
+/* Round trips that changed: plain data, passed from a latency view or a simulated one to the rows of costs. */
 #ifndef COST_MOVED_H
 #define COST_MOVED_H
 
@@ -9,7 +9,7 @@
 struct cost_moved {
 	const uint32_t *machines; /* [count] each once */
 	size_t count;
-	/* By machine number, `words` of 64 bits each: a bit for each rack. NULL: towards every rack. */
+	/* By machine number, `words` of 64 bits each: a bit for each rack. NULL: all racks. */
 	const uint64_t *racks;
 	uint32_t words;
 };

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rows of costs: the cost for a task of a job (its curve, its root's machine) on each machine, anywhere in each rack,
- * anywhere at all (NoMora 5.2, table 2 and eq. 6 to 9). A row keeps only the arcs that the network wants: machines up
- * to p_m, racks up to p_r, and the cluster. Rows are cached by curve and root, and updated rack by rack where a latency
- * moved, for as long as a job has its root there. Costs are integers, 100 times the inverse of performance. Owned by
+ * Rows of costs: the costs for a task of a job (its curve, its root's machine) on each machine, in each rack and in the
+ * whole cluster (NoMora 5.2, table 2 and eq. 6 to 9). A row keeps only the arcs that the network wants: machines up to
+ * p_m, racks up to p_r, and the cluster. Rows are cached by curve and root, and updated rack by rack when a latency
+ * changes, for as long as a job has its root there. Costs are integers, 100 times the inverse of performance. Owned by
  * one thread.
  *
- * Long rows. With `machine_arcs` a row whose machines nearly all qualify keeps the cheapest ones, and of those only
- * the ones that cost less than their rack's own arc: a curve that hardly falls has an arc for each rack and its
+ * Long rows. With `machine_arcs`, a row in which nearly all machines qualify keeps only the cheapest ones, and of those
+ * only the ones that cost less than their rack's arc: an almost flat curve has an arc per rack, and arcs for its
  * exceptions. Tasks reach the machines without an arc through their rack or the cluster.
  */
 #ifndef COST_ROWS_H
@@ -27,21 +27,21 @@
 
 /* Where round trips come from: a measured view, or a simulator's model. */
 struct cost_source {
-	/* Fills rtt_us[count] for the layout's columns first.., negative where no machine is or none can be reached. */
+	/* Fills rtt_us[count] for the layout's columns first..; negative for columns without a reachable machine. */
 	void (*row)(const void *context, uint32_t root, uint32_t first, uint32_t count, float *rtt_us);
 	const void *context; /* borrowed */
 	/*
 	 * Optional. Bounds of the round trips from `root` to each rack: least_us[racks] <= all of them <=
-	 * most_us[racks]; most_us negative: no machine there. Racks whose least is above p_m need no look at their
-	 * machines, so that a row takes the time of this call and of the few racks that are near. An upper bound that
-	 * is not exact makes the arcs to the rack and to the cluster more expensive than necessary. `least_us` and
+	 * most_us[racks]; most_us negative: no machine there. In racks whose lower bound is above p_m, no machine has
+	 * to be examined, so that a row takes the time of this call and of the few near racks. An upper bound that is
+	 * not exact makes the arcs to the rack and to the cluster more expensive than necessary. `least_us` and
 	 * `most_us` are as in row() for machines that are down.
 	 */
 	void (*extremes)(const void *context, uint32_t root, float *least_us, float *most_us);
 	/*
-	 * extremes() counts only machines that are up. Of its upper bounds only the largest over all racks is exact, so
-	 * racks that may have an arc of their own are computed too. The two bounds are requested by separate calls, the
-	 * other one NULL: upper bounds take long, and are often not needed.
+	 * extremes() counts only machines that are up. Only the largest of its upper bounds is exact, so racks that may
+	 * have their own arc are also computed. The two bounds are requested by separate calls, the other one NULL:
+	 * upper bounds take long, and are often not needed.
 	 */
 	bool coarse;
 };
@@ -49,27 +49,27 @@ struct cost_source {
 /* The source that reads a latency view. */
 struct cost_source cost_source_from_view(const struct latency_view *view);
 
-/* Where the arcs to a rack's machines begin. */
+/* First arc to a rack's machines. */
 struct cost_span {
 	uint32_t rack, first;
 };
 
-/* Memory is linear in the arcs, whatever the size of the cluster (but for two bits a rack). */
+/* Memory is linear in the number of arcs, whatever the size of the cluster (except for two bits per rack). */
 struct cost_row {
 	int32_t machine_limit; /* every present machine up to this cost has an arc, or its rack has one at that cost */
 	uint32_t root;         /* machine */
-	uint64_t version;      /* changes with everything below; no two rows share one; 0: not kept */
-	uint64_t mended_from;  /* only the `changed` racks differ from that version; 0: anything may */
+	uint64_t version;      /* changes with the fields below; unique among all rows; 0: not cached */
+	uint64_t mended_from;  /* only the `changed` racks differ from that version; 0: any rack may differ */
 	int32_t cluster_cost;  /* largest of all machines; COST_ABSENT when there is none */
 	uint32_t machine_count, rack_count, span_count, changed_count;
 	struct arc *machines;    /* [machine_count] rack by rack */
-	struct arc *racks;       /* [rack_count] largest cost of the rack <= p_r, ascending by rack */
+	struct arc *racks;       /* [rack_count] largest cost of each rack, if <= p_r; ascending by rack */
 	struct cost_span *spans; /* [span_count + 1] of racks with arcs in `machines`, ascending, and the end;
 				    NULL: in any order */
 	uint32_t *changed;       /* [changed_count] racks */
 };
 
-/* The arcs of a kept row to a rack and to the machines in it. */
+/* The arcs of a cached row to a rack and to the machines in it. */
 struct block_arcs cost_row_rack(const struct cost_row *row, uint32_t rack);
 
 /* Cost of the row's arc to the rack; COST_ABSENT without one. */
@@ -83,16 +83,16 @@ struct cost_rows;
 struct cost_rows_settings {
 	int32_t machine_threshold; /* p_m */
 	int32_t rack_threshold;    /* p_r */
-	uint32_t machine_arcs;     /* of one row, see "Long rows"; 0 = no limit, as in the paper */
+	uint32_t machine_arcs;     /* maximum per row, see "Long rows"; 0 = no limit, as in the paper */
 	enum cost_lookup lookup;
 };
 
 /* Work done so far, for statistics. */
 struct cost_rows_work {
 	uint64_t rows;    /* computed whole */
-	uint64_t updated; /* of which only some racks were computed */
+	uint64_t updated; /* rows of which only some racks were computed */
 	uint64_t costs;   /* machine costs computed in all */
-	uint64_t hits;    /* asked for and up to date */
+	uint64_t hits;    /* requests for rows that were up to date */
 };
 
 /* NULL with errno ENOMEM. The layout and the source's context must outlive the rows. */
@@ -107,23 +107,23 @@ void cost_rows_forget(struct cost_rows *rows, uint32_t machine);
 
 /* Number of the curve for the calls below, or -ENOMEM. The curve is not kept. */
 int32_t cost_rows_add_curve(struct cost_rows *rows, const struct curve *curve, enum latency_reference reference);
-/* Another curve under the same number: its rows are computed again. 0 or -ENOMEM. */
+/* Replaces the curve of this number: its rows are computed again. 0 or -ENOMEM. */
 int cost_rows_replace_curve(struct cost_rows *rows, int32_t number, const struct curve *curve,
 			    enum latency_reference reference);
-/* Releases a curve that no job has any more; its number may be reused. */
+/* Releases a curve that no job uses any more; its number may be reused. */
 void cost_rows_remove_curve(struct cost_rows *rows, int32_t number);
 
 /* The row of a job with this curve whose root runs on `root`; NULL if out of memory. Valid until the next call. */
 const struct cost_row *cost_rows_get(struct cost_rows *rows, int32_t curve, uint32_t root);
 
 /*
- * Rows lie far apart in memory: prefetches the one that will be asked for. Each step leads to the next, some time
- * later: COST_FETCH_PLACE, COST_FETCH_ROW, COST_FETCH_ARCS.
+ * Rows are scattered in memory: prefetches a row that will be requested soon. Call the steps in this order, with some
+ * time between them: COST_FETCH_PLACE, COST_FETCH_ROW, COST_FETCH_ARCS.
  */
 enum cost_fetch { COST_FETCH_PLACE, COST_FETCH_ROW, COST_FETCH_ARCS };
 void cost_rows_fetch(const struct cost_rows *rows, uint32_t root, enum cost_fetch step);
 
-/* Cost of one machine, thresholds or not; COST_ABSENT: it cannot be reached. */
+/* Cost of one machine, regardless of thresholds; COST_ABSENT: it cannot be reached. */
 int32_t cost_rows_at(const struct cost_rows *rows, int32_t curve, uint32_t root, uint32_t machine);
 
 /* Costs of a rack's columns of the layout, COST_ABSENT for those without a present machine. */
@@ -132,18 +132,18 @@ void cost_rows_rack(struct cost_rows *rows, int32_t curve, uint32_t root, uint32
 /* Costs of every machine: cost[layout->machine_count], COST_ABSENT for machines without a column or absent ones. */
 void cost_rows_dense(struct cost_rows *rows, int32_t curve, uint32_t root, uint16_t *cost);
 
-/* Round trips moved: the rows with their roots on these machines are updated when next asked for. */
+/* Round trips changed: rows with their roots on these machines are updated at the next request. */
 void cost_rows_latency_moved(struct cost_rows *rows, const struct cost_moved *moved);
 
-/* Every latency may have moved. */
+/* Any latency may have changed. */
 void cost_rows_all_moved(struct cost_rows *rows);
 
 /* The machine went down or came up: no arc leads to an absent machine, and no maximum counts it. */
 void cost_rows_set_present(struct cost_rows *rows, uint32_t machine, bool present);
 
 /*
- * A job with this curve has its root on this machine from now on, or no more; with the last one the row is
- * forgotten. Rows of roots that were never announced are kept.
+ * Announces that a job with this curve has its root on this machine, or no longer has; the row is dropped with its last
+ * job. Rows of roots that were never announced are kept.
  */
 void cost_rows_root_came(struct cost_rows *rows, int32_t curve, uint32_t root);
 void cost_rows_root_left(struct cost_rows *rows, int32_t curve, uint32_t root);
