@@ -7,10 +7,10 @@
 
 #include <base/array.h>
 
-/* A smaller part of the sum of all rates is rounding. */
+/* Smaller parts of the sum of all rates are rounding errors. */
 #define LEAST_GAIN 1e-6
 
-/* The numbers of a job's routes by flow, with which it can be started again unchanged. */
+/* The numbers of a job's routes by flow, so that the job can be restarted with the same routes. */
 struct kept {
 	const struct plan_job *job;
 	int64_t *numbers;
@@ -63,7 +63,7 @@ static int add_move(struct dataflow_advice *advice, size_t *capacity, const stru
 	return 0;
 }
 
-/* Places one task of a stopped job again; the others stay. */
+/* Places one task of a stopped job at another host; the others stay. */
 static int try_task(struct dataflow_plan *plan, const struct plan_job *job, uint32_t task, const struct engine *engine,
 		    const struct engine_options *options, struct dataflow_move *move, struct error *err)
 {

@@ -19,7 +19,7 @@
 struct bound {
 	struct network *network;
 	glp_prob *lp;
-	int *resource_row; /* by resource; 0: none yet */
+	int *resource_row; /* by resource; 0: no row yet */
 	struct hash_table pair_rows;
 	int *row, *column; /* the matrix, from 1, as GLPK counts */
 	double *value;
@@ -136,7 +136,7 @@ static int add_job(struct bound *bound, const struct network_job *job, double lo
 	return code == 0 ? add_cpu(bound, job, first) : code;
 }
 
-/* A matrix may hold an element once: entries of one row and column are added up. */
+/* A matrix element may occur only once: entries with the same row and column are added up. */
 static void merge_entries(struct bound *bound)
 {
 	struct hash_table seen = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A job with partly filled queues is a job with more sources ("drivers"): its own, and each such queue. One unit of a
- * queue's driver is what its flow carries when every source of the job sends 1 MB/s.
+ * A job with partly filled queues is treated as a job with more sources ("drivers"): its own, and each such queue. One
+ * unit of a queue's driver is the rate of its flow when every source of the job sends 1 MB/s.
  */
 #include "buffers.h"
 
@@ -13,14 +13,14 @@
 #include <base/array.h>
 #include <sched/flows/max_min.h>
 
-/* A queue's growth below this part of what passes it is none: rates are rounded. */
+/* Growth below this part of a queue's throughput counts as none, as rates are rounded. */
 #define ROUNDING 1e-9
 /*
- * A queue that has left an end of its range by less than this part of it and turns back is at that end: queues that
- * answer one another would else turn ever faster.
+ * A queue that has left an end of its range by less than this part and returns counts as still being at that end;
+ * otherwise, queues that react to one another would switch ever faster.
  */
 #define BAND 1e-4
-/* A queue this near to its end, in time, is there. */
+/* A queue that would reach its end within this time is at its end. */
 #define INSTANT_S 1e-9
 
 struct queues {
@@ -29,16 +29,16 @@ struct queues {
 	double capacity_MB;
 	/* By flow. */
 	double *MB, *grows; /* grows: MB/s */
-	double *share;      /* MB that its sender puts on it for each MB that it gets */
-	double *unit;       /* MB/s of one unit of its driver */
-	bool *cut;          /* it separates its two sides */
-	bool *settled;      /* was cut at this event, and is not again */
-	bool *held;         /* full, and something behind it limits its sender */
+	double *share;      /* MB added to the queue per MB that the sender receives */
+	double *unit;       /* MB/s that one unit of its driver stands for */
+	bool *cut;          /* the queue decouples its two sides */
+	bool *settled;      /* it was cut at this event, and may not be cut again */
+	bool *held;         /* the queue is full and a later resource limits its sender */
 	uint32_t *driver;   /* of a cut flow */
 	/* Flows into task t: into[first_into[t]] .. into[first_into[t + 1] - 1]. */
 	uint32_t *first_into, *into;
 	/* The drivers: graph.source_count sources, then the cut flows. */
-	struct dataflow_graph drivers; /* carried and received are its own; a row's source is a driver */
+	struct dataflow_graph drivers; /* with its own `carried` and `received`; a row's "source" is a driver */
 	double *offered;               /* by driver */
 	double *rate;                  /* by source */
 	struct entries {
@@ -47,8 +47,8 @@ struct queues {
 			double rate;
 		} * items;
 		size_t count, capacity;
-	} carried, received, pushed; /* pushed: onto cut flows, into their queues */
-	/* Work space of a driver's way, by task. */
+	} carried, received, pushed; /* pushed: rates into the queues of cut flows */
+	/* Work space to follow a driver's data, by task. */
 	double *amount;
 	bool *seen;
 	uint32_t *order;
@@ -79,7 +79,7 @@ static void measure_flows(struct queues *queues)
 			queues->unit[f] += carried->rate[i];
 			most = carried->rate[i] > carried->rate[most] ? i : most;
 		}
-		if (queues->unit[f] > 0) /* the same share of every source */
+		if (queues->unit[f] > 0) /* the share is the same for every source */
 			queues->share[f] = carried->rate[most] /
 					   rate_in(&graph->received, graph->flows[f].from, carried->source[most]);
 	}
@@ -217,7 +217,7 @@ static void add_entry(struct queues *queues, struct entries *entries, uint32_t r
 	items[entries->count++] = (struct entry){.row = row, .driver = driver, .rate = rate};
 }
 
-/* Depth first: order[] becomes the tasks that a driver reaches, each after those that it sends to. */
+/* Depth-first search: order[] gets the tasks that a driver reaches, each after the tasks it sends to. */
 static void reach(struct queues *queues, uint32_t task)
 {
 	const struct dataflow_graph *graph = queues->graph;
@@ -231,7 +231,7 @@ static void reach(struct queues *queues, uint32_t task)
 	queues->order[queues->order_count++] = task;
 }
 
-/* What one unit of a driver that gives `amount` to a task becomes, up to the next cut flows. */
+/* Computes the flows that result from one unit of a driver at a task, up to the next cut flows. */
 static void follow(struct queues *queues, uint32_t driver, uint32_t task, double amount)
 {
 	const struct dataflow_graph *graph = queues->graph;
@@ -277,7 +277,7 @@ static void make_rows(struct queues *queues, const struct entries *entries, uint
 		rows->first[entries->items[i].row + 1]++;
 	for (uint32_t r = 0; r < row_count; r++)
 		rows->first[r + 1] += rows->first[r];
-	/* From the last entry backwards, first[row + 1] serves as the place behind the row's next one. */
+	/* Filled from the last entry backwards, first[row + 1] is the end of the row's free part. */
 	for (size_t i = entries->count; i-- > 0;) {
 		uint32_t at = --rows->first[entries->items[i].row + 1];
 
@@ -325,8 +325,8 @@ static bool is_full(const struct queues *queues, uint32_t flow)
 }
 
 /*
- * Something behind a flow limits it. An empty queue begins to fill; a full one holds its sender back, so that the
- * sender's inputs are limited. True: a queue begins to fill.
+ * A later resource limits the flow. An empty queue begins to fill; a full one limits its sender, and so the sender's
+ * inputs. True: a queue begins to fill.
  */
 static bool hold(struct queues *queues, uint32_t flow)
 {
@@ -360,7 +360,7 @@ static bool passes(const struct network *network, const struct queues *queues, u
 	return false;
 }
 
-/* For each driver the flows into the resource that limits it. True: a queue begins to fill. */
+/* Visits, for each driver, the flows into the resource that limits it. True: a queue begins to fill. */
 static bool hold_senders(struct queues *queues, const struct network *network, const uint32_t *bottleneck)
 {
 	const struct dataflow_by_source *carried = &queues->drivers.carried, *received = &queues->drivers.received;
@@ -387,7 +387,7 @@ static bool hold_senders(struct queues *queues, const struct network *network, c
 	return changed;
 }
 
-/* Whether a queue would leave its range, or comes back to the end of it that it has hardly left. */
+/* True if a queue would leave its range, or returns to the end of the range that it has barely left. */
 static bool is_back(const struct queues *queues, uint32_t flow)
 {
 	double near = BAND * queues->capacity_MB;
@@ -396,7 +396,7 @@ static bool is_back(const struct queues *queues, uint32_t flow)
 	       (queues->grows[flow] > 0 && queues->MB[flow] >= queues->capacity_MB - near);
 }
 
-/* What the queues gain and lose. True: one would leave its range, and is no longer cut. */
+/* Computes the growth of the queues. True: a queue would leave its range, and is no longer cut. */
 static bool measure_growth(struct queues *queues, const double *rate)
 {
 	bool changed = false;
@@ -422,7 +422,7 @@ static bool measure_growth(struct queues *queues, const double *rate)
 	return changed;
 }
 
-/* Full queues that nothing holds begin to drain. */
+/* Full queues that nothing limits begin to drain. */
 static bool drain(struct queues *queues)
 {
 	bool changed = false;

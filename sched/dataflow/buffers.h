@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Bounded queues between tasks, as fluids: rates follow a change only when the queues between have filled or drained.
+ * Bounded queues between tasks, as a fluid model: rates react to a change only after the queues in between have filled
+ * or drained.
  *
- * Every flow has a queue in front of its route: what its sender has sent and its receiver has not got. While a queue is
- * partly filled, it separates two sides: its sender fills it at the rate that its own inputs give, and it drains at the
- * rate that the network and the receiver take, as a source of its own (with the weight that its data would have
- * without the queue). An empty queue passes on what comes, a full one holds its sender back: at both ends of its range
- * the two sides have one rate, and if all queues are there, the rates are those of network_rates(). An empty queue
- * begins to fill when a resource behind it limits its senders; a full one begins to drain when none does.
+ * Every flow has a queue at the start of its route: the data that its sender has sent and its receiver has not
+ * received. While a queue is partly filled, it separates two sides: its sender fills it at the rate that its own inputs
+ * give, and it drains at the rate that the network and the receiver take, as a source of its own (with the weight that
+ * its data would have without the queue). An empty queue passes on its input, a full one limits its sender: at either
+ * end of its range, both sides have the same rate, and if all queues are at an end, the rates are those of
+ * network_rates(). An empty queue begins to fill when a resource behind it limits its senders; a full one begins to
+ * drain when none does.
  *
  * Rates are constant between events: a queue becomes full or empty, or something outside changes. Jobs without cycles
- * only: a circle of full queues blocks for ever. One thread. Private.
+ * only: a cycle of full queues would deadlock. One thread. Private.
  */
 #ifndef SCHED_DATAFLOW_BUFFERS_H
 #define SCHED_DATAFLOW_BUFFERS_H
@@ -26,7 +28,7 @@ struct queues *queues_create(const struct dataflow_job *job, const struct datafl
 			     struct error *err);
 void queues_destroy(struct queues *queues); /* NULL is legal */
 
-/* Seconds until one is full or empty at the present rates; INFINITY: never. */
+/* Seconds until a queue is full or empty at the present rates; INFINITY: never. */
 double queues_next_s(const struct queues *queues);
 void queues_advance(struct queues *queues, double seconds);
 double queues_MB(const struct queues *queues);                    /* in all queues */
@@ -42,8 +44,8 @@ struct buffers {
 void buffers_free(struct buffers *buffers);
 
 /*
- * The rates of the network's running jobs, whose queues are jobs[], from now on. A source sends at most local_MBps. 0
- * or -ENOMEM.
+ * Solves for the rates of the network's running jobs, whose queues are jobs[]. A source sends at most local_MBps. 0 or
+ * -ENOMEM.
  */
 int buffers_solve(struct buffers *buffers, struct network *network, struct queues *const *jobs, double local_MBps);
 

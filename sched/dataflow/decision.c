@@ -9,9 +9,9 @@
 #include <base/array.h>
 #include <sched/dataflow/latency.h>
 
-/* Differences below this part of the goal count as none: the next criterion decides. */
+/* Smaller relative differences of the goal count as none: the next criterion decides. */
 #define SAME 1e-9
-/* Keeps the time finite where hosts do not reach each other. */
+/* Keeps the time finite for hosts that cannot reach each other. */
 #define LEAST_PERFORMANCE 1e-3
 
 uint32_t decision_free_slots(const struct decision *decision, uint32_t host)
@@ -58,7 +58,7 @@ bool decision_pair_is_fixed(const struct decision *decision, uint32_t a, uint32_
 	return network_find_pair(decision->network, a, b) != HASH_TABLE_NONE;
 }
 
-/* Flows of running jobs on the busiest link of the route, per MB/s of its capacity. */
+/* Maximum number of flows of running jobs on a link of the route, per MB/s of its capacity. */
 static double busiest(const struct decision *decision, const struct network_route *route)
 {
 	double worst = 0;
@@ -149,7 +149,7 @@ static int add_running(struct decision *decision)
 	return decision->rates && decision->bottlenecks ? 0 : -ENOMEM;
 }
 
-/* Loss of the goal because the job runs at its performance at the hosts' latency, and not at 1. */
+/* The goal that is lost because the job's performance at the hosts' latency is below 1. */
 static double latency_cost(const struct decision *decision, double own_s_per_MB, double own_MBps)
 {
 	double performance = dataflow_latency_performance(decision->options->latency, decision->job, decision->graph);
@@ -261,7 +261,7 @@ static int begin(struct decision *decision, struct error *err)
 	return count_slots(decision, err);
 }
 
-/* The routes that the final placement uses and the network does not have. */
+/* Writes the routes that the final placement uses and the network does not have yet. */
 static int write_answer(struct decision *decision, struct engine_answer *answer)
 {
 	const struct value value = decision_evaluate(decision);

@@ -11,14 +11,13 @@
 #include "network_priv.h"
 #include "running.h"
 
-/* How the route of a pair that has none is chosen when it is first needed. */
+/* How to choose a pair's route when it is first needed. */
 enum decision_routing { ROUTES_RANDOM, ROUTES_EQUAL_COST, ROUTES_LEAST_USED };
 
 struct value {
-	double goal; /* what the search maximises: all_MBps, or less time per MB */
+	double goal; /* maximised: all_MBps, or the negative time per MB */
 	double all_MBps, own_MBps;
-	double carried_MBps; /* sum over links of what they carry for 1 MB/s of each of the job's sources: less is
-				better */
+	double carried_MBps; /* sum over links of their load for 1 MB/s of each of the job's sources: less is better */
 };
 
 struct decision {
@@ -27,10 +26,10 @@ struct decision {
 	const struct dataflow_graph *graph;
 	const struct engine_options *options;
 	enum decision_routing routing;
-	bool completion; /* the goal is less time per MB */
+	bool completion; /* the goal is to minimise the time per MB */
 	struct rng rng;
 	bool *pinned;    /* by task */
-	uint32_t *taken; /* by node: slots taken by this job's tasks that were placed here */
+	uint32_t *taken; /* by node: slots taken by this job's tasks that this decision has placed */
 	uint32_t *hosts; /* nodes that are hosts */
 	uint32_t host_count;
 	uint32_t *link_users; /* by link: flows of running jobs */
@@ -39,7 +38,8 @@ struct decision {
 	uint32_t pair_count;
 	size_t pair_capacity;
 	struct running_loads running;
-	struct loads loads; /* of the last evaluation: the job's sources, then the running ones that it may change */
+	struct loads loads; /* of the last evaluation: the job's sources, then those running ones whose rates it may
+			       change */
 	double *rates;
 	uint32_t *bottlenecks;
 	uint64_t evaluations, evaluations_maximum;
@@ -66,7 +66,7 @@ void engine_place_rstorm(struct decision *decision);
 
 uint32_t decision_free_slots(const struct decision *decision, uint32_t host);
 
-/* Takes a task (all that are not pinned) off its host, and puts one that is nowhere on a host with a free slot. */
+/* Removes a task that is not pinned from its host; puts a task without a host on a host with a free slot. */
 void decision_lift(struct decision *decision, uint32_t task);
 void decision_lift_all(struct decision *decision);
 void decision_put(struct decision *decision, uint32_t task, uint32_t host);
@@ -74,22 +74,24 @@ void decision_put(struct decision *decision, uint32_t task, uint32_t host);
 /* A random host with a free slot; there is one. */
 uint32_t decision_random_host(struct decision *decision);
 
-/* The pair's entry: the network's, or one of this decision, made if there is none. NULL: not connected (code is set).
+/*
+ * The pair's entry: the network's, or one of this decision, created if there is none. NULL: not connected (code is
+ * set).
  */
 struct network_pair *decision_pair(struct decision *decision, uint32_t a, uint32_t b);
-bool decision_pair_is_fixed(const struct decision *decision, uint32_t a, uint32_t b); /* in use by running jobs */
+bool decision_pair_is_fixed(const struct decision *decision, uint32_t a, uint32_t b); /* number of running jobs' uses */
 
 /* Evaluates all sources' rates. The value's figures count a source with at most options->local_MBps. */
 struct value decision_evaluate(struct decision *decision);
 bool value_better(const struct value *a, const struct value *b);
 
-/* Whether a fault of the printed pseudo-code is kept. */
+/* True if an error of the printed pseudo-code is to be reproduced. */
 static inline bool decision_keeps(const struct decision *decision, enum engine_literal fault)
 {
 	return decision->options->literal == ENGINE_LITERAL_ALL || decision->options->literal == fault;
 }
 
-/* Whether evaluations or time are used up, or an error happened. */
+/* True if evaluations or time are used up, or after an error. */
 bool decision_done(const struct decision *decision);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The paper's engine: simulated annealing over the placement (algorithm 2), which anneals the routes (algorithm 3)
- * after each step. Faults of the printed pseudo-code, what is done here, and the name of each in options->literal that
- * keeps it as printed:
+ * after each step. Errors of the printed pseudo-code, the correction here, and the value of options->literal that
+ * reproduces the error:
  *
  *   computeUtil never adds sinkUtil to util                            added up, over all jobs             sum
  *   transition() returns a probability where a truth value is needed   drawn with that probability         truth
@@ -16,9 +16,9 @@
  *   tasks next to neither a source nor a sink never move               as printed and described
  *   "5 times" in the pseudo-code, "5 additional times" in the text     repeats (5)
  *
- * Never as printed, since no answer would come out: random(servers) ignores slots, and currAllocation[newMachine] <-
- * task loses the tasks that the server had. The routing level is one run from the routes in use, not five from random
- * ones.
+ * Never as printed, since this would give no valid answer: random(servers) ignores slots, and
+ * currAllocation[newMachine] <- task loses the tasks that the server had. The routing level is one run from the routes
+ * in use, not five from random ones.
  */
 #include <errno.h>
 #include <math.h>
@@ -32,13 +32,13 @@
 struct annealing {
 	struct decision *decision;
 	struct utility utility;
-	double *priority; /* by task: source and sink tasks next to it */
+	double *priority; /* by task: source and sink tasks adjacent to it */
 	double priority_sum;
 	/* The best state: hosts by task, and the routes in use by flow. */
 	uint32_t *best_hosts, *best_numbers;
 	double best;
 	bool has_best;
-	bool best_is_current;               /* ENGINE_LITERAL_ALIAS: the best state is what the run ends with */
+	bool best_is_current;               /* ENGINE_LITERAL_ALIAS: the final state counts as the best */
 	struct network_pair *routes_before; /* work space of step_routes() */
 	size_t routes_capacity;
 };
@@ -48,13 +48,14 @@ const char *const engine_literal_names[] = {"all", "sum", "truth", "alias", "pat
 static bool accepts(struct decision *decision, double old, double new, double temperature)
 {
 	if (decision_keeps(decision, ENGINE_LITERAL_TRUTH))
-		return new > old || exp((new - old) / temperature) != 0; /* infinities of "local" give NaN: true */
+		return new > old || exp((new - old) / temperature) != 0; /* infinities of "local" give NaN, so true */
 	return new > old || rng_uniform(&decision->rng) < exp((new - old) / temperature);
 }
 
 /*
- * De-path: the route with the most links, then the least bandwidth, of the pairs chosen for this job. Path: the fewest
- * links, then the most bandwidth; ties at random. Returns the pair's number in decision->pairs, or UTILITY_NO_PAIR.
+ * De-path: the route with the most links, then the least bandwidth, among the pairs chosen for this job. Path: the
+ * fewest links, then the most bandwidth; ties are broken at random. Returns the pair's number in decision->pairs, or
+ * UTILITY_NO_PAIR.
  */
 static uint32_t worst_pair(struct annealing *annealing)
 {
@@ -81,7 +82,7 @@ static uint32_t worst_pair(struct annealing *annealing)
 	return worst;
 }
 
-/* Judges links by the flows of running jobs. */
+/* Rates links by the number of running jobs' flows. */
 static void take_best_route(struct annealing *annealing, struct network_pair *pair)
 {
 	struct decision *decision = annealing->decision;
@@ -137,8 +138,8 @@ static void set_route(struct annealing *annealing, uint32_t number, const struct
 }
 
 /*
- * Algorithm 3 within algorithm 1, from the current routes. `keeps`: its states may become the best one. Returns the
- * utility of the state that it ends in.
+ * Algorithm 3 within algorithm 1, from the current routes. `keeps`: its states are candidates for the best state.
+ * Returns the utility of its final state.
  */
 static double anneal_routes(struct annealing *annealing, double current, bool keeps)
 {
@@ -194,7 +195,7 @@ static double step_routes(struct annealing *annealing, double value)
 	return utility_evaluate(&annealing->utility);
 }
 
-/* A task with a probability in proportion to its priority; UINT32_MAX if no task that may move has one. */
+/* Draws a task with a probability in proportion to its priority; UINT32_MAX if no task that may move has one. */
 static uint32_t draw_task(const struct annealing *annealing)
 {
 	double at = rng_uniform(&annealing->decision->rng) * annealing->priority_sum;
@@ -281,7 +282,7 @@ static bool annealing_begin(struct annealing *annealing, struct decision *decisi
 	return true;
 }
 
-/* The best state of all repeats becomes the decision's. */
+/* Makes the best state of all repeats the decision. */
 static void take_best(const struct annealing *annealing)
 {
 	struct decision *decision = annealing->decision;
@@ -318,7 +319,7 @@ static void anneal(struct decision *decision, bool placement, bool routes)
 			engine_place_random(decision);
 		}
 		utility_start(&annealing.utility);
-		keep_best(&annealing, 0); /* something to fall back on */
+		keep_best(&annealing, 0); /* so that there is always a best state */
 		if (placement)
 			anneal_placement(&annealing, routes);
 		else

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Local search on the rates that all sources sustain together: on their sum, or on the time per MB. From R-Storm's
- * placement: each task in turn tries the hosts of the tasks it exchanges data with, their neighbours, some random
- * hosts, and the places of the job's other tasks (a swap); each pair of hosts whose route passes a bottleneck of the
- * job tries its other routes. The best change of a task is made if it is better than staying; the search ends when a
- * pass over all tasks changes nothing.
+ * Local search over the rates that all sources sustain together, for their sum or the time per MB. Starting with
+ * R-Storm's placement, each task in turn tries the hosts of the tasks with which it exchanges data, their neighbours,
+ * some random hosts, and the places of the job's other tasks (a swap); each pair of hosts whose route passes a
+ * bottleneck of the job tries its other routes. The best change of a task is made if it is better than staying; the
+ * search ends when a pass over all tasks changes nothing.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,9 +17,9 @@
 /* Measured on 200 jobs on a Fat-tree of 128 hosts: 4, 8 and 16 random hosts per task differ by under 2 %. */
 enum { RANDOM_HOSTS = 6, NEIGHBOURS = 4 };
 /*
- * Another start begins only before this many evaluations: about three starts of a job of 12 tasks. Measured on 20
- * scenarios of five such jobs on 30 hosts, Fat-tree and Jellyfish: 4,000 gives rates 0.8 % lower and 1.1 % higher, in
- * twice the time; 1,000 gives 5 % less. Small jobs, which are cheap, have all eight starts.
+ * After this many evaluations no further start begins; this allows about three starts for a job of 12 tasks. Measured
+ * on 20 scenarios of five such jobs on 30 hosts, Fat-tree and Jellyfish: 4,000 gives rates 0.8 % lower and 1.1 %
+ * higher, in twice the time; 1,000 gives 5 % less. Small jobs, which are cheap, get all eight starts.
  */
 enum { STARTS_UNTIL = 2000 };
 
@@ -28,7 +28,7 @@ struct search {
 	struct value best;
 	uint32_t *candidates; /* hosts for one task */
 	uint32_t candidate_count;
-	/* Changes made so far, from 1; by pair of tasks, their number when the swap was no better than staying. */
+	/* Number of changes so far, from 1; and for each pair of tasks, this number when the swap was last rejected. */
 	uint32_t changes, *refused;
 };
 
@@ -49,7 +49,7 @@ static void add_candidate(struct search *search, uint32_t host)
 		search->candidates[search->candidate_count++] = host;
 }
 
-/* A host and some that hang on the same switch. */
+/* Adds a host and some others on the same switch. */
 static void add_around(struct search *search, uint32_t host)
 {
 	const struct topology_adjacency *adjacency = search->decision->network->adjacency;
@@ -73,7 +73,7 @@ static void add_around(struct search *search, uint32_t host)
 	}
 }
 
-/* Hosts worth a try for a task that has been lifted. */
+/* Finds promising hosts for a task that has been lifted. */
 static void find_candidates(struct search *search, uint32_t task)
 {
 	const struct dataflow_graph *graph = search->decision->graph;

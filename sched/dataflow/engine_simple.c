@@ -12,7 +12,7 @@ void engine_place_random(struct decision *decision)
 			decision_put(decision, t, decision_random_host(decision));
 }
 
-/* Storm's default scheduler (EvenScheduler): the hosts with free slots take turns. */
+/* Storm's default scheduler (EvenScheduler): round robin over the hosts with free slots. */
 void engine_place_storm(struct decision *decision)
 {
 	uint32_t at = (uint32_t)rng_below(&decision->rng, decision->host_count);
@@ -27,7 +27,10 @@ void engine_place_storm(struct decision *decision)
 	}
 }
 
-/* Flink's cluster.evenly-spread-out-slots: the host with the smallest share of its slots in use; ties at random. */
+/*
+ * Flink's cluster.evenly-spread-out-slots: the host with the smallest share of its slots in use; ties are broken at
+ * random.
+ */
 void engine_place_flink(struct decision *decision)
 {
 	for (uint32_t t = 0; t < decision->job->task_count; t++) {
@@ -47,7 +50,7 @@ void engine_place_flink(struct decision *decision)
 	}
 }
 
-/* The free host nearest to the reference; ties at random. distance[]: by node, from the reference. */
+/* The nearest host with a free slot; ties are broken at random. distance[]: by node, from the reference. */
 static uint32_t nearest(struct decision *decision, uint32_t reference, const uint32_t *distance)
 {
 	uint32_t start = (uint32_t)rng_below(&decision->rng, decision->host_count), best = UINT32_MAX;

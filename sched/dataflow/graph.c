@@ -57,9 +57,9 @@ static int entries_to_rows(const struct entries *entries, uint32_t row_count, st
 }
 
 /*
- * Share of the data of sender number j of `senders` on an edge that goes to receiver number i of `receivers`.
- * DATAFLOW_FORWARD: both components are cut from 0 to 1 into equal parts; the share is the part of the sender's that
- * the receiver's covers.
+ * Share of the data of sender number j of `senders` on an edge that receiver number i of `receivers` gets.
+ * DATAFLOW_FORWARD: the interval 0 to 1 is divided equally among the senders, and among the receivers; the share is the
+ * part of the sender's interval that the receiver's covers.
  */
 static double share(const struct dataflow_edge *edge, uint64_t senders, uint64_t j, uint64_t receivers, uint64_t i,
 		    double key_sum)
@@ -154,7 +154,7 @@ static int find_sources(struct dataflow_graph *graph, const struct dataflow_job 
 	return 0;
 }
 
-/* The data of one source on its way: `now` arrives in this round, `next` in the following one. */
+/* The data of one source while it spreads: `now` arrives in this round, `next` in the next one. */
 struct spread {
 	double *now, *next, *received, *carried; /* by task, task, task, flow */
 };

@@ -39,7 +39,7 @@ int loads_add(struct loads *loads, uint32_t resource, uint32_t source, double lo
 	return 0;
 }
 
-/* Makes room for the sources up to number `needed`. */
+/* Reserves space for sources up to number `needed`. */
 static int reserve_sources(struct loads *loads, size_t needed)
 {
 	double *weight = array_reserve(loads->weight, needed, &loads->source_capacity, sizeof *weight);
@@ -65,7 +65,7 @@ int loads_add_source(struct loads *loads, double weight, double offered, bool br
 	return 0;
 }
 
-/* The sources of a job; they count once all is added. */
+/* Adds the sources of a job; they are counted when all loads have been added. */
 static int add_sources(struct loads *loads, const struct network_job *of)
 {
 	const struct dataflow_job *job = of->job;
@@ -95,7 +95,7 @@ static const struct network_route *route_between(const struct network *network, 
 	return pair == HASH_TABLE_NONE ? NULL : &network->pairs[pair].route;
 }
 
-/* The loads of one flow on the links of its route. */
+/* Adds the loads of one flow on the links of its route. */
 static int add_flow(struct loads *loads, const struct network_route *route, bool backwards,
 		    const struct dataflow_by_source *carried, uint32_t flow)
 {
@@ -173,7 +173,7 @@ int loads_add_job(struct loads *loads, const struct network *network, const stru
 /* The arrays of struct max_min_problem and its work space, cut from one block. */
 struct arrays {
 	double *capacity, *load, *work;
-	uint32_t *first, *source, *resources; /* resources: of the network, by number in the problem */
+	uint32_t *first, *source, *resources; /* resources: numbers in the network, by number in the problem */
 };
 
 static int prepare(struct loads *loads, const struct network *network)
@@ -251,7 +251,7 @@ static void sort_loads(struct loads *loads, struct arrays *arrays, uint32_t reso
 	}
 }
 
-/* Adds up the loads that a source has several times in a row; turns ends of rows into beginnings. */
+/* Adds up repeated loads of a source in a row; turns the ends of rows into their beginnings. */
 static void merge_loads(struct loads *loads, struct arrays *arrays, uint32_t resources)
 {
 	uint32_t begin = 0, kept = 0;

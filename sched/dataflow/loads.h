@@ -11,7 +11,7 @@ struct network;
 struct network_job;
 struct network_route;
 
-/* A zeroed struct is empty. Freed with loads_free(); one that has been used keeps its memory when it is cleared. */
+/* A zeroed struct is empty. loads_free() frees it; clearing keeps its memory. */
 struct loads {
 	struct load {
 		uint32_t resource, source;
@@ -22,8 +22,8 @@ struct loads {
 	bool *broken;             /* by source: a flow has no live route */
 	uint32_t source_count;
 	size_t source_capacity, offered_capacity, broken_capacity;
-	uint32_t *used_as; /* by resource of the network: its number in the problem + 1, or 0 */
-	uint32_t *mark;    /* by source: last row of the problem that has it + 1 */
+	uint32_t *used_as; /* by resource of the network: 1 + its number in the problem, or 0 */
+	uint32_t *mark;    /* by source: 1 + the last row of the problem that contains it */
 	void *problem;     /* arrays of the problem and work space */
 	size_t problem_bytes, used_capacity, mark_capacity;
 };

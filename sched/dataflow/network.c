@@ -129,7 +129,7 @@ static int add_pair(struct network *network, uint32_t low, uint32_t high, uint32
 	return code;
 }
 
-/* Gives up one use of a pair; the last entry takes the place of one that nobody uses. */
+/* Removes one use of a pair; an unused pair is replaced by the last entry. */
 static void release_pair(struct network *network, uint32_t a, uint32_t b)
 {
 	uint32_t at = network_find_pair(network, a, b), last;
@@ -167,7 +167,7 @@ static int take_all_slots(struct network *network, const struct dataflow_job *jo
 	return 0;
 }
 
-/* Uses the pair of one flow; a new pair gets its route. */
+/* Adds the use of a pair by one flow; a new pair gets its route. */
 static int use_pair(struct network *network, uint32_t from, uint32_t to, network_chooser route_of, void *context,
 		    struct error *err)
 {

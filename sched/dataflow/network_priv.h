@@ -12,7 +12,7 @@
 struct network_pair {
 	uint32_t low, high, number;
 	uint32_t users; /* flows */
-	bool rerouted;  /* its route was chosen again after a failure; before that it had: */
+	bool rerouted;  /* its route was replaced after a failure; the one before: */
 	uint32_t original;
 	struct network_route route;
 };

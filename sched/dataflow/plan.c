@@ -31,7 +31,7 @@ static int start_job(struct network *network, struct plan_job *job, const struct
 	return code;
 }
 
-/* Running jobs first: they were there before the others came. */
+/* Starts running jobs first, as they were there before the others arrived. */
 static int start_jobs(struct dataflow_plan *plan, const struct engine *engine, const struct engine_options *options,
 		      struct error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* New routes for the pairs of hosts whose route has failed, the old ones when links return. */
+/* Replaces the routes of pairs of hosts when they fail, and restores them when links return. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static double busiest(const struct network *network, const struct network_route 
 	return worst;
 }
 
-/* The route of the fewest links, then of the least use (the paper's path heuristic). 1, 0 (no route is up), -ENOMEM. */
+/* The route with the fewest links, then the least use (the paper's path heuristic). 1, 0 (no route is up), -ENOMEM. */
 static int choose(struct network *network, struct network_pair *pair, const uint32_t *users)
 {
 	struct network_route routes[NETWORK_ROUTES_MAXIMUM];
@@ -50,7 +50,7 @@ static int choose(struct network *network, struct network_pair *pair, const uint
 	return count < 0 ? count : count > 0;
 }
 
-/* Back to the route from before the failure. 1, 0 (it is still down), -ENOMEM. */
+/* Restores the route from before the failure. 1, 0 (it is still down), -ENOMEM. */
 static int give_back(struct network *network, struct network_pair *pair)
 {
 	int code = network_route(network, pair->low, pair->high, pair->original, &pair->route);

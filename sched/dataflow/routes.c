@@ -8,7 +8,7 @@
 
 #include "network_priv.h"
 
-/* The host's first link that is up, as a place in the adjacency; UINT32_MAX: none. */
+/* The host's first link that is up, as an index in the adjacency; UINT32_MAX: none. */
 static uint32_t attachment(const struct network *network, uint32_t host)
 {
 	for (uint32_t i = network->adjacency->first[host]; i < network->adjacency->first[host + 1]; i++)
@@ -144,7 +144,7 @@ int network_distances(const struct network *network, uint32_t from, uint32_t *di
 			if (topology->nodes[next].kind == TOPOLOGY_SWITCH)
 				queue[tail++] = next;
 			else if (adjacency->link[attachment(network, next)] != adjacency->link[i])
-				continue; /* skip: a host uses only its first link that is up */
+				continue; /* skip others: a host uses only its first link that is up */
 			distance[next] = distance[node] + 1;
 		}
 	}

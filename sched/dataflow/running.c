@@ -8,7 +8,7 @@
 
 #include "network_priv.h"
 
-/* Keeps the time finite: a source that gets nothing counts as one of 1 kB/s. */
+/* Keeps the time finite: a source with rate 0 counts with 1 kB/s. */
 #define LEAST_MBPS 1e-3
 
 void running_total_add(struct running_total *total, const struct loads *loads, uint32_t source, double rate,
@@ -59,7 +59,7 @@ static void sort_by_source(struct running_loads *running)
 	}
 }
 
-/* Adds up the loads that a source has several times on a resource. at[]: by resource, 0; work space. */
+/* Adds up repeated loads of a source on a resource. at[]: work space, 0 for each resource. */
 static void merge(struct running_loads *running, uint32_t *at)
 {
 	uint32_t begin = 0, kept = 0;
@@ -151,7 +151,7 @@ int running_loads_spread(struct running_loads *running, struct loads *loads, str
 
 	running->spread++;
 	*unchanged = running->total;
-	/* The list of loads is the queue: those of a source that is added come at its end. */
+	/* The list of loads is also the queue: the loads of an added source are appended to it. */
 	for (size_t i = 0; i < loads->count && code == 0; i++) {
 		uint32_t resource = loads->items[i].resource;
 

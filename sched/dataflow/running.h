@@ -13,19 +13,19 @@ struct network;
 /* Totals of a set of sources. */
 struct running_total {
 	double MBps;     /* sum of the sources' rates, each at most local_MBps */
-	double s_per_MB; /* sum over the same rates of weight / rate */
+	double s_per_MB; /* sum of weight / rate over the same rates */
 };
 
 struct running_loads {
 	struct loads loads; /* as collected; weight, offered, broken by source */
 	uint32_t source_count;
 	double *rate; /* by source: its rate without the new job */
-	/* Entries of source s: source_first[s] .. source_first[s + 1] - 1; a resource once. */
+	/* Entries of source s: source_first[s] .. source_first[s + 1] - 1; each resource occurs once. */
 	uint32_t *source_first, *resource;
 	double *load;
 	/* Sources of resource r: resource_first[r] .. resource_first[r + 1] - 1. */
 	uint32_t *resource_first, *source;
-	uint32_t *seen_source, *seen_resource; /* number of the last spread that met it */
+	uint32_t *seen_source, *seen_resource; /* number of the last spread that visited it */
 	uint32_t spread;
 	struct running_total total; /* of all sources */
 	double local_MBps;
@@ -35,7 +35,7 @@ struct running_loads {
 int running_loads_begin(struct running_loads *running, struct network *network, double local_MBps);
 void running_loads_free(struct running_loads *running);
 
-/* Adds (sign 1) or takes away (-1) a source of `loads` that has `rate`. One that has ended takes no time. */
+/* Adds (sign 1) or subtracts (-1) a source of `loads` with this rate. A source that has ended takes no time. */
 void running_total_add(struct running_total *total, const struct loads *loads, uint32_t source, double rate,
 		       double local_MBps, double sign);
 

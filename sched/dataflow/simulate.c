@@ -15,7 +15,9 @@
 
 enum event_kind { ARRIVAL, FAIL, REPAIR };
 
-/* A source has sent everything when less than this part of its volume, or what it sends in a nanosecond, is left. */
+/*
+ * A source has sent everything when less than this part of its volume, or less than it sends in a nanosecond, is left.
+ */
 #define ROUNDING 1e-12
 #define INSTANT_S 1e-9
 
@@ -40,7 +42,7 @@ struct simulation {
 	uint32_t *waiting; /* jobs that have arrived and not started */
 	uint32_t waiting_count;
 	uint32_t *link_faults; /* by link: faults that hold it down */
-	uint32_t **used_links; /* by fault of kind SIMULATE_USED: the links that it took, UINT32_MAX at the end */
+	uint32_t **used_links; /* by fault of kind SIMULATE_USED: the links that it disabled, ending with UINT32_MAX */
 	double *rates;         /* of all sources on the network */
 	size_t rates_capacity;
 	struct buffers buffers;
@@ -223,7 +225,7 @@ static bool is_full(int code)
 	return code == -ENOSPC || code == -EHOSTUNREACH;
 }
 
-/* Starts waiting jobs in order until one finds no place. */
+/* Starts waiting jobs in order until one does not fit. */
 static int start_waiting(struct simulation *simulation)
 {
 	int code = 0;
@@ -274,7 +276,7 @@ static int draw_used(struct simulation *simulation, uint32_t fault, uint32_t per
 	return 0;
 }
 
-/* The tasks of a failed host are placed again; where there is no room the whole job waits, first in the queue. */
+/* Places the tasks of a failed host again; if there is no space, the complete job waits, first in the queue. */
 static int lose_host(struct simulation *simulation, uint32_t host)
 {
 	uint32_t *moved = malloc((simulation->order_count + 1) * sizeof *moved), count = 0;
@@ -516,7 +518,7 @@ int dataflow_simulate(struct dataflow *dataflow, const struct simulate_options *
 	if (code < 0)
 		simulate_result_clear(result);
 	else
-		simulation.err->code = 0; /* of jobs that had to wait */
+		simulation.err->code = 0; /* the last error may be that of a job that had to wait */
 	return code;
 }
 

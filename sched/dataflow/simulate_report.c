@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The simulated jobs' lives as text and as JSON. */
+/* The simulated jobs' results as text and as JSON. */
 #include <sched/dataflow/simulate.h>
 
 #include <math.h>

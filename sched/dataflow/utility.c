@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The least on a route of a share by link and direction. */
+/* The least share of a link and direction on a route. */
 static double least_of(const double *share, const struct network_route *route)
 {
 	double least = INFINITY;
@@ -34,7 +34,7 @@ static void count(struct utility *utility, const struct network_route *route, in
 	}
 }
 
-/* The route of a flow of the new job; NULL: one host, or an error. */
+/* The route of a flow of the new job; NULL: both tasks on one host, or an error. */
 static const struct network_route *own_route(const struct utility *utility, uint32_t flow)
 {
 	struct decision *decision = utility->decision;
@@ -48,7 +48,7 @@ static const struct network_route *own_route(const struct utility *utility, uint
 	return pair ? &pair->route : NULL;
 }
 
-/* Looks the flow's pair up, and counts the flow. */
+/* Looks up the flow's pair, and counts the flow. */
 static void add_own(struct utility *utility, uint32_t flow)
 {
 	struct decision *decision = utility->decision;
@@ -121,7 +121,7 @@ void utility_start(struct utility *utility)
 		utility->stale[j] = true;
 }
 
-/* Widest way along the flows from a source to every task (Bellman and Ford, until nothing changes). */
+/* Widest path along the flows from a source to every task (Bellman and Ford, until nothing changes). */
 static void widen(struct utility *utility, const struct dataflow_graph *graph, uint32_t source)
 {
 	double *reach = utility->reach;
@@ -137,13 +137,13 @@ static void widen(struct utility *utility, const struct dataflow_graph *graph, u
 
 			if (width > reach[flow->to]) {
 				reach[flow->to] = width;
-				changed |= flow->to < flow->from; /* else its flows are still to come in this pass */
+				changed |= flow->to < flow->from; /* otherwise its flows follow in this pass */
 			}
 		}
 	}
 }
 
-/* The least bandwidth of all candidate routes; INFINITY without one: no path, no minimum. */
+/* The least bandwidth of all candidate routes; INFINITY if there is no route. */
 static double between_all(struct utility *utility, uint32_t from, uint32_t to)
 {
 	struct network_route routes[NETWORK_ROUTES_MAXIMUM];
@@ -169,7 +169,7 @@ static double between(struct utility *utility, uint32_t from, uint32_t to)
 	return pair ? width_of(utility, &pair->route) : 0;
 }
 
-/* Whether a sink is judged without the flows between it and its root. */
+/* True if a sink is evaluated without the flows between it and its root. */
 static bool is_direct(const struct utility *utility)
 {
 	return utility->decision->options->direct || decision_keeps(utility->decision, ENGINE_LITERAL_PATHS);
@@ -233,7 +233,7 @@ static double running_utility(struct utility *utility, uint32_t job)
 	return job_utility(utility, of->job->hosts, of->graph);
 }
 
-/* A link whose count has changed is shared again, and makes the jobs on it stale. */
+/* Recomputes the share of a link whose count has changed, and marks the jobs on it as stale. */
 static void mark_stale(struct utility *utility)
 {
 	for (uint32_t c = 0; c < utility->changed_count; c++) {

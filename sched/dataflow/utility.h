@@ -4,7 +4,7 @@
  * sources. Incremental: the flows on each link are counted as tasks and routes change, and an evaluation computes
  * only the new job and those running jobs that have a flow on a link whose count has changed. Private.
  *
- * Available bandwidth is not defined in the paper: here a link's capacity divided by the flows on it.
+ * The paper does not define available bandwidth: here it is a link's capacity divided by its number of flows.
  */
 #ifndef SCHED_DATAFLOW_UTILITY_H
 #define SCHED_DATAFLOW_UTILITY_H
@@ -16,10 +16,10 @@
 struct utility {
 	struct decision *decision;
 	uint32_t *flows_on;    /* by link */
-	uint32_t *known_on;    /* by link: at the last evaluation */
+	uint32_t *known_on;    /* by link: number of flows at the last evaluation */
 	double *share;         /* by link and direction: bandwidth of a flow at the last evaluation, MB/s */
-	double *running_share; /* the same with the flows of the running jobs alone */
-	uint32_t *changed;     /* links that were counted since then, each once */
+	double *running_share; /* the same with only the flows of the running jobs */
+	uint32_t *changed;     /* links whose count changed since then, each once */
 	bool *is_changed;      /* by link */
 	uint32_t changed_count;
 	/* By flow of the new job: its pair among decision->pairs, or UTILITY_NO_PAIR: one host, or the network's pair.
@@ -30,12 +30,12 @@ struct utility {
 	bool *stale;
 	const struct network_route **routes; /* NULL: one host. Of job j: routes + first_route[j] */
 	uint32_t *first_route;
-	/* Running jobs on link l: jobs_on[first_on[l]] .. jobs_on[first_on[l + 1] - 1], perhaps several times. */
+	/* Running jobs on link l: jobs_on[first_on[l]] .. jobs_on[first_on[l + 1] - 1], possibly repeated. */
 	uint32_t *first_on, *jobs_on;
 	double *width, *reach, *least; /* work space: by flow, by task, by task */
 };
 
-/* Everything is zero after a failure, too. 0 or -ENOMEM. */
+/* After a failure everything is zero, too. 0 or -ENOMEM. */
 int utility_begin(struct utility *utility, struct decision *decision);
 void utility_end(struct utility *utility);
 
@@ -46,7 +46,7 @@ void utility_start(struct utility *utility);
 void utility_lift(struct utility *utility, uint32_t task);
 void utility_put(struct utility *utility, uint32_t task, uint32_t host);
 
-/* Counts (1) or takes away (-1) the new job's flows over a pair of decision->pairs. */
+/* Counts (1) or subtracts (-1) the new job's flows over a pair of decision->pairs. */
 void utility_count_pair(struct utility *utility, uint32_t pair, int direction);
 
 /* Bandwidth of a flow on a route's busiest link: with all flows, with those of the running jobs. */

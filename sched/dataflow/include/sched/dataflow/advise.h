@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Advice on moves: for each task of a running job, the host on which it would raise the sum of all rates most, and by
- * how much. Running jobs stay as they are: this is advice. A move chooses the routes of its job again, and keeps all
- * other jobs'.
+ * how much. Running jobs are not changed. For each move, the routes of its job are chosen again, and those of all other
+ * jobs are kept.
  */
 #ifndef SCHED_DATAFLOW_ADVISE_H
 #define SCHED_DATAFLOW_ADVISE_H
@@ -17,13 +17,13 @@ struct dataflow_move {
 };
 
 struct dataflow_advice {
-	struct dataflow_move *moves; /* the best one of each task that gains anything, the greatest gain first */
+	struct dataflow_move *moves; /* the best move of each task that gains anything, largest gain first */
 	size_t count;
 };
 
 /*
- * For the plan's jobs that were running before it; the engine judges the moves. The plan stays the same. 0 or -errno
- * with err set; the advice is cleared in any case.
+ * For the plan's jobs that were running before it; the engine evaluates the moves. The plan does not change. 0 or
+ * -errno with err set; the advice must be cleared in any case.
  */
 int dataflow_advise(struct dataflow_plan *plan, const struct engine *engine, const struct engine_options *options,
 		    struct dataflow_advice *advice, struct error *err);

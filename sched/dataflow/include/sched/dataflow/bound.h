@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An upper bound on the sum of the rates that all running jobs' sources can sustain where their tasks are: a linear
+ * An upper bound on the sum of the rates that all running jobs' sources can sustain for the current placement: a linear
  * programme (GLPK's simplex) in which data between two hosts is split over all its candidate routes, each direction by
  * itself, and rates need not be fair. No choice of routes among the candidates, and no sharing of the links, can do
  * better.
@@ -10,7 +10,7 @@
 
 #include <sched/dataflow/network.h>
 
-/* A source's rate counts up to local_MBps. 0; -ENOMEM, -EHOSTUNREACH or -EIO (GLPK failed) with err set. */
+/* A source's rate is limited to local_MBps. 0; -ENOMEM, -EHOSTUNREACH or -EIO (GLPK failed) with err set. */
 int dataflow_bound(struct network *network, double local_MBps, double *sum_MBps, struct error *err);
 
 #endif

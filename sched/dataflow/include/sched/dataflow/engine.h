@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Decides where the tasks of a new dataflow job run and which routes its data takes. Running jobs keep both.
+ * Chooses hosts for the tasks of a new dataflow job and routes for its data. Running jobs keep theirs.
  *
  * Engines:
  * - rate: ours: local search on the rates that all sources sustain together (sched/flows), running jobs included
@@ -23,15 +23,16 @@
 struct dataflow_latency;
 
 /*
- * Faults of the paper's printed pseudo-code, which its engines keep on request, all or one of them (engine_anneal.c).
- * With ENGINE_LITERAL_SUM, and so with all, every state has utility 0.
+ * Errors of the paper's printed pseudo-code, which its engines reproduce on request, all or one of them
+ * (engine_anneal.c). With ENGINE_LITERAL_SUM, and so with all, every state has utility 0.
  */
 enum engine_literal {
 	ENGINE_CORRECTED,
 	ENGINE_LITERAL_ALL,
 	ENGINE_LITERAL_SUM,    /* computeUtil never adds sinkUtil to util */
 	ENGINE_LITERAL_TRUTH,  /* transition() returns a probability where a truth value is needed */
-	ENGINE_LITERAL_ALIAS,  /* states change in place: rejected steps stay, the best state is the last of its run */
+	ENGINE_LITERAL_ALIAS,  /* states are changed in place: rejected steps are not undone, the best state is the last
+				  of its run */
 	ENGINE_LITERAL_PATHS,  /* a sink's bandwidth is the least of all k paths between its host and the root's */
 	ENGINE_LITERAL_ROUTES, /* the routes chosen by the routing level are dropped when genState returns */
 	ENGINE_LITERAL_LOCAL,  /* a sink on the host of its roots is infinitely fast */
@@ -40,15 +41,17 @@ extern const char *const engine_literal_names[]; /* from ENGINE_LITERAL_ALL on; 
 
 struct engine_options {
 	uint64_t seed;
-	uint32_t evaluations; /* at most; 0: the engine's default */
+	uint32_t evaluations; /* maximum; 0: the engine's default */
 	uint32_t starts; /* engines rate and completion: local searches, the first from R-Storm's placement, the others
 			  * from random ones
 			  */
-	double local_MBps;      /* the most that a source gets even if all its tasks share a host; > 0 */
+	double local_MBps;      /* maximum rate of a source, even if all its tasks share a host; > 0 */
 	struct ns (*now)(void); /* for `deadline`; may be NULL */
-	struct ns deadline;     /* on that clock: the best answer so far is given; v == 0: none */
-	/* Engines rate and completion count the job's rates times its performance at measured latency; NULL: they
-	 * don't. The job is then one of its scenario. */
+	struct ns deadline;     /* on that clock: then the best answer so far is returned; v == 0: none */
+	/*
+	 * Engines rate and completion multiply the job's rates by its performance at measured latency; NULL: they do
+	 * not. The job must then be one of its scenario.
+	 */
 	const struct dataflow_latency *latency;
 	/* The paper's unpublished parameters. */
 	double temperature;   /* initial, in the utility's unit, MB/s */
@@ -68,7 +71,7 @@ struct engine;
 const struct engine *engine_find(const char *name); /* NULL if unknown */
 const char *engine_name(size_t index);              /* NULL beyond the last */
 
-/* The route chosen for a pair of hosts that exchange data and had none. */
+/* The route chosen for a pair of hosts that exchange data and had no route. */
 struct engine_route {
 	uint32_t low, high, number;
 };
@@ -77,7 +80,7 @@ struct engine_answer {
 	struct engine_route *routes;
 	uint32_t route_count;
 	uint64_t evaluations;
-	double own_MBps; /* sum over the job's sources of the rate predicted; at most local_MBps each */
+	double own_MBps; /* sum of the predicted rates of the job's sources, at most local_MBps each */
 	double all_MBps; /* the same with the running jobs */
 };
 

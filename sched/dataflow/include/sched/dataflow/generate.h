@@ -3,8 +3,8 @@
  * Random dataflow jobs from a few numbers: the workloads of the cross-layer paper's section 4. Pure.
  *
  * storm: `spouts` sources and `bolts` further components of one task each. A component has N(2, 2) children, rounded,
- * among the later ones; spouts have at least one, and a bolt that nobody sends to gets a parent at random. A child gets
- * all that its parent receives.
+ * among the later ones; spouts have at least one, and a bolt without a parent gets a random one. A child gets all data
+ * that its parent receives.
  *
  * mapreduce: `mappers` send evenly to `reducers`, in `stages` stages; the reducers of a stage send to the mappers of
  * the next one.
@@ -23,7 +23,7 @@ enum dataflow_workload { DATAFLOW_STORM, DATAFLOW_MAPREDUCE };
 struct dataflow_recipe {
 	enum dataflow_workload workload;
 	uint32_t jobs, spouts, bolts, mappers, reducers, stages;
-	double per_minute;      /* jobs arrive evenly; 0: all at second 0 */
+	double per_minute;      /* jobs arrive at equal intervals; 0: all at second 0 */
 	double MB_low, MB_high; /* of each source's task, uniform; both 0: jobs never end */
 	uint64_t seed;
 };

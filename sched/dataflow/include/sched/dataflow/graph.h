@@ -3,11 +3,11 @@
  * A dataflow job as tasks and flows: which flow carries how much of each source's data.
  *
  * A source is a task of a component without incoming edges. When source s emits 1 MB/s and all others nothing, task t
- *receives received[t][s] and flow f carries carried[f][s] MB/s: the solution of
+ * receives received[t][s] and flow f carries carried[f][s] MB/s: the solution of
  *
- *	received = emitted + sum over edges of share * selectivity * received(sender)
+ * 	received = emitted + sum over edges of share * selectivity * received(sender)
  *
- * which exists when every cycle of edges passes on less than it gets. Plain data, owned by the caller. Pure.
+ * which exists if every cycle of edges passes on less data than it receives. Plain data, owned by the caller. Pure.
  */
 #ifndef SCHED_DATAFLOW_GRAPH_H
 #define SCHED_DATAFLOW_GRAPH_H
@@ -35,7 +35,7 @@ struct dataflow_graph {
 	uint32_t *out;                      /* [task_count + 1]: flows of a sender are out[t] .. out[t + 1] - 1 */
 	struct dataflow_by_source carried;  /* rows: flows */
 	struct dataflow_by_source received; /* rows: tasks; a source's own row holds what it emits */
-	double *sink_share;                 /* [source_count]: MB/s that arrive at sinks for 1 MB/s of the source */
+	double *sink_share;                 /* [source_count]: MB/s that arrive at sinks per 1 MB/s of the source */
 };
 
 /* NULL with err set: out of memory, or -EINVAL where a cycle does not lose data (its gain is 1 or more). */

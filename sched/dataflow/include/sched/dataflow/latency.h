@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The effect of measured latency on a placement: a job's performance, 0..1, is the mean of its curve's p over its
- * flows, at the round trip between the two tasks' hosts (NoMora, section 5.2, with every flow in place of those to the
- * root). A job that names no curve has performance 1. Engines rate and completion count a job's rates times its
+ * flows, at the round trip between the two tasks' hosts (as in NoMora, section 5.2, but for every flow instead of those
+ * to the root). A job that names no curve has performance 1. Engines rate and completion multiply a job's rates by its
  * performance.
  *
  * A pair's round trip is the larger of both directions; a pair that was not measured has the largest one of the matrix;

@@ -38,8 +38,8 @@ struct network_job {
 };
 
 /*
- * slots[] and cpu[] by node, as in struct dataflow, are copied. NULL with err set: bad options, out of memory. A
- * host that no other can reach is accepted.
+ * slots[] and cpu[] are by node, as in struct dataflow, and are copied. NULL with err set: bad options, out of memory.
+ * A host that no other host can reach is accepted.
  */
 struct network *network_create(const struct topology *topology, const uint32_t *slots, const double *cpu,
 			       const struct paths_options *options, struct error *err);
@@ -86,20 +86,20 @@ int network_start(struct network *network, struct dataflow_job *job, const struc
 void network_stop(struct network *network, uint32_t index);
 const struct network_job *network_jobs(const struct network *network, uint32_t *count);
 
-/* Sets what the sources of the job at an index offer; borrowed until network_stop(). */
+/* Sets the rates that the sources of the job at an index offer; borrowed until network_stop(). */
 void network_offer(struct network *network, uint32_t index, const double *offered);
 
 /*
- * After links have failed: gives each pair whose route has failed the route of the fewest links and, among these, of
- * the least use, if any is up. After links have returned (`repaired`): gives these pairs the route from before the
- * failure, if it is up. Returns the number of routes that changed or -ENOMEM.
+ * After links have failed: gives each pair whose route has failed the route with the fewest links and, among these, the
+ * least use, if any is up. After links have returned (`repaired`): gives these pairs the route from before the failure,
+ * if it is up. Returns the number of routes that changed or -ENOMEM.
  */
 int network_reroute_pairs(struct network *network, bool repaired);
 
 /* Links between switches that routes of running jobs pass, into links[link_count]: their number, or -ENOMEM. */
 int network_links_in_use(const struct network *network, uint32_t *links);
 
-/* Takes the free slots of a host away while it is down, and gives them back. */
+/* Takes away the free slots of a host that is down, or gives them back. */
 void network_hold_slots(struct network *network, uint32_t host, bool hold);
 
 /*
@@ -110,7 +110,10 @@ void network_hold_slots(struct network *network, uint32_t host, bool hold);
 int network_rates(struct network *network, double *rate, uint32_t *bottleneck);
 uint32_t network_source_count(const struct network *network);
 
-/* The load of each resource at these rates, MB/s (a CPU: seconds per second), into MBps[resources]. 0 or -ENOMEM. */
+/*
+ * The load of each resource at these rates, MB/s (for a CPU: seconds per second), written to MBps[resources]. 0 or
+ * -ENOMEM.
+ */
 int network_usage(struct network *network, double *MBps);
 
 #endif

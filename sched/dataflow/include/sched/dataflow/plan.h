@@ -11,14 +11,14 @@
 struct plan_job {
 	struct dataflow_job *job; /* of the scenario; hosts[] is the placement */
 	struct dataflow_graph *graph;
-	bool placed_here; /* by the engine; false: all its tasks had hosts in the scenario */
+	bool placed_here; /* placed by the engine; false: all its tasks had hosts in the scenario */
 	uint64_t evaluations;
 	double seconds; /* of the decision, wall clock; 0 without a clock */
 	/* By source. */
 	double *MBps;
 	uint32_t *bottleneck; /* resource, or MAX_MIN_OFFERED */
 	double total_MBps;    /* over the sources, each at most local_MBps */
-	double random_MBps;   /* the same, expected over random placements of the jobs placed here; NAN if not asked for
+	double random_MBps;   /* the expected total over random placements of the jobs placed here; NAN if not requested
 			       */
 };
 
@@ -26,20 +26,20 @@ struct dataflow_plan {
 	struct network *network;
 	struct plan_job *jobs; /* as in the scenario */
 	uint32_t job_count;
-	bool *waiting; /* task after task of all jobs: had no host */
+	bool *waiting; /* for all tasks of all jobs in order: it had no host */
 };
 
 /*
- * Places the scenario's jobs, which changes their hosts[]. The expectation beside a job's rate is the mean over
- * `random_runs` random placements; 0: none. NULL with err set: as for engine_place(), or a job's cycle gains. The
- * scenario is borrowed.
+ * Places the scenario's jobs, which sets their hosts[]. A job's expected rate is the mean over `random_runs` random
+ * placements; 0: none. NULL with err set: as for engine_place(), or a cycle of a job does not lose data. The scenario
+ * is borrowed.
  */
 struct dataflow_plan *dataflow_plan_create(struct dataflow *dataflow, const struct engine *engine,
 					   const struct engine_options *options, const struct paths_options *paths,
 					   uint32_t random_runs, struct error *err);
 /*
- * Takes the hosts of the tasks placed here away again, for another engine to place them. Call it before the
- * destruction.
+ * Removes the hosts of the tasks placed here, so that another engine can place them. Call it before destroying the
+ * plan.
  */
 void dataflow_plan_forget(struct dataflow_plan *plan);
 void dataflow_plan_destroy(struct dataflow_plan *plan); /* NULL is legal */

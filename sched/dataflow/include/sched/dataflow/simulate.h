@@ -2,15 +2,15 @@
 /*
  * A flow-level simulation of dataflow jobs in virtual time: jobs arrive, are placed by an engine, send at the max-min
  * fair rates that all sources sustain together under back-pressure (network_rates()), and end when each source has sent
- * its volume. A job that finds no slots waits; waiting jobs start in the order of their arrival.
+ * its volume. A job without enough free slots waits; waiting jobs start in the order of their arrival.
  *
  * Without buffers rates follow every change at once. With buffer_MB each flow has a queue of that size: a source sends
  * faster than the network carries until the queues before the bottleneck are full, and a job ends when its queues are
- * empty (buffers.h). A failed host loses no queue.
+ * empty (buffers.h). The queues of a failed host are not lost.
  *
- * Links and hosts fail and return. Routes over a failed link are chosen again, others stay; when the link returns, so
- * do the routes that had left it. A failed host loses its tasks: only they are placed again, and a
- * source goes on where it was. One thread, seeded: the same input gives the same result.
+ * Links and hosts fail and return. Routes over a failed link are replaced, and restored when the link returns; other
+ * routes do not change. A failed host loses its tasks: only these are placed again, and a source continues where it
+ * was. One thread, seeded: the same input gives the same result.
  */
 #ifndef SCHED_DATAFLOW_SIMULATE_H
 #define SCHED_DATAFLOW_SIMULATE_H
@@ -64,16 +64,16 @@ struct simulate_result {
 		double time_s, MBps;
 	} * rates;
 	size_t rate_count, rate_capacity;
-	uint32_t rerouted; /* routes chosen again after a failure */
+	uint32_t rerouted; /* routes replaced after failures */
 	double *decision_s,
 		*reroute_s; /* wall clock, of each placement and of each failure of links; 0 without now() */
 	size_t decision_count, decision_capacity, reroute_count, reroute_capacity;
 };
 
 /*
- * Changes the jobs' hosts and the state of the topology's links, and gives both back. 0; -EINVAL (a job never ends and
- * until_s is INFINITY; a cycle gains, or there is one with buffers), -ENOSPC or -EHOSTUNREACH (a job can never start),
- * -ENOMEM with err set.
+ * Changes the jobs' hosts and the state of the topology's links, and restores both at the end. 0; -EINVAL (a job never
+ * ends and until_s is INFINITY; a cycle does not lose data, or exists with buffers), -ENOSPC or -EHOSTUNREACH (a job
+ * can never start), -ENOMEM with err set.
  */
 int dataflow_simulate(struct dataflow *dataflow, const struct simulate_options *options, struct simulate_result *result,
 		      struct error *err);
@@ -83,7 +83,7 @@ json_t *simulate_result_to_json(const struct dataflow *dataflow, const struct si
 				const char *engine);
 void simulate_result_clear(struct simulate_result *result);
 
-/* Mean of the rates from a time to another. */
+/* Mean of the total rate over an interval. */
 double simulate_mean_MBps(const struct simulate_result *result, double from_s, double to_s);
 
 #endif
