@@ -34,7 +34,7 @@ static const uint8_t *whole_file(size_t *bytes)
 	return file;
 }
 
-/* A damaged file is refused or read within its bounds. The first two bytes are the offset at which the others overwrite it. */
+/* A damaged file is refused or read within its bounds. The first two bytes are the offset of the damage. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct latency_matrix *matrix, *copy;

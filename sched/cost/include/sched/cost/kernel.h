@@ -34,9 +34,7 @@ enum cost_lookup {
 	COST_LOOKUP_NEAREST,      /* curve_eval_nearest() (NoMora 6) */
 };
 
-enum {
-	COST_STEPS_PER_US = 4
-}; /* of an interpolated table; 0.2 % between steps of a curve that falls by 1.6 % per us */
+enum { COST_STEPS_PER_US = 4 }; /* of an interpolated table; 0.2 % between steps of a curve that falls 1.6 % per us */
 
 /*
  * A curve in the form that the kernels read. Entry 0 is COST_ABSENT, 1.. are the steps, the last is beyond the table.
