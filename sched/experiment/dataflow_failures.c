@@ -16,7 +16,7 @@ static const double end_s = 1200;
 static const char *const engines[ENGINES] = {"both", "rate"};
 static const char *const engine_texts[ENGINES] = {"both (the paper's)", "rate (ours)"};
 
-/* Results of a run: per cent of the throughput before the failure, and ms. */
+/* Results of a run: throughput during and after the failure in per cent of that before it, and ms. */
 enum { DURING, AFTER, REROUTE_MS };
 
 struct kind {

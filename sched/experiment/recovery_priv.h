@@ -10,7 +10,7 @@
 /* p of the answer, NAN without one; *server (may be NULL) gets each task's server, to be freed. */
 double experiment_solve_p(const struct recovery_scenario *s, const struct recovery_options *options, uint32_t **server);
 
-/* A progress bar, or none (NULL). */
+/* A progress bar; NULL if `out` is NULL. */
 struct progress *experiment_progress(FILE *out, const char *label, uint64_t total);
 
 void experiment_recovery_testbed(struct experiment_page *page);
