@@ -118,7 +118,7 @@ struct explainer {
 	struct vacancies vacancies; /* free slots now */
 	int64_t best[2];            /* vacancies_best() of this job */
 	struct cheapest cheapest;
-	bool *unrouted; /* [tasks of this job] U_J -> S is too narrow for the task; NULL: it is wide enough */
+	bool *unrouted; /* [tasks of this job] the arc U_J -> S has no capacity for the task; NULL: it has for all */
 };
 
 static void look_at(const struct explain_scene *scene, uint32_t job, uint32_t root, uint32_t machine,

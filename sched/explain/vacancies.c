@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Free slots as a job's tasks see them from their root. */
+/* Free slots, rated for a job's tasks by the round trip to their root. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

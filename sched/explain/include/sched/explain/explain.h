@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Explains a round: for each task its machine, predicted performance, the next best free slot and random's
- * expectation, or the reason why it waits. Random's expectation is the mean over the slots that were free before the
- * last solve, each with equal chance, the root where it is; a root that the same solve placed takes its own slot.
+ * Explains a round: for each task its machine, predicted performance, the next best free slot and the expected
+ * performance of a random placement, or the reason why it waits. That expectation is the mean over the slots that were
+ * free before the last solve, with the root's machine as it is; a root placed by the same solve takes its own slot.
  *
  *   explain_add_task()      each task of the jobs to explain
  *   explain_before()        before the round's last solve
@@ -30,7 +30,7 @@ struct explain_scene {
 	const struct curve *const *curve_of_job; /* [jobs] */
 };
 
-/* A machine and what a task would have there. */
+/* A machine, and the task's figures on it. */
 struct explain_option {
 	int64_t machine; /* -1 = none */
 	int32_t cost;    /* 100 / performance, also where the policy has other costs */

@@ -2,8 +2,8 @@
 /*
  * Average application performance of a job (NoMora section 6; DESIGN decision 7): the sum over measurement intervals of
  * the mean of p(round trip to the root) over the job's tasks without the root, divided by the sum of the best p that
- * any machine would have given in that interval. The worst task in the place of the mean is reported beside it, and a
- * second divisor: the best p of the machines other than the root's.
+ * any machine would have given in that interval. Also reported: the same with the worst task instead of the mean, and
+ * with the best p of the machines other than the root's as the divisor.
  */
 #ifndef EXPLAIN_PERFORMANCE_H
 #define EXPLAIN_PERFORMANCE_H
@@ -12,7 +12,7 @@
 
 #include <sched/policy/policy.h>
 
-/* p of a round trip as the policy looks it up; 0 for an unreachable machine (INFINITY). */
+/* p of a round trip, looked up as by the policy; 0 for an unreachable machine (INFINITY). */
 double performance_at(const struct curve *curve, const struct policy_settings *settings, double rtt_us);
 
 /* The best p that a job with this curve would have on any machine with a slot. rtt_us: [columns of the layout]. */
@@ -25,7 +25,10 @@ struct performance_sum {
 	uint64_t intervals;
 };
 
-/* As many intervals: mean and worst p of the tasks, best p of all machines and of all but the root's. */
+/*
+ * Adds the sums over one or more intervals: mean and worst p of the tasks, best p of all machines and of all but the
+ * root's.
+ */
 void performance_sum_add(struct performance_sum *sum, double mean, double worst, double best, double best_other,
 			 uint64_t intervals);
 
