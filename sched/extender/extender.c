@@ -21,7 +21,7 @@ struct extender {
 	json_t *roots; /* job -> node, oldest first */
 };
 
-/* One node of a request; performance NAN: no candidate, 0: not reachable from the root. */
+/* One node of a request; performance NAN: not a candidate, 0: not reachable from the root. */
 struct rated {
 	int64_t machine; /* -1: schedd does not know it, or gives it no more tasks */
 	bool closed;     /* schedd gives it no more tasks */
@@ -76,7 +76,10 @@ void extender_destroy(struct extender *extender)
 	free(extender);
 }
 
-/* Stores the root before the answer, after which kube-scheduler binds the pod: its tasks must find it after a crash. */
+/*
+ * Stores the root before the answer is sent: kube-scheduler then binds the pod, and the job's tasks must find it even
+ * after a crash.
+ */
 static int keep_root(struct extender *extender, const char *job, const char *node, struct error *err)
 {
 	const char *known = json_string_value(json_object_get(extender->roots, job));
@@ -84,7 +87,7 @@ static int keep_root(struct extender *extender, const char *job, const char *nod
 
 	if (known && strcmp(known, node) == 0)
 		return 0;
-	json_object_del(extender->roots, job); /* added again below, as the youngest */
+	json_object_del(extender->roots, job); /* added again below, as the newest */
 	while (json_object_size(extender->roots) >= ROOTS_MOST)
 		json_object_del(extender->roots, json_object_iter_key(json_object_iter(extender->roots)));
 	json_object_set_new(extender->roots, job, json_string(node));
@@ -121,7 +124,7 @@ static uint32_t best_rack(const struct live *live, const struct rated *rated, si
 	return best;
 }
 
-/* Rates candidates for a root: the mean over the other candidates of the best rack; elsewhere 0. */
+/* Rates candidates for a root: the mean over the other candidates of the best rack; 0 for nodes of other racks. */
 static void rate_roots(const struct live *live, const struct curve *curve, struct rated *rated, size_t count)
 {
 	size_t candidates, members[RACK_LOOKED_AT], member_count = 0;
@@ -152,7 +155,10 @@ static void rate_tasks(const struct live *live, const struct curve *curve, int64
 			rated[n].performance = predict(live, curve, root, rated[n].machine);
 }
 
-/* The job's root as nomora k8s-agent reports it, also one that has ended; else where the filter sent it. -1: none. */
+/*
+ * The job's root as reported by nomora k8s-agent, also if it has ended; otherwise the node that the filter chose. -1:
+ * none.
+ */
 static int64_t find_root(const struct extender *extender, const struct live *live, const char *name)
 {
 	const char *node = json_string_value(json_object_get(extender->roots, name));
@@ -183,7 +189,7 @@ static struct rated find_machine(const struct live *live, const char *name)
 	return rated;
 }
 
-/* False: no node can be rated, and `why` says why. */
+/* False: no node can be rated, and `why` has the reason. */
 static bool rate(const struct extender *extender, const struct live *live, const struct extender_request *request,
 		 struct rated *rated, char why[static WHY_BYTES])
 {
@@ -209,7 +215,7 @@ static bool rate(const struct extender *extender, const struct live *live, const
 	return why[0] == '\0';
 }
 
-/* The best one; count if there is none. */
+/* Index of the best one; `count` if there is none. */
 static size_t find_best(const struct rated *rated, size_t count)
 {
 	size_t best = count;
@@ -220,7 +226,10 @@ static size_t find_best(const struct rated *rated, size_t count)
 	return best;
 }
 
-/* The answers are printed, not built: at thousands of nodes that is half the time. Names have nothing to escape. */
+/*
+ * Answers are printed directly instead of built as JSON values: at thousands of nodes this halves the time. Names need
+ * no escaping.
+ */
 static void print_reason(FILE *out, const struct extender_request *request, const struct rated *rated, size_t best,
 			 size_t n, const char *why)
 {
@@ -268,7 +277,7 @@ static void print_kept(FILE *out, const struct extender_request *request, const 
 
 /*
  * ExtenderFilterResult: the nodes that pass, in the form of the request, and the others with their reasons. rated NULL:
- * all pass.
+ * all nodes pass.
  */
 static char *filter_result(const struct extender_request *request, const struct rated *rated, size_t best,
 			   const char *why)
@@ -322,8 +331,8 @@ static char *filter(struct extender *extender, const struct live *live, const st
 }
 
 /*
- * HostPriorityList. What filter left is nearly equal; without it, as for tasks of an ignored filter, scores are shares
- * of the best.
+ * HostPriorityList. Nodes that passed the filter are nearly equal; without the filter, as for tasks whose filter answer
+ * was ignored, scores are shares of the best performance.
  */
 static char *prioritize(const struct extender *extender, const struct live *live,
 			const struct extender_request *request)

@@ -12,7 +12,7 @@
 /* Kubernetes' own limit for names. */
 enum { NAME_BYTES = 254 };
 
-/* Go's decoder takes keys in any case, and so do kube-scheduler's versions write them: "Pod" and "pod". */
+/* Go's decoder accepts keys in any case, and versions of kube-scheduler differ: "Pod" and "pod". */
 static const json_t *member(const json_t *object, const char *key, const char *other)
 {
 	const json_t *value = json_object_get(object, key);
@@ -20,7 +20,7 @@ static const json_t *member(const json_t *object, const char *key, const char *o
 	return value ? value : json_object_get(object, other);
 }
 
-/* A member's text, "" if it is absent; NULL with err set if it is no name. */
+/* A member's text, "" if it is absent; NULL with err set if it is not a valid name. */
 static const char *name_in(const json_t *object, const char *key, const char *where, struct error *err)
 {
 	const json_t *value = json_object_get(object, key);

@@ -15,7 +15,7 @@ struct extender_request {
 	const json_t *nodes; /* items of the NodeList; NULL: only names */
 	const char **names;  /* borrowed from root */
 	size_t count;
-	char *job; /* "namespace/name"; NULL: the pod does not ask */
+	char *job; /* "namespace/name"; NULL: the pod requests no placement */
 	const char *curve;
 	bool is_root;
 };
