@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The structured solver's answer: proved on request, and read for the jobs that it is new for. */
+/* The structured solver's answer: verified on request, and read for the jobs for which it has changed. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -50,8 +50,8 @@ static int extract_job(struct flownet *net, uint32_t job)
 }
 
 /*
- * The solver reports the groups whose answer has changed. Jobs with events are examined as well: the task behind a
- * unit may have changed although the units have not. Tasks that only followed the last answer need no examination.
+ * The solver reports the groups whose answer has changed. Jobs with events are examined as well, as a unit may now
+ * stand for another task. Tasks that were only moved as in the last answer need no examination.
  */
 static int extract_touched(struct flownet *net)
 {
@@ -112,7 +112,10 @@ static int list_homes(struct flownet *net, uint32_t job, struct structured_place
 	return 0;
 }
 
-/* Wakes tasks at rest as long as the answer needs them (resting.c). *sum: the last result, with the work of all. */
+/*
+ * Solves, and wakes tasks at rest as long as the answer needs them (resting.c). *sum: the last result, with the total
+ * work.
+ */
 static int solve(struct flownet *net, struct structured_result *sum)
 {
 	for (;;) {
@@ -134,7 +137,7 @@ static int solve(struct flownet *net, struct structured_result *sum)
 	}
 }
 
-/* Undoes moves between machines of equal cost: among equal answers, prefers one with few moves. */
+/* Undoes moves between machines of equal cost: of equal answers, one with few moves is preferred. */
 static int bring_home(struct flownet *net, struct structured_result *result)
 {
 	struct structured_placement *homes = NULL;
@@ -155,7 +158,7 @@ int net_groups_solve(struct flownet *net, struct flownet_round *round, struct er
 	int code = solve(net, &result);
 	enum mcf_status status;
 
-	/* A repair moves no task without need; a solve from scratch may. */
+	/* A repair makes no unnecessary moves; a solve from scratch may. */
 	if (code == 0 && net->preemptible_jobs > 0 && result.status == MCF_OPTIMAL &&
 	    (net->rounds == 1 || result.started_over))
 		code = bring_home(net, &result);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pending changes: one entry for each thing that changes, however many events touched it. Firmament merges the arcs'
- * changes of a round in the same way; here a thing is a machine's capacity, a job's row of costs, or a job's units.
+ * Pending changes: one entry per changed subject, however many events it had. Firmament merges the changes of arcs in a
+ * round in the same way; here a subject is a machine's capacity, a job's row of costs, or a job's units.
  */
 #include <errno.h>
 
@@ -37,7 +37,7 @@ int net_change_machine(struct flownet *net, uint32_t machine, enum flownet_reaso
 		.after = entry->present ? net_machine_capacity(entry) : FLOWNET_NONE,
 	};
 
-	/* The capacity is again the one that the solver knows, as after a task that came and went. */
+	/* The capacity is again as the solver knows it, for example after a task that came and went. */
 	if (entry->pending == 0 && change.before == change.after) {
 		net->pending_events++;
 		return 0;
@@ -45,7 +45,7 @@ int net_change_machine(struct flownet *net, uint32_t machine, enum flownet_reaso
 	return record(net, &entry->pending, &change);
 }
 
-/* Lists the job as one whose costs change with time. */
+/* Adds the job to those whose costs change with time. */
 static int add_to_ageing(struct flownet *net, uint32_t job)
 {
 	bool timed = net->settings.omega_per_s > 0 || net->settings.beta_per_s > 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cost of a task: while it waits, and where it runs. */
+/* Cost of a task, waiting or running. */
 #include <math.h>
 
 #include "flownet_priv.h"
@@ -38,7 +38,7 @@ uint64_t flownet_capped_tasks(const struct flownet *net, double *longest_s)
 	return tasks;
 }
 
-/* Takes the cost from the current row, if that has an arc to the machine, which saves a look-up of the round trip. */
+/* Takes the cost from the current row if that has an arc to the machine; this saves a look-up of the round trip. */
 static int32_t cost_at_machine(const struct flownet *net, uint32_t job, uint32_t machine)
 {
 	int32_t cost = COST_ABSENT;
@@ -50,7 +50,7 @@ static int32_t cost_at_machine(const struct flownet *net, uint32_t job, uint32_t
 	return cost;
 }
 
-/* While others are held back, a task waits only to make room for a root: staying costs less than waiting. */
+/* While others are held back, a running task is displaced only for a root: staying costs less than waiting. */
 static int32_t staying_cost(const struct flownet *net, int32_t cost)
 {
 	if (!net->others_held || cost < net->settings.gamma)
@@ -96,14 +96,14 @@ int32_t net_running_cost(const struct flownet *net, uint32_t job, uint32_t task,
 		runs->cost = cost_at_machine(net, job, (uint32_t)runs->machine);
 		runs->cost_epoch = entry->cost_epoch;
 	}
-	/* Unreachable: expensive, but still preferred to waiting. */
+	/* Unreachable: staying is expensive, but still better than waiting. */
 	cost = cost_to_beat(entry, runs->cost > COST_MAXIMUM ? COST_MAXIMUM : runs->cost);
 	cost = cost > discount ? cost - discount : 0;
 	*discounted = cost != runs->cost;
 	return staying_cost(net, cost);
 }
 
-/* The time at which cost_of_time() grows next, at a half; a little early, because of rounding. */
+/* The next time at which cost_of_time(), which is rounded, increases; slightly early, because of rounding errors. */
 static double next_step_s(double per_s, double since_s, int32_t cost)
 {
 	static const double margin_s = 1e-6;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The network for people and for other programs: DIMACS, Graphviz, JSON. */
+/* The network as text for users and other programs: DIMACS, Graphviz, JSON. */
 #include <sched/flownet/network.h>
 
 #include <errno.h>
@@ -199,7 +199,7 @@ static json_t *arc_json(const struct flownet_network *network, const int32_t *fl
 	return object;
 }
 
-/* Node by node and arc by arc: all of it as one value would take several times the network's own memory. */
+/* Printed node by node and arc by arc: a single JSON value would take several times the network's own memory. */
 int flownet_network_write_json(const struct flownet_network *network, const struct flownet *net,
 			       const struct flownet_names *names, const int32_t *flow, FILE *out)
 {

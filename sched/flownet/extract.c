@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From units on columns to proposed moves of tasks. Tasks of a class are interchangeable: those already on a machine
- * stay, the others fill the remaining units. A unit routed through a rack or the cluster may take any free slot
- * behind it: the policy chooses, after all other moves, when it is known which slots are free.
+ * Converts units on columns to proposed moves of tasks. Tasks of a class are interchangeable: tasks already on a
+ * machine keep a unit there, the others get the remaining units. A unit routed through a rack or the cluster may take
+ * any free slot behind it: the policy chooses it after all other moves, when the free slots are known.
  */
 #include <errno.h>
 
@@ -57,7 +57,7 @@ enum flownet_arc flownet_arc_to(const struct flownet *net, uint32_t job, uint32_
 	direct = cost_row_machine(row, rack, (uint32_t)machine);
 	if (direct != COST_ABSENT) {
 		cheaper(&best, cost, FLOWNET_ARC_MACHINE, direct);
-		return best; /* the way through the rack or the cluster costs no less */
+		return best; /* the path through the rack or the cluster costs no less */
 	}
 	cheaper(&best, cost, FLOWNET_ARC_RACK, cost_row_rack_cost(row, rack));
 	cheaper(&best, cost, FLOWNET_ARC_CLUSTER, row->cluster_cost);
@@ -65,8 +65,8 @@ enum flownet_arc flownet_arc_to(const struct flownet *net, uint32_t job, uint32_
 }
 
 /*
- * Whether the move leaves the job with the same classes and running arcs: a task of the class of those that run goes to
- * a machine that the row leads to, from one that it leads to or from nowhere.
+ * True if the move leaves the job's classes and running arcs unchanged: a task in the class of the running tasks moves
+ * to a machine to which the row has an arc, from such a machine or from waiting.
  */
 static bool is_settled(const struct flownet *net, const struct net_member *member, const struct flownet_move *move,
 		       int32_t machine_limit)
@@ -87,8 +87,8 @@ int net_plan_add(struct flownet *net, const struct net_plan *plan)
 }
 
 /*
- * Whether the unit has an arc to its machine: it does up to the row's limit, as a way over the rack or the cluster
- * costs no less, unless the machine cannot be reached, to which a rack leads as to its others.
+ * True if the unit has an arc to its machine. It has one up to the row's limit, as a path through the rack or the
+ * cluster costs no less; but not if the machine is unreachable, although the path through its rack leads there.
  */
 static bool is_direct(const struct flownet *net, uint32_t job, const struct structured_share *share,
 		      int32_t machine_limit)
@@ -99,8 +99,8 @@ static bool is_direct(const struct flownet *net, uint32_t job, const struct stru
 }
 
 /*
- * Plans a member's move to `share`, or to waiting when that is NULL. Tasks with an arc of their own to that machine
- * stay. A task that should leave its machine stays until there is another slot.
+ * Plans a member's move to `share`, or to waiting if that is NULL. Tasks with their own arc to that machine stay. A
+ * task that should leave its machine stays until there is another slot.
  */
 static int plan(struct flownet *net, uint32_t job, const struct net_member *member,
 		const struct structured_share *share, int32_t machine_limit)
@@ -125,7 +125,7 @@ static int plan(struct flownet *net, uint32_t job, const struct net_member *memb
 	return net_plan_add(net, &plan);
 }
 
-/* Shares are indexed by machine: a search among them would branch unpredictably. */
+/* Indexes the shares by machine: a search would branch unpredictably. */
 static void note_shares(struct flownet *net, int32_t share_count)
 {
 	for (int32_t i = 0; i < share_count; i++)
@@ -231,7 +231,7 @@ static int32_t first_free(const struct flownet *net, int32_t rack)
 	return machine;
 }
 
-/* Counts the plan's task at its destination; sign -1 undoes it. */
+/* Counts the planned task at its destination; sign -1 reverts this. */
 static void count_arrival(struct flownet *net, struct net_plan *entry, int32_t sign)
 {
 	if (entry->move.to != FLOWNET_NONE)
@@ -247,7 +247,7 @@ static void count_departures(struct flownet *net, int32_t sign)
 	}
 }
 
-/* Another task planned for the machine, a waiting one if there is one; NULL: none. */
+/* Another task planned for the machine, preferably a waiting one; NULL: none. */
 static struct net_plan *arrival_at(struct flownet *net, int32_t machine)
 {
 	struct net_plan *found = NULL;
@@ -262,7 +262,7 @@ static struct net_plan *arrival_at(struct flownet *net, int32_t machine)
 	return found;
 }
 
-/* The task stays where it is, and so does a task that would have taken its slot. */
+/* Cancels the move: the task stays, and so does a task that would have taken its slot. */
 static void withdraw(struct flownet *net, struct net_plan *entry)
 {
 	while (entry) {
@@ -278,7 +278,7 @@ static void withdraw(struct flownet *net, struct net_plan *entry)
 	}
 }
 
-/* FLOWNET_NONE: no slot will do. */
+/* Lets the policy choose a slot; FLOWNET_NONE: none is suitable. */
 static int32_t choose_slot(struct flownet *net, const struct flownet_move *move, int32_t rack)
 {
 	uint32_t machine;
@@ -286,13 +286,13 @@ static int32_t choose_slot(struct flownet *net, const struct flownet_move *move,
 	if (!net->policy.choose)
 		return first_free(net, rack);
 	machine = net->policy.choose(net->policy.context, net, move->job, move->task, rack);
-	/* No machine of the rack can be reached: any other one is better than waiting. */
+	/* No machine of the rack is reachable: any other machine is better than waiting. */
 	if (machine == COST_NO_MACHINE && rack != FLOWNET_NONE)
 		machine = net->policy.choose(net->policy.context, net, move->job, move->task, FLOWNET_NONE);
 	return (int32_t)machine;
 }
 
-/* Lets the policy choose among the free slots that the arc leads to. */
+/* Lets the policy choose among the free slots to which the arc leads. */
 static void choose_loose(struct flownet *net, enum flownet_arc arc)
 {
 	for (size_t i = 0; i < net->plan_count; i++) {
@@ -327,7 +327,7 @@ static void choose_all(struct flownet *net)
 	count_departures(net, -1);
 }
 
-/* The task stays although the solver moved its unit: the next round corrects the solver. */
+/* The task stays although the solver moved its unit: the next round corrects the solver's state. */
 static int note_stay(struct flownet *net, uint32_t job)
 {
 	net->jobs[job].recount = true;

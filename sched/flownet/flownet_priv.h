@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * state.c keeps machines, jobs and tasks, which *_events.c change and view.c shows; costs.c says what a task costs;
- * changes.c keeps the pending changes; groups.c feeds the structured solver, answer.c reads it; members.c lists the
- * tasks of a job by class; walk.c says in which order jobs are looked at; network.c builds the whole network;
- * roots.c solves rounds of roots only; resting.c leaves out tasks that beta keeps where they are; extract.c turns an
- * answer into proposals; moves.c carries them out; wait.c says which tasks U_J holds; round.c puts a round together.
+ * state.c stores machines, jobs and tasks, *_events.c change them, view.c reads them; costs.c computes the costs of a
+ * task; changes.c stores the pending changes; groups.c passes them to the structured solver, answer.c reads its answer;
+ * members.c lists the tasks of a job by class; walk.c determines the order in which jobs are visited; network.c builds
+ * the whole network; roots.c solves rounds of only roots; resting.c leaves out tasks that beta keeps on their machines;
+ * extract.c converts an answer to proposals; moves.c carries them out; wait.c selects the tasks that U_J holds; round.c
+ * combines the steps of a round.
  */
 #ifndef FLOWNET_PRIV_H
 #define FLOWNET_PRIV_H
@@ -13,18 +14,18 @@
 #include <sched/mcf/structured.h>
 
 enum { TASK_WAITING = FLOWNET_NONE, TASK_ABSENT = -2 }; /* in place of a machine */
-/* Instead of a task's origin: settled, or settled but should leave. */
+/* Values for a task's origin: settled, or settled but should leave. */
 enum { ORIGIN_SETTLED = -2, ORIGIN_LEAVES = -3 };
 enum { JOB_NONE = UINT32_MAX };
-/* In job_of_group, beside a machine's number: the group of the tasks at rest there. */
+/* Flag in job_of_group, with a machine's number: the group of the tasks at rest there. */
 #define GROUP_RESTS (UINT32_C(1) << 31)
 
 struct net_task {
 	int32_t machine; /* where it runs, or is about to start */
-	int32_t origin;  /* where its slot was before it was decided, FLOWNET_NONE: it waited; or ORIGIN_... */
-	int32_t cost;    /* of running on `machine`; computed when the job's epoch was cost_epoch */
+	int32_t origin;  /* machine where its slot was before the decision, FLOWNET_NONE: it waited; or ORIGIN_... */
+	int32_t cost;    /* of running on `machine`; valid for the job's cost_epoch at that time */
 	uint32_t cost_epoch;
-	bool rests; /* resting.c; never while it is pinned */
+	bool rests; /* see resting.c; never while it is pinned */
 };
 
 static inline bool net_task_runs(const struct net_task *task)
@@ -42,21 +43,21 @@ struct net_class {
 	int32_t group;
 	int32_t unscheduled_cost, unscheduled_capacity;
 	int32_t machine_limit;   /* of its row of costs */
-	uint64_t row_version;    /* of the row that the solver has; 0: it needs the row in any case */
-	uint64_t running_digest; /* of the running arcs that the solver has */
+	uint64_t row_version;    /* of the solver's row; 0: the solver needs the row in any case */
+	uint64_t running_digest; /* of the solver's running arcs */
 	bool root;
-	bool kept; /* while the job is brought up to date */
+	bool kept; /* used while the job is updated */
 };
 
-/* Two cache lines; with one class, as most jobs have, nothing else but the tasks is looked at. */
+/* Two cache lines; with one class, as in most jobs, a visit reads only these and the tasks. */
 struct net_job {
 	bool present;
 	bool touched;
-	bool recount;     /* tasks run elsewhere than the solver knows: arcs of their own may have changed */
-	bool look;        /* must be examined even if the solver's answer does not change */
-	bool root_ended;  /* its machine stays the reference */
+	bool recount;     /* tasks run on other machines than the solver knows: their own arcs may have changed */
+	bool look;        /* must be visited even if the solver's answer does not change */
+	bool root_ended;  /* its machine remains the reference */
 	bool preemptible; /* its running tasks may move */
-	bool ageing : 1;  /* in net->ageing: time changes its costs */
+	bool ageing : 1;  /* in net->ageing: its costs change with time */
 	bool waits : 1;   /* in net->waits */
 	bool spare : 1;   /* its number is in net->spare_jobs */
 	uint32_t root;
@@ -64,24 +65,24 @@ struct net_job {
 	uint32_t task_limit;  /* tasks[task_limit] */
 	uint32_t place;       /* in net->live */
 	struct net_task *tasks;
-	uint32_t pending_arcs, pending_units; /* place in `pending` + 1, 0 = none */
-	uint32_t cost_epoch;                  /* advances when costs may have changed; 0 is none */
-	uint32_t class_count;                 /* classes as the solver knows them: the first, then those in `more` */
+	uint32_t pending_arcs, pending_units; /* index in `pending` + 1, 0 = none */
+	uint32_t cost_epoch;                  /* changes when costs may have changed; never 0 */
+	uint32_t class_count;                 /* classes known to the solver: the first, then those in `more` */
 	struct net_class first;
 	struct net_class *more; /* [more_room] */
 	uint32_t more_room, task_room;
 	uint32_t waiting, running;
 	double *since_s;    /* [task_room] on the network's clock: began to wait or to run; NULL: time costs nothing */
 	uint32_t next_root; /* next job with its root on the same machine, JOB_NONE at the end */
-	float gain;         /* a running task moves only where it performs better by more than this */
+	float gain;         /* a running task moves only if its performance improves by more than this */
 } __attribute__((aligned(128)));
 
 _Static_assert(sizeof(struct net_job) == 128, "a job is two cache lines");
 
-/* What time does to a job; beside it, as few rounds look at it. */
+/* Time-dependent costs of a job; stored separately, as few rounds need them. */
 struct net_age {
-	double due_s;           /* on the network's clock: until then time changes no cost of its tasks */
-	double watched_until_s; /* until then costs may grow over the discounts of tasks at rest */
+	double due_s;           /* on the network's clock: until then, time changes no cost of its tasks */
+	double watched_until_s; /* until then, costs may rise above the discounts of tasks at rest */
 	uint32_t resting;       /* tasks at rest */
 };
 
@@ -92,57 +93,58 @@ static inline struct net_class *net_class_at(struct net_job *job, uint32_t numbe
 
 struct net_machine {
 	int32_t slots;
-	int32_t running;     /* tasks that hold a slot: on it, about to start on it, or on their way from it */
-	int32_t pinned;      /* of these, tasks that the solver does not see */
-	int32_t unseen;      /* pinned tasks that the network has elsewhere: they should leave, or have left */
-	int32_t told;        /* capacity that the solver knows, FLOWNET_NONE = none */
-	uint32_t told_rack;  /* the rack that belongs to `told` */
+	int32_t running;     /* tasks that hold a slot: running, about to start, or moving away */
+	int32_t pinned;      /* of these, tasks that are not in the solver */
+	int32_t unseen;      /* pinned tasks that are elsewhere in the network: they should leave, or have left */
+	int32_t told;        /* capacity passed to the solver, FLOWNET_NONE = none */
+	uint32_t told_rack;  /* rack passed to the solver with `told` */
 	uint32_t rack;       /* as in the cluster */
-	uint32_t pending;    /* place in `pending` + 1, 0 = none */
+	uint32_t pending;    /* index in `pending` + 1, 0 = none */
 	uint32_t first_root; /* first job with its root here, JOB_NONE: none */
 	bool present;
 	bool draining;
 	bool flipped;          /* in net->flipped */
 	bool resting_changed;  /* in net->resting_changed */
-	bool wakes;            /* while tasks at rest are woken */
+	bool wakes;            /* while its tasks at rest are being woken */
 	int32_t resting;       /* tasks at rest on it */
 	int32_t resting_group; /* of the solver, FLOWNET_NONE: none */
 };
 
-/* A shut machine keeps its tasks and gets no new ones: it is draining, or has fewer slots than tasks. */
+/* A shut machine keeps its tasks and gets no new ones: it is draining, or has more tasks than slots. */
 static inline bool net_machine_is_shut(const struct net_machine *machine)
 {
 	return machine->draining || machine->running > machine->slots;
 }
 
-/* One task of a class, while a job is looked at. */
+/* One task of a class, while a job is visited. */
 struct net_member {
 	int32_t unscheduled_cost;
-	int32_t running_cost; /* of the arc to where it runs, FLOWNET_NONE when it waits or should leave */
+	int32_t running_cost; /* of the arc to its machine, FLOWNET_NONE if it waits or should leave */
 	bool discounted;      /* beta or the job's gain lowered it below the machine's cost */
 	uint32_t task;
 	int32_t machine;
 	bool root;
 };
 
-/* A proposed move, and where the solver has the unit: choose() may put the task elsewhere. */
+/* A proposed move, and the machine to which the solver assigned the unit: choose() may place the task elsewhere. */
 struct net_plan {
 	struct flownet_move move;
 	int32_t column;
-	uint32_t cost_epoch; /* of the job; another one since: its root has moved, or its costs */
-	bool settled;        /* carrying it out brings the job in line with the solver */
+	uint32_t cost_epoch; /* of the job at that time; if it has changed since, the job's root has moved or its costs
+				have changed */
+	bool settled;        /* carrying it out makes the job agree with the solver */
 	bool open;           /* not carried out yet */
 	bool counted;        /* during choose(): its task counts at move.to, no longer at move.from */
 };
 
-/* A task that waits: its job, what waiting costs it, and its number or its arc's. */
+/* A waiting task: its job, its cost of waiting, and its number or that of its arc. */
 struct net_waiter {
 	uint32_t job;
 	int32_t number;
 	int64_t cost;
 };
 
-/* Jobs that are looked at one after the other. */
+/* Jobs to visit one after the other. */
 struct net_walk {
 	uint32_t *jobs;
 	size_t count, room;
@@ -156,29 +158,30 @@ struct flownet {
 	uint64_t rounds;
 	uint32_t machine_count, rack_count; /* as of flownet_grow() */
 	struct net_machine *machines;       /* [machine_count] */
-	int64_t *rack_free;                 /* [rack_count] slots that no task holds */
+	int64_t *rack_free;                 /* [rack_count] free slots */
 	int32_t most_slots;                 /* of any machine so far */
 	struct net_job *jobs;
 	uint32_t job_limit, job_room;
-	struct net_walk live;       /* jobs that are there, in no order */
-	struct net_walk spare_jobs; /* numbers of jobs that ended; some may be taken again */
+	struct net_walk live;       /* all present jobs, in no order */
+	struct net_walk spare_jobs; /* numbers of ended jobs, for reuse; some may be used again already */
 	struct net_walk ageing;     /* jobs whose costs change with time; may still list ended ones */
-	struct net_walk waits;      /* jobs with waiting tasks, and some without: net_clean_waits() */
-	uint32_t *flipped;          /* [machine_count] machines that were shut or opened since the last solve */
+	struct net_walk waits;      /* jobs with waiting tasks; may contain others, see net_clean_waits() */
+	uint32_t *flipped;          /* [machine_count] machines shut or opened since the last solve */
 	uint32_t flipped_count;
-	struct net_age *ages;      /* [job_room] of each job */
-	uint32_t *resting_changed; /* [machine_count] machines whose tasks at rest the solver does not know yet */
+	struct net_age *ages;      /* [job_room] by job */
+	uint32_t *resting_changed; /* [machine_count] machines whose tasks at rest have changed since the solver got
+				      them */
 	uint32_t resting_changed_count;
-	int32_t resting_price; /* tasks on machines with a higher price do not begin to rest; FLOWNET_NONE: not known */
+	int32_t resting_price; /* tasks on machines with a higher price are not put to rest; FLOWNET_NONE: not known */
 	uint32_t preemptible_jobs;
 	uint32_t shut_machines; /* with tasks */
-	uint32_t odd_tasks;     /* tasks on their way, or that should leave */
+	uint32_t odd_tasks;     /* tasks in transit, or that should leave */
 	struct flownet_change *pending;
 	size_t pending_count, pending_room;
 	uint64_t pending_events;
-	struct net_walk changed; /* jobs whose changes the solver gets in this round */
-	struct net_walk touched; /* jobs whose answer is looked at in this round */
-	uint32_t *walk_starts;   /* [rack_count + 2] scratch of the sort by rack, as is the next */
+	struct net_walk changed; /* jobs whose changes are passed to the solver in this round */
+	struct net_walk touched; /* jobs whose answer is read in this round */
+	uint32_t *walk_starts;   /* [rack_count + 2] scratch space for sorting by rack, as is the next */
 	uint32_t *walk_sorted;
 	size_t walk_sorted_room;
 	struct structured *solver; /* NULL if settings name another algorithm */
@@ -186,7 +189,7 @@ struct flownet {
 	int32_t *spare_groups;
 	int32_t group_count, spare_count;
 	size_t group_room, spare_room;
-	const struct cost_row *row; /* of the job that is looked at; NULL: not at hand */
+	const struct cost_row *row; /* of the visited job; NULL: not available */
 	struct net_member *members; /* scratch of one job */
 	size_t member_room;
 	struct net_member *sorted; /* scratch beside it */
@@ -195,15 +198,15 @@ struct flownet {
 	size_t running_room;
 	struct block_arcs *racks; /* scratch of one class */
 	size_t rack_room;
-	int32_t *share_at;               /* [machine_count] place in `shares`; FLOWNET_NONE between calls */
+	int32_t *share_at;               /* [machine_count] index in `shares`; FLOWNET_NONE between calls */
 	struct structured_share *shares; /* scratch of one class */
 	size_t share_room;
 	bool others_held; /* flownet_hold_others(); never without root_first */
-	bool following;   /* tasks are moved to where the solver has them */
-	bool settled;     /* the solver already knows the move that is being carried out */
+	bool following;   /* tasks are being moved to where the solver has them */
+	bool settled;     /* the solver already has the move that is being carried out */
 	struct flownet_move *moves;
 	size_t move_room;
-	struct net_plan *plans; /* [moves], once a round is done */
+	struct net_plan *plans; /* [moves], after a round */
 	size_t plan_count, plan_room;
 	size_t open_plans;
 };
@@ -224,32 +227,32 @@ static inline struct net_task *net_task_at(const struct flownet *net, uint32_t j
 	return &entry->tasks[task];
 }
 
-/* Stores the policy's cost of the machine where the task runs, so that the policy is not asked for it again. */
+/* Stores the policy's cost of the machine where the task runs, which saves another call of the policy. */
 static inline void net_running_cost_known(struct flownet *net, uint32_t job, uint32_t task, int32_t cost)
 {
 	net->jobs[job].tasks[task].cost = cost;
 	net->jobs[job].tasks[task].cost_epoch = net->jobs[job].cost_epoch;
 }
 
-/* Room for `count` elements in *items; 0 or -ENOMEM. */
+/* Grows *items to at least `count` elements; 0 or -ENOMEM. */
 int net_reserve(void **items, size_t *room, size_t count, size_t size);
 
 /* state.c */
 int32_t net_root_machine(const struct net_job *job);
-/* A running task that the solver does not see. */
+/* A running task that is not in the solver. */
 bool net_is_pinned(const struct flownet *net, const struct net_job *job, uint32_t task);
 bool net_job_open(const struct flownet *net, const struct net_job *job); /* its other tasks are in the network */
-/* It has tasks that are neither a running root nor at rest. */
+/* True if it has tasks other than a running root and tasks at rest. */
 bool net_job_active(const struct flownet *net, const struct net_job *job);
-/* Some of its tasks are, or may be, members of its classes. */
+/* True if some of its tasks are, or may be, members of its classes. */
 bool net_job_has_members(const struct flownet *net, const struct net_job *job);
-/* All tasks but a running root are members of its one class, and their order does not matter. */
+/* True if all tasks but a running root are members of one class, and their order does not matter. */
 bool net_job_uniform(const struct flownet *net, const struct net_job *job);
 bool net_takes_part(const struct flownet *net, const struct net_job *job, uint32_t task); /* it is in the network */
 int32_t net_machine_capacity(const struct net_machine *machine); /* for tasks that are not pinned */
-/* Counts a task of the job that waits or waits no more (sign -1). 0 or -ENOMEM. */
+/* Adds (sign 1) or subtracts (-1) a waiting task of the job. 0 or -ENOMEM. */
 int net_count_waiting(struct flownet *net, uint32_t job, int32_t sign);
-/* From now on net->waits has only jobs with waiting tasks. */
+/* Removes jobs without waiting tasks from net->waits. */
 void net_clean_waits(struct flownet *net);
 /* Adds `sign` for each held task of the job to its machine's count; 0 or -ENOMEM. */
 int net_count_pins(struct flownet *net, struct net_job *job, int32_t sign, enum flownet_reason reason);
@@ -257,13 +260,13 @@ int net_count_pins(struct flownet *net, struct net_job *job, int32_t sign, enum 
 void net_machine_load(struct flownet *net, uint32_t machine, int32_t slots, int32_t running, bool draining);
 /* Adjusts the machine's number of tasks during choose(). */
 void net_machine_try(struct flownet *net, int32_t machine, int32_t sign);
-/* For how long the task has waited or run. */
+/* Time for which the task has waited or run. */
 void net_task_began(const struct flownet *net, struct net_job *job, uint32_t task, double ago_s);
-/* Takes the task, which is there, off its machine, puts it on another; no pins, no changes. */
+/* Moves a present task from its machine to another; does not change pins or record changes. */
 int net_task_put(struct flownet *net, uint32_t job, uint32_t task, int32_t machine);
-/* Moves a task between waiting (FLOWNET_NONE) and machines, with all that depends on it. */
+/* Moves a task between waiting (FLOWNET_NONE) and machines, with all consequences. */
 int net_task_move(struct flownet *net, uint32_t job, uint32_t task, int32_t machine, enum flownet_reason reason);
-/* The task becomes what `origin` says: on its way from there, one that should leave, or settled. 0 or -ENOMEM. */
+/* Sets the task's origin: moving from there, one that should leave, or settled. 0 or -ENOMEM. */
 int net_task_set_origin(struct flownet *net, uint32_t job, uint32_t task, int32_t origin, enum flownet_reason reason);
 void net_root_forget(struct flownet *net, uint32_t job); /* the root has ended: its machine is no reference */
 
@@ -271,15 +274,15 @@ void net_root_forget(struct flownet *net, uint32_t job); /* the root has ended: 
 int32_t net_unscheduled_cost(const struct flownet *net, const struct net_job *job, uint32_t task);
 int32_t net_running_cost(const struct flownet *net, uint32_t job, uint32_t task, bool *discounted);
 int32_t net_discount(const struct flownet *net, const struct net_job *job, uint32_t task); /* of a running task */
-void net_costs_forget(struct net_job *job); /* the costs of its running tasks are looked up again */
-/* Until when time changes no cost of the job's tasks, or a little less; INFINITY: it never will. */
+void net_costs_forget(struct net_job *job); /* the costs of its running tasks must be looked up again */
+/* Time until which no cost of the job's tasks changes, possibly slightly early; INFINITY: they never change. */
 double net_job_due_s(const struct flownet *net, uint32_t job);
 
-/* moves.c: no proposal for the task is open any more. */
+/* moves.c: cancels the open proposal for the task, if any. */
 void net_moves_strike(struct flownet *net, uint32_t job, uint32_t task);
 
 /* wait.c */
-/* Job by job; those that come first go through U_J. */
+/* Sorts by job; those that go through U_J come first. */
 void net_waiters_sort(struct net_waiter *waiters, size_t count);
 /* Capacity of the arc U_J -> S. */
 int32_t net_unscheduled_width(const struct flownet *net, const struct net_job *job);
@@ -301,7 +304,7 @@ void net_changes_clear(struct flownet *net);
 int net_walk_add(struct net_walk *walk, uint32_t job);         /* 0 or -ENOMEM */
 int net_touch(struct flownet *net, uint32_t job);              /* to net->touched, once; 0 or -ENOMEM */
 int net_walk_sort(struct flownet *net, struct net_walk *walk); /* by the rack of the jobs' roots; 0 or -ENOMEM */
-/* While the job at this place is looked at, those after it are brought nearer the cache. */
+/* While a job is visited, prefetches those after it. */
 enum net_walk_for { NET_WALK_APPLY, NET_WALK_EXTRACT };
 void net_walk_fetch(const struct flownet *net, const struct net_walk *walk, size_t at, enum net_walk_for purpose);
 
@@ -311,7 +314,7 @@ void net_wake(struct flownet *net, uint32_t job, uint32_t task); /* if it rests 
 void net_wake_job(struct flownet *net, uint32_t job);
 bool net_rest_is_watched(const struct flownet *net, uint32_t job); /* its tasks at rest may have to be woken */
 int net_resting_apply(struct flownet *net); /* brings the solver's groups up to date; 0 or -errno */
-/* Wakes tasks that the answer needs and lists their jobs in net->changed. 1: there are some; 0 or -errno. */
+/* Wakes tasks that the answer moves and lists their jobs in net->changed. 1: there are some; 0 or -errno. */
 int net_wake_left(struct flownet *net);
 
 /* groups.c: the structured solver. */
@@ -321,25 +324,25 @@ int net_group_take(struct flownet *net, uint32_t owner, int32_t *group);
 int net_group_give_back(struct flownet *net, int32_t group);
 /* NULL: the solver has none. */
 struct net_class *net_class_find(struct net_job *job, bool root, int32_t unscheduled_cost);
-/* A unit of the task's class is gone from the place that the solver knows. */
+/* Removes a unit of the task's class from the place where the solver has it. */
 void net_groups_unit_gone(struct flownet *net, uint32_t job, uint32_t task, int32_t column);
 void net_groups_forget_job(struct flownet *net, uint32_t job);
 
-/* answer.c: solves, and plans what becomes of the tasks. */
+/* answer.c: solves, and plans the moves of tasks. */
 int net_groups_solve(struct flownet *net, struct flownet_round *round, struct error *err);
 
-/* roots.c: only waiting roots, while the others are held back. */
+/* roots.c: places only waiting roots, while the others are held back. */
 int net_roots_solve(struct flownet *net, struct flownet_round *round, struct error *err);
 
 /* general.c: any algorithm of mcf on the whole network. */
 int net_general_solve(struct flownet *net, struct flownet_round *round, struct error *err);
-/* Proves by the simplex that the current network costs at least this. 0, -EIO, -ENOMEM. */
+/* Checks by the simplex that the current network costs no less than this. 0, -EIO, -ENOMEM. */
 int net_general_prove(const struct flownet *net, int64_t cost, struct error *err);
 
 /*
- * extract.c. Plans what becomes of members[first..first+count-1], one class of the job, from net->shares (columns
- * ascending, units are used up); its row leads to every machine up to machine_limit. The members are used up too. 0 or
- * -ENOMEM.
+ * extract.c. Plans the moves of members[first..first+count-1], one class of the job, from net->shares (columns
+ * ascending); its row has an arc to every machine up to machine_limit. Consumes the units of the shares, and the
+ * members. 0 or -ENOMEM.
  */
 int net_extract_class(struct flownet *net, uint32_t job, size_t first, size_t count, int32_t share_count,
 		      int32_t machine_limit);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A round by any algorithm of mcf: the whole network, one node a task, from scratch. Slow and plain; what the
- * structured solver is compared with. Flow through the cluster and the racks is taken apart unit by unit.
+ * A round by any algorithm of mcf: the whole network, one node a task, from scratch. Slow and simple; a reference for
+ * the structured solver. Flow through the cluster and the racks is decomposed unit by unit.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -78,7 +78,10 @@ static int compare_columns(const void *left, const void *right)
 	return a->column < b->column ? -1 : a->column > b->column;
 }
 
-/* Members first..end-1 as shares in net->shares; how many, or -ENOMEM. column_of_task is by task of this job. */
+/*
+ * Converts members first..end-1 to shares in net->shares. Returns their number, or -ENOMEM. column_of_task is by task
+ * of this job.
+ */
 static int32_t gather_shares(struct flownet *net, size_t first, size_t end, const int32_t *column_of_task)
 {
 	int32_t count = 0, kept = 0;
@@ -130,7 +133,7 @@ static int extract_all(struct flownet *net, const struct flownet_network *networ
 	column_of_task = calloc((size_t)most_tasks + 1, sizeof *column_of_task);
 	if (!column_of_task)
 		return -ENOMEM;
-	/* A job's tasks lie side by side behind its "unscheduled" node. */
+	/* A job's tasks follow its "unscheduled" node. */
 	for (int32_t v = 0; v < network->problem.node_count && code == 0;) {
 		uint32_t job = network->nodes[v].number;
 
@@ -146,7 +149,7 @@ static int extract_all(struct flownet *net, const struct flownet_network *networ
 	return code;
 }
 
-/* Sums that a round reports, from the flow. */
+/* The totals that a round reports, computed from the flow. */
 static void count_flow(const struct flownet_network *network, const struct mcf_solution *solution,
 		       struct flownet_round *round)
 {

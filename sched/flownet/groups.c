@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The structured solver's side: one group for each class of a job. Without preemption a task that was placed is
- * pinned: it leaves its group and takes its slot out of the column's capacity, so that the solver only ever sees what
+ * The structured solver's side: one group for each class of a job. Without preemption, a placed task is pinned: it
+ * leaves its group and its slot is subtracted from the column's capacity, so that the solver contains only tasks that
  * may still move.
  */
 #include <errno.h>
@@ -80,8 +80,8 @@ static struct net_class *add_class(struct flownet *net, uint32_t job, const stru
 }
 
 /*
- * Collects the running arcs of the members: one for all members of equal machine and cost, and none to a machine that
- * the row leads to at the same cost, as the solver keeps its units there. Returns their number, or -ENOMEM.
+ * Collects the running arcs of the members: one for all members with equal machine and cost; none to a machine to which
+ * the row has an arc at the same cost, as the solver keeps its units there. Returns their number, or -ENOMEM.
  */
 static int32_t collect_running(struct flownet *net, int32_t machine_limit, size_t first, size_t end)
 {
@@ -160,7 +160,7 @@ static const struct cost_row *class_row(struct flownet *net, uint32_t job, bool 
 	return net->policy.row(net->policy.context, job, net_root_machine(&net->jobs[job]));
 }
 
-/* Passes the solver only the racks that changed since it got the row. */
+/* Passes only the racks to the solver that changed since it got the row. */
 static int set_changed_racks(struct flownet *net, const struct net_class *entry, const struct cost_row *costs,
 			     int32_t running_count)
 {
@@ -178,7 +178,7 @@ static int set_changed_racks(struct flownet *net, const struct net_class *entry,
 	return structured_change_row(net->solver, entry->group, &change);
 }
 
-/* How much of a class's arcs to pass to the solver. */
+/* The part of a class's arcs to pass to the solver. */
 enum telling { TELL_RUNNING, TELL_CHANGED_RACKS, TELL_ROW };
 
 static enum telling what_to_tell(const struct net_class *known, const struct cost_row *row)
@@ -240,8 +240,8 @@ static int apply_class(struct flownet *net, uint32_t job, size_t first, size_t e
 }
 
 /*
- * The number of tasks that may move, if nothing else about the job can have changed since the last solve: then counting
- * is all that is needed. Else 0.
+ * The number of tasks that may move, if nothing but this number can have changed since the last solve, so that no other
+ * update is needed; otherwise 0.
  */
 static uint32_t recounted(const struct flownet *net, const struct net_job *job)
 {
@@ -328,7 +328,7 @@ static int apply_capacity(struct flownet *net, uint32_t machine)
 	return code;
 }
 
-/* Jobs with changes, each once. */
+/* Lists the jobs with changes, each once. */
 static int list_changed_jobs(struct flownet *net)
 {
 	net->changed.count = 0;
@@ -344,7 +344,10 @@ static int list_changed_jobs(struct flownet *net)
 	return net_walk_sort(net, &net->changed);
 }
 
-/* Tasks that may move are in the network unless their machine is shut: one walk for all machines that changed. */
+/*
+ * Tasks that may move are in the network unless their machine is shut: one pass over all jobs for all machines that
+ * changed.
+ */
 static int apply_flipped(struct flownet *net)
 {
 	int code = 0;
@@ -418,11 +421,11 @@ void net_groups_unit_gone(struct flownet *net, uint32_t job, uint32_t task, int3
 	bool root = net->policy.root_first && task == entry->root;
 	struct net_class *known = net_class_find(entry, root, net_unscheduled_cost(net, entry, task));
 
-	/* If the solver has the unit elsewhere, the smaller supply of the next round removes one. */
+	/* If the solver has the unit elsewhere, the reduced supply of the next round removes one. */
 	if (!net->solver || !known || entry->tasks[task].rests)
 		return;
 	(void)structured_end_unit(net->solver, known->group, column);
-	if (known->running_digest != 0) /* a running arc to there has lost a unit */
+	if (known->running_digest != 0) /* a running arc to that machine has lost a unit */
 		known->running_digest = RUNNING_UNKNOWN;
 }
 

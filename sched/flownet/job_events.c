@@ -28,7 +28,7 @@ static int make_room_for_task(const struct flownet *net, struct net_job *job, ui
 	return 0;
 }
 
-/* Aligned to more than realloc() guarantees. */
+/* The jobs need a larger alignment than realloc() guarantees. */
 static int make_room_for_job(struct flownet *net, uint32_t job)
 {
 	uint32_t room = net->job_room ? net->job_room : 64;
@@ -78,7 +78,7 @@ int flownet_job_arrived(struct flownet *net, uint32_t job, uint32_t root_task)
 		.ageing = entry->ageing,
 		.waits = entry->waits,
 		.touched = entry->touched,
-		.pending_arcs = entry->pending_arcs, /* of an earlier job with this number */
+		.pending_arcs = entry->pending_arcs, /* possibly of an earlier job with this number */
 		.pending_units = entry->pending_units,
 	};
 	if (net_walk_add(&net->live, job) != 0) {
@@ -123,7 +123,7 @@ int flownet_job_moves(struct flownet *net, uint32_t job, bool preemptible, doubl
 	return code == 0 ? net_change_job(net, job, FLOWNET_CHANGE_UNITS, FLOWNET_MOVES_CHANGED) : code;
 }
 
-/* Another root than the one that ended: the others wait for it. */
+/* A new root replaces one that has ended: the others wait for it. */
 static int replace_root(struct flownet *net, uint32_t job)
 {
 	struct net_job *entry = &net->jobs[job];

@@ -7,7 +7,7 @@
 
 #include "flownet_priv.h"
 
-/* *items with `count` elements of `size` bytes. */
+/* Grows *items to `count` elements of `size` bytes. */
 static int extend(void *items, size_t count, size_t size)
 {
 	void **place = items, *larger = reallocarray(*place, count, size);
@@ -54,7 +54,7 @@ int flownet_grow(struct flownet *net)
 	return 0;
 }
 
-/* Changes of the set of machines may change the maxima of every row. */
+/* Adding or removing machines may change the maxima of every row. */
 static int all_arcs_changed(struct flownet *net, enum flownet_reason reason)
 {
 	int code = 0;
@@ -87,7 +87,7 @@ int flownet_machine_added(struct flownet *net, uint32_t machine, int32_t slots)
 	return all_arcs_changed(net, FLOWNET_MACHINE_ADDED);
 }
 
-/* The machine is lost: its tasks wait, and a task that was leaving it or about to start there loses that place. */
+/* The machine is lost: its tasks return to waiting, and tasks moving from or to it lose that slot. */
 static int lose_task(struct flownet *net, uint32_t job, uint32_t task, int32_t machine)
 {
 	struct net_job *entry = &net->jobs[job];
@@ -184,7 +184,7 @@ int flownet_latency_changed(struct flownet *net, const struct cost_moved *moved)
 	return code;
 }
 
-/* Jobs whose costs will no longer change with time leave the list. */
+/* Removes jobs whose costs will no longer change with time from the list. */
 int flownet_time_passed(struct flownet *net, double seconds)
 {
 	size_t left = 0;

@@ -15,12 +15,12 @@ static int compare_members(const void *left, const void *right)
 		return a->root ? -1 : 1;
 	if (a->unscheduled_cost != b->unscheduled_cost)
 		return a->unscheduled_cost < b->unscheduled_cost ? -1 : 1;
-	if (a->running_cost != b->running_cost) /* on one machine, the cheapest to keep first: they differ by beta */
+	if (a->running_cost != b->running_cost) /* cheapest first on one machine: they differ by beta */
 		return a->running_cost < b->running_cost ? -1 : 1;
 	return a->task < b->task ? -1 : a->task > b->task;
 }
 
-/* Jobs are small, and their tasks nearly in order. */
+/* Insertion sort: jobs are small, and their tasks nearly in order. */
 static void sort_members(struct net_member *members, size_t count)
 {
 	if (count > FEW_MEMBERS)
@@ -53,7 +53,7 @@ static int sort_by_running_cost(struct flownet *net, size_t count)
 	return 0;
 }
 
-/* Tasks of a job share machines: the cost of one is that of the next. */
+/* Tasks of a job share machines: remembers costs, to avoid looking them up again. */
 struct known_costs {
 	int32_t machine[KNOWN_COSTS], cost[KNOWN_COSTS];
 };
@@ -111,9 +111,9 @@ int64_t net_members(struct flownet *net, uint32_t job)
 	struct net_job *entry = &net->jobs[job];
 	struct known_costs known = nothing_known;
 	bool root_first = net->policy.root_first, mixed = false;
-	bool waiters = net_job_open(net, entry); /* a root that waits is a member in any case */
+	bool waiters = net_job_open(net, entry); /* a waiting root is always a member */
 	bool running =
-		(entry->preemptible && net_job_active(net, entry)) || net->odd_tasks > 0; /* may be members too */
+		(entry->preemptible && net_job_active(net, entry)) || net->odd_tasks > 0; /* they may be members too */
 	uint32_t left = entry->waiting;
 	struct net_member *members;
 	size_t count = 0;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From proposals to moves: applied at once, or decided first and started or failed later. */
+/* Proposals become moves: applied at once, or first decided and later started or failed. */
 #include <errno.h>
 
 #include "flownet_priv.h"
 
-/* The solver still has the task's unit where it was proposed: the job is looked at again in the next round. */
+/* The solver still has the task's unit where it was proposed: the next round visits the job again. */
 static void close_plan(struct flownet *net, struct net_plan *entry)
 {
 	entry->open = false;
 	net->open_plans--;
-	(void)net_touch(net, entry->move.job); /* without memory the solver repeats its proposal later */
+	(void)net_touch(net, entry->move.job); /* if out of memory, the solver repeats its proposal later */
 }
 
 void net_moves_strike(struct flownet *net, uint32_t job, uint32_t task)
@@ -33,7 +33,7 @@ static bool is_root(const struct flownet *net, const struct flownet_move *move)
 	return net->policy.root_first && move->task == net->jobs[move->job].root;
 }
 
-/* NULL: the move was carried out, or its task or machine has changed since. */
+/* NULL: the move was carried out, or its task or machine has changed meanwhile. */
 static struct net_plan *open_plan(const struct flownet *net, size_t number)
 {
 	struct net_plan *entry = number < net->plan_count ? &net->plans[number] : NULL;
@@ -58,7 +58,7 @@ static int depart(struct flownet *net, const struct net_plan *entry)
 	return code;
 }
 
-/* Puts the task where the plan has it. `gone`: the solver no longer sees the task, and its unit has to leave. */
+/* Places the task as planned. `gone`: the task is no longer in the solver, and its unit has to be removed. */
 static int arrive(struct flownet *net, const struct net_plan *entry, bool gone)
 {
 	const struct flownet_move *move = &entry->move;

@@ -74,7 +74,7 @@ static void add_arc(struct builder *builder, int32_t tail, int32_t head, int32_t
 	builder->arcs++;
 }
 
-/* Slots as the network counts them: pinned tasks always fit, unless the network has them elsewhere. */
+/* Capacity in the network: pinned tasks always fit, unless they are elsewhere in the network. */
 static int32_t machine_width(const struct net_machine *machine)
 {
 	int32_t pinned = net_machine_is_shut(machine) ? machine->running : machine->pinned;
@@ -114,7 +114,7 @@ static void add_machines(struct builder *builder)
 	free(rack_width);
 }
 
-/* Arcs of one task that may move to all that its row names; the one to where it runs is added beside them. */
+/* Adds the arcs of a task that may move, as its row names them; the arc to its own machine is added separately. */
 static void add_row(struct builder *builder, int32_t node, const struct cost_row *row)
 {
 	if (row->cluster_cost != COST_ABSENT)
@@ -177,7 +177,7 @@ static void add_job(struct builder *builder, uint32_t job)
 		add_task(builder, job, t, node);
 }
 
-/* For each task that may wait, an arc straight to S that no optimum uses while there is another way. */
+/* Adds, for each task that may wait, an arc to S that is used only if there is no other path. */
 static void add_overflow(struct builder *builder)
 {
 	struct flownet_network *network = builder->network;

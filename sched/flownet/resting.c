@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tasks at rest: with beta, those that have run for so long that they are not looked at any more.
+ * Tasks at rest: with beta, tasks that have run so long that rounds need not examine them.
  *
  * A running task whose discount is at least the cost of its machine costs 0 there; every other arc of it but the one to
- * U_J costs at least the policy's least cost L. While it rests it belongs to no class. The tasks at rest on one machine
- * are a group of the solver, whose units have three arcs: to the machine at cost 0, to X at L, and to the sink at
+ * U_J costs at least the policy's least cost L. While at rest it belongs to no class. The tasks at rest on a machine
+ * form a group of the solver whose units have three arcs: to the machine at cost 0, to X at L, and to the sink at
  * gamma.
  *
- * That is exact. A unit of table 2 that moves to another machine, over an arc of its own, its rack or the cluster, may
- * move there over X at L, which costs no more; one that waits may do so here. So the optimum of this network is at most
- * that of table 2. An answer in which all units at rest stay is a flow of table 2 at the same cost, thus an optimum
- * there. If some leave, the tasks at rest on their machines are woken, that is, they become members of their classes
- * again, and the solver repairs its answer. Each turn wakes a task, so that this ends.
+ * This is exact. In the network of table 2, a unit that moves to another machine uses its own arc, its rack or the
+ * cluster; here it can move through X at L, which costs no more, and a waiting unit can wait here too. So the optimum
+ * of this network is at most that of table 2. An answer in which all units at rest stay is a flow of table 2 at the
+ * same cost, and so an optimum there. If some leave, the tasks at rest on their machines are woken, that is, they
+ * become members of their classes again, and the solver repairs its answer. Each repetition wakes a task, so this
+ * terminates.
  *
- * The discount grows, but so may the cost: when the job's costs change, tasks at rest are looked at again, and those
- * that are no longer free are woken. From a discount of COST_MAXIMUM on that cannot happen.
+ * The discount grows, but so may the cost: when the job's costs change, its tasks at rest are checked, and those whose
+ * cost is no longer 0 are woken. With a discount of COST_MAXIMUM or more this cannot happen.
  *
- * By that argument no task has to rest. One does when its job is looked at and the last answer's prices say that it
- * would stay: a slot of its machine is worth no more than L above the cheapest slot of the cluster, and less than
- * waiting.
+ * So it is always correct not to put a task to rest. A task is put to rest when its job is visited and it would stay by
+ * the last answer's prices: the price of its machine is at most L above that of the cheapest slot in the cluster, and
+ * below the cost of waiting.
  */
 #include <errno.h>
 #include <math.h>
@@ -26,9 +27,9 @@
 #include "flownet_priv.h"
 
 /*
- * Part of the cost by which the discount has to exceed it before a task rests: round trips vary, and each task that is
- * woken costs a search. Where they vary by a tenth, rounds without a margin take 190 ms instead of 55 (12,477 machines,
- * beta 1, 200 s after the start).
+ * A task is put to rest only if its discount exceeds its cost by this part of the cost: round trips vary, and each
+ * woken task costs a search. If they vary by a tenth, rounds without this margin take 190 ms instead of 55 (12,477
+ * machines, beta 1, 200 s after the start).
  */
 enum { MARGIN_PART = 4 };
 
@@ -59,7 +60,7 @@ void net_wake_job(struct flownet *net, uint32_t job)
 		net_wake(net, job, t);
 }
 
-/* The highest price of a slot at which a unit at rest would stay. */
+/* The maximum price of a machine at which a unit at rest would stay. */
 static int32_t resting_price(struct flownet *net)
 {
 	int32_t least = net->settings.gamma - 1 - net->policy.least_cost;
@@ -74,7 +75,7 @@ static int32_t resting_price(struct flownet *net)
 	return net->resting_price;
 }
 
-/* Does the running task cost 0 where it is? */
+/* True if the running task costs 0 on its machine. */
 static bool is_free(struct flownet *net, const struct net_job *job, uint32_t task)
 {
 	bool discounted;
@@ -82,7 +83,7 @@ static bool is_free(struct flownet *net, const struct net_job *job, uint32_t tas
 	return net_running_cost(net, (uint32_t)(job - net->jobs), task, &discounted) == 0;
 }
 
-/* And likely to remain so? */
+/* True if it is likely to remain so. */
 static bool is_free_for_long(struct flownet *net, const struct net_job *job, uint32_t task)
 {
 	int32_t discount = net_discount(net, job, task), cost;
@@ -116,7 +117,7 @@ bool net_rest_is_watched(const struct flownet *net, uint32_t job)
 	return net->ages[job].resting > 0 && net->ages[job].watched_until_s > net->now_s;
 }
 
-/* Wakes the job's tasks whose costs have grown over their discounts. */
+/* Wakes the job's tasks whose costs have risen above their discounts. */
 static void wake_dearer(struct flownet *net, uint32_t job)
 {
 	const struct net_job *entry = &net->jobs[job];
@@ -151,7 +152,7 @@ void net_rest_job(struct flownet *net, uint32_t job)
 	}
 }
 
-/* The solver's group of one machine. */
+/* Updates the solver's group of one machine. */
 static int apply_machine(struct flownet *net, uint32_t number)
 {
 	struct net_machine *machine = &net->machines[number];
@@ -188,7 +189,7 @@ int net_resting_apply(struct flownet *net)
 	return code;
 }
 
-/* Do all units of the machine's group stay there? */
+/* True if all units of the machine's group stay there. */
 static bool all_stay(const struct flownet *net, uint32_t machine, int32_t group)
 {
 	struct structured_share share;
@@ -197,7 +198,7 @@ static bool all_stay(const struct flownet *net, uint32_t machine, int32_t group)
 	       share.units == net->machines[machine].resting;
 }
 
-/* Marks machines that units at rest leave. Returns how many. */
+/* Marks the machines that units at rest leave. Returns their number. */
 static uint32_t mark_left(struct flownet *net)
 {
 	const int32_t *groups;

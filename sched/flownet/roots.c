@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Rounds of waiting roots only. The network of such a round is simple enough to be solved without a solver: a root
- * costs nothing on any free slot, and a running task that may move makes room for one at gamma, less what staying
- * costs. Roots for which waiting is dearest take the free slots; the k-th of the others takes the slot of the task for
- * which staying is k-th dearest, as long as that costs less than waiting. No other assignment costs less, because costs
- * add up and each pair of a root and a slot is possible. A job makes room with no more tasks than its U_J holds. Linear
- * in the jobs that wait; in all tasks only where slots are short.
+ * costs nothing on any free slot, and displacing a movable running task costs gamma minus its cost of staying. The
+ * roots with the highest cost of waiting take the free slots; the k-th of the others displaces the task with the k-th
+ * highest cost of staying, as long as that is cheaper than waiting. No other assignment costs less, because costs are
+ * additive and any root can take any slot. No more tasks of a job are displaced than its U_J holds. Linear in the
+ * waiting jobs; linear in all tasks only if there are too few slots.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "flownet_priv.h"
 
-/* Waiting roots by what waiting costs, or tasks that may make room by what staying costs. */
+/* Waiting roots sorted by their cost of waiting, or tasks that may be displaced, by their cost of staying. */
 struct candidates {
 	struct net_waiter *items;
 	size_t count, room;
@@ -71,7 +71,7 @@ static int list_roots(struct flownet *net, struct candidates *roots)
 	return code;
 }
 
-/* The dearest of the job's tasks, as many as its U_J holds. */
+/* The job's tasks with the highest cost of staying, as many as its U_J holds. */
 static int list_movable(const struct flownet *net, uint32_t job, struct candidates *movable)
 {
 	const struct net_job *entry = &net->jobs[job];
@@ -138,7 +138,7 @@ static int64_t count_free(const struct flownet *net)
 	return slots;
 }
 
-/* The machine of a loose plan is chosen later; any will do. */
+/* Placeholder for a machine that the policy chooses later. */
 enum { ANY_MACHINE = 0 };
 
 static int plan_all(struct flownet *net, const struct candidates *roots, const struct candidates *movable, size_t slots,

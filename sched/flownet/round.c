@@ -71,7 +71,7 @@ static double seconds_since(struct ns begin)
 	return ns_to_s(ns_sub(ns_now_monotonic(), begin));
 }
 
-/* Jobs whose proposals nobody carried out are looked at again: the solver still has their units there. */
+/* Jobs whose proposals were not carried out are visited again: the solver still has their units there. */
 static int touch_open_plans(struct flownet *net)
 {
 	int code = 0;
@@ -83,7 +83,7 @@ static int touch_open_plans(struct flownet *net)
 	return code;
 }
 
-/* The changes wait while roots are placed without the solver. */
+/* Changes are not applied while roots are placed without the solver. */
 static int apply_changes(struct flownet *net, struct flownet_round *round, struct error *err)
 {
 	int code = touch_open_plans(net);

@@ -46,7 +46,7 @@ static int index_arcs(const struct flownet_network *network, const struct flowne
 	return 0;
 }
 
-/* Does an arc to `node` lead to the machine node (-1: to waiting)? */
+/* True if an arc to `node` leads to the machine node (-1: to waiting). */
 static bool leads_to(const struct flownet_network *network, const struct arc_index *index, int32_t node, int32_t target)
 {
 	switch (network->nodes[node].kind) {
@@ -76,7 +76,7 @@ static void send(const struct flownet_network *network, const struct arc_index *
 	flow[index->from_node[node]]++;
 }
 
-/* Length of a task's way: directly to the machine or to waiting, through its rack, through the cluster. */
+/* Length of an arc's path: directly to the machine or to waiting, through its rack, through the cluster. */
 static int detour(const struct flownet_network *network, int32_t arc)
 {
 	enum flownet_node_kind kind = network->nodes[network->head[arc]].kind;
@@ -85,8 +85,8 @@ static int detour(const struct flownet_network *network, int32_t arc)
 }
 
 /*
- * The cheapest of the task's arcs first..end-1 that lead to the target, the most direct of equal ones, and of those the
- * first: a task stays where it runs. -1: there is none.
+ * The cheapest of the task's arcs first..end-1 that lead to the target; of equal ones the most direct, of these the
+ * first: a task stays on its machine. -1: none.
  */
 static int32_t best_arc(const struct flownet_network *network, const struct arc_index *index, int32_t first,
 			int32_t end, int32_t target)
@@ -103,7 +103,7 @@ static int32_t best_arc(const struct flownet_network *network, const struct arc_
 	return best;
 }
 
-/* Sends each job's waiting units through its U up to its capacity, the others over their own arcs to the sink. */
+/* Sends each job's waiting units through its U up to the capacity, the others over their own arcs to the sink. */
 static void send_waiters(const struct flownet_network *network, const struct arc_index *index,
 			 struct net_waiter *waiters, size_t count, int32_t *flow)
 {
@@ -121,7 +121,7 @@ static void send_waiters(const struct flownet_network *network, const struct arc
 	}
 }
 
-/* Routes the units that are on machines, and lists those that wait. Returns the number listed. */
+/* Routes the units that are on machines, and lists the waiting ones. Returns the number listed. */
 static size_t send_placed(const struct flownet_network *network, const struct flownet *net,
 			  const struct arc_index *index, struct net_waiter *waiters, int32_t *flow)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Machines, jobs and tasks as they are, and the steps that events are made of. */
+/* The state of machines, jobs and tasks, and the steps of which events consist. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -64,7 +64,10 @@ bool net_takes_part(const struct flownet *net, const struct net_job *job, uint32
 	return net_job_open(net, job) && !net->others_held;
 }
 
-/* A running task that keeps its slot from others until it has left: it may not move, is on its way, or should leave. */
+/*
+ * A running task that keeps its slot from other tasks until it has left: it may not move, is in transit, or should
+ * leave.
+ */
 static bool is_held(const struct flownet *net, const struct net_job *job, uint32_t task)
 {
 	const struct net_task *entry = &job->tasks[task];
@@ -82,7 +85,7 @@ bool net_is_pinned(const struct flownet *net, const struct net_job *job, uint32_
 
 	if (!net_task_runs(entry))
 		return false;
-	if (entry->origin == ORIGIN_LEAVES) /* without its root it has nowhere to go */
+	if (entry->origin == ORIGIN_LEAVES) /* without its root there is no machine to move it to */
 		return task != job->root && !net_job_open(net, job);
 	return is_held(net, job, task) || net_machine_is_shut(&net->machines[entry->machine]);
 }

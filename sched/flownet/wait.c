@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which of a job's waiting tasks a narrow U_J holds: those that cost least there, of equals the first. */
+/*
+ * The waiting tasks of a job that a U_J of limited capacity holds: those that are cheapest there, of equal ones the
+ * first.
+ */
 #include <errno.h>
 #include <stdlib.h>
 

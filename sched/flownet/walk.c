@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Jobs that a round looks at one after the other. They lie far apart in memory, and each leads to the next thing to be
- * fetched: while one is looked at, the next few are prefetched in four steps. Jobs whose roots share a rack lead to the
- * same machines: one after the other, they find those in the cache.
+ * The jobs that a round visits one after the other. They are scattered in memory, and each points to the next data to
+ * fetch: while one is visited, the next few are prefetched in four steps. Jobs whose roots share a rack have arcs to
+ * the same machines: visited one after the other, they find those in the cache.
  */
 #include <errno.h>
 #include <string.h>
@@ -29,7 +29,7 @@ int net_touch(struct flownet *net, uint32_t job)
 	return net_walk_add(&net->touched, job);
 }
 
-/* Jobs without a running root come last. */
+/* Jobs without a running root are last. */
 static uint32_t rack_of_job(const struct flownet *net, uint32_t job)
 {
 	int32_t root = net_root_machine(&net->jobs[job]);
@@ -64,7 +64,7 @@ static void fetch_lines(const void *first, size_t bytes, size_t most_lines)
 		__builtin_prefetch((const void *)((uintptr_t)first + line * CACHE_LINE)); /* which may be NULL */
 }
 
-/* The solver's and the policy's data of the job. */
+/* Prefetches the solver's and the policy's data of the job. */
 static void fetch_for_apply(const struct flownet *net, const struct net_job *job, uint32_t number, int steps_ahead)
 {
 	bool row = net->policy.fetch && job->pending_arcs != 0 && net_root_machine(job) != FLOWNET_NONE;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * NoMora's flow network (paper, figure 4 and table 2), kept between rounds. Events change it: each becomes a typed
- * change with its reason; changes of one thing merge; a round applies the merged changes to the solver, solves, and
+ * change with its reason; changes of one subject merge; a round applies the merged changes to the solver, solves, and
  * proposes moves of tasks. Tasks of a job that share all costs are one supply of the solver ("group").
  *
  *   task T of job J -> U_J   omega * wait + gamma          T -> X  largest cost of all machines
@@ -10,19 +10,19 @@
  *   X -> R -> M -> S         0, as wide as the slots       U_J -> S  0, capacity: see unscheduled_capacity
  *
  * A waiting root has an arc to X at cost 0 (and one to U_J, so that a full cluster still has an answer), a running one
- * only the arc to its machine; the others wait for it. A root that ended leaves its machine as the reference of the
- * others.
+ * only the arc to its machine; the others wait for it. The machine of a root that has ended remains the reference for
+ * the others.
  *
- * A running task of a job that may not be preempted keeps its machine alone. One of a job that may has all arcs, and
- * the one to its machine costs less by beta and by the job's gain, not under 0. A task that runs has waited 0: its way
- * to U_J is gamma.
+ * A running task of a job that is not preemptible has only the arc to its machine. One of a preemptible job has all
+ * arcs, and the arc to its machine is cheaper by beta and by the job's gain, but never below 0. A running task has
+ * waited 0 s: its arc to U_J costs gamma.
  *
- * A machine is up, draining, or down (absent). A draining machine, and one with fewer slots than tasks, is shut: no
- * task comes, none leaves unless flownet_task_leave() sends it away.
+ * A machine is up, draining, or down (absent). A draining machine, and one with fewer slots than tasks, is shut: it
+ * gets no tasks, and keeps its own unless flownet_task_leave() sends them away.
  *
- * Where the optimum leaves a choice, for a flow through X or R, `choose` makes it: any free slot is as good to the
- * network. Machines are numbered as in the cluster, jobs and tasks as the caller likes, dense from 0; numbers may be
- * used again after the end, and memory follows the highest number. Durations are seconds. One thread.
+ * Where the optimum leaves a choice, for a flow through X or R, the policy's `choose` decides: for the network all free
+ * slots are equal. Machines are numbered as in the cluster, jobs and tasks as the caller likes, dense from 0; numbers
+ * may be used again after the end, and memory follows the highest number. Durations are seconds. One thread.
  */
 #ifndef FLOWNET_FLOWNET_H
 #define FLOWNET_FLOWNET_H
@@ -47,27 +47,28 @@ struct flownet_policy {
 	void *context;
 	bool root_first;    /* the others wait for their root */
 	bool preempts;      /* jobs may be preemptible */
-	int32_t least_cost; /* no arc of a row costs less; 0: not known */
+	int32_t least_cost; /* lower bound of the costs in a row; 0: not known */
 	/*
-	 * Arcs of the job's tasks when its root runs on `root` (FLOWNET_NONE: it waits, and the policy has no
-	 * root_first). An arc to a rack or to the cluster costs no less than `at` any machine in it. NULL = out of
-	 * memory. Valid until the next call.
+	 * Arcs of the job's tasks if its root runs on `root` (FLOWNET_NONE: it waits, and the policy has no
+	 * root_first). An arc to a rack or to the cluster costs at least as much as `at` any machine in it. NULL = out
+	 * of memory. Valid until the next call.
 	 */
 	const struct cost_row *(*row)(void *context, uint32_t job, int32_t root);
 	/* Prefetches a row that is needed soon (cost_rows_fetch()). NULL = rows need no prefetch. */
 	void (*fetch)(void *context, uint32_t job, int32_t root, enum cost_fetch step);
-	/* Cost of one machine, thresholds or not. */
+	/* Cost of one machine, regardless of thresholds. */
 	int32_t (*at)(void *context, uint32_t job, int32_t root, uint32_t machine);
 	/*
-	 * A machine with a free slot (flownet_free()), in `rack` unless that is FLOWNET_NONE, for a task that the
-	 * network would put on any of them. There is one; COST_NO_MACHINE: none of them will do, the task stays where
-	 * it is. NULL = the first.
+	 * Chooses a machine with a free slot (flownet_free()), in `rack` unless that is FLOWNET_NONE, for a task that
+	 * the network would put on any of them. There is at least one; COST_NO_MACHINE: none is suitable, the task
+	 * stays. NULL = the first.
 	 */
 	uint32_t (*choose)(void *context, const struct flownet *net, uint32_t job, uint32_t task, int32_t rack);
-	/* The job's root runs on `machine` from now on, or no more: its row is not needed then. May be NULL. */
+	/* The job's root runs on `machine` from now on, or no longer (then its row is not needed). May be NULL. */
 	void (*root)(void *context, uint32_t job, uint32_t machine, bool runs);
 	/*
-	 * Called before the rows that this changes are asked for; both may be NULL. `moved` NULL: everything may have.
+	 * Called before rows that depend on this change are requested; both may be NULL. `moved` NULL: everything may
+	 * have changed.
 	 */
 	void (*present)(void *context, uint32_t machine, bool present);
 	void (*moved)(void *context, const struct cost_moved *moved);
@@ -113,9 +114,9 @@ enum flownet_reason {
 
 /* The part of the network that changes. */
 enum flownet_change_kind {
-	FLOWNET_CHANGE_CAPACITY, /* M -> S and what leads to M; subject: machine */
+	FLOWNET_CHANGE_CAPACITY, /* M -> S and the arcs to M; subject: machine */
 	FLOWNET_CHANGE_ARCS,     /* costs of a job's tasks to X, R, M; subject: job */
-	FLOWNET_CHANGE_UNITS,    /* a job's tasks: how many, where they run; subject: job */
+	FLOWNET_CHANGE_UNITS,    /* a job's tasks: their number and machines; subject: job */
 };
 
 struct flownet_change {
@@ -128,11 +129,11 @@ struct flownet_change {
 
 /*
  * Events. 0 or -errno: -EINVAL (the subject does not exist, or exists already), -ENOMEM. An event that concerns a
- * proposed move strikes the proposal.
+ * proposed move cancels the proposal.
  *
  * A machine that is removed (down) sends its tasks back to waiting; a job whose root is lost waits for it again, its
- * running tasks stay. Slots may shrink below the running tasks: nobody is evicted, the machine is shut until enough
- * have ended.
+ * running tasks stay. Slots may shrink below the running tasks: no task is evicted, the machine is shut until enough
+ * tasks have ended.
  */
 int flownet_machine_added(struct flownet *net, uint32_t machine, int32_t slots);
 int flownet_machine_removed(struct flownet *net, uint32_t machine);
@@ -142,51 +143,54 @@ int flownet_slots_changed(struct flownet *net, uint32_t machine, int32_t slots);
 bool flownet_machine_is_reference(const struct flownet *net, uint32_t machine);
 
 int flownet_job_arrived(struct flownet *net, uint32_t job, uint32_t root_task);
-int flownet_job_ended(struct flownet *net, uint32_t job); /* and its tasks; the number is free */
-/* A number that no job has, small ones first. */
+int flownet_job_ended(struct flownet *net, uint32_t job); /* and its tasks; the number may be reused */
+/* An unused job number, as small as possible. */
 uint32_t flownet_spare_job(struct flownet *net);
 /*
- * May running tasks of the job move, and for which gain: `gain` is the least difference of predicted performance
- * (100 / cost; 0.1 = ten percent of the baseline) that is worth a move. A move that makes room for others may lose.
- * Never for jobs of a policy without `preempts`: -EINVAL.
+ * Sets whether running tasks of the job may move, and for which gain: `gain` is the minimum improvement of predicted
+ * performance (100 / cost; 0.1 = ten percent of the baseline) for a move. A move that frees a slot for others may lose
+ * performance. -EINVAL if the policy does not have `preempts`.
  */
 int flownet_job_moves(struct flownet *net, uint32_t job, bool preemptible, double gain);
 
 int flownet_task_arrived(struct flownet *net, uint32_t job, uint32_t task, double waited_s);
-/* Adds a task that already runs on a machine, which may be full. */
+/* Adds a task that already runs on a machine, even if that is full. */
 int flownet_task_found(struct flownet *net, uint32_t job, uint32_t task, uint32_t machine, double running_s);
 int flownet_task_ended(struct flownet *net, uint32_t job, uint32_t task);
 /*
- * The running task should leave its machine, whatever its job allows and its machine does: the next rounds propose a
- * move as soon as there is another slot. For machines that drain, as many at a time as the caller likes. `leaves`
- * false withdraws that.
+ * Requests that the running task leaves its machine, regardless of its job's settings: the next rounds propose a move
+ * as soon as there is another slot. For draining machines, as many tasks at a time as the caller likes. `leaves` false
+ * withdraws the request.
  */
 int flownet_task_leave(struct flownet *net, uint32_t job, uint32_t task, bool leaves);
 
-/* The job's costs moved (its rows are asked for again); the second form finds the jobs by their roots, NULL = all. */
+/*
+ * The job's costs changed (its rows are requested again); the second form finds the jobs by their roots' machines, NULL
+ * = all.
+ */
 int flownet_costs_changed(struct flownet *net, uint32_t job);
 int flownet_latency_changed(struct flownet *net, const struct cost_moved *moved);
 /* Linear in the jobs whose costs still change with time: waiting jobs with omega, recently started ones with beta. */
 int flownet_time_passed(struct flownet *net, double seconds);
 /*
- * While the others are held back, a round places only waiting roots, without the solver: others that wait are not in
- * the network, those that run stay or, where no slot is free and their job allows it, make room for a root. For rounds
- * of two solves (NoMora 5.2). Nothing happens with a policy that has no root_first. The cost of such a round counts
- * roots that wait and tasks that make room. Returns 0.
+ * While the others are held back, a round places only waiting roots, without the solver: other waiting tasks are not in
+ * the network, running tasks stay or, if no slot is free and their job allows it, are displaced by a root. For rounds
+ * of two solves (NoMora 5.2). Has no effect if the policy has no root_first. The cost of such a round is that of
+ * waiting roots and displaced tasks. Returns 0.
  */
 int flownet_hold_others(struct flownet *net, bool held);
 
 /* Changes that wait for the next round; borrowed until the next call that changes the network. */
 const struct flownet_change *flownet_pending(const struct flownet *net, size_t *count);
 
-/* Which arc a task's unit takes. */
+/* The arc that a task's unit takes. */
 enum flownet_arc {
 	FLOWNET_ARC_UNSCHEDULED,
 	FLOWNET_ARC_CLUSTER,
 	FLOWNET_ARC_RACK,
 	FLOWNET_ARC_MACHINE,
-	FLOWNET_ARC_RUNNING, /* to where it runs */
-	FLOWNET_ARC_NONE,    /* not in the network: it waits for its root; or U_J is too narrow for it */
+	FLOWNET_ARC_RUNNING, /* to its machine */
+	FLOWNET_ARC_NONE,    /* not in the network: it waits for its root; or U_J has no capacity left for it */
 };
 const char *flownet_arc_name(enum flownet_arc arc);
 
@@ -203,7 +207,7 @@ struct flownet_round {
 	size_t move_count;
 	int64_t cost;        /* of the optimal flow; pinned tasks and unrouted units not counted */
 	int64_t unscheduled; /* units */
-	int64_t unrouted;    /* units that found no way at all (unscheduled_capacity) */
+	int64_t unrouted;    /* tasks for which there is no path at all (unscheduled_capacity) */
 	uint64_t changes;    /* applied */
 	uint64_t scans;      /* arcs that the structured solver looked at; 0 with another one */
 	uint64_t merged;     /* events merged into another change */
@@ -212,14 +216,14 @@ struct flownet_round {
 	double apply_s, solve_s, extract_s; /* wall */
 };
 
-/* After the first round, if more will follow: does the one-time work of the second round in advance. 0 or -ENOMEM. */
+/* After the first round, if a second will follow: does the one-time work of the second in advance. 0 or -ENOMEM. */
 int flownet_prepare(struct flownet *net);
 
 /*
  * Applies the pending changes, solves, and proposes moves: nothing has moved yet. Each proposal round->moves[number] is
  * then, before the next round and in any order,
  *
- *   applied    flownet_apply(): the task is there now;
+ *   applied    flownet_apply(): the task runs there now;
  *   decided    flownet_reserve(): it holds a slot at `to`, and the one at `from` as long as it has not started; it
  * takes part in no round until flownet_confirm() (it runs at `to`, `from` is free) or flownet_fail() (it is where it
  * was). A job's root counts as placed from its decision on; refused    by doing nothing: the next rounds propose the
@@ -228,21 +232,21 @@ int flownet_prepare(struct flownet *net);
  * 0, -ENOMEM, -ERANGE (costs), -EIO (the certificate does not hold).
  */
 int flownet_propose(struct flownet *net, struct flownet_round *round, struct error *err);
-/* flownet_propose() and flownet_apply_all(). */
+/* flownet_propose(), then flownet_apply_all(). */
 int flownet_solve(struct flownet *net, struct flownet_round *round, struct error *err);
 
-/* 0, -ESTALE (an event overtook the proposal, or it was carried out), -EBUSY (another task has to leave first). */
+/* 0, -ESTALE (outdated by an event, or already carried out), -EBUSY (another task has to leave first). */
 int flownet_apply(struct flownet *net, size_t number);
-/* As flownet_apply(); -EINVAL: the proposal is to wait, which needs no start. */
+/* As flownet_apply(); -EINVAL: the proposal is to wait, which cannot be reserved. */
 int flownet_reserve(struct flownet *net, size_t number);
-/* All remaining proposals, departures first. 0 or -ENOMEM. */
+/* Applies all remaining proposals, departures first. 0 or -ENOMEM. */
 int flownet_apply_all(struct flownet *net);
-/* -EINVAL: the task is not on its way. */
+/* -EINVAL: the task is not in transit. */
 int flownet_confirm(struct flownet *net, uint32_t job, uint32_t task);
 int flownet_fail(struct flownet *net, uint32_t job, uint32_t task);
 
-/* Reading. A machine number that is absent has no slots. */
-int32_t flownet_free(const struct flownet *net, uint32_t machine); /* slots that no task holds; 0 when it is shut */
+/* Reading. An absent machine has no slots. */
+int32_t flownet_free(const struct flownet *net, uint32_t machine); /* number of free slots; 0 if the machine is shut */
 int64_t flownet_free_in_rack(const struct flownet *net, uint32_t rack);
 int32_t flownet_slots(const struct flownet *net, uint32_t machine);
 int32_t flownet_most_slots(const struct flownet *net);                /* that any machine has had so far */
@@ -254,18 +258,18 @@ const uint32_t *flownet_jobs(const struct flownet *net, size_t *count);
 uint32_t flownet_job_limit(const struct flownet *net); /* highest job number so far + 1 */
 uint32_t flownet_task_limit(const struct flownet *net, uint32_t job);
 uint32_t flownet_root_task(const struct flownet *net, uint32_t job);
-int32_t flownet_root_machine(const struct flownet *net, uint32_t job); /* runs or ran; FLOWNET_NONE: waits */
+int32_t flownet_root_machine(const struct flownet *net, uint32_t job); /* where it runs or ran; FLOWNET_NONE: waits */
 int32_t flownet_task_machine(const struct flownet *net, uint32_t job, uint32_t task);
-/* Decided and not confirmed? *origin: where it runs until then, FLOWNET_NONE: it waited. */
+/* True if the move is decided and not confirmed. *origin: its machine until then, FLOWNET_NONE: it waited. */
 bool flownet_task_in_transit(const struct flownet *net, uint32_t job, uint32_t task, int32_t *origin);
 bool flownet_task_present(const struct flownet *net, uint32_t job, uint32_t task);
 uint32_t flownet_waiting_tasks(const struct flownet *net, uint32_t job);
-/* Running tasks that have run so long that rounds leave them out, as beta makes them free where they are. */
+/* Number of running tasks that rounds leave out: they have run so long that beta makes staying free. */
 uint64_t flownet_resting(const struct flownet *net);
 bool flownet_a_root_waits(struct flownet *net); /* of any job with waiting tasks */
 /*
- * Number of tasks that have waited so long that omega adds nothing more, so that their order is lost. The longest wait
- * goes to *longest_s.
+ * Number of tasks that have waited so long that omega adds nothing more, so that their order is lost. *longest_s: the
+ * longest wait.
  */
 uint64_t flownet_capped_tasks(const struct flownet *net, double *longest_s);
 /*
@@ -273,11 +277,11 @@ uint64_t flownet_capped_tasks(const struct flownet *net, double *longest_s);
  * that may move.
  */
 int64_t flownet_pinned_cost(const struct flownet *net);
-/* Cheapest arc by which the task may get to `machine` (FLOWNET_NONE: to wait) in the current network. */
+/* Cheapest arc through which the task can get to `machine` (FLOWNET_NONE: to waiting) in the current network. */
 enum flownet_arc flownet_arc_to(const struct flownet *net, uint32_t job, uint32_t task, int32_t machine, int32_t *cost);
 /*
- * Which of the job's waiting tasks find no way, as the network stands, because U_J -> S is too narrow for all: those
- * for which waiting is dearest, of equals the last. unrouted[flownet_task_limit()]. 0 or -ENOMEM.
+ * Marks the job's waiting tasks that cannot be routed in the current network because U_J -> S has too little capacity:
+ * those with the highest cost of waiting, of equal ones the last. unrouted[flownet_task_limit()]. 0 or -ENOMEM.
  */
 int flownet_list_unrouted(const struct flownet *net, uint32_t job, bool *unrouted);
 uint64_t flownet_memory_bytes(const struct flownet *net); /* of the solver */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The network as the paper draws it, one node a task, for people, for other solvers and for proofs. Built from the
- * present state of a flownet; pinned tasks have their one arc. Where U_J -> S may be too narrow for the job's tasks,
- * an arc from each of them to S, dearer than any detour, takes what cannot be routed.
+ * The network as in the paper, with a node per task, for display, other solvers and proofs. Built from the current
+ * state of a flownet; pinned tasks have only the arc to their machine. If the capacity of U_J -> S may be too small for
+ * the job's tasks, each of them has an arc to S that costs more than any detour, for tasks that cannot be routed
+ * otherwise.
  */
 #ifndef FLOWNET_NETWORK_H
 #define FLOWNET_NETWORK_H
@@ -44,14 +45,14 @@ int flownet_network_build(const struct flownet *net, struct flownet_network *net
 void flownet_network_free(struct flownet_network *network);
 
 /*
- * The flow that the tasks' present machines mean on a network that was built before they moved there: each unit takes
- * the cheapest of its task's arcs that leads to its machine, the most direct of equal ones, to stay before all. Of
- * those that wait U_J holds the cheapest, so that the flow is optimal if the places are. flow[problem.arc_count] starts
- * at 0. 0 or -ENOMEM.
+ * The flow that corresponds to the tasks' current machines, on a network that was built before they moved there: each
+ * unit takes the cheapest of its task's arcs that lead to its machine; among equal ones the most direct, preferably the
+ * arc for staying. Of the waiting tasks, U_J holds those that are cheapest there, so that the flow is optimal if the
+ * placement is. flow[problem.arc_count] must be 0 at the beginning. 0 or -ENOMEM.
  */
 int flownet_network_route(const struct flownet_network *network, const struct flownet *net, int32_t *flow);
 
-/* Names for people; NULL members make J0, J0.T1, M0, R0. Called with the numbers that the flownet uses. */
+/* Names to print; NULL members give J0, J0.T1, M0, R0. Called with the flownet's numbers. */
 struct flownet_names {
 	const void *context;
 	const char *(*job)(const void *context, uint32_t job);
@@ -61,7 +62,7 @@ struct flownet_names {
 /* DIMACS min-cost flow: `p min`, n and a lines, nodes from 1, their names in comments. 0 or -errno. */
 int flownet_network_write_dimacs(const struct flownet_network *network, const struct flownet *net,
 				 const struct flownet_names *names, FILE *out);
-/* Graphviz; flow may be NULL, else arcs that carry some are drawn heavy. */
+/* Graphviz; flow may be NULL, otherwise arcs with flow are drawn bold. */
 int flownet_network_write_dot(const struct flownet_network *network, const struct flownet *net,
 			      const struct flownet_names *names, const int32_t *flow, FILE *out);
 /* "nomora.flownet/1": nodes with names and kinds, arcs with capacity, cost and flow. */
