@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* A resource or an offer is used up at a level if it is within this part of it: sums of loads are rounded. */
+/* A resource or an offer counts as used up if less than this part of it is left, as sums of loads are rounded. */
 #define ROUNDING 1e-12
 
 struct filling {
@@ -15,7 +15,7 @@ struct filling {
 	uint32_t *bottleneck;
 	double *left;      /* by resource: capacity not used by sources that have stopped */
 	double *slope;     /* by resource: load per level of the sources that still grow */
-	uint32_t *growing; /* by resource: their number */
+	uint32_t *growing; /* by resource: number of its sources that still grow */
 	/* The loads by source: entries start[s] .. start[s + 1] - 1. */
 	uint32_t *start, *resource;
 	double *load;
@@ -116,7 +116,7 @@ static double next_level(const struct filling *filling)
 	return level;
 }
 
-/* Stops every source that cannot grow beyond `level`. Returns how many. */
+/* Stops every source that cannot grow beyond `level`. Returns their number. */
 static uint32_t stop_at(struct filling *filling, double level)
 {
 	const struct max_min_problem *problem = filling->problem;

@@ -4,16 +4,16 @@
  * several resources (links, CPUs), each by its own amount. With one load of 1 per link this is max-min fair sharing of
  * links (Bertsekas and Gallager, Data Networks, section 6.5.2, "progressive filling").
  *
- * All rates grow in proportion to their weights until a resource is full or a source has all it offers; sources on a
- * full resource stop, the others go on. No rate can then be raised without lowering one that is, per weight, not
- * higher.
+ * All rates grow in proportion to their weights until a resource is full or a source reaches its offered rate; sources
+ * on a full resource stop, the others continue. At the end no rate can be raised without lowering another one that is
+ * not higher per weight.
  */
 #ifndef SCHED_FLOWS_MAX_MIN_H
 #define SCHED_FLOWS_MAX_MIN_H
 
 #include <stdint.h>
 
-#define MAX_MIN_OFFERED UINT32_MAX /* bottleneck of a source that gets all it offers */
+#define MAX_MIN_OFFERED UINT32_MAX /* bottleneck of a source that gets its offered rate */
 
 /* Borrowed arrays. loads of resource r: first[r] .. first[r + 1] - 1, each source at most once, every load > 0. */
 struct max_min_problem {
