@@ -195,7 +195,7 @@ int live_latency_matrix(struct live *live, const struct latency_matrix *matrix, 
 	}
 	free(taken);
 	free(samples);
-	return code == 0 ? live_latency_settle(live) : code;
+	return code;
 }
 
 bool live_is_measured(enum latency_origin origin)

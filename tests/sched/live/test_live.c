@@ -303,6 +303,7 @@ Test(live, rows_of_a_matrix_have_the_age_that_they_say)
 	add_row(matrix, "m1", "m5", 3, 5e5 + 86400);
 	add_row(matrix, "elsewhere", "m5", 3, 5e5);
 	cr_assert_eq(live_latency_matrix(live, matrix, &part, &outcome), 0);
+	cr_assert_eq(live_latency_settle(live), 0);
 	cr_expect_eq(outcome.taken, 4);
 	cr_expect_eq(outcome.old, 1);
 	cr_expect_eq(outcome.future, 1);
@@ -317,6 +318,37 @@ Test(live, rows_of_a_matrix_have_the_age_that_they_say)
 	cr_expect_eq(origin, LATENCY_ORIGIN_RACK_PAIR, "too old now");
 	cr_expect_float_eq(rtt_of(live, "m0", "m3", &origin), 7, 1e-3);
 	cr_expect_eq(origin, LATENCY_ORIGIN_MEASURED);
+	latency_matrix_destroy(matrix);
+	live_destroy(live);
+}
+
+Test(live, a_window_in_parts_leads_to_one_round_and_delays_no_decision)
+{
+	struct live *live = fixture_make_default();
+	struct latency_matrix *matrix = latency_matrix_create();
+	struct live_matrix_part part = {.statistic = LATENCY_STATISTIC_P99, .count = 1, .now_s = 1, .wall = {1}};
+	struct live_matrix_outcome outcome;
+	struct error err = {0};
+	uint64_t rounds;
+
+	add_row(matrix, "m0", "m3", 7, 0);
+	add_row(matrix, "m0", "m4", 9, 0);
+	fixture_step(live, 0);
+	cr_assert_eq(live_latency_matrix(live, matrix, &part, &outcome), 0);
+	cr_expect(isinf(live_next_s(live, 1)), "no round for a part of a window");
+	cr_assert_eq(fixture_submit(live, "j", 1, true, &err), 0, "%s", err.text);
+	cr_expect_eq(fixture_step(live, 1), 1, "in between, jobs are placed");
+	fixture_confirm(live, "j", 1);
+	fixture_step(live, 1);
+	part.first = 1;
+	cr_assert_eq(live_latency_matrix(live, matrix, &part, &outcome), 0);
+	cr_expect(isinf(live_next_s(live, 1)));
+	rounds = live_totals(live).rounds;
+	cr_assert_eq(live_latency_settle(live), 0);
+	cr_expect_eq(live_next_s(live, 1), 0);
+	fixture_step(live, 1);
+	cr_expect_eq(live_totals(live).rounds, rounds + 1);
+	cr_expect_eq(latency_view_moved(live_view(live)).count, 0);
 	latency_matrix_destroy(matrix);
 	live_destroy(live);
 }

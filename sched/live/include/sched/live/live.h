@@ -243,13 +243,16 @@ struct live_matrix_part {
 struct live_matrix_outcome {
 	uint64_t taken, unknown, old, future; /* unknown: of a machine that the cluster lacks */
 };
-/* The entries of a matrix, which may be one in shared memory, each with its age. 0 or -ENOMEM. */
+/*
+ * The entries of a matrix, which may be one in shared memory, each with its age. Running tasks are looked at after
+ * live_latency_settle(): once for a window that enters in parts. 0 or -ENOMEM.
+ */
 int live_latency_matrix(struct live *live, const struct latency_matrix *matrix, const struct live_matrix_part *part,
 			struct live_matrix_outcome *outcome);
 const struct latency_view *live_view(const struct live *live);
 /* For a replay: measurements as measured() of the settings reports them. 0 or -ENOMEM. */
 int live_latency_again(struct live *live, const struct latency_sample *samples, size_t count);
-/* Applies the samples of live_latency_again(). 0 or -ENOMEM. */
+/* Ends a window of live_latency_matrix() or live_latency_again(): its round trips lead to a round. 0 or -ENOMEM. */
 int live_latency_settle(struct live *live);
 
 /*
