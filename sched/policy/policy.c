@@ -130,6 +130,7 @@ static int grow_arrays(struct placer *placer)
 	    extend(&placer->spread, machines, sizeof *placer->spread) != 0 ||
 	    extend(&placer->candidates, machines, policy_candidate_bytes()) != 0 ||
 	    extend(&placer->reserved, racks, sizeof *placer->reserved) != 0 ||
+	    extend(&placer->claimed, machines, sizeof *placer->claimed) != 0 ||
 	    extend(&placer->distance_row.racks, racks, sizeof *placer->distance_row.racks) != 0)
 		return -ENOMEM;
 	return 0;
@@ -221,6 +222,7 @@ void placer_destroy(struct placer *placer)
 	free(placer->dense);
 	free(placer->spread);
 	free(placer->reserved);
+	free(placer->claimed);
 	rest_costs_destroy(placer->rest);
 	free(placer->candidates);
 	free(placer->distance_row.racks);

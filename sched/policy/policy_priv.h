@@ -25,6 +25,7 @@ struct placer {
 	int64_t dense_job; /* -1 = none */
 	int32_t dense_root;
 	int64_t *reserved; /* [racks] slots that jobs with a placed root will want this round */
+	int32_t *claimed;  /* [machines] of them, free slots beside the root */
 	uint64_t reserved_round;
 	struct rest_costs *rest;
 	struct root_candidate *candidates; /* [machines] scratch */
@@ -45,6 +46,8 @@ uint32_t policy_draw_slot(struct placer *placer, const struct flownet *net, int3
 
 /* root.c */
 size_t policy_candidate_bytes(void);
+/* Free slots that no job of this round's will want for tasks beside its root. */
+int32_t policy_unclaimed(const struct placer *placer, const struct flownet *net, uint32_t machine);
 /* A place for a root, in a rack with room for all of its job. */
 uint32_t policy_choose_root(struct placer *placer, const struct flownet *net, uint32_t job);
 

@@ -3,9 +3,10 @@
  * Where a root goes. The network puts it on any free slot at cost 0; among those this prefers a rack with room for
  * the whole job, the tightest such racks first (so that the roomy ones stay whole for larger jobs), and within a few
  * of them the machine from which the rest of the job would cost least. Slots that jobs placed earlier in the round
- * will want are counted as taken.
+ * will want are counted as taken: in their rack, and of these as many as there are on their root's machine.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "policy_priv.h"
 
@@ -28,19 +29,34 @@ size_t policy_candidate_bytes(void)
 	return sizeof(struct root_candidate);
 }
 
+int32_t policy_unclaimed(const struct placer *placer, const struct flownet *net, uint32_t machine)
+{
+	int32_t slots = flownet_free(net, machine) - placer->claimed[machine];
+
+	return slots > 0 ? slots : 0;
+}
+
+/* For tasks of a job with its root on this machine, of whose free slots the root will take `own`. */
+static void reserve(struct placer *placer, const struct flownet *net, uint32_t root, int32_t own, int64_t tasks)
+{
+	int64_t slots = policy_unclaimed(placer, net, root) - own, here = slots < tasks ? slots : tasks;
+
+	placer->reserved[placer->layout->cluster->machines[root].rack] += tasks;
+	placer->claimed[root] += here > 0 ? (int32_t)here : 0;
+}
+
 static void reserve_for_open_jobs(struct placer *placer, const struct flownet *net)
 {
-	const struct cluster *cluster = placer->layout->cluster;
 	size_t count;
 	const uint32_t *jobs = flownet_jobs(net, &count);
 
-	for (uint32_t r = 0; r < placer->layout->rack_count; r++)
-		placer->reserved[r] = 0;
+	memset(placer->reserved, 0, placer->layout->rack_count * sizeof *placer->reserved);
+	memset(placer->claimed, 0, placer->layout->machine_count * sizeof *placer->claimed);
 	for (size_t i = 0; i < count; i++) {
 		int32_t root = flownet_root_machine(net, jobs[i]);
 
 		if (root != FLOWNET_NONE)
-			placer->reserved[cluster->machines[root].rack] += flownet_waiting_tasks(net, jobs[i]);
+			reserve(placer, net, (uint32_t)root, 0, flownet_waiting_tasks(net, jobs[i]));
 	}
 	placer->reserved_round = flownet_rounds(net);
 }
@@ -91,11 +107,13 @@ static uint32_t list_candidates(struct placer *placer, const struct flownet *net
 
 			if (machine == COST_NO_MACHINE || flownet_free(net, machine) == 0)
 				continue;
+			if (racks[i].room > 0 && policy_unclaimed(placer, net, machine) == 0)
+				continue; /* there are others */
 			placer->candidates[count++] = (struct root_candidate){
 				.cost = rest_cost_bound(placer, net, job, machine, tasks - 1),
 				.machine = machine,
 				.rack_rank = i,
-				.free = flownet_free(net, machine),
+				.free = policy_unclaimed(placer, net, machine),
 			};
 		}
 	}
@@ -146,6 +164,6 @@ uint32_t policy_choose_root(struct placer *placer, const struct flownet *net, ui
 		reserve_for_open_jobs(placer, net);
 	count = list_candidates(placer, net, job, tasks);
 	best = count > 0 ? best_candidate(placer, net, job, tasks, count) : policy_draw_slot(placer, net, FLOWNET_NONE);
-	placer->reserved[placer->layout->cluster->machines[best].rack] += tasks - 1;
+	reserve(placer, net, best, 1, tasks - 1);
 	return best;
 }

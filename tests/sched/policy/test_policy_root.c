@@ -6,29 +6,44 @@
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "place_world.h"
 
-enum { RACKS_LOOKED_AT = 4, RACKS_MAXIMUM = 16 };
+enum { RACKS_LOOKED_AT = 4, RACKS_MAXIMUM = 16, MACHINES_MAXIMUM = 2000 };
 
 static struct test_world world;
 static const struct policy *real; /* the policy that this one wraps */
 static struct policy watched;
 static uint64_t roots_chosen, costs_looked_at;
 
-/* Slots of each rack that jobs with a placed root will need, updated during the round. */
-static int64_t reserved[RACKS_MAXIMUM];
+/* Slots of each rack that jobs with a placed root will need, and of these the ones on the root's machine. */
+static int64_t reserved[RACKS_MAXIMUM], claimed[MACHINES_MAXIMUM];
 static uint64_t reserved_round;
+
+static int64_t unclaimed(const struct flownet *net, uint32_t machine)
+{
+	int64_t slots = flownet_free(net, machine) - claimed[machine];
+
+	return slots > 0 ? slots : 0;
+}
+
+static void reserve(const struct flownet *net, uint32_t root, bool root_comes, int64_t tasks)
+{
+	reserved[world.cluster->machines[root].rack] += tasks;
+	for (int64_t slots = unclaimed(net, root) - root_comes; slots > 0 && tasks > 0; slots--, tasks--)
+		claimed[root]++;
+}
 
 static void reserve_anew(const struct flownet *net)
 {
-	for (uint32_t r = 0; r < RACKS_MAXIMUM; r++)
-		reserved[r] = 0;
+	memset(reserved, 0, sizeof reserved);
+	memset(claimed, 0, sizeof claimed);
 	for (uint32_t j = 0; j < flownet_job_limit(net); j++) {
 		int32_t root = flownet_root_machine(net, j);
 
 		if (root != FLOWNET_NONE)
-			reserved[world.cluster->machines[root].rack] += flownet_waiting_tasks(net, j);
+			reserve(net, (uint32_t)root, false, flownet_waiting_tasks(net, j));
 	}
 	reserved_round = flownet_rounds(net);
 }
@@ -82,7 +97,7 @@ static int64_t cost_of_rest(struct placer *placer, const struct flownet *net, ui
 	for (uint32_t m = 0; m < world.cluster->machine_count; m++) {
 		if (world.cluster->machines[m].rack != rack)
 			continue;
-		for (int32_t slot = m == root; slot < flownet_free(net, m); slot++)
+		for (int64_t slot = m == root; slot < unclaimed(net, m); slot++)
 			costs[count++] = real->at(placer, job, (int32_t)root, m);
 	}
 	qsort(costs, (size_t)count, sizeof *costs, ascending);
@@ -109,18 +124,19 @@ static uint32_t search(struct placer *placer, const struct flownet *net, uint32_
 		for (uint32_t m = 0; m < world.cluster->machine_count; m++) {
 			int64_t cost;
 
-			if (world.cluster->machines[m].rack != racks[i].rack || flownet_free(net, m) == 0)
+			if (world.cluster->machines[m].rack != racks[i].rack || flownet_free(net, m) == 0 ||
+			    (racks[i].room > 0 && unclaimed(net, m) == 0))
 				continue;
 			cost = cost_of_rest(placer, net, job, m, tasks - 1);
 			if (cost < best_cost || (cost == best_cost && cost > (tasks - 1) * real->least_cost &&
 						 world.cluster->machines[best].rack == racks[i].rack &&
-						 flownet_free(net, m) > flownet_free(net, best))) {
+						 unclaimed(net, m) > unclaimed(net, best))) {
 				best = m;
 				best_cost = cost;
 			}
 		}
 	}
-	reserved[world.cluster->machines[best].rack] += tasks - 1;
+	reserve(net, best, true, tasks - 1);
 	return best;
 }
 
@@ -234,6 +250,27 @@ Test(policy_root, and_in_one_rack_of_all)
 		run_rounds(&rng, "nomora", 150, 60, 20);
 		cr_expect_gt(roots_chosen, 60);
 	}
+}
+
+/* Two whole jobs fit on a machine. */
+Test(policy_root, jobs_of_one_round_do_not_put_their_roots_on_the_same_machine)
+{
+	static const double falling[] = {1, 0.9, 0.8, 0.7, 0.6, 0.5};
+	enum { JOBS = 8, TASKS = 3 };
+
+	test_world_make(&world, 1, 2, 4, 2 * TASKS);
+	world.cluster->default_rtt = (struct cluster_default_rtt){1, 40, 100, 200};
+	test_world_set_curve(&world, 0, falling, sizeof falling / sizeof falling[0]);
+	test_world_start_policy(&world, policy_find("nomora"), NULL);
+	for (uint32_t j = 0; j < JOBS; j++)
+		test_world_add_job(&world, j, 0, TASKS);
+	solve();
+	solve();
+	for (uint32_t j = 0; j < JOBS; j++)
+		for (uint32_t t = 0; t < TASKS; t++)
+			cr_expect_eq(flownet_task_machine(world.net, j, t), flownet_root_machine(world.net, j),
+				     "job %u, task %u", j, t);
+	test_world_free(&world);
 }
 
 /*
