@@ -159,8 +159,12 @@ static int begin(struct schedd *schedd, struct error *err)
 	struct cluster *cluster = options->cluster ? cluster_read(options->cluster, err) : NULL;
 	int code = options->cluster && !cluster ? error_code(err, EINVAL) : 0;
 
-	if (cluster)
+	if (cluster) {
 		schedd->options.live.default_rtt = cluster->default_rtt;
+		store_put_default_rtt(schedd->store, &cluster->default_rtt);
+	} else if (code == 0) {
+		code = store_load_default_rtt(schedd->store, &schedd->options.live.default_rtt, err);
+	}
 	if (code == 0)
 		code = read_state(schedd, err);
 	if (code == 0 && cluster)

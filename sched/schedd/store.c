@@ -15,6 +15,7 @@ enum { VERSION = 2, APPLICATION_ID = 0x4e6f6d72 }; /* "Nomr" */
 static const char *const texts[STATEMENTS] = {
 	[PUT_MACHINE] = "INSERT OR REPLACE INTO machines VALUES (?1, ?2, ?3, ?4, ?5, row_sum(?1, ?2, ?3, ?4, ?5))",
 	[REMOVE_MACHINE] = "DELETE FROM machines WHERE name = ?",
+	[PUT_DEFAULT_RTT] = "INSERT OR REPLACE INTO default_rtt VALUES (?1, ?2, ?3, ?4, ?5, row_sum(?1, ?2, ?3, ?4, ?5))",
 	[PUT_CURVE] = "INSERT OR REPLACE INTO curves VALUES (?1, ?2, row_sum(?1, ?2))",
 	[PUT_JOB] = "INSERT OR REPLACE INTO jobs VALUES (?1, ?2, ?3, ?4, ?5, row_sum(?1, ?2, ?3, ?4, ?5))",
 	[REMOVE_JOB] = "DELETE FROM jobs WHERE id = ?",
@@ -55,6 +56,11 @@ static const char schema[] =
 	"TEXT,"
 	" to_machine TEXT, rtt_us REAL, performance REAL, gain REAL, origin TEXT, measured REAL);" JOURNAL_TABLE;
 
+/* One row, 1. */
+static const char default_rtt_table[] =
+	"CREATE TABLE IF NOT EXISTS default_rtt (id INTEGER PRIMARY KEY, same_machine REAL, same_rack REAL, "
+	"same_pod REAL, other_pod REAL, sum INTEGER)";
+
 /* upgrades[v] makes a state of version v + 1 out of one of version v. */
 static const char *const upgrades[VERSION] = {
 	[1] = "ALTER TABLE decisions ADD COLUMN origin TEXT; ALTER TABLE decisions ADD COLUMN measured REAL;"
@@ -68,6 +74,7 @@ static const char *const upgrades[VERSION] = {
 static const char damaged_rows[] =
 	"SELECT (SELECT count(*) FROM machines WHERE sum IS NOT row_sum(name, rack, pod, slots, state) AND sum "
 	"NOTNULL) + "
+	"(SELECT count(*) FROM default_rtt WHERE sum IS NOT row_sum(id, same_machine, same_rack, same_pod, other_pod)) + "
 	"(SELECT count(*) FROM curves WHERE sum IS NOT row_sum(name, text) AND sum NOTNULL) + "
 	"(SELECT count(*) FROM jobs WHERE sum IS NOT row_sum(id, line, owner, may_move, restart) AND sum NOTNULL) + "
 	"(SELECT count(*) FROM tasks WHERE sum IS NOT row_sum(job, task, state, machine, origin, attempts, since, "
@@ -203,6 +210,9 @@ static int prepare(struct store *store, const char *path, struct error *err)
 				 "%s: version %lld of the state; this program reads version %d. Use the nomora that "
 				 "wrote it, or a new --state file",
 				 path, (long long)version, VERSION);
+	code = sqlite3_exec(store->base, default_rtt_table, NULL, NULL, NULL);
+	if (code != SQLITE_OK)
+		return fail(store, path, code, err);
 	if (!is_whole(store))
 		return error_set(
 			err, EINVAL,
@@ -325,6 +335,17 @@ void store_put_curve(struct store *store, const char *name, const char *text)
 	store_run(store, statement);
 }
 
+void store_put_default_rtt(struct store *store, const struct cluster_default_rtt *rtt)
+{
+	const double values[] = {rtt->same_machine_us, rtt->same_rack_us, rtt->same_pod_us, rtt->other_pod_us};
+	sqlite3_stmt *statement = store_begin(store, PUT_DEFAULT_RTT);
+
+	sqlite3_bind_int(statement, 1, 1);
+	for (int v = 0; v < 4; v++)
+		store_bind_real(statement, 2 + v, values[v]);
+	store_run(store, statement);
+}
+
 void store_put_job(struct store *store, const char *id, const char *line, uint32_t owner, bool may_move,
 		   double restart_s)
 {
@@ -444,6 +465,22 @@ struct loading {
 	struct live_task *tasks; /* of the job that is read */
 	uint32_t task_count, seen;
 };
+
+static int load_default_rtt(sqlite3_stmt *row, void *context)
+{
+	*(struct cluster_default_rtt *)context =
+		(struct cluster_default_rtt){.same_machine_us = sqlite3_column_double(row, 0),
+					     .same_rack_us = sqlite3_column_double(row, 1),
+					     .same_pod_us = sqlite3_column_double(row, 2),
+					     .other_pod_us = sqlite3_column_double(row, 3)};
+	return 0;
+}
+
+int store_load_default_rtt(struct store *store, struct cluster_default_rtt *rtt, struct error *err)
+{
+	return each_row(store, "SELECT same_machine, same_rack, same_pod, other_pod FROM default_rtt", load_default_rtt,
+			rtt, err);
+}
 
 static int load_machine(sqlite3_stmt *row, void *context)
 {

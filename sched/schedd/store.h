@@ -26,6 +26,7 @@ void store_close(struct store *store); /* NULL is legal */
 void store_put_machine(struct store *store, const char *name, const char *rack, const char *pod, uint32_t slots,
 		       const char *state);
 void store_remove_machine(struct store *store, const char *name);
+void store_put_default_rtt(struct store *store, const struct cluster_default_rtt *rtt);
 void store_put_curve(struct store *store, const char *name, const char *text);
 void store_put_job(struct store *store, const char *id, const char *line, uint32_t owner, bool may_move,
 		   double restart_s); /* < 0: none of its own */
@@ -61,6 +62,9 @@ int store_commit(struct store *store, struct error *err);
 
 /* The line that a job was submitted with; the caller frees. NULL: none. */
 char *store_job_line(struct store *store, const char *id);
+
+/* The stored default round trips; *rtt stays as it is if there are none. 0 or -errno with err set. */
+int store_load_default_rtt(struct store *store, struct cluster_default_rtt *rtt, struct error *err);
 
 /* Puts all that is stored into an empty live state. 0 or -errno with err set. */
 int store_load(struct store *store, struct live *live, double offset_s, double now_s, struct error *err);

@@ -62,6 +62,7 @@ int store_salvage(const char *path, struct store_salvaged *salvaged, struct erro
 		return error_code(err, EIO);
 	if (sqlite3_open_v2(salvaged->aside, &from, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK) {
 		salvaged->machines = salvage_table(into, from, "machines", PUT_MACHINE);
+		salvage_table(into, from, "default_rtt", PUT_DEFAULT_RTT);
 		salvaged->curves = salvage_table(into, from, "curves", PUT_CURVE);
 		salvaged->jobs = salvage_table(into, from, "jobs", PUT_JOB);
 		salvaged->tasks = salvage_table(into, from, "tasks", PUT_TASK);

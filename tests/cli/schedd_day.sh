@@ -65,4 +65,11 @@ live=$("$nomora" simulate --live --journal "$dir/three.jsonl" --json | jq .perfo
 check "one task's performance: the same live and simulated" jq -en --argjson live "$live" --slurpfile simulated "$dir/three.json" \
 	'$simulated[0].policies[0].performance as $that | $live.jobs == 1 and ([$live.area - $that.area, $live.task_mean - $that.task_mean] | map(fabs) | max) < 1e-6 and $live.task_mean < 0.9'
 check "round trips without a measurement are the cluster's" jq -e '.settings.latency | .rack_us == 70 and .across_us == 390' "$dir/three.json"
+"$bin/nomora-schedd" schedd --state "$dir/state" --socket "$NOMORA_SCHEDD" --no-executor 2>>"$dir/day.log" &
+echo $! >"$dir/pid"
+wait_for 30 "$nomora" jobs >/dev/null 2>&1
+kill "$(cat "$dir/pid")"
+wait "$(cat "$dir/pid")"
+"$bin/nomora-schedd" schedd export --state "$dir/state" | grep '"do": "begin"' | tail -n 1 >"$dir/begin.json"
+check "a start without --cluster keeps them" jq -e '.call.default_rtt_us == [2, 70, 200, 390]' "$dir/begin.json"
 plan
