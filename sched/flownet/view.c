@@ -40,6 +40,12 @@ const uint32_t *flownet_jobs(const struct flownet *net, size_t *count)
 	return net->live.jobs;
 }
 
+const uint32_t *flownet_waiting_jobs(const struct flownet *net, size_t *count)
+{
+	*count = net->waits.count;
+	return net->waits.jobs;
+}
+
 uint32_t flownet_job_limit(const struct flownet *net)
 {
 	return net->job_limit;

@@ -44,6 +44,7 @@ struct live {
 	struct flownet *net;           /* placer's */
 	struct live_machine *machines; /* by number */
 	size_t machine_capacity;
+	uint64_t slots; /* of all machines */
 	struct live_curve *curves;
 	size_t curve_count, curve_capacity;
 	struct live_job **jobs; /* by number of the network; NULL: none */

@@ -210,6 +210,7 @@ static int add_machine(struct live *live, const char *name, const char *rack, co
 		return live_out_of_memory(err);
 	live->machines = machines;
 	machines[number] = (struct live_machine){0};
+	live->slots += slots;
 	code = cost_layout_add(live->layout, (uint32_t)number);
 	if (code == 0)
 		code = latency_view_grow(live->view);
@@ -269,6 +270,7 @@ int live_machine_set(struct live *live, const char *name, const char *rack, cons
 	}
 	if (state == LIVE_DOWN && live->machines[number].state != LIVE_DOWN)
 		lose_tasks(live, (uint32_t)number, live->network_s);
+	live->slots = live->slots - live->cluster->machines[number].slots + slots;
 	live->cluster->machines[number].slots = slots;
 	live->machines[number].state = state;
 	live->changed = true;
@@ -301,6 +303,7 @@ int live_machine_remove(struct live *live, const char *name, struct error *err)
 	if (code == 0) /* its measurements may have been the largest of their racks */
 		code = live_latency_settle(live);
 	cost_layout_remove(live->layout, (uint32_t)number);
+	live->slots -= live->cluster->machines[number].slots;
 	cluster_remove_machine(live->cluster, (uint32_t)number);
 	live->changed = true;
 	return code;

@@ -48,7 +48,7 @@ static void reserve(struct placer *placer, const struct flownet *net, uint32_t r
 static void reserve_for_open_jobs(struct placer *placer, const struct flownet *net)
 {
 	size_t count;
-	const uint32_t *jobs = flownet_jobs(net, &count);
+	const uint32_t *jobs = flownet_waiting_jobs(net, &count);
 
 	memset(placer->reserved, 0, placer->layout->rack_count * sizeof *placer->reserved);
 	memset(placer->claimed, 0, placer->layout->machine_count * sizeof *placer->claimed);
@@ -104,16 +104,17 @@ static uint32_t list_candidates(struct placer *placer, const struct flownet *net
 			break; /* the whole job fits into the ones before */
 		for (uint32_t c = layout->rack_first[racks[i].rack]; c < layout->rack_first[racks[i].rack + 1]; c++) {
 			uint32_t machine = layout->machine_of_column[c];
+			int32_t unclaimed = machine == COST_NO_MACHINE ? 0 : policy_unclaimed(placer, net, machine);
 
-			if (machine == COST_NO_MACHINE || flownet_free(net, machine) == 0)
+			/* A slot that others will want serves only where the rack has no other. */
+			if (unclaimed == 0 && (machine == COST_NO_MACHINE || racks[i].room > 0 ||
+					       flownet_free(net, machine) == 0))
 				continue;
-			if (racks[i].room > 0 && policy_unclaimed(placer, net, machine) == 0)
-				continue; /* there are others */
 			placer->candidates[count++] = (struct root_candidate){
 				.cost = rest_cost_bound(placer, net, job, machine, tasks - 1),
 				.machine = machine,
 				.rack_rank = i,
-				.free = policy_unclaimed(placer, net, machine),
+				.free = unclaimed,
 			};
 		}
 	}

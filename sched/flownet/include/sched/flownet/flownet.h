@@ -255,6 +255,8 @@ const struct cluster *flownet_cluster(const struct flownet *net);
 uint64_t flownet_rounds(const struct flownet *net); /* solves begun so far */
 /* Numbers of the jobs, in no order; borrowed until a job arrives or ends. */
 const uint32_t *flownet_jobs(const struct flownet *net, size_t *count);
+/* The same for those with waiting tasks, and perhaps some that have none or have ended. */
+const uint32_t *flownet_waiting_jobs(const struct flownet *net, size_t *count);
 uint32_t flownet_job_limit(const struct flownet *net); /* highest job number so far + 1 */
 uint32_t flownet_task_limit(const struct flownet *net, uint32_t job);
 uint32_t flownet_root_task(const struct flownet *net, uint32_t job);
