@@ -107,8 +107,8 @@ static uint32_t list_candidates(struct placer *placer, const struct flownet *net
 			int32_t unclaimed = machine == COST_NO_MACHINE ? 0 : policy_unclaimed(placer, net, machine);
 
 			/* A slot that others will want serves only where the rack has no other. */
-			if (unclaimed == 0 && (machine == COST_NO_MACHINE || racks[i].room > 0 ||
-					       flownet_free(net, machine) == 0))
+			if (unclaimed == 0 &&
+			    (machine == COST_NO_MACHINE || racks[i].room > 0 || flownet_free(net, machine) == 0))
 				continue;
 			placer->candidates[count++] = (struct root_candidate){
 				.cost = rest_cost_bound(placer, net, job, machine, tasks - 1),

@@ -15,7 +15,8 @@ enum { VERSION = 2, APPLICATION_ID = 0x4e6f6d72 }; /* "Nomr" */
 static const char *const texts[STATEMENTS] = {
 	[PUT_MACHINE] = "INSERT OR REPLACE INTO machines VALUES (?1, ?2, ?3, ?4, ?5, row_sum(?1, ?2, ?3, ?4, ?5))",
 	[REMOVE_MACHINE] = "DELETE FROM machines WHERE name = ?",
-	[PUT_DEFAULT_RTT] = "INSERT OR REPLACE INTO default_rtt VALUES (?1, ?2, ?3, ?4, ?5, row_sum(?1, ?2, ?3, ?4, ?5))",
+	[PUT_DEFAULT_RTT] =
+		"INSERT OR REPLACE INTO default_rtt VALUES (?1, ?2, ?3, ?4, ?5, row_sum(?1, ?2, ?3, ?4, ?5))",
 	[PUT_CURVE] = "INSERT OR REPLACE INTO curves VALUES (?1, ?2, row_sum(?1, ?2))",
 	[PUT_JOB] = "INSERT OR REPLACE INTO jobs VALUES (?1, ?2, ?3, ?4, ?5, row_sum(?1, ?2, ?3, ?4, ?5))",
 	[REMOVE_JOB] = "DELETE FROM jobs WHERE id = ?",
@@ -74,7 +75,8 @@ static const char *const upgrades[VERSION] = {
 static const char damaged_rows[] =
 	"SELECT (SELECT count(*) FROM machines WHERE sum IS NOT row_sum(name, rack, pod, slots, state) AND sum "
 	"NOTNULL) + "
-	"(SELECT count(*) FROM default_rtt WHERE sum IS NOT row_sum(id, same_machine, same_rack, same_pod, other_pod)) + "
+	"(SELECT count(*) FROM default_rtt WHERE sum IS NOT row_sum(id, same_machine, same_rack, same_pod, other_pod)) "
+	"+ "
 	"(SELECT count(*) FROM curves WHERE sum IS NOT row_sum(name, text) AND sum NOTNULL) + "
 	"(SELECT count(*) FROM jobs WHERE sum IS NOT row_sum(id, line, owner, may_move, restart) AND sum NOTNULL) + "
 	"(SELECT count(*) FROM tasks WHERE sum IS NOT row_sum(job, task, state, machine, origin, attempts, since, "
