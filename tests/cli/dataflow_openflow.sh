@@ -156,6 +156,15 @@ for mode in full-once silent-once restart-once; do
 	run "$nomora" dataflow --random-runs 0 --openflow "$scratch/$mode" --openflow-timeout-ms $timeout "$scratch/job.json"
 	check "$mode: reported, and confirmed at the second attempt" test "$code $(grep -c "switch '[a-z0-9.]*'.*: trying again\$" <<<"$err") $(grep -c '^80 flows in 20' <<<"$err")" = "0 1 1"
 done
+# Plans with other routes: core switch k has no links. NOMORA_KILLS=N kills instead of 10.
+for k in 0 1 2 3; do
+	jq --slurpfile net "$scratch/net.json" --arg core "core$k" \
+		'.topology = ($net[0].topology | .links |= map(if .a == $core or .b == $core then .up = false else . end))' "$scratch/job.json" >"$scratch/job$k.json"
+done
+mkdir "$scratch/kills"
+run python3 "$source_root/tests/support/openflow_kills.py" "$nomora" "$scratch/kills" "$scratch/net.json" "${NOMORA_KILLS:-10}" 1 "" "" "$scratch"/job[0-3].json
+printf '%s\n' "$out" "$err"
+check "killed half done, an update leaves a way between all hosts" test "$code" -eq 0
 flows_of() { grep -c port "$scratch/kept/$1.log"; }
 switches kept
 "$nomora" dataflow --json --random-runs 0 --openflow "$scratch/kept" --openflow-keep --openflow-timeout-ms 60000 "$scratch/job.json" >"$scratch/kept.plan" 2>"$scratch/kept.said" &

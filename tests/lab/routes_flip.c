@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * routes_flip LAB KILLS: a child keeps changing the lab's routes from one random set of long paths to another. It is
- * killed at a random moment, KILLS times; each time, every pair of hosts must be connected, without a loop. Then a new
- * process takes over the routes and removes them. Exit 0, or 1 with the reason.
+ * killed before a random change that is not the first one of an update, KILLS times; each time, every pair of hosts
+ * must be connected, without a loop. Then a new process takes over the routes and removes them. Exit 0, or 1 with the
+ * reason.
  */
 #include <errno.h>
 #include <signal.h>
@@ -12,11 +13,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <libmnl/libmnl.h>
+#include <linux/rtnetlink.h>
+
 #include <base/rng.h>
 #include <lab/lab.h>
 #include <lab/routes/routes.h>
 
-enum { PAIRS = 24 };
+enum { PAIRS = 24, CHANGES_MOST = 400 };
 
 struct paths {
 	struct lab_route routes[PAIRS];
@@ -24,6 +28,25 @@ struct paths {
 };
 
 static struct lab lab;
+static uint64_t changes_left; /* before the process kills itself; 0: never */
+static bool first_change;     /* of an update */
+
+ssize_t __real_mnl_socket_sendto(const struct mnl_socket *socket, const void *message, size_t bytes);
+ssize_t __wrap_mnl_socket_sendto(const struct mnl_socket *socket, const void *message, size_t bytes);
+
+/* The linker puts it in the place of the library's function. */
+ssize_t __wrap_mnl_socket_sendto(const struct mnl_socket *socket, const void *message, size_t bytes)
+{
+	int type = ((const struct nlmsghdr *)message)->nlmsg_type;
+
+	if (type == RTM_NEWRULE || type == RTM_DELRULE || type == RTM_NEWROUTE || type == RTM_DELROUTE) {
+		changes_left -= changes_left > 1;
+		if (changes_left == 1 && !first_change)
+			kill(getpid(), SIGKILL);
+		first_change = false;
+	}
+	return __real_mnl_socket_sendto(socket, message, bytes);
+}
 
 static int switch_of(int host)
 {
@@ -71,7 +94,7 @@ static void draw(struct rng *rng, struct paths *paths)
 	}
 }
 
-static void change_for_ever(uint64_t seed)
+static void change_until_killed(uint64_t seed)
 {
 	static struct paths paths;
 	struct error err = {0};
@@ -81,8 +104,10 @@ static void change_for_ever(uint64_t seed)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	rng_seed(&rng, seed);
 	routes = routes_open(&lab, &err);
+	changes_left = 2 + rng_below(&rng, CHANGES_MOST);
 	while (routes) {
 		draw(&rng, &paths);
+		first_change = true;
 		if (routes_set(routes, paths.routes, rng_below(&rng, PAIRS + 1), NULL, &err) != 0)
 			break;
 	}
@@ -110,9 +135,7 @@ static int kill_and_walk(struct routes *routes, struct rng *rng, struct error *e
 	int status = 0;
 
 	if (child == 0)
-		change_for_ever(rng_below(rng, UINT32_MAX));
-	usleep((useconds_t)(10000 + rng_below(rng, 20000)));
-	kill(child, SIGKILL);
+		change_until_killed(rng_below(rng, UINT32_MAX));
 	waitpid(child, &status, 0);
 	rng_below(rng, 2); /* so that the next child draws from another seed */
 	if (!WIFSIGNALED(status))
