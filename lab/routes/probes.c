@@ -15,28 +15,28 @@
 
 #include "socket_priv.h"
 
-enum { ETHERTYPE = ETH_P_802_EX1, WINDOWS_OPEN = 2 };
+enum { ETHERTYPE = ETH_P_802_EX1, FRAMES_KEPT = 32 };
+
+_Static_assert((int)PROBES_LATE < (int)FRAMES_KEPT && PROBES_PER_WINDOW < 32, "a bit for each frame");
 
 struct frame {
 	uint64_t run; /* two runs on one lab do not take each other's */
-	uint32_t link, window;
-	uint16_t end, place;
+	uint32_t link, number;
+	uint32_t end;
 	uint32_t zero; /* no padding with old bytes in it */
 };
 
-/* A bit for each frame of a window. */
 struct direction {
-	int port; /* interface that it leaves by */
-	int to;   /* switch that it leads to */
-	uint32_t sent[WINDOWS_OPEN], received[WINDOWS_OPEN];
+	int port;                /* interface that it leaves by */
+	int to;                  /* switch that it leads to */
+	uint32_t sent, received; /* bit N modulo FRAMES_KEPT: frame N */
+	uint32_t lost;           /* of the judged frames of a window; bit 0: the last one */
 };
 
 struct link_state {
 	bool probed; /* between switches */
 	bool lossy;
-	uint32_t clean;      /* windows in a row */
-	uint32_t skipped;    /* the newest window that does not count; 0: none */
-	uint64_t first_lost; /* frame since the start, since the last clean window */
+	uint32_t clean; /* frames in a row that neither direction lost */
 	double notice_windows;
 	struct direction directions[2]; /* from end a, from b */
 };
@@ -47,7 +47,7 @@ struct probes {
 	int sockets[LAB_SWITCHES_MAXIMUM];
 	struct link_state *links;
 	uint64_t run;
-	uint32_t window, place; /* of the next frame; windows count from 1 */
+	uint32_t number; /* of the next frame */
 };
 
 static int open_links(struct probes *probes, struct error *err)
@@ -93,7 +93,7 @@ struct probes *probes_open(const struct lab *lab, struct error *err)
 		error_set(err, ENOMEM, "out of memory");
 		return NULL;
 	}
-	*probes = (struct probes){.lab = lab, .timer = -1, .window = 1};
+	*probes = (struct probes){.lab = lab, .timer = -1};
 	for (int s = 0; s < LAB_SWITCHES_MAXIMUM; s++)
 		probes->sockets[s] = -1;
 	probes->links = calloc((size_t)lab->link_count + 1, sizeof *probes->links);
@@ -131,16 +131,21 @@ int probes_descriptor(const struct probes *probes)
 	return probes->timer;
 }
 
+static uint32_t bit_of(uint32_t number)
+{
+	return 1u << number % FRAMES_KEPT;
+}
+
 static void take(struct probes *probes, int at, const struct frame *frame)
 {
 	struct direction *direction;
 
 	if (frame->run != probes->run || frame->link >= (uint32_t)probes->lab->link_count || frame->end > 1 ||
-	    frame->place >= PROBES_PER_WINDOW || probes->window - frame->window >= WINDOWS_OPEN)
+	    probes->number - frame->number > PROBES_LATE)
 		return;
 	direction = &probes->links[frame->link].directions[frame->end];
 	if (direction->to == at)
-		direction->received[frame->window % WINDOWS_OPEN] |= 1u << frame->place;
+		direction->received |= bit_of(frame->number);
 }
 
 static int receive(struct probes *probes, struct error *err)
@@ -160,81 +165,47 @@ static int receive(struct probes *probes, struct error *err)
 	return 0;
 }
 
-/* Frames of a window that are lost, of the worse direction; *first: the first of them. */
-static int count_lost(const struct link_state *state, uint32_t window, int *first)
-{
-	int worst = 0;
-
-	*first = PROBES_PER_WINDOW;
-	for (int e = 0; e < 2; e++) {
-		const struct direction *direction = &state->directions[e];
-		uint32_t lost = direction->sent[window % WINDOWS_OPEN] & ~direction->received[window % WINDOWS_OPEN];
-		int count = __builtin_popcount(lost);
-
-		if (count > 0 && __builtin_ctz(lost) < *first)
-			*first = __builtin_ctz(lost);
-		if (count > worst)
-			worst = count;
-	}
-	return worst;
-}
-
-/* The window before this one. */
+/* The frame that was sent PROBES_LATE frames ago. */
 static void judge(struct probes *probes, struct link_state *state)
 {
-	uint32_t window = probes->window - 1;
-	int first, lost = count_lost(state, window, &first);
-	uint64_t now = (uint64_t)probes->window * PROBES_PER_WINDOW + probes->place;
+	uint32_t bit = bit_of(probes->number - PROBES_LATE), oldest;
+	bool clean = true;
 
-	if (state->skipped >= window)
-		lost = 0;
-	if (lost == 0) {
-		state->clean++;
-		state->lossy &= state->clean < PROBES_CLEAN_WINDOWS;
-		return;
+	for (int e = 0; e < 2; e++) {
+		struct direction *direction = &state->directions[e];
+		bool lost = direction->sent & ~direction->received & bit;
+
+		direction->lost = (direction->lost << 1 | lost) & ((1u << PROBES_PER_WINDOW) - 1);
+		clean &= !lost;
+		if (state->lossy || __builtin_popcount(direction->lost) < PROBES_LOST)
+			continue;
+		oldest = 31 - (uint32_t)__builtin_clz(direction->lost);
+		state->lossy = true;
+		state->notice_windows = (double)(oldest + PROBES_LATE) / PROBES_PER_WINDOW;
 	}
-	if (state->clean > 0)
-		state->first_lost = (uint64_t)window * PROBES_PER_WINDOW + (uint64_t)first;
-	state->clean = 0;
-	if (lost < PROBES_LOST || state->lossy)
-		return;
-	state->lossy = true;
-	state->notice_windows = (double)(now - state->first_lost) / PROBES_PER_WINDOW;
-}
-
-static void begin_window(struct probes *probes)
-{
-	probes->window++;
-	probes->place = 0;
-	for (int l = 0; l < probes->lab->link_count; l++)
-		for (int e = 0; e < 2; e++) {
-			struct direction *direction = &probes->links[l].directions[e];
-
-			direction->sent[probes->window % WINDOWS_OPEN] = 0;
-			direction->received[probes->window % WINDOWS_OPEN] = 0;
-		}
+	state->clean = clean ? state->clean + 1 : 0;
+	state->lossy &= state->clean < PROBES_CLEAN_WINDOWS * PROBES_PER_WINDOW;
 }
 
 static void send_frame(struct probes *probes, int link, int end)
 {
 	const struct lab_link *ends = &probes->lab->links[link];
 	struct direction *direction = &probes->links[link].directions[end];
-	const struct frame frame = {.run = probes->run,
-				    .link = (uint32_t)link,
-				    .window = probes->window,
-				    .end = (uint16_t)end,
-				    .place = (uint16_t)probes->place};
+	const struct frame frame = {
+		.run = probes->run, .link = (uint32_t)link, .number = probes->number, .end = (uint32_t)end};
 	struct sockaddr_ll to = {.sll_family = AF_PACKET,
 				 .sll_protocol = htons(ETHERTYPE),
 				 .sll_ifindex = direction->port,
 				 .sll_halen = ETH_ALEN};
 
 	memset(to.sll_addr, 0xff, ETH_ALEN);
+	direction->sent &= ~bit_of(probes->number);
+	direction->received &= ~bit_of(probes->number);
 	/* A queue that refuses the frame loses others too; a port that is down does not count. */
 	if (sendto(probes->sockets[(end == 0 ? ends->a : ends->b) - probes->lab->host_count], &frame, sizeof frame, 0,
 		   (struct sockaddr *)&to, sizeof to) >= 0 ||
 	    errno == ENOBUFS)
-		direction->sent[probes->window % WINDOWS_OPEN] |= 1u << probes->place;
+		direction->sent |= bit_of(probes->number);
 }
 
 int probes_update(struct probes *probes, struct error *err)
@@ -242,26 +213,27 @@ int probes_update(struct probes *probes, struct error *err)
 	uint64_t due;
 	int code;
 
-	/* After a stall one frame is sent, not all that were due: a window is a number of frames. */
+	/* After a stall one frame is sent, not all that were due: a frame may be late by a number of frames. */
 	if (read(probes->timer, &due, sizeof due) != sizeof due)
 		return 0;
 	code = receive(probes, err);
 	if (code != 0)
 		return code;
-	if (probes->place == PROBES_PER_WINDOW)
-		begin_window(probes);
-	for (int l = 0; l < probes->lab->link_count && probes->place == PROBES_LATE; l++)
+	for (int l = 0; l < probes->lab->link_count; l++) {
 		judge(probes, &probes->links[l]);
-	for (int l = 0; l < probes->lab->link_count; l++)
 		for (int e = 0; e < 2 && probes->links[l].probed; e++)
 			send_frame(probes, l, e);
-	probes->place++;
+	}
+	probes->number++;
 	return 0;
 }
 
 void probes_skip(struct probes *probes, int link)
 {
-	probes->links[link].skipped = probes->window;
+	for (int e = 0; e < 2; e++) {
+		probes->links[link].directions[e].sent = 0;
+		probes->links[link].directions[e].lost = 0;
+	}
 }
 
 bool probes_is_lossy(const struct probes *probes, int link)

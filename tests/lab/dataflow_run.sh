@@ -25,16 +25,42 @@ read -r a b <<<"$("$nomora" dataflow --json --random-runs 0 "$scratch/job.json" 
 	jq -r '[.routes[] | select(.links | length == 6) | .links[2]][0] | sub(" -> "; " ")')"
 whole='.schema == "nomora.dataflow-run/1" and .complete and .sent == .received and .received > 100 and .lost == 0 and .duplicated == 0'
 
-run "$nomora" dataflow run --lab $lab --seconds 1 --keep-routes --random-runs 0 --json "$scratch/job.json"
-check "every tuple arrives once" jq -e "$whole and (.sinks | length == 1)" <<<"${out##*$'\n'}"
+# arrives NAME: the last run() lost and doubled no tuple
+arrives() {
+	if [ "$code" -eq 0 ] && jq -e "$whole" <<<"${out##*$'\n'}" >/dev/null; then
+		pass "$1"
+	else
+		fail "$1" "exit $code" "$err" "${out##*$'\n'}"
+	fi
+}
+
+# run_until CONDITION OPTION...: like run(), ends the run when the condition of jq's holds for its lines
+run_until() {
+	local condition=$1 controller
+	shift
+	"$nomora" dataflow run --lab $lab --seconds 600 --random-runs 0 --json "$@" >"$scratch/out" 2>"$scratch/err" &
+	controller=$!
+	wait_for 60 jq -es "$condition" "$scratch/out"
+	kill -TERM $controller
+	code=0
+	wait $controller || code=$?
+	out=$(cat "$scratch/out")
+	err=$(cat "$scratch/err")
+}
+data='any(.[]; .sink_MBps > 0.2)'
+rerouted='(map(.rerouted > 0) | index(true)) as $cut | $cut != null and any(.[$cut + 1:][]; .sink_MBps > 0.2)' # and data after that
+
+run_until "$data" --keep-routes "$scratch/job.json"
+arrives "every tuple arrives once"
+check "at one sink" jq -e '.sinks | length == 1' <<<"${out##*$'\n'}"
 check "the routes use the link that is cut next" test "$(over "$a" "$b")" -gt 0
-run "$nomora" dataflow run --lab $lab --seconds 3 --keep-routes --random-runs 0 --json --fail "link:$a:$b@1" "$scratch/job.json"
-check "with a link cut, every tuple arrives once" jq -e "$whole" <<<"${out##*$'\n'}"
+run_until "$rerouted" --keep-routes --fail "link:$a:$b@1" "$scratch/job.json"
+arrives "with a link cut, every tuple arrives once"
 check "routes were chosen again" jq -es 'map(.rerouted // 0) | add > 0' <<<"$out"
 check "and avoid the link" test "$(over "$a" "$b")" -eq 0
 check "the link is back" "$nomora" lab exec --name $lab "$a" -- sh -c "ip link show $b | grep -q LOWER_UP"
-run "$nomora" dataflow run --lab $lab --seconds 2 --random-runs 0 --json --fail used:10@0.2-1 "$scratch/job.json"
-check "with a share of the links cut at once, every tuple arrives once" jq -e "$whole" <<<"${out##*$'\n'}"
+run_until "$rerouted" --fail used:10@1 "$scratch/job.json"
+arrives "with a share of the links cut at once, every tuple arrives once"
 
 switch=$("$nomora" lab exec --name $lab "$b" -- ip netns identify)
 # lose PERCENT: drops packets that arrive at switch B from A, at random, by a BPF program
@@ -44,34 +70,39 @@ lose() {
 }
 uses() { [ "$(over "$a" "$b")" -gt 0 ]; }
 avoids() { [ "$(over "$a" "$b")" -eq 0 ]; }
-# watch_loss PERCENT SECONDS: a run during which the link loses packets for a while; $waited: the time until the routes
-# avoided it
+told() { [ "$(grep -c run-second "$scratch/out")" -gt "$1" ]; }
+# watch_loss PERCENT: a run during which the link loses packets until the routes avoid it; the run ends when they use it
+# again. $waited: microseconds until they avoided it
 watch_loss() {
 	local begin controller
 	lose 0 # empties the port's queue before the run counts
-	"$nomora" dataflow run --lab $lab --seconds "$2" --keep-routes --random-runs 0 --json "$scratch/job.json" >"$scratch/out" &
+	"$nomora" dataflow run --lab $lab --seconds 600 --keep-routes --random-runs 0 --json "$scratch/job.json" >"$scratch/out" &
 	controller=$!
-	wait_for 10 grep -q run-second "$scratch/out"
+	wait_for 60 jq -es "$data" "$scratch/out"
 	begin=$EPOCHREALTIME
 	lose "$1"
-	wait_for 5 avoids
+	wait_for 60 avoids
 	waited=$((${EPOCHREALTIME/./} - ${begin/./}))
 	lose 0
+	wait_for 60 uses
+	wait_for 60 told "$(grep -c run-second "$scratch/out")" # the routes that changed are in that line
+	kill -TERM $controller
 	wait $controller
 }
-noticed='map(select(.links_lossy == 1 and .notice_windows > 0))'
+noticed='map(select(.notice_windows > 0))'
 if ip netns exec "$switch" tc qdisc add dev "$a" clsact 2>/dev/null && lose 0 2>/dev/null; then
 	affected=$("$nomora" dataflow --json --random-runs 0 "$scratch/job.json" |
 		jq --arg a "$a" --arg b "$b" '[.routes[] | select(any(.links[]; . == "\($a) -> \($b)" or . == "\($b) -> \($a)"))] | length')
-	watch_loss 100 5
+	watch_loss 100
 	check "with a link that drops everything, every tuple arrives once" jq -e "$whole" <<<"$(tail -n 1 "$scratch/out")"
 	check "the loss is noticed within 3 probe windows" jq -es "$noticed | length == 1 and .[0].notice_windows <= 3" "$scratch/out"
-	check "the $affected flows over the link, and no others, had new routes" jq -es --argjson n "$affected" "$noticed | .[0].rerouted == \$n" "$scratch/out"
+	check "the $affected flows over the link, and no others, had new routes, and their old ones again" \
+		jq -es --argjson n "$affected" 'map(.rerouted // 0) | add == 2 * $n' "$scratch/out"
 	check "clean again, the link is used again" uses
 	for percent in 100 20; do
 		for i in $(seq "${NOMORA_LOSSES:-0}"); do
-			watch_loss $percent 4
-			jq -cs --argjson wall "$waited" "$noticed | .[0] | {windows: .notice_windows, wall_windows: (\$wall / 200000)}" "$scratch/out"
+			watch_loss $percent
+			jq -cs --argjson wall "$waited" "$noticed | {windows: (.[0].notice_windows), links: length, wall_windows: (\$wall / 200000)}" "$scratch/out"
 		done >"$scratch/noticed"
 		[ -n "${NOMORA_LOSSES:-}" ] || continue
 		jq -cs 'map(.wall_windows) | sort | {p50: .[length / 2 | floor], p90: .[length * 0.9 | floor], max: .[-1]}' "$scratch/noticed" |
@@ -88,7 +119,7 @@ if [ -n "${NOMORA_CUTS:-}" ]; then
 	cuts=()
 	for i in $(seq "$NOMORA_CUTS"); do cuts+=(--fail "link:$a:$b@$((2 * i)).3-$((2 * i + 1)).3"); done
 	run "$nomora" dataflow run --lab $lab --seconds $((2 * NOMORA_CUTS + 3)) --random-runs 0 --json "${cuts[@]}" "$scratch/job.json"
-	check "with $NOMORA_CUTS cuts, every tuple arrives once" jq -e "$whole" <<<"${out##*$'\n'}"
+	arrives "with $NOMORA_CUTS cuts, every tuple arrives once"
 	check "every cut was seen" test "$(jq -s 'map(select(.links_down == 1 and .rerouted > 0)) | length' <<<"$out")" -eq "$NOMORA_CUTS"
 	jq -s 'map(select(.links_down == 1 and .rerouted > 0).gap_ms) | sort | {p50: .[length / 2 | floor], p99: .[length * 0.99 | floor], max: .[-1]}' <<<"$out" |
 		jq -c . | sed 's/^/# gap, ms: /'
@@ -104,8 +135,8 @@ uplinks() { jq -r '.routes[] | select(.from == "h0" or .from == "h1").links[1] |
 	while read -r at next; do "$nomora" lab exec --name $lab "$at" -- cat "/sys/class/net/$next/statistics/tx_bytes" </dev/null; done |
 	awk '{sum += $1} END {printf "%.0f\n", sum}'; }
 before=$(uplinks)
-run "$nomora" dataflow run --lab $lab --seconds 1 --routes ports --keep-routes --random-runs 0 --json "$scratch/pod.json"
-check "over source ports, every tuple arrives once" jq -e "$whole" <<<"${out##*$'\n'}"
+run_until "$data" --routes ports --keep-routes "$scratch/pod.json"
+arrives "over source ports, every tuple arrives once"
 # Half of the tuples (1,000 bytes each) are from a to b.
 check "and its bytes went over the plan's links" jq -e --argjson bytes "$(($(uplinks) - before))" '$bytes >= .received / 2 * 1000' <<<"${out##*$'\n'}"
 jq -r '.flows[] | "\(.from_host) \(.to_host) \(.source_port) \(.port)"' <<<"${out##*$'\n'}" >"$scratch/flows"
