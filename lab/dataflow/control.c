@@ -7,10 +7,18 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum { TICK_MS = 50, DRAIN_S = 60 };
+
+/*
+ * Of this process while it follows links: tasks and other programs must not keep it from its probes. On two processors
+ * with a load of 45, a link that drops every packet was noticed 0.3 s after the drop at most of 15 times, without this
+ * after 1.1 s.
+ */
+static const int control_nice = -10;
 
 /* Whether a link of the lab can be used. */
 static bool check_link(struct run *run, int link, bool was_up)
@@ -176,6 +184,7 @@ static int loop(struct run *run, struct pollfd *polls, struct error *err)
 int run_control(struct run *run, struct error *err)
 {
 	struct pollfd *polls = calloc(run->task_count + 3u, sizeof *polls);
+	int nice = getpriority(PRIO_PROCESS, 0);
 	int code = polls ? 0 : error_set(err, ENOMEM, "out of memory");
 
 	run->second.latency_p99_us = NAN;
@@ -183,8 +192,11 @@ int run_control(struct run *run, struct error *err)
 		code = run_start_tasks(run, err);
 	run->start = ns_now_monotonic();
 	run->last_second = run->start;
-	if (code == 0)
+	if (code == 0) {
+		setpriority(PRIO_PROCESS, 0, control_nice); /* its tasks have started */
 		code = loop(run, polls, err);
+		setpriority(PRIO_PROCESS, 0, nice);
+	}
 	free(polls);
 	return code;
 }
