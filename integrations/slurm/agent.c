@@ -37,6 +37,16 @@ static bool needs_hosts(const struct agent *agent, const struct slurm_job *job, 
 	return mark->kind != SLURM_MARK_PLACED || job->state == SLURM_RUNNING || agent->new_decisions;
 }
 
+/* Requeued before the agent saw it run: Slurm starts it only after its old credential has expired, unless it is placed
+ * again. */
+static bool missed_its_run(const struct agent *agent, const struct slurm_job *job, const struct slurm_mark *mark,
+			   const struct sched_job *counts)
+{
+	return job->state == SLURM_PENDING && !job->held && job->restarts > 0 && mark->kind == SLURM_MARK_PLACED &&
+	       counts->known && counts->decided == job->tasks &&
+	       hash_table_find(&agent->placed, job->id) != job->restarts;
+}
+
 /* A running job about which nothing is to be done. */
 static bool is_settled(const struct agent *agent, const struct slurm_job *job, const struct slurm_mark *mark,
 		       const struct sched_job *counts)
@@ -53,13 +63,15 @@ static int look_at_job(struct agent *agent, const struct slurm_job *job, const s
 	struct sched_job sched;
 	char id[SLURM_NAME_BYTES], **hosts = NULL;
 	enum slurm_step step;
+	bool missed;
 	int code = 0;
 
 	agent_job_id(job, mark, id);
 	sched = link_counts(&agent->link, id);
 	if (job->state == SLURM_BUSY || is_settled(agent, job, mark, &sched))
 		return 0;
-	if (needs_hosts(agent, job, mark, &sched))
+	missed = missed_its_run(agent, job, mark, &sched);
+	if (missed || needs_hosts(agent, job, mark, &sched))
 		code = link_read_job(&agent->link, id, &sched, err);
 	else if (mark->kind == SLURM_MARK_PLACED && sched.decided == job->tasks && job->state == SLURM_PENDING)
 		return 0; /* waits in Slurm's queue */
@@ -69,9 +81,13 @@ static int look_at_job(struct agent *agent, const struct slurm_job *job, const s
 	}
 	if (code == 0) {
 		step = slurm_choose_step(job, mark, &sched, hosts);
+		if (missed && step == SLURM_STEP_NONE)
+			step = SLURM_STEP_PLACE;
+		if ((step == SLURM_STEP_PLACE || step == SLURM_STEP_PASS) && !slurm_may_start(job, time(NULL)))
+			step = SLURM_STEP_NONE; /* the next turn will do */
 		code = agent_take_step(agent, step, job, request, mark, &sched, hosts, err);
 		if (code == 0 && step == SLURM_STEP_NONE && job->state == SLURM_RUNNING)
-			agent_note(&agent->settled, job);
+			agent_note(&agent->settled, job, (uint32_t)job->start);
 	}
 	free(hosts);
 	link_job_free(&sched);
@@ -105,7 +121,15 @@ static int look_at_jobs(struct agent *agent, struct error *err)
 	return 0;
 }
 
-/* Jobs of schedd that no job of Slurm refers to have ended. */
+static bool has_id(const struct hash_table *ids, const char *id)
+{
+	return hash_table_first(ids, hash_text(id)) != HASH_TABLE_NONE;
+}
+
+/*
+ * Jobs of schedd that no job of Slurm refers to have ended. One that was placed while sbatch waited may not be listed
+ * yet, but has ended if it was.
+ */
 static int forget_ended(struct agent *agent, struct error *err)
 {
 	struct hash_table wanted = {0};
@@ -127,9 +151,14 @@ static int forget_ended(struct agent *agent, struct error *err)
 	for (size_t s = 0; s < link_job_count(&agent->link) && code == 0; s++) {
 		const char *id = link_job_id(&agent->link, s);
 
-		if (id && hash_table_first(&wanted, hash_text(id)) == HASH_TABLE_NONE &&
-		    !at_once_is_fresh(agent->at_once, id))
+		if (id && !has_id(&wanted, id) && (has_id(&agent->listed, id) || !at_once_is_fresh(agent->at_once, id)))
 			code = link_forget(&agent->link, id, err);
+	}
+	if (code == 0) {
+		struct hash_table before = agent->listed;
+
+		agent->listed = wanted;
+		wanted = before;
 	}
 	hash_table_free(&wanted);
 	return code;
@@ -202,7 +231,7 @@ static void release_held(struct agent *agent)
 
 		if (!is_ours(job, &request, &mark))
 			continue;
-		if (job->state == SLURM_PENDING && job->held &&
+		if (job->state == SLURM_PENDING && job->held && slurm_may_start(job, time(NULL)) &&
 		    (mark.kind == SLURM_MARK_HELD || mark.kind == SLURM_MARK_MOVING) &&
 		    agent_pass(job, false, "schedd does not answer", &err) < 0)
 			log_warning("job %s: %s", job->name, err.text);
@@ -321,6 +350,8 @@ int slurm_agent_run(const struct slurm_agent_options *options, const volatile si
 	link_free(&agent.link);
 	hash_table_free(&agent.settled);
 	hash_table_free(&agent.refused);
+	hash_table_free(&agent.placed);
+	hash_table_free(&agent.listed);
 	return code;
 }
 

@@ -31,6 +31,8 @@ struct agent {
 	struct link link;
 	/* Running jobs that schedd has as they run, and that it refused: job -> low bits of its start. */
 	struct hash_table settled, refused;
+	struct hash_table placed; /* job -> its restarts when Slurm got its place */
+	struct hash_table listed; /* ids in schedd of Slurm's jobs in the turn before */
 	struct review review;
 	struct ns next_review, next_machines;
 	struct ns answered;     /* when schedd last answered */
@@ -60,9 +62,9 @@ extern const struct answers_decider at_once_decider; /* the context is a struct 
 /* Whether the id in schedd was given to a job so recently that Slurm's list may not have it. */
 bool at_once_is_fresh(struct at_once *at_once, const char *id);
 
-/* agent_has_noted(): is the job in the table with this start? agent_note() puts it there. */
+/* agent_has_noted(): is the job in the table with this start? agent_note() puts it there, with a value. */
 bool agent_has_noted(const struct hash_table *table, const struct slurm_job *job);
-void agent_note(struct hash_table *table, const struct slurm_job *job);
+void agent_note(struct hash_table *table, const struct slurm_job *job, uint32_t value);
 
 /* Looks at one running job, or goes on with the look. 0 or -errno with err set. */
 int agent_review(struct agent *agent, struct error *err);

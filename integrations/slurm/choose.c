@@ -4,6 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool slurm_may_start(const struct slurm_job *job, time_t now)
+{
+	return job->restarts == 0 || now > job->submitted;
+}
+
 static const struct slurm_share *find_share(const struct slurm_job *job, const char *host)
 {
 	for (uint32_t s = 0; s < job->share_count; s++)

@@ -35,6 +35,12 @@ enum slurm_step slurm_choose_step(const struct slurm_job *job, const struct slur
 				  const struct sched_job *sched, char *const *hosts);
 
 /*
+ * Whether slurmd will start the job if it is released now. It refuses one that starts in the second in which its
+ * earlier run was killed, as its credential is no newer than that, and Slurm then ends the job as failed.
+ */
+bool slurm_may_start(const struct slurm_job *job, time_t now);
+
+/*
  * Machines by task of a running job, borrowed from the job or its mark: the marked ones if Slurm gave just these nodes,
  * else in Slurm's order, a CPU a task. NULL if out of memory; the caller frees the array, not the names.
  */

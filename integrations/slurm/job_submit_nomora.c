@@ -144,14 +144,15 @@ static bool place(job_desc_msg_t *job, char *line)
 	return true;
 }
 
-/* Jobs that say where or how their tasks are spread and parts of a heterogeneous job are left to Slurm. */
+/* Jobs that say when they start, or where or how their tasks are spread, and parts of a heterogeneous job are left to
+ * Slurm. */
 static bool is_ours(const job_desc_msg_t *job)
 {
 	return job->comment && strncmp(job->comment, "nomora:", 7) == 0 && strpbrk(job->comment, "\r\n") == NULL &&
 	       !(job->req_nodes && job->req_nodes[0]) && job->het_job_offset == NO_VAL &&
 	       (job->min_nodes == NO_VAL || job->min_nodes <= 1) && job->ntasks_per_node == NO_VAL16 &&
 	       (job->cpus_per_task == NO_VAL16 || job->cpus_per_task <= 1) && job->priority != 0 &&
-	       (!job->admin_comment || !job->admin_comment[0]);
+	       job->begin_time <= time(NULL) && (!job->admin_comment || !job->admin_comment[0]);
 }
 
 /* Carries out the line's order. False: the line is not understood, and the job is unchanged. */

@@ -25,14 +25,14 @@ bool agent_has_noted(const struct hash_table *table, const struct slurm_job *job
 }
 
 /* Without memory the job is just looked at again. */
-void agent_note(struct hash_table *table, const struct slurm_job *job)
+void agent_note(struct hash_table *table, const struct slurm_job *job, uint32_t value)
 {
 	uint32_t at = hash_table_first(table, job->id);
 
 	if (at == HASH_TABLE_NONE)
-		hash_table_insert(table, job->id, (uint32_t)job->start);
+		hash_table_insert(table, job->id, value);
 	else
-		hash_table_set_value(table, at, (uint32_t)job->start);
+		hash_table_set_value(table, at, value);
 }
 
 char *agent_list_hosts(char *const *hosts, uint32_t tasks, uint32_t *count, uint32_t *most)
@@ -76,8 +76,10 @@ static int place(struct agent *agent, const struct slurm_job *job, const char *i
 
 	if (list && mark)
 		code = slurm_order_place(job, list, count, most, mark, &reason);
-	if (code == 0)
+	if (code == 0) {
 		log_info("job %s: placed, %s", job->name, mark + sizeof SLURM_REQUEST_PREFIX - 1);
+		agent_note(&agent->placed, job, job->restarts);
+	}
 	free(list);
 	free(mark);
 	if (code == 0)
@@ -117,7 +119,7 @@ static int adopt(struct agent *agent, const struct slurm_job *job, const char *i
 
 	if (code == -EINVAL) {
 		log_warning("job %s: not adopted: %s", job->name, reason.text);
-		agent_note(&agent->refused, job);
+		agent_note(&agent->refused, job, (uint32_t)job->start);
 		return 0;
 	}
 	if (code < 0)

@@ -125,7 +125,8 @@ static int take_job(struct slurm_job *job, const job_info_t *from, uint32_t elem
 				  .comment = copy_text(from->comment),
 				  .mark = copy_text(from->admin_comment),
 				  .restarts = from->restart_cnt,
-				  .start = from->start_time};
+				  .start = from->start_time,
+				  .submitted = from->submit_time};
 	if (element == NO_VAL)
 		snprintf(job->name, sizeof job->name, "%u", from->job_id);
 	else
@@ -278,10 +279,11 @@ static job_desc_msg_t order_for(const struct slurm_job *job, char *mark)
 }
 
 /* A requeued job would wait until its old credential has expired; begin_time ends that. */
-static void release(job_desc_msg_t *order)
+static void release(job_desc_msg_t *order, const struct slurm_job *job)
 {
 	order->priority = INFINITE;
-	order->begin_time = time(NULL);
+	if (job->restarts > 0)
+		order->begin_time = time(NULL);
 }
 
 int slurm_order_place(const struct slurm_job *job, char *hosts, uint32_t count, uint32_t cpus, char *mark,
@@ -292,7 +294,7 @@ int slurm_order_place(const struct slurm_job *job, char *hosts, uint32_t count, 
 	order.req_nodes = hosts;
 	order.min_nodes = order.max_nodes = count;
 	order.pn_min_cpus = (uint16_t)cpus;
-	release(&order);
+	release(&order, job);
 	return update_job(&order, "cannot place the job", err);
 }
 
@@ -307,7 +309,7 @@ int slurm_order_pass(const struct slurm_job *job, bool clear, char *mark, struct
 		order.max_nodes = job->tasks;
 		order.pn_min_cpus = 1;
 	}
-	release(&order);
+	release(&order, job);
 	return update_job(&order, "cannot release the job", err);
 }
 

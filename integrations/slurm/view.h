@@ -32,7 +32,7 @@ struct slurm_job {
 	char *comment, *mark;      /* NULL: none */
 	struct slurm_share *share; /* of a job that has nodes, in Slurm's order */
 	uint32_t share_count, restarts;
-	time_t start;
+	time_t start, submitted; /* submitted: of a requeued job, when it was requeued */
 };
 
 enum slurm_node_state { SLURM_NODE_UP, SLURM_NODE_DRAINING, SLURM_NODE_DOWN };

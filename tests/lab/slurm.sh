@@ -7,84 +7,16 @@
 [ "$(id -u)" -eq 0 ] || skip_all "needs root"
 ip netns add "probe$$" 2>/dev/null && ip netns del "probe$$" || skip_all "network namespaces cannot be made here"
 [ -x "$bin/nomora-slurm" ] || skip_all "built without Slurm"
-for program in slurmctld slurmd munged mpicc; do
-	command -v $program >/dev/null || skip_all "needs $program"
-done
+command -v mpicc >/dev/null || skip_all "needs mpicc"
 
-lab=s$((BASHPID % 100000))
-hosts=(h2 h3 h4 h5 h6 h7 h8)
-# The paths of unix sockets must be short. slurmctld, slurmd and munged run in the lab and end with it.
-dir=$(mktemp -d /tmp/nomora-slurm.XXXXXX)
-at_exit rm -rf "$dir"
+lab=s$((BASHPID % 100000)) controller=h1 hosts=(h2 h3 h4 h5 h6 h7 h8)
+. "$(dirname "$0")/slurm_cluster.sh"
 at_exit "$nomora" lab down --name "$lab"
-mkdir -p "$dir"/{state,plugins,spool}
-export SLURM_CONF=$dir/slurm.conf NOMORA_SCHEDD=$dir/schedd.sock NOMORA_SLURM_SOCKET=$dir/slurm.sock
+mkdir "$dir/plugins"
 cp "$bin/../integrations/slurm/job_submit_nomora.so" "$dir/plugins"
-
-# on HOST COMMAND...: in the host's network, with its name. Not 'ip netns exec', which would remount /sys.
-on() { nsenter --net="/run/netns/$lab-$1" unshare --uts sh -c 'hostname "$1"; shift; exec "$@"' sh "$@"; }
-# launch HOST COMMAND...: the same, but replaces the (background) shell's process.
-launch() { exec nsenter --net="/run/netns/$lab-$1" unshare --uts sh -c 'hostname "$1"; shift; exec "$@"' sh "$@"; }
-# ctl COMMAND...: a Slurm command, on the controller's host.
-ctl() { nsenter --net="/run/netns/$lab-h1" timeout 60 "$@"; }
+export NOMORA_SCHEDD=$dir/schedd.sock NOMORA_SLURM_SOCKET=$dir/slurm.sock
 address() { echo "10.77.$(((${1#h} - 1) / 4 + 1)).$(((${1#h} - 1) % 4 + 1))"; }
 
-write_conf() {
-	local host
-	cat <<-END
-		ClusterName=nomora
-		SlurmctldHost=h1(10.77.1.1)
-		SlurmUser=root
-		AuthType=auth/munge
-		AuthInfo=socket=$dir/munge.sock,cred_expire=5
-		CredType=cred/munge
-		StateSaveLocation=$dir/state
-		SlurmdSpoolDir=$dir/spool/%n
-		SlurmctldPidFile=$dir/slurmctld.pid
-		SlurmdPidFile=$dir/slurmd.%n.pid
-		SlurmctldLogFile=$dir/slurmctld.log
-		SlurmdLogFile=$dir/slurmd.%n.log
-		ProctrackType=proctrack/pgid
-		TaskPlugin=task/none
-		MpiDefault=none
-		SelectType=select/cons_tres
-		SelectTypeParameters=CR_CPU
-		SchedulerParameters=batch_sched_delay=0,sched_min_interval=1000,bf_interval=1
-		JobSubmitPlugins=nomora
-		PluginDir=$dir/plugins:$(dirname "$(find /usr/lib /usr/local/lib -name select_cons_tres.so -print -quit 2>/dev/null)")
-		ReturnToService=2
-		SlurmdParameters=config_overrides
-		SlurmdTimeout=300
-		MessageTimeout=60
-		BatchStartTimeout=60
-		InactiveLimit=0
-		KillWait=2
-		MinJobAge=60
-		TopologyPlugin=topology/tree
-		PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
-	END
-	for host in "${hosts[@]}"; do
-		mkdir -p "$dir/spool/$host"
-		echo "NodeName=$host NodeAddr=$(address "$host") CPUs=2 RealMemory=100"
-	done
-}
-start_controller() { on h1 slurmctld "$@" -f "$SLURM_CONF"; }
-start_slurm() {
-	local host
-	write_conf >"$SLURM_CONF"
-	printf 'SwitchName=rack1 Nodes=h[2-4]\nSwitchName=rack2 Nodes=h[5-8]\nSwitchName=core Switches=rack[1-2]\n' >"$dir/topology.conf"
-	(umask 077 && head -c 128 /dev/urandom >"$dir/munge.key")
-	on h1 munged --force --key-file="$dir/munge.key" --socket="$dir/munge.sock" --pid-file="$dir/munged.pid" \
-		--log-file="$dir/munged.log" --seed-file="$dir/munge.seed" --origin=127.0.0.1
-	start_controller -c
-	# PMIx keeps a step's files below /tmp, under the same name on each host, but these hosts share /tmp. mpi.conf
-	# is next to slurm.conf.
-	for host in "${hosts[@]}"; do
-		cp "$SLURM_CONF" "$dir/topology.conf" "$dir/spool/$host"
-		echo "PMIxCliTmpDirBase=$dir/spool/$host" >"$dir/spool/$host/mpi.conf"
-		on "$host" env -u SLURM_CONF slurmd -N "$host" -f "$dir/spool/$host/slurm.conf"
-	done
-}
 start_schedd() {
 	launch h1 "$bin/nomora-schedd" schedd --state "$dir/state.db" --socket "$NOMORA_SCHEDD" --curves "$source_root/curves" \
 		--latency "$dir/latency.csv" --max-age 0 --retry 0.2 2>>"$dir/schedd.log" &
@@ -143,7 +75,7 @@ submit_timed() {
 	echo "# sbatch $when: $((($(date +%s%N) - began) / 1000000)) ms" >>"$dir/times"
 }
 # within SECONDS NAME COMMAND...: passes when the command succeeds in time, and prints after how long; otherwise shows
-# the state of both sides.
+# the state of both sides and ends the script, as the checks that follow need that state.
 within() {
 	local limit=$1 name=$2 began
 	shift 2
@@ -151,17 +83,40 @@ within() {
 	if wait_for "$limit" "$@"; then
 		pass "$name"
 		echo "# after $((($(date +%s%N) - began) / 1000000)) ms"
+		return
+	fi
+	fail "$name" "not after $limit s: $*" "$(ctl scontrol -o show job 2>&1)" "$("$nomora" jobs --json 2>&1 | jq -c '.jobs[]')" \
+		"$(tail -n 20 "$dir/agent.log")" "$(tail -n 5 "$dir/schedd.log")" "$(tail -n 40 "$dir/slurmctld.log")" "the checks that follow are left out"
+	plan
+	exit
+}
+# begin COMMAND...: runs it, and notes the time for settled().
+begin() { began=$(date +%s%N) && "$@"; }
+# settled NAME CONDITION: the last record of schedd's journal with this condition (jq) is from within 5 s of the event that began.
+# On a machine with much to do the figure is printed only.
+settled() {
+	local took
+	took=$("$nomora" schedd export | jq -rs --argjson began "$began" \
+		"(.[0].origin_s * 1000) as \$origin | [.[] | select($2) | \$origin + .t_us / 1000] | max - \$began / 1000000 | floor")
+	if [ "$took" -ge 0 ] && [ "$took" -le 5000 ]; then
+		pass "$1: the states agree within 5 s ($took ms)"
+	elif [ "$took" -gt 5000 ] && [ "$(cut -d. -f1 /proc/loadavg)" -gt $((4 * $(nproc))) ]; then
+		skip "$1: the states agree within 5 s" "$took ms on a busy machine"
 	else
-		fail "$name" "$*" "$(ctl scontrol -o show job 2>&1)" "$("$nomora" jobs --json 2>&1 | jq -c '.jobs[]')" "$(tail -n 20 "$dir/agent.log")" "$(tail -n 5 "$dir/schedd.log")"
+		fail "$1: the states agree within 5 s" "$took ms"
 	fi
 }
+runs() { echo ".event == \"task\" and .state == \"running\" and .job == \"$(mark "$1" | cut -d' ' -f1)\""; }
+ends() { echo ".event == \"task\" and .state == \"ended\" and .job == \"$1\""; }
+becomes() { echo ".event == \"machine\" and .machine == \"$1\" and .state == \"$2\""; }
 drain() { ctl scontrol update NodeName="$1" State=DRAIN Reason=test; }
 resume() { ctl scontrol update NodeName="$1" State=RESUME; }
 
 "$nomora" lab up --name "$lab" --hosts 8 --racks 2 --inject h3 --delay-us 0 >/dev/null 2>"$dir/lab.log" || { cat "$dir/lab.log"; exit 1; }
-start_slurm
-idle() { [ "$(ctl sinfo -h -N -t idle -o %N 2>/dev/null | sort -u | wc -l)" -eq ${#hosts[@]} ]; }
-within 120 "seven nodes are idle" idle
+printf 'SwitchName=rack1 Nodes=h[2-4]\nSwitchName=rack2 Nodes=h[5-8]\nSwitchName=core Switches=rack[1-2]\n' >"$dir/topology.conf"
+plugins=$(dirname "$(find /usr/lib /usr/local/lib -name select_cons_tres.so -print -quit 2>/dev/null)")
+start_slurm JobSubmitPlugins=nomora "PluginDir=$dir/plugins:$plugins" TopologyPlugin=topology/tree
+within 120 "seven nodes are idle" all_idle
 check "every pair of hosts is measured" measure
 start_schedd
 start_agent --migrate on
@@ -216,8 +171,10 @@ END
 printf '#!/bin/sh\n#SBATCH --output=/dev/null\nexec sleep 600\n' >"$dir/sleep.sh"
 
 # --- placed, with counts; only h3 and h4 are free
-for host in h2 h5 h6 h7 h8; do drain $host; done
+for host in h2 h5 h6 h7; do drain $host; done
+begin drain h8
 within 60 "drained by hand: schedd knows" in_state h8 draining
+settled "drained by hand" "$(becomes h8 draining)"
 # output TRY: output of the first job since its TRYth start.
 output() { sed -n "/^try $1\$/,/^try $(($1 + 1))\$/p" "$dir/out.$first"; }
 makes_rounds() { output "$1" | grep -q rounds; }
@@ -259,8 +216,9 @@ plain=$(submit_timed "that the plug-in leaves alone, without schedd" --hold -n 2
 ctl scancel "$plain"
 alone=$(submit_timed "without schedd" -n 2 --comment=nomora:curve=memcached "$dir/sleep.sh")
 within 60 "without schedd Slurm decides" is_job "$alone" JobState RUNNING
-start_schedd
+begin start_schedd
 within 60 "back: the job that Slurm placed is adopted" agree "$alone"
+settled "schedd killed and started" "$(runs "$alone")"
 within 60 "and the one before is known" agree "$first"
 check "it did not move back" test "$(layout "$first")" = "$here"
 
@@ -298,31 +256,65 @@ tail --pid="$(cat "$dir/slurmctld.pid")" -s 0.05 -f /dev/null
 start_controller
 second=$(wait_for 60 ctl scontrol ping && submit -n 2 --comment=nomora:curve=memcached,move=no "$dir/sleep.sh")
 within 60 "slurmctld restarted: a new job is placed" agree "$second"
+# slurmctld starts no job before its nodes have registered, after 5 s; so the time is that of its own start of the job.
+started=$(sed -n "s/^\[\(.*\)\] .*\(Started\|Allocate\) JobId=$second .*/\1/p" "$dir/slurmctld.log" | tail -n 1)
+began=$(date -d "$started" +%s%N)
+settled "slurmctld restarted, the job started" "$(runs "$second")"
 within 60 "and the first one is where it was" agree "$first"
 
 # --- an array: each element is a job of its own
 array=$(submit -a 1-3 -n 1 --comment=nomora:curve=memcached,move=no "$dir/sleep.sh")
 array_agrees() { agree "${array}_1" && agree "${array}_2" && agree "${array}_3"; }
 within 60 "each element of an array is placed" array_agrees
-ctl scancel "${array}_2"
+begin ctl scancel "${array}_2"
 within 60 "one is cancelled: its slot is free, the others run" gone "${array}_2"
+settled "cancelled" "$(ends "slurm-${array}_2")"
 ctl scancel "$array"
 within 60 "so are those of all" gone "${array}_[13]"
+short=$(submit -n 1 --comment=nomora:curve=memcached "$dir/sleep.sh")
+within 60 "a job is placed" agree "$short"
+short_id=$(mark "$short" | cut -d' ' -f1)
+begin ctl scancel "$short"
+is_unknown() { ! "$nomora" jobs --json | jq -e --arg id "$1" '.jobs[] | select(.id == $id)'; }
+within 60 "cancelled at once, it is gone" is_unknown "$short_id"
+settled "cancelled soon after its start" "$(ends "$short_id")"
 
 # --- a second agent
 refuses "a second agent is refused" 1 "another agent answers here" timeout 60 "$bin/nomora-slurm" slurm-agent --socket "$NOMORA_SLURM_SOCKET"
 
 # --- by hand: requeue, and a job that says where it wants to be
-ctl scontrol requeue "$second"
-requeued() { [ "$(job "$second" Restarts)" = "$1" ] && agree "$second"; }
-within 120 "requeued by hand: decided again" requeued 1
+begin ctl scontrol requeue "$second"
+requeued() { [ "$(job "$1" Restarts)" = "$2" ] && agree "$1"; }
+within 120 "requeued by hand: decided again" requeued "$second" 1
+settled "requeued by hand" "$(runs "$second")"
+
+# --- requeued before the agent has seen that it ran
+ctl scontrol update PartitionName=main State=DOWN
+missed=$(submit -n 1 --comment=nomora:curve=memcached,move=no "$dir/sleep.sh")
+placed() { mark "$missed" | grep -q ' h[2-8]'; }
+within 60 "a job is placed, which Slurm does not start yet" placed
+kill -STOP "$(cat "$dir/agent.pid")"
+ctl scontrol update PartitionName=main State=UP
+within 60 "it starts while the agent is stopped" is_job "$missed" JobState RUNNING
+# An earlier launch on its way would meet the requeue.
+launched() { grep -q "Launching batch job $missed " "$dir"/slurmd.*.log; }
+within 60 "its node has it" launched
+ctl scontrol requeue "$missed"
+waits() { [ "$(job "$missed" Restarts)" = 1 ] && is_job "$missed" JobState PENDING; }
+within 60 "it is requeued" waits
+begin kill -CONT "$(cat "$dir/agent.pid")"
+within 60 "the agent goes on: it runs" requeued "$missed" 1
+settled "requeued behind the agent's back" "$(runs "$missed")"
+ctl scancel "$missed"
 
 # --- a node is killed: its slurmd, and Slurm's word for it
 lost=$(layout "$second" | jq -r '.[0]')
 kill -9 "$(cat "$dir/slurmd.$lost.pid")"
-ctl scontrol update NodeName="$lost" State=DOWN Reason=killed
+begin ctl scontrol update NodeName="$lost" State=DOWN Reason=killed
 within 60 "a node is killed: schedd has it down" in_state "$lost" down
-within 120 "its job is requeued and placed elsewhere" requeued 2
+settled "a node is killed" "$(becomes "$lost" down)"
+within 120 "its job is requeued and placed elsewhere" requeued "$second" 2
+settled "its job" "$(runs "$second")"
 elsewhere() { ! layout "$second" | grep -q "\"$lost\""; }
 check "elsewhere" elsewhere
 fixed=$(submit -n 2 -w h2 --comment=nomora:curve=memcached "$dir/sleep.sh")

@@ -88,7 +88,8 @@ void slurm_free_job_info_msg(job_info_msg_t *message)
 
 int slurm_update_job2(job_desc_msg_t *order, job_array_resp_msg_t **answer)
 {
-	snprintf(ordered, sizeof ordered, "%s priority %u", order->job_id_str, order->priority);
+	snprintf(ordered, sizeof ordered, "%s priority %u%s", order->job_id_str, order->priority,
+		 order->begin_time > 0 ? " begins" : "");
 	*answer = calloc(1, sizeof **answer);
 	(*answer)->job_array_count = 1;
 	(*answer)->error_code = &element_error;
@@ -223,6 +224,21 @@ Test(slurm_agent, orders_name_the_element_and_report_its_error)
 	element_error = ESLURM_JOB_FINISHED;
 	cr_assert_eq(slurm_order_hold(&job, NULL, &err), -EREMOTEIO);
 	cr_assert_str_eq(err.text, "cannot hold the job: Job has already finished");
+}
+
+/* A start time set by the user stays. A requeued job would wait until its old credential has expired. */
+Test(slurm_agent, only_a_requeued_job_gets_a_time_to_begin)
+{
+	struct slurm_job job = {.id = 7, .name = "7", .tasks = 1};
+	char hosts[] = "n1", mark[] = "nomora:slurm-7 n1", release[64];
+	struct error err = {0};
+
+	snprintf(release, sizeof release, "7 priority %u", INFINITE);
+	cr_assert_eq(slurm_order_place(&job, hosts, 1, 1, mark, &err), 0);
+	cr_assert_str_eq(ordered, release);
+	job.restarts = 1;
+	cr_assert_eq(slurm_order_pass(&job, false, mark, &err), 0);
+	cr_assert_str_eq(ordered + strlen(release), " begins");
 }
 
 /* An array's job id is also the id of its last element. */

@@ -77,6 +77,18 @@ Test(slurm_choose, the_step_follows_from_both_states)
 	}
 }
 
+/* slurmd rejects a job that starts in the second in which its previous run was killed. */
+Test(slurm_choose, a_requeued_job_starts_in_a_later_second)
+{
+	struct slurm_job job = {.id = 7, .submitted = 100};
+
+	cr_assert(slurm_may_start(&job, 100));
+	job.restarts = 1;
+	cr_assert(!slurm_may_start(&job, 99));
+	cr_assert(!slurm_may_start(&job, 100));
+	cr_assert(slurm_may_start(&job, 101));
+}
+
 /* Slurm allocated two CPUs on n1 and two on n3: on which machines are the three tasks? */
 Test(slurm_choose, tasks_run_as_marked_or_in_slurms_order)
 {

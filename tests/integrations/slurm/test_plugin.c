@@ -252,7 +252,7 @@ Test(slurm_plugin, refuse_says_why)
 	stop(agent);
 }
 
-Test(slurm_plugin, jobs_that_do_not_ask_or_say_where_pass_without_a_question)
+Test(slurm_plugin, jobs_that_do_not_ask_or_say_where_or_when_pass_without_a_question)
 {
 	struct agent *agent = start("HOLD\n");
 	job_desc_msg_t job = make_job(NULL);
@@ -272,6 +272,9 @@ Test(slurm_plugin, jobs_that_do_not_ask_or_say_where_pass_without_a_question)
 	job.priority = 0; /* held by its user */
 	job_submit(&job, 0, NULL);
 	job.priority = NO_VAL;
+	job.begin_time = time(NULL) + 3600;
+	job_submit(&job, 0, NULL);
+	job.begin_time = 0;
 	job.het_job_offset = 0;
 	job_submit(&job, 0, NULL);
 	cr_assert_eq(agent->questions, 0);
