@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash disable=SC2154 # lab, controller and hosts are the script's
-# A Slurm cluster in a lab. The script sources tests/cli/lib.sh and this file, sets lab, controller (a host) and hosts (of the
-# slurmd), starts the lab and calls start_slurm. Slurm's own traffic has a management network, as racks do: a bridge in the
-# controller's namespace. slurmctld, slurmd and munged run in the lab, and end with it.
+# Starts a Slurm cluster in a lab. The script sources tests/cli/lib.sh, sets lab, controller (a host) and hosts (one slurmd
+# each), sources this file, starts the lab and calls start_slurm. Slurm's own traffic uses a management network, as in
+# real racks: a bridge in the controller's namespace. On the fabric it would use equal-cost routes that nobody repairs:
+# with a link cut, a quarter of Slurm's connections over it would be lost. slurmctld, slurmd and munged run in the lab and
+# end with it.
 for program in slurmctld slurmd munged; do command -v $program >/dev/null || skip_all "needs $program"; done
 dir=$(mktemp -d /tmp/nomora-slurm.XXXXXX) # the paths of unix sockets are short
 at_exit rm -rf "$dir"
 mkdir -p "$dir"/{state,spool}
 export SLURM_CONF=$dir/slurm.conf
 
-# launch HOST COMMAND...: becomes the command, in the host's network, with its name. Not 'ip netns exec', which would remount /sys.
+# launch HOST COMMAND...: replaces the (background) shell by the command, in the host's network, with its name. Not 'ip
+# netns exec', which would remount /sys.
 launch() { exec nsenter --net="/run/netns/$lab-$1" unshare --uts sh -c 'hostname "$1"; shift; exec "$@"' sh "$@"; }
 on() { (launch "$@"); }
 # ctl COMMAND...: a Slurm command, on the controller's host.
@@ -61,7 +64,7 @@ write_conf() {
 	for host in "${hosts[@]}"; do echo "NodeName=$host NodeAddr=$(management "$host") CPUs=2 RealMemory=100"; done
 }
 start_controller() { on "$controller" slurmctld "$@" -f "$SLURM_CONF"; }
-# start_slurm [LINE...]: with these lines in slurm.conf, too. A topology.conf that is there is used.
+# start_slurm [LINE...]: starts Slurm with these additional lines in slurm.conf, and with $dir/topology.conf if it exists.
 start_slurm() {
 	local host
 	make_management_network
@@ -70,7 +73,8 @@ start_slurm() {
 	on "$controller" munged --force --key-file="$dir/munge.key" --socket="$dir/munge.sock" --pid-file="$dir/munged.pid" \
 		--log-file="$dir/munged.log" --seed-file="$dir/munge.seed" --origin=127.0.0.1
 	start_controller -c
-	# PMIx keeps a step's files below /tmp, under the same name on each host: here hosts share it. mpi.conf is beside slurm.conf.
+	# PMIx keeps a step's files below /tmp, under the same name on each host, but these hosts share /tmp. mpi.conf is
+	# next to slurm.conf.
 	for host in "${hosts[@]}"; do
 		mkdir "$dir/spool/$host"
 		cp "$dir"/*.conf "$dir/spool/$host"
