@@ -92,6 +92,8 @@ within() {
 }
 # begin COMMAND...: runs it, and notes the time for settled().
 begin() { began=$(date +%s%N) && "$@"; }
+# began_with PATTERN: the event is the last line of slurmctld's log that matches, where Slurm itself takes its time before.
+began_with() { began=$(date -d "$(sed -n "s/^\[\([^]]*\)\] .*$1.*/\1/p" "$dir/slurmctld.log" | tail -n 1)" +%s%N); }
 # settled NAME CONDITION: the last record of schedd's journal with this condition (jq) is from within 5 s of the event that began.
 # On a machine where a mere question to slurmctld takes 0.25 s the figure is only printed.
 settled() {
@@ -173,7 +175,14 @@ export OMPI_MCA_pml=ob1 OMPI_MCA_btl=tcp,self OMPI_MCA_btl_tcp_if_include=eth0 O
 "$bin/nomora" slurm-hostfile >"\$SLURM_HOSTFILE"
 exec srun --mpi=pmix -n "\$SLURM_NTASKS" -m arbitrary "$dir/rounds"
 END
-printf '#!/bin/sh\n#SBATCH --output=/dev/null\nexec sleep 600\n' >"$dir/sleep.sh"
+cat >"$dir/sleep.sh" <<END
+#!/bin/sh
+#SBATCH --output=/dev/null
+echo >"$dir/ran.\${SLURM_ARRAY_JOB_ID:-\$SLURM_JOB_ID}\${SLURM_ARRAY_TASK_ID:+_\$SLURM_ARRAY_TASK_ID}"
+exec sleep 600
+END
+# ran JOB: its script runs; slurmd takes 5 s to end one that is only about to.
+ran() { wait_for 60 test -e "$dir/ran.$1"; }
 
 # --- placed, with counts; only h3 and h4 are free
 for host in h2 h5 h6 h7; do drain $host; done
@@ -261,9 +270,8 @@ tail --pid="$(cat "$dir/slurmctld.pid")" -s 0.05 -f /dev/null
 start_controller
 second=$(wait_for 60 ctl scontrol ping && submit -n 2 --comment=nomora:curve=memcached,move=no "$dir/sleep.sh")
 within 60 "slurmctld restarted: a new job is placed" agree "$second"
-# slurmctld starts no job before its nodes have registered, after 5 s; so the time is that of its own start of the job.
-started=$(sed -n "s/^\[\(.*\)\] .*\(Started\|Allocate\) JobId=$second .*/\1/p" "$dir/slurmctld.log" | tail -n 1)
-began=$(date -d "$started" +%s%N)
+# slurmctld starts no job before its nodes have registered, 5 s later.
+began_with "\(Started\|Allocate\) JobId=$second "
 settled "slurmctld restarted, the job started" "$(runs "$second")"
 within 60 "and the first one is where it was" agree "$first"
 
@@ -271,6 +279,7 @@ within 60 "and the first one is where it was" agree "$first"
 array=$(submit -a 1-3 -n 1 --comment=nomora:curve=memcached,move=no "$dir/sleep.sh")
 array_agrees() { agree "${array}_1" && agree "${array}_2" && agree "${array}_3"; }
 within 60 "each element of an array is placed" array_agrees
+ran "${array}_2"
 begin ctl scancel "${array}_2"
 within 60 "one is cancelled: its slot is free, the others run" gone "${array}_2"
 settled "cancelled" "$(ends "slurm-${array}_2")"
@@ -279,6 +288,7 @@ within 60 "so are those of all" gone "${array}_[13]"
 short=$(submit -n 1 --comment=nomora:curve=memcached "$dir/sleep.sh")
 within 60 "a job is placed" agree "$short"
 short_id=$(mark "$short" | cut -d' ' -f1)
+ran "$short"
 begin ctl scancel "$short"
 is_unknown() { ! "$nomora" jobs --json | jq -e --arg id "$1" '.jobs[] | select(.id == $id)'; }
 within 60 "cancelled at once, it is gone" is_unknown "$short_id"
@@ -288,6 +298,7 @@ settled "cancelled soon after its start" "$(ends "$short_id")"
 refuses "a second agent is refused" 1 "another agent answers here" timeout 60 "$bin/nomora-slurm" slurm-agent --socket "$NOMORA_SLURM_SOCKET"
 
 # --- by hand: requeue, and a job that says where it wants to be
+ran "$second"
 begin ctl scontrol requeue "$second"
 requeued() { [ "$(job "$1" Restarts)" = "$2" ] && agree "$1"; }
 within 120 "requeued by hand: decided again" requeued "$second" 1
@@ -301,9 +312,7 @@ within 60 "a job is placed, which Slurm does not start yet" placed
 kill -STOP "$(cat "$dir/agent.pid")"
 ctl scontrol update PartitionName=main State=UP
 within 60 "it starts while the agent is stopped" is_job "$missed" JobState RUNNING
-# An earlier launch on its way would meet the requeue.
-launched() { grep -q "Launching batch job $missed " "$dir"/slurmd.*.log; }
-within 60 "its node has it" launched
+ran "$missed"
 ctl scontrol requeue "$missed"
 waits() { [ "$(job "$missed" Restarts)" = 1 ] && is_job "$missed" JobState PENDING; }
 within 60 "it is requeued" waits
@@ -319,7 +328,9 @@ begin ctl scontrol update NodeName="$lost" State=DOWN Reason=killed
 within 60 "a node is killed: schedd has it down" in_state "$lost" down
 settled "a node is killed" "$(becomes "$lost" down)"
 within 120 "its job is requeued and placed elsewhere" requeued "$second" 2
-settled "its job" "$(runs "$second")"
+# slurmctld tries for 10 s to reach the dead slurmd before it requeues a job that has other nodes, too.
+began_with "Requeuing JobId=$second"
+settled "its job, requeued" "$(runs "$second")"
 elsewhere() { ! layout "$second" | grep -q "\"$lost\""; }
 check "elsewhere" elsewhere
 fixed=$(submit -n 2 -w h2 --comment=nomora:curve=memcached "$dir/sleep.sh")
