@@ -242,7 +242,7 @@ static int32_t augment_sink(struct structured *state, int32_t group, int32_t wan
 	if (waiting_is_tight(state, g)) {
 		sent = least(wanted, g->unscheduled_capacity - g->unscheduled_flow);
 		g->unscheduled_flow += sent;
-		group_changed(state, group);
+		group_waits(state, group);
 	}
 	while (sent < wanted &&
 	       (exit = group_free_slot(state, group, g->price - state->aggregator_price + 1, &column)) != NONE) {

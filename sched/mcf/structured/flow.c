@@ -44,6 +44,15 @@ void group_changed(struct structured *state, int32_t group)
 	list_push(state, &state->changed_list, group);
 }
 
+void group_waits(struct structured *state, int32_t group)
+{
+	group_changed(state, group);
+	if (state->groups[group].in_waiting_list)
+		return;
+	state->groups[group].in_waiting_list = true;
+	list_push(state, &state->waiting_list, group);
+}
+
 /* Place of the share, or of the first one behind it. */
 static int32_t share_place(const struct group *g, int32_t column, int32_t cost)
 {
@@ -141,6 +150,62 @@ void flow_take(struct structured *state, int32_t group, int32_t column, int32_t 
 	memmove(g->shares + place, g->shares + place + 1, (size_t)(g->share_count - place) * sizeof(*g->shares));
 }
 
+void flow_detach(struct structured *state, int32_t group, int32_t place, int32_t *count)
+{
+	struct structured_share *share = &state->groups[group].shares[place];
+
+	state->scratch.detached[(*count)++] = *share;
+	group_changed(state, group);
+	state->column_cost -= (int64_t)share->units * share->cost;
+	share->units = -share->units;
+}
+
+/* Gives the group's detached share at this place to `units` at another cost. */
+static void share_reuse(struct structured *state, int32_t group, int32_t place, int32_t cost, int32_t units)
+{
+	struct structured_share *share = &state->groups[group].shares[place];
+	struct column *column = &state->columns[share->column];
+	int32_t i = 0;
+
+	while (column->entries[i].group != group || column->entries[i].cost != share->cost)
+		i++;
+	column->entries[i].cost = cost;
+	share->cost = cost;
+	share->units = units;
+	limited_flow(state, group, share->column, cost, units);
+	state->column_cost += (int64_t)units * cost;
+}
+
+void flow_attach(struct structured *state, int32_t group, int32_t column, int32_t cost, int32_t units)
+{
+	const struct group *g = &state->groups[group];
+	int32_t place = share_place(g, column, 0);
+
+	while (place < g->share_count && g->shares[place].column == column && g->shares[place].units > 0)
+		place++;
+	if (place < g->share_count && g->shares[place].column == column)
+		share_reuse(state, group, place, cost, units);
+	else
+		flow_add(state, group, column, cost, units);
+}
+
+void flow_drop_detached(struct structured *state, int32_t group)
+{
+	struct group *g = &state->groups[group];
+	int32_t kept = 0;
+
+	for (int32_t i = 0; i < g->share_count; i++) {
+		struct structured_share share = g->shares[i];
+
+		g->shares[kept] = share;
+		if (share.units > 0)
+			kept++;
+		else
+			entry_drop(&state->columns[share.column], group, share.cost);
+	}
+	g->share_count = kept;
+}
+
 void column_free(struct structured *state, int32_t column, int32_t units)
 {
 	uint8_t *lists = &state->column_lists[column];
@@ -230,6 +295,6 @@ int32_t group_wait(struct structured *state, int32_t group, int32_t units)
 	if (units == 0)
 		return 0;
 	*(g->price == UNROUTED_COST ? &g->unrouted : &g->unscheduled_flow) += units;
-	group_changed(state, group);
+	group_waits(state, group);
 	return units;
 }

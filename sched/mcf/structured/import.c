@@ -73,6 +73,8 @@ static void read_group(struct reader *reader, int32_t group)
 		g->unscheduled_flow = next_flow(reader);
 	if (export_has_unrouted(g))
 		g->unrouted = next_flow(reader);
+	if (g->unscheduled_flow > 0 || g->unrouted > 0)
+		group_waits(state, group);
 }
 
 /* Reads the last arcs of the export. A column's price is the sink's potential less its own. */

@@ -121,7 +121,10 @@ static void target_change(struct structured *state, const struct target *target,
 			column_free(state, target->node, -units);
 		return;
 	}
-	group_changed(state, target->node);
+	if (target->kind == TARGET_UNSCHEDULED || target->kind == TARGET_UNROUTED)
+		group_waits(state, target->node);
+	else
+		group_changed(state, target->node);
 	if (target->kind == TARGET_UNSCHEDULED)
 		g->unscheduled_flow += units;
 	else if (target->kind == TARGET_UNROUTED)

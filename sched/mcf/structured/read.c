@@ -22,6 +22,11 @@ int32_t structured_column_price(const struct structured *state, int32_t column)
 	return column >= 0 && column < state->column_count ? state->prices[column] : PRICE_CLOSED;
 }
 
+int32_t structured_aggregator_price(const struct structured *state)
+{
+	return state->aggregator_price;
+}
+
 int32_t structured_changed(const struct structured *state, const int32_t **groups)
 {
 	*groups = state->changed_list.ids;

@@ -160,12 +160,11 @@ static int32_t detach_flow(struct structured *state, int32_t group, enum row_par
 	mark_running(state, g, limited, running, running_count, 1);
 	running_drop(state, group);
 	for (int32_t i = g->share_count - 1; i >= 0; i--) {
-		struct structured_share share = g->shares[i];
+		int32_t column = g->shares[i].column;
 
-		if (!state->scratch.unplaced[share.column] && !arc_leaves(state, share.column, part))
+		if (!state->scratch.unplaced[column] && !arc_leaves(state, column, part))
 			continue;
-		state->scratch.detached[count++] = share;
-		flow_take(state, group, share.column, share.cost, share.units);
+		flow_detach(state, group, i, &count);
 	}
 	mark_running(state, g, limited, running, running_count, 0);
 	return count;
@@ -181,7 +180,7 @@ static int32_t shortcut_cost(const struct structured *state, const struct group 
 	return cost;
 }
 
-/* Each detached unit takes the cheapest arc to its column; without one it becomes excess. */
+/* Each of the `held_count` detached shares' units takes the cheapest arc to its column; without one it is excess. */
 static void attach_flow(struct structured *state, int32_t group, int32_t held_count)
 {
 	const struct group *g = &state->groups[group];
@@ -200,7 +199,7 @@ static void attach_flow(struct structured *state, int32_t group, int32_t held_co
 
 		state->scratch.unplaced[target] -= units;
 		left -= units;
-		flow_add(state, group, target, g->arcs[arc].cost, units);
+		flow_attach(state, group, target, g->arcs[arc].cost, units);
 	}
 	for (int32_t i = 0; i < held_count; i++) {
 		int32_t column = state->scratch.detached[i].column, units = state->scratch.unplaced[column];
@@ -211,12 +210,14 @@ static void attach_flow(struct structured *state, int32_t group, int32_t held_co
 		int32_t cost = shortcut_cost(state, g, column);
 
 		if (cost != INT32_MAX) {
-			flow_add(state, group, column, cost, units);
+			flow_attach(state, group, column, cost, units);
 			continue;
 		}
 		column_free(state, column, units);
 		group_add_excess(state, group, units);
 	}
+	if (held_count > 0)
+		flow_drop_detached(state, group);
 }
 
 int row_reserve(struct structured *state, int32_t group, int32_t arcs)
@@ -360,13 +361,17 @@ int row_install(struct structured *state, int32_t group, enum row_part part, int
 		const struct structured_running *running, int32_t running_count)
 {
 	struct group *g = &state->groups[group];
-	int32_t excess = g->excess;
-	bool was_changed = g->in_changed_list;
+	int32_t excess = g->excess, detached = 0;
+	bool was_changed = g->in_changed_list, done;
 
 	state->arc_total -= g->arc_count;
-	int32_t detached = detach_flow(state, group, part, running, running_count);
-	if ((part != ROW_RUNNING && !replace_arcs(state, group, part, count)) ||
-	    !running_add(state, group, running, running_count))
+	if (part == ROW_RUNNING) {
+		done = running_exchange(state, group, running, running_count, &detached);
+	} else {
+		detached = detach_flow(state, group, part, running, running_count);
+		done = replace_arcs(state, group, part, count) && running_add(state, group, running, running_count);
+	}
+	if (!done)
 		return -ENOMEM;
 	state->arc_total += g->arc_count;
 	g->slot_epoch = state->slot_epoch - 1;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/array.h>
+
 #include "structured_priv.h"
 
 int32_t limited_find(const struct group *group, int32_t column, int32_t cost)
@@ -72,17 +74,19 @@ static void close_up(struct group *g, int32_t first, int32_t end, int32_t to)
 	memmove(g->links + to, g->links + first, (size_t)(end - first) * sizeof(*g->links));
 }
 
-/* Limited arcs are in the same order among the arcs and in `running`. */
-void running_drop(struct structured *state, int32_t group)
+/*
+ * Limited arcs are in the same order among the arcs and in `running`. The references of those that stay, which are
+ * marked by units of NONE, stay.
+ */
+static void take_out(struct structured *state, struct group *g)
 {
-	struct group *g = &state->groups[group];
 	int32_t next = 0, kept = 0; /* the first arc behind the last one removed, and its new place */
 
 	for (int32_t i = 0; i < g->limited_count; i++) {
 		const struct running *running = &g->running[i];
 		int32_t arc = running->arc;
 
-		if (state->referenced)
+		if (state->referenced && running->units != NONE)
 			reference_unlink(state, running->column, g->links[arc].place);
 		if (i > 0)
 			close_up(g, next, arc, kept);
@@ -92,6 +96,13 @@ void running_drop(struct structured *state, int32_t group)
 	if (next > 0)
 		close_up(g, next, g->arc_count, kept);
 	g->arc_count -= g->limited_count;
+}
+
+void running_drop(struct structured *state, int32_t group)
+{
+	struct group *g = &state->groups[group];
+
+	take_out(state, g);
 	g->limited_count = g->running_count = 0;
 }
 
@@ -106,7 +117,7 @@ static void note_costs(struct structured *state, const struct group *g, const st
 
 		if (target < 0)
 			state->blocks[~target].row_cost = g->arcs[i].cost;
-		else if (state->scratch.unplaced[target] != 0)
+		else if (state->scratch.unplaced[target] != 0 && !g->links[i].limited)
 			state->scratch.unplaced[target] = g->arcs[i].cost + 1;
 	}
 	for (int32_t i = 0; i < count; i++) {
@@ -134,6 +145,11 @@ static int compare_running(const void *left, const void *right)
 	return (a->column > b->column) - (a->column < b->column);
 }
 
+/* Numbers of `running` with arcs of their own, and of others. */
+struct split {
+	int32_t limited, others;
+};
+
 /* Sorts by cost and column and joins equal ones; returns the number left. */
 static int32_t sort_running(struct running *running, int32_t count)
 {
@@ -149,7 +165,7 @@ static int32_t sort_running(struct running *running, int32_t count)
 	return count > 0 ? kept + 1 : 0;
 }
 
-/* Inserts the limited arcs, from the most expensive on. */
+/* Inserts the limited arcs, from the most expensive on; `arc` of those that have a reference is its place. */
 static void insert_arcs(struct structured *state, int32_t group)
 {
 	struct group *g = &state->groups[group];
@@ -158,37 +174,29 @@ static void insert_arcs(struct structured *state, int32_t group)
 	g->arc_count = to;
 	for (int32_t i = g->limited_count - 1; i >= 0; i--) {
 		struct running running = g->running[i];
-		int32_t back = NONE;
+		bool full = running.flow >= running.units;
+		int32_t back = running.arc;
 
 		for (; from > 0 && g->arcs[from - 1].cost > running.cost; from--) {
 			g->arcs[--to] = g->arcs[from - 1];
 			g->links[to] = g->links[from - 1];
 		}
-		if (state->referenced)
-			back = reference_link(state, group, running.column,
-					      running.units > 0 ? running.cost : REFERENCE_FULL);
+		if (state->referenced && back == NONE)
+			back = reference_link(state, group, running.column, full ? REFERENCE_FULL : running.cost);
 		g->arcs[--to] = (struct arc){running.column, running.cost};
 		g->running[i].arc = to;
-		g->links[to] = (struct link){.place = back, .limited = 1, .full = running.units == 0};
+		g->links[to] = (struct link){.place = back, .limited = 1, .full = full};
 	}
 }
 
-bool running_add(struct structured *state, int32_t group, const struct structured_running *running, int32_t count)
+/* `count` items from the caller's: those with arcs of their own first. Returns the number of both kinds. */
+static struct split build_items(struct structured *state, const struct group *g,
+				const struct structured_running *running, int32_t count, struct running *items)
 {
-	struct group *g = &state->groups[group];
-	struct running *items;
-
-	if (count == 0)
-		return true;
-	items = items_grow(state, g->running, &allocated_of(state, g)->running, count, sizeof(*items));
-	if (!items || !group_reserve_arcs(state, g, g->arc_count + count)) {
-		state->no_memory = true;
-		return false;
-	}
-	g->running = items;
-	note_costs(state, g, running, count);
 	int32_t limited = 0, remembered = count;
+	struct split split;
 
+	note_costs(state, g, running, count);
 	for (int32_t i = 0; i < count; i++) {
 		const struct structured_running *from = &running[i];
 		int32_t plain = state->scratch.unplaced[from->column] - 1;
@@ -200,11 +208,111 @@ bool running_add(struct structured *state, int32_t group, const struct structure
 	}
 	for (int32_t i = 0; i < count; i++)
 		state->scratch.unplaced[running[i].column] = 0;
-	g->limited_count = sort_running(items, limited);
-	int32_t others = sort_running(items + remembered, count - remembered);
+	split.limited = sort_running(items, limited);
+	split.others = sort_running(items + remembered, count - remembered);
+	memmove(items + split.limited, items + remembered, (size_t)split.others * sizeof(*items));
+	return split;
+}
 
-	memmove(items + g->limited_count, items + remembered, (size_t)others * sizeof(*items));
-	g->running_count = g->limited_count + others;
+/* Room for this number in the scratch, in `running` and among the arcs. */
+static bool reserve(struct structured *state, struct group *g, int32_t count)
+{
+	struct row_scratch *scratch = &state->scratch;
+	struct running *fresh = array_reserve(scratch->running, (size_t)count + 1, &scratch->running_capacity,
+					      sizeof(*fresh)),
+		       *items = items_grow(state, g->running, &allocated_of(state, g)->running, count + 1,
+					   sizeof(*items));
+
+	scratch->running = fresh ? fresh : scratch->running;
+	g->running = items ? items : g->running;
+	if (!fresh || !items || !group_reserve_arcs(state, g, g->arc_count + count))
+		state->no_memory = true;
+	return !state->no_memory;
+}
+
+/* The items in the scratch become the group's. */
+static void take_items(struct structured *state, int32_t group, struct split split)
+{
+	struct group *g = &state->groups[group];
+
+	memcpy(g->running, state->scratch.running, (size_t)(split.limited + split.others) * sizeof(*g->running));
+	g->limited_count = split.limited;
+	g->running_count = split.limited + split.others;
 	insert_arcs(state, group);
+}
+
+bool running_add(struct structured *state, int32_t group, const struct structured_running *running, int32_t count)
+{
+	struct group *g = &state->groups[group];
+
+	if (count == 0)
+		return true;
+	if (!reserve(state, g, count))
+		return false;
+	take_items(state, group, build_items(state, g, running, count, state->scratch.running));
+	return !state->no_memory;
+}
+
+/*
+ * The next pair of two lists that ascend by cost and column: their heads if these are of one cost and column, else the
+ * lesser one and NULL. Moves the heads on.
+ */
+static void next_pair(struct running **old, const struct running *old_end, struct running **fresh,
+		      const struct running *fresh_end, struct running *pair[2])
+{
+	int order = *old == old_end ? 1 : *fresh == fresh_end ? -1 : compare_running(*old, *fresh);
+
+	pair[0] = order <= 0 ? (*old)++ : NULL;
+	pair[1] = order >= 0 ? (*fresh)++ : NULL;
+}
+
+/* Marks the columns whose limited arcs change. */
+static void mark_changed(struct structured *state, const struct group *g, struct running *fresh, int32_t count)
+{
+	struct running *old = g->running, *old_end = old + g->limited_count, *end = fresh + count, *pair[2];
+
+	while (old < old_end || fresh < end) {
+		next_pair(&old, old_end, &fresh, end, pair);
+		if (!pair[0] || !pair[1] || pair[0]->units != pair[1]->units)
+			state->scratch.unplaced[pair[pair[0] ? 0 : 1]->column] = 1;
+	}
+}
+
+/* Limited arcs of other columns keep flow and reference; clears the marks. */
+static void keep_unchanged(struct structured *state, const struct group *g, struct running *fresh, int32_t count)
+{
+	struct running *old = g->running, *old_end = old + g->limited_count, *end = fresh + count, *pair[2];
+
+	while (old < old_end || fresh < end) {
+		next_pair(&old, old_end, &fresh, end, pair);
+		if (!pair[0] || !pair[1] || state->scratch.unplaced[pair[0]->column])
+			continue;
+		pair[1]->flow = pair[0]->flow;
+		pair[1]->arc = g->links[pair[0]->arc].place;
+		pair[0]->units = NONE;
+	}
+	for (old = g->running; old < old_end; old++)
+		state->scratch.unplaced[old->column] = 0;
+	for (fresh = end - count; fresh < end; fresh++)
+		state->scratch.unplaced[fresh->column] = 0;
+}
+
+bool running_exchange(struct structured *state, int32_t group, const struct structured_running *running, int32_t count,
+		      int32_t *detached)
+{
+	struct group *g = &state->groups[group];
+
+	if (!reserve(state, g, count))
+		return false;
+	struct running *fresh = state->scratch.running;
+	struct split split = build_items(state, g, running, count, fresh);
+
+	mark_changed(state, g, fresh, split.limited);
+	for (int32_t i = g->share_count - 1; i >= 0; i--)
+		if (state->scratch.unplaced[g->shares[i].column])
+			flow_detach(state, group, i, detached);
+	keep_unchanged(state, g, fresh, split.limited);
+	take_out(state, g);
+	take_items(state, group, split);
 	return !state->no_memory;
 }

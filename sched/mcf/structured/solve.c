@@ -15,15 +15,23 @@ enum {
 	REPAIR_PAUSE_MOST = 16, /* most solves without an attempt to repair, after repairs that were given up */
 };
 
-static void count_waiting(const struct structured *state, struct structured_result *result)
+/* From now on the list has only groups with waiting units. */
+static void count_waiting(struct structured *state, struct structured_result *result)
 {
-	for (int32_t i = 0; i < state->group_count; i++) {
-		const struct group *g = &state->groups[i];
+	struct id_list *list = &state->waiting_list;
+	int32_t left = 0;
+
+	for (int32_t i = 0; i < list->count; i++) {
+		struct group *g = &state->groups[list->ids[i]];
 
 		result->unscheduled += g->unscheduled_flow;
 		result->unrouted += g->unrouted;
 		result->cost += (int64_t)g->unscheduled_flow * g->unscheduled_cost;
+		g->in_waiting_list = g->unscheduled_flow > 0 || g->unrouted > 0;
+		if (g->in_waiting_list)
+			list->ids[left++] = list->ids[i];
 	}
+	list->count = left;
 }
 
 static enum mcf_status fill_result(struct structured *state, struct structured_result *result)

@@ -230,8 +230,9 @@ void structured_destroy(struct structured *state)
 {
 	if (!state)
 		return;
-	struct id_list *lists[] = {&state->excess_list,  &state->deferred_list, &state->deficit_list, &state->free_list,
-				   &state->changed_list, &state->meeting_list,  &state->moved_groups};
+	struct id_list *lists[] = {&state->excess_list,  &state->deferred_list, &state->deficit_list,
+				   &state->free_list,    &state->changed_list,  &state->meeting_list,
+				   &state->moved_groups, &state->waiting_list};
 
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
 		free(lists[i]->ids);
@@ -252,6 +253,7 @@ void structured_destroy(struct structured *state)
 	free(state->search.visited);
 	free(state->scratch.arcs);
 	free(state->scratch.detached);
+	free(state->scratch.running);
 	free(state);
 }
 

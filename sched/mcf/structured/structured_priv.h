@@ -180,7 +180,7 @@ struct group {
 	struct running *running; /* [running_count], of which limited_count are arcs of their own */
 	struct link *links;      /* [arc_count] */
 	struct visit visit;      /* next: an arc */
-	bool exists, in_excess_list, in_deferred_list, in_changed_list;
+	bool exists, in_excess_list, in_deferred_list, in_changed_list, in_waiting_list;
 };
 
 /* Allocated items of a group's arrays: apart, because they are read only when these grow. */
@@ -233,13 +233,14 @@ struct blocking {
 	int32_t depth;      /* of the recursion */
 };
 
-/* Scratch of row.c and change.c. */
+/* Scratch of row.c, change.c and running.c. */
 struct row_scratch {
 	int32_t *unplaced;     /* [columns] units that wait for an arc, all 0 between calls */
 	struct wanted *wanted; /* [columns] */
 	struct row_arc *arcs;
 	struct structured_share *detached; /* units without an arc, and the columns that they stay on */
-	size_t arc_capacity, detached_capacity;
+	struct running *running;
+	size_t arc_capacity, detached_capacity, running_capacity;
 };
 
 /* Work done and allowed, in arcs scanned, and the estimates that earlier solves left. */
@@ -288,6 +289,7 @@ struct structured {
 	int64_t column_cost;                                /* of all flow into columns */
 	int64_t arc_total;                                  /* of all groups */
 	struct id_list excess_list, deferred_list, deficit_list, free_list, changed_list;
+	struct id_list waiting_list; /* all groups with unscheduled or unrouted units, and some without */
 	struct id_list meeting_list; /* columns or ~groups where a search has met the aggregator */
 	struct id_list moved_groups; /* scratch of column.c */
 	struct search search;
@@ -312,6 +314,15 @@ int state_reserve_groups(struct structured *state, int32_t count);
 /* flow.c: moves units on columns, at the cost of the arc that they came by, and updates the queues and lists. */
 void flow_add(struct structured *state, int32_t group, int32_t column, int32_t cost, int32_t units);
 void flow_take(struct structured *state, int32_t group, int32_t column, int32_t cost, int32_t units);
+/*
+ * While a row is replaced: the share at this place is detached and appended to the scratch, all others of its column
+ * are as well; its limited arc is gone. Then flow_attach() gives detached units another cost on their column, ascending
+ * by cost, and flow_drop_detached() drops the shares that it has not used. A share that only changes its cost keeps its
+ * place, as does its entry.
+ */
+void flow_detach(struct structured *state, int32_t group, int32_t place, int32_t *count);
+void flow_attach(struct structured *state, int32_t group, int32_t column, int32_t cost, int32_t units);
+void flow_drop_detached(struct structured *state, int32_t group);
 int32_t flow_units(const struct group *group, int32_t column, int32_t cost);
 int32_t flow_units_on(const struct group *group, int32_t column); /* at any cost */
 void column_free(struct structured *state, int32_t column, int32_t units);
@@ -326,6 +337,7 @@ int32_t group_waiting_capacity(const struct group *g, int32_t units);
 /* As many of `units` as can wait at the group's price do; returns the number. */
 int32_t group_wait(struct structured *state, int32_t group, int32_t units);
 void group_changed(struct structured *state, int32_t group); /* its answer has changed, or may have */
+void group_waits(struct structured *state, int32_t group);   /* likewise: more of its units wait */
 
 /* running.c: arcs of limited capacity. */
 int32_t limited_find(const struct group *group, int32_t column, int32_t cost); /* place in `running`, or NONE */
@@ -336,10 +348,13 @@ void limited_change(struct structured *state, int32_t group, int32_t place, int3
 int32_t arc_residual_at(const struct group *group, int32_t target, int32_t cost);
 /*
  * running_drop() removes the limited arcs and the notes of running units from the row, running_add() adds new ones.
- * Both scan the row, if there are any.
+ * Both scan the row, if there are any. running_exchange() does both in a row whose other arcs stay: columns whose
+ * limited arcs stay keep their flow; the shares of the others are detached, *detached is their number.
  */
 void running_drop(struct structured *state, int32_t group);
 bool running_add(struct structured *state, int32_t group, const struct structured_running *running, int32_t count);
+bool running_exchange(struct structured *state, int32_t group, const struct structured_running *running, int32_t count,
+		      int32_t *detached);
 
 /* reference.c */
 void references_build(struct structured *state);

@@ -190,6 +190,8 @@ void structured_changed_clear(struct structured *state);
 
 /* Price of one more unit at a column: 0 while it has a free slot. */
 int32_t structured_column_price(const struct structured *state, int32_t column);
+/* The same over the aggregator: at most that of any column with capacity. */
+int32_t structured_aggregator_price(const struct structured *state);
 
 /*
  * The network as arrays with the last answer's flow and potentials, for mcf_verify() or for a general solver.
