@@ -172,7 +172,6 @@ struct flownet {
 	uint32_t *resting_changed; /* [machine_count] machines whose tasks at rest have changed since the solver got
 				      them */
 	uint32_t resting_changed_count;
-	int32_t resting_price; /* tasks on machines with a higher price are not put to rest; FLOWNET_NONE: not known */
 	uint32_t preemptible_jobs;
 	uint32_t shut_machines; /* with tasks */
 	uint32_t odd_tasks;     /* tasks in transit, or that should leave */

@@ -388,7 +388,6 @@ int net_groups_apply(struct flownet *net)
 	}
 	if (code == 0)
 		code = list_changed_jobs(net);
-	net->resting_price = FLOWNET_NONE;
 	for (size_t i = 0; i < net->changed.count && code == 0; i++) {
 		uint32_t number = net->changed.jobs[i];
 		struct net_job *job = &net->jobs[number];

@@ -192,6 +192,8 @@ int flownet_time_passed(struct flownet *net, double seconds)
 
 	if (!(seconds >= 0))
 		return -EINVAL;
+	if (seconds == 0)
+		return 0;
 	net->now_s += seconds;
 	for (size_t i = 0; i < net->ageing.count && code == 0; i++) {
 		uint32_t job = net->ageing.jobs[i];

@@ -18,8 +18,8 @@
  * cost is no longer 0 are woken. With a discount of COST_MAXIMUM or more this cannot happen.
  *
  * So it is always correct not to put a task to rest. A task is put to rest when its job is visited and it would stay by
- * the last answer's prices: the price of its machine is at most L above that of the cheapest slot in the cluster, and
- * below the cost of waiting.
+ * the last answer's prices: the price of its machine is at most L above the aggregator's, and below the cost of
+ * waiting.
  */
 #include <errno.h>
 #include <math.h>
@@ -61,18 +61,11 @@ void net_wake_job(struct flownet *net, uint32_t job)
 }
 
 /* The maximum price of a machine at which a unit at rest would stay. */
-static int32_t resting_price(struct flownet *net)
+static int32_t resting_price(const struct flownet *net)
 {
-	int32_t least = net->settings.gamma - 1 - net->policy.least_cost;
+	int32_t over_cluster = structured_aggregator_price(net->solver) + net->policy.least_cost;
 
-	for (uint32_t m = 0; net->resting_price == FLOWNET_NONE && m < net->machine_count; m++) {
-		int32_t price = structured_column_price(net->solver, (int32_t)m);
-
-		least = net->machines[m].told > 0 && price < least ? price : least;
-	}
-	if (net->resting_price == FLOWNET_NONE)
-		net->resting_price = least + net->policy.least_cost;
-	return net->resting_price;
+	return over_cluster < net->settings.gamma ? over_cluster : net->settings.gamma - 1;
 }
 
 /* True if the running task costs 0 on its machine. */
@@ -101,7 +94,7 @@ static bool may_rest(struct flownet *net, const struct net_job *job, uint32_t ta
 	const struct net_task *state = &job->tasks[task];
 
 	return net_task_runs(state) && !state->rests && state->origin == ORIGIN_SETTLED &&
-	       !net_is_pinned(net, job, task) && is_free_for_long(net, job, task) &&
+	       is_free_for_long(net, job, task) && !net_is_pinned(net, job, task) &&
 	       structured_column_price(net->solver, state->machine) <= resting_price(net);
 }
 

@@ -87,7 +87,8 @@ bool net_is_pinned(const struct flownet *net, const struct net_job *job, uint32_
 		return false;
 	if (entry->origin == ORIGIN_LEAVES) /* without its root there is no machine to move it to */
 		return task != job->root && !net_job_open(net, job);
-	return is_held(net, job, task) || net_machine_is_shut(&net->machines[entry->machine]);
+	return is_held(net, job, task) ||
+	       (net->shut_machines > 0 && net_machine_is_shut(&net->machines[entry->machine]));
 }
 
 int32_t net_machine_capacity(const struct net_machine *machine)
