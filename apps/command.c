@@ -25,7 +25,7 @@ int command_parse(const struct option_usage *usage, int argc, char **argv, void 
 	struct error err = {0};
 
 	if (argc == 2 && strcmp(argv[1], COMMAND_COMPLETE) == 0) {
-		command_complete_options(usage);
+		options_complete(usage, stdout);
 		return COMMAND_OK;
 	}
 	switch (options_parse(usage, argc, argv, settings, operands, &err)) {
@@ -142,6 +142,12 @@ static int flush_answer(int code)
 	return code == COMMAND_FAILED || command_flush(&err) == 0 ? code : command_fail(&err, COMMAND_FAILED);
 }
 
+static void complete_commands(const struct command *commands)
+{
+	for (const struct command *row = commands; row->name; row++)
+		printf("%s\t\t\t%s\n", row->name, row->summary);
+}
+
 int command_dispatch(const char *program, const char *summary, const struct command *commands, int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
@@ -156,7 +162,7 @@ int command_dispatch(const char *program, const char *summary, const struct comm
 		return flush_answer(COMMAND_OK);
 	}
 	if (strcmp(name, COMMAND_COMPLETE) == 0) {
-		command_complete_commands(commands);
+		complete_commands(commands);
 		return flush_answer(COMMAND_OK);
 	}
 	if (strcmp(name, "--version") == 0) {
@@ -172,30 +178,4 @@ int command_dispatch(const char *program, const char *summary, const struct comm
 	}
 	log_error("there is no command '%s'; '%s --help' lists them", name, program);
 	return COMMAND_USAGE;
-}
-
-void command_complete_commands(const struct command *commands)
-{
-	for (const struct command *row = commands; row->name; row++)
-		printf("%s\t\t\t%s\n", row->name, row->summary);
-}
-
-static void print_values(const struct option_row *row)
-{
-	for (size_t i = 0; row->kind == OPTION_KIND_CHOICE && row->choices[i]; i++)
-		printf("%s%s", i ? " " : "", row->choices[i]);
-}
-
-void command_complete_options(const struct option_usage *usage)
-{
-	for (const struct option_row *row = usage->rows; row->kind != OPTION_KIND_END; row++) {
-		if (row->kind == OPTION_KIND_HEADING)
-			continue;
-		printf("--%s\t%s\t", row->name, row->argument ? row->argument : "");
-		print_values(row);
-		printf("\t%s\n", row->help);
-	}
-	printf("--config\tFILE\t\tread 'name = value' lines (long option names) first\n"
-	       "--help\t\t\tprint the help text\n"
-	       "--version\t\t\tprint the version\n");
 }

@@ -56,12 +56,10 @@ int command_print_json(json_t *value);
 int command_flush(struct error *err);
 
 /*
- * `nomora --complete` and `nomora COMMAND --complete`, for the shells' completion: a line per command or option with
- * tabs between name, argument, values (of a choice, by blanks) and help.
+ * `nomora --complete` and `nomora COMMAND --complete`, for the shells' completion: a line per command or option as
+ * options_complete() prints it.
  */
 #define COMMAND_COMPLETE "--complete"
-void command_complete_commands(const struct command *commands);
-void command_complete_options(const struct option_usage *usage);
 
 /* Becomes that program, with main()'s argv: argv[1] is its command. Returns COMMAND_FAILED if that cannot be. */
 int command_exec(const char *program, char **argv);

@@ -51,7 +51,6 @@ int command_tracegen(int argc, char **argv);
 int command_inject(int argc, char **argv);
 
 /* nomora-schedd */
-int command_schedd(int argc, char **argv);
 int command_schedd_export(int argc, char **argv);
 
 /* nomora-slurm */

@@ -69,7 +69,7 @@ static const struct option_usage usage = {
 	.rows = schedd_option_rows,
 };
 
-int command_schedd(int argc, char **argv)
+static int run_schedd(int argc, char **argv)
 {
 	struct schedd_settings settings;
 
@@ -81,7 +81,7 @@ int command_schedd(int argc, char **argv)
 }
 
 static const struct command commands[] = {
-	{"schedd", "place and move jobs by curve and live mesh", command_schedd, NULL},
+	{"schedd", "place and move jobs by curve and live mesh", run_schedd, NULL},
 	{NULL, NULL, NULL, NULL},
 };
 

@@ -425,7 +425,7 @@ int nist_read(const char *path, struct nist_set *set, struct error *err)
 	struct file_lines *lines = file_lines_open(path, err);
 
 	*set = (struct nist_set){0};
-	return lines ? read_lines(lines, set, err) : (err && err->code ? -err->code : -EIO);
+	return lines ? read_lines(lines, set, err) : error_code(err, EIO);
 }
 
 int nist_read_memory(const char *name, const char *text, size_t bytes, struct nist_set *set, struct error *err)

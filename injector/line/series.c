@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/array.h>
 #include <base/file.h>
 #include <base/number.h>
 
@@ -26,19 +27,16 @@ static int add_row(struct series *series, size_t columns, char separator, char *
 {
 	char *fields[3];
 	size_t count = file_split(line, separator, fields, 3);
+	double *values;
 
 	if (count != columns)
 		return refuse_count(count, columns, separator, place, err);
 	if (series->rows == ROWS_MAXIMUM)
 		return error_at(err, place, E2BIG, "more than %d rows", ROWS_MAXIMUM);
-	if ((series->rows & (series->rows - 1)) == 0) { /* grows at every power of two */
-		size_t rows = series->rows ? 2 * series->rows : 1;
-		double *values = reallocarray(series->values, rows * columns, sizeof *values);
-
-		if (!values)
-			return error_at(err, place, ENOMEM, "out of memory");
-		series->values = values;
-	}
+	values = array_reserve(series->values, (series->rows + 1) * columns, &series->capacity, sizeof *values);
+	if (!values)
+		return error_at(err, place, ENOMEM, "out of memory");
+	series->values = values;
 	for (size_t i = 0; i < columns; i++) {
 		if (number_parse_double(fields[i], &series->values[series->rows * columns + i]) != 0)
 			return error_at(err, place, EINVAL, "\"%.40s\" is not a number", fields[i]);
@@ -66,7 +64,7 @@ int series_read(const char *path, size_t columns, char separator, struct series 
 
 	*series = (struct series){0};
 	if (!lines)
-		return err && err->code ? -err->code : -ENOENT;
+		return error_code(err, ENOENT);
 	while ((status = file_lines_next(lines, &line, err)) > 0) {
 		line[strcspn(line, "#")] = '\0';
 		line += strspn(line, " \t");

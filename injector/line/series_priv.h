@@ -10,7 +10,7 @@
 /* `columns` (1 or 2) numbers a row; values[row * columns + column], the caller frees. */
 struct series {
 	double *values;
-	size_t rows;
+	size_t rows, capacity; /* capacity in values */
 };
 
 /*

@@ -7,7 +7,7 @@ const struct etc_distribution ETC_KEY_BYTES = {30.7984, 8.20449, 0.078688};
 const struct etc_distribution ETC_VALUE_BYTES = {0, 214.476, 0.348238};
 const struct etc_distribution ETC_GAP_US = {0, 16.0292, 0.154971};
 
-double etc_gev_quantile(const struct etc_distribution *distribution, double p)
+static double gev_quantile(const struct etc_distribution *distribution, double p)
 {
 	double reduced = -log(p);
 
@@ -17,7 +17,7 @@ double etc_gev_quantile(const struct etc_distribution *distribution, double p)
 	       distribution->scale / distribution->shape * (pow(reduced, -distribution->shape) - 1);
 }
 
-double etc_gpd_quantile(const struct etc_distribution *distribution, double p)
+static double gpd_quantile(const struct etc_distribution *distribution, double p)
 {
 	if (distribution->shape == 0)
 		return distribution->location - distribution->scale * log1p(-p);
@@ -38,12 +38,12 @@ static double open_uniform(struct rng *rng)
 
 double etc_gev_draw(const struct etc_distribution *distribution, struct rng *rng)
 {
-	return etc_gev_quantile(distribution, open_uniform(rng));
+	return gev_quantile(distribution, open_uniform(rng));
 }
 
 double etc_gpd_draw(const struct etc_distribution *distribution, struct rng *rng)
 {
-	return etc_gpd_quantile(distribution, open_uniform(rng));
+	return gpd_quantile(distribution, open_uniform(rng));
 }
 
 /* Integral of x^-skew, and its inverse; written with expm1 and log1p so that skew = 1 needs no case of its own. */

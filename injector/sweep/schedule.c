@@ -141,25 +141,24 @@ static int compare_descending(const void *one, const void *other)
 	return compare_ascending(other, one);
 }
 
-struct sweep_schedule_run *sweep_schedule_create(const double *delays_us, size_t delay_count, int64_t repetitions,
-						 int order, uint64_t seed)
+static struct sweep_schedule_run *order_runs(const struct sweep_plan *plan, const double *delays_us, size_t delay_count)
 {
-	struct sweep_schedule_run *runs = calloc(delay_count * (size_t)repetitions, sizeof *runs);
+	struct sweep_schedule_run *runs = calloc(delay_count * (size_t)plan->repetitions, sizeof *runs);
 	double *delays = malloc(delay_count * sizeof *delays);
 	struct rng rng;
 
-	rng_seed(&rng, seed);
+	rng_seed(&rng, (uint64_t)plan->seed);
 	if (!runs || !delays) {
 		free(runs);
 		free(delays);
 		return NULL;
 	}
 	memcpy(delays, delays_us, delay_count * sizeof *delays);
-	if (order != SWEEP_PLAN_AS_GIVEN)
+	if (plan->order != SWEEP_PLAN_AS_GIVEN)
 		qsort(delays, delay_count, sizeof *delays,
-		      order == SWEEP_PLAN_DESCENDING ? compare_descending : compare_ascending);
-	for (int64_t repetition = 0; repetition < repetitions; repetition++) {
-		if (order == SWEEP_PLAN_RANDOM)
+		      plan->order == SWEEP_PLAN_DESCENDING ? compare_descending : compare_ascending);
+	for (int64_t repetition = 0; repetition < plan->repetitions; repetition++) {
+		if (plan->order == SWEEP_PLAN_RANDOM)
 			rng_shuffle(&rng, delays, delay_count, sizeof *delays);
 		for (size_t i = 0; i < delay_count; i++)
 			runs[(size_t)repetition * delay_count + i] = (struct sweep_schedule_run){delays[i], repetition};
@@ -212,9 +211,7 @@ struct sweep_schedule_run *sweep_schedule_of_plan(const struct sweep_plan *plan,
 						  size_t delay_count, size_t *run_count)
 {
 	size_t repetitions = (size_t)plan->repetitions;
-	struct sweep_schedule_run *plain =
-		sweep_schedule_create(delays_us, delay_count, plan->repetitions, plan->order, (uint64_t)plan->seed);
-	struct sweep_schedule_run *runs;
+	struct sweep_schedule_run *plain = order_runs(plan, delays_us, delay_count), *runs;
 	double smallest_us = sweep_schedule_smallest(delays_us, delay_count);
 
 	*run_count = delay_count * repetitions;

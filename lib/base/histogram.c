@@ -293,11 +293,6 @@ uint64_t histogram_count(const struct histogram *histogram)
 	return histogram->count;
 }
 
-uint64_t histogram_saturated(const struct histogram *histogram)
-{
-	return histogram->saturated;
-}
-
 int64_t histogram_minimum(const struct histogram *histogram)
 {
 	return histogram->minimum;

@@ -324,7 +324,7 @@ static void print_row(const struct option_row *row, const void *defaults, FILE *
 	fputc('\n', out);
 }
 
-void options_help(const struct option_usage *usage, const void *defaults, FILE *out)
+static void print_help(const struct option_usage *usage, const void *defaults, FILE *out)
 {
 	bool has_operands = usage->operands && usage->operands[0];
 
@@ -339,6 +339,22 @@ void options_help(const struct option_usage *usage, const void *defaults, FILE *
 	fprintf(out, "%-30s the version\n", "      --version");
 	if (usage->teach)
 		fprintf(out, "\n%s%s", usage->teach, usage->teach[strlen(usage->teach) - 1] == '\n' ? "" : "\n");
+}
+
+void options_complete(const struct option_usage *usage, FILE *out)
+{
+	for (const struct option_row *row = usage->rows; row->kind != OPTION_KIND_END; row++) {
+		if (row->kind == OPTION_KIND_HEADING)
+			continue;
+		fprintf(out, "--%s\t%s\t", row->name, row->argument ? row->argument : "");
+		for (size_t i = 0; row->kind == OPTION_KIND_CHOICE && row->choices[i]; i++)
+			fprintf(out, "%s%s", i ? " " : "", row->choices[i]);
+		fprintf(out, "\t%s\n", row->help);
+	}
+	fputs("--config\tFILE\t\tread 'name = value' lines (long option names) first\n"
+	      "--help\t\t\tprint the help text\n"
+	      "--version\t\t\tprint the version\n",
+	      out);
 }
 
 struct parse {
@@ -440,7 +456,7 @@ static enum option_outcome run_pass(const struct option_usage *usage, const stru
 			continue;
 		}
 		if (code == CODE_HELP || code == 'h') {
-			options_help(usage, settings, stdout);
+			print_help(usage, settings, stdout);
 			return OPTIONS_DONE;
 		}
 		if (code == CODE_VERSION) {

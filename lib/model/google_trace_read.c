@@ -422,7 +422,7 @@ static int read_table(struct google_trace_reader *reader, const char *folder, co
 		}
 		progress_update(options->progress, (uint64_t)i, table);
 		lines = code == 0 ? file_lines_open(path, err) : NULL;
-		code = lines ? read(reader, lines, err) : code != 0 ? code : -(err && err->code ? err->code : EIO);
+		code = lines ? read(reader, lines, err) : code != 0 ? code : error_code(err, EIO);
 	}
 	free(parts);
 	return code;

@@ -92,7 +92,7 @@ static int write_table(const struct workload *workload, const char *folder, bool
 	snprintf(path, sizeof path, "%s/%s_events/part-00000-of-00001.csv", folder, tasks ? "task" : "machine");
 	writer = file_writer_open(path, err);
 	if (!writer)
-		return -(err && err->code ? err->code : EIO);
+		return error_code(err, EIO);
 	if (tasks)
 		code = write_tasks(workload, file_writer_stream(writer));
 	else

@@ -212,7 +212,7 @@ int injector_state_from_json(const char *file, const json_t *root, struct inject
 		read_field(&reader, root, &total_fields[i], totals);
 	totals->lcores = (uint32_t)json_may_integer(&reader, root, "", "lcores", 1, 1024, 1);
 	if (reader.failed)
-		return err->code ? -err->code : -EINVAL;
+		return error_code(err, EINVAL);
 	snprintf(totals->delay_set_by, sizeof totals->delay_set_by, "%s", setter);
 	if (isnan(totals->stall_us))
 		totals->stall_us = 0;

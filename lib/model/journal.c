@@ -24,7 +24,6 @@ struct journal_reader {
 	struct file_lines *lines;
 	struct json_reader json;
 	json_t *object; /* the line whose strings are lent */
-	double origin_s;
 	struct cluster_default_rtt default_rtt;
 	bool has_default_rtt;
 	int64_t last_us;
@@ -370,7 +369,7 @@ static void read_header(struct journal_reader *reader)
 	const json_t *rtt = json_object_get(reader->object, "default_rtt_us");
 
 	json_need_schema(json, reader->object, JOURNAL_SCHEMA);
-	reader->origin_s = json_may_number(json, reader->object, "", "origin_s", 0, 1e12, 0);
+	json_may_number(json, reader->object, "", "origin_s", 0, 1e12, 0);
 	if (!rtt || json->failed)
 		return;
 	rtt = json_need_object(json, reader->object, "", "default_rtt_us");
@@ -411,11 +410,6 @@ void journal_reader_destroy(struct journal_reader *reader)
 	drop_line(reader);
 	free(reader->pairs);
 	free(reader);
-}
-
-double journal_origin_s(const struct journal_reader *reader)
-{
-	return reader->origin_s;
 }
 
 const struct cluster_default_rtt *journal_default_rtt(const struct journal_reader *reader)

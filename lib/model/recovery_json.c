@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/array.h>
 #include <base/file.h>
 #include <base/json.h>
 #include <base/name.h>
@@ -36,18 +37,14 @@ struct reading {
 
 static bool note_line(struct reading *reading, long **lines, size_t *size, size_t index)
 {
-	if (index >= *size) {
-		size_t wanted = *size ? *size * 2 : 64;
-		long *larger = reallocarray(*lines, wanted, sizeof *larger);
+	long *larger = array_grow(*lines, index, size, sizeof *larger);
 
-		if (!larger) {
-			json_fail(&reading->json, "", "", "out of memory");
-			return false;
-		}
-		*lines = larger;
-		*size = wanted;
+	if (!larger) {
+		json_fail(&reading->json, "", "", "out of memory");
+		return false;
 	}
-	(*lines)[index] = reading->json.line;
+	*lines = larger;
+	larger[index] = reading->json.line;
 	return true;
 }
 

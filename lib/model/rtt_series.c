@@ -115,25 +115,32 @@ static int read_file(struct rtt_series *series, const char *path, struct error *
 	return code;
 }
 
+int rtt_series_add(struct rtt_series_set *set, int kind, const struct rtt_series *series)
+{
+	struct rtt_series *items =
+		array_grow(set->items[kind], set->counts[kind], &set->capacities[kind], sizeof *items);
+
+	if (!items)
+		return -ENOMEM;
+	set->items[kind] = items;
+	items[set->counts[kind]++] = *series;
+	return 0;
+}
+
 static int add_file(struct rtt_series_set *set, int kind, const char *path, struct error *err)
 {
-	struct rtt_series series, *larger;
+	struct rtt_series series;
 	int code;
 
 	if (rtt_series_is_matrix(path))
 		return rtt_series_add_matrix(set, kind, path, err);
 	code = read_file(&series, path, err);
-
 	if (code != 0)
 		return code;
-	larger = reallocarray(set->items[kind], set->counts[kind] + 1, sizeof *larger);
-	if (!larger) {
-		free(series.us);
-		return error_set(err, ENOMEM, "out of memory");
-	}
-	set->items[kind] = larger;
-	larger[set->counts[kind]++] = series;
-	return 0;
+	if (rtt_series_add(set, kind, &series) == 0)
+		return 0;
+	free(series.us);
+	return error_set(err, ENOMEM, "out of memory");
 }
 
 /* In the order of the names. */

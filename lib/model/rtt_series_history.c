@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include <base/array.h>
 #include <base/json.h>
 #include <model/rtt_series.h>
 
@@ -11,9 +12,9 @@ static const double at_maximum = 1e11, us_minimum = 0.001, us_maximum = 1e9;
 
 enum { GAP_S = 3600, SECONDS_MAXIMUM = 10000000 };
 
-static int add_seconds(struct rtt_series *series, size_t seconds, float us, struct error *err)
+static int add_seconds(struct rtt_series *series, size_t *capacity, size_t seconds, float us, struct error *err)
 {
-	float *larger = reallocarray(series->us, series->count + seconds, sizeof *larger);
+	float *larger = array_reserve(series->us, series->count + seconds, capacity, sizeof *larger);
 
 	if (!larger)
 		return error_set(err, ENOMEM, "out of memory");
@@ -24,8 +25,8 @@ static int add_seconds(struct rtt_series *series, size_t seconds, float us, stru
 }
 
 /* The seconds from the window before (*at_s, NAN: the first one) to this one. */
-static int add_point(struct rtt_series *series, struct json_reader *reader, const json_t *point, size_t number,
-		     double *at_s)
+static int add_point(struct rtt_series *series, size_t *capacity, struct json_reader *reader, const json_t *point,
+		     size_t number, double *at_s)
 {
 	char where[32];
 	double at, us, seconds;
@@ -46,7 +47,7 @@ static int add_point(struct rtt_series *series, struct json_reader *reader, cons
 			reader->err, EINVAL,
 			"%s: %s.at: %.0f s after the point before; expected gaps of %d s and %d s in all, at most",
 			reader->file, where, seconds, GAP_S, SECONDS_MAXIMUM);
-	return add_seconds(series, (size_t)seconds, (float)us, reader->err);
+	return add_seconds(series, capacity, (size_t)seconds, (float)us, reader->err);
 }
 
 int rtt_series_parse_history(struct rtt_series *series, const char *name, const char *text, size_t bytes,
@@ -56,7 +57,7 @@ int rtt_series_parse_history(struct rtt_series *series, const char *name, const 
 	json_t *root = json_read_text(name, 0, text, bytes, err);
 	const json_t *points, *point;
 	double at_s = NAN;
-	size_t i;
+	size_t i, capacity = 0;
 	int code = 0;
 
 	*series = (struct rtt_series){0};
@@ -68,7 +69,7 @@ int rtt_series_parse_history(struct rtt_series *series, const char *name, const 
 		code = error_code(err, EINVAL);
 	json_array_foreach (points, i, point) {
 		if (code == 0)
-			code = add_point(series, &reader, point, i, &at_s);
+			code = add_point(series, &capacity, &reader, point, i, &at_s);
 	}
 	json_decref(root);
 	return rtt_series_finish(series, name, code, err);

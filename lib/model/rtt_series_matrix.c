@@ -82,16 +82,13 @@ static int add_levels(struct rtt_series_set *set, int kind, struct values *value
 		return 0;
 	qsort(values->items, values->count, sizeof *values->items, compare_floats);
 	for (size_t level = 0; level < levels; level++) {
-		struct rtt_series *larger = reallocarray(set->items[kind], set->counts[kind] + 1, sizeof *larger);
-		float *us = malloc(sizeof *us);
+		struct rtt_series series = {malloc(sizeof *series.us), 1, values->items[values->count / 2]};
 
-		set->items[kind] = larger ? larger : set->items[kind];
-		if (!larger || !us) {
-			free(us);
+		if (!series.us || rtt_series_add(set, kind, &series) != 0) {
+			free(series.us);
 			return -ENOMEM;
 		}
-		*us = values->items[(2 * level + 1) * values->count / (2 * levels)];
-		larger[set->counts[kind]++] = (struct rtt_series){us, 1, values->items[values->count / 2]};
+		series.us[0] = values->items[(2 * level + 1) * values->count / (2 * levels)];
 	}
 	return 0;
 }

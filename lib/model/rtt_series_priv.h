@@ -6,6 +6,8 @@
 
 /* Does the file hold a latency matrix, CSV or live? */
 bool rtt_series_is_matrix(const char *path);
+/* The set takes the values. 0 or -ENOMEM. */
+int rtt_series_add(struct rtt_series_set *set, int kind, const struct rtt_series *series);
 /* Adds a matrix's levels to one distance, or (kind -1) to those that its racks say; to all when it knows none. */
 int rtt_series_add_matrix(struct rtt_series_set *set, int kind, const char *path, struct error *err);
 

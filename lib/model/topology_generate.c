@@ -110,7 +110,7 @@ struct topology *topology_fat_tree(uint32_t k, uint32_t hosts, double MBps, stru
 	return finish(&builder);
 }
 
-struct topology *topology_leaf_spine(uint32_t leaves, uint32_t spines, uint32_t hosts, double MBps, struct error *err)
+static struct topology *leaf_spine(uint32_t leaves, uint32_t spines, uint32_t hosts, double MBps, struct error *err)
 {
 	struct builder builder;
 
@@ -311,7 +311,7 @@ struct topology *topology_from_argument(const char *argument, double MBps, uint6
 	if (numbers_after(argument, "jellyfish:", numbers, 3, 3))
 		return topology_jellyfish(numbers[0], numbers[1], numbers[2], MBps, seed, err);
 	if (numbers_after(argument, "leafspine:", numbers, 3, 3))
-		return topology_leaf_spine(numbers[0], numbers[1], numbers[2], MBps, err);
+		return leaf_spine(numbers[0], numbers[1], numbers[2], MBps, err);
 	if (strncmp(argument, "fattree:", 8) == 0 || strncmp(argument, "jellyfish:", 10) == 0 ||
 	    strncmp(argument, "leafspine:", 10) == 0) {
 		error_set(err, EINVAL,

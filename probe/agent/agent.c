@@ -44,7 +44,7 @@ static int open_kernel_stamps(struct agent *agent, const struct dp_port_report *
 	agent->kernel = kernel_stamps_open(interface, agent->options.udp_port, dp_port_socket(agent->port),
 					   agent->wants_kernel_stamps, err);
 	if (!agent->kernel)
-		return -(err && err->code ? err->code : EIO);
+		return error_code(err, EIO);
 	return take_address(agent, err);
 }
 

@@ -21,7 +21,7 @@ struct cached_row {
 	uint64_t bits[];        /* of both */
 };
 
-enum { ROW_ALL_DIRTY = UINT32_MAX };
+#define ROW_ALL_DIRTY UINT32_MAX
 
 struct cost_rows {
 	const struct cost_layout *layout;

@@ -79,7 +79,7 @@ static int make_job(struct plan_job *to, struct dataflow_job *job, struct error 
 	to->random_MBps = NAN;
 	to->graph = dataflow_graph_create(job, err);
 	if (!to->graph)
-		return err && err->code ? -err->code : -EINVAL;
+		return error_code(err, EINVAL);
 	to->MBps = calloc(to->graph->source_count + 1, sizeof *to->MBps);
 	to->bottleneck = calloc(to->graph->source_count + 1, sizeof *to->bottleneck);
 	return to->MBps && to->bottleneck ? 0 : error_set(err, ENOMEM, "out of memory");

@@ -16,7 +16,7 @@
 enum { TASK_WAITING = FLOWNET_NONE, TASK_ABSENT = -2 }; /* in place of a machine */
 /* Values for a task's origin: settled, or settled but should leave. */
 enum { ORIGIN_SETTLED = -2, ORIGIN_LEAVES = -3 };
-enum { JOB_NONE = UINT32_MAX };
+#define JOB_NONE UINT32_MAX
 /* Flag in job_of_group, with a machine's number: the group of the tasks at rest there. */
 #define GROUP_RESTS (UINT32_C(1) << 31)
 

@@ -52,7 +52,7 @@ static int write_file(const struct place_world *world, const struct flownet_netw
 	int code;
 
 	if (!writer)
-		return -(err->code ? err->code : EIO);
+		return error_code(err, EIO);
 	code = write(world, network, flow, file_writer_stream(writer));
 	if (code == 0 || code == -EIO)
 		return file_writer_commit(writer, err);

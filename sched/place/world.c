@@ -69,7 +69,7 @@ static int load_latency(struct place_world *world, struct error *err)
 		return 0;
 	matrix = latency_matrix_read(settings->latency, world->progress, err);
 	if (!matrix)
-		return -(err->code ? err->code : EINVAL);
+		return error_code(err, EINVAL);
 	if (settings->max_age_s > 0)
 		oldest.v = ns_now_wall().v - (int64_t)(settings->max_age_s * 1e9);
 	code = latency_view_load(world->view, matrix, (enum latency_statistic)settings->statistic, oldest,

@@ -7,7 +7,8 @@
 
 #include "sim_priv.h"
 
-uint32_t sim_curve_of_job(const struct sim_settings *settings, uint64_t job_id)
+/* Number of the curve that a job has: by a hash of its id and the seed. */
+static uint32_t curve_of_job(const struct sim_settings *settings, uint64_t job_id)
 {
 	double u = (double)(hash_mix(job_id ^ hash_mix(settings->seed)) >> 11) * 0x1p-53;
 	uint32_t curve = 0;
@@ -67,7 +68,7 @@ static uint32_t curve_of(const struct sim *sim, const struct workload_job *job)
 		if (strcmp(sim->settings->curve_names[c], workload->curves[workload->notes[job->note].curve]) == 0)
 			return c;
 	}
-	return sim_curve_of_job(sim->settings, job->id);
+	return curve_of_job(sim->settings, job->id);
 }
 
 static int add_events(struct sim *sim)
@@ -131,7 +132,7 @@ int sim_create_placer(struct sim *sim, uint64_t seed, struct error *err)
 	placer_destroy(sim->placer);
 	sim->placer = placer_create(settings->policy, sim->layout, sim_latency_source(&sim->latency), &policy, err);
 	if (!sim->placer)
-		return -(err && err->code ? err->code : ENOMEM);
+		return error_code(err, ENOMEM);
 	sim->net = placer_net(sim->placer);
 	for (uint32_t c = 0; c < settings->curve_count; c++) {
 		if (placer_add_curve(sim->placer, settings->curves[c]) != (int32_t)c)
@@ -150,7 +151,7 @@ int sim_world_create(struct sim *sim, struct error *err)
 	rng_seed(&sim->rng, settings->seed);
 	sim->cluster = build_cluster(sim->workload, settings, err);
 	if (!sim->cluster)
-		return -(err && err->code ? err->code : ENOMEM);
+		return error_code(err, ENOMEM);
 	sim->layout = cost_layout_create(sim->cluster);
 	if (!sim->layout)
 		return error_set(err, ENOMEM, "out of memory");

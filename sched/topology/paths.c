@@ -132,18 +132,6 @@ bool path_up(const struct topology *topology, const struct path *path)
 	return true;
 }
 
-size_t paths_memory_bytes(const struct paths *paths)
-{
-	size_t nodes = paths->topology->node_count, bytes = sizeof *paths + (nodes + 1) * sizeof *paths->map.to;
-
-	bytes += (nodes + 1 + 4 * (size_t)paths->topology->link_count) * sizeof(uint32_t);
-	for (size_t n = 0; n < nodes; n++)
-		if (paths->map.to[n].first)
-			bytes += (n + 1) * sizeof *paths->map.to[n].first +
-				 paths->map.to[n].first[n] * sizeof *paths->map.to[n].ports;
-	return bytes;
-}
-
 /* One of several threads that take destinations in turn. */
 struct worker {
 	struct paths *paths;

@@ -22,6 +22,21 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* How many values were over the range, as printed. */
+static unsigned long long saturated(const struct histogram *histogram)
+{
+	unsigned long long count = 0;
+	char *text;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	cr_assert_eq(histogram_print(histogram, out), 0);
+	fclose(out);
+	cr_assert_eq(sscanf(text, "%*s %*s %*s %*s %*s %*s %*s %*s %*s %llu", &count), 1, "%s", text);
+	free(text);
+	return count;
+}
+
 Test(histogram, percentiles_keep_their_digits)
 {
 	enum { N = 20000 };
@@ -98,7 +113,7 @@ Test(histogram, text_form_is_lossless)
 	for (int i = 0; i < 5000; i++)
 		histogram_record_many(histogram, draw(&rng), 1 + rng_below(&rng, 5));
 	histogram_record(histogram, INT64_C(1) << 40);
-	cr_assert_eq(histogram_saturated(histogram), 0, "the highest value has its place");
+	cr_assert_eq(saturated(histogram), 0, "the highest value has its place");
 	histogram_record(histogram, INT64_MAX); /* saturates */
 	cr_assert_eq(histogram_print(histogram, out), 0);
 	fclose(out);
@@ -110,7 +125,7 @@ Test(histogram, text_form_is_lossless)
 	cr_assert_str_eq(text, again);
 	cr_assert_eq(histogram_mean(histogram), histogram_mean(back));
 	cr_assert_eq(histogram_deviation(histogram), histogram_deviation(back));
-	cr_assert_eq(histogram_saturated(back), 1);
+	cr_assert_eq(saturated(back), 1);
 	free(text);
 	free(again);
 	histogram_destroy(histogram);
@@ -161,7 +176,7 @@ Test(histogram, merge_is_recording_into_one)
 	for (double p = 0; p <= 100; p += 0.5)
 		cr_assert_eq(histogram_percentile(a, p), histogram_percentile(both, p));
 	cr_assert_eq(histogram_mean(a), histogram_mean(both));
-	cr_assert_eq(histogram_saturated(a), histogram_saturated(both));
+	cr_assert_eq(saturated(a), saturated(both));
 	cr_assert_eq(histogram_merge(a, other), -EINVAL);
 	histogram_destroy(a);
 	histogram_destroy(b);

@@ -104,6 +104,24 @@ Test(options, an_assignment_sets_one_option_by_name)
 	}
 }
 
+/* What --help prints with these settings as the defaults. The caller frees. */
+static char *help_of(const struct option_usage *shown, struct settings settings)
+{
+	const char *argv[] = {"x", "--help", NULL};
+	char *text;
+	struct option_operands operands = {0};
+	struct error err = {0};
+	size_t bytes;
+	FILE *terminal = stdout;
+
+	stdout = open_memstream(&text, &bytes);
+	cr_assert_eq(options_parse(shown, 2, (char **)argv, &settings, &operands, &err), OPTIONS_DONE);
+	fclose(stdout);
+	stdout = terminal;
+	options_free(&operands);
+	return text;
+}
+
 Test(options, help_shows_ranges_in_full_and_only_defaults_that_could_be_given)
 {
 	static const struct option_row numbers[] = {
@@ -115,22 +133,19 @@ Test(options, help_shows_ranges_in_full_and_only_defaults_that_could_be_given)
 	const struct option_usage shown = {
 		.command = "x", .operands = "", .summary = "A test.", .rows = numbers, .teach = "End."};
 	const struct settings unset = {.delay_us = __builtin_nan(""), .order = -1}, set = {.delay_us = 5, .count = 3};
-	char text[2000] = "";
-	FILE *out = fmemopen(text, sizeof text, "w");
+	char *text = help_of(&shown, unset);
 
-	options_help(&shown, &unset, out);
-	fclose(out);
 	cr_assert(strstr(text, "Usage: x [OPTION...]\nA test.\n"), "%s", text);
 	cr_assert(strstr(text, "a seed (1 to 9007199254740992)\n"), "%s", text);
 	cr_assert(strstr(text, "a round trip (0 to 1000000)\n"), "%s", text);
 	cr_assert(strstr(text, "an order: random, ascending\n"), "%s", text);
 	cr_assert(strstr(text, "\nEnd.\n"), "%s", text);
-	out = fmemopen(text, sizeof text, "w");
-	options_help(&shown, &set, out);
-	fclose(out);
+	free(text);
+	text = help_of(&shown, set);
 	cr_assert(strstr(text, "a seed (1 to 9007199254740992, default 3)\n"), "%s", text);
 	cr_assert(strstr(text, "a round trip (0 to 1000000, default 5)\n"), "%s", text);
 	cr_assert(strstr(text, "an order: random, ascending (default random)\n"), "%s", text);
+	free(text);
 }
 
 Test(options, bounds_belong_to_the_range)
@@ -263,12 +278,8 @@ Test(options, config_errors_name_file_and_line)
 
 Test(options, help_names_every_option_with_range_and_default)
 {
-	char *text;
-	size_t bytes;
-	FILE *out = open_memstream(&text, &bytes);
+	char *text = help_of(&usage, defaults);
 
-	options_help(&usage, &defaults, out);
-	fclose(out);
 	cr_assert(strstr(text, "--delay-us US"));
 	cr_assert(strstr(text, "(0 to 10000, default 5)"));
 	cr_assert(strstr(text, "random, ascending (default random)"));

@@ -31,7 +31,7 @@ static void walk(const struct topology_adjacency *adjacency, const struct path_m
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct error err = {0};
-	struct topology *topology = topology_leaf_spine(2, 2, 4, 100, NULL);
+	struct topology *topology = topology_from_argument("leafspine:2,2,4", 100, 0, NULL);
 	struct topology_adjacency *adjacency = topology_adjacency_create(topology);
 	struct path_map map;
 	char *bytes = malloc(size + sizeof(uint64_t));

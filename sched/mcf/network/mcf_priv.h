@@ -23,7 +23,4 @@ bool mcf_arcs_by_tail(const struct mcf_problem *problem, int32_t **first, int32_
 /* Flow-weighted cost; false when it does not fit int64. */
 bool mcf_total_cost(const struct mcf_problem *problem, const int32_t *flow, int64_t *cost);
 
-/* Bounds of mcf/mcf.h. */
-bool mcf_cost_in_range(int32_t node_count, int64_t largest_cost);
-
 #endif

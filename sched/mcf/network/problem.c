@@ -76,12 +76,8 @@ enum mcf_status mcf_problem_check(const struct mcf_problem *problem)
 		return MCF_UNBALANCED;
 	if (total > INT64_C(1) << 62)
 		return MCF_COST_RANGE;
-	return mcf_cost_in_range(problem->node_count, largest) ? MCF_OPTIMAL : MCF_COST_RANGE;
-}
-
-bool mcf_cost_in_range(int32_t node_count, int64_t largest_cost)
-{
-	return ((mcf_wide)node_count + 1) * ((mcf_wide)largest_cost + 1) <= MCF_COST_LIMIT;
+	return ((mcf_wide)problem->node_count + 1) * ((mcf_wide)largest + 1) <= MCF_COST_LIMIT ? MCF_OPTIMAL
+											       : MCF_COST_RANGE;
 }
 
 bool mcf_total_cost(const struct mcf_problem *problem, const int32_t *flow, int64_t *cost)

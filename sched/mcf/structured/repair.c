@@ -20,11 +20,6 @@ static void push_until(struct structured *state, int32_t group, uint64_t scans)
 	}
 }
 
-void push_excess(struct structured *state, int32_t group)
-{
-	push_until(state, group, UINT64_MAX);
-}
-
 static int64_t excess_units(const struct structured *state)
 {
 	int64_t units = 0;

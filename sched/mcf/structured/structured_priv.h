@@ -395,7 +395,6 @@ void start_fresh(struct structured *state, int32_t aggregator_price);
 void start_solve(struct structured *state);
 
 /* repair.c */
-void push_excess(struct structured *state, int32_t group); /* to the nearest ways to the sink */
 void push_all(struct structured *state);
 void repair(struct structured *state);
 

@@ -87,6 +87,14 @@ Test(schedule, a_delay_between_two_steps_is_named)
 	cr_assert_str_eq(err.text, "delays: '0..1/0.25': 0.25 us: expected steps of 0.1");
 }
 
+static struct sweep_schedule_run *runs_of(const double *delays_us, size_t count, int repetitions, int order, int seed)
+{
+	struct sweep_plan plan = {.repetitions = repetitions, .order = order, .seed = seed};
+	size_t run_count;
+
+	return sweep_schedule_of_plan(&plan, delays_us, count, &run_count);
+}
+
 Test(schedule, each_repetition_has_every_delay_once_in_every_order)
 {
 	static const double given[] = {5, 1, 9, 3, 7};
@@ -94,7 +102,7 @@ Test(schedule, each_repetition_has_every_delay_once_in_every_order)
 				     SWEEP_PLAN_AS_GIVEN};
 
 	for (size_t o = 0; o < 4; o++) {
-		struct sweep_schedule_run *runs = sweep_schedule_create(given, 5, 20, orders[o], 3);
+		struct sweep_schedule_run *runs = runs_of(given, 5, 20, orders[o], 3);
 
 		for (int i = 0; i < 100; i += 5) {
 			double sum = 0, product = 1;
@@ -114,9 +122,9 @@ Test(schedule, each_repetition_has_every_delay_once_in_every_order)
 Test(schedule, orders_are_what_they_say)
 {
 	static const double given[] = {5, 1, 9};
-	struct sweep_schedule_run *up = sweep_schedule_create(given, 3, 1, SWEEP_PLAN_ASCENDING, 0);
-	struct sweep_schedule_run *down = sweep_schedule_create(given, 3, 1, SWEEP_PLAN_DESCENDING, 0);
-	struct sweep_schedule_run *as = sweep_schedule_create(given, 3, 1, SWEEP_PLAN_AS_GIVEN, 0);
+	struct sweep_schedule_run *up = runs_of(given, 3, 1, SWEEP_PLAN_ASCENDING, 0);
+	struct sweep_schedule_run *down = runs_of(given, 3, 1, SWEEP_PLAN_DESCENDING, 0);
+	struct sweep_schedule_run *as = runs_of(given, 3, 1, SWEEP_PLAN_AS_GIVEN, 0);
 
 	cr_assert(up[0].delay_us == 1 && up[1].delay_us == 5 && up[2].delay_us == 9);
 	cr_assert(down[0].delay_us == 9 && down[1].delay_us == 5 && down[2].delay_us == 1);
@@ -162,9 +170,9 @@ Test(schedule, references_stand_between_the_runs)
 Test(schedule, random_order_depends_on_the_seed_alone)
 {
 	static const double given[] = {1, 2, 3, 4, 5, 6, 7, 8};
-	struct sweep_schedule_run *one = sweep_schedule_create(given, 8, 5, SWEEP_PLAN_RANDOM, 1);
-	struct sweep_schedule_run *same = sweep_schedule_create(given, 8, 5, SWEEP_PLAN_RANDOM, 1);
-	struct sweep_schedule_run *other = sweep_schedule_create(given, 8, 5, SWEEP_PLAN_RANDOM, 2);
+	struct sweep_schedule_run *one = runs_of(given, 8, 5, SWEEP_PLAN_RANDOM, 1);
+	struct sweep_schedule_run *same = runs_of(given, 8, 5, SWEEP_PLAN_RANDOM, 1);
+	struct sweep_schedule_run *other = runs_of(given, 8, 5, SWEEP_PLAN_RANDOM, 2);
 	int different = 0, repeats = 0;
 
 	for (int i = 0; i < 40; i++) {

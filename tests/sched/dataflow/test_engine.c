@@ -153,7 +153,7 @@ static void try_placements(struct brute *brute, uint32_t task)
  */
 static void expect_near_the_best_placement(const char *engine)
 {
-	struct topology *topology = topology_leaf_spine(2, 1, 5, 100, NULL);
+	struct topology *topology = topology_from_argument("leafspine:2,1,5", 100, 0, NULL);
 	struct rng rng;
 	int worse = 0, job_count = jobs_wanted(60);
 

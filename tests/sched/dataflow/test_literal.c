@@ -34,7 +34,7 @@ static struct world make(enum engine_literal literal, uint32_t slots, const stru
 {
 	static const char *const hosts[] = {"h0", "h1", "h2", "h3"}, *const leaves[] = {"leaf0", "leaf1"},
 				 *const spines[] = {"spine0", "spine1"};
-	struct topology *topology = topology_leaf_spine(2, 2, 4, 100, NULL);
+	struct topology *topology = topology_from_argument("leafspine:2,2,4", 100, 0, NULL);
 	struct world world = {.dataflow = dataflow_create(topology, slots), .options = engine_defaults()};
 	struct dataflow_job *job = dataflow_add_job(world.dataflow, "j", 0);
 

@@ -84,5 +84,5 @@ Test(igraph, jellyfish)
 
 Test(igraph, leaf_spine)
 {
-	expect_lengths(topology_leaf_spine(12, 4, 24, 100, NULL));
+	expect_lengths(topology_from_argument("leafspine:12,4,24", 100, 0, NULL));
 }

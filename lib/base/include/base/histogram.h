@@ -42,7 +42,6 @@ void histogram_prefetch(const struct histogram *histogram, int step);
 int histogram_merge(struct histogram *into, const struct histogram *from);
 
 uint64_t histogram_count(const struct histogram *histogram);
-uint64_t histogram_saturated(const struct histogram *histogram);
 int64_t histogram_minimum(const struct histogram *histogram); /* exact; 0 if empty */
 int64_t histogram_maximum(const struct histogram *histogram); /* exact before clamping; 0 if empty */
 double histogram_mean(const struct histogram *histogram);     /* exact, from the sum of the recorded values */

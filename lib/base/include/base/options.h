@@ -136,8 +136,8 @@ bool option_is_set(const struct option_row *row, const void *settings, const voi
  */
 int option_assign(const struct option_row *rows, const char *text, void *settings, struct error *err);
 
-/* The text of --help; `defaults` is a settings struct or NULL. */
-void options_help(const struct option_usage *usage, const void *defaults, FILE *out);
+/* For the shells' completion: a line per option; tabs between name, argument, values (of a choice, by blanks), help. */
+void options_complete(const struct option_usage *usage, FILE *out);
 
 /*
  * Reads "name = value" lines into settings; names are the rows' long names. 0 or -errno with err set. Texts are kept in

@@ -86,7 +86,6 @@ struct journal_reader;
 /* Reads the header. `lines` is borrowed. NULL with err set. */
 struct journal_reader *journal_reader_create(struct file_lines *lines, struct error *err);
 void journal_reader_destroy(struct journal_reader *reader); /* NULL is legal */
-double journal_origin_s(const struct journal_reader *reader);
 /* NULL: the header does not say. */
 const struct cluster_default_rtt *journal_default_rtt(const struct journal_reader *reader);
 /* 1 and the next event, whose strings hold until the next call; 0 at the end; -errno with err set "file:line: ...". */

@@ -34,7 +34,7 @@ struct rtt_series {
 
 struct rtt_series_set {
 	struct rtt_series *items[RTT_SERIES_KINDS];
-	size_t counts[RTT_SERIES_KINDS];
+	size_t counts[RTT_SERIES_KINDS], capacities[RTT_SERIES_KINDS];
 	bool relative; /* values are relative to median_us, for levels the median of all pairs */
 };
 

@@ -106,18 +106,17 @@ int topology_save(const struct topology *topology, const char *path, struct erro
  *
  * Jellyfish (Singla et al. 2012): `switches` switches with `ports` ports in a random regular graph, connected, drawn
  * from `seed`; `hosts` hosts are spread evenly over them, and each takes a port. Names: h0.., s0...
- *
- * Leaf-spine: `leaves` leaves with `hosts` hosts in all, spread evenly, each leaf joined to each of `spines` spines.
- * Names: h0.., leaf0.., spine0...
  */
 struct topology *topology_fat_tree(uint32_t k, uint32_t hosts, double MBps, struct error *err);
 struct topology *topology_jellyfish(uint32_t switches, uint32_t ports, uint32_t hosts, double MBps, uint64_t seed,
 				    struct error *err);
-struct topology *topology_leaf_spine(uint32_t leaves, uint32_t spines, uint32_t hosts, double MBps, struct error *err);
 
 /*
  * "fattree:K[,HOSTS]", "jellyfish:SWITCHES,PORTS[,HOSTS]", "leafspine:LEAVES,SPINES,HOSTS" through a generator,
  * otherwise the name of a file. `seed` is Jellyfish's. NULL with err set.
+ *
+ * Leaf-spine: HOSTS hosts in all, spread evenly over the leaves, each leaf joined to each spine. Names: h0.., leaf0..,
+ * spine0...
  */
 struct topology *topology_from_argument(const char *argument, double MBps, uint64_t seed, struct error *err);
 

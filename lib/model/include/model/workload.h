@@ -17,7 +17,7 @@
 
 enum { WORKLOAD_TO_THE_END = -1 }; /* run_us of a task that never ends */
 enum { WORKLOAD_SLOTS_UNKNOWN = -1 };
-enum { WORKLOAD_NO_NOTE = UINT32_MAX };
+#define WORKLOAD_NO_NOTE UINT32_MAX
 
 enum workload_machine_change { WORKLOAD_MACHINE_ADDED, WORKLOAD_MACHINE_REMOVED, WORKLOAD_MACHINE_UPDATED };
 

@@ -20,9 +20,6 @@ extern const struct etc_distribution ETC_GAP_US;      /* generalised Pareto, µs
 
 #define ETC_UPDATE_SHARE 0.03
 
-/* Quantile functions; p in (0, 1). */
-double etc_gev_quantile(const struct etc_distribution *distribution, double p);
-double etc_gpd_quantile(const struct etc_distribution *distribution, double p);
 /* Mean of a generalised Pareto distribution with shape < 1. */
 double etc_gpd_mean(const struct etc_distribution *distribution);
 

@@ -27,10 +27,6 @@ struct sweep_schedule_run {
 	int64_t run; /* repetition, from 0 */
 };
 
-/* delay_count * repetitions runs in an order of enum sweep_plan_order; NULL if out of memory. Free with free(). */
-struct sweep_schedule_run *sweep_schedule_create(const double *delays_us, size_t delay_count, int64_t repetitions,
-						 int order, uint64_t seed);
-
 double sweep_schedule_smallest(const double *delays_us, size_t delay_count);
 
 /*
@@ -44,7 +40,7 @@ size_t sweep_schedule_add_references(const struct sweep_schedule_run *runs, size
 struct sweep_plan;
 
 /*
- * The runs of a plan with these delays: those of sweep_schedule_create(), with references in each repetition. The
+ * The runs of a plan with these delays: each delay in each repetition, in the plan's order, and references. The
  * schedule of fewer repetitions is a prefix of that of more. NULL if out of memory. Free with free().
  */
 struct sweep_schedule_run *sweep_schedule_of_plan(const struct sweep_plan *plan, const double *delays_us,

@@ -34,7 +34,9 @@
 
 #include <model/cluster.h>
 
-enum { COST_LANES = 16, COST_NO_MACHINE = UINT32_MAX, COST_NO_COLUMN = UINT32_MAX };
+enum { COST_LANES = 16 };
+#define COST_NO_MACHINE UINT32_MAX
+#define COST_NO_COLUMN UINT32_MAX
 
 struct cost_layout {
 	const struct cluster *cluster; /* borrowed */

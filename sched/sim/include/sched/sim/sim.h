@@ -155,8 +155,6 @@ struct sim_watch {
 int sim_run(const struct workload *workload, const struct sim_settings *settings, const struct sim_watch *watch,
 	    struct sim_result *result, struct error *err);
 
-/* Number of the curve that a job has: by a hash of its id and the seed. */
-uint32_t sim_curve_of_job(const struct sim_settings *settings, uint64_t job_id);
 /* Virtual time of a round as published for a policy with these settings; u is uniform in 0..1. */
 int64_t sim_published_us(const struct sim_settings *settings, double u);
 

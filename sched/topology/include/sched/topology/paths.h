@@ -65,7 +65,4 @@ int paths_compute_all(struct paths *paths, uint32_t threads);
 /* Whether all links of the path are up. */
 bool path_up(const struct topology *topology, const struct path *path);
 
-/* Bytes held. */
-size_t paths_memory_bytes(const struct paths *paths);
-
 #endif
