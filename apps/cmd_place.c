@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nomora place: one round of placement, explained. */
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -128,43 +127,16 @@ static int check_settings(const struct settings *settings, struct error *err)
 	return 0;
 }
 
-/* The paper's values are defaults too: other options override them. */
-static struct place_settings defaults(int argc, char **argv)
-{
-	struct policy_settings policy;
-	bool paper = false;
-
-	for (int i = 1; i < argc; i++)
-		paper |= strcmp(argv[i], "--paper") == 0;
-	if (paper)
-		policy_settings_paper(&policy);
-	else
-		policy_settings_default(&policy);
-	return (struct place_settings){
-		.p_m = policy.machine_threshold,
-		.p_r = policy.rack_threshold,
-		.gamma = policy.flow.gamma,
-		.unscheduled_capacity = policy.flow.unscheduled_capacity,
-		.reference = (int)policy.reference,
-		.statistic = paper ? LATENCY_STATISTIC_MAX : LATENCY_STATISTIC_P99,
-		.rounds = 1,
-		.seed = 1,
-		.round_s = 1,
-	};
-}
-
 static int run(void *context, const struct option_operands *operands, struct error *err)
 {
 	struct settings *settings = context;
 	struct place_outcome outcome = {0};
 	struct place_world world = {0};
-	static char shipped[PATH_MAX]; /* outlives the settings */
 	int code;
 
 	(void)operands;
-	program_find_data(".", "curves", "", shipped);
 	if (!settings->place.curves)
-		settings->place.curves = shipped;
+		settings->place.curves = program_curves();
 	if (settings->place.algorithm >= KEPT_SOLVER_NAMES)
 		settings->place.algorithm_name = algorithm_names[settings->place.algorithm];
 	if (check_settings(settings, err) != 0)
@@ -190,8 +162,13 @@ static int run(void *context, const struct option_operands *operands, struct err
 
 int command_place(int argc, char **argv)
 {
-	struct settings settings = {.place = defaults(argc, argv)};
+	struct settings settings = {0};
+	bool paper = false;
 
+	/* The paper's values are defaults too: other options override them. */
+	for (int i = 1; i < argc; i++)
+		paper |= strcmp(argv[i], "--paper") == 0;
+	place_settings_default(&settings.place, paper);
 	list_choices();
 	return command_run(&usage, argc, argv, &settings, run);
 }

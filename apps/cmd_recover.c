@@ -123,8 +123,8 @@ static int run_experiment(const struct settings *settings, struct error *err)
 	int code = experiment_recovery((enum experiment_recovery)settings->experiment, settings->output,
 				       (uint32_t)settings->recover.runs, stderr, &table, err);
 
-	for (size_t i = 0; code == 0 && i < table.count; i++)
-		printf("%-58s %-22s %s\n", table.items[i].what, table.items[i].published, table.items[i].ours);
+	if (code == 0)
+		experiment_rows_print(&table, stdout);
 	free(table.items);
 	return code;
 }

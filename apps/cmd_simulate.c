@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nomora simulate: a trace-driven day of one or more policies, with the paper's metrics and figures. */
-#include <limits.h>
 #include <stdio.h>
 
 #include <base/program.h>
@@ -72,12 +71,10 @@ static int replay(const struct simulate_options *options, struct error *err)
 static int run(void *context, const struct option_operands *operands, struct error *err)
 {
 	struct simulate_options *options = context;
-	static char shipped[PATH_MAX]; /* outlives the settings */
 
 	(void)operands;
-	program_find_data(".", "curves", "", shipped);
 	if (!options->curves && !options->journal)
-		options->curves = shipped;
+		options->curves = program_curves();
 	if (options->live)
 		return replay(options, err);
 	if (simulate_check(options, err) < 0)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nomora dataflow: places the tasks of dataflow jobs and chooses the routes of their data. */
 #include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -71,16 +70,6 @@ static int compare(const struct dataflow_settings *settings, struct dataflow *da
 	return COMMAND_OK;
 }
 
-/* The jobs that were running, and the moves that would raise the rates. */
-static int advise(const struct dataflow_settings *settings, struct dataflow_plan *plan, const char *engine,
-		  struct dataflow_advice *advice, struct error *err)
-{
-	struct engine_options options = dataflow_engine_options(settings);
-
-	*advice = (struct dataflow_advice){0};
-	return settings->advise_moves ? dataflow_advise(plan, engine_find(engine), &options, advice, err) : 0;
-}
-
 static int print_plan(const struct dataflow_settings *settings, const struct dataflow_plan *plan,
 		      const struct dataflow_advice *advice, double bound_MBps)
 {
@@ -104,6 +93,7 @@ static int fail_openflow(const struct error *err)
 
 static int place(const struct dataflow_settings *settings, struct dataflow *dataflow, struct error *err)
 {
+	const struct engine_options options = dataflow_engine_options(settings);
 	struct dataflow_advice advice = {0};
 	const char *engine = engine_name((size_t)settings->engine);
 	struct dataflow_plan *plan = make_plan(settings, dataflow, engine, (uint32_t)settings->random_runs, err);
@@ -114,7 +104,7 @@ static int place(const struct dataflow_settings *settings, struct dataflow *data
 		code = dataflow_fail(err);
 	else if (settings->plot && dataflow_plan_plot(plan, engine, settings->plot, err) < 0)
 		code = COMMAND_FAILED;
-	else if (advise(settings, plan, engine, &advice, err) < 0)
+	else if (settings->advise_moves && dataflow_advise(plan, engine_find(engine), &options, &advice, err) < 0)
 		code = dataflow_fail(err);
 	else if (settings->openflow && !settings->openflow_keep && dataflow_set_openflow(settings, plan, err) < 0)
 		code = fail_openflow(err);
@@ -156,11 +146,9 @@ static int load_and_place(struct dataflow_settings *settings, struct error *err)
 static int run(void *context, const struct option_operands *operands, struct error *err)
 {
 	struct dataflow_settings *settings = context;
-	static char shipped[PATH_MAX]; /* outlives the settings */
 
-	program_find_data(".", "curves", "", shipped);
 	if (!settings->curves)
-		settings->curves = shipped;
+		settings->curves = program_curves();
 	settings->file = operands->count ? operands->items[0] : NULL;
 	if (dataflow_check_sources(settings, operands->count, err) < 0)
 		return COMMAND_USAGE;

@@ -19,8 +19,8 @@ int dataflow_run_experiment(const struct dataflow_settings *settings, struct err
 	struct experiment_rows rows = {0};
 	int code = experiment_dataflow(&options, &rows, err);
 
-	for (size_t i = 0; code == 0 && i < rows.count; i++)
-		printf("%-64s %-18s %s\n", rows.items[i].what, rows.items[i].published, rows.items[i].ours);
+	if (code == 0)
+		experiment_rows_print(&rows, stdout);
 	free(rows.items);
 	return code;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nomora-schedd: the live scheduler's daemon. */
 #include <errno.h>
-#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -44,15 +43,13 @@ static int run(void *context, const struct option_operands *operands, struct err
 {
 	const struct schedd_settings *settings = context;
 	struct schedd_setup setup;
-	char shipped[PATH_MAX];
 	int code;
 
 	(void)operands;
 	if (schedd_setup_read(settings, &setup, err) < 0)
 		return COMMAND_USAGE;
-	program_find_data(".", "curves", "", shipped);
-	if (access(shipped, R_OK) == 0)
-		setup.options.default_curves = shipped;
+	if (access(program_curves(), R_OK) == 0)
+		setup.options.default_curves = program_curves();
 	stop_catch_signals();
 	code = schedd_setup_read_token(settings, &setup, err);
 	if (code == 0)

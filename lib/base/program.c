@@ -47,3 +47,11 @@ void program_find_data(const char *kind, const char *name, const char *ending, c
 	snprintf(folder, sizeof folder, "%s/../share/nomora", program);
 	find_in(folder, kind, name, ending, path);
 }
+
+const char *program_curves(void)
+{
+	static char folder[PATH_MAX];
+
+	program_find_data(".", "curves", "", folder);
+	return folder;
+}

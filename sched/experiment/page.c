@@ -12,6 +12,12 @@
 #include <base/array.h>
 #include <base/file.h>
 
+void experiment_rows_print(const struct experiment_rows *rows, FILE *out)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		fprintf(out, "%-64s %-22s %s\n", rows->items[i].what, rows->items[i].published, rows->items[i].ours);
+}
+
 struct experiment_page {
 	char folder[PATH_MAX];
 	struct file_writer *writer;

@@ -82,14 +82,38 @@ static int load_latency(struct place_world *world, struct error *err)
 	return code;
 }
 
-static struct policy_settings policy_settings_from(const struct place_settings *settings)
+static struct policy_settings policy_defaults(bool paper)
 {
 	struct policy_settings out;
 
-	if (settings->paper)
+	if (paper)
 		policy_settings_paper(&out);
 	else
 		policy_settings_default(&out);
+	return out;
+}
+
+void place_settings_default(struct place_settings *settings, bool paper)
+{
+	struct policy_settings policy = policy_defaults(paper);
+
+	*settings = (struct place_settings){
+		.p_m = policy.machine_threshold,
+		.p_r = policy.rack_threshold,
+		.gamma = policy.flow.gamma,
+		.unscheduled_capacity = policy.flow.unscheduled_capacity,
+		.reference = (int)policy.reference,
+		.statistic = paper ? LATENCY_STATISTIC_MAX : LATENCY_STATISTIC_P99,
+		.rounds = 1,
+		.seed = 1,
+		.round_s = 1,
+	};
+}
+
+static struct policy_settings policy_settings_from(const struct place_settings *settings)
+{
+	struct policy_settings out = policy_defaults(settings->paper);
+
 	out.machine_threshold = (int32_t)settings->p_m;
 	out.rack_threshold = (int32_t)settings->p_r;
 	out.reference = (enum latency_reference)settings->reference;

@@ -53,18 +53,15 @@ TestSuite(place, .init = make_files, .fini = remove_files);
 
 static struct place_settings settings_of_files(void)
 {
-	return (struct place_settings){.cluster = cluster,
-				       .jobs = jobs,
-				       .latency = latency,
-				       .curves = SHIPPED_CURVES,
-				       .statistic = LATENCY_STATISTIC_P99,
-				       .p_m = 1000,
-				       .p_r = 1000,
-				       .gamma = 1001,
-				       .rounds = 1,
-				       .seed = 1,
-				       .round_s = 1,
-				       .verify = true};
+	struct place_settings settings;
+
+	place_settings_default(&settings, false);
+	settings.cluster = cluster;
+	settings.jobs = jobs;
+	settings.latency = latency;
+	settings.curves = SHIPPED_CURVES;
+	settings.verify = true;
+	return settings;
 }
 
 Test(place, a_job_stays_in_the_rack_with_room_for_it_and_the_answer_reads_back)

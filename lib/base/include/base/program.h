@@ -15,4 +15,7 @@ int program_path(char *path, struct error *err);
  */
 void program_find_data(const char *kind, const char *name, const char *ending, char *path);
 
+/* The folder of the curves that are installed with the program, "curves" if there is none. One thread's. */
+const char *program_curves(void);
+
 #endif

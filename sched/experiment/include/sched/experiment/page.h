@@ -8,6 +8,7 @@
 #define SCHED_EXPERIMENT_PAGE_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include <base/error.h>
 #include <plot/chart.h>
@@ -20,6 +21,9 @@ struct experiment_rows {
 	struct experiment_row *items;
 	size_t count, capacity;
 };
+
+/* A line each. */
+void experiment_rows_print(const struct experiment_rows *rows, FILE *out);
 
 struct experiment_page;
 

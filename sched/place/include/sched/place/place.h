@@ -28,6 +28,9 @@ struct place_settings {
 	const char *algorithm_name; /* NULL: the solver that is kept between rounds */
 };
 
+/* No files; `paper`: the papers' values. */
+void place_settings_default(struct place_settings *settings, bool paper);
+
 struct place_world {
 	const struct place_settings *settings;
 	struct cluster *cluster;
