@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "arena_priv.h"
+
 #define QR_REAL double
 #define QR_SQRT sqrt
 #define QR_NAME(name) name##_double

@@ -19,6 +19,18 @@ struct QR_NAME(qr) {
 	size_t *pivot;    /* columns: index in A of column k */
 };
 
+static inline void QR_NAME(lay_out)(struct QR_NAME(qr) * qr, struct arena *arena, size_t rows, size_t columns)
+{
+	qr->rows = rows;
+	qr->a = arena_take(arena, rows * columns, sizeof(QR_REAL));
+	qr->head = arena_take(arena, columns, sizeof(QR_REAL));
+	qr->factor = arena_take(arena, columns, sizeof(QR_REAL));
+	qr->scale = arena_take(arena, columns, sizeof(QR_REAL));
+	qr->norms = arena_take(arena, columns, sizeof(QR_REAL));
+	qr->scratch = arena_take(arena, columns, sizeof(QR_REAL));
+	qr->pivot = arena_take(arena, columns, sizeof(size_t));
+}
+
 /* Four running sums: shorter dependency chains, and smaller rounding errors than one. */
 static inline QR_REAL QR_NAME(dot)(const QR_REAL *x, const QR_REAL *y, size_t count)
 {

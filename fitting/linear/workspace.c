@@ -8,15 +8,9 @@
 
 static void lay_out(struct linear_workspace *w, struct arena *arena, size_t rows, size_t columns)
 {
-	size_t cells = rows * columns, square = columns * columns;
+	size_t square = columns * columns;
 
-	w->qr.a = arena_take(arena, cells, sizeof(double));
-	w->qr.head = arena_take(arena, columns, sizeof(double));
-	w->qr.factor = arena_take(arena, columns, sizeof(double));
-	w->qr.scale = arena_take(arena, columns, sizeof(double));
-	w->qr.norms = arena_take(arena, columns, sizeof(double));
-	w->qr.scratch = arena_take(arena, columns, sizeof(double));
-	w->qr.pivot = arena_take(arena, columns, sizeof(size_t));
+	lay_out_double(&w->qr, arena, rows, columns);
 	w->root_weights = arena_take(arena, rows, sizeof(double));
 	w->target = arena_take(arena, rows, sizeof(double));
 	w->orthogonal = arena_take(arena, rows, sizeof(double));
@@ -34,13 +28,7 @@ static void lay_out(struct linear_workspace *w, struct arena *arena, size_t rows
 	w->precise_root = arena_take(arena, square, sizeof(long double));
 	w->expansion = arena_take(arena, square, sizeof(long double));
 	/* last, since double-only users never touch these pages */
-	w->qr_extended.head = arena_take(arena, columns, sizeof(long double));
-	w->qr_extended.factor = arena_take(arena, columns, sizeof(long double));
-	w->qr_extended.scale = arena_take(arena, columns, sizeof(long double));
-	w->qr_extended.norms = arena_take(arena, columns, sizeof(long double));
-	w->qr_extended.scratch = arena_take(arena, columns, sizeof(long double));
-	w->qr_extended.pivot = arena_take(arena, columns, sizeof(size_t));
-	w->qr_extended.a = arena_take(arena, cells, sizeof(long double));
+	lay_out_extended(&w->qr_extended, arena, rows, columns);
 }
 
 struct linear_workspace *linear_workspace_create(size_t rows_maximum, size_t columns_maximum)

@@ -20,14 +20,7 @@ void polish_lay_out(struct polish *p, struct arena *arena, size_t rows, size_t f
 	p->step = arena_take(arena, free, sizeof(long double));
 	p->work = arena_take(arena, free, sizeof(long double));
 	p->root = arena_take(arena, free * free, sizeof(long double));
-	p->qr.rows = rows;
-	p->qr.a = arena_take(arena, rows * free, sizeof(long double));
-	p->qr.head = arena_take(arena, free, sizeof(long double));
-	p->qr.factor = arena_take(arena, free, sizeof(long double));
-	p->qr.scale = arena_take(arena, free, sizeof(long double));
-	p->qr.norms = arena_take(arena, free, sizeof(long double));
-	p->qr.scratch = arena_take(arena, free, sizeof(long double));
-	p->qr.pivot = arena_take(arena, free, sizeof(size_t));
+	lay_out_extended(&p->qr, arena, rows, free);
 }
 
 /* Cost, QR of the columns not held at a bound, relative offset, and the Gauss-Newton step by free parameter. */

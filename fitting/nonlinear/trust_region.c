@@ -11,18 +11,6 @@ static const double acceleration_reach = 0.1;
 /* Below this relative decrease the finite difference behind the acceleration is rounding noise. */
 static const double acceleration_worthwhile = 1e-6;
 
-static void lay_out_qr(struct qr_double *qr, struct arena *arena, size_t rows, size_t columns)
-{
-	qr->rows = rows;
-	qr->a = arena_take(arena, rows * columns, sizeof(double));
-	qr->head = arena_take(arena, columns, sizeof(double));
-	qr->factor = arena_take(arena, columns, sizeof(double));
-	qr->scale = arena_take(arena, columns, sizeof(double));
-	qr->norms = arena_take(arena, columns, sizeof(double));
-	qr->scratch = arena_take(arena, columns, sizeof(double));
-	qr->pivot = arena_take(arena, columns, sizeof(size_t));
-}
-
 void trust_region_lay_out(struct trust_region *t, struct arena *arena, size_t rows, size_t free)
 {
 	t->residuals = arena_take(arena, rows, sizeof(double));
@@ -36,8 +24,8 @@ void trust_region_lay_out(struct trust_region *t, struct arena *arena, size_t ro
 	t->work = arena_take(arena, free, sizeof(double));
 	t->best = arena_take(arena, free, sizeof(double));
 	t->work2 = arena_take(arena, 2 * free, sizeof(double));
-	lay_out_qr(&t->qr, arena, rows, free);
-	lay_out_qr(&t->damped, arena, 2 * free, free);
+	lay_out_double(&t->qr, arena, rows, free);
+	lay_out_double(&t->damped, arena, 2 * free, free);
 }
 
 static void load_columns(struct trust_region *t)

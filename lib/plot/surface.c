@@ -9,6 +9,7 @@
 #include <cairo-svg.h>
 
 #include <base/file.h>
+#include <base/xml.h>
 #include <plot/chart.h>
 
 #include "surface_priv.h"
@@ -68,12 +69,12 @@ static int splice(const struct drawing *drawing, const char *svg, const char *te
 	fputs(" role=\"img\" font-family=\"DejaVu Sans, sans-serif\">\n", out);
 	if (drawing->title) {
 		fputs("<title>", out);
-		text_print_xml(out, drawing->title);
+		xml_print(out, drawing->title);
 		fputs("</title>\n", out);
 	}
 	if (drawing->description) {
 		fputs("<desc>", out);
-		text_print_xml(out, drawing->description);
+		xml_print(out, drawing->description);
 		fputs("</desc>\n", out);
 	}
 	fwrite(body + 1, 1, (size_t)(end - body - 1), out);

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include <base/xml.h>
 #include <plot/chart.h>
 
 #include "text_priv.h"
@@ -29,25 +30,6 @@ void text_sink_attach(cairo_surface_t *surface, FILE *sink)
 	cairo_surface_set_user_data(surface, &sink_key, sink, NULL);
 }
 
-void text_print_xml(FILE *out, const char *text)
-{
-	for (; *text; text++) {
-		switch (*text) {
-		case '&':
-			fputs("&amp;", out);
-			break;
-		case '<':
-			fputs("&lt;", out);
-			break;
-		case '>':
-			fputs("&gt;", out);
-			break;
-		default:
-			fputc(*text, out);
-		}
-	}
-}
-
 static void print_text(FILE *sink, cairo_t *cr, const char *text, double x, double y, struct text_style style)
 {
 	static const char *const anchors[] = {"start", "middle", "end"};
@@ -60,7 +42,7 @@ static void print_text(FILE *sink, cairo_t *cr, const char *text, double x, doub
 		"fill=\"#%02x%02x%02x\">",
 		x, y, style.angle * 180 / M_PI, style.size * 0.36, style.size, anchors[style.place],
 		style.bold ? " font-weight=\"bold\"" : "", grey, grey, grey);
-	text_print_xml(sink, text);
+	xml_print(sink, text);
 	fputs("</text>\n", sink);
 }
 

@@ -38,8 +38,6 @@ void text_number(double value, double step, char *text, size_t bytes);
  * aloud: text_draw() on a surface with a sink prints them there.
  */
 void text_sink_attach(cairo_surface_t *surface, FILE *sink);
-/* `text` with XML's special characters escaped. */
-void text_print_xml(FILE *out, const char *text);
 
 void set_rgb(cairo_t *cr, struct rgb colour, double opacity);
 struct rgb palette_colour(int colour);

@@ -8,13 +8,13 @@ static void print_finding(FILE *out, const struct finding *finding)
 	static const char *const tags[FINDING_LEVELS] = {"ok", "warning", "failure"};
 
 	fprintf(out, "<tr><td class=\"tag %s\">%s</td><td>", finding_level_name(finding->level), tags[finding->level]);
-	report_text(out, finding->check);
+	xml_print(out, finding->check);
 	fputs("</td><td>", out);
-	report_text(out, finding->found);
+	xml_print(out, finding->found);
 	fputs("</td><td>", out);
 	if (finding->fix[0]) {
 		fputs("<code>", out);
-		report_text(out, finding->fix);
+		xml_print(out, finding->fix);
 		fputs("</code>", out);
 	}
 	fputs("</td></tr>\n", out);

@@ -121,7 +121,7 @@ static void print_table(FILE *out, const struct placement_mean *means, size_t co
 	      out);
 	for (size_t i = 0; i < count; i++) {
 		fputs("<tr><td>", out);
-		report_text(out, means[i].name);
+		xml_print(out, means[i].name);
 		fprintf(out,
 			"</td><td class=\"n\">%zu</td><td class=\"n\">%.3f</td><td class=\"n\">%.3f</td>"
 			"<td class=\"n\">%+.3f</td><td class=\"n\">%.3f</td></tr>\n",

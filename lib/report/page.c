@@ -10,28 +10,6 @@
 
 enum { PICTURE_BYTES_MAXIMUM = 32 << 20 };
 
-void report_text(FILE *out, const char *text)
-{
-	for (const char *at = text; *at; at++) {
-		switch (*at) {
-		case '&':
-			fputs("&amp;", out);
-			break;
-		case '<':
-			fputs("&lt;", out);
-			break;
-		case '>':
-			fputs("&gt;", out);
-			break;
-		case '"':
-			fputs("&quot;", out);
-			break;
-		default:
-			fputc(*at, out);
-		}
-	}
-}
-
 static void print_base64(FILE *out, const unsigned char *bytes, size_t count)
 {
 	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -61,7 +39,7 @@ int report_picture(FILE *out, const char *path, const char *alt, struct error *e
 		return err ? -err->code : -EIO;
 	/* as an <img>: inlined SVGs of one page would share their ids and draw each other's glyphs */
 	fprintf(out, "<img class=\"plot\" alt=\"");
-	report_text(out, alt);
+	xml_print(out, alt);
 	fprintf(out, "\" src=\"data:image/%s;base64,", bytes > 4 && memcmp(data, png, 4) == 0 ? "png" : "svg+xml");
 	print_base64(out, (const unsigned char *)data, bytes);
 	fputs("\">\n", out);
@@ -117,9 +95,9 @@ void report_begin(FILE *out, const char *title)
 	fputs("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
 	      "<meta name=\"viewport\" content=\"width=device-width\"><title>",
 	      out);
-	report_text(out, title);
+	xml_print(out, title);
 	fprintf(out, "</title>\n<style>\n%s</style></head><body>\n<header><div><h1>", style);
-	report_text(out, title);
+	xml_print(out, title);
 	fputs("</h1></div></header>\n<main>\n", out);
 }
 

@@ -51,12 +51,12 @@ static void print_slots(FILE *out, const struct placement *placement, const stru
 		fprintf(out, "<span class=\"slot used%s\" style=\"background:", task->root ? " root" : "");
 		print_colour(out, job);
 		fputs("\" title=\"", out);
-		report_text(out, task->job);
+		xml_print(out, task->job);
 		fputc(' ', out);
-		report_text(out, task->task);
+		xml_print(out, task->task);
 		fputs("\">", out);
-		report_text(out, task->root ? "★ " : "");
-		report_text(out, task->job);
+		xml_print(out, task->root ? "★ " : "");
+		xml_print(out, task->job);
 		fputs("</span>", out);
 		used++;
 	}
@@ -73,13 +73,13 @@ static void print_racks(FILE *out, const struct placement *placement, const stru
 	fputs("<div class=\"racks\">\n", out);
 	for (uint32_t rack = 0; rack < cluster->rack_count && rack < RACKS_SHOWN; rack++) {
 		fputs("<div class=\"rack\"><b>", out);
-		report_text(out, cluster->racks[rack].name);
+		xml_print(out, cluster->racks[rack].name);
 		fputs("</b>\n", out);
 		for (uint32_t m = 0; m < cluster->machine_count && m < MACHINES_SHOWN; m++) {
 			if (cluster->machines[m].rack != rack)
 				continue;
 			fputs("<div class=\"machine\"><span class=\"name\">", out);
-			report_text(out, cluster->machines[m].name);
+			xml_print(out, cluster->machines[m].name);
 			fputs("</span>", out);
 			print_slots(out, placement, &cluster->machines[m], jobs, &job_count);
 			fputs("</div>\n", out);
@@ -107,26 +107,26 @@ static void print_task(FILE *out, const struct placement_task *task)
 	const struct placement_option *taken = &task->taken, *next = &task->next_best;
 
 	fputs("<tr><td>", out);
-	report_text(out, task->job);
+	xml_print(out, task->job);
 	fputs("</td><td>", out);
-	report_text(out, task->task);
+	xml_print(out, task->task);
 	fputs(task->root ? " ★</td><td>" : "</td><td>", out);
-	report_text(out, taken->machine ? taken->machine : "waits");
+	xml_print(out, taken->machine ? taken->machine : "waits");
 	fputs("</td><td>", out);
-	report_text(out, taken->rack ? taken->rack : "");
+	xml_print(out, taken->rack ? taken->rack : "");
 	fputs("</td>", out);
 	print_number(out, taken->rtt_us, "%.1f");
 	fputs("<td>", out);
-	report_text(out, taken->rtt_origin ? taken->rtt_origin : "");
+	xml_print(out, taken->rtt_origin ? taken->rtt_origin : "");
 	fputs("</td>", out);
 	print_number(out, taken->performance, "%.3f");
 	print_number(out, task->random_performance, "%.3f");
 	fputs("<td>", out);
 	if (next->machine) {
-		report_text(out, next->machine);
+		xml_print(out, next->machine);
 		fprintf(out, " (%.3f)", next->performance);
 	} else {
-		report_text(out, task->why_waiting ? task->why_waiting : "");
+		xml_print(out, task->why_waiting ? task->why_waiting : "");
 	}
 	fputs("</td></tr>\n", out);
 }
@@ -158,7 +158,7 @@ static void print_job(FILE *out, const struct placement_task *first, size_t coun
 		worst = fmin(worst, first[i].taken.performance);
 	}
 	fputs("<tr><td>", out);
-	report_text(out, first->job);
+	xml_print(out, first->job);
 	fprintf(out, "</td><td class=\"n\">%zu</td><td class=\"n\">%zu</td><td class=\"n\">%zu</td>", count, placed,
 		count - placed);
 	print_number(out, predicted ? sum / (double)predicted : (double)NAN, "%.3f");

@@ -7,12 +7,10 @@
 #include <stdio.h>
 
 #include <base/error.h>
+#include <base/xml.h>
 #include <model/cluster.h>
 #include <model/curve.h>
 #include <model/latency_summary.h>
-
-/* Text with &, <, > and quotes escaped. */
-void report_text(FILE *out, const char *text);
 
 /* An SVG or PNG file as an <img> that needs no other file. */
 int report_picture(FILE *out, const char *path, const char *alt, struct error *err);

@@ -39,11 +39,11 @@ int report_steps(FILE *out, const char *path, struct error *err)
 		if (status < 0)
 			break;
 		fputs("<tr><td class=\"n\">", out);
-		report_text(out, fields[0]);
+		xml_print(out, fields[0]);
 		fputs("</td><td>", out);
-		report_text(out, fields[2]);
+		xml_print(out, fields[2]);
 		fputs("</td><td><code>", out);
-		report_text(out, fields[1]);
+		xml_print(out, fields[1]);
 		fputs("</code></td></tr>\n", out);
 	}
 	fputs("</table></section>\n", out);
@@ -56,7 +56,7 @@ static void print_baseline(FILE *out, const struct curve *curve)
 	if (isnan(curve->baseline_value))
 		return;
 	fprintf(out, "<p>Baseline: %.6g ", curve->baseline_value);
-	report_text(out, curve->unit);
+	xml_print(out, curve->unit);
 	if (!isnan(curve->baseline_deviation) && curve->baseline_value != 0)
 		fprintf(out, " ± %.1f&nbsp;%% from run to run",
 			100 * curve->baseline_deviation / curve->baseline_value);
@@ -103,15 +103,15 @@ void report_curve(FILE *out, const struct curve *curve, bool named)
 {
 	if (named) {
 		fputs("<h3>", out);
-		report_text(out, curve->application);
+		xml_print(out, curve->application);
 		fputs("</h3>\n", out);
 	}
 	fputs("<p><b>", out);
-	report_text(out, curve->equation);
+	xml_print(out, curve->equation);
 	fputs("</b></p>\n", out);
 	if (curve->note[0]) {
 		fputs("<p class=\"muted\">", out);
-		report_text(out, curve->note);
+		xml_print(out, curve->note);
 		fputs("</p>\n", out);
 	}
 	print_baseline(out, curve);
@@ -179,7 +179,7 @@ static void print_curve_card(FILE *out, const struct curve *curve)
 	else
 		fprintf(out, "%.0f µs", at_us);
 	fputs("</b>", out);
-	report_text(out, curve->application);
+	xml_print(out, curve->application);
 	fprintf(out, " keeps %s90&nbsp;%% of its performance up to this added round trip</div>",
 		at_us < 0 ? "more than " : "");
 }

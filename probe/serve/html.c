@@ -23,30 +23,10 @@ void html_begin(FILE *out, const char *title, bool refresh)
 		"<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" "
 		"content=\"width=device-width\">%s<title>",
 		refresh ? "<meta http-equiv=\"refresh\" content=\"5\">" : "");
-	html_text(out, title);
+	xml_print(out, title);
 	fprintf(out, "</title><style>%s</style><h1>", style);
-	html_text(out, title);
+	xml_print(out, title);
 	fputs("</h1>", out);
-}
-
-/* Names may hold the characters that mean something in HTML. */
-void html_text(FILE *out, const char *text)
-{
-	for (; *text; text++) {
-		switch (*text) {
-		case '<':
-			fputs("&lt;", out);
-			break;
-		case '&':
-			fputs("&amp;", out);
-			break;
-		case '"':
-			fputs("&quot;", out);
-			break;
-		default:
-			fputc(*text, out);
-		}
-	}
 }
 
 void html_argument(FILE *out, const char *name, const char *value)
@@ -79,11 +59,11 @@ void html_print_matrix(FILE *out, const struct html_matrix *matrix)
 	fputs("<table><tr><th>from \\ to", out);
 	for (uint32_t column = 0; column < matrix->columns; column++) {
 		fputs("<th>", out);
-		html_text(out, matrix->column_names[column]);
+		xml_print(out, matrix->column_names[column]);
 	}
 	for (uint32_t row = 0; row < matrix->rows; row++) {
 		fputs("<tr><th>", out);
-		html_text(out, matrix->row_names[row]);
+		xml_print(out, matrix->row_names[row]);
 		for (uint32_t column = 0; column < matrix->columns; column++) {
 			double value = matrix->values[(size_t)row * matrix->columns + column];
 
@@ -105,7 +85,7 @@ void html_print_matrix(FILE *out, const struct html_matrix *matrix)
 static void print_name(FILE *out, const char *before, const char *name)
 {
 	fprintf(out, "%s<b>", before);
-	html_text(out, name);
+	xml_print(out, name);
 	fputs("</b>", out);
 }
 

@@ -26,9 +26,9 @@ static void print_pair(const struct latency_matrix *live, const struct latency_e
 	fputs("&amp;", out);
 	html_argument(out, "to", to);
 	fputs("\">", out);
-	html_text(out, from);
+	xml_print(out, from);
 	fputs("</a><td class=\"name\">", out);
-	html_text(out, to);
+	xml_print(out, to);
 	if (entry->samples)
 		fprintf(out, "<td>%.1f<td>%.1f<td>%.1f", entry->rtt_p50_us, entry->rtt_p99_us, entry->rtt_max_us);
 	else
@@ -161,7 +161,7 @@ static int write_overview(const struct mesh_pages *pages, const struct serve_cal
 	fprintf(out, "; written %.1f s ago", ns_to_s(ns_sub(now, latency_live_written_at(pages->live))));
 	for (size_t i = 0; i < census.lost_count; i++) {
 		fputs("<p class=\"bad\">", out);
-		html_text(out, latency_matrix_host(pages->live, census.lost_hosts[i]));
+		xml_print(out, latency_matrix_host(pages->live, census.lost_hosts[i]));
 		fputs(": nobody reaches it", out);
 	}
 	code = print_patterns(pages, now, out);
@@ -212,7 +212,7 @@ static void print_history(const struct mesh_pages *pages, const struct serve_cal
 	if (svg)
 		fputs(svg, out);
 	else
-		html_text(out, err.text);
+		xml_print(out, err.text);
 	fputs("</div>", out);
 	free(svg);
 	free(series.items);
@@ -275,9 +275,9 @@ static int write_racks(const struct mesh_pages *pages, const struct serve_call *
 	}
 	html_begin(out, "Pairs between racks", false);
 	fputs("<p>From ", out);
-	html_text(out, from);
+	xml_print(out, from);
 	fputs(" to ", out);
-	html_text(out, to);
+	xml_print(out, to);
 	fputs(". <a href=\"/\">All racks</a>", out);
 	print_history(pages, call, true, from, to, out);
 	return print_pairs(pages, rack_named(pages->live, from), rack_named(pages->live, to), out) ? 0 : 200;
@@ -293,9 +293,9 @@ static int write_pods(const struct mesh_pages *pages, const struct serve_call *c
 	}
 	html_begin(out, "Racks of two pods", true);
 	fputs("<p>From ", out);
-	html_text(out, from);
+	xml_print(out, from);
 	fputs(" to ", out);
-	html_text(out, to);
+	xml_print(out, to);
 	fprintf(out, ", largest %s (&micro;s). <a href=\"/\">All pods</a>", latency_statistic_names[pages->statistic]);
 	return print_racks(pages, from, to, out) ? 0 : 200;
 }

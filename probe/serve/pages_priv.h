@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include <base/xml.h>
 #include <probe/serve/pages.h>
 
 #include "patterns_priv.h"
@@ -14,7 +15,6 @@ int metrics_write(const struct mesh_pages *pages, const struct serve_call *call,
 /* --- html.c --- */
 
 void html_begin(FILE *out, const char *title, bool refresh);
-void html_text(FILE *out, const char *text);                        /* escaped */
 void html_argument(FILE *out, const char *name, const char *value); /* name=value of a query, escaped */
 
 /* A square of figures with links. */

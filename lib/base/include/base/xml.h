@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef BASE_XML_H
+#define BASE_XML_H
+
+#include <stdio.h>
+
+/* Text for XML and HTML, also within double quotes. */
+void xml_print(FILE *out, const char *text);
+
+#endif
