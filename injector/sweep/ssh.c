@@ -160,7 +160,7 @@ static int start_guard(struct ssh *ssh, struct error *err)
 	else
 		error_set(err, ENOMEM, "out of memory");
 	free(line);
-	return ssh->guard ? 0 : -err->code;
+	return ssh->guard ? 0 : error_code(err, EIO);
 }
 
 static int connect_master(struct ssh *ssh, const volatile sig_atomic_t *stop, struct error *err)
@@ -169,7 +169,7 @@ static int connect_master(struct ssh *ssh, const volatile sig_atomic_t *stop, st
 
 	ssh->master = start_master(ssh, err);
 	if (!ssh->master)
-		return -err->code;
+		return error_code(err, EIO);
 	code = wait_for_socket(ssh, stop, err);
 	if (!code)
 		code = start_guard(ssh, err);

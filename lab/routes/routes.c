@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <base/array.h>
+#include <base/search.h>
 
 struct routes *routes_open(const struct lab *lab, struct error *err)
 {
@@ -88,17 +89,10 @@ static int list_wanted(const struct lab_route *wanted, size_t count, struct rout
 /* The first entry of a switch and pair, or NULL. */
 static const struct route_entry *find(const struct route_entries *entries, const struct route_entry *place)
 {
-	size_t low = 0, high = entries->count;
+	size_t at;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare_place(&entries->all[middle], place) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < entries->count && compare_place(&entries->all[low], place) == 0 ? &entries->all[low] : NULL;
+	SEARCH_LOWER_BOUND(at, 0, entries->count, compare_place(&entries->all[at], place) < 0);
+	return at < entries->count && compare_place(&entries->all[at], place) == 0 ? &entries->all[at] : NULL;
 }
 
 /* Switches that an old route still passes after this one; entries that a crash left may lead in a circle. */

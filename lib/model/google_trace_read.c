@@ -64,7 +64,7 @@ static int note(struct google_trace_reader *reader, enum google_trace_problem pr
 
 	if (report->problems[problem]++ == 0) {
 		if (line > 0)
-			snprintf(report->first[problem], sizeof report->first[problem], "%.120s:%ld: %.50s", file, line,
+			snprintf(report->first[problem], sizeof report->first[problem], "%.119s:%ld: %.50s", file, line,
 				 text);
 		else
 			snprintf(report->first[problem], sizeof report->first[problem], "%.120s: %.50s", file, text);

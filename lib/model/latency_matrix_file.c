@@ -350,7 +350,7 @@ int latency_matrix_write(const struct latency_matrix *matrix, const char *path, 
 	FILE *out;
 
 	if (!writer)
-		return err ? -err->code : -EIO;
+		return error_code(err, EIO);
 	out = file_writer_stream(writer);
 	fprintf(out, "%s\n%s\n", version_line, header_line);
 	for (size_t i = 0; i < latency_matrix_count(matrix); i++) {

@@ -53,7 +53,7 @@ int latency_order_read(struct latency_order *order, const char *matrix_path, con
 		order->cluster = cluster_read(cluster_path, err);
 	if (!order->matrix || (cluster_path && !order->cluster)) {
 		latency_order_free(order);
-		return -err->code;
+		return error_code(err, EIO);
 	}
 	if (order_hosts(order)) {
 		latency_order_free(order);

@@ -36,7 +36,7 @@ int report_picture(FILE *out, const char *path, const char *alt, struct error *e
 	char *data = file_read_all(path, PICTURE_BYTES_MAXIMUM, &bytes, err);
 
 	if (!data)
-		return err ? -err->code : -EIO;
+		return error_code(err, EIO);
 	/* as an <img>: inlined SVGs of one page would share their ids and draw each other's glyphs */
 	fprintf(out, "<img class=\"plot\" alt=\"");
 	xml_print(out, alt);

@@ -30,7 +30,7 @@ int report_steps(FILE *out, const char *path, struct error *err)
 	int status;
 
 	if (!lines)
-		return err ? -err->code : -EIO;
+		return error_code(err, EIO);
 	fputs("<section><h2>Steps</h2>\n<table><tr><th "
 	      "class=\"n\">seconds</th><th>step</th><th>command</th></tr>\n",
 	      out);

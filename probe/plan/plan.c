@@ -7,6 +7,7 @@
 
 #include <base/array.h>
 #include <base/name.h>
+#include <base/search.h>
 
 enum { FIRST_SIDE = 8 };
 
@@ -268,17 +269,10 @@ const char *mesh_plan_rack(const struct mesh_plan *plan, uint32_t host)
 /* The first session from this host or a later one. */
 static size_t first_session(const struct mesh_plan *plan, uint32_t host)
 {
-	size_t low = 0, high = plan->session_count;
+	size_t at;
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (plan->sessions[middle].from < host)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	SEARCH_LOWER_BOUND(at, 0, plan->session_count, plan->sessions[at].from < host);
+	return at;
 }
 
 size_t mesh_plan_list(const struct mesh_plan *plan, uint32_t host, uint32_t *peers)

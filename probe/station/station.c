@@ -26,11 +26,11 @@ static int open_outputs(struct station *station, struct error *err)
 	const struct station_settings *settings = station->settings;
 
 	if (settings->row_path && file_writer_try(settings->row_path, err) < 0)
-		return -err->code;
+		return error_code(err, EIO);
 	if (settings->samples_path && !(station->samples = file_writer_open(settings->samples_path, err)))
-		return -err->code;
+		return error_code(err, EIO);
 	if (settings->capture_path && !(station->capture = file_writer_open(settings->capture_path, err)))
-		return -err->code;
+		return error_code(err, EIO);
 	return 0;
 }
 
@@ -59,11 +59,11 @@ static int open_port(struct station *station, const struct option_operands *oper
 		return code;
 	station->pool = dp_pool_create("probe", AGENT_BUFFERS, bytes, err);
 	if (!station->pool)
-		return -err->code;
+		return error_code(err, EIO);
 	options.pool = station->pool;
 	station->port = dp_port_open(&options, err);
 	if (!station->port)
-		return -err->code;
+		return error_code(err, EIO);
 	dp_port_report(station->port, &station->result.port);
 	if (station->result.port.mtu && station->settings->packet_bytes > station->result.port.mtu)
 		return error_set(err, EINVAL, "--size %d is more than the MTU of %s, %u",

@@ -2,6 +2,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <base/search.h>
+
 #include "latency_view_priv.h"
 
 const char *latency_origin_name(enum latency_origin origin)
@@ -93,17 +95,10 @@ static void fill_columns(float *rtt_us, uint32_t count, float value)
 /* The rack that has the column. */
 static uint32_t rack_of_column(const struct cost_layout *layout, uint32_t column)
 {
-	uint32_t low = 0, high = layout->rack_count;
+	uint32_t at;
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (layout->rack_first[middle + 1] <= column)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	SEARCH_LOWER_BOUND(at, 0, layout->rack_count, layout->rack_first[at + 1] <= column);
+	return at;
 }
 
 static void clear_holes(const struct cost_layout *layout, uint32_t first, uint32_t end, float *rtt_us)

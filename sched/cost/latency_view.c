@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/search.h>
+
 #include "latency_view_priv.h"
 
 struct latency_view *latency_view_create(const struct cost_layout *layout)
@@ -119,21 +121,14 @@ int latency_view_grow(struct latency_view *view)
 
 uint32_t measured_row_find(const struct measured_row *row, uint32_t column)
 {
-	uint32_t low = 0, high = row->count;
+	uint32_t count = row->count, at;
 
 	if (row->next < row->count && row->pairs[row->next].column == column)
 		return row->next;
-	if (high > 0 && row->pairs[high - 1].column < column)
-		return high; /* rows of a file are usually sorted */
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (row->pairs[middle].column < column)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	if (count > 0 && row->pairs[count - 1].column < column)
+		return count; /* rows of a file are usually sorted */
+	SEARCH_LOWER_BOUND(at, 0, count, row->pairs[at].column < column);
+	return at;
 }
 
 static struct measured_pair *find_or_add_pair(struct latency_view *view, struct measured_row *row, uint32_t column)

@@ -1,35 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Looking arcs up in one row. */
+#include <base/search.h>
+
 #include "rows_priv.h"
 
 uint32_t row_find_span(const struct cost_row *row, uint32_t rack)
 {
-	uint32_t low = 0, high = row->span_count;
+	uint32_t at;
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (row->spans[middle].rack < rack)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	SEARCH_LOWER_BOUND(at, 0, row->span_count, row->spans[at].rack < rack);
+	return at;
 }
 
 uint32_t row_find_rack(const struct cost_row *row, uint32_t rack)
 {
-	uint32_t low = 0, high = row->rack_count;
+	uint32_t at;
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if ((uint32_t)row->racks[middle].target < rack)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	SEARCH_LOWER_BOUND(at, 0, row->rack_count, (uint32_t)row->racks[at].target < rack);
+	return at;
 }
 
 /*

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/search.h>
+
 static double weight_sum(const struct recovery_scenario *s)
 {
 	double sum = 0;
@@ -305,17 +307,10 @@ bool recovery_problem_allows(const struct problem *problem, uint32_t f, uint32_t
 double recovery_problem_local_MB(const struct problem *problem, uint32_t f, uint32_t n)
 {
 	const struct peer *peers = problem->peers + problem->failed[f].first_peer;
-	uint32_t low = 0, high = problem->failed[f].peer_count;
+	uint32_t at;
 
-	while (low < high) {
-		uint32_t middle = (low + high) / 2;
-
-		if (peers[middle].server < n)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == problem->failed[f].peer_count || peers[low].server != n)
+	SEARCH_LOWER_BOUND(at, 0, problem->failed[f].peer_count, peers[at].server < n);
+	if (at == problem->failed[f].peer_count || peers[at].server != n)
 		return 0;
-	return peers[low].out_MB + peers[low].in_MB;
+	return peers[at].out_MB + peers[at].in_MB;
 }
