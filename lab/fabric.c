@@ -168,6 +168,16 @@ static void add_links(const struct topology *topology, const struct lab_spec *sp
 	}
 }
 
+void lab_name_host(struct lab_host *host, int place)
+{
+	uint8_t rack = (uint8_t)host->rack, last = (uint8_t)place; /* both are under 100 */
+
+	/* The kernel owns the first address, and drops packets to the second without an answer (no forwarding). */
+	snprintf(host->address, sizeof host->address, "10.77.%u.%u", rack, last);
+	snprintf(host->probe_address, sizeof host->probe_address, "10.77.%u.%u", rack, 100U + last);
+	snprintf(host->mac, sizeof host->mac, "02:6d:00:00:%02x:%02x", rack, last);
+}
+
 /* A host belongs to the rack of its switch; racks are numbered in the order of their first hosts. */
 static int place_host(struct lab *lab, int index, int *rack_hosts, struct error *err)
 {

@@ -25,7 +25,6 @@ const char *fabric_port(const struct lab *lab, const struct lab_link *link, int 
 /* Hops from every switch to this one, [switch_count], or FABRIC_FAR; over links that are up, or over all of them. */
 void fabric_distances(const struct lab *lab, int to_switch, bool all, int *distances);
 
-void fabric_print_up(const struct lab *lab, FILE *out);
 /* Shell lines that bring the routes of all switches in line with the links. */
 void fabric_print_routes(const struct lab *lab, FILE *out);
 /* Takes down the links of a new lab that are not up, and sets its routes. */

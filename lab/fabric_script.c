@@ -196,11 +196,16 @@ void fabric_print_routes(const struct lab *lab, FILE *out)
 	}
 }
 
-void fabric_print_up(const struct lab *lab, FILE *out)
+static void print_fabric(const struct lab *lab, FILE *out)
 {
 	fputs("set -e\n", out);
 	print_namespaces(lab, out);
 	print_links(lab, out);
 	for (int n = 0; n < lab->host_count + lab->switch_count; n++)
 		print_node(lab, n, out);
+}
+
+void lab_print_script(const struct lab *lab, FILE *out)
+{
+	(lab->switch_count > 0 ? print_fabric : bridges_print_up)(lab, out);
 }

@@ -3,6 +3,7 @@
 #ifndef LAB_LAB_PRIV_H
 #define LAB_LAB_PRIV_H
 
+#include <base/process.h>
 #include <lab/lab.h>
 
 #define NETNS_FOLDER "/run/netns"
@@ -21,6 +22,8 @@ void lab_name_host(struct lab_host *host, int place);
 
 void lab_state_path(const char *name, char *path, size_t bytes);
 
+int lab_run(const char *const *argv, struct process_result *result, struct error *err);
+
 /* A shell script that the caller writes to `out`. */
 struct lab_script {
 	char path[128];
@@ -35,6 +38,9 @@ int lab_script_run(const struct lab *lab, struct lab_script *script, const char 
  * Off everywhere, so that a path with an injector and one without differ in nothing else.
  */
 #define LAB_OFFLOADS_OFF "tx off rx off sg off tso off gso off gro off"
+
+/* A script that makes a lab of bridges. */
+void bridges_print_up(const struct lab *lab, FILE *out);
 
 struct lab_end {
 	const char *netns, *port, *options;

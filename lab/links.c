@@ -134,25 +134,3 @@ int lab_check_links(const struct lab *lab, struct error *err)
 	}
 	return 0;
 }
-
-static int change_fabric(const struct lab *lab, int host, bool up, struct error *err)
-{
-	struct lab_link_change change = {.action = up ? LAB_LINK_UP : LAB_LINK_DOWN};
-
-	for (int l = 0; l < lab->link_count; l++)
-		if (lab->links[l].a == host)
-			return lab_change_link(lab->name, lab->hosts[host].name, lab_node_name(lab, lab->links[l].b),
-					       &change, err);
-	return 0;
-}
-
-int lab_change_host_link(const struct lab *lab, int host, bool up, struct error *err)
-{
-	char line[200];
-
-	if (lab->switch_count > 0)
-		return change_fabric(lab, host, up, err);
-	snprintf(line, sizeof line, "ip -n %s link set %s %s", lab->switch_netns, lab->hosts[host].name,
-		 up ? "up" : "down");
-	return links_run(line, err);
-}

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "fabric_priv.h"
 #include "lab_priv.h"
 
 static const struct lab_injector *injector_at(const struct lab *lab, const char *place)
@@ -99,14 +98,10 @@ static void print_namespace(const char *netns, FILE *out)
 	      out);
 }
 
-void lab_print_script(const struct lab *lab, FILE *out)
+void bridges_print_up(const struct lab *lab, FILE *out)
 {
 	char place[24], up[24], down[24], options[40];
 
-	if (lab->switch_count > 0) {
-		fabric_print_up(lab, out);
-		return;
-	}
 	fputs("exec ip -batch - <<'END'\n", out);
 	print_namespace(lab->switch_netns, out);
 	print_namespace(lab->injector_netns, out);

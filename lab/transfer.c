@@ -40,7 +40,7 @@ static int start_agent(struct transfers *t, int host, struct error *err)
 		for (int i = 0; i < host; i++)
 			close(t->controls[i]);
 		close(ends[0]);
-		agent_run(t->lab->hosts[host].netns, ends[1], t->count);
+		transfer_agent_run(t->lab->hosts[host].netns, ends[1], t->count);
 	}
 	close(ends[1]);
 	t->controls[host] = ends[0];

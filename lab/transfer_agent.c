@@ -290,7 +290,7 @@ static void turn(struct agent *agent)
 	}
 }
 
-void agent_run(const char *netns, int control, uint32_t count)
+void transfer_agent_run(const char *netns, int control, uint32_t count)
 {
 	struct agent agent = {.control = control, .count = count};
 

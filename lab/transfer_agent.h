@@ -25,6 +25,6 @@ struct agent_message {
 };
 
 /* Never returns. control: the agent's end. */
-void agent_run(const char *netns, int control, uint32_t count) __attribute__((noreturn));
+void transfer_agent_run(const char *netns, int control, uint32_t count) __attribute__((noreturn));
 
 #endif

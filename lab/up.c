@@ -11,67 +11,6 @@
 #include "fabric_priv.h"
 #include "lab_priv.h"
 
-static int run(const char *const *argv, struct process_result *result, struct error *err)
-{
-	struct process_options options = {.argv = argv};
-
-	return process_run(&options, (struct ns){30 * NS_PER_S}, result, err);
-}
-
-/* Advice for an error message of `ip`. */
-static const char *advice(const char *said)
-{
-	/* ip changes mount propagation of "/", which has to be a mount: in a bare chroot it is not */
-	if (strstr(said, "make-rslave"))
-		return "; this is a chroot whose root is no mount: 'mount --bind DIR DIR' first";
-	if (strstr(said, "not found"))
-		return "; the lab needs ip, ethtool and sysctl (Debian: iproute2, ethtool, procps)";
-	if (strstr(said, "Operation not permitted"))
-		return "; this root lacks CAP_SYS_ADMIN or CAP_NET_ADMIN: a container has to be a privileged one";
-	return "";
-}
-
-int lab_script_open(const struct lab *lab, struct lab_script *script, struct error *err)
-{
-	int descriptor;
-
-	*script = (struct lab_script){0};
-	snprintf(script->path, sizeof script->path, LAB_FOLDER "/%s-batch.XXXXXX", lab->name);
-	descriptor = mkstemp(script->path);
-	if (descriptor < 0)
-		return error_set(err, errno, "cannot make %s: %s", script->path, strerror(errno));
-	script->out = fdopen(descriptor, "w");
-	if (script->out)
-		return 0;
-	error_set(err, errno, "cannot write %s: %s", script->path, strerror(errno));
-	close(descriptor);
-	unlink(script->path);
-	return error_code(err, EIO);
-}
-
-int lab_script_run(const struct lab *lab, struct lab_script *script, const char *purpose, struct error *err)
-{
-	const char *argv[] = {"/bin/sh", script->path, NULL};
-	struct process_result result = {0};
-	int code = ferror(script->out) ? -EIO : 0;
-
-	if (fclose(script->out) != 0 || code) {
-		code = error_set(err, EIO, "cannot write %s", script->path);
-		goto out_unlink;
-	}
-	code = run(argv, &result, err);
-	if (code == 0 && (result.timed_out || result.exit_code != 0)) {
-		/* The second line names a line of the script. */
-		result.output[strcspn(result.output, "\n")] = '\0';
-		code = error_set(err, EIO, "cannot %s '%s': ip says: %s%s", purpose, lab->name,
-				 result.timed_out ? "nothing for 30 s" : result.output, advice(result.output));
-	}
-	process_result_free(&result);
-out_unlink:
-	unlink(script->path);
-	return code;
-}
-
 static int build(const struct lab *lab, struct error *err)
 {
 	struct lab_script script;
@@ -90,7 +29,7 @@ static int wait_for_netns(const char *netns, struct error *err)
 
 	for (int waited_ms = 0; waited_ms < LAB_PATIENCE_MS; waited_ms += 10) {
 		struct process_result result = {0};
-		int code = run(argv, &result, err);
+		int code = lab_run(argv, &result, err);
 		bool carrying;
 
 		if (code)

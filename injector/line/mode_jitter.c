@@ -25,7 +25,7 @@ struct jitter {
 	int64_t quantile_cycles[CELLS + 1];
 };
 
-enum distribution { UNIFORM, NORMAL, PARETO };
+enum distribution { UNIFORM, NORMAL, PARETO, DISTRIBUTIONS };
 
 /* Microseconds added at probability p. Pareto is shifted to start at 0 (Lomax), scale S and shape A. */
 static double quantile_us(enum distribution distribution, double scale_us, double shape, double p)
@@ -37,6 +37,8 @@ static double quantile_us(enum distribution distribution, double scale_us, doubl
 		return scale_us * quantile_normal(p);
 	case PARETO:
 		return scale_us * (pow(1 - p, -1 / shape) - 1);
+	case DISTRIBUTIONS:
+		break;
 	}
 	return 0;
 }
@@ -48,15 +50,16 @@ static int parse(const char *specification, enum distribution *distribution, dou
 	char text[128], *fields[3];
 	size_t count = 0, kind = 0;
 
-	while (kind < 3 && strncmp(specification, names[kind], strlen(names[kind])) != 0)
+	while (kind < DISTRIBUTIONS && strncmp(specification, names[kind], strlen(names[kind])) != 0)
 		kind++;
-	if (kind < 3 && strlen(specification) < sizeof text) {
+	if (kind < DISTRIBUTIONS && strlen(specification) < sizeof text) {
 		strcpy(text, specification + strlen(names[kind]));
 		count = file_split(text, ',', fields, 3);
 	}
 	*distribution = (enum distribution)kind;
 	*shape = 0;
-	if (kind == 3 || count != (kind == PARETO ? 2U : 1U) || number_parse_double(fields[0], scale_us) != 0 ||
+	if (kind == DISTRIBUTIONS || count != (kind == PARETO ? 2U : 1U) ||
+	    number_parse_double(fields[0], scale_us) != 0 ||
 	    !(*scale_us >= 0 && *scale_us <= INJECTOR_DELAY_MAXIMUM_US) ||
 	    (kind == PARETO && (number_parse_double(fields[1], shape) != 0 || !(*shape > 1 && *shape <= 100))))
 		return error_set(err, EINVAL,

@@ -39,7 +39,8 @@ static int set_median(struct rtt_series *series)
 	return 0;
 }
 
-int rtt_series_finish(struct rtt_series *series, const char *name, int code, struct error *err)
+/* With code 0 the series is complete, otherwise it is emptied. Returns 0 or -errno. */
+static int finish(struct rtt_series *series, const char *name, int code, struct error *err)
 {
 	if (code == 0 && series->count < RTT_SERIES_SECONDS)
 		code = error_set(err, EINVAL, "%s: %zu values; expected at least %d, one a second", name, series->count,
@@ -82,7 +83,15 @@ int rtt_series_parse(struct rtt_series *series, struct file_lines *lines, struct
 		series->us = larger;
 		larger[series->count++] = (float)value;
 	}
-	return rtt_series_finish(series, file_lines_name(lines), more, err);
+	return finish(series, file_lines_name(lines), more, err);
+}
+
+int rtt_series_parse_history(struct rtt_series *series, const char *name, const char *text, size_t bytes,
+			     struct error *err)
+{
+	int code = rtt_series_read_points(series, name, text, bytes, err);
+
+	return finish(series, name, code, err);
 }
 
 static bool is_history(const char *path)

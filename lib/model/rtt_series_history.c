@@ -6,7 +6,8 @@
 
 #include <base/array.h>
 #include <base/json.h>
-#include <model/rtt_series.h>
+
+#include "rtt_series_priv.h"
 
 static const double at_maximum = 1e11, us_minimum = 0.001, us_maximum = 1e9;
 
@@ -50,8 +51,8 @@ static int add_point(struct rtt_series *series, size_t *capacity, struct json_re
 	return add_seconds(series, capacity, (size_t)seconds, (float)us, reader->err);
 }
 
-int rtt_series_parse_history(struct rtt_series *series, const char *name, const char *text, size_t bytes,
-			     struct error *err)
+int rtt_series_read_points(struct rtt_series *series, const char *name, const char *text, size_t bytes,
+			   struct error *err)
 {
 	struct json_reader reader = {.file = name, .err = err};
 	json_t *root = json_read_text(name, 0, text, bytes, err);
@@ -72,5 +73,5 @@ int rtt_series_parse_history(struct rtt_series *series, const char *name, const 
 			code = add_point(series, &capacity, &reader, point, i, &at_s);
 	}
 	json_decref(root);
-	return rtt_series_finish(series, name, code, err);
+	return code;
 }

@@ -46,17 +46,6 @@ static void dequeue(struct scaling *scaling)
 	scaling->queue_count--;
 }
 
-void scaling_push(struct scaling *scaling, int32_t tail, int32_t arc, int32_t amount)
-{
-	struct residual *a = &scaling->arcs[arc];
-
-	a->residual -= amount;
-	scaling->arcs[scaling->reverse[arc]].residual += amount;
-	scaling->excess[tail] -= amount;
-	scaling->excess[a->head] += amount;
-	scaling->pushes++;
-}
-
 static void begin_queue(struct scaling *scaling)
 {
 	scaling->queue_begin = scaling->queue_count = 0;

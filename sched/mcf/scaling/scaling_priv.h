@@ -78,7 +78,16 @@ bool scaling_refine_prices(struct scaling *scaling, int64_t phase_scans);
 /* Is every residual arc's reduced cost at least -epsilon? */
 bool scaling_is_optimal(const struct scaling *scaling);
 
-void scaling_push(struct scaling *scaling, int32_t tail, int32_t arc, int32_t amount);
+static inline void scaling_push(struct scaling *scaling, int32_t tail, int32_t arc, int32_t amount)
+{
+	struct residual *a = &scaling->arcs[arc];
+
+	a->residual -= amount;
+	scaling->arcs[scaling->reverse[arc]].residual += amount;
+	scaling->excess[tail] -= amount;
+	scaling->excess[a->head] += amount;
+	scaling->pushes++;
+}
 
 /* update.c: lowers prices by distance from the deficits. False when an active node cannot reach any. */
 bool scaling_global_update(struct scaling *scaling);

@@ -45,9 +45,6 @@ int rtt_series_parse(struct rtt_series *series, struct file_lines *lines, struct
 int rtt_series_parse_history(struct rtt_series *series, const char *name, const char *text, size_t bytes,
 			     struct error *err);
 
-/* Ends reading: with code 0 the series is complete, otherwise it is emptied. Returns 0 or -errno. */
-int rtt_series_finish(struct rtt_series *series, const char *name, int code, struct error *err);
-
 /* A folder or a file. NULL with err set. */
 struct rtt_series_set *rtt_series_read(const char *path, struct error *err);
 void rtt_series_destroy(struct rtt_series_set *set); /* NULL is legal */
