@@ -124,18 +124,6 @@ static int read_file(struct rtt_series *series, const char *path, struct error *
 	return code;
 }
 
-int rtt_series_add(struct rtt_series_set *set, int kind, const struct rtt_series *series)
-{
-	struct rtt_series *items =
-		array_grow(set->items[kind], set->counts[kind], &set->capacities[kind], sizeof *items);
-
-	if (!items)
-		return -ENOMEM;
-	set->items[kind] = items;
-	items[set->counts[kind]++] = *series;
-	return 0;
-}
-
 static int add_file(struct rtt_series_set *set, int kind, const char *path, struct error *err)
 {
 	struct rtt_series series;

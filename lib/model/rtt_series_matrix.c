@@ -73,6 +73,18 @@ static int collect(const struct latency_matrix *matrix, bool live, struct values
 	return 0;
 }
 
+int rtt_series_add(struct rtt_series_set *set, int kind, const struct rtt_series *series)
+{
+	struct rtt_series *items =
+		array_grow(set->items[kind], set->counts[kind], &set->capacities[kind], sizeof *items);
+
+	if (!items)
+		return -ENOMEM;
+	set->items[kind] = items;
+	items[set->counts[kind]++] = *series;
+	return 0;
+}
+
 /* Sorts the values; each is a level, or quantiles of them are. */
 static int add_levels(struct rtt_series_set *set, int kind, struct values *values)
 {
