@@ -28,7 +28,7 @@ static void put(struct hash_table *table, uint64_t key, uint32_t value)
 	table->count++;
 }
 
-/* Starts behind a free slot, so that no run is cut in two and each key's values keep their order. */
+/* Starts after a free slot, so that no run is split and each key's values keep their order. */
 static void move_all(struct hash_table *to, const struct hash_table *from)
 {
 	uint32_t start = 0;
@@ -71,7 +71,7 @@ int hash_table_insert(struct hash_table *table, uint64_t key, uint32_t value)
 	return 0;
 }
 
-/* Slots of the run behind the gap move into it unless that would put them before their home slot. */
+/* Slots of the run after the gap move into it unless that would put them before their home slot. */
 void hash_table_remove(struct hash_table *table, uint32_t at)
 {
 	uint32_t mask = table->capacity - 1, gap = at;

@@ -395,7 +395,7 @@ static int read_counts(struct histogram *histogram, const char *text)
 	}
 }
 
-/* Is this a state that recording can produce? NANs fail the comparisons. */
+/* True if recording can produce this state. NANs fail the comparisons. */
 static bool is_plausible(const struct histogram *header)
 {
 	return header->saturated <= header->count && header->minimum >= 0 && header->minimum <= header->maximum &&

@@ -12,7 +12,7 @@
 
 enum { ROWS_MAXIMUM = 128, FIRST_LONG_CODE = 1000, CODE_HELP = 900, CODE_VERSION, CODE_CONFIG };
 
-/* Strings from a config file; they outlive it. */
+/* Strings from a config file, which must outlive reading it. */
 struct option_strings {
 	struct option_strings *next;
 	long line; /* of that file */
@@ -187,7 +187,7 @@ int option_assign(const struct option_row *rows, const char *text, void *setting
 	return set_field(row, equals ? equals + 1 : NULL, settings, name, err);
 }
 
-/* Adds a line to one that a backslash continues, without the blanks that the new line begins with. */
+/* Appends a continuation line, without its leading blanks. */
 static char *join_lines(char *text, const char *line)
 {
 	size_t length = text ? strlen(text) : 0;
@@ -204,7 +204,7 @@ static char *join_lines(char *text, const char *line)
 	return joined;
 }
 
-/* A backslash at the end of a line that is no comment: it goes, and the next line follows. */
+/* True if a line that is not a comment ends with a backslash, which is then removed. */
 static bool take_continuation(char *text)
 {
 	size_t length = strlen(text);
@@ -405,7 +405,7 @@ static const struct option_row *row_of_code(const struct parse *parse, int code)
 	return NULL;
 }
 
-/* Words after "--" belong to others. Returns the number of ours. */
+/* Words after "--" belong to another parser. Returns the number of the others. */
 static int cut_rest(int argc, char **argv, struct option_operands *operands)
 {
 	for (int i = 1; i < argc; i++) {

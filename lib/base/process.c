@@ -54,7 +54,7 @@ static void run_child(char *const *argv, char *const *environment, int output_fd
 	_exit(127);
 }
 
-/* environ with `added` behind it (and the same names taken out of it); one block that the caller frees. */
+/* environ followed by `added` (without the old values of the same names); one block that the caller frees. */
 static char **merge_environment(const char *const *added)
 {
 	size_t ours = 0, more = 0, n = 0;
@@ -98,7 +98,7 @@ static int open_output(const struct process_options *options, int pipe_fds[2], s
 	return 0;
 }
 
-/* Waits until the child has exec'ed (0) or says why it could not (errno). */
+/* Waits until the child has exec'ed (0) or reports why it could not (errno). */
 static int exec_failure(int failure_fd)
 {
 	int code = 0;
@@ -143,7 +143,7 @@ static pid_t start_child(const struct process_options *options, char *const *arg
 	code = pid < 0 ? errno : 0;
 	close(failure[1]);
 	if (pid > 0) {
-		setpgid(pid, pid); /* both sides do it: whoever comes first */
+		setpgid(pid, pid); /* both parent and child do it, whichever is first */
 		code = exec_failure(failure[0]);
 		if (code)
 			waitpid(pid, NULL, 0);
@@ -302,7 +302,7 @@ void process_stop(struct process *process, struct ns grace)
 			reap(process);
 		}
 	}
-	/* whoever is left of the group, the leader included; ESRCH when nobody is */
+	/* all remaining processes of the group, the leader included; ESRCH if there are none */
 	kill(-process->pid, SIGKILL);
 	if (!process->ended) {
 		while (waitpid(process->pid, &process->status, 0) < 0 && errno == EINTR)

@@ -31,7 +31,7 @@ const volatile sig_atomic_t *stop_flag(void)
 	return &stop_signal;
 }
 
-/* The signals are blocked between the look at the flag and the sleep, so that none is missed. */
+/* The signals are blocked between checking the flag and sleeping, so that none is missed. */
 int stop_wait(void)
 {
 	sigset_t blocked, old;

@@ -103,7 +103,7 @@ static int set_queues(struct dp_port *port, const struct dp_port_options *option
 
 	port->queues = options->queues ? options->queues : 1;
 	if (port->queues > 1 && port->interface[0])
-		most = 1; /* the filters and drop counters above are of one socket */
+		most = 1; /* the packet filters and drop counters of an interface work on one socket only */
 	if (port->queues > most)
 		return error_set(err, ENOTSUP, "%s: driver %s has %u queues at most, not %u", port->name,
 				 info->driver_name, most, port->queues);

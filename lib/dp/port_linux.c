@@ -264,7 +264,7 @@ int dp_socket_refuse_longer(int socket_fd, const char *interface, unsigned int b
 		.sll_ifindex = (int)if_nametoindex(interface),
 	};
 	int on = 1, status,
-	    counting = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0); /* protocol 0: takes nothing yet */
+	    counting = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0); /* protocol 0: receives nothing yet */
 
 	if (counting < 0)
 		return error_set(err, errno, "%s: no socket to count long frames: %s", interface, strerror(errno));

@@ -21,7 +21,7 @@ bool dp_port_vdev_interface(const char *arguments, char *interface, size_t bytes
 /* The interface exists, we may open raw sockets on it, it is up (or is brought up). 0 or -errno with err set. */
 int dp_interface_check(const char *interface, struct error *err);
 
-/* Is the interface up and with a carrier, and does it still have this index? */
+/* True if the interface is up with a carrier and still has this index. */
 bool dp_interface_running(const char *interface, unsigned int index);
 
 /* 0 if unknown. */

@@ -35,7 +35,7 @@ struct drawing {
 	size_t group_count, side; /* side: of the square */
 };
 
-/* By pair, not by place: a million look-ups take longer than a pass over the pairs. */
+/* Loops over pairs, not over cells: a million look-ups take longer than a pass over the pairs. */
 static int fill_values(const struct latency_order *order, enum latency_statistic statistic, double *values)
 {
 	size_t count = order->count;
@@ -112,7 +112,7 @@ static double largest(const double *values, size_t count)
 	double found = 0;
 
 	for (size_t i = 0; i < count; i++)
-		found = fmax(found, values[i]); /* which passes over NAN */
+		found = fmax(found, values[i]); /* fmax() ignores NAN */
 	return found;
 }
 

@@ -71,7 +71,7 @@ static void place_in_rows(struct plan *plan)
 	}
 }
 
-/* Switches on a circle, and each one's hosts outside of it. */
+/* Places switches on a circle, and the hosts of each outside of it. */
 static void place_on_circle(struct plan *plan)
 {
 	const struct topology *topology = plan->topology;
@@ -114,7 +114,7 @@ static uint32_t widest_row(const struct plan *plan)
 	return most;
 }
 
-/* Labels where a row has the width for them. */
+/* Prints labels in rows that are wide enough for them. */
 static void label_nodes(struct plan *plan, int width)
 {
 	for (uint32_t n = 0; n < plan->topology->node_count; n++) {

@@ -218,7 +218,7 @@ static int compare_changes(const void *left, const void *right)
 	return a->tasks < b->tasks ? -1 : a->tasks > b->tasks;
 }
 
-/* Computes the largest number of tasks that ran at a time. */
+/* Computes the largest number of tasks that ran at the same time. */
 static int find_peak(struct reading *reading)
 {
 	struct change *changes = calloc(2 * reading->count + 1, sizeof *changes);

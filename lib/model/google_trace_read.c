@@ -188,7 +188,7 @@ static struct record *find_record(struct google_trace_reader *reader, uint64_t j
 	return &larger[reader->count++];
 }
 
-/* Did the machine exist then? Machine events up to the row's time are applied first; they are few. */
+/* True if the machine existed at that time. Machine events up to the row's time are applied first; there are few. */
 static int check_machine(struct google_trace_reader *reader, const struct file_lines *lines, const char *field,
 			 int64_t now_us, struct error *err)
 {
@@ -213,7 +213,7 @@ static int check_machine(struct google_trace_reader *reader, const struct file_l
 	return 0;
 }
 
-/* A task that waited before a missing part and ends after it began to run where the part begins. */
+/* A task that waited before a missing part and ends after it counts as started at the beginning of that part. */
 static bool began_in_hole(const struct google_trace_reader *reader, const struct record *record)
 {
 	return record->state == STATE_PENDING && reader->hole_us >= 0 && record->seen_us <= reader->hole_us;

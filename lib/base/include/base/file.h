@@ -16,8 +16,8 @@ struct file_writer;
 
 /*
  * NULL with errno and err set. A target that is no regular file ("-" = stdout, a pipe, /dev/null) is written directly:
- * commit only flushes it, and discard cannot undo. Behind a symbolic link the target is replaced. The mode of an old
- * file is kept.
+ * commit only flushes it, and discard cannot undo. Of a symbolic link, the target is replaced. The mode of an old file
+ * is kept.
  */
 struct file_writer *file_writer_open(const char *path, struct error *err);
 FILE *file_writer_stream(struct file_writer *writer);

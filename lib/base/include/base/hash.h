@@ -34,7 +34,7 @@ static inline uint64_t hash_text(const char *text)
 	return hash;
 }
 
-/* Spreads 64 bits over 64 bits, one to one (the finaliser of MurmurHash3): each bit depends on each. */
+/* Mixes 64 bits, one to one (the finaliser of MurmurHash3): each bit of the result depends on every bit of x. */
 static inline uint64_t hash_mix(uint64_t x)
 {
 	x = (x ^ x >> 33) * UINT64_C(0xff51afd7ed558ccd);

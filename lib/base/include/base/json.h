@@ -27,8 +27,8 @@ json_t *json_read_file(const char *path, struct error *err);
 json_t *json_read_text(const char *name, long line, const char *text, size_t bytes, struct error *err);
 
 /*
- * Text with 2-space indent; the caller free()s, NULL if out of memory. Reals have as few digits as give the same double
- * back: 0.95, where jansson's 17 digits are 0.94999999999999996.
+ * Text with 2-space indent; the caller free()s, NULL if out of memory. Reals have the fewest digits that read back as
+ * the same double: 0.95, where jansson's 17 digits are 0.94999999999999996.
  */
 char *json_to_text(const json_t *value);
 

@@ -12,12 +12,12 @@
  */
 bool name_is_valid(const char *name, size_t capacity);
 
-/* Is the text well-formed UTF-8? JSON can hold no other text. */
+/* True if the text is well-formed UTF-8. JSON can hold no other text. */
 bool name_is_utf8(const char *text);
 
 /*
- * Has UTF-8 text no control characters (U+0001 to 1F, 7F to 9F) but those of `allowed`, an ASCII string? Printed, it
- * then neither breaks a table nor drives a terminal.
+ * True if UTF-8 text has no control characters (U+0001 to 1F, 7F to 9F) except those in `allowed`, an ASCII string.
+ * Such text neither breaks a table nor controls the terminal when it is printed.
  */
 bool name_is_printable(const char *text, const char *allowed);
 

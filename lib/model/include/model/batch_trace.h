@@ -36,8 +36,8 @@ struct batch_report {
 	uint64_t rows, jobs;
 	uint64_t problems[BATCH_PROBLEMS];
 	char first[BATCH_PROBLEMS][192]; /* "file:line: text" */
-	uint64_t peak_tasks;             /* running at a time, at most */
-	int64_t machines, slots;         /* of the trace's header; 0 = it does not say */
+	uint64_t peak_tasks;             /* maximum number of running tasks */
+	int64_t machines, slots;         /* from the trace's header; 0 = not stated */
 };
 
 /*

@@ -74,8 +74,8 @@ int64_t cluster_find_machine(const struct cluster *cluster, const char *name);
 int64_t cluster_find_rack(const struct cluster *cluster, const char *name);
 
 /*
- * Reads a cluster file ("-" = stdin). NULL with err set, naming file and field, for: no machines, a name twice, a
- * rack in two pods, a machine in a rack that a given "racks" list lacks, a rack in that list without machines.
+ * Reads a cluster file ("-" = stdin). NULL with err set, naming file and field, for: no machines, a name twice, a rack
+ * in two pods, a machine whose rack is not in a given "racks" list, a rack in that list without machines.
  */
 struct cluster *cluster_read(const char *path, struct error *err);
 /* The same from memory; `name` is for messages. */

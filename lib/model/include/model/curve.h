@@ -98,7 +98,7 @@ int curve_save(const struct curve *curve, const char *path, struct error *err);
 /* The file's text; the caller frees. NULL with err set. */
 char *curve_to_text(const struct curve *curve, struct error *err);
 
-/* All zero but the unknown numbers, which are NAN. NULL with errno set. */
+/* All zero except for the unknown numbers, which are NAN. NULL with errno set. */
 struct curve *curve_create(void);
 /* A curve that has only a table, p[i] at i * 10 µs; p is copied. NULL with err set (p not finite, count 0). */
 struct curve *curve_from_table(const char *application, const double *p, size_t count, struct error *err);
@@ -181,7 +181,7 @@ static inline long curve_cost(const struct curve *curve, double x_us)
 	return lround(100.0 / curve_eval(curve, x_us));
 }
 
-/* Added round trip of a measured one: less the testbed's baseline (0 if not known), at least 0. */
+/* Added round trip of a measured one: minus the testbed's baseline (0 if not known), at least 0. */
 static inline double curve_added_rtt_us(const struct curve *curve, double measured_rtt_us)
 {
 	double added_us = isnan(curve->baseline_rtt_us) ? measured_rtt_us : measured_rtt_us - curve->baseline_rtt_us;
