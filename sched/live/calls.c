@@ -14,7 +14,7 @@ static bool is_noted(const struct live *live)
 	return live->settings.called && !live->inside;
 }
 
-/* Takes over the call. Out of memory it is lost, and a replay reports the difference. */
+/* Takes over the reference. If out of memory the call is lost, and a replay reports the difference. */
 static void note(const struct live *live, json_t *call)
 {
 	char *text = call ? json_dumps(call, JSON_COMPACT) : NULL;
@@ -101,7 +101,7 @@ static const char *name_of(const struct live *live, int64_t machine)
 	return machine < 0 ? NULL : live->cluster->machines[machine].name;
 }
 
-/* A task that waits and has waited 0 s is written as only its name. */
+/* A waiting task that has waited 0 s is written as just its name. */
 static json_t *submitted_json(const struct live *live, const struct job_task *task)
 {
 	if (task->machine == JOB_NO_MACHINE && !(task->waited_s > 0))

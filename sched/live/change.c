@@ -160,7 +160,7 @@ static int apply_add(struct live *live, const struct live_change *change,
 
 	if (like < 0)
 		return error_set(err, ENOENT, "unknown machine '%s'", change->name);
-	/* The cluster's arrays move as it grows. */
+	/* The cluster's arrays may be reallocated as it grows. */
 	slots = live->cluster->machines[like].slots;
 	snprintf(rack, sizeof rack, "%s", live->cluster->racks[live->cluster->machines[like].rack].name);
 	snprintf(pod, sizeof pod, "%s",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where a task could be, and why it waits or stays. */
+/* The candidate machines of a task, and why it waits or stays. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ static bool better(const struct live_candidate *a, const struct live_candidate *
 	return a->rtt_us != b->rtt_us ? a->rtt_us < b->rtt_us : a->machine < b->machine;
 }
 
-/* Inserts into a list sorted by better(), which keeps its best `most`. */
+/* Inserts into a list sorted by better(), which holds the best `most`. */
 static void insert(struct live_candidate *list, size_t *count, size_t most, const struct live_candidate *candidate)
 {
 	size_t at = *count;
@@ -47,7 +47,7 @@ static double rest_s(const struct live_task *task, double now_s)
 	return fmax(0, now_s - task->started_s);
 }
 
-/* Why a move that was proposed was refused. */
+/* Why a proposed move was refused. */
 static void say_refusal(const struct live *live, const struct live_job *job, const struct live_task *task, double now_s,
 			char why[static 160])
 {
@@ -103,7 +103,7 @@ static void say_refusal(const struct live *live, const struct live_job *job, con
 	}
 }
 
-/* A task that runs: why it stays although another machine predicts more. */
+/* Why a running task stays although another machine has a better prediction. */
 static void say_why_stays(const struct live *live, const struct live_job *job, const struct live_task *task,
 			  const struct live_candidate *candidates, size_t count, double now_s, char why[static 160])
 {

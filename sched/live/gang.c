@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Jobs with a minimum of tasks to start with. None of their tasks is in the network until the cluster has as many free
- * slots. Then a round tries: places are reserved as the network proposes them, and become decisions if they are enough;
- * else all are given back, and the job is tried again after a pause.
+ * Jobs with a minimum number of tasks to start with. Their tasks are not in the network until the cluster has this many
+ * free slots. Then a round tries: slots are reserved as the network proposes them, and become decisions if there are
+ * enough; otherwise all are released, and the job is tried again after a pause.
  */
 #include <errno.h>
 #include <math.h>
@@ -78,7 +78,7 @@ static void give_back(struct live *live, struct live_job *job, double now_s)
 
 		if (task->state == LIVE_DECIDED) {
 			flownet_fail(live->net, job->number, t);
-			live->changed = true; /* others may take the slot */
+			live->changed = true; /* other tasks may take the slot */
 		}
 		if (flownet_task_present(live->net, job->number, t))
 			flownet_task_ended(live->net, job->number, t);

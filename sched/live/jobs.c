@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Jobs, and what the executor reports of their tasks. */
+/* Jobs, and the executor's reports on their tasks. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -69,7 +69,10 @@ struct live_task *live_find_task(const struct live *live, const char *job, const
 	return NULL;
 }
 
-/* A task that is decided or moving holds its slot as one that is found there; the move's origin is given up. */
+/*
+ * A decided or moving task is entered as found on its new machine, so that it holds the slot; a move's old slot is
+ * released.
+ */
 static int enter_task(struct live *live, struct live_job *job, struct live_task *task, double now_s)
 {
 	uint32_t number = live_task_number(job, task);
@@ -95,7 +98,7 @@ static int enter_task(struct live *live, struct live_job *job, struct live_task 
 	}
 }
 
-/* A root that ended leaves its machine as the reference: it runs there for a moment. */
+/* For a root that has ended, its machine is the reference: enters the root as running there, then as ended. */
 static int enter_root(struct live *live, struct live_job *job, double now_s)
 {
 	int code;
@@ -116,7 +119,7 @@ int live_enter_job(struct live *live, struct live_job *job, double now_s)
 		code = flownet_job_arrived(live->net, job->number, job->root);
 	if (code == 0 && live_moves_on(live, job))
 		code = flownet_job_moves(live->net, job->number, true, live_limits(live, job).migrate_gain);
-	/* The root first: a reference is known before the others ask for it. */
+	/* The root first, so that the reference is known before the other tasks are entered. */
 	if (code == 0)
 		code = enter_root(live, job, now_s);
 	for (uint32_t t = 0; t < job->task_count && code == 0; t++)
@@ -272,8 +275,10 @@ int live_submit(struct live *live, const struct job *job, uint32_t owner, bool m
 	return enter(live, made, now_s, err);
 }
 
-/* Kept until live_take_changes(). Without memory for it the store keeps a job that is gone; a restart would bring it
- * back, and an executor ends it again. */
+/*
+ * Kept until live_take_changes(). If out of memory, the store keeps the removed job; a restart would bring it back, and
+ * an executor would end it again.
+ */
 static void note_removed(struct live *live, struct live_job *job)
 {
 	struct live_job **removed =
@@ -355,7 +360,7 @@ int live_started(struct live *live, const char *job_id, const char *task_name, c
 	if (strcmp(live->cluster->machines[task->machine].name, machine) != 0)
 		return error_set(err, EINVAL, "task '%s' of job '%s' was to start on '%s', not on '%s'", task_name,
 				 job_id, live->cluster->machines[task->machine].name, machine);
-	/* A decision that was adopted after a restart holds its slot as a running task. */
+	/* A decided task that was adopted after a restart holds its slot like a running task. */
 	if (in_transit(live, job, task))
 		flownet_confirm(live->net, job->number, live_task_number(job, task));
 	if (moved) {
@@ -407,7 +412,7 @@ int live_ended(struct live *live, const char *job_id, const char *task_name, str
 /*
  * After a failure the task leaves the network for a pause, or for good after its last attempt. A root stays in the
  * network, because its job's other tasks wait for it there, and its proposals are refused: if it left, the network
- * would take it for a root that has finished its work.
+ * would treat it as a root that has ended.
  */
 static void pause_task(struct live *live, struct live_job *job, struct live_task *task, double now_s)
 {
@@ -441,7 +446,7 @@ void live_take_back(struct live *live, struct live_job *job, struct live_task *t
 		live_end_move(live, job, task);
 		task->machine = task->origin;
 		task->origin = -1;
-		task->moved_s = now_s; /* no new attempt before no_return_s */
+		task->moved_s = now_s; /* no further attempt within no_return_s */
 		live_set_state(live, job, task, LIVE_RUNNING, now_s);
 	} else {
 		task->machine = -1;

@@ -12,7 +12,7 @@
 
 struct live_curve {
 	char *name; /* NULL: free entry */
-	char *text; /* nomora.curve/1, to build the network again */
+	char *text; /* nomora.curve/1, for rebuilding the network */
 	struct curve *curve;
 	int32_t number; /* of the placer */
 };
@@ -20,7 +20,7 @@ struct live_curve {
 struct live_machine {
 	enum live_machine_state state;
 	bool in_network; /* flownet_machine_added() */
-	uint32_t moving; /* tasks from or to it */
+	uint32_t moving; /* tasks moving from or to it */
 };
 
 /* A confirmation is due, or a pause ends. */
@@ -47,10 +47,10 @@ struct live {
 	uint64_t slots; /* of all machines */
 	struct live_curve *curves;
 	size_t curve_count, curve_capacity;
-	struct live_job **jobs; /* by number of the network; NULL: none */
+	struct live_job **jobs; /* [] by number in the network; NULL: unused */
 	uint32_t job_count;
 	size_t job_capacity;
-	struct live_job **removed; /* since live_take_changes() */
+	struct live_job **removed; /* since the last live_take_changes() */
 	size_t removed_count, removed_capacity;
 	struct hash_table job_ids; /* hash of the id -> number */
 	size_t task_count;         /* of all jobs */
@@ -59,21 +59,21 @@ struct live {
 	struct live_deadline *deadlines; /* a heap */
 	size_t deadline_count, deadline_capacity;
 	TAILQ_HEAD(live_changed, live_job) changed_jobs;
-	TAILQ_HEAD(live_gangs, live_job) gangs; /* not LIVE_GANG_NONE, by arrival */
+	TAILQ_HEAD(live_gangs, live_job) gangs; /* jobs other than LIVE_GANG_NONE, by arrival */
 	struct live_decision *decisions;
 	size_t decision_count, decision_capacity;
 	uint64_t last_decision;
 	uint32_t on_the_move;
 	uint64_t round;                    /* number of the present round, from 1 */
-	bool inside;                       /* of live_step(): its own calls are not noted */
+	bool inside;                       /* within live_step(): its own calls are not recorded */
 	bool closed;                       /* live_open_moves() */
-	bool blocked;                      /* a task waits for one whose move was refused */
-	uint32_t up_count, draining_count; /* machines in the network, and draining, at the last round */
-	double expired_s;                  /* measurements made before are withdrawn */
-	double network_s;                  /* the network's clock: flownet_time_passed() up to here */
+	bool blocked;                      /* a task waits for the slot of one whose move was refused */
+	uint32_t up_count, draining_count; /* at the last round: machines in the network, and draining ones */
+	double expired_s;                  /* earlier measurements have been withdrawn */
+	double network_s;                  /* the network's clock, as of the last flownet_time_passed() */
 	bool changed;                      /* a round is due */
-	double look_again_s;               /* at the moves that the last round refused */
-	bool broken;                       /* the solver failed: build the network again */
+	double look_again_s;               /* time to review the moves that the last round refused */
+	bool broken;                       /* the solver failed: the network must be rebuilt */
 	struct live_totals totals;
 };
 
@@ -82,25 +82,25 @@ int live_out_of_memory(struct error *err);
 /* Builds placer and network from cluster, curves and jobs. 0 or -errno with err set. */
 int live_build(struct live *live, double now_s, struct error *err);
 
-/* Puts a job and its tasks into the network, as their states say. */
+/* Enters a job and its tasks into the network, according to their states. */
 int live_enter_job(struct live *live, struct live_job *job, double now_s);
 
 struct live_curve *live_find_curve(const struct live *live, const char *name);
 struct live_task *live_find_task(const struct live *live, const char *job, const char *task, struct live_job **found);
 uint32_t live_task_number(const struct live_job *job, const struct live_task *task);
 
-/* Takes a task that is decided or moves back: to waiting, or to its origin. */
+/* Reverts a decided or moving task: to waiting, or to its origin. */
 void live_take_back(struct live *live, struct live_job *job, struct live_task *task, double now_s);
 void live_set_state(struct live *live, struct live_job *job, struct live_task *task, enum live_task_state state,
 		    double now_s);
 void live_job_free(struct live_job *job);
 void live_decision_clear(struct live_decision *decision);
 
-/* Round trip and predicted performance of a job's task on a machine; the root's machine is known. */
+/* Round trip and predicted performance of a job's task on a machine, relative to the root's known machine. */
 void live_predict(const struct live *live, const struct live_job *job, uint32_t machine, double *rtt_us,
 		  double *performance, enum latency_origin *origin);
 
-/* Not a maximum over other pairs, nor a default. */
+/* True if the value is neither a maximum over other pairs nor a default. */
 bool live_is_measured(enum latency_origin origin);
 
 /* Share of the other machines whose round trip to this one is measured. */
@@ -112,29 +112,29 @@ void live_note_name(struct live *live, const char *call, const char *name);
 void live_note_number(struct live *live, const char *call, double number);
 void live_note_machine(struct live *live, uint32_t machine);
 void live_note_curve(struct live *live, const struct live_curve *curve);
-/* restore: the states of the tasks before a restart; NULL: a new job. */
+/* `restored`: the states of the tasks before a restart; NULL: a new job. */
 void live_note_job(struct live *live, const struct job *job, uint32_t owner, bool may_move,
 		   const struct live_task *restored, double now_s);
 void live_note_report(struct live *live, const char *call, const char *job, const char *task, const char *machine,
 		      double now_s);
 
-/* moves.c: a proposed move; 0 or -errno. */
+/* moves.c: handles a proposed move; 0 or -errno. */
 int live_take_move(struct live *live, const struct flownet_move *move, size_t number, struct live_job *job,
 		   struct live_task *task, double now_s);
-/* A running task was to wait, displaced by a root or by jobs that pay more. */
+/* Refuses to send a running task back to waiting in favour of a root or of other jobs. */
 void live_refuse_eviction(struct live *live, struct live_task *task);
-/* Counts a task that is no longer on the move. Call it before its fields change. */
+/* Counts a task that is no longer moving. Call it before its fields change. */
 void live_end_move(struct live *live, struct live_job *job, const struct live_task *task);
-/* Marks tasks of draining machines, as many as may be on the move. */
+/* Requests moves of tasks on draining machines, as many as may move at a time. */
 void live_send_away(struct live *live);
-/* Turns moves off, or on again, for the jobs that had one refused in this round. 0 or -errno. */
+/* Turns moves off, or on again, for the jobs with a move that was refused in this round. 0 or -errno. */
 int live_hold_refused(struct live *live, bool hold);
 bool live_moves_on(const struct live *live, const struct live_job *job);
 
-/* Limits that hold for a job: its own where they are stricter. */
+/* Limits that apply to a job: its own if they are stricter. */
 struct job_limits live_limits(const struct live *live, const struct live_job *job);
 
-/* gang.c: a new job, and one that starts or is removed. */
+/* gang.c: a new job; one that starts or is removed. */
 void live_gang_enter(struct live *live, struct live_job *job);
 void live_gang_leave(struct live *live, struct live_job *job);
 /* Before a round: adds the jobs for which there are free slots to the network. 0 or -errno. */
@@ -147,26 +147,26 @@ int live_reserve_deadlines(struct live *live, uint32_t tasks);
 /* Call it after the task's state, since_s or retry_s has changed. */
 void live_mark_task(struct live *live, struct live_job *job, struct live_task *task);
 void live_mark_changed(struct live *live, struct live_job *job);
-/* Before it is removed. */
+/* Call it before the job is removed. */
 void live_unmark_job(struct live *live, struct live_job *job);
 /* Counts of tasks by user: makes an entry, 0 or -ENOMEM; adds to it or subtracts. */
 int live_reserve_owner(struct live *live, uint32_t uid);
 void live_count_owner(struct live *live, uint32_t uid, int64_t tasks);
 
-/* step.c: a placement, which is reserved. 0 or -errno. */
+/* step.c: reserves the slot of a proposed placement. 0 or -errno. */
 int live_place(struct live *live, struct live_job *job, struct live_task *task, double now_s);
 int live_decide(struct live *live, const struct live_decision *what, const struct live_job *job, struct live_task *task,
 		int32_t from, int32_t to);
-/* Whether a task may go to a machine at all: reachable, and measured where that is required. */
+/* True if a task may run on a machine: it is reachable, and measured if required. */
 bool live_fit_for(const struct live *live, const struct live_job *job, const struct live_task *task, int32_t to);
 
-/* replay_performance.c: each second of a replay. */
+/* replay_performance.c: performance in each second of a replay. */
 struct replay_performance;
 struct live_replayed;
 struct replay_performance *replay_performance_create(void); /* NULL: out of memory */
-/* Before what happens at this time: for the seconds since the last call. 0 or -ENOMEM. */
+/* Samples the seconds since the last call; called before the events of this time. 0 or -ENOMEM. */
 int replay_performance_sample(struct replay_performance *replay, const struct live *live, int64_t time_us);
-/* Frees it; the means go into *replayed. */
+/* Frees it; stores the means in *replayed. */
 void replay_performance_end(struct replay_performance *replay, struct live_replayed *replayed);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lists for a pass, so that its cost follows the number of changes: tasks with a deadline, in a heap in which each task
- * knows its place, and jobs that changed. A job's place in the heap is reserved with the job.
+ * Lists that make the cost of a pass depend on the number of changes only: tasks with a deadline, in a heap in which
+ * each task knows its index, and jobs that changed. A task's entry in the heap is reserved with its job.
  */
 #include <errno.h>
 #include <math.h>
@@ -45,7 +45,7 @@ static void put(struct live *live, size_t at, struct live_deadline deadline)
 	deadline.job->tasks[deadline.task].deadline = (uint32_t)at + 1;
 }
 
-/* Places a deadline at a free place, or where it belongs above or below it. */
+/* Moves a deadline from index `at` up or down to where it belongs. */
 static void sift(struct live *live, size_t at, struct live_deadline deadline)
 {
 	const struct live_deadline *deadlines = live->deadlines;

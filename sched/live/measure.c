@@ -6,7 +6,7 @@
 
 #include "live_priv.h"
 
-/* Clocks of hosts differ; a row further in the future than this, and than the largest age, is wrong. */
+/* Clocks of hosts differ; a row is wrong if it is further in the future than this and than the maximum age. */
 #define FUTURE_S 60
 
 /* A sample and the second of our clock in which it was made. */
@@ -15,7 +15,7 @@ struct aged {
 	uint32_t seen_s;
 };
 
-/* Hands the network the machines whose round trips moved. */
+/* Passes the machines whose round trips changed to the network. */
 int live_latency_settle(struct live *live)
 {
 	struct cost_moved moved = latency_view_moved(live->view);
@@ -73,7 +73,7 @@ static bool is_new(const struct live *live, const struct latency_sample *sample)
 	return known < sample->rtt_us || known > sample->rtt_us;
 }
 
-/* Reports the runs of samples that differ from the known values, before these change. */
+/* Reports the samples that differ from the known values, before these change. */
 static void watch(struct live *live, const struct latency_sample *samples, size_t count)
 {
 	uint64_t reported = 0;
@@ -115,7 +115,7 @@ static int64_t *match_hosts(const struct live *live, const struct latency_matrix
 	return machines;
 }
 
-/* Whether an entry is a measurement young enough, as a sample. */
+/* Converts an entry to a sample. False if it is too old or not usable. */
 static bool take_entry(const struct live *live, const struct latency_entry *entry, enum latency_statistic statistic,
 		       double age_s, double now_s, struct live_matrix_outcome *outcome, struct aged *aged)
 {
@@ -149,7 +149,7 @@ static size_t take_entries(const struct live *live, const struct latency_matrix 
 
 		if (!latency_matrix_load(matrix, i, &entry))
 			continue;
-		/* Hosts that joined a shared matrix since are known the next time. */
+		/* Hosts that have joined a shared matrix meanwhile are handled next time. */
 		if (entry.source >= hosts || entry.destination >= hosts || machines[entry.source] < 0 ||
 		    machines[entry.destination] < 0) {
 			outcome->unknown++;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which of the proposed moves are made, and why others are not. */
+/* Selects the proposed moves to make, and records why others are refused. */
 #include <errno.h>
 #include <math.h>
 
@@ -92,8 +92,10 @@ static enum live_refusal check_limits(const struct live *live, const struct live
 	return LIVE_REFUSED_NOT;
 }
 
-/* A measurement that vanishes is no reason to move: not from a place that had one, nor where the topology is all there
- * is to say. */
+/*
+ * A measurement that disappears is no reason to move: neither from a machine that had one, nor to or from one for which
+ * there is only the topology's default.
+ */
 static bool gain_is_measured(const struct live *live, const struct live_job *job, struct live_task *task, int32_t to)
 {
 	enum latency_origin here, there;
@@ -108,7 +110,7 @@ static bool gain_is_measured(const struct live *live, const struct live_job *job
 	       (live_is_measured(here) || !task->was_measured);
 }
 
-/* Whether the gain is worth a move now; else *again_s: when it may be. */
+/* Whether the gain justifies a move now; if not, *again_s is the earliest time at which it may. */
 static enum live_refusal check_gain(const struct live *live, const struct live_job *job, struct live_task *task,
 				    int32_t to, double now_s, double *again_s)
 {
@@ -131,7 +133,7 @@ static enum live_refusal check_gain(const struct live *live, const struct live_j
 		*again_s = task->gain_since_s + limits.migrate_hold_s;
 		return LIVE_REFUSED_HOLD;
 	}
-	/* A task that has run for some time is expected to run once more as long. */
+	/* A task is expected to run for as long again as it has run. */
 	if (task->gain * (now_s - task->started_s) < restart_s) {
 		*again_s = task->gain > 0 ? task->started_s + restart_s / task->gain : INFINITY;
 		return LIVE_REFUSED_RESTART;
@@ -139,7 +141,7 @@ static enum live_refusal check_gain(const struct live *live, const struct live_j
 	return live->closed ? LIVE_REFUSED_CLOSED : LIVE_REFUSED_NOT;
 }
 
-/* Notes the proposal on the task, for explanations and for the hold. */
+/* Records the proposal in the task, for explanations and for the hold time. */
 static enum live_refusal judge(struct live *live, struct live_job *job, struct live_task *task, int32_t to, bool drains,
 			       double now_s)
 {
@@ -155,7 +157,7 @@ static enum live_refusal judge(struct live *live, struct live_job *job, struct l
 	task->refusal = drains ? LIVE_REFUSED_NOT : check_gain(live, job, task, to, now_s, &again_s);
 	if (task->refusal == LIVE_REFUSED_NOT)
 		task->refusal = check_limits(live, job, task, to);
-	/* Rounding: not at once. */
+	/* Because of rounding, do not check again at once. */
 	live->look_again_s = fmin(live->look_again_s, again_s <= now_s ? now_s + 1 : again_s);
 	live->totals.refused[task->refusal]++;
 	return task->refusal;
@@ -218,7 +220,7 @@ void live_end_move(struct live *live, struct live_job *job, const struct live_ta
 	live->machines[task->machine].moving--;
 }
 
-/* Moves tasks away from draining machines, up to the limit of tasks on the move. */
+/* Moves tasks away from draining machines, up to the limit of moving tasks. */
 void live_send_away(struct live *live)
 {
 	uint32_t leaving = live->on_the_move;

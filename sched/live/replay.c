@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls of a journal made again; calls.c writes them. */
+/* Repeats the calls of a journal, as written by calls.c. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 #include "live_priv.h"
 
-/* Seconds and the like. */
+/* Limit of numbers such as seconds. */
 #define NUMBER_MAXIMUM 1e15
 enum { COUNT_MAXIMUM = INT32_MAX };
 
@@ -285,7 +285,7 @@ static int take_number(struct replay *replay, const json_t *call, const char *wh
 		return code;
 	if (strcmp(what, "step") == 0) {
 		code = live_step(replay->live, number, err);
-		*err = (struct error){0}; /* the solver failed then, too; the next step builds the network */
+		*err = (struct error){0}; /* the solver failed then, too; the next step rebuilds it */
 		return 0;
 	}
 	if (strcmp(what, "open") == 0) {
@@ -333,7 +333,7 @@ static int take_call(struct replay *replay, const json_t *call, struct error *er
 	if (strcmp(what, "begin") == 0)
 		return begin(replay, call, err);
 	if (!replay->live)
-		return 0; /* the beginning of its segment was cut off */
+		return 0; /* the beginning of its segment is missing */
 	if (strcmp(what, "submit") == 0 || strcmp(what, "restore") == 0)
 		return take_job(replay, call, what[0] == 'r', err);
 	if (strcmp(what, "machine") == 0)
@@ -373,7 +373,7 @@ static int keep_samples(struct replay *replay, const struct journal_event *event
 	return 0;
 }
 
-/* A decision's line; the caller frees. */
+/* The line of a decision; the caller frees it. */
 static char *decision_text(const struct journal_event *event)
 {
 	char *text = NULL;

@@ -12,7 +12,7 @@
 
 #include "live_priv.h"
 
-/* By id: a restart of the daemon goes on with the same job. */
+/* By id: after a restart, the daemon continues with the same job. */
 struct job_sum {
 	char *id;
 	struct performance_sum sum;
@@ -23,8 +23,8 @@ struct replay_performance {
 	struct job_sum *jobs;
 	size_t job_count, job_capacity;
 	double task_sum, task_samples;
-	int64_t second; /* sampled up to here */
-	/* The sample that is being taken. */
+	int64_t second; /* sampled up to this second */
+	/* The current sample. */
 	const struct live *live;
 	const struct live_job *job;
 	float *rtt_us; /* [columns of the layout] scratch */

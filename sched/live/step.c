@@ -18,7 +18,9 @@ void live_decision_clear(struct live_decision *decision)
 	free(decision->to);
 }
 
-/* The oldest are forgotten when there are twice as many as are kept, so that forgetting takes constant time each. */
+/*
+ * When there are twice as many as are kept, the oldest are dropped, so that dropping takes constant time per decision.
+ */
 static int make_space(struct live *live)
 {
 	struct live_decision *decisions;
@@ -73,8 +75,8 @@ int live_decide(struct live *live, const struct live_decision *what, const struc
 }
 
 /*
- * A machine that cannot be reached from the root takes no task, though the network may propose one: a flow through a
- * rack may end on any of its machines. Nor does one without a measurement, if that is asked for.
+ * A machine that cannot be reached from the root gets no task, even if the network proposes one: a flow through a rack
+ * may end on any of its machines. Neither does a machine without a measurement, if one is required.
  */
 bool live_fit_for(const struct live *live, const struct live_job *job, const struct live_task *task, int32_t to)
 {
@@ -119,11 +121,11 @@ static int take_place(struct live *live, const struct flownet_move *move, size_t
 	task->machine = move->to;
 	if (job->gang == LIVE_GANG_NONE)
 		return live_place(live, job, task, now_s);
-	task->state = LIVE_DECIDED; /* not yet: live_gangs_settle() */
+	task->state = LIVE_DECIDED; /* only reserved: live_gangs_settle() decides */
 	return 0;
 }
 
-/* Departures to waiting (displaced by a root or by jobs that pay more) are refused: nobody is evicted. */
+/* Proposals to wait (displaced by a root or by other jobs) are refused: running tasks are never evicted. */
 static int take_proposals(struct live *live, const struct flownet_round *round, double now_s)
 {
 	for (size_t i = 0; i < round->move_count; i++) {
@@ -160,8 +162,8 @@ static int propose(struct live *live, double now_s, struct error *err)
 }
 
 /*
- * A refused move that should have made room leaves a task without a place: repeats the round without moves of such
- * jobs. Other jobs may then have to make room; the number of repetitions is limited.
+ * A refused move that was to free a slot leaves another task without one: repeats the round without moves of such jobs.
+ * The slots of other jobs may then be needed; the number of repetitions is limited.
  */
 static int propose_without_moves(struct live *live, double now_s, struct error *err)
 {
@@ -211,7 +213,7 @@ static int run_round(struct live *live, double now_s, struct error *err)
 	return code == 0 && settled < 0 ? live_out_of_memory(err) : code;
 }
 
-/* A confirmation that is late counts as a failure; a pause ends. */
+/* A missing confirmation counts as a failure; a pause ends. */
 static int meet_deadline(struct live *live, struct live_job *job, uint32_t number, double now_s)
 {
 	struct live_task *task = &job->tasks[number];
@@ -237,7 +239,7 @@ static int watch_tasks(struct live *live, double now_s)
 	return code;
 }
 
-/* A step that finds nothing to do leaves no trace but the time that has passed. */
+/* A step without anything to do changes only the time. */
 static int step(struct live *live, double now_s, struct error *err)
 {
 	uint64_t before = live->last_decision;
@@ -292,7 +294,7 @@ double live_next_s(const struct live *live, double now_s)
 
 const struct live_decision *live_decisions(const struct live *live, uint64_t after, size_t *count)
 {
-	uint64_t first = live->last_decision - live->decision_count; /* sequence before the oldest kept */
+	uint64_t first = live->last_decision - live->decision_count; /* number before the oldest kept */
 	size_t skip = after > first ? (size_t)(after - first) : 0;
 
 	*count = skip < live->decision_count ? live->decision_count - skip : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Machines, curves, measurements, and the network that is built of them. */
+/* Machines, curves, measurements, and the network built from them. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -138,7 +138,7 @@ uint32_t live_machine_tasks(const struct live *live, uint32_t machine)
 	return live->machines[machine].in_network ? (uint32_t)flownet_running(live->net, machine) : 0;
 }
 
-/* Brings the network's idea of a machine in line with ours. */
+/* Updates the network with the state of a machine. */
 static int enter_machine(struct live *live, uint32_t number)
 {
 	struct live_machine *machine = &live->machines[number];
@@ -219,7 +219,7 @@ static int add_machine(struct live *live, const char *name, const char *rack, co
 	return code == 0 ? (int)number : live_out_of_memory(err);
 }
 
-/* Tasks of a machine that went down wait again; moves from or to it are called off. */
+/* Tasks of a machine that went down return to waiting; moves from or to it are cancelled. */
 static void lose_tasks(struct live *live, uint32_t number, double now_s)
 {
 	for (uint32_t j = 0; j < live->job_count; j++) {
@@ -300,7 +300,7 @@ int live_machine_remove(struct live *live, const char *name, struct error *err)
 	if (code == -EBUSY)
 		return error_set(err, EBUSY, "machine '%s' is the reference of a job", name);
 	latency_view_forget(live->view, (uint32_t)number);
-	if (code == 0) /* its measurements may have been the largest of their racks */
+	if (code == 0) /* its measurements may have been the maxima of their racks */
 		code = live_latency_settle(live);
 	cost_layout_remove(live->layout, (uint32_t)number);
 	live->slots -= live->cluster->machines[number].slots;

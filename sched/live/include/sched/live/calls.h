@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The calls of a live state as lines of a journal (events "call", docs/formats.md), and their replay, which makes the
- * same decisions, byte for byte. A journal has segments: each begins with the settings of a daemon that started, and
- * the calls by which it took over its state. One thread.
+ * same decisions, byte for byte. A journal has segments: each begins with the settings of a starting daemon, and the
+ * calls by which it restored its state. One thread.
  */
 #ifndef SCHED_LIVE_CALLS_H
 #define SCHED_LIVE_CALLS_H
@@ -18,29 +18,29 @@
 #include <model/journal.h>
 #include <sched/live/live.h>
 
-/* A decision as a journal has it; strings are the decision's. */
+/* A decision as written to a journal; the strings belong to the decision. */
 void live_decision_event(const struct live_decision *decision, int64_t time_us, struct journal_event *event);
 
 struct live_replayed {
 	uint64_t segments, calls;
 	uint64_t decisions; /* made by the replay */
-	uint64_t recorded;  /* in segments that are whole */
+	uint64_t recorded;  /* in complete segments */
 	uint64_t unmade;    /* of these, missing or different in the replay */
 	uint64_t left_out;  /* recorded before the first complete segment */
 	/* As the simulator's: means over jobs of the average application performance and of that of the worst task (see
 	 * <sched/explain/performance.h>), and over all samples of all tasks. NAN: no sample. */
 	uint64_t jobs;
 	double area, area_worst, task_mean;
-	char first[512]; /* the first that differs, as recorded and as made; "" */
+	char first[512]; /* the first difference, as recorded and as replayed; "" */
 };
 
 /*
- * Repeats a journal's calls and compares the decisions. `made`, unless NULL, gets them as the journal has them. 0, or
- * -errno with err set: a bad line.
+ * Repeats a journal's calls and compares the decisions. The new decisions are written to `made`, unless NULL, in the
+ * journal's format. 0, or -errno with err set: a bad line.
  */
 int live_replay(struct file_lines *lines, FILE *made, struct live_replayed *replayed, struct error *err);
 
-/* The same for a journal's file; `record`, unless NULL, is the file of the decisions made. */
+/* The same for a journal's file; `record`, unless NULL, is the name of the file for the new decisions. */
 int live_replay_file(const char *journal, const char *record, struct live_replayed *replayed, struct error *err);
 bool live_replayed_differs(const struct live_replayed *replayed);
 /* nomora.replay/1; NULL: out of memory. */

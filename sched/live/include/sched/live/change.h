@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Changes of a cluster as a line of text, to be made or to be tried:
+ * Changes of a cluster as a line of text, for real or for a forecast:
  *
  *   drain|up|down [machine|rack|pod] NAME    no new tasks, tasks again, lost
  *   add N machines like NAME                 same rack and slots; named NAME.1, NAME.2, ...
  *   curve NAME := OTHER                      jobs of one curve get another's
  *   cancel JOB
  *
- * and the forecast of what follows from them, which is for a copy of the live state: a forked process.
+ * and the forecast of the decisions that follow, which needs a copy of the live state: a forked process.
  */
 #ifndef SCHED_LIVE_CHANGE_H
 #define SCHED_LIVE_CHANGE_H
@@ -32,15 +32,15 @@ struct live_change {
 int live_change_parse(const char *text, struct live_change *change, struct error *err);
 
 /*
- * Makes the change; touched(), unless NULL, is called for each machine that it concerned. 0, or -errno with err set:
- * unknown names change nothing.
+ * Makes the change; touched(), unless NULL, is called for each machine concerned. 0, or -errno with err set: an unknown
+ * name, then nothing has changed.
  */
 int live_change_apply(struct live *live, const struct live_change *change,
 		      void (*touched)(void *context, uint32_t machine), void *context, struct error *err);
 
 /*
- * Steps from now_s on and takes each decision as carried out at once, until nothing is left to do or within_s have
- * passed. *end_s: when. 0 or -errno with err set.
+ * Steps from now_s on and counts each decision as carried out at once, until nothing is left to do or within_s have
+ * passed. *end_s: the time at the end. 0 or -errno with err set.
  */
 int live_settle(struct live *live, double now_s, double within_s, double *end_s, struct error *err);
 

@@ -14,18 +14,19 @@
  *      +--- machine down, task lost -------------------
  *
  * A decision reserves the slot; a move keeps its origin until the task has started elsewhere. An executor carries
- * decisions out and reports; one that is not reported as started within start_timeout_s counts as failed and is tried
- * again after a pause that doubles, attempts_maximum times. Without an executor, confirm_at_once makes a decision the
- * start.
+ * decisions out and reports; a decision not reported as started within start_timeout_s counts as failed and is tried
+ * again after a pause, which doubles each time, attempts_maximum times. Without an executor, confirm_at_once makes a
+ * decision the start.
  *
- * A job's root is the task the others talk to. When it has ended, its machine stays the reference for the others.
- * Running tasks move only if moves are on and open, the job allows it, and the predicted gain has been at least
- * migrate_gain for migrate_hold_s and pays for a restart: jobs' durations are heavy-tailed, so that a task is expected
- * to run once more as long as it has run, and gain times that must exceed the job's restart_s. At most migrate_rate
- * tasks are on the move at a time, migrate_per_machine of them from or to one machine and migrate_per_job of one job,
- * and none goes back to where it came from within no_return_s. Draining machines get no tasks, and theirs are moved
- * within the same limits, whatever the gain. A machine that is down sends its tasks back to waiting. A move that is not
- * allowed does not keep a task waiting: where one would have to make room, the round is repeated without moves.
+ * A job's root is the task with which the others communicate. After it has ended, its machine remains the reference for
+ * the others. Running tasks move only if moves are on and open, the job allows it, and the predicted gain has been at
+ * least migrate_gain for migrate_hold_s and exceeds the cost of a restart: durations are heavy-tailed, so a task is
+ * expected to run for as long again as it has run, and the gain times this duration must exceed the job's restart_s. At
+ * most migrate_rate tasks move at a time, of these migrate_per_machine from or to one machine and migrate_per_job of
+ * one job, and no task returns to its previous machine within no_return_s. Draining machines get no tasks, and their
+ * tasks are moved within the same limits, whatever the gain. A machine that is down sends its tasks back to waiting. A
+ * refused move does not keep another task waiting: if it was to free a slot for one, the round is repeated without
+ * moves.
  *
  * One thread.
  */
@@ -56,16 +57,16 @@ struct live_settings {
 	double start_timeout_s;    /* > 0 */
 	double retry_s;            /* pause after the first failure; doubles each time */
 	uint32_t attempts_maximum; /* then the task is given up: LIVE_FAILED */
-	double max_age_s;          /* measurements older than this count as not made; 0: never */
-	bool require_measured;     /* tasks wait instead of going to a machine whose round trip was not measured */
+	double max_age_s;          /* older measurements do not count; 0: no limit */
+	bool require_measured;     /* tasks wait instead of being placed on a machine without a measured round trip */
 	enum live_migration migration;
-	double migrate_gain;                           /* of predicted performance, 0..1 */
-	double migrate_hold_s;                         /* how long the gain must have lasted before a move */
-	uint32_t migrate_rate;                         /* tasks on the move at a time, drains included; > 0 */
-	uint32_t migrate_per_machine, migrate_per_job; /* of them; 0: no limit of their own */
-	double restart_s;                              /* of work that a move loses, of jobs that do not say */
+	double migrate_gain;   /* of predicted performance, 0..1 */
+	double migrate_hold_s; /* time for which a gain must have lasted before a move */
+	uint32_t migrate_rate; /* maximum number of moving tasks at a time, drains included; > 0 */
+	uint32_t migrate_per_machine, migrate_per_job; /* of these; 0: no separate limit */
+	double restart_s; /* seconds of work that a move loses, for jobs without their own value */
 	double no_return_s;
-	uint32_t decisions_kept; /* older ones are forgotten */
+	uint32_t decisions_kept; /* maximum number; older ones are dropped */
 	/*
 	 * For a journal; may be NULL. measured(): measurements that differ from those before, NAN: withdrawn. called():
 	 * every call that changes the state as a JSON object, from which live_replay() repeats it; one for the
@@ -76,8 +77,9 @@ struct live_settings {
 	void *context;
 };
 /*
- * nomora, p interpolated, confirmation by an executor within 60 s, 5 attempts from 1 s, age 60 s, no moves, gain 0.1,
- * no hold, 4 at a time, no other limits, restarts at no cost, no return within 600 s, 10,000 decisions.
+ * nomora, p interpolated, confirmation by an executor within 60 s, 5 attempts with a first pause of 1 s, age 60 s, no
+ * moves, gain 0.1, no hold, 4 moves at a time, no other limits, no restart cost, no return within 600 s, 10,000
+ * decisions.
  */
 void live_settings_default(struct live_settings *settings);
 
@@ -88,21 +90,21 @@ enum live_machine_state { LIVE_UP, LIVE_DRAINING, LIVE_DOWN };
 const char *live_machine_state_name(enum live_machine_state state);
 int live_machine_state_find(const char *name); /* -1: unknown */
 
-/* Why a move that was proposed was not made. */
+/* Reasons for refusing a proposed move. */
 enum live_refusal {
 	LIVE_REFUSED_NOT,         /* it was */
 	LIVE_REFUSED_FORBIDDEN,   /* the job does not allow it */
 	LIVE_REFUSED_CLOSED,      /* outside of the windows */
 	LIVE_REFUSED_GAIN,        /* under migrate_gain */
-	LIVE_REFUSED_HOLD,        /* not for long enough */
-	LIVE_REFUSED_RESTART,     /* does not pay for the restart */
-	LIVE_REFUSED_RETURN,      /* it came from there */
-	LIVE_REFUSED_RATE,        /* too many are on the move */
-	LIVE_REFUSED_MACHINE,     /* from or to that machine */
+	LIVE_REFUSED_HOLD,        /* the gain has not lasted long enough */
+	LIVE_REFUSED_RESTART,     /* the gain does not exceed the cost of the restart */
+	LIVE_REFUSED_RETURN,      /* the task came from there */
+	LIVE_REFUSED_RATE,        /* too many tasks are moving */
+	LIVE_REFUSED_MACHINE,     /* too many tasks are moving from or to that machine */
 	LIVE_REFUSED_JOB,         /* of that job */
 	LIVE_REFUSED_UNREACHABLE, /* or not measured, where that is required */
-	LIVE_REFUSED_UNMEASURED,  /* the gain is a guess, or its place is no longer measured */
-	LIVE_REFUSED_EVICTION,    /* to wait, so that another task runs: nobody is evicted */
+	LIVE_REFUSED_UNMEASURED,  /* the gain is not measured, or its current machine no longer is */
+	LIVE_REFUSED_EVICTION,    /* to waiting, in favour of another task: running tasks are never evicted */
 	LIVE_REFUSALS,
 };
 const char *live_refusal_name(enum live_refusal refusal); /* "gain", "hold", ... */
@@ -110,26 +112,26 @@ const char *live_refusal_name(enum live_refusal refusal); /* "gain", "hold", ...
 struct live_task {
 	char *name;
 	enum live_task_state state;
-	int32_t machine;   /* decided or running there; -1 */
+	int32_t machine;   /* where it is decided or running; -1 */
 	int32_t origin;    /* of a move; -1 */
-	int32_t came_from; /* last machine it moved away from; -1 */
+	int32_t came_from; /* the last machine from which it moved; -1 */
 	double since_s;    /* of the state */
 	double moved_s;    /* end of the last move */
-	double retry_s;    /* not in the network before; 0: it is */
+	double retry_s;    /* not in the network until then; 0: it is in it */
 	uint32_t attempts;
 	uint64_t decision; /* last one; 0 */
-	double started_s;  /* first start since it waited */
+	double started_s;  /* first start since it last waited */
 	bool dirty;        /* changed since live_take_changes() */
-	uint32_t deadline; /* place in the heap + 1; 0: none */
-	/* The last move that was proposed: */
+	uint32_t deadline; /* index in the heap + 1; 0: none */
+	/* The last proposed move: */
 	uint64_t proposed_round; /* 0: none */
 	double gain, gain_since_s;
 	int32_t proposed_to, advised_to;
 	enum live_refusal refusal;
-	bool was_measured; /* the round trip of its place, at its decision or at a proposal since */
+	bool was_measured; /* its machine's round trip was measured at its decision or at a later proposal */
 };
 
-/* A job with a minimum of tasks to start with: started (or no such minimum), held back, tried in the present round. */
+/* A job with a minimum number of tasks to start with: started (or no minimum), held back, being tried in this round. */
 enum live_gang { LIVE_GANG_NONE, LIVE_GANG_HELD, LIVE_GANG_TRIED };
 
 struct live_job {
@@ -142,7 +144,7 @@ struct live_job {
 	double restart_s; /* < 0: that of the settings */
 	struct job_limits limits;
 	enum live_gang gang;
-	double try_again_s; /* not tried before this time, after a round without enough places */
+	double try_again_s; /* not tried before this time, after a round with too few slots */
 	uint32_t moving;
 	bool dirty; /* changed since live_take_changes() */
 	TAILQ_ENTRY(live_job) changed, of_gangs;
@@ -153,28 +155,29 @@ struct live_job {
 enum live_decision_kind { LIVE_PLACE, LIVE_MOVE, LIVE_ADVICE };
 const char *live_decision_kind_name(enum live_decision_kind kind);
 
-/* A task should start on `to`. Strings belong to the live state and hold until the decision is forgotten. */
+/* A task should start on `to`. Strings belong to the live state and are valid until the decision is dropped. */
 struct live_decision {
 	uint64_t sequence; /* from 1, without gaps */
 	enum live_decision_kind kind;
 	double at_s;
-	char *job, *task, *from, *to; /* from: NULL unless it moves */
+	char *job, *task, *from, *to; /* from: NULL unless the task moves */
 	bool is_root;
 	double rtt_us;      /* to the root's machine; NAN: it is the root */
 	double performance; /* predicted; NAN for the root */
 	enum latency_origin origin;
-	double measured; /* share of the machines whose round trip to the root's was measured then; NAN for the root */
+	double measured; /* share of the machines whose round trip to the root's was measured at that time; NAN for the
+			    root */
 	double gain;     /* of a move */
 	double waited_s; /* until a placement */
-	bool drains;     /* a move because of a drain */
+	bool drains;     /* a move away from a draining machine */
 };
 
 struct live *live_create(const struct live_settings *settings, struct error *err);
 void live_destroy(struct live *live); /* NULL is legal */
 
 /*
- * Machines. Adds one or changes its slots and state; rack and pod are fixed once it is known (-EINVAL). Removal needs a
- * machine without tasks that is no reference of a job (-EBUSY).
+ * Machines. Adds one or changes its slots and state; the rack and pod of a known machine cannot change (-EINVAL). Only
+ * a machine that has no tasks and is not the reference of a job can be removed (-EBUSY).
  */
 int live_machine_set(struct live *live, const char *name, const char *rack, const char *pod, uint32_t slots,
 		     enum live_machine_state state, struct error *err);
@@ -183,25 +186,25 @@ const struct cluster *live_cluster(const struct live *live);
 enum live_machine_state live_machine_state_of(const struct live *live, uint32_t machine);
 uint32_t live_machine_tasks(const struct live *live, uint32_t machine);
 
-/* Curves. Adds one or replaces the one that jobs have. The curve is copied. Removal: -EBUSY if a job has it. */
+/* Curves. Adds one, or replaces one for all jobs that use it. The curve is copied. Removal: -EBUSY if a job uses it. */
 int live_curve_set(struct live *live, const char *name, const struct curve *curve, struct error *err);
 int live_curve_remove(struct live *live, const char *name, struct error *err);
-/* Names by number, "" for one that is free; NULL beyond the last. */
+/* Names by number, "" for an unused number; NULL beyond the last. */
 const char *live_curve_name(const struct live *live, size_t number);
 
 const struct curve *live_curve(const struct live *live, const char *name); /* NULL: unknown */
 const char *live_curve_text(const struct live *live, const char *name);    /* nomora.curve/1; NULL: unknown */
 
 /*
- * Jobs. -EEXIST: the id is taken; -ENOENT: no such curve; -E2BIG: more tasks than the cluster has slots. Tasks that run
- * (a machine in struct job) are adopted there. Cancel ends all its tasks.
+ * Jobs. -EEXIST: the id is taken; -ENOENT: no such curve; -E2BIG: more tasks than the cluster has slots. Running tasks
+ * (with a machine in struct job) are adopted there. Cancelling a job ends all its tasks.
  */
 int live_submit(struct live *live, const struct job *job, uint32_t owner, bool may_move, double now_s,
 		struct error *err);
 int live_cancel(struct live *live, const char *id, struct error *err);
 /*
  * As live_submit() for a job that was known before a restart: `tasks` has the state, machine (of an ended root: where
- * it ran), attempts and since_s of each. A move that was under way is called off; what was decided is decided still.
+ * it ran), attempts and since_s of each. Moves in progress are cancelled; decided tasks remain decided.
  */
 int live_restore(struct live *live, const struct job *job, uint32_t owner, bool may_move, const struct live_task *tasks,
 		 double now_s, struct error *err);
@@ -211,17 +214,20 @@ int live_restore(struct live *live, const struct job *job, uint32_t owner, bool 
  */
 void live_take_changes(struct live *live, void (*changed)(void *context, const struct live_job *job),
 		       void (*removed)(void *context, const struct live_job *job), void *context);
-/* Decisions are numbered from here on; for a restart. */
+/* Number of the next decision; for a restart. */
 void live_number_decisions(struct live *live, uint64_t last);
-/* Seconds of work that a move of one of its tasks loses. -ENOENT. */
+/* Seconds of work that a move of one of the job's tasks loses. -ENOENT. */
 int live_set_restart(struct live *live, const char *id, double restart_s, struct error *err);
 const struct live_job *live_find_job(const struct live *live, const char *id);
-/* Tasks of the user's jobs that have not ended. */
+/* Number of tasks in the user's jobs that have not ended. */
 uint64_t live_owner_tasks(const struct live *live, uint32_t uid);
-/* All jobs, in no order; entries of jobs that ended are NULL. */
+/* All jobs, in no order; NULL entries are jobs that have ended. */
 struct live_job *const *live_jobs(const struct live *live, uint32_t *count);
 
-/* Reports of the executor. -ENOENT: no such task; -EINVAL: it is not in a state for that, or on another machine. */
+/*
+ * Reports of the executor. -ENOENT: no such task; -EINVAL: the task is in a state that does not allow this, or on
+ * another machine.
+ */
 int live_started(struct live *live, const char *job, const char *task, const char *machine, double now_s,
 		 struct error *err);
 int live_ended(struct live *live, const char *job, const char *task, struct error *err);
@@ -229,10 +235,10 @@ int live_failed(struct live *live, const char *job, const char *task, double now
 
 /* Measurements: pairs by machine numbers, all made at now_s. A pair of INFINITY is unreachable. 0 or -ENOMEM. */
 int live_latency(struct live *live, const struct latency_sample *samples, size_t count, double now_s);
-/* Measurements older than max_age_s count as not made from here on. 0 or -ENOMEM. */
+/* Measurements older than max_age_s no longer count. 0 or -ENOMEM. */
 int live_expire(struct live *live, double now_s);
 
-/* Some entries of a matrix, at a time when the wall clock shows `wall`. */
+/* Some entries of a matrix, and the wall clock time `wall` that corresponds to now. */
 struct live_matrix_part {
 	enum latency_statistic statistic;
 	size_t first, count;
@@ -241,7 +247,7 @@ struct live_matrix_part {
 };
 /* The entries of a matrix by outcome. */
 struct live_matrix_outcome {
-	uint64_t taken, unknown, old, future; /* unknown: of a machine that the cluster lacks */
+	uint64_t taken, unknown, old, future; /* unknown: of a machine that is not in the cluster */
 };
 /*
  * The entries of a matrix, which may be one in shared memory, each with its age. Running tasks are looked at after
@@ -250,28 +256,31 @@ struct live_matrix_outcome {
 int live_latency_matrix(struct live *live, const struct latency_matrix *matrix, const struct live_matrix_part *part,
 			struct live_matrix_outcome *outcome);
 const struct latency_view *live_view(const struct live *live);
-/* For a replay: measurements as measured() of the settings reports them. 0 or -ENOMEM. */
+/* For a replay: takes measurements as reported by measured() of the settings. 0 or -ENOMEM. */
 int live_latency_again(struct live *live, const struct latency_sample *samples, size_t count);
 /* Ends a window of live_latency_matrix() or live_latency_again(): its round trips lead to a round. 0 or -ENOMEM. */
 int live_latency_settle(struct live *live);
 
 /*
- * Times out what was not confirmed, lets pauses end, and runs a round if something changed. Returns the number of new
- * decisions or -errno. After a solver error the network is rebuilt from the state; the error is returned once.
+ * Handles decisions that timed out and pauses that ended, and runs a round if something changed. Returns the number of
+ * new decisions or -errno. After a solver error the network is rebuilt from the state; the error is returned once.
  */
 int live_step(struct live *live, double now_s, struct error *err);
 
-/* May tasks move now? Open at the start. For daily windows: the caller has the clock. Drains go on while closed. */
+/*
+ * Sets whether tasks may move now; initially they may. For daily windows: the caller has the clock. Drains continue
+ * while closed.
+ */
 void live_open_moves(struct live *live, bool open);
 
 /* Seconds until live_step() has something to do without a new event: INFINITY, or >= 0. */
 double live_next_s(const struct live *live, double now_s);
 
-/* Decisions with a sequence above `after`, oldest first; *count of them. */
+/* Decisions with a number above `after`, oldest first; *count of them. */
 const struct live_decision *live_decisions(const struct live *live, uint64_t after, size_t *count);
 uint64_t live_last_decision(const struct live *live);
 
-/* Where a task could be. */
+/* A machine on which a task could run. */
 struct live_candidate {
 	uint32_t machine;
 	double rtt_us, performance;
@@ -280,8 +289,8 @@ struct live_candidate {
 	bool is_here;
 };
 /*
- * The best machines for a task by predicted performance, up to `most`, best first, then the one it is on if it is not
- * among them. Returns how many, or -ENOENT (no such task). *why: why it waits, or does not move, or "".
+ * The best machines for a task by predicted performance, up to `most`, best first, then its current machine if it is
+ * not among them. Returns their number, or -ENOENT (no such task). *why: why it waits, or does not move, or "".
  */
 int live_explain(struct live *live, const char *job, const char *task, struct live_candidate *candidates, size_t most,
 		 char why[static 160], struct error *err);
@@ -289,13 +298,13 @@ int live_explain(struct live *live, const char *job, const char *task, struct li
 struct live_totals {
 	uint64_t rounds, solver_errors, timeouts, decisions, moves;
 	uint64_t refused[LIVE_REFUSALS]; /* moves, by reason */
-	double last_round_s, solver_s;   /* wall clock of the solver: the last round, all of them */
+	double last_round_s, solver_s;   /* wall clock time in the solver: of the last round, and in total */
 	uint32_t jobs, waiting, decided, running, moving, failed, machines;
-	uint32_t waiting_root, waiting_pause; /* for their root; after a failure */
+	uint32_t waiting_root, waiting_pause; /* waiting for their root; in a pause after a failure */
 	uint64_t slots, free_slots, measured_pairs;
 };
 struct live_totals live_totals(const struct live *live);
-/* Mean predicted performance of the tasks that run and are no root; NAN: there are none. */
+/* Mean predicted performance of the running tasks other than roots; NAN: there are none. */
 double live_performance(const struct live *live);
 /* Calls each() for every such task, with its job, machine and predicted performance, job by job. */
 void live_each_performance(const struct live *live,
