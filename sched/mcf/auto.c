@@ -15,10 +15,10 @@
 typedef enum mcf_status (*small_solver)(const struct mcf_problem *problem, struct mcf_solution *solution);
 
 /*
- * Many nodes: the tree leaves the cache, and a pivot goes through much of it. Measured at 100,000 to 160,000 nodes, 4
- * arcs a node on grids, 8 on random arcs: the scaling is 1.5 to 4 times as fast; at 60,000 they are alike. On roads, of
- * 3 arcs a node, they are alike at 250,000, and on circulations with rare negative arcs the scaling takes twice as
- * long. Many arcs a node, as in scheduling networks, keep the tree flat.
+ * Many nodes: the spanning tree does not fit the cache, and a pivot visits much of it. Measured at 100,000 to 160,000
+ * nodes, 4 arcs a node on grids, 8 on random arcs: cost scaling is 1.5 to 4 times as fast as the simplex; at 60,000
+ * they are equal. On roads, with 3 arcs a node, they are equal at 250,000, and on circulations with few negative arcs
+ * cost scaling takes twice as long. Many arcs a node, as in scheduling networks, keep the tree flat.
  */
 enum { MANY_NODES = 100000, ARCS_LEAST = 4, ARCS_MOST = 15 };
 /*

@@ -48,7 +48,7 @@ void mcf_answer_print_cut(const struct mcf_answer *answer, FILE *out)
 			cut->arcs == 1 ? "arc" : "arcs", cut->capacity);
 }
 
-/* The last member: it may be far larger than all the others. */
+/* Printed last: it may be far larger than all other members. */
 static void print_json_flow(const struct mcf_answer *answer, FILE *out)
 {
 	const struct mcf_problem *problem = answer->problem;
@@ -106,7 +106,7 @@ static json_t *answer_json(const struct mcf_answer *answer)
 
 int mcf_answer_print_json(const struct mcf_answer *answer, bool flow, FILE *out)
 {
-	enum { END_BYTES = 2 }; /* "\n}", which the flow goes before */
+	enum { END_BYTES = 2 }; /* " }", before which the flow is inserted */
 	json_t *root = answer_json(answer);
 	char *text = root ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) : NULL;
 

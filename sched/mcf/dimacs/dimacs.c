@@ -92,7 +92,7 @@ static inline bool at_end(const char *at)
 	return *at == '\n' || (*at == '\r' && at[1] == '\n');
 }
 
-/* A decimal integer of at most 18 digits behind blanks, which cannot overflow; NULL when there is none. */
+/* Parses a decimal integer of at most 18 digits after blanks, which cannot overflow; NULL if there is none. */
 static inline const char *scan_short(const char *at, int64_t *value)
 {
 	const char *first;
@@ -105,7 +105,7 @@ static inline const char *scan_short(const char *at, int64_t *value)
 	for (first = at; (unsigned char)(*at - '0') < 10 && at - first < 18; at++)
 		sum = sum * 10 + (*at - '0');
 	*value = negative ? -sum : sum;
-	/* There must be digits, followed by nothing: no more digits, no dot, no letter. */
+	/* There must be digits, and no dot, letter or further digit after them. */
 	return at > first && (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r') ? at : NULL;
 }
 
@@ -190,7 +190,7 @@ static int read_node_line(struct reader *reader, const char *at)
 	return 0;
 }
 
-/* Explains why the fast path rejected an arc line. 0 when it is valid after all. */
+/* Explains why the fast path rejected an arc line. 0 if the line is valid after all. */
 static int explain_arc_line(struct reader *reader, const char *at, int64_t field[5])
 {
 	int code;
@@ -287,7 +287,7 @@ static int read_line(struct reader *reader, const char *line)
 		      (int)strcspn(line, " \t\r\n") > 15 ? 15 : (int)strcspn(line, " \t\r\n"), line);
 }
 
-/* Whole lines: text[bytes - 1] is a newline, which ends every scan. */
+/* Complete lines: text[bytes - 1] is a newline, which ends every scan. */
 static int read_lines(struct reader *reader, const char *text, size_t bytes)
 {
 	const char *end = text + bytes;
@@ -366,7 +366,7 @@ int mcf_dimacs_parse(const char *name, const char *text, size_t bytes, struct mc
 	return close_reader(&reader, code);
 }
 
-/* Checked at the end of the data, before the last line: a truncated file ends in half a line. */
+/* Checked at the end of the data, before the last line: a truncated file ends within a line. */
 static bool is_cut_off(gzFile file)
 {
 	int zlib_code;
@@ -379,7 +379,7 @@ static int refuse_read(struct reader *reader, gzFile file)
 {
 	int system_code = errno, zlib_code;
 	const char *text = gzerror(file, &zlib_code);
-	const char *reason = strrchr(text, ':'); /* zlib names the file before it, or its number */
+	const char *reason = strrchr(text, ':'); /* zlib's message begins with the file's name or number */
 
 	if (zlib_code == Z_DATA_ERROR)
 		return refuse(reader, NULL, "the gzip stream is damaged: %s", reason ? reason + 2 : text);
@@ -388,7 +388,7 @@ static int refuse_read(struct reader *reader, gzFile file)
 	return refuse(reader, NULL, "cannot read on: %s", text);
 }
 
-/* Reads chunk by chunk; text behind the last newline of a chunk moves to the front of the next. */
+/* Reads chunk by chunk; text after the last newline of a chunk is moved to the front of the next chunk. */
 static int read_chunks(struct reader *reader, gzFile file)
 {
 	char *buffer = malloc(CHUNK_BYTES + 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Farkas' inequality is a sum over the levels of the potentials, one cut each: where the sum is violated, so is one of
- * the cuts. One sweep from the highest level down looks at all.
+ * Farkas' inequality is a sum over the levels of the potentials, with a cut for each level: if the sum is violated, so
+ * is one of the cuts. One sweep from the highest level down examines all cuts.
  */
 #include <sched/mcf/cut.h>
 

@@ -5,7 +5,7 @@
 
 #include <sched/mcf/mcf.h>
 
-/* Sums of int64 products; -Wpedantic wants it marked. */
+/* For sums of int64 products; __extension__ avoids a warning by -Wpedantic. */
 __extension__ typedef __int128 mcf_wide;
 
 static inline void mcf_report(const struct mcf_watcher *watcher, struct mcf_statistics work)

@@ -97,7 +97,7 @@ bool mcf_arcs_by_tail(const struct mcf_problem *problem, int32_t **first, int32_
 
 	*first = calloc(nodes + 2, sizeof **first);
 	*arcs_in = calloc(nodes + 1, sizeof **arcs_in);
-	*out = calloc(arcs + 1, sizeof **out); /* one more: read for a node without arcs, never used */
+	*out = calloc(arcs + 1, sizeof **out); /* the last one is read, but never used */
 	if (!*first || !*arcs_in || !*out || !at) {
 		free(at);
 		return false;

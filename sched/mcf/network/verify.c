@@ -29,7 +29,7 @@ __attribute__((format(printf, 3, 4))) static bool fail(struct mcf_verdict *verdi
 	return false;
 }
 
-/* 128-bit numbers have no conversion in printf; a verdict needs their leading digits only. */
+/* printf cannot print 128-bit numbers; a verdict needs only the leading digits. */
 static double rough(mcf_wide value)
 {
 	return (double)value;
@@ -134,7 +134,7 @@ static bool check_costs(const struct mcf_problem *problem, const struct mcf_solu
 	return true;
 }
 
-/* Farkas: under y the supplies weigh more than any flow within the capacities can. */
+/* Farkas: weighted with y, the supplies exceed the value of any flow within the capacities. */
 static bool check_infeasible(const struct mcf_problem *problem, const int64_t *y, struct mcf_verdict *verdict)
 {
 	mcf_wide wanted = 0, possible = 0;

@@ -163,7 +163,7 @@ static bool build_group(struct aggregation *aggregation, int32_t group, struct s
 	return true;
 }
 
-/* Kept nodes first, in their order; then groups; chained members as their groups are built. */
+/* Numbers the kept nodes first, in their order; then the groups; chained members while their groups are built. */
 static bool number_nodes(struct aggregation *aggregation)
 {
 	const struct mcf_problem *large = aggregation->large;
@@ -192,7 +192,7 @@ static bool number_nodes(struct aggregation *aggregation)
 static bool build_small(struct aggregation *aggregation)
 {
 	const struct mcf_problem *large = aggregation->large;
-	/* One link more for each chained member, which keeps its private arcs and loses at least one common arc. */
+	/* Each chained member adds a link, keeps its private arcs and loses at least one common arc. */
 	size_t arcs = (size_t)large->arc_count + (size_t)large->node_count + 1, nodes = (size_t)large->node_count + 1;
 	struct share *shares = malloc(nodes * sizeof *shares);
 	bool complete;

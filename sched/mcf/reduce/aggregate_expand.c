@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From the small network's answer to the large one's: units to their owners, potentials to every node. */
+/* Converts the small network's answer to the large one's: units to their owners, potentials to every node. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,11 +9,11 @@ struct expander {
 	const struct aggregation *aggregation;
 	const struct mcf_solution *small;
 	struct mcf_solution *large;
-	int32_t *left; /* [small arcs] flow not given to a large arc yet */
-	int64_t *need; /* [large nodes] units of a member that have no arc yet */
+	int32_t *left; /* [small arcs] flow not yet assigned to a large arc */
+	int64_t *need; /* [large nodes] units of a member not yet assigned to an arc */
 };
 
-/* A contracted head passes its flow on. */
+/* Adds flow to an arc; a contracted head passes it on. */
 static void give(const struct expander *expander, int32_t arc, int32_t amount)
 {
 	int32_t through = expander->aggregation->through[expander->aggregation->large->head[arc]];

@@ -11,7 +11,7 @@
 
 enum { CHAIN_LONGEST = 16, DIFFERENCES_MOST = 2 };
 
-/* A head, as seen from the current group. */
+/* The head of an arc, in relation to the current group. */
 struct slot {
 	int64_t cost;
 	int32_t group; /* the group whose representative has an arc here */
@@ -26,7 +26,7 @@ struct finder {
 	int64_t *supply;         /* [groups] */
 	int32_t *chain;          /* [groups] older group with the same signature, or -1 */
 	uint64_t *signature;     /* [groups] */
-	uint8_t *last_hop;       /* [nodes] all arcs out lead to sinks: members may differ here */
+	uint8_t *last_hop;       /* [nodes] all its outgoing arcs lead to sinks: members may differ in arcs to it */
 	int32_t *table;          /* by hash of signature: newest group, or -1 */
 	int32_t table_mask;
 	int32_t current; /* the group whose representative fills the slots */
@@ -50,7 +50,7 @@ static bool is_contractible(const struct aggregation *aggregation, int32_t node,
 	       large->head[arc] != node && width_in[node] <= large->capacity[arc];
 }
 
-/* One level only: the head of a contracted node is never contracted itself. */
+/* One level only: the head of a contracted node's arc is never contracted itself. */
 static bool find_contracted(struct aggregation *aggregation)
 {
 	const struct mcf_problem *large = aggregation->large;
@@ -123,7 +123,7 @@ static void make_current(struct finder *finder, int32_t group)
 	finder->current = group;
 }
 
-/* Does `node` share all arcs but a few with the representative, and all of those that are not to last hops? */
+/* True if `node` shares all arcs but a few with the representative, and all arcs to nodes that are no last hops. */
 static bool resembles_current(const struct finder *finder, int32_t node)
 {
 	const struct aggregation *aggregation = finder->aggregation;

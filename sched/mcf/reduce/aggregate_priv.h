@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Makes a network smaller without changing its optimum, and the small answer a large one with its proof.
+ * Makes a network smaller without changing its optimum, and expands the small network's answer, with its proof.
  *
  * Contracted: a node of supply 0 whose only arc out is at least as wide as all arcs in. Arcs to it go on to where it
  *   leads, at the sum of the costs. (NoMora's unscheduled aggregators.)
@@ -50,7 +50,8 @@ struct aggregation {
 	int32_t *small_node;   /* [nodes] of a kept, chained or grouped node (its group's), else -1 */
 	int32_t *group_node;   /* [groups] */
 	int32_t *common_first; /* [groups + 1] small arcs that are common to the group's members */
-	int32_t *origin;       /* [small arcs] the large arc it stands for; -1: private or link; common: a member's */
+	int32_t *origin; /* [small arcs] the large arc that it represents; -1: private or link; for a common arc, one of
+			    a member's */
 	struct mcf_problem small;
 	int32_t *tail, *head, *capacity;
 	int64_t *cost, *supply;

@@ -11,7 +11,7 @@
 
 /* Arcs of a source to the sampled heads, on average. */
 enum { ARCS_SAMPLED = 6 };
-/* Worthwhile if at least one source in this many equals another: fewer save less than finding them costs. */
+/* Worthwhile if at least one source in this many equals another: fewer would save less than finding them costs. */
 enum { SOURCES_PER_LIKENESS = 16 };
 
 struct sample {
@@ -59,7 +59,7 @@ static void sum_arcs(struct sample *sample)
 	}
 }
 
-/* The number of sources whose sum equals that of one before them; -1 without memory. */
+/* The number of sources whose sum equals that of an earlier one; -1 if out of memory. */
 static int32_t count_alike(const struct sample *sample)
 {
 	size_t room = 1024, alike = 0;

@@ -81,7 +81,7 @@ static int64_t column_capacity(const struct shape *shape, int32_t node)
 	return shape->problem->capacity[shape->out[shape->first[node]]];
 }
 
-/* Capacity behind a block or column. */
+/* Total capacity of the columns that a block or column leads to. */
 static int64_t width(const struct shape *shape, int32_t node)
 {
 	int64_t sum = 0;
@@ -94,7 +94,8 @@ static int64_t width(const struct shape *shape, int32_t node)
 }
 
 /*
- * Do all arcs out of `node` lead to nodes of a role, at cost 0 and wide enough, and is it the only one to lead there?
+ * True if all arcs out of `node` have cost 0, enough capacity and lead to nodes of a role, and no other arcs lead to
+ * these.
  */
 static bool spans(const struct shape *shape, int32_t node, enum role role)
 {

@@ -38,7 +38,7 @@ void shape_free(struct shape *shape);
  */
 enum mcf_status shape_solve(const struct mcf_problem *problem, struct mcf_solution *solution);
 
-/* The same, but MCF_UNSUITED also with more units than the columns take, or when it takes long. */
+/* The same, but MCF_UNSUITED also if there are more units than slots, or if the solve takes long. */
 enum mcf_status shape_solve_quick(const struct mcf_problem *problem, struct mcf_solution *solution);
 
 #endif

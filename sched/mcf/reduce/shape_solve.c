@@ -12,10 +12,13 @@
 /* Price of a node without capacity: above any path's cost, so that arcs to it are never under-used. */
 #define PRICE_CLOSED (INT64_C(1) << 40)
 
-/* Passes over all arcs: clusters that are 95 % full take 27, those of 99 % 94; a general solver takes about 48. */
+/*
+ * Limit of passes over all arcs: clusters that are 95 % full take 27, those of 99 % 94; a general solver takes about
+ * 48.
+ */
 enum { QUICK_PASSES = 48 };
 
-/* One group's row, and its arcs by target; stamps say which group's. */
+/* One group's row, and its arcs by target; stamps tell to which group an item belongs. */
 struct workspace {
 	struct arc *columns, *blocks;
 	struct structured_running *running;
@@ -217,7 +220,7 @@ static int32_t best_wide(const struct shape *shape, const struct workspace *work
 	return shape->by_block[block] >= 0 ? cheaper(problem, best, work->aggregator_arc) : best;
 }
 
-/* Puts a group's units on a column on its own cheap arcs first, the rest on the cheapest unlimited path. */
+/* Assigns a group's units on a column to the group's own cheap arcs first, the rest to the cheapest unlimited path. */
 static void give_share(const struct shape *shape, const struct workspace *work, int32_t node,
 		       struct structured_share share, int32_t *flow)
 {
@@ -295,8 +298,9 @@ static bool read_flow(const struct shape *shape, const struct structured *state,
 }
 
 /*
- * Price of a node: its cheapest arc plus the price of the head. Arcs that are as wide as their head, or as all possible
- * flow, limit nothing: they count even when full. A group's narrow arcs count while they have residual capacity.
+ * Price of a node: its cheapest arc plus the price of the head. Arcs with at least the capacity of their head, or of
+ * all possible flow, are no limits: they count even when full. A group's narrow arcs count while they have residual
+ * capacity.
  */
 static int64_t cheapest_on(const struct shape *shape, const struct workspace *work, int32_t node, const int32_t *flow)
 {
@@ -343,7 +347,7 @@ static void read_potentials(const struct shape *shape, const struct structured *
 		potential[v] = -work->price[v];
 }
 
-/* Checks the certificate: cheap beside the solve, and an answer without proof is not returned. */
+/* Checks the certificate, which is cheap compared with the solve: an answer without a valid one is not returned. */
 static bool is_proved(const struct mcf_problem *problem, struct mcf_solution *solution)
 {
 	struct mcf_verdict verdict;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Price refinement (Goldberg 1997): the flow is mostly optimal, or nearly so, phases before epsilon has fallen to 1;
- * only prices that prove it are missing. They are shortest distances where the length of an arc is its reduced cost +
- * 1, found from the phase's prices by passes in topological order (Goldberg & Radzik 1993). Negative cycles that come
- * up are saturated: near the optimum they are few. Without it the solver takes 1.4 to 2.1 times as long (torus, goto,
- * grids, random arcs).
+ * Price refinement (Goldberg 1997): the flow is usually optimal, or nearly so, several phases before epsilon has fallen
+ * to 1; only the prices that prove it are missing. They are shortest distances where the length of an arc is its
+ * reduced cost + 1, found from the phase's prices by passes in topological order (Goldberg & Radzik 1993). Negative
+ * cycles that are found are saturated: near the optimum there are few. Without it the solver takes 1.4 to 2.1 times as
+ * long (torus, goto, grids, random arcs).
  */
 #include <string.h>
 
 #include "scaling_priv.h"
 
-/* Of a node in a pass: not reached, on the search's path, in the order. */
+/* Marks of nodes in a pass: not reached, on the search's path, in the order. */
 enum mark { UNSEEN, ON_PATH, IN_ORDER };
 enum { NO_ARC = -1 };
 /*
@@ -20,7 +20,7 @@ enum { NO_ARC = -1 };
  */
 enum { SCANS_BASE = 4, PASSES_PER_SCAN = 8, LOOKS_PER_SCAN = 4, SCANS_OF_BEGINNING = 2, PASS_SCANS_A_SCAN = 3 };
 enum { SCANS_OF_LOOKING = 4 };
-/* The part of its limit that a refinement may take at first. */
+/* The part of its scan limit that a refinement may use at first. */
 enum { SCANS_PART = 4 };
 /*
  * If fewer nodes than this part are still labelled, the next phase begins with the new prices. Measured on random arcs:
@@ -55,7 +55,7 @@ static bool find_down(struct refinement *refinement, int32_t node)
 {
 	const struct scaling *scaling = refinement->scaling;
 	int32_t begin = scaling->next[node], end = scaling->first[node + 1], i = begin;
-	int64_t bound = -1 - refinement->price[node]; /* seen less than this: the arc's length is negative */
+	int64_t bound = -1 - refinement->price[node]; /* cost - price[head] below this: the arc's length is negative */
 
 	while (i < end && (scaling_seen(refinement->price, &scaling->arcs[i]) >= bound ||
 			   refinement->mark[scaling->arcs[i].head] == IN_ORDER))
@@ -160,7 +160,7 @@ static void run_pass(struct refinement *refinement)
 	}
 }
 
-/* Saturates the cycle of parents that `start` is on. */
+/* Saturates the cycle of parents that contains `start`. */
 static void saturate_parents(struct refinement *refinement, int32_t start)
 {
 	struct scaling *scaling = refinement->scaling;
@@ -206,7 +206,7 @@ static void saturate_parent_cycles(struct refinement *refinement)
 	}
 }
 
-/* Passes until no node is labelled, which is success, or until the limit. */
+/* Passes until no node is labelled, which means success, or until the scan limit. */
 static bool run_passes(struct refinement *refinement, int64_t phase_scans)
 {
 	int64_t all = refinement->scaling->first[refinement->scaling->node_count], looked = 0;

@@ -11,7 +11,10 @@ enum { PATH_LONGEST = 4 };
  * transport and dense networks take 1.12 to 1.22 times as long.
  */
 enum { RELABELS_PER_NODE = 1, RELABELS_PER_NODE_DENSE = 2, DENSE_ARCS_PER_NODE = 16 };
-/* Relabels per node in one phase, four times the most seen: beyond it the needed arcs are among the fixed ones. */
+/*
+ * Maximum relabels per node in one phase, four times the largest number measured: beyond it, required arcs must be
+ * among the fixed ones.
+ */
 enum { RELABELS_PER_NODE_MOST = 100 };
 /* Prices and scaled costs stay well inside int64: a price this low ends the solve with MCF_COST_RANGE. */
 #define PRICE_LOWEST (-(INT64_C(1) << 61))
@@ -58,8 +61,8 @@ static void begin_queue(struct scaling *scaling)
 }
 
 /*
- * An admissible arc out of `node` from next[node] on, or -1; then *least is the least of cost - price[head] over the
- * arcs scanned.
+ * Finds an admissible arc out of `node` from next[node] on, or -1; then *least is the least of cost - price[head] over
+ * the scanned arcs.
  */
 static int32_t find_admissible(struct scaling *scaling, int32_t node, int64_t *least)
 {
@@ -84,8 +87,8 @@ static int32_t find_admissible(struct scaling *scaling, int32_t node, int64_t *l
 
 /*
  * Lowers a node's price until an arc out is admissible. `least` is that of the arcs from next[node] on. `back`, the
- * reverse of the arc that the path used (-1 at its start), counts as residual, as it will be after the push: a dead end
- * is left at least that way.
+ * reverse of the arc that the path used (-1 at its start), counts as residual, as it will be after the push: so there
+ * is at least one way out of a dead end.
  */
 static void relabel(struct scaling *scaling, int32_t node, int32_t back, int64_t least)
 {
@@ -117,7 +120,10 @@ static int32_t grow_path(struct scaling *scaling, int32_t start, int32_t path[PA
 {
 	int32_t length = 0, tip = start;
 
-	/* Endless relabelling in a part that leads nowhere is stopped by the next global update. */
+	/*
+	 * The next global update stops endless relabelling in a part of the network from which no deficit can be
+	 * reached.
+	 */
 	while (length < PATH_LONGEST && (length == 0 || scaling->excess[tip] >= 0) && !is_update_due(scaling)) {
 		int64_t least = INT64_MAX;
 		int32_t arc = find_admissible(scaling, tip, &least);

@@ -156,7 +156,7 @@ static enum mcf_status finish(struct scaling *scaling, struct mcf_solution *solu
 	if (scaling->out_of_range)
 		return MCF_COST_RANGE;
 	if (scaling->infeasible) {
-		/* No more flow can leave the nodes of the cut, yet they have excess. */
+		/* The nodes of the cut have excess, but no more flow can leave them. */
 		for (int32_t v = 0; v < scaling->node_count; v++)
 			solution->potential[v] = scaling->rank[v];
 		return MCF_INFEASIBLE;

@@ -32,8 +32,8 @@ struct scaling {
 	int32_t *first; /* [nodes + 1] */
 	int32_t *end; /* [nodes] arcs first[v] .. end[v] - 1 are scanned, those from there to first[v + 1] are fixed */
 	struct residual *arcs;
-	int32_t *reverse; /* [residual arcs] */
-	int32_t *whole; /* [residual arcs] its capacity and its reverse's together: the reverse is far away in memory */
+	int32_t *reverse;     /* [residual arcs] */
+	int32_t *whole;       /* [residual arcs] its capacity plus that of its reverse, which is far away in memory */
 	int32_t *origin;      /* [residual arcs] the problem's arc, -1: the reverse of one */
 	int64_t *price;       /* [nodes] scaled potential */
 	int64_t *trial_price; /* [nodes] prices that scaling_refine_prices() tries */
@@ -48,7 +48,7 @@ struct scaling {
 	int32_t *bucket_next, *bucket_before; /* [nodes] lists of equal rank */
 	int32_t *bucket;                      /* [bucket_count] */
 	int32_t bucket_count;
-	int32_t buckets_used; /* the last update left buckets from here on empty */
+	int32_t buckets_used; /* the last update left all buckets from here on empty */
 	int64_t epsilon, largest_cost;
 	uint64_t pushes, relabels, phases;
 	int64_t scans; /* arcs that phases looked at */
@@ -58,7 +58,7 @@ struct scaling {
 	bool infeasible, out_of_range;
 };
 
-/* refine.c: one phase with the present epsilon. Sets infeasible or out_of_range when it cannot be ended. */
+/* refine.c: one phase with the current epsilon. Sets infeasible or out_of_range if it cannot be completed. */
 void scaling_refine(struct scaling *scaling);
 
 /*
@@ -66,7 +66,7 @@ void scaling_refine(struct scaling *scaling);
  * either way.
  */
 void scaling_begin_phase(struct scaling *scaling, int64_t limit);
-/* No arc is fixed any longer. */
+/* Makes all fixed arcs normal ones again. */
 void scaling_release_fixed(struct scaling *scaling);
 /*
  * price_refinement.c: between phases, looks for prices that prove the flow optimal and saturates negative cycles, for
@@ -75,7 +75,7 @@ void scaling_release_fixed(struct scaling *scaling);
  */
 bool scaling_refine_prices(struct scaling *scaling, int64_t phase_scans);
 
-/* Is every residual arc's reduced cost at least -epsilon? */
+/* True if every residual arc's reduced cost is at least -epsilon. */
 bool scaling_is_optimal(const struct scaling *scaling);
 
 static inline void scaling_push(struct scaling *scaling, int32_t tail, int32_t arc, int32_t amount)
@@ -91,7 +91,10 @@ static inline void scaling_push(struct scaling *scaling, int32_t tail, int32_t a
 
 /* update.c: lowers prices by distance from the deficits. False when an active node cannot reach any. */
 bool scaling_global_update(struct scaling *scaling);
-/* Can every active node reach a deficit? rank[v] = 1 where v cannot: then it is a cut that proves infeasibility. */
+/*
+ * True if every active node can reach a deficit; if not, the nodes with rank[v] = 1 are a cut that proves
+ * infeasibility.
+ */
 bool scaling_deficits_reachable(struct scaling *scaling);
 
 static inline void scaling_report(const struct scaling *scaling)
@@ -102,7 +105,7 @@ static inline void scaling_report(const struct scaling *scaling)
 							      .phases = scaling->phases});
 }
 
-/* Has its reverse residual capacity? */
+/* True if the reverse arc has residual capacity. */
 static inline bool scaling_has_way_back(const struct scaling *scaling, int32_t arc)
 {
 	return scaling->arcs[arc].residual < scaling->whole[arc];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The global update (a heuristic over the whole network), and the proof that there is no answer. */
+/* The global update (a heuristic over the whole network), and the proof of infeasibility. */
 #include <string.h>
 
 #include "scaling_priv.h"
@@ -112,7 +112,7 @@ bool scaling_global_update(struct scaling *scaling)
 		/* rank has been overwritten; another update follows. */
 		return true;
 	}
-	/* Nodes that were not scanned are no nearer than the last rank looked at. */
+	/* Nodes that were not scanned have at least the last rank examined. */
 	for (int32_t v = 0; v < scaling->node_count; v++) {
 		int32_t steps = scaling->rank[v] < rank ? scaling->rank[v] : rank;
 
@@ -128,7 +128,7 @@ bool scaling_deficits_reachable(struct scaling *scaling)
 {
 	int32_t count = 0;
 
-	/* rank = 1: not reached; bucket_next serves as the queue. */
+	/* rank = 1: not reached; bucket_next is used as the queue. */
 	for (int32_t v = 0; v < scaling->node_count; v++) {
 		scaling->rank[v] = scaling->excess[v] >= 0;
 		if (scaling->excess[v] < 0)

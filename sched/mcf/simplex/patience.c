@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * When to give the simplex up for cost scaling. On most networks the simplex is the faster, by up to four times; it is
- * several times slower where the tree is deep, as on long paths, stars and grids between one source and one sink. The
- * choice rests on early signs, so that little is lost where it is given up. Each line below is a check: the work since
- * the start, in nodes touched per arc of the network, and the sign. Measured on some forty networks, on which the
- * simplex needs 10 to 1000 where it is the faster one, and cost scaling the time of 100 to 2000.
+ * When to abandon the simplex in favour of cost scaling. On most networks the simplex is the faster, by up to four
+ * times; it is several times slower where the tree is deep, as on long paths, stars and grids between one source and
+ * one sink. The choice is based on early indicators, so that little time is lost if the simplex is abandoned. Each line
+ * below is a check: the work since the start, in nodes touched per arc of the network, and the indicator. Measured on
+ * some forty networks, on which the simplex needs 10 to 1000 where it is the faster one, and cost scaling the time of
+ * 100 to 2000.
  *
  *    12: fewer pivots than a tenth of the nodes: each pivot touches much of the tree (a tenth to a half of that on long
  *        paths, long grids and stars, where scaling is 1.5 to 12 times as fast; a fifth and more elsewhere).
@@ -20,7 +21,7 @@
 /* Nodes touched per arc of the network. */
 static const int64_t looks[] = {12, 100, 256, 2500};
 enum { LOOK_PIVOTS, LOOK_MISSING, LOOK_ATTRACTIVE, LOOK_LAST };
-/* Below these numbers of nodes the first sign, or the two after it, predict nothing. */
+/* For networks with fewer nodes than these, the first indicator, or the two after it, predict nothing. */
 enum { FIRST_LOOK_NODES = 2000, LOOK_NODES = 12000 };
 enum { PIVOTS_PART = 10, ATTRACTIVE_PART = 5 };
 

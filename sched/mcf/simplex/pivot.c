@@ -28,13 +28,19 @@ void simplex_flip(struct simplex *simplex, int32_t arc)
 	simplex->state[arc] ^= ARC_FLIPPED;
 }
 
-/* A side of the cycle while it is walked: where, and the node above which residual capacity is least so far. */
+/*
+ * The state of walking up one side of the cycle: the current node, and the node whose arc has the least residual
+ * capacity so far.
+ */
 struct side {
 	int32_t node, tightest;
 	int64_t capacity;
 };
 
-/* Of equal capacities the lowest on the tail's side and the highest on the head's are last in the cycle's direction. */
+/*
+ * Among equal capacities, the lowest arc on the tail's side and the highest on the head's side are last in the cycle's
+ * direction.
+ */
 static inline void climb_tail(const struct tree_node *tree, struct side *side)
 {
 	const struct tree_node *n = &tree[side->node];
@@ -188,7 +194,7 @@ void simplex_optimise(struct simplex *simplex)
 	int32_t block = block_size(simplex->arc_count);
 	struct entering_arc in = {0};
 
-	simplex->work = 0; /* that of the start predicts nothing */
+	simplex->work = 0; /* the work at the start predicts nothing */
 	while (!simplex->given_up && price(simplex, block, &in)) {
 		pivot(simplex, &in);
 		if (simplex->pivots % PIVOTS_PER_REPORT == 0)

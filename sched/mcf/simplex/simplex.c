@@ -45,7 +45,7 @@ static void release(struct simplex *simplex)
 }
 
 /*
- * Arcs of a node are mostly adjacent; priced in that order a block sees few nodes. So they are dealt out with a
+ * Arcs of a node are mostly adjacent; priced in that order, a block has arcs of few nodes. So they are arranged with a
  * stride of the average number of arcs of a node (as in LEMON, which counts nodes without arcs as well). Measured
  * against a stride of the square root of their number: up to three times fewer pivots on grids, where a block of
  * neighbours is better than one of nodes from all over. Where most arcs belong to few nodes, perhaps sorted by cost,
@@ -97,7 +97,7 @@ static void load(struct simplex *simplex, int64_t *excess)
 
 		largest = size > largest ? size : largest;
 		place_arc(simplex, a, position);
-		/* Arcs of negative cost mostly end up full: starting full saves their pivots. */
+		/* Arcs of negative cost usually end at capacity: starting at capacity saves their pivots. */
 		if (cost < 0 && !(simplex->state[position] & ARC_PARKED)) {
 			excess[simplex->tail[position]] -= simplex->capacity[position];
 			excess[simplex->head[position]] += simplex->capacity[position];
@@ -110,7 +110,7 @@ static void load(struct simplex *simplex, int64_t *excess)
 	simplex->artificial_cost = (largest + 1) * (problem->node_count + 1);
 }
 
-/* Flow along the stored orientation of the basic arc, which is stored with whichever end is below. */
+/* Flow in the stored orientation of the basic arc, which is stored with its lower end. */
 static int64_t basic_flow(const struct simplex *simplex, int32_t arc)
 {
 	int32_t tail = simplex->tail[arc];
@@ -124,7 +124,7 @@ static int32_t read_flow(const struct simplex *simplex, int32_t arc)
 	uint8_t state = simplex->state[position];
 	int64_t flow = state & ARC_BASIC ? basic_flow(simplex, position) : 0;
 
-	if (state & ARC_PARKED) /* a loop changes the cost alone */
+	if (state & ARC_PARKED) /* a loop contributes only its cost */
 		return simplex->problem->cost[arc] < 0 ? simplex->capacity[position] : 0;
 	return (int32_t)(state & ARC_FLIPPED ? simplex->capacity[position] - flow : flow);
 }

@@ -37,7 +37,7 @@ struct tree_node {
 	int32_t parent;
 	int32_t arc;      /* to the parent; ARTIFICIAL_* */
 	int32_t size;     /* nodes of its subtree, itself included */
-	int32_t last;     /* of them in the preorder */
+	int32_t last;     /* last node of the subtree in the preorder */
 	int64_t up, down; /* residual capacity of the arc towards and from the parent */
 };
 
@@ -61,8 +61,8 @@ struct simplex {
 	int64_t artificial_cost; /* more than any path of real arcs */
 	int32_t cursor;          /* where pricing continues */
 	uint64_t pivots;
-	int64_t work;          /* about the nodes touched in this solve, in SIMPLEX_* units */
-	int64_t patience;      /* simplex_is_slow() is asked once `work` exceeds it; INT64_MAX: never */
+	int64_t work;          /* work of this solve, about the number of nodes touched, in SIMPLEX_* units */
+	int64_t patience;      /* simplex_is_slow() is called once `work` exceeds this; INT64_MAX: never */
 	int32_t look;          /* the number of that check */
 	int64_t missing_first; /* units on artificial arcs before the first pivot */
 	bool given_up;
@@ -78,8 +78,8 @@ struct entering_arc {
 /* Hangs every node from the root by the artificial arc that its excess needs. */
 void tree_build(struct simplex *simplex, const int64_t *excess);
 /*
- * Cuts off the subtree of `out` and hangs it by its node `in` from above.parent; its potentials rise by `change`
- * against the others. `apex`: the lowest node above both places.
+ * Cuts off the subtree of `out` and attaches it by its node `in` to above.parent; its potentials rise by `change`
+ * relative to the others. `apex`: the lowest node above both places.
  */
 void tree_move(struct simplex *simplex, int32_t in, int32_t out, struct tree_node above, int32_t apex, int64_t change);
 
@@ -96,7 +96,7 @@ void simplex_start(struct simplex *simplex);
 
 /* patience.c */
 int64_t simplex_missing_units(const struct simplex *simplex); /* on artificial arcs from the root */
-/* Gives the solve up where another algorithm is likely to be faster. */
+/* Makes the solve stop when another algorithm is likely to be faster. */
 void simplex_be_impatient(struct simplex *simplex);
 bool simplex_is_slow(struct simplex *simplex);
 

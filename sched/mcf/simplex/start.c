@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * First pivots of a network with one source and one sink. While units use artificial arcs, their cost decides every
- * pivot; one path that is wide enough for all units ends that at once. Measured: a torus in half the time, a long path
- * in a third of the pivots. (LEMON starts in the same way.)
+ * First pivots of a network with one source and one sink. As long as units use artificial arcs, the cost of these
+ * dominates every pivot; a single path with capacity for all units ends this at once. Measured: a torus in half the
+ * time, a long path in a third of the pivots. (LEMON starts in the same way.)
  */
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static struct ends find_ends(const struct mcf_problem *problem)
 	return ends;
 }
 
-/* Is the path so long that entering it and the pivots on it would take longer than cost scaling? */
+/* True if the path is so long that entering it, with the pivots on it, would take longer than cost scaling. */
 static bool is_too_deep(const struct simplex *simplex, int64_t levels)
 {
 	return simplex->patience < INT64_MAX && levels * levels / 2 > (int64_t)START_WORK_MOST * simplex->arc_count;
@@ -54,7 +54,10 @@ static void list_wide_arcs(const struct mcf_problem *problem, int64_t units, int
 	}
 }
 
-/* Breadth first from the sink against these arcs to the source; they are entered in the order they were found. */
+/*
+ * Breadth-first search from the sink, against these arcs, to the source; the arcs enter the basis in the order in which
+ * they were found.
+ */
 static void enter_wide_arcs(struct simplex *simplex, struct ends ends, int32_t *next, int32_t *way, int32_t *queue)
 {
 	const struct mcf_problem *problem = simplex->problem;
@@ -93,7 +96,7 @@ void simplex_start(struct simplex *simplex)
 	next = malloc(((size_t)simplex->arc_count + 1) * sizeof *next);
 	way = malloc(nodes * sizeof *way);
 	queue = malloc(nodes * sizeof *queue);
-	if (next && way && queue) /* without memory the simplex pivots from the artificial arcs */
+	if (next && way && queue) /* if out of memory, the simplex pivots from the artificial arcs */
 		enter_wide_arcs(simplex, ends, next, way, queue);
 	free(next);
 	free(way);

@@ -98,7 +98,7 @@ static void shift_potentials(struct simplex *simplex, int32_t top, int32_t last,
 {
 	int32_t size = simplex->tree[top].size;
 
-	/* Only differences count: whichever part is smaller moves. */
+	/* Only differences matter: the smaller part is changed. */
 	if (size > simplex->node_count / 2) {
 		int32_t first = simplex->link[last].next;
 

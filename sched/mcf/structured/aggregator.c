@@ -3,13 +3,14 @@
  * The aggregator's side of a solve, once no excess is left: deficits are filled, then its price settles. Searches send
  * units over the aggregator at one price as if its slots were unlimited (deferred units); here they are bound to slots.
  *
- * Too few slots: the price rises to where the next unit has a way to wait, found backward from all of those.
+ * Too few slots: the price rises until the next unit can wait or stay unrouted instead, found by a backward search from
+ * all arcs for that.
  *
- * Too many at a price above 0: it falls, step by step, until a waiting unit comes in, or to 0, where slots may stay
- * free. These searches run forward from all waiting units and meet the aggregator: the price of a node that they pass
- * falls by less, according to its distance; every other price falls with the aggregator's. They are a hundred times
- * smaller, and at each price a blocking flow brings in all units that wait for it, so that a price too high costs
- * little.
+ * Too many slots at a price above 0: it falls, step by step, until a waiting unit takes a slot, or to 0, where slots
+ * may remain free. These searches run forward from all waiting units and meet the aggregator: the price of a node that
+ * they pass falls by less, according to its distance; every other price falls with the aggregator's. They are a hundred
+ * times smaller, and at each price a blocking flow places all units that wait at that price, so that a price that was
+ * too high costs little.
  */
 #include "structured_search.h"
 
@@ -74,7 +75,7 @@ static void deficits_fill(struct structured *state)
 	state->deficit_list.count = 0;
 }
 
-/* All prices; those of nodes that the last search found nearer than its targets move less. */
+/* Shifts all prices; those of nodes that the last search found nearer than its targets shift by less. */
 static void shift_prices(struct structured *state, int32_t by)
 {
 	state->aggregator_price += by;
@@ -91,7 +92,7 @@ static void shift_prices(struct structured *state, int32_t by)
 	search_move_prices(state, by > 0 ? -1 : 1);
 }
 
-/* More deferred units than slots. False when neither the price nor a unit has moved. */
+/* Called with more deferred units than slots. False if neither the price nor a unit has moved. */
 static bool price_raise(struct structured *state)
 {
 	const struct id_list *meetings = &state->meeting_list;
@@ -110,7 +111,7 @@ static bool price_raise(struct structured *state)
 	return state->search.best > 0 || state->total_deferred < before;
 }
 
-/* More slots than units at a price above 0: down to where waiting units come in, or to 0. */
+/* Called with more slots than units at a price above 0: lowers it until waiting units take slots, or to 0. */
 static bool price_lower(struct structured *state)
 {
 	const struct id_list *meetings = &state->meeting_list;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Starts from nothing. With more units than slots they need a guess of the aggregator's price. Below the price at which
- * as many units want slots as there are, slots run out while units are pushed, and each search sees most of the
- * network; above it some units wait that come in afterwards, by blocking flows, at little cost each. So attempts start
- * at a price that is rather too high and are given up once slots run out or they scan much more than the last start
- * did; good prices are remembered. If attempts take too long, the simplex is faster. With slots for all units the price
- * is 0.
+ * Solves from scratch. With more units than slots, they need a guess of the aggregator's price. If the guess is below
+ * the price at which demand equals the slots, slots run out while units are pushed, and each search visits most of the
+ * network; if it is above, some units wait and are placed afterwards by blocking flows, at little cost each. So
+ * attempts start at a price that is slightly too high and are abandoned once slots run out or they scan much more than
+ * the last solve from scratch did; good prices are remembered. If attempts take too long, the simplex is faster. With
+ * slots for all units the price is 0.
  *
  * Without the remembered start_price, rounds with wide rows scan 6.6 times as many arcs. An upper bound of the price,
  * where no more units want their cheapest slots than there are, was no better: 1.04 times fewer scans there at 5 % too
@@ -14,24 +14,25 @@
 #include "structured_priv.h"
 
 enum {
-	HEADROOM_PART = 32,      /* of the distance from the remembered price to the most expensive way to wait */
-	FIRST_HEADROOM_PART = 8, /* the same after the first start, which predicts the next ones badly */
-	FEW_LEFT_PART = 128,     /* of all slots: fewer left means that the price was nearly too low */
-	MANY_LEFT_PART = 32,     /* of all slots: more left means that the price was too high */
-	START_PART = 2,   /* of the distance from that price to the answer's: a price that was too high falls by this */
-	UNIT_SCANS = 32,  /* scans per slot that the very first attempt is allowed, with too few slots */
-	ATTEMPT_PART = 4, /* of all arcs: every attempt may scan as many */
-	SIMPLEX_PASSES = 32, /* over all arcs: the cost of the simplex; an attempt given up beyond it is the last */
+	HEADROOM_PART = 32, /* part of the distance from the remembered price to the most expensive cost of waiting */
+	FIRST_HEADROOM_PART = 8, /* the same after the first solve from scratch, which predicts the next ones badly */
+	FEW_LEFT_PART = 128,     /* part of all slots: if fewer are left, the price was nearly too low */
+	MANY_LEFT_PART = 32,     /* part of all slots: if more are left, the price was too high */
+	START_PART = 2,      /* a price that was too high falls by this part of the distance to the answer's price */
+	UNIT_SCANS = 32,     /* scans per slot that the very first attempt is allowed, with too few slots */
+	ATTEMPT_PART = 4,    /* every attempt may scan this part of all arcs */
+	SIMPLEX_PASSES = 32, /* passes over all arcs: the cost of the simplex; an attempt that is abandoned beyond it is
+				the last */
 	FIRST_PASSES = 8,    /* the same in the first start, which may be far from the price */
 };
 
-/* A quarter below the most expensive way to wait: near enough wherever slots are a little short. */
+/* A quarter below the most expensive cost of waiting: near enough if there are slightly too few slots. */
 static int32_t usual_price(int32_t dearest)
 {
 	return dearest - dearest / 4;
 }
 
-/* Cost of the most expensive way to wait, or 0 with slots for all units: then the price is 0. */
+/* The most expensive cost of waiting, or 0 if there are slots for all units: then the price is 0. */
 static int32_t dearest_wait(const struct structured *state)
 {
 	int64_t units = 0, slots = state->total_capacity;
@@ -50,8 +51,8 @@ static int32_t dearest_wait(const struct structured *state)
 }
 
 /*
- * The price of the first attempt. Once the aggregator's price is known, a little above it, and no lower than where a
- * start went well: where slots run short each search sees most of the network, while a slot too many costs little.
+ * The price of the first attempt. Once the aggregator's price is known, slightly above it, and no lower than a price
+ * that worked: if slots run out, each search visits most of the network, while a slot too many costs little.
  */
 static int32_t first_price(const struct structured *state, int32_t dearest)
 {
@@ -61,7 +62,7 @@ static int32_t first_price(const struct structured *state, int32_t dearest)
 											: price;
 }
 
-/* Remembers a price at which a start went well; `left` slots were left for units that had to wait at first. */
+/* Remembers a price that worked; `left` slots were left for units that had to wait at first. */
 static void note_start(struct structured *state, int32_t price, int32_t dearest, int64_t left)
 {
 	state->effort.start_price = price;
@@ -103,7 +104,8 @@ static enum attempt attempt_from(struct structured *state, int32_t aggregator_pr
 	int64_t left = state->total_free - state->total_deferred;
 
 	if (left < 0 && aggregator_price < dearest && !state->referenced && !state_halted(state))
-		return ATTEMPT_SHORT; /* a start at a higher price takes less than listing all references */
+		return ATTEMPT_SHORT; /* a solve from scratch at a higher price takes less time than listing all
+					 references */
 	if (!state_halted(state))
 		aggregator_settle(state);
 	if (!state_failed(state) && state_halted(state))
@@ -118,8 +120,8 @@ static enum attempt attempt_from(struct structured *state, int32_t aggregator_pr
 }
 
 /*
- * Scans that the first attempt is allowed: somewhat more than the last start took, but no more than the simplex would
- * cost. With slots for all units there is one price only, and nothing else to try.
+ * Scans that the first attempt is allowed: slightly more than the last solve from scratch took, but no more than the
+ * simplex would cost. With slots for all units, there is only one price, and nothing else to try.
  */
 static uint64_t first_scans(const struct structured *state, int32_t dearest, uint64_t passes)
 {
@@ -135,7 +137,9 @@ static uint64_t first_scans(const struct structured *state, int32_t dearest, uin
 	return scans < least_scans ? least_scans : scans;
 }
 
-/* Attempts at one price after the other; the first that takes about as long as the last start is accepted. */
+/*
+ * Attempts at one price after the other; the first that takes about as long as the last solve from scratch is accepted.
+ */
 void start_solve(struct structured *state)
 {
 	uint64_t arcs = (uint64_t)state->arc_total, most = state->effort.pass_limit * arcs;

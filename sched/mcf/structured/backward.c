@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Backward searches, along references: from a deficit (a free slot at a price above the aggregator's, so that moving
- * there lowers somebody's cost) to the unit that gains most, and from all ways to wait to deferred units without slots.
- * The aggregator fills a deficit at its own price, so no search goes farther than the difference.
+ * there lowers a unit's cost) to the unit that gains most, and from all arcs for waiting to deferred units without
+ * slots. The aggregator fills a deficit at its own price, so no search goes farther than the difference.
  */
 #include "structured_search.h"
 
-enum { NEAR_SPAN = 64 }; /* references looked at together */
+enum { NEAR_SPAN = 64 }; /* references examined at a time */
 
-/* The group's units that would gain by moving. */
+/* Considers the group's units that would gain by moving. */
 static void group_targets(struct structured *state, int32_t group, int32_t distance)
 {
 	struct search *search = &state->search;
@@ -28,7 +28,7 @@ static void group_targets(struct structured *state, int32_t group, int32_t dista
 			      distance + g->price - g->aggregator_cost - state->aggregator_price);
 }
 
-/* `cost`: of the group's arc that gets flow to `column`, ~cost over its block. */
+/* `cost`: of the group's arc that gets flow to `column`; ~cost if it leads over the column's block. */
 static void relax_group(struct structured *state, int32_t group, int32_t distance, int32_t cost, int32_t column)
 {
 	struct search *search = &state->search;
@@ -160,8 +160,8 @@ void search_from_deficit(struct structured *state, int32_t column)
 }
 
 /*
- * Nearly all columns and groups are tied to the aggregator at no reduced cost, so that a search from there would see
- * most of the network; this one sees those that are nearer to a way to wait than the aggregator is.
+ * Nearly all columns and groups are tied to the aggregator at no reduced cost, so that a search from there would visit
+ * most of the network; this one visits only nodes from which waiting is nearer than from the aggregator.
  */
 void search_to_aggregator(struct structured *state)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Blocking flow (Dinic): many units at once along arcs of reduced cost 0, depth first, where a search would have to be
- * repeated for every other unit of a large group. Every node scans each of its arcs once, by its cursor visit.next.
- * Which nodes the walk may enter keeps it from running in circles:
+ * repeated for every second unit of a large group. Every node scans each of its arcs once, by its cursor visit.next.
+ * Cycles are prevented by restricting the nodes that the walk may enter:
  *
  *   BLOCKING_LAYERED    breadth first from the roots to the first layer with a path to the sink, then only deeper
  *                       layers: shortest paths, which move few units.
- *   BLOCKING_UNLAYERED  any node that is not closed. A node is closed while it is on the path, and stays so once no
- *                       more gets through. For starts from nothing with slots for all, where most nodes have a path to
- *                       the sink and layers would scan everything twice: a start on a cluster that is 99 % full takes
- *                       half the time. In a repair its longer paths would move a quarter more units.
+ *   BLOCKING_UNLAYERED  any node that is not closed. A node is closed while it is on the path, and remains closed once
+ *                       nothing more can be sent through it. For solves from scratch with slots for all, where most
+ *                       nodes have a path to the sink and layers would scan everything twice: a start on a cluster that
+ *                       is 99 % full takes half the time. In a repair its longer paths would move a quarter more units.
  *   BLOCKING_INWARD     layered, from all units that wait at a price to which the aggregator's has fallen: waiting is
  *                       no path to the sink.
  *   BLOCKING_OUTWARD    for deferred units without slots, in the layers of the search backward from all ways to wait
@@ -24,7 +24,7 @@
 
 enum { OPEN, CLOSED }; /* levels while unlayered */
 
-/* Nodes of a path at most: the walk is recursive. */
+/* Maximum number of nodes in a path: the walk is recursive. */
 enum { DEPTH_MOST = 400 };
 
 static int32_t augment_group(struct structured *state, int32_t group, int32_t wanted);
@@ -62,7 +62,9 @@ static bool aggregator_is_tight(const struct structured *state, const struct gro
 	return g->aggregator_cost != ARC_ABSENT && g->aggregator_cost + state->aggregator_price == g->price;
 }
 
-/* A block's arcs cost nothing to its cheapest columns; its floor is made exact once in a blocking flow. */
+/*
+ * True if a block's arcs to its cheapest columns have reduced cost 0; its floor is made exact once per blocking flow.
+ */
 static bool block_is_tight(struct structured *state, int32_t block, int32_t price)
 {
 	struct block *b = &state->blocks[block];
@@ -188,7 +190,7 @@ static int32_t augment_column(struct structured *state, int32_t column, int32_t 
 			c->visit.next++;
 			continue;
 		}
-		/* When the entry is empty the last one takes its place and is next. */
+		/* An entry that becomes empty is replaced by the last one, which is next. */
 		flow_take(state, entry.group, column, entry.cost, sent);
 		made += sent;
 	}
@@ -205,7 +207,7 @@ static int32_t augment_arc(struct structured *state, int32_t group, int32_t cost
 	return made;
 }
 
-/* Over an arc to a block; later groups continue at the member where this one was blocked. */
+/* Sends units over an arc to a block; later groups continue at the member where this one was blocked. */
 static int32_t augment_block(struct structured *state, int32_t group, struct arc arc, int32_t wanted)
 {
 	struct block *b = &state->blocks[~arc.target];
@@ -304,7 +306,7 @@ static int32_t augment_group(struct structured *state, int32_t group, int32_t wa
 	return sent;
 }
 
-/* The stamp has wrapped around: marks of 2^32 blocking flows ago would look current. */
+/* The stamp has wrapped around: marks from 2^32 blocking flows ago would look current. */
 static void forget_visits(struct structured *state)
 {
 	for (int32_t i = 0; i < state->column_count; i++)

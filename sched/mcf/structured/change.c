@@ -10,7 +10,7 @@
 
 enum { CACHE_LINE = 64 };
 
-/* 0, -EINVAL or -ERANGE. Without branches: errors are rare. */
+/* 0, -EINVAL or -ERANGE. Branch-free, as errors are rare. */
 static int block_arcs_check(const struct structured *state, const struct block_arcs *arcs)
 {
 	const int32_t *column_blocks = state->column_blocks;
@@ -123,7 +123,7 @@ void structured_fetch_columns(const struct structured *state, int32_t group)
 		__builtin_prefetch(&state->columns[g->shares[i].column], 1);
 }
 
-/* The first lines only: the hardware prefetcher continues. */
+/* Only the first lines: the hardware prefetcher continues. */
 void structured_fetch_arcs(const struct structured *state, int32_t group)
 {
 	enum { LINES = 8 };

@@ -86,7 +86,7 @@ static void column_open(struct structured *state, int32_t column)
 		block->floor = price;
 }
 
-/* The new prices at the end: a cheap limited arc that was full has residual capacity once a unit is evicted. */
+/* Updates the prices at the end: a cheap limited arc that was full has residual capacity after a unit is evicted. */
 static int column_resize(struct structured *state, int32_t column, int32_t capacity)
 {
 	int32_t old = state->capacities[column];

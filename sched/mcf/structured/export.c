@@ -20,7 +20,7 @@ struct writer {
 	bool aggregator_used;
 };
 
-/* Left out where it cannot be needed. */
+/* The arc is left out if it cannot be needed. */
 bool export_has_unrouted(const struct group *group)
 {
 	return group->unscheduled_capacity < group->supply || group->unrouted > 0;
@@ -54,8 +54,8 @@ static int32_t find_arc(const struct group *g, int32_t target, int32_t cost)
 }
 
 /*
- * Puts the share's units on the group's own arc to the column, up to its capacity, the others on its arc to the block
- * or to the aggregator. `flow` is that of the group's arcs. Returns the units that use the aggregator.
+ * Assigns the share's units to the group's own arc to the column, up to its capacity, the others to its arc to the
+ * block or to the aggregator. `flow` is that of the group's arcs. Returns the number of units that use the aggregator.
  */
 static int32_t write_share(struct writer *w, const struct group *g, const struct structured_share *share, int32_t *flow)
 {
@@ -78,7 +78,7 @@ static int32_t write_share(struct writer *w, const struct group *g, const struct
 	return rest;
 }
 
-/* Units that used shortcuts return to them: to the group's arcs and those behind them. */
+/* Units that used shortcuts are assigned to them again: to the group's arcs and the arcs after them. */
 static void write_group(struct writer *w, int32_t group)
 {
 	const struct structured *state = w->state;

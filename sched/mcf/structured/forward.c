@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Forward searches: from units that need a path to the sink (excess, or waiting units that could come in) to the
- * nearest one: a free slot, the aggregator, a deficit, "unscheduled".
+ * Forward searches: from units that need a path to the sink (excess, or waiting units that could be placed) to the
+ * nearest of: a free slot, the aggregator, a deficit, "unscheduled".
  */
 #include "structured_search.h"
 
@@ -22,7 +22,8 @@ static void aggregator_targets(struct structured *state, int32_t group, int32_t 
 }
 
 /*
- * The group's own paths to the sink, as soon as it is reached: the last layer of a search, the widest, is not expanded.
+ * Considers the group's own paths to the sink as soon as the group is reached, so that the last and widest layer of a
+ * search is not expanded.
  */
 static void group_targets(struct structured *state, int32_t group, int32_t distance)
 {
@@ -80,7 +81,7 @@ static inline void relax_column(struct structured *state, int32_t column, int32_
 
 /*
  * `distance` of the block's tail, and the arc's `cost` less the tail's price. A floor may be lower than every price in
- * the block, which makes the arc look better than it is; the key is never less than the tail's distance.
+ * the block, which makes the arc appear cheaper than it is; the key is never less than the tail's distance.
  */
 static void relax_block(struct structured *state, int32_t block, int32_t distance, int32_t cost, int32_t parent_group,
 			int32_t parent_cost)
@@ -169,7 +170,7 @@ void search_from_excess(struct structured *state)
 	search_move_prices(state, 1);
 }
 
-/* From all waiting units to wherever one of them would first reach a slot at the aggregator's price. */
+/* From all waiting units to the place where one of them would first reach a slot at the aggregator's price. */
 void search_from_waiting(struct structured *state, int32_t limit)
 {
 	search_begin(state, FROM_WAITING, limit + 1);

@@ -5,8 +5,8 @@
 #include "structured_priv.h"
 
 /*
- * Least cost to the sink over arcs with residual capacity. Arcs ascend, so the first that cannot be cheaper ends the
- * loop.
+ * Least cost to the sink over arcs with residual capacity. Arcs are in ascending order, so the first that cannot be
+ * cheaper ends the loop.
  */
 static int32_t group_least_price(struct structured *state, const struct group *group)
 {
@@ -92,7 +92,7 @@ static struct structured_share share_to_leave(const struct group *g, bool all)
 	return share;
 }
 
-/* Units leave: excess, unrouted, unscheduled, deferred, the most expensive shares. `all`: none will be left. */
+/* Removes units: excess, unrouted, unscheduled, deferred, then the most expensive shares. `all`: none will be left. */
 static void withdraw(struct structured *state, int32_t group, int32_t units, bool all)
 {
 	struct group *g = &state->groups[group];
@@ -140,7 +140,7 @@ int structured_set_supply(struct structured *state, int32_t group, int32_t suppl
 	return state->no_memory ? -ENOMEM : 0;
 }
 
-/* Cost of a unit on `column`, of one on a limited arc first; ARC_ABSENT if there is none. */
+/* Cost of a unit on `column`, preferably of one on a limited arc; ARC_ABSENT if there is none. */
 static int32_t cost_of_unit(const struct structured *state, int32_t group, int32_t column)
 {
 	const struct column *c = &state->columns[column];

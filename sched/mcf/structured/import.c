@@ -2,8 +2,8 @@
 /*
  * An answer from the network simplex. Where there are more units than slots and rows reach over the whole cluster, a
  * change of the aggregator's price displaces units far away, and those displace others: searches scan the same arcs
- * hundreds of times, which the simplex does not. So a solve that has scanned too much is halted, the simplex solves the
- * exported network, and its flow and prices are taken over; later repairs continue from there.
+ * hundreds of times, which the simplex does not. So a solve that has scanned too much is stopped, the simplex solves
+ * the exported network, and its flow and prices are imported; later repairs start from these.
  *
  * The simplex's prices satisfy the invariants except where nothing flows, and there they may be chosen: an empty
  * column's becomes 0; the aggregator's is the least of the open columns', which it equals where something flows over
@@ -19,8 +19,8 @@ struct reader {
 	struct structured *state;
 	const struct mcf_solution *solution;
 	int32_t arc;        /* the next arc, in the order of the export */
-	int32_t *left;      /* [column_count] units that come over the column's block and have no share yet */
-	int32_t *exhausted; /* [block_count] members before it have none left */
+	int32_t *left;      /* [column_count] units that arrive through the column's block and have no share yet */
+	int32_t *exhausted; /* [block_count] members before it have no units left */
 };
 
 static int32_t next_flow(struct reader *reader)
@@ -36,7 +36,7 @@ static void place_units(struct reader *reader, int32_t group, int32_t arc, int32
 	column_fill(reader->state, column, units);
 }
 
-/* Places units of the group's `arc` to a block on columns that the block sends flow to: all have the same price. */
+/* Places units of the group's `arc` to a block on columns that get flow from the block: all have the same price. */
 static void place_over_block(struct reader *reader, int32_t group, int32_t arc, int32_t units)
 {
 	int32_t number = ~reader->state->groups[group].arcs[arc].target;
@@ -52,7 +52,7 @@ static void place_over_block(struct reader *reader, int32_t group, int32_t arc, 
 	}
 }
 
-/* Units on the aggregator become deferred: they get the slots that are left, all at the aggregator's price. */
+/* Units on the aggregator become deferred: they get the remaining slots, which all have the aggregator's price. */
 static void read_group(struct reader *reader, int32_t group)
 {
 	struct structured *state = reader->state;

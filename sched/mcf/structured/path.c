@@ -17,7 +17,7 @@ static bool is_forward(const struct structured *state)
 	return state->search.source != FROM_DEFICIT && state->search.source != TO_AGGREGATOR;
 }
 
-/* The step by which the search came to the node, which moves to its other end. False at the root. */
+/* Returns the step by which the search reached the node and sets the node to its other end. False at the root. */
 static bool path_step(const struct structured *state, int32_t *node, struct step *step)
 {
 	bool forward = is_forward(state);
@@ -59,7 +59,10 @@ static int32_t *root_units(const struct structured *state, int32_t group)
 	return NULL;
 }
 
-/* Residual capacity from the node back to the root, at most `units`; towards ways to wait the root's own as well. */
+/*
+ * Residual capacity from the node back to the root, at most `units`; for searches for waiting, including the root's
+ * own.
+ */
 static int32_t path_capacity(const struct structured *state, int32_t node, int32_t units)
 {
 	struct step step;
@@ -74,7 +77,7 @@ static int32_t path_capacity(const struct structured *state, int32_t node, int32
 	return state->search.source == TO_AGGREGATOR ? group_waiting_capacity(&state->groups[~node], units) : units;
 }
 
-/* Moves the units along the path, of which there is as much capacity, and settles the root. */
+/* Moves the units along the path, which has this capacity, and updates the root. */
 static void path_push(struct structured *state, int32_t node, int32_t units)
 {
 	struct step step = {0};
@@ -133,7 +136,7 @@ static void target_change(struct structured *state, const struct target *target,
 		group_add_deferred(state, target->node, units);
 }
 
-/* One unit or more to a free slot; slots of several columns may be needed. */
+/* Moves at least one unit to a free slot; slots of several columns may be needed. */
 static int32_t augment_slots(struct structured *state, int32_t group, int32_t units)
 {
 	const struct group *g = &state->groups[group];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Arcs listed by their targets, for backward searches. A start from nothing does without: the lists are built when the
- * first deficit or opened column needs them, and kept from then on. A reference stores the arc's cost, not its place,
+ * Arcs listed by their targets, for backward searches. A solve from scratch does not need them: the lists are built for
+ * the first deficit or opened column, and maintained from then on. A reference stores the arc's cost, not its place,
  * and keeps its own place in the list: arcs may move, and others may leave, without touching it.
  */
 #include <errno.h>
@@ -80,7 +80,7 @@ static bool reserve_lists(struct structured *state)
 	return true;
 }
 
-/* Appends the group's arcs to the lists, which are large enough. */
+/* Appends the group's arcs to the lists, which must be large enough. */
 static void name_arcs(struct structured *state, int32_t group)
 {
 	const struct group *g = &state->groups[group];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Restores placement among ties: of all optimal answers, one in which more units are where the caller prefers them.
- * Prices stay. A unit whose preferred column costs its group no more than its place moves there; units there
- * without a claim leave. The next solve finds slots for them along paths of reduced cost 0: the previous answer is at
- * the end of such paths.
+ * Prices stay. A unit moves to its preferred column if that costs its group no more than its current place; units there
+ * that do not prefer the column leave. The next solve finds slots for them along paths of reduced cost 0: the previous
+ * answer is at the end of such paths.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ struct claim {
 	int32_t units; /* that prefer this column */
 	int32_t kept;  /* of them, on the column */
 	int32_t cost;  /* of an arc of reduced cost 0 to the column */
-	int32_t wants; /* units that will move in */
+	int32_t wants; /* number of units that will move in */
 };
 
 struct preferences {
@@ -81,8 +81,8 @@ static int preferences_index(const struct structured *state, struct preferences 
 }
 
 /*
- * Units of the group's share of that column and cost that may leave at no loss. Units of a full limited arc may cost
- * less than the group's price: they stay.
+ * Units of the group's share of that column and cost that may leave without increasing the cost. Units of a full
+ * limited arc may cost less than the group's price: these stay.
  */
 static int32_t loose_units(const struct structured *state, const struct preferences *prefs, int32_t group,
 			   int32_t column, int32_t cost)

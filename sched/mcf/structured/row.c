@@ -131,7 +131,7 @@ static int32_t collect_arcs(struct structured *state, const struct structured_ro
 	return count;
 }
 
-/* Does the arc leave its row? One to a column that is gone does, unless all arcs stay. */
+/* True if the arc leaves its row; an arc to a removed column does, unless all arcs stay. */
 static inline bool arc_leaves(const struct structured *state, int32_t target, enum row_part part)
 {
 	int32_t block = target < 0 ? ~target : state->column_blocks[target];
@@ -240,8 +240,8 @@ static inline struct wanted *wanted_of(struct structured *state, int32_t target)
 }
 
 /*
- * Lists the arcs that leave in `left`, the others close up; returns the number that left. An arc that stays is no
- * longer wanted. Without branches on what stays, which are unpredictable.
+ * Moves the arcs that leave to `left` and closes the gaps; returns the number that left. An arc that stays is no longer
+ * wanted. Branch-free, as it is unpredictable which arcs stay.
  */
 static int32_t part_arcs(struct structured *state, struct group *g, enum row_part part, struct row_arc *left)
 {
@@ -270,7 +270,7 @@ static int32_t part_arcs(struct structured *state, struct group *g, enum row_par
 	return left_count;
 }
 
-/* The reference of an arc that only gets another cost keeps its place; those of other arcs that left are unlinked. */
+/* The reference of an arc that only gets another cost is kept; those of other arcs that left are unlinked. */
 static void relink_left(struct structured *state, const struct row_arc *left, int32_t count)
 {
 	for (int32_t i = 0; i < count; i++)
@@ -287,7 +287,7 @@ static void relink_left(struct structured *state, const struct row_arc *left, in
 	}
 }
 
-/* Of the arcs in the scratch, those that have not stayed get references; returns their number. */
+/* Links references for those arcs in the scratch space that are new; returns their number. */
 static int32_t link_coming(struct structured *state, int32_t group, int32_t count)
 {
 	struct row_arc *arcs = state->scratch.arcs;
@@ -337,7 +337,7 @@ static void merge_arcs(struct group *g, const struct row_arc *coming, int32_t co
 	}
 }
 
-/* The `count` arcs in the scratch take the place of those that leave. */
+/* The `count` arcs in the scratch space replace those that leave. */
 static bool replace_arcs(struct structured *state, int32_t group, enum row_part part, int32_t count)
 {
 	struct row_arc *arcs = state->scratch.arcs, *sorted = arcs + count;

@@ -67,7 +67,7 @@ void limited_change(struct structured *state, int32_t group, int32_t place, int3
 			full ? REFERENCE_FULL : running->cost;
 }
 
-/* Moves arcs first..end-1 of the group down to place `to`. */
+/* Moves arcs first..end-1 of the group down to index `to`. */
 static void close_up(struct group *g, int32_t first, int32_t end, int32_t to)
 {
 	memmove(g->arcs + to, g->arcs + first, (size_t)(end - first) * sizeof(*g->arcs));
@@ -106,7 +106,7 @@ void running_drop(struct structured *state, int32_t group)
 	g->limited_count = g->running_count = 0;
 }
 
-/* Sets unplaced[] of each running column to the least cost of an unlimited arc or shortcut to it, + 1. */
+/* Sets unplaced[] of each running column to 1 + the least cost of an unlimited arc or shortcut to it. */
 static void note_costs(struct structured *state, const struct group *g, const struct structured_running *running,
 		       int32_t count)
 {

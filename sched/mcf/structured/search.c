@@ -62,7 +62,7 @@ void search_run(struct structured *state, const struct search_direction *directi
 	}
 }
 
-/* The layer of a node counts down from the ways to wait, so that layers rise along a path outward. */
+/* The layer of a node is counted down from the arcs for waiting, so that layers rise along an outward path. */
 static void search_mark(struct structured *state, int32_t node)
 {
 	struct visit *visit = node_visit(state, node);
@@ -94,7 +94,7 @@ void search_meet(struct structured *state, int32_t node, int32_t distance)
 	list_push(state, &state->meeting_list, node);
 }
 
-/* As near as the aggregator: nodes behind it do not need this one. */
+/* As near as the aggregator: nodes after it do not need this one. */
 static bool at_aggregator_price(const struct structured *state, int32_t node)
 {
 	if (node < 0)
@@ -115,7 +115,7 @@ static void settle(struct structured *state, const struct search_direction *dire
 		direction->group(state, ~node, key);
 }
 
-/* Is the queued distance still the node's shortest? */
+/* True if the queued distance is still the node's shortest. */
 static bool is_fresh(const struct structured *state, int32_t node, int32_t key)
 {
 	if (node >= NODE_BLOCK)
@@ -124,9 +124,8 @@ static bool is_fresh(const struct structured *state, int32_t node, int32_t key)
 }
 
 /*
- * Settles `visited` from *next on. False: enough is known, as a meeting was found and nodes at its distance only add
- * other paths to it, most of them in vain. To settle all of them makes rounds take 1.12 times as long, the
- * slowest 1.83.
+ * Settles `visited` from *next on. False: a meeting was found, and further nodes at its distance would only add other
+ * paths to it, most of them useless. Settling all of them makes rounds take 1.12 times as long, the slowest 1.83.
  */
 static bool settle_layer(struct structured *state, const struct search_direction *direction, int32_t *next,
 			 int32_t *most)

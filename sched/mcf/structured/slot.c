@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Arcs to free slots, and the floors of blocks. All free slots but deficits have the aggregator's price, so a group's
- * best one is on its first arc to any; and slots only fill up while excess is pushed, so cursors pass over each arc and
- * member once a solve.
+ * Arcs to free slots, and the floors of blocks. All free slots except deficits have the aggregator's price, so a
+ * group's best slot is on its first arc to a free one; and slots only fill up while excess is pushed, so cursors pass
+ * each arc and member once per solve.
  */
 #include "structured_priv.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The first flow of a start from nothing. Every column has the aggregator's price, so each group's best arcs are its
+ * The initial flow of a solve from scratch. Every column has the aggregator's price, so each group's best arcs are its
  * cheapest: units that run on one of them stay (that is feasible, and moves no unit without need); then free slots on
- * such arcs are given out, first to the groups with the largest regret. The rest is excess for the searches.
+ * such arcs are assigned, first to the groups with the largest regret. The remaining units are excess for the searches.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -81,7 +81,7 @@ static void take_slots(struct structured *state, int32_t group, int32_t column, 
 	g->excess -= units;
 }
 
-/* Sets the price to that of the cheapest unlimited arc; units that run for no more than that keep their slots. */
+/* Sets the price to that of the cheapest unlimited arc; units that run for at most that cost keep their slots. */
 static void keep_running(struct structured *state, int32_t group)
 {
 	struct group *g = &state->groups[group];
@@ -102,7 +102,7 @@ static void keep_running(struct structured *state, int32_t group)
 			take_slots(state, group, g->running[i].column, g->running[i].cost, g->running[i].units);
 }
 
-/* Any free slots of a block; every column still has the aggregator's price. */
+/* Takes free slots of a block; every column still has the aggregator's price. */
 static void take_block(struct structured *state, int32_t group, int32_t block, int32_t cost)
 {
 	struct group *g = &state->groups[group];
@@ -129,7 +129,7 @@ static void take_cheapest(struct structured *state, int32_t group)
 	}
 }
 
-/* A limited arc that is cheaper than all others and has residual capacity lowers the price again. */
+/* A limited arc that is cheaper than all others and has residual capacity lowers the price. */
 static void check_price(struct structured *state, int32_t group)
 {
 	const struct group *g = &state->groups[group];

@@ -30,7 +30,7 @@ enum {
 	GROUP_TABLES = sizeof(group_tables) / sizeof(*group_tables),
 };
 
-/* The least that an array of one node takes: short ones would grow often. */
+/* Minimum bytes of an array of one node: shorter ones would grow often. */
 enum { ITEMS_FIRST_BYTES = 64 };
 
 static void **table_items(struct structured *state, const struct table *table)
@@ -39,7 +39,7 @@ static void **table_items(struct structured *state, const struct table *table)
 }
 
 /*
- * Room for `needed` items in each table, by half more than before at least; new items are 0. False without memory. From
+ * Reserves `needed` items in each table, growing by at least half; new items are 0. False if out of memory. Uses
  * calloc(), so that pages of a large table cost nothing before they are used.
  */
 static bool tables_reserve(struct structured *state, const struct table *tables, int32_t count, int32_t *room,
@@ -215,7 +215,7 @@ struct structured *structured_create(int32_t group_hint, int32_t column_hint, in
 	state->effort.pass_limit = PASS_LIMIT;
 	state->effort.repair_scans = REPAIR_SCANS;
 	state->effort.single_passes = SINGLE_PASSES;
-	/* There always is a column 0: searches read its price beside an arc to a block. */
+	/* Column 0 always exists: searches read its price along with an arc to a block. */
 	if ((group_hint > 0 && !reserve_groups(state, group_hint)) ||
 	    state_reserve_columns(state, column_hint > 0 ? column_hint : 1) ||
 	    (block_hint > 0 && state_reserve_blocks(state, block_hint))) {

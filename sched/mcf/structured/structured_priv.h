@@ -55,7 +55,7 @@ enum {
 	PASS_LIMIT = 128,        /* of a new state, see structured.h, Work */
 	REPAIR_SCANS = 100000,   /* of a new state */
 	SINGLE_PASSES = 10,      /* of a new state */
-	UNROUTED_COST = 1 << 28, /* price of not being routed; above every path's cost that is met in practice */
+	UNROUTED_COST = 1 << 28, /* price of not being routed; above every path's cost in practice */
 	PRICE_CLOSED = 1 << 29,  /* of a column without slots: never reached */
 	NONE = -1,
 	PRICE_NO_SUPPLY = -(1 << 30), /* of a group without supply: less than any price */
@@ -63,7 +63,7 @@ enum {
 	REFERENCE_FULL = 3 << 28,     /* minus PRICE_NO_SUPPLY: fits 31 bits; minus a group's price: above any price */
 };
 
-/* The rest of what is known about the arc at the same place: searches read costs and targets alone. */
+/* The other data of the arc at the same index: searches read only costs and targets. */
 struct link {
 	int32_t place : 30;   /* in its target's list of references; NONE: in none yet */
 	uint32_t limited : 1; /* it is the arc of a `running` */
@@ -72,8 +72,8 @@ struct link {
 
 /*
  * Units that ran on a column when the row was set. If no unlimited arc leads there at their cost or less, they have a
- * limited arc; otherwise the entry only notes that they run there, at the unlimited arc's cost. A group's limited ones
- * come first, ascending by cost, then column; then the others, ascending by cost.
+ * limited arc; otherwise the entry only records that they run there, at the unlimited arc's cost. A group's limited
+ * ones come first, ascending by cost, then column; then the others, ascending by cost.
  */
 struct running {
 	int32_t column;
@@ -104,7 +104,7 @@ struct entry {
 	int32_t cost;
 };
 
-/* An arc into a column or block, seen from there. Full limited arcs cost so much that no search uses them. */
+/* An arc into a column or block, seen from there. Full limited arcs have a cost so high that no search uses them. */
 struct reference {
 	int32_t group; /* NONE: an unused item */
 	int32_t cost;  /* or REFERENCE_FULL; of an unused item the next unused one's place + 1 */
@@ -116,7 +116,7 @@ struct reference_list {
 	int32_t spare; /* place + 1; 0: none */
 };
 
-/* A node's part in the current blocking flow: its layer, and the cursor into its arcs, entries or members. */
+/* A node's state in the current blocking flow: its layer, and the cursor into its arcs, entries or members. */
 struct visit {
 	uint32_t stamp; /* of the last blocking flow that reached it */
 	int32_t level, next;
@@ -188,7 +188,7 @@ struct allocated {
 	int32_t arcs, links, shares, running;
 };
 
-/* Ids with a flag in their owner that says "already in". */
+/* Ids, each of which has a flag in its owner that says that it is already in the list. */
 struct id_list {
 	int32_t *ids;
 	int32_t count;
@@ -206,8 +206,8 @@ struct target {
 };
 
 /*
- * Backward from a deficit, or from all ways to wait to the aggregator; forward from a group's excess, from that of all
- * groups, or from all waiting units.
+ * Backward: from a deficit, or from all arcs for waiting to the aggregator. Forward: from a group's excess, from that
+ * of all groups, or from all waiting units.
  */
 enum search_source { FROM_DEFICIT, TO_AGGREGATOR, FROM_GROUP, FROM_EXCESS, FROM_WAITING };
 
@@ -215,8 +215,8 @@ struct search {
 	uint32_t stamp;
 	uint64_t label_base; /* the upper half of this search's labels */
 	enum search_source source;
-	int32_t reached; /* distance of the node that is being settled; no other comes before it */
-	int32_t best;    /* distance of the target; nodes at this distance or beyond are of no use */
+	int32_t reached; /* distance of the node that is being settled; no further node is nearer */
+	int32_t best;    /* distance of the target; nodes at this distance or beyond are irrelevant */
 	struct target target;
 	int32_t visited_count;
 	int32_t *visited; /* settled nodes: columns, ~groups; blocks have no price of their own */
@@ -243,19 +243,19 @@ struct row_scratch {
 	size_t arc_capacity, detached_capacity, running_capacity;
 };
 
-/* Work done and allowed, in arcs scanned, and the estimates that earlier solves left. */
+/* Work done and allowed, in arcs scanned, and estimates from earlier solves. */
 struct effort {
 	uint64_t scans, searches, augmentations; /* of this solve */
-	uint64_t scan_limit;                     /* of the current attempt, which is given up beyond it */
+	uint64_t scan_limit;                     /* of the current attempt, which is abandoned beyond it */
 	uint64_t pass_limit;                     /* of a solve, in passes over all arcs */
 	uint64_t single_passes; /* over all arcs, before a start with slots for all pushes the other groups together */
 	uint64_t repair_scans;  /* a repair is allowed these, or 8 times ... */
-	uint64_t start_scans;   /* ... those of the last start from nothing */
+	uint64_t start_scans;   /* ... those of the last solve from scratch */
 	int32_t repair_skips;   /* solves without an attempt to repair from now on */
-	int32_t repair_pause;   /* the same after the next repair that is given up */
-	int32_t start_price;    /* of the aggregator: where the last start from nothing should have begun */
+	int32_t repair_pause;   /* the same after the next abandoned repair */
+	int32_t start_price; /* of the aggregator: the price at which the last solve from scratch should have begun */
 	bool started_over;
-	bool start_is_loose; /* a start from nothing with slots for all units is under way */
+	bool start_is_loose; /* a solve from scratch with slots for all units is in progress */
 };
 
 struct structured {
@@ -281,11 +281,11 @@ struct structured {
 	bool solved;     /* flow and prices satisfy the invariants above */
 	bool no_memory;
 	bool stalled;  /* a step moved neither a unit nor a price */
-	bool gives_up; /* rather than hand over to the simplex */
+	bool gives_up; /* instead of handing over to the simplex */
 	bool given_up;
 	int32_t aggregator_price;
 	uint32_t slot_epoch;                                /* changes when a slot becomes free */
-	int64_t total_capacity, total_free, total_deferred; /* the last two once there was a solve */
+	int64_t total_capacity, total_free, total_deferred; /* the last two are valid once there was a solve */
 	int64_t column_cost;                                /* of all flow into columns */
 	int64_t arc_total;                                  /* of all groups */
 	struct id_list excess_list, deferred_list, deficit_list, free_list, changed_list;
@@ -302,16 +302,18 @@ struct structured {
 /* state.c */
 void list_push(struct structured *state, struct id_list *list, int32_t id);
 bool list_reserve(struct id_list *list, int32_t needed); /* false without memory */
-/* Room for `needed` items, at least twice as many as before; updates *room. NULL without memory; the items stay. */
+/*
+ * Reserves `needed` items, at least twice as many as before; updates *room. NULL if out of memory; the items are kept.
+ */
 void *items_grow(struct structured *state, void *items, int32_t *room, int32_t needed, size_t item_bytes);
-/* Room for `needed` arcs of the group. False, and no_memory set, without memory. */
+/* Reserves `needed` arcs of the group. False, with no_memory set, if out of memory. */
 bool group_reserve_arcs(struct structured *state, struct group *g, int32_t needed);
 void group_free_arrays(struct structured *state, int32_t group);
 int state_reserve_columns(struct structured *state, int32_t count);
 int state_reserve_blocks(struct structured *state, int32_t count);
 int state_reserve_groups(struct structured *state, int32_t count);
 
-/* flow.c: moves units on columns, at the cost of the arc that they came by, and updates the queues and lists. */
+/* flow.c: moves units on columns, at the cost of the arc that they used, and updates the queues and lists. */
 void flow_add(struct structured *state, int32_t group, int32_t column, int32_t cost, int32_t units);
 void flow_take(struct structured *state, int32_t group, int32_t column, int32_t cost, int32_t units);
 /*
@@ -329,19 +331,19 @@ void column_free(struct structured *state, int32_t column, int32_t units);
 void column_fill(struct structured *state, int32_t column, int32_t units);
 void group_add_excess(struct structured *state, int32_t group, int32_t units);
 void group_add_deferred(struct structured *state, int32_t group, int32_t units);
-/* Deferred units get arcs to `column`, whose slots the caller accounts for; there are at least `units` of them. */
+/* Deferred units get arcs to `column`, whose slots the caller counts; there must be at least `units` of them. */
 void flow_bind(struct structured *state, int32_t column, int32_t units);
 /* Price of waiting at the group, and how many of `units` can wait at its price. */
 int32_t group_waiting_cost(const struct group *g);
 int32_t group_waiting_capacity(const struct group *g, int32_t units);
-/* As many of `units` as can wait at the group's price do; returns the number. */
+/* As many of `units` as possible wait at the group's price; returns their number. */
 int32_t group_wait(struct structured *state, int32_t group, int32_t units);
 void group_changed(struct structured *state, int32_t group); /* its answer has changed, or may have */
 void group_waits(struct structured *state, int32_t group);   /* likewise: more of its units wait */
 
 /* running.c: arcs of limited capacity. */
 int32_t limited_find(const struct group *group, int32_t column, int32_t cost); /* place in `running`, or NONE */
-/* INT32_MAX but for limited arcs. */
+/* INT32_MAX except for limited arcs. */
 int32_t arc_capacity(const struct group *group, int32_t target, int32_t cost);
 /* Adds `flow` to the flow, and `units` to the capacity, of the limited arc at this place of `running`. */
 void limited_change(struct structured *state, int32_t group, int32_t place, int32_t flow, int32_t units);
@@ -366,18 +368,18 @@ void reference_fetch(const struct structured *state, int32_t target, int32_t bac
 
 /* row.c */
 bool row_cost_legal(int32_t cost);
-/* Room for this number of arcs in the scratch. 0 or -ENOMEM. */
+/* Reserves this number of arcs in the scratch space. 0 or -ENOMEM. */
 int row_reserve(struct structured *state, int32_t group, int32_t arcs);
 /* The unlimited arcs that are replaced: all, those to the blocks that change and to their columns, or none. */
 enum row_part { ROW_WHOLE, ROW_BLOCKS, ROW_RUNNING };
 /*
- * The `count` arcs in the scratch replace that part of the group's, `running` the limited ones; its units stay on their
- * columns if they can. 0 or -ENOMEM.
+ * The `count` arcs in the scratch space replace that part of the group's arcs, `running` the limited ones; its units
+ * stay on their columns if possible. 0 or -ENOMEM.
  */
 int row_install(struct structured *state, int32_t group, enum row_part part, int32_t count,
 		const struct structured_running *running, int32_t running_count);
 
-/* group.c: makes the price the least over arcs with room; what is dearer becomes excess. */
+/* group.c: sets the price to the least over arcs with residual capacity; more expensive units become excess. */
 void group_reprice(struct structured *state, int32_t group);
 
 /* export.c: whether the group's arc to the sink for what cannot be routed is in the export. */
@@ -387,7 +389,7 @@ bool export_has_unrouted(const struct group *group);
 void import_simplex(struct structured *state);
 
 /* start.c */
-/* No unit is anywhere, and every open column has the aggregator's price. */
+/* Removes all units, and sets every open column to the aggregator's price. */
 void start_forget(struct structured *state, int32_t aggregator_price);
 void start_fresh(struct structured *state, int32_t aggregator_price);
 
@@ -401,14 +403,14 @@ void repair(struct structured *state);
 /* forward.c */
 void search_group_forward(struct structured *state, int32_t group);
 void search_from_excess(struct structured *state); /* of all groups in the list */
-/* From all waiting units to wherever one of them would first come to a slot at the aggregator's price. */
+/* From all waiting units to the place where one of them would first reach a slot at the aggregator's price. */
 void search_from_waiting(struct structured *state, int32_t limit);
 
 /* backward.c */
 void search_from_deficit(struct structured *state, int32_t column);
 void search_to_aggregator(struct structured *state);
 
-/* path.c: up to `units` go along the path of the last search; returns the number. */
+/* path.c: moves up to `units` along the path of the last search; returns their number. */
 int32_t path_augment(struct structured *state, int32_t units);
 /* The same, from a node of the meeting list, if it is still on a shortest path. */
 int32_t path_augment_inward(struct structured *state, int32_t group, int32_t units);
@@ -425,7 +427,7 @@ void blocking_begin(struct structured *state, enum blocking_kind kind);
 int32_t blocking_from_group(struct structured *state, int32_t group, int32_t units);
 int32_t blocking_from_excess(struct structured *state); /* of all groups in the list */
 int32_t blocking_inward(struct structured *state, int32_t units);
-/* Deferred units go out through `node` of the meeting list. */
+/* Deferred units leave through `node` of the meeting list. */
 int32_t blocking_outward(struct structured *state, int32_t node, int32_t units);
 
 /* aggregator.c: fills deficits, binds deferred units to slots and settles the price, once no excess is left. */
@@ -483,7 +485,7 @@ static inline bool state_halted(const struct structured *state)
 	return state_failed(state) || state->effort.scans > state->effort.scan_limit;
 }
 
-/* Does the group have supply? Does not read the group itself. */
+/* True if the group has supply. Does not read the group itself. */
 static inline bool group_has_supply(const struct structured *state, int32_t group)
 {
 	return state->group_prices[group] != PRICE_NO_SUPPLY;

@@ -29,11 +29,11 @@ struct queue {
 	int32_t item_count;
 	size_t capacity; /* of items */
 	int32_t beyond;  /* head of the overflow list, -1 = empty */
-	int32_t ahead;   /* the item behind the last one taken, -1 = it was the bucket's last */
+	int32_t ahead;   /* the item after the last one taken, -1 = it was the last of its bucket */
 	bool no_memory;
 	struct queue_item *items;
 	uint64_t bits[QUEUE_WORDS];
-	struct queue_bucket buckets[QUEUE_WINDOW]; /* valid where the bit is set */
+	struct queue_bucket buckets[QUEUE_WINDOW]; /* valid if the bit is set */
 };
 
 void queue_clear(struct queue *queue);

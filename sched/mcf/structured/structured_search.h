@@ -2,8 +2,8 @@
 /*
  * Shortest paths in reduced costs: the part that both directions share, forward from units that need a slot
  * (forward.c), backward from slots that need a unit (backward.c). Nodes are settled in order of their distance from the
- * roots up to the nearest target; then the price of each moves by the target's distance less its own. The caller labels
- * and queues the roots, runs the search, and uses the path to search.target.
+ * roots up to the nearest target; then the price of each changes by the target's distance minus its own. The caller
+ * labels and queues the roots, runs the search, and uses the path to search.target.
  *
  * A label is the distance at which the current search has reached a column or group: the search's number, complemented,
  * above the distance. Labels of earlier searches are larger than any of this one, so that one comparison tells whether
@@ -23,12 +23,14 @@ struct search_direction {
 
 void search_begin(struct structured *state, enum search_source source, int32_t limit);
 void search_run(struct structured *state, const struct search_direction *direction);
-/* The same search in layers, continued a little beyond the first meeting of both directions; marks settled nodes and
- * meetings for a blocking flow. */
+/*
+ * The same search in layers, continued slightly beyond the first meeting of both directions; marks settled nodes and
+ * meetings for a blocking flow.
+ */
 void search_run_layers(struct structured *state, const struct search_direction *direction);
 /* Both ends meet at `node`, at this distance; the search continues to others at the same distance. */
 void search_meet(struct structured *state, int32_t node, int32_t distance);
-/* Moves the prices of settled nodes by their distance to the target: up (sign 1) or down (-1). */
+/* Changes the prices of settled nodes by their distance to the target: up (sign 1) or down (-1). */
 void search_move_prices(struct structured *state, int32_t sign);
 
 static inline uint64_t search_label(const struct search *search, int32_t distance)

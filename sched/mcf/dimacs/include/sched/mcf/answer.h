@@ -14,7 +14,7 @@ struct mcf_answer {
 	const char *name; /* of the file */
 	const struct mcf_problem *problem;
 	const struct mcf_solution *solution;
-	struct mcf_cut cut; /* if that is infeasible */
+	struct mcf_cut cut; /* if the problem is infeasible */
 	double parse_s, verify_s;
 	bool verified;
 };

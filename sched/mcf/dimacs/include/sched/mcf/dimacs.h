@@ -19,7 +19,7 @@
 #include <base/error.h>
 #include <sched/mcf/mcf.h>
 
-/* A header may ask for this much, so that one line of text cannot take all the memory of a host. */
+/* Upper limits for the header, so that one line of text cannot use up a host's memory. */
 enum { MCF_DIMACS_NODES = 1 << 26, MCF_DIMACS_ARCS = 1 << 28 };
 
 /* A problem that owns its arrays. Start from {0}; mcf_network_free(). Nodes are numbered from 0 in it. */
@@ -35,13 +35,13 @@ void mcf_network_free(struct mcf_network *network);
 /* `path` may be "-" for stdin. 0 or -errno with err set and the network empty. */
 int mcf_dimacs_read(const char *path, struct mcf_network *network, struct error *err);
 
-/* The same from memory; `name` stands for the file in messages. */
+/* The same from memory; `name` is used in messages. */
 int mcf_dimacs_parse(const char *name, const char *text, size_t bytes, struct mcf_network *network, struct error *err);
 
 /* Writes the problem; each line of `comment` (NULL = none) becomes a c line. 0 or -EIO. */
 int mcf_dimacs_write(const struct mcf_problem *problem, const char *comment, FILE *out);
 
-/* "s COST" and, when `flows`, "f TAIL HEAD FLOW" for every arc that carries something. 0 or -EIO. */
+/* Writes "s COST" and, if `flows`, "f TAIL HEAD FLOW" for every arc with flow. 0 or -EIO. */
 int mcf_dimacs_write_solution(const struct mcf_problem *problem, const struct mcf_solution *solution, bool flows,
 			      FILE *out);
 

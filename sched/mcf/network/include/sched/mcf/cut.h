@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Why supplies cannot be sent: the potentials of an infeasible answer (Farkas' proof, mcf/mcf.h) contain a set of nodes
- * whose supply exceeds the capacity of the arcs out of it. In O(arcs + nodes log nodes). Pure.
+ * The reason for infeasibility: the potentials of an infeasible answer (Farkas' proof, mcf/mcf.h) determine a set of
+ * nodes whose supply exceeds the capacity of the arcs out of it. In O(arcs + nodes log nodes). Pure.
  */
 #ifndef MCF_CUT_H
 #define MCF_CUT_H
@@ -12,15 +12,15 @@
 struct mcf_cut {
 	int64_t least_potential;
 	int32_t nodes;
-	int32_t arcs;     /* that leave them for other nodes */
+	int32_t arcs;     /* number of arcs out of the set */
 	int64_t supply;   /* theirs, summed */
-	int64_t lower_in; /* what lower bounds send to them in any case */
-	int64_t capacity; /* of the arcs that leave them */
+	int64_t lower_in; /* flow that lower bounds force into the set */
+	int64_t capacity; /* of the arcs out of the set */
 };
 
 /*
- * Finds the cut with the largest excess of supply over capacity; of equal ones the one with the fewest nodes. 0,
- * -ENOMEM, or -EBADMSG when there is none: the potentials prove nothing.
+ * Finds the cut with the largest excess of supply over capacity; of equal ones, that with the fewest nodes. 0, -ENOMEM,
+ * or -EBADMSG if there is none: the potentials prove nothing.
  */
 int mcf_cut_find(const struct mcf_problem *problem, const int64_t *potential, struct mcf_cut *cut);
 

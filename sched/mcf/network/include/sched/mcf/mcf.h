@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Minimum-cost flow on plain arrays. Knows no machine, no task: nodes are 0..node_count-1, arcs 0..arc_count-1.
+ * Minimum-cost flow on plain arrays, independent of scheduling: nodes are 0..node_count-1, arcs 0..arc_count-1.
  *
  * Problem.  Find integers flow[a], lower[a] <= flow[a] <= capacity[a], such that for every node v
  *               sum of flow out of v - sum of flow into v = supply[v]          (supply > 0: source, < 0: sink)
@@ -53,15 +53,15 @@ const char *mcf_status_name(enum mcf_status status);
 
 /* Work done; 0 where a counter does not apply to the algorithm. Times are wall seconds. */
 struct mcf_statistics {
-	const char *algorithm;    /* the one that solved it: `auto` names its choice */
+	const char *algorithm;    /* the algorithm that solved it: `auto` names its choice */
 	uint64_t pivots;          /* simplex: basis changes */
 	uint64_t pushes;          /* scaling */
 	uint64_t relabels;        /* scaling */
 	uint64_t phases;          /* scaling: values of epsilon; structured: searches */
-	int32_t aggregated_nodes; /* of the network that was really solved; 0 = nothing was aggregated */
+	int32_t aggregated_nodes; /* of the network that was actually solved; 0 = nothing was aggregated */
 	int32_t aggregated_arcs;
 	double reduce_s; /* aggregation, detection of the shape, and expansion of the answer */
-	double solve_s;  /* all of the solve, reduce_s included */
+	double solve_s;  /* total time, including reduce_s */
 };
 
 /* Called during a long solve, from its thread and at least every few milliseconds, with the work done so far, no times.
@@ -85,7 +85,7 @@ struct mcf_solution {
 struct mcf_algorithm {
 	const char *name;
 	const char *summary;
-	/* Sees checked problems without lower bounds. */
+	/* Called only with checked problems without lower bounds. */
 	enum mcf_status (*solve)(const struct mcf_problem *problem, struct mcf_solution *solution);
 };
 
@@ -96,7 +96,7 @@ enum mcf_status mcf_solve(const struct mcf_algorithm *algorithm, const struct mc
 /* The checks of mcf_solve(): MCF_OPTIMAL when the problem may be solved. */
 enum mcf_status mcf_problem_check(const struct mcf_problem *problem);
 
-/* Makes room for the problem's flow and potential; MCF_OPTIMAL or MCF_NO_MEMORY. For algorithms. */
+/* Allocates the problem's flow and potential; MCF_OPTIMAL or MCF_NO_MEMORY. For algorithms. */
 enum mcf_status mcf_solution_reserve(struct mcf_solution *solution, int32_t node_count, int32_t arc_count);
 void mcf_solution_free(struct mcf_solution *solution);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Exact minimum-cost flow for networks of scheduling's shape, kept and repaired between rounds.
+ * Exact minimum-cost flow for networks of the shape that occurs in scheduling, kept and repaired between rounds.
  *
  * Shape
  *
@@ -13,7 +13,7 @@
  * Method
  *
  *   Successive shortest paths with potentials (Ahuja, Magnanti & Orlin, chapter 9), started from the last answer:
- *   a change leaves excess and deficits, and a solve repairs those alone. structured_priv.h has the algorithm.
+ *   a change leaves excess and deficits, and a solve repairs only these. structured_priv.h has the algorithm.
  *
  * Work
  *
@@ -21,7 +21,7 @@
  *   start from nothing did is given up for such a start. Repairs given up one after the other are tried ever more
  *   rarely, one solve in 17 at last; none is tried where a start is expected to take less (long rows, many units to be
  *   placed, too few slots). At 128 times as many arcs as there are, and with too few slots at 8 to 32 times, the
- *   network simplex takes over: about 45 bytes an arc while it lasts, and every group's answer counts as changed.
+ *   network simplex takes over: which takes about 45 bytes per arc, and every group's answer counts as changed.
  *   Units stay where `running` says if that is optimal; of equally good answers one may be chosen that moves more units
  *   than necessary (structured_restore_placement() undoes that).
  *
@@ -51,7 +51,7 @@ enum { STRUCTURED_COST_MAXIMUM = 1 << 20 };
 
 struct structured; /* opaque */
 
-/* Units of the group that already are on `column` and may stay there for `cost`: an arc of capacity `units`. */
+/* Units of the group that are already on `column` and may stay there at this cost: an arc of capacity `units`. */
 struct structured_running {
 	int32_t column;
 	int32_t cost;
@@ -72,7 +72,7 @@ struct structured_row {
 	const struct structured_running *running; /* [running_count] a column may repeat at different costs */
 };
 
-/* NULL with errno ENOMEM. The counts are hints of how large the ids will get; 0 is legal. */
+/* NULL with errno ENOMEM. The counts are hints for the largest ids; 0 is legal. */
 struct structured *structured_create(int32_t group_hint, int32_t column_hint, int32_t block_hint);
 void structured_destroy(struct structured *state);
 
@@ -108,7 +108,7 @@ void structured_fetch_arcs(const struct structured *state, int32_t group);
 void structured_fetch_shares(const struct structured *state, int32_t group);
 void structured_fetch_columns(const struct structured *state, int32_t group);
 
-/* Replaces the running arcs alone, or the arc to the sink alone (whose cost grows with the waiting time). */
+/* Replaces only the running arcs, or only the arc to the sink (whose cost grows with the waiting time). */
 int structured_set_running(struct structured *state, int32_t group, const struct structured_running *running,
 			   int32_t count);
 int structured_set_unscheduled(struct structured *state, int32_t group, int32_t cost, int32_t capacity);
@@ -131,11 +131,11 @@ struct structured_result {
 	int64_t unrouted;       /* > 0 when MCF_INFEASIBLE: the fewest possible; the rest is routed at least cost */
 	/* Work done by this solve. */
 	uint64_t searches, scans, augmentations;
-	bool started_over; /* instead of a repair, see Work */
+	bool started_over; /* solved from scratch instead of repaired, see Work */
 	bool handed_over;  /* to the network simplex, see Work */
 };
 
-/* Repairs the last answer; the first solve starts from nothing. */
+/* Repairs the last answer; the first solve is from scratch. */
 enum mcf_status structured_solve(struct structured *state, struct structured_result *result);
 
 /*
@@ -150,7 +150,7 @@ int structured_prepare(struct structured *state);
  */
 void structured_give_up_after(struct structured *state, uint32_t passes);
 
-/* Forgets flow and prices (units still run where `running` says), then solves. */
+/* Drops flow and prices (units still run where `running` says), then solves. */
 enum mcf_status structured_solve_fresh(struct structured *state, struct structured_result *result);
 
 /*
