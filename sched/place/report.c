@@ -62,7 +62,7 @@ static void widen(const struct row *row, bool waiting, int *width)
 		int length = (int)strlen(row->cell[c]);
 
 		if (waiting && c >= 2)
-			break; /* the reason takes the other columns */
+			break; /* the reason takes the space of the other columns */
 		width[c] = length > width[c] ? length : width[c];
 	}
 }
@@ -78,7 +78,7 @@ static void print_row(const struct row *row, const int *width, FILE *out)
 	fprintf(out, "%s\n", row->cell[last]);
 }
 
-/* Which round trip is looked up in the curves, and in which of them it counts whole. */
+/* Prints the reference of the round trips, and the curves without a baseline, which use the full round trip. */
 static void print_latency(const struct place_world *world, FILE *out)
 {
 	bool added = world->settings->reference == LATENCY_REFERENCE_ADDED, any = false;

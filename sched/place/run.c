@@ -10,7 +10,7 @@
 #include <base/file.h>
 #include <base/log.h>
 
-/* Costs end at 1000, so that such a threshold keeps every arc. */
+/* Costs end at 1000, so a threshold of 1000 keeps every arc. */
 enum { THRESHOLD_NONE = 1000, TASKS_NAMED = 3 };
 
 static int64_t count_free(const struct place_world *world)
@@ -42,7 +42,7 @@ static int write_drawing(const struct place_world *world, const struct flownet_n
 									       &names, flow, out);
 }
 
-/* A whole file, or none. Errors of the stream are reported by the commit. */
+/* Writes a complete file, or none. Errors of the stream are reported by the commit. */
 static int write_file(const struct place_world *world, const struct flownet_network *network, const int32_t *flow,
 		      const char *path,
 		      int (*write)(const struct place_world *, const struct flownet_network *, const int32_t *, FILE *),
@@ -60,8 +60,10 @@ static int write_file(const struct place_world *world, const struct flownet_netw
 	return error_set(err, -code, "cannot write %s: %s", path, strerror(-code));
 }
 
-/* Writes the files of --dump-dimacs and --draw. The network is that before the solve; the flow follows from the tasks'
- * present machines. */
+/*
+ * Writes the files of --dump-dimacs and --draw. The network is that before the solve; the flow follows from the tasks'
+ * current machines.
+ */
 static int write_network(const struct place_world *world, const struct flownet_network *network, struct error *err)
 {
 	const struct place_settings *settings = world->settings;
@@ -124,7 +126,7 @@ static void warn_of_capped(const struct place_world *world, const struct place_o
 
 	if (outcome->capped_tasks == 0)
 		return;
-	digit = pow(10, floor(log10(enough)) - 1); /* two of them are shown, rounded down */
+	digit = pow(10, floor(log10(enough)) - 1); /* print two digits, rounded down */
 	progress_clear(world->progress);
 	log_warning("--omega-per-s %g: waiting adds at most %d to a task's cost; %llu waiting tasks have reached that "
 		    "(the longest "
@@ -133,7 +135,10 @@ static void warn_of_capped(const struct place_world *world, const struct place_o
 		    outcome->longest_wait_s, floor(enough / digit) * digit);
 }
 
-/* A flow through a rack or the cluster may end on a machine that does not answer the root's: the task waits instead. */
+/*
+ * A flow through a rack or the cluster may end on a machine that is unreachable from the root's: the task waits
+ * instead.
+ */
 static enum round_decision decide(void *context, const struct flownet_move *move)
 {
 	const struct place_world *world = context;

@@ -53,7 +53,7 @@ static void warn_of_latency(const struct place_settings *settings, const struct 
 			    settings->latency, (unsigned long long)loaded->old, settings->max_age_s);
 }
 
-/* The view keeps one figure a pair; the matrix, several times as large, goes before the network is built. */
+/* The view stores one figure per pair; the matrix, several times as large, is freed before the network is built. */
 static int load_latency(struct place_world *world, struct error *err)
 {
 	const struct place_settings *settings = world->settings;
