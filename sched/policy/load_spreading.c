@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* NoMora's other baseline, after Firmament's: balances the number of tasks. Ties are drawn. */
+/* NoMora's other baseline, after Firmament's: balances the number of tasks. Ties are broken at random. */
 #include "policy_priv.h"
 
-/* Lists the machines with a free slot that have the fewest tasks of all such. */
+/* Lists the machines that have the fewest tasks among those with a free slot. */
 static void list_least_loaded(struct placer *placer, const struct flownet *net)
 {
 	int32_t fewest = INT32_MAX;
@@ -21,8 +21,10 @@ static void list_least_loaded(struct placer *placer, const struct flownet *net)
 	}
 }
 
-/* Within a round the numbers of tasks only grow: a machine that gets a task leaves the list; once the list is empty,
- * all its machines have one task more, and it is made again. */
+/*
+ * Within a round the numbers of tasks only grow: a machine that gets a task leaves the list; once the list is empty,
+ * all its machines have one task more, and it is rebuilt.
+ */
 static uint32_t choose(struct placer *placer, const struct flownet *net, uint32_t job, uint32_t task, int32_t rack)
 {
 	uint32_t drawn, machine;

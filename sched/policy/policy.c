@@ -107,7 +107,7 @@ static void moved_for_net(void *context, const struct cost_moved *moved)
 	placer->dense_job = -1;
 }
 
-/* *items with `count` elements of `size` bytes. */
+/* Grows *items to `count` elements of `size` bytes. */
 static int extend(void *items, size_t count, size_t size)
 {
 	void **place = items, *larger = reallocarray(*place, count, size);
@@ -118,7 +118,7 @@ static int extend(void *items, size_t count, size_t size)
 	return 0;
 }
 
-/* Scratch and caches by machine and by rack. */
+/* Grows scratch space and caches by machine and by rack. */
 static int grow_arrays(struct placer *placer)
 {
 	size_t machines = (size_t)placer->layout->machine_count + 1, racks = (size_t)placer->layout->rack_count + 1;
@@ -197,7 +197,7 @@ struct placer *placer_create(const struct policy *policy, const struct cost_layo
 	placer->dense_job = -1;
 	placer->fixed_row.cluster_cost = POLICY_FIXED_COST;
 	placer->fixed_row.machine_limit = -1;
-	placer->distance_row.machine_limit = 0; /* the root's own machine */
+	placer->distance_row.machine_limit = 0; /* only the root's own machine */
 	rng_seed(&placer->rng, settings->seed);
 	if (create_rows(placer, source) != 0) {
 		placer_destroy(placer);
@@ -234,7 +234,7 @@ int32_t placer_add_curve(struct placer *placer, const struct curve *curve)
 	return cost_rows_add_curve(placer->rows, curve, placer->settings.reference);
 }
 
-/* Jobs with the curve: their costs are looked up again. */
+/* Jobs with the curve: their costs must be looked up again. */
 static int curve_changed(struct placer *placer, int32_t number)
 {
 	size_t count;

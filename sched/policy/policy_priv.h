@@ -19,7 +19,7 @@ struct placer {
 	uint32_t job_room;
 	struct rng rng;
 	struct cost_row fixed_row;    /* only the cluster */
-	struct cost_row distance_row; /* quincy's: the root's machine, the racks of its pod, the cluster */
+	struct cost_row distance_row; /* quincy's row: the root's machine, the racks of its pod, the cluster */
 	struct arc distance_machine;
 	uint16_t *dense;   /* [machines] costs of dense_job's tasks, its root on dense_root */
 	int64_t dense_job; /* -1 = none */
@@ -29,7 +29,7 @@ struct placer {
 	uint64_t reserved_round;
 	struct rest_costs *rest;
 	struct root_candidate *candidates; /* [machines] scratch */
-	uint32_t *spread;                  /* load_spreading's: machines with the fewest tasks, of spread_round */
+	uint32_t *spread; /* for load_spreading: machines with the fewest tasks, in round spread_round */
 	uint32_t spread_count;
 	uint64_t spread_round;
 };
@@ -41,7 +41,7 @@ int32_t policy_fixed_at(struct placer *placer, uint32_t job, int32_t root, uint3
 /* Machines of `rack`, or of the cluster when that is FLOWNET_NONE: columns first..end-1. */
 void policy_columns(const struct placer *placer, int32_t rack, uint32_t *first, uint32_t *end);
 
-/* random.c: a machine of the rack (FLOWNET_NONE: of the cluster), every free slot with the same chance. */
+/* random.c: a machine of the rack (FLOWNET_NONE: of the cluster); every free slot is equally likely. */
 uint32_t policy_draw_slot(struct placer *placer, const struct flownet *net, int32_t rack);
 
 /* root.c */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * NoMora's baseline: fixed costs, so a task runs wherever a slot is idle. Every free slot has the same chance: draw
- * a machine and keep it with chance free slots / most slots of any machine; after too many misses draw among the free
- * ones, rack by rack.
+ * NoMora's baseline: fixed costs, so a task runs wherever a slot is idle. Every free slot is equally likely: draw a
+ * machine and accept it with probability free slots / maximum slots of a machine; after too many rejections draw among
+ * the free slots, rack by rack.
  */
 #include "policy_priv.h"
 

@@ -15,9 +15,9 @@ struct cost_step {
 	uint32_t slots;
 };
 
-/* The cheapest free slots of a rack, from one machine by one curve. */
+/* The cheapest free slots of a rack, as seen from one machine with one curve. */
 struct cheapest_slots {
-	struct cheapest_slots *next; /* from the same machine */
+	struct cheapest_slots *next; /* next for the same machine */
 	int32_t curve;
 	uint32_t count, room;     /* of steps, ascending */
 	struct cost_step steps[]; /* [room] */
@@ -27,9 +27,9 @@ struct rest_costs {
 	const struct cost_layout *layout;
 	struct cheapest_slots **of_root; /* [root_count] by machine */
 	uint32_t root_count;
-	uint32_t *roots, used; /* [root_count] machines that have some */
+	uint32_t *roots, used; /* [root_count] machines that have entries */
 	uint64_t round;        /* in which they were free */
-	int64_t cover;         /* slots that are kept of each rack: enough for the largest job so far */
+	int64_t cover;         /* slots kept per rack: enough for the largest job so far */
 	uint16_t *cost;        /* [columns of the largest rack] scratch */
 	struct cost_step steps[COST_MAXIMUM + 2];
 };
@@ -180,7 +180,7 @@ static uint32_t find_cheapest(struct placer *placer, const struct flownet *net, 
 	return count;
 }
 
-/* Without memory the bound stays as it is, which only costs time. */
+/* If out of memory the bound stays as it is, which only costs time. */
 static void keep(struct rest_costs *costs, int32_t curve, uint32_t root, uint32_t count)
 {
 	struct cheapest_slots **place = find_kept(costs, curve, root), *kept = *place;
@@ -211,7 +211,7 @@ int64_t rest_cost(struct placer *placer, const struct flownet *net, uint32_t job
 
 	begin_round(costs, flownet_rounds(net));
 	while (costs->cover < tasks)
-		costs->cover *= 2; /* doubled, so that jobs that grow one by one do not cause a new search each */
+		costs->cover *= 2; /* doubled, so that jobs that grow one by one do not cause a new search each time */
 	count = find_cheapest(placer, net, job, root, costs->cover);
 	keep(costs, placer->curve_of_job[job], root, count);
 	return cost_of_tasks(costs->steps, count, tasks, 0);

@@ -20,7 +20,7 @@ struct root_candidate {
 };
 
 struct rack_choice {
-	int64_t room; /* free slots less those reserved */
+	int64_t room; /* free slots minus the reserved ones */
 	uint32_t rack;
 };
 
@@ -61,7 +61,10 @@ static void reserve_for_open_jobs(struct placer *placer, const struct flownet *n
 	placer->reserved_round = flownet_rounds(net);
 }
 
-/* Is `a` the better rack for a job of `tasks` tasks: room for all, then the tightest; else the roomiest. */
+/*
+ * True if `a` is the better rack for a job of `tasks` tasks: with space for all and then the fewest free slots;
+ * otherwise the one with the most.
+ */
 static bool is_better(const struct rack_choice *a, const struct rack_choice *b, int64_t tasks)
 {
 	bool a_fits = a->room >= tasks, b_fits = b->room >= tasks;
@@ -71,7 +74,7 @@ static bool is_better(const struct rack_choice *a, const struct rack_choice *b, 
 	return a_fits ? a->room < b->room : a->room > b->room;
 }
 
-/* The best few racks that have a free slot at all, best first; returns how many. */
+/* Lists the best few racks that have a free slot, best first; returns their number. */
 static uint32_t best_racks(const struct placer *placer, const struct flownet *net, int64_t tasks,
 			   struct rack_choice *best)
 {
@@ -92,7 +95,9 @@ static uint32_t best_racks(const struct placer *placer, const struct flownet *ne
 	return count;
 }
 
-/* The machines of the best racks that have a free slot, in the order of racks and columns; returns how many. */
+/*
+ * Lists the machines of the best racks that have a free slot, in the order of racks and columns; returns their number.
+ */
 static uint32_t list_candidates(struct placer *placer, const struct flownet *net, uint32_t job, int64_t tasks)
 {
 	const struct cost_layout *layout = placer->layout;
@@ -101,7 +106,7 @@ static uint32_t list_candidates(struct placer *placer, const struct flownet *net
 
 	for (uint32_t i = 0; i < rack_count; i++) {
 		if ((racks[i].room >= tasks) != (racks[0].room >= tasks))
-			break; /* the whole job fits into the ones before */
+			break; /* the whole job fits into the racks before */
 		for (uint32_t c = layout->rack_first[racks[i].rack]; c < layout->rack_first[racks[i].rack + 1]; c++) {
 			uint32_t machine = layout->machine_of_column[c];
 			int32_t unclaimed = machine == COST_NO_MACHINE ? 0 : policy_unclaimed(placer, net, machine);
@@ -122,8 +127,8 @@ static uint32_t list_candidates(struct placer *placer, const struct flownet *net
 }
 
 /*
- * Is `a` the better machine: the cheaper, then in the better rack, then with more free slots. Where nothing could be
- * cheaper, free slots don't matter.
+ * True if `a` is the better machine: the cheaper one, then the one in the better rack, then the one with more free
+ * slots. If no machine could be cheaper, free slots don't matter.
  */
 static bool is_better_root(const struct root_candidate *a, const struct root_candidate *b, int64_t least)
 {
@@ -134,7 +139,10 @@ static bool is_better_root(const struct root_candidate *a, const struct root_can
 	return a->cost > least && a->free > b->free;
 }
 
-/* The first of the best candidates: evaluates the one with the best bound until the best one's cost is known. */
+/*
+ * Returns the best candidate, the first of equal ones: evaluates the one with the best bound until the best one's cost
+ * is known.
+ */
 static uint32_t best_candidate(struct placer *placer, const struct flownet *net, uint32_t job, int64_t tasks,
 			       uint32_t count)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Placement policies behind one table. A policy says what arcs and costs the flow network gets, and chooses among slots
- * that cost the network the same; a placer is one policy at work on one cluster. Events go to its flownet, rounds are
+ * Placement policies behind one table. A policy determines the arcs and costs of the flow network, and chooses among
+ * slots of equal cost; a placer is one policy applied to one cluster. Events are passed to its flownet; a round is
  * flownet_solve(). One thread.
  *
  *   nomora          cost 100 / p(latency to the root), thresholds p_m and p_r (NoMora 5.2)
@@ -28,21 +28,21 @@ enum {
 	POLICY_MACHINE_ARCS = 1024, /* of one row, by default: 35 KB in the solver */
 };
 
-struct placer; /* a policy's view of itself, see below */
+struct placer; /* a policy and its data for one cluster, see below */
 
 struct policy {
 	const char *name;
 	const char *summary;
-	bool root_first;    /* tasks wait for their root and go where it is near */
-	int32_t least_cost; /* no machine costs less */
+	bool root_first;    /* tasks wait until their root is placed, and then go near it */
+	int32_t least_cost; /* lower bound of a machine's cost */
 	bool cached_rows;   /* row(): cost_rows_get() with the job's curve */
-	bool preempts;      /* may honour preemption; the others keep running tasks where they are */
+	bool preempts;      /* supports preemption; other policies keep running tasks where they are */
 	/* Callbacks of flownet; contracts in flownet/flownet.h, with the placer as context. */
 	const struct cost_row *(*row)(struct placer *placer, uint32_t job, int32_t root);
 	int32_t (*at)(struct placer *placer, uint32_t job, int32_t root, uint32_t machine);
 	/*
-	 * at() of the rack's columns of the layout, 0..COST_MAXIMUM; any figure for those without a machine. For
-	 * root_first.
+	 * Costs as at() for the rack's columns of the layout, 0..COST_MAXIMUM; any value for those without a machine.
+	 * For root_first.
 	 */
 	void (*rack)(struct placer *placer, uint32_t job, uint32_t root, uint32_t rack, uint16_t *cost);
 	uint32_t (*choose)(struct placer *placer, const struct flownet *net, uint32_t job, uint32_t task, int32_t rack);
@@ -52,10 +52,11 @@ struct policy {
 extern const struct policy *const policies[];
 const struct policy *policy_find(const char *name); /* NULL when there is none */
 
-/* Which free slot a task gets that nomora sends through a rack or the cluster. */
+/* The free slot for a task that nomora sends through a rack or the cluster. */
 enum policy_spill {
-	POLICY_SPILL_BEST, /* the one with the best predicted performance, and no two tasks would gain by swapping */
-	POLICY_SPILL_ANY,  /* any with equal chance, as in the paper */
+	POLICY_SPILL_BEST, /* the one with the best predicted performance, such that swapping two tasks improves neither
+			    */
+	POLICY_SPILL_ANY,  /* any, with equal probability, as in the paper */
 };
 
 struct policy_settings {
@@ -65,7 +66,8 @@ struct policy_settings {
 	enum policy_spill spill;
 	enum latency_reference reference;
 	uint64_t seed;
-	bool root_anywhere; /* the root goes to any free slot with equal chance, not to a rack with room for its job */
+	bool root_anywhere; /* the root goes to any free slot with equal probability, not to a rack with space for its
+			       job */
 	struct flownet_settings flow;
 };
 
@@ -78,33 +80,35 @@ void policy_settings_default(struct policy_settings *settings);
 void policy_settings_paper(struct policy_settings *settings);
 
 /*
- * `source` says the round trips (cost_source_from_view(), or a simulator's own); it and the layout must outlive the
+ * `source` provides the round trips (cost_source_from_view(), or a simulator's own); it and the layout must outlive the
  * placer. Machines enter its network by flownet_machine_added(). NULL with err set.
  */
 struct placer *placer_create(const struct policy *policy, const struct cost_layout *layout, struct cost_source source,
 			     const struct policy_settings *settings, struct error *err);
 void placer_destroy(struct placer *placer); /* NULL is legal */
 
-/* Machines come and go, in the order of <sched/cost/layout.h>. 0 or -ENOMEM. */
+/* Adds and removes machines, in the order of <sched/cost/layout.h>. 0 or -ENOMEM. */
 int placer_grow(struct placer *placer);
 /* Forgets a machine that is down. 0, or -EBUSY: it is the reference of a job. */
 int placer_forget_machine(struct placer *placer, uint32_t machine);
 
 /* Number of a curve for the calls below, or -ENOMEM. The curve is not kept. */
 int32_t placer_add_curve(struct placer *placer, const struct curve *curve);
-/* Replaces the curve of this number, also for the jobs that run with it. 0 or -ENOMEM. */
+/* Replaces the curve of this number, also for running jobs. 0 or -ENOMEM. */
 int placer_replace_curve(struct placer *placer, int32_t number, const struct curve *curve);
-/* 0 or -EBUSY: a job has it. Its number may be given out again. */
+/* 0 or -EBUSY: a job uses it. Its number may be reused. */
 int placer_remove_curve(struct placer *placer, int32_t number);
-/* Before flownet_job_arrived(): which curve the job has. 0 or -ENOMEM. */
+/* Sets the job's curve, before flownet_job_arrived(). 0 or -ENOMEM. */
 int placer_set_job_curve(struct placer *placer, uint32_t job, int32_t curve);
 
 struct flownet *placer_net(struct placer *placer);
 const struct policy *placer_policy(const struct placer *placer);
 const struct policy_settings *placer_settings(const struct placer *placer);
-/* Rows of costs in memory: no more than there are curves and machines with a root of theirs. For statistics. */
+/*
+ * Number of rows of costs in memory, at most one for each curve and machine with a root of that curve. For statistics.
+ */
 uint64_t placer_rows_kept(const struct placer *placer);
-/* Cost by latency of one machine for a job whose root is on `root`, whatever the policy is. */
+/* Cost by latency of one machine for a job whose root is on `root`, regardless of the policy. */
 int32_t placer_latency_cost(struct placer *placer, uint32_t job, uint32_t root, uint32_t machine);
 
 #endif
