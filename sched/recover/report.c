@@ -13,7 +13,7 @@
 
 enum { APPLICATIONS_PRINTED = 20, TASKS_PRINTED = 40, PROOF_NAMES = 12 };
 
-/* A load this near to p is a bottleneck. */
+/* A load this close to p is a bottleneck. */
 static const double bottleneck_slack = 1e-6;
 
 /* Derived figures of an answer, for text and JSON. */

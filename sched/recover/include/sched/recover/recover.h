@@ -17,7 +17,7 @@
 struct recover_settings {
 	const char *path, *generate, *coflows; /* the scenario's source: one of them is not NULL */
 	double at_s, link_MBps;                /* of coflows */
-	const char *fail;                      /* a server that fails besides; may be NULL */
+	const char *fail;                      /* an additional server that fails; may be NULL */
 	int filter, solver;                    /* enum recovery_filter, enum recovery_solver */
 	int64_t eta, runs, seed;               /* runs: random placements of a comparison */
 	double deadline_ms;
@@ -25,7 +25,7 @@ struct recover_settings {
 	FILE *progress; /* for progress bars; may be NULL */
 };
 
-/* Reads or makes the scenario. The caller recovery_destroy()s it; NULL with err set: -EINVAL for a bad recipe. */
+/* Reads or generates the scenario. The caller recovery_destroy()s it; NULL with err set: -EINVAL for a bad recipe. */
 struct recovery_scenario *recover_load(const struct recover_settings *settings, struct error *err);
 struct recovery_options recover_options(const struct recover_settings *settings);
 
