@@ -12,7 +12,7 @@ static double size_of(const struct problem *p, uint32_t f)
 	return larger(p->failed[f].egress, p->failed[f].ingress);
 }
 
-/* The tasks first..first+count-1, largest first. */
+/* Distributes the tasks first..first+count-1, largest first. */
 static void deal_tasks(const struct search *s, struct block *block, uint32_t first, uint32_t count)
 {
 	block->count = count;
@@ -84,7 +84,7 @@ void recovery_blocks_free(struct search *s)
 	free(s->blocks);
 }
 
-/* Flows between a task and the other blocks of its application. */
+/* Adds the flows between a task and the other blocks of its application. */
 static void cross_loads(const struct search *s, const struct block *block, uint32_t f, double *egress, double *ingress)
 {
 	const double *load = s->p->pair_out_load;
@@ -125,7 +125,7 @@ static void fill_demands(const struct search *s, struct block *block)
 	}
 }
 
-/* local[set] for a candidate; false if no task has a peer there. */
+/* Fills local[set] for a candidate; false if no task has a peer there. */
 static bool fill_local(const struct search *s, const struct block *block, uint32_t c, double *local)
 {
 	bool any = false;
@@ -169,7 +169,7 @@ static void fill_relief(const struct search *s, struct block *block, double *loc
 	}
 }
 
-/* A server as it looks to one block: its load less what the others could take off. */
+/* A server as seen by one block: its load minus what the other blocks could remove. */
 struct offer {
 	double egress, ingress;
 	uint32_t c;
@@ -220,7 +220,7 @@ static void offer_costs(const struct search *s, struct block *block, const struc
 	}
 }
 
-/* front: scratch of C offers: servers without peers, none no worse than another. */
+/* front: scratch space for C offers: servers without peers, none of them dominated by another. */
 static void fill_costs(const struct search *s, struct block *block, double *local, struct offer *front)
 {
 	uint32_t kept = 0;
@@ -288,7 +288,7 @@ void recovery_blocks_fill(struct search *s)
 		fill_costs(s, &s->blocks[b], local, front);
 		fill_best(&s->blocks[b]);
 	}
-	/* Out of memory there is no bound: all costs are 0. */
+	/* If out of memory there is no bound: all costs are 0. */
 	for (uint32_t b = 0; b < s->block_count && !(local && front); b++) {
 		memset(s->blocks[b].cost, 0, ((size_t)s->blocks[b].full + 1) * sizeof(double));
 		memset(s->blocks[b].best, 0, ((size_t)s->blocks[b].full + 1) * sizeof(double));
@@ -336,7 +336,7 @@ static void fill_pairs(const struct search *s, const struct block *block, double
 static void fill_saved(const struct search *s, struct block *block, double *local, double *local_MB)
 {
 	const struct problem *p = s->p;
-	double *pairs = block->best_saved_MB; /* until the programme fills it */
+	double *pairs = block->best_saved_MB; /* used as scratch until the dynamic programme fills it */
 
 	fill_pairs(s, block, pairs);
 	for (uint32_t set = 1; set <= block->full; set++)

@@ -10,7 +10,7 @@
 
 #include "recovery_priv.h"
 
-/* The p of a placement in which the loads of all servers but f's are given. */
+/* p as a function of f's server, given the loads of all other tasks. */
 struct others {
 	double worst, second; /* highest relative loads */
 	uint32_t hottest;

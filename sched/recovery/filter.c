@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Candidate servers. The exact filter drops server n if at least F others dominate it and no group of failed tasks can
- * lower its load: whatever a placement puts on n fits one of the others, which is then unused, at no higher load there,
- * and n is left with no more load than it had.
+ * lower its load: any tasks that a placement puts on n fit on one of these that is unused, at no higher load there, and
+ * n then has no more load than before.
  */
 #include "recovery_priv.h"
 
@@ -14,9 +14,9 @@
 enum { RELIEF_NONE, RELIEF_PEERS, RELIEF_POSSIBLE };
 
 /*
- * For each server: can failed tasks lower its load? A group adds at least the sum over its tasks of what each adds less
- * half of its flows with failed peers; if no term is negative, it adds something. With relaunch delays loads depend on
- * p: then every server with a peer is kept.
+ * For each server: whether failed tasks can lower its load. A group adds at least the sum over its tasks of each task's
+ * addition minus half of its flows with failed peers; if no term is negative, the load cannot fall. With relaunch
+ * delays loads depend on p: then every server with a peer is kept.
  */
 static void fill_relief(const struct problem *p, unsigned char *relief)
 {
@@ -44,7 +44,7 @@ static void fill_relief(const struct problem *p, unsigned char *relief)
 	free(least);
 }
 
-/* Does every failed task load m no more than n? */
+/* True if every failed task loads m no more than n. */
 static bool takes_as_little(const struct problem *p, uint32_t m, uint32_t n)
 {
 	for (uint32_t f = 0; f < p->F; f++) {
@@ -98,7 +98,7 @@ static void drop_dominated(const struct problem *p, const struct standing *order
 		candidate[n] = true;
 		if (relief[n] == RELIEF_POSSIBLE)
 			continue;
-		/* Dropped dominators have F kept ones of their own, which dominate n too. */
+		/* Dropped dominators have F kept dominators themselves, which dominate n too. */
 		for (uint32_t j = 0; j < i && dominators < p->F; j++)
 			dominators += candidate[order[j].n] && !(p->has_relaunch && relief[order[j].n]) &&
 				      dominates(p, &order[j], &order[i], relief[n]);
@@ -120,7 +120,7 @@ static int filter_exact(const struct problem *p, bool *candidate)
 				.egress = part(p->bE[n], p->BE[n]), .ingress = part(p->bI[n], p->BI[n]), .n = n};
 		qsort(order, p->N, sizeof *order, compare_standings);
 		drop_dominated(p, order, relief, candidate);
-		/* A server without room for any task is no candidate. */
+		/* A server without space for any task is no candidate. */
 		for (uint32_t f = 0; f < p->F; f++)
 			for (uint32_t n = 0; n < p->N; n++)
 				useful[n] = useful[n] || recovery_problem_allows(p, f, n);
@@ -147,7 +147,7 @@ struct turn {
 	uint32_t f;
 };
 
-/* Algorithm 1, line 2: larger CPU first, then the first stage. */
+/* Algorithm 1, line 2: larger CPU size first, then the first stage. */
 static int compare_turns(const void *a, const void *b)
 {
 	const struct turn *x = a, *y = b;

@@ -164,7 +164,9 @@ static bool add_servers(struct making *m)
 	return true;
 }
 
-/* A random server with space, in one of two racks where an application has two. servers if there is none. */
+/*
+ * A random server with space, in one of the application's two racks if it has two. Returns `servers` if there is none.
+ */
 static uint32_t draw_server(struct making *m, double cpu, const uint32_t racks[2])
 {
 	uint32_t count = m->r->servers;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Problem (16) as a mixed-integer linear programme for GLPK's branch and cut. Variables: p; x_fn = 1 if failed task f
- * is on n; y_fgn = 1 if both f and g are (y <= x_f, y <= x_g), for pairs that talk. In a child process: GLPK aborts on
+ * is on n; y_fgn = 1 if both f and g are (y <= x_f, y <= x_g), for pairs with flows. In a child process: GLPK aborts on
  * internal errors. Relaunch delays make the demands depend on p and are refused.
  */
 #include "recovery_priv.h"
@@ -129,7 +129,7 @@ static void add_rows(struct model *m)
 	}
 }
 
-/* In the child, where memory needs no freeing. */
+/* Runs in the child, where memory need not be freed. */
 static bool build(struct model *m, const bool *candidate)
 {
 	const struct problem *p = m->p;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The start of the search: the largest task first, each on the server that it loads least; then moves of single tasks.
+/*
+ * The start of the search: places the largest task first, each on the server that it loads least; then moves single
+ * tasks.
  */
 #include "recovery_priv.h"
 
@@ -13,7 +15,7 @@ struct loads {
 	double *egress, *ingress, *space;
 };
 
-/* The load that flow f adds to server n when the tasks with placed[g] are where they are. */
+/* The load that flow f adds to server n, given the tasks with placed[g]. */
 static double added(const struct problem *p, uint32_t f, uint32_t n, const uint32_t *place, const bool *placed)
 {
 	double local = recovery_problem_local_MB(p, f, n) * p->failed[f].factor;
@@ -122,8 +124,9 @@ bool recovery_greedy_place(const struct problem *p, const bool *candidate, uint3
 	return complete;
 }
 
-/* Moves one task away from the most loaded of the servers with failed tasks, to a server where the larger load of the
- * two falls. False if there is none.
+/*
+ * Moves one task from the most loaded server with failed tasks to a server such that the larger load of the two falls.
+ * False if there is no such move.
  */
 static bool improve_once(const struct problem *p, const bool *candidate, uint32_t *place, bool *placed,
 			 const struct loads *l)
@@ -164,8 +167,8 @@ static bool improve_once(const struct problem *p, const bool *candidate, uint32_
 }
 
 /*
- * Moves one task to the most loaded server of all where that lowers its load, as flows with peers there end: of the
- * tasks that may, the one that leaves the least load there. False if none does.
+ * Moves one task to the most loaded server of all if that lowers its load, as flows with peers there no longer cross
+ * its link: of the possible tasks, the one that leaves the least load there. False if there is none.
  */
 static bool relieve_once(const struct problem *p, const bool *candidate, uint32_t *place, bool *placed,
 			 const struct loads *l)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Do the failed tasks fit the servers if only CPU and backups count? Bin packing with unequal bins: depth-first, the
- * task with the fewest servers first, best fit, equal servers tried once, and the sum of the sizes against the sum of
- * the space.
+ * Bin packing with unequal bins: do the failed tasks fit on the servers if only CPU and backups count? Depth-first
+ * search; the task with the fewest servers first; best fit; of equal servers only one is tried; compares the sum of the
+ * remaining sizes with the sum of the usable space.
  */
 #include "recovery_priv.h"
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Enough for thousands of tasks that fit easily, and for a proof where a dozen large ones do not. */
+/* Enough for thousands of tasks that fit easily, and for a proof with a dozen large ones. */
 enum { PACK_NODES = 200000 };
 
 struct pack {
@@ -29,7 +29,7 @@ static bool fits(const struct pack *k, uint32_t f, uint32_t n)
 	       k->p->failed[f].cpu <= k->space[n] + RECOVERY_CPU_TOLERANCE;
 }
 
-/* The unplaced task with the fewest servers; F if all are placed. *count: its servers. */
+/* The unplaced task with the fewest possible servers; F if all are placed. *count: number of these servers. */
 static uint32_t hardest(const struct pack *k, uint32_t *count)
 {
 	uint32_t best = k->p->F;
@@ -53,7 +53,7 @@ static uint32_t hardest(const struct pack *k, uint32_t *count)
 	return best;
 }
 
-/* Space that the smallest task that is left can use, against what is needed. */
+/* True if the space usable for the smallest remaining task suffices for all remaining tasks. */
 static bool space_suffices(const struct pack *k)
 {
 	double needed = 0, smallest = 0, space = 0;
@@ -76,10 +76,11 @@ static bool space_suffices(const struct pack *k)
 
 static enum pack_result pack_next(struct pack *k);
 
-/* Has an equal server been tried for f before n? */
+/* True if an equal server has been tried for f before n. */
 static bool tried(const struct pack *k, uint32_t f, uint32_t n)
 {
-	if (k->p->allowed) /* equal for every task, not just for f: too rare to look for */
+	if (k->p->allowed) /* servers would have to be equal for every task, not just for f, which is too rare to check
+			    */
 		return false;
 	for (uint32_t m = 0; m < n; m++) {
 		if (fits(k, f, m) && k->space[m] == k->space[n])
@@ -161,7 +162,7 @@ enum pack_result recovery_pack_tasks(const struct problem *problem, const bool *
 	return result;
 }
 
-/* Could the server take this task if no other failed task used it? */
+/* True if the server could take this task if no other failed task used it. */
 static bool opens_to_any(const struct problem *p, const bool *candidate, const bool *included, uint32_t n)
 {
 	for (uint32_t f = 0; f < p->F; f++) {
@@ -198,7 +199,7 @@ int recovery_pack_prove(const struct problem *problem, const bool *candidate, st
 	if (!included)
 		return -ENOMEM;
 	memset(included, 1, problem->F * sizeof *included);
-	/* Leave out each task in turn if the others still do not fit. */
+	/* Leaves out each task in turn if the others still do not fit. */
 	for (uint32_t f = 0; f < problem->F; f++) {
 		included[f] = false;
 		included[f] = recovery_pack_tasks(problem, candidate, included, NULL, deadline) != PACK_DOES_NOT;

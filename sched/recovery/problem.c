@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From a scenario to the arrays that the solvers work on. */
+/* Converts a scenario to the arrays that the solvers work on. */
 #include "recovery_priv.h"
 
 #include <errno.h>
@@ -251,7 +251,7 @@ void recovery_problem_free(struct problem *problem)
 	free(problem->allowed);
 }
 
-/* MB -> load of an application's flow that starts `delay_s` late, at p. */
+/* Factor from MB to load at p, for flows of an application that start `delay_s` late. */
 static double demand_factor(double share, double delay_s, double p)
 {
 	return delay_s > 0 ? share / (1 - share * delay_s / p) : share;
@@ -259,7 +259,7 @@ static double demand_factor(double share, double delay_s, double p)
 
 void recovery_problem_scale(struct problem *problem, double p)
 {
-	/* An application does not finish before its tasks run again; at that very instant a rate would be infinite. */
+	/* An application does not finish before its tasks run again; exactly at that time, a rate would be infinite. */
 	double floor_p = problem->least_p * (1 + RECOVERY_TOLERANCE), total = 0;
 
 	p = p > floor_p ? p : floor_p;

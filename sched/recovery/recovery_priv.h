@@ -49,9 +49,9 @@ struct problem {
 	uint32_t *server;        /* n -> scenario's number */
 	int64_t *survivor;       /* scenario's number -> n, -1 = failed */
 	double *BE, *BI;         /* capacities, MB/s */
-	double *free_cpu;        /* without the failed tasks */
+	double *free_cpu;        /* not counting the failed tasks */
 	double *fixedE, *fixedI; /* load of flows between surviving tasks */
-	double *bE, *bI;         /* load with all failed tasks away, at the current scale */
+	double *bE, *bI;         /* load without any failed task, at the current scale */
 	struct failed_task *failed;
 	struct peer *peers;
 	double *pair_MB; /* F x F: f sends to g */
@@ -60,7 +60,7 @@ struct problem {
 	double *pair_out_load;  /* F x F: f sends to g, at the current scale */
 	unsigned char *allowed; /* F x N, NULL if no task is restricted */
 	double least_p;         /* only from relaunch delays */
-	double noise;           /* a load up to this is 0: differences of equal sums are not always */
+	double noise;           /* smaller loads count as 0, as differences of equal sums may be slightly off */
 };
 
 int recovery_problem_create(const struct recovery_scenario *scenario, struct problem *problem);
@@ -102,7 +102,7 @@ struct value {
 };
 /* place[f] = n. At the current scale; load (2 N doubles: egress, then ingress) is scratch and result. */
 struct value recovery_problem_value(const struct problem *problem, const uint32_t *place, double *load);
-/* The placement's own p: with relaunch delays the fixed point, and the problem is left scaled to it. */
+/* The placement's own p: with relaunch delays the fixed point. Leaves the problem scaled to it. */
 struct value recovery_problem_evaluate(struct problem *problem, const uint32_t *place, double *load);
 
 /* The candidates of the options: flags of N servers. 0 or -ENOMEM. */
@@ -115,7 +115,7 @@ enum pack_result recovery_pack_tasks(const struct problem *problem, const bool *
 /* The proof of infeasibility: an irreducible set of tasks. 0 or -ENOMEM. */
 int recovery_pack_prove(const struct problem *problem, const bool *candidate, struct recovery_answer *answer,
 			struct ns deadline);
-/* These tasks, and all servers that may take one of them. 0 or -ENOMEM. */
+/* Writes these tasks, and all servers that may take one of them. 0 or -ENOMEM. */
 int recovery_pack_write_proof(const struct problem *p, const bool *candidate, const bool *included,
 			      struct recovery_answer *answer);
 
@@ -123,7 +123,9 @@ int recovery_pack_write_proof(const struct problem *p, const bool *candidate, co
 bool recovery_greedy_place(const struct problem *problem, const bool *candidate, uint32_t *place, double *load);
 void recovery_greedy_improve(const struct problem *problem, const bool *candidate, uint32_t *place, double *load);
 
-/* Branch and bound from a start to the optimum or the deadline. Updates place, answer's bound, nodes and ties. */
+/*
+ * Branch and bound from a start to the optimum or the deadline. Updates place and the answer's bound, nodes and ties.
+ */
 int recovery_search_solve(struct problem *problem, const bool *candidate, uint32_t *place, struct ns deadline,
 			  struct recovery_answer *answer);
 

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The decision: a placement within the limits, or none. Depth-first over groups. */
+/* The decision problem: find a placement within the limits, or prove that there is none. Depth-first over groups. */
 #include "search_priv.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * Applications with this many ways to go on or more are not compared further: the one whose bound is highest is next.
- */
+/* Applications with at least this many options are not compared further: the one with the highest bound is next. */
 enum { OPTIONS_COUNTED = 32 };
 
 /* A node takes about as long as this many options. */
@@ -20,7 +18,7 @@ struct option {
 };
 
 struct grouping {
-	double cost; /* of the worst group, now or later; or less bytes saved */
+	double cost; /* of the worst group, now or later; in phase 3, minus the bytes saved */
 	uint32_t set;
 };
 
@@ -52,7 +50,7 @@ static bool is_open(const struct search *s, uint32_t b, uint32_t c)
 	return s->remaining[b] && !s->block_on[(size_t)b * s->C + c];
 }
 
-/* Adds the load of a group on c that ends if unplaced tasks of the application's other blocks join it. */
+/* Adds the load of a group on c that vanishes if unplaced tasks of the application's other blocks join it. */
 static void add_cross_relief(const struct search *s, const struct block *block, uint32_t set, uint32_t c,
 			     double *egress, double *ingress)
 {
@@ -64,7 +62,9 @@ static void add_cross_relief(const struct search *s, const struct block *block, 
 	}
 }
 
-/* Adds what the unplaced tasks of b could still take off c, also by joining placed tasks of their application. */
+/*
+ * Adds the load that unplaced tasks of b could still remove from c, also by joining placed tasks of their application.
+ */
 static void add_block_relief(const struct search *s, uint32_t b, uint32_t c, double *egress, double *ingress)
 {
 	const struct block *block = &s->blocks[b];
@@ -83,7 +83,7 @@ static void add_block_relief(const struct search *s, uint32_t b, uint32_t c, dou
 	}
 }
 
-/* What unplaced tasks could still take off c. skip: this block's share is left out. */
+/* The load that unplaced tasks could still remove from c. skip: without this block's share. */
 static void relief_at(const struct search *s, uint32_t c, uint32_t skip, double *egress, double *ingress)
 {
 	*egress = *ingress = 0;
@@ -93,7 +93,10 @@ static void relief_at(const struct search *s, uint32_t c, uint32_t skip, double 
 	}
 }
 
-/* Load that a group takes off its demand on c: flows with peers there, and with placed tasks of its other blocks. */
+/*
+ * Load by which a group's demand on c is reduced: its flows with peers there, and with placed tasks of its other
+ * blocks.
+ */
 static double local_load(const struct search *s, const struct block *block, uint32_t set, uint32_t c)
 {
 	double local = 0;
@@ -110,7 +113,7 @@ static double local_load(const struct search *s, const struct block *block, uint
 	return local;
 }
 
-/* Can the group go there? *load: the relative load that it leaves. */
+/* True if the group can be placed there. *load: the resulting relative load. */
 static bool is_option(struct search *s, uint32_t b, uint32_t set, uint32_t c, double *load)
 {
 	const struct block *block = &s->blocks[b];
@@ -129,7 +132,10 @@ static bool is_option(struct search *s, uint32_t b, uint32_t set, uint32_t c, do
 	*load = search_relative(s, c, egress, ingress);
 	if (*load <= s->limit)
 		return true;
-	/* The tables do not know tasks of split applications that are placed here and wait for others. */
+	/*
+	 * The tables do not include placed tasks of split applications, whose flows with unplaced tasks may still
+	 * vanish.
+	 */
 	if (!block->split && !(s->has_split && s->tasks_on[c]) &&
 	    search_relative(s, c, egress - s->relief_egress[c], ingress - s->relief_ingress[c]) >
 		    s->limit * (1 + RECOVERY_TOLERANCE))
@@ -140,7 +146,7 @@ static bool is_option(struct search *s, uint32_t b, uint32_t set, uint32_t c, do
 	return search_relative(s, c, egress - relief_egress, ingress - relief_ingress) <= s->limit;
 }
 
-/* Groups of unplaced tasks of b that contain its first one and that the bound allows. */
+/* True if the bound allows a group of unplaced tasks of b that contains its first one. */
 static bool allows_group(const struct search *s, const struct block *block, uint32_t remaining, uint32_t set)
 {
 	return block->cost[set] <= s->limit && block->best[remaining ^ set] <= s->limit;
@@ -165,7 +171,7 @@ static uint32_t count_options(struct search *s, uint32_t b, uint32_t most)
 	return count;
 }
 
-/* The block with the fewest ways to go on; block_count if one has none. */
+/* The block with the fewest options; block_count if one has none. */
 static uint32_t choose_block(struct search *s)
 {
 	uint32_t best = s->block_count, fewest = OPTIONS_COUNTED + 1;
@@ -179,7 +185,7 @@ static uint32_t choose_block(struct search *s)
 		if (!s->remaining[b])
 			continue;
 		bound = block->best[s->remaining[b]];
-		/* Equal counts go to the higher bound, so count one more only where that could win. */
+		/* Among equal counts the higher bound wins, so count one more only if that could win. */
 		count = count_options(s, b, fewest < OPTIONS_COUNTED ? fewest + 1 : OPTIONS_COUNTED);
 		if (count == 0)
 			return s->block_count;
@@ -206,9 +212,9 @@ static int compare_gains(const void *a, const void *b)
 }
 
 /*
- * Most load that unplaced tasks can take off one direction of c with the CPU that it has left: the fractional knapsack.
- * A task takes off its flows with peers there and with placed tasks of its application's other blocks, and adds at
- * least its flows with surviving tasks.
+ * Maximum load that unplaced tasks can remove from one direction of c with its remaining CPU: the fractional knapsack.
+ * A task removes its flows with peers there and with placed tasks of its application's other blocks, and adds at least
+ * its flows with surviving tasks.
  */
 static double packed_relief(const struct search *s, uint32_t c, bool egress)
 {
@@ -286,7 +292,7 @@ static void put_group(struct search *s, uint32_t b, uint32_t set, uint32_t c)
 		s->place[block->task[__builtin_ctz(set)]] = c;
 }
 
-/* MB that a group keeps off the network on c, with the tasks that are placed. */
+/* MB that a group on c, with the tasks placed there, keeps off the network. */
 static double group_saved_MB(const struct search *s, const struct block *block, uint32_t set, uint32_t c)
 {
 	const struct problem *p = s->p;
@@ -309,7 +315,7 @@ static double group_saved_MB(const struct search *s, const struct block *block, 
 	return MB;
 }
 
-/* Most MB that can stay within servers below this node. */
+/* Upper bound of the MB that can stay within servers below this node. */
 static double most_saved_MB(const struct search *s)
 {
 	double MB = s->saved_MB;
@@ -334,7 +340,7 @@ static enum outcome take_leaf(struct search *s)
 	return SEARCH_NONE;
 }
 
-/* Best fit: fuller servers first, so that the emptier ones stay for others. */
+/* Best fit: fuller servers first, to keep the emptier ones free. */
 static int compare_options(const void *a, const void *b)
 {
 	const struct option *x = a, *y = b;
@@ -356,7 +362,7 @@ static int compare_groupings(const void *a, const void *b)
 	return (x->set > y->set) - (x->set < y->set);
 }
 
-/* Two empty servers that no task has peers on and whose loads and links are equal: one of them is enough. */
+/* True for two empty servers with equal loads and links on which no task has peers: trying one of them is enough. */
 static bool equals(const struct search *s, uint32_t a, uint32_t b)
 {
 	const struct problem *p = s->p;
@@ -368,7 +374,7 @@ static bool equals(const struct search *s, uint32_t a, uint32_t b)
 
 static enum outcome descend(struct search *s);
 
-/* One child: the group on c. The node is as before afterwards. */
+/* Explores one child: the group on c. Restores the node afterwards. */
 static enum outcome try_place(struct search *s, uint32_t b, uint32_t set, uint32_t c)
 {
 	const struct block *block = &s->blocks[b];
@@ -457,8 +463,8 @@ static enum outcome branch(struct search *s, uint32_t b)
 }
 
 /*
- * An overloaded server before all else: the block that could relieve it most puts some of its tasks there, or none. Few
- * blocks have peers there, so what cannot be relieved is soon known.
+ * Overloaded servers first: the block that could relieve the server most puts some of its tasks there, or none. Few
+ * blocks have peers there, so it is soon clear if the server cannot be relieved.
  */
 static enum outcome branch_hot(struct search *s, uint32_t c)
 {

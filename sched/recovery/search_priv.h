@@ -19,7 +19,7 @@
 
 #include "recovery_priv.h"
 
-#ifndef BLOCK_TASKS /* tests set less, so that small scenarios have split applications */
+#ifndef BLOCK_TASKS /* tests use a smaller value, so that small scenarios have split applications */
 /* 3^(14 - 1) steps of the dynamic programme take 5 ms; an application of the benchmark's dense kind has 14 at most. */
 enum { BLOCK_TASKS = 14 };
 #endif
@@ -30,7 +30,7 @@ struct block {
 	bool split;                        /* its application has other blocks */
 	/* by set of tasks, 1 << count entries */
 	double *egress, *ingress, *cpu; /* of the group on a server without peers */
-	/* flows to and from other blocks of the application: load that may yet vanish */
+	/* flows to and from other blocks of the application: load that may still vanish */
 	double *cross_egress, *cross_ingress;
 	double *cost, *best;              /* least relative load of the group; of the worst group of a partition */
 	double *plain_cost;               /* of the group, over servers where it has no peers */
@@ -59,7 +59,7 @@ struct search {
 	double outside;                         /* highest relative load of a server that is no candidate */
 	double *relief_egress, *relief_ingress; /* by candidate: what all blocks could take off */
 	/* limits of a decision */
-	double limit, untouched_limit; /* relative loads may be equal to these */
+	double limit, untouched_limit; /* upper limits of relative loads, inclusive */
 	bool least_bytes;              /* keep searching for fewer bytes */
 	double best_saved_MB;
 	/* the node */
@@ -88,7 +88,7 @@ double recovery_blocks_bound(const struct search *s);
 /* saved_MB and best_saved_MB under s->limit. */
 void recovery_blocks_fill_saved(struct search *s);
 
-/* Is there a placement within the limits? Into s->found. work: options looked at before giving up, 0 = no limit. */
+/* Searches for a placement within the limits, stored in s->found. work: limit of options examined, 0 = no limit. */
 enum outcome recovery_search_decide(struct search *s, double limit, double untouched_limit, uint64_t work);
 
 static inline double search_relative(const struct search *s, uint32_t c, double egress, double ingress)

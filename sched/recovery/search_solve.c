@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From decisions to the optimum: first p, then the load of the servers touched, then bytes. */
+/*
+ * Finds the optimum by a sequence of decisions: first for p, then for the load of the servers touched, then for bytes.
+ */
 #include "search_priv.h"
 
 #include <errno.h>
@@ -9,8 +11,8 @@
 #include <string.h>
 
 /*
- * Options that a probe may look at, some 100 per us. A probe at the bound or half way between bound and incumbent
- * either succeeds at once or rarely at all; ties are not worth more time than p.
+ * Options that a probe may look at, some 100 per us. A probe at the bound, or half-way between bound and incumbent,
+ * succeeds quickly or hardly ever; ties get no more time than p.
  */
 static const uint64_t probe_work = 200000, tie_work = 400000;
 
@@ -75,7 +77,7 @@ static void destroy(struct search *s)
 	free(s->block_on);
 }
 
-/* Everything that depends on the problem's scale. */
+/* Prepares everything that depends on the problem's scale. */
 static void prepare(struct search *s, double scale)
 {
 	struct problem *p = s->p;
@@ -127,7 +129,7 @@ static enum outcome decide_p(struct search *s, double limit, uint64_t work)
 /* Lowers one objective from the incumbent's value towards its bound. */
 struct descent {
 	double incumbent, bound;
-	uint64_t work; /* of all decisions; 0 = no limit but the deadline */
+	uint64_t work; /* limit for all decisions together; 0 = only the deadline */
 };
 
 typedef enum outcome decide_function(struct search *s, double limit, uint64_t work);
@@ -139,8 +141,8 @@ static bool closed(const struct descent *d)
 }
 
 /*
- * Tries the bound itself, then halves the gap while short probes decide, then searches for anything better than the
- * incumbent until there is none. True if the bound is met.
+ * Tries the bound itself, then halves the gap as long as short probes succeed, then searches for anything better than
+ * the incumbent until there is none. True if the bound is reached.
  */
 static bool minimise(struct search *s, struct descent *d, decide_function *decide, value_function *value,
 		     uint32_t *place)
@@ -169,7 +171,7 @@ static bool minimise(struct search *s, struct descent *d, decide_function *decid
 		if (outcome == SEARCH_FOUND) {
 			double better = value(s, s->found);
 
-			/* Only the order of additions differs: the placement found is as good as the incumbent. */
+			/* They differ only by rounding: the placement found is as good as the incumbent. */
 			if (better >= d->incumbent)
 				return stage == BELOW_INCUMBENT;
 			memcpy(place, s->found, s->p->F * sizeof *place);
@@ -210,7 +212,10 @@ static double value_touched(struct search *s, uint32_t *place)
 	return touched;
 }
 
-/* p is proved: among its placements the lowest load of servers that take tasks, then the fewest bytes. */
+/*
+ * p is proved: among the placements with this p, finds the lowest load of servers that take tasks, then the fewest
+ * bytes.
+ */
 static bool settle_ties(struct search *s, uint32_t *place, double p)
 {
 	struct descent touched = {.work = tie_work};

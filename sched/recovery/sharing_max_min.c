@@ -23,7 +23,7 @@ static void free_arrays(struct arrays *a)
 	free(a->source);
 }
 
-/* Sources are all flows; those that are not active offer nothing. Resources: egress links, then ingress links. */
+/* Sources are all flows; inactive ones offer nothing. Resources: egress links, then ingress links. */
 static bool fill(const struct fluid *fluid, struct arrays *a, struct max_min_problem *problem)
 {
 	uint32_t servers = fluid->scenario->server_count, resources = 2 * servers, count = fluid->count;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The one call from a scenario to its answer, and what others compute from a placement. */
+/* Converts a scenario to its answer, and computes figures of a placement. */
 #include "recovery_priv.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ void recovery_answer_free(struct recovery_answer *answer)
 	*answer = (struct recovery_answer){0};
 }
 
-/* Greedy, else bin packing. False with the answer's status set if there is no placement. */
+/* Greedy placement, or else bin packing. False with the answer's status set if there is no placement. */
 static bool start(struct problem *p, const bool *candidate, uint32_t *place, double *load, struct ns deadline,
 		  struct recovery_answer *answer, int *code)
 {
@@ -73,7 +73,7 @@ static int write_placement(struct problem *p, const uint32_t *place, double *loa
 	return 0;
 }
 
-/* If even the best placement has p without limit, some flow never ends. load: of that placement. */
+/* If even the best placement has an infinite p, some flow never ends. load: that of this placement. */
 static int refuse_endless(struct problem *p, const bool *candidate, const uint32_t *place, const double *load,
 			  struct recovery_answer *answer)
 {
@@ -92,7 +92,7 @@ static int refuse_endless(struct problem *p, const bool *candidate, const uint32
 		included[f] = (p->BE[n] <= 0 && load[n] > 0) || (p->BI[n] <= 0 && load[p->N + n] > 0);
 		any = any || included[f];
 	}
-	/* Else the link is a survivor's, and any task may be its peer. */
+	/* Otherwise the link belongs to a surviving server, and any task may be its peer. */
 	for (uint32_t f = 0; f < p->F && !any; f++)
 		included[f] = true;
 	if (answer->proof_of_links)

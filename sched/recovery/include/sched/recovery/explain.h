@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Why an answer puts each task where it does, and how it compares with other placements. Pure. */
+/* The reason for each task's server in an answer, and a comparison with other placements. Pure. */
 #ifndef SCHED_RECOVERY_EXPLAIN_H
 #define SCHED_RECOVERY_EXPLAIN_H
 
@@ -11,11 +11,11 @@
 struct recovery_reason {
 	uint32_t task, server;
 	double load_s;        /* relative load of its server; p if it is the bottleneck */
-	bool has_next;        /* some other server fits it while the other tasks stay */
+	bool has_next;        /* there is another server on which it fits while the other tasks stay */
 	uint32_t next_server; /* the best of those */
 	double next_p;
 	double random_p;       /* mean p over all servers that fit it, its own included */
-	uint32_t server_count; /* servers that fit it */
+	uint32_t server_count; /* number of servers on which it fits */
 };
 
 /* reasons: answer->failed_count entries. 0 or -ENOMEM. */

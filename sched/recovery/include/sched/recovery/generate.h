@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Scenarios to measure with: random ones from a few numbers, and the paper's testbed. Pure. */
+/* Scenarios for measurements: random ones from a few numbers, and the paper's testbed. Pure. */
 #ifndef SCHED_RECOVERY_GENERATE_H
 #define SCHED_RECOVERY_GENERATE_H
 
@@ -18,7 +18,7 @@ struct recovery_recipe {
 	enum recovery_failure failure;
 	double demand;    /* volumes of failed tasks' flows are multiplied by this */
 	bool tight;       /* CPU sizes 1 to 4, 85 % in use */
-	uint32_t backups; /* servers that a failed task of stage 1 may go to; 0 = all */
+	uint32_t backups; /* servers to which a failed task of stage 1 may go; 0 = all */
 	uint32_t weight_low, weight_high;
 	double link_low_gbps, link_high_gbps; /* each server has one or the other */
 	bool dense; /* any task sends to 3 in 10 others, the failed ones are of the first two applications */
@@ -34,9 +34,9 @@ int recovery_recipe_parse(const char *text, struct recovery_recipe *recipe, stru
 struct recovery_scenario *recovery_generate(const struct recovery_recipe *recipe, struct error *err);
 
 /*
- * The testbed of the paper's section V-A: 8 servers, applications A to E, S0 fails with A1, B1 and C3. The figure that
- * shows the layout does not name every task's server; this one has the published optima. weight_B: 1 in case I, 2 in
- * case II. NULL if out of memory.
+ * The testbed of the paper's section V-A: 8 servers, applications A to E, S0 fails with A1, B1 and C3. The paper's
+ * figure does not name every task's server; this layout has the published optima. weight_B: 1 in case I, 2 in case II.
+ * NULL if out of memory.
  */
 struct recovery_scenario *recovery_testbed(double weight_B);
 

@@ -31,8 +31,8 @@
 #include <model/recovery.h>
 
 enum recovery_filter {
-	RECOVERY_FILTER_EXACT, /* drops servers that provably no optimal answer needs */
-	RECOVERY_FILTER_PEERS, /* Algorithm 1 and the servers of the failed tasks' peers */
+	RECOVERY_FILTER_EXACT, /* drops servers that provably are not needed for an optimum */
+	RECOVERY_FILTER_PEERS, /* Algorithm 1, plus the servers of the failed tasks' peers */
 	RECOVERY_FILTER_PAPER, /* Algorithm 1: eta servers a task */
 	RECOVERY_FILTER_NONE,
 };
@@ -54,9 +54,9 @@ struct recovery_options {
 
 enum recovery_status {
 	RECOVERY_OPTIMAL,
-	RECOVERY_FEASIBLE,   /* out of time: a placement with a proved gap */
+	RECOVERY_FEASIBLE,   /* deadline: a placement with a proved gap */
 	RECOVERY_INFEASIBLE, /* proved: see proof_* */
-	RECOVERY_UNKNOWN,    /* out of time without a placement */
+	RECOVERY_UNKNOWN,    /* deadline, without a placement */
 };
 
 struct recovery_answer {
@@ -73,10 +73,10 @@ struct recovery_answer {
 	uint32_t candidate_count;
 	uint64_t nodes;
 	double solve_s;
-	/* If infeasible: these tasks do not fit these servers, which are all that may take one of them. */
+	/* If infeasible: these tasks do not fit on these servers, the only ones that may take any of them. */
 	uint32_t *proof_tasks, *proof_servers;
 	uint32_t proof_task_count, proof_server_count;
-	bool proof_of_links; /* there is enough CPU, but wherever they go a flow needs a link without capacity */
+	bool proof_of_links; /* there is enough CPU, but for every placement a flow needs a link without capacity */
 };
 
 /* Solves it. 0 or -ENOMEM or, with GLPK, -EIO; err set. The caller recovery_answer_free()s. */
@@ -95,7 +95,7 @@ struct recovery_load {
  * Flows with a failed end count in full and start late. load, if not NULL, gets server_count entries at that p.
  */
 double recovery_evaluate(const struct recovery_scenario *scenario, const uint32_t *server, struct recovery_load *load);
-/* The same before the failure: every task at home, each flow with its remaining volume. */
+/* The same before the failure: every task on its own server, each flow with its remaining volume. */
 double recovery_evaluate_before(const struct recovery_scenario *scenario);
 
 /* The servers of all tasks under an answer: task_count entries, the caller frees; NULL if out of memory. */

@@ -38,8 +38,8 @@ struct sharing_policy {
 };
 
 /*
- * performance      eq. 19: the flows of an application end together, 1/time is proportional to the weight
- * work-conserving  eq. 19 as a floor; what is left goes to applications by weighted max-min fairness, again whenever
+ * performance eq. 19: the flows of an application end together, 1/time is proportional to the weight work-conserving
+ * eq. 19 as a floor; the remaining capacity is shared by applications by weighted max-min fairness, again whenever
  *                  a flow starts or ends: no application ends later than with eq. 19
  * equal            each flow has a fixed equal share of its links: the smaller of capacity / flows at both ends
  * max-min          max-min fair rates by flow, again whenever a flow starts or ends
@@ -59,7 +59,7 @@ void fluid_free(struct fluid *fluid);
 
 /*
  * Runs until every flow has ended. step_s: flows that end within this time of the first are one event, after which
- * rates are computed again; 0 is exact. A flow that gets no rate ever ends at INFINITY. 0 or -ENOMEM. The caller
+ * rates are computed again; 0 is exact. A flow that never gets a rate ends at INFINITY. 0 or -ENOMEM. The caller
  * fluid_result_free()s.
  */
 int fluid_run(struct fluid *fluid, const struct sharing_policy *policy, double step_s, struct fluid_result *result);
