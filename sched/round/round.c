@@ -29,7 +29,7 @@ static int carry_out(struct flownet *net, size_t number, const struct flownet_mo
 	return decision == ROUND_RESERVE && !waits ? flownet_reserve(net, number) : flownet_apply(net, number);
 }
 
-/* Moves into a slot that another task has to leave first are tried again while others succeed. 0 or -ENOMEM. */
+/* Moves into a slot that another task has to leave first are retried as long as others succeed. 0 or -ENOMEM. */
 static int decide_moves(struct flownet *net, const struct round_options *options, struct round_outcome *outcome)
 {
 	const struct flownet_round *last = &outcome->last;
@@ -49,7 +49,7 @@ static int decide_moves(struct flownet *net, const struct round_options *options
 			moved = carry_out(net, i, &last->moves[i], decisions[i]);
 			if (moved == -EBUSY)
 				continue;
-			decisions[i] = ROUND_REFUSE; /* done, or overtaken by an event */
+			decisions[i] = ROUND_REFUSE; /* done, or outdated by an event */
 			progress = true;
 			code = moved == 0 ? append_moves(outcome, &last->moves[i], 1) : moved == -ENOMEM ? moved : 0;
 		}
@@ -116,7 +116,7 @@ static bool needs_network(struct placer *placer, const struct round_options *opt
 int round_place_others(struct placer *placer, const struct round_options *options, struct round_outcome *outcome,
 		       struct error *err)
 {
-	/* Before the solve: tasks that it places are in its own cost. */
+	/* Computed before the solve, whose own cost includes the tasks that it places. */
 	int64_t pinned_cost = options->whole_cost ? flownet_pinned_cost(placer_net(placer)) : 0;
 	int code = 0;
 

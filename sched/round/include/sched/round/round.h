@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One scheduling round (NoMora 5.2): a first solve places only the waiting roots, the others held back; with the
- * roots known, a second solve places the others. Without a waiting root, or with a policy that treats roots as any
- * task, there is one solve. `place`, the simulator and the live scheduler run the same rounds.
+ * One scheduling round (NoMora 5.2): a first solve places only the waiting roots while the other tasks are held back;
+ * with the roots known, a second solve places these. Without a waiting root, or with a policy that treats roots like
+ * other tasks, there is one solve. `place`, the simulator and the live scheduler run the same rounds.
  *
  * Times are wall-clock seconds, costs those of the flow network. Owned by one thread, with the placer.
  */
@@ -16,7 +16,7 @@
 #include <sched/flownet/network.h>
 #include <sched/policy/policy.h>
 
-/* The caller's verdict on a proposed move. */
+/* The caller's decision on a proposed move. */
 enum round_decision {
 	ROUND_APPLY,   /* the task runs there now */
 	ROUND_RESERVE, /* it holds the slot until flownet_confirm() or flownet_fail(): for moves that take time */
@@ -27,8 +27,8 @@ struct round_options {
 	/* Called once for each proposed move of either solve, in their order. NULL: all are applied. */
 	enum round_decision (*decide)(void *context, const struct flownet_move *move);
 	void *context;
-	bool whole_cost;   /* outcome->cost counts pinned tasks and unrouted units too: a walk over all tasks */
-	bool keep_network; /* outcome->network is the last solve's */
+	bool whole_cost; /* outcome->cost includes pinned tasks and unrouted units, which takes a pass over all tasks */
+	bool keep_network; /* stores the last solve's network in outcome->network */
 };
 
 struct round_outcome {
@@ -43,7 +43,7 @@ struct round_outcome {
 	struct flownet_network network; /* as it was before the last solve; empty without keep_network */
 };
 
-/* Both steps below. 0 or flownet_solve()'s error. The outcome of an earlier round is overwritten. */
+/* Runs both steps below. 0 or flownet_solve()'s error. Overwrites the outcome of an earlier round. */
 int round_run(struct placer *placer, const struct round_options *options, struct round_outcome *outcome,
 	      struct error *err);
 
