@@ -17,7 +17,7 @@
 enum { CANDIDATES = 10, HISTORY = 20, DECISIONS_MOST = 1000, JOURNAL_BYTES = 1 << 20 };
 #define POLL_S 25
 
-/* In words, for the page. */
+/* The reason in words, for the page. */
 static json_t *reason(const struct live_decision *decision)
 {
 	char text[200];
@@ -160,7 +160,7 @@ static void add_decision(void *context, const struct live_decision *decision, do
 	json_array_append_new(context, object);
 }
 
-/* A task that is gone is explained by its last decisions. */
+/* A task that no longer exists is explained by its last decisions. */
 void schedd_get_explain(void *context, struct serve_call *call)
 {
 	struct schedd *schedd = context;

@@ -10,7 +10,7 @@
 
 #include "schedd_priv.h"
 
-enum { BODY_BYTES_MOST = 128 << 20 }; /* thousands of whole nodes */
+enum { BODY_BYTES_MOST = 128 << 20 }; /* space for thousands of complete Node objects */
 
 struct api_extender {
 	const struct schedd *schedd;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kubernetes' extender on an address of its own: kube-scheduler sends no token, and may ask for nothing else here. */
+/* Kubernetes' extender on its own address: kube-scheduler sends no token, and may use only the extender there. */
 #ifndef SCHED_SCHEDD_API_EXTENDER_H
 #define SCHED_SCHEDD_API_EXTENDER_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Submissions; see schedd.h. A large one is taken in parts, in several turns of the loop. */
+/* Submissions; see schedd.h. A large one is processed in parts, in several turns of the loop. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,14 +11,14 @@
 #include "schedd_priv.h"
 
 /*
- * A turn takes about this many lines of each user, so that large submissions delay those of others by no more than a
- * sync of the disk: 5 ms of CPU time, the decisions included.
+ * A turn processes about this many lines of each user, so that large submissions delay those of others by no more than
+ * a sync of the disk: 5 ms of CPU time, the decisions included.
  */
 enum { LINES_A_TURN = 100 };
-/* Of a body: the answer to all of them is written in one go. */
+/* Maximum lines of a body: all of them are answered at once. */
 enum { LINES_MOST = 10000 };
 
-/* A body whose lines are taken. */
+/* A body whose lines are being processed. */
 struct submission {
 	struct serve_call *call;
 	struct file_lines *lines;
@@ -36,7 +36,7 @@ static bool over_quota(const struct schedd *schedd, const struct serve_call *cal
 	       live_owner_tasks(schedd->live, call->uid) + job->task_count > most;
 }
 
-/* A new job, the same again, or an error. Returns the status. */
+/* Submits a job: it is new, or already known, or an error. Returns the HTTP status. */
 static unsigned submit_job(struct schedd *schedd, struct submission *submission, const char *line,
 			   const struct job *job)
 {
@@ -77,7 +77,7 @@ static unsigned submit_job(struct schedd *schedd, struct submission *submission,
 	return status;
 }
 
-/* Lines are parsed one by one, so that each is kept as it was sent. */
+/* Lines are parsed one by one, so that each is stored as it was sent. */
 static int submit_line(struct schedd *schedd, struct submission *submission, const char *line, struct error *err)
 {
 	struct file_lines *one = file_lines_from_memory("body", line, strlen(line));
@@ -98,7 +98,7 @@ static int submit_line(struct schedd *schedd, struct submission *submission, con
 	return code;
 }
 
-/* Takes at most `most` lines. True: it is answered. */
+/* Processes at most `most` lines. True if the submission was answered. */
 static bool take_lines(struct schedd *schedd, struct submission *submission, size_t most)
 {
 	struct error err = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests that try changes, and those that make them; see schedd.h. */
+/* Requests that forecast changes, and requests that make them; see schedd.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,7 +94,7 @@ static int make_change(struct schedd *schedd, const char *text, struct error *er
 	return code;
 }
 
-/* Changes before a bad one are made. */
+/* Changes before a bad one take effect. */
 void schedd_post_changes(void *context, struct serve_call *call)
 {
 	static const char *const keys[] = {"changes", NULL};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A decision as the API shows it. Private. */
+/* A decision as JSON for the API. Private. */
 #ifndef SCHED_SCHEDD_DECISION_JSON_H
 #define SCHED_SCHEDD_DECISION_JSON_H
 

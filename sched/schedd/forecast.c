@@ -20,7 +20,7 @@
 
 #include "decision_json.h"
 
-/* A forecast that takes longer is given up. */
+/* A forecast that takes longer is stopped. */
 enum { CHILD_S = 60, CHILD_NICE = 5 };
 
 static json_t *totals_json(const struct live *live)
@@ -73,7 +73,7 @@ static json_t *decisions_since(const struct live *live, uint64_t after)
 	return list;
 }
 
-/* Moves under way count as done before the changes are made. */
+/* Moves in progress count as completed before the changes are made. */
 static json_t *compute(struct live *live, const struct forecast_request *request, double now_s, struct error *err)
 {
 	double end_s = now_s;
@@ -107,8 +107,8 @@ static void write_all(int fd, const char *text, size_t bytes)
 }
 
 /*
- * Never returns. The state's file and the sockets belong to the parent: closes the descriptors at once, without
- * shutting anything down.
+ * Runs in the child and does not return. The state's file and the sockets belong to the parent: closes the descriptors
+ * at once, without shutting anything down.
  */
 static void run_child(int fd, struct live *live, const struct forecast_request *request, double now_s)
 {
@@ -197,7 +197,7 @@ static void reply(struct forecast *forecast)
 	end(forecast);
 }
 
-/* Whether it has ended. */
+/* Reads available output. True if the child has ended. */
 static bool read_some(struct forecast *forecast)
 {
 	for (;;) {

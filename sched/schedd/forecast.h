@@ -14,7 +14,7 @@
 
 enum { FORECASTS_MOST = 4 };
 
-/* One that a caller waits for. */
+/* A forecast for which a caller waits. */
 struct forecast {
 	struct serve_call *call; /* NULL: free entry */
 	pid_t child;
@@ -23,22 +23,22 @@ struct forecast {
 	size_t bytes, capacity;
 };
 
-/* The changes and jobs of a request; strings are borrowed. */
+/* The changes and jobs of a forecast request; strings are borrowed. */
 struct forecast_request {
 	const char *const *changes;
 	size_t change_count;
-	const char *jobs; /* lines of jobs.jsonl; "" */
+	const char *jobs; /* lines of jobs.jsonl; "" = none */
 	bool may_move;
 	uint32_t owner;
 	double within_s;
 };
 
-/* 0, or -errno with err set: -EAGAIN if there are too many. The call is replied to by forecast_read(). */
+/* 0, or -errno with err set: -EAGAIN if there are too many forecasts. forecast_read() replies to the call. */
 int forecast_start(struct forecast forecasts[FORECASTS_MOST], struct live *live, const struct forecast_request *request,
 		   double now_s, struct serve_call *call, struct error *err);
 /* Entries for poll(); returns their number. */
 size_t forecast_poll(const struct forecast forecasts[FORECASTS_MOST], struct pollfd *polled);
-/* Reads what is there, without waiting, and replies to those that are done. */
+/* Reads available output, without waiting, and replies to finished forecasts. */
 void forecast_read(struct forecast forecasts[FORECASTS_MOST]);
 void forecast_stop(struct forecast forecasts[FORECASTS_MOST]);
 

@@ -20,7 +20,7 @@ struct mesh {
 	enum latency_statistic statistic;
 	ino_t inode;
 	struct timespec changed;
-	struct latency_matrix *matrix; /* shared: kept mapped; private: until it is absorbed */
+	struct latency_matrix *matrix; /* shared: remains mapped; private: until all entries are read */
 	bool is_live, absorbing;
 	size_t next; /* next entry to read */
 	struct ns written_at;
@@ -71,7 +71,7 @@ static void begin(struct mesh *mesh)
 	mesh->outcome = (struct live_matrix_outcome){0};
 }
 
-/* A file that cannot be read changes nothing: the known measurements age. */
+/* A file that cannot be read changes nothing: the known measurements become older. */
 static void open_file(struct mesh *mesh, const struct stat *status)
 {
 	struct error err = {0};
@@ -89,7 +89,7 @@ static void open_file(struct mesh *mesh, const struct stat *status)
 	log_warning("%s", err.text);
 }
 
-/* Is there a new file, or a new window in the shared matrix? */
+/* Checks for a new file, or a new window in the shared matrix. */
 static void look(struct mesh *mesh)
 {
 	struct stat status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The mesh as the daemon reads it: see mesh.c. Private. */
+/* The daemon's reader of the mesh: see mesh.c. Private. */
 #ifndef SCHED_SCHEDD_MESH_H
 #define SCHED_SCHEDD_MESH_H
 
@@ -11,9 +11,9 @@ struct mesh;
 struct mesh *mesh_create(const char *path, enum latency_statistic statistic);
 void mesh_destroy(struct mesh *mesh); /* NULL is legal */
 
-/* Does at most a slice of the work. Returns when to call again for the rest. */
+/* Does at most one slice of the work. Returns the time of the next call. */
 double mesh_work(struct mesh *mesh, struct live *live, double now_s);
-/* The live state is a new one: it needs all measurements. */
+/* The live state was replaced: it needs all measurements again. */
 void mesh_read_again(struct mesh *mesh);
 
 struct mesh_totals {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The page, and the figures that it and nomora top show. */
+/* The overview page, and the figures that it and nomora top show. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 extern const char schedd_page[];
 
 #define SAMPLE_S 10.0
-/* Figures older than this are computed again: they take a look at every task. */
+/* Older figures are recomputed, which takes a pass over all tasks. */
 #define FRESH_S 1.0
 
 struct rack_sums {

@@ -18,7 +18,7 @@ struct record {
 	double origin_s, days, checkpoint_s;
 	struct cluster_default_rtt default_rtt;
 	int64_t last_us;
-	bool is_new; /* nothing of the journal is in the store yet */
+	bool is_new; /* the store has no journal yet */
 };
 
 static double wall_s(void)
@@ -134,7 +134,7 @@ static void put_task(struct record *record, const struct live_job *job, const st
 	put_task_at(record, now_us(record), job, task, state, machine);
 }
 
-/* All at one time: a simulator places a job as a whole. */
+/* All events have the same time, as a simulator places a job as a whole. */
 void record_job(struct record *record, const struct live_job *job)
 {
 	struct journal_event event = event_of(record, JOURNAL_JOB);
@@ -157,7 +157,7 @@ static void put_state(struct record *record, const struct live *live, const stru
 {
 	switch (task->state) {
 	case LIVE_WAITING:
-		if (task->decision > 0 || task->attempts > 0) /* else it was submitted just now */
+		if (task->decision > 0 || task->attempts > 0) /* otherwise it has only been submitted */
 			put_task(record, job, task, JOURNAL_WAITING, NULL);
 		return;
 	case LIVE_RUNNING:
@@ -253,7 +253,7 @@ void record_state(struct record *record, const struct live *live)
 		put_all(record, live);
 }
 
-/* Hands over what was collected and begins again. */
+/* Passes the collected lines on and starts again. */
 static void hand_over(struct record *record, struct store *store, bool checkpoint, double at_s)
 {
 	bool any = ftell(record->out) > 0;

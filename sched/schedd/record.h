@@ -12,9 +12,7 @@
 
 struct record;
 
-/* Goes on with the journal that the store has; days: how long it is kept; default_rtt: for its header. NULL: out of
- * memory.
- */
+/* Continues the journal of the store; days: how long it is kept; default_rtt: for its header. NULL: out of memory. */
 struct record *record_create(struct store *store, double days, const struct cluster_default_rtt *default_rtt);
 void record_destroy(struct record *record); /* NULL is legal */
 
@@ -32,7 +30,7 @@ void record_call(void *record, const char *call);
 void record_state(struct record *record, const struct live *live);
 
 /*
- * Hands the collected events to the store's transaction, before its commit; after one that failed create the record
+ * Passes the collected events to the store's transaction, before its commit; after a failed commit, create the record
  * again. Once a day it adds a checkpoint and removes old lines.
  */
 void record_put(struct record *record, struct store *store, const struct live *live);

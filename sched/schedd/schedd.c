@@ -17,7 +17,7 @@
 
 #include "schedd_priv.h"
 
-/* Pause of the rounds after the state could not be written, and after the loop stood still for STALL_S. */
+/* Pause of the rounds after the state could not be written, and after the loop was stopped for STALL_S. */
 #define PAUSE_S 1
 #define STALL_S 2
 enum { EXPORT_BYTES = 1 << 20 };
@@ -89,7 +89,7 @@ static int read_curves(struct schedd *schedd, const char *folder, struct error *
 	return code;
 }
 
-/* Machines that the file lacks stay as they are: they may have tasks. States stay, too. */
+/* Machines that are not in the file remain, as they may have tasks. States remain, too. */
 static int take_cluster(struct schedd *schedd, const struct cluster *cluster, struct error *err)
 {
 	int code = 0;
@@ -207,7 +207,8 @@ struct schedd *schedd_create(const struct schedd_options *options, struct error 
 	}
 	schedd->options = *options;
 	/*
-	 * The clock of live never shows less than what was stored: an hour for tasks that run since before the start.
+	 * The clock of live never shows less than the stored times: an hour is added for tasks that have run since
+	 * before the start.
 	 */
 	schedd->start = ns_sub(ns_now_monotonic(), ns_from_us(3600e6));
 	schedd->store = open_state(options, err);
@@ -276,7 +277,7 @@ static void run_round(struct schedd *schedd, double now_s)
 		log_warning("the round failed, the network is built again: %s", err.text);
 }
 
-/* Only a round with work makes the next one wait: a request after a quiet time is decided at once. */
+/* Only a round that did something delays the next one: a request after an idle time is handled at once. */
 static void step(struct schedd *schedd, double now_s)
 {
 	if (now_s - schedd->last_round_s >= schedd->options.round_ms / 1e3 && live_next_s(schedd->live, now_s) <= 0)
@@ -398,7 +399,7 @@ static void answer_polls(struct schedd *schedd, double now_s)
 	schedd->poll_count = kept;
 }
 
-/* Milliseconds to sleep at most. */
+/* Maximum time to sleep, in milliseconds. */
 static int sleep_ms(struct schedd *schedd, double now_s)
 {
 	double wait_s = live_next_s(schedd->live, now_s),
@@ -463,8 +464,7 @@ int schedd_export(const char *state, FILE *out, struct error *err)
 }
 
 /*
- * After the process was stopped, reports of starts that came meanwhile are read before rounds take tasks whose start is
- * overdue for failed.
+ * After the process was stopped, reads the reports that arrived meanwhile before rounds treat overdue starts as failed.
  */
 static double end_stall(struct schedd *schedd, double last_s)
 {
@@ -495,7 +495,8 @@ int schedd_run(struct schedd *schedd, const volatile int *stop, struct error *er
 		api_extender_run(schedd->extender);
 		open_moves(schedd);
 		schedd_take_submissions(schedd);
-		now_s = end_stall(schedd, now_s); /* not before the events just served; the stop may be in between */
+		now_s = end_stall(schedd, now_s); /* must come after the events just served, as the process may have
+						     been stopped between */
 		if (schedd->mesh)
 			schedd->next_mesh_s = mesh_work(schedd->mesh, schedd->live, now_s);
 		step(schedd, now_s);

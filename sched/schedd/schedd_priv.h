@@ -49,7 +49,7 @@ struct schedd {
 	size_t poll_count, poll_capacity;
 	struct submission *submissions;
 	size_t submission_count, submission_capacity;
-	uint64_t stored_decision; /* last one that is in the store */
+	uint64_t stored_decision; /* the last one in the store */
 	struct forecast forecasts[FORECASTS_MOST];
 	struct record *record;
 	struct mesh *mesh;             /* NULL: no --latency */
@@ -71,10 +71,10 @@ extern const struct serve_route schedd_routes[];
 
 double schedd_now_s(const struct schedd *schedd);
 
-/* Rounds that are due, whatever --round-ms says: a forecast begins with what they decide. */
+/* Runs the rounds that are due, regardless of --round-ms: a forecast starts from their decisions. */
 void schedd_run_due_rounds(struct schedd *schedd);
 
-/* A machine that changed goes into the state and the journal; `schedd` is a struct schedd. */
+/* Stores a changed machine in the state and the journal; `schedd` is a struct schedd. */
 void schedd_keep_machine(void *schedd, uint32_t number);
 
 /* Replies after the commit; takes `text` (from json_dumps() or strdup()). */
@@ -82,14 +82,14 @@ void schedd_reply(struct schedd *schedd, struct serve_call *call, unsigned statu
 void schedd_reply_json(struct schedd *schedd, struct serve_call *call, unsigned status, json_t *value);
 
 bool schedd_is_admin(const struct schedd *schedd, const struct serve_call *call);
-/* Replies if the call is not from the administrator. */
+/* Replies with an error if the call is not from an admin. */
 bool schedd_need_admin(const struct schedd *schedd, struct serve_call *call);
 bool schedd_query_is(const struct serve_call *call, const char *name, const char *value);
 const char *schedd_machine_name(const struct schedd *schedd, int32_t machine); /* NULL: none */
 void schedd_post_jobs(void *context, struct serve_call *call);
-/* A turn's part of the submissions. */
+/* Processes one turn's part of the submissions. */
 void schedd_take_submissions(struct schedd *schedd);
-/* Those that are not yet taken whole, when the state cannot be written. */
+/* Refuses the incomplete submissions if the state cannot be written. */
 void schedd_refuse_submissions(struct schedd *schedd);
 void schedd_get_decisions(void *context, struct serve_call *call);
 void schedd_post_events(void *context, struct serve_call *call);
@@ -105,9 +105,9 @@ void schedd_dry_run(struct schedd *schedd, struct serve_call *call); /* of the j
 char *schedd_decisions_text(const struct schedd *schedd, uint64_t after);
 /* For the metrics. */
 void schedd_count_decision(struct schedd *schedd, const struct live_decision *decision);
-/* A point of the series, if one is due. */
+/* Adds a point to the series, if one is due. */
 void schedd_sample(struct schedd *schedd, double now_s);
-/* Prometheus's text; the caller frees. */
+/* Metrics as Prometheus text; the caller frees. */
 char *schedd_metrics_text(const struct schedd *schedd);
 
 #endif

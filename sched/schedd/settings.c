@@ -84,7 +84,7 @@ const struct option_row schedd_option_rows[] = {
 	OPTION_END,
 };
 
-/* A token that others can read is no secret. */
+/* A token that other users can read is not secret. */
 static char *read_token(const char *path, struct error *err)
 {
 	struct stat status;

@@ -27,10 +27,10 @@ static const char *const texts[STATEMENTS] = {
 	[PUT_DECISION] = "INSERT OR REPLACE INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[JOB_LINE] = "SELECT line FROM jobs WHERE id = ?",
 	[PUT_JOURNAL] = "INSERT INTO journal (at, checkpoint, lines) VALUES (?, ?, ?)",
-	/* Lines made superfluous by a later checkpoint that is itself old enough. */
+	/* Deletes lines that are older than a later checkpoint, if that checkpoint is old enough. */
 	[CUT_JOURNAL] =
 		"DELETE FROM journal WHERE number < (SELECT max(number) FROM journal WHERE checkpoint AND at < ?)",
-	/* The last one stays: the next is numbered after it. */
+	/* The last one is kept, as the next is numbered after it. */
 	[CUT_DECISIONS] = "DELETE FROM decisions WHERE at < ? AND sequence < (SELECT max(sequence) FROM decisions)",
 	[DECISIONS_OF] =
 		"SELECT sequence, at, kind, from_machine, to_machine, rtt_us, performance, gain, origin, measured "
@@ -71,7 +71,7 @@ static const char *const upgrades[VERSION] = {
 	      "ALTER TABLE jobs ADD COLUMN sum INTEGER; ALTER TABLE tasks ADD COLUMN sum INTEGER;" JOURNAL_TABLE,
 };
 
-/* Rows whose sum is wrong: the file was changed by others than us. Rows of version 1 have none. */
+/* Rows with a wrong sum: another program changed the file. Rows of version 1 have no sum. */
 static const char damaged_rows[] =
 	"SELECT (SELECT count(*) FROM machines WHERE sum IS NOT row_sum(name, rack, pod, slots, state) AND sum "
 	"NOTNULL) + "
@@ -186,7 +186,7 @@ static bool is_whole(struct store *store)
 
 static int prepare(struct store *store, const char *path, struct error *err)
 {
-	/* An exclusive lock is taken with the first read and kept. */
+	/* The first read takes an exclusive lock and keeps it. */
 	int code = sqlite3_exec(store->base,
 				"PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL",
 				NULL, NULL, NULL);
@@ -521,7 +521,7 @@ static enum live_task_state find_state(const char *name)
 	return LIVE_WAITING;
 }
 
-/* A wall clock time on our clock; `fallback` where there is none. */
+/* Converts a wall clock time to our clock; `fallback` if there is none. */
 static double clock_at(const struct loading *loading, sqlite3_stmt *row, int column, double fallback)
 {
 	if (sqlite3_column_type(row, column) == SQLITE_NULL)
@@ -530,8 +530,8 @@ static double clock_at(const struct loading *loading, sqlite3_stmt *row, int col
 }
 
 /*
- * A task whose machine the cluster lacks waits again. What is decided gets its whole time to start, as its start may
- * have been reported while no daemon was there.
+ * A task whose machine is not in the cluster waits again. Decided tasks get the full time to start, as their start may
+ * have been reported while no daemon was running.
  */
 static int load_task(sqlite3_stmt *row, void *context)
 {

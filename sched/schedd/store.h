@@ -10,7 +10,7 @@
 
 struct store;
 
-/* NULL with err set: EBUSY (another daemon), EINVAL (not a state of ours, or of a newer version), others. */
+/* NULL with err set: EBUSY (used by another daemon), EINVAL (not our state, or of a newer version), others. */
 struct store *store_open(const char *path, struct error *err);
 struct store *store_open_old(const char *path, struct error *err); /* does not create it */
 
@@ -18,11 +18,11 @@ struct store_salvaged {
 	char aside[4096]; /* the damaged file's new name */
 	uint64_t machines, curves, jobs, tasks;
 };
-/* Puts a state that cannot be opened aside and makes one of the rows that can be read. 0 or -errno with err set. */
+/* Renames a state that cannot be opened and creates a new one from its readable rows. 0 or -errno with err set. */
 int store_salvage(const char *path, struct store_salvaged *salvaged, struct error *err);
 void store_close(struct store *store); /* NULL is legal */
 
-/* Writes join the transaction that the first of them opens. */
+/* The first write opens a transaction, which the others join. */
 void store_put_machine(struct store *store, const char *name, const char *rack, const char *pod, uint32_t slots,
 		       const char *state);
 void store_remove_machine(struct store *store, const char *name);
@@ -40,7 +40,7 @@ void store_put_decision(struct store *store, const struct live_decision *decisio
  * lines may go.
  */
 void store_put_journal(struct store *store, double at_s, double checkpoint_origin_s, const char *lines);
-/* Removes older decisions, and journal lines before the last checkpoint that is older. */
+/* Removes decisions that are older, and journal lines before the last checkpoint that is older. */
 void store_cut_journal(struct store *store, double before_s);
 /* The journal's origin (0: there is none) and the end of its last second. */
 void store_journal_range(struct store *store, double *origin_s, double *last_s);
@@ -55,12 +55,12 @@ void store_each_decision(struct store *store, const char *job, const char *task,
 			 void (*each)(void *context, const struct live_decision *decision, double wall_s),
 			 void *context);
 
-/* Is there something to commit? */
+/* True if there is something to commit. */
 bool store_pending(const struct store *store);
 /* 0, or -errno with err set: nothing of the transaction is kept. */
 int store_commit(struct store *store, struct error *err);
 
-/* The line that a job was submitted with; the caller frees. NULL: none. */
+/* The line with which a job was submitted; the caller frees. NULL: none. */
 char *store_job_line(struct store *store, const char *id);
 
 /* The stored default round trips; *rtt stays as it is if there are none. 0 or -errno with err set. */

@@ -51,7 +51,7 @@ static double real_or_nan(sqlite3_stmt *row, int column)
 	return sqlite3_column_type(row, column) == SQLITE_NULL ? NAN : sqlite3_column_double(row, column);
 }
 
-/* A name's place in a list of those that name() gives for 0..last; 0 if it is none. */
+/* Index of a name in the list of those that name() returns for 0..last; 0 if it is not there. */
 static int find_name(const char *text, const char *(*name)(int number), int last)
 {
 	for (int n = 0; text && n <= last; n++)

@@ -31,10 +31,10 @@ struct store {
 	sqlite3 *base;
 	sqlite3_stmt *statements[STATEMENTS];
 	bool pending;
-	int failed; /* SQLite's code of the first write of the transaction that failed */
+	int failed; /* SQLite's code of the first failed write in the transaction */
 };
 
-/* A statement ready for its values, in a transaction. */
+/* Returns a statement, ready for its values, within a transaction. */
 sqlite3_stmt *store_begin(struct store *store, enum statement which);
 void store_run(struct store *store, sqlite3_stmt *statement);
 void store_bind_text(sqlite3_stmt *statement, int at, const char *text); /* NULL: nothing */

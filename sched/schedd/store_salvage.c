@@ -8,7 +8,7 @@
 
 #include "store_priv.h"
 
-/* Copies the rows that can be read, from either end until one that cannot. Returns how many. */
+/* Copies the readable rows, from either end up to an unreadable one. Returns their number. */
 static uint64_t salvage_table(struct store *into, sqlite3 *from, const char *table, enum statement put)
 {
 	uint64_t count = 0;

@@ -3,12 +3,12 @@
  * The scheduler's daemon: sched/live behind an HTTP API, with its state in SQLite and the mesh from shared memory or
  * a CSV file.
  *
- * What is acknowledged is committed and synced: requests that change something are applied, written in one transaction
+ * Acknowledged changes are committed and synced: requests that change something are applied, written in one transaction
  * with the others of the same turn, and answered after the commit. When the store fails (a full disk), the changes are
  * undone by reading the state back, and their callers get 503.
  *
- * API, JSON unless said otherwise. Admins are root, the daemon's own user, members of the admin group, and who has the
- * TCP token.
+ * API, JSON unless said otherwise. Admins are root, the daemon's own user, members of the admin group, and clients with
+ * the TCP token.
  *
  *   POST   /v1/jobs?move=1      lines of jobs.jsonl; the same id and line again: the same answer, another line: 409
  *   GET    /v1/jobs[/ID]        all jobs, one job with its tasks
@@ -44,15 +44,15 @@
 struct schedd_options {
 	struct live_settings live;
 	const char *state;       /* SQLite file, created if absent */
-	bool salvage;            /* one that is damaged is put aside, and what can be read taken over */
-	const char *admin_group; /* its members are admins, too; NULL */
-	uint32_t user_tasks;     /* of jobs that have not ended, of one user who is no admin; 0: no limit */
+	bool salvage;            /* a damaged file is renamed, and its readable part recovered */
+	const char *admin_group; /* group whose members are admins, too; NULL */
+	uint32_t user_tasks;     /* maximum tasks in jobs that have not ended, per user who is no admin; 0: no limit */
 	uint32_t connections;    /* at once */
 	const char *socket;      /* unix socket, or: */
 	const char *address;     /* with port and token */
 	uint16_t port;
 	const char *token;
-	const char *extender_address; /* Kubernetes' extender, for anybody who can connect; NULL: none */
+	const char *extender_address; /* Kubernetes' extender, open to any client that can connect; NULL: none */
 	uint16_t extender_port;
 	const char *cluster;        /* nomora.cluster/1, read at the start; NULL */
 	const char *curves;         /* folder of curves, read at the start; NULL: */
@@ -61,13 +61,13 @@ struct schedd_options {
 	enum latency_statistic statistic;
 	struct windows windows; /* of moves */
 	double journal_days;    /* how long the journal is kept */
-	bool journal_brief;     /* it leaves out round trips and calls: decisions cannot be repeated from it */
-	uint32_t round_ms;      /* at most one round in this time, in milliseconds */
+	bool journal_brief;     /* without round trips and calls, so that decisions cannot be repeated from it */
+	uint32_t round_ms;      /* at most one round per this time, in milliseconds */
 };
 
 struct schedd;
 
-/* Opens and reads the state. NULL with err set; EBUSY: another daemon has it. */
+/* Opens and reads the state. NULL with err set; EBUSY: another daemon uses it. */
 struct schedd *schedd_create(const struct schedd_options *options, struct error *err);
 void schedd_destroy(struct schedd *schedd); /* NULL is legal */
 uint16_t schedd_port(const struct schedd *schedd);
@@ -76,7 +76,7 @@ uint16_t schedd_extender_port(const struct schedd *schedd); /* 0: no extender */
 /* Serves until *stop is set (by a signal handler). 0 or -errno with err set. */
 int schedd_run(struct schedd *schedd, const volatile int *stop, struct error *err);
 
-/* Prints the journal of a state that no daemon has. 0 or -errno with err set. */
+/* Prints the journal of a state that no daemon uses. 0 or -errno with err set. */
 int schedd_export(const char *state, FILE *out, struct error *err);
 
 #endif

@@ -20,16 +20,16 @@ struct schedd_settings {
 
 extern const struct option_row schedd_option_rows[];
 
-/* Defaults; `socket` is the caller's. Call it before the rows are used: it lists the policies. */
+/* Sets defaults except `socket`, which the caller sets. Call it before the rows are used: it lists the policies. */
 void schedd_settings_default(struct schedd_settings *settings);
 
-/* The daemon's options with the memory that they point into. */
+/* The daemon's options, and the memory to which they point. */
 struct schedd_setup {
 	struct schedd_options options;
 	char address[64], extender[64];
 	char *token;
 };
-/* 0, or -EINVAL with err set: a setting. Token and curves are not read yet. */
+/* 0, or -EINVAL with err set: a bad setting. Token and curves are not read yet. */
 int schedd_setup_read(const struct schedd_settings *settings, struct schedd_setup *setup, struct error *err);
 /* Reads the token if there is one. 0 or -errno with err set. */
 int schedd_setup_read_token(const struct schedd_settings *settings, struct schedd_setup *setup, struct error *err);
