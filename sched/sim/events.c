@@ -137,7 +137,7 @@ static int submit_to_net(struct sim *sim, uint32_t task)
 	return code == 0 && sim->net ? flownet_task_arrived(sim->net, number, number_of(sim, task), 0) : code;
 }
 
-/* The integral of running tasks over time: minus the time of each start, plus that of each end. */
+/* The integral of running tasks over time: the sum of the end times minus the sum of the start times. */
 static void count_running(struct sim *sim, int64_t now_us, int change)
 {
 	sim->slot_us -= change * (double)now_us;
@@ -171,7 +171,7 @@ int sim_start_task(struct sim *sim, uint32_t task, int32_t machine, int64_t now_
 	return event_queue_add(&sim->events, now_us + state->left_us, SIM_FINISH, task, ++state->generation);
 }
 
-/* The task leaves its machine and waits; its progress stays unless lose_work. */
+/* The task leaves its machine and waits; its progress is kept unless lose_work. */
 int sim_stop_task(struct sim *sim, uint32_t task, int64_t now_us)
 {
 	struct sim_task *state = &sim->tasks[task];
@@ -205,7 +205,7 @@ static bool finish(struct sim *sim, uint32_t task, uint64_t generation, int64_t 
 	struct sim_job *job = job_of(sim, task);
 
 	if (state->state != SIM_TASK_RUNNING || state->generation != generation)
-		return false; /* of an attempt that was ended before */
+		return false; /* of an attempt that has ended before */
 	histogram_record(sim->result->response_us, time_us - sim->workload->tasks[task].submit_us);
 	state->state = SIM_TASK_DONE;
 	state->machine = SIM_NONE;
@@ -226,7 +226,7 @@ static int finish_in_net(struct sim *sim, uint32_t task)
 	const struct sim_job *job = &sim->jobs[number];
 
 	if (!job->in_net)
-		return 0; /* it left with another task that ended in the same round */
+		return 0; /* it was removed with another task that ended in the same round */
 	if (job->done == sim->workload->jobs[number].task_count)
 		return leave_net(sim, number);
 	return sim->net ? flownet_task_ended(sim->net, number, number_of(sim, task)) : 0;

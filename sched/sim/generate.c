@@ -8,8 +8,8 @@
 static const double second_us = 1e6;
 
 /*
- * Tasks of a job, jobs with one task left out. Google's first day: p50 15, p90 200, p99 2,000, largest 20,010; between
- * these the logarithm is interpolated.
+ * Tasks per job, without one-task jobs. Google's first day: p50 15, p90 200, p99 2,000, largest 20,010; the logarithm
+ * is interpolated between these.
  */
 static const struct {
 	double share, tasks;
@@ -17,13 +17,13 @@ static const struct {
 static const double single_share = 0.75; /* of the jobs have one task */
 
 /*
- * Run times: log-normal with p50 626 s and p90 8,789 s as in the data. Tasks of one job are alike: the job's median
- * has most of the deviation (2.06 = hypot(1.9, 0.8)).
+ * Run times: log-normal with p50 626 s and p90 8,789 s as in the data. Tasks of one job are similar: most of the
+ * deviation is between the medians of jobs (2.06 = hypot(1.9, 0.8)).
  */
 static const double run_median_s = 626, job_deviation = 1.9, task_deviation = 0.8;
-static const double run_mean_s = 4000; /* of a task submitted in the day, cut at its end */
+static const double run_mean_s = 4000; /* of a task submitted during the day, cut at its end */
 
-/* Share of the occupied slots at time 0 whose tasks run all day; the other tasks end and are replaced. */
+/* Share of the slots occupied at time 0 whose tasks run all day; the other tasks end and are replaced. */
 static const double all_day_share = 0.6;
 
 /* Submissions come in 2,870 of the day's 86,400 seconds. */
@@ -64,7 +64,7 @@ static uint32_t draw_size(struct generator *generator)
 				pow(size_quantiles[i].tasks / size_quantiles[i - 1].tasks, u));
 }
 
-/* A job of at most `most` tasks; returns its tasks. */
+/* Adds a job of at most `most` tasks; returns its number of tasks. */
 static uint64_t add_job(struct generator *generator, double submit_us, bool all_day, uint64_t most)
 {
 	double median_s = run_median_s * exp(job_deviation * rng_normal(&generator->rng));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checkpoints: rounds are remembered; a resumed run takes them from there, up to the last checkpoint. */
+/* Checkpoints: the rounds are recorded; a resumed run repeats them up to the last checkpoint. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -64,7 +64,7 @@ static int does_not_fit(const struct sim *sim, struct error *err)
 			 (double)sim->now_us / 1e6);
 }
 
-/* True if the move can be made now: whether its task runs is known only after the moves before it. */
+/* True if the move can be made now: whether its task runs is known only after the earlier moves. */
 static bool move_fits(const struct sim *sim, const struct sim_past_move *move)
 {
 	int64_t machines = (int64_t)sim->workload->machine_count;
@@ -114,7 +114,7 @@ int sim_recall_round(struct sim *sim, struct error *err)
 	return 0;
 }
 
-/* The root ended there: its machine, which may have gone since, stays the reference. */
+/* A root that has ended: its machine, which may have been removed since, remains the reference. */
 static int restore_ended_root(struct sim *sim, uint32_t job)
 {
 	uint32_t machine = (uint32_t)sim->jobs[job].root_machine;
@@ -153,7 +153,7 @@ static int restore_job(struct sim *sim, uint32_t job)
 	return code;
 }
 
-/* Placer and flow network from the simulation's own state; each checkpoint has random numbers of its own. */
+/* Rebuilds placer and flow network from the simulation's own state; each checkpoint has its own random numbers. */
 static int restore_net(struct sim *sim, struct error *err)
 {
 	int code = sim_create_placer(sim, hash_mix(sim->settings->seed ^ hash_mix(sim->checkpoints)), err);

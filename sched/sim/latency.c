@@ -24,7 +24,7 @@ void sim_latency_settings_default(struct sim_latency_settings *settings)
 	};
 }
 
-/* Series k of a distance: the k-th recorded one, begun a 42nd of its length later each time. */
+/* Series k of a distance: the k-th recorded one in turn, each time shifted by a 42nd of its length. */
 static double recorded_us(const struct sim_latency *latency, int distance, int k)
 {
 	const struct rtt_series_set *set = latency->settings.recorded;
@@ -48,7 +48,10 @@ static double drawn_us(struct sim_latency *latency, double level_us, double spre
 	return value;
 }
 
-/* The distance's series k of this second: recorded, or drawn about a recorded level or the distance's. */
+/*
+ * The value of the distance's series k in this second: recorded, or drawn around a recorded level or the distance's
+ * level.
+ */
 static double series_us(struct sim_latency *latency, int distance, int k)
 {
 	const struct rtt_series_set *set = latency->settings.recorded;
@@ -64,7 +67,7 @@ static double series_us(struct sim_latency *latency, int distance, int k)
 	return drawn_us(latency, level_us, 0, drift);
 }
 
-/* An insertion sort: from second to second the order changes little. */
+/* Insertion sort, as the order changes little from second to second. */
 static void sort_series(uint8_t *order, const float *cells)
 {
 	for (int i = 1; i < SIM_LATENCY_SERIES; i++) {
@@ -93,7 +96,7 @@ static void compute_table(struct sim_latency *latency)
 	latency->rtt_us[SIM_SAME_MACHINE_CELL] = (float)latency->settings.same_machine_us;
 }
 
-/* Recorded round trips up to now. */
+/* Applies recorded round trips up to now. */
 static int replay(struct sim_latency *latency, int64_t now_us, bool *moved)
 {
 	const struct workload *recorded = latency->recorded;
@@ -136,7 +139,7 @@ int sim_latency_start(struct sim_latency *latency, const struct sim_latency_sett
 		}
 	}
 	compute_table(latency);
-	/* A live scheduler's journal without a measurement has the cluster's default round trips. */
+	/* A live scheduler's journal without measurements uses the cluster's default round trips. */
 	if (!recorded || (recorded->latency_count == 0 && (!recorded->has_default_rtt || settings->recorded)))
 		return 0;
 	latency->recorded = recorded;
@@ -322,10 +325,10 @@ static float least_us(const struct sim_latency *latency, enum sim_distance d)
 	return latency->rtt_us[(int)d * SIM_LATENCY_CLASS_CELLS + latency->order[d][0] * SIM_LATENCY_SCALES];
 }
 
-/* A rack has the bounds of all machines at its distance. */
+/* The bounds of a rack are those of all machines at its distance. */
 static void source_extremes(const void *context, uint32_t root, float *least, float *most)
 {
-	struct sim_latency *latency = (struct sim_latency *)context; /* the reach is looked for once */
+	struct sim_latency *latency = (struct sim_latency *)context; /* the reach is looked up once */
 	const struct cluster *cluster = latency->cluster;
 	uint32_t root_rack = cluster->machines[root].rack;
 	float same_us = latency->rtt_us[SIM_SAME_MACHINE_CELL], of[SIM_DISTANCES], *bounds = least ? least : most;
@@ -360,7 +363,7 @@ float sim_latency_nearest_us(struct sim_latency *latency, uint32_t machine)
 			uint32_t scale = reach->least[d][k];
 
 			if (cells[0] >= least)
-				break; /* the series after it are larger, too */
+				break; /* the remaining series are larger, too */
 			if (scale != SIM_LATENCY_SCALES && cells[scale] < least)
 				least = cells[scale];
 		}

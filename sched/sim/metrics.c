@@ -11,7 +11,7 @@ double sim_performance_at(const struct sim *sim, uint32_t curve, double rtt_us)
 	return performance_at(sim->settings->curves[curve], &sim->settings->policy_settings, rtt_us);
 }
 
-/* Steps of all curves' tables; 0 where the nearest step is not what counts. */
+/* Number of steps of all curves' tables; 0 if performance is not looked up at the nearest step. */
 static uint32_t count_steps(const struct sim_settings *settings)
 {
 	const struct policy_settings *policy = &settings->policy_settings;
@@ -92,7 +92,7 @@ static double sum_cells(const struct sim *sim, const struct sim_job *job, float 
 	return sums[0] + sums[1] + sums[2] + sums[3];
 }
 
-/* The same of recorded round trips. */
+/* The same for recorded round trips. */
 static double sum_recorded(const struct sim *sim, const struct sim_job *job, float *worst)
 {
 	double sum = 0;
@@ -109,7 +109,7 @@ static double sum_recorded(const struct sim *sim, const struct sim_job *job, flo
 	return sum;
 }
 
-/* The smallest recorded round trip from the root; searched again when round trips or machines have changed. */
+/* The smallest recorded round trip from the root; searched again if round trips or machines have changed. */
 static double nearest_recorded(const struct sim *sim, struct sim_job *job)
 {
 	uint64_t now = sim->latency.changes + sim->result->machines_added + sim->result->machines_removed;
@@ -127,7 +127,7 @@ static double nearest_recorded(const struct sim *sim, struct sim_job *job)
 	return job->nearest_us;
 }
 
-/* The best p on any machine but the root's: the nearest one's. */
+/* The best p on any machine except the root's: that of the nearest one. */
 static double best_other(struct sim *sim, struct sim_job *job)
 {
 	double rtt_us = sim->latency.view ? nearest_recorded(sim, job)

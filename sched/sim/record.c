@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes events as a journal: all machines first, in the order of their numbers and down; tasks by their number in the
- * job, so that a replay numbers machines, jobs and tasks in the same way.
+ * Writes events as a journal: first all machines in the order of their numbers, as down; tasks with their number in the
+ * job, so that a replay gives machines, jobs and tasks the same numbers.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -73,7 +73,7 @@ int sim_record_begin(struct sim *sim, struct error *err)
 	return 0;
 }
 
-/* Records the workload's round trips that take effect now. */
+/* Records the workload's round trips that take effect at this time. */
 void sim_record_latencies(struct sim *sim)
 {
 	const struct workload_latency *latencies = sim->workload->latencies;
@@ -93,7 +93,7 @@ void sim_record_latencies(struct sim *sim)
 	}
 }
 
-/* Repeated additions and removals of the trace are left out, and updates of machines that are not there. */
+/* Leaves out repeated additions and removals in the trace, and updates of absent machines. */
 void sim_record_machine(struct sim *sim, const struct workload_machine_event *event, int32_t slots)
 {
 	bool *up = &sim->announced_up[event->machine], was_up = *up;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rounds in virtual time: begin with the state of the moment, end with the moves. */
+/* Rounds in virtual time: they begin with the current state and end with the moves. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -8,11 +8,11 @@
 
 #include "sim_priv.h"
 
-enum { ROUNDS_WITHOUT_TIME = 2 }; /* the paper's simulator: the tasks of time 0 */
+enum { ROUNDS_WITHOUT_TIME = 2 }; /* as in the paper's simulator: the tasks of time 0 */
 
 /*
- * Algorithm runtimes as published (NoMora 6.2), seconds: median, 99th percentile, maximum. The minimum is not: half of
- * the median is taken for it.
+ * Algorithm runtimes as published (NoMora 6.2), seconds: median, 99th percentile, maximum. The minimum is not
+ * published: half of the median is used.
  */
 struct published {
 	double p50_s, p99_s, maximum_s;
@@ -37,7 +37,7 @@ static const struct published *find_published(const struct sim_settings *setting
 	return policy->machine_threshold >= 110 ? &published_110 : &published_105;
 }
 
-/* Between two quantiles the logarithm is interpolated. */
+/* Interpolates the logarithm between two quantiles. */
 static double between(double low, double high, double share)
 {
 	return low * pow(high / low, share);
@@ -78,7 +78,7 @@ static int64_t duration_us(struct sim *sim)
 	}
 }
 
-/* The network learns which round trips moved. */
+/* Reports the round trips that changed to the network. */
 static int latency_moved(struct sim *sim)
 {
 	struct latency_view *view = sim->latency.view;
@@ -137,7 +137,7 @@ static void note_placement(struct sim *sim, uint32_t task)
 	int64_t solver_us = sim->now_us - sim->round_begin_us, root_us;
 
 	solver_us = solver_us < total_us ? solver_us : total_us;
-	/* A root placed in this round counts as placed when the round began. */
+	/* A root placed in this round counts as placed at the beginning of the round. */
 	root_us =
 		(job->root_placed_us == sim->now_us ? sim->round_begin_us : job->root_placed_us) - described->submit_us;
 	if (!sim->settings->policy->root_first || task == sim->workload->jobs[described->job].first_task || root_us < 0)
@@ -173,7 +173,7 @@ static int apply_move(struct sim *sim, const struct flownet_move *move, struct s
 	if (state->state == SIM_TASK_DONE)
 		return 0; /* it ended during the round */
 	if (move->to == FLOWNET_NONE && state->state != SIM_TASK_RUNNING)
-		return -EINVAL; /* of a history that does not fit */
+		return -EINVAL; /* of a history that does not match this run */
 	if (move->to == FLOWNET_NONE) {
 		row->preempted++;
 		sim_record_decision(sim, task, JOURNAL_PREEMPT, state->machine, SIM_NONE);
@@ -257,7 +257,7 @@ int sim_end_round(struct sim *sim, struct error *err)
 	histogram_record(result->took_us, row.took_us);
 	if (placer_settings(sim->placer)->flow.preemption && running > 0)
 		histogram_record(result->migrated_ppm, (int64_t)((double)row.migrated * 1e6 / (double)running));
-	/* A root placed last may make its job's other tasks eligible. */
+	/* A root placed at the end may make its job's other tasks eligible. */
 	if (row.placed > 0 && sim->waiting > 0)
 		sim->changed = true;
 	if (sim->watch->round)

@@ -27,7 +27,7 @@ void sim_settings_default(struct sim_settings *settings)
 	sim_latency_settings_default(&settings->latency);
 }
 
-/* The sample of the second that ends now, then the latencies of the next. */
+/* Takes the sample of the second that ends now, then sets the latencies of the next. */
 static int next_second(struct sim *sim, struct error *err)
 {
 	const struct policy_settings *policy = placer_settings(sim->placer);
@@ -40,7 +40,7 @@ static int next_second(struct sim *sim, struct error *err)
 	sim_compute_p(sim);
 	sim->latencies_moved |= moved;
 	sim_record_latencies(sim);
-	/* Costs of waiting and staying move too. */
+	/* Costs of waiting and staying change, too. */
 	sim->changed |= policy->flow.preemption || (sim->waiting > 0 && policy->flow.omega_per_s > 0);
 	progress_update(sim->watch->progress, (uint64_t)(sim->now_us / second_us), NULL);
 	return 0;
@@ -53,7 +53,7 @@ static bool round_is_due(const struct sim *sim)
 	return sim->settings->round_us > 0 ? sim->now_us >= sim->next_round_us : sim->changed;
 }
 
-/* Time of the next thing to happen. */
+/* Time of the next event of any kind. */
 static int64_t next_time(const struct sim *sim)
 {
 	const struct event *first = event_queue_first(&sim->events);
@@ -68,7 +68,7 @@ static int64_t next_time(const struct sim *sim)
 	return next_us;
 }
 
-/* All that happens at now_us: sample, end of a round, events, begin of a round. */
+/* Handles everything at now_us: sample, end of a round, events, start of a round. */
 static int step(struct sim *sim, struct error *err)
 {
 	struct event event;

@@ -11,18 +11,18 @@ enum sim_event { SIM_SUBMIT, SIM_FINISH, SIM_MACHINE };
 enum sim_task_state { SIM_TASK_FUTURE, SIM_TASK_WAITING, SIM_TASK_RUNNING, SIM_TASK_DONE };
 
 struct sim_task {
-	int64_t left_us;    /* of its run time, when it last (re)started; WORKLOAD_TO_THE_END */
+	int64_t left_us;    /* remaining run time when it last (re)started; WORKLOAD_TO_THE_END */
 	int64_t started_us; /* to run or to wait */
 	int64_t placed_us;  /* first placement, -1 = none yet */
 	int64_t moved_us;   /* last migration */
 	int32_t machine, moved_from;
-	uint32_t generation; /* of the finish event that counts */
+	uint32_t generation; /* of the valid finish event */
 	uint32_t position;   /* in the job's cells */
 	enum sim_task_state state;
 };
 
 struct sim_job {
-	int32_t root_machine; /* SIM_NONE: not placed yet; stays after the root ended */
+	int32_t root_machine; /* SIM_NONE: not placed yet; kept after the root has ended */
 	int64_t root_placed_us;
 	uint32_t waiting, running, done;
 	/* For each running task other than the root, if the root is known: entry of the latency table, and the task. */
@@ -30,11 +30,11 @@ struct sim_job {
 	uint32_t *owners;
 	uint32_t cell_count, cell_capacity;
 	uint32_t curve;
-	uint32_t active;        /* place in sim->active */
+	uint32_t active;        /* index in sim->active */
 	bool in_net, announced; /* announced: in the journal */
 	struct performance_sum performance;
 	double task_samples, task_sum;
-	double nearest_us; /* recorded round trips: the smallest to another machine at `nearest_at` */
+	double nearest_us; /* recorded round trips: smallest to another machine, as of `nearest_at` */
 	uint64_t nearest_at;
 };
 
@@ -58,7 +58,7 @@ struct sim {
 	bool *announced_up; /* [machines] as in the journal */
 	struct sim_task *tasks;
 	struct sim_job *jobs;
-	uint32_t *active; /* jobs with tasks that arrived and are not done */
+	uint32_t *active; /* jobs with tasks that have arrived and not ended */
 	uint32_t active_count;
 	int64_t now_us, next_sample_us, round_begin_us, round_end_us, net_time_us, next_round_us;
 	uint64_t waiting, running, samples;
@@ -66,14 +66,16 @@ struct sim {
 	uint64_t decisions;        /* in the journal */
 	size_t recorded_latencies; /* likewise */
 	uint64_t checkpoints;
-	size_t past_round, past_move; /* of the history: the next */
+	size_t past_round, past_move; /* next index in the history */
 	int64_t next_checkpoint_us;
 	bool in_round, changed, latencies_moved;
 	double round_cpu_s; /* of the last round */
 	double slot_us;     /* sum of running tasks * time */
 	double utilisation, waiting_sum;
-	/* Performance at each entry of the latency table, of this second. Where curves are looked up at the nearest of
-	 * their steps, the step of each entry and the performance at each step: that is smaller and stays. */
+	/*
+	 * Performance at each entry of the latency table, of this second. If curves are looked up at the nearest step:
+	 * the step of each entry, and the performance at each step, which is smaller and does not change.
+	 */
 	float *p[SIM_CURVES_MAXIMUM];         /* [SIM_LATENCY_CELLS], or NULL */
 	float *p_of_step[SIM_CURVES_MAXIMUM]; /* [steps + 1], the last is beyond all tables; or NULL */
 	uint16_t step_of_cell[SIM_LATENCY_CELLS];
@@ -98,7 +100,7 @@ double sim_performance_at(const struct sim *sim, uint32_t curve, double rtt_us);
 void sim_sample(struct sim *sim);
 int sim_finish_result(struct sim *sim);
 
-/* record.c: the journal; without a listener it does nothing. */
+/* record.c: the journal; does nothing without a listener. */
 int sim_record_begin(struct sim *sim, struct error *err);
 void sim_record_machine(struct sim *sim, const struct workload_machine_event *event, int32_t slots);
 void sim_record_submission(struct sim *sim, uint32_t task);

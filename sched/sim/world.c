@@ -18,7 +18,7 @@ static uint32_t curve_of_job(const struct sim_settings *settings, uint64_t job_i
 	return curve;
 }
 
-/* The machine at the place that a journal gave it. */
+/* Adds a machine with the number that a journal gave it. */
 static int64_t add_placed_machine(struct cluster *cluster, const struct cluster *places, uint64_t number,
 				  struct error *err)
 {
@@ -40,7 +40,7 @@ static int64_t add_machine(struct cluster *cluster, size_t number, const struct 
 	return cluster_add_machine(cluster, name, rack, pod, settings->slots, err);
 }
 
-/* In a trace machines fill racks, and racks fill pods, in the order in which it first names them. */
+/* For a trace: machines fill racks, and racks fill pods, in the order of their first appearance. */
 static struct cluster *build_cluster(const struct workload *workload, const struct sim_settings *settings,
 				     struct error *err)
 {
@@ -59,7 +59,7 @@ static struct cluster *build_cluster(const struct workload *workload, const stru
 	return cluster;
 }
 
-/* The curve that a journal names, else one drawn by the shares. */
+/* The curve named by a journal, or one drawn by the shares. */
 static uint32_t curve_of(const struct sim *sim, const struct workload_job *job)
 {
 	const struct workload *workload = sim->workload;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Synthetic workloads of the shape of Google's first day (the figures that they are drawn from are in generate.c,
- * beside those of the data): a cluster filled at time 0, bursts of submissions, heavy-tailed job sizes and run times,
- * machines that leave and come back. Pure: the same settings give the same workload on every machine.
+ * Synthetic workloads similar to Google's first day (generate.c has the figures used, and those of the data): a cluster
+ * filled at time 0, bursts of submissions, heavy-tailed job sizes and run times, machines that leave and come back.
+ * Pure: the same settings give the same workload on every machine.
  */
 #ifndef SIM_GENERATE_H
 #define SIM_GENERATE_H
@@ -16,14 +16,14 @@ struct sim_generate_settings {
 	uint32_t slots; /* of one machine */
 	double hours;
 	double load;          /* mean share of slots in use to aim at, 0..1 */
-	uint64_t tasks;       /* submitted after time 0; 0 = as many as the load takes */
+	uint64_t tasks;       /* submitted after time 0; 0 = as many as the load requires */
 	double churn_per_day; /* share of the machines that leave for a while */
 	uint64_t seed;
 };
 /* 12,500 machines of 12 slots, 24 h, load 0.9, churn 0.025, seed 1. */
 void sim_generate_settings_default(struct sim_generate_settings *settings);
 
-/* A workload that is not finished (workload_finish()); NULL = out of memory. */
+/* A workload to which workload_finish() must still be applied; NULL = out of memory. */
 struct workload *sim_generate(const struct sim_generate_settings *settings);
 
 #endif

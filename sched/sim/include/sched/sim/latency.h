@@ -2,16 +2,16 @@
 /*
  * Round trips between every pair of machines, every second, with nothing stored per pair (NoMora section 6). The
  * distance of a pair (same rack, same pod, other pod) has SIM_LATENCY_SERIES series of one value a second; a hash of
- * the pair picks a series and one of SIM_LATENCY_SCALES scales, 0.5 to 1 within a rack and 0.8 to 1.2 beyond it. A
- * pair's round trip is thus one entry ("cell") of a table that is computed once a second. Two tasks on one machine have
- * a constant.
+ * the pair picks a series and one of SIM_LATENCY_SCALES scales, 0.5 to 1 within a rack and 0.8 to 1.2 beyond it. So a
+ * pair's round trip is an entry ("cell") of a table that is computed once a second. Two tasks on one machine have a
+ * constant round trip.
  *
  * A series is level * spread * drift * noise * spike: `spread` is constant, log-normal; the drift is an
  * Ornstein-Uhlenbeck process in the logarithm with a time constant of one hour; the noise is log-normal, drawn each
  * second; a spike multiplies one second. Values are microseconds. One thread.
  *
- * Recorded round trips, of a workload that has any, take the place of the series: a latency view with the levels as the
- * topology's defaults.
+ * If a workload has recorded round trips, they replace the series: a latency view with the levels as the topology's
+ * defaults.
  */
 #ifndef SIM_LATENCY_H
 #define SIM_LATENCY_H
@@ -41,12 +41,12 @@ struct sim_latency_settings {
 	double level_us[SIM_DISTANCES];
 	double same_machine_us;
 	double spread, drift, noise; /* deviations of the logarithm */
-	double spike_chance;         /* a second, of one series */
+	double spike_chance;         /* per second of a series */
 	double spike_factor;
 	uint64_t seed;
 	/*
-	 * Borrowed; NULL = none. A distance that has recorded series takes them in turn, each from another second on,
-	 * over and over, instead of drift, noise and spikes; recorded levels vary by these.
+	 * Borrowed; NULL = none. A distance with recorded series uses them in turn, with different starting seconds and
+	 * repeated, instead of drift, noise and spikes; recorded levels are varied by these.
 	 */
 	const struct rtt_series_set *recorded;
 };
@@ -85,19 +85,19 @@ struct sim_latency {
 int sim_latency_start(struct sim_latency *latency, const struct sim_latency_settings *settings,
 		      const struct cost_layout *layout, const struct workload *recorded);
 void sim_latency_end(struct sim_latency *latency);
-/* Recorded round trips up to now_us count from now on. *moved: anything changed. 0 or -ENOMEM. */
+/* Recorded round trips up to now_us take effect. *moved: something changed. 0 or -ENOMEM. */
 int sim_latency_next_second(struct sim_latency *latency, int64_t now_us, bool *moved);
 
-/* At this second; INFINITY: unreachable. */
+/* Round trip at this second; INFINITY: unreachable. */
 float sim_latency_rtt_us(const struct sim_latency *latency, uint32_t a, uint32_t b);
 
 /* Entry of rtt_us for a pair; symmetric, and the same in every second. */
 uint32_t sim_latency_cell(const struct sim_latency *latency, uint32_t a, uint32_t b);
 struct cost_source sim_latency_source(struct sim_latency *latency);
 
-/* A machine comes or goes; all are absent at second 0. O(machines that were asked for below). */
+/* A machine appears or disappears; all are absent at second 0. O(machines queried by the functions below). */
 void sim_latency_set_present(struct sim_latency *latency, uint32_t machine, bool present);
-/* Smallest round trip to any other machine that is present, each second in O(series) at most; INFINITY without one. */
+/* Smallest round trip to any other present machine, in O(series) per second at most; INFINITY if there is none. */
 float sim_latency_nearest_us(struct sim_latency *latency, uint32_t machine);
 
 #endif

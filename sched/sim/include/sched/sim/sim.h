@@ -5,12 +5,12 @@
  *
  * A round begins when the previous one has ended and something has changed (a submission, a machine, a free slot for a
  * waiting task; with preemption also the latencies), or every `round_us`. Its placements take effect at its end; events
- * during a round wait for that. Performance is sampled at each whole second, before the events of that moment: the
- * sample at t is that of the second before t. Latencies change at whole seconds, after the sample.
+ * during a round are handled then. Performance is sampled at each whole second, before the events of that time: the
+ * sample at t is for the second before t. Latencies change at whole seconds, after the sample.
  *
  * The paper's rules (NoMora section 6, with the simulator that it used) are the defaults: tasks without an attempt and
  * single-task jobs are left out (model/workload.h), evicted and migrated tasks keep their progress, updates of machines
- * are ignored, the first two rounds take no time, a root's machine stays the reference after the root ended.
+ * are ignored, the first two rounds take no time, a root's machine remains the reference after the root has ended.
  *
  * The same settings and workload give the same results, except with SIM_SOLVER_MEASURED and for wall-clock figures.
  * Times are microseconds. One thread.
@@ -48,22 +48,23 @@ struct sim_settings {
 	struct policy_settings policy_settings;
 	uint32_t machines_per_rack, racks_per_pod;
 	uint32_t slots;       /* of each machine */
-	double slots_per_cpu; /* > 0: slots = CPU capacity * this, at least 1, in the place of `slots` */
+	double slots_per_cpu; /* > 0: slots = CPU capacity * this, at least 1, instead of `slots` */
 	bool updates;         /* machine updates change the slots */
 	int64_t end_us;
-	int64_t round_us; /* 0 = when something has changed */
+	int64_t round_us; /* 0 = a round whenever something has changed */
 	enum sim_solver_time solver_time;
 	int64_t solver_us;
 	double work_ns_per_scan;
-	int64_t migration_cost_us; /* added to the run time of a task that moves */
+	int64_t migration_cost_us; /* added to the run time of a migrated task */
 	bool lose_work;            /* evicted and migrated tasks start from the beginning */
 	const struct curve *curves[SIM_CURVES_MAXIMUM];
 	const char *curve_names[SIM_CURVES_MAXIMUM]; /* a workload that names its jobs' curves names these */
-	double curve_shares[SIM_CURVES_MAXIMUM];     /* of the jobs, drawn by a hash of the job's id; add up to 1 */
+	double curve_shares[SIM_CURVES_MAXIMUM]; /* shares of the jobs, assigned by a hash of the job's id; they add up
+						    to 1 */
 	uint32_t curve_count;
 	struct sim_latency_settings latency;
 	uint64_t seed;
-	bool check;            /* conservation after each round: O(tasks) */
+	bool check;            /* check conservation after each round: O(tasks) */
 	int64_t checkpoint_us; /* 0 = never; with a history, see struct sim_watch */
 };
 /* The paper's: 48 machines a rack, 16 racks a pod, 12 slots, 24 h, solver time zero, roots and spills anywhere. */
@@ -79,12 +80,12 @@ struct sim_round {
 	uint64_t scans;
 };
 
-/* One job with a root and another task that were sampled. */
+/* A job of which a root and another task were sampled. */
 struct sim_job_result {
 	uint64_t id;
 	uint32_t tasks, curve;
 	struct performance_sum performance;
-	double task_samples; /* of its tasks: weight for the mean over tasks */
+	double task_samples; /* number of samples: weight for the mean over tasks */
 	double task_sum;     /* sum of p over them */
 };
 
@@ -96,7 +97,7 @@ struct sim_result {
 	/* Means over jobs of the average application performance: the "area" of the paper's figure 5. */
 	double area, area_worst, area_other;
 	double task_mean;                               /* mean of p over all samples of all tasks */
-	double start_area, start_task_mean;             /* the same, only at the first sample */
+	double start_area, start_task_mean;             /* the same, only for the first sample */
 	uint64_t submitted, finished, running, waiting; /* tasks, at the end */
 	uint64_t rounds, solves, moves, migrations, preemptions, evictions, ping_pongs;
 	double task_hours; /* of running tasks */
@@ -107,14 +108,14 @@ struct sim_result {
 	struct histogram *cpu_us;     /* CPU time of a round */
 	struct histogram *took_us;    /* virtual */
 	struct histogram *placement_us, *wait_root_us, *wait_slot_us, *wait_solver_us, *response_us;
-	struct histogram *migrated_ppm; /* migrated tasks of the running ones, each round with preemption */
+	struct histogram *migrated_ppm; /* migrated tasks per million running ones, for each round with preemption */
 	double wall_s, solver_wall_s, cpu_s, solver_cpu_s;
 };
 void sim_result_free(struct sim_result *result);
 
 /*
- * The rounds up to a checkpoint. A resumed run repeats them without the solver. The solver's
- * own state is not kept: at each checkpoint every run builds the flow network from the state of the moment.
+ * The rounds up to a checkpoint. A resumed run repeats them without the solver. The solver's own state is not stored:
+ * at each checkpoint, every run rebuilds the flow network from the current state.
  */
 struct sim_past_round {
 	double wall_s, cpu_s;
@@ -139,12 +140,15 @@ void sim_history_free(struct sim_history *history);
 struct sim_watch {
 	void *context;
 	void (*round)(void *context, const struct sim_round *round);
-	/* Each event as a journal has it, in the order of their times. */
+	/* Each event as written to a journal, in chronological order. */
 	void (*journal)(void *context, const struct journal_event *event);
 	void *journal_context;
-	/* The run begins with the rounds in it, and appends its own. With settings->checkpoint_us, else NULL. */
+	/*
+	 * The run begins by repeating the rounds in it, and appends its own. Only with settings->checkpoint_us,
+	 * otherwise NULL.
+	 */
 	struct sim_history *history;
-	/* Stores the present state. 0; -errno with err set ends the run. */
+	/* Stores the current state. 0; -errno with err set ends the run. */
 	int (*checkpoint)(void *context, const struct sim_history *history, struct error *err);
 	void *checkpoint_context;
 	struct progress *progress;
