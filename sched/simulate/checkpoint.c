@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A checkpoint as text, nomora.checkpoint/1: the settings, the rounds and their moves, a hash of all that. State
+ * A checkpoint as text, nomora.checkpoint/1: the settings, the rounds and their moves, and a hash of these. State
  * between the rounds is not stored: the resumed run computes it.
  */
 #include <errno.h>
@@ -189,7 +189,7 @@ static int write_checkpoint(void *context, const struct sim_history *history, st
 	return writer ? file_writer_commit(writer, err) : error_code(err, EIO);
 }
 
-/* Bytes before the last line, whose hash it is; 0: damaged. */
+/* Number of bytes before the last line, which has their hash; 0: damaged. */
 static size_t checked_bytes(const char *text, size_t bytes)
 {
 	enum { LAST_BYTES = sizeof last_word - 1 + 16 + 1 };
@@ -201,7 +201,7 @@ static size_t checked_bytes(const char *text, size_t bytes)
 	return before > 0 && memcmp(text + before, expected, LAST_BYTES) == 0 ? before : 0;
 }
 
-/* 0, -EINVAL: neither a round nor a move, -ENOMEM. */
+/* 0, -EINVAL: neither a round nor a move, or -ENOMEM. */
 static int take_line(struct sim_history *history, const char *line)
 {
 	struct sim_past_round round = {0};
@@ -323,7 +323,7 @@ static int resume(struct simulate_checkpoint *checkpoint, struct error *err)
 
 	path_of(checkpoint, path);
 	if (access(path, F_OK) != 0 && errno == ENOENT)
-		return 0; /* the run did not get that far */
+		return 0; /* the interrupted run did not reach its first checkpoint */
 	text = file_read_all(path, checkpoint_bytes_maximum, &bytes, err);
 	if (!text)
 		return error_code(err, EIO);

@@ -18,7 +18,7 @@ int simulate_make_folder(const char *folder, bool *made, struct error *err)
 void simulate_drop_folder(const char *folder, bool made)
 {
 	if (made)
-		(void)rmdir(folder); /* keeps one with files */
+		(void)rmdir(folder); /* does not remove a folder with files */
 }
 
 static int write_output(const struct simulate *simulate, const char *folder, struct error *err)

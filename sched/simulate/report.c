@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* report.html: the paper's figures 5 to 9 from these runs, beside the published values (NoMora 6.1 to 6.3). */
+/* report.html: the paper's figures 5 to 9 from these runs, with the published values (NoMora 6.1 to 6.3). */
 #include <sched/simulate/simulate.h>
 
 #include <errno.h>
@@ -93,7 +93,7 @@ static int put_chart(FILE *out, struct chart *chart, const char *prefix, struct 
 	return 0;
 }
 
-/* The CDF of a histogram of each policy, with published quantiles as points of the same colour. */
+/* The CDF of a histogram for each policy, with published quantiles as points of the same colour. */
 static int chart_of_histograms(const struct simulate *simulate, FILE *out, const struct chart_options *options,
 			       const char *prefix, double unit,
 			       const struct histogram *(*of)(const struct sim_result *),

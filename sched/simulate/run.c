@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The policies, each in a process of its own: a result comes back through an unnamed file. */
+/* Runs each policy in a process of its own, which returns its result through an unnamed file. */
 #include <sched/simulate/simulate.h>
 
 #include <errno.h>
@@ -26,7 +26,7 @@ static void write_round(void *context, const struct sim_round *round)
 
 static void write_event(void *context, const struct journal_event *event)
 {
-	journal_print(context, event); /* a bad stream is found when it is committed */
+	journal_print(context, event); /* a write error is reported when the file is committed */
 }
 
 static struct file_writer *open_rounds(const struct simulate_policy *policy, size_t number, const char *folder,
@@ -52,7 +52,7 @@ static int close_output(struct file_writer *writer, int code, struct error *err)
 	return code;
 }
 
-/* Runs one policy here. */
+/* Runs one policy in this process. */
 static int run_policy(struct simulate *simulate, size_t number, const char *folder, struct progress *bar,
 		      struct error *err)
 {
@@ -92,7 +92,7 @@ static struct histogram **histogram_at(struct sim_result *result, int number)
 	return number < (int)(sizeof all / sizeof all[0]) ? all[number] : NULL;
 }
 
-/* The error or the result, for read_result(). */
+/* Writes the error or the result, for read_result(). */
 static void send_result(FILE *file, int code, const struct error *err, struct sim_result *result)
 {
 	fwrite(&code, sizeof code, 1, file);

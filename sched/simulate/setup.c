@@ -189,7 +189,7 @@ static int parse_mix(struct simulate *simulate, const char *text, struct sim_set
 	return code;
 }
 
-/* Curves that jobs of a journal or of --job-curves have besides those of the mix: no share of the other jobs. */
+/* Curves of jobs in a journal or in --job-curves that are not in the mix: they have no share of the other jobs. */
 static int add_journal_curves(struct simulate *simulate, struct sim_settings *settings, struct error *err)
 {
 	const struct workload *workload = simulate->workload;
@@ -300,7 +300,7 @@ static void warn_of_problems(const struct google_trace_report *report)
 
 static int read_trace(struct simulate *simulate, struct error *err)
 {
-	/* Reads beyond the simulated time: the end of a task gives its run time. */
+	/* Reads beyond the simulated time, as the end of a task gives its run time. */
 	struct google_trace_options trace = {.until_us = INT64_MAX, .strict = simulate->options->strict};
 	int code =
 		google_trace_read(simulate->workload, simulate->options->trace, &trace, &simulate->trace_report, err);
@@ -322,7 +322,10 @@ static int read_journal(struct simulate *simulate, struct error *err)
 	return code;
 }
 
-/* Adds machines: as many as requested, else as the trace's header says, else as the peak of running tasks needs. */
+/*
+ * Adds machines: as many as requested, else the number in the trace's header, else as many as the peak of running tasks
+ * requires.
+ */
 static int add_batch_machines(struct simulate *simulate)
 {
 	const struct batch_report *report = &simulate->batch_report;
@@ -412,7 +415,7 @@ static int make_workload(struct simulate *simulate, int64_t end_us, struct error
 	return code;
 }
 
-/* A level that no option gives is the journal's, or the usual one. */
+/* A level without an option is the journal's, or the default. */
 static void set_levels(const struct simulate *simulate, struct sim_latency_settings *latency)
 {
 	const struct simulate_options *options = simulate->options;

@@ -100,7 +100,7 @@ static int write_csv(const struct simulate_sweep *sweep, const struct outcomes *
 	return file_writer_commit(writer, err);
 }
 
-/* Numbers give an axis; other values are names on it. */
+/* Numbers give a numeric axis; other values are names on it. */
 static bool parse_values(const struct simulate_sweep *sweep, double *x)
 {
 	bool numbers = true;

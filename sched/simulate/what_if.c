@@ -81,7 +81,7 @@ static size_t place(const struct samples *samples, size_t policy, size_t metric,
 	return (policy * METRICS + metric) * samples->seeds + seed;
 }
 
-/* Runs every policy with one seed and notes the metrics. */
+/* Runs every policy with one seed and stores the metrics. */
 static int sample(const struct simulate_options *options, size_t seed, const struct samples *samples, double *values,
 		  char (*names)[SIMULATE_NAME_BYTES], size_t *policy_count, struct error *err)
 {

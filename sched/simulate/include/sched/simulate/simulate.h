@@ -50,22 +50,22 @@ struct simulate {
 	struct google_trace_report trace_report;
 	struct journal_counts journal_counts;
 	struct batch_report batch_report;
-	int64_t machines, slots; /* as given, else as in the trace */
+	int64_t machines, slots; /* from the options, otherwise from the trace */
 	struct curve_library *library;
 	struct rtt_series_set *series; /* NULL = drawn */
 	struct simulate_policy policies[SIMULATE_POLICIES_MAXIMUM];
 	size_t policy_count;
 };
 
-/* Reads or draws the workload, loads the curves, parses the policies. 0 or -errno. */
+/* Reads or generates the workload, loads the curves, parses the policies. 0 or -errno. */
 int simulate_setup(struct simulate *simulate, const struct simulate_options *options, struct error *err);
 void simulate_free(struct simulate *simulate);
 /* Checks the options that need no file. 0 or -EINVAL. */
 int simulate_check(const struct simulate_options *options, struct error *err);
 
 /*
- * Runs all policies, in up to options->processes processes; a table of rounds each goes into `folder` (may be NULL),
- * the journal of the only policy into options->record.
+ * Runs all policies, up to options->processes at a time; writes a table of rounds for each to `folder` (may be NULL),
+ * and the journal of a single policy to options->record.
  */
 int simulate_run(struct simulate *simulate, const char *folder, struct error *err);
 
