@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The store of paths: computed for a destination when it is first asked for, or all at once, or read from a file. */
+/* The store of paths: computed for a destination when it is first requested, or all at once, or read from a file. */
 #include <sched/topology/paths.h>
 
 #include <errno.h>
@@ -69,7 +69,7 @@ void paths_destroy(struct paths *paths)
 	free(paths);
 }
 
-/* Walks the stored ports of one path from `from`; returns the place behind it. */
+/* Follows the stored ports of one path from `from`; returns the position after it. */
 static const uint16_t *decode(const struct paths *paths, uint32_t from, const uint16_t *ports, struct path *path)
 {
 	const struct topology_adjacency *adjacency = paths->adjacency;

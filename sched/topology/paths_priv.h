@@ -10,7 +10,7 @@ struct paths {
 	const struct topology *topology;
 	struct topology_adjacency *adjacency;
 	struct paths_options options;
-	struct path_map map; /* first NULL: not computed */
+	struct path_map map; /* [0] is NULL: not computed */
 };
 
 /* The workspace of one thread. NULL if out of memory. */

@@ -16,7 +16,7 @@ enum {
 	NOWHERE = UINT8_MAX, /* distance of a switch that is not connected to the destination */
 };
 
-/* A path under construction: the places of its switches in the adjacency, as they are stored. */
+/* A path under construction: the indices of its switches in the adjacency, as they are stored. */
 struct walk {
 	uint16_t ports[PATHS_LINKS_MAXIMUM];
 };
@@ -27,14 +27,16 @@ struct paths_search {
 	uint32_t to;
 	uint8_t *distance; /* to the destination, by node */
 	double *walks;     /* [length][node]: number of walks of that length to the destination */
-	/* [length][adjacency]: of each node the places of the next switches of these walks, in order; [length][node]:
-	 * how many */
+	/*
+	 * [length][adjacency]: for each node, the indices of the next switches of these walks, in order;
+	 * [length][node]: their number
+	 */
 	uint16_t *next, *next_count;
 	bool *even; /* [length][node]: all these next switches have the same number of walks */
 	size_t walks_capacity, next_capacity, next_count_capacity, even_capacity;
 	uint32_t *queue;
 	bool *visited;
-	uint64_t *drawn; /* by node: number of the last draw that passed it */
+	uint64_t *drawn; /* by node: number of the last draw that visited it */
 	uint64_t draws;
 	struct walk *found; /* of one length */
 	size_t found_count, found_capacity;
@@ -142,7 +144,7 @@ static int reserve_rows(struct paths_search *search, uint32_t length)
 	return walks && next && count && even ? 0 : -ENOMEM;
 }
 
-/* Adds the rows of the next length. Walks do not pass the destination before their end. */
+/* Adds the rows of the next length. Walks reach the destination only at their end. */
 static int count_walks(struct paths_search *search)
 {
 	const struct topology_adjacency *adjacency = search->paths->adjacency;
@@ -238,12 +240,13 @@ static void enumerate(struct paths_search *search, uint32_t node, uint32_t lengt
 	search->visited[node] = false;
 }
 
-/* The step whose walks contain number `at` of all, walks in the order of the steps. */
+/* The step that contains walk number `at`, with the walks in the order of the steps. */
 static uint32_t step_at(const struct steps *steps, const double *walks, double at)
 {
 	uint32_t i = 0;
 
-	if (steps->even) { /* a division gives what the subtractions below give: all are exact below 2^53 walks */
+	if (steps->even) { /* a division gives the same as the subtractions below: all values are exact below 2^53 walks
+			    */
 		double each = walks[steps->to[steps->next[0]]];
 
 		i = (uint32_t)(at / each);
@@ -277,7 +280,7 @@ static bool draw(struct paths_search *search, uint32_t from, uint32_t length, st
 	return true;
 }
 
-/* Inline: most differ in the first steps. */
+/* Inline, as most paths differ in the first steps. */
 static bool is_same(const struct walk *a, const struct walk *b, uint32_t length)
 {
 	for (uint32_t i = 0; i < length; i++)
@@ -294,7 +297,7 @@ static bool is_new(const struct paths_search *search, const struct walk *walk, u
 	return true;
 }
 
-/* Up to `wanted` loopless paths of one length, drawn uniformly from all, into search->found. */
+/* Draws up to `wanted` loopless paths of one length, uniformly from all, into search->found. */
 static void find_of_length(struct paths_search *search, uint32_t from, uint32_t length, uint32_t wanted)
 {
 	struct walk walk;

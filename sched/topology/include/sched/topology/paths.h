@@ -3,10 +3,10 @@
  * The k shortest loopless paths between the switches of a network, by number of links ("Topology-Map", Alkaff and
  * Gupta, "Cross-Layer Scheduling in Cloud Computing Systems", section 2).
  *
- * Paths are computed per destination when they are first asked for, over all links, whether they are up or not: when
- * links fail or return, what is stored stays valid and the caller filters (paths_up()). Of the paths of one length more
- * than are wanted, those kept are drawn uniformly, so that equal paths share the load; the same seed gives the same
- * paths, in whatever order they are asked for.
+ * Paths are computed per destination when they are first requested, over all links, whether up or down: when links fail
+ * or return, the stored paths remain valid and the caller filters them (path_up()). If there are more paths of one
+ * length than wanted, the stored ones are drawn uniformly, so that equal paths share the load; the same seed gives the
+ * same paths, in any order of requests.
  *
  * Method: W[i][v], the number of walks of i links from v to the destination, by dynamic programming. Lengths are tried
  * from the distance upward. Walks are drawn at random with probabilities from W and kept if they have no loop; if that
@@ -27,7 +27,7 @@
 enum {
 	PATHS_K_MAXIMUM = PATH_MAP_K_MAXIMUM,
 	PATHS_LINKS_MAXIMUM = PATH_MAP_LINKS_MAXIMUM, /* of one path */
-	PATHS_DETOUR = 4, /* default: how many links a path may be longer than the shortest */
+	PATHS_DETOUR = 4,                             /* default: maximum number of links beyond the shortest path */
 };
 
 struct paths_options {
