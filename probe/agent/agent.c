@@ -291,7 +291,10 @@ void agent_window(struct agent *agent, size_t index, struct agent_row *row)
 
 	prober_window(&agent->prober, index, now, row);
 	row->resolved = neighbour->known;
-	/* A turn without a MAC is given up when its probe would have been. */
+	/*
+	 * If there was still no MAC when a probe of this turn would have been given up, the peer counts as
+	 * unresolvable.
+	 */
 	row->unresolvable = !neighbour->known && stamp_difference(now, target->missed, &waited) &&
 			    waited.v >= agent->options.timeout.v;
 	memcpy(row->mac, neighbour->mac, FRAME_MAC_BYTES);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Our probes as they leave: headers from a template, base packet, TLVs. */
+/* Our probes as bytes: headers from a template, base packet, TLVs. */
 #include "agent_priv.h"
 
 #include <string.h>
@@ -66,7 +66,7 @@ void agent_make_template(struct agent *agent)
 	frame_template_make(&frame, &agent->probe_template);
 }
 
-/* All but what differs in the headers. */
+/* Writes everything except the differing parts of the headers. */
 static void write_probe(const struct agent *agent, const struct prober_probe *probe, struct ns sent_at,
 			struct dp_packet *packet)
 {
@@ -89,7 +89,7 @@ static void write_probe(const struct agent *agent, const struct prober_probe *pr
 	dp_packet_set_length(packet, length);
 }
 
-/* The headers of a probe that looks for paths, whose TTL and length are its own. */
+/* Writes the headers of a path-discovery probe, which has its own TTL and length. */
 static size_t write_trace(const struct agent *agent, const struct prober_probe *probe, const uint8_t *mac,
 			  struct dp_packet *packet)
 {
@@ -104,7 +104,7 @@ static size_t write_trace(const struct agent *agent, const struct prober_probe *
 	return frame_write_udp(&frame, dp_packet_bytes(packet), dp_packet_room(packet));
 }
 
-/* The headers, of a packet that has the length of its payload. */
+/* Writes the headers of a packet that already has its payload's length. */
 static void write_headers(const struct agent *agent, const struct prober_probe *probe, struct dp_packet *packet)
 {
 	const uint8_t *mac = agent->neighbours.items[probe->target->neighbour].mac;
@@ -118,7 +118,7 @@ static void write_headers(const struct agent *agent, const struct prober_probe *
 void agent_write_probes(const struct agent *agent, const struct prober_probe *probes, struct ns sent_at,
 			struct dp_packet **packets, uint16_t count)
 {
-	/* All payloads, then all checksums: a load waits for the smaller stores that it covers. */
+	/* All payloads first, then all checksums: a load stalls while smaller stores to the same bytes are pending. */
 	for (uint16_t i = 0; i < count; i++)
 		write_probe(agent, &probes[i], sent_at, packets[i]);
 	for (uint16_t i = 0; i < count; i++)

@@ -24,7 +24,7 @@ struct agent_answers {
 	uint8_t *payloads[AGENT_BURST]; /* of the frames, to write to */
 };
 
-/* A frame from another agent of the group, on whose queue it came. */
+/* A frame for another agent of the group, which arrived on our queue. */
 struct agent_handover {
 	struct dp_packet *packet;
 	struct stamp received;
@@ -42,17 +42,18 @@ struct agent {
 	uint64_t frames_dropped;
 	struct dp_port *port;
 	uint16_t port_id;
-	uint16_t burst; /* packets sent at once; 1 where sending takes long, so that each has a stamp of its own */
+	uint16_t burst; /* maximum packets per transmit call; 1 if calls take long, so that each packet has its own
+			   stamp */
 	size_t padding; /* of a probe */
 	struct frame_template probe_template;
 	struct agent_answers answers;
 	struct dp_pool *pool;
 	struct dp_clock *clock;
 	uint8_t mac[FRAME_MAC_BYTES];
-	bool answers_neighbours; /* the kernel does not */
-	bool holds_ports;        /* in the kernel, whose address it is */
+	bool answers_neighbours; /* as the kernel does not */
+	bool holds_ports;        /* reserves the ports in the kernel, which has this address */
 	bool sleeps;
-	bool exact_timers; /* asked of the thread that steps it */
+	bool exact_timers; /* the thread that steps the agent has requested exact timers */
 	bool wants_kernel_stamps;
 	bool wants_nic_stamps;
 	struct dp_stamps nic_stamps;
@@ -66,15 +67,15 @@ struct agent {
 	struct dp_clock reading; /* see fresh_clock() */
 	struct stamp read_at;
 	struct stamp next_upkeep, next_clock;
-	struct stamp last_look; /* when the port was last seen empty or emptied */
+	struct stamp last_look; /* when the port was last found empty */
 	struct stamp last_request;
 	struct histogram *wake_up;
 	uint64_t unstamped, departures, send_failures, broken_frames, unfinished_checksums, other_vlan;
 };
 
 /*
- * agent_frames.c: our probes as bytes. The template of their headers is made once, when all else is known. The stamp in
- * a probe is earlier than the burst, because checksums take time.
+ * agent_frames.c: our probes as bytes. The template of their headers is made once, at the end of the setup. The stamp
+ * in a probe is earlier than the burst, because checksums take time.
  */
 void agent_make_template(struct agent *agent);
 void agent_write_probes(const struct agent *agent, const struct prober_probe *probes, struct ns sent_at,

@@ -37,7 +37,7 @@ static void end_measuring(struct course *course, struct stamp now)
 	agent_set_mode(course->agent, AGENT_QUIET);
 }
 
-/* Phases follow one another as their conditions are met; see enum phase. */
+/* Enters the next phase when its condition is met; see enum phase. */
 static void step_phase(struct course *course, struct stamp now)
 {
 	struct agent *agent = course->agent;
@@ -111,7 +111,7 @@ int agent_run(struct agent *agent, struct agent_run *run, const volatile sig_ato
 	while (!*stop && !code && course.phase != PHASE_OVER) {
 		bool busy = agent_step(agent, now);
 
-		now = agent_now(agent);       /* later than any request that the step took */
+		now = agent_now(agent);       /* later than any request handled by the step */
 		if (now.ns >= next_look.ns) { /* as often as upkeep */
 			next_look = agent->next_upkeep;
 			step_phase(&course, now);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One turn of an agent: bursts in, answers and probes out, sleep between. Nothing here allocates or prints. */
+/*
+ * One iteration of an agent: receives bursts, sends answers and probes, sleeps in between. Nothing here allocates or
+ * prints.
+ */
 #include "agent_priv.h"
 
 #include <string.h>
@@ -10,11 +13,11 @@
 
 enum {
 	SEND_ATTEMPTS = 1000,
-	EXPIRED_SESSIONS = 64, /* looked at in each turn: about 5 us */
+	EXPIRED_SESSIONS = 64, /* checked per iteration: about 5 us */
 	NEIGHBOURS_ASKED = 32, /* in each upkeep */
 };
 
-/* Sleeping without a socket to wake us, and the longest sleep with one (clock upkeep, ARP, signals). */
+/* Sleep time without a socket that wakes us, and the maximum with one (for clock upkeep, ARP, signals). */
 static const struct ns blind_nap = {20 * NS_PER_US}, longest_sleep = {50 * NS_PER_MS};
 static const struct ns kernel_slack = {NS_PER_MS}; /* between two clocks that agree; wall clocks are set by more */
 static const struct ns upkeep_gap = {10 * NS_PER_MS}, clock_gap = {NS_PER_S};
@@ -94,7 +97,7 @@ static void keep_sent(struct agent *agent, struct dp_packet **packets, uint16_t 
 			   dp_packet_length(packets[i]), now, true);
 }
 
-/* Takes the packets; returns how many left, from the first on. A full transmit ring is tried again for a moment. */
+/* Sends the packets; returns the number sent, from the first on. Retries a full transmit ring for a moment. */
 static uint16_t send_now(struct agent *agent, struct dp_packet **packets, uint16_t count)
 {
 	uint16_t sent = 0;
@@ -119,7 +122,7 @@ static void send_neighbour(struct agent *agent, enum frame_kind kind, ip_address
 	send_now(agent, &packet, 1);
 }
 
-/* Requests and replies alike have the sender's MAC. True: the packet is taken. */
+/* Handles neighbours' requests and replies, both of which have the sender's MAC. True: the packet was consumed. */
 static bool take_neighbour(struct agent *agent, const struct frame *frame, struct dp_packet *packet)
 {
 	neighbours_learn(&agent->neighbours, frame, ns_now_monotonic());
@@ -134,14 +137,14 @@ static bool take_neighbour(struct agent *agent, const struct frame *frame, struc
 	return false;
 }
 
-/* t3 is taken when everything but the stamp and the checksums is in place. */
+/* t3 is read when everything except the stamp and the checksums is complete. */
 static void send_answers(struct agent *agent)
 {
 	struct agent_answers *answers = &agent->answers;
 	struct ns sent_at = {dp_clock_to_wall(agent->clock, dp_now(agent->clock)).ns}, left_at;
 	uint16_t sent;
 
-	/* All payloads, then all checksums: a load waits for the smaller stores that it covers. */
+	/* All payloads first, then all checksums: a load stalls while smaller stores to the same bytes are pending. */
 	for (uint16_t i = 0; i < answers->count; i++)
 		reflector_finish(&answers->prepared[i], sent_at, answers->payloads[i]);
 	for (uint16_t i = 0; i < answers->count; i++) {
@@ -159,7 +162,7 @@ static void send_answers(struct agent *agent)
 	take_departures(agent);
 }
 
-/* Answers in the request's own buffer. True: the packet is taken. */
+/* Answers in the request's own buffer. True: the packet was consumed. */
 static bool take_request(struct agent *agent, const struct frame *request, struct stamp arrived,
 			 struct dp_packet *packet)
 {
@@ -202,7 +205,7 @@ static bool take_request(struct agent *agent, const struct frame *request, struc
 struct arrival {
 	struct stamp received;        /* right after the burst */
 	const struct dp_clock *clock; /* to convert the kernel's timestamps */
-	bool late;                    /* the port was not looked at for longer than the stall limit */
+	bool late;                    /* the port was not polled for longer than the stall limit */
 	bool handed_over;             /* by another agent of the group */
 };
 
@@ -242,14 +245,14 @@ static struct prober_arrival stamp_arrival(struct agent *agent, const struct dp_
 	return (struct prober_arrival){.at = arrival->received, .disturbed = arrival->late};
 }
 
-/* To or from the reflectors' port of our own address. */
+/* True for frames to or from the reflectors' port at our own address. */
 static bool is_ours(const struct agent *agent, const struct frame *frame)
 {
 	return frame->destination_address == agent->options.address &&
 	       (frame->destination_port == agent->options.udp_port || frame->source_port == agent->options.udp_port);
 }
 
-/* A local sender's frame whose checksum no NIC has finished is accepted if the kernel says that it is one. */
+/* A local sender's frame whose checksum was left to a NIC is accepted if the kernel marks it as such. */
 static bool is_intact(struct agent *agent, const struct frame *frame)
 {
 	if (frame->kind == FRAME_UDP)
@@ -294,8 +297,8 @@ static void put_into_inbox(struct agent *agent, uint16_t to, struct dp_packet *p
 }
 
 /*
- * Passes on a frame that came on this queue for another agent of the group: an answer (its port says for whom) or a
- * router's message about a probe. True: the packet is taken. Frames about neighbours are for all.
+ * Passes a frame that arrived on this queue to another agent of the group: an answer (its port identifies the agent) or
+ * a router's message about a probe. True: the packet was consumed. Frames about neighbours are handled by every agent.
  */
 static bool hand_over(struct agent *agent, const struct frame *frame, struct dp_packet *packet,
 		      const struct arrival *arrival)
@@ -322,7 +325,7 @@ static bool hand_over(struct agent *agent, const struct frame *frame, struct dp_
 	return true;
 }
 
-/* True: the packet is taken. */
+/* True: the packet was consumed. */
 static bool take_frame(struct agent *agent, struct dp_packet *packet, const struct frame *frame,
 		       const struct arrival *arrival)
 {
@@ -383,7 +386,7 @@ static uint16_t receive(struct agent *agent)
 
 	arrival.late = longer_than(agent, arrival.received, agent->last_look);
 	agent->last_look = arrival.received;
-	if (count && agent->kernel) /* also where its stamps are not wanted: left there, they would keep us awake */
+	if (count && agent->kernel) /* needed even if its stamps are unused: unread ones would keep us awake */
 		kernel_stamps_drain(agent->kernel);
 	if (count && agent->wants_kernel_stamps) {
 		arrival.clock = fresh_clock(agent);
@@ -453,7 +456,7 @@ static void ask_neighbours(struct agent *agent)
 	}
 }
 
-/* Housekeeping, not needed at every turn. */
+/* Periodic tasks that are not needed in every iteration. */
 static void upkeep(struct agent *agent, struct stamp now)
 {
 	uint64_t nic, tsc;
@@ -518,13 +521,13 @@ void agent_sleep(struct agent *agent, struct stamp until)
 	if (length.v > longest_sleep.v)
 		length = longest_sleep;
 	if (!agent->exact_timers)
-		prctl(PR_SET_TIMERSLACK, 1UL); /* the default lets a sleep end 50 us late */
+		prctl(PR_SET_TIMERSLACK, 1UL); /* with the default, a sleep ends 50 us late */
 	agent->exact_timers = true;
 	if (!agent->kernel) {
 		nanosleep(&(struct timespec){0, (long)(length.v < blind_nap.v ? length.v : blind_nap.v)}, NULL);
 		return;
 	}
 	kernel_stamps_wait(agent->kernel, length);
-	take_departures(agent);                  /* left there, they would keep us awake */
-	agent->last_look = dp_now(agent->clock); /* it wakes us when something comes */
+	take_departures(agent);                  /* unread ones would keep us awake */
+	agent->last_look = dp_now(agent->clock); /* the socket wakes us when a packet arrives */
 }

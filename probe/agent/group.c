@@ -148,7 +148,7 @@ static bool has_run(const struct member *member)
 	return member->agent == member->group->agents[0] || agent_peer_count(member->agent);
 }
 
-/* Its own measurement, then what comes on its queue for the others until they have finished. */
+/* Runs its own measurement, then handles packets for the others until they have finished. */
 static int run_member(void *context)
 {
 	struct member *member = context;
@@ -184,7 +184,7 @@ int agent_group_run(struct agent_group *group, struct agent_run *run, const vola
 		if (code)
 			error_set(err, -code, "no core for queue %u: it is busy", started);
 	}
-	if (code) /* those that were started end with this */
+	if (code) /* the members already started end with it */
 		atomic_store(&group->running, 0);
 	else
 		run_member(&group->members[0]);

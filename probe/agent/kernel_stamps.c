@@ -50,7 +50,7 @@ struct kernel_stamps {
 
 /*
  * Offsets count from the Ethernet header (SOCK_RAW). IPv4 fragments other than the first have no ports and are refused,
- * so is IPv6 with extension headers. The enum has the places of the instructions that are jumped to.
+ * so is IPv6 with extension headers. The enum has the indices of jump targets.
  */
 int kernel_stamps_filter(int socket_fd, uint16_t port, bool driver)
 {
@@ -105,7 +105,7 @@ static int open_copies(struct kernel_stamps *stamps, const char *interface, uint
 	int on = 1, bytes = SOCKET_BUFFER_BYTES;
 
 	address.sll_ifindex = (int)if_nametoindex(interface);
-	/* Protocol 0: nothing comes in before the filter is on. */
+	/* Protocol 0: nothing is received before the filter is attached. */
 	stamps->socket_fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (!address.sll_ifindex || stamps->socket_fd < 0 || kernel_stamps_filter(stamps->socket_fd, udp_port, false) ||
 	    setsockopt(stamps->socket_fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on) ||
@@ -113,12 +113,12 @@ static int open_copies(struct kernel_stamps *stamps, const char *interface, uint
 	    bind(stamps->socket_fd, (struct sockaddr *)&address, sizeof address))
 		return error_set(err, errno, "%s: cannot open a packet socket for the kernel's timestamps: %s",
 				 interface, strerror(errno));
-	/* Beyond net.core.rmem_max only root may go; a smaller buffer merely loses stamps in a storm. */
+	/* Only root may exceed net.core.rmem_max; with a smaller buffer, stamps may be lost in bursts. */
 	setsockopt(stamps->socket_fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes);
 	return 0;
 }
 
-/* The kernel puts a copy of each packet that leaves, with the time, into the socket's error queue. */
+/* Makes the kernel put a copy of each sent packet, with the time, into the socket's error queue. */
 static bool ask_for_departures(int driver_socket)
 {
 	const unsigned int flags = SOF_TIMESTAMPING_TX_SOFTWARE | SOF_TIMESTAMPING_SOFTWARE;
@@ -142,7 +142,7 @@ struct kernel_stamps *kernel_stamps_open(const char *interface, uint16_t udp_por
 		return NULL;
 	}
 	if (driver_socket >= 0) {
-		kernel_stamps_filter(driver_socket, udp_port, true); /* without it more packets must be examined */
+		kernel_stamps_filter(driver_socket, udp_port, true); /* else more packets must be examined */
 		stamps->stamps_departures = departures && ask_for_departures(driver_socket);
 	}
 	return stamps;
@@ -186,8 +186,10 @@ static ip_address address_of(const struct sockaddr *place)
 	return address;
 }
 
-/* Its interface's index, 0 = it is not. A bind() that succeeds does not say so: in a namespace that never had an IPv4
- * address it takes any. */
+/*
+ * The index of the interface that has the address, 0 = none has it. A successful bind() does not prove it: a namespace
+ * that never had an IPv4 address accepts any.
+ */
 static unsigned int is_kernels(ip_address address)
 {
 	struct ifaddrs *list = NULL;
@@ -350,7 +352,7 @@ static struct stamp read_departure(struct msghdr *message)
 	return (struct stamp){.clock = CLOCK_WALL};
 }
 
-/* The error queue does not say how long a packet was that it cut off: its IP header does. */
+/* The error queue does not report the full length of a truncated packet: its IP header does. */
 static struct kernel_departure read_copy(const uint8_t *copy, const struct mmsghdr *message, struct frame *frame)
 {
 	struct kernel_departure departure = {.frame = frame, .bytes = copy, .captured = message->msg_len};

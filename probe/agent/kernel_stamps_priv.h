@@ -19,7 +19,7 @@
 
 struct kernel_stamps;
 
-/* driver_socket: borrowed, -1 = none. departures: kernel_stamps_departures() is wanted. NULL with err set. */
+/* driver_socket: borrowed, -1 = none. departures: kernel_stamps_departures() will be used. NULL with err set. */
 struct kernel_stamps *kernel_stamps_open(const char *interface, uint16_t udp_port, int driver_socket, bool departures,
 					 struct error *err);
 void kernel_stamps_close(struct kernel_stamps *stamps); /* NULL is legal */
@@ -39,12 +39,12 @@ int kernel_stamps_hold_port(struct kernel_stamps *stamps, ip_address address, ui
 /* Sleeps until a packet is there, a signal comes or `timeout` passes. */
 void kernel_stamps_wait(struct kernel_stamps *stamps, struct ns timeout);
 
-/* Takes in the timestamps that have come; call before kernel_stamps_find(). */
+/* Reads the timestamps received so far; call it before kernel_stamps_find(). */
 void kernel_stamps_drain(struct kernel_stamps *stamps);
 
 /*
- * Hands over the STAMP frames that have left since the last call, headers and base packet, with the kernel's timestamp
- * of when the driver of the interface had them. On a veth pair that is before dp_transmit() returns.
+ * Passes on the STAMP frames sent since the last call, headers and base packet, with the kernel's timestamp at the
+ * driver of the interface. On a veth pair that is before dp_transmit() returns.
  */
 struct kernel_departure {
 	const struct frame *frame;

@@ -26,7 +26,7 @@ static struct neighbour *find(const struct neighbours *neighbours, ip_address ad
 	return NULL;
 }
 
-/* Room for one more, so that what follows cannot fail. */
+/* Reserves memory for one more neighbour, so that the following steps cannot fail. */
 static int make_room(struct neighbours *neighbours)
 {
 	struct neighbour *items =
@@ -69,7 +69,7 @@ int64_t neighbours_add(struct neighbours *neighbours, ip_address address, const 
 		place = take_place(neighbours);
 		neighbour = &neighbours->items[place];
 		use = neighbour->use + 1;
-		/* One whose MAC is given is never asked about. */
+		/* A neighbour whose MAC is given is never queried. */
 		if (!mac && event_queue_add(&neighbours->questions, 0, 0, place, use)) {
 			give_back(neighbours, place);
 			return -ENOMEM;
@@ -112,7 +112,7 @@ void neighbours_learn(struct neighbours *neighbours, const struct frame *frame, 
 	neighbour->backoff = first_backoff;
 }
 
-/* Each neighbour has one question in the queue. Taking it leaves the memory to put it back. */
+/* Each neighbour has one question in the queue. After taking it, there is memory to put it back. */
 const struct neighbour *neighbours_ask(struct neighbours *neighbours, struct ns now)
 {
 	struct event question;

@@ -17,12 +17,12 @@
 
 struct neighbour {
 	ip_address address;
-	uint32_t users;    /* peers behind it; 0 = free */
+	uint32_t users;    /* peers with this next hop; 0 = free */
 	bool known, fixed; /* fixed: from the peers file, no frame changes it */
 	uint8_t mac[FRAME_MAC_BYTES];
 	struct ns ask_at; /* monotonic: when to ask (again) */
 	struct ns backoff;
-	uint32_t use;       /* how often the place was given to an address: older questions are void */
+	uint32_t use;       /* number of times that the index was assigned: questions of earlier uses are void */
 	uint32_t next_free; /* of a free one: index + 1 of another, 0 = none */
 };
 
@@ -39,8 +39,10 @@ int64_t neighbours_add(struct neighbours *neighbours, ip_address address, const 
 void neighbours_drop(struct neighbours *neighbours, size_t index);
 /* From a neighbour's question or answer: takes the sender's MAC if it has that address. */
 void neighbours_learn(struct neighbours *neighbours, const struct frame *frame, struct ns now);
-/* The next address to ask for now (sets when to ask again: 50 ms doubling to 1 s, 30 s once it is known); NULL if
- * there is none. */
+/*
+ * The next address to query now (schedules the next query: 50 ms doubling to 1 s, 30 s once the MAC is known); NULL if
+ * there is none.
+ */
 const struct neighbour *neighbours_ask(struct neighbours *neighbours, struct ns now);
 void neighbours_free(struct neighbours *neighbours);
 

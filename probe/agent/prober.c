@@ -40,7 +40,7 @@ int prober_create(struct prober *prober, const struct agent_options *options, st
 	return 0;
 }
 
-/* As many probes as can be outstanding at once on a path: those sent within the timeout, and some. */
+/* Maximum outstanding probes on a path: those sent within the timeout, and some more. */
 static uint32_t session_window(const struct agent_options *options)
 {
 	int64_t gap = options->interval.v * options->paths;
@@ -121,7 +121,7 @@ static uint64_t key_of(ip_address address)
 	return hash_mix((uint64_t)address) ^ (uint64_t)(address >> 64);
 }
 
-/* Where the address is in by_address, or HASH_TABLE_NONE. */
+/* Slot of the address in by_address, or HASH_TABLE_NONE. */
 static uint32_t place_of(const struct prober *prober, ip_address address)
 {
 	HASH_TABLE_EACH (&prober->by_address, key_of(address), at)
@@ -144,7 +144,7 @@ struct prober_target *prober_likely(const struct prober *prober, ip_address addr
 	return id == HASH_TABLE_NONE ? NULL : prober->by_id[id];
 }
 
-/* So that what follows cannot fail. */
+/* Reserves memory, so that the following steps cannot fail. */
 static int make_room(struct prober *prober)
 {
 	struct prober_target **items;
@@ -192,7 +192,7 @@ int prober_add(struct prober *prober, const struct peer *peer, struct neighbours
 	return 0;
 }
 
-/* The last identifier takes the removed one's place. */
+/* The removed identifier is replaced by the last one. */
 static void forget_id(struct prober *prober, const struct prober_target *target)
 {
 	struct prober_target *last = prober->by_id[prober->target_count - 1];

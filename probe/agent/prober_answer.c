@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-/* An answer to a greeting shows that the peer is there, and whether it numbers answers itself. */
+/* An answer to a greeting shows that the peer is present, and whether it has its own sequence numbers. */
 static void take_greeting(struct prober *prober, struct prober_target *target, const struct stamp_reply *reply)
 {
 	target->heard = true;
@@ -59,7 +59,7 @@ static bool note_tlvs(struct prober *prober, struct tlv_reading *tlvs, const str
 	return true;
 }
 
-/* RFC 9534 section 3.2: an answer that names other links than the probe must not count. The peer's is learned. */
+/* RFC 9534 section 3.2: an answer that names other links than the probe must be ignored. The peer's link is learned. */
 static bool is_of_member(struct prober *prober, struct prober_target *target)
 {
 	const struct tlv_reading *tlvs = &target->tlvs;

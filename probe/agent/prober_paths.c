@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which source port measures which path of a target. Either a fixed number of ports, taken to be as many paths; or,
+ * Assigns source ports to the paths of a target. Either a fixed number of ports, each of which counts as a path; or,
  * with find_paths, the ports that <probe/paths/paths.h> found to cover all of them. Its probes are STAMP requests of a
  * session of their own, with a small TTL, whose length encodes the TTL, so that a router's message shows it.
  */
@@ -17,7 +17,7 @@ enum {
 	FIRST_DYNAMIC_PORT = 49152, /* RFC 6335 section 6 */
 	DYNAMIC_PORTS = 16384,
 	TRACE_PPS = 500,                   /* Linux routers answer 1,000 a second by default (icmp_msgs_per_sec) */
-	TRACE_SEQUENCE = INT32_C(1) << 30, /* | port << 8 | TTL: known again where a reflector has no sessions */
+	TRACE_SEQUENCE = INT32_C(1) << 30, /* | port << 8 | TTL: identifies a trace if a reflector ignores sessions */
 	TRACE_PADDING = 8,                 /* a TLV's header, and the TTL is never its whole length */
 	UDP_HEADER_BYTES = 8,
 };
@@ -31,14 +31,11 @@ uint32_t prober_candidates(const struct agent_options *options)
 	return options->find_paths ? AGENT_CANDIDATES : options->paths;
 }
 
-/*
- * Distinct ports at random, so that two runs hash onto other links and one run covers many; the last one is for the
- * greeting.
- */
+/* Distinct random ports, so that runs use different links and one run covers many; the last one is for greetings. */
 int prober_choose_ports(struct prober *prober, struct rng *rng)
 {
 	uint32_t wanted = prober_candidates(prober->options) + 1;
-	const uint16_t queues = prober->options->queues; /* the port says which agent of a group an answer is for */
+	const uint16_t queues = prober->options->queues; /* the port identifies the agent that an answer is for */
 
 	prober->ports = calloc(wanted, sizeof *prober->ports);
 	prober->path_of_port = malloc(65536 * sizeof *prober->path_of_port);
@@ -87,7 +84,7 @@ int target_path(const struct prober_target *target, uint32_t candidate)
 	return -1;
 }
 
-/* A session for each path that was found, as far as they go; after a change of routes they begin again. */
+/* Creates a session for each path found, up to the limit; after a change of routes, all start again. */
 static void follow(struct prober *prober, struct prober_target *target)
 {
 	uint32_t known = paths_count(target->known);
@@ -140,14 +137,14 @@ bool prober_take_trace(struct prober *prober, struct stamp now, const struct nei
 		};
 		return true;
 	}
-	/* At the latest when somebody's MAC may have become known. */
+	/* At the latest when a MAC may have become known. */
 	prober->next_trace_ns = next < now.ns + trace_timeout.v ? next : now.ns + trace_timeout.v;
 	if (prober->next_trace_ns < now.ns + trace_gap.v)
 		prober->next_trace_ns = now.ns + trace_gap.v;
 	return false;
 }
 
-/* An answer lets the next probe of the same trace leave at once, if the last one is long enough ago. */
+/* After an answer, the next probe of the same trace may leave at once, if the last one is long enough ago. */
 static void go_on(struct prober *prober, struct prober_target *target, struct stamp now)
 {
 	follow(prober, target);

@@ -19,8 +19,8 @@
 struct prober_path {
 	struct session *session;
 	struct histogram *rtt;            /* ns, undisturbed, of this window */
-	struct prober_path *next, **link; /* in the wheel; link NULL: not in it */
-	struct session_counters before;   /* at the window's beginning */
+	struct prober_path *next, **link; /* in the wheel; link NULL: not in the wheel */
+	struct session_counters before;   /* as of the beginning of the window */
 	uint64_t lost_forward_before;
 };
 
@@ -38,9 +38,9 @@ struct prober_exchange {
 
 struct prober_target {
 	struct peer peer;
-	uint32_t id;         /* its place in by_id */
+	uint32_t id;         /* index in by_id */
 	size_t neighbour;    /* whose MAC frames to it carry */
-	struct stamp missed; /* its first turn, if there was no MAC then */
+	struct stamp missed; /* its first turn, if it had no MAC then */
 	uint64_t sent;
 	uint32_t next_path;
 	bool heard;                /* answered a greeting */
@@ -85,13 +85,13 @@ struct prober {
 	size_t next_target;
 	double gap_ns;
 	struct rng rng;
-	bool limited; /* gap_ns is probe_pps's, not the interval's */
+	bool limited; /* gap_ns is limited by probe_pps */
 	uint64_t skipped, outstanding, bad_hmac, other_member;
 	int64_t next_trace_ns; /* see prober_paths.c */
 	size_t trace_turn;
 	struct prober_path *wheel[PROBER_WHEEL_SLOTS]; /* sessions by the tick at which their oldest probe is lost */
 	int64_t tick_ns, wheel_at;                     /* the last tick that prober_expire() has finished */
-	int64_t next_tick_ns;                          /* when the one after it begins */
+	int64_t next_tick_ns;                          /* beginning of the following tick */
 	bool synchronised;                             /* our clock */
 	struct ns clock_error;                         /* bound of it against UTC, with that of a stamp */
 	struct spsc *samples;                          /* NULL = not wanted */
@@ -119,12 +119,12 @@ int prober_remove(struct prober *prober, ip_address address, struct neighbours *
 
 size_t prober_bytes(const struct prober *prober);                                   /* of sessions and their results */
 struct prober_target *prober_find(const struct prober *prober, ip_address address); /* NULL = there is none */
-/* The same without a look at the target itself: by the hash of the address. */
+/* Finds the probable target by the hash of the address only, without reading the target itself. */
 struct prober_target *prober_likely(const struct prober *prober, ip_address address);
 
 void prober_set_mode(struct prober *prober, enum agent_mode mode, struct stamp now);
 bool prober_all_heard(const struct prober *prober);
-/* True when every peer has had its count, or the turns for it where nobody answers ARP. */
+/* True when every peer has had its number of probes, or that number of turns if its address cannot be resolved. */
 bool prober_done(const struct prober *prober, const struct neighbours *neighbours);
 
 /*
@@ -138,17 +138,17 @@ struct prober_target *prober_prefetch(const struct prober *prober, ip_address ad
 void target_prefetch(const struct prober *prober, const struct prober_target *target, const struct frame *answer,
 		     int step);
 
-/* If a probe is due at `now`, takes it: *probe is to be sent at once. False: nothing before prober_next_due(). */
+/* If a probe is due at `now`, takes it: *probe must be sent at once. False: nothing is due before prober_next_due(). */
 bool prober_take(struct prober *prober, struct stamp now, const struct neighbours *neighbours,
 		 struct prober_probe *probe);
 struct stamp prober_next_due(const struct prober *prober); /* invalid = never */
 struct ns prober_interval(const struct prober *prober);    /* between two turns of a peer */
 /*
- * The probe left with this stamp (disturbed: it may be wrong), or was not sent at all. Several unsent probes are taken
- * back from the newest on.
+ * The probe left with this stamp (disturbed: the stamp may be wrong), or was not sent at all. Several unsent probes are
+ * taken back beginning with the newest.
  */
 void prober_sent(struct prober *prober, const struct prober_probe *probe, struct stamp sent_at, bool disturbed);
-/* A frame of ours left at this time, which is better than the stamp that prober_sent() had. */
+/* One of our frames left at this time, which is more exact than the stamp that prober_sent() had. */
 void prober_left(struct prober *prober, const struct frame *frame, struct stamp left_at);
 void prober_unsent(struct prober *prober, const struct prober_probe *probe);
 
@@ -159,7 +159,7 @@ bool prober_take_trace(struct prober *prober, struct stamp now, const struct nei
 bool prober_trace_answer(struct prober *prober, struct prober_target *target, const struct stamp_reply *reply,
 			 struct stamp now);
 void prober_expired(struct prober *prober, const struct expired *expired, struct stamp now);
-bool prober_all_found(const struct prober *prober); /* every path, or none are looked for */
+bool prober_all_found(const struct prober *prober); /* all paths are known, or path discovery is off */
 
 /* Source ports at random, and their places. -ENOMEM. */
 int prober_choose_ports(struct prober *prober, struct rng *rng);
@@ -197,7 +197,7 @@ void prober_set_up_expiry(struct prober *prober);
 void prober_forget_expiry(struct prober_path *path);
 /* The schedule after peers came or went. */
 void prober_reschedule(struct prober *prober);
-/* At the end of a run: outstanding probes count nowhere. */
+/* At the end of a run: outstanding probes are not counted. */
 void prober_abandon(struct prober *prober);
 /* See agent_window(). */
 void prober_window(struct prober *prober, size_t index, struct stamp now, struct agent_row *row);

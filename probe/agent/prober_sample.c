@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From the stamps of an exchange to the figures of its peer. */
+/* Computes a peer's figures from the stamps of its exchanges. */
 #include "prober_priv.h"
 
 static void put_sample(struct prober *prober, const struct agent_sample *sample)
@@ -8,7 +8,7 @@ static void put_sample(struct prober *prober, const struct agent_sample *sample)
 		prober->samples_dropped++;
 }
 
-/* The sum of both is the round trip; a clock's error cannot make one of them negative. */
+/* The sum of both delays is the round trip; a clock error must not make one of them negative. */
 static void count_one_way(struct prober_target *target, const struct exchange *stamps, struct ns rtt, struct ns error)
 {
 	int64_t forward = stamps->t2.ns - stamps->t1.ns;
@@ -30,7 +30,7 @@ void target_check_one_way(const struct agent_row *row)
 	histogram_reset(row->backward);
 }
 
-/* The answer cannot have left before it was stamped, nor so late that nothing is left for the way. */
+/* The answer cannot have left before it was stamped, nor so late that no time is left for the return path. */
 static bool correct_departure(const struct exchange *exchange, const struct ns *left, struct exchange *corrected,
 			      struct exchange_times *times)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* When to probe which peer on which path, and when an unanswered probe is lost. */
+/* Schedules the probes to peers and paths, and the timeouts of unanswered probes. */
 #include "prober_priv.h"
 
 #include <base/rng.h>
 
 /*
  * Sessions wait for the timeout of their oldest probe in a timer wheel (Varghese and Lauck 1987), in the slot of the
- * tick after it. An answer leaves its session where it is; it is put into a later slot, or none, when its time comes.
- * So each session is looked at about once a timeout, whatever its rate.
+ * tick after it. An answer does not move its session, which is put into a later slot, or none, when its slot is
+ * processed. So each session is processed about once per timeout, whatever its rate.
  */
 enum { TICKS_A_TIMEOUT = PROBER_WHEEL_SLOTS / 2 };
 
@@ -70,7 +70,7 @@ bool prober_done(const struct prober *prober, const struct neighbours *neighbour
 	return true;
 }
 
-/* How long until our slot of wall time begins, 0 in it. Its last eighth is kept free for answers. */
+/* Time until our slot of wall-clock time begins, 0 within it. The last eighth of a slot is kept free for answers. */
 static struct ns until_slot(const struct prober *prober, struct stamp now)
 {
 	const struct agent_options *options = prober->options;
@@ -110,8 +110,10 @@ static void advance(struct prober *prober, struct stamp now)
 		prober->schedule_start.ns += (int64_t)((rng_exponential(&prober->rng) - 1) * prober->gap_ns);
 	prober->next_due.ns = prober->schedule_start.ns + (int64_t)((double)prober->turn * prober->gap_ns);
 	late_ns = now.ns - prober->next_due.ns;
-	/* A stall of over a round is not made up for by a burst: that would measure the burst. But where the rate is
-	 * above what one core sends, bursts are all there is. */
+	/*
+	 * A stall of more than a round is not made up for by a burst, which would measure itself. But if the rate is
+	 * above what one core sends, all packets are sent in bursts.
+	 */
 	if ((double)late_ns > round_ns) {
 		int64_t kept_ns = round_ns < (double)made_up.v ? (int64_t)round_ns : made_up.v;
 
@@ -194,7 +196,7 @@ void prober_forget_expiry(struct prober_path *path)
 	path->link = NULL;
 }
 
-/* Where the session's oldest probe is lost, if it has no answer by then. */
+/* Puts the session into the slot in which its oldest probe will be lost if it has no answer by then. */
 static void await_expiry(struct prober *prober, struct prober_path *path, struct stamp sent_at)
 {
 	int64_t tick = (sent_at.ns + prober->options->timeout.v) / prober->tick_ns + 1;

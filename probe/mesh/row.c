@@ -362,7 +362,7 @@ static json_t *clock_error_json(bool synchronised, struct ns error)
 	return synchronised ? json_real(ns_to_us(error)) : json_null();
 }
 
-/* Whose stamps the samples have, and how far off UTC the two clocks may be. */
+/* The source of the samples' stamps, and the error bounds of the two clocks against UTC. */
 static json_t *stamps_json(const struct mesh_pair *from)
 {
 	const struct agent_clocks *clocks = &from->clocks;
@@ -384,7 +384,8 @@ static json_t *one_way_json(const struct mesh_pair *from)
 			 "error_us", from->one_way_error_us);
 }
 
-/* Hops from the hop limits at both ends; null where an end does not say, or does not send with 255 (RFC 8762 section
+/*
+ * Hops from the hop limits at both ends; null if an end does not report it, or does not send with 255 (RFC 8762 section
  * 4).
  */
 static json_t *hops_there_json(const struct agent_headers *headers)

@@ -21,7 +21,7 @@ struct watch {
 	struct mesh_watch *options;
 	struct agent *agent;
 	atomic_bool stop;
-	/* Rows go to the publisher full and come back; new lists of peers go to the agent's thread. */
+	/* Full rows go to the publisher and return empty; new lists of peers go to the agent's thread. */
 	struct spsc *full, *empty, *lists;
 	struct agent_row *rows[ROWS];
 	pthread_t publisher;
@@ -83,7 +83,7 @@ static int publish_pair(struct watch *watch, const struct mesh_pair *pair, int64
 	return latency_matrix_set(live, &entry);
 }
 
-/* Everything that is in the queue, in one batch. */
+/* Publishes all rows in the queue in one batch. */
 static void publish(struct watch *watch)
 {
 	struct latency_matrix *live = watch->options->live;
@@ -272,7 +272,7 @@ static int create_queues(struct watch *watch)
 	return 0;
 }
 
-/* Every pair is in the matrix from the start, as never probed. */
+/* Every pair is in the matrix from the start, with the state "never probed". */
 static int announce(struct watch *watch, const struct peers *peers, struct error *err)
 {
 	struct latency_matrix *live = watch->options->live;

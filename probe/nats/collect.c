@@ -8,7 +8,7 @@
 #include <model/peers.h>
 
 enum {
-	LOOK_MS = 100, /* at the stop flag */
+	LOOK_MS = 100, /* interval of checks of the stop flag */
 	BATCH_ROWS = 4096,
 	PENDING_BYTES = 256 << 20, /* that libnats keeps while a batch is written; a million rows */
 };
@@ -102,7 +102,7 @@ static void put_row(struct collector *collector, struct mesh_message *message)
 		collector->counts->taken++;
 }
 
-/* A pass over all pairs, 0.1 s for ten million: takes at most a tenth of the time. */
+/* A pass over all pairs takes 0.1 s for ten million: uses at most a tenth of the time. */
 static int update_maxima(struct collector *collector, struct error *err)
 {
 	struct ns begin = ns_now_monotonic();
@@ -165,7 +165,7 @@ static int take_status(struct collector *collector, const natsMsg *raw, struct e
 	return code;
 }
 
-/* Waits for a message, takes those that come with it, and writes them together. */
+/* Waits for a message, collects those that follow immediately, and writes them together. */
 static int step(struct collector *collector, struct error *err)
 {
 	int64_t wait_ms = LOOK_MS;
@@ -184,10 +184,10 @@ static int step(struct collector *collector, struct error *err)
 			natsMsg_Destroy(raw);
 			if (code)
 				return code;
-			wait_ms = 0; /* those that are there */
+			wait_ms = 0; /* only messages that are already there */
 			continue;
 		}
-		/* A slow consumer has lost messages, which are counted, and goes on. */
+		/* A slow consumer has lost messages, which are counted, and continues. */
 		if (status != NATS_TIMEOUT && status != NATS_SLOW_CONSUMER) {
 			code = mesh_link_check(&collector->link, err);
 			return code ? code : error_set(err, EIO, "NATS: %s", natsStatus_GetText(status));

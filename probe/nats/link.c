@@ -100,8 +100,8 @@ static bool note_reason(natsStatus status, char *reason, size_t bytes)
 }
 
 /*
- * Tries until the server is there. natsOptions_SetRetryOnFailedConnect() does not do: libnats 3.4 forgets a server that
- * goes away in the middle of the first handshake, and gives up. A refusal counts when it comes twice.
+ * Tries until the server is there. natsOptions_SetRetryOnFailedConnect() is not sufficient: libnats 3.4 forgets a
+ * server that goes away in the middle of the first handshake, and gives up. A refusal is final when it is repeated.
  */
 static int connect_first(struct mesh_link *link, natsOptions *nats, const volatile sig_atomic_t *stop,
 			 struct error *err)

@@ -8,7 +8,7 @@
 #include <base/array.h>
 #include <base/ns.h>
 
-enum { LOOK_MS = 100 }; /* at the stop flag */
+enum { LOOK_MS = 100 }; /* interval of checks of the stop flag */
 
 /* The row of a position that was published last; at -1: none. */
 struct sent {
@@ -70,7 +70,7 @@ static int grow(struct publisher *publisher, size_t count, struct error *err)
 	return 0;
 }
 
-/* Rows that a lost connection took with it are unknown: after a reconnection everything is published. */
+/* It is unknown which rows were lost with a connection: after a reconnection everything is published. */
 static void choose_all(struct publisher *publisher)
 {
 	unsigned connects = atomic_load(&publisher->link.connects);

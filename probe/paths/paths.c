@@ -127,7 +127,7 @@ static void learn_hops(struct path *known, const struct path *seen)
 	known->open_end = known->open_end && seen->open_end;
 }
 
-/* Without memory, or with too many paths, this one stays unknown; it will be seen again. */
+/* If out of memory, or if there are too many paths, this one stays unknown; it will be found again. */
 static void add_path(struct paths *paths, const struct path *path)
 {
 	struct path *list = paths->count < PATHS_MAXIMUM
@@ -154,7 +154,7 @@ static void take_path(struct paths *paths)
 	struct trace *trace = &paths->trace;
 	int found;
 
-	/* The destination may be nearer than the last hop asked, as its answers may be lost, too. */
+	/* The destination may be nearer than the last hop probed, as its answers may be lost, too. */
 	for (; trace->silent > 0; trace->silent--) {
 		trace->path.hop_count--;
 		trace->path.open_end = true;

@@ -83,8 +83,8 @@ int64_t plan_add_group(struct plan_groups *groups, const char *name, uint32_t po
 }
 
 /*
- * Adds places one by one, no more than there ever were hosts: an empty place passes its share of the sessions to the
- * next one.
+ * Adds places one by one, up to the largest number of hosts so far: an empty place passes its share of the sessions to
+ * the next one.
  */
 static int grow_places(struct plan_group *group, uint32_t capacity)
 {

@@ -20,7 +20,7 @@ static double cap(double pps, const struct mesh_budget *budget)
 	return pps > 0 ? floor(pps * budget->interval_s + 1e-9) : INFINITY;
 }
 
-/* Pairs of hosts at a time between two groups: a cycle takes half of the refresh time. */
+/* Number of pairs of hosts at a time between two groups: a cycle takes half of the refresh time. */
 static uint64_t width(const struct mesh_budget *budget, const struct plan_group *from, const struct plan_group *to)
 {
 	uint64_t pairs = (uint64_t)from->active * to->active;
@@ -29,7 +29,7 @@ static uint64_t width(const struct mesh_budget *budget, const struct plan_group 
 	return wanted < (double)pairs ? (uint64_t)wanted : pairs;
 }
 
-/* Do two racks have pairs of their own, or does the pair of their pods serve them? */
+/* True if two racks have their own pairs of hosts, false if those of their pods are used. */
 static bool by_racks(const struct rotation *rotation, size_t from, size_t to)
 {
 	const struct plan_group *racks = rotation->plan->racks.items;
@@ -138,7 +138,10 @@ static int take(struct rotation *rotation, struct plan_session session)
 	return plan_add_session(rotation->plan, session);
 }
 
-/* The next pairs of two groups. A pair that a cap forbids waits for the next rotation, and so do those after it. */
+/*
+ * Chooses the next pairs of two groups. A pair that a cap forbids waits for the next rotation, and so do those after
+ * it.
+ */
 static int choose(struct rotation *rotation, struct plan_groups *groups, size_t from_number, size_t to_number)
 {
 	const struct plan_group *from = &groups->items[from_number], *to = &groups->items[to_number];
@@ -165,7 +168,7 @@ static int choose(struct rotation *rotation, struct plan_groups *groups, size_t 
 	return code;
 }
 
-/* The order begins elsewhere each time, so that the caps postpone different pairs. */
+/* Starts at another group each time, so that the caps postpone different pairs. */
 static int choose_all(struct rotation *rotation, struct plan_groups *groups)
 {
 	size_t count = groups->count * groups->count, start = count ? hash_mix(rotation->plan->epoch) % count : 0;

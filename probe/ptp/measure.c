@@ -8,7 +8,7 @@
 
 #include "ptp_socket.h"
 
-/* A measurement on its way. */
+/* A measurement in progress. */
 struct measurement {
 	const struct ptp_options *options;
 	const struct ptp_link *link;
@@ -17,7 +17,7 @@ struct measurement {
 	bool other_known; /* result->peer */
 };
 
-/* The stamps of two clocks must not be mixed: the first that answers or sends a Sync is the one that is measured. */
+/* The stamps of two clocks must not be mixed: the first one that answers or sends a Sync is measured. */
 static bool is_of_other(struct measurement *measurement, const struct ptp_message *message)
 {
 	if (!measurement->other_known) {
@@ -53,8 +53,8 @@ static bool has_what_is_wanted(const struct ptp_exchange *exchange, bool sync_on
 }
 
 /*
- * Messages until the exchange is whole (or, before the request, a Sync has come), for at most the timeout. NULL:
- * whatever comes until then is let go.
+ * Receives messages until the exchange is complete (or, before the request, until a Sync arrives), at most for the
+ * timeout. NULL: discards messages for that time.
  */
 static int collect(struct measurement *measurement, struct ptp_exchange *exchange, bool sync_only, struct ns timeout)
 {

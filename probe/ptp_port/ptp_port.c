@@ -14,7 +14,7 @@
 
 enum { BUFFERS = 2047, BUFFER_BYTES = 2048, BURST = 32, INBOX = 2 * BURST, MEMORY_MIB = 32, ETHERTYPE_AT = 12 };
 
-/* Negotiating the link takes a copper port some seconds. */
+/* A copper port takes some seconds to negotiate the link. */
 static const struct ns link_patience = {10 * NS_PER_S}, link_look = {100 * NS_PER_MS};
 /* As long as ptp4l waits for a departure's stamp (tx_timestamp_timeout); what arrives meanwhile is taken. */
 static const struct ns stamp_patience = {10 * NS_PER_MS};
@@ -129,7 +129,7 @@ static int send_request(void *context, const struct ptp_message *request, struct
 		look(port);
 		stamp = dp_timesync_transmitted(port->port);
 	}
-	if (!stamp.valid || (port->sent.valid && stamp.ns == port->sent.ns)) /* the same twice is none */
+	if (!stamp.valid || (port->sent.valid && stamp.ns == port->sent.ns)) /* the same stamp twice is none */
 		return 0;
 	left->by[PTP_HARDWARE] = port->sent = stamp;
 	return 0;
@@ -175,7 +175,7 @@ static int wait_for_link(const struct port *port, const volatile sig_atomic_t *s
 	return report.link_up || *stop ? 0 : error_set(err, ENETDOWN, "%s: its link is down", port->name);
 }
 
-/* What waits in the rings came before anybody looked: its stamps by software would be wrong. */
+/* Packets already in the rings arrived before we polled: their software stamps would be wrong. */
 static void discard_old(struct port *port)
 {
 	do {

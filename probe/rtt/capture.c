@@ -66,8 +66,8 @@ struct table {
 };
 
 /*
- * Requests stay, to distinguish a second answer from an orphan, until as many have come as a table holds: then the
- * young table replaces the old one.
+ * Keeps requests, to distinguish a second answer from an orphan, until a table of newer requests is full: then that one
+ * replaces the old table.
  */
 struct pairing {
 	struct table young, old;
@@ -244,7 +244,10 @@ static int take_echo(struct pairing *pairing, const struct frame *frame, struct 
 	return asks ? add_request(pairing, &key, at) : add_answer(pairing, &key, at, (struct ns){0});
 }
 
-/* A segment asks with its TSval if it will be acknowledged; any segment answers with its TSecr (after pping). */
+/*
+ * A segment that will be acknowledged is a request, identified by its TSval; any segment is an answer, by its TSecr
+ * (the method of pping).
+ */
 static int take_tcp(struct pairing *pairing, const struct frame *frame, struct ns at)
 {
 	struct exchange_key asked = {
@@ -273,7 +276,7 @@ static bool is_wanted(const struct pairing *pairing, enum capture_protocol proto
 	return pairing->protocols >> protocol & 1;
 }
 
-/* Cooked captures: what was an Ethernet header is one of Linux. */
+/* In cooked captures, a Linux header replaces the Ethernet header. */
 static struct frame read_frame(int link, const uint8_t *bytes, size_t captured, size_t length)
 {
 	size_t head = link == DLT_LINUX_SLL ? SLL_BYTES : SLL2_BYTES;

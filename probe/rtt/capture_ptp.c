@@ -120,7 +120,7 @@ static int take_request(struct capture_ptp *ptp, const struct frame *frame, cons
 
 	if (!asked)
 		return -ENOMEM;
-	/* Numbers begin again when a program does; a copy comes before the answer. */
+	/* A restarted program starts its numbers again; a copy arrives before the answer. */
 	if (asked->open && !asked->answered && asked->exchange.sequence == message->sequence) {
 		ptp->counters->repeated++;
 		return 0;
@@ -152,7 +152,7 @@ static int take_sync(struct capture_ptp *ptp, const struct ptp_message *message,
 	return 0;
 }
 
-/* What came of a request whose answer is whole. */
+/* Evaluates a request whose answer is complete. */
 static int give(struct capture_ptp *ptp, struct asked *asked, const struct frame *frame,
 		const struct ptp_message *message, struct ns answered_at)
 {
@@ -172,7 +172,10 @@ static int give(struct capture_ptp *ptp, struct asked *asked, const struct frame
 	if (!ptp_exchange_sample(&asked->exchange, PTP_SOFTWARE, &times))
 		return 0;
 	asked->answered = true;
-	/* A peer that answers before it was asked; a Sync may have taken longer than the answer to a request. */
+	/*
+	 * Impossible for a peer: it would have answered before the request. For a Sync it is possible, if that took
+	 * longer than the answer to a request.
+	 */
 	if (sample.gross.v < 0 || times.round_trip.v < 0 || (peer && times.round_trip.v > sample.gross.v)) {
 		ptp->counters->broken++;
 		return 0;
@@ -243,7 +246,7 @@ static int take_answer(struct capture_ptp *ptp, const struct frame *frame, const
 				    : take_peer(ptp, asked, frame, message, at);
 }
 
-/* Announce, Signaling, Management: they say nothing of delays. */
+/* Announce, Signaling, Management: not used for delays. */
 static bool is_other(const struct frame *frame)
 {
 	return frame->payload_bytes && (frame->payload[0] & 15) > PTP_PEER_FOLLOW_UP;

@@ -16,7 +16,7 @@
 /* A probe in both. */
 struct compare_match {
 	ip_address source, destination;
-	double added_us; /* (t4 - t1) of the prober less the time between both in the capture */
+	double added_us; /* (t4 - t1) of the prober minus the time between both packets in the capture */
 };
 
 /* Sorted, nearest rank. */
@@ -42,8 +42,9 @@ void compare_free(struct compare *compare);
 int compare_take(struct compare *compare, const struct capture_sample *exchange, const char *destination);
 
 /*
- * After the last exchange. The capture may hold other probers with equal ports and numbers: the one with the most
- * probes in common is the samples' own, and the others' matches go. -ENODATA with err set: there is no probe in both.
+ * After the last exchange. The capture may contain other probers with equal ports and numbers: the one with the most
+ * probes in common is that of the samples, and the matches of the others are dropped. -ENODATA with err set: no probe
+ * is in both.
  */
 int compare_finish(struct compare *compare, struct error *err);
 

@@ -118,7 +118,7 @@ static void read_arp(struct frame *frame, const uint8_t *bytes, size_t captured)
 	if (operation != 1 && operation != 2)
 		return;
 	frame->kind = operation == 1 ? FRAME_WHO_HAS : FRAME_IS_AT;
-	/* The sender's MAC of the ARP body is the one to believe; the Ethernet source may be a proxy's. */
+	/* The MAC in the ARP body counts; the Ethernet source may be a proxy's. */
 	memcpy(frame->source_mac, bytes + 8, FRAME_MAC_BYTES);
 	frame->source_address = get32(bytes + 14);
 	frame->destination_address = get32(bytes + 24);
@@ -179,7 +179,7 @@ static bool read_tcp_stamps(const uint8_t *options, size_t length, struct frame 
 	return false;
 }
 
-/* payload_bytes are those on the wire, and one more for SYN: what the other side will acknowledge. */
+/* payload_bytes are those on the wire, plus one for SYN: the bytes that the other side will acknowledge. */
 static void read_tcp(struct frame *frame, const uint8_t *tcp, size_t captured, size_t length)
 {
 	size_t header = captured < TCP_BYTES ? 0 : (size_t)(tcp[12] >> 4) * 4;
@@ -237,7 +237,7 @@ static ip_address get_ipv6(const uint8_t *bytes)
 	return address;
 }
 
-/* RFC 4861 sections 4.3, 4.4 and 7.1. The MAC of the option is the one to believe. */
+/* RFC 4861 sections 4.3, 4.4 and 7.1. The MAC in the option counts. */
 static void read_icmpv6(struct frame *frame, const uint8_t *ip, const uint8_t *icmp, size_t captured, size_t length)
 {
 	bool asks;
@@ -251,7 +251,7 @@ static void read_icmpv6(struct frame *frame, const uint8_t *ip, const uint8_t *i
 		return;
 	asks = icmp[0] == ND_SOLICITATION;
 	if (frame->ttl != ND_HOP_LIMIT || icmp[1] != 0 || checksum(ip, PROTOCOL_ICMPV6, icmp, length) != 0 ||
-	    (asks && frame->source_address == 0)) /* that one asks whether its own address is free */
+	    (asks && frame->source_address == 0)) /* that host asks whether its own address is unused */
 		return;
 	frame->kind = asks ? FRAME_WHO_HAS : FRAME_IS_AT;
 	*(asks ? &frame->destination_address : &frame->source_address) = get_ipv6(icmp + 8);
@@ -260,7 +260,7 @@ static void read_icmpv6(struct frame *frame, const uint8_t *ip, const uint8_t *i
 			memcpy(frame->source_mac, icmp + at + 2, FRAME_MAC_BYTES);
 }
 
-/* Extension headers but fragments are skipped. */
+/* Extension headers except fragments are skipped. */
 static void read_ipv6(struct frame *frame, const uint8_t *ip, size_t captured, size_t length)
 {
 	size_t at = IPV6_BYTES, total;
@@ -360,8 +360,10 @@ static size_t write_ethernet(const struct frame *frame, uint16_t type, uint8_t *
 	return at;
 }
 
-/* Returns the sum of the addresses. Sums are of what is written, not of what can be read back: that would wait for the
- * stores. */
+/*
+ * Returns the sum of the addresses. Sums use the values written, not the stored bytes: reading those back would wait
+ * for the stores.
+ */
 static uint64_t write_ipv4(const struct frame *frame, size_t length, uint8_t *ip)
 {
 	const uint16_t service = (uint16_t)(0x4500 | frame->dscp << 2 | frame->ecn);

@@ -8,7 +8,10 @@
 
 #include <probe/rtt/tlv.h>
 
-/* A key's place is one of a few next to its hash; the entry that was unused longest gives way when all are taken. */
+/*
+ * A key's entry is in one of a few slots next to its hash; if all are taken, the entry that was unused longest is
+ * replaced.
+ */
 enum { PROBE_LENGTH = 16, SOURCES = 4096, CACHED_SESSIONS = 4096 };
 
 static const struct ns burst = {100 * NS_PER_MS}; /* burst that a source may send after a pause */
@@ -183,8 +186,8 @@ static bool is_listed(const struct reflector_rules *rules, ip_address source)
 }
 
 /*
- * A token bucket as GCRA (ITU-T I.371): the next answer is free at *next_free; being ahead of that by at most the burst
- * is allowed. A clock that was stepped back by over a second starts over.
+ * A token bucket as GCRA (ITU-T I.371): the next answer conforms at *next_free, or earlier by at most the burst. A
+ * clock that was set back by over a second starts over.
  */
 static bool within_rate(int64_t *next_free_ns, uint32_t pps, int64_t now_ns)
 {
@@ -230,8 +233,8 @@ static bool may_answer(struct reflector *reflector, const struct frame *request,
 }
 
 /*
- * A sender that starts again counts from 0, with later stamps than before; an old request with a higher number than
- * those has an earlier stamp.
+ * A restarted sender counts from 0, with later stamps than before; an old request, with a higher number, has an earlier
+ * stamp.
  */
 static bool is_replay(struct replay *replay, const struct stamp_request *request)
 {

@@ -12,7 +12,7 @@ struct slot {
 	int64_t sent_ns;
 	/*
 	 * Sequence numbers that the reflector puts into its answers. While the probe is outstanding, reflector_highest
-	 * is the highest that was known when it left: a reflector that still counts answers with a higher one.
+	 * is the highest known when it left: a reflector that has not restarted its count answers with a higher one.
 	 */
 	uint32_t reflector_lowest, reflector_highest;
 	uint8_t clock; /* enum clock */
@@ -32,9 +32,9 @@ struct session {
 	bool has_answer;
 	uint64_t highest_answered;
 	uint32_t reflector_highest; /* highest number of its own that the reflector put into an answer */
-	uint64_t doubled_requests;  /* copies that the reflector counted as requests of their own */
+	uint64_t doubled_requests;  /* duplicates that the reflector counted as separate requests */
 	bool stateful;              /* the reflector numbers answers itself */
-	bool recounted;             /* it began to count again: its numbers say nothing about losses */
+	bool recounted;             /* it restarted its count: its numbers give no losses */
 	struct session_counters counters;
 	struct slot slots[];
 };
@@ -194,7 +194,7 @@ static void follow_order(struct session *session, uint64_t sequence)
 		session->highest_answered = sequence;
 }
 
-/* Another number of the reflector's for a probe that was answered: a copy that the network made on the way there. */
+/* A different reflector number for an answered probe: the network duplicated it on the way there. */
 static void note_copy(struct session *session, struct slot *slot, uint32_t reflector_sequence)
 {
 	if ((int32_t)(reflector_sequence - slot->reflector_highest) > 0)
@@ -214,7 +214,7 @@ static void follow_reflector(struct session *session, uint32_t reflector_sequenc
 	session->has_answer = true;
 }
 
-/* Later requests have higher numbers: one that left after an answer was here has a higher one than that answer. */
+/* Later requests have higher numbers: a request sent after an answer was received has a higher one than that answer. */
 static void check_counting(struct session *session, const struct slot *slot, uint64_t sequence,
 			   uint32_t reflector_sequence)
 {

@@ -44,7 +44,7 @@ struct tlv {
 	bool cut;
 };
 
-/* The TLV at *at, and moves that on; false at the end. */
+/* Returns the TLV at *at and advances *at; false at the end. */
 static bool next_tlv(uint8_t *bytes, size_t length, size_t *at, struct tlv *tlv)
 {
 	size_t left = length - *at, claimed;
@@ -165,8 +165,8 @@ void tlv_write_request(const struct tlv_request *request, uint8_t *out)
 }
 
 /*
- * The HMAC TLV is right: it follows all others but padding, and none is missing in authenticated mode, where only
- * padding needs none. *hmac: its TLV; hmac->at NULL = there is none.
+ * True if the HMAC TLV is right: it follows all others except padding, and is present in authenticated mode unless
+ * there is only padding. *hmac: its TLV; hmac->at NULL = there is none.
  */
 static bool has_integrity(const struct stamp_key *key, bool authenticated, uint32_t sequence, uint8_t *bytes,
 			  size_t length, struct tlv *hmac)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Numbers as they lie on the wire, big-endian and unaligned. */
+/* Numbers in network byte order, big-endian and unaligned. */
 #ifndef RTT_WIRE_PRIV_H
 #define RTT_WIRE_PRIV_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* By memcpy(), which becomes one instruction: compilers do not join stores of single bytes in all places. */
+/* By memcpy(), which becomes one instruction: compilers do not always join single-byte stores. */
 static inline void put16(uint8_t *out, uint16_t value)
 {
 	value = htobe16(value);

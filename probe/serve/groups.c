@@ -12,7 +12,7 @@ void pages_ungroup(struct grouping *grouping)
 	free(grouping->group_of);
 }
 
-/* As people count: p2 before p10. */
+/* Natural order: p2 before p10. */
 static int compare_names(const void *a, const void *b)
 {
 	return strverscmp(*(const char *const *)a, *(const char *const *)b);

@@ -48,7 +48,7 @@ static int relation(const struct search *search, const struct latency_entry *ent
 	return strcmp(latency_live_pod_name(search->live, from), latency_live_pod_name(search->live, to)) == 0 ? 1 : 2;
 }
 
-/* Does the pair count? *state: its state. */
+/* True if the pair counts. *state: its state. */
 static bool load(const struct search *search, size_t at, struct latency_entry *entry, enum latency_state *state)
 {
 	if (!latency_matrix_load(search->live, at, entry) || entry->source >= search->hosts ||
@@ -151,7 +151,7 @@ static int report(struct search *search, struct pattern pattern)
 	return 0;
 }
 
-/* Takes explained pairs out of the hosts' counts. */
+/* Subtracts explained pairs from the hosts' counts. */
 static void explain(struct search *search,
 		    bool (*is)(const struct search *search, const struct bad_pair *pair, const struct pattern *pattern),
 		    const struct pattern *pattern)
@@ -195,7 +195,7 @@ static bool on_path(const struct search *search, const struct bad_pair *pair, co
 	return search->rack_of[pair->source] == pattern->from && search->rack_of[pair->destination] == pattern->to;
 }
 
-/* A host's pairs where it is that end; PATTERN_ENDS: all. */
+/* A host's pairs in which it is that end; PATTERN_ENDS: all. */
 static struct tally tally_of(const struct search *search, uint32_t host, int end)
 {
 	const struct tally *from = &search->host[PATTERN_SOURCE][host], *to = &search->host[PATTERN_DESTINATION][host];
@@ -236,7 +236,7 @@ static int judge_racks(struct search *search)
 		/* With two racks nothing shows whose link is bad: reported as a path. */
 		if (search->rack_hosts[rack] < 2 || search->racks < 3 || !(whole || uplink))
 			continue;
-		/* One dead host among others whose pairs are old is no bad rack. */
+		/* One dead host among others with stale pairs does not make a bad rack. */
 		if (whole && bad_hosts_of(search, rack) < 2)
 			continue;
 		code = report(search, pattern);

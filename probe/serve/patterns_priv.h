@@ -3,7 +3,7 @@
  * Finds what bad pairs have in common. A pair is bad if it is unreachable, loses over 1 % of its probes, or its figure
  * is over three times the median of its kind (same rack, same pod, farther) and 20 us more. There is a finding if most
  * pairs within a rack, of a rack with others, of a host, or between two racks are bad, looked for in that order; pairs
- * that one finding explains do not count for another. Hosts that are drained or gone do not count.
+ * explained by one finding do not count for another. Hosts that are drained or gone do not count.
  */
 #ifndef MESH_PATTERNS_PRIV_H
 #define MESH_PATTERNS_PRIV_H

@@ -28,7 +28,7 @@ static void print_peer(const struct mesh_pair *pair, FILE *out)
 	fputc('\n', out);
 }
 
-/* Where both clocks allow it. */
+/* Prints one-way delays if both clocks allow it. */
 static void print_one_way(const struct mesh_pair *pair, FILE *out)
 {
 	if (pair->forward.samples)
@@ -43,7 +43,7 @@ static void print_share(const char *what, uint64_t count, uint64_t samples, FILE
 	fprintf(out, "%s %.3g %%", what, 100.0 * (double)count / (double)samples);
 }
 
-/* Where the heading does not say all of it. */
+/* Prints the stamps' sources if they differ from the heading. */
 static void print_stamps(const struct mesh_pair *pair, bool kernel, FILE *out)
 {
 	const uint64_t samples = pair->rtt.samples, expected = kernel ? samples : 0;

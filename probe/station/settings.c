@@ -73,7 +73,7 @@ static int read_allow(struct station *station, struct error *err)
 
 	if (!station->settings->allow)
 		return 0;
-	if (strlen(station->settings->allow) >= sizeof text) /* cut off, a prefix might be a wider one */
+	if (strlen(station->settings->allow) >= sizeof text) /* a truncated prefix might be a wider one */
 		return error_set(err, E2BIG, "--allow: more than %d prefixes", ALLOW_MAXIMUM);
 	snprintf(text, sizeof text, "%s", station->settings->allow);
 	count = file_split(text, ',', fields, ALLOW_MAXIMUM + 1);

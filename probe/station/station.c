@@ -117,7 +117,7 @@ static int open_agent(struct station *station, struct error *err)
 	return 0;
 }
 
-/* Without an end, into a live matrix. */
+/* Runs continuously, into a live matrix. */
 static int run_watch(struct station *station, struct error *err)
 {
 	const struct station_settings *settings = station->settings;

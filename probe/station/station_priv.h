@@ -39,7 +39,7 @@ struct station {
 	struct station_result result;
 };
 
-/* Options, allowed sources and keys. stamp_keys_free() is the caller's, whatever the outcome. */
+/* Reads options, allowed sources and keys. The caller must call stamp_keys_free(), whatever the outcome. */
 enum station_outcome station_read_settings(struct station *station, struct error *err);
 
 void station_report_text(const struct station_result *result, FILE *out);

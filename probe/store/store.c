@@ -38,7 +38,7 @@ static const char schema[] =
 	" PRIMARY KEY (src, dst, at)) WITHOUT ROWID;"
 	"CREATE INDEX rack_pairs_by_time ON rack_pairs (at);";
 
-/* For each position of the live matrix the update that the history has. */
+/* For each position of the live matrix, the update stored in the history. */
 struct seen {
 	int64_t *updated_at;
 	size_t count, capacity;

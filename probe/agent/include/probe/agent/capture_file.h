@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes the STAMP packets that an agent sent and received to a pcapng file while it runs, on a thread of its own, with
- * the stamps that its samples are made of. A capture on the interface does not see what af_packet's driver sends.
+ * Writes the STAMP packets that an agent sent and received to a pcapng file while it runs, on a separate thread, with
+ * the stamps from which samples are computed. A capture on the interface does not see the packets that af_packet's
+ * driver sends.
  */
 #ifndef PROBE_CAPTURE_FILE_H
 #define PROBE_CAPTURE_FILE_H
@@ -15,7 +16,7 @@ struct capture_file;
 
 /* Agent and stream outlive it; the agent keeps frames. NULL with err set. */
 struct capture_file *capture_file_start(struct agent *agent, FILE *out, struct error *err);
-/* Writes the rest and frees. A write that failed shows in the stream. NULL is legal. */
+/* Writes the remaining frames and frees. A failed write sets the stream's error flag. NULL is legal. */
 void capture_file_stop(struct capture_file *file);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Agents on the queues of one port, each with a core of its own: the first on the calling thread, the others on EAL's
- * workers. Peers are dealt to them in turn. Requests are answered by the agent on whose queue they come, which is the
- * same one for all packets of a flow (RSS); answers that come on another agent's queue are handed over to theirs. Each
- * agent is as in agent.h.
+ * workers. Peers are assigned to them in turn. Requests are answered by the agent on whose queue they arrive, which is
+ * the same for all packets of a flow (RSS); answers that arrive on another agent's queue are passed to the right one.
+ * Each agent is as in agent.h.
  */
 #ifndef PROBE_GROUP_H
 #define PROBE_GROUP_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A host's row of the mesh: what it measured to each of its peers in a window, as plain figures. Made from the agent's
- * windows; goes out as JSON (the peers of nomora.probe/1) and into a latency matrix. Times are microseconds.
+ * windows; written as JSON (the peers of nomora.probe/1) and to a latency matrix. Times are microseconds.
  */
 #ifndef MESH_ROW_H
 #define MESH_ROW_H
@@ -15,7 +15,7 @@
 #include <probe/agent/agent.h>
 
 struct mesh_distribution {
-	uint64_t samples; /* 0: the rest is 0 too */
+	uint64_t samples; /* 0: all other figures are 0 too */
 	double min_us, p50_us, p90_us, p99_us, p999_us, max_us, mean_us;
 };
 
@@ -41,7 +41,7 @@ struct mesh_pair {
 	uint64_t lost_forward;
 	double offset_us;
 	struct mesh_distribution rtt, undisturbed, residence;
-	struct mesh_distribution forward, backward; /* without samples where the clocks do not allow it, see agent.h */
+	struct mesh_distribution forward, backward; /* without samples if the clocks do not allow it, see agent.h */
 	double one_way_error_us;
 	struct agent_stamp_counts stamps;
 	struct agent_clocks clocks;
@@ -66,15 +66,15 @@ int mesh_row_add(struct mesh_row *row, const struct agent_row *window);
 void mesh_row_clear(struct mesh_row *row); /* frees the pairs */
 
 /*
- * The latency of a pair: of each figure the worst over its paths, where a path has enough samples for it (2 for p50,
- * 100 for p99), of undisturbed samples if there are any. source and destination are the caller's.
+ * The latency of a pair: each figure is the worst over its paths with enough samples (2 for p50, 100 for p99), from
+ * undisturbed samples if there are any. source and destination are the caller's.
  */
 struct latency_entry mesh_pair_entry(const struct mesh_pair *pair);
 
 /*
- * The path with the highest p99, where one has 100 samples, else with the highest p50; and the one that loses the
- * largest share of its probes: on the way there, where that is known of every path, as answers may come back by other
- * paths. NULL if none has samples, or loses any.
+ * The path with the highest p99 among those with 100 samples, or else with the highest p50; and the path that loses the
+ * largest share of its probes (on the way there, if that is known for every path, as answers may return over other
+ * paths). NULL if none has samples, or none loses any.
  */
 const struct mesh_path *mesh_pair_slowest(const struct mesh_pair *pair);
 const struct mesh_path *mesh_pair_lossiest(const struct mesh_pair *pair);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures without an end: steps an agent, ends a window of each peer in turn, and publishes its figures in a live
- * matrix. The windows of n peers end n-th parts of a window apart, so that there is never much to do at once. The
- * calling thread owns the agent and only exchanges histograms; another one computes, publishes, and reads the peers
- * file again when it changes: peers join and leave while the agent runs.
+ * Measures continuously: steps an agent, ends a window of each peer in turn, and publishes its figures in a live
+ * matrix. The ends of the windows of n peers are spread evenly over a window's length, so that there is never much to
+ * do at once. The calling thread owns the agent and only exchanges histograms; another one computes, publishes, and
+ * reads the peers file again when it changes: peers join and leave while the agent runs.
  */
 #ifndef MESH_WATCH_H
 #define MESH_WATCH_H
@@ -35,8 +35,8 @@ struct mesh_watch {
 };
 
 /*
- * Until *stop is not 0. `peers` are the ones to begin with, which the agent does not have yet. 0 or -errno with err
- * set: no peers to add, out of memory, the live matrix is full at the start.
+ * Runs until *stop is not 0. `peers` are the initial ones, which the agent must not have yet. 0 or -errno with err set:
+ * no peers to add, out of memory, the live matrix is full at the start.
  */
 int mesh_watch_run(struct agent *agent, const struct peers *peers, struct mesh_watch *watch,
 		   const volatile sig_atomic_t *stop, struct error *err);

@@ -36,7 +36,7 @@ struct mesh_bus_options {
 struct mesh_publish_options {
 	struct mesh_bus_options bus;
 	const char *live_path;
-	double every_s; /* between two looks at the matrix */
+	double every_s; /* interval between two passes over the matrix */
 	double all_s;   /* after this time rows that have not changed are published again */
 };
 

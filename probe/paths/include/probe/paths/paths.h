@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The equal-cost paths to one destination, learned by probes whose TTL ends on the way: which source port takes which
- * path, whether more paths can be expected, and whether a route has changed. Pure: the caller sends the probes and
+ * The equal-cost paths to one destination, learned by probes whose TTL expires on the way: the path of each source
+ * port, whether more paths can be expected, and whether a route has changed. Pure: the caller sends the probes and
  * brings the answers. One thread.
  *
  * A trace sends from one source port with TTL 1, 2, ... until the destination answers; the routers that report the end
- * of the TTL are the path. Traces from further ports go on until it is improbable that there is an unknown path: with
- * k paths seen by n ports, k + 1 equally likely ones would all but one be missed with a probability of at most
- * (k + 1) (k / (k + 1))^n (Augustin, Friedman, Teixeira, "Multipath tracing with Paris traceroute", 2007). Later,
- * known ports and fresh ones are traced in turn. A known port on another path means that the routes have changed:
- * all paths are learned again.
+ * of the TTL are the path. Further ports are traced until it is improbable that there is an unknown path: with k paths
+ * seen by n ports, k + 1 equally likely ones would all but one be missed with a probability of at most (k + 1) (k / (k
+ * + 1))^n (Augustin, Friedman, Teixeira, "Multipath tracing with Paris traceroute", 2007). Later, known ports and fresh
+ * ones are traced in turn. A known port on another path means that the routes have changed: all paths are learned
+ * again.
  *
  * Routers that do not answer are unknown hops, which equal any.
  */
@@ -31,7 +31,7 @@ enum {
 
 struct paths_options {
 	uint32_t candidates; /* source ports to choose from, numbered from 0 */
-	double miss;         /* accepted probability that a path is not known, 0..1 */
+	double miss;         /* accepted probability that a path remains unknown, 0..1 */
 	struct ns timeout;   /* of an answer; three attempts */
 	struct ns pause;     /* between traces once the paths are known, and after one that did not arrive */
 };
@@ -40,7 +40,7 @@ struct path {
 	uint32_t candidate; /* the first source port that took it */
 	uint32_t hop_count;
 	ip_address hops[PATHS_HOPS_MAXIMUM]; /* 0 = unknown */
-	bool open_end;                       /* there may be more, which did not answer */
+	bool open_end;                       /* there may be more hops, which did not answer */
 };
 
 struct paths;
@@ -55,7 +55,7 @@ struct paths_probe {
 
 /* When paths_take() has something to do; times are the caller's clock. */
 struct ns paths_due(const struct paths *paths);
-/* True: *probe is to be sent now. Gives up probes without an answer. */
+/* True: *probe must be sent now. Gives up probes without an answer. */
 bool paths_take(struct paths *paths, struct ns now, struct paths_probe *probe);
 /* A router reported the end of that probe's TTL, or the destination answered the probe. */
 void paths_expired(struct paths *paths, const struct paths_probe *probe, ip_address router, struct ns now);

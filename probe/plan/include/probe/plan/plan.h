@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who probes whom. Hosts of a rack probe each other always. Between racks (or, with `pods`, between pods for racks of
- * different pods) each ordered pair of groups has a few pairs of hosts at a time; mesh_plan_rotate() moves on to the
- * next ones, so that every pair of hosts is probed within the budget's refresh time. A cycle is planned for half of it;
- * the other half is for pairs that a cap postpones and for groups that grow. As in Pingmesh (Guo et al., SIGCOMM 2015,
- * section 3.3.1) a rack is a complete graph of its hosts and racks are a complete graph.
+ * Chooses the pairs of hosts that probe each other. Hosts of a rack always do. Between racks (or, with `pods`, between
+ * pods for racks of different pods) each ordered pair of groups has a few pairs of hosts at a time; mesh_plan_rotate()
+ * moves on to the next ones, so that every pair of hosts is probed within the budget's refresh time. A cycle is planned
+ * for half of it; the other half is for pairs that a cap postpones and for groups that grow. As in Pingmesh (Guo et
+ * al., SIGCOMM 2015, section 3.3.1) a rack is a complete graph of its hosts and racks are a complete graph.
  *
  * A session is a list's entry: one host probes another, a probe per interval. Caps are counted in probes a second; a
  * rack's link carries the sessions from and to the rack.
@@ -41,11 +41,12 @@ struct mesh_plan *mesh_plan_create(void); /* NULL: out of memory */
 void mesh_plan_destroy(struct mesh_plan *plan);
 
 /*
- * Adds a host, or takes a known one back that was drained. Its number; -EINVAL: a name that is none, or a known host in
- * another rack, or a rack in another pod; -ENOSPC; -ENOMEM. Its rack's lists change at once, others with the rotation.
+ * Adds a host, or reactivates a known one that was drained. Returns its number; -EINVAL: an invalid name, or a known
+ * host in another rack, or a rack in another pod; -ENOSPC; -ENOMEM. Its rack's lists change at once, others with the
+ * rotation.
  */
 int64_t mesh_plan_join(struct mesh_plan *plan, const char *name, const char *rack, const char *pod, struct error *err);
-/* Takes the host off all lists; it keeps its place. */
+/* Removes the host from all lists; it keeps its place. */
 void mesh_plan_drain(struct mesh_plan *plan, uint32_t host);
 void mesh_plan_leave(struct mesh_plan *plan, uint32_t host); /* its number is free */
 
@@ -69,7 +70,7 @@ struct mesh_plan_load {
 	uint32_t hosts, drained, racks, pods;
 	uint64_t in_racks, between;
 	uint64_t deferred;                             /* pairs that a cap postponed in the last rotation */
-	uint32_t host_most, reflector_most, link_most; /* largest of a host, a reflector, a rack's link */
+	uint32_t host_most, reflector_most, link_most; /* maxima over the hosts, the reflectors, the racks' links */
 };
 struct mesh_plan_load mesh_plan_load(const struct mesh_plan *plan);
 /* Show the load in probes a second: as three lines, and as nomora.mesh_plan_load/1 (NULL: out of memory). */

@@ -9,9 +9,9 @@
 #include <probe/plan/plan.h>
 
 /*
- * Hosts that are not among the peers leave, others join. Racks and pods are the cluster's where it has the host, else
- * the peer's and none; cluster may be NULL. Hosts whose status in the live matrix (NULL: none has) is not active are
- * drained. 0 or -errno with err set.
+ * Hosts that are not among the peers leave, others join. Racks and pods are taken from the cluster if it has the host,
+ * otherwise the rack from the peer, without pod; cluster may be NULL. Hosts whose status in the live matrix (NULL: none
+ * has) is not active are drained. 0 or -errno with err set.
  */
 int mesh_plan_follow(struct mesh_plan *plan, const struct peers *peers, const struct cluster *cluster,
 		     const struct latency_matrix *live, struct error *err);
@@ -20,7 +20,9 @@ int mesh_plan_follow(struct mesh_plan *plan, const struct peers *peers, const st
 struct mesh_plan *mesh_plan_read(const char *path, struct error *err);
 int mesh_plan_write(const struct mesh_plan *plan, const char *path, struct error *err);
 
-/* Writes FOLDER/HOST.peers for every host: itself and whom it probes. Creates the folder. 0 or -errno with err set. */
+/*
+ * Writes FOLDER/HOST.peers for every host: the host itself and its peers. Creates the folder. 0 or -errno with err set.
+ */
 int mesh_plan_write_lists(const struct mesh_plan *plan, const struct peers *peers, const char *folder,
 			  struct error *err);
 

@@ -8,10 +8,10 @@
  *
  *   (theirs arrived here - ours left) - (theirs left there - ours arrived there) - corrections
  *
- * of which half is the delay of one way, if both take equally long. Corrections are times that the messages spent in
- * transparent clocks. A two-step clock sends its stamps in follow-ups, a one-step clock in its Syncs; a one-step
- * clock's answer to a peer delay request has t3 - t2 in the correction and no stamps, so that only the round trip is
- * known.
+ * half of which is the one-way delay, if both directions take equally long. Corrections are times that the messages
+ * spent in transparent clocks. A two-step clock sends its stamps in follow-ups, a one-step clock in its Syncs; a
+ * one-step clock's answer to a peer delay request has t3 - t2 in the correction and no stamps, so that only the round
+ * trip is known.
  */
 #ifndef PTP_EXCHANGE_H
 #define PTP_EXCHANGE_H
@@ -25,7 +25,7 @@
 
 enum ptp_mechanism { PTP_PEER_DELAY, PTP_E2E };
 
-/* Whose stamps of our own two event messages count: those of the kernel or this program, or those of the NIC. */
+/* The source of the stamps of our own two event messages: the kernel or this program, or the NIC. */
 enum ptp_stamps { PTP_SOFTWARE, PTP_HARDWARE, PTP_STAMPS };
 
 /* When an event message left or arrived here; stamps that were not taken are invalid. */
@@ -43,7 +43,7 @@ struct ptp_half {
 	bool one_step, known;
 };
 
-/* Zeroed at its beginning, but for `mechanism` and `sequence`. */
+/* Zeroed at the beginning, except for `mechanism` and `sequence`. */
 struct ptp_exchange {
 	enum ptp_mechanism mechanism;
 	uint16_t sequence;      /* of our request */
@@ -51,14 +51,14 @@ struct ptp_exchange {
 	struct stamp asked;     /* when it arrived there, CLOCK_PEER */
 	struct ns correction;   /* of that way */
 	struct ptp_half newest; /* Sync or response that came last */
-	struct ptp_half answer; /* the last whole one */
+	struct ptp_half answer; /* the last complete one */
 };
 
 struct ptp_sample {
 	struct ns round_trip;
 	struct ns out;    /* from us to the other clock, by both clocks */
 	struct ns back;   /* from there to us */
-	struct ns offset; /* our clock minus the other, if both ways take equally long */
+	struct ns offset; /* our clock minus the other, if both directions take equally long */
 	bool one_step;    /* the other clock's */
 	bool delay_only;  /* of these times only the round trip is known */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Delays to a PTP clock, by exchanges as <probe/ptp/exchange.h> has them; no clock is adjusted. The first clock that
- * answers is measured; answers and Syncs of others are ignored. One thread.
+ * Delays to a PTP clock, by the exchanges of <probe/ptp/exchange.h>; no clock is adjusted. The first clock that answers
+ * is measured; answers and Syncs of others are ignored. One thread.
  *
  * Messages travel over a link: the kernel's sockets on a Linux interface (ptp_measure_interface()), or a port whose NIC
  * may stamp them. Where both kinds of stamps are there, an exchange gives a sample of each.
@@ -50,8 +50,11 @@ struct ptp_result {
 	struct ptp_samples by[PTP_STAMPS]; /* the result's own: ptp_result_free() */
 	bool has_hardware;
 	uint64_t requests, unanswered, one_step;
-	/* Answered, but not stamped by the NIC both ways; and round trips by the NIC's stamps that are negative or
-	 * longer than by software, whose stamps are taken before and after the NIC's: dropped. */
+	/*
+	 * Exchanges that were answered, but not stamped by the NIC in both directions; and dropped round trips: those
+	 * that are negative by the NIC's stamps, or longer than by the software stamps, which are taken before and
+	 * after the NIC's.
+	 */
 	uint64_t unstamped, outliers;
 	struct ptp_identity peer; /* of the samples */
 };

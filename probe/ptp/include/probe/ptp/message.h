@@ -24,7 +24,7 @@ enum ptp_type {
 
 enum { PTP_CLOCK_BYTES = 8, PTP_MESSAGE_BYTES = 54, PTP_IDENTITY_TEXT_BYTES = 32 };
 
-/* IEEE 1588-2008 annexes D to F: of event messages, and of the others. */
+/* IEEE 1588-2008 annexes D to F: ports of event messages, and of the others. */
 enum { PTP_ETHERTYPE = 0x88f7, PTP_EVENT_PORT = 319, PTP_GENERAL_PORT = 320, PTP_MAC_BYTES = 6 };
 
 struct ptp_identity {
@@ -50,7 +50,7 @@ size_t ptp_write_request(const struct ptp_message *message, uint8_t *out);
 
 const uint8_t *ptp_group_mac(bool peer_delay); /* PTP_MAC_BYTES, annex F */
 bool ptp_same_identity(const struct ptp_identity *a, const struct ptp_identity *b);
-/* Ours: the MAC as EUI-64, and a port number that no daemon on the same interface has. */
+/* Our identity: the MAC as EUI-64, and a port number that no daemon on the same interface uses. */
 struct ptp_identity ptp_identity_of_mac(const uint8_t *mac);
 /* "001b19.fffe.010203-1", as ptp4l prints them. */
 void ptp_identity_print(const struct ptp_identity *identity, char text[PTP_IDENTITY_TEXT_BYTES]);

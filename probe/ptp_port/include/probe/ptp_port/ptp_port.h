@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * PTP through a DPDK port, over Ethernet. Where the driver has a PTP clock the NIC stamps our event messages as they
- * pass the MAC, see <dp/timesync.h>. The stamps by software are this host's wall clock right before the burst that
- * sends, and right after the one that received; the thread does not sleep. Starts EAL and stops it.
+ * PTP through a DPDK port, over Ethernet. If the driver has a PTP clock, the NIC stamps our event messages as they pass
+ * the MAC, see <dp/timesync.h>. The software stamps are this host's wall clock right before the transmit burst and
+ * right after the receive burst; the thread does not sleep. Starts EAL and stops it.
  */
 #ifndef PTP_PORT_H
 #define PTP_PORT_H

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Round trips from a capture file (pcap or pcapng, micro- or nanosecond stamps, Ethernet or
- * cooked, as of the interface 'any'), to check the prober
- * against the wire: STAMP requests and answers are paired by addresses, ports and sequence number; the time between
- * the two, less the reflector's own t3 - t2, is the round trip from the capture point. A request
- * that is 2^18 requests old is forgotten, so that memory is bounded on a pipe without an end. One thread.
+ * Round trips from a capture file (pcap or pcapng, micro- or nanosecond stamps, Ethernet or cooked, as of the interface
+ * 'any'), to check the prober against the wire: STAMP requests and answers are paired by addresses, ports and sequence
+ * number; the time between the two, less the reflector's own t3 - t2, is the round trip from the capture point. A
+ * request is dropped after 2^18 more requests, so that memory is bounded on an endless pipe. One thread.
  */
 #ifndef RTT_CAPTURE_H
 #define RTT_CAPTURE_H
@@ -40,7 +39,8 @@ struct capture_sample {
 	struct ns requested_at; /* capture stamp of the request */
 	struct ns sent_at;      /* of STAMP: the asker's own stamp, by its clock; of other protocols without meaning */
 	struct ns gross;        /* from request to answer, as captured */
-	struct ns residence;    /* t3 - t2, as the reflector says; of PTP all that is not round trip; of others 0 */
+	struct ns residence;    /* t3 - t2 as reported by the reflector; for PTP, the part of `gross` that is not round
+				   trip; for others 0 */
 };
 
 struct capture_counters {

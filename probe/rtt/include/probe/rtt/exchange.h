@@ -16,7 +16,8 @@ struct exchange {
 enum exchange_outcome {
 	EXCHANGE_MEASURED,
 	EXCHANGE_INCOMPARABLE, /* a stamp is missing, or t1 and t4, or t2 and t3, are of different clocks */
-	EXCHANGE_IMPOSSIBLE, /* the answerer says that it answered before it was asked, or took longer than the whole */
+	EXCHANGE_IMPOSSIBLE,   /* by its stamps, the answerer answered before the request, or took longer than the whole
+				  exchange */
 };
 
 struct exchange_times {
@@ -39,8 +40,8 @@ static inline enum exchange_outcome exchange_measure(const struct exchange *exch
 }
 
 /*
- * The answerer's clock minus the asker's, if both ways take equally long: ((t2 - t1) + (t3 - t4)) / 2, of an exchange
- * that was measured. Halves are cut toward zero. The error is at most half of the round trip.
+ * The answerer's clock minus the asker's, if both directions take equally long: ((t2 - t1) + (t3 - t4)) / 2, of an
+ * exchange that was measured. Halves are cut toward zero. The error is at most half of the round trip.
  */
 static inline struct ns exchange_offset(const struct exchange *exchange)
 {

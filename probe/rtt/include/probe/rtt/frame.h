@@ -18,7 +18,7 @@ enum {
 	FRAME_MAC_BYTES = 6,
 	FRAME_ETHERNET_BYTES = 14,
 	FRAME_MINIMUM = 60,                           /* minimum of Ethernet, without the FCS */
-	FRAME_NEIGHBOUR_BYTES = 14 + 2 * 4 + 40 + 32, /* that a question or answer of a neighbour has at most */
+	FRAME_NEIGHBOUR_BYTES = 14 + 2 * 4 + 40 + 32, /* maximum length of a neighbour's question or answer */
 	FRAME_TAGS = 2,                               /* that are read and written */
 	FRAME_TAG_BYTES = 4,
 	FRAME_TAG_TYPE = 0x8100, /* 802.1Q */
@@ -83,7 +83,7 @@ size_t frame_headers(const struct frame *frame);
 size_t frame_write_udp(const struct frame *frame, uint8_t *out, size_t capacity);
 
 /*
- * A template serves many frames that differ in destination, source port and payload alone, not in their length: all
+ * A template serves many frames that differ only in destination, source port and payload, not in length: everything
  * else is written, and summed for the checksums, once.
  */
 enum { FRAME_TEMPLATE_BYTES = 80 }; /* at least the longest headers: a copy of fixed length takes a few instructions */
@@ -94,14 +94,14 @@ struct frame_template {
 	bool four;
 };
 
-/* The frame's destination counts for its address family alone; the payload itself is not read. */
+/* Only the address family of the frame's destination matters; the payload itself is not read. */
 void frame_template_make(const struct frame *frame, struct frame_template *template);
-/* The first step of a frame. It also writes over the beginning of the payload, which comes next. */
+/* The first step of a frame. It also overwrites the beginning of the payload, which is written next. */
 static inline void frame_template_copy(const struct frame_template *template, uint8_t *out)
 {
 	memcpy(out, template->bytes, FRAME_TEMPLATE_BYTES);
 }
-/* The last step, with the payload in place behind the headers. Returns the frame's length. */
+/* The last step, with the payload in place after the headers. Returns the frame's length. */
 size_t frame_template_finish(const struct frame_template *template, const uint8_t *mac, ip_address destination,
 			     uint16_t source_port, uint8_t *out);
 

@@ -43,9 +43,9 @@ uint32_t session_send(struct session *session, struct stamp sent_at);
  * clock was set meanwhile).
  */
 void session_restamp(struct session *session, uint32_t sequence, struct stamp sent_at, bool departed);
-/* Marks a probe whose stamp may be wrong because the sender stalled while it sent; its answer carries the mark. */
+/* Marks a probe whose stamp may be wrong because the sender stalled while sending it; its answer is marked, too. */
 void session_disturb(struct session *session, uint32_t sequence);
-/* The newest probe did not leave: forgets it, its number will be used again. */
+/* The newest probe was not sent: forgets it, its number is reused. */
 void session_unsend(struct session *session);
 
 struct session_probe {
@@ -62,7 +62,7 @@ void session_prefetch(const struct session *session);
 void session_prefetch_slot(const struct session *session, uint32_t sequence);
 void session_prefetch_next(const struct session *session);
 
-/* Gives up probes sent before `deadline`; returns how many. */
+/* Gives up probes sent before `deadline`; returns their number. */
 uint32_t session_expire(struct session *session, struct stamp deadline);
 /* After session_expire(): when the oldest probe that is still outstanding was sent; false: there is none. */
 bool session_oldest(struct session *session, struct stamp *sent_at);
@@ -76,16 +76,17 @@ size_t session_bytes(const struct session *session); /* memory in use */
 struct session_counters session_counters(const struct session *session);
 
 /*
- * The reflector numbers answers of its own (RFC 8762 section 4.3.1, stateful mode), as another session with it showed.
+ * States that the reflector has its own sequence numbers (RFC 8762 section 4.3.1, stateful mode), as seen in another
+ * session with it.
  */
 void session_set_stateful(struct session *session);
 
 /*
- * How many of the lost probes never reached the reflector, by its own counter up to the newest answer; the rest were
+ * The number of lost probes that never reached the reflector, by its own counter up to the newest answer; the rest were
  * lost on the way back or after that answer. A probe that the network duplicates on its way there counts twice at the
- * reflector, which shows when both answers come back; where one of them is lost, the figure is one too small.
+ * reflector, which shows when both answers come back; if one of them is lost, the figure is one too small.
  *
- * False, and *lost untouched, where the counter says nothing: no answer yet, a reflector that copies the request's
+ * False, with *lost unchanged, if the counter cannot be used: no answer yet, a reflector that copies the request's
  * number (stateless mode), one that started to count again (restart, eviction) or that counts others' requests in the
  * same session. Needs a session that is new to the reflector and fewer than 2^32 probes.
  */

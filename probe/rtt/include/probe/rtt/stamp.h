@@ -93,8 +93,9 @@ void stamp_sign(const struct stamp_key *key, uint8_t *bytes);
 bool stamp_is_signed(const struct stamp_key *key, const uint8_t *bytes, size_t length);
 
 /*
- * A reflector's answer, by its content: it reads as one, and t3 is within ten seconds of t2. Random padding of a
- * request passes for that once in 2^27. Always false for a STAMP request, whose fields there are zero.
+ * True if the packet is a reflector's answer by its content: it is a valid answer, and t3 is within ten seconds of t2.
+ * Random padding of a request has this form once in 2^27. Always false for a STAMP request, whose fields there are
+ * zero.
  */
 bool stamp_looks_like_reply(const uint8_t *bytes, size_t length, bool authenticated);
 /*

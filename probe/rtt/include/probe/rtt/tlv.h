@@ -42,7 +42,7 @@ struct tlv_request {
 	uint32_t wanted;             /* bits 1 << tlv_type; padding and HMAC are not among them */
 	const struct stamp_key *key; /* of an HMAC TLV over the others; NULL = none */
 	uint32_t sequence;           /* sequence number of the base packet */
-	uint8_t dscp;                /* class: that the answer is to have */
+	uint8_t dscp;                /* class: DSCP requested for the answer */
 	uint32_t sent;               /* direct measurement: packets of this session, with this one */
 	ip_address destination;
 	uint16_t member, peer_member; /* micro-session: of the links of a LAG at both ends; peer's 0 = unknown */
@@ -53,7 +53,7 @@ size_t tlv_request_bytes(const struct tlv_request *request);
 /* `out` holds tlv_request_bytes(). */
 void tlv_write_request(const struct tlv_request *request, uint8_t *out);
 
-/* A reflector's knowledge of a request and its session. */
+/* What a reflector knows about a request and its session. */
 struct tlv_facts {
 	const struct frame *request; /* its headers; not its payload, which is being changed */
 	const struct stamp_key *key; /* NULL: no HMAC can be checked */
@@ -65,7 +65,7 @@ struct tlv_facts {
 	uint32_t follow_up_sequence;
 	struct ns follow_up_at;
 	enum stamp_format format;
-	uint16_t member; /* of a LAG, that the request came in on; 0 = none: micro-sessions are not understood */
+	uint16_t member; /* of a LAG, on which the request arrived; 0 = none: micro-sessions are not supported */
 };
 
 /*
@@ -75,7 +75,7 @@ struct tlv_facts {
 bool tlv_is_for_member(uint16_t member, const uint8_t *bytes, size_t length);
 
 /*
- * Fills the TLVs of a request, all but their HMAC. Sets U on those of unknown type and on a destination that is not
+ * Fills the TLVs of a request, except the HMAC TLV. Sets U on those of unknown type and on a destination that is not
  * ours, M on those that are cut short or of a length that their type does not have, where processing ends, and I on all
  * of them where the HMAC is wrong. Returns the DSCP that the answer is to have, -1 = the request's.
  */
@@ -84,7 +84,7 @@ int tlv_answer(const struct tlv_facts *facts, uint8_t *bytes, size_t length);
 /* Contents of an answer's TLVs, for the types in `filled`. */
 struct tlv_reading {
 	uint32_t filled;  /* bits 1 << tlv_type: answered, without a flag */
-	uint32_t flagged; /* the same of those with one */
+	uint32_t flagged; /* the same for those with a flag */
 	bool bad_hmac;    /* the HMAC TLV is wrong: the other TLVs must not be used */
 	uint16_t source_port, destination_port;
 	ip_address source, destination; /* location: of the request as it arrived; 0 = not said */

@@ -16,7 +16,7 @@ struct mesh_pages_daemon {
 	const char *live_path, *address; /* address: IPv4 */
 	uint16_t port;                   /* 0 = any free one */
 	enum latency_statistic statistic;
-	struct ns max_age;                    /* older pairs are stale; 0 = none is */
+	struct ns max_age;                    /* older pairs are stale; 0 = no limit */
 	struct mesh_recorder_options history; /* store_path NULL = no history; live_path does not count */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A host's station: settings, port, the agent's run and its report. Of `nomora probe`, `reflect` and `mesh agent`,
- * which share the option rows. One thread; one station a process, as EAL is.
+ * A host's station: settings, port, the agent's run and its report. Used by `nomora probe`, `reflect` and `mesh agent`,
+ * which share the option rows. One thread; one station per process, like EAL.
  */
 #ifndef PROBE_STATION_STATION_H
 #define PROBE_STATION_STATION_H
@@ -70,7 +70,7 @@ extern const char *const station_format_names[];
 		OPTION_FLAG(struct station_settings, json, "json", 0, "print the result as JSON on stdout"),           \
 		OPTION_FLAG(struct station_settings, quiet, "quiet", 'q', "no progress bar, no log lines but errors")
 
-/* Rows of the commands that end, and so need no live matrix. */
+/* Rows of the commands that end by themselves, and so need no live matrix. */
 #define STATION_QUEUE_ROWS                                                                                             \
 	OPTION_INTEGER(struct station_settings, queues, "queues", 0, "N", 0, AGENT_QUEUES_MAXIMUM,                     \
 		       "queues of the port, each with a core of its own; 0 = 1, all that a Linux interface has"),      \

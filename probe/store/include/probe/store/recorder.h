@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A thread that adds a live matrix to a history again and again. A write that fails is logged once and tried again: a
- * full or locked disk leaves a gap, never a wrong row.
+ * A thread that periodically adds the rows of a live matrix to a history. A write that fails is logged once and tried
+ * again: a full or locked disk leaves a gap, never a wrong row.
  */
 #ifndef MESH_RECORDER_H
 #define MESH_RECORDER_H
@@ -32,7 +32,7 @@ struct mesh_recorder;
 
 /* NULL with err set: the matrix or the history cannot be opened. The options' texts are borrowed. */
 struct mesh_recorder *mesh_recorder_start(const struct mesh_recorder_options *options, struct error *err);
-/* After a last addition. NULL is legal. */
+/* Adds the last rows before it stops. NULL is legal. */
 void mesh_recorder_stop(struct mesh_recorder *recorder);
 
 #endif

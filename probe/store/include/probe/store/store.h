@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The history of a mesh: an SQLite file with the figures of pairs of hosts and of pairs of racks in time. Several
- * processes may write it, each in short transactions, and read it meanwhile; a row that two of them have seen is there
- * once. A process that is killed loses the transaction it was in. One thread per store.
+ * processes may write it, each in short transactions, and read it meanwhile; a row seen by two of them is stored once.
+ * A killed process loses its open transaction. One thread per store.
  */
 #ifndef MESH_STORE_H
 #define MESH_STORE_H
