@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Arrivals with equal digests form a list, oldest first; a hash table finds its head. Entries are reused: memory
- * follows the number held, not the number seen. Both operations take constant time, also among many equal digests.
+ * Arrivals with equal digests form a list, oldest first; a hash table finds its head. Entries are reused: memory is
+ * proportional to the number held, not to the number seen. Both operations take constant time, even with many equal
+ * digests.
  */
 #include "pending_priv.h"
 

@@ -94,7 +94,7 @@ struct line {
 
 enum worker_request { WORKER_REQUEST_READ, WORKER_REQUEST_RESET };
 
-/* Request and its number are one word, because a worker that was given up may read it while the next one is written. */
+/* The request and its number share one word, because a worker that missed one may read it while the next is written. */
 enum { WORKER_REQUEST_BITS = 1 };
 
 struct worker_snapshot {

@@ -150,8 +150,8 @@ static bool read_ipv4(const uint8_t *ip, size_t bytes, struct flow *flow, size_t
 }
 
 /*
- * Walks the extension headers (RFC 8200, section 4; AH: RFC 4302) to the protocol behind them. A later fragment has
- * none of them after its own, so the protocol it names is the one of the first header that was cut.
+ * Walks the extension headers (RFC 8200, section 4; AH: RFC 4302) to the protocol after them. A later fragment has no
+ * headers after its fragment header, which names the first header that was split off.
  */
 static void skip_extensions(const uint8_t *ip, size_t bytes, struct flow *flow, size_t *header)
 {

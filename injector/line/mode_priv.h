@@ -31,7 +31,10 @@ struct verdict {
 	uint64_t wire_cycles; /* on that link */
 };
 
-/* Departure time of a packet that is due at `due`, and charges it to the link: call only for packets that are kept. */
+/*
+ * Departure time of a packet that is due at `due`; charges the packet to the link, so call it only for packets that are
+ * kept.
+ */
 static inline uint64_t verdict_leave(const struct verdict *verdict, uint64_t due)
 {
 	if (!verdict->wire)
@@ -42,7 +45,7 @@ static inline uint64_t verdict_leave(const struct verdict *verdict, uint64_t due
 	return due;
 }
 
-/* A set's view of the moment at which its time begins. */
+/* The start of a set's time. */
 struct mode_clock {
 	_Atomic uint64_t *shared, own; /* TSC; 0 before the first packet */
 	uint64_t start;                /* the same, once known */

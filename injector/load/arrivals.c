@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The open loop's clock: requests are due whether or not those before them were answered. */
+/* The open loop's schedule: requests are due whether or not earlier ones were answered. */
 #include "load_priv.h"
 
 /* The gaps keep their shape and get the mean that the rate asks for. */

@@ -16,7 +16,7 @@
 enum {
 	EVENTS = 64,
 	READ_BYTES = 65536,
-	FILL_DEPTH = 64,         /* requests under way per connection while the keys are stored */
+	FILL_DEPTH = 64,         /* outstanding requests per connection while the keys are stored */
 	OPEN_DEPTH_LEAST = 1024, /* least capacity for outstanding requests: the open loop never waits for answers */
 	PROGRESS_NS = 200000000,
 };

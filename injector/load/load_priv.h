@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The parts of the load generator: what to ask for (workload), when (arrivals), a connection with its requests under
- * way, and what was measured (result).
+ * The parts of the load generator: which requests (workload), when (arrivals), a connection with its outstanding
+ * requests, and the measurements (result).
  */
 #ifndef LOAD_LOAD_PRIV_H
 #define LOAD_LOAD_PRIV_H

@@ -115,7 +115,10 @@ uint64_t pcapng_dropped(const struct pcapng_reader *reader)
 	return reader->dropped;
 }
 
-/* Calls for each option in bytes[at..end) of the block; stops at the end mark or where they do not fit. */
+/*
+ * An option's value; read_options() calls it for each option in bytes[at..end) of the block, up to the end mark or an
+ * option that does not fit.
+ */
 typedef void (*option_taker)(struct pcapng_reader *reader, uint16_t code, const uint8_t *value, uint16_t bytes,
 			     void *into);
 
@@ -150,7 +153,7 @@ static void take_packet_option(struct pcapng_reader *reader, uint16_t code, cons
 		*(uint32_t *)into = get_32(reader, value);
 }
 
-/* Saturates: a file may say anything. */
+/* Saturates, as a file may contain any number. */
 static void take_statistics_option(struct pcapng_reader *reader, uint16_t code, const uint8_t *value, uint16_t bytes,
 				   void *into)
 {

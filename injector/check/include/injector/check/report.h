@@ -15,7 +15,10 @@ struct check_limit {
 	double percentile; /* of the deviation, 0..100 */
 };
 
-/* Is a direction over the limit: a larger deviation; a packet early, missing, extra or reordered; or none matched? */
+/*
+ * True if a direction is over the limit: a larger deviation; a packet early, missing, extra or reordered; or none
+ * matched.
+ */
 bool check_report_over_limit(const struct check_report *report, const struct check_limit *limit);
 
 void check_report_print(const struct check_report *report, FILE *out);

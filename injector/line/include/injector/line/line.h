@@ -8,13 +8,13 @@
  * + ring_full + lost (by a mode); duplicates are counted separately.
  *
  * A stall is a gap between two clock readings that is longer than a threshold: an interrupt, descheduling, a slow
- * system call. Each packet whose stay met one, in the receive queue too, counts as disturbed. A hiccup is a shorter gap
- * that is still longer than a round of the loop should take: it disturbs the packets that arrived or left in it. Where
- * neither direction has a delay and both ports fill whole bursts of 32, both bursts are between two readings, and the
- * threshold is doubled.
+ * system call. Each packet that was held, or waited in the receive queue, during a stall counts as disturbed. A hiccup
+ * is a shorter gap that is still longer than a round of the loop should take: it disturbs the packets that arrived or
+ * left in it. Where neither direction has a delay and both ports fill whole bursts of 32, both bursts are between two
+ * readings, and the threshold is doubled.
  *
- * Lateness is the clock reading before the burst that a packet left in, less its due time; there is a new reading for
- * each burst of at most 32 packets.
+ * Lateness is the clock reading before the packet's transmit burst, minus its due time; there is a new reading for each
+ * burst of at most 32 packets.
  *
  * Units: _us microseconds per direction; _ns nanoseconds. Threads: create, start, set, read, stop and destroy on one
  * control thread.
@@ -46,7 +46,8 @@ struct injector_settings {
 	double delay_us[INJECTOR_DIRECTIONS]; /* in steps of 0.1 */
 	double subtract_ns; /* delay of the path at D = 0, subtracted from every delay; packets may be early by its
 			       variation */
-	bool transmit_is_system_call; /* measure the stalls' time in it separately: two more clock readings a burst */
+	bool transmit_is_system_call; /* measure the time of stalls in it separately, which takes two more clock
+					 readings per burst */
 	double stall_us;              /* a longer gap is a stall, > 0 */
 	double hiccup_ns;             /* a longer gap is at least a hiccup, > 0; at most stall_us has an effect */
 	int nice; /* priority of the busy threads, -20 highest, 0 unchanged; ignored if not permitted */
@@ -130,7 +131,7 @@ struct injector_direction_statistics {
 	uint64_t lost;       /* dropped by a loss mode */
 	uint64_t duplicated; /* extra packets made by a mode */
 	uint64_t bypassed;   /* not matched by the filter: passed at once */
-	uint64_t disturbed;  /* transmitted, and their stay met a stall, or a hiccup at arrival or departure */
+	uint64_t disturbed;  /* transmitted packets that were held during a stall, or arrived or left during a hiccup */
 	uint64_t calls;      /* polls of the receive port */
 };
 

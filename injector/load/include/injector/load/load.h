@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A memcached client for measuring: closed loop (each connection keeps `depth` requests under way) or open loop
+ * A memcached client for measuring: closed loop (each connection keeps `depth` requests outstanding) or open loop
  * (requests are sent when they are due, whether or not earlier ones were answered). In the open loop a response time
  * counts from the moment a request was DUE, so that a stall of the server, or of this client, is seen by every request
- * that it held up: no coordinated omission (Tene). The service time, from the moment of sending, is kept beside it.
- * One thread; all times in ns.
+ * that it held up: no coordinated omission (Tene). The service time, from the moment of sending, is recorded
+ * separately. One thread; all times in ns.
  */
 #ifndef LOAD_LOAD_H
 #define LOAD_LOAD_H
@@ -26,7 +26,7 @@ struct load_settings {
 	enum load_gap gap;   /* open loop: shape of the gaps between requests */
 	double rate_per_s;   /* open loop; 0 = the ETC pool's own mean gap (19 µs) */
 	int connections;     /* 1..1024 */
-	int depth;           /* closed: requests under way per connection; open: the most there may be */
+	int depth;           /* closed: outstanding requests per connection; open: their maximum */
 	uint64_t keys;       /* 1..100e6 */
 	double skew;         /* of key popularity, 0 = uniform */
 	double update_share; /* 0..1 */
