@@ -24,7 +24,10 @@ static int open_folder(struct error *err)
 
 	if (mkdir(LAB_FOLDER, 0755) != 0 && errno != EEXIST)
 		return error_set(err, errno, "cannot make %s: %s", LAB_FOLDER, strerror(errno));
-	/* Inherited: a script that outlives us for a moment, killed in the middle of a change, keeps the lock. */
+	/*
+	 * Inherited, so that a script that survives us for a moment, killed in the middle of a change, still holds the
+	 * lock.
+	 */
 	descriptor = open(LAB_FOLDER, O_RDONLY | O_DIRECTORY);
 	if (descriptor < 0)
 		return error_set(err, errno, "cannot open %s: %s", LAB_FOLDER, strerror(errno));
@@ -90,8 +93,7 @@ static int signal_processes(const struct stat *netns, int signal_number)
 
 		if (!isdigit((unsigned char)entry->d_name[0]))
 			continue;
-		/* Opens the process before checking it: a process number that is reused meanwhile cannot be
-		 * signalled. */
+		/* Opens the process before checking it, so that a reused process number cannot be signalled. */
 		descriptor = (int)syscall(SYS_pidfd_open, atoi(entry->d_name), 0);
 		if (descriptor < 0)
 			continue;
@@ -117,7 +119,7 @@ static int stop_processes(const char *netns, struct error *err)
 	snprintf(path, sizeof path, "%s/%.24s", NETNS_FOLDER, netns);
 	if (stat(path, &status) != 0 || stat("/proc/self/ns/net", &own) != 0)
 		return 0;
-	/* A name whose bind mount is gone is an ordinary file; and never our own namespace. */
+	/* A name without its bind mount is an ordinary file; and our own namespace must never match. */
 	if (status.st_dev != own.st_dev || status.st_ino == own.st_ino)
 		return 0;
 	for (int waited_ms = 0; waited_ms < LAB_PATIENCE_MS; waited_ms += 10) {
@@ -190,7 +192,7 @@ static int remove_namespaces(const char *name, struct error *err)
 	struct dirent *entry;
 	int count = 0, code = 0;
 
-	/* The injector's process ends with the others. A failure doesn't keep the rest. */
+	/* The injector's process ends with the others. A failure does not prevent the removal of other files. */
 	while (folder && (entry = readdir(folder))) {
 		if (!owns_netns(entry->d_name, name, NULL))
 			continue;

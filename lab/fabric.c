@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The plan of a routed lab: which nodes and links, their names, addresses and racks. */
+/* The plan of a routed lab: its nodes and links, their names, addresses and racks. */
 #include "fabric_priv.h"
 
 #include <ctype.h>
@@ -36,7 +36,9 @@ static bool is_numbered(const char *name, char prefix)
 	return name[0] == prefix && digits > 0 && digits <= 6 && name[1 + digits] == '\0';
 }
 
-/* Namespaces are found only by their names, so these are always a letter and a number; the node's own if it can be. */
+/*
+ * Namespaces are found only by their names, which are a letter and a number: the node's own name if it has this form.
+ */
 static void name_netns(struct lab *lab)
 {
 	bool hosts = true, switches = true;
@@ -201,7 +203,7 @@ static int place_host(struct lab *lab, int index, int *rack_hosts, struct error 
 	if (place > RACK_HOSTS_MAXIMUM)
 		return error_set(err, EINVAL, "switch '%s' has more than %d hosts", leaf->name, RACK_HOSTS_MAXIMUM);
 	lab_name_host(host, place);
-	/* The decimal digits of the IPv4 address, read as hexadecimal ones. */
+	/* The decimal digits of the IPv4 address, used as hexadecimal digits. */
 	snprintf(host->address6, sizeof host->address6, "fd77::%x:%d", (unsigned)host->rack & 0xff, place % 100);
 	snprintf(host->probe_address6, sizeof host->probe_address6, "fd77::%x:%d", (unsigned)host->rack & 0xff,
 		 100 + place % 100);
@@ -220,7 +222,7 @@ static int check_whole(const struct lab *lab, struct error *err)
 	return 0;
 }
 
-/* Names as those of the bridged lab, from 1. */
+/* Named like the nodes of the bridged lab, from 1. */
 static struct topology *leaf_spine(const struct lab_spec *spec, struct error *err)
 {
 	int per_rack = (spec->hosts + spec->racks - 1) / spec->racks;

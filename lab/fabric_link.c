@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Links of a routed lab go up and down, and change their rates. */
+/* Takes links of a routed lab up and down, and changes their rates. */
 #include "fabric_priv.h"
 
 #include <errno.h>

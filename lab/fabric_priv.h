@@ -5,7 +5,7 @@
 
 #include <lab/lab.h>
 
-/* On every switch's ports to hosts, so that a host may be moved. */
+/* The same on every switch's ports to hosts, so that a host may be moved. */
 #define FABRIC_GATEWAY_MAC "02:6d:ff:00:00:01"
 
 enum { FABRIC_FAR = -1 }; /* a distance */

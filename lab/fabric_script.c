@@ -7,9 +7,9 @@
 #include "lab_priv.h"
 
 /*
- * Every packet whose TTL ends is reported: without a mask, no kind of ICMP message is limited. Hashing looks at the
- * fields 0x37: addresses, protocol and ports. Policy 1 looks at the same fields, but on a virtual link the packet still
- * carries the random hash of the sender's socket, which it would take instead.
+ * Every packet whose TTL ends is reported: without a mask, no kind of ICMP message is limited. Hashing uses the fields
+ * 0x37: addresses, protocol and ports. Policy 1 uses the same fields, but on a virtual link it would take the random
+ * hash of the sender's socket, which the packet still carries.
  */
 static const char switch_settings[] =
 	"net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0 "
@@ -48,8 +48,8 @@ static void print_namespaces(const struct lab *lab, FILE *out)
 		fprintf(out, "netns exec %s sysctl -qw %s %s\n", fabric_node_netns(lab, n), ipv6_settings,
 			n < lab->host_count ? "net.ipv4.ip_forward=0" : switch_settings);
 	/*
-	 * With the same hash seed on all switches, the second stage of a network would send all flows one way. Linux
-	 * 6.11.
+	 * With the same hash seed on all switches, the second stage of a network would send all flows the same way.
+	 * Linux 6.11.
 	 */
 	for (int s = 0; s < lab->switch_count; s++)
 		fprintf(out, "netns exec %s sysctl -eqw net.ipv4.fib_multipath_hash_seed=%u\n", lab->switches[s].netns,
@@ -104,7 +104,7 @@ static void print_host(const struct lab *lab, int index, FILE *out)
 
 static void print_switch(const struct lab_switch *node, int number, FILE *out)
 {
-	/* The switch's own first: the source of its ICMP messages. */
+	/* The switch's own address first: it is the source of its ICMP messages. */
 	fprintf(out, "addr add %s/32 dev lo\naddr add fd78::%x/128 dev lo nodad\n", node->address, number);
 	if (node->rack > 0)
 		fprintf(out, "addr add 10.77.%d.254/32 dev lo\n", node->rack);
@@ -148,7 +148,7 @@ static void print_own_hosts(const struct lab *lab, int s, FILE *out)
 	}
 }
 
-/* The next hops of switch s: its neighbours that are nearer to the rack. */
+/* Prints the next hops of switch s: its neighbours that are nearer to the rack. */
 static void print_next_hops(const struct lab *lab, int s, const int *distances, bool ipv6, FILE *out)
 {
 	for (int l = 0; l < lab->link_count; l++) {

@@ -89,7 +89,7 @@ void guard_release(struct guard *guard)
 
 static void take_down(void *context)
 {
-	/* Again, as the command that was making a namespace when its parent died may have ended later. */
+	/* Repeated, as a command that was creating a namespace when its parent died may finish after the first pass. */
 	while (lab_down(((struct lab_guard *)context)->name, NULL) > 0)
 		;
 }

@@ -28,7 +28,10 @@ static void become_injector(const char *log_path, const char **argv)
 	int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 	setsid();
-	/* The injector polls: losing its CPU shows as delay. It runs without the priority if that is not permitted. */
+	/*
+	 * The injector polls: if it loses its CPU, packets are delayed. It runs without the priority if that is not
+	 * permitted.
+	 */
 	process_set_nice(-20, NULL);
 	if (log < 0 || nothing < 0 || dup2(nothing, 0) < 0 || dup2(log, 1) < 0 || dup2(log, 2) < 0)
 		_exit(126);
@@ -37,7 +40,7 @@ static void become_injector(const char *log_path, const char **argv)
 	_exit(127);
 }
 
-/* Why it ended: the last error in its log, else the last line. */
+/* Reports why it ended: the last error in its log, or else the last line. */
 static int ended_early(const struct lab_injector *injector, const char *log_path, struct error *err)
 {
 	char *text = file_read_all(log_path, 1 << 20, NULL, NULL), *save = NULL;

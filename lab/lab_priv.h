@@ -11,10 +11,13 @@
 /* Longest wait for links, sockets and processes. */
 enum { LAB_PATIENCE_MS = 5000 };
 
-/* Whether any namespace of that lab is there. */
+/* True if a namespace of that lab exists. */
 bool lab_has_netns(const char *lab_name);
 
-/* LAB_FOLDER, made if need be, locked (flock) against other labs' changes. Returns a descriptor to close, or -errno. */
+/*
+ * Opens LAB_FOLDER, creating it if necessary, and locks it (flock) against changes of other labs. Returns a descriptor
+ * to close, or -errno.
+ */
 int lab_lock(struct error *err);
 
 /* Addresses and MAC of the host with this number, from 1, in its rack. */
@@ -34,8 +37,8 @@ int lab_script_open(const struct lab *lab, struct lab_script *script, struct err
 int lab_script_run(const struct lab *lab, struct lab_script *script, const char *purpose, struct error *err);
 
 /*
- * A DPDK port on a veth hands frames on as they are: checksums must be in them, and none may be larger than the MTU.
- * Off everywhere, so that a path with an injector and one without differ in nothing else.
+ * A DPDK port on a veth forwards frames unchanged: they must contain checksums and not exceed the MTU. Offloads are off
+ * everywhere, so that a path with an injector differs from one without only by the injector.
  */
 #define LAB_OFFLOADS_OFF "tx off rx off sg off tso off gso off gro off"
 

@@ -19,8 +19,8 @@ static const double tc_timeout_us = 10e6;
 static const double frame_bytes = 1514, payload_bytes = 1448; /* Ethernet header, IP, TCP with time stamps */
 
 /*
- * A bucket saves this much of its rate while the processor is busy elsewhere. Beside two busy loops on two processors,
- * the worst of 16 transfers of 2 to 10 s was 2.8 % late with buckets of 1 ms and 1.0 % early with these.
+ * Rate that a bucket accumulates while the processor is busy elsewhere. Beside two busy loops on two processors, the
+ * worst of 16 transfers of 2 to 10 s was 2.8 % late with buckets of 1 ms and 1.0 % early with these.
  */
 static const double burst_s = 0.01, burst_minimum_bytes = 6144;
 
@@ -62,8 +62,8 @@ static void print_limit(const char *netns, const char *device, double MBps, FILE
 		return;
 	}
 	/*
-	 * Class 1:2 is for what belongs to no transfer: acknowledgements, ARP. It may borrow the whole link. Class 1:3
-	 * is LAB_CONTROL_PRIORITY.
+	 * Class 1:2 is for packets of no transfer: acknowledgements, ARP. It may borrow the whole link. Class 1:3 is
+	 * LAB_CONTROL_PRIORITY.
 	 */
 	fprintf(out,
 		"tc -n %s -batch - <<'END'\nqdisc replace dev %s root handle 1: htb default 2\n"

@@ -22,7 +22,7 @@ int lab_check_name(const char *name, struct error *err)
 	return 0;
 }
 
-/* The number behind `prefix` in "rack2" or "h3"; 0 if it is not one within 1..maximum. */
+/* The number after `prefix` in "rack2" or "h3"; 0 if it is not within 1..maximum. */
 static int numbered(const char *place, const char *prefix, int maximum)
 {
 	size_t length = strlen(prefix);
@@ -34,7 +34,7 @@ static int numbered(const char *place, const char *prefix, int maximum)
 	return (int)number;
 }
 
-/* Between two racks there is one link: the core injector sits in rack 1's half of it. */
+/* Between two racks there is one link: the injector at "core" is in rack 1's half of it. */
 static bool same_link(const char *one, const char *other)
 {
 	return (strcmp(one, "core") == 0 && strcmp(other, "rack1") == 0) ||

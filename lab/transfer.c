@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The agents of a lab's hosts, seen from the command. */
+/* The command's side of the agents of a lab's hosts. */
 #include <lab/transfer.h>
 
 #include <errno.h>

@@ -25,7 +25,10 @@
 enum {
 	PORT = 7700,
 	CHUNK_BYTES = 16384,
-	/* Little in the socket, so that silence is noticed; enough for 10 ms at 10 MB/s, if this process runs late. */
+	/*
+	 * Little data in the socket, so that silence is detected soon; enough for 10 ms at 10 MB/s, in case this
+	 * process runs late.
+	 */
 	SEND_BUFFER_BYTES = 131072,
 	USER_TIMEOUT_MS = 400,
 	TICK_MS = 5,
@@ -214,7 +217,7 @@ static void receive_some(struct agent *agent, struct end *end)
 	}
 }
 
-/* Progress, completion and silence. */
+/* Handles progress, completion and silence. */
 static void look_after(struct agent *agent, struct end *end, struct ns now)
 {
 	int64_t age_ns = now.v - end->last.v;
@@ -296,7 +299,7 @@ void transfer_agent_run(const char *netns, int control, uint32_t count)
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	signal(SIGPIPE, SIG_IGN);
-	setpriority(PRIO_PROCESS, 0, NICE); /* other programs must not delay what is measured */
+	setpriority(PRIO_PROCESS, 0, NICE); /* other programs must not delay the measured transfers */
 	agent.ends = calloc(2 * count + 1u, sizeof *agent.ends);
 	agent.polls = calloc(2 * count + 3u, sizeof *agent.polls);
 	if (!agent.ends || !agent.polls || !enter_netns(netns))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The loop of a run: reports of the tasks, links that fail and return, faults on order, a line each second. */
+/* The loop of a run: reports of the tasks, links that fail and return, scheduled faults, a line each second. */
 #include "run_priv.h"
 
 #include <errno.h>
@@ -71,7 +71,7 @@ static int follow_links(struct run *run, struct error *err)
 	if (code != 0)
 		return code;
 	compare_links(run, &down, &up);
-	/* Connections stay on their ports. */
+	/* Connections keep their ports, and so their routes. */
 	if (run->options->ports)
 		return 0;
 	if (down)
@@ -103,7 +103,7 @@ static void reap_cutters(const struct run *run)
 	}
 }
 
-/* Those that Slurm started end by themselves; before that time only all tasks can be ended. */
+/* Sources started by Slurm end by themselves; before that time only all tasks together can be ended. */
 static void end_sources(struct run *run)
 {
 	run->ending = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The faults of a run as faults of single links, and their cutting and joining. */
+/* The faults of a run, as faults of single links, and their execution. */
 #include "run_priv.h"
 
 #include <errno.h>
@@ -62,7 +62,7 @@ int run_draw_faults(struct run *run, struct error *err)
 	return code == 0 ? 0 : error_set(err, ENOMEM, "out of memory");
 }
 
-/* Runs in a child: the lab's script takes so long that the loop would miss the next events. */
+/* Runs in a child: the lab's script takes so long that the loop would miss other events. */
 static int change(const struct run *run, const struct simulate_fault *fault, bool down, struct error *err)
 {
 	const struct topology *topology = run->dataflow->topology;

@@ -73,7 +73,7 @@ static int add_task(struct run *run, const struct plan_job *of, uint32_t number)
 	return plan->edges ? 0 : -ENOMEM;
 }
 
-/* In a cycle, full queues can wait for one another for ever. */
+/* In a cycle, full queues can deadlock. */
 static bool has_cycle(const struct dataflow_job *job)
 {
 	bool *gone = calloc(job->component_count, sizeof *gone), changed = gone != NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Source ports that make equal-cost hashing send each connection over its route; the switches stay as they are. */
+/* Source ports for which equal-cost hashing sends each connection over its route; the switches are not changed. */
 #include "run_priv.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@ enum {
 	CANDIDATES = 1024, /* one of 64 paths is missed by all of them with probability 1e-7 */
 };
 
-/* A port of the last run's connections rests for a minute (TIME_WAIT): another run starts elsewhere. */
+/* A port used by the last run cannot be reused for a minute (TIME_WAIT): another run starts with other ports. */
 static uint16_t first_port(void)
 {
 	return (uint16_t)(PORT_LOWEST + (uint32_t)getpid() * 251U % ((PORT_LAST + 1 - PORT_LOWEST) / 2));
@@ -25,7 +25,7 @@ static int host_of(const struct run *run, const struct task_process *task)
 	return run->fabric.node_of[task->job->job->hosts[task->task]];
 }
 
-/* The host of the task that listens on the target's port: no two tasks of a run share one. */
+/* The host whose task listens on the target's port: no two tasks of a run share a port. */
 static int target_host(const struct run *run, const struct worker_target *target)
 {
 	uint32_t t = 0;
@@ -43,7 +43,7 @@ static const struct lab_route *find_route(const struct fabric *fabric, int from,
 	return NULL;
 }
 
-/* *next: the first port of the host that no connection has. */
+/* *next: the first unused port of the host. */
 static int choose(struct run *run, int from, uint16_t *next, struct worker_target *target, struct error *err)
 {
 	struct routes_packet packet = {.from = from,

@@ -17,11 +17,11 @@ struct task_process {
 	struct worker_plan *plan;
 	struct worker_report report; /* the latest */
 	uint32_t reports;
-	double first_s; /* of the first report, and what had come by then */
+	double first_s; /* of the first report, and the data received by then */
 	uint64_t first_received;
 };
 
-/* Its output is reports: of its task, or, if it is srun, of all. */
+/* Its output is reports: of its task, or of all tasks if it is srun. */
 struct run_process {
 	struct task_process *task; /* NULL: srun */
 	pid_t pid;                 /* 0: not running */
@@ -68,18 +68,18 @@ int run_start_tasks(struct run *run, struct error *err);
 /* srun for all tasks. 0 or -errno with err set. */
 int run_start_by_slurm(struct run *run, struct run_process *process, struct error *err);
 void run_remove_plans(struct run *run);
-/* Takes in the reports of a process; 0 or -errno with err set, also where it failed. */
+/* Reads the reports of a process; 0 or -errno with err set, also if the process failed. */
 int run_read_process(struct run *run, struct run_process *process, struct error *err);
 void run_end_tasks(struct run *run);
 
-/* faults[] from the options'. 0; -EINVAL (a fault of a host), -ENOMEM with err set. */
+/* Fills faults[] from the options. 0; -EINVAL (a fault of a host), -ENOMEM with err set. */
 int run_draw_faults(struct run *run, struct error *err);
-/* Cuts and joins the links whose time is after from_s and not after to_s. 0 or -errno with err set. */
+/* Takes links down or up whose time is after from_s and not after to_s. 0 or -errno with err set. */
 int run_apply_faults(struct run *run, double from_s, double to_s, struct error *err);
-/* Links that a fault took down return. */
+/* Takes up the links that faults took down. */
 void run_return_links(const struct run *run);
 
-/* Until every task has ended. 0 or -errno with err set. */
+/* Runs until every task has ended. 0 or -errno with err set. */
 int run_control(struct run *run, struct error *err);
 
 #endif

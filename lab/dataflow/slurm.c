@@ -20,7 +20,7 @@
 
 enum { COMPONENT_WORDS = 12 };
 
-/* $0 folder, $1 program, $2 seconds. The end of its time ends a source, as SIGTERM does in a run without Slurm. */
+/* $0 folder, $1 program, $2 seconds. A source ends after its time, as it does by SIGTERM in a run without Slurm. */
 static const char script[] =
 	"plan=$0/$SLURMD_NODENAME.$SLURM_LOCALID\n"
 	"[ ! -e \"$plan.source\" ] || exec timeout --preserve-status \"$2\" \"$1\" dataflow worker \"$plan.source\"\n"
@@ -127,9 +127,9 @@ static void become(const char *const *words, int output, pid_t parent)
 {
 	int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
-	/* It ends the job then. */
+	/* srun then ends the job. */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	/* In a group of its own: the terminal's Ctrl-C is for the controller. */
+	/* In its own process group: the terminal's Ctrl-C is for the controller only. */
 	setpgid(0, 0);
 	if (dup2(input, 0) == 0 && dup2(output, 1) == 1 && getppid() == parent)
 		execvp(words[0], (char *const *)words);

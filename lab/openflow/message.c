@@ -34,7 +34,7 @@ static uint64_t read_number(const uint8_t *bytes, size_t count)
 	return value;
 }
 
-/* Big endian; returns the place behind it. */
+/* Writes big-endian; returns the position after it. */
 static uint8_t *put(uint8_t *at, uint64_t value, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -112,7 +112,7 @@ size_t openflow_write_echo_reply(const struct openflow_message *request, uint8_t
 	return length;
 }
 
-/* From the header to the match. */
+/* Writes the message from the header to the match. */
 static uint8_t *put_flow_mod(uint8_t *at, uint64_t cookie, uint64_t mask, int command, uint16_t priority)
 {
 	at = put(at, cookie, 8);
@@ -142,7 +142,7 @@ static uint8_t *put_match(uint8_t *at, const struct openflow_flow *flow)
 	return put(at, 0, PADDING);
 }
 
-/* The instruction to apply one action: output to a port. */
+/* Writes the instruction to apply one action: output to a port. */
 static uint8_t *put_output(uint8_t *at, uint32_t port)
 {
 	enum { APPLY_ACTIONS = 4, INSTRUCTION_BYTES = 24, OUTPUT = 0, ACTION_BYTES = 16 };
@@ -169,7 +169,7 @@ size_t openflow_write_delete(uint64_t cookie, uint64_t mask, uint32_t transactio
 {
 	uint8_t *at = put_flow_mod(out + OPENFLOW_HEADER_BYTES, cookie, mask, COMMAND_DELETE, 0);
 
-	at = put(at, 1, 2); /* a match of no field */
+	at = put(at, 1, 2); /* a match without fields */
 	at = put(at, 4, 2);
 	at = put(at, 0, 4);
 	put_header(out, OPENFLOW_FLOW_MOD, (size_t)(at - out), transaction);

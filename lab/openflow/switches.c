@@ -22,14 +22,14 @@ struct channel {
 	int socket; /* -1: not connected */
 	uint8_t in[OPENFLOW_LENGTH_MAXIMUM];
 	size_t in_bytes;
-	uint32_t barrier; /* transaction that is awaited; 0: none */
-	bool described;   /* its features have come */
+	uint32_t barrier; /* awaited transaction; 0: none */
+	bool described;   /* its features have arrived */
 	uint64_t datapath;
 };
 
 /* At a switch, packets from one host to another leave over a link. */
 struct entry {
-	uint32_t node, from, to, link, rank; /* rank: switches behind this one */
+	uint32_t node, from, to, link, rank; /* rank: number of switches after this one */
 };
 
 struct update {
@@ -113,7 +113,7 @@ static int send_bytes(struct update *update, uint32_t node, const uint8_t *bytes
 	return 0;
 }
 
-/* One message that came: errors end the update, echo requests are answered, a barrier's reply is noted. */
+/* Handles one received message: errors end the update, echo requests are answered, a barrier's reply is recorded. */
 static int take_message(struct update *update, uint32_t node, const struct openflow_message *message)
 {
 	uint8_t out[OPENFLOW_MESSAGE_BYTES];
@@ -188,7 +188,7 @@ static int wait_for_barrier(struct update *update, uint32_t node)
 	return code;
 }
 
-/* All switches at once, then each one's reply. */
+/* Sends barriers to all switches at once, then waits for each reply. */
 static int confirm(struct update *update)
 {
 	uint32_t nodes = network_topology(update->network)->node_count;
@@ -235,7 +235,7 @@ static int open_channel(struct update *update, uint32_t node)
 	return code;
 }
 
-/* Two sockets of one switch would mix two switches' flows. */
+/* Two sockets of the same switch would mix the flows of two switches. */
 static int check_datapaths(const struct update *update)
 {
 	uint32_t nodes = network_topology(update->network)->node_count;
@@ -255,7 +255,7 @@ static int check_datapaths(const struct update *update)
 	return 0;
 }
 
-/* Every switch of the network, so that flows of an earlier plan leave it too. */
+/* Opens a channel to every switch of the network, so that flows of an earlier plan are removed there, too. */
 static int open_channels(struct update *update)
 {
 	const struct topology *topology = network_topology(update->network);
@@ -350,7 +350,7 @@ static void end(struct update *update)
 	free(update->entries);
 }
 
-/* The whole update; the connections stay open. */
+/* Makes the complete update; the connections stay open. */
 static int set_once(struct update *update, struct openflow_done *done)
 {
 	const struct topology *topology = network_topology(update->network);
@@ -382,7 +382,7 @@ static bool is_stopped(const struct openflow_fabric *fabric)
 	return fabric->stop && *fabric->stop;
 }
 
-/* Until all of it is confirmed; `attempts` 0: without end. A part that is set again changes nothing. */
+/* Repeats until everything is confirmed; `attempts` 0: without limit. Setting a flow again changes nothing. */
 static int set_again(struct update *update, uint32_t attempts, struct error *err)
 {
 	const struct openflow_fabric *fabric = update->fabric;

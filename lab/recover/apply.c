@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The flows at their rates, the failure, the new placement, and the times beside the predicted ones. */
+/* Runs the flows at their rates, the failure and the new placement, and compares the times with the prediction. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -24,11 +24,11 @@ struct applied {
 	struct transfers *transfers;
 	uint32_t *server; /* of each task */
 	double p;
-	double *rate_MBps, *predicted_s, *measured_s, *start_s; /* by flow; from `begin`; NAN = no transfer */
+	double *rate_MBps, *predicted_s, *measured_s, *start_s; /* by flow; relative to `begin`; NAN = no transfer */
 	bool *waiting;                                          /* by flow: starts when its tasks run again */
 	struct ns begin;                                        /* of the current rates */
 	int64_t failed_server;
-	bool cut;                                           /* its link is down */
+	bool cut;                                           /* the failed server's link is down */
 	double failed_at_s, noticed_s, solve_s, in_force_s; /* after the start, after the failure, ... */
 };
 
@@ -44,7 +44,7 @@ static bool is_transfer(const struct applied *a, uint32_t i)
 	return a->server[flow->from] != a->server[flow->to] && recovery_flow_left_MB(a->s, flow) > 0;
 }
 
-/* Rates and ends by the chosen sharing. */
+/* Computes rates and end times by the chosen sharing policy. */
 static int fill_rates(struct applied *a)
 {
 	static const struct sharing_policy *const policies[] = {[LAB_RECOVER_PERFORMANCE] = &sharing_performance,
@@ -83,7 +83,7 @@ static int start_flow(struct applied *a, uint32_t i, struct error *err)
 			       err);
 }
 
-/* Puts the rates in force; starts the flows for which `restart` says so. */
+/* Applies the rates; starts the flows marked in `restart`. */
 static int enforce(struct applied *a, const bool *restart, struct error *err)
 {
 	int code = 0;
@@ -120,7 +120,10 @@ static int begin(struct applied *a, struct error *err)
 	return code;
 }
 
-/* The remaining bytes of each surviving flow are known; the failed host's flows start again from their new servers. */
+/*
+ * Places the failed tasks again: the remaining bytes of each surviving flow are known; the failed host's flows start
+ * again from their new servers.
+ */
 static int recover_now(struct applied *a, int host, struct error *err)
 {
 	struct recovery_scenario *s = a->s;
@@ -178,7 +181,7 @@ static int suspect(const struct applied *a)
 	return -1;
 }
 
-/* Starts what is due; returns how many flows have not ended. */
+/* Starts the flows that are due; returns the number of flows that have not ended. */
 static uint32_t look(struct applied *a, struct error *err, int *code)
 {
 	double now_s = since(a->begin, ns_now_monotonic());
@@ -303,7 +306,7 @@ static int print_json(const struct applied *a, FILE *out)
 	return code;
 }
 
-/* The first placement: at home if a failure is to come, else the answer. */
+/* The first placement: the original servers if a failure is to come, otherwise the answer. */
 static int place(struct applied *a, struct error *err)
 {
 	struct recovery_answer answer = {0};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Routes in the switches' kernels. An entry is a rule (source, destination) to a table, whose one route leads to a
- * neighbour. Rules of one priority are in force in the order in which they were added: a new one waits behind the old
- * one, and the removal of the old one switches over.
+ * neighbour. Rules of one priority take precedence in the order in which they were added: a new rule has no effect
+ * until the old one is removed.
  */
 #include "routes_priv.h"
 
@@ -23,7 +23,7 @@ enum { TABLE_FIRST = 1000, RULE_PRIORITY = 1000 };
 struct station {
 	struct mnl_socket *socket;
 	int *ports;   /* by node: number of the interface towards it; 0 = none */
-	bool *tables; /* by node: the table that leads to it has its route */
+	bool *tables; /* by node: the table that leads to it contains its route */
 };
 
 struct netlink {

@@ -95,7 +95,7 @@ static const struct route_entry *find(const struct route_entries *entries, const
 	return at < entries->count && compare_place(&entries->all[at], place) == 0 ? &entries->all[at] : NULL;
 }
 
-/* Switches that an old route still passes after this one; entries that a crash left may lead in a circle. */
+/* Number of switches that an old route still passes after this one; entries left by a crash may form a loop. */
 static uint32_t switches_behind(const struct route_entries *present, const struct route_entry *entry)
 {
 	uint32_t count = 0;
@@ -115,7 +115,9 @@ static bool is_in_force(const struct route_change *change)
 	       !change->present->incomplete;
 }
 
-/* Merges both sorted lists by switch and pair; changes[] has room for all entries. Returns how many differ. */
+/*
+ * Merges both sorted lists by switch and pair; changes[] has space for all entries. Returns the number of differences.
+ */
 static size_t list_changes(const struct route_entries *wanted, const struct route_entries *present,
 			   struct route_change *changes)
 {

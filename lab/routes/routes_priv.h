@@ -10,11 +10,11 @@
 /* At switch `at`, packets from one host to another go to node `next`. */
 struct route_entry {
 	int from, to, at, next;
-	uint32_t rank;   /* wanted: switches behind this one; present: place in the order of precedence */
+	uint32_t rank;   /* wanted: number of switches after this one; present: index in the order of precedence */
 	bool incomplete; /* present: takes effect only when set again */
 };
 
-/* Sets the wanted entry of a switch, if any, and removes the others, the one in force last. */
+/* Sets the wanted entry of a switch, if any, and then removes the others, the effective one last. */
 struct route_change {
 	const struct route_entry *wanted;  /* NULL: none */
 	const struct route_entry *present; /* those of the switch for the pair of hosts, in the order of precedence */

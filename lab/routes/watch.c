@@ -51,7 +51,7 @@ static int take_port(const struct nlmsghdr *message, void *context)
 	return MNL_CB_OK;
 }
 
-/* Listens first and asks then: no change is missed. */
+/* Subscribes first and then queries the state, so that no change is missed. */
 static int open_switch(struct watch *watch, int s, struct error *err)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.u32 = (uint32_t)s};

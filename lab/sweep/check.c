@@ -60,7 +60,7 @@ static int check_metrics(struct sweep_world *world, struct error *err)
 	return 0;
 }
 
-/* In a lab, a client outside of it does not reach the server, or not through the injector. */
+/* A client outside of the lab would not reach the server, or not through the injector. */
 static int check_places(struct sweep_world *world, struct error *err)
 {
 	const struct sweep_plan *plan = world->plan;
@@ -73,7 +73,7 @@ static int check_places(struct sweep_world *world, struct error *err)
 	return sweep_blame(world, plan->lab, err);
 }
 
-/* The sweep parses metrics and hosts again: here their errors have lines. */
+/* The sweep parses metrics and hosts again; here the errors can name the line. */
 static int check_values(struct sweep_world *world, struct error *err)
 {
 	const struct sweep_plan *plan = world->plan;

@@ -79,8 +79,8 @@ int sweep_lab_resolve(struct sweep_world *world, struct error *err)
 }
 
 /*
- * Keeps server and client, which inherit it, off the injector's CPU, where each would delay the other. A machine with
- * one CPU has none to spare.
+ * Keeps server and client, which inherit the affinity, off the injector's CPU, as they would delay each other. A
+ * machine with one CPU has none to spare.
  */
 static void leave_injector_cpu(const struct sweep_plan *plan)
 {
@@ -126,7 +126,7 @@ int sweep_world_make_lab(void *context, struct error *err)
 	if (!code) {
 		world->guard = lab_guard_start(plan->lab, err);
 		code = world->guard ? lab_up(&world->lab, err) : error_code(err, EIO);
-		/* Another process was quicker: the lab of that name is not ours to remove. */
+		/* Another process created the lab first: it is not ours to remove. */
 		if (code == -EEXIST) {
 			lab_guard_release(world->guard, false, NULL);
 			world->guard = NULL;

@@ -4,7 +4,7 @@
 
 #include <lab/sweep/world.h>
 
-/* Puts the plan's file and line in front of err if `value` is from there, not from the command line. Returns -errno. */
+/* Prefixes err with the plan's file and line if `value` is from there, not from the command line. Returns -errno. */
 int sweep_blame(struct sweep_world *world, const char *value, struct error *err);
 
 /* Plans the lab, before the plan's values are checked. 0 or -errno with err set. */

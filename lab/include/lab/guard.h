@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A child that acts as soon as its parent ends, however it ends (SIGKILL included), unless it was released before. It
- * is in a session of its own and keeps no terminal open.
+ * A child that runs an action as soon as its parent ends, however it ends (SIGKILL included), unless it was released
+ * before. It has its own session and keeps no terminal open.
  */
 #ifndef LAB_GUARD_H
 #define LAB_GUARD_H
@@ -12,7 +12,7 @@ struct guard;
 
 /* The action runs in the child, with the context as it is now. NULL with err set. */
 struct guard *guard_start(void (*action)(void *context), void *context, struct error *err);
-/* The action will not run; NULL is legal. */
+/* Ends the child without the action; NULL is legal. */
 void guard_release(struct guard *guard);
 
 #endif

@@ -40,7 +40,7 @@ enum {
 	LAB_NODE_NAME_BYTES = 16, /* names of a routed lab are names of interfaces */
 };
 
-/* SO_PRIORITY of packets that do not wait behind others on a limited link; they have a hundredth of it. */
+/* SO_PRIORITY of packets that are not queued behind others on a limited link; they get a hundredth of it. */
 enum { LAB_CONTROL_PRIORITY = 0x10003 };
 
 #define LAB_FOLDER "/run/nomora"
@@ -50,7 +50,7 @@ struct lab_spec {
 	int hosts, racks;
 	int slots; /* tasks that a host can hold, for the inventory */
 	int mtu_bytes;
-	const char *const *places; /* "h3", "rack1", "core": where injectors go */
+	const char *const *places; /* "h3", "rack1", "core": places of injectors */
 	size_t place_count;
 	int spines;                    /* > 0: the racks are leaves, each linked to each of this many spines */
 	const struct topology *fabric; /* not NULL: this network instead of `hosts` and `racks`; borrowed */
@@ -74,7 +74,7 @@ struct lab_switch {
 	int rack; /* of its hosts; 0 = it has none */
 };
 
-/* Ends are hosts, from 0, or switches, from host_count; b is a switch. Limits in MB/s of payload, 0 = none. */
+/* Ends are hosts, from 0, or switches, from host_count; b is a switch. Limits are in MB/s of payload, 0 = none. */
 struct lab_link {
 	int a, b;
 	double MBps, back_MBps; /* from a to b, from b to a */
@@ -100,7 +100,7 @@ struct lab {
 	struct lab_link links[LAB_LINKS_MAXIMUM];
 };
 
-/* Fills `lab` from the spec; refuses what cannot be built. Pure. Hosts are dealt to racks in equal runs. */
+/* Fills `lab` from the spec; refuses what cannot be built. Pure. Hosts are distributed evenly over racks, in order. */
 int lab_plan(const struct lab_spec *spec, struct lab *lab, struct error *err);
 /* -EINVAL unless `name` is 1..10 of a-z0-9 beginning with a letter. */
 int lab_check_name(const char *name, struct error *err);
@@ -112,12 +112,12 @@ void lab_print_script(const struct lab *lab, FILE *out);
 int lab_up(const struct lab *lab, struct error *err);
 
 /*
- * Removes everything of that name: what runs in its namespaces, the namespaces, its files; also without a state file.
+ * Removes everything of that name: processes in its namespaces, the namespaces, its files; also without a state file.
  * Returns 1 if there was something to remove, 0 if not, -errno.
  */
 int lab_down(const char *name, struct error *err);
 
-/* -EEXIST with a hint if there is a lab of that name, whole or not. */
+/* -EEXIST with a hint if there is a lab of that name, even an incomplete one. */
 int lab_check_free(const char *name, struct error *err);
 
 /*
@@ -129,11 +129,12 @@ int lab_check_free(const char *name, struct error *err);
 int lab_start_injectors(const struct lab *lab, const char *program, double delay_us, const char *const *extra,
 			struct error *err);
 
-/* The CPU that the injector with this index is given: from the last one down; -1 = no CPU can be spared. */
+/* The CPU for the injector with this index: from the last one down; -1 = no CPU can be spared. */
 int lab_injector_cpu(size_t index);
 
 /*
- * State file. lab_read() fails with ENOENT if there is no such lab, with others if it is not whole; each with a hint.
+ * State file. lab_read() fails with ENOENT if there is no such lab, with other errors if it is incomplete; each with a
+ * hint.
  */
 int lab_write_state(const struct lab *lab, struct error *err);
 int lab_read(const char *name, struct lab *lab, struct error *err);
@@ -145,7 +146,7 @@ json_t *lab_list_to_json(json_t *labs);
 /* Prints the lab as text, with commands to try next; asks the injectors whether they run. */
 void lab_print(const struct lab *lab, FILE *out);
 
-/* Names of the labs that exist, whole or not, in order; at most `capacity`. Returns how many, or -errno. */
+/* Names of the existing labs, complete or not, in order; at most `capacity`. Returns their number, or -errno. */
 int lab_list(char (*names)[LAB_NAME_MAXIMUM + 1], size_t capacity, struct error *err);
 
 const struct lab_host *lab_find_host(const struct lab *lab, const char *name);
@@ -172,7 +173,7 @@ int lab_change_link(const char *name, const char *a, const char *b, const struct
 
 /*
  * Writes the cluster file (<model/cluster.h>), the prober's list of peers (<model/peers.h>) and the network of a routed
- * lab (<model/topology.h>); NULL: not that one.
+ * lab (<model/topology.h>); a NULL path skips that file.
  */
 int lab_write_inventory(const struct lab *lab, const char *cluster_path, const char *peers_path,
 			const char *topology_path, struct error *err);

@@ -20,7 +20,7 @@
 #include <base/ns.h>
 #include <lab/lab.h>
 
-/* MBps is for a lab of bridges; each link of a routed one has its own limit. */
+/* MBps is for a bridged lab; each link of a routed lab has its own limit. */
 int lab_limit_links(const struct lab *lab, double MBps, struct error *err);
 /* MB/s of payload that TCP carries at this rate in frames, Mbit/s. */
 double lab_payload_MBps(double mbit);
@@ -34,7 +34,7 @@ enum transfer_state {
 	TRANSFER_IDLE,
 	TRANSFER_RUNNING,
 	TRANSFER_DONE,   /* every byte is acknowledged */
-	TRANSFER_FAILED, /* the sender's connection broke, or the receiver heard nothing for TRANSFER_SILENCE_MS */
+	TRANSFER_FAILED, /* the sender's connection broke, or the receiver received nothing for TRANSFER_SILENCE_MS */
 };
 
 enum { TRANSFER_SILENCE_MS = 500 };
@@ -43,7 +43,7 @@ struct transfer {
 	int from, to; /* hosts, from 0 */
 	uint64_t bytes, acknowledged;
 	enum transfer_state state;
-	int reporter;             /* if failed: the end that noticed */
+	int reporter;             /* if failed: the end that reported it */
 	struct ns started, ended; /* monotonic */
 };
 
@@ -54,7 +54,10 @@ struct transfers *transfers_create(const struct lab *lab, uint32_t count, struct
 /* Ends the agents and removes the classes; NULL is legal. */
 void transfers_destroy(struct transfers *transfers);
 
-/* rate[i] in MB/s for each transfer's class; 0 = unlimited by a class, NAN = leave it. 0 or -errno with err set. */
+/*
+ * Sets rate[i] in MB/s for each transfer's class; 0 = not limited by a class, NAN = unchanged. 0 or -errno with err
+ * set.
+ */
 int transfers_set_rates(struct transfers *transfers, const double *rate_MBps, struct error *err);
 /* A transfer that is not idle starts again. The hosts must be known when its rate is set. */
 void transfers_set_hosts(struct transfers *transfers, uint32_t number, int from, int to);
@@ -63,7 +66,7 @@ void transfers_cancel(struct transfers *transfers, uint32_t number);
 /* Ends a host's agent, as its failure would. */
 void transfers_kill_host(struct transfers *transfers, int host);
 
-/* Takes in the agents' reports for up to `timeout`; returns as soon as some came. 0 or -errno. */
+/* Reads the agents' reports for up to `timeout`; returns as soon as there are some. 0 or -errno. */
 int transfers_poll(struct transfers *transfers, struct ns timeout, struct error *err);
 const struct transfer *transfers_get(const struct transfers *transfers, uint32_t number);
 

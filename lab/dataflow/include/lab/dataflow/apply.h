@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A plan on a routed lab: its routes are set in the switches; then every flow between two hosts is a TCP transfer at
- * the rate that the plan predicts for it, all at once. The plan holds if each ends in the time predicted.
+ * the rate that the plan predicts for it, all at once. The plan is confirmed if each ends in the predicted time.
  */
 #ifndef LAB_DATAFLOW_APPLY_H
 #define LAB_DATAFLOW_APPLY_H

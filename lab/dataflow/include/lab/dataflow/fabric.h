@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A network of dataflow jobs on a routed lab: which node is which, and the routes in use as those of the lab. */
+/* A network of dataflow jobs on a routed lab: maps the topology's nodes, and the routes in use, to those of the lab. */
 #ifndef LAB_DATAFLOW_FABRIC_H
 #define LAB_DATAFLOW_FABRIC_H
 

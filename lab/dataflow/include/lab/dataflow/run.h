@@ -2,8 +2,8 @@
 /*
  * Runs a plan on a routed lab: sets its routes, or chooses source ports that take them, starts a process for each task
  * in the network namespace of its host, and watches the links. Routes over a link that has lost its carrier, or that
- * loses packets (<lab/routes/probes.h>), are chosen again, others stay; when the link returns, so do the routes that
- * had left it. When the time is over, the sources end, and every tuple is passed on.
+ * loses packets (<lab/routes/probes.h>), are replaced, and restored when the link returns; other routes do not change.
+ * When the time is over, the sources end, and every tuple is still passed on.
  *
  * Processes, routes and faults end with the caller, by SIGKILL too; srun ends the job that it started. Root only; one
  * thread. Rates are MB/s (10^6 bytes of tuples).
@@ -22,13 +22,14 @@
 struct run_second {
 	double s; /* since the start */
 	double source_MBps, sink_MBps;
-	double latency_p99_us;            /* of the worst sink; NAN: no tuple came to one */
-	double gap_ms;                    /* longest time from one tuple of a connection to its next */
+	double latency_p99_us;            /* of the worst sink; NAN: no sink received a tuple */
+	double gap_ms;                    /* maximum time between two successive tuples of a connection */
 	uint64_t lost, duplicated;        /* since the start */
-	uint32_t links_down, links_lossy; /* links of the lab without a carrier; with one, that lose packets */
+	uint32_t links_down, links_lossy; /* links of the lab without a carrier; links that have one but lose packets */
 	uint32_t rerouted;                /* routes that changed */
-	double notice_windows;            /* from the first probe lost on a link until that; the longest, 0: none */
-	double reroute_ms; /* from the notice until every switch had its new route; the longest, 0: none */
+	double notice_windows; /* maximum time, in windows, from the first probe lost on a link until the loss was
+				  detected; 0: none */
+	double reroute_ms;     /* maximum time from the detection until every switch had its new route; 0: none */
 };
 
 struct run_sink {
@@ -44,7 +45,7 @@ struct run_flow {
 
 struct run_result {
 	uint64_t sent, received, lost, duplicated; /* tuples, over all connections */
-	bool complete; /* every task has ended, and every tuple that was sent was received */
+	bool complete;                             /* every task has ended, and every sent tuple was received */
 	struct run_sink *sinks;
 	uint32_t sink_count;
 	struct run_flow *flows; /* connections between two hosts; none but with run_options.ports */
@@ -58,10 +59,9 @@ struct run_options {
 	const char *slurm_folder; /* srun starts the tasks, on the nodes of the hosts' names, which share this folder
 				     for their plans; NULL: they are started here */
 	bool keep_routes;
-	/* Sets nothing in the switches; chooses source ports that their hashing sends over the routes. Links may not
-	 * fail. */
+	/* Changes nothing in the switches; chooses source ports whose hash selects the routes. Links must not fail. */
 	bool ports;
-	const struct simulate_fault *faults; /* faults of links only; links that stay down return at the end */
+	const struct simulate_fault *faults; /* faults of links only; all links are up again at the end */
 	uint64_t seed;                       /* for the draw of a SIMULATE_USED from the links in use at the start */
 	uint32_t fault_count;
 	const volatile sig_atomic_t *stop; /* ends the run early */

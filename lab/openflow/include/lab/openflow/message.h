@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages of OpenFlow 1.3.5 (wire version 4) as far as a controller of routes needs them. Pure: bytes in, bytes out.
+ * Messages of OpenFlow 1.3.5 (wire version 4) as needed by a controller that sets routes. Pure: bytes in, bytes out.
  * Sections are those of the OpenFlow Switch Specification 1.3.5.
  */
 #ifndef LAB_OPENFLOW_MESSAGE_H
@@ -13,7 +13,7 @@
 enum {
 	OPENFLOW_VERSION = 4,
 	OPENFLOW_HEADER_BYTES = 8,
-	OPENFLOW_MESSAGE_BYTES = 128,    /* of any message that is written here */
+	OPENFLOW_MESSAGE_BYTES = 128,    /* maximum size of the messages written here */
 	OPENFLOW_LENGTH_MAXIMUM = 65535, /* of any message */
 };
 
@@ -42,8 +42,8 @@ struct openflow_message {
 };
 
 /*
- * The message at the start of bytes[]. Returns its length; 0: there are not all of its bytes yet; -EBADMSG: a length
- * that no such message has. A type that this header file does not name is reported as a header without a body.
+ * The message at the start of bytes[]. Returns its length; 0: incomplete; -EBADMSG: an invalid length. A type that is
+ * not in this header file is reported as a header without a body.
  */
 int openflow_parse(const uint8_t *bytes, size_t count, struct openflow_message *message);
 
@@ -52,7 +52,7 @@ void openflow_error_text(const struct openflow_message *message, char *text);
 
 /* Write a message without a body, and the answer to an echo request, into out[]; return the length. */
 size_t openflow_write(enum openflow_type type, uint32_t transaction, uint8_t out[OPENFLOW_MESSAGE_BYTES]);
-/* Answers with only the first bytes of a long body. */
+/* Answers with only the first bytes of a long echo request. */
 size_t openflow_write_echo_reply(const struct openflow_message *request, uint8_t out[OPENFLOW_MESSAGE_BYTES]);
 
 /* Packets from one IPv4 address to another, or the ARP packets between them, leave by a port (7.3.4.1, 7.2.3, 7.2.5).

@@ -16,7 +16,7 @@
 enum lab_recover_sharing {
 	LAB_RECOVER_PERFORMANCE, /* equation 19 */
 	LAB_RECOVER_EQUAL,       /* fixed shares */
-	LAB_RECOVER_TCP,         /* no rates are set: what TCP makes of the links */
+	LAB_RECOVER_TCP,         /* no rates are set: TCP shares the links */
 };
 
 struct lab_recover_settings {

@@ -45,7 +45,7 @@ int probes_update(struct probes *probes, struct error *err);
 void probes_skip(struct probes *probes, int link);
 
 bool probes_is_lossy(const struct probes *probes, int link);
-/* Of a lossy link: windows from the first frame lost until it was judged. */
+/* Of a lossy link: number of windows from the first lost frame until the loss was detected. */
 double probes_notice_windows(const struct probes *probes, int link);
 
 #endif

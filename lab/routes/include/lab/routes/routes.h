@@ -2,11 +2,11 @@
 /*
  * Routes that traffic between two hosts of a routed lab takes instead of those that ECMP chooses, IPv4.
  *
- * What is set stays when the process ends, and is found again by the next one: routes_set() reads what there is and
- * changes only what differs. An update is made before the old route is broken: a pair's switches change from the last
- * one to the first, so that a packet that meets a changed switch is on the new route up to its end; switches that only
- * the old route has are cleared afterwards, the first one first. At every moment, also if the process dies there, each
- * packet reaches its host.
+ * Routes remain when the process ends, and the next process finds them: routes_set() reads the present routes and
+ * changes only the differences. An update sets the new route before it removes the old one: a pair's switches change
+ * from the last one to the first, so that a packet that meets a changed switch is on the new route up to its end;
+ * switches that only the old route has are cleared afterwards, the first one first. At every moment, even if the
+ * process dies then, each packet reaches its host.
  *
  * Back end netlink: the switches' kernels, by rules (source, destination) to tables of one next hop each, both marked
  * by the routing protocol ROUTES_PROTOCOL. Root only; one thread; the lab is borrowed.
@@ -20,7 +20,7 @@
 #include <base/error.h>
 #include <lab/lab.h>
 
-enum { ROUTES_PROTOCOL = 78 }; /* no routing daemon has this number */
+enum { ROUTES_PROTOCOL = 78 }; /* a number that no routing daemon uses */
 
 /* One direction. Nodes are switches, numbered as ends of links (struct lab_link), from the host's to the other host's.
  */
@@ -38,13 +38,13 @@ struct routes;
 
 /* NULL with err set: no root, no such namespace. */
 struct routes *routes_open(const struct lab *lab, struct error *err);
-void routes_close(struct routes *routes); /* what is set stays; NULL is legal */
+void routes_close(struct routes *routes); /* the routes remain set; NULL is legal */
 
-/* These routes and no others; count 0 removes all of them. `changes` may be NULL. 0 or -errno with err set. */
+/* Sets these routes and removes all others; count 0 removes all. `changes` may be NULL. 0 or -errno with err set. */
 int routes_set(struct routes *routes, const struct lab_route *wanted, size_t count, struct routes_changes *changes,
 	       struct error *err);
 
-/* A packet's header as far as equal-cost hashing looks at it. */
+/* The fields of a packet's header that equal-cost hashing uses. */
 struct routes_packet {
 	int from, to; /* hosts */
 	int protocol; /* IPPROTO_TCP or IPPROTO_UDP; 0: none, ports count for nothing */
@@ -58,8 +58,8 @@ struct routes_packet {
 int routes_trace(struct routes *routes, const struct routes_packet *packet, int *nodes, struct error *err);
 
 /*
- * For switches that nobody may change: sets packet->source_port to the first port, from its value to `last`, that makes
- * the packet pass the route's switches. 0; -EHOSTUNREACH (no such port, or a switch has no route), or as
+ * For switches that must not be changed: sets packet->source_port to the first port, from its value to `last`, that
+ * makes the packet pass the route's switches. 0; -EHOSTUNREACH (no such port, or a switch has no route), or as
  * routes_trace().
  */
 int routes_find_port(struct routes *routes, const struct lab_route *route, struct routes_packet *packet, uint16_t last,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which links of a routed lab carry, as the switches' kernels report it: a link is up while both of its ends are up and
- * have a carrier. The end at a host is not asked: the switch's end has no carrier without it. Root only; one thread.
+ * The state of a routed lab's links, as reported by the switches' kernels: a link is up while both of its ends are up
+ * and have a carrier. A host's end is not queried: without it, the switch's end has no carrier. Root only; one thread.
  */
 #ifndef LAB_ROUTES_WATCH_H
 #define LAB_ROUTES_WATCH_H

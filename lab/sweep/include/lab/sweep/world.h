@@ -27,16 +27,18 @@ struct sweep_world {
 	const struct option_strings *strings; /* of that file */
 	struct lab lab;
 	struct lab_guard *guard;
-	int claim;                             /* descriptor of the lock on the lab's name; -1 = none */
+	int claim;                             /* descriptor that holds the lock on the lab's name; -1 = none */
 	bool plan_is_bad;                      /* an error is in the plan's file, not on the command line */
-	const char *server_name, *client_name; /* as the plan has them */
+	const char *server_name, *client_name; /* as written in the plan */
 	char server_host[SWEEP_HOST_BYTES], client_host[SWEEP_HOST_BYTES];
 	char program[PATH_MAX], plan_folder[PATH_MAX]; /* program: nomora, which starts the injectors */
 	struct progress *bar;
 	FILE *out;
 };
 
-/* Checks all that can be wrong before anything is started; resolves the plan's lab. 0 or -errno with err set. */
+/*
+ * Checks everything that could be wrong before anything is started; resolves the plan's lab. 0 or -errno with err set.
+ */
 int sweep_world_check(struct sweep_world *world, struct error *err);
 
 /*
@@ -47,7 +49,7 @@ enum sweep_outcome sweep_world_run(struct sweep_world *world, FILE *out);
 
 /* Changes the plan to one run without delay, into a folder of its own. 0 or -errno with err set. */
 int sweep_try_prepare(struct sweep_plan *plan, char output[PATH_MAX], struct error *err);
-/* Removes that folder. 0, or -errno: outputs of commands are there and stay. */
+/* Removes that folder. 0, or -errno: it contains outputs of commands and is kept. */
 int sweep_try_tidy(const char *output);
 
 #endif
