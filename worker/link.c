@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 enum {
-	/* Queues of the kernel's own size hide for seconds that a link is too slow. */
+	/* With the kernel's default buffers it would take seconds until a slow link has an effect. */
 	SOCKET_BYTES = 32768,
 	RETRY_MS = 20,
 };
@@ -160,7 +160,7 @@ int link_connect(const struct worker_plan *plan, struct output *output, struct n
 			return fail_connect(plan, output, -fd, err);
 		output->fd = fd;
 	}
-	/* A second call on the same socket tells how the first one went. */
+	/* A second call on the same socket returns the result of the first. */
 	if (connect(output->fd, (struct sockaddr *)&storage, bytes) == 0 || errno == EISCONN) {
 		output->connected = true;
 		return 0;

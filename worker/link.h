@@ -14,7 +14,7 @@
 struct input {
 	int fd;             /* -1: has ended */
 	uint64_t expected;  /* sequence number of the next tuple */
-	struct ns taken;    /* when the last one was; v == 0: none */
+	struct ns taken;    /* time of the last one; v == 0: none */
 	size_t head, count; /* bytes not taken yet: count from head on */
 	uint8_t bytes[2 * WORKER_TUPLE_MAXIMUM];
 };
@@ -32,11 +32,11 @@ struct output {
 
 /* Listens; -errno with err set. */
 int link_listen(const struct worker_plan *plan, struct error *err);
-/* A connection if one waits: 1, 0, or -errno. */
+/* Accepts a waiting connection: 1, 0 if there is none, or -errno. */
 int link_accept(int listener, struct input *input);
-/* Reads what there is, once all that was read before is taken or needs more; 0, or -errno with err set. */
+/* Reads available data, unless data read before is still sufficient; 0, or -errno with err set. */
 int link_read(struct input *input, struct error *err);
-/* Takes the next whole tuple out of what was read: 1, 0, or -EBADMSG with err set. */
+/* Takes the next complete tuple from the data read: 1, 0, or -EBADMSG with err set. */
 int link_take(struct input *input, struct tuple *tuple, struct error *err);
 
 /* Tries to connect, again and again; 0 or -errno with err set. */

@@ -16,7 +16,7 @@ enum {
 	QUEUE_BYTES = 65536,
 	TICK_MS = 2,     /* of a source with a limited rate */
 	IDLE_MS = 200,   /* longest wait */
-	BURST_MS = 20,   /* amount that a source may catch up after it was held back */
+	BURST_MS = 20,   /* amount by which a source may catch up after it was slowed down */
 	BATCH = 64,      /* tuples of one input, or emitted, before the next look around */
 	PATIENCE_S = 30, /* for connections, and for draining after `stop` */
 };
@@ -276,7 +276,7 @@ static int accept_inputs(struct worker *w, struct error *err)
 	return 0;
 }
 
-/* One turn over all connections. Returns 1 if there is more to do at once, 0, or -errno. */
+/* One iteration over all connections. Returns 1 if there is more to do at once, 0, or -errno. */
 static int turn(struct worker *w, struct ns now, struct error *err)
 {
 	int code = accept_inputs(w, err), more = 0;

@@ -25,7 +25,7 @@ struct tuple {
 
 /* Writes the header and zeros, tuple->bytes in all. */
 void tuple_write(const struct tuple *tuple, uint8_t *text);
-/* Bytes of the tuple at the beginning of `text`; 0 (not whole yet) or -EBADMSG (a size out of range). */
+/* Number of bytes of the tuple at the beginning of `text`; 0 (incomplete) or -EBADMSG (a size out of range). */
 int tuple_read(const uint8_t *text, size_t bytes, struct tuple *tuple);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One task of a dataflow job as a process: takes tuples in from TCP connections, spends CPU time on each, and sends
- * tuples on. Queues are bounded: while a tuple would not fit into every output, no input is read, and TCP holds the
- * senders back. One thread.
+ * One task of a dataflow job as a process: receives tuples from TCP connections, spends CPU time on each, and sends
+ * tuples on. Queues are bounded: while a tuple would not fit into every output, no input is read, and TCP slows down
+ * the senders. One thread.
  *
  * A source emits until it has sent its volume or `stop` is set; then it closes its outputs. Every other task ends when
  * all its inputs have ended and its queues are empty, so a whole job ends in the order of its data, without losing a
@@ -16,7 +16,7 @@
 #include <base/error.h>
 #include <model/worker.h>
 
-/* Once a second and at the end (`done`). A value other than 0 ends the worker with it. */
+/* Called once a second and at the end (`done`). A return value other than 0 ends the worker with it. */
 typedef int (*worker_reporter)(void *context, const struct worker_report *report);
 
 /* 0 when every tuple has been passed on; -ETIMEDOUT (no connection, or not drained within 30 s), -errno with err set.
