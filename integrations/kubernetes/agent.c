@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Brings schedd in line with the objects that watch.c keeps. */
+/* Updates schedd with the objects that watch.c keeps. */
 #include <integrations/kubernetes/agent.h>
 
 #include <errno.h>
@@ -52,7 +52,7 @@ static int ask(const struct agent *agent, const char *method, const char *kind, 
 	return code;
 }
 
-/* An array of schedd's as an object by `key`; the caller json_decref()s. NULL with err set. */
+/* Converts an array from schedd to an object by `key`; the caller json_decref()s. NULL with err set. */
 static json_t *read_table(const struct agent *agent, const char *kind, const char *key, struct error *err)
 {
 	char path[PATH_BYTES];
@@ -81,12 +81,12 @@ static int set_machine(const struct agent *agent, const char *name, const json_t
 		json_decref(body);
 		return 0;
 	}
-	if (known || !rack || !rack[0]) /* a machine's rack is fixed */
+	if (known || !rack || !rack[0]) /* the rack of an existing machine cannot change */
 		json_object_del(body, "rack");
 	return ask(agent, "PUT", "machines", name, body, err);
 }
 
-/* Nodes that are gone are removed; one that schedd refuses to remove has tasks, and is tried again. */
+/* Deleted nodes are removed; a node that schedd refuses to remove has tasks, and is tried again. */
 static int sync_machines(struct agent *agent, struct error *err)
 {
 	const json_t *wanted = agent->objects.tables[K8S_NODES], *node;
@@ -158,7 +158,7 @@ static int forget(const struct agent *agent, const char *id, struct error *err)
 	return code == 0 || code == -ENOENT ? 0 : error_set(err, -code, "%s", reason.text);
 }
 
-/* Jobs are fixed in schedd: one whose pods have changed is replaced. */
+/* Jobs cannot change in schedd: one whose pods have changed is replaced. */
 static int replace_job(struct agent *agent, const char *id, json_t *job, struct error *err)
 {
 	struct error reason = {0};
@@ -178,7 +178,7 @@ static int replace_job(struct agent *agent, const char *id, json_t *job, struct 
 	return 0;
 }
 
-/* Whether schedd has the job with all its tasks where they run; `counts` is its entry of GET /v1/jobs. */
+/* True if schedd has the job with all its tasks on their machines; `counts` is its entry of GET /v1/jobs. */
 static bool has_job(const struct agent *agent, const char *id, const json_t *job, const json_t *counts)
 {
 	json_int_t tasks = (json_int_t)json_object_size(json_object_get(job, "tasks"));
@@ -189,7 +189,7 @@ static bool has_job(const struct agent *agent, const char *id, const json_t *job
 		       tasks;
 }
 
-/* Pods that schedd refused are offered again at the next full comparison: by then there may be a slot or a curve. */
+/* Pods that schedd refused are reported again at the next full comparison: by then there may be a slot or a curve. */
 static int sync_jobs(struct agent *agent, bool everything, struct error *err)
 {
 	json_t *known = read_table(agent, "jobs", "id", err), *wanted = k8s_objects_jobs(&agent->objects, agent->jobs);
@@ -205,7 +205,7 @@ static int sync_jobs(struct agent *agent, bool everything, struct error *err)
 		    (everything || !json_equal(job, json_object_get(agent->refused, id))))
 			code = replace_job(agent, id, job, err);
 	json_decref(known);
-	if (code < 0) { /* some may have been applied: compare all again */
+	if (code < 0) { /* some may have been applied: compare everything again */
 		json_decref(wanted);
 		return code;
 	}

@@ -21,7 +21,7 @@ void k8s_objects_free(struct k8s_objects *objects)
 		json_decref(objects->tables[kind]);
 }
 
-/* A member's text, "" if it is absent or no name. */
+/* A member's text, "" if it is absent or not a valid name. */
 static const char *text_of(const json_t *object, const char *key)
 {
 	const char *text = json_string_value(json_object_get(object, key));
@@ -116,7 +116,7 @@ void k8s_objects_replace(struct k8s_objects *objects, enum k8s_kind kind, const 
 	objects->tables[kind] = table;
 }
 
-/* Most changes of an object, as a node's heartbeat, change nothing for schedd. */
+/* Most changes of an object, such as a node's heartbeat, do not concern schedd. */
 static void set_entry(struct k8s_objects *objects, enum k8s_kind kind, const char *key, json_t *entry)
 {
 	json_t *table = objects->tables[kind], *known = json_object_get(table, key);
@@ -144,7 +144,7 @@ int k8s_objects_take(struct k8s_objects *objects, enum k8s_kind kind, const json
 		return 0;
 	if (strcmp(type, "ERROR") == 0)
 		return json_integer_value(json_object_get(object, "code")) == 410
-			       ? error_set(err, ESTALE, "the version is too old")
+			       ? error_set(err, ESTALE, "the resourceVersion is too old")
 			       : error_set(err, EINVAL, "the API server ended the watch with an error");
 	key = key_of(kind, object);
 	if (!key)
@@ -154,7 +154,7 @@ int k8s_objects_take(struct k8s_objects *objects, enum k8s_kind kind, const json
 	return 0;
 }
 
-/* Adds a pod to its job. The first of several roots is the root. */
+/* Adds a pod to its job. Of several roots, the first is used. */
 static void add_pod(json_t *jobs, const json_t *pod)
 {
 	const char *id = json_string_value(json_object_get(pod, "job"));

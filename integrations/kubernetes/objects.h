@@ -24,7 +24,7 @@ struct k8s_objects {
 int k8s_objects_init(struct k8s_objects *objects, struct error *err);
 void k8s_objects_free(struct k8s_objects *objects);
 
-/* The items of a complete list replace all that was known of the kind. */
+/* The items of a complete list replace everything known of that kind. */
 void k8s_objects_replace(struct k8s_objects *objects, enum k8s_kind kind, const json_t *items);
 
 /*
@@ -36,8 +36,8 @@ int k8s_objects_take(struct k8s_objects *objects, enum k8s_kind kind, const json
 
 /*
  * The jobs that schedd should have, id -> {"curve", "root", "tasks": {TASK: MACHINE}, "root_ended"}; `before` is the
- * last one: a root that is gone stays the reference of the tasks that still run. Jobs whose root was never seen are
- * left out. The caller json_decref()s; NULL: out of memory.
+ * previous result: the machine of a deleted root remains the reference for the running tasks. Jobs whose root was never
+ * seen are left out. The caller json_decref()s; NULL: out of memory.
  */
 json_t *k8s_objects_jobs(const struct k8s_objects *objects, const json_t *before);
 

@@ -33,7 +33,7 @@ struct watch {
 	char *bytes; /* of the answer, or of an unfinished line of a watch */
 	size_t count, capacity;
 	json_t *listed;      /* items of the pages before */
-	char *page;          /* where the next one begins; NULL: the first */
+	char *page;          /* beginning of the next page; NULL: the first */
 	char *version;       /* NULL: list */
 	struct error failed; /* error in the content of the answer */
 	struct ns next;      /* time of the next request */
@@ -71,7 +71,7 @@ static void take_line(struct watch *watch, const char *line, size_t bytes)
 	json_decref(event);
 }
 
-/* Lines of a watch that are complete. */
+/* Takes the complete lines of a watch. */
 static void take_lines(struct watch *watch)
 {
 	char *at = watch->bytes, *end;
@@ -211,7 +211,7 @@ static int judge(struct watch *watch, CURLcode result, struct error *err)
 	if (result != CURLE_OK)
 		return error_set(err, EIO, "%s", curl_easy_strerror(result));
 	if (status == 410)
-		return error_set(err, ESTALE, "the version is too old");
+		return error_set(err, ESTALE, "the resourceVersion is too old");
 	if (status != 200)
 		return error_set(err, status == 401 || status == 403 ? EPERM : EIO, "HTTP status %ld", status);
 	return watch->listing ? take_page(watch, err) : 0;
@@ -222,7 +222,7 @@ static void end(struct watch *watch, CURLcode result, struct error *err)
 	struct error reason = {0};
 
 	if (judge(watch, result, &reason) < 0) {
-		/* A list begins at its first page; a watch goes on where it was, unless that cannot be. */
+		/* A list begins at its first page; a watch continues where it was, unless that is impossible. */
 		keep_text(&watch->page, NULL);
 		json_decref(watch->listed);
 		watch->listed = NULL;

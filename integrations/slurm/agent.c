@@ -13,7 +13,7 @@
 
 #include "agent_priv.h"
 
-/* How often slots and states of all machines are compared. */
+/* Interval of comparisons of all machines' slots and states. */
 #define MACHINES_S 1
 
 static const char *const node_states[] = {
@@ -28,7 +28,7 @@ static bool is_ours(const struct slurm_job *job, struct slurm_request *request, 
 	       slurm_mark_parse(job->mark, mark) == 0;
 }
 
-/* Most steps follow from the counts; the machines of the tasks cost a request. */
+/* Most steps follow from the counts alone; reading the machines of the tasks takes a request. */
 static bool needs_hosts(const struct agent *agent, const struct slurm_job *job, const struct slurm_mark *mark,
 			const struct sched_job *counts)
 {
@@ -94,7 +94,7 @@ static int look_at_job(struct agent *agent, const struct slurm_job *job, const s
 	return code;
 }
 
-/* Whether schedd does not answer; what it refuses concerns one job or machine, and the others go on. */
+/* True if schedd does not answer. A refusal concerns one job or machine only, and the others continue. */
 static bool is_lost(int code)
 {
 	return code == -ENOTCONN || code == -EIO;
@@ -164,7 +164,7 @@ static int forget_ended(struct agent *agent, struct error *err)
 	return code;
 }
 
-/* CPUs of each node that jobs other than ours hold, by number of the node. NULL: out of memory. */
+/* CPUs of each node that other jobs use, by number of the node. NULL: out of memory. */
 static uint32_t *count_foreign(const struct agent *agent)
 {
 	const struct slurm_view *view = &agent->view;
@@ -195,7 +195,7 @@ static uint32_t *count_foreign(const struct agent *agent)
 	return foreign;
 }
 
-/* A machine has a slot for each CPU that no other job holds. */
+/* A machine has a slot for each CPU that no other job uses. */
 static int set_machines(struct agent *agent, struct error *err)
 {
 	uint32_t *foreign = count_foreign(agent);
@@ -210,7 +210,7 @@ static int set_machines(struct agent *agent, struct error *err)
 		code = link_set_machine(&agent->link, machines, node->name, slots, node_states[node->state], &reason);
 		if (code < 0)
 			log_warning("node %s: %s", node->name, reason.text);
-		if (code > 0) /* a job that was refused may be taken now */
+		if (code > 0) /* a refused job may be accepted now */
 			hash_table_clear(&agent->refused);
 		if (is_lost(code))
 			error_set(err, -code, "%s", reason.text);
@@ -298,7 +298,7 @@ static int ask_slurm(struct agent *agent, struct error *err)
 	return code;
 }
 
-/* 0, or -EPROTO with err set: no turn with this slurmctld will succeed. */
+/* 0, or -EPROTO with err set: this slurmctld has an unsupported version. */
 static int take_turn(struct agent *agent, struct error *err)
 {
 	struct error reason = {0};

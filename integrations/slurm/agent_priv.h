@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The agent's fields. agent.c: turns; steps.c: what a step does; at_once.c: what is decided while sbatch waits;
- * moves.c: which running job should move.
+ * The agent's fields. agent.c: the periodic comparison; steps.c: execution of a step; at_once.c: decisions while sbatch
+ * waits; moves.c: choice of running jobs to move.
  */
 #ifndef INTEGRATIONS_SLURM_AGENT_PRIV_H
 #define INTEGRATIONS_SLURM_AGENT_PRIV_H
@@ -14,10 +14,10 @@
 
 /* A running job whose tasks schedd places a second time, under another id, to compare. */
 struct review {
-	uint32_t job; /* 0: none; the last one looked at is in `last` */
+	uint32_t job; /* 0: none; `last` is the one reviewed last */
 	uint32_t last;
 	char id[SLURM_NAME_BYTES];
-	double performance; /* of the job where it runs */
+	double performance; /* of the job on its current machines */
 	struct ns until;    /* given up then */
 };
 
@@ -29,14 +29,14 @@ struct agent {
 	struct answers *answers;
 	struct slurm_view view;
 	struct link link;
-	/* Running jobs that schedd has as they run, and that it refused: job -> low bits of its start. */
+	/* Running jobs that schedd has as they run, and jobs that it refused: job -> low bits of its start time. */
 	struct hash_table settled, refused;
 	struct hash_table placed; /* job -> its restarts when Slurm got its place */
 	struct hash_table listed; /* ids in schedd of Slurm's jobs in the turn before */
 	struct review review;
 	struct ns next_review, next_machines;
 	struct ns answered;     /* when schedd last answered */
-	uint64_t seen_decision; /* of the turn before */
+	uint64_t seen_decision; /* as of the previous turn */
 	bool new_decisions;
 	bool slurm_down, schedd_down; /* reported */
 	bool version_checked;         /* since slurmctld was down */
@@ -59,14 +59,14 @@ char *agent_list_hosts(char *const *hosts, uint32_t tasks, uint32_t *count, uint
 struct at_once *at_once_create(const struct link *link); /* NULL: out of memory */
 void at_once_destroy(struct at_once *at_once);
 extern const struct answers_decider at_once_decider; /* the context is a struct at_once */
-/* Whether the id in schedd was given to a job so recently that Slurm's list may not have it. */
+/* True if the id in schedd was given to a job so recently that Slurm's list may not contain the job. */
 bool at_once_is_fresh(struct at_once *at_once, const char *id);
 
 /* agent_has_noted(): is the job in the table with this start? agent_note() puts it there, with a value. */
 bool agent_has_noted(const struct hash_table *table, const struct slurm_job *job);
 void agent_note(struct hash_table *table, const struct slurm_job *job, uint32_t value);
 
-/* Looks at one running job, or goes on with the look. 0 or -errno with err set. */
+/* Reviews one running job, or continues the review. 0 or -errno with err set. */
 int agent_review(struct agent *agent, struct error *err);
 
 #endif

@@ -64,7 +64,7 @@ static void send_line(int fd, char line[static LINE_BYTES])
 	send(fd, line, length + 1, MSG_NOSIGNAL);
 }
 
-/* Whether somebody else waits for an answer. */
+/* True if another client waits for an answer. */
 static bool is_asked(const struct answers *answers)
 {
 	struct pollfd polled = {.fd = answers->fd, .events = POLLIN};
@@ -182,7 +182,7 @@ static int take_lock(const char *path, struct error *err)
 	return code;
 }
 
-/* Anybody may ask: an answer tells what the cluster has anyway, and changes nothing. */
+/* Any user may ask: an answer reveals only what the cluster shows anyway, and changes nothing. */
 static int listen_at(const char *path, struct error *err)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};

@@ -17,7 +17,7 @@ struct answers;
 
 /*
  * Decides about new jobs, in the answering thread, after the job was answered with HOLD under the id. Returns false, or
- * writes the answer that replaces it, "PLACE ..." without a newline; slurmctld takes it if it comes in time.
+ * writes the answer that replaces it, "PLACE ..." without a newline; slurmctld uses it if it arrives in time.
  */
 struct answers_decider {
 	void (*take_id)(void *context, char id[static SLURM_NAME_BYTES]);
@@ -26,8 +26,8 @@ struct answers_decider {
 };
 
 /*
- * Listens on the unix socket; one that a dead agent left is replaced. -EADDRINUSE: another agent lives. decider NULL:
- * all jobs are held.
+ * Listens on the unix socket; replaces that of a dead agent. -EADDRINUSE: another agent is running. decider NULL: all
+ * jobs are held.
  */
 struct answers *answers_create(const char *path, const struct answers_decider *decider, void *context,
 			       struct error *err);

@@ -14,8 +14,8 @@
 #include "agent_priv.h"
 
 enum {
-	LIMIT_MS = 18,    /* of the 20 ms that the plug-in waits */
-	FRESH_MOST = 4096 /* ids; older ones count as listed */
+	LIMIT_MS = 18,    /* of the 20 ms for which the plug-in waits */
+	FRESH_MOST = 4096 /* maximum number of ids; older ones count as listed */
 };
 /* Slurm lists a new job at the agent's next poll, after seconds if slurmctld is busy. */
 #define FRESH_S 20

@@ -50,7 +50,7 @@ char **slurm_job_hosts(const struct slurm_job *job, const struct slurm_mark *mar
 		return hosts;
 	}
 	for (uint32_t t = 0; t < job->tasks && job->share_count > 0; t++) {
-		/* No CPUs remain (overcommitted job): the remaining tasks go to the last node. */
+		/* Out of CPUs (an overcommitted job): the remaining tasks go to the last node. */
 		while (share + 1 < job->share_count && used >= job->share[share].cpus) {
 			share++;
 			used = 0;

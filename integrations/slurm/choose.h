@@ -13,21 +13,21 @@
 /* The job in schedd. */
 struct sched_job {
 	bool known;
-	uint32_t tasks, decided, running; /* the others wait, have ended or failed */
+	uint32_t tasks, decided, running; /* the remaining tasks wait, have ended or failed */
 	uint32_t failed;
 	char **hosts; /* by task; NULL: none */
 };
 
 enum slurm_step {
 	SLURM_STEP_NONE,
-	SLURM_STEP_SUBMIT,  /* schedd is to decide: the job goes there as one that waits */
-	SLURM_STEP_ADOPT,   /* schedd gets the job as it runs */
-	SLURM_STEP_START,   /* it runs where schedd decided: report that */
-	SLURM_STEP_PLACE,   /* Slurm gets schedd's decision */
-	SLURM_STEP_HOLD,    /* requeued by somebody: hold it, schedd decides again */
+	SLURM_STEP_SUBMIT,  /* submit the job to schedd, as waiting, for a decision */
+	SLURM_STEP_ADOPT,   /* report the running job to schedd */
+	SLURM_STEP_START,   /* it runs as schedd decided: report its start */
+	SLURM_STEP_PLACE,   /* pass schedd's decision to Slurm */
+	SLURM_STEP_HOLD,    /* requeued by a user or Slurm: hold it, schedd decides again */
 	SLURM_STEP_PASS,    /* Slurm decides */
 	SLURM_STEP_FORGET,  /* schedd forgets it */
-	SLURM_STEP_REQUEUE, /* carry out the move */
+	SLURM_STEP_REQUEUE, /* requeue it to carry out the move */
 };
 
 /* `hosts`: where the job runs, by task (slurm_job_hosts()); used for a running job. */

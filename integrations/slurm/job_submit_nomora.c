@@ -8,8 +8,8 @@
  *   SUBMIT TASKS COMMENT, of an array ARRAY TASKS COMMENT (of each element)
  *   HOLD [MARK] | PASS | REFUSE TEXT | PLACE HOSTS COUNT CPUS MARK     (HOSTS: n1,n3; COUNT of them; CPUS on each)
  *
- * slurmctld holds its lock on the jobs meanwhile: an answer that is not there within ANSWER_MS, or that is none of
- * these, leaves the job to Slurm, and so are those of the next QUIET_S seconds, without a question.
+ * slurmctld holds its lock on the jobs meanwhile: if no valid answer arrives within ANSWER_MS, the job is left to
+ * Slurm, and so are those of the next QUIET_S seconds, without asking.
  */
 #include <errno.h>
 #include <poll.h>
@@ -80,7 +80,7 @@ static int open_socket(void)
 	return -1;
 }
 
-/* Reads lines until the other side has no more to say; the last one that is complete counts. */
+/* Reads lines until the other side closes the connection; the last complete one counts. */
 static bool read_answer(int fd, char line[static LINE_BYTES], int64_t until_ms)
 {
 	size_t count = 0;
@@ -155,7 +155,7 @@ static bool is_ours(const job_desc_msg_t *job)
 	       job->begin_time <= time(NULL) && (!job->admin_comment || !job->admin_comment[0]);
 }
 
-/* Carries out the line's order. False: the line is not understood, and the job is unchanged. */
+/* Carries out the answer. False: the line is not understood, and the job is unchanged. */
 static bool obey(job_desc_msg_t *job, char *line, char **message, int *code)
 {
 	*code = SLURM_SUCCESS;

@@ -195,7 +195,7 @@ static long left_ms(struct ns until)
 	return (long)((until.v - ns_now_monotonic().v) / 1000000);
 }
 
-/* Asks until all tasks are decided. */
+/* Polls until all tasks are decided. */
 static int wait_for_decision(const struct link *link, const char *id, uint32_t tasks, struct ns until,
 			     struct sched_job *job)
 {

@@ -33,7 +33,7 @@ const char *link_job_id(const struct link *link, size_t number);
 int link_read_job(const struct link *link, const char *id, struct sched_job *job, struct error *err);
 void link_job_free(struct sched_job *job);
 
-/* hosts NULL: the tasks wait. A job that is known under the id is replaced. -EINVAL: schedd refuses it. */
+/* hosts NULL: the tasks wait. Replaces a known job with this id. -EINVAL: schedd refuses it. */
 int link_submit(const struct link *link, const char *id, const struct slurm_request *request, uint32_t tasks,
 		char *const *hosts, double running_s, struct error *err);
 /*
@@ -49,12 +49,14 @@ int link_forget(const struct link *link, const char *id, struct error *err);
 
 /* Machines by name; the caller json_decref()s, also after an error. */
 int link_read_machines(const struct link *link, json_t **machines, struct error *err);
-/* Brings schedd's machine in line: slots and state ("up", "draining", "down"). 1: changed, 0: it was so, -errno. */
+/*
+ * Updates slots and state ("up", "draining", "down") of a machine in schedd. 1: changed, 0: it was up to date, -errno.
+ */
 int link_set_machine(const struct link *link, const json_t *machines, const char *name, uint32_t slots,
 		     const char *state, struct error *err);
 
 /*
- * Mean predicted performance of the tasks on their present machines, without the root; NAN if that of any is unknown.
+ * Mean predicted performance of the tasks on their current machines, without the root; NAN if one of them is unknown.
  */
 int link_performance(const struct link *link, const char *id, uint32_t tasks, uint32_t root, double *performance,
 		     struct error *err);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Moves of whole jobs: Slurm restarts a requeued job from its beginning, root and all, so that the gain of a move is
- * the job's. One job at a time is submitted to schedd a second time, under another id, as one that waits; where schedd
- * puts it takes the slots, and if its mean predicted performance is better by the gain, the job is requeued to go
- * there.
+ * Moves of whole jobs: Slurm restarts a requeued job from its beginning, including the root, so that the gain of a move
+ * is that of the whole job. One job at a time is submitted to schedd a second time, under another id, as waiting.
+ * schedd's decision for it reserves the slots; if the mean predicted performance there is better by the required gain,
+ * the job is requeued to go there.
  */
 #include <errno.h>
 #include <math.h>
@@ -14,7 +14,7 @@
 
 #include "agent_priv.h"
 
-/* Schedd decides within a round where slots are free; a job that must wait for them does not move. */
+/* Schedd decides within a round if slots are free; a job that would have to wait for slots is not moved. */
 #define REVIEW_LIMIT_S 10
 
 static const struct slurm_job *find_job(const struct agent *agent, uint32_t id)
@@ -25,7 +25,7 @@ static const struct slurm_job *find_job(const struct agent *agent, uint32_t id)
 	return NULL;
 }
 
-/* May it move now, so far as Slurm knows? */
+/* True if Slurm's state allows a move now. */
 static bool may_move(const struct agent *agent, const struct slurm_job *job, struct slurm_request *request)
 {
 	double running_s = difftime(time(NULL), job->start);
@@ -35,7 +35,7 @@ static bool may_move(const struct agent *agent, const struct slurm_job *job, str
 	       (job->restarts == 0 || running_s >= agent->options.no_return_s);
 }
 
-/* The next one by number after the last that was looked at, round robin. */
+/* The next job by number after the last one reviewed, round robin. */
 static const struct slurm_job *next_job(const struct agent *agent, struct slurm_request *request)
 {
 	const struct slurm_job *first = NULL, *next = NULL;
@@ -74,7 +74,7 @@ static int begin_review(struct agent *agent, const struct slurm_job *job, const 
 	if (code < 0 || isnan(review->performance) || 1 - review->performance < agent->options.migrate_gain)
 		return code;
 	snprintf(review->id, sizeof review->id, "%s%s.%u", LINK_ID_PREFIX, job->name, job->restarts + 1);
-	if (strcmp(review->id, id) == 0) /* moved, and the count of restarts with it */
+	if (strcmp(review->id, id) == 0) /* it was moved, which changed its count of restarts */
 		snprintf(review->id, sizeof review->id, "%s%s.%u", LINK_ID_PREFIX, job->name, job->restarts + 2);
 	code = link_submit(&agent->link, review->id, request, job->tasks, NULL, 0, err);
 	if (code == 0) {

@@ -108,7 +108,7 @@ static int submit(struct agent *agent, const struct slurm_job *job, const char *
 	return code < 0 ? error_set(err, -code, "%s", reason.text) : 0;
 }
 
-/* A mark that differs from where the job runs is replaced. */
+/* Corrects a mark that differs from the job's nodes. */
 static int adopt(struct agent *agent, const struct slurm_job *job, const char *id, const struct slurm_request *request,
 		 const struct slurm_mark *mark, char *const *hosts, struct error *err)
 {
@@ -142,7 +142,7 @@ static int hold(const struct slurm_job *job, const char *id, struct error *err)
 	return slurm_order_hold(job, mark, err);
 }
 
-/* A job that Slurm does not requeue stays where it is. */
+/* A job that Slurm does not requeue is not moved. */
 static int requeue(struct agent *agent, const struct slurm_job *job, const char *id,
 		   const struct slurm_request *request, const struct slurm_mark *mark, char *const *hosts,
 		   struct error *err)

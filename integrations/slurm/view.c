@@ -91,7 +91,7 @@ static enum slurm_job_state state_of(uint32_t state)
 	return base == JOB_RUNNING ? SLURM_RUNNING : SLURM_ENDED;
 }
 
-/* CPUs of the job on each of its nodes. */
+/* Adds the job's CPUs on each of its nodes. */
 static int take_share(struct slurm_job *job, const job_info_t *from)
 {
 	hostlist_t list = slurm_hostlist_create(from->nodes);
@@ -113,7 +113,7 @@ static int take_share(struct slurm_job *job, const job_info_t *from)
 	return job->share ? code : -ENOMEM;
 }
 
-/* element: NO_VAL if it is no array's. */
+/* element: NO_VAL if the job is not part of an array. */
 static int take_job(struct slurm_job *job, const job_info_t *from, uint32_t element)
 {
 	*job = (struct slurm_job){.id = from->job_id,
@@ -137,7 +137,7 @@ static int take_job(struct slurm_job *job, const job_info_t *from, uint32_t elem
 	return 0;
 }
 
-/* A record of an array stands for all its elements that wait and were not split off. */
+/* A record of an array stands for all its pending elements that were not split off. */
 static bool is_array(const job_info_t *from)
 {
 	return from->array_job_id != 0 && from->array_task_id == NO_VAL && from->array_bitmap;
@@ -177,7 +177,7 @@ static int load_jobs(struct slurm_view *view, struct error *err)
 	free_jobs(view);
 	for (uint32_t j = 0; code == 0 && j < message->record_count; j++)
 		code = take_record(view, &capacity, &message->job_array[j]);
-	/* The time has whole seconds: a second change within it would be missed. */
+	/* The time has whole seconds: another change within the same second would be missed. */
 	view->jobs_at = code == 0 ? message->last_update - 1 : 0;
 	slurm_free_job_info_msg(message);
 	return code == 0 ? 1 : error_set(err, ENOMEM, "out of memory");
@@ -189,7 +189,7 @@ static enum slurm_node_state node_state_of(uint32_t state)
 
 	if (base == NODE_STATE_DOWN || base == NODE_STATE_FUTURE || (state & NODE_STATE_POWERED_DOWN))
 		return SLURM_NODE_DOWN;
-	/* Unknown: slurmctld has restarted, and the node's jobs may well run. */
+	/* Unknown: slurmctld has restarted, and the node's jobs may still run. */
 	if (base == NODE_STATE_UNKNOWN ||
 	    (state & (NODE_STATE_DRAIN | NODE_STATE_FAIL | NODE_STATE_MAINT | NODE_STATE_NO_RESPOND)))
 		return SLURM_NODE_DRAINING;
@@ -208,7 +208,7 @@ static int load_nodes(struct slurm_view *view, struct error *err)
 		const node_info_t *from = &message->node_array[n];
 		char *name = copy_text(from->name);
 
-		if (name) /* numbers without a node have none */
+		if (name) /* numbers without a node have no name */
 			view->nodes[view->node_count++] =
 				(struct slurm_node){.name = name,
 						    .cpus = from->cpus_efctv > 0 ? from->cpus_efctv : from->cpus,
@@ -246,7 +246,7 @@ char *slurm_view_rack(const char *node)
 	return rack ? rack : strdup("");
 }
 
-/* What slurmctld answers an order for an array's element, if not with a plain error. */
+/* Handles slurmctld's answer to an order for an array's element, which may not be a plain error. */
 static int take_answer(int code, job_array_resp_msg_t *answer, const char *what, struct error *err)
 {
 	for (uint32_t n = 0; answer && code == SLURM_SUCCESS && n < answer->job_array_count; n++)
@@ -336,7 +336,7 @@ int slurm_order_requeue(const struct slurm_job *job, struct error *err)
 	return take_answer(code, answer, "cannot requeue the job", err);
 }
 
-/* Whether the record describes only this job. The number of an array is that of one of its elements, too. */
+/* True if the record describes only this job. An array's job id is also the id of one of its elements. */
 static bool has_name(const job_info_t *from, const struct slurm_job_name *name)
 {
 	if (name->is_element)

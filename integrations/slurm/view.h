@@ -25,10 +25,10 @@ struct slurm_share {
 
 struct slurm_job {
 	uint32_t id, tasks;
-	char name[SLURM_JOB_NAME_BYTES]; /* to order with: "12", of an array's element "12_3" */
+	char name[SLURM_JOB_NAME_BYTES]; /* name in orders: "12", for an array's element "12_3" */
 	enum slurm_job_state state;
 	bool held;                 /* priority 0 */
-	bool simple;               /* one CPU a task; no part of a heterogeneous job */
+	bool simple;               /* one CPU per task, and no part of a heterogeneous job */
 	char *comment, *mark;      /* NULL: none */
 	struct slurm_share *share; /* of a job that has nodes, in Slurm's order */
 	uint32_t share_count, restarts;
@@ -47,18 +47,18 @@ struct slurm_view {
 	struct slurm_job *jobs;
 	struct slurm_node *nodes;
 	uint32_t job_count, node_count;
-	time_t jobs_at, nodes_at; /* slurmctld's last change that was read */
+	time_t jobs_at, nodes_at; /* time of slurmctld's last change that was read */
 };
 
 /*
- * Structures and messages differ between Slurm's series (22.05). 0; -EPROTO: slurmctld is of another one; -EREMOTEIO:
- * it does not answer. With err set.
+ * Structures and messages differ between Slurm's release series (22.05). 0; -EPROTO: slurmctld has another one;
+ * -EREMOTEIO: it does not answer. With err set.
  */
 int slurm_view_check_version(struct error *err);
 
 /*
- * Brings the view up to date; one that is zeroed is empty. 1: something changed, 0: nothing did, -errno with err
- * set (-EREMOTEIO: slurmctld does not answer, -EPROTO: it is of another version), and the view is what it was.
+ * Updates the view; a zeroed one is empty. 1: something changed, 0: nothing did, -errno with err set (-EREMOTEIO:
+ * slurmctld does not answer, -EPROTO: it has another version), and the view is unchanged.
  */
 int slurm_view_update(struct slurm_view *view, struct error *err);
 void slurm_view_free(struct slurm_view *view);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The agent between a Kubernetes API server and a running nomora schedd: lists and watches nodes and pods, and keeps
- * schedd in line. Nodes become machines; the pods of a job that are bound to nodes become its running tasks, and their
+ * The agent between a Kubernetes API server and a running nomora schedd: lists and watches nodes and pods, and reports
+ * them to schedd. Nodes become machines; the pods of a job that are bound to nodes become its running tasks, and their
  * slots are free again when they have ended, were deleted or evicted. It changes nothing in Kubernetes and keeps no
  * state: agent, schedd and API server can be restarted in any order.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The agent between Slurm and a running nomora schedd: schedd decides, Slurm acts. It keeps no state of its own: each
- * turn compares both sides and takes the step that is due (choose.h), so that agent, schedd and slurmctld can be
+ * The agent between Slurm and a running nomora schedd: schedd decides, Slurm acts. It keeps no state of its own: it
+ * periodically compares both sides and takes the necessary steps (choose.h), so that agent, schedd and slurmctld can be
  * restarted in any order. libslurm reads slurm.conf ($SLURM_CONF) and ends the process if that file is bad.
  */
 #ifndef INTEGRATIONS_SLURM_AGENT_H
@@ -17,17 +17,19 @@
 
 struct slurm_agent_options {
 	const char *schedd;  /* unix socket; NULL: the client's default */
-	const char *socket;  /* where the plug-in asks */
+	const char *socket;  /* socket for the plug-in's requests */
 	double poll_s;       /* between turns */
-	double patience_s;   /* held jobs are released when schedd has not answered for so long */
-	bool migrate;        /* requeue running jobs that gain */
+	double patience_s;   /* held jobs are released when schedd has not answered for this time */
+	bool migrate;        /* requeue running jobs that would perform better elsewhere */
 	double migrate_gain; /* of mean predicted performance */
-	double no_return_s;  /* no second move of a job before */
-	double review_s;     /* between looks at running jobs, one at a time */
+	double no_return_s;  /* minimum time between two moves of a job */
+	double review_s;     /* between reviews of running jobs, one at a time */
 };
 
-/* Until *stop is set. 0 or -errno with err set: -EADDRINUSE: another agent has the socket, -EPROTO: slurmctld is of
- * another version. */
+/*
+ * Runs until *stop is set. 0 or -errno with err set: -EADDRINUSE: another agent uses the socket, -EPROTO: slurmctld has
+ * another version.
+ */
 int slurm_agent_run(const struct slurm_agent_options *options, const volatile sig_atomic_t *stop, struct error *err);
 
 /* A job as Slurm's commands name it. */

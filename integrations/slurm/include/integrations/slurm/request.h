@@ -6,8 +6,8 @@
  *
  *   sbatch --comment=nomora:curve=memcached[,root=0][,move=yes|no]
  *
- * The mark, in the job's AdminComment, is the agent's: whose turn it is, the job's id in schedd, and the machine of
- * each task in the order of the tasks, runs of one machine as NAME*COUNT:
+ * The mark, in the job's AdminComment, is set by the agent: the job's state, its id in schedd, and the machine of each
+ * task in the order of the tasks, runs of one machine as NAME*COUNT:
  *
  *   nomora:held                        held by the plug-in; schedd has not seen it
  *   nomora:slurm-12 held               schedd is to decide
