@@ -55,7 +55,7 @@ static void print_head(const struct fit *fit, FILE *out)
 		fprintf(out, "  goodness     R^2 %.5f, chi^2/dof %.3g, AICc %.1f, BIC %.1f\n",
 			curve->goodness.r_squared, curve->goodness.chi_square / fit->dof, curve->goodness.aicc,
 			curve->goodness.bic);
-	fprintf(out, "  beyond       %.4g past the domain (smallest value of the table)\n", curve->smallest);
+	fprintf(out, "  beyond       %.4g above the largest x (smallest value of the table)\n", curve->smallest);
 }
 
 static void print_coefficients(const struct fit *fit, FILE *out)

@@ -328,7 +328,8 @@ static int finish(struct reader *reader)
 	if (sum != 0)
 		return refuse(reader, "SUPPLY", "the supplies sum to %.17g, expected 0", (double)sum);
 	if (total > INT64_C(1) << 62)
-		return refuse(reader, "SUPPLY", "the supplies add up to %.17g, expected 2^62 at most", (double)total);
+		return refuse(reader, "SUPPLY", "the absolute supplies sum to %.17g, expected 2^62 at most",
+			      (double)total);
 	network->problem = (struct mcf_problem){.node_count = reader->node_count,
 						.arc_count = reader->arc_count,
 						.tail = network->tail,
