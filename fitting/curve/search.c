@@ -167,7 +167,7 @@ static void score_grid(struct search *search, enum fit_family family, enum curve
 	double thresholds[THRESHOLDS_MAXIMUM], shapes[SCALES / 2 * EXPONENTS][2];
 	size_t threshold_count = list_thresholds(search->problem, family, form, forced_us, thresholds);
 	size_t shape_count = list_shapes(search->problem, family, shapes);
-	/* Two shapes and a threshold would be thousands of profiles; a coarse grid suffices to start the simplex. */
+	/* A full grid of two shapes and a threshold is thousands of profiles; a coarse one suffices for the simplex. */
 	size_t every = threshold_count * shape_count > PROFILES_MAXIMUM / 2 && threshold_count > 1
 			       ? 1 + threshold_count * shape_count / (PROFILES_MAXIMUM / 2)
 			       : 1;

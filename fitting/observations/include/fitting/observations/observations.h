@@ -58,7 +58,7 @@ struct observations {
 	double baseline_rtt_us; /* of the testbed, as the sweep measured it; NAN = not known */
 	double scatter;         /* weighted sum of squares of the runs about their levels' means */
 	double scatter_dof;     /* runs - levels, where several runs were made */
-	bool without_outliers;  /* were left out */
+	bool without_outliers;  /* outliers were left out */
 };
 
 struct observation_settings {
