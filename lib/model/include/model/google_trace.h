@@ -53,7 +53,10 @@ struct google_trace_options {
 	struct progress *progress; /* NULL is legal */
 };
 
-/* Adds the trace to a workload that is not finished. 0 or -errno with err set: no usable task, or with `strict`. */
+/*
+ * Adds the trace to a workload that is not finished. 0 or -errno with err set: there is no usable task, or `strict` is
+ * set and the trace has a problem.
+ */
 int google_trace_read(struct workload *workload, const char *folder, const struct google_trace_options *options,
 		      struct google_trace_report *report, struct error *err);
 
@@ -62,7 +65,7 @@ struct google_trace_reader;
 struct google_trace_reader *google_trace_reader_create(struct workload *workload, bool strict,
 						       struct google_trace_report *report);
 void google_trace_reader_destroy(struct google_trace_reader *reader);
-/* All rows of one part. 0 or -errno: out of memory, or a problem with `strict`. Closes the lines. */
+/* All rows of one part. 0 or -errno: out of memory, or `strict` is set and a row has a problem. Closes the lines. */
 int google_trace_read_machines(struct google_trace_reader *reader, struct file_lines *lines, struct error *err);
 int google_trace_read_tasks(struct google_trace_reader *reader, struct file_lines *lines, struct error *err);
 /* Moves the tasks into the workload. */

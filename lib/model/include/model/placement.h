@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A placement with its explanation, `nomora.place/1` (docs/formats.md): each task with its machine, the predicted
- * performance, the next best machine and random's expectation, or the reason why it waits. Written task by task, since
- * a large cluster has 10^5 of them; read whole.
+ * performance, the next best machine and the performance expected of a random placement, or the reason why it waits.
+ * Written task by task, since a large cluster has 10^5 of them; read as a whole.
  *
  * Round trips are microseconds, performance is a share of the performance without latency. NAN and NULL = none, null
  * in the file. Strings are borrowed by the writer; in a placement that was read they belong to it. One thread.
