@@ -121,14 +121,25 @@ static int look_at_jobs(struct agent *agent, struct error *err)
 	return 0;
 }
 
-static bool has_id(const struct hash_table *ids, const char *id)
+/* Whether Slurm lists the job with this id in schedd as ended. */
+static bool has_ended(const struct slurm_view *view, const char *id)
 {
-	return hash_table_first(ids, hash_text(id)) != HASH_TABLE_NONE;
+	const size_t prefix = strlen(SLURM_REQUEST_PREFIX), length = strlen(id);
+
+	for (uint32_t j = 0; j < view->job_count; j++) {
+		const char *mark = view->jobs[j].mark;
+
+		if (view->jobs[j].state == SLURM_ENDED && mark && strlen(mark) > prefix + length &&
+		    strncmp(mark, SLURM_REQUEST_PREFIX, prefix) == 0 && strncmp(mark + prefix, id, length) == 0 &&
+		    mark[prefix + length] == ' ')
+			return true;
+	}
+	return false;
 }
 
 /*
- * Jobs of schedd that no job of Slurm refers to have ended. One that was placed while sbatch waited may not be listed
- * yet, but has ended if it was.
+ * Jobs of schedd that no job of Slurm refers to have ended. Slurm may not list one yet that was placed while sbatch
+ * waited.
  */
 static int forget_ended(struct agent *agent, struct error *err)
 {
@@ -151,14 +162,9 @@ static int forget_ended(struct agent *agent, struct error *err)
 	for (size_t s = 0; s < link_job_count(&agent->link) && code == 0; s++) {
 		const char *id = link_job_id(&agent->link, s);
 
-		if (id && !has_id(&wanted, id) && (has_id(&agent->listed, id) || !at_once_is_fresh(agent->at_once, id)))
+		if (id && hash_table_first(&wanted, hash_text(id)) == HASH_TABLE_NONE &&
+		    (!at_once_is_fresh(agent->at_once, id) || has_ended(&agent->view, id)))
 			code = link_forget(&agent->link, id, err);
-	}
-	if (code == 0) {
-		struct hash_table before = agent->listed;
-
-		agent->listed = wanted;
-		wanted = before;
 	}
 	hash_table_free(&wanted);
 	return code;
@@ -351,7 +357,6 @@ int slurm_agent_run(const struct slurm_agent_options *options, const volatile si
 	hash_table_free(&agent.settled);
 	hash_table_free(&agent.refused);
 	hash_table_free(&agent.placed);
-	hash_table_free(&agent.listed);
 	return code;
 }
 

@@ -32,7 +32,6 @@ struct agent {
 	/* Running jobs that schedd has as they run, and jobs that it refused: job -> low bits of its start time. */
 	struct hash_table settled, refused;
 	struct hash_table placed; /* job -> its restarts when Slurm got its place */
-	struct hash_table listed; /* ids in schedd of Slurm's jobs in the turn before */
 	struct review review;
 	struct ns next_review, next_machines;
 	struct ns answered;     /* when schedd last answered */
