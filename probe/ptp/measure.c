@@ -14,8 +14,12 @@ struct measurement {
 	const struct ptp_link *link;
 	struct ptp_result *result;
 	const volatile sig_atomic_t *stop;
-	bool other_known; /* result->peer */
+	bool other_known;  /* result->peer */
+	bool unstamped;    /* the request was answered, but the answer's arrival was not stamped */
+	uint16_t sequence; /* of the next request */
 };
+
+static const struct ns stamps_pause = {NS_PER_MS};
 
 /* The stamps of two clocks must not be mixed: the first one that answers or sends a Sync is measured. */
 static bool is_of_other(struct measurement *measurement, const struct ptp_message *message)
@@ -40,10 +44,11 @@ static void take(struct measurement *measurement, struct ptp_exchange *exchange,
 
 	if (message->domain != measurement->options->domain || ptp_same_identity(&message->from, us))
 		return;
-	if ((is_event(message) && !arrived->by[PTP_SOFTWARE].valid) ||
-	    (is_for_all ? exchange->mechanism == PTP_PEER_DELAY : !ptp_same_identity(&message->to, us)))
+	if (is_for_all ? exchange->mechanism == PTP_PEER_DELAY : !ptp_same_identity(&message->to, us))
 		return;
-	if (is_of_other(measurement, message))
+	if (is_event(message) && !arrived->by[PTP_SOFTWARE].valid)
+		measurement->unstamped = !is_for_all;
+	else if (is_of_other(measurement, message))
 		ptp_exchange_take(exchange, message, arrived);
 }
 
@@ -60,7 +65,8 @@ static int collect(struct measurement *measurement, struct ptp_exchange *exchang
 {
 	struct ns deadline = ns_add(ns_now_monotonic(), timeout);
 
-	while (!*measurement->stop && !(exchange && has_what_is_wanted(exchange, sync_only))) {
+	while (!*measurement->stop &&
+	       !(exchange && (measurement->unstamped || has_what_is_wanted(exchange, sync_only)))) {
 		struct ns left = ns_sub(deadline, ns_now_monotonic());
 		struct ptp_message message;
 		struct ptp_moment arrived;
@@ -113,25 +119,41 @@ static int count(struct measurement *measurement, const struct ptp_exchange *exc
 	return add_sample(&result->by[PTP_HARDWARE], &hardware, err);
 }
 
-static int exchange_once(struct measurement *measurement, struct error *err)
+static int ask(struct measurement *measurement, struct ptp_exchange *exchange, struct error *err)
 {
 	const struct ptp_options *options = measurement->options;
 	bool peer = options->mechanism == PTP_PEER_DELAY;
-	struct ptp_exchange exchange = {.mechanism = options->mechanism,
-					.sequence = (uint16_t)measurement->result->requests};
 	struct ptp_message request = {.type = peer ? PTP_PEER_REQUEST : PTP_DELAY_REQUEST,
 				      .domain = options->domain,
-				      .sequence = exchange.sequence,
+				      .sequence = measurement->sequence++,
 				      .from = measurement->link->identity};
 	int code;
 
+	*exchange = (struct ptp_exchange){.mechanism = options->mechanism, .sequence = request.sequence};
 	measurement->other_known = measurement->result->by[PTP_SOFTWARE].count > 0;
-	code = peer ? 0 : collect(measurement, &exchange, true, options->timeout);
+	measurement->unstamped = false;
+	code = peer ? 0 : collect(measurement, exchange, true, options->timeout);
+	if (!code)
+		code = measurement->link->send(measurement->link->context, &request, &exchange->left, err);
+	return code ? code : collect(measurement, exchange, false, options->timeout);
+}
+
+/*
+ * The kernel begins to stamp arrivals some time after the first socket has asked for it (net_enable_timestamp() leaves
+ * that to a work queue): a request whose answer came before is sent again, for at most the timeout.
+ */
+static int exchange_once(struct measurement *measurement, struct error *err)
+{
+	struct ns deadline = ns_add(ns_now_monotonic(), measurement->options->timeout);
+	struct ptp_exchange exchange;
+	int code;
+
 	measurement->result->requests++;
-	if (!code)
-		code = measurement->link->send(measurement->link->context, &request, &exchange.left, err);
-	if (!code)
-		code = collect(measurement, &exchange, false, options->timeout);
+	code = ask(measurement, &exchange, err);
+	while (!code && measurement->unstamped && !*measurement->stop && ns_now_monotonic().v < deadline.v) {
+		code = collect(measurement, NULL, false, stamps_pause);
+		code = code ? code : ask(measurement, &exchange, err);
+	}
 	return code ? code : count(measurement, &exchange, err);
 }
 

@@ -111,7 +111,14 @@ for mode in peer-delay e2e; do
 		fail "$mode of a one-step clock" "$(cat "$scratch/ptp.json")" "$(cat "$scratch/one_step.log")"
 	fi
 done
-# The kernel enables receive stamps slightly after the first socket requests them: an answer may arrive before that.
+# The kernel enables receive stamps slightly after the first socket requests them: an answer may arrive before that,
+# and in ten runs one does.
+answered=0
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+	run ip netns exec "$a" "$nomora" ptp e0 --peer-delay --l2 --count 1
+	[ "$code" -eq 0 ] && answered=$((answered + 1))
+done
+[ "$answered" -eq 10 ] && pass "one request is enough" || fail "one request is enough" "$answered of 10 answered" "$out$err"
 run ip netns exec "$a" "$nomora" ptp e0 --peer-delay --l2 --timeout-ms 2000 --interval-ms 10 --count 10
 [[ $code -eq 0 && $out == *', one-step'* && $out == *'our clock - theirs'*-*-*-*- ]] &&
 	pass "the text says what is not known" || fail "the text says what is not known" "exit $code" "$out$err"

@@ -14,7 +14,7 @@ struct script {
 
 struct fake {
 	const struct script *script;
-	size_t at, exchanges;
+	size_t lines, at, exchanges;
 	struct ptp_message asked;
 	int answers; /* of this exchange */
 };
@@ -27,10 +27,12 @@ static struct stamp stamp(enum clock clock, int64_t ns)
 static int send_request(void *context, const struct ptp_message *request, struct ptp_moment *left, struct error *err)
 {
 	struct fake *fake = context;
-	const struct script *now = &fake->script[fake->exchanges];
+	const struct script *now;
 
 	(void)err;
-	fake->at = fake->exchanges++;
+	fake->at = fake->exchanges < fake->lines ? fake->exchanges : fake->lines - 1;
+	fake->exchanges++;
+	now = &fake->script[fake->at];
 	fake->asked = *request;
 	fake->answers = 0;
 	left->by[PTP_SOFTWARE] = stamp(CLOCK_WALL, now->left);
@@ -57,11 +59,13 @@ static int receive_message(void *context, struct ns timeout, struct ptp_message 
 	return 1;
 }
 
-static void run(const struct script *script, size_t count, bool has_hardware, struct ptp_result *result)
+/* The script's last line is repeated. */
+static void run(const struct script *script, size_t lines, size_t count, int64_t timeout_ns, bool has_hardware,
+		struct ptp_result *result)
 {
 	const struct ptp_options options = {
-		.mechanism = PTP_PEER_DELAY, .count = count, .timeout = {NS_PER_MS}, .interval = {1}};
-	struct fake fake = {.script = script};
+		.mechanism = PTP_PEER_DELAY, .count = count, .timeout = {timeout_ns}, .interval = {1}};
+	struct fake fake = {.script = script, .lines = lines};
 	struct ptp_link link = {.identity = {{9}, 1},
 				.has_hardware = has_hardware,
 				.context = &fake,
@@ -87,7 +91,7 @@ Test(ptp_measure, stamps_of_the_nic_count_within_the_bound_that_software_gives)
 	struct ptp_result result;
 	struct ptp_figures figures;
 
-	run(script, 6, true, &result);
+	run(script, 6, 6, NS_PER_MS, true, &result);
 	cr_assert(result.requests == 6 && result.unanswered == 1 && result.one_step == 5);
 	cr_assert(result.unstamped == 1 && result.outliers == 2, "%lu %lu", result.unstamped, result.outliers);
 	cr_assert(result.by[PTP_SOFTWARE].count == 5 && result.by[PTP_HARDWARE].count == 2);
@@ -102,8 +106,26 @@ Test(ptp_measure, without_a_clock_in_the_nic_nothing_is_missing)
 {
 	struct ptp_result result;
 
-	run(script, 5, false, &result);
+	run(script, 5, 5, NS_PER_MS, false, &result);
 	cr_assert(result.by[PTP_SOFTWARE].count == 5 && result.by[PTP_HARDWARE].count == 0);
 	cr_assert(result.unstamped == 0 && result.outliers == 0 && !result.has_hardware);
+	ptp_result_free(&result);
+}
+
+Test(ptp_measure, a_request_whose_answer_was_not_stamped_is_sent_again)
+{
+	static const struct script late_stamps[] = {
+		{1000, 0, 0, 0, false}, {2000, 0, 0, 0, false}, {3000, 3700, 0, 0, false}};
+	static const struct script no_stamps[] = {{1000, 0, 0, 0, false}};
+	struct ptp_result result;
+	struct ptp_figures figures;
+
+	run(late_stamps, 3, 1, NS_PER_S, false, &result);
+	cr_assert(result.requests == 1 && result.unanswered == 0 && result.by[PTP_SOFTWARE].count == 1);
+	cr_assert_eq(ptp_figures(&result.by[PTP_SOFTWARE], PTP_DELAY, &figures), 0);
+	cr_assert_eq(figures.max_us, 0.3, "the last request's stamps");
+	ptp_result_free(&result);
+	run(no_stamps, 1, 1, 3 * NS_PER_MS, false, &result);
+	cr_assert(result.requests == 1 && result.unanswered == 1, "gives up after the timeout");
 	ptp_result_free(&result);
 }
