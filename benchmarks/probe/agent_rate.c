@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include <rte_eth_ring.h>
@@ -176,7 +177,8 @@ static void flood_ring(struct flood *flood, struct rte_ring *ring, const struct 
 
 	memcpy(frame.destination_mac, reflector_mac, FRAME_MAC_BYTES);
 	frame.source_mac[0] = 2;
-	if (!flood->next.valid)
+	/* Requests that would have come while this thread did not run are not made up for: a NIC's ring drops them. */
+	if (!flood->next.valid || now.ns - flood->next.ns > ROUND * (NS_PER_S / FLOOD_PPS))
 		flood->next = now;
 	for (int i = 0; i < ROUND && flood->next.ns <= now.ns; i++, flood->sent++) {
 		struct stamp_request request = {.sequence = flood->sent, .error = {.multiplier = 1}};
@@ -195,8 +197,46 @@ static void flood_ring(struct flood *flood, struct rte_ring *ring, const struct 
 
 struct counted {
 	uint64_t sent, fresh, lost, reflected, limited, evicted;
-	double cpu_s, wall_s, gap_us, own_gap_us, p50_us, p99_us;
+	double cpu_s, wall_s, gap_us, p50_us, p99_us;
 };
+
+/*
+ * Gaps between two looks in the thread's CPU time, which has the interrupts and stolen time of the machine in it: a
+ * loop that does nothing else (idle) shows how much that is.
+ */
+struct gaps {
+	double longest_us, last_s;
+	uint64_t over; /* 100 us */
+	long faults;
+};
+
+static void look(struct gaps *gaps)
+{
+	double now_s = cpu_seconds(), gap_us = (now_s - gaps->last_s) * 1e6;
+
+	gaps->over += gap_us > 100;
+	gaps->longest_us = gap_us > gaps->longest_us ? gap_us : gaps->longest_us;
+	gaps->last_s = now_s;
+}
+
+static long page_faults(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return usage.ru_minflt + usage.ru_majflt;
+}
+
+static struct gaps idle(double seconds)
+{
+	struct gaps gaps = {.last_s = cpu_seconds(), .faults = page_faults()};
+	double end_s = gaps.last_s + seconds;
+
+	while (gaps.last_s < end_s)
+		look(&gaps);
+	gaps.faults = page_faults() - gaps.faults;
+	return gaps;
+}
 
 static void turn(struct bench *bench, const struct figure *figure, struct flood *flood)
 {
@@ -239,9 +279,9 @@ static struct counted count_all(struct bench *bench)
 	return counted;
 }
 
-static struct counted run(struct bench *bench, const struct figure *figure, double seconds)
+static struct counted run(struct bench *bench, const struct figure *figure, double seconds, struct gaps *own)
 {
-	double gap_us = 0, own_gap_us = 0, cpu, cpu_before;
+	double gap_us = 0, cpu;
 	struct flood flood = {.sent = 0};
 	struct counted counted;
 	struct stamp now, start;
@@ -250,7 +290,8 @@ static struct counted run(struct bench *bench, const struct figure *figure, doub
 	agent_set_mode(bench->prober, AGENT_MEASURING);
 	start = now = agent_now(bench->prober);
 	end = now.ns + (int64_t)(seconds * 1e9);
-	cpu = cpu_before = cpu_seconds();
+	cpu = cpu_seconds();
+	*own = (struct gaps){.last_s = cpu, .faults = page_faults()};
 	while (now.ns < end) {
 		struct stamp before = now;
 
@@ -258,15 +299,11 @@ static struct counted run(struct bench *bench, const struct figure *figure, doub
 		now = agent_now(bench->prober);
 		if (now.ns - before.ns > gap_us * 1e3)
 			gap_us = (double)(now.ns - before.ns) / 1e3;
-		if (figure->peers == MANY) { /* a system call, avoided in the packet rates */
-			double cpu_after = cpu_seconds();
-
-			own_gap_us =
-				cpu_after - cpu_before > own_gap_us / 1e6 ? (cpu_after - cpu_before) * 1e6 : own_gap_us;
-			cpu_before = cpu_after;
-		}
+		if (figure->peers == MANY) /* a system call, avoided in the packet rates */
+			look(own);
 	}
 	cpu = cpu_seconds() - cpu;
+	own->faults = page_faults() - own->faults;
 	agent_set_mode(bench->prober, AGENT_QUIET);
 	for (int i = 0; figure->reflected && i < 2 * RING_SIZE; i++)
 		turn(bench, figure, NULL); /* the last answers */
@@ -274,7 +311,6 @@ static struct counted run(struct bench *bench, const struct figure *figure, doub
 	counted.cpu_s = cpu;
 	counted.wall_s = (double)(now.ns - start.ns) / 1e9;
 	counted.gap_us = gap_us;
-	counted.own_gap_us = own_gap_us;
 	return counted;
 }
 
@@ -284,25 +320,31 @@ static void measure(struct bench *bench, const struct figure *figure, double sec
 	const struct ns timeout = {figure->pps < 10e6 ? NS_PER_S : NS_PER_S / 100};
 	const struct ns interval = {(int64_t)((double)figure->peers / figure->pps * 1e9)};
 	const uint32_t source_pps = figure->peers == PEERS ? SOURCE_PPS : 0;
+	struct gaps own, machine = {0};
 	struct counted counted;
 	size_t bytes;
 
 	bench->prober = make_agent(bench->ports[0], prober_address, interval, timeout, source_pps);
 	bench->reflector = make_agent(bench->ports[1], prober_address, interval, timeout, source_pps);
 	add_peers(bench->prober, bench->ports[1], figure->peers);
-	counted = run(bench, figure, seconds);
+	counted = run(bench, figure, seconds, &own);
+	if (figure->peers == MANY)
+		machine = idle(seconds);
 	bytes = agent_session_bytes(bench->prober);
 	printf("{\"benchmark\": \"probe_agent_rate\", \"what\": \"%s\", \"sessions\": %u, \"Mpps_per_cpu_second\": "
 	       "%.2f, "
 	       "\"Mpps_wall\": %.2f, \"sent\": %llu, \"answered\": %llu, \"reflected\": %llu, \"lost\": %llu, "
 	       "\"refused\": %llu, \"evicted\": %llu, \"p50_us\": %.2f, \"p99_us\": %.2f, \"bytes_per_session\": %zu, "
-	       "\"longest_gap_us\": %.0f, \"longest_own_gap_us\": %.0f}\n",
+	       "\"longest_gap_us\": %.0f, \"longest_own_gap_us\": %.0f, \"own_gaps_over_100us\": %llu, "
+	       "\"page_faults\": %ld, "
+	       "\"idle_longest_gap_us\": %.0f, \"idle_gaps_over_100us\": %llu}\n",
 	       figure->name, figure->peers, (double)counted.sent / counted.cpu_s / 1e6,
 	       (double)counted.sent / counted.wall_s / 1e6, (unsigned long long)counted.sent,
 	       (unsigned long long)counted.fresh, (unsigned long long)counted.reflected,
 	       (unsigned long long)counted.lost, (unsigned long long)counted.limited,
 	       (unsigned long long)counted.evicted, counted.p50_us, counted.p99_us, bytes / figure->peers,
-	       counted.gap_us, counted.own_gap_us);
+	       counted.gap_us, own.longest_us, (unsigned long long)own.over, own.faults, machine.longest_us,
+	       (unsigned long long)machine.over);
 	fflush(stdout);
 	agent_destroy(bench->prober);
 	agent_destroy(bench->reflector);

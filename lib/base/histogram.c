@@ -33,7 +33,7 @@ struct entry {
 };
 
 /* Entries for a quarter of the slots take half the memory of the array. */
-enum { ENTRIES_FIRST = 8, ENTRIES_SHARE = 4 };
+enum { ENTRIES_SHARE = 4 };
 
 static int floor_log2(uint64_t value)
 {
@@ -80,7 +80,8 @@ static int shape(struct histogram *histogram, int64_t lowest, int64_t highest, i
 	return 0;
 }
 
-static struct histogram *create(int64_t lowest, int64_t highest, int digits, bool compact)
+/* room 0: not compact */
+static struct histogram *create(int64_t lowest, int64_t highest, int digits, uint32_t room)
 {
 	struct histogram *histogram = calloc(1, sizeof *histogram);
 
@@ -91,11 +92,11 @@ static struct histogram *create(int64_t lowest, int64_t highest, int digits, boo
 		errno = EINVAL;
 		return NULL;
 	}
-	if (compact)
-		histogram->entries = malloc(ENTRIES_FIRST * sizeof *histogram->entries);
+	if (room)
+		histogram->entries = malloc(room * sizeof *histogram->entries);
 	else
 		histogram->counts = calloc(histogram->slots, sizeof *histogram->counts);
-	histogram->room = compact ? ENTRIES_FIRST : 0;
+	histogram->room = room;
 	if (histogram->counts || histogram->entries)
 		return histogram;
 	free(histogram);
@@ -105,12 +106,12 @@ static struct histogram *create(int64_t lowest, int64_t highest, int digits, boo
 
 struct histogram *histogram_create(int64_t lowest, int64_t highest, int digits)
 {
-	return create(lowest, highest, digits, false);
+	return create(lowest, highest, digits, 0);
 }
 
-struct histogram *histogram_create_compact(int64_t lowest, int64_t highest, int digits)
+struct histogram *histogram_create_compact(int64_t lowest, int64_t highest, int digits, uint32_t room)
 {
-	return create(lowest, highest, digits, true);
+	return create(lowest, highest, digits, room);
 }
 
 void histogram_destroy(struct histogram *histogram)
@@ -160,7 +161,7 @@ static int expand(struct histogram *histogram)
 static int make_room(struct histogram *histogram)
 {
 	struct entry *entries;
-	uint32_t room = histogram->room + histogram->room / 2;
+	uint32_t room = histogram->room + histogram->room / 2 + 1;
 
 	if (histogram->used < histogram->room)
 		return 0;

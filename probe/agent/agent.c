@@ -12,7 +12,7 @@
 const char *const agent_poll_names[] = {"auto", "busy", "adaptive", NULL};
 const char *const agent_stamps_names[] = {"auto", "tsc", "kernel", "nic", NULL};
 
-enum { REFLECTOR_SESSIONS = 1 << 18 }; /* 25 MB when all are in use */
+enum { REFLECTOR_SESSIONS = 1 << 18 }; /* 25 MB */
 
 static const struct ns default_stall = {100 * NS_PER_US};
 
@@ -77,8 +77,8 @@ static int create_reflector(struct agent *agent, struct error *err)
 	};
 
 	memcpy(rules.mac, agent->mac, FRAME_MAC_BYTES);
-	agent->reflector = reflector_create(REFLECTOR_SESSIONS, &rules);
-	agent->wake_up = prober_histogram(&agent->prober);
+	agent->reflector = reflector_create(agent->options.reflect ? REFLECTOR_SESSIONS : 1, &rules);
+	agent->wake_up = prober_histogram(&agent->prober, PROBER_ROOM);
 	if (agent->options.frames)
 		agent->frames = spsc_create(agent->options.frames, sizeof(struct agent_frame));
 	return agent->reflector && agent->wake_up && (agent->frames || !agent->options.frames)
@@ -251,14 +251,14 @@ struct agent_row *agent_row_create(const struct agent *agent)
 	if (!row)
 		return NULL;
 	row->paths = calloc(paths, sizeof *row->paths);
-	row->rtt = prober_histogram(&agent->prober);
-	row->undisturbed = prober_histogram(&agent->prober);
-	row->residence = prober_histogram(&agent->prober);
-	row->forward = prober_histogram(&agent->prober);
-	row->backward = prober_histogram(&agent->prober);
+	row->rtt = prober_histogram(&agent->prober, PROBER_ROOM);
+	row->undisturbed = prober_histogram(&agent->prober, PROBER_ROOM);
+	row->residence = prober_histogram(&agent->prober, PROBER_ROOM);
+	row->forward = prober_histogram(&agent->prober, PROBER_ROOM);
+	row->backward = prober_histogram(&agent->prober, PROBER_ROOM);
 	whole = row->paths && row->rtt && row->undisturbed && row->residence && row->forward && row->backward;
 	for (; whole && row->path_room < paths; row->path_room++) {
-		row->paths[row->path_room].rtt = prober_histogram(&agent->prober);
+		row->paths[row->path_room].rtt = prober_histogram(&agent->prober, PROBER_ROOM);
 		whole = row->paths[row->path_room].rtt;
 	}
 	if (whole)

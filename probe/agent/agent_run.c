@@ -55,7 +55,7 @@ static void step_phase(struct course *course, struct stamp now)
 		enter(course, PHASE_DRAINING, now, agent->options.timeout);
 		break;
 	case PHASE_DRAINING:
-		if (!ended && agent->prober.outstanding)
+		if (!ended && prober_has_outstanding(&agent->prober))
 			break;
 		if (agent->last_request.ns < now.ns)
 			agent->last_request = now;

@@ -220,16 +220,19 @@ static bool stamp_by_nic(const struct agent *agent, const struct dp_packet *pack
 	return true;
 }
 
-/* The best stamp of a frame's arrival. */
-static struct prober_arrival stamp_arrival(struct agent *agent, const struct dp_packet *packet,
-					   const struct frame *frame, const struct arrival *arrival)
+/* The best stamp of a frame's arrival. Not returned by value: copying it would wait for its smaller stores. */
+static void stamp_arrival(struct agent *agent, const struct dp_packet *packet, const struct frame *frame,
+			  const struct arrival *arrival, struct prober_arrival *best)
 {
 	struct kernel_arrival kernel = {.at.valid = false};
 	struct stamp arrived;
 	struct ns waited = {0};
 
-	if (stamp_by_nic(agent, packet, &arrived))
-		return (struct prober_arrival){.at = arrived, .by_nic = true};
+	*best = (struct prober_arrival){.at = arrival->received, .disturbed = arrival->late};
+	if (stamp_by_nic(agent, packet, &arrived)) {
+		*best = (struct prober_arrival){.at = arrived, .by_nic = true};
+		return;
+	}
 	if (agent->wants_kernel_stamps)
 		kernel = kernel_stamps_find(agent->kernel, frame);
 	if (kernel.at.valid) {
@@ -239,10 +242,10 @@ static struct prober_arrival stamp_arrival(struct agent *agent, const struct dp_
 	/* Not from the future, as when the wall clock was set. */
 	if (kernel.at.valid && waited.v >= -kernel_slack.v) {
 		histogram_record(agent->wake_up, waited.v);
-		return (struct prober_arrival){.at = arrived, .by_kernel = true};
+		*best = (struct prober_arrival){.at = arrived, .by_kernel = true};
+		return;
 	}
 	agent->unstamped += agent->wants_kernel_stamps || agent->wants_nic_stamps;
-	return (struct prober_arrival){.at = arrival->received, .disturbed = arrival->late};
 }
 
 /* True for frames to or from the reflectors' port at our own address. */
@@ -344,7 +347,7 @@ static bool take_frame(struct agent *agent, struct dp_packet *packet, const stru
 		take_expired(agent, bytes, dp_packet_contiguous(packet));
 	if (!is_intact(agent, frame) || !is_ours(agent, frame) || !dp_packet_in_one_piece(packet))
 		return false;
-	arrived = stamp_arrival(agent, packet, frame, arrival);
+	stamp_arrival(agent, packet, frame, arrival, &arrived);
 	if (agent->frames)
 		keep_frame(agent, bytes, dp_packet_contiguous(packet), dp_packet_length(packet),
 			   dp_clock_to_wall(agent->clock, arrived.at), false);
@@ -362,8 +365,8 @@ static void take_frames(struct agent *agent, struct dp_packet **packets, uint16_
 	for (uint16_t i = 0; i < count; i++)
 		__builtin_prefetch(dp_packet_bytes(packets[i]));
 	for (uint16_t i = 0; i < count; i++)
-		frames[i] = frame_read(dp_packet_bytes(packets[i]), dp_packet_contiguous(packets[i]),
-				       dp_packet_contiguous(packets[i]));
+		frame_read(dp_packet_bytes(packets[i]), dp_packet_contiguous(packets[i]),
+			   dp_packet_contiguous(packets[i]), &frames[i]);
 	agent_prefetch(agent, frames, count);
 	for (uint16_t i = 0; i < count; i++)
 		if (!take_frame(agent, packets[i], &frames[i], arrival))
@@ -422,7 +425,7 @@ static void send_probes(struct agent *agent, const struct prober_probe *probes, 
 		agent->send_failures += count;
 	}
 	for (uint16_t i = count; i > sent; i--)
-		prober_unsent(&agent->prober, &probes[i - 1]);
+		prober_unsent(&probes[i - 1]);
 }
 
 /* Sends the probes that are due, at most a burst. */

@@ -292,11 +292,12 @@ static bool is_stamp_frame(const struct frame *frame)
 static void keep_stamp(struct kernel_stamps *stamps, const uint8_t *copy, struct msghdr *message, size_t length)
 {
 	size_t captured = length < COPY_BYTES ? length : COPY_BYTES;
-	struct frame frame = frame_read(copy, captured, length);
 	struct kernel_arrival arrival = read_controls(message);
 	struct stamp_slot *slot;
+	struct frame frame;
 	uint64_t key;
 
+	frame_read(copy, captured, length, &frame);
 	if (!is_stamp_frame(&frame) || !arrival.at.valid)
 		return;
 	key = stamp_key(&frame);
@@ -360,7 +361,7 @@ static struct kernel_departure read_copy(const uint8_t *copy, const struct mmsgh
 
 	if (departure.captured > COPY_BYTES)
 		departure.captured = COPY_BYTES;
-	*frame = frame_read(copy, departure.captured, cut_off ? UINT16_MAX : departure.captured);
+	frame_read(copy, departure.captured, cut_off ? UINT16_MAX : departure.captured, frame);
 	departure.length = departure.captured;
 	if (cut_off && frame->payload)
 		departure.length = (size_t)(frame->payload - copy) + frame->payload_bytes;

@@ -11,13 +11,14 @@
 enum {
 	WINDOW_MAXIMUM = 65536,
 	WINDOW_SPARE = 16,
+	SELDOM_ROOM = 8, /* of figures that need synchronised clocks or a stall */
 };
 
 static const int64_t rtt_lowest_ns = 100, rtt_highest_ns = INT64_C(10) * NS_PER_S;
 
-struct histogram *prober_histogram(const struct prober *prober)
+struct histogram *prober_histogram(const struct prober *prober, uint32_t room)
 {
-	return histogram_create_compact(rtt_lowest_ns, rtt_highest_ns, prober->options->digits == 2 ? 2 : 3);
+	return histogram_create_compact(rtt_lowest_ns, rtt_highest_ns, prober->options->digits == 2 ? 2 : 3, room);
 }
 
 int prober_create(struct prober *prober, const struct agent_options *options, struct dp_clock *clock, struct error *err)
@@ -90,17 +91,17 @@ static struct prober_target *target_create(const struct prober *prober, const st
 	target->peer_member = options->peer_member;
 	target->best_rtt.v = INT64_MAX;
 	target->paths = calloc(options->paths, sizeof *target->paths);
-	target->disturbed_rtt = prober_histogram(prober);
-	target->residence = prober_histogram(prober);
-	target->forward = prober_histogram(prober);
-	target->backward = prober_histogram(prober);
+	target->disturbed_rtt = prober_histogram(prober, SELDOM_ROOM);
+	target->residence = prober_histogram(prober, PROBER_ROOM);
+	target->forward = prober_histogram(prober, SELDOM_ROOM);
+	target->backward = prober_histogram(prober, SELDOM_ROOM);
 	if (options->tlvs >> TLV_FOLLOW_UP & 1)
 		target->held = calloc(options->paths, sizeof *target->held);
 	whole = target->paths && target->disturbed_rtt && target->residence && target->forward && target->backward &&
 		(target->held || !(options->tlvs >> TLV_FOLLOW_UP & 1)) && target_find_paths(target, options) == 0;
 	for (uint32_t i = 0; whole && i < options->paths; i++) {
 		target->paths[i].session = session_create(session_window(options));
-		target->paths[i].rtt = prober_histogram(prober);
+		target->paths[i].rtt = prober_histogram(prober, PROBER_ROOM);
 		whole = target->paths[i].session && target->paths[i].rtt;
 	}
 	if (whole)
@@ -214,10 +215,8 @@ int prober_remove(struct prober *prober, ip_address address, struct neighbours *
 		return -ENOENT;
 	while (prober->targets[at] != target)
 		at++;
-	for (uint32_t path = 0; path < prober->options->paths; path++) {
-		prober->outstanding -= session_outstanding(target->paths[path].session);
+	for (uint32_t path = 0; path < prober->options->paths; path++)
 		prober_forget_expiry(&target->paths[path]);
-	}
 	neighbours_drop(neighbours, target->neighbour);
 	forget_id(prober, target);
 	memmove(prober->targets + at, prober->targets + at + 1,

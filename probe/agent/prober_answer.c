@@ -128,9 +128,7 @@ bool prober_answer(struct prober *prober, const struct frame *frame, const struc
 	if (has_tlvs && !is_of_member(prober, target))
 		return true;
 	session = target->paths[path].session;
-	prober->outstanding -= session_outstanding(session);
 	answer = session_receive(session, reply.request_sequence, reply.sequence, &probe);
-	prober->outstanding += session_outstanding(session);
 	note_headers(&target->headers, prober->options->ttl, frame, &reply);
 	if (has_tlvs && target->held)
 		target_follow_up(prober, target, path, &target->tlvs);

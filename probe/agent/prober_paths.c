@@ -92,10 +92,8 @@ static void follow(struct prober *prober, struct prober_target *target)
 	if (paths_generation(target->known) != target->generation) {
 		target->generation = paths_generation(target->known);
 		target_release(prober, target);
-		for (uint32_t path = 0; path < target->path_count; path++) {
-			prober->outstanding -= session_outstanding(target->paths[path].session);
+		for (uint32_t path = 0; path < target->path_count; path++)
 			session_abandon(target->paths[path].session);
-		}
 		target->path_count = target->next_path = 0;
 	}
 	for (; target->path_count < known && target->path_count < prober->options->paths; target->path_count++)

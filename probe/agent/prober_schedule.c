@@ -70,6 +70,15 @@ bool prober_done(const struct prober *prober, const struct neighbours *neighbour
 	return true;
 }
 
+bool prober_has_outstanding(const struct prober *prober)
+{
+	for (size_t i = 0; i < prober->target_count; i++)
+		for (uint32_t path = 0; path < prober->targets[i]->path_count; path++)
+			if (session_outstanding(prober->targets[i]->paths[path].session))
+				return true;
+	return false;
+}
+
 /* Time until our slot of wall-clock time begins, 0 within it. The last eighth of a slot is kept free for answers. */
 static struct ns until_slot(const struct prober *prober, struct stamp now)
 {
@@ -140,9 +149,7 @@ static void fill_probe(struct prober *prober, struct prober_target *target, stru
 	probe->source_port = target_port(prober, target, target->next_path);
 	target->next_path = target->next_path + 1 < target->path_count ? target->next_path + 1 : 0;
 	target->sent++;
-	prober->outstanding -= session_outstanding(probe->path->session);
 	probe->request.sequence = session_send(probe->path->session, (struct stamp){.clock = CLOCK_COUNTER});
-	prober->outstanding += session_outstanding(probe->path->session);
 }
 
 bool prober_take(struct prober *prober, struct stamp now, const struct neighbours *neighbours,
@@ -228,13 +235,11 @@ void prober_sent(struct prober *prober, const struct prober_probe *probe, struct
 		await_expiry(prober, probe->path, sent_at);
 }
 
-void prober_unsent(struct prober *prober, const struct prober_probe *probe)
+void prober_unsent(const struct prober_probe *probe)
 {
 	if (!probe->path)
 		return; /* it counts as lost on the way */
-	prober->outstanding -= session_outstanding(probe->path->session);
 	session_unsend(probe->path->session);
-	prober->outstanding += session_outstanding(probe->path->session);
 	probe->target->sent--;
 }
 
@@ -257,7 +262,7 @@ void prober_left(struct prober *prober, const struct frame *frame, struct stamp 
 void prober_expire_path(struct prober *prober, struct prober_path *path, struct stamp now)
 {
 	now.ns -= prober->options->timeout.v;
-	prober->outstanding -= session_expire(path->session, now);
+	session_expire(path->session, now);
 }
 
 size_t prober_expire(struct prober *prober, struct stamp now, size_t sessions)
@@ -295,5 +300,4 @@ void prober_abandon(struct prober *prober)
 		for (uint32_t path = 0; path < prober->options->paths; path++)
 			session_abandon(prober->targets[i]->paths[path].session);
 	}
-	prober->outstanding = 0;
 }

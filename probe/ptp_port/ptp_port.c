@@ -44,10 +44,10 @@ static struct stamp wall_now(void)
 
 static void take_packet(struct port *port, const struct dp_packet *packet, struct stamp looked_at)
 {
-	struct frame frame =
-		frame_read(dp_packet_bytes(packet), dp_packet_contiguous(packet), dp_packet_length(packet));
 	struct arrival *arrival = &port->inbox[(port->first + port->count) % INBOX];
+	struct frame frame;
 
+	frame_read(dp_packet_bytes(packet), dp_packet_contiguous(packet), dp_packet_length(packet), &frame);
 	arrival->arrived = (struct ptp_moment){.by[PTP_SOFTWARE] = looked_at};
 	if (port->link.has_hardware) { /* of every packet: the NIC stamps the next one when this stamp was read */
 		struct stamp stamp = dp_timesync_received(port->port, packet, port->received);

@@ -280,9 +280,12 @@ static bool is_wanted(const struct pairing *pairing, enum capture_protocol proto
 static struct frame read_frame(int link, const uint8_t *bytes, size_t captured, size_t length)
 {
 	size_t head = link == DLT_LINUX_SLL ? SLL_BYTES : SLL2_BYTES;
+	struct frame frame;
 
-	if (link == DLT_EN10MB)
-		return frame_read(bytes, captured, length);
+	if (link == DLT_EN10MB) {
+		frame_read(bytes, captured, length, &frame);
+		return frame;
+	}
 	if (captured < head || length < captured)
 		return (struct frame){.kind = FRAME_BROKEN};
 	return frame_read_packet(get16(link == DLT_LINUX_SLL ? bytes + 14 : bytes), bytes + head, captured - head,

@@ -323,26 +323,25 @@ struct frame frame_read_packet(uint16_t type, const uint8_t *bytes, size_t captu
 	return frame;
 }
 
-struct frame frame_read(const uint8_t *bytes, size_t captured, size_t length)
+void frame_read(const uint8_t *bytes, size_t captured, size_t length, struct frame *frame)
 {
-	struct frame frame = {.kind = FRAME_BROKEN};
 	size_t at = ETHERNET_BYTES;
 	uint16_t type;
 
+	*frame = (struct frame){.kind = FRAME_BROKEN};
 	if (captured < ETHERNET_BYTES || length < captured)
-		return frame;
-	memcpy(frame.destination_mac, bytes, FRAME_MAC_BYTES);
-	memcpy(frame.source_mac, bytes + FRAME_MAC_BYTES, FRAME_MAC_BYTES);
+		return;
+	memcpy(frame->destination_mac, bytes, FRAME_MAC_BYTES);
+	memcpy(frame->source_mac, bytes + FRAME_MAC_BYTES, FRAME_MAC_BYTES);
 	type = get16(bytes + 12);
-	while (frame.tags < FRAME_TAGS && (type == FRAME_TAG_TYPE || type == ETHERTYPE_SERVICE_VLAN)) {
+	while (frame->tags < FRAME_TAGS && (type == FRAME_TAG_TYPE || type == ETHERTYPE_SERVICE_VLAN)) {
 		if (captured < at + FRAME_TAG_BYTES)
-			return frame;
-		frame.tag[frame.tags++] = (struct frame_tag){type, get16(bytes + at)};
+			return;
+		frame->tag[frame->tags++] = (struct frame_tag){type, get16(bytes + at)};
 		type = get16(bytes + at + 2);
 		at += FRAME_TAG_BYTES;
 	}
-	read_packet(&frame, type, bytes + at, captured - at, length - at);
-	return frame;
+	read_packet(frame, type, bytes + at, captured - at, length - at);
 }
 
 /* Returns the header's length. */

@@ -236,7 +236,7 @@ Test(histogram, a_compact_one_says_the_same)
 	rng_seed(&rng, 7);
 	for (int round = 0; round < 2; round++) {
 		struct histogram *plain = histogram_create(1, INT64_C(1000000000), 2), *other;
-		struct histogram *compact = histogram_create_compact(1, INT64_C(1000000000), 2);
+		struct histogram *compact = histogram_create_compact(1, INT64_C(1000000000), 2, 1);
 		struct histogram_cursor a = {0}, b = {0};
 		size_t least = histogram_bytes(compact);
 		int values = round ? 20000 : 100;
@@ -257,7 +257,7 @@ Test(histogram, a_compact_one_says_the_same)
 			cr_assert(a.low == b.low && a.high == b.high && a.count == b.count);
 		}
 		cr_assert_eq(histogram_next(compact, &b), 0);
-		other = histogram_create_compact(1, INT64_C(1000000000), 2);
+		other = histogram_create_compact(1, INT64_C(1000000000), 2, 1);
 		cr_assert_eq(histogram_merge(other, compact) + histogram_merge(other, plain), 0);
 		cr_assert_eq(histogram_count(other), 2 * histogram_count(plain));
 		cr_assert_eq(histogram_percentile(other, 90), histogram_percentile(plain, 90));
@@ -272,7 +272,7 @@ Test(histogram, a_compact_one_says_the_same)
 
 Test(histogram, a_compact_one_counts_beyond_32_bits)
 {
-	struct histogram *compact = histogram_create_compact(1, 1000000, 2);
+	struct histogram *compact = histogram_create_compact(1, 1000000, 2, 8);
 
 	for (int i = 0; i < 3; i++)
 		histogram_record_many(compact, 1000, UINT32_MAX - 1);

@@ -29,14 +29,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct stamp_key key = {.session = 1, .length = 16};
 	struct stamp_keys keys = {.count = 1, .items = &key};
-	struct frame frame = frame_read(data, size, size);
-	struct reflector_rules rules = {.address = frame.destination_address, .source_pps = 10, .total_pps = 10};
+	struct frame frame;
+	struct reflector_rules rules = {.source_pps = 10, .total_pps = 10};
 	struct reflector *reflector;
 	uint8_t *copy = malloc(size + STAMP_AUTHENTICATED_BYTES);
 	struct tlv_reading reading;
 	struct stamp_error_estimate estimate = {false, STAMP_PTP, 0, 1};
 	struct reflector_answer answer;
 
+	frame_read(data, size, size, &frame);
+	rules.address = frame.destination_address;
 	memcpy(rules.mac, frame.destination_mac, sizeof rules.mac);
 	rules.member = (uint16_t)(size % 4);
 	if (size % 2)

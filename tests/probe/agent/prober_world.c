@@ -53,13 +53,13 @@ void take_window(size_t index, int64_t now)
 
 	if (!row.paths) {
 		row.paths = paths;
-		row.rtt = prober_histogram(&prober);
-		row.undisturbed = prober_histogram(&prober);
-		row.residence = prober_histogram(&prober);
-		row.forward = prober_histogram(&prober);
-		row.backward = prober_histogram(&prober);
+		row.rtt = prober_histogram(&prober, PROBER_ROOM);
+		row.undisturbed = prober_histogram(&prober, PROBER_ROOM);
+		row.residence = prober_histogram(&prober, PROBER_ROOM);
+		row.forward = prober_histogram(&prober, PROBER_ROOM);
+		row.backward = prober_histogram(&prober, PROBER_ROOM);
 		for (row.path_count = 0; row.path_count < options.paths; row.path_count++)
-			paths[row.path_count].rtt = prober_histogram(&prober);
+			paths[row.path_count].rtt = prober_histogram(&prober, PROBER_ROOM);
 	}
 	prober_window(&prober, index, at(now), &row);
 }

@@ -7,6 +7,14 @@
 #include <base/rng.h>
 #include <probe/rtt/frame.h>
 
+static struct frame read_frame(const uint8_t *bytes, size_t captured, size_t length)
+{
+	struct frame frame;
+
+	frame_read(bytes, captured, length, &frame);
+	return frame;
+}
+
 static size_t sample(uint8_t *bytes, size_t capacity, const void *payload, size_t length)
 {
 	struct frame frame = {.source_mac = {2, 0, 0, 0, 0, 1},
@@ -46,7 +54,7 @@ Test(frame, written_frames_read_back)
 		for (size_t i = 0; i < length; i++)
 			payload[i] = (uint8_t)rng_next(&rng);
 		written = sample(bytes, sizeof bytes, payload, length);
-		frame = frame_read(bytes, written, written);
+		frame = read_frame(bytes, written, written);
 		cr_assert_eq(frame.kind, FRAME_UDP);
 		cr_assert(!frame.unchecked);
 		cr_assert_eq(frame.payload_bytes, length);
@@ -65,7 +73,7 @@ Test(frame, every_flipped_bit_of_headers_and_payload_is_noticed)
 		struct frame frame;
 
 		bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
-		frame = frame_read(bytes, length, length);
+		frame = read_frame(bytes, length, length);
 		bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
 		cr_assert_neq(frame.kind, FRAME_UDP, "bit %zu of byte %zu", bit % 8, bit / 8);
 	}
@@ -77,9 +85,9 @@ Test(frame, cut_frames_are_broken_and_captures_may_be_short)
 	size_t length = sample(bytes, sizeof bytes, "0123456789abcdefghijklmnopqrstuvwxyz", 36);
 
 	for (size_t cut = 0; cut < length; cut++)
-		cr_assert_neq(frame_read(bytes, cut, cut).kind, FRAME_UDP, "%zu bytes", cut);
+		cr_assert_neq(read_frame(bytes, cut, cut).kind, FRAME_UDP, "%zu bytes", cut);
 	for (size_t cut = 42; cut < length; cut++) {
-		struct frame frame = frame_read(bytes, cut, length);
+		struct frame frame = read_frame(bytes, cut, length);
 
 		cr_assert_eq(frame.kind, FRAME_UDP, "captured %zu", cut);
 		cr_assert(frame.unchecked);
@@ -107,11 +115,11 @@ Test(frame, fragments_are_no_probes)
 	size_t length = sample(bytes, sizeof bytes, "0123456789abcdefghijklmnopqrstuvwxyz", 36);
 
 	set_fragment(bytes, 0);
-	cr_assert_eq(frame_read(bytes, length, length).kind, FRAME_UDP, "whole, and may be fragmented");
+	cr_assert_eq(read_frame(bytes, length, length).kind, FRAME_UDP, "whole, and may be fragmented");
 	set_fragment(bytes, 0x2000);
-	cr_assert_eq(frame_read(bytes, length, length).kind, FRAME_BROKEN, "the first of several");
+	cr_assert_eq(read_frame(bytes, length, length).kind, FRAME_BROKEN, "the first of several");
 	set_fragment(bytes, 0x0001);
-	cr_assert_eq(frame_read(bytes, length, length).kind, FRAME_BROKEN, "the last of several");
+	cr_assert_eq(read_frame(bytes, length, length).kind, FRAME_BROKEN, "the last of several");
 }
 
 /*
@@ -127,12 +135,12 @@ Test(frame, an_unfinished_checksum_is_told_from_a_wrong_one)
 
 	bytes[40] = (uint8_t)(unfinished >> 8);
 	bytes[41] = (uint8_t)unfinished;
-	frame = frame_read(bytes, length, length);
+	frame = read_frame(bytes, length, length);
 	cr_assert_eq(frame.kind, FRAME_BROKEN);
 	cr_assert(frame.unfinished);
 	cr_assert(frame.payload_bytes == 5 && frame.destination_port == 862);
 	bytes[41]++;
-	frame = frame_read(bytes, length, length);
+	frame = read_frame(bytes, length, length);
 	cr_assert(frame.kind == FRAME_BROKEN && !frame.unfinished);
 }
 
@@ -155,13 +163,13 @@ Test(frame, tags_and_header_bits_are_written_and_read)
 
 	cr_assert_eq(length, frame_headers(&frame) + 19);
 	cr_assert_eq(memcmp(bytes + 12, (uint8_t[]){0x88, 0xa8, 0, 7, 0x81, 0, 0xa0, 5, 8, 0}, 10), 0);
-	frame = frame_read(bytes, length, length);
+	frame = read_frame(bytes, length, length);
 	cr_assert_eq(frame.kind, FRAME_UDP);
 	cr_assert(frame.tags == 2 && frame.tag[1].control == 0xa005);
 	cr_assert(frame.ttl == 5 && frame.dscp == 46 && frame.ecn == 2 && frame.may_fragment);
 	cr_assert_eq(memcmp(frame.payload, "hello, tagged world", 19), 0);
 	for (size_t cut = 14; cut < 22; cut++)
-		cr_assert_eq(frame_read(bytes, cut, cut).kind, FRAME_BROKEN, "%zu", cut);
+		cr_assert_eq(read_frame(bytes, cut, cut).kind, FRAME_BROKEN, "%zu", cut);
 }
 
 Test(frame, arp_asks_and_answers)
@@ -173,7 +181,7 @@ Test(frame, arp_asks_and_answers)
 
 	cr_assert_eq(frame_write_neighbour(&ask, bytes, sizeof bytes), FRAME_MINIMUM);
 	cr_assert_eq(frame_write_neighbour(&ask, bytes, sizeof bytes - 1), 0);
-	frame = frame_read(bytes, FRAME_MINIMUM, FRAME_MINIMUM);
+	frame = read_frame(bytes, FRAME_MINIMUM, FRAME_MINIMUM);
 	cr_assert_eq(frame.kind, FRAME_WHO_HAS);
 	cr_assert(frame.source_address == 1 && frame.destination_address == 2);
 	cr_assert_eq(bytes[0] & bytes[5], 0xff, "asked by broadcast");
@@ -211,20 +219,20 @@ Test(frame, ipv6_is_written_and_read)
 	cr_assert_eq(length, 14 + 40 + 8 + 5);
 	cr_assert_eq(bytes[60] << 8 | bytes[61], 0xb3e9, "another program's checksum; found %02x%02x", bytes[60],
 		     bytes[61]);
-	seen = frame_read(bytes, length, length);
+	seen = read_frame(bytes, length, length);
 	cr_assert_eq(seen.kind, FRAME_UDP);
 	cr_assert(seen.source_address == frame.source_address && seen.destination_address == frame.destination_address);
 	cr_assert(seen.dscp == 46 && seen.ecn == 1 && seen.ttl == 255 && seen.payload_bytes == 5);
 	for (size_t cut = 0; cut < length; cut++)
-		cr_assert_neq(frame_read(bytes, cut, cut).kind, FRAME_UDP, "%zu bytes", cut);
+		cr_assert_neq(read_frame(bytes, cut, cut).kind, FRAME_UDP, "%zu bytes", cut);
 	for (size_t bit = 21 * 8; bit < length * 8; bit++) {
 		bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
-		seen = frame_read(bytes, length, length);
+		seen = read_frame(bytes, length, length);
 		cr_assert(seen.kind != FRAME_UDP || bit / 8 == 21, "bit %zu of byte %zu", bit % 8, bit / 8);
 		bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
 	}
 	bytes[60] = bytes[61] = 0;
-	cr_assert_eq(frame_read(bytes, length, length).kind, FRAME_BROKEN, "IPv6 has no datagrams without a checksum");
+	cr_assert_eq(read_frame(bytes, length, length).kind, FRAME_BROKEN, "IPv6 has no datagrams without a checksum");
 }
 
 Test(frame, ipv6_extension_headers_are_skipped_and_fragments_broken)
@@ -238,14 +246,14 @@ Test(frame, ipv6_extension_headers_are_skipped_and_fragments_broken)
 	memcpy(longer + 62, bytes + 54, length - 54);
 	longer[20] = 60;
 	longer[19] = (uint8_t)(longer[19] + 8);
-	frame = frame_read(longer, length + 8, length + 8);
+	frame = read_frame(longer, length + 8, length + 8);
 	cr_assert_eq(frame.kind, FRAME_UDP);
 	cr_assert_eq(frame.payload_bytes, 5);
 	longer[20] = 44;
-	cr_assert_eq(frame_read(longer, length + 8, length + 8).kind, FRAME_BROKEN);
+	cr_assert_eq(read_frame(longer, length + 8, length + 8).kind, FRAME_BROKEN);
 	longer[20] = 60;
 	longer[55] = 200;
-	cr_assert_eq(frame_read(longer, length + 8, length + 8).kind, FRAME_BROKEN, "longer than the packet");
+	cr_assert_eq(read_frame(longer, length + 8, length + 8).kind, FRAME_BROKEN, "longer than the packet");
 }
 
 Test(frame, neighbour_discovery_asks_and_answers)
@@ -259,19 +267,19 @@ Test(frame, neighbour_discovery_asks_and_answers)
 	cr_assert_eq(length, 86);
 	cr_assert_eq(frame_write_neighbour(&ask, bytes, sizeof bytes - 1), 0);
 	cr_assert_eq(memcmp(bytes, (uint8_t[]){0x33, 0x33, 0xff, 0, 0, 2}, 6), 0, "the solicited-node group");
-	seen = frame_read(bytes, length, length);
+	seen = read_frame(bytes, length, length);
 	cr_assert_eq(seen.kind, FRAME_WHO_HAS);
 	cr_assert(seen.source_address == ask.source_address && seen.destination_address == ask.destination_address);
 	cr_assert_arr_eq(seen.source_mac, ask.source_mac, FRAME_MAC_BYTES);
 	bytes[21]--;
-	cr_assert_eq(frame_read(bytes, length, length).kind, FRAME_OTHER, "a router passed it on");
+	cr_assert_eq(read_frame(bytes, length, length).kind, FRAME_OTHER, "a router passed it on");
 	answer.kind = FRAME_IS_AT;
 	length = frame_write_neighbour(&answer, bytes, sizeof bytes);
-	seen = frame_read(bytes, length, length);
+	seen = read_frame(bytes, length, length);
 	cr_assert_eq(seen.kind, FRAME_IS_AT);
 	cr_assert(seen.source_address == answer.source_address);
 	bytes[70]++;
-	cr_assert_eq(frame_read(bytes, length, length).kind, FRAME_OTHER, "a wrong checksum");
+	cr_assert_eq(read_frame(bytes, length, length).kind, FRAME_OTHER, "a wrong checksum");
 }
 
 Test(frame, a_template_gives_the_frames_that_are_written_whole)

@@ -25,8 +25,9 @@ struct histogram *histogram_create(int64_t lowest, int64_t highest, int digits);
  * The same for many histograms of few values: begins with a sorted list of the slots that have counts, 8 bytes each,
  * and becomes an array when that is a quarter of all slots. Recording allocates while new values come, and costs a
  * binary search until it is an array. If there is no memory, a value counts in the nearest slot that has one.
+ * room >= 1: for this number of slots without allocating.
  */
-struct histogram *histogram_create_compact(int64_t lowest, int64_t highest, int digits);
+struct histogram *histogram_create_compact(int64_t lowest, int64_t highest, int digits, uint32_t room);
 /* Memory in use. */
 size_t histogram_bytes(const struct histogram *histogram);
 void histogram_destroy(struct histogram *histogram); /* NULL is legal */

@@ -66,9 +66,9 @@ struct frame {
 
 /*
  * Reads `captured` bytes of a frame that had `length` on the wire (equal when nothing was cut off), with at most
- * FRAME_TAGS tags. The result points into `bytes`.
+ * FRAME_TAGS tags. The result points into `bytes`. Not returned by value: copying it would wait for its smaller stores.
  */
-struct frame frame_read(const uint8_t *bytes, size_t captured, size_t length);
+void frame_read(const uint8_t *bytes, size_t captured, size_t length, struct frame *frame);
 
 /* The same of what follows an Ethernet header with this type: cooked captures have another one. */
 struct frame frame_read_packet(uint16_t type, const uint8_t *bytes, size_t captured, size_t length);
