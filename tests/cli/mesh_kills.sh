@@ -42,9 +42,9 @@ start() { # writer, server, publisher or collector
 listens() { port=$(jq -re '.nats[0]' "$scratch"/ports/*.ports | sed 's/.*://') && [ -n "$port" ]; }
 # A server that finds its port taken exits: start it again.
 server_runs() { listens || { kill -0 "${process[server]}" || start server; false; }; }
-# The writer is a process group: bash, and the program that may be writing.
+# The writer is a process group, soon after its start: bash, and the program that may be writing.
 end() {
-	if [ "$1" = writer ]; then kill -9 -- "-${process[writer]}"; else kill -9 "${process[$1]}"; fi
+	kill -9 -- "-${process[$1]}" 2>/dev/null || kill -9 "${process[$1]}"
 	wait "${process[$1]}" 2>/dev/null
 }
 # Every row is consistent, and none is older than before.
