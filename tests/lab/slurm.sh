@@ -298,10 +298,10 @@ settled "cancelled soon after its start" "$(ends "$short_id")"
 refuses "a second agent is refused" 1 "another agent answers here" timeout 60 "$bin/nomora-slurm" slurm-agent --socket "$NOMORA_SLURM_SOCKET"
 
 # --- by hand: requeue, and a job that says where it wants to be
-ran "$second"
-begin ctl scontrol requeue "$second"
+ctl scontrol requeue "$second"
 requeued() { [ "$(job "$1" Restarts)" = "$2" ] && agree "$1"; }
 within 120 "requeued by hand: decided again" requeued "$second" 1
+began_with "Requeuing JobId=$second" # slurmd may have taken seconds to end its processes
 settled "requeued by hand" "$(runs "$second")"
 
 # --- requeued before the agent has seen that it ran
