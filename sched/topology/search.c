@@ -240,19 +240,18 @@ static void enumerate(struct paths_search *search, uint32_t node, uint32_t lengt
 	search->visited[node] = false;
 }
 
-/* The step that contains walk number `at`, with the walks in the order of the steps. */
-static uint32_t step_at(const struct steps *steps, const double *walks, double at)
+/* The step whose walks contain the share `at` of all, from 0 to 1, walks in the order of the steps; `all`: their
+ * number.
+ */
+static uint32_t step_at(const struct steps *steps, const double *walks, double all, double at)
 {
 	uint32_t i = 0;
 
-	if (steps->even) { /* a division gives the same as the subtractions below: all values are exact below 2^53 walks
-			    */
-		double each = walks[steps->to[steps->next[0]]];
-
-		i = (uint32_t)(at / each);
-		i -= i * each > at; /* the division was rounded up */
+	if (steps->even) {
+		i = (uint32_t)(at * steps->count);
 		return i < steps->count ? i : steps->count - 1;
 	}
+	at *= all;
 	while (i + 1 < steps->count && (at -= walks[steps->to[steps->next[i]]]) >= 0)
 		i++;
 	return i;
@@ -266,10 +265,10 @@ static bool draw(struct paths_search *search, uint32_t from, uint32_t length, st
 	search->draws++;
 
 	for (uint32_t depth = 0; depth < length; depth++) {
-		double at = rng_uniform(&search->rng) * walks_from(search, length - depth, node);
+		double all = walks_from(search, length - depth, node);
 		const double *walks = search->walks + (size_t)(length - depth - 1) * search->nodes;
 		struct steps steps = steps_from(search, length - depth, node);
-		uint32_t i = step_at(&steps, walks, at);
+		uint32_t i = step_at(&steps, walks, all, rng_uniform(&search->rng));
 
 		search->drawn[node] = search->draws;
 		walk->ports[depth] = steps.next[i];
