@@ -121,8 +121,8 @@ void rounds_destroy(struct rounds *rounds)
 }
 
 /*
- * The curves fall, so a rack's extreme costs are at its extreme latencies: a vector instruction compares 16 of these
- * bytes.
+ * The curves fall, so a rack's extreme costs are at its extreme latencies. These are steps of one byte each,
+ * of which a vector instruction compares 16.
  */
 static void rack_row(struct rounds *rounds, const int32_t *cost, const uint8_t *steps, int32_t rack, int32_t root,
 		     struct structured_row *row)
