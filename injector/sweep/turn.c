@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One sweep at a time on a machine, as two would disturb each other; and one sweep at a time for a lab's name, from
- * before the lab is made. Each lock is a name in the abstract socket namespace, which leaves no file and is released
- * when its holder ends.
+ * One sweep at a time on a machine, as two would disturb each other; and one sweep at a time for a lab's name: its
+ * lock is taken before the lab is made. Each lock is a name in the abstract socket namespace,
+ * which leaves no file and is released when its holder ends.
  */
 #include <injector/sweep/sweeper.h>
 
