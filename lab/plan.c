@@ -100,7 +100,7 @@ static int check_racks(const struct lab_spec *spec, struct error *err)
 		return error_set(err, EINVAL, "%d racks for %d hosts: expected 1 to %d racks, none of them empty",
 				 spec->racks, spec->hosts, LAB_RACKS_MAXIMUM);
 	if (spec->racks > 1 && (spec->racks - 1) * ((spec->hosts + spec->racks - 1) / spec->racks) >= spec->hosts)
-		return error_set(err, EINVAL, "%d hosts in equal runs leave one of %d racks empty", spec->hosts,
+		return error_set(err, EINVAL, "%d hosts in equal groups leave one of %d racks empty", spec->hosts,
 				 spec->racks);
 	return 0;
 }
