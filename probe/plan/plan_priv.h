@@ -2,7 +2,7 @@
 /*
  * Groups are racks, and pods. A group has places, of which some are empty, so that a host that leaves moves no other.
  * A cursor walks through the places of two groups of a and b places: step n = q a + m is the pair of places (m + shift)
- * mod a and (m + q + shift') mod b. Each pair comes once in a b steps, and the shifts spread the sessions between
+ * mod a and (m + q + shift') mod b. Each pair comes once in a * b steps, and the shifts spread the sessions between
  * different groups over the hosts.
  */
 #ifndef MESH_PLAN_PRIV_H

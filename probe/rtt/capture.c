@@ -49,7 +49,7 @@ struct exchange_key {
 	ip_address source, destination;
 	uint32_t sequence;
 	uint16_t source_port, destination_port; /* the second only for TCP */
-	int64_t request_sent_at_ns;             /* of ICMP the data's first bytes, where ping has its stamp */
+	int64_t request_sent_at_ns;             /* ICMP: the first bytes of the data, where ping puts its stamp */
 	enum capture_protocol protocol;
 };
 

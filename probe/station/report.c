@@ -18,7 +18,7 @@ static void print_peer(const struct mesh_pair *pair, FILE *out)
 		fprintf(out, "%9.1f %9.1f %9.1f %9.1f", pair->rtt.min_us, pair->rtt.p50_us, pair->rtt.p99_us,
 			pair->rtt.max_us);
 	else if (counters->fresh)
-		fprintf(out, "no answer with possible time stamps");
+		fprintf(out, "no answer with plausible time stamps");
 	else
 		fprintf(out, "%s", pair->resolved ? "no answer" : "no MAC address: nobody answers ARP for it");
 	if (pair->disturbed && pair->undisturbed.samples)
