@@ -56,7 +56,7 @@ struct value recovery_problem_evaluate(struct problem *p, const uint32_t *place,
 
 	if (!p->has_relaunch)
 		return recovery_problem_value(p, place, load);
-	/* The greatest relative load at scale x falls with x: bisect for the x that it equals. */
+	/* The greatest relative load at scale x falls with x: find the x at which it equals x by bisection. */
 	recovery_problem_scale(p, INFINITY);
 	high = larger(2 * low, recovery_problem_value(p, place, load).p);
 	for (recovery_problem_scale(p, high); recovery_problem_value(p, place, load).p > high;

@@ -248,7 +248,7 @@ struct effort {
 	uint64_t scans, searches, augmentations; /* of this solve */
 	uint64_t scan_limit;                     /* of the current attempt, which is abandoned beyond it */
 	uint64_t pass_limit;                     /* of a solve, in passes over all arcs */
-	uint64_t single_passes; /* over all arcs, before a start with slots for all pushes the other groups together */
+	uint64_t single_passes; /* over all arcs; after these, a start with slots for all pushes the rest together */
 	uint64_t repair_scans;  /* a repair is allowed these, or 8 times ... */
 	uint64_t start_scans;   /* ... those of the last solve from scratch */
 	int32_t repair_skips;   /* solves without an attempt to repair from now on */
