@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora k8s-agent: keeps schedd in line with the pods and nodes of a Kubernetes cluster. */
+/* nomora k8s-agent: reports the nodes and pods of a Kubernetes cluster to schedd. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,8 +78,7 @@ int command_k8s_agent(int argc, char **argv)
 	const struct option_usage usage = {
 		.command = "nomora k8s-agent",
 		.operands = "",
-		.summary = "Keep a running nomora schedd in line with a Kubernetes cluster: its nodes, and the pods "
-			   "that run on them.",
+		.summary = "Report the nodes and pods of a Kubernetes cluster to a running nomora schedd.",
 		.teach = teach,
 		.rows = rows,
 	};

@@ -121,7 +121,7 @@ int command_sweep(int argc, char **argv)
 		return command_flush(&err) == 0 ? COMMAND_OK : command_fail(&err, COMMAND_FAILED);
 	}
 	if (!file) {
-		error_set(&err, EINVAL, "missing operand PLAN: a file, or one of the plans that ship; usage: %s %s",
+		error_set(&err, EINVAL, "missing operand PLAN: a file, or one of the shipped plans; usage: %s %s",
 			  usage.command, usage.operands);
 		return command_fail(&err, COMMAND_USAGE);
 	}

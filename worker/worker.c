@@ -352,7 +352,7 @@ static int check_time(struct worker *w, struct ns now, struct error *err)
 	if (w->deadline.v == 0 || now.v < w->deadline.v)
 		return 0;
 	return error_set(err, ETIMEDOUT, "%s: %s within %d s", w->plan->task,
-			 is_connected(w) ? "tuples were not passed on" : "not all connections came about", PATIENCE_S);
+			 is_connected(w) ? "tuples were not passed on" : "not all connections were made", PATIENCE_S);
 }
 
 static int loop(struct worker *w, struct error *err)

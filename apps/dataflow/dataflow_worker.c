@@ -17,7 +17,8 @@ static const struct option_usage usage = {
 	.summary = "Runs one task of a dataflow job: takes tuples in over TCP and sends tuples on.",
 	.teach = "PLAN is a file (nomora.worker/1), - is stdin. Prints a line of JSON (nomora.worker-report/1) each "
 		 "second and at the "
-		 "end.\nSIGTERM lets a source end; the tasks behind it end when they have passed on all that came.\n"
+		 "end.\nSIGTERM lets a source end; the tasks behind it end when they have passed on all that they "
+		 "received.\n"
 		 "'nomora dataflow run' starts these.\n",
 	.rows = rows,
 	.operands_minimum = 1,

@@ -223,7 +223,7 @@ static const struct command subcommands[] = {
 	{"draw", "a heat map", run_draw, NULL},
 	{"export", "JSON or a square table", run_export, NULL},
 	{"top", "the state and the worst pairs of a live matrix", command_mesh_top, NULL},
-	{"history", "how a pair went on", command_mesh_history, NULL},
+	{"history", "a pair over time", command_mesh_history, NULL},
 	{"serve", "a live matrix as web pages and metrics", command_mesh_serve, NULL},
 	{"publish", "a live matrix's rows over NATS", command_mesh_publish, NULL},
 	{"collect", "rows from NATS into a live matrix", command_mesh_collect, NULL},

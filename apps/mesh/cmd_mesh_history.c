@@ -78,7 +78,7 @@ int command_mesh_history(int argc, char **argv)
 	const struct option_usage usage = {
 		.command = "nomora mesh history",
 		.operands = "HISTORY FROM TO",
-		.summary = "Show how the round trips between two hosts or racks went on.",
+		.summary = "Show the round trips between two hosts or racks over time.",
 		.teach = teach,
 		.rows = rows,
 		.operands_minimum = 3,

@@ -39,7 +39,7 @@ static const struct option_row rows[] = {
 	OPTION_DOUBLE(struct plan_settings, budget.epoch_s, "epoch", 'e', "S", 0.1, 1e6,
 		      "time between two runs of this command"),
 	OPTION_DOUBLE(struct plan_settings, budget.refresh_s, "refresh", 'r', "S", 1, 1e9,
-		      "every pair of hosts comes round within this time"),
+		      "every pair of hosts is probed within this time"),
 	OPTION_CHOICE(struct plan_settings, across, "across", 0, "GROUPS", across_names,
 		      "what is paired beyond a pod: every two racks, or every two pods"),
 	OPTION_END,
@@ -101,7 +101,8 @@ int command_mesh_plan(int argc, char **argv)
 	const struct option_usage usage = {
 		.command = "nomora mesh plan",
 		.operands = "PEERS",
-		.summary = "Plan who probes whom, so that every pair comes round and no budget is exceeded.",
+		.summary = "Plan which hosts probe each other, so that every pair is probed in time and no budget is "
+			   "exceeded.",
 		.teach = teach,
 		.rows = rows,
 		.operands_minimum = 1,

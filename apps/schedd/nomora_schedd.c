@@ -61,7 +61,7 @@ static int run(void *context, const struct option_operands *operands, struct err
 static const struct option_usage usage = {
 	.command = "nomora schedd",
 	.operands = "",
-	.summary = "Place and move jobs by curve and live mesh, day and night.",
+	.summary = "Place and move jobs by curve and live mesh, continuously.",
 	.teach = teach,
 	.rows = schedd_option_rows,
 };

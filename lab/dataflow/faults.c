@@ -58,7 +58,8 @@ int run_draw_faults(struct run *run, struct error *err)
 	free(drawn);
 	if (code == -EINVAL)
 		return error_set(err, EINVAL,
-				 "a run can fail only links; expected link:A:B@FROM[-TO] or used:PERCENT@FROM[-TO]");
+				 "'nomora dataflow run' can fail links only; expected link:A:B@FROM[-TO] or "
+				 "used:PERCENT@FROM[-TO]");
 	return code == 0 ? 0 : error_set(err, ENOMEM, "out of memory");
 }
 

@@ -25,11 +25,11 @@ int dataflow_check_sources(const struct dataflow_settings *settings, int operand
 	if (settings->openflow_keep && (!settings->openflow || settings->apply || settings->run))
 		return error_set(err, EINVAL, "--openflow-keep needs --openflow, and neither --apply nor run");
 	if ((settings->throughput || settings->slurm) && !settings->run)
-		return error_set(err, EINVAL, "--throughput and --slurm are for run");
+		return error_set(err, EINVAL, "--throughput and --slurm need 'nomora dataflow run'");
 	if (settings->throughput && chart_check_name(settings->throughput, err) != 0)
 		return -EINVAL;
 	if (settings->routes == DATAFLOW_PORTS && !settings->run)
-		return error_set(err, EINVAL, "--routes ports is for run");
+		return error_set(err, EINVAL, "--routes ports needs 'nomora dataflow run'");
 	if (settings->routes == DATAFLOW_PORTS && settings->faults.count > 0)
 		return error_set(err, EINVAL, "--routes ports cannot move a flow to another route: leave out --fail");
 	return 0;

@@ -233,8 +233,7 @@ int dp_eal_start(const struct dp_eal_options *options, struct error *err)
 	if (eal.started)
 		return error_set(err, EALREADY, "DPDK was started already in this process");
 	if (options->workers > WORKERS_MAXIMUM)
-		return error_set(err, EINVAL, "%u workers asked for, %d is the most", options->workers,
-				 WORKERS_MAXIMUM);
+		return error_set(err, EINVAL, "%u workers requested; maximum %d", options->workers, WORKERS_MAXIMUM);
 	status = build_arguments(&arguments, options, err);
 	if (!status) {
 		char *words[ARGUMENTS_MAXIMUM + 1];

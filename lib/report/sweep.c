@@ -269,7 +269,7 @@ static void print_lateness(FILE *out, double delay_us, double p50_us, double p99
 	else if (fabs(off_us) > tolerance_us)
 		fprintf(out,
 			"<p class=\"tag fail\">Yet the median between the racks is off by %+.0f&nbsp;µs: %s. Those "
-			"figures do not tell of the injected delay.</p>\n",
+			"figures do not show the injected delay.</p>\n",
 			off_us,
 			off_us > 0
 				? "packets waited elsewhere, most likely for this machine's processors; measure "

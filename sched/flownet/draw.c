@@ -96,8 +96,8 @@ int flownet_network_write_dimacs(const struct flownet_network *network, const st
 	fprintf(out, "c NoMora's network of one round: task, unscheduled, cluster, rack, machine, sink\n");
 	if (network->overflow_cost > 0)
 		fprintf(out,
-			"c tasks that find no way, their 'unscheduled' being too narrow, take an arc of cost %" PRId64
-			" to the sink\n",
+			"c tasks without a path, whose 'unscheduled' has too little capacity, take an arc of cost "
+			"%" PRId64 " to the sink\n",
 			network->overflow_cost);
 	for (int32_t v = 0; v < problem->node_count; v++) {
 		char *name = node_name(network, net, names, v);

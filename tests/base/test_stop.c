@@ -27,6 +27,18 @@ Test(stop, a_hangup_that_is_ignored_stays_ignored)
 	cr_assert_eq(*stop_flag(), 0);
 }
 
+Test(stop, a_blocked_termination_is_let_in)
+{
+	sigset_t blocked;
+
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGTERM);
+	sigprocmask(SIG_BLOCK, &blocked, NULL);
+	stop_catch_signals();
+	raise(SIGTERM);
+	cr_assert_eq(*stop_flag(), SIGTERM);
+}
+
 static void send_signal(int number)
 {
 	(void)number;

@@ -169,7 +169,7 @@ print(json.dumps({"schema": "nomora.cluster/1", "racks": [{"name": r, "pod": p} 
 	[ "$order" = '<th>r1<th>r2<th>r10' ] && pass "racks as people count" || fail "racks as people count" "$order"
 	order=$(curl -s "$(cat "$scratch/url2")racks?from=r1&to=r1" | grep -oE '>h[0-9]+</a>' | tr -d '\n')
 	[ "$order" = '>h13</a>>h110</a>' ] && pass "hosts as people count" || fail "hosts as people count" "$order"
-	curl -s "${url}racks?from=%3Cb%3E&to=r1" | grep -q '&lt;b>' && pass "names are escaped" || fail "names are escaped"
+	curl -s "${url}racks?from=%3Cb%3E&to=r1" | grep -q '&lt;b&gt;' && pass "names are escaped" || fail "names are escaped"
 	[ "$(curl -s -o "$scratch/none" -w '%{http_code}' "${url}none")" = 404 ] && pass "other pages are 404" || fail "other pages are 404"
 	kill "$server"
 	wait "$server" && pass "SIGTERM ends the server cleanly" || fail "SIGTERM ends the server cleanly" "$(cat "$scratch/serve.err")"

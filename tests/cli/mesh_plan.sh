@@ -23,7 +23,7 @@ for _ in 1 2 3 4; do
 	plan_of --refresh 86400 >/dev/null
 	for i in 1 2 3 4 5 6; do for peer in $(names h$i); do echo "h$i $peer"; done; done >>"$scratch/seen"
 done
-[ "$(sort -u "$scratch/seen" | wc -l)" -eq 36 ] && pass "every pair comes round" || fail "every pair comes round" "$(sort "$scratch/seen" | uniq -c)"
+[ "$(sort -u "$scratch/seen" | wc -l)" -eq 36 ] && pass "every pair is probed" || fail "every pair is probed" "$(sort "$scratch/seen" | uniq -c)"
 
 before=$(names h1)
 printf 'src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at\nh1,h2,10,20,30,0,100,1000\nh2,h1,10,20,30,0,100,1000\n' >"$scratch/latency.csv"

@@ -47,6 +47,8 @@ run "${simulate[@]}" "${small[@]}" -p nomora:preemption,beta=0,round_s=60 -p nom
 printf '%s\n' "$out" >moves.json
 check "with preemption tasks move, and the area rises" test \
 	"$(field moves.json '(lambda a, b: a["moves"]["migrations"] > 0 == b["moves"]["migrations"] and a["performance"]["area"] > b["performance"]["area"])(*d["policies"])')" = True
+check "and the share that moves in a round is one of the running tasks" test \
+	"$(field moves.json '(lambda s: 0 < s["mean"] <= s["maximum"] <= 1)(d["policies"][0]["migrated_share_of_running"])')" = True
 run "${simulate[@]}" --machines 60 --slots 4 --hours 0.05 -p random --what-if roots=best --what-if slots=3 --seeds 3
 [ "$code" -eq 0 ] && printf '%s\n' "$out" | grep -qE '^  area, % +[0-9.]+ +[0-9.]+ +[+-][0-9.]+ +[0-9.]+$' && pass "--what-if" || fail "--what-if" "$code $out $err"
 run "${simulate[@]}" --machines 60 --slots 4 --hours 0.05 -p random -p nomora --sweep rack-us=40,120 -j 2 -o rack

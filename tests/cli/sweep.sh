@@ -145,6 +145,8 @@ plan_with 'delays = 0 10 20' 'repetitions = 2' 'client = echo "value = $NOMORA_D
 run "$nomora" sweep good.plan --dry-run
 [ "$code" -eq 0 ] && [ "$(printf '%s\n' "$out" | grep -c ' us ')" -eq 6 ] && ! [ -e sweep.csv ] &&
 	pass "--dry-run prints six runs and starts nothing" || fail "--dry-run prints six runs and starts nothing" "$out$err"
+run "$nomora" sweep good.plan --dry-run --injector '' --lab lab9 --client-host h2
+[ "$code" -eq 0 ] && pass "an empty --injector makes it a plan for a lab" || fail "an empty --injector makes it a plan for a lab" "$out$err"
 run "$nomora" sweep good.plan -o good.csv --json
 [ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '"made": 6' && pass "a sweep of 3 delays, 2 runs" || fail "a sweep of 3 delays, 2 runs" "$out$err"
 check "one row for each delay, run and metric" test "$(wc -l <good.csv)" -eq 19

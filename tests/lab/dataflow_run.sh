@@ -178,7 +178,7 @@ kill -KILL $controller
 wait $controller 2>/dev/null
 none_left() { [ "$(processes)" -eq 0 ] && [ "$(ours)" -eq 0 ]; }
 check "killed, it leaves neither process nor route" wait_for 60 none_left
-refuses "faults of hosts" 1 'can fail only links' "$nomora" dataflow run --lab $lab --fail host:h0@1 "$scratch/job.json"
+refuses "faults of hosts" 1 'can fail links only' "$nomora" dataflow run --lab $lab --fail host:h0@1 "$scratch/job.json"
 jq '.jobs[0].edges += [{from: "b", to: "a", selectivity: 0.1}, {from: "d", to: "a"}] | .jobs[0].components += [{name: "d"}] | del(.jobs[0].placement)' \
 	"$scratch/job.json" >"$scratch/cycle.json"
 refuses "a cycle" 1 'has a cycle' "$nomora" dataflow run --lab $lab "$scratch/cycle.json"

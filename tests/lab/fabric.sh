@@ -91,6 +91,7 @@ check "leaves nothing" nothing_left
 check "up: a Fat-tree of 20 switches, 100 Mbit/s links" lab_do up --fabric fattree:4 --rate-mbit 100
 shows "four paths between pods" h0 10.77.8.1 5 "edge0.0 agg0.0 core0 agg3.0 edge3.1" "edge0.0 agg0.0 core1 agg3.0 edge3.1" \
 	"edge0.0 agg0.1 core2 agg3.1 edge3.1" "edge0.0 agg0.1 core3 agg3.1 edge3.1"
+check "checksum offload is off" on h0 sh -c 'ethtool -k eth0 | grep -q "tx-checksumming: off"'
 check "every port of a switch is limited" test "$(on agg0.0 tc qdisc show | grep -c 'htb 1: dev')" -eq 4
 check "down" lab_do down
 check "leaves nothing" nothing_left

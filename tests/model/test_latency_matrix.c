@@ -192,12 +192,17 @@ Test(latency_matrix, both_versions_of_the_header_are_read)
 
 Test(latency_matrix, what_is_written_reads_back_the_same)
 {
-	char path[] = "/tmp/nomora-matrix-XXXXXX";
+	char path[] = "/tmp/nomora-matrix-XXXXXX", first[32];
 	struct latency_matrix *matrix = random_matrix(7, 200, 5000), *back;
 	struct error err = {0};
+	FILE *file;
 
 	close(mkstemp(path));
 	cr_assert_eq(latency_matrix_write(matrix, path, &err), 0, "%s", err.text);
+	file = fopen(path, "r");
+	cr_assert(file && fgets(first, sizeof first, file));
+	fclose(file);
+	cr_assert_str_eq(first, "# nomora.latency/2\n");
 	back = latency_matrix_read(path, NULL, &err);
 	unlink(path);
 	cr_assert_not_null(back, "%s", err.text);

@@ -89,6 +89,16 @@ Test(recovery_generate, tight_cpu_fits_before_the_failure)
 	recovery_destroy(s);
 }
 
+/* A task of cpu=tight wants up to 4 CPUs. */
+Test(recovery_generate, every_server_of_tight_cpu_holds_the_largest_task)
+{
+	struct recovery_scenario *s = generate("servers=30,apps=1,tasks=4,failed=1,cpu=tight");
+
+	for (uint32_t n = 0; n < s->server_count; n++)
+		cr_expect_geq(s->servers[n].cpu, 4);
+	recovery_destroy(s);
+}
+
 Test(recovery_generate, refuses_bad_recipes)
 {
 	static const char *const bad[] = {"servers=1", "apps=0",   "tasks=1",  "failed=0",  "seed=-1",
