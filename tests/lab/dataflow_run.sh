@@ -169,7 +169,7 @@ refuses "a route that no port takes" 3 'no source port from [0-9]* to [0-9]* tak
 	"$nomora" dataflow run --lab $lab --routes ports --random-runs 0 "$scratch/far.json"
 check "which leaves no process" test "$(processes)" -eq 0
 refuses "--fail with ports" 2 'leave out --fail' "$nomora" dataflow run --lab $lab --routes ports --fail "link:$a:$b@1" "$scratch/job.json"
-refuses "ports of --apply" 2 'for run' "$nomora" dataflow --apply --lab $lab --routes ports "$scratch/job.json"
+refuses "ports of --apply" 2 "needs 'nomora dataflow run'" "$nomora" dataflow --apply --lab $lab --routes ports "$scratch/job.json"
 
 setsid "$nomora" dataflow run --lab $lab --seconds 600 --random-runs 0 "$scratch/job.json" >"$scratch/out" 2>&1 &
 controller=$!
