@@ -116,7 +116,7 @@ static bool needs_network(struct placer *placer, const struct round_options *opt
 int round_place_others(struct placer *placer, const struct round_options *options, struct round_outcome *outcome,
 		       struct error *err)
 {
-	/* Computed before the solve, whose own cost includes the tasks that it places. */
+	/* Computed before the solve: tasks that the solve places are in the solve's cost already. */
 	int64_t pinned_cost = options->whole_cost ? flownet_pinned_cost(placer_net(placer)) : 0;
 	int code = 0;
 

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <base/file.h>
 #include <base/hash.h>
 
 enum { VERSION = 2, APPLICATION_ID = 0x4e6f6d72 }; /* "Nomr" */
@@ -82,7 +81,7 @@ static const char damaged_rows[] =
 	"(SELECT count(*) FROM tasks WHERE sum IS NOT row_sum(job, task, state, machine, origin, attempts, since, "
 	"came_from, moved, started) AND sum NOTNULL)";
 
-static int errno_of(int code)
+int store_errno(int code)
 {
 	switch (code & 0xff) {
 	case SQLITE_BUSY:
@@ -112,7 +111,7 @@ static int fail(struct store *store, const char *path, int code, struct error *e
 			"%s: the state is damaged; restore it from a backup, or start with --salvage, which keeps "
 			"the file under another name and takes over what can be read",
 			path);
-	return error_set(err, errno_of(code), "%s: %s", path,
+	return error_set(err, store_errno(code), "%s: %s", path,
 			 store->base ? sqlite3_errmsg(store->base) : sqlite3_errstr(code));
 }
 
@@ -414,7 +413,7 @@ int store_commit(struct store *store, struct error *err)
 		code = sqlite3_exec(store->base, "COMMIT", NULL, NULL, NULL);
 	if (code == SQLITE_OK)
 		return 0;
-	error_set(err, errno_of(code), "the state cannot be written: %s", sqlite3_errstr(code));
+	error_set(err, store_errno(code), "the state cannot be written: %s", sqlite3_errstr(code));
 	sqlite3_exec(store->base, "ROLLBACK", NULL, NULL, NULL);
 	return error_code(err, EIO);
 }
@@ -430,194 +429,4 @@ char *store_job_line(struct store *store, const char *id)
 	sqlite3_reset(statement);
 	sqlite3_clear_bindings(statement);
 	return line;
-}
-
-static const char *text_at(sqlite3_stmt *statement, int column)
-{
-	return (const char *)sqlite3_column_text(statement, column);
-}
-
-/* Calls take() for each row until one fails. */
-static int each_row(struct store *store, const char *text, int (*take)(sqlite3_stmt *row, void *context), void *context,
-		    struct error *err)
-{
-	sqlite3_stmt *statement = NULL;
-	int code = sqlite3_prepare_v2(store->base, text, -1, &statement, NULL), taken = 0;
-
-	while (code == SQLITE_OK || code == SQLITE_ROW) {
-		code = sqlite3_step(statement);
-		if (code == SQLITE_ROW)
-			taken = take(statement, context);
-		if (taken < 0)
-			break;
-	}
-	sqlite3_finalize(statement);
-	if (taken < 0)
-		return taken;
-	return code == SQLITE_DONE
-		       ? 0
-		       : error_set(err, errno_of(code), "the state cannot be read: %s", sqlite3_errstr(code));
-}
-
-struct loading {
-	struct store *store;
-	struct live *live;
-	double offset_s, now_s;
-	struct error *err;
-	struct live_task *tasks; /* of the job that is read */
-	uint32_t task_count, seen;
-};
-
-static int load_default_rtt(sqlite3_stmt *row, void *context)
-{
-	*(struct cluster_default_rtt *)context =
-		(struct cluster_default_rtt){.same_machine_us = sqlite3_column_double(row, 0),
-					     .same_rack_us = sqlite3_column_double(row, 1),
-					     .same_pod_us = sqlite3_column_double(row, 2),
-					     .other_pod_us = sqlite3_column_double(row, 3)};
-	return 0;
-}
-
-int store_load_default_rtt(struct store *store, struct cluster_default_rtt *rtt, struct error *err)
-{
-	return each_row(store, "SELECT same_machine, same_rack, same_pod, other_pod FROM default_rtt", load_default_rtt,
-			rtt, err);
-}
-
-static int load_machine(sqlite3_stmt *row, void *context)
-{
-	struct loading *loading = context;
-	int state = live_machine_state_find(text_at(row, 4));
-
-	return live_machine_set(loading->live, text_at(row, 0), text_at(row, 1), text_at(row, 2),
-				(uint32_t)sqlite3_column_int64(row, 3),
-				state < 0 ? LIVE_DOWN : (enum live_machine_state)state, loading->err);
-}
-
-static int load_curve(sqlite3_stmt *row, void *context)
-{
-	struct loading *loading = context;
-	struct curve *curve =
-		curve_from_memory(text_at(row, 0), text_at(row, 1), strlen(text_at(row, 1)), loading->err);
-	int code = curve ? live_curve_set(loading->live, text_at(row, 0), curve, loading->err)
-			 : error_code(loading->err, EINVAL);
-
-	curve_destroy(curve);
-	return code;
-}
-
-static int32_t find_machine(const struct live *live, const char *name)
-{
-	int64_t number = name ? cluster_find_machine(live_cluster(live), name) : -1;
-
-	return number < 0 ? -1 : (int32_t)number;
-}
-
-static enum live_task_state find_state(const char *name)
-{
-	for (int s = LIVE_WAITING; s <= LIVE_FAILED; s++)
-		if (strcmp(live_task_state_name((enum live_task_state)s), name) == 0)
-			return (enum live_task_state)s;
-	return LIVE_WAITING;
-}
-
-/* Converts a wall clock time to our clock; `fallback` if there is none. */
-static double clock_at(const struct loading *loading, sqlite3_stmt *row, int column, double fallback)
-{
-	if (sqlite3_column_type(row, column) == SQLITE_NULL)
-		return fallback;
-	return fmin(sqlite3_column_double(row, column) - loading->offset_s, loading->now_s);
-}
-
-/*
- * A task whose machine is not in the cluster waits again. Decided tasks get the full time to start, as their start may
- * have been reported while no daemon was running.
- */
-static int load_task(sqlite3_stmt *row, void *context)
-{
-	struct loading *loading = context;
-	int64_t number = sqlite3_column_int64(row, 0);
-	struct live_task *task;
-	bool holds;
-
-	if (number < 0 || number >= loading->task_count)
-		return 0;
-	task = &loading->tasks[number];
-	*task = (struct live_task){.state = find_state(text_at(row, 1)),
-				   .machine = find_machine(loading->live, text_at(row, 2)),
-				   .origin = find_machine(loading->live, text_at(row, 3)),
-				   .attempts = (uint32_t)sqlite3_column_int64(row, 4),
-				   .since_s = clock_at(loading, row, 5, loading->now_s),
-				   .came_from = find_machine(loading->live, text_at(row, 6)),
-				   .moved_s = clock_at(loading, row, 7, -INFINITY),
-				   .started_s = clock_at(loading, row, 8, loading->now_s)};
-	holds = task->state == LIVE_DECIDED || task->state == LIVE_RUNNING || task->state == LIVE_MOVING;
-	if (task->state == LIVE_MOVING && task->origin < 0)
-		task->state = LIVE_RUNNING;
-	if (task->state == LIVE_DECIDED || task->state == LIVE_MOVING)
-		task->since_s = loading->now_s;
-	if (holds &&
-	    (task->machine < 0 || live_machine_state_of(loading->live, (uint32_t)task->machine) == LIVE_DOWN)) {
-		task->state = LIVE_WAITING;
-		task->machine = task->origin = -1;
-	}
-	return 0;
-}
-
-static int load_tasks(struct loading *loading, const struct job *job)
-{
-	char *text = sqlite3_mprintf("SELECT task, state, machine, origin, attempts, since, came_from, moved, started "
-				     "FROM tasks WHERE job = %Q",
-				     job->id);
-	int code;
-
-	loading->task_count = job->task_count;
-	loading->tasks = calloc(job->task_count + 1, sizeof *loading->tasks);
-	if (!text || !loading->tasks) {
-		sqlite3_free(text);
-		return error_set(loading->err, ENOMEM, "out of memory");
-	}
-	for (uint32_t t = 0; t < job->task_count; t++)
-		loading->tasks[t] = (struct live_task){.machine = -1,
-						       .origin = -1,
-						       .came_from = -1,
-						       .since_s = loading->now_s,
-						       .started_s = loading->now_s,
-						       .moved_s = -INFINITY};
-	code = each_row(loading->store, text, load_task, loading, loading->err);
-	sqlite3_free(text);
-	return code;
-}
-
-static int load_job(sqlite3_stmt *row, void *context)
-{
-	struct loading *loading = context;
-	const char *line = text_at(row, 1);
-	struct file_lines *lines = file_lines_from_memory("state", line, strlen(line));
-	struct jobs *jobs = lines ? jobs_parse(lines, loading->err) : NULL;
-	int code = jobs && jobs->count == 1 ? load_tasks(loading, &jobs->items[0]) : -EINVAL;
-
-	if (code == 0)
-		code = live_restore(loading->live, &jobs->items[0], (uint32_t)sqlite3_column_int64(row, 2),
-				    sqlite3_column_int(row, 3), loading->tasks, loading->now_s, loading->err);
-	if (code == 0 && sqlite3_column_type(row, 4) != SQLITE_NULL)
-		code = live_set_restart(loading->live, text_at(row, 0), sqlite3_column_double(row, 4), loading->err);
-	free(loading->tasks);
-	loading->tasks = NULL;
-	jobs_destroy(jobs);
-	file_lines_close(lines);
-	return code;
-}
-
-int store_load(struct store *store, struct live *live, double offset_s, double now_s, struct error *err)
-{
-	struct loading loading = {.store = store, .live = live, .offset_s = offset_s, .now_s = now_s, .err = err};
-	int code = each_row(store, "SELECT name, rack, pod, slots, state FROM machines", load_machine, &loading, err);
-
-	if (code == 0)
-		code = each_row(store, "SELECT name, text FROM curves", load_curve, &loading, err);
-	if (code == 0)
-		code = each_row(store, "SELECT id, line, owner, may_move, restart FROM jobs", load_job, &loading, err);
-	live_number_decisions(live, (uint64_t)store_pragma(store, "SELECT coalesce(max(sequence), 0) FROM decisions"));
-	return code;
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The store's fields: store.c has the state, store_history.c decisions and the journal, store_salvage.c damaged states.
+/*
+ * The store's fields: store.c writes the state, store_load.c reads it, store_history.c has decisions and the journal,
+ * store_salvage.c repairs damaged states.
  */
 #ifndef SCHED_SCHEDD_STORE_PRIV_H
 #define SCHED_SCHEDD_STORE_PRIV_H
@@ -39,6 +41,8 @@ sqlite3_stmt *store_begin(struct store *store, enum statement which);
 void store_run(struct store *store, sqlite3_stmt *statement);
 void store_bind_text(sqlite3_stmt *statement, int at, const char *text); /* NULL: nothing */
 void store_bind_real(sqlite3_stmt *statement, int at, double value);     /* not finite: nothing */
+/* The positive errno of SQLite's code. */
+int store_errno(int code);
 /* The first value of a query's first row; -1: none. */
 int64_t store_pragma(struct store *store, const char *text);
 

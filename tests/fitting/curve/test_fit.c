@@ -122,7 +122,7 @@ static void assert_lawful(const struct curve *curve)
 	}
 }
 
-/* A machine whose own part of an operation, without the delay, takes up to 30 % longer at times. */
+/* On some runs the operation itself takes up to 30 % longer, whatever the delay. */
 static struct sweep *draw_drifting(bool references, bool times)
 {
 	static const double delays_us[] = {0, 5, 20, 100};
