@@ -31,7 +31,7 @@ static struct dataflow_plan *make_plan(const struct dataflow_settings *settings,
 				       const char *engine, uint32_t random_runs, struct error *err)
 {
 	struct engine_options options = dataflow_engine_options(settings);
-	struct paths_options paths = dataflow_paths_options(settings);
+	struct topology_paths_options paths = dataflow_paths_options(settings);
 	struct dataflow_plan *plan =
 		dataflow_plan_create(dataflow, engine_find(engine), &options, &paths, random_runs, err);
 

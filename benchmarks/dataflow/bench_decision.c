@@ -30,7 +30,7 @@ static int compare_doubles(const void *a, const void *b)
 
 static int decide(struct dataflow *dataflow, const char *engine, double ms[DECISIONS], double *evaluations)
 {
-	struct paths_options paths = {.k = 10, .detour = PATHS_DETOUR, .seed = 1};
+	struct topology_paths_options paths = {.k = 10, .detour = TOPOLOGY_PATHS_DETOUR, .seed = 1};
 	struct engine_options options = engine_defaults();
 	struct network *network = network_create(dataflow->topology, dataflow->slots, dataflow->cpu, &paths, NULL);
 	struct dataflow_graph *graphs[RUNNING + DECISIONS] = {0};

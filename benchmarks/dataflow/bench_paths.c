@@ -69,11 +69,11 @@ static double igraph_seconds(const struct topology *topology, uint32_t switches)
 /*
  * Saves the paths and loads them again. Returns the seconds of the load, negative on failure; *MB is the file's size.
  */
-static double load_seconds(const struct topology *topology, const struct paths_options *options, double *MB)
+static double load_seconds(const struct topology *topology, const struct topology_paths_options *options, double *MB)
 {
 	char folder[] = "/tmp/bench_paths.XXXXXX", file[sizeof folder + 8];
-	struct paths_options stored = *options;
-	struct paths *paths[2] = {NULL};
+	struct topology_paths_options stored = *options;
+	struct topology_paths *paths[2] = {NULL};
 	double seconds = 0;
 	FILE *opened;
 
@@ -83,7 +83,7 @@ static double load_seconds(const struct topology *topology, const struct paths_o
 	stored.file = file;
 	for (int i = 0; i < 2; i++) { /* the first pass computes and writes the paths */
 		seconds = cpu_seconds();
-		paths[i] = paths_create(topology, &stored, NULL);
+		paths[i] = topology_paths_create(topology, &stored, NULL);
 		seconds = paths[i] ? cpu_seconds() - seconds : -1;
 	}
 	opened = fopen(file, "r");
@@ -92,7 +92,7 @@ static double load_seconds(const struct topology *topology, const struct paths_o
 	if (opened)
 		fclose(opened);
 	for (int i = 0; i < 2; i++)
-		paths_destroy(paths[i]);
+		topology_paths_destroy(paths[i]);
 	unlink(file);
 	rmdir(folder);
 	return seconds;
@@ -100,14 +100,14 @@ static double load_seconds(const struct topology *topology, const struct paths_o
 
 static int run(const char *name, struct topology *topology)
 {
-	struct paths_options options = {.k = K, .detour = PATHS_DETOUR, .seed = 1};
+	struct topology_paths_options options = {.k = K, .detour = TOPOLOGY_PATHS_DETOUR, .seed = 1};
 	uint32_t switches = topology ? topology->node_count - topology->host_count : 0;
 	double pairs = (double)switches * (switches - 1) / 2, seconds, load, MB = 0, peer;
 	size_t bytes = allocated_bytes();
-	struct paths *paths = topology ? paths_create(topology, &options, NULL) : NULL;
+	struct topology_paths *paths = topology ? topology_paths_create(topology, &options, NULL) : NULL;
 
 	seconds = cpu_seconds();
-	if (!paths || paths_compute_all(paths, 1) < 0) {
+	if (!paths || topology_paths_compute_all(paths, 1) < 0) {
 		fprintf(stderr, "bench_paths: %s: out of memory\n", name);
 		return 1;
 	}
@@ -121,7 +121,7 @@ static int run(const char *name, struct topology *topology)
 	       "\"igraph_us_per_pair\": %.1f, \"times_igraph\": %.0f}\n",
 	       name, switches, pairs, seconds, seconds / pairs * 1e6, (double)bytes / 1e6, load, MB, peer * 1e6,
 	       peer > 0 ? peer / (seconds / pairs) : 0);
-	paths_destroy(paths);
+	topology_paths_destroy(paths);
 	topology_destroy(topology);
 	return 0;
 }

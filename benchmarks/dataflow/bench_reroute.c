@@ -99,7 +99,7 @@ static void print_figures(const char *name, const struct topology *topology, str
 
 static int run(const char *name, struct topology *topology)
 {
-	struct paths_options paths = {.k = 10, .detour = PATHS_DETOUR, .seed = 1};
+	struct topology_paths_options paths = {.k = 10, .detour = TOPOLOGY_PATHS_DETOUR, .seed = 1};
 	struct dataflow *dataflow = topology ? dataflow_create(topology, SLOTS) : NULL;
 	struct dataflow_graph **graphs = NULL;
 	struct network *network = NULL;

@@ -19,8 +19,8 @@ static const char *const route_names[] = {"netlink", "ports", NULL};
 const struct option_row dataflow_option_rows[] = {
 	ROW(CHOICE, engine, "engine", 'e', "NAME", engine_names, "how to place"),
 	ROW(INTEGER, seed, "seed", 's', "N", 0, INT32_MAX, "of all random choices"),
-	ROW(INTEGER, k, "k", 'k', "N", 1, PATHS_K_MAXIMUM, "candidate routes per pair of switches"),
-	ROW(INTEGER, detour, "detour", 0, "LINKS", 0, PATHS_LINKS_MAXIMUM - 1,
+	ROW(INTEGER, k, "k", 'k', "N", 1, TOPOLOGY_PATHS_K_MAXIMUM, "candidate routes per pair of switches"),
+	ROW(INTEGER, detour, "detour", 0, "LINKS", 0, TOPOLOGY_PATHS_LINKS_MAXIMUM - 1,
 	    "candidate routes are at most this much longer than the shortest"),
 	ROW(STRING, map, "map", 0, "FILE",
 	    "read the candidate routes from FILE; if it does not exist, compute all and write it"),
@@ -117,7 +117,7 @@ void dataflow_settings_default(struct dataflow_settings *settings)
 	*settings = (struct dataflow_settings){.literal = -1,
 					       .seed = 1,
 					       .k = 10,
-					       .detour = PATHS_DETOUR,
+					       .detour = TOPOLOGY_PATHS_DETOUR,
 					       .random_runs = 20,
 					       .starts = defaults.starts,
 					       .local_MBps = defaults.local_MBps,
@@ -161,10 +161,10 @@ struct engine_options dataflow_engine_options(const struct dataflow_settings *se
 	return options;
 }
 
-struct paths_options dataflow_paths_options(const struct dataflow_settings *settings)
+struct topology_paths_options dataflow_paths_options(const struct dataflow_settings *settings)
 {
-	return (struct paths_options){.k = (uint32_t)settings->k,
-				      .detour = (uint32_t)settings->detour,
-				      .seed = (uint64_t)settings->seed,
-				      .file = settings->map};
+	return (struct topology_paths_options){.k = (uint32_t)settings->k,
+					       .detour = (uint32_t)settings->detour,
+					       .seed = (uint64_t)settings->seed,
+					       .file = settings->map};
 }

@@ -10,7 +10,7 @@
 #include <base/array.h>
 
 struct network *network_create(const struct topology *topology, const uint32_t *slots, const double *cpu,
-			       const struct paths_options *options, struct error *err)
+			       const struct topology_paths_options *options, struct error *err)
 {
 	struct network *network = calloc(1, sizeof *network);
 	size_t nodes = topology->node_count;
@@ -29,7 +29,7 @@ struct network *network_create(const struct topology *topology, const uint32_t *
 	}
 	memcpy(network->free_slots, slots, nodes * sizeof *slots);
 	memcpy(network->cpu, cpu, nodes * sizeof *cpu);
-	network->paths = paths_create(topology, options, err);
+	network->paths = topology_paths_create(topology, options, err);
 	if (!network->paths) {
 		network_destroy(network);
 		return NULL;
@@ -42,7 +42,7 @@ void network_destroy(struct network *network)
 {
 	if (!network)
 		return;
-	paths_destroy(network->paths);
+	topology_paths_destroy(network->paths);
 	topology_adjacency_destroy(network->adjacency);
 	hash_table_free(&network->pair_table);
 	free(network->pairs);

@@ -20,7 +20,7 @@ struct network_pair {
 struct network {
 	const struct topology *topology;
 	struct topology_adjacency *adjacency;
-	struct paths *paths;
+	struct topology_paths *paths;
 	uint32_t k;
 	uint32_t *free_slots; /* by node */
 	uint32_t *held_slots; /* by node: of hosts that are down */

@@ -85,7 +85,8 @@ static int make_job(struct plan_job *to, struct dataflow_job *job, struct error 
 	return to->MBps && to->bottleneck ? 0 : error_set(err, ENOMEM, "out of memory");
 }
 
-static struct dataflow_plan *make_plan(struct dataflow *dataflow, const struct paths_options *paths, struct error *err)
+static struct dataflow_plan *make_plan(struct dataflow *dataflow, const struct topology_paths_options *paths,
+				       struct error *err)
 {
 	struct dataflow_plan *plan = calloc(1, sizeof *plan);
 
@@ -166,8 +167,9 @@ static bool *list_waiting(const struct dataflow_plan *plan)
 }
 
 struct dataflow_plan *dataflow_plan_create(struct dataflow *dataflow, const struct engine *engine,
-					   const struct engine_options *options, const struct paths_options *paths,
-					   uint32_t random_runs, struct error *err)
+					   const struct engine_options *options,
+					   const struct topology_paths_options *paths, uint32_t random_runs,
+					   struct error *err)
 {
 	struct dataflow_plan *plan = make_plan(dataflow, paths, err);
 	int code = 0;

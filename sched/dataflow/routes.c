@@ -28,7 +28,7 @@ static uint32_t other_end(const struct topology_link *link, uint32_t end)
 }
 
 static void make_route(const struct network *network, uint32_t from, uint32_t first, uint32_t last,
-		       const struct path *path, struct network_route *route)
+		       const struct topology_path *path, struct network_route *route)
 {
 	uint32_t node = network->adjacency->to[first];
 
@@ -42,7 +42,7 @@ static void make_route(const struct network *network, uint32_t from, uint32_t fi
 }
 
 /* Breadth-first search over links that are up, from switch `from` back to `to`. 1 with the path, 0 if not connected. */
-static int live_path(const struct network *network, uint32_t from, uint32_t to, struct path *path)
+static int live_path(const struct network *network, uint32_t from, uint32_t to, struct topology_path *path)
 {
 	const struct topology *topology = network->topology;
 	const struct topology_adjacency *adjacency = network->adjacency;
@@ -68,7 +68,7 @@ static int live_path(const struct network *network, uint32_t from, uint32_t to, 
 		}
 	}
 	path->count = 0;
-	while (from != to && by[from] != UINT32_MAX && path->count < PATHS_LINKS_MAXIMUM) {
+	while (from != to && by[from] != UINT32_MAX && path->count < TOPOLOGY_PATHS_LINKS_MAXIMUM) {
 		path->links[path->count++] = by[from];
 		from = other_end(&topology->links[by[from]], from);
 	}
@@ -80,14 +80,15 @@ int network_routes(struct network *network, uint32_t from, uint32_t to, struct n
 {
 	uint32_t low = from < to ? from : to, high = from < to ? to : from;
 	uint32_t first = attachment(network, low), last = attachment(network, high);
-	struct path found[PATHS_K_MAXIMUM];
+	struct topology_path found[TOPOLOGY_PATHS_K_MAXIMUM];
 	int count, kept = 0;
 
 	if (first == UINT32_MAX || last == UINT32_MAX)
 		return 0;
-	count = paths_between(network->paths, network->adjacency->to[first], network->adjacency->to[last], found);
+	count = topology_paths_between(network->paths, network->adjacency->to[first], network->adjacency->to[last],
+				       found);
 	for (int i = 0; i < count; i++) {
-		if (!path_up(network->topology, &found[i]))
+		if (!topology_path_up(network->topology, &found[i]))
 			continue;
 		if (numbers)
 			numbers[kept] = (uint32_t)i;

@@ -39,7 +39,7 @@ static double run_one(struct gains *gains, int topology, uint32_t hosts, const c
 	bool storm = gains->options->what == EXPERIMENT_STORM;
 	struct dataflow_recipe recipe = experiment_recipe(storm ? "storm" : "mapreduce", seed);
 	struct engine_options options = gains->options->engine;
-	struct paths_options paths = gains->options->paths;
+	struct topology_paths_options paths = gains->options->paths;
 	struct dataflow *dataflow;
 	struct dataflow_plan *plan = NULL;
 	struct error err = {0};

@@ -14,25 +14,27 @@
 #include "paths_priv.h"
 
 /* Reads the file; if there is none, computes all paths and writes it. */
-static int open_file(struct paths *paths, struct error *err)
+static int open_file(struct topology_paths *paths, struct error *err)
 {
 	const char *file = paths->options.file;
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 
 	if (strcmp(file, "-") == 0 || access(file, F_OK) == 0)
 		return path_map_load(&paths->map, paths->topology, paths->adjacency, file, err);
-	if (paths_compute_all(paths, processors > 1 ? (uint32_t)processors : 1) < 0)
+	if (topology_paths_compute_all(paths, processors > 1 ? (uint32_t)processors : 1) < 0)
 		return error_set(err, ENOMEM, "out of memory");
 	return path_map_save(&paths->map, paths->topology, file, err);
 }
 
-struct paths *paths_create(const struct topology *topology, const struct paths_options *options, struct error *err)
+struct topology_paths *topology_paths_create(const struct topology *topology,
+					     const struct topology_paths_options *options, struct error *err)
 {
-	struct paths *paths;
+	struct topology_paths *paths;
 
-	if (options->k < 1 || options->k > PATHS_K_MAXIMUM || options->detour >= PATHS_LINKS_MAXIMUM) {
+	if (options->k < 1 || options->k > TOPOLOGY_PATHS_K_MAXIMUM ||
+	    options->detour >= TOPOLOGY_PATHS_LINKS_MAXIMUM) {
 		error_set(err, EINVAL, "bad paths: k = %u, detour = %u; expected k in 1..%d, detour under %d",
-			  options->k, options->detour, PATHS_K_MAXIMUM, PATHS_LINKS_MAXIMUM);
+			  options->k, options->detour, TOPOLOGY_PATHS_K_MAXIMUM, TOPOLOGY_PATHS_LINKS_MAXIMUM);
 		return NULL;
 	}
 	paths = calloc(1, sizeof *paths);
@@ -44,23 +46,23 @@ struct paths *paths_create(const struct topology *topology, const struct paths_o
 	}
 	if (!paths || !paths->adjacency || !paths->map.to) {
 		error_set(err, ENOMEM, "out of memory");
-		paths_destroy(paths);
+		topology_paths_destroy(paths);
 		return NULL;
 	}
 	for (uint32_t n = 0; n < topology->node_count; n++)
 		if (paths->adjacency->first[n + 1] - paths->adjacency->first[n] > UINT16_MAX) {
 			error_set(err, E2BIG, "node '%s' has more than %d links", topology->nodes[n].name, UINT16_MAX);
-			paths_destroy(paths);
+			topology_paths_destroy(paths);
 			return NULL;
 		}
 	if (options->file && open_file(paths, err) < 0) {
-		paths_destroy(paths);
+		topology_paths_destroy(paths);
 		return NULL;
 	}
 	return paths;
 }
 
-void paths_destroy(struct paths *paths)
+void topology_paths_destroy(struct topology_paths *paths)
 {
 	if (!paths)
 		return;
@@ -70,7 +72,8 @@ void paths_destroy(struct paths *paths)
 }
 
 /* Follows the stored ports of one path from `from`; returns the position after it. */
-static const uint16_t *decode(const struct paths *paths, uint32_t from, const uint16_t *ports, struct path *path)
+static const uint16_t *decode(const struct topology_paths *paths, uint32_t from, const uint16_t *ports,
+			      struct topology_path *path)
 {
 	const struct topology_adjacency *adjacency = paths->adjacency;
 
@@ -84,7 +87,7 @@ static const uint16_t *decode(const struct paths *paths, uint32_t from, const ui
 	return ports;
 }
 
-static void reverse(struct path *path)
+static void reverse(struct topology_path *path)
 {
 	for (uint32_t i = 0, j = path->count; i + 1 < j; i++) {
 		uint32_t link = path->links[i];
@@ -94,7 +97,7 @@ static void reverse(struct path *path)
 	}
 }
 
-int paths_between(struct paths *paths, uint32_t from, uint32_t to, struct path *found)
+int topology_paths_between(struct topology_paths *paths, uint32_t from, uint32_t to, struct topology_path *found)
 {
 	uint32_t low = from < to ? from : to, high = from < to ? to : from;
 	const struct path_map_to *stored = &paths->map.to[high];
@@ -106,10 +109,10 @@ int paths_between(struct paths *paths, uint32_t from, uint32_t to, struct path *
 		return 1;
 	}
 	if (!stored->first) {
-		struct paths_search *search = paths_search_create(paths);
-		int code = search ? paths_search_to(search, high, &paths->map.to[high]) : -ENOMEM;
+		struct topology_search *search = topology_search_create(paths);
+		int code = search ? topology_search_to(search, high, &paths->map.to[high]) : -ENOMEM;
 
-		paths_search_destroy(search);
+		topology_search_destroy(search);
 		if (code < 0)
 			return code;
 	}
@@ -124,7 +127,7 @@ int paths_between(struct paths *paths, uint32_t from, uint32_t to, struct path *
 	return count;
 }
 
-bool path_up(const struct topology *topology, const struct path *path)
+bool topology_path_up(const struct topology *topology, const struct topology_path *path)
 {
 	for (uint32_t i = 0; i < path->count; i++)
 		if (!topology->links[path->links[i]].up)
@@ -134,7 +137,7 @@ bool path_up(const struct topology *topology, const struct path *path)
 
 /* One of several threads that take destinations in turn. */
 struct worker {
-	struct paths *paths;
+	struct topology_paths *paths;
 	atomic_uint *next;
 	int code;
 };
@@ -143,18 +146,18 @@ static void *work(void *argument)
 {
 	struct worker *worker = argument;
 	const struct topology *topology = worker->paths->topology;
-	struct paths_search *search = paths_search_create(worker->paths);
+	struct topology_search *search = topology_search_create(worker->paths);
 	uint32_t to;
 
 	worker->code = search ? 0 : -ENOMEM;
 	while (worker->code == 0 && (to = atomic_fetch_add(worker->next, 1)) < topology->node_count)
 		if (topology->nodes[to].kind == TOPOLOGY_SWITCH && !worker->paths->map.to[to].first)
-			worker->code = paths_search_to(search, to, &worker->paths->map.to[to]);
-	paths_search_destroy(search);
+			worker->code = topology_search_to(search, to, &worker->paths->map.to[to]);
+	topology_search_destroy(search);
 	return NULL;
 }
 
-int paths_compute_all(struct paths *paths, uint32_t threads)
+int topology_paths_compute_all(struct topology_paths *paths, uint32_t threads)
 {
 	enum { THREADS_MAXIMUM = 64 };
 	struct worker workers[THREADS_MAXIMUM];

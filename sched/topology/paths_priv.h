@@ -6,19 +6,19 @@
 #include <model/path_map.h>
 #include <sched/topology/paths.h>
 
-struct paths {
+struct topology_paths {
 	const struct topology *topology;
 	struct topology_adjacency *adjacency;
-	struct paths_options options;
+	struct topology_paths_options options;
 	struct path_map map; /* [0] is NULL: not computed */
 };
 
 /* The workspace of one thread. NULL if out of memory. */
-struct paths_search;
-struct paths_search *paths_search_create(const struct paths *paths);
-void paths_search_destroy(struct paths_search *search); /* NULL is legal */
+struct topology_search;
+struct topology_search *topology_search_create(const struct topology_paths *paths);
+void topology_search_destroy(struct topology_search *search); /* NULL is legal */
 
 /* Computes the paths from every switch below `to` to `to`. 0 or -ENOMEM; then *stored is unchanged. */
-int paths_search_to(struct paths_search *search, uint32_t to, struct path_map_to *stored);
+int topology_search_to(struct topology_search *search, uint32_t to, struct path_map_to *stored);
 
 #endif

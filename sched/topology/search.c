@@ -18,11 +18,11 @@ enum {
 
 /* A path under construction: the indices of its switches in the adjacency, as they are stored. */
 struct walk {
-	uint16_t ports[PATHS_LINKS_MAXIMUM];
+	uint16_t ports[TOPOLOGY_PATHS_LINKS_MAXIMUM];
 };
 
-struct paths_search {
-	const struct paths *paths;
+struct topology_search {
+	const struct topology_paths *paths;
 	uint32_t nodes, lengths; /* lengths: rows of `walks` in use */
 	uint32_t to;
 	uint8_t *distance; /* to the destination, by node */
@@ -46,9 +46,9 @@ struct paths_search {
 	bool failed; /* out of memory */
 };
 
-struct paths_search *paths_search_create(const struct paths *paths)
+struct topology_search *topology_search_create(const struct topology_paths *paths)
 {
-	struct paths_search *search = calloc(1, sizeof *search);
+	struct topology_search *search = calloc(1, sizeof *search);
 	uint32_t nodes = paths->topology->node_count;
 
 	if (!search)
@@ -60,13 +60,13 @@ struct paths_search *paths_search_create(const struct paths *paths)
 	search->visited = calloc(nodes, sizeof *search->visited);
 	search->drawn = calloc(nodes, sizeof *search->drawn);
 	if (!search->distance || !search->queue || !search->visited || !search->drawn) {
-		paths_search_destroy(search);
+		topology_search_destroy(search);
 		return NULL;
 	}
 	return search;
 }
 
-void paths_search_destroy(struct paths_search *search)
+void topology_search_destroy(struct topology_search *search)
 {
 	if (!search)
 		return;
@@ -83,13 +83,13 @@ void paths_search_destroy(struct paths_search *search)
 	free(search);
 }
 
-static bool is_switch(const struct paths_search *search, uint32_t node)
+static bool is_switch(const struct topology_search *search, uint32_t node)
 {
 	return search->paths->topology->nodes[node].kind == TOPOLOGY_SWITCH;
 }
 
 /* Breadth-first search from the destination. Returns the greatest distance. */
-static uint32_t measure_distances(struct paths_search *search)
+static uint32_t measure_distances(struct topology_search *search)
 {
 	const struct topology_adjacency *adjacency = search->paths->adjacency;
 	uint32_t head = 0, tail = 0, greatest = 0;
@@ -101,7 +101,7 @@ static uint32_t measure_distances(struct paths_search *search)
 		uint32_t node = search->queue[head++];
 
 		greatest = search->distance[node];
-		if (greatest + 1 >= PATHS_LINKS_MAXIMUM)
+		if (greatest + 1 >= TOPOLOGY_PATHS_LINKS_MAXIMUM)
 			break;
 		for (uint32_t i = adjacency->first[node]; i < adjacency->first[node + 1]; i++) {
 			uint32_t to = adjacency->to[i];
@@ -115,18 +115,18 @@ static uint32_t measure_distances(struct paths_search *search)
 	return greatest;
 }
 
-static double walks_from(const struct paths_search *search, uint32_t length, uint32_t node)
+static double walks_from(const struct topology_search *search, uint32_t length, uint32_t node)
 {
 	return search->walks[(size_t)length * search->nodes + node];
 }
 
-static size_t edges(const struct paths_search *search)
+static size_t edges(const struct topology_search *search)
 {
 	return search->paths->adjacency->first[search->nodes];
 }
 
 /* Makes space for the rows of `length`. */
-static int reserve_rows(struct paths_search *search, uint32_t length)
+static int reserve_rows(struct topology_search *search, uint32_t length)
 {
 	double *walks = array_reserve(search->walks, (size_t)(length + 1) * search->nodes, &search->walks_capacity,
 				      sizeof *walks);
@@ -145,7 +145,7 @@ static int reserve_rows(struct paths_search *search, uint32_t length)
 }
 
 /* Adds the rows of the next length. Walks reach the destination only at their end. */
-static int count_walks(struct paths_search *search)
+static int count_walks(struct topology_search *search)
 {
 	const struct topology_adjacency *adjacency = search->paths->adjacency;
 	uint32_t length = search->lengths;
@@ -187,7 +187,7 @@ static int count_walks(struct paths_search *search)
 	return 0;
 }
 
-static void keep(struct paths_search *search, const struct walk *walk)
+static void keep(struct topology_search *search, const struct walk *walk)
 {
 	struct walk *found = array_grow(search->found, search->found_count, &search->found_capacity, sizeof *found);
 
@@ -207,7 +207,7 @@ struct steps {
 	bool even;
 };
 
-static struct steps steps_from(const struct paths_search *search, uint32_t length, uint32_t node)
+static struct steps steps_from(const struct topology_search *search, uint32_t length, uint32_t node)
 {
 	const struct topology_adjacency *adjacency = search->paths->adjacency;
 	uint32_t first = adjacency->first[node];
@@ -219,7 +219,7 @@ static struct steps steps_from(const struct paths_search *search, uint32_t lengt
 }
 
 /* Depth-first search over all loopless paths of exactly `length` links, guided by the counts. */
-static void enumerate(struct paths_search *search, uint32_t node, uint32_t length, uint32_t depth, struct walk *walk)
+static void enumerate(struct topology_search *search, uint32_t node, uint32_t length, uint32_t depth, struct walk *walk)
 {
 	struct steps steps;
 
@@ -258,7 +258,7 @@ static uint32_t step_at(const struct steps *steps, const double *walks, double a
 }
 
 /* Draws one walk of `length` links, each with the same probability. False if it has a loop. */
-static bool draw(struct paths_search *search, uint32_t from, uint32_t length, struct walk *walk)
+static bool draw(struct topology_search *search, uint32_t from, uint32_t length, struct walk *walk)
 {
 	uint32_t node = from;
 
@@ -288,7 +288,7 @@ static bool is_same(const struct walk *a, const struct walk *b, uint32_t length)
 	return true;
 }
 
-static bool is_new(const struct paths_search *search, const struct walk *walk, uint32_t length)
+static bool is_new(const struct topology_search *search, const struct walk *walk, uint32_t length)
 {
 	for (size_t i = 0; i < search->found_count; i++)
 		if (is_same(&search->found[i], walk, length))
@@ -297,7 +297,7 @@ static bool is_new(const struct paths_search *search, const struct walk *walk, u
 }
 
 /* Draws up to `wanted` loopless paths of one length, uniformly from all, into search->found. */
-static void find_of_length(struct paths_search *search, uint32_t from, uint32_t length, uint32_t wanted)
+static void find_of_length(struct topology_search *search, uint32_t from, uint32_t length, uint32_t wanted)
 {
 	struct walk walk;
 
@@ -316,7 +316,7 @@ static void find_of_length(struct paths_search *search, uint32_t from, uint32_t 
 	}
 }
 
-static void write_paths(struct paths_search *search, uint32_t length)
+static void write_paths(struct topology_search *search, uint32_t length)
 {
 	uint16_t *text = array_reserve(search->text, search->text_count + search->found_count * (length + 1),
 				       &search->text_capacity, sizeof *text);
@@ -333,13 +333,13 @@ static void write_paths(struct paths_search *search, uint32_t length)
 	}
 }
 
-static void find_from(struct paths_search *search, uint32_t from)
+static void find_from(struct topology_search *search, uint32_t from)
 {
 	uint32_t wanted = search->paths->options.k, shortest = search->distance[from];
 	uint32_t longest = shortest + search->paths->options.detour;
 
-	if (longest > PATHS_LINKS_MAXIMUM)
-		longest = PATHS_LINKS_MAXIMUM;
+	if (longest > TOPOLOGY_PATHS_LINKS_MAXIMUM)
+		longest = TOPOLOGY_PATHS_LINKS_MAXIMUM;
 	if (longest > search->nodes - 1)
 		longest = search->nodes - 1;
 	for (uint32_t length = shortest; length <= longest && wanted > 0 && !search->failed; length++) {
@@ -354,7 +354,7 @@ static void find_from(struct paths_search *search, uint32_t from)
 	}
 }
 
-int paths_search_to(struct paths_search *search, uint32_t to, struct path_map_to *stored)
+int topology_search_to(struct topology_search *search, uint32_t to, struct path_map_to *stored)
 {
 	uint32_t *first = malloc(((size_t)to + 1) * sizeof *first);
 	uint16_t *ports;

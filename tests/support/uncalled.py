@@ -28,7 +28,7 @@ KEPT = {
     # parts of a whole, compared one by one with a reference
     "lab_from_json": "the reader beside lab_to_json(), without namespaces",
     "nist_log_relative_error": "NIST's measure, also for other solvers",
-    "paths_compute_all": "the same paths whatever the number of threads",
+    "topology_paths_compute_all": "the same paths whatever the number of threads",
     "routes_trace": "what the kernels' tables do between two changes",
     "sim_published_us": "the papers' quantiles",
 }

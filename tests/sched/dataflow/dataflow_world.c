@@ -43,7 +43,7 @@ struct network *world_network(const struct topology *topology, uint32_t slots)
 {
 	uint32_t *of = calloc(topology->node_count, sizeof *of);
 	double *cpu = calloc(topology->node_count, sizeof *cpu);
-	struct paths_options paths = {.k = 4, .detour = PATHS_DETOUR, .seed = 1};
+	struct topology_paths_options paths = {.k = 4, .detour = TOPOLOGY_PATHS_DETOUR, .seed = 1};
 	struct network *network;
 
 	for (uint32_t n = 0; n < topology->node_count; n++) {

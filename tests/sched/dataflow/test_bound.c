@@ -24,7 +24,7 @@ static const char diamond[] =
 static double bound_of(const char *source, const char *sink, double local_MBps)
 {
 	struct engine_options options = engine_defaults();
-	struct paths_options paths = {.k = 4, .detour = PATHS_DETOUR, .seed = 1};
+	struct topology_paths_options paths = {.k = 4, .detour = TOPOLOGY_PATHS_DETOUR, .seed = 1};
 	struct error err = {0};
 	char text[2048];
 	struct dataflow *dataflow;
@@ -53,7 +53,7 @@ Test(dataflow_bound, splits_over_all_routes_and_heeds_cpu_and_offers)
 /* No engine exceeds the bound for its own placement; the bound does not exceed the sources' limits. */
 Test(dataflow_bound, no_engine_exceeds_it)
 {
-	struct paths_options paths = {.k = 4, .detour = PATHS_DETOUR, .seed = 1};
+	struct topology_paths_options paths = {.k = 4, .detour = TOPOLOGY_PATHS_DETOUR, .seed = 1};
 
 	for (uint64_t seed = 0; seed < 6; seed++)
 		for (size_t e = 0; engine_name(e); e++) {

@@ -36,7 +36,7 @@ static struct simulate_options options_with(double buffer_MB)
 {
 	return (struct simulate_options){.engine = engine_find("storm"),
 					 .engine_options = engine_defaults(),
-					 .paths = {.k = 4, .detour = PATHS_DETOUR, .seed = 1},
+					 .paths = {.k = 4, .detour = TOPOLOGY_PATHS_DETOUR, .seed = 1},
 					 .until_s = INFINITY,
 					 .buffer_MB = buffer_MB};
 }

@@ -31,7 +31,7 @@ static struct dumbbell make(const char *hosts)
 	char text[2048];
 	struct error err = {0};
 	struct dumbbell dumbbell;
-	struct paths_options paths = {.k = 4, .detour = 2, .seed = 1};
+	struct topology_paths_options paths = {.k = 4, .detour = 2, .seed = 1};
 
 	snprintf(
 		text, sizeof text,

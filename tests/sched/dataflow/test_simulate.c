@@ -39,7 +39,7 @@ static struct simulate_options options_for(const char *engine)
 {
 	return (struct simulate_options){.engine = engine_find(engine),
 					 .engine_options = engine_defaults(),
-					 .paths = {.k = 4, .detour = PATHS_DETOUR, .seed = 1},
+					 .paths = {.k = 4, .detour = TOPOLOGY_PATHS_DETOUR, .seed = 1},
 					 .until_s = INFINITY};
 }
 

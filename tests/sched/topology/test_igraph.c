@@ -29,11 +29,11 @@ static void make_graph(igraph_t *graph, const struct topology *topology)
 	igraph_vector_int_destroy(&ends);
 }
 
-static void expect_lengths_of_pair(const igraph_t *graph, struct paths *paths, uint32_t from, uint32_t to)
+static void expect_lengths_of_pair(const igraph_t *graph, struct topology_paths *paths, uint32_t from, uint32_t to)
 {
-	struct path found[K];
+	struct topology_path found[K];
 	igraph_vector_int_list_t peer;
-	int count = paths_between(paths, from, to, found);
+	int count = topology_paths_between(paths, from, to, found);
 
 	cr_assert_eq(igraph_vector_int_list_init(&peer, 0), IGRAPH_SUCCESS);
 	cr_assert_eq(igraph_get_k_shortest_paths(graph, NULL, NULL, &peer, K, from, to, IGRAPH_ALL), IGRAPH_SUCCESS);
@@ -50,8 +50,8 @@ static void expect_lengths_of_pair(const igraph_t *graph, struct paths *paths, u
 /* All of the k shortest paths of the fabrics are within the default detour, which igraph does not limit. */
 static void expect_lengths(struct topology *topology)
 {
-	struct paths_options options = {.k = K, .detour = PATHS_DETOUR, .seed = 1};
-	struct paths *paths = paths_create(topology, &options, NULL);
+	struct topology_paths_options options = {.k = K, .detour = TOPOLOGY_PATHS_DETOUR, .seed = 1};
+	struct topology_paths *paths = topology_paths_create(topology, &options, NULL);
 	uint32_t *switches = malloc(topology->node_count * sizeof *switches), count = 0;
 	igraph_t graph;
 	struct rng rng;
@@ -68,7 +68,7 @@ static void expect_lengths(struct topology *topology)
 	}
 	igraph_destroy(&graph);
 	free(switches);
-	paths_destroy(paths);
+	topology_paths_destroy(paths);
 	topology_destroy(topology);
 }
 

@@ -12,7 +12,7 @@
 
 enum { NODES_MAXIMUM = 9 };
 
-/* A random network of switches; half of the links are down, which paths_between() ignores. */
+/* A random network of switches; half of the links are down, which topology_paths_between() ignores. */
 static struct topology *random_network(struct rng *rng)
 {
 	struct topology *topology = topology_create();
@@ -49,7 +49,8 @@ static void count_paths(const struct topology *topology, uint32_t node, uint32_t
 	visited[node] = false;
 }
 
-static void expect_loopless(const struct topology *topology, const struct path *path, uint32_t from, uint32_t to)
+static void expect_loopless(const struct topology *topology, const struct topology_path *path, uint32_t from,
+			    uint32_t to)
 {
 	bool visited[NODES_MAXIMUM + 1] = {false};
 
@@ -65,12 +66,13 @@ static void expect_loopless(const struct topology *topology, const struct path *
 	cr_assert_not(visited[to]);
 }
 
-static void check_pair(struct paths *paths, const struct topology *topology, uint32_t k, uint32_t from, uint32_t to)
+static void check_pair(struct topology_paths *paths, const struct topology *topology, uint32_t k, uint32_t from,
+		       uint32_t to)
 {
-	struct path found[PATHS_K_MAXIMUM];
+	struct topology_path found[TOPOLOGY_PATHS_K_MAXIMUM];
 	uint32_t counts[NODES_MAXIMUM + 1] = {0}, at = 0;
 	bool visited[NODES_MAXIMUM + 1] = {false};
-	int count = paths_between(paths, from, to, found);
+	int count = topology_paths_between(paths, from, to, found);
 
 	count_paths(topology, from, to, visited, 0, counts);
 	for (uint32_t length = 0; length <= NODES_MAXIMUM; length++)
@@ -97,15 +99,15 @@ Test(paths, are_the_k_shortest_of_all_loopless_paths)
 	rng_seed(&rng, 23);
 	for (int round = 0; round < 1000; round++) {
 		struct topology *topology = random_network(&rng);
-		struct paths_options options = {
+		struct topology_paths_options options = {
 			.k = 1 + (uint32_t)rng_below(&rng, 12), .detour = NODES_MAXIMUM, .seed = (uint64_t)round};
-		struct paths *paths = paths_create(topology, &options, NULL);
+		struct topology_paths *paths = topology_paths_create(topology, &options, NULL);
 		uint32_t from = (uint32_t)rng_below(&rng, topology->node_count),
 			 to = (uint32_t)rng_below(&rng, topology->node_count);
 
 		check_pair(paths, topology, options.k, from, to);
 		check_pair(paths, topology, options.k, to, from);
-		paths_destroy(paths);
+		topology_paths_destroy(paths);
 		topology_destroy(topology);
 	}
 }
@@ -113,16 +115,17 @@ Test(paths, are_the_k_shortest_of_all_loopless_paths)
 Test(paths, do_not_depend_on_the_order_of_the_questions_or_on_threads)
 {
 	struct topology *topology = topology_jellyfish(40, 6, 40, 1, 3, NULL);
-	struct paths_options options = {.k = 10, .detour = PATHS_DETOUR, .seed = 5};
-	struct paths *one = paths_create(topology, &options, NULL), *two = paths_create(topology, &options, NULL);
-	struct path of_one[PATHS_K_MAXIMUM], of_two[PATHS_K_MAXIMUM];
+	struct topology_paths_options options = {.k = 10, .detour = TOPOLOGY_PATHS_DETOUR, .seed = 5};
+	struct topology_paths *one = topology_paths_create(topology, &options, NULL),
+			      *two = topology_paths_create(topology, &options, NULL);
+	struct topology_path of_one[TOPOLOGY_PATHS_K_MAXIMUM], of_two[TOPOLOGY_PATHS_K_MAXIMUM];
 
-	cr_assert_eq(paths_compute_all(two, 2), 0);
+	cr_assert_eq(topology_paths_compute_all(two, 2), 0);
 	for (uint32_t from = 0; from < 40; from++)
 		for (uint32_t to = 40; to-- > 0;) {
-			int count = paths_between(one, from, to, of_one);
+			int count = topology_paths_between(one, from, to, of_one);
 
-			cr_assert_eq(paths_between(two, from, to, of_two), count);
+			cr_assert_eq(topology_paths_between(two, from, to, of_two), count);
 			cr_assert_eq(count, from == to ? 1 : 10);
 			for (int i = 0; i < count; i++) {
 				cr_assert_eq(of_one[i].count, of_two[i].count);
@@ -130,8 +133,8 @@ Test(paths, do_not_depend_on_the_order_of_the_questions_or_on_threads)
 						 of_one[i].count * sizeof *of_one[i].links);
 			}
 		}
-	paths_destroy(one);
-	paths_destroy(two);
+	topology_paths_destroy(one);
+	topology_paths_destroy(two);
 	topology_destroy(topology);
 }
 
@@ -147,18 +150,18 @@ Test(paths, equal_paths_are_drawn_equally_often)
 	enum { SEEDS = 400 };
 
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-		struct paths_options options = {.k = 8, .detour = 0, .seed = seed};
-		struct paths *paths = paths_create(topology, &options, NULL);
-		struct path found[8];
+		struct topology_paths_options options = {.k = 8, .detour = 0, .seed = seed};
+		struct topology_paths *paths = topology_paths_create(topology, &options, NULL);
+		struct topology_path found[8];
 
-		cr_assert_eq(paths_between(paths, from, to, found), 8);
+		cr_assert_eq(topology_paths_between(paths, from, to, found), 8);
 		for (int i = 0; i < 8; i++) {
 			const struct topology_link *up = &topology->links[found[i].links[1]];
 
 			cr_assert_eq(found[i].count, 4);
 			uses[up->a < 16 ? up->a : up->b]++; /* core switches are the first nodes */
 		}
-		paths_destroy(paths);
+		topology_paths_destroy(paths);
 	}
 	/* Mean 200, deviation 10. */
 	for (int c = 0; c < 16; c++)
@@ -169,18 +172,18 @@ Test(paths, equal_paths_are_drawn_equally_often)
 Test(paths, hosts_are_no_way_through)
 {
 	struct topology *topology = topology_create();
-	struct paths_options options = {.k = 4, .detour = 4};
-	struct path found[4];
-	struct paths *paths;
+	struct topology_paths_options options = {.k = 4, .detour = 4};
+	struct topology_path found[4];
+	struct topology_paths *paths;
 
 	for (int n = 0; n < 3; n++)
 		topology_add_node(topology, n == 1 ? TOPOLOGY_HOST : TOPOLOGY_SWITCH,
 				  (const char *[]){"s0", "h", "s1"}[n], NULL);
 	topology_add_link(topology, 0, 1, 1, 1, NULL);
 	topology_add_link(topology, 1, 2, 1, 1, NULL);
-	paths = paths_create(topology, &options, NULL);
-	cr_expect_eq(paths_between(paths, 0, 2, found), 0);
-	paths_destroy(paths);
+	paths = topology_paths_create(topology, &options, NULL);
+	cr_expect_eq(topology_paths_between(paths, 0, 2, found), 0);
+	topology_paths_destroy(paths);
 	topology_destroy(topology);
 }
 
@@ -188,33 +191,33 @@ Test(paths, hosts_are_no_way_through)
 
 struct stored {
 	struct topology *topology;
-	struct paths_options options;
+	struct topology_paths_options options;
 	char folder[32], file[40];
 };
 
 static struct stored store(void)
 {
 	struct stored stored = {.topology = topology_jellyfish(12, 5, 12, 100, 1, NULL),
-				.options = {.k = 6, .detour = PATHS_DETOUR, .seed = 3},
+				.options = {.k = 6, .detour = TOPOLOGY_PATHS_DETOUR, .seed = 3},
 				.folder = "/tmp/test_paths.XXXXXX"};
-	struct paths *paths;
+	struct topology_paths *paths;
 
 	cr_assert_not_null(mkdtemp(stored.folder));
 	snprintf(stored.file, sizeof stored.file, "%s/map", stored.folder);
 	stored.options.file = stored.file;
-	paths = paths_create(stored.topology, &stored.options, NULL); /* writes it */
+	paths = topology_paths_create(stored.topology, &stored.options, NULL); /* writes it */
 	cr_assert_not_null(paths);
-	paths_destroy(paths);
+	topology_paths_destroy(paths);
 	stored.options.file = NULL; /* so that the copy has no file */
 	return stored;
 }
 
-static struct paths *load(const struct stored *stored, const struct topology *topology, struct error *err)
+static struct topology_paths *load(const struct stored *stored, const struct topology *topology, struct error *err)
 {
-	struct paths_options options = stored->options;
+	struct topology_paths_options options = stored->options;
 
 	options.file = stored->file;
-	return paths_create(topology, &options, err);
+	return topology_paths_create(topology, &options, err);
 }
 
 static void clear(struct stored *stored)
@@ -227,24 +230,24 @@ static void clear(struct stored *stored)
 Test(paths, a_file_gives_the_paths_that_are_computed)
 {
 	struct stored stored = store();
-	struct paths *computed = paths_create(stored.topology, &stored.options, NULL),
-		     *loaded = load(&stored, stored.topology, NULL);
-	struct path of_one[6], of_two[6];
+	struct topology_paths *computed = topology_paths_create(stored.topology, &stored.options, NULL),
+			      *loaded = load(&stored, stored.topology, NULL);
+	struct topology_path of_one[6], of_two[6];
 
 	cr_assert_not_null(loaded);
 	for (uint32_t from = 0; from < 12; from++)
 		for (uint32_t to = 0; to < 12; to++) {
-			int count = paths_between(computed, from, to, of_one);
+			int count = topology_paths_between(computed, from, to, of_one);
 
-			cr_assert_eq(paths_between(loaded, from, to, of_two), count);
+			cr_assert_eq(topology_paths_between(loaded, from, to, of_two), count);
 			for (int i = 0; i < count; i++) {
 				cr_assert_eq(of_one[i].count, of_two[i].count);
 				cr_assert_arr_eq(of_one[i].links, of_two[i].links,
 						 of_one[i].count * sizeof *of_one[i].links);
 			}
 		}
-	paths_destroy(computed);
-	paths_destroy(loaded);
+	topology_paths_destroy(computed);
+	topology_paths_destroy(loaded);
 	clear(&stored);
 }
 
@@ -271,10 +274,10 @@ Test(paths, a_file_of_other_paths_is_refused)
 	stored.topology->links[0].up = false;
 	stored.topology->links[0].MBps = 7;
 	{
-		struct paths *paths = load(&stored, stored.topology, NULL);
+		struct topology_paths *paths = load(&stored, stored.topology, NULL);
 
 		cr_expect_not_null(paths, "capacities and failures do not matter");
-		paths_destroy(paths);
+		topology_paths_destroy(paths);
 	}
 	topology_destroy(larger);
 	topology_destroy(other);
@@ -328,11 +331,11 @@ Test(paths, a_damaged_file_is_refused)
 Test(paths, bad_options_are_refused)
 {
 	struct topology *topology = topology_fat_tree(2, 0, 1, NULL);
-	struct paths_options none = {.k = 0}, many = {.k = PATHS_K_MAXIMUM + 1};
+	struct topology_paths_options none = {.k = 0}, many = {.k = TOPOLOGY_PATHS_K_MAXIMUM + 1};
 	struct error err = {0};
 
-	cr_expect_null(paths_create(topology, &none, &err));
+	cr_expect_null(topology_paths_create(topology, &none, &err));
 	cr_expect_eq(err.code, EINVAL);
-	cr_expect_null(paths_create(topology, &many, &err));
+	cr_expect_null(topology_paths_create(topology, &many, &err));
 	topology_destroy(topology);
 }

@@ -56,7 +56,7 @@ extern const struct option_row dataflow_option_rows[]; /* lists the engines afte
 void dataflow_settings_default(struct dataflow_settings *settings);
 
 struct engine_options dataflow_engine_options(const struct dataflow_settings *settings);
-struct paths_options dataflow_paths_options(const struct dataflow_settings *settings);
+struct topology_paths_options dataflow_paths_options(const struct dataflow_settings *settings);
 
 /* Parses --fail. 0 or -EINVAL with err set. */
 int dataflow_parse_faults(const struct dataflow_settings *settings, const struct topology *topology,

@@ -20,7 +20,7 @@
 #include <sched/dataflow/graph.h>
 #include <sched/topology/paths.h>
 
-enum { NETWORK_ROUTES_MAXIMUM = PATHS_K_MAXIMUM, NETWORK_ROUTE_LINKS = PATHS_LINKS_MAXIMUM + 2 };
+enum { NETWORK_ROUTES_MAXIMUM = TOPOLOGY_PATHS_K_MAXIMUM, NETWORK_ROUTE_LINKS = TOPOLOGY_PATHS_LINKS_MAXIMUM + 2 };
 
 struct network;
 
@@ -42,7 +42,7 @@ struct network_job {
  * A host that no other host can reach is accepted.
  */
 struct network *network_create(const struct topology *topology, const uint32_t *slots, const double *cpu,
-			       const struct paths_options *options, struct error *err);
+			       const struct topology_paths_options *options, struct error *err);
 void network_destroy(struct network *network); /* NULL is legal */
 
 const struct topology *network_topology(const struct network *network);

@@ -35,8 +35,9 @@ struct dataflow_plan {
  * is borrowed.
  */
 struct dataflow_plan *dataflow_plan_create(struct dataflow *dataflow, const struct engine *engine,
-					   const struct engine_options *options, const struct paths_options *paths,
-					   uint32_t random_runs, struct error *err);
+					   const struct engine_options *options,
+					   const struct topology_paths_options *paths, uint32_t random_runs,
+					   struct error *err);
 /*
  * Removes the hosts of the tasks placed here, so that another engine can place them. Call it before destroying the
  * plan.

@@ -43,7 +43,7 @@ int simulate_fault_parse(const char *text, const struct topology *topology, stru
 struct simulate_options {
 	const struct engine *engine;
 	struct engine_options engine_options;
-	struct paths_options paths;
+	struct topology_paths_options paths;
 	const struct simulate_fault *faults;
 	uint32_t fault_count;
 	double until_s;   /* INFINITY: until all jobs have ended */

@@ -25,7 +25,7 @@ struct experiment_dataflow_options {
 	enum experiment_dataflow what;
 	const char *folder;
 	struct engine_options engine; /* seed: of the first run */
-	struct paths_options paths;
+	struct topology_paths_options paths;
 	uint32_t slots; /* of each host */
 	uint32_t runs;  /* paired seeds; jobs at scale; decisions for each size of the running time */
 	FILE *progress; /* for a progress bar; may be NULL */

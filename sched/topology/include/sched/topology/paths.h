@@ -4,9 +4,9 @@
  * Gupta, "Cross-Layer Scheduling in Cloud Computing Systems", section 2).
  *
  * Paths are computed per destination when they are first requested, over all links, whether up or down: when links fail
- * or return, the stored paths remain valid and the caller filters them (path_up()). If there are more paths of one
- * length than wanted, the stored ones are drawn uniformly, so that equal paths share the load; the same seed gives the
- * same paths, in any order of requests.
+ * or return, the stored paths remain valid and the caller filters them (topology_path_up()). If there are more paths of
+ * one length than wanted, the stored ones are drawn uniformly, so that equal paths share the load; the same seed gives
+ * the same paths, in any order of requests.
  *
  * Method: W[i][v], the number of walks of i links from v to the destination, by dynamic programming. Lengths are tried
  * from the distance upward. Walks are drawn at random with probabilities from W and kept if they have no loop; if that
@@ -25,13 +25,13 @@
 #include <model/path_map.h>
 
 enum {
-	PATHS_K_MAXIMUM = PATH_MAP_K_MAXIMUM,
-	PATHS_LINKS_MAXIMUM = PATH_MAP_LINKS_MAXIMUM, /* of one path */
-	PATHS_DETOUR = 4,                             /* default: maximum number of links beyond the shortest path */
+	TOPOLOGY_PATHS_K_MAXIMUM = PATH_MAP_K_MAXIMUM,
+	TOPOLOGY_PATHS_LINKS_MAXIMUM = PATH_MAP_LINKS_MAXIMUM, /* of one path */
+	TOPOLOGY_PATHS_DETOUR = 4, /* default: maximum number of links beyond the shortest path */
 };
 
-struct paths_options {
-	uint32_t k;      /* paths per pair, 1..PATHS_K_MAXIMUM */
+struct topology_paths_options {
+	uint32_t k;      /* paths per pair, 1..TOPOLOGY_PATHS_K_MAXIMUM */
 	uint32_t detour; /* longer paths are not considered */
 	uint64_t seed;
 	/* All paths are read from it (model/path_map.h); if it does not exist, they are computed and written to it.
@@ -40,29 +40,30 @@ struct paths_options {
 };
 
 /* One path: its links in order from the source, as numbers of the topology's links. */
-struct path {
+struct topology_path {
 	uint32_t count;
-	uint32_t links[PATHS_LINKS_MAXIMUM];
+	uint32_t links[TOPOLOGY_PATHS_LINKS_MAXIMUM];
 };
 
-struct paths;
+struct topology_paths;
 
 /* The topology is borrowed; nodes and links are not added afterwards. NULL with err set (bad options, the file
  * is bad or cannot be written, out of memory).
  */
-struct paths *paths_create(const struct topology *topology, const struct paths_options *options, struct error *err);
-void paths_destroy(struct paths *paths); /* NULL is legal */
+struct topology_paths *topology_paths_create(const struct topology *topology,
+					     const struct topology_paths_options *options, struct error *err);
+void topology_paths_destroy(struct topology_paths *paths); /* NULL is legal */
 
 /*
  * Paths from switch `from` to switch `to`, shortest first, into found[k]. Returns their number (0: none; 1, without
  * links, for from == to), or -ENOMEM.
  */
-int paths_between(struct paths *paths, uint32_t from, uint32_t to, struct path *found);
+int topology_paths_between(struct topology_paths *paths, uint32_t from, uint32_t to, struct topology_path *found);
 
 /* Computes all pairs, in `threads` threads; 0 or -ENOMEM. */
-int paths_compute_all(struct paths *paths, uint32_t threads);
+int topology_paths_compute_all(struct topology_paths *paths, uint32_t threads);
 
 /* Whether all links of the path are up. */
-bool path_up(const struct topology *topology, const struct path *path);
+bool topology_path_up(const struct topology *topology, const struct topology_path *path);
 
 #endif
