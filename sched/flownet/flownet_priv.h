@@ -108,6 +108,7 @@ struct net_machine {
 	bool wakes;            /* while its tasks at rest are being woken */
 	int32_t resting;       /* tasks at rest on it */
 	int32_t resting_group; /* of the solver, FLOWNET_NONE: none */
+	double lower_s;        /* on the network's clock: until then its price is not lowered */
 };
 
 /* A shut machine keeps its tasks and gets no new ones: it is draining, or has more tasks than slots. */

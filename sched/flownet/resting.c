@@ -68,6 +68,22 @@ static int32_t resting_price(const struct flownet *net)
 	return over_cluster < net->settings.gamma ? over_cluster : net->settings.gamma - 1;
 }
 
+/*
+ * True if a unit at rest would stay on the machine. What a slot there would save is at most what some task would gain
+ * by moving in, which falls by beta a second: until then the price is not lowered again.
+ */
+static bool stays_at_rest(struct flownet *net, int32_t machine)
+{
+	struct net_machine *entry = &net->machines[machine];
+	int32_t most = resting_price(net), price = structured_column_price(net->solver, machine);
+
+	if (price <= most || net->now_s < entry->lower_s)
+		return price <= most;
+	price = structured_lower_price(net->solver, machine);
+	entry->lower_s = net->now_s + (price - most) / net->settings.beta_per_s;
+	return price <= most;
+}
+
 /* True if the running task costs 0 on its machine. */
 static bool is_free(struct flownet *net, const struct net_job *job, uint32_t task)
 {
@@ -94,8 +110,7 @@ static bool may_rest(struct flownet *net, const struct net_job *job, uint32_t ta
 	const struct net_task *state = &job->tasks[task];
 
 	return net_task_runs(state) && !state->rests && state->origin == ORIGIN_SETTLED &&
-	       is_free_for_long(net, job, task) && !net_is_pinned(net, job, task) &&
-	       structured_column_price(net->solver, state->machine) <= resting_price(net);
+	       is_free_for_long(net, job, task) && !net_is_pinned(net, job, task) && stays_at_rest(net, state->machine);
 }
 
 static void watch_task(struct flownet *net, const struct net_job *job, uint32_t task)

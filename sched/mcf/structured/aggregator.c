@@ -45,6 +45,23 @@ static void bind_free(struct structured *state)
 	}
 }
 
+int32_t structured_lower_price(struct structured *state, int32_t column)
+{
+	uint64_t before = state->effort.scans;
+
+	if (!state->solved || column < 0 || column >= state->column_count || state->capacities[column] == 0 ||
+	    state->free_slots[column] > 0 || state->prices[column] <= state->aggregator_price)
+		return structured_column_price(state, column);
+	if (!state->referenced)
+		references_build(state);
+	state->effort.scan_limit = UINT64_MAX;
+	search_from_deficit(state, column);
+	if (!state_halted(state))
+		search_move_prices(state, -1);
+	state->effort.price_scans += state->effort.scans - before;
+	return state->prices[column];
+}
+
 static void deficit_fill(struct structured *state, int32_t column)
 {
 	const int32_t *slots = &state->free_slots[column];

@@ -38,10 +38,11 @@ static enum mcf_status fill_result(struct structured *state, struct structured_r
 {
 	*result = (struct structured_result){.cost = state->column_cost,
 					     .searches = state->effort.searches,
-					     .scans = state->effort.scans,
+					     .scans = state->effort.scans + state->effort.price_scans,
 					     .augmentations = state->effort.augmentations,
 					     .started_over = state->effort.started_over,
 					     .handed_over = state->effort.scan_limit == UINT64_MAX};
+	state->effort.price_scans = 0;
 	count_waiting(state, result);
 	result->status = state->no_memory       ? MCF_NO_MEMORY
 			 : state->stalled       ? MCF_STALLED

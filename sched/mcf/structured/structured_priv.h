@@ -251,6 +251,7 @@ struct effort {
 	uint64_t single_passes; /* over all arcs; after these, a start with slots for all pushes the rest together */
 	uint64_t repair_scans;  /* a repair is allowed these, or 8 times ... */
 	uint64_t start_scans;   /* ... those of the last solve from scratch */
+	uint64_t price_scans;   /* outside of solves, since the last one */
 	int32_t repair_skips;   /* solves without an attempt to repair from now on */
 	int32_t repair_pause;   /* the same after the next abandoned repair */
 	int32_t start_price; /* of the aggregator: the price at which the last solve from scratch should have begun */

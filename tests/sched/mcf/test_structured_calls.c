@@ -152,3 +152,36 @@ Test(structured_calls, says_when_units_cannot_be_routed)
 	cr_assert_eq(result.cost, 19);
 	structured_destroy(state);
 }
+
+/*
+ * The price at which demand was met stays when the demand falls. Lowered, it is what one more slot would save: the unit
+ * that did not fit would cost 100 instead of 110.
+ */
+Test(structured_calls, a_lowered_price_is_what_a_slot_saves)
+{
+	struct structured *state = structured_create(2, 2, 1);
+	struct arc near = {0, 100};
+	struct structured_row row = {
+		.unscheduled_cost = 1001, .unscheduled_capacity = 1, .columns = &near, .column_count = 1};
+	struct structured_result result;
+
+	structured_set_column(state, 0, 0, 1);
+	structured_set_column(state, 1, 0, 2);
+	for (int32_t group = 0; group < 2; group++) {
+		row.aggregator_cost = group == 0 ? 300 : 200;
+		cr_assert_eq(structured_set_row(state, group, &row), 0);
+		cr_assert_eq(structured_set_supply(state, group, 1), 0);
+	}
+	cr_assert_eq(structured_solve(state, &result), MCF_OPTIMAL);
+	cr_assert_geq(structured_column_price(state, 0), 100);
+	row.aggregator_cost = 110;
+	cr_assert_eq(structured_set_row(state, 1, &row), 0);
+	cr_assert_eq(structured_solve(state, &result), MCF_OPTIMAL);
+	cr_assert_geq(structured_column_price(state, 0), 100);
+	cr_assert_eq(structured_lower_price(state, 0), 10);
+	cr_assert_eq(structured_column_price(state, 0), 10);
+	cr_assert_eq(structured_solve(state, &result), MCF_OPTIMAL);
+	cr_assert_eq(result.cost, 210);
+	cr_assert_gt(result.scans, 0, "the search counts as work of the next solve");
+	structured_destroy(state);
+}

@@ -190,6 +190,11 @@ void structured_changed_clear(struct structured *state);
 
 /* Price of one more unit at a column: 0 while it has a free slot. */
 int32_t structured_column_price(const struct structured *state, int32_t column);
+/*
+ * Between two solves: lowers the column's price as far as the answer allows, to what one more slot there would save,
+ * and returns it. Prices of full columns rise with demand and stay when it falls. One backward search.
+ */
+int32_t structured_lower_price(struct structured *state, int32_t column);
 /* The same over the aggregator: at most that of any column with capacity. */
 int32_t structured_aggregator_price(const struct structured *state);
 
