@@ -26,6 +26,35 @@ static int open_file(struct topology_paths *paths, struct error *err)
 	return path_map_save(&paths->map, paths->topology, file, err);
 }
 
+/* 0 or -ENOMEM */
+static int list_steps(struct topology_paths *paths)
+{
+	const struct topology *topology = paths->topology;
+	const struct topology_adjacency *adjacency = paths->adjacency;
+	uint32_t count = 0;
+
+	paths->index_of = calloc(topology->node_count + 1u, sizeof *paths->index_of);
+	paths->first_step = calloc(topology->node_count + 1u, sizeof *paths->first_step);
+	paths->steps = malloc((adjacency->first[topology->node_count] + 1u) * sizeof *paths->steps);
+	if (!paths->index_of || !paths->first_step || !paths->steps)
+		return -ENOMEM;
+	for (uint32_t n = 0; n < topology->node_count; n++)
+		if (topology->nodes[n].kind == TOPOLOGY_SWITCH)
+			paths->index_of[n] = paths->switch_count++;
+	for (uint32_t n = 0; n < topology->node_count; n++) {
+		uint32_t first = adjacency->first[n];
+
+		if (topology->nodes[n].kind == TOPOLOGY_HOST)
+			continue;
+		for (uint32_t i = first; i < adjacency->first[n + 1]; i++)
+			if (topology->nodes[adjacency->to[i]].kind == TOPOLOGY_SWITCH)
+				paths->steps[count++] = (struct step){.to = paths->index_of[adjacency->to[i]],
+								      .port = (uint16_t)(i - first)};
+		paths->first_step[paths->index_of[n] + 1] = count;
+	}
+	return 0;
+}
+
 struct topology_paths *topology_paths_create(const struct topology *topology,
 					     const struct topology_paths_options *options, struct error *err)
 {
@@ -44,7 +73,7 @@ struct topology_paths *topology_paths_create(const struct topology *topology,
 		paths->adjacency = topology_adjacency_create(topology);
 		path_map_init(&paths->map, topology, options->k, options->detour, options->seed);
 	}
-	if (!paths || !paths->adjacency || !paths->map.to) {
+	if (!paths || !paths->adjacency || !paths->map.to || list_steps(paths) < 0) {
 		error_set(err, ENOMEM, "out of memory");
 		topology_paths_destroy(paths);
 		return NULL;
@@ -68,6 +97,9 @@ void topology_paths_destroy(struct topology_paths *paths)
 		return;
 	path_map_clear(&paths->map);
 	topology_adjacency_destroy(paths->adjacency);
+	free(paths->index_of);
+	free(paths->first_step);
+	free(paths->steps);
 	free(paths);
 }
 

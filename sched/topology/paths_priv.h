@@ -6,9 +6,21 @@
 #include <model/path_map.h>
 #include <sched/topology/paths.h>
 
+/* From a switch to the next one, by its index among the switches, over the link at place `port` of its adjacency. */
+struct step {
+	uint32_t to;
+	uint16_t port;
+};
+
 struct topology_paths {
 	const struct topology *topology;
 	struct topology_adjacency *adjacency;
+	/* The switches by index, in the order of their numbers; index_of[] of a host is unspecified. */
+	uint32_t switch_count;
+	uint32_t *index_of;
+	/* The steps from switch i are at first_step[i] .. first_step[i + 1] - 1. */
+	uint32_t *first_step;
+	struct step *steps;
 	struct topology_paths_options options;
 	struct path_map map; /* [0] is NULL: not computed */
 };

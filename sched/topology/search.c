@@ -13,35 +13,34 @@
 enum {
 	/* Draws per wanted path before all paths of the length are enumerated. */
 	DRAWS = 4,
-	NOWHERE = UINT8_MAX, /* distance of a switch that is not connected to the destination */
+	NOWHERE = UINT8_MAX, /* distance of a node that is not connected to the destination */
 };
 
-/* A path under construction: the indices of its switches in the adjacency, as they are stored. */
-struct walk {
-	uint16_t ports[TOPOLOGY_PATHS_LINKS_MAXIMUM];
+/* The first steps of the walks of one length from one switch to the destination: begins[at] and those after it. */
+struct first_steps {
+	uint32_t at;
+	uint16_t count;
+	bool even; /* as many walks begin with each of them */
 };
 
 struct topology_search {
 	const struct topology_paths *paths;
-	uint32_t nodes, lengths; /* lengths: rows of `walks` in use */
+	uint32_t lengths; /* rows of `walks` and `first` in use */
 	uint32_t to;
-	uint8_t *distance; /* to the destination, by node */
-	double *walks;     /* [length][node]: number of walks of that length to the destination */
-	/*
-	 * [length][adjacency]: for each node, the indices of the next switches of these walks, in order;
-	 * [length][node]: their number
-	 */
-	uint16_t *next, *next_count;
-	bool *even; /* [length][node]: all these next switches have the same number of walks */
-	size_t walks_capacity, next_capacity, next_count_capacity, even_capacity;
+	uint8_t *distance;         /* to the destination, by node */
+	bool bipartite;            /* the walks from a node to the destination are all of even or all of odd length */
+	double *walks;             /* [length][node]: number of walks of that length to the destination */
+	struct first_steps *first; /* [length][node] */
+	struct step *begins;       /* first steps of all lengths and nodes */
+	size_t walks_capacity, first_capacity, begins_count, begins_capacity;
 	uint32_t *queue;
 	bool *visited;
 	uint64_t *drawn; /* by node: number of the last draw that visited it */
 	uint64_t draws;
-	struct walk *found; /* of one length */
-	size_t found_count, found_capacity;
-	uint16_t *text; /* the result so far */
+	uint16_t ports[TOPOLOGY_PATHS_LINKS_MAXIMUM]; /* of the path that is enumerated */
+	uint16_t *text;                               /* the result so far */
 	size_t text_count, text_capacity;
+	uint32_t found_count; /* paths of one length, the last in `text` */
 	struct rng rng;
 	bool failed; /* out of memory */
 };
@@ -49,12 +48,11 @@ struct topology_search {
 struct topology_search *topology_search_create(const struct topology_paths *paths)
 {
 	struct topology_search *search = calloc(1, sizeof *search);
-	uint32_t nodes = paths->topology->node_count;
+	size_t nodes = paths->switch_count + 1u;
 
 	if (!search)
 		return NULL;
 	search->paths = paths;
-	search->nodes = nodes;
 	search->distance = malloc(nodes);
 	search->queue = malloc(nodes * sizeof *search->queue);
 	search->visited = calloc(nodes, sizeof *search->visited);
@@ -72,264 +70,254 @@ void topology_search_destroy(struct topology_search *search)
 		return;
 	free(search->distance);
 	free(search->walks);
-	free(search->next);
-	free(search->next_count);
-	free(search->even);
+	free(search->first);
+	free(search->begins);
 	free(search->queue);
 	free(search->visited);
 	free(search->drawn);
-	free(search->found);
 	free(search->text);
 	free(search);
 }
 
-static bool is_switch(const struct topology_search *search, uint32_t node)
+/* Breadth-first search from the destination. */
+static void measure_distances(struct topology_search *search)
 {
-	return search->paths->topology->nodes[node].kind == TOPOLOGY_SWITCH;
-}
+	const struct topology_paths *paths = search->paths;
+	uint32_t head = 0, tail = 0;
 
-/* Breadth-first search from the destination. Returns the greatest distance. */
-static uint32_t measure_distances(struct topology_search *search)
-{
-	const struct topology_adjacency *adjacency = search->paths->adjacency;
-	uint32_t head = 0, tail = 0, greatest = 0;
-
-	memset(search->distance, NOWHERE, search->nodes);
+	memset(search->distance, NOWHERE, paths->switch_count);
+	search->bipartite = true;
 	search->distance[search->to] = 0;
 	search->queue[tail++] = search->to;
 	while (head < tail) {
 		uint32_t node = search->queue[head++];
+		uint8_t distance = search->distance[node];
 
-		greatest = search->distance[node];
-		if (greatest + 1 >= TOPOLOGY_PATHS_LINKS_MAXIMUM)
+		if (distance + 1 >= TOPOLOGY_PATHS_LINKS_MAXIMUM)
 			break;
-		for (uint32_t i = adjacency->first[node]; i < adjacency->first[node + 1]; i++) {
-			uint32_t to = adjacency->to[i];
+		for (uint32_t i = paths->first_step[node]; i < paths->first_step[node + 1]; i++) {
+			uint32_t to = paths->steps[i].to;
 
-			if (search->distance[to] == NOWHERE && is_switch(search, to)) {
-				search->distance[to] = (uint8_t)(greatest + 1);
+			if (search->distance[to] == NOWHERE) {
+				search->distance[to] = (uint8_t)(distance + 1);
 				search->queue[tail++] = to;
+			} else if (search->distance[to] == distance) {
+				search->bipartite = false;
 			}
 		}
 	}
-	return greatest;
 }
 
 static double walks_from(const struct topology_search *search, uint32_t length, uint32_t node)
 {
-	return search->walks[(size_t)length * search->nodes + node];
+	return search->walks[(size_t)length * search->paths->switch_count + node];
 }
 
-static size_t edges(const struct topology_search *search)
+static struct first_steps first_from(const struct topology_search *search, uint32_t length, uint32_t node)
 {
-	return search->paths->adjacency->first[search->nodes];
+	return search->first[(size_t)length * search->paths->switch_count + node];
 }
 
 /* Makes space for the rows of `length`. */
 static int reserve_rows(struct topology_search *search, uint32_t length)
 {
-	double *walks = array_reserve(search->walks, (size_t)(length + 1) * search->nodes, &search->walks_capacity,
-				      sizeof *walks);
-	uint16_t *next, *count;
-	bool *even;
+	const struct topology_paths *paths = search->paths;
+	size_t nodes = (length + 1) * (size_t)paths->switch_count;
+	size_t steps = search->begins_count + paths->first_step[paths->switch_count] + 1;
+	double *walks = array_reserve(search->walks, nodes, &search->walks_capacity, sizeof *walks);
+	struct first_steps *first = array_reserve(search->first, nodes, &search->first_capacity, sizeof *first);
+	struct step *begins = array_reserve(search->begins, steps, &search->begins_capacity, sizeof *begins);
 
 	search->walks = walks ? walks : search->walks;
-	next = array_reserve(search->next, (length + 1) * edges(search) + 1, &search->next_capacity, sizeof *next);
-	search->next = next ? next : search->next;
-	count = array_reserve(search->next_count, (size_t)(length + 1) * search->nodes, &search->next_count_capacity,
-			      sizeof *count);
-	search->next_count = count ? count : search->next_count;
-	even = array_reserve(search->even, (size_t)(length + 1) * search->nodes, &search->even_capacity, sizeof *even);
-	search->even = even ? even : search->even;
-	return walks && next && count && even ? 0 : -ENOMEM;
+	search->first = first ? first : search->first;
+	search->begins = begins ? begins : search->begins;
+	return walks && first && begins ? 0 : -ENOMEM;
 }
 
-/* Adds the rows of the next length. Walks reach the destination only at their end. */
+/*
+ * Adds the rows of the next length: a walk begins with a step to a node that has walks of one link less. Walks reach
+ * the destination only at their end.
+ */
 static int count_walks(struct topology_search *search)
 {
-	const struct topology_adjacency *adjacency = search->paths->adjacency;
+	const struct topology_paths *paths = search->paths;
 	uint32_t length = search->lengths;
 	const double *shorter;
 	double *walks;
-	uint16_t *count;
 
 	if (reserve_rows(search, length) < 0)
 		return -ENOMEM;
-	walks = search->walks + (size_t)length * search->nodes;
-	count = search->next_count + (size_t)length * search->nodes;
-	memset(walks, 0, search->nodes * sizeof *walks);
-	memset(count, 0, search->nodes * sizeof *count);
+	walks = search->walks + (size_t)length * paths->switch_count;
+	shorter = walks - paths->switch_count;
 	search->lengths++;
-	if (length == 0) {
-		walks[search->to] = 1;
-		return 0;
-	}
-	shorter = walks - search->nodes;
-	for (uint32_t n = 0; n < search->nodes; n++) {
-		uint32_t first = adjacency->first[n], degree = adjacency->first[n + 1] - first, live = 0;
-		uint16_t *next = search->next + length * edges(search) + first;
+	for (uint32_t n = 0; n < paths->switch_count; n++) {
+		struct first_steps *first = &search->first[(size_t)length * paths->switch_count + n];
+		struct step *begins = search->begins + search->begins_count;
+		uint32_t distance = search->distance[n], live = 0;
 		double sum = 0, most = 0;
 
-		if (n == search->to || search->distance[n] > length)
+		*first = (struct first_steps){.at = (uint32_t)search->begins_count};
+		walks[n] = length == 0 && n == search->to;
+		if (n == search->to || distance > length || (search->bipartite && (length - distance) % 2))
 			continue;
-		for (uint32_t i = 0; i < degree; i++) {
-			double more = shorter[adjacency->to[first + i]];
+		for (uint32_t i = paths->first_step[n]; i < paths->first_step[n + 1]; i++) {
+			double more = shorter[paths->steps[i].to];
 
-			next[live] = (uint16_t)i;
+			begins[live] = paths->steps[i];
 			live += more > 0;
 			sum += more;
 			most = more > most ? more : most;
 		}
 		walks[n] = sum;
-		count[n] = (uint16_t)live;
-		search->even[(size_t)length * search->nodes + n] = sum == live * most;
+		first->count = (uint16_t)live;
+		first->even = sum == live * most;
+		search->begins_count += live;
 	}
 	return 0;
 }
 
-static void keep(struct topology_search *search, const struct walk *walk)
+/* Makes space in the text for `count` paths; returns where the next one begins. NULL: out of memory. */
+static uint16_t *reserve_text(struct topology_search *search, uint32_t length, uint32_t count)
 {
-	struct walk *found = array_grow(search->found, search->found_count, &search->found_capacity, sizeof *found);
+	uint16_t *text = array_reserve(search->text, search->text_count + (size_t)count * (length + 1),
+				       &search->text_capacity, sizeof *text);
 
-	if (!found) {
+	if (!text) {
 		search->failed = true;
-		return;
+		return NULL;
 	}
-	search->found = found;
-	found[search->found_count++] = *walk;
+	search->text = text;
+	return text + search->text_count;
 }
 
-/* The next switches of the walks of one length from a node. */
-struct steps {
-	const uint32_t *to; /* of the node's adjacency */
-	const uint16_t *next;
-	uint32_t count;
-	bool even;
-};
-
-static struct steps steps_from(const struct topology_search *search, uint32_t length, uint32_t node)
+/* Adds the path in search->ports. */
+static void keep(struct topology_search *search, uint32_t length)
 {
-	const struct topology_adjacency *adjacency = search->paths->adjacency;
-	uint32_t first = adjacency->first[node];
+	uint16_t *text = search->text + search->text_count;
 
-	return (struct steps){.to = adjacency->to + first,
-			      .next = search->next + length * edges(search) + first,
-			      .count = search->next_count[(size_t)length * search->nodes + node],
-			      .even = search->even[(size_t)length * search->nodes + node]};
+	if (search->text_capacity - search->text_count <= length && !(text = reserve_text(search, length, 1)))
+		return;
+	*text = (uint16_t)length;
+	memcpy(text + 1, search->ports, length * sizeof *text);
+	search->text_count += length + 1;
+	search->found_count++;
 }
 
-/* Depth-first search over all loopless paths of exactly `length` links, guided by the counts. */
-static void enumerate(struct topology_search *search, uint32_t node, uint32_t length, uint32_t depth, struct walk *walk)
+/*
+ * Depth-first search over all loopless paths of `length` links, guided by the counts. The last `left` links, from
+ * `node` on, are missing in search->ports.
+ */
+static void enumerate(struct topology_search *search, uint32_t node, uint32_t length, uint32_t left)
 {
-	struct steps steps;
+	struct first_steps first = first_from(search, left, node);
 
-	if (length == 0) {
-		keep(search, walk);
-		return;
-	}
-	steps = steps_from(search, length, node);
 	search->visited[node] = true;
-	for (uint32_t i = 0; i < steps.count && !search->failed; i++) {
-		uint32_t to = steps.to[steps.next[i]];
+	for (uint32_t i = 0; i < first.count && !search->failed; i++) {
+		struct step step = search->begins[first.at + i];
 
-		if (search->visited[to])
+		if (search->visited[step.to])
 			continue;
-		walk->ports[depth] = steps.next[i];
-		enumerate(search, to, length - 1, depth + 1, walk);
+		search->ports[length - left] = step.port;
+		if (left == 1)
+			keep(search, length);
+		else
+			enumerate(search, step.to, length, left - 1);
 	}
 	search->visited[node] = false;
 }
 
-/* The step whose walks contain the share `at` of all, from 0 to 1, walks in the order of the steps; `all`: their
- * number.
- */
-static uint32_t step_at(const struct steps *steps, const double *walks, double all, double at)
+/* The first step of a walk of `left` links from a node, each walk with the same probability. */
+static struct step draw_step(struct topology_search *search, uint32_t left, uint32_t node)
 {
+	__extension__ typedef unsigned __int128 wide;
+	struct first_steps first = first_from(search, left, node);
+	const struct step *begins = search->begins + first.at;
+	const double *shorter = search->walks + (size_t)(left - 1) * search->paths->switch_count;
 	uint32_t i = 0;
+	double at;
 
-	if (steps->even) {
-		i = (uint32_t)(at * steps->count);
-		return i < steps->count ? i : steps->count - 1;
-	}
-	at *= all;
-	while (i + 1 < steps->count && (at -= walks[steps->to[steps->next[i]]]) >= 0)
+	if (first.even)
+		return begins[(wide)rng_next(&search->rng) * first.count >> 64];
+	at = rng_uniform(&search->rng) * walks_from(search, left, node);
+	while (i + 1u < first.count && (at -= shorter[begins[i].to]) >= 0)
 		i++;
-	return i;
+	return begins[i];
 }
 
 /* Draws one walk of `length` links, each with the same probability. False if it has a loop. */
-static bool draw(struct topology_search *search, uint32_t from, uint32_t length, struct walk *walk)
+static bool draw(struct topology_search *search, uint32_t from, uint32_t length, uint16_t *ports)
 {
+	bool may_loop = length > search->distance[from];
 	uint32_t node = from;
 
 	search->draws++;
+	for (uint32_t left = length; left > 0; left--) {
+		struct step step = draw_step(search, left, node);
 
-	for (uint32_t depth = 0; depth < length; depth++) {
-		double all = walks_from(search, length - depth, node);
-		const double *walks = search->walks + (size_t)(length - depth - 1) * search->nodes;
-		struct steps steps = steps_from(search, length - depth, node);
-		uint32_t i = step_at(&steps, walks, all, rng_uniform(&search->rng));
-
-		search->drawn[node] = search->draws;
-		walk->ports[depth] = steps.next[i];
-		node = steps.to[steps.next[i]];
-		if (search->drawn[node] == search->draws)
-			return false;
+		*ports++ = step.port;
+		if (may_loop) {
+			search->drawn[node] = search->draws;
+			if (search->drawn[step.to] == search->draws)
+				return false;
+		}
+		node = step.to;
 	}
 	return true;
 }
 
 /* Inline, as most paths differ in the first steps. */
-static bool is_same(const struct walk *a, const struct walk *b, uint32_t length)
+static bool is_same(const uint16_t *a, const uint16_t *b, uint32_t length)
 {
 	for (uint32_t i = 0; i < length; i++)
-		if (a->ports[i] != b->ports[i])
+		if (a[i] != b[i])
 			return false;
 	return true;
 }
 
-static bool is_new(const struct topology_search *search, const struct walk *walk, uint32_t length)
+/* Whether the path of `length` links at the end of `count` different ones is another one. */
+static bool is_new(const uint16_t *paths, uint32_t count, uint32_t length)
 {
-	for (size_t i = 0; i < search->found_count; i++)
-		if (is_same(&search->found[i], walk, length))
+	const uint16_t *last = paths + (size_t)count * (length + 1);
+
+	for (; paths < last; paths += length + 1)
+		if (is_same(paths + 1, last + 1, length))
 			return false;
 	return true;
 }
 
-/* Draws up to `wanted` loopless paths of one length, uniformly from all, into search->found. */
+/* Draws up to `wanted` different paths; false if it does not find enough. */
+static bool draw_paths(struct topology_search *search, uint32_t from, uint32_t length, uint32_t wanted)
+{
+	uint16_t *paths = reserve_text(search, length, wanted);
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < DRAWS * wanted && count < wanted && paths; i++) {
+		uint16_t *path = paths + (size_t)count * (length + 1);
+
+		*path = (uint16_t)length;
+		count += draw(search, from, length, path + 1) && is_new(paths, count, length);
+	}
+	if (count < wanted)
+		return false;
+	search->text_count += (size_t)count * (length + 1);
+	search->found_count = count;
+	return true;
+}
+
+/* Adds up to `wanted` loopless paths of one length, drawn uniformly from all. */
 static void find_of_length(struct topology_search *search, uint32_t from, uint32_t length, uint32_t wanted)
 {
-	struct walk walk;
+	size_t before = search->text_count;
 
 	search->found_count = 0;
-	if (walks_from(search, length, from) > DRAWS * wanted)
-		for (uint32_t i = 0; i < DRAWS * wanted && search->found_count < wanted && !search->failed; i++)
-			if (draw(search, from, length, &walk) && is_new(search, &walk, length))
-				keep(search, &walk);
-	if (search->found_count == wanted)
+	if (walks_from(search, length, from) > DRAWS * wanted && draw_paths(search, from, length, wanted))
 		return;
-	search->found_count = 0;
-	enumerate(search, from, length, 0, &walk);
+	enumerate(search, from, length, length);
 	if (search->found_count > wanted) {
-		rng_shuffle(&search->rng, search->found, search->found_count, sizeof *search->found);
+		rng_shuffle(&search->rng, search->text + before, search->found_count,
+			    (length + 1) * sizeof *search->text);
 		search->found_count = wanted;
-	}
-}
-
-static void write_paths(struct topology_search *search, uint32_t length)
-{
-	uint16_t *text = array_reserve(search->text, search->text_count + search->found_count * (length + 1),
-				       &search->text_capacity, sizeof *text);
-
-	if (!text) {
-		search->failed = true;
-		return;
-	}
-	search->text = text;
-	for (size_t i = 0; i < search->found_count; i++) {
-		text[search->text_count++] = (uint16_t)length;
-		memcpy(text + search->text_count, search->found[i].ports, length * sizeof *text);
-		search->text_count += length;
+		search->text_count = before + (size_t)wanted * (length + 1);
 	}
 }
 
@@ -340,8 +328,8 @@ static void find_from(struct topology_search *search, uint32_t from)
 
 	if (longest > TOPOLOGY_PATHS_LINKS_MAXIMUM)
 		longest = TOPOLOGY_PATHS_LINKS_MAXIMUM;
-	if (longest > search->nodes - 1)
-		longest = search->nodes - 1;
+	if (longest > search->paths->switch_count - 1)
+		longest = search->paths->switch_count - 1;
 	for (uint32_t length = shortest; length <= longest && wanted > 0 && !search->failed; length++) {
 		while (search->lengths <= length)
 			if (count_walks(search) < 0) {
@@ -349,28 +337,31 @@ static void find_from(struct topology_search *search, uint32_t from)
 				return;
 			}
 		find_of_length(search, from, length, wanted);
-		write_paths(search, length);
-		wanted -= (uint32_t)search->found_count;
+		wanted -= search->found_count;
 	}
 }
 
 int topology_search_to(struct topology_search *search, uint32_t to, struct path_map_to *stored)
 {
+	const struct topology *topology = search->paths->topology;
 	uint32_t *first = malloc(((size_t)to + 1) * sizeof *first);
 	uint16_t *ports;
 
 	if (!first)
 		return -ENOMEM;
-	search->to = to;
+	search->to = search->paths->index_of[to];
 	search->lengths = 0;
+	search->begins_count = 0;
 	search->text_count = 0;
 	search->failed = false;
 	rng_seed(&search->rng, hash_mix(search->paths->options.seed ^ hash_mix(to)));
 	measure_distances(search);
 	for (uint32_t from = 0; from < to; from++) {
+		uint32_t index = search->paths->index_of[from];
+
 		first[from] = (uint32_t)search->text_count;
-		if (search->distance[from] != NOWHERE)
-			find_from(search, from);
+		if (topology->nodes[from].kind == TOPOLOGY_SWITCH && search->distance[index] != NOWHERE)
+			find_from(search, index);
 	}
 	first[to] = (uint32_t)search->text_count;
 	ports = search->failed ? NULL : malloc(search->text_count * sizeof *ports + 1);
