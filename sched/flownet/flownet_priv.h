@@ -84,6 +84,13 @@ struct net_age {
 	double due_s;           /* on the network's clock: until then, time changes no cost of its tasks */
 	double watched_until_s; /* until then, costs may rise above the discounts of tasks at rest */
 	uint32_t resting;       /* tasks at rest */
+	bool woken;             /* in net->changed, while tasks are woken */
+};
+
+/* A task at rest, in the list of its machine. */
+struct net_rest {
+	uint32_t job, task;
+	uint32_t next; /* place in net->rests + 1, 0: none; of an unused item, the next unused one */
 };
 
 static inline struct net_class *net_class_at(struct net_job *job, uint32_t number)
@@ -105,8 +112,8 @@ struct net_machine {
 	bool draining;
 	bool flipped;          /* in net->flipped */
 	bool resting_changed;  /* in net->resting_changed */
-	bool wakes;            /* while its tasks at rest are being woken */
 	int32_t resting;       /* tasks at rest on it */
+	uint32_t first_rest;   /* place in net->rests + 1, 0: none */
 	int32_t resting_group; /* of the solver, FLOWNET_NONE: none */
 	double lower_s;        /* on the network's clock: until then its price is not lowered */
 };
@@ -173,6 +180,9 @@ struct flownet {
 	uint32_t *resting_changed; /* [machine_count] machines whose tasks at rest have changed since the solver got
 				      them */
 	uint32_t resting_changed_count;
+	struct net_rest *rests;
+	size_t rest_count, rest_room;
+	uint32_t spare_rest; /* unused item's place + 1, 0: none */
 	uint32_t preemptible_jobs;
 	uint32_t shut_machines; /* with tasks */
 	uint32_t odd_tasks;     /* tasks in transit, or that should leave */
@@ -309,7 +319,7 @@ enum net_walk_for { NET_WALK_APPLY, NET_WALK_EXTRACT };
 void net_walk_fetch(const struct flownet *net, const struct net_walk *walk, size_t at, enum net_walk_for purpose);
 
 /* resting.c */
-void net_rest_job(struct flownet *net, uint32_t job);            /* tasks of the job that may, rest */
+int net_rest_job(struct flownet *net, uint32_t job);             /* tasks of the job that may, rest; 0 or -ENOMEM */
 void net_wake(struct flownet *net, uint32_t job, uint32_t task); /* if it rests */
 void net_wake_job(struct flownet *net, uint32_t job);
 bool net_rest_is_watched(const struct flownet *net, uint32_t job); /* its tasks at rest may have to be woken */

@@ -393,8 +393,9 @@ int net_groups_apply(struct flownet *net)
 		struct net_job *job = &net->jobs[number];
 
 		net_walk_fetch(net, &net->changed, i, NET_WALK_APPLY);
-		net_rest_job(net, number);
-		code = apply_job(net, number, job->pending_arcs != 0);
+		code = net_rest_job(net, number);
+		if (code == 0)
+			code = apply_job(net, number, job->pending_arcs != 0);
 		if (code == 0 && job->look)
 			code = net_touch(net, number);
 		job->look = false;

@@ -43,6 +43,35 @@ static void note_machine(struct flownet *net, uint32_t machine, int32_t sign)
 	entry->resting_changed = true;
 }
 
+/* Adds a task to the list of those at rest on the machine; 0 or -ENOMEM. */
+static int list_add(struct flownet *net, struct net_machine *machine, uint32_t job, uint32_t task)
+{
+	uint32_t place = net->spare_rest;
+
+	if (place != 0) {
+		net->spare_rest = net->rests[place - 1].next;
+	} else {
+		if (net_reserve((void **)&net->rests, &net->rest_room, net->rest_count + 1, sizeof *net->rests) != 0)
+			return -ENOMEM;
+		place = (uint32_t)++net->rest_count;
+	}
+	net->rests[place - 1] = (struct net_rest){job, task, machine->first_rest};
+	machine->first_rest = place;
+	return 0;
+}
+
+static void list_remove(struct flownet *net, struct net_machine *machine, uint32_t job, uint32_t task)
+{
+	uint32_t *link = &machine->first_rest, place;
+
+	while (net->rests[*link - 1].job != job || net->rests[*link - 1].task != task)
+		link = &net->rests[*link - 1].next;
+	place = *link;
+	*link = net->rests[place - 1].next;
+	net->rests[place - 1].next = net->spare_rest;
+	net->spare_rest = place;
+}
+
 void net_wake(struct flownet *net, uint32_t job, uint32_t task)
 {
 	struct net_task *state = &net->jobs[job].tasks[task];
@@ -51,6 +80,7 @@ void net_wake(struct flownet *net, uint32_t job, uint32_t task)
 		return;
 	state->rests = false;
 	net->ages[job].resting--;
+	list_remove(net, &net->machines[state->machine], job, task);
 	note_machine(net, (uint32_t)state->machine, -1);
 }
 
@@ -141,23 +171,26 @@ static void wake_dearer(struct flownet *net, uint32_t job)
 	}
 }
 
-void net_rest_job(struct flownet *net, uint32_t job)
+int net_rest_job(struct flownet *net, uint32_t job)
 {
 	const struct net_job *entry = &net->jobs[job];
 
 	if (net->settings.beta_per_s <= 0 || net->policy.least_cost <= 0 || !entry->preemptible)
-		return;
+		return 0;
 	if (entry->pending_arcs != 0 && net_rest_is_watched(net, job))
 		wake_dearer(net, job);
 	for (uint32_t t = 0; net_job_active(net, entry) && t < entry->task_limit; t++) {
 		if (!may_rest(net, entry, t))
 			continue;
+		if (list_add(net, &net->machines[entry->tasks[t].machine], job, t) != 0)
+			return -ENOMEM;
 		net_groups_unit_gone(net, job, t, entry->tasks[t].machine);
 		entry->tasks[t].rests = true;
 		net->ages[job].resting++;
 		watch_task(net, entry, t);
 		note_machine(net, (uint32_t)entry->tasks[t].machine, 1);
 	}
+	return 0;
 }
 
 /* Updates the solver's group of one machine. */
@@ -206,49 +239,37 @@ static bool all_stay(const struct flownet *net, uint32_t machine, int32_t group)
 	       share.units == net->machines[machine].resting;
 }
 
-/* Marks the machines that units at rest leave. Returns their number. */
-static uint32_t mark_left(struct flownet *net)
+/* Wakes all tasks on the machine and lists their jobs. */
+static int wake_machine(struct flownet *net, struct net_machine *machine)
 {
-	const int32_t *groups;
-	int32_t count = structured_changed(net->solver, &groups);
-	uint32_t marked = 0;
+	while (machine->first_rest != 0) {
+		struct net_rest rest = net->rests[machine->first_rest - 1];
 
-	for (int32_t i = 0; i < count; i++) {
-		uint32_t owner = net->job_of_group[groups[i]];
-
-		if ((owner & GROUP_RESTS) == 0 || net->machines[owner & ~GROUP_RESTS].resting_group != groups[i] ||
-		    all_stay(net, owner & ~GROUP_RESTS, groups[i]))
+		net_wake(net, rest.job, rest.task);
+		if (net->ages[rest.job].woken)
 			continue;
-		net->machines[owner & ~GROUP_RESTS].wakes = true;
-		marked++;
+		if (net_walk_add(&net->changed, rest.job) != 0)
+			return -ENOMEM;
+		net->ages[rest.job].woken = true;
 	}
-	return marked;
-}
-
-static int wake_marked(struct flownet *net, uint32_t job)
-{
-	const struct net_job *entry = &net->jobs[job];
-	uint32_t before = net->ages[job].resting;
-
-	for (uint32_t t = 0; t < entry->task_limit; t++) {
-		if (entry->tasks[t].rests && net->machines[entry->tasks[t].machine].wakes)
-			net_wake(net, job, t);
-	}
-	return net->ages[job].resting == before ? 0 : net_walk_add(&net->changed, job);
+	return 0;
 }
 
 int net_wake_left(struct flownet *net)
 {
+	const int32_t *groups;
+	int32_t count = structured_changed(net->solver, &groups);
 	int code = 0;
 
 	net->changed.count = 0;
-	if (mark_left(net) == 0)
-		return 0;
-	for (size_t i = 0; i < net->live.count && code == 0; i++) {
-		if (net->ages[net->live.jobs[i]].resting > 0)
-			code = wake_marked(net, net->live.jobs[i]);
+	for (int32_t i = 0; i < count && code == 0; i++) {
+		uint32_t owner = net->job_of_group[groups[i]], machine = owner & ~GROUP_RESTS;
+
+		if ((owner & GROUP_RESTS) != 0 && net->machines[machine].resting_group == groups[i] &&
+		    !all_stay(net, machine, groups[i]))
+			code = wake_machine(net, &net->machines[machine]);
 	}
-	for (uint32_t i = 0; i < net->resting_changed_count; i++)
-		net->machines[net->resting_changed[i]].wakes = false;
-	return code == 0 ? 1 : code;
+	for (size_t i = 0; i < net->changed.count; i++)
+		net->ages[net->changed.jobs[i]].woken = false;
+	return code == 0 ? net->changed.count > 0 : code;
 }

@@ -49,6 +49,7 @@ void flownet_destroy(struct flownet *net)
 	free(net->flipped);
 	free(net->ages);
 	free(net->resting_changed);
+	free(net->rests);
 	free(net->changed.jobs);
 	free(net->touched.jobs);
 	free(net->walk_starts);
