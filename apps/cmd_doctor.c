@@ -20,7 +20,7 @@ static const char *const purpose_names[] = {"lab", "nic", NULL};
 
 static const struct option_row rows[] = {
 	OPTION_CHOICE(struct doctor_settings, purpose, "for", 'f', "PURPOSE", purpose_names,
-		      "lab: the virtual rack; nic: a NIC driven by DPDK, which needs more"),
+		      "lab: checks for the virtual rack; nic: also those for a NIC driven by DPDK"),
 	OPTION_STRING(struct doctor_settings, port, "port", 'p', "NAME", "examine this network interface only"),
 	OPTION_DOUBLE(struct doctor_settings, stalls_s, "stalls", 's', "SECONDS", 0.01, 3600,
 		      "also poll on each isolated CPU (on all CPUs if none is isolated) and count stalls over 1 us"),
@@ -50,9 +50,9 @@ static int check_settings(const struct doctor_settings *settings, const struct d
 	if (settings->root && (stat(settings->root, &status) != 0 || !S_ISDIR(status.st_mode)))
 		return error_set(err, ENOTDIR, "--root: expected a folder, found '%s'", settings->root);
 	if (settings->root && settings->stalls_s > 0)
-		return error_set(err, EINVAL, "--stalls measures this host: not with --root");
+		return error_set(err, EINVAL, "--stalls measures this host; it excludes --root");
 	if (settings->cpus && !(settings->stalls_s > 0))
-		return error_set(err, EINVAL, "--cpus is for --stalls");
+		return error_set(err, EINVAL, "--cpus needs --stalls");
 	if (settings->port && !doctor_has_port(options, settings->port))
 		return error_set(err, ENODEV, "--port: there is no network interface '%s'", settings->port);
 	return 0;

@@ -75,8 +75,8 @@ static const struct option_row rows[] = {
 static const char teach[] =
 	"A port is a PCI address (0000:03:00.0), a virtual device with its arguments\n"
 	"(net_af_packet0,iface=va) or a Linux interface (va). Words after -- go to DPDK's EAL.\n"
-	"The round trip grows by twice the delay. A stall is a gap in the polling; packets whose stay\n"
-	"met one are counted as disturbed; repeat a measurement with many of them.\n\n"
+	"The round trip grows by twice the delay. A stall is a gap in the polling; packets that were\n"
+	"held during one are counted as disturbed; repeat a measurement with many of them.\n\n"
 	"  ip netns exec tor nomora inject va vb --delay-us 20 --control /run/inj.sock --json\n"
 	"  nomora inject-ctl /run/inj.sock set delay_us=50\n"
 	"  nomora inject 0000:03:00.0 0000:03:00.1 --delay-us 100 --cpus 3 -- -n 4\n";

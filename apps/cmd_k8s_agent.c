@@ -22,7 +22,7 @@ static const char teach[] =
 	"\n"
 	"Exit status: 0 ended by a signal, 1 failed, 2 usage.\n";
 
-/* The API server of the cluster that we run in; the caller frees. NULL: we don't. */
+/* The API server of the cluster that this pod runs in; the caller frees. NULL outside a pod. */
 static char *find_server(void)
 {
 	const char *host = getenv("KUBERNETES_SERVICE_HOST"), *port = getenv("KUBERNETES_SERVICE_PORT");

@@ -15,7 +15,7 @@
 #include <injector/load/report.h>
 
 struct settings {
-	int mode, gap; /* gap and rate_per_s: under 0 where they are not given */
+	int mode, gap; /* gap and rate_per_s: negative if not given */
 	int64_t connections, depth, keys, seed;
 	double duration_s, warm_up_s, timeout_s, rate_per_s, update_share, skew;
 	bool no_fill, fill_only, json;
@@ -36,7 +36,8 @@ static const struct option_row rows[] = {
 		      "open loop: distribution of the gaps, etc unless given"),
 	OPTION_DOUBLE(struct settings, duration_s, "duration", 't', "S", 0.001, 86400, "length of the measurement"),
 	OPTION_DOUBLE(struct settings, warm_up_s, "warm-up", 'w', "S", 0, 3600, "load before it, not measured"),
-	OPTION_DOUBLE(struct settings, timeout_s, "timeout", 0, "S", 0.01, 3600, "longest silence of the server"),
+	OPTION_DOUBLE(struct settings, timeout_s, "timeout", 0, "S", 0.01, 3600,
+		      "fail when the server is silent for this long"),
 	OPTION_HEADING("Data"),
 	OPTION_INTEGER(struct settings, keys, "keys", 'k', "N", 1, 100000000, "keys, all stored before the load"),
 	OPTION_DOUBLE(struct settings, update_share, "update-share", 'u', "P", 0, 1, "share of updates (set)"),
@@ -85,13 +86,13 @@ static int check_sense(const struct settings *settings, struct error *err)
 	return 0;
 }
 
-/* Without any answer, rates and latencies are zeros, not figures: a negative answer. */
+/* With no answer at all, rates and latencies of 0 would mislead: the exit code says so. */
 static int report_nothing(const struct settings *settings, const struct load_result *result)
 {
 	if (result->unanswered > 0)
 		log_warning("none of the %llu requests that were due in the measured time was answered: the server was "
-			    "still busy with earlier ones, or is slower than --timeout: try a lower --rate, a shorter "
-			    "--warm-up or a longer --timeout",
+			    "still busy with earlier ones, or takes longer than --timeout; try a lower --rate, a "
+			    "shorter --warm-up or a longer --timeout",
 			    (unsigned long long)result->unanswered);
 	else
 		log_warning("no request was %s in the measured time of %.3g s: try a longer --duration",

@@ -96,8 +96,9 @@ static const struct option_usage usage = {
 	.rows = rows,
 };
 
-/* The first two names mean the solver that is kept between rounds. The others solve the whole network each time, with a
- * node a task; there the general `auto` would search for the shape that the kept solver knows. */
+/* The first two names stand for the solver that keeps its state between rounds. The others solve the whole network each
+ * time, with one node per task. The general solvers `auto` and `structured` are left out: they would search for the
+ * shape that the first two build from the start. */
 static void list_choices(void)
 {
 	for (int i = 0; i < CHOICES_MOST - 1 && policies[i]; i++)

@@ -31,7 +31,7 @@ static const struct option_row rows[] = {
 	OPTION_INTEGER(struct ptp_settings, count, "count", 'c', "N", 1, 1000000, "requests"),
 	OPTION_DOUBLE(struct ptp_settings, interval_ms, "interval-ms", 'i', "MS", 0, 3600000, "between requests"),
 	OPTION_DOUBLE(struct ptp_settings, timeout_ms, "timeout-ms", 't', "MS", 1, 3600000,
-		      "a request without an answer by then has none"),
+		      "how long to wait for an answer"),
 	OPTION_INTEGER(struct ptp_settings, domain, "domain", 'd', "N", 0, 255, "PTP domain"),
 	OPTION_FLAG(struct ptp_settings, json, "json", 'j', "print JSON"),
 	OPTION_END,
@@ -58,7 +58,7 @@ static int check_settings(const struct ptp_settings *settings, int rest_count, s
 	if (settings->l2 + settings->udp4 + settings->udp6 > 1)
 		return error_set(err, EINVAL, "--l2, --udp4 and --udp6 are mutually exclusive");
 	if (settings->dpdk && (settings->udp4 || settings->udp6))
-		return error_set(err, EINVAL, "--dpdk is over Ethernet: no --udp4, no --udp6");
+		return error_set(err, EINVAL, "--dpdk sends over Ethernet; it excludes --udp4 and --udp6");
 	if (!settings->dpdk && rest_count)
 		return error_set(err, EINVAL, "words after '--' are for EAL, which only --dpdk starts");
 	return 0;

@@ -10,7 +10,7 @@
 typedef int ptp_measurer(const struct ptp_options *options, const struct option_operands *operands,
 			 struct ptp_result *result, const volatile sig_atomic_t *stop, struct error *err);
 
-/* `by_port` measures through DPDK ports; NULL: nomora-probe does. */
+/* `by_port` measures through DPDK ports; if it is NULL, nomora-probe is executed for them. */
 int command_ptp_by(int argc, char **argv, ptp_measurer *by_port);
 
 #endif

@@ -13,7 +13,7 @@
 #include "command.h"
 #include "commands.h"
 
-/* recover.fail: a failure in the scenario; --apply lets the server fail later. */
+/* recover.fail adds a failure to the scenario; with --apply, `fail` names the server that fails during the run. */
 struct settings {
 	struct recover_settings recover;
 	int sharing, experiment;
@@ -36,13 +36,13 @@ static const struct option_row rows[] = {
 	OPTION_CHOICE(struct settings, recover.solver, "solver", 's', "NAME", recovery_solver_names,
 		      "exact, or the paper's branch and cut by GLPK"),
 	OPTION_DOUBLE(struct settings, recover.deadline_ms, "deadline-ms", 'd', "MS", 0, 1e9,
-		      "answer by then, with the gap that is proved; 0 = no deadline"),
+		      "deadline for the best answer so far and its proved gap; 0 = none"),
 	OPTION_HEADING("What to report"),
 	OPTION_FLAG(struct settings, recover.json, "json", 'j', "print JSON"),
 	OPTION_FLAG(struct settings, recover.compare, "compare", 'c',
 		    "compare with random placements and other ways to share links"),
 	OPTION_FLAG(struct settings, each_server, "each-server", 'e',
-		    "instead of the failure in the scenario: which single server's failure hurts most"),
+		    "find the single server whose failure hurts most; ignore the scenario's failures"),
 	OPTION_INTEGER(struct settings, recover.runs, "runs", 'r', "N", 1, 1000000,
 		       "random placements in --compare, instances in --experiment"),
 	OPTION_INTEGER(struct settings, recover.seed, "seed", 0, "N", 0, 1000000000, "seed of the random placements"),

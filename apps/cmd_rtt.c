@@ -30,8 +30,8 @@ static const struct option_row rows[] = {
 };
 
 static const char teach[] =
-	"The capture is of an Ethernet interface, or of 'any', on the probes' way, best a switch's mirror port or the\n"
-	"prober's own link; the part of the way between the prober and that place is not in the result.\n"
+	"Capture where the probes pass, on an Ethernet interface or on 'any': best at a switch's mirror port or on\n"
+	"the prober's own link. The path between the prober and that point is not part of the result.\n"
 	"\n"
 	"  tcpdump -i rack1 -w probes.pcap --time-stamp-precision=nano udp port 862\n"
 	"  nomora rtt probes.pcap --peers peers.txt\n"

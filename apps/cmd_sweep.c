@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora sweep: a plan carried out, with a lab and an injector of its own if the plan says so. */
+/* nomora sweep: carries out a plan, with a lab and an injector of its own if the plan asks for them. */
 #include "commands.h"
 
 #include <errno.h>
@@ -109,7 +109,7 @@ int command_sweep(int argc, char **argv)
 	const char *file;
 	int code;
 
-	/* Twice: first for the plan's name, then over the plan's values. */
+	/* The command line is parsed twice: first to find the plan, then to override the plan's values. */
 	sweep_plan_defaults(&plan);
 	code = command_parse(&usage, argc, argv, &plan, &operands);
 	if (code >= 0)

@@ -24,7 +24,7 @@ static const char teach[] =
 	"  jobs with one task                 75 %            75 %\n"
 	"  run time p50/p90                   626/8,789 s     log-normal: the job 1.9, its tasks 0.8\n"
 	"  seconds with a submission          2,870 a day     the same\n"
-	"  slots in use at the begin          89 % of 12      --load, two thirds of them all day\n"
+	"  slots in use at the start          89 % of 12      --load, two thirds of them all day\n"
 	"  machines that leave                309 a day       --churn, for half an hour on average\n"
 	"\n"
 	"Example:\n"
@@ -36,7 +36,7 @@ static const struct option_row rows[] = {
 	OPTION_INTEGER(struct tracegen_options, machines, "machines", 'm', "N", 1, 1000000, "machines"),
 	OPTION_INTEGER(struct tracegen_options, slots, "slots", 0, "N", 1, 100000, "slots of a machine"),
 	OPTION_INTEGER(struct tracegen_options, tasks, "tasks", 0, "N", 0, 100000000,
-		       "tasks submitted after the begin; 0 = as many as the load takes"),
+		       "tasks submitted after the start; 0 = derived from --load"),
 	OPTION_DOUBLE(struct tracegen_options, hours, "hours", 0, "H", 0.001, 10000, "length"),
 	OPTION_DOUBLE(struct tracegen_options, load, "load", 0, "SHARE", 0.01, 1.5, "slots in use"),
 	OPTION_DOUBLE(struct tracegen_options, churn, "churn", 0, "SHARE", 0, 1,

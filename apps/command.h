@@ -42,8 +42,9 @@ int command_parse(const struct option_usage *usage, int argc, char **argv, void 
 		  struct option_operands *operands);
 
 /*
- * Does a name end in one of `endings` (NULL-terminated, in any case, with something before it)? It says which form to
- * write, so another one is a usage error, found before any file is read. 0 or -EINVAL with err set.
+ * Checks that a name ends in one of `endings` (a NULL-terminated list; any case; something must precede the ending).
+ * The ending selects the output's format, so that a wrong one is a usage error, reported before any file is read. 0 or
+ * -EINVAL with err set.
  */
 int command_check_ending(const char *option, const char *path, const char *const *endings, struct error *err);
 /* Endings of pictures. */
@@ -61,10 +62,11 @@ int command_flush(struct error *err);
  */
 #define COMMAND_COMPLETE "--complete"
 
-/* Becomes that program, with main()'s argv: argv[1] is its command. Returns COMMAND_FAILED if that cannot be. */
+/* Executes `program` in place of this process, with main()'s argv; argv[1] is its command. Returns COMMAND_FAILED if it
+ * cannot be executed. */
 int command_exec(const char *program, char **argv);
 
-/* Runs the row that argv[1] names; prints the table for --help. NULL-name terminated table. */
+/* Runs the row that argv[1] names; prints the table for --help. The table ends with a row whose name is NULL. */
 int command_dispatch(const char *program, const char *summary, const struct command *commands, int argc, char **argv);
 
 #endif

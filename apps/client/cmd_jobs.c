@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora jobs, nodes, drain, explain: what a running schedd knows, and a few orders. */
+/* nomora jobs, nodes, drain, explain: query a running schedd, and drain its machines. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -109,13 +109,13 @@ int command_drain(int argc, char **argv)
 		SOCKET_ROW,
 		OPTION_CHOICE(struct settings, scope, "scope", 'S', "WHAT", scopes, "what NAME is"),
 		OPTION_FLAG(struct settings, back, "back", 'b', "take tasks again"),
-		OPTION_FLAG(struct settings, dry_run, "dry-run", 'n', "show what would follow, and do nothing"),
+		OPTION_FLAG(struct settings, dry_run, "dry-run", 'n', "show the consequences; drain nothing"),
 		JSON_ROW,
 		OPTION_END};
 	const struct option_usage usage = {
 		.command = "nomora drain",
 		.operands = "NAME",
-		.summary = "Give a machine, rack or pod no more tasks, and move those away that may move.",
+		.summary = "Place no more tasks on a machine, rack or pod, and move away those that may move.",
 		.rows = rows,
 		.operands_minimum = 1,
 		.operands_maximum = 1};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora what-if: asks a running schedd what would follow from changes, before anything is done. */
+/* nomora what-if: asks a running schedd for the consequences of changes, without making them. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ struct settings {
 static const char teach[] = "CHANGE is one of\n"
 			    "  'drain rack r7'  'drain machine m3'  'up m3'  'down pod p1'\n"
 			    "  'add 40 machines like m1'  'curve memcached := spark'  'cancel web'\n"
-			    "and several are made one after the other. Decisions count as carried out at once.\n"
+			    "and several are applied in order. Decisions take effect at once.\n"
 			    "  $ nomora what-if 'drain rack r7' --jobs tomorrow.jsonl\n"
 			    "\n"
 			    "Exit status: 0 ok, 1 failed, 2 usage.\n";
@@ -62,7 +62,7 @@ int command_what_if(int argc, char **argv)
 	const struct option_usage usage = {
 		.command = "nomora what-if",
 		.operands = "[CHANGE...]",
-		.summary = "Show what a running nomora schedd would do after changes, before anything is done.",
+		.summary = "Show what a running nomora schedd would do after changes, without making them.",
 		.teach = teach,
 		.rows = rows,
 		.operands_maximum = 1000,

@@ -35,7 +35,7 @@ static struct dataflow_plan *make_plan(const struct dataflow_settings *settings,
 	struct dataflow_plan *plan =
 		dataflow_plan_create(dataflow, engine_find(engine), &options, &paths, random_runs, err);
 
-	/* The scenario says something that cannot be: its reader does not solve for the rates of a cycle. */
+	/* A scenario can be well-formed and impossible: its reader does not solve for the rates of a cycle. */
 	if (!plan && err->code == EINVAL && settings->file)
 		error_prefix(err, "%s", settings->file);
 	return plan;

@@ -11,7 +11,7 @@ int dataflow_run_simulation(const struct dataflow_settings *settings, struct dat
 /* Sets the plan's routes, runs its flows and prints predicted and measured rates. 0 or -errno with err set. */
 int dataflow_apply(const struct dataflow_settings *settings, struct dataflow_plan *plan, struct error *err);
 
-/* The figures of --experiment into -o DIR, their values on standard output. 0 or -errno with err set. */
+/* Writes the figures of --experiment to -o DIR and prints their values. 0 or -errno with err set. */
 int dataflow_run_experiment(const struct dataflow_settings *settings, struct error *err);
 
 /* nomora dataflow run: prints a line each second, and the rates of the sinks. 0 or -errno with err set. */
@@ -20,7 +20,7 @@ int dataflow_run(const struct dataflow_settings *settings, struct dataflow *data
 /* Sets the plan's routes in OpenFlow switches, and keeps them there until a signal. 0 or -errno with err set. */
 int dataflow_set_openflow(const struct dataflow_settings *settings, struct dataflow_plan *plan, struct error *err);
 
-/* The exit code for an error of the rooms: 3 where the answer is no. */
+/* The exit code for an error of the libraries: COMMAND_NEGATIVE if there is no placement. */
 int dataflow_fail(const struct error *err);
 
 #endif

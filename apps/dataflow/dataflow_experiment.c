@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* --experiment: published values beside ours, as text; the figures are in the folder. */
+/* --experiment: prints published values beside ours; the figures go to the folder. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -29,7 +29,7 @@ static int run(const struct lab *lab, struct dataflow *dataflow, struct dataflow
 	if (code == 0 && plot)
 		code = run_history_plot(report->history, options, plot, err);
 	if (code == 0 && (!result.complete || result.lost + result.duplicated > 0))
-		code = error_set(err, EIO, "tuples were lost or doubled");
+		code = error_set(err, EIO, "tuples were lost or duplicated");
 	run_result_clear(&result);
 	return code;
 }

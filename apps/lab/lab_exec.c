@@ -31,8 +31,9 @@ static int run(void *context, const struct option_operands *operands, struct err
 	char **words;
 
 	if (operands->rest_count == 0)
-		return command_misused(err, "no command: give it behind '--', as in 'nomora lab exec %s -- ip addr'",
-				       target);
+		return command_misused(
+			err, "missing operand COMMAND: give it after '--', as in 'nomora lab exec %s -- ip addr'",
+			target);
 	if (lab_read(settings->name, &lab, err) != 0)
 		return COMMAND_FAILED;
 	netns = lab_find_netns(&lab, target);

@@ -23,7 +23,7 @@ struct up_settings {
 static const struct option_row up_rows[] = {
 	OPTION_HEADING("The rack"),
 	OPTION_STRING(struct up_settings, name, "name", 'n', "NAME",
-		      "name of the lab; two labs can stand side by side"),
+		      "name of the lab; labs of different names can exist at once"),
 	OPTION_INTEGER(struct up_settings, hosts, "hosts", 'H', "N", 1, LAB_HOSTS_MAXIMUM, "hosts, h1 to hN"),
 	OPTION_INTEGER(struct up_settings, racks, "racks", 'R', "N", 1, LAB_RACKS_MAXIMUM,
 		       "racks that share the hosts"),
@@ -184,7 +184,8 @@ static int run(void *context, const struct option_operands *operands, struct err
 	int code;
 
 	if (settings->while_command && settings->json)
-		return command_misused(err, "--json with --while: standard output belongs to the command there");
+		return command_misused(
+			err, "--json and --while are mutually exclusive: standard output belongs to the command");
 	if (settings->fabric && settings->spines > 0)
 		return command_misused(err, "--spines and --fabric are mutually exclusive");
 	if (settings->fabric) {

@@ -99,10 +99,10 @@ static int export_order(const struct latency_order *order, const struct mesh_set
 	return latency_order_write_table(order, (enum latency_statistic)settings->statistic, settings->output, err);
 }
 
-/* A subcommand reads files as they are, or looks at one through a view. */
+/* A subcommand implements one of with_files() and with_order(). */
 struct mesh_command {
 	struct option_usage usage;
-	struct mesh_settings defaults; /* without an output there, the user has to name one */
+	struct mesh_settings defaults; /* if they name no output, the user must */
 	const char *const *endings;    /* that the output may have; NULL = any */
 	int (*with_files)(const struct option_operands *operands, const struct mesh_settings *settings,
 			  struct error *err);
@@ -168,7 +168,7 @@ static int look(const struct mesh_command *command, const char *path, const stru
 	if (command->endings)
 		progress_update(bar, 0, "drawing");
 	else
-		progress_clear(bar); /* others print */
+		progress_clear(bar); /* the other subcommands print on the same terminal */
 	if (!code)
 		code = command->with_order(&order, settings, err);
 	progress_destroy(bar);
@@ -182,7 +182,7 @@ static int act(void *context, const struct option_operands *operands, struct err
 	const struct mesh_command *command = settings->command;
 
 	if (!settings->output)
-		return command_misused(err, "--output is missing: which .svg or .png file?");
+		return command_misused(err, "missing option -o: expected a .svg or .png file");
 	if (command->endings && command_check_ending("--output", settings->output, command->endings, err) != 0)
 		return COMMAND_USAGE;
 	return command->with_files ? command->with_files(operands, settings, err)

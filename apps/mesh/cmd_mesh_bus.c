@@ -55,7 +55,7 @@ static const char collect_teach[] =
 static int check_bus(const struct mesh_bus_options *bus, struct error *err)
 {
 	if (!bus->url)
-		return error_set(err, EINVAL, "--server is missing: nats://HOST:PORT or tls://HOST:PORT");
+		return error_set(err, EINVAL, "missing option --server: expected nats://HOST:PORT or tls://HOST:PORT");
 	if (!mesh_prefix_is_valid(bus->prefix))
 		return error_set(err, EINVAL,
 				 "--subject: '%s': expected words of letters, digits, '-' and '_' with dots between",

@@ -22,20 +22,20 @@ static const char *const across_names[] = {"racks", "pods", NULL};
 static const struct option_row rows[] = {
 	OPTION_STRING(struct plan_settings, output, "output", 'o', "DIR", "write HOST.peers of every host there"),
 	OPTION_STRING(struct plan_settings, state, "state", 0, "FILE",
-		      "the plan (nomora.mesh_plan/1): read, moved on and written again"),
+		      "the plan (nomora.mesh_plan/1): read, advanced by one run and written back"),
 	OPTION_STRING(struct plan_settings, cluster, "cluster", 'c', "FILE", "racks and pods of the hosts"),
 	OPTION_STRING(struct plan_settings, live, "live", 'l', "FILE", "a live matrix: its drained hosts are left out"),
-	OPTION_FLAG(struct plan_settings, keep, "keep", 'k', "take in changes of the hosts, but do not rotate"),
+	OPTION_FLAG(struct plan_settings, keep, "keep", 'k', "apply changes of the hosts, but do not rotate the pairs"),
 	OPTION_FLAG(struct plan_settings, json, "json", 'j', "print JSON (nomora.mesh_plan_load/1)"),
 	OPTION_HEADING("Budget"),
 	OPTION_DOUBLE(struct plan_settings, interval_us, "interval-us", 'i', "US", 1, 1e9,
 		      "between two probes from a host to a peer"),
 	OPTION_DOUBLE(struct plan_settings, budget.host_pps, "host-pps", 0, "N", 0, 1e9,
-		      "probes a second that a host sends at most; 0 = any"),
+		      "maximum probes per second that a host sends; 0 = no limit"),
 	OPTION_DOUBLE(struct plan_settings, budget.reflector_pps, "reflector-pps", 0, "N", 0, 1e9,
-		      "probes a second that a host answers at most; 0 = any"),
+		      "maximum probes per second that a host answers; 0 = no limit"),
 	OPTION_DOUBLE(struct plan_settings, budget.link_pps, "link-pps", 0, "N", 0, 1e12,
-		      "probes a second from and to a rack at most; 0 = any"),
+		      "maximum probes per second from and to a rack; 0 = no limit"),
 	OPTION_DOUBLE(struct plan_settings, budget.epoch_s, "epoch", 'e', "S", 0.1, 1e6,
 		      "time between two runs of this command"),
 	OPTION_DOUBLE(struct plan_settings, budget.refresh_s, "refresh", 'r', "S", 1, 1e9,
@@ -46,8 +46,8 @@ static const struct option_row rows[] = {
 };
 
 static const char teach[] =
-	"Hosts of a rack probe each other always; of every two racks some pairs of hosts do, others with each run.\n"
-	"Run it once an epoch (see nomora-mesh-plan.timer); agents read their lists again when they change:\n"
+	"Hosts of one rack always probe each other. Of each two racks some pairs of hosts do; each run chooses other\n"
+	"pairs. Run it once an epoch (see nomora-mesh-plan.timer); agents read their lists again when they change:\n"
 	"\n"
 	"  nomora mesh plan peers.txt --cluster cluster.json --state plan.json -o lists --host-pps 2000\n"
 	"  nomora mesh agent eth0 --address 10.0.1.7 --peers lists/h7.peers --live /dev/shm/mesh\n";

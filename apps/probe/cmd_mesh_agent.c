@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora mesh agent: a host's part of the live mesh, without an end. */
+/* nomora mesh agent: measures one host's part of the live mesh until a signal ends it. */
 #include "command_station.h"
 
 #include <model/option_rows.h>
@@ -14,7 +14,7 @@ static const struct option_row rows[] = {
 		      "time that a row's figures cover"),
 	ROWS_LIVE_CAPACITY(struct station_settings, live_hosts, live_racks, live_pairs),
 	OPTION_STRING(struct station_settings, name, "name", 'n', "NAME",
-		      "ours in the matrix; default: the peers file's name for our address"),
+		      "our name in the matrix; default: the peers file's name for our address"),
 	MESH_RECORDER_ROWS(struct station_settings, history),
 	OPTION_HEADING("How"),
 	STATION_SESSION_ROWS,

@@ -7,7 +7,7 @@ static const struct option_row rows[] = {
 	OPTION_STRING(struct station_settings, peers_path, "peers", 'p', "FILE",
 		      "lines 'name address [mac] [rack]' (required); our own is left out"),
 	OPTION_STRING(struct station_settings, name, "name", 'n', "NAME",
-		      "ours in the row; default: the peers file's name for our address"),
+		      "our name in the row; default: the peers file's name for our address"),
 	OPTION_FLAG(struct station_settings, reflect, "reflect", 'r', "also answer the others' probes"),
 	OPTION_HEADING("How"),
 	STATION_SESSION_ROWS,

@@ -3,7 +3,7 @@
 #include "../commands.h"
 
 static const struct command commands[] = {
-	{"slurm-agent", "Slurm's jobs where a running schedd decides", command_slurm_agent, NULL},
+	{"slurm-agent", "place Slurm's jobs where a running schedd decides", command_slurm_agent, NULL},
 	{"slurm-hostfile", "the machines of a placed Slurm job, a line per task", command_slurm_hostfile, NULL},
 	{NULL, NULL, NULL, NULL},
 };

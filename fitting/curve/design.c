@@ -109,7 +109,7 @@ static double finish_constraint(const struct design *design, double *row, double
 	return scale > 0 ? bound * scale : bound;
 }
 
-/* Row and offset of the ceiling at the curve's start. */
+/* Row and offset of the constraint on the curve's start. */
 static double profile_ceiling(const struct problem *problem, const struct profile *profile, double *row)
 {
 	if (profile->form != CURVE_FORM_NONE)

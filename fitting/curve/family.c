@@ -68,8 +68,8 @@ size_t family_shapes(enum fit_family family)
 }
 
 /*
- * A jump and no threshold have a constant besides the basis; a hinge starts at the baseline's height. An unknown
- * baseline is one more coefficient of the forms with a flat part.
+ * Without a threshold or with a jump, a curve has a constant besides the basis. A hinge has none, since it starts at
+ * the height of the baseline. A baseline that is not known adds a coefficient to the forms with a flat part.
  */
 size_t profile_columns(const struct problem *problem, const struct profile *profile)
 {

@@ -8,7 +8,7 @@
 
 #include "fit_priv.h"
 
-/* Data are refused if they rise by this many standard errors, and by this much: drift alone can make a small rise. */
+/* Data are rejected if they rise by this many standard errors and by this much: drift alone can cause a small rise. */
 static const double rise_deviations = 4, rise_least = 0.1;
 /* The loss of performance whose round trip the report gives. */
 static const double effect_least = 0.1;
@@ -57,7 +57,7 @@ static void warn_form(struct fit *fit)
 		warn(fit, " To decide, measure %d more delays, evenly between %.4g and %.4g us, %ld runs each.\n",
 		     decision->levels, decision->from_us, decision->to_us, decision->runs);
 	else
-		warn(fit, " More runs would not decide it at an affordable number: use either.\n");
+		warn(fit, " No affordable number of runs would decide it: use either form.\n");
 }
 
 static void collect_warnings(const struct problem *problem, struct fit *fit)
@@ -77,7 +77,7 @@ static void collect_warnings(const struct problem *problem, struct fit *fit)
 		     "would.\n",
 		     100 * fit->flat_drop);
 	if (observations->outlier_count)
-		warn(fit, "%zu outlier%s (run more than 4.5 robust deviations from the level's median)%s.\n",
+		warn(fit, "%zu outlier%s (more than 4.5 robust deviations from the level's median)%s.\n",
 		     observations->outlier_count, observations->outlier_count == 1 ? "" : "s",
 		     observations->without_outliers ? ", excluded" : ", kept");
 	if (fit->curve->domain_high_us < CURVE_STEP_US)

@@ -13,7 +13,7 @@ static const double first_least = 0.5, first_most = 2;
 /* A formula that rises by more than this above its value at 0 is no cost of latency. */
 static const double rise_most = 0.1;
 
-/* Evaluates the formula: x for every predictor, scratch and gradient, in one allocation. */
+/* Evaluates the formula. Its predictors (all set to x), scratch and gradient are one allocation. */
 struct evaluator {
 	const struct expression_curve_source *source;
 	double *x, *scratch, *gradient, *at_zero;

@@ -29,7 +29,7 @@ struct formula_data {
 
 int formula_data_read(const struct formula_settings *settings, struct formula_data *data, struct error *err);
 
-/* Are the columns that the formula uses numbers throughout? */
+/* Checks that each column that the formula uses holds only numbers. */
 int formula_data_check(const struct formula_data *data, const struct expression *model, struct error *err);
 /*
  * The observations by ascending x (the first predictor), in one block that *x begins and the caller frees;

@@ -24,7 +24,7 @@ static void print_warnings(const struct formula_fit *fit, FILE *out)
 			"tied\n",
 			result->condition);
 	if (result->start_used > 0)
-		fprintf(out, "note: the start given ended in a worse minimum; this one is from further start %d\n",
+		fprintf(out, "note: the given start ended in a worse minimum; this fit began at further start %d\n",
 			result->start_used);
 }
 

@@ -116,8 +116,8 @@ static inline void QR_NAME(scale_columns)(struct QR_NAME(qr) * qr)
 }
 
 /*
- * Factors qr->a in place; rows >= columns or fewer. The rank is the number of diagonal elements above `tolerance`
- * times the first; the remaining columns are not reduced further. False if a number is not finite.
+ * Factors qr->a in place, of any shape. The rank is the number of diagonal elements above `tolerance` times the first;
+ * the remaining columns are not reduced further. False if a number is not finite.
  */
 static inline bool QR_NAME(factorise)(struct QR_NAME(qr) * qr, QR_REAL tolerance)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The text of a NIST model: lines joined, the error term taken off, ellipses filled in. */
+/* The text of a NIST model: joins its lines, removes the error term and expands ellipses. */
 #include "nist_priv.h"
 
 #include <ctype.h>

@@ -139,7 +139,7 @@ static int read_start_row(struct reader *reader, char *line)
 	if (!clean || count < 3)
 		return fail(reader, name, "expected starting values, certified value and its deviation");
 	if (reader->set->parameter_count > 0 && reader->set->start_count != count - 2)
-		return fail(reader, name, "another number of starting values than in the row above");
+		return fail(reader, name, "expected as many starting values as in the row above");
 	parameter = add_parameter(reader, name);
 	if (!parameter)
 		return -EINVAL;

@@ -301,8 +301,8 @@ void nonlinear_result_free(struct nonlinear_result *result)
 }
 
 /*
- * Variance factor. For the plain loss chi2/dof; for a robust one Huber's (1973): sum psi^2 / dof / (mean psi')^2,
- * psi = rho'(z) r in weighted residuals, to go with the (J'J)^-1 of a Jacobian that is not bent.
+ * Variance factor. For the plain loss chi2/dof; for a robust one Huber's (1973): sum psi^2 / dof / (mean psi')^2, psi =
+ * rho'(z) r in weighted residuals, for the (J'J)^-1 of a Jacobian to which the loss is not applied.
  */
 static double variance_factor(const struct nonlinear_run *run, const struct nonlinear_result *result)
 {

@@ -90,7 +90,8 @@ struct polish {
 	long double relative_offset;                 /* Bates & Watts: tangential over normal part of the residuals */
 	long double step_size;                       /* remaining Gauss-Newton step, relative to the values */
 	long double cost;
-	long double condition; /* |R_11| / |R_nn| of the active columns, scaled to length 1; infinite if rank lacks */
+	long double
+		condition; /* |R_11| / |R_nn| of the active columns, scaled to length 1; infinite if rank-deficient */
 };
 
 void polish_lay_out(struct polish *polish, struct arena *arena, size_t rows, size_t free);
@@ -100,7 +101,7 @@ bool polish_run(struct polish *polish, long double *values, int steps_maximum);
 
 /*
  * After polish_run() at the same values: root such that root root' = (J'J)^-1 over polish->column, columns x columns in
- * polish->root. J is weighted but not bent by the loss. False if it is not finite.
+ * polish->root. J is weighted, but the loss is not applied to it. False if it is not finite.
  */
 bool polish_covariance_root(struct polish *polish, const long double *values);
 

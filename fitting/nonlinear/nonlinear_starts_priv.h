@@ -6,8 +6,8 @@
 
 #include "nonlinear_priv.h"
 
-/* values := start number `start` (from 1) made from the given one; both are free vectors. Spends the region's scratch.
- */
+/* values := start number `start` (from 1) made from the given one; both are free vectors. Overwrites the region's
+ * scratch. */
 void nonlinear_further_start(struct trust_region *region, struct rng *rng, int start, const double *given,
 			     double *values);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The cost of a nonlinear fit with its residuals and Jacobian, weighted and bent by the loss. */
+/* The cost of a nonlinear fit with its residuals and Jacobian, weighted and scaled by the robust loss. */
 #include "nonlinear_priv.h"
 
 #include <float.h>
@@ -28,7 +28,7 @@ double objective_clip(const struct objective *objective, size_t j, double value)
 	return fmin(fmax(value, objective->lower[j]), objective->upper[j]);
 }
 
-/* Weights and bends one row; adds its share to the cost. */
+/* Applies weight and robust loss to one row; adds its share to the cost. */
 static long double bend_row(const struct objective *o, size_t i, long double *residual)
 {
 	long double scale = o->loss_scale, weighted = *residual * (o->root_weights ? o->root_weights[i] : 1);

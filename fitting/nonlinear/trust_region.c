@@ -90,7 +90,7 @@ static double prepare(struct trust_region *t, const double *values)
 	return cosine;
 }
 
-/* Fall of the linear model along region->step, cut to the box. The cut step replaces it. */
+/* Decrease of the linear model along region->step, which is first clipped to the bounds. */
 static double predict(struct trust_region *t, const double *values)
 {
 	const struct objective *o = t->objective;

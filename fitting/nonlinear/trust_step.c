@@ -72,7 +72,7 @@ static void factor_damped(struct trust_region *t)
 	factorise_double(&t->damped, 0);
 }
 
-/* u := argmin |[R; sqrt(damping) D] u + [top; 0]|, with the first rank elements of top. work2 is spent. */
+/* u := argmin |[R; sqrt(damping) D] u + [top; 0]|, with the first rank elements of top. Overwrites work2. */
 static void solve_damped(struct trust_region *t, const double *top, double *u)
 {
 	memset(t->work2, 0, 2 * t->active * sizeof *t->work2);
@@ -81,7 +81,7 @@ static void solve_damped(struct trust_region *t, const double *top, double *u)
 	least_squares_double(&t->damped, t->work2, u);
 }
 
-/* -d |D u| / d damping for u of the factored damping: |D u| |R_damped^-T D' D u / |D u||^2. work2 is spent. */
+/* -d |D u| / d damping at the factored damping: |D u| |R_damped^-T D' D u / |D u||^2. Overwrites work2. */
 static double norm_slope(struct trust_region *t, const struct qr_double *qr, const double *u, double norm)
 {
 	double sum = 0;

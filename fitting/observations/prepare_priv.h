@@ -40,7 +40,7 @@ static inline size_t prepare_level_end(const struct preparation *preparation, si
 
 /* Fills the runs' drift if the sweep has references; the runs are in the file's order. */
 int prepare_references(struct preparation *preparation);
-/* Scores the runs, flags outliers and lists them in out->outliers. 0 or -ENOMEM with err set, as below. */
+/* Scores the runs, flags outliers and lists them in out->outliers. 0 or -ENOMEM with err set, like the next two. */
 int prepare_outliers(struct preparation *preparation);
 /* Collects the runs in out->levels; then computes the levels' weights. */
 int prepare_levels(struct preparation *preparation);

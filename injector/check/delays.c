@@ -90,10 +90,11 @@ static int match_all(const char *path, struct pcapng_reader *reader, struct matc
 
 		report->frames++;
 		if (packet.interface > 1 || packet.direction == PCAPNG_UNKNOWN)
-			return error_set(err, EBADMSG,
-					 "%s: frame %llu is of interface %u, direction %d: this is no injector's "
-					 "capture (two interfaces, each frame inbound or outbound)",
-					 path, (unsigned long long)report->frames, packet.interface, packet.direction);
+			return error_set(
+				err, EBADMSG,
+				"%s: frame %llu is of interface %u, direction %d: not a capture of the injector"
+				" (two interfaces, each frame inbound or outbound)",
+				path, (unsigned long long)report->frames, packet.interface, packet.direction);
 		if (packet.direction == PCAPNG_INBOUND) {
 			enum check_direction d = from_a ? CHECK_AB : CHECK_BA;
 

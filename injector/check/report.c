@@ -75,7 +75,7 @@ static void print_direction(const char *label, const struct check_direction_repo
 			(double)histogram_percentile(delay, 50) / 1e3, (double)histogram_percentile(delay, 99) / 1e3,
 			(double)histogram_maximum(delay) / 1e3);
 	if (histogram_count(deviation))
-		fprintf(out, "; off by p50 %lld p99 %lld p99.9 %lld max %lld ns, %llu early",
+		fprintf(out, "; deviation p50 %lld p99 %lld p99.9 %lld max %lld ns, %llu early",
 			(long long)histogram_percentile(deviation, 50), (long long)histogram_percentile(deviation, 99),
 			(long long)histogram_percentile(deviation, 99.9), (long long)histogram_maximum(deviation),
 			(unsigned long long)report->early);

@@ -158,7 +158,7 @@ static ALWAYS_INLINED void release(struct worker *worker, struct line *line, uin
 	}
 }
 
-/* The port refused packets of a round without delay: they are now the first held, and due. */
+/* The port refused packets that this round received without a delay: holds them, due at once. */
 static NOT_INLINED void hold_refused(struct line *line, uint32_t sent, uint32_t received, uint64_t now)
 {
 	struct dp_packet **packets = line->packets + (line->head & line->mask) + sent;
@@ -192,8 +192,8 @@ static ALWAYS_INLINED void count_passed(struct line *line, uint32_t received, ui
 }
 
 /*
- * A round without delays and held packets: forwards each received burst at once, and reads the counter at the end.
- * False: the round is not of this kind.
+ * A round in which no line delays or holds packets: forwards each received burst at once, and reads the counter at the
+ * end. Returns false, and does nothing, where a line does.
  */
 static ALWAYS_INLINED bool pass(struct worker *worker)
 {

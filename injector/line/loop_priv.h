@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The round of both loops, a step for each port: receive a burst, then release the due packets of either line, so that
- * no packet waits longer than one burst takes. After a port without packets there is no release and no clock reading,
- * except at the end of a round without any. If the next packet is due before the next reading, the loop waits for that
- * moment by reading the counter, again after the release, a few times at most. A wait is at most two idle rounds long,
- * as measured, and there is none while a port fills whole bursts, so that packets are received about as soon as without
- * it. A line whose port just filled a burst is released at once and alone, while its data is in the cache.
+ * The round of both loops, with a step for each port: receive a burst, then release the due packets of either line, so
+ * that no packet waits longer than one burst takes. A step that received nothing neither releases packets nor reads the
+ * clock, except at the end of a round without packets. If the next packet is due before the next reading, the loop
+ * busy-waits for its due time, at most LINE_WAITS times a step. A wait takes at most two idle rounds, as measured, and
+ * there is none while a port fills whole bursts: packets are received about as soon as without waits. A line whose port
+ * just filled a burst is released at once and alone, while its data is in the cache.
  *
  * A gap is the time between two clock readings. One above the stall threshold disturbs every packet that is held. A
  * shorter one, a hiccup, disturbs only packets that arrived or left in it: others were waiting anyway. Packets in a
@@ -44,7 +44,7 @@ struct loop {
 	void (*release)(struct worker *worker, struct line *line, uint64_t now, bool full);
 	/* The due time of the next packet; false: none is held. */
 	bool (*next)(const struct line *line, uint64_t *due);
-	/* A whole round without delays and held packets; false: the round is not of this kind. */
+	/* A whole round in which no line delays or holds packets; false where a line does. */
 	bool (*pass)(struct worker *worker);
 };
 
@@ -111,7 +111,7 @@ static ALWAYS_INLINED void loop_release_both(struct worker *worker, struct loop 
 		if (left > 2 * worker->wait_cycles)
 			loop_prepare(worker, now);
 		if (left <= 0 || left > worker->wait_cycles || UNLIKELY(worker->lines[0]->unsettled))
-			return; /* unsettled: a gap, so receive first the packets that arrived in it */
+			return; /* after a gap, the packets that arrived in it are received first */
 	}
 }
 

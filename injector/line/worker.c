@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An lcore's chores between bursts, now and then. No system call, no memory. */
+/* An lcore's housekeeping between bursts. It makes no system call and allocates no memory. */
 #include <math.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ void worker_note_gap(struct worker *worker, uint64_t gap)
 	worker->stall_cycles += stall ? gap : 0;
 	if (stall && gap > worker->stall_longest_cycles)
 		worker->stall_longest_cycles = gap;
-	if (stall && worker->transmit_since == worker->last_look - gap) /* last_look is the end of the gap by now */
+	if (stall && worker->transmit_since == worker->last_look - gap) /* last_look is the end of the gap already */
 		worker->stall_transmit_cycles += worker->transmit_cycles;
 	for (unsigned int i = 0; i < worker->line_count; i++) {
 		struct line *line = worker->lines[i];

@@ -17,7 +17,7 @@
 
 enum { CONNECT_PATIENCE_MS = 5000 };
 
-/* Connects without blocking for longer than the patience. Returns a descriptor or -errno. */
+/* Connects; waits at most CONNECT_PATIENCE_MS for the server. Returns a descriptor or -errno. */
 static int connect_to(const struct addrinfo *address)
 {
 	int one = 1, problem = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The loop: requests out when they are due, answers in. */
+/* The event loop: sends requests when they are due and receives answers. */
 #include <injector/load/load.h>
 
 #include <errno.h>

@@ -28,7 +28,8 @@ struct commands_marked {
 void commands_mark(const struct sweeper *sweeper, enum orphans_of of, struct commands_marked *environment,
 		   struct host_command *command);
 
-/* Subject of a failure, for the names of files with output. NULL run: it concerns no run. */
+/* What a command ran for, which names the file that keeps the output of a failure. run: NULL if it belongs to no run.
+ */
 struct commands_occasion {
 	const struct sweep_schedule_run *run;
 	int attempt; /* from 1 */
@@ -54,7 +55,7 @@ void commands_keep_output(struct sweeper *sweeper, const char *phase, struct com
 
 /*
  * Kills the processes that a client or a warm-up left behind, where it ran, also those that left its group. `stopped`:
- * it was stopped; at the other end of ssh it gets a second then before it is killed.
+ * the command was stopped; over ssh its processes then get one second before they are killed.
  */
 void commands_end_strays(const struct sweeper *sweeper, bool stopped);
 /* Kills all processes that the sweep's commands left behind. */

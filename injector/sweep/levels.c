@@ -10,7 +10,8 @@
 #include "commands_priv.h"
 #include "journal_priv.h"
 
-/* Numbers of references among the runs for precision: higher than those of any number of repetitions. */
+/* References between the extra runs for precision are numbered from here on: above those of any number of repetitions.
+ */
 static const int64_t extra_references = INT64_C(1000) * SWEEP_REFERENCE_RUN;
 
 bool levels_has_rows(const struct sweeper *sweeper)

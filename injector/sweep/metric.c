@@ -46,8 +46,7 @@ static int parse_how(const char *how, struct sweep_metric_def *metric, struct er
 			return error_set(
 				err, E2BIG,
 				"metric '%s': the pattern '%.60s%s' is too large: expected at most %d bytes, and "
-				"at most %d parts when its {m,n} and + are written out, each within another "
-				"multiplied",
+				"at most %d parts after expansion of its (nested) repetitions {m,n} and +",
 				metric->name, metric->how, strlen(metric->how) > 60 ? "..." : "", PATTERN_BYTES_MAXIMUM,
 				PATTERN_PARTS_MAXIMUM);
 		metric->source = SWEEP_METRIC_REGEX;

@@ -32,7 +32,7 @@ static void stamp(char *text, size_t bytes)
 	strftime(text, bytes, "%Y-%m-%dT%H:%M:%SZ", &parts);
 }
 
-/* Processes that it starts may be for after-run to stop. */
+/* Processes that before-run starts are kept: after-run may have to stop them. */
 static int run_before(struct sweeper *sweeper, const struct sweep_attempt *attempt, struct error *err)
 {
 	const struct sweep_plan *plan = sweeper->plan;
@@ -60,7 +60,8 @@ static int warm_up(struct sweeper *sweeper, const struct sweep_attempt *attempt,
 	return code;
 }
 
-/* The pause after the delay was set: nothing of ours runs, so that any load is other programs'. Percent. */
+/* The pause after the delay was set. Nothing of ours runs then, so that any load is other programs'. Returns that load
+ * in percent of the processors. */
 static double settle(const struct sweep_plan *plan, const volatile sig_atomic_t *stop)
 {
 	struct machine_state before, after;

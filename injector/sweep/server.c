@@ -36,7 +36,7 @@ static int explain_end(struct sweeper *sweeper, int exit_code, struct error *err
 	return code;
 }
 
-/* It lives, but server-ready never succeeded. */
+/* The server runs, but server-ready never succeeded. */
 static int explain_wait(struct sweeper *sweeper, struct error *err)
 {
 	char *log = read_log(sweeper);
@@ -94,7 +94,7 @@ int server_start(struct sweeper *sweeper, struct error *err)
 	return code;
 }
 
-/* Our end of a server over ssh ends at once; the server itself holds its port until it has ended too. */
+/* The local ssh process of a remote server ends at once; the server itself holds its port until it has ended too. */
 static void await_remote_end(struct sweeper *sweeper)
 {
 	struct host_command command =

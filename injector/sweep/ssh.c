@@ -241,7 +241,7 @@ static bool has_ended(struct ssh *ssh, struct ns patience, char *why, size_t byt
 	struct process_result result = {0};
 
 	if (!ssh->master) {
-		snprintf(why, bytes, "it could not be made again");
+		snprintf(why, bytes, "cannot reconnect");
 		return true;
 	}
 	if (process_wait(ssh->master, patience, &result, NULL) == -ETIMEDOUT)

@@ -32,7 +32,7 @@ refuses "a row that falls" 1 'falling.csv:2: rtt_p99_us: expected at least rtt_p
 	"$nomora" mesh show "$scratch/falling.csv"
 refuses "no file" 1 'nowhere' "$nomora" mesh show "$scratch/nowhere"
 refuses "no subcommand of that name" 2 "no command 'shwo'" "$nomora" mesh shwo
-refuses "draw without a picture" 2 '--output is missing' "$nomora" mesh draw "$scratch/all.csv"
+refuses "draw without a picture" 2 'missing option -o' "$nomora" mesh draw "$scratch/all.csv"
 
 sed 's/^h2,h10.*/h2,h2,900,900,900,0,50,1000,measured,0,0,0,0/' "$scratch/all.csv" >"$scratch/self.csv"
 run "$nomora" mesh show "$scratch/self.csv" --json

@@ -188,7 +188,7 @@ for creds in stranger expired; do
 done
 refuses "credentials: none in the file" 1 "no nkey user seed found in '.*text.creds'" "$nomora" mesh publish "$a" --server "nats://127.0.0.1:$port" --creds "$scratch/text.creds"
 
-refuses "no server" 2 '--server is missing' "$nomora" mesh publish "$a"
+refuses "no server" 2 'missing option --server' "$nomora" mesh publish "$a"
 refuses "a bad prefix" 2 "'x.\*': expected words" "$nomora" mesh collect "$b" --server nats://127.0.0.1:1 --subject 'x.*'
 refuses "no live matrix" 1 'none: ' "$nomora" mesh publish "$scratch/none" --server nats://127.0.0.1:1
 refuses "no credentials" 1 'none.creds: No such file' "$nomora" mesh publish "$a" --server nats://127.0.0.1:1 --creds "$scratch/none.creds"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Is aggregation worthwhile? It takes 60 ns an arc; on a small dense network the simplex takes 100. So this samples
- * first, 5 ns an arc: sources without arcs in are needed, and either a single sink, as in scheduling networks, or
- * sources that look alike. Members of a group share all but a few arcs, so the sums of their arcs to a sample of the
- * heads are mostly equal.
+ * Is aggregation worthwhile? It takes 60 ns an arc; on a small dense network the simplex takes 100. So this function
+ * samples first, at 5 ns an arc. Aggregation needs sources without incoming arcs, and either a single sink, as in
+ * scheduling networks, or sources that look alike. Members of a group share all but a few arcs, so the sums of their
+ * arcs to a sample of the heads are mostly equal.
  */
 #include <stdlib.h>
 

@@ -23,8 +23,8 @@ enum { SCANS_OF_LOOKING = 4 };
 /* The part of its scan limit that a refinement may use at first. */
 enum { SCANS_PART = 4 };
 /*
- * If fewer nodes than this part are still labelled, the next phase begins with the new prices. Measured on random arcs:
- * it takes a third of the time; with a 25th of them left it takes longer on layered networks.
+ * If fewer than one node in this many is still labelled, the next phase begins with the new prices. Measured: on random
+ * arcs it then takes a third of the time; with one in 25 it takes longer on layered networks.
  */
 enum { NEARLY_ALL = 100 };
 

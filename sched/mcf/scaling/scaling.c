@@ -13,8 +13,8 @@
  */
 enum { RANKS_PER_NODE = SCALING_ALPHA + 2, BUCKETS_MOST = 1 << 23 };
 /*
- * Prices are refined below this epsilon, in units of cost: measured, the flow mostly is optimal under a half, seldom
- * over 2.
+ * Prices are refined below this epsilon, in units of cost. Measured: the flow is mostly optimal once epsilon is under
+ * 0.5, and seldom while it is over 2.
  */
 enum { REFINE_FROM = 2 };
 /* No reduced cost exceeds it: no arc is fixed. */
@@ -119,7 +119,7 @@ static void build(struct scaling *scaling)
 static void export_potentials(const struct scaling *scaling, int64_t *potential)
 {
 	int64_t scale = (int64_t)scaling->node_count + 1, shift = 0;
-	int32_t *used = scaling->rank; /* has residual for n + 1 */
+	int32_t *used = scaling->rank; /* the residues modulo n + 1 that prices have */
 
 	memset(used, 0, (size_t)scale * sizeof *used);
 	for (int32_t v = 0; v < scaling->node_count; v++)

@@ -75,7 +75,7 @@ static void scan_into(struct scaling *scaling, int32_t node)
 
 			steps = steps < 0 ? 0 : steps / scaling->epsilon + 1;
 			steps += scaling->rank[node];
-			if (steps >= scaling->rank[tail]) /* by a parallel arc */
+			if (steps >= scaling->rank[tail]) /* a parallel arc gave it a lower rank */
 				continue;
 			if (scaling->rank[tail] < none)
 				bucket_take(scaling, tail);

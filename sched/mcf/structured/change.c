@@ -10,7 +10,7 @@
 
 enum { CACHE_LINE = 64 };
 
-/* 0, -EINVAL or -ERANGE. Branch-free, as errors are rare. */
+/* Checks the arcs of one block. 0, -EINVAL or -ERANGE. Branch-free, as errors are rare. */
 static int block_arcs_check(const struct structured *state, const struct block_arcs *arcs)
 {
 	const int32_t *column_blocks = state->column_blocks;
@@ -30,7 +30,7 @@ static int block_arcs_check(const struct structured *state, const struct block_a
 	return wrong ? -EINVAL : dear ? -ERANGE : 0;
 }
 
-/* 0, -EINVAL or -ERANGE; *arc_count is the number of arcs in the change. */
+/* Checks the change. 0, -EINVAL or -ERANGE; *arc_count is its number of arcs. */
 static int change_check(const struct structured *state, const struct structured_row_change *change, int32_t *arc_count)
 {
 	int64_t count = (int64_t)change->running_count + change->block_count;

@@ -245,7 +245,7 @@ Test(nist, bad_files_are_refused_with_file_and_line)
 		 "bad.dat:5: b1: parameter 'b1' is given twice"},
 		{"Model: x\n y = b1*x\n Starting values\n b1 = 1 2\n", "bad.dat:4: b1: expected starting values"},
 		{"Model: x\n y = b1*x\n Starting values\n b1 = 1 2 3\n b2 = 1 2 3 4\n",
-		 "bad.dat:5: b2: another number of starting values"},
+		 "bad.dat:5: b2: expected as many starting values"},
 		{"Model: x\n y = b1*x\n Starting values\n b1 = 1 2 3\nResidual Sum of Squares: none\n",
 		 "bad.dat:5: Squares: expected a number, found 'none'"},
 		{"Model: x\n y = b1*x\n Starting values\n b1 = 1 2 3\nData: y x\n 1 2\n 3\n",

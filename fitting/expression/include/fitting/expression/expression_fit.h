@@ -15,7 +15,7 @@
 
 struct expression_fit_problem {
 	const struct expression *model;    /* over `predictors` columns of x and `parameters` parameters */
-	const struct expression *response; /* transform of y, its only PARAMETER; NULL = y as it stands */
+	const struct expression *response; /* transform of y, its only PARAMETER; NULL = y itself */
 	size_t observations, predictors, parameters;
 	const long double *x;        /* observations x predictors, row-major; NULL if predictors is 0 */
 	const long double *y;        /* observations */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A table of numbers with named columns: fields parted by commas, semicolons, tabs or blanks (whichever the first line
- * has, in this order of preference), '#' comment lines, an optional header. Without one the columns are y, then x (or
- * x1, x2, ... when there are several). Values are long double, to keep the decimals. A column may contain text if
+ * A table of numbers with named columns: fields separated by commas, semicolons, tabs or blanks (whichever the first
+ * line has, in this order of preference), '#' comment lines, an optional header. Without one the columns are y, then x
+ * (or x1, x2, ... when there are several). Values are long double, to keep the decimals. A column may contain text if
  * it is not used.
  */
 #ifndef FITTING_TABLE_H

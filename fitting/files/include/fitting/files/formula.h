@@ -29,7 +29,7 @@ struct formula_settings {
 	const char *deviation_column; /* standard deviation of y; NULL = all equal */
 	const char *metric;           /* of a sweep.csv; NULL = its first */
 	int loss;                     /* index into formula_loss_names */
-	double loss_scale;            /* residual (in deviations) at which the loss turns, default 1 */
+	double loss_scale;            /* residual (in deviations) above which a robust loss grows linearly, default 1 */
 	int64_t multistart;           /* number of starts, default 8 */
 	int64_t seed;                 /* default 1 */
 	bool absolute_sigma;

@@ -4,9 +4,9 @@
  * y_i.
  *
  * A trust region in More's scaling (MINPACK, More 1978): the Levenberg-Marquardt step with geodesic acceleration
- * (Transtrum & Sethna 2012), Powell's dogleg when that gets stuck, several starts. Jacobians come exact from the
- * caller. A converged result is polished by Gauss-Newton steps with a QR in long double, to the last digits of the
- * model's arithmetic. Standard errors come from that QR, never from J'J.
+ * (Transtrum & Sethna 2012), Powell's dogleg when that gets stuck, several starts. The caller
+ * supplies exact Jacobians. A converged result is polished by Gauss-Newton steps with a QR in long double, to the last
+ * digits of the model's arithmetic. Standard errors come from that QR, never from J'J.
  *
  * Of several starts the converged one of least cost wins; equal costs go to the start given first. The search ends
  * early when three starts have ended in the best minimum.

@@ -74,7 +74,7 @@ int injector_start(struct injector *injector, struct error *err);
 double injector_calibrate(struct injector *injector);
 
 /*
- * Instead of injector_start(): polls both directions `rounds` times and then does the chores, on this thread. For
+ * Instead of injector_start(): polls both directions `rounds` times, then does the housekeeping, on this thread. For
  * programs with a loop of their own, and for measurements without a second CPU.
  */
 void injector_poll(struct injector *injector, unsigned int rounds);
@@ -98,7 +98,8 @@ bool injector_trusts_counter(const struct injector *injector);
 const char *injector_delay_setter(const struct injector *injector, enum injector_direction direction);
 /* The longest delay of any packet with modes; without a rate's queueing. */
 double injector_longest_delay_us(const struct injector *injector, enum injector_direction direction);
-/* Mean number of packets that modes make of one: 1 + P / 100 with duplicates. The ring must hold as many times more. */
+/* Mean number of packets that modes make of one: 1 + P / 100 with duplicates. The ring must be larger by this factor.
+ */
 double injector_multiple(const struct injector *injector, enum injector_direction direction);
 double injector_delay_us(const struct injector *injector, enum injector_direction direction);
 

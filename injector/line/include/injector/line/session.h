@@ -18,7 +18,7 @@
 /* Strings are borrowed. */
 struct injector_session_settings {
 	const char *ports[2];                      /* as dp/port.h names them: A, B */
-	double delay_us, delay_ab_us, delay_ba_us; /* of one direction: under 0 = delay_us */
+	double delay_us, delay_ab_us, delay_ba_us; /* of one direction: negative = delay_us */
 	double subtract_ns, stall_us, hiccup_ns;   /* thresholds: 0 = the default of sizing.h */
 	double expected_pps;                       /* 0 = not known */
 	double duration_s;                         /* 0 = until stopped */

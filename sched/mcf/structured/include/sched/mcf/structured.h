@@ -18,10 +18,10 @@
  * Work
  *
  *   Linear in groups + columns + arcs, apart from searches. A repair that looks at 8 times as many arcs as the last
- *   start from nothing did is given up for such a start. Repairs given up one after the other are tried ever more
- *   rarely, one solve in 17 at last; none is tried where a start is expected to take less (long rows, many units to be
- *   placed, too few slots). At 128 times as many arcs as there are, and with too few slots at 8 to 32 times, the
- *   network simplex takes over: which takes about 45 bytes per arc, and every group's answer counts as changed.
+ *   solve from scratch did is abandoned for a solve from scratch. After consecutive abandoned repairs fewer are tried,
+ *   down to one in 17 solves; none is tried where a solve from scratch is expected to take less (long rows, many units,
+ *   too few slots). A solve that has scanned 128 times the number of arcs (8 to 32 times with too few slots) hands over
+ *   to the network simplex, which takes about 45 bytes per arc; every group's answer then counts as changed.
  *   Units stay where `running` says if that is optimal; of equally good answers one may be chosen that moves more units
  *   than necessary (structured_restore_placement() undoes that).
  *
