@@ -28,8 +28,8 @@ static int run(const struct lab *lab, struct dataflow *dataflow, struct dataflow
 		run_report_result(report, dataflow, &result);
 	if (code == 0 && plot)
 		code = run_history_plot(report->history, options, plot, err);
-	if (code == 0 && (!result.complete || result.lost + result.duplicated > 0))
-		code = error_set(err, EIO, "tuples were lost or duplicated");
+	if (code == 0)
+		code = run_result_check(&result, err);
 	run_result_clear(&result);
 	return code;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The loop of a run: reports of the tasks, links that fail and return, scheduled faults, a line each second. */
+/* The loop of a run: reports of the tasks, links that fail and return, scheduled faults, a line each second and one at
+ * the end. */
 #include "run_priv.h"
 
 #include <errno.h>
@@ -8,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { TICK_MS = 50, DRAIN_S = 60 };
@@ -90,19 +90,6 @@ static int follow_links(struct run *run, struct error *err)
 	return code;
 }
 
-static void reap_cutters(const struct run *run)
-{
-	siginfo_t info;
-
-	/* The processes of tasks are reaped when their output ends, not here. */
-	while (info.si_pid = 0, waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid > 0) {
-		for (uint32_t p = 0; p < run->process_count; p++)
-			if (run->processes[p].pid == info.si_pid)
-				return;
-		waitpid(info.si_pid, NULL, 0);
-	}
-}
-
 /* Sources started by Slurm end by themselves; before that time only all tasks together can be ended. */
 static void end_sources(struct run *run)
 {
@@ -121,10 +108,12 @@ static void tell_second(struct run *run, struct ns now)
 	run->second.source_MBps = 0;
 	run->second.sink_MBps = 0;
 	for (uint32_t t = 0; t < run->task_count; t++) {
-		const struct task_process *task = &run->tasks[t];
+		struct task_process *task = &run->tasks[t];
+		bool counts = task->fresh || !task->report.done;
 
-		run->second.source_MBps += run_is_source(task) && !task->report.done ? task->report.sent_MBps : 0;
-		run->second.sink_MBps += run_is_sink(task) && !task->report.done ? task->report.received_MBps : 0;
+		run->second.source_MBps += run_is_source(task) && counts ? task->report.sent_MBps : 0;
+		run->second.sink_MBps += run_is_sink(task) && counts ? task->report.received_MBps : 0;
+		task->fresh = false;
 	}
 	run->options->each_second(run->options->context, &run->second);
 	run->second.rerouted = 0;
@@ -135,7 +124,7 @@ static void tell_second(struct run *run, struct ns now)
 	run->last_second = now;
 }
 
-static int wait_for_news(struct run *run, struct pollfd *polls)
+static void wait_for_news(const struct run *run, struct pollfd *polls)
 {
 	nfds_t count = 0;
 
@@ -145,18 +134,25 @@ static int wait_for_news(struct run *run, struct pollfd *polls)
 		if (run->processes[p].output >= 0)
 			polls[count++] = (struct pollfd){.fd = run->processes[p].output, .events = POLLIN};
 	poll(polls, count, TICK_MS);
-	return (int)count - 2;
+}
+
+static bool is_running(const struct run *run)
+{
+	for (uint32_t p = 0; p < run->process_count; p++)
+		if (run->processes[p].output >= 0)
+			return true;
+	return false;
 }
 
 static int loop(struct run *run, struct pollfd *polls, struct error *err)
 {
-	double before_s = -1;
-
-	while (wait_for_news(run, polls) > 0) {
+	while (is_running(run)) {
 		struct ns now;
 		double s;
-		int code = follow_links(run, err);
+		int code;
 
+		wait_for_news(run, polls);
+		code = follow_links(run, err);
 		now = ns_now_monotonic();
 		/* A job of Slurm's may have to wait. */
 		if (run->options->slurm_folder && !run->reported)
@@ -166,12 +162,10 @@ static int loop(struct run *run, struct pollfd *polls, struct error *err)
 			if (run->processes[p].output >= 0)
 				code = run_read_process(run, &run->processes[p], err);
 		if (code == 0)
-			code = run_apply_faults(run, before_s, s, err);
-		reap_cutters(run);
+			code = run_apply_faults(run, s, err);
 		if (code != 0)
 			return code;
-		before_s = s;
-		if (ns_sub(now, run->last_second).v >= NS_PER_S)
+		if (ns_sub(now, run->last_second).v >= NS_PER_S || !is_running(run))
 			tell_second(run, now);
 		if (!run->ending && (*run->options->stop || s >= run->options->seconds))
 			end_sources(run);
@@ -185,7 +179,7 @@ int run_control(struct run *run, struct error *err)
 {
 	struct pollfd *polls = calloc(run->task_count + 3u, sizeof *polls);
 	int nice = getpriority(PRIO_PROCESS, 0);
-	int code = polls ? 0 : error_set(err, ENOMEM, "out of memory");
+	int code = polls ? 0 : error_set(err, ENOMEM, "out of memory"), await;
 
 	run->second.latency_p99_us = NAN;
 	if (code == 0)
@@ -196,6 +190,8 @@ int run_control(struct run *run, struct error *err)
 		setpriority(PRIO_PROCESS, 0, control_nice); /* its tasks have started */
 		code = loop(run, polls, err);
 		setpriority(PRIO_PROCESS, 0, nice);
+		await = run_await_faults(run, code == 0 ? err : NULL); /* before their links are returned */
+		code = code == 0 ? await : code;
 	}
 	free(polls);
 	return code;

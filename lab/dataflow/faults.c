@@ -5,15 +5,15 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <base/rng.h>
 
 static void add(struct run *run, const struct simulate_fault *like, uint32_t link)
 {
-	run->faults[run->fault_count] = *like;
-	run->faults[run->fault_count].kind = SIMULATE_LINK;
-	run->faults[run->fault_count++].subject = link;
+	run->faults[run->fault_count++] =
+		(struct run_fault){.link = link, .fail_s = like->fail_s, .repair_s = like->repair_s};
 }
 
 /* Draws the fault's share of the links in use, at least one. links[]: work space, by link. */
@@ -48,7 +48,9 @@ int run_draw_faults(struct run *run, struct error *err)
 	for (uint32_t f = 0; f < options->fault_count && code == 0; f++) {
 		const struct simulate_fault *fault = &options->faults[f];
 
-		if (fault->kind == SIMULATE_USED)
+		if (fault->fail_s >= options->seconds)
+			code = -ERANGE;
+		else if (fault->kind == SIMULATE_USED)
 			code = draw(run, fault, &rng, drawn);
 		else if (fault->kind == SIMULATE_LINK)
 			add(run, fault, fault->subject);
@@ -60,41 +62,70 @@ int run_draw_faults(struct run *run, struct error *err)
 		return error_set(err, EINVAL,
 				 "'nomora dataflow run' can fail links only; expected link:A:B@FROM[-TO] or "
 				 "used:PERCENT@FROM[-TO]");
+	if (code == -ERANGE)
+		return error_set(err, EINVAL, "a fault begins after the end of the run, at %g s", options->seconds);
 	return code == 0 ? 0 : error_set(err, ENOMEM, "out of memory");
 }
 
-/* Runs in a child: the lab's script takes so long that the loop would miss other events. */
-static int change(const struct run *run, const struct simulate_fault *fault, bool down, struct error *err)
+/* In a process of its own: the lab's script takes so long that the loop would miss other events. */
+static int begin_change(const struct run *run, struct run_fault *fault, struct error *err)
 {
 	const struct topology *topology = run->dataflow->topology;
-	const struct topology_link *link = &topology->links[fault->subject];
-	struct lab_link_change how = {.action = down ? LAB_LINK_DOWN : LAB_LINK_UP, .keep_routes = true};
-	pid_t child = fork();
+	const struct topology_link *link = &topology->links[fault->link];
+	struct lab_link_change how = {.action = fault->state == RUN_FAULT_DOWN ? LAB_LINK_DOWN : LAB_LINK_UP,
+				      .keep_routes = true};
 
-	if (child == 0)
+	fault->changer = fork();
+	if (fault->changer == 0)
 		_exit(lab_change_link(run->lab->name, topology->nodes[link->a].name, topology->nodes[link->b].name,
 				      &how, NULL) == 0
 			      ? 0
 			      : 1);
-	return child > 0 ? 0 : error_set(err, errno, "cannot change a link: %s", strerror(errno));
+	return fault->changer > 0 ? 0 : error_set(err, errno, "cannot change a link: %s", strerror(errno));
 }
 
-static bool is_due(double at_s, double from_s, double to_s)
+/* Looks whether a change has ended; with `options` 0, waits for its end. */
+static int check_change(const struct run *run, struct run_fault *fault, int options, struct error *err)
 {
-	return at_s > from_s && at_s <= to_s;
+	const struct topology *topology = run->dataflow->topology;
+	const struct topology_link *link = &topology->links[fault->link];
+	int status;
+	pid_t ended = fault->changer > 0 ? waitpid(fault->changer, &status, options) : 0;
+
+	if (ended <= 0)
+		return 0;
+	fault->changer = 0;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return 0;
+	return error_set(err, EIO, "cannot take the link between '%s' and '%s' %s", topology->nodes[link->a].name,
+			 topology->nodes[link->b].name, fault->state == RUN_FAULT_DOWN ? "down" : "up");
 }
 
-int run_apply_faults(struct run *run, double from_s, double to_s, struct error *err)
+int run_apply_faults(struct run *run, double s, struct error *err)
 {
 	int code = 0;
 
 	for (uint32_t f = 0; f < run->fault_count && code == 0; f++) {
-		const struct simulate_fault *fault = &run->faults[f];
+		struct run_fault *fault = &run->faults[f];
 
-		if (is_due(fault->fail_s, from_s, to_s))
-			code = change(run, fault, true, err);
-		if (code == 0 && is_due(fault->repair_s, from_s, to_s))
-			code = change(run, fault, false, err);
+		code = check_change(run, fault, WNOHANG, err);
+		if (code != 0 || fault->changer > 0 || fault->state == RUN_FAULT_REPAIRED ||
+		    s < (fault->state == RUN_FAULT_AHEAD ? fault->fail_s : fault->repair_s))
+			continue;
+		fault->state++;
+		code = begin_change(run, fault, err);
+	}
+	return code;
+}
+
+int run_await_faults(struct run *run, struct error *err)
+{
+	int code = 0;
+
+	for (uint32_t f = 0; f < run->fault_count; f++) {
+		int status = check_change(run, &run->faults[f], 0, code == 0 ? err : NULL);
+
+		code = code == 0 ? status : code;
 	}
 	return code;
 }
@@ -105,7 +136,7 @@ void run_return_links(const struct run *run)
 	const struct lab_link_change how = {.action = LAB_LINK_UP, .keep_routes = true};
 
 	for (uint32_t f = 0; f < run->fault_count; f++) {
-		const struct topology_link *link = &topology->links[run->faults[f].subject];
+		const struct topology_link *link = &topology->links[run->faults[f].link];
 
 		lab_change_link(run->lab->name, topology->nodes[link->a].name, topology->nodes[link->b].name, &how,
 				NULL);

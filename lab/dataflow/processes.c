@@ -128,6 +128,7 @@ static int take_line(struct run *run, struct run_process *process, const char *l
 	run->second.lost += report.lost - task->report.lost;
 	run->second.duplicated += report.duplicated - task->report.duplicated;
 	task->report = report;
+	task->fresh = true;
 	if (run_is_sink(task) && report.latency_p99_us > 0 && !(run->second.latency_p99_us > report.latency_p99_us))
 		run->second.latency_p99_us = report.latency_p99_us;
 	run->second.gap_ms = fmax(run->second.gap_ms, report.gap_ms);

@@ -40,6 +40,8 @@ static int sum_up(struct run *run, struct run_result *result)
 {
 	const double MB = run->options->tuple_bytes / 1e6;
 
+	for (uint32_t f = 0; f < run->fault_count; f++)
+		result->faults_missed += run->faults[f].state == RUN_FAULT_AHEAD;
 	result->sinks = calloc(run->task_count + 1u, sizeof *result->sinks);
 	if (!result->sinks)
 		return -ENOMEM;
@@ -127,6 +129,16 @@ int run_plan(const struct lab *lab, struct dataflow *dataflow, struct dataflow_p
 	fabric_clear(&run.fabric);
 	free(run.faults);
 	return code;
+}
+
+int run_result_check(const struct run_result *result, struct error *err)
+{
+	if (!result->complete || result->lost + result->duplicated > 0)
+		return error_set(err, EIO, "tuples were lost or duplicated");
+	if (result->faults_missed > 0)
+		return error_set(err, EIO, "the run ended before its fault: %u link%s not taken down",
+				 result->faults_missed, result->faults_missed == 1 ? " was" : "s were");
+	return 0;
 }
 
 void run_result_clear(struct run_result *result)

@@ -16,6 +16,7 @@ struct task_process {
 	uint32_t task;
 	struct worker_plan *plan;
 	struct worker_report report; /* the latest */
+	bool fresh;                  /* it came since the run's last line */
 	uint32_t reports;
 	double first_s; /* of the first report, and the data received by then */
 	uint64_t first_received;
@@ -30,14 +31,21 @@ struct run_process {
 	size_t line_bytes;
 };
 
+/* A fault of one link. */
+struct run_fault {
+	uint32_t link;
+	double fail_s, repair_s; /* repair_s may be INFINITY */
+	enum { RUN_FAULT_AHEAD, RUN_FAULT_DOWN, RUN_FAULT_REPAIRED } state;
+	pid_t changer; /* process that brings the link into this state; 0: the link is in it */
+};
+
 struct run {
 	const struct lab *lab;
 	struct dataflow *dataflow;
 	struct dataflow_plan *plan;
 	const struct run_options *options;
 	struct fabric fabric;
-	struct simulate_fault
-		*faults; /* faults of links only, drawn at the start: the clean-up after a dead run needs them */
+	struct run_fault *faults; /* drawn at the start: the clean-up after a dead run needs them */
 	uint32_t fault_count;
 	struct routes *routes;
 	struct watch *watch;
@@ -72,10 +80,13 @@ void run_remove_plans(struct run *run);
 int run_read_process(struct run *run, struct run_process *process, struct error *err);
 void run_end_tasks(struct run *run);
 
-/* Fills faults[] from the options. 0; -EINVAL (a fault of a host), -ENOMEM with err set. */
+/* Fills faults[] from the options. 0; -EINVAL (a fault of a host, or after the end), -ENOMEM with err set. */
 int run_draw_faults(struct run *run, struct error *err);
-/* Takes links down or up whose time is after from_s and not after to_s. 0 or -errno with err set. */
-int run_apply_faults(struct run *run, double from_s, double to_s, struct error *err);
+/* Takes links down or up whose time has come at second s. 0 or -errno with err set, also if an earlier change failed.
+ */
+int run_apply_faults(struct run *run, double s, struct error *err);
+/* Waits until the changes of links have ended. 0 or -errno with err set. */
+int run_await_faults(struct run *run, struct error *err);
 /* Takes up the links that faults took down. */
 void run_return_links(const struct run *run);
 

@@ -62,6 +62,23 @@ check "the link is back" "$nomora" lab exec --name $lab "$a" -- sh -c "ip link s
 run_until "$rerouted" --fail used:10@1 "$scratch/job.json"
 arrives "with a share of the links cut at once, every tuple arrives once"
 
+# Sources with 0.05 MB end after a tenth of a second.
+jq '.jobs[0].components[0].MB = 0.05' "$scratch/job.json" >"$scratch/short.json"
+run "$nomora" dataflow run --lab $lab --seconds 600 --random-runs 0 --json "$scratch/short.json"
+arrives "in a run that ends by itself, every tuple arrives once"
+check "the rest of its last second has a line" jq -es 'map(select(.schema == "nomora.dataflow-run-second/1")) | length > 0
+	and .[-1].s - (.[-2].s // 0) < 1 and .[-1].sink_MBps > 0' <<<"$out"
+refuses "a fault that the run does not reach" 1 'the run ended before its fault: 1 link was not taken down' \
+	"$nomora" dataflow run --lab $lab --seconds 600 --random-runs 0 --fail "link:$a:$b@500" "$scratch/short.json"
+check "its result is printed" grep -q 'tuples sent' <<<"$out"
+refuses "a fault after the end" 1 'a fault begins after the end of the run, at 5 s' \
+	"$nomora" dataflow run --lab $lab --seconds 5 --random-runs 0 --fail "link:$a:$b@5" "$scratch/job.json"
+mkdir "$scratch/bin"
+printf '#!/bin/sh\nexit 1\n' >"$scratch/bin/ip"
+chmod +x "$scratch/bin/ip"
+refuses "a link that cannot be taken down" 1 "cannot take the link between '$a' and '$b' down" \
+	env PATH="$scratch/bin:$PATH" "$nomora" dataflow run --lab $lab --seconds 600 --random-runs 0 --fail "link:$a:$b@1" "$scratch/job.json"
+
 switch=$("$nomora" lab exec --name $lab "$b" -- ip netns identify)
 # lose PERCENT: drops packets that arrive at switch B from A, at random, by a BPF program
 lose() {

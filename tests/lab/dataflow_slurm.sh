@@ -23,7 +23,7 @@ jq '{schema: "nomora.dataflow/1", topology: ., slots: 2, jobs: [{name: "j",
 	placement: {"a.0": "h0", "a.1": "h0", "b.0": "h15", "b.1": "h8", "c.0": "h4"}}]}' "$scratch/net.json" >"$scratch/job.json"
 read -r a b <<<"$("$nomora" dataflow --json --random-runs 0 "$scratch/job.json" |
 	jq -r '[.routes[] | select(.links | length == 6) | .links[2]][0] | sub(" -> "; " ")')"
-PATH=$dir/bin:$PATH "$nomora" dataflow run --lab $lab --seconds 10 --random-runs 0 --json --slurm "$dir/plans" --fail "link:$a:$b@5" "$scratch/job.json" >"$scratch/out" 2>"$scratch/said" &
+PATH=$dir/bin:$PATH "$nomora" dataflow run --lab $lab --seconds 30 --random-runs 0 --json --slurm "$dir/plans" --fail "link:$a:$b@3" "$scratch/job.json" >"$scratch/out" 2>"$scratch/said" &
 run=$!
 workers() { ctl squeue -h -t R -o '%N %C' | sort | paste -sd, ; }
 placed() { [ "$(workers)" = "h0 2,h15 1,h4 1,h8 1" ]; }

@@ -46,6 +46,7 @@ struct run_flow {
 struct run_result {
 	uint64_t sent, received, lost, duplicated; /* tuples, over all connections */
 	bool complete;                             /* every task has ended, and every sent tuple was received */
+	uint32_t faults_missed;                    /* links that the options' faults did not take down */
 	struct run_sink *sinks;
 	uint32_t sink_count;
 	struct run_flow *flows; /* connections between two hosts; none but with run_options.ports */
@@ -76,6 +77,8 @@ struct run_options {
  */
 int run_plan(const struct lab *lab, struct dataflow *dataflow, struct dataflow_plan *plan,
 	     const struct run_options *options, struct run_result *result, struct error *err);
+/* 0; -EIO with err set: tuples were lost or duplicated, or the run ended before one of its faults. */
+int run_result_check(const struct run_result *result, struct error *err);
 void run_result_clear(struct run_result *result);
 
 /* The seconds so far, for a chart. Begins all zero. */
