@@ -234,9 +234,12 @@ static int apply_class(struct flownet *net, uint32_t job, size_t first, size_t e
 	running = collect_running(net, known->machine_limit, first, end);
 	if (running < 0)
 		return -ENOMEM;
-	code = tell_arcs(net, known, row, running, unscheduled_capacity(net, &net->jobs[job]));
+	/* New units first: those that run already take the running arcs that come with them. */
+	code = added ? 0 : structured_set_supply(net->solver, known->group, (int32_t)(end - first));
+	if (code == 0)
+		code = tell_arcs(net, known, row, running, unscheduled_capacity(net, &net->jobs[job]));
 	known->kept = true;
-	return code == 0 ? structured_set_supply(net->solver, known->group, (int32_t)(end - first)) : code;
+	return code == 0 && added ? structured_set_supply(net->solver, known->group, (int32_t)(end - first)) : code;
 }
 
 /*

@@ -58,7 +58,10 @@ static int depart(struct flownet *net, const struct net_plan *entry)
 	return code;
 }
 
-/* Places the task as planned. `gone`: the task is no longer in the solver, and its unit has to be removed. */
+/*
+ * Places the task as planned. Its unit is removed from the solver's column if the task leaves the solver (`gone`) or
+ * was placed on another machine.
+ */
 static int arrive(struct flownet *net, const struct net_plan *entry, bool gone)
 {
 	const struct flownet_move *move = &entry->move;
@@ -66,7 +69,7 @@ static int arrive(struct flownet *net, const struct net_plan *entry, bool gone)
 	bool settled = entry->settled && entry->cost_epoch == net->jobs[move->job].cost_epoch;
 	int code;
 
-	if (gone || root || !net->jobs[move->job].preemptible)
+	if (gone || root || !net->jobs[move->job].preemptible || move->to != entry->column)
 		net_groups_unit_gone(net, move->job, move->task, entry->column);
 	net->following = net->solver && move->arc != FLOWNET_ARC_RACK && move->arc != FLOWNET_ARC_CLUSTER;
 	net->settled = settled;

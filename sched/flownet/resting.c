@@ -81,6 +81,9 @@ void net_wake(struct flownet *net, uint32_t job, uint32_t task)
 	state->rests = false;
 	net->ages[job].resting--;
 	list_remove(net, &net->machines[state->machine], job, task);
+	/* If the solver has moved the unit, the reduced supply removes it. */
+	if (net->machines[state->machine].resting_group != FLOWNET_NONE)
+		(void)structured_end_unit(net->solver, net->machines[state->machine].resting_group, state->machine);
 	note_machine(net, (uint32_t)state->machine, -1);
 }
 

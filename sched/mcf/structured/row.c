@@ -220,6 +220,27 @@ static void attach_flow(struct structured *state, int32_t group, int32_t held_co
 		flow_drop_detached(state, group);
 }
 
+/*
+ * Excess units take limited arcs that have room: they run there. Otherwise such an arc would lower the group's price,
+ * and every unit at a higher cost would have to leave its column and return.
+ */
+static void attach_excess(struct structured *state, int32_t group)
+{
+	struct group *g = &state->groups[group];
+
+	for (int32_t i = 0; i < g->limited_count && g->excess > 0; i++) {
+		struct running running = g->running[i];
+		int32_t units =
+			least(g->excess, least(running.units - running.flow, state->free_slots[running.column]));
+
+		if (units <= 0)
+			continue;
+		column_fill(state, running.column, units);
+		flow_add(state, group, running.column, running.cost, units);
+		g->excess -= units;
+	}
+}
+
 int row_reserve(struct structured *state, int32_t group, int32_t arcs)
 {
 	const struct group *g = &state->groups[group];
@@ -381,6 +402,7 @@ int row_install(struct structured *state, int32_t group, enum row_part part, int
 		g->in_changed_list = false;
 		state->changed_list.count--;
 	}
+	attach_excess(state, group);
 	return 0;
 }
 

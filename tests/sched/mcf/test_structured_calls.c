@@ -185,3 +185,29 @@ Test(structured_calls, a_lowered_price_is_what_a_slot_saves)
 	cr_assert_gt(result.scans, 0, "the search counts as work of the next solve");
 	structured_destroy(state);
 }
+
+/* A unit that is new to the solver, but runs already, takes its running arc; the others, which cost more, stay. */
+Test(structured_calls, what_runs_already_moves_nothing)
+{
+	enum { UNITS = 6 };
+	struct structured *state = structured_create(1, UNITS, 1);
+	const struct structured_row row = {.aggregator_cost = 300, .unscheduled_cost = ARC_ABSENT};
+	struct structured_running running[UNITS];
+	struct structured_result result;
+
+	for (int32_t column = 0; column < UNITS; column++) {
+		structured_set_column(state, column, 0, 1);
+		running[column] = (struct structured_running){column, column == UNITS - 1 ? 10 : 50, 1};
+	}
+	cr_assert_eq(structured_set_row(state, 0, &row), 0);
+	cr_assert_eq(structured_set_running(state, 0, running, UNITS - 1), 0);
+	cr_assert_eq(structured_set_supply(state, 0, UNITS - 1), 0);
+	cr_assert_eq(structured_solve(state, &result), MCF_OPTIMAL);
+	cr_assert_eq(result.cost, 50 * (UNITS - 1));
+	cr_assert_eq(structured_set_supply(state, 0, UNITS), 0);
+	cr_assert_eq(structured_set_running(state, 0, running, UNITS), 0);
+	cr_assert_eq(structured_solve(state, &result), MCF_OPTIMAL);
+	cr_assert_eq(result.cost, 50 * (UNITS - 1) + 10);
+	cr_assert_eq(result.searches, 0);
+	structured_destroy(state);
+}
