@@ -36,6 +36,8 @@ void live_set_state(struct live *live, struct live_job *job, struct live_task *t
 	task->since_s = now_s;
 	live_mark_changed(live, job);
 	live_mark_task(live, job, task);
+	if (state == LIVE_RUNNING && live_moves_on(live, job))
+		live_review_later(live, job);
 }
 
 uint32_t live_task_number(const struct live_job *job, const struct live_task *task)
@@ -117,8 +119,9 @@ int live_enter_job(struct live *live, struct live_job *job, double now_s)
 
 	if (code == 0)
 		code = flownet_job_arrived(live->net, job->number, job->root);
-	if (code == 0 && live_moves_on(live, job))
-		code = flownet_job_moves(live->net, job->number, true, live_limits(live, job).migrate_gain);
+	job->in_moves = false;
+	if (live_moves_on(live, job))
+		live_review_later(live, job);
 	/* The root first, so that the reference is known before the other tasks are entered. */
 	if (code == 0)
 		code = enter_root(live, job, now_s);

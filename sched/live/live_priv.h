@@ -20,6 +20,7 @@ struct live_curve {
 struct live_machine {
 	enum live_machine_state state;
 	bool in_network; /* flownet_machine_added() */
+	bool rtt_moved;  /* while jobs with their roots on it are listed for a review */
 	uint32_t moving; /* tasks moving from or to it */
 };
 
@@ -60,9 +61,12 @@ struct live {
 	size_t deadline_count, deadline_capacity;
 	TAILQ_HEAD(live_changed, live_job) changed_jobs;
 	TAILQ_HEAD(live_gangs, live_job) gangs; /* jobs other than LIVE_GANG_NONE, by arrival */
+	TAILQ_HEAD(live_reviews, live_job) reviews;
 	struct live_decision *decisions;
 	size_t decision_count, decision_capacity;
 	uint64_t last_decision;
+	int64_t *hosts; /* [host_count] machines of the window's hosts; 0 after the cluster has changed */
+	size_t host_count, host_capacity;
 	uint32_t on_the_move;
 	uint64_t round;                    /* number of the present round, from 1 */
 	bool inside;                       /* within live_step(): its own calls are not recorded */
@@ -133,6 +137,14 @@ bool live_moves_on(const struct live *live, const struct live_job *job);
 
 /* Limits that apply to a job: its own if they are stricter. */
 struct job_limits live_limits(const struct live *live, const struct live_job *job);
+
+/* review.c: lists a job for a review, or removes it from the list. */
+void live_review_later(struct live *live, struct live_job *job);
+void live_review_leave(struct live *live, struct live_job *job);
+/* Lists the jobs with their roots on machines whose round trips changed. */
+void live_review_moved(struct live *live, const struct cost_moved *moved);
+/* Reviews listed jobs before a round; some may remain listed. 0 or -errno. */
+int live_review(struct live *live);
 
 /* gang.c: a new job; one that starts or is removed. */
 void live_gang_enter(struct live *live, struct live_job *job);

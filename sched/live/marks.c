@@ -94,6 +94,7 @@ void live_unmark_job(struct live *live, struct live_job *job)
 		if (job->tasks[t].deadline > 0)
 			remove_deadline(live, &job->tasks[t]);
 	live_gang_leave(live, job);
+	live_review_leave(live, job);
 	if (job->dirty)
 		TAILQ_REMOVE(&live->changed_jobs, job, changed);
 	job->dirty = false;

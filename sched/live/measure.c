@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include <base/array.h>
+
 #include "live_priv.h"
 
 /* Clocks of hosts differ; a row is wrong if it is further in the future than this and than the maximum age. */
@@ -15,19 +17,18 @@ struct aged {
 	uint32_t seen_s;
 };
 
-/* Passes the machines whose round trips changed to the network. */
-int live_latency_settle(struct live *live)
+/* Lists the jobs whose roots' round trips changed for a review. */
+void live_latency_settle(struct live *live)
 {
 	struct cost_moved moved = latency_view_moved(live->view);
-	int code = 0;
 
 	if (moved.count > 0) {
 		live_note_number(live, "settle", 0);
-		code = flownet_latency_changed(live->net, &moved);
+		placer_latency_moved(live->placer, &moved);
+		live_review_moved(live, &moved);
 		live->changed = true;
 	}
 	latency_view_moved_clear(live->view);
-	return code;
 }
 
 /* Collects the pairs that expire. */
@@ -58,7 +59,8 @@ int live_expire(struct live *live, double now_s)
 	latency_view_expire(live->view, (uint32_t)before_s, report_gone, &gone);
 	if (gone.count > 0)
 		live_note_number(live, "measured", (double)gone.count);
-	return live_latency_settle(live);
+	live_latency_settle(live);
+	return 0;
 }
 
 int live_latency_again(struct live *live, const struct latency_sample *samples, size_t count)
@@ -101,18 +103,30 @@ int live_latency(struct live *live, const struct latency_sample *samples, size_t
 {
 	int code = take(live, samples, count, (uint32_t)now_s);
 
-	return code == 0 ? live_latency_settle(live) : code;
+	if (code == 0)
+		live_latency_settle(live);
+	return code;
 }
 
-/* The numbers of the matrix's hosts in the cluster, -1: unknown or gone. */
-static int64_t *match_hosts(const struct live *live, const struct latency_matrix *matrix)
+/*
+ * Finds the numbers of the matrix's hosts in the cluster, -1: unknown or gone. Once for a window, unless the cluster
+ * changes meanwhile.
+ */
+static int match_hosts(struct live *live, const struct latency_matrix *matrix, bool first)
 {
 	size_t hosts = latency_matrix_hosts(matrix);
-	int64_t *machines = malloc(hosts * sizeof *machines + 1);
+	int64_t *machines;
 
-	for (size_t h = 0; machines && h < hosts; h++)
+	if (!first && hosts == live->host_count)
+		return 0;
+	machines = array_reserve(live->hosts, hosts + 1, &live->host_capacity, sizeof *machines);
+	if (!machines)
+		return -ENOMEM;
+	live->hosts = machines;
+	live->host_count = hosts;
+	for (size_t h = 0; h < hosts; h++)
 		machines[h] = cluster_find_machine(live->cluster, latency_matrix_host(matrix, (uint32_t)h));
-	return machines;
+	return 0;
 }
 
 /* Converts an entry to a sample. False if it is too old or not usable. */
@@ -141,10 +155,10 @@ static bool take_entry(const struct live *live, const struct latency_entry *entr
 static size_t take_entries(const struct live *live, const struct latency_matrix *matrix,
 			   const struct live_matrix_part *part, struct aged *taken, struct live_matrix_outcome *outcome)
 {
-	int64_t *machines = match_hosts(live, matrix);
-	size_t hosts = latency_matrix_hosts(matrix), count = 0;
+	const int64_t *machines = live->hosts;
+	size_t hosts = live->host_count, count = 0;
 
-	for (size_t i = part->first; machines && i < part->first + part->count; i++) {
+	for (size_t i = part->first; i < part->first + part->count; i++) {
 		struct latency_entry entry;
 
 		if (!latency_matrix_load(matrix, i, &entry))
@@ -160,7 +174,6 @@ static size_t take_entries(const struct live *live, const struct latency_matrix 
 		count += take_entry(live, &entry, part->statistic, ns_to_s(ns_sub(part->wall, entry.updated_at)),
 				    part->now_s, outcome, &taken[count]);
 	}
-	free(machines);
 	return count;
 }
 
@@ -185,6 +198,8 @@ int live_latency_matrix(struct live *live, const struct latency_matrix *matrix, 
 	int code = taken && samples ? 0 : -ENOMEM;
 
 	*outcome = (struct live_matrix_outcome){0};
+	if (code == 0)
+		code = match_hosts(live, matrix, part->first == 0);
 	if (code == 0)
 		count = take_entries(live, matrix, part, taken, outcome);
 	qsort(taken, count, sizeof *taken, compare_aged);

@@ -246,7 +246,7 @@ int live_hold_refused(struct live *live, bool hold)
 		const struct live_job *job = live->jobs[j];
 		bool refused = false;
 
-		for (uint32_t t = 0; job && t < job->task_count && !refused && live_moves_on(live, job); t++)
+		for (uint32_t t = 0; job && t < job->task_count && !refused && job->in_moves; t++)
 			refused = job->tasks[t].proposed_round == live->round &&
 				  job->tasks[t].refusal != LIVE_REFUSED_NOT;
 		if (refused)

@@ -296,7 +296,7 @@ static int take_number(struct replay *replay, const json_t *call, const char *wh
 		code = live_latency_again(replay->live, replay->samples, replay->sample_count);
 		replay->sample_count = 0;
 	} else {
-		code = live_latency_settle(replay->live);
+		live_latency_settle(replay->live);
 	}
 	return code == 0 ? 0 : error_set(err, -code, "%s", strerror(-code));
 }

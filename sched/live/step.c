@@ -266,7 +266,9 @@ static int step(struct live *live, double now_s, struct error *err)
 	count_machines(live);
 	if (live->draining_count > 0)
 		live_send_away(live);
-	code = run_round(live, now_s, err);
+	code = live_review(live);
+	code = code < 0 ? error_set(err, -code, "%s", strerror(-code)) : run_round(live, now_s, err);
+	live->changed = live->changed || !TAILQ_EMPTY(&live->reviews);
 	if (code < 0) {
 		live->totals.solver_errors++;
 		live->broken = live->changed = true;

@@ -69,6 +69,7 @@ struct live *live_create(const struct live_settings *settings, struct error *err
 		live->look_again_s = INFINITY;
 		TAILQ_INIT(&live->changed_jobs);
 		TAILQ_INIT(&live->gangs);
+		TAILQ_INIT(&live->reviews);
 		live->cluster = cluster_create();
 		if (live->cluster)
 			live->cluster->default_rtt = settings->default_rtt;
@@ -111,6 +112,7 @@ void live_destroy(struct live *live)
 	hash_table_free(&live->job_ids);
 	free(live->owners);
 	free(live->deadlines);
+	free(live->hosts);
 	free(live->machines);
 	free(live->curves);
 	free(live->jobs);
@@ -209,6 +211,7 @@ static int add_machine(struct live *live, const char *name, const char *rack, co
 	if (!machines)
 		return live_out_of_memory(err);
 	live->machines = machines;
+	live->host_count = 0;
 	machines[number] = (struct live_machine){0};
 	live->slots += slots;
 	code = cost_layout_add(live->layout, (uint32_t)number);
@@ -295,13 +298,13 @@ int live_machine_remove(struct live *live, const char *name, struct error *err)
 	}
 	live_note_name(live, "remove", name);
 	live->machines[number] = (struct live_machine){0};
+	live->host_count = 0;
 	if (code == 0)
 		code = placer_forget_machine(live->placer, (uint32_t)number);
 	if (code == -EBUSY)
 		return error_set(err, EBUSY, "machine '%s' is the reference of a job", name);
 	latency_view_forget(live->view, (uint32_t)number);
-	if (code == 0) /* its measurements may have been the maxima of their racks */
-		code = live_latency_settle(live);
+	live_latency_settle(live); /* its measurements may have been the maxima of their racks */
 	cost_layout_remove(live->layout, (uint32_t)number);
 	live->slots -= live->cluster->machines[number].slots;
 	cluster_remove_machine(live->cluster, (uint32_t)number);
@@ -345,6 +348,10 @@ int live_curve_set(struct live *live, const char *name, const struct curve *curv
 	}
 	if (entry) {
 		code = placer_replace_curve(live->placer, entry->number, copy);
+		for (uint32_t j = 0; j < live->job_count; j++)
+			if (live->jobs[j] && live_moves_on(live, live->jobs[j]) &&
+			    strcmp(live->jobs[j]->curve, name) == 0)
+				live_review_later(live, live->jobs[j]);
 	} else {
 		entry = spare_curve(live);
 		if (entry) {

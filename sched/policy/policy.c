@@ -107,6 +107,11 @@ static void moved_for_net(void *context, const struct cost_moved *moved)
 	placer->dense_job = -1;
 }
 
+void placer_latency_moved(struct placer *placer, const struct cost_moved *moved)
+{
+	moved_for_net(placer, moved);
+}
+
 /* Grows *items to `count` elements of `size` bytes. */
 static int extend(void *items, size_t count, size_t size)
 {

