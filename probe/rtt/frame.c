@@ -44,7 +44,7 @@ enum {
 
 /*
  * RFC 1071: a running one's complement sum of words as the machine has them, whatever its byte order (section 2 (B)):
- * 64 bits at a time, with the carry put back. An odd last byte is padded with zero.
+ * 64 bits at a time, with the carries put back. An odd last byte is padded with zero.
  */
 static inline uint64_t add_carried(uint64_t sum, uint64_t word)
 {
@@ -52,16 +52,23 @@ static inline uint64_t add_carried(uint64_t sum, uint64_t word)
 	return sum + (sum < word);
 }
 
-static inline uint64_t add_words(uint64_t sum, const uint8_t *bytes, size_t length)
+static inline uint64_t add_word(uint64_t sum, const uint8_t *bytes)
 {
 	uint64_t word;
+
+	memcpy(&word, bytes, sizeof word);
+	return add_carried(sum, word);
+}
+
+static inline uint64_t add_words(uint64_t sum, const uint8_t *bytes, size_t length)
+{
 	uint32_t half;
 	uint16_t quarter;
 
-	for (; length >= sizeof word; bytes += sizeof word, length -= sizeof word) {
-		memcpy(&word, bytes, sizeof word);
-		sum = add_carried(sum, word);
-	}
+	for (; length >= 32; bytes += 32, length -= 32)
+		sum = add_word(add_word(add_word(add_word(sum, bytes), bytes + 8), bytes + 16), bytes + 24);
+	for (; length >= 8; bytes += 8, length -= 8)
+		sum = add_word(sum, bytes);
 	if (length & sizeof half) {
 		memcpy(&half, bytes, sizeof half);
 		sum = add_carried(sum, half);
@@ -75,14 +82,18 @@ static inline uint64_t add_words(uint64_t sum, const uint8_t *bytes, size_t leng
 	return length & 1 ? add_carried(sum, htobe16((uint16_t)(bytes[0] << 8))) : sum;
 }
 
-/* The checksum, in the order of the wire: to be stored as it is. Four steps, as two folds may carry. */
+/*
+ * The checksum, in the order of the wire: to be stored as it is. A number plus itself with its halves exchanged has the
+ * one's complement sum of the halves in its upper half.
+ */
 static inline uint16_t fold(uint64_t sum)
 {
-	sum = (sum >> 32) + (uint32_t)sum;
-	sum = (sum >> 32) + (uint32_t)sum;
-	sum = (sum >> 16) + (sum & 0xffff);
-	sum = (sum >> 16) + (sum & 0xffff);
-	return (uint16_t)~sum;
+	uint32_t half;
+
+	sum += sum << 32 | sum >> 32;
+	half = (uint32_t)(sum >> 32);
+	half += half << 16 | half >> 16;
+	return (uint16_t) ~(half >> 16);
 }
 
 /* Over the pseudo-header: addresses, protocol, length. */

@@ -2,7 +2,6 @@
 #include <probe/rtt/stamp.h>
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,12 +105,12 @@ struct stamp_error_estimate stamp_error_from_ns(struct ns error, bool synchronis
 
 struct ns stamp_error_to_ns(struct stamp_error_estimate error)
 {
-	/* Exact: the product has at most 38 bits, and scaling by a power of two keeps them. */
-	double ns = floor(ldexp((double)error.multiplier * (double)NS_PER_S, error.scale - 32));
+	uint64_t units = (uint64_t)error.multiplier * NS_PER_S; /* of 2^(scale - 32) ns; less than 2^38 */
+	int up = error.scale - 32;
 
-	if (error.multiplier == 0 || ns >= 0x1p63)
+	if (error.multiplier == 0 || (up > 0 && units > (uint64_t)INT64_MAX >> up))
 		return (struct ns){INT64_MAX};
-	return (struct ns){(int64_t)ns};
+	return (struct ns){(int64_t)(up > 0 ? units << up : units >> -up)};
 }
 
 static inline void write_request(const struct stamp_request *request, const struct layout *at, uint8_t *out)
@@ -246,8 +245,8 @@ bool stamp_looks_like_reply(const uint8_t *bytes, size_t length, bool authentica
 	struct stamp_reply reply = {0};
 	int64_t inside_ns;
 
-	if ((authenticated ? stamp_read_authenticated_reply : stamp_read_reply)(bytes, length, &reply) ||
-	    (length >= stamp_bytes(authenticated) && has_request_zeros(bytes, &layouts[authenticated])))
+	if ((length >= stamp_bytes(authenticated) && has_request_zeros(bytes, &layouts[authenticated])) ||
+	    (authenticated ? stamp_read_authenticated_reply : stamp_read_reply)(bytes, length, &reply))
 		return false;
 	inside_ns = reply.sent_at.v - reply.received_at.v;
 	return llabs(inside_ns) <= LONGEST_RESIDENCE_S * NS_PER_S;

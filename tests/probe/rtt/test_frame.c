@@ -41,6 +41,37 @@ Test(frame, known_checksums)
 	cr_assert_eq(bytes[40] << 8 | bytes[41], 0xfb5b, "UDP, found %02x%02x", bytes[40], bytes[41]);
 }
 
+/* RFC 1071 section 4.1, 16 bits at a time, over the pseudo-header and the datagram of an IPv4 frame. */
+static uint16_t plain_sum(const uint8_t *bytes, size_t datagram)
+{
+	uint32_t sum = 17 + (uint32_t)datagram;
+
+	for (size_t i = 26; i < 42 + datagram - 8; i++)
+		sum += i % 2 ? bytes[i] : (uint32_t)bytes[i] << 8;
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return (uint16_t)sum;
+}
+
+/* Bytes of 0xff and 0 make all carries and none. */
+Test(frame, checksums_of_every_length_are_those_of_the_plain_sum)
+{
+	uint8_t bytes[256], payload[130];
+	struct rng rng;
+
+	rng_seed(&rng, 2);
+	for (size_t length = 0; length <= sizeof payload; length++)
+		for (int kind = 0; kind < 4; kind++) {
+			for (size_t i = 0; i < length; i++)
+				payload[i] = (uint8_t)(kind == 0   ? 0
+						       : kind == 1 ? 0xff
+						       : kind == 2 ? -(int)rng_below(&rng, 2)
+								   : (int)rng_below(&rng, 256));
+			cr_assert_gt(sample(bytes, sizeof bytes, payload, length), 0);
+			cr_assert_eq(plain_sum(bytes, length + 8), 0xffff, "%zu bytes of kind %d", length, kind);
+		}
+}
+
 Test(frame, written_frames_read_back)
 {
 	uint8_t bytes[2048], payload[1400];

@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include <base/rng.h>
@@ -168,4 +169,17 @@ Test(stamp, error_estimates_round_up_and_stay_close)
 	}
 	cr_assert_eq(stamp_error_to_ns((struct stamp_error_estimate){0, 0, 3, 0}).v, INT64_MAX);
 	cr_assert_eq(stamp_error_to_ns((struct stamp_error_estimate){0, 0, 32, 1}).v, NS_PER_S);
+}
+
+/* RFC 4656 section 4.1.2 in floating point: a product of 38 bits times a power of two is exact. */
+Test(stamp, every_error_estimate_is_its_formula_rounded_down)
+{
+	for (int scale = 0; scale < 64; scale++)
+		for (int multiplier = 1; multiplier < 256; multiplier++) {
+			double ns = floor(ldexp(multiplier * (double)NS_PER_S, scale - 32));
+			struct stamp_error_estimate estimate = {0, 0, (uint8_t)scale, (uint8_t)multiplier};
+
+			cr_assert_eq(stamp_error_to_ns(estimate).v, ns >= 0x1p63 ? INT64_MAX : (int64_t)ns, "%d * 2^%d",
+				     multiplier, scale - 32);
+		}
 }
