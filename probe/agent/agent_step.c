@@ -178,20 +178,16 @@ static bool take_request(struct agent *agent, const struct frame *request, struc
 	    reflector_prepare(agent->reflector, request, (struct ns){received_at.ns}, agent->error_estimate, payload,
 			      prepared))
 		return false;
-	*answer = (struct frame){
-		.kind = FRAME_UDP,
-		.source_address = request->destination_address,
-		.destination_address = request->source_address,
-		.source_port = request->destination_port,
-		.destination_port = request->source_port,
-		.dscp = prepared->dscp >= 0 ? (uint8_t)prepared->dscp : request->dscp,
-		.ecn = request->ecn == FRAME_CONGESTED ? 0 : request->ecn,
-		.may_fragment = request->may_fragment,
-		.tags = request->tags,
-		.payload = payload,
-		.payload_bytes = prepared->payload_bytes,
-	};
-	memcpy(answer->tag, request->tag, sizeof answer->tag);
+	*answer = *request; /* with its tags and DF */
+	answer->source_address = request->destination_address;
+	answer->destination_address = request->source_address;
+	answer->source_port = request->destination_port;
+	answer->destination_port = request->source_port;
+	answer->ttl = 0;
+	answer->dscp = prepared->dscp >= 0 ? (uint8_t)prepared->dscp : request->dscp;
+	answer->ecn = request->ecn == FRAME_CONGESTED ? 0 : request->ecn;
+	answer->payload = payload;
+	answer->payload_bytes = prepared->payload_bytes;
 	memcpy(answer->source_mac, agent->mac, FRAME_MAC_BYTES);
 	memcpy(answer->destination_mac, request->source_mac, FRAME_MAC_BYTES);
 	answers->packets[answers->count] = packet;

@@ -7,7 +7,7 @@
 
 enum { CACHED_SESSIONS = 1024 }; /* of 2 KB: these fit the second-level cache, and fetching them would cost time */
 
-static bool is_needed(const struct prober *prober)
+bool prober_needs_prefetch(const struct prober *prober)
 {
 	return prober->target_count * prober->options->paths > CACHED_SESSIONS;
 }
@@ -22,7 +22,7 @@ static void fetch_target(const struct prober_target *target)
 
 struct prober_target *prober_prefetch(const struct prober *prober, ip_address address)
 {
-	struct prober_target *target = is_needed(prober) ? prober_likely(prober, address) : NULL;
+	struct prober_target *target = prober_likely(prober, address);
 
 	if (target)
 		fetch_target(target);
@@ -56,7 +56,7 @@ void prober_prefetch_turns(const struct prober *prober, const struct neighbours 
 {
 	size_t count = prober->target_count < turns ? prober->target_count : turns;
 
-	if (!is_needed(prober) || prober->mode != AGENT_MEASURING)
+	if (!prober_needs_prefetch(prober) || prober->mode != AGENT_MEASURING)
 		return;
 	for (int step = 0; step < 4; step++)
 		for (size_t i = 0, at = prober->next_target; i < count;
@@ -79,15 +79,21 @@ void prober_prefetch_turns(const struct prober *prober, const struct neighbours 
 
 void agent_prefetch(const struct agent *agent, const struct frame *frames, uint16_t count)
 {
+	const bool requests = agent->options.reflect && reflector_needs_prefetch(agent->reflector);
+	const bool answers = prober_needs_prefetch(&agent->prober);
 	struct prober_target *targets[AGENT_BURST];
 
+	if (!requests && !answers)
+		return;
 	for (uint16_t i = 0; i < count; i++) {
+		bool asks = frames[i].destination_port == agent->options.udp_port && agent->options.reflect;
+
 		targets[i] = NULL;
 		if (frames[i].kind != FRAME_UDP)
 			continue;
-		if (frames[i].destination_port == agent->options.udp_port && agent->options.reflect)
+		if (asks && requests)
 			reflector_prefetch(agent->reflector, &frames[i]);
-		else
+		else if (!asks && answers)
 			targets[i] = prober_prefetch(&agent->prober, frames[i].source_address);
 	}
 	for (int step = 0; step < PROBER_PREFETCH_STEPS; step++)

@@ -128,11 +128,13 @@ bool prober_all_heard(const struct prober *prober);
 bool prober_done(const struct prober *prober, const struct neighbours *neighbours);
 
 /*
- * Prefetch the memory of the next turns, and of an answer, for a whole burst before its first packet is processed.
+ * Prefetch the memory of the next turns, and of an answer, for a whole burst before its first packet is processed,
+ * where the sessions outgrow the caches.
  * prober_prefetch() finds the probable target of an answer, NULL = none; then call each step for the whole burst before
  * the next step.
  */
 enum { PROBER_PREFETCH_STEPS = 3 };
+bool prober_needs_prefetch(const struct prober *prober);
 void prober_prefetch_turns(const struct prober *prober, const struct neighbours *neighbours, size_t turns);
 struct prober_target *prober_prefetch(const struct prober *prober, ip_address address);
 void target_prefetch(const struct prober *prober, const struct prober_target *target, const struct frame *answer,

@@ -31,51 +31,64 @@ void target_check_one_way(const struct agent_row *row)
 }
 
 /* The answer cannot have left before it was stamped, nor so late that no time is left for the return path. */
-static bool correct_departure(const struct exchange *exchange, const struct ns *left, struct exchange *corrected,
-			      struct exchange_times *times)
+static bool correct_departure(struct exchange *exchange, struct ns left, struct exchange_times *times)
 {
-	*corrected = *exchange;
-	if (!left || left->v < exchange->t3.ns)
+	if (left.v < exchange->t3.ns)
 		return false;
-	corrected->t3.ns = left->v;
-	return exchange_measure(corrected, times) == EXCHANGE_MEASURED;
+	exchange->t3.ns = left.v;
+	return exchange_measure(exchange, times) == EXCHANGE_MEASURED;
+}
+
+/* What compares the two clocks, and so needs our stamps on the wall clock. */
+static void count_clocks(struct prober *prober, struct prober_target *target, const struct prober_exchange *exchange,
+			 const struct exchange_times *times, struct exchange stamps, bool is_best)
+{
+	struct agent_sample sample = {.peer = target->peer.address,
+				      .source_port = exchange->source_port,
+				      .sequence = exchange->sequence,
+				      .rtt = times->rtt,
+				      .residence = times->residence,
+				      .disturbed = exchange->disturbed};
+
+	stamps.t1 = sample.sent_at = dp_clock_to_wall(prober->clock, stamps.t1);
+	stamps.t4 = dp_clock_to_wall(prober->clock, stamps.t4);
+	sample.offset = exchange_offset(&stamps);
+	if (exchange->synchronised && !exchange->disturbed)
+		count_one_way(target, &stamps, times->rtt, exchange->clock_error);
+	if (is_best) {
+		target->best_rtt = times->rtt;
+		target->best_offset = sample.offset;
+	}
+	put_sample(prober, &sample);
 }
 
 static void count(struct prober *prober, struct prober_target *target, int path, const struct prober_exchange *exchange,
 		  const struct ns *left)
 {
-	struct agent_sample sample = {.peer = target->peer.address,
-				      .source_port = exchange->source_port,
-				      .sequence = exchange->sequence,
-				      .disturbed = exchange->disturbed};
-	struct exchange stamps;
+	const struct exchange *stamps = &exchange->stamps;
+	struct exchange corrected;
 	struct exchange_times times;
-	bool followed = correct_departure(&exchange->stamps, left, &stamps, &times);
+	bool followed = false, is_best;
 
-	if (!followed && exchange_measure(&exchange->stamps, &times) != EXCHANGE_MEASURED) {
+	if (left) {
+		corrected = *stamps;
+		followed = correct_departure(&corrected, *left, &times);
+	}
+	if (followed) {
+		stamps = &corrected;
+	} else if (exchange_measure(stamps, &times) != EXCHANGE_MEASURED) {
 		target->impossible++;
 		return;
 	}
-	if (!followed)
-		stamps = exchange->stamps;
-	stamps.t1 = sample.sent_at = dp_clock_to_wall(prober->clock, stamps.t1);
-	stamps.t4 = dp_clock_to_wall(prober->clock, stamps.t4);
-	sample.rtt = times.rtt;
-	sample.residence = times.residence;
-	sample.offset = exchange_offset(&stamps);
 	target->stamps.departures += exchange->departed;
 	target->stamps.follow_ups += followed;
 	target->stamps.arrivals += exchange->arrived;
 	target->stamps.nic_arrivals += exchange->arrived_at_nic;
-	histogram_record(target->residence, sample.residence.v);
-	histogram_record(sample.disturbed ? target->disturbed_rtt : target->paths[path].rtt, sample.rtt.v);
-	if (exchange->synchronised && !sample.disturbed)
-		count_one_way(target, &stamps, sample.rtt, exchange->clock_error);
-	if (sample.rtt.v < target->best_rtt.v) {
-		target->best_rtt = sample.rtt;
-		target->best_offset = sample.offset;
-	}
-	put_sample(prober, &sample);
+	histogram_record(target->residence, times.residence.v);
+	histogram_record(exchange->disturbed ? target->disturbed_rtt : target->paths[path].rtt, times.rtt.v);
+	is_best = times.rtt.v < target->best_rtt.v;
+	if (is_best || exchange->synchronised || prober->samples)
+		count_clocks(prober, target, exchange, &times, *stamps, is_best);
 }
 
 static void release(struct prober *prober, struct prober_target *target, int path, const struct ns *left)

@@ -147,14 +147,17 @@ static struct entry *find(struct reflector *reflector, struct table *table, ip_a
 	return stalest;
 }
 
+bool reflector_needs_prefetch(const struct reflector *reflector)
+{
+	return reflector->sessions.added > CACHED_SESSIONS;
+}
+
 void reflector_prefetch(const struct reflector *reflector, const struct frame *request)
 {
 	const struct table *table = &reflector->sessions;
 	uint16_t session;
 	const struct entry *entry;
 
-	if (table->added <= CACHED_SESSIONS)
-		return;
 	session = stamp_session(request->payload, request->payload_bytes, reflector->rules.keys);
 	entry = &table->entries[hash(request->source_address, request->source_port, session) & table->mask];
 
@@ -354,7 +357,9 @@ int reflector_prepare(struct reflector *reflector, const struct frame *request, 
 	};
 	answer->payload_bytes = request->payload_bytes > base ? request->payload_bytes : base;
 	entry->next_sequence++;
-	answer->dscp = asked.twamp ? -1 : answer_tlvs(reflector, request, &asked, answer, payload + base);
+	answer->dscp = asked.twamp || request->payload_bytes <= base
+			       ? -1
+			       : answer_tlvs(reflector, request, &asked, answer, payload + base);
 	reflector->counters.answered++;
 	return 0;
 }

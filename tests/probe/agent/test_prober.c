@@ -143,9 +143,10 @@ Test(prober, the_target_of_an_answer_is_fetched_before_the_answer_is_read)
 		many[i] = (struct peer){.address = 2 + i, .has_mac = true};
 	options = options_for(1);
 	make_with(many, 1000);
-	cr_assert_null(prober_prefetch(&prober, 2), "1,000 sessions are in the cache");
+	cr_assert_not(prober_needs_prefetch(&prober), "1,000 sessions are in the cache");
 	for (uint32_t i = 1000; i < 1100; i++)
 		cr_assert_eq(prober_add(&prober, &many[i], &neighbours, NULL), 0);
+	cr_assert(prober_needs_prefetch(&prober));
 	prober_set_mode(&prober, AGENT_MEASURING, at(begin_ns));
 	prober_prefetch_turns(&prober, &neighbours, 32);
 	cr_assert(prober_take(&prober, at(begin_ns), &neighbours, &probe));

@@ -82,7 +82,11 @@ struct reflector_answer {
 int reflector_prepare(struct reflector *reflector, const struct frame *request, struct ns received_at,
 		      struct stamp_error_estimate error, uint8_t *payload, struct reflector_answer *answer);
 
-/* Prefetches the memory that reflector_prepare() needs; call it for a burst of requests before the first of them. */
+/*
+ * Prefetches the memory that reflector_prepare() needs; call it for a burst of requests before the first of them, where
+ * the sessions outgrow the caches.
+ */
+bool reflector_needs_prefetch(const struct reflector *reflector);
 void reflector_prefetch(const struct reflector *reflector, const struct frame *request);
 
 /* Puts t3 into the prepared payload; the UDP checksum is computed after this. */
