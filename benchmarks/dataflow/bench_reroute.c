@@ -2,7 +2,7 @@
 /*
  * Time to choose new routes after failures of links that about 100 routes cross, and to restore them after the repair.
  * 1,000 hosts are full of Storm-like jobs. Measures the decision only, no switch is changed. Median and maximum CPU
- * time of the thread; one JSON line per network.
+ * time of the thread; once the time to look for better routes in their place. One JSON line per network.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,11 +12,11 @@
 #include <sched/dataflow/engine.h>
 #include <sched/dataflow/generate.h>
 
-enum { SLOTS = 2, WANTED = 100, REPEATS = 50 };
+enum { SLOTS = 2, WANTED = 100, REPEATS = 50, LOCAL_MBPS = 10000 };
 
 struct figures {
 	uint32_t links, routes; /* failed links, and the routes over them */
-	double fail_ms[REPEATS], repair_ms[REPEATS];
+	double fail_ms[REPEATS], repair_ms[REPEATS], improve_ms;
 };
 
 static double cpu_ms(void)
@@ -57,6 +57,11 @@ static int measure(struct topology *topology, struct network *network, uint32_t 
 	figures->routes = (uint32_t)changed;
 	for (int i = 0; i < REPEATS; i++) {
 		changed = set_links(topology, network, links, figures->links, false, &figures->fail_ms[i]);
+		if (i == 0) {
+			figures->improve_ms = -cpu_ms();
+			network_improve_rerouted(network, LOCAL_MBPS);
+			figures->improve_ms += cpu_ms();
+		}
 		if (changed != (int)figures->routes ||
 		    set_links(topology, network, links, figures->links, true, &figures->repair_ms[i]) != changed)
 			return -1;
@@ -92,9 +97,9 @@ static void print_figures(const char *name, const struct topology *topology, str
 
 	printf("{\"benchmark\": \"dataflow_reroute\", \"network\": \"%s\", \"hosts\": %u, \"links\": %u, "
 	       "\"routes\": %u, \"fail_ms\": %.3f, \"fail_longest_ms\": %.3f, \"repair_ms\": %.3f, "
-	       "\"repair_longest_ms\": %.3f}\n",
+	       "\"repair_longest_ms\": %.3f, \"improve_ms\": %.0f}\n",
 	       name, topology->host_count, figures->links, figures->routes, fail_ms, figures->fail_ms[REPEATS - 1],
-	       repair_ms, figures->repair_ms[REPEATS - 1]);
+	       repair_ms, figures->repair_ms[REPEATS - 1], figures->improve_ms);
 }
 
 static int run(const char *name, struct topology *topology)

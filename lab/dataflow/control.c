@@ -58,11 +58,27 @@ static void compare_links(struct run *run, bool *down, bool *up)
 	}
 }
 
+static int set_routes(struct run *run, struct error *err)
+{
+	int code = fabric_list_routes(&run->fabric, run->plan->network, err);
+
+	return code == 0 ? routes_set(run->routes, run->fabric.routes, run->fabric.route_count, NULL, err) : code;
+}
+
+/* Once data flows again, looks for better routes in place of those that have failed. */
+static int improve_routes(struct run *run, struct error *err)
+{
+	int better = network_improve_rerouted(run->plan->network, run->options->local_MBps);
+
+	if (better < 0)
+		return error_set(err, ENOMEM, "out of memory");
+	return better > 0 ? set_routes(run, err) : 0;
+}
+
 /* Replaces routes that have failed, restores the old ones when their links return, and updates the switches. */
 static int follow_links(struct run *run, struct error *err)
 {
 	struct ns noticed = ns_now_monotonic();
-	struct routes_changes changes;
 	bool down = false, up = false;
 	int changed = 0, back = 0, code = watch_update(run->watch, err);
 
@@ -82,12 +98,10 @@ static int follow_links(struct run *run, struct error *err)
 		return error_set(err, ENOMEM, "out of memory");
 	if (!down && !up)
 		return 0;
-	code = fabric_list_routes(&run->fabric, run->plan->network, err);
-	if (code == 0)
-		code = routes_set(run->routes, run->fabric.routes, run->fabric.route_count, &changes, err);
+	code = set_routes(run, err);
 	run->second.rerouted += (uint32_t)(changed + back);
 	run->second.reroute_ms = fmax(run->second.reroute_ms, ns_to_us(ns_sub(ns_now_monotonic(), noticed)) / 1e3);
-	return code;
+	return code == 0 && down ? improve_routes(run, err) : code;
 }
 
 /* Sources started by Slurm end by themselves; before that time only all tasks together can be ended. */

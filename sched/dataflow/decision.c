@@ -388,6 +388,11 @@ const char *engine_name(size_t index)
 	return index < sizeof engines / sizeof *engines ? engines[index].name : NULL;
 }
 
+bool engine_seeks_rates(const struct engine *engine)
+{
+	return engine->place == engine_place_rate;
+}
+
 struct engine_options engine_defaults(void)
 {
 	return (struct engine_options){

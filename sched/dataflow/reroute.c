@@ -6,6 +6,12 @@
 
 #include "network_priv.h"
 
+/* Of the rates of all sources. 3 ms each with 160 jobs on 1,000 hosts, 4 us with two jobs on 30 hosts. */
+enum { IMPROVEMENT_EVALUATIONS = 1000 };
+
+/* A gain below this share of the sum of rates is rounding. */
+static const double rounding = 1e-9;
+
 static bool is_up(const struct network *network, const struct network_route *route)
 {
 	for (uint32_t r = 0; r < route->count; r++)
@@ -98,6 +104,80 @@ int network_reroute_pairs(struct network *network, bool repaired)
 	}
 	free(users);
 	return changed;
+}
+
+/* A search for better routes, by the sum of the sources' rates, each at most local_MBps. */
+struct improvement {
+	double local_MBps, sum; /* sum: with the routes so far */
+	double *rate;           /* by source: work space */
+	uint32_t evaluations;
+};
+
+/* Sum of the rates, or -ENOMEM. */
+static double evaluate(struct network *network, struct improvement *improvement)
+{
+	int count = network_rates(network, improvement->rate, NULL);
+	double sum = 0;
+
+	improvement->evaluations++;
+	for (int s = 0; s < count; s++)
+		sum += fmin(improvement->rate[s], improvement->local_MBps);
+	return count < 0 ? count : sum;
+}
+
+/* Gives a pair the candidate route with the greatest sum. 1, 0 (it has that route), -ENOMEM. */
+static int improve(struct network *network, struct network_pair *pair, struct improvement *improvement)
+{
+	struct network_route routes[NETWORK_ROUTES_MAXIMUM];
+	uint32_t numbers[NETWORK_ROUTES_MAXIMUM], before = pair->number;
+	int count = network_routes(network, pair->low, pair->high, routes, numbers);
+	struct network_pair best = *pair;
+
+	for (int i = 0; i < count; i++) {
+		double sum;
+
+		pair->route = routes[i];
+		pair->number = numbers[i];
+		sum = evaluate(network, improvement);
+		if (sum < 0)
+			return -ENOMEM;
+		if (sum > improvement->sum * (1 + rounding)) {
+			improvement->sum = sum;
+			best = *pair;
+		}
+	}
+	*pair = best;
+	return count < 0 ? count : best.number != before;
+}
+
+/* One pass over the pairs. 1 if a route changed, 0, -ENOMEM. */
+static int improve_all(struct network *network, struct improvement *improvement)
+{
+	int changed = 0;
+
+	for (uint32_t p = 0; p < network->pair_count && changed >= 0; p++)
+		if (network->pairs[p].rerouted && improvement->evaluations < IMPROVEMENT_EVALUATIONS) {
+			int code = improve(network, &network->pairs[p], improvement);
+
+			changed = code < 0 ? code : changed | code;
+		}
+	return changed;
+}
+
+int network_improve_rerouted(struct network *network, double local_MBps)
+{
+	struct improvement improvement = {.local_MBps = local_MBps};
+	int code = 0, passes = 0;
+
+	improvement.rate = malloc((network_source_count(network) + 1u) * sizeof *improvement.rate);
+	if (!improvement.rate || (improvement.sum = evaluate(network, &improvement)) < 0)
+		code = -ENOMEM;
+	while (code == 0 && (code = improve_all(network, &improvement)) > 0) {
+		passes++;
+		code = 0;
+	}
+	free(improvement.rate);
+	return code < 0 ? code : passes > 0;
 }
 
 int network_links_in_use(const struct network *network, uint32_t *links)

@@ -334,6 +334,9 @@ static int change_links(struct simulation *simulation, uint32_t fault, bool down
 					   wall_s(simulation) - begin) < 0))
 		return out_of_memory(simulation);
 	result->rerouted += down ? (uint32_t)changed : 0;
+	if (changed > 0 && down && engine_seeks_rates(simulation->options->engine) &&
+	    network_improve_rerouted(simulation->network, simulation->options->engine_options.local_MBps) < 0)
+		return out_of_memory(simulation);
 	return 0;
 }
 

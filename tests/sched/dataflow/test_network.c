@@ -152,3 +152,50 @@ Test(dataflow_network, a_job_that_finds_no_slot_changes_nothing)
 	cr_expect_eq(network_free_slots(dumbbell.network, a), 0);
 	clear(&dumbbell);
 }
+
+/*
+ * Two detours for a failed link: over s2 with the flow of another job, which offers little, or over s3 with
+ * none, but less capacity. The path heuristic takes the route with the least use, the rates are greater over the other.
+ */
+Test(dataflow_network, a_rerouted_pair_gets_the_route_with_the_greatest_rates)
+{
+	const char *text =
+		"{\"schema\": \"nomora.dataflow/1\", \"slots\": 2, \"topology\": {\"schema\": \"nomora.topology/1\","
+		"\"switches\": [{\"name\": \"s0\"}, {\"name\": \"s1\"}, {\"name\": \"s2\"}, {\"name\": \"s3\"}],"
+		"\"hosts\": [{\"name\": \"a\"}, {\"name\": \"b\"}, {\"name\": \"c\"}], \"links\": ["
+		"{\"a\": \"a\", \"b\": \"s0\", \"MBps\": 10}, {\"a\": \"b\", \"b\": \"s1\", \"MBps\": 10},"
+		"{\"a\": \"c\", \"b\": \"s2\", \"MBps\": 10}, {\"a\": \"s0\", \"b\": \"s1\", \"MBps\": 10},"
+		"{\"a\": \"s0\", \"b\": \"s2\", \"MBps\": 8}, {\"a\": \"s2\", \"b\": \"s1\", \"MBps\": 8},"
+		"{\"a\": \"s0\", \"b\": \"s3\", \"MBps\": 4}, {\"a\": \"s3\", \"b\": \"s1\", \"MBps\": 4}]},"
+		"\"jobs\": [{\"name\": \"one\", \"components\": [{\"name\": \"s\"}, {\"name\": \"k\"}],"
+		"\"edges\": [{\"from\": \"s\", \"to\": \"k\"}], \"placement\": {\"s.0\": \"a\", \"k.0\": \"b\"}},"
+		"{\"name\": \"two\", \"components\": [{\"name\": \"s\", \"MBps\": 0.5}, {\"name\": \"k\"}],"
+		"\"edges\": [{\"from\": \"s\", \"to\": \"k\"}], \"placement\": {\"s.0\": \"a\", \"k.0\": \"c\"}}]}";
+	struct topology_paths_options paths = {.k = 4, .detour = 2, .seed = 1};
+	struct dataflow *dataflow = dataflow_parse("d.json", text, strlen(text), NULL);
+	struct network *network = network_create(dataflow->topology, dataflow->slots, dataflow->cpu, &paths, NULL);
+	struct dataflow_graph *graphs[2];
+	double rate[2];
+
+	for (int j = 0; j < 2; j++) {
+		graphs[j] = dataflow_graph_create(&dataflow->jobs[j], NULL);
+		cr_assert_eq(network_start(network, &dataflow->jobs[j], graphs[j], first_route, NULL, NULL), 0);
+	}
+	cr_expect_eq(network_improve_rerouted(network, 100), 0, "no route has failed");
+	dataflow->topology->links[3].up = false;
+	cr_assert_eq(network_reroute_pairs(network, false), 1);
+	network_rates(network, rate, NULL);
+	cr_expect_float_eq(rate[0], 4, 1e-12);
+	cr_expect_eq(network_improve_rerouted(network, 100), 1);
+	network_rates(network, rate, NULL);
+	cr_expect_float_eq(rate[0], 7.5, 1e-12);
+	cr_expect_float_eq(rate[1], 0.5, 1e-12);
+	cr_expect_eq(network_improve_rerouted(network, 100), 0);
+	dataflow->topology->links[3].up = true;
+	cr_assert_eq(network_reroute_pairs(network, true), 1);
+	cr_expect_eq(network_route_of(network, 4, 5), 0, "the route from before the failure is back");
+	network_destroy(network);
+	for (int j = 0; j < 2; j++)
+		dataflow_graph_destroy(graphs[j]);
+	dataflow_destroy(dataflow);
+}

@@ -17,6 +17,8 @@
 #ifndef SCHED_DATAFLOW_ENGINE_H
 #define SCHED_DATAFLOW_ENGINE_H
 
+#include <stdbool.h>
+
 #include <base/ns.h>
 #include <sched/dataflow/network.h>
 
@@ -68,8 +70,9 @@ struct engine_options {
 struct engine_options engine_defaults(void);
 
 struct engine;
-const struct engine *engine_find(const char *name); /* NULL if unknown */
-const char *engine_name(size_t index);              /* NULL beyond the last */
+const struct engine *engine_find(const char *name);   /* NULL if unknown */
+const char *engine_name(size_t index);                /* NULL beyond the last */
+bool engine_seeks_rates(const struct engine *engine); /* it searches on the rates that jobs sustain */
 
 /* The route chosen for a pair of hosts that exchange data and had no route. */
 struct engine_route {

@@ -96,6 +96,13 @@ void network_offer(struct network *network, uint32_t index, const double *offere
  */
 int network_reroute_pairs(struct network *network, bool repaired);
 
+/*
+ * Gives the pairs whose route has failed, one after the other until nothing changes, the candidate route with the
+ * greatest sum of rates that the running jobs' sources sustain, each at most local_MBps. Ends early where this takes
+ * long. 1 if a route changed, 0, -ENOMEM.
+ */
+int network_improve_rerouted(struct network *network, double local_MBps);
+
 /* Links between switches that routes of running jobs pass, into links[link_count]: their number, or -ENOMEM. */
 int network_links_in_use(const struct network *network, uint32_t *links);
 
