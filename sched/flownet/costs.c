@@ -10,7 +10,7 @@ static int32_t cost_of_time(double per_s, double seconds)
 {
 	double cost = per_s * (seconds > 0 ? seconds : 0);
 
-	return (int32_t)lround(cost < FLOWNET_TIME_COST_MAXIMUM ? cost : FLOWNET_TIME_COST_MAXIMUM);
+	return (int32_t)((cost < FLOWNET_TIME_COST_MAXIMUM ? cost : FLOWNET_TIME_COST_MAXIMUM) + 0.5); /* lround() */
 }
 
 int32_t net_unscheduled_cost(const struct flownet *net, const struct net_job *job, uint32_t task)

@@ -83,6 +83,7 @@ _Static_assert(sizeof(struct net_job) == 128, "a job is two cache lines");
 struct net_age {
 	double due_s;           /* on the network's clock: until then, time changes no cost of its tasks */
 	double watched_until_s; /* until then, costs may rise above the discounts of tasks at rest */
+	double rested_s;        /* when its tasks were last put to rest */
 	uint32_t resting;       /* tasks at rest */
 	bool woken;             /* in net->changed, while tasks are woken */
 };

@@ -174,15 +174,12 @@ static void wake_dearer(struct flownet *net, uint32_t job)
 	}
 }
 
-int net_rest_job(struct flownet *net, uint32_t job)
+/* Puts those tasks of the job to rest that may. */
+static int rest_tasks(struct flownet *net, uint32_t job)
 {
 	const struct net_job *entry = &net->jobs[job];
 
-	if (net->settings.beta_per_s <= 0 || net->policy.least_cost <= 0 || !entry->preemptible)
-		return 0;
-	if (entry->pending_arcs != 0 && net_rest_is_watched(net, job))
-		wake_dearer(net, job);
-	for (uint32_t t = 0; net_job_active(net, entry) && t < entry->task_limit; t++) {
+	for (uint32_t t = 0; t < entry->task_limit; t++) {
 		if (!may_rest(net, entry, t))
 			continue;
 		if (list_add(net, &net->machines[entry->tasks[t].machine], job, t) != 0)
@@ -194,6 +191,22 @@ int net_rest_job(struct flownet *net, uint32_t job)
 		note_machine(net, (uint32_t)entry->tasks[t].machine, 1);
 	}
 	return 0;
+}
+
+/* All tasks of the job are looked at, at most once for each step of the discounts. */
+int net_rest_job(struct flownet *net, uint32_t job)
+{
+	const struct net_job *entry = &net->jobs[job];
+	struct net_age *age = &net->ages[job];
+
+	if (net->settings.beta_per_s <= 0 || net->policy.least_cost <= 0 || !entry->preemptible)
+		return 0;
+	if (entry->pending_arcs != 0 && net_rest_is_watched(net, job))
+		wake_dearer(net, job);
+	if (!net_job_active(net, entry) || (net->now_s - age->rested_s) * net->settings.beta_per_s < 1)
+		return 0;
+	age->rested_s = net->now_s;
+	return rest_tasks(net, job);
 }
 
 /* Updates the solver's group of one machine. */
