@@ -87,14 +87,14 @@ static void hold(struct answers *answers, int fd, const struct slurm_request *re
 }
 
 /*
- * "SUBMIT TASKS COMMENT", "ARRAY TASKS COMMENT": answers by the protocol. The elements of an array are decided one by
- * one, when Slurm has numbered them.
+ * "SUBMIT TASKS COMMENT", "LATER TASKS COMMENT": answers by the protocol. The elements of an array are decided one by
+ * one, when Slurm has numbered them, and a job that depends on others when Slurm says that it no longer does.
  */
 static void answer_line(struct answers *answers, int fd, char *line)
 {
-	static const char submit[] = "SUBMIT ", array[] = "ARRAY ";
-	bool one = strncmp(line, submit, strlen(submit)) == 0, many = strncmp(line, array, strlen(array)) == 0;
-	char *rest = line + (one ? strlen(submit) : many ? strlen(array) : strlen(line));
+	static const char submit[] = "SUBMIT ", later[] = "LATER ";
+	bool now = strncmp(line, submit, strlen(submit)) == 0, waits = strncmp(line, later, strlen(later)) == 0;
+	char *rest = line + (now ? strlen(submit) : waits ? strlen(later) : strlen(line));
 	struct slurm_request request;
 	struct error err = {0};
 	char *comment, reply[LINE_BYTES] = "PASS";
@@ -106,7 +106,7 @@ static void answer_line(struct answers *answers, int fd, char *line)
 		code = slurm_request_parse(comment + 1, (uint32_t)tasks, &request, &err);
 	if (code > 0)
 		verdict = judge(answers, request.curve);
-	if (verdict == VERDICT_HOLD && one) {
+	if (verdict == VERDICT_HOLD && now) {
 		hold(answers, fd, &request, (uint32_t)tasks);
 		return;
 	}

@@ -78,6 +78,8 @@ static enum slurm_step step_of_held(const struct slurm_job *job, const struct sc
 {
 	if (!job->held) /* released by hand */
 		return SLURM_STEP_PASS;
+	if (job->depends) /* a decision would keep slots that it cannot use yet */
+		return sched->known ? SLURM_STEP_FORGET : SLURM_STEP_NONE;
 	if (!sched->known || sched->running > 0 || sched->tasks != job->tasks)
 		return SLURM_STEP_SUBMIT;
 	if (sched->failed > 0)

@@ -5,7 +5,7 @@
  *
  * Lines over a unix socket, $NOMORA_SLURM_SOCKET or /run/nomora/slurm.sock; of several answers the last one counts:
  *
- *   SUBMIT TASKS COMMENT, of an array ARRAY TASKS COMMENT (of each element)
+ *   SUBMIT TASKS COMMENT; of an array (of each element) or a job that depends on others: LATER TASKS COMMENT
  *   HOLD [MARK] | PASS | REFUSE TEXT | PLACE HOSTS COUNT CPUS MARK     (HOSTS: n1,n3; COUNT of them; CPUS on each)
  *
  * slurmctld holds its lock on the jobs meanwhile: if no valid answer arrives within ANSWER_MS, the job is left to
@@ -104,6 +104,12 @@ static bool read_answer(int fd, char line[static LINE_BYTES], int64_t until_ms)
 	return true;
 }
 
+/* The elements of an array have no numbers yet; a job that depends on others would keep its slots meanwhile. */
+static bool is_decided_later(const job_desc_msg_t *job)
+{
+	return job->array_inx || (job->dependency && job->dependency[0]);
+}
+
 /* The agent's answer, or false. */
 static bool ask(const job_desc_msg_t *job, char line[static LINE_BYTES])
 {
@@ -114,7 +120,8 @@ static bool ask(const job_desc_msg_t *job, char line[static LINE_BYTES])
 
 	if (fd < 0)
 		return false;
-	length = snprintf(line, LINE_BYTES, "%s %u %s\n", job->array_inx ? "ARRAY" : "SUBMIT", tasks, job->comment);
+	length = snprintf(line, LINE_BYTES, "%s %u %s\n", is_decided_later(job) ? "LATER" : "SUBMIT", tasks,
+			  job->comment);
 	if (length < LINE_BYTES && send(fd, line, (size_t)length, MSG_NOSIGNAL) == length)
 		answered = read_answer(fd, line, until_ms);
 	close(fd);
@@ -134,7 +141,7 @@ static bool place(job_desc_msg_t *job, char *line)
 	char *hosts = strsep(&line, " "), *count = strsep(&line, " "), *cpus = strsep(&line, " ");
 	unsigned long nodes = count ? strtoul(count, NULL, 10) : 0, least = cpus ? strtoul(cpus, NULL, 10) : 0;
 
-	if (job->array_inx || !line || hosts[0] == '\0' || line[0] == '\0' || nodes == 0 || nodes > UINT16_MAX ||
+	if (is_decided_later(job) || !line || hosts[0] == '\0' || line[0] == '\0' || nodes == 0 || nodes > UINT16_MAX ||
 	    least == 0 || least > UINT16_MAX)
 		return false;
 	set_text(&job->req_nodes, hosts);

@@ -121,6 +121,7 @@ static int take_job(struct slurm_job *job, const job_info_t *from, uint32_t elem
 											   : from->num_cpus,
 				  .state = state_of(from->job_state),
 				  .held = from->priority == 0,
+				  .depends = from->dependency && from->dependency[0],
 				  .simple = from->het_job_id == 0 && from->cpus_per_task <= 1,
 				  .comment = copy_text(from->comment),
 				  .mark = copy_text(from->admin_comment),
@@ -165,6 +166,16 @@ static int take_record(struct slurm_view *view, size_t *capacity, const job_info
 	return 0;
 }
 
+/* A marked job waits for others. */
+static bool any_depends(const struct slurm_view *view)
+{
+	uint32_t j = 0;
+
+	while (j < view->job_count && !(view->jobs[j].depends && view->jobs[j].held && view->jobs[j].mark))
+		j++;
+	return j < view->job_count;
+}
+
 /* 1: changed, 0: not, -EREMOTEIO, -ENOMEM. */
 static int load_jobs(struct slurm_view *view, struct error *err)
 {
@@ -177,8 +188,11 @@ static int load_jobs(struct slurm_view *view, struct error *err)
 	free_jobs(view);
 	for (uint32_t j = 0; code == 0 && j < message->record_count; j++)
 		code = take_record(view, &capacity, &message->job_array[j]);
-	/* The time has whole seconds: another change within the same second would be missed. */
-	view->jobs_at = code == 0 ? message->last_update - 1 : 0;
+	/*
+	 * The time has whole seconds: another change within the same second would be missed. That a job no longer
+	 * depends on others does not count as a change.
+	 */
+	view->jobs_at = code == 0 && !any_depends(view) ? message->last_update - 1 : 0;
 	slurm_free_job_info_msg(message);
 	return code == 0 ? 1 : error_set(err, ENOMEM, "out of memory");
 }

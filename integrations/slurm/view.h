@@ -28,6 +28,7 @@ struct slurm_job {
 	char name[SLURM_JOB_NAME_BYTES]; /* name in orders: "12", for an array's element "12_3" */
 	enum slurm_job_state state;
 	bool held;                 /* priority 0 */
+	bool depends;              /* on jobs that have not ended, for example */
 	bool simple;               /* one CPU per task, and no part of a heterogeneous job */
 	char *comment, *mark;      /* NULL: none */
 	struct slurm_share *share; /* of a job that has nodes, in Slurm's order */

@@ -285,6 +285,18 @@ within 60 "one is cancelled: its slot is free, the others run" gone "${array}_2"
 settled "cancelled" "$(ends "slurm-${array}_2")"
 ctl scancel "$array"
 within 60 "so are those of all" gone "${array}_[13]"
+# --- a job that depends on another takes no slots from schedd before that one has ended
+parent=$(submit -n 1 --comment=nomora:curve=memcached,move=no "$dir/sleep.sh")
+within 60 "a job is placed on which another depends" agree "$parent"
+dependent=$(submit -n 1 --dependency="afterany:$parent" --comment=nomora:curve=memcached,move=no "$dir/sleep.sh")
+later=$(submit -n 1 --comment=nomora:curve=memcached,move=no "$dir/sleep.sh")
+within 60 "a later one is placed" agree "$later"
+check "the dependent one is held, without a decision" test "$(mark "$dependent" | tr -d ' ')" = held
+check "and unknown to schedd" gone "$dependent"
+ctl scancel "$parent"
+within 60 "when the first has ended, it is placed" agree "$dependent"
+ctl scancel "$dependent" "$later"
+
 short=$(submit -n 1 --comment=nomora:curve=memcached "$dir/sleep.sh")
 within 60 "a job is placed" agree "$short"
 short_id=$(mark "$short" | cut -d' ' -f1)

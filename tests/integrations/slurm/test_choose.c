@@ -19,6 +19,7 @@ struct row {
 	uint32_t decided, running, failed;
 	bool elsewhere; /* schedd decided for other machines */
 	enum slurm_step step;
+	bool depends;
 };
 
 static const struct row rows[] = {
@@ -30,6 +31,9 @@ static const struct row rows[] = {
 	{SLURM_PENDING, true, SLURM_MARK_HELD, true, 2, 0, 1, false, SLURM_STEP_PASS},
 	{SLURM_PENDING, true, SLURM_MARK_HELD, true, 0, 3, 0, false, SLURM_STEP_SUBMIT},
 	{SLURM_PENDING, false, SLURM_MARK_HELD, true, 0, 0, 0, false, SLURM_STEP_PASS},
+	/* The same while it depends on another job */
+	{SLURM_PENDING, true, SLURM_MARK_HELD, false, 0, 0, 0, false, SLURM_STEP_NONE, true},
+	{SLURM_PENDING, true, SLURM_MARK_HELD, true, 3, 0, 0, false, SLURM_STEP_FORGET, true},
 	/* A placed job that is pending, or was requeued */
 	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 3, 0, 0, false, SLURM_STEP_NONE},
 	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 3, 0, 0, true, SLURM_STEP_PLACE},
@@ -64,7 +68,12 @@ Test(slurm_choose, the_step_follows_from_both_states)
 
 	for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
 		const struct row *row = &rows[r];
-		struct slurm_job job = {.id = 7, .tasks = 3, .state = row->state, .held = row->held, .simple = true};
+		struct slurm_job job = {.id = 7,
+					.tasks = 3,
+					.state = row->state,
+					.held = row->held,
+					.depends = row->depends,
+					.simple = true};
 		struct slurm_mark mark = {.kind = row->mark, .hosts = here, .host_count = 3};
 		struct sched_job sched = {.known = row->known,
 					  .tasks = 3,

@@ -193,10 +193,24 @@ Test(slurm_plugin, an_array_is_held_as_a_whole)
 	if (!was_late(&job)) {
 		cr_assert_eq(job.priority, 0);
 		cr_assert_str_eq(job.admin_comment, "nomora:held");
-		cr_assert_str_eq(agent->asked, "ARRAY 3 nomora:curve=memcached\n");
+		cr_assert_str_eq(agent->asked, "LATER 3 nomora:curve=memcached\n");
 	}
 	free(job.array_inx);
 	free_job(&job);
+	stop(agent);
+}
+
+Test(slurm_plugin, a_job_that_depends_on_another_is_only_held)
+{
+	struct agent *agent = start("HOLD nomora:slurm-9 held\nPLACE n1,n3 2 2 nomora:slurm-9 n1,n3*2\n");
+	job_desc_msg_t job = make_job("nomora:curve=memcached");
+
+	job.dependency = strdup("afterok:7");
+	cr_assert_eq(job_submit(&job, 0, NULL), SLURM_SUCCESS);
+	cr_assert(was_late(&job), "a decision in spite of LATER");
+	free(job.dependency);
+	free_job(&job);
+	cr_assert_str_eq(agent->asked, "LATER 3 nomora:curve=memcached\n");
 	stop(agent);
 }
 
