@@ -32,7 +32,7 @@ static void check_counter(struct doctor *doctor)
 			   "time stamp counter is invariant (constant_tsc, nonstop_tsc)");
 	else
 		doctor_add(doctor, "tsc", FINDING_FAIL, "clock",
-			   "use a CPU of this century, or let the hypervisor pass invtsc through (QEMU: -cpu "
+			   "use a CPU with an invariant counter, or let the hypervisor pass invtsc through (QEMU: -cpu "
 			   "host,+invtsc); 'nomora inject --trust-counter' takes the counter as it is",
 			   "time stamp counter is not invariant: CPU flags missing:%s%s",
 			   has_flag(flags, "constant_tsc") ? "" : " constant_tsc",
@@ -105,7 +105,7 @@ static void check_power(struct doctor *doctor, const struct cpu_scan *scan)
 {
 	if (scan->with_governor == 0)
 		doctor_add(doctor, "governor", FINDING_OK, "power", NULL,
-			   "no frequency scaling to set here (fixed, or the hypervisor's business)");
+			   "no frequency scaling to set (it is fixed, or set by the hypervisor)");
 	else if (scan->not_performance == 0)
 		doctor_add(doctor, "governor", FINDING_OK, "power", NULL, "governor is performance on all %u CPUs",
 			   scan->with_governor);
@@ -115,7 +115,7 @@ static void check_power(struct doctor *doctor, const struct cpu_scan *scan)
 			   scan->not_performance, scan->with_governor);
 	if (!scan->has_idle)
 		doctor_add(doctor, "c-states", FINDING_OK, "power", NULL,
-			   "no idle states to set here (none, or the hypervisor's business)");
+			   "no idle states to set (there are none, or the hypervisor sets them)");
 	else if (scan->worst_exit_us <= IDLE_EXIT_LIMIT_US)
 		doctor_add(doctor, "c-states", FINDING_OK, "power", NULL, "idle states wake within %lld us",
 			   (long long)scan->worst_exit_us);
@@ -164,7 +164,7 @@ static void check_count(struct doctor *doctor, unsigned int cpus)
 {
 	if (cpus < 2)
 		doctor_add(doctor, "cpus", doctor_serious(doctor), "cores", "give the machine two CPUs or more",
-			   "%u CPU: the injector and what it delays will fight for it", cpus);
+			   "%u CPU: the injector and the programs that it delays compete for it", cpus);
 	else
 		doctor_add(doctor, "cpus", FINDING_OK, "cores", NULL, "%u CPUs", cpus);
 }

@@ -36,7 +36,7 @@ static bool read_cpu_time(struct doctor *doctor, struct cpu_time *time)
 /* Since boot, and on the host we run on also right now. */
 static void check_steal(struct doctor *doctor)
 {
-	static const char fix[] = "pin the guest's CPUs on the hypervisor, or measure on hardware of your own";
+	static const char fix[] = "pin the guest's CPUs on the hypervisor, or measure on dedicated hardware";
 	struct cpu_time first, second;
 	double share, recent = 0;
 
@@ -52,8 +52,8 @@ static void check_steal(struct doctor *doctor)
 	}
 	if (share > STEAL_LIMIT || recent > STEAL_LIMIT)
 		doctor_add(doctor, "steal", FINDING_WARN, "virtual", fix,
-			   "%.2f %% of CPU time was stolen since boot, %.2f %% just now: stalls that nothing here can "
-			   "help",
+			   "%.2f %% of CPU time was stolen since boot, %.2f %% just now; no setting of this "
+			   "guest prevents these stalls",
 			   share * 100, recent * 100);
 	else
 		doctor_add(doctor, "steal", FINDING_OK, "virtual", NULL, "%.2f %% of CPU time stolen since boot",
@@ -75,7 +75,7 @@ static void check_virtual(struct doctor *doctor)
 	doctor_read(doctor, vendor, sizeof vendor, "/sys/class/dmi/id/sys_vendor");
 	doctor_add(
 		doctor, "hardware", FINDING_WARN, "virtual",
-		"fine for trying things out; for figures to publish use a machine of your own",
+		"suitable for trials; measure figures to publish on a dedicated machine",
 		"a virtual machine (%s): the hypervisor stops CPUs for tens of us to ms; disturbed figures are marked",
 		vendor[0] ? vendor : "unknown");
 }

@@ -60,8 +60,8 @@ static void check_hugepages(struct doctor *doctor)
 			   HUGEPAGES_GOOD_MIB);
 	else
 		doctor_add(doctor, "hugepages", doctor_serious(doctor), "memory", fix,
-			   "none: DPDK runs on ordinary memory, which does for Linux interfaces; for a NIC it asks for "
-			   "these");
+			   "none: DPDK uses ordinary memory, which suffices for Linux interfaces; a NIC needs "
+			   "hugepages");
 }
 
 struct node_scan {
@@ -130,7 +130,7 @@ static void check_merging(struct doctor *doctor)
 		return;
 	if (merging == 1)
 		doctor_add(doctor, "ksm", FINDING_WARN, "memory", "echo 0 > /sys/kernel/mm/ksm/run",
-			   "same-page merging is on: it write-protects memory behind the programs' backs");
+			   "same-page merging is on: it write-protects memory of running programs");
 	else
 		doctor_add(doctor, "ksm", FINDING_OK, "memory", NULL, "no same-page merging");
 }

@@ -154,7 +154,8 @@ static void check_pauses(struct doctor *doctor, const struct nic *nic)
 	snprintf(fix, sizeof fix, "ethtool -A %s autoneg off rx off tx off", nic->name);
 	if (nic->settings.rx_pause || nic->settings.tx_pause)
 		doctor_add(doctor, "flow-control", FINDING_WARN, "x520-flow-control", fix,
-			   "%s: pause frames are on (rx %s, tx %s): a slow receiver stops the sender, delay unseen",
+			   "%s: pause frames are on (rx %s, tx %s): a slow receiver stops the sender, which adds "
+			   "an unknown delay",
 			   nic->name, nic->settings.rx_pause ? "on" : "off", nic->settings.tx_pause ? "on" : "off");
 	else
 		doctor_add(doctor, "flow-control", FINDING_OK, "x520-flow-control", NULL, "%s: pause frames are off",
@@ -169,7 +170,7 @@ static void check_offloads(struct doctor *doctor, const struct nic *nic)
 	snprintf(fix, sizeof fix, "ethtool -K %s gro off lro off tso off gso off", nic->name);
 	if (settings->lro == 1 || settings->gro == 1 || settings->tso == 1 || settings->gso == 1)
 		doctor_add(doctor, "offloads", FINDING_WARN, "x520-queues", fix,
-			   "%s: %s%s%s%son: packets are merged or cut behind the measurement's back", nic->name,
+			   "%s: %s%s%s%son: packets are merged or split before they are measured", nic->name,
 			   settings->lro == 1 ? "LRO " : "", settings->gro == 1 ? "GRO " : "",
 			   settings->tso == 1 ? "TSO " : "", settings->gso == 1 ? "GSO " : "");
 	else if (settings->gro == 0)
@@ -260,10 +261,10 @@ static void check_filters(struct doctor *doctor, const struct nic *nic)
 	if (!is_ixgbe(nic) || nic->settings.ntuple != 0 || count_queues(doctor, nic) <= 1)
 		return;
 	snprintf(fix, sizeof fix, "ethtool -K %s ntuple on", nic->name);
-	doctor_add(
-		doctor, "queues", FINDING_WARN, "x520-queues", fix,
-		"%s: ntuple filters are off: ixgbe moves TCP flows between the queues, and no flow can be told its own",
-		nic->name);
+	doctor_add(doctor, "queues", FINDING_WARN, "x520-queues", fix,
+		   "%s: ntuple filters are off: ixgbe moves TCP flows between the queues, and no flow can be steered "
+		   "to a queue",
+		   nic->name);
 }
 
 static void check_node(struct doctor *doctor, const struct nic *nic)
@@ -317,7 +318,7 @@ static void check_driverless(struct doctor *doctor, const char *name)
 	    doctor_read(doctor, device, sizeof device, "/sys/bus/pci/devices/%s/device", name) &&
 	    strcmp(vendor, "0x8086") == 0 && strcmp(device, "0x10fb") == 0)
 		doctor_add(doctor, "sfp", FINDING_WARN, "x520-sfp", sfp_fix,
-			   "%s, an 82599, has no driver: does dmesg tell of an unsupported SFP+ module?", name);
+			   "%s, an 82599, has no driver: does dmesg report an unsupported SFP+ module?", name);
 }
 
 /* Ethernet controllers that DPDK has been given, and those that nobody drives. */
@@ -341,7 +342,7 @@ static void scan_pci(struct doctor *doctor, const char *name, void *context)
 	snprintf(nic.name, sizeof nic.name, "%s", name);
 	snprintf(nic.pci, sizeof nic.pci, "%s", name);
 	read_pci(doctor, device, &nic);
-	doctor_add(doctor, "nic", FINDING_OK, "iommu", NULL, "%s is bound to %s: DPDK's", name, driver);
+	doctor_add(doctor, "nic", FINDING_OK, "iommu", NULL, "%s is bound to %s: for DPDK", name, driver);
 	check_pcie(doctor, &nic);
 	check_aspm(doctor, &nic);
 	check_node(doctor, &nic);
@@ -357,7 +358,7 @@ void doctor_check_nic(struct doctor *doctor)
 	if (doctor->purpose == FINDINGS_FOR_NIC && scan.bound < 2 && !doctor->port)
 		doctor_add(doctor, "nic", FINDING_WARN, "iommu",
 			   "dpdk-devbind.py --bind=vfio-pci 0000:03:00.0 0000:03:00.1",
-			   "%u ports are bound to DPDK; an injector wants two", scan.bound);
+			   "%u ports are bound to DPDK; an injector needs two", scan.bound);
 	if (scan.ports + scan.bound == 0)
 		doctor_add(doctor, "nic", doctor_serious(doctor), "kernel", "nomora lab up (virtual hosts need no NIC)",
 			   "no network hardware");

@@ -37,7 +37,7 @@ const struct option_row dataflow_option_rows[] = {
 	ROW(INTEGER, starts, "starts", 0, "N", 1, 10000, "local searches"),
 	ROW(INTEGER, evaluations, "evaluations", 0, "N", 0, INT32_MAX,
 	    "stop a job's search after N evaluations; 0: the engine's default"),
-	ROW(DOUBLE, deadline_ms, "deadline-ms", 0, "MS", 0, 1e7, "answer by then; 0: no deadline"),
+	ROW(DOUBLE, deadline_ms, "deadline-ms", 0, "MS", 0, 1e7, "deadline of the answer; 0: none"),
 	ROW(DOUBLE, local_MBps, "local-MBps", 0, "MBPS", 1e-3, 1e9,
 	    "the most that a source sends when all its data stays on one host"),
 	ROW(STRING, latency_file, "latency", 'l', "FILE",

@@ -20,7 +20,7 @@ enum { ETHERTYPE = ETH_P_802_EX1, FRAMES_KEPT = 32 };
 _Static_assert((int)PROBES_LATE < (int)FRAMES_KEPT && PROBES_PER_WINDOW < 32, "a bit for each frame");
 
 struct frame {
-	uint64_t run; /* two runs on one lab do not take each other's */
+	uint64_t run; /* so that two runs on one lab do not receive each other's probes */
 	uint32_t link, number;
 	uint32_t end;
 	uint32_t zero; /* no padding with old bytes in it */

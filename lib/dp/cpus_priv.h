@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which CPUs the lcores get. Pure but for reading /sys and the thread's affinity. */
+/* Chooses the CPUs of the lcores. Pure but for reading /sys and the thread's affinity. */
 #ifndef DP_CPUS_PRIV_H
 #define DP_CPUS_PRIV_H
 

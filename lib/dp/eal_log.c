@@ -48,7 +48,7 @@ void dp_eal_log_capture(bool verbose)
 		return;
 	capture.stream = fopencookie(NULL, "w", functions);
 	if (!capture.stream)
-		return; /* then DPDK logs to stderr: noisy, not wrong */
+		return; /* DPDK then logs to stderr itself, which is harmless */
 	setvbuf(capture.stream, NULL, _IOLBF, 1024);
 	rte_openlog_stream(capture.stream);
 }

@@ -208,7 +208,7 @@ struct change {
 	int64_t tasks;
 };
 
-/* Ends before starts. */
+/* Sorts by time; of changes at the same time, ends come before starts. */
 static int compare_changes(const void *left, const void *right)
 {
 	const struct change *a = left, *b = right;

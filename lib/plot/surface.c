@@ -106,7 +106,8 @@ static int write_svg(const struct drawing *drawing, FILE *out, struct error *err
 	cairo_surface_destroy(surface);
 	complete = fclose(picture) == 0;
 	complete = fclose(sink) == 0 && complete;
-	complete = complete && svg && texts; /* glibc closes a stream without memory as if it were whole */
+	/* fclose() succeeds even if there was no memory for the stream's text. */
+	complete = complete && svg && texts;
 	picture = sink = NULL;
 	rc = complete ? cairo_error(status, err) : error_set(err, ENOMEM, "out of memory");
 	if (rc == 0)

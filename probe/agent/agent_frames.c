@@ -32,7 +32,7 @@ static struct tlv_request tlvs_of(const struct agent *agent, const struct prober
 	};
 }
 
-/* What the frames of all probes have in common. */
+/* The fields that the frames of all probes share. */
 static struct frame probe_frame(const struct agent *agent)
 {
 	struct frame frame = {

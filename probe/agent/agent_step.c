@@ -27,7 +27,8 @@ struct stamp agent_now(const struct agent *agent)
 	return dp_now(agent->clock);
 }
 
-/* The clock against the kernel's, read within the last millisecond: both drift by less than 1 ns in it. */
+/* The relation of our counter to the kernel's clock, read at most 1 ms ago: in that time they drift apart by less than
+ * 1 ns. */
 static const struct dp_clock *fresh_clock(struct agent *agent)
 {
 	struct ns age;

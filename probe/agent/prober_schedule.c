@@ -12,7 +12,8 @@
 enum { TICKS_A_TIMEOUT = PROBER_WHEEL_SLOTS / 2 };
 
 static const struct ns greeting_gap = {50 * NS_PER_MS};
-static const struct ns made_up = {10 * NS_PER_US}; /* of a stall: a burst at over 10^5 probes a second, else nothing */
+/* Part of a stall that a burst of probes makes up for: nothing below 10^5 probes a second. */
+static const struct ns made_up = {10 * NS_PER_US};
 
 /* The schedule goes on from the turn that is next, with the gaps that this number of peers has. */
 void prober_reschedule(struct prober *prober)

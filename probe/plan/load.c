@@ -7,7 +7,7 @@ void mesh_plan_load_print(const struct mesh_plan_load *load, const struct mesh_b
 
 	fprintf(out,
 		"epoch %llu: %u hosts in %u rack%s, %u drained\n"
-		"sessions of %g probes/s: %llu in racks, %llu between, %llu put off by a cap\n"
+		"sessions of %g probes/s: %llu in racks, %llu between, %llu postponed by a cap\n"
 		"at most: a host sends %.0f probes/s and answers %.0f, a rack's link carries %.0f\n",
 		(unsigned long long)load->epoch, load->hosts, load->racks, load->racks == 1 ? "" : "s", load->drained,
 		rate, (unsigned long long)load->in_racks, (unsigned long long)load->between,

@@ -15,7 +15,7 @@ struct capture_ptp;
 struct capture_ptp *capture_ptp_create(capture_visit visit, void *context, struct capture_counters *counters);
 void capture_ptp_destroy(struct capture_ptp *ptp); /* NULL is legal */
 
-/* Over Ethernet, or from or to PTP's UDP ports. */
+/* True for a PTP frame: over Ethernet, or from or to PTP's UDP ports. */
 bool capture_ptp_is(const struct frame *frame);
 /* 0, -ENOMEM or what the visitor said. */
 int capture_ptp_take(struct capture_ptp *ptp, const struct frame *frame, struct ns at);

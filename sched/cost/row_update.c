@@ -316,7 +316,7 @@ static int take_scratch(struct cost_rows *rows, struct cached_row *cached, uint3
 	return 1;
 }
 
-/* All racks. */
+/* Computes all racks of the row. 0 or -ENOMEM. */
 static int update_whole(struct cost_rows *rows, struct cached_row *cached)
 {
 	const struct cost_table *table = rows->tables[cached->curve];

@@ -81,7 +81,7 @@ uint32_t decision_random_host(struct decision *decision);
 struct network_pair *decision_pair(struct decision *decision, uint32_t a, uint32_t b);
 bool decision_pair_is_fixed(const struct decision *decision, uint32_t a, uint32_t b); /* number of running jobs' uses */
 
-/* Evaluates all sources' rates. The value's figures count a source with at most options->local_MBps. */
+/* Evaluates all sources' rates. In the sums a source counts with at most options->local_MBps. */
 struct value decision_evaluate(struct decision *decision);
 bool value_better(const struct value *a, const struct value *b);
 

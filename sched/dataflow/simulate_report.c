@@ -12,7 +12,7 @@ static double end_of(const struct simulate_result *result)
 	return result->rates[result->rate_count - 1].time_s;
 }
 
-/* Median seconds from arrival to end of the jobs that have ended; NAN without. */
+/* Median seconds from arrival to end of the jobs that have ended; NAN if none has. */
 static double median_completion_s(const struct simulate_result *result, uint32_t *ended)
 {
 	double *times = malloc(result->job_count * sizeof *times + 1), median;

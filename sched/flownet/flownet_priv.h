@@ -103,7 +103,7 @@ struct net_machine {
 	int32_t slots;
 	int32_t running;     /* tasks that hold a slot: running, about to start, or moving away */
 	int32_t pinned;      /* of these, tasks that are not in the solver */
-	int32_t unseen;      /* pinned tasks that are elsewhere in the network: they should leave, or have left */
+	int32_t unseen;      /* of these, tasks that should leave, or are moving away */
 	int32_t told;        /* capacity passed to the solver, FLOWNET_NONE = none */
 	uint32_t told_rack;  /* rack passed to the solver with `told` */
 	uint32_t rack;       /* as in the cluster */
@@ -333,7 +333,7 @@ int net_groups_apply(struct flownet *net);
 int net_groups_apply_woken(struct flownet *net); /* the jobs in net->changed, whose tasks were woken */
 int net_group_take(struct flownet *net, uint32_t owner, int32_t *group);
 int net_group_give_back(struct flownet *net, int32_t group);
-/* NULL: the solver has none. */
+/* The solver's class of the job's waiting or running tasks; NULL if it has none. */
 struct net_class *net_class_find(struct net_job *job, bool root, int32_t unscheduled_cost);
 /* Removes a unit of the task's class from the place where the solver has it. */
 void net_groups_unit_gone(struct flownet *net, uint32_t job, uint32_t task, int32_t column);

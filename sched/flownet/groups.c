@@ -188,7 +188,7 @@ static enum telling what_to_tell(const struct net_class *known, const struct cos
 	return row->mended_from != 0 && row->mended_from == known->row_version ? TELL_CHANGED_RACKS : TELL_ROW;
 }
 
-/* 0 or -errno. */
+/* Passes that part of the class's arcs to the solver. 0 or -errno. */
 static int tell_arcs(struct flownet *net, struct net_class *known, const struct cost_row *row, int32_t running,
 		     int32_t capacity)
 {

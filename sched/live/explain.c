@@ -47,7 +47,7 @@ static double rest_s(const struct live_task *task, double now_s)
 	return fmax(0, now_s - task->started_s);
 }
 
-/* Why a proposed move was refused. */
+/* Explains why a proposed move was refused. */
 static void say_refusal(const struct live *live, const struct live_job *job, const struct live_task *task, double now_s,
 			char why[static 160])
 {
@@ -103,7 +103,7 @@ static void say_refusal(const struct live *live, const struct live_job *job, con
 	}
 }
 
-/* Why a running task stays although another machine has a better prediction. */
+/* Explains why a running task stays although another machine has a better prediction. */
 static void say_why_stays(const struct live *live, const struct live_job *job, const struct live_task *task,
 			  const struct live_candidate *candidates, size_t count, double now_s, char why[static 160])
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * EAL start-up for people. One call picks what DPDK would otherwise ask for: `--no-pci` unless a PCI port is named
- * (and then only those are probed), `--in-memory` when there are free hugepages, else `--no-huge` with ordinary
- * memory (DPDK 22.11 refuses both together), no telemetry socket, a file prefix of our own, a quiet log. Whatever the
- * user gives after "--" goes to EAL last and wins. Inside a network namespace nothing changes: start the process there
- * (`ip netns exec`).
+ * Starts EAL, and chooses the arguments that DPDK would otherwise need: `--no-pci` unless a PCI port is named (and then
+ * only those are probed), `--in-memory` when there are free hugepages, else `--no-huge` with ordinary memory
+ * (DPDK 22.11 refuses both together), no telemetry socket, a file prefix of our own, a quiet log. The user's arguments
+ * after "--" come last and override these. To use interfaces of a network namespace, start the process in it (`ip netns
+ * exec`).
  *
  * The calling thread becomes the main lcore: it is the control thread and may sleep. Workers are lcores 1..workers;
  * find them with dp_eal_worker(). EAL can be started once in a process.

@@ -62,7 +62,7 @@ struct latency_entry {
 	uint8_t unused[3];
 };
 
-/* The figure that a statistic names; NAN: there is none. */
+/* The entry's value of a statistic; NAN if it has none. */
 double latency_entry_value(const struct latency_entry *entry, enum latency_statistic statistic);
 /*
  * Its state at `now`: stale if it is older than max_age, or ahead of `now` by more than max_age and more than a minute.

@@ -127,7 +127,7 @@ int sweep_writer_cut_torn_run(struct sweep_writer *writer, const char *const *me
 int sweep_writer_append(struct sweep_writer *writer, const struct sweep_record *records, size_t count,
 			struct error *err);
 void sweep_writer_close(struct sweep_writer *writer); /* NULL is legal */
-/* Closes it, and removes a file that opening it created and to which nothing was appended. NULL is legal. */
+/* Closes the writer; if it created the file and nothing was appended, also removes the file. NULL is legal. */
 void sweep_writer_discard(struct sweep_writer *writer);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which links between the switches of a routed lab lose packets although they carry. The switches at both ends of a
- * link send each other a numbered frame every PROBES_INTERVAL_MS, over the link itself, as BFD does (RFC 5880): a route
- * cannot take it elsewhere, and nobody has to find out which link of a path is the lossy one. A frame that has not come
- * when PROBES_LATE more have been sent is lost. A link is lossy from the time when PROBES_LOST of any PROBES_PER_WINDOW
- * frames in a row are lost in one direction, until PROBES_CLEAN_WINDOWS windows of frames have come in both.
+ * Detects links between the switches of a routed lab that lose packets although they have a carrier. The switches at
+ * both ends of a link send each other a numbered frame every PROBES_INTERVAL_MS over the link itself, as in BFD (RFC
+ * 5880): no route can divert it, and the lossy link of a path is known at once. A frame is lost if it has not arrived
+ * when PROBES_LATE more have been sent. A link is lossy once PROBES_LOST of any PROBES_PER_WINDOW successive frames are
+ * lost in one direction, until PROBES_CLEAN_WINDOWS windows of frames have arrived in both directions.
  *
  * Everything ends with the process. Root only; one thread; the lab is borrowed.
  */

@@ -14,10 +14,10 @@
  * another one may call.
  *
  * Stamps: t1 and t3 are the time stamp counter right before the burst that sends; t2 and t4 the counter right after
- * the burst that received, or, on an af_packet port, the kernel's timestamp of the packet's arrival, which leaves out
- * how long this process took to wake up. So the agent may sleep between packets there (AGENT_POLL_ADAPTIVE). There t1
- * is corrected by the kernel's timestamp of the departure, which comes after it; so does the reflector's report on its
- * last answer (follow-up telemetry), with which the sender corrects that answer's t3 if it asks for it.
+ * the burst that received, or, on an af_packet port, the kernel's timestamp of the packet's arrival, which does not
+ * include the time until this process woke up: there the agent may sleep between packets (AGENT_POLL_ADAPTIVE). On such
+ * a port the kernel also reports, later, when a packet left: this corrects t1. A sender that asks for follow-up
+ * telemetry gets the departure of the reflector's last answer, and corrects that answer's t3.
  *
  * One-way delays compare two clocks. Both ends state the largest error of their clock against UTC: the error estimates
  * of STAMP, here the kernel's bound (maxerror of ntp_adjtime) or agent_options.clock_error, with that of a stamp. A

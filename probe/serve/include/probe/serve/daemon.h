@@ -17,7 +17,7 @@ struct mesh_pages_daemon {
 	uint16_t port;                   /* 0 = any free one */
 	enum latency_statistic statistic;
 	struct ns max_age;                    /* older pairs are stale; 0 = no limit */
-	struct mesh_recorder_options history; /* store_path NULL = no history; live_path does not count */
+	struct mesh_recorder_options history; /* store_path NULL = no history; its live_path is ignored */
 };
 
 /* Prints the address that it serves on to `out`, and returns when *stop is set. 0 or -errno with err set. */

@@ -51,7 +51,7 @@ struct simulate_options {
 };
 
 struct simulate_job {
-	double arrival_s, start_s, end_s; /* NAN: did not */
+	double arrival_s, start_s, end_s; /* NAN: it did not happen */
 	double MB;                        /* sent by its sources */
 	uint32_t moved_tasks;             /* because of failed hosts */
 };
