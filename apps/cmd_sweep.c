@@ -69,7 +69,7 @@ static int run_plan(struct sweep_world *world)
 	return world->plan->dry_run ? print_runs(world->plan) : (int)codes[sweep_world_run(world, stdout)];
 }
 
-/* Reads the plan's file, then the command line over it. */
+/* Reads the plan's file, then the options of the command line, which take precedence. */
 static int read_plan(int argc, char **argv, const char *file, struct sweep_plan *plan)
 {
 	struct sweep_world world = {.claim = -1};

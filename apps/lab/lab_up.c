@@ -41,7 +41,7 @@ static const struct option_row up_rows[] = {
 		"racks are leaves, each linked to each of N spines (leaf1.., spine1..); all equal paths are used"),
 	OPTION_STRING(struct up_settings, fabric, "fabric", 0, "NETWORK",
 		      "a topology file, fattree:K[,HOSTS], jellyfish:SWITCHES,PORTS[,HOSTS] or "
-		      "leafspine:LEAVES,SPINES,HOSTS; --hosts and --racks do not count"),
+		      "leafspine:LEAVES,SPINES,HOSTS; --hosts and --racks are ignored"),
 	OPTION_INTEGER(struct up_settings, seed, "seed", 0, "N", 0, INT32_MAX, "of a Jellyfish"),
 	OPTION_HEADING("The injector"),
 	OPTION_LIST(struct up_settings, inject, "inject", 'i', "PLACE",

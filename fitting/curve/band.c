@@ -125,8 +125,9 @@ static size_t share_of(const struct fit *fit, size_t index, size_t replicates)
 }
 
 /*
- * How far from `centre`, in half-widths of the band, whole replicates stay: the sup-t band of Montiel Olea and
- * Plagborg-Moller, "Simultaneous confidence bands", J. Applied Econometrics 34 (2019), from a bootstrap.
+ * The factor by which the half-widths of the band must grow for it to hold most replicates at all points at once: the
+ * sup-t band of Montiel Olea and Plagborg-Moller, "Simultaneous confidence bands", J. Applied Econometrics 34 (2019),
+ * from a bootstrap.
  */
 static double whole_factor(const struct simulation *simulation, const double *centre, size_t count, const double *low,
 			   const double *high)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <math.h>
 
+#include <base/json.h>
+
 #include "formula_priv.h"
 
 static const char *note_of(const struct formula_fit *fit, size_t j)
@@ -48,12 +50,6 @@ void formula_fit_print(const struct formula_fit *fit, FILE *out)
 	print_warnings(fit, out);
 }
 
-/* JSON has neither NaN nor infinity. */
-static json_t *number_or_null(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
-}
-
 static json_t *parameters_json(const struct formula_fit *fit)
 {
 	const struct nonlinear_result *result = &fit->result;
@@ -63,8 +59,8 @@ static json_t *parameters_json(const struct formula_fit *fit)
 		json_array_append_new(array,
 				      json_pack("{s:s, s:f, s:f, s:o, s:b, s:b}", "name", fit->parameters.name[j],
 						"start", fit->parameters.start[j], "value", result->values[j],
-						"standard_error", number_or_null(result->standard_errors[j]), "fixed",
-						fit->parameters.fixed[j], "at_bound", result->at_bound[j]));
+						"standard_error", json_number_or_null(result->standard_errors[j]),
+						"fixed", fit->parameters.fixed[j], "at_bound", result->at_bound[j]));
 	return array;
 }
 
@@ -76,7 +72,7 @@ static json_t *covariance_json(const struct nonlinear_result *result)
 		json_t *row = json_array();
 
 		for (size_t j = 0; j < result->parameters; j++)
-			json_array_append_new(row, number_or_null(result->covariance[i * result->parameters + j]));
+			json_array_append_new(row, json_number_or_null(result->covariance[i * result->parameters + j]));
 		json_array_append_new(rows, row);
 	}
 	return rows;
@@ -88,7 +84,7 @@ static json_t *residuals_json(const struct nonlinear_result *result)
 
 	/* observed - model */
 	for (size_t i = 0; i < result->observations; i++)
-		json_array_append_new(array, number_or_null(-result->residuals[i]));
+		json_array_append_new(array, json_number_or_null(-result->residuals[i]));
 	return array;
 }
 
@@ -106,8 +102,8 @@ json_t *formula_fit_to_json(const struct formula_fit *fit)
 		"iterations", result->iterations, "evaluations", result->evaluations, "starts_tried",
 		result->starts_tried, "starts_agreeing", result->starts_agreeing, "start_used", result->start_used,
 		"parameters", parameters_json(fit), "covariance", covariance_json(result), "rss",
-		number_or_null(result->rss), "degrees_of_freedom", number_or_null(result->dof), "r_squared",
-		number_or_null(fit->r_squared), "aicc", number_or_null(result->aicc), "bic",
-		number_or_null(result->bic), "condition", number_or_null(result->condition), "residuals",
+		json_number_or_null(result->rss), "degrees_of_freedom", json_number_or_null(result->dof), "r_squared",
+		json_number_or_null(fit->r_squared), "aicc", json_number_or_null(result->aicc), "bic",
+		json_number_or_null(result->bic), "condition", json_number_or_null(result->condition), "residuals",
 		residuals_json(result));
 }

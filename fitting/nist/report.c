@@ -3,11 +3,7 @@
 
 #include <math.h>
 
-/* JSON has neither NaN nor infinity. */
-static json_t *number_or_null(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
-}
+#include <base/json.h>
 
 static void print_number(const char *label, double found, double digits, FILE *out)
 {
@@ -53,23 +49,24 @@ static json_t *nist_fit_to_json(const struct nist_set *set, size_t start, const 
 		json_array_append_new(parameters,
 				      json_pack("{s:s, s:o, s:o, s:f, s:o, s:o, s:f, s:f}", "name", parameter->name,
 						"start", set->linear ? json_null() : json_real(parameter->start[start]),
-						"value", number_or_null(fit->values[j]), "certified_value",
-						parameter->certified, "standard_error", number_or_null(fit->errors[j]),
-						"certified_standard_error", number_or_null(parameter->certified_error),
-						"value_lre", fit->value_digits[j], "standard_error_lre",
-						fit->error_digits[j]));
+						"value", json_number_or_null(fit->values[j]), "certified_value",
+						parameter->certified, "standard_error",
+						json_number_or_null(fit->errors[j]), "certified_standard_error",
+						json_number_or_null(parameter->certified_error), "value_lre",
+						fit->value_digits[j], "standard_error_lre", fit->error_digits[j]));
 	}
-	return json_pack("{s:o, s:b, s:s, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-			 "start", set->linear ? json_null() : json_integer((json_int_t)start + 1), "converged",
-			 fit->converged, "reason", fit->reason, "iterations", fit->iterations, "starts_tried",
-			 fit->starts_tried, "starts_agreeing", fit->starts_agreeing, "start_used", fit->start_used,
-			 "parameters", parameters, "rss", number_or_null(fit->rss), "certified_rss",
-			 set->has_certified_rss ? json_real(set->certified_rss) : json_null(), "rss_lre",
-			 number_or_null(fit->rss_digits), "residual_standard_deviation",
-			 number_or_null(fit->residual_deviation), "residual_standard_deviation_lre",
-			 number_or_null(fit->residual_deviation_digits), "r_squared", number_or_null(fit->r_squared),
-			 "certified_r_squared", number_or_null(set->certified_r_squared), "r_squared_lre",
-			 number_or_null(fit->r_squared_digits), "degrees_of_freedom", number_or_null(fit->dof));
+	return json_pack(
+		"{s:o, s:b, s:s, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "start",
+		set->linear ? json_null() : json_integer((json_int_t)start + 1), "converged", fit->converged, "reason",
+		fit->reason, "iterations", fit->iterations, "starts_tried", fit->starts_tried, "starts_agreeing",
+		fit->starts_agreeing, "start_used", fit->start_used, "parameters", parameters, "rss",
+		json_number_or_null(fit->rss), "certified_rss",
+		set->has_certified_rss ? json_real(set->certified_rss) : json_null(), "rss_lre",
+		json_number_or_null(fit->rss_digits), "residual_standard_deviation",
+		json_number_or_null(fit->residual_deviation), "residual_standard_deviation_lre",
+		json_number_or_null(fit->residual_deviation_digits), "r_squared", json_number_or_null(fit->r_squared),
+		"certified_r_squared", json_number_or_null(set->certified_r_squared), "r_squared_lre",
+		json_number_or_null(fit->r_squared_digits), "degrees_of_freedom", json_number_or_null(fit->dof));
 }
 
 static void nist_print_set(const struct nist_set *set, FILE *out)

@@ -183,7 +183,7 @@ static void read_covariance(struct json_reader *reader, const json_t *model, str
 	if (!rows || reader->failed)
 		return;
 	if (json_array_size(rows) != n) {
-		json_fail(reader, "model", "covariance", "expected %zu rows, one a coefficient", n);
+		json_fail(reader, "model", "covariance", "expected %zu rows, one per coefficient", n);
 		return;
 	}
 	curve->covariance = malloc((n ? n * n : 1) * sizeof *curve->covariance);

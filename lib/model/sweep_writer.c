@@ -18,7 +18,7 @@ struct sweep_writer {
 	char *path;
 	int fd;
 	off_t bytes; /* of the file that are known to be whole rows */
-	bool made;   /* by us, and still without rows */
+	bool made;   /* the file is new and has no rows yet */
 };
 
 static int io_error(const struct sweep_writer *writer, const char *what, struct error *err)

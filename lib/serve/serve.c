@@ -333,7 +333,7 @@ static void dispatch(struct call *call)
 			 path_known ? "method not allowed" : "no such path");
 }
 
-/* A user whose calls took their time in this run waits for the next. */
+/* A user on whose calls this run has spent USER_US waits for the next run. */
 static bool defer(struct call *call)
 {
 	if (!call->user || is_privileged(call->user->uid) || call->user->answered.v < ns_from_us(USER_US).v)

@@ -112,7 +112,7 @@ int agent_run(struct agent *agent, struct agent_run *run, const volatile sig_ato
 		bool busy = agent_step(agent, now);
 
 		now = agent_now(agent);       /* later than any request handled by the step */
-		if (now.ns >= next_look.ns) { /* as often as upkeep */
+		if (now.ns >= next_look.ns) { /* once per upkeep interval */
 			next_look = agent->next_upkeep;
 			step_phase(&course, now);
 			code = tick(&course, now, err);

@@ -276,7 +276,7 @@ size_t prober_expire(struct prober *prober, struct stamp now, size_t sessions)
 		return 0;
 	tick = now.ns / prober->tick_ns;
 	if (prober->wheel_at < tick - PROBER_WHEEL_SLOTS)
-		prober->wheel_at = tick - PROBER_WHEEL_SLOTS; /* a whole turn looks at every slot */
+		prober->wheel_at = tick - PROBER_WHEEL_SLOTS; /* PROBER_WHEEL_SLOTS steps visit every slot */
 	while (prober->wheel_at < tick && seen < sessions) {
 		struct prober_path *path = prober->wheel[(prober->wheel_at + 1) & (PROBER_WHEEL_SLOTS - 1)];
 

@@ -277,7 +277,7 @@ static void make_rows(struct queues *queues, const struct entries *entries, uint
 		rows->first[entries->items[i].row + 1]++;
 	for (uint32_t r = 0; r < row_count; r++)
 		rows->first[r + 1] += rows->first[r];
-	/* Filled from the last entry backwards, first[row + 1] is the end of the row's free part. */
+	/* Each row is filled from its end: first[row + 1] is the end of the part that is still free. */
 	for (size_t i = entries->count; i-- > 0;) {
 		uint32_t at = --rows->first[entries->items[i].row + 1];
 

@@ -232,7 +232,7 @@ static uint32_t number_resources(struct loads *loads, const struct network *netw
 	return resources;
 }
 
-/* Counting sort by resource. first[r] ends as the end of row r. */
+/* Counting sort by resource. Leaves the end of row r in first[r]. */
 static void sort_loads(struct loads *loads, struct arrays *arrays, uint32_t resources)
 {
 	uint32_t sum = 0;
@@ -251,7 +251,7 @@ static void sort_loads(struct loads *loads, struct arrays *arrays, uint32_t reso
 	}
 }
 
-/* Adds up repeated loads of a source in a row; turns the ends of rows into their beginnings. */
+/* Adds up the repeated loads of a source in a row. Leaves the beginning of row r in first[r]. */
 static void merge_loads(struct loads *loads, struct arrays *arrays, uint32_t resources)
 {
 	uint32_t begin = 0, kept = 0;

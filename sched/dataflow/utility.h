@@ -49,7 +49,8 @@ void utility_put(struct utility *utility, uint32_t task, uint32_t host);
 /* Counts (1) or subtracts (-1) the new job's flows over a pair of decision->pairs. */
 void utility_count_pair(struct utility *utility, uint32_t pair, int direction);
 
-/* Bandwidth of a flow on a route's busiest link: with all flows, with those of the running jobs. */
+/* Bandwidth that a flow gets on the route's busiest link: among all flows, and among those of the running jobs alone.
+ */
 double utility_bandwidth(struct utility *utility, const struct network_route *route);
 double utility_running_bandwidth(const struct utility *utility, const struct network_route *route);
 

@@ -130,7 +130,7 @@ void experiment_scale(struct experiment_page *page, const struct experiment_data
 
 	experiment_page_text(
 		page,
-		"%u jobs arrive: MapReduce jobs one a second with 1 to 1,000 MB for each mapper, Storm jobs ten "
+		"%u jobs arrive: one MapReduce job a second with 1 to 1,000 MB for each mapper, ten Storm jobs "
 		"a minute with 1 to 100 MB for each spout. The same job is compared with itself under random "
 		"placement and routes.",
 		options->runs);

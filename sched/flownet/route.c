@@ -8,7 +8,7 @@
 
 /* The shared arcs by node: to a rack (from X), to a machine (from its rack), to S. */
 struct arc_index {
-	int32_t *to_node;   /* [nodes] the arc from X to this rack, or from its rack to this machine */
+	int32_t *to_node;   /* [nodes] the arc that ends at this node, a rack (from X) or a machine (from its rack) */
 	int32_t *from_node; /* [nodes] the arc from this node to the sink */
 	int32_t *node_of_machine;
 };

@@ -196,7 +196,8 @@ static bool no_worse(const struct search *s, const struct offer *a, const struct
 	       a->ingress / p->BI[m] <= b->ingress / p->BI[n];
 }
 
-/* Lowers the block's costs by what this server offers. local NULL: no peers there. */
+/* Lowers the block's costs to those on this server where they are less. local: NULL if no peer is on it;
+ * then plain_cost is lowered too. */
 static void offer_costs(const struct search *s, struct block *block, const struct offer *offer, const double *local)
 {
 	uint32_t allowed = allowed_set(s, block, offer->c), n = s->n[offer->c];

@@ -185,7 +185,7 @@ static uint32_t choose_block(struct search *s)
 		if (!s->remaining[b])
 			continue;
 		bound = block->best[s->remaining[b]];
-		/* Among equal counts the higher bound wins, so count one more only if that could win. */
+		/* Counts above `fewest` need not be told apart: counting stops at fewest + 1. */
 		count = count_options(s, b, fewest < OPTIONS_COUNTED ? fewest + 1 : OPTIONS_COUNTED);
 		if (count == 0)
 			return s->block_count;

@@ -75,8 +75,8 @@ static void close_up(struct group *g, int32_t first, int32_t end, int32_t to)
 }
 
 /*
- * Limited arcs are in the same order among the arcs and in `running`. The references of those that stay, which are
- * marked by units of NONE, stay.
+ * Removes the limited arcs from the group; their order in `running` is that in `arcs`. Where units are NONE, the
+ * column keeps its reference to the arc.
  */
 static void take_out(struct structured *state, struct group *g)
 {

@@ -10,7 +10,8 @@
 #include <base/file.h>
 #include <model/workload.h>
 
-/* Notes the curves of jobs that may have tasks later. 0, or -errno with err set "file:line: ...": a job with two. */
+/* Reads the curves of jobs, which may get tasks later. 0, or -errno with err set "file:line: ..."; a job with two
+ * curves is an error. */
 int job_curves_read(struct workload *workload, struct file_lines *lines, struct error *err);
 
 #endif

@@ -59,7 +59,7 @@ struct workload_latency {
 	float rtt_us;
 };
 
-/* Left out by workload_finish(), and by readers. */
+/* What workload_finish() and the readers left out. */
 struct workload_left_out {
 	uint64_t never_ran;   /* tasks without an attempt */
 	uint64_t too_late;    /* tasks submitted at or after the end */
@@ -105,7 +105,7 @@ int workload_add_task(struct workload *workload, uint64_t job_id, uint32_t index
 int64_t workload_curve(struct workload *workload, const char *name);
 /* Name and curve of a job that may have tasks later. 0, -EEXIST (the id is taken) or -ENOMEM. */
 int workload_note_job(struct workload *workload, uint64_t job_id, const char *name, const char *curve);
-/* NULL = nothing is noted of the job. */
+/* NULL if workload_note_job() was not called for the job. */
 const struct workload_note *workload_find_note(const struct workload *workload, uint64_t job_id);
 /* Adds a round trip between machines, by number. 0 or -ENOMEM. */
 int workload_add_latency(struct workload *workload, int64_t time_us, uint32_t a, uint32_t b, float rtt_us);

@@ -24,7 +24,8 @@ struct agreement_point {
 
 struct agreement {
 	enum agreement_verdict verdict;
-	size_t points, within; /* of the common table, where the bands have width; those within their own interval */
+	size_t points,
+		within; /* of the common table: those where the bands have width, and of these the ones that agree */
 	double worst, worst_at_us; /* greatest difference, in half-widths */
 	double allowed;            /* limit for `worst`; exceeded by one pair in twenty if the true curves are equal */
 };
