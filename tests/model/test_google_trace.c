@@ -166,7 +166,14 @@ Test(google_trace, what_is_written_reads_back)
 	cr_assert_eq(google_trace_read(again, folder, &options, &report, &err), 0, "%s", err.text);
 	cr_assert_eq(workload_finish(again, &filter), 0);
 	cr_expect_eq(again->machine_event_count, 2);
-	cr_expect_eq(memcmp(again->machine_events, workload->machine_events, 2 * sizeof *again->machine_events), 0);
+	for (size_t i = 0; i < 2; i++) {
+		cr_expect_eq(again->machine_events[i].time_us, workload->machine_events[i].time_us);
+		cr_expect_eq(again->machine_events[i].machine, workload->machine_events[i].machine);
+		cr_expect_eq(again->machine_events[i].order, workload->machine_events[i].order);
+		cr_expect_eq(again->machine_events[i].change, workload->machine_events[i].change);
+		cr_expect_eq(again->machine_events[i].cpu, workload->machine_events[i].cpu);
+		cr_expect_eq(again->machine_events[i].slots, workload->machine_events[i].slots);
+	}
 	cr_assert_eq(again->task_count, 3);
 	for (size_t t = 0; t < 3; t++) {
 		cr_expect_eq(again->tasks[t].job_id, workload->tasks[t].job_id);
