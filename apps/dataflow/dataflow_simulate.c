@@ -10,14 +10,14 @@
 int dataflow_run_simulation(const struct dataflow_settings *settings, struct dataflow *dataflow, struct error *err)
 {
 	struct simulate_fault faults[OPTION_LIST_MAXIMUM];
-	struct simulate_options options = {.engine = engine_find(engine_name((size_t)settings->engine)),
-					   .engine_options = dataflow_engine_options(settings),
-					   .paths = dataflow_paths_options(settings),
-					   .faults = faults,
-					   .fault_count = (uint32_t)settings->faults.count,
-					   .until_s = settings->until_s > 0 ? settings->until_s : INFINITY,
-					   .buffer_MB = settings->buffer_MB};
-	struct simulate_result result;
+	struct dataflow_simulate_options options = {.engine = engine_find(engine_name((size_t)settings->engine)),
+						    .engine_options = dataflow_engine_options(settings),
+						    .paths = dataflow_paths_options(settings),
+						    .faults = faults,
+						    .fault_count = (uint32_t)settings->faults.count,
+						    .until_s = settings->until_s > 0 ? settings->until_s : INFINITY,
+						    .buffer_MB = settings->buffer_MB};
+	struct dataflow_simulate_result result;
 	int code;
 
 	if (dataflow_parse_faults(settings, dataflow->topology, faults, err) < 0)

@@ -31,8 +31,8 @@ struct running {
 
 struct simulation {
 	struct dataflow *dataflow;
-	const struct simulate_options *options;
-	struct simulate_result *result;
+	const struct dataflow_simulate_options *options;
+	struct dataflow_simulate_result *result;
 	struct network *network;
 	struct event_queue queue;
 	struct rng rng;
@@ -98,7 +98,7 @@ static int solve_rates(struct simulation *simulation)
 /* Rates of all running sources, into each job's rate[], and the sum into the result. */
 static int update_rates(struct simulation *simulation)
 {
-	struct simulate_result *result = simulation->result;
+	struct dataflow_simulate_result *result = simulation->result;
 	uint32_t sources = network_source_count(simulation->network), at = 0;
 	double *rates = array_reserve(simulation->rates, sources + 1, &simulation->rates_capacity, sizeof *rates);
 	struct simulate_rate *series =
@@ -197,7 +197,7 @@ static int start(struct simulation *simulation, uint32_t j)
 {
 	struct running *running = &simulation->jobs[j];
 	struct engine_options options = simulation->options->engine_options;
-	struct simulate_result *result = simulation->result;
+	struct dataflow_simulate_result *result = simulation->result;
 	struct engine_answer answer;
 	double begin = wall_s(simulation);
 	int code;
@@ -318,7 +318,7 @@ static int lose_host(struct simulation *simulation, uint32_t host)
 static int change_links(struct simulation *simulation, uint32_t fault, bool down)
 {
 	const struct simulate_fault *of = &simulation->options->faults[fault];
-	struct simulate_result *result = simulation->result;
+	struct dataflow_simulate_result *result = simulation->result;
 	double begin;
 	int changed;
 
@@ -436,7 +436,7 @@ static int begin_job(struct simulation *simulation, uint32_t j)
 
 static int begin(struct simulation *simulation)
 {
-	const struct simulate_options *options = simulation->options;
+	const struct dataflow_simulate_options *options = simulation->options;
 	struct dataflow *dataflow = simulation->dataflow;
 	uint32_t jobs = dataflow->job_count;
 	int code = 0;
@@ -503,15 +503,15 @@ static void end(struct simulation *simulation)
 	network_destroy(simulation->network);
 }
 
-int dataflow_simulate(struct dataflow *dataflow, const struct simulate_options *options, struct simulate_result *result,
-		      struct error *err)
+int dataflow_simulate(struct dataflow *dataflow, const struct dataflow_simulate_options *options,
+		      struct dataflow_simulate_result *result, struct error *err)
 {
 	struct error scratch = {0};
 	struct simulation simulation = {
 		.dataflow = dataflow, .options = options, .result = result, .err = err ? err : &scratch};
 	int code;
 
-	*result = (struct simulate_result){0};
+	*result = (struct dataflow_simulate_result){0};
 	code = begin(&simulation);
 	while (code == 0 && !is_over(&simulation))
 		code = step(&simulation);
@@ -525,16 +525,16 @@ int dataflow_simulate(struct dataflow *dataflow, const struct simulate_options *
 	return code;
 }
 
-void simulate_result_clear(struct simulate_result *result)
+void simulate_result_clear(struct dataflow_simulate_result *result)
 {
 	free(result->jobs);
 	free(result->rates);
 	free(result->decision_s);
 	free(result->reroute_s);
-	*result = (struct simulate_result){0};
+	*result = (struct dataflow_simulate_result){0};
 }
 
-double simulate_mean_MBps(const struct simulate_result *result, double from_s, double to_s)
+double simulate_mean_MBps(const struct dataflow_simulate_result *result, double from_s, double to_s)
 {
 	double sum = 0;
 

@@ -7,13 +7,13 @@
 
 #include <base/quantile.h>
 
-static double end_of(const struct simulate_result *result)
+static double end_of(const struct dataflow_simulate_result *result)
 {
 	return result->rates[result->rate_count - 1].time_s;
 }
 
 /* Median seconds from arrival to end of the jobs that have ended; NAN if none has. */
-static double median_completion_s(const struct simulate_result *result, uint32_t *ended)
+static double median_completion_s(const struct dataflow_simulate_result *result, uint32_t *ended)
 {
 	double *times = malloc(result->job_count * sizeof *times + 1), median;
 
@@ -28,7 +28,7 @@ static double median_completion_s(const struct simulate_result *result, uint32_t
 	return median;
 }
 
-void simulate_result_print(const struct dataflow *dataflow, const struct simulate_result *result, FILE *out)
+void simulate_result_print(const struct dataflow *dataflow, const struct dataflow_simulate_result *result, FILE *out)
 {
 	uint32_t ended;
 	double median = median_completion_s(result, &ended), end_s = end_of(result);
@@ -57,7 +57,7 @@ static json_t *number(double value)
 	return isfinite(value) ? json_real(value) : json_null();
 }
 
-json_t *simulate_result_to_json(const struct dataflow *dataflow, const struct simulate_result *result,
+json_t *simulate_result_to_json(const struct dataflow *dataflow, const struct dataflow_simulate_result *result,
 				const char *engine)
 {
 	json_t *jobs = json_array(), *rates = json_array();

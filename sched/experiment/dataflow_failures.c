@@ -31,24 +31,24 @@ static const struct kind kinds[] = {
 	{9, "mapreduce,jobs=5", "MapReduce", 810, "within 4.7 %", "within 1.5 %", "0.35 s"},
 };
 
-static double throughput(const struct simulate_result *result, double from_s, double to_s)
+static double throughput(const struct dataflow_simulate_result *result, double from_s, double to_s)
 {
 	return simulate_mean_MBps(result, from_s, to_s) / JOBS;
 }
 
 /* One seed: fills measures[], and keeps the result of the first run for the figure. */
 static bool run_one(struct experiment_page *page, const struct experiment_dataflow_options *options,
-		    const struct kind *kind, const char *engine, uint32_t run, struct simulate_result *result)
+		    const struct kind *kind, const char *engine, uint32_t run, struct dataflow_simulate_result *result)
 {
 	const struct simulate_fault fault = {
 		.kind = SIMULATE_USED, .subject = PER_CENT, .fail_s = 500, .repair_s = kind->repair_s};
 	struct dataflow_recipe recipe = experiment_recipe(kind->recipe, options->engine.seed + run);
-	struct simulate_options simulate = {.engine = engine_find(engine),
-					    .engine_options = options->engine,
-					    .paths = options->paths,
-					    .faults = &fault,
-					    .fault_count = 1,
-					    .until_s = end_s};
+	struct dataflow_simulate_options simulate = {.engine = engine_find(engine),
+						     .engine_options = options->engine,
+						     .paths = options->paths,
+						     .faults = &fault,
+						     .fault_count = 1,
+						     .until_s = end_s};
 	struct dataflow *dataflow = experiment_scenario(page, EXPERIMENT_JELLYFISH, HOSTS, options->slots, &recipe);
 	struct error err = {0};
 	int code;
@@ -63,7 +63,7 @@ static bool run_one(struct experiment_page *page, const struct experiment_datafl
 	return code == 0;
 }
 
-static void measure(const struct simulate_result *result, const struct kind *kind, double values[MEASURES])
+static void measure(const struct dataflow_simulate_result *result, const struct kind *kind, double values[MEASURES])
 {
 	double before = throughput(result, 1, 500);
 
@@ -72,7 +72,7 @@ static void measure(const struct simulate_result *result, const struct kind *kin
 	values[REROUTE_MS] = 1e3 * result->reroute_s[0];
 }
 
-static void add_steps(struct chart *chart, const char *label, const struct simulate_result *result)
+static void add_steps(struct chart *chart, const char *label, const struct dataflow_simulate_result *result)
 {
 	double *x = malloc(2 * result->rate_count * sizeof *x), *y = x + result->rate_count;
 
@@ -137,7 +137,7 @@ static void run_kind(struct experiment_page *page, const struct experiment_dataf
 		for (int m = 0; m < MEASURES; m++)
 			values[e][m] = memory + (size_t)(e * MEASURES + m) * options->runs;
 		for (uint32_t run = 0; run < options->runs && !experiment_page_failed(page); run++) {
-			struct simulate_result result;
+			struct dataflow_simulate_result result;
 			double of_run[MEASURES];
 
 			if (!run_one(page, options, kind, engines[e], run, &result))

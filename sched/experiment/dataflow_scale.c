@@ -29,12 +29,12 @@ static bool complete(struct experiment_page *page, const struct experiment_dataf
 		     int topology, const char *engine, double *seconds)
 {
 	struct dataflow_recipe recipe = experiment_recipe(kinds[kind].recipe, options->engine.seed);
-	struct simulate_options simulate = {.engine = engine_find(engine),
-					    .engine_options = options->engine,
-					    .paths = options->paths,
-					    .until_s = INFINITY};
+	struct dataflow_simulate_options simulate = {.engine = engine_find(engine),
+						     .engine_options = options->engine,
+						     .paths = options->paths,
+						     .until_s = INFINITY};
 	struct dataflow *dataflow;
-	struct simulate_result result;
+	struct dataflow_simulate_result result;
 	struct error err = {0};
 	int code;
 

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Public functions that no program needs: declared in a header of a room (not in *_priv.h), named in no source file but
 their own outside of tests/ and benchmarks/. Each needs a fuzz target that calls it, or a reason below. Prints the others
-and fails. Argument: the top folder. --list prints every one with its reason.
+and fails, also for a name of a function or type that two headers declare. Argument: the top folder. --list prints every
+function with its reason.
 """
 import collections
 import os
@@ -36,6 +37,7 @@ KEPT = {
 WORD = re.compile(r"[A-Za-z_]\w*")
 # A string ends on its line; comments and strings name no function.
 NO_CODE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.S)
+TYPE = re.compile(r"^(?:struct|union|enum) (\w+) \{", re.M)
 PROTOTYPE = re.compile(r"^(?!static|typedef|#|\s)[\w\s*]*?\b(\w+)\((?:[^(){};]|\([^()]*\))*\)[^;{}]*;", re.M)
 
 
@@ -51,17 +53,20 @@ def main():
     arguments = [a for a in sys.argv[1:] if a != "--list"]
     top = arguments[0] if arguments else "."
     texts = {path: NO_CODE.sub(" ", open(os.path.join(top, path), errors="replace").read()) for path in sources(top)}
-    declared = {}
+    declared, types, status = {}, {}, 0
     for path, text in texts.items():
         if path.endswith(".h") and not path.endswith("_priv.h") and not path.startswith(("tests/", "benchmarks/")):
-            for name in PROTOTYPE.findall(text):
-                declared.setdefault(name, path)
+            for names, found in ((declared, PROTOTYPE.findall(text)), (types, TYPE.findall(text))):
+                for name in found:
+                    if names.setdefault(name, path) != path:
+                        print(f"{path}: {name}: {names[name]} declares this name too: rename one of them")
+                        status = 1
     users = collections.defaultdict(collections.Counter)
     for path, text in texts.items():
         for name in WORD.findall(text):
             if name in declared:
                 users[name][path] += 1
-    status, fuzzed = 0, 0
+    fuzzed = 0
     for name, header in sorted(declared.items(), key=lambda item: item[1::-1]):
         outside = [p for p in users[name] if not p.startswith(("tests/", "benchmarks/"))]
         own = re.compile(r"^\w[\w\s*]*\b%s\([^;]*?\)\s*\{" % name, re.M)

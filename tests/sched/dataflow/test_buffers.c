@@ -32,25 +32,25 @@ static struct dataflow *make(const char *job)
 	return dataflow;
 }
 
-static struct simulate_options options_with(double buffer_MB)
+static struct dataflow_simulate_options options_with(double buffer_MB)
 {
-	return (struct simulate_options){.engine = engine_find("storm"),
-					 .engine_options = engine_defaults(),
-					 .paths = {.k = 4, .detour = TOPOLOGY_PATHS_DETOUR, .seed = 1},
-					 .until_s = INFINITY,
-					 .buffer_MB = buffer_MB};
+	return (struct dataflow_simulate_options){.engine = engine_find("storm"),
+						  .engine_options = engine_defaults(),
+						  .paths = {.k = 4, .detour = TOPOLOGY_PATHS_DETOUR, .seed = 1},
+						  .until_s = INFINITY,
+						  .buffer_MB = buffer_MB};
 }
 
-static struct simulate_result run(struct dataflow *dataflow, const struct simulate_options *options)
+static struct dataflow_simulate_result run(struct dataflow *dataflow, const struct dataflow_simulate_options *options)
 {
-	struct simulate_result result;
+	struct dataflow_simulate_result result;
 	struct error err = {0};
 
 	cr_assert_eq(dataflow_simulate(dataflow, options, &result, &err), 0, "%s", err.text);
 	return result;
 }
 
-static void expect_rate(const struct simulate_result *result, double from_s, double to_s, double MBps)
+static void expect_rate(const struct dataflow_simulate_result *result, double from_s, double to_s, double MBps)
 {
 	double mean = simulate_mean_MBps(result, from_s, to_s);
 
@@ -69,8 +69,8 @@ static const char chain[] =
 Test(buffers, back_pressure_comes_when_each_queue_is_full)
 {
 	struct dataflow *dataflow = make(chain);
-	struct simulate_options options = options_with(120);
-	struct simulate_result result = run(dataflow, &options);
+	struct dataflow_simulate_options options = options_with(120);
+	struct dataflow_simulate_result result = run(dataflow, &options);
 
 	expect_rate(&result, 0, 4, 100);
 	expect_rate(&result, 4, 19, 40);
@@ -92,9 +92,9 @@ Test(buffers, back_pressure_comes_when_each_queue_is_full)
 Test(buffers, a_source_feels_a_failure_when_its_queues_are_full)
 {
 	struct dataflow *dataflow = make(chain);
-	struct simulate_options options = options_with(120);
+	struct dataflow_simulate_options options = options_with(120);
 	struct simulate_fault fault;
-	struct simulate_result result;
+	struct dataflow_simulate_result result;
 
 	cr_assert_eq(simulate_fault_parse("link:c:s@2-7", dataflow->topology, &fault, NULL), 0);
 	options.faults = &fault;
@@ -116,8 +116,8 @@ Test(buffers, full_queues_pass_changes_on_at_once)
 {
 	char jobs[1500];
 	struct dataflow *dataflow;
-	struct simulate_options options = options_with(120);
-	struct simulate_result result;
+	struct dataflow_simulate_options options = options_with(120);
+	struct dataflow_simulate_result result;
 
 	snprintf(jobs, sizeof jobs,
 		 "%s, {\"name\": \"k\", \"arrival_s\": 10, \"components\": [{\"name\": \"x\", \"MB\": 200, \"MBps\": "
@@ -142,8 +142,8 @@ Test(buffers, a_processor_is_waited_for_too)
 		"{\"name\": \"j\", \"components\": [{\"name\": \"x\", \"MB\": 300, \"MBps\": 40}, {\"name\": \"z\","
 		" \"cpu_s_per_MB\": 0.05}], \"edges\": [{\"from\": \"x\", \"to\": \"z\"}],"
 		" \"placement\": {\"x.0\": \"a\", \"z.0\": \"c\"}}");
-	struct simulate_options options = options_with(80);
-	struct simulate_result result = run(dataflow, &options);
+	struct dataflow_simulate_options options = options_with(80);
+	struct dataflow_simulate_result result = run(dataflow, &options);
 
 	expect_rate(&result, 0, 4, 40);
 	expect_rate(&result, 4, 11, 20);
@@ -163,8 +163,8 @@ Test(buffers, inputs_of_a_blocked_task_share_what_passes)
 		" {\"name\": \"y\"}, {\"name\": \"z\"}], \"edges\": [{\"from\": \"v\", \"to\": \"y\"},"
 		" {\"from\": \"w\", \"to\": \"y\"}, {\"from\": \"y\", \"to\": \"z\"}],"
 		" \"placement\": {\"v.0\": \"a\", \"w.0\": \"d\", \"y.0\": \"b\", \"z.0\": \"c\"}}");
-	struct simulate_options options = options_with(120);
-	struct simulate_result result;
+	struct dataflow_simulate_options options = options_with(120);
+	struct dataflow_simulate_result result;
 
 	options.until_s = 50;
 	result = run(dataflow, &options);
@@ -181,8 +181,8 @@ Test(buffers, a_cycle_is_refused)
 		     "\"z\"}, {\"name\": \"k\"}],"
 		     " \"edges\": [{\"from\": \"x\", \"to\": \"y\"}, {\"from\": \"y\", \"to\": \"z\"},"
 		     " {\"from\": \"z\", \"to\": \"y\", \"selectivity\": 0.5}, {\"from\": \"z\", \"to\": \"k\"}]}");
-	struct simulate_options options = options_with(10);
-	struct simulate_result result;
+	struct dataflow_simulate_options options = options_with(10);
+	struct dataflow_simulate_result result;
 	struct error err = {0};
 
 	cr_expect_eq(dataflow_simulate(dataflow, &options, &result, &err), -EINVAL);
@@ -201,8 +201,8 @@ Test(buffers, in_the_end_the_rates_are_those_without_queues)
 {
 	for (uint64_t seed = 1; seed <= 20; seed++) {
 		struct dataflow *dataflow = dataflow_create(topology_jellyfish(10, 5, 20, 100, seed, NULL), 2);
-		struct simulate_options options = options_with(0);
-		struct simulate_result without, with;
+		struct dataflow_simulate_options options = options_with(0);
+		struct dataflow_simulate_result without, with;
 		struct dataflow_recipe recipe;
 
 		cr_assert_eq(dataflow_recipe_parse("storm,jobs=5,bolts=6", &recipe, NULL), 0);
@@ -228,9 +228,9 @@ Test(buffers, queues_that_answer_one_another_come_to_rest)
 {
 	static const char *const texts[] = {"used:40@1-9", "host:h1@2-4", "host:h3@3-6", "used:20@2-3"};
 	struct dataflow *dataflow = dataflow_create(topology_jellyfish(12, 6, 40, 100, 4, NULL), 3);
-	struct simulate_options options = options_with(3);
+	struct dataflow_simulate_options options = options_with(3);
 	struct simulate_fault faults[4];
-	struct simulate_result result;
+	struct dataflow_simulate_result result;
 	struct dataflow_recipe recipe;
 
 	cr_assert_eq(dataflow_recipe_parse("mapreduce,stages=2,jobs=8,MB=50-500,per-minute=120,seed=4", &recipe, NULL),

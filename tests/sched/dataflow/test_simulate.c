@@ -35,17 +35,17 @@ static struct dataflow *make(uint32_t slots, const char *jobs)
 	return dataflow;
 }
 
-static struct simulate_options options_for(const char *engine)
+static struct dataflow_simulate_options options_for(const char *engine)
 {
-	return (struct simulate_options){.engine = engine_find(engine),
-					 .engine_options = engine_defaults(),
-					 .paths = {.k = 4, .detour = TOPOLOGY_PATHS_DETOUR, .seed = 1},
-					 .until_s = INFINITY};
+	return (struct dataflow_simulate_options){.engine = engine_find(engine),
+						  .engine_options = engine_defaults(),
+						  .paths = {.k = 4, .detour = TOPOLOGY_PATHS_DETOUR, .seed = 1},
+						  .until_s = INFINITY};
 }
 
-static struct simulate_result run(struct dataflow *dataflow, const struct simulate_options *options)
+static struct dataflow_simulate_result run(struct dataflow *dataflow, const struct dataflow_simulate_options *options)
 {
-	struct simulate_result result;
+	struct dataflow_simulate_result result;
 	struct error err = {0};
 
 	cr_assert_eq(dataflow_simulate(dataflow, options, &result, &err), 0, "%s", err.text);
@@ -56,9 +56,9 @@ static struct simulate_result run(struct dataflow *dataflow, const struct simula
 Test(simulate, jobs_share_links_and_end)
 {
 	char jobs[1200], one[512], two[512];
-	struct simulate_options options = options_for("rate");
+	struct dataflow_simulate_options options = options_for("rate");
 	struct dataflow *dataflow;
-	struct simulate_result result;
+	struct dataflow_simulate_result result;
 
 	snprintf(one, sizeof one, pair, "j", 0.0, 1000.0);
 	snprintf(two, sizeof two, pair, "k", 2.0, 500.0);
@@ -82,9 +82,9 @@ Test(simulate, jobs_share_links_and_end)
 Test(simulate, a_job_without_slots_waits)
 {
 	char jobs[1200], one[512];
-	struct simulate_options options = options_for("rate");
+	struct dataflow_simulate_options options = options_for("rate");
 	struct dataflow *dataflow;
-	struct simulate_result result;
+	struct dataflow_simulate_result result;
 
 	snprintf(one, sizeof one, pair, "j", 0.0, 1000.0);
 	snprintf(jobs, sizeof jobs,
@@ -116,10 +116,10 @@ static struct simulate_fault fault(const struct dataflow *dataflow, const char *
 Test(simulate, routes_leave_failed_links_and_wait_for_the_last)
 {
 	char jobs[512];
-	struct simulate_options options = options_for("rate");
+	struct dataflow_simulate_options options = options_for("rate");
 	struct simulate_fault faults[2];
 	struct dataflow *dataflow;
-	struct simulate_result result;
+	struct dataflow_simulate_result result;
 
 	snprintf(jobs, sizeof jobs, pair, "j", 0.0, 1000.0);
 	dataflow = make(2, jobs);
@@ -127,7 +127,7 @@ Test(simulate, routes_leave_failed_links_and_wait_for_the_last)
 	faults[1] = fault(dataflow, "link:v:u@2-7");
 	options.faults = faults;
 	for (uint32_t f = 0; f < 2; f++) {
-		struct simulate_options one = options;
+		struct dataflow_simulate_options one = options;
 
 		one.faults = &faults[f];
 		one.fault_count = 1;
@@ -149,10 +149,10 @@ Test(simulate, routes_leave_failed_links_and_wait_for_the_last)
 Test(simulate, tasks_of_a_failed_host_move)
 {
 	char jobs[512];
-	struct simulate_options options = options_for("rate");
+	struct dataflow_simulate_options options = options_for("rate");
 	struct simulate_fault host;
 	struct dataflow *dataflow;
-	struct simulate_result result;
+	struct dataflow_simulate_result result;
 
 	snprintf(jobs, sizeof jobs, pair, "j", 0.0, 1000.0);
 	dataflow = make(1, jobs);
@@ -170,10 +170,10 @@ Test(simulate, tasks_of_a_failed_host_move)
 Test(simulate, what_can_never_end_is_refused)
 {
 	char jobs[512];
-	struct simulate_options options = options_for("rate");
+	struct dataflow_simulate_options options = options_for("rate");
 	struct simulate_fault faults[2];
 	struct dataflow *dataflow;
-	struct simulate_result result;
+	struct dataflow_simulate_result result;
 	struct error err = {0};
 
 	snprintf(jobs, sizeof jobs, pair, "j", 0.0, 1000.0);
@@ -197,9 +197,9 @@ Test(simulate, what_can_never_end_is_refused)
 Test(simulate, jobs_without_volume_go_on)
 {
 	char jobs[512];
-	struct simulate_options options = options_for("rate");
+	struct dataflow_simulate_options options = options_for("rate");
 	struct dataflow *dataflow;
-	struct simulate_result result;
+	struct dataflow_simulate_result result;
 
 	snprintf(jobs, sizeof jobs, pair, "j", 0.0, 1000.0);
 	dataflow = make(1, jobs);
@@ -237,10 +237,10 @@ Test(simulate, everything_is_sent_whatever_fails)
 {
 	for (size_t e = 0; engine_name(e); e++) {
 		struct dataflow *dataflow = dataflow_create(topology_jellyfish(10, 5, 20, 100, 1, NULL), 2);
-		struct simulate_options options = options_for(engine_name(e));
+		struct dataflow_simulate_options options = options_for(engine_name(e));
 		struct simulate_fault faults[4];
 		struct dataflow_recipe recipe;
-		struct simulate_result result, again;
+		struct dataflow_simulate_result result, again;
 		struct error err = {0};
 
 		cr_assert_eq(dataflow_recipe_parse("storm,jobs=8,per-minute=60,MB=1-100,bolts=4", &recipe, &err), 0);

@@ -40,7 +40,7 @@ struct simulate_fault {
 int simulate_fault_parse(const char *text, const struct topology *topology, struct simulate_fault *fault,
 			 struct error *err);
 
-struct simulate_options {
+struct dataflow_simulate_options {
 	const struct engine *engine;
 	struct engine_options engine_options;
 	struct topology_paths_options paths;
@@ -56,7 +56,7 @@ struct simulate_job {
 	uint32_t moved_tasks;             /* because of failed hosts */
 };
 
-struct simulate_result {
+struct dataflow_simulate_result {
 	struct simulate_job *jobs; /* as in the scenario */
 	uint32_t job_count;
 	/* The sum of all sources' rates from a time on; the last entry is the end. */
@@ -75,15 +75,15 @@ struct simulate_result {
  * ends and until_s is INFINITY; a cycle does not lose data, or exists with buffers), -ENOSPC or -EHOSTUNREACH (a job
  * can never start), -ENOMEM with err set.
  */
-int dataflow_simulate(struct dataflow *dataflow, const struct simulate_options *options, struct simulate_result *result,
-		      struct error *err);
+int dataflow_simulate(struct dataflow *dataflow, const struct dataflow_simulate_options *options,
+		      struct dataflow_simulate_result *result, struct error *err);
 /* A table; nomora.dataflow-simulation/1, NULL: out of memory. */
-void simulate_result_print(const struct dataflow *dataflow, const struct simulate_result *result, FILE *out);
-json_t *simulate_result_to_json(const struct dataflow *dataflow, const struct simulate_result *result,
+void simulate_result_print(const struct dataflow *dataflow, const struct dataflow_simulate_result *result, FILE *out);
+json_t *simulate_result_to_json(const struct dataflow *dataflow, const struct dataflow_simulate_result *result,
 				const char *engine);
-void simulate_result_clear(struct simulate_result *result);
+void simulate_result_clear(struct dataflow_simulate_result *result);
 
 /* Mean of the total rate over an interval. */
-double simulate_mean_MBps(const struct simulate_result *result, double from_s, double to_s);
+double simulate_mean_MBps(const struct dataflow_simulate_result *result, double from_s, double to_s);
 
 #endif
