@@ -64,7 +64,8 @@ check "the capture has the probes of h1" sh -c "'$nomora' rtt h1.pcap --peers pe
 "$nomora" lab down --name "$lab"
 
 examples nomora-sweep | sed "${names[@]}" -e '/^nomora /d' -e 's/--duration 1/--duration 0.3 --warm-up 0.1/' >memcached.plan
-run_examples nomora-sweep -e '/ = /d' -e 's/nomora sweep/& --delays "0 100 300" --repetitions 1 --attempts 1/'
+# A busy machine disturbs a run (exit code 3): its curve is fitted all the same.
+run_examples nomora-sweep -e '/ = /d' -e 's/ && nomora fit/; nomora fit/' -e 's/nomora sweep/& --delays "0 100 300" --repetitions 1 --attempts 1/'
 documented sweep "$nomora" sweep memcached.plan -o sweep.csv --delays "0 100 300" --repetitions 1 --json
 check "the sweep has a row for each delay" test "$(grep -c ',queries_per_second,' sweep.csv)" -eq 3
 check "and was fitted" jq -e '.schema == "nomora.curve/1"' memcached.json
