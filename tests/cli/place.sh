@@ -366,6 +366,14 @@ run "$nomora" place "${hand[@]}" --cluster wait.json --jobs wait.jsonl --curves 
 run "$nomora" place "${hand[@]}" --cluster wait.json --jobs wait.jsonl --curves testbed --p-m 99 --p-r 99
 [ "$code" -eq 0 ] && printf '%s\n' "$err" | grep -q 'warning: --p-m 99, --p-r 99 left [12] tasks\{0,1\} no machine or rack .*a\.w[12]' &&
 	pass "tasks that a threshold left to chance are named" || fail "tasks that a threshold left to chance are named" "$out$err"
+sed 's/"h2", "rack": "r1", "slots": 1/"h2", "rack": "r1", "slots": 9/' wait.json >roomy.json
+for named in '3 tasks a.w1, a.w2, a.w3' '4 tasks a.w1, a.w2, a.w3, ...'; do
+	count=${named%% *}
+	python3 -c 'import json, sys; print(json.dumps({"id": "a", "curve": "memcached", "root": "r", "tasks": ["r"] + [f"w{i + 1}" for i in range(int(sys.argv[1]))]}))' "$count" >chance.jsonl
+	run "$nomora" place "${hand[@]}" --cluster roomy.json --jobs chance.jsonl --curves testbed --p-m 99 --p-r 99
+	printf '%s\n' "$err" | grep -qF "left $count tasks no machine or rack with a free slot; any slot was taken (${named#* tasks })" &&
+		pass "$count of them: three names" || fail "$count of them: three names" "$out$err"
+done
 
 # More tasks than slots.
 echo '{"id": "big", "curve": "spark", "root": 0, "tasks": 20}' >big.jsonl

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 
+#include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <rte_cycles.h>
 
@@ -86,6 +90,40 @@ Test(clock, says_when_it_was_trusted)
 	cr_assert(!clock.trusted);
 	cr_assert(!trusting.trusted, "this CPU vouches for its counter, or calibrated() had failed");
 	cr_assert_float_eq(trusting.ns_per_cycle, clock.ns_per_cycle, 1e-3 * clock.ns_per_cycle);
+}
+
+/* Puts a file over /proc/cpuinfo; only this process sees it. */
+static void pretend_cpu_flags(const char *flags)
+{
+	char path[] = "/tmp/nomora-cpuinfo-XXXXXX";
+	int fd = mkstemp(path);
+
+	cr_assert_geq(fd, 0);
+	dprintf(fd, "processor\t: 0\nflags\t\t: fpu %s ht\n", flags);
+	close(fd);
+	umount("/proc/cpuinfo");
+	cr_assert_eq(mount(path, "/proc/cpuinfo", NULL, MS_BIND, NULL), 0, "%s", strerror(errno));
+	unlink(path);
+}
+
+Test(clock, a_counter_that_stops_or_changes_its_rate_is_refused_or_trusted)
+{
+	static const char *const flags[] = {"constant_tsc", "nonstop_tsc", "tsc"};
+	struct dp_clock clock;
+	struct error err = {0};
+
+	if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) {
+		cr_log_info("needs root");
+		return;
+	}
+	for (size_t i = 0; i < 3; i++) {
+		pretend_cpu_flags(flags[i]);
+		cr_expect_eq(dp_clock_calibrate(&clock, (struct ns){1000}, &err), -ENOTSUP, "%s", flags[i]);
+		dp_clock_calibrate_trusting(&clock, (struct ns){1000});
+		cr_expect(clock.trusted, "%s", flags[i]);
+	}
+	pretend_cpu_flags("constant_tsc nonstop_tsc");
+	cr_expect_eq(dp_clock_calibrate(&clock, (struct ns){1000}, &err), 0);
 }
 
 Test(clock, durations_and_cycles_are_inverse)

@@ -186,6 +186,39 @@ Test(latency_live, one_full_of_hosts_says_so)
 	latency_matrix_destroy(matrix);
 }
 
+/* 1,000 hosts, each in a rack of its own, and some pairs. */
+Test(latency_live, a_new_one_has_room_for_more_than_it_is_made_from)
+{
+	struct latency_matrix *from = latency_matrix_create(), *live;
+	char cluster[sizeof path + 8], name[8];
+	FILE *file;
+
+	snprintf(cluster, sizeof cluster, "%s.json", path);
+	file = fopen(cluster, "w");
+	cr_assert_not_null(file);
+	fprintf(file, "{\"schema\": \"nomora.cluster/1\", \"machines\": [");
+	for (uint32_t i = 0; i < 1000; i++) {
+		snprintf(name, sizeof name, "h%u", i);
+		fprintf(file, "%s{\"name\": \"%s\", \"rack\": \"r%u\", \"slots\": 1}", i ? ", " : "", name, i);
+		cr_assert_eq(latency_matrix_add_host(from, name), i);
+	}
+	fprintf(file, "]}\n");
+	fclose(file);
+	for (uint32_t i = 1; i < 1000; i++)
+		set(from, 0, i, 10);
+	cr_assert_eq(latency_live_put(path, from, cluster, &err), 0, "%s", err.text);
+	unlink(cluster);
+	live = latency_live_map(path, &err);
+	cr_assert_not_null(live, "%s", err.text);
+	cr_expect_eq(latency_matrix_count(live), 999);
+	cr_expect_eq(latency_live_racks(live), 1000);
+	cr_expect_eq(live->host_capacity, 1064, "64 more hosts");
+	cr_expect_eq(live->rack_capacity, 1064, "64 more racks");
+	cr_expect_eq(live->pair_capacity, 1 << 20);
+	latency_matrix_destroy(live);
+	latency_matrix_destroy(from);
+}
+
 /*
  * Ten passes over all pairs of 16 hosts; four pairs are set again at each step: these remain, the others are evicted
  * oldest first.

@@ -105,6 +105,44 @@ Test(latency_view, a_maximum_that_falls_is_looked_for_again)
 	expect(1, 4, 300, LATENCY_ORIGIN_TOPOLOGY);
 }
 
+struct gone {
+	uint32_t pairs[8][2];
+	size_t count;
+};
+
+static void note_gone(void *context, uint32_t a, uint32_t b)
+{
+	struct gone *gone = context;
+
+	cr_assert_lt(gone->count, 8);
+	gone->pairs[gone->count][0] = a;
+	gone->pairs[gone->count++][1] = b;
+}
+
+Test(latency_view, pairs_not_measured_for_long_expire_and_the_maxima_follow)
+{
+	static const struct latency_sample old[] = {{0, 1, 50}, {0, 3, 140}, {0, 6, 900}},
+					   young[] = {{0, 2, 40}, {1, 4, 100}};
+	struct gone gone = {0};
+
+	cr_assert_eq(latency_view_update(world.view, old, 3, 10), 0);
+	cr_assert_eq(latency_view_update(world.view, young, 2, 20), 0);
+	latency_view_expire(world.view, 10, note_gone, &gone);
+	cr_expect_eq(gone.count, 0);
+	expect(0, 6, 900, LATENCY_ORIGIN_MEASURED);
+	latency_view_expire(world.view, 20, note_gone, &gone);
+	cr_expect_eq(latency_view_pairs(world.view), 2);
+	cr_assert_eq(gone.count, 3);
+	cr_expect(gone.pairs[0][0] == 0 && gone.pairs[0][1] == 6);
+	cr_expect(gone.pairs[1][0] == 0 && gone.pairs[1][1] == 3);
+	cr_expect(gone.pairs[2][0] == 0 && gone.pairs[2][1] == 1);
+	expect(0, 2, 40, LATENCY_ORIGIN_MEASURED);
+	expect(1, 4, 100, LATENCY_ORIGIN_MEASURED);
+	expect(0, 1, 40, LATENCY_ORIGIN_RACK_PAIR);
+	expect(0, 3, 100, LATENCY_ORIGIN_RACK_PAIR);
+	expect(0, 6, 4000, LATENCY_ORIGIN_TOPOLOGY);
+}
+
 Test(latency_view, a_machine_with_itself_is_no_rack_pair)
 {
 	latency_view_set(world.view, 0, 0, 7);
