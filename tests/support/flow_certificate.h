@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checks a solver's answer in a test: every answer of every solver passes through here. */
+/* Checks a solver's answer in a Criterion test: every answer of every solver passes through here. */
 #ifndef TESTS_FLOW_CERTIFICATE_H
 #define TESTS_FLOW_CERTIFICATE_H
 
