@@ -135,11 +135,12 @@ static void free_submission(struct submission *submission)
 /* Each of a user's submissions gets an equal share of a turn's lines, at least one. */
 static size_t share(const struct schedd *schedd, const struct submission *submission)
 {
-	size_t same = 0;
+	size_t others = 0;
 
 	for (size_t s = 0; s < schedd->submission_count; s++)
-		same += schedd->submissions[s].call->uid == submission->call->uid;
-	return same < LINES_A_TURN ? LINES_A_TURN / same : 1;
+		others += &schedd->submissions[s] != submission &&
+			  schedd->submissions[s].call->uid == submission->call->uid;
+	return others < LINES_A_TURN ? LINES_A_TURN / (others + 1) : 1;
 }
 
 void schedd_take_submissions(struct schedd *schedd)
