@@ -113,12 +113,13 @@ static int list_homes(struct flownet *net, uint32_t job, struct structured_place
 }
 
 /*
- * Solves, and wakes tasks at rest as long as the answer needs them (resting.c). *sum: the last result, with the total
- * work.
+ * Solves, and wakes tasks at rest as long as the answer needs them (resting.c): first those that would leave, then also
+ * those that would be next. Without the latter, a round that takes the last slots wakes one machine after the other,
+ * each with a solve: 594 solves at 1,250 machines, where 20 are enough. *sum: the last result, with the total work.
  */
 static int solve(struct flownet *net, struct structured_result *sum)
 {
-	for (;;) {
+	for (bool again = false;; again = true) {
 		struct structured_result result = {0};
 		int code;
 
@@ -128,7 +129,7 @@ static int solve(struct flownet *net, struct structured_result *sum)
 		*sum = result;
 		if (result.status != MCF_OPTIMAL && result.status != MCF_INFEASIBLE)
 			return 0;
-		code = net_wake_left(net);
+		code = net_wake_left(net, again);
 		if (code <= 0)
 			return code;
 		code = net_groups_apply_woken(net);

@@ -325,8 +325,11 @@ void net_wake(struct flownet *net, uint32_t job, uint32_t task); /* if it rests 
 void net_wake_job(struct flownet *net, uint32_t job);
 bool net_rest_is_watched(const struct flownet *net, uint32_t job); /* its tasks at rest may have to be woken */
 int net_resting_apply(struct flownet *net); /* brings the solver's groups up to date; 0 or -errno */
-/* Wakes tasks that the answer moves and lists their jobs in net->changed. 1: there are some; 0 or -errno. */
-int net_wake_left(struct flownet *net);
+/*
+ * Wakes tasks that the answer moves, and if there are some and `next` is set, also those that leave if prices rise;
+ * lists their jobs in net->changed. 1: there are some; 0 or -errno.
+ */
+int net_wake_left(struct flownet *net, bool next);
 
 /* groups.c: the structured solver. */
 int net_groups_apply(struct flownet *net);

@@ -271,7 +271,19 @@ static int wake_machine(struct flownet *net, struct net_machine *machine)
 	return 0;
 }
 
-int net_wake_left(struct flownet *net)
+/* Wakes the tasks of all machines whose units at rest leave if the price rises. */
+static int wake_next(struct flownet *net)
+{
+	int32_t price = resting_price(net);
+	int code = 0;
+
+	for (uint32_t m = 0; m < net->machine_count && code == 0; m++)
+		if (net->machines[m].resting > 0 && structured_column_price(net->solver, (int32_t)m) >= price)
+			code = wake_machine(net, &net->machines[m]);
+	return code;
+}
+
+int net_wake_left(struct flownet *net, bool next)
 {
 	const int32_t *groups;
 	int32_t count = structured_changed(net->solver, &groups);
@@ -285,6 +297,8 @@ int net_wake_left(struct flownet *net)
 		    !all_stay(net, machine, groups[i]))
 			code = wake_machine(net, &net->machines[machine]);
 	}
+	if (next && net->changed.count > 0 && code == 0)
+		code = wake_next(net);
 	for (size_t i = 0; i < net->changed.count; i++)
 		net->ages[net->changed.jobs[i]].woken = false;
 	return code == 0 ? net->changed.count > 0 : code;
