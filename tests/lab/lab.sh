@@ -49,7 +49,7 @@ check "nothing of it is outside the namespaces" sh -c '! ip link show | grep -qE
 refuses "a name that is taken" 1 "there is a lab '$lab' already" "$nomora" lab up --name "$lab"
 check "which does no harm to it" pings h8 10.77.1.1
 refuses "exec on a host that is not there" 2 "no host 'h9'" "$nomora" lab exec h9 --name "$lab" -- true
-refuses "exec without a command" 2 "no command" "$nomora" lab exec h1 --name "$lab"
+refuses "exec without a command" 2 "missing operand COMMAND" "$nomora" lab exec h1 --name "$lab"
 run "$nomora" lab exec h1 --name "$lab" -- sh -c 'exit 5'
 [ "$code" -eq 5 ] && pass "exec exits with the command's code" || fail "exec exits with the command's code" "exit $code"
 run "$nomora" lab status --name "$lab" --json
