@@ -49,6 +49,8 @@ int dataflow_run(const struct dataflow_settings *settings, struct dataflow *data
 				      .slurm_folder = settings->slurm,
 				      .keep_routes = settings->keep_routes,
 				      .ports = settings->routes == DATAFLOW_PORTS,
+				      .improve_routes =
+					      engine_seeks_rates(engine_find(engine_name((size_t)settings->engine))),
 				      .seed = (uint64_t)settings->seed,
 				      .faults = faults,
 				      .fault_count = (uint32_t)settings->faults.count,

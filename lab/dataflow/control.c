@@ -101,7 +101,7 @@ static int follow_links(struct run *run, struct error *err)
 	code = set_routes(run, err);
 	run->second.rerouted += (uint32_t)(changed + back);
 	run->second.reroute_ms = fmax(run->second.reroute_ms, ns_to_us(ns_sub(ns_now_monotonic(), noticed)) / 1e3);
-	return code == 0 && down ? improve_routes(run, err) : code;
+	return code == 0 && down && run->options->improve_routes ? improve_routes(run, err) : code;
 }
 
 /* Sources started by Slurm end by themselves; before that time only all tasks together can be ended. */

@@ -33,14 +33,27 @@ static int draw(struct run *run, const struct simulate_fault *fault, struct rng 
 	return 0;
 }
 
+static int check_times(const struct run_options *options, struct error *err)
+{
+	for (uint32_t f = 0; f < options->fault_count; f++)
+		if (options->faults[f].fail_s >= options->seconds)
+			return error_set(err, EINVAL, "a fault begins at %g s, but the run ends at %g s",
+					 options->faults[f].fail_s, options->seconds);
+	return 0;
+}
+
 int run_draw_faults(struct run *run, struct error *err)
 {
 	const struct run_options *options = run->options;
 	size_t links = run->dataflow->topology->link_count;
 	uint32_t *drawn = malloc((links + 1) * sizeof *drawn);
 	struct rng rng;
-	int code = 0;
+	int code = check_times(options, err);
 
+	if (code < 0) {
+		free(drawn);
+		return code;
+	}
 	rng_seed(&rng, options->seed);
 	run->faults = calloc((links + 1) * (options->fault_count + 1), sizeof *run->faults);
 	if (!drawn || !run->faults)
@@ -48,9 +61,7 @@ int run_draw_faults(struct run *run, struct error *err)
 	for (uint32_t f = 0; f < options->fault_count && code == 0; f++) {
 		const struct simulate_fault *fault = &options->faults[f];
 
-		if (fault->fail_s >= options->seconds)
-			code = -ERANGE;
-		else if (fault->kind == SIMULATE_USED)
+		if (fault->kind == SIMULATE_USED)
 			code = draw(run, fault, &rng, drawn);
 		else if (fault->kind == SIMULATE_LINK)
 			add(run, fault, fault->subject);
@@ -62,8 +73,6 @@ int run_draw_faults(struct run *run, struct error *err)
 		return error_set(err, EINVAL,
 				 "'nomora dataflow run' can fail links only; expected link:A:B@FROM[-TO] or "
 				 "used:PERCENT@FROM[-TO]");
-	if (code == -ERANGE)
-		return error_set(err, EINVAL, "a fault begins after the end of the run, at %g s", options->seconds);
 	return code == 0 ? 0 : error_set(err, ENOMEM, "out of memory");
 }
 

@@ -82,8 +82,7 @@ void run_end_tasks(struct run *run);
 
 /* Fills faults[] from the options. 0; -EINVAL (a fault of a host, or after the end), -ENOMEM with err set. */
 int run_draw_faults(struct run *run, struct error *err);
-/* Takes links down or up whose time has come at second s. 0 or -errno with err set, also if an earlier change failed.
- */
+/* Begins the changes of links that are due at second s. 0 or -errno with err set, also if an earlier change failed. */
 int run_apply_faults(struct run *run, double s, struct error *err);
 /* Waits until the changes of links have ended. 0 or -errno with err set. */
 int run_await_faults(struct run *run, struct error *err);

@@ -10,7 +10,8 @@ static int32_t cost_of_time(double per_s, double seconds)
 {
 	double cost = per_s * (seconds > 0 ? seconds : 0);
 
-	return (int32_t)((cost < FLOWNET_TIME_COST_MAXIMUM ? cost : FLOWNET_TIME_COST_MAXIMUM) + 0.5); /* lround() */
+	/* To the nearest integer; lround() is a call, once for every running task that a round looks at. */
+	return (int32_t)((cost < FLOWNET_TIME_COST_MAXIMUM ? cost : FLOWNET_TIME_COST_MAXIMUM) + 0.5);
 }
 
 int32_t net_unscheduled_cost(const struct flownet *net, const struct net_job *job, uint32_t task)

@@ -70,7 +70,7 @@ check "its only second, which is not whole, has a line" jq -es 'any(.[]; .sink_M
 refuses "a fault that the run does not reach" 1 'the run ended before its fault: 1 link was not taken down' \
 	"$nomora" dataflow run --lab $lab --seconds 600 --random-runs 0 --fail "link:$a:$b@500" "$scratch/short.json"
 check "its result is printed" grep -q 'tuples sent' <<<"$out"
-refuses "a fault after the end" 1 'a fault begins after the end of the run, at 5 s' \
+refuses "a fault after the end" 1 'a fault begins at 5 s, but the run ends at 5 s' \
 	"$nomora" dataflow run --lab $lab --seconds 5 --random-runs 0 --fail "link:$a:$b@5" "$scratch/job.json"
 mkdir "$scratch/bin"
 printf '#!/bin/sh\nexit 1\n' >"$scratch/bin/ip"

@@ -62,6 +62,7 @@ struct run_options {
 	bool keep_routes;
 	/* Changes nothing in the switches; chooses source ports whose hash selects the routes. Links must not fail. */
 	bool ports;
+	bool improve_routes; /* after a failure, look for routes that give the jobs higher rates together */
 	const struct simulate_fault *faults; /* faults of links only; all links are up again at the end */
 	uint64_t seed;                       /* for the draw of a SIMULATE_USED from the links in use at the start */
 	uint32_t fault_count;
