@@ -55,17 +55,19 @@ one_step() {
 		    assert ptp["offset_us"] is None and ptp["out_us"] is None and ptp["back_us"] is None, ptp
 	END
 }
-# captured MECHANISM TRANSPORT: the capture's round trips equal the program's own, minus the time in the kernel.
+# captured MECHANISM TRANSPORT: the capture's round trips equal those of an independent reader.
 captured() {
 	run "$nomora" rtt "$scratch/$1-$2.pcap" --protocols ptp --json
 	printf '%s' "$out" >"$scratch/rtt.json"
-	python3 - "$scratch/rtt.json" "$scratch/ptp.json" "$2" <<-'END'
+	python3 "$(dirname "$0")/ptp_capture.py" "$scratch/$1-$2.pcap" >"$scratch/round_trips"
+	python3 - "$scratch/rtt.json" "$scratch/round_trips" "$2" <<-'END'
 		import json, sys
-		rtt, ptp = (json.load(open(path)) for path in sys.argv[1:3])
-		pair, delay = rtt["pairs"][0], ptp["delay_us"]["p50"]
-		assert len(rtt["pairs"]) == 1 and pair["protocol"] == "ptp" and pair["samples"] >= 5, rtt
+		rtt, expected = json.load(open(sys.argv[1])), [float(line) for line in open(sys.argv[2])]
+		pair, rtts = rtt["pairs"][0], rtt["pairs"][0]["rtt_us"]
+		assert len(rtt["pairs"]) == 1 and pair["protocol"] == "ptp" and pair["samples"] == len(expected) >= 5, (rtt, expected)
 		assert rtt["packets"]["broken"] == 0 and rtt["packets"]["paired"] == pair["samples"], rtt
-		assert abs(pair["rtt_us"]["p50"] / 2 - delay) < delay + 20, (pair, delay)
+		for name, value in (("min", expected[0]), ("max", expected[-1]), ("mean", sum(expected) / len(expected))):
+		    assert abs(rtts[name] - value) < 0.002, (name, rtts, expected)
 		names = {"l2": ("-20045", "-1"), "udp4": ("10.9.0.1", "10.9.0.2"), "udp6": ("", "")}[sys.argv[3]]
 		assert pair["src"].endswith(names[0]) and pair["dst"].endswith(names[1]), pair
 	END
