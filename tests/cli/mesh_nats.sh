@@ -88,7 +88,7 @@ start_publisher 0.5
 arrives "rows go on after the publisher's SIGKILL"
 
 lost() { "$nomora" mesh top "$1" --json --max-age 0 | jq -e ".lost_hosts == $2"; }
-# From here on a publisher that sends all rows once: a status that it repeated in each pass would be counted often.
+# This publisher repeats what has not changed only at its start: each message of a status after that is a change.
 hard_end "$publisher"
 start_publisher 600 0.001
 # h3 answers no probes: an alarm, until it is drained.
@@ -123,7 +123,7 @@ same && pass "and none of them is in the matrix" || fail "and none of them is in
 kill "$collector" "$publisher"
 wait "$collector" && pass "SIGTERM ends the collector" || fail "SIGTERM ends the collector" "$(told)"
 wait "$publisher" && pass "SIGTERM ends the publisher" || fail "SIGTERM ends the publisher" "$(told)"
-# The collector has received two changes of h3.
+# h3 drained, and active again.
 statuses=$(jq .statuses "$scratch/collect.out")
 [ "$statuses" -eq 2 ] && pass "changes of a status are counted, each once" ||
 	fail "changes of a status are counted, each once" "$(cat "$scratch/collect.out")"
