@@ -46,8 +46,6 @@ uint32_t policy_draw_slot(struct placer *placer, const struct flownet *net, int3
 
 /* root.c */
 size_t policy_candidate_bytes(void);
-/* Free slots that no job of this round's will want for tasks beside its root. */
-int32_t policy_unclaimed(const struct placer *placer, const struct flownet *net, uint32_t machine);
 /* A place for a root, in a rack with room for all of its job. */
 uint32_t policy_choose_root(struct placer *placer, const struct flownet *net, uint32_t job);
 

@@ -104,6 +104,13 @@ void rest_costs_destroy(struct rest_costs *costs)
 	free(costs);
 }
 
+int32_t rest_unclaimed(const struct placer *placer, const struct flownet *net, uint32_t machine)
+{
+	int32_t slots = flownet_free(net, machine) - placer->claimed[machine];
+
+	return slots > 0 ? slots : 0;
+}
+
 /* Drops the slots found in another round. */
 static void begin_round(struct rest_costs *costs, uint64_t round)
 {
@@ -163,7 +170,7 @@ static uint32_t find_cheapest(struct placer *placer, const struct flownet *net, 
 	placer->policy->rack(placer, job, root, rack, costs->cost);
 	for (uint32_t c = first; c < layout->rack_first[rack + 1]; c++) {
 		uint32_t machine = layout->machine_of_column[c];
-		int32_t slots = machine == COST_NO_MACHINE ? 0 : policy_unclaimed(placer, net, machine);
+		int32_t slots = machine == COST_NO_MACHINE ? 0 : rest_unclaimed(placer, net, machine);
 
 		if (slots > 0 && costs->cost[c - first] <= COST_MAXIMUM) /* else it cannot be reached */
 			slots_at[costs->cost[c - first]] += slots - (machine == root);

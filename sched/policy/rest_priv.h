@@ -22,6 +22,9 @@ void rest_costs_destroy(struct rest_costs *costs); /* NULL is legal */
 int rest_costs_grow(struct rest_costs *costs);     /* after the layout has grown; 0 or -ENOMEM */
 void rest_costs_forget(struct rest_costs *costs);  /* drops everything found so far */
 
+/* Free slots that no job of this round's will want for tasks beside its root. */
+int32_t rest_unclaimed(const struct placer *placer, const struct flownet *net, uint32_t machine);
+
 /* A lower bound of rest_cost() for the same `tasks` (not counting the root). */
 int64_t rest_cost_bound(const struct placer *placer, const struct flownet *net, uint32_t job, uint32_t root,
 			int64_t tasks);

@@ -29,17 +29,10 @@ size_t policy_candidate_bytes(void)
 	return sizeof(struct root_candidate);
 }
 
-int32_t policy_unclaimed(const struct placer *placer, const struct flownet *net, uint32_t machine)
-{
-	int32_t slots = flownet_free(net, machine) - placer->claimed[machine];
-
-	return slots > 0 ? slots : 0;
-}
-
 /* For tasks of a job with its root on this machine, of whose free slots the root will take `own`. */
 static void reserve(struct placer *placer, const struct flownet *net, uint32_t root, int32_t own, int64_t tasks)
 {
-	int64_t slots = policy_unclaimed(placer, net, root) - own, here = slots < tasks ? slots : tasks;
+	int64_t slots = rest_unclaimed(placer, net, root) - own, here = slots < tasks ? slots : tasks;
 
 	placer->reserved[placer->layout->cluster->machines[root].rack] += tasks;
 	placer->claimed[root] += here > 0 ? (int32_t)here : 0;
@@ -109,7 +102,7 @@ static uint32_t list_candidates(struct placer *placer, const struct flownet *net
 			break; /* the whole job fits into the racks before */
 		for (uint32_t c = layout->rack_first[racks[i].rack]; c < layout->rack_first[racks[i].rack + 1]; c++) {
 			uint32_t machine = layout->machine_of_column[c];
-			int32_t unclaimed = machine == COST_NO_MACHINE ? 0 : policy_unclaimed(placer, net, machine);
+			int32_t unclaimed = machine == COST_NO_MACHINE ? 0 : rest_unclaimed(placer, net, machine);
 
 			/* A slot that others will want serves only where the rack has no other. */
 			if (unclaimed == 0 &&
