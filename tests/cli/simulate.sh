@@ -32,11 +32,14 @@ for i, p in enumerate(json.load(open("day/summary.json"))["policies"]):
     rows = list(csv.DictReader(line for line in open(f"day/rounds-{i + 1}.csv") if line[0] != "#"))
     assert len(rows) == p["rounds"] and sum(int(r["placed"]) for r in rows) >= p["placement_latency"]["count"]'
 check "the page has figures 5 to 9" test "$(grep -c '<svg' day/report.html)" = 5
-check "a distribution has a point for each of its values" python3 -c '
+check "a distribution has a point for each of its values: performance, each policy's response time" python3 -c '
 import re
-first = open("day/report.html").read().split("<svg")[1]
-points = [len(re.findall("[ML]", path)) for path in re.findall(r"<path[^>]*? d=\"([^\"]*)\"", first)]
-assert 20 < max(points) <= 800, points'
+figures = open("day/report.html").read().split("<svg")
+def lines(figure):
+    return [len(re.findall("[ML]", path)) for path in re.findall(r"<path[^>]*? d=\"([^\"]*)\"", figure)]
+performance, response = lines(figures[1]), [n for n in lines(figures[-1]) if n >= 20]
+assert 20 < max(performance) <= 800, performance
+assert len(response) == 4 and max(response) <= 800, lines(figures[-1])'
 
 run "${simulate[@]}" "${small[@]}" -o again --processes 2
 [ "$code" -eq 0 ] && [ "$(without_wall day/summary.json)" = "$(without_wall again/summary.json)" ] && cmp -s day/jobs.csv again/jobs.csv &&
