@@ -6,9 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sqlite3.h>
-
 #include <base/array.h>
+#include <database/database.h>
 
 enum { VERSION = 1, APPLICATION_ID = 0x4e6f6d68 /* "Nomh" */, PATIENCE_MS = 5000 };
 
@@ -50,60 +49,25 @@ struct mesh_store {
 	struct seen pairs, racks; /* racks row by row, as long as their number stays */
 };
 
-static int errno_of(int code)
-{
-	switch (code & 0xff) {
-	case SQLITE_BUSY:
-	case SQLITE_LOCKED:
-		return EBUSY;
-	case SQLITE_FULL:
-		return ENOSPC;
-	case SQLITE_NOMEM:
-		return ENOMEM;
-	case SQLITE_CORRUPT:
-	case SQLITE_NOTADB:
-		return EINVAL;
-	case SQLITE_CANTOPEN:
-		return ENOENT;
-	default:
-		return EIO;
-	}
-}
-
 static int fail(struct mesh_store *store, int code, struct error *err)
 {
-	return error_set(err, errno_of(code), "%s", store->base ? sqlite3_errmsg(store->base) : sqlite3_errstr(code));
-}
-
-/* Returns SQLite's code; *value gets the first column of the first row. */
-static int ask(struct mesh_store *store, const char *text, int64_t *value)
-{
-	sqlite3_stmt *statement = NULL;
-	int code = sqlite3_prepare_v2(store->base, text, -1, &statement, NULL);
-
-	if (code == SQLITE_OK) {
-		code = sqlite3_step(statement);
-		if (code == SQLITE_ROW)
-			*value = sqlite3_column_int64(statement, 0);
-	}
-	sqlite3_finalize(statement);
-	return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
+	return error_set(err, database_errno(code), "%s",
+			 store->base ? sqlite3_errmsg(store->base) : sqlite3_errstr(code));
 }
 
 static int make_schema(struct mesh_store *store)
 {
-	char text[128];
 	int64_t tables = 0;
 	int code = sqlite3_exec(store->base, "PRAGMA journal_mode = WAL; BEGIN IMMEDIATE", NULL, NULL, NULL);
 
 	/* Another process may have made the schema meanwhile. */
 	if (code == SQLITE_OK)
-		code = ask(store, "SELECT count(*) FROM sqlite_schema", &tables);
-	if (code == SQLITE_OK && !tables)
-		code = sqlite3_exec(store->base, schema, NULL, NULL, NULL);
-	sqlite3_snprintf(sizeof text, text, "PRAGMA user_version = %d; PRAGMA application_id = %d; COMMIT", VERSION,
-			 APPLICATION_ID);
-	return code == SQLITE_OK ? sqlite3_exec(store->base, tables ? "COMMIT" : text, NULL, NULL, NULL) : code;
+		code = database_integer(store->base, "SELECT count(*) FROM sqlite_schema", &tables);
+	if (code != SQLITE_OK)
+		return code;
+	if (tables)
+		return sqlite3_exec(store->base, "COMMIT", NULL, NULL, NULL);
+	return database_change_schema(store->base, schema, VERSION, APPLICATION_ID);
 }
 
 static int prepare(struct mesh_store *store, bool writable, struct error *err)
@@ -112,15 +76,15 @@ static int prepare(struct mesh_store *store, bool writable, struct error *err)
 	int code;
 
 	sqlite3_busy_timeout(store->base, PATIENCE_MS);
-	code = ask(store, "SELECT count(*) FROM sqlite_schema", &tables);
+	code = database_integer(store->base, "SELECT count(*) FROM sqlite_schema", &tables);
 	if (code == SQLITE_OK && writable && !tables)
 		code = make_schema(store);
 	if (code == SQLITE_OK && writable)
 		code = sqlite3_exec(store->base, "PRAGMA synchronous = NORMAL", NULL, NULL, NULL);
 	if (code == SQLITE_OK)
-		code = ask(store, "PRAGMA application_id", &application);
+		code = database_integer(store->base, "PRAGMA application_id", &application);
 	if (code == SQLITE_OK)
-		code = ask(store, "PRAGMA user_version", &version);
+		code = database_integer(store->base, "PRAGMA user_version", &version);
 	if (code != SQLITE_OK)
 		return fail(store, code, err);
 	if (application != APPLICATION_ID)
@@ -128,8 +92,7 @@ static int prepare(struct mesh_store *store, bool writable, struct error *err)
 	if (version != VERSION)
 		return error_set(err, EINVAL, "version %lld of the history; this program reads version %d",
 				 (long long)version, VERSION);
-	for (int s = 0; s < STATEMENTS && code == SQLITE_OK; s++)
-		code = sqlite3_prepare_v2(store->base, texts[s], -1, &store->statements[s], NULL);
+	code = database_prepare(store->base, texts, STATEMENTS, store->statements);
 	return code == SQLITE_OK ? 0 : fail(store, code, err);
 }
 

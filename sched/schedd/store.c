@@ -81,26 +81,6 @@ static const char damaged_rows[] =
 	"(SELECT count(*) FROM tasks WHERE sum IS NOT row_sum(job, task, state, machine, origin, attempts, since, "
 	"came_from, moved, started) AND sum NOTNULL)";
 
-int store_errno(int code)
-{
-	switch (code & 0xff) {
-	case SQLITE_BUSY:
-	case SQLITE_LOCKED:
-		return EBUSY;
-	case SQLITE_FULL:
-		return ENOSPC;
-	case SQLITE_NOMEM:
-		return ENOMEM;
-	case SQLITE_CORRUPT:
-	case SQLITE_NOTADB:
-		return EINVAL;
-	case SQLITE_CANTOPEN:
-		return ENOENT;
-	default:
-		return EIO;
-	}
-}
-
 static int fail(struct store *store, const char *path, int code, struct error *err)
 {
 	if ((code & 0xff) == SQLITE_BUSY)
@@ -111,7 +91,7 @@ static int fail(struct store *store, const char *path, int code, struct error *e
 			"%s: the state is damaged; restore it from a backup, or start with --salvage, which keeps "
 			"the file under another name and takes over what can be read",
 			path);
-	return error_set(err, store_errno(code), "%s: %s", path,
+	return error_set(err, database_errno(code), "%s: %s", path,
 			 store->base ? sqlite3_errmsg(store->base) : sqlite3_errstr(code));
 }
 
@@ -147,27 +127,17 @@ static void row_sum(sqlite3_context *context, int count, sqlite3_value **values)
 
 int64_t store_pragma(struct store *store, const char *text)
 {
-	sqlite3_stmt *statement = NULL;
 	int64_t value = -1;
 
-	if (sqlite3_prepare_v2(store->base, text, -1, &statement, NULL) == SQLITE_OK &&
-	    sqlite3_step(statement) == SQLITE_ROW)
-		value = sqlite3_column_int64(statement, 0);
-	sqlite3_finalize(statement);
+	database_integer(store->base, text, &value);
 	return value;
 }
 
-/* Changes the schema in a transaction that also sets the present version. */
 static int change_schema(struct store *store, const char *change)
 {
-	char text[128];
 	int code = sqlite3_exec(store->base, "BEGIN IMMEDIATE", NULL, NULL, NULL);
 
-	if (code == SQLITE_OK)
-		code = sqlite3_exec(store->base, change, NULL, NULL, NULL);
-	sqlite3_snprintf(sizeof text, text, "PRAGMA user_version = %d; PRAGMA application_id = %d; COMMIT", VERSION,
-			 APPLICATION_ID);
-	return code == SQLITE_OK ? sqlite3_exec(store->base, text, NULL, NULL, NULL) : code;
+	return code == SQLITE_OK ? database_change_schema(store->base, change, VERSION, APPLICATION_ID) : code;
 }
 
 /* Checks SQLite's structures and the sums of our rows. */
@@ -220,12 +190,8 @@ static int prepare(struct store *store, const char *path, struct error *err)
 			"%s: the state is damaged; restore it from a backup, or start with --salvage, which keeps "
 			"the file under another name and takes over what can be read",
 			path);
-	for (int s = 0; s < STATEMENTS; s++) {
-		code = sqlite3_prepare_v2(store->base, texts[s], -1, &store->statements[s], NULL);
-		if (code != SQLITE_OK)
-			return fail(store, path, code, err);
-	}
-	return 0;
+	code = database_prepare(store->base, texts, STATEMENTS, store->statements);
+	return code == SQLITE_OK ? 0 : fail(store, path, code, err);
 }
 
 static struct store *open_with(const char *path, int flags, struct error *err)
@@ -413,7 +379,7 @@ int store_commit(struct store *store, struct error *err)
 		code = sqlite3_exec(store->base, "COMMIT", NULL, NULL, NULL);
 	if (code == SQLITE_OK)
 		return 0;
-	error_set(err, store_errno(code), "the state cannot be written: %s", sqlite3_errstr(code));
+	error_set(err, database_errno(code), "the state cannot be written: %s", sqlite3_errstr(code));
 	sqlite3_exec(store->base, "ROLLBACK", NULL, NULL, NULL);
 	return error_code(err, EIO);
 }

@@ -33,7 +33,7 @@ static int each_row(struct store *store, const char *text, int (*take)(sqlite3_s
 		return taken;
 	return code == SQLITE_DONE
 		       ? 0
-		       : error_set(err, store_errno(code), "the state cannot be read: %s", sqlite3_errstr(code));
+		       : error_set(err, database_errno(code), "the state cannot be read: %s", sqlite3_errstr(code));
 }
 
 struct loading {

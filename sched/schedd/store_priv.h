@@ -6,7 +6,7 @@
 #ifndef SCHED_SCHEDD_STORE_PRIV_H
 #define SCHED_SCHEDD_STORE_PRIV_H
 
-#include <sqlite3.h>
+#include <database/database.h>
 
 #include "store.h"
 
@@ -41,8 +41,6 @@ sqlite3_stmt *store_begin(struct store *store, enum statement which);
 void store_run(struct store *store, sqlite3_stmt *statement);
 void store_bind_text(sqlite3_stmt *statement, int at, const char *text); /* NULL: nothing */
 void store_bind_real(sqlite3_stmt *statement, int at, double value);     /* not finite: nothing */
-/* The positive errno of SQLite's code. */
-int store_errno(int code);
 /* The first value of a query's first row; -1: none. */
 int64_t store_pragma(struct store *store, const char *text);
 
