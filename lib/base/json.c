@@ -217,9 +217,21 @@ static const char *kind_of(const json_t *value)
 	}
 }
 
-/* object[key], NULL when missing or null; an error if object is no object, or the key is needed and missing. */
+/* Types of a value, as bits. */
+enum {
+	NUMBER = 1 << JSON_INTEGER | 1 << JSON_REAL,
+	BOOLEAN = 1 << JSON_TRUE | 1 << JSON_FALSE,
+	STRING = 1 << JSON_STRING,
+	ARRAY = 1 << JSON_ARRAY,
+	OBJECT = 1 << JSON_OBJECT,
+};
+
+/*
+ * object[key], NULL when missing or null; an error if object is no object, the key is needed and missing, or the value
+ * is of no type among `types`.
+ */
 static const json_t *get(struct json_reader *reader, const json_t *object, const char *where, const char *key,
-			 bool needed, const char *expected)
+			 bool needed, int types, const char *expected)
 {
 	const json_t *value;
 
@@ -230,10 +242,12 @@ static const json_t *get(struct json_reader *reader, const json_t *object, const
 		return NULL;
 	}
 	value = json_object_get(object, key);
-	if (value && !json_is_null(value))
+	if (value && types >> json_typeof(value) & 1)
 		return value;
-	if (needed)
-		json_fail(reader, where, key, "%s, expected %s", value ? "found null" : "missing", expected);
+	if (value && (needed || !json_is_null(value)))
+		json_fail(reader, where, key, "found %s, expected %s", kind_of(value), expected);
+	else if (needed)
+		json_fail(reader, where, key, "missing, expected %s", expected);
 	return NULL;
 }
 
@@ -297,15 +311,11 @@ void json_need_known(struct json_reader *reader, const json_t *object, const cha
 static double number(struct json_reader *reader, const json_t *object, const char *where, const char *key,
 		     double minimum, double maximum, bool needed, double fallback)
 {
-	const json_t *value = get(reader, object, where, key, needed, "a number");
+	const json_t *value = get(reader, object, where, key, needed, NUMBER, "a number");
 	double x;
 
 	if (!value)
 		return fallback;
-	if (!json_is_number(value)) {
-		json_fail(reader, where, key, "found %s, expected a number", kind_of(value));
-		return fallback;
-	}
 	x = json_number_value(value);
 	if (!isfinite(x) || x < minimum || x > maximum) {
 		json_fail(reader, where, key, "found %.15g, expected a number from %.15g to %.15g", x, minimum,
@@ -345,15 +355,11 @@ static bool whole_number(const json_t *value, int64_t *x)
 static int64_t integer(struct json_reader *reader, const json_t *object, const char *where, const char *key,
 		       int64_t minimum, int64_t maximum, bool needed, int64_t fallback)
 {
-	const json_t *value = get(reader, object, where, key, needed, "a whole number");
+	const json_t *value = get(reader, object, where, key, needed, NUMBER, "a whole number");
 	int64_t x;
 
 	if (!value)
 		return fallback;
-	if (!json_is_number(value)) {
-		json_fail(reader, where, key, "found %s, expected a whole number", kind_of(value));
-		return fallback;
-	}
 	if (!whole_number(value, &x)) {
 		json_fail(reader, where, key, "found %.15g, expected a whole number", json_real_value(value));
 		return fallback;
@@ -381,14 +387,10 @@ int64_t json_may_integer(struct json_reader *reader, const json_t *object, const
 static const char *string(struct json_reader *reader, const json_t *object, const char *where, const char *key,
 			  bool needed, const char *fallback)
 {
-	const json_t *value = get(reader, object, where, key, needed, "a string");
+	const json_t *value = get(reader, object, where, key, needed, STRING, "a string");
 
 	if (!value)
 		return fallback;
-	if (!json_is_string(value)) {
-		json_fail(reader, where, key, "found %s, expected a string", kind_of(value));
-		return fallback;
-	}
 	if (needed && json_string_length(value) == 0) {
 		json_fail(reader, where, key, "is empty");
 		return fallback;
@@ -414,42 +416,26 @@ const char *json_may_string(struct json_reader *reader, const json_t *object, co
 bool json_may_boolean(struct json_reader *reader, const json_t *object, const char *where, const char *key,
 		      bool fallback)
 {
-	const json_t *value = get(reader, object, where, key, false, "true or false");
+	const json_t *value = get(reader, object, where, key, false, BOOLEAN, "true or false");
 
 	if (!value)
 		return fallback;
-	if (!json_is_boolean(value)) {
-		json_fail(reader, where, key, "found %s, expected true or false", kind_of(value));
-		return fallback;
-	}
 	return json_is_true(value);
-}
-
-static const json_t *container(struct json_reader *reader, const json_t *object, const char *where, const char *key,
-			       bool needed, json_type type, const char *expected)
-{
-	const json_t *value = get(reader, object, where, key, needed, expected);
-
-	if (value && json_typeof(value) != type) {
-		json_fail(reader, where, key, "found %s, expected %s", kind_of(value), expected);
-		return NULL;
-	}
-	return value;
 }
 
 const json_t *json_need_array(struct json_reader *reader, const json_t *object, const char *where, const char *key)
 {
-	return container(reader, object, where, key, true, JSON_ARRAY, "an array");
+	return get(reader, object, where, key, true, ARRAY, "an array");
 }
 
 const json_t *json_may_array(struct json_reader *reader, const json_t *object, const char *where, const char *key)
 {
-	return container(reader, object, where, key, false, JSON_ARRAY, "an array");
+	return get(reader, object, where, key, false, ARRAY, "an array");
 }
 
 const json_t *json_need_object(struct json_reader *reader, const json_t *object, const char *where, const char *key)
 {
-	return container(reader, object, where, key, true, JSON_OBJECT, "an object");
+	return get(reader, object, where, key, true, OBJECT, "an object");
 }
 
 json_t *json_number_or_null(double value)
