@@ -342,17 +342,18 @@ int32_t group_wait(struct structured *state, int32_t group, int32_t units);
 void group_changed(struct structured *state, int32_t group); /* its answer has changed, or may have */
 void group_waits(struct structured *state, int32_t group);   /* likewise: more of its units wait */
 
-/* running.c: arcs of limited capacity. */
+/* limited.c: the capacity of limited arcs. */
 int32_t limited_find(const struct group *group, int32_t column, int32_t cost); /* place in `running`, or NONE */
 /* INT32_MAX except for limited arcs. */
 int32_t arc_capacity(const struct group *group, int32_t target, int32_t cost);
 /* Adds `flow` to the flow, and `units` to the capacity, of the limited arc at this place of `running`. */
 void limited_change(struct structured *state, int32_t group, int32_t place, int32_t flow, int32_t units);
 int32_t arc_residual_at(const struct group *group, int32_t target, int32_t cost);
+
 /*
- * running_drop() removes the limited arcs and the notes of running units from the row, running_add() adds new ones.
- * Both scan the row, if there are any. running_exchange() does both in a row whose other arcs stay: columns whose
- * limited arcs stay keep their flow; the shares of the others are detached, *detached is their number.
+ * running.c: running_drop() removes the limited arcs and the notes of running units from the row, running_add() adds
+ * new ones. Both scan the row, if there are any. running_exchange() does both in a row whose other arcs stay: columns
+ * whose limited arcs stay keep their flow; the shares of the others are detached, *detached is their number.
  */
 void running_drop(struct structured *state, int32_t group);
 bool running_add(struct structured *state, int32_t group, const struct structured_running *running, int32_t count);
