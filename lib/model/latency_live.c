@@ -21,7 +21,6 @@ enum {
 	PAGE = 4096,
 	HOSTS_MAXIMUM = 1 << 20,
 	RACKS_MAXIMUM = 1 << 14,
-	RESERVED_AT_ONCE = 1 << 12, /* pairs: 0.4 MB */
 };
 static const uint64_t pairs_maximum = UINT64_C(1) << 28;
 
@@ -170,32 +169,6 @@ static int attach(struct latency_matrix *matrix, const char *path, struct error 
 	return check_names(path, matrix, err);
 }
 
-/* Allocates pages before they are written: writing to one that a full disk or tmpfs cannot provide raises SIGBUS. */
-static int reserve(int fd, size_t offset, size_t bytes)
-{
-	int code;
-
-	do {
-		code = fallocate(fd, 0, (off_t)offset, (off_t)bytes) == 0 ? 0 : errno;
-	} while (code == EINTR);
-	return code == EOPNOTSUPP ? 0 : -code;
-}
-
-int latency_store_reserve(struct latency_matrix *matrix, uint32_t position)
-{
-	uint32_t count = RESERVED_AT_ONCE;
-	int code;
-
-	if (position < matrix->reserved)
-		return 0;
-	if (count > matrix->pair_capacity - position)
-		count = (uint32_t)matrix->pair_capacity - position;
-	code = reserve(matrix->fd, (size_t)((char *)&matrix->blocks[position] - (char *)matrix->map),
-		       count * sizeof *matrix->blocks);
-	matrix->reserved = code ? 0 : position + count;
-	return code;
-}
-
 /*
  * Makes the file whole under another name, so that nobody opens half of one. The blocks of pairs are reserved as they
  * are needed: most meshes have far fewer than their files can hold.
@@ -213,7 +186,7 @@ static int create_file(const char *path, const struct latency_live_size *size, s
 	fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return error_set(err, errno, "%s: cannot create: %s", temporary, strerror(errno));
-	code = -reserve(fd, 0, lay_out(&header).blocks);
+	code = -latency_store_allocate(fd, 0, lay_out(&header).blocks);
 	if (!code && (ftruncate(fd, (off_t)lay_out(&header).bytes) != 0 ||
 		      pwrite(fd, &header, sizeof header, 0) != sizeof header || link(temporary, path) != 0))
 		code = errno;
@@ -239,7 +212,7 @@ static struct latency_matrix *open_file(const char *path, bool writable, struct 
 	else if (attach(matrix, path, err) == 0)
 		return matrix;
 	if (matrix->fd >= 0)
-		latency_live_unmap(matrix);
+		latency_store_unmap(matrix);
 	free(matrix);
 	return NULL;
 }
@@ -265,13 +238,6 @@ bool latency_live_is(const char *path)
 	if (fd >= 0)
 		close(fd);
 	return is;
-}
-
-void latency_live_unmap(struct latency_matrix *matrix)
-{
-	if (matrix->map)
-		munmap(matrix->map, matrix->map_bytes);
-	close(matrix->fd);
 }
 
 /* A killed writer may have left a pair half-written, or one that the table does not have, or has twice. */

@@ -79,7 +79,7 @@ void latency_matrix_destroy(struct latency_matrix *matrix)
 	if (!matrix)
 		return;
 	if (matrix->fd >= 0) {
-		latency_live_unmap(matrix);
+		latency_store_unmap(matrix);
 	} else {
 		free(matrix->hosts);
 		free(matrix->blocks);

@@ -108,12 +108,19 @@ static void remove_slot(struct latency_matrix *matrix, size_t slot)
 
 static bool has_left(const struct latency_matrix *matrix, uint32_t host)
 {
-	return host < latency_matrix_hosts(matrix) && latency_live_status(matrix, host) == LATENCY_HOST_GONE;
+	return host < atomic_load_explicit(&matrix->counts->hosts, memory_order_acquire) &&
+	       atomic_load_explicit(&matrix->hosts[host].status, memory_order_acquire) == LATENCY_HOST_GONE;
+}
+
+/* The pairs in the table; positions below are in use. */
+static uint32_t pair_count(const struct latency_matrix *matrix)
+{
+	return (uint32_t)atomic_load_explicit(&matrix->counts->pairs, memory_order_acquire);
 }
 
 uint32_t latency_store_evict(struct latency_matrix *matrix)
 {
-	uint32_t count = (uint32_t)latency_matrix_count(matrix), hosts[2];
+	uint32_t count = pair_count(matrix), hosts[2];
 	uint32_t position = atomic_load_explicit(&matrix->counts->hand, memory_order_relaxed) % count;
 	int64_t slot;
 
@@ -136,7 +143,7 @@ uint32_t latency_store_evict(struct latency_matrix *matrix)
 
 void latency_store_repair_pairs(struct latency_matrix *matrix)
 {
-	uint32_t count = (uint32_t)latency_matrix_count(matrix), hosts[2];
+	uint32_t count = pair_count(matrix), hosts[2];
 
 	for (size_t slot = 0; slot < matrix->pair_slot_count; slot++) {
 		uint32_t position;

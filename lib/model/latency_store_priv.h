@@ -83,8 +83,17 @@ struct latency_matrix {
 
 void latency_slots_insert(_Atomic uint32_t *slots, size_t slot_count, uint64_t hash, uint32_t position);
 void latency_store_insert_host(struct latency_matrix *matrix, uint32_t position);
-/* Reserves disk space of a shared matrix before its next block is first written. 0 or -errno: the disk is full. */
+
+/* --- latency_store.c: the file of a shared matrix --- */
+
+/*
+ * Allocates pages before they are written: writing to one that a full disk or tmpfs cannot provide raises SIGBUS. 0 or
+ * -errno.
+ */
+int latency_store_allocate(int fd, size_t offset, size_t bytes);
+/* Allocates those of the next blocks before the block at `position` is first written. 0 or -errno: the disk is full. */
 int latency_store_reserve(struct latency_matrix *matrix, uint32_t position);
+void latency_store_unmap(struct latency_matrix *matrix);
 
 /* --- latency_pairs.c: the table of pairs --- */
 

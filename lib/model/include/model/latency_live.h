@@ -46,8 +46,7 @@ struct latency_live_size {
 struct latency_matrix *latency_live_open(const char *path, const struct latency_live_size *size, struct error *err);
 /* Opens it to read. NULL with err set: no such file, not a live matrix, another version or size. */
 struct latency_matrix *latency_live_map(const char *path, struct error *err);
-bool latency_live_is(const char *path);                 /* begins like one */
-void latency_live_unmap(struct latency_matrix *matrix); /* for latency_matrix_destroy() */
+bool latency_live_is(const char *path); /* begins like one */
 
 /* A writer's batch. begin: 0 or -errno with err set; repairs what a killed writer left. */
 int latency_live_begin(struct latency_matrix *matrix, struct error *err);
