@@ -41,11 +41,6 @@ static struct dataflow_plan *make_plan(const struct dataflow_settings *settings,
 	return plan;
 }
 
-int dataflow_fail(const struct error *err)
-{
-	return err->code == ENOSPC || err->code == EHOSTUNREACH ? COMMAND_NEGATIVE : COMMAND_FAILED;
-}
-
 /* One line per engine. */
 static int compare(const struct dataflow_settings *settings, struct dataflow *dataflow, struct error *err)
 {

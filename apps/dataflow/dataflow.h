@@ -3,7 +3,11 @@
 #ifndef APPS_DATAFLOW_H
 #define APPS_DATAFLOW_H
 
+#include <errno.h>
+
 #include <lab/dataflow/settings.h>
+
+#include "../command.h"
 
 /* Simulates with the engine of the command line and prints; an exit code. */
 int dataflow_run_simulation(const struct dataflow_settings *settings, struct dataflow *dataflow, struct error *err);
@@ -21,6 +25,9 @@ int dataflow_run(const struct dataflow_settings *settings, struct dataflow *data
 int dataflow_set_openflow(const struct dataflow_settings *settings, struct dataflow_plan *plan, struct error *err);
 
 /* The exit code for an error of the libraries: COMMAND_NEGATIVE if there is no placement. */
-int dataflow_fail(const struct error *err);
+static inline int dataflow_fail(const struct error *err)
+{
+	return err->code == ENOSPC || err->code == EHOSTUNREACH ? COMMAND_NEGATIVE : COMMAND_FAILED;
+}
 
 #endif
