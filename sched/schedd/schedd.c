@@ -22,29 +22,10 @@
 #define STALL_S 2
 enum { EXPORT_BYTES = 1 << 20 };
 
-double schedd_now_s(const struct schedd *schedd)
-{
-	return ns_to_s(ns_sub(ns_now_monotonic(), schedd->start));
-}
-
 /* Wall clock minus the clock of live. */
 static double offset_s(const struct schedd *schedd)
 {
 	return ns_to_s(ns_now_wall()) - schedd_now_s(schedd);
-}
-
-void schedd_reply(struct schedd *schedd, struct serve_call *call, unsigned status, char *text)
-{
-	struct reply *replies =
-		array_grow(schedd->replies, schedd->reply_count, &schedd->reply_capacity, sizeof *replies);
-
-	if (!replies || !text) {
-		serve_reply(call, 500, "text/plain", "", 0);
-		free(text);
-		return;
-	}
-	schedd->replies = replies;
-	replies[schedd->reply_count++] = (struct reply){.call = call, .status = status, .text = text};
 }
 
 static int read_curve(struct schedd *schedd, const char *folder, const char *file, struct error *err)

@@ -69,7 +69,11 @@ struct schedd {
 
 extern const struct serve_route schedd_routes[];
 
-double schedd_now_s(const struct schedd *schedd);
+/* The clock of live. */
+static inline double schedd_now_s(const struct schedd *schedd)
+{
+	return ns_to_s(ns_sub(ns_now_monotonic(), schedd->start));
+}
 
 /* Runs the rounds that are due, regardless of --round-ms: a forecast starts from their decisions. */
 void schedd_run_due_rounds(struct schedd *schedd);
@@ -77,7 +81,7 @@ void schedd_run_due_rounds(struct schedd *schedd);
 /* Stores a changed machine in the state and the journal; `schedd` is a struct schedd. */
 void schedd_keep_machine(void *schedd, uint32_t number);
 
-/* Replies after the commit; takes `text` (from json_dumps() or strdup()). */
+/* api_reply.c. Replies after the commit; takes `text` (from json_dumps() or strdup()). */
 void schedd_reply(struct schedd *schedd, struct serve_call *call, unsigned status, char *text);
 void schedd_reply_json(struct schedd *schedd, struct serve_call *call, unsigned status, json_t *value);
 
