@@ -10,6 +10,9 @@
 #ifndef FLOWNET_PRIV_H
 #define FLOWNET_PRIV_H
 
+#include <errno.h>
+
+#include <base/array.h>
 #include <sched/flownet/flownet.h>
 #include <sched/mcf/structured.h>
 
@@ -246,9 +249,17 @@ static inline void net_running_cost_known(struct flownet *net, uint32_t job, uin
 }
 
 /* Grows *items to at least `count` elements; 0 or -ENOMEM. */
-int net_reserve(void **items, size_t *room, size_t count, size_t size);
+static inline int net_reserve(void **items, size_t *room, size_t count, size_t size)
+{
+	void *larger = array_reserve(*items, count, room, size);
 
-/* state.c */
+	if (!larger)
+		return -ENOMEM;
+	*items = larger;
+	return 0;
+}
+
+/* view.c */
 int32_t net_root_machine(const struct net_job *job);
 /* A running task that is not in the solver. */
 bool net_is_pinned(const struct flownet *net, const struct net_job *job, uint32_t task);
@@ -261,6 +272,13 @@ bool net_job_has_members(const struct flownet *net, const struct net_job *job);
 bool net_job_uniform(const struct flownet *net, const struct net_job *job);
 bool net_takes_part(const struct flownet *net, const struct net_job *job, uint32_t task); /* it is in the network */
 int32_t net_machine_capacity(const struct net_machine *machine); /* for tasks that are not pinned */
+/*
+ * A running task that keeps its slot from other tasks until it has left: it may not move, is in transit, or should
+ * leave.
+ */
+bool net_is_held(const struct flownet *net, const struct net_job *job, uint32_t task);
+
+/* state.c */
 /* Adds (sign 1) or subtracts (-1) a waiting task of the job. 0 or -ENOMEM. */
 int net_count_waiting(struct flownet *net, uint32_t job, int32_t sign);
 /* Removes jobs without waiting tasks from net->waits. */

@@ -5,104 +5,11 @@
 
 #include "flownet_priv.h"
 
-int net_reserve(void **items, size_t *room, size_t count, size_t size)
-{
-	size_t wanted = *room ? *room : 16;
-	void *larger;
-
-	if (count <= *room)
-		return 0;
-	while (wanted < count)
-		wanted *= 2;
-	larger = reallocarray(*items, wanted, size);
-	if (!larger)
-		return -ENOMEM;
-	*items = larger;
-	*room = wanted;
-	return 0;
-}
-
-int32_t net_root_machine(const struct net_job *job)
-{
-	return job->root_machine;
-}
-
-bool net_job_open(const struct flownet *net, const struct net_job *job)
-{
-	return !net->policy.root_first || net_root_machine(job) != FLOWNET_NONE;
-}
-
-bool net_job_active(const struct flownet *net, const struct net_job *job)
-{
-	uint32_t out = net->ages[job - net->jobs].resting +
-		       (net->policy.root_first && !job->root_ended && job->root_machine != FLOWNET_NONE);
-
-	return job->waiting > 0 || job->running > out;
-}
-
-bool net_job_has_members(const struct flownet *net, const struct net_job *job)
-{
-	return job->waiting > 0 || job->class_count > 0 || (job->preemptible && net_job_active(net, job));
-}
-
-bool net_job_uniform(const struct flownet *net, const struct net_job *job)
-{
-	bool timed = net->settings.omega_per_s > 0 || net->settings.beta_per_s > 0;
-
-	return !timed && job->preemptible && !net->others_held && net_job_open(net, job) && job->class_count == 1 &&
-	       !job->first.root && net->shut_machines == 0 && net->odd_tasks == 0;
-}
-
-bool net_takes_part(const struct flownet *net, const struct net_job *job, uint32_t task)
-{
-	const struct net_task *entry = &job->tasks[task];
-
-	if (net->policy.root_first && task == job->root)
-		return !net->others_held || entry->origin != ORIGIN_LEAVES;
-	if (net_task_runs(entry) && entry->origin != ORIGIN_LEAVES)
-		return true;
-	return net_job_open(net, job) && !net->others_held;
-}
-
-/*
- * A running task that keeps its slot from other tasks until it has left: it may not move, is in transit, or should
- * leave.
- */
-static bool is_held(const struct flownet *net, const struct net_job *job, uint32_t task)
-{
-	const struct net_task *entry = &job->tasks[task];
-
-	if (!net_task_runs(entry))
-		return false;
-	if (!job->preemptible || entry->origin != ORIGIN_SETTLED)
-		return true;
-	return net->policy.root_first && (task == job->root || !net_job_open(net, job));
-}
-
-bool net_is_pinned(const struct flownet *net, const struct net_job *job, uint32_t task)
-{
-	const struct net_task *entry = &job->tasks[task];
-
-	if (!net_task_runs(entry))
-		return false;
-	if (entry->origin == ORIGIN_LEAVES) /* without its root there is no machine to move it to */
-		return task != job->root && !net_job_open(net, job);
-	return is_held(net, job, task) ||
-	       (net->shut_machines > 0 && net_machine_is_shut(&net->machines[entry->machine]));
-}
-
-int32_t net_machine_capacity(const struct net_machine *machine)
-{
-	if (!machine->present || net_machine_is_shut(machine) || machine->slots <= machine->pinned)
-		return 0;
-	return machine->slots - machine->pinned;
-}
-
 int net_count_pins(struct flownet *net, struct net_job *job, int32_t sign, enum flownet_reason reason)
 {
 	net_wake_job(net, (uint32_t)(job - net->jobs));
 	for (uint32_t t = 0; t < job->task_limit; t++) {
-		if (!is_held(net, job, t))
+		if (!net_is_held(net, job, t))
 			continue;
 		net->machines[job->tasks[t].machine].pinned += sign;
 		if (net_change_machine(net, (uint32_t)job->tasks[t].machine, reason) != 0)
@@ -249,14 +156,14 @@ int net_task_move(struct flownet *net, uint32_t job, uint32_t task, int32_t mach
 
 	if (is_root && code == 0)
 		code = net_count_pins(net, entry, -1, reason);
-	else if (is_held(net, entry, task))
+	else if (net_is_held(net, entry, task))
 		net->machines[before].pinned--;
 	if (code == 0)
 		code = net_task_put(net, job, task, machine);
 	entry->recount |= machine != FLOWNET_NONE && !net->settled;
 	if (is_root && code == 0)
 		code = net_count_pins(net, entry, 1, reason);
-	else if (is_held(net, entry, task))
+	else if (net_is_held(net, entry, task))
 		net->machines[machine].pinned++;
 	if (before != FLOWNET_NONE && code == 0)
 		code = net_change_machine(net, (uint32_t)before, reason);
@@ -279,10 +186,10 @@ int net_task_set_origin(struct flownet *net, uint32_t job, uint32_t task, int32_
 	net_wake(net, job, task);
 	net->odd_tasks -= before != ORIGIN_SETTLED;
 	net->odd_tasks += origin != ORIGIN_SETTLED;
-	net->machines[machine].pinned -= is_held(net, entry, task);
+	net->machines[machine].pinned -= net_is_held(net, entry, task);
 	net->machines[machine].unseen -= before == ORIGIN_LEAVES;
 	state->origin = origin;
-	net->machines[machine].pinned += is_held(net, entry, task);
+	net->machines[machine].pinned += net_is_held(net, entry, task);
 	net->machines[machine].unseen += origin == ORIGIN_LEAVES;
 	if (before >= 0) { /* its slot there */
 		net->machines[before].pinned--;

@@ -1,6 +1,78 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reading the state, for policies and programs. */
+/* Reading the state, for policies, programs and the other files. */
 #include "flownet_priv.h"
+
+int32_t net_root_machine(const struct net_job *job)
+{
+	return job->root_machine;
+}
+
+bool net_job_open(const struct flownet *net, const struct net_job *job)
+{
+	return !net->policy.root_first || net_root_machine(job) != FLOWNET_NONE;
+}
+
+bool net_job_active(const struct flownet *net, const struct net_job *job)
+{
+	uint32_t out = net->ages[job - net->jobs].resting +
+		       (net->policy.root_first && !job->root_ended && job->root_machine != FLOWNET_NONE);
+
+	return job->waiting > 0 || job->running > out;
+}
+
+bool net_job_has_members(const struct flownet *net, const struct net_job *job)
+{
+	return job->waiting > 0 || job->class_count > 0 || (job->preemptible && net_job_active(net, job));
+}
+
+bool net_job_uniform(const struct flownet *net, const struct net_job *job)
+{
+	bool timed = net->settings.omega_per_s > 0 || net->settings.beta_per_s > 0;
+
+	return !timed && job->preemptible && !net->others_held && net_job_open(net, job) && job->class_count == 1 &&
+	       !job->first.root && net->shut_machines == 0 && net->odd_tasks == 0;
+}
+
+bool net_takes_part(const struct flownet *net, const struct net_job *job, uint32_t task)
+{
+	const struct net_task *entry = &job->tasks[task];
+
+	if (net->policy.root_first && task == job->root)
+		return !net->others_held || entry->origin != ORIGIN_LEAVES;
+	if (net_task_runs(entry) && entry->origin != ORIGIN_LEAVES)
+		return true;
+	return net_job_open(net, job) && !net->others_held;
+}
+
+bool net_is_held(const struct flownet *net, const struct net_job *job, uint32_t task)
+{
+	const struct net_task *entry = &job->tasks[task];
+
+	if (!net_task_runs(entry))
+		return false;
+	if (!job->preemptible || entry->origin != ORIGIN_SETTLED)
+		return true;
+	return net->policy.root_first && (task == job->root || !net_job_open(net, job));
+}
+
+bool net_is_pinned(const struct flownet *net, const struct net_job *job, uint32_t task)
+{
+	const struct net_task *entry = &job->tasks[task];
+
+	if (!net_task_runs(entry))
+		return false;
+	if (entry->origin == ORIGIN_LEAVES) /* without its root there is no machine to move it to */
+		return task != job->root && !net_job_open(net, job);
+	return net_is_held(net, job, task) ||
+	       (net->shut_machines > 0 && net_machine_is_shut(&net->machines[entry->machine]));
+}
+
+int32_t net_machine_capacity(const struct net_machine *machine)
+{
+	if (!machine->present || net_machine_is_shut(machine) || machine->slots <= machine->pinned)
+		return 0;
+	return machine->slots - machine->pinned;
+}
 
 int32_t flownet_slots(const struct flownet *net, uint32_t machine)
 {
