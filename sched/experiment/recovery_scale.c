@@ -13,7 +13,7 @@
 
 #include "recovery_priv.h"
 
-enum { SCALE_RUNS = 10, STRATEGIES = 4, DRAWS = 50 };
+enum { SCALE_RUNS = 10, STRATEGIES = 4, DRAWS = 50, SHOWN_TASKS = 5 };
 
 static struct recovery_scenario *scale_scenario(struct experiment_page *page, uint64_t seed)
 {
