@@ -136,7 +136,8 @@ static uint32_t search(struct placer *placer, const struct flownet *net, uint32_
 			}
 		}
 	}
-	reserve(net, best, true, tasks - 1);
+	if (best != COST_NO_MACHINE)
+		reserve(net, best, true, tasks - 1);
 	return best;
 }
 
