@@ -200,9 +200,10 @@ int live_latency_matrix(struct live *live, const struct latency_matrix *matrix, 
 	*outcome = (struct live_matrix_outcome){0};
 	if (code == 0)
 		code = match_hosts(live, matrix, part->first == 0);
-	if (code == 0)
+	if (code == 0) {
 		count = take_entries(live, matrix, part, taken, outcome);
-	qsort(taken, count, sizeof *taken, compare_aged);
+		qsort(taken, count, sizeof *taken, compare_aged);
+	}
 	for (size_t first = 0, last; first < count && code == 0; first = last) {
 		for (last = first; last < count && taken[last].seen_s == taken[first].seen_s; last++)
 			samples[last] = taken[last].sample;

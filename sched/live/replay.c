@@ -284,7 +284,7 @@ static int take_number(struct replay *replay, const json_t *call, const char *wh
 	if (code < 0)
 		return code;
 	if (strcmp(what, "step") == 0) {
-		code = live_step(replay->live, number, err);
+		(void)live_step(replay->live, number, err);
 		*err = (struct error){0}; /* the solver failed then, too; the next step rebuilds it */
 		return 0;
 	}
