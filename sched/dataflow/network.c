@@ -3,7 +3,6 @@
 #include "network_priv.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,47 +58,9 @@ const struct topology *network_topology(const struct network *network)
 	return network->topology;
 }
 
-uint32_t network_resource_count(const struct network *network)
-{
-	return 2 * network->topology->link_count + network->topology->node_count;
-}
-
-double network_capacity(const struct network *network, uint32_t resource)
-{
-	const struct topology_link *link;
-
-	if (resource >= 2 * network->topology->link_count)
-		return network->cpu[resource - 2 * network->topology->link_count];
-	link = &network->topology->links[resource / 2];
-	if (!link->up)
-		return 0;
-	return resource % 2 ? link->back_MBps : link->MBps;
-}
-
 uint32_t network_free_slots(const struct network *network, uint32_t host)
 {
 	return network->free_slots[host];
-}
-
-void network_resource_name(const struct network *network, uint32_t resource, char *text)
-{
-	const struct topology *topology = network->topology;
-	enum { BYTES = 2 * TOPOLOGY_NAME_BYTES + 16 };
-
-	if (resource >= 2 * topology->link_count) {
-		snprintf(text, BYTES, "cpu of %s", topology->nodes[resource - 2 * topology->link_count].name);
-	} else {
-		const struct topology_link *link = &topology->links[resource / 2];
-		const char *a = topology->nodes[link->a].name, *b = topology->nodes[link->b].name;
-
-		snprintf(text, BYTES, "%s -> %s", resource % 2 ? b : a, resource % 2 ? a : b);
-	}
-}
-
-/* The pair's entry with this key, or HASH_TABLE_NONE. */
-uint32_t network_find_pair(const struct network *network, uint32_t a, uint32_t b)
-{
-	return hash_table_find(&network->pair_table, network_pair_key(a, b));
 }
 
 int64_t network_route_of(const struct network *network, uint32_t from, uint32_t to)

@@ -40,6 +40,10 @@ static inline uint64_t network_pair_key(uint32_t a, uint32_t b)
 	return a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
 }
 
-uint32_t network_find_pair(const struct network *network, uint32_t a, uint32_t b);
+/* Index of the pair of two hosts, or HASH_TABLE_NONE. */
+static inline uint32_t network_find_pair(const struct network *network, uint32_t a, uint32_t b)
+{
+	return hash_table_find(&network->pair_table, network_pair_key(a, b));
+}
 
 #endif
