@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <base/name.h>
+
 void injector_monitor_summary(const struct injector_state *state, char *text, size_t bytes)
 {
 	const struct injector_state_totals *totals = &state->totals;
@@ -148,16 +150,6 @@ static void print_directions(FILE *out, const struct injector_state *state)
 	}
 }
 
-/* Escapes quotes and backslashes as the text format requires. */
-static void print_label(FILE *out, const char *value)
-{
-	for (; *value; value++) {
-		if (*value == '"' || *value == '\\')
-			fputc('\\', out);
-		fputc(*value, out);
-	}
-}
-
 static void print_links(FILE *out, const struct injector_state *state)
 {
 	static const struct metric link = {.name = "nomora_injector_link_up",
@@ -167,9 +159,9 @@ static void print_links(FILE *out, const struct injector_state *state)
 
 	print_head(out, &link);
 	for (size_t p = 0; p < INJECTOR_STATE_DIRECTIONS; p++) {
-		fprintf(out, "%s{port=\"%s\",name=\"", link.name, ports[p]);
-		print_label(out, state->port[p].name);
-		fprintf(out, "\"} %d\n", state->port[p].link_up);
+		fprintf(out, "%s{port=\"%s\",name=", link.name, ports[p]);
+		name_print_quoted(out, state->port[p].name);
+		fprintf(out, "} %d\n", state->port[p].link_up);
 	}
 }
 

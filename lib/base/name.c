@@ -77,3 +77,14 @@ bool name_is_valid(const char *name, size_t capacity)
 	return name[0] != '\0' && strlen(name) < capacity && !strpbrk(name, " ,\"") && name_is_printable(name, "") &&
 	       name_is_utf8(name);
 }
+
+void name_print_quoted(FILE *out, const char *text)
+{
+	fputc('"', out);
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			fputc('\\', out);
+		fputc(*text, out);
+	}
+	fputc('"', out);
+}

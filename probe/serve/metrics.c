@@ -5,30 +5,19 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include <base/name.h>
 #include <model/latency_census.h>
 
 /* Above PAIRS_ALL pairs only the worst ones; above RACKS_ALL racks only their p99, above RACKS_P99 only pods. */
 enum { PAIRS_ALL = 20000, RACKS_ALL = 128, RACKS_P99 = 400, PODS_MOST = 128 };
 
-/* OpenMetrics: backslash, quote and line feed are escaped in label values; names of hosts have no line feeds. */
-static void print_label(FILE *out, const char *name, const char *value)
-{
-	fprintf(out, "%s=\"", name);
-	for (; *value; value++) {
-		if (*value == '\\' || *value == '"')
-			fputc('\\', out);
-		fputc(*value, out);
-	}
-	fputc('"', out);
-}
-
 static void print_rtt(FILE *out, const char *metric, const char *const keys[2], const char *const names[2],
 		      const char *statistic, double us)
 {
-	fprintf(out, "%s{", metric);
-	print_label(out, keys[0], names[0]);
-	fputc(',', out);
-	print_label(out, keys[1], names[1]);
+	fprintf(out, "%s{%s=", metric, keys[0]);
+	name_print_quoted(out, names[0]);
+	fprintf(out, ",%s=", keys[1]);
+	name_print_quoted(out, names[1]);
 	fprintf(out, "%s%s%s} %.9g\n", statistic ? ",stat=\"" : "", statistic ? statistic : "", statistic ? "\"" : "",
 		us / 1e6);
 }

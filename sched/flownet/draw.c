@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <base/json.h>
+#include <base/name.h>
 
 static const char *kind_name(enum flownet_node_kind kind)
 {
@@ -118,17 +119,6 @@ int flownet_network_write_dimacs(const struct flownet_network *network, const st
 	return stream_state(out);
 }
 
-static void write_quoted(const char *text, FILE *out)
-{
-	fputc('"', out);
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
-			fputc('\\', out);
-		fputc(*text, out);
-	}
-	fputc('"', out);
-}
-
 static const char *node_style(enum flownet_node_kind kind)
 {
 	static const char *const styles[] = {
@@ -156,7 +146,7 @@ int flownet_network_write_dot(const struct flownet_network *network, const struc
 		if (!name)
 			return -ENOMEM;
 		fprintf(out, "\tn%" PRId32 " [label=", v);
-		write_quoted(name, out);
+		name_print_quoted(out, name);
 		free(name);
 		fprintf(out, ",%s];\n", node_style(network->nodes[v].kind));
 	}

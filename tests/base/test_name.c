@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdio.h>
+#include <stdlib.h>
+
 #include <criterion/criterion.h>
 
 #include <base/name.h>
@@ -59,4 +62,16 @@ Test(name, control_characters_of_both_halves_are_seen)
 	cr_assert(name_is_printable("\xc2\xa0\xc2\xb5s \xe2\x82\xac", ""), "what follows C1 is printed");
 	cr_assert(name_is_printable("a\tb\n", "\n\t"));
 	cr_assert(name_is_printable("", ""));
+}
+
+Test(name, is_printed_in_quotes)
+{
+	char *text;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	name_print_quoted(out, "a\\b \"c\"");
+	fclose(out);
+	cr_assert_str_eq(text, "\"a\\\\b \\\"c\\\"\"");
+	free(text);
 }

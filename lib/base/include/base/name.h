@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names of hosts and racks, limited to characters that every file format can hold without quotes. Pure. */
+/* Names of hosts and racks, limited to characters that every file format can hold without quotes. */
 #ifndef BASE_NAME_H
 #define BASE_NAME_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 /*
  * True for one word of UTF-8 that fits `capacity` bytes with its NUL: not empty, no blanks, control characters, commas,
@@ -26,5 +27,8 @@ bool name_is_printable(const char *text, const char *allowed);
  * or swapped letters; NULL when all differ by more than one letter in three (rounded).
  */
 const char *name_nearest(const char *typed, const char *const *names);
+
+/* Prints the text in double quotes, with a backslash before each quote and backslash: Prometheus' labels, Graphviz. */
+void name_print_quoted(FILE *out, const char *text);
 
 #endif
