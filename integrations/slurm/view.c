@@ -11,6 +11,8 @@
 
 #include <base/array.h>
 
+#include "depend.h"
+
 /* Exported by libslurm, declared in none of its headers. */
 extern int64_t slurm_bit_size(bitstr_t *bits);
 extern int slurm_bit_test(bitstr_t *bits, int64_t bit);
@@ -113,15 +115,53 @@ static int take_share(struct slurm_job *job, const job_info_t *from)
 	return job->share ? code : -ENOMEM;
 }
 
+/* Slurm's records of jobs, by id. */
+struct records {
+	const job_info_t **by_id;
+	uint32_t count;
+};
+
+static int compare_ids(const void *a, const void *b)
+{
+	uint32_t left = (*(const job_info_t *const *)a)->job_id, right = (*(const job_info_t *const *)b)->job_id;
+
+	return (left > right) - (left < right);
+}
+
+static int sort_records(struct records *records, const job_info_msg_t *message)
+{
+	*records = (struct records){.by_id = malloc(((size_t)message->record_count + 1) * sizeof *records->by_id),
+				    .count = message->record_count};
+	if (!records->by_id)
+		return -ENOMEM;
+	for (uint32_t j = 0; j < records->count; j++)
+		records->by_id[j] = &message->job_array[j];
+	qsort(records->by_id, records->count, sizeof *records->by_id, compare_ids);
+	return 0;
+}
+
+/* The id of an array means all its elements, which have records of their own. */
+static enum slurm_outcome outcome_of(const void *context, uint32_t id)
+{
+	const struct records *records = context;
+	const job_info_t wanted = {.job_id = id}, *key = &wanted;
+	const job_info_t *const *found =
+		bsearch(&key, records->by_id, records->count, sizeof *records->by_id, compare_ids);
+
+	if (!found || (*found)->array_job_id != 0 || state_of((*found)->job_state) != SLURM_ENDED)
+		return SLURM_NOT_ENDED;
+	return ((*found)->job_state & JOB_STATE_BASE) == JOB_COMPLETE ? SLURM_SUCCEEDED : SLURM_DID_NOT_SUCCEED;
+}
+
 /* element: NO_VAL if the job is not part of an array. */
-static int take_job(struct slurm_job *job, const job_info_t *from, uint32_t element)
+static int take_job(struct slurm_job *job, const job_info_t *from, const struct records *records, uint32_t element)
 {
 	*job = (struct slurm_job){.id = from->job_id,
 				  .tasks = from->num_tasks > 0 && from->num_tasks < NO_VAL ? from->num_tasks
 											   : from->num_cpus,
 				  .state = state_of(from->job_state),
 				  .held = from->priority == 0,
-				  .depends = from->dependency && from->dependency[0],
+				  .depends = slurm_waits(from->dependency, outcome_of, records),
 				  .simple = from->het_job_id == 0 && from->cpus_per_task <= 1,
 				  .comment = copy_text(from->comment),
 				  .mark = copy_text(from->admin_comment),
@@ -144,7 +184,7 @@ static bool is_array(const job_info_t *from)
 	return from->array_job_id != 0 && from->array_task_id == NO_VAL && from->array_bitmap;
 }
 
-static int take_record(struct slurm_view *view, size_t *capacity, const job_info_t *from)
+static int take_record(struct slurm_view *view, size_t *capacity, const job_info_t *from, const struct records *records)
 {
 	int64_t count = is_array(from) ? slurm_bit_size(from->array_bitmap) : 1;
 
@@ -160,7 +200,7 @@ static int take_record(struct slurm_view *view, size_t *capacity, const job_info
 		if (!jobs)
 			return -ENOMEM;
 		view->jobs = jobs;
-		if (take_job(&jobs[view->job_count++], from, element) < 0)
+		if (take_job(&jobs[view->job_count++], from, records, element) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -180,17 +220,20 @@ static bool any_depends(const struct slurm_view *view)
 static int load_jobs(struct slurm_view *view, struct error *err)
 {
 	job_info_msg_t *message = NULL;
+	struct records records;
 	size_t capacity = 0;
-	int code = 0;
+	int code;
 
 	if (slurm_load_jobs(view->jobs_at, &message, SHOW_ALL | SHOW_DETAIL) != SLURM_SUCCESS)
 		return errno == SLURM_NO_CHANGE_IN_DATA ? 0 : slurm_failed(err, "cannot read Slurm's jobs");
 	free_jobs(view);
+	code = sort_records(&records, message);
 	for (uint32_t j = 0; code == 0 && j < message->record_count; j++)
-		code = take_record(view, &capacity, &message->job_array[j]);
+		code = take_record(view, &capacity, &message->job_array[j], &records);
+	free(records.by_id);
 	/*
-	 * The time has whole seconds: another change within the same second would be missed. That a job no longer
-	 * depends on others does not count as a change.
+	 * The time has whole seconds: another change within the same second would be missed. That Slurm no longer
+	 * shows a dependency does not count as a change.
 	 */
 	view->jobs_at = code == 0 && !any_depends(view) ? message->last_update - 1 : 0;
 	slurm_free_job_info_msg(message);

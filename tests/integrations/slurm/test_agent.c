@@ -214,6 +214,35 @@ Test(slurm_agent, each_element_of_an_array_is_a_job)
 	slurm_view_free(&view);
 }
 
+/* Job 8 waits for job 7 and for the array 12. */
+Test(slurm_agent, a_job_depends_until_the_other_has_ended)
+{
+	static char on_7[] = "afterok:7(unfulfilled)", on_array[] = "afterany:12_*(unfulfilled)";
+	static const struct {
+		uint32_t state;
+		char *dependency;
+		bool depends;
+	} rows[] = {
+		{JOB_PENDING, on_7, true},   {JOB_RUNNING, on_7, true}, {JOB_COMPLETE | JOB_COMPLETING, on_7, true},
+		{JOB_COMPLETE, on_7, false}, {JOB_FAILED, on_7, true},  {JOB_COMPLETE, on_array, true},
+		{JOB_RUNNING, NULL, false},
+	};
+
+	for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+		struct slurm_view view = {0};
+		struct error err = {0};
+
+		records[0] = (job_info_t){
+			.job_id = 8, .array_task_id = NO_VAL, .num_tasks = 1, .dependency = rows[r].dependency};
+		records[1] =
+			(job_info_t){.job_id = 7, .array_task_id = NO_VAL, .num_tasks = 1, .job_state = rows[r].state};
+		jobs.record_count = 2;
+		cr_assert_eq(slurm_view_update(&view, &err), 1);
+		cr_assert_eq(view.jobs[0].depends, rows[r].depends, "row %zu", r);
+		slurm_view_free(&view);
+	}
+}
+
 Test(slurm_agent, orders_name_the_element_and_report_its_error)
 {
 	struct slurm_job job = {.id = 12, .name = "12_3"};
