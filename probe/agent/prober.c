@@ -117,49 +117,16 @@ static ip_address next_hop(const struct agent_options *options, ip_address addre
 	return options->gateway && !on_link ? options->gateway : address;
 }
 
-static uint64_t key_of(ip_address address)
-{
-	return hash_mix((uint64_t)address) ^ (uint64_t)(address >> 64);
-}
-
-/* Slot of the address in by_address, or HASH_TABLE_NONE. */
-static uint32_t place_of(const struct prober *prober, ip_address address)
-{
-	HASH_TABLE_EACH (&prober->by_address, key_of(address), at)
-		if (prober->by_id[hash_table_value(&prober->by_address, at)]->peer.address == address)
-			return at;
-	return HASH_TABLE_NONE;
-}
-
-struct prober_target *prober_find(const struct prober *prober, ip_address address)
-{
-	uint32_t place = place_of(prober, address);
-
-	return place == HASH_TABLE_NONE ? NULL : prober->by_id[hash_table_value(&prober->by_address, place)];
-}
-
-struct prober_target *prober_likely(const struct prober *prober, ip_address address)
-{
-	uint32_t id = hash_table_find(&prober->by_address, key_of(address));
-
-	return id == HASH_TABLE_NONE ? NULL : prober->by_id[id];
-}
-
 /* Reserves memory, so that the following steps cannot fail. */
 static int make_room(struct prober *prober)
 {
-	struct prober_target **items;
+	struct prober_target **items = array_grow(prober->targets, prober->target_count, &prober->target_capacity,
+						  sizeof(struct prober_target *));
 
-	items = array_grow(prober->targets, prober->target_count, &prober->target_capacity,
-			   sizeof(struct prober_target *));
 	if (!items)
 		return -ENOMEM;
 	prober->targets = items;
-	items = array_grow(prober->by_id, prober->target_count, &prober->id_capacity, sizeof(struct prober_target *));
-	if (!items)
-		return -ENOMEM;
-	prober->by_id = items;
-	return hash_table_reserve(&prober->by_address, (uint32_t)prober->target_count + 1);
+	return prober_index_reserve(prober);
 }
 
 int prober_add(struct prober *prober, const struct peer *peer, struct neighbours *neighbours, struct error *err)
@@ -185,25 +152,10 @@ int prober_add(struct prober *prober, const struct peer *peer, struct neighbours
 	}
 	target->neighbour = (size_t)neighbour;
 	target->began = dp_clock_to_wall(prober->clock, prober->schedule_start);
-	target->id = (uint32_t)prober->target_count;
-	prober->by_id[target->id] = target;
-	hash_table_insert(&prober->by_address, key_of(peer->address), target->id);
+	prober_index_add(prober, target);
 	prober->targets[prober->target_count++] = target;
 	prober_reschedule(prober);
 	return 0;
-}
-
-/* The removed identifier is replaced by the last one. */
-static void forget_id(struct prober *prober, const struct prober_target *target)
-{
-	struct prober_target *last = prober->by_id[prober->target_count - 1];
-
-	hash_table_remove(&prober->by_address, place_of(prober, target->peer.address));
-	if (last == target)
-		return;
-	hash_table_set_value(&prober->by_address, place_of(prober, last->peer.address), target->id);
-	prober->by_id[target->id] = last;
-	last->id = target->id;
 }
 
 int prober_remove(struct prober *prober, ip_address address, struct neighbours *neighbours)
@@ -218,7 +170,7 @@ int prober_remove(struct prober *prober, ip_address address, struct neighbours *
 	for (uint32_t path = 0; path < prober->options->paths; path++)
 		prober_forget_expiry(&target->paths[path]);
 	neighbours_drop(neighbours, target->neighbour);
-	forget_id(prober, target);
+	prober_index_remove(prober, target);
 	memmove(prober->targets + at, prober->targets + at + 1,
 		(prober->target_count - at - 1) * sizeof(struct prober_target *));
 	prober->target_count--;

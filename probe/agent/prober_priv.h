@@ -117,10 +117,18 @@ void prober_free(struct prober *prober);
 int prober_add(struct prober *prober, const struct peer *peer, struct neighbours *neighbours, struct error *err);
 int prober_remove(struct prober *prober, ip_address address, struct neighbours *neighbours);
 
-size_t prober_bytes(const struct prober *prober);                                   /* of sessions and their results */
-struct prober_target *prober_find(const struct prober *prober, ip_address address); /* NULL = there is none */
-/* Finds the probable target by the hash of the address only, without reading the target itself. */
+size_t prober_bytes(const struct prober *prober); /* of sessions and their results */
+
+/*
+ * prober_index.c: targets by address, NULL = there is none. prober_likely() finds the probable target by the hash of
+ * the address only, without reading the target itself.
+ */
+struct prober_target *prober_find(const struct prober *prober, ip_address address);
 struct prober_target *prober_likely(const struct prober *prober, ip_address address);
+/* Call them while target_count does not count the new target, or still counts the removed one. */
+int prober_index_reserve(struct prober *prober); /* for one more: 0 or -ENOMEM */
+void prober_index_add(struct prober *prober, struct prober_target *target);
+void prober_index_remove(struct prober *prober, const struct prober_target *target);
 
 void prober_set_mode(struct prober *prober, enum agent_mode mode, struct stamp now);
 bool prober_all_heard(const struct prober *prober);

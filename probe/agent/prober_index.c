@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Finds targets by address: a hash table of identifiers, which are dense. */
+#include <errno.h>
+
+#include <base/array.h>
+
+#include "prober_priv.h"
+
+static uint64_t key_of(ip_address address)
+{
+	return hash_mix((uint64_t)address) ^ (uint64_t)(address >> 64);
+}
+
+/* Slot of the address in by_address, or HASH_TABLE_NONE. */
+static uint32_t place_of(const struct prober *prober, ip_address address)
+{
+	HASH_TABLE_EACH (&prober->by_address, key_of(address), at)
+		if (prober->by_id[hash_table_value(&prober->by_address, at)]->peer.address == address)
+			return at;
+	return HASH_TABLE_NONE;
+}
+
+struct prober_target *prober_find(const struct prober *prober, ip_address address)
+{
+	uint32_t place = place_of(prober, address);
+
+	return place == HASH_TABLE_NONE ? NULL : prober->by_id[hash_table_value(&prober->by_address, place)];
+}
+
+struct prober_target *prober_likely(const struct prober *prober, ip_address address)
+{
+	uint32_t id = hash_table_find(&prober->by_address, key_of(address));
+
+	return id == HASH_TABLE_NONE ? NULL : prober->by_id[id];
+}
+
+int prober_index_reserve(struct prober *prober)
+{
+	struct prober_target **items =
+		array_grow(prober->by_id, prober->target_count, &prober->id_capacity, sizeof(struct prober_target *));
+
+	if (!items)
+		return -ENOMEM;
+	prober->by_id = items;
+	return hash_table_reserve(&prober->by_address, (uint32_t)prober->target_count + 1);
+}
+
+void prober_index_add(struct prober *prober, struct prober_target *target)
+{
+	target->id = (uint32_t)prober->target_count;
+	prober->by_id[target->id] = target;
+	hash_table_insert(&prober->by_address, key_of(target->peer.address), target->id);
+}
+
+/* The removed identifier is replaced by the last one. */
+void prober_index_remove(struct prober *prober, const struct prober_target *target)
+{
+	struct prober_target *last = prober->by_id[prober->target_count - 1];
+
+	hash_table_remove(&prober->by_address, place_of(prober, target->peer.address));
+	if (last == target)
+		return;
+	hash_table_set_value(&prober->by_address, place_of(prober, last->peer.address), target->id);
+	prober->by_id[target->id] = last;
+	last->id = target->id;
+}
