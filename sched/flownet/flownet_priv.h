@@ -323,6 +323,8 @@ void net_job_free(struct net_job *job); /* frees its arrays; it may be used agai
 int64_t net_members(struct flownet *net, uint32_t job);
 /* Fills in the member of a task that exists. */
 void net_member_set(struct flownet *net, uint32_t job, uint32_t task, struct net_member *member);
+/* End of the class that begins at members[first]. */
+size_t net_class_end(const struct flownet *net, size_t first, size_t count);
 
 /* changes.c */
 int net_change_machine(struct flownet *net, uint32_t machine, enum flownet_reason reason);
@@ -336,6 +338,15 @@ int net_walk_sort(struct flownet *net, struct net_walk *walk); /* by the rack of
 /* While a job is visited, prefetches those after it. */
 enum net_walk_for { NET_WALK_APPLY, NET_WALK_EXTRACT };
 void net_walk_fetch(const struct flownet *net, const struct net_walk *walk, size_t at, enum net_walk_for purpose);
+
+/* classes.c: the solver's groups; `owner` is a job, or GROUP_RESTS and a machine. 0 or -errno. */
+int net_group_take(struct flownet *net, uint32_t owner, int32_t *group);
+int net_group_give_back(struct flownet *net, int32_t group);
+/* The solver's class of the job's waiting or running tasks; NULL if it has none. */
+struct net_class *net_class_find(struct net_job *job, bool root, int32_t unscheduled_cost);
+/* Removes a unit of the task's class from the place where the solver has it. */
+void net_class_unit_gone(struct flownet *net, uint32_t job, uint32_t task, int32_t column);
+void net_classes_forget(struct flownet *net, uint32_t job);
 
 /* resting.c */
 int net_rest_job(struct flownet *net, uint32_t job);             /* tasks of the job that may, rest; 0 or -ENOMEM */
@@ -352,13 +363,6 @@ int net_wake_left(struct flownet *net, bool next);
 /* groups.c: the structured solver. */
 int net_groups_apply(struct flownet *net);
 int net_groups_apply_woken(struct flownet *net); /* the jobs in net->changed, whose tasks were woken */
-int net_group_take(struct flownet *net, uint32_t owner, int32_t *group);
-int net_group_give_back(struct flownet *net, int32_t group);
-/* The solver's class of the job's waiting or running tasks; NULL if it has none. */
-struct net_class *net_class_find(struct net_job *job, bool root, int32_t unscheduled_cost);
-/* Removes a unit of the task's class from the place where the solver has it. */
-void net_groups_unit_gone(struct flownet *net, uint32_t job, uint32_t task, int32_t column);
-void net_groups_forget_job(struct flownet *net, uint32_t job);
 
 /* answer.c: solves, and plans the moves of tasks. */
 int net_groups_solve(struct flownet *net, struct flownet_round *round, struct error *err);
@@ -384,7 +388,5 @@ int net_extract_uniform(struct flownet *net, uint32_t job, int32_t share_count, 
 int net_plan_add(struct flownet *net, const struct net_plan *plan);
 /* Lets the policy choose the machines of units routed through a rack or the cluster. Fills net->moves. 0 or -ENOMEM. */
 int net_extract_finish(struct flownet *net);
-/* End of the class that begins at members[first]. */
-size_t net_class_end(const struct flownet *net, size_t first, size_t count);
 
 #endif

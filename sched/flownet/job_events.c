@@ -179,7 +179,7 @@ int flownet_task_ended(struct flownet *net, uint32_t job, uint32_t task)
 	machine = ended->machine;
 	if (machine != FLOWNET_NONE) {
 		if (!net_is_pinned(net, entry, task))
-			net_groups_unit_gone(net, job, task, machine);
+			net_class_unit_gone(net, job, task, machine);
 		entry->root_ended |= task == entry->root;
 		code = net_task_move(net, job, task, FLOWNET_NONE, FLOWNET_TASK_ENDED);
 	}
@@ -222,7 +222,7 @@ int flownet_job_ended(struct flownet *net, uint32_t job)
 
 	if (!entry)
 		return -EINVAL;
-	net_groups_forget_job(net, job);
+	net_classes_forget(net, job);
 	for (uint32_t t = 0; t < entry->task_limit && code == 0; t++) {
 		if (net_task_runs(&entry->tasks[t]))
 			code = net_task_set_origin(net, job, t, ORIGIN_SETTLED, FLOWNET_JOB_ENDED);

@@ -140,3 +140,14 @@ int64_t net_members(struct flownet *net, uint32_t job)
 		sort_members(members, count);
 	return code == 0 ? (int64_t)count : code;
 }
+
+size_t net_class_end(const struct flownet *net, size_t first, size_t count)
+{
+	const struct net_member *members = net->members;
+	size_t end = first + 1;
+
+	while (end < count && members[end].root == members[first].root &&
+	       members[end].unscheduled_cost == members[first].unscheduled_cost)
+		end++;
+	return end;
+}

@@ -70,7 +70,7 @@ static int arrive(struct flownet *net, const struct net_plan *entry, bool gone)
 	int code;
 
 	if (gone || root || !net->jobs[move->job].preemptible || move->to != entry->column)
-		net_groups_unit_gone(net, move->job, move->task, entry->column);
+		net_class_unit_gone(net, move->job, move->task, entry->column);
 	net->following = net->solver && move->arc != FLOWNET_ARC_RACK && move->arc != FLOWNET_ARC_CLUSTER;
 	net->settled = settled;
 	code = net_task_move(net, move->job, move->task, move->to, root ? FLOWNET_ROOT_PLACED : FLOWNET_TASK_PLACED);

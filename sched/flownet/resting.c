@@ -184,7 +184,7 @@ static int rest_tasks(struct flownet *net, uint32_t job)
 			continue;
 		if (list_add(net, &net->machines[entry->tasks[t].machine], job, t) != 0)
 			return -ENOMEM;
-		net_groups_unit_gone(net, job, t, entry->tasks[t].machine);
+		net_class_unit_gone(net, job, t, entry->tasks[t].machine);
 		entry->tasks[t].rests = true;
 		net->ages[job].resting++;
 		watch_task(net, entry, t);
