@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The daemon's fields; api*.c has the requests, schedd.c the loop. */
+/* The daemon's fields; api*.c has the requests, state.c the live state, schedd.c the loop. */
 #ifndef SCHED_SCHEDD_PRIV_H
 #define SCHED_SCHEDD_PRIV_H
 
@@ -75,9 +75,17 @@ static inline double schedd_now_s(const struct schedd *schedd)
 	return ns_to_s(ns_sub(ns_now_monotonic(), schedd->start));
 }
 
+/* Pause of the rounds after the state could not be written, and after the loop was stopped. */
+#define SCHEDD_PAUSE_S 1
+
+/* state.c. Opens the store and makes the live state. 0 or -errno with err set. */
+int schedd_open_state(struct schedd *schedd, struct error *err);
+/* Runs a round, if one is due and the last one is --round-ms ago. */
+void schedd_step(struct schedd *schedd, double now_s);
 /* Runs the rounds that are due, regardless of --round-ms: a forecast starts from their decisions. */
 void schedd_run_due_rounds(struct schedd *schedd);
-
+/* Writes the changes. On failure the live state is read back from the store. 0 or -errno. */
+int schedd_commit(struct schedd *schedd);
 /* Stores a changed machine in the state and the journal; `schedd` is a struct schedd. */
 void schedd_keep_machine(void *schedd, uint32_t number);
 
