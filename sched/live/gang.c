@@ -4,29 +4,9 @@
  * free slots. Then a round tries: slots are reserved as the network proposes them, and become decisions if there are
  * enough; otherwise all are released, and the job is tried again after a pause.
  */
-#include <errno.h>
 #include <math.h>
 
 #include "live_priv.h"
-
-void live_gang_enter(struct live *live, struct live_job *job)
-{
-	bool all_wait = true;
-
-	for (uint32_t t = 0; t < job->task_count; t++)
-		all_wait = all_wait && job->tasks[t].state == LIVE_WAITING;
-	if (job->limits.minimum_tasks <= 1 || !all_wait)
-		return;
-	job->gang = LIVE_GANG_HELD;
-	TAILQ_INSERT_TAIL(&live->gangs, job, of_gangs);
-}
-
-void live_gang_leave(struct live *live, struct live_job *job)
-{
-	if (job->gang != LIVE_GANG_NONE)
-		TAILQ_REMOVE(&live->gangs, job, of_gangs);
-	job->gang = LIVE_GANG_NONE;
-}
 
 static uint64_t free_slots(const struct live *live)
 {

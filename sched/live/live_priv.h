@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The live state's fields. world.c: cluster, curves and network; measure.c: the mesh; jobs.c: jobs and reports; step.c:
- * rounds and decisions. */
+/*
+ * The live state's fields. Files from the ground up: names.c; queries.c reads; calls.c records; marks.c has the lists;
+ * jobs.c; reports.c; decisions.c; moves.c; review.c; gang.c; measure.c has the mesh; world.c cluster, curves and
+ * network; step.c rounds.
+ */
 #ifndef SCHED_LIVE_PRIV_H
 #define SCHED_LIVE_PRIV_H
 
+#include <errno.h>
 #include <sys/queue.h>
 
 #include <base/hash_table.h>
@@ -81,34 +85,31 @@ struct live {
 	struct live_totals totals;
 };
 
-int live_out_of_memory(struct error *err);
+static inline int live_out_of_memory(struct error *err)
+{
+	return error_set(err, ENOMEM, "out of memory");
+}
 
-/* Builds placer and network from cluster, curves and jobs. 0 or -errno with err set. */
-int live_build(struct live *live, double now_s, struct error *err);
+static inline uint32_t live_task_number(const struct live_job *job, const struct live_task *task)
+{
+	return (uint32_t)(task - job->tasks);
+}
 
-/* Enters a job and its tasks into the network, according to their states. */
-int live_enter_job(struct live *live, struct live_job *job, double now_s);
-
+/* queries.c */
 struct live_curve *live_find_curve(const struct live *live, const char *name);
 struct live_task *live_find_task(const struct live *live, const char *job, const char *task, struct live_job **found);
-uint32_t live_task_number(const struct live_job *job, const struct live_task *task);
-
-/* Reverts a decided or moving task: to waiting, or to its origin. */
-void live_take_back(struct live *live, struct live_job *job, struct live_task *task, double now_s);
-void live_set_state(struct live *live, struct live_job *job, struct live_task *task, enum live_task_state state,
-		    double now_s);
-void live_job_free(struct live_job *job);
-void live_decision_clear(struct live_decision *decision);
-
+bool live_moves_on(const struct live *live, const struct live_job *job);
+/* Limits that apply to a job: its own if they are stricter. */
+struct job_limits live_limits(const struct live *live, const struct live_job *job);
 /* Round trip and predicted performance of a job's task on a machine, relative to the root's known machine. */
 void live_predict(const struct live *live, const struct live_job *job, uint32_t machine, double *rtt_us,
 		  double *performance, enum latency_origin *origin);
-
 /* True if the value is neither a maximum over other pairs nor a default. */
 bool live_is_measured(enum latency_origin origin);
-
 /* Share of the other machines whose round trip to this one is measured. */
 double live_measured_share(const struct live *live, uint32_t machine);
+/* True if a task may run on a machine: it is reachable, and measured if required. */
+bool live_fit_for(const struct live *live, const struct live_job *job, const struct live_task *task, int32_t to);
 
 /* calls.c: for settings.called. */
 void live_note_begin(struct live *live);
@@ -122,55 +123,65 @@ void live_note_job(struct live *live, const struct job *job, uint32_t owner, boo
 void live_note_report(struct live *live, const char *call, const char *job, const char *task, const char *machine,
 		      double now_s);
 
-/* moves.c: handles a proposed move; 0 or -errno. */
-int live_take_move(struct live *live, const struct flownet_move *move, size_t number, struct live_job *job,
-		   struct live_task *task, double now_s);
-/* Refuses to send a running task back to waiting in favour of a root or of other jobs. */
-void live_refuse_eviction(struct live *live, struct live_task *task);
-/* Counts a task that is no longer moving. Call it before its fields change. */
-void live_end_move(struct live *live, struct live_job *job, const struct live_task *task);
-/* Requests moves of tasks on draining machines, as many as may move at a time. */
-void live_send_away(struct live *live);
-/* Turns moves off, or on again, for the jobs with a move that was refused in this round. 0 or -errno. */
-int live_hold_refused(struct live *live, bool hold);
-bool live_moves_on(const struct live *live, const struct live_job *job);
-
-/* Limits that apply to a job: its own if they are stricter. */
-struct job_limits live_limits(const struct live *live, const struct live_job *job);
-
-/* review.c: lists a job for a review, or removes it from the list. */
-void live_review_later(struct live *live, struct live_job *job);
-void live_review_leave(struct live *live, struct live_job *job);
-/* Lists the jobs with their roots on machines whose round trips changed. */
-void live_review_moved(struct live *live, const struct cost_moved *moved);
-/* Reviews listed jobs before a round; some may remain listed. 0 or -errno. */
-int live_review(struct live *live);
-
-/* gang.c: a new job; one that starts or is removed. */
-void live_gang_enter(struct live *live, struct live_job *job);
-void live_gang_leave(struct live *live, struct live_job *job);
-/* Before a round: adds the jobs for which there are free slots to the network. 0 or -errno. */
-int live_gangs_try(struct live *live, double now_s);
-/* After a round: starts the jobs that got enough places. 0 or -errno. */
-int live_gangs_settle(struct live *live, bool failed, double now_s);
-
 /* marks.c: space for the deadlines of `tasks` more. 0 or -ENOMEM. */
 int live_reserve_deadlines(struct live *live, uint32_t tasks);
 /* Call it after the task's state, since_s or retry_s has changed. */
 void live_mark_task(struct live *live, struct live_job *job, struct live_task *task);
 void live_mark_changed(struct live *live, struct live_job *job);
+/* Sets the task's state as of now_s, and marks both. */
+void live_set_state(struct live *live, struct live_job *job, struct live_task *task, enum live_task_state state,
+		    double now_s);
+/* A new job; one that starts or is removed. */
+void live_gang_enter(struct live *live, struct live_job *job);
+void live_gang_leave(struct live *live, struct live_job *job);
+/* Lists a job for a review, or removes it from the list. */
+void live_review_later(struct live *live, struct live_job *job);
+void live_review_leave(struct live *live, struct live_job *job);
 /* Call it before the job is removed. */
 void live_unmark_job(struct live *live, struct live_job *job);
 /* Counts of tasks by user: makes an entry, 0 or -ENOMEM; adds to it or subtracts. */
 int live_reserve_owner(struct live *live, uint32_t uid);
 void live_count_owner(struct live *live, uint32_t uid, int64_t tasks);
+/* Counts a task that is no longer moving. Call it before its fields change. */
+void live_end_move(struct live *live, struct live_job *job, const struct live_task *task);
 
-/* step.c: reserves the slot of a proposed placement. 0 or -errno. */
-int live_place(struct live *live, struct live_job *job, struct live_task *task, double now_s);
+/* jobs.c: enters a job and its tasks into the network, according to their states. */
+int live_enter_job(struct live *live, struct live_job *job, double now_s);
+void live_remove_job(struct live *live, struct live_job *job); /* the caller of live_take_changes() gets it */
+void live_job_free(struct live_job *job);
+
+/* reports.c: reverts a decided or moving task: to waiting, or to its origin. */
+void live_take_back(struct live *live, struct live_job *job, struct live_task *task, double now_s);
+
+/* decisions.c: adds a decision. 0 or -ENOMEM. */
 int live_decide(struct live *live, const struct live_decision *what, const struct live_job *job, struct live_task *task,
 		int32_t from, int32_t to);
-/* True if a task may run on a machine: it is reachable, and measured if required. */
-bool live_fit_for(const struct live *live, const struct live_job *job, const struct live_task *task, int32_t to);
+/* Decides that a task starts on its machine, where its slot is reserved. 0 or -errno. */
+int live_place(struct live *live, struct live_job *job, struct live_task *task, double now_s);
+void live_decision_clear(struct live_decision *decision);
+
+/* moves.c: handles a proposed move; 0 or -errno. */
+int live_take_move(struct live *live, const struct flownet_move *move, size_t number, struct live_job *job,
+		   struct live_task *task, double now_s);
+/* Refuses to send a running task back to waiting in favour of a root or of other jobs. */
+void live_refuse_eviction(struct live *live, struct live_task *task);
+/* Requests moves of tasks on draining machines, as many as may move at a time. */
+void live_send_away(struct live *live);
+/* Turns moves off, or on again, for the jobs with a move that was refused in this round. 0 or -errno. */
+int live_hold_refused(struct live *live, bool hold);
+
+/* review.c: lists the jobs with their roots on machines whose round trips changed. */
+void live_review_moved(struct live *live, const struct cost_moved *moved);
+/* Reviews listed jobs before a round; some may remain listed. 0 or -errno. */
+int live_review(struct live *live);
+
+/* gang.c. Before a round: adds the jobs for which there are free slots to the network. 0 or -errno. */
+int live_gangs_try(struct live *live, double now_s);
+/* After a round: starts the jobs that got enough places. 0 or -errno. */
+int live_gangs_settle(struct live *live, bool failed, double now_s);
+
+/* world.c: builds placer and network from cluster, curves and jobs. 0 or -errno with err set. */
+int live_build(struct live *live, double now_s, struct error *err);
 
 /* replay_performance.c: performance in each second of a replay. */
 struct replay_performance;

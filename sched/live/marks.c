@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Lists that make the cost of a pass depend on the number of changes only: tasks with a deadline, in a heap in which
- * each task knows its index, and jobs that changed. A task's entry in the heap is reserved with its job.
+ * each task knows its index; jobs that changed, that are to be reviewed, that start together. A task's entry in the
+ * heap is reserved with its job. Also the counts of users' tasks and of moves.
  */
 #include <errno.h>
 #include <math.h>
@@ -88,6 +89,51 @@ void live_mark_changed(struct live *live, struct live_job *job)
 	job->dirty = true;
 }
 
+void live_gang_enter(struct live *live, struct live_job *job)
+{
+	bool all_wait = true;
+
+	for (uint32_t t = 0; t < job->task_count; t++)
+		all_wait = all_wait && job->tasks[t].state == LIVE_WAITING;
+	if (job->limits.minimum_tasks <= 1 || !all_wait)
+		return;
+	job->gang = LIVE_GANG_HELD;
+	TAILQ_INSERT_TAIL(&live->gangs, job, of_gangs);
+}
+
+void live_gang_leave(struct live *live, struct live_job *job)
+{
+	if (job->gang != LIVE_GANG_NONE)
+		TAILQ_REMOVE(&live->gangs, job, of_gangs);
+	job->gang = LIVE_GANG_NONE;
+}
+
+void live_review_later(struct live *live, struct live_job *job)
+{
+	if (!job->review)
+		TAILQ_INSERT_TAIL(&live->reviews, job, of_reviews);
+	job->review = true;
+}
+
+void live_review_leave(struct live *live, struct live_job *job)
+{
+	if (job->review)
+		TAILQ_REMOVE(&live->reviews, job, of_reviews);
+	job->review = false;
+}
+
+void live_set_state(struct live *live, struct live_job *job, struct live_task *task, enum live_task_state state,
+		    double now_s)
+{
+	task->dirty = true;
+	task->state = state;
+	task->since_s = now_s;
+	live_mark_changed(live, job);
+	live_mark_task(live, job, task);
+	if (state == LIVE_RUNNING && live_moves_on(live, job))
+		live_review_later(live, job);
+}
+
 void live_unmark_job(struct live *live, struct live_job *job)
 {
 	for (uint32_t t = 0; t < job->task_count; t++)
@@ -98,25 +144,6 @@ void live_unmark_job(struct live *live, struct live_job *job)
 	if (job->dirty)
 		TAILQ_REMOVE(&live->changed_jobs, job, changed);
 	job->dirty = false;
-}
-
-void live_take_changes(struct live *live, void (*changed)(void *context, const struct live_job *job),
-		       void (*removed)(void *context, const struct live_job *job), void *context)
-{
-	struct live_job *job;
-
-	for (size_t r = 0; r < live->removed_count; r++) {
-		removed(context, live->removed[r]);
-		live_job_free(live->removed[r]);
-	}
-	live->removed_count = 0;
-	while ((job = TAILQ_FIRST(&live->changed_jobs))) {
-		TAILQ_REMOVE(&live->changed_jobs, job, changed);
-		changed(context, job);
-		job->dirty = false;
-		for (uint32_t t = 0; t < job->task_count; t++)
-			job->tasks[t].dirty = false;
-	}
 }
 
 /* Entries of users are never removed: there are few. */
@@ -153,4 +180,12 @@ uint64_t live_owner_tasks(const struct live *live, uint32_t uid)
 	const struct live_owner *owner = find_owner(live, uid);
 
 	return owner ? (uint64_t)owner->tasks : 0;
+}
+
+void live_end_move(struct live *live, struct live_job *job, const struct live_task *task)
+{
+	live->on_the_move--;
+	job->moving--;
+	live->machines[task->origin].moving--;
+	live->machines[task->machine].moving--;
 }

@@ -213,15 +213,3 @@ int live_latency_matrix(struct live *live, const struct latency_matrix *matrix, 
 	free(samples);
 	return code;
 }
-
-bool live_is_measured(enum latency_origin origin)
-{
-	return origin == LATENCY_ORIGIN_MEASURED || origin == LATENCY_ORIGIN_SAME_MACHINE;
-}
-
-double live_measured_share(const struct live *live, uint32_t machine)
-{
-	double others = live->up_count > 1 ? live->up_count - 1.0 : 1;
-
-	return fmin(1, latency_view_pairs_of(live->view, machine) / others);
-}

@@ -5,32 +5,6 @@
 
 #include "live_priv.h"
 
-static const char *const refusal_names[] = {
-	[LIVE_REFUSED_NOT] = "none",
-	[LIVE_REFUSED_FORBIDDEN] = "forbidden",
-	[LIVE_REFUSED_CLOSED] = "window",
-	[LIVE_REFUSED_GAIN] = "gain",
-	[LIVE_REFUSED_HOLD] = "hold",
-	[LIVE_REFUSED_RESTART] = "restart",
-	[LIVE_REFUSED_RETURN] = "return",
-	[LIVE_REFUSED_RATE] = "rate",
-	[LIVE_REFUSED_MACHINE] = "machine",
-	[LIVE_REFUSED_JOB] = "job",
-	[LIVE_REFUSED_UNREACHABLE] = "unreachable",
-	[LIVE_REFUSED_UNMEASURED] = "unmeasured",
-	[LIVE_REFUSED_EVICTION] = "eviction",
-};
-
-const char *live_refusal_name(enum live_refusal refusal)
-{
-	return refusal_names[refusal];
-}
-
-bool live_moves_on(const struct live *live, const struct live_job *job)
-{
-	return job->may_move && live->settings.migration != LIVE_MIGRATE_OFF && live->settings.policy->preempts;
-}
-
 void live_open_moves(struct live *live, bool open)
 {
 	if (live->closed != open)
@@ -50,22 +24,6 @@ static double gain_of(const struct live *live, const struct live_job *job, const
 	live_predict(live, job, (uint32_t)task->machine, &rtt_us, &before, &origin);
 	live_predict(live, job, (uint32_t)to, &rtt_us, &after, &origin);
 	return after - before;
-}
-
-static uint32_t stricter(uint32_t one, uint32_t other)
-{
-	return one == 0 || (other > 0 && other < one) ? other : one;
-}
-
-struct job_limits live_limits(const struct live *live, const struct live_job *job)
-{
-	const struct live_settings *settings = &live->settings;
-	struct job_limits limits = job->limits;
-
-	limits.migrate_gain = fmax(limits.migrate_gain, settings->migrate_gain);
-	limits.migrate_hold_s = fmax(limits.migrate_hold_s, settings->migrate_hold_s);
-	limits.migrate_tasks = stricter(limits.migrate_tasks, settings->migrate_per_job);
-	return limits;
 }
 
 static bool machine_is_busy(const struct live *live, int32_t machine)
@@ -210,14 +168,6 @@ void live_refuse_eviction(struct live *live, struct live_task *task)
 	task->gain_since_s = -1;
 	task->refusal = LIVE_REFUSED_EVICTION;
 	live->totals.refused[task->refusal]++;
-}
-
-void live_end_move(struct live *live, struct live_job *job, const struct live_task *task)
-{
-	live->on_the_move--;
-	job->moving--;
-	live->machines[task->origin].moving--;
-	live->machines[task->machine].moving--;
 }
 
 /* Moves tasks away from draining machines, up to the limit of moving tasks. */

@@ -14,20 +14,6 @@
  */
 enum { WORK_A_ROUND = 20000, WORK_A_ROW = 100 };
 
-void live_review_later(struct live *live, struct live_job *job)
-{
-	if (!job->review)
-		TAILQ_INSERT_TAIL(&live->reviews, job, of_reviews);
-	job->review = true;
-}
-
-void live_review_leave(struct live *live, struct live_job *job)
-{
-	if (job->review)
-		TAILQ_REMOVE(&live->reviews, job, of_reviews);
-	job->review = false;
-}
-
 void live_review_moved(struct live *live, const struct cost_moved *moved)
 {
 	for (size_t i = 0; i < moved->count; i++)

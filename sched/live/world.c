@@ -7,14 +7,7 @@
 
 #include <base/array.h>
 
-#include <sched/explain/performance.h>
-
 #include "live_priv.h"
-
-int live_out_of_memory(struct error *err)
-{
-	return error_set(err, ENOMEM, "out of memory");
-}
 
 void live_settings_default(struct live_settings *settings)
 {
@@ -29,35 +22,6 @@ void live_settings_default(struct live_settings *settings)
 					   .no_return_s = 600,
 					   .decisions_kept = 10000};
 	policy_settings_default(&settings->policy_settings);
-}
-
-static const char *const state_names[] = {
-	[LIVE_WAITING] = "waiting", [LIVE_DECIDED] = "decided", [LIVE_RUNNING] = "running",
-	[LIVE_MOVING] = "moving",   [LIVE_ENDED] = "ended",     [LIVE_FAILED] = "failed"};
-static const char *const machine_names[] = {[LIVE_UP] = "up", [LIVE_DRAINING] = "draining", [LIVE_DOWN] = "down"};
-static const char *const decision_names[] = {[LIVE_PLACE] = "place", [LIVE_MOVE] = "move", [LIVE_ADVICE] = "advice"};
-
-const char *live_task_state_name(enum live_task_state state)
-{
-	return state_names[state];
-}
-
-const char *live_machine_state_name(enum live_machine_state state)
-{
-	return machine_names[state];
-}
-
-int live_machine_state_find(const char *name)
-{
-	for (int i = 0; i <= LIVE_DOWN; i++)
-		if (strcmp(machine_names[i], name) == 0)
-			return i;
-	return -1;
-}
-
-const char *live_decision_kind_name(enum live_decision_kind kind)
-{
-	return decision_names[kind];
 }
 
 struct live *live_create(const struct live_settings *settings, struct error *err)
@@ -118,26 +82,6 @@ void live_destroy(struct live *live)
 	free(live->jobs);
 	free(live->decisions);
 	free(live);
-}
-
-const struct cluster *live_cluster(const struct live *live)
-{
-	return live->cluster;
-}
-
-const struct latency_view *live_view(const struct live *live)
-{
-	return live->view;
-}
-
-enum live_machine_state live_machine_state_of(const struct live *live, uint32_t machine)
-{
-	return live->machines[machine].state;
-}
-
-uint32_t live_machine_tasks(const struct live *live, uint32_t machine)
-{
-	return live->machines[machine].in_network ? (uint32_t)flownet_running(live->net, machine) : 0;
 }
 
 /* Updates the network with the state of a machine. */
@@ -312,14 +256,6 @@ int live_machine_remove(struct live *live, const char *name, struct error *err)
 	return code;
 }
 
-struct live_curve *live_find_curve(const struct live *live, const char *name)
-{
-	for (size_t c = 0; c < live->curve_count; c++)
-		if (live->curves[c].name && strcmp(live->curves[c].name, name) == 0)
-			return &live->curves[c];
-	return NULL;
-}
-
 static struct live_curve *spare_curve(struct live *live)
 {
 	struct live_curve *curves;
@@ -390,34 +326,4 @@ int live_curve_remove(struct live *live, const char *name, struct error *err)
 	curve_destroy(entry->curve);
 	*entry = (struct live_curve){0};
 	return 0;
-}
-
-const char *live_curve_name(const struct live *live, size_t number)
-{
-	if (number >= live->curve_count)
-		return NULL;
-	return live->curves[number].name ? live->curves[number].name : "";
-}
-
-const struct curve *live_curve(const struct live *live, const char *name)
-{
-	const struct live_curve *entry = live_find_curve(live, name);
-
-	return entry ? entry->curve : NULL;
-}
-
-const char *live_curve_text(const struct live *live, const char *name)
-{
-	const struct live_curve *curve = live_find_curve(live, name);
-
-	return curve ? curve->text : NULL;
-}
-
-void live_predict(const struct live *live, const struct live_job *job, uint32_t machine, double *rtt_us,
-		  double *performance, enum latency_origin *origin)
-{
-	int32_t root = flownet_root_machine(live->net, job->number);
-
-	*rtt_us = latency_view_get(live->view, (uint32_t)root, machine, origin);
-	*performance = performance_at(live_find_curve(live, job->curve)->curve, placer_settings(live->placer), *rtt_us);
 }
