@@ -232,11 +232,6 @@ static ALWAYS_INLINED bool next(const struct line *line, uint64_t *due)
 
 static const struct loop fixed = {take, release, next, pass};
 
-void worker_fixed_loop(struct worker *worker)
-{
-	loop_run(worker, fixed);
-}
-
 void worker_fixed_rounds(struct worker *worker, unsigned int rounds)
 {
 	loop_rounds(worker, fixed, rounds);

@@ -231,10 +231,7 @@ static int run_worker(void *argument)
 
 	if (worker->nice)
 		setpriority(PRIO_PROCESS, (id_t)gettid(), worker->nice);
-	if (worker->modal)
-		worker_modal_loop(worker);
-	else
-		worker_fixed_loop(worker);
+	worker_run(worker);
 	atomic_store_explicit(&worker->ended, true, memory_order_release);
 	return 0;
 }
@@ -259,21 +256,8 @@ int injector_start(struct injector *injector, struct error *err)
 
 void injector_poll(struct injector *injector, unsigned int rounds)
 {
-	for (unsigned int i = 0; i < injector->worker_count; i++) {
-		struct worker *worker = &injector->workers[i];
-
-		if (worker->last_look == 0)
-			worker->last_look = dp_cycles();
-		if (injector->modal)
-			worker_modal_rounds(worker, rounds);
-		else
-			worker_fixed_rounds(worker, rounds);
-		worker->polls_since_chores += rounds;
-		if (worker->polls_since_chores < LINE_POLLS_PER_CHORE)
-			continue;
-		worker->polls_since_chores = 0;
-		worker_chores(worker);
-	}
+	for (unsigned int i = 0; i < injector->worker_count; i++)
+		worker_poll(&injector->workers[i], rounds);
 }
 
 void injector_stop(struct injector *injector)

@@ -135,33 +135,15 @@ struct worker {
 	unsigned int polls_since_chores; /* [C] where the caller polls */
 } CACHE_ALIGNED;
 
-/* Housekeeping, between bursts. */
+/* worker.c: the loop of an lcore, until `stop`; and a number of rounds of it, for injector_poll(). */
+void worker_run(struct worker *worker);
+void worker_poll(struct worker *worker, unsigned int rounds);
+/* Between two rounds: takes over a configuration; answers the last request. */
 void worker_adopt_config(struct worker *worker, const struct line_config *config);
 void worker_answer(struct worker *worker);
+
+/* gap.c: counts a gap between two clock readings that is at least a hiccup. */
 void worker_note_gap(struct worker *worker, uint64_t gap);
-
-static inline void worker_chores(struct worker *worker)
-{
-	const struct line_config *config = atomic_load_explicit(&worker->next_config, memory_order_acquire);
-
-	if (UNLIKELY(config != worker->config))
-		worker_adopt_config(worker, config);
-	if (UNLIKELY(atomic_load_explicit(&worker->requested, memory_order_acquire) !=
-		     atomic_load_explicit(&worker->answered, memory_order_relaxed)))
-		worker_answer(worker);
-}
-
-/*
- * LINE_POLLS_PER_CHORE rounds took `cycles`. The shortest such time is that of idle rounds. A packet due within two of
- * them is worth a wait; where a round takes as long as a hiccup, the limit is the hiccup.
- */
-static inline void worker_learn_round(struct worker *worker, uint64_t cycles)
-{
-	if (LIKELY(cycles >= worker->chunk_cycles))
-		return;
-	worker->chunk_cycles = cycles;
-	worker->wait_cycles = (int64_t)MIN(2 * cycles / LINE_POLLS_PER_CHORE, worker->gap_cycles);
-}
 
 /* A transmit call took `cycles`. */
 static inline void worker_add_transmit(struct worker *worker, uint64_t cycles)
@@ -211,9 +193,7 @@ static inline void lateness_add(uint64_t *buckets, uint64_t late_cycles, uint64_
 	__atomic_store_n(bucket, *bucket + count, __ATOMIC_RELAXED);
 }
 
-/* The loop of an lcore, until `stop`; and a number of rounds of it, for injector_poll(). */
-void worker_fixed_loop(struct worker *worker);
-void worker_modal_loop(struct worker *worker);
+/* Rounds of the loops. */
 void worker_fixed_rounds(struct worker *worker, unsigned int rounds);
 void worker_modal_rounds(struct worker *worker, unsigned int rounds);
 

@@ -155,16 +155,4 @@ static ALWAYS_INLINED void loop_rounds(struct worker *worker, struct loop loop, 
 		worker->lines[i]->count.calls += rounds;
 }
 
-static ALWAYS_INLINED void loop_run(struct worker *worker, struct loop loop)
-{
-	worker->last_look = dp_cycles();
-	while (!atomic_load_explicit(&worker->stop, memory_order_relaxed)) {
-		uint64_t before = worker->last_look;
-
-		loop_rounds(worker, loop, LINE_POLLS_PER_CHORE);
-		worker_learn_round(worker, worker->last_look - before);
-		worker_chores(worker);
-	}
-}
-
 #endif

@@ -205,11 +205,6 @@ static bool next(const struct line *line, uint64_t *due)
 
 static const struct loop modal = {take, release, next, NULL};
 
-void worker_modal_loop(struct worker *worker)
-{
-	loop_run(worker, modal);
-}
-
 void worker_modal_rounds(struct worker *worker, unsigned int rounds)
 {
 	loop_rounds(worker, modal, rounds);

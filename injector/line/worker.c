@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An lcore's housekeeping between bursts. It makes no system call and allocates no memory. */
+/* An lcore: rounds of its loop, and housekeeping between them. It makes no system call and allocates no memory. */
 #include <math.h>
 #include <string.h>
 
@@ -17,28 +17,6 @@ void worker_adopt_config(struct worker *worker, const struct line_config *config
 	}
 	worker->config = config;
 	atomic_store_explicit(&worker->seen_config, config, memory_order_release);
-}
-
-void worker_note_gap(struct worker *worker, uint64_t gap)
-{
-	bool stall = gap > worker->stall_gap_cycles;
-
-	worker->hiccups += !stall;
-	worker->stalls += stall;
-	worker->stall_cycles += stall ? gap : 0;
-	if (stall && gap > worker->stall_longest_cycles)
-		worker->stall_longest_cycles = gap;
-	if (stall && worker->transmit_since == worker->last_look - gap) /* last_look is the end of the gap already */
-		worker->stall_transmit_cycles += worker->transmit_cycles;
-	for (unsigned int i = 0; i < worker->line_count; i++) {
-		struct line *line = worker->lines[i];
-
-		line->unsettled = line->gap = true;
-		if (!stall)
-			continue;
-		line->disturbed_head = line->head;
-		line->disturbed_sequence = line->sequence;
-	}
 }
 
 /* Between two rounds of either loop. */
@@ -100,6 +78,61 @@ void worker_answer(struct worker *worker)
 	else
 		take_snapshot(worker);
 	atomic_store_explicit(&worker->answered, requested, memory_order_release);
+}
+
+static void do_chores(struct worker *worker)
+{
+	const struct line_config *config = atomic_load_explicit(&worker->next_config, memory_order_acquire);
+
+	if (UNLIKELY(config != worker->config))
+		worker_adopt_config(worker, config);
+	if (UNLIKELY(atomic_load_explicit(&worker->requested, memory_order_acquire) !=
+		     atomic_load_explicit(&worker->answered, memory_order_relaxed)))
+		worker_answer(worker);
+}
+
+static void do_rounds(struct worker *worker, unsigned int rounds)
+{
+	if (worker->modal)
+		worker_modal_rounds(worker, rounds);
+	else
+		worker_fixed_rounds(worker, rounds);
+}
+
+/*
+ * LINE_POLLS_PER_CHORE rounds took `cycles`. The shortest such time is that of idle rounds. A packet due within two of
+ * them is worth a wait; where a round takes as long as a hiccup, the limit is the hiccup.
+ */
+static void learn_round(struct worker *worker, uint64_t cycles)
+{
+	if (LIKELY(cycles >= worker->chunk_cycles))
+		return;
+	worker->chunk_cycles = cycles;
+	worker->wait_cycles = (int64_t)MIN(2 * cycles / LINE_POLLS_PER_CHORE, worker->gap_cycles);
+}
+
+void worker_run(struct worker *worker)
+{
+	worker->last_look = dp_cycles();
+	while (!atomic_load_explicit(&worker->stop, memory_order_relaxed)) {
+		uint64_t before = worker->last_look;
+
+		do_rounds(worker, LINE_POLLS_PER_CHORE);
+		learn_round(worker, worker->last_look - before);
+		do_chores(worker);
+	}
+}
+
+void worker_poll(struct worker *worker, unsigned int rounds)
+{
+	if (worker->last_look == 0)
+		worker->last_look = dp_cycles();
+	do_rounds(worker, rounds);
+	worker->polls_since_chores += rounds;
+	if (worker->polls_since_chores < LINE_POLLS_PER_CHORE)
+		return;
+	worker->polls_since_chores = 0;
+	do_chores(worker);
 }
 
 double lateness_middle(uint32_t bucket)

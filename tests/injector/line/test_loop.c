@@ -112,10 +112,7 @@ Test(loop, what_is_due_within_two_idle_rounds_is_waited_for)
 			world.jump_at = 500;
 			world.jump = 100 * STALL;
 			world.stop_at = 1500000;
-			if (modal)
-				worker_modal_loop(&worker);
-			else
-				worker_fixed_loop(&worker);
+			worker_run(&worker);
 			cr_assert_eq(world.left, world.count);
 			cr_assert_eq(worker.wait_cycles, MIN(2 * (other_port + STEP), GAP), "loop %d: %ld", kind,
 				     worker.wait_cycles);
