@@ -205,6 +205,10 @@ check "--machine-arcs: the solver has other arcs" test "$(scans cut)" -ne "$(sca
 refuses "a job with two curves" 1 "two.csv:3: job: it has another curve already" "${simulate[@]}" --machines 10 --job-curves two.csv
 printf 'job;curve\n' >two.csv
 refuses "curves of jobs without a header" 1 "two.csv:1: expected a header with the columns job and curve" "${simulate[@]}" --machines 10 --job-curves two.csv
+for number in x -1 1.5; do
+	printf 'job,curve\n%s,strads\n' "$number" >two.csv
+	refuses "a curve of job '$number'" 1 "two.csv:2: job: expected the number of a job" "${simulate[@]}" --machines 10 --job-curves two.csv
+done
 printf 'job,curve\n1,none\n' >two.csv
 refuses "a curve of a job that is not there" 1 "none.json" "${simulate[@]}" --machines 10 --job-curves two.csv
 

@@ -57,7 +57,9 @@ refuses "too many hosts" 2 'at most 64 hosts' "$nomora" lab up --name "$lab" --f
 refuses "an injector between two spines" 2 "no place 'spine1:spine2'" "$nomora" lab up --name "$lab" --spines 2 --inject spine1:spine2
 
 # --- four leaves, four spines ---
-check "up: 16 hosts, 4 leaves, 4 spines" lab_do up --hosts 16 --racks 4 --spines 4 --peers "$scratch/peers" --topology "$scratch/topology"
+run lab_do up --hosts 16 --racks 4 --spines 4 --peers "$scratch/peers" --topology "$scratch/topology"
+[ "$code" -eq 0 ] && [ "$(grep -cE "^  (leaf|spine)[1-4] +$lab-s[1-8] +[0-9.]+ +(rack[1-4]|-)\$" <<<"$out")" -eq 8 ] &&
+	pass "up: 16 hosts, 4 leaves, 4 spines" || fail "up: 16 hosts, 4 leaves, 4 spines" "exit $code" "$out$err"
 check "h1 reaches the farthest host" on h1 ping -q -c 1 -W 30 10.77.4.4
 check "by IPv6 too" on h1 ping -q -c 1 -W 30 fd77::4:4
 check "and its neighbour" on h1 ping -q -c 1 -W 30 10.77.1.2

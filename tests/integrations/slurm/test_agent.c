@@ -214,6 +214,30 @@ Test(slurm_agent, each_element_of_an_array_is_a_job)
 	slurm_view_free(&view);
 }
 
+Test(slurm_agent, a_simple_job_has_one_cpu_a_task_and_is_no_part_of_another)
+{
+	static const struct {
+		uint32_t het_job;
+		uint16_t cpus;
+		bool simple;
+	} rows[] = {{0, 1, true}, {0, 2, false}, {9, 1, false}, {9, 2, false}};
+
+	jobs.record_count = 1;
+	for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+		struct slurm_view view = {0};
+		struct error err = {0};
+
+		records[0] = (job_info_t){.job_id = 9,
+					  .array_task_id = NO_VAL,
+					  .num_tasks = 1,
+					  .het_job_id = rows[r].het_job,
+					  .cpus_per_task = rows[r].cpus};
+		cr_assert_eq(slurm_view_update(&view, &err), 1);
+		cr_assert_eq(view.jobs[0].simple, rows[r].simple, "row %zu", r);
+		slurm_view_free(&view);
+	}
+}
+
 /* Job 8 waits for job 7 and for the array 12. */
 Test(slurm_agent, a_job_depends_until_the_other_has_ended)
 {

@@ -229,6 +229,27 @@ Test(store, damage_of_the_log_leaves_whole_commits)
 	free(log);
 }
 
+/* The sum of a row covers numbers with a fraction, too. */
+Test(store, a_round_trip_that_another_program_changed_is_refused)
+{
+	const struct cluster_default_rtt rtt = {
+		.same_machine_us = 2, .same_rack_us = 70.5, .same_pod_us = 200, .other_pod_us = 390};
+	struct error err = {0};
+	struct store *store = store_open(state, &err);
+	sqlite3 *base;
+
+	cr_assert_not_null(store, "%s", err.text);
+	store_put_default_rtt(store, &rtt);
+	cr_assert_eq(store_commit(store, &err), 0);
+	store_close(store);
+	cr_assert_eq(sqlite3_open(state, &base), SQLITE_OK);
+	cr_assert_eq(sqlite3_exec(base, "UPDATE default_rtt SET same_rack = 71.5", NULL, NULL, NULL), SQLITE_OK, "%s",
+		     sqlite3_errmsg(base));
+	sqlite3_close(base);
+	cr_expect_null(store_open(state, &err));
+	cr_expect(strstr(err.text, "the state is damaged"), "%s", err.text);
+}
+
 /* The readable part of a damaged state is recovered, and the damaged file is kept. */
 Test(store, salvage_takes_over_what_can_be_read)
 {
