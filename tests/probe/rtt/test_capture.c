@@ -46,8 +46,9 @@ static void record_bytes(struct tape *tape, int64_t at_ns, const uint8_t *bytes,
 static void record(struct tape *tape, int64_t at_ns, const struct frame *frame)
 {
 	uint8_t bytes[256];
+	size_t length = frame_write_udp(frame, bytes, sizeof bytes);
 
-	record_bytes(tape, at_ns, bytes, frame_write_udp(frame, bytes, sizeof bytes));
+	record_bytes(tape, at_ns, bytes, length);
 }
 
 static const struct stamp_error_estimate estimate = {false, STAMP_PTP, 0, 1};
