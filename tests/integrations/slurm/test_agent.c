@@ -238,7 +238,7 @@ Test(slurm_agent, a_simple_job_has_one_cpu_a_task_and_is_no_part_of_another)
 	}
 }
 
-/* Job 8 waits for job 7 and for the array 12. */
+/* Job 8 waits for job 7, or for an array. The id of an array is also the id of one of its elements. */
 Test(slurm_agent, a_job_depends_until_the_other_has_ended)
 {
 	static char on_7[] = "afterok:7(unfulfilled)", on_array[] = "afterany:12_*(unfulfilled)";
@@ -246,10 +246,11 @@ Test(slurm_agent, a_job_depends_until_the_other_has_ended)
 		uint32_t state;
 		char *dependency;
 		bool depends;
+		uint32_t array;
 	} rows[] = {
-		{JOB_PENDING, on_7, true},   {JOB_RUNNING, on_7, true}, {JOB_COMPLETE | JOB_COMPLETING, on_7, true},
-		{JOB_COMPLETE, on_7, false}, {JOB_FAILED, on_7, true},  {JOB_COMPLETE, on_array, true},
-		{JOB_RUNNING, NULL, false},
+		{JOB_PENDING, on_7, true},   {JOB_RUNNING, on_7, true},     {JOB_COMPLETE | JOB_COMPLETING, on_7, true},
+		{JOB_COMPLETE, on_7, false}, {JOB_FAILED, on_7, true},      {JOB_COMPLETE, on_array, true},
+		{JOB_RUNNING, NULL, false},  {JOB_COMPLETE, on_7, true, 7},
 	};
 
 	for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
@@ -258,8 +259,11 @@ Test(slurm_agent, a_job_depends_until_the_other_has_ended)
 
 		records[0] = (job_info_t){
 			.job_id = 8, .array_task_id = NO_VAL, .num_tasks = 1, .dependency = rows[r].dependency};
-		records[1] =
-			(job_info_t){.job_id = 7, .array_task_id = NO_VAL, .num_tasks = 1, .job_state = rows[r].state};
+		records[1] = (job_info_t){.job_id = 7,
+					  .array_task_id = NO_VAL,
+					  .num_tasks = 1,
+					  .job_state = rows[r].state,
+					  .array_job_id = rows[r].array};
 		jobs.record_count = 2;
 		cr_assert_eq(slurm_view_update(&view, &err), 1);
 		cr_assert_eq(view.jobs[0].depends, rows[r].depends, "row %zu", r);
