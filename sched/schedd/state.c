@@ -116,7 +116,7 @@ static int read_state(struct schedd *schedd, struct error *err)
 }
 
 /* Rebuilds a damaged state from its readable rows, if the options ask for it. */
-static struct store *open_state(const struct schedd_options *options, struct error *err)
+static struct store *open_store(const struct schedd_options *options, struct error *err)
 {
 	struct store *store = store_open(options->state, err);
 	struct store_salvaged salvaged = {0};
@@ -162,7 +162,7 @@ int schedd_open_state(struct schedd *schedd, struct error *err)
 {
 	int code;
 
-	schedd->store = open_state(&schedd->options, err);
+	schedd->store = open_store(&schedd->options, err);
 	code = schedd->store ? begin(schedd, err) : error_code(err, EINVAL);
 	return code == 0 ? store_commit(schedd->store, err) : code;
 }

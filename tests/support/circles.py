@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Finds circles of references between the sources of a library or program: circles.py BUILD_FOLDER
 
-Two files of a room that call each other cannot be read, tested or replaced one by one. References through pointers do
-not count. Prints TAP: a line for each library and program outside tests/.
+Two files of a room that call each other cannot be read, tested or replaced one by one. Calls through pointers are not
+seen. Prints TAP: a line for each library and program outside tests/ and benchmarks/.
 """
 import collections
 import pathlib
@@ -38,7 +38,7 @@ def reached(start, graph):
 
 def main():
     build = pathlib.Path(sys.argv[1])
-    targets = [folder for folder in sorted(build.glob("**/*.p")) if folder.relative_to(build).parts[0] not in ("tests", "benches")]
+    targets = [folder for folder in sorted(build.glob("**/*.p")) if folder.relative_to(build).parts[0] not in ("tests", "benchmarks")]
     print(f"1..{len(targets)}")
     for number, folder in enumerate(targets, 1):
         graph = references([str(path) for path in sorted(folder.glob("*.o"))])

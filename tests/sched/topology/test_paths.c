@@ -13,8 +13,8 @@
 enum { NODES_MAXIMUM = 9 };
 
 /*
- * A random network. topology_paths_between() ignores the capacities, which differ from link to link and by direction,
- * and that half of the links are down. Hosts are among the switches and may have several links.
+ * A random network. Capacities differ from link to link and by direction, and half of the links are down: neither may
+ * change a path. Hosts are among the switches and may have several links.
  */
 static struct topology *random_network(struct rng *rng)
 {
