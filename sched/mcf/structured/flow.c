@@ -161,7 +161,8 @@ void flow_detach(struct structured *state, int32_t group, int32_t place, int32_t
 }
 
 /* Gives the group's detached share at this place to `units` at another cost. */
-static void share_reuse(struct structured *state, int32_t group, int32_t place, int32_t cost, int32_t units)
+static void share_reuse(struct structured *state, int32_t group, int32_t place, int32_t cost, int32_t units,
+			int32_t limited)
 {
 	struct structured_share *share = &state->groups[group].shares[place];
 	struct column *column = &state->columns[share->column];
@@ -172,11 +173,12 @@ static void share_reuse(struct structured *state, int32_t group, int32_t place, 
 	column->entries[i].cost = cost;
 	share->cost = cost;
 	share->units = units;
-	limited_flow(state, group, share->column, cost, units);
+	if (limited != NONE)
+		limited_change(state, group, limited, units, 0);
 	state->column_cost += (int64_t)units * cost;
 }
 
-void flow_attach(struct structured *state, int32_t group, int32_t column, int32_t cost, int32_t units)
+void flow_attach(struct structured *state, int32_t group, int32_t column, int32_t cost, int32_t units, int32_t limited)
 {
 	const struct group *g = &state->groups[group];
 	int32_t place = share_place(g, column, 0);
@@ -184,7 +186,7 @@ void flow_attach(struct structured *state, int32_t group, int32_t column, int32_
 	while (place < g->share_count && g->shares[place].column == column && g->shares[place].units > 0)
 		place++;
 	if (place < g->share_count && g->shares[place].column == column)
-		share_reuse(state, group, place, cost, units);
+		share_reuse(state, group, place, cost, units, limited);
 	else
 		flow_add(state, group, column, cost, units);
 }

@@ -184,7 +184,7 @@ static int32_t shortcut_cost(const struct structured *state, const struct group 
 static void attach_flow(struct structured *state, int32_t group, int32_t held_count)
 {
 	const struct group *g = &state->groups[group];
-	int32_t left = 0;
+	int32_t left = 0, limited = 0;
 
 	for (int32_t i = 0; i < held_count; i++) {
 		state->scratch.unplaced[state->scratch.detached[i].column] += state->scratch.detached[i].units;
@@ -195,11 +195,15 @@ static void attach_flow(struct structured *state, int32_t group, int32_t held_co
 
 		if (target < 0 || state->scratch.unplaced[target] == 0 || !arc_has_residual(g, arc))
 			continue;
-		int32_t units = least(arc_residual(g, arc), state->scratch.unplaced[target]);
+		while (limited < g->limited_count && g->running[limited].arc < arc)
+			limited++;
+		bool own = limited < g->limited_count && g->running[limited].arc == arc;
+		int32_t room = own ? g->running[limited].units - g->running[limited].flow : INT32_MAX;
+		int32_t units = least(room, state->scratch.unplaced[target]);
 
 		state->scratch.unplaced[target] -= units;
 		left -= units;
-		flow_attach(state, group, target, g->arcs[arc].cost, units);
+		flow_attach(state, group, target, g->arcs[arc].cost, units, own ? limited : NONE);
 	}
 	for (int32_t i = 0; i < held_count; i++) {
 		int32_t column = state->scratch.detached[i].column, units = state->scratch.unplaced[column];
@@ -210,7 +214,7 @@ static void attach_flow(struct structured *state, int32_t group, int32_t held_co
 		int32_t cost = shortcut_cost(state, g, column);
 
 		if (cost != INT32_MAX) {
-			flow_attach(state, group, column, cost, units);
+			flow_attach(state, group, column, cost, units, limited_find(g, column, cost));
 			continue;
 		}
 		column_free(state, column, units);

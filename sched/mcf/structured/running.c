@@ -11,6 +11,8 @@
 
 #include "structured_priv.h"
 
+enum { SORT_INSERTION = 24 };
+
 /* Moves arcs first..end-1 of the group down to index `to`. */
 static void close_up(struct group *g, int32_t first, int32_t end, int32_t to)
 {
@@ -80,28 +82,73 @@ static void note_costs(struct structured *state, const struct group *g, const st
 			state->blocks[~g->arcs[i].target].row_cost = INT32_MAX;
 }
 
-static int compare_running(const void *left, const void *right)
-{
-	const struct running *a = left, *b = right;
-
-	if (a->cost != b->cost)
-		return a->cost < b->cost ? -1 : 1;
-	return (a->column > b->column) - (a->column < b->column);
-}
-
 /* Numbers of `running` with arcs of their own, and of others. */
 struct split {
 	int32_t limited, others;
 };
 
+/* Ascends by cost, then column. */
+static uint64_t running_key(const struct running *running)
+{
+	return (uint64_t)(uint32_t)running->cost << 32 | (uint32_t)running->column;
+}
+
+/* A counting sort by one byte of the keys, stable. */
+static void sort_by_byte(const struct running *from, int32_t count, int shift, struct running *to)
+{
+	int32_t starts[257] = {0};
+
+	for (int32_t i = 0; i < count; i++)
+		starts[(running_key(&from[i]) >> shift & 255) + 1]++;
+	for (int byte = 0; byte < 255; byte++)
+		starts[byte + 1] += starts[byte];
+	for (int32_t i = 0; i < count; i++)
+		to[starts[running_key(&from[i]) >> shift & 255]++] = from[i];
+}
+
+/*
+ * An insertion sort, or a radix sort of many items, with room for as many in `spare`. With qsort() a round in which all
+ * costs are new takes 1.2 times as long.
+ */
+static void sort_by_key(struct running *items, int32_t count, struct running *spare)
+{
+	struct running *from = items, *to = spare;
+	uint64_t used = 0;
+
+	if (count <= SORT_INSERTION) {
+		for (int32_t i = 1; i < count; i++) {
+			struct running moved = items[i];
+			int32_t place = i;
+
+			for (; place > 0 && running_key(&items[place - 1]) > running_key(&moved); place--)
+				items[place] = items[place - 1];
+			items[place] = moved;
+		}
+		return;
+	}
+	for (int32_t i = 0; i < count; i++)
+		used |= running_key(&items[i]);
+	for (int shift = 0; shift < 64; shift += 8) {
+		if ((used >> shift & 255) == 0)
+			continue;
+		sort_by_byte(from, count, shift, to);
+		struct running *sorted = to;
+
+		to = from;
+		from = sorted;
+	}
+	if (from != items)
+		memcpy(items, from, (size_t)count * sizeof(*items));
+}
+
 /* Sorts by cost and column and joins equal ones; returns the number left. */
-static int32_t sort_running(struct running *running, int32_t count)
+static int32_t sort_running(struct running *running, int32_t count, struct running *spare)
 {
 	int32_t kept = 0;
 
-	qsort(running, (size_t)count, sizeof(*running), compare_running);
+	sort_by_key(running, count, spare);
 	for (int32_t i = 1; i < count; i++) {
-		if (compare_running(&running[i], &running[kept]) == 0)
+		if (running_key(&running[i]) == running_key(&running[kept]))
 			running[kept].units += running[i].units;
 		else
 			running[++kept] = running[i];
@@ -133,7 +180,10 @@ static void insert_arcs(struct structured *state, int32_t group)
 	}
 }
 
-/* `count` items from the caller's: those with arcs of their own first. Returns the number of both kinds. */
+/*
+ * `count` items from the caller's: those with arcs of their own first. Returns the number of both kinds. Room for
+ * as many more follows `items`.
+ */
 static struct split build_items(struct structured *state, const struct group *g,
 				const struct structured_running *running, int32_t count, struct running *items)
 {
@@ -152,8 +202,8 @@ static struct split build_items(struct structured *state, const struct group *g,
 	}
 	for (int32_t i = 0; i < count; i++)
 		state->scratch.unplaced[running[i].column] = 0;
-	split.limited = sort_running(items, limited);
-	split.others = sort_running(items + remembered, count - remembered);
+	split.limited = sort_running(items, limited, items + count);
+	split.others = sort_running(items + remembered, count - remembered, items + count);
 	memmove(items + split.limited, items + remembered, (size_t)split.others * sizeof(*items));
 	return split;
 }
@@ -162,7 +212,7 @@ static struct split build_items(struct structured *state, const struct group *g,
 static bool reserve(struct structured *state, struct group *g, int32_t count)
 {
 	struct row_scratch *scratch = &state->scratch;
-	struct running *fresh = array_reserve(scratch->running, (size_t)count + 1, &scratch->running_capacity,
+	struct running *fresh = array_reserve(scratch->running, 2 * (size_t)count + 1, &scratch->running_capacity,
 					      sizeof(*fresh)),
 		       *items = items_grow(state, g->running, &allocated_of(state, g)->running, count + 1,
 					   sizeof(*items));
@@ -204,10 +254,11 @@ bool running_add(struct structured *state, int32_t group, const struct structure
 static void next_pair(struct running **old, const struct running *old_end, struct running **fresh,
 		      const struct running *fresh_end, struct running *pair[2])
 {
-	int order = *old == old_end ? 1 : *fresh == fresh_end ? -1 : compare_running(*old, *fresh);
+	uint64_t old_key = *old == old_end ? UINT64_MAX : running_key(*old),
+		 fresh_key = *fresh == fresh_end ? UINT64_MAX : running_key(*fresh);
 
-	pair[0] = order <= 0 ? (*old)++ : NULL;
-	pair[1] = order >= 0 ? (*fresh)++ : NULL;
+	pair[0] = old_key <= fresh_key ? (*old)++ : NULL;
+	pair[1] = old_key >= fresh_key ? (*fresh)++ : NULL;
 }
 
 /* Marks the columns whose limited arcs change. */

@@ -321,10 +321,10 @@ void flow_take(struct structured *state, int32_t group, int32_t column, int32_t 
  * While a row is replaced: the share at this place is detached and appended to the scratch, all others of its column
  * are as well; its limited arc is gone. Then flow_attach() gives detached units another cost on their column, ascending
  * by cost, and flow_drop_detached() drops the shares that it has not used. A share that only changes its cost keeps its
- * place, as does its entry.
+ * place, as does its entry. `limited`: place of the arc among the limited ones, or NONE.
  */
 void flow_detach(struct structured *state, int32_t group, int32_t place, int32_t *count);
-void flow_attach(struct structured *state, int32_t group, int32_t column, int32_t cost, int32_t units);
+void flow_attach(struct structured *state, int32_t group, int32_t column, int32_t cost, int32_t units, int32_t limited);
 void flow_drop_detached(struct structured *state, int32_t group);
 int32_t flow_units(const struct group *group, int32_t column, int32_t cost);
 int32_t flow_units_on(const struct group *group, int32_t column); /* at any cost */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Calls that are refused, and answers computed by hand. */
 #include <errno.h>
+#include <stdlib.h>
 
 #include <criterion/criterion.h>
 
+#include <base/rng.h>
 #include <sched/mcf/structured.h>
 
 Test(structured_calls, refuses_bad_numbers)
@@ -210,4 +212,70 @@ Test(structured_calls, what_runs_already_moves_nothing)
 	cr_assert_eq(result.cost, 50 * (UNITS - 1) + 10);
 	cr_assert_eq(result.searches, 0);
 	structured_destroy(state);
+}
+
+static int ascending(const void *left, const void *right)
+{
+	return ((const struct structured_running *)left)->cost - ((const struct structured_running *)right)->cost;
+}
+
+/*
+ * Each column has two slots and one unit of group 0 that runs there, at a cost of its own; more of its units wait.
+ * Group 1 takes `taken` slots more than half, anywhere and at no cost: it displaces the units that gain least by
+ * staying.
+ */
+static void check_displaced(int32_t columns, int32_t taken, int32_t wait_cost)
+{
+	enum { MOST = 700, WAITING = 5, ROUNDS = 4 };
+	struct structured *state = structured_create(0, 0, 0);
+	struct structured_running running[MOST];
+	struct arc arcs[MOST];
+	struct structured_row first = {.aggregator_cost = ARC_ABSENT,
+				       .unscheduled_cost = wait_cost,
+				       .unscheduled_capacity = columns,
+				       .running_count = columns,
+				       .running = running},
+			      second = {.aggregator_cost = ARC_ABSENT,
+					.unscheduled_cost = ARC_ABSENT,
+					.column_count = columns,
+					.columns = arcs};
+	struct structured_result result;
+	struct rng rng;
+
+	rng_seed(&rng, 20261127);
+	for (int32_t i = 0; i < columns; i++) {
+		cr_assert_eq(structured_set_column(state, i, i / 48, 2), 0);
+		arcs[i] = (struct arc){i, 0};
+	}
+	for (int round = 0; round < ROUNDS; round++) {
+		int64_t expected = (int64_t)(taken + WAITING) * wait_cost;
+
+		for (int32_t i = 0; i < columns; i++) {
+			int32_t cost = (int32_t)rng_below(&rng, (uint64_t)wait_cost);
+
+			running[i] = (struct structured_running){columns - 1 - i, cost, 1};
+		}
+		if (round % 2 == 0)
+			cr_assert_eq(structured_set_row(state, 0, &first), 0);
+		else
+			cr_assert_eq(structured_set_running(state, 0, running, columns), 0);
+		cr_assert_eq(structured_set_row(state, 1, &second), 0);
+		cr_assert_eq(structured_set_supply(state, 0, columns + WAITING), 0);
+		cr_assert_eq(structured_set_supply(state, 1, columns + taken), 0);
+		qsort(running, (size_t)columns, sizeof(*running), ascending);
+		for (int32_t i = 0; i < columns - taken; i++)
+			expected += running[i].cost;
+		cr_assert_eq(structured_solve(state, &result), MCF_OPTIMAL);
+		cr_assert_eq(result.cost, expected, "%d columns, round %d: %lld, not %lld", columns, round,
+			     (long long)result.cost, (long long)expected);
+		cr_assert_eq(structured_unscheduled(state, 0), taken + WAITING);
+	}
+	structured_destroy(state);
+}
+
+Test(structured_calls, of_many_running_units_the_dearest_are_displaced)
+{
+	check_displaced(700, 100, 1200);
+	check_displaced(700, 100, 250);
+	check_displaced(20, 5, 1200);
 }
