@@ -87,12 +87,18 @@ measure() {
 measure_stopped() {
 	local stopper
 	(
-		while :; do
-			read -rt 0.095 <> <(:)
-			for pid in $(ip netns pids $a); do
-				[ "$(cat "/proc/$pid/comm" 2>/dev/null)" = nomora-probe ] || continue
-				kill -STOP "$pid" && { read -rt 0.005 <> <(:); kill -CONT "$pid"; }
+		pid=
+		while [ -z "$pid" ]; do
+			for child in $(ip netns pids $a); do
+				[ "$(cat "/proc/$child/comm" 2>/dev/null)" = nomora-probe ] && pid=$child
 			done
+		done
+		exec 8<> <(:)
+		# Without a child, which would take CPU time and caches from the prober and the network.
+		while kill -STOP "$pid"; do
+			read -rt 0.005 <&8
+			kill -CONT "$pid"
+			read -rt 0.095 <&8
 		done
 	) 2>/dev/null &
 	stopper=$!
