@@ -6,18 +6,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reads "TYPE:ID" or "TYPE:ID(STATE)" up to the next comma and returns its end; NULL: something else. */
-static const char *read_one(const char *text, bool *any, uint32_t *id)
+/* After which ends of the other job a dependency is fulfilled. */
+struct kind {
+	const char *name;
+	bool success, failure;
+};
+
+static const struct kind *read_kind(const char **text)
 {
-	static const char afterany[] = "afterany:", afterok[] = "afterok:";
+	static const struct kind kinds[] = {
+		{"afterany:", true, true}, {"afterok:", true, false}, {"afternotok:", false, true}};
+
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		size_t length = strlen(kinds[i].name);
+
+		if (strncmp(*text, kinds[i].name, length) == 0) {
+			*text += length;
+			return &kinds[i];
+		}
+	}
+	return NULL;
+}
+
+/* Reads "TYPE:ID" or "TYPE:ID(STATE)" up to the next comma and returns its end; NULL: something else. */
+static const char *read_one(const char *text, const struct kind **kind, uint32_t *id)
+{
 	unsigned long number;
 	char *end;
 
-	*any = strncmp(text, afterany, strlen(afterany)) == 0;
-	if (!*any && strncmp(text, afterok, strlen(afterok)) != 0)
-		return NULL;
-	text += *any ? strlen(afterany) : strlen(afterok);
-	if (!isdigit((unsigned char)*text))
+	*kind = read_kind(&text);
+	if (!*kind || !isdigit((unsigned char)*text))
 		return NULL;
 	errno = 0;
 	number = strtoul(text, &end, 10);
@@ -33,12 +51,12 @@ bool slurm_waits(const char *text, enum slurm_outcome (*outcome)(const void *con
 {
 	while (text && *text) {
 		enum slurm_outcome ended;
+		const struct kind *kind;
 		uint32_t id;
-		bool any;
 
-		text = read_one(text, &any, &id);
+		text = read_one(text, &kind, &id);
 		ended = text ? outcome(context, id) : SLURM_NOT_ENDED;
-		if (ended == SLURM_NOT_ENDED || (ended == SLURM_DID_NOT_SUCCEED && !any))
+		if (ended == SLURM_NOT_ENDED || !(ended == SLURM_SUCCEEDED ? kind->success : kind->failure))
 			return true;
 		text += *text == ',';
 	}

@@ -303,12 +303,14 @@ within 60 "after a success it is placed" agree "$dependent"
 ctl scancel "$dependent"
 parent=$(submit -n 1 --comment=nomora:curve=memcached,move=no -o /dev/null --wrap="sleep 1; false")
 dependent=$(submit -n 1 --dependency="afterok:$parent" --comment=nomora:curve=memcached,move=no "$dir/sleep.sh")
-within 60 "a job fails on which another depends" is_job "$parent" JobState FAILED
+remedy=$(submit -n 1 --dependency="afternotok:$parent" --comment=nomora:curve=memcached,move=no "$dir/sleep.sh")
+within 60 "a job fails on which two others depend" is_job "$parent" JobState FAILED
+within 60 "the one that needs its failure is placed" agree "$remedy"
 later=$(submit -n 1 --comment=nomora:curve=memcached,move=no "$dir/sleep.sh")
 within 60 "a later one is placed" agree "$later"
 check "the dependent one is still held" test "$(mark "$dependent" | tr -d ' ')$(job "$dependent" JobState)" = heldPENDING
 check "and unknown to schedd" gone "$dependent"
-ctl scancel "$dependent" "$later"
+ctl scancel "$dependent" "$remedy" "$later"
 
 short=$(submit -n 1 --comment=nomora:curve=memcached "$dir/sleep.sh")
 within 60 "a job is placed" agree "$short"

@@ -30,6 +30,9 @@ Test(slurm_depend, a_job_waits_until_all_others_have_ended_as_it_asked)
 	cr_assert(!waits("afterany:20(unfulfilled)"));
 	cr_assert(!waits("afterok:11(unfulfilled)"));
 	cr_assert(waits("afterok:21(failed)"));
+	cr_assert(waits("afternotok:1(unfulfilled)"));
+	cr_assert(waits("afternotok:11(failed)"));
+	cr_assert(!waits("afternotok:21(unfulfilled)"));
 	cr_assert(!waits("afterok:10(unfulfilled),afterany:20(unfulfilled)"));
 	cr_assert(waits("afterok:10(unfulfilled),afterany:1(unfulfilled)"));
 	cr_assert(waits("afterany:1(unfulfilled),afterok:10(unfulfilled)"));
@@ -44,7 +47,7 @@ Test(slurm_depend, slurm_judges_all_others)
 					    "singleton(unfulfilled)",
 					    "after:10(unfulfilled)",
 					    "after:10+5(unfulfilled)",
-					    "afternotok:20(unfulfilled)",
+					    "afternotok:20_*(unfulfilled)",
 					    "afterok:10_*(unfulfilled)",
 					    "afterany:10_3(unfulfilled)",
 					    "aftercorr:10(unfulfilled)",
