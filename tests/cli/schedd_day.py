@@ -17,6 +17,9 @@ import time
 
 BIN, DIR, CURVES, SOURCE, SPEED, RESTARTS = sys.argv[1:5] + [float(sys.argv[5]), int(sys.argv[6])]
 SOCKET, STATE, DEADLINE_S, PEERS, MESH_S = DIR + "/day.sock", DIR + "/day.state", 60, 40, 2
+LIMITS, RESTART_S = ["--migrate-gain", "0.02", "--migrate-rate", "8", "--no-return", "2"], 0.5
+if os.environ.get("NOMORA_DAY_LIMITS") == "off":
+    LIMITS, RESTART_S = ["--migrate-gain", "0", "--migrate-rate", "100000", "--no-return", "0"], 0
 random.seed(3)
 
 
@@ -98,8 +101,8 @@ def write_mesh():
 
 def start():
     process = subprocess.Popen([BIN + "/nomora-schedd", "schedd", "--state", STATE, "--socket", SOCKET, "--cluster", DIR + "/day.json", "--curves", CURVES,
-                                "--latency", DIR + "/day.csv", "--max-age", "3600", "--migrate", os.environ.get("NOMORA_DAY_MIGRATE", "on"), "--migrate-gain", "0.02", "--migrate-rate", "8",
-                                "--start-timeout", "60", "--no-return", "2"], stderr=open(DIR + "/day.log", "a"))
+                                "--latency", DIR + "/day.csv", "--max-age", "3600", "--migrate", os.environ.get("NOMORA_DAY_MIGRATE", "on"), *LIMITS,
+                                "--start-timeout", "60"], stderr=open(DIR + "/day.log", "a"))
     with open(DIR + "/pid", "w") as file:  # for the script's clean-up, if this one is killed
         print(process.pid, file=file)
     return process
@@ -147,7 +150,7 @@ while place < len(timed) or time.time() - begin < length / SPEED:
             tasks = list(jobs[name]["tasks"])
             lines.append(json.dumps({"id": name, "curve": jobs[name]["curve"], "root": jobs[name]["root"], "tasks": tasks}))
     for chunk in range(0, len(lines), 500):
-        status, answer = ask("POST", "/v1/jobs?move=1&restart_s=0.5", "\n".join(lines[chunk:chunk + 500]))
+        status, answer = ask("POST", f"/v1/jobs?move=1&restart_s={RESTART_S}", "\n".join(lines[chunk:chunk + 500]))
         counts["jobs"] += sum(job["status"] == 201 for job in answer["jobs"])
     status, answer = ask("GET", f"/v1/decisions?after={last}")
     events = []

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A workload through the API, with an executor, churn, moves and a SIGKILL: the simulator repeats the daemon's decisions from its journal, byte for
 # byte. By default ten minutes of 40 machines; NOMORA_DAY=1 plays a day, of the Google trace in NOMORA_DATA where it is, at 60 times its speed;
-# NOMORA_DAY_MIGRATE=off leaves tasks where they are, as the simulator's policy then does; NOMORA_DAY_SLOTS=16 gives machines 16 slots: with 12 the
-# trace fills them all, and no task can move.
+# NOMORA_DAY_MIGRATE=off leaves tasks where they are, as the simulator's policy then does; NOMORA_DAY_LIMITS=off moves them without limits and at no
+# cost, as that policy does. NOMORA_DAY_SLOTS=16 gives machines 16 slots: with 12 the trace fills them all.
 . "$(dirname "$0")/lib.sh"
 
 dir=$(mktemp -d /tmp/nomora-day.XXXXXX)
