@@ -3,7 +3,8 @@
 """schedd_abuse.py BIN CURVES SECONDS: one user of nomora schedd misbehaves in several ways, for SECONDS each, while another one submits and cancels
 jobs. A JSON line for each way: how long the other one's submissions took, beside those of the quiet time before and after it, and the daemon's
 memory. Fails when a submission is not answered, when the median of the submissions is over twice the quiet one and MARGIN_MS, or when memory grows
-beyond MEMORY_MB. Needs root, to be two users."""
+beyond MEMORY_MB. With 4 or more SECONDS, each way comes three times, and the median of the three p99s may not be over twice the quiet one. Needs root,
+to be two users."""
 import http.client
 import json
 import os
@@ -12,6 +13,7 @@ import re
 import resource
 import signal
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -189,20 +191,24 @@ try:
             assert daemon.poll() is None, (DIR / "log").read_text()
             time.sleep(0.01)
     for way in WAYS:
-        quiet = submissions(SECONDS / 2)
-        abuser = forked(ABUSER, way)
-        time.sleep(min(SECONDS / 2, 2))
-        busy = submissions(SECONDS)
-        used = memory_mb()
-        os.kill(abuser, signal.SIGKILL)
-        os.waitpid(abuser, 0)
-        abuser = 0
-        quiet = sorted(quiet + submissions(SECONDS / 2))
-        print(json.dumps({"abuse": way.__name__, "submissions": len(busy), "p50_ms": p(0.5, busy), "p99_ms": p(0.99, busy), "quiet_p50_ms": p(0.5, quiet),
-                          "quiet_p99_ms": p(0.99, quiet), "memory_MB": round(used)}), flush=True)
-        assert used < MEMORY_MB, f"{used} MB"
-        assert p(0.5, busy) < 2 * p(0.5, quiet) + MARGIN_MS, "others' submissions are slow"
-        assert daemon.poll() is None, "the daemon ended"
+        ratios = []
+        for _ in range(3 if SECONDS >= 4 else 1):
+            quiet = submissions(SECONDS / 2)
+            abuser = forked(ABUSER, way)
+            time.sleep(min(SECONDS / 2, 2))
+            busy = submissions(SECONDS)
+            used = memory_mb()
+            os.kill(abuser, signal.SIGKILL)
+            os.waitpid(abuser, 0)
+            abuser = 0
+            quiet = sorted(quiet + submissions(SECONDS / 2))
+            ratios.append(p(0.99, busy) / p(0.99, quiet))
+            print(json.dumps({"abuse": way.__name__, "submissions": len(busy), "p50_ms": p(0.5, busy), "p99_ms": p(0.99, busy), "quiet_p50_ms": p(0.5, quiet),
+                              "quiet_p99_ms": p(0.99, quiet), "memory_MB": round(used)}), flush=True)
+            assert used < MEMORY_MB, f"{used} MB"
+            assert p(0.5, busy) < 2 * p(0.5, quiet) + MARGIN_MS, "others' submissions are slow"
+            assert daemon.poll() is None, "the daemon ended"
+        assert SECONDS < 4 or statistics.median(ratios) < 2, f"the p99 of others' submissions is {statistics.median(ratios):.1f} times the quiet one"
     jobs = json.loads(ask("GET", "/v1/jobs")[1])["jobs"]
     assert sum(of["owner"] == ABUSER for of in jobs) <= QUOTA
 finally:
