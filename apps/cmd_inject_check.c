@@ -21,8 +21,7 @@ static const struct option_row rows[] = {
 		      "from B to A (-1: same as --expect-us)"),
 	OPTION_DOUBLE(struct settings, limit.limit_us, "limit-us", 'l', "US", 0, 1e9,
 		      "exit 3 if the deviation is larger, a packet is early, missing, extra or reordered, or none was "
-		      "matched; "
-		      "0: no limit"),
+		      "matched; 0: no limit"),
 	OPTION_DOUBLE(struct settings, limit.percentile, "percentile", 'p', "P", 0, 100,
 		      "percentile of the deviation for --limit-us"),
 	OPTION_FLAG(struct settings, json, "json", 0, "print JSON (nomora.inject-check/1)"),

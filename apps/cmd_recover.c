@@ -78,8 +78,7 @@ static const struct option_usage usage = {
 		 "  nomora recover --generate servers=500,apps=10,tasks=20,failed=8 --compare\n"
 		 "  nomora recover --experiment testbed -o figures\n"
 		 "Exit status: 0 placed, 1 a bad file or no placement before the deadline, 2 usage, 3 the tasks cannot "
-		 "be "
-		 "placed.\n",
+		 "be placed.\n",
 	.rows = rows,
 	.operands_maximum = 1,
 };

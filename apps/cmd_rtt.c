@@ -85,8 +85,7 @@ int command_rtt(int argc, char **argv)
 		.command = "nomora rtt",
 		.operands = "FILE.pcap",
 		.summary = "Round trips of STAMP probes, ICMP echo, TCP or PTP from a capture, to check the prober "
-			   "against "
-			   "the wire.",
+			   "against the wire.",
 		.teach = teach,
 		.rows = rows,
 		.operands_minimum = 1,

@@ -77,8 +77,7 @@ static const struct option_usage up_usage = {
 		 "  nomora lab up --hosts 16 --racks 4 --spines 4 --rate-mbit 100\n"
 		 "  nomora lab link leaf1 spine2 down\n"
 		 "Nothing is made outside the namespaces NAME-h1.., NAME-sw (NAME-s1..) and NAME-inj. With --while or "
-		 "--foreground "
-		 "the\n"
+		 "--foreground the\n"
 		 "lab goes when this process ends, killed or not. A host behind an injector has no network until the\n"
 		 "injector runs: give --delay-us, or start it yourself as 'nomora lab status' shows.",
 	.rows = up_rows,
