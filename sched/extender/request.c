@@ -59,10 +59,10 @@ static int read_labels(struct extender_request *request, const json_t *pod, stru
 	return error_set(err, ENOMEM, "out of memory");
 }
 
-static const char *name_of(const json_t *entry)
+/* An entry of NodeNames, or of Nodes.items if the request has those. */
+static const char *name_of(const struct extender_request *request, const json_t *entry)
 {
-	return json_string_value(json_is_string(entry) ? entry
-						       : json_object_get(json_object_get(entry, "metadata"), "name"));
+	return json_string_value(request->nodes ? json_object_get(json_object_get(entry, "metadata"), "name") : entry);
 }
 
 static int read_names(struct extender_request *request, const json_t *list, const char *field, struct error *err)
@@ -74,7 +74,7 @@ static int read_names(struct extender_request *request, const json_t *list, cons
 	if (!request->names)
 		return error_set(err, ENOMEM, "out of memory");
 	json_array_foreach (list, at, entry) {
-		const char *name = name_of(entry);
+		const char *name = name_of(request, entry);
 
 		if (!name || !name_is_valid(name, NAME_BYTES) || strchr(name, '\\'))
 			return error_set(err, EINVAL, "%s[%zu]: expected a node's name", field, at);
