@@ -28,7 +28,7 @@ struct worker {
 	void *context;
 	int listener;
 	struct input *inputs;
-	uint32_t accepted, open_inputs, first_input;
+	uint32_t accepted, open_inputs, next_input;
 	struct output *outputs; /* edge by edge, target by target */
 	uint32_t output_count;
 	size_t reserve; /* bytes that one tuple may add to an output */
@@ -284,16 +284,18 @@ static int turn(struct worker *w, struct ns now, struct error *err)
 	for (uint32_t o = 0; o < w->output_count && code == 0; o++)
 		if (!w->outputs[o].connected)
 			code = link_connect(w->plan, &w->outputs[o], now, err);
-	/* Each turn begins with another input: where outputs are the limit, all inputs get the same share of them. */
-	w->first_input++;
-	for (uint32_t i = 0; i < w->accepted && code == 0; i++) {
-		struct input *input = &w->inputs[(w->first_input + i) % w->accepted];
+	/* Begins after the input served last: where outputs are the limit, the first inputs would starve the others. */
+	for (uint32_t i = 0, first = w->next_input; i < w->accepted && code == 0; i++) {
+		uint32_t at = (first + i) % w->accepted;
+		struct input *input = &w->inputs[at];
 		int taken;
 
 		if (input->fd < 0)
 			continue;
 		taken = take_tuples(w, input, err);
 		more |= taken == BATCH;
+		if (taken > 0)
+			w->next_input = at + 1;
 		code = taken < 0 ? taken : 0;
 		if (code == 0 && has_space(w))
 			code = link_read(input, err);

@@ -30,6 +30,18 @@ check "a copy for each target" jq -e '.received == 250 and .sent == 500' <<<"$(l
 check "sinks get all of it once" jq -es '.[0].received == 625 and .[1].received == 250 and all(.lost == 0 and .duplicated == 0 and .done)' \
 	<<<"$(last sink)$(last last)"
 
+# A slow sink limits the task before it, which takes the same from all its inputs: no source ends long before the others.
+sources=(first second third fourth) workers=()
+for name in "${sources[@]}"; do task "$name" 7 0 0 "{\"targets\": [$(target 7807)]}" ', "MB": 2'; done
+task merge 8 7807 4 "{\"targets\": [$(target 7808)]}"
+task slow 9 7808 1 '' ', "cpu_us": 500'
+for name in "${sources[@]}" merge slow; do
+	"$nomora" dataflow worker "$scratch/$name.json" >"$scratch/$name.out" 2>"$scratch/$name.err" </dev/null &
+	workers+=($!)
+done
+wait "${workers[@]}"
+check "inputs share a full output" jq -es 'map(.s) | min / max > 0.8' <<<"$(for name in "${sources[@]}"; do last "$name"; done)"
+
 # send FILE SEQUENCE...: tuples with these sequence numbers to a new sink
 send() {
 	local plan=$1 name
