@@ -284,7 +284,7 @@ static int turn(struct worker *w, struct ns now, struct error *err)
 	for (uint32_t o = 0; o < w->output_count && code == 0; o++)
 		if (!w->outputs[o].connected)
 			code = link_connect(w->plan, &w->outputs[o], now, err);
-	/* Begins after the input served last: where outputs are the limit, the first inputs would starve the others. */
+	/* A fixed order would starve the later inputs where outputs are full, so start after the input served last. */
 	for (uint32_t i = 0, first = w->next_input; i < w->accepted && code == 0; i++) {
 		uint32_t at = (first + i) % w->accepted;
 		struct input *input = &w->inputs[at];

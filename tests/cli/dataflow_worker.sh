@@ -30,7 +30,7 @@ check "a copy for each target" jq -e '.received == 250 and .sent == 500' <<<"$(l
 check "sinks get all of it once" jq -es '.[0].received == 625 and .[1].received == 250 and all(.lost == 0 and .duplicated == 0 and .done)' \
 	<<<"$(last sink)$(last last)"
 
-# A slow sink limits the task before it, which takes the same from all its inputs: no source ends long before the others.
+# A slow sink limits the task `merge`, which must take equally from its four inputs, so all sources end at about the same time.
 sources=(first second third fourth) workers=()
 for name in "${sources[@]}"; do task "$name" 7 0 0 "{\"targets\": [$(target 7807)]}" ', "MB": 2'; done
 task merge 8 7807 4 "{\"targets\": [$(target 7808)]}"

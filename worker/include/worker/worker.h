@@ -2,7 +2,7 @@
 /*
  * One task of a dataflow job as a process: receives tuples from TCP connections, spends CPU time on each, and sends
  * tuples on. Queues are bounded: while a tuple would not fit into every output, no input is read, and TCP slows down
- * the senders. One thread.
+ * the senders. All inputs get the same share of full outputs. One thread.
  *
  * A source emits until it has sent its volume or `stop` is set; then it closes its outputs. Every other task ends when
  * all its inputs have ended and its queues are empty, so a whole job ends in the order of its data, without losing a
