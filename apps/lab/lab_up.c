@@ -190,7 +190,7 @@ static int run(void *context, const struct option_operands *operands, struct err
 	if (settings->fabric) {
 		fabric = topology_from_argument(settings->fabric, TOPOLOGY_MBPS_MAXIMUM, (uint64_t)settings->seed, err);
 		if (!fabric)
-			return err->code == EINVAL ? COMMAND_USAGE : COMMAND_FAILED;
+			return error_prefix(err, "--fabric") == -EINVAL ? COMMAND_USAGE : COMMAND_FAILED;
 	}
 	spec.fabric = fabric;
 	code = make(&spec, settings, operands->rest, err);

@@ -73,8 +73,12 @@ static struct topology *make_topology(const struct dataflow_settings *settings, 
 	struct topology *topology = NULL;
 	struct lab *lab;
 
-	if (!settings->apply && !settings->run)
-		return topology_from_argument(settings->topology, settings->link_MBps, (uint64_t)settings->seed, err);
+	if (!settings->apply && !settings->run) {
+		topology = topology_from_argument(settings->topology, settings->link_MBps, (uint64_t)settings->seed, err);
+		if (!topology)
+			error_prefix(err, "--topology");
+		return topology;
+	}
 	lab = malloc(sizeof *lab);
 	if (!lab)
 		error_set(err, ENOMEM, "out of memory");

@@ -19,17 +19,23 @@ static int bad(struct error *err, const char *word, const char *expected)
 	return error_set(err, EINVAL, "--generate: found '%s', expected %s", word, expected);
 }
 
+static int bad_value(struct error *err, const char *word, const char *value, const char *expected)
+{
+	return error_set(err, EINVAL, "--generate: %s: found '%s', expected %s", word, value, expected);
+}
+
 static int read_range(char *value, double *low, double *high)
 {
 	char *dash = strchr(value, '-');
+	bool good;
 
 	if (!dash)
 		return -EINVAL;
 	*dash = '\0';
-	if (number_parse_double(value, low) != 0 || number_parse_double(dash + 1, high) != 0 || *low < 0 ||
-	    *high < *low || *high > 1e12)
-		return -EINVAL;
-	return 0;
+	good = number_parse_double(value, low) == 0 && number_parse_double(dash + 1, high) == 0 && *low >= 0 &&
+	       *high >= *low && *high <= 1e12;
+	*dash = '-';
+	return good ? 0 : -EINVAL;
 }
 
 static int read_word(const char *word, char *value, struct dataflow_recipe *recipe, struct error *err)
@@ -45,21 +51,21 @@ static int read_word(const char *word, char *value, struct dataflow_recipe *reci
 		if (strcmp(word, counts[i].name) != 0)
 			continue;
 		if (number_parse_i64(value, &number) != 0 || number < 1 || number > COUNT_MAXIMUM)
-			return bad(err, value, "a whole number from 1 to 100000");
+			return bad_value(err, word, value, "a whole number from 1 to 100000");
 		*counts[i].to = (uint32_t)number;
 		return 0;
 	}
 	if (strcmp(word, "seed") == 0) {
 		if (number_parse_i64(value, &number) != 0 || number < 0)
-			return bad(err, value, "a seed from 0");
+			return bad_value(err, word, value, "a seed from 0");
 		recipe->seed = (uint64_t)number;
 	} else if (strcmp(word, "per-minute") == 0) {
 		if (number_parse_double(value, &recipe->per_minute) != 0 ||
 		    !(recipe->per_minute >= 0 && recipe->per_minute <= 1e6))
-			return bad(err, value, "jobs per minute from 0 to 1e6");
+			return bad_value(err, word, value, "jobs per minute from 0 to 1e6");
 	} else if (strcmp(word, "MB") == 0) {
 		if (read_range(value, &recipe->MB_low, &recipe->MB_high) != 0)
-			return bad(err, value, "LOW-HIGH, as in 1-100");
+			return bad_value(err, word, value, "LOW-HIGH, as in 1-100");
 	} else {
 		return bad(err, word, "jobs, per-minute, MB, seed, spouts, bolts, mappers, reducers or stages");
 	}
