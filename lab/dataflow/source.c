@@ -74,7 +74,8 @@ static struct topology *make_topology(const struct dataflow_settings *settings, 
 	struct lab *lab;
 
 	if (!settings->apply && !settings->run) {
-		topology = topology_from_argument(settings->topology, settings->link_MBps, (uint64_t)settings->seed, err);
+		topology =
+			topology_from_argument(settings->topology, settings->link_MBps, (uint64_t)settings->seed, err);
 		if (!topology)
 			error_prefix(err, "--topology");
 		return topology;

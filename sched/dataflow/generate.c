@@ -21,7 +21,7 @@ static int bad(struct error *err, const char *word, const char *expected)
 
 static int bad_value(struct error *err, const char *word, const char *value, const char *expected)
 {
-	return error_set(err, EINVAL, "--generate: %s: found '%s', expected %s", word, value, expected);
+	return error_set(err, EINVAL, "--generate: found '%s=%s', expected %s", word, value, expected);
 }
 
 static int read_range(char *value, double *low, double *high)

@@ -152,8 +152,8 @@ refuses "an experiment without a folder" 2 'go together' "$nomora" dataflow --ex
 refuses "a folder that cannot be made" 1 'cannot make' "$nomora" dataflow --experiment storm -o /proc/none
 refuses "two things to do" 2 'mutually exclusive' "$nomora" dataflow --simulate --compare --generate storm
 refuses "a bad recipe" 2 "generate: found 'spark', expected storm or mapreduce" "$nomora" dataflow --generate spark
-refuses "a bad number in a recipe" 2 "generate: jobs: found 'x', expected a whole number from 1" "$nomora" dataflow --generate storm,jobs=x
-refuses "a bad range in a recipe" 2 "generate: MB: found '5-x', expected LOW-HIGH" "$nomora" dataflow --generate storm,MB=5-x
+refuses "a bad number in a recipe" 2 "generate: found 'jobs=x', expected a whole number from 1" "$nomora" dataflow --generate storm,jobs=x
+refuses "a bad range in a recipe" 2 "generate: found 'MB=5-x', expected LOW-HIGH" "$nomora" dataflow --generate storm,MB=5-x
 refuses "an odd network" 2 'topology: bad k 3; expected an even number' "$nomora" dataflow --topology fattree:3 --generate storm
 refuses "two scenarios" 2 'expected one of FILE, --generate' "$nomora" dataflow --generate storm "$scenario"
 
