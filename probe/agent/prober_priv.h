@@ -106,6 +106,7 @@ struct prober_probe {
 	uint16_t source_port;
 	uint8_t ttl;      /* of a trace */
 	uint16_t padding; /* of a trace */
+	bool late;        /* by more than the stall limit */
 };
 
 /* 0 or -errno with err set. */

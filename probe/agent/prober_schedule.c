@@ -158,6 +158,7 @@ bool prober_take(struct prober *prober, struct stamp now, const struct neighbour
 {
 	struct prober_target *target;
 	struct ns wait;
+	bool late;
 
 	if (!prober->next_due.valid || now.ns < prober->next_due.ns)
 		return false;
@@ -167,6 +168,7 @@ bool prober_take(struct prober *prober, struct stamp now, const struct neighbour
 		prober->next_due = stamp_after(now, wait);
 		return false;
 	}
+	late = now.ns - prober->next_due.ns > prober->options->stall.v;
 	target = prober->targets[prober->next_target];
 	advance(prober, now);
 	if (!neighbours->items[target->neighbour].known) {
@@ -180,6 +182,7 @@ bool prober_take(struct prober *prober, struct stamp now, const struct neighbour
 					    : target->heard)
 		return false;
 	fill_probe(prober, target, probe);
+	probe->late = late;
 	return true;
 }
 
@@ -232,6 +235,8 @@ void prober_sent(struct prober *prober, const struct prober_probe *probe, struct
 	session_restamp(session, probe->request.sequence, sent_at, false);
 	if (disturbed)
 		session_disturb(session, probe->request.sequence);
+	if (probe->late)
+		session_left_late(session, probe->request.sequence);
 	if (!probe->path->link)
 		await_expiry(prober, probe->path, sent_at);
 }

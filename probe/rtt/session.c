@@ -17,7 +17,7 @@ struct slot {
 	uint32_t reflector_lowest, reflector_highest;
 	uint8_t clock; /* enum clock */
 	uint8_t state; /* enum slot_state */
-	bool stamped, disturbed, departed;
+	bool stamped, disturbed, late, departed;
 	bool reflector_known; /* reflector_highest was known when the probe left */
 };
 
@@ -170,6 +170,14 @@ void session_disturb(struct session *session, uint32_t sequence)
 		slot->disturbed = true;
 }
 
+void session_left_late(struct session *session, uint32_t sequence)
+{
+	struct slot *slot = sent_slot(session, sequence);
+
+	if (slot)
+		slot->late = true;
+}
+
 bool session_oldest(struct session *session, struct stamp *sent_at)
 {
 	if (session->oldest >= session->next)
@@ -257,7 +265,7 @@ enum session_answer session_receive(struct session *session, uint32_t sequence, 
 	check_counting(session, slot, wide, reflector_sequence);
 	follow_reflector(session, reflector_sequence);
 	slot->reflector_lowest = slot->reflector_highest = reflector_sequence;
-	*probe = (struct session_probe){stamp_of(slot), slot->disturbed, slot->departed};
+	*probe = (struct session_probe){stamp_of(slot), slot->disturbed || slot->late, slot->departed};
 	if (slot->state == SLOT_GIVEN_UP) {
 		slot->state = SLOT_ANSWERED_LATE;
 		session->counters.late++;

@@ -24,6 +24,7 @@ struct agent_options options_for(uint32_t paths)
 				      .interval = {3 * NS_PER_MS},
 				      .timeout = {100 * NS_PER_MS},
 				      .slots = 1,
+				      .stall = {100 * NS_PER_US},
 				      .seed = 42};
 }
 

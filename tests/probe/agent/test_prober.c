@@ -327,6 +327,26 @@ Test(prober, a_disturbed_sample_is_in_the_raw_figures_alone)
 	}
 }
 
+Test(prober, probes_that_leave_late_are_disturbed)
+{
+	static const int64_t late_us[] = {0, 99, 101, 2000};
+
+	options = options_for(1);
+	options.interval.v = NS_PER_MS;
+	make_with(hosts + 1, 1);
+	prober_set_mode(&prober, AGENT_MEASURING, at(begin_ns));
+	for (size_t i = 0; i < 4; i++) {
+		int64_t now = prober_next_due(&prober).ns + late_us[i] * NS_PER_US;
+
+		cr_assert(prober_take(&prober, at(now), &neighbours, &probe));
+		prober_sent(&prober, &probe, at(now), false);
+		answer(&probe, now, late_us[i] > 100 ? 900000 : 3000, 3000);
+	}
+	take_window(0, begin_ns + NS_PER_S);
+	cr_assert_eq(row.disturbed, 2);
+	cr_assert_eq(histogram_maximum(row.undisturbed), 6000);
+}
+
 Test(prober, peers_come_and_go_while_it_measures)
 {
 	unsigned int sent[3] = {0};

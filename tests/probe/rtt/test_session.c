@@ -301,6 +301,24 @@ Test(session, a_stall_of_the_sender_shows_in_the_answer)
 	session_destroy(session);
 }
 
+Test(session, an_exact_departure_corrects_a_wrong_stamp_but_not_a_late_departure)
+{
+	struct session *session = session_create(4);
+	struct session_probe probe;
+
+	for (uint32_t i = 0; i < 2; i++)
+		session_send(session, at(1));
+	session_disturb(session, 0);
+	session_left_late(session, 1);
+	for (uint32_t i = 0; i < 2; i++)
+		session_restamp(session, i, at(2), true);
+	session_receive(session, 0, 0, &probe);
+	cr_assert(probe.departed && !probe.disturbed);
+	session_receive(session, 1, 1, &probe);
+	cr_assert(probe.departed && probe.disturbed);
+	session_destroy(session);
+}
+
 Test(session, bounds)
 {
 	cr_assert_null(session_create(0));

@@ -25,9 +25,10 @@
  * together are less than half of the median round trip. With a larger bound they would add nothing to the round trip,
  * which already implies half of it, plus or minus half of it.
  *
- * A sample is disturbed if a stall of this process may have changed it: the burst that sent it took longer than `stall`
- * and the kernel did not stamp its departure, or, with the counter's receive stamps, the port was not polled for that
- * long before it arrived.
+ * A sample is disturbed if a stall of this process may have changed it: its probe left more than `stall` after it was
+ * due (the path it takes through the host is cold then), the burst that sent it took longer than that and the kernel
+ * did not stamp its departure, or, with the counter's receive stamps, the port was not polled for that long before it
+ * arrived.
  */
 #ifndef PROBE_AGENT_H
 #define PROBE_AGENT_H
@@ -115,7 +116,7 @@ struct agent_options {
 	bool tagged;                   /* all our frames have this VLAN tag, and frames of other VLANs are ignored */
 	uint16_t tag_control;          /* see struct frame_tag */
 	uint16_t packet_bytes;         /* IP length of a probe, at least agent_packet_minimum(); 0 = that */
-	struct ns stall;               /* 0 = 100 us */
+	struct ns stall;               /* see above; 0 = 100 us */
 	struct ns clock_error;         /* upper bound of our clock's error against UTC; 0 = the kernel's bound */
 	int digits; /* of round trips in histograms: 3 (0, up to 152 KB each) or 2 (22 KB), for thousands of sessions */
 	size_t samples; /* kept for agent_take_sample(); 0 = none */

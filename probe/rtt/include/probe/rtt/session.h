@@ -45,6 +45,8 @@ uint32_t session_send(struct session *session, struct stamp sent_at);
 void session_restamp(struct session *session, uint32_t sequence, struct stamp sent_at, bool departed);
 /* Marks a probe whose stamp may be wrong because the sender stalled while sending it; its answer is marked, too. */
 void session_disturb(struct session *session, uint32_t sequence);
+/* Marks a probe that left late because the sender had stalled: its answer is marked, however exact its stamp is. */
+void session_left_late(struct session *session, uint32_t sequence);
 /* The newest probe was not sent: forgets it, its number is reused. */
 void session_unsend(struct session *session);
 
