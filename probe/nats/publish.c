@@ -23,7 +23,7 @@ struct publisher {
 	struct sent *sent; /* by position */
 	size_t capacity;
 	uint8_t *statuses; /* by host: the status published last */
-	size_t status_count;
+	size_t status_count, status_capacity;
 	unsigned connects; /* number of the connection that `sent` belongs to */
 	struct ns all_due;
 	uint64_t rows;
@@ -101,14 +101,14 @@ static bool was_sent(const struct sent *sent, const struct latency_entry *entry)
 static int publish_statuses(struct publisher *publisher, struct error *err)
 {
 	size_t count = latency_matrix_hosts(publisher->live);
-	uint8_t *grown = count > publisher->status_count ? realloc(publisher->statuses, count) : publisher->statuses;
+	uint8_t *statuses = array_reserve(publisher->statuses, count, &publisher->status_capacity, sizeof *statuses);
 	natsStatus sent = NATS_OK;
 
-	if (count && !grown)
+	if (!statuses)
 		return error_set(err, ENOMEM, "out of memory");
 	if (count > publisher->status_count)
-		memset(grown + publisher->status_count, LATENCY_HOST_ACTIVE, count - publisher->status_count);
-	publisher->statuses = grown;
+		memset(statuses + publisher->status_count, LATENCY_HOST_ACTIVE, count - publisher->status_count);
+	publisher->statuses = statuses;
 	publisher->status_count = count;
 	for (uint32_t host = 0; sent == NATS_OK && host < count; host++) {
 		enum latency_host_status status = latency_live_status(publisher->live, host);
