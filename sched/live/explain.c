@@ -14,7 +14,7 @@ static bool better(const struct live_candidate *a, const struct live_candidate *
 	return a->rtt_us != b->rtt_us ? a->rtt_us < b->rtt_us : a->machine < b->machine;
 }
 
-/* Inserts into a list sorted by better(), which holds the best `most`. */
+/* Inserts a candidate into the list of the best `most`, which is sorted by better(). */
 static void insert(struct live_candidate *list, size_t *count, size_t most, const struct live_candidate *candidate)
 {
 	size_t at = *count;
@@ -65,11 +65,12 @@ static void say_refusal(const struct live *live, const struct live_job *job, con
 			 fmax(0, now_s - task->gain_since_s), limits.migrate_hold_s);
 		return;
 	case LIVE_REFUSED_RESTART:
-		snprintf(why, 160, "does not move to %.60s: gain %.2f over %.0f s expected < restart of %.0f s", to,
-			 task->gain, rest_s(task, now_s), restart_s);
+		snprintf(why, 160, "does not move to %.60s: gain %.2f times %.0f s expected < restart cost of %.0f s",
+			 to, task->gain, rest_s(task, now_s), restart_s);
 		return;
 	case LIVE_REFUSED_RETURN:
-		snprintf(why, 160, "does not move back to %.60s: left it %.0f s ago < %.0f s", to,
+		snprintf(why, 160,
+			 "does not move to %.60s again: left it, or failed to start there, %.0f s ago < %.0f s", to,
 			 fmax(0, now_s - task->moved_s), settings->no_return_s);
 		return;
 	case LIVE_REFUSED_RATE:
@@ -96,7 +97,7 @@ static void say_refusal(const struct live *live, const struct live_job *job, con
 		snprintf(why, 160, "does not move to %.60s: gain %.2f is not measured", to, task->gain);
 		return;
 	case LIVE_REFUSED_EVICTION:
-		snprintf(why, 160, "stays although another task would gain more here: nobody is evicted");
+		snprintf(why, 160, "stays although another task would gain more here: running tasks are never evicted");
 		return;
 	default:
 		return;
@@ -148,13 +149,13 @@ static void say_why(const struct live *live, const struct live_job *job, const s
 	else if (task->retry_s > 0)
 		snprintf(why, 160, "paused after %u failed attempts", task->attempts);
 	else if (job->gang != LIVE_GANG_NONE)
-		snprintf(why, 160, "waits for places for %u tasks of its job at a time", job->limits.minimum_tasks);
+		snprintf(why, 160, "waits until %u tasks of its job can start together", job->limits.minimum_tasks);
 	else if (!is_root && flownet_root_machine(live->net, job->number) == FLOWNET_NONE)
 		snprintf(why, 160, "waits for its root, task '%s'", job->tasks[job->root].name);
 	else if (live->settings.require_measured && candidates == 0)
 		snprintf(why, 160, "no free machine with a measured round trip to the root");
 	else
-		snprintf(why, 160, "no free slot, or waiting costs less than the free ones");
+		snprintf(why, 160, "no free slot, or waiting costs less than any free slot");
 }
 
 int live_explain(struct live *live, const char *job_id, const char *task_name, struct live_candidate *candidates,

@@ -36,11 +36,11 @@ int live_started(struct live *live, const char *job_id, const char *task_name, c
 	if (task->state == LIVE_RUNNING && strcmp(live->cluster->machines[task->machine].name, machine) == 0)
 		return 0; /* reported twice */
 	if (task->state != LIVE_DECIDED && !moved)
-		return wrong_state(err, job_id, task, "a decision to start");
+		return wrong_state(err, job_id, task, "a decided or moving task");
 	if (strcmp(live->cluster->machines[task->machine].name, machine) != 0)
 		return error_set(err, EINVAL, "task '%s' of job '%s' was to start on '%s', not on '%s'", task_name,
 				 job_id, live->cluster->machines[task->machine].name, machine);
-	/* A decided task that was adopted after a restart holds its slot like a running task. */
+	/* After a restart, a decided task holds its slot like a running one: the network has nothing to confirm. */
 	if (in_transit(live, job, task))
 		flownet_confirm(live->net, job->number, live_task_number(job, task));
 	if (moved) {
@@ -69,7 +69,7 @@ int live_ended(struct live *live, const char *job_id, const char *task_name, str
 	if (task->state == LIVE_ENDED)
 		return 0;
 	if (task->state == LIVE_WAITING || task->state == LIVE_FAILED)
-		return wrong_state(err, job_id, task, "a task that runs or is to start");
+		return wrong_state(err, job_id, task, "a decided, moving or running task");
 	live_note_report(live, "ended", job_id, task_name, NULL, 0);
 	if (task->state == LIVE_MOVING)
 		live_end_move(live, job, task);
@@ -91,8 +91,8 @@ int live_ended(struct live *live, const char *job_id, const char *task_name, str
 
 /*
  * After a failure the task leaves the network for a pause, or for good after its last attempt. A root stays in the
- * network, because its job's other tasks wait for it there, and its proposals are refused: if it left, the network
- * would treat it as a root that has ended.
+ * network, because its job's other tasks wait for it there, and proposals to place it are refused. If it left, the
+ * network would treat it as a root that has ended.
  */
 static void pause_task(struct live *live, struct live_job *job, struct live_task *task, double now_s)
 {
@@ -124,9 +124,10 @@ void live_take_back(struct live *live, struct live_job *job, struct live_task *t
 		flownet_fail(live->net, job->number, number);
 	if (task->state == LIVE_MOVING) {
 		live_end_move(live, job, task);
+		task->came_from = task->machine; /* not tried again within no_return_s */
+		task->moved_s = now_s;
 		task->machine = task->origin;
 		task->origin = -1;
-		task->moved_s = now_s; /* no further attempt within no_return_s */
 		live_set_state(live, job, task, LIVE_RUNNING, now_s);
 	} else {
 		task->machine = -1;
@@ -156,6 +157,6 @@ int live_failed(struct live *live, const char *job_id, const char *task_name, do
 		live->changed = true;
 		return 0;
 	default:
-		return wrong_state(err, job_id, task, "a task that runs or is to start");
+		return wrong_state(err, job_id, task, "a decided, moving or running task");
 	}
 }

@@ -60,7 +60,7 @@ Test(live, a_decision_that_is_not_confirmed_is_tried_again_and_given_up)
 	cr_expect_eq(fixture_task_of(live, "web", 0)->state, LIVE_FAILED);
 	cr_expect_eq(fixture_step(live, now + 1000), 0);
 	cr_expect_eq(live_started(live, "web", "t0", "m0", now, &err), -EINVAL);
-	cr_expect_not_null(strstr(err.text, "is failed; expected a decision to start"), "%s", err.text);
+	cr_expect_not_null(strstr(err.text, "is failed; expected a decided or moving task"), "%s", err.text);
 	live_destroy(live);
 }
 
@@ -178,6 +178,29 @@ Test(live, a_move_that_fails_leaves_the_task_where_it_was)
 	cr_expect_str_eq(fixture_machine_of(live, "web", 1), before);
 	cr_expect_eq(fixture_task_of(live, "web", 1)->state, LIVE_RUNNING);
 	cr_expect_eq(live_totals(live).free_slots, 4);
+	live_destroy(live);
+}
+
+Test(live, a_move_that_failed_is_not_tried_again_at_once)
+{
+	struct live_settings settings;
+	struct live *live;
+	struct error err = {0};
+	char near[8] = "";
+
+	make_moving(&live, &settings);
+	for (int m = 0; m < 6 && !near[0]; m++) {
+		snprintf(near, sizeof near, "m%d", m);
+		if (strcmp(near, fixture_machine_of(live, "web", 1)) == 0 ||
+		    strcmp(near, fixture_machine_of(live, "web", 0)) == 0)
+			near[0] = '\0';
+	}
+	fixture_measure(live, fixture_machine_of(live, "web", 0), near, 1, 2);
+	cr_assert_eq(fixture_step(live, 2), 1);
+	cr_assert_eq(live_failed(live, "web", "t1", 3, &err), 0);
+	cr_expect_eq(fixture_step(live, 4), 0);
+	cr_expect_gt(live_totals(live).refused[LIVE_REFUSED_RETURN], 0);
+	cr_expect_eq(fixture_step(live, 3 + settings.no_return_s + 1), 1);
 	live_destroy(live);
 }
 
