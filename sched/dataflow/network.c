@@ -90,7 +90,7 @@ static int add_pair(struct network *network, uint32_t low, uint32_t high, uint32
 	return code;
 }
 
-/* Removes one use of a pair; an unused pair is replaced by the last entry. */
+/* Removes one use of a pair. If it was the last one, removes the pair: the last entry takes its place. */
 static void release_pair(struct network *network, uint32_t a, uint32_t b)
 {
 	uint32_t at = network_find_pair(network, a, b), last;
@@ -128,7 +128,7 @@ static int take_all_slots(struct network *network, const struct dataflow_job *jo
 	return 0;
 }
 
-/* Adds the use of a pair by one flow; a new pair gets its route. */
+/* Counts one more flow that uses a pair. If the pair is new, adds it with its route. */
 static int use_pair(struct network *network, uint32_t from, uint32_t to, network_chooser route_of, void *context,
 		    struct error *err)
 {
@@ -138,8 +138,10 @@ static int use_pair(struct network *network, uint32_t from, uint32_t to, network
 		int64_t number = route_of(context, low, high);
 		int code = number < 0 ? (int)number : add_pair(network, low, high, (uint32_t)number);
 
+		if (code == -ENOMEM)
+			return error_set(err, ENOMEM, "out of memory");
 		if (code < 0)
-			return error_set(err, code == -ENOMEM ? ENOMEM : EHOSTUNREACH, "no route from '%s' to '%s'",
+			return error_set(err, EHOSTUNREACH, "no route from '%s' to '%s'",
 					 network->topology->nodes[low].name, network->topology->nodes[high].name);
 		at = network->pair_count - 1;
 	}
@@ -216,7 +218,7 @@ uint32_t network_source_count(const struct network *network)
 	return count;
 }
 
-/* Loads of all running jobs. 0 or -ENOMEM. */
+/* Collects the loads of all running jobs. Returns 0 or -ENOMEM. */
 static int collect_loads(struct network *network)
 {
 	int code = 0;
