@@ -16,11 +16,11 @@ static const double seconds_maximum = 1e11, second_us = 1e6;
 
 struct job {
 	uint64_t id;
-	double submit_s, start_s, run_s; /* run_s < 0: to the end; NAN: it never ran */
+	double submit_s, start_s, run_s; /* run_s: NAN if it never ran, INFINITY if it has no end */
 	uint32_t tasks;
 };
 
-/* Columns of sacct by their names; -1 = not there. */
+/* The columns of sacct that we use, by their names. reading.place[] has their positions, -1 = absent. */
 enum column { JOB_ID, SUBMIT, START, END, N_TASKS, ALLOC_CPUS, N_CPUS, N_NODES, COLUMNS };
 static const char *const column_names[COLUMNS] = {"JobID",  "Submit",    "Start", "End",
 						  "NTasks", "AllocCPUS", "NCPUS", "NNodes"};
@@ -49,7 +49,7 @@ const char *batch_problem_name(enum batch_problem problem)
 	return problem_names[problem];
 }
 
-/* Counts the problem; 0, or -EINVAL with `strict`. */
+/* Counts the problem and records the first of its kind. Returns 0, or -EINVAL if `strict`. */
 static int note(struct reading *reading, enum batch_problem problem, const char *text)
 {
 	struct batch_report *report = reading->report;
@@ -81,7 +81,7 @@ static uint32_t task_count(double count)
 	return count >= 1 && count <= TASKS_MAXIMUM ? (uint32_t)count : 0;
 }
 
-/* "; MaxNodes: 128" */
+/* A line of the header: "; MaxNodes: 128". */
 static void read_swf_header(struct reading *reading, const char *line)
 {
 	static const char *const keys[] = {"MaxNodes:", "MaxProcs:"};
@@ -93,7 +93,7 @@ static void read_swf_header(struct reading *reading, const char *line)
 		if (value >= 1 && value <= 1e9 && k == 0)
 			reading->report->machines = (int64_t)value;
 		else if (value >= 1 && value <= 1e9)
-			reading->report->slots = (int64_t)value; /* of all machines; divided at the end */
+			reading->report->slots = (int64_t)value; /* all slots; divided by `machines` at the end */
 	}
 }
 
@@ -128,7 +128,7 @@ static int read_swf(struct reading *reading, char *line)
 	return keep(reading, &job);
 }
 
-/* "2026-11-23T18:14:29" as if it were UTC; NAN: "Unknown" and the like. False: no time. */
+/* Parses "2026-11-23T18:14:29" as UTC; NAN for "Unknown", "None" and "". Returns false if the text is not a time. */
 static bool parse_time(const char *text, double *seconds)
 {
 	struct tm tm = {0};
@@ -190,7 +190,7 @@ static int read_sacct(struct reading *reading, char *line)
 			return note(reading, BATCH_COLUMNS, "expected the columns of the header");
 	}
 	if (strchr(fields[reading->place[JOB_ID]], '.'))
-		return 0; /* a step of a job that has its own row */
+		return 0; /* a step of a job; the job itself has another row */
 	if (!parse_time(fields[reading->place[SUBMIT]], &job.submit_s) || isnan(job.submit_s) ||
 	    !parse_time(fields[reading->place[START]], &job.start_s) ||
 	    !parse_time(fields[reading->place[END]], &end_s))

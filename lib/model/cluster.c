@@ -8,7 +8,10 @@
 #include <base/array.h>
 #include <base/name.h>
 
-/* Same rack and beyond: typical medians between VMs of public clouds; a cluster file should have measured ones. */
+/*
+ * The values from same_rack_us on are typical medians between VMs of public clouds; a cluster file should give measured
+ * ones.
+ */
 static const struct cluster_default_rtt default_rtt = {
 	.same_machine_us = 1, .same_rack_us = 30, .same_pod_us = 100, .other_pod_us = 250};
 
@@ -74,7 +77,7 @@ static int64_t find_pod(const struct cluster *cluster, const char *name)
 	return -ENOENT;
 }
 
-/* Copies the name and enters it under `number`; NULL if out of memory. */
+/* Adds the name to the index with the value `number`. Returns a copy of the name, or NULL if out of memory. */
 static char *index_enter(struct hash_table *index, const char *name, uint32_t number)
 {
 	char *copy = strdup(name);
@@ -113,7 +116,7 @@ static int64_t find_or_add_pod(struct cluster *cluster, const char *name)
 	return number;
 }
 
-/* The rack's number, after checking that its pod is the one that `pod` names (NULL: any). */
+/* Finds or adds the rack. Returns its number, or -EINVAL if it is in another pod than `pod` (NULL: any), or -ENOMEM. */
 static int64_t find_or_add_rack(struct cluster *cluster, const char *name, const char *pod, struct error *err)
 {
 	int64_t found = cluster_find_rack(cluster, name), pod_number;

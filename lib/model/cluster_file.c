@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora.cluster/1: reader and writer. The optional "racks" list must name the machines' racks, no more and no less. */
+/*
+ * nomora.cluster/1: reader and writer. The list "racks", if there is one, must name exactly the racks of the machines.
+ */
 #include <model/cluster.h>
 
 #include <errno.h>
@@ -19,7 +21,7 @@ static const char *const file_keys[] = {"schema", "default_rtt_us", "racks", "ma
 			 *const rack_keys[] = {"name", "pod", NULL},
 			 *const machine_keys[] = {"name", "rack", "pod", "slots", NULL};
 
-/* json_need_known() with the line of the misspelt key. */
+/* As json_need_known(); the error names the line of the misspelt key. */
 static void need_known(struct json_reader *reader, const json_t *object, const char *where, const char *const *known,
 		       const char *text)
 {
@@ -32,8 +34,8 @@ static void need_known(struct json_reader *reader, const json_t *object, const c
 }
 
 /*
- * Later errors name the line of this key, of the outermost object (where is "") or of the object at `where`. An absent
- * key has no line, and costs no walk through the text.
+ * Later errors name the line of `key` in the object at `where` ("" = the outermost object). If the key is absent, they
+ * name no line, and the text is not searched.
  */
 static void go_to_key(struct json_reader *reader, const json_t *object, const char *where, const char *key,
 		      const char *text)
@@ -65,7 +67,7 @@ static void read_default_rtt(struct json_reader *reader, const json_t *root, con
 	rtt->other_pod_us = read_rtt(reader, object, "other_pod", text, rtt->other_pod_us);
 }
 
-/* The names in "racks", each once, with their pods: an object name -> pod. NULL when there is no such list. */
+/* Returns the list "racks" as an object name -> pod (null = not given), or NULL if there is no such list. */
 static json_t *read_rack_list(struct json_reader *reader, const json_t *root, const char *text)
 {
 	const json_t *list;
@@ -187,7 +189,7 @@ static struct cluster *cluster_from_json(const char *file, const json_t *root, c
 struct cluster *cluster_parse(const char *name, const char *text, size_t bytes, struct error *err)
 {
 	json_t *root = json_read_text(name, 0, text, bytes, err);
-	char *copy = root ? strndup(text, bytes) : NULL; /* ends with a NUL, which `text` need not */
+	char *copy = root ? strndup(text, bytes) : NULL; /* adds the NUL that `text` may lack */
 	struct cluster *cluster = NULL;
 
 	if (copy)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads traces of the coflow benchmark, and makes a scenario of a trace at a given second. */
+/* Reads traces of the coflow benchmark, and makes a scenario of the coflows that are active at a given second. */
 #include <model/recovery.h>
 
 #include <errno.h>
@@ -133,7 +133,7 @@ static void read_coflow(struct words *words, struct coflow_trace *trace)
 	trace->flow_count += (uint64_t)coflow.mapper_count * coflow.reducer_count;
 }
 
-/* Ports count from 0, or from 1 if the port with the number of ports is used and port 0 is not. */
+/* Sets first_port: ports are numbered from 0, or from 1 if port number port_count is in use and port 0 is not. */
 static int check_ports(struct coflow_trace *trace, const char *file, struct error *err)
 {
 	uint32_t highest = 0, least = trace->first_port;
@@ -233,7 +233,10 @@ uint64_t coflow_flow_count(const struct coflow_trace *trace)
 	return trace->flow_count;
 }
 
-/* Seconds that the coflow's busiest port takes if it carries nothing else. load: 2 * port_count doubles. */
+/*
+ * Returns the seconds that the coflow's busiest port needs if it carries only this coflow. load: space for 2 *
+ * port_count doubles.
+ */
 static double time_alone_s(const struct coflow_trace *trace, const struct coflow *coflow, double link_MBps,
 			   double *load)
 {
@@ -258,7 +261,7 @@ static double time_alone_s(const struct coflow_trace *trace, const struct coflow
 	return worst / link_MBps;
 }
 
-/* done: the part of the coflow that has been sent. */
+/* done: share of the coflow that has been sent, 0..1 */
 static bool add_coflow(const struct coflow_trace *trace, const struct coflow *coflow, double done,
 		       struct recovery_scenario *scenario)
 {

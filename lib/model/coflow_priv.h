@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A trace of the coflow benchmark, for the readers that make scenarios of it. Private. */
+/* A trace of the coflow benchmark, for the code that converts it (coflow.c, dataflow_coflow.c). Private. */
 #ifndef MODEL_COFLOW_PRIV_H
 #define MODEL_COFLOW_PRIV_H
 
@@ -17,7 +17,7 @@ struct coflow {
 	size_t first_mapper, mapper_count, first_reducer, reducer_count;
 };
 
-/* Ports as in the file: first_port is 0 or 1. */
+/* Ports have the numbers of the file, which begin with first_port (0 or 1). */
 struct coflow_trace {
 	uint32_t port_count, first_port;
 	uint64_t flow_count;

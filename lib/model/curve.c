@@ -51,7 +51,10 @@ void curve_destroy(struct curve *curve)
 	free(curve);
 }
 
-/* A jump's height on its far side is not in the table: extends the two entries after it back to the jump. */
+/*
+ * The table has no entry right after a jump: computes this p by extending the line through the next two entries back to
+ * the jump.
+ */
 static void prepare_jump(struct curve *curve)
 {
 	const double *p = curve->evaluated;

@@ -35,7 +35,7 @@ static char *copy_text(struct json_reader *reader, const char *text)
 	return copy;
 }
 
-/* Number `index` of an array; null is NAN. */
+/* Returns number `index` of the array, or NAN if it is null. */
 static double array_number(struct json_reader *reader, const json_t *array, const char *where, size_t index)
 {
 	const json_t *item = json_array_get(array, index);
@@ -81,7 +81,7 @@ static void read_interval(struct json_reader *reader, const json_t *object, cons
 		*low = ends[0];
 		*high = ends[1];
 		if (*low > *high)
-			json_fail(reader, where, key, "%g..%g: the lower end comes first", *low, *high);
+			json_fail(reader, where, key, "%g..%g: expected the lower end first", *low, *high);
 	}
 	free(ends);
 }

@@ -68,7 +68,7 @@ static int64_t load(struct curve_library *library, const char *name, struct erro
 	char path[4096];
 
 	if (!library->folder)
-		return error_set(err, ENOENT, "unknown curve '%s', and no folder of curves", name);
+		return error_set(err, ENOENT, "unknown curve '%s': no folder of curves was given", name);
 	if (snprintf(path, sizeof path, "%s/%s.json", library->folder, name) >= (int)sizeof path)
 		return error_set(err, ENAMETOOLONG, "the path of curve '%s' is too long", name);
 	curve = curve_load(path, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Coflows as MapReduce jobs: one component of mappers, a component of one task for each reducer. */
+/* Coflows as MapReduce jobs: one component has all mappers; each reducer is a component of one task. */
 #include <model/dataflow.h>
 
 #include <errno.h>

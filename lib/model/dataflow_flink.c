@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The plan of a Flink job, as its REST interface gives it at /jobs/ID/plan. */
+/* Reads the plan of a Flink job, as Flink's REST interface returns it for /jobs/ID/plan. */
 #include <model/dataflow.h>
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 enum { FILE_BYTES_MAXIMUM = 1 << 28, NODES_MAXIMUM = 10000, PLACE_BYTES = 64 };
 
-/* Ship strategies of streams and of batch jobs; batch ones may be followed by the fields, "Hash Partition on [0]". */
+/* Ship strategies of streaming and batch jobs. Those of batch jobs may be followed by text: "Hash Partition on [0]". */
 static const struct {
 	const char *name;
 	enum dataflow_grouping grouping;
@@ -76,7 +76,7 @@ static bool read_node(struct json_reader *reader, const json_t *node, const char
 	return !reader->failed;
 }
 
-/* Several inputs from one vertex (a self-join) are one edge that carries the data several times. */
+/* Adds an edge. Several inputs from the same vertex (a self-join) become one edge; its selectivity is their number. */
 static bool add_edge(struct json_reader *reader, const char *where, struct dataflow_job *job, uint32_t from,
 		     uint32_t to, enum dataflow_grouping grouping)
 {
@@ -133,7 +133,7 @@ static bool has_source(const struct dataflow_job *job)
 
 static void read_plan(struct json_reader *reader, const json_t *root, struct dataflow *dataflow)
 {
-	/* The answer has one member, "plan"; clients often store only that member. */
+	/* Flink's response has one member, "plan"; clients often store only the value of that member. */
 	const json_t *plan = json_object_get(root, "plan") ? json_need_object(reader, root, "", "plan") : root;
 	const json_t *nodes = json_need_array(reader, plan, "plan", "nodes");
 	const char *name = json_may_string(reader, plan, "plan", "jid", "flink");

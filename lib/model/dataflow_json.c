@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora.dataflow/1 from JSON. */
+/* Reads nomora.dataflow/1 from JSON. */
 #include <model/dataflow.h>
 
 #include <errno.h>
@@ -33,8 +33,8 @@ static bool out_of_memory(struct json_reader *reader, const char *where)
 }
 
 /*
- * "topology": a generator's text, or an object of nomora.topology/1. Names of files are refused, so that the scenario
- * is complete in one file.
+ * "topology": the argument of a generator, or an object of nomora.topology/1. File names are refused, so that one file
+ * has the complete scenario.
  */
 static struct topology *read_topology(struct json_reader *reader, const json_t *root, uint64_t seed)
 {
@@ -200,8 +200,8 @@ static bool read_edge(struct json_reader *reader, const json_t *object, const ch
 }
 
 /*
- * Checks that the job has a sink and that data reaches every component. reached[c]: a component sends to c;
- * overwritten.
+ * Checks that the job has a sink and that data from a source reaches every component. On entry, reached[c] is true if
+ * component c has an incoming edge; the function overwrites the array.
  */
 static void check_ends(struct json_reader *reader, const char *where, const struct dataflow_job *job, bool *reached)
 {
@@ -254,7 +254,7 @@ static bool read_edges(struct json_reader *reader, const json_t *object, const c
 	return !reader->failed;
 }
 
-/* "component.number" -> host. */
+/* Reads the object "component.number" -> host. */
 static bool read_placement(struct json_reader *reader, const json_t *object, const char *where,
 			   struct dataflow_job *job, const struct topology *topology)
 {
@@ -400,7 +400,7 @@ static struct dataflow *dataflow_from_json(const char *file, const json_t *root,
 struct dataflow *dataflow_parse(const char *name, const char *text, size_t bytes, struct error *err)
 {
 	json_t *root = json_read_text(name, 0, text, bytes, err);
-	char *copy = root ? strndup(text, bytes) : NULL; /* ends with a NUL, which `text` need not */
+	char *copy = root ? strndup(text, bytes) : NULL; /* adds the NUL that `text` may lack */
 	struct dataflow *dataflow = NULL;
 
 	if (copy)

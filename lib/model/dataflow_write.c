@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora.dataflow/1 to JSON: the fields that differ from their defaults. */
+/* Writes nomora.dataflow/1 as JSON; fields that have their default values are left out. */
 #include <model/dataflow.h>
 
 #include <math.h>

@@ -32,8 +32,8 @@ struct google_trace_reader {
 	size_t count, capacity;
 	struct hash_table index; /* hash of job and task index -> records */
 	int64_t last_us;
-	int64_t hole_us; /* time at which the last missing part begins; -1 = no part is missing */
-	bool *present;   /* [machines with an event] at last_us */
+	int64_t hole_us; /* time of the last row before the last missing part; -1 = no part is missing */
+	bool *present;   /* [machine number]: present after the machine events before `event` */
 	size_t event;    /* next machine event to apply to `present` */
 };
 
@@ -56,7 +56,7 @@ const char *google_trace_problem_name(enum google_trace_problem problem)
 	return problem_names[problem];
 }
 
-/* Counts the problem; 0, or -EINVAL with `strict`. */
+/* Counts the problem and records the first of its kind. Returns 0, or -EINVAL if `strict`. */
 static int note(struct google_trace_reader *reader, enum google_trace_problem problem, const char *file, long line,
 		const char *text, struct error *err)
 {
@@ -103,13 +103,13 @@ void google_trace_reader_destroy(struct google_trace_reader *reader)
 	free(reader);
 }
 
-/* 0 = time 0 of the workload. */
+/* Converts a time of the trace to a time of the workload; a time before the trace becomes 0. */
 static int64_t workload_time(int64_t trace_us)
 {
 	return trace_us > GOOGLE_TRACE_START_US ? trace_us - GOOGLE_TRACE_START_US : 0;
 }
 
-/* Non-negative integers of the given columns. */
+/* Parses the given columns as non-negative integers. */
 static bool parse(char *const *fields, const int *columns, int count, int64_t *values)
 {
 	for (int i = 0; i < count; i++) {
@@ -188,7 +188,10 @@ static struct record *find_record(struct google_trace_reader *reader, uint64_t j
 	return &larger[reader->count++];
 }
 
-/* True if the machine existed at that time. Machine events up to the row's time are applied first; there are few. */
+/*
+ * Counts a problem if the machine did not exist at that time. First applies the machine events up to that time; there
+ * are few. Returns 0, or -EINVAL if `strict`.
+ */
 static int check_machine(struct google_trace_reader *reader, const struct file_lines *lines, const char *field,
 			 int64_t now_us, struct error *err)
 {
@@ -213,7 +216,10 @@ static int check_machine(struct google_trace_reader *reader, const struct file_l
 	return 0;
 }
 
-/* A task that waited before a missing part and ends after it counts as started at the beginning of that part. */
+/*
+ * Returns true if the task waited before the last missing part. If its next event is its end, it counts as started at
+ * the beginning of that part.
+ */
 static bool began_in_hole(const struct google_trace_reader *reader, const struct record *record)
 {
 	return record->state == STATE_PENDING && reader->hole_us >= 0 && record->seen_us <= reader->hole_us;
@@ -253,7 +259,7 @@ static int apply_event(struct google_trace_reader *reader, const struct file_lin
 		if (record->state != STATE_RUNNING)
 			code = note_row(reader, GOOGLE_TRACE_END_WITHOUT_START, lines, "ends without a start", err);
 		/* fall through */
-	case TASK_KILL: /* legal for a task that waits */
+	case TASK_KILL: /* may come for a waiting task */
 		if (record->state == STATE_RUNNING)
 			record->run_us += now_us - record->started_us;
 		record->state = STATE_IDLE;
@@ -354,7 +360,10 @@ static int compare_parts(const void *left, const void *right)
 	return a->gzip - b->gzip;
 }
 
-/* The parts of one table in order; *parts is the caller's. The count, or -errno. */
+/*
+ * Lists the parts of one table in the order of their numbers; the caller frees *parts. Returns their number, or -errno
+ * with err set.
+ */
 static int64_t list_parts(const char *folder, const char *table, struct part **parts, unsigned *total,
 			  struct error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora.inject/1: the tables below name each field once, for writer and reader. */
+/* nomora.inject/1: the tables below name each field once, for both the writer and the reader. */
 #include <model/injector_state.h>
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 #include <base/json.h>
 
-/* A number of the file and its place in a struct. */
+/* A number in the file and its offset in a struct. */
 struct field {
 	const char *key;
 	enum { FIELD_COUNT, FIELD_REAL, FIELD_SIGNED } kind; /* uint64_t, double, int64_t */

@@ -9,7 +9,7 @@
 
 enum { COLUMNS_MAXIMUM = 16 };
 
-/* Where the two columns are, by the names in the header. */
+/* Positions of the two columns, which the header names. */
 struct columns {
 	size_t count, job, curve;
 };
@@ -59,7 +59,7 @@ static int read_job(struct workload *workload, const struct columns *columns, co
 	snprintf(name, sizeof name, "%" PRId64, id);
 	code = workload_note_job(workload, (uint64_t)id, name, fields[columns->curve]);
 	if (code == -EEXIST && !has_curve(workload, (uint64_t)id, fields[columns->curve]))
-		return bad_line(lines, "job: it has another curve already", err);
+		return bad_line(lines, "job: this job has another curve already", err);
 	if (code == -EEXIST)
 		return 0;
 	return code == 0 ? 0 : error_set(err, ENOMEM, "out of memory");

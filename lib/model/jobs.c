@@ -42,11 +42,11 @@ static int resolve_task(const struct jobs *jobs, const struct job *job, struct j
 	task->machine = cluster_find_machine(cluster, task->machine_name);
 	if (task->machine < 0) {
 		task->machine = JOB_NO_MACHINE;
-		return error_at(err, place, ENOENT, "task '%s' runs on '%s', which the cluster does not have",
-				task->name, task->machine_name);
+		return error_at(err, place, ENOENT, "task '%s' runs on '%s', which is not in the cluster", task->name,
+				task->machine_name);
 	}
 	if (++running[task->machine] > cluster->machines[task->machine].slots)
-		return error_at(err, place, EINVAL, "task '%s' is one too many on '%s', which has %u slots", task->name,
+		return error_at(err, place, EINVAL, "task '%s' exceeds the slots of '%s', which has %u", task->name,
 				task->machine_name, cluster->machines[task->machine].slots);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* jobs.jsonl: one object a line; docs/formats.md is its description. */
+/* jobs.jsonl: one object per line; docs/formats.md describes it. */
 #include <model/jobs.h>
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 #include "jobs_priv.h"
 
-enum { PLACE_BYTES = 64, NAME_BYTES = 32, LINE_BYTES = 256 << 20 /* JOB_TASKS_MAXIMUM tasks, each on a machine */ };
+enum { PLACE_BYTES = 64, NAME_BYTES = 32, LINE_BYTES = 256 << 20 /* JOB_TASKS_MAXIMUM tasks with their machines */ };
 static const double seconds_maximum = 1e10, weight_minimum = 1e-9, weight_maximum = 1e9;
 
 static const char *const job_keys[] = {"id",      "curve",         "root",         "tasks",          "dependencies",
@@ -55,7 +55,7 @@ static void read_task(struct json_reader *reader, const json_t *value, const cha
 	task->waited_s = json_may_number(reader, value, where, "waited_s", 0, seconds_maximum, 0);
 	task->weight = json_may_number(reader, value, where, "weight", weight_minimum, weight_maximum, 1);
 	if (!reader->failed && task->running_s > 0 && !task->machine_name)
-		json_fail(reader, where, "running_s", "a task that has run needs its \"machine\"");
+		json_fail(reader, where, "running_s", "a task with running_s needs a \"machine\"");
 }
 
 /* "tasks": 5 means five waiting tasks named t0 to t4. */
@@ -108,7 +108,7 @@ static void read_tasks(struct json_reader *reader, const json_t *object, struct 
 	}
 }
 
-/* A task by its name, or by its number in the list. */
+/* Reads a reference to a task: its name, or its number in the list. */
 static uint32_t read_task_reference(struct json_reader *reader, const json_t *value, const char *where, const char *key,
 				    const struct job *job, const json_t *names)
 {
@@ -120,7 +120,7 @@ static uint32_t read_task_reference(struct json_reader *reader, const json_t *va
 	    json_integer_value(number) < (json_int_t)job->task_count)
 		return (uint32_t)json_integer_value(number);
 	if (json_is_string(value))
-		json_fail(reader, where, key, "'%s' is none of this job's tasks", json_string_value(value));
+		json_fail(reader, where, key, "'%s' is not a task of this job", json_string_value(value));
 	else
 		json_fail(reader, where, key,
 			  "expected the name of one of this job's tasks, or its number from 0 to %u",
@@ -179,7 +179,7 @@ static void read_weights(struct json_reader *reader, const json_t *object, struc
 		const json_t *number = json_object_get(names, task);
 
 		if (!number) {
-			json_fail(reader, "weights", task, "is none of this job's tasks");
+			json_fail(reader, "weights", task, "is not a task of this job");
 			return;
 		}
 		job->tasks[json_integer_value(number)].weight =

@@ -4,7 +4,7 @@
 
 #include <model/jobs.h>
 
-/* Frees what a job holds and clears it; a job that is only half filled is fine. */
+/* Frees the memory of a job and clears it; the job may be incomplete. */
 void job_free(struct job *job);
 
 #endif

@@ -10,7 +10,7 @@
 #include <base/json.h>
 #include <base/name.h>
 
-/* 2^53, 285 years: up to here a double holds every microsecond. */
+/* 2^53 - 1, 285 years: a double represents every microsecond up to here. */
 static const int64_t time_maximum_us = INT64_C(9007199254740991);
 static const double rtt_maximum_us = 1e9;
 enum { SLOTS_MAXIMUM = 100000, LINE_BYTES = 64 << 20 };
@@ -23,7 +23,7 @@ static const char *const decision_names[] = {"place", "move", "preempt", "advice
 struct journal_reader {
 	struct file_lines *lines;
 	struct json_reader json;
-	json_t *object; /* the line whose strings are lent */
+	json_t *object; /* the current line; events borrow its strings */
 	struct cluster_default_rtt default_rtt;
 	bool has_default_rtt;
 	int64_t last_us;
@@ -231,7 +231,7 @@ static void read_task(struct journal_reader *reader, struct journal_event *event
 	event->run_us = json_may_integer(json, reader->object, "", "run_us", JOURNAL_RUN_TO_THE_END, time_maximum_us,
 					 JOURNAL_RUN_UNKNOWN);
 	if (!json->failed && event->task_state == JOURNAL_RUNNING && !event->machine)
-		json_fail(json, "", "machine", "missing; expected where the task runs");
+		json_fail(json, "", "machine", "missing; expected the machine where the task runs");
 }
 
 static void read_pairs(struct journal_reader *reader, struct journal_event *event)
@@ -297,7 +297,7 @@ static void read_event(struct journal_reader *reader, struct journal_event *even
 	event->time_us = json_need_integer(json, object, "", "t_us", 0, time_maximum_us);
 	event->kind = (enum journal_kind)need_choice(json, object, "event", kind_names);
 	if (!json->failed && event->time_us < reader->last_us)
-		json_fail(json, "", "t_us", "%lld is before %lld of the line before", (long long)event->time_us,
+		json_fail(json, "", "t_us", "%lld is earlier than %lld in the previous line", (long long)event->time_us,
 			  (long long)reader->last_us);
 	if (json->failed)
 		return;
@@ -329,7 +329,10 @@ static void drop_line(struct journal_reader *reader)
 	reader->definition = NULL;
 }
 
-/* The next line that is not blank as an object: 1, 0 at the end, -errno. The last line may be cut off. */
+/*
+ * Parses the next line that is not blank. Returns 1, 0 at the end, or -errno. An incomplete last line counts as the
+ * end.
+ */
 static int next_object(struct journal_reader *reader, struct error *err)
 {
 	char *line;

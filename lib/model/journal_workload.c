@@ -32,7 +32,7 @@ struct reading {
 	struct record *records;
 	size_t record_count, record_capacity;
 	struct hash_table record_index; /* hash of job and task -> records */
-	struct job_record *jobs;        /* beside workload->notes */
+	struct job_record *jobs;        /* parallel to workload->notes */
 	size_t job_capacity;
 };
 
@@ -55,7 +55,7 @@ static uint64_t job_id(const char *name)
 	return number_parse_i64(name, &number) == 0 && number >= 0 ? (uint64_t)number : hash_text(name);
 }
 
-/* A name may be used again: each time the job has another id. */
+/* A job's name may be used again; each job of the same name gets another id. */
 static uint64_t next_id(uint64_t id)
 {
 	return hash_mix(id + 1);
@@ -138,7 +138,10 @@ static struct record *find_record(struct reading *reading, uint64_t key, uint64_
 	return NULL;
 }
 
-/* Tasks with numbers for names keep their order; the others are in the order of their submission. */
+/*
+ * Returns a task's index in its job. Tasks whose names are numbers keep that order; others are numbered as they are
+ * submitted.
+ */
 static uint32_t task_index(const struct journal_event *event, struct job_record *job)
 {
 	int64_t number;
@@ -150,7 +153,7 @@ static uint32_t task_index(const struct journal_event *event, struct job_record 
 	return ++job->task_count;
 }
 
-/* NULL = out of memory. */
+/* Returns NULL if out of memory. */
 static struct record *add_record(struct reading *reading, uint64_t key, const struct workload_note *note,
 				 const struct journal_event *event)
 {
@@ -233,7 +236,7 @@ static int read_event(struct reading *reading, const struct journal_event *event
 		return read_task(reading, event);
 	case JOURNAL_LATENCY:
 		return read_latency(reading, event);
-	case JOURNAL_CALL: /* for the live scheduler's room */
+	case JOURNAL_CALL: /* used only by the live scheduler */
 		return 0;
 	case JOURNAL_DECISION:
 	case JOURNAL_KINDS:

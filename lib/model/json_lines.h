@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lines of the elements of a top-level array in JSON text that jansson has already accepted, so that a message about
- * element 312 can say where it is. One walk over the text for all elements.
+ * Finds the lines of the elements of a top-level array, in JSON text that jansson has already accepted, so that a
+ * message about element 312 can name its line. One walk over the text finds all of them.
  */
 #ifndef MODEL_JSON_LINES_H
 #define MODEL_JSON_LINES_H
@@ -13,14 +13,16 @@ struct json_lines {
 	long line;      /* of `at`, from 1 */
 };
 
-/* Goes to the array that is the value of `key` in the outermost object. */
+/* Finds the array that is the value of `key` in the outermost object. */
 struct json_lines json_lines_find(const char *text, const char *key);
 
-/* Line of a key of the outermost object, or of the object that is the value of its key `object`; 0 if it is not found.
+/*
+ * Returns the line of `key` in the outermost object (`object` is NULL), or in the object that is the value of the key
+ * `object` there; 0 if it is not found.
  */
 long json_lines_key(const char *text, const char *object, const char *key);
 
-/* Line of the next element, 0 when there is none. */
+/* Returns the line of the next element, or 0 if there is none. */
 long json_lines_next(struct json_lines *lines);
 
 #endif

@@ -13,7 +13,7 @@ struct reach {
 	uint32_t answered, unreachable;
 };
 
-/* Inserts the entry if it is among the worst, the largest first. */
+/* Inserts the entry into worst[] (the largest value first) if it is one of the worst. */
 static void consider(struct latency_census *census, enum latency_statistic statistic, const struct latency_entry *entry)
 {
 	double value = latency_entry_value(entry, statistic);

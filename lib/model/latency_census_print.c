@@ -12,7 +12,7 @@ void latency_census_print(const struct latency_census *census, const struct late
 			i + 1 < LATENCY_STATES ? "," : "");
 	fprintf(out, "; written %.1f s ago\n", ns_to_s(ns_sub(now, latency_live_written_at(live))));
 	for (size_t i = 0; i < census->lost_count; i++)
-		fprintf(out, "%s %s: nobody reaches it\n", i == 0 ? "lost:" : "     ",
+		fprintf(out, "%s %s: no host reaches it\n", i == 0 ? "lost:" : "     ",
 			latency_matrix_host(live, census->lost_hosts[i]));
 	fprintf(out, "\n%-20s %-20s %10s %10s %10s %8s %8s\n", "from", "to", "p50 us", "p99 us", "max us", "loss %",
 		"age s");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A matrix for other programs: nomora.mesh/1, and one figure as a square CSV. JSON is printed pair by pair: the
- * million pairs of a thousand hosts would take 2 GB as one value, and most of the time as values of their own.
+ * Writes a matrix for other programs: as nomora.mesh/1, or one statistic as a square CSV. The JSON is printed pair by
+ * pair, without jansson: for the million pairs of a thousand hosts, one value would take 2 GB, and a value for each
+ * pair would take most of the time.
  */
 #include <model/latency_order.h>
 

@@ -34,7 +34,7 @@ struct live_header {
 	struct latency_counts counts;
 };
 
-/* Offsets of the parts of a file, and its size, from its capacities. */
+/* Offsets of the parts of a file, and its size in bytes; computed from its capacities. */
 struct layout {
 	size_t hosts, racks, blocks, maxima, host_slots, pair_slots, bytes;
 	size_t host_slot_count, pair_slot_count;
@@ -99,10 +99,12 @@ static int check_header(const char *path, const struct live_header *header, size
 				 path, magic);
 	if (header->host_bytes != ours.host_bytes || header->rack_bytes != ours.rack_bytes ||
 	    header->block_bytes != ours.block_bytes || header->maximum_bytes != ours.maximum_bytes)
-		return error_set(err, EINVAL, "%s: its records are of another size: written by another version", path);
+		return error_set(err, EINVAL,
+				 "%s: the file was written by another version: its records have another size", path);
 	if (header->host_capacity > HOSTS_MAXIMUM || header->rack_capacity > RACKS_MAXIMUM ||
 	    header->pair_capacity > pairs_maximum || lay_out(header).bytes != file_bytes)
-		return error_set(err, EINVAL, "%s: its size (%zu bytes) is not that of %u hosts, %u racks and %u pairs",
+		return error_set(err, EINVAL,
+				 "%s: damaged: its size (%zu bytes) does not match its %u hosts, %u racks and %u pairs",
 				 path, file_bytes, header->host_capacity, header->rack_capacity, header->pair_capacity);
 	return 0;
 }
@@ -125,7 +127,7 @@ static int check_names(const char *path, const struct latency_matrix *matrix, st
 	for (size_t i = 0; i < latency_live_racks(matrix); i++)
 		whole = whole && memchr(matrix->racks[i].name, '\0', LATENCY_NAME_BYTES) &&
 			memchr(matrix->racks[i].pod, '\0', LATENCY_NAME_BYTES);
-	return whole ? 0 : error_set(err, EINVAL, "%s: damaged: a name has no end", path);
+	return whole ? 0 : error_set(err, EINVAL, "%s: damaged: a name is not terminated", path);
 }
 
 static int attach(struct latency_matrix *matrix, const char *path, struct error *err)
@@ -138,7 +140,7 @@ static int attach(struct latency_matrix *matrix, const char *path, struct error 
 	if (fstat(matrix->fd, &status) != 0)
 		return error_set(err, errno, "%s: %s", path, strerror(errno));
 	if (status.st_size < PAGE)
-		return error_set(err, EINVAL, "%s: expected a live matrix, found a file of %lld bytes", path,
+		return error_set(err, EINVAL, "%s: expected a live matrix, found a file of only %lld bytes", path,
 				 (long long)status.st_size);
 	matrix->map_bytes = (size_t)status.st_size;
 	matrix->map = mmap(NULL, matrix->map_bytes, PROT_READ | (matrix->writable ? PROT_WRITE : 0), MAP_SHARED,
@@ -170,8 +172,8 @@ static int attach(struct latency_matrix *matrix, const char *path, struct error 
 }
 
 /*
- * Makes the file whole under another name, so that nobody opens half of one. The blocks of pairs are reserved as they
- * are needed: most meshes have far fewer than their files can hold.
+ * Creates the complete file under a temporary name and then links it, so that nobody opens an incomplete one. Disk
+ * space for the pairs is allocated when it is needed: most meshes have far fewer pairs than their files can hold.
  */
 static int create_file(const char *path, const struct latency_live_size *size, struct error *err)
 {
@@ -192,7 +194,7 @@ static int create_file(const char *path, const struct latency_live_size *size, s
 		code = errno;
 	close(fd);
 	unlink(temporary);
-	if (code && code != EEXIST) /* another process was faster: its file will do */
+	if (code && code != EEXIST) /* EEXIST: another process created the file first; use that one */
 		return error_set(err, code, "%s: cannot create: %s", path, strerror(code));
 	return 0;
 }
@@ -240,7 +242,10 @@ bool latency_live_is(const char *path)
 	return is;
 }
 
-/* A killed writer may have left a pair half-written, or one that the table does not have, or has twice. */
+/*
+ * Repairs what a killed writer may have left: a half-written pair, a host or pair that is missing from its table, or a
+ * pair that is in its table twice.
+ */
 static void repair(struct latency_matrix *matrix)
 {
 	size_t hosts = latency_matrix_hosts(matrix), pairs = latency_matrix_count(matrix);
@@ -442,7 +447,7 @@ bool latency_live_pod_maximum(const struct latency_matrix *matrix, uint32_t from
 	return maximum->pairs > 0;
 }
 
-/* The index of a host in the live matrix, or -errno. */
+/* Finds the host in the live matrix, or adds it with its rack and pod. Returns its index, or -errno. */
 static int64_t put_host(struct latency_matrix *live, const char *name, const struct cluster *cluster)
 {
 	int64_t machine = cluster ? cluster_find_machine(cluster, name) : -ENOENT;
@@ -451,7 +456,7 @@ static int64_t put_host(struct latency_matrix *live, const char *name, const str
 	return latency_live_add_host(live, name, rack ? rack->name : "", rack ? cluster->pods[rack->pod] : "");
 }
 
-/* Tells a full file (false) from a full disk: does the file have space for more hosts and racks? */
+/* Returns true if the file has space for more hosts and racks; -ENOSPC then means that the disk is full. */
 static bool has_places(const struct latency_matrix *live)
 {
 	return latency_matrix_hosts(live) < live->host_capacity && latency_live_racks(live) < live->rack_capacity;
@@ -480,12 +485,15 @@ static int put_batch(struct latency_matrix *live, const struct latency_matrix *f
 	code = code ? code : latency_live_update_maxima(live);
 	latency_live_end(live);
 	if (code == -ENOSPC && !has_places(live))
-		return error_set(err, ENOSPC, "the live matrix is full: it was made for %zu hosts and %zu racks",
+		return error_set(err, ENOSPC, "the live matrix is full: its capacity is %zu hosts and %zu racks",
 				 live->host_capacity, live->rack_capacity);
 	return code ? error_set(err, -code, "cannot put the pairs into the live matrix: %s", strerror(-code)) : 0;
 }
 
-/* Size of a new file: room for every pair of the hosts, up to 2^20, and for 64 more hosts and racks. */
+/*
+ * Capacities of a new file: 64 more hosts and racks than now (but at least 256 racks), and every pair of these hosts,
+ * up to 2^20 or the number of pairs in `from`.
+ */
 static struct latency_live_size size_for(const struct latency_matrix *from, const struct cluster *cluster)
 {
 	uint64_t hosts = latency_matrix_hosts(from) + 64, pairs = hosts * hosts, count = latency_matrix_count(from);

@@ -15,8 +15,8 @@
 enum { FIRST_CAPACITY = 32 };
 
 /*
- * Largest difference between the clocks of two hosts. Rows from further ahead date from before a clock was stepped
- * back: their age is unknown.
+ * Largest expected difference between the clocks of two hosts. An entry that is further in the future was written
+ * before a clock was stepped back, so its age is unknown.
  */
 static const struct ns future = {60 * NS_PER_S};
 
@@ -116,8 +116,8 @@ void latency_store_insert_host(struct latency_matrix *matrix, uint32_t position)
 }
 
 /*
- * Doubles a private array and empties its table, which the caller fills again. Items are initialised as they are added:
- * those to come take no memory. Shared arrays are full: -ENOSPC.
+ * Doubles a private array and empties its table, which the caller fills again. Items are initialised only when they are
+ * added, so that unused ones take no memory. Shared arrays cannot grow: -ENOSPC.
  */
 static int grow(const struct latency_matrix *matrix, void **items, size_t item_bytes, size_t *capacity,
 		_Atomic uint32_t **slots, size_t *slot_count)
@@ -180,7 +180,7 @@ int64_t latency_matrix_find_host(const struct latency_matrix *matrix, const char
 {
 	size_t mask = matrix->host_slot_count - 1;
 
-	/* A shared file may be damaged: its table may be full and have wrong positions. */
+	/* A shared file may be damaged: its table may be full or have wrong positions. */
 	for (size_t step = 0, slot = hash_name(name) & mask; step < matrix->host_slot_count;
 	     step++, slot = (slot + 1) & mask) {
 		uint32_t position = atomic_load_explicit(&matrix->host_slots[slot], memory_order_acquire);
@@ -251,7 +251,7 @@ bool latency_matrix_load_pair(const struct latency_matrix *matrix, uint32_t sour
 	return false;
 }
 
-/* The invariants of a row; the parser has said which field is wrong before it comes here. */
+/* Checks the invariants of an entry. (The parser checks them before, to name the wrong field.) */
 static bool entry_is_valid(const struct latency_entry *entry)
 {
 	if (!(entry->loss >= 0 && entry->loss <= 1) || entry->updated_at.v < 0 ||
@@ -271,7 +271,7 @@ static void write_pair(struct latency_block *block, const struct latency_entry *
 	latency_block_write(&block->sequence, block->words, entry, LATENCY_WORDS);
 }
 
-/* Private ones grow. */
+/* A private matrix is never full, since it grows. */
 static bool is_full(const struct latency_matrix *matrix)
 {
 	return matrix->fd >= 0 && matrix->pair_capacity && latency_matrix_count(matrix) == matrix->pair_capacity;
@@ -314,7 +314,7 @@ static float larger(float a, float b)
 	return a > b ? a : b;
 }
 
-/* fmax() takes the number where the other is NAN, which is what a pair without an answer has. */
+/* The RTTs of a pair without an answer are NAN; fmax() then returns the number of the other pair. */
 static struct latency_entry merge_worst(const struct latency_entry *a, const struct latency_entry *b)
 {
 	struct latency_entry worst = *a;
@@ -338,7 +338,7 @@ static int merge_entry(struct latency_matrix *into, struct latency_entry entry, 
 	int code;
 
 	if (old && how == LATENCY_MERGE_REFUSE)
-		return error_set(err, EEXIST, "the pair %s -> %s is in two of the files; say which is to stay",
+		return error_set(err, EEXIST, "the pair %s -> %s is in more than one file; choose which entry to keep",
 				 latency_matrix_host(into, entry.source), latency_matrix_host(into, entry.destination));
 	if (old && how == LATENCY_MERGE_WORST)
 		entry = merge_worst(old, &entry);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The matrix's CSV form, read strictly: a row that is not understood is refused with its place. */
+/* The matrix's CSV form. The reader is strict: it refuses a bad row, and names its file, line and field. */
 #include <model/latency_live.h>
 #include <model/latency_matrix.h>
 
@@ -26,7 +26,7 @@ enum column {
 	COLUMN_LOSS,
 	COLUMN_SAMPLES,
 	COLUMN_UPDATED_AT,
-	COLUMN_FIRST_COUNT, /* of the first version */
+	COLUMN_FIRST_COUNT, /* number of columns of the first version */
 	COLUMN_STATE = COLUMN_FIRST_COUNT,
 	COLUMN_PATHS,
 	COLUMN_PATHS_COVERED,
@@ -40,7 +40,7 @@ static const char *const column_names[COLUMN_COUNT] = {
 	"updated_at", "state", "paths",      "paths_covered", "disturbed",  "error_us",
 };
 
-/* The widest range that each figure may have; RTTs up to an hour, dates up to the year 2262 (64-bit ns). */
+/* The largest value of each figure; RTTs up to an hour, dates up to the year 2262 (64-bit ns). */
 static const double column_maximum[COLUMN_COUNT] = {
 	[COLUMN_RTT_P50] = 3.6e9, [COLUMN_RTT_P99] = 3.6e9,       [COLUMN_RTT_MAX] = 3.6e9,
 	[COLUMN_LOSS] = 1,        [COLUMN_SAMPLES] = 0x1p53,      [COLUMN_UPDATED_AT] = 9.2e9,
@@ -50,7 +50,7 @@ static const double column_maximum[COLUMN_COUNT] = {
 
 struct row_place {
 	struct file_lines *lines;
-	size_t columns; /* that the file's version has */
+	size_t columns; /* number of columns in the file's version */
 	struct error *err;
 };
 
@@ -82,8 +82,8 @@ static int read_whole(const struct row_place *row, char **fields, enum column co
 }
 
 /*
- * "stale" stands for a measured or unreachable pair that was old when the file was written; readers see that by
- * updated_at.
+ * "stale" means a measured or unreachable pair that was old when the file was written. The entry keeps only that state,
+ * since readers see the age by updated_at.
  */
 static int read_state(const struct row_place *row, char **fields, struct latency_entry *entry)
 {
@@ -106,7 +106,7 @@ static int read_state(const struct row_place *row, char **fields, struct latency
 			(unsigned long long)entry->samples, state);
 }
 
-/* The columns of version 2. */
+/* Reads the columns that only version 2 has. */
 static int read_quality(const struct row_place *row, char **fields, struct latency_entry *entry)
 {
 	uint64_t paths, covered;
@@ -143,7 +143,7 @@ static int read_host(const struct row_place *row, struct latency_matrix *matrix,
 	return 0;
 }
 
-/* RTTs: all three, rising; or, in a row without samples, none. */
+/* Reads the RTTs: all three, in ascending order; or none, in a row without samples. */
 static int read_times(const struct row_place *row, char **fields, struct latency_entry *entry)
 {
 	double *const times[] = {&entry->rtt_p50_us, &entry->rtt_p99_us, &entry->rtt_max_us};
@@ -156,7 +156,7 @@ static int read_times(const struct row_place *row, char **fields, struct latency
 			continue;
 		if (entry->samples == 0)
 			return error_at(row->err, place_of(row, column), EINVAL,
-					"expected nothing in a row with 0 samples, found '%s'", fields[column]);
+					"expected an empty field in a row with 0 samples, found '%s'", fields[column]);
 		if (read_figure(row, fields, column, times[i]))
 			return -row->err->code;
 		if (i > 0 && *times[i] < *times[i - 1])
@@ -187,7 +187,7 @@ static int read_row(const struct row_place *row, struct latency_matrix *matrix, 
 	    (code = read_figure(row, fields, COLUMN_UPDATED_AT, &updated_at_s)) ||
 	    (code = read_quality(row, fields, &entry)))
 		return code;
-	/* To the microsecond, which is as much as a double of seconds since 1970 holds. */
+	/* Round to microseconds: a double of seconds since 1970 is not more precise. */
 	whole_s = floor(updated_at_s);
 	entry.updated_at =
 		(struct ns){(int64_t)whole_s * NS_PER_S + llround((updated_at_s - whole_s) * 1e6) * NS_PER_US};
@@ -218,7 +218,7 @@ static void show_progress(struct progress *bar, const struct latency_matrix *mat
 	progress_update(bar, 0, note);
 }
 
-/* The line that names the columns, of either version: *columns is how many there are. */
+/* Accepts the header line of either version; *columns is its number of columns. */
 static int read_header(const char *line, const struct row_place *row, size_t *columns)
 {
 	if (strcmp(line, header_line) == 0)
@@ -326,7 +326,7 @@ struct latency_matrix *latency_matrix_read_all(char *const *paths, size_t count,
 	return all;
 }
 
-/* Measurements have a resolution of a nanosecond: three decimals lose nothing. */
+/* Measurements have a resolution of a nanosecond, so that three decimals of the RTTs lose nothing. */
 static void write_entry(const struct latency_matrix *matrix, const struct latency_entry *entry, FILE *out)
 {
 	char loss[32];

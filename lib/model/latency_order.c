@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* -1 = the cluster does not know the host; 0 without a cluster. */
+/* Returns the host's rack, or -1 if the host is not in the cluster; 0 if there is no cluster. */
 static int64_t rack_of(const struct latency_order *order, uint32_t host)
 {
 	int64_t machine;
@@ -17,7 +17,7 @@ static int64_t rack_of(const struct latency_order *order, uint32_t host)
 	return machine < 0 ? -1 : (int64_t)order->cluster->machines[machine].rack;
 }
 
-/* qsort_r()'s context is the order: order by rack number, unknown racks last, then as people count (h2 before h10). */
+/* Compares by rack number (unknown racks last), then by name in version order (h2 before h10). context: the order. */
 static int compare_hosts(const void *a, const void *b, void *context)
 {
 	const struct latency_order *order = context;

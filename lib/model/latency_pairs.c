@@ -16,7 +16,7 @@ void latency_slots_insert(_Atomic uint32_t *slots, size_t slot_count, uint64_t h
 	atomic_store_explicit(&slots[slot], position + 1, memory_order_release);
 }
 
-/* A block's first word, which is written and read whole. */
+/* Reads the pair of a block. It is the first word, which is written and read atomically. */
 static void pair_of(const struct latency_block *block, uint32_t hosts[2])
 {
 	uint64_t word = atomic_load_explicit(&block->words[0], memory_order_relaxed);
@@ -29,7 +29,10 @@ static uint64_t hash_pair(uint32_t source, uint32_t destination)
 	return hash_mix((uint64_t)source << 32 | destination);
 }
 
-/* The slot that holds the pair's position, -1 = none. A shared file may be damaged: full, or with wrong positions. */
+/*
+ * Returns the slot that holds the pair's position, or -1. A shared file may be damaged: the table may be full or have
+ * wrong positions.
+ */
 static int64_t find_slot(const struct latency_matrix *matrix, uint32_t source, uint32_t destination)
 {
 	size_t mask = matrix->pair_slot_count - 1, slot = hash_pair(source, destination) & mask;
@@ -74,8 +77,8 @@ void latency_store_insert_pair(struct latency_matrix *matrix, uint32_t position)
 }
 
 /*
- * Knuth, vol. 3, 6.4, algorithm R: a later slot moves into the hole unless its home is after the hole. Copy first, then
- * clear.
+ * Empties a slot, the hole (Knuth, vol. 3, 6.4, algorithm R): a later slot moves into the hole unless its home is after
+ * the hole. The moved slot is copied before it is cleared, so that its pair is always in the table.
  */
 static void close_hole(struct latency_matrix *matrix, size_t hole)
 {
@@ -112,7 +115,7 @@ static bool has_left(const struct latency_matrix *matrix, uint32_t host)
 	       atomic_load_explicit(&matrix->hosts[host].status, memory_order_acquire) == LATENCY_HOST_GONE;
 }
 
-/* The pairs in the table; positions below are in use. */
+/* Returns the number of pairs; the blocks at lower positions are in use. */
 static uint32_t pair_count(const struct latency_matrix *matrix)
 {
 	return (uint32_t)atomic_load_explicit(&matrix->counts->pairs, memory_order_acquire);
@@ -149,8 +152,8 @@ void latency_store_repair_pairs(struct latency_matrix *matrix)
 		uint32_t position;
 
 		/*
-		 * The pair is in the table twice, or its block holds another pair by now: removes the slot, and looks
-		 * at the one that takes its place.
+		 * A slot is wrong if its block is not in use, if its block now holds another pair, or if the pair is in
+		 * the table twice. Remove it, then check the slot that moves into its place.
 		 */
 		while ((position = atomic_load_explicit(&matrix->pair_slots[slot], memory_order_relaxed)) != 0) {
 			if (position <= count) {

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The memory of a latency matrix: arrays of hosts and pairs, found through tables of positions, and a maximum for each
- * pair of racks. Private matrices grow; shared ones lie in a mapped file with a fixed capacity (latency_live.c). There
- * one process writes at a time and any number read without a lock: counts and table slots are published by release
- * stores, pairs are guarded by a sequence lock each (Boehm, Can seqlocks get along with programming language memory
- * models, 2012; data words are atomic, stored with release and loaded with acquire, so that no fence is needed). A full
- * shared matrix evicts a pair for each new one: slots of the table then move, and a reader that finds no pair searches
- * again if they did (`moves`, a sequence lock of the table for those who miss).
+ * The memory of a latency matrix: arrays of hosts and pairs, hash tables of their positions, and a maximum for each
+ * pair of racks. Private matrices grow; shared ones are in a mapped file with a fixed capacity (latency_live.c).
+ *
+ * One process at a time writes a shared matrix, and any number read it without a lock. Counts and table slots are
+ * published by release stores. A sequence lock guards each pair (Boehm, Can seqlocks get along with programming
+ * language memory models, 2012; data words are atomic, stored with release and loaded with acquire, so that no fence is
+ * needed).
+ *
+ * A full shared matrix evicts a pair for each new one; this moves slots of the table. A reader that does not find a
+ * pair searches again if slots have moved since; `moves` is the sequence lock that shows it.
  */
 #ifndef MODEL_LATENCY_STORE_PRIV_H
 #define MODEL_LATENCY_STORE_PRIV_H
@@ -21,15 +24,15 @@
 enum {
 	LATENCY_WORDS = sizeof(struct latency_entry) / 8,
 	LATENCY_MAXIMUM_WORDS = sizeof(struct latency_maximum) / 8,
-	LATENCY_READ_ATTEMPTS = 1000, /* a writer holds a block for some 20 ns: after this many it is dead */
+	LATENCY_READ_ATTEMPTS = 1000, /* a writer needs some 20 ns per block: after these attempts, it must be dead */
 };
 
 _Static_assert(sizeof(struct latency_entry) % 8 == 0, "whole words");
 _Static_assert(sizeof(struct latency_maximum) % 8 == 0, "whole words");
 
-/* An odd sequence: it is being written. */
+/* While the sequence is odd, a writer is changing the block. */
 struct latency_block {
-	_Atomic uint32_t sequence, used; /* used: set since the hand passed, see latency_store_evict() */
+	_Atomic uint32_t sequence, used; /* used: set since the hand last passed, see latency_store_evict() */
 	union {
 		struct latency_entry entry;
 		_Atomic uint64_t words[LATENCY_WORDS];
@@ -58,11 +61,11 @@ struct latency_rack_record {
 struct latency_counts {
 	_Atomic uint32_t hosts, racks;
 	_Atomic uint64_t pairs;
-	_Atomic uint32_t dirty;        /* a writer is at work, or died */
-	_Atomic uint32_t moves;        /* odd: slots of pairs move */
-	_Atomic int64_t written_at_ns; /* wall clock, of the last batch */
+	_Atomic uint32_t dirty;        /* a writer is at work, or died at work */
+	_Atomic uint32_t moves;        /* odd while slots of pairs move */
+	_Atomic int64_t written_at_ns; /* wall clock, at the end of the last batch */
 	_Atomic uint64_t evicted;
-	_Atomic uint32_t hand, unused; /* hand: the position where the search for a pair to evict goes on */
+	_Atomic uint32_t hand, unused; /* hand: the position where the next search for a pair to evict begins */
 };
 
 struct latency_matrix {
@@ -73,12 +76,12 @@ struct latency_matrix {
 	struct latency_maximum_block *maxima;      /* rack_capacity squared */
 	_Atomic uint32_t *host_slots, *pair_slots; /* position + 1, 0 = free; at most half full */
 	size_t host_capacity, pair_capacity, rack_capacity, host_slot_count, pair_slot_count;
-	/* Only of a shared matrix. */
+	/* The rest is only for shared matrices. */
 	void *map;
 	size_t map_bytes;
 	int fd; /* -1 = private */
 	bool writable;
-	uint32_t reserved; /* by this process: the disk has the blocks before this one */
+	uint32_t reserved; /* this process allocated disk space for the blocks before this position */
 };
 
 void latency_slots_insert(_Atomic uint32_t *slots, size_t slot_count, uint64_t hash, uint32_t position);
@@ -87,32 +90,39 @@ void latency_store_insert_host(struct latency_matrix *matrix, uint32_t position)
 /* --- latency_store.c: the file of a shared matrix --- */
 
 /*
- * Allocates pages before they are written: writing to one that a full disk or tmpfs cannot provide raises SIGBUS. 0 or
- * -errno.
+ * Allocates disk space for pages before they are written: writing to a page raises SIGBUS if the full disk or tmpfs has
+ * no space for it. Returns 0 or -errno.
  */
 int latency_store_allocate(int fd, size_t offset, size_t bytes);
-/* Allocates those of the next blocks before the block at `position` is first written. 0 or -errno: the disk is full. */
+/*
+ * To be called before the block at `position` is first written: allocates its disk space, and that of the next blocks.
+ * Returns 0, or -errno (the disk is full).
+ */
 int latency_store_reserve(struct latency_matrix *matrix, uint32_t position);
 void latency_store_unmap(struct latency_matrix *matrix);
 
 /* --- latency_pairs.c: the table of pairs --- */
 
 void latency_store_insert_pair(struct latency_matrix *matrix, uint32_t position);
-/* NULL: there is none. For a reader the block may get another pair at any time: the copy that it loads says which. */
+/*
+ * Returns NULL if the pair is not in the table. A reader's block may get another pair at any time: check the pair in
+ * the copy of the block.
+ */
 struct latency_block *latency_store_find_pair(const struct latency_matrix *matrix, uint32_t source,
 					      uint32_t destination);
 /*
- * Removes a pair that was not set for a long time from the table and returns its position (second chance: a hand goes
- * round, and takes the first pair that was not set since it passed last, or whose host has left). There must be pairs.
+ * Removes a pair that was not set for a long time from the table and returns its position. (Second chance: a hand goes
+ * round the positions and takes the first pair that was not set since the hand last passed, or whose host has left.)
+ * There must be pairs.
  */
 uint32_t latency_store_evict(struct latency_matrix *matrix);
-/* After a writer died: every pair is in the table once. */
+/* Repairs the table after a writer died, so that every pair is in it exactly once. */
 void latency_store_repair_pairs(struct latency_matrix *matrix);
 
 /* --- */
 
 void latency_block_write(_Atomic uint32_t *sequence, _Atomic uint64_t *words, const void *from, size_t count);
-/* Inline: the number of words is then known. */
+/* Inline, so that the compiler knows the number of words. */
 static inline bool latency_block_read(const _Atomic uint32_t *sequence, const _Atomic uint64_t *words, void *into,
 				      size_t count)
 {

@@ -45,7 +45,7 @@ static void finish(struct collection *collection, struct latency_group *group)
 	};
 }
 
-/* The rack of each host of the matrix; -1 = the cluster does not have it. NULL: out of memory. */
+/* Returns the rack of each host of the matrix, -1 = the host is not in the cluster; or NULL if out of memory. */
 static int64_t *find_racks(const struct latency_matrix *matrix, const struct cluster *cluster)
 {
 	size_t count = latency_matrix_hosts(matrix);
@@ -76,7 +76,7 @@ int latency_summarise(const struct latency_matrix *matrix, const struct cluster 
 	int code = racks && times ? 0 : -ENOMEM;
 
 	for (size_t i = 0; !code && i < LATENCY_RELATIONS; i++) {
-		collections[i].lowest_p50_us = collections[i].highest_p50_us = NAN; /* fmin(), fmax() pass over it */
+		collections[i].lowest_p50_us = collections[i].highest_p50_us = NAN; /* fmin() and fmax() ignore it */
 		collections[i].p50_us = times + 2 * i * count;
 		collections[i].p99_us = times + (2 * i + 1) * count;
 	}

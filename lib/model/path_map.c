@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The Topology-Map's file: a header, first[] and ports[] of each switch in the order of their numbers, a checksum. */
+/* The file of a path map: a header; first[] and ports[] of each switch, in the order of their numbers; a checksum. */
 #include <model/path_map.h>
 
 #include <errno.h>
@@ -93,7 +93,7 @@ static size_t add(char *bytes, size_t at, const void *item, size_t count)
 	return at + count;
 }
 
-/* Into bytes[]; NULL: only counts. Returns the number of bytes. */
+/* Writes the file's contents to bytes[], or only counts them if it is NULL. Returns the number of bytes. */
 static size_t format(const struct path_map *map, const struct topology *topology, char *bytes)
 {
 	struct header header = header_of(map, topology);
@@ -157,7 +157,7 @@ static bool take(struct path_map_reader *reader, void *item, size_t count)
 	return true;
 }
 
-/* Whether the ports of one path lead from a switch to another, by switches and without a loop. */
+/* Returns true if the ports of one path lead from a switch to another, only through switches and without a loop. */
 static bool leads(const struct path_map_reader *reader, uint32_t from, uint32_t to, const uint16_t *ports,
 		  uint32_t links)
 {
@@ -178,7 +178,7 @@ static bool leads(const struct path_map_reader *reader, uint32_t from, uint32_t 
 	return from == to;
 }
 
-/* All paths of one pair. */
+/* Checks all paths of one pair. */
 static int check_pair(struct path_map_reader *reader, uint32_t from, uint32_t to)
 {
 	const struct path_map_to *stored = &reader->map->to[to];
@@ -191,7 +191,7 @@ static int check_pair(struct path_map_reader *reader, uint32_t from, uint32_t to
 		if (links > PATH_MAP_LINKS_MAXIMUM || links < longest || links > shortest + reader->map->detour)
 			return bad(reader, from, to, "a length out of order or out of range");
 		if (links >= end - ports || !leads(reader, from, to, ports + 1, links))
-			return bad(reader, from, to, "links that do not join the two without a loop");
+			return bad(reader, from, to, "links that do not join the two switches, or have a loop");
 		if (++paths > reader->map->k)
 			return bad(reader, from, to, "too many paths");
 		longest = links;
@@ -270,7 +270,7 @@ int path_map_parse(struct path_map *map, const struct topology *topology, const 
 		if (topology->nodes[t].kind == TOPOLOGY_SWITCH)
 			code = read_to(&reader, t);
 	if (code == 0 && reader.at != reader.count)
-		code = error_set(err, EINVAL, "%s: %zu bytes too many", name, reader.count - reader.at);
+		code = error_set(err, EINVAL, "%s: %zu unexpected bytes at the end", name, reader.count - reader.at);
 	if (code < 0)
 		forget(map);
 	return code;

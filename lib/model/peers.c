@@ -22,7 +22,10 @@ static struct error_place place(const struct peer_line *at, const char *field)
 	return (struct error_place){file_lines_name(at->lines), file_lines_number(at->lines), field};
 }
 
-/* Splits at blanks in place; the count may exceed what is stored. */
+/*
+ * Splits the line at blanks, in place. Returns the number of words, also of those beyond the FIELDS_MAXIMUM that it
+ * stores.
+ */
 static size_t split_words(char *line, char **words)
 {
 	size_t count = 0;
@@ -69,7 +72,7 @@ static int read_peer(const struct peer_line *at, char **words, size_t count, str
 		rack_at = 2;
 	}
 	if (peer->has_mac && peer->mac[0] & 1)
-		return error_at(at->err, place(at, "mac"), EINVAL, "expected one host's MAC, '%s' is a group's",
+		return error_at(at->err, place(at, "mac"), EINVAL, "expected one host's MAC, '%s' is a multicast MAC",
 				words[2]);
 	return count > rack_at ? copy_name(at, "rack", words[rack_at], peer->rack) : 0;
 }

@@ -151,7 +151,8 @@ static void read_task(struct json_reader *reader, const json_t *object, const ch
 	task->why_waiting = json_may_string(reader, object, where, "why_waiting", NULL);
 	read_option(reader, object, where, &task->next_best);
 	if (!reader->failed && (task->state == PLACEMENT_WAITING) != !taken->machine)
-		json_fail(reader, where, "machine", "expected a machine unless the task waits");
+		json_fail(reader, where, "machine",
+			  "expected a machine if the state is not waiting, and none if it is");
 }
 
 static void read_tasks(struct json_reader *reader, const json_t *root, struct placement *placement)
@@ -239,7 +240,7 @@ static void read_solver(struct json_reader *reader, const json_t *root, struct p
 	solver->verified = json_may_boolean(reader, object, where, "verified", false);
 }
 
-/* Uses up the document. */
+/* Takes ownership of the document. */
 static struct placement *read_placement(const char *name, json_t *document, struct error *err)
 {
 	struct error scratch = {0};

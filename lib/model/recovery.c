@@ -46,7 +46,10 @@ void recovery_destroy(struct recovery_scenario *scenario)
 	free(scenario);
 }
 
-/* Enters a name that must be new and returns a copy of `name`, or NULL with *code set. */
+/*
+ * Adds key -> number to the index. Returns a copy of `name`; or NULL with *code set to -EEXIST (the key is taken) or
+ * -ENOMEM.
+ */
 static char *enter(json_t *index, const char *key, const char *name, uint32_t number, int64_t *code)
 {
 	char *copy;

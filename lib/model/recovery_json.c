@@ -26,7 +26,7 @@ static const char *const file_keys[] = {"schema", "servers", "applications", "fa
 					       "backups", "relaunch_s", "failed", NULL},
 			 *const flow_keys[] = {"from", "to", "MB", "sent_MB", NULL};
 
-/* A scenario being read: the lines of its parts are kept until everything has been checked. */
+/* The state of a reader. It keeps the lines of servers and flows for the checks after the last part. */
 struct reading {
 	struct json_reader json;
 	const char *text;
@@ -48,7 +48,7 @@ static bool note_line(struct reading *reading, long **lines, size_t *size, size_
 	return true;
 }
 
-/* The elements of an array inside the element that starts at `outer`. */
+/* Finds the array `key` in the element that starts at `outer`; returns the lines of its elements. */
 static struct json_lines lines_inside(struct json_lines outer, const char *key)
 {
 	struct json_lines inner = {.at = NULL};
@@ -331,7 +331,10 @@ static void check_flows_once(struct reading *reading)
 	free(order);
 }
 
-/* CPU in use and traffic per server, failed ones included: they are as things were before the failure. */
+/*
+ * Checks the CPU in use and the traffic of each server, also of a failed one: the file gives them as before the
+ * failure. Also checks that a server survives.
+ */
 static void check_servers(struct reading *reading)
 {
 	struct recovery_scenario *s = reading->scenario;
@@ -362,9 +365,11 @@ static void check_servers(struct reading *reading)
 			json_fail(&reading->json, where, "cpu", "the tasks on '%s' use %.15g, but it has %.15g",
 				  server->name, cpu[n], server->cpu);
 		if (out[n] > 0 && server->egress_MBps <= 0)
-			json_fail(&reading->json, where, "egress_MBps", "0, but tasks on '%s' send", server->name);
+			json_fail(&reading->json, where, "egress_MBps", "found 0, but tasks on '%s' send",
+				  server->name);
 		if (in[n] > 0 && server->ingress_MBps <= 0)
-			json_fail(&reading->json, where, "ingress_MBps", "0, but tasks on '%s' receive", server->name);
+			json_fail(&reading->json, where, "ingress_MBps", "found 0, but tasks on '%s' receive",
+				  server->name);
 	}
 	if (!reading->json.failed && !survivor) {
 		reading->json.line = json_lines_key(reading->text, NULL, "failed_servers");
@@ -413,7 +418,7 @@ struct recovery_scenario *recovery_parse(const char *name, const char *text, siz
 	struct error scratch = {0};
 	struct reading reading = {.json = {.file = name, .err = err ? err : &scratch}, .scenario = recovery_create()};
 	json_t *root = json_read_text(name, 0, text, bytes, err);
-	char *copy = root ? strndup(text, bytes) : NULL; /* ends with a NUL, which `text` need not */
+	char *copy = root ? strndup(text, bytes) : NULL; /* adds the NUL that `text` may lack */
 
 	reading.text = copy;
 	if (root && (!copy || !reading.scenario))

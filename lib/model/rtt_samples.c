@@ -16,7 +16,7 @@ static const char head[] = "sent_at,peer,source_port,sequence,rtt_us,residence_u
 static const char *const field_names[FIELDS] = {"sent_at", "peer",         "source_port", "sequence",
 						"rtt_us",  "residence_us", "offset_us",   "disturbed"};
 static const int64_t seconds_maximum = INT64_MAX / NS_PER_S - 1;
-static const double us_maximum = 4e15; /* the difference of two such times still fits */
+static const double us_maximum = 4e15; /* the difference of two such times still fits 64-bit ns */
 
 /* A line of the file, split. */
 struct sample_line {
@@ -45,7 +45,7 @@ static int refuse(const struct sample_line *line, int field, const char *expecte
 		EINVAL, "expected %s, found '%.40s'", expected, line->fields[field]);
 }
 
-/* "seconds.nnnnnnnnn": a double would lose the last digits. */
+/* Parses "seconds.nnnnnnnnn" as two integers: a double would lose the last digits. */
 static int read_time(const struct sample_line *line, struct ns *time)
 {
 	char text[32], *point;
@@ -69,7 +69,7 @@ static int read_us(const struct sample_line *line, int field, double minimum, st
 	double us;
 
 	if (number_parse_double(line->fields[field], &us) || us < minimum || us > us_maximum)
-		return refuse(line, field, minimum < 0 ? "microseconds" : "microseconds from 0 on");
+		return refuse(line, field, minimum < 0 ? "microseconds" : "microseconds, 0 or more");
 	*time = ns_from_us(us);
 	return 0;
 }
@@ -84,7 +84,7 @@ static int read_whole(const struct sample_line *line, int field, int64_t maximum
 	return 0;
 }
 
-/* HASH_TABLE_NONE: there is no sample to this peer. */
+/* Returns the peer's index, or HASH_TABLE_NONE if there is no sample to this peer. */
 static uint32_t find_peer(const struct rtt_samples *samples, const char *name)
 {
 	HASH_TABLE_EACH (&samples->by_name, hash_text(name), at)
@@ -109,7 +109,7 @@ static int find_or_add_peer(struct rtt_samples *samples, const char *name, uint3
 	return hash_table_insert(&samples->by_name, hash_text(name), *peer);
 }
 
-/* Different probes may have equal keys: whoever finds one compares the probe itself. */
+/* Different probes may have the same key, so that callers must compare the probe itself. */
 static uint64_t probe_key(uint32_t peer, uint16_t source_port, uint32_t sequence)
 {
 	return (uint64_t)peer << 48 ^ (uint64_t)source_port << 32 ^ sequence;
@@ -183,7 +183,7 @@ int rtt_samples_parse(struct file_lines *lines, struct rtt_samples *samples, str
 					  EINVAL, "expected %d fields, found %zu", FIELDS, count);
 	}
 	if (more == 0 && samples->count == 0)
-		more = error_set(err, EINVAL, "%s: there is no sample in it", file_lines_name(lines));
+		more = error_set(err, EINVAL, "%s: the file has no samples", file_lines_name(lines));
 	if (more < 0)
 		rtt_samples_free(samples);
 	return more;

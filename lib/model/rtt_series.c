@@ -39,7 +39,7 @@ static int set_median(struct rtt_series *series)
 	return 0;
 }
 
-/* With code 0 the series is complete, otherwise it is emptied. Returns 0 or -errno. */
+/* Completes the series if `code` is 0, else empties it. Returns 0 or -errno. */
 static int finish(struct rtt_series *series, const char *name, int code, struct error *err)
 {
 	if (code == 0 && series->count < RTT_SERIES_SECONDS)
@@ -71,8 +71,8 @@ int rtt_series_parse(struct rtt_series *series, struct file_lines *lines, struct
 		if (number_parse_double(line, &value) != 0 || value < us_minimum || value > us_maximum) {
 			more = error_at(
 				err, (struct error_place){file_lines_name(lines), file_lines_number(lines), NULL},
-				EINVAL,
-				"'%.40s': expected microseconds from 0.001 on, one value a second without a gap", line);
+				EINVAL, "'%.40s': expected microseconds, at least 0.001, for each second without a gap",
+				line);
 			break;
 		}
 		larger = array_grow(series->us, series->count, &capacity, sizeof *larger);
@@ -140,7 +140,7 @@ static int add_file(struct rtt_series_set *set, int kind, const char *path, stru
 	return error_set(err, ENOMEM, "out of memory");
 }
 
-/* In the order of the names. */
+/* Reads the files in the order of their names. */
 static int read_folder(struct rtt_series_set *set, const char *folder, struct error *err)
 {
 	struct dirent **entries;

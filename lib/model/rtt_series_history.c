@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A series from the history of a mesh: a window's p99 is the round trip of each of its seconds. */
+/* Makes a series from the history of a mesh: the p99 of a window is the value of each of its seconds. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -25,7 +25,9 @@ static int add_seconds(struct rtt_series *series, size_t *capacity, size_t secon
 	return 0;
 }
 
-/* The seconds from the window before (*at_s, NAN: the first one) to this one. */
+/*
+ * Adds the seconds from the previous window to this one. *at_s: time of the previous window, NAN if this is the first.
+ */
 static int add_point(struct rtt_series *series, size_t *capacity, struct json_reader *reader, const json_t *point,
 		     size_t number, double *at_s)
 {
@@ -38,16 +40,16 @@ static int add_point(struct rtt_series *series, size_t *capacity, struct json_re
 	if (reader->failed)
 		return error_code(reader->err, EINVAL);
 	if (isnan(us))
-		return 0; /* unreachable: its seconds go to the next window */
+		return 0; /* unreachable: the next window gets these seconds */
 	seconds = isnan(*at_s) ? 1 : at - *at_s;
 	*at_s = at;
 	if (seconds < 0)
 		return error_set(reader->err, EINVAL, "%s: %s.at: time goes backwards", reader->file, where);
 	if (seconds > GAP_S || (double)series->count + seconds > SECONDS_MAXIMUM)
-		return error_set(
-			reader->err, EINVAL,
-			"%s: %s.at: %.0f s after the point before; expected gaps of %d s and %d s in all, at most",
-			reader->file, where, seconds, GAP_S, SECONDS_MAXIMUM);
+		return error_set(reader->err, EINVAL,
+				 "%s: %s.at: %.0f s after the previous point; expected gaps of at most %d s, and at "
+				 "most %d s in all",
+				 reader->file, where, seconds, GAP_S, SECONDS_MAXIMUM);
 	return add_seconds(series, capacity, (size_t)seconds, (float)us, reader->err);
 }
 

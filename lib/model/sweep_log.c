@@ -16,7 +16,10 @@ struct sweep_log_reader {
 	json_t *line;
 };
 
-/* Counters are negative in an attempt during which the injector was restarted: such an attempt never counts. */
+/*
+ * Largest absolute value of a counter. Counters are negative if the injector was restarted during the attempt; such an
+ * attempt is never used.
+ */
 static const double counter_limit = 1e18;
 
 json_t *sweep_log_plan_to_json(const struct sweep_log_plan *plan)
@@ -236,7 +239,7 @@ int sweep_log_next(struct sweep_log_reader *reader, struct sweep_log_event *even
 					   .err = err ? err : &scratch};
 
 		json_decref(reader->line);
-		/* A line that does not parse is what a killed writer left. */
+		/* A line that does not parse was left incomplete by a killed writer. */
 		reader->line = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
 		if (!reader->line)
 			continue;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reading sweep.csv and its plain two- to four-column form. */
+/* Reads sweep.csv and its plain form of two to four columns. */
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -102,7 +102,7 @@ static bool is_number(const char *text)
 	       strcasecmp(digits, "inf") == 0 || strcasecmp(digits, "infinity") == 0;
 }
 
-/* Maps the header's names; unknown columns are ignored. */
+/* Finds each column in the header; ignores unknown columns. */
 static int read_header(struct parser *parser, char **fields, size_t count)
 {
 	for (size_t column = 0; column < COLUMN_COUNT; column++) {
@@ -134,7 +134,7 @@ static int parse_count(struct parser *parser, const char *field, const char *tex
 	if (number_parse_i64(text, value) != 0)
 		return fail(parser, field, "'%s' is not a whole number", text);
 	if (*value < minimum)
-		return fail(parser, field, "%s: at least %lld expected", text, (long long)minimum);
+		return fail(parser, field, "%s: expected at least %lld", text, (long long)minimum);
 	return 0;
 }
 
@@ -152,7 +152,10 @@ static int copy_name(struct parser *parser, const char *field, const char *text,
 	return 0;
 }
 
-/* Index of the row's metric, added when it is new; its unit and sense must not change within a file. */
+/*
+ * Finds the row's metric, or adds it if it is new; *index is its number. Its unit and `better` must not change within a
+ * file.
+ */
 static int intern_metric(struct parser *parser, char **fields, size_t *index)
 {
 	struct sweep *sweep = parser->sweep;
@@ -189,7 +192,7 @@ static int intern_metric(struct parser *parser, char **fields, size_t *index)
 	return 0;
 }
 
-/* The text of a column that need not be there; "" if it is not. */
+/* Returns the text of an optional column, or "" if the file does not have the column. */
 static const char *optional(const struct parser *parser, char **fields, enum column column)
 {
 	return parser->columns[column] >= 0 ? fields[parser->columns[column]] : "";
@@ -280,7 +283,9 @@ static int add_row(struct parser *parser, const struct sweep_row *row)
 	return 0;
 }
 
-/* The first line decides the form: over four columns is the full one, whose header is needed. */
+/*
+ * The first line decides the form: with more than four columns it is the full form, and this line must be the header.
+ */
 static int parse_first_line(struct parser *parser, char *line, char **fields, size_t *count, bool *is_header)
 {
 	parser->separator = find_separator(line);
@@ -351,7 +356,7 @@ static int compare_rows(const void *left, const void *right)
 	return a->line < b->line ? -1 : a->line > b->line;
 }
 
-/* The same run twice would count double: the user must say which one holds. */
+/* Refuses duplicate runs, which would count twice: the user must decide which of them is valid. */
 static int refuse_duplicates(struct parser *parser)
 {
 	const struct sweep *sweep = parser->sweep;

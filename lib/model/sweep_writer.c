@@ -17,7 +17,7 @@
 struct sweep_writer {
 	char *path;
 	int fd;
-	off_t bytes; /* of the file that are known to be whole rows */
+	off_t bytes; /* length of the file up to the end of the last complete row */
 	bool made;   /* the file is new and has no rows yet */
 };
 
@@ -28,7 +28,7 @@ static int io_error(const struct sweep_writer *writer, const char *what, struct 
 	return error_set(err, code, "%s: cannot %s: %s", writer->path, what, strerror(code));
 }
 
-/* Writes all bytes, in several calls of write() if need be. */
+/* Writes all bytes at the end of the complete rows, then syncs the file. */
 static int write_whole(struct sweep_writer *writer, const char *text, size_t bytes, struct error *err)
 {
 	size_t done = 0;
@@ -48,7 +48,7 @@ static int write_whole(struct sweep_writer *writer, const char *text, size_t byt
 	return 0;
 }
 
-/* A new name is durable only after its folder is synced. */
+/* The name of a new file is durable only after its folder is synced. */
 static int sync_folder(const struct sweep_writer *writer, struct error *err)
 {
 	char *folder = strdup(writer->path), *slash;
@@ -61,14 +61,14 @@ static int sync_folder(const struct sweep_writer *writer, struct error *err)
 		slash[slash == folder] = '\0';
 	fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 || fsync(fd) != 0)
-		rc = io_error(writer, "sync the folder of it", err);
+		rc = io_error(writer, "sync its folder", err);
 	if (fd >= 0)
 		close(fd);
 	free(folder);
 	return rc;
 }
 
-/* Finds the end of the last whole line, and cuts off what a writer that died left behind it. */
+/* Cuts off the incomplete last line that a writer that died may have left. */
 static int cut_partial_line(struct sweep_writer *writer, off_t size, struct error *err)
 {
 	char block[4096];
@@ -97,8 +97,8 @@ static int cut_partial_line(struct sweep_writer *writer, off_t size, struct erro
 }
 
 /*
- * Checks that an existing file has our header, or the part of it that a killed writer left: values below another header
- * would be misread, and a file that is no sweep must not be cut.
+ * Checks that an existing file begins with our header, or has only the part of it that a killed writer left. Values
+ * under another header would be misread, and a file that is not a sweep must not be truncated.
  */
 static int check_header(struct sweep_writer *writer, struct error *err)
 {
@@ -110,7 +110,7 @@ static int check_header(struct sweep_writer *writer, struct error *err)
 	if (memcmp(found, SWEEP_HEADER, (size_t)got) == 0)
 		return 0;
 	return error_at(err, (struct error_place){writer->path, 1, NULL}, EINVAL,
-			"this is not a sweep that can be continued: expected the header %.*s",
+			"cannot continue this file, which is not a sweep: expected the header %.*s",
 			(int)strlen(SWEEP_HEADER) - 1, SWEEP_HEADER);
 }
 
@@ -124,10 +124,12 @@ static int take_up(struct sweep_writer *writer, struct error *err)
 			       ? error_set(err, EWOULDBLOCK, "%s: another sweep is writing to it", writer->path)
 			       : io_error(writer, "lock", err);
 	if (fstat(writer->fd, &info) != 0)
-		return io_error(writer, "look at", err);
+		return io_error(writer, "stat", err);
 	if (info.st_nlink == 0)
-		return error_set(err, EWOULDBLOCK, "%s: another sweep, which was refused, has just removed it",
-				 writer->path);
+		return error_set(
+			err, EWOULDBLOCK,
+			"%s: another sweep created this file, could not start and has just removed it: try again",
+			writer->path);
 	if (!S_ISREG(info.st_mode))
 		return error_set(err, EINVAL, "%s: not a regular file", writer->path);
 	rc = check_header(writer, err);
@@ -163,7 +165,10 @@ struct sweep_writer *sweep_writer_open(const char *path, struct error *err)
 	return NULL;
 }
 
-/* How many rows the last run has, if those are the first ones of `metrics` and not all of them; else 0. */
+/*
+ * Returns the number of rows of the last run if they have the first of `metrics`, in order, but not all of them; else
+ * 0.
+ */
 static size_t count_torn_rows(const struct sweep *sweep, const char *const *metrics, size_t count)
 {
 	const struct sweep_row *last = &sweep->rows[sweep->count - 1];
@@ -178,7 +183,7 @@ static size_t count_torn_rows(const struct sweep *sweep, const char *const *metr
 	return rows < count ? rows : 0;
 }
 
-/* Where a line begins, counted from 1; our own files are no gzip. -1 with errno set. */
+/* Returns the offset of a line, counted from 1, or -1 with errno set. Our own files are never compressed. */
 static off_t find_line(const struct sweep_writer *writer, long line)
 {
 	FILE *file = fopen(writer->path, "re");
@@ -269,7 +274,7 @@ int sweep_writer_append(struct sweep_writer *writer, const struct sweep_record *
 		rc = error_set(err, ENOMEM, "out of memory");
 	if (rc == 0) {
 		rc = write_whole(writer, text, bytes, err);
-		/* Rows that may not be on the disk must not be counted as done: take them back as far as we can. */
+		/* Rows that may not be on the disk must not count as done: remove them if possible. */
 		writer->made = writer->made && rc != 0;
 		if (rc != 0 && ftruncate(writer->fd, writer->bytes) != 0)
 			error_prefix(err, "the last line may be unfinished");
@@ -290,7 +295,7 @@ void sweep_writer_close(struct sweep_writer *writer)
 
 void sweep_writer_discard(struct sweep_writer *writer)
 {
-	/* Before the lock is released: its next holder sees that the file was removed. */
+	/* Unlink the file before the lock is released, so that the next holder of the lock sees that it was removed. */
 	if (writer && writer->made)
 		unlink(writer->path);
 	sweep_writer_close(writer);

@@ -132,7 +132,7 @@ struct topology_adjacency *topology_adjacency_create(const struct topology *topo
 	}
 	for (size_t n = 0; n < nodes; n++)
 		memory[n + 1] += memory[n];
-	/* first[n] serves as the place of the next link of n, and is shifted back afterwards. */
+	/* Until the memmove() below, first[n] is the position of the next link of n. */
 	for (uint32_t l = 0; l < topology->link_count; l++) {
 		const struct topology_link *link = &topology->links[l];
 		uint32_t of_a = adjacency->first[link->a]++, of_b = adjacency->first[link->b]++;

@@ -12,7 +12,7 @@
 
 enum { FAT_TREE_K_MAXIMUM = 128, JELLYFISH_TRIES = 100, JELLYFISH_SWITCHES_MAXIMUM = 5000 };
 
-/* A network under construction: the first error stays, later calls do nothing. */
+/* A network under construction. Keeps the first error; later calls then do nothing. */
 struct builder {
 	struct topology *topology;
 	double MBps;
@@ -67,8 +67,8 @@ static struct topology *finish(struct builder *builder)
 }
 
 /*
- * Switches used by `hosts` hosts: a second edge switch in a pod brings the pod's aggregation switches, a second pod the
- * core. With one edge switch in all, only that switch joins the hosts.
+ * Adds only the switches that the hosts need: aggregation switches if there is more than one edge switch, and core
+ * switches if there is more than one pod.
  */
 struct topology *topology_fat_tree(uint32_t k, uint32_t hosts, double MBps, struct error *err)
 {
@@ -139,7 +139,7 @@ struct wiring {
 	uint32_t switches, edges;
 	uint32_t (*ends)[2];       /* by edge */
 	uint32_t (*free_ports)[2]; /* {ports, switch}, most ports first */
-	struct hash_table pairs;   /* of joined switches -> edge */
+	struct hash_table pairs;   /* pair of joined switches -> edge */
 	struct rng rng;
 };
 
@@ -163,8 +163,8 @@ static int more_ports_first(const void *x, const void *y)
 }
 
 /*
- * Havel and Hakimi: the switch with the most free ports is joined to the next ones in that order. Ports that find no
- * partner (an odd sum) stay free.
+ * Havel and Hakimi: joins the switch with the most free ports to the switches that follow it in that order. Ports that
+ * find no partner (an odd sum) stay free.
  */
 static int wire(struct wiring *wiring)
 {
@@ -197,10 +197,13 @@ static void rejoin(struct wiring *wiring, uint32_t edge, uint32_t a, uint32_t b)
 	hash_table_remove(&wiring->pairs, hash_table_first(&wiring->pairs, wiring_key(ends[0], ends[1])));
 	ends[0] = a;
 	ends[1] = b;
-	(void)hash_table_insert(&wiring->pairs, wiring_key(a, b), edge); /* one was removed: there is space */
+	(void)hash_table_insert(&wiring->pairs, wiring_key(a, b), edge); /* cannot fail: one was removed */
 }
 
-/* Edges a-b and c-d become a-d and c-b, if these are new: every simple graph with these degrees can be reached. */
+/*
+ * Replaces edges a-b and c-d by a-d and c-b if both are new. Such swaps can reach every simple graph with these
+ * degrees.
+ */
 static void swap_edges(struct wiring *wiring, uint32_t count)
 {
 	for (uint32_t i = 0; i < count && wiring->edges > 1; i++) {

@@ -100,7 +100,7 @@ static void read_links(struct topology_reader *reader)
 	reader->json.line = 0;
 }
 
-/* Every host needs a link, up or down: without one it can never reach anybody. */
+/* Every host needs a link, up or down: without one it can never reach another host. */
 static void check_hosts(struct topology_reader *reader)
 {
 	const struct topology *topology = reader->topology;
@@ -149,7 +149,7 @@ static struct topology *topology_from_json(const char *file, const json_t *root,
 struct topology *topology_parse(const char *name, const char *text, size_t bytes, struct error *err)
 {
 	json_t *root = json_read_text(name, 0, text, bytes, err);
-	char *copy = root ? strndup(text, bytes) : NULL; /* ends with a NUL, which `text` need not */
+	char *copy = root ? strndup(text, bytes) : NULL; /* adds the NUL that `text` may lack */
 	struct topology *topology = NULL;
 
 	if (copy)

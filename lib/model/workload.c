@@ -40,7 +40,7 @@ int64_t workload_find_machine(const struct workload *workload, uint64_t id)
 	return number == HASH_TABLE_NONE ? -ENOENT : (int64_t)number;
 }
 
-/* Number of the machine, new where the id is new; -ENOMEM. */
+/* Returns the number of the machine, which is added if its id is new; or -ENOMEM. */
 static int64_t machine_number(struct workload *workload, uint64_t id)
 {
 	int64_t number = workload_find_machine(workload, id);
@@ -157,7 +157,7 @@ int workload_add_latency(struct workload *workload, int64_t time_us, uint32_t a,
 	return 0;
 }
 
-/* True for the ids that the fraction keeps. */
+/* Returns true if the fraction keeps this id. */
 static bool is_drawn(uint64_t id, double fraction)
 {
 	return (double)(hash_mix(id ^ UINT64_C(0x9e3779b97f4a7c15)) >> 11) * 0x1p-53 < fraction;
@@ -181,7 +181,7 @@ static int compare_tasks(const void *left, const void *right)
 	return a->index < b->index ? -1 : a->index > b->index;
 }
 
-/* Drops the latencies of dropped machines (number[] is UINT32_MAX); renumbers the machines of the others. */
+/* Drops the latencies of dropped machines (number[m] is UINT32_MAX) and renumbers the machines of the others. */
 static void drop_latencies(struct workload *workload, const uint32_t *number)
 {
 	size_t kept = 0;
@@ -197,7 +197,7 @@ static void drop_latencies(struct workload *workload, const uint32_t *number)
 	workload->latency_count = kept;
 }
 
-/* Machines outside the fraction, with their events; the others get new numbers in the same order. */
+/* Drops the machines outside the fraction and their events; the others get new numbers, in the same order. */
 static int drop_machines(struct workload *workload, double fraction)
 {
 	uint32_t *number = calloc(workload->machine_count + 1, sizeof *number);
@@ -269,7 +269,7 @@ static int compare_jobs(const void *left, const void *right)
 	return a->job.id < b->job.id ? -1 : a->job.id > b->job.id;
 }
 
-/* Jobs from the sorted tasks, in the order of their first submission. */
+/* Groups the sorted tasks into jobs, which are in the order of their first submission. */
 static int group_jobs(struct workload *workload, bool keep_single)
 {
 	struct job_order *order = calloc(workload->task_count + 1, sizeof *order);
@@ -304,7 +304,7 @@ static int group_jobs(struct workload *workload, bool keep_single)
 	return workload->jobs ? 0 : -ENOMEM;
 }
 
-/* Puts the jobs' tasks in the order of the jobs, and drops those of no job. */
+/* Puts the tasks in the order of their jobs, and drops tasks without a job. */
 static int order_tasks(struct workload *workload)
 {
 	struct workload_task *tasks = calloc(workload->task_count + 1, sizeof *tasks);

@@ -110,7 +110,7 @@ static const struct refusal refusals[] = {
 	{"{\"id\": \"a\", \"root\": \"r\", \"tasks\": [\"r\"]}", "j.jsonl:1: curve"},
 	{"{\"id\": \"a\", \"curve\": \"k\", \"tasks\": [\"r\"]}", "j.jsonl:1: root"},
 	{"{\"id\": \"a\", \"curve\": \"k\", \"root\": \"x\", \"tasks\": [\"r\"]}",
-	 "j.jsonl:1: root: 'x' is none of this job's tasks"},
+	 "j.jsonl:1: root: 'x' is not a task of this job"},
 	{"{\"id\": \"a\", \"curve\": \"k\", \"root\": 3, \"tasks\": 3}", "j.jsonl:1: root"},
 	{"{\"id\": \"a\", \"curve\": \"k\", \"root\": -1, \"tasks\": 3}", "j.jsonl:1: root"},
 	{JOB("[]", ""), "j.jsonl:1: tasks: 0 tasks"},
@@ -192,7 +192,7 @@ Test(jobs, a_machine_that_is_not_there_or_too_small_is_refused)
 	jobs_destroy(jobs);
 	jobs = parse(JOB("[{\"name\": \"r\", \"machine\": \"h2\"}, {\"name\": \"b\", \"machine\": \"h2\"}]", ""), &err);
 	cr_expect_eq(jobs_resolve(jobs, cluster, &err), -EINVAL);
-	cr_expect_not_null(strstr(err.text, "one too many on 'h2'"), "%s", err.text);
+	cr_expect_not_null(strstr(err.text, "exceeds the slots of 'h2'"), "%s", err.text);
 	jobs_destroy(jobs);
 	cluster_destroy(cluster);
 }

@@ -142,7 +142,7 @@ static const struct {
 	{"time goes back",
 	 "{\"t_us\": 5, \"event\": \"job\", \"job\": \"j\", \"curve\": \"c\", \"root\": \"r\"}\n"
 	 "{\"t_us\": 4, \"event\": \"job\", \"job\": \"k\", \"curve\": \"c\", \"root\": \"r\"}\n",
-	 "test:3: t_us: 4 is before 5"},
+	 "test:3: t_us: 4 is earlier than 5"},
 	{"unknown event", "{\"t_us\": 0, \"event\": \"x\"}\n", "'x' is not one of machine, curve"},
 	{"task of no job",
 	 "{\"t_us\": 0, \"event\": \"task\", \"job\": \"j\", \"task\": \"t\", \"state\": \"waiting\"}\n",

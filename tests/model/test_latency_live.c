@@ -136,6 +136,7 @@ Test(latency_live, racks_and_pods_have_maxima_that_fall_again)
 	cr_assert_eq(maximum.updated_at.v, 80 * NS_PER_S);
 	cr_assert(!latency_live_maximum(matrix, 1, 0, &maximum), "nothing measured that way");
 	cr_assert(!latency_live_maximum(matrix, 0, 3, &maximum), "no such rack");
+	cr_assert(!latency_live_maximum(matrix, 0, 1U << 30, &maximum), "nor that one, beyond the file");
 	cr_assert(latency_live_pod_maximum(matrix, 1, 0, &maximum) && maximum.rtt_p50_us == 80);
 	cr_assert(latency_live_pod_maximum(matrix, 1, 2, &maximum) && maximum.rtt_p50_us == 300);
 	set(matrix, 1, 3, 20);

@@ -8,9 +8,9 @@
  *    "racks": [{"name": "r1", "pod": "p1"}],
  *    "machines": [{"name": "h1", "rack": "r1", "pod": "p1", "slots": 4}]}
  *
- * Plain data: machines, racks and pods are numbered in the order in which the file first names them; the number of a
- * removed one (its name is NULL) goes to the next one added. Round-trip times are microseconds. Owned by the caller
- * through cluster_destroy(); readers may share it between threads.
+ * Plain data. Machines, racks and pods are numbered in the order in which the file first names them. After a removal,
+ * the name of that number is NULL until an addition uses the number again. Round-trip times are microseconds. The
+ * caller owns a cluster (cluster_destroy()); readers may share it between threads.
  */
 #ifndef MODEL_CLUSTER_H
 #define MODEL_CLUSTER_H
@@ -38,7 +38,7 @@ struct cluster_rack {
 	uint32_t machine_count;
 };
 
-/* Round trips to expect between two machines when nothing was measured (NoMora 5.1: defaults by topology). */
+/* Round trips to expect between two machines that have no measurement (NoMora 5.1: defaults by topology). */
 struct cluster_default_rtt {
 	double same_machine_us, same_rack_us, same_pod_us, other_pod_us;
 };
@@ -54,37 +54,38 @@ struct cluster {
 	struct hash_table machine_index, rack_index, pod_index; /* hash_text(name) -> number */
 };
 
-/* An empty cluster with the default round trips of docs/formats.md; NULL if out of memory. */
+/* Returns an empty cluster with the default round trips of docs/formats.md, or NULL if out of memory. */
 struct cluster *cluster_create(void);
 void cluster_destroy(struct cluster *cluster); /* NULL is legal */
 
 /*
- * Adds one machine, its rack and its pod where they are new. Returns its number, or -EEXIST (the name is taken),
- * -EINVAL (empty name, control characters in it, slots out of range, the rack is known in another pod) or -ENOMEM, with
- * err set. pod NULL: the rack's pod if the rack is known, else the pod "".
+ * Adds one machine, and its rack and pod if they are new. Returns the machine's number; or with err set: -EEXIST (the
+ * name is taken), -EINVAL (empty name, control characters in it, slots out of range, the rack is known in another pod)
+ * or -ENOMEM. pod NULL: the rack's pod if the rack is known, else the pod "".
  */
 int64_t cluster_add_machine(struct cluster *cluster, const char *name, const char *rack, const char *pod, int64_t slots,
 			    struct error *err);
 
-/* Removes the machine, and its rack and its pod with their last machine. */
+/* Removes the machine; also its rack or its pod, if this was the last machine in it. */
 void cluster_remove_machine(struct cluster *cluster, uint32_t machine);
 
-/* Number of a machine or rack by its name, -ENOENT if there is none. O(1). */
+/* Returns the number of the machine or rack with this name, or -ENOENT. O(1). */
 int64_t cluster_find_machine(const struct cluster *cluster, const char *name);
 int64_t cluster_find_rack(const struct cluster *cluster, const char *name);
 
 /*
- * Reads a cluster file ("-" = stdin). NULL with err set, naming file and field, for: no machines, a name twice, a rack
- * in two pods, a machine whose rack is not in a given "racks" list, a rack in that list without machines.
+ * Reads a cluster file ("-" = stdin). Returns NULL with err set (file, field) if there are no machines, a name appears
+ * twice, a rack is in two pods, a machine's rack is missing from the list "racks", or a rack in this list has no
+ * machines.
  */
 struct cluster *cluster_read(const char *path, struct error *err);
 /* The same from memory; `name` is for messages. */
 struct cluster *cluster_parse(const char *name, const char *text, size_t bytes, struct error *err);
 
-/* Writes the cluster as cluster_read() reads it, whole or not at all ("-" = stdout). 0 or -errno with err set. */
+/* Writes a cluster file, whole or not at all ("-" = stdout). Returns 0, or -errno with err set. */
 int cluster_write(const struct cluster *cluster, const char *path, struct error *err);
 
-/* Sum of the slots of all machines. */
+/* Returns the sum of the slots of all machines. */
 int64_t cluster_slots(const struct cluster *cluster);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A curve "added round-trip latency (µs) -> normalised performance" and its file, curve.json `nomora.curve/1`.
- * Performance is relative to the baseline, higher is better, 1 = no latency added. Schedulers use the table, p at 0,
- * 10, 20, ... µs: interpolated (curve_interpolate()), or its nearest entry as NoMora's paper does (curve_eval()). The
- * rest documents the fit. A loaded curve is read-only: any number of threads may evaluate it.
+ * Performance is relative to the baseline, higher is better, 1 = no latency added. Schedulers use the table, which has
+ * p at 0, 10, 20, ... µs: curve_eval() interpolates, curve_interpolate() also keeps a jump, and curve_eval_nearest()
+ * takes the nearest entry, as NoMora's paper does. The other fields document the fit. A loaded curve is read-only: any
+ * number of threads may evaluate it.
  */
 #ifndef MODEL_CURVE_H
 #define MODEL_CURVE_H
@@ -23,7 +24,7 @@
 enum { CURVE_TABLE_MAXIMUM = 100001 }; /* entries: 1 s of added round trip */
 
 enum curve_form {
-	CURVE_FORM_NONE,  /* no constant part */
+	CURVE_FORM_NONE,  /* no threshold */
 	CURVE_FORM_JUMP,  /* 1 below the threshold, the model from there on */
 	CURVE_FORM_HINGE, /* the same, and continuous at the threshold */
 };
@@ -34,7 +35,10 @@ struct curve_threshold {
 	double at_us;
 	bool has_interval;
 	double low_us, high_us, confidence;
-	/* Probability of each form given the sweep, by enum curve_form; NAN = not known, or the user chose the form. */
+	/*
+	 * Probability of each form, given the sweep; indexed by enum curve_form. NAN = not known, or the user chose the
+	 * form.
+	 */
 	double probability[CURVE_FORMS];
 };
 
@@ -46,7 +50,7 @@ struct curve_coefficient {
 
 /* One latency level of the sweep. */
 struct curve_level {
-	double x_us, measured, deviation; /* deviation of one run; 0 = not known */
+	double x_us, measured, deviation; /* deviation: of a single run, 0 = not known */
 	double fitted;
 	long runs, outliers;
 };
@@ -63,7 +67,7 @@ struct curve {
 	enum sweep_better better; /* of the metric before it was normalised */
 	double baseline_value, baseline_deviation;
 	double baseline_rtt_us; /* of the testbed without added delay; NAN = not known */
-	long disturbed_runs;    /* runs of the sweep that failed its gates and are in the fit */
+	long disturbed_runs;    /* runs that failed checks of the sweep and are in the fit */
 	double domain_low_us, domain_high_us;
 	struct curve_threshold threshold;
 	char *model;    /* "polynomial-3", "log", "monotone-spline", ... */
@@ -79,38 +83,38 @@ struct curve {
 	double *table;                /* p, unclamped */
 	double *band_low, *band_high; /* table_count entries each; NULL = not known */
 	double band_confidence;       /* 0.95 */
-	/* With the band's confidence the whole curve is within this many half-widths of the table; NAN = not known. */
+	/* With probability band_confidence, the whole curve is in the band widened by this factor; NAN = not known. */
 	double band_whole_factor;
-	/* Made by curve_prepare(), for curve_eval() and curve_interpolate(). */
-	double smallest;   /* of `evaluated`: p beyond the domain */
+	/* Computed by curve_prepare(), for curve_eval() and curve_interpolate(). */
+	double smallest;   /* smallest entry of `evaluated`: p beyond its end */
 	double *evaluated; /* the table, each entry clamped to CURVE_FLOOR..1 */
-	double last_us;    /* x of the last entry: 10 µs steps, but not beyond the domain */
-	double jump_us;    /* a jump between two entries; NAN = none */
+	double last_us;    /* x of the last entry: a multiple of 10 µs, or domain_high_us if that is < 10 µs less */
+	double jump_us;    /* x of the jump; NAN = none */
 	double jump_p;     /* p right after the jump */
 };
 
-/* NULL with err set (file, field, what was expected). */
+/* These return NULL with err set on failure (file, field, what was expected). */
 struct curve *curve_load(const char *path, struct error *err);
 struct curve *curve_from_memory(const char *name, const char *text, size_t bytes, struct error *err);
 
-/* Writes curve.json whole or not at all ("-" = stdout); 0 or -errno with err set. */
+/* Writes curve.json whole or not at all ("-" = stdout). Returns 0, or -errno with err set. */
 int curve_save(const struct curve *curve, const char *path, struct error *err);
-/* The file's text; the caller frees. NULL with err set. */
+/* Returns the text of curve.json, which the caller frees; or NULL with err set. */
 char *curve_to_text(const struct curve *curve, struct error *err);
 
-/* All zero except for the unknown numbers, which are NAN. NULL with errno set. */
+/* Returns a curve whose fields are all 0, except for the unknown numbers, which are NAN; or NULL with errno set. */
 struct curve *curve_create(void);
-/* A curve that has only a table, p[i] at i * 10 µs; p is copied. NULL with err set (p not finite, count 0). */
+/* Returns a curve that has only a table, p[i] at i * 10 µs; p is copied. NULL with err set (p not finite, count 0). */
 struct curve *curve_from_table(const char *application, const double *p, size_t count, struct error *err);
-/* Computes the fields above from the table, domain and threshold, once they are filled in. 0 or -errno. */
+/* Computes the fields from `smallest` on; the table, the domain and the threshold must be set. Returns 0 or -errno. */
 int curve_prepare(struct curve *curve, struct error *err);
 void curve_destroy(struct curve *curve); /* NULL is legal */
 
 const char *curve_form_name(enum curve_form form); /* "none", "jump", "hinge" */
 
 /*
- * p at an added round trip of x_us, in constant time: interpolated in the 10 µs table, the smallest entry beyond the
- * domain, x under 0 as 0; within CURVE_FLOOR..1. NAN counts as beyond.
+ * Returns p at an added round trip of x_us, in constant time, interpolated in the 10 µs table. Beyond the table, and
+ * for NAN, p is the smallest entry; for x_us < 0 it is the first. p is within CURVE_FLOOR..1.
  */
 static inline double curve_eval(const struct curve *curve, double x_us)
 {
@@ -129,7 +133,10 @@ static inline double curve_eval(const struct curve *curve, double x_us)
 	return p < curve->smallest ? curve->smallest : p > 1 ? 1 : p; /* rounding */
 }
 
-/* The papers' look-up: the nearest entry of the table (halves go up), the smallest one beyond it (NoMora §6). */
+/*
+ * The papers' look-up: returns the nearest entry of the table (halves round up), or the smallest entry if x_us is
+ * beyond the table (NoMora §6).
+ */
 static inline double curve_eval_nearest(const struct curve *curve, double x_us)
 {
 	double index = x_us / CURVE_STEP_US + 0.5;
@@ -142,9 +149,10 @@ static inline double curve_eval_nearest(const struct curve *curve, double x_us)
 }
 
 /*
- * p at an added round trip of x_us, in constant time: linear between the table's entries. A jump between two entries
- * stays a jump: the entry before it holds up to it, and the line through the two entries after it is extended back.
- * Otherwise as curve_eval(): the smallest entry beyond the domain, x under 0 as 0, within CURVE_FLOOR..1.
+ * Returns p at an added round trip of x_us, in constant time, linear between the table's entries. A jump between two
+ * entries stays a jump: up to it, p is the entry before it; after it, p is on the line through the next two entries,
+ * which is extended back to the jump. Beyond the domain, p is the smallest entry; for x_us < 0 it is the first. p is
+ * within CURVE_FLOOR..1.
  */
 static inline double curve_interpolate(const struct curve *curve, double x_us)
 {
@@ -173,15 +181,18 @@ static inline double curve_interpolate(const struct curve *curve, double x_us)
 }
 
 /*
- * Cost of a machine at that latency, 100..1000 for p in 0.1..1: lround(100 / p) (NoMora §5.2; "rounded to two
- * significant digits, then times 100" can only mean two decimals).
+ * Returns the cost of a machine at this added round trip: lround(100 / p), so 100..1000 for p in 1..0.1 (NoMora §5.2;
+ * its "rounded to two significant digits, then times 100" can only mean two decimals).
  */
 static inline long curve_cost(const struct curve *curve, double x_us)
 {
 	return lround(100.0 / curve_eval(curve, x_us));
 }
 
-/* Added round trip of a measured one: minus the testbed's baseline (0 if not known), at least 0. */
+/*
+ * Returns the added part of a measured round trip: the round trip minus the testbed's baseline (0 if not known), at
+ * least 0.
+ */
 static inline double curve_added_rtt_us(const struct curve *curve, double measured_rtt_us)
 {
 	double added_us = isnan(curve->baseline_rtt_us) ? measured_rtt_us : measured_rtt_us - curve->baseline_rtt_us;

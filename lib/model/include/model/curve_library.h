@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Curves by name: NAME is DIR/NAME.json, loaded once, when it is first asked for. Numbers are dense from 0 in the
- * order of loading and stay valid. One thread.
+ * Curves by name: the curve NAME is the file DIR/NAME.json, which is loaded when it is first requested. Curves are
+ * numbered from 0 in the order of loading; their numbers stay valid. One thread.
  */
 #ifndef MODEL_CURVE_LIBRARY_H
 #define MODEL_CURVE_LIBRARY_H
@@ -14,15 +14,17 @@
 
 struct curve_library;
 
-/* `folder` NULL: curves come only from curve_library_define(). NULL = out of memory. */
+/* Returns NULL if out of memory. If `folder` is NULL, curves come only from curve_library_define(). */
 struct curve_library *curve_library_create(const char *folder);
 void curve_library_destroy(struct curve_library *library); /* NULL is legal */
 
-/* Number of the curve, or -errno with err set: -EINVAL (not a valid name), -ENOENT, -ENOMEM or the file's error. */
+/*
+ * Returns the number of the curve; or with err set: -EINVAL (not a valid name), -ENOENT, -ENOMEM or the file's error.
+ */
 int64_t curve_library_find(struct curve_library *library, const char *name, struct error *err);
 /*
- * Defines the curve of this name by `text` (nomora.curve/1), which overrides the folder's file; an earlier curve of
- * this name is freed. 0 or -errno with err set.
+ * Defines the curve of this name by `text` (nomora.curve/1), instead of the folder's file. Frees an earlier curve of
+ * this name. Returns 0, or -errno with err set.
  */
 int curve_library_define(struct curve_library *library, const char *name, const char *text, struct error *err);
 size_t curve_library_count(const struct curve_library *library);

@@ -39,7 +39,7 @@ enum dataflow_grouping {
 	DATAFLOW_SHUFFLE, /* evenly */
 	DATAFLOW_KEY,     /* task i (from 0) gets a share proportional to 1 / (i + 1)^skew */
 	DATAFLOW_ALL,     /* every task gets all of it */
-	DATAFLOW_FORWARD, /* task i to the tasks at the same place: one to one, or in groups where the numbers differ */
+	DATAFLOW_FORWARD, /* task i to task i; if the numbers of tasks differ, between groups of tasks */
 	DATAFLOW_GLOBAL,  /* task 0 gets all of it */
 };
 #define DATAFLOW_GROUPINGS (DATAFLOW_GLOBAL + 1)
@@ -56,20 +56,20 @@ struct dataflow_component {
 struct dataflow_edge {
 	uint32_t from, to; /* components */
 	enum dataflow_grouping grouping;
-	double skew;        /* >= 0; DATAFLOW_KEY's */
+	double skew;        /* >= 0; only for DATAFLOW_KEY */
 	double selectivity; /* MB sent along this edge per MB that the component receives (a source: emits) */
 };
 
 struct dataflow_job {
 	char *name;
-	double weight;    /* > 0: a share of a common bottleneck */
-	double arrival_s; /* of simulations */
-	char *curve;      /* performance by latency; NULL: none */
+	double weight;    /* > 0; a common bottleneck is shared by weight */
+	double arrival_s; /* in simulations */
+	char *curve;      /* name of the curve latency -> performance; NULL: none */
 	struct dataflow_component *components;
 	struct dataflow_edge *edges;
 	uint32_t component_count, edge_count, task_count;
 	size_t component_capacity, edge_capacity;
-	uint32_t *hosts; /* by task: number of a node, or DATAFLOW_NOWHERE: to be placed */
+	uint32_t *hosts; /* by task: the node number of its host, or DATAFLOW_NOWHERE: to be placed */
 };
 
 struct dataflow {
@@ -83,10 +83,10 @@ struct dataflow {
 };
 
 /*
- * Reads a file ("-" = stdin). NULL with err set, naming file, line of the job and field. Refused besides wrong types
- * and ranges: duplicate names, unknown components or hosts, an edge from a component to itself or given twice, a job
- * without a source, more tasks on a host than it has slots. Cycles are allowed; dataflow_graph_create() refuses those
- * that gain.
+ * Reads a file ("-" = stdin). Returns NULL with err set (file, line of the job, field). Besides wrong types and ranges,
+ * it refuses duplicate names, unknown components or hosts, an edge from a component to itself or given twice, a job
+ * without a source or a sink, a component that no source reaches, and more tasks on a host than it has slots. Cycles
+ * are allowed; dataflow_graph_create() refuses those with a gain of 1 or more.
  */
 struct dataflow *dataflow_read(const char *path, struct error *err);
 struct dataflow *dataflow_parse(const char *name, const char *text, size_t bytes, struct error *err);
@@ -96,43 +96,45 @@ void dataflow_destroy(struct dataflow *dataflow); /* NULL is legal */
 json_t *dataflow_to_json(const struct dataflow *dataflow);
 
 /*
- * Building blocks of generators and of readers of other formats. The topology becomes the dataflow's, also on failure.
- * Every host has `slots` slots. NULL if out of memory.
+ * For generators and readers of other formats. Returns a dataflow without jobs, in which every host has `slots` slots;
+ * NULL if out of memory. Takes ownership of the topology, also on failure.
  */
 struct dataflow *dataflow_create(struct topology *topology, uint32_t slots);
-/* An empty job at the end, valid until the next one is added; NULL if out of memory. */
+/* Appends an empty job and returns it, valid until the next one is added; NULL if out of memory. */
 struct dataflow_job *dataflow_add_job(struct dataflow *dataflow, const char *name, double arrival_s);
-/* Adds a component without limits of rate and volume. Returns its number, or -ENOMEM. */
+/* Adds a component without limits on rate and volume. Returns its number, or -ENOMEM. */
 int64_t dataflow_add_component(struct dataflow_job *job, const char *name, uint32_t tasks);
-/* An edge of selectivity 1 and skew 0, valid until the next one is added; NULL if out of memory. */
+/* Adds an edge of selectivity 1 and skew 0 and returns it, valid until the next one is added; NULL if out of memory. */
 struct dataflow_edge *dataflow_add_edge(struct dataflow_job *job, uint32_t from, uint32_t to,
 					enum dataflow_grouping grouping);
-/* After the last component: no task has a host. 0 or -ENOMEM. */
+/* Sets every task to DATAFLOW_NOWHERE; call it after the last component was added. Returns 0 or -ENOMEM. */
 int dataflow_place_nowhere(struct dataflow_job *job);
 
 /*
- * Readers of other formats; each adds jobs to a dataflow. 0 or -errno with err set (file, line or field). *_parse()
- * reads memory; `name` is for messages.
+ * Readers of other formats; each adds jobs to a dataflow. They return 0, or -errno with err set (file, line or field).
+ * *_parse() reads memory; `name` is for messages.
  *
- * Flink: the answer to GET /jobs/ID/plan of Flink's REST interface, one job. A vertex is a component named by its id;
- * FORWARD and RESCALE become "forward", HASH, RANGE and CUSTOM "key" without skew, REBALANCE and SHUFFLE "shuffle",
- * BROADCAST "all", GLOBAL "global". Plans have no rates: sources send all they can.
+ * Flink: reads one job from the response to GET /jobs/ID/plan of Flink's REST interface. Each vertex becomes a
+ * component that is named by the vertex's id. FORWARD and RESCALE become "forward"; HASH, RANGE and CUSTOM become "key"
+ * without skew; REBALANCE, REDISTRIBUTE and SHUFFLE become "shuffle"; BROADCAST "all"; GLOBAL "global". Plans have no
+ * rates: sources send all they can.
  */
 int dataflow_read_flink(struct dataflow *dataflow, const char *path, struct error *err);
 int dataflow_parse_flink(struct dataflow *dataflow, const char *name, const char *text, size_t bytes,
 			 struct error *err);
 
-/* How MapReduce traces become jobs: values that the formats lack. */
+/* Values that MapReduce traces lack. */
 struct dataflow_trace_options {
-	uint32_t jobs;   /* read only the first ones; 0: all */
-	uint32_t tasks;  /* SWIM: most mappers, and most reducers, of a job */
-	double split_MB; /* SWIM: a mapper for each split of the input, a reducer for each split of the shuffle */
+	uint32_t jobs;   /* read at most this number of jobs; 0: all */
+	uint32_t tasks;  /* SWIM: maximum number of mappers of a job, and of reducers */
+	double split_MB; /* SWIM: one mapper per split of the input, one reducer per split of the shuffle */
 	bool pin;        /* coflows: a task on port p runs on host number p */
 };
 
 /*
  * SWIM (github.com/SWIMProjectUCB/SWIM): tab-separated job_id, submit_time_s, gap_s, map_input_bytes, shuffle_bytes,
- * reduce_output_bytes. Jobs that shuffle nothing send nothing and are left out. Mappers send the shuffle's bytes.
+ * reduce_output_bytes. The mappers of a job send its shuffle_bytes; jobs with 0 shuffle_bytes send nothing and are left
+ * out.
  */
 int dataflow_read_swim(struct dataflow *dataflow, const char *path, const struct dataflow_trace_options *options,
 		       struct error *err);
@@ -140,19 +142,19 @@ int dataflow_parse_swim(struct dataflow *dataflow, const char *name, const char 
 			const struct dataflow_trace_options *options, struct error *err);
 
 /*
- * The coflow benchmark (model/recovery.h): mappers are one component, each reducer is one of its own. -ENOSPC: --pin
- * with more ports than hosts.
+ * The coflow benchmark (model/recovery.h): one component has all mappers, and each reducer is a component. Returns
+ * -ENOSPC if `pin` is set and there are more ports than hosts.
  */
 int dataflow_read_coflows(struct dataflow *dataflow, const char *path, const struct dataflow_trace_options *options,
 			  struct error *err);
 
-/* Frees what a job holds. */
+/* Frees the memory of a job and clears it. */
 void dataflow_job_clear(struct dataflow_job *job);
 
-/* Component of a task of the job. */
+/* Returns the component of a task of the job. */
 uint32_t dataflow_component_of(const struct dataflow_job *job, uint32_t task);
 
-/* "component.number" of a task; text[2 * DATAFLOW_NAME_BYTES]. */
+/* Writes "component.number" of a task to text[2 * DATAFLOW_NAME_BYTES]. */
 void dataflow_task_name(const struct dataflow_job *job, uint32_t task, char *text);
 
 const char *dataflow_grouping_name(enum dataflow_grouping grouping);

@@ -15,7 +15,7 @@
 enum finding_level {
 	FINDING_OK,
 	FINDING_WARN, /* works, but figures are worse or less reliable */
-	FINDING_FAIL, /* does not work, or measures nonsense */
+	FINDING_FAIL, /* does not work, or gives wrong figures */
 	FINDING_LEVELS,
 };
 
@@ -26,10 +26,10 @@ enum findings_purpose {
 
 struct finding {
 	enum finding_level level;
-	char check[32]; /* "hugepages"; a check may have several findings */
+	char check[32]; /* such as "hugepages"; a check may have several findings */
 	char found[256];
 	char fix[320]; /* the command or setting that fixes it; "" for FINDING_OK */
-	char note[32]; /* a file of firmware-notes/, without ".md" */
+	char note[32]; /* name of a file in firmware-notes/, without ".md" */
 };
 
 struct findings {
@@ -46,11 +46,14 @@ void findings_free(struct findings *findings);
 /* "ok", "warn", "fail". */
 const char *finding_level_name(enum finding_level level);
 
-/* 0 or -errno with err set (file, line, field). "-" = stdin and stdout; a file is written whole or not at all. */
+/*
+ * These return 0, or -errno with err set (file, line, field). "-" = stdin and stdout; a file is written whole or not at
+ * all.
+ */
 int findings_read(const char *path, struct findings *findings, struct error *err);
 int findings_parse(const char *name, const char *text, size_t bytes, struct findings *findings, struct error *err);
 int findings_write(const struct findings *findings, const char *path, struct error *err);
-/* Prints them as text for people; `brief` leaves out those that are ok. */
+/* Prints the findings as text for people; `brief` leaves out FINDING_OK. */
 void findings_print(const struct findings *findings, bool brief, FILE *out);
 
 #endif

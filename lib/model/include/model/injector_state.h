@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The state of a running injector, "nomora.inject/1": the answer of its control socket to "stats", and one line a
- * second with --json. The injector fills a struct and writes it; the sweep and the report read it. Counters count from
- * the injector's start or its last reset. Plain data, no pointers; one thread.
+ * The state of a running injector, "nomora.inject/1". The injector's control socket sends it in response to "stats";
+ * with --json, the injector prints it as a line each second. The injector fills a struct and writes it; the sweep and
+ * the report read it. Counters count from the injector's start or its last reset. Plain data, no pointers; one thread.
  */
 #ifndef MODEL_INJECTOR_STATE_H
 #define MODEL_INJECTOR_STATE_H
@@ -18,7 +18,7 @@
 
 enum { INJECTOR_STATE_DIRECTIONS = 2, INJECTOR_STATE_NAME_BYTES = 64 };
 
-/* Lateness of packets: release less due time. */
+/* Lateness of packets: time of release minus due time. */
 struct injector_state_lateness {
 	int64_t p50_ns, p99_ns, p99_9_ns, maximum_ns;
 	double mean_ns;
@@ -27,7 +27,7 @@ struct injector_state_lateness {
 
 /* One direction: A to B, or B to A. */
 struct injector_state_direction {
-	double delay_us; /* NAN: a mode sets it */
+	double delay_us; /* NAN: a delay mode sets it */
 	uint64_t rx_packets, tx_packets;
 	uint64_t held;      /* in the delay line now */
 	uint64_t ring_full; /* dropped: no slot was free */
@@ -36,7 +36,7 @@ struct injector_state_direction {
 	uint64_t rx_missed, rx_errors, tx_errors;
 	uint64_t lost, duplicated, bypassed; /* by modes */
 	uint64_t disturbed;                  /* sent packets that were held during a stall or hiccup */
-	double rx_pps;                       /* since the sample before */
+	double rx_pps;                       /* since the previous sample */
 	struct injector_state_lateness lateness, undisturbed_lateness;
 };
 
@@ -46,11 +46,11 @@ struct injector_state_port {
 	uint32_t speed_Mbps; /* 0 = unknown */
 };
 
-/* Sums over both directions; readers of the file get no more than these. */
+/* Values of both directions, and sums over them. Readers of the file get only this struct. */
 struct injector_state_totals {
 	double uptime_s;
-	double delay_us[INJECTOR_STATE_DIRECTIONS];   /* NAN: a mode sets it */
-	char delay_set_by[INJECTOR_STATE_NAME_BYTES]; /* that mode, "" = none */
+	double delay_us[INJECTOR_STATE_DIRECTIONS];   /* NAN: a delay mode sets it */
+	char delay_set_by[INJECTOR_STATE_NAME_BYTES]; /* name of that mode, "" = none */
 	uint64_t delay_changes;                       /* number of times the delay was set */
 	uint64_t rx_packets[INJECTOR_STATE_DIRECTIONS], tx_packets[INJECTOR_STATE_DIRECTIONS];
 	uint64_t ring_full, tx_full, no_mbuf, rx_missed, rx_errors, tx_errors;
@@ -59,7 +59,7 @@ struct injector_state_totals {
 	double stall_us, stall_longest_us, stall_threshold_us, hiccup_threshold_ns;
 	double transmit_stall_us; /* part of stall_us spent in calls that transmit; NAN = not measured */
 	double subtract_ns;
-	uint32_t lcores; /* busy threads; stalls are their sum */
+	uint32_t lcores; /* number of busy threads; stalls and stall_us are sums over them */
 	struct injector_state_lateness lateness;
 };
 
@@ -73,27 +73,28 @@ struct injector_state {
 	uint64_t capture_written, capture_lost; /* frames */
 };
 
-/* Fills the totals that are sums of the directions' counters: packets, drops, disturbed, delays. */
+/* Computes the totals of the directions: sums of drops, errors and disturbed packets; copies of delays and packets. */
 void injector_state_add_up(struct injector_state *state);
 
-/* A new object; NULL if out of memory. */
+/* Returns a new object, or NULL if out of memory. */
 json_t *injector_state_to_json(const struct injector_state *state);
 
 /*
- * Reads the totals; `file` is named in messages. 0 or -errno with err set (field, what was expected). delay_us is NAN
- * where delay_set_by says that a mode sets it; otherwise it must be there. Counters that are missing are 0.
+ * Reads the totals; `file` is for messages. Returns 0, or -errno with err set (field, what was expected). delay_us is
+ * required, unless delay_set_by names the mode that sets it: then it may be missing, and is NAN. Missing counters are
+ * 0.
  */
 int injector_state_from_json(const char *file, const json_t *root, struct injector_state_totals *totals,
 			     struct error *err);
 
 /*
- * The injector's work during a time, as the difference of two states. Negative where the injector was restarted or
- * reset in between.
+ * The injector's work during an interval: the difference of two states. Negative if the injector was restarted or reset
+ * in between.
  */
 struct injector_interval {
 	double elapsed_s;
 	double packets;   /* sent, both directions */
-	double dropped;   /* ring full, no buffer; missed, refused or not sent by a port */
+	double dropped;   /* ring_full, no_mbuf, rx_missed, rx_errors and tx_errors */
 	double disturbed; /* packets held during a stall */
 	double stalls;
 	double lcores;
@@ -102,16 +103,16 @@ struct injector_interval {
 
 struct injector_interval injector_interval_between(const struct injector_state_totals *before,
 						   const struct injector_state_totals *after, double elapsed_s);
-/* From the injector's start or reset. */
+/* Returns the interval from the injector's start or last reset on. */
 struct injector_interval injector_interval_whole(const struct injector_state_totals *totals);
 /*
- * Time that the injector was stalled outside its own calls that transmit, in percent of the elapsed time: the mean over
- * its threads, and an upper bound for a single thread. A stall is counted when it ends, so that one that began before
- * the interval may be longer than it: the result is at most 100. 0 where the elapsed time is 0.
+ * The time that the injector was stalled outside its calls that transmit, in percent of the elapsed time, at most 100.
+ * stall_percent: the mean over its threads; stall_bound_percent: an upper bound for a single thread. A stall counts
+ * when it ends, so that one that began before the interval may be longer than the interval. 0 if the elapsed time is 0.
  */
 double injector_interval_stall_percent(const struct injector_interval *interval);
 double injector_interval_stall_bound_percent(const struct injector_interval *interval);
-/* Packets that met a stall, in percent of those sent; 0 without packets. */
+/* Returns the packets that were held during a stall, in percent of the packets sent; 0 if none was sent. */
 double injector_interval_disturbed_percent(const struct injector_interval *interval);
 
 #endif

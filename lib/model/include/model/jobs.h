@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Jobs waiting or running: one JSON object a line (docs/formats.md has the whole form):
+ * Waiting and running jobs: one JSON object per line (docs/formats.md has the whole form):
  *
  *   {"id": "web", "curve": "memcached", "root": "server", "tasks": ["server", "client1", {"name": "client2",
  *    "machine": "h3", "running_s": 12.5}, {"name": "client3", "waited_s": 4}]}
  *
- * Each task takes one slot. A task with a machine runs there; the others wait. Durations are seconds up to the moment
- * of the file. Owned by the caller through jobs_destroy(); readers may share it between threads.
+ * Each task takes one slot. A task with a machine runs there; the others wait. Durations are seconds up to the time
+ * when the file was written. The caller owns the jobs (jobs_destroy()); readers may share them between threads.
  */
 #ifndef MODEL_JOBS_H
 #define MODEL_JOBS_H
@@ -30,17 +30,17 @@ struct job_task {
 	double weight;      /* > 0; default 1 */
 };
 
-/* `task` talks to `needs` (numbers within the job) besides the root. */
+/* `task` talks to the root and also to `needs` (both are numbers within the job). */
 struct job_dependency {
 	uint32_t task, needs;
 	double weight; /* > 0; default 1 */
 };
 
-/* Limits stricter than the scheduler's own; 0: the scheduler's. */
+/* Limits for this job, which are stricter than the scheduler's own. 0: the scheduler's limit. */
 struct job_limits {
 	double migrate_gain, migrate_hold_s;
-	uint32_t migrate_tasks; /* migrating at a time */
-	uint32_t minimum_tasks; /* that must fit before any starts; 0: each starts by itself */
+	uint32_t migrate_tasks; /* maximum number that migrates at the same time */
+	uint32_t minimum_tasks; /* number that must fit before any task starts; 0: each task starts on its own */
 };
 
 struct job {
@@ -60,15 +60,17 @@ struct jobs {
 	char *file; /* for messages */
 };
 
-/* Reads a file (plain or gzip, "-" = stdin). NULL with err set "file:line: field: ...". An empty file is no error. */
+/*
+ * Reads a file (plain or gzip, "-" = stdin). NULL with err set "file:line: field: ...". An empty file is not an error.
+ */
 struct jobs *jobs_read(const char *path, struct error *err);
-/* The same from lines that the caller opened, and closes. */
+/* As jobs_read(), from lines that the caller opens and closes. */
 struct jobs *jobs_parse(struct file_lines *lines, struct error *err);
 void jobs_destroy(struct jobs *jobs); /* NULL is legal */
 
 /*
- * Finds the machine of every running task. -ENOENT with err set if the cluster lacks one, -EINVAL if more tasks run on
- * a machine than it has slots.
+ * Finds the machine of every running task. Returns 0; or with err set: -ENOENT if the cluster lacks a machine, -EINVAL
+ * if more tasks run on a machine than it has slots, or -ENOMEM.
  */
 int jobs_resolve(struct jobs *jobs, const struct cluster *cluster, struct error *err);
 

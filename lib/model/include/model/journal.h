@@ -28,28 +28,28 @@
 #define JOURNAL_SCHEMA "nomora.journal/1"
 
 enum journal_kind {
-	JOURNAL_MACHINE,  /* machine, rack, pod, slots, machine_state: it comes, changes or goes */
-	JOURNAL_CURVE,    /* curve, definition: jobs that have it get this one from now on */
-	JOURNAL_JOB,      /* job, curve, task (its root): before its tasks */
+	JOURNAL_MACHINE,  /* machine, rack, pod, slots, machine_state: it is new, changes or is removed */
+	JOURNAL_CURVE,    /* curve, definition: the definition of this curve from now on */
+	JOURNAL_JOB,      /* job, curve, task (the job's root); comes before the job's tasks */
 	JOURNAL_TASK,     /* job, task, task_state, machine, run_us */
 	JOURNAL_LATENCY,  /* machine (source), pairs */
 	JOURNAL_DECISION, /* decision, sequence, job, task, from, to, rtt_us, performance, gain */
-	JOURNAL_CALL,     /* definition: a call of the live scheduler's room, see <sched/live/calls.h> */
+	JOURNAL_CALL,     /* definition: a call of the live scheduler, see <sched/live/calls.h> */
 	JOURNAL_KINDS,
 };
 
 enum journal_machine_state { JOURNAL_UP, JOURNAL_DRAINING, JOURNAL_DOWN, JOURNAL_REMOVED };
 enum journal_task_state {
-	JOURNAL_WAITING, /* submitted, or back to waiting */
+	JOURNAL_WAITING, /* submitted, or waiting again */
 	JOURNAL_RUNNING, /* on `machine` */
-	JOURNAL_ENDED,   /* also cancelled */
+	JOURNAL_ENDED,   /* finished or cancelled */
 	JOURNAL_FAILED,  /* given up */
 };
 enum journal_decision { JOURNAL_PLACE, JOURNAL_MOVE, JOURNAL_PREEMPT, JOURNAL_ADVICE };
 
 enum {
-	JOURNAL_RUN_UNKNOWN = -2,    /* run_us: take it from the running and ended events */
-	JOURNAL_RUN_TO_THE_END = -1, /* of the journal */
+	JOURNAL_RUN_UNKNOWN = -2,    /* run_us: compute it from the running and ended events */
+	JOURNAL_RUN_TO_THE_END = -1, /* run_us: to the end of the journal */
 };
 
 /* A measured round trip, the larger of both directions. */
@@ -58,7 +58,7 @@ struct journal_pair {
 	double rtt_us; /* NAN = the measurement is withdrawn; INFINITY = unreachable */
 };
 
-/* Fields of other kinds are NULL or 0. */
+/* Fields that this kind does not use are NULL, 0 or NAN. */
 struct journal_event {
 	enum journal_kind kind;
 	int64_t time_us;
@@ -68,7 +68,7 @@ struct journal_event {
 	const char *curve, *definition; /* definition: JSON text of nomora.curve/1, or of a call */
 	const char *job, *task;
 	enum journal_task_state task_state;
-	int64_t run_us; /* how long a submitted task will run in all: known only in simulations */
+	int64_t run_us; /* total run time of a submitted task; known only in simulations */
 	const struct journal_pair *pairs;
 	size_t pair_count;
 	enum journal_decision decision;
@@ -77,20 +77,23 @@ struct journal_event {
 	double rtt_us, performance, gain; /* NAN = none */
 };
 
-/* Append to a stream. False if out of memory or the stream is bad. */
-/* default_rtt: of pairs without a measurement; NULL: round trips are drawn. */
+/* These append to a stream. They return false if out of memory or if the stream has an error. */
+/* default_rtt: round trips of pairs without a measurement; NULL: round trips are drawn at random. */
 bool journal_print_header(FILE *out, double origin_s, const struct cluster_default_rtt *default_rtt);
 bool journal_print(FILE *out, const struct journal_event *event);
 
 struct journal_reader;
-/* Reads the header. `lines` is borrowed. NULL with err set. */
+/* Reads the header; the caller keeps `lines`. Returns NULL with err set on failure. */
 struct journal_reader *journal_reader_create(struct file_lines *lines, struct error *err);
 void journal_reader_destroy(struct journal_reader *reader); /* NULL is legal */
-/* NULL: the header does not say. */
+/* Returns NULL if the header has no default round trips. */
 const struct cluster_default_rtt *journal_default_rtt(const struct journal_reader *reader);
-/* 1 and the next event, whose strings hold until the next call; 0 at the end; -errno with err set "file:line: ...". */
+/*
+ * Returns 1 and the next event, whose strings are valid until the next call; 0 at the end; or -errno with err set
+ * ("file:line: ...").
+ */
 int journal_next(struct journal_reader *reader, struct journal_event *event, struct error *err);
-/* At the end: the last line was incomplete and was left out. */
+/* To be called at the end: returns true if the last line was incomplete and was left out. */
 bool journal_is_cut(const struct journal_reader *reader);
 
 #endif

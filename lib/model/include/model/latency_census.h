@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A mesh at a glance: the number of pairs in each state, the worst of them, and hosts that nobody reaches. For
+ * A mesh at a glance: the number of pairs in each state, the worst pairs, and the hosts that no other host reaches. For
  * private and live matrices.
  */
 #ifndef MODEL_LATENCY_CENSUS_H
@@ -23,17 +23,23 @@ struct latency_census {
 	struct ns oldest;                          /* age of the oldest measured or unreachable pair */
 	struct latency_entry worst[LATENCY_WORST]; /* measured pairs, the largest first */
 	size_t worst_count;
-	/* Active hosts that are unreachable in all pairs to them (two at least); free with latency_census_free(). */
+	/*
+	 * Active hosts with at least two unreachable pairs to them, and none that is measured; free with
+	 * latency_census_free().
+	 */
 	uint32_t *lost_hosts;
 	size_t lost_count;
 };
 
-/* By this statistic, at `now`; pairs older than max_age (0 = any) are stale. 0 or -ENOMEM. */
+/*
+ * Takes a census at `now`. `statistic` orders the worst pairs; pairs older than max_age (0 = any age) are stale.
+ * Returns 0 or -ENOMEM.
+ */
 int latency_census_take(const struct latency_matrix *matrix, enum latency_statistic statistic, struct ns now,
 			struct ns max_age, struct latency_census *census);
 void latency_census_free(struct latency_census *census);
 
-/* Of a live matrix: a table at `now`, and nomora.mesh_top/1 (NULL: out of memory). */
+/* Output for a live matrix: a table with ages at `now`, and nomora.mesh_top/1 (NULL: out of memory). */
 void latency_census_print(const struct latency_census *census, const struct latency_matrix *live, struct ns now,
 			  FILE *out);
 json_t *latency_census_to_json(const struct latency_census *census, const struct latency_matrix *live);

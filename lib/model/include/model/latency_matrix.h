@@ -7,13 +7,14 @@
  *   src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at,state,paths,paths_covered,disturbed,error_us
  *   h1,h2,23.104,41.471,88.063,0,15000,1795188663.250,measured,0,1,0.001,0.05
  *
- * The first form, without the last five columns, is read too. Times are microseconds, loss is a share 0..1 of the
- * probes sent, samples is the number of round trips measured, updated_at is seconds since the epoch (UTC) of the last
- * answer, or of the window's end if there was none. Sparse: pairs may be missing, and a row src = dst is allowed. Hosts
- * are numbered in the order in which they are first named.
+ * The first version of the form, which lacks the last five columns, is read too. Times are microseconds, loss is a
+ * share 0..1 of the probes sent, samples is the number of round trips measured, updated_at is seconds since the epoch
+ * (UTC) of the last answer, or of the window's end if there was none. Sparse: pairs may be missing, and a row src = dst
+ * is allowed. Hosts are numbered in the order in which they are first named.
  *
- * A matrix is private to its creator, grows as needed and needs its owner's lock; or it lies in shared memory, see
- * model/latency_live.h, where others read it while it is written.
+ * A matrix is private or shared. A private matrix belongs to its creator and grows as needed; its threads need a lock
+ * of their own. A shared matrix is in shared memory, where other processes read it while it is written; see
+ * model/latency_live.h.
  */
 #ifndef MODEL_LATENCY_MATRIX_H
 #define MODEL_LATENCY_MATRIX_H
@@ -33,16 +34,16 @@ enum latency_statistic {
 	LATENCY_STATISTIC_MAX,
 	LATENCY_STATISTIC_P99,
 	LATENCY_STATISTIC_P50,
-	LATENCY_STATISTIC_LOSS, /* a share, no time */
+	LATENCY_STATISTIC_LOSS, /* a share, not a time */
 };
 
-/* NULL-terminated, for OPTION_CHOICE: "max", "p99", "p50", "loss"; and without the last one. */
+/* NULL-terminated, for OPTION_CHOICE: "max", "p99", "p50", "loss"; the second one has no "loss". */
 extern const char *const latency_statistic_names[];
 extern const char *const latency_rtt_statistic_names[];
 
 enum latency_state {
 	LATENCY_STATE_MEASURED,
-	LATENCY_STATE_UNREACHABLE, /* every probe of the window was lost, or there was no MAC to send one to */
+	LATENCY_STATE_UNREACHABLE, /* every probe of the window was lost, or the MAC to send to is unknown */
 	LATENCY_STATE_NEVER,       /* not probed yet */
 	LATENCY_STATE_STALE,       /* not stored: too old for the reader, see latency_entry_state() */
 };
@@ -57,31 +58,31 @@ struct latency_entry {
 	struct ns updated_at;          /* wall clock, since the epoch */
 	float disturbed;               /* share 0..1 of the samples that a stall of the prober may have changed */
 	float error_us;                /* bound of one time stamp's error */
-	uint16_t paths, paths_covered; /* known to exist (0 = unknown), and probed */
+	uint16_t paths, paths_covered; /* paths that exist (0 = unknown), and paths that were probed */
 	uint8_t state;                 /* enum latency_state */
 	uint8_t unused[3];
 };
 
-/* The entry's value of a statistic; NAN if it has none. */
+/* Returns the entry's value of a statistic, or NAN if it has none. */
 double latency_entry_value(const struct latency_entry *entry, enum latency_statistic statistic);
 /*
- * Its state at `now`: stale if it is older than max_age, or ahead of `now` by more than max_age and more than a minute.
- * max_age 0: never stale.
+ * Returns the state of the entry at `now`. It is stale if it is older than max_age, or if its time is ahead of `now` by
+ * more than max_age and by more than a minute. max_age 0: never stale.
  */
 enum latency_state latency_entry_state(const struct latency_entry *entry, struct ns now, struct ns max_age);
 
-/* Largest figures of the measured pairs between two racks, and the latest of their times. */
+/* Largest figures of the measured pairs between two racks, and the time of the latest of these measurements. */
 struct latency_maximum {
 	float rtt_p50_us, rtt_p99_us, rtt_max_us, unused;
 	uint64_t pairs; /* 0 = nothing measured */
 	struct ns updated_at;
 };
 
-/* Which of two entries for one pair stays when matrices are merged. */
+/* The result when two merged matrices have an entry for the same pair. */
 enum latency_merge {
 	LATENCY_MERGE_REFUSE,   /* a pair in both is an error */
-	LATENCY_MERGE_FRESHEST, /* the later updated_at; the newcomer when they are equal */
-	LATENCY_MERGE_WORST,    /* RTTs and loss: the larger of each; samples add up; the later updated_at */
+	LATENCY_MERGE_FRESHEST, /* the entry with the later updated_at; if they are equal, the new one */
+	LATENCY_MERGE_WORST,    /* the larger RTTs and loss, the sum of the samples, the later updated_at */
 };
 
 struct latency_matrix;
@@ -90,49 +91,53 @@ struct latency_matrix *latency_matrix_create(void);         /* NULL: out of memo
 void latency_matrix_destroy(struct latency_matrix *matrix); /* NULL is legal; unmaps a shared one */
 
 /*
- * Reads a file (plain or gzip, "-" = stdin; or a live matrix's, of which it takes a snapshot). NULL with err set
- * ("file:line: field: ..."): bad rows, a pair twice. `bar`, which may be NULL, shows the progress.
+ * Reads a file (plain or gzip, "-" = stdin), or takes a snapshot of a live matrix. Returns NULL with err set
+ * ("file:line: field: ...") for a bad row or a duplicate pair. `bar`, which may be NULL, shows the progress.
  */
 struct latency_matrix *latency_matrix_read(const char *path, struct progress *bar, struct error *err);
-/* Reads several and merges them. */
+/* Reads several files and merges them. */
 struct latency_matrix *latency_matrix_read_all(char *const *paths, size_t count, enum latency_merge how,
 					       struct progress *bar, struct error *err);
-/* One from lines that the caller opened, and closes. */
+/* As latency_matrix_read(), from lines that the caller opens and closes. */
 struct latency_matrix *latency_matrix_parse(struct file_lines *lines, struct error *err);
-/* Whole or not at all ("-" = stdout), rows in the order in which they were set. */
+/* Writes a file whole or not at all ("-" = stdout). Its rows are in the order in which the pairs were first set. */
 int latency_matrix_write(const struct latency_matrix *matrix, const char *path, struct error *err);
 
 size_t latency_matrix_hosts(const struct latency_matrix *matrix);
 const char *latency_matrix_host(const struct latency_matrix *matrix, uint32_t host); /* name, lives with the matrix */
-/* Index of a name, -ENOENT if no row names it. */
+/* Returns the index of the host with this name, or -ENOENT. */
 int64_t latency_matrix_find_host(const struct latency_matrix *matrix, const char *name);
-/* Finds or adds; -EINVAL for what name_is_valid() refuses in LATENCY_NAME_BYTES, -ENOMEM, -ENOSPC (shared and full). */
+/*
+ * Finds or adds a host. Returns its index; -EINVAL if name_is_valid() refuses the name in LATENCY_NAME_BYTES; -ENOMEM;
+ * or -ENOSPC if a shared matrix is full.
+ */
 int64_t latency_matrix_add_host(struct latency_matrix *matrix, const char *name);
 
 /* The number of pairs. */
 size_t latency_matrix_count(const struct latency_matrix *matrix);
 /*
- * Entries of a private matrix in the order in which they were first set; pointers are valid until the next set or
- * merge.
+ * Returns an entry of a private matrix; positions are in the order in which the pairs were first set. The pointer is
+ * valid until the next set or merge. NULL beyond the last entry.
  */
 const struct latency_entry *latency_matrix_at(const struct latency_matrix *matrix, size_t position);
-/* The same as a consistent copy; false: a writer died while writing it. */
+/* Makes a consistent copy of the entry at a position of any matrix. Returns false if a writer died while writing it. */
 bool latency_matrix_load(const struct latency_matrix *matrix, size_t position, struct latency_entry *entry);
 
-/* An entry of a private matrix; NULL if the pair was not measured. By index O(1) (hashed). */
+/* Returns the entry of a pair in a private matrix, or NULL if the matrix does not have the pair. O(1) (hashed). */
 const struct latency_entry *latency_matrix_get(const struct latency_matrix *matrix, uint32_t source,
 					       uint32_t destination);
-/* The same as a copy; false: not measured. */
+/* Makes a consistent copy of the entry of a pair in any matrix. Returns false if the matrix does not have the pair. */
 bool latency_matrix_load_pair(const struct latency_matrix *matrix, uint32_t source, uint32_t destination,
 			      struct latency_entry *entry);
 
 /*
- * Adds the entry or replaces the pair's; -EINVAL if an index or a figure is out of range, -ENOMEM. An entry without
- * samples is stored as unreachable unless it says never. A shared matrix that is full evicts another pair.
+ * Adds the entry, or replaces the entry of the same pair. Returns 0; -EINVAL if an index or a figure is out of range;
+ * -ENOMEM; or -ENOSPC if the disk is full. An entry without samples is stored as unreachable unless its state is never.
+ * A shared matrix that is full evicts another pair.
  */
 int latency_matrix_set(struct latency_matrix *matrix, const struct latency_entry *entry);
 
-/* Adds every entry of `from`, matching hosts by name. On error `into` keeps what was added before it. */
+/* Adds every entry of `from`, matching hosts by name. On error, `into` keeps the entries added before it. */
 int latency_matrix_merge(struct latency_matrix *into, const struct latency_matrix *from, enum latency_merge how,
 			 struct error *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A latency matrix put in order for people: hosts by rack, then by name as people count (h2 before h10). */
+/* A latency matrix sorted for people: hosts by rack, then by name in version order (h2 before h10). */
 #ifndef MODEL_LATENCY_ORDER_H
 #define MODEL_LATENCY_ORDER_H
 
@@ -12,10 +12,10 @@
 
 struct latency_order {
 	struct latency_matrix *matrix;
-	struct cluster *cluster; /* NULL = not given: one rack "" */
+	struct cluster *cluster; /* NULL = not given: all hosts are in one rack, "" */
 	uint32_t count;
-	uint32_t *hosts; /* matrix index of each place, in order */
-	int64_t *racks;  /* of each place; -1 = the cluster does not know the host */
+	uint32_t *hosts; /* by place: the host's index in the matrix */
+	int64_t *racks;  /* by place: the host's rack, -1 = the host is not in the cluster */
 };
 
 /* Reads both files (cluster_path and bar may be NULL). 0 or -errno with err set. */
@@ -25,13 +25,15 @@ void latency_order_free(struct latency_order *order);
 
 const char *latency_order_name(const struct latency_order *order, uint32_t place);
 const char *latency_order_rack(const struct latency_order *order, uint32_t place);
-/* NAN when the pair was not measured (or has no answer). */
+/* Returns NAN if the pair was not measured, or has no answer. `row` and `column` are places. */
 double latency_order_value(const struct latency_order *order, uint32_t row, uint32_t column,
 			   enum latency_statistic statistic);
 
-/* nomora.mesh/1 to a file ("-" = stdout): every pair, and a summary. 0 or -errno with err set. */
+/* Writes nomora.mesh/1 to a file ("-" = stdout): every pair, and a summary. Returns 0, or -errno with err set. */
 int latency_order_write_json(const struct latency_order *order, const char *path, struct error *err);
-/* A square CSV: the first line and the first column are names, cells of pairs that were not measured are empty. */
+/*
+ * Writes a square CSV: the first line and the first column are names, cells of pairs that were not measured are empty.
+ */
 int latency_order_write_table(const struct latency_order *order, enum latency_statistic statistic, const char *path,
 			      struct error *err);
 

@@ -15,9 +15,9 @@
 
 struct latency_point {
 	struct ns at;                              /* wall clock */
-	double rtt_p50_us, rtt_p99_us, rtt_max_us; /* NAN without samples; of racks: the largest of their pairs */
-	double loss;                               /* of a pair of hosts */
-	uint64_t count;                            /* samples of a pair of hosts, measured pairs of two racks */
+	double rtt_p50_us, rtt_p99_us, rtt_max_us; /* NAN without samples; for racks: the maximum over their pairs */
+	double loss;                               /* only for a pair of hosts */
+	uint64_t count;                            /* for hosts: samples; for racks: measured pairs */
 	uint8_t state;                             /* enum latency_state */
 };
 
@@ -26,9 +26,9 @@ struct latency_series {
 	size_t count, capacity;
 };
 
-/* A line per point, of a pair of hosts or of two racks. */
+/* Prints a line for each point. `racks`: the points are of two racks, else of a pair of hosts. */
 void latency_series_print(const struct latency_series *series, bool racks, FILE *out);
-/* nomora.mesh_history/1; NULL: out of memory. */
+/* Returns nomora.mesh_history/1, or NULL if out of memory. */
 json_t *latency_series_to_json(const struct latency_series *series, bool racks, const char *from, const char *to);
 
 #endif

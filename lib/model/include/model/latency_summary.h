@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A latency matrix in a few figures: the pairs within a rack, and those between racks. */
+/* A latency matrix in a few figures: for the pairs within a rack, and for those between racks. */
 #ifndef MODEL_LATENCY_SUMMARY_H
 #define MODEL_LATENCY_SUMMARY_H
 
@@ -8,13 +8,13 @@
 #include <model/cluster.h>
 #include <model/latency_matrix.h>
 
-/* Without a cluster all pairs are of one rack; a host that the cluster does not have is of none. */
+/* Without a cluster, all hosts are in the same rack. The rack of a host that is not in the cluster is unknown. */
 enum latency_relation { LATENCY_SAME_RACK, LATENCY_OTHER_RACK, LATENCY_UNKNOWN_RACK, LATENCY_RELATIONS };
 
-/* A host with itself is no pair here. The times are NAN when no pair has an answer. */
+/* Pairs of a host with itself do not count. The times are NAN if no pair has an answer. */
 struct latency_group {
-	uint64_t pairs, silent, samples;                                /* silent: measured, but without an answer */
-	double lowest_p50_us, p50_us, highest_p50_us, p99_us, worst_us; /* p50_us, p99_us: medians; worst: of all */
+	uint64_t pairs, silent, samples;                                /* silent: pairs without an answer */
+	double lowest_p50_us, p50_us, highest_p50_us, p99_us, worst_us; /* p50_us, p99_us: medians; worst_us: maximum */
 	double loss;                                                    /* mean; NAN without pairs */
 };
 

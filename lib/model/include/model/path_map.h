@@ -3,13 +3,13 @@
  * The stored k shortest paths between the switches of a network ("Topology-Map" of the cross-layer paper), and their
  * file. sched/topology/paths.h computes and uses them.
  *
- * For each switch t there is a text of 16-bit numbers for the switches s < t: a path from s to t is its number of links
- * and then, for each link, the place of the next switch in the adjacency (model/topology.h) of the switch before. Paths
- * of s > t are those of (t, s) backwards.
+ * For each switch t there is an array of 16-bit numbers with the paths from the switches s < t. A path from s to t is
+ * its number of links and then, for each link, the position of the next switch in the adjacency (model/topology.h) of
+ * the previous switch. The paths from s > t are the reversed paths of (t, s).
  *
- * The file belongs to one topology: its nodes by kind and number, and its links by their ends; names, capacities and
- * the state of links do not matter. It is read as a whole and every path in it is checked: joined links between
- * switches, no loop, shortest first. docs/formats.md has its layout. Plain data.
+ * A file is valid for one topology: the kinds and the number of the nodes, and the ends of the links, must be the same;
+ * names, capacities and the state of links do not matter. The reader checks every path: it joins switches by links, it
+ * has no loop, and the paths of a pair begin with the shortest. docs/formats.md has the layout. Plain data.
  */
 #ifndef MODEL_PATH_MAP_H
 #define MODEL_PATH_MAP_H
@@ -25,7 +25,10 @@ enum {
 	PATH_MAP_LINKS_MAXIMUM = 64, /* of one path */
 };
 
-/* Paths to one switch t: those from s < t are at first[s] .. first[s + 1] - 1 of ports. first NULL: none stored. */
+/*
+ * Paths to one switch t: those from s < t are at first[s] .. first[s + 1] - 1 of ports[]. first is NULL if none are
+ * stored.
+ */
 struct path_map_to {
 	uint32_t *first;
 	uint16_t *ports;
@@ -33,29 +36,35 @@ struct path_map_to {
 
 struct path_map {
 	uint32_t k;      /* paths per pair, 1..PATH_MAP_K_MAXIMUM */
-	uint32_t detour; /* a path is at most this much longer than its pair's shortest */
-	uint64_t seed;   /* of the choice among equal paths */
+	uint32_t detour; /* a path has at most this many links more than its pair's shortest */
+	uint64_t seed;   /* of the random choice among equally long paths */
 	uint32_t node_count;
 	struct path_map_to *to; /* by node */
 };
 
-/* An empty map: 0 or -ENOMEM. path_map_clear() frees it and what it holds; a zero map is legal. */
+/*
+ * Makes an empty map. Returns 0 or -ENOMEM. path_map_clear() frees the memory of a map, and may be called for a zeroed
+ * one.
+ */
 int path_map_init(struct path_map *map, const struct topology *topology, uint32_t k, uint32_t detour, uint64_t seed);
 void path_map_clear(struct path_map *map);
 
-/* Writes a map with all switches, the file whole or not at all. 0 or -errno with err set. */
+/*
+ * Writes a map that has the paths of all switches; the file is written whole or not at all. Returns 0, or -errno with
+ * err set.
+ */
 int path_map_save(const struct path_map *map, const struct topology *topology, const char *path, struct error *err);
 
 /*
- * Reads a file (plain or gzip, "-" = stdin) into an empty map. Refused: a file of another topology, k, detour or seed,
- * and a damaged one. 0 or -errno with err set and the map still empty.
+ * Reads a file (plain or gzip, "-" = stdin) into an empty map. Refuses a file of another topology, k, detour or seed,
+ * and a damaged one. Returns 0, or -errno with err set and the map still empty.
  */
 int path_map_load(struct path_map *map, const struct topology *topology, const struct topology_adjacency *adjacency,
 		  const char *path, struct error *err);
 int path_map_parse(struct path_map *map, const struct topology *topology, const struct topology_adjacency *adjacency,
 		   const char *name, const char *bytes, size_t count, struct error *err);
 
-/* The file's last 8 bytes: the checksum of those before. */
+/* Returns the checksum of these bytes. The last 8 bytes of a file are the checksum of all bytes before them. */
 uint64_t path_map_checksum(const char *bytes, size_t count);
 
 #endif

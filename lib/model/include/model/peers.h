@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The hosts of a mesh: a text file of lines "name address [mac] [rack]", separated by blanks; '#' starts a comment. A
- * MAC of "-", or none, is resolved by ARP or neighbour discovery; a third word that is no MAC is the rack. Names,
- * addresses and MACs must be unique. Plain data, owned by the caller.
+ * The hosts of a mesh: a text file of lines "name address [mac] [rack]", separated by blanks; '#' starts a comment. If
+ * the MAC is "-" or missing, it is resolved by ARP or neighbour discovery. A third word that is not a MAC is the rack.
+ * Names, addresses and MACs must be unique. Plain data, owned by the caller.
  */
 #ifndef MODEL_PEERS_H
 #define MODEL_PEERS_H
@@ -29,15 +29,15 @@ struct peers {
 	struct peer *items;
 };
 
-/* At least one peer, or -errno with err set ("file:line: field: ..."). Free with peers_free(). */
+/* Reads at least one peer. Returns 0, or -errno with err set ("file:line: field: ..."). Free with peers_free(). */
 int peers_read(const char *path, struct peers *peers, struct error *err);
 int peers_parse(struct file_lines *lines, struct peers *peers, struct error *err);
 void peers_free(struct peers *peers);
 
-/* Writes what peers_read() reads, whole or not at all ("-" = stdout). 0 or -errno with err set. */
+/* Writes a file for peers_read(), whole or not at all ("-" = stdout). Returns 0, or -errno with err set. */
 int peers_write(const struct peers *peers, const char *path, struct error *err);
 
-/* NULL if no peer has it. */
+/* Returns the peer with this address, or NULL. */
 const struct peer *peers_find(const struct peers *peers, ip_address address);
 
 #endif

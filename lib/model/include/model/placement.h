@@ -2,10 +2,10 @@
 /*
  * A placement with its explanation, `nomora.place/1` (docs/formats.md): each task with its machine, the predicted
  * performance, the next best machine and the performance expected of a random placement, or the reason why it waits.
- * Written task by task, since a large cluster has 10^5 of them; read as a whole.
+ * The writer takes the tasks one at a time, since a large cluster has 10^5 of them; the reader reads the whole file.
  *
- * Round trips are microseconds, performance is a share of the performance without latency. NAN and NULL = none, null
- * in the file. Strings are borrowed by the writer; in a placement that was read they belong to it. One thread.
+ * Round trips are microseconds; performance is a share of the performance without latency. A missing value is NAN or
+ * NULL, and null in the file. The writer borrows strings; a placement that was read owns its strings. One thread.
  */
 #ifndef MODEL_PLACEMENT_H
 #define MODEL_PLACEMENT_H
@@ -22,13 +22,13 @@
 
 enum placement_state {
 	PLACEMENT_ROOT,   /* a root on a machine: nothing to predict */
-	PLACEMENT_PLACED, /* a task on a machine, its root too */
-	PLACEMENT_ORPHAN, /* a task on a machine, its root on none */
+	PLACEMENT_PLACED, /* a task on a machine; its root is on one, too */
+	PLACEMENT_ORPHAN, /* a task on a machine; its root is on none */
 	PLACEMENT_WAITING,
 	PLACEMENT_STATES, /* number of states */
 };
 
-/* A machine and what a task would have there. */
+/* A machine, and the cost and performance of a task there. */
 struct placement_option {
 	const char *machine, *rack; /* NULL = no machine */
 	int32_t cost;               /* 100 / performance */
@@ -42,10 +42,10 @@ struct placement_task {
 	enum placement_state state;
 	struct placement_option taken; /* cost is not in the file */
 	const char *was_on;            /* machine before the round; NULL = it waited */
-	const char *arc;               /* of the flow */
+	const char *arc;               /* kind of the arc that the flow takes */
 	int32_t arc_cost;
 	struct placement_option next_best;
-	double random_performance; /* expected over the slots that were free */
+	double random_performance; /* expected in a random slot of those that were free */
 	const char *why_waiting;
 };
 
@@ -58,12 +58,12 @@ struct placement_settings {
 
 struct placement_totals {
 	int64_t tasks, roots, placed, stay, moved, waiting;
-	int64_t predicted; /* tasks on a machine, their roots too */
-	int64_t compared;  /* those of them with an expectation for random: all, or none where no slot was free */
+	int64_t predicted; /* tasks on a machine whose root is on a machine, too */
+	int64_t compared;  /* those of them that have a random_performance: all, or none if no slot was free */
 	double mean_performance, random_mean_performance, worst_performance;
-	/* Mean over jobs of application performance (DESIGN decision 7), this round being the one interval. */
+	/* Mean application performance of the jobs (DESIGN decision 7); this round is the only interval. */
 	double application_performance;
-	int64_t performance_cost; /* sum of 100 / performance of the predicted */
+	int64_t performance_cost; /* sum of 100 / performance over the predicted tasks */
 	int64_t in_root_rack, slots, slots_free_before, slots_free_after;
 };
 
@@ -74,7 +74,10 @@ struct placement_solver {
 	bool verified;
 };
 
-/* Writes the text up to the first task; then each task; then the end. False if out of memory or the stream is bad. */
+/*
+ * Write the text up to the first task, then one task per call, then the end. They return false if out of memory or if
+ * the stream has an error.
+ */
 bool placement_print_begin(FILE *out, const char *policy, const struct placement_settings *settings);
 bool placement_print_task(FILE *out, const struct placement_task *task, bool first);
 bool placement_print_end(FILE *out, const struct placement_totals *totals, const struct placement_solver *solver);
@@ -89,7 +92,7 @@ struct placement {
 	json_t *document; /* owns the strings */
 };
 
-/* NULL with err set (file, field, expected value). */
+/* These return NULL with err set on failure (file, field, expected value). */
 struct placement *placement_read(const char *path, struct error *err);
 struct placement *placement_parse(const char *name, const char *text, size_t bytes, struct error *err);
 void placement_destroy(struct placement *placement); /* NULL is legal */

@@ -25,7 +25,7 @@ enum { RECOVERY_ITEMS_MAXIMUM = 10000000 }; /* servers, tasks or flows of one sc
 
 struct recovery_server {
 	char *name;
-	double cpu; /* capacity, in the unit of the tasks' */
+	double cpu; /* capacity, in the same unit as the tasks' cpu */
 	double egress_MBps, ingress_MBps;
 	bool failed;
 };
@@ -34,11 +34,11 @@ struct recovery_task {
 	char *name;
 	uint32_t application;
 	uint32_t server; /* where it runs or ran */
-	bool failed;     /* itself, or its server */
-	int stage;       /* 1 sends, 2 receives; used only by Algorithm 1's order */
+	bool failed;     /* the task itself or its server failed */
+	int stage;       /* 1 sends, 2 receives; used only for the order of Algorithm 1 */
 	double cpu;
 	double relaunch_s; /* from the decision until a failed task sends and receives again */
-	bool has_backups;  /* eq. 9: if it fails, only these servers can take it */
+	bool has_backups;  /* eq. 9: if the task fails, only its `backups` can take it */
 	uint32_t backup_count;
 	uint32_t *backups; /* servers, each once */
 };
@@ -64,35 +64,35 @@ struct recovery_scenario {
 	json_t *server_index, *application_index, *task_index; /* name -> number; tasks by "application.task" */
 };
 
-/* Empty; NULL if out of memory. */
+/* Returns an empty scenario, or NULL if out of memory. */
 struct recovery_scenario *recovery_create(void);
 void recovery_destroy(struct recovery_scenario *scenario); /* NULL is legal */
 
 /*
- * Each returns the new number, -EEXIST (the name is taken) or -ENOMEM. Strings are copied. A task belongs to the
- * application added last, and so does a flow, whose ends are numbers of its tasks.
+ * Each returns the new number, -EEXIST (the name is taken) or -ENOMEM. Strings are copied. Tasks and flows belong to
+ * the application added last; the ends of a flow are numbers of its tasks.
  */
 int64_t recovery_add_server(struct recovery_scenario *scenario, const struct recovery_server *server);
 int64_t recovery_add_application(struct recovery_scenario *scenario, const char *name, double weight);
 int64_t recovery_add_task(struct recovery_scenario *scenario, const struct recovery_task *task);
 int64_t recovery_add_flow(struct recovery_scenario *scenario, const struct recovery_flow *flow);
-/* 0 or -ENOMEM. Sets has_backups. */
+/* Adds a server to the task's backups and sets has_backups. Returns 0 or -ENOMEM. */
 int recovery_add_backup(struct recovery_scenario *scenario, uint32_t task, uint32_t server);
 
 /* Marks a server and every task on it as failed. */
 void recovery_fail_server(struct recovery_scenario *scenario, uint32_t server);
 
-/* Numbers by name, -ENOENT if there is none. O(1). */
+/* Return the number of the server or task, or -ENOENT. O(1). */
 int64_t recovery_find_server(const struct recovery_scenario *scenario, const char *name);
 int64_t recovery_find_task(const struct recovery_scenario *scenario, const char *application, const char *task);
 
-/* MB that a flow still has to carry: all of it if an end failed, else what was not sent yet. */
+/* Returns the MB that a flow still has to carry: all of them if the task at one end failed, else those not sent yet. */
 double recovery_flow_left_MB(const struct recovery_scenario *scenario, const struct recovery_flow *flow);
 
 /*
- * Reads a scenario ("-" = stdin). NULL with err set (file, line, field) for an unknown task, server or backup, a flow
- * to itself or twice, numbers out of range, zero capacity under traffic, sent_MB over MB, more CPU in use than a server
- * has, no surviving server.
+ * Reads a scenario ("-" = stdin). Returns NULL with err set (file, line, field) for an unknown task, server or backup,
+ * a flow from a task to itself, a duplicate flow, numbers out of range, traffic of a server without capacity, sent_MB
+ * over MB, more CPU in use than a server has, or no surviving server.
  */
 struct recovery_scenario *recovery_read(const char *path, struct error *err);
 /* The same from memory; `name` is for messages. */
@@ -103,7 +103,7 @@ json_t *recovery_to_json(const struct recovery_scenario *scenario);
 /*
  * The format of the coflow benchmark (github.com/coflow/coflow-benchmark): "PORTS COFLOWS", then a line for each
  * coflow: id, arrival in ms, number of mappers, their ports, number of reducers, PORT:MB each. A reducer receives the
- * same volume from each mapper. Ports are numbered from 0, or from 1 if the last number is in use and 0 is not.
+ * same volume from each mapper. Ports are numbered from 0, or from 1 if port number PORTS is in use and port 0 is not.
  */
 struct coflow_trace;
 struct coflow_trace *coflow_read(const char *path, struct error *err);
@@ -113,10 +113,11 @@ uint32_t coflow_port_count(const struct coflow_trace *trace);
 uint64_t coflow_flow_count(const struct coflow_trace *trace);
 
 /*
- * The coflows that are active at second `at_s`, each an application of weight 1 with one task per mapper and reducer,
- * on servers port0, port1, ... of link_MBps each way and without a CPU limit. A coflow is active from its arrival for
- * as long as its busiest port takes for it alone; until then its flows progress evenly. Nothing has failed yet. NULL
- * with err set if none is active or out of memory.
+ * Returns the scenario of the coflows that are active at second `at_s`: each is an application of weight 1 with one
+ * task per mapper and reducer, on servers port0, port1, ... of link_MBps each way and without a CPU limit. A coflow is
+ * active from its arrival for the time that its busiest port would need for this coflow alone; all its flows progress
+ * evenly during this time. Nothing has failed yet. Returns NULL with err set if no coflow is active, or if out of
+ * memory.
  */
 struct recovery_scenario *coflow_scenario(const struct coflow_trace *trace, double at_s, double link_MBps,
 					  struct error *err);

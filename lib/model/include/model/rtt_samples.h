@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The round trips that a prober measured, one by one: CSV of lines "sent_at,peer,source_port,sequence,rtt_us,
- * residence_us,offset_us,disturbed". `nomora probe --samples` writes it. Plain data, owned by the caller.
+ * The round trips that a prober measured, one by one: CSV with the columns
+ *
+ *   sent_at,peer,source_port,sequence,rtt_us,residence_us,offset_us,disturbed
+ *
+ * `nomora probe --samples` writes it. Plain data, owned by the caller.
  */
 #ifndef MODEL_RTT_SAMPLES_H
 #define MODEL_RTT_SAMPLES_H
@@ -40,12 +43,15 @@ struct rtt_samples {
 void rtt_samples_print_head(FILE *out);
 void rtt_samples_print(const struct rtt_sample *sample, const char *peer, FILE *out);
 
-/* At least one sample, or -errno with err set "file:line: field: ...". Free with rtt_samples_free(). */
+/* Reads at least one sample. Returns 0, or -errno with err set "file:line: ...". Free with rtt_samples_free(). */
 int rtt_samples_read(const char *path, struct rtt_samples *samples, struct error *err);
 int rtt_samples_parse(struct file_lines *lines, struct rtt_samples *samples, struct error *err);
 void rtt_samples_free(struct rtt_samples *samples);
 
-/* The sample of a probe to `peer` that left within `tolerance` of `sent_at`, the nearest one; NULL: there is none. */
+/*
+ * Returns the sample of this probe to `peer` that was sent nearest to `sent_at`, within `tolerance`; NULL if there is
+ * none.
+ */
 const struct rtt_sample *rtt_samples_find(const struct rtt_samples *samples, const char *peer, uint16_t source_port,
 					  uint32_t sequence, struct ns sent_at, struct ns tolerance);
 

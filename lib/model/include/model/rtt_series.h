@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Recorded round trips as series for a simulation: text with one value a second, microseconds, a line each; lines that
- * begin with '#' are skipped; plain or gzip. A file NAME.json is what `nomora mesh history --json` prints of one pair
- * (nomora.mesh_history/1): a window's p99 counts for the seconds since the window before. A folder has files whose
- * names begin with "rack", "pod" and "across", for pairs of machines in one rack, in one pod and beyond; their values
- * count as they are. A single file is for all distances, and its values count relative to their median. Read-only once
- * read.
+ * Recorded round trips as series for a simulation. A text file (plain or gzip) has one value per line, in microseconds,
+ * for each second; lines that begin with '#' are skipped. A file NAME.json is the output of `nomora mesh history
+ * --json` for one pair (nomora.mesh_history/1): the p99 of a window is the value of each second since the previous
+ * window. In a folder, files whose names begin with "rack", "pod" and "across" are for pairs of machines in one rack,
+ * in one pod and beyond; their values are used as they are. A single file is for all distances, and its values are used
+ * relative to their median. Read-only once read.
  *
- * In place of a file there may be a latency matrix (model/latency_matrix.h): the p99 of its measured pairs, or
- * quantiles of them where there are more than RTT_SERIES_LEVELS, are levels, series of one value. A live matrix that
- * knows its hosts' racks has those of each distance, which count as they are.
+ * A latency matrix (model/latency_matrix.h) may replace a file. The p99 of each measured pair is then a level, i.e. a
+ * series of one value; of more than RTT_SERIES_LEVELS pairs, quantiles are the levels. If it is a live matrix that
+ * knows its hosts' racks, each distance gets the levels of its own pairs, which are used as they are.
  */
 #ifndef MODEL_RTT_SERIES_H
 #define MODEL_RTT_SERIES_H
@@ -22,8 +22,8 @@
 
 enum {
 	RTT_SERIES_KINDS = 3,    /* rack, pod, across */
-	RTT_SERIES_SECONDS = 60, /* the shortest series */
-	RTT_SERIES_LEVELS = 42,  /* of a matrix, for each distance; the paper's 6 traces of 7 days */
+	RTT_SERIES_SECONDS = 60, /* minimum length of a series */
+	RTT_SERIES_LEVELS = 42,  /* maximum for each distance; the paper has 6 traces of 7 days */
 };
 
 struct rtt_series {
@@ -35,17 +35,23 @@ struct rtt_series {
 struct rtt_series_set {
 	struct rtt_series *items[RTT_SERIES_KINDS];
 	size_t counts[RTT_SERIES_KINDS], capacities[RTT_SERIES_KINDS];
-	bool relative; /* values are relative to median_us, for levels the median of all pairs */
+	bool relative; /* values are relative to median_us, which for levels is the median of all pairs */
 };
 
-/* One series. 0 or -errno with err set "file:line: ...": a gap, no number, a value not above 0, too few values. */
+/*
+ * Reads one series. Returns 0, or -errno with err set "file:line: ...": a gap, not a number, a value not above 0, too
+ * few values.
+ */
 int rtt_series_parse(struct rtt_series *series, struct file_lines *lines, struct error *err);
 
-/* The same of nomora.mesh_history/1: no points, time that goes backwards, an hour without a round trip. */
+/*
+ * As rtt_series_parse(), from nomora.mesh_history/1. Refuses too few points, time that goes backwards, and more than an
+ * hour without a round trip.
+ */
 int rtt_series_parse_history(struct rtt_series *series, const char *name, const char *text, size_t bytes,
 			     struct error *err);
 
-/* A folder or a file. NULL with err set. */
+/* Reads a folder or a file. Returns NULL with err set on failure. */
 struct rtt_series_set *rtt_series_read(const char *path, struct error *err);
 void rtt_series_destroy(struct rtt_series_set *set); /* NULL is legal */
 

@@ -5,12 +5,12 @@
  *   delay_us,direction,run,metric,unit,better,value[,started_at][,disturbed][,baseline_rtt_us]
  *
  * delay_us is the delay injected per direction (µs); direction is both, ab or ba; run counts from 0 within a delay;
- * better is higher or lower; disturbed is 1 for a run that failed a gate in every attempt and was kept all the same,
- * else 0; baseline_rtt_us is the round trip of the application's path without added delay (µs), as Nomora's STAMP
- * prober measured it, empty if it is not known. The x of a curve is the ADDED ROUND TRIP: sweep_row_added_rtt_us(). The
- * reader also accepts a plain form: two to four columns (added round trip in µs, normalised performance, its deviation,
- * runs) with or without a header of any words; the separator is a comma, a semicolon, a tab or blanks.
- * '#' starts a comment line. Values own their memory; not shared between threads.
+ * better is higher or lower; disturbed is 1 for a run that was kept although it failed a check in every attempt, else
+ * 0; baseline_rtt_us is the round trip of the application's path without added delay (µs), as Nomora's STAMP prober
+ * measured it, empty if it is not known. The x of a curve is the ADDED ROUND TRIP: sweep_row_added_rtt_us(). The reader
+ * also accepts a plain form: two to four columns (added round trip in µs, normalised performance, its deviation, runs);
+ * a header is optional, and its words do not matter; the separator is a comma, a semicolon, a tab or blanks.
+ * '#' starts a comment line. A sweep owns its memory; it is not shared between threads.
  */
 #ifndef MODEL_SWEEP_H
 #define MODEL_SWEEP_H
@@ -22,7 +22,7 @@
 #include <base/error.h>
 
 enum {
-	SWEEP_ROWS_MAXIMUM = 100000, /* more is a log, not a sweep: refused */
+	SWEEP_ROWS_MAXIMUM = 100000, /* a file with more is a log, not a sweep, and is refused */
 	SWEEP_METRICS_MAXIMUM = 64,
 	SWEEP_NAME_BYTES = 64,
 	SWEEP_STAMP_BYTES = 40,
@@ -31,8 +31,8 @@ enum {
 #define SWEEP_DELAY_MAXIMUM_US 500e3 /* per direction */
 
 /*
- * Runs from this number on are references, made at the smallest delay between the other runs to record how fast the
- * machine was at the time.
+ * Runs with this number or a higher one are reference runs. They are made at the smallest delay, between the other
+ * runs, to record how fast the machine was at that time.
  */
 #define SWEEP_REFERENCE_RUN 1000000
 
@@ -54,7 +54,7 @@ struct sweep_row {
 	double deviation;                   /* plain form: standard deviation of `value`; 0 = not given */
 	int64_t runs;                       /* plain form: runs behind `value`; 1 = not given */
 	char started_at[SWEEP_STAMP_BYTES]; /* ISO 8601, "" = not given */
-	bool disturbed;                     /* failed a gate of the sweep in every attempt */
+	bool disturbed;                     /* failed a check of the sweep in every attempt */
 	double baseline_rtt_us;             /* > 0; NAN = not known */
 	long line;                          /* of the file, from 1 */
 };
@@ -68,20 +68,20 @@ struct sweep {
 	struct sweep_row *rows; /* in file order */
 };
 
-/* Reads a sweep, plain text or gzip, "-" = stdin. NULL with err set (file, line, field, what was expected). */
+/* Reads a sweep, plain text or gzip, "-" = stdin. Returns NULL with err set (file, line, field, what was expected). */
 struct sweep *sweep_load(const char *path, struct error *err);
 struct sweep *sweep_from_memory(const char *name, const char *text, size_t bytes, struct error *err);
 void sweep_destroy(struct sweep *sweep); /* NULL is legal */
 
-/* Round trip that the row's delay added, µs: twice the delay when both directions were delayed. */
+/* Returns the round trip that the row's delay added, µs: twice the delay if both directions were delayed. */
 double sweep_row_added_rtt_us(const struct sweep *sweep, const struct sweep_row *row);
 
-/* Index of a metric, or -ENOENT. */
+/* Returns the index of a metric, or -ENOENT. */
 int sweep_find_metric(const struct sweep *sweep, const char *name);
 
 /*
- * Was this run recorded, with any metric? A sweep that resumes must not make it again: that metric would be a
- * duplicate.
+ * Returns true if the sweep has this run, with any metric. A sweep that resumes must not make the run again: that
+ * metric would be a duplicate.
  */
 bool sweep_has_run(const struct sweep *sweep, double delay_us, enum sweep_direction direction, int64_t run);
 
@@ -101,7 +101,7 @@ struct sweep_record {
 	double value;
 	const char *started_at;
 	bool disturbed;
-	double baseline_rtt_us; /* not over 0, or NAN: not known */
+	double baseline_rtt_us; /* 0, negative or NAN = not known */
 };
 
 /*
@@ -113,16 +113,16 @@ struct sweep_writer;
 struct sweep_writer *sweep_writer_open(const char *path, struct error *err);
 
 /*
- * Removes an incomplete last run, so that it can be made again: one that has the first of these metrics, in their
- * order, but not the last, as a write leaves it that was cut off between two lines. Returns the number of rows removed,
- * or -errno with err set (also when the file cannot be read as a sweep).
+ * Removes the last run if it is incomplete, so that it can be made again. A run is incomplete if it has the first of
+ * these metrics, in their order, but not the last: its write was cut off between two lines. Returns the number of rows
+ * removed, or -errno with err set (also if the file cannot be read as a sweep).
  */
 int sweep_writer_cut_torn_run(struct sweep_writer *writer, const char *const *metrics, size_t count, struct error *err);
 
 /*
- * Appends all the records of one run in a single write, then fdatasync: when it returns 0 they are on the disk. After
- * a failure the file is cut back to what it was. Records with a name that does not fit a CSV field (comma, quote,
- * line end, empty, too long) or a value that is not finite are refused with -EINVAL, none written.
+ * Appends all records of one run in a single write, then calls fdatasync(): when it returns 0, they are on the disk.
+ * After a failure, the file is truncated to its previous length. Returns -EINVAL and writes nothing if a name does not
+ * fit a CSV field (comma, quote, line end, empty, too long) or a value is not finite.
  */
 int sweep_writer_append(struct sweep_writer *writer, const struct sweep_record *records, size_t count,
 			struct error *err);

@@ -27,14 +27,14 @@ enum sweep_log_kind {
 	SWEEP_LOG_LEVEL,
 };
 
-/* Which attempt, and whether a gate refused it. */
+/* Identifies an attempt, and says whether a check refused it. */
 struct sweep_log_run {
 	double delay_us;
 	enum sweep_direction direction;
 	int64_t run;
 	int64_t attempt; /* from 1 */
 	bool disturbed;
-	char reasons[SWEEP_LOG_REASONS_BYTES]; /* "; " between; "" = no gate refused it */
+	char reasons[SWEEP_LOG_REASONS_BYTES]; /* separated by "; "; "" = no check refused it */
 };
 
 struct sweep_log_attempt {
@@ -55,7 +55,7 @@ struct sweep_log_attempt {
 struct sweep_log_level {
 	double delay_us;
 	enum sweep_direction direction;
-	const char *metric; /* the first one; the reader leaves it NULL */
+	const char *metric; /* the first metric; the reader leaves it NULL */
 	int64_t runs;
 	double mean, deviation, standard_error_percent; /* INFINITY = not known */
 	bool repeatable;
@@ -63,14 +63,14 @@ struct sweep_log_level {
 
 struct sweep_log_plan {
 	char fingerprint[32];
-	const char *application;     /* the reader lends it until the next event; "" = not given */
+	const char *application;     /* valid until the reader's next event; "" = not given */
 	const char *client, *server; /* for people; the reader leaves them NULL */
 	int64_t seed;
-	json_t *parts; /* object: what must be the same in all rows of a file */
+	json_t *parts; /* object: the settings that must be the same for all rows of a file */
 };
 
 /* New objects; NULL if out of memory. */
-json_t *sweep_log_plan_to_json(const struct sweep_log_plan *plan); /* `parts` is not taken over */
+json_t *sweep_log_plan_to_json(const struct sweep_log_plan *plan); /* does not take ownership of `parts` */
 json_t *sweep_log_attempt_to_json(const struct sweep_log_attempt *attempt);
 json_t *sweep_log_accepted_to_json(const struct sweep_log_run *run);
 json_t *sweep_log_level_to_json(const struct sweep_log_level *level);
@@ -85,12 +85,12 @@ struct sweep_log_event {
 
 struct sweep_log_reader;
 
-/* NULL with err set. */
+/* These return NULL with err set on failure. */
 struct sweep_log_reader *sweep_log_open(const char *path, struct error *err);
 struct sweep_log_reader *sweep_log_from_memory(const char *name, const char *text, size_t bytes, struct error *err);
 /*
- * The next event. 1 = there is one; plan.parts is borrowed until the next call. 0 = the end. -errno with err set: file,
- * line, field, what was expected.
+ * Reads the next event. Returns 1, and plan.parts is borrowed until the next call; 0 at the end; or -errno with err set
+ * (file, line, field, what was expected).
  */
 int sweep_log_next(struct sweep_log_reader *reader, struct sweep_log_event *event, struct error *err);
 void sweep_log_close(struct sweep_log_reader *reader); /* NULL is legal */

@@ -66,16 +66,18 @@ int64_t topology_add_node(struct topology *topology, enum topology_kind kind, co
 int64_t topology_add_link(struct topology *topology, uint32_t a, uint32_t b, double MBps, double back_MBps,
 			  struct error *err);
 
-/* Number of a node by name, of the link between two nodes in either order; -ENOENT. O(1). */
+/* Return the number of a node by its name, or of the link between two nodes, in either order; or -ENOENT. O(1). */
 int64_t topology_find_node(const struct topology *topology, const char *name);
 int64_t topology_find_link(const struct topology *topology, uint32_t a, uint32_t b);
 
-/* Whether every host reaches every other over links that are up. True without hosts. -ENOMEM if out of memory. */
+/*
+ * Returns 1 if every host reaches every other over links that are up, or if there are no hosts; 0 if not; or -ENOMEM.
+ */
 int topology_connected(const struct topology *topology);
 
 /*
- * Links by node: the links of node n are at first[n] .. first[n + 1] - 1 of link[], with the node at the other end in
- * to[]. In the order of their numbers, whether they are up or not. NULL if out of memory.
+ * The links of each node: those of node n are at first[n] .. first[n + 1] - 1 of link[], with the node at the other end
+ * in to[]. They are in the order of their numbers; links that are down are included. NULL if out of memory.
  */
 struct topology_adjacency {
 	uint32_t *first, *link, *to;
@@ -84,8 +86,8 @@ struct topology_adjacency *topology_adjacency_create(const struct topology *topo
 void topology_adjacency_destroy(struct topology_adjacency *adjacency); /* NULL is legal */
 
 /*
- * Reads a file ("-" = stdin); NULL with err set, naming file, line and field. Refused: a duplicate name or link, an
- * unknown end, a host without a link that is up or down, no hosts, capacities out of range.
+ * Reads a file ("-" = stdin). Returns NULL with err set (file, line, field). Refuses a duplicate name or link, an
+ * unknown end, a host without any link (up or down), no hosts, and capacities out of range.
  */
 struct topology *topology_read(const char *path, struct error *err);
 struct topology *topology_parse(const char *name, const char *text, size_t bytes, struct error *err);
@@ -112,11 +114,12 @@ struct topology *topology_jellyfish(uint32_t switches, uint32_t ports, uint32_t 
 				    struct error *err);
 
 /*
- * "fattree:K[,HOSTS]", "jellyfish:SWITCHES,PORTS[,HOSTS]", "leafspine:LEAVES,SPINES,HOSTS" through a generator,
- * otherwise the name of a file. `seed` is Jellyfish's. NULL with err set.
+ * Generates the network if the argument is "fattree:K[,HOSTS]", "jellyfish:SWITCHES,PORTS[,HOSTS]" or
+ * "leafspine:LEAVES,SPINES,HOSTS"; else reads the file of this name. `seed` is for Jellyfish. Returns NULL with err set
+ * on failure.
  *
- * Leaf-spine: HOSTS hosts in all, spread evenly over the leaves, each leaf joined to each spine. Names: h0.., leaf0..,
- * spine0...
+ * Leaf-spine: HOSTS hosts in all, spread evenly over the leaves; each leaf is joined to each spine. Names: h0..,
+ * leaf0.., spine0...
  */
 struct topology *topology_from_argument(const char *argument, double MBps, uint64_t seed, struct error *err);
 

@@ -30,7 +30,7 @@ enum {
 struct worker_target {
 	ip_address address;
 	uint16_t port, source_port; /* source_port 0: any */
-	double share;               /* of the edge's tuples, > 0; unused where each target gets a copy */
+	double share;               /* of the edge's tuples, > 0; not used if each target gets a copy */
 };
 
 struct worker_edge {
@@ -48,32 +48,32 @@ struct worker_plan {
 	uint16_t port;
 	uint32_t inputs; /* number of incoming connections */
 	uint32_t tuple_bytes;
-	double MBps, MB; /* a source emits at most this rate, and this much; INFINITY: no limit */
+	double MBps, MB; /* a source's maximum rate and volume; INFINITY: no limit */
 	double cpu_us;   /* CPU time per tuple received (a source: emitted) */
 	struct worker_edge *edges;
 	uint32_t edge_count;
 };
 
-/* Numbers since the start; percentiles since the last report. */
+/* Counters are since the start, percentiles since the last report. */
 struct worker_report {
 	char task[WORKER_NAME_BYTES];
 	double s;
-	uint64_t received, sent;               /* tuples, one for each copy; a source receives none */
+	uint64_t received, sent;               /* tuples, counting each copy; a source receives none */
 	double received_MBps, sent_MBps;       /* since the last report */
 	uint64_t lost, duplicated;             /* tuples, by the sequence numbers of each connection */
 	double latency_p50_us, latency_p99_us; /* from the source's emission to here; NAN: no tuple came */
-	double gap_ms; /* longest time from one tuple of a connection to its next, of those since the last report */
-	bool done;     /* the last report: every tuple was received and sent on */
+	double gap_ms; /* longest time between two successive tuples of a connection, since the last report */
+	bool done;     /* this is the last report: every tuple was received and sent on */
 };
 
-/* "-" = stdin. NULL with err set, naming file and field. */
+/* Reads a plan ("-" = stdin). Returns NULL with err set (file and field). */
 struct worker_plan *worker_plan_read(const char *path, struct error *err);
 struct worker_plan *worker_plan_parse(const char *name, const char *text, size_t bytes, struct error *err);
 void worker_plan_destroy(struct worker_plan *plan); /* NULL is legal */
 /* New reference, NULL if out of memory. */
 json_t *worker_plan_to_json(const struct worker_plan *plan);
 
-/* New reference, NULL if out of memory: nomora.worker-report/1. */
+/* Returns nomora.worker-report/1 as a new reference, or NULL if out of memory. */
 json_t *worker_report_to_json(const struct worker_report *report);
 /* 0 or -EINVAL with err set. */
 int worker_report_parse(const char *name, const char *text, size_t bytes, struct worker_report *report,

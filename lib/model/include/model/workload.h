@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A workload to simulate: machines that come and go, jobs and their tasks with submission and run times. Readers of
- * traces and the generator add tasks and machine events in any order; workload_finish() leaves out what the paper's
- * rules leave out, and sorts. Times are microseconds from the start of the simulation. Plain data; readers may share a
- * finished workload between threads.
+ * traces and the generator add tasks and machine events in any order; workload_finish() then drops the items that the
+ * paper's rules leave out, and sorts. Times are microseconds from the start of the simulation. Plain data; readers may
+ * share a finished workload between threads.
  */
 #ifndef MODEL_WORKLOAD_H
 #define MODEL_WORKLOAD_H
@@ -27,7 +27,7 @@ struct workload_machine_event {
 	uint32_t order;   /* order of addition */
 	enum workload_machine_change change;
 	float cpu;     /* capacity, 1 = the largest machine; under 0 = not known */
-	int32_t slots; /* of the machine from now on; WORKLOAD_SLOTS_UNKNOWN */
+	int32_t slots; /* of the machine from now on, or WORKLOAD_SLOTS_UNKNOWN */
 };
 
 struct workload_task {
@@ -38,18 +38,18 @@ struct workload_task {
 	uint32_t job;   /* number, set by workload_finish() */
 };
 
-/* Tasks first_task..first_task+task_count-1, by index; the first is the root. */
+/* The tasks are first_task..first_task+task_count-1, sorted by index; the first is the root. */
 struct workload_job {
 	uint64_t id;
 	uint32_t first_task, task_count;
-	uint32_t note; /* in `notes`, WORKLOAD_NO_NOTE */
+	uint32_t note; /* position in `notes`, or WORKLOAD_NO_NOTE */
 };
 
-/* A journal's data on a job, besides its tasks. */
+/* The name and the curve of a job; most traces do not have them. */
 struct workload_note {
 	uint64_t id;
 	char *name;
-	uint32_t curve; /* in `curves` */
+	uint32_t curve; /* position in `curves` */
 };
 
 /* A round trip that was measured; NAN = withdrawn, INFINITY = unreachable. */
@@ -59,7 +59,7 @@ struct workload_latency {
 	float rtt_us;
 };
 
-/* What workload_finish() and the readers left out. */
+/* Counts of the items that workload_finish() and the readers left out. */
 struct workload_left_out {
 	uint64_t never_ran;   /* tasks without an attempt */
 	uint64_t too_late;    /* tasks submitted at or after the end */
@@ -78,10 +78,11 @@ struct workload {
 	struct workload_job *jobs;
 	size_t job_count;
 	/*
-	 * From a journal, empty with a trace. Machine m is places->machines[machine_ids[m]]; NULL = nothing is known.
+	 * Racks, pods and slots of the machines, from a journal; NULL for other traces. Machine m is
+	 * places->machines[machine_ids[m]].
 	 */
 	struct cluster *places;
-	bool has_default_rtt; /* places->default_rtt is the journal's */
+	bool has_default_rtt; /* places->default_rtt comes from the journal */
 	struct workload_note *notes;
 	size_t note_count, note_capacity;
 	char **curves; /* names */
@@ -95,25 +96,28 @@ struct workload {
 struct workload *workload_create(void);           /* NULL = out of memory */
 void workload_destroy(struct workload *workload); /* NULL is legal */
 
-/* Number of the machine, -ENOENT. */
+/* Returns the number of the machine, or -ENOENT. */
 int64_t workload_find_machine(const struct workload *workload, uint64_t id);
 int workload_add_machine_event(struct workload *workload, int64_t time_us, uint64_t id,
 			       enum workload_machine_change change, float cpu);
 int workload_add_task(struct workload *workload, uint64_t job_id, uint32_t index, int64_t submit_us, int64_t run_us);
 
-/* Number of a curve's name, new where the name is new; -ENOMEM. */
+/* Returns the number of the curve, which is added if its name is new; or -ENOMEM. */
 int64_t workload_curve(struct workload *workload, const char *name);
-/* Name and curve of a job that may have tasks later. 0, -EEXIST (the id is taken) or -ENOMEM. */
+/*
+ * Records the name and the curve of a job, whose tasks may be added later. Returns 0, -EEXIST (the id is taken) or
+ * -ENOMEM.
+ */
 int workload_note_job(struct workload *workload, uint64_t job_id, const char *name, const char *curve);
-/* NULL if workload_note_job() was not called for the job. */
+/* Returns NULL if workload_note_job() was not called for the job. */
 const struct workload_note *workload_find_note(const struct workload *workload, uint64_t job_id);
-/* Adds a round trip between machines, by number. 0 or -ENOMEM. */
+/* Adds a round trip between the machines with the numbers a and b. Returns 0 or -ENOMEM. */
 int workload_add_latency(struct workload *workload, int64_t time_us, uint32_t a, uint32_t b, float rtt_us);
 
 struct workload_filter {
 	int64_t end_us;   /* later submissions are left out */
 	double fraction;  /* share of machines and of jobs to keep, chosen by a hash of their ids; 1 = all */
-	double speed_up;  /* submissions come at time / speed_up; 1 = as in the trace */
+	double speed_up;  /* submission times are divided by this; 1 = as in the trace */
 	bool keep_single; /* keep jobs with one task */
 };
 
