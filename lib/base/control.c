@@ -35,13 +35,16 @@ static int address_of(const char *path, struct sockaddr_un *address, struct erro
 	memset(address, 0, sizeof *address);
 	address->sun_family = AF_UNIX;
 	if (path[0] == '\0' || strlen(path) >= sizeof address->sun_path)
-		return error_set(err, ENAMETOOLONG, "control socket '%s': a path of 1 to %zu bytes is expected", path,
+		return error_set(err, ENAMETOOLONG, "control socket '%s': expected a path of 1 to %zu bytes", path,
 				 sizeof address->sun_path - 1);
 	strcpy(address->sun_path, path);
 	return 0;
 }
 
-/* Gives connect() and send() the time limit `limit`: a stopped server with a full backlog would block them forever. */
+/*
+ * Connects. connect() and later send() have the time limit `limit`: a stopped server with a full backlog would block
+ * them for ever.
+ */
 static int connect_to(const struct sockaddr_un *address, struct ns limit)
 {
 	struct timeval wait = {limit.v / NS_PER_S, limit.v % NS_PER_S / NS_PER_US};
@@ -59,7 +62,7 @@ static int connect_to(const struct sockaddr_un *address, struct ns limit)
 	return fd;
 }
 
-/* Removes the socket file of a dead server; any other file stays. */
+/* Removes the socket file of a dead server. Fails if a live server uses it, or if the file is not a socket. */
 static int clear_stale(const struct sockaddr_un *address, struct error *err)
 {
 	struct stat info;
@@ -258,7 +261,7 @@ static char *receive_line(int fd, struct ns deadline, struct error *err)
 		ssize_t got;
 
 		if (!grown || used > ANSWER_BYTES_MAXIMUM) {
-			error_set(err, ENOMEM, grown ? "an answer of over 16 MiB" : "out of memory");
+			error_set(err, ENOMEM, grown ? "the answer is longer than 16 MiB" : "out of memory");
 			text = grown ? grown : text;
 			break;
 		}

@@ -15,7 +15,7 @@
 
 enum { READ_BYTES = 1 << 16 };
 
-/* gzopen reads plain files as they are. */
+/* zlib also reads plain files. */
 static gzFile open_for_reading(const char *path, struct error *err)
 {
 	struct stat info;
@@ -286,7 +286,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
-/* `end` is the end of the text. The result ends with a NUL, at `end` or before. */
+/* Removes blanks around the text, which ends at `end`, and then a pair of double quotes. Ends the result with a NUL. */
 static char *trim(char *text, char *end)
 {
 	while (text < end && is_blank(*text))

@@ -26,14 +26,14 @@ static void free_writer(struct file_writer *writer)
 	free(writer);
 }
 
-/* Sets the mode of the replaced file, or the mode that open(2) gives a new file: mkstemp() sets 0600. */
+/* Sets the mode of the replaced file, or else the mode that open(2) gives a new file; mkostemp() has set 0600. */
 static void set_mode(int fd, const struct stat *old)
 {
 	mode_t mode = old ? old->st_mode & 07777 : 0666, mask = umask(0);
 
 	umask(mask);
 	if (fchmod(fd, old ? mode : mode & ~mask) < 0) {
-		/* fails on file systems without modes: ignored */
+		/* ignored: file systems without modes fail */
 	}
 }
 
@@ -118,7 +118,7 @@ FILE *file_writer_stream(struct file_writer *writer)
 	return writer->stream;
 }
 
-/* Returns 0 or an errno value. File systems that cannot sync a folder fail with EINVAL. */
+/* Returns 0 or an errno value. Ignores EINVAL, with which file systems fail that cannot sync a folder. */
 static int sync_folder(const char *path)
 {
 	char copy[PATH_MAX];

@@ -17,7 +17,10 @@ static bool is_full(uint32_t count, uint32_t capacity)
 	return count > capacity - capacity / 4;
 }
 
-/* Stores the value behind the key's other values: the run of used slots has no gap. */
+/*
+ * Stores the value in the first free slot from the key's home slot on. So it comes after the key's other values, and
+ * the run of used slots has no gap.
+ */
 static void put(struct hash_table *table, uint64_t key, uint32_t value)
 {
 	uint32_t at = home(table, key);
@@ -28,7 +31,7 @@ static void put(struct hash_table *table, uint64_t key, uint32_t value)
 	table->count++;
 }
 
-/* Starts after a free slot, so that no run is split and each key's values keep their order. */
+/* Copies all values. Starts after a free slot, so that no run is split and each key's values keep their order. */
 static void move_all(struct hash_table *to, const struct hash_table *from)
 {
 	uint32_t start = 0;
@@ -71,7 +74,10 @@ int hash_table_insert(struct hash_table *table, uint64_t key, uint32_t value)
 	return 0;
 }
 
-/* Slots of the run after the gap move into it unless that would put them before their home slot. */
+/*
+ * Removing leaves a gap. Each later entry of the run moves into the gap and leaves a new one, unless the gap is before
+ * the entry's home slot.
+ */
 void hash_table_remove(struct hash_table *table, uint32_t at)
 {
 	uint32_t mask = table->capacity - 1, gap = at;

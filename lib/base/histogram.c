@@ -10,8 +10,8 @@
 
 /*
  * Bucket b (b >= 1) covers [half << (unit + b), full << (unit + b)) in `half` slots of width 1 << (unit + b), where
- * full = 2 * half is the first power of two that keeps `digits` digits; bucket 0 has all `full` slots of width
- * 1 << unit. Slot index of a value: position of its leading bit gives the bucket, the bits below it the slot.
+ * full = 2 * half is the first power of two that keeps `digits` digits; bucket 0 has all `full` slots of width 1 <<
+ * unit. The position of a value's leading bit gives its bucket, and the bits below it give the slot.
  */
 struct histogram {
 	int64_t lowest, highest;
@@ -32,7 +32,7 @@ struct entry {
 	uint32_t slot, count;
 };
 
-/* Entries for a quarter of the slots take half the memory of the array. */
+/* A list of entries has at most a quarter of the slots: an entry takes as much memory as a slot of the array. */
 enum { ENTRIES_SHARE = 4 };
 
 static int floor_log2(uint64_t value)
@@ -176,8 +176,8 @@ static int make_room(struct histogram *histogram)
 }
 
 /*
- * Counts a value that has no entry yet, at its place, or a count that an entry does not hold. Recording cannot fail:
- * without memory for one more entry, the nearest entry counts the value.
+ * Adds a count if the slot has no entry yet (`at` is where it belongs), or if the entry's 32 bits cannot hold the sum.
+ * Recording cannot fail: without memory, the nearest entry takes the count.
  */
 __attribute__((noinline)) static void add_entry(struct histogram *histogram, uint32_t at, size_t slot, uint64_t count)
 {
@@ -196,7 +196,10 @@ __attribute__((noinline)) static void add_entry(struct histogram *histogram, uin
 	}
 }
 
-/* The frequent cases need no stack frame, which saves a tenth of a sample's instructions. */
+/*
+ * Adds a count. The rare cases are in add_entry(), so that the frequent ones need no stack frame, which saves a tenth
+ * of a sample's instructions.
+ */
 static inline void add(struct histogram *histogram, size_t slot, uint64_t count)
 {
 	struct entry *entry;
@@ -431,7 +434,7 @@ struct histogram *histogram_read(const char *text, struct error *err)
 		error_set(err, EINVAL, "not a histogram: expected \"nomora-histogram/1 lowest highest digits ...\"");
 		return NULL;
 	}
-	/* No line of text can ask for gigabytes: 5 digits over the whole range are 6 million slots. */
+	/* Any text may be passed: the largest histogram, 5 digits over the whole range, has only 6 million slots. */
 	histogram = histogram_create(lowest, highest, digits);
 	if (!histogram) {
 		error_set(err, errno, "histogram with an impossible range: %s", strerror(errno));
@@ -444,7 +447,8 @@ struct histogram *histogram_read(const char *text, struct error *err)
 	histogram->sum_of_squares = header.sum_of_squares;
 	histogram->saturated = header.saturated;
 	if (!is_plausible(&header) || read_counts(histogram, text + used) < 0) {
-		error_set(err, EINVAL, "histogram whose figures contradict each other or do not add up to %" PRIu64,
+		error_set(err, EINVAL,
+			  "histogram with inconsistent figures, or with counts that do not add up to %" PRIu64,
 			  header.count);
 		histogram_destroy(histogram);
 		return NULL;

@@ -38,8 +38,10 @@ json_t *json_read_file(const char *path, struct error *err)
 	return value;
 }
 
-/* Fast path for values with at most six decimals, as most figures have: no search for the shortest form. 0 if the
- * value has more decimals, or a sign. */
+/*
+ * Prints a value with at most six decimals, as most figures have, without searching for the shortest form. Returns the
+ * length, or 0 if the value has more decimals or a sign, or is too large.
+ */
 static size_t millionths_text(double value, char *text)
 {
 	enum { MILLION = 1000000, PLACES = 6 };
@@ -100,7 +102,7 @@ static char *to_text(const json_t *value, size_t layout)
 	char *text = json_dumps(value, layout | JSON_REAL_PRECISION(17) | JSON_ENCODE_ANY), *to = text;
 	bool quoted = false;
 
-	/* In place: a number never grows. */
+	/* The text is changed in place, as no number becomes longer. */
 	for (const char *from = text; from && *from;) {
 		if (!quoted && strchr("-0123456789", *from)) {
 			to = copy_number(&from, to);
@@ -227,8 +229,8 @@ enum {
 };
 
 /*
- * object[key], NULL when missing or null; an error if object is no object, the key is needed and missing, or the value
- * is of no type among `types`.
+ * Returns object[key], or NULL if it is missing or null. It is an error if object is no object, if a needed key is
+ * missing or null, or if the type of the value is not among `types`.
  */
 static const json_t *get(struct json_reader *reader, const json_t *object, const char *where, const char *key,
 			 bool needed, int types, const char *expected)

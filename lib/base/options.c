@@ -140,7 +140,10 @@ static const char *keep_string(struct option_strings **strings, const char *text
 	return node->text;
 }
 
-/* seen[row] is the line that set the option, 0 = none: an option set twice is an error. */
+/*
+ * Reads a line of the config file. seen[row] is the line that set the option, 0 = none: an option set twice is an
+ * error.
+ */
 static int read_line(const struct option_usage *usage, struct error_place place, char *line, void *settings, long *seen,
 		     struct option_strings **strings, struct error *err)
 {
@@ -334,7 +337,7 @@ static void print_help(const struct option_usage *usage, const void *defaults, F
 	for (const struct option_row *row = usage->rows; row->kind != OPTION_KIND_END; row++)
 		print_row(row, defaults, out);
 	fprintf(out, "%s", usage->rows[0].kind == OPTION_KIND_END ? "" : "\n");
-	fprintf(out, "%-30s read 'name = value' lines (long option names) first\n", "      --config FILE");
+	fprintf(out, "%-30s first read options from FILE: lines 'name = value', long names\n", "      --config FILE");
 	fprintf(out, "%-30s this text\n", "  -h, --help");
 	fprintf(out, "%-30s the version\n", "      --version");
 	if (usage->teach)
@@ -351,7 +354,7 @@ void options_complete(const struct option_usage *usage, FILE *out)
 			fprintf(out, "%s%s", i ? " " : "", row->choices[i]);
 		fprintf(out, "\t%s\n", row->help);
 	}
-	fputs("--config\tFILE\t\tread 'name = value' lines (long option names) first\n"
+	fputs("--config\tFILE\t\tfirst read options from FILE: lines 'name = value', long names\n"
 	      "--help\t\t\tprint the help text\n"
 	      "--version\t\t\tprint the version\n",
 	      out);
@@ -369,7 +372,7 @@ static void build_tables(const struct option_usage *usage, struct parse *parse)
 	char *s = parse->shorts;
 	int n = 0;
 
-	*s++ = ':'; /* tells a missing value from an unknown option */
+	*s++ = ':'; /* makes getopt_long() return ':' for a missing value */
 	for (const struct option_row *row = usage->rows; row->kind != OPTION_KIND_END && n < ROWS_MAXIMUM; row++) {
 		bool has_value = row->kind != OPTION_KIND_FLAG;
 
@@ -405,7 +408,7 @@ static const struct option_row *row_of_code(const struct parse *parse, int code)
 	return NULL;
 }
 
-/* Words after "--" belong to another parser. Returns the number of the others. */
+/* Cuts off the words after "--", which belong to another parser. Returns the number of words before it. */
 static int cut_rest(int argc, char **argv, struct option_operands *operands)
 {
 	for (int i = 1; i < argc; i++) {
@@ -418,7 +421,9 @@ static int cut_rest(int argc, char **argv, struct option_operands *operands)
 	return argc;
 }
 
-/* getopt_long() returned '?' or ':'. A short option is in optopt, a long one in the word before optind. */
+/*
+ * Sets err after getopt_long() returned '?' or ':'. A short option is in optopt, a long one in the word before optind.
+ */
 static void explain_bad_option(int code, char **argv, const struct parse *parse, struct error *err)
 {
 	const struct option_row *row = row_of_code(parse, optopt);
@@ -436,14 +441,14 @@ static void explain_bad_option(int code, char **argv, const struct parse *parse,
 
 enum pass { PASS_CONFIG, PASS_COMMAND_LINE };
 
-/* The config file is read in a first pass so that the command line wins over it wherever --config stands. */
+/* Reads the config file in a first pass, so that the command line wins over it wherever --config is. */
 static enum option_outcome run_pass(const struct option_usage *usage, const struct parse *parse, enum pass pass,
 				    int argc, char **argv, void *settings, struct option_operands *operands,
 				    struct error *err)
 {
 	int code;
 
-	optind = 0; /* glibc: start again */
+	optind = 0; /* glibc starts again at argv[1] */
 	opterr = 0;
 	while ((code = getopt_long(argc, argv, parse->shorts, parse->longs, NULL)) != -1) {
 		const struct option_row *row = row_of_code(parse, code);
@@ -513,7 +518,7 @@ bool option_is_set(const struct option_row *row, const void *settings, const voi
 	case OPTION_KIND_FLAG:
 		return *(const bool *)field;
 	case OPTION_KIND_INTEGER:
-	case OPTION_KIND_DOUBLE: /* bit by bit, as NAN may be the default */
+	case OPTION_KIND_DOUBLE: /* compared bit by bit, as NAN may be the default */
 		return memcmp(field, unset, sizeof(int64_t)) != 0;
 	case OPTION_KIND_STRING:
 		return *(const char *const *)field != *(const char *const *)unset;

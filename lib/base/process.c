@@ -29,7 +29,9 @@ struct process {
 	struct ns started, finished;
 };
 
-/* In the child, between fork and exec: async-signal-safe calls only. Tells the parent through failure_fd. */
+/*
+ * Runs in the child, between fork and exec: async-signal-safe calls only. Sends the errno of a failure to failure_fd.
+ */
 static void run_child(char *const *argv, char *const *environment, int output_fd, bool discard_stderr, int failure_fd,
 		      pid_t parent)
 {
@@ -98,7 +100,7 @@ static int open_output(const struct process_options *options, int pipe_fds[2], s
 	return 0;
 }
 
-/* Waits until the child has exec'ed (0) or reports why it could not (errno). */
+/* Waits for the child's exec. Returns 0 if it succeeded, else the errno that the child sent. */
 static int exec_failure(int failure_fd)
 {
 	int code = 0;
@@ -143,7 +145,7 @@ static pid_t start_child(const struct process_options *options, char *const *arg
 	code = pid < 0 ? errno : 0;
 	close(failure[1]);
 	if (pid > 0) {
-		setpgid(pid, pid); /* both parent and child do it, whichever is first */
+		setpgid(pid, pid); /* parent and child both do this, so that neither goes on before it is done */
 		code = exec_failure(failure[0]);
 		if (code)
 			waitpid(pid, NULL, 0);
@@ -359,9 +361,9 @@ int process_set_nice(int nice, struct error *err)
 	int descriptor, length;
 
 	if (setpriority(PRIO_PROCESS, 0, nice) != 0)
-		return error_set(err, errno, "cannot take the scheduling priority %d: %s", nice, strerror(errno));
+		return error_set(err, errno, "cannot set the scheduling priority %d: %s", nice, strerror(errno));
 	length = snprintf(text, sizeof text, "%d", nice);
-	/* A kernel without autogroups has no such file. */
+	/* A kernel without autogroups does not have this file. */
 	descriptor = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
 	if (descriptor < 0)
 		return 0;
@@ -369,7 +371,7 @@ int process_set_nice(int nice, struct error *err)
 		int code = errno;
 
 		close(descriptor);
-		return error_set(err, code, "cannot take the scheduling priority %d for this session: %s", nice,
+		return error_set(err, code, "cannot set the scheduling priority %d for this session: %s", nice,
 				 strerror(code));
 	}
 	close(descriptor);

@@ -20,7 +20,10 @@ void stop_catch_signals(void)
 	sigaction(SIGTERM, &action, NULL);
 	if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
 		sigaction(SIGHUP, &action, NULL);
-	/* A parent that may send SIGTERM before the line above starts its child with the signal blocked. */
+	/*
+	 * Unblocks SIGTERM: a parent that may send it before the handler is installed starts us with the signal
+	 * blocked.
+	 */
 	sigemptyset(&terminate);
 	sigaddset(&terminate, SIGTERM);
 	sigprocmask(SIG_UNBLOCK, &terminate, NULL);

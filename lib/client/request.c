@@ -111,7 +111,7 @@ int client_ask(const char *socket, const char *method, const char *path, const c
 		  status == 404   ? ENOENT
 		  : status == 403 ? EPERM
 				  : EINVAL,
-		  "%s", message ? message : "the daemon refused");
+		  "%s", message ? message : "the daemon refused the request and gave no reason");
 	json_decref(*answer);
 	*answer = NULL;
 	return error_code(err, EINVAL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A daemon's answers as tables for people. */
+/* Prints a daemon's answers as tables. */
 #include <client/show.h>
 
 #include <math.h>

@@ -20,7 +20,7 @@ static void add_point(struct polyline *line, double x, double y, double low, dou
 	line->high[line->count++] = high;
 }
 
-/* Places on a logarithmic axis, where the table's 10 us steps are too coarse at the left end. */
+/* Number of points on a logarithmic axis, where the table's 10 us steps are too coarse at the left end. */
 enum { LOG_POINTS = 256 };
 
 static bool has_jump(const struct curve *curve)
@@ -35,7 +35,7 @@ static size_t entry_after_jump(const struct curve *curve)
 	return (size_t)ceil(curve->threshold.at_us / CURVE_STEP_US);
 }
 
-/* Height after the jump, which is not in the table: extends the two entries after it. */
+/* Value just after the jump. The table does not have it, so this extrapolates the two entries after the jump. */
 static double value_after_jump(const struct curve *curve, const double *values)
 {
 	size_t after = entry_after_jump(curve);
@@ -46,7 +46,10 @@ static double value_after_jump(const struct curve *curve, const double *values)
 	return fmin(values[after] + (values[after] - values[after + 1]) * back, values[after - 1]);
 }
 
-/* Linear between the entries of the table or a band; at a jump the value before it. */
+/*
+ * Interpolates `values`, the table or a band, linearly. Between the last entry before a jump and the jump, returns that
+ * entry.
+ */
 static double value_at(const struct curve *curve, const double *values, double x_us)
 {
 	size_t i = (size_t)(x_us / CURVE_STEP_US), after = has_jump(curve) ? entry_after_jump(curve) : 0;
@@ -191,7 +194,7 @@ static void describe(const struct curve *curve, char *text, size_t bytes)
 		 curve->level_count ? "" : " (not measured here)");
 }
 
-/* Where a logarithmic axis starts: at the smallest level above 0, or at the table's first step. */
+/* Start of a logarithmic axis: the smallest level above 0, but not more than the table's first step. */
 static double log_start(const struct figures_curves *figure)
 {
 	double start = CURVE_STEP_US;
@@ -203,7 +206,10 @@ static double log_start(const struct figures_curves *figure)
 	return fmax(start, 0.01);
 }
 
-/* Lowest and highest of levels with their deviations and, for the lowest, the table. */
+/*
+ * Finds the range of the y axis: of the baseline (1), the levels with their deviations and, for the lowest value, the
+ * table.
+ */
 static void find_range(const struct figures_curves *figure, double *lowest, double *highest)
 {
 	*lowest = *highest = 1;

@@ -24,7 +24,7 @@ static void add_figures(struct chart *chart, const struct latency_series *series
 
 	for (size_t i = 0; i < series->count; i++)
 		x[i] = -ns_to_s(ns_sub(last, series->items[i].at)) / unit_s;
-	for (size_t i = 0; i < series->count; i++) /* behind the lines */
+	for (size_t i = 0; i < series->count; i++) /* drawn first, to be behind the lines */
 		if (series->items[i].state == LATENCY_STATE_UNREACHABLE)
 			chart_add_vertical(chart, NULL, x[i], (struct chart_style){.colour = CHART_GREY});
 	for (int figure = 0; figure < 3; figure++) {

@@ -18,7 +18,7 @@ static const char *const units[] = {
 };
 static const char rtt_title[] = "Round-trip times between hosts", loss_title[] = "Probes lost between hosts";
 
-/* Pictures show loss in percent: a cell fits two decimals. */
+/* Pictures show loss in percent, so that two decimals fit in a cell. */
 static const char loss_unit[] = "loss (% of probes)";
 /* The colour scale of loss ends here if no pair lost more, so that a mesh without loss has one colour. */
 static const double loss_scale_percent = 1;
@@ -32,7 +32,7 @@ struct drawing {
 	double *values;
 	const char **labels;
 	size_t *groups;
-	size_t group_count, side; /* side: of the square */
+	size_t group_count, side; /* side: number of rows and of columns */
 };
 
 /* Loops over pairs, not over cells: a million look-ups take longer than a pass over the pairs. */
@@ -75,7 +75,7 @@ static int fill_drawing(const struct latency_order *order, enum latency_statisti
 	return fill_values(order, statistic, drawing->values);
 }
 
-/* Above some hundred hosts a picture shows racks: each pair of racks by the largest figure of its pairs of hosts. */
+/* A picture of more than HOSTS_DRAWN hosts shows racks: a pair of racks has the largest value of its pairs of hosts. */
 static int fold_racks(const struct latency_order *order, enum latency_statistic statistic, struct drawing *drawing)
 {
 	size_t racks = 0;
@@ -106,7 +106,7 @@ static int fold_racks(const struct latency_order *order, enum latency_statistic 
 	return drawing->values ? 0 : -ENOMEM;
 }
 
-/* 0 when there is none. */
+/* Returns the largest value, or 0 if there is none. */
 static double largest(const double *values, size_t count)
 {
 	double found = 0;
@@ -124,7 +124,7 @@ static void describe(const struct latency_order *order, size_t group_count, bool
 		used += snprintf(text + used, bytes - (size_t)used, " in %zu rack%s", group_count + 1,
 				 group_count ? "s" : "");
 	if (by_rack)
-		used += snprintf(text + used, bytes - (size_t)used, ", the largest of their pairs");
+		used += snprintf(text + used, bytes - (size_t)used, "; the largest value of each pair of racks");
 	snprintf(text + used, bytes - (size_t)used, "; hatched or grey: not measured, or no answer");
 }
 

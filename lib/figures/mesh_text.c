@@ -19,7 +19,9 @@ static void print_cell(double value, enum latency_statistic statistic, int width
 		fprintf(out, " %*.*f", width, statistic == LATENCY_STATISTIC_LOSS ? 4 : 1, value);
 }
 
-/* As wide as the longest name, up to a limit: two names may differ only at their ends. */
+/*
+ * The width of the longest name, up to a limit: shortened names could be equal, as they may differ only at their ends.
+ */
 static int name_width(const struct latency_order *order)
 {
 	size_t width = NAME_COLUMN_MINIMUM;
@@ -32,14 +34,16 @@ static int name_width(const struct latency_order *order)
 	return (int)(width < NAME_COLUMN_MAXIMUM ? width : NAME_COLUMN_MAXIMUM);
 }
 
-/* For more hosts than a table holds. */
+/* Prints the worst pairs, for more hosts than a table can show. */
 static void print_worst(const struct latency_order *order, enum latency_statistic statistic, FILE *out)
 {
 	struct latency_census census;
 
 	if (latency_census_take(order->matrix, statistic, ns_now_wall(), (struct ns){0}, &census))
 		return;
-	fprintf(out, "%u hosts; the worst pairs by %s ('nomora mesh draw' shows all, 'export' gives them):\n\n",
+	fprintf(out,
+		"%u hosts; the worst pairs by %s ('nomora mesh draw' shows all pairs, 'nomora mesh export' prints "
+		"them):\n\n",
 		order->count, latency_statistic_names[statistic]);
 	fprintf(out, "%-24s %-24s %10s %10s %10s %8s\n", "from", "to", "p50 us", "p99 us", "max us", "loss %");
 	for (size_t i = 0; i < census.worst_count; i++) {
@@ -51,7 +55,8 @@ static void print_worst(const struct latency_order *order, enum latency_statisti
 			entry->rtt_max_us, entry->loss * 100);
 	}
 	for (size_t i = 0; i < census.lost_count; i++)
-		fprintf(out, "%s: nobody reaches it\n", latency_matrix_host(order->matrix, census.lost_hosts[i]));
+		fprintf(out, "%s: no other host reaches it\n",
+			latency_matrix_host(order->matrix, census.lost_hosts[i]));
 	latency_census_free(&census);
 }
 

@@ -8,7 +8,7 @@
 
 #include <plot/network.h>
 
-/* Pixels; and the most nodes in a row that have labels. */
+/* Pixels. A row has labels if each of its nodes has NODE_WIDTH (switches) or HOST_WIDTH (hosts). */
 enum { ROW_HEIGHT = 150, NODE_WIDTH = 64, HOST_WIDTH = 34, WIDTH_LEAST = 700, WIDTH_MOST = 4000, CIRCLE = 820 };
 
 struct plan {

@@ -24,7 +24,10 @@ static void add_tick(struct axis *axis, double value, bool labelled)
 	axis->ticks[axis->tick_count++] = (struct tick){value, labelled};
 }
 
-/* Decades, with 2..9 between them; labels on 1, 2, 5 too when there are few decades, on every other when many. */
+/*
+ * Places ticks at the decades and, for 6 decades or fewer, at 2..9 between them. If there are many decades, only every
+ * n-th has a label; if there are few, ticks at 2 and 5 have labels, too.
+ */
 static void place_decades(struct axis *axis, double pieces)
 {
 	int first = (int)floor(log10(axis->minimum) + 1e-9), last = (int)ceil(log10(axis->maximum) - 1e-9);
@@ -62,7 +65,10 @@ static int count_labels(const struct axis *axis)
 	return count;
 }
 
-/* A logarithmic range too narrow to hold two round numbers gets evenly spaced ticks, which it hardly distorts. */
+/*
+ * A logarithmic axis with fewer than two labels gets ticks at equal steps instead: over so narrow a range it is almost
+ * linear.
+ */
 void axis_place_ticks(struct axis *axis, double spacing)
 {
 	double pieces = fmax(2, fabs(axis->to - axis->from) / spacing);

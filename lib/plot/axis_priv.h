@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One axis: its range, where its ticks are, and the way from a value to a pixel. Pure. */
+/* One axis: its range, its ticks, and the conversion of a value to a pixel. Pure. */
 #ifndef PLOT_AXIS_PRIV_H
 #define PLOT_AXIS_PRIV_H
 
@@ -25,7 +25,7 @@ struct axis {
 /* Fills the ticks for a range that is set, about one every `spacing` pixels. */
 void axis_place_ticks(struct axis *axis, double spacing);
 
-/* Can the value be drawn at all? */
+/* True if the value can be drawn. */
 bool axis_accepts(const struct axis *axis, double value);
 double axis_pixel(const struct axis *axis, double value);
 

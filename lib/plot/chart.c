@@ -61,7 +61,7 @@ void chart_destroy(struct chart *chart)
 	free(chart);
 }
 
-/* A new series with room for its columns, or NULL; it belongs to the chart at once. */
+/* Adds a series with memory for its columns to the chart. Returns it, or NULL. */
 static struct series *add_series(struct chart *chart, enum series_kind kind, const char *label, size_t count,
 				 size_t columns, struct chart_style style)
 {

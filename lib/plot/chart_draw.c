@@ -42,7 +42,10 @@ static void widen_by_series(const struct series *series, struct axis *x, struct 
 	}
 }
 
-/* Ends that the user set are kept; ends taken from the data get a margin. */
+/*
+ * Sets the axis's range. Keeps the ends that the user set; adds a margin, the share `air` of the range, to ends taken
+ * from the data.
+ */
 static void settle_range(struct axis *axis, const struct chart_axis *asked, double air)
 {
 	bool from_data_low = !asked->has_minimum, from_data_high = !asked->has_maximum;
@@ -57,7 +60,7 @@ static void settle_range(struct axis *axis, const struct chart_axis *asked, doub
 	if (high - low < 1e-12 * fmax(1, fabs(high)))
 		low -= 0.5, high += 0.5;
 	air *= high - low;
-	/* Data that begin at 0 keep it as the corner of the plot. */
+	/* The axis begins at 0 if the data begin there, or if the margin would reach below 0. */
 	if (from_data_low && (low != 0 || axis->logarithmic))
 		low -= low > 0 && low - air < 0 && !axis->logarithmic ? low : air;
 	if (from_data_high)
@@ -102,7 +105,7 @@ static double entry_width(cairo_t *cr, const struct series *series)
 	return LEGEND_SAMPLE + 6 + text_width(cr, series->label, legend_style) + LEGEND_GAP;
 }
 
-/* Rows of legend entries that fit between the edges; with `draw` they are drawn from y on. */
+/* Returns the number of rows that the legend needs; with `draw`, draws its entries from y on. */
 static int legend_rows(const struct layout *layout, double y,
 		       void (*draw)(const struct layout *layout, const struct series *series, double x, double y))
 {
@@ -194,7 +197,7 @@ static void draw_y_axis(const struct layout *layout)
 	}
 }
 
-/* Where a long name is best broken into two lines: at the blank next to its middle; NULL = nowhere. */
+/* Finds the blank next to the middle, where a long name is best broken into two lines; NULL if there is none. */
 static const char *find_break(const char *name)
 {
 	const char *best = NULL, *middle = name + strlen(name) / 2;
@@ -248,7 +251,7 @@ static bool categories_need_two_lines(const struct layout *layout)
 	       widest_category(layout, false) + 10 > (layout->right - layout->left) / (double)chart->category_count;
 }
 
-/* Names that don't fit side by side are broken, and thinned out when that is not enough. */
+/* If names do not fit side by side, they are broken into two lines; if that is not enough, only every n-th is drawn. */
 static void draw_categories(const struct layout *layout)
 {
 	const struct chart *chart = layout->chart;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where things lie on a chart, shared by its frame (chart_draw.c) and its series (chart_series.c). */
+/* Positions of the parts of a chart, shared by its frame (chart_draw.c) and its series (chart_series.c). */
 #ifndef PLOT_CHART_LAYOUT_PRIV_H
 #define PLOT_CHART_LAYOUT_PRIV_H
 
@@ -22,7 +22,7 @@ struct layout {
 void layout_stroke_line(cairo_t *cr, double x0, double y0, double x1, double y1);
 
 void layout_draw_series(const struct layout *layout, const struct series *series);
-/* Sample and label, their left end at x and their middle at y. */
+/* Draws a legend entry, a sample and the label, with its left end at x and its middle at y. */
 void layout_draw_legend_entry(const struct layout *layout, const struct series *series, double x, double y);
 
 #endif

@@ -19,16 +19,16 @@ enum series_kind {
 	SERIES_KIND_COUNT, /* the order above is the order of drawing: points come on top */
 };
 
-/* Arrays are `count` long, in one allocation that `x` begins; what a kind doesn't use is NULL. */
+/* Arrays are `count` long, in one allocation that starts at x. Arrays that a kind does not use are NULL. */
 struct series {
 	enum series_kind kind;
 	char *label;
-	struct chart_style style; /* colour and marker decided */
+	struct chart_style style; /* with the colour and marker chosen */
 	size_t count;
 	double *x, *y; /* band: y is the lower edge */
 	double *high;  /* band: the upper edge */
 	double *error; /* points, bars: half length of the error bar */
-	int bar;       /* bars: which of chart.bars_used */
+	int bar;       /* bars: number of this bar series, below chart.bars_used */
 };
 
 struct chart {

@@ -53,7 +53,7 @@ static void draw_line(const struct layout *layout, const struct series *series)
 	cairo_set_dash(layout->cr, NULL, 0, 0);
 }
 
-/* One stretch of a band without gaps, [from, to). */
+/* Fills a part of a band that has no gaps: the points from..to-1. */
 static void fill_stretch(const struct layout *layout, const struct series *series, size_t from, size_t to)
 {
 	cairo_t *cr = layout->cr;

@@ -26,7 +26,7 @@ struct layout {
 	cairo_t *cr;
 	double left, top, right, bottom; /* of the cells, pixels */
 	double cell_width, cell_height;
-	bool slanted;      /* column labels stand upright: they would not fit side by side */
+	bool slanted;      /* column labels are vertical: they would not fit side by side */
 	struct axis scale; /* the colour bar */
 };
 
@@ -132,8 +132,8 @@ static void print_value(const struct layout *layout, double value, struct rgb co
 }
 
 /*
- * Many cells are one picture of `fine` x `fine` pixels each, laid over their place: a rectangle each would be a file of
- * hundreds of megabytes.
+ * Draws many cells as one image with `fine` x `fine` pixels per cell: with a rectangle for each cell, the file would
+ * have hundreds of megabytes.
  */
 static void draw_raster(const struct layout *layout, size_t fine)
 {
@@ -188,7 +188,7 @@ static void draw_cells(const struct layout *layout)
 			}
 			colour = palette_viridis(scale_part(layout, value));
 			set_rgb(layout->cr, colour, 1);
-			/* A little overlap: antialiased edges would show as a white grid. */
+			/* Cells overlap a little: antialiased edges would show as a white grid. */
 			cairo_rectangle(layout->cr, x, y, layout->cell_width + 0.4, layout->cell_height + 0.4);
 			cairo_fill(layout->cr);
 			if (map->print_values)
@@ -301,7 +301,7 @@ static void draw_heatmap(cairo_t *cr, const struct drawing *drawing)
 			  axis_style);
 }
 
-/* Cells of 2 to 44 pixels, as the matrix is large or small. */
+/* Cells have 2 to 44 pixels: the larger the matrix, the smaller its cells. */
 static struct drawing drawing_of(const struct heatmap *map)
 {
 	double cell = fmin(44, fmax(2, 700.0 / (double)(map->rows > map->columns ? map->rows : map->columns)));

@@ -12,7 +12,7 @@ static const struct text_style label_style = {.size = 10, .grey = 0.15, .place =
 static const struct text_style scale_style = {.size = 11, .grey = 0.2};
 
 enum { MARGIN = 30, HEADER = 62, BAR = 96, BAR_WIDTH = 16, BAR_STEPS = 100 };
-#define NARROW 0.8 /* line of an idle direction, pixels; a full one has NARROW + WIDER */
+#define NARROW 0.8 /* line width of an idle direction, pixels; NARROW + WIDER at full load */
 #define WIDER 3.2
 #define HOST_RADIUS 4.0
 
@@ -26,13 +26,13 @@ static struct place place_of(const struct drawing *drawing, const struct network
 			      HEADER + node->y * (drawing->height - HEADER - MARGIN)};
 }
 
-/* Dark is full: light lines on white are the idle ones. */
+/* Dark colours are high loads, as light lines on white look idle. */
 static struct rgb load_colour(double value)
 {
 	return palette_viridis(0.92 * (1 - fmin(fmax(value, 0), 1)));
 }
 
-/* The line from one place to another, moved to the right of its direction. */
+/* Draws one direction of a link, shifted to its right so that the two directions are side by side. */
 static void draw_direction(cairo_t *cr, struct place from, struct place to, double value)
 {
 	double length = hypot(to.x - from.x, to.y - from.y), width = NARROW + WIDER * value;
@@ -118,7 +118,7 @@ static void draw_bar(cairo_t *cr, const struct drawing *drawing, const char *uni
 		text_draw(cr, unit, x + BAR_WIDTH + 52, top + height / 2, turned);
 }
 
-/* Links in the order of their load: busy ones on top. */
+/* Draws the links in the order of their load, so that busy ones are on top. */
 static void draw_links(cairo_t *cr, const struct drawing *drawing)
 {
 	const struct network_picture *picture = drawing->subject;

@@ -57,7 +57,7 @@ static int write_png(const struct drawing *drawing, FILE *out, struct error *err
 	return cairo_error(status, err);
 }
 
-/* cairo's SVG with title, description and texts put in: after <svg ...> and before </svg>. */
+/* Prints cairo's SVG with the title and description inserted after <svg ...>, and the texts before </svg>. */
 static int splice(const struct drawing *drawing, const char *svg, const char *texts, FILE *out, struct error *err)
 {
 	const char *open = strstr(svg, "<svg"), *body = open ? strchr(open, '>') : NULL;
@@ -155,7 +155,10 @@ int drawing_save(const struct drawing *drawing, const char *path, struct error *
 	return rc;
 }
 
-/* cairo gives every picture the same ids (glyph-0-1, clip-2); in one page they would be taken for one another. */
+/*
+ * Prints the SVG with a prefix before each id. cairo gives every picture the same ids (glyph-0-1, clip-2), which would
+ * clash in one page.
+ */
 static int print_with_prefix(FILE *out, const char *svg, const char *prefix)
 {
 	static const char *const before_id[] = {" id=\"", "href=\"#", "url(#"};
@@ -209,7 +212,7 @@ static int print_prefixed(FILE *out, const void *context, struct error *err)
 	const struct prefixing *prefixing = context;
 	const char *start = strstr(prefixing->svg, "<svg");
 
-	/* HTML takes no XML declaration. */
+	/* Leaves out the XML declaration, which HTML does not allow. */
 	if (print_with_prefix(out, start ? start : prefixing->svg, prefixing->prefix) != 0)
 		return error_set(err, ENOMEM, "out of memory");
 	return 0;

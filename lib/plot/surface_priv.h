@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where a drawing goes: one drawing function, a PNG or SVG file, or SVG text. */
+/* The output of a drawing: one drawing function gives a PNG file, an SVG file or SVG text. */
 #ifndef PLOT_SURFACE_PRIV_H
 #define PLOT_SURFACE_PRIV_H
 

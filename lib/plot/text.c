@@ -60,7 +60,10 @@ void text_draw(cairo_t *cr, const char *text, double x, double y, struct text_st
 	cairo_set_source_rgb(cr, style.grey, style.grey, style.grey);
 	cairo_translate(cr, x, y);
 	cairo_rotate(cr, style.angle);
-	/* A digit is about 0.72 of the font's size tall: its middle, not the baseline, belongs on the anchor. */
+	/*
+	 * A digit is about 0.72 of the font's size tall, so this puts the middle of the digits, not their baseline, on
+	 * the anchor.
+	 */
 	cairo_move_to(cr, -width * 0.5 * style.place, style.size * 0.36);
 	cairo_show_text(cr, text);
 	cairo_restore(cr);

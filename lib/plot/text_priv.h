@@ -23,19 +23,19 @@ struct text_style {
 	double angle; /* radians, clockwise, about the anchor */
 };
 
-/* Draws with the anchor at the left end, centre or right end of the text, vertically at its middle. */
+/* Draws the text. The anchor (x, y) is its left end, centre or right end, at half the height of its digits. */
 void text_draw(cairo_t *cr, const char *text, double x, double y, struct text_style style);
 double text_width(cairo_t *cr, const char *text, struct text_style style);
 
 /*
- * Shortest sensible form of a tick's value, given the distance between ticks: "0.25", "1500", "20k", "3M". step 0: as
- * the value itself wants it, which is right on a logarithmic axis.
+ * Shortest sensible form of a tick's value, given the distance between ticks: "0.25", "1500", "20k", "3M". step 0: with
+ * the decimals that the value itself needs, which is right on a logarithmic axis.
  */
 void text_number(double value, double step, char *text, size_t bytes);
 
 /*
- * Texts of an SVG are kept out of the picture and written as <text> elements, which can be searched, copied and read
- * aloud: text_draw() on a surface with a sink prints them there.
+ * With a sink, text_draw() does not draw a text on the surface but prints it to the sink as an SVG <text> element,
+ * which can be searched, copied and read aloud.
  */
 void text_sink_attach(cairo_surface_t *surface, FILE *sink);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The application run where the scheduler put it: does it perform as predicted? */
+/*
+ * Compares the performance predicted for tasks with that measured when the application ran where the scheduler placed
+ * it.
+ */
 #include "report_priv.h"
 
 #include <errno.h>
@@ -116,8 +119,8 @@ static int print_chart(FILE *out, const struct placement_mean *means, size_t cou
 static void print_table(FILE *out, const struct placement_mean *means, size_t count)
 {
 	fputs("<table><tr><th>placement</th><th class=\"n\">tasks</th><th class=\"n\">predicted</th>"
-	      "<th class=\"n\">measured</th><th class=\"n\">difference</th><th class=\"n\">of one task, at "
-	      "most</th></tr>\n",
+	      "<th class=\"n\">measured</th><th class=\"n\">difference</th><th class=\"n\">largest, of one "
+	      "task</th></tr>\n",
 	      out);
 	for (size_t i = 0; i < count; i++) {
 		fputs("<tr><td>", out);
@@ -148,9 +151,10 @@ int report_measured(FILE *out, const char *path, struct error *err)
 		near < count ? " class=\"warn\"" : "", near, count);
 	status = print_chart(out, means, count, err);
 	print_table(out, means, count);
-	fputs("<p class=\"muted\">Performance: of a task beside the same benchmark at no added delay, 1 at most, as in "
+	fputs("<p class=\"muted\">Performance of a task: relative to the same benchmark without added delay, at most "
+	      "1, as in "
 	      "the "
-	      "curve; the mean over all tasks but the roots.</p>\n",
+	      "curve. Each placement shows the mean over all tasks except the roots.</p>\n",
 	      out);
 	return status;
 }

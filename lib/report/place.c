@@ -25,7 +25,7 @@ static void print_colour(FILE *out, size_t job)
 			28 + (int)(job / 6 % 2) * 9);
 }
 
-/* Number of a job in the order in which the file names them. */
+/* Number of a job, by the order in which the file names the jobs. */
 static size_t job_number(const char **jobs, size_t *count, const char *name)
 {
 	size_t i = 0;
@@ -64,7 +64,7 @@ static void print_slots(FILE *out, const struct placement *placement, const stru
 		fputs("<span class=\"slot\"></span>", out);
 }
 
-/* The racks with their machines and the tasks on them. */
+/* Prints the racks with their machines and the tasks on them. */
 static void print_racks(FILE *out, const struct placement *placement, const struct cluster *cluster)
 {
 	const char *jobs[JOBS_SHOWN];
@@ -143,7 +143,7 @@ static void print_tasks(FILE *out, const struct placement *placement)
 	fputs("</table>\n", out);
 }
 
-/* A line per job: `count` tasks from `first` on. */
+/* Prints the line of one job, whose `count` tasks begin at `first`. */
 static void print_job(FILE *out, const struct placement_task *first, size_t count)
 {
 	double sum = 0, worst = INFINITY;

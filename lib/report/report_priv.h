@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The sections of the page. They write HTML to a stream and own nothing that they are given. */
+/* The sections of the page. The functions write HTML to a stream; their arguments stay the caller's. */
 #ifndef REPORT_REPORT_PRIV_H
 #define REPORT_REPORT_PRIV_H
 
@@ -12,10 +12,10 @@
 #include <model/curve.h>
 #include <model/latency_summary.h>
 
-/* An SVG or PNG file as an <img> that needs no other file. */
+/* Prints an SVG or PNG file as an <img> that needs no other file. */
 int report_picture(FILE *out, const char *path, const char *alt, struct error *err);
 
-/* The page's head with its style, up to the title; and its end. */
+/* Print the page's head with its style, up to the title, and its end. */
 void report_begin(FILE *out, const char *title);
 void report_end(FILE *out);
 
@@ -35,33 +35,35 @@ void report_sweep_details(FILE *out, struct report_sweep *sweep);
 /* The curves in one chart, drawn into the page as SVG. 0 or -errno with err set. */
 int report_curves_chart(FILE *out, const struct curve *const *curves, size_t count, struct error *err);
 
-/* Equation, baseline and levels of a curve: measured, deviation, fitted. With the application's name if `named`. */
+/*
+ * Prints a curve's equation, baseline and levels (measured, deviation, fitted); with the application's name if `named`.
+ */
 void report_curve(FILE *out, const struct curve *curve, bool named);
 
-/* The main figures at the top of the page; curves: count of them, groups: NULL = no mesh. */
+/* Prints the main figures at the top of the page, of `count` curves and the mesh (groups; NULL = no mesh). */
 void report_cards(FILE *out, const struct curve *const *curves, size_t count,
 		  const struct latency_group groups[LATENCY_RELATIONS], bool has_cluster);
 
-/* The mesh by racks: within a rack and between racks, p50 and p99. Without a cluster all pairs are in one group. */
+/* Prints the mesh's p50 and p99 within a rack and between racks; without a cluster all pairs are in one group. */
 void report_mesh(FILE *out, const struct latency_group groups[LATENCY_RELATIONS], bool has_cluster);
 
 /*
- * nomora.place/1, compared with a random draw (random_path, cluster: NULL is legal); with `summary` a line per job
- * instead of a line per task.
+ * Prints a placement (nomora.place/1) and compares it with a random draw. random_path and cluster may be NULL. With
+ * `summary`, prints a line per job instead of a line per task.
  */
 int report_placement(FILE *out, const char *path, const char *random_path, const struct cluster *cluster, bool summary,
 		     struct error *err);
 
 /*
- * Statistics of the injector that stood between the racks while the mesh was measured: nomora.inject/1. With the mesh
- * (NULL is legal): is it the injected delay that was measured?
+ * Prints the statistics (nomora.inject/1) of the injector that was between the racks while the mesh was measured. With
+ * the mesh (groups, may be NULL), it also checks that the mesh shows the injected delay.
  */
 int report_injector(FILE *out, const char *path, const struct latency_group groups[LATENCY_RELATIONS],
 		    struct error *err);
 
 /*
- * What the application did in its placements, beside what was predicted: CSV lines of placement, job, task, predicted
- * and measured performance, the names of these first.
+ * Prints the measured performance of the application in its placements beside the predicted one. The file has CSV lines
+ * of placement, job, task, predicted and measured performance, after a line with these names.
  */
 int report_measured(FILE *out, const char *path, struct error *err);
 

@@ -9,7 +9,7 @@
 #include <base/number.h>
 #include <figures/curves.h>
 
-/* Fields of a step: seconds, command, purpose. */
+/* Splits a line into the fields of a step: seconds, command, purpose. */
 static int split_step(const struct file_lines *lines, char *line, char *fields[3], struct error *err)
 {
 	struct error_place place = {file_lines_name(lines), file_lines_number(lines), NULL};
@@ -151,7 +151,7 @@ void report_mesh(FILE *out, const struct latency_group groups[LATENCY_RELATIONS]
 	fputs("</table>\n", out);
 }
 
-/* Added round trip at which the curve falls to `share`, interpolated; -1 if it never does. */
+/* Returns the added round trip at which the curve falls below `share`, interpolated, or -1 if it never does. */
 static double last_at_share(const struct curve *curve, double share)
 {
 	for (size_t i = 1; i < curve->table_count; i++) {

@@ -11,7 +11,9 @@
 #include <model/injector_state.h>
 #include <model/sweep_log.h>
 
-/* Packets that left later than this share of the delay make round trips longer than injected. */
+/*
+ * If packets leave later than this share of the delay (and than the least below), round trips are longer than injected.
+ */
 #define INJECTOR_LATE_SHARE 0.1
 #define INJECTOR_LATE_LEAST_US 1.0
 
@@ -24,9 +26,10 @@ enum { LEVELS_MAXIMUM = 512, RUNS_MAXIMUM = 256 };
 /* The accepted runs at one delay. */
 struct level {
 	double delay_us;                          /* per direction */
-	double off_us[RUNS_MAXIMUM], expected_us; /* ping less expected, which is measured again for each attempt */
+	double off_us[RUNS_MAXIMUM], expected_us; /* off_us: round trip by ping minus the expected one, which is
+						     measured again for each attempt */
 	size_t rtt_count;
-	double processors_used, processors; /* sum over the runs; of this many processors */
+	double processors_used, processors; /* processors in use, summed over the runs; number of processors */
 	int runs, disturbed;
 };
 
@@ -35,7 +38,8 @@ struct report_sweep {
 	struct sweep_log_attempt attempts[SWEEP_LOG_ATTEMPTS_MAXIMUM]; /* since the last accepted run */
 	size_t level_count, attempt_count;
 	struct injector_interval sum;    /* over the accepted attempts */
-	double stalled_s, stall_bound_s; /* of the sum's time; by injector_interval_stall_percent() */
+	double stalled_s, stall_bound_s; /* seconds stalled during sum.elapsed_s: the mean over the lcores, and an upper
+					    bound for one lcore */
 	int runs, disturbed_runs, repeated;
 };
 
@@ -54,7 +58,7 @@ static struct level *level_of(struct report_sweep *totals, double delay_us)
 	return level;
 }
 
-/* "1.2 % of the time", for one thread or the mean of several. */
+/* Prints "1.2 % of the time" for one thread, or the mean and the upper bound for several. */
 static void print_stalls(FILE *out, double percent, double bound_percent, double lcores)
 {
 	fprintf(out, "%.2f&nbsp;%% of the time", percent);
@@ -85,7 +89,7 @@ static void add_up(struct report_sweep *totals, struct level *level, const struc
 	totals->stall_bound_s += injector_interval_stall_bound_percent(injector) / 100 * attempt->elapsed_s;
 }
 
-/* One of the attempts since the last accepted run is the accepted one. */
+/* Adds up the accepted attempt of a run: it is one of the attempts since the previous accepted run. */
 static void accept_run(struct report_sweep *totals, const struct sweep_log_run *run)
 {
 	struct level *level = level_of(totals, run->delay_us);
@@ -183,7 +187,7 @@ void report_sweep_verdict(FILE *out, const struct report_sweep *totals)
 			"machine.</p>\n",
 			totals->disturbed_runs, totals->runs);
 	else
-		fprintf(out, "<p class=\"tag ok\">None of the %d runs was disturbed beyond its gates.</p>\n",
+		fprintf(out, "<p class=\"tag ok\">None of the %d runs was disturbed beyond the sweep's limits.</p>\n",
 			totals->runs);
 }
 
@@ -237,7 +241,10 @@ void report_sweep_details(FILE *out, struct report_sweep *totals)
 	print_sum(out, totals);
 }
 
-/* Median between the racks, less the median within them and the injected delay; 0 where that is not known. */
+/*
+ * Returns the median between racks minus the median within racks and minus the injected delay; 0 if a median is not
+ * known.
+ */
 static double mesh_off_us(const struct latency_group *groups, double added_us)
 {
 	const struct latency_group *within, *between;
@@ -252,8 +259,8 @@ static double mesh_off_us(const struct latency_group *groups, double added_us)
 }
 
 /*
- * The median is valid if the median packet left in time, high percentiles only if nearly all packets did; neither is
- * valid where packets waited elsewhere, which the injector does not see.
+ * The median is valid if the median packet left in time; high percentiles are valid only if nearly all packets did.
+ * Neither is valid if packets waited outside the injector, which cannot see that; off_us shows it.
  */
 static void print_lateness(FILE *out, double delay_us, double p50_us, double p99_us, double off_us, double tolerance_us)
 {

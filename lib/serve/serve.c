@@ -18,9 +18,7 @@
 #include <base/ns.h>
 
 enum { BODY_BYTES = 1 << 20, CONNECTIONS = 512, TIMEOUT_S = 30, BACKLOG = 512 };
-/*
- * A user of a unix socket has at most 1 / USER_PARTS of the connections, and one more, so that others find some free.
- */
+/* A user of a unix socket has at most 1 / USER_PARTS of the connections, plus one, so that some are free for others. */
 enum { USER_PARTS = 4 };
 /*
  * Time that one serve_run() spends on a user's calls (at least one call); the others wait for the next run, after the
@@ -35,7 +33,7 @@ struct serve {
 	uint16_t port;
 	struct call *calls; /* list of the open calls */
 	struct user *users; /* list of the users with connections */
-	bool resumed;       /* a connection waits for serve_run(), which epoll does not show */
+	bool resumed;       /* a connection waits for serve_run(); epoll does not report it */
 	unsigned accepted;  /* connections in the last call of MHD_run() */
 };
 
@@ -54,7 +52,7 @@ struct call {
 	struct serve *serve;
 	struct MHD_Connection *connection;
 	struct call *next, **previous;
-	struct user *user; /* of a unix socket; NULL */
+	struct user *user; /* on a unix socket, else NULL */
 	char *body;
 	size_t body_capacity;
 	struct MHD_Response *response; /* replied */
@@ -397,7 +395,7 @@ static enum MHD_Result serve_connection(void *context, struct MHD_Connection *co
 	return result;
 }
 
-/* A socket file that nobody listens on any more is removed. */
+/* Opens the unix socket; first removes a socket file on which nobody listens any more. */
 static int unix_socket(const char *path, struct error *err)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -515,7 +513,10 @@ void serve_run(struct serve *serve)
 {
 	serve->resumed = false;
 	resume_deferred(serve);
-	/* One call accepts only a few of those that wait; a user who comes with many makes nobody else wait long. */
+	/*
+	 * MHD_run() accepts only a few of the waiting connections. So it is called again: otherwise a user with many
+	 * connections would make others wait long.
+	 */
 	for (int times = 0; times == 0 || (serve->accepted > 0 && times < BACKLOG); times++) {
 		serve->accepted = 0;
 		MHD_run(serve->daemon);

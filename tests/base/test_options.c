@@ -209,8 +209,13 @@ Test(options, a_list_is_full_at_its_maximum)
 }
 
 static const char complaints[][2][24] = {
-	{"-jq", "option '-q'"},         {"-jd", "option '-d' needs"},   {"--json=no", "'--json' takes no value"},
-	{"--delay-us", "'--delay-us'"}, {"--nonsense", "'--nonsense'"}, {"--co=1", "'--co=1'"},
+	{"--help=x", "option '--help=x'"},
+	{"-jq", "option '-q'"},
+	{"-jd", "option '-d' needs"},
+	{"--json=no", "'--json' takes no value"},
+	{"--delay-us", "'--delay-us'"},
+	{"--nonsense", "'--nonsense'"},
+	{"--co=1", "'--co=1'"},
 };
 
 Test(options, the_word_that_is_wrong_is_named)

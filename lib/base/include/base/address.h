@@ -9,8 +9,8 @@
 enum { ADDRESS_MAC_BYTES = 6, ADDRESS_TEXT_BYTES = 46, ADDRESS_MAC_TEXT_BYTES = 18 };
 
 /*
- * An IPv4 or IPv6 address as a number, in host order; numbers below 2^32 are IPv4. IPv6 has only "::", "::1" and the
- * deprecated form of RFC 4291 section 2.5.5.1 there, which no host on a network has.
+ * An IPv4 or IPv6 address as a number, in host order; numbers below 2^32 are IPv4. The only IPv6 addresses below 2^32
+ * are "::", "::1" and the deprecated form of RFC 4291 section 2.5.5.1, which no host on a network has.
  */
 __extension__ typedef unsigned __int128 ip_address;
 
@@ -43,8 +43,8 @@ static inline bool address_is_host(ip_address address)
 }
 
 /*
- * "10.0.0.1" or "2001:db8::1" (not "::1" and IPv4 in IPv6), and "aa:bb:cc:dd:ee:ff", nothing before or after. Return 0
- * or -EINVAL.
+ * Parse "10.0.0.1" or "2001:db8::1" (but not "::1" or IPv4 in IPv6), and "aa:bb:cc:dd:ee:ff", with nothing before or
+ * after. Return 0 or -EINVAL.
  */
 int address_parse(const char *text, ip_address *address);
 int address_parse_mac(const char *text, uint8_t mac[ADDRESS_MAC_BYTES]);

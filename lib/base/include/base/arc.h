@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Arcs of a network as plain data, so that a solver takes rows of costs without a copy, and neither room includes the
- * other.
+ * Arcs of a network as plain data. So a solver can use rows of costs without a copy, and neither of the two includes
+ * the other's headers.
  */
 #ifndef BASE_ARC_H
 #define BASE_ARC_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Control socket: a UNIX stream socket on which a client sends one line ("stats", "set delay_us=20", "stop") and
- * gets one line of JSON back. The server never blocks its owner, who calls control_poll() regularly. A socket file left
- * by a dead process is replaced, one that a live process answers on is refused with EADDRINUSE. One thread.
+ * Control socket: a UNIX stream socket on which a client sends one line ("stats", "set delay_us=20", "stop") and gets
+ * one line of JSON back. The server never blocks its owner, who calls control_poll() regularly. A new server replaces
+ * the socket file of a dead process; if a live process answers on it, it fails with EADDRINUSE. One thread.
  */
 #ifndef BASE_CONTROL_H
 #define BASE_CONTROL_H
@@ -22,11 +22,14 @@ typedef json_t *(*control_handler)(void *context, const char *line, struct error
 
 struct control_server *control_server_create(const char *path, control_handler handler, void *context,
 					     struct error *err);
-/* Handles what is ready; waits at most `timeout` when nothing is. Returns the number of requests answered. */
+/* Handles the clients that are ready; waits at most `timeout` if none is. Returns the number of requests answered. */
 int control_poll(struct control_server *server, struct ns timeout);
 void control_server_destroy(struct control_server *server); /* unlinks the socket; NULL is legal */
 
-/* One request and its answer; NULL with err set (no server, timeout, or the server's own error). Caller decrefs. */
+/*
+ * Sends a request and returns the answer, which the caller json_decref()s; NULL with err set (no server, timeout, or
+ * the server's own error).
+ */
 json_t *control_request(const char *path, const char *line, struct ns timeout, struct error *err);
 
 #endif

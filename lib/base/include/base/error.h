@@ -33,12 +33,12 @@ int error_set(struct error *err, int code, const char *format, ...) __attribute_
 int error_at(struct error *err, struct error_place place, int code, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* Puts "prefix: " in front of what err already says; keeps and returns -err->code (-EINVAL where err is NULL). */
+/* Puts "prefix: " in front of err's text and keeps its code. Returns -err->code, or -EINVAL if err is NULL. */
 int error_prefix(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * The code to return after a creator gave NULL: -err->code, or -fallback (an errno value, > 0) where err is NULL or
- * empty. `fallback` is what the creator fails with if it does not set err, mostly ENOMEM.
+ * The code to return after a function that creates an object has returned NULL: -err->code, or -fallback (an errno
+ * value, > 0) if err is NULL or empty. `fallback` is the reason of a failure that does not set err, mostly ENOMEM.
  */
 int error_code(const struct error *err, int fallback);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Files that are whole or absent, and text read line by line. A writer goes to a temporary file beside the target;
- * commit does fflush, fsync, rename and fsync of the folder. A process that dies half-way leaves the old file,
- * and perhaps NAME.XXXXXX beside it.
+ * Files that are written completely or not at all, and text read line by line. A writer writes to a temporary file
+ * beside the target; commit does fflush, fsync, rename and fsync of the folder. A process that dies before the commit
+ * leaves the old file, and perhaps NAME.XXXXXX beside it.
  */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
@@ -15,17 +15,17 @@
 struct file_writer;
 
 /*
- * NULL with errno and err set. A target that is no regular file ("-" = stdout, a pipe, /dev/null) is written directly:
- * commit only flushes it, and discard cannot undo. Of a symbolic link, the target is replaced. The mode of an old file
- * is kept.
+ * Opens a writer; NULL with errno and err set. A target that is no regular file ("-" = stdout, a pipe, /dev/null) is
+ * written directly: commit only flushes it, and discard cannot undo. If the path is a symbolic link, its target is
+ * replaced. A replaced file's mode is kept.
  */
 struct file_writer *file_writer_open(const char *path, struct error *err);
 FILE *file_writer_stream(struct file_writer *writer);
 
-/* Checks that the file can be written, before long work. Leaves no trace; anything but a regular file passes. */
+/* Checks, before long work, that the file can be written; leaves no trace. Pipes and devices are not checked. */
 int file_writer_try(const char *path, struct error *err);
 
-/* 0 or -errno with err set; either way the writer is gone. */
+/* 0 or -errno with err set; frees the writer in both cases. */
 int file_writer_commit(struct file_writer *writer, struct error *err);
 void file_writer_discard(struct file_writer *writer); /* NULL is legal */
 
@@ -51,9 +51,9 @@ void file_lines_start(struct file_lines *lines, long number);
 void file_lines_limit(struct file_lines *lines, size_t bytes);
 
 /*
- * Next line without its end of line (LF or CRLF), NUL-terminated, valid until the next call, writable. UTF-8's byte
- * order mark at the beginning of the first line is removed. 1 = a line, 0 = end, -errno with err set (a NUL byte, a
- * line over the limit, a broken gzip stream).
+ * Gives the next line without its end of line (LF or CRLF), NUL-terminated, writable, valid until the next call.
+ * UTF-8's byte order mark at the beginning of the first line is removed. Returns 1 for a line, 0 at the end, or -errno
+ * with err set (a NUL byte, a line over the limit, a broken gzip stream).
  */
 int file_lines_next(struct file_lines *lines, char **line, struct error *err);
 long file_lines_number(const struct file_lines *lines); /* of the last line returned, from 1 */

@@ -6,8 +6,8 @@
 #include <base/error.h>
 
 /*
- * Runs a line of /bin/sh, which may be interactive. When *stop is set, it gets SIGTERM. Returns its exit code, 128 +
- * signal if one ended it, or -errno with err set.
+ * Runs a command line with /bin/sh; it may be interactive. When *stop is set, the shell gets SIGTERM. Returns the exit
+ * code, 128 + N if signal N ended the shell, or -errno with err set.
  */
 int foreground_run_shell(const char *command, const volatile int *stop, struct error *err);
 

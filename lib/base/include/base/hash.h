@@ -11,7 +11,10 @@
 /* FNV-1a, 64 bits (Fowler, Noll, Vo): start with HASH_FNV_START and add each item. */
 #define HASH_FNV_START UINT64_C(0xcbf29ce484222325)
 
-/* Adds one byte. A wider item is added in one step, which gives another hash than adding its bytes one by one. */
+/*
+ * Adds one byte. An item of more bits is added in one step, too, but that gives another hash than adding its bytes one
+ * by one.
+ */
 static inline uint64_t hash_fnv_add(uint64_t hash, uint64_t item)
 {
 	return (hash ^ item) * UINT64_C(0x100000001b3);

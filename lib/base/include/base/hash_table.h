@@ -39,14 +39,15 @@ struct hash_table {
 };
 
 /*
- * Adds a value to the key, after those that it has. 0 or -ENOMEM (also beyond 3 * 2^28 values): the table is unchanged.
+ * Adds a value to the key, after the key's other values. Returns 0; or -ENOMEM (also beyond 3 * 2^28 values), and the
+ * table is unchanged.
  */
 int hash_table_insert(struct hash_table *table, uint64_t key, uint32_t value);
 
 /* Makes room for `count` values in all, so that inserting them neither moves the table nor fails. 0 or -ENOMEM. */
 int hash_table_reserve(struct hash_table *table, uint32_t count);
 
-/* Removes the value of a slot. Other slots' numbers change: end the walk through a key's values. */
+/* Removes the value in a slot. Other values may move to other slots: end a loop over a key's values after this. */
 void hash_table_remove(struct hash_table *table, uint32_t at);
 
 /* Removes all values and keeps the memory. */
@@ -55,7 +56,9 @@ void hash_table_clear(struct hash_table *table);
 /* Frees the memory; the table is empty and may be used again. */
 void hash_table_free(struct hash_table *table);
 
-/* Slot of the key at or after `at`, which lies in its run of used slots; HASH_TABLE_NONE: there is none. */
+/*
+ * Returns the first slot of the key from `at` on, or HASH_TABLE_NONE. Searches up to the end of the run of used slots.
+ */
 static inline uint32_t hash_table_scan(const struct hash_table *table, uint64_t key, uint32_t at)
 {
 	while (table->slots[at].used) {
@@ -66,7 +69,7 @@ static inline uint32_t hash_table_scan(const struct hash_table *table, uint64_t 
 	return HASH_TABLE_NONE;
 }
 
-/* Slots of the key's values, in the order of insertion; HASH_TABLE_NONE: no more. */
+/* Return the slots of the key's values one after the other, in the order of insertion, then HASH_TABLE_NONE. */
 static inline uint32_t hash_table_first(const struct hash_table *table, uint64_t key)
 {
 	if (table->count == 0)
@@ -92,7 +95,7 @@ static inline void hash_table_set_value(struct hash_table *table, uint32_t at, u
 	table->slots[at].value = value;
 }
 
-/* The key's (first) value; HASH_TABLE_NONE when it has none; a stored HASH_TABLE_NONE looks the same. */
+/* The key's first value, or HASH_TABLE_NONE if it has none. (A stored value of HASH_TABLE_NONE looks the same.) */
 static inline uint32_t hash_table_find(const struct hash_table *table, uint64_t key)
 {
 	uint32_t at = hash_table_first(table, key);

@@ -22,10 +22,10 @@ struct histogram;
  */
 struct histogram *histogram_create(int64_t lowest, int64_t highest, int digits);
 /*
- * The same for many histograms of few values: begins with a sorted list of the slots that have counts, 8 bytes each,
- * and becomes an array when that is a quarter of all slots. Recording allocates while new values come, and costs a
- * binary search until it is an array. If there is no memory, a value counts in the nearest slot that has one.
- * room >= 1: for this number of slots without allocating.
+ * For many histograms with few different values each. Such a histogram begins as a sorted list of the slots that have
+ * counts, 8 bytes each, and becomes an array once the list has a quarter of all slots. As a list, recording takes a
+ * binary search, and allocates memory for new slots; without memory, the nearest slot in the list takes the count. room
+ * >= 1: number of slots in the list that need no further memory.
  */
 struct histogram *histogram_create_compact(int64_t lowest, int64_t highest, int digits, uint32_t room);
 /* Memory in use. */
@@ -48,10 +48,16 @@ int64_t histogram_maximum(const struct histogram *histogram); /* exact before cl
 double histogram_mean(const struct histogram *histogram);     /* exact, from the sum of the recorded values */
 double histogram_deviation(const struct histogram *histogram);
 
-/* Largest value equivalent to the one at or below which `percentile` % of the counts lie; 0..100; 0 if empty. */
+/*
+ * Returns the highest value of the slot at or below which `percentile` % (0..100) of the counts lie, but not more than
+ * the maximum; 0 if empty.
+ */
 int64_t histogram_percentile(const struct histogram *histogram, double percentile);
 
-/* Walks the non-empty buckets upward: low and high are the bucket's inclusive bounds. Returns 0 at the end. */
+/*
+ * histogram_next() goes through the non-empty slots in ascending order: low and high are the slot's inclusive bounds.
+ * Returns 0 at the end.
+ */
 struct histogram_cursor {
 	size_t index;
 	int64_t low, high;

@@ -22,7 +22,7 @@ struct json_reader {
 	bool foreign_told; /* an unknown key was reported; one warning per reader */
 };
 
-/* Parses a file ("-" = stdin); NULL with err set. The caller json_decref()s. */
+/* Parse a file ("-" = stdin) or a text; NULL with err set. The caller json_decref()s the value. */
 json_t *json_read_file(const char *path, struct error *err);
 json_t *json_read_text(const char *name, long line, const char *text, size_t bytes, struct error *err);
 
@@ -84,8 +84,8 @@ const json_t *json_need_object(struct json_reader *reader, const json_t *object,
  */
 const char *json_misspelt_key(const json_t *object, const char *const *known);
 /*
- * Reports such a key as an error that lists the known keys and suggests the likely one. Other unknown keys may
- * belong to other programs: only the first is logged as a warning.
+ * Fails if json_misspelt_key() finds a key; the error lists the known keys and suggests the likely one. Other unknown
+ * keys may belong to other programs: only the first is logged as a warning.
  */
 void json_need_known(struct json_reader *reader, const json_t *object, const char *where, const char *const *known);
 

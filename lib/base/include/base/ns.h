@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 struct ns {
-	int64_t v; /* nanoseconds; signed, so that differences need no care */
+	int64_t v; /* nanoseconds; signed, as differences may be negative */
 };
 
 #define NS_PER_US INT64_C(1000)

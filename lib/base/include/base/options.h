@@ -112,15 +112,15 @@ enum option_outcome {
 /* The operands: arguments that are no options. `strings` belongs to options. */
 struct option_operands {
 	int count;
-	char **items; /* into argv, which getopt permutes; what follows "--" is in `rest` */
+	char **items; /* pointers into argv, which getopt permutes; words after "--" are in `rest` */
 	int rest_count;
 	char **rest;                    /* words after "--" (EAL's arguments); NULL if there was none */
 	struct option_strings *strings; /* memory of values read from a config file */
 };
 
 /*
- * Parses argv[1..]. Fields start with the values that the caller put there: those are the defaults, and help shows
- * them. Prints only for --help and --version (to stdout).
+ * Parses argv[1..]. Before the call, the fields must have the default values, which the help shows. Prints only for
+ * --help and --version (to stdout).
  */
 enum option_outcome options_parse(const struct option_usage *usage, int argc, char **argv, void *settings,
 				  struct option_operands *operands, struct error *err);
@@ -131,22 +131,28 @@ void options_free(struct option_operands *operands);
 bool option_is_set(const struct option_row *row, const void *settings, const void *defaults);
 
 /*
- * Sets one option by "name=value", a flag also by "name". Texts of settings point into `text`, which must outlive them.
- * 0 or -EINVAL with err set.
+ * Sets one option by "name=value", a flag also by "name". String settings then point into `text`, which must outlive
+ * them. 0 or -EINVAL with err set.
  */
 int option_assign(const struct option_row *rows, const char *text, void *settings, struct error *err);
 
-/* For the shells' completion: a line per option; tabs between name, argument, values (of a choice, by blanks), help. */
+/*
+ * For the shells' completion: prints a line per option, with tabs between its name, argument, values (of a choice,
+ * separated by blanks) and help.
+ */
 void options_complete(const struct option_usage *usage, FILE *out);
 
 /*
- * Reads "name = value" lines into settings; names are the rows' long names. 0 or -errno with err set. Texts are kept in
- * *strings, which options_parse() does with operands->strings.
+ * Reads "name = value" lines into settings; names are the rows' long names. 0 or -errno with err set. String settings
+ * point into *strings; options_parse() passes operands->strings.
  */
 int options_read_file(const struct option_usage *usage, const char *path, void *settings,
 		      struct option_strings **strings, struct error *err);
 
-/* The line that a text (that very pointer) was read from, 0 if it is from elsewhere: the command line, a default. */
+/*
+ * Returns the line of the config file from which `text` was read (the pointer is compared), or 0 if it comes from
+ * elsewhere, such as the command line or a default.
+ */
 long options_line_of(const struct option_strings *strings, const char *text);
 
 #endif

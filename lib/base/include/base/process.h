@@ -46,8 +46,8 @@ void process_destroy(struct process *process); /* stops it if need be; NULL is l
 void process_result_free(struct process_result *result);
 
 /*
- * Sets our scheduling priority (-20 to 19), also against other sessions. Where the kernel divides the processors among
- * sessions (autogroup, sched(7)), nice counts only within a session; there this sets the priority of the whole session:
+ * Sets our scheduling priority (-20 to 19). Where the kernel divides the processors among sessions (autogroup,
+ * sched(7)), a nice value counts only within its session; there this also sets the priority of the whole session, so
  * call setsid() first. Children inherit it. Returns 0, or -errno with err set (raising needs CAP_SYS_NICE).
  */
 int process_set_nice(int nice, struct error *err);

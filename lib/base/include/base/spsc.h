@@ -38,7 +38,7 @@ static inline struct spsc *spsc_create(size_t capacity, size_t item_bytes)
 	return queue;
 }
 
-/* False: full. */
+/* Returns false if the queue is full. */
 static inline bool spsc_put(struct spsc *queue, const void *item)
 {
 	size_t at = atomic_load_explicit(&queue->put, memory_order_relaxed);
@@ -50,7 +50,7 @@ static inline bool spsc_put(struct spsc *queue, const void *item)
 	return true;
 }
 
-/* False: empty. */
+/* Returns false if the queue is empty. */
 static inline bool spsc_take(struct spsc *queue, void *item)
 {
 	size_t at = atomic_load_explicit(&queue->take, memory_order_relaxed);

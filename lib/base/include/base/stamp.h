@@ -29,7 +29,7 @@ static inline struct stamp stamp_at(enum clock clock, int64_t ns)
 	return (struct stamp){ns, clock, true};
 }
 
-/* The stamp `wait` later on the same clock. */
+/* Returns the stamp that is `wait` after `stamp`, on the same clock. */
 static inline struct stamp stamp_after(struct stamp stamp, struct ns wait)
 {
 	stamp.ns += wait.v;

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* Text for XML and HTML, also within double quotes. */
+/* Prints text escaped for XML and HTML, also for use within double quotes. */
 void xml_print(FILE *out, const char *text);
 
 #endif

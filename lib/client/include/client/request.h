@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Requests to a running nomora schedd over its unix socket, one connection each. Any thread; client_init() first where
- * there are several.
+ * Requests to a running nomora schedd over its unix socket, one connection each. Any thread; if there are several, call
+ * client_init() first.
  */
 #ifndef CLIENT_REQUEST_H
 #define CLIENT_REQUEST_H
@@ -22,7 +22,10 @@
 int client_request(const char *socket, const char *method, const char *path, const char *body, json_t **answer,
 		   struct error *err);
 
-/* As client_request(), in at most limit_ms. -EIO after that: the daemon may have handled the request or not. */
+/*
+ * As client_request(), but takes at most limit_ms. After that it returns -EIO: the daemon may have handled the request
+ * or not.
+ */
 int client_request_within(const char *socket, const char *method, const char *path, const char *body, long limit_ms,
 			  json_t **answer, struct error *err);
 
@@ -40,7 +43,7 @@ json_t *client_what_if_request(char *const *changes, int count, const char *jobs
 /* Prints the scheduler's journal (nomora.journal/1), page after page. 0 or -errno with err set. */
 int client_print_journal(const char *socket, FILE *out, struct error *err);
 
-/* Submits a job, a line of jobs.jsonl. 0, or -errno with err set: -EINVAL: the daemon refuses it. */
+/* Submits a job, which is a line of jobs.jsonl. 0, or -errno with err set; -EINVAL if the daemon refuses the job. */
 int client_submit(const char *socket, const char *line, struct error *err);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Curves as a chart: measured levels with the deviation of one run, the fitted curve, its 95 % band, the threshold with
- * its interval, and the baseline at 1. One curve is drawn with all of these; of several, each has its own colour.
- * The curves stay the caller's and are read only; one thread per chart.
+ * its interval, and the baseline at 1. A single curve is drawn with all of these; several curves have a colour each.
+ * The curves are borrowed and only read; one thread per chart.
  */
 #ifndef FIGURES_CURVES_H
 #define FIGURES_CURVES_H

@@ -6,7 +6,7 @@
 #include <base/error.h>
 #include <model/latency_series.h>
 
-/* To `path`, .svg or .png, whole or not at all. 0 or -errno with err set: there are no points. */
+/* Draws to `path`, .svg or .png, whole or not at all. 0 or -errno with err set, also if there are no points. */
 int figures_history_save(const struct latency_series *series, const char *title, const char *path, struct error *err);
 /* SVG text for a page, which the caller frees; NULL with err set. */
 char *figures_history_svg(const struct latency_series *series, const char *title, struct error *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A latency matrix as a heat map or a table: hosts by rack, one statistic of each pair. Read only; one thread per
- * picture.
+ * A latency matrix as a heat map or a table: hosts by rack, one statistic of each pair. The functions do not change the
+ * matrix. Different threads may draw different pictures at the same time.
  */
 #ifndef FIGURES_MESH_H
 #define FIGURES_MESH_H
@@ -14,7 +14,10 @@
 /* "RTT p50 (µs)" and so on. */
 const char *figures_mesh_unit(enum latency_statistic statistic);
 
-/* Draws to `path`, .svg or .png, whole or not at all; title NULL: by the statistic. 0 or -errno with err set. */
+/*
+ * Draws to `path`, .svg or .png, whole or not at all. title NULL: one that fits the statistic. 0 or -errno with err
+ * set.
+ */
 int figures_mesh_save(const struct latency_order *order, enum latency_statistic statistic, const char *title,
 		      const char *path, struct error *err);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A network of switches and hosts with the load of its links. Switches are drawn in rows by their distance from the
- * hosts (Fat-tree, leaf-spine), or, where hosts hang on all of them, on a circle (Jellyfish). Read only; one thread.
+ * hosts (Fat-tree, leaf-spine), or on a circle if every switch has hosts (Jellyfish). Read only; one thread.
  */
 #ifndef FIGURES_TOPOLOGY_H
 #define FIGURES_TOPOLOGY_H
@@ -10,8 +10,8 @@
 #include <model/topology.h>
 
 /*
- * MBps[2 * link_count]: load of link l from its end a at 2 l, from its end b at 2 l + 1. To `path`, .svg or .png, whole
- * or not at all. 0 or -errno with err set.
+ * Draws to `path`, .svg or .png, whole or not at all. MBps[2 * link_count] has the load of link l: in the direction
+ * from its end a at 2 l, from its end b at 2 l + 1. 0 or -errno with err set.
  */
 int figures_topology_save(const struct topology *topology, const double *MBps, const char *title, const char *path,
 			  struct error *err);

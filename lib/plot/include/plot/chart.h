@@ -30,7 +30,7 @@ enum chart_scale { CHART_LINEAR, CHART_LOG };
 struct chart_axis {
 	const char *label;
 	enum chart_scale scale;
-	bool has_minimum, has_maximum; /* else from the data */
+	bool has_minimum, has_maximum; /* false: the end comes from the data */
 	double minimum, maximum;
 };
 
@@ -66,15 +66,15 @@ int chart_add_points(struct chart *chart, const char *label, const double *x, co
 		     size_t count, struct chart_style style);
 int chart_add_band(struct chart *chart, const char *label, const double *x, const double *low, const double *high,
 		   size_t count, struct chart_style style);
-/* y[i] holds from x[i] to x[i + 1]. */
+/* The line has the value y[i] from x[i] to x[i + 1]. */
 int chart_add_step(struct chart *chart, const char *label, const double *x, const double *y, size_t count,
 		   struct chart_style style);
 /* Empirical distribution of values in any order, as a step line from 0 to 1; NANs are left out. */
 int chart_add_cdf(struct chart *chart, const char *label, const double *values, size_t count, struct chart_style style);
 
-/* The x axis carries names instead of numbers; bar i of a series, or a point at x = i, stands over name i. */
+/* The x axis has names instead of numbers. Bar i of a series, or a point at x = i, is drawn above name i. */
 int chart_set_categories(struct chart *chart, const char *const *names, size_t count);
-/* Several bar series stand side by side. error as for points. */
+/* The bars of several series are drawn side by side. error: as for points. */
 int chart_add_bars(struct chart *chart, const char *label, const double *values, const double *error, size_t count,
 		   struct chart_style style);
 

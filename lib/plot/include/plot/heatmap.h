@@ -17,7 +17,7 @@ struct heatmap {
 	const char *unit;             /* along the colour bar: "RTT p50 (µs)" */
 	size_t rows, columns;
 	const double *values;             /* rows * columns, row by row; NAN = missing */
-	const char *const *row_labels;    /* NULL = none; labels that don't fit are thinned out */
+	const char *const *row_labels;    /* NULL = none; if they do not fit, only every n-th is drawn */
 	const char *const *column_labels; /* NULL = none */
 	const size_t *row_groups;         /* first row of each group after the first, ascending; NULL = none */
 	size_t row_group_count;
@@ -26,7 +26,7 @@ struct heatmap {
 	const char *row_title, *column_title; /* NULL = none */
 	bool logarithmic;                     /* colours by the logarithm; values <= 0 then count as missing */
 	bool print_values;                    /* into the cells, where they fit */
-	double minimum, maximum;              /* of the colours; both 0 = from the values */
+	double minimum, maximum;              /* range of the colours; both 0 = that of the values */
 	int width, height;                    /* pixels; 0 = from the matrix */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A network as a picture: boxes (switches) and dots (hosts) where the caller puts them, and for each link two lines
- * side by side, one per direction, coloured and as wide as their value from 0 to 1. A colour bar in per cent.
+ * A network as a picture: boxes (switches) and dots (hosts) at the caller's coordinates, and for each link two lines
+ * side by side, one per direction, whose colour and width show a value from 0 to 1. A colour bar in per cent.
  * Everything is borrowed for the call. One thread.
  */
 #ifndef PLOT_NETWORK_H

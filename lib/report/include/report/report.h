@@ -29,7 +29,7 @@ struct report_settings {
 	const char *steps;         /* lines of seconds, command, purpose, separated by tabs */
 };
 
-/* Does any file fill a section? The title, `cluster` and `random` do not. */
+/* True if a file for at least one section is given. (The title, `cluster` and `random` fill none.) */
 bool report_has_input(const struct report_settings *settings);
 
 /* Writes the page to `path` whole or not at all. 0 or -errno with err set. */
