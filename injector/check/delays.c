@@ -15,8 +15,8 @@
 enum { ROUNDING_NS = 10 };
 
 /*
- * The largest value that a histogram takes, 73 years: a capture may have any time stamps, and a clamped percentile
- * would be below the minimum.
+ * The largest value of the histograms, 73 years: a capture may contain any time stamps, and with a smaller range a
+ * percentile would be clamped and could be below the minimum.
  */
 static const int64_t highest_ns = INT64_MAX / 4;
 
@@ -25,7 +25,10 @@ struct matcher {
 	uint64_t arrivals[CHECK_DIRECTIONS], latest_released[CHECK_DIRECTIONS];
 };
 
-/* A hash of the captured bytes and the length. Frames that differ only beyond the snap length are matched in order. */
+/*
+ * Returns a hash of the captured bytes and the length. Frames that differ only beyond the snap length have the same
+ * hash; they are matched in order.
+ */
 static uint64_t digest(const struct pcapng_packet *packet)
 {
 	return hash_fnv_add(hash_fnv_bytes(HASH_FNV_START, packet->bytes, packet->captured), packet->length);
@@ -90,11 +93,11 @@ static int match_all(const char *path, struct pcapng_reader *reader, struct matc
 
 		report->frames++;
 		if (packet.interface > 1 || packet.direction == PCAPNG_UNKNOWN)
-			return error_set(
-				err, EBADMSG,
-				"%s: frame %llu is of interface %u, direction %d: not a capture of the injector"
-				" (two interfaces, each frame inbound or outbound)",
-				path, (unsigned long long)report->frames, packet.interface, packet.direction);
+			return error_set(err, EBADMSG,
+					 "%s: frame %llu has interface %u and direction %d (1 inbound, 2 outbound, 0 "
+					 "unknown): expected a capture of the injector"
+					 " (interface 0 or 1, each frame inbound or outbound)",
+					 path, (unsigned long long)report->frames, packet.interface, packet.direction);
 		if (packet.direction == PCAPNG_INBOUND) {
 			enum check_direction d = from_a ? CHECK_AB : CHECK_BA;
 

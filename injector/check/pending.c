@@ -16,14 +16,14 @@ enum { NONE = -1 };
 
 struct entry {
 	struct arrival arrival;
-	int32_t next; /* in its list, or among the free entries */
-	int32_t tail; /* in the head of a list: its last entry */
+	int32_t next; /* the next entry in its list or in the list of free entries */
+	int32_t tail; /* valid in the first entry of a list: the list's last entry */
 };
 
 struct pending {
 	struct hash_table heads; /* digest -> index of the list's head */
 	struct entry *entries;
-	size_t count, capacity; /* entries ever used at once */
+	size_t count, capacity; /* count: entries in use or free */
 	int32_t free;
 };
 
@@ -45,7 +45,7 @@ void pending_destroy(struct pending *pending)
 	free(pending);
 }
 
-/* An unused entry, NONE if out of memory. */
+/* Returns an unused entry, or NONE if out of memory. */
 static int32_t take_entry(struct pending *pending)
 {
 	int32_t at = pending->free;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Packets that arrived and have not departed yet, by digest; equal ones in order of arrival. */
+/* Packets that have arrived but not departed, found by digest; packets with equal digests are in order of arrival. */
 #ifndef CHECK_PENDING_PRIV_H
 #define CHECK_PENDING_PRIV_H
 
@@ -16,7 +16,7 @@ struct pending;
 struct pending *pending_create(void);          /* NULL if out of memory */
 void pending_destroy(struct pending *pending); /* NULL is legal */
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int pending_put(struct pending *pending, uint64_t digest, struct arrival arrival);
 bool pending_take(struct pending *pending, uint64_t digest, struct arrival *arrival);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Measurements of this host before or during the traffic: the loop's period, the rates of the NICs' clocks. */
+/*
+ * Measures the period of the loop, before the traffic, and the rates of the NICs' clocks, before and during the
+ * traffic.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +25,8 @@ double injector_calibrate(struct injector *injector)
 	unsigned int count = 0;
 
 	/*
-	 * At least 16 chunks, however slow the ports are. Stalls hit few of them, so that they do not affect the
-	 * median.
+	 * Measures at least 16 chunks, even if the ports are slow. Stalls hit only a few chunks, so they do not affect
+	 * the median.
 	 */
 	while (count < CHUNKS && (count < 16 || dp_cycles() < end)) {
 		uint64_t start = dp_cycles();
@@ -44,9 +47,9 @@ int injector_track_nic_clocks(struct injector *injector, struct injector_nic_tra
 		int status = dp_port_read_clock(ports[d], &nic, &cycles);
 
 		if (status)
-			return error_set(err, -status, "cannot read the clock of a port that stamps: %s",
+			return error_set(err, -status, "cannot read the clock of a port with hardware stamps: %s",
 					 strerror(-status));
-		/* The baseline begins at the first reading. */
+		/* The rate is measured from the first reading on. */
 		if (tracker->started && cycles != tracker->cycles[d] && nic > tracker->nic[d])
 			injector_set_nic_clock(injector, d, nic, cycles,
 					       (double)(nic - tracker->nic[d]) / (double)(cycles - tracker->cycles[d]));

@@ -17,7 +17,7 @@
 
 #include "capture_priv.h"
 
-/* The writer thread's period: 65536 records last 6.5 ms at 10 million frames a second. */
+/* The writer thread's period. A ring of 65536 records is full after 6.5 ms at 10 million frames a second. */
 enum { LOOK_NS = 1000000, PORTS = 2 };
 
 struct injector_capture {
@@ -28,9 +28,9 @@ struct injector_capture {
 	pthread_t thread;
 	bool started, finished;
 	_Atomic bool stop;
-	/* Written by the writer thread; relaxed, as others only display them. */
-	_Atomic uint64_t written[PORTS];   /* per port: known to be in the file */
-	_Atomic uint64_t unwritten[PORTS]; /* per port: lost after a write failed */
+	/* Written by the writer thread. Other threads only display them, so relaxed reads are enough. */
+	_Atomic uint64_t written[PORTS];   /* frames of each port known to be in the file */
+	_Atomic uint64_t unwritten[PORTS]; /* frames of each port lost after a write failed */
 	_Atomic int write_error;           /* -errno */
 	uint64_t pending[PORTS];           /* still in the stream's buffer */
 	off_t good_bytes;                  /* length of the file up to the last frame known to be in it */
@@ -68,7 +68,9 @@ static void give_up(struct injector_capture *capture, int status)
 		fseeko(capture->file, capture->good_bytes, SEEK_SET);
 }
 
-/* Counts buffered frames as written only after the buffer was flushed. */
+/*
+ * Flushes the buffer, then counts its frames as written. Gives up if that fails or an earlier write failed (`status`).
+ */
 static void settle(struct injector_capture *capture, int status)
 {
 	if (!status && fflush(capture->file) != 0)
@@ -145,7 +147,7 @@ static void free_capture(struct injector_capture *capture)
 	free(capture);
 }
 
-/* Removes a file without frames; a device or a pipe stays. */
+/* Removes the file, which has no frames, unless it is a device or a pipe. */
 static void remove_file(const struct injector_capture *capture)
 {
 	struct stat info;
@@ -219,7 +221,7 @@ static uint64_t lost_at(const struct injector_capture *capture, unsigned int por
 	return lost;
 }
 
-/* Writes the number of missing frames too, if there is space for it. */
+/* Appends the numbers of frames seen and missing. If that fails, the file still ends with its last whole frame. */
 static void write_totals(struct injector_capture *capture)
 {
 	int status = 0;
@@ -248,7 +250,7 @@ int injector_capture_finish(struct injector_capture *capture, struct error *err)
 	}
 	if (!capture->write_error)
 		return 0;
-	return error_set(err, -capture->write_error, "%s: the capture is not whole: %s", capture->path,
+	return error_set(err, -capture->write_error, "%s: the capture is incomplete: %s", capture->path,
 			 strerror(-capture->write_error));
 }
 

@@ -37,7 +37,7 @@ struct capture_ring {
 /* The ring that one direction's lcore fills. */
 struct capture_ring *capture_ring_of(struct injector_capture *capture, unsigned int direction);
 
-/* Fills the record `ahead` of the committed ones; false when the ring is full. */
+/* Fills the record that is `ahead` places after the first uncommitted one. Returns false if the ring is full. */
 static inline bool capture_fill(struct capture_ring *ring, uint32_t ahead, const struct dp_packet *packet, uint64_t tsc,
 				uint8_t port, bool outbound)
 {
@@ -55,7 +55,7 @@ static inline bool capture_fill(struct capture_ring *ring, uint32_t ahead, const
 	return true;
 }
 
-/* Sets the times of the first `filled` records after the committed ones. */
+/* Sets the times of the first `filled` uncommitted records. */
 static inline void capture_restamp(struct capture_ring *ring, uint32_t filled, uint64_t tsc)
 {
 	uint32_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
@@ -64,7 +64,10 @@ static inline void capture_restamp(struct capture_ring *ring, uint32_t filled, u
 		ring->records[(head + i) & (CAPTURE_RECORDS - 1)].tsc = tsc;
 }
 
-/* Commits the first `filled` records; `seen` frames passed at the port, the others are missing in the file. */
+/*
+ * Commits the first `filled` uncommitted records. `seen` is the number of frames that passed the port; the frames
+ * without a record (seen - filled) count as lost.
+ */
 static inline void capture_commit(struct capture_ring *ring, uint8_t port, uint32_t filled, uint32_t seen)
 {
 	if (UNLIKELY(filled < seen))

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The loop for a fixed delay without modes. One clock reading and one due time per receive burst. Pointers stay where
- * dp_receive() stores them until dp_transmit() reads them there, so that a packet in a full burst costs almost nothing.
- * The array of pointers is LINE_RX_BURST longer than the ring: a burst is always received in one piece (some drivers
- * return nothing when asked for fewer than four packets), and pointers beyond the end are moved to the start.
- * Transmitted packets are counted after the next clock reading: only then is it known whether the transmit call itself
- * met a gap. So only the driver's call is between a due time and the departure.
+ * The loop for a fixed delay without modes. It reads the clock and computes a due time once per receive burst. Pointers
+ * stay where dp_receive() stores them until dp_transmit() reads them there, so that a packet in a full burst costs
+ * almost nothing. The array of pointers is LINE_RX_BURST longer than the ring: a burst is always received in one piece
+ * (some drivers return nothing when asked for fewer than four packets), and pointers beyond the end are moved to the
+ * start. Transmitted packets are counted after the next clock reading, because only then is it known whether there was
+ * a gap during the transmit call. This also leaves only the driver's call between a due time and the departure.
  */
 #include "loop_priv.h"
 
 /*
- * The ring has little or no space: receives into a separate array, keeps the packets that fit, counts the others as
- * dropped.
+ * Receives into a ring with less space than a burst: receives into a separate array, keeps the packets that fit, and
+ * drops and counts the others.
  */
 static NOT_INLINED uint32_t receive_tight(struct line *line, uint32_t room, uint32_t *received)
 {
@@ -29,7 +29,7 @@ static NOT_INLINED uint32_t receive_tight(struct line *line, uint32_t room, uint
 	return kept;
 }
 
-/* Returns the number kept; their pointers are in the ring, at head. */
+/* Receives a burst. Returns the number of packets kept; their pointers are in the ring, from head on. */
 static ALWAYS_INLINED uint32_t receive(struct line *line, uint32_t *received)
 {
 	uint32_t room = line->mask + 1 - (line->head - line->counted);
@@ -51,7 +51,7 @@ static ALWAYS_INLINED void hold(struct line *line, uint32_t count, uint64_t now)
 	uint64_t due = now + line->delay_cycles;
 
 	if (UNLIKELY((int64_t)(due - line->last_due) < 0))
-		due = line->last_due; /* D was lowered: not before packets that still wait for the old one */
+		due = line->last_due; /* D was lowered: do not overtake packets that wait for the old D */
 	line->last_due = due;
 	line->head += count;
 	burst->due = due;
@@ -94,10 +94,10 @@ static ALWAYS_INLINED void count_sent(struct line *line)
 		line->burst_counted += whole;
 	}
 	if ((int32_t)(line->disturbed_head - line->counted) < 0)
-		line->disturbed_head = line->counted; /* moved along, so that it never wraps around */
+		line->disturbed_head = line->counted; /* moved along, so that the signed difference never overflows */
 }
 
-/* The number of due packets at the tail, at most `most`: whole receive bursts if they fit. */
+/* Returns the number of due packets at the tail, at most `most`. */
 static ALWAYS_INLINED uint32_t count_due(const struct line *line, uint64_t now, uint32_t most)
 {
 	uint32_t count = 0;
@@ -122,7 +122,7 @@ static ALWAYS_INLINED void advance(struct line *line, uint32_t sent)
 		line->burst_tail++;
 }
 
-/* After a clock reading: counts earlier transmissions; later ones are transmitted at `now`. */
+/* Called after a clock reading: counts the packets transmitted before; `now` is the time of the next transmissions. */
 static ALWAYS_INLINED void begin_burst(struct line *line, uint64_t now)
 {
 	if (line->counted != line->tail)
@@ -133,7 +133,7 @@ static ALWAYS_INLINED void begin_burst(struct line *line, uint64_t now)
 
 static ALWAYS_INLINED void release(struct worker *worker, struct line *line, uint64_t now, bool full)
 {
-	const uint32_t most = full ? LINE_RX_BURST : LINE_TX_BURST; /* full burst: throughput matters */
+	const uint32_t most = full ? LINE_RX_BURST : LINE_TX_BURST; /* after a full burst, throughput matters more */
 
 	begin_burst(line, now);
 	for (unsigned int round = 0; round < LINE_TX_ROUNDS * LINE_TX_BURST / most; round++) {
@@ -143,7 +143,7 @@ static ALWAYS_INLINED void release(struct worker *worker, struct line *line, uin
 
 		if (count == 0)
 			return;
-		if (UNLIKELY(round > 0)) { /* a backlog: the burst before took time */
+		if (UNLIKELY(round > 0)) { /* a backlog: the previous burst took time */
 			now = dp_cycles();
 			worker_look(worker, now, full);
 			begin_burst(line, now);
@@ -158,7 +158,7 @@ static ALWAYS_INLINED void release(struct worker *worker, struct line *line, uin
 	}
 }
 
-/* The port refused packets that this round received without a delay: holds them, due at once. */
+/* Holds the packets of a round without delays that the transmit port refused; they are due at once. */
 static NOT_INLINED void hold_refused(struct line *line, uint32_t sent, uint32_t received, uint64_t now)
 {
 	struct dp_packet **packets = line->packets + (line->head & line->mask) + sent;
@@ -170,10 +170,10 @@ static NOT_INLINED void hold_refused(struct line *line, uint32_t sent, uint32_t 
 	hold(line, count, now);
 }
 
-/* Counts the packets that passed before the reading `now`; `owed`: an earlier gap was not settled yet. */
+/* Counts the packets that a round without delays forwarded before the reading `now`. */
 static ALWAYS_INLINED void count_passed(struct line *line, uint32_t received, uint32_t sent, uint64_t now)
 {
-	bool disturbed = line->unsettled; /* also after a gap that ended now */
+	bool disturbed = line->unsettled; /* also set by a gap that ended at `now` */
 
 	if (UNLIKELY(line->counted != line->tail))
 		count_sent(line);
@@ -192,8 +192,8 @@ static ALWAYS_INLINED void count_passed(struct line *line, uint32_t received, ui
 }
 
 /*
- * A round in which no line delays or holds packets: forwards each received burst at once, and reads the counter at the
- * end. Returns false, and does nothing, where a line does.
+ * A round for lines that neither delay nor hold packets: forwards each received burst at once, and reads the counter at
+ * the end. Returns false, and does nothing, if a line has a delay or holds packets.
  */
 static ALWAYS_INLINED bool pass(struct worker *worker)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Packets by due time: a binary heap of fixed capacity, ties in order of arrival. Only modes that give packets
- * different delays use it; about 40 ns per operation with thousands held. One lcore.
+ * Packets ordered by due time, then by arrival: a binary heap of fixed capacity. Only the modal loop uses it. An
+ * operation takes about 40 ns with thousands of packets. One lcore.
  */
 #ifndef INJECTOR_HEAP_PRIV_H
 #define INJECTOR_HEAP_PRIV_H
@@ -14,7 +14,7 @@ struct dp_packet;
 struct heap_entry {
 	uint64_t due;           /* TSC */
 	uint64_t sequence : 63; /* order of arrival */
-	uint64_t disturbed : 1; /* arrived in a gap */
+	uint64_t disturbed : 1; /* arrived during a gap */
 	struct dp_packet *packet;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hints to the compiler about the hot loops. */
+/* Compiler hints for the hot loops. */
 #ifndef INJECTOR_HINTS_PRIV_H
 #define INJECTOR_HINTS_PRIV_H
 

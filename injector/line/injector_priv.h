@@ -20,10 +20,10 @@ struct injector {
 	bool modal;
 };
 
-/* Publishes the time subtracted from every delay; keeps the old value if out of memory. */
+/* Sets the time that is subtracted from every delay; keeps the old value if out of memory. */
 void injector_set_subtract_ns(struct injector *injector, double ns);
 
-/* The middle of a bucket, in cycles. */
+/* Returns the middle of a lateness bucket, in cycles. */
 double lateness_middle(uint32_t bucket);
 
 #endif

@@ -42,7 +42,7 @@ static bool is_link_local(const struct sockaddr *address)
 	       IN6_IS_ADDR_LINKLOCAL(&((const struct sockaddr_in6 *)(const void *)address)->sin6_addr);
 }
 
-/* The first address that counts, as text; false if there is none. */
+/* Finds the interface's first address that is not link-local, as text. Returns false if there is none. */
 static bool find_address(const char *name, char *text, socklen_t bytes)
 {
 	struct ifaddrs *all = NULL;
@@ -66,7 +66,7 @@ static bool find_address(const char *name, char *text, socklen_t bytes)
 	return found;
 }
 
-/* In the IPv4 table, the first word of a line is the interface. */
+/* Returns true if the interface is in the IPv4 routing table. The first word of each line is an interface. */
 static bool has_route(const char *name)
 {
 	char *table = file_read_all("/proc/net/route", 1 << 24, NULL, NULL), *save = NULL;
@@ -92,8 +92,8 @@ int interface_check_unused(const char *name, struct error *err)
 	if (has_route(name))
 		return error_set(
 			err, EBUSY,
-			"%s is in a route of this host: an injector would cut it off; use another interface, or "
-			"--take-interface if this is intended",
+			"%s is in a route of this host: an injector would cut this host off from that network; use "
+			"another interface, or --take-interface if this is intended",
 			name);
 	return 0;
 }
@@ -119,7 +119,7 @@ static bool read_flags(const char *name, unsigned int *flags)
 	return true;
 }
 
-/* Interfaces are numbered within their network namespace. */
+/* The name contains the network namespace, because an interface's index is unique only in its namespace. */
 static void name_note(const struct interface *interface, char path[PATH_BYTES])
 {
 	struct stat status = {0};
@@ -129,7 +129,7 @@ static void name_note(const struct interface *interface, char path[PATH_BYTES])
 		 interface->index, interface->name);
 }
 
-/* The flags noted by an injector that has ended without restoring them. */
+/* Reads the flags noted by another injector. Returns false unless it has ended without restoring them. */
 static bool read_note(const char *path, unsigned int *flags)
 {
 	FILE *file = fopen(path, "re");
@@ -159,11 +159,11 @@ void interface_note(const char *port, struct interface *interface)
 	}
 	name_note(interface, path);
 	if (read_note(path, &noted)) {
-		log_info("%s: an injector that was killed left its flags changed; they are restored at the end",
+		log_info("%s: a killed injector left its flags changed; they will be restored at the end",
 			 interface->name);
 		interface->flags = noted;
 	}
-	/* The note is only needed if we are killed. */
+	/* Errors are ignored: the note is only needed if we are killed. */
 	mkdir(folder, 0755);
 	file = fopen(path, "we");
 	if (!file)

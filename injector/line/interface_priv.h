@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Linux interfaces behind an injector's ports: refuses those that the host itself uses, and restores their flags at the
- * end, also those that a killed injector has left. Control thread.
+ * The Linux interfaces behind an injector's ports: refuses those that the host itself uses, and restores their flags at
+ * the end, also if a killed injector left them changed. Control thread.
  */
 #ifndef INJECTOR_INTERFACE_PRIV_H
 #define INJECTOR_INTERFACE_PRIV_H
@@ -17,18 +17,18 @@ struct interface {
 	unsigned int flags; /* before the injector: IFF_UP, IFF_PROMISC */
 };
 
-/* The interface that a port's name (dp/port.h) refers to, "" if none. */
+/* Sets `name` to the interface that a port's name (dp/port.h) refers to, or to "" if there is none. */
 void interface_of_port(const char *port, char name[IF_NAMESIZE]);
 
 /*
- * 0, or -EBUSY with err set if the host uses the interface: it has an address, or is in a route. IPv6's link-local
- * addresses and routes, which every interface has, do not count.
+ * Returns 0, or -EBUSY with err set if the host uses the interface, that is, if it has an address or is in an IPv4
+ * route. Link-local IPv6 addresses, which every interface has, do not count.
  */
 int interface_check_unused(const char *name, struct error *err);
 
 /*
- * Notes the flags of a port's interface in /run/nomora/interface-*, for the next injector if this one is killed. If a
- * killed one left a note, takes the flags from it.
+ * Reads the flags of a port's interface and notes them in a file, /run/nomora/interface-*, for the next injector if
+ * this one is killed. If a killed injector left such a note, takes the flags from it.
  */
 void interface_note(const char *port, struct interface *interface);
 

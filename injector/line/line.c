@@ -18,14 +18,14 @@
 enum { SLOTS_MINIMUM = 1024, SLOTS_MAXIMUM = 1 << 22 };
 
 /*
- * Longest busy wait for a due time where the loop cannot measure its rounds because the caller polls it: about two idle
- * rounds over ports in memory. Measured p99 lateness at 1 Mpps in both directions on one thread, counter reading 24 ns,
- * idle round 65 ns: 93 ns with 100, 84 with 120, 70 with 140; but packets wait longer to be received: end to end 486,
- * 532 and 722.
+ * Longest busy wait for a due time if the caller polls the loop, which then cannot measure its rounds: about two idle
+ * rounds over ports in memory. Measured at 1 Mpps in both directions on one thread (counter reading 24 ns, idle round
+ * 65 ns): with waits of 100, 120 and 140 ns the p99 lateness is 93, 84 and 70 ns, but packets wait longer to be
+ * received: end to end it is 486, 532 and 722 ns.
  */
 #define WAIT_NS 130.0
 
-/* From a transmit call until the receiver has the packets: two to three cache-line transfers between CPUs. */
+/* Time from a transmit call until the receiver has the packets: two to three cache-line transfers between CPUs. */
 #define PREPARE_NS 200.0
 
 uint32_t injector_slots(const struct injector *injector)
@@ -56,8 +56,8 @@ static int check_reach(const struct injector *injector, double delay_us, double 
 		return 0;
 	if (needed > SLOTS_MAXIMUM)
 		return error_set(err, EINVAL,
-				 "%g us at %g packets/s%s hold %.0f packets, more than any ring: expected a delay and "
-				 "a rate whose product is under the %d slots of --slots",
+				 "%g us at %g packets/s%s hold %.0f packets, more than any ring can: expected a delay "
+				 "and a rate whose product is under the %d slots that --slots allows",
 				 delay_us, rate_pps, copies, packets, SLOTS_MAXIMUM);
 	return error_set(err, EINVAL,
 			 "%g us at %g packets/s%s hold %.0f packets, over the %u slots of the ring: --slots %u would "
@@ -65,18 +65,18 @@ static int check_reach(const struct injector *injector, double delay_us, double 
 			 delay_us, rate_pps, copies, packets, injector->slots, needed);
 }
 
-/* A rate above the limit fills any ring eventually. */
+/* Refuses an expected rate above the rate limit, which would fill any ring eventually. */
 static int check_limit(const struct injector *injector, struct error *err)
 {
 	for (unsigned int i = 0; i < INJECTOR_DIRECTIONS; i++) {
 		double multiple = injector_multiple(injector, i), limit_pps = modes_limit_pps(injector->modes[i]);
 
 		if (injector->expected_pps * multiple > limit_pps)
-			return error_set(err, EINVAL,
-					 "%g packets/s%s would overflow any ring: --rate lets through %.0f, of the "
-					 "smallest frames; expected a lower --expect-pps or a higher --rate",
-					 injector->expected_pps * multiple, multiple > 1 ? ", copies included," : "",
-					 limit_pps);
+			return error_set(
+				err, EINVAL,
+				"%g packets/s%s would overflow any ring: --rate lets through only %.0f/s, even "
+				"of the smallest frames; expected a lower --expect-pps or a higher --rate",
+				injector->expected_pps * multiple, multiple > 1 ? ", copies included," : "", limit_pps);
 	}
 	return 0;
 }
@@ -224,7 +224,7 @@ struct injector *injector_create(const struct injector_settings *settings, const
 	return injector;
 }
 
-/* Asks for the highest priority, as the thread must never wait; runs without it if not permitted. */
+/* Sets the thread's priority, as it must never wait; runs without it if not permitted. */
 static int run_worker(void *argument)
 {
 	struct worker *worker = argument;
@@ -393,7 +393,10 @@ void injector_set_nic_clock(struct injector *injector, enum injector_direction d
 	publish(injector, NULL);
 }
 
-/* Asks every lcore to answer between two bursts, so that its counters are consistent. */
+/*
+ * Sends a request to every lcore and waits for the answers. An lcore answers between two rounds, so that its counters
+ * are consistent.
+ */
 static int request(struct injector *injector, enum worker_request what, struct error *err)
 {
 	struct timespec pause = {.tv_nsec = 20000};
@@ -416,7 +419,7 @@ static int request(struct injector *injector, enum worker_request what, struct e
 		       atomic_load_explicit(&worker->requested, memory_order_relaxed)) {
 			if (ns_now_monotonic().v > deadline.v)
 				return error_set(err, ETIMEDOUT,
-						 "lcore %u did not answer for 2 s: is its CPU taken away?",
+						 "lcore %u did not answer for 2 s: another process may use its CPU",
 						 worker->lcore);
 			nanosleep(&pause, NULL);
 		}

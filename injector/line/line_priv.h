@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Data shared by the loops and the control thread. Each field says who writes it: [L] the lcore that owns the line or
- * worker, [C] the control thread before start, [A] atomics of both.
+ * worker, [C] the control thread before start, [A] both, as an atomic.
  */
 #ifndef INJECTOR_LINE_PRIV_H
 #define INJECTOR_LINE_PRIV_H
@@ -21,24 +21,24 @@
 enum {
 	LINE_RX_BURST = 32,
 	LINE_TX_BURST = 16,        /* small, so that the last packet of a burst is not released late */
-	LINE_TX_ROUNDS = 4,        /* maximum bursts per poll: a backlog does not block the other direction */
+	LINE_TX_ROUNDS = 4,        /* maximum bursts per poll, so that a backlog does not block the other direction */
 	LINE_WAITS = 4,            /* maximum waits for due times in a step */
-	LINE_POLLS_PER_CHORE = 64, /* polls between two looks at configuration and requests */
-	/* Lateness in cycles: exact below 32, then 16 steps an octave (6 %), up to 2^36 cycles. */
+	LINE_POLLS_PER_CHORE = 64, /* polls between two checks for a new configuration or request */
+	/* Buckets of lateness in cycles: exact below 32, then 16 per octave (6 %), up to 2^36 cycles. */
 	LATENESS_STEP_BITS = 4,
 	LATENESS_OCTAVES = 32,
 	LATENESS_BUCKETS = (LATENESS_OCTAVES + 1) << LATENESS_STEP_BITS,
 };
 
 /*
- * Packets received in one burst share one due time. So the line stores their pointers side by side, where receive
- * bursts put them and transmit bursts take them, and one of these for each burst: 8 bytes a packet without a copy, 16
- * more a burst.
+ * All packets received in one burst have the same due time. So a line has an array of packet pointers, which receive
+ * bursts fill and transmit bursts read without a copy (8 bytes per packet), and one line_burst for each receive burst
+ * (16 bytes).
  */
 struct line_burst {
 	uint64_t due;       /* TSC */
-	uint32_t end;       /* one past its last packet; free-running like head and tail */
-	uint32_t disturbed; /* arrived in a gap */
+	uint32_t end;       /* index after its last packet; free-running like head and tail */
+	uint32_t disturbed; /* arrived during a gap */
 };
 
 /* NIC clock -> TSC: tsc = tsc_0 + ((nic - nic_0) * multiplier >> 24). */
@@ -59,11 +59,12 @@ struct line_counters {
 
 /* One direction. */
 struct line {
-	struct dp_packet **packets;      /* [C]; entries [L]; LINE_RX_BURST more than slots, see fixed_loop.c */
+	struct dp_packet **packets;      /* [C]; entries [L]; LINE_RX_BURST more entries than slots, see fixed_loop.c */
 	struct line_burst *bursts;       /* [C]; entries [L]; one per slot, as a burst has at least one packet */
 	uint32_t mask, head, tail;       /* mask [C]; head and tail [L], free running */
 	uint32_t burst_head, burst_tail; /* [L], free running */
-	uint32_t counted, burst_counted; /* [L] packets between these and the tails were transmitted at sent_at */
+	uint32_t counted, burst_counted; /* [L] packets from these to the tails were transmitted at sent_at, but not
+					    counted yet */
 	uint16_t rx_port, tx_port;       /* [C] */
 	bool unsettled;                  /* [L] a gap occurred, and the receive queue has not been emptied since */
 	bool gap;                        /* [L] a gap occurred since the last release */
@@ -82,19 +83,22 @@ struct line {
 	struct heap heap;                      /* [L] instead of packets and bursts */
 	uint64_t sequence, disturbed_sequence; /* [L] packets before disturbed_sequence met a stall */
 	struct heap_entry outbox[LINE_TX_BURST];
-	uint16_t outbox_count; /* [L] taken from the heap, refused by the port so far */
+	uint16_t outbox_count; /* [L] packets taken from the heap that the port has not accepted yet */
 	uint16_t sent_count;   /* [L] packets of `sent` that left at sent_at and are not counted yet */
 	struct heap_entry sent[LINE_TX_BURST];
 	struct dp_stamps stamps;        /* [C] */
 	struct nic_clock nic_clock;     /* [L] copy of the configuration */
-	uint64_t subtract_cycles;       /* [L] likewise: subtracted from the final delay */
+	uint64_t subtract_cycles;       /* [L] copy of the configuration; subtracted from the final delay */
 	struct capture_ring *capture;   /* [C] NULL = none */
-	uint8_t capture_rx, capture_tx; /* [C] which port, for the records */
+	uint8_t capture_rx, capture_tx; /* [C] numbers of the ports in the records */
 } CACHE_ALIGNED;
 
 enum worker_request { WORKER_REQUEST_READ, WORKER_REQUEST_RESET };
 
-/* The request and its number share one word, because a worker that missed one may read it while the next is written. */
+/*
+ * The request and its number share one atomic word: a worker that is late with a request may read it while the control
+ * thread writes the next one.
+ */
 enum { WORKER_REQUEST_BITS = 1 };
 
 struct worker_snapshot {
@@ -114,8 +118,8 @@ struct worker {
 	uint64_t gap_cycles;                                     /* [C] a longer gap is at least a hiccup */
 	uint64_t stall_gap_cycles;                               /* [C] a longer gap is a stall */
 	int64_t wait_cycles;                                     /* [L] longest wait for a due time */
-	uint64_t prepare_cycles;                                 /* [C] approximate time a receiver needs */
-	uint64_t chunk_cycles;                                   /* [L] shortest time between two chores */
+	uint64_t prepare_cycles; /* [C] approximate time until the receiver has the packets */
+	uint64_t chunk_cycles;   /* [L] shortest time between two chores */
 	uint64_t stalls, stall_cycles, stall_longest_cycles, hiccups; /* [L] */
 	uint64_t stall_transmit_cycles;                               /* [L] part of stall_cycles in transmit calls */
 	bool timed_transmit;                                          /* [C] measure the time of transmit calls */
@@ -130,22 +134,25 @@ struct worker {
 	_Atomic bool stop;               /* [A] */
 	_Atomic bool ended;              /* [A] the loop has ended */
 	int nice;                        /* [C] */
-	bool modal;                      /* [C] which loop */
+	bool modal;                      /* [C] runs the modal loop */
 	bool running;                    /* [C] */
-	unsigned int polls_since_chores; /* [C] where the caller polls */
+	unsigned int polls_since_chores; /* [C] counted if the caller polls */
 } CACHE_ALIGNED;
 
-/* worker.c: the loop of an lcore, until `stop`; and a number of rounds of it, for injector_poll(). */
+/*
+ * worker.c: worker_run() runs the loop of an lcore until `stop`; worker_poll() runs some rounds of it, for
+ * injector_poll().
+ */
 void worker_run(struct worker *worker);
 void worker_poll(struct worker *worker, unsigned int rounds);
-/* Between two rounds: takes over a configuration; answers the last request. */
+/* To be called between two rounds: the first uses a new configuration, the second answers the last request. */
 void worker_adopt_config(struct worker *worker, const struct line_config *config);
 void worker_answer(struct worker *worker);
 
 /* gap.c: counts a gap between two clock readings that is at least a hiccup. */
 void worker_note_gap(struct worker *worker, uint64_t gap);
 
-/* A transmit call took `cycles`. */
+/* Adds the time of a transmit call, `cycles`. */
 static inline void worker_add_transmit(struct worker *worker, uint64_t cycles)
 {
 	if (worker->transmit_since != worker->last_look)
@@ -154,7 +161,10 @@ static inline void worker_add_transmit(struct worker *worker, uint64_t cycles)
 	worker->transmit_cycles += cycles;
 }
 
-/* Reads the clock and records a gap since the last reading, in which `whole` whole bursts were forwarded. */
+/*
+ * Takes the clock reading `now`, and records the gap since the last reading if it is too long. `whole`: the number of
+ * whole bursts forwarded in between.
+ */
 static inline void worker_look_after(struct worker *worker, uint64_t now, unsigned int whole)
 {
 	uint64_t gap = now - worker->last_look, most = worker->gap_cycles;
@@ -185,7 +195,7 @@ static inline uint32_t lateness_bucket(uint64_t cycles)
 	return (octave << LATENESS_STEP_BITS) + (uint32_t)(cycles >> octave);
 }
 
-/* Relaxed: the control thread reads while the lcore counts; costs the same as a plain addition. */
+/* Relaxed, because the control thread reads while the lcore counts; costs the same as a plain addition. */
 static inline void lateness_add(uint64_t *buckets, uint64_t late_cycles, uint64_t count)
 {
 	uint64_t *bucket = &buckets[lateness_bucket(late_cycles)];
@@ -193,7 +203,7 @@ static inline void lateness_add(uint64_t *buckets, uint64_t late_cycles, uint64_
 	__atomic_store_n(bucket, *bucket + count, __ATOMIC_RELAXED);
 }
 
-/* Rounds of the loops. */
+/* Run a number of rounds of the loop. */
 void worker_fixed_rounds(struct worker *worker, unsigned int rounds);
 void worker_modal_rounds(struct worker *worker, unsigned int rounds);
 

@@ -1,26 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The round of both loops, with a step for each port: receive a burst, then release the due packets of either line, so
- * that no packet waits longer than one burst takes. A step that received nothing neither releases packets nor reads the
- * clock, except at the end of a round without packets. If the next packet is due before the next reading, the loop
- * busy-waits for its due time, at most LINE_WAITS times a step. A wait takes at most two idle rounds, as measured, and
- * there is none while a port fills whole bursts: packets are received about as soon as without waits. A line whose port
- * just filled a burst is released at once and alone, while its data is in the cache.
+ * The round, which both loops share. It has one step for each port: receive a burst, then release the due packets of
+ * both lines, so that no packet waits longer than one burst takes. A step that received nothing neither releases
+ * packets nor reads the clock, except at the end of a round without packets. If the next packet will be due before the
+ * next reading, the loop busy-waits for its due time, at most LINE_WAITS times a step. A wait takes at most the
+ * measured time of two idle rounds, and the loop does not wait while a port fills whole bursts; so packets are received
+ * about as soon as without waits. If a port just filled a burst, only its line is released, at once, while the data is
+ * in the cache.
  *
- * A gap is the time between two clock readings. One above the stall threshold disturbs every packet that is held. A
- * shorter one, a hiccup, disturbs only packets that arrived or left in it: others were waiting anyway. Packets in a
- * receive queue during a gap count as arrived in it; all of them have been received once a burst that was started after
- * the reading is short. A whole burst takes time by itself, so that only stalls are recorded from it.
+ * A gap is the time between two clock readings. A gap above the stall threshold disturbs every packet that is held. A
+ * shorter gap, a hiccup, disturbs only packets that arrived or left during it: the others were waiting anyway. Packets
+ * in a receive queue during a gap count as arrived during it; the first burst after the gap that is not whole shows
+ * that all of them have been received. A whole burst takes time by itself, so after one only stalls are recorded, not
+ * hiccups.
  *
- * Where no line of the lcore delays or holds packets, a round receives and transmits for each port in turn, and reads
- * the counter once, at its end.
+ * If no line of the lcore delays or holds packets, a round receives and transmits for each port in turn, and reads the
+ * counter once, at its end.
  */
 #ifndef INJECTOR_LOOP_PRIV_H
 #define INJECTOR_LOOP_PRIV_H
 
 #include "line_priv.h"
 
-/* Where transmitting is a system call, its time is known when a stall is recorded. */
+/*
+ * Transmits packets. If transmitting is a system call, measures its time, so that it is known when a stall is recorded.
+ */
 static ALWAYS_INLINED uint16_t loop_transmit(struct worker *worker, struct line *line, struct dp_packet **packets,
 					     uint16_t count)
 {
@@ -38,13 +42,16 @@ static ALWAYS_INLINED uint16_t loop_transmit(struct worker *worker, struct line 
 
 /* The functions of a loop, constant so that the compiler inlines them. */
 struct loop {
-	/* Receives a burst and holds it. Returns its size; if over 0, *now is the counter. */
+	/* Receives a burst and holds it. Returns its size; if that is over 0, *now is a counter reading. */
 	uint32_t (*take)(struct worker *worker, struct line *line, uint64_t *now);
 	/* Transmits the packets due at `now`; `full`: a whole burst was received just before. */
 	void (*release)(struct worker *worker, struct line *line, uint64_t now, bool full);
-	/* The due time of the next packet; false: none is held. */
+	/* Sets *due to the due time of the next packet. Returns false if none is held. */
 	bool (*next)(const struct line *line, uint64_t *due);
-	/* A whole round in which no line delays or holds packets; false where a line does. */
+	/*
+	 * Makes a whole round if no line delays or holds packets, else returns false. NULL = the loop has no such
+	 * round.
+	 */
 	bool (*pass)(struct worker *worker);
 };
 
@@ -55,7 +62,7 @@ static ALWAYS_INLINED void loop_release(struct worker *worker, struct loop loop,
 	line->gap = false;
 }
 
-/* Time until the next packet of either line is due. */
+/* Returns the time until the next packet of either line is due. */
 static ALWAYS_INLINED int64_t loop_left(const struct worker *worker, struct loop loop, uint64_t now)
 {
 	int64_t left = INT64_MAX;
@@ -68,7 +75,7 @@ static ALWAYS_INLINED int64_t loop_left(const struct worker *worker, struct loop
 	return left;
 }
 
-/* Returns the counter. */
+/* Waits until `due`. Returns the counter. */
 static ALWAYS_INLINED uint64_t loop_wait(struct worker *worker, uint64_t due)
 {
 	uint64_t now;
@@ -81,9 +88,9 @@ static ALWAYS_INLINED uint64_t loop_wait(struct worker *worker, uint64_t due)
 }
 
 /*
- * Before the next packet is due, lets the drivers process earlier transmissions, so that the next transmit call finds
- * this done (an X520's descriptors and buffers to be freed; for a ring in memory, the cache line that the receiver has
- * written). Once after each transmission, after the receiver had time. Not where it would be a system call.
+ * Lets the drivers complete earlier transmissions before the next packet is due, so that the next transmit call need
+ * not do it (for an X520: free descriptors and buffers; for a ring in memory: load the cache line that the receiver has
+ * written). Done once after each transmission, when the receiver has had time; not if it would be a system call.
  */
 static ALWAYS_INLINED void loop_prepare(struct worker *worker, uint64_t now)
 {
@@ -97,7 +104,7 @@ static ALWAYS_INLINED void loop_prepare(struct worker *worker, uint64_t now)
 	}
 }
 
-/* Releases the packets of both lines that are due, or will be before the loop comes round again. */
+/* Releases the packets of both lines that are due, or will be due before the next round. */
 static ALWAYS_INLINED void loop_release_both(struct worker *worker, struct loop loop, uint64_t now)
 {
 	int64_t left = loop_left(worker, loop, now);
@@ -111,11 +118,14 @@ static ALWAYS_INLINED void loop_release_both(struct worker *worker, struct loop 
 		if (left > 2 * worker->wait_cycles)
 			loop_prepare(worker, now);
 		if (left <= 0 || left > worker->wait_cycles || UNLIKELY(worker->lines[0]->unsettled))
-			return; /* after a gap, the packets that arrived in it are received first */
+			return; /* after a gap, the packets that arrived during it are received first */
 	}
 }
 
-/* `looked`: the step before in this round read the counter. Returns whether this one did. */
+/*
+ * Receives from one port and releases due packets. `looked`: the previous step of this round read the counter. Returns
+ * true if this step read it.
+ */
 static ALWAYS_INLINED bool loop_step(struct worker *worker, struct loop loop, struct line *line, bool last, bool looked)
 {
 	bool owed = line->unsettled, busy = worker->full;

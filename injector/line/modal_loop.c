@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The loop for everything but a plain fixed delay: modes, due times from NIC stamps, capture. Packets wait in a heap,
- * since due times need not follow arrivals. Slower than the fixed loop, with the same guarantees.
+ * The loop for modes, due times from NIC stamps, and captures. Packets wait in a heap, because due times need not be in
+ * order of arrival. It is slower than the fixed loop, but gives the same guarantees.
  */
 
 #include "loop_priv.h"
@@ -16,7 +16,7 @@ static inline uint64_t arrival_of(const struct line *line, const struct dp_packe
 	if (!dp_packet_stamp(packet, &line->stamps, &ticks))
 		return now;
 	offset = (int64_t)(((wide)(int64_t)(ticks - line->nic_clock.nic_0) * (wide)line->nic_clock.multiplier) >> 24);
-	/* A stamp from the future is an error of the conversion. */
+	/* A stamp later than `now` is an error of the conversion. */
 	return MIN(line->nic_clock.tsc_0 + (uint64_t)offset, now);
 }
 
@@ -82,7 +82,7 @@ static void take_packet(struct line *line, struct dp_packet *packet, uint64_t no
 	push(line, packet, due, &verdict);
 }
 
-/* Counts the packets transmitted at `sent_at`, as the fixed loop does: after the next clock reading. */
+/* Counts the packets transmitted at `sent_at`. Called after the next clock reading, as in the fixed loop. */
 static void count_sent(struct line *line)
 {
 	for (uint16_t i = 0; i < line->sent_count; i++) {
@@ -97,7 +97,7 @@ static void count_sent(struct line *line)
 	line->sent_count = 0;
 }
 
-/* After a clock reading: counts earlier transmissions; later ones are transmitted at `now`. */
+/* Called after a clock reading: counts the packets transmitted before; `now` is the time of the next transmissions. */
 static void begin_burst(struct line *line, uint64_t now)
 {
 	count_sent(line);
@@ -106,8 +106,8 @@ static void begin_burst(struct line *line, uint64_t now)
 }
 
 /*
- * Fills records before the port gets the packets, as it may free them; records of refused packets are filled again.
- * Returns the number that fit.
+ * Fills the records of the outbox before the port gets the packets, as the port may free them. Records of packets that
+ * the port refuses are filled again later. Returns the number of records that fit.
  */
 static uint32_t capture_outbox(const struct line *line)
 {
@@ -121,9 +121,9 @@ static uint32_t capture_outbox(const struct line *line)
 }
 
 /*
- * Commits the records of `sent` packets. After a gap that may have been before the departure, the record takes the time
- * after it, so that it is never too early. A transmit system call cannot be distinguished from a gap: it carries the
- * packet through the receiver's kernel before it returns.
+ * Commits the records of the `sent` packets. If there was a gap since sent_at, the packets may have departed after it,
+ * so the records get the time now: a record is never too early. This is not done if transmitting is a system call,
+ * which cannot be distinguished from a gap: it carries the packet through the receiver's kernel before it returns.
  */
 static void commit_captured(const struct worker *worker, const struct line *line, uint32_t captured, uint16_t sent)
 {
@@ -135,7 +135,7 @@ static void commit_captured(const struct worker *worker, const struct line *line
 	capture_commit(line->capture, line->capture_tx, captured, sent);
 }
 
-/* Transmits the outbox; refused packets stay at its front. True if all were accepted. */
+/* Transmits the outbox; refused packets stay at its front. Returns true if all were accepted. */
 static bool send_outbox(struct worker *worker, struct line *line)
 {
 	struct dp_packet *packets[LINE_TX_BURST];
@@ -171,7 +171,7 @@ static void release(struct worker *worker, struct line *line, uint64_t now, bool
 		fill_outbox(line, now);
 		if (line->outbox_count == 0)
 			return;
-		if (round > 0) { /* a backlog: the burst before took time */
+		if (round > 0) { /* a backlog: the previous burst took time */
 			now = dp_cycles();
 			worker_look(worker, now, full);
 			begin_burst(line, now);
@@ -193,7 +193,7 @@ static uint32_t take(struct worker *worker, struct line *line, uint64_t *now)
 	worker_look(worker, arrival, received == LINE_RX_BURST);
 	for (uint16_t i = 0; i < received; i++)
 		take_packet(line, packets[i], arrival);
-	*now = dp_cycles(); /* that took time */
+	*now = dp_cycles(); /* taking the packets took time */
 	return received;
 }
 

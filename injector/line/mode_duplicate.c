@@ -38,8 +38,9 @@ static void duplicate_apply(void *state, const struct dp_packet *packet, uint64_
 }
 
 /*
- * The expected factor, 1 + P / 100. A burst may be doubled as a whole, but a ring holds many packets, each decided
- * independently, so that their share is close to P; the advised number of slots has 10 % to spare.
+ * Returns the mean factor, 1 + P / 100. A burst may be doubled as a whole, but a ring holds many packets, each of which
+ * is duplicated independently, so that the share of duplicates is close to P; the advised number of slots has 10 % to
+ * spare.
  */
 static double duplicate_multiple(const void *state)
 {

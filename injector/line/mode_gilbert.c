@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Bursty loss by a chain of two states (Gilbert 1960, Elliott 1963). The chain makes one step per packet, then the
- * packet is lost with its state's probability. Share of time in the bad state: P / (P + R).
+ * Bursty loss by a Markov chain of two states (Gilbert 1960, Elliott 1963). The chain makes one step per packet, then
+ * the packet is lost with the probability of the current state. Share of time in the bad state: P / (P + R).
  */
 #include <errno.h>
 #include <stdbool.h>

@@ -27,7 +27,7 @@ struct jitter {
 
 enum distribution { UNIFORM, NORMAL, PARETO, DISTRIBUTIONS };
 
-/* Microseconds added at probability p. Pareto is shifted to start at 0 (Lomax), scale S and shape A. */
+/* Returns the p-quantile of the added delay, us. Pareto is shifted to start at 0 (Lomax), with scale S and shape A. */
 static double quantile_us(enum distribution distribution, double scale_us, double shape, double p)
 {
 	switch (distribution) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bernoulli loss: each packet independently. */
+/* Bernoulli loss: drops each packet independently. */
 #include <errno.h>
 #include <stdlib.h>
 

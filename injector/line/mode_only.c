@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Filter: only the application's packets are delayed, everything else passes at once. Looks at Ethernet (one or two
- * VLAN tags), IPv4, IPv6 with its extension headers, TCP and UDP. A later fragment has no ports: it matches only by
- * address and protocol.
+ * Filter: delays only the packets that match a rule; all others pass at once. Parses Ethernet (one or two VLAN tags),
+ * IPv4, IPv6 with its extension headers, TCP and UDP. A later fragment has no ports: it matches only by address and
+ * protocol.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -20,10 +20,10 @@ enum { RULES_MAXIMUM = 16, PROTOCOL_ANY = 0 };
 enum { HOP_BY_HOP = 0, ROUTING = 43, FRAGMENT = 44, AUTHENTICATION = 51, DESTINATION = 60 };
 
 struct rule {
-	uint8_t protocol; /* IP's number, 0 = any */
+	uint8_t protocol; /* IP protocol number, 0 = any */
 	bool has_port;
-	uint16_t port;         /* either end, host order */
-	uint8_t address_bytes; /* 0 = any, 4 or 16: either end */
+	uint16_t port;         /* of source or destination, host byte order */
+	uint8_t address_bytes; /* 0 = any address; 4 or 16: of source or destination */
 	uint8_t address[16];
 };
 
@@ -145,13 +145,13 @@ static bool read_ipv4(const uint8_t *ip, size_t bytes, struct flow *flow, size_t
 	flow->address_bytes = 4;
 	flow->source = ip + 12;
 	flow->destination = ip + 16;
-	flow->has_ports = (load_16(ip + 6) & 0x1fff) == 0; /* fragment offset */
+	flow->has_ports = (load_16(ip + 6) & 0x1fff) == 0; /* fragment offset 0: only the first fragment has ports */
 	return *header >= 20;
 }
 
 /*
- * Walks the extension headers (RFC 8200, section 4; AH: RFC 4302) to the protocol after them. A later fragment has no
- * headers after its fragment header, which names the first header that was split off.
+ * Skips the extension headers (RFC 8200, section 4; AH: RFC 4302) up to the next protocol. A later fragment has no
+ * headers after its fragment header, whose next-header field names the first header of the fragmented part.
  */
 static void skip_extensions(const uint8_t *ip, size_t bytes, struct flow *flow, size_t *header)
 {

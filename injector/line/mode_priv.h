@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A mode: parses its specification once, then decides packet by packet on the lcore. apply() makes no system call,
- * takes no lock and uses no floating point; whatever needs a logarithm is a table by then.
+ * A mode parses its specification once, then decides about each packet on the lcore. apply() makes no system call,
+ * takes no lock and uses no floating point; anything that needs a logarithm was tabulated before.
  */
 #ifndef INJECTOR_MODE_PRIV_H
 #define INJECTOR_MODE_PRIV_H
@@ -17,7 +17,7 @@
 
 #include "hints_priv.h"
 
-/* A link of limited rate: packets go onto it one after the other. */
+/* A link of limited rate, which transmits one packet after the other. */
 struct wire {
 	uint64_t free_at; /* TSC */
 };
@@ -25,15 +25,15 @@ struct wire {
 /* The decision about one packet; modes change it one after the other. */
 struct verdict {
 	uint64_t delay_cycles; /* starts as the configured delay */
-	uint32_t copies;       /* extra ones */
+	uint32_t copies;       /* additional packets */
 	bool lost, bypass, overtake;
-	struct wire *wire;    /* link of the packet and its copies; NULL = no limit */
-	uint64_t wire_cycles; /* on that link */
+	struct wire *wire;    /* link that limits the packet and its copies; NULL = none */
+	uint64_t wire_cycles; /* transmission time on that link */
 };
 
 /*
- * Departure time of a packet that is due at `due`; charges the packet to the link, so call it only for packets that are
- * kept.
+ * Returns the departure time of a packet that is due at `due`. The packet then occupies the link, so call this only for
+ * packets that are kept.
  */
 static inline uint64_t verdict_leave(const struct verdict *verdict, uint64_t due)
 {
@@ -45,10 +45,10 @@ static inline uint64_t verdict_leave(const struct verdict *verdict, uint64_t due
 	return due;
 }
 
-/* The start of a set's time. */
+/* The time at which a set of modes starts. */
 struct mode_clock {
 	_Atomic uint64_t *shared, own; /* TSC; 0 before the first packet */
-	uint64_t start;                /* the same, once known */
+	uint64_t start;                /* copy of *shared; 0 = not known yet */
 };
 
 static inline void mode_clock_init(struct mode_clock *clock, _Atomic uint64_t *shared)
@@ -73,20 +73,20 @@ struct mode_context {
 };
 
 struct injector_mode {
-	const char *name; /* the option's */
-	/* The specification's field in the settings. */
+	const char *name; /* of the option */
+	/* Offset of the mode's specification in the settings. */
 	size_t offset;
-	/* Modes of one group exclude each other; NULL = goes with all. */
+	/* Modes of one group exclude each other; NULL = may be combined with all others. */
 	const char *group;
 	int (*create)(const struct mode_context *context, const char *specification, void **state, struct error *err);
 	void (*apply)(void *state, const struct dp_packet *packet, uint64_t now, struct verdict *verdict);
 	void (*destroy)(void *state);
-	/* The longest delay it gives a packet; NULL = `cycles` unchanged. */
+	/* Returns the longest delay that a packet has after this mode, if it is `cycles` before; NULL = no change. */
 	uint64_t (*longest)(const void *state, uint64_t cycles);
 	bool sets_delay; /* the configured delay has no effect */
-	/* Mean number of packets that it makes of one, including it; NULL = 1. */
+	/* Returns the mean number of packets that the mode makes of one packet; NULL = 1. */
 	double (*multiple)(const void *state);
-	/* Maximum packets per second that it lets through in the long run; NULL = no limit. */
+	/* Returns the maximum packets per second that the mode lets through in the long run; NULL = no limit. */
 	double (*limit_pps)(const void *state);
 	bool thins; /* some packets do not reach the modes after it */
 };
@@ -104,18 +104,21 @@ struct injector_modes {
 	} items[MODES_MAXIMUM];
 };
 
-/* The mode that replaces the configured delay; NULL if there is none. */
+/* Returns the name of the mode that replaces the configured delay, or NULL if there is none. */
 const char *modes_delay_setter(const struct injector_modes *modes);
 
-/* The longest delay of any packet, with `cycles` configured. */
+/* Returns the longest delay that a packet can get if the configured delay is `cycles`. */
 uint64_t modes_longest(const struct injector_modes *modes, uint64_t cycles);
 
-/* Mean number of packets made of one. Drops by modes are not subtracted: a stretch without loss has to fit. */
+/*
+ * Returns the mean number of packets that the modes make of one packet. Drops are not subtracted, because the ring must
+ * also hold the packets of a period without loss.
+ */
 double modes_multiple(const struct injector_modes *modes);
 
 /*
- * Rate above which packets, including copies, cannot all leave, even the smallest ones. INFINITY = no limit, or not
- * known.
+ * Returns the packet rate, including copies, above which not all packets can leave, even if they have the minimum size;
+ * INFINITY if there is no limit or it is not known.
  */
 double modes_limit_pps(const struct injector_modes *modes);
 
@@ -126,11 +129,15 @@ static inline void modes_apply(const struct injector_modes *modes, const struct 
 		modes->items[i].mode->apply(modes->items[i].state, packet, now, verdict);
 }
 
-/* "percent" 0..100 as a threshold for 64 random bits; helper of loss, gilbert and duplicate. */
+/*
+ * Parses a percentage, 0..100, into a threshold: an event occurs if 64 random bits are below it. For loss, gilbert and
+ * duplicate. Returns 0, or -EINVAL with err set.
+ */
 int mode_parse_percent(const char *mode, const char *text, uint64_t *threshold, struct error *err);
 
 /*
- * An error in a file is not an error in the specification that names it: -EBADMSG instead of -EINVAL, with err's text.
+ * Changes -EINVAL to -EBADMSG, also in err, because a bad file is not a bad specification. Returns other values
+ * unchanged.
  */
 int mode_blame_file(int status, struct error *err);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rate limit: a link of M Mbit/s after the delay. A frame leaves when the one before has left, counted in bytes on the
- * wire.
+ * Rate limit: a link of M Mbit/s after the delay. A frame leaves when the previous frame has left; the time that it
+ * takes is computed from its bytes on the wire.
  */
 #include <errno.h>
 #include <math.h>
@@ -16,7 +16,7 @@ enum { WIRE_OVERHEAD_BYTES = 24, FRAME_BYTES_MINIMUM = 60 };
 
 struct rate {
 	uint64_t cycles_per_byte_q16;
-	double smallest_pps; /* minimum-size frames that fill it */
+	double smallest_pps; /* packets per second that fill the link with minimum-size frames */
 	struct wire wire;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Step schedule: at second t the delay becomes D. The last step stays. */
+/* Step schedule: at second t the delay becomes D. The last step has no end. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ struct step {
 
 struct steps {
 	struct mode_clock clock;
-	size_t at, count; /* step in force */
+	size_t at, count; /* at: the current step */
 	struct step steps[];
 };
 
@@ -29,7 +29,7 @@ static int fill(struct steps *steps, const struct series *series, const struct d
 		double second = series->values[2 * i], delay_us = series->values[2 * i + 1];
 
 		if (!(second >= 0 && second <= 1e6) || (i > 0 && second <= series->values[2 * i - 2]))
-			return error_set(err, EINVAL, "%s: step %zu at %g s: expected seconds that rise from 0", name,
+			return error_set(err, EINVAL, "%s: step %zu at %g s: expected increasing seconds from 0", name,
 					 i + 1, second);
 		if (!(delay_us >= 0 && delay_us <= INJECTOR_DELAY_MAXIMUM_US))
 			return error_set(err, EINVAL,
@@ -44,12 +44,12 @@ static int fill(struct steps *steps, const struct series *series, const struct d
 	return 0;
 }
 
-/* For messages: a text without a colon, or with a slash, may have been meant as a file. */
+/* Returns the name of the text in messages. A text without a colon, or with a slash, may have been meant as a file. */
 static const char *name_of_text(const char *specification)
 {
 	bool path = !strchr(specification, ':') || strchr(specification, '/');
 
-	return path ? "--steps: there is no such file, nor is it a schedule as 0:10,5:20" : "--steps";
+	return path ? "--steps: neither a file nor a schedule such as 0:10,5:20" : "--steps";
 }
 
 static int steps_create(const struct mode_context *context, const char *specification, void **state, struct error *err)

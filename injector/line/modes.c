@@ -10,7 +10,7 @@
 
 #include "mode_priv.h"
 
-/* In order of application to a packet: the filter first. */
+/* In the order in which they are applied to a packet; the filter is the first. */
 static const struct injector_mode *const modes[] = {
 	&mode_only,   &mode_loss, &mode_gilbert, &mode_duplicate, &mode_steps, &mode_jitter,
 	&mode_replay, &mode_rate, NULL,

@@ -18,7 +18,7 @@ static const char *const direction_names[] = {"ab", "ba"};
 
 struct injector_monitor {
 	struct injector *injector;
-	struct dp_port *ports[INJECTOR_DIRECTIONS]; /* A, B: where a direction comes from */
+	struct dp_port *ports[INJECTOR_DIRECTIONS]; /* A, B: the port from which a direction receives */
 	struct injector_capture *capture;
 	struct histogram *lateness, *scratch;
 	struct dp_port_statistics port_base[INJECTOR_DIRECTIONS]; /* at the last reset */
@@ -61,7 +61,7 @@ void injector_monitor_destroy(struct injector_monitor *monitor)
 	free(monitor);
 }
 
-/* NAN where a mode sets the delay: no single value is right. */
+/* Returns NAN if a mode sets the delay: then there is no single value. */
 static double delay_us(const struct injector_monitor *monitor, unsigned int d)
 {
 	return injector_delay_setter(monitor->injector, d) ? NAN : injector_delay_us(monitor->injector, d);
@@ -79,7 +79,9 @@ static struct injector_state_lateness lateness_of(const struct histogram *latene
 	};
 }
 
-/* An overflowing ring is a wrong setting: say which value would do. */
+/*
+ * Warns of packets dropped because the ring was full, which is a wrong setting; names the value that would be enough.
+ */
 static void warn_ring_full(struct injector_monitor *monitor, unsigned int d,
 			   const struct injector_direction_statistics *now, double rx_pps)
 {
@@ -114,7 +116,7 @@ static struct dp_port_statistics port_since_reset(const struct injector_monitor 
 	return port;
 }
 
-/* Packets per second since the sample before. */
+/* Returns the packets per second since the previous sample. */
 static double take_rate(struct injector_monitor *monitor, unsigned int d, uint64_t rx_packets, double seconds)
 {
 	uint64_t before = monitor->last_rx[d];
@@ -257,7 +259,7 @@ static json_t *request_stats(struct injector_monitor *monitor, struct error *err
 	return answer;
 }
 
-/* `named`: the directions that earlier words have set. */
+/* Parses one word of "set". `named`: the directions that earlier words have set. */
 static int set_one(const char *word, double delays_us[INJECTOR_DIRECTIONS], bool named[INJECTOR_DIRECTIONS],
 		   struct error *err)
 {

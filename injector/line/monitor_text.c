@@ -27,7 +27,7 @@ void injector_monitor_summary(const struct injector_state *state, char *text, si
 	else
 		snprintf(delay, sizeof delay, "%g/%g us", totals->delay_us[0], totals->delay_us[1]);
 	if (!isnan(totals->transmit_stall_us))
-		snprintf(calls, sizeof calls, ", %.1f ms in calls that transmit", totals->transmit_stall_us / 1e3);
+		snprintf(calls, sizeof calls, ", %.1f ms in transmit calls", totals->transmit_stall_us / 1e3);
 	snprintf(text, bytes,
 		 "%.1f s at %s: A->B %" PRIu64 " in %" PRIu64 " out, B->A %" PRIu64 " in %" PRIu64
 		 " out%s; dropped %.0f (ring full %" PRIu64 ", no buffer %" PRIu64 ", missed %" PRIu64
@@ -42,7 +42,7 @@ void injector_monitor_summary(const struct injector_state *state, char *text, si
 		 injector_interval_disturbed_percent(&whole), captured);
 }
 
-/* A counter or gauge: where in its struct the value is. */
+/* A counter or gauge, and the offset of its value in a struct. */
 struct metric {
 	size_t offset;
 	enum { METRIC_COUNT, METRIC_REAL } kind; /* uint64_t, double */
@@ -86,19 +86,20 @@ static const struct metric direction_metrics[] = {
 	OF_DIRECTION(COUNT, duplicated, "nomora_injector_duplicated_packets_total", "counter",
 		     "Copies made on purpose.", 1),
 	OF_DIRECTION(COUNT, bypassed, "nomora_injector_bypassed_packets_total", "counter",
-		     "Passed at once by the filter.", 1),
+		     "Passed at once: not matched by the filter.", 1),
 	OF_DIRECTION(COUNT, disturbed, "nomora_injector_disturbed_packets_total", "counter",
 		     "Sent, but disturbed by a stall or hiccup.", 1),
 };
 
 static const struct metric top_metrics[] = {
 	OF_TOTALS(COUNT, stalls, "nomora_injector_stalls_total", "counter",
-		  "Gaps of the polling loop over the threshold.", 1),
+		  "Gaps of the polling loop over the stall threshold.", 1),
 	OF_TOTALS(REAL, stall_us, "nomora_injector_stall_seconds_total", "counter", "Time spent in stalls.", 1e-6),
 	OF_TOTALS(REAL, stall_longest_us, "nomora_injector_stall_longest_seconds", "gauge", "Longest stall.", 1e-6),
 	OF_TOTALS(REAL, transmit_stall_us, "nomora_injector_stall_in_transmit_seconds_total", "counter",
-		  "Time of stalls within calls that transmit.", 1e-6),
-	OF_TOTALS(COUNT, hiccups, "nomora_injector_hiccups_total", "counter", "Shorter gaps of the polling loop.", 1),
+		  "Time of stalls within transmit calls.", 1e-6),
+	OF_TOTALS(COUNT, hiccups, "nomora_injector_hiccups_total", "counter",
+		  "Shorter gaps of the polling loop, over the hiccup threshold.", 1),
 	OF_TOTALS(COUNT, delay_changes, "nomora_injector_delay_changes_total", "counter",
 		  "Number of times the delay was set.", 1),
 };
@@ -123,7 +124,7 @@ static double value_of(const struct metric *metric, const void *object)
 							     : *(const double *)(const void *)at);
 }
 
-/* Values that are not known are left out: they are not 0. */
+/* Leaves out values that are not known (NAN): they are not 0. */
 static void print_metrics(FILE *out, const struct metric *metrics, size_t count, const void *object)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -183,12 +184,13 @@ static void print_summary(FILE *out, const struct injector_state_lateness *laten
 
 static void print_lateness(FILE *out, const struct injector_state *state)
 {
-	static const struct metric all = {
-		.name = "nomora_injector_lateness_seconds", .type = "summary", .help = "Release after the due time."};
+	static const struct metric all = {.name = "nomora_injector_lateness_seconds",
+					  .type = "summary",
+					  .help = "Time from the due time to the release."};
 	static const struct metric undisturbed = {
 		.name = "nomora_injector_undisturbed_lateness_seconds",
 		.type = "summary",
-		.help = "Release after the due time, of packets that met no stall or hiccup."};
+		.help = "Time from the due time to the release, of packets that met no stall or hiccup."};
 
 	print_head(out, &all);
 	print_summary(out, &state->direction[0].lateness, all.name, "ab");

@@ -7,19 +7,19 @@
 
 #include <base/error.h>
 
-/* `columns` (1 or 2) numbers a row; values[row * columns + column], the caller frees. */
+/* Rows of `columns` (1 or 2) numbers each, at values[row * columns + column]; the caller frees `values`. */
 struct series {
 	double *values;
 	size_t rows, capacity; /* capacity in values */
 };
 
 /*
- * Reads a file of rows with columns separated by `separator`; skips blank lines and # comments. Refuses other text,
- * naming file, line and field. -EINVAL without any row.
+ * Reads a file of rows with columns separated by `separator`; skips blank lines and # comments. Refuses any other text;
+ * the error names file, line and field. Returns 0, or -errno with err set; -EINVAL also if there is no row.
  */
 int series_read(const char *path, size_t columns, char separator, struct series *series, struct error *err);
 
-/* The same from one text with rows separated by commas: "0:10,5:20". `name` is for messages, which name the row too. */
+/* The same for a text with rows separated by commas: "0:10,5:20". Messages contain `name` and the row. */
 int series_parse(const char *name, const char *text, size_t columns, char separator, struct series *series,
 		 struct error *err);
 

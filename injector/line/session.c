@@ -185,7 +185,9 @@ static int open_ports(struct session *session, struct error *err)
 	return status;
 }
 
-/* Measurements before the traffic: the loop's period, the rates of the NICs' clocks. */
+/*
+ * Measures, before the traffic, the rates of the NICs' clocks and the period of the loop, if the settings request it.
+ */
 static int measure(struct session *session, struct error *err)
 {
 	int status = 0;
@@ -280,7 +282,7 @@ static bool pass_on(const struct session *session, const struct injector_state *
 	return !settings->on_sample || settings->on_sample(settings->context, state);
 }
 
-/* Once a second. False ends the session. */
+/* Called once a second. Returns false to end the session. */
 static bool tick(struct session *session)
 {
 	struct injector_state state;
@@ -323,7 +325,7 @@ static void serve(struct session *session)
 	}
 }
 
-/* After the loop has stopped: packets still held never leave. */
+/* Logs the summary after the loop has stopped: packets still held never leave. */
 static void conclude(struct session *session)
 {
 	struct injector_state state;

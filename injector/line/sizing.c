@@ -8,7 +8,7 @@
 enum {
 	SLOTS_MINIMUM = 1024,
 	SPARE_MBUFS = 2048,      /* bursts in progress, duplicates, the lcores' caches */
-	MBUF_HEADER_BYTES = 512, /* headroom and packet header, rounded up; af_xdp's frames come on top */
+	MBUF_HEADER_BYTES = 512, /* headroom and packet header, rounded up; without af_xdp's own frames */
 	EAL_OWN_MIB = 96,
 };
 

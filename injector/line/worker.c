@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An lcore: rounds of its loop, and housekeeping between them. It makes no system call and allocates no memory. */
+/*
+ * The code of an lcore: rounds of its loop, and housekeeping between them. It makes no system call and allocates no
+ * memory.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -19,7 +22,7 @@ void worker_adopt_config(struct worker *worker, const struct line_config *config
 	atomic_store_explicit(&worker->seen_config, config, memory_order_release);
 }
 
-/* Between two rounds of either loop. */
+/* Counts the packets transmitted so far. Called between two rounds of either loop. */
 static void settle(struct line *line)
 {
 	if (line->packets)
@@ -100,8 +103,8 @@ static void do_rounds(struct worker *worker, unsigned int rounds)
 }
 
 /*
- * LINE_POLLS_PER_CHORE rounds took `cycles`. The shortest such time is that of idle rounds. A packet due within two of
- * them is worth a wait; where a round takes as long as a hiccup, the limit is the hiccup.
+ * Learns from the time that LINE_POLLS_PER_CHORE rounds took, `cycles`. The shortest such time is that of idle rounds.
+ * The loop may wait for a packet that is due within two idle rounds, but never longer than a hiccup.
  */
 static void learn_round(struct worker *worker, uint64_t cycles)
 {

@@ -30,7 +30,7 @@ double etc_gpd_mean(const struct etc_distribution *distribution)
 	return distribution->location + distribution->scale / (1 - distribution->shape);
 }
 
-/* In (0, 1): neither end has a finite quantile. */
+/* Returns a random number in (0, 1), without the ends: their quantiles may be infinite. */
 static double open_uniform(struct rng *rng)
 {
 	return rng_uniform(rng) + 0x1p-54;
@@ -46,7 +46,10 @@ double etc_gpd_draw(const struct etc_distribution *distribution, struct rng *rng
 	return gpd_quantile(distribution, open_uniform(rng));
 }
 
-/* Integral of x^-skew, and its inverse; written with expm1 and log1p so that skew = 1 needs no case of its own. */
+/*
+ * h_integral() is the integral of x^-skew, h_integral_inverse() its inverse; they use expm1 and log1p (helpers 1 and
+ * 2), so that skew = 1 is no special case.
+ */
 static double helper1(double x)
 {
 	return fabs(x) > 1e-8 ? log1p(x) / x : 1 - x * (0.5 - x / 3);

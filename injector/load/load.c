@@ -17,7 +17,7 @@ enum {
 	EVENTS = 64,
 	READ_BYTES = 65536,
 	FILL_DEPTH = 64,         /* outstanding requests per connection while the keys are stored */
-	OPEN_DEPTH_LEAST = 1024, /* least capacity for outstanding requests: the open loop never waits for answers */
+	OPEN_DEPTH_LEAST = 1024, /* minimum in the open loop, which never waits for answers */
 	PROGRESS_NS = 200000000,
 };
 
@@ -68,8 +68,8 @@ static bool in_window(const struct engine *engine, int64_t at_ns)
 }
 
 /*
- * The window counts due times in the open loop, so that late answers are included, and times of answers in the
- * closed loop. `line`: the last line of the answer.
+ * Records an answer. In the open loop it is measured if its request was due in the window, so that late answers are
+ * included; in the closed loop, if it arrived in the window. `line`: the last line of the answer.
  */
 static void record(struct engine *engine, const struct request *request, const struct reply *reply, const char *line,
 		   int64_t now)
@@ -164,7 +164,7 @@ static uint32_t depth_of(const struct engine *engine)
 	return (uint32_t)engine->settings->depth;
 }
 
-/* Next connection in turn with room for a request, or NULL. */
+/* Returns the next connection, in round-robin order, that may send another request, or NULL. */
 static struct connection *with_room(struct engine *engine)
 {
 	for (int i = 0; i < engine->connection_count; i++) {
@@ -328,7 +328,9 @@ static int open_all(struct engine *engine, struct error *err)
 	return 0;
 }
 
-/* Open loop, after giving up: requests sent or still queued, less those that were due before the window. */
+/*
+ * Open loop, after the end: returns the number of requests that were due in the window and not answered, sent or not.
+ */
 static uint64_t count_unanswered(struct engine *engine)
 {
 	uint64_t count = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The parts of the load generator: which requests (workload), when (arrivals), a connection with its outstanding
- * requests, and the measurements (result).
+ * The parts of the load generator: workload (which requests to send), arrivals (when to send them), connection (with
+ * its outstanding requests) and result (the measurements).
  */
 #ifndef LOAD_LOAD_PRIV_H
 #define LOAD_LOAD_PRIV_H
@@ -18,13 +18,13 @@
 
 enum {
 	KEY_BYTES_MAXIMUM = 250,       /* memcached's limit */
-	VALUE_BYTES_MAXIMUM = 1000000, /* under memcached's 1 MiB for an item; one ETC draw in 10^9 is longer */
+	VALUE_BYTES_MAXIMUM = 1000000, /* below memcached's limit for an item, 1 MiB; one ETC draw in 10^9 is longer */
 };
 
 struct workload {
 	uint64_t key_count;
 	char *text;        /* all keys, concatenated */
-	uint64_t *offsets; /* key_count + 1 */
+	uint64_t *offsets; /* key_count + 1 entries */
 	char *block;       /* VALUE_BYTES_MAXIMUM printable bytes: every value is a piece of it */
 	struct rng rng;
 	struct etc_zipf zipf;
@@ -74,15 +74,15 @@ static inline uint32_t connection_under_way(const struct connection *connection)
 	return connection->head - connection->tail;
 }
 
-/* Queues a request; there must be room in the ring. -ENOMEM. */
+/* Queues a request; the ring of requests must not be full. Returns 0 or -ENOMEM. */
 int connection_queue(struct connection *connection, const struct workload *workload, uint64_t key, bool is_set,
 		     size_t value_bytes, struct request request);
-/* Sends what it can. Returns the bytes sent, or -errno. */
+/* Sends as many queued bytes as the socket takes. Returns their number, or -errno with err set. */
 int64_t connection_flush(struct connection *connection, struct error *err);
 
-/* Histograms of a result that is all zero. */
+/* Creates the histograms of a result that is all zero. Returns 0, or -errno with err set. */
 int result_init(struct load_result *result, struct error *err);
-/* An answer that arrived `now`; `line` is its last one. `measured`: neither filling nor warm-up. */
+/* Adds an answer that arrived at `now`; `line` is its last line. `measured` is false while filling or warming up. */
 void result_add(struct load_result *result, const struct request *request, const struct reply *reply, const char *line,
 		int64_t now, bool measured);
 

@@ -14,7 +14,7 @@ void reply_parser_init(struct reply_parser *parser)
 	memset(parser, 0, sizeof *parser);
 }
 
-/* "VALUE key flags bytes": the fourth word, or -EPROTO. Cuts up the line. */
+/* Parses "VALUE key flags bytes"; takes the size of the value from the fourth word. Returns 0 or -EPROTO. */
 static int parse_value_header(struct reply_parser *parser)
 {
 	char *save = NULL, *word = NULL, copy[REPLY_LINE_BYTES];
@@ -40,7 +40,7 @@ static int is_error(const char *line)
 	       strncmp(line, "SERVER_ERROR", 12) == 0;
 }
 
-/* A whole line, its end of line taken off. As reply_parse(). */
+/* Parses a whole line without its end of line. Returns the same values as reply_parse(). */
 static int parse_line(struct reply_parser *parser, struct reply *reply)
 {
 	const char *line = parser->line;
@@ -66,7 +66,10 @@ static int parse_line(struct reply_parser *parser, struct reply *reply)
 	return 1;
 }
 
-/* Adds to the line up to the newline. 1 = it is whole, 0 = not yet, -EPROTO = too long. */
+/*
+ * Appends bytes to the line, up to a newline. Returns 1 if the line is complete, 0 if not, or -EPROTO if it is too
+ * long.
+ */
 static int gather_line(struct reply_parser *parser, const char *bytes, size_t count, size_t *taken)
 {
 	const char *newline = memchr(bytes, '\n', count);
@@ -85,7 +88,7 @@ static int gather_line(struct reply_parser *parser, const char *bytes, size_t co
 	return 1;
 }
 
-/* Passes over the value; the two bytes behind it must be CR LF. */
+/* Skips bytes of the value and of the CR LF after it. Returns 0, or -EPROTO if CR LF does not follow the value. */
 static int skip_value(struct reply_parser *parser, const char *bytes, size_t count, size_t *taken)
 {
 	size_t length = count < parser->skip_bytes ? count : parser->skip_bytes;

@@ -28,7 +28,10 @@ static size_t clamp_bytes(double draw, size_t low, size_t high)
 	return draw > (double)high ? high : (size_t)lround(draw);
 }
 
-/* The index in base 36, padded in front to a length drawn from ETC: unique, and computed from the index. */
+/*
+ * Writes the index in base 36, padded with zeros to `bytes` digits; so the key is unique and is computed from the
+ * index.
+ */
 static void write_key(char *key, size_t bytes, uint64_t index)
 {
 	while (bytes-- > 0) {

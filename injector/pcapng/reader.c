@@ -25,7 +25,7 @@ struct pcapng_reader {
 	bool swapped, in_section, cut_off;
 	uint64_t dropped;
 	uint32_t interface_count;
-	uint8_t resolution[INTERFACES_MAXIMUM]; /* as the option has it: top bit = power of two */
+	uint8_t resolution[INTERFACES_MAXIMUM]; /* encoded as in the option: top bit = power of two */
 };
 
 static uint32_t get_32(const struct pcapng_reader *reader, const uint8_t *bytes)
@@ -85,7 +85,9 @@ struct pcapng_reader *pcapng_open(const char *path, struct error *err)
 
 struct pcapng_reader *pcapng_open_memory(const char *name, const uint8_t *bytes, size_t count, struct error *err)
 {
-	/* Read only, whatever the prototype says; an empty buffer is no stream to fmemopen. */
+	/*
+	 * With "rb", fmemopen() only reads the buffer, although the prototype is not const; it refuses an empty buffer.
+	 */
 	FILE *file = count ? fmemopen((void *)(uintptr_t)bytes, count, "rb") : fopen("/dev/null", "rbe");
 
 	if (!file) {
@@ -116,8 +118,8 @@ uint64_t pcapng_dropped(const struct pcapng_reader *reader)
 }
 
 /*
- * An option's value; read_options() calls it for each option in bytes[at..end) of the block, up to the end mark or an
- * option that does not fit.
+ * Takes the value of an option. read_options() calls it for each option in bytes at..end-1 of the block, up to the end
+ * mark or an option that does not fit.
  */
 typedef void (*option_taker)(struct pcapng_reader *reader, uint16_t code, const uint8_t *value, uint16_t bytes,
 			     void *into);
@@ -153,7 +155,7 @@ static void take_packet_option(struct pcapng_reader *reader, uint16_t code, cons
 		*(uint32_t *)into = get_32(reader, value);
 }
 
-/* Saturates, as a file may contain any number. */
+/* Adds up the frames dropped. Saturates, as a file may contain any number. */
 static void take_statistics_option(struct pcapng_reader *reader, uint16_t code, const uint8_t *value, uint16_t bytes,
 				   void *into)
 {
@@ -187,13 +189,16 @@ static int grow(struct pcapng_reader *reader, size_t bytes, struct error *err)
 	return 0;
 }
 
-/* libpcap's older form, with stamps in us or ns, in either byte order. */
+/* Returns true for the magic number of libpcap's older format, with stamps in us or ns, in either byte order. */
 static bool is_pcap(uint32_t magic)
 {
 	return magic == 0xa1b2c3d4 || magic == 0xd4c3b2a1 || magic == 0xa1b23c4d || magic == 0x4d3cb2a1;
 }
 
-/* Reads the next block: its type, and its body in reader->block. 1, 0 at the end, -errno. */
+/*
+ * Reads the next block: its type into *type, its body into reader->block. Returns 1, 0 at the end, or -errno with err
+ * set.
+ */
 static int read_block(struct pcapng_reader *reader, uint32_t *type, size_t *body_bytes, struct error *err)
 {
 	uint8_t head[BLOCK_HEAD_BYTES + 4];
@@ -205,7 +210,7 @@ static int read_block(struct pcapng_reader *reader, uint32_t *type, size_t *body
 		return reader->index == 0 ? damaged(reader, err, "empty or too short for a pcapng file") : 0;
 	}
 	memcpy(type, head, 4);
-	if (*type == BLOCK_SECTION) { /* the same in both orders; the word after the length says which one */
+	if (*type == BLOCK_SECTION) { /* the same in both byte orders; the magic tells the order */
 		uint32_t magic;
 
 		if (!read_whole(reader, head + BLOCK_HEAD_BYTES, 4))
@@ -220,7 +225,7 @@ static int read_block(struct pcapng_reader *reader, uint32_t *type, size_t *body
 	}
 	if (!reader->in_section)
 		return damaged(reader, err,
-			       is_pcap(*type) ? "a pcap file, which tells neither port nor direction of a "
+			       is_pcap(*type) ? "a pcap file, which has neither the port nor the direction of a "
 						"frame: expected pcapng, as 'nomora inject --capture' writes it"
 					      : "not a pcapng file: it starts without a section header");
 	*type = get_32(reader, head);
@@ -256,7 +261,7 @@ static int add_interface(struct pcapng_reader *reader, size_t bytes, struct erro
 	return 0;
 }
 
-/* Ticks of 10^-n or 2^-n seconds as nanoseconds. */
+/* Converts ticks of 10^-n or 2^-n seconds to nanoseconds. */
 static int64_t to_ns(uint64_t ticks, uint8_t resolution)
 {
 	uint64_t scale = 1, seconds;
@@ -291,7 +296,7 @@ static int read_packet(struct pcapng_reader *reader, size_t bytes, struct pcapng
 	packet->length = get_32(reader, block + 16);
 	packet->bytes = block + 20;
 	if (packet->interface >= reader->interface_count)
-		return damaged(reader, err, "a packet of an interface that was not described");
+		return damaged(reader, err, "a packet has an interface that was not described");
 	if (packet->captured > bytes - 20)
 		return damaged(reader, err, "more captured bytes than the block holds");
 	packet->time.v = to_ns((uint64_t)get_32(reader, block + 4) << 32 | get_32(reader, block + 8),

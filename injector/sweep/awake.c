@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keeps processors awake. A processor that idles between a request and its delayed answer takes longer to wake up the
- * deeper it sleeps, which adds to the injected delay (17 to 40 us in a virtual machine, whose idle instruction goes
- * through the hypervisor). Where the kernel can idle by polling (state 0 of its cpuidle driver is POLL), a request for
- * zero latency (/dev/cpu_dma_latency) makes it do so: a polling processor is woken by a write to memory. Elsewhere, a
- * loop of the idle class runs on each processor. It takes time from no other process, but waking a process on that
- * processor then costs the waker, which is the injector, an interprocessor interrupt.
+ * Keeps processors awake. A processor idles between a request and its delayed answer; the deeper it sleeps, the longer
+ * it takes to wake up, which adds to the injected delay (17 to 40 us in a virtual machine, whose idle instruction goes
+ * through the hypervisor). If the kernel can idle by polling (state 0 of its cpuidle driver is POLL), a request for
+ * zero latency (/dev/cpu_dma_latency) makes it do so: a write to memory wakes a polling processor. Otherwise, a loop of
+ * the idle scheduling class runs on each processor. It takes time from no other process, but to wake a process on that
+ * processor, the waker, which is the injector, must then send an interprocessor interrupt.
  */
 #include "awake_priv.h"
 
@@ -49,7 +49,9 @@ static void spin(int cpu)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	CPU_ZERO(&only);
 	CPU_SET(cpu, &only);
-	/* Its time counts as niced work, by which machine_state_read() distinguishes it from other programs' time. */
+	/*
+	 * The loop's time counts as niced work, so machine_state_read() can distinguish it from other programs' time.
+	 */
 	setpriority(PRIO_PROCESS, 0, 19);
 	if (sched_setaffinity(0, sizeof only, &only) != 0 || sched_setscheduler(0, SCHED_IDLE, &lowest) != 0)
 		_exit(1);

@@ -7,7 +7,10 @@
 
 struct awake;
 
-/* Keeps every processor that this process may use busy until awake_stop() or our end. NULL with err set. */
+/*
+ * Keeps every processor that this process may use awake until awake_stop() or the end of this process. Returns NULL
+ * with err set.
+ */
 struct awake *awake_start(struct error *err);
 void awake_stop(struct awake *awake); /* NULL is legal */
 

@@ -30,7 +30,7 @@ bool baseline_parse_route(const char *output, char *interface, size_t bytes)
 	return strcmp(interface, "lo") != 0;
 }
 
-/* The interface by which a host reaches an address. 0 or -errno with err set. */
+/* Finds the interface through which a host reaches an address. Returns 0, or -errno with err set. */
 static int find_interface(struct sweeper *sweeper, const struct host *host, const char *address,
 			  char interface[INTERFACE_BYTES], struct error *err)
 {
@@ -42,12 +42,12 @@ static int find_interface(struct sweeper *sweeper, const struct host *host, cons
 	snprintf(line, sizeof line, "ip -o route get '%.64s'", address);
 	code = host_run(host, &command, &result, err);
 	if (!code && !baseline_parse_route(result.output, interface, INTERFACE_BYTES))
-		code = error_set(err, EHOSTUNREACH, "%s is not reached through an interface", address);
+		code = error_set(err, EHOSTUNREACH, "no network interface leads to %s", address);
 	process_result_free(&result);
 	return code;
 }
 
-/* The prober's median from its JSON. */
+/* Takes the median from the prober's JSON. */
 static int take_median(const struct process_result *result, double *median_us, struct error *err)
 {
 	struct sweep_metric_input input = {.output = result->output, .exit_code = result->exit_code};
@@ -82,7 +82,7 @@ static int probe(struct sweeper *sweeper, const char *interface, double *median_
 	return code;
 }
 
-/* A reflector at the server, the prober at the client. */
+/* Runs a reflector on the server's host and the prober on the client's host. */
 static int probe_reflector(struct sweeper *sweeper, double *median_us, struct error *err)
 {
 	const struct sweep_plan *plan = sweeper->plan;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The round trip of the application's path without added delay, by our own STAMP prober (nomora reflect, nomora probe),
- * so that it compares with the round trips of a mesh that the same prober measured.
+ * Measures the round trip of the application's path without added delay. It uses our own STAMP prober (nomora reflect,
+ * nomora probe), so that the result is comparable with a mesh, which the same prober measures.
  */
 #ifndef SWEEP_BASELINE_PRIV_H
 #define SWEEP_BASELINE_PRIV_H
@@ -9,12 +9,14 @@
 #include "sweeper_priv.h"
 
 /*
- * Measures the median round trip between the client's and the server's address while the injector adds no delay, into
- * sweeper->baseline_rtt_us: NAN, with a line for people, where it cannot be measured. -EINTR when stopped, else 0.
+ * Sets sweeper->baseline_rtt_us to the median round trip between the client's and the server's address while the
+ * injector adds no delay. If it cannot be measured, sets NAN and reports the reason. Returns 0, or -EINTR if stopped.
  */
 int baseline_measure(struct sweeper *sweeper, struct error *err);
 
-/* The interface in the output of "ip -o route get"; false if there is none, or it is the loopback. Pure. */
+/*
+ * Finds the interface in the output of "ip -o route get". Returns false if there is none, or it is the loopback. Pure.
+ */
 bool baseline_parse_route(const char *output, char *interface, size_t bytes);
 
 #endif

@@ -54,7 +54,7 @@ int commands_set_variable(struct sweeper *sweeper, const char *name, const char 
 	return 0;
 }
 
-/* The folder of our own program goes in front of our PATH. */
+/* Puts the folder of our own program in front of our PATH, for the commands. */
 static int set_path(struct sweeper *sweeper, struct error *err)
 {
 	const char *path = getenv("PATH");
@@ -145,9 +145,9 @@ static void print_tail(const struct sweeper *sweeper, const char *phase, const c
 {
 	const char *line = output_tail(output, QUOTED_LINES);
 
-	if (!strchr(line, '\n') || !line[strcspn(line, "\n") + 1]) /* a single line is in the error */
+	if (!strchr(line, '\n') || !line[strcspn(line, "\n") + 1]) /* a single line is already in the error */
 		return;
-	sweeper_say(sweeper, "%s: the last lines of its output (all of it: %s):", phase, path);
+	sweeper_say(sweeper, "%s: last lines of the output (complete in %s):", phase, path);
 	while (*line) {
 		int length = (int)strcspn(line, "\r\n");
 

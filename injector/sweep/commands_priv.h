@@ -8,18 +8,20 @@
 
 /* Prints a line for people. */
 void sweeper_say(const struct sweeper *sweeper, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* True once the sweep was asked to stop. */
+/* Returns true once the sweep was asked to stop. */
 bool sweeper_is_stopped(const struct sweeper *sweeper);
 
-/* Creates the scratch folder and sets the variables that the plan's commands see. 0 or -errno with err set. */
+/* Creates the scratch folder and sets the variables that the plan's commands see. Returns 0, or -errno with err set. */
 int commands_prepare(struct sweeper *sweeper, struct error *err);
 void commands_free(struct sweeper *sweeper);
-/* Sets or replaces a variable of the plan's commands. 0 or -errno with err set. */
+/* Sets or replaces a variable of the plan's commands. Returns 0, or -errno with err set. */
 int commands_set_variable(struct sweeper *sweeper, const char *name, const char *value, struct error *err);
 
 struct host_command commands_make(const struct sweeper *sweeper, const char *phase, const char *line, double timeout_s);
 
-/* Storage for a command's environment with one of the marks of orphans.c in it, until the command has started. */
+/*
+ * Storage for a command's environment with one of the marks of orphans.c; it must live until the command has started.
+ */
 struct commands_marked {
 	char mark[ORPHANS_MARK_BYTES];
 	const char *items[ENVIRONMENT_MAXIMUM + 2];
@@ -28,7 +30,9 @@ struct commands_marked {
 void commands_mark(const struct sweeper *sweeper, enum orphans_of of, struct commands_marked *environment,
 		   struct host_command *command);
 
-/* What a command ran for, which names the file that keeps the output of a failure. run: NULL if it belongs to no run.
+/*
+ * The run and attempt that a command belongs to; they name the file that keeps its output. run: NULL if it belongs to
+ * no run.
  */
 struct commands_occasion {
 	const struct sweep_schedule_run *run;
@@ -36,26 +40,26 @@ struct commands_occasion {
 };
 
 /*
- * host_must_run() for a command of the plan: keeps the output of a failure (commands_keep_output()). -ENOEXEC where the
- * command cannot be started (exit code 126 or 127), which another attempt would not change.
+ * Like host_must_run(), for a command of the plan: keeps the output of a failure (commands_keep_output()). Returns
+ * -ENOEXEC if the command cannot be started (exit code 126 or 127), because another attempt would fail too.
  */
 int commands_must_run(struct sweeper *sweeper, const struct host *host, const struct host_command *command,
 		      struct commands_occasion occasion, struct error *err);
 
-/* The error of a command that ended with this exit code, which is not 0. */
+/* Keeps the output of a command that ended with this exit code, which is not 0. Returns the error and sets err. */
 int commands_fail(struct sweeper *sweeper, const struct host_command *command, struct commands_occasion occasion,
 		  int exit_code, char *output, struct error *err);
 
 /*
- * Writes the output of a command to a file in OUTPUT.out/ and, of a failure, prints the last lines of it. Trouble with
- * the file is only reported.
+ * Writes the output of a command to a file in OUTPUT.out/ and, if the command failed, prints its last lines. If the
+ * file cannot be written, this is only reported.
  */
 void commands_keep_output(struct sweeper *sweeper, const char *phase, struct commands_occasion occasion, bool failed,
 			  const char *output);
 
 /*
- * Kills the processes that a client or a warm-up left behind, where it ran, also those that left its group. `stopped`:
- * the command was stopped; over ssh its processes then get one second before they are killed.
+ * Kills the processes that a client or a warm-up left behind on its host, including those that left its process group.
+ * `stopped`: the command was stopped; over ssh its processes then get one second before they are killed.
  */
 void commands_end_strays(const struct sweeper *sweeper, bool stopped);
 /* Kills all processes that the sweep's commands left behind. */

@@ -2,7 +2,7 @@
 /*
  * The second line of the lock file (lock.c): the delays that the sweep found, which the next sweep restores if this one
  * is killed. The note is valid only for the same injector, identified by its control socket's inode and time, and only
- * while the injector has a delay that the killed sweep set: delays set by others since stay.
+ * while the injector has a delay that the killed sweep set: delays that somebody else has set since are kept.
  */
 #include "delay_note_priv.h"
 
@@ -15,7 +15,7 @@ enum { NOTE_BYTES = 400 };
 
 static const double delay_maximum_us = 1e9;
 
-/* Identifies the socket; "" if there is none. */
+/* Writes a text that identifies the socket, or "" if there is none. */
 static void identify(const char *control, char *text, size_t bytes)
 {
 	struct stat status;
@@ -35,7 +35,7 @@ void delay_note_write(int lock, const char *control, const struct delay_note *no
 	length = snprintf(text, sizeof text, "%d\nfound %.17g %.17g set %.17g %.17g before %.17g %.17g at %s\n",
 			  (int)getpid(), note->found.ab_us, note->found.ba_us, note->set.ab_us, note->set.ba_us,
 			  note->before.ab_us, note->before.ba_us, socket);
-	/* The note matters only if the sweep is killed. */
+	/* Errors are ignored: the note matters only if the sweep is killed. */
 	if (pwrite(lock, text, (size_t)length, 0) == length && ftruncate(lock, length) != 0)
 		return;
 }

@@ -20,13 +20,13 @@ struct host {
 	struct ssh *ssh;    /* connection to an ssh host; NULL before host_connect() */
 };
 
-/* "local", "netns:NAME" or "ssh:TARGET". 0, or -EINVAL with err set. */
+/* Parses "local", "netns:NAME" or "ssh:TARGET". Returns 0, or -EINVAL with err set. */
 int host_parse(const char *text, struct host *host, struct error *err);
 
 /*
- * Connects to an ssh host, so that its commands need no handshake; does nothing for others. `config` is the file for
- * ssh -F, or NULL; `scratch` is the sweep's folder, holds the connection's socket and must outlive it. `stop` may be
- * NULL.
+ * Connects to an ssh host, so that its commands need no handshake; does nothing for other hosts. `config` is the file
+ * for ssh -F, or NULL. `scratch` is the sweep's folder; it holds the connection's socket and must outlive the
+ * connection. `stop` may be NULL.
  */
 int host_connect(struct host *host, const char *config, const char *scratch, const volatile sig_atomic_t *stop,
 		 struct error *err);
@@ -42,17 +42,18 @@ struct host_command {
 	const volatile sig_atomic_t *stop; /* may be NULL */
 };
 
-/* NULL with err set. */
+/* Returns NULL with err set. */
 struct process *host_start(const struct host *host, const struct host_command *command, struct error *err);
 
 /*
- * Runs a command to its end. 0 = it ended by itself, with any exit code; -ETIMEDOUT (stopped, with all its children),
- * -EINTR (*stop was set) or -errno with err set. Free the result after 0 and -ETIMEDOUT.
+ * Runs a command to its end. Returns 0 if it ended by itself, with any exit code; or with err set, -ETIMEDOUT if it
+ * took too long (it and its children were stopped), -EINTR if *stop was set, or another -errno. Free the result after 0
+ * and -ETIMEDOUT.
  */
 int host_run(const struct host *host, const struct host_command *command, struct process_result *result,
 	     struct error *err);
 
-/* host_run(); an exit code other than 0 is an error, which quotes the last line of the output. */
+/* Like host_run(), but an exit code other than 0 is an error; its text quotes the last line of the output. */
 int host_must_run(const struct host *host, const struct host_command *command, struct error *err);
 
 /* Sleeps in slices; returns early when *stop is set. */

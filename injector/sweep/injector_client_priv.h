@@ -13,18 +13,22 @@ struct delay_pair {
 	double ab_us, ba_us;
 };
 
-/* The state of the injector with this control socket. 0 or -errno with err set; -EBUSY if it sets its delay itself. */
+/*
+ * Reads the state of the injector with this control socket. Returns 0, or -errno with err set; -EBUSY if one of the
+ * injector's modes sets the delay.
+ */
 int injector_client_read(const char *control, struct injector_state_totals *state, struct error *err);
 int injector_client_set(const char *control, struct delay_pair delay, struct error *err);
 bool injector_client_has_delay(const struct injector_state_totals *state, struct delay_pair delay);
 
-/* From the answer to "stats". Pure; `control` is named in messages. */
+/* Parses the answer to "stats". Pure; `control` is only for messages. */
 int injector_client_parse(const char *control, const json_t *answer, struct injector_state_totals *state,
 			  struct error *err);
 
 /*
- * Locks out other sweeps from this injector, in any network namespace. 0 and a descriptor for injector_client_unlock()
- * and the delay notes, or -errno with err set: -EBUSY names the process that holds it.
+ * Locks this injector against other sweeps, in all network namespaces. Returns 0 and in *lock a descriptor for
+ * injector_client_unlock() and the delay notes, or -errno with err set; with -EBUSY, err names the process that holds
+ * the lock.
  */
 int injector_client_lock(const char *control, int *lock, struct error *err);
 void injector_client_unlock(const char *control, int lock);

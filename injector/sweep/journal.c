@@ -64,7 +64,7 @@ static json_t *parts_json(const struct sweep_plan *plan)
 	return object;
 }
 
-/* `client ("old", here "new")`, or only the name where a value is long. */
+/* Prints `client ("old", here "new")`, or only the name if a value is long. */
 static void print_difference(FILE *out, const char *name, const json_t *found, const json_t *ours)
 {
 	char *before = json_dumps(found, JSON_ENCODE_ANY | JSON_COMPACT);
@@ -77,7 +77,7 @@ static void print_difference(FILE *out, const char *name, const json_t *found, c
 	free(now);
 }
 
-/* Names the settings in which the log's plan differs; "" where the log does not have them. */
+/* Writes the settings in which the log's plan differs; "" if the log does not have them. */
 static void print_differences(const json_t *found, const struct sweep_plan *plan, char *text, size_t bytes)
 {
 	json_t *ours = parts_json(plan);
@@ -112,7 +112,7 @@ static void end_torn_line(FILE *out)
 	fseek(out, 0, SEEK_END);
 }
 
-/* Rows of another or an unknown plan are not comparable with ours. */
+/* Sets the error: rows of another or an unknown plan are not comparable with ours. */
 static int refuse_plan(const struct sweep_plan *plan, const struct last_plan *found, struct error *err)
 {
 	char differences[DIFFERENCES_BYTES];
@@ -128,7 +128,7 @@ static int refuse_plan(const struct sweep_plan *plan, const struct last_plan *fo
 			 differences);
 }
 
-/* Takes over the event. */
+/* Writes the event and frees it. */
 static void write_event(struct journal *journal, json_t *event)
 {
 	if (!event || json_dumpf(event, journal->out, JSON_COMPACT | JSON_REAL_PRECISION(12)) != 0 ||
@@ -191,7 +191,7 @@ bool journal_is_of_our_plan(const struct journal *journal)
 	return journal->is_of_our_plan;
 }
 
-/* Mean number of our processors in use during the attempt. */
+/* Returns the mean number of our processors in use during the attempt. */
 static double processors_used(const struct sweep_attempt *attempt)
 {
 	const struct machine_state *before = &attempt->machine_before, *after = &attempt->machine_after;

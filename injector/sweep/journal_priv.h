@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* SWEEP.csv.log: which plan made the rows, and what each attempt saw. */
+/* SWEEP.csv.log: the plan that made the rows, and the results of each attempt. */
 #ifndef SWEEP_JOURNAL_PRIV_H
 #define SWEEP_JOURNAL_PRIV_H
 
@@ -7,21 +7,21 @@
 #include "sweeper_priv.h"
 
 /*
- * Opens OUTPUT.log and appends the plan. If OUTPUT has rows and the plan does not say force: -EEXIST if the log's last
- * plan has another fingerprint, -ENOENT if the log has none.
+ * Opens OUTPUT.log and appends the plan. Returns 0, or -errno with err set. If OUTPUT has rows and the plan does not
+ * say force: -EEXIST if the log's last plan has another fingerprint, -ENOENT if the log has no plan.
  */
 int journal_open(const struct sweep_plan *plan, bool has_rows, struct journal **journal, struct error *err);
-/* True if the same plan made the rows that OUTPUT had. */
+/* Returns true if the same plan made the rows that OUTPUT had. */
 bool journal_is_of_our_plan(const struct journal *journal);
-/* Append an event. Trouble with the log does not end a sweep: journal_close() reports it once. */
+/* Append an event. If the log cannot be written, the sweep goes on and journal_close() reports it once. */
 void journal_attempt(const struct sweeper *sweeper, const struct sweep_attempt *attempt);
 void journal_accept(const struct sweeper *sweeper, const struct sweep_attempt *attempt);
 void journal_level(const struct sweeper *sweeper, const struct sweep_log_level *level);
 void journal_close(struct journal *journal); /* NULL is legal */
-/* Closes it, and removes a log that journal_open() created. NULL is legal. */
+/* Closes the log, and removes it if journal_open() created it. NULL is legal. */
 void journal_discard(struct journal *journal);
 
-/* The attempt as the log has it. Pure. */
+/* Returns the attempt in the form of the log. Pure. */
 struct sweep_log_attempt journal_attempt_entry(const struct sweeper *sweeper, const struct sweep_attempt *attempt);
 
 #endif

@@ -71,7 +71,10 @@ int attempt_check_delay(const struct sweep_plan *plan, const struct sweep_attemp
 	struct delay_pair wanted = path_split_delay(plan, attempt->run.delay_us);
 	const struct injector_state_totals *odd;
 
-	/* The injector's clock is ours, and it was asked before and after the elapsed time. */
+	/*
+	 * The injector uses the same clock, and was read before and after the elapsed time: its uptime grew by at least
+	 * that.
+	 */
 	if (after->uptime_s - before->uptime_s < attempt->elapsed_s - uptime_rounding_s ||
 	    attempt_injector(attempt).packets < 0)
 		return error_set(err, ESTALE, "the injector was restarted, or its counters reset, during the run");

@@ -17,32 +17,32 @@ struct sweep_attempt {
 	bool measured; /* the values are valid */
 	bool has_rtt;
 	double rtt_us, rtt_expected_us;
-	bool has_after; /* the injector was asked after the client too */
+	bool has_after; /* `after` is valid: the injector was read after the client */
 	struct injector_state_totals before, after;
 	double busy_percent; /* other programs' share of our processors in the pause before the run */
 	struct machine_state machine_before, machine_after;
-	char reasons[SWEEP_LOG_REASONS_BYTES]; /* why a gate refused it, "; " between; "" = none did */
+	char reasons[SWEEP_LOG_REASONS_BYTES]; /* the reasons why gates refused it, separated by "; "; "" if none did */
 };
 
 void attempt_add_reason(struct sweep_attempt *attempt, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The injector's work during the attempt. Pure. */
+/* Returns the injector's statistics during the attempt. Pure. */
 struct injector_interval attempt_injector(const struct sweep_attempt *attempt);
 
 /* Applies the gates: fills attempt->reasons. Pure. */
 void attempt_judge(const struct sweep_plan *plan, struct sweep_attempt *attempt);
-/* True if the gate on stalls refused it. Pure. */
+/* Returns true if the gate on stalls refuses the attempt. Pure. */
 bool attempt_stalled(const struct sweep_plan *plan, const struct sweep_attempt *attempt);
 
 /*
- * Checks that the injector kept the run's delay throughout and was not restarted. 0, or -ESTALE with err set: the
- * attempt then never counts, as its delay is not the run's, or not known. Pure.
+ * Checks that the injector kept the run's delay throughout and was not restarted. Returns 0, or -ESTALE with err set:
+ * the attempt then never counts, as its delay was wrong or is not known. Pure.
  */
 int attempt_check_delay(const struct sweep_plan *plan, const struct sweep_attempt *attempt, struct error *err);
 
 /*
- * Compares two attempts that gates refused; true if the first is the better one: it was measured, and stalled for a
- * smaller share of its time. Pure.
+ * Compares two attempts that gates refused. Returns true if the first is better: it was measured, and the second one
+ * was not, or was stalled for a larger share of its time. Pure.
  */
 bool attempt_is_better(const struct sweep_attempt *attempt, const struct sweep_attempt *best);
 

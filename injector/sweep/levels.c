@@ -10,7 +10,9 @@
 #include "commands_priv.h"
 #include "journal_priv.h"
 
-/* References between the extra runs for precision are numbered from here on: above those of any number of repetitions.
+/*
+ * The first number of references between extra runs, which are made for precision; it is above the numbers of
+ * references between any number of repetitions.
  */
 static const int64_t extra_references = INT64_C(1000) * SWEEP_REFERENCE_RUN;
 
@@ -40,7 +42,7 @@ static void add_value(struct sweep_level *level, const struct sweep_row *row)
 		level->next_reference = row->run + 1;
 }
 
-/* One level for each delay of the plan, in its order. 0 or -errno with err set. */
+/* Computes one level for each delay of the plan, in the plan's order. Returns 0, or -errno with err set. */
 static int read_levels(const struct sweeper *sweeper, struct sweep_level *levels, struct error *err)
 {
 	struct sweep *sweep;
@@ -82,7 +84,7 @@ bool level_is_repeatable(const struct sweep_plan *plan, const struct sweep_level
 	return plan->precision_percent <= 0 || level_error_percent(level) <= plan->precision_percent;
 }
 
-/* References get the numbers after those of the runs at the smallest delay. */
+/* Adds references to the runs. They are numbered from the next free reference number at the smallest delay. */
 static size_t add_references(struct sweeper *sweeper, const struct sweep_level *levels,
 			     const struct sweep_schedule_run *runs, size_t count)
 {
@@ -144,15 +146,15 @@ int levels_conclude(struct sweeper *sweeper, struct error *err)
 	for (size_t i = 0; i < sweeper->delay_count && !code; i++) {
 		const struct sweep_level *level = &levels[i];
 
-		if (level->runs == 0) /* left out, which was reported */
+		if (level->runs == 0) /* its runs were left out, which was reported */
 			continue;
 		write_level(sweeper, level);
 		if (level_is_repeatable(sweeper->plan, level))
 			continue;
 		sweeper->summary->unrepeatable++;
 		sweeper_say(sweeper,
-			    "%g us is not repeatable: %s %.4g, standard deviation %.2g, the mean of %lld runs is not "
-			    "known to %g %%",
+			    "%g us is not repeatable: %s %.4g, standard deviation %.2g, the standard error of the mean "
+			    "of %lld runs is over %g %%",
 			    level->delay_us, sweeper->metrics[0].name, level->mean, level->deviation,
 			    (long long)level->runs, sweeper->plan->precision_percent);
 	}

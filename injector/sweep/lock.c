@@ -35,7 +35,7 @@ static pid_t read_holder(int descriptor)
 	return bytes > 0 ? (pid_t)strtol(text, NULL, 10) : 0;
 }
 
-/* Keeps the note of a killed holder. */
+/* Writes our process number. Keeps the second line, the note of delays that a killed holder left. */
 static int write_holder(int descriptor)
 {
 	char old[FILE_BYTES], text[FILE_BYTES + 24];
@@ -49,7 +49,7 @@ static int write_holder(int descriptor)
 	return ftruncate(descriptor, 0) == 0 && pwrite(descriptor, text, (size_t)length, 0) == length ? 0 : -errno;
 }
 
-/* 0 and *descriptor, -EWOULDBLOCK and *holder, or -errno. */
+/* Returns 0 and *descriptor; -EWOULDBLOCK and in *holder the process that has the lock; or another -errno. */
 static int try_lock(const char *path, int *descriptor, pid_t *holder)
 {
 	struct stat held, named;
@@ -65,7 +65,7 @@ static int try_lock(const char *path, int *descriptor, pid_t *holder)
 			close(*descriptor);
 			return -code;
 		}
-		/* The last holder removed this file: try the new one. */
+		/* If the last holder removed this file, tries the new one. */
 		if (fstat(*descriptor, &held) == 0 && stat(path, &named) == 0 && held.st_ino == named.st_ino &&
 		    held.st_dev == named.st_dev)
 			break;
@@ -86,11 +86,10 @@ int injector_client_lock(const char *control, int *lock, struct error *err)
 	name_file(control, path);
 	code = try_lock(path, lock, &holder);
 	if (code == -EWOULDBLOCK)
-		return error_set(
-			err, EBUSY,
-			"another sweep, process %d, steps the injector at %s: wait until it has ended, or stop "
-			"it by 'kill %d'",
-			(int)holder, control, (int)holder);
+		return error_set(err, EBUSY,
+				 "another sweep, process %d, uses the injector at %s: wait until it has ended, or stop "
+				 "it by 'kill %d'",
+				 (int)holder, control, (int)holder);
 	return code ? error_set(err, -code, "cannot lock %s: %s", path, strerror(-code)) : 0;
 }
 

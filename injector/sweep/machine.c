@@ -8,7 +8,7 @@
 
 #include <base/file.h>
 
-/* user nice system idle iowait irq softirq steal, proc(5) */
+/* Columns of /proc/stat, proc(5): user nice system idle iowait irq softirq steal */
 enum { TICKS_NICE = 1, TICKS_IDLE = 3, TICKS_WAIT = 4, TICKS_STEAL = 7, TICKS = 8 };
 
 static double read_ticks(const char *fields, double ticks[TICKS])

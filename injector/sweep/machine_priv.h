@@ -8,14 +8,14 @@
 struct machine_state {
 	double total_ticks, steal_ticks;  /* all processors, since boot */
 	double our_ticks, our_free_ticks; /* the processors that this process may use; free: idle or niced work */
-	int our_processors;               /* how many those are */
+	int our_processors;               /* number of those processors */
 	double load;                      /* 1-minute average */
 };
 
-/* Zeros where /proc cannot be read. */
+/* Fills *state; values that cannot be read from /proc are 0. */
 void machine_state_read(struct machine_state *state);
 
-/* Share of the processors' time that the hypervisor took between two states, percent. */
+/* Returns the share of the processors' time that the hypervisor took between two states, percent. */
 double machine_steal_percent(const struct machine_state *before, const struct machine_state *after);
 
 #endif

@@ -152,7 +152,10 @@ static const char *path_step(const char *path, const json_t **value)
 	return path + length;
 }
 
-/* Programs print text around their JSON, which begins at a line that begins with a bracket. */
+/*
+ * Finds the JSON in a program's output, which may have other text around it: it begins at a line that begins with a
+ * bracket.
+ */
 static json_t *find_json(const char *output)
 {
 	for (const char *line = output; line; line = strchr(line, '\n')) {

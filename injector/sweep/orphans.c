@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Processes left behind by a sweep's commands: by a benchmark (until its next run), by hooks (until the sweep ends), by
- * a killed sweep (until the next one begins). The kernel kills the program that we started, but not its children, nor a
- * program that changed its user; killing a group does not reach processes that left it. They are found by a mark in
- * their environment, or, for servers that overwrite their environment to show a title, by the file that they print to.
+ * a killed sweep (until the next one begins). When the sweep dies, the kernel kills the program that it started, but
+ * not the program's children, nor a program that changed its user; killing a process group does not reach processes
+ * that left it. These processes are found by a mark in their environment, or, for servers that overwrite their
+ * environment to show a title, by the file that they print to.
  */
 #include "orphans_priv.h"
 
@@ -27,7 +28,7 @@ void orphans_mark(enum orphans_of of, const char *scratch, char *mark, size_t by
 		[ORPHANS_OF_SERVER] = "NOMORA_SWEEP_SERVER",
 		[ORPHANS_OF_CLIENT] = "NOMORA_SWEEP_CLIENT",
 		[ORPHANS_OF_GUARD] = "NOMORA_SWEEP_GUARD",
-		[ORPHANS_OF_SWEEP] = "NOMORA_SCRATCH", /* also the commands' scratch folder */
+		[ORPHANS_OF_SWEEP] = "NOMORA_SCRATCH", /* also names the scratch folder for the commands */
 	};
 
 	snprintf(mark, bytes, "%s=%s", variables[of], of == ORPHANS_OF_SWEEP ? scratch : strrchr(scratch, '/') + 1);
@@ -71,7 +72,10 @@ static bool prints_to(int pid, const char *log)
 	return found;
 }
 
-/* Kills the process if it is one of them; returns whether it was. The descriptor keeps its number from being reused. */
+/*
+ * Kills the process if it has the mark or prints to the log. Returns true if it did. A signal through a pidfd cannot
+ * reach another process that reuses the number.
+ */
 static bool end_process(int pid, const char *mark, const char *log)
 {
 	struct pollfd process = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
@@ -115,7 +119,7 @@ void orphans_end(enum orphans_of of, const char *scratch)
 		;
 }
 
-/* Passes as in orphans_end(), with time between them for processes to end. */
+/* The line makes several passes, like orphans_end(), with a pause between them in which processes end. */
 void orphans_print_line(enum orphans_of of, const char *scratch, char *line, size_t bytes)
 {
 	char mark[ORPHANS_MARK_BYTES];

@@ -5,18 +5,24 @@
 
 #include <stddef.h>
 
-/* Children of the server; of client and warm-up; ssh's guards (ssh.c); of any of the sweep's commands. */
+/* Processes of the server; of client and warm-up; ssh's guards (ssh.c); of any of the sweep's commands. */
 enum orphans_of { ORPHANS_OF_SERVER, ORPHANS_OF_CLIENT, ORPHANS_OF_GUARD, ORPHANS_OF_SWEEP };
 
 enum { ORPHANS_MARK_BYTES = 320, ORPHANS_LINE_BYTES = ORPHANS_MARK_BYTES + 256 };
 
-/* "NAME=value" in the environment of these processes, and of no others, in the sweep with this scratch folder. */
+/*
+ * Writes "NAME=value", which these processes, and no others, have in their environment in the sweep with this scratch
+ * folder.
+ */
 void orphans_mark(enum orphans_of of, const char *scratch, char *mark, size_t bytes);
-/* The file that the server's output goes to. */
+/* Writes the path of the file that the server's output goes to. */
 void orphans_name_log(const char *scratch, char *path, size_t bytes);
-/* Kills a command's remaining processes on this machine and waits for their end. */
+/* Kills these processes on this machine and waits for their end. */
 void orphans_end(enum orphans_of of, const char *scratch);
-/* A line for another machine's /bin/sh that does the same there; run it without the mark in its environment. */
+/*
+ * Writes a shell line that does the same on another machine. Run it without the mark in its environment, or it kills
+ * itself.
+ */
 void orphans_print_line(enum orphans_of of, const char *scratch, char *line, size_t bytes);
 
 #endif

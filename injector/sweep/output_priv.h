@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Quotes from what a command printed. Pure. */
+/* Parts of a command's output, to quote in messages. Pure. */
 #ifndef SWEEP_OUTPUT_PRIV_H
 #define SWEEP_OUTPUT_PRIV_H
 
 #include <stddef.h>
 
-/* The last line that is not blank, cut off in place; "no output" if there is none. NULL counts as empty. */
+/*
+ * Returns the last line that is not blank, or "no output" if there is none. Cuts off blanks after it in `output`. NULL
+ * counts as empty.
+ */
 const char *output_last_line(char *output);
 
-/* The beginning of the last `lines` lines, trailing blank ones not counted. NULL counts as empty. */
+/* Returns the beginning of the last `lines` lines, not counting blank lines at the end. NULL counts as empty. */
 const char *output_tail(const char *output, size_t lines);
 
 #endif

@@ -26,7 +26,7 @@ static void repeat(struct sequence *sequence, size_t times)
 	sequence->atom *= times;
 }
 
-/* Skips from after "[" to after its "]", or to the end. Classes such as [:digit:] contain brackets. */
+/* `at` is after a "[": returns the place after its "]", or the end. Classes such as [:digit:] contain brackets. */
 static const char *skip_brackets(const char *at)
 {
 	at += *at == '^';
@@ -45,7 +45,10 @@ static const char *skip_brackets(const char *at)
 	return at + (*at != '\0');
 }
 
-/* Skips from after "{" to after its "}"; sets the number of copies, 1 if it is not an interval. */
+/*
+ * `at` is after a "{": returns the place after its "}" and sets the number of copies. If it is not an interval, returns
+ * `at` and sets 1.
+ */
 static const char *read_interval(const char *at, size_t *times)
 {
 	char *end;

@@ -8,8 +8,9 @@
 enum { PATTERN_BYTES_MAXIMUM = 1000, PATTERN_PARTS_MAXIMUM = 500 };
 
 /*
- * Estimates the number of parts that an extended regular expression is compiled into, whose third power is its compile
- * time; PATTERN_PARTS_MAXIMUM + 1 for any that is longer than PATTERN_BYTES_MAXIMUM or has more parts. Pure.
+ * Estimates the number of parts into which regcomp() expands an extended regular expression; its compile time grows
+ * with the third power of this number. Returns PATTERN_PARTS_MAXIMUM + 1 if the expression has more parts or is longer
+ * than PATTERN_BYTES_MAXIMUM. Pure.
  */
 size_t pattern_parts(const char *pattern);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The round trip as ping sees it: an independent check of the injected delay. */
+/* Measures the round trip with ping: an independent check of the injected delay. */
 #include "ping_priv.h"
 #include "output_priv.h"
 

@@ -18,16 +18,17 @@ const struct option_row sweep_plan_rows[] = {
 	OPTION_STRING(struct sweep_plan, application, "application", 'a', "NAME",
 		      "name of the application, for the log"),
 	OPTION_STRING(struct sweep_plan, delays, "delays", 'd', "LIST",
-		      "us per direction: 0 5 10, 0..100/20 (from..to/step), log:1..1000*7 (from..to*count), mixed"),
+		      "delays per direction, us: 0 5 10, 0..100/20 (from..to/step), log:1..1000*7 (from..to*count) or "
+		      "a mixture"),
 	OPTION_CHOICE(struct sweep_plan, direction, "direction", 0, "WAY", directions, "delayed direction"),
 	OPTION_INTEGER(struct sweep_plan, repetitions, "repetitions", 'r', "N", 1, 10000, "runs at each delay"),
 	OPTION_CHOICE(struct sweep_plan, order, "order", 0, "ORDER", orders,
 		      "order of the delays within each repetition"),
 	OPTION_INTEGER(struct sweep_plan, seed, "seed", 's', "N", 0, 0x1p53, "seed of the random order"),
-	OPTION_INTEGER(struct sweep_plan, reference_every, "reference-every", 0, "N", 0, 1000,
-		       "other runs between two reference runs at the smallest delay, by which 'nomora fit' corrects "
-		       "for the machine's "
-		       "drift; 0: none"),
+	OPTION_INTEGER(
+		struct sweep_plan, reference_every, "reference-every", 0, "N", 0, 1000,
+		"number of runs between two reference runs at the smallest delay, with which 'nomora fit' corrects "
+		"for drift of the machine; 0: no reference runs"),
 	OPTION_HEADING("The path"),
 	OPTION_STRING(struct sweep_plan, injector, "injector", 'i', "SOCKET", "control socket of a running injector"),
 	OPTION_STRING(struct sweep_plan, lab, "lab", 'l', "NAME",
@@ -35,7 +36,7 @@ const struct option_row sweep_plan_rows[] = {
 	OPTION_INTEGER(struct sweep_plan, lab_hosts, "lab-hosts", 0, "N", 1, 64, "hosts of the lab"),
 	OPTION_INTEGER(struct sweep_plan, lab_racks, "lab-racks", 0, "N", 1, 16, "racks of the lab"),
 	OPTION_STRING(struct sweep_plan, lab_inject, "lab-inject", 0, "PLACE",
-		      "where the injector goes: h1, rack1, core"),
+		      "place of the injector: h1, rack1, core"),
 	OPTION_STRING(struct sweep_plan, lab_injector_arguments, "lab-injector-arguments", 0, "WORDS",
 		      "further arguments of 'nomora inject', such as --no-huge"),
 	OPTION_STRING(struct sweep_plan, server_host, "server-host", 0, "HOST",
@@ -90,7 +91,7 @@ const struct option_row sweep_plan_rows[] = {
 		struct sweep_plan, maximum_busy_percent, "max-busy-percent", 0, "%", 0, 100,
 		"maximum share of the processors that other programs may use in the pause (settle-s) before a run"),
 	OPTION_DOUBLE(struct sweep_plan, quiet_patience_s, "quiet-patience-s", 0, "S", 0, 3600,
-		      "longest wait for that; then the run is made anyway"),
+		      "longest wait for max-busy-percent; then the run is made anyway"),
 	OPTION_DOUBLE(struct sweep_plan, maximum_load, "max-load", 0, "N", 0, 100000,
 		      "maximum 1-minute load average; 0: any"),
 	OPTION_FLAG(struct sweep_plan, rtt_check, "rtt-check", 0,
@@ -99,7 +100,7 @@ const struct option_row sweep_plan_rows[] = {
 	OPTION_DOUBLE(struct sweep_plan, rtt_tolerance_percent, "rtt-tolerance-percent", 0, "%", 0, 1000,
 		      "accepted deviation of the round trip"),
 	OPTION_DOUBLE(struct sweep_plan, rtt_tolerance_us, "rtt-tolerance-us", 0, "US", 0, 1e6,
-		      "added to that deviation"),
+		      "added to the accepted deviation"),
 	OPTION_DOUBLE(struct sweep_plan, precision_percent, "precision-percent", 0, "%", 0, 100,
 		      "required standard error of the first metric's mean at each delay; if exceeded, add runs, at "
 		      "most doubling "
@@ -109,7 +110,7 @@ const struct option_row sweep_plan_rows[] = {
 	OPTION_FLAG(struct sweep_plan, no_baseline, "no-baseline", 0,
 		    "do not measure the round trip without delay at the start (column baseline_rtt_us)"),
 	OPTION_HEADING("Trying a plan out"),
-	OPTION_FLAG(struct sweep_plan, template, "template", 0, "print a commented plan to begin with"),
+	OPTION_FLAG(struct sweep_plan, template, "template", 0, "print a commented plan as a starting point"),
 	OPTION_FLAG(struct sweep_plan, try_once, "try", 0,
 		    "one run without delay: print the value of each metric, write no sweep"),
 	OPTION_FLAG(struct sweep_plan, debug, "debug", 0,
@@ -187,7 +188,7 @@ static void add_part(struct sweep_plan_parts *parts, const char *name, const cha
 	parts->items[parts->count++] = (struct sweep_plan_part){.name = name, .text = text ? text : "", .end = end};
 }
 
-/* All numbers count as one text, separated by blanks. */
+/* In the fingerprint, all numbers form one text, separated by blanks. */
 static void add_number(struct sweep_plan_parts *parts, size_t index, const char *name, int64_t value)
 {
 	char *text = parts->numbers[index];
@@ -197,9 +198,9 @@ static void add_number(struct sweep_plan_parts *parts, size_t index, const char 
 }
 
 /*
- * Left out: settings of how often and how carefully something is measured, but not what (schedule, pauses, gates, time
- * limits); teardown, which runs after the last row; and ssh-config, the name of a file. The fingerprint depends on the
- * order.
+ * Leaves out settings that change only how often and how carefully something is measured (schedule, pauses, gates, time
+ * limits); teardown, which runs after the last row; and ssh-config, which is only the name of a file. The fingerprint
+ * depends on the order of the parts.
  */
 void sweep_plan_list_parts(const struct sweep_plan *plan, struct sweep_plan_parts *parts)
 {

@@ -2,7 +2,7 @@
 #include <injector/sweep/plan.h>
 
 const char sweep_plan_template[] =
-	"# A plan for nomora sweep: replace the commands by your application's. See nomora-sweep(1).\n"
+	"# A plan for nomora sweep: replace its commands with those of your application. See nomora-sweep(1).\n"
 	"#   nomora sweep my.plan --try            one run without delay: does each metric have a value?\n"
 	"#   nomora sweep my.plan -o sweep.csv     the sweep\n"
 	"#   nomora fit sweep.csv -o curve.json    the curve\n"
@@ -12,7 +12,7 @@ const char sweep_plan_template[] =
 	"# Delays per direction, us: 0 (the baseline) and at least two more. The round trip grows by twice the delay.\n"
 	"delays = 0 5 10 20 50 100 200 500\n"
 	"repetitions = 3\n"
-	"# Runs at delay 0 in between, by which nomora fit corrects for drift of the machine.\n"
+	"# A reference run at delay 0 before every 2 runs, with which nomora fit corrects for drift of the machine.\n"
 	"reference-every = 2\n"
 	"\n"
 	"# A lab of two hosts with an injector between them; needs root. Instead, for real hosts:\n"
@@ -33,8 +33,8 @@ const char sweep_plan_template[] =
 	"client = my-benchmark --server $NOMORA_SERVER --seconds 10\n"
 	"# teardown = remove the data, once\n"
 	"\n"
-	"# What to take from the client's output: NAME UNIT higher|lower HOW. The first metric is the one that is "
-	"fitted.\n"
+	"# The metrics in the client's output: NAME UNIT higher|lower HOW. The curve is fitted to the first "
+	"metric.\n"
 	"metric = throughput 1/s higher regex:throughput: ([0-9.]+)\n"
 	"# metric = latency_p99 us lower json:latency_us.p99\n"
 	"\n"

@@ -29,7 +29,7 @@ struct threads {
 	struct thread *items;
 };
 
-/* The process that listens on the socket, 0 = not known. */
+/* Returns the process that listens on the socket, or 0 if it is not known. */
 static int find_injector(const char *control)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -108,7 +108,7 @@ static struct threads read_all(void)
 	return threads;
 }
 
-/* Ticks that a thread used since `before` was read; NULL: since it began. */
+/* Returns the ticks that a thread has used since `before` was read, or since it began if `before` is NULL. */
 static unsigned long long ticks_since(const struct threads *before, const struct thread *now)
 {
 	if (!before)
@@ -119,7 +119,10 @@ static unsigned long long ticks_since(const struct threads *before, const struct
 	return 0;
 }
 
-/* The busiest thread of a process, or of all others if `process` is negative, on any CPU (-1) or one. */
+/*
+ * Returns the busiest thread of `process`, or of all processes except -process if it is negative; on CPU `cpu`, or on
+ * any CPU if that is -1. *most: the ticks of that thread.
+ */
 static const struct thread *find_busiest(const struct threads *before, const struct threads *now, int process, int cpu,
 					 unsigned long long *most)
 {
@@ -139,7 +142,7 @@ static const struct thread *find_busiest(const struct threads *before, const str
 	return busiest;
 }
 
-/* A thread's name may be another one than its process's. */
+/* Reads the name of a process; its threads may have other names. */
 static void name_process(int process, char name[COMMAND_BYTES])
 {
 	char path[64], *text;
@@ -150,7 +153,10 @@ static void name_process(int process, char name[COMMAND_BYTES])
 	free(text);
 }
 
-/* An injector of a lab has its control socket in the labs' folder: " of lab NAME", or "". */
+/*
+ * Writes " of lab NAME" if the process is an injector of a lab, whose control socket is in the labs' folder; else
+ * writes "".
+ */
 static void name_lab(int process, char text[LAB_BYTES + 16])
 {
 	static const char folder[] = "/run/nomora/";
@@ -188,7 +194,7 @@ bool poller_find_rival(const char *control, char *text, size_t bytes)
 	before = read_all();
 	nanosleep(&(struct timespec){.tv_nsec = WATCH_NS}, NULL);
 	now = read_all();
-	/* The busiest thread since the start: a starved thread may be idle while we watch. */
+	/* Uses the ticks since each thread began: a starved polling thread may get no CPU time while we watch. */
 	polling = find_busiest(NULL, &now, injector, -1, &ticks);
 	if (polling)
 		rival = find_busiest(&before, &now, -injector, polling->cpu, &ticks);

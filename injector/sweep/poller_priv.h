@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who else uses the processor that the injector polls on. */
+/* Finds other processes on the processor that the injector polls on. */
 #ifndef SWEEP_POLLER_PRIV_H
 #define SWEEP_POLLER_PRIV_H
 
@@ -7,9 +7,9 @@
 #include <stddef.h>
 
 /*
- * Watches the processor of the injector with this control socket for half a second. True, and a text such as
- * "nomora-injector 2653 of lab usrx uses 49 % of CPU 1, which the injector polls on", if another process takes 5 % of
- * it or more.
+ * Watches the processor of the injector with this control socket for half a second. If another process takes 5 % of it
+ * or more, returns true and a text such as "nomora-injector 2653 of lab usrx uses 49 % of CPU 1, which the injector
+ * polls on".
  */
 bool poller_find_rival(const char *control, char *text, size_t bytes);
 

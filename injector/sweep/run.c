@@ -16,7 +16,7 @@
 #include "poller_priv.h"
 #include "server_priv.h"
 
-enum { SETTLE_TICKS = 5 }; /* the kernel counts in hundredths of a second: fewer ticks mean nothing */
+enum { SETTLE_TICKS = 5 }; /* the kernel counts in hundredths of a second: fewer ticks are too imprecise */
 
 static struct commands_occasion occasion_of(const struct sweep_attempt *attempt)
 {
@@ -43,7 +43,7 @@ static int run_before(struct sweeper *sweeper, const struct sweep_attempt *attem
 	return commands_must_run(sweeper, &sweeper->client_host, &command, occasion_of(attempt), err);
 }
 
-/* As with the client, none of its processes may run on into a measurement. */
+/* Kills all processes of the warm-up at its end, as with the client: none may still run during a measurement. */
 static int warm_up(struct sweeper *sweeper, const struct sweep_attempt *attempt, struct error *err)
 {
 	const struct sweep_plan *plan = sweeper->plan;
@@ -60,8 +60,10 @@ static int warm_up(struct sweeper *sweeper, const struct sweep_attempt *attempt,
 	return code;
 }
 
-/* The pause after the delay was set. Nothing of ours runs then, so that any load is other programs'. Returns that load
- * in percent of the processors. */
+/*
+ * Pauses after the delay was set. Our commands are idle meanwhile, so any load is that of other programs. Returns this
+ * load in percent of the processors.
+ */
 static double settle(const struct sweep_plan *plan, const volatile sig_atomic_t *stop)
 {
 	struct machine_state before, after;
@@ -74,7 +76,10 @@ static double settle(const struct sweep_plan *plan, const volatile sig_atomic_t 
 	return ticks >= SETTLE_TICKS ? 100 * (1 - (after.our_free_ticks - before.our_free_ticks) / ticks) : 0;
 }
 
-/* Repeats the pause while other programs use the processors, up to quiet-patience-s. */
+/*
+ * Repeats the pause while other programs use the processors, up to quiet-patience-s. Returns the load of the last
+ * pause.
+ */
 static double settle_in_quiet(const struct sweep_plan *plan, const volatile sig_atomic_t *stop)
 {
 	struct ns deadline = ns_add(ns_now_monotonic(), (struct ns){(int64_t)(plan->quiet_patience_s * 1e9)});
@@ -86,8 +91,8 @@ static double settle_in_quiet(const struct sweep_plan *plan, const volatile sig_
 }
 
 /*
- * Sets the delay; with rtt-check, pings before and after. The round trip without delay is measured again each time: it
- * varies with the machine's load, and only the difference is the injector's.
+ * Sets the delay; with rtt-check, pings before and after. The round trip without delay is measured again each time,
+ * because it varies with the machine's load, and only the increase comes from the injector.
  */
 static int set_delay(struct sweeper *sweeper, struct sweep_attempt *attempt, struct error *err)
 {
@@ -189,7 +194,7 @@ static int measure(struct sweeper *sweeper, struct sweep_attempt *attempt, struc
 	return code;
 }
 
-/* after-run undoes before-run: it is due whatever the run's outcome, also when the sweep was stopped. */
+/* after-run undoes before-run, so it is run even if the run failed or the sweep was stopped. */
 static int run_after(struct sweeper *sweeper, const struct sweep_attempt *attempt, struct error *err)
 {
 	const struct sweep_plan *plan = sweeper->plan;
@@ -259,7 +264,7 @@ static int append_rows(struct sweeper *sweeper, const struct sweep_attempt *atte
 	return sweep_writer_append(sweeper->writer, records, sweeper->metric_count, err);
 }
 
-/* Every attempt failed. */
+/* Handles a run of which every attempt failed: skips it if the plan says so, else returns the error. */
 static int give_up(struct sweeper *sweeper, const struct sweep_schedule_run *run, struct error *err)
 {
 	if (sweeper->plan->on_failure == SWEEP_PLAN_FAILURE_SKIP) {
@@ -297,7 +302,10 @@ static int name_run(struct sweeper *sweeper, const struct sweep_schedule_run *ru
 	return code ? code : commands_set_variable(sweeper, "NOMORA_RUN", text, err);
 }
 
-/* Failures that another attempt would repeat: the command cannot be started, or does not print a metric. */
+/*
+ * Returns true for failures that another attempt would repeat: the command cannot be started, or does not print a
+ * metric.
+ */
 static bool is_permanent(int code)
 {
 	return code == -ENOEXEC || code == -ENOENT || code == -EINVAL;
@@ -311,7 +319,7 @@ static void announce_repetition(struct sweeper *sweeper, const struct sweep_atte
 	host_sleep((struct ns){(int64_t)(sweeper->plan->cool_down_s * 1e9)}, sweeper->hooks->stop);
 }
 
-/* Names the process that uses the injector's processor, if there is one: it causes the stalls. */
+/* Adds to the reasons the process, if any, that uses the injector's processor and thereby causes the stalls. */
 static void name_rival(const struct sweeper *sweeper, struct sweep_attempt *attempt)
 {
 	char text[160];
@@ -341,7 +349,7 @@ static int try_once(struct sweeper *sweeper, struct sweep_attempt *attempt, stru
 int run_make(struct sweeper *sweeper, const struct sweep_schedule_run *run, struct error *err)
 {
 	const struct sweep_plan *plan = sweeper->plan;
-	struct sweep_attempt best = {0}; /* of those that a gate refused */
+	struct sweep_attempt best = {0}; /* the best attempt of those that gates refused */
 	int code = name_run(sweeper, run, err);
 
 	if (code)

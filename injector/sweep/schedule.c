@@ -19,7 +19,7 @@ struct delay_list {
 	int count;
 };
 
-/* Rounds to the injector's step, 0.1 us. */
+/* Adds a delay, rounded to the injector's step, 0.1 us. */
 static int add_rounded(struct delay_list *list, double delay_us, struct error *err)
 {
 	delay_us = round(delay_us * 10) / 10;
@@ -35,7 +35,7 @@ static int add_rounded(struct delay_list *list, double delay_us, struct error *e
 	return 0;
 }
 
-/* A number that the user wrote is not rounded; `word` is for messages. */
+/* Adds a delay that the user wrote: it is refused, not rounded, between two steps. `word` is for messages. */
 static int add_exact(struct delay_list *list, double delay_us, const char *word, struct error *err)
 {
 	static const double arithmetic_us = 1e-6; /* 0.1 is not exact in binary */
@@ -50,7 +50,7 @@ static int bad_word(const char *word, struct error *err)
 	return error_set(err, EINVAL, "delays: '%s': expected a number, FROM..TO/STEP or log:FROM..TO*COUNT", word);
 }
 
-/* "FROM..TO" + separator + "LAST"; modifies `text`. */
+/* Parses "FROM..TO" + separator + "LAST"; modifies `text`. Returns 0 or -EINVAL. */
 static int parse_range(char *text, char separator, double *from, double *to, double *last)
 {
 	char *dots = strstr(text, ".."), *mark = strrchr(text, separator);
@@ -176,7 +176,7 @@ int sweep_plan_check_delays(const double *delays_us, size_t count, struct error 
 	if (sweep_schedule_smallest(delays_us, count) > 0)
 		return error_set(err, EINVAL,
 				 "delays: 0 is missing: a curve is relative to the runs without delay; --any-delays "
-				 "does without");
+				 "accepts this");
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The folder that the plan's commands may write to. A killed sweep leaves its folder: the next sweep kills the
- * processes of that sweep and removes it.
+ * The folder that the plan's commands may write to. If a sweep is killed, its folder remains: the next sweep kills the
+ * processes that the killed sweep left, and removes its folder.
  */
 #include "scratch_priv.h"
 #include "orphans_priv.h"
@@ -29,7 +29,7 @@ void scratch_remove(const char *path)
 	nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Removes our folders whose process has ended. */
+/* Kills the processes of this user's sweeps that have ended, and removes their folders. */
 static void remove_orphans(void)
 {
 	DIR *folder = opendir("/tmp");

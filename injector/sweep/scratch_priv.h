@@ -8,8 +8,8 @@
 #include <base/error.h>
 
 /*
- * Makes a folder that any user may write to (not remove others' files from), with a private "ssh" in it. Removes the
- * folders of killed sweeps first. 0 and its path; -errno with err set and "".
+ * Removes the folders of killed sweeps. Then makes a folder in which any user may create files (but not remove those of
+ * others), with a private folder "ssh" in it. Returns 0 and its path; or -errno with err set, and "" as the path.
  */
 int scratch_make(char *path, size_t bytes, struct error *err);
 void scratch_remove(const char *path);

@@ -16,7 +16,7 @@ static const struct ns server_grace = {2 * NS_PER_S};
 /* At the other end of ssh, a server is killed a second after it was asked to end. */
 static const struct ns remote_patience = {5 * NS_PER_S};
 
-/* The server's output so far; the caller frees. May be NULL. */
+/* Returns the server's output so far, which the caller frees; it may be NULL. */
 static char *read_log(const struct sweeper *sweeper)
 {
 	char path[128];
@@ -25,7 +25,7 @@ static char *read_log(const struct sweeper *sweeper)
 	return file_read_all(path, LOG_BYTES_MAXIMUM, NULL, NULL);
 }
 
-/* The server ended although it was not stopped. */
+/* Reports a server that ended although it was not stopped. */
 static int explain_end(struct sweeper *sweeper, int exit_code, struct error *err)
 {
 	struct host_command command = {.phase = "server"};
@@ -36,7 +36,7 @@ static int explain_end(struct sweeper *sweeper, int exit_code, struct error *err
 	return code;
 }
 
-/* The server runs, but server-ready never succeeded. */
+/* Reports a server that runs although server-ready never succeeded. */
 static int explain_wait(struct sweeper *sweeper, struct error *err)
 {
 	char *log = read_log(sweeper);
@@ -94,7 +94,7 @@ int server_start(struct sweeper *sweeper, struct error *err)
 	return code;
 }
 
-/* The local ssh process of a remote server ends at once; the server itself holds its port until it has ended too. */
+/* The local ssh process of a remote server ends at once, but the server holds its port until it has ended too. */
 static void await_remote_end(struct sweeper *sweeper)
 {
 	struct host_command command =

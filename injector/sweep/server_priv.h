@@ -5,9 +5,12 @@
 
 #include "sweeper_priv.h"
 
-/* Starts the server and waits until server-ready succeeds. 0 or -errno with err set; the server is stopped then. */
+/*
+ * Starts the server and waits until server-ready succeeds. Returns 0, or -errno with err set; the server is then
+ * stopped.
+ */
 int server_start(struct sweeper *sweeper, struct error *err);
-/* Asks it to end, kills it after a grace period, and waits for its end, at the other end of ssh too. */
+/* Asks the server to end, kills it after a grace period, and waits for its end, also on an ssh host. */
 void server_stop(struct sweeper *sweeper);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Commands on ssh hosts. One connection (ssh's master) stays open for the whole sweep and each command is a session in
- * it, so that no handshake is part of a measurement. The master is our child and ends with us, and its sessions with
- * it; sshd then hangs up their terminals.
+ * it, so that no handshake is part of a measurement. The master is our child: it and its sessions end with us, and sshd
+ * then hangs up the sessions' terminals.
  */
 #include "ssh_priv.h"
 #include "orphans_priv.h"
@@ -19,11 +19,12 @@ enum { ARGUMENTS = 16, CONNECT_PATIENCE_S = 30, SOCKET_BYTES = 108 /* sun_path *
 #define SSH_OWN_255 "255 is the exit code of the command itself"
 
 /*
- * Runs a command ($1) at the other end; with a $2, kills the rest of its process group when it ends. (The group's
- * number is not reused while any member lives.) A hang-up reaches only this shell, since servers take SIGHUP as a
- * request to reload; the shell then kills the command's whole group. The terminal exists only for that hang-up: the
- * command has no input and writes into a pipe, its exit code comes through descriptor 3, and no carriage returns get
- * into its output. ssh itself ends with 255 when it fails: a last line marks a command that ended with 255.
+ * Runs a command ($1) at the other end; if there is a $2, kills the rest of the command's process group when it ends.
+ * (The group's number is not reused while any member lives.) A hang-up reaches only this shell, because servers would
+ * take SIGHUP as a request to reload; the shell then kills the command's whole group. The terminal exists only for that
+ * hang-up: the command has no input and writes into a pipe, its exit code comes through descriptor 3, and no carriage
+ * returns get into its output. When ssh itself fails, it also ends with 255: so a last line in the output marks a
+ * command that ended with 255.
  */
 static const char wrapper[] = "stty -onlcr 2>/dev/null; exec 4>&1; "
 			      "s=$({ { trap 'kill -TERM -$p; sleep 1; kill -KILL -$p' HUP TERM; "
@@ -33,9 +34,9 @@ static const char wrapper[] = "stty -onlcr 2>/dev/null; exec 4>&1; "
 			      "cat >&4; } 3>&1); test $s != 255 || printf '\\n" SSH_OWN_255 "\\n' >&4; exit $s";
 
 /*
- * Commands in the background have no such shell. So each connection has a guard: a session that waits for the hang-up,
- * then 10 s in case only the connection was lost and a new one's guard replaces this one, and then kills all that is
- * left of the sweep. $1 is the line that does so.
+ * Processes that a command left in the background have no such shell. So each connection has a guard: a session that
+ * waits for the hang-up, then waits 10 s, in which the guard of a new connection replaces it if only the connection was
+ * lost, and then kills all processes that are left of the sweep. $1 is the shell line that kills them.
  */
 static const char guard_script[] =
 	"l=$1; end() { trap '' HUP TERM; kill $p 2>/dev/null; sleep 10; eval \"$l\"; exit; }; "
@@ -47,7 +48,9 @@ struct ssh {
 	struct process *master, *guard;
 };
 
-/* Options of both master and commands; returns the number of words. `control` must outlive them. */
+/*
+ * Writes the options that master and commands share to argv. Returns the number of words. `control` must outlive argv.
+ */
 static size_t put_options(const struct ssh *ssh, char control[CONTROL_BYTES], const char **argv)
 {
 	/* A vanished host is noticed within 12 s; connecting is given up after 10 s. */
@@ -78,7 +81,7 @@ static struct process *start_master(const struct ssh *ssh, struct error *err)
 	return process_start(&(struct process_options){.argv = argv}, err);
 }
 
-/* The master creates its socket after the login. */
+/* Waits for the master's socket, which it creates after the login. */
 static int wait_for_socket(struct ssh *ssh, const volatile sig_atomic_t *stop, struct error *err)
 {
 	struct ns deadline = ns_add(ns_now_monotonic(), (struct ns){CONNECT_PATIENCE_S * NS_PER_S});
@@ -137,7 +140,7 @@ static struct process *start_session(const struct ssh *ssh, const char *line, co
 	return process_start(&(struct process_options){.argv = argv, .output_path = output_path}, err);
 }
 
-/* Replaces the guards of earlier connections. */
+/* Starts a guard, which replaces those of earlier connections. */
 static int start_guard(struct ssh *ssh, struct error *err)
 {
 	char others[ORPHANS_LINE_BYTES], rest[ORPHANS_LINE_BYTES], mark[ORPHANS_MARK_BYTES], *line = NULL;
@@ -206,7 +209,10 @@ void ssh_close(struct ssh *ssh)
 	free(ssh);
 }
 
-/* ssh does not pass on our environment, so it goes in front of the command. The caller frees; NULL if out of memory. */
+/*
+ * Returns the line to run at the other end, which begins with the environment, as ssh does not pass it on. The caller
+ * frees it; NULL if out of memory.
+ */
 static char *remote_line(const struct host_command *command)
 {
 	char *line = NULL;
@@ -235,7 +241,7 @@ static char *remote_line(const struct host_command *command)
 	return line;
 }
 
-/* True if the connection has ended; `why` is then ssh's last message. */
+/* Returns true if the connection has ended; `why` is then ssh's last message. */
 static bool has_ended(struct ssh *ssh, struct ns patience, char *why, size_t bytes)
 {
 	struct process_result result = {0};

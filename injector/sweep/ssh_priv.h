@@ -13,17 +13,22 @@
 
 struct ssh;
 
-/* NULL with err set. Arguments as of host_connect(). */
+/* The arguments are those of host_connect(). Returns NULL with err set. */
 struct ssh *ssh_open(const char *target, const char *config, const char *scratch, const volatile sig_atomic_t *stop,
 		     struct error *err);
 void ssh_close(struct ssh *ssh); /* NULL is legal */
-/* Starts a command over the connection, after reconnecting if it has ended. NULL with err set. */
+/* Starts a command over the connection, after reconnecting if it has ended. Returns NULL with err set. */
 struct process *ssh_start(struct ssh *ssh, const struct host_command *command, struct error *err);
-/* True while the connection is believed to be up; false for NULL. */
+/* Returns true while the connection is believed to be up; false for NULL. */
 bool ssh_is_open(struct ssh *ssh);
-/* After exit code 255: true if the command itself ended with it. Removes the wrapper's last line from the output. */
+/*
+ * Call it after exit code 255. Returns true if this is the command's own exit code, not ssh's, and then removes the
+ * wrapper's last line from the output.
+ */
 bool ssh_is_own_code(char *output);
-/* After an exit code of ssh itself: sets err to why the connection ended, or to ssh's last message. */
+/*
+ * Call it after an exit code of ssh itself. Sets err to the reason why the connection ended, or to ssh's last message.
+ */
 int ssh_explain(struct ssh *ssh, const char *phase, char *output, struct error *err);
 
 #endif

@@ -44,7 +44,7 @@ static int parse_plan(struct sweeper *sweeper, struct error *err)
 	return sweeper->runs ? 0 : error_set(err, ENOMEM, "out of memory");
 }
 
-/* Cuts off a last run that a killed writer left without all its metrics, so that it is repeated. */
+/* If a killed writer left the last run without all its metrics, removes it from the file, so that it is repeated. */
 static int cut_torn_run(struct sweeper *sweeper, struct error *err)
 {
 	const char *names[SWEEP_METRICS_MAXIMUM];
@@ -97,7 +97,7 @@ static int connect_hosts(struct sweeper *sweeper, struct error *err)
 	return code;
 }
 
-/* At delay 0: setup, the baseline round trip, the server. */
+/* With delay 0, runs setup, measures the baseline round trip and starts the server. */
 static int prepare(struct sweeper *sweeper, struct error *err)
 {
 	const struct sweep_plan *plan = sweeper->plan;
@@ -114,7 +114,7 @@ static int prepare(struct sweeper *sweeper, struct error *err)
 	return code;
 }
 
-/* Progress is relative to `total`; extra runs are beyond it. */
+/* Makes the scheduled runs. Reports progress relative to `total`, which does not include extra runs. */
 static int make_runs(struct sweeper *sweeper, size_t total, struct error *err)
 {
 	const struct sweep_plan *plan = sweeper->plan;
@@ -142,7 +142,10 @@ static int make_all_runs(struct sweeper *sweeper, struct error *err)
 	size_t total = sweeper->run_count;
 	int code = make_runs(sweeper, total, err);
 
-	/* The number of rounds is bounded because a run that is left out adds nothing to its delay. */
+	/*
+	 * The number of rounds is bounded, because a run that is left out adds no row: its delay would never be
+	 * precise.
+	 */
 	for (int64_t round = 0; round < sweeper->plan->repetitions && !code; round++) {
 		int extra = levels_schedule_extra(sweeper, err);
 
@@ -197,14 +200,13 @@ static int carry_out(struct sweeper *sweeper, struct error *err)
 {
 	const char *control = sweeper->plan->injector;
 	struct injector_state_totals found;
-	int code = injector_client_read(control, &found,
-					err); /* before a lock file is created beside a socket of something else */
+	int code = injector_client_read(control, &found, err); /* first: if it fails, no lock file is created */
 
 	if (!code)
 		code = injector_client_lock(control, &sweeper->lock, err);
 	if (code)
 		return code;
-	/* Reads them again: a sweep that ended in between has restored its delays. */
+	/* Reads the delays again: a sweep that ended in between has restored them. */
 	code = path_find_delays(sweeper, err);
 	if (!code)
 		code = carry_out_locked(sweeper, err);

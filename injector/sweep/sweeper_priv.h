@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The state of a sweep, shared by its parts. They call downwards only: sweeper.c (the whole) -> run.c (one run),
- * levels.c (agreement of the runs) -> path.c (delays), server.c, judge.c (gates), journal.c (FILE.log) -> commands.c.
+ * The state of a sweep, shared by its parts. Each part calls only parts further down: sweeper.c (the whole) -> run.c
+ * (one run), levels.c (agreement of the runs) -> path.c (delays), server.c, judge.c (gates), journal.c (FILE.log) ->
+ * commands.c.
  */
 #ifndef SWEEP_SWEEPER_PRIV_H
 #define SWEEP_SWEEPER_PRIV_H
@@ -30,11 +31,11 @@ struct sweeper {
 	struct sweep_writer *writer;
 	struct journal *journal;
 	struct process *server;
-	int lock; /* on the injector */
+	int lock; /* lock on the injector */
 	struct delay_note note;
 	double baseline_rtt_us; /* NAN = not known */
-	bool set_up;            /* setup was started: teardown is due */
-	bool begun;             /* a run was started: the files stay, whatever its outcome */
+	bool set_up;            /* setup was started, so teardown must run */
+	bool begun;             /* a run was started, so the files are kept whatever its outcome */
 	char scratch[64];
 	char *environment[ENVIRONMENT_MAXIMUM + 1]; /* "NAME=value", owned; NULL-terminated */
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One sweep at a time on a machine, as two would disturb each other; and one sweep at a time for a lab's name: its
- * lock is taken before the lab is made. Each lock is a name in the abstract socket namespace,
- * which leaves no file and is released when its holder ends.
+ * One sweep at a time on a machine, as two would disturb each other; and one sweep at a time for a lab's name, locked
+ * before the lab is made. Each lock is a name in the abstract socket namespace, which leaves no file and is released
+ * when its holder ends.
  */
 #include <injector/sweep/sweeper.h>
 
@@ -28,7 +28,9 @@ static socklen_t set_address(const char *name, struct sockaddr_un *address)
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + bytes);
 }
 
-/* 0 and a descriptor that holds the lock, -EAGAIN while another sweep holds it, or -errno with err set. */
+/*
+ * Returns 0 and in *lock a descriptor that holds the lock; -EAGAIN if another sweep holds it; or -errno with err set.
+ */
 static int try_lock(const char *name, int *lock, struct error *err)
 {
 	struct sockaddr_un address;
@@ -37,7 +39,7 @@ static int try_lock(const char *name, int *lock, struct error *err)
 
 	if (descriptor < 0)
 		return error_set(err, errno, "cannot make a socket: %s", strerror(errno));
-	/* Listening lets others read our process number from it. */
+	/* Listens only so that others can read our process number from the socket. */
 	if (bind(descriptor, (const struct sockaddr *)&address, bytes) == 0 && listen(descriptor, 16) == 0) {
 		*lock = descriptor;
 		return 0;
@@ -47,7 +49,7 @@ static int try_lock(const char *name, int *lock, struct error *err)
 	return code == EADDRINUSE ? -EAGAIN : error_set(err, code, "cannot take the sweeps' lock: %s", strerror(code));
 }
 
-/* The process that holds the lock, 0 = not known. */
+/* Returns the process that holds the lock, or 0 if it is not known. */
 static pid_t find_holder(const char *name)
 {
 	struct sockaddr_un address;

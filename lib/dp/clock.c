@@ -11,7 +11,7 @@
 
 enum { READINGS = 16 };
 
-/* A longer baseline would keep history from before the kernel's clock was disciplined. */
+/* A longer baseline would include times before the kernel's clock was disciplined. */
 #define BASELINE_MAXIMUM (INT64_C(100) * NS_PER_S)
 
 /* Reads counter, clock, counter a few times and keeps the narrowest bracket, which no interrupt has widened. */
@@ -89,7 +89,7 @@ void dp_clock_update(struct dp_clock *clock)
 	struct dp_clock_anchor anchor = read_anchor();
 	int64_t elapsed_ns = anchor.monotonic_ns - clock->origin.monotonic_ns;
 
-	/* An interrupted reading would move the anchor by its width: the old anchor is better. */
+	/* An interrupted reading may be wrong by its width: keeps the old anchor instead. */
 	if (anchor.width_cycles > 64 * (clock->latest.width_cycles + 1) && clock->latest.width_cycles > 0)
 		return;
 	anchor.counter_ns = dp_clock_stamp(clock, anchor.cycles).ns;

@@ -34,8 +34,9 @@ int dp_cpus_choose(const char *list, unsigned int count, unsigned int *cpus, str
 	if (found < 0)
 		return error_set(err, EINVAL, "CPU list \"%s\": expected numbers and ranges such as 2 or 2,4-5", list);
 	if ((unsigned int)found < count)
-		return error_set(err, EINVAL, "CPU list \"%s\" names %d CPUs, %u are needed (one for each busy lcore)",
-				 list, found, count);
+		return error_set(err, EINVAL,
+				 "CPU list \"%s\" names %d CPUs, but %u are needed (one for each busy lcore)", list,
+				 found, count);
 	for (unsigned int i = 0; i < count; i++) {
 		if ((long)cpus[i] >= online)
 			return error_set(err, EINVAL, "CPU list \"%s\": there is no CPU %u, this host has 0-%ld", list,

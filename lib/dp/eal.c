@@ -55,7 +55,10 @@ static void free_arguments(struct arguments *arguments)
 		free(arguments->items[i]);
 }
 
-/* True when one of the user's own EAL arguments is `option`, alone, as "option=value" or, for "-x", as "-xvalue". */
+/*
+ * Returns true when one of the user's own EAL arguments is `option`, alone, as "option=value" or, for "-x", as
+ * "-xvalue".
+ */
 static bool user_gave(const struct dp_eal_options *options, const char *option)
 {
 	size_t length = strlen(option);
@@ -103,7 +106,7 @@ static void add_memory(struct arguments *arguments, const struct dp_eal_options 
 		eal.hugepages = true;
 		return;
 	}
-	/* Hugepages that only root may map are no use to anybody else. */
+	/* Usually only root may map hugepages; other users do without them. */
 	eal.hugepages = !user_gave(options, "--no-huge") && geteuid() == 0 &&
 			free_hugepage_bytes() >= (uint64_t)memory_MiB << 20;
 	if (eal.hugepages) {
@@ -135,7 +138,10 @@ static void add_pci(struct arguments *arguments, const struct dp_eal_options *op
 		add_argument(arguments, "--no-pci");
 }
 
-/* "--lcores 0@(0-3),1@2": the main lcore floats over every CPU we may use; a worker sits on its own CPU, or floats. */
+/*
+ * Adds "--lcores 0@(0-3),1@2": the main lcore floats over every CPU we may use; a worker runs on its own CPU, or
+ * floats.
+ */
 static int add_lcores(struct arguments *arguments, const struct dp_eal_options *options, struct error *err)
 {
 	unsigned int cpus[WORKERS_MAXIMUM];
@@ -197,7 +203,10 @@ static int explain_failure(const struct arguments *arguments, struct error *err)
 			 strerror(code), dp_eal_last_log(), line);
 }
 
-/* EAL makes a folder per prefix and leaves it: removes ours, and empty ones of killed processes. */
+/*
+ * EAL creates a folder for each file prefix and does not remove it. Removes ours, and the empty ones of processes that
+ * have ended.
+ */
 static void remove_runtime_folders(void)
 {
 	char parent[PATH_MAX], path[PATH_MAX + 300];
@@ -219,7 +228,7 @@ static void remove_runtime_folders(void)
 			continue;
 		snprintf(path, sizeof path, "%s/%s", parent, entry->d_name);
 		if (kill((pid_t)process, 0) != 0 && errno == ESRCH)
-			rmdir(path); /* refused when something is in it */
+			rmdir(path); /* fails if it is not empty */
 	}
 	if (folder)
 		closedir(folder);
@@ -238,7 +247,7 @@ int dp_eal_start(const struct dp_eal_options *options, struct error *err)
 	if (!status) {
 		char *words[ARGUMENTS_MAXIMUM + 1];
 
-		/* EAL permutes its vector: it gets a copy, and ours still has all strings to free. */
+		/* EAL permutes its argument vector, so it gets a copy; ours still has all strings to free. */
 		memcpy(words, arguments.items, sizeof words);
 		dp_eal_log_capture(options->verbose);
 		dp_eal_log_mute(true);
@@ -256,7 +265,7 @@ int dp_eal_start(const struct dp_eal_options *options, struct error *err)
 	eal.workers = rte_lcore_count() - 1;
 	if (eal.workers < options->workers) {
 		dp_eal_stop();
-		return error_set(err, EINVAL, "%u worker lcores are needed, the EAL arguments leave %u",
+		return error_set(err, EINVAL, "%u worker lcores are needed, but the EAL arguments leave %u",
 				 options->workers, eal.workers);
 	}
 	return 0;

@@ -13,7 +13,7 @@
 
 #include <dp/eal.h>
 
-/* One log per process, as DPDK's is. `line` is guarded by the mutex; dp_eal_last_log() hands out a thread's copy. */
+/* One log per process, as in DPDK. The mutex guards `line`; dp_eal_last_log() returns a thread's own copy. */
 static struct {
 	pthread_mutex_t mutex;
 	FILE *stream;
@@ -80,7 +80,7 @@ typedef print_function (*set_print_function)(print_function print);
 
 static void quiet_library(const char *file, const char *setter)
 {
-	/* NOLOAD: only when the driver has brought it into the process. */
+	/* RTLD_NOLOAD: only if the driver has loaded the library. */
 	void *library = dlopen(file, RTLD_NOW | RTLD_NOLOAD);
 	set_print_function set;
 

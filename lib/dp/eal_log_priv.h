@@ -12,8 +12,9 @@ void dp_eal_log_capture(bool verbose);
 void dp_eal_log_quiet_libraries(void);
 
 /*
- * EAL prints its whole usage on stdout and alerts on stderr when it does not start; the error has the reason. Mute
- * only around rte_eal_init(), while the process has one thread. Does nothing when verbose.
+ * Mutes stdout and stderr, or ends that. If EAL does not start, it prints its whole usage on stdout and alerts on
+ * stderr, although our error has the reason. Mute only around rte_eal_init(), while the process has one thread. Does
+ * nothing when verbose.
  */
 void dp_eal_log_mute(bool mute);
 

@@ -9,7 +9,7 @@
 #include <dp/eal.h>
 #include <dp/port.h>
 
-/* Buffers cached per lcore: they keep bursts off the shared ring. */
+/* Buffers cached per lcore, so that most bursts need not use the shared ring. */
 enum { CACHED = 256 };
 
 #define POOL_DRIVER "ring_mp_mc"
@@ -21,8 +21,9 @@ static void free_chunk(struct rte_mempool_memhdr *chunk, void *zone)
 }
 
 /*
- * Places buffers side by side. On pages of 4 KiB DPDK starts each on a page of its own, as DMA by physical address
- * would need: the buffers then compete for the same few lines of the L1 cache, and each takes a TLB entry.
+ * Places buffers side by side. On pages of 4 KiB DPDK would start each buffer on a page of its own, as DMA by physical
+ * address needs: the buffers would then compete for the same few lines of the L1 cache, and each would take a TLB
+ * entry.
  */
 static int populate_densely(struct rte_mempool *pool)
 {
@@ -44,7 +45,7 @@ static int populate_densely(struct rte_mempool *pool)
 	return count < 0 ? count : -ENOMEM;
 }
 
-/* It is one of DPDK's plug-ins, which a machine may lack. */
+/* Returns true if the pool driver is loaded: it is a DPDK plug-in, which may not be installed. */
 static bool has_pool_driver(void)
 {
 	for (uint32_t i = 0; i < rte_mempool_ops_table.num_ops; i++)
@@ -53,7 +54,7 @@ static bool has_pool_driver(void)
 	return false;
 }
 
-/* Like rte_pktmbuf_pool_create(), with another layout. */
+/* Like rte_pktmbuf_pool_create(), but places the buffers densely. */
 static struct rte_mempool *create_dense_pool(const char *name, unsigned int count, uint16_t room_bytes)
 {
 	struct rte_pktmbuf_pool_private private = {.mbuf_data_room_size = room_bytes};
@@ -85,8 +86,7 @@ struct dp_pool *dp_pool_create(const char *name, unsigned int count, uint16_t da
 
 	if (!has_pool_driver()) {
 		error_set(err, ENOENT,
-			  "DPDK's driver of packet buffers, " POOL_DRIVER
-			  ", is not installed (Debian: librte-mempool-ring23)");
+			  "DPDK's mempool driver " POOL_DRIVER " is not installed (Debian: librte-mempool-ring23)");
 		return NULL;
 	}
 	if (!rte_eal_has_hugepages() && rte_eal_iova_mode() == RTE_IOVA_VA)

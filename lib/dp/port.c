@@ -25,7 +25,7 @@ enum {
 	DEFAULT_DESCRIPTORS = 1024,
 	XDP_MTU_MAXIMUM = 3000,         /* frame, headroom and the driver's own header share a page */
 	SLOT_BLOCK_BYTES = 65536,       /* unit in which af_packet allocates its ring */
-	SLOTS_MAXIMUM = 4096,           /* ride out a stall of a quarter of a second at 10 kpps, or 4 ms at 1 Mpps */
+	SLOTS_MAXIMUM = 4096,           /* enough for a stall of 0.4 s at 10 kpps, or of 4 ms at 1 Mpps */
 	SLOTS_BYTES_MAXIMUM = 16 << 20, /* of a ring in kernel memory; a port has two */
 };
 
@@ -34,11 +34,11 @@ const char *const dp_port_driver_names[] = {"auto", "af_xdp", "af_packet", NULL}
 struct dp_port {
 	char name[64];            /* as given, arguments cut off */
 	char device[64];          /* as EAL knows it */
-	char interface[IFNAMSIZ]; /* "" if none is behind it */
+	char interface[IFNAMSIZ]; /* "" = the port is not an interface */
 	unsigned int interface_index;
 	uint16_t id, queues;
 	bool plugged;    /* we attached the virtual device, so we detach it */
-	bool configured; /* so rte_eth_dev_close() is due */
+	bool configured; /* rte_eth_dev_close() must be called */
 	bool started;
 	struct dp_stamps stamps;
 	int lock;      /* descriptor, -1 = none */
@@ -69,11 +69,12 @@ static int plug_device(struct dp_port *port, const char *arguments, struct error
 	status = rte_eal_hotplug_add("vdev", port->device, arguments);
 	dp_eal_log_quiet_libraries();
 	if (status)
-		return error_set(err, -status,
-				 "%s: DPDK cannot make the device %s%s%s: no driver has this name, or it refuses its "
-				 "arguments (%s; %s)",
-				 port->name, port->device, *arguments ? " with " : "", arguments, strerror(-status),
-				 dp_eal_last_log());
+		return error_set(
+			err, -status,
+			"%s: DPDK cannot make the device %s%s%s: there is no such driver, or the driver refuses "
+			"the arguments (%s; %s)",
+			port->name, port->device, *arguments ? " with " : "", arguments, strerror(-status),
+			dp_eal_last_log());
 	port->plugged = true;
 	port->socket_fd = dp_sockets_new(&before);
 	status = rte_eth_dev_get_port_by_name(port->device, &port->id);
@@ -85,17 +86,17 @@ static int plug_device(struct dp_port *port, const char *arguments, struct error
 static int set_mtu(const struct dp_port *port, uint16_t mtu, const struct rte_eth_dev_info *info,
 		   struct rte_eth_rxmode *mode, struct error *err)
 {
-	/* For af_packet the slot size counts: its driver has no MTU. */
+	/* af_packet's driver has no MTU: the size of its slots is the limit. */
 	if (mtu <= RTE_ETHER_MTU || strcmp(info->driver_name, "net_af_packet") == 0)
 		return 0;
 	if (mtu > info->max_mtu)
-		return error_set(err, ENOTSUP, "%s: driver %s carries an MTU of %u at most, not %u", port->name,
+		return error_set(err, ENOTSUP, "%s: driver %s supports an MTU of at most %u, not %u", port->name,
 				 info->driver_name, info->max_mtu, mtu);
 	mode->mtu = mtu;
 	return 0;
 }
 
-/* Flows are spread over the RX queues by their addresses and ports. */
+/* Sets the number of queues. RSS spreads flows over the RX queues by their addresses and ports. */
 static int set_queues(struct dp_port *port, const struct dp_port_options *options, const struct rte_eth_dev_info *info,
 		      struct rte_eth_conf *configuration, struct error *err)
 {
@@ -105,7 +106,7 @@ static int set_queues(struct dp_port *port, const struct dp_port_options *option
 	if (port->queues > 1 && port->interface[0])
 		most = 1; /* the packet filters and drop counters of an interface work on one socket only */
 	if (port->queues > most)
-		return error_set(err, ENOTSUP, "%s: driver %s has %u queues at most, not %u", port->name,
+		return error_set(err, ENOTSUP, "%s: driver %s has at most %u queues, not %u", port->name,
 				 info->driver_name, most, port->queues);
 	if (port->queues == 1)
 		return 0;
@@ -169,7 +170,7 @@ static int configure_device(struct dp_port *port, const struct dp_port_options *
 	return 0;
 }
 
-/* A device that exists already: probed by EAL (PCI, --vdev) or made by the program (rings). */
+/* Opens a device that already exists: probed by EAL (PCI, --vdev) or made by the program (rings). */
 static int open_existing(struct dp_port *port, const struct dp_port_options *options, struct error *err)
 {
 	int status;
@@ -189,22 +190,22 @@ static int refuse_long_frames(struct dp_port *port, const struct dp_port_options
 			      struct error *err)
 {
 	unsigned int bytes = dp_af_packet_frame_bytes(arguments);
-	unsigned int mtu = dp_interface_mtu(port->interface); /* the driver would say 1500 */
+	unsigned int mtu = dp_interface_mtu(port->interface); /* the driver would report 1500 */
 
 	if (port->socket_fd < 0)
 		return 0;
 	if (options->mtu > RTE_ETHER_MTU && options->mtu + RTE_ETHER_HDR_LEN > (int)bytes)
 		return error_set(
 			err, EINVAL,
-			"%s: its slots hold frames of %u bytes, too short for an MTU of %u: blocksz=%d,framesz=%u",
+			"%s: its slots hold frames of %u bytes, too short for an MTU of %u: use blocksz=%d,framesz=%u",
 			port->name, bytes, options->mtu, SLOT_BLOCK_BYTES, dp_af_packet_slot_bytes(options->mtu));
 	port->long_fd = dp_socket_refuse_longer(port->socket_fd, port->interface, bytes, err);
 	if (port->long_fd < 0)
 		return port->long_fd;
 	if (mtu + RTE_ETHER_HDR_LEN > bytes)
 		log_warning(
-			"%s has an MTU of %u: frames of more than %u bytes are not carried, but dropped and counted "
-			"as rx_errors ('ip link set dev %s mtu %u', or open the port for a larger MTU)",
+			"%s has an MTU of %u: frames of more than %u bytes are dropped and counted as rx_errors (use "
+			"'ip link set dev %s mtu %u', or open the port for a larger MTU)",
 			port->interface, mtu, bytes, port->interface, options->mtu ? options->mtu : RTE_ETHER_MTU);
 	return 0;
 }
@@ -275,13 +276,14 @@ static int open_interface(struct dp_port *port, const struct dp_port_options *op
 		return open_interface_with(port, options, false, err);
 	if (options->driver == DP_PORT_AF_XDP) {
 		if (!one_queue)
-			return error_set(err, ENOTSUP,
-					 "%s has %u receive queues, af_xdp would see only the first: 'ethtool -L %s "
-					 "combined 1' (or rx 1 tx 1) first, or --driver af_packet",
-					 options->name, dp_interface_rx_queues(options->name), options->name);
+			return error_set(
+				err, ENOTSUP,
+				"%s has %u receive queues, but af_xdp would see only the first: run 'ethtool -L "
+				"%s combined 1' (or rx 1 tx 1) first, or use --driver af_packet",
+				options->name, dp_interface_rx_queues(options->name), options->name);
 		if (!fits)
 			return error_set(err, ENOTSUP,
-					 "%s: af_xdp carries an MTU of %d at most, not %u: --driver af_packet",
+					 "%s: af_xdp supports an MTU of at most %d, not %u: use --driver af_packet",
 					 options->name, XDP_MTU_MAXIMUM, options->mtu);
 		return open_interface_with(port, options, true, err);
 	}
@@ -455,7 +457,7 @@ int dp_port_read_clock(const struct dp_port *port, uint64_t *nic, uint64_t *tsc)
 {
 	uint64_t best = UINT64_MAX;
 
-	for (int i = 0; i < 8; i++) { /* the tightest bracket of a few */
+	for (int i = 0; i < 8; i++) { /* keep the tightest bracket */
 		uint64_t before = dp_cycles(), clock;
 		int status = rte_eth_read_clock(port->id, &clock);
 		uint64_t after = dp_cycles();

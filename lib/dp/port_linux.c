@@ -24,7 +24,7 @@
 #define SOL_XDP 283
 #endif
 
-/* A slot's header up to the frame's first byte: tpacket2_hdr, an address, aligned, minus the Ethernet header. */
+/* Bytes in a slot before the frame: tpacket2_hdr, an address, aligned, minus the Ethernet header. */
 #define SLOT_HEAD (TPACKET_ALIGN(TPACKET2_HDRLEN + 16) - ETH_HLEN)
 enum { VLAN_TAG = 4 };
 
@@ -98,7 +98,7 @@ int dp_interface_check(const char *interface, struct error *err)
 	return status;
 }
 
-/* One ioctl about an interface. */
+/* Makes one ioctl about an interface. Returns false if it fails. */
 static bool ask_interface(const char *interface, unsigned long question, struct ifreq *request)
 {
 	int socket_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), status;
@@ -152,7 +152,7 @@ int dp_port_lock(const char *name, struct error *err)
 
 	if (lock < 0)
 		return error_set(err, errno, "%s: cannot lock it: %s", name, strerror(errno));
-	/* The abstract namespace belongs to the network namespace, as interface names do, and leaves no file. */
+	/* Abstract socket names belong to the network namespace, as interface names do, and leave no file. */
 	length = snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "nomora-port/%.80s", name) + 1;
 	if (bind(lock, (struct sockaddr *)&address,
 		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (size_t)length)) == 0)
@@ -181,7 +181,7 @@ int dp_pci_check(const char *address, struct error *err)
 				 address, address);
 	target[length] = '\0';
 	driver = strrchr(target, '/') ? strrchr(target, '/') + 1 : target;
-	/* These two drivers share the device with the kernel; every other port must belong to DPDK only. */
+	/* Mellanox drivers (mlx4, mlx5) share the device with the kernel; any other device must belong to DPDK only. */
 	if (strcmp(driver, "vfio-pci") == 0 || strcmp(driver, "igb_uio") == 0 ||
 	    strcmp(driver, "uio_pci_generic") == 0 || strncmp(driver, "mlx", 3) == 0)
 		return 0;
@@ -242,7 +242,10 @@ unsigned int dp_af_packet_slot_bytes(unsigned int mtu)
 	return bytes;
 }
 
-/* A socket filter: accepts only frames longer than `bytes`, one byte of each, or only the others, whole. */
+/*
+ * Attaches a socket filter. If `longer`, it accepts one byte of each frame longer than `bytes`; else it accepts the
+ * other frames, whole.
+ */
 static int filter_length(int socket_fd, unsigned int bytes, bool longer)
 {
 	struct sock_filter code[] = {
@@ -285,7 +288,10 @@ uint64_t dp_socket_refused(int counting_fd)
 	struct tpacket_stats statistics = {0};
 	socklen_t length = sizeof statistics;
 
-	/* The count includes frames that did not fit the socket's buffer, which nobody empties. Reading clears it. */
+	/*
+	 * The count includes frames that did not fit the socket's buffer, which nobody empties. Reading clears the
+	 * count.
+	 */
 	if (getsockopt(counting_fd, SOL_PACKET, PACKET_STATISTICS, &statistics, &length) != 0)
 		return 0;
 	return statistics.tp_packets;
@@ -297,7 +303,7 @@ uint64_t dp_socket_missed(int socket_fd, uint64_t *xdp_total_before)
 		struct tpacket_stats statistics = {0};
 		socklen_t length = sizeof statistics;
 
-		/* Reading clears them. */
+		/* Reading clears the statistics. */
 		if (getsockopt(socket_fd, SOL_PACKET, PACKET_STATISTICS, &statistics, &length) != 0)
 			return 0;
 		return statistics.tp_drops;
@@ -309,7 +315,10 @@ uint64_t dp_socket_missed(int socket_fd, uint64_t *xdp_total_before)
 
 		if (getsockopt(socket_fd, SOL_XDP, XDP_STATISTICS, &statistics, &length) != 0)
 			return 0;
-		/* rx_dropped already counts an empty fill ring; a full RX ring has its own counter. */
+		/*
+		 * rx_dropped already includes drops at an empty fill ring; drops at a full RX ring have their own
+		 * counter.
+		 */
 		total = statistics.rx_dropped + statistics.rx_ring_full;
 		difference = total - *xdp_total_before;
 		*xdp_total_before = total;

@@ -48,9 +48,9 @@ refuses "copies beyond the ring's reach" 2 "1000 us at 2e\+06 packets/s, copies 
 	"${inject[@]}" net_null0 net_null1 --delay-us 1000 --expect-pps 1e6 --slots 1024 --duplicate 100 --duration 0.1
 refuses "a delay beyond any ring's reach" 2 "under the 4194304 slots" \
 	"${inject[@]}" net_null0 net_null1 --delay-us 10000 --expect-pps 1e9
-refuses "packets that even as the smallest ones are too many for a rate" 2 "2e\+06 packets/s would overflow any ring: --rate lets through 1488095, of" \
+refuses "packets that even as the smallest ones are too many for a rate" 2 "2e\+06 packets/s would overflow any ring: --rate lets through only 1488095/s, even" \
 	"${inject[@]}" net_null0 net_null1 --delay-us 10 --rate 1000 --expect-pps 2e6 --duration 0.1
-refuses "or are so with their copies" 2 "2e\+06 packets/s, copies included, would overflow any ring: --rate lets through 1488095, of" \
+refuses "or are so with their copies" 2 "2e\+06 packets/s, copies included, would overflow any ring: --rate lets through only 1488095/s, even" \
 	"${inject[@]}" net_null0 net_null1 --delay-us 10 --rate 1000 --duplicate 100 --expect-pps 1e6 --duration 0.1
 check "but not as many as just fit" "${inject[@]}" net_null0 net_null1 --delay-us 10 --rate 1000 --expect-pps 1.488e6 --duration 0.1
 check "nor where others pass by" "${inject[@]}" net_null0 net_null1 --delay-us 10 --rate 1000 --expect-pps 2e6 --only tcp:11211 --duration 0.1
@@ -66,13 +66,13 @@ refuses "a replay file with a delay out of range" 1 "value 2, 20000 us, is out o
 	"${inject[@]}" net_null0 net_null1 --replay "$(printf '1\n20000\n' >"$scratch/range"; echo "$scratch/range")"
 refuses "a file of steps that is none" 1 "steps:2: found 1 field," \
 	"${inject[@]}" net_null0 net_null1 --steps "$(printf '0:1\n5\n' >"$scratch/steps"; echo "$scratch/steps")"
-refuses "a file of steps in no order" 1 "expected seconds that rise" \
+refuses "a file of steps in no order" 1 "expected increasing seconds" \
 	"${inject[@]}" net_null0 net_null1 --steps "$(printf '0:1\n0:2\n' >"$scratch/order"; echo "$scratch/order")"
 refuses "a word that is no step" 2 '^nomora.*: --steps: "5": found 1 field, expected two numbers' \
 	"${inject[@]}" net_null0 net_null1 --steps 0:1,5
 for path in nofile.txt no/such:file; do
 	refuses "a file of steps that is not there: $path" 2 \
-		"--steps: there is no such file, nor is it a schedule as 0:10,5:20: \"$path\": " \
+		"--steps: neither a file nor a schedule such as 0:10,5:20: \"$path\": " \
 		"${inject[@]}" net_null0 net_null1 --steps "$path"
 done
 refuses "inject-ctl where nobody listens" 1 "nothing answers" "$nomora" inject-ctl "$scratch/nobody" stats
@@ -290,7 +290,7 @@ counted() { [ "$("$nomora" inject-ctl "$control" stats --json | python3 -c '
 import json, sys
 ab = json.load(sys.stdin)["ab"]
 print(ab["rx_packets"], ab["rx_errors"])')" = "50 51" ]; }
-wait_for 10 counted && grep -q 'more than 1982 bytes are not carried' "$scratch/log" &&
+wait_for 10 counted && grep -q 'more than 1982 bytes are dropped' "$scratch/log" &&
 	pass "af_packet: frames over 1982 bytes are counted to the packet, not cut" ||
 	fail "af_packet: frames over 1982 bytes are counted to the packet, not cut" "$(cat "$scratch/log")" \
 		"$("$nomora" inject-ctl "$control" stats --json)"

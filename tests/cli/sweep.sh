@@ -432,7 +432,7 @@ plan_with 'delays = 0..9/1' 'repetitions = 2' 'client = sleep 0.05; echo value =
 "$nomora" sweep long.plan -o long.csv 2>/dev/null &
 sweep=$!
 wait_for 10 sh -c "test \"\$(wc -l <'$scratch/long.csv')\" -gt 4"
-refuses "a second sweep of the same injector names the first" 1 "another sweep, process $sweep, steps the injector" \
+refuses "a second sweep of the same injector names the first" 1 "another sweep, process $sweep, uses the injector" \
 	"$nomora" sweep good.plan -o second.csv
 delays_are() { "$nomora" inject-ctl "$socket" stats | grep -cE "\"delay_(ab_us\": $1|ba_us\": $2)," | grep -q 2; }
 kill -KILL "$sweep"

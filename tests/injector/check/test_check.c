@@ -187,7 +187,7 @@ Test(delays, a_capture_of_something_else_is_refused)
 	put_packet(0, 1000, 'a', 0);
 	write_file(path);
 	cr_assert_eq(check_delays(path, (double[]){-1, -1}, &report, &err), -EBADMSG);
-	cr_assert_not_null(strstr(err.text, "not a capture of the injector"), "%s", err.text);
+	cr_assert_not_null(strstr(err.text, "expected a capture of the injector"), "%s", err.text);
 	cr_assert_eq(strncmp(err.text, path, strlen(path)), 0, "it names the file: %s", err.text);
 	check_report_free(&report);
 	unlink(path);

@@ -25,7 +25,7 @@ static long run(double *values, double *sums, int count, int rank, double second
 	return rounds;
 }
 
-/* Every rank added 1 to every element. */
+/* Checks the sums: each rank added 1 to each element. */
 static int is_right(const double *sums, int count, int ranks)
 {
 	for (int i = 0; i < count; i++)

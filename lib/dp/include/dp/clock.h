@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The time stamp counter against the kernel's clocks. rte_get_tsc_hz() is rounded to 10 MHz on hosts that do not report
- * their frequency, which is up to 0.3 % wrong. Here the rate is measured against CLOCK_MONOTONIC, and
+ * Relates the time stamp counter to the kernel's clocks. rte_get_tsc_hz() is rounded to 10 MHz on hosts that do not
+ * report their frequency, which is up to 0.3 % wrong. Here the rate is measured against CLOCK_MONOTONIC, and
  * dp_clock_update(), called about once a second, lengthens the baseline and moves the anchor, so that conversions do
  * not drift over days.
  *
@@ -27,24 +27,29 @@ struct dp_clock_anchor {
 
 struct dp_clock {
 	struct dp_clock_anchor origin; /* start of the baseline */
-	struct dp_clock_anchor latest; /* conversions go from here */
+	struct dp_clock_anchor latest; /* conversions start from it */
 	double ns_per_cycle;
-	bool trusted; /* the CPU does not call the counter invariant: see dp_clock_calibrate_trusting() */
+	bool trusted; /* the user vouched for a counter that the CPU does not report as invariant */
 };
 
-/* Measures the rate over `baseline` (50 ms gives about 1 ppm). -ENOTSUP if the CPU's counter is not invariant. */
+/*
+ * Measures the rate over `baseline` (50 ms gives about 1 ppm). Returns 0, or -ENOTSUP with err set if the CPU does not
+ * report its counter as invariant.
+ */
 int dp_clock_calibrate(struct dp_clock *clock, struct ns baseline, struct error *err);
 
 /*
- * The same for a counter that the CPU does not call invariant, on the user's word: most hypervisors hide the flag. The
- * caller should warn the user; see `trusted`.
+ * The same, but also accepts a counter that the CPU does not report as invariant, because the user vouches for it (most
+ * hypervisors hide the flag). The caller should then warn the user; see `trusted`.
  */
 void dp_clock_calibrate_trusting(struct dp_clock *clock, struct ns baseline);
 
-/* Sets a new anchor and, until the baseline is about 100 s long, a better rate. Cheap (a few us). */
+/*
+ * Sets a new anchor, and measures the rate over the whole baseline, which begins again after 100 s. Cheap (a few us).
+ */
 void dp_clock_update(struct dp_clock *clock);
 
-/* A duration; cycles may be a difference of any sign. */
+/* Converts a difference of two readings, of any sign, to a duration. */
 static inline struct ns dp_clock_duration(const struct dp_clock *clock, int64_t cycles)
 {
 	double ns = (double)cycles * clock->ns_per_cycle;
@@ -59,7 +64,7 @@ static inline int64_t dp_clock_cycles(const struct dp_clock *clock, struct ns du
 	return (int64_t)(cycles + (cycles < 0 ? -0.5 : 0.5));
 }
 
-/* The moment of a counter reading on the kernel's clocks; exact near `latest`, so convert stamps while fresh. */
+/* Converts a counter reading to one of the kernel's clocks; exact near `latest`, so convert stamps while fresh. */
 static inline struct ns dp_clock_monotonic(const struct dp_clock *clock, uint64_t tsc)
 {
 	return (struct ns){clock->latest.monotonic_ns +
@@ -71,7 +76,10 @@ static inline struct ns dp_clock_wall(const struct dp_clock *clock, uint64_t tsc
 	return (struct ns){clock->latest.wall_ns + dp_clock_duration(clock, (int64_t)(tsc - clock->latest.cycles)).v};
 }
 
-/* A counter reading on CLOCK_COUNTER, the clock to measure durations with. It follows rate updates without a jump. */
+/*
+ * Converts a counter reading to CLOCK_COUNTER, the clock for measuring durations, which follows rate updates without a
+ * jump.
+ */
 static inline struct stamp dp_clock_stamp(const struct dp_clock *clock, uint64_t tsc)
 {
 	return stamp_at(CLOCK_COUNTER,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Starts EAL, and chooses the arguments that DPDK would otherwise need: `--no-pci` unless a PCI port is named (and then
- * only those are probed), `--in-memory` when there are free hugepages, else `--no-huge` with ordinary memory
- * (DPDK 22.11 refuses both together), no telemetry socket, a file prefix of our own, a quiet log. The user's arguments
- * after "--" come last and override these. To use interfaces of a network namespace, start the process in it (`ip netns
- * exec`).
+ * Starts EAL with arguments that DPDK would otherwise need from the user: `--no-pci` unless a PCI port is named (and
+ * then only the named ones are probed), `--in-memory` if there are free hugepages, else `--no-huge` with ordinary
+ * memory (DPDK 22.11 refuses both together), no telemetry socket, a file prefix of our own, a quiet log. The user's
+ * arguments after "--" come last and override these. To use interfaces of a network namespace, start the process in it
+ * (`ip netns exec`).
  *
  * The calling thread becomes the main lcore: it is the control thread and may sleep. Workers are lcores 1..workers;
  * find them with dp_eal_worker(). EAL can be started once in a process.
@@ -19,31 +19,31 @@
 
 struct dp_eal_options {
 	const char *program;      /* for messages; NULL = "nomora" */
-	const char *const *ports; /* every port that will be opened: PCI addresses among them are allowed to EAL */
+	const char *const *ports; /* all ports that will be opened: EAL may use the PCI addresses among them */
 	size_t port_count;
 	unsigned int workers; /* busy lcores wanted beside the main one, 0..64 */
 	const char *cpus; /* "3" or "2,4-5": one CPU for each worker; NULL = isolated CPUs if there are any, else any */
-	unsigned int memory_MiB; /* needed when there are no hugepages; 0 = 256 */
+	unsigned int memory_MiB; /* memory that EAL needs; 0 = 256 */
 	char **extra;            /* EAL's own arguments (what followed "--"); may be NULL */
 	int extra_count;
 	bool verbose; /* let EAL's notices through to stderr */
 };
 
 /*
- * 0, or -errno with err set: -EPERM/-EACCES, -EINVAL (bad CPU list or EAL argument), -ENOMEM, -EALREADY.
- * Takes 0.1 to 0.3 s.
+ * Returns 0, or -errno with err set: -EPERM/-EACCES, -EINVAL (bad CPU list or EAL argument), -ENOMEM, -EALREADY. Takes
+ * 0.1 to 0.3 s.
  */
 int dp_eal_start(const struct dp_eal_options *options, struct error *err);
 
 /* Close every port first. Safe when EAL was not started. */
 void dp_eal_stop(void);
 
-/* The lcore id of worker 0..workers-1. */
+/* Returns the lcore id of worker 0..workers-1. */
 unsigned int dp_eal_worker(unsigned int index);
 
 /*
- * Starts function(argument) on a worker; 0, or -EBUSY if the worker is running a function. dp_lcore_wait() waits for
- * its end.
+ * Starts function(argument) on a worker. Returns 0, or -EBUSY if the worker is running a function. dp_lcore_wait()
+ * waits for its end.
  */
 int dp_lcore_run(unsigned int lcore, int (*function)(void *argument), void *argument);
 void dp_lcore_wait(unsigned int lcore);
@@ -52,12 +52,12 @@ void dp_lcore_wait(unsigned int lcore);
 void *dp_memory(size_t bytes); /* NULL if there is no more */
 void dp_memory_free(void *memory);
 
-/* True when memory comes from hugepages. */
+/* Returns true when memory comes from hugepages. */
 bool dp_eal_has_hugepages(void);
 
 /*
- * The last line that EAL or a driver logged, "" if none: mostly the reason why a DPDK call failed. Valid until the next
- * DPDK call.
+ * Returns the last line that EAL or a driver logged, "" if none: usually the reason why a DPDK call failed. Valid until
+ * the thread calls it again.
  */
 const char *dp_eal_last_log(void);
 

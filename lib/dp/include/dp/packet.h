@@ -3,9 +3,9 @@
  * Packets, bursts and the time stamp counter: the functions that hot loops use, and the only way to DPDK for other
  * rooms. Each wraps one or two of DPDK's inline functions at no extra cost.
  *
- * A packet is a frame in a buffer of a pool; it belongs to whoever received, allocated or copied it until it is freed
- * or a port has taken it. Ports are identified by number, dp_port_id(), and their queues by 0..queues-1. At any time
- * one thread receives from a queue and one sends to it; different queues are independent.
+ * A packet is a frame in a buffer of a pool. The code that received, allocated or copied it owns it until the packet is
+ * freed or a port has taken it. Ports are identified by number, dp_port_id(), and their queues by 0..queues-1. At any
+ * time at most one thread may receive from a queue and one may send to it; different queues are independent.
  */
 #ifndef DP_PACKET_H
 #define DP_PACKET_H
@@ -51,15 +51,15 @@ static inline uint16_t dp_receive(uint16_t port, uint16_t queue, struct dp_packe
 	return rte_eth_rx_burst(port, queue, (struct rte_mbuf **)packets, count);
 }
 
-/* Returns the number of packets that the port took, from the first on; the caller keeps the others. */
+/* Transmits packets. Returns the number that the port took, from the first on; the caller keeps the others. */
 static inline uint16_t dp_transmit(uint16_t port, uint16_t queue, struct dp_packet **packets, uint16_t count)
 {
 	return rte_eth_tx_burst(port, queue, (struct rte_mbuf **)packets, count);
 }
 
 /*
- * Lets the driver reclaim descriptors and buffers of packets that have left, work that the next dp_transmit() would do
- * first. Implemented as an empty TX burst: skip it where the port report says sends_by_system_call.
+ * Lets the driver reclaim descriptors and buffers of packets that have left, which the next dp_transmit() would
+ * otherwise do first. Implemented as an empty TX burst: skip it if the port report says sends_by_system_call.
  */
 static inline void dp_transmit_poll(uint16_t port, uint16_t queue)
 {
@@ -68,19 +68,19 @@ static inline void dp_transmit_poll(uint16_t port, uint16_t queue)
 	(void)rte_eth_tx_burst(port, queue, &none, 0);
 }
 
-/* An empty packet, or NULL. */
+/* Returns an empty packet, or NULL. */
 static inline struct dp_packet *dp_packet_alloc(struct dp_pool *pool)
 {
 	return (struct dp_packet *)rte_pktmbuf_alloc((struct rte_mempool *)pool);
 }
 
-/* Allocates `count` empty packets and returns 0, or none and returns -ENOENT. */
+/* Allocates `count` empty packets. Returns 0, or -ENOENT and allocates none. */
 static inline int dp_packets_alloc(struct dp_pool *pool, struct dp_packet **packets, unsigned int count)
 {
 	return rte_pktmbuf_alloc_bulk((struct rte_mempool *)pool, (struct rte_mbuf **)packets, count);
 }
 
-/* A copy of all its bytes in a buffer of the same pool, or NULL. */
+/* Returns a copy of the whole packet in a buffer of the same pool, or NULL. */
 static inline struct dp_packet *dp_packet_copy(const struct dp_packet *packet)
 {
 	return (struct dp_packet *)rte_pktmbuf_copy(dp_mbuf(packet), dp_mbuf(packet)->pool, 0, UINT32_MAX);
@@ -96,7 +96,10 @@ static inline void dp_packets_free(struct dp_packet **packets, unsigned int coun
 	rte_pktmbuf_free_bulk((struct rte_mbuf **)packets, count);
 }
 
-/* The frame from its destination address on: dp_packet_contiguous() bytes to read, dp_packet_room() bytes to write. */
+/*
+ * Returns the frame, from its destination address on: dp_packet_contiguous() bytes to read, dp_packet_room() bytes to
+ * write.
+ */
 static inline uint8_t *dp_packet_bytes(const struct dp_packet *packet)
 {
 	return rte_pktmbuf_mtod(dp_mbuf(packet), uint8_t *);
@@ -107,13 +110,13 @@ static inline uint16_t dp_packet_contiguous(const struct dp_packet *packet)
 	return dp_mbuf(packet)->data_len;
 }
 
-/* Bytes of the whole frame, without preamble and check sequence. */
+/* Returns the bytes of the whole frame, without preamble and check sequence. */
 static inline uint32_t dp_packet_length(const struct dp_packet *packet)
 {
 	return dp_mbuf(packet)->pkt_len;
 }
 
-/* The frame is in one segment: contiguous is its length. */
+/* Returns true if the frame is in one segment, so that dp_packet_contiguous() is its length. */
 static inline bool dp_packet_in_one_piece(const struct dp_packet *packet)
 {
 	return dp_mbuf(packet)->nb_segs == 1;
@@ -131,7 +134,7 @@ static inline void dp_packet_set_length(struct dp_packet *packet, size_t bytes)
 	dp_mbuf(packet)->pkt_len = (uint32_t)bytes;
 }
 
-/* False when this packet has no stamp; otherwise *nic is a reading of its port's own clock. */
+/* Returns false if the packet has no stamp; otherwise sets *nic to it, a reading of the port's own clock. */
 static inline bool dp_packet_stamp(const struct dp_packet *packet, const struct dp_stamps *stamps, uint64_t *nic)
 {
 	if (stamps->offset < 0 || !(dp_mbuf(packet)->ol_flags & stamps->flag))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Recomputed delays against a limit, as text and as nomora.inject-check/1. */
+/* Compares recomputed delays with a limit, and reports them as text and as JSON (nomora.inject-check/1). */
 #ifndef CHECK_REPORT_H
 #define CHECK_REPORT_H
 
@@ -16,13 +16,13 @@ struct check_limit {
 };
 
 /*
- * True if a direction is over the limit: a larger deviation; a packet early, missing, extra or reordered; or none
- * matched.
+ * Returns false if there is no limit. Returns true if a direction exceeds it, that is, has a larger deviation or a
+ * packet that is early, missing, extra or reordered, or if no packet of either direction was matched.
  */
 bool check_report_over_limit(const struct check_report *report, const struct check_limit *limit);
 
 void check_report_print(const struct check_report *report, FILE *out);
-/* `path`: as the user gave it. NULL if out of memory. */
+/* `path` is the file name as the user gave it. Returns NULL if out of memory. */
 json_t *check_report_to_json(const struct check_report *report, const char *path, const struct check_limit *limit);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The delay line: every packet that enters port A leaves port B exactly D later, and vice versa. One busy lcore serves
- * both directions (or one each); the calling thread, the control thread, configures and reads.
+ * both directions (or one lcore each); the calling thread, the control thread, configures the line and reads its
+ * counters.
  *
  * A packet's stay begins when its burst is received (or at its NIC stamp) and lasts at least D: packets are never
  * early, and their lateness is recorded. Order is kept, also while D is lowered. Every drop is counted: rx = tx + held
@@ -10,8 +11,8 @@
  * A stall is a gap between two clock readings that is longer than a threshold: an interrupt, descheduling, a slow
  * system call. Each packet that was held, or waited in the receive queue, during a stall counts as disturbed. A hiccup
  * is a shorter gap that is still longer than a round of the loop should take: it disturbs the packets that arrived or
- * left in it. Where neither direction has a delay and both ports fill whole bursts of 32, both bursts are between two
- * readings, and the threshold is doubled.
+ * left during it. If neither direction has a delay and both ports fill whole bursts of 32, the loop forwards both
+ * bursts between two readings, so the threshold is doubled.
  *
  * Lateness is the clock reading before the packet's transmit burst, minus its due time; there is a new reading for each
  * burst of at most 32 packets.
@@ -40,42 +41,47 @@ enum injector_direction { INJECTOR_AB, INJECTOR_BA, INJECTOR_DIRECTIONS };
 
 struct injector_settings {
 	uint16_t port_a, port_b;    /* started DPDK ports, queue 0 */
-	const unsigned int *lcores; /* 1: for both directions; 2: one direction each */
+	const unsigned int *lcores; /* one for both directions, or one for each direction */
 	unsigned int lcore_count;
 	uint32_t slots;                       /* per direction; rounded up to a power of two, 1024..2^22 */
 	double delay_us[INJECTOR_DIRECTIONS]; /* in steps of 0.1 */
 	double subtract_ns; /* delay of the path at D = 0, subtracted from every delay; packets may be early by its
 			       variation */
-	bool transmit_is_system_call; /* measure the time of stalls in it separately, which takes two more clock
-					 readings per burst */
-	double stall_us;              /* a longer gap is a stall, > 0 */
-	double hiccup_ns;             /* a longer gap is at least a hiccup, > 0; at most stall_us has an effect */
+	bool transmit_is_system_call; /* measure stalls in transmit calls separately; takes two more clock readings per
+					 burst */
+	double stall_us;              /* > 0; a longer gap is a stall */
+	double hiccup_ns;             /* > 0; a longer gap is a hiccup or a stall; more than stall_us has no effect */
 	int nice; /* priority of the busy threads, -20 highest, 0 unchanged; ignored if not permitted */
 	/*
-	 * Per direction; 0 = not known. Refused if the longest D * pps, with copies, exceeds the slots, or if a rate
-	 * mode lets fewer through.
+	 * Packets per second in each direction; 0 = not known. injector_create() refuses settings with which the ring
+	 * would overflow: the longest D times this rate, with copies, exceeds the slots, or a rate mode lets fewer
+	 * packets through.
 	 */
 	double expected_pps;
 	struct injector_modes *modes[INJECTOR_DIRECTIONS]; /* borrowed; NULL = fixed delay, the fastest loop */
-	struct dp_stamps stamps[INJECTOR_DIRECTIONS]; /* of the receive ports; offset < 0: use the time of arrival */
-	struct injector_capture *capture;             /* borrowed; NULL = none */
+	struct dp_stamps
+		stamps[INJECTOR_DIRECTIONS]; /* of the receive ports; offset < 0: none, use the time of arrival */
+	struct injector_capture *capture;    /* borrowed; NULL = none */
 };
 
-/* NULL with err set: -EINVAL (range; names the ring size that would do), -ENOMEM. */
+/*
+ * Returns NULL with err set: -EINVAL (a setting is out of range or needs more slots; the message gives the number) or
+ * -ENOMEM.
+ */
 struct injector *injector_create(const struct injector_settings *settings, const struct dp_clock *clock,
 				 struct error *err);
 int injector_start(struct injector *injector, struct error *err);
 
 /*
- * Call before injector_start(): runs the loop on this thread for about 50 ms (traffic passes), and subtracts half of
- * the median time between two polls of a port, the mean wait to be received, from every delay. Some packets are then
- * early by less than that. Returns the subtracted time, ns.
+ * Measures half of the median time between two polls of a port, which is the mean time that a packet waits to be
+ * received, and subtracts it from every delay. Some packets are then early by less than that. Call it before
+ * injector_start(); it runs the loop on this thread for about 50 ms (traffic passes). Returns the subtracted time, ns.
  */
 double injector_calibrate(struct injector *injector);
 
 /*
- * Instead of injector_start(): polls both directions `rounds` times, then does the housekeeping, on this thread. For
- * programs with a loop of their own, and for measurements without a second CPU.
+ * Use it instead of injector_start(): polls both directions `rounds` times on this thread, then does the housekeeping
+ * if it is due. For programs with a loop of their own, and for measurements without a second CPU.
  */
 void injector_poll(struct injector *injector, unsigned int rounds);
 
@@ -84,35 +90,43 @@ void injector_stop(struct injector *injector);
 void injector_destroy(struct injector *injector); /* stops first; NULL is legal */
 
 /*
- * Sets new delays; when this returns, the loop uses them. -ERANGE or -EINVAL (not a step of 0.1; beyond the ring's
- * capacity; a mode sets the delay).
+ * Sets the delays; when this returns, the loop uses them. Returns 0; -ERANGE if a delay is out of range; -EINVAL if it
+ * is not a multiple of 0.1 us, needs more slots than the ring has, or a mode sets the delay; or -ENOMEM.
  */
 int injector_set_delay(struct injector *injector, const double delay_us[INJECTOR_DIRECTIONS], struct error *err);
-/* Number of times the delay was set, to the same value or another: tells a caller whether others set it in between. */
+/*
+ * Returns how often the delay was set, even if its value stayed the same. If the number changed between two calls,
+ * somebody set the delay in between.
+ */
 uint64_t injector_delay_changes(const struct injector *injector);
-unsigned int injector_lcore_count(const struct injector *injector); /* 1 or 2; stalls are sums over them */
+unsigned int injector_lcore_count(const struct injector *injector); /* 1 or 2; stall counts are sums over them */
 double injector_subtract_ns(const struct injector *injector);
-/* True if the CPU does not report an invariant counter, see dp/clock.h. */
+/* Returns true if the user vouched for a counter that the CPU does not report as invariant; see dp/clock.h. */
 bool injector_trusts_counter(const struct injector *injector);
-/* The mode, steps or replay, that sets a direction's delay, so that the configured one has no effect. NULL if none. */
+/*
+ * Returns the name of the mode (steps or replay) that sets a direction's delay in place of the configured delay, or
+ * NULL.
+ */
 const char *injector_delay_setter(const struct injector *injector, enum injector_direction direction);
-/* The longest delay of any packet with modes; without a rate's queueing. */
+/* Returns the longest delay that a packet can get with its modes, without the time that it waits for a rate limit. */
 double injector_longest_delay_us(const struct injector *injector, enum injector_direction direction);
-/* Mean number of packets that modes make of one: 1 + P / 100 with duplicates. The ring must be larger by this factor.
+/*
+ * Returns the mean number of packets that the modes make of one packet: 1 + P / 100 with duplicates. The ring must be
+ * larger by this factor.
  */
 double injector_multiple(const struct injector *injector, enum injector_direction direction);
 double injector_delay_us(const struct injector *injector, enum injector_direction direction);
 
 /*
- * Relates the NIC's clock of a direction's receive port to the counter: at TSC `cycles` it was `nic`, and it runs
- * `nic_per_cycle` ticks a cycle. Call it regularly where packets are stamped.
+ * Relates the clock of a direction's receive port to the counter: the clock was `nic` at TSC `cycles`, and advances by
+ * `nic_per_cycle` ticks per cycle. If packets have NIC stamps, call it regularly.
  */
 void injector_set_nic_clock(struct injector *injector, enum injector_direction direction, uint64_t nic, uint64_t cycles,
 			    double nic_per_cycle);
 
 /*
- * Reads both ports' clocks and updates the loops, where packets are stamped. Call it once a second; the rate is known
- * from the second call on. 0 or -errno with err set.
+ * injector_track_nic_clocks() reads the clocks of both ports and gives them to the loops. If packets have NIC stamps,
+ * call it once a second; the rate is known from the second call on. Returns 0, or -errno with err set.
  */
 struct injector_nic_tracker {
 	bool started;
@@ -127,7 +141,7 @@ uint32_t injector_slots(const struct injector *injector);
 struct injector_direction_statistics {
 	uint64_t rx_packets, tx_packets, held;
 	uint64_t ring_full;  /* dropped: no slot was free */
-	uint64_t tx_full;    /* refused once by the transmit port, sent later */
+	uint64_t tx_full;    /* refusals by the transmit port; the packets are sent later */
 	uint64_t no_mbuf;    /* duplicates not made because no buffer was free */
 	uint64_t lost;       /* dropped by a loss mode */
 	uint64_t duplicated; /* extra packets made by a mode */
@@ -140,18 +154,22 @@ struct injector_statistics {
 	struct injector_direction_statistics direction[INJECTOR_DIRECTIONS];
 	uint64_t stalls;
 	double stall_total_us, stall_max_us;
-	bool transmit_timed;      /* otherwise the next field is not valid */
-	double stall_transmit_us; /* part of the total in transmit calls, including interrupted ones */
+	bool transmit_timed;      /* stall_transmit_us is valid */
+	double stall_transmit_us; /* part of the total in transmit calls, including interrupts during them */
 	double stall_threshold_us;
 	uint64_t hiccups;
 	double hiccup_threshold_ns;
 };
 
-/* A consistent snapshot of the running loop: the counters add up. -ETIMEDOUT if the lcore does not answer for 2 s. */
+/*
+ * Takes a consistent snapshot of the running loop: the counters add up. Returns 0, or -ETIMEDOUT with err set if an
+ * lcore does not answer for 2 s.
+ */
 int injector_read(struct injector *injector, struct injector_statistics *statistics, struct error *err);
 
 /*
- * Adds the lateness (release - due, ns) of packets transmitted since start or reset: the disturbed ones, or the others.
+ * Adds to `into` the lateness (release - due, ns) of packets transmitted since start or reset: of the disturbed packets
+ * if `disturbed`, else of the others.
  */
 void injector_read_lateness(const struct injector *injector, enum injector_direction direction, bool disturbed,
 			    struct histogram *into);

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Modes: treatment of packets beyond the fixed delay. A set of modes belongs to one direction; each mode is a small
- * file behind one vtable. At most one mode decides the delay (steps, jitter, replay), at most one drops (loss,
- * gilbert); duplicate, rate and filter combine with any of them.
+ * Modes change the delay of packets, or drop, duplicate, pace or exempt packets. A set of modes belongs to one
+ * direction; each mode is a small file behind one vtable. At most one mode decides the delay (steps, jitter, replay),
+ * and at most one drops packets (loss, gilbert); duplicate, rate and only (a filter) combine with any of them.
  *
  * A specification is a text:
  *   steps      "0:10,5:20,10:50" seconds:microseconds, or a file of such lines
- *   jitter     "uniform:W" adds 0..W us; "normal:S" deviation S us; "pareto:S,A" scale S us, shape A (> 1)
+ *   jitter     "uniform:W" adds 0..W us; "normal:S" standard deviation S us; "pareto:S,A" scale S us, shape A (> 1)
  *   replay     a file of latencies in us, one per line; each holds for `replay_interval_us`; repeats
  *   loss       "P" percent, each packet independently (Bernoulli)
  *   gilbert    "P,R[,LB[,LG]]" percent: good -> bad, bad -> good, loss in bad (100), loss in good (0) (Gilbert 1960,
  *              Elliott 1963)
  *   duplicate  "P" percent
- *   rate       "M" Mbit/s of frames with their 24 bytes of preamble, gap and check sequence; charged for kept packets
- *              and copies; not together with `reorder`
- *   only       "tcp:11211", "udp:319", "port:6379", "host:10.0.0.2", "proto:icmp", several separated by commas (any of
- * them)
+ *   rate       "M" Mbit/s, counting frames with their 24 bytes of preamble, gap and check sequence; kept packets and
+ *              copies count; not together with `reorder`
+ *   only       "tcp:11211", "udp:319", "port:6379", "host:10.0.0.2", "proto:icmp"; several, separated by commas:
+ *              delay the packets that match any of them
  */
 #ifndef INJECTOR_MODE_H
 #define INJECTOR_MODE_H
@@ -29,23 +29,26 @@
 
 struct injector_modes;
 
-/* NULL = off. */
+/* A mode is off if its text is NULL. */
 struct injector_mode_settings {
 	const char *steps, *jitter, *replay, *loss, *gilbert, *duplicate, *rate, *only;
 	double replay_interval_us; /* > 0 */
 	bool reorder;              /* jitter and replay may let packets overtake; otherwise order is kept */
 	uint64_t seed;
 	/*
-	 * Start of the clock of steps and replay: TSC of the first packet, 0 before it. Shared by both directions, so
-	 * that they are always at the same point. Borrowed; NULL = the set has its own.
+	 * The TSC of the first packet, at which the time of steps and replay starts; 0 before that packet. Both
+	 * directions share it, so that they are always at the same point of their schedules. Borrowed; NULL = each set
+	 * of modes has its own.
 	 */
 	_Atomic uint64_t *start;
 };
 
-/* True if anything but the fixed delay is requested. */
+/* Returns true if anything but the fixed delay is requested. */
 bool injector_modes_wanted(const struct injector_mode_settings *settings);
 
-/* NULL with err set: -EINVAL (bad or overlapping specification), -EBADMSG (bad file), -ENOENT (file), -ENOMEM. */
+/*
+ * Returns NULL with err set: -EINVAL (bad or overlapping specification), -EBADMSG (bad file), -ENOENT (file), -ENOMEM.
+ */
 struct injector_modes *injector_modes_create(const struct injector_mode_settings *settings,
 					     const struct dp_clock *clock, struct error *err);
 void injector_modes_destroy(struct injector_modes *modes); /* NULL is legal */

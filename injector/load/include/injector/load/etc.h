@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Facebook's ETC pool as distributions: Atikoglu, Xu, Frachtenberg, Jiang, Paleczny, "Workload Analysis of a
- * Large-Scale Key-Value Store", SIGMETRICS 2012, section 5: key sizes generalised extreme value, value sizes and
- * gaps between requests generalised Pareto; about one request in thirty is an update. Pure; one rng per thread.
+ * Large-Scale Key-Value Store", SIGMETRICS 2012, section 5. Key sizes follow a generalised extreme value distribution;
+ * value sizes and gaps between requests follow generalised Pareto distributions; about one request in thirty is an
+ * update. Pure; one rng per thread.
  */
 #ifndef LOAD_ETC_H
 #define LOAD_ETC_H
@@ -23,13 +24,13 @@ extern const struct etc_distribution ETC_GAP_US;      /* generalised Pareto, µs
 /* Mean of a generalised Pareto distribution with shape < 1. */
 double etc_gpd_mean(const struct etc_distribution *distribution);
 
-/* One draw each, by inversion. */
+/* Draw one value, by inversion. */
 double etc_gev_draw(const struct etc_distribution *distribution, struct rng *rng);
 double etc_gpd_draw(const struct etc_distribution *distribution, struct rng *rng);
 
 /*
- * Ranks 0..count-1 with probability proportional to 1 / (rank + 1)^skew, skew > 0, by rejection-inversion
- * (Hörmann & Derflinger 1996): constant memory, about one draw a sample.
+ * Draws ranks 0..count-1 with probability proportional to 1 / (rank + 1)^skew, skew > 0, by rejection-inversion
+ * (Hörmann & Derflinger 1996), which needs constant memory and about one random number per rank.
  */
 struct etc_zipf {
 	double count, skew;

@@ -26,14 +26,14 @@ struct load_settings {
 	enum load_gap gap;   /* open loop: shape of the gaps between requests */
 	double rate_per_s;   /* open loop; 0 = the ETC pool's own mean gap (19 µs) */
 	int connections;     /* 1..1024 */
-	int depth;           /* closed: outstanding requests per connection; open: their maximum */
+	int depth;           /* outstanding requests per connection; open loop: their maximum, at least 1024 */
 	uint64_t keys;       /* 1..100e6 */
 	double skew;         /* of key popularity, 0 = uniform */
 	double update_share; /* 0..1 */
 	bool fill;           /* store every key first */
 	struct ns warm_up, duration, timeout;
 	uint64_t seed;
-	const volatile sig_atomic_t *stop; /* set it to end early with what was measured; may be NULL */
+	const volatile sig_atomic_t *stop; /* set it to end the measurement early; may be NULL */
 	void (*progress)(void *context, const char *phase, double share); /* a few times a second; may be NULL */
 	void *progress_context;
 };
@@ -48,17 +48,20 @@ enum { LOAD_REFUSAL_BYTES = 120 };
 struct load_result {
 	struct load_counts measured; /* answers in the measured window */
 	struct load_counts total;    /* requests and answers since the connections were opened, the filling included */
-	char refusal[LOAD_REFUSAL_BYTES];  /* the first answer that is an error, "" = none */
-	struct ns elapsed;                 /* length of the measured window */
-	uint64_t unanswered;               /* open loop: due in the window and not answered when we gave up */
-	double request_rate_per_s;         /* answers per second of the window */
-	double offered_rate_per_s;         /* open loop: requests that were due per second */
+	char refusal[LOAD_REFUSAL_BYTES]; /* the first answer that is an error, "" = none */
+	struct ns elapsed;                /* length of the measured window */
+	uint64_t unanswered;       /* open loop: requests due in the window that were not answered before the timeout */
+	double request_rate_per_s; /* answers per second of the window */
+	double offered_rate_per_s; /* open loop: requests that were due per second */
 	struct histogram *response_ns;     /* open: from due to answered; closed: from sent to answered */
 	struct histogram *get_ns, *set_ns; /* the same, get and set separately */
 	struct histogram *service_ns;      /* from sent to answered */
 };
 
-/* 0 and a result to load_result_free(), or -errno with err set. Uses sockets, no signals, no threads. */
+/*
+ * Returns 0 and a result to be freed with load_result_free(), or -errno with err set. Uses sockets, but no signals or
+ * threads.
+ */
 int load_run(const struct load_settings *settings, struct load_result *result, struct error *err);
 void load_result_free(struct load_result *result);
 

@@ -25,10 +25,10 @@ struct reply {
 enum { REPLY_LINE_BYTES = 512 };
 
 struct reply_parser {
-	char line[REPLY_LINE_BYTES]; /* the line being gathered; after a reply its last line, after -EPROTO what was not
-					understood */
+	char line[REPLY_LINE_BYTES]; /* the line received so far; after a reply, its last line; after -EPROTO, the
+					invalid line */
 	size_t line_bytes;
-	size_t skip_bytes; /* of value and its CRLF that are still to come */
+	size_t skip_bytes; /* bytes of the value and its CRLF that are still to come */
 	size_t value_bytes;
 	int has_value; /* a VALUE was seen, END must follow */
 };
@@ -36,8 +36,8 @@ struct reply_parser {
 void reply_parser_init(struct reply_parser *parser);
 
 /*
- * Takes bytes until one reply is complete or they are used up. *used says how many were taken.
- * 1 = *reply is filled, 0 = more bytes are needed, -EPROTO = this is not memcached's text protocol.
+ * Parses bytes until one reply is complete or all bytes are used. Sets *used to the number of bytes used. Returns 1 if
+ * *reply is filled, 0 if more bytes are needed, or -EPROTO if this is not memcached's text protocol.
  */
 int reply_parse(struct reply_parser *parser, const char *bytes, size_t count, size_t *used, struct reply *reply);
 

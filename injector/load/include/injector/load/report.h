@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The result of a load as text and JSON; `server` is the name as the user gave it. */
+/* Reports the result of a load as text and as JSON. `server` is the name as the user gave it. */
 #ifndef LOAD_REPORT_H
 #define LOAD_REPORT_H
 
@@ -12,11 +12,14 @@
 
 extern const char *const load_mode_names[]; /* by enum load_mode, NULL at the end */
 
-/* "HOST", "HOST:PORT", "[IPv6]:PORT"; host and port point into `text`, which is cut. 0 or -EINVAL with err set. */
+/*
+ * Splits "HOST", "HOST:PORT" or "[IPv6]:PORT". *host and *port point into `text`, which is modified; the default port
+ * is 11211. Returns 0, or -EINVAL with err set.
+ */
 int load_split_server(char *text, const char **host, const char **port, struct error *err);
 
 void load_print(const struct load_settings *settings, const char *server, const struct load_result *result, FILE *out);
-/* nomora.load/1. NULL if out of memory. */
+/* Returns JSON (nomora.load/1), or NULL if out of memory. */
 json_t *load_to_json(const struct load_settings *settings, const char *server, const struct load_result *result);
 
 #endif

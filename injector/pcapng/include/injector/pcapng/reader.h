@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads pcapng (IETF draft-ietf-opsawg-pcapng) with the interface and the direction of each frame, which
- * libpcap hides. Both byte orders, any time resolution, several sections. Refuses frames in other blocks than
- * Enhanced Packet Blocks; skips blocks without frames. One thread.
+ * Reads pcapng (IETF draft-ietf-opsawg-pcapng) with the interface and the direction of each frame, which libpcap hides.
+ * Supports both byte orders, any time resolution and several sections. Refuses frames in blocks other than Enhanced
+ * Packet Blocks; skips blocks without frames. One thread.
  */
 #ifndef PCAPNG_READER_H
 #define PCAPNG_READER_H
@@ -25,13 +25,14 @@ struct pcapng_packet {
 
 struct pcapng_reader;
 
-/* NULL with err set. */
+/* Returns NULL with err set. */
 struct pcapng_reader *pcapng_open(const char *path, struct error *err);
 struct pcapng_reader *pcapng_open_memory(const char *name, const uint8_t *bytes, size_t count, struct error *err);
 
 /*
- * 1 = a packet; 0 = end; -EBADMSG with err set: not pcapng, or damaged ("file: block 7 at byte 1234: ..."). A block cut
- * off at the end of the file, as a killed writer leaves it, counts as the end: see pcapng_cut_off().
+ * Returns 1 with a packet, 0 at the end, or -EBADMSG with err set if the file is not pcapng or is damaged ("file: block
+ * 7 at byte 1234: ..."). A block that is cut off at the end of the file, because its writer was killed, counts as the
+ * end: see pcapng_cut_off().
  */
 int pcapng_next(struct pcapng_reader *reader, struct pcapng_packet *packet, struct error *err);
 int pcapng_cut_off(const struct pcapng_reader *reader);

@@ -23,10 +23,10 @@ struct pcapng_frame {
 struct pcapng_totals {
 	uint64_t wall_ns; /* now */
 	uint32_t interface;
-	uint64_t seen, lost; /* lost: of those seen, not in the file */
+	uint64_t seen, lost; /* lost: frames seen, but missing in the file */
 };
 
-/* 0 or -errno. */
+/* Returns 0 or -errno. */
 int pcapng_write_header(FILE *file, uint32_t snap_bytes);
 int pcapng_write_frame(FILE *file, const struct pcapng_frame *frame);
 int pcapng_write_totals(FILE *file, const struct pcapng_totals *totals);

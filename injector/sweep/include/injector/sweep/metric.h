@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A metric of a plan, "NAME UNIT higher|lower HOW", and its value in what a benchmark printed. HOW is one of
- *   regex:PATTERN     POSIX extended; the number is the first group, or the whole match without one; the last match in
- *                     the text counts, ^ and $ match at lines
+ * A metric of a plan, "NAME UNIT higher|lower HOW", and its value in a benchmark's output. HOW is one of
+ *   regex:PATTERN     POSIX extended; the number is the first group, or the whole match if there is no group; the last
+ *                     match counts; ^ and $ match at the beginning and end of each line
  *   json:a.b[2].c     a number in the JSON object or array that begins at the first line that starts with { or [
  *   exit              the exit code of the command
  *   elapsed           how long the command ran, in seconds
@@ -26,7 +26,10 @@ struct sweep_metric_def {
 	regex_t expression; /* compiled for SWEEP_METRIC_REGEX */
 };
 
-/* 0 and a metric to sweep_metric_free(), or -errno with err set. `text` must outlive the metric. */
+/*
+ * Parses a metric. Returns 0 and a metric to be freed with sweep_metric_free(), or -errno with err set. `text` must
+ * outlive the metric.
+ */
 int sweep_metric_parse(const char *text, struct sweep_metric_def *metric, struct error *err);
 void sweep_metric_free(struct sweep_metric_def *metric);
 
@@ -36,7 +39,10 @@ struct sweep_metric_input {
 	double elapsed_s;
 };
 
-/* 0 and a finite value, or -errno with err set: -ENOENT (not in the output), -EINVAL (not a number). */
+/*
+ * Extracts the metric's value. Returns 0 and a finite value, or -errno with err set: -ENOENT (not in the output),
+ * -EINVAL (not a number).
+ */
 int sweep_metric_extract(const struct sweep_metric_def *metric, const struct sweep_metric_input *input, double *value,
 			 struct error *err);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The plan of a sweep: the delays, the repetitions, the commands and where they run, the metrics, and the gates that
- * refuse a run. A plan file has lines `name = value`; the names are those of the rows below, which are also options of
- * the command and override the file. Strings are borrowed (from argv or the file's strings). Plain data.
+ * refuse a run. A plan file has lines `name = value`; the names are those of the rows below. Each row is also an option
+ * of the command, which overrides the file. Strings are borrowed (from argv or the file's strings). Plain data.
  */
 #ifndef SWEEP_PLAN_H
 #define SWEEP_PLAN_H
@@ -66,20 +66,20 @@ void sweep_plan_defaults(struct sweep_plan *plan);
 int sweep_plan_check(const struct sweep_plan *plan, const char *file, struct error *err);
 
 /*
- * Checks that the delays can give a curve: at least three different ones with 0 among them. 0 or -EINVAL with err set.
- * Pure.
+ * Checks that the delays can give a curve: at least three different ones with 0 among them. Returns 0 or -EINVAL with
+ * err set. Pure.
  */
 int sweep_plan_check_delays(const double *delays_us, size_t count, struct error *err);
 
-/* A commented plan to begin with. */
+/* A commented plan as a starting point. */
 extern const char sweep_plan_template[];
 
 enum { SWEEP_PLAN_PART_TEXTS = 17, SWEEP_PLAN_PART_NUMBERS = 4 };
 
 /*
  * The settings that two plans must share for their rows to be in one file: application, commands, hosts and addresses,
- * injector, priority, metrics. Names are those of the rows, a list's once for each item; texts are borrowed from the
- * plan or are in here, "" = none. lab-hosts and lab-racks are 0 without a lab.
+ * injector, priority, metrics. Each name is that of a row; a list's name occurs once for each item. Texts are borrowed
+ * from the plan or are in `numbers`; "" = not set. lab-hosts and lab-racks are 0 without a lab.
  */
 struct sweep_plan_parts {
 	size_t count;
@@ -92,7 +92,10 @@ struct sweep_plan_parts {
 
 void sweep_plan_list_parts(const struct sweep_plan *plan, struct sweep_plan_parts *parts);
 
-/* A hash of these settings. Logs of sweeps contain it: a plan's must not change between versions. */
+/*
+ * Returns a hash of these settings. Logs of sweeps contain it, so a plan's hash must not change between versions of
+ * this program.
+ */
 uint64_t sweep_plan_fingerprint(const struct sweep_plan *plan);
 
 #endif

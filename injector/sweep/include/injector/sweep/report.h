@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A plan's runs before they are made, and the summary of those made, as text and JSON (NULL if out of memory). */
+/* Reports the runs that a plan will make, and the summary of a sweep, as text and as JSON (NULL if out of memory). */
 #ifndef SWEEP_REPORT_H
 #define SWEEP_REPORT_H
 
@@ -18,7 +18,7 @@ struct sweep_plan_runs {
 	struct sweep_schedule_run *items; /* in their order; free() it */
 };
 
-/* 0; -EINVAL where the plan's delays are wrong, or -ENOMEM, with err set. */
+/* Returns 0; or with err set, -ENOMEM or the error of sweep_schedule_parse_delays(). */
 int sweep_plan_list_runs(const struct sweep_plan *plan, struct sweep_plan_runs *runs, struct error *err);
 void sweep_plan_print_runs(const struct sweep_plan *plan, const struct sweep_plan_runs *runs, FILE *out);
 json_t *sweep_plan_runs_to_json(const struct sweep_plan_runs *runs); /* nomora.sweep-schedule/1 */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Delays from text, and the order of the runs. A random order is random within each repetition, so that a sweep that is
- * cut off has about the same number of runs at every delay. Pure.
+ * Parses delays, and orders the runs. A random order is random within each repetition, so that a sweep that is cut off
+ * has about the same number of runs at every delay. Pure.
  */
 #ifndef SWEEP_SCHEDULE_H
 #define SWEEP_SCHEDULE_H
@@ -17,8 +17,9 @@ enum { SWEEP_SCHEDULE_DELAYS_MAXIMUM = 1000 };
 
 /*
  * Parses "0 5 10", "0,5,10", "0..100/20" (from, to, step), "log:1..1000*7" (seven delays, evenly spaced logarithms) and
- * mixtures; 0..10000 µs in steps of 0.1 (delays of log: are rounded to steps, others between two steps are refused).
- * `delays` holds SWEEP_SCHEDULE_DELAYS_MAXIMUM; duplicates count once. Returns their number, or -errno with err set.
+ * mixtures of these. Delays are 0..10000 µs in steps of 0.1: those of log: are rounded to steps, others between two
+ * steps are refused. `delays_us` must have space for SWEEP_SCHEDULE_DELAYS_MAXIMUM; duplicates count once. Returns the
+ * number of delays, or -errno with err set.
  */
 int sweep_schedule_parse_delays(const char *text, double *delays_us, struct error *err);
 
@@ -30,9 +31,9 @@ struct sweep_schedule_run {
 double sweep_schedule_smallest(const double *delays_us, size_t delay_count);
 
 /*
- * Inserts references (model/sweep.h): one before every `every` runs and one after the last, except next to a run at the
- * smallest delay. `to` holds 2 * count + 1; references are numbered from first_number on, with gaps. Returns the number
- * of runs in `to`.
+ * Copies the runs and inserts references (model/sweep.h): one before every `every` runs and one after the last, except
+ * next to a run at the smallest delay. `to` must have space for 2 * count + 1 runs; references are numbered from
+ * first_number on, with gaps. Returns the number of runs in `to`.
  */
 size_t sweep_schedule_add_references(const struct sweep_schedule_run *runs, size_t count, double smallest_us,
 				     int64_t every, int64_t first_number, struct sweep_schedule_run *to);
@@ -40,8 +41,8 @@ size_t sweep_schedule_add_references(const struct sweep_schedule_run *runs, size
 struct sweep_plan;
 
 /*
- * The runs of a plan with these delays: each delay in each repetition, in the plan's order, and references. The
- * schedule of fewer repetitions is a prefix of that of more. NULL if out of memory. Free with free().
+ * Returns the runs of a plan with these delays: each delay in each repetition, in the plan's order, and references. The
+ * schedule for fewer repetitions is a prefix of the schedule for more. Returns NULL if out of memory. Free with free().
  */
 struct sweep_schedule_run *sweep_schedule_of_plan(const struct sweep_plan *plan, const double *delays_us,
 						  size_t delay_count, size_t *run_count);

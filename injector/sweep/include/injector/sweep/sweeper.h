@@ -3,8 +3,8 @@
  * Runs a plan: sets the injector's delay, checks it, runs the benchmark, takes its metrics, judges the run and appends
  * its rows to sweep.csv. The rows of each run are on the disk before the next run begins; runs that the file already
  * has are skipped, so that the same command resumes a sweep that was cut off. FILE.log (model/sweep_log.h) records each
- * attempt with the state of injector, round trip and machine, and whether a gate refused it; at the end each delay with
- * the agreement of its runs. One thread; child processes end with it.
+ * attempt with the state of injector, round trip and machine, and whether a gate refused it; at the end it records for
+ * each delay how well its runs agree. One thread; child processes end with it.
  */
 #ifndef SWEEP_SWEEPER_H
 #define SWEEP_SWEEPER_H
@@ -20,48 +20,50 @@
 
 /* Any function may be NULL. */
 struct sweeper_hooks {
-	/* Called once if there are runs to make: creates the plan's injector. 0 or -errno with err set. */
+	/* Called once if there are runs to make: creates the plan's injector. Returns 0, or -errno with err set. */
 	int (*make_path)(void *context, struct error *err);
 	/* Called before each run; `note` names it. */
 	void (*progress)(void *context, size_t done, size_t total, const char *note);
-	/* A line for people, such as a repeated run and the reason. */
+	/* Called with a line for people, such as a repeated run and the reason. */
 	void (*say)(void *context, const char *line);
-	/* A metric of an accepted run. */
+	/* Called with each metric of an accepted run. */
 	void (*measured)(void *context, const struct sweep_metric_def *metric, double value);
 	void *context;
-	const volatile sig_atomic_t *stop; /* set it to stop what runs and return; may be NULL */
+	const volatile sig_atomic_t *stop; /* set it to stop the running command and return; may be NULL */
 	const char *program_folder;        /* put first in the PATH of the plan's commands; may be NULL */
 };
 
 struct sweeper_summary {
 	size_t planned, found, made, repeated, disturbed, failed; /* runs; made includes the extra ones */
-	size_t extra;                                             /* runs beyond the plan's, for its precision */
-	size_t unrepeatable;                                      /* delays whose mean is still not precise enough */
-	double baseline_rtt_us;                                   /* NAN = not measured */
+	size_t extra;           /* runs beyond the plan's repetitions, for its precision */
+	size_t unrepeatable;    /* delays whose mean is still not precise enough */
+	double baseline_rtt_us; /* NAN = not measured */
 	double elapsed_s;
 };
 
-/* 0 if `text` names a place for commands (local, netns:NAME, ssh:TARGET), else -EINVAL with err set. */
+/* Returns 0 if `text` names a place for commands (local, netns:NAME, ssh:TARGET), else -EINVAL with err set. */
 int sweeper_check_host(const char *text, struct error *err);
 
 /*
- * Waits until no other sweep runs on this machine; close *turn at the end of ours. Take it before a lab is made: an
- * idle injector uses a CPU too. 0, -EINTR when stopped, or -errno with err set.
+ * Waits until no other sweep runs on this machine, then reserves the machine until *turn is closed. Call it before a
+ * lab is made, because even an idle injector uses a CPU. Returns 0; or with err set, -EINTR if stopped or another
+ * -errno.
  */
 int sweeper_take_turn(const struct sweeper_hooks *hooks, int *turn, struct error *err);
 
-/* The process whose sweep uses the injector with this control socket, 0 = none. */
+/* Returns the process whose sweep uses the injector with this control socket, or 0 if there is none. */
 int sweeper_find_other(const char *control);
 
 /*
- * Reserves a lab's name until *claim is closed; call it before any part of the lab is made. 0; -EAGAIN and the process
- * whose sweep has it (0 = not known); or -errno with err set.
+ * Reserves a lab's name until *claim is closed; call it before any part of the lab is made. Returns 0; -EAGAIN if
+ * another sweep has reserved it, whose process is then in *other (0 = not known); or another -errno with err set.
  */
 int sweeper_claim_lab(const char *lab, int *claim, int *other, struct error *err);
 
 /*
- * 0 when every planned run is in the file; -EINTR when stopped; else -errno with err set. In all cases the plan's
- * processes have ended, the injector has its old delay, and the file holds whole runs only.
+ * Returns 0 if every planned run is in the file or was left out (on-failure); or with err set, -EINTR if stopped or
+ * another -errno. In all cases the plan's processes have ended, the injector has its old delay, and the file holds
+ * whole runs only.
  */
 int sweeper_run(const struct sweep_plan *plan, const struct sweeper_hooks *hooks, struct sweeper_summary *summary,
 		struct error *err);
