@@ -5,7 +5,7 @@
 
 #define NOHZ_FULL "/sys/devices/system/cpu/nohz_full"
 
-/* An idle state that takes longer to leave than this shows in every delay. */
+/* If leaving an idle state takes longer than this, the measured delays show it. */
 enum { IDLE_EXIT_LIMIT_US = 10 };
 
 static bool has_flag(const char *flags, const char *flag)
@@ -50,11 +50,12 @@ static void check_clock_source(struct doctor *doctor)
 	else if (strcmp(source, "tsc") == 0)
 		doctor_add(doctor, "clocksource", FINDING_OK, "clock", NULL, "the kernel's clock is the tsc");
 	else
-		doctor_add(doctor, "clocksource", doctor_serious(doctor), "clock",
-			   "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource "
-			   "(for good: tsc=reliable clocksource=tsc on the kernel's command line)",
-			   "the kernel's clock is %s: reading it is slow, and comparing it with the tsc coarse",
-			   source);
+		doctor_add(
+			doctor, "clocksource", doctor_serious(doctor), "clock",
+			"echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource "
+			"(for good: tsc=reliable clocksource=tsc on the kernel's command line)",
+			"the kernel's clock is %s: it is slow to read, and can only be compared coarsely with the tsc",
+			source);
 }
 
 struct cpu_scan {
@@ -122,7 +123,7 @@ static void check_power(struct doctor *doctor, const struct cpu_scan *scan)
 	else
 		doctor_add(doctor, "c-states", FINDING_WARN, "power",
 			   "cpupower idle-set -D 10 (for good: intel_idle.max_cstate=1 processor.max_cstate=1)",
-			   "idle state %s takes %lld us to wake: it shows in sleeping probers and in applications",
+			   "idle state %s takes %lld us to wake: this delays sleeping probers and applications",
 			   scan->worst_state, (long long)scan->worst_exit_us);
 }
 
@@ -137,7 +138,7 @@ static void check_smt(struct doctor *doctor)
 	else
 		doctor_add(doctor, "smt", FINDING_WARN, "power",
 			   "echo off > /sys/devices/system/cpu/smt/control (for good: nosmt)",
-			   "SMT is on: a busy sibling slows a polling core");
+			   "SMT is on: a busy sibling thread slows a polling thread");
 }
 
 static void print_range(unsigned int first, unsigned int last, char *text, size_t bytes)
@@ -145,7 +146,7 @@ static void print_range(unsigned int first, unsigned int last, char *text, size_
 	snprintf(text, bytes, first == last ? "%u" : "%u-%u", first, last);
 }
 
-/* Half of the CPUs, the upper ones, is a start: CPU 0 always has housekeeping to do. */
+/* Suggests isolating the upper half of the CPUs; CPU 0 always has housekeeping to do. */
 static void suggest_isolation(const struct doctor *doctor, unsigned int cpus, char *fix, size_t bytes)
 {
 	unsigned int first = cpus >= 4 ? cpus / 2 : 1, last = cpus > 1 ? cpus - 1 : 1;
@@ -153,7 +154,7 @@ static void suggest_isolation(const struct doctor *doctor, unsigned int cpus, ch
 
 	print_range(first, last, list, sizeof list);
 	print_range(0, first - 1, rest, sizeof rest);
-	if (doctor_exists(doctor, NOHZ_FULL)) /* else the kernel does not know the option */
+	if (doctor_exists(doctor, NOHZ_FULL)) /* without this file the kernel does not know the option */
 		snprintf(ticks, sizeof ticks, "nohz_full=%s rcu_nocbs=%s ", list, list);
 	snprintf(fix, bytes,
 		 "isolcpus=managed_irq,domain,%s %sirqaffinity=%s on the kernel's command line, then reboot", list,
@@ -181,12 +182,12 @@ static void check_ticks(struct doctor *doctor, const cpu_set_t *isolated)
 	else if (!doctor_read(doctor, list, sizeof list, NOHZ_FULL))
 		doctor_unclear(doctor, "nohz_full", "cores", NOHZ_FULL);
 	else if (doctor_parse_cpus(list, &ticks) &&
-		 cpus_are_within(isolated, &ticks)) /* "(null)" where none was given */
+		 cpus_are_within(isolated, &ticks)) /* the kernel writes "(null)" if there are none */
 		doctor_add(doctor, "nohz_full", FINDING_OK, "cores", NULL, "isolated CPUs run without the timer tick");
 	else
 		doctor_add(doctor, "nohz_full", FINDING_WARN, "cores",
-			   "nohz_full= and rcu_nocbs= with the list of isolcpus= on the kernel's command line", "%s",
-			   found);
+			   "add nohz_full= and rcu_nocbs=, with the list of isolcpus=, to the kernel's command line",
+			   "%s", found);
 }
 
 static void check_isolation(struct doctor *doctor, unsigned int cpus)
@@ -210,7 +211,7 @@ static void check_isolation(struct doctor *doctor, unsigned int cpus)
 	check_ticks(doctor, &isolated);
 }
 
-/* The folders of /sys/devices/system/cpu are of CPUs that are offline too. */
+/* Returns the number of online CPUs: /sys/devices/system/cpu has folders of offline CPUs, too. */
 static unsigned int count_online(const struct doctor *doctor, unsigned int folders)
 {
 	cpu_set_t online;

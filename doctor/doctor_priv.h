@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the checks share: reading a host's files and adding findings. A check is a function of one of the files below;
- * it adds at least one finding, ok or not, and calls doctor_unclear() for a file that it cannot understand.
+ * Shared by the checks: reads a host's files and adds findings. A check is a function of one of the files below; it
+ * adds at least one finding, ok or not, and calls doctor_unclear() for a file that it cannot understand.
  */
 #ifndef DOCTOR_DOCTOR_PRIV_H
 #define DOCTOR_DOCTOR_PRIV_H
@@ -21,22 +21,25 @@ struct doctor {
 	bool out_of_memory;
 };
 
-/* Adds a finding; `fix` may be NULL. */
+/* Adds a finding. `note` names its note in firmware-notes/; `fix` may be NULL. */
 void doctor_add(struct doctor *doctor, const char *check, enum finding_level level, const char *note, const char *fix,
 		const char *format, ...) __attribute__((format(printf, 6, 7)));
 
-/* WARN in the lab, FAIL on a NIC. */
+/* Returns the level of a serious finding: WARN for the lab, FAIL for a NIC. */
 enum finding_level doctor_serious(const struct doctor *doctor);
-/* WARN: the file is there but cannot be read or understood, so that the check says nothing. */
+/* Adds a WARN finding: the file exists but cannot be read or understood, so that the check has no result. */
 void doctor_unclear(struct doctor *doctor, const char *check, const char *note, const char *path);
 bool doctor_is_live(const struct doctor *doctor);
 
-/* First line of root/path without its end and blanks; false if it cannot be read. The path is a printf format. */
+/*
+ * Reads the first line of root/path without trailing blanks; returns false if it cannot be read. `path` is a printf
+ * format.
+ */
 bool doctor_read(const struct doctor *doctor, char *text, size_t bytes, const char *path, ...)
 	__attribute__((format(printf, 4, 5)));
 bool doctor_read_integer(const struct doctor *doctor, int64_t *value, const char *path, ...)
 	__attribute__((format(printf, 3, 4)));
-/* The outcome of reading a number that a kernel may not have. UNCLEAR: a finding was added. */
+/* The result of reading a number in a file that some kernels do not have. UNCLEAR: a finding was added. */
 enum doctor_answer {
 	DOCTOR_ABSENT,
 	DOCTOR_UNCLEAR,
@@ -45,20 +48,23 @@ enum doctor_answer {
 enum doctor_answer doctor_ask_integer(struct doctor *doctor, const char *check, const char *note, int64_t *value,
 				      const char *path);
 bool doctor_exists(const struct doctor *doctor, const char *path, ...) __attribute__((format(printf, 2, 3)));
-/* Value of "key<blanks or colon>value" in a file of such lines; the first that matches. */
+/* Copies the value of the first line "key<blanks, colon or =>value" of the file. */
 bool doctor_lookup(const struct doctor *doctor, const char *path, const char *key, char *value, size_t bytes);
-/* Last path component of a symbolic link (a driver's name). */
+/* Copies the last path component of a symbolic link's target (a driver's name). */
 bool doctor_link_name(const struct doctor *doctor, char *name, size_t bytes, const char *path, ...)
 	__attribute__((format(printf, 4, 5)));
-/* Calls visit for each entry of root/folder that is no dot file, in the order of names; returns how many. */
+/*
+ * Calls visit for each entry of root/folder whose name has no leading dot, sorted by name; returns the number of
+ * entries.
+ */
 size_t doctor_each(struct doctor *doctor, const char *folder,
 		   void (*visit)(struct doctor *doctor, const char *name, void *context), void *context);
 
-/* A list such as "0-3,8" as a set; false (and an empty set) if it is no list. */
+/* Converts a list such as "0-3,8" to a set. If it is not a list, returns false and an empty set. */
 bool doctor_parse_cpus(const char *list, cpu_set_t *set);
 bool cpus_are_within(const cpu_set_t *inner, const cpu_set_t *outer);
 bool cpus_meet(const cpu_set_t *a, const cpu_set_t *b);
-/* /sys/devices/system/cpu/isolated. */
+/* Reads the set of isolated CPUs, /sys/devices/system/cpu/isolated. */
 bool doctor_isolated(const struct doctor *doctor, cpu_set_t *set);
 
 /* The checks, one file each. */

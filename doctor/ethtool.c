@@ -37,7 +37,7 @@ static enum nic_stamps ask_stamps(int socket_fd, struct ifreq *request)
 	return info.rx_filters & 1u << HWTSTAMP_FILTER_ALL ? STAMPS_ALL : STAMPS_PTP;
 }
 
-/* Drivers have separate queues, combined queues or both; the maximum of a missing kind is 0. */
+/* A driver has separate queues, combined queues or both; a kind that it lacks has the maximum 0. */
 static void ask_channels(int socket_fd, struct ifreq *request, struct nic_settings *settings)
 {
 	struct ethtool_channels channels = {.cmd = ETHTOOL_GCHANNELS};

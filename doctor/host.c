@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Share of all CPU time that other guests took while this one wanted to run. */
+/* Limit for stolen time, as a share of all CPU time: time that other guests took while this one wanted to run. */
 #define STEAL_LIMIT 0.005
 /* DPDK's ABI number is that of its LTS: 23 = 22.11 (DPDK ABI policy). */
 enum { DPDK_ABI_WANTED = 23, STEAL_WINDOW_MS = 300 };
@@ -33,7 +33,7 @@ static bool read_cpu_time(struct doctor *doctor, struct cpu_time *time)
 	return time->total > 0;
 }
 
-/* Since boot, and on the host we run on also right now. */
+/* Checks the stolen time since boot and, on the host we run on, also during the next 300 ms. */
 static void check_steal(struct doctor *doctor)
 {
 	static const char fix[] = "pin the guest's CPUs on the hypervisor, or measure on dedicated hardware";
@@ -69,13 +69,13 @@ static void check_virtual(struct doctor *doctor)
 		return;
 	}
 	if (!strstr(flags, " hypervisor")) {
-		doctor_add(doctor, "hardware", FINDING_OK, "virtual", NULL, "no hypervisor below");
+		doctor_add(doctor, "hardware", FINDING_OK, "virtual", NULL, "not a virtual machine");
 		return;
 	}
 	doctor_read(doctor, vendor, sizeof vendor, "/sys/class/dmi/id/sys_vendor");
 	doctor_add(
 		doctor, "hardware", FINDING_WARN, "virtual",
-		"suitable for trials; measure figures to publish on a dedicated machine",
+		"use it for trials; measure figures for publication on a dedicated machine",
 		"a virtual machine (%s): the hypervisor stops CPUs for tens of us to ms; disturbed figures are marked",
 		vendor[0] ? vendor : "unknown");
 }
@@ -121,7 +121,7 @@ static void scan_flaw(struct doctor *doctor, const char *name, void *context)
 		scan->open++;
 }
 
-/* Reported without a verdict: whether to run without mitigations is not a question of measuring. */
+/* Always reported as ok: whether to run without mitigations is not a question of measuring. */
 static void check_flaws(struct doctor *doctor)
 {
 	static const char folder[] = "/sys/devices/system/cpu/vulnerabilities";
@@ -135,12 +135,12 @@ static void check_flaws(struct doctor *doctor)
 	}
 	doctor_lookup(doctor, "/proc/cpuinfo", "microcode", microcode, sizeof microcode);
 	doctor_add(doctor, "mitigations", FINDING_OK, "kernel", NULL,
-		   "of %u CPU flaws %u are mitigated and %u open, microcode %s: the same on hosts that are compared",
+		   "of %u CPU flaws %u are mitigated and %u open, microcode %s: hosts that you compare should be equal "
+		   "in this",
 		   scan.listed, scan.mitigated, scan.open, microcode);
 }
 
-/* ABI number of the library that is installed in one of the places of distributions and of `meson install`; 0 = none.
- */
+/* Returns the ABI number of DPDK's library in the folders where distributions and `meson install` put it; 0 = none. */
 static int find_dpdk(const struct doctor *doctor)
 {
 	static const char *const folders[] = {"usr/lib/*",       "usr/lib",       "usr/lib64",
@@ -174,7 +174,7 @@ static void check_dpdk(struct doctor *doctor)
 			   abi);
 	else if (abi)
 		doctor_add(doctor, "dpdk", FINDING_WARN, "kernel", "apt install libdpdk-dev on Debian 12",
-			   "DPDK with ABI %d is installed; tested is 22.11 (ABI %d)", abi, DPDK_ABI_WANTED);
+			   "DPDK with ABI %d is installed; nomora is tested with 22.11 (ABI %d)", abi, DPDK_ABI_WANTED);
 	else
 		doctor_add(doctor, "dpdk", FINDING_FAIL, "kernel", "apt install dpdk libdpdk-dev, then build again",
 			   "DPDK is not installed: neither injector nor prober runs");

@@ -37,7 +37,7 @@ static void check_facilities(struct doctor *doctor)
 		doctor_add(doctor, "netns", FINDING_OK, "kernel", NULL, "the kernel has network namespaces");
 	else
 		doctor_add(doctor, "netns", FINDING_FAIL, "kernel", "use a kernel with CONFIG_NET_NS=y",
-			   "no network namespaces: there can be no virtual rack");
+			   "no network namespaces: the virtual rack needs them");
 	if (doctor_exists(doctor, "/dev/net/tun"))
 		doctor_add(doctor, "tun", FINDING_OK, "kernel", NULL, "/dev/net/tun is there");
 	else
@@ -46,7 +46,7 @@ static void check_facilities(struct doctor *doctor)
 			   "no /dev/net/tun: net_tap ports and emulated NICs' host side do not work");
 }
 
-/* CapEff of this process. */
+/* Reads CapEff, the effective capabilities of this process. */
 static bool read_capabilities(struct doctor *doctor, uint64_t *effective)
 {
 	char text[64], *end;
@@ -79,12 +79,13 @@ static void check_rights(struct doctor *doctor)
 	if (missing[0])
 		doctor_add(doctor, "rights", FINDING_FAIL, "kernel",
 			   "sudo nomora doctor; run lab, inject and probe as root",
-			   "this process lacks%s: it can make no namespace and open no port", missing);
+			   "this process lacks%s: it cannot create namespaces or open ports", missing);
 	else
-		doctor_add(doctor, "rights", FINDING_OK, "kernel", NULL, "may make namespaces and open ports");
+		doctor_add(doctor, "rights", FINDING_OK, "kernel", NULL,
+			   "this process may create namespaces and open ports");
 }
 
-/* "Max locked memory  unlimited  unlimited  bytes": the soft limit, INT64_MAX = unlimited. */
+/* Reads the soft limit of a line such as "Max locked memory  unlimited  unlimited  bytes"; INT64_MAX = unlimited. */
 static bool read_limit(struct doctor *doctor, const char *name, int64_t *limit)
 {
 	char rest[256], *end;
@@ -106,17 +107,17 @@ static void check_locked(struct doctor *doctor)
 	if (!read_limit(doctor, "Max locked memory", &locked))
 		doctor_unclear(doctor, "memlock", "kernel", "/proc/self/limits");
 	else if (locked >> 20 >= LOCKED_GOOD_MIB)
-		doctor_add(doctor, "memlock", FINDING_OK, "kernel", NULL, "may lock memory as it needs");
+		doctor_add(doctor, "memlock", FINDING_OK, "kernel", NULL,
+			   "this process may lock as much memory as it needs");
 	else if (read_capabilities(doctor, &effective) && effective >> CAPABILITY_IPC_LOCK & 1)
 		doctor_add(doctor, "memlock", FINDING_OK, "kernel", NULL,
-			   "may lock memory as it needs: CAP_IPC_LOCK, so that the limit of %" PRId64
-			   " MiB does not bind",
+			   "this process has CAP_IPC_LOCK, so that the limit of %" PRId64 " MiB does not bind",
 			   locked >> 20);
 	else
 		doctor_add(
 			doctor, "memlock", doctor_serious(doctor), "kernel",
 			"ulimit -l unlimited (for good: LimitMEMLOCK=infinity in the unit, or /etc/security/limits.d)",
-			"may lock %" PRId64 " MiB: af_xdp and VFIO pin their buffers", locked >> 20);
+			"may lock %" PRId64 " MiB of memory: af_xdp and VFIO must lock their buffers", locked >> 20);
 }
 
 static void check_files(struct doctor *doctor)
@@ -129,7 +130,8 @@ static void check_files(struct doctor *doctor)
 		doctor_add(doctor, "files", FINDING_WARN, "kernel", "ulimit -n 65536",
 			   "may open %" PRId64 " files: too few for hundreds of clients", files);
 	else
-		doctor_add(doctor, "files", FINDING_OK, "kernel", NULL, "may open files as it needs");
+		doctor_add(doctor, "files", FINDING_OK, "kernel", NULL,
+			   "this process may open as many files as it needs");
 }
 
 static void ignore_entry(struct doctor *doctor, const char *name, void *context)
@@ -153,12 +155,12 @@ static void check_iommu(struct doctor *doctor)
 			   groups);
 	else if (unsafe[0] == 'Y' || unsafe[0] == '1')
 		doctor_add(doctor, "iommu", FINDING_WARN, "iommu",
-			   "intel_iommu=on iommu=pt on the kernel's command line",
+			   "add intel_iommu=on iommu=pt to the kernel's command line",
 			   "no IOMMU; VFIO's unsafe mode is on: a device may write anywhere");
 	else
 		doctor_add(doctor, "iommu", doctor_serious(doctor), "iommu",
-			   "VT-d/AMD-Vi on in the firmware set-up, then intel_iommu=on iommu=pt (AMD: iommu=pt) on the "
-			   "kernel's command line",
+			   "enable VT-d/AMD-Vi in the firmware set-up, then add intel_iommu=on iommu=pt (AMD: "
+			   "iommu=pt) to the kernel's command line",
 			   "no IOMMU: vfio-pci cannot give a NIC to DPDK (Linux interfaces need none)");
 	if (vfio)
 		doctor_add(doctor, "vfio", FINDING_OK, "iommu", NULL, "vfio-pci is loaded");

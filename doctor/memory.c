@@ -22,7 +22,7 @@ static void check_available(struct doctor *doctor)
 		doctor_add(doctor, "memory", FINDING_OK, "memory", NULL, "%" PRId64 " MiB available", available_MiB);
 	else
 		doctor_add(doctor, "memory", available_MiB < AVAILABLE_LEAST_MIB ? FINDING_FAIL : FINDING_WARN,
-			   "memory", "end other programs, or give the machine memory: 2 GiB free is comfortable",
+			   "memory", "end other programs, or add memory to the machine: 2 GiB free is enough",
 			   "%" PRId64 " MiB available: an injector takes 256 MiB, a prober 64", available_MiB);
 }
 
@@ -92,7 +92,7 @@ static void check_numa(struct doctor *doctor)
 		return;
 	if (balancing)
 		doctor_add(doctor, "numa", FINDING_WARN, "memory", "sysctl -w kernel.numa_balancing=0",
-			   "%u memory nodes with automatic balancing: pages are unmapped under running programs",
+			   "%u memory nodes with automatic balancing: the kernel unmaps pages of running programs",
 			   scan.nodes);
 	else
 		doctor_add(doctor, "numa", FINDING_OK, "memory", NULL,
@@ -100,7 +100,7 @@ static void check_numa(struct doctor *doctor)
 			   scan.nodes);
 }
 
-/* "always [madvise] never": the one in brackets. */
+/* The file has "always [madvise] never"; the brackets mark the mode in use. */
 static void check_transparent(struct doctor *doctor)
 {
 	static const char path[] = "/sys/kernel/mm/transparent_hugepage/enabled";
@@ -117,7 +117,8 @@ static void check_transparent(struct doctor *doctor)
 			   "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
 			   "transparent hugepages are always on: khugepaged moves memory of running applications");
 	else if (strstr(enabled, "[madvise]") || strstr(enabled, "[never]"))
-		doctor_add(doctor, "thp", FINDING_OK, "memory", NULL, "transparent hugepages only on request or off");
+		doctor_add(doctor, "thp", FINDING_OK, "memory", NULL,
+			   "transparent hugepages are off, or used only on request");
 	else
 		doctor_unclear(doctor, "thp", "memory", path);
 }
@@ -132,7 +133,7 @@ static void check_merging(struct doctor *doctor)
 		doctor_add(doctor, "ksm", FINDING_WARN, "memory", "echo 0 > /sys/kernel/mm/ksm/run",
 			   "same-page merging is on: it write-protects memory of running programs");
 	else
-		doctor_add(doctor, "ksm", FINDING_OK, "memory", NULL, "no same-page merging");
+		doctor_add(doctor, "ksm", FINDING_OK, "memory", NULL, "no same-page merging (KSM)");
 }
 
 void doctor_check_memory(struct doctor *doctor)

@@ -63,11 +63,14 @@ static void check_driver(struct doctor *doctor, const struct nic *nic)
 		   nic->operstate[0] ? nic->operstate : "unknown", speed);
 }
 
-/* The X550 goes by ixgbe too and stamps every packet, so the driver's name does not tell whether it stamps. */
+/*
+ * The ixgbe driver also serves the X550, which stamps every packet; so the driver's name does not tell whether a NIC
+ * can.
+ */
 static void check_stamps(struct doctor *doctor, const struct nic *nic)
 {
 	static const char fix[] =
-		"stamp with the time stamp counter (default), or probe in PTP mode with a DPDK built for it";
+		"use the CPU's time stamp counter (default), or probe in PTP mode with a DPDK that is built for it";
 	int stamps = nic->settings.stamps;
 
 	if (stamps == STAMPS_ALL)
@@ -75,7 +78,7 @@ static void check_stamps(struct doctor *doctor, const struct nic *nic)
 			   "%s: stamps every received packet", nic->name);
 	else if (stamps == STAMPS_NONE)
 		doctor_add(doctor, "nic-stamps", FINDING_OK, "x520-timestamps", NULL,
-			   "%s: stamps nothing; the time stamp counter is used", nic->name);
+			   "%s: stamps nothing: the CPU's time stamp counter is used", nic->name);
 	else if (stamps == STAMPS_PTP || is_ixgbe(nic))
 		doctor_add(doctor, "nic-stamps", FINDING_WARN, "x520-timestamps", fix, "%s: %s", nic->name,
 			   !is_ixgbe(nic)         ? "stamps PTP packets only"
@@ -93,15 +96,16 @@ static void check_sfp(struct doctor *doctor, const struct nic *nic)
 	    !(strtoul(text, NULL, 16) & IFF_UP)) {
 		snprintf(fix, sizeof fix, "ip link set %s up, then look again", nic->name);
 		doctor_add(doctor, "sfp", FINDING_WARN, "x520-sfp", fix,
-			   "%s is switched off: whether its module is taken is not known", nic->name);
+			   "%s is switched off, so it is not known whether ixgbe accepts its SFP+ module", nic->name);
 		return;
 	}
-	/* Older kernels, Debian 12's among them, do not report the parameter. */
+	/* Some kernels, such as Debian 12's, do not show this parameter. */
 	text[0] = '\0';
 	doctor_read(doctor, text, sizeof text, "/sys/module/ixgbe/parameters/allow_unsupported_sfp");
 	if (text[0] != '1' && text[0] != 'Y')
 		doctor_add(doctor, "sfp", FINDING_WARN, "x520-sfp", sfp_fix,
-			   "%s has no link: no cable, or a module that Intel did not code, which ixgbe refuses%s",
+			   "%s has no link: no cable, or an SFP+ module that is not coded for Intel, which ixgbe "
+			   "refuses%s",
 			   nic->name, text[0] ? "" : " unless told otherwise");
 }
 
@@ -112,18 +116,19 @@ static void check_pcie(struct doctor *doctor, const struct nic *nic)
 	if (nic->width <= 0 || nic->width_maximum <= 0)
 		return;
 	if (nic->width == nic->width_maximum && strcmp(nic->link_speed, nic->link_speed_maximum) == 0) {
-		doctor_add(doctor, "pcie", FINDING_OK, "x520-pcie", NULL, "%s: x%" PRId64 " at %s, all that it can",
+		doctor_add(doctor, "pcie", FINDING_OK, "x520-pcie", NULL, "%s: x%" PRId64 " at %s, its maximum",
 			   nic->name, nic->width, nic->link_speed);
 		return;
 	}
-	snprintf(fix, sizeof fix, "a slot with %" PRId64 " lanes that are wired, at %s: lspci -s %.40s -vv | grep Lnk",
+	snprintf(fix, sizeof fix,
+		 "use a slot with %" PRId64 " lanes that are wired, at %s: lspci -s %.40s -vv | grep Lnk",
 		 nic->width_maximum, nic->link_speed_maximum, nic->pci);
 	doctor_add(doctor, "pcie", FINDING_WARN, "x520-pcie", fix,
 		   "%s: x%" PRId64 " at %s of x%" PRId64 " at %s: an 82599 with two ports needs x8 at 5 GT/s",
 		   nic->name, nic->width, nic->link_speed, nic->width_maximum, nic->link_speed_maximum);
 }
 
-/* The kernel shows the files only for a link that can sleep. */
+/* The kernel shows these files only for links that can enter a power-saving state. */
 static void check_aspm(struct doctor *doctor, const struct nic *nic)
 {
 	int64_t l0s = 0, l1 = 0;
@@ -178,7 +183,7 @@ static void check_offloads(struct doctor *doctor, const struct nic *nic)
 			   nic->name);
 }
 
-/* ixgbe has no adaptive flag: its "rx-usecs 1" is the dynamic mode, and the one that it starts with. */
+/* ixgbe has no adaptive flag: "rx-usecs 1" means its dynamic mode, which is the default. */
 static void check_coalescing(struct doctor *doctor, const struct nic *nic)
 {
 	const struct nic_settings *settings = &nic->settings;
@@ -190,15 +195,16 @@ static void check_coalescing(struct doctor *doctor, const struct nic *nic)
 		 settings->adaptive_rx == 1 ? "adaptive-rx off " : "");
 	if (settings->adaptive_rx == 1 || (is_ixgbe(nic) && settings->rx_usecs == 1))
 		doctor_add(doctor, "coalescing", FINDING_WARN, "x520-queues", fix,
-			   "%s: interrupts wait for a time that changes with the load (Linux applications on this "
-			   "port; DPDK polls)",
+			   "%s: interrupts are delayed by a time that changes with the load (this affects Linux "
+			   "applications on this port; DPDK polls)",
 			   nic->name);
 	else if (settings->rx_usecs > 0)
 		doctor_add(doctor, "coalescing", FINDING_WARN, "x520-queues", fix,
-			   "%s: interrupts wait up to %d us (Linux applications on this port; DPDK polls)", nic->name,
-			   settings->rx_usecs);
+			   "%s: interrupts are delayed by up to %d us (this affects Linux applications on this port; "
+			   "DPDK polls)",
+			   nic->name, settings->rx_usecs);
 	else
-		doctor_add(doctor, "coalescing", FINDING_OK, "x520-queues", NULL, "%s: interrupts do not wait",
+		doctor_add(doctor, "coalescing", FINDING_OK, "x520-queues", NULL, "%s: interrupts are not delayed",
 			   nic->name);
 }
 
@@ -208,7 +214,10 @@ static void count_queue(struct doctor *doctor, const char *name, void *context)
 	*(int *)context += strncmp(name, "rx-", 3) == 0;
 }
 
-/* From the driver, else from the kernel (a bridge or tap has no channels); 0 = not known. */
+/*
+ * Returns the number of receive queues, from the driver or else from the kernel (a bridge or tap has no channels); 0 =
+ * not known.
+ */
 static int count_queues(struct doctor *doctor, const struct nic *nic)
 {
 	const struct nic_settings *settings = &nic->settings;
@@ -224,8 +233,9 @@ static int count_queues(struct doctor *doctor, const struct nic *nic)
 }
 
 /*
- * Our ports have one queue, and af_xdp's socket is bound to the first. Where an interface has more, lib/dp opens it
- * by af_packet instead, whose one socket receives from all queues in the order in which their CPUs deliver.
+ * Our ports have one queue, and af_xdp's socket is bound to the first one. If an interface has more queues, lib/dp
+ * opens it with af_packet instead, whose single socket receives from all queues in the order in which their CPUs
+ * deliver.
  */
 static void check_queues(struct doctor *doctor, const struct nic *nic)
 {
@@ -234,7 +244,7 @@ static void check_queues(struct doctor *doctor, const struct nic *nic)
 
 	if (count == 1)
 		doctor_add(doctor, "queues", FINDING_OK, "x520-queues", NULL,
-			   "%s: one receive queue: order is kept, af_xdp sees all", nic->name);
+			   "%s: one receive queue: packets stay in order, and af_xdp receives all of them", nic->name);
 	if (count <= 1)
 		return;
 	if (nic->settings.combined > 0)
@@ -242,17 +252,17 @@ static void check_queues(struct doctor *doctor, const struct nic *nic)
 	else if (nic->settings.rx_queues > 0)
 		snprintf(fix, sizeof fix, "ethtool -L %s rx 1 tx 1", nic->name);
 	else
-		snprintf(fix, sizeof fix, "make %s again with one queue (ip link add: numrxqueues 1)", nic->name);
+		snprintf(fix, sizeof fix, "create %s again with one queue (ip link add: numrxqueues 1)", nic->name);
 	doctor_add(doctor, "queues", FINDING_WARN, "x520-queues", fix,
-		   "%s: %d receive queues: af_xdp would see the first alone and is not used, and by af_packet flows "
-		   "overtake each other (DPDK's own drivers take one)",
+		   "%s: %d receive queues: af_xdp is not used, as it would receive from the first one only; with "
+		   "af_packet, flows overtake each other (DPDK's own drivers use one queue)",
 		   nic->name, count);
 }
 
 /*
- * Between several queues ixgbe moves a TCP flow to the queue of the CPU that sends into it (ATR), and its packets
- * overtake each other. Perfect filters prevent that and give each flow one queue. On other drivers the flag may be
- * off because the feature is missing.
+ * With several queues, ixgbe moves a TCP flow to the queue of the CPU that sends into it (ATR), and the flow's packets
+ * overtake each other. Perfect filters (ntuple) prevent that and give each flow one queue. On other drivers the flag
+ * may be off because the driver lacks the feature.
  */
 static void check_filters(struct doctor *doctor, const struct nic *nic)
 {
@@ -309,7 +319,7 @@ static void scan_interface(struct doctor *doctor, const char *name, void *contex
 	check_node(doctor, &nic);
 }
 
-/* An 82599 whose module ixgbe refuses when it loads has neither interface nor driver. */
+/* If ixgbe refuses an 82599's SFP+ module at load time, the NIC has neither interface nor driver. */
 static void check_driverless(struct doctor *doctor, const char *name)
 {
 	char vendor[16], device[16];
@@ -321,7 +331,7 @@ static void check_driverless(struct doctor *doctor, const char *name)
 			   "%s, an 82599, has no driver: does dmesg report an unsupported SFP+ module?", name);
 }
 
-/* Ethernet controllers that DPDK has been given, and those that nobody drives. */
+/* Reports Ethernet controllers that are bound to DPDK, and those without a driver. */
 static void scan_pci(struct doctor *doctor, const char *name, void *context)
 {
 	struct nic_scan *scan = context;
@@ -342,7 +352,7 @@ static void scan_pci(struct doctor *doctor, const char *name, void *context)
 	snprintf(nic.name, sizeof nic.name, "%s", name);
 	snprintf(nic.pci, sizeof nic.pci, "%s", name);
 	read_pci(doctor, device, &nic);
-	doctor_add(doctor, "nic", FINDING_OK, "iommu", NULL, "%s is bound to %s: for DPDK", name, driver);
+	doctor_add(doctor, "nic", FINDING_OK, "iommu", NULL, "%s is bound to %s, for DPDK", name, driver);
 	check_pcie(doctor, &nic);
 	check_aspm(doctor, &nic);
 	check_node(doctor, &nic);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sources of interruption of a polling CPU: device interrupts, irqbalance, watchdogs, other CPUs' timers. */
+/* Checks what interrupts a polling CPU: device interrupts, irqbalance, watchdogs, other CPUs' timers. */
 #include "doctor_priv.h"
 
 #include <string.h>
@@ -85,7 +85,8 @@ static void check_watchdog(struct doctor *doctor, const cpu_set_t *isolated)
 			   CPU_COUNT(isolated) ? "no watchdog on isolated CPUs" : "no NMI watchdog");
 }
 
-/* get_nohz_timer_target() of the kernel: an idle CPU's timers go to one that is busy, if it may do such housekeeping.
+/*
+ * The kernel's get_nohz_timer_target() moves an idle CPU's timers to a busy one, if that one may do such housekeeping.
  */
 static void check_timers(struct doctor *doctor, const cpu_set_t *isolated)
 {
@@ -98,7 +99,7 @@ static void check_timers(struct doctor *doctor, const cpu_set_t *isolated)
 		doctor_add(doctor, "timers", FINDING_WARN, "cores", "sysctl -w kernel.timer_migration=0",
 			   "idle CPUs hand their timers to busy ones: a polling CPU that is not isolated gets them");
 	else
-		doctor_add(doctor, "timers", FINDING_OK, "cores", NULL, "no other CPU's timers on polling CPUs");
+		doctor_add(doctor, "timers", FINDING_OK, "cores", NULL, "no other CPU's timers run on polling CPUs");
 }
 
 void doctor_check_quiet(struct doctor *doctor)
@@ -106,7 +107,7 @@ void doctor_check_quiet(struct doctor *doctor)
 	cpu_set_t isolated;
 
 	doctor_isolated(doctor, &isolated);
-	if (CPU_COUNT(&isolated)) /* without any, another check has reported it */
+	if (CPU_COUNT(&isolated)) /* if there are none, check_isolation() has reported it */
 		check_interrupts(doctor, &isolated);
 	check_balancer(doctor);
 	check_watchdog(doctor, &isolated);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads the host's files below the root folder, and sets of CPUs. */
+/* Reads the host's files below the root folder, and handles sets of CPUs. */
 #include "doctor_priv.h"
 
 #include <ctype.h>
@@ -31,7 +31,7 @@ static bool read_first_line(const char *path, char *text, size_t bytes)
 	if (!file)
 		return false;
 	read = fgets(text, (int)bytes, file) != NULL;
-	if (!read && !ferror(file)) { /* an empty file is an answer too */
+	if (!read && !ferror(file)) { /* an empty file is valid, too */
 		text[0] = '\0';
 		read = true;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How often a polling loop is stopped: one thread per CPU reads the counter and counts the gaps. */
+/* Measures how often a polling loop is interrupted: one thread per CPU reads the counter and counts the gaps. */
 #include "doctor_priv.h"
 
 #include <errno.h>
@@ -9,11 +9,11 @@
 #include <base/ns.h>
 
 enum {
-	STALL_NS = 1000,              /* as the injector counts them */
-	WORST_GOOD_NS = 10000,        /* a tick, an interrupt: what an isolated CPU may still show */
-	CALIBRATION_NS = 20 * 1000000 /* 0.1 % of a rate is plenty for a limit */
+	STALL_NS = 1000,              /* the injector's default limit */
+	WORST_GOOD_NS = 10000,        /* a tick or an interrupt, which even an isolated CPU may show */
+	CALIBRATION_NS = 20 * 1000000 /* long enough for a rate within 0.1 %, which is enough for a limit */
 };
-#define SHARE_GOOD 1e-4 /* of the time */
+#define SHARE_GOOD 1e-4 /* share of the time that may be stalled */
 
 struct stall_watch {
 	unsigned int cpu;
@@ -95,7 +95,7 @@ static int choose_cpus(const struct doctor *doctor, const char *list, cpu_set_t 
 
 	if (list) {
 		if (!doctor_parse_cpus(list, chosen) || CPU_COUNT(chosen) == 0)
-			return error_set(err, EINVAL, "expected a list as 2-3,5, found '%s'", list);
+			return error_set(err, EINVAL, "expected a list such as 2-3,5, found '%s'", list);
 		if (doctor_read(doctor, there, sizeof there, "/sys/devices/system/cpu/online") &&
 		    doctor_parse_cpus(there, &online) && !cpus_are_within(chosen, &online))
 			return error_set(err, EINVAL, "this host's CPUs are %s, found '%s'", there, list);

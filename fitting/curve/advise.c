@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measurements that would decide the threshold's form. Takes the sharper of the two most likely forms as the truth
- * (jump over hinge over none), adds levels around the threshold, and finds the number of runs at which the other form's
- * misfit becomes significant.
+ * Finds the measurements that would decide the threshold's form. Of the two most likely forms, assumes that the sharper
+ * one is true (jump before hinge before none), adds levels around the threshold, and finds the number of runs at which
+ * the misfit of the other form becomes significant.
  */
 #include <errno.h>
 #include <math.h>
@@ -12,9 +12,12 @@
 
 enum { MORE_LEVELS = 8 };
 
-/* Below this probability of the most likely form, the form is undecided. */
+/* The form is undecided if the most likely one has a lower probability than this. */
 static const double sure = 0.95;
-/* In units of the noise variance: a likelihood-ratio test then errs 2 % each way. */
+/*
+ * Increase of the residual sum of squares, in noise variances, that counts as significant: a likelihood-ratio test then
+ * errs in 2 % of the cases in each direction.
+ */
 static const double plain_misfit = 4.1 * 4.1;
 static const long runs_tried[] = {3, 5, 10, 20, 40, 80, 160, 320, 640, 1280};
 
@@ -86,7 +89,9 @@ static void find_stretch(const struct problem *problem, const struct fit_candida
 	decision->to_us = problem->x[high];
 }
 
-/* Merges the existing and the new levels, ascending in x; y is the true curve. */
+/*
+ * Fills `more` with the existing and the new levels, in ascending order of x; y is the value of the assumed true curve.
+ */
 static void merge_levels(const struct problem *problem, const struct fit_candidate *truth, double run_weight,
 			 struct fit_decision *decision, struct problem *more)
 {
@@ -110,7 +115,10 @@ static void merge_levels(const struct problem *problem, const struct fit_candida
 	}
 }
 
-/* Finds the fewest runs of runs_tried with a significant misfit (0 = none). 0 or -ENOMEM. */
+/*
+ * Sets decision->runs to the first number in runs_tried that makes the misfit significant, or to 0 if there is none.
+ * Returns 0 or -ENOMEM.
+ */
 static int find_runs(const struct problem *problem, const struct fit_candidate *truth,
 		     const struct fit_candidate *rival, double run_weight, double variance,
 		     struct fit_decision *decision)

@@ -5,7 +5,7 @@
 
 #include <base/quantile.h>
 
-/* A band with a smaller half-width is a fixed point of the curve. */
+/* Where a band's half-width is smaller than this, the curve is fixed (as at 0). */
 static const double half_width_least = 1e-9;
 
 const char *agreement_name(enum agreement_verdict verdict)
@@ -33,7 +33,7 @@ struct agreement_point agreement_at(const struct curve *first, const struct curv
 					.allowed = hypot(half_width(first, index), half_width(second, index))};
 }
 
-/* For files without the factor: Sidak's, with one independent point per level. */
+/* Returns band_whole_factor, or for files without it Sidak's factor, with one independent point per level. */
 static double whole_factor(const struct curve *curve)
 {
 	double points = (double)(curve->level_count ? curve->level_count : curve->table_count);
@@ -84,7 +84,7 @@ struct agreement_difference agreement_difference_of(const struct curve *first, c
 	return most;
 }
 
-/* Relative variance of a baseline's mean; NAN = not known. */
+/* Returns the relative variance of the mean of the baseline runs, or NAN if it is not known. */
 static double baseline_variance(const struct curve *curve)
 {
 	double runs = curve->level_count ? (double)curve->levels[0].runs : 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The 95 % band: a parametric bootstrap over the candidates. Each replicate draws a candidate by its AICc weight (the
- * choice of the family is part of the uncertainty), adds noise to its curve at the levels, refits that candidate
- * including the threshold, and normalises by its own baseline. The band is the middle 95 % of the replicates at each x.
+ * The 95 % band: a parametric bootstrap over the candidates. The replicates are divided among the candidates in
+ * proportion to their AICc weights (the choice of the family is part of the uncertainty). Each replicate adds noise to
+ * its candidate's curve at the levels, refits the candidate including the threshold, and normalises by its own
+ * baseline. The band is the middle 95 % of the replicates at each x.
  */
 #include <errno.h>
 #include <math.h>
@@ -11,13 +12,13 @@
 
 #include "simulator_priv.h"
 
-/* Candidates below this weight are not simulated. */
+/* Candidates below this weight are not simulated (except the chosen one). */
 static const double weight_least = 0.01;
 static const double confidence = 0.95;
-/* Below this half-width the curve is fixed at the point, as at 0, where it is 1 by definition. */
+/* Where the band's half-width is smaller than this, the curve is fixed, as at 0, where it is 1 by definition. */
 static const double half_width_least = 1e-9;
 
-/* The levels around a jump: its place between them is not identifiable. */
+/* Finds the two levels around a jump: the data do not determine where between them the jump is. */
 static void find_gap(const struct problem *problem, double threshold_us, double *low_us, double *high_us)
 {
 	*low_us = *high_us = threshold_us;
@@ -28,7 +29,7 @@ static void find_gap(const struct problem *problem, double threshold_us, double 
 		}
 }
 
-/* Random factor that turns normal noise into t noise: sqrt(dof / chi-square), by Wilson & Hilferty. */
+/* Returns a random factor that turns normal noise into t noise: sqrt(dof / chi-square), by Wilson & Hilferty. */
 static double t_factor(double dof, struct rng *rng)
 {
 	double part = 2 / (9 * dof), root = 1 - part + rng_normal(rng) * sqrt(part);
@@ -36,7 +37,10 @@ static double t_factor(double dof, struct rng *rng)
 	return root > 0.05 ? 1 / sqrt(root * root * root) : 1 / sqrt(0.05 * 0.05 * 0.05);
 }
 
-/* One replicate: its curve at x goes to p. True if it has a threshold, within *low_us..*high_us. */
+/*
+ * Simulates one replicate and writes its curve at the points x to p. Returns true if the replicate has a searched
+ * threshold, which is then within *low_us..*high_us.
+ */
 static bool replicate(struct simulator *simulator, const struct fit_settings *settings, const double *x, size_t count,
 		      double *p, double *low_us, double *high_us, struct rng *rng)
 {
@@ -68,7 +72,7 @@ static int compare_doubles(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-/* Quantile of sorted values, interpolated between order statistics. */
+/* Returns a quantile of sorted values, interpolated between order statistics. */
 static double quantile(const double *sorted, size_t count, double at)
 {
 	double position = at * (double)(count + 1) - 1;
@@ -83,10 +87,10 @@ static double quantile(const double *sorted, size_t count, double at)
 }
 
 struct simulation {
-	double *values; /* count x replicates, contiguous per x */
+	double *values; /* count x replicates; the replicates of one x are adjacent */
 	double *p;
 	double *sorted;       /* replicates */
-	double *lows, *highs; /* of the replicates' thresholds */
+	double *lows, *highs; /* intervals of the replicates' thresholds */
 	size_t replicates, done, threshold_count;
 };
 
@@ -111,7 +115,10 @@ static int run_candidate(const struct problem *problem, const struct fit_setting
 	return rc == -EDOM ? 0 : rc;
 }
 
-/* Divides the replicates among the candidates by weight; the chosen one, first, also gets the remainder. */
+/*
+ * Returns a candidate's share of the replicates, in proportion to its weight. The chosen candidate (index 0) also gets
+ * the remainder, from the caller.
+ */
 static size_t share_of(const struct fit *fit, size_t index, size_t replicates)
 {
 	double total = 0;
@@ -125,9 +132,9 @@ static size_t share_of(const struct fit *fit, size_t index, size_t replicates)
 }
 
 /*
- * The factor by which the half-widths of the band must grow for it to hold most replicates at all points at once: the
- * sup-t band of Montiel Olea and Plagborg-Moller, "Simultaneous confidence bands", J. Applied Econometrics 34 (2019),
- * from a bootstrap.
+ * Returns the factor by which the half-widths of the band must grow so that the band holds 95 % of the replicates at
+ * all points at once: the sup-t band of Montiel Olea and Plagborg-Moller, "Simultaneous confidence bands", J. Applied
+ * Econometrics 34 (2019), from a bootstrap.
  */
 static double whole_factor(const struct simulation *simulation, const double *centre, size_t count, const double *low,
 			   const double *high)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Variance of the curve between replicate blocks. The band treats all scatter at a level as independent noise. Drift of
- * the machine between blocks is not: it shifts all levels of a block together, and averaging over levels does not
- * reduce it. So the candidate is also fitted to each block; where these curves vary more than independent noise
- * explains, the band is widened.
+ * Variance of the curve between replicate blocks. The band treats all scatter at a level as independent noise. But
+ * drift of the machine between blocks shifts all levels of a block together, and averaging over levels does not reduce
+ * it. So the candidate is also fitted to each block; if these curves vary more than independent noise explains, the
+ * band is widened.
  */
 #include <errno.h>
 #include <math.h>
@@ -13,7 +13,7 @@
 
 enum { REPLICATES = 200 };
 
-/* Drift significant at 5 % is reported and reduces the band's degrees of freedom. */
+/* If drift is significant at 5 %, it is reported, and the band's degrees of freedom are reduced. */
 static const double drift_quantile = 1.645;
 
 struct spread {
@@ -33,7 +33,7 @@ static void add_curve(struct spread *spread, const double *p)
 	}
 }
 
-/* Variance of a curve, mean over the levels. */
+/* Returns the variance of the curves, averaged over the levels. */
 static double variance_of(const struct spread *spread)
 {
 	double sum = 0;
@@ -53,7 +53,7 @@ static void add_answer(struct simulator *simulator, const double *noise, double 
 	add_curve(spread, p);
 }
 
-/* A block's deviation from the mean of the blocks, scaled so that its variance is the mean's. */
+/* Fills `noise` with the block's deviation from the mean of the blocks, scaled to the variance of that mean. */
 static void block_noise(const struct observations *observations, size_t block, double *noise)
 {
 	double root = sqrt((double)observations->block_count);
@@ -68,7 +68,7 @@ static void block_noise(const struct observations *observations, size_t block, d
 	}
 }
 
-/* Independent noise of the same size. */
+/* Fills `values` with independent noise at the size of the level means' noise. */
 static void chance_noise(const struct problem *problem, struct noise noise, struct rng *rng, double *values)
 {
 	for (size_t i = 0; i < problem->count; i++)

@@ -11,7 +11,7 @@
 #include "fit_priv.h"
 
 enum {
-	BAND_POINTS_MAXIMUM = 401, /* longer tables get their band by interpolation */
+	BAND_POINTS_MAXIMUM = 401, /* a longer table's band is interpolated */
 	SEARCHED_MAXIMUM = 2,
 	REPORTED_MAXIMUM = COLUMNS_MAXIMUM + SEARCHED_MAXIMUM,
 };
@@ -21,7 +21,7 @@ static bool is_polynomial(enum fit_family family)
 	return family <= FIT_POLYNOMIAL_5;
 }
 
-/* Index of the baseline's coefficient, or -1. */
+/* Returns the index of the baseline's coefficient, or -1 if the model has none. */
 static int baseline_column(const struct problem *problem, const struct fit_candidate *candidate)
 {
 	if (problem->baseline_known)
@@ -30,8 +30,9 @@ static int baseline_column(const struct problem *problem, const struct fit_candi
 }
 
 /*
- * Covariance of coefficients and shapes, from the curve's derivatives at the levels: QR in linear_fit(). The scale
- * of the noise is applied by the caller. NULL when the design is rank-deficient or memory runs out.
+ * Returns the covariance of the free parameters (coefficients and shape constants), by QR (linear_fit()) of the curve's
+ * derivatives at the levels of delay. The caller multiplies it by the noise variance and frees it. NULL if the design
+ * is rank-deficient or memory runs out.
  */
 static double *free_covariance(const struct problem *problem, const struct fit_candidate *candidate, size_t size)
 {
@@ -93,8 +94,9 @@ static void transform(double *covariance, const double *jacobian, size_t size)
 }
 
 /*
- * Coefficients in plain units (powers of µs) of the normalised curve; row by row d plain / d fitted. The height that
- * divides them is the baseline's coefficient, or the curve's value at 0, which is linear in the coefficients as well.
+ * Converts the coefficients to those of the normalised curve in powers of µs: plain. jacobian[i][j] is d plain[i] / d
+ * fitted[j]. The coefficients are divided by the baseline's height: its coefficient, or without a threshold the curve's
+ * value at 0, which is also linear in the coefficients.
  */
 static void to_plain(const struct problem *problem, const struct fit_candidate *candidate, size_t size, double *plain,
 		     double *jacobian)
@@ -112,7 +114,7 @@ static void to_plain(const struct problem *problem, const struct fit_candidate *
 	}
 	memset(jacobian, 0, size * size * sizeof *jacobian);
 	for (size_t k = 0; k < n; k++) {
-		/* A hinge's basis begins with the first power, the other forms' with the constant. */
+		/* Coefficient 0 belongs to the first power in a hinge, and to the constant in the other forms. */
 		double power = powers ? (double)k + (candidate->form == CURVE_FORM_HINGE) : 0, factor;
 
 		if (candidate->family == FIT_SPLINE)
@@ -215,7 +217,7 @@ static int fill_levels(const struct fit *fit, const struct candidate_curve *shap
 	return 0;
 }
 
-/* Interpolates the simulated band linearly to the table's points; it always contains the curve. */
+/* Interpolates the simulated band linearly to the table's points, and widens it where it does not contain the curve. */
 static void spread_band(const double *x, const double *low, const double *high, size_t points, struct curve *curve)
 {
 	size_t at = 0;

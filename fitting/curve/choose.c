@@ -15,12 +15,15 @@
 
 #include "fit_priv.h"
 
-/* The papers' model, a polynomial after a threshold, is kept unless another is better by this much AICc. */
+/* The papers' model, a polynomial after a threshold, is kept unless another model's AICc is lower by this much. */
 static const double papers_grace = 4;
 
-/* Candidates within this much AICc are equal: the simplest is chosen. */
+/* Candidates whose AICc differs by less than this count as equal: the one with the fewest parameters is chosen. */
 static const double as_good = 2;
-/* A rival within this much AICc vetoes a candidate whose cross-validation error is this factor larger. */
+/*
+ * A candidate is vetoed if its cross-validation error is larger by the factor cross_validation_veto than that of a
+ * rival whose AICc is at most rival_within higher.
+ */
 static const double cross_validation_veto = 1.25;
 static const double rival_within = 10;
 
@@ -31,7 +34,7 @@ static const double rival_within = 10;
  */
 static const double steepness_few = 0.35, steepness_many = 0.7;
 static const double levels_few = 12, levels_many = 30;
-/* Isotonic regression is chosen only if every formula is worse by this much AICc. */
+/* Isotonic regression is chosen only if its AICc is lower than that of every formula by this much. */
 static const double pooled_handicap = 10;
 
 static bool family_wanted(const struct fit_settings *settings, enum fit_family family)
@@ -49,7 +52,7 @@ static bool form_wanted(const struct fit_settings *settings, enum fit_family fam
 		return false;
 	if (family == FIT_MONOTONE)
 		return form == CURVE_FORM_NONE;
-	/* The spline bends anywhere; Hill's curve starts flat. */
+	/* A spline can bend without a hinge, and Hill's curve has a smooth start of its own, so it needs no jump. */
 	if (settings->form == FIT_AUTO && form == CURVE_FORM_HINGE && family == FIT_SPLINE)
 		return false;
 	if (settings->form == FIT_AUTO && form == CURVE_FORM_JUMP && family == FIT_HILL)
@@ -57,7 +60,7 @@ static bool form_wanted(const struct fit_settings *settings, enum fit_family fam
 	return true;
 }
 
-/* With nearly as many parameters as levels a model fits the noise. */
+/* Returns false if there are too few levels: a model with nearly as many parameters as levels fits the noise. */
 static bool levels_suffice(const struct problem *problem, const struct fit_settings *settings, size_t parameters)
 {
 	size_t spare = settings->family != FIT_AUTO ? 0 : problem->count < 12 ? 3 : 2;
@@ -65,7 +68,9 @@ static bool levels_suffice(const struct problem *problem, const struct fit_setti
 	return problem->count >= parameters + spare && problem->rows > (double)parameters + 1;
 }
 
-/* Repeated runs measure noise, not shape: BIC's penalty counts levels, AICc's counts runs. */
+/*
+ * Fills rss, AICc and BIC. Repeated runs measure noise, not shape: so BIC's penalty counts levels, AICc's counts runs.
+ */
 static void rate(const struct problem *problem, struct fit_candidate *candidate, double level_rss)
 {
 	size_t rows = (size_t)problem->rows;
@@ -95,7 +100,7 @@ static int add_pooled(const struct problem *problem, struct fit_candidate *candi
 	return 1;
 }
 
-/* 1 = fitted, 0 = too few levels. */
+/* Returns 1 if fitted, or 0 if there are too few levels (or no memory). */
 static int add_member(const struct problem *problem, const struct fit_settings *settings, enum fit_family family,
 		      enum curve_form form, struct fit_candidate *candidate)
 {
@@ -170,7 +175,7 @@ static void weigh_candidates(const struct problem *problem, struct fit *fit)
 		fit->candidates[i].weight = total > 0 ? fit->candidates[i].weight / total : i == 0;
 }
 
-/* True if the candidate has the most likely form; isotonic regression has no form. */
+/* Returns true if the candidate has the most likely form, or is isotonic regression, which has no form. */
 static bool best_form(const struct fit *fit, size_t index)
 {
 	const struct fit_candidate *candidate = &fit->candidates[index];
@@ -183,7 +188,7 @@ static bool best_form(const struct fit *fit, size_t index)
 	return true;
 }
 
-/* Does a candidate of similar AICc have a much lower cross-validation error? */
+/* Returns true if a candidate of similar AICc has a much lower cross-validation error. */
 static bool vetoed(const struct fit *fit, size_t index)
 {
 	const struct fit_candidate *candidate = &fit->candidates[index];
@@ -199,7 +204,10 @@ static bool vetoed(const struct fit *fit, size_t index)
 	return false;
 }
 
-/* True if the candidate may be chosen: it has the most likely form, or is isotonic and every formula fits badly. */
+/*
+ * Returns true if the candidate may be chosen: it is a formula of the most likely form, or it is isotonic regression
+ * and every formula fits much worse.
+ */
 static bool eligible(const struct fit *fit, size_t index)
 {
 	if (!best_form(fit, index))
@@ -218,7 +226,7 @@ static bool is_papers_model(const struct fit *fit, size_t index)
 	return fit->candidates[index].family <= FIT_POLYNOMIAL_5 && fit->candidates[index].form != CURVE_FORM_NONE;
 }
 
-/* The eligible candidate of lowest AICc that is not vetoed by cross-validation. */
+/* Returns the eligible candidate of lowest AICc that is not vetoed; if all are vetoed, the one of lowest AICc. */
 static size_t first_sound(const struct fit *fit, enum choice_grounds *grounds)
 {
 	*grounds = CHOSEN_BY_AICC;
@@ -265,7 +273,7 @@ static const char *form_words(enum curve_form form)
 	return words[form];
 }
 
-/* Best candidate of another family, for the comparison in the reason. */
+/* Returns the best candidate of another family, which the reason compares with the chosen one, or NULL. */
 static const struct fit_candidate *runner_up(const struct fit *fit)
 {
 	for (size_t i = 1; i < fit->candidate_count; i++)
@@ -274,7 +282,7 @@ static const struct fit_candidate *runner_up(const struct fit *fit)
 	return NULL;
 }
 
-/* A candidate of a less likely form, or isotonic regression, may have a lower AICc than the chosen one. */
+/* Returns true if the chosen candidate has the lowest AICc of all: one of a less likely form may have a lower one. */
 static bool is_lowest(const struct fit *fit)
 {
 	for (size_t i = 1; i < fit->candidate_count; i++)

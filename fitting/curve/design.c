@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * QR of a candidate's weighted design. Q is formed explicitly: a new response then costs one product with Q', and
- * search and simulation solve for thousands of responses.
+ * QR of a candidate's weighted design. Q is stored as a matrix, because search and simulation solve for thousands of
+ * responses: each then costs one product with Q'.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -91,7 +91,7 @@ void design_make(const struct problem *problem, const struct profile *profile, s
 		form_q_double(&design->qr, design->q);
 }
 
-/* Transforms a constraint row to c coordinates and unit length; returns its bound. */
+/* Transforms a constraint row to c coordinates (coefficients = root c) and unit length; returns its bound. */
 static double finish_constraint(const struct design *design, double *row, double bound)
 {
 	size_t columns = design->columns;
@@ -109,7 +109,7 @@ static double finish_constraint(const struct design *design, double *row, double
 	return scale > 0 ? bound * scale : bound;
 }
 
-/* Row and offset of the constraint on the curve's start. */
+/* Fills the row of the height that the curve's start must not exceed; returns its offset. */
 static double profile_ceiling(const struct problem *problem, const struct profile *profile, double *row)
 {
 	if (profile->form != CURVE_FORM_NONE)
@@ -134,8 +134,8 @@ double design_first_constraint(const struct problem *problem, struct design *des
 }
 
 /*
- * The shape constraint, discretised: the curve does not start above the baseline, its differences from the threshold
- * (or 0) to the end of the constrained range are not positive, and its end is at least FIT_LEAST.
+ * The shape constraint at discrete points: the curve does not start above the baseline; it does not rise between
+ * consecutive points from the threshold (or 0) to the end of the constrained range; and its end is at least FIT_LEAST.
  */
 static void design_make_constraints(const struct problem *problem, struct design *design)
 {

@@ -36,7 +36,7 @@ int fit_family_parse(const char *name, int *family)
 	return -EINVAL;
 }
 
-/* Basis functions besides the constant. */
+/* Returns the number of basis functions besides the constant. */
 static size_t basis_size(const struct problem *problem, enum fit_family family)
 {
 	switch (family) {
@@ -68,8 +68,8 @@ size_t family_shapes(enum fit_family family)
 }
 
 /*
- * Without a threshold or with a jump, a curve has a constant besides the basis. A hinge has none, since it starts at
- * the height of the baseline. A baseline that is not known adds a coefficient to the forms with a flat part.
+ * Without a threshold or with a jump, a curve has a constant and the basis. A hinge has no constant, since it starts at
+ * the height of the baseline. In the forms with a flat part, an unknown baseline adds a coefficient.
  */
 size_t profile_columns(const struct problem *problem, const struct profile *profile)
 {
@@ -91,7 +91,7 @@ size_t profile_parameters(const struct problem *problem, const struct profile *p
 	return profile_columns(problem, profile) + family_shapes(profile->family) + (profile->form != CURVE_FORM_NONE);
 }
 
-/* The basis at u >= 0, without the constant. */
+/* Fills `basis` with the basis functions at u >= 0, without the constant. */
 static void fill_basis(const struct problem *problem, const struct profile *profile, double u, double *basis)
 {
 	double t = u / problem->end_us, power = t;
@@ -153,7 +153,7 @@ double profile_row(const struct problem *problem, const struct profile *profile,
 		fill_basis(problem, profile, x, row + 1);
 		return 0;
 	case CURVE_FORM_JUMP:
-		/* Order: constant, basis, baseline. */
+		/* The columns are in the order: constant, basis, baseline. */
 		if (flat) {
 			if (!problem->baseline_known)
 				row[columns - 1] = 1;

@@ -8,9 +8,12 @@
 
 #include "fit_priv.h"
 
-/* Data are rejected if they rise by this many standard errors and by this much: drift alone can cause a small rise. */
+/*
+ * Data are rejected if they rise by more than rise_deviations standard errors and by at least rise_least (in
+ * baselines): drift alone can cause a small rise.
+ */
 static const double rise_deviations = 4, rise_least = 0.1;
-/* The loss of performance whose round trip the report gives. */
+/* The report gives the round trip at which the loss of performance reaches this share. */
 static const double effect_least = 0.1;
 
 void fit_settings_default(struct fit_settings *settings)
@@ -48,9 +51,8 @@ static void warn_form(struct fit *fit)
 	enum curve_form first = fit->candidates[0].form;
 
 	warn(fit,
-	     "The threshold's form is undecided: %s %.0f %%, %s %.0f %%. The two best candidates differ by at most "
-	     "%.2g "
-	     "(at %g us).",
+	     "The data do not decide the form of the threshold: %s (probability %.0f %%) or %s (%.0f %%). The best "
+	     "curves of these two forms differ by at most %.2g in performance (at %g us).",
 	     form_noun(first), 100 * fit->form_probability[first], form_noun(decision->other),
 	     100 * fit->form_probability[decision->other], decision->difference, decision->difference_at_us);
 	if (decision->runs)
@@ -72,9 +74,8 @@ static void collect_warnings(const struct problem *problem, struct fit *fit)
 		     observations->disturbed, observations->runs, observations->disturbed == 1 ? "was" : "were");
 	if (fit->flat && fit->flat_drop > effect_least)
 		warn(fit,
-		     "The runs scatter too much to show an effect below %.2g %%: longer or more runs on a quieter "
-		     "machine "
-		     "would.\n",
+		     "The runs scatter too much to show an effect below %.2g %%: make longer or more runs, on a "
+		     "quieter machine.\n",
 		     100 * fit->flat_drop);
 	if (observations->outlier_count)
 		warn(fit, "%zu outlier%s (more than 4.5 robust deviations from the level's median)%s.\n",
@@ -114,8 +115,8 @@ static void collect_warnings(const struct problem *problem, struct fit *fit)
 }
 
 /*
- * Rise of a straight line through the level means over the whole range, if it is significant; else 0. Standard error
- * from the residuals of the means about the line.
+ * Returns the rise, over the whole range, of a straight line through the level means, or 0 if it is not significant.
+ * The standard error comes from the residuals of the means about the line.
  */
 static double significant_rise(const struct problem *problem)
 {
@@ -140,7 +141,7 @@ static double significant_rise(const struct problem *problem)
 	return slope * (problem->x[problem->count - 1] - problem->x[0]);
 }
 
-/* Columns swapped or a metric with the wrong `better`: no curve of an application rises with latency. */
+/* No application's performance rises with latency: the columns are swapped, or the metric has the wrong `better`. */
 static int refuse_rising(const struct problem *problem, struct error *err)
 {
 	double rise = significant_rise(problem);
@@ -172,7 +173,7 @@ int fit_observations(struct observations *observations, const struct fit_setting
 		collect_warnings(&problem, fit);
 	problem_free(&problem);
 	if (rc != 0) {
-		/* On failure the observations stay the caller's. */
+		/* On failure the caller keeps the observations. */
 		memset(&fit->observations, 0, sizeof fit->observations);
 		fit_free(fit);
 		return rc;

@@ -20,12 +20,12 @@
 enum {
 	COLUMNS_MAXIMUM = FIT_COEFFICIENTS_MAXIMUM,
 	KNOTS_MAXIMUM = 5,
-	CONSTRAINT_ROWS = 49, /* the curve's start, its differences at 47 points, its end */
+	CONSTRAINT_ROWS = 49, /* 1 for the curve's start, 47 for differences between points, 1 for the end */
 };
 
-/* Lowest performance allowed at the end of the constrained range. */
+/* The lowest performance that the constraint allows at the end of the constrained range. */
 #define FIT_LEAST 0.001
-/* The constrained range reaches at least to here, µs, even if the sweep was shorter. */
+/* The constrained range reaches at least to this round trip, even if the sweep is shorter. */
 #define FIT_CONSTRAINT_END_US 1000.0
 
 struct profile {
@@ -40,9 +40,9 @@ struct problem {
 	size_t count; /* levels */
 	double *x, *y, *weight, *root_weight;
 	double *work;         /* count doubles, scratch of design_solve() */
-	double scatter, rows; /* rows: levels + degrees of freedom of the scatter */
-	bool baseline_known;  /* the curve is 1 before the threshold; else that height is a coefficient */
-	double end_us;        /* last level */
+	double scatter, rows; /* rows = levels + the scatter's degrees of freedom */
+	bool baseline_known;  /* true: the curve is 1 before the threshold; false: that height is a coefficient */
+	double end_us;        /* x of the last level */
 	double constraint_end_us;
 	size_t knot_count;
 	double knots[KNOTS_MAXIMUM];
@@ -51,18 +51,18 @@ struct problem {
 int problem_create(const struct observations *observations, struct problem *problem);
 void problem_free(struct problem *problem);
 
-/* Number of searched shape constants: none, s, or s and h. */
+/* Returns the number of searched shape constants: 0, 1 (s) or 2 (s and h). */
 size_t family_shapes(enum fit_family family);
-/* Number of coefficients. */
+/* Returns the number of coefficients. */
 size_t profile_columns(const struct problem *problem, const struct profile *profile);
-/* Number of parameters: coefficients, threshold and shape constants. */
+/* Returns the number of parameters: coefficients, threshold and shape constants. */
 size_t profile_parameters(const struct problem *problem, const struct profile *profile);
 /*
- * Origin of x in the families with shape constants: a hinge's threshold, or the first level after a jump (the jump's
- * place between two levels is not identifiable).
+ * Returns the origin of x in the families with shape constants: a hinge's threshold, or the first level after a jump
+ * (the data do not determine where the jump is between two levels).
  */
 double profile_origin_us(const struct problem *problem, const struct profile *profile);
-/* One row of the design: the curve at x is offset + sum of row[j] * coefficient[j]. Returns the offset. */
+/* Fills one row of the design. The curve at x is offset + sum of row[j] * coefficient[j]; returns the offset. */
 double profile_row(const struct problem *problem, const struct profile *profile, double x, double *row);
 double profile_value(const struct problem *problem, const struct profile *profile, const double *coefficients,
 		     double x);
@@ -77,66 +77,69 @@ struct design {
 	double head[COLUMNS_MAXIMUM], factor[COLUMNS_MAXIMUM], scale[COLUMNS_MAXIMUM], norms[COLUMNS_MAXIMUM];
 	double scratch[COLUMNS_MAXIMUM];
 	size_t pivot[COLUMNS_MAXIMUM];
-	/* coefficients = root c (columns x columns, column-major); filled by design_first_constraint(). */
+	/* coefficients = root c (root: columns x columns, column-major); design_first_constraint() fills root */
 	double root[COLUMNS_MAXIMUM * COLUMNS_MAXIMUM];
 	double *constraint; /* CONSTRAINT_ROWS x columns, row-major, in c coordinates; NULL until needed */
 	double constraint_bound[CONSTRAINT_ROWS];
 };
 
-/* Number of doubles of storage that a design of this problem needs. */
+/* Returns the number of doubles of storage that a design of this problem needs. */
 size_t design_storage(const struct problem *problem);
 void design_make(const struct problem *problem, const struct profile *profile, struct design *design, double *storage);
 /*
- * The constraint at the curve's start as a unit row in c coordinates: row . c <= the returned bound. A jump must go
- * down; a curve without threshold must not start above a known baseline. Otherwise the row is 0 (no constraint).
+ * Fills the constraint at the curve's start, a unit row in c coordinates: row . c <= the returned bound. A jump must go
+ * down; a curve without threshold must not start above a known baseline. If no constraint applies, the row is 0.
  */
 double design_first_constraint(const struct problem *problem, struct design *design, double *row);
 
 struct solution {
-	double c[COLUMNS_MAXIMUM]; /* Q'y, y the weighted response: the coordinates of the constraints */
+	double c[COLUMNS_MAXIMUM]; /* Q'y of the weighted response y; the constraints use these coordinates */
 	double coefficients[COLUMNS_MAXIMUM];
-	double rss; /* weighted, of the level means; infinite if there is no solution */
+	double rss; /* weighted residuals of the level means; infinite if there is no solution */
 	bool constrained;
 };
 
 /* Unconstrained least squares for the response y[count]; fills c and rss only. */
 void design_solve(const struct problem *problem, const struct design *design, const double *y,
 		  struct solution *solution);
-/* Projects a solution that violates the constraints onto them, then fills the coefficients. */
+/* If the solution violates the constraints, projects it onto them. Then fills the coefficients. */
 void design_constrain(const struct problem *problem, struct design *design, struct solution *solution);
 
 /*
- * Least distance programming: the point nearest to c with row . c <= bound for every row (Lawson & Hanson 1974,
+ * Least distance programming: moves c to the nearest point with row . c <= bound for every row (Lawson & Hanson 1974,
  * ch. 23, by NNLS). rows: row_count x columns, row-major; row_count up to CONSTRAINT_ROWS, columns up to
- * COLUMNS_MAXIMUM. False if no point satisfies all rows; c is then undefined.
+ * COLUMNS_MAXIMUM. Returns false if no point satisfies all rows; c is then undefined.
  */
 bool project_onto_constraints(const double *rows, const double *bound, size_t row_count, size_t columns, double *c);
 
 /*
- * Best constrained profile of a family and form; false if there are too few levels or no memory. cross_validation is
- * the leave-one-out RMS error over the levels; threshold and shape constants are searched again, on the grid, for each.
+ * search_candidate() finds the best constrained profile of a family and form. It returns false if there are too few
+ * levels or no memory. cross_validation is the leave-one-out RMS error over the levels: for each level that is left
+ * out, threshold and shape constants are searched again, on the grid.
  */
 struct best_profile {
 	struct profile profile;
 	struct solution solution;
 	double cross_validation;
-	double evidence; /* form_evidence() */
+	double evidence; /* of form_evidence() */
 };
 bool search_candidate(const struct problem *problem, enum fit_family family, enum curve_form form,
 		      double forced_threshold_us, struct best_profile *best);
 
-/* Isotonic regression (PAVA) as knots: first and last level of each pool. Arrays share one block that starts at x. */
+/*
+ * Isotonic regression (PAVA) as knots: the first and last level of each pool. The arrays are in the caller's storage.
+ */
 struct isotonic {
 	size_t count;
 	double *x, *y, *slopes;
 };
-/* storage: 5 * problem->count doubles. */
+/* storage: 5 * problem->count doubles; it must outlive *isotonic. */
 void isotonic_fit(const struct problem *problem, const double *y, struct isotonic *isotonic, double *storage);
 double isotonic_value(const struct isotonic *isotonic, double x);
-/* As best->cross_validation. */
+/* The same error as best_profile.cross_validation. storage: 8 * problem->count doubles. */
 double isotonic_cross_validate(const struct problem *problem, double *storage);
 
-/* A candidate's curve before normalisation. */
+/* A candidate's curve, not yet normalised. */
 struct candidate_curve {
 	const struct problem *problem;
 	struct profile profile;
@@ -144,15 +147,16 @@ struct candidate_curve {
 	struct isotonic isotonic; /* FIT_MONOTONE */
 };
 double candidate_curve_value(const struct candidate_curve *curve, double x);
-/* Height of the baseline, by which the curve is divided. */
+/* Returns the height of the baseline, by which the curve is divided. */
 double candidate_curve_baseline(const struct candidate_curve *curve);
-/* Performance at `count` ascending points x; non-increasing to the last bit. */
+/* Fills p with the performance at `count` ascending points x; p never rises, not even in the last bit. */
 void candidate_curve_fill(const struct candidate_curve *curve, const double *x, size_t count, double *p);
 struct profile candidate_profile(const struct fit_candidate *candidate);
 
 /*
- * Log marginal likelihood of a family and form, up to a constant of the problem, integrated around its best profile;
- * storage: design_storage() doubles. form_probabilities() turns the candidates' evidence into fit->form_probability.
+ * form_evidence() returns the log marginal likelihood of a family and form, up to a constant of the problem, integrated
+ * around its best profile; storage: design_storage() doubles. form_probabilities() computes fit->form_probability from
+ * the candidates' evidence.
  */
 double form_evidence(const struct problem *problem, const struct profile *best, bool threshold_forced, double *storage);
 void form_probabilities(struct fit *fit);
@@ -163,25 +167,25 @@ enum choice_grounds {
 	CHOSEN_BY_THE_PAPERS,
 	CHOSEN_BY_CROSS_VALIDATION,
 };
-/* Index of the candidate to choose from fit->candidates, which are sorted by AICc (at least one). */
+/* Returns the index of the candidate to choose. fit->candidates must be sorted by AICc and not empty. */
 size_t choose_pick(const struct fit *fit, enum choice_grounds *grounds);
 
-/* Fills fit->candidates, the chosen one first, the others by AICc, with their weights. */
+/* Fills fit->candidates and their weights: the chosen one first, the others by AICc. */
 int choose_candidates(const struct problem *problem, const struct fit_settings *settings, struct fit *fit,
 		      struct error *err);
 
-/* Normal deviate with the same probability as an F value (Paulson 1942). */
+/* Returns the normal deviate with the same probability as an F value (Paulson 1942). */
 double fit_f_to_normal(double f, double dof_above, double dof_below);
 
-/* Standard deviation of a level mean is scale / root_weight; dof: degrees of freedom of the estimate. */
+/* A level mean has the standard deviation scale / root_weight; dof: degrees of freedom of this estimate. */
 struct noise {
 	double scale, dof;
 };
 struct noise fit_noise(const struct problem *problem, const struct fit_settings *settings, struct fit *fit);
 
 /*
- * Widens the noise where replicate blocks differ by more than run-to-run noise explains (drift during the sweep, which
- * shifts all levels of a block together); sets fit->block_dispersion. 0 or -ENOMEM.
+ * Increases the noise if replicate blocks differ by more than run-to-run noise explains (drift during the sweep, which
+ * shifts all levels of a block together); sets fit->block_dispersion. Returns 0 or -ENOMEM.
  */
 int blocks_widen_noise(const struct problem *problem, const struct fit_settings *settings, struct fit *fit,
 		       struct noise *noise);
@@ -194,24 +198,25 @@ struct band {
 
 /*
  * Parametric bootstrap: simulates sweeps from the candidates in proportion to their weights and refits each. Fills the
- * 95 % band at the points x and the interval of the chosen candidate's threshold. 0, -EDOM (no noise) or -ENOMEM.
+ * 95 % band at the points x and the interval of the chosen candidate's threshold. Returns 0, -EDOM if no candidate can
+ * be simulated, or -ENOMEM.
  */
 int simulate_band(const struct problem *problem, const struct fit_settings *settings, const struct fit *fit,
 		  struct noise noise, const double *x, size_t count, struct band *band,
 		  struct curve_threshold *threshold);
 
-/* Fills fit->decision; 0 or -ENOMEM. */
+/* Fills fit->decision. Returns 0 or -ENOMEM. */
 int advise_measurements(const struct problem *problem, struct noise noise, struct fit *fit);
 
 /* Builds fit->curve from the chosen candidate. */
 int build_curve(const struct problem *problem, const struct fit_settings *settings, struct fit *fit, struct error *err);
 /*
- * Replaces the curve by p = 1 where its 95 % band contains 1 to the end: no effect of latency was found. Fills
- * fit->flat. 0 or -ENOMEM.
+ * If the 95 % band still contains 1 at the end of the domain, no effect of latency was found: replaces the curve by p =
+ * 1 and sets fit->flat. Returns 0 or -ENOMEM.
  */
 int flat_replace(const struct fit_settings *settings, struct fit *fit, struct curve *curve);
 
-/* Text of the normalised curve; the caller frees, NULL if out of memory. */
+/* Returns the normalised curve as text, which the caller frees, or NULL if out of memory. */
 char *equation_text(const struct problem *problem, const struct fit_candidate *candidate, const struct curve *curve);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Applications that latency does not slow down: a curve of 1 in place of a threshold and a slope that are noise. */
+/* For applications that latency does not slow down: a curve of 1, instead of a threshold and a slope that are noise. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "fit_priv.h"
 
-/* An effect counts if the 95 % band is below 1 by more than this at the end: 0.1 %, the resolution of a cost. */
+/* Latency has an effect if the 95 % band ends more than this below 1: 0.1 %, the resolution of a cost. */
 static const double effect_least = 1e-3;
 
 static bool is_flat(const struct fit_settings *settings, const struct curve *curve)
@@ -74,10 +74,10 @@ int flat_replace(const struct fit_settings *settings, struct fit *fit, struct cu
 	fit->flat_drop = 1 - low;
 	if (curve->band_low)
 		snprintf(fit->reason, sizeof fit->reason,
-			 "flat: no effect of latency up to %g us found (at most -%.2g %%, 95 %%).",
+			 "flat: no effect of latency found up to %g us (at most -%.2g %%, with 95 %% confidence).",
 			 curve->domain_high_us, 100 * fit->flat_drop);
 	else
-		snprintf(fit->reason, sizeof fit->reason, "flat: no effect of latency up to %g us found.",
+		snprintf(fit->reason, sizeof fit->reason, "flat: no effect of latency found up to %g us.",
 			 curve->domain_high_us);
 	return replace_texts(fit, curve);
 }

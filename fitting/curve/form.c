@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Probability of each threshold form. Comparing maximum likelihoods (BIC) would favour the form with the more flexible
- * threshold: a hinge between two levels can imitate a jump, and a small jump a hinge. So the marginal likelihood is
- * used: averaged over the threshold (gaps of a jump by width, positions of a hinge by quadrature), then over the
- * families of the form. Each coefficient costs half the log of the number of levels, as in BIC (unit information prior,
- * Kass & Raftery 1995). A jump, or a start at 0 off the baseline, counts with the posterior probability that it goes
- * down. The forms have equal prior probabilities.
+ * threshold: a hinge between two levels can imitate a jump, and a small jump a hinge. So the comparison uses the
+ * marginal likelihood: the average over the threshold (over a jump's gaps by width, over a hinge's positions by
+ * quadrature), then over the families of the form. Each coefficient costs half the log of the number of levels, as in
+ * BIC (unit information prior, Kass & Raftery 1995). If the curve leaves the baseline by a step (at a jump, or at 0),
+ * the likelihood is weighted by the posterior probability that the step goes down, relative to 1/2. The forms have
+ * equal prior probabilities.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 
 enum { GAPS_MAXIMUM = 96, PLACES = 25, DOUBLINGS = 12 };
 
-/* Thresholds with a likelihood below exp(-drop) of the best one's are negligible. */
+/* Thresholds are negligible if their likelihood is below exp(-drop) of the best one's. */
 static const double drop = 9;
 struct evidence {
 	const struct problem *problem;
@@ -23,7 +24,7 @@ struct evidence {
 	double best;
 };
 
-/* log of the normal distribution function, accurate in the tail. */
+/* Returns the log of the normal distribution function, accurate in the tail. */
 static double log_normal_share(double z)
 {
 	if (z > -8)
@@ -36,7 +37,7 @@ static bool has_drop_at_start(const struct problem *problem, const struct profil
 	return profile->form == CURVE_FORM_JUMP || (profile->form == CURVE_FORM_NONE && problem->baseline_known);
 }
 
-/* Log-likelihood of the profile with this threshold, coefficients integrated out. */
+/* Returns the log-likelihood of the profile with this threshold, with the coefficients integrated out. */
 static double log_likelihood(const struct evidence *evidence, double threshold_us)
 {
 	const struct problem *problem = evidence->problem;
@@ -70,8 +71,8 @@ static double add_logs(double a, double b)
 }
 
 /*
- * Log prior probability of a threshold in an interval: uniform in log(threshold + end/50), since thresholds occur at
- * all scales (the papers' are 20, 40, 40 and 200 us of 1000).
+ * Returns the log prior probability that the threshold is in an interval: uniform in log(threshold + end/50), since
+ * thresholds occur at all scales (the papers' are 20, 40, 40 and 200 us of 1000).
  */
 static double log_share(const struct problem *problem, double low_us, double high_us)
 {
@@ -80,7 +81,7 @@ static double log_share(const struct problem *problem, double low_us, double hig
 	return log(log((high_us + soft) / (low_us + soft)) / log((problem->end_us + soft) / soft));
 }
 
-/* Sums over the gaps outward from the best one, until they are negligible. */
+/* Sums over the gaps, from the best one outward in both directions, until they are negligible. */
 static double jump_evidence(const struct evidence *evidence)
 {
 	const struct problem *problem = evidence->problem;
@@ -105,7 +106,7 @@ static double jump_evidence(const struct evidence *evidence)
 	return sum;
 }
 
-/* Threshold on one side at which a hinge's likelihood has dropped to exp(-drop). */
+/* Returns the threshold on one side at which a hinge's likelihood has dropped to exp(-drop) of the best. */
 static double hinge_end(const struct evidence *evidence, double direction)
 {
 	double end_us = evidence->problem->end_us, at = evidence->profile.threshold_us, step = end_us / 2048;
@@ -124,7 +125,9 @@ static double hinge_evidence(const struct evidence *evidence)
 	double low = hinge_end(evidence, -1), high = hinge_end(evidence, 1), at = evidence->profile.threshold_us;
 	double sum = -INFINITY;
 
-	/* Midpoint rule on each side of the most likely threshold, which is a point of both. */
+	/*
+	 * Midpoint rule on each side of the most likely threshold; both sides include it, each with half an interval.
+	 */
 	for (int side = 0; side < 2; side++) {
 		double from = side ? at : low, width = (side ? high - at : at - low) / (PLACES - 1);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The monotone family: isotonic regression (PAVA) joined by a monotone interpolant; and a candidate's values. */
+/*
+ * The monotone family (isotonic regression (PAVA), joined by a monotone interpolant), and the values of any candidate.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -7,7 +9,7 @@
 
 #include "fit_priv.h"
 
-/* A pool is flat from its first level to its last. */
+/* Makes two knots per pool, so that the curve is flat from the pool's first level to its last. */
 static void make_knots(const double *x, const double *fitted, size_t count, struct isotonic *isotonic)
 {
 	size_t to;
@@ -34,7 +36,7 @@ void isotonic_fit(const struct problem *problem, const double *y, struct isotoni
 	isotonic->x = storage + n;
 	isotonic->y = storage + 2 * n;
 	isotonic->slopes = storage + 3 * n;
-	/* The knots' storage is the scratch of the regression; it is filled afterwards. */
+	/* isotonic_regression() uses the knots' storage as scratch; make_knots() fills it afterwards. */
 	isotonic_regression(y, problem->weight, n, fitted, isotonic->x);
 	make_knots(problem->x, fitted, n, isotonic);
 }
@@ -44,7 +46,7 @@ double isotonic_value(const struct isotonic *isotonic, double x)
 	return monotone_interpolate(isotonic->x, isotonic->y, isotonic->slopes, isotonic->count, x);
 }
 
-/* Leave-one-out over the inner levels: each is removed from copies of the arrays. */
+/* Leaves out each inner level in turn, from copies of the arrays. */
 double isotonic_cross_validate(const struct problem *problem, double *storage)
 {
 	size_t n = problem->count;
@@ -98,7 +100,10 @@ void candidate_curve_fill(const struct candidate_curve *curve, const double *x, 
 	double baseline = candidate_curve_baseline(curve), lowest = INFINITY;
 
 	for (size_t i = 0; i < count; i++) {
-		/* The constraint holds at its rows; here it is enforced between them and against rounding. */
+		/*
+		 * The fit enforces the constraint only at discrete points; enforce it here at every x, and against
+		 * rounding.
+		 */
 		lowest = fmin(lowest, candidate_curve_value(curve, x[i]) / baseline);
 		lowest = fmax(lowest, FIT_LEAST);
 		p[i] = lowest;

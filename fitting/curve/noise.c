@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Noise of the level means: pure error, or lack of fit where that is significantly larger. */
+/* Noise of the level means: pure error, or lack of fit if that is significantly larger. */
 #include <math.h>
 
 #include "fit_priv.h"
 
-/* Normal quantile of 99 %: lack of fit counts if noise alone would show it in at most one sweep of a hundred. */
+/* Normal quantile of 99 %: noise alone then looks like lack of fit in at most one sweep of a hundred. */
 static const double lack_of_fit_quantile = 2.326;
 
 double fit_f_to_normal(double f, double dof_above, double dof_below)
@@ -15,8 +15,9 @@ double fit_f_to_normal(double f, double dof_above, double dof_below)
 }
 
 /*
- * Noise of the level means. The runs' scatter about their level means gives the pure error. If the level means scatter
- * about the curve more than that (lack of fit: drift between levels, or no family fits), the larger estimate is used.
+ * Returns the noise of the level means. The runs' scatter about their level means gives the pure error. If the level
+ * means scatter about the curve significantly more (lack of fit: drift between levels, or no family fits), uses the
+ * larger estimate.
  */
 struct noise fit_noise(const struct problem *problem, const struct fit_settings *settings, struct fit *fit)
 {

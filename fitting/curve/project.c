@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Least distance programming (Lawson & Hanson 1974, chapter 23): the smallest move u with G u >= h is found from the
+ * Least distance programming (Lawson & Hanson 1974, chapter 23): to find the shortest move u with G u >= h, solves the
  * nonnegative least squares problem min |E v - f|, E = [G'; h'], f = (0, ..., 0, 1).
  */
 #include <math.h>
@@ -17,10 +17,10 @@ struct nnls {
 	double e[CONSTRAINT_ROWS][ROWS]; /* column by column */
 	double v[CONSTRAINT_ROWS];
 	bool passive[CONSTRAINT_ROWS];
-	size_t members[CONSTRAINT_ROWS], count; /* passive columns */
+	size_t members[CONSTRAINT_ROWS], count; /* the passive columns (v > 0) */
 };
 
-/* Least squares over the passive columns; false if they have become dependent. */
+/* Solves least squares over the passive columns. Returns false if they are linearly dependent. */
 static bool solve_passive(const struct nnls *nnls, double *solution)
 {
 	double matrix[ROWS * ROWS], target[ROWS] = {0}, head[ROWS], factor[ROWS], scale[ROWS], norms[ROWS],
@@ -64,7 +64,7 @@ static void drop_passive(struct nnls *nnls, size_t k)
 	memmove(&nnls->members[k], &nnls->members[k + 1], (nnls->count - k) * sizeof *nnls->members);
 }
 
-/* Moves v towards the passive solution; columns that reach 0 leave the passive set. */
+/* Moves v to the least-squares solution over the passive columns. Columns whose v reaches 0 leave the passive set. */
 static bool update_passive(struct nnls *nnls)
 {
 	double solution[ROWS];
@@ -117,7 +117,7 @@ static void solve_nnls(struct nnls *nnls)
 		nnls->passive[best] = true;
 		nnls->members[nnls->count++] = best;
 		if (!update_passive(nnls)) {
-			/* Linearly dependent on the passive columns. */
+			/* The new column depends linearly on the passive ones. */
 			drop_passive(nnls, nnls->count - 1);
 			return;
 		}
@@ -143,7 +143,7 @@ bool project_onto_constraints(const double *rows, const double *bound, size_t ro
 	}
 	if (!(worst > 0))
 		return true;
-	/* In units of the largest violation, so that the last row of E has the size of the others. */
+	/* Divide by the largest violation, so that the last row of E has the magnitude of the others. */
 	for (size_t i = 0; i < row_count; i++)
 		nnls.e[i][columns] /= worst;
 	solve_nnls(&nnls);

@@ -4,7 +4,7 @@
 
 #include "fit_priv.h"
 
-/* The threshold search ends near 0, not at 0: values below a picosecond are shown as 0. */
+/* A searched threshold may end near 0 but not at 0: show values below a picosecond as 0. */
 static double shown_us(double us)
 {
 	return us < 1e-6 ? 0 : us;

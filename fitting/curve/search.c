@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Profile search: threshold and shape constants on a grid, the coefficients by QR; then continuous constants are
- * refined by a simplex (Nelder & Mead 1965). A jump is only identifiable as a gap between two levels: its grid is the
- * middles of the gaps. A profile's unconstrained residual is a lower bound of its constrained one, so profiles are
- * constrained in the order of their unconstrained residuals until no other can win (branch and bound).
+ * Profile search: tries threshold and shape constants on a grid, with the coefficients by QR, then refines the
+ * continuous constants by a simplex (Nelder & Mead 1965). The data determine only the gap between two levels in which a
+ * jump is, so a jump's grid is the middles of the gaps. A profile's unconstrained residual is a lower bound of its
+ * constrained one. So the profiles are constrained in ascending order of their unconstrained residuals, until no
+ * further one can win (branch and bound).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -30,10 +31,13 @@ struct scored {
 
 struct search {
 	const struct problem *problem;
-	double *storage; /* of one design */
+	double *storage; /* scratch for one design */
 	struct scored *profiles;
 	size_t count;
-	/* Leave-one-out: per level, the lowest residual without it over the profiles and that profile's error there. */
+	/*
+	 * Leave-one-out, per level: the lowest residual sum of squares of any profile without that level, and the error
+	 * of this profile at the level.
+	 */
 	double *rss_without, *error_without;
 };
 
@@ -47,7 +51,10 @@ static double scale_most(const struct problem *problem)
 	return problem->end_us * 20;
 }
 
-/* Lists a form's thresholds: at least one level before each and enough levels after it for the family. */
+/*
+ * Lists the thresholds to try for a form: with at least one level before each, and enough levels for the family after
+ * it.
+ */
 static size_t list_thresholds(const struct problem *problem, enum fit_family family, enum curve_form form,
 			      double forced_us, double *thresholds)
 {
@@ -71,7 +78,7 @@ static size_t list_thresholds(const struct problem *problem, enum fit_family fam
 			thresholds[count++] = (problem->x[i - 1] + problem->x[i]) / 2;
 		return count;
 	}
-	/* A hinge may be anywhere before the levels that the family needs. */
+	/* A hinge may be anywhere, as long as enough levels for the family follow it. */
 	last = problem->x[n - behind];
 	for (size_t i = 0; i < THRESHOLDS_MAXIMUM / 2; i++)
 		thresholds[count++] = last * ((double)i + 0.5) / (THRESHOLDS_MAXIMUM / 2);
@@ -103,7 +110,9 @@ static size_t list_shapes(const struct problem *problem, enum fit_family family,
 	return 1;
 }
 
-/* Leave-one-out in closed form: error e / (1 - h), residual sum less w e^2 / (1 - h). */
+/*
+ * Leave-one-out in closed form, with leverage h: the error is e / (1 - h), the residual sum falls by w e^2 / (1 - h).
+ */
 static void note_without(struct search *search, const struct design *design, const struct solution *solution)
 {
 	const struct problem *problem = search->problem;
@@ -151,7 +160,7 @@ static int compare_scored(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-/* Constrained fit of a profile; returns its residual sum of squares. */
+/* Fits a profile under the constraint; returns its residual sum of squares. */
 static double constrained_fit(const struct search *search, const struct profile *profile, struct solution *solution)
 {
 	struct design design;
@@ -167,7 +176,10 @@ static void score_grid(struct search *search, enum fit_family family, enum curve
 	double thresholds[THRESHOLDS_MAXIMUM], shapes[SCALES / 2 * EXPONENTS][2];
 	size_t threshold_count = list_thresholds(search->problem, family, form, forced_us, thresholds);
 	size_t shape_count = list_shapes(search->problem, family, shapes);
-	/* A full grid of two shapes and a threshold is thousands of profiles; a coarse one suffices for the simplex. */
+	/*
+	 * A full grid of threshold and two shapes would be thousands of profiles; a coarse one is enough to start the
+	 * simplex.
+	 */
 	size_t every = threshold_count * shape_count > PROFILES_MAXIMUM / 2 && threshold_count > 1
 			       ? 1 + threshold_count * shape_count / (PROFILES_MAXIMUM / 2)
 			       : 1;
@@ -177,7 +189,7 @@ static void score_grid(struct search *search, enum fit_family family, enum curve
 			score(search, &(struct profile){family, form, thresholds[i], {shapes[j][0], shapes[j][1]}});
 }
 
-/* Nelder-Mead over (threshold / end, log s, log h), without the fixed dimensions. */
+/* Nelder-Mead over (threshold / end, log s, log h), without the constants that are fixed or that the family lacks. */
 struct simplex {
 	const struct search *search;
 	struct profile profile;
@@ -255,7 +267,10 @@ static void simplex_sort(struct simplex *simplex)
 		}
 }
 
-/* Moves the worst point along the line through the others' centre to `factor` times its distance from it. */
+/*
+ * Sets `point` on the line from the centre of the other points through the worst one, at `factor` times the worst one's
+ * distance. Returns its value.
+ */
 static double simplex_try(const struct simplex *simplex, double factor, double *point)
 {
 	int last = simplex->dimensions;
@@ -330,7 +345,7 @@ static void refine(const struct search *search, double forced_us, struct best_pr
 	}
 }
 
-/* With many levels the grid skipped gaps: tries the gaps next to the best one. */
+/* With many levels the grid skips gaps: tries the gaps next to the best one. */
 static void refine_jump(const struct search *search, struct best_profile *best)
 {
 	const struct problem *problem = search->problem;

@@ -6,7 +6,7 @@
 
 #include "simulator_priv.h"
 
-/* A threshold whose residual exceeds the best by more than this many variances never wins a replicate. */
+/* A threshold that fits the fitted curve worse than this, in noise variances, is never the best for a replicate. */
 static const double plausible = 25;
 
 static void add_design(struct simulator *simulator, double threshold_us)
@@ -33,7 +33,7 @@ static double free_rss(struct simulator *simulator, double threshold_us)
 	return solution.rss;
 }
 
-/* The gaps that a replicate could choose, judged by how badly each fits the fitted curve. */
+/* Adds the gaps that a replicate could choose: those with a small residual when fitted to the candidate's own curve. */
 static void add_jumps(struct simulator *simulator, double limit)
 {
 	const struct problem *problem = simulator->problem;
@@ -57,7 +57,7 @@ static void add_jumps(struct simulator *simulator, double limit)
 	}
 }
 
-/* A grid of plausible hinges around the fitted one. */
+/* Adds a grid of plausible hinges around the fitted one. */
 static void add_hinges(struct simulator *simulator, double limit)
 {
 	double at = simulator->candidate->threshold_us, ends[2] = {at, at};
@@ -81,7 +81,10 @@ static void add_hinges(struct simulator *simulator, double limit)
 		add_design(simulator, ends[0] + (ends[1] - ends[0]) * i / (DESIGNS_MAXIMUM - 2));
 }
 
-/* The profile with its searched constants moved: threshold in units of the domain's end, shapes in logarithms. */
+/*
+ * Returns the profile with its searched constants changed: the threshold by `by` times the domain's end, the shapes'
+ * logarithms by `by`.
+ */
 static struct profile moved_profile(const struct simulator *simulator, const double *by)
 {
 	struct profile profile = candidate_profile(simulator->candidate);
@@ -97,8 +100,8 @@ static struct profile moved_profile(const struct simulator *simulator, const dou
 }
 
 /*
- * Derivatives of the curve by the searched constants (at most three columns), projected off the column space of the
- * coefficients: the linearised effect of a change of the response on these constants.
+ * Computes the derivatives of the curve by the searched constants (at most three columns), with their projection on the
+ * coefficients' columns removed: the linearised effect of a change of the response on these constants.
  */
 static void make_answer(struct simulator *simulator)
 {
@@ -137,7 +140,10 @@ static void make_answer(struct simulator *simulator)
 	}
 }
 
-/* Least squares of the noise on the projected derivatives. */
+/*
+ * Regresses the noise on the projected derivatives (least squares): by[k] is the resulting change of searched constant
+ * k.
+ */
 static void answer_noise(const struct simulator *simulator, const double *noise, double *by)
 {
 	const struct problem *problem = simulator->problem;
@@ -221,7 +227,7 @@ int simulator_create(const struct problem *problem, const struct fit_settings *s
 	return simulator->design_count ? 0 : -EDOM;
 }
 
-/* Best constrained solution over the designs for response y. */
+/* Finds the best constrained solution over all designs for the response y. */
 static void refit_designs(struct simulator *simulator, const double *y, struct profile *profile, struct solution *best)
 {
 	struct solution free_solutions[DESIGNS_MAXIMUM];
@@ -248,7 +254,7 @@ static void refit_designs(struct simulator *simulator, const double *y, struct p
 	}
 }
 
-/* Families with shape constants: one linearised step for these, then an exact fit of the coefficients. */
+/* For families with shape constants: changes these by one linearised step, then fits the coefficients exactly. */
 static void refit_shapes(struct simulator *simulator, const double *noise, const double *y, struct profile *profile,
 			 struct solution *solution)
 {
@@ -263,7 +269,7 @@ static void refit_shapes(struct simulator *simulator, const double *noise, const
 	design_constrain(simulator->problem, &design, solution);
 }
 
-/* Fits the candidate to the response y = fitted + noise (count each). solution->rss is infinite if there is no fit. */
+/* Fits the candidate to the response y = fitted + noise (count each). If there is no fit, solution->rss is infinite. */
 static void refit(struct simulator *simulator, const double *noise, const double *y, struct profile *profile,
 		  struct solution *solution)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One candidate made ready to be fitted to any number of simulated responses: its designs are made once, so that a
- * replicate costs some products of Q' with a response.
+ * One candidate, prepared for fits to any number of simulated responses: its designs are made once, so that a replicate
+ * costs only a few products of Q' with a response.
  */
 #ifndef FITTING_SIMULATOR_PRIV_H
 #define FITTING_SIMULATOR_PRIV_H
@@ -13,29 +13,33 @@ enum {
 	SEARCHED_MAXIMUM = 3, /* threshold, s, h */
 };
 
-/* One candidate, ready to be fitted to any number of responses. */
 struct simulator {
 	const struct problem *problem;
 	const struct fit_candidate *candidate;
 	struct noise noise;
-	double *fitted; /* count: its curve at the levels, in the data's units */
+	double *fitted; /* count: the candidate's curve at the levels, in the data's units */
 	double *storage;
 	size_t design_count;
 	struct design designs[DESIGNS_MAXIMUM];
-	/* Families with shapes: the response of threshold and shapes to noise, from the curve's derivatives. */
+	/*
+	 * For families with shape constants: how threshold and shapes respond to noise, from the curve's derivatives.
+	 */
 	size_t searched;
 	int kinds[SEARCHED_MAXIMUM]; /* 0 threshold, 1 s, 2 h */
 	double *answer;              /* searched x count */
-	double *work;                /* several counts, shared */
+	double *work;                /* 13 x count; simulator_curve() uses the first 9 x count */
 };
 
-/* -EDOM if the candidate has no usable design. simulator->storage is freed by the caller, whatever is returned. */
+/*
+ * Returns 0, -ENOMEM, or -EDOM if the candidate has no usable design. The caller frees simulator->storage in every
+ * case.
+ */
 int simulator_create(const struct problem *problem, const struct fit_settings *settings,
 		     const struct fit_candidate *candidate, struct noise noise, struct simulator *simulator);
 
 /*
- * The candidate refitted to its own curve plus `noise` (count; not in simulator->work). *curve points into the
- * simulator and to *solution; if there is no fit, it is the candidate itself.
+ * Refits the candidate to its own curve plus `noise` (count values; not in the first 9 x count of simulator->work).
+ * *curve points into the simulator and to *solution. If there is no fit, *curve is the candidate itself.
  */
 void simulator_curve(struct simulator *simulator, const double *noise, struct candidate_curve *curve,
 		     struct solution *solution);

@@ -8,9 +8,9 @@
 #include <base/quantile.h>
 #include <fitting/expression/expression_curve.h>
 
-/* Performance at the smallest x is 1 but for noise: outside of this it is in percent or another unit. */
+/* Performance at the smallest x is 1, apart from noise: outside these limits it is in percent or another unit. */
 static const double first_least = 0.5, first_most = 2;
-/* A formula that rises by more than this above its value at 0 is no cost of latency. */
+/* A formula that rises by more than this above its value at 0 does not describe a cost of latency. */
 static const double rise_most = 0.1;
 
 /* Evaluates the formula. Its predictors (all set to x), scratch and gradient are one allocation. */
@@ -36,7 +36,7 @@ static int evaluator_create(const struct expression_curve_source *source, struct
 	return 0;
 }
 
-/* Value relative to that at 0; *variance of it, by the delta method. */
+/* Returns the value relative to the value at 0; *variance: its variance, by the delta method. */
 static double evaluate(struct evaluator *evaluator, double x_us, double *variance)
 {
 	const struct nonlinear_result *result = evaluator->source->result;

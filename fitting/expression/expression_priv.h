@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The tape of an expression: nodes in the order of evaluation, operands before their node; the last node is the
- * result. Constant parts are folded while parsing.
+ * The tape of an expression: nodes in the order of evaluation, each after its operands; the last node is the result.
+ * Constant parts are folded while parsing.
  */
 #ifndef FITTING_EXPRESSION_PRIV_H
 #define FITTING_EXPRESSION_PRIV_H
@@ -41,7 +41,7 @@ enum expression_operation {
 
 struct expression_node {
 	enum expression_operation operation;
-	bool active;          /* depends on a parameter: has a derivative */
+	bool active;          /* depends on a parameter, so that it has a derivative */
 	uint16_t left, right; /* right = left for operations of one operand */
 	int32_t index;        /* predictor, parameter, or integer exponent */
 	long double constant;
@@ -53,7 +53,7 @@ struct expression {
 	struct expression_node nodes[];
 };
 
-/* Value of one operation on constants; the parser folds with it. */
+/* Returns the value of one operation on constants; the parser uses it for constant folding. */
 long double expression_apply(enum expression_operation operation, int32_t index, long double left, long double right);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Evaluation of a tape for one number type: included by evaluate.c once with EXPRESSION_REAL double and
- * once with long double; EXPRESSION_MATH(f) gives libm's function of that type. No include guard for that reason.
+ * Evaluation of a tape for one number type. evaluate.c includes this file twice, with EXPRESSION_REAL double and long
+ * double, so it has no include guard. EXPRESSION_MATH(f) gives libm's function of that type.
  */
 
 static EXPRESSION_REAL EXPRESSION_NAME(power_integer)(EXPRESSION_REAL base, int32_t exponent)
@@ -71,7 +71,7 @@ static EXPRESSION_REAL EXPRESSION_NAME(apply)(enum expression_operation operatio
 	return (EXPRESSION_REAL)NAN;
 }
 
-/* d a^c / d a, right at a = 0 as well (c a^(c-1), not c a^c / a). */
+/* Returns d a^c / d a; correct at a = 0 as well (c a^(c-1), not c a^c / a). */
 static EXPRESSION_REAL EXPRESSION_NAME(power_slope)(EXPRESSION_REAL a, EXPRESSION_REAL c, EXPRESSION_REAL value)
 {
 	if (c == 0)
@@ -79,7 +79,7 @@ static EXPRESSION_REAL EXPRESSION_NAME(power_slope)(EXPRESSION_REAL a, EXPRESSIO
 	return a != 0 && value != 0 ? c * value / a : c * EXPRESSION_MATH(pow)(a, c - 1);
 }
 
-/* Derivative of an operation of one operand, given the operand and the value. */
+/* Returns the derivative of an operation of one operand, from the operand and the value. */
 static EXPRESSION_REAL EXPRESSION_NAME(slope)(const struct expression_node *node, EXPRESSION_REAL a,
 					      EXPRESSION_REAL value)
 {
@@ -124,15 +124,15 @@ static EXPRESSION_REAL EXPRESSION_NAME(slope)(const struct expression_node *node
 }
 
 /*
- * Product of slopes along a path. A path that ends in a constant 0 contributes nothing, even through an infinite slope:
- * (x/k)^n with n < 1 does not depend on k at x = 0.
+ * Multiplies the slopes along a path. A path that ends in a constant 0 contributes nothing, even through an infinite
+ * slope: at x = 0, (x/k)^n with n < 1 does not depend on k.
  */
 static EXPRESSION_REAL EXPRESSION_NAME(chain)(EXPRESSION_REAL adjoint, EXPRESSION_REAL slope)
 {
 	return adjoint == 0 || slope == 0 ? 0 : adjoint * slope;
 }
 
-/* Hands a node's adjoint down to its operands. */
+/* Adds a node's adjoint times the slopes to the adjoints of its operands. */
 static void EXPRESSION_NAME(propagate)(const struct expression *expression, const struct expression_node *node,
 				       EXPRESSION_REAL value, EXPRESSION_REAL adjoint, const EXPRESSION_REAL *values,
 				       EXPRESSION_REAL *adjoints)
@@ -163,7 +163,7 @@ static void EXPRESSION_NAME(propagate)(const struct expression *expression, cons
 		if (left)
 			adjoints[node->left] +=
 				EXPRESSION_NAME(chain)(adjoint, EXPRESSION_NAME(power_slope)(a, b, value));
-		if (right && value != 0) /* 0^c stays 0 for c > 0: no slope */
+		if (right && value != 0) /* 0^c stays 0 for every c > 0: no slope */
 			adjoints[node->right] += adjoint * value * EXPRESSION_MATH(log)(a);
 		break;
 	default:
@@ -200,7 +200,7 @@ static EXPRESSION_REAL EXPRESSION_NAME(evaluate)(const struct expression *expres
 	for (size_t k = expression->count; k-- > 0;) {
 		const struct expression_node *node = &expression->nodes[k];
 
-		/* 0 times an infinite slope further down would be NaN, where the true share is 0 */
+		/* an infinite slope further down would turn 0 into NaN, but this node contributes 0 */
 		if (!node->active || adjoints[k] == 0)
 			continue;
 		if (node->operation == EXPRESSION_PARAMETER)

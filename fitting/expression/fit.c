@@ -10,7 +10,7 @@
 /* Context of the solver's callbacks. */
 struct work {
 	const struct expression_fit_problem *problem;
-	long double *y; /* transformed */
+	long double *y; /* y after the response's transform */
 	double *y_double, *x_double, *weights;
 	bool *linear;
 	long double *gradient, *scratch;
@@ -35,7 +35,7 @@ static void lay_out(struct work *work, struct arena *arena)
 	work->linear = arena_take(arena, problem->parameters + 1, sizeof(bool));
 }
 
-/* Transforms y[i]; a deviation becomes weight 1 / (slope * deviation)^2. */
+/* Transforms y[i]. A deviation becomes the weight 1 / (slope * deviation)^2, with the slope of the transform. */
 static int transform(struct work *work, size_t i, struct error *err)
 {
 	const struct expression_fit_problem *problem = work->problem;

@@ -10,7 +10,7 @@
 
 enum { ITEM_BYTES = 128 };
 
-/* The next item of a comma-separated list, without surrounding blanks. False at the end. */
+/* Copies the next item of a comma-separated list, without surrounding blanks. Returns false at the end. */
 static bool next_item(const char **text, char *item, bool *too_long)
 {
 	const char *start = *text, *end;
@@ -51,7 +51,7 @@ static int find(const struct expression_parameters *parameters, const char *name
 	return -ENOENT;
 }
 
-/* Splits "name=value" in place at '='; NULL if there is none. */
+/* Splits "name=value" in place at '='. Returns the value, or NULL if there is no '='. */
 static char *value_of(char *item)
 {
 	char *equals = strchr(item, '=');

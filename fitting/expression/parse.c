@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Recursive descent over a formula's text; each rule appends nodes to the tape and returns the last one. */
+/* Recursive-descent parser of formulas; each rule appends nodes to the tape and returns the last one. */
 #include "expression_priv.h"
 
 #include <ctype.h>
@@ -36,7 +36,7 @@ static const struct function functions[] = {
 static uint16_t parse_sum(struct parser *parser);
 static uint16_t parse_unary(struct parser *parser);
 
-/* Keeps the first error. */
+/* Sets the error, unless one is set already: the first one counts. */
 static uint16_t fail(struct parser *parser, const char *at, const char *expected)
 {
 	const char *end = at;
@@ -75,7 +75,7 @@ static bool accept(struct parser *parser, char wanted)
 	return true;
 }
 
-/* "^" or "**". */
+/* Accepts "^" or "**". */
 static bool accept_power(struct parser *parser)
 {
 	if (accept(parser, '^'))
@@ -104,7 +104,7 @@ static uint16_t append(struct parser *parser, struct expression_node node)
 	if (parser->failed)
 		return 0;
 	if (tape->count == EXPRESSION_NODES_MAXIMUM)
-		return fail(parser, parser->at, "a shorter formula (4096 operations at most)");
+		return fail(parser, parser->at, "a formula of at most 4096 operations");
 	tape->nodes[tape->count] = node;
 	return (uint16_t)tape->count++;
 }
@@ -133,7 +133,10 @@ static uint16_t append_operation(struct parser *parser, enum expression_operatio
 			      });
 }
 
-/* x^2 by multiplication: faster, exact for negative x, and its derivative is right at 0. */
+/*
+ * Uses multiplication for small integer exponents: it is faster, exact for negative x, and its derivative is right at
+ * 0.
+ */
 static uint16_t append_power(struct parser *parser, uint16_t base, uint16_t exponent)
 {
 	long double value;
@@ -146,7 +149,7 @@ static uint16_t append_power(struct parser *parser, uint16_t base, uint16_t expo
 	return append_operation(parser, EXPRESSION_POWER, 0, base, exponent);
 }
 
-/* Digits, point, exponent (e, E, d or D): no hexadecimal, inf or nan, which strtold would take. */
+/* Parses digits, point and exponent (e, E, d or D), but not hexadecimal, inf or nan, which strtold() would accept. */
 static uint16_t parse_number(struct parser *parser)
 {
 	char digits[128] = "";
@@ -193,14 +196,14 @@ static char closing_of(char opening)
 	return opening == '(' ? ')' : (opening == '[' ? ']' : '}');
 }
 
-/* "( sum )" in any of the three kinds of brackets, which must match. */
+/* Parses "( sum )" in any of the three kinds of brackets, which must match. */
 static uint16_t parse_brackets(struct parser *parser)
 {
 	char close = closing_of(*parser->at);
 	uint16_t inner;
 
 	if (++parser->depth > EXPRESSION_DEPTH_MAXIMUM)
-		return fail(parser, parser->at, "fewer brackets within brackets (200 at most)");
+		return fail(parser, parser->at, "at most 200 nested brackets");
 	parser->at++;
 	inner = parse_sum(parser);
 	parser->depth--;
@@ -247,7 +250,7 @@ static uint16_t parse_name(struct parser *parser)
 		return append_constant(parser, 3.14159265358979323846264338327950288L);
 	if (at_bracket(parser))
 		return fail(parser, start, "a known function (exp, log, sqrt, sin, cos, tan, atan, ...)");
-	return fail(parser, start, "the name of a parameter (has it a start?) or of a column");
+	return fail(parser, start, "the name of a parameter (does it have a start?) or of a column");
 }
 
 static uint16_t parse_primary(struct parser *parser)
@@ -277,7 +280,7 @@ static uint16_t parse_unary(struct parser *parser)
 		bool negative = accept(parser, '-');
 
 		if (++parser->depth > EXPRESSION_DEPTH_MAXIMUM)
-			return fail(parser, parser->at, "fewer signs in a row (200 at most)");
+			return fail(parser, parser->at, "at most 200 signs in a row");
 		operand = parse_unary(parser);
 		parser->depth--;
 		return negative ? append_operation(parser, EXPRESSION_NEGATE, 0, operand, operand) : operand;

@@ -49,7 +49,7 @@ static size_t split(char *line, char separator, char **fields, size_t capacity)
 	return count;
 }
 
-/* strtold() for decimal numbers only. */
+/* Like strtold(), but accepts decimal numbers only. */
 static bool read_number(const char *text, long double *value)
 {
 	char *end;
@@ -70,7 +70,10 @@ static bool all_numbers(char **fields, size_t count)
 	return true;
 }
 
-/* A placeholder for a missing number (NA, -) does not make the first data line a header. */
+/*
+ * The first line with any number is data, not a header: its other fields may be placeholders for missing numbers (NA,
+ * -).
+ */
 static bool any_number(char **fields, size_t count)
 {
 	long double value;
@@ -81,7 +84,7 @@ static bool any_number(char **fields, size_t count)
 	return false;
 }
 
-/* Turns header words into names for formulas: letters, digits and '_'. */
+/* Turns a word of the header into a name for formulas: letters, digits and '_'. */
 static int take_name(const struct reader *reader, size_t column, const char *text)
 {
 	struct expression_table *table = reader->table;

@@ -34,7 +34,7 @@ static json_t *points_json(const struct comparison *comparison)
 	return points;
 }
 
-/* nomora.curve_comparison/1. NULL if out of memory. */
+/* Returns nomora.curve_comparison/1, or NULL if out of memory. */
 static json_t *comparison_json(const struct comparison *comparison)
 {
 	const struct agreement_difference *at = &comparison->at;

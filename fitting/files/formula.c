@@ -64,7 +64,7 @@ static struct expression *parse_model(const struct formula_settings *settings,
 	return model;
 }
 
-/* *response stays NULL without --response. */
+/* Without --response, *response is NULL. */
 static int parse_response(const struct formula_settings *settings, struct expression **response, struct error *err)
 {
 	static const char *const y[] = {"y"};
@@ -127,7 +127,7 @@ int formula_fit_save(const struct formula_fit *fit, struct error *err)
 	return rc;
 }
 
-/* Reads the data and parses the formula, whose names the data's header gives. */
+/* Reads the data, whose header defines names for the formula, and parses the formula. */
 static int prepare(struct formula_fit *fit, bool *bad_option, struct error *err)
 {
 	const struct formula_settings *settings = fit->settings;

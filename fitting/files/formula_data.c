@@ -19,7 +19,10 @@ static bool taken(const struct formula_data *data, const char *name)
 	return false;
 }
 
-/* Names each column besides y and the deviations by its header and, if the header does not use them, x or x1, x2... */
+/*
+ * Names each column except y and the deviations: by its header, and also x or x1, x2... unless the header uses that
+ * name.
+ */
 static void name_predictors(struct formula_data *data, int y, int deviation)
 {
 	size_t predictors = 0, place = 0;
@@ -68,7 +71,7 @@ static int allocate(struct formula_data *data, bool deviations, struct error *er
 	return 0;
 }
 
-/* Deviations below or at 0 are refused here, where the line is known. */
+/* Refuses deviations that are not above 0 here, where the line is known. */
 static int copy_rows(struct formula_data *data, int y, int deviation, struct error *err)
 {
 	const struct expression_table *table = &data->table;
@@ -98,7 +101,10 @@ static bool is_sweep(const struct expression_table *table)
 	       expression_table_find_column(table, "metric") >= 0 && expression_table_find_column(table, "value") >= 0;
 }
 
-/* Levels of a sweep: x is the added round trip, y the normalised performance, with the scatter of its runs. */
+/*
+ * Reads the levels of a sweep: x is the added round trip, y the normalised performance; the deviations come from the
+ * scatter of the runs.
+ */
 static int read_sweep(const struct formula_settings *settings, struct formula_data *data, struct error *err)
 {
 	const struct observation_settings how = {.metric = settings->metric,

@@ -13,15 +13,15 @@
 enum { FORMULA_NAMES_MAXIMUM = 2 * TABLE_COLUMNS_MAXIMUM };
 
 struct formula_data {
-	struct expression_table table; /* of a plain table; empty for a sweep */
-	size_t name_count; /* columns of x: each predictor by its header name, and by its alias x1, x2, ... */
+	struct expression_table table; /* only for a plain table; empty for a sweep */
+	size_t name_count; /* columns of x: one for each predictor's header name, and one for its alias x1, x2, ... */
 	const char *names[FORMULA_NAMES_MAXIMUM];
 	char aliases[TABLE_COLUMNS_MAXIMUM][16];
-	size_t column[FORMULA_NAMES_MAXIMUM]; /* in the table */
+	size_t column[FORMULA_NAMES_MAXIMUM]; /* the table's column of each name */
 	size_t observations;
 	long double *x, *y; /* x is observations x name_count, row-major */
-	double *deviations; /* NULL = all alike */
-	/* The metric of a sweep; of a plain table "performance", with unknown baselines. */
+	double *deviations; /* NULL = all equal */
+	/* The metric of a sweep. For a plain table: "performance", with unknown baselines. */
 	struct sweep_metric metric;
 	double baseline_value, baseline_deviation, baseline_rtt_us;
 	long disturbed_runs;
@@ -32,8 +32,8 @@ int formula_data_read(const struct formula_settings *settings, struct formula_da
 /* Checks that each column that the formula uses holds only numbers. */
 int formula_data_check(const struct formula_data *data, const struct expression *model, struct error *err);
 /*
- * The observations by ascending x (the first predictor), in one block that *x begins and the caller frees;
- * *deviation is NULL if there are none. 0 or -ENOMEM.
+ * Returns the observations sorted by x (the first predictor). All three arrays are in one block, which starts at *x;
+ * the caller frees *x. *deviation is NULL if the data have no deviations. 0 or -ENOMEM.
  */
 int formula_data_sorted(const struct formula_data *data, double **x, double **y, double **deviation, struct error *err);
 void formula_data_free(struct formula_data *data); /* zeroed or filled */

@@ -22,11 +22,11 @@ static void print_warnings(const struct formula_fit *fit, FILE *out)
 		fprintf(out, "warning: as many parameters as observations: errors cannot be estimated\n");
 	if (isfinite(result->condition) && result->condition > 1e8)
 		fprintf(out,
-			"warning: parameters are nearly exchangeable (condition %.1e): their errors are strongly "
-			"tied\n",
+			"warning: parameters are nearly linearly dependent (condition %.1e): their errors are strongly "
+			"correlated\n",
 			result->condition);
 	if (result->start_used > 0)
-		fprintf(out, "note: the given start ended in a worse minimum; this fit began at further start %d\n",
+		fprintf(out, "note: the given start led to a worse result; this fit comes from generated start %d\n",
 			result->start_used);
 }
 
@@ -82,7 +82,7 @@ static json_t *residuals_json(const struct nonlinear_result *result)
 {
 	json_t *array = json_array();
 
-	/* observed - model */
+	/* the JSON has observed - model, the opposite sign */
 	for (size_t i = 0; i < result->observations; i++)
 		json_array_append_new(array, json_number_or_null(-result->residuals[i]));
 	return array;

@@ -40,7 +40,7 @@ int fit_check_application(const char *name, struct error *err)
 	return rc;
 }
 
-/* The plan's application, if the sweep's log is beside it. */
+/* Reads the plan's application from the sweep's log; false if there is no log beside the sweep. */
 static bool name_in_log(const char *path, char *name, size_t bytes)
 {
 	struct sweep_log_reader *reader = NULL;
@@ -59,7 +59,7 @@ static bool name_in_log(const char *path, char *name, size_t bytes)
 	return name[0] != '\0';
 }
 
-/* One sweep by one model. */
+/* Fits one model to one sweep. */
 static int fit_one(const struct fit_sweeps_settings *settings, const struct sweep *sweep, const char *path, int model,
 		   struct fit *fit, struct error *err)
 {
@@ -74,7 +74,7 @@ static int fit_one(const struct fit_sweeps_settings *settings, const struct swee
 	how.application = settings->application ? settings->application : name;
 	rc = fit_check_application(how.application, err);
 	if (rc != 0)
-		return error_prefix(err, "the file's name, for the application (--application sets another)");
+		return error_prefix(err, "application name, from the file or its log (--application sets another)");
 	rc = observations_prepare(sweep, &settings->observing, &observations, err);
 	if (rc != 0)
 		return rc;
@@ -86,7 +86,7 @@ static int fit_one(const struct fit_sweeps_settings *settings, const struct swee
 	return rc;
 }
 
-/* The sweep's fits, one per model; *done counts them. */
+/* Fits each model to a sweep. Adds the number of successful fits to *done. */
 static int fit_file(const struct fit_sweeps_settings *settings, const char *path, struct fit *fits, size_t *done,
 		    struct error *err)
 {
@@ -106,7 +106,10 @@ static int fit_file(const struct fit_sweeps_settings *settings, const char *path
 	return rc;
 }
 
-/* Several sweeps go to a folder, made if need be, each under its application's name. */
+/*
+ * Saves one curve. The output is a file, or a folder: for several curves (made if it is missing), or if a folder of
+ * that name exists. In a folder the file has the application's name.
+ */
 static int save_curve(const struct fit_sweeps_settings *settings, const struct fit *fit, bool several,
 		      struct error *err)
 {

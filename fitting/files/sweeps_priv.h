@@ -6,7 +6,7 @@
 
 #include <fitting/curve/fit.h>
 
-/* One element of nomora.fit/1's "fits". NULL if out of memory. */
+/* Returns one element of nomora.fit/1's "fits", or NULL if out of memory. */
 json_t *fit_to_json(const struct fit *fit);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Many arrays in one block: lay them out once with a NULL block to count bytes, allocate, lay out again. */
+/*
+ * Places many arrays in one block: lay the arrays out with a NULL block to count the bytes, allocate, then lay them out
+ * again.
+ */
 #ifndef FITTING_ARENA_PRIV_H
 #define FITTING_ARENA_PRIV_H
 
@@ -13,7 +16,7 @@ struct arena {
 	bool overflow;
 };
 
-/* 64-byte aligned; NULL while counting. */
+/* Returns the next array, at a multiple of 64 bytes from the block's start; NULL while counting. */
 static inline void *arena_take(struct arena *arena, size_t count, size_t size)
 {
 	size_t bytes, start = arena->used;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Linear least squares in long double: columns as given, or a polynomial in a centred and scaled variable. */
+/* Linear least squares in long double: the columns are given, or are powers of a centred and scaled variable. */
 #include "linear_priv.h"
 
 #include <float.h>
 
-/* Source of the rows, so that one solver serves both. */
+/* The rows of either kind of problem, so that one solver serves both. */
 struct extended_source {
 	size_t rows, columns;
 	const long double *response;
-	const long double *matrix; /* NULL: powers of t */
+	const long double *matrix; /* NULL: the columns are powers of t = (x - middle) / half_range */
 	const long double *x;
 	long double middle, half_range;
 	bool has_intercept;
@@ -26,7 +26,9 @@ static long double element(const struct extended_source *source, size_t i, size_
 	return power;
 }
 
-/* Copies the matrix into qr.a; powers are built column by column. False if a response is not finite. */
+/*
+ * Copies the matrix into qr.a, or builds the powers of t column by column. Returns false if a response is not finite.
+ */
 static bool load(struct linear_workspace *w, const struct extended_source *source)
 {
 	struct qr_extended *qr = &w->qr_extended;
@@ -50,7 +52,7 @@ static bool load(struct linear_workspace *w, const struct extended_source *sourc
 	return true;
 }
 
-/* expansion(i, k): coefficient of x^i in ((x - middle)/half_range)^k. */
+/* Computes the expansion: element (i, k) is the coefficient of x^i in ((x - middle)/half_range)^k. */
 static void expand_powers(struct linear_workspace *w, const struct extended_source *source)
 {
 	size_t n = source->columns;
@@ -114,7 +116,7 @@ static void take_sums(const struct linear_workspace *w, const struct extended_so
 }
 
 /*
- * The covariance root is transformed to powers of x before squaring: variances are then sums of squares, without
+ * Transforms the covariance root to powers of x before squaring it: variances are then sums of squares, without
  * cancellation.
  */
 static void take_covariance(struct linear_workspace *w, const struct extended_source *source)
@@ -138,7 +140,7 @@ static void take_covariance(struct linear_workspace *w, const struct extended_so
 	for (size_t k = w->qr_extended.rank; k < n; k++) {
 		size_t j = w->qr_extended.pivot[k];
 
-		/* a missing power of t leaves no lower power of x determined */
+		/* if a power of t is not determined, no lower power of x is determined either */
 		for (size_t i = source->matrix ? j : 0; i <= j; i++)
 			w->covariance_absolute[i * (n + 1)] = INFINITY;
 	}
@@ -192,7 +194,7 @@ enum linear_status linear_fit_extended(struct linear_workspace *workspace,
 	return solve(workspace, &source, result);
 }
 
-/* Sets the centre and half-range of x. False if x is not finite. */
+/* Sets the middle and half-range of x. Returns false if an x is not finite. */
 static bool take_range(struct extended_source *source)
 {
 	long double low = INFINITY, high = -INFINITY;

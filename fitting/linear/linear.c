@@ -6,7 +6,7 @@
 
 enum { REFINEMENTS_MAXIMUM = 4 };
 
-/* Refinement stops at a correction below this share of the solution; each round gains over 5 digits. */
+/* Refinement stops when a correction is below this share of the solution; each round gains over 5 digits. */
 static const double refined_enough = 1e-12;
 
 static bool take_weights(struct linear_workspace *w, const struct linear_problem *problem, size_t *used)
@@ -54,8 +54,8 @@ static bool load(struct linear_workspace *w, const struct linear_problem *proble
 }
 
 /*
- * precise_rows := response - A solution, in long double. By rows, so that each sum stays in a register: storing and
- * loading 80-bit numbers costs more than adding them.
+ * precise_rows := response - A solution, in long double. Computed row by row, so that each sum stays in a register:
+ * storing and loading 80-bit numbers costs more than adding them.
  */
 static void take_residuals(struct linear_workspace *w, const struct linear_problem *problem)
 {
@@ -71,7 +71,10 @@ static void take_residuals(struct linear_workspace *w, const struct linear_probl
 	}
 }
 
-/* Sum of root_weight * residual * element in long double; two sums, for the latency of one addition. */
+/*
+ * Returns the sum of root_weight * residual * element, in long double. Uses two running sums, to hide the latency of
+ * the additions.
+ */
 static long double weighted_product(const double *roots, const double *residuals, const double *column, size_t rows)
 {
 	long double even = 0, odd = 0;
@@ -90,7 +93,7 @@ static long double weighted_product(const double *roots, const double *residuals
 	return even + odd;
 }
 
-/* correction := R^-T P' S^-1 g with g = -A'r: the residuals' deviation from orthogonality to the columns. */
+/* correction := R^-T P' S^-1 g with g = -A'r: by how much the residuals are not orthogonal to the columns. */
 static void take_obliqueness(struct linear_workspace *w, const struct linear_problem *problem)
 {
 	const double *roots = problem->weights ? w->root_weights : NULL;
@@ -105,7 +108,10 @@ static void take_obliqueness(struct linear_workspace *w, const struct linear_pro
 	solve_upper_transposed_double(&w->qr, w->correction);
 }
 
-/* One round on [I A; A' 0][r; x] = [b; 0] (Björck 1967). Returns the size of the correction relative to x. */
+/*
+ * Makes one round of refinement on [I A; A' 0][r; x] = [b; 0] (Björck 1967). Returns the size of the correction
+ * relative to x.
+ */
 static double refine(struct linear_workspace *w, const struct linear_problem *problem)
 {
 	double moved = 0, size = 0;

@@ -7,14 +7,14 @@
 
 #include "qr_priv.h"
 
-/* One block of memory; every array is sized for the maxima. */
+/* The struct and its arrays are one block of memory; every array is sized for the maxima. */
 struct linear_workspace {
 	size_t rows_maximum, columns_maximum;
 	struct qr_double qr;
 	struct qr_extended qr_extended;
 	double *root_weights;         /* rows */
 	double *target;               /* rows: weighted response, then Q'b */
-	double *orthogonal;           /* rows: weighted residuals being refined */
+	double *orthogonal;           /* rows: the weighted residuals, which refinement corrects */
 	double *correction;           /* columns */
 	double *root;                 /* columns x columns */
 	long double *precise_rows;    /* rows */
@@ -23,16 +23,16 @@ struct linear_workspace {
 	long double *precise_columns; /* columns */
 	long double *precise_root;    /* columns x columns */
 	long double *expansion;       /* columns x columns: powers of x from powers of t */
-	/* targets of a result's pointers */
+	/* a result's pointers point to these */
 	double *coefficients, *covariance_absolute, *covariance_scaled, *standard_errors, *residuals;
 };
 
-/* Sums that R^2 needs, and chi2, from unweighted residuals in long double. */
+/* chi2 and the sums that R^2 needs, computed from unweighted residuals in long double. */
 struct linear_sums {
 	long double chi2, about_zero, about_mean;
 };
 
-/* Derives the result from solution, precise_rows (residuals), sums and covariance_absolute. */
+/* Computes the result from solution, precise_rows (residuals), sums and covariance_absolute. */
 void linear_finish(struct linear_workspace *workspace, size_t rows, size_t columns, bool has_intercept,
 		   const struct linear_sums *sums, struct linear_result *result);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Householder QR with column scaling and pivoting for one number type: included by qr_priv.h once with QR_REAL double
- * and once with long double, QR_NAME(x) giving each its names. No include guard for that reason.
+ * Householder QR with column scaling and pivoting for one number type. qr_priv.h includes this file twice, with QR_REAL
+ * double and long double, so it has no include guard; QR_NAME(x) gives each type its own names.
  *
  * A S^-1 P = Q R, where S holds the column norms. Matrices are column-major without gaps. The arrays belong to the
- * caller; `a` is overwritten by R (on and above the diagonal) and the Householder vectors (below; v_k has its first
- * element in head[k]).
+ * caller. `a` is overwritten by R (on and above the diagonal) and the Householder vectors (below the diagonal; head[k]
+ * is the first element of v_k).
  */
 
 struct QR_NAME(qr) {
@@ -14,9 +14,9 @@ struct QR_NAME(qr) {
 	QR_REAL *head;    /* columns: first elements of the Householder vectors */
 	QR_REAL *factor;  /* columns: 2 / v'v */
 	QR_REAL *scale;   /* columns: norm of column j of A; 1 for a column of zeros */
-	QR_REAL *norms;   /* columns: scratch, squared norms of each column's remainder */
+	QR_REAL *norms;   /* columns: scratch, squared norm of the rest of each column */
 	QR_REAL *scratch; /* columns */
-	size_t *pivot;    /* columns: index in A of column k */
+	size_t *pivot;    /* columns: pivot[k] is the index in A of column k */
 };
 
 static inline void QR_NAME(lay_out)(struct QR_NAME(qr) * qr, struct arena *arena, size_t rows, size_t columns)
@@ -31,7 +31,7 @@ static inline void QR_NAME(lay_out)(struct QR_NAME(qr) * qr, struct arena *arena
 	qr->pivot = arena_take(arena, columns, sizeof(size_t));
 }
 
-/* Four running sums: shorter dependency chains, and smaller rounding errors than one. */
+/* Four running sums give shorter dependency chains and smaller rounding errors than one. */
 static inline QR_REAL QR_NAME(dot)(const QR_REAL *x, const QR_REAL *y, size_t count)
 {
 	QR_REAL s0 = 0, s1 = 0, s2 = 0, s3 = 0;
@@ -54,7 +54,7 @@ static inline void QR_NAME(add_multiple)(QR_REAL *into, QR_REAL multiple, const 
 		into[i] += multiple * x[i];
 }
 
-/* Norm without overflow or underflow: by the largest element first. */
+/* Returns the norm without overflow or underflow: divides by the largest element first. */
 static inline QR_REAL QR_NAME(norm)(const QR_REAL *x, size_t count)
 {
 	QR_REAL largest = 0, sum = 0;
@@ -116,8 +116,8 @@ static inline void QR_NAME(scale_columns)(struct QR_NAME(qr) * qr)
 }
 
 /*
- * Factors qr->a in place, of any shape. The rank is the number of diagonal elements above `tolerance` times the first;
- * the remaining columns are not reduced further. False if a number is not finite.
+ * Factors qr->a, of any shape, in place. The rank is the number of diagonal elements above `tolerance` times the first
+ * one; the remaining columns are not reduced further. Returns false if a number is not finite.
  */
 static inline bool QR_NAME(factorise)(struct QR_NAME(qr) * qr, QR_REAL tolerance)
 {
@@ -140,14 +140,17 @@ static inline bool QR_NAME(factorise)(struct QR_NAME(qr) * qr, QR_REAL tolerance
 		norm = QR_SQRT(qr->norms[best]);
 		if (best != k)
 			QR_NAME(swap_columns)(qr, k, best);
-		/* After the first step the norms are fresh and cannot overflow: the columns were scaled. */
+		/*
+		 * Recompute the first norm; the later norms are fresh and cannot overflow, because the columns are
+		 * scaled.
+		 */
 		if (k == 0)
 			first = norm = QR_NAME(norm)(column, qr->rows);
 		if (!(norm > tolerance * first))
 			break;
 		if (column[k] > 0)
 			norm = -norm;
-		/* v = x - norm e_1, whose first element has no cancellation by the choice of sign; v'v = -2 norm v_1 */
+		/* v = x - norm e_1; the sign of norm avoids cancellation in its first element; v'v = -2 norm v_1 */
 		qr->head[k] = column[k] - norm;
 		qr->factor[k] = -1 / (norm * qr->head[k]);
 		qr->rank = k + 1;
@@ -155,7 +158,7 @@ static inline bool QR_NAME(factorise)(struct QR_NAME(qr) * qr, QR_REAL tolerance
 			QR_REAL *other = qr->a + j * qr->rows;
 
 			QR_NAME(reflect)(qr, k, other);
-			/* fresh norms: downdating them saves little on narrow matrices and loses digits */
+			/* recompute the norms: updating them saves little on narrow matrices and loses digits */
 			qr->norms[j] = QR_NAME(dot)(other + k + 1, other + k + 1, qr->rows - k - 1);
 		}
 		column[k] = norm;
@@ -163,7 +166,7 @@ static inline bool QR_NAME(factorise)(struct QR_NAME(qr) * qr, QR_REAL tolerance
 	return true;
 }
 
-/* v := Q'v and v := Q v, for a vector of qr->rows. */
+/* v := Q'v here, v := Q v in the next function; v has qr->rows elements. */
 static inline void QR_NAME(apply_transposed)(const struct QR_NAME(qr) * qr, QR_REAL *v)
 {
 	for (size_t k = 0; k < qr->rank; k++)
@@ -176,7 +179,7 @@ static inline void QR_NAME(apply)(const struct QR_NAME(qr) * qr, QR_REAL *v)
 		QR_NAME(reflect)(qr, k, v);
 }
 
-/* q (rows x rank, column-major) := the leading columns of Q, explicitly, from the last reflection to the first. */
+/* q (rows x rank, column-major) := the leading columns of Q, built from the last reflection to the first. */
 static inline void QR_NAME(form_q)(const struct QR_NAME(qr) * qr, QR_REAL *q)
 {
 	for (size_t k = qr->rank; k-- > 0;) {
@@ -186,7 +189,7 @@ static inline void QR_NAME(form_q)(const struct QR_NAME(qr) * qr, QR_REAL *q)
 
 		for (size_t j = k + 1; j < qr->rank; j++)
 			QR_NAME(reflect)(qr, k, q + j * qr->rows);
-		/* The reflection of the unit vector k. */
+		/* Apply reflection k to unit vector k. */
 		memset(column, 0, k * sizeof *column);
 		column[k] = 1 - product * qr->head[k];
 		for (size_t i = k + 1; i < qr->rows; i++)
@@ -194,7 +197,7 @@ static inline void QR_NAME(form_q)(const struct QR_NAME(qr) * qr, QR_REAL *q)
 	}
 }
 
-/* v := R^-1 v and v := R^-T v on the leading rank elements. */
+/* v := R^-1 v here, v := R^-T v in the next function, on the first `rank` elements. */
 static inline void QR_NAME(solve_upper)(const struct QR_NAME(qr) * qr, QR_REAL *v)
 {
 	for (size_t k = qr->rank; k-- > 0;) {
@@ -214,14 +217,14 @@ static inline void QR_NAME(solve_upper_transposed)(const struct QR_NAME(qr) * qr
 	}
 }
 
-/* x (columns, in A's own order and scale) := S^-1 P [v; 0]: 0 for columns beyond the rank. */
+/* x (columns, in A's order and scale) := S^-1 P [v; 0]: 0 for the columns beyond the rank. */
 static inline void QR_NAME(unscale)(const struct QR_NAME(qr) * qr, const QR_REAL *v, QR_REAL *x)
 {
 	for (size_t k = 0; k < qr->columns; k++)
 		x[qr->pivot[k]] = k < qr->rank ? v[k] / qr->scale[qr->pivot[k]] : 0;
 }
 
-/* Least squares: b (rows) is overwritten by Q'b; x gets the basic solution of min |A x - b|. */
+/* Solves least squares: overwrites b (rows) by Q'b; x gets the basic solution of min |A x - b|. */
 static inline void QR_NAME(least_squares)(struct QR_NAME(qr) * qr, QR_REAL *b, QR_REAL *x)
 {
 	QR_NAME(apply_transposed)(qr, b);
@@ -232,8 +235,8 @@ static inline void QR_NAME(least_squares)(struct QR_NAME(qr) * qr, QR_REAL *b, Q
 }
 
 /*
- * root (columns x columns): S^-1 P R^-1, so that (A'A)^-1 = root root'. Rows of columns beyond the rank are
- * 0; their variance is infinite.
+ * Computes root (columns x columns) = S^-1 P R^-1, so that (A'A)^-1 = root root'. The rows of columns beyond the rank
+ * are 0 (their variance is infinite).
  */
 static inline void QR_NAME(covariance_root)(const struct QR_NAME(qr) * qr, QR_REAL *root)
 {

@@ -27,7 +27,7 @@ static void lay_out(struct linear_workspace *w, struct arena *arena, size_t rows
 	w->precise_columns = arena_take(arena, columns, sizeof(long double));
 	w->precise_root = arena_take(arena, square, sizeof(long double));
 	w->expansion = arena_take(arena, square, sizeof(long double));
-	/* last, since double-only users never touch these pages */
+	/* last, because fits in double never touch these pages */
 	lay_out_extended(&w->qr_extended, arena, rows, columns);
 }
 
@@ -48,7 +48,7 @@ struct linear_workspace *linear_workspace_create(size_t rows_maximum, size_t col
 	}
 	arena_take(&arena, 1, sizeof *workspace);
 	lay_out(&layout, &arena, rows_maximum, columns_maximum);
-	/* calloc'ed pages that are never touched cost nothing */
+	/* calloc'ed pages cost nothing until they are touched */
 	arena.block = arena.overflow ? NULL : calloc(1, arena.used);
 	if (!arena.block) {
 		errno = ENOMEM;
@@ -102,11 +102,11 @@ const char *linear_status_text(enum linear_status status)
 	case LINEAR_OK:
 		return "solved";
 	case LINEAR_RANK_DEFICIENT:
-		return "the columns are linearly dependent: some coefficients cannot be told from the data";
+		return "the columns are linearly dependent: the data do not determine all coefficients";
 	case LINEAR_TOO_FEW_ROWS:
 		return "there are fewer usable rows than coefficients";
 	case LINEAR_NOT_FINITE:
-		return "a number in the input or on the way is not finite, or a weight is negative";
+		return "a number in the input or an intermediate result is not finite, or a weight is negative";
 	}
 	return "unknown";
 }

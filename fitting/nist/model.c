@@ -82,7 +82,7 @@ bool nist_model_complete(const struct nist_set *set)
 	return length > 0 && bracket_depth(set->model) == 0 && !strchr("+-*/^=.", set->model[length - 1]);
 }
 
-/* "... + e" loses its last term, wherever brackets are closed; NIST also writes "+e" and "+ error". */
+/* Removes the error term from the model's end: "+ e", "+e" or "+ error". */
 static void drop_error_term(char *model)
 {
 	size_t length = strlen(model), end = length;
@@ -108,7 +108,7 @@ static const char *last_number(const char *begin, const char *end)
 	return end;
 }
 
-/* Writes the term [term, end) with each whole number equal to `old` replaced by `new`. */
+/* Writes the term [term, end), and replaces each whole number equal to `old` by `new`. */
 static size_t write_term(char *out, size_t capacity, const char *term, const char *end, long old, long new)
 {
 	size_t used = 0;
@@ -131,7 +131,7 @@ static size_t write_term(char *out, size_t capacity, const char *term, const cha
 	return used;
 }
 
-/* End of the term that starts at `term`: the next '+' or '-' outside brackets. */
+/* Returns the end of the term that starts at `term`: the next '+' or '-' outside brackets. */
 static const char *term_end(const char *term)
 {
 	int depth = 0;
@@ -144,7 +144,10 @@ static const char *term_end(const char *term)
 	return term;
 }
 
-/* "A1 + ... + A5": the terms between are the one after the dots with its number counted down to the one before. */
+/*
+ * Expands an ellipsis such as "A1 + ... + A5": each missing term is the term after the dots, with its number replaced
+ * by 2, 3, 4.
+ */
 static int fill_ellipsis(char *model, size_t capacity, struct error *err)
 {
 	char filled[sizeof((struct nist_set *)NULL)->model];
@@ -157,15 +160,16 @@ static int fill_ellipsis(char *model, size_t capacity, struct error *err)
 		return 0;
 	next = skip_blanks(dots + strspn(dots, "."));
 	if (*next != '+')
-		return error_set(err, EINVAL, "'...' in the model must stand between two terms: + ... +");
+		return error_set(err, EINVAL, "'...' in the model must be between two terms: + ... +");
 	next = skip_blanks(next + 1);
 	end = term_end(next);
 	number = last_number(model, dots);
 	first = strtol(number, NULL, 10);
 	last = strtol(last_number(next, end), NULL, 10);
 	if (!isdigit((unsigned char)*number) || last <= first || last - first > NIST_PARAMETERS_MAXIMUM)
-		return error_set(err, EINVAL, "'...' in the model stands between terms numbered %ld and %ld", first,
-				 last);
+		return error_set(err, EINVAL,
+				 "'...' in the model is between terms numbered %ld and %ld: expected ascending numbers",
+				 first, last);
 	used = (size_t)(dots - model);
 	memcpy(filled, model, used);
 	for (long k = first + 1; k < last; k++) {

@@ -7,17 +7,18 @@
 
 /*
  * Adds one line of a model's equation to set->response and set->model: "y = (b1 + b2*x) /", then "(1 + b3*x) + e".
- * Lines of a constant's definition ("pi = 3.14...") are passed over. -EINVAL with err set (no place) when too long.
+ * Skips lines that define a constant ("pi = 3.14..."). Returns 0, or -EINVAL with err set (without file and line) if
+ * the equation is too long or has no left side.
  */
 int nist_model_add(struct nist_set *set, const char *line, struct error *err);
 
-/* Is the equation whole: begun, brackets closed, no operator at its end? */
+/* Returns true if the equation is complete: begun, all brackets closed, no operator at its end. */
 bool nist_model_complete(const struct nist_set *set);
 
-/* Takes "+ e" off the end and fills in "...": B2*(x**2) + ... + B9*(x**9). */
+/* Removes "+ e" from the end and expands "...": B2*(x**2) + ... + B9*(x**9). */
 int nist_model_finish(struct nist_set *set, struct error *err);
 
-/* Model over the set's names, and response with y as its parameter; the caller destroys both. */
+/* Parses the model with the set's names, and the response with y as its parameter; the caller destroys both. */
 int nist_expressions(const struct nist_set *set, struct expression **model, struct expression **response,
 		     struct error *err);
 

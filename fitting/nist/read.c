@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * NIST .dat files, read line by line. The parts always come in the same order (name, description, model, table of
- * starts and certified values or of regression statistics, data), but line numbers, blank lines, spelling and
- * spacing differ from file to file, so that parts are known by their words only.
+ * Reads NIST .dat files line by line. The parts always come in the same order (name, description, model, table of
+ * starts and certified values or of regression statistics, data). But line numbers, blank lines, spelling and spacing
+ * differ between files, so the parts are recognised by their words only.
  */
 #include "nist_priv.h"
 
@@ -27,7 +27,7 @@ struct reader {
 	enum part part;
 	bool nonlinear_procedure, linear_procedure, model_whole;
 	long said_observations, model_line;
-	size_t capacity; /* of rows in set->x and set->y */
+	size_t capacity; /* rows allocated in set->x and set->y */
 };
 
 static struct error_place place_of(const struct reader *reader, const char *field)
@@ -51,7 +51,7 @@ static bool begins(const char *line, const char *word)
 	return strncasecmp(line, word, strlen(word)) == 0;
 }
 
-/* The text after the last colon, or the first digit of a line such as "R-Squared 0.99". */
+/* Returns the text after `word` and any colons and blanks that follow it; the whole line if it lacks `word`. */
 static char *behind(char *line, const char *word)
 {
 	char *at = strcasestr(line, word);
@@ -60,7 +60,7 @@ static char *behind(char *line, const char *word)
 	return skip_blanks(at + strspn(at, ": \t"));
 }
 
-/* A decimal number, "2.5", "180E0", "1.0D+02", that ends at a blank or the end. */
+/* Reads a decimal number such as "2.5", "180E0" or "1.0D+02" that ends at a blank or at the end of the text. */
 static bool read_number(char **text, long double *value)
 {
 	char digits[64], *end, *start = skip_blanks(*text);
@@ -115,7 +115,7 @@ static struct nist_parameter *add_parameter(const struct reader *reader, const c
 		}
 	}
 	if (set->parameter_count == NIST_PARAMETERS_MAXIMUM) {
-		fail(reader, name, "more than 32 parameters: '%s' does not fit", name);
+		fail(reader, name, "parameter '%s' is one too many: at most 32 are supported", name);
 		return NULL;
 	}
 	parameter = &set->parameters[set->parameter_count++];
@@ -124,7 +124,9 @@ static struct nist_parameter *add_parameter(const struct reader *reader, const c
 	return parameter;
 }
 
-/* "  b1 =   500   250   2.3894212918E+02  2.7070075241E+00": starts, then the certified value and its deviation. */
+/*
+ * Reads "  b1 =   500   250   2.3894212918E+02  2.7070075241E+00": starts, then the certified value and its deviation.
+ */
 static int read_start_row(struct reader *reader, char *line)
 {
 	long double values[NIST_STARTS_MAXIMUM + 2];
@@ -177,7 +179,7 @@ static int read_table_line(struct reader *reader, char *line)
 	return 0;
 }
 
-/* "        B0       -3482258.63459582         890420.383607373" */
+/* Reads "        B0       -3482258.63459582         890420.383607373": the certified value and its deviation. */
 static int read_regression_row(struct reader *reader, char *line)
 {
 	long double values[2];
@@ -215,7 +217,7 @@ static int read_regression_line(struct reader *reader, char *line)
 	return begins(line, "Residual") ? 0 : read_regression_row(reader, line);
 }
 
-/* "Residual      9      836424.055505915   92936.0061673238": degrees of freedom, sum of squares, mean square. */
+/* Reads "Residual      9      836424.055505915   92936.0061673238": degrees of freedom, sum of squares, mean square. */
 static int read_analysis_line(struct reader *reader, char *line)
 {
 	long double values[3];
@@ -230,7 +232,7 @@ static int read_analysis_line(struct reader *reader, char *line)
 	return 0;
 }
 
-/* "Data:   y              x1            x2": the response comes first. */
+/* Reads "Data:   y              x1            x2": the response comes first. */
 static int read_data_header(struct reader *reader, char *line)
 {
 	struct nist_set *set = reader->set;
@@ -275,7 +277,7 @@ static int read_data_line(struct reader *reader, char *line)
 	size_t count = read_numbers(line, values, set->predictor_count + 1, &clean);
 	int code;
 
-	if ((count == 0 && clean) || *skip_blanks(line) == '\x1a') /* Ctrl-Z: the end of a text file of DOS */
+	if ((count == 0 && clean) || *skip_blanks(line) == '\x1a') /* Ctrl-Z ends text files of DOS */
 		return 0;
 	if (count != set->predictor_count + 1 || !clean)
 		return fail(reader, "Data", "expected one number for each column of the header, found '%s'", line);
@@ -367,7 +369,7 @@ static int read_line(struct reader *reader, char *line)
 	return 0;
 }
 
-/* Checks of the whole file. */
+/* Checks that the file was complete, and completes the model. */
 static int finish(struct reader *reader)
 {
 	struct nist_set *set = reader->set;
@@ -388,7 +390,7 @@ static int finish(struct reader *reader)
 			    set->observations, reader->said_observations);
 	set->linear = reader->linear_procedure || (!reader->nonlinear_procedure && set->start_count == 0);
 	if (!set->linear && set->start_count == 0)
-		return fail(reader, "Starting values", "a nonlinear set without starting values");
+		return fail(reader, "Starting values", "a nonlinear set needs starting values");
 	code = nist_model_finish(set, reader->err);
 	if (code == 0)
 		code = nist_expressions(set, &model, &response, reader->err);

@@ -25,7 +25,7 @@ static void nist_print_fit(const struct nist_set *set, size_t start, const struc
 		fprintf(out, ")\n%s; %d iterations, %d of %d starts agree", fit->reason, fit->iterations,
 			fit->starts_agreeing, fit->starts_tried);
 		if (fit->start_used > 0)
-			fprintf(out, " (found from further start %d)", fit->start_used);
+			fprintf(out, " (found from generated start %d)", fit->start_used);
 		fprintf(out, "\n");
 	}
 	fprintf(out, "\n  %-9s %22s  %5s  %22s  %5s\n", "parameter", "value", "LRE", "standard error", "LRE");

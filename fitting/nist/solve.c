@@ -81,7 +81,10 @@ static int solve_nonlinear(const struct nist_set *set, const struct expression *
 	return 0;
 }
 
-/* Columns are the derivatives by each parameter; the model's value at 0 is subtracted from the response. */
+/*
+ * Fills the columns of the linear problem, the derivatives by each parameter, and y: the response less the model's
+ * value with all parameters 0.
+ */
 static int linear_columns(const struct nist_set *set, const struct expression *model, const struct expression *response,
 			  long double *matrix, long double *y, struct error *err)
 {
@@ -109,7 +112,7 @@ static bool is_constant_column(const long double *column, size_t rows)
 	return true;
 }
 
-/* Are the columns 1, x, x^2, ... of the only predictor? */
+/* Returns true if the columns are 1, x, x^2, ... of the only predictor. */
 static bool is_polynomial(const struct nist_set *set, const long double *matrix)
 {
 	if (set->predictor_count != 1)

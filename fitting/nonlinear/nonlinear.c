@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A nonlinear fit from its starts to its result. */
+/* A nonlinear fit, from its starts to its result. */
 #include <fitting/linear/linear.h>
 
 #include <errno.h>
@@ -10,12 +10,12 @@
 
 enum { POLISH_STEPS = 200, FURTHER_ITERATIONS = 200, AGREEING_ENOUGH = 3 };
 
-/* Bates & Watts (1981) take 1e-3 for convergence: the error left is a thousandth of a standard error. */
+/* Bates & Watts (1981) use 1e-3 as the limit: the remaining error is then a thousandth of a standard error. */
 static const long double converged_offset = 1e-3L;
 static const long double converged_step = 1e-9L;
-/* Costs this close belong to the same minimum. */
+/* Costs whose relative difference is below this belong to the same minimum. */
 static const long double same_minimum = 1e-6L;
-/* A further start that ends this much above the best is not worth a polish. */
+/* A further start is polished only if its cost is below this factor times the best cost. */
 static const long double hopeless = 1.01L;
 /* A Jacobian in double (unit columns) is numerically singular well before 1/epsilon. */
 static const long double condition_determined = 1e12L;
@@ -62,9 +62,10 @@ const char *nonlinear_reason_text(enum nonlinear_reason reason)
 	case NONLINEAR_EXACT:
 		return "converged: the model goes through every point";
 	case NONLINEAR_ITERATIONS:
-		return "not converged: all iterations are used up; give more, or a better start";
+		return "not converged: the maximum number of iterations is reached; try another start";
 	case NONLINEAR_STUCK:
-		return "not converged: no step lowers the sum of squares, though this is no minimum; try another start";
+		return "not converged: no step lowers the sum of squares, though this is not a minimum; try another "
+		       "start";
 	case NONLINEAR_UNDETERMINED:
 		return "not converged: the data do not determine all parameters there; try another start or fewer "
 		       "parameters";
@@ -108,7 +109,8 @@ static int check(const struct nonlinear_problem *problem, const struct nonlinear
 		return error_set(err, EINVAL, "loss scale, tolerance, starts and iterations must be above 0");
 	for (size_t i = 0; problem->weights && i < problem->observations; i++) {
 		if (!(problem->weights[i] >= 0) || !isfinite(problem->weights[i]))
-			return error_set(err, EINVAL, "the weight of observation %zu, %g, is not a number from 0 up",
+			return error_set(err, EINVAL,
+					 "observation %zu has the weight %g: expected a finite number, 0 or more",
 					 i + 1, problem->weights[i]);
 		used -= problem->weights[i] == 0;
 	}
@@ -118,7 +120,7 @@ static int check(const struct nonlinear_problem *problem, const struct nonlinear
 		if (code)
 			return code;
 	}
-	return used > 0 ? 0 : error_set(err, EINVAL, "there are no observations of positive weight");
+	return used > 0 ? 0 : error_set(err, EINVAL, "no observation has a positive weight");
 }
 
 static void lay_out(struct nonlinear_run *run, struct arena *arena)
@@ -156,7 +158,7 @@ static int prepare(struct nonlinear_run *run, const struct nonlinear_problem *pr
 		o->index[o->free++] = j;
 	}
 	if (o->free > o->rows)
-		return error_set(err, EINVAL, "%zu free parameters need at least as many observations; there are %zu",
+		return error_set(err, EINVAL, "%zu free parameters need at least as many observations, found %zu",
 				 o->free, o->rows);
 	lay_out(run, &arena);
 	run->block = arena.overflow ? NULL : calloc(1, arena.used + 64);
@@ -191,7 +193,7 @@ static void judge(const struct polish *polish, struct nonlinear_attempt *found)
 	found->converged = reason_converged(found->reason);
 }
 
-/* One descent; keeps the better of `attempt` and its own result. A cost above `limit` is not polished. */
+/* Makes one descent; keeps the better of `attempt` and its own result. A cost above `limit` is not polished. */
 static void descend(struct nonlinear_run *run, const double *start, bool dogleg, long double limit,
 		    struct nonlinear_attempt *attempt)
 {
@@ -273,7 +275,7 @@ static int allocate_result(struct nonlinear_result *result, const struct nonline
 {
 	size_t n = problem->parameters, m = problem->observations;
 
-	/* the block is freed by its first array */
+	/* all arrays are in one block, which begins at the first array */
 	for (int pass = 0; pass < 2; pass++) {
 		struct arena arena = {.block = (char *)result->extended_values};
 
@@ -301,8 +303,9 @@ void nonlinear_result_free(struct nonlinear_result *result)
 }
 
 /*
- * Variance factor. For the plain loss chi2/dof; for a robust one Huber's (1973): sum psi^2 / dof / (mean psi')^2, psi =
- * rho'(z) r in weighted residuals, for the (J'J)^-1 of a Jacobian to which the loss is not applied.
+ * Returns the variance factor. For the plain loss it is chi2/dof. For a robust loss it is Huber's (1973): sum psi^2 /
+ * dof / (mean psi')^2, with psi = rho'(z) r in weighted residuals; it applies to the (J'J)^-1 of a Jacobian without the
+ * loss.
  */
 static double variance_factor(const struct nonlinear_run *run, const struct nonlinear_result *result)
 {
@@ -390,7 +393,7 @@ static void fill(struct nonlinear_run *run, struct nonlinear_attempt *best, stru
 			result->standard_errors[o->index[j]] = NAN;
 		return;
 	}
-	/* residuals and RSS are without the robust loss */
+	/* compute residuals and RSS without the robust loss */
 	o->loss = NONLINEAR_LINEAR;
 	rss = 2 * objective_evaluate_extended(o, best->values, run->polish.residuals, NULL);
 	o->loss = run->settings->loss;

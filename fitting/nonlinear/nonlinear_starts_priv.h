@@ -6,8 +6,10 @@
 
 #include "nonlinear_priv.h"
 
-/* values := start number `start` (from 1) made from the given one; both are free vectors. Overwrites the region's
- * scratch. */
+/*
+ * Makes further start number `start` (from 1) out of the given one; both are free vectors. Overwrites the region's
+ * scratch.
+ */
 void nonlinear_further_start(struct trust_region *region, struct rng *rng, int start, const double *given,
 			     double *values);
 

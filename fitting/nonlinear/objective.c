@@ -28,7 +28,7 @@ double objective_clip(const struct objective *objective, size_t j, double value)
 	return fmin(fmax(value, objective->lower[j]), objective->upper[j]);
 }
 
-/* Applies weight and robust loss to one row; adds its share to the cost. */
+/* Applies weight and robust loss to one row's residual; returns the row's share of the cost. */
 static long double bend_row(const struct objective *o, size_t i, long double *residual)
 {
 	long double scale = o->loss_scale, weighted = *residual * (o->root_weights ? o->root_weights[i] : 1);
@@ -43,7 +43,7 @@ static long double bend_row(const struct objective *o, size_t i, long double *re
 	return scale * scale * terms.value / 2;
 }
 
-/* The factor that bend_row() put on the row, for its Jacobian elements. */
+/* Returns the factor by which bend_row() multiplied the row, for the row's Jacobian elements. */
 static double row_factor(const struct objective *o, size_t i, double raw_residual)
 {
 	double weight = o->root_weights ? o->root_weights[i] : 1, z = raw_residual * weight / o->loss_scale;
@@ -87,7 +87,7 @@ double objective_evaluate(struct objective *o, const double *values, double *res
 	return isfinite(cost) ? cost : (double)INFINITY;
 }
 
-/* The caller's long double model, or his double one widened. */
+/* Evaluates the caller's long double model, or if there is none the double one, converted to long double. */
 static int evaluate_widest(struct objective *o, long double *residuals, bool derivatives)
 {
 	const struct nonlinear_problem *problem = o->problem;

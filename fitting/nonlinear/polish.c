@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Gauss-Newton in long double from a minimum that the trust region found in double. With residuals at rounding level
- * the cost no longer distinguishes better from worse, so the length of the step decides when to stop.
+ * Gauss-Newton in long double, from a minimum that the trust region found in double. When rounding dominates the
+ * residuals, the cost no longer tells better from worse; so the length of the step decides when to stop.
  */
 #include "nonlinear_priv.h"
 
@@ -23,7 +23,10 @@ void polish_lay_out(struct polish *p, struct arena *arena, size_t rows, size_t f
 	lay_out_extended(&p->qr, arena, rows, free);
 }
 
-/* Cost, QR of the columns not held at a bound, relative offset, and the Gauss-Newton step by free parameter. */
+/*
+ * Computes the cost, the QR of the columns not held at a bound, the relative offset, and the Gauss-Newton step per free
+ * parameter.
+ */
 static bool linearise(struct polish *p, const long double *values)
 {
 	struct objective *o = p->objective;
@@ -71,8 +74,8 @@ static bool linearise(struct polish *p, const long double *values)
 }
 
 /*
- * The share by which rounding alone moves the cost. Residuals carry the rounding of the model's values, whose size is
- * guessed from what the parameters contribute, |J_j values_j|.
+ * Returns the relative change of the cost that rounding alone can cause. Residuals carry the rounding errors of the
+ * model's values, whose size is estimated from the parameters' contributions, |J_j values_j|.
  */
 static long double cost_noise(const struct polish *p, const long double *values)
 {
@@ -85,7 +88,10 @@ static long double cost_noise(const struct polish *p, const long double *values)
 	return residual > 0 ? 8 * epsilon * (1 + size / residual) : 8 * epsilon;
 }
 
-/* values := the point along the step, halved until the cost does not rise. False if it always does. */
+/*
+ * Moves `values` along the step, which is halved until the cost does not rise (beyond rounding). Returns false if no
+ * such point is found.
+ */
 static bool move(struct polish *p, long double *values)
 {
 	struct objective *o = p->objective;
@@ -118,7 +124,7 @@ bool polish_run(struct polish *p, long double *values, int steps_maximum)
 	if (!linearise(p, values))
 		return false;
 	for (int step = 0; step < steps_maximum && p->step_size > step_negligible; step++) {
-		/* at the floor of rounding, steps wander instead of shrinking */
+		/* where rounding dominates, steps vary at random and stop shrinking */
 		stalls = p->step_size > 0.9L * before ? stalls + 1 : 0;
 		if (stalls >= 3 && p->step_size < 1e-9L)
 			break;

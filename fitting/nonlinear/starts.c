@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Further starts. A user's start is usually wrong by a common power of ten in the nonlinear parameters (a rate in the
- * wrong unit) rather than by a random direction: those come first, with the linear parameters solved for.
+ * wrong unit) rather than in a random direction. So such powers of ten are tried first, with the linear parameters
+ * solved for.
  */
 #include "nonlinear_starts_priv.h"
 
@@ -23,7 +24,10 @@ static bool has_linear(const struct objective *o)
 	return false;
 }
 
-/* A factor between 1/100 and 100, its sign turned one time in eight; 0 becomes a normal number. */
+/*
+ * Multiplies by a random factor between 1/100 and 100, and changes the sign one time in eight; 0 becomes a normal
+ * random number.
+ */
 static double scatter(struct rng *rng, double value)
 {
 	double factor = pow(10, 4 * rng_uniform(rng) - 2);
@@ -38,7 +42,7 @@ void nonlinear_further_start(struct trust_region *region, struct rng *rng, int s
 {
 	const struct objective *o = region->objective;
 	bool linear = has_linear(o);
-	/* without linear parameters the factor 1 would repeat the start as it was given */
+	/* without linear parameters, the factor 1 would repeat the given start: skip it */
 	int common = linear ? start - 1 : start;
 
 	for (size_t j = 0; j < o->free; j++) {

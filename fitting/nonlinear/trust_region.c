@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Trust-region descent in More's scaling, with bounds by projection: parameters that press on a bound are held. */
+/*
+ * Trust-region descent in More's scaling. Bounds by projection: a parameter is held while the gradient pushes it
+ * against its bound.
+ */
 #include "nonlinear_priv.h"
 
 #include <float.h>
 
 static const double accept_ratio = 1e-4;
-/* Transtrum & Sethna (2012): the acceleration must stay under this share of the velocity. */
+/* Transtrum & Sethna (2012): the acceleration must stay below this share of the velocity. */
 static const double acceleration_limit = 0.75;
 static const double acceleration_reach = 0.1;
-/* Below this relative decrease the finite difference behind the acceleration is rounding noise. */
+/* If the predicted relative decrease is below this, the finite difference for the acceleration is rounding noise. */
 static const double acceleration_worthwhile = 1e-6;
 
 void trust_region_lay_out(struct trust_region *t, struct arena *arena, size_t rows, size_t free)
@@ -60,8 +63,8 @@ static void update_scaling(struct trust_region *t, bool first)
 }
 
 /*
- * Gradient, the columns not held at a bound, and their QR. Returns the largest cosine between the residuals and an
- * active column: 0 at a minimum.
+ * Computes the gradient, lists the active columns (here: those not held at a bound), and factorises them (QR). Returns
+ * the largest cosine between the residuals and an active column; it is 0 at a minimum.
  */
 static double prepare(struct trust_region *t, const double *values)
 {
@@ -90,7 +93,7 @@ static double prepare(struct trust_region *t, const double *values)
 	return cosine;
 }
 
-/* Decrease of the linear model along region->step, which is first clipped to the bounds. */
+/* Clips region->step to the bounds and returns the decrease of the cost that the linear model predicts for it. */
 static double predict(struct trust_region *t, const double *values)
 {
 	const struct objective *o = t->objective;
@@ -106,7 +109,7 @@ static double predict(struct trust_region *t, const double *values)
 	return -linear - square / 2;
 }
 
-/* Cost at values + step + extra (extra may be NULL); the point goes to region->trial. */
+/* Returns the cost at values + share * step + extra (extra may be NULL); stores this point in region->trial. */
 static double try_step(struct trust_region *t, const double *values, double share, const double *extra)
 {
 	for (size_t j = 0; j < t->objective->free; j++)
@@ -115,8 +118,8 @@ static double try_step(struct trust_region *t, const double *values, double shar
 }
 
 /*
- * Cost of the accelerated step, with region->second set; INFINITY when there is none or it is too long to be trusted.
- * The second derivative along the step comes from one more evaluation.
+ * Sets region->second and returns the cost of the accelerated step, or INFINITY if the model is not finite nearby or
+ * the acceleration is too large to be trusted. The second derivative along the step costs one more evaluation.
  */
 static double try_accelerated(struct trust_region *t, const double *values)
 {
@@ -137,7 +140,10 @@ static double try_accelerated(struct trust_region *t, const double *values)
 	return try_step(t, values, 1, t->second);
 }
 
-/* Best of the plain and the accelerated step; leaves the point in region->best. */
+/*
+ * Tries the accelerated step and, unless that lowers the cost, also the plain step. Returns the lower cost; stores its
+ * point in region->best.
+ */
 static double try_both(struct trust_region *t, const double *values, double predicted)
 {
 	size_t bytes = t->objective->free * sizeof *t->best;
@@ -157,7 +163,10 @@ static double try_both(struct trust_region *t, const double *values, double pred
 	return cost;
 }
 
-/* More's rule: shrink by the parabola through cost, slope and trial cost, between a tenth and a half. */
+/*
+ * More's rule: after a bad step, shrinks the radius by the minimum of the parabola through cost, slope and trial cost,
+ * limited to a factor of 0.1 to 0.5.
+ */
 static void update_radius(struct trust_region *t, double step_size, double actual, double ratio)
 {
 	if (ratio < 0.25) {
@@ -177,7 +186,7 @@ static void update_radius(struct trust_region *t, double step_size, double actua
 	}
 }
 
-/* Tries steps until one is accepted (true) or a reason to stop is found. */
+/* Tries steps until one is accepted (returns true) or there is a reason to stop (false). */
 static bool advance(struct trust_region *t, double *values, enum nonlinear_reason *reason)
 {
 	for (;;) {
@@ -240,7 +249,7 @@ enum nonlinear_reason trust_region_minimise(struct trust_region *t, double *valu
 			return reason;
 		t->iterations++;
 		t->cost = objective_evaluate(o, values, t->residuals, t->jacobian);
-		if (!isfinite(t->cost)) /* a finite value with an infinite derivative */
+		if (!isfinite(t->cost)) /* a finite cost with an infinite derivative */
 			return NONLINEAR_STUCK;
 		update_scaling(t, false);
 	}

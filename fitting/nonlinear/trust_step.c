@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Steps within a trust region |D step| <= radius, given the pivoted QR of the Jacobian's active columns and
- * rotated = Q'r. Inside this file vectors are in the QR's own coordinates u (scaled columns, pivoted order);
- * step = S^-1 P u, and D becomes D/S.
+ * Steps within a trust region |D step| <= radius, from the pivoted QR of the Jacobian's active columns and rotated =
+ * Q'r. In this file vectors are in the QR's own coordinates u (scaled columns, in pivoted order): step = S^-1 P u, and
+ * D becomes D/S.
  */
 #include "nonlinear_priv.h"
 
 #include <float.h>
 
-/* More (1978): the radius need only be met to a tenth. */
+/* More (1978): it is enough to meet the radius to within a tenth. */
 static const double radius_slack = 0.1;
 enum { DAMPING_ROUNDS_MAXIMUM = 10 };
 
-/* D/S of the column at place k. */
+/* Returns D/S of column k of the pivoted order. */
 static double scaling_at(const struct trust_region *t, size_t k)
 {
 	size_t j = t->qr.pivot[k];
@@ -36,7 +36,7 @@ static void hand_out(const struct trust_region *t, const double *u, double *step
 		step[t->column[t->qr.pivot[k]]] = u[k] / t->qr.scale[t->qr.pivot[k]];
 }
 
-/* u := -R^-1 Q'r, with 0 for the columns that the rank leaves out. */
+/* u := -R^-1 Q'r, with 0 for the columns beyond the rank. */
 static void gauss_newton(struct trust_region *t, double *u)
 {
 	memset(u, 0, t->active * sizeof *u);
@@ -81,7 +81,7 @@ static void solve_damped(struct trust_region *t, const double *top, double *u)
 	least_squares_double(&t->damped, t->work2, u);
 }
 
-/* -d |D u| / d damping at the factored damping: |D u| |R_damped^-T D' D u / |D u||^2. Overwrites work2. */
+/* Returns -d |D u| / d damping at the factored damping: |D u| |R_damped^-T D' D u / |D u||^2. Overwrites work2. */
 static double norm_slope(struct trust_region *t, const struct qr_double *qr, const double *u, double norm)
 {
 	double sum = 0;
@@ -98,7 +98,10 @@ static double norm_slope(struct trust_region *t, const struct qr_double *qr, con
 	return norm * sum;
 }
 
-/* The damping at which |D u| meets the radius, by Hebden's and More's safeguarded Newton. u is its step. */
+/*
+ * Finds the damping at which |D u| equals the radius, by the safeguarded Newton iteration of Hebden and More; u is the
+ * step for this damping.
+ */
 static void find_damping(struct trust_region *t, double *u, double norm)
 {
 	double excess = norm - t->radius, low = 0, high = 0;
@@ -137,7 +140,7 @@ static void find_damping(struct trust_region *t, double *u, double norm)
 
 void trust_step_levenberg(struct trust_region *t)
 {
-	double *u = t->trial; /* free until the caller tries the step */
+	double *u = t->trial; /* trial is unused until the caller tries the step */
 	double norm;
 
 	gauss_newton(t, u);
@@ -167,7 +170,7 @@ void trust_step_accelerate(struct trust_region *t, double *curvature)
 	hand_out(t, u, t->second);
 }
 
-/* Powell's dogleg: along the scaled gradient to its minimiser, then towards the Gauss-Newton point. */
+/* Powell's dogleg: goes along the scaled gradient to the minimum there, then towards the Gauss-Newton point. */
 void trust_step_dogleg(struct trust_region *t)
 {
 	size_t n = t->active;
@@ -208,7 +211,7 @@ void trust_step_dogleg(struct trust_region *t)
 			a += difference * difference;
 			b += difference * d * cauchy[k];
 		}
-		/* the positive root of a s^2 + 2 b s + c = 0, c < 0, in the form without cancellation */
+		/* the positive root of a s^2 + 2 b s + c = 0 with c < 0, computed without cancellation */
 		share = b > 0 ? -c / (b + sqrt(b * b - a * c)) : (sqrt(b * b - a * c) - b) / a;
 		for (size_t k = 0; k < n; k++)
 			newton[k] = cauchy[k] + fmin(share, 1) * (newton[k] - cauchy[k]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Levels from runs, their weights, and the replicate blocks. */
+/* Collects runs in levels, and computes the levels' weights and the replicate blocks. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +8,10 @@
 
 #include "prepare_priv.h"
 
-/* Mean and deviation of the runs [from, to), their own deviations (plain form) included. */
+/*
+ * Returns the level of the runs [from, to), with their mean and deviation; includes the runs' own deviations (plain
+ * form).
+ */
 static struct observation_level gather_level(const struct preparation *preparation, size_t from, size_t to)
 {
 	struct observation_level level = {.x_us = preparation->runs[from].x_us, .line = preparation->runs[from].line};
@@ -31,7 +34,7 @@ static struct observation_level gather_level(const struct preparation *preparati
 			continue;
 		squares += (double)run->runs * pow(run->y - level.mean, 2);
 		squares += (double)(run->runs - 1) * run->deviation * run->deviation;
-		/* A deviation without a number of runs is the only information on this level's scatter. */
+		/* A deviation without a number of runs is all that is known of this level's scatter. */
 		if (run->runs == 1 && to - from == 1)
 			level.deviation = run->deviation;
 	}
@@ -59,8 +62,8 @@ int prepare_levels(struct preparation *preparation)
 }
 
 /*
- * Log-likelihood of the levels' deviations if a run's variance is factor * shape_i (shape 1 or mean^2), with the best
- * factor, which is stored in *factor.
+ * Returns the log-likelihood of the levels' deviations, if the variance of a run is factor * shape_i (shape 1 or
+ * mean^2), for the best factor. Stores this factor in *factor.
  */
 static double noise_likelihood(const struct observations *out, const double *shape, double *factor)
 {
@@ -91,7 +94,7 @@ static void weigh_by_scatter(struct observations *out, const double *smooth, dou
 			shape[i] = 1;
 	}
 	out->run_deviation = sqrt(constant);
-	/* Runs that agree to the last digit are copies: they carry no information on noise. */
+	/* If all runs of each level are equal to the last digit, they are copies and say nothing about noise. */
 	if (!(constant > 0)) {
 		constant = 1;
 		out->scatter_dof = 0;
@@ -144,7 +147,7 @@ int prepare_weights(struct preparation *preparation)
 		work[out->count + i] = (double)out->levels[i].runs;
 	}
 	if (out->scatter_dof >= 1 && !preparation->settings->absolute_sigma) {
-		/* Smoothed means: a level that is low by chance must not gain weight. */
+		/* Smooth the means: a level that is low by chance must not gain weight. */
 		isotonic_regression(work, work + out->count, out->count, work, work + 3 * out->count);
 		weigh_by_scatter(out, work, work + 2 * out->count);
 	} else {
@@ -154,7 +157,7 @@ int prepare_weights(struct preparation *preparation)
 	return 0;
 }
 
-/* Mean of a block's runs in [from, to), one per direction; NAN if there is none. */
+/* Returns the mean of a block's runs in [from, to) (one per direction), or NAN if there is none. */
 static double block_value(const struct preparation *preparation, size_t from, size_t to, int64_t block)
 {
 	double sum = 0;

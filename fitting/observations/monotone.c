@@ -5,7 +5,7 @@
 
 #include <base/search.h>
 
-/* One pool: its points' mean, weight and number, on a stack. */
+/* Pushes a pool onto the stack: the mean, weight and number of its points. */
 static void push_pool(double *pools, size_t *count, double mean, double weight, double size)
 {
 	double *top = pools + 3 * (*count)++;
@@ -37,7 +37,7 @@ size_t isotonic_regression(const double *y, const double *weight, size_t count, 
 	return pools;
 }
 
-/* One-sided three-point slope at an end, cut down so that the end piece stays monotone. */
+/* Returns the one-sided three-point slope at an end, limited so that the end piece stays monotone. */
 static double end_slope(double h0, double h1, double d0, double d1)
 {
 	double slope = ((2 * h0 + h1) * d0 - h0 * d1) / (h0 + h1);

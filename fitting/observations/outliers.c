@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Flags outliers; does not remove them. */
+/* Flags outliers, but does not remove them. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "prepare_priv.h"
 
-/* Runs more than this many robust deviations from their level's median are outliers: 1 in 150,000 of normal noise. */
+/*
+ * Runs are outliers if they are more than this many robust deviations from their level's median: 1 in 150,000 runs of
+ * normal noise.
+ */
 static const double outlier_deviations = 4.5;
-/* Standard deviation per median absolute deviation, for normal noise. */
+/* Standard deviation divided by median absolute deviation, for normal noise. */
 static const double mad_to_deviation = 1.4826;
 static int compare_doubles(const void *left, const void *right)
 {
@@ -17,13 +20,19 @@ static int compare_doubles(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-/* Runs of a level are sorted by value; normalisation keeps or reverses the order, so the middle one is the median. */
+/*
+ * Returns the median of a level's runs. They are sorted by value; normalisation keeps or reverses this order, so the
+ * middle one is the median.
+ */
 static double level_median(const struct run *runs, size_t count)
 {
 	return count % 2 ? runs[count / 2].y : (runs[count / 2 - 1].y + runs[count / 2].y) / 2;
 }
 
-/* A level with half of its runs flagged is bimodal and has no outliers. */
+/*
+ * Flags the outliers of a level, unless half of its runs or more would be flagged: such a level is bimodal and has no
+ * outliers.
+ */
 static void flag_level(struct preparation *preparation, size_t from, size_t to)
 {
 	size_t flagged = 0;
@@ -44,9 +53,9 @@ static double robust_deviation(double *distances, size_t count)
 }
 
 /*
- * Scores each run by its distance from its level's median, in robust deviations pooled over all levels (a level has too
- * few runs). The middle run of a level with an odd number of runs is its median and carries no information. Noise may
- * be constant or proportional to performance; a run must be an outlier under both.
+ * Scores each run by its distance from its level's median, in robust deviations that are pooled over all levels (a
+ * single level has too few runs). In a level with an odd number of runs, the middle run is the median itself, so it is
+ * not counted. Noise may be constant or proportional to performance; a run must be an outlier under both assumptions.
  */
 static int flag_outliers(struct preparation *preparation)
 {

@@ -12,13 +12,13 @@
 
 enum { LEVELS_MINIMUM = 3, LEVELS_MAXIMUM = 2000 };
 
-/* A run, or its deviation, beyond this many baselines is not a measurement, and its square could overflow. */
+/* A run or a deviation larger than this, in baselines, is not a measurement, and its square could overflow. */
 static const double performance_most = 1e6;
 /* Smallest deviation accepted; 0 means unknown. */
 static const double deviation_least = 1e-12;
-/* Latency does not make an application this much faster: a level above it is in percent or another unit. */
+/* Latency does not make an application faster by this factor: a higher level is in percent or another unit. */
 static const double level_most = 3;
-/* Plain data are relative to the baseline: outside of this, the smallest x does not measure it. */
+/* Plain data are relative to the baseline: if the performance at the smallest x is outside these limits, it is not. */
 static const double first_least = 0.5, first_most = 2;
 
 static int fail(const struct preparation *preparation, long line, const char *field, const char *text)
@@ -38,7 +38,7 @@ static int compare_runs(const void *left, const void *right)
 	return a->line < b->line ? -1 : a->line > b->line;
 }
 
-/* Median over the rows; each invocation of the sweep measures it once. */
+/* Takes the median over the rows; each invocation of the sweep measures the round trip once. */
 static void take_baseline_rtt(struct preparation *preparation)
 {
 	const struct sweep *sweep = preparation->sweep;
@@ -54,7 +54,7 @@ static void take_baseline_rtt(struct preparation *preparation)
 	free(values);
 }
 
-/* Takes the metric's runs; refuses values that cannot be a performance. */
+/* Copies the metric's runs; refuses values that cannot be a performance. */
 static int take_runs(struct preparation *preparation, size_t metric)
 {
 	const struct sweep *sweep = preparation->sweep;
@@ -98,7 +98,7 @@ static bool has_level(const struct preparation *preparation, double x_us)
 	return at < preparation->count && preparation->runs[at].x_us <= x_us + PREPARE_SAME_LEVEL_US;
 }
 
-/* A delay with other metrics only: the benchmark failed there, and a fit would hide that. */
+/* Refuses a delay that has rows of other metrics only: the benchmark failed there, and a fit would hide that. */
 static int refuse_missing(const struct preparation *preparation)
 {
 	const struct sweep *sweep = preparation->sweep;
@@ -129,13 +129,13 @@ static int refuse_shapeless(const struct preparation *preparation)
 		different += runs[i].value != runs[0].value;
 	}
 	if (levels < LEVELS_MINIMUM) {
-		snprintf(text, sizeof text, "%zu delay%s only: at least %d different delays expected", levels,
+		snprintf(text, sizeof text, "found %zu delay%s, expected at least %d different delays", levels,
 			 levels == 1 ? "" : "s", LEVELS_MINIMUM);
 		return fail(preparation, runs[preparation->count - 1].line,
 			    preparation->sweep->plain ? "latency_us" : "delay_us", text);
 	}
 	if (levels > LEVELS_MAXIMUM) {
-		snprintf(text, sizeof text, "%zu different delays: at most %d expected; round them to fewer", levels,
+		snprintf(text, sizeof text, "found %zu different delays, expected at most %d: round them", levels,
 			 LEVELS_MAXIMUM);
 		return fail(preparation, runs[preparation->count - 1].line,
 			    preparation->sweep->plain ? "latency_us" : "delay_us", text);
@@ -146,7 +146,7 @@ static int refuse_shapeless(const struct preparation *preparation)
 	return fail(preparation, runs[preparation->count - 1].line, field, text);
 }
 
-/* Runs that are not a measurement; y is set. */
+/* Refuses runs that cannot be measurements; each run's y must be set. */
 static int refuse_absurd(const struct preparation *preparation)
 {
 	char text[160];
@@ -168,7 +168,7 @@ static int refuse_absurd(const struct preparation *preparation)
 	return 0;
 }
 
-/* Percent, a wrong unit, swapped columns: data that are not performance relative to the baseline. */
+/* Refuses data that are not performance relative to the baseline: percent, a wrong unit, swapped columns. */
 static int refuse_not_relative(const struct preparation *preparation)
 {
 	const struct observations *out = preparation->out;
@@ -193,7 +193,10 @@ static int refuse_not_relative(const struct preparation *preparation)
 	return 0;
 }
 
-/* Baseline from the runs at x = 0; performance relative to it, higher is better. */
+/*
+ * Computes the baseline from the runs at x = 0, and each run's performance relative to it (higher is better), corrected
+ * for drift.
+ */
 static int normalise(struct preparation *preparation)
 {
 	struct observations *out = preparation->out;
@@ -212,7 +215,7 @@ static int normalise(struct preparation *preparation)
 		sum += preparation->runs[count].value;
 	if (count == 0)
 		return fail(preparation, preparation->runs[0].line, "delay_us",
-			    "no row at delay 0: the baseline to normalise to is missing");
+			    "no row at delay 0: it is needed as the baseline");
 	out->baseline_value = sum / (double)count;
 	if (!(out->baseline_value > 0))
 		return fail(preparation, preparation->runs[0].line, "value", "the baseline at delay 0 must be above 0");

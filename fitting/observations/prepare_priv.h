@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Preparation of a sweep: from runs to levels. */
+/* The steps of preparing a sweep: from runs to levels. */
 #ifndef FITTING_PREPARE_PRIV_H
 #define FITTING_PREPARE_PRIV_H
 
 #include <fitting/observations/observations.h>
 
-/* Delays closer than this, µs, are the same level; an injector sets nanoseconds. */
+/* Delays that differ by less than this, µs, are the same level; an injector sets delays in nanoseconds. */
 #define PREPARE_SAME_LEVEL_US 1e-3
 
 struct run {
 	double x_us, value, y; /* y: normalised */
-	double deviation;      /* plain form */
-	double drift;          /* relative slow-down of the machine at that time, from the references; 0 = not known */
-	double score;          /* robust deviations from the level's median */
+	double deviation;      /* standard deviation of y; only in the plain form */
+	double drift; /* share of the run's time that is drift of the machine, from the references; 0 = not known */
+	double score; /* distance from the level's median, in robust deviations */
 	long runs, line;
-	int64_t block; /* number of the run: its replicate block */
+	int64_t block; /* number of the run, which is its replicate block */
 	bool outlier;
 };
 
@@ -22,12 +22,12 @@ struct preparation {
 	const struct sweep *sweep;
 	const struct observation_settings *settings;
 	struct observations *out;
-	struct run *runs; /* in the file's order (time) during take_runs(), then by ascending x and value */
+	struct run *runs; /* in the file's order (of time) during take_runs(), then by ascending x and value */
 	size_t count;
 	struct error *err;
 };
 
-/* End of the level that starts at run `from`. */
+/* Returns the end of the level that starts at run `from`. */
 static inline size_t prepare_level_end(const struct preparation *preparation, size_t from)
 {
 	size_t to = from + 1;
@@ -38,11 +38,14 @@ static inline size_t prepare_level_end(const struct preparation *preparation, si
 	return to;
 }
 
-/* Fills the runs' drift if the sweep has references; the runs are in the file's order. */
+/* If the sweep has references, sets the runs' drift; the runs must be in the file's order. */
 int prepare_references(struct preparation *preparation);
-/* Scores the runs, flags outliers and lists them in out->outliers. 0 or -ENOMEM with err set, like the next two. */
+/*
+ * Scores the runs, flags outliers and lists them in out->outliers. Returns 0 or -ENOMEM with err set; so do the next
+ * three functions.
+ */
 int prepare_outliers(struct preparation *preparation);
-/* Collects the runs in out->levels; then computes the levels' weights. */
+/* Collect the runs in out->levels; then compute the levels' weights. */
 int prepare_levels(struct preparation *preparation);
 int prepare_weights(struct preparation *preparation);
 /* Collects the complete replicate blocks. */

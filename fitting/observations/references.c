@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Correction of drift by reference runs (model/sweep.h): runs at delay 0 between the others. The references before and
- * after a run show how slow the machine was. A slow machine adds the same time to an operation at every delay, so the
- * correction is a difference of operation times (a rate is the inverse of one); a ratio would apply all of the drift to
- * long delays, where it is a small part. A run at delay 0 is not a reference for itself: the scatter that is left is
- * the part of the drift that references do not show.
+ * Corrects drift by reference runs (model/sweep.h): runs at delay 0 between the others. The references before and after
+ * a run show how slow the machine was then. A slow machine adds the same time to an operation at every delay; so the
+ * correction is a difference of operation times (a rate is the inverse of one). A ratio would apply all of the drift to
+ * long delays, where it is a small part. A run at delay 0 is not used as a reference for itself: the scatter that
+ * remains is the part of the drift that references do not show.
  */
 #include <errno.h>
 #include <math.h>
@@ -23,7 +23,7 @@ static bool has_references(const struct preparation *preparation)
 	return false;
 }
 
-/* Time of an operation, in the metric's unit or its inverse; not finite for a rate of 0. */
+/* Returns the time of an operation, in the metric's unit or its inverse; not finite for a rate of 0. */
 static double time_of(const struct preparation *preparation, size_t run)
 {
 	double value = preparation->runs[run].value;
@@ -36,7 +36,7 @@ static bool is_reference(const struct preparation *preparation, size_t run)
 	return preparation->runs[run].x_us <= PREPARE_SAME_LEVEL_US && isfinite(time_of(preparation, run));
 }
 
-/* Fills neighbour[i] with the time of the nearest reference before (or after) run i; NAN if there is none. */
+/* Sets neighbour[i] to the time of the nearest reference before (or after) run i, or to NAN if there is none. */
 static void find_neighbours(const struct preparation *preparation, bool after, double *neighbour)
 {
 	double latest = NAN;
@@ -86,7 +86,7 @@ int prepare_references(struct preparation *preparation)
 		double took = time_of(preparation, i);
 		double drift = mean_known(before[i], behind[i]) - usual;
 
-		/* Unknown for a rate of 0, and with a single run at delay 0. */
+		/* The drift is not known if the rate is 0, or if there is no other run at delay 0. */
 		if (isfinite(took) && isfinite(drift) && took > 0)
 			preparation->runs[i].drift = fmin(drift / took, share_most);
 	}

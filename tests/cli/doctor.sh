@@ -168,7 +168,7 @@ put ethtool/enp3s0f0 rx=4
 expect "queues for receiving alone" 0 queues warn '4 receive queues' --for nic
 has "and the line that leaves one of them" 'fix: ethtool -L enp3s0f0 rx 1 tx 1$'
 wrong "one queue" 0 queues ok 'enp3s0f0: one receive queue' ethtool/enp3s0f0 combined=1
-wrong "no word of queues" 0 coalescing ok 'do not wait' ethtool/enp3s0f0 rx_usecs=0
+wrong "no word of queues" 0 coalescing ok 'are not delayed' ethtool/enp3s0f0 rx_usecs=0
 if printf '%s\n' "$out" | grep -q ' queues '; then fail "is no finding" "$out"; else pass "is no finding"; fi
 for queue in rx-0 rx-1 tx-0; do mkdir -p "$host/sys/class/net/enp3s0f0/queues/$queue"; done
 expect "but what the kernel has of them" 0 queues warn 'enp3s0f0: 2 receive queues' --for nic
@@ -266,7 +266,7 @@ expect "only another DPDK" 0 dpdk warn 'ABI 24' --for nic
 
 # Ports of other kinds.
 wrong "a link that sleeps" 0 aspm warn 'may sleep \(ASPM L1\)' sys/bus/pci/devices/0000:03:00.0/link/l1_aspm 1
-wrong "a link that cannot sleep" 0 pcie ok 'all that it can' sys/bus/pci/devices/0000:03:00.0/link none
+wrong "a link that cannot sleep" 0 pcie ok 'its maximum' sys/bus/pci/devices/0000:03:00.0/link none
 printf '%s\n' "$out" | grep -q ' aspm ' && fail "nothing to say of its sleep" "$out" || pass "nothing to say of its sleep"
 wrong "it stamps everything" 0 nic-stamps ok 'stamps every received packet' ethtool/enp3s0f0 stamps=2
 wrong "it stamps nothing" 0 nic-stamps ok 'stamps nothing' ethtool/enp3s0f0 stamps=0
@@ -314,7 +314,7 @@ wait $busy 2>/dev/null
 has "a busy CPU" "^warn +stalls +CPU $cpu: [1-9][0-9]* stalls .* [1-9][0-9.]* % of the time, the worst [1-9][0-9]{3,}\\."
 refuses "stalls of another host" 2 '--stalls measures this host' "$nomora" doctor --root "$host" --stalls 1
 refuses "CPUs for nothing" 2 '--cpus needs --stalls' "$nomora" doctor --cpus 0
-refuses "CPUs that are no list" 2 "--cpus: expected a list as 2-3,5, found 'all'" "$nomora" doctor --stalls 0.01 --cpus all
+refuses "CPUs that are no list" 2 "--cpus: expected a list such as 2-3,5, found 'all'" "$nomora" doctor --stalls 0.01 --cpus all
 refuses "a CPU that is not there" 2 "--cpus: this host's CPUs are [0-9,-]+, found '0,1000'" \
 	"$nomora" doctor --stalls 0.01 --cpus 0,1000
 rm -rf "$host"

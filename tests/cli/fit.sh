@@ -131,7 +131,7 @@ awk -v header="$header" 'BEGIN { print header
 		printf "%d,both,%d,gbit,Gbit/s,higher,%.4f\n", level * 400, run, 9.4 + 0.1 * ((level * 7 + run * 5) % 9 / 4 - 1) }' >flat.csv
 run "$nomora" fit flat.csv -o flat.json
 if [ "$code" -eq 0 ] && printf '%s\n' "$out" | grep -q 'threshold    none$' &&
-	printf '%s\n' "$out" | grep -qE 'no effect of latency up to 4000 us found \(at most -[0-9.]+ %, 95 %\)'; then
+	printf '%s\n' "$out" | grep -qE 'no effect of latency found up to 4000 us \(at most -[0-9.]+ %, with 95 % confidence\)'; then
 	pass "a flat application has no threshold"
 else
 	fail "a flat application has no threshold" "exit $code" "$out" "$err"
@@ -226,7 +226,7 @@ bad "an empty file" 'bad.csv: there are no measurements'
 printf '%s\n' "$header" >bad.csv
 bad "a header alone" 'bad.csv.*there are no measurements'
 rows "$(row 0 0 q 5)" "$(row 0 1 q 6)" "$(row 0 2 q 7)"
-bad "one level" 'bad.csv:4: delay_us: 1 delay only'
+bad "one level" 'bad.csv:4: delay_us: found 1 delay, expected'
 rows "$(row 0 0 q 5)" "$(row 1 0 q 5)" "$(row 2 0 q 5)" "$(row 3 0 q 5)"
 bad "all values equal" 'bad.csv:5: value: every value is 5'
 rows "$(row 0 0 "$(printf 'q\033[31m')" 5)" "$(row 1 0 "$(printf 'q\033[31m')" 4)"
@@ -300,7 +300,7 @@ run "$nomora" fit sweep.csv --expr 'a/(b+x)' --start a=1,b=100 --quiet
 cp sweep.csv "$(printf 'a\033[31m.csv')"
 cp sweep.csv "$(printf 'b\377.csv')"
 for name in "$(printf 'a\033[31m')" "$(printf 'b\377')"; do
-	refuses "an application that is not printable, from a file" 1 "the file's name.*--application sets another.*expected UTF-8 without control" \
+	refuses "an application that is not printable, from a file" 1 "application name.*--application sets another.*expected UTF-8 without control" \
 		"$nomora" fit "$name.csv" --replicates 0 -o bad.json
 	refuses "and as an option" 2 '--application: expected UTF-8 without control' "$nomora" fit sweep.csv --application "$name"
 	run "$nomora" fit "$name.csv" --replicates 0 --application good -o named.json

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Is a host ready to measure? The checks read files of /proc, /sys, /dev and /usr below a root folder, so that tests
- * and users can examine a copy of another host, and add findings (<model/findings.h>) to a list. They change nothing.
- * One thread, except doctor_measure_stalls(), which starts and joins its own.
+ * Checks whether a host is ready to measure. The checks read files of /proc, /sys, /dev and /usr below a root folder,
+ * so that tests and users can examine a copy of another host, and add findings (<model/findings.h>) to a list. They
+ * change nothing. One thread, except doctor_measure_stalls(), which starts and joins its own threads.
  */
 #ifndef DOCTOR_DOCTOR_H
 #define DOCTOR_DOCTOR_H
@@ -18,16 +18,16 @@ struct doctor_options {
 	const char *port;              /* examine only this interface; NULL = all hardware interfaces */
 };
 
-/* Is there a network interface of this name? */
+/* Returns true if there is a network interface of this name. */
 bool doctor_has_port(const struct doctor_options *options, const char *port);
 
-/* Runs all checks and appends their findings. 0 or -ENOMEM with err set. */
+/* Runs all checks and appends their findings. Returns 0 or -ENOMEM with err set. */
 int doctor_examine(const struct doctor_options *options, struct findings *findings, struct error *err);
 
 /*
- * Polls the time stamp counter for `seconds` on each CPU of `cpus`, a list such as "2-3,5" (NULL: the isolated CPUs, or
- * all that this process may use), all at once, and appends a finding for each CPU: gaps over 1 us are stalls. This host
- * only. 0, -EINVAL for a bad list, or -errno, with err set.
+ * Polls the time stamp counter for `seconds` on all CPUs of `cpus` at once. `cpus` is a list such as "2-3,5"; NULL
+ * means the isolated CPUs or, if there are none, all CPUs that this process may use. Appends a finding for each CPU;
+ * gaps over 1 us are stalls. Works for this host only. Returns 0, -EINVAL for a bad list, or -errno, with err set.
  */
 int doctor_measure_stalls(double seconds, const char *cpus, struct findings *findings, struct error *err);
 

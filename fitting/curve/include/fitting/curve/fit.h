@@ -3,8 +3,9 @@
  * Fits a curve to a sweep. Each family is fitted with each form of threshold under a shape constraint (performance does
  * not rise with latency and stays above 0); one candidate is chosen and its 95 % band simulated.
  *
- * A family is linear in its coefficients once the threshold and at most two shape constants are fixed: these are
- * searched (profile likelihood), the rest is a QR. `struct fit` owns everything it points to. One thread per fit.
+ * With the threshold and at most two shape constants fixed, a family is linear in its coefficients. So the fit searches
+ * the threshold and the shape constants (profile likelihood), and computes the coefficients by QR. `struct fit` owns
+ * everything it points to. One thread per fit.
  */
 #ifndef FITTING_FIT_H
 #define FITTING_FIT_H
@@ -24,7 +25,7 @@ enum fit_family {
 	FIT_POLYNOMIAL_3,
 	FIT_POLYNOMIAL_4,
 	FIT_POLYNOMIAL_5,
-	/* In these four, x is relative to the threshold, if there is one. */
+	/* In these four, x is counted from the threshold, if there is one; after a jump, from the next level. */
 	FIT_LOG,         /* b0 + b1 log(1 + x/s) */
 	FIT_EXPONENTIAL, /* b0 + b1 exp(-x/s) */
 	FIT_RATIONAL,    /* b0 + b1 / (1 + x/s) */
@@ -39,44 +40,50 @@ enum { FIT_AUTO = -1, FIT_ANY_POLYNOMIAL = -2, FIT_COEFFICIENTS_MAXIMUM = 12 };
 struct fit_settings {
 	int family;          /* enum fit_family, FIT_AUTO or FIT_ANY_POLYNOMIAL */
 	int form;            /* enum curve_form, or FIT_AUTO */
-	double threshold_us; /* forced; NAN = found */
-	bool absolute_sigma; /* use the file's deviations as they are, not scaled by chi2/dof */
-	int replicates;      /* simulated sweeps for band and threshold interval; 0 = neither */
+	double threshold_us; /* fixed threshold; NAN = find it */
+	bool absolute_sigma; /* use the file's deviations as they are: not scaled by chi2/dof */
+	int replicates;      /* simulated sweeps for the band and the threshold's interval; 0 = no band, no interval */
 	uint64_t seed;
-	const char *application; /* NULL = none given: "application" */
-	double baseline_rtt_us;  /* of the testbed, instead of the sweep's; NAN = the sweep's */
+	const char *application; /* NULL = not known: "application" */
+	double baseline_rtt_us;  /* round trip of the testbed; NAN = as in the sweep */
 };
 
-/* auto, everything found, 400 replicates, seed 1. */
+/* Family and form auto, threshold to be found, 400 replicates, seed 1. */
 void fit_settings_default(struct fit_settings *settings);
 
 const char *fit_family_name(enum fit_family family);
-/* A family, FIT_AUTO ("auto") or FIT_ANY_POLYNOMIAL ("polynomial"); -EINVAL if it is none of them. */
+/*
+ * Sets *family to a family, FIT_AUTO ("auto") or FIT_ANY_POLYNOMIAL ("polynomial"). Returns 0, or -EINVAL for another
+ * name.
+ */
 int fit_family_parse(const char *name, int *family);
 
-/* One family with one form of threshold, fitted. */
+/* One family with one form of threshold, and its fit. */
 struct fit_candidate {
 	enum fit_family family;
 	enum curve_form form;
 	double threshold_us;
-	double shape[2]; /* s and h above */
+	double shape[2]; /* s and h of the families above */
 	size_t coefficient_count;
-	double coefficients[FIT_COEFFICIENTS_MAXIMUM]; /* of the scaled basis; see fit_candidate_value() */
+	double coefficients[FIT_COEFFICIENTS_MAXIMUM]; /* factors of the scaled basis; see fit_candidate_value() */
 	size_t parameters;                             /* coefficients, threshold and shape constants */
-	bool constrained; /* the unconstrained fit rises or falls to 0; this one was projected onto the constraint */
-	double rss;       /* weighted: level means about the curve, plus runs about their level means */
+	bool constrained; /* the unconstrained fit rises, or falls to 0, so it was projected onto the constraint */
+	double rss;       /* weighted sum of squares: level means about the curve, plus runs about their level means */
 	double aicc, bic;
 	double cross_validation; /* leave-one-out RMS error over the levels; NAN = not computed */
-	double weight;           /* share of the simulated sweeps, by AICc */
+	double weight;           /* share of the simulated sweeps, from AICc */
 	double evidence;         /* log marginal likelihood up to a constant; NAN = not computed */
 };
 
 /* Further measurements that would decide the threshold's form. */
 struct fit_decision {
 	bool open;                           /* the most likely form has a probability under 95 % */
-	enum curve_form other;               /* the second most likely */
+	enum curve_form other;               /* the second most likely form */
 	double difference, difference_at_us; /* largest difference of the two forms' best curves */
-	/* Runs at each of `levels` more delays, evenly spaced between these two; runs 0 = too many needed. */
+	/*
+	 * The measurements to add: `runs` runs at each of `levels` delays, evenly between these two; runs 0 = too many
+	 * needed.
+	 */
 	double from_us, to_us;
 	int levels;
 	long runs;
@@ -86,23 +93,24 @@ struct fit {
 	struct observations observations;
 	size_t candidate_count;
 	struct fit_candidate *candidates; /* by AICc, the chosen one first */
-	double dof;                       /* of the chosen one */
-	double overdispersion;            /* variance of level means about the curve, relative to pure error; >= 1 */
+	double dof;                       /* degrees of freedom of the chosen candidate */
+	double overdispersion; /* variance of level means about the curve / that from the runs' scatter; >= 1 */
 	/* Variance of the curve between replicate blocks, relative to run-to-run noise; NAN = fewer than two blocks. */
 	double block_dispersion;
 	bool blocks_drift;                    /* block_dispersion is significant at 5 % */
-	char reason[320];                     /* one sentence: why this candidate */
+	char reason[320];                     /* why this candidate was chosen, in one sentence */
 	char warnings[1024];                  /* one per line; "" = none */
-	double form_probability[CURVE_FORMS]; /* by enum curve_form; NAN if the form was given */
+	double form_probability[CURVE_FORMS]; /* by enum curve_form; NAN if the settings fix the form */
 	struct fit_decision decision;
-	bool flat;        /* no effect of latency found; the curve is 1 everywhere, its band bounds the effect */
+	bool flat; /* true: no effect of latency was found; the curve is 1 everywhere, and its band bounds the effect */
 	double flat_drop; /* largest loss of performance within the 95 % band */
 	struct curve *curve;
 };
 
 /*
- * Fits the observations. On success they belong to *fit; free with fit_free(). On failure they stay the caller's:
- * -errno with err set (fewer levels than the forced model has parameters, out of memory).
+ * Fits the observations. On success *fit owns them; free it with fit_free(). On failure the caller keeps them; returns
+ * -errno with err set (fewer levels than the requested model has parameters, performance that rises with latency, out
+ * of memory).
  */
 int fit_observations(struct observations *observations, const struct fit_settings *settings, struct fit *fit,
 		     struct error *err);

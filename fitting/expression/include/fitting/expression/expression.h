@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Formulas in text, such as b1*(1-exp(-b2*x)). Parsed once to a tape; evaluated with exact derivatives by reverse
- * automatic differentiation, in double or long double.
+ * Formulas in text, such as b1*(1-exp(-b2*x)). A formula is parsed once to a tape; the tape is evaluated with exact
+ * derivatives by reverse automatic differentiation, in double or long double.
  *
- * Grammar: + - * / ^ (or **, binds tightest and to the right: -x^2 is -(x^2)), unary + and -, ( ) [ ] { }, numbers
- * (1, .5, 1e-3, 2.5D+1), pi, exp log (natural; also ln) log10 sqrt sin cos tan asin acos atan (also arcsin arccos
- * arctan) sinh cosh tanh abs, and the names given. Names are case-sensitive; an unknown name
- * is tried without regard to case.
+ * Grammar: + - * / ^ (or **, binds tightest and to the right: -x^2 is -(x^2)), unary + and -, ( ) [ ] { }, numbers (1,
+ * .5, 1e-3, 2.5D+1), pi, exp log (natural; also ln) log10 sqrt sin cos tan asin acos atan (also arcsin arccos arctan)
+ * sinh cosh tanh abs, and the names given. A name is looked up with its case first; if that fails, in any case.
  *
  * An expression is immutable after parsing: threads may share it, each with its own scratch.
  */
@@ -28,29 +27,29 @@ struct expression_names {
 	size_t parameter_count;
 };
 
-/* NULL with err set: "column 7: ...", bytes counted from 1. */
+/* Returns NULL with err set on failure: "column 7: ..."; columns are bytes, counted from 1. */
 struct expression *expression_parse(const char *text, const struct expression_names *names, struct error *err);
 void expression_destroy(struct expression *expression); /* NULL is legal */
 
-/* Size of the caller's scratch for one evaluation, in numbers (double or long double). */
+/* Returns the size of the caller's scratch for one evaluation, in numbers (double or long double). */
 size_t expression_scratch(const struct expression *expression);
 
 /*
- * Value at predictors x and parameters b. gradient (parameter_count, may be NULL) gets d value / d b. NaN and
- * infinity are returned as they arise.
+ * Returns the value at predictors x and parameters b; it may be NaN or infinite. gradient (parameter_count, may be
+ * NULL): the derivatives by b.
  */
 double expression_evaluate(const struct expression *expression, const double *x, const double *b, double *gradient,
 			   double *scratch);
 long double expression_evaluate_extended(const struct expression *expression, const long double *x,
 					 const long double *b, long double *gradient, long double *scratch);
 
-/* True if the expression is jointly affine in the parameters marked by `mask`, the others fixed. */
+/* Returns true if the expression is jointly affine in the parameters in `mask`, with the others fixed. */
 bool expression_is_affine(const struct expression *expression, const bool *mask);
 
-/* Marks a set of parameters in which the expression is jointly affine (greedy, in order). */
+/* Sets mask[] for a set of parameters in which the expression is jointly affine (chosen greedily, in order). */
 void expression_affine_parameters(const struct expression *expression, bool *mask);
 
-/* True if parameter (or predictor) `index` occurs. */
+/* Returns true if parameter (or predictor) `index` occurs in the expression. */
 bool expression_uses_parameter(const struct expression *expression, size_t index);
 bool expression_uses_predictor(const struct expression *expression, size_t index);
 

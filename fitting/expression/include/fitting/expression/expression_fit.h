@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A formula fitted to a table: joins expression.h and nonlinear.h. Data are long double, so that the polish works on
- * the decimals of the file and not on their doubles. No state between calls; allocates for the call alone.
+ * Fits a formula to a table: joins expression.h and nonlinear.h. Data are long double, so that the polish works on the
+ * decimals of the file, not on their rounded doubles. No state between calls; frees all memory that it allocates,
+ * except *result's.
  */
 #ifndef FITTING_EXPRESSION_FIT_H
 #define FITTING_EXPRESSION_FIT_H
@@ -14,21 +15,21 @@
 #include <fitting/nonlinear/nonlinear.h>
 
 struct expression_fit_problem {
-	const struct expression *model;    /* over `predictors` columns of x and `parameters` parameters */
-	const struct expression *response; /* transform of y, its only PARAMETER; NULL = y itself */
+	const struct expression *model;    /* of `predictors` columns of x and `parameters` parameters */
+	const struct expression *response; /* transform of y, which is its only PARAMETER; NULL = y itself */
 	size_t observations, predictors, parameters;
 	const long double *x;        /* observations x predictors, row-major; NULL if predictors is 0 */
 	const long double *y;        /* observations */
-	const double *deviations;    /* observations, > 0, of y before its transform; NULL = all alike */
+	const double *deviations;    /* observations, > 0, of y before its transform; NULL = all equal */
 	const double *start;         /* parameters */
 	const double *lower, *upper; /* parameters or NULL */
 	const bool *fixed;           /* parameters or NULL */
 };
 
 /*
- * nonlinear_fit() of response(y) by the model. A transform carries deviations over by its slope. -EINVAL with err set
- * ("observation 3: ...") where response(y) has no finite value; else as nonlinear_fit(). r_squared is 1 - RSS over the
- * weighted sum of squares of response(y) about its mean.
+ * Fits the model to response(y) by nonlinear_fit(). Deviations are multiplied by the slope of the response. Returns
+ * -EINVAL with err set ("observation 3: ...") if response(y) has no finite value; else as nonlinear_fit(). *r_squared
+ * is 1 - RSS over the weighted sum of squares of response(y) about its mean.
  */
 int expression_fit(const struct expression_fit_problem *problem, const struct nonlinear_settings *settings,
 		   struct nonlinear_result *result, double *r_squared, struct error *err);

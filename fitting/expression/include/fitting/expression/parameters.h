@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Parameters as a command line gives them: starts "b1=500,b2=1e-4", bounds "b1=0:1000,b2=:1" and names to hold
- * "b2,b3". Plain data; errors name the option and what was expected.
+ * Parses parameters from a command line: starts "b1=500,b2=1e-4", bounds "b1=0:1000,b2=:1" and names of fixed
+ * parameters "b2,b3". Plain data; errors name the option and the expected form.
  */
 #ifndef FITTING_PARAMETERS_H
 #define FITTING_PARAMETERS_H
@@ -17,14 +17,16 @@ struct expression_parameters {
 	size_t count;
 	char name[PARAMETERS_MAXIMUM][PARAMETER_NAME_BYTES];
 	double start[PARAMETERS_MAXIMUM];
-	double lower[PARAMETERS_MAXIMUM], upper[PARAMETERS_MAXIMUM]; /* infinite where free */
+	double lower[PARAMETERS_MAXIMUM], upper[PARAMETERS_MAXIMUM]; /* infinite if there is no bound */
 	bool fixed[PARAMETERS_MAXIMUM];
 };
 
-/* Names and starts; bounds and fixed are reset. 0 or -EINVAL. */
+/* Sets names and starts, and resets bounds and fixed. Returns 0 or -EINVAL. */
 int expression_parameters_start(const char *text, struct expression_parameters *parameters, struct error *err);
 
-/* Bounds of parameters that have a start: low:high, either may be missing. Each start must lie within. */
+/*
+ * Sets bounds of parameters that have a start: low:high; either may be missing. Each start must be within its bounds.
+ */
 int expression_parameters_bounds(const char *text, struct expression_parameters *parameters, struct error *err);
 int expression_parameters_fixed(const char *text, struct expression_parameters *parameters, struct error *err);
 

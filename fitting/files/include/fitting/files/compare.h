@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files of curves compared: the first with each other one, by their 95 % bands. One thread. */
+/* Compares files of curves: the first with each other one, by their 95 % bands. One thread. */
 #ifndef FITTING_FILES_COMPARE_H
 #define FITTING_FILES_COMPARE_H
 
@@ -19,15 +19,18 @@ struct curve_comparisons {
 	struct curve **curves;
 };
 
-/* Reads and draws the curves; at least two paths. 0 or -errno with err set; free with curve_comparisons_free(). */
+/*
+ * Reads at least two curves and draws the pictures. Returns 0 or -errno with err set; free with
+ * curve_comparisons_free().
+ */
 int curve_comparisons_load(char *const *paths, size_t count, const struct fit_plots *plots,
 			   struct curve_comparisons *comparisons, struct error *err);
 void curve_comparisons_free(struct curve_comparisons *comparisons);
 
-/* Does any curve differ from the first by more than their bands allow? */
+/* Returns true if any curve differs from the first by more than their bands allow. */
 bool curve_comparisons_differ(const struct curve_comparisons *comparisons);
 void curve_comparisons_print(const struct curve_comparisons *comparisons, FILE *out);
-/* nomora.curve_comparison/1, or nomora.curve_comparisons/1 of several. NULL if out of memory. */
+/* Returns nomora.curve_comparison/1 for two files, nomora.curve_comparisons/1 for more. NULL if out of memory. */
 json_t *curve_comparisons_to_json(const struct curve_comparisons *comparisons);
 
 #endif

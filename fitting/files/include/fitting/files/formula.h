@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A user's formula fitted to a file: columns by comma, semicolon, tab or blanks; '#' comments; an optional header whose
- * names the formula may use. Without a header the columns are y, then x (or x1, x2, ...). With one, x1, x2, ... (x when
- * there is only one) name the columns beside y and the deviations, in order, unless the header says otherwise. A
- * sweep.csv is read by levels: x is the added round trip in us, y the normalised performance. One thread.
+ * Fits a user's formula to a file: columns separated by comma, semicolon, tab or blanks; '#' comments; an optional
+ * header whose names the formula may use. Without a header the columns are y, then x (or x1, x2, ...). With a header,
+ * x1, x2, ... (x if there is only one) also name the columns other than y and the deviations, in order, except names
+ * that the header uses itself. From a sweep.csv the levels are read: x is the added round trip in us, y the normalised
+ * performance. One thread.
  */
 #ifndef FITTING_FILES_FORMULA_H
 #define FITTING_FILES_FORMULA_H
@@ -21,23 +22,23 @@
 /* Strings: NULL = not given. formula_settings_default() gives every field its default. */
 struct formula_settings {
 	const char *expression;       /* right side, "b1*(1-exp(-b2*x))" */
-	const char *start;            /* "b1=500,b2=1e-4": names the parameters, needed */
+	const char *start;            /* "b1=500,b2=1e-4": also names the parameters; required */
 	const char *response;         /* "log(y)"; NULL = y */
 	const char *bounds;           /* "b1=0:1000,b2=:1" (either end may be missing) */
 	const char *fixed;            /* "b2,b3": these keep their start */
 	const char *y_column;         /* header name or number from 1; NULL = "y", else the first column */
 	const char *deviation_column; /* standard deviation of y; NULL = all equal */
-	const char *metric;           /* of a sweep.csv; NULL = its first */
+	const char *metric;           /* metric of a sweep.csv; NULL = its first */
 	int loss;                     /* index into formula_loss_names */
 	double loss_scale;            /* residual (in deviations) above which a robust loss grows linearly, default 1 */
 	int64_t multistart;           /* number of starts, default 8 */
 	int64_t seed;                 /* default 1 */
 	bool absolute_sigma;
 	const char *input;       /* the data file, "-" = stdin */
-	const char *output;      /* the formula as curve.json */
+	const char *output;      /* file to write the formula to, as curve.json */
 	struct fit_plots plots;  /* pictures of that curve */
-	const char *application; /* of the curve */
-	double baseline_rtt_us;  /* of the curve; NAN = not known */
+	const char *application; /* name of the curve's application */
+	double baseline_rtt_us;  /* round trip of the testbed, for the curve; NAN = the sweep's, if any */
 };
 
 extern const char *const formula_loss_names[]; /* "linear", "soft_l1", "huber", NULL: for OPTION_CHOICE */
@@ -47,16 +48,17 @@ void formula_settings_default(struct formula_settings *settings);
 struct formula_fit;
 
 /*
- * Borrows the settings until formula_fit_destroy(). NULL with err set; *bad_option: an option is wrong, not the file.
+ * The settings must live until formula_fit_destroy(). Returns NULL with err set on failure; *bad_option: the reason is
+ * an option, not the file.
  */
 struct formula_fit *formula_fit_create(const struct formula_settings *settings, bool *bad_option, struct error *err);
 void formula_fit_destroy(struct formula_fit *fit); /* NULL is legal */
 
 bool formula_fit_converged(const struct formula_fit *fit);
 void formula_fit_print(const struct formula_fit *fit, FILE *out);
-/* nomora.fit_expression/1. NULL if out of memory. */
+/* Returns nomora.fit_expression/1, or NULL if out of memory. */
 json_t *formula_fit_to_json(const struct formula_fit *fit);
-/* Saves and draws the curve, if the settings ask for it. 0 or -errno with err set. */
+/* If the settings ask for it, saves and draws the curve. Returns 0 or -errno with err set. */
 int formula_fit_save(const struct formula_fit *fit, struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The pictures that a fit draws. */
+/* The pictures to draw of a fit. */
 #ifndef FITTING_FILES_PLOTS_H
 #define FITTING_FILES_PLOTS_H
 

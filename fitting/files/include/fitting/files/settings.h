@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The settings of nomora fit with their option rows. Plain data; texts are borrowed. */
+/* The settings of nomora fit and their option rows. Plain data; strings belong to the caller. */
 #ifndef FITTING_FILES_SETTINGS_H
 #define FITTING_FILES_SETTINGS_H
 
@@ -22,10 +22,10 @@ struct fit_files_settings {
 extern const struct option_row fit_files_rows[];
 void fit_files_default(struct fit_files_settings *settings);
 
-/* Refuses options that the mode (sweeps, --compare, --nist, --expr) would ignore. 0 or -EINVAL with err set. */
+/* Refuses options that the mode (sweeps, --compare, --nist, --expr) does not use. Returns 0 or -EINVAL with err set. */
 int fit_files_check(const struct fit_files_settings *settings, struct error *err);
 
-/* What the settings mean for this number of sweeps. 0 or -EINVAL with err set. */
+/* Converts the settings for `operands` sweep files, and checks them. Returns 0 or -EINVAL with err set. */
 int fit_files_sweeps(const struct fit_files_settings *settings, int operands, struct fit_sweeps_settings *sweeps,
 		     struct error *err);
 

@@ -18,7 +18,10 @@
 
 struct linear_workspace;
 
-/* rows_maximum and columns_maximum bound every later fit. NULL with errno EINVAL or ENOMEM. */
+/*
+ * Later fits may have at most rows_maximum rows and columns_maximum columns. Returns NULL with errno EINVAL or ENOMEM
+ * on failure.
+ */
 struct linear_workspace *linear_workspace_create(size_t rows_maximum, size_t columns_maximum);
 void linear_workspace_destroy(struct linear_workspace *workspace); /* NULL is legal */
 
@@ -28,27 +31,27 @@ struct linear_problem {
 	size_t stride;          /* at least rows; 0 = rows */
 	const double *response; /* rows */
 	const double *weights;  /* rows, >= 0, 1/deviation^2 for absolute errors; 0 leaves a row out. NULL = all 1 */
-	bool has_intercept;     /* the columns span a constant: R^2 is about the mean, else about 0 (NIST) */
+	bool has_intercept;     /* the columns span a constant: R^2 is then about the mean, else about 0 (like NIST) */
 };
 
 enum linear_status {
 	LINEAR_OK,
-	LINEAR_RANK_DEFICIENT, /* a basic solution: coefficients of the columns left out are 0, their errors infinite */
-	LINEAR_TOO_FEW_ROWS,   /* fewer rows of positive weight than columns: only status and rows_used are set */
-	LINEAR_NOT_FINITE,     /* NaN, infinity or a negative weight in the input, or overflow on the way */
+	LINEAR_RANK_DEFICIENT, /* a basic solution: dependent columns have coefficient 0 and an infinite error */
+	LINEAR_TOO_FEW_ROWS,   /* too few rows, or too large for the workspace: only status and rows_used are set */
+	LINEAR_NOT_FINITE,     /* the input has NaN, infinity or a negative weight, or the computation overflowed */
 };
 
 struct linear_result {
 	enum linear_status status;
-	size_t rows_used; /* of positive weight */
+	size_t rows_used; /* rows of positive weight */
 	size_t columns;
 	size_t rank;
 	double dof;                        /* rows_used - rank */
 	const double *coefficients;        /* columns */
-	const double *covariance_absolute; /* columns x columns: (A'WA)^-1, weights taken as 1/variance */
+	const double *covariance_absolute; /* columns x columns: (A'WA)^-1, where the weights count as 1/variance */
 	const double *covariance_scaled;   /* the same times chi2/dof (SciPy's default); infinite when dof is 0 */
 	const double *standard_errors;     /* columns: root of covariance_scaled's diagonal */
-	const double *residuals;           /* rows: response - fit, not weighted; 0-weight rows as well */
+	const double *residuals;           /* rows: response - fit, not weighted; also of rows with weight 0 */
 	double chi2;                       /* weighted sum of squared residuals: NIST's RSS when weights are 1 */
 	double r_squared;                  /* NaN when the response does not vary */
 	double condition;                  /* estimate from the scaled R: |R_11| / |R_rank,rank| */
@@ -65,7 +68,7 @@ enum linear_status linear_fit(struct linear_workspace *workspace, const struct l
 			      struct linear_result *result);
 
 /*
- * The same with input in long double, for data whose decimals do not fit a double. matrix has stride = rows; all
+ * The same with input in long double, for data whose decimals do not fit a double. The matrix has stride = rows; all
  * weights are 1.
  */
 struct linear_extended_problem {
@@ -78,18 +81,18 @@ enum linear_status linear_fit_extended(struct linear_workspace *workspace,
 				       const struct linear_extended_problem *problem, struct linear_result *result);
 
 /*
- * Polynomial of `degree` in x (columns = degree + 1, coefficients of 1, x, x^2, ...). The fit is done in long double
- * in the centred and scaled variable (x - middle)/half-range and expanded after, so that high degrees far from 0
- * (NIST's Filip) keep their digits; a fit on rounded powers of x cannot.
+ * Fits a polynomial of `degree` in x (columns = degree + 1, coefficients of 1, x, x^2, ...). The fit is in long double
+ * in the centred and scaled variable (x - middle)/half-range, and expanded afterwards: so high degrees far from 0
+ * (NIST's Filip) keep their digits, which a fit on rounded powers of x loses.
  */
 enum linear_status linear_fit_polynomial(struct linear_workspace *workspace, const long double *x,
 					 const long double *response, size_t rows, size_t degree,
 					 struct linear_result *result);
 
-/* One sentence for messages. */
+/* Returns a sentence for messages. */
 const char *linear_status_text(enum linear_status status);
 
-/* AICc and BIC as above, for models that are not linear: n rows, `parameters` coefficients (variance not counted). */
+/* Return AICc and BIC as above, for models that are not linear: n = rows, k = parameters + 1 (for the variance). */
 double fitting_aicc(double chi2, size_t rows, size_t parameters);
 double fitting_bic(double chi2, size_t rows, size_t parameters);
 

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Prepares one metric of a sweep for fitting: normalised to the baseline at delay 0 (a time becomes baseline/time) and
- * collected by delay level. Outliers are flagged by the median absolute deviation and kept unless asked.
+ * Prepares one metric of a sweep for fitting: normalises it to the baseline at delay 0 (a time becomes baseline/time)
+ * and collects the runs by delay level. Flags outliers by the median absolute deviation; leaves them out only if the
+ * settings say so.
  *
- * Weights come from the scatter within levels, constant or proportional to performance, whichever is more likely. The
- * deviations of single levels are too noisy with a few runs and are used only if there is nothing else.
+ * Weights come from the scatter within levels: constant or proportional to performance, whichever is more likely. The
+ * deviations of single levels are too noisy if there are few runs; they are used only if there is nothing else.
  *
- * Runs of one number form a replicate block: they were made in one pass over the levels and share the machine's drift.
- * Where the sweep has references (model/sweep.h), a run is first corrected by how much slower than usual the references
- * before and after it were. Performance is dimensionless, x is the added round trip in µs. One thread per object.
+ * Runs of the same number form a replicate block: they were made in one pass over the levels and share the machine's
+ * drift. If the sweep has references (model/sweep.h), each run is first corrected by how much slower than usual the
+ * references before and after it were. Performance is dimensionless; x is the added round trip in µs. One thread per
+ * object.
  */
 #ifndef FITTING_OBSERVATIONS_H
 #define FITTING_OBSERVATIONS_H
@@ -21,54 +23,57 @@
 
 enum observation_noise {
 	NOISE_CONSTANT,
-	NOISE_PROPORTIONAL, /* deviation goes with performance */
+	NOISE_PROPORTIONAL, /* the deviation is proportional to performance */
 	NOISE_GIVEN,        /* the file's deviations */
 };
 
 struct observation_level {
 	double x_us;
-	double mean;      /* of the runs, normalised */
-	double deviation; /* of one run; 0 with a single run */
-	double weight;    /* runs / variance of one run: what the mean is worth */
+	double mean;      /* mean of the runs, normalised */
+	double deviation; /* standard deviation of one run; 0 = not known */
+	double weight;    /* runs / variance of one run: the inverse variance of the mean */
 	long runs, outliers;
 	long line; /* of the level's first row */
 };
 
 struct observation_outlier {
 	long line;
-	double x_us, value, normalised, deviations; /* how many robust deviations from its level's median */
+	double x_us, value, normalised, deviations; /* deviations: robust deviations from its level's median */
 };
 
 struct observations {
 	struct sweep_metric metric;
-	bool baseline_known;                       /* plain form: data are normalised, the baseline is exactly 1 */
-	double baseline_value, baseline_deviation; /* of the metric, in its unit */
-	bool drift_taken_off;                      /* by references */
+	bool baseline_known;                       /* plain form: the data are normalised, the baseline is exactly 1 */
+	double baseline_value, baseline_deviation; /* of the metric at delay 0, in its unit */
+	bool drift_taken_off;                      /* the runs were corrected by references */
 	enum observation_noise noise;
 	double run_deviation; /* typical deviation of one run, normalised; 0 = not known */
 	size_t count;
-	struct observation_level *levels; /* by rising x */
+	struct observation_level *levels; /* in ascending order of x */
 	size_t outlier_count;
 	struct observation_outlier *outliers;
-	/* Complete replicate blocks, runs of one number that every level has: block_count rows of count, normalised. */
+	/*
+	 * Complete replicate blocks: the runs of one number, if every level has one. block_count rows of `count`
+	 * values, normalised.
+	 */
 	size_t block_count;
 	double *blocks;
 	long runs;              /* all runs used */
-	long disturbed;         /* of these, runs that failed a gate of the sweep */
-	double baseline_rtt_us; /* of the testbed, as the sweep measured it; NAN = not known */
+	long disturbed;         /* those of them that failed a check of the sweep (disturbed runs) */
+	double baseline_rtt_us; /* round trip of the testbed, measured by the sweep; NAN = not known */
 	double scatter;         /* weighted sum of squares of the runs about their levels' means */
-	double scatter_dof;     /* runs - levels, where several runs were made */
+	double scatter_dof;     /* degrees of freedom of `scatter`: runs - levels; 0 without repeated runs */
 	bool without_outliers;  /* outliers were left out */
 };
 
 struct observation_settings {
 	const char *metric;     /* NULL = the sweep's first */
 	bool without_outliers;  /* leave outliers out of the fit */
-	bool without_disturbed; /* leave out runs that failed a gate of the sweep */
+	bool without_disturbed; /* leave out disturbed runs, which failed a check of the sweep */
 	bool absolute_sigma;    /* use the file's deviations as they are */
 };
 
-/* 0 or -errno with err set (file, line, field). Free with observations_free(). */
+/* Returns 0 or -errno with err set (file, line, field). Free with observations_free(). */
 int observations_prepare(const struct sweep *sweep, const struct observation_settings *settings,
 			 struct observations *observations, struct error *err);
 void observations_free(struct observations *observations); /* zeroed or filled */
