@@ -16,7 +16,7 @@ enum { REFLECTOR_SESSIONS = 1 << 18 }; /* 25 MB */
 
 static const struct ns default_stall = {100 * NS_PER_US};
 
-/* Binds the UDP ports in the kernel if the address is the kernel's; otherwise we answer ARP and ND ourselves. */
+/* Reserves the UDP port in the kernel if the kernel has our address; otherwise we answer ARP and ND ourselves. */
 static int take_address(struct agent *agent, struct error *err)
 {
 	const struct agent_options *options = &agent->options;
@@ -56,7 +56,7 @@ static int open_nic_stamps(struct agent *agent, const struct dp_port_report *rep
 	if (!agent->wants_nic_stamps)
 		return 0;
 	if (dp_port_stamps(agent->port, &agent->nic_stamps) || dp_port_read_clock(agent->port, &nic, &tsc))
-		return error_set(err, ENOTSUP, "%s: driver %s has no clock for stamps of arrivals", report->name,
+		return error_set(err, ENOTSUP, "%s: driver %s has no clock to stamp arrivals", report->name,
 				 report->driver);
 	nic_clock_read(&agent->nic_clock, nic, tsc);
 	return 0;
@@ -87,7 +87,8 @@ static int create_reflector(struct agent *agent, struct error *err)
 }
 
 /*
- * Sets the S bit and the error estimate: the user or the kernel says whether NTP or PTP steers the clock, and how well.
+ * Sets the S bit and the error estimate. The option clock_error or the kernel tells whether NTP or PTP synchronises the
+ * clock, and gives the error bound.
  */
 void agent_estimate_error(struct agent *agent)
 {
@@ -129,13 +130,13 @@ static int set_up(struct agent *agent, struct error *err)
 	return code ? code : open_kernel_stamps(agent, &report, err);
 }
 
-/* Frames from before now were not stamped on arrival: answering them would give wrong times. */
+/* Frames that arrived before now have no correct stamp, so answers to them would report wrong times. */
 static void discard_old_frames(struct agent *agent)
 {
 	struct dp_packet *burst[AGENT_BURST];
 	uint16_t count = AGENT_BURST;
 
-	/* Bounded by the number of buffers, as more frames arrive meanwhile on a busy port. */
+	/* At most all buffers: on a busy port, more frames arrive during the loop. */
 	for (int bursts = 0; bursts < AGENT_BUFFERS / AGENT_BURST && count == AGENT_BURST; bursts++) {
 		count = dp_receive(agent->port_id, agent->options.queue, burst, AGENT_BURST);
 		dp_packets_free(burst, count);
@@ -185,7 +186,7 @@ void agent_destroy(struct agent *agent)
 	free(agent);
 }
 
-/* With the first peer we become a sender, and answers come to our source ports. */
+/* Reserves our source ports, to which answers are sent, when the first peer is added. */
 static int hold_source_ports(struct agent *agent, struct error *err)
 {
 	for (uint32_t i = 0; agent->holds_ports && i <= prober_candidates(&agent->options); i++) {
@@ -292,8 +293,8 @@ void agent_window(struct agent *agent, size_t index, struct agent_row *row)
 	prober_window(&agent->prober, index, now, row);
 	row->resolved = neighbour->known;
 	/*
-	 * If there was still no MAC when a probe of this turn would have been given up, the peer counts as
-	 * unresolvable.
+	 * The peer counts as unresolvable if there is no MAC although a probe at its first turn would have timed out by
+	 * now.
 	 */
 	row->unresolvable = !neighbour->known && stamp_difference(now, target->missed, &waited) &&
 			    waited.v >= agent->options.timeout.v;

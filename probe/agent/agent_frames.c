@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Our probes as bytes: headers from a template, base packet, TLVs. */
+/* Writes our probes: headers from a template, base packet, TLVs. */
 #include "agent_priv.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ void agent_add_tag(const struct agent *agent, struct frame *frame)
 	frame->tag[0] = (struct frame_tag){FRAME_TAG_TYPE, agent->options.tag_control};
 }
 
-/* The TLVs behind the base packet of a probe. */
+/* Returns the TLVs that follow the base packet of a probe. */
 static struct tlv_request tlvs_of(const struct agent *agent, const struct prober_probe *probe)
 {
 	const struct agent_options *options = &agent->options;
@@ -66,7 +66,9 @@ void agent_make_template(struct agent *agent)
 	frame_template_make(&frame, &agent->probe_template);
 }
 
-/* Writes everything except the differing parts of the headers. */
+/*
+ * Writes the base packet and the TLVs, and copies the header template, without the fields that differ between probes.
+ */
 static void write_probe(const struct agent *agent, const struct prober_probe *probe, struct ns sent_at,
 			struct dp_packet *packet)
 {
@@ -118,7 +120,10 @@ static void write_headers(const struct agent *agent, const struct prober_probe *
 void agent_write_probes(const struct agent *agent, const struct prober_probe *probes, struct ns sent_at,
 			struct dp_packet **packets, uint16_t count)
 {
-	/* All payloads first, then all checksums: a load stalls while smaller stores to the same bytes are pending. */
+	/*
+	 * All payloads first, then all checksums: a wide load stalls while narrower stores to the same bytes are
+	 * pending.
+	 */
 	for (uint16_t i = 0; i < count; i++)
 		write_probe(agent, &probes[i], sent_at, packets[i]);
 	for (uint16_t i = 0; i < count; i++)

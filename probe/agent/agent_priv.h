@@ -15,13 +15,13 @@
 
 enum { AGENT_BURST = 32 };
 
-/* Answers that wait for the end of a burst. */
+/* Answers to be sent at the end of a burst. */
 struct agent_answers {
 	uint16_t count;
 	struct dp_packet *packets[AGENT_BURST];
 	struct frame frames[AGENT_BURST];
 	struct reflector_answer prepared[AGENT_BURST];
-	uint8_t *payloads[AGENT_BURST]; /* of the frames, to write to */
+	uint8_t *payloads[AGENT_BURST]; /* payloads of the frames, writable */
 };
 
 /* A frame for another agent of the group, which arrived on our queue. */
@@ -35,25 +35,25 @@ enum { AGENT_HANDOVERS = 1024 }; /* capacity of the queue between two agents */
 
 struct agent {
 	struct agent_options options;
-	struct agent *const *group; /* [options.queues], NULL = no group; set before any of them runs */
-	struct spsc **inbox;        /* [options.queues] from each of the others */
+	struct agent *const *group; /* [options.queues], NULL = no group; set before any agent of the group runs */
+	struct spsc **inbox;        /* [options.queues], one queue from each of the other agents */
 	uint64_t handed_over, not_handed_over;
-	struct spsc *frames; /* NULL = not wanted */
+	struct spsc *frames; /* NULL = frames are not captured */
 	uint64_t frames_dropped;
 	struct dp_port *port;
 	uint16_t port_id;
-	uint16_t burst; /* maximum packets per transmit call; 1 if calls take long, so that each packet has its own
-			   stamp */
-	size_t padding; /* of a probe */
+	uint16_t burst; /* maximum packets per transmit call; 1 if sending is a system call, so that each packet has its
+			   own stamp */
+	size_t padding; /* bytes of the padding of a probe */
 	struct frame_template probe_template;
 	struct agent_answers answers;
 	struct dp_pool *pool;
 	struct dp_clock *clock;
 	uint8_t mac[FRAME_MAC_BYTES];
-	bool answers_neighbours; /* as the kernel does not */
-	bool holds_ports;        /* reserves the ports in the kernel, which has this address */
+	bool answers_neighbours; /* we answer ARP and ND, because the kernel does not */
+	bool holds_ports;        /* the kernel has our address, and our source ports are not reserved there yet */
 	bool sleeps;
-	bool exact_timers; /* the thread that steps the agent has requested exact timers */
+	bool exact_timers; /* this thread has requested exact timers */
 	bool wants_kernel_stamps;
 	bool wants_nic_stamps;
 	struct dp_stamps nic_stamps;
@@ -74,19 +74,20 @@ struct agent {
 };
 
 /*
- * agent_frames.c: our probes as bytes. The template of their headers is made once, at the end of the setup. The stamp
- * in a probe is earlier than the burst, because checksums take time.
+ * agent_frames.c: writes our probes. The template of their headers is made once, at the end of the setup. The stamp in
+ * a probe is taken before the checksums are computed, so it is earlier than the TX burst.
  */
 void agent_make_template(struct agent *agent);
 void agent_write_probes(const struct agent *agent, const struct prober_probe *probes, struct ns sent_at,
 			struct dp_packet **packets, uint16_t count);
 void agent_add_tag(const struct agent *agent, struct frame *frame); /* with --vlan */
 
-/* Prefetches the memory that the frames of a burst (at most AGENT_BURST) will need. */
+/* Prefetches the memory needed to process the frames of a burst (at most AGENT_BURST). */
 void agent_prefetch(const struct agent *agent, const struct frame *frames, uint16_t count);
 
 /*
- * Updates the error estimate of our clock, which goes into packets and one-way delays; an unsynchronised clock drifts.
+ * Updates the bound on our clock's error, which is used in packets and for one-way delays. Call it regularly: the bound
+ * of an unsynchronised clock grows.
  */
 void agent_estimate_error(struct agent *agent);
 

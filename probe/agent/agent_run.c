@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A measurement with an end, in phases over agent_step(). */
+/* Runs a measurement of limited duration, in phases, by calling agent_step(). */
 #include "agent_priv.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@ struct course {
 	struct agent *agent;
 	struct agent_run *run;
 	enum phase phase;
-	struct stamp phase_end; /* invalid = open */
+	struct stamp phase_end; /* invalid = no limit */
 	struct stamp measure_begin, next_tick;
 };
 
@@ -59,7 +59,10 @@ static void step_phase(struct course *course, struct stamp now)
 			break;
 		if (agent->last_request.ns < now.ns)
 			agent->last_request = now;
-		/* Peers that began later end later, by `patience` at most; other hosts may probe for ever. */
+		/*
+		 * Peers that began later end later, by `patience` at most. The limit is needed because others may probe
+		 * for ever.
+		 */
 		enter(course, PHASE_LINGERING, now, ns_add(course->run->patience, course->run->linger));
 		break;
 	case PHASE_LINGERING:
@@ -111,7 +114,7 @@ int agent_run(struct agent *agent, struct agent_run *run, const volatile sig_ato
 	while (!*stop && !code && course.phase != PHASE_OVER) {
 		bool busy = agent_step(agent, now);
 
-		now = agent_now(agent);       /* later than any request handled by the step */
+		now = agent_now(agent);       /* so that it is later than any request handled in this step */
 		if (now.ns >= next_look.ns) { /* once per upkeep interval */
 			next_look = agent->next_upkeep;
 			step_phase(&course, now);

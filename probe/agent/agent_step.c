@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One iteration of an agent: receives bursts, sends answers and probes, sleeps in between. Nothing here allocates or
- * prints.
+ * One iteration of an agent's loop: receives bursts, sends answers and probes. agent_sleep() sleeps between iterations.
+ * Nothing here allocates from the heap or prints.
  */
 #include "agent_priv.h"
 
@@ -13,13 +13,15 @@
 
 enum {
 	SEND_ATTEMPTS = 1000,
-	EXPIRED_SESSIONS = 64, /* checked per iteration: about 5 us */
-	NEIGHBOURS_ASKED = 32, /* in each upkeep */
+	EXPIRED_SESSIONS = 64, /* checked per iteration: takes about 5 us */
+	NEIGHBOURS_ASKED = 32, /* at most, in each upkeep */
 };
 
-/* Sleep time without a socket that wakes us, and the maximum with one (for clock upkeep, ARP, signals). */
+/*
+ * blind_nap: sleep without a socket that can wake us. longest_sleep: maximum with one (for clock upkeep, ARP, signals).
+ */
 static const struct ns blind_nap = {20 * NS_PER_US}, longest_sleep = {50 * NS_PER_MS};
-static const struct ns kernel_slack = {NS_PER_MS}; /* between two clocks that agree; wall clocks are set by more */
+static const struct ns kernel_slack = {NS_PER_MS}; /* tolerated difference of the clocks; setting a clock exceeds it */
 static const struct ns upkeep_gap = {10 * NS_PER_MS}, clock_gap = {NS_PER_S};
 
 struct stamp agent_now(const struct agent *agent)
@@ -27,8 +29,10 @@ struct stamp agent_now(const struct agent *agent)
 	return dp_now(agent->clock);
 }
 
-/* The relation of our counter to the kernel's clock, read at most 1 ms ago: in that time they drift apart by less than
- * 1 ns. */
+/*
+ * Returns the relation of our counter to the kernel's clock, at most 1 ms old: in this time they drift apart by less
+ * than 1 ns.
+ */
 static const struct dp_clock *fresh_clock(struct agent *agent)
 {
 	struct ns age;
@@ -41,7 +45,7 @@ static const struct dp_clock *fresh_clock(struct agent *agent)
 	return &agent->reading;
 }
 
-/* Copies a frame for the capture. */
+/* Copies a frame into the capture queue. */
 static void keep_frame(struct agent *agent, const uint8_t *bytes, size_t captured, size_t length, struct stamp at,
 		       bool outbound)
 {
@@ -58,7 +62,7 @@ static void keep_frame(struct agent *agent, const uint8_t *bytes, size_t capture
 		agent->frames_dropped++;
 }
 
-/* Takes the kernel's departure time of a frame that we sent. */
+/* Uses the kernel's departure time of a frame that we sent. */
 static void take_departure(void *context, const struct kernel_departure *departure)
 {
 	const struct frame *frame = departure->frame;
@@ -70,7 +74,7 @@ static void take_departure(void *context, const struct kernel_departure *departu
 		return;
 	left_at = dp_clock_from_wall(fresh_clock(agent), departure->at);
 	if (!stamp_difference(dp_now(agent->clock), left_at, &age) || age.v < -kernel_slack.v)
-		return; /* from the future: the wall clock was set */
+		return; /* in the future: the wall clock was set */
 	agent->departures++;
 	keep_frame(agent, departure->bytes, departure->captured, departure->length, departure->at, true);
 	if (frame->source_port == agent->options.udp_port)
@@ -85,7 +89,7 @@ static void take_departures(struct agent *agent)
 		kernel_stamps_departures(agent->kernel, take_departure, agent);
 }
 
-/* Captures sent frames where the kernel does not report departures. */
+/* Captures sent frames, unless the kernel reports their departures (then take_departure() captures them). */
 static void keep_sent(struct agent *agent, struct dp_packet **packets, uint16_t count)
 {
 	struct stamp now;
@@ -98,7 +102,7 @@ static void keep_sent(struct agent *agent, struct dp_packet **packets, uint16_t 
 			   dp_packet_length(packets[i]), now, true);
 }
 
-/* Sends the packets; returns the number sent, from the first on. Retries a full transmit ring for a moment. */
+/* Sends the packets, retrying for a moment if the transmit ring is full. Returns the number sent (the first ones). */
 static uint16_t send_now(struct agent *agent, struct dp_packet **packets, uint16_t count)
 {
 	uint16_t sent = 0;
@@ -123,7 +127,7 @@ static void send_neighbour(struct agent *agent, enum frame_kind kind, ip_address
 	send_now(agent, &packet, 1);
 }
 
-/* Handles neighbours' requests and replies, both of which have the sender's MAC. True: the packet was consumed. */
+/* Handles neighbours' queries and answers; both contain the sender's MAC. Returns true if the packet was consumed. */
 static bool take_neighbour(struct agent *agent, const struct frame *frame, struct dp_packet *packet)
 {
 	neighbours_learn(&agent->neighbours, frame, ns_now_monotonic());
@@ -138,14 +142,17 @@ static bool take_neighbour(struct agent *agent, const struct frame *frame, struc
 	return false;
 }
 
-/* t3 is read when everything except the stamp and the checksums is complete. */
+/* Reads t3 when everything in the answers except t3 itself and the checksums is complete. */
 static void send_answers(struct agent *agent)
 {
 	struct agent_answers *answers = &agent->answers;
 	struct ns sent_at = {dp_clock_to_wall(agent->clock, dp_now(agent->clock)).ns}, left_at;
 	uint16_t sent;
 
-	/* All payloads first, then all checksums: a load stalls while smaller stores to the same bytes are pending. */
+	/*
+	 * All payloads first, then all checksums: a wide load stalls while narrower stores to the same bytes are
+	 * pending.
+	 */
 	for (uint16_t i = 0; i < answers->count; i++)
 		reflector_finish(&answers->prepared[i], sent_at, answers->payloads[i]);
 	for (uint16_t i = 0; i < answers->count; i++) {
@@ -163,7 +170,7 @@ static void send_answers(struct agent *agent)
 	take_departures(agent);
 }
 
-/* Answers in the request's own buffer. True: the packet was consumed. */
+/* Writes the answer into the request's own buffer. Returns true if the packet was consumed. */
 static bool take_request(struct agent *agent, const struct frame *request, struct stamp arrived,
 			 struct dp_packet *packet)
 {
@@ -179,7 +186,7 @@ static bool take_request(struct agent *agent, const struct frame *request, struc
 	    reflector_prepare(agent->reflector, request, (struct ns){received_at.ns}, agent->error_estimate, payload,
 			      prepared))
 		return false;
-	*answer = *request; /* with its tags and DF */
+	*answer = *request; /* also copies its tags and DF */
 	answer->source_address = request->destination_address;
 	answer->destination_address = request->source_address;
 	answer->source_port = request->destination_port;
@@ -198,12 +205,12 @@ static bool take_request(struct agent *agent, const struct frame *request, struc
 	return true;
 }
 
-/* A burst of received frames, with data on its arrival. */
+/* A burst of received frames, with information about its arrival. */
 struct arrival {
 	struct stamp received;        /* right after the burst */
 	const struct dp_clock *clock; /* to convert the kernel's timestamps */
 	bool late;                    /* the port was not polled for longer than the stall limit */
-	bool handed_over;             /* by another agent of the group */
+	bool handed_over;             /* received by another agent of the group */
 };
 
 static bool stamp_by_nic(const struct agent *agent, const struct dp_packet *packet, struct stamp *arrived)
@@ -217,7 +224,10 @@ static bool stamp_by_nic(const struct agent *agent, const struct dp_packet *pack
 	return true;
 }
 
-/* The best stamp of a frame's arrival. Not returned by value: copying it would wait for its smaller stores. */
+/*
+ * Finds the best stamp of a frame's arrival. An output parameter, because copying a returned struct would stall on its
+ * narrower stores.
+ */
 static void stamp_arrival(struct agent *agent, const struct dp_packet *packet, const struct frame *frame,
 			  const struct arrival *arrival, struct prober_arrival *best)
 {
@@ -236,7 +246,7 @@ static void stamp_arrival(struct agent *agent, const struct dp_packet *packet, c
 		arrived = dp_clock_from_wall(arrival->clock, kernel.at);
 		stamp_difference(arrival->received, arrived, &waited);
 	}
-	/* Not from the future, as when the wall clock was set. */
+	/* A stamp in the future is not used: the wall clock was set. */
 	if (kernel.at.valid && waited.v >= -kernel_slack.v) {
 		histogram_record(agent->wake_up, waited.v);
 		*best = (struct prober_arrival){.at = arrived, .by_kernel = true};
@@ -245,14 +255,17 @@ static void stamp_arrival(struct agent *agent, const struct dp_packet *packet, c
 	agent->unstamped += agent->wants_kernel_stamps || agent->wants_nic_stamps;
 }
 
-/* True for frames to or from the reflectors' port at our own address. */
+/* True for frames to our address whose source or destination port is the reflectors' port. */
 static bool is_ours(const struct agent *agent, const struct frame *frame)
 {
 	return frame->destination_address == agent->options.address &&
 	       (frame->destination_port == agent->options.udp_port || frame->source_port == agent->options.udp_port);
 }
 
-/* A local sender's frame whose checksum was left to a NIC is accepted if the kernel marks it as such. */
+/*
+ * Returns false for broken frames. If a local sender left the checksum for the NIC to fill in, the frame counts as
+ * intact only if the kernel marks it so.
+ */
 static bool is_intact(struct agent *agent, const struct frame *frame)
 {
 	if (frame->kind == FRAME_UDP)
@@ -267,7 +280,7 @@ static bool is_intact(struct agent *agent, const struct frame *frame)
 	return false;
 }
 
-/* With --vlan only that VLAN; without it, untagged and priority-tagged frames (VLAN 0). */
+/* True for frames of the VLAN given by --vlan or, without --vlan, for untagged and priority-tagged frames (VLAN 0). */
 static bool in_our_vlan(const struct agent *agent, const struct frame *frame)
 {
 	uint16_t ours = agent->options.tagged ? agent->options.tag_control & FRAME_VLAN_MASK : 0;
@@ -283,7 +296,7 @@ static void take_expired(struct agent *agent, const uint8_t *bytes, size_t lengt
 		prober_expired(&agent->prober, &expired, dp_now(agent->clock));
 }
 
-/* Takes the packet. */
+/* Passes the packet to another agent, or frees it. Always consumes it. */
 static void put_into_inbox(struct agent *agent, uint16_t to, struct dp_packet *packet, const struct arrival *arrival)
 {
 	struct agent_handover item = {packet, arrival->received, arrival->late};
@@ -297,8 +310,9 @@ static void put_into_inbox(struct agent *agent, uint16_t to, struct dp_packet *p
 }
 
 /*
- * Passes a frame that arrived on this queue to another agent of the group: an answer (its port identifies the agent) or
- * a router's message about a probe. True: the packet was consumed. Frames about neighbours are handled by every agent.
+ * Passes a frame that arrived on this queue to the agent of the group to which it belongs: an answer (its destination
+ * port identifies the agent) or a router's message about a probe. ARP and ND frames go to every agent, as copies.
+ * Returns true if the packet was consumed.
  */
 static bool hand_over(struct agent *agent, const struct frame *frame, struct dp_packet *packet,
 		      const struct arrival *arrival)
@@ -325,7 +339,7 @@ static bool hand_over(struct agent *agent, const struct frame *frame, struct dp_
 	return true;
 }
 
-/* True: the packet was consumed. */
+/* Returns true if the packet was consumed. */
 static bool take_frame(struct agent *agent, struct dp_packet *packet, const struct frame *frame,
 		       const struct arrival *arrival)
 {
@@ -386,11 +400,11 @@ static uint16_t receive(struct agent *agent)
 
 	arrival.late = longer_than(agent, arrival.received, agent->last_look);
 	agent->last_look = arrival.received;
-	if (count && agent->kernel) /* needed even if its stamps are unused: unread ones would keep us awake */
+	if (count && agent->kernel) /* needed even if its stamps are unused: unread ones would keep waking us */
 		kernel_stamps_drain(agent->kernel);
 	if (count && agent->wants_kernel_stamps) {
 		arrival.clock = fresh_clock(agent);
-		take_departures(agent); /* departures before the answers to them */
+		take_departures(agent); /* first, because the answers in this burst use them */
 	}
 	if (count)
 		take_frames(agent, burst, count, &arrival);
@@ -399,7 +413,7 @@ static uint16_t receive(struct agent *agent)
 	return count;
 }
 
-/* The counter is read once more right before the burst. */
+/* Reads the counter once more right before the TX burst. */
 static void send_probes(struct agent *agent, const struct prober_probe *probes, uint16_t count)
 {
 	struct dp_packet *packets[AGENT_BURST];
@@ -425,7 +439,7 @@ static void send_probes(struct agent *agent, const struct prober_probe *probes, 
 		prober_unsent(&probes[i - 1]);
 }
 
-/* Sends the probes that are due, at most a burst. */
+/* Sends the probes that are due, at most one burst. */
 static bool probe(struct agent *agent, struct stamp now)
 {
 	struct prober *prober = &agent->prober;
@@ -472,7 +486,7 @@ static void upkeep(struct agent *agent, struct stamp now)
 	ask_neighbours(agent);
 }
 
-/* Handles packets for us that other agents of the group received. */
+/* Handles frames for us that other agents of the group received. */
 static bool empty_inbox(struct agent *agent)
 {
 	struct agent_handover item;
@@ -528,6 +542,6 @@ void agent_sleep(struct agent *agent, struct stamp until)
 		return;
 	}
 	kernel_stamps_wait(agent->kernel, length);
-	take_departures(agent);                  /* unread ones would keep us awake */
-	agent->last_look = dp_now(agent->clock); /* the socket wakes us when a packet arrives */
+	take_departures(agent);                  /* unread ones would keep waking us */
+	agent->last_look = dp_now(agent->clock); /* no poll was missed: the socket wakes us when a packet arrives */
 }

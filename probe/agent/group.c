@@ -14,7 +14,7 @@
 struct member {
 	struct agent_group *group;
 	struct agent *agent;
-	struct dp_clock clock; /* a copy: one thread uses each */
+	struct dp_clock clock; /* a copy, because one thread uses each clock */
 	struct agent_run run;
 	const volatile sig_atomic_t *stop;
 	struct error err;
@@ -142,13 +142,13 @@ struct agent *agent_group_first(struct agent_group *group)
 	return group->agents[0];
 }
 
-/* Members without a peer only answer. */
+/* Members without peers, except the first, only answer requests. */
 static bool has_run(const struct member *member)
 {
 	return member->agent == member->group->agents[0] || agent_peer_count(member->agent);
 }
 
-/* Runs its own measurement, then handles packets for the others until they have finished. */
+/* Runs the member's own measurement, then handles packets for the others until they have finished. */
 static int run_member(void *context)
 {
 	struct member *member = context;
@@ -182,9 +182,9 @@ int agent_group_run(struct agent_group *group, struct agent_run *run, const vola
 	for (; !code && started < group->count; started += code == 0) {
 		code = dp_lcore_run(dp_eal_worker(started - 1U), run_member, &group->members[started]);
 		if (code)
-			error_set(err, -code, "no core for queue %u: it is busy", started);
+			error_set(err, -code, "no core for queue %u: the core of its EAL worker is busy", started);
 	}
-	if (code) /* the members already started end with it */
+	if (code) /* the members already started stop now */
 		atomic_store(&group->running, 0);
 	else
 		run_member(&group->members[0]);
@@ -199,7 +199,7 @@ int agent_group_run(struct agent_group *group, struct agent_run *run, const vola
 	return code;
 }
 
-/* All of its fields are counters. */
+/* Adds all fields; each is a counter. */
 static void add_counters(struct reflector_counters *sum, const struct reflector_counters *more)
 {
 	uint64_t *to = (uint64_t *)sum;

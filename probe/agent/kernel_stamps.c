@@ -21,13 +21,16 @@
 enum {
 	BATCH = 32,
 	COPY_BYTES = 128,     /* headers and the STAMP base packet */
-	STAMP_SLOT_BITS = 16, /* hundreds of packets may wait behind a stall: few of them should share a slot */
+	STAMP_SLOT_BITS = 16, /* hundreds of packets may wait after a stall: few of them should share a slot */
 	STAMP_SLOTS = 1 << STAMP_SLOT_BITS,
 	HELD_MAXIMUM = 512,
 	SOCKET_BUFFER_BYTES = 4 << 20,
 };
 
-/* The network's copies of a packet follow it closely. A new run may use the same numbers, but not so soon. */
+/*
+ * A packet duplicated by the network follows the first copy within this time. A new run may reuse the same sequence
+ * numbers, but only later.
+ */
 static const struct ns copy_gap = {50 * NS_PER_MS};
 
 struct stamp_slot {
@@ -43,14 +46,16 @@ struct kernel_stamps {
 	size_t held_count;
 	struct stamp_slot slots[STAMP_SLOTS];
 	uint8_t copies[BATCH][COPY_BYTES];
-	/* An arrival has a timespec and the auxiliary data, a departure three timespecs and an error. */
+	/*
+	 * Control data of an arrival: a timespec and the auxiliary data; of a departure: three timespecs and an error.
+	 */
 	uint8_t controls[BATCH][CMSG_SPACE(3 * sizeof(struct timespec)) + CMSG_SPACE(sizeof(struct tpacket_auxdata)) +
 				CMSG_SPACE(sizeof(struct sock_extended_err) + sizeof(struct sockaddr_storage))];
 };
 
 /*
- * Offsets count from the Ethernet header (SOCK_RAW). IPv4 fragments other than the first have no ports and are refused,
- * so is IPv6 with extension headers. The enum has the indices of jump targets.
+ * Offsets count from the Ethernet header (SOCK_RAW). The filter drops IPv4 fragments other than the first, because they
+ * have no ports, and IPv6 packets with extension headers. The first enum contains the indices of jump targets.
  */
 int kernel_stamps_filter(int socket_fd, uint16_t port, bool driver)
 {
@@ -105,7 +110,7 @@ static int open_copies(struct kernel_stamps *stamps, const char *interface, uint
 	int on = 1, bytes = SOCKET_BUFFER_BYTES;
 
 	address.sll_ifindex = (int)if_nametoindex(interface);
-	/* Protocol 0: nothing is received before the filter is attached. */
+	/* Protocol 0: the socket receives nothing before the filter is attached. */
 	stamps->socket_fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (!address.sll_ifindex || stamps->socket_fd < 0 || kernel_stamps_filter(stamps->socket_fd, udp_port, false) ||
 	    setsockopt(stamps->socket_fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on) ||
@@ -113,12 +118,12 @@ static int open_copies(struct kernel_stamps *stamps, const char *interface, uint
 	    bind(stamps->socket_fd, (struct sockaddr *)&address, sizeof address))
 		return error_set(err, errno, "%s: cannot open a packet socket for the kernel's timestamps: %s",
 				 interface, strerror(errno));
-	/* Only root may exceed net.core.rmem_max; with a smaller buffer, stamps may be lost in bursts. */
+	/* May fail: only root may exceed net.core.rmem_max. With a smaller buffer, stamps may be lost in bursts. */
 	setsockopt(stamps->socket_fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes);
 	return 0;
 }
 
-/* Makes the kernel put a copy of each sent packet, with the time, into the socket's error queue. */
+/* Makes the kernel put a copy of each sent packet, with its departure time, into the socket's error queue. */
 static bool ask_for_departures(int driver_socket)
 {
 	const unsigned int flags = SOF_TIMESTAMPING_TX_SOFTWARE | SOF_TIMESTAMPING_SOFTWARE;
@@ -142,7 +147,7 @@ struct kernel_stamps *kernel_stamps_open(const char *interface, uint16_t udp_por
 		return NULL;
 	}
 	if (driver_socket >= 0) {
-		kernel_stamps_filter(driver_socket, udp_port, true); /* else more packets must be examined */
+		kernel_stamps_filter(driver_socket, udp_port, true); /* may fail: then we examine more packets */
 		stamps->stamps_departures = departures && ask_for_departures(driver_socket);
 	}
 	return stamps;
@@ -187,8 +192,8 @@ static ip_address address_of(const struct sockaddr *place)
 }
 
 /*
- * The index of the interface that has the address, 0 = none has it. A successful bind() does not prove it: a namespace
- * that never had an IPv4 address accepts any.
+ * Returns the index of the interface that has the address, or 0 if none has it. A successful bind() does not prove that
+ * the kernel has the address: a namespace that never had an IPv4 address accepts any.
  */
 static unsigned int is_kernels(ip_address address)
 {
@@ -217,12 +222,12 @@ int kernel_stamps_hold_port(struct kernel_stamps *stamps, ip_address address, ui
 	if (!interface)
 		return 0;
 	if (stamps->held_count == HELD_MAXIMUM)
-		return error_set(err, ENOSPC, "more than %d UDP ports to hold", HELD_MAXIMUM);
+		return error_set(err, ENOSPC, "too many UDP ports to reserve: the maximum is %d", HELD_MAXIMUM);
 	socket_fd = socket(place.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (socket_fd < 0)
 		return error_set(err, errno, "cannot open a UDP socket: %s", strerror(errno));
 	setsockopt(socket_fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
-	if (place.ss_family == AF_INET6) /* which a link-local address needs */
+	if (place.ss_family == AF_INET6) /* required for a link-local address */
 		((struct sockaddr_in6 *)&place)->sin6_scope_id = interface;
 	if (bind(socket_fd, (struct sockaddr *)&place, length) == 0) {
 		stamps->held[stamps->held_count++] = socket_fd;
@@ -233,7 +238,7 @@ int kernel_stamps_hold_port(struct kernel_stamps *stamps, ip_address address, ui
 	if (code == EADDRNOTAVAIL)
 		return 0;
 	return error_set(err, code, "UDP port %u of this host: %s%s", port, strerror(code),
-			 code == EADDRINUSE ? "; another program has it: stop that, or give --udp-port" : "");
+			 code == EADDRINUSE ? "; another program has it: stop that program, or set --udp-port" : "");
 }
 
 void kernel_stamps_wait(struct kernel_stamps *stamps, struct ns timeout)
@@ -245,7 +250,9 @@ void kernel_stamps_wait(struct kernel_stamps *stamps, struct ns timeout)
 		ppoll(descriptors, stamps->driver_socket >= 0 ? 2 : 1, &limit, NULL);
 }
 
-/* Addresses and ports identify the path; number and stamp the packet, as two sessions on it may use the same numbers.
+/*
+ * Identifies a packet: the path by addresses and ports, the packet by sequence number and stamp, because two sessions
+ * on a path may use the same numbers.
  */
 static uint64_t stamp_key(const struct frame *frame)
 {
@@ -263,7 +270,7 @@ static size_t stamp_place(uint64_t key)
 	return (size_t)((key * UINT64_C(0xff51afd7ed558ccd)) >> (64 - STAMP_SLOT_BITS));
 }
 
-/* The timestamp of a message, and what the kernel knows of its checksum. */
+/* Returns the timestamp of a message and the kernel's information about its checksum. */
 static struct kernel_arrival read_controls(struct msghdr *message)
 {
 	struct kernel_arrival arrival = {.at.clock = CLOCK_WALL};
@@ -302,12 +309,12 @@ static void keep_stamp(struct kernel_stamps *stamps, const uint8_t *copy, struct
 		return;
 	key = stamp_key(&frame);
 	slot = &stamps->slots[stamp_place(key)];
-	/* The network may duplicate a packet: the first copy counts. */
+	/* The network may duplicate a packet: only the first copy counts. */
 	if (slot->key != key || arrival.at.ns < slot->wall_ns || arrival.at.ns - slot->wall_ns > copy_gap.v)
 		*slot = (struct stamp_slot){key, arrival.at.ns, arrival.no_checksum};
 }
 
-/* A batch of copies; their number, 0 or less: there are none. */
+/* Receives a batch of copies. Returns their number, or <= 0 if there are none. */
 static int receive_copies(struct kernel_stamps *stamps, int socket_fd, int flags, struct mmsghdr *messages)
 {
 	struct iovec vectors[BATCH];
@@ -353,7 +360,10 @@ static struct stamp read_departure(struct msghdr *message)
 	return (struct stamp){.clock = CLOCK_WALL};
 }
 
-/* The error queue does not report the full length of a truncated packet: its IP header does. */
+/*
+ * Describes a sent packet. The error queue does not report the full length of a truncated packet, so it is taken from
+ * the IP header.
+ */
 static struct kernel_departure read_copy(const uint8_t *copy, const struct mmsghdr *message, struct frame *frame)
 {
 	struct kernel_departure departure = {.frame = frame, .bytes = copy, .captured = message->msg_len};

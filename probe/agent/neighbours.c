@@ -7,7 +7,7 @@
 
 #include <base/array.h>
 
-/* Linux keeps a neighbour reachable for 30 s on average (base_reachable_time_ms). */
+/* refresh: as Linux, which keeps a neighbour reachable for 30 s on average (base_reachable_time_ms). */
 static const struct ns first_backoff = {50 * NS_PER_MS}, longest_backoff = {NS_PER_S}, refresh = {30 * NS_PER_S};
 
 static uint64_t key_of(ip_address address)
@@ -38,7 +38,7 @@ static int make_room(struct neighbours *neighbours)
 	return hash_table_reserve(&neighbours->by_address, (uint32_t)neighbours->count + 1);
 }
 
-/* An index that has no user, or a new one. */
+/* Returns a free index, or a new one. */
 static uint32_t take_place(struct neighbours *neighbours)
 {
 	uint32_t place = neighbours->first_free;
@@ -102,9 +102,10 @@ void neighbours_drop(struct neighbours *neighbours, size_t index)
 
 void neighbours_learn(struct neighbours *neighbours, const struct frame *frame, struct ns now)
 {
+	/* A group (multicast) MAC cannot be the address of a host. */
 	struct neighbour *neighbour = frame->source_mac[0] & 1 ? NULL : find(neighbours, frame->source_address);
 
-	if (!neighbour || neighbour->fixed) /* a group's MAC is no host's */
+	if (!neighbour || neighbour->fixed)
 		return;
 	memcpy(neighbour->mac, frame->source_mac, FRAME_MAC_BYTES);
 	neighbour->known = true;
@@ -112,7 +113,10 @@ void neighbours_learn(struct neighbours *neighbours, const struct frame *frame, 
 	neighbour->backoff = first_backoff;
 }
 
-/* Each neighbour has one question in the queue. After taking it, there is memory to put it back. */
+/*
+ * Each neighbour has one pending query in the queue. Taking it leaves the memory to add it again, so adding cannot
+ * fail.
+ */
 const struct neighbour *neighbours_ask(struct neighbours *neighbours, struct ns now)
 {
 	struct event question;

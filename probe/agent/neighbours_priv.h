@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MACs of the next hops: given, or learned by ARP (RFC 826) or neighbour discovery (RFC 4861) and asked for again from
- * time to time, as a host may be replaced. No I/O. One thread.
+ * MAC addresses of the next hops. They are given, or learned by ARP (RFC 826) or neighbour discovery (RFC 4861);
+ * learned ones are queried again from time to time, because a host may be replaced. No I/O. One thread.
  */
 #ifndef PROBE_NEIGHBOURS_PRIV_H
 #define PROBE_NEIGHBOURS_PRIV_H
@@ -17,13 +17,13 @@
 
 struct neighbour {
 	ip_address address;
-	uint32_t users;    /* peers with this next hop; 0 = free */
-	bool known, fixed; /* fixed: from the peers file, no frame changes it */
+	uint32_t users;    /* peers with this next hop; 0 = the entry is free */
+	bool known, fixed; /* fixed: the MAC is from the peers file, frames do not change it */
 	uint8_t mac[FRAME_MAC_BYTES];
-	struct ns ask_at; /* monotonic: when to ask (again) */
+	struct ns ask_at; /* monotonic time of the next query */
 	struct ns backoff;
-	uint32_t use;       /* number of times that the index was assigned: questions of earlier uses are void */
-	uint32_t next_free; /* of a free one: index + 1 of another, 0 = none */
+	uint32_t use;       /* counts the assignments of this index: queries of earlier ones are ignored */
+	uint32_t next_free; /* in a free entry: index + 1 of the next free one, 0 = none */
 };
 
 struct neighbours {
@@ -31,17 +31,19 @@ struct neighbours {
 	struct neighbour *items;
 	uint32_t first_free; /* index + 1, 0 = none */
 	struct hash_table by_address;
-	struct event_queue questions; /* subject: index, detail: use */
+	struct event_queue questions; /* pending queries: subject = index, detail = use */
 };
 
-/* Index of the address, added if it is new, for one more user; mac NULL = to be resolved. -ENOMEM. */
+/*
+ * Adds a user to the address, and the address if it is new. mac: NULL = to be resolved. Returns its index, or -ENOMEM.
+ */
 int64_t neighbours_add(struct neighbours *neighbours, ip_address address, const uint8_t *mac);
 void neighbours_drop(struct neighbours *neighbours, size_t index);
-/* From a neighbour's question or answer: takes the sender's MAC if it has that address. */
+/* Learns the sender's MAC from an ARP or ND frame, query or answer, if the sender is one of these neighbours. */
 void neighbours_learn(struct neighbours *neighbours, const struct frame *frame, struct ns now);
 /*
- * The next address to query now (schedules the next query: 50 ms doubling to 1 s, 30 s once the MAC is known); NULL if
- * there is none.
+ * Returns the next neighbour to query now, or NULL if there is none. Schedules its next query: after 50 ms, doubling up
+ * to 1 s; after 30 s once the MAC is known.
  */
 const struct neighbour *neighbours_ask(struct neighbours *neighbours, struct ns now);
 void neighbours_free(struct neighbours *neighbours);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A NIC's clock against the time stamp counter, by two readings of both some time apart. Pure. */
+/* Converts stamps of a NIC's clock to the time stamp counter, by two readings of both, some time apart. Pure. */
 #ifndef PROBE_NIC_CLOCK_PRIV_H
 #define PROBE_NIC_CLOCK_PRIV_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 struct nic_clock {
-	int readings; /* 0, 1, 2 = at least */
+	int readings; /* 0, 1, or 2 = two or more */
 	uint64_t first_nic, first_tsc, nic, tsc;
 };
 
@@ -22,7 +22,7 @@ static inline void nic_clock_read(struct nic_clock *clock, uint64_t nic, uint64_
 	clock->readings += clock->readings < 2;
 }
 
-/* False: the rate is not known yet. Exact near the latest reading. */
+/* Returns false if the rate is not known yet. The result is most exact near the latest reading. */
 static inline bool nic_clock_to_tsc(const struct nic_clock *clock, uint64_t stamp, uint64_t *tsc)
 {
 	double cycles_per_tick;

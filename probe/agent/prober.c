@@ -11,7 +11,7 @@
 enum {
 	WINDOW_MAXIMUM = 65536,
 	WINDOW_SPARE = 16,
-	SELDOM_ROOM = 8, /* of figures that need synchronised clocks or a stall */
+	SELDOM_ROOM = 8, /* for histograms that fill only with synchronised clocks or after a stall */
 };
 
 static const int64_t rtt_lowest_ns = 100, rtt_highest_ns = INT64_C(10) * NS_PER_S;
@@ -41,7 +41,7 @@ int prober_create(struct prober *prober, const struct agent_options *options, st
 	return 0;
 }
 
-/* Maximum outstanding probes on a path: those sent within the timeout, and some more. */
+/* Returns the maximum of outstanding probes on a path: those sent within the timeout, plus a reserve. */
 static uint32_t session_window(const struct agent_options *options)
 {
 	int64_t gap = options->interval.v * options->paths;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Processing of answers, and the windows of results. */
+/* Processes answers, and ends the windows of results. */
 #include "prober_priv.h"
 
 #include <errno.h>
 
-/* An answer to a greeting shows that the peer is present, and whether it has its own sequence numbers. */
+/* An answer to a greeting shows that the peer is up, and whether its answers have their own sequence numbers. */
 static void take_greeting(struct prober *prober, struct prober_target *target, const struct stamp_reply *reply)
 {
 	target->heard = true;
@@ -45,7 +45,7 @@ static int read_reply(struct prober *prober, const struct frame *frame, struct s
 	return -EBADMSG;
 }
 
-/* False: there are none. */
+/* Reads the TLVs of an answer. Returns false if there are none. */
 static bool note_tlvs(struct prober *prober, struct tlv_reading *tlvs, const struct frame *frame,
 		      const struct stamp_reply *reply)
 {
@@ -59,7 +59,10 @@ static bool note_tlvs(struct prober *prober, struct tlv_reading *tlvs, const str
 	return true;
 }
 
-/* RFC 9534 section 3.2: an answer that names other links than the probe must be ignored. The peer's link is learned. */
+/*
+ * RFC 9534 section 3.2: an answer that names other member links than the probe must be ignored. Also learns the peer's
+ * link, if it is not known yet.
+ */
 static bool is_of_member(struct prober *prober, struct prober_target *target)
 {
 	const struct tlv_reading *tlvs = &target->tlvs;
@@ -112,8 +115,10 @@ bool prober_answer(struct prober *prober, const struct frame *frame, const struc
 		return false;
 	if (reply.session != prober->session && prober_trace_answer(prober, target, &reply, arrival->at))
 		return true;
-	/* RFC 8972 section 3: a reflector that does not know session identifiers leaves them 0; address and port say
-	 * which session it is. */
+	/*
+	 * RFC 8972 section 3: a reflector that does not support session identifiers sets them to 0; then address and
+	 * port identify the session.
+	 */
 	if (reply.session != prober->session && (reply.session != 0 || reply.authenticated))
 		return false;
 	target->ssid_ignored = reply.session == 0;
@@ -123,7 +128,7 @@ bool prober_answer(struct prober *prober, const struct frame *frame, const struc
 	}
 	path = target_path(target, (uint32_t)path);
 	if (path < 0)
-		return true; /* a port that was measured before the routes changed */
+		return true; /* a port that was measured until the routes changed */
 	has_tlvs = note_tlvs(prober, &target->tlvs, frame, &reply);
 	if (has_tlvs && !is_of_member(prober, target))
 		return true;

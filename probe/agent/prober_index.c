@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds targets by address: a hash table of identifiers, which are dense. */
+/* Finds targets by address: a hash table of identifiers, which are the numbers 0..target_count - 1. */
 #include <errno.h>
 
 #include <base/array.h>
@@ -52,7 +52,7 @@ void prober_index_add(struct prober *prober, struct prober_target *target)
 	hash_table_insert(&prober->by_address, key_of(target->peer.address), target->id);
 }
 
-/* The removed identifier is replaced by the last one. */
+/* The target with the last identifier gets the removed one. */
 void prober_index_remove(struct prober *prober, const struct prober_target *target)
 {
 	struct prober_target *last = prober->by_id[prober->target_count - 1];

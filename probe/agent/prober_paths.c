@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Assigns source ports to the paths of a target. Either a fixed number of ports, each of which counts as a path; or,
- * with find_paths, the ports that <probe/paths/paths.h> found to cover all of them. Its probes are STAMP requests of a
- * session of their own, with a small TTL, whose length encodes the TTL, so that a router's message shows it.
+ * Assigns source ports to the paths of a target: a fixed number of ports, each of which counts as a path; or, with
+ * find_paths, one port for each path that <probe/paths/paths.h> found. The probes of this search (traces) are STAMP
+ * requests of a separate session with a small TTL. Their length encodes the TTL, so that a router's message shows it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,9 +16,9 @@
 enum {
 	FIRST_DYNAMIC_PORT = 49152, /* RFC 6335 section 6 */
 	DYNAMIC_PORTS = 16384,
-	TRACE_PPS = 500,                   /* Linux routers answer 1,000 a second by default (icmp_msgs_per_sec) */
-	TRACE_SEQUENCE = INT32_C(1) << 30, /* | port << 8 | TTL: identifies a trace if a reflector ignores sessions */
-	TRACE_PADDING = 8,                 /* a TLV's header, and the TTL is never its whole length */
+	TRACE_PPS = 500, /* Linux routers send 1,000 ICMP messages a second by default (icmp_msgs_per_sec) */
+	TRACE_SEQUENCE = INT32_C(1) << 30, /* | port << 8 | TTL: identifies a trace if the reflector ignores the SSID */
+	TRACE_PADDING = 8, /* length of a trace's padding TLV minus the TTL; 4 of the bytes are the TLV's header */
 	UDP_HEADER_BYTES = 8,
 };
 
@@ -31,11 +31,14 @@ uint32_t prober_candidates(const struct agent_options *options)
 	return options->find_paths ? AGENT_CANDIDATES : options->paths;
 }
 
-/* Distinct random ports, so that runs use different links and one run covers many; the last one is for greetings. */
+/*
+ * Chooses distinct random ports, so that different runs use different links and one run covers many. The last port is
+ * for greetings.
+ */
 int prober_choose_ports(struct prober *prober, struct rng *rng)
 {
 	uint32_t wanted = prober_candidates(prober->options) + 1;
-	const uint16_t queues = prober->options->queues; /* the port identifies the agent that an answer is for */
+	const uint16_t queues = prober->options->queues; /* port % queues identifies the agent */
 
 	prober->ports = calloc(wanted, sizeof *prober->ports);
 	prober->path_of_port = malloc(65536 * sizeof *prober->path_of_port);
@@ -84,7 +87,7 @@ int target_path(const struct prober_target *target, uint32_t candidate)
 	return -1;
 }
 
-/* Creates a session for each path found, up to the limit; after a change of routes, all start again. */
+/* Begins to measure each newly found path, up to the limit; after a change of routes, begins with all paths again. */
 static void follow(struct prober *prober, struct prober_target *target)
 {
 	uint32_t known = paths_count(target->known);
@@ -135,14 +138,14 @@ bool prober_take_trace(struct prober *prober, struct stamp now, const struct nei
 		};
 		return true;
 	}
-	/* At the latest when a MAC may have become known. */
+	/* Look again after trace_timeout at the latest: another MAC may be known by then. */
 	prober->next_trace_ns = next < now.ns + trace_timeout.v ? next : now.ns + trace_timeout.v;
 	if (prober->next_trace_ns < now.ns + trace_gap.v)
 		prober->next_trace_ns = now.ns + trace_gap.v;
 	return false;
 }
 
-/* After an answer, the next probe of the same trace may leave at once, if the last one is long enough ago. */
+/* After an answer, the next trace may leave as soon as the rate limit permits. */
 static void go_on(struct prober *prober, struct prober_target *target, struct stamp now)
 {
 	follow(prober, target);

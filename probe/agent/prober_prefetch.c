@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Prefetches the memory of the next packets for a whole burst at once. With 100,000 sessions hardly any access finds
- * its line in the cache; a session has a dozen of them, behind pointers that are to be fetched first, hence steps.
+ * Prefetches the memory needed for a whole burst of packets. With 100,000 sessions, almost every access is a cache
+ * miss. A session uses a dozen cache lines, some of them behind pointers that must be fetched first: hence the steps.
  */
 #include "agent_priv.h"
 
-enum { CACHED_SESSIONS = 1024 }; /* of 2 KB: these fit the second-level cache, and fetching them would cost time */
+enum { CACHED_SESSIONS = 1024 }; /* 2 KB each: these fit the second-level cache, prefetching would only cost time */
 
 bool prober_needs_prefetch(const struct prober *prober)
 {

@@ -8,7 +8,7 @@ static void put_sample(struct prober *prober, const struct agent_sample *sample)
 		prober->samples_dropped++;
 }
 
-/* The sum of both delays is the round trip; a clock error must not make one of them negative. */
+/* Both delays add up to the round trip: a clock error must not make one of them negative. */
 static void count_one_way(struct prober_target *target, const struct exchange *stamps, struct ns rtt, struct ns error)
 {
 	int64_t forward = stamps->t2.ns - stamps->t1.ns;
@@ -20,7 +20,7 @@ static void count_one_way(struct prober_target *target, const struct exchange *s
 		target->one_way_error = error;
 }
 
-/* See agent.h. */
+/* Empties the one-way delays if their error bound is too large, see agent.h. */
 void target_check_one_way(const struct agent_row *row)
 {
 	if (histogram_count(row->forward) == histogram_count(row->undisturbed) &&
@@ -30,7 +30,10 @@ void target_check_one_way(const struct agent_row *row)
 	histogram_reset(row->backward);
 }
 
-/* The answer cannot have left before it was stamped, nor so late that no time is left for the return path. */
+/*
+ * Sets t3 to the reported departure. Returns false if that is impossible: before the answer's t3, or so late that no
+ * time is left for the return path.
+ */
 static bool correct_departure(struct exchange *exchange, struct ns left, struct exchange_times *times)
 {
 	if (left.v < exchange->t3.ns)
@@ -39,7 +42,7 @@ static bool correct_departure(struct exchange *exchange, struct ns left, struct 
 	return exchange_measure(exchange, times) == EXCHANGE_MEASURED;
 }
 
-/* What compares the two clocks, and so needs our stamps on the wall clock. */
+/* Counts the results that compare the two clocks, for which our stamps are converted to the wall clock. */
 static void count_clocks(struct prober *prober, struct prober_target *target, const struct prober_exchange *exchange,
 			 const struct exchange_times *times, struct exchange stamps, bool is_best)
 {

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Schedules the probes to peers and paths, and the timeouts of unanswered probes. */
+/* Schedules the probes to peers and paths, and counts unanswered probes as lost after the timeout. */
 #include "prober_priv.h"
 
 #include <base/rng.h>
 
 /*
- * Sessions wait for the timeout of their oldest probe in a timer wheel (Varghese and Lauck 1987), in the slot of the
- * tick after it. An answer does not move its session, which is put into a later slot, or none, when its slot is
- * processed. So each session is processed about once per timeout, whatever its rate.
+ * Timer wheel (Varghese and Lauck 1987): each session is in the slot of the tick that follows the timeout of its oldest
+ * probe. An answer does not move its session. When a slot is processed, each of its sessions moves to a later slot, or
+ * to none if no probe is outstanding. So each session is processed about once per timeout, whatever its rate.
  */
 enum { TICKS_A_TIMEOUT = PROBER_WHEEL_SLOTS / 2 };
 
 static const struct ns greeting_gap = {50 * NS_PER_MS};
-/* Part of a stall that a burst of probes makes up for: nothing below 10^5 probes a second. */
+/*
+ * Probes of this last part of a stall are sent late, as a burst, the others are skipped. Below 10^5 probes a second,
+ * this is less than one probe.
+ */
 static const struct ns made_up = {10 * NS_PER_US};
 
-/* The schedule goes on from the turn that is next, with the gaps that this number of peers has. */
+/* Continues the schedule from the next turn on, with the gaps for the current number of peers. */
 void prober_reschedule(struct prober *prober)
 {
 	struct ns interval = prober->mode == AGENT_MEASURING ? prober->options->interval : greeting_gap;
@@ -80,7 +83,10 @@ bool prober_has_outstanding(const struct prober *prober)
 	return false;
 }
 
-/* Time until our slot of wall-clock time begins, 0 within it. The last eighth of a slot is kept free for answers. */
+/*
+ * Returns the time until our slot of wall-clock time begins, or 0 within it. The last eighth of a slot is kept free for
+ * answers.
+ */
 static struct ns until_slot(const struct prober *prober, struct stamp now)
 {
 	const struct agent_options *options = prober->options;
@@ -121,8 +127,8 @@ static void advance(struct prober *prober, struct stamp now)
 	prober->next_due.ns = prober->schedule_start.ns + (int64_t)((double)prober->turn * prober->gap_ns);
 	late_ns = now.ns - prober->next_due.ns;
 	/*
-	 * A stall of more than a round is not made up for by a burst, which would measure itself. But if the rate is
-	 * above what one core sends, all packets are sent in bursts.
+	 * After a stall of more than a round, missed probes are skipped: a burst of them would measure the queue that
+	 * it causes itself. But at a rate higher than one core can send, all probes leave in bursts anyway.
 	 */
 	if ((double)late_ns > round_ns) {
 		int64_t kept_ns = round_ns < (double)made_up.v ? (int64_t)round_ns : made_up.v;
@@ -137,12 +143,14 @@ static void advance(struct prober *prober, struct stamp now)
 static void fill_probe(struct prober *prober, struct prober_target *target, struct prober_probe *probe)
 {
 	*probe = (struct prober_probe){.target = target};
-	probe->source_port = prober->ports[prober_candidates(prober->options)]; /* greets */
+	probe->source_port = prober->ports[prober_candidates(prober->options)]; /* the port for greetings */
 	probe->request.session = prober->session;
 	probe->request.authenticated = prober->options->key;
 	if (prober->mode != AGENT_MEASURING) {
-		/* From 1 on, as if number 0 had been lost: a reflector that numbers its answers itself sends 0, one
-		 * that copies the request's number sends 1. */
+		/*
+		 * Begins with 1, as if number 0 had been lost. So the first answer shows the kind of reflector: one
+		 * that numbers its answers itself sends 0, one that copies the request's number sends 1.
+		 */
 		probe->request.sequence = ++target->greetings;
 		return;
 	}
@@ -177,7 +185,7 @@ bool prober_take(struct prober *prober, struct stamp now, const struct neighbour
 		return false;
 	}
 	if (prober->mode == AGENT_MEASURING && target->path_count == 0)
-		return false; /* until a path is found */
+		return false; /* wait until a path is found */
 	if (prober->mode == AGENT_MEASURING ? prober->options->count && target->sent >= prober->options->count
 					    : target->heard)
 		return false;
@@ -207,7 +215,7 @@ void prober_forget_expiry(struct prober_path *path)
 	path->link = NULL;
 }
 
-/* Puts the session into the slot in which its oldest probe will be lost if it has no answer by then. */
+/* Puts the session into the slot in which its oldest probe will be lost unless it is answered by then. */
 static void await_expiry(struct prober *prober, struct prober_path *path, struct stamp sent_at)
 {
 	int64_t tick = (sent_at.ns + prober->options->timeout.v) / prober->tick_ns + 1;
@@ -244,7 +252,7 @@ void prober_sent(struct prober *prober, const struct prober_probe *probe, struct
 void prober_unsent(const struct prober_probe *probe)
 {
 	if (!probe->path)
-		return; /* it counts as lost on the way */
+		return; /* a greeting or trace: treated as lost on the way */
 	session_unsend(probe->path->session);
 	probe->target->sent--;
 }

@@ -107,7 +107,7 @@ struct latency_entry mesh_pair_entry(const struct mesh_pair *pair)
 	};
 
 	if (entry.loss > 1)
-		entry.loss = 1; /* probes of the window before */
+		entry.loss = 1; /* the window may lose probes sent in an earlier one */
 	entry.paths = (uint16_t)pair->paths_known;
 	for (uint32_t i = 0; i < pair->path_count; i++)
 		entry.paths_covered = (uint16_t)(entry.paths_covered + (pair->paths[i].counters.fresh > 0));
@@ -131,7 +131,7 @@ struct latency_entry mesh_pair_entry(const struct mesh_pair *pair)
 			entry.rtt_p99_us = fmax(entry.rtt_p99_us, path->p99_us);
 	}
 	entry.rtt_p99_us = fmax(entry.rtt_p99_us, entry.rtt_p50_us);
-	/* A percentile is its bucket's upper end, the maximum is exact. */
+	/* A percentile is the upper end of its bucket, but the maximum is exact. */
 	entry.rtt_p99_us = fmin(entry.rtt_p99_us, entry.rtt_max_us);
 	entry.rtt_p50_us = fmin(entry.rtt_p50_us, entry.rtt_max_us);
 	return entry;
@@ -194,7 +194,7 @@ void mesh_print_route(const struct path *route, char text[MESH_ROUTE_TEXT_BYTES]
 	}
 }
 
-/* Puts every pair into the matrix. 0 or -errno. */
+/* Stores every pair in the matrix. Returns 0 or -errno. */
 static int store_row(const struct mesh_row *row, struct latency_matrix *matrix)
 {
 	int64_t source = latency_matrix_add_host(matrix, row->host);
@@ -222,7 +222,7 @@ int mesh_row_write(const struct mesh_row *row, const char *path, struct error *e
 	int code = matrix ? store_row(row, matrix) : -ENOMEM;
 
 	if (code)
-		error_set(err, -code, "cannot make the row of %s: %s", row->host, strerror(-code));
+		error_set(err, -code, "cannot build the row of host %s: %s", row->host, strerror(-code));
 	else
 		code = latency_matrix_write(matrix, path, err);
 	latency_matrix_destroy(matrix);
@@ -362,7 +362,7 @@ static json_t *clock_error_json(bool synchronised, struct ns error)
 	return synchronised ? json_real(ns_to_us(error)) : json_null();
 }
 
-/* The source of the samples' stamps, and the error bounds of the two clocks against UTC. */
+/* Describes the sources of the samples' stamps, and the error bounds of the two clocks against UTC. */
 static json_t *stamps_json(const struct mesh_pair *from)
 {
 	const struct agent_clocks *clocks = &from->clocks;
@@ -385,8 +385,8 @@ static json_t *one_way_json(const struct mesh_pair *from)
 }
 
 /*
- * Hops from the hop limits at both ends; null if an end does not report it, or does not send with 255 (RFC 8762 section
- * 4).
+ * The number of hops is computed from the hop limits as sent and as received. It is null on the way there if the
+ * reflector does not report the hop limit, and on the way back if it does not send with 255 (RFC 8762 section 4).
  */
 static json_t *hops_there_json(const struct agent_headers *headers)
 {

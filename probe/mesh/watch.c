@@ -21,17 +21,20 @@ struct watch {
 	struct mesh_watch *options;
 	struct agent *agent;
 	atomic_bool stop;
-	/* Full rows go to the publisher and return empty; new lists of peers go to the agent's thread. */
+	/*
+	 * full: filled rows for the publisher. empty: the same rows on their way back. lists: new lists of peers for
+	 * the agent's thread.
+	 */
 	struct spsc *full, *empty, *lists;
 	struct agent_row *rows[ROWS];
 	pthread_t publisher;
 	bool publishing;
-	/* The agent's thread. */
+	/* Used by the agent's thread. */
 	struct stamp next_window;
 	size_t next_peer;
 	uint64_t late;
 	struct peers known;
-	/* The publisher's. */
+	/* Used by the publisher. */
 	struct timespec peers_changed;
 	struct mesh_watch_state state;
 	ip_address unreachable[ADDRESSES_MAXIMUM];
@@ -115,7 +118,8 @@ static void publish(struct watch *watch)
 	latency_live_end(live);
 	mesh_row_clear(&row);
 	if ((code || source < 0) && !watch->full_said)
-		log_warning("the live matrix takes no more hosts or racks: %s", strerror(-(code ? code : (int)source)));
+		log_warning("the live matrix is full, some hosts or racks are missing: %s",
+			    strerror(-(code ? code : (int)source)));
 	watch->full_said = watch->full_said || code || source < 0;
 }
 
@@ -129,7 +133,7 @@ static bool has_changed(const struct watch *watch, struct timespec *changed)
 	return changed->tv_sec != watch->peers_changed.tv_sec || changed->tv_nsec != watch->peers_changed.tv_nsec;
 }
 
-/* Reads a peers file that has changed; a bad one changes nothing. */
+/* Reads the peers file if it has changed. If the file is bad, the peers remain as they are. */
 static void read_peers(struct watch *watch)
 {
 	struct timespec changed;
@@ -146,7 +150,7 @@ static void read_peers(struct watch *watch)
 			return;
 		peers_free(peers);
 	} else {
-		log_warning("the peers stay as they are: %s", err.text);
+		log_warning("keeping the current peers: %s", err.text);
 	}
 	free(peers);
 }
@@ -204,7 +208,7 @@ static struct ns window_gap(const struct watch *watch)
 	return (struct ns){watch->options->window.v / (int64_t)(peers ? peers : 1)};
 }
 
-/* Ends the next peer's window if it is time and a row is free. */
+/* Ends the next peer's window if it is due and a row is free. */
 static void end_window(struct watch *watch, struct stamp now)
 {
 	struct agent_row *row;
@@ -272,7 +276,7 @@ static int create_queues(struct watch *watch)
 	return 0;
 }
 
-/* Every pair is in the matrix from the start, with the state "never probed". */
+/* Adds every pair to the matrix at the start, with the state "never probed". */
 static int announce(struct watch *watch, const struct peers *peers, struct error *err)
 {
 	struct latency_matrix *live = watch->options->live;

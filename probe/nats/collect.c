@@ -10,30 +10,30 @@
 enum {
 	LOOK_MS = 100, /* interval of checks of the stop flag */
 	BATCH_ROWS = 4096,
-	PENDING_BYTES = 256 << 20, /* that libnats keeps while a batch is written; a million rows */
+	PENDING_BYTES = 256 << 20, /* kept by libnats while a batch is written: a million rows */
 };
 
 struct collector {
 	const struct mesh_collect_options *options;
 	struct mesh_collect_counts *counts;
 	struct latency_matrix *live;
-	struct latency_matrix *known; /* the peers' names, hashed; NULL = any host */
+	struct latency_matrix *known; /* the peers' names, as a hash set; NULL = all hosts are accepted */
 	struct mesh_link link;
 	natsSubscription *subscription;
 	struct mesh_message *batch; /* BATCH_ROWS */
 	size_t count;
-	bool maxima_old; /* rows were written since they were computed */
+	bool maxima_old; /* rows were written since the maxima were computed */
 	struct ns maxima_due;
 };
 
 static void refuse(struct collector *collector, enum mesh_refusal why, const char *subject, const char *text)
 {
 	if (collector->counts->refused[why]++ == 0)
-		log_warning("row refused (%s): %s: %s; further ones are counted only", mesh_refusal_names[why], subject,
-			    text);
+		log_warning("row refused (%s): %s: %s; further refusals for this reason are only counted",
+			    mesh_refusal_names[why], subject, text);
 }
 
-/* A set of names: a matrix without pairs has them hashed. */
+/* Reads the names of the peers into a matrix without pairs, which serves as a hash set. */
 static struct latency_matrix *read_known(const char *path, struct error *err)
 {
 	struct latency_matrix *known = NULL;
@@ -102,7 +102,7 @@ static void put_row(struct collector *collector, struct mesh_message *message)
 		collector->counts->taken++;
 }
 
-/* A pass over all pairs takes 0.1 s for ten million: uses at most a tenth of the time. */
+/* Computing the maxima of ten million pairs takes 0.1 s. The pause after it limits it to about a tenth of the time. */
 static int update_maxima(struct collector *collector, struct error *err)
 {
 	struct ns begin = ns_now_monotonic();
@@ -132,7 +132,7 @@ static int put_batch(struct collector *collector, struct error *err)
 	return code;
 }
 
-/* Takes a status, after the rows that came before it. */
+/* Handles the status of a host, after writing the rows received before it. */
 static int take_status(struct collector *collector, const natsMsg *raw, struct error *err)
 {
 	const char *subject = natsMsg_GetSubject(raw);
@@ -149,7 +149,7 @@ static int take_status(struct collector *collector, const natsMsg *raw, struct e
 	found = why ? -1 : latency_matrix_find_host(collector->live, host);
 	if (!why && found < 0) {
 		why = MESH_REFUSAL_HOST;
-		error_set(&reason, EINVAL, "no row has named it");
+		error_set(&reason, EINVAL, "no row with this host was received yet");
 	}
 	if (why) {
 		refuse(collector, why, subject, reason.text);
@@ -159,13 +159,13 @@ static int take_status(struct collector *collector, const natsMsg *raw, struct e
 	if (!code) {
 		latency_live_set_status(collector->live, (uint32_t)found, status);
 		latency_live_end(collector->live);
-		collector->maxima_old = true; /* a host that is gone is in no rack's maximum */
+		collector->maxima_old = true; /* a host that is gone does not count in the maxima of its rack */
 		collector->counts->statuses++;
 	}
 	return code;
 }
 
-/* Waits for a message, collects those that follow immediately, and writes them together. */
+/* Waits for a message, adds those that are already queued, and writes them together. */
 static int step(struct collector *collector, struct error *err)
 {
 	int64_t wait_ms = LOOK_MS;
@@ -184,10 +184,10 @@ static int step(struct collector *collector, struct error *err)
 			natsMsg_Destroy(raw);
 			if (code)
 				return code;
-			wait_ms = 0; /* only messages that are already there */
+			wait_ms = 0; /* only messages that are already queued */
 			continue;
 		}
-		/* A slow consumer has lost messages, which are counted, and continues. */
+		/* NATS_SLOW_CONSUMER: libnats dropped messages and counted them; the collector continues. */
 		if (status != NATS_TIMEOUT && status != NATS_SLOW_CONSUMER) {
 			code = mesh_link_check(&collector->link, err);
 			return code ? code : error_set(err, EIO, "NATS: %s", natsStatus_GetText(status));
@@ -209,7 +209,7 @@ static int subscribe(struct collector *collector, struct error *err)
 		status = natsSubscription_SetPendingLimits(collector->subscription, -1, PENDING_BYTES);
 	if (status == NATS_OK)
 		return 0;
-	code = mesh_link_check(&collector->link, err); /* refused meanwhile */
+	code = mesh_link_check(&collector->link, err); /* the server may have refused the credentials meanwhile */
 	return code ? code : error_set(err, EIO, "cannot subscribe: %s", natsStatus_GetText(status));
 }
 

@@ -25,7 +25,7 @@ static void on_disconnect(natsConnection *connection, void *closure)
 
 	(void)connection;
 	if (!atomic_load(&link->closing))
-		log_warning("no connection to the NATS server; trying again");
+		log_warning("lost the connection to the NATS server; trying again");
 }
 
 /* libnats prints errors itself unless there is a handler. */
@@ -45,7 +45,7 @@ static int fail(struct error *err, const char *what, natsStatus status)
 			 text ? text : "");
 }
 
-/* Checks the file of credentials, which libnats reads only when it connects. */
+/* Checks that the credentials file is readable, because libnats reads it only when it connects. */
 static int set_security(natsOptions *nats, const struct mesh_bus_options *options, struct error *err)
 {
 	natsStatus status = NATS_OK;
@@ -83,7 +83,7 @@ static bool is_away(natsStatus status)
 	       status == NATS_CONNECTION_DISCONNECTED || status == NATS_STALE_CONNECTION || status == NATS_TIMEOUT;
 }
 
-/* Stores the error text of libnats or of the server; true if it differs from the last one. */
+/* Stores the error text of libnats or of the server. Returns true if the text differs from the previous one. */
 static bool note_reason(natsStatus status, char *reason, size_t bytes)
 {
 	const char *text = nats_GetLastError(NULL);
@@ -92,7 +92,7 @@ static bool note_reason(natsStatus status, char *reason, size_t bytes)
 	snprintf(before, sizeof before, "%s", reason);
 	if (!text || !*text)
 		text = natsStatus_GetText(status);
-	/* Without the place in libnats's source. */
+	/* Removes the position in libnats's source. */
 	if (text[0] == '(' && strstr(text, "): "))
 		text = strstr(text, "): ") + 3;
 	snprintf(reason, bytes, "%s", text);
@@ -100,8 +100,9 @@ static bool note_reason(natsStatus status, char *reason, size_t bytes)
 }
 
 /*
- * Tries until the server is there. natsOptions_SetRetryOnFailedConnect() is not sufficient: libnats 3.4 forgets a
- * server that goes away in the middle of the first handshake, and gives up. A refusal is final when it is repeated.
+ * Tries to connect until the server accepts. natsOptions_SetRetryOnFailedConnect() is not sufficient: libnats 3.4
+ * forgets a server that goes away in the middle of the first handshake, and gives up. A refusal is final if it happens
+ * twice in a row.
  */
 static int connect_first(struct mesh_link *link, natsOptions *nats, const volatile sig_atomic_t *stop,
 			 struct error *err)

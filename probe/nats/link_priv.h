@@ -12,18 +12,18 @@
 
 struct mesh_link {
 	natsConnection *connection;
-	atomic_uint connects; /* written by libnats's threads after the first one */
-	atomic_bool closing;  /* read by them */
+	atomic_uint connects; /* number of connections so far; libnats's threads change it after the first one */
+	atomic_bool closing;  /* read by libnats's threads */
 };
 
 /*
- * Waits until the server is there; 0 also when *stop ends that, without a connection then. Or -errno with err set.
- * mesh_link_close() is legal after all of these.
+ * Waits until the server accepts the connection. Returns 0, or -errno with err set. Also returns 0, without a
+ * connection, if *stop ends the wait. mesh_link_close() is legal in all cases.
  */
 int mesh_link_open(struct mesh_link *link, const struct mesh_bus_options *options, const volatile sig_atomic_t *stop,
 		   struct error *err);
 void mesh_link_close(struct mesh_link *link);
-/* 0, or -errno with err set when libnats has given up (the server refused the credentials). */
+/* Returns 0, or -errno with err set if libnats has given up (the server refused the credentials). */
 int mesh_link_check(const struct mesh_link *link, struct error *err);
 
 #endif

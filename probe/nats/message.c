@@ -10,7 +10,7 @@
 #include <base/name.h>
 
 static const char schema[] = "nomora.mesh_row/1";
-/* As in the CSV form of the matrix: round trips up to an hour, counts that a double holds. */
+/* Limits as in the CSV form of the matrix: round trips up to one hour, counts that a double can represent. */
 static const double longest_us = 3.6e9;
 static const int64_t most_samples = INT64_C(1) << 53;
 
@@ -35,7 +35,7 @@ bool mesh_prefix_is_valid(const char *prefix)
 	return before != '.' && strlen(prefix) < MESH_PREFIX_BYTES;
 }
 
-/* Returns the end of the text. */
+/* Returns the end of the escaped text. */
 static char *escape(const char *name, char *out)
 {
 	static const char digits[] = "0123456789ABCDEF";
@@ -60,7 +60,7 @@ static int digit_of(char c)
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* A name up to `end`, in the one form that escape() gives it; false: it is none. */
+/* Reads a name that ends at `end`. Returns false if it is not valid, or not exactly as escape() writes it. */
 static bool unescape(const char *text, const char *end, char name[LATENCY_NAME_BYTES])
 {
 	char again[3 * LATENCY_NAME_BYTES];
@@ -127,7 +127,7 @@ static bool read_subject(const char *prefix, const char *subject, struct mesh_me
 	       unescape(dot + 1, dot + strlen(dot), message->destination.name);
 }
 
-/* The name of a rack or pod, "" where there is none. */
+/* Reads the name of a rack or pod; "" if there is none. */
 static void read_name(struct json_reader *reader, const json_t *root, const char *key, char name[LATENCY_NAME_BYTES])
 {
 	const char *text = json_may_string(reader, root, "", key, "");
@@ -181,12 +181,16 @@ static enum mesh_refusal judge(const struct latency_entry *entry, struct ns now,
 	bool none = isnan(entry->rtt_p50_us) && isnan(entry->rtt_p99_us) && isnan(entry->rtt_max_us);
 
 	if ((entry->samples > 0) != (entry->state == LATENCY_STATE_MEASURED)) {
-		error_set(err, EINVAL, "state is %s, with %llu samples", latency_state_names[entry->state],
-			  (unsigned long long)entry->samples);
+		error_set(err, EINVAL,
+			  "state is %s, with %llu samples: a measured pair needs at least one sample, any other pair "
+			  "must have none",
+			  latency_state_names[entry->state], (unsigned long long)entry->samples);
 		return MESH_REFUSAL_FIGURES;
 	}
 	if (entry->samples > 0 ? !times : !none) {
-		error_set(err, EINVAL, "expected rtt_p50_us <= rtt_p99_us <= rtt_max_us, or null without samples");
+		error_set(err, EINVAL,
+			  "expected rtt_p50_us <= rtt_p99_us <= rtt_max_us; all three must be null if there are no "
+			  "samples");
 		return MESH_REFUSAL_FIGURES;
 	}
 	if (entry->updated_at.v - now.v > MESH_FUTURE_S * NS_PER_S) {

@@ -10,7 +10,7 @@
 
 enum { LOOK_MS = 100 }; /* interval of checks of the stop flag */
 
-/* The row of a position that was published last; at -1: none. */
+/* The row published last from one position of the matrix; at: its updated_at, -1 = none. */
 struct sent {
 	uint32_t source, destination;
 	struct ns at;
@@ -20,11 +20,11 @@ struct publisher {
 	const struct mesh_publish_options *options;
 	const struct latency_matrix *live;
 	struct mesh_link link;
-	struct sent *sent; /* by position */
+	struct sent *sent; /* [capacity], by position */
 	size_t capacity;
 	uint8_t *statuses; /* by host: the status published last */
 	size_t status_count, status_capacity;
-	unsigned connects; /* number of the connection that `sent` belongs to */
+	unsigned connects; /* value of link.connects to which `sent` belongs */
 	struct ns all_due;
 	uint64_t rows;
 };
@@ -70,7 +70,10 @@ static int grow(struct publisher *publisher, size_t count, struct error *err)
 	return 0;
 }
 
-/* It is unknown which rows were lost with a connection: after a reconnection everything is published. */
+/*
+ * Marks all rows as unpublished after a reconnection, because it is unknown which rows were lost with the old
+ * connection, and every all_s seconds.
+ */
 static void choose_all(struct publisher *publisher)
 {
 	unsigned connects = atomic_load(&publisher->link.connects);
@@ -87,7 +90,7 @@ static void choose_all(struct publisher *publisher)
 			publisher->statuses[i] = UINT8_MAX;
 }
 
-/* A position may hold another pair than before, if the old one was evicted. */
+/* Compares the hosts, too: if the old pair was evicted, the position may hold another pair now. */
 static bool was_sent(const struct sent *sent, const struct latency_entry *entry)
 {
 	return entry->updated_at.v == sent->at.v && entry->source == sent->source &&
@@ -95,8 +98,8 @@ static bool was_sent(const struct sent *sent, const struct latency_entry *entry)
 }
 
 /*
- * Collectors assume that hosts are active: this status is sent only when a host becomes active again, other statuses
- * together with all rows.
+ * Collectors assume that hosts are active. So this status is sent only when a host becomes active again; other statuses
+ * are repeated together with all rows.
  */
 static int publish_statuses(struct publisher *publisher, struct error *err)
 {
@@ -128,7 +131,7 @@ static int publish_statuses(struct publisher *publisher, struct error *err)
 	return 0;
 }
 
-/* A row that cannot be published now stays unsent: the next pass tries it. */
+/* A row that cannot be published now remains unsent: the next pass tries it again. */
 static int pass(struct publisher *publisher, const volatile sig_atomic_t *stop, struct error *err)
 {
 	size_t count = latency_matrix_count(publisher->live);

@@ -40,7 +40,7 @@ static ip_address get_address(const uint8_t *bytes, size_t length)
 	return address;
 }
 
-/* RFC 1071; 0 when a received checksum is right. */
+/* RFC 1071. Returns 0 for received data with a correct checksum. */
 static uint16_t checksum(const uint8_t *bytes, size_t length, uint64_t sum)
 {
 	for (; length >= 2; bytes += 2, length -= 2)
@@ -52,15 +52,15 @@ static uint16_t checksum(const uint8_t *bytes, size_t length, uint64_t sum)
 	return (uint16_t)~sum;
 }
 
-/* An IP packet without its header, or what a message quotes of one. */
+/* An IP packet without its header, complete or as quoted by an ICMP message. */
 struct packet {
 	bool ipv6;
 	ip_address source, destination;
 	uint8_t protocol;
 	uint64_t pseudo_sum; /* of the addresses */
 	const uint8_t *body;
-	size_t length;      /* of the body that is there */
-	size_t full_length; /* of the body, as the header says */
+	size_t length;      /* number of bytes present of the body */
+	size_t full_length; /* number according to the header */
 };
 
 static bool read_ipv4(const uint8_t *bytes, size_t length, struct packet *packet)

@@ -10,9 +10,9 @@ enum { ATTEMPTS = 3, SILENT_MAXIMUM = 3, NO_PATH = -1 };
 
 struct trace {
 	struct path path;  /* hops so far */
-	int known;         /* its port's path in the list, or NO_PATH */
-	uint32_t attempts; /* of the probe with TTL hop_count + 1 */
-	uint32_t silent;   /* hops without an answer, the last ones */
+	int known;         /* index of the path that this port took before, or NO_PATH */
+	uint32_t attempts; /* number of probes sent with TTL hop_count + 1 */
+	uint32_t silent;   /* number of hops without an answer at the end of the path */
 	bool running;
 	struct ns sent_at;
 };
@@ -24,9 +24,9 @@ struct paths {
 	uint32_t count, generation;
 	bool learning;
 	uint32_t cursor;  /* next port to trace */
-	uint32_t arrived; /* traces that reached the destination, each from another port */
-	uint32_t checked; /* next known path to trace */
-	bool check_next;  /* a known one, else a fresh one */
+	uint32_t arrived; /* number of traces that reached the destination, each from another port */
+	uint32_t checked; /* counts the traces of known paths: selects the next one */
+	bool check_next;  /* whether the newest trace checks a known path, not the next candidate */
 	struct trace trace;
 	struct ns next_at;
 };
@@ -127,7 +127,7 @@ static void learn_hops(struct path *known, const struct path *seen)
 	known->open_end = known->open_end && seen->open_end;
 }
 
-/* If out of memory, or if there are too many paths, this one stays unknown; it will be found again. */
+/* If out of memory, or if there are too many paths, the path remains unknown and will be found again. */
 static void add_path(struct paths *paths, const struct path *path)
 {
 	struct path *list = paths->count < PATHS_MAXIMUM
@@ -148,13 +148,13 @@ static void forget(struct paths *paths)
 	paths->learning = true;
 }
 
-/* The trace ended at the destination. */
+/* Evaluates a trace that reached the destination. */
 static void take_path(struct paths *paths)
 {
 	struct trace *trace = &paths->trace;
 	int found;
 
-	/* The destination may be nearer than the last hop probed, as its answers may be lost, too. */
+	/* The destination may be nearer than the last hop probed, because its answers may be lost, too. */
 	for (; trace->silent > 0; trace->silent--) {
 		trace->path.hop_count--;
 		trace->path.open_end = true;
@@ -187,7 +187,10 @@ static void end_trace(struct paths *paths, bool arrived, struct ns now)
 	paths->next_at = paths->learning && arrived ? now : ns_add(now, paths->options.pause);
 }
 
-/* Begins a trace of a known port and of a new one in turn; while learning, only of new ones. */
+/*
+ * Begins the next trace. Takes the port of a known path and the next candidate alternately; while learning, only
+ * candidates.
+ */
 static void begin_trace(struct paths *paths)
 {
 	struct trace *trace = &paths->trace;

@@ -83,8 +83,8 @@ int64_t plan_add_group(struct plan_groups *groups, const char *name, uint32_t po
 }
 
 /*
- * Adds places one by one, up to the largest number of hosts so far: an empty place passes its share of the sessions to
- * the next one.
+ * Places are added one at a time, so that a group has no more places than the largest number of hosts it ever had: the
+ * sessions of an empty place go to the next place.
  */
 static int grow_places(struct plan_group *group, uint32_t capacity)
 {
@@ -121,7 +121,7 @@ static uint32_t free_number(const struct mesh_plan *plan)
 {
 	uint32_t number = 0;
 
-	/* All numbers are in use. */
+	/* No number is free. */
 	if (plan->names.count == plan->host_count)
 		return (uint32_t)plan->host_count;
 	while (plan->hosts[number].state != PLAN_FREE)
@@ -129,7 +129,7 @@ static uint32_t free_number(const struct mesh_plan *plan)
 	return number;
 }
 
-/* A new host, drained for the time being and without a place. */
+/* Adds a host that is drained at first and has no place. */
 int64_t plan_add_host(struct mesh_plan *plan, const char *name, uint32_t rack)
 {
 	uint32_t number = free_number(plan);
@@ -266,7 +266,7 @@ const char *mesh_plan_rack(const struct mesh_plan *plan, uint32_t host)
 	return rack_of(plan, host)->name;
 }
 
-/* The first session from this host or a later one. */
+/* Returns the index of the first session whose source is this host or a later one. */
 static size_t first_session(const struct mesh_plan *plan, uint32_t host)
 {
 	size_t at;

@@ -10,7 +10,7 @@
 
 static const char schema[] = "nomora.mesh_plan/1";
 
-/* For each place of a group, the host's position in "hosts", or -1. */
+/* Lists, for each place of a group, the host's index in "hosts", or -1. */
 static json_t *places_to_json(const struct plan_group *group, const uint32_t *positions)
 {
 	json_t *places = json_array();
@@ -112,7 +112,8 @@ static void read_places(struct json_reader *reader, struct mesh_plan *plan, stru
 		if (placed[host] ||
 		    (racks ? plan->hosts[host].rack : plan->racks.items[plan->hosts[host].rack].pod) != number)
 			json_fail(reader, where, "places",
-				  "host '%s' is missing or repeated; expected each host of the group once",
+				  "host '%s' is repeated or belongs to another group; expected each host of the group "
+				  "once",
 				  plan->hosts[host].name);
 		else if (plan_take_place(&groups->items[number], (uint32_t)host, (uint32_t)i))
 			json_fail(reader, where, "places", "out of memory");
@@ -129,7 +130,7 @@ static void read_groups(struct json_reader *reader, struct plan_groups *groups, 
 		int64_t pod = json_may_integer(reader, item, what, "pod", 0, (int64_t)pods - 1, 0);
 
 		if (!reader->failed && (!name || plan_add_group(groups, name, (uint32_t)pod) != (int64_t)i))
-			json_fail(reader, what, "name", "item %zu: expected a name of its own", i);
+			json_fail(reader, what, "name", "item %zu: expected a valid and unique name", i);
 	}
 }
 
@@ -145,7 +146,7 @@ static void read_all_places(struct json_reader *reader, struct mesh_plan *plan, 
 			    placed, what);
 	for (size_t i = 0; placed && i < plan->host_count && !reader->failed; i++)
 		if (!placed[i])
-			json_fail(reader, what, "places", "host '%s' has none", plan->hosts[i].name);
+			json_fail(reader, what, "places", "host '%s' has no place", plan->hosts[i].name);
 	free(placed);
 }
 
@@ -159,7 +160,7 @@ static void read_hosts(struct json_reader *reader, struct mesh_plan *plan, const
 		if (reader->failed)
 			return;
 		if (mesh_plan_find(plan, name) >= 0 || plan_add_host(plan, name, (uint32_t)rack) < 0)
-			json_fail(reader, "hosts", "name", "item %zu: expected a host name of its own", i);
+			json_fail(reader, "hosts", "name", "item %zu: expected a valid and unique host name", i);
 		else if (!json_may_boolean(reader, item, "hosts", "drained", false)) {
 			plan->hosts[i].state = PLAN_ACTIVE;
 			plan->racks.items[rack].active++;
@@ -201,7 +202,7 @@ static void read_sessions(struct json_reader *reader, struct mesh_plan *plan, co
 		if (!rises(plan, session) || !plan_is_active(plan, session.from) || !plan_is_active(plan, session.to) ||
 		    plan->hosts[session.from].rack == plan->hosts[session.to].rack)
 			json_fail(reader, "sessions", NULL,
-				  "item %zu: expected active hosts of two racks, in rising order", i);
+				  "item %zu: expected two active hosts of different racks, in ascending order", i);
 		else if (plan_add_session(plan, session))
 			json_fail(reader, "sessions", NULL, "out of memory");
 	}

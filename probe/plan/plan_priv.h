@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Groups are racks, and pods. A group has places, of which some are empty, so that a host that leaves moves no other.
- * A cursor walks through the places of two groups of a and b places: step n = q a + m is the pair of places (m + shift)
- * mod a and (m + q + shift') mod b. Each pair comes once in a * b steps, and the shifts spread the sessions between
- * different groups over the hosts.
+ * Groups are racks and pods. The places of a group may be empty, so that other hosts keep theirs when a host leaves. A
+ * cursor visits all pairs of places of two groups with a and b places: step n = q a + m is the pair of places (m +
+ * shift) mod a and (m + q + shift') mod b. It visits each pair once in a * b steps. The shifts spread the sessions
+ * between different groups over the hosts.
  */
 #ifndef MESH_PLAN_PRIV_H
 #define MESH_PLAN_PRIV_H
@@ -23,7 +23,7 @@ struct plan_host {
 
 struct plan_group {
 	char name[MESH_PLAN_NAME_BYTES];
-	uint32_t pod;     /* of a rack */
+	uint32_t pod;     /* for racks: the rack's pod */
 	uint32_t *places; /* hosts, or PLAN_NONE */
 	uint32_t capacity, active;
 };
@@ -35,7 +35,7 @@ struct plan_cursor {
 struct plan_groups {
 	struct plan_group *items;
 	size_t count, capacity;
-	struct plan_cursor *cursors; /* from * cursor_side + to */
+	struct plan_cursor *cursors; /* index: from * cursor_side + to */
 	size_t cursor_side;
 };
 
@@ -48,14 +48,14 @@ struct mesh_plan {
 	size_t host_count, host_capacity;
 	struct hash_table names;
 	struct plan_groups racks, pods;
-	struct plan_session *sessions; /* between groups, by `from` after a rotation */
+	struct plan_session *sessions; /* between groups; sorted by `from` after a rotation */
 	size_t session_count, session_capacity;
 	uint64_t epoch, deferred;
 };
 
-/* Number of a group, added if it is new; -EINVAL, -ENOSPC, -ENOMEM. */
+/* Returns the number of the group, which is added if it is new; -EINVAL, -ENOSPC or -ENOMEM. */
 int64_t plan_add_group(struct plan_groups *groups, const char *name, uint32_t pod);
-/* Puts the host there, or in the first empty place (PLAN_NONE). 0 or -ENOMEM. */
+/* Puts the host into this place or, if PLAN_NONE, into the first empty one. Returns 0 or -ENOMEM. */
 int plan_take_place(struct plan_group *group, uint32_t host, uint32_t place);
 int64_t plan_add_host(struct mesh_plan *plan, const char *name, uint32_t rack);
 int plan_add_session(struct mesh_plan *plan, struct plan_session session);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sessions of each host and rack, as they are being chosen, and the caps on them. */
+/* Numbers of sessions of each host and rack during the selection, and their caps. */
 struct rotation {
 	struct mesh_plan *plan;
 	const struct mesh_budget *budget;
@@ -20,7 +20,10 @@ static double cap(double pps, const struct mesh_budget *budget)
 	return pps > 0 ? floor(pps * budget->interval_s + 1e-9) : INFINITY;
 }
 
-/* Number of pairs of hosts at a time between two groups: a cycle takes half of the refresh time. */
+/*
+ * Number of pairs of hosts that are probed at a time between two groups, so that a cycle takes half of the refresh
+ * time.
+ */
 static uint64_t width(const struct mesh_budget *budget, const struct plan_group *from, const struct plan_group *to)
 {
 	uint64_t pairs = (uint64_t)from->active * to->active;
@@ -29,7 +32,10 @@ static uint64_t width(const struct mesh_budget *budget, const struct plan_group 
 	return wanted < (double)pairs ? (uint64_t)wanted : pairs;
 }
 
-/* True if two racks have their own pairs of hosts, false if those of their pods are used. */
+/*
+ * True if pairs are selected between these two racks; false if they are selected between the pods of the racks, or if
+ * both racks are the same.
+ */
 static bool by_racks(const struct rotation *rotation, size_t from, size_t to)
 {
 	const struct plan_group *racks = rotation->plan->racks.items;
@@ -40,7 +46,7 @@ static bool by_racks(const struct rotation *rotation, size_t from, size_t to)
 /* --- is the budget large enough? --- */
 
 struct need {
-	double sessions; /* the largest */
+	double sessions; /* the largest number needed */
 	const char *name;
 };
 
@@ -50,7 +56,10 @@ static void raise(struct need *need, double sessions, const char *name)
 		*need = (struct need){sessions, name};
 }
 
-/* Sessions from this rack to all others; sessions of a pod are divided among its racks by their hosts. */
+/*
+ * Returns the number of sessions from this rack to all others (outward) or from all others to it. A pod's sessions are
+ * divided among its racks in proportion to their hosts.
+ */
 static double between(const struct rotation *rotation, size_t rack, bool outward)
 {
 	const struct plan_groups *racks = &rotation->plan->racks, *pods = &rotation->plan->pods;
@@ -107,7 +116,7 @@ static int check_budget(const struct rotation *rotation, struct error *err)
 	return code;
 }
 
-/* --- choosing --- */
+/* --- selection --- */
 
 static void advance(struct plan_cursor *cursor, const struct plan_group *from, const struct plan_group *to)
 {
@@ -139,8 +148,7 @@ static int take(struct rotation *rotation, struct plan_session session)
 }
 
 /*
- * Chooses the next pairs of two groups. A pair that a cap forbids waits for the next rotation, and so do those after
- * it.
+ * Selects the next pairs of two groups. If a cap forbids a pair, this pair and all after it wait for the next rotation.
  */
 static int choose(struct rotation *rotation, struct plan_groups *groups, size_t from_number, size_t to_number)
 {
@@ -168,7 +176,7 @@ static int choose(struct rotation *rotation, struct plan_groups *groups, size_t 
 	return code;
 }
 
-/* Starts at another group each time, so that the caps postpone different pairs. */
+/* Begins with another pair of groups in each rotation, so that the caps postpone different pairs. */
 static int choose_all(struct rotation *rotation, struct plan_groups *groups)
 {
 	size_t count = groups->count * groups->count, start = count ? hash_mix(rotation->plan->epoch) % count : 0;

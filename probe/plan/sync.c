@@ -13,7 +13,7 @@
 #include <base/json.h>
 #include <model/latency_live.h>
 
-/* Position of each host of the plan among the peers; UINT32_MAX = it is not there. NULL: out of memory. */
+/* Returns the index of each host of the plan among the peers, UINT32_MAX = not among them; or NULL if out of memory. */
 static uint32_t *match(const struct mesh_plan *plan, const struct peers *peers)
 {
 	uint32_t hosts = mesh_plan_hosts(plan), *positions = malloc((hosts + 1) * sizeof *positions);
@@ -94,7 +94,7 @@ static int write_list(const struct mesh_plan *plan, uint32_t host, const struct 
 	items[0] = peers->items[positions[host]];
 	for (size_t i = 0; i < count; i++)
 		items[list.count++] = peers->items[positions[numbers[i]]];
-	for (size_t i = 0; i < list.count; i++) /* the plan's racks may be the cluster's */
+	for (size_t i = 0; i < list.count; i++) /* racks as in the plan, which may be those of the cluster */
 		strcpy(items[i].rack, mesh_plan_rack(plan, i == 0 ? host : numbers[i - 1]));
 	if ((size_t)snprintf(path, sizeof path, "%s/%s.peers", folder, items[0].name) >= sizeof path)
 		return error_set(err, ENAMETOOLONG, "%s: the name is too long", folder);

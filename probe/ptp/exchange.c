@@ -12,7 +12,7 @@ static void finish(struct ptp_exchange *exchange, struct stamp left, struct ns c
 	exchange->answer = *newest;
 }
 
-/* A Sync or peer delay response; a two-step clock says later when it left. */
+/* Processes a Sync or peer delay response. A two-step clock sends its departure time later, in a follow-up. */
 static void take_event(struct ptp_exchange *exchange, const struct ptp_message *message,
 		       const struct ptp_moment *arrived)
 {
@@ -77,7 +77,7 @@ bool ptp_exchange_sample(const struct ptp_exchange *exchange, enum ptp_stamps st
 
 	if (!ptp_exchange_is_whole(exchange) || !left.valid || !arrived.valid || left.clock != arrived.clock)
 		return false;
-	/* Without stamps (0), t3 - t2 is in the corrections: section 11.4.3. */
+	/* An answer without stamps (0) has t3 - t2 in the corrections: section 11.4.3. */
 	no_stamps = exchange->mechanism == PTP_PEER_DELAY && (answer->one_step || exchange->asked.ns == 0);
 	out = less(less(exchange->asked.ns, left.ns), exchange->correction.v);
 	back = less(less(arrived.ns, answer->left.ns), answer->correction.v);

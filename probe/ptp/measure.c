@@ -14,14 +14,14 @@ struct measurement {
 	const struct ptp_link *link;
 	struct ptp_result *result;
 	const volatile sig_atomic_t *stop;
-	bool other_known;  /* result->peer */
+	bool other_known;  /* result->peer is known */
 	bool unstamped;    /* the request was answered, but the answer's arrival was not stamped */
 	uint16_t sequence; /* of the next request */
 };
 
 static const struct ns stamps_pause = {NS_PER_MS};
 
-/* The stamps of two clocks must not be mixed: the first one that answers or sends a Sync is measured. */
+/* The stamps of two clocks must not be mixed: only the first one that answers or sends a Sync is measured. */
 static bool is_of_other(struct measurement *measurement, const struct ptp_message *message)
 {
 	if (!measurement->other_known) {
@@ -58,8 +58,8 @@ static bool has_what_is_wanted(const struct ptp_exchange *exchange, bool sync_on
 }
 
 /*
- * Receives messages until the exchange is complete (or, before the request, until a Sync arrives), at most for the
- * timeout. NULL: discards messages for that time.
+ * Receives messages until the exchange is complete (sync_only: until a Sync was received), at most for the timeout.
+ * exchange NULL: discards all messages received in this time.
  */
 static int collect(struct measurement *measurement, struct ptp_exchange *exchange, bool sync_only, struct ns timeout)
 {
@@ -139,8 +139,8 @@ static int ask(struct measurement *measurement, struct ptp_exchange *exchange, s
 }
 
 /*
- * The kernel begins to stamp arrivals some time after the first socket has asked for it (net_enable_timestamp() leaves
- * that to a work queue): a request whose answer came before is sent again, for at most the timeout.
+ * The kernel begins to stamp arrivals only some time after the first socket requests it (net_enable_timestamp() uses a
+ * work queue). A request whose answer was received before that is sent again, for at most the timeout.
  */
 static int exchange_once(struct measurement *measurement, struct error *err)
 {

@@ -19,7 +19,7 @@ enum {
 	AT_STAMP = 34,
 	AT_REQUESTER = 44,
 	STAMP_END = 44,
-	TWO_STEP_FLAG = 2, /* in the first byte */
+	TWO_STEP_FLAG = 2, /* in the first byte of the flags */
 	CONTROL_DELAY_REQUEST = 1,
 	CONTROL_OTHER = 5,
 	NO_INTERVAL = 0x7f,
@@ -114,7 +114,7 @@ const uint8_t *ptp_group_mac(bool peer_delay)
 /* IEEE 1588-2008 section 7.5.2.2.2. */
 struct ptp_identity ptp_identity_of_mac(const uint8_t *mac)
 {
-	/* Not port 1: a ptp4l on this very interface has that. */
+	/* Not port 1, which a ptp4l on this interface uses. */
 	return (struct ptp_identity){{mac[0], mac[1], mac[2], 0xff, 0xfe, mac[3], mac[4], mac[5]}, 0x4e4d};
 }
 

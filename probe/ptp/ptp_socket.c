@@ -19,7 +19,7 @@ enum {
 	STAMP_PATIENCE_MS = 1000,
 };
 
-/* IEEE 1588-2008 annexes D, E, F: the groups of all messages but peer delay's, and of peer delay's. */
+/* IEEE 1588-2008 annexes D, E, F: the group of all messages except those of peer delay, and the group of peer delay. */
 static const char *const groups4[] = {"224.0.1.129", "224.0.0.107"}, *const groups6[] = {"ff0e::181", "ff02::6b"};
 
 static int failed(const struct ptp_options *options, const char *what, struct error *err)
@@ -142,7 +142,7 @@ static ssize_t receive(int fd, int flags, uint8_t *bytes, size_t room, struct st
 
 			memcpy(&stamps, CMSG_DATA(item), sizeof stamps);
 			stamp->ns = stamps.ts[0].tv_sec * NS_PER_S + stamps.ts[0].tv_nsec;
-			stamp->valid = stamp->ns != 0; /* 0: the kernel had none */
+			stamp->valid = stamp->ns != 0; /* 0: the kernel has no stamp */
 		}
 	return length;
 }
@@ -180,19 +180,18 @@ static int send_request(void *context, const struct ptp_message *request, struct
 	struct pollfd error_queue = {.fd = ptp->event};
 	struct stamp *stamp = &left->by[PTP_SOFTWARE];
 
-	/* Discards a stamp that came too late for the previous request. */
+	/* Discards a stamp of the previous request that arrived too late. */
 	while (receive(ptp->event, MSG_ERRQUEUE, unused, sizeof unused, stamp) >= 0)
 		;
 	if (send_bytes(ptp, bytes, length, request->type == PTP_PEER_REQUEST))
 		return failed(ptp->options, "cannot send", err);
-	/* POLLERR is reported without being requested, and without POLLIN: received packets stay queued. */
+	/* poll() reports POLLERR unrequested. POLLIN is not requested: received packets remain queued. */
 	for (int waited_ms = 0; waited_ms < STAMP_PATIENCE_MS; waited_ms += 100) {
 		if (poll(&error_queue, 1, 100) > 0 &&
 		    receive(ptp->event, MSG_ERRQUEUE, unused, sizeof unused, stamp) >= 0 && stamp->valid)
 			return 0;
 	}
-	return error_set(err, ENOTSUP, "%s: its driver gives no time stamp of packets that leave",
-			 ptp->options->interface);
+	return error_set(err, ENOTSUP, "%s: the driver does not timestamp sent packets", ptp->options->interface);
 }
 
 static int receive_message(void *context, struct ns timeout, struct ptp_message *message, struct ptp_moment *arrived)

@@ -48,7 +48,7 @@ int ptp_result_print(const struct ptp_result *result, FILE *out, struct error *e
 	return hardware->count ? print_figures(hardware, "by the NIC", out, err) : 0;
 }
 
-/* Adds the quantities. 0 or -ENOMEM. */
+/* Adds the quantities to the JSON object. Returns 0 or -ENOMEM. */
 static int add_figures(const struct ptp_samples *samples, json_t *to)
 {
 	for (int q = 0; q < PTP_QUANTITIES; q++) {

@@ -14,11 +14,11 @@
 
 enum { BUFFERS = 2047, BUFFER_BYTES = 2048, BURST = 32, INBOX = 2 * BURST, MEMORY_MIB = 32, ETHERTYPE_AT = 12 };
 
-/* A copper port takes some seconds to negotiate the link. */
+/* A copper port takes several seconds to negotiate the link. */
 static const struct ns link_patience = {10 * NS_PER_S}, link_look = {100 * NS_PER_MS};
-/* As long as ptp4l waits for a departure's stamp (tx_timestamp_timeout); what arrives meanwhile is taken. */
+/* Same as ptp4l's limit for a departure's stamp (tx_timestamp_timeout). Messages that arrive meanwhile are kept. */
 static const struct ns stamp_patience = {10 * NS_PER_MS};
-static const struct ns longest_wait = {10 * NS_PER_MS}; /* between two looks at whether to stop */
+static const struct ns longest_wait = {10 * NS_PER_MS}; /* between two checks of the stop flag */
 
 struct arrival {
 	struct ptp_message message;
@@ -49,7 +49,7 @@ static void take_packet(struct port *port, const struct dp_packet *packet, struc
 
 	frame_read(dp_packet_bytes(packet), dp_packet_contiguous(packet), dp_packet_length(packet), &frame);
 	arrival->arrived = (struct ptp_moment){.by[PTP_SOFTWARE] = looked_at};
-	if (port->link.has_hardware) { /* of every packet: the NIC stamps the next one when this stamp was read */
+	if (port->link.has_hardware) { /* for every packet: reading the stamp allows the NIC to stamp the next packet */
 		struct stamp stamp = dp_timesync_received(port->port, packet, port->received);
 
 		arrival->arrived.by[PTP_HARDWARE] = stamp;
@@ -118,7 +118,7 @@ static int send_request(void *context, const struct ptp_message *request, struct
 
 	if (!packet)
 		return error_set(err, ENOMEM, "%s: no buffer for a request", port->name);
-	if (port->link.has_hardware) /* one that came too late for the request before */
+	if (port->link.has_hardware) /* discards a late stamp of the previous request */
 		dp_timesync_transmitted(port->port);
 	left->by[PTP_SOFTWARE] = wall_now();
 	if (dp_transmit(port->id, 0, &packet, 1) == 0) {
@@ -129,7 +129,7 @@ static int send_request(void *context, const struct ptp_message *request, struct
 		look(port);
 		stamp = dp_timesync_transmitted(port->port);
 	}
-	if (!stamp.valid || (port->sent.valid && stamp.ns == port->sent.ns)) /* the same stamp twice is none */
+	if (!stamp.valid || (port->sent.valid && stamp.ns == port->sent.ns)) /* an unchanged stamp is not a new one */
 		return 0;
 	left->by[PTP_HARDWARE] = port->sent = stamp;
 	return 0;
@@ -146,7 +146,7 @@ static int open_port(struct port *port, const struct option_operands *operands, 
 		.extra = operands->rest,
 		.extra_count = operands->rest_count,
 	};
-	struct dp_port_options options = {.name = port->name, .promiscuous = true}; /* PTP's groups */
+	struct dp_port_options options = {.name = port->name, .promiscuous = true}; /* for PTP's multicast groups */
 	int code = dp_eal_start(&eal, err);
 
 	if (code)
@@ -175,7 +175,7 @@ static int wait_for_link(const struct port *port, const volatile sig_atomic_t *s
 	return report.link_up || *stop ? 0 : error_set(err, ENETDOWN, "%s: its link is down", port->name);
 }
 
-/* Packets already in the rings arrived before we polled: their software stamps would be wrong. */
+/* Discards packets that arrived before we polled: their software stamps would be wrong. */
 static void discard_old(struct port *port)
 {
 	do {
@@ -217,9 +217,10 @@ static int measure(struct port *port, const struct ptp_options *options, struct 
 	if (port->link.has_hardware)
 		dp_timesync_disable(port->port);
 	if (!code && result->unstamped && result->unstamped == result->by[PTP_SOFTWARE].count)
-		log_warning("%s: driver %s stamped no exchange both ways: DPDK was built without IEEE 1588, "
-			    "or the NIC does not stamp these messages; stamps by software alone",
-			    port->name, report.driver);
+		log_warning(
+			"%s: driver %s did not stamp both messages of any exchange: DPDK was built without IEEE 1588, "
+			"or the NIC does not stamp these messages; stamps by software alone",
+			port->name, report.driver);
 	return code;
 }
 
@@ -231,7 +232,7 @@ int ptp_port_measure(const struct ptp_options *options, const struct option_oper
 
 	*result = (struct ptp_result){0};
 	if (options->transport != PTP_L2)
-		return error_set(err, EINVAL, "%s: PTP through a DPDK port is over Ethernet alone", options->interface);
+		return error_set(err, EINVAL, "%s: a DPDK port supports PTP over Ethernet only", options->interface);
 	code = open_port(&port, operands, err);
 	if (!code)
 		code = measure(&port, options, result, stop, err);

@@ -44,12 +44,15 @@ int capture_read_protocols(const char *list, unsigned int *protocols, struct err
 	return 0;
 }
 
-/* Identifies an exchange: an answer carries all of these fields back. (Not the SSID: TWAMP's reflectors leave it 0.) */
+/*
+ * Identifies an exchange: an answer contains all of these fields of its request. (Not the SSID: TWAMP's reflectors set
+ * it to 0.)
+ */
 struct exchange_key {
 	ip_address source, destination;
 	uint32_t sequence;
-	uint16_t source_port, destination_port; /* the second only for TCP */
-	int64_t request_sent_at_ns;             /* ICMP: the first bytes of the data, where ping puts its stamp */
+	uint16_t source_port, destination_port; /* destination_port: only for TCP */
+	int64_t request_sent_at_ns;             /* ICMP: the first bytes of the data, where ping writes its stamp */
 	enum capture_protocol protocol;
 };
 
@@ -59,19 +62,19 @@ struct pending {
 	struct ns requested_at;
 };
 
-/* Open addressing; grows at half full. */
+/* Hash table with open addressing; grows when it is half full. */
 struct table {
 	struct pending *slots;
 	size_t capacity, used;
 };
 
 /*
- * Keeps requests, to distinguish a second answer from an orphan, until a table of newer requests is full: then that one
- * replaces the old table.
+ * Keeps answered requests, too, to distinguish a second answer from an orphan. When the young table has REMEMBERED
+ * requests, it replaces the old one.
  */
 struct pairing {
 	struct table young, old;
-	struct capture_ptp *ptp; /* NULL: not wanted */
+	struct capture_ptp *ptp; /* NULL: PTP was not requested */
 	uint16_t port;
 	unsigned int protocols;
 	capture_visit visit;
@@ -99,7 +102,7 @@ static size_t hash_key(const struct exchange_key *key)
 	return (size_t)(x ^ x >> 33);
 }
 
-/* The key's slot, or the free one where it belongs. */
+/* Returns the key's slot, or the free slot for it. */
 static struct pending *find_slot(const struct table *table, const struct exchange_key *key)
 {
 	size_t at = hash_key(key) & (table->capacity - 1);
@@ -109,7 +112,7 @@ static struct pending *find_slot(const struct table *table, const struct exchang
 	return &table->slots[at];
 }
 
-/* The request with this key, or NULL. */
+/* Returns the request with this key, or NULL. */
 static struct pending *find(const struct pairing *pairing, const struct exchange_key *key)
 {
 	const struct table *tables[] = {&pairing->young, &pairing->old};
@@ -149,7 +152,7 @@ static int reserve(struct pairing *pairing)
 static int add_request(struct pairing *pairing, const struct exchange_key *key, struct ns at)
 {
 	if (find(pairing, key)) {
-		/* TCP's stamps are equal within a millisecond. */
+		/* Several TCP segments within a millisecond have equal stamps. */
 		pairing->counters->repeated += key->protocol != CAPTURE_TCP;
 		return 0;
 	}
@@ -170,7 +173,8 @@ static int add_answer(struct pairing *pairing, const struct exchange_key *key, s
 		pairing->counters->repeated += key->protocol != CAPTURE_TCP;
 		return 0;
 	}
-	if (!slot && key->protocol == CAPTURE_TCP) /* it acknowledges a segment without data */
+	if (!slot &&
+	    key->protocol == CAPTURE_TCP) /* it acknowledges a segment without data, or one before the capture */
 		return 0;
 	pairing->counters->answers++;
 	if (!slot) {
@@ -245,8 +249,8 @@ static int take_echo(struct pairing *pairing, const struct frame *frame, struct 
 }
 
 /*
- * A segment that will be acknowledged is a request, identified by its TSval; any segment is an answer, by its TSecr
- * (the method of pping).
+ * A segment with data or SYN is a request, identified by its TSval, because it will be acknowledged. Any segment is an
+ * answer, identified by its TSecr (the method of pping).
  */
 static int take_tcp(struct pairing *pairing, const struct frame *frame, struct ns at)
 {
@@ -276,7 +280,7 @@ static bool is_wanted(const struct pairing *pairing, enum capture_protocol proto
 	return pairing->protocols >> protocol & 1;
 }
 
-/* In cooked captures, a Linux header replaces the Ethernet header. */
+/* In cooked captures, a Linux header (SLL) replaces the Ethernet header. */
 static struct frame read_frame(int link, const uint8_t *bytes, size_t captured, size_t length)
 {
 	size_t head = link == DLT_LINUX_SLL ? SLL_BYTES : SLL2_BYTES;
@@ -294,12 +298,15 @@ static struct frame read_frame(int link, const uint8_t *bytes, size_t captured, 
 
 static int take_packet(struct pairing *pairing, int link, const struct pcap_pkthdr *header, const uint8_t *bytes)
 {
-	/* Opened with nanosecond precision: tv_usec counts nanoseconds. A hostile file may hold any number there. */
+	/*
+	 * The file was opened with nanosecond precision: tv_usec counts nanoseconds. A malicious file may have any
+	 * number there.
+	 */
 	struct ns at = {(int64_t)((uint64_t)header->ts.tv_sec * NS_PER_S + (uint64_t)header->ts.tv_usec)};
 	struct frame frame = read_frame(link, bytes, header->caplen, header->len);
 
 	pairing->counters->packets++;
-	if (frame.unfinished) /* captured where it was sent: a NIC would have finished its checksum */
+	if (frame.unfinished) /* captured on the sending host: a NIC would have completed the checksum */
 		frame.kind = FRAME_UDP;
 	if (frame.kind == FRAME_BROKEN)
 		pairing->counters->broken++;
@@ -340,7 +347,7 @@ static int read_packets(pcap_t *pcap, const char *name, struct pairing *pairing)
 	return code;
 }
 
-/* Takes over `file`. */
+/* Takes ownership of `file`. */
 static int read_stream(FILE *file, const char *name, struct pairing *pairing)
 {
 	char text[PCAP_ERRBUF_SIZE];
@@ -349,7 +356,7 @@ static int read_stream(FILE *file, const char *name, struct pairing *pairing)
 
 	if (!pcap) {
 		fclose(file);
-		return error_set(pairing->err, EINVAL, "%s: not a capture that libpcap reads: %s", name, text);
+		return error_set(pairing->err, EINVAL, "%s: not a capture that libpcap can read: %s", name, text);
 	}
 	code = read_packets(pcap, name, pairing);
 	pcap_close(pcap);

@@ -11,20 +11,20 @@
 
 enum { PORTS_MAXIMUM = 1 << 16 };
 
-/* The newest request of a port with one mechanism. */
+/* The newest request of a port by one mechanism. */
 struct asked {
 	struct ptp_exchange exchange;
 	ip_address from; /* 0 over Ethernet */
 	uint16_t source_port;
-	struct ptp_identity by; /* who responded */
+	struct ptp_identity by; /* identity of the responder */
 	bool open, responded, answered;
 };
 
 struct port {
 	struct ptp_identity identity;
 	uint8_t domain;
-	struct asked by[2];        /* enum ptp_mechanism */
-	struct ptp_exchange syncs; /* as a master: its Syncs */
+	struct asked by[2];        /* indexed by enum ptp_mechanism */
+	struct ptp_exchange syncs; /* the Syncs of this port, if it is a master */
 };
 
 struct capture_ptp {
@@ -71,7 +71,7 @@ static uint64_t key_of(const struct ptp_identity *identity, uint8_t domain)
 	return clock ^ hash_mix((uint64_t)identity->port << 8 | domain);
 }
 
-/* NULL: it was not seen yet. */
+/* Returns NULL if the port was not seen yet. */
 static struct port *find_port(const struct capture_ptp *ptp, const struct ptp_identity *identity, uint8_t domain)
 {
 	HASH_TABLE_EACH (&ptp->by_identity, key_of(identity, domain), at) {
@@ -83,7 +83,7 @@ static struct port *find_port(const struct capture_ptp *ptp, const struct ptp_id
 	return NULL;
 }
 
-/* NULL: out of memory. */
+/* Returns the port, added if it is new, or NULL if out of memory. */
 static struct port *add_port(struct capture_ptp *ptp, const struct ptp_identity *identity, uint8_t domain)
 {
 	struct port *ports, *port = find_port(ptp, identity, domain);
@@ -105,7 +105,7 @@ static struct port *add_port(struct capture_ptp *ptp, const struct ptp_identity 
 	return port;
 }
 
-/* Stamps of the capture, which both ways have in common. */
+/* Both directions have only the stamps of the capture. */
 static struct ptp_moment captured(struct ns at)
 {
 	return (struct ptp_moment){.by[PTP_SOFTWARE] = stamp_at(CLOCK_WALL, at.v)};
@@ -120,7 +120,10 @@ static int take_request(struct capture_ptp *ptp, const struct frame *frame, cons
 
 	if (!asked)
 		return -ENOMEM;
-	/* A restarted program starts its numbers again; a copy arrives before the answer. */
+	/*
+	 * A copy of a request arrives before the answer. After the answer, an equal sequence number means that a
+	 * restarted program counts again.
+	 */
 	if (asked->open && !asked->answered && asked->exchange.sequence == message->sequence) {
 		ptp->counters->repeated++;
 		return 0;
@@ -173,8 +176,8 @@ static int give(struct capture_ptp *ptp, struct asked *asked, const struct frame
 		return 0;
 	asked->answered = true;
 	/*
-	 * Impossible for a peer: it would have answered before the request. For a Sync it is possible, if that took
-	 * longer than the answer to a request.
+	 * A peer's round trip cannot be longer than `gross`: the peer would have answered before the request arrived.
+	 * With a Sync it can, if the Sync took longer than the response.
 	 */
 	if (sample.gross.v < 0 || times.round_trip.v < 0 || (peer && times.round_trip.v > sample.gross.v)) {
 		ptp->counters->broken++;
@@ -189,7 +192,7 @@ static int give(struct capture_ptp *ptp, struct asked *asked, const struct frame
 	return ptp->visit(ptp->context, &sample);
 }
 
-/* The response to a delay request: with the master's newest Sync, if one was captured. */
+/* Takes the response to a delay request, and evaluates it with the master's newest Sync, if one was captured. */
 static int take_delay_response(struct capture_ptp *ptp, struct asked *asked, const struct frame *frame,
 			       const struct ptp_message *message, struct ns at)
 {
@@ -203,8 +206,10 @@ static int take_delay_response(struct capture_ptp *ptp, struct asked *asked, con
 	return give(ptp, asked, frame, message, at);
 }
 
-/* The response of a peer, or its follow-up. The stamps of two clocks must not be mixed: the first that responds is the
- * one. */
+/*
+ * Takes the response of a peer, or its follow-up. The stamps of two clocks must not be mixed: only the first responder
+ * counts.
+ */
 static int take_peer(struct capture_ptp *ptp, struct asked *asked, const struct frame *frame,
 		     const struct ptp_message *message, struct ns at)
 {
@@ -246,7 +251,7 @@ static int take_answer(struct capture_ptp *ptp, const struct frame *frame, const
 				    : take_peer(ptp, asked, frame, message, at);
 }
 
-/* Announce, Signaling, Management: not used for delays. */
+/* True for Announce, Signaling and Management messages, which are not used for delays. */
 static bool is_other(const struct frame *frame)
 {
 	return frame->payload_bytes && (frame->payload[0] & 15) > PTP_PEER_FOLLOW_UP;

@@ -8,7 +8,7 @@
 #include <base/array.h>
 #include <base/search.h>
 
-/* The request carries the prober's stamp; its sample has the kernel's, taken a little later. */
+/* The request contains the prober's stamp, but its sample has the kernel's, which is slightly later. */
 static const struct ns tolerance = {NS_PER_S};
 
 int compare_open(struct compare *compare, const char *path, struct error *err)
@@ -41,7 +41,10 @@ int compare_take(struct compare *compare, const struct capture_sample *exchange,
 	grown[compare->count++] = (struct compare_match){
 		exchange->source,
 		exchange->destination,
-		/* The gross round trip: the prober may know the residence, which is subtracted, more exactly. */
+		/*
+		 * By the gross round trip, because the prober may know the residence time more exactly than the
+		 * capture.
+		 */
 		ns_to_us(ns_sub(ns_add(sample->rtt, sample->residence), exchange->gross)),
 	};
 	return 0;
@@ -65,7 +68,7 @@ static int compare_matches(const void *left, const void *right)
 	return compare_values(&a->added_us, &b->added_us);
 }
 
-/* Keeps only the longest run of one source. */
+/* Keeps only the matches of the source that has the most. */
 static void keep_prober(struct compare *compare)
 {
 	size_t best = 0, best_count = 0;
@@ -111,8 +114,8 @@ int compare_finish(struct compare *compare, struct error *err)
 	if (!compare->count)
 		return error_set(
 			err, ENODATA,
-			"%s: none of its %zu probes is in the capture; expected the samples of the prober that "
-			"was captured, of the same run, and --peers with the names that it used",
+			"%s: none of its %zu probes is in the capture; expected samples of the captured prober "
+			"from the same run, and in --peers the names that it used",
 			compare->path, compare->samples.count);
 	qsort(compare->matches, compare->count, sizeof *compare->matches, compare_matches);
 	keep_prober(compare);
@@ -121,7 +124,7 @@ int compare_finish(struct compare *compare, struct error *err)
 
 uint64_t compare_not_captured(const struct compare *compare)
 {
-	/* A capture made by hand may have several exchanges for one sample. */
+	/* A capture made by hand may contain several exchanges for one sample. */
 	return compare->all.count < compare->samples.count ? compare->samples.count - compare->all.count : 0;
 }
 

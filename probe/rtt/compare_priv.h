@@ -13,20 +13,20 @@
 #include <model/rtt_samples.h>
 #include <probe/rtt/capture.h>
 
-/* A probe in both. */
+/* A probe that is in both files. */
 struct compare_match {
 	ip_address source, destination;
-	double added_us; /* (t4 - t1) of the prober minus the time between both packets in the capture */
+	double added_us; /* (t4 - t1) by the prober minus (answer - request) by the capture */
 };
 
-/* Sorted, nearest rank. */
+/* Figures of sorted values; the percentiles are by nearest rank. */
 struct compare_figures {
 	uint64_t count;
 	double min_us, p50_us, p99_us, max_us;
 };
 
 struct compare {
-	const char *path; /* NULL = nothing to compare with */
+	const char *path; /* of the samples; NULL = no comparison */
 	struct rtt_samples samples;
 	struct compare_match *matches;
 	size_t count, capacity;
@@ -34,27 +34,32 @@ struct compare {
 	struct compare_figures all;
 };
 
-/* Borrows the path. 0 or -errno with err set. Free with compare_free(); a zeroed struct compares nothing. */
+/*
+ * Reads the samples; borrows the path. Returns 0, or -errno with err set. Free with compare_free(). A zeroed struct
+ * compares nothing.
+ */
 int compare_open(struct compare *compare, const char *path, struct error *err);
 void compare_free(struct compare *compare);
 
-/* An exchange of the capture; `destination` is its name there. 0 or -ENOMEM. */
+/* Adds an exchange of the capture; `destination` is the host's name in the samples. Returns 0 or -ENOMEM. */
 int compare_take(struct compare *compare, const struct capture_sample *exchange, const char *destination);
 
 /*
- * After the last exchange. The capture may contain other probers with equal ports and numbers: the one with the most
- * probes in common is that of the samples, and the matches of the others are dropped. -ENODATA with err set: no probe
- * is in both.
+ * Call it after the last exchange. The capture may contain several probers with equal ports and sequence numbers: the
+ * prober with the most probes in common with the samples is taken, and the matches of the others are dropped. Returns
+ * 0; -ENODATA with err set if no probe is in both files; or -ENOMEM.
  */
 int compare_finish(struct compare *compare, struct error *err);
 
-/* Samples without an exchange in the capture. */
+/* Returns the number of samples that have no exchange in the capture. */
 uint64_t compare_not_captured(const struct compare *compare);
 
-/* Compares one pair; count 0: the pair is not the prober's, or no probe is in both files. */
+/*
+ * Returns the figures of one pair; count 0: the pair does not belong to the prober, or no probe of it is in both files.
+ */
 struct compare_figures compare_pair(const struct compare *compare, ip_address source, ip_address destination);
 
-/* {"probes", "min", "p50", "p99", "max"}; null for no probes. */
+/* {"probes", "min", "p50", "p99", "max"}, or null if there are no probes. */
 json_t *compare_figures_json(const struct compare_figures *figures);
 
 #endif

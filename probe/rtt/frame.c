@@ -38,13 +38,13 @@ enum {
 	ND_OPTION_BYTES = 8,
 	ND_SOURCE_MAC = 1, /* options */
 	ND_TARGET_MAC = 2,
-	ND_HOP_LIMIT = 255, /* RFC 4861 section 7.1: shows that no router passed it on */
-	DEFAULT_TTL = 255,  /* RFC 8762 section 4.3: lets the far side see how many hops there were */
+	ND_HOP_LIMIT = 255, /* RFC 4861 section 7.1: proves that no router forwarded it */
+	DEFAULT_TTL = 255,  /* RFC 8762 section 4.3: allows the receiver to compute the number of hops */
 };
 
 /*
- * RFC 1071: a running one's complement sum of words as the machine has them, whatever its byte order (section 2 (B)):
- * 64 bits at a time, with the carries put back. An odd last byte is padded with zero.
+ * RFC 1071: a running one's complement sum of words in the machine's byte order, whatever it is (section 2 (B)). Adds
+ * 64 bits at a time, with end-around carry. An odd last byte is padded with zero.
  */
 static inline uint64_t add_carried(uint64_t sum, uint64_t word)
 {
@@ -83,8 +83,8 @@ static inline uint64_t add_words(uint64_t sum, const uint8_t *bytes, size_t leng
 }
 
 /*
- * The checksum, in the order of the wire: to be stored as it is. A number plus itself with its halves exchanged has the
- * one's complement sum of the halves in its upper half.
+ * Returns the checksum in wire order, to be stored as it is. The sum of a number and the same number with its halves
+ * exchanged has the one's complement sum of the halves in its upper half.
  */
 static inline uint16_t fold(uint64_t sum)
 {
@@ -96,7 +96,7 @@ static inline uint16_t fold(uint64_t sum)
 	return (uint16_t) ~(half >> 16);
 }
 
-/* Over the pseudo-header: addresses, protocol, length. */
+/* Sum over the pseudo-header: addresses, protocol, length. */
 static inline uint64_t pseudo_sum(const uint8_t *ip, uint8_t protocol, size_t length)
 {
 	uint64_t sum = (uint64_t)htobe16(protocol) + htobe16((uint16_t)length);
@@ -104,7 +104,7 @@ static inline uint64_t pseudo_sum(const uint8_t *ip, uint8_t protocol, size_t le
 	return ip[0] >> 4 == 4 ? add_words(sum, ip + 12, 8) : add_words(sum, ip + 8, 32);
 }
 
-/* Over the pseudo-header and the datagram; 0 when a received one is right. */
+/* Checksum over the pseudo-header and the datagram; 0 for a received datagram with a correct checksum. */
 static uint16_t checksum(const uint8_t *ip, uint8_t protocol, const uint8_t *datagram, size_t length)
 {
 	return fold(add_words(pseudo_sum(ip, protocol, length), datagram, length));
@@ -129,7 +129,7 @@ static void read_arp(struct frame *frame, const uint8_t *bytes, size_t captured)
 	if (operation != 1 && operation != 2)
 		return;
 	frame->kind = operation == 1 ? FRAME_WHO_HAS : FRAME_IS_AT;
-	/* The MAC in the ARP body counts; the Ethernet source may be a proxy's. */
+	/* The MAC is taken from the ARP body: the Ethernet source may be a proxy's. */
 	memcpy(frame->source_mac, bytes + 8, FRAME_MAC_BYTES);
 	frame->source_address = get32(bytes + 14);
 	frame->destination_address = get32(bytes + 24);
@@ -153,7 +153,7 @@ static void read_udp(struct frame *frame, const uint8_t *ip, const uint8_t *udp,
 	if (get16(udp + 6) == 0 && ip[0] >> 4 == 6) /* RFC 8200 section 8.1 */
 		return;
 	if (!frame->unchecked && checksum(ip, PROTOCOL_UDP, udp, datagram) != 0) {
-		/* A local sender's kernel leaves the pseudo-header's sum there. */
+		/* A local sender's kernel stores the pseudo-header's sum there. */
 		frame->unfinished = (get16(udp + 6) ^ be16toh(fold(pseudo_sum(ip, PROTOCOL_UDP, datagram)))) == 0xffff;
 		return;
 	}
@@ -172,7 +172,7 @@ static void read_echo(struct frame *frame, const uint8_t *icmp, size_t captured,
 	frame->payload_bytes = captured - ECHO_BYTES;
 }
 
-/* TSval and TSecr of the options, if they are there and whole. */
+/* Reads TSval and TSecr. Returns false if the options do not contain them completely. */
 static bool read_tcp_stamps(const uint8_t *options, size_t length, struct frame *frame)
 {
 	for (size_t at = 0; at < length && options[at] != OPTION_END;) {
@@ -190,7 +190,7 @@ static bool read_tcp_stamps(const uint8_t *options, size_t length, struct frame 
 	return false;
 }
 
-/* payload_bytes are those on the wire, plus one for SYN: the bytes that the other side will acknowledge. */
+/* payload_bytes are those on the wire, plus one for SYN: the number of bytes that the other side will acknowledge. */
 static void read_tcp(struct frame *frame, const uint8_t *tcp, size_t captured, size_t length)
 {
 	size_t header = captured < TCP_BYTES ? 0 : (size_t)(tcp[12] >> 4) * 4;
@@ -227,10 +227,10 @@ static void read_ipv4(struct frame *frame, const uint8_t *ip, size_t captured, s
 		frame->kind = FRAME_OTHER;
 		return;
 	}
-	if (get16(ip + 6) & 0x3fff) /* more fragments, or not the first */
+	if (get16(ip + 6) & 0x3fff) /* more fragments follow, or it is not the first */
 		return;
 	if (captured > total)
-		captured = total; /* what follows is Ethernet padding */
+		captured = total; /* the remaining bytes are Ethernet padding */
 	if (ip[9] == PROTOCOL_ICMP)
 		read_echo(frame, ip + header, captured - header, 8, 0);
 	else if (ip[9] == PROTOCOL_TCP)
@@ -248,7 +248,7 @@ static ip_address get_ipv6(const uint8_t *bytes)
 	return address;
 }
 
-/* RFC 4861 sections 4.3, 4.4 and 7.1. The MAC in the option counts. */
+/* RFC 4861 sections 4.3, 4.4 and 7.1. The MAC is taken from the option, if there is one. */
 static void read_icmpv6(struct frame *frame, const uint8_t *ip, const uint8_t *icmp, size_t captured, size_t length)
 {
 	bool asks;
@@ -262,7 +262,7 @@ static void read_icmpv6(struct frame *frame, const uint8_t *ip, const uint8_t *i
 		return;
 	asks = icmp[0] == ND_SOLICITATION;
 	if (frame->ttl != ND_HOP_LIMIT || icmp[1] != 0 || checksum(ip, PROTOCOL_ICMPV6, icmp, length) != 0 ||
-	    (asks && frame->source_address == 0)) /* that host asks whether its own address is unused */
+	    (asks && frame->source_address == 0)) /* duplicate address detection: the sender has no address yet */
 		return;
 	frame->kind = asks ? FRAME_WHO_HAS : FRAME_IS_AT;
 	*(asks ? &frame->destination_address : &frame->source_address) = get_ipv6(icmp + 8);
@@ -271,7 +271,7 @@ static void read_icmpv6(struct frame *frame, const uint8_t *ip, const uint8_t *i
 			memcpy(frame->source_mac, icmp + at + 2, FRAME_MAC_BYTES);
 }
 
-/* Extension headers except fragments are skipped. */
+/* Skips extension headers, except fragment headers. */
 static void read_ipv6(struct frame *frame, const uint8_t *ip, size_t captured, size_t length)
 {
 	size_t at = IPV6_BYTES, total;
@@ -355,7 +355,7 @@ void frame_read(const uint8_t *bytes, size_t captured, size_t length, struct fra
 	read_packet(frame, type, bytes + at, captured - at, length - at);
 }
 
-/* Returns the header's length. */
+/* Returns the length of the Ethernet header, with tags. */
 static size_t write_ethernet(const struct frame *frame, uint16_t type, uint8_t *out)
 {
 	size_t at = ETHERNET_BYTES;
@@ -371,8 +371,8 @@ static size_t write_ethernet(const struct frame *frame, uint16_t type, uint8_t *
 }
 
 /*
- * Returns the sum of the addresses. Sums use the values written, not the stored bytes: reading those back would wait
- * for the stores.
+ * Returns the sum of the addresses. Computes sums from the values, not from the stored bytes: reading those back would
+ * stall on the stores.
  */
 static uint64_t write_ipv4(const struct frame *frame, size_t length, uint8_t *ip)
 {
@@ -399,7 +399,7 @@ static void put_ipv6(uint8_t *out, ip_address address)
 		put32(out + i, (uint32_t)(address >> (96 - 8 * i)));
 }
 
-/* `length`: of what follows. Returns the sum of the addresses. */
+/* `length`: of the IPv6 payload. Returns the sum of the addresses. */
 static uint64_t write_ipv6(const struct frame *frame, uint8_t protocol, size_t length, uint8_t *ip)
 {
 	put32(ip, UINT32_C(6) << 28 | (uint32_t)frame->dscp << 22 | (uint32_t)frame->ecn << 20);

@@ -20,7 +20,7 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The bad digit, or NULL. */
+/* Returns the first invalid digit, or NULL. */
 static const char *read_hex(const char *text, struct stamp_key *key)
 {
 	for (key->length = 0; text[0]; text += 2) {
@@ -47,7 +47,7 @@ static int read_key(struct error_place place, char *line, struct stamp_key *key,
 	place.field = "key";
 	if (!hex || strtok_r(NULL, " \t\r", &rest))
 		return error_at(err, place, EINVAL, "expected 'SSID KEY'");
-	/* Errors don't show the key. */
+	/* Errors must not show the key. */
 	if (strlen(hex) < 2 * STAMP_KEY_MINIMUM || strlen(hex) > 2 * STAMP_KEY_MAXIMUM || strlen(hex) % 2)
 		return error_at(err, place, EINVAL,
 				"expected %d to %d bytes in hexadecimal, two digits each, found %zu digits",

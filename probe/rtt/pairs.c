@@ -15,9 +15,9 @@
 
 #include "compare_priv.h"
 
-enum { PROGRESS_EVERY = 4096 }; /* round trips */
+enum { PROGRESS_EVERY = 4096 }; /* after this number of round trips */
 
-/* Asker and answerer. */
+/* source: the sender of requests; destination: the host that answers. */
 struct pair {
 	ip_address source, destination;
 	enum capture_protocol protocol;
@@ -29,16 +29,18 @@ struct rtt_pairs {
 	struct pair *items; /* ascending by source, destination, protocol */
 	size_t count, capacity;
 	bool gross;
-	FILE *samples; /* NULL = not wanted */
+	FILE *samples; /* NULL = not requested */
 	struct peers peers;
 	struct compare compare;
 	struct capture_counters counters;
 	struct progress *progress;
 	uint64_t taken;
-	struct error *err; /* while the capture is read */
+	struct error *err; /* only while the capture is read */
 };
 
-/* Under 0: the pair comes before the sample's. */
+/*
+ * Returns a negative number if the pair is before the sample's in the list, 0 if it is the same, else a positive one.
+ */
 static int order(const struct pair *pair, const struct capture_sample *sample)
 {
 	int order;
@@ -54,7 +56,7 @@ static int order(const struct pair *pair, const struct capture_sample *sample)
 		     : memcmp(&pair->destination_clock, &sample->destination_clock, sizeof pair->destination_clock);
 }
 
-/* Adds the pair if it is new. NULL = out of memory. */
+/* Adds the pair if it is new. Returns NULL if out of memory. */
 static struct pair *find_pair(struct rtt_pairs *pairs, const struct capture_sample *sample)
 {
 	struct pair *items, *pair,
@@ -89,7 +91,7 @@ static const char *name_of(const struct rtt_pairs *pairs, ip_address address, ch
 	return peer ? peer->name : text;
 }
 
-/* PTP over Ethernet has no addresses: its clocks' identities. */
+/* PTP over Ethernet has no addresses: the clock's identity is used instead. */
 static const char *host_name(const struct rtt_pairs *pairs, ip_address address, const struct ptp_identity *clock,
 			     char *text)
 {
@@ -130,7 +132,7 @@ static double us_at(const struct histogram *histogram, double percentile)
 	return (double)histogram_percentile(histogram, percentile) / 1e3;
 }
 
-/* Exchanges of the prober that have no sample. */
+/* Returns the number of the prober's exchanges that have no sample. */
 static uint64_t count_unsampled(const struct rtt_pairs *pairs)
 {
 	uint64_t count = 0;
@@ -171,7 +173,9 @@ static void print_compare(const struct rtt_pairs *pairs, FILE *out)
 				      name_of(pairs, pairs->items[i].destination, destination), &figures, out);
 	}
 	print_figures(name_of(pairs, compare->prober, source), "all", &compare->all, out);
-	fprintf(out, "%" PRIu64 " samples are not in the capture, %" PRIu64 " exchanges of it are not in the samples\n",
+	fprintf(out,
+		"%" PRIu64 " samples are not in the capture, %" PRIu64
+		" exchanges of the capture are not in the samples\n",
 		compare_not_captured(compare), count_unsampled(pairs));
 }
 

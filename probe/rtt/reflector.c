@@ -10,18 +10,18 @@
 #include <probe/rtt/tlv.h>
 
 /*
- * A key's entry is in one of a few slots next to its hash; if all are taken, the entry that was unused longest is
- * replaced.
+ * An entry is in one of PROBE_LENGTH consecutive slots, beginning at its hash. If all are in use, the least recently
+ * used entry is replaced.
  */
 enum { PROBE_LENGTH = 16, SOURCES = 4096, CACHED_SESSIONS = 4096 };
 
-static const struct ns burst = {100 * NS_PER_MS}; /* burst that a source may send after a pause */
-static const struct ns stamp_slack = {NS_PER_MS}; /* a clock that is being disciplined may go back a little */
-static const struct ns clock_step = {NS_PER_S};   /* arrivals that are stamped out of order differ by less */
+static const struct ns burst = {100 * NS_PER_MS}; /* allowed to a source after a pause */
+static const struct ns stamp_slack = {NS_PER_MS}; /* a sender's clock may go back by this when it is disciplined */
+static const struct ns clock_step = {NS_PER_S};   /* out-of-order arrival stamps differ by less than this */
 
-/* The requests that an authenticated session had: the newest 64 numbers, as in RFC 4303 section 3.4.3. */
+/* The newest 64 sequence numbers received in an authenticated session, as in RFC 4303 section 3.4.3. */
 struct replay {
-	uint64_t seen; /* bit i: `highest` - i; 0 = nothing came yet */
+	uint64_t seen; /* bit i: number `highest` - i was received; 0 = none yet */
 	uint32_t highest;
 	int64_t newest_ns; /* t1 */
 };
@@ -31,10 +31,10 @@ struct entry {
 	ip_address address;
 	uint16_t port, session;
 	uint32_t next_sequence; /* of a session */
-	int64_t next_free_ns;   /* of a source: see within_rate() */
+	int64_t next_free_ns;   /* of a source, see within_rate() */
 	struct replay replay;   /* of an authenticated session */
-	uint32_t received;      /* by a session */
-	uint32_t left_sequence; /* its newest answer, and when that left; 0 = unknown */
+	uint32_t received;      /* number of requests in a session */
+	uint32_t left_sequence; /* sequence number and departure time (left_ns, 0 = unknown) of the newest answer */
 	int64_t left_ns;
 };
 
@@ -47,14 +47,14 @@ struct table {
 struct reflector {
 	struct reflector_rules rules;
 	struct table sessions, sources;
-	int64_t next_free_ns; /* of all sources */
+	int64_t next_free_ns; /* for the rate of all sources together */
 	uint64_t uses;
 	struct reflector_counters counters;
 };
 
 /*
- * Touches all pages of the table at once. Otherwise 100,000 new sessions cause two page faults for each of 6,000 pages,
- * which delays polls of the port by over 100 us.
+ * Touches all pages of the table in advance. Otherwise 100,000 new sessions cause two page faults for each of 6,000
+ * pages, which delays polls of the port by over 100 us.
  */
 static int table_create(struct table *table, uint32_t capacity)
 {
@@ -171,7 +171,7 @@ static bool is_ours(const struct reflector_rules *rules, const struct frame *req
 	       request->destination_address == rules->address;
 }
 
-/* RFC 1122 section 3.2.1.3: what may be a host's source address on a network. */
+/* RFC 1122 section 3.2.1.3: true for addresses that a host may use as its source address. */
 static bool is_host_ipv4(const struct reflector_rules *rules, uint32_t source)
 {
 	uint32_t first = source >> 24, hosts;
@@ -191,7 +191,9 @@ static bool is_unicast_host(const struct reflector_rules *rules, const struct fr
 
 	if (source == rules->address || request->source_port == 0 || request->source_mac[0] & 1)
 		return false;
-	/* "::" and "::1" are among those below 2^32. */
+	/*
+	 * source >> 120 is 0xff for multicast. "::" and "::1" are below 2^32, so they were checked as IPv4 addresses.
+	 */
 	return address_is_ipv4(source) ? is_host_ipv4(rules, (uint32_t)source) : source >> 120 != 0xff;
 }
 
@@ -205,8 +207,8 @@ static bool is_listed(const struct reflector_rules *rules, ip_address source)
 }
 
 /*
- * A token bucket as GCRA (ITU-T I.371): the next answer conforms at *next_free, or earlier by at most the burst. A
- * clock that was set back by over a second starts over.
+ * A token bucket as GCRA (ITU-T I.371): an answer conforms at *next_free_ns, or earlier by at most `burst`. If the
+ * clock was set back by over a second, the bucket starts again.
  */
 static bool within_rate(int64_t *next_free_ns, uint32_t pps, int64_t now_ns)
 {
@@ -252,8 +254,8 @@ static bool may_answer(struct reflector *reflector, const struct frame *request,
 }
 
 /*
- * A restarted sender counts from 0, with later stamps than before; an old request, with a higher number, has an earlier
- * stamp.
+ * Returns true for a replayed request. A restarted sender counts from 0 again, but its stamps are later than before; a
+ * replayed old request has an earlier stamp than the newest one.
  */
 static bool is_replay(struct replay *replay, const struct stamp_request *request)
 {
@@ -274,7 +276,7 @@ static bool is_replay(struct replay *replay, const struct stamp_request *request
 	return false;
 }
 
-/* The key of an authentic request, else NULL. */
+/* Returns the key if the request is authentic, else NULL. */
 static const struct stamp_key *authenticate(struct reflector *reflector, const struct frame *request, uint16_t session)
 {
 	const struct stamp_key *key = stamp_keys_for(reflector->rules.keys, session);
@@ -288,7 +290,7 @@ static const struct stamp_key *authenticate(struct reflector *reflector, const s
 	return NULL;
 }
 
-/* RFC 8972 section 4.7: without state there is no follow-up telemetry. */
+/* RFC 8972 section 4.7: a stateless reflector has no follow-up telemetry. */
 static int answer_tlvs(const struct reflector *reflector, const struct frame *request,
 		       const struct stamp_request *asked, const struct reflector_answer *answer, uint8_t *tlvs)
 {
@@ -343,7 +345,7 @@ int reflector_prepare(struct reflector *reflector, const struct frame *request, 
 	}
 	entry->received++;
 	answer->place = (uint32_t)(entry - reflector->sessions.entries);
-	error.format = asked.error.format; /* a TWAMP sender may understand no other */
+	error.format = asked.error.format; /* a TWAMP sender may not support another format */
 	answer->reply = (struct stamp_reply){
 		.sequence = reflector->rules.stateless ? asked.sequence : entry->next_sequence,
 		.error = error,

@@ -4,15 +4,16 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-static const struct ns departure_slack = {NS_PER_MS}; /* between two clocks that agree; wall clocks are set by more */
+static const struct ns departure_slack = {NS_PER_MS}; /* tolerated difference; setting a clock exceeds it */
 
 enum slot_state { SLOT_OUT, SLOT_ANSWERED, SLOT_GIVEN_UP, SLOT_ANSWERED_LATE, SLOT_UNSENT };
 
 struct slot {
 	int64_t sent_ns;
 	/*
-	 * Sequence numbers that the reflector puts into its answers. While the probe is outstanding, reflector_highest
-	 * is the highest known when it left: a reflector that has not restarted its count answers with a higher one.
+	 * Sequence numbers that the reflector gave to this probe's answers. While the probe is outstanding,
+	 * reflector_highest is the highest number known when the probe left: unless the reflector restarts its count,
+	 * its answer to this probe has a higher one.
 	 */
 	uint32_t reflector_lowest, reflector_highest;
 	uint8_t clock; /* enum clock */
@@ -22,8 +23,8 @@ struct slot {
 };
 
 /*
- * Slots cover the newest `window` numbers; `oldest` is the first that expiry has not passed. Sequence numbers are
- * counted in 64 bits here and wrap on the wire.
+ * Slots contain the newest `window` numbers. `oldest`: the first number that session_expire() must check. Sequence
+ * numbers have 64 bits here and wrap on the wire.
  */
 struct session {
 	uint64_t next, oldest;
@@ -31,10 +32,10 @@ struct session {
 	uint32_t outstanding;
 	bool has_answer;
 	uint64_t highest_answered;
-	uint32_t reflector_highest; /* highest number of its own that the reflector put into an answer */
-	uint64_t doubled_requests;  /* duplicates that the reflector counted as separate requests */
-	bool stateful;              /* the reflector numbers answers itself */
-	bool recounted;             /* it restarted its count: its numbers give no losses */
+	uint32_t reflector_highest; /* highest number that the reflector gave to an answer */
+	uint64_t doubled_requests;  /* duplicates on the way there, which the reflector counted as requests */
+	bool stateful;              /* the reflector numbers its answers itself */
+	bool recounted;             /* the reflector restarted its count: its numbers do not show losses */
 	struct session_counters counters;
 	struct slot slots[];
 };
@@ -86,8 +87,10 @@ void session_prefetch_next(const struct session *session)
 	session_prefetch_slot(session, (uint32_t)session->oldest);
 }
 
-/* Prefetches the next cache line of slots: those of many sessions do not fit any cache. Measured: a third more probes
- * per second. */
+/*
+ * Prefetches the next cache line of slots, because those of many sessions do not fit into a cache. Measured: a third
+ * more probes per second.
+ */
 static void prefetch_ahead(struct session *session, uint64_t sequence)
 {
 	__builtin_prefetch(slot_of(session, sequence + 64 / sizeof(struct slot) + 1), 1);
@@ -128,7 +131,10 @@ uint32_t session_send(struct session *session, struct stamp sent_at)
 	return (uint32_t)sequence;
 }
 
-/* Extends 32 bits of a sequence number to 64: the newest number sent that ends in these bits. */
+/*
+ * Extends a 32-bit sequence number to 64 bits: the newest number sent that ends in these bits. Returns false if it is
+ * not remembered.
+ */
 static bool widen(const struct session *session, uint32_t sequence, uint64_t *wide)
 {
 	uint64_t newest = session->next - 1;
@@ -140,7 +146,7 @@ static bool widen(const struct session *session, uint32_t sequence, uint64_t *wi
 	return true;
 }
 
-/* The slot of a number that was sent and is remembered, or NULL. */
+/* Returns the slot of a sent number, or NULL if it is not remembered. */
 static struct slot *sent_slot(struct session *session, uint32_t sequence)
 {
 	uint64_t wide;
@@ -201,7 +207,7 @@ void session_unsend(struct session *session)
 	session->counters.sent--;
 }
 
-/* An answer to an older probe than one that was answered already came out of order. */
+/* Counts an answer as reordered if a newer probe was answered before. */
 static void follow_order(struct session *session, uint64_t sequence)
 {
 	if (session->has_answer && sequence < session->highest_answered)
@@ -210,7 +216,7 @@ static void follow_order(struct session *session, uint64_t sequence)
 		session->highest_answered = sequence;
 }
 
-/* A different reflector number for an answered probe: the network duplicated it on the way there. */
+/* A different reflector number for an answered probe means that the network duplicated the probe on the way there. */
 static void note_copy(struct session *session, struct slot *slot, uint32_t reflector_sequence)
 {
 	if ((int32_t)(reflector_sequence - slot->reflector_highest) > 0)
@@ -222,7 +228,7 @@ static void note_copy(struct session *session, struct slot *slot, uint32_t refle
 	session->doubled_requests++;
 }
 
-/* Its numbers may come out of order as well, and wrap. */
+/* The reflector's numbers may arrive out of order, too, and wrap. */
 static void follow_reflector(struct session *session, uint32_t reflector_sequence)
 {
 	if (!session->has_answer || (int32_t)(reflector_sequence - session->reflector_highest) > 0)
@@ -230,7 +236,10 @@ static void follow_reflector(struct session *session, uint32_t reflector_sequenc
 	session->has_answer = true;
 }
 
-/* Later requests have higher numbers: a request sent after an answer was received has a higher one than that answer. */
+/*
+ * A request sent after an answer was received must get a higher number than that answer. If not, the count was
+ * restarted.
+ */
 static void check_counting(struct session *session, const struct slot *slot, uint64_t sequence,
 			   uint32_t reflector_sequence)
 {
@@ -251,7 +260,7 @@ enum session_answer session_receive(struct session *session, uint32_t sequence, 
 		return SESSION_UNKNOWN;
 	}
 	slot = slot_of(session, wide);
-	if (slot->state == SLOT_UNSENT) { /* forgets the slot's older number */
+	if (slot->state == SLOT_UNSENT) { /* unsent; the number that used the slot before is forgotten */
 		session->counters.duplicates++;
 		return SESSION_DUPLICATE;
 	}
@@ -319,7 +328,7 @@ bool session_lost_forward(const struct session *session, uint64_t *lost)
 
 	if (!session->has_answer || !session->stateful || session->recounted)
 		return false;
-	/* Both sides count from 0: the difference is the number of probes that never reached it. */
+	/* Both sides count from 0: the difference is the number of probes that never reached the reflector. */
 	sent = session->highest_answered + session->doubled_requests;
 	reflected = session->reflector_highest;
 	if (sent < reflected)

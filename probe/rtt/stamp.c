@@ -7,7 +7,7 @@
 
 #include "wire_priv.h"
 
-/* Seconds from 1900 (NTP's epoch) to 1970. */
+/* Seconds from NTP's epoch, 1900, to 1970. */
 static const int64_t ntp_to_unix_s = INT64_C(2208988800);
 
 /* Offsets of the fields after the sequence number: RFC 8762 figures 2, 3, 5 and 6, SSID from RFC 8972 figures 1 to 4.
@@ -42,7 +42,7 @@ void stamp_put_time(uint8_t *out, struct ns t, enum stamp_format format)
 		return;
 	}
 	put32(out, (uint32_t)(seconds + ntp_to_unix_s));
-	/* Rounded up, so that reading it, which rounds down, gives the same nanosecond back. */
+	/* Rounded up: reading rounds down, and so returns the same nanosecond. */
 	put32(out + 4, (uint32_t)((((uint64_t)fraction_ns << 32) + NS_PER_S - 1) / NS_PER_S));
 }
 
@@ -57,7 +57,7 @@ int stamp_get_time(const uint8_t *bytes, enum stamp_format format, struct ns *t)
 		*t = (struct ns){seconds * NS_PER_S + fraction};
 		return 0;
 	}
-	/* RFC 5905 section 6: the era is not sent; a clear top bit means the one that begins in 2036. */
+	/* RFC 5905 section 6: the era is not sent. A clear top bit means the era that begins in 2036. */
 	if (seconds < INT64_C(0x80000000))
 		seconds += INT64_C(1) << 32;
 	*t = (struct ns){(seconds - ntp_to_unix_s) * NS_PER_S + (int64_t)(((uint64_t)fraction * NS_PER_S) >> 32)};
@@ -122,7 +122,7 @@ static inline void write_request(const struct stamp_request *request, const stru
 	put16(out + at->session, request->session);
 }
 
-/* The layout is a constant for the compiler, here and below. */
+/* Separate calls make the layout a compile-time constant, here and below. */
 void stamp_write_request(const struct stamp_request *request, uint8_t *out)
 {
 	if (request->authenticated)
@@ -131,7 +131,9 @@ void stamp_write_request(const struct stamp_request *request, uint8_t *out)
 		write_request(request, &layouts[false], out);
 }
 
-/* RFC 8762 section 4.2.1: a request has zeros where an answer has its stamps. `bytes` holds the base packet. */
+/*
+ * RFC 8762 section 4.2.1: a request has zeros where an answer has its stamps. `bytes` contains the whole base packet.
+ */
 static bool has_request_zeros(const uint8_t *bytes, const struct layout *at)
 {
 	static const uint8_t zeros[STAMP_AUTHENTICATED_BYTES];
@@ -252,7 +254,7 @@ bool stamp_looks_like_reply(const uint8_t *bytes, size_t length, bool authentica
 	return llabs(inside_ns) <= LONGEST_RESIDENCE_S * NS_PER_S;
 }
 
-/* Bytes 4 to 11 are the stamp of an unauthenticated packet, 16 to 23 that of an authenticated one. */
+/* The stamp is in bytes 4 to 11 of an unauthenticated packet, and in bytes 16 to 23 of an authenticated one. */
 uint64_t stamp_identity(const uint8_t *bytes, size_t length)
 {
 	uint64_t stamp = (uint64_t)get32(bytes + 4) << 32 | get32(bytes + 8);

@@ -10,11 +10,14 @@ enum {
 	LOCATION_PORTS = 4,
 	LOCATION_MAC = 8,
 	LOCATION_ADDRESS = 16,
-	/* Sub-TLVs of a location, RFC 8972 table 5. The reflector puts the kind into the type that was asked for. */
+	/*
+	 * Sub-TLVs of a location, RFC 8972 table 5. The reflector changes the requested type to that of the actual
+	 * kind.
+	 */
 	SUB_MAC = 1,
 	SUB_EUI48 = 2,
-	SUB_DESTINATION = 4, /* then IPv4, IPv6 */
-	SUB_SOURCE = 7,      /* then IPv4, IPv6 */
+	SUB_DESTINATION = 4, /* + 1: IPv4, + 2: IPv6 */
+	SUB_SOURCE = 7,      /* + 1: IPv4, + 2: IPv6 */
 	LOCATION_BYTES = LOCATION_PORTS + HEADER + LOCATION_MAC + 2 * (HEADER + LOCATION_ADDRESS),
 	SEQUENCE_BYTES = 4,
 };
@@ -36,15 +39,15 @@ const char *tlv_name(enum tlv_type type)
 	return type < TLV_TYPES ? names[type] : NULL;
 }
 
-/* One TLV in its place. */
+/* A TLV in the packet. */
 struct tlv {
 	uint8_t *at, *value;
 	uint8_t type;
-	size_t length; /* of the value that is there */
+	size_t length; /* number of bytes present of the value */
 	bool cut;
 };
 
-/* Returns the TLV at *at and advances *at; false at the end. */
+/* Reads the TLV at *at and advances *at. Returns false at the end. */
 static bool next_tlv(uint8_t *bytes, size_t length, size_t *at, struct tlv *tlv)
 {
 	size_t left = length - *at, claimed;
@@ -131,7 +134,7 @@ static void write_value(const struct tlv_request *request, int type, uint8_t *va
 	}
 }
 
-/* Section 4.8: over the base packet's sequence number and the TLVs before this one. */
+/* Section 4.8: computes the HMAC over the base packet's sequence number and the TLVs before the HMAC TLV. */
 static void compute_hmac(const struct stamp_key *key, uint32_t sequence, const uint8_t *tlvs, size_t length,
 			 uint8_t *out)
 {
@@ -165,8 +168,8 @@ void tlv_write_request(const struct tlv_request *request, uint8_t *out)
 }
 
 /*
- * True if the HMAC TLV is right: it follows all others except padding, and is present in authenticated mode unless
- * there is only padding. *hmac: its TLV; hmac->at NULL = there is none.
+ * True if the HMAC TLV is correct: it follows all TLVs except padding. In authenticated mode it must be present, unless
+ * there is only padding. *hmac: the HMAC TLV; hmac->at NULL = there is none.
  */
 static bool has_integrity(const struct stamp_key *key, bool authenticated, uint32_t sequence, uint8_t *bytes,
 			  size_t length, struct tlv *hmac)
@@ -185,7 +188,7 @@ static bool has_integrity(const struct stamp_key *key, bool authenticated, uint3
 	if (!hmac->at)
 		return !(authenticated && other);
 	if (!key)
-		return true; /* cannot be checked: it is marked as not understood */
+		return true; /* cannot be checked: the caller flags it as unrecognised */
 	if (late || hmac->cut || hmac->length != STAMP_HMAC_BYTES)
 		return false;
 	compute_hmac(key, sequence, bytes, (size_t)(hmac->at - bytes), expected);
@@ -268,7 +271,7 @@ static bool is_destination(const struct tlv *tlv, ip_address ours)
 	return address == ours && address_bits(ours) == (int)tlv->length * 8;
 }
 
-/* Answers a complete TLV of a known type. Returns as tlv_answer(). */
+/* Answers a complete TLV of a known type. Returns the same as tlv_answer(). */
 static int answer_one(const struct tlv_facts *facts, const struct tlv *tlv)
 {
 	uint8_t method = TLV_METHOD_SOFTWARE;
@@ -304,7 +307,7 @@ static int answer_one(const struct tlv_facts *facts, const struct tlv *tlv)
 
 bool tlv_is_for_member(uint16_t member, const uint8_t *bytes, size_t length)
 {
-	uint8_t *writable = (uint8_t *)(uintptr_t)bytes; /* only next_tlv() sees it */
+	uint8_t *writable = (uint8_t *)(uintptr_t)bytes; /* next_tlv() does not write to it */
 	struct tlv tlv;
 
 	for (size_t at = 0; next_tlv(writable, length, &at, &tlv);)
@@ -412,7 +415,8 @@ static void read_one(const struct tlv *tlv, enum stamp_format format, struct tlv
 void tlv_read(const struct stamp_key *key, uint32_t sequence, enum stamp_format format, const uint8_t *bytes,
 	      size_t length, struct tlv_reading *reading)
 {
-	uint8_t *writable = (uint8_t *)(uintptr_t)bytes; /* only next_tlv() and the reading of values see it */
+	uint8_t *writable =
+		(uint8_t *)(uintptr_t)bytes; /* next_tlv() and the functions that read values do not write to it */
 	struct tlv tlv, hmac;
 
 	*reading = (struct tlv_reading){0};

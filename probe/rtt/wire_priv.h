@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* By memcpy(), which becomes one instruction: compilers do not always join single-byte stores. */
+/* memcpy() compiles to one instruction; compilers do not always join single-byte stores. */
 static inline void put16(uint8_t *out, uint16_t value)
 {
 	value = htobe16(value);

@@ -18,7 +18,7 @@ static int compare_names(const void *a, const void *b)
 	return strverscmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Pods come in the order of their names. */
+/* Sorts the pods by name. */
 int pages_group_by_pod(const struct latency_matrix *live, struct grouping *grouping)
 {
 	uint32_t racks = latency_live_racks(live);

@@ -40,7 +40,7 @@ void html_argument(FILE *out, const char *name, const char *value)
 	}
 }
 
-/* A table cell, coloured from yellow to red by the logarithm between the two; NAN: none. */
+/* Begins a table cell, coloured from yellow (least) to red (most) by the logarithm of the value. */
 static void print_cell(FILE *out, double value, double least, double most)
 {
 	double share = most > least && value > 0 && least > 0 ? log(value / least) / log(most / least) : 0;

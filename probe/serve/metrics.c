@@ -8,7 +8,10 @@
 #include <base/name.h>
 #include <model/latency_census.h>
 
-/* Above PAIRS_ALL pairs only the worst ones; above RACKS_ALL racks only their p99, above RACKS_P99 only pods. */
+/*
+ * With more than PAIRS_ALL pairs, only the worst ones are listed. With more than RACKS_ALL racks, only their p99; with
+ * more than RACKS_P99, no racks. With more than PODS_MOST pods, no pods.
+ */
 enum { PAIRS_ALL = 20000, RACKS_ALL = 128, RACKS_P99 = 400, PODS_MOST = 128 };
 
 static void print_rtt(FILE *out, const char *metric, const char *const keys[2], const char *const names[2],
@@ -97,7 +100,7 @@ static void print_pair_metrics(const struct latency_matrix *live, const struct l
 static void print_pattern_metrics(const struct patterns *patterns, FILE *out)
 {
 	fputs("# TYPE nomora_mesh_bad_pairs gauge\n"
-	      "# HELP nomora_mesh_bad_pairs Pairs that are unreachable, lossy or far slower than their kind.\n",
+	      "# HELP nomora_mesh_bad_pairs Pairs that are unreachable, lossy or far slower than similar pairs.\n",
 	      out);
 	fprintf(out, "nomora_mesh_bad_pairs %llu\n", (unsigned long long)patterns->bad);
 	fputs("# TYPE nomora_mesh_patterns gauge\n"
@@ -133,12 +136,12 @@ int metrics_write(const struct mesh_pages *pages, const struct serve_call *call,
 		"# HELP nomora_mesh_lost_hosts Hosts that no prober reaches.\nnomora_mesh_lost_hosts %zu\n"
 		"# TYPE nomora_mesh_written_timestamp_seconds gauge\n# UNIT nomora_mesh_written_timestamp_seconds "
 		"seconds\n"
-		"# HELP nomora_mesh_written_timestamp_seconds When a prober last wrote.\n"
+		"# HELP nomora_mesh_written_timestamp_seconds Time at which a prober last wrote.\n"
 		"nomora_mesh_written_timestamp_seconds %.3f\n",
 		census.lost_count, ns_to_s(latency_live_written_at(pages->live)));
 	fprintf(out,
 		"# TYPE nomora_mesh_evicted_pairs gauge\n"
-		"# HELP nomora_mesh_evicted_pairs Pairs that left the full live matrix for others.\n"
+		"# HELP nomora_mesh_evicted_pairs Pairs that were evicted from the full live matrix.\n"
 		"nomora_mesh_evicted_pairs %llu\n",
 		(unsigned long long)latency_live_evicted(pages->live));
 	print_pattern_metrics(&patterns, out);

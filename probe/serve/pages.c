@@ -56,7 +56,7 @@ static int compare_hosts(const void *a, const void *b, void *live)
 			  latency_matrix_host(live, *(const uint32_t *)b));
 }
 
-/* The racks of two pods; NULL: all racks. */
+/* Prints the racks of two pods; pod NULL: all racks. */
 static int print_racks(const struct mesh_pages *pages, const char *from_pod, const char *to_pod, FILE *out)
 {
 	uint32_t racks = latency_live_racks(pages->live), counts[2] = {0}, *members[2];
@@ -138,7 +138,8 @@ static int print_patterns(const struct mesh_pages *pages, struct ns now, FILE *o
 		fprintf(out, "</ul><p>%llu pairs are bad, %llu of them without a pattern.",
 			(unsigned long long)patterns.bad, (unsigned long long)patterns.unexplained);
 	}
-	fputs(" <span class=\"grey\">Bad: unreachable, over 1 % loss, or three times the median of its kind.</span>",
+	fputs(" <span class=\"grey\">Bad: unreachable, over 1 % loss, or three times the median of similar "
+	      "pairs.</span>",
 	      out);
 	patterns_free(&patterns);
 	return 0;
@@ -162,7 +163,7 @@ static int write_overview(const struct mesh_pages *pages, const struct serve_cal
 	for (size_t i = 0; i < census.lost_count; i++) {
 		fputs("<p class=\"bad\">", out);
 		xml_print(out, latency_matrix_host(pages->live, census.lost_hosts[i]));
-		fputs(": nobody reaches it", out);
+		fputs(": no prober reaches this host", out);
 	}
 	code = print_patterns(pages, now, out);
 	if (!code)
@@ -175,7 +176,7 @@ static int write_overview(const struct mesh_pages *pages, const struct serve_cal
 	return code ? 0 : 200;
 }
 
-/* The history of two racks or hosts as a chart, with links to other spans. */
+/* Prints the history of two racks or hosts as a chart, with links to other time spans. */
 static void print_history(const struct mesh_pages *pages, const struct serve_call *call, bool racks, const char *from,
 			  const char *to, FILE *out)
 {
@@ -228,7 +229,7 @@ static uint32_t rack_named(const struct latency_matrix *live, const char *name)
 	return rack < racks ? rack : LATENCY_NO_RACK;
 }
 
-/* The hosts of a rack in the order of their names; NULL = out of memory. */
+/* Returns the hosts of a rack, sorted by name, or NULL if out of memory. */
 static uint32_t *hosts_of(const struct latency_matrix *live, uint32_t rack, size_t *count)
 {
 	size_t all = latency_matrix_hosts(live);
@@ -259,7 +260,7 @@ static int print_pairs(const struct mesh_pages *pages, uint32_t from, uint32_t t
 				print_pair(pages->live, &entry, now, pages->max_age, out);
 				shown++;
 			}
-	fprintf(out, "</table>%s", shown == PAIRS_SHOWN ? "<p>There are more." : "");
+	fprintf(out, "</table>%s", shown == PAIRS_SHOWN ? "<p>More pairs are not shown." : "");
 	free(sources);
 	free(destinations);
 	return code;

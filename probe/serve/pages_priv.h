@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parts of the pages: writers get the request and fill `out`; they return the HTTP status, 0 = out of memory. */
+/*
+ * Parts of the pages. The functions that write a page read the request and write to `out`; they return the HTTP status,
+ * or 0 if out of memory.
+ */
 #ifndef MESH_PAGES_PRIV_H
 #define MESH_PAGES_PRIV_H
 
@@ -15,9 +18,9 @@ int metrics_write(const struct mesh_pages *pages, const struct serve_call *call,
 /* --- html.c --- */
 
 void html_begin(FILE *out, const char *title, bool refresh);
-void html_argument(FILE *out, const char *name, const char *value); /* name=value of a query, escaped */
+void html_argument(FILE *out, const char *name, const char *value); /* prints name=value of a query, escaped */
 
-/* A square of figures with links. */
+/* A table of figures with links. */
 struct html_matrix {
 	const char *page; /* links go to /page?from=ROW&to=COLUMN */
 	uint32_t rows, columns;
@@ -28,17 +31,20 @@ void html_print_matrix(FILE *out, const struct html_matrix *matrix);
 
 void html_pattern(FILE *out, const struct latency_matrix *live, const struct pattern *pattern);
 
-/* The racks of a live matrix in groups: by pod, or each on its own. */
+/* The racks of a live matrix in groups, one per pod. */
 struct grouping {
 	uint32_t racks, count;
 	const char **names;
 	uint32_t *group_of; /* rack -> group */
 };
 
-/* 0 or -ENOMEM; pages_ungroup() after either. */
+/* Returns 0 or -ENOMEM; call pages_ungroup() in both cases. */
 int pages_group_by_pod(const struct latency_matrix *live, struct grouping *grouping);
 void pages_ungroup(struct grouping *grouping);
-/* Largest figure between the racks of each two groups, NAN = none; the caller free()s it. NULL: out of memory. */
+/*
+ * Returns the largest figure between the racks of each two groups (NAN = none), which the caller must free(); or NULL
+ * if out of memory.
+ */
 double *pages_group_values(const struct latency_matrix *live, const struct grouping *grouping,
 			   enum latency_statistic statistic);
 

@@ -32,8 +32,9 @@ struct search {
 	size_t hosts, racks;
 	uint32_t *rack_of, *rack_hosts;
 	bool *active;
-	struct tally *host[PATTERN_ENDS], *inside, *outside; /* hosts: as the source or destination of pairs */
-	uint32_t *between;                                   /* pairs from rack to rack; NULL = too many racks */
+	struct tally *host[PATTERN_ENDS], *inside,
+		*outside;  /* for hosts: by the end of the pair at which the host is */
+	uint32_t *between; /* number of pairs from rack to rack; NULL = there are too many racks */
 	struct bad_pair *bad;
 	size_t bad_count, bad_capacity;
 	struct patterns *found;
@@ -48,14 +49,16 @@ static int relation(const struct search *search, const struct latency_entry *ent
 	return strcmp(latency_live_pod_name(search->live, from), latency_live_pod_name(search->live, to)) == 0 ? 1 : 2;
 }
 
-/* True if the pair counts. *state: its state. */
+/* Returns true if the pair counts. Sets *state. */
 static bool load(const struct search *search, size_t at, struct latency_entry *entry, enum latency_state *state)
 {
 	if (!latency_matrix_load(search->live, at, entry) || entry->source >= search->hosts ||
 	    entry->destination >= search->hosts || entry->source == entry->destination ||
 	    !search->active[entry->source] || !search->active[entry->destination])
 		return false;
-	*state = (enum latency_state)entry->state; /* an unreachable pair has no fresh answer */
+	*state =
+		(enum latency_state)
+			entry->state; /* entry->state is used for an unreachable pair, because its last answer is old */
 	if (*state == LATENCY_STATE_MEASURED)
 		*state = latency_entry_state(entry, search->now, search->max_age);
 	return *state == LATENCY_STATE_MEASURED || *state == LATENCY_STATE_UNREACHABLE;
@@ -151,7 +154,7 @@ static int report(struct search *search, struct pattern pattern)
 	return 0;
 }
 
-/* Subtracts explained pairs from the hosts' counts. */
+/* Marks the pairs that the pattern explains, and subtracts them from the hosts' counts. */
 static void explain(struct search *search,
 		    bool (*is)(const struct search *search, const struct bad_pair *pair, const struct pattern *pattern),
 		    const struct pattern *pattern)
@@ -195,7 +198,7 @@ static bool on_path(const struct search *search, const struct bad_pair *pair, co
 	return search->rack_of[pair->source] == pattern->from && search->rack_of[pair->destination] == pattern->to;
 }
 
-/* A host's pairs in which it is that end; PATTERN_ENDS: all. */
+/* Counts the pairs of a host at this end; PATTERN_ENDS: at both ends. */
 static struct tally tally_of(const struct search *search, uint32_t host, int end)
 {
 	const struct tally *from = &search->host[PATTERN_SOURCE][host], *to = &search->host[PATTERN_DESTINATION][host];
@@ -233,10 +236,10 @@ static int judge_racks(struct search *search)
 					  out->unreachable,
 					  PATTERN_ENDS};
 
-		/* With two racks nothing shows whose link is bad: reported as a path. */
+		/* With two racks, the pairs do not show whose link is bad: this is reported as a path. */
 		if (search->rack_hosts[rack] < 2 || search->racks < 3 || !(whole || uplink))
 			continue;
-		/* One dead host among others with stale pairs does not make a bad rack. */
+		/* One dead host in a rack whose other pairs are stale does not make a bad rack. */
 		if (whole && bad_hosts_of(search, rack) < 2)
 			continue;
 		code = report(search, pattern);
@@ -245,7 +248,7 @@ static int judge_racks(struct search *search)
 	return code;
 }
 
-/* A host that fails in one direction has good pairs in the other. */
+/* A host that is bad only in one direction must have good pairs in the other. */
 static bool is_bad_host(const struct search *search, uint32_t host, int end)
 {
 	struct tally tally = tally_of(search, host, end), other;
@@ -276,8 +279,8 @@ static struct pattern worst_host(const struct search *search, int end)
 }
 
 /*
- * Reports the worst first; pairs that it explains no longer count. Hosts that are bad both ways come before those bad
- * in one.
+ * Reports the worst host first; the pairs that it explains no longer count. Hosts that are bad in both directions are
+ * reported before those that are bad in one.
  */
 static int judge_hosts(struct search *search)
 {
@@ -305,7 +308,7 @@ static int compare_by_racks(const void *a, const void *b)
 	return (left[1] > right[1]) - (left[1] < right[1]);
 }
 
-/* The remaining pairs, by pairs of racks. */
+/* Searches the remaining pairs, grouped by source rack and destination rack. */
 static int judge_paths(struct search *search)
 {
 	uint32_t(*keys)[2] = calloc(search->bad_count + 1, sizeof *keys);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds what bad pairs have in common. A pair is bad if it is unreachable, loses over 1 % of its probes, or its figure
- * is over three times the median of its kind (same rack, same pod, farther) and 20 us more. There is a finding if most
- * pairs within a rack, of a rack with others, of a host, or between two racks are bad, looked for in that order; pairs
- * explained by one finding do not count for another. Hosts that are drained or gone do not count.
+ * Finds what bad pairs have in common. A pair is bad if it is unreachable, loses over 1 % of its probes, or if its
+ * figure is over three times the median of its kind (same rack, same pod, farther) and at least 20 us above it. A
+ * pattern is reported if most pairs are bad that are inside a rack and leave it, that leave a rack, that belong to a
+ * host, or that connect two racks. They are searched in this order, and pairs explained by one pattern do not count for
+ * later ones. Hosts that are drained or gone do not count.
  */
 #ifndef MESH_PATTERNS_PRIV_H
 #define MESH_PATTERNS_PRIV_H
@@ -19,9 +20,12 @@ extern const char *const pattern_names[]; /* "rack", "uplink", "host", "path" */
 
 struct pattern {
 	enum pattern_kind kind;
-	uint32_t from, to; /* host or rack; PATTERN_PATH: from this rack to that */
+	uint32_t from, to; /* host or rack; for PATTERN_PATH, from this rack to that rack */
 	uint32_t pairs, bad, unreachable;
-	/* PATTERN_HOST: its pairs are bad where it is this end, and good where it is the other; PATTERN_ENDS: both. */
+	/*
+	 * PATTERN_HOST: the host's pairs are bad if it is at this end and good if it is at the other; PATTERN_ENDS: bad
+	 * at both.
+	 */
 	int end;
 };
 
@@ -32,7 +36,7 @@ struct patterns {
 	uint64_t by_kind[PATTERN_KINDS];
 };
 
-/* 0 or -ENOMEM. Stale pairs (max_age 0: none are) do not count. */
+/* Returns 0 or -ENOMEM. Stale pairs do not count (max_age 0: no pair is stale). */
 int patterns_find(const struct latency_matrix *live, enum latency_statistic statistic, struct ns now, struct ns max_age,
 		  struct patterns *patterns);
 void patterns_free(struct patterns *patterns);

@@ -33,7 +33,7 @@ static void print_one_way(const struct mesh_pair *pair, FILE *out)
 {
 	if (pair->forward.samples)
 		fprintf(out,
-			"%14s there p50 %.1f p99 %.1f us, back p50 %.1f p99 %.1f us, by clocks good to +-%.2g us\n",
+			"%14s there p50 %.1f p99 %.1f us, back p50 %.1f p99 %.1f us, each +-%.2g us (clock errors)\n",
 			"one way:", pair->forward.p50_us, pair->forward.p99_us, pair->backward.p50_us,
 			pair->backward.p99_us, pair->one_way_error_us);
 }
@@ -43,7 +43,7 @@ static void print_share(const char *what, uint64_t count, uint64_t samples, FILE
 	fprintf(out, "%s %.3g %%", what, 100.0 * (double)count / (double)samples);
 }
 
-/* Prints the stamps' sources if they differ from the heading. */
+/* Prints the sources of the stamps unless all are as in the heading. */
 static void print_stamps(const struct mesh_pair *pair, bool kernel, FILE *out)
 {
 	const uint64_t samples = pair->rtt.samples, expected = kernel ? samples : 0;
@@ -76,7 +76,8 @@ static void print_paths(const struct mesh_pair *pair, FILE *out)
 
 	if (!pair->finds_paths)
 		return;
-	fprintf(out, "%14s %" PRIu32 " known, %" PRIu32 " covered, another one with a probability under %.2g %%\n",
+	fprintf(out,
+		"%14s %" PRIu32 " known, %" PRIu32 " covered; probability that another one exists: under %.2g %%\n",
 		"paths:", pair->paths_known, pair->path_count, 100 * (1 - pair->paths_confidence));
 	if (slowest && pair->path_count > 1)
 		print_path("slowest:", slowest, out);
@@ -103,7 +104,7 @@ static void print_warnings(const struct station_result *result, FILE *out)
 		{summary->frames_dropped, "packets not in the capture"},
 		{summary->not_handed_over, "answers lost between two queues"},
 		{summary->reflector.not_ours, "requests to another host"},
-		{summary->reflector.bad_source, "requests with an impossible source"},
+		{summary->reflector.bad_source, "requests with an invalid source address"},
 		{summary->reflector.loops, "answers of other reflectors"},
 		{summary->reflector.not_allowed, "requests that --allow does not list"},
 		{summary->reflector.short_requests, "short TWAMP requests (answered if --allow lists the sender)"},

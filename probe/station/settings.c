@@ -62,7 +62,10 @@ static int read_address(const struct station_settings *settings, struct agent_op
 	    !address_is_host(options->gateway) || options->gateway == options->address)
 		return bad_option(err, "gateway", "an address such as 10.0.0.254, of --address's family",
 				  settings->gateway);
-	return slash ? 0 : error_set(err, EINVAL, "--gateway needs --address with /BITS, to know who is off the link");
+	return slash ? 0
+		     : error_set(err, EINVAL,
+				 "--gateway needs --address ADDRESS/BITS: the prefix length shows which peers are not "
+				 "on the link");
 }
 
 /* "10.0.0.0/24,10.1.2.3" */
@@ -73,7 +76,7 @@ static int read_allow(struct station *station, struct error *err)
 
 	if (!station->settings->allow)
 		return 0;
-	if (strlen(station->settings->allow) >= sizeof text) /* a truncated prefix might be a wider one */
+	if (strlen(station->settings->allow) >= sizeof text) /* a truncated prefix might be wider */
 		return error_set(err, E2BIG, "--allow: more than %d prefixes", ALLOW_MAXIMUM);
 	snprintf(text, sizeof text, "%s", station->settings->allow);
 	count = file_split(text, ',', fields, ALLOW_MAXIMUM + 1);

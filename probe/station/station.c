@@ -20,7 +20,7 @@ static void show_progress(void *context, double share, const char *phase)
 	progress_update(station->progress, share < 0 ? 0 : (uint64_t)(share * 1000), phase);
 }
 
-/* Fail early if an output is not writable. */
+/* Opens the outputs in advance, to fail early if one is not writable. */
 static int open_outputs(struct station *station, struct error *err)
 {
 	const struct station_settings *settings = station->settings;
@@ -117,7 +117,7 @@ static int open_agent(struct station *station, struct error *err)
 	return 0;
 }
 
-/* Runs continuously, into a live matrix. */
+/* Measures continuously into a live matrix. */
 static int run_watch(struct station *station, struct error *err)
 {
 	const struct station_settings *settings = station->settings;
@@ -241,7 +241,7 @@ static void close_station(struct station *station)
 	dp_eal_stop();
 }
 
-/* Peers that never answered. */
+/* Counts the peers that never answered. */
 static size_t count_silent(const struct mesh_row *row)
 {
 	size_t silent = 0;

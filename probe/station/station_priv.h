@@ -35,11 +35,11 @@ struct station {
 	struct dp_port *port;
 	struct dp_clock clock;
 	struct agent_group *group;
-	struct agent *agent; /* the group's first */
+	struct agent *agent; /* the first of the group */
 	struct station_result result;
 };
 
-/* Reads options, allowed sources and keys. The caller must call stamp_keys_free(), whatever the outcome. */
+/* Reads options, allowed sources and keys. The caller must call stamp_keys_free() in any case. */
 enum station_outcome station_read_settings(struct station *station, struct error *err);
 
 void station_report_text(const struct station_result *result, FILE *out);

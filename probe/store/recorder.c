@@ -20,7 +20,7 @@ struct mesh_recorder {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
-	struct ns taken; /* the slot of time of the last record */
+	struct ns taken; /* start of the period of the last record */
 	bool stop, started, failing;
 };
 
@@ -37,7 +37,10 @@ static void record(struct mesh_recorder *recorder)
 	struct error err = {0};
 	int code;
 
-	/* A late thread catches up: the store has one record of racks a slot and would drop this one. */
+	/*
+	 * A late thread catches up with several records in one period, but the store accepts only one record of racks
+	 * per period.
+	 */
 	if (rounded.v == recorder->taken.v)
 		return;
 	code = mesh_store_take(recorder->store, recorder->live, rounded, &err);

@@ -26,7 +26,7 @@ static const char *const texts[STATEMENTS] = {
 		       "ORDER BY at",
 };
 
-/* Times are milliseconds since the epoch, round trips microseconds; NULL without samples. */
+/* Times are milliseconds since the epoch. Round trips are microseconds, NULL if there are no samples. */
 static const char schema[] =
 	"CREATE TABLE hosts (id INTEGER PRIMARY KEY, name TEXT UNIQUE);"
 	"CREATE TABLE racks (id INTEGER PRIMARY KEY, name TEXT UNIQUE);"
@@ -37,7 +37,7 @@ static const char schema[] =
 	" PRIMARY KEY (src, dst, at)) WITHOUT ROWID;"
 	"CREATE INDEX rack_pairs_by_time ON rack_pairs (at);";
 
-/* For each position of the live matrix, the update stored in the history. */
+/* Time of the update of each position of the live matrix that the history has. */
 struct seen {
 	int64_t *updated_at;
 	size_t count, capacity;
@@ -46,7 +46,7 @@ struct seen {
 struct mesh_store {
 	sqlite3 *base;
 	sqlite3_stmt *statements[STATEMENTS];
-	struct seen pairs, racks; /* racks row by row, as long as their number stays */
+	struct seen pairs, racks; /* racks: row by row; reset when the number of racks changes */
 };
 
 static int fail(struct mesh_store *store, int code, struct error *err)
@@ -60,7 +60,7 @@ static int make_schema(struct mesh_store *store)
 	int64_t tables = 0;
 	int code = sqlite3_exec(store->base, "PRAGMA journal_mode = WAL; BEGIN IMMEDIATE", NULL, NULL, NULL);
 
-	/* Another process may have made the schema meanwhile. */
+	/* Another process may have created the schema meanwhile. */
 	if (code == SQLITE_OK)
 		code = database_integer(store->base, "SELECT count(*) FROM sqlite_schema", &tables);
 	if (code != SQLITE_OK)
@@ -90,7 +90,7 @@ static int prepare(struct mesh_store *store, bool writable, struct error *err)
 	if (application != APPLICATION_ID)
 		return error_set(err, EINVAL, "expected the history of a mesh, found another SQLite file");
 	if (version != VERSION)
-		return error_set(err, EINVAL, "version %lld of the history; this program reads version %d",
+		return error_set(err, EINVAL, "the history has version %lld; this program reads version %d",
 				 (long long)version, VERSION);
 	code = database_prepare(store->base, texts, STATEMENTS, store->statements);
 	return code == SQLITE_OK ? 0 : fail(store, code, err);
@@ -140,7 +140,7 @@ static void bind_real(sqlite3_stmt *statement, int at, double value)
 		sqlite3_bind_null(statement, at);
 }
 
-/* SQLite's code: SQLITE_ROW, SQLITE_DONE or an error. */
+/* Returns SQLite's code: SQLITE_ROW, SQLITE_DONE or an error. */
 static int find_name(struct mesh_store *store, enum statement which, const char *name, int64_t *id)
 {
 	sqlite3_stmt *statement = store->statements[which];
@@ -154,7 +154,7 @@ static int find_name(struct mesh_store *store, enum statement which, const char 
 	return code;
 }
 
-/* Number of a host or rack, which is added if it is new. SQLITE_OK or an error. */
+/* Sets *id to that of a host or rack, which is added if it is new. Returns SQLITE_OK or an error. */
 static int name_id(struct mesh_store *store, bool rack, const char *name, int64_t *id)
 {
 	int code;
@@ -286,7 +286,7 @@ int mesh_store_take(struct mesh_store *store, const struct latency_matrix *live,
 		return 0;
 	code = fail(store, code, err);
 	sqlite3_exec(store->base, "ROLLBACK", NULL, NULL, NULL);
-	store->pairs.count = store->racks.count = 0; /* take all rows again next time; duplicates are ignored */
+	store->pairs.count = store->racks.count = 0; /* add all rows again next time; the database ignores duplicates */
 	return code;
 }
 

@@ -113,7 +113,7 @@ done <<-END
 	older another file or version
 	longer size
 	counts damaged
-	empty found a file of 0 bytes
+	empty found a file of only 0 bytes
 END
 if mkdir "$scratch/small" && mount -t tmpfs -o size=1m none "$scratch/small" 2>/dev/null; then
 	at_exit umount -l "$scratch/small"

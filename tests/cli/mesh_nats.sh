@@ -67,7 +67,7 @@ wait_for 60 "$nomora" mesh history "$scratch/mesh.db" --last 0 h1 h3 && pass "th
 wait_for 60 "$nomora" mesh history "$scratch/mesh.db" --last 0 --racks r1 r2 && pass "with their racks" || fail "with their racks" "$(told)"
 
 hard_end "$server"
-wait_for 60 grep -q 'no connection' "$scratch/collect.err" && wait_for 60 grep -q 'no connection' "$scratch/publish.err" &&
+wait_for 60 grep -q 'lost the connection' "$scratch/collect.err" && wait_for 60 grep -q 'lost the connection' "$scratch/publish.err" &&
 	pass "both say that the server is gone" || fail "both say that the server is gone" "$(told)"
 put 800 30
 same && fail "nothing arrives without a server" || pass "nothing arrives without a server"
@@ -182,7 +182,7 @@ publisher=$!
 at_exit kill -9 "$publisher"
 wait_for 60 grep -q 'connected to the NATS server' "$scratch/creds.err" && kill "$publisher" && wait "$publisher" &&
 	pass "credentials" || fail "credentials" "$(cat "$scratch/creds.err")" "$(tail -n 5 "$scratch/server.log")"
-grep -q 'no connection' "$scratch/creds.err" && fail "an end that was asked for is no failure" "$(cat "$scratch/creds.err")" ||
+grep -q 'lost the connection' "$scratch/creds.err" && fail "an end that was asked for is no failure" "$(cat "$scratch/creds.err")" ||
 	pass "an end that was asked for is no failure"
 echo 'no credentials' >"$scratch/text.creds"
 for creds in stranger expired; do

@@ -57,13 +57,15 @@ reflect|--address 224.0.0.1|--address: expected an IP address
 reflect|--address 255.255.255.255|--address: expected an IP address
 reflect|--address ff02::1|--address: expected an IP address
 reflect|--address 10.89.0.1/33|--address: expected an IP address
-reflect|--address 10.89.0.1 --gateway 10.89.0.254|--gateway needs --address with /BITS
+reflect|--address 10.89.0.1 --gateway 10.89.0.254|--gateway needs --address ADDRESS/BITS
 reflect|--address 10.89.0.1/24 --gateway 10.89.0.1|--gateway: expected an address
 reflect|--address 10.89.0.1/24 --gateway 224.0.0.1|--gateway: expected an address
 reflect|--address 10.89.0.1 --allow 10.0.0.0/33|--allow: expected addresses or prefixes
 reflect|--address 10.89.0.1 --allow ${prefixes%,}|--allow: more than 64 prefixes
 reflect|--address 10.89.0.1 --micro-session 0|--micro-session: expected ID or ID,PEER
 probe|--address 10.89.0.1 --micro-session 1,2,3|--micro-session: expected ID or ID,PEER
+probe|--address 10.89.0.1 --micro-session 1,7x|--micro-session: expected ID or ID,PEER
+probe|--address 10.89.0.1 --micro-session 1,0|--micro-session: expected ID or ID,PEER
 probe|--address 10.89.0.1 --clock-error-us -1|--clock-error-us: found '-1'
 probe|--address 10.89.0.1 --paths 257|--paths: expected 1 to 256, or auto
 probe|--address 10.89.0.1 --slot 3/2|--slot: expected I/N

@@ -59,7 +59,7 @@ python3 - "$scratch/cluster.json" >"$scratch/two.json" <<-'END'
 END
 echo '{"id": "p", "curve": "memcached", "root": 0, "tasks": [{"name": "r", "machine": "h1"}, {"name": "a", "machine": "h1"}, "b"]}' >"$scratch/job.jsonl"
 run "$nomora" place --cluster "$scratch/two.json" --jobs "$scratch/job.jsonl" --latency "$live" --curves "$source_root/curves" --json
-printf '%s' "$out" | grep -q "no machine with a free slot answers the root's" && ! printf '%s' "$out" | grep -q '"machine": *"h13"' &&
+printf '%s' "$out" | grep -q "no machine with a free slot is reachable from the root's" && ! printf '%s' "$out" | grep -q '"machine": *"h13"' &&
 	pass "place puts no task there, and says why" || fail "place puts no task there, and says why" "$out" "$err"
 check "h13 is drained" "$nomora" mesh drain "$live" h13
 check "and raises no alarm" wait_for 60 top '"lost_hosts":\[\]'

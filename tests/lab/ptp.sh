@@ -131,7 +131,7 @@ run ip netns exec "$a" "$nomora" ptp e0 --count 1 --timeout-ms 10
 [ "$code" -eq 3 ] && pass "nobody answers: exit 3" || fail "nobody answers: exit 3" "exit $code" "$out$err"
 refuses "two transports" 2 'mutually exclusive' "$nomora" ptp e0 --l2 --udp4
 refuses "UDP through a DPDK port" 2 '--dpdk sends over Ethernet' "$nomora" ptp e0 --dpdk --udp4
-refuses "EAL's words without EAL" 2 'only --dpdk' "$nomora" ptp e0 -- -l 0
+refuses "EAL's words without EAL" 2 'need --dpdk' "$nomora" ptp e0 -- -l 0
 refuses "two mechanisms" 2 'mutually exclusive' "$nomora" ptp e0 --peer-delay --e2e
 refuses "an interface that is not there" 1 "there is no interface 'e9'" ip netns exec "$a" "$nomora" ptp e9
 plan

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One host's part in the mesh: a STAMP session-reflector, and a session-sender to each peer, on one queue of a DPDK
- * port with its own small IPv4 and IPv6 (ARP, ND, UDP). The caller steps it:
+ * The measurement agent of one host in the mesh: a STAMP session-reflector, and a session-sender for each peer, on one
+ * queue of a DPDK port. It implements the parts of IPv4 and IPv6 that it needs (ARP, ND, UDP). The caller runs its
+ * loop:
  *
  *   while (!stop) {
  *           struct stamp now = agent_now(agent);
@@ -9,26 +10,27 @@
  *                   agent_sleep(agent, agent_wake_at(agent));
  *   }
  *
- * and takes a window of each peer's results whenever it wants, agent_window(). agent_run() is this loop for a
- * measurement of limited duration. All functions must be called by one thread, except agent_take_sample(), which
- * another one may call.
+ * and calls agent_window() whenever it wants a peer's results. agent_run() is this loop for a measurement of limited
+ * duration. One thread must call all functions, except agent_take_sample() and agent_take_frame(): one other thread may
+ * call each of these.
  *
- * Stamps: t1 and t3 are the time stamp counter right before the burst that sends; t2 and t4 the counter right after
- * the burst that received, or, on an af_packet port, the kernel's timestamp of the packet's arrival, which does not
- * include the time until this process woke up: there the agent may sleep between packets (AGENT_POLL_ADAPTIVE). On such
- * a port the kernel also reports, later, when a packet left: this corrects t1. A sender that asks for follow-up
- * telemetry gets the departure of the reflector's last answer, and corrects that answer's t3.
+ * Stamps: t1 and t3 are the time stamp counter right before the TX burst; t2 and t4 are the counter right after the RX
+ * burst or, on an af_packet port, the kernel's timestamp of the packet's arrival. The kernel's timestamp does not
+ * include the time until this process woke up, so the agent may sleep between packets on such a port
+ * (AGENT_POLL_ADAPTIVE). There the kernel also reports, later, when a packet left: this corrects t1. If a sender
+ * requests follow-up telemetry, each answer contains the departure time of the reflector's previous answer, which
+ * corrects the t3 of that answer.
  *
- * One-way delays compare two clocks. Both ends state the largest error of their clock against UTC: the error estimates
- * of STAMP, here the kernel's bound (maxerror of ntp_adjtime) or agent_options.clock_error, with that of a stamp. A
- * window has one-way delays, of its undisturbed samples, if both S bits were set in all of them and the two bounds
- * together are less than half of the median round trip. With a larger bound they would add nothing to the round trip,
- * which already implies half of it, plus or minus half of it.
+ * One-way delays compare two clocks. Both ends report the largest error of their clock against UTC in STAMP's error
+ * estimate. Ours is the kernel's bound (maxerror of ntp_adjtime) or agent_options.clock_error, plus the error of a
+ * stamp. A window has one-way delays (of its undisturbed samples) if both S bits were set in all these samples and the
+ * sum of the two bounds is less than half of the median round trip. With a larger bound they would add no information:
+ * the round trip alone already implies that a one-way delay is half of it, plus or minus half of it.
  *
- * A sample is disturbed if a stall of this process may have changed it: its probe left more than `stall` after it was
- * due (the path it takes through the host is cold then), the burst that sent it took longer than that and the kernel
- * did not stamp its departure, or, with the counter's receive stamps, the port was not polled for that long before it
- * arrived.
+ * A sample is disturbed if a stall of this process may have changed it, that is, if
+ *   - its probe left more than `stall` after it was due (the caches on its way through the host are cold then), or
+ *   - the TX burst of its probe took longer than `stall` and the kernel did not stamp the departure, or
+ *   - t4 is from the counter and the port was not polled for longer than `stall` before the answer arrived.
  */
 #ifndef PROBE_AGENT_H
 #define PROBE_AGENT_H
@@ -52,7 +54,7 @@
 
 enum agent_poll {
 	AGENT_POLL_AUTO,     /* adaptive on a Linux interface, else busy */
-	AGENT_POLL_BUSY,     /* never sleeps: a core of its own */
+	AGENT_POLL_BUSY,     /* never sleeps: needs a core of its own */
 	AGENT_POLL_ADAPTIVE, /* sleeps until a packet arrives or a probe is due; without a socket, 20 us at a time */
 };
 
@@ -60,15 +62,15 @@ enum agent_stamps {
 	AGENT_STAMPS_AUTO, /* the kernel's on af_packet, else the counter's */
 	AGENT_STAMPS_TSC,
 	AGENT_STAMPS_KERNEL,
-	AGENT_STAMPS_NIC, /* of arrivals, by a port that was opened with hardware_rx_stamps; departures by the counter
-			   */
+	AGENT_STAMPS_NIC, /* arrivals by the NIC, if the port was opened with hardware_rx_stamps; departures by the
+			     counter */
 };
 
 /* NULL-terminated, for OPTION_CHOICE. */
 extern const char *const agent_poll_names[];
 extern const char *const agent_stamps_names[];
 
-enum { AGENT_FRAME_BYTES = 128 }; /* of a captured frame: its headers, the base packet and some of the TLVs */
+enum { AGENT_FRAME_BYTES = 128 }; /* captured of each frame: its headers, the base packet and some of the TLVs */
 
 /* One answered probe. */
 struct agent_sample {
@@ -77,24 +79,24 @@ struct agent_sample {
 	uint32_t sequence;
 	struct stamp sent_at; /* t1, CLOCK_WALL */
 	struct ns rtt;        /* without the reflector's residence time */
-	struct ns residence;  /* t3 - t2 */
+	struct ns residence;  /* time in the reflector: t3 - t2 */
 	struct ns offset;     /* the peer's clock minus ours */
 	bool disturbed;
 };
 
 struct agent_options {
 	uint16_t queue;     /* of the port */
-	uint16_t queues;    /* of the port, one for each agent of a group, see group.h; 0 = only this one */
+	uint16_t queues;    /* total of the port, one for each agent of a group (group.h); 0 = only this one */
 	ip_address address; /* ours */
 	int prefix_bits;    /* peers outside of address/prefix go to the gateway; 0 = all are on the link */
 	ip_address gateway; /* 0 = none */
-	uint16_t udp_port;  /* of the reflectors, ours too */
+	uint16_t udp_port;  /* of the reflectors, ours and the peers' */
 	bool reflect;
 	const struct reflector_prefix *allow; /* see reflector_rules; borrowed */
 	size_t allow_count;
-	uint32_t source_pps, total_pps; /* answers; 0 = no limit */
+	uint32_t source_pps, total_pps; /* maximum rate of answers, to one source and to all; 0 = no limit */
 	uint32_t paths;                 /* UDP source ports to rotate through, 1..256 */
-	bool find_paths; /* choose the ports by their paths, up to `paths` of them; see <probe/paths/paths.h> */
+	bool find_paths; /* selects the ports by their routes, up to `paths` of them; see <probe/paths/paths.h> */
 	struct ns interval, timeout;
 	uint64_t count;       /* probes to each peer; 0 = no limit */
 	uint32_t slot, slots; /* probes only when wall_clock / slot_length % slots == slot; slots <= 1: always */
@@ -102,33 +104,37 @@ struct agent_options {
 	enum agent_poll poll;
 	enum agent_stamps stamps;
 	enum stamp_format format;
-	uint64_t seed;                 /* of source ports and session identifier */
+	uint64_t seed;                 /* for source ports and the session identifier */
 	uint16_t session;              /* SSID of our probes; 0 = chosen at random */
-	bool stateless;                /* answers have the sequence number of the request */
+	bool stateless;                /* answers copy the sequence number of the request */
 	bool poisson;                  /* RFC 2330 section 11.1: times between probes are exponentially distributed */
 	uint32_t tlvs;                 /* to request, bits 1 << tlv_type */
-	uint16_t member, peer_member;  /* links of a LAG (RFC 9534), ours and the peers'; 0 = none, learned */
+	uint16_t member, peer_member;  /* LAG member links (RFC 9534), ours and the peers'; 0 = none, or learned */
 	const struct stamp_keys *keys; /* of all sessions that we accept; NULL = no authentication. Borrowed */
-	const struct stamp_key *key;   /* key of our own session; sets its SSID. NULL = not authenticated. Borrowed */
+	const struct stamp_key *key;   /* key of our session, also sets its SSID. NULL = not authenticated. Borrowed */
 	uint32_t probe_pps;            /* maximum rate of probes to all peers; 0 = no limit */
 	uint8_t dscp, ecn, ttl;        /* ttl 0 = 255 */
-	bool may_fragment;             /* DF is clear */
-	bool tagged;                   /* all our frames have this VLAN tag, and frames of other VLANs are ignored */
+	bool may_fragment;             /* true: the DF bit is clear */
+	bool tagged;                   /* all our frames have this VLAN tag; frames of other VLANs are ignored */
 	uint16_t tag_control;          /* see struct frame_tag */
-	uint16_t packet_bytes;         /* IP length of a probe, at least agent_packet_minimum(); 0 = that */
-	struct ns stall;               /* see above; 0 = 100 us */
+	uint16_t packet_bytes;         /* IP length of a probe, at least agent_packet_minimum(); 0 = this minimum */
+	struct ns stall;               /* duration from which a stall disturbs a sample, see above; 0 = 100 us */
 	struct ns clock_error;         /* upper bound of our clock's error against UTC; 0 = the kernel's bound */
-	int digits; /* of round trips in histograms: 3 (0, up to 152 KB each) or 2 (22 KB), for thousands of sessions */
-	size_t samples; /* kept for agent_take_sample(); 0 = none */
-	size_t frames;  /* kept for agent_take_frame(); 0 = none */
+	int digits; /* significant digits of round trips in histograms: 3 (0 = 3, up to 152 KB each), or 2 (22 KB) for
+		       thousands of sessions */
+	size_t samples; /* number kept for agent_take_sample(); 0 = none */
+	size_t frames;  /* number kept for agent_take_frame(); 0 = none */
 };
 
 struct agent;
 
-/* The IP length of a probe without padding. A padded one is at least 4 bytes longer: the header of the padding. */
+/*
+ * Returns the IP length of a probe without padding. A padded probe is at least 4 bytes longer: the padding has a
+ * header.
+ */
 size_t agent_packet_minimum(const struct agent_options *options);
 
-/* With find_paths: the number of source ports to try, and of paths to measure. */
+/* With find_paths: the number of source ports to try, and the default limit of paths to measure. */
 enum { AGENT_CANDIDATES = 256, AGENT_AUTO_PATHS = 16 };
 
 /* port is open and started; pool holds AGENT_BUFFERS packets. All outlive the agent. */
@@ -137,7 +143,10 @@ struct agent *agent_create(const struct agent_options *options, struct dp_port *
 			   struct dp_clock *clock, struct error *err);
 void agent_destroy(struct agent *agent); /* NULL is legal */
 
-/* Copies the peer. 0, -EEXIST (its address is known, or ours) or -ENOMEM. */
+/*
+ * Copies the peer. Returns 0; -EEXIST if the address is ours or another peer's; -EAFNOSUPPORT if it is of the other IP
+ * version; or another -errno.
+ */
 int agent_add_peer(struct agent *agent, const struct peer *peer, struct error *err);
 int agent_remove_peer(struct agent *agent, ip_address address); /* 0 or -ENOENT; later peers' indices move down */
 size_t agent_peer_count(const struct agent *agent);
@@ -147,7 +156,7 @@ size_t agent_session_bytes(const struct agent *agent); /* memory of all sessions
 
 enum agent_mode {
 	AGENT_QUIET,     /* only answers requests; the initial mode */
-	AGENT_GREETING,  /* sends a probe every 50 ms to each peer that has not answered yet; these are not counted */
+	AGENT_GREETING,  /* sends an uncounted probe every 50 ms to each peer that has not answered yet */
 	AGENT_MEASURING, /* measures as configured by the options */
 };
 void agent_set_mode(struct agent *agent, enum agent_mode mode);
@@ -155,12 +164,12 @@ void agent_set_mode(struct agent *agent, enum agent_mode mode);
 struct stamp agent_now(const struct agent *agent); /* CLOCK_COUNTER */
 /* Handles received packets, answers them and sends what is due. Never waits. True: call it again at once. */
 bool agent_step(struct agent *agent, struct stamp now);
-/* When a probe or upkeep is due. */
+/* Returns the time at which the next probe or the next upkeep is due. */
 struct stamp agent_wake_at(const struct agent *agent);
-/* Sleeps until then or until a packet arrives, if the options permit it. */
+/* Sleeps until this time or until a packet arrives, if the options permit sleeping. */
 void agent_sleep(struct agent *agent, struct stamp until);
 
-/* The oldest sample that has not been taken yet; one other thread may call this. False: there is none. */
+/* Takes the oldest sample not taken yet; one other thread may call this. Returns false if there is none. */
 bool agent_take_sample(struct agent *agent, struct agent_sample *sample);
 
 /* A STAMP packet that was sent or received. */
@@ -171,7 +180,7 @@ struct agent_frame {
 	uint8_t bytes[AGENT_FRAME_BYTES];
 };
 
-/* As agent_take_sample(). */
+/* The same for frames, see agent_take_sample(). */
 bool agent_take_frame(struct agent *agent, struct agent_frame *frame);
 
 struct agent_path_row {
@@ -179,11 +188,11 @@ struct agent_path_row {
 	struct path route; /* with find_paths */
 	struct session_counters counters;
 	bool lost_forward_known;
-	uint64_t lost_forward; /* of counters.lost, never seen by the reflector */
+	uint64_t lost_forward; /* those of counters.lost that the reflector never received */
 	struct histogram *rtt; /* ns, only undisturbed samples */
 };
 
-/* The headers of the newest answer, and those of its request as reported in the answer. */
+/* The headers of the newest answer, and those of its request as the answer reports them. */
 struct agent_headers {
 	bool seen;
 	uint8_t request_ttl; /* of the request as it arrived; 0 = unknown */
@@ -194,14 +203,15 @@ struct agent_headers {
 };
 
 /*
- * Numbers of samples whose stamps are better than the default: t1 and t4 by the kernel, or t4 by the NIC, instead of
- * the counter; t3 by the peer's follow-up telemetry instead of the answer itself.
+ * Numbers of samples with better stamps than the default. departures: t1 is the kernel's, not the counter's. arrivals,
+ * nic_arrivals: t4 is the kernel's or the NIC's, not the counter's. follow_ups: t3 is from the peer's follow-up
+ * telemetry, not from the answer itself.
  */
 struct agent_stamp_counts {
 	uint64_t departures, follow_ups, arrivals, nic_arrivals;
 };
 
-/* Clock states reported by both ends; peer: by its newest answer. */
+/* Clock states reported by both ends; those of the peer are from its newest answer. */
 struct agent_clocks {
 	bool synchronised, peer_synchronised;
 	struct ns error, peer_error;
@@ -219,56 +229,56 @@ struct agent_row {
 	uint64_t impossible;              /* answers with impossible stamps, which give no samples */
 	uint64_t disturbed;               /* samples included in rtt, but not in undisturbed or a path's figures */
 	struct agent_headers headers;
-	struct tlv_reading tlvs; /* of the newest answer; no bit in filled or flagged: there are none */
-	bool ssid_ignored;       /* it answers with a session identifier of 0, as TWAMP does */
+	struct tlv_reading tlvs; /* of the newest answer; if it had none, no bit is set in filled or flagged */
+	bool ssid_ignored;       /* the peer answers with session identifier 0, as TWAMP does */
 	bool lost_forward_known;
-	uint64_t lost_forward;                           /* of counters.lost, never seen by the reflector */
+	uint64_t lost_forward;                           /* those of counters.lost that the reflector never received */
 	struct histogram *rtt, *undisturbed, *residence; /* ns, of all paths */
-	struct histogram *forward, *backward;            /* ns, undisturbed; empty: no one-way delays */
-	struct ns one_way_error;                         /* the largest of theirs: each is right to +- this */
+	struct histogram *forward, *backward; /* ns, undisturbed samples; empty if there are no one-way delays */
+	struct ns one_way_error;              /* error bound of every one-way delay in the window */
 	struct agent_stamp_counts stamps;
 	struct agent_clocks clocks;
-	struct stamp offset; /* peer's clock minus ours, from the fastest exchange; its error is at most half of that
-				round trip */
-	uint32_t path_count, path_room; /* room is the row's own */
+	struct stamp offset; /* peer's clock minus ours, from the exchange with the shortest round trip; its error is at
+				most half of that round trip */
+	uint32_t path_count, path_room; /* path_room: allocated length of paths[] */
 	struct agent_path_row *paths;
 	bool finds_paths;
 	uint32_t paths_known;
-	double paths_confidence; /* 1 - probability that there is another one */
+	double paths_confidence; /* 1 - probability that a further path exists */
 };
 
-/* A row that agent_window() fills, any number of times. NULL: out of memory. */
+/* Creates a row, which agent_window() can fill any number of times. Returns NULL if out of memory. */
 struct agent_row *agent_row_create(const struct agent *agent);
 void agent_row_destroy(struct agent_row *row); /* NULL is legal */
 
 /*
- * Ends the peer's window and begins the next: swaps its histograms with the row's (as HdrHistogram's recorder does),
- * which are emptied first, so that nothing is copied. Outstanding probes count in a later window.
+ * Ends the peer's window and begins the next. Empties the row's histograms and swaps them with the peer's, so that
+ * nothing is copied (as HdrHistogram's recorder does). Outstanding probes count in a later window.
  */
 void agent_window(struct agent *agent, size_t index, struct agent_row *row);
 
-/* Outstanding probes are not counted: for a run that ends without waiting for answers. */
+/* Discards outstanding probes without counting them: for a run that ends without waiting for answers. */
 void agent_abandon(struct agent *agent);
 
 struct agent_summary {
-	const char *stamps, *poll; /* chosen for "auto" */
+	const char *stamps, *poll; /* the choice for "auto" */
 	uint64_t skipped;          /* probes not sent because their time had passed */
 	uint64_t unstamped;        /* packets without the kernel's timestamp: the counter's stamp was used */
-	uint64_t departures;       /* packets whose departure the kernel stamped */
+	uint64_t departures;       /* packets with the kernel's timestamp of departure */
 	uint64_t send_failures, broken_frames;
-	uint64_t unfinished_checksums; /* dropped: their sender left the checksum to a NIC, and the kernel did not mark
-					  them */
-	uint64_t bad_hmac;             /* answers to us */
+	uint64_t unfinished_checksums; /* frames dropped because their sender left the checksum to a NIC, and the kernel
+					  did not mark them */
+	uint64_t bad_hmac;             /* in answers to us */
 	uint64_t other_member;         /* answers that came over another link of a LAG */
 	uint64_t other_vlan;           /* STAMP packets in frames of other VLANs, which are not answered */
-	struct ns interval;       /* between two probes to a peer, longer than asked for where probe_pps limits it */
-	bool limited;             /* probe_pps limits the interval */
-	uint64_t samples_dropped; /* agent_take_sample() was too slow */
-	uint64_t frames_dropped;  /* agent_take_frame() was too slow */
-	uint64_t handed_over;     /* frames passed to another agent of the group */
-	uint64_t not_handed_over; /* lost because the other agent was too slow */
-	struct ns error_bound;    /* of one stamp: half the bracket around the clock's reading */
-	const struct histogram *wake_up; /* ns from a packet's arrival by the kernel to our taking it */
+	struct ns interval; /* between two probes to a peer; longer than options.interval if probe_pps limits it */
+	bool limited;       /* probe_pps limits the interval */
+	uint64_t samples_dropped;        /* because agent_take_sample() was called too rarely */
+	uint64_t frames_dropped;         /* because agent_take_frame() was called too rarely */
+	uint64_t handed_over;            /* frames passed to another agent of the group */
+	uint64_t not_handed_over;        /* frames lost because the other agent was too slow */
+	struct ns error_bound;           /* of one stamp: half the time that reading the clock took */
+	const struct histogram *wake_up; /* ns from the kernel's stamp of a packet's arrival until we received it */
 	struct reflector_counters reflector;
 	struct dp_port_statistics port;
 	uint8_t mac[FRAME_MAC_BYTES];
@@ -282,10 +292,11 @@ void agent_summarise(struct agent *agent, struct agent_summary *summary);
  */
 struct agent_run {
 	struct ns duration; /* of measuring; 0 = no limit */
-	struct ns patience; /* how long to wait for peers that do not answer yet before measuring begins */
+	struct ns patience; /* maximum wait for the first answer of every peer, before measuring begins */
 	struct ns linger;   /* continues to answer until no request has arrived for this time */
 	/*
-	 * Called about ten times a second; share 0..1 of the measuring phase, < 0 = unknown or not begun. May be NULL.
+	 * Called about ten times a second. share: completed part of the measuring phase, 0..1; < 0 = unknown or not
+	 * begun. May be NULL.
 	 */
 	void (*on_tick)(void *context, double share, const char *phase);
 	void *context;
@@ -293,8 +304,8 @@ struct agent_run {
 };
 
 /*
- * Returns at the end, or when *stop is not 0: outstanding probes are then not counted. 0 or -errno with err set: the
- * interface was removed.
+ * Returns at the end, or once *stop is not 0 (outstanding probes are then not counted). Returns 0, or -errno with err
+ * set if the interface was removed.
  */
 int agent_run(struct agent *agent, struct agent_run *run, const volatile sig_atomic_t *stop, struct error *err);
 

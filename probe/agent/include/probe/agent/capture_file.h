@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes the STAMP packets that an agent sent and received to a pcapng file while it runs, on a separate thread, with
- * the stamps from which samples are computed. A capture on the interface does not see the packets that af_packet's
- * driver sends.
+ * Writes the STAMP packets of an agent, sent and received, to a pcapng file while the agent runs, on a separate thread,
+ * with the stamps from which samples are computed. (A capture on the interface does not contain the packets that DPDK's
+ * af_packet driver sends.)
  */
 #ifndef PROBE_CAPTURE_FILE_H
 #define PROBE_CAPTURE_FILE_H
@@ -14,9 +14,9 @@
 
 struct capture_file;
 
-/* Agent and stream outlive it; the agent keeps frames. NULL with err set. */
+/* Agent and stream must outlive the file; the agent's options.frames must not be 0. Returns NULL with err set. */
 struct capture_file *capture_file_start(struct agent *agent, FILE *out, struct error *err);
-/* Writes the remaining frames and frees. A failed write sets the stream's error flag. NULL is legal. */
+/* Writes the remaining frames and frees the file. A failed write sets the stream's error flag. NULL is legal. */
 void capture_file_stop(struct capture_file *file);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes an agent's samples to a file while it runs, on a thread of its own, so that the agent's never waits for a
- * disk; model/rtt_samples.h has the form.
+ * Writes an agent's samples to a file while the agent runs, on a separate thread, so that the agent never waits for a
+ * disk. model/rtt_samples.h describes the format.
  */
 #ifndef PROBE_SAMPLE_FILE_H
 #define PROBE_SAMPLE_FILE_H
@@ -13,9 +13,9 @@
 
 struct sample_file;
 
-/* Agent, peers (for their names) and stream outlive it. NULL with err set. */
+/* Agent, peers (for their names) and stream must outlive the file. Returns NULL with err set. */
 struct sample_file *sample_file_start(struct agent *agent, const struct peers *peers, FILE *out, struct error *err);
-/* Writes the rest and frees. NULL is legal. */
+/* Writes the remaining samples and frees the file. NULL is legal. */
 void sample_file_stop(struct sample_file *file);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A host's row of the mesh: what it measured to each of its peers in a window, as plain figures. Made from the agent's
- * windows; written as JSON (the peers of nomora.probe/1) and to a latency matrix. Times are microseconds.
+ * A host's row of the mesh: its measurements to each of its peers in one window, as plain figures. Built from the
+ * agent's windows; written as JSON (the array "peers" of nomora.probe/1) and to a latency matrix. Times are
+ * microseconds.
  */
 #ifndef MESH_ROW_H
 #define MESH_ROW_H
@@ -15,7 +16,7 @@
 #include <probe/agent/agent.h>
 
 struct mesh_distribution {
-	uint64_t samples; /* 0: all other figures are 0 too */
+	uint64_t samples; /* if 0, all other figures are 0, too */
 	double min_us, p50_us, p90_us, p99_us, p999_us, max_us, mean_us;
 };
 
@@ -23,7 +24,7 @@ struct mesh_path {
 	uint16_t source_port;
 	struct session_counters counters;
 	bool lost_forward_known;
-	uint64_t lost_forward;        /* of counters.lost, never seen by the reflector */
+	uint64_t lost_forward;        /* those of counters.lost that the reflector never received */
 	struct mesh_distribution rtt; /* undisturbed samples */
 	struct path route;            /* with finds_paths */
 };
@@ -32,7 +33,7 @@ struct mesh_pair {
 	struct peer peer;
 	bool resolved, unresolvable; /* see struct agent_row */
 	uint8_t mac[FRAME_MAC_BYTES];
-	struct ns updated_at; /* the last answer, or the window's end where there was none; wall clock */
+	struct ns updated_at; /* time of the last answer, or of the window's end if there was none; wall clock */
 	struct session_counters counters;
 	uint64_t impossible, disturbed;
 	struct agent_headers headers;
@@ -54,40 +55,42 @@ struct mesh_pair {
 
 struct mesh_row {
 	char host[LATENCY_NAME_BYTES];
-	double error_us; /* bound of one stamp's error */
+	double error_us; /* bound on the error of one stamp */
 	size_t count, capacity;
 	struct mesh_pair *pairs;
 };
 
 struct mesh_distribution mesh_distribution_of(const struct histogram *histogram_ns);
 
-/* Appends a peer's window. 0 or -ENOMEM. */
+/* Appends a peer's window. Returns 0 or -ENOMEM. */
 int mesh_row_add(struct mesh_row *row, const struct agent_row *window);
 void mesh_row_clear(struct mesh_row *row); /* frees the pairs */
 
 /*
- * The latency of a pair: each figure is the worst over its paths with enough samples (2 for p50, 100 for p99), from
- * undisturbed samples if there are any. source and destination are the caller's.
+ * Returns the latency of a pair. p50 and p99 are the highest over its paths with enough samples (2 for p50, 100 for
+ * p99), but at least those over all paths together. Only undisturbed samples are used, if there are any. The caller
+ * sets source and destination.
  */
 struct latency_entry mesh_pair_entry(const struct mesh_pair *pair);
 
 /*
- * The path with the highest p99 among those with 100 samples, or else with the highest p50; and the path that loses the
- * largest share of its probes (on the way there, if that is known for every path, as answers may return over other
- * paths). NULL if none has samples, or none loses any.
+ * mesh_pair_slowest(): the path with the highest p99 among those with at least 100 samples or, if there is none, the
+ * path with the highest p50. mesh_pair_lossiest(): the path that loses the largest share of its probes; only losses on
+ * the way there count if they are known for every path, because answers may return over other paths. Both return NULL
+ * if no path has samples or losses.
  */
 const struct mesh_path *mesh_pair_slowest(const struct mesh_pair *pair);
 const struct mesh_path *mesh_pair_lossiest(const struct mesh_pair *pair);
 enum { MESH_ROUTE_TEXT_BYTES = PATHS_HOPS_MAXIMUM * (ADDRESS_TEXT_BYTES + 1) };
-/* The hops, with blanks between. */
+/* Prints the hops, separated by blanks. */
 void mesh_print_route(const struct path *route, char text[MESH_ROUTE_TEXT_BYTES]);
 
-/* Writes a matrix file with only this row. 0 or -errno with err set. */
+/* Writes a matrix file with only this row. Returns 0, or -errno with err set. */
 int mesh_row_write(const struct mesh_row *row, const char *path, struct error *err);
 
-/* The array "peers" of nomora.probe/1, NULL = out of memory. */
+/* Returns the array "peers" of nomora.probe/1, or NULL if out of memory. */
 json_t *mesh_row_json(const struct mesh_row *row);
-/* Round trips or other times as min, p50 ... mean; null without samples. */
+/* Returns min, p50 ... mean of round trips or other times, or null if there are no samples. */
 json_t *mesh_distribution_json(const struct mesh_distribution *distribution);
 
 #endif

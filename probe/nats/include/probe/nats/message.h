@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One pair of a mesh as a NATS message: subject PREFIX.SRC.DST, payload nomora.mesh_row/1 (JSON, see docs/formats.md);
- * or a host's status: PREFIX.HOST.%status ("%s" begins no escaped name), payload nomora.mesh_status/1.
- * In the subject every byte of a name that is no letter, digit, '-' or '_' is "%XX". Pure: no I/O, no clock.
+ * NATS messages of a mesh: one pair (subject PREFIX.SRC.DST, payload nomora.mesh_row/1, JSON, see docs/formats.md), or
+ * the status of a host (PREFIX.HOST.%status, nomora.mesh_status/1; no escaped name begins with "%s"). In subjects,
+ * every byte of a name that is not a letter, a digit, '-' or '_' is written as "%XX". Pure: no I/O, no clock.
  */
 #ifndef MESH_MESSAGE_H
 #define MESH_MESSAGE_H
@@ -16,7 +16,7 @@
 enum {
 	MESH_PREFIX_BYTES = 128,
 	MESH_SUBJECT_BYTES = MESH_PREFIX_BYTES + 2 * 3 * LATENCY_NAME_BYTES,
-	MESH_FUTURE_S = 60, /* clocks of hosts may differ by this much */
+	MESH_FUTURE_S = 60, /* allowed difference between the clocks of hosts */
 };
 
 struct mesh_place {
@@ -25,7 +25,7 @@ struct mesh_place {
 
 struct mesh_message {
 	struct mesh_place source, destination;
-	struct latency_entry entry; /* its indices of hosts mean nothing here */
+	struct latency_entry entry; /* its host indices are not used */
 };
 
 enum mesh_refusal {
@@ -41,17 +41,20 @@ enum mesh_refusal {
 
 extern const char *const mesh_refusal_names[MESH_REFUSALS];
 
-/* Tokens of letters, digits, '-' and '_' with dots between; fits MESH_PREFIX_BYTES. */
+/* True for tokens of letters, digits, '-' and '_', separated by dots, that fit into MESH_PREFIX_BYTES. */
 bool mesh_prefix_is_valid(const char *prefix);
 
-/* The payload is allocated, ended by a NUL; the caller free()s it. NULL: out of memory, or a name is not UTF-8. */
+/*
+ * Returns the payload, NUL-terminated, which the caller must free(), or NULL if out of memory or if a name is not
+ * UTF-8.
+ */
 char *mesh_message_encode(const struct mesh_message *message, const char *prefix, char subject[MESH_SUBJECT_BYTES]);
 
-/* `now` is the wall clock. Any result but NONE: the message is refused, err has the reason. */
+/* `now` is the wall clock. If the result is not NONE, the message is refused and err has the reason. */
 enum mesh_refusal mesh_message_decode(const char *prefix, const char *subject, const char *payload, size_t bytes,
 				      struct ns now, struct mesh_message *message, struct error *err);
 
-/* The same of a host's status. */
+/* The same for a host's status. */
 bool mesh_status_is(const char *subject);
 char *mesh_status_encode(const char *host, enum latency_host_status status, const char *prefix,
 			 char subject[MESH_SUBJECT_BYTES]);

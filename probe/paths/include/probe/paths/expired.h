@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A router's message that the TTL of a UDP datagram ended: ICMP time exceeded in transit (RFC 792 type 11, RFC 4443
- * type 3) in an Ethernet frame, with or without VLAN tags. It quotes the datagram's IP and UDP headers, by which the
- * sender identifies it. Pure.
+ * Reads a router's message that the TTL of a UDP datagram expired: ICMP time exceeded in transit (RFC 792 type 11, RFC
+ * 4443 type 3) in an Ethernet frame, with or without VLAN tags. The message quotes the datagram's IP and UDP headers,
+ * by which the sender identifies the datagram. Pure.
  */
 #ifndef PROBE_EXPIRED_H
 #define PROBE_EXPIRED_H
@@ -19,7 +19,7 @@ struct expired {
 	uint16_t udp_bytes; /* UDP length of the datagram */
 };
 
-/* 0, or -EBADMSG: something else, cut short or with a wrong checksum. */
+/* Returns 0, or -EBADMSG if the frame is something else, is cut short or has a wrong checksum. */
 int expired_read(const uint8_t *bytes, size_t length, struct expired *expired);
 
 #endif

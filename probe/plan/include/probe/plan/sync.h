@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A plan and its files: reads the list of hosts into the plan, and writes a list of peers for each host. */
+/* The files of a plan: reads the list of hosts into the plan, and writes a list of peers for each host. */
 #ifndef MESH_PLAN_SYNC_H
 #define MESH_PLAN_SYNC_H
 
@@ -9,19 +9,20 @@
 #include <probe/plan/plan.h>
 
 /*
- * Hosts that are not among the peers leave, others join. Racks and pods are taken from the cluster if it has the host,
- * otherwise the rack from the peer, without pod; cluster may be NULL. Hosts whose status in the live matrix (NULL: none
- * has) is not active are drained. 0 or -errno with err set.
+ * Removes hosts that are not among the peers, and adds the others. Rack and pod of a host are from the cluster if it
+ * contains the host; otherwise the rack is from the peer, and there is no pod. cluster may be NULL. Drains hosts whose
+ * status in the live matrix is not active (live NULL: drains none). Returns 0, or -errno with err set.
  */
 int mesh_plan_follow(struct mesh_plan *plan, const struct peers *peers, const struct cluster *cluster,
 		     const struct latency_matrix *live, struct error *err);
 
-/* Reads the plan, which begins without hosts if there is no such file. NULL with err set. */
+/* Reads the plan. Without such a file, the plan begins empty. Returns NULL with err set. */
 struct mesh_plan *mesh_plan_read(const char *path, struct error *err);
 int mesh_plan_write(const struct mesh_plan *plan, const char *path, struct error *err);
 
 /*
- * Writes FOLDER/HOST.peers for every host: the host itself and its peers. Creates the folder. 0 or -errno with err set.
+ * Writes a file FOLDER/HOST.peers for every host, with the host itself and its peers. Creates the folder. Returns 0, or
+ * -errno with err set.
  */
 int mesh_plan_write_lists(const struct mesh_plan *plan, const struct peers *peers, const char *folder,
 			  struct error *err);

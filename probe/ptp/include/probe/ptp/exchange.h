@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The arithmetic of a PTP exchange with another clock, pure: messages and stamps in, times out.
+ * Computes delays from the messages and stamps of a PTP exchange with another clock. Pure.
  *
- * Peer delay (IEEE 1588-2008 section 11.4): t1 our request leaves, t2 it arrives at the peer, t3 its response leaves,
- * t4 that arrives here. Delay request-response (section 11.3): t1 a Sync leaves the master, t2 it arrives here, t3 our
- * request leaves, t4 it arrives at the master. In both, one event message goes each way, and the round trip is
+ * Peer delay (IEEE 1588-2008 section 11.4): t1 our request leaves, t2 it arrives at the peer, t3 the peer's response
+ * leaves, t4 the response arrives here. Delay request-response (section 11.3): t1 a Sync leaves the master, t2 it
+ * arrives here, t3 our request leaves, t4 it arrives at the master. Both have one event message in each direction. The
+ * round trip is
  *
- *   (theirs arrived here - ours left) - (theirs left there - ours arrived there) - corrections
+ *   (arrival of theirs here - departure of ours) - (departure of theirs - arrival of ours there) - corrections
  *
- * half of which is the one-way delay, if both directions take equally long. Corrections are times that the messages
- * spent in transparent clocks. A two-step clock sends its stamps in follow-ups, a one-step clock in its Syncs; a
- * one-step clock's answer to a peer delay request has t3 - t2 in the correction and no stamps, so that only the round
- * trip is known.
+ * Half of it is the one-way delay, if both directions take equally long. Corrections are the times that the messages
+ * spent in transparent clocks. A two-step clock sends its stamps in follow-ups, a one-step clock in its Syncs. A
+ * one-step clock answers a peer delay request without stamps and with t3 - t2 in the correction, so only the round trip
+ * is known.
  */
 #ifndef PTP_EXCHANGE_H
 #define PTP_EXCHANGE_H
@@ -25,21 +26,21 @@
 
 enum ptp_mechanism { PTP_PEER_DELAY, PTP_E2E };
 
-/* The source of the stamps of our own two event messages: the kernel or this program, or the NIC. */
+/* Source of the stamps of event messages on our side: software (the kernel or this program) or the NIC. */
 enum ptp_stamps { PTP_SOFTWARE, PTP_HARDWARE, PTP_STAMPS };
 
-/* When an event message left or arrived here; stamps that were not taken are invalid. */
+/* Time when an event message left or arrived here, by each source; missing stamps are invalid. */
 struct ptp_moment {
 	struct stamp by[PTP_STAMPS];
 };
 
-/* A message of the other clock arrived: what is known of it so far. */
+/* The known data of a Sync or response that arrived from the other clock. */
 struct ptp_half {
 	struct ptp_moment arrived;
 	struct stamp left; /* CLOCK_PEER */
 	struct ns correction;
 	uint16_t sequence;
-	bool waits; /* for its follow-up */
+	bool waits; /* its follow-up has not arrived yet */
 	bool one_step, known;
 };
 
@@ -47,28 +48,34 @@ struct ptp_half {
 struct ptp_exchange {
 	enum ptp_mechanism mechanism;
 	uint16_t sequence;      /* of our request */
-	struct ptp_moment left; /* when it left */
-	struct stamp asked;     /* when it arrived there, CLOCK_PEER */
-	struct ns correction;   /* of that way */
-	struct ptp_half newest; /* Sync or response that came last */
-	struct ptp_half answer; /* the last complete one */
+	struct ptp_moment left; /* when our request left */
+	struct stamp asked;     /* when our request arrived at the other clock, CLOCK_PEER */
+	struct ns correction;   /* correction of our request */
+	struct ptp_half newest; /* the Sync or response that arrived last */
+	struct ptp_half answer; /* the last one whose data are complete */
 };
 
 struct ptp_sample {
 	struct ns round_trip;
-	struct ns out;    /* from us to the other clock, by both clocks */
-	struct ns back;   /* from there to us */
+	struct ns out;    /* time from us to the other clock, by the stamps of both clocks */
+	struct ns back;   /* time from the other clock to us, likewise */
 	struct ns offset; /* our clock minus the other, if both directions take equally long */
-	bool one_step;    /* the other clock's */
-	bool delay_only;  /* of these times only the round trip is known */
+	bool one_step;    /* the other clock is a one-step clock */
+	bool delay_only;  /* only the round trip is known; out, back and offset are not set */
 };
 
-/* Takes a message of the other clock: a Sync or one that answers us. `arrived` counts for event messages. */
+/*
+ * Processes a message of the other clock: a Sync, a follow-up or an answer to us. `arrived` is used for event messages
+ * only.
+ */
 void ptp_exchange_take(struct ptp_exchange *exchange, const struct ptp_message *message,
 		       const struct ptp_moment *arrived);
-/* The other clock's part is complete: nothing more is to come. */
+/* True if all stamps of the other clock have arrived. */
 bool ptp_exchange_is_whole(const struct ptp_exchange *exchange);
-/* False: it is not whole, or a stamp of this kind is missing. Sums wrap around: stamps may be anything. */
+/*
+ * Returns false if the exchange is incomplete or lacks a stamp of this kind. Sums wrap around, because stamps may have
+ * any value.
+ */
 bool ptp_exchange_sample(const struct ptp_exchange *exchange, enum ptp_stamps stamps, struct ptp_sample *sample);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Delays to a PTP clock, by the exchanges of <probe/ptp/exchange.h>; no clock is adjusted. The first clock that answers
- * is measured; answers and Syncs of others are ignored. One thread.
+ * Measures delays to a PTP clock by the exchanges of <probe/ptp/exchange.h>; no clock is adjusted. Measures the first
+ * clock that answers, and ignores answers and Syncs of others. One thread.
  *
- * Messages travel over a link: the kernel's sockets on a Linux interface (ptp_measure_interface()), or a port whose NIC
- * may stamp them. Where both kinds of stamps are there, an exchange gives a sample of each.
+ * A link carries the messages: the kernel's sockets on a Linux interface (ptp_measure_interface()), or a DPDK port
+ * whose NIC may stamp them. An exchange with both kinds of stamps gives a sample of each kind.
  */
 #ifndef PTP_MEASURE_H
 #define PTP_MEASURE_H
@@ -26,7 +26,7 @@ struct ptp_options {
 	enum ptp_transport transport;
 	enum ptp_mechanism mechanism;
 	uint8_t domain;
-	uint64_t count; /* requests */
+	uint64_t count; /* number of requests */
 	struct ns interval, timeout;
 };
 
@@ -34,10 +34,12 @@ struct ptp_link {
 	struct ptp_identity identity; /* ours */
 	bool has_hardware;            /* the NIC has a PTP clock */
 	void *context;
-	/* Sends a request and waits for the stamps of its departure; the one by software is required. 0 or -errno with
-	 * err set. */
+	/*
+	 * Sends a request and waits for the stamps of its departure; the software stamp is required. Returns 0, or
+	 * -errno with err set.
+	 */
 	int (*send)(void *context, const struct ptp_message *request, struct ptp_moment *left, struct error *err);
-	/* Waits up to `timeout` for a PTP message. 1, 0 = none, -errno. */
+	/* Waits up to `timeout` for a PTP message. Returns 1 if one was received, 0 if not, or -errno. */
 	int (*receive)(void *context, struct ns timeout, struct ptp_message *message, struct ptp_moment *arrived);
 };
 
@@ -47,19 +49,19 @@ struct ptp_samples {
 };
 
 struct ptp_result {
-	struct ptp_samples by[PTP_STAMPS]; /* the result's own: ptp_result_free() */
+	struct ptp_samples by[PTP_STAMPS]; /* free with ptp_result_free() */
 	bool has_hardware;
 	uint64_t requests, unanswered, one_step;
 	/*
-	 * Exchanges that were answered, but not stamped by the NIC in both directions; and dropped round trips: those
-	 * that are negative by the NIC's stamps, or longer than by the software stamps, which are taken before and
-	 * after the NIC's.
+	 * unstamped: exchanges that were answered, but not stamped by the NIC in both directions. outliers: dropped
+	 * samples of the NIC, whose round trip is negative or longer than by the software stamps, which are taken
+	 * before and after the NIC's.
 	 */
 	uint64_t unstamped, outliers;
-	struct ptp_identity peer; /* of the samples */
+	struct ptp_identity peer; /* the measured clock */
 };
 
-/* Sends the requests; ends early when *stop is not 0. 0 or -errno with err set. */
+/* Sends the requests; ends early when *stop is not 0. Returns 0, or -errno with err set. */
 int ptp_measure(const struct ptp_options *options, const struct ptp_link *link, struct ptp_result *result,
 		const volatile sig_atomic_t *stop, struct error *err);
 /* The same over a Linux interface, with the kernel's software time stamps. Needs root. */
@@ -70,7 +72,7 @@ struct ptp_figures {
 	double min_us, p50_us, p99_us, max_us;
 };
 enum ptp_quantity { PTP_DELAY, PTP_OFFSET, PTP_OUT, PTP_BACK, PTP_QUANTITIES };
-/* 0, -ENODATA (no sample has it) or -ENOMEM. */
+/* Returns 0, -ENODATA if no sample has this quantity, or -ENOMEM. */
 int ptp_figures(const struct ptp_samples *samples, enum ptp_quantity quantity, struct ptp_figures *figures);
 
 void ptp_result_free(struct ptp_result *result);

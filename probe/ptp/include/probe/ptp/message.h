@@ -24,7 +24,7 @@ enum ptp_type {
 
 enum { PTP_CLOCK_BYTES = 8, PTP_MESSAGE_BYTES = 54, PTP_IDENTITY_TEXT_BYTES = 32 };
 
-/* IEEE 1588-2008 annexes D to F: ports of event messages, and of the others. */
+/* IEEE 1588-2008 annexes D to F: UDP ports of event messages and of all other messages. */
 enum { PTP_ETHERTYPE = 0x88f7, PTP_EVENT_PORT = 319, PTP_GENERAL_PORT = 320, PTP_MAC_BYTES = 6 };
 
 struct ptp_identity {
@@ -35,24 +35,27 @@ struct ptp_identity {
 struct ptp_message {
 	enum ptp_type type;
 	uint8_t domain;
-	bool two_step; /* its time stamp comes in a follow-up */
+	bool two_step; /* the time stamp of this message is in a follow-up */
 	uint16_t sequence;
-	struct ns correction;     /* of transparent clocks, whole nanoseconds */
-	struct ptp_identity from; /* who sent it */
+	struct ns correction;     /* by transparent clocks, in whole nanoseconds */
+	struct ptp_identity from; /* the sender */
 	struct ns stamp;          /* since 1970 (TAI, or whatever the sender's clock counts) */
-	struct ptp_identity to;   /* of a response: the requester */
+	struct ptp_identity to;   /* of a response: the clock that sent the request */
 };
 
-/* 0, or -EBADMSG: cut short, another version or type, nanoseconds of a second or more. */
+/*
+ * Returns 0, or -EBADMSG if the message is cut short, has another version or type, or invalid nanoseconds (10^9 or
+ * more).
+ */
 int ptp_read(const uint8_t *bytes, size_t length, struct ptp_message *message);
-/* A request without a stamp; returns its length, at most PTP_MESSAGE_BYTES. */
+/* Writes a request without a stamp. Returns its length, at most PTP_MESSAGE_BYTES. */
 size_t ptp_write_request(const struct ptp_message *message, uint8_t *out);
 
 const uint8_t *ptp_group_mac(bool peer_delay); /* PTP_MAC_BYTES, annex F */
 bool ptp_same_identity(const struct ptp_identity *a, const struct ptp_identity *b);
-/* Our identity: the MAC as EUI-64, and a port number that no daemon on the same interface uses. */
+/* Returns our identity: the MAC as EUI-64, and a port number that no daemon on the same interface uses. */
 struct ptp_identity ptp_identity_of_mac(const uint8_t *mac);
-/* "001b19.fffe.010203-1", as ptp4l prints them. */
+/* Prints an identity in ptp4l's form, "001b19.fffe.010203-1". */
 void ptp_identity_print(const struct ptp_identity *identity, char text[PTP_IDENTITY_TEXT_BYTES]);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The arithmetic of a two-way exchange, after RFC 5905 section 8 and RFC 2681: the asker stamps t1 (sent) and t4
- * (answer received) on its clock, the answerer t2 (received) and t3 (answer sent) on its own. Pure: no I/O, no clock.
+ * The arithmetic of a two-way exchange, after RFC 5905 section 8 and RFC 2681. The sender stamps t1 (request sent) and
+ * t4 (answer received) by its clock, the reflector t2 (request received) and t3 (answer sent) by its own. Pure: no I/O,
+ * no clock.
  */
 #ifndef RTT_EXCHANGE_H
 #define RTT_EXCHANGE_H
@@ -15,17 +16,17 @@ struct exchange {
 
 enum exchange_outcome {
 	EXCHANGE_MEASURED,
-	EXCHANGE_INCOMPARABLE, /* a stamp is missing, or t1 and t4, or t2 and t3, are of different clocks */
-	EXCHANGE_IMPOSSIBLE,   /* by its stamps, the answerer answered before the request, or took longer than the whole
-				  exchange */
+	EXCHANGE_INCOMPARABLE, /* a stamp is missing, t1 and t4 are of different clocks, or t2 and t3 are */
+	EXCHANGE_IMPOSSIBLE, /* by its stamps, the reflector answered before the request arrived, or held it longer than
+				the whole exchange took */
 };
 
 struct exchange_times {
 	struct ns rtt;       /* on the wire: (t4 - t1) - (t3 - t2). The two clocks need not agree */
-	struct ns residence; /* time spent in the answerer: t3 - t2 */
+	struct ns residence; /* time spent in the reflector: t3 - t2 */
 };
 
-/* *times is set only for EXCHANGE_MEASURED. */
+/* Sets *times only if the result is EXCHANGE_MEASURED. */
 static inline enum exchange_outcome exchange_measure(const struct exchange *exchange, struct exchange_times *times)
 {
 	struct ns gross, residence;
@@ -40,8 +41,8 @@ static inline enum exchange_outcome exchange_measure(const struct exchange *exch
 }
 
 /*
- * The answerer's clock minus the asker's, if both directions take equally long: ((t2 - t1) + (t3 - t4)) / 2, of an
- * exchange that was measured. Halves are cut toward zero. The error is at most half of the round trip.
+ * Returns the reflector's clock minus the sender's, if both directions take equally long: ((t2 - t1) + (t3 - t4)) / 2,
+ * rounded toward zero. The exchange must have been measured. The error is at most half of the round trip.
  */
 static inline struct ns exchange_offset(const struct exchange *exchange)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ethernet frames that the prober speaks: UDP over IPv4 and IPv6, ARP and neighbour discovery, written and read as
- * bytes, with their checksums; ICMP echo, TCP time stamps and PTP are only read. Addresses and ports are in host order
- * here. Pure. RFC 894, 826, 791, 768, 1071, 8200, 4861.
+ * The Ethernet frames of the prober: reads and writes UDP over IPv4 and IPv6, ARP and neighbour discovery as bytes,
+ * with their checksums; only reads ICMP echo, TCP time stamps and PTP. Addresses and ports are in host byte order.
+ * Pure. RFC 894, 826, 791, 768, 1071, 8200, 4861.
  */
 #ifndef RTT_FRAME_H
 #define RTT_FRAME_H
@@ -17,12 +17,12 @@
 enum {
 	FRAME_MAC_BYTES = 6,
 	FRAME_ETHERNET_BYTES = 14,
-	FRAME_MINIMUM = 60,                           /* minimum of Ethernet, without the FCS */
-	FRAME_NEIGHBOUR_BYTES = 14 + 2 * 4 + 40 + 32, /* maximum length of a neighbour's question or answer */
-	FRAME_TAGS = 2,                               /* that are read and written */
+	FRAME_MINIMUM = 60,                           /* minimum length of an Ethernet frame, without the FCS */
+	FRAME_NEIGHBOUR_BYTES = 14 + 2 * 4 + 40 + 32, /* maximum length of a neighbour query or answer */
+	FRAME_TAGS = 2,                               /* maximum number of tags read and written */
 	FRAME_TAG_BYTES = 4,
 	FRAME_TAG_TYPE = 0x8100, /* 802.1Q */
-	FRAME_VLAN_MASK = 0xfff, /* of a tag's control: the VLAN; 0 = only a priority */
+	FRAME_VLAN_MASK = 0xfff, /* the VLAN in a tag's control; 0 = the tag has only a priority */
 	FRAME_CONGESTED = 3,     /* ECN: congestion experienced (RFC 3168) */
 };
 
@@ -34,7 +34,7 @@ enum frame_kind {
 	FRAME_IS_AT,        /* ARP reply, neighbour advertisement */
 	FRAME_ECHO_REQUEST, /* ICMP: source_port is the identifier, sequence the number */
 	FRAME_ECHO_REPLY,
-	FRAME_PTP, /* over Ethernet: its payload, which padding may follow */
+	FRAME_PTP, /* over Ethernet: its payload, and possibly padding */
 	FRAME_TCP, /* with time stamps (RFC 7323): sequence is TSval, echoed TSecr */
 };
 
@@ -46,68 +46,70 @@ struct frame_tag {
 struct frame {
 	enum frame_kind kind;
 	uint8_t source_mac[FRAME_MAC_BYTES], destination_mac[FRAME_MAC_BYTES];
-	ip_address source_address,
-		destination_address; /* of a neighbour's question or answer: the sender's, the target's */
+	ip_address source_address, destination_address; /* neighbour queries and answers: sender's and target's */
 	uint16_t source_port, destination_port;
 	uint8_t ttl, dscp, ecn;
-	bool may_fragment; /* DF is clear */
+	bool may_fragment; /* true: the DF bit is clear */
 	uint8_t tags;
 	struct frame_tag tag[FRAME_TAGS];
 	bool unchecked; /* the UDP checksum was 0 (none), or `captured` was too short to tell */
 	/*
-	 * FRAME_BROKEN only because the checksum covers just the pseudo-header, as a local sender's kernel leaves it to
-	 * a NIC that computes the rest (transmit checksum offload).
+	 * FRAME_BROKEN only because the checksum covers just the pseudo-header: a local sender's kernel left the rest
+	 * to a NIC (transmit checksum offload).
 	 */
 	bool unfinished;
 	uint32_t sequence, echoed;
-	const uint8_t *payload; /* into the frame */
+	const uint8_t *payload; /* points into the frame */
 	size_t payload_bytes;
 };
 
 /*
- * Reads `captured` bytes of a frame that had `length` on the wire (equal when nothing was cut off), with at most
- * FRAME_TAGS tags. The result points into `bytes`. Not returned by value: copying it would wait for its smaller stores.
+ * Reads the first `captured` bytes of a frame that had `length` bytes on the wire (equal if nothing was cut off), with
+ * at most FRAME_TAGS tags. The result points into `bytes`. An output parameter, because copying a returned struct would
+ * stall on its narrower stores.
  */
 void frame_read(const uint8_t *bytes, size_t captured, size_t length, struct frame *frame);
 
-/* The same of what follows an Ethernet header with this type: cooked captures have another one. */
+/*
+ * The same for the bytes after an Ethernet header with this type; used for cooked captures, which have another header.
+ */
 struct frame frame_read_packet(uint16_t type, const uint8_t *bytes, size_t captured, size_t length);
 
-/* Bytes before the payload of a UDP frame with these tags and addresses. */
+/* Returns the number of bytes before the payload of a UDP frame with these tags and addresses. */
 size_t frame_headers(const struct frame *frame);
 
 /*
- * Writes headers, tags, payload and checksums; frame->payload may already lie at its place in `out` (in place). Pads to
- * FRAME_MINIMUM. Returns the frame's length, 0 if `capacity` does not hold it.
+ * Writes headers, tags, payload and checksums. frame->payload may already be at its place in `out`. Pads to
+ * FRAME_MINIMUM. Returns the frame's length, or 0 if `capacity` is too small.
  */
 size_t frame_write_udp(const struct frame *frame, uint8_t *out, size_t capacity);
 
 /*
- * A template serves many frames that differ only in destination, source port and payload, not in length: everything
- * else is written, and summed for the checksums, once.
+ * A template for frames of equal length that differ only in destination, source port and payload. Everything else is
+ * written, and added up for the checksums, only once.
  */
-enum { FRAME_TEMPLATE_BYTES = 80 }; /* at least the longest headers: a copy of fixed length takes a few instructions */
+enum { FRAME_TEMPLATE_BYTES = 80 }; /* at least the longest headers; constant, so that copying takes few instructions */
 struct frame_template {
 	uint8_t bytes[FRAME_TEMPLATE_BYTES];
 	size_t headers, payload_bytes;
-	uint64_t ip_sum, udp_sum; /* over all that is the same in each frame */
+	uint64_t ip_sum, udp_sum; /* over all parts that are equal in each frame */
 	bool four;
 };
 
-/* Only the address family of the frame's destination matters; the payload itself is not read. */
+/* Uses only the address family of the frame's destination, and does not read the payload. */
 void frame_template_make(const struct frame *frame, struct frame_template *template);
-/* The first step of a frame. It also overwrites the beginning of the payload, which is written next. */
+/* First step of writing a frame. Also overwrites the beginning of the payload, which must be written after it. */
 static inline void frame_template_copy(const struct frame_template *template, uint8_t *out)
 {
 	memcpy(out, template->bytes, FRAME_TEMPLATE_BYTES);
 }
-/* The last step, with the payload in place after the headers. Returns the frame's length. */
+/* Last step, when the payload is in place after the headers. Returns the frame's length. */
 size_t frame_template_finish(const struct frame_template *template, const uint8_t *mac, ip_address destination,
 			     uint16_t source_port, uint8_t *out);
 
 /*
- * "Who has destination_address?" (to all, or its solicited-node group) or "source_address is at source_mac" (to the
- * asker, destination_address). Returns the length, 0 if `capacity` is under FRAME_NEIGHBOUR_BYTES.
+ * Writes "who has destination_address?" (to all, or to its solicited-node group) or "source_address is at source_mac"
+ * (to destination_address, which asked). Returns the length, or 0 if `capacity` is below FRAME_NEIGHBOUR_BYTES.
  */
 size_t frame_write_neighbour(const struct frame *frame, uint8_t *out, size_t capacity);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keys of authenticated STAMP sessions, one for each session identifier: a text file of lines "SSID KEY", the key in
- * hexadecimal; '#' starts a comment. Only its owner may read the file. HMAC-SHA-256 truncated to 16 bytes (RFC 8762
- * section 4.4) by nettle.
+ * Keys of authenticated STAMP sessions, one for each session identifier: a text file with lines "SSID KEY", the key in
+ * hexadecimal; '#' begins a comment. Only the owner may have access to the file. Uses HMAC-SHA-256 truncated to 16
+ * bytes (RFC 8762 section 4.4), from nettle.
  */
 #ifndef RTT_KEYS_H
 #define RTT_KEYS_H
@@ -27,16 +27,19 @@ struct stamp_keys {
 	struct stamp_key *items;
 };
 
-/* At least one key, or -errno with err set: readable by others, a bad line, a session twice. Free with
- * stamp_keys_free(). */
+/*
+ * Reads at least one key. Returns 0, or -errno with err set if others have access to the file, a line is bad or a
+ * session occurs twice. Free with stamp_keys_free().
+ */
 int stamp_keys_read(const char *path, struct stamp_keys *keys, struct error *err);
 int stamp_keys_parse(struct file_lines *lines, struct stamp_keys *keys, struct error *err);
 void stamp_keys_free(struct stamp_keys *keys);
 const struct stamp_key *stamp_keys_find(const struct stamp_keys *keys, uint16_t session); /* or NULL */
 
 /*
- * A prober that looks for paths does so in a second session beside its own, whose identifier differs in the lowest bit.
- * A session without a key of its own has that of its companion: the HMAC covers the identifier.
+ * A prober that looks for paths uses a second session for this, the companion, whose identifier differs in the lowest
+ * bit. A session without a key of its own uses that of its companion: this is safe because the HMAC covers the
+ * identifier.
  */
 static inline uint16_t stamp_companion(uint16_t session)
 {
@@ -45,10 +48,10 @@ static inline uint16_t stamp_companion(uint16_t session)
 
 const struct stamp_key *stamp_keys_for(const struct stamp_keys *keys, uint16_t session); /* or NULL */
 
-/* Over `head` and then `tail`, which may be empty. */
+/* Computes the HMAC over `head` followed by `tail`, which may be empty. */
 void stamp_hmac(const struct stamp_key *key, const uint8_t *head, size_t head_bytes, const uint8_t *tail,
 		size_t tail_bytes, uint8_t out[STAMP_HMAC_BYTES]);
-/* Compares in a time that does not depend on the content. */
+/* Compares in constant time. */
 bool stamp_hmac_equal(const uint8_t *a, const uint8_t *b);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A capture's round trips by pair of hosts: reading, text, nomora.rtt/1 and the CSV of every round trip. One thread. */
+/*
+ * A capture's round trips by pair of hosts: reads them, prints them as text and nomora.rtt/1, and writes each as CSV.
+ * One thread.
+ */
 #ifndef RTT_PAIRS_H
 #define RTT_PAIRS_H
 
@@ -14,27 +17,28 @@
 #include <probe/rtt/capture.h>
 
 struct rtt_pairs_settings {
-	const char *peers;   /* names for the addresses; NULL = none */
-	const char *samples; /* writes every round trip there (CSV); NULL = not */
-	const char *compare; /* the captured prober's samples, model/rtt_samples.h; outlives the pairs; NULL = none */
+	const char *peers;   /* file with names for the addresses; NULL = none */
+	const char *samples; /* CSV file to which every round trip is written; NULL = none */
+	const char *compare; /* file with the captured prober's samples, model/rtt_samples.h; the text must outlive the
+				pairs; NULL = none */
 	uint16_t udp_port;   /* of the reflectors */
 	unsigned int protocols;    /* bits 1 << capture_protocol */
-	bool gross;                /* keep the reflector's own time (t3 - t2) */
+	bool gross;                /* do not subtract the reflector's own time (t3 - t2) */
 	struct progress *progress; /* NULL is legal */
 };
 
 struct rtt_pairs;
 
 /*
- * Borrows the settings for the call. NULL with err set (ENODATA: `compare` has no probe of the capture); free with
- * rtt_pairs_destroy().
+ * Borrows the settings only for the call. Returns NULL with err set (ENODATA if `compare` has no probe of the capture).
+ * Free with rtt_pairs_destroy().
  */
 struct rtt_pairs *rtt_pairs_read(const char *path, const struct rtt_pairs_settings *settings, struct error *err);
 void rtt_pairs_destroy(struct rtt_pairs *pairs); /* NULL is legal */
 
 const struct capture_counters *rtt_pairs_counters(const struct rtt_pairs *pairs);
 void rtt_pairs_print(const struct rtt_pairs *pairs, FILE *out);
-/* nomora.rtt/1; `path`: as the user gave it. NULL if out of memory. */
+/* Returns nomora.rtt/1, or NULL if out of memory. `path`: as the user gave it. */
 json_t *rtt_pairs_to_json(const struct rtt_pairs *pairs, const char *path);
 
 #endif

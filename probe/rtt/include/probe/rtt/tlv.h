@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Extensions of STAMP packets: TLVs of RFC 8972 section 4 behind the base packet, and the destination address of RFC
- * 9503 section 3, and the member links of RFC 9534 section 3. A sender asks by empty TLVs with the U flag, a reflector
- * fills them in place and clears U. Pure.
+ * Extensions of STAMP packets: the TLVs of RFC 8972 section 4 after the base packet, the destination address of RFC
+ * 9503 section 3, and the member links of RFC 9534 section 3. A sender requests data by empty TLVs with the U flag; the
+ * reflector fills them in place and clears U. Pure.
  */
 #ifndef RTT_TLV_H
 #define RTT_TLV_H
@@ -37,57 +37,58 @@ enum tlv_flag {
 enum tlv_clock { TLV_CLOCK_NTP = 1, TLV_CLOCK_FREE = 5 }; /* RFC 8972 table 6 */
 enum tlv_method { TLV_METHOD_HARDWARE = 1, TLV_METHOD_SOFTWARE = 2 };
 
-/* Requests of a sender. */
+/* The requests of a sender. */
 struct tlv_request {
-	uint32_t wanted;             /* bits 1 << tlv_type; padding and HMAC are not among them */
-	const struct stamp_key *key; /* of an HMAC TLV over the others; NULL = none */
+	uint32_t wanted;             /* bits 1 << tlv_type, without padding and HMAC */
+	const struct stamp_key *key; /* for an HMAC TLV over the other TLVs; NULL = none */
 	uint32_t sequence;           /* sequence number of the base packet */
 	uint8_t dscp;                /* class: DSCP requested for the answer */
-	uint32_t sent;               /* direct measurement: packets of this session, with this one */
+	uint32_t sent;               /* direct measurement: packets sent in this session, including this one */
 	ip_address destination;
-	uint16_t member, peer_member; /* micro-session: of the links of a LAG at both ends; peer's 0 = unknown */
-	size_t padding;               /* bytes of all the rest: 0, or 4 at least */
+	uint16_t member, peer_member; /* micro-session: LAG member links at both ends; peer's 0 = unknown */
+	size_t padding;               /* bytes of a padding TLV, with its header: 0, or at least 4 */
 };
 
 size_t tlv_request_bytes(const struct tlv_request *request);
-/* `out` holds tlv_request_bytes(). */
+/* `out` has room for tlv_request_bytes(). */
 void tlv_write_request(const struct tlv_request *request, uint8_t *out);
 
-/* What a reflector knows about a request and its session. */
+/* The data that a reflector has about a request and its session. */
 struct tlv_facts {
-	const struct frame *request; /* its headers; not its payload, which is being changed */
+	const struct frame *request; /* its headers; its payload is not read, because it is being changed */
 	const struct stamp_key *key; /* NULL: no HMAC can be checked */
 	bool authenticated;          /* the base packet is authenticated */
 	uint32_t request_sequence, answer_sequence;
-	uint32_t received, sent; /* of the session, with this request and its answer */
+	uint32_t received, sent; /* numbers in the session, including this request and its answer */
 	enum tlv_clock clock;
-	bool follow_up; /* the answer before this one is known */
+	bool follow_up; /* the departure time of the previous answer is known */
 	uint32_t follow_up_sequence;
 	struct ns follow_up_at;
 	enum stamp_format format;
-	uint16_t member; /* of a LAG, on which the request arrived; 0 = none: micro-sessions are not supported */
+	uint16_t member; /* LAG member link on which the request arrived; 0 = none: micro-sessions are not supported */
 };
 
 /*
- * False: the TLVs name another member link of ours than this one, so that there must be no answer (RFC 9534 section
- * 3.2).
+ * Returns false if the TLVs name another of our member links than this one: then there must be no answer (RFC 9534
+ * section 3.2).
  */
 bool tlv_is_for_member(uint16_t member, const uint8_t *bytes, size_t length);
 
 /*
- * Fills the TLVs of a request, except the HMAC TLV. Sets U on those of unknown type and on a destination that is not
- * ours, M on those that are cut short or of a length that their type does not have, where processing ends, and I on all
- * of them where the HMAC is wrong. Returns the DSCP that the answer is to have, -1 = the request's.
+ * Fills the TLVs of a request, except the HMAC TLV, which is computed again. Sets U on TLVs of unknown type and on a
+ * destination that is not our address. Sets M on a TLV that is cut short or has a wrong length for its type, and ends
+ * there. If the HMAC is wrong, sets only I, on all TLVs. Returns the DSCP requested for the answer, or -1 for the
+ * request's own.
  */
 int tlv_answer(const struct tlv_facts *facts, uint8_t *bytes, size_t length);
 
-/* Contents of an answer's TLVs, for the types in `filled`. */
+/* Contents of the TLVs in an answer, for the types in `filled`. */
 struct tlv_reading {
-	uint32_t filled;  /* bits 1 << tlv_type: answered, without a flag */
-	uint32_t flagged; /* the same for those with a flag */
+	uint32_t filled;  /* bits 1 << tlv_type of TLVs that were answered and have no flag */
+	uint32_t flagged; /* the same for TLVs with a flag */
 	bool bad_hmac;    /* the HMAC TLV is wrong: the other TLVs must not be used */
 	uint16_t source_port, destination_port;
-	ip_address source, destination; /* location: of the request as it arrived; 0 = not said */
+	ip_address source, destination; /* location: addresses of the request as it arrived; 0 = not reported */
 	uint8_t source_mac[FRAME_MAC_BYTES];
 	bool has_mac;
 	uint8_t clock_in, method_in, clock_out, method_out;
@@ -96,16 +97,16 @@ struct tlv_reading {
 	uint32_t sent, received, answered; /* direct measurement */
 	uint32_t follow_up_sequence;
 	struct ns follow_up_at;
-	uint16_t member, peer_member; /* micro-session: ours as we sent it, the peer's */
+	uint16_t member, peer_member; /* micro-session: our link as sent, and the peer's */
 };
 
-/* Reads the TLVs of an answer whose base packet has this sequence number and timestamp format. */
+/* Reads the TLVs of an answer; sequence and format are those of its base packet. */
 void tlv_read(const struct stamp_key *key, uint32_t sequence, enum stamp_format format, const uint8_t *bytes,
 	      size_t length, struct tlv_reading *reading);
 
 /*
- * "location", "timestamp", "class", "direct", "follow-up", "destination", "micro-session", "padding", "hmac"; NULL for
- * others.
+ * Returns "location", "timestamp", "class", "direct", "follow-up", "destination", "micro-session", "padding" or "hmac";
+ * NULL for other types.
  */
 const char *tlv_name(enum tlv_type type);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A thread that periodically adds the rows of a live matrix to a history. A write that fails is logged once and tried
- * again: a full or locked disk leaves a gap, never a wrong row.
+ * A thread that periodically adds the rows of a live matrix to a history. A failed write is logged once and repeated at
+ * the next period: a full or locked disk leaves a gap, but never a wrong row.
  */
 #ifndef MESH_RECORDER_H
 #define MESH_RECORDER_H
@@ -24,15 +24,15 @@ extern const struct mesh_recorder_options mesh_recorder_defaults;
 		OPTION_DOUBLE(type, member.every_s, "history-every", 0, "S", 0.1, 86400,                               \
 			      "time between two additions to the history"),                                            \
 		OPTION_DOUBLE(type, member.keep_pairs_days, "keep-pairs", 0, "DAYS", 0.0001, 36500,                    \
-			      "older figures of pairs of hosts leave the history"),                                    \
+			      "remove older figures of pairs of hosts from the history"),                              \
 		OPTION_DOUBLE(type, member.keep_racks_days, "keep-racks", 0, "DAYS", 0.0001, 36500,                    \
-			      "older figures of pairs of racks leave the history")
+			      "remove older figures of pairs of racks from the history")
 
 struct mesh_recorder;
 
-/* NULL with err set: the matrix or the history cannot be opened. The options' texts are borrowed. */
+/* Borrows the texts of the options. Returns NULL with err set if the matrix or the history cannot be opened. */
 struct mesh_recorder *mesh_recorder_start(const struct mesh_recorder_options *options, struct error *err);
-/* Adds the last rows before it stops. NULL is legal. */
+/* Adds the newest rows before it stops. NULL is legal. */
 void mesh_recorder_stop(struct mesh_recorder *recorder);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The history of a mesh: an SQLite file with the figures of pairs of hosts and of pairs of racks in time. Several
- * processes may write it, each in short transactions, and read it meanwhile; a row seen by two of them is stored once.
- * A killed process loses its open transaction. One thread per store.
+ * The history of a mesh: an SQLite file with the figures of pairs of hosts and of pairs of racks over time. Several
+ * processes may write it, each in short transactions, and others may read it meanwhile; a row that two of them add is
+ * stored once. If a process is killed, its open transaction is lost. One thread per store.
  */
 #ifndef MESH_STORE_H
 #define MESH_STORE_H
@@ -17,25 +17,25 @@
 struct mesh_store;
 
 /*
- * To write (creates it) or to read. NULL with err set: no such file, no history of a mesh, another version, damaged,
- * locked for longer than 5 s.
+ * writable: creates the file if there is none. Returns NULL with err set if the file does not exist, is not a history
+ * of a mesh, has another version, is damaged, or is locked for longer than 5 s.
  */
 struct mesh_store *mesh_store_open(const char *path, bool writable, struct error *err);
 void mesh_store_close(struct mesh_store *store); /* NULL is legal */
 
 /*
- * Adds what is new in the live matrix since the last time (which must be the same matrix), in one transaction: pairs,
- * unreachable ones at `now`, and the maxima between racks at `now`. 0, or -errno with err set (EBUSY, ENOSPC, EINVAL:
- * damaged, EIO): nothing was added.
+ * Adds the rows of the live matrix that are new since the last call (which must have had the same matrix), in one
+ * transaction: pairs (unreachable ones with the time `now`) and the maxima between racks (with the time `now`). Returns
+ * 0, or -errno with err set if nothing was added (EBUSY, ENOSPC, EINVAL: damaged, EIO).
  */
 int mesh_store_take(struct mesh_store *store, const struct latency_matrix *live, struct ns now, struct error *err);
 
-/* Removes older rows. 0 or -errno with err set. */
+/* Removes rows older than these times. Returns 0, or -errno with err set. */
 int mesh_store_forget(struct mesh_store *store, struct ns pairs_before, struct ns racks_before, struct error *err);
 
 /*
- * Appends the points of two hosts, or racks, from `since` on. 0 (also when there are none), -ENOENT with err set: a
- * name that the history does not have; -EIO, -EINVAL, -ENOMEM.
+ * Appends the points of a pair of hosts, or of racks, from `since` on. Returns 0, even if there are none; -ENOENT with
+ * err set if the history does not know a name; or -EIO, -EINVAL, -ENOMEM.
  */
 int mesh_store_read(struct mesh_store *store, bool racks, const char *from, const char *to, struct ns since,
 		    struct latency_series *series, struct error *err);
