@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The passes for AVX2 (a gather) and AVX-512 (tables of up to 128 entries lie in four registers and are looked up by
- * vpermi2w, 32 at a time; larger ones by gather). Chosen at run time; see kernel.c for the arithmetic.
+ * The kernels for AVX2 and AVX-512, chosen at run time; see kernel.c for the arithmetic. AVX2 looks costs up with a
+ * gather. AVX-512 keeps a table of up to 128 entries in four registers and looks 32 costs up at a time with vpermi2w;
+ * it uses a gather for larger tables.
  */
 #ifdef __x86_64__
 
@@ -20,7 +21,7 @@ bool cost_avx512_usable(void)
 	       __builtin_cpu_supports("avx512vl");
 }
 
-/* Largest and smallest of eight 16-bit values, using phminposuw, the only horizontal instruction for them. */
+/* The smallest and the largest of eight 16-bit values, by phminposuw, the only horizontal instruction for them. */
 __attribute__((target("sse4.1"))) static inline uint16_t smallest_of(__m128i values)
 {
 	return (uint16_t)_mm_extract_epi16(_mm_minpos_epu16(values), 0);
@@ -79,7 +80,7 @@ TARGET_AVX512 static inline __m512i index_avx512(const float *rtt_us, __m512 bas
 	return _mm512_maskz_cvttps_epi32(present, _mm512_min_ps(index, limit));
 }
 
-/* Sixteen costs of 16 bits. */
+/* Looks up sixteen costs of 16 bits. */
 TARGET_AVX512 static inline __m256i lookup_16(const struct cost_table *table, __m512i index)
 {
 	return _mm512_cvtepi32_epi16(_mm512_i32gather_epi32(index, table->cost, 4));
@@ -106,7 +107,7 @@ struct small_table {
 	__m512i low_a, low_b, high_a, high_b;
 };
 
-/* Thirty-two costs. */
+/* Looks up thirty-two costs. */
 TARGET_AVX512 static inline __m512i lookup_32(const struct small_table *table, __m512i index)
 {
 	__mmask32 high = _mm512_test_epi16_mask(index, _mm512_set1_epi16(64));

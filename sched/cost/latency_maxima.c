@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Largest round trip between two racks, and between two pods. A maximum that rises is O(1). If the pair with the
- * maximum falls, the maximum is recomputed at the end of the batch, in one pass over the rack's pairs, however many
- * fell.
+ * Maintains the largest round trip between each two racks, and between each two pods. A maximum that rises is set at
+ * once. If the round trip of the pair with the maximum falls, the maximum is recomputed at the end of the batch, in one
+ * pass over the rack's pairs, however many of them fell.
  */
 #include <errno.h>
 #include <math.h>
@@ -37,7 +37,10 @@ static void note_moved_racks(struct latency_view *view, uint32_t a, uint32_t b)
 		note_moved_from_rack(view, b, a);
 }
 
-/* Sets the maximum of two pods, which counts for their pairs of racks without a maximum of their own. */
+/*
+ * Sets the maximum of two pods. It is also the value of their pairs of racks without a maximum of their own, so these
+ * have changed, too.
+ */
 static int set_pod_maximum(struct latency_view *view, uint32_t pod_a, uint32_t pod_b, float value)
 {
 	const struct cluster *cluster = view->layout->cluster;
@@ -89,8 +92,8 @@ int latency_maxima_note(struct latency_view *view, uint32_t a, uint32_t b, float
 }
 
 /*
- * Largest values between this rack and every other, written to view->scratch, without the pairs of a machine with
- * itself.
+ * Writes the largest round trip measured between this rack and each rack to view->scratch. Leaves out pairs of a
+ * machine with itself.
  */
 static void find_rack_maxima(struct latency_view *view, uint32_t from)
 {
@@ -127,7 +130,7 @@ static int settle_rack(struct latency_view *view, uint32_t rack)
 	return code;
 }
 
-/* Largest of the racks' maxima between the pods. */
+/* Returns the largest maximum between a rack of one pod and a rack of the other. */
 static float find_pod_maximum(const struct latency_view *view, uint32_t pod_a, uint32_t pod_b)
 {
 	const struct cluster *cluster = view->layout->cluster;

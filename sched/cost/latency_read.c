@@ -21,7 +21,7 @@ static const struct measured_pair *find_pair(const struct latency_view *view, ui
 	return at < row->count && row->pairs[at].column == column ? &row->pairs[at] : NULL;
 }
 
-/* The value of an unmeasured pair of different machines. */
+/* Returns the value of an unmeasured pair of different machines. */
 static float rack_value(const struct latency_view *view, uint32_t rack_a, uint32_t rack_b, enum latency_origin *origin)
 {
 	const struct cluster *cluster = view->layout->cluster;
@@ -78,7 +78,10 @@ static uint32_t smaller(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-/* Sixteen at a time for complete racks, so that the compiler knows the length of the loop. */
+/*
+ * Writes COST_LANES values at a time, so that the compiler knows the length of the copy. Complete racks leave no
+ * remainder.
+ */
 static void fill_columns(float *rtt_us, uint32_t count, float value)
 {
 	float lanes[COST_LANES];
@@ -92,7 +95,7 @@ static void fill_columns(float *rtt_us, uint32_t count, float value)
 		rtt_us[c] = value;
 }
 
-/* The rack that has the column. */
+/* Returns the rack that has the column. */
 static uint32_t rack_of_column(const struct cost_layout *layout, uint32_t column)
 {
 	uint32_t at;
@@ -109,7 +112,7 @@ static void clear_holes(const struct cost_layout *layout, uint32_t first, uint32
 	}
 }
 
-/* Rack values for the columns first..end-1, -1 for columns without a machine. */
+/* Fills rtt_us with the rack values of the columns first..end-1; -1 for columns without a machine. */
 static void fill_by_rack(const struct latency_view *view, uint32_t root, uint32_t first, uint32_t end, float *rtt_us)
 {
 	const struct cost_layout *layout = view->layout;
@@ -150,7 +153,10 @@ static float larger(float a, float b)
 	return a > b ? a : b;
 }
 
-/* Extremes of a rack that has the measured pairs row->pairs[first..end-1] and `rest` other machines, at `rest_us`. */
+/*
+ * Finds the extremes of a rack. row->pairs[first..end-1] are its measured pairs; its `rest` other machines are at
+ * `rest_us`.
+ */
 static void rack_extremes(const struct measured_row *row, uint32_t first, uint32_t end, uint32_t rest, float rest_us,
 			  float *least_us, float *most_us)
 {
@@ -185,7 +191,7 @@ void latency_view_extremes(const struct latency_view *view, uint32_t root, float
 		if (value < 0 && rest > 0)
 			value = rack_value(view, own_rack, rack, &origin);
 		rack_extremes(row, first, pair, rest, value, &least_us[rack], &most_us[rack]);
-		if (own) { /* the machine has no measurement to itself */
+		if (own) { /* the root is in this rack and has no measurement to itself */
 			float self_us = (float)layout->cluster->default_rtt.same_machine_us;
 
 			least_us[rack] = most_us[rack] < 0 || self_us < least_us[rack] ? self_us : least_us[rack];

@@ -81,7 +81,7 @@ static int grow_racks(struct latency_view *view)
 	return 0;
 }
 
-/* The order of the racks does not change, so neither does that of the pairs. */
+/* Updates the columns of the pairs. The order of the racks does not change, so the pairs remain sorted. */
 static void move_columns(struct latency_view *view)
 {
 	for (uint32_t m = 0; m < view->row_count; m++) {
@@ -154,7 +154,7 @@ static struct measured_pair *find_or_add_pair(struct latency_view *view, struct 
 	return &row->pairs[at];
 }
 
-/* Neither end measures it any more. */
+/* Removes a pair that neither end measures any more from the row of one end. */
 static void remove_pair(struct latency_view *view, struct measured_row *row, uint32_t column)
 {
 	uint32_t at = measured_row_find(row, column);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * latency_view.c stores measurements, latency_maxima.c keeps the maxima and notes what moved, latency_read.c reads.
- * Each machine stores its pairs, sorted by the other end's column, so that a row overwrites the rack values in one pass
- * and a rack's pairs are adjacent.
+ * latency_view.c stores measurements, latency_maxima.c maintains the maxima and records changes, latency_read.c reads.
+ * Each machine has a row of its pairs, sorted by the other end's column. So a rack's pairs are adjacent, and the
+ * measured values replace the rack values in one pass.
  */
 #ifndef COST_LATENCY_VIEW_PRIV_H
 #define COST_LATENCY_VIEW_PRIV_H
@@ -13,15 +13,15 @@
 
 struct measured_pair {
 	uint32_t column; /* of the other end */
-	uint32_t seen_s; /* when either end measured last */
-	float out_us;    /* measured by this machine; negative = nothing */
+	uint32_t seen_s; /* time of the last measurement by either end */
+	float out_us;    /* measured by this machine; negative = none */
 	float in_us;     /* measured by the other end */
 };
 
 struct measured_row {
 	struct measured_pair *pairs;
 	uint32_t count, capacity;
-	uint32_t next; /* index after the last pair that was looked up, as windows are sorted */
+	uint32_t next; /* index after the last pair that was found: in sorted windows it is often the next */
 };
 
 struct latency_view {
@@ -29,16 +29,16 @@ struct latency_view {
 	struct measured_row *rows; /* [row_count] by machine */
 	uint32_t row_count;
 	uint64_t pair_entries;
-	uint64_t moves;       /* of the layout, when the pairs' columns were last updated */
-	uint32_t *rack_first; /* [rack_count + 1] the layout's, before its columns moved */
+	uint64_t moves;       /* layout->moves when the pairs' columns were last updated */
+	uint32_t *rack_first; /* [rack_count + 1] layout->rack_first before its columns moved */
 	uint32_t rack_count;
 	struct pair_map rack_maximum, pod_maximum; /* of finite round trips */
-	uint64_t *stale_racks;                     /* bits: their maxima may be too large */
+	uint64_t *stale_racks;                     /* a bit per rack: its maxima may be too large */
 	bool any_stale, pods_stale;
 	float *scratch;                    /* [rack_count] */
 	uint64_t *moved;                   /* [row_count][words] bits by rack */
-	uint32_t words;                    /* of 64 racks */
-	uint32_t *moved_list, moved_count; /* [row_count] machines with bits */
+	uint32_t words;                    /* 64-bit words per machine in moved[] */
+	uint32_t *moved_list, moved_count; /* [row_count] machines with bits in moved[] */
 	uint8_t *is_moved;                 /* [row_count] */
 };
 
@@ -63,13 +63,13 @@ static inline uint32_t pod_of(const struct latency_view *view, uint32_t machine)
 	return view->layout->cluster->racks[rack_of(view, machine)].pod;
 }
 
-/* First pair whose column is not under `column`. */
+/* Returns the index of the first pair whose column is at least `column`. */
 uint32_t measured_row_find(const struct measured_row *row, uint32_t column);
 
 /* latency_maxima.c */
-/* The pair's value changed from `before` to `after` (negative: not measured). 0 or -ENOMEM. */
+/* Reports that the pair's value changed from `before` to `after` (negative: not measured). Returns 0 or -ENOMEM. */
 int latency_maxima_note(struct latency_view *view, uint32_t a, uint32_t b, float before, float after);
-/* Recomputes the maxima that may have fallen. Call it after each batch. 0 or -ENOMEM. */
+/* Recomputes the maxima that may have fallen. Call it after each batch. Returns 0 or -ENOMEM. */
 int latency_maxima_settle(struct latency_view *view);
 
 #endif

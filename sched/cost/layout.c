@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Number of columns for this number of machines. */
+/* Returns the number of columns for this number of machines. */
 static uint32_t padded(uint32_t machines)
 {
 	return (machines + COST_LANES - 1) / COST_LANES * COST_LANES;
 }
 
-/* Grows *items from `old` to `count` items; every byte of the new ones is `fill`. */
+/* Grows *items from `old` to `count` items; every byte of the new items is set to `fill`. */
 static int extend(uint32_t **items, size_t old, size_t count, int fill)
 {
 	uint32_t *larger = reallocarray(*items, count, sizeof *larger);
@@ -39,7 +39,7 @@ static int reserve_machine(struct cost_layout *layout, uint32_t machine)
 	return 0;
 }
 
-/* Creates the racks up to this one, new ones without columns. */
+/* Creates the racks up to this one. New racks have no columns. */
 static int reserve_rack(struct cost_layout *layout, uint32_t rack)
 {
 	size_t capacity = layout->rack_capacity ? layout->rack_capacity : 16;

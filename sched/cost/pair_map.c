@@ -7,7 +7,7 @@
 
 enum { FIRST_CAPACITY = 64 };
 
-/* Slot of the key, or the free slot where it belongs. */
+/* Returns the slot of the key, or the free slot where it belongs. */
 static uint32_t place_of(const struct pair_map *map, uint64_t key)
 {
 	uint32_t mask = map->capacity - 1;

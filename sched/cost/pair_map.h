@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A float for each unordered pair of numbers 0..limit-1. Few numbers: a square matrix, so that a row is contiguous.
- * Many: open addressing, linear probing. Absent pairs read as a negative number. One writer.
+ * Stores a float for each unordered pair of numbers 0..limit-1. If `limit` is small, it uses a square matrix, whose
+ * rows are contiguous; otherwise a hash table (open addressing, linear probing). Absent pairs read as a negative
+ * number. One writer.
  */
 #ifndef COST_PAIR_MAP_H
 #define COST_PAIR_MAP_H
@@ -24,7 +25,10 @@ static inline uint64_t pair_key(uint32_t a, uint32_t b)
 	return (a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a) + 1;
 }
 
-/* Values of the pairs with `a`, indexed by the other number; NULL: use pair_map_get(). */
+/*
+ * Returns the values of the pairs with `a`, indexed by the other number; NULL if there is no matrix: use
+ * pair_map_get().
+ */
 static inline const float *pair_map_row(const struct pair_map *map, uint32_t a)
 {
 	return map->square ? map->square + (size_t)a * map->limit : NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Looking arcs up in one row. */
+/* Looks up arcs in one row. */
 #include <base/search.h>
 
 #include "rows_priv.h"
@@ -21,8 +21,8 @@ uint32_t row_find_rack(const struct cost_row *row, uint32_t rack)
 }
 
 /*
- * A rack's machines usually have consecutive numbers, nearly all of them with an arc: the search goes down from the
- * place where the machine is if none is missing, then up.
+ * A rack's machines usually have consecutive numbers, and nearly all of them have an arc. So the search starts at the
+ * index that the machine's arc has if no arc is missing; it goes down from there, then up.
  */
 static int32_t machine_among(const struct arc *arcs, uint32_t count, uint32_t machine)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Computing a row, whole or rack by rack. The cluster's cost is the largest of the racks'. A bit per rack marks the
- * racks that have it; only when the last of them loses it must all racks be examined. A row whose arcs have not changed
- * keeps its version.
+ * Computes a row, whole or rack by rack. The cluster's cost is the largest of the racks' costs. One bit per rack marks
+ * the racks with that cost; only when the last of these loses it must all racks be examined. A row whose arcs have not
+ * changed keeps its version.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -59,13 +59,13 @@ void rows_fetch(struct cost_rows *rows, uint32_t root, uint32_t rack, uint32_t e
 	}
 }
 
-/* True if the rack has its own arc at this largest cost. */
+/* True if a rack with this largest cost has its own arc. */
 static bool wants_rack_arc(const struct cost_rows *rows, uint16_t cost)
 {
 	return cost > 0 && cost <= rows->settings.rack_threshold;
 }
 
-/* In a reduced row, the rack's arc represents all its machines of equal cost. */
+/* Returns the limit for a rack's machines in a cut row: the rack's arc represents all its machines of equal cost. */
 static int32_t cut_limit(const struct cost_rows *rows, uint32_t rack, int32_t limit)
 {
 	uint16_t cost = rows->rack_cost[rack];
@@ -74,8 +74,8 @@ static int32_t cut_limit(const struct cost_rows *rows, uint32_t rack, int32_t li
 }
 
 /*
- * Costs of one rack from the round trips in the scratch space. Returns the number of arcs written to `chosen`, which
- * has space for one more.
+ * Computes the costs of one rack from the round trips in the scratch space. Writes the arcs up to the limit to
+ * `chosen`, which must have space for one more, and returns their number.
  */
 static uint32_t compute_rack(struct cost_rows *rows, const struct cost_table *table, uint32_t rack, int32_t limit,
 			     bool cut, struct arc *chosen)
@@ -99,7 +99,7 @@ static uint32_t compute_rack(struct cost_rows *rows, const struct cost_table *ta
 	return count;
 }
 
-/* Replaces the rack's arcs by `chosen`. Returns 1 if they differ, 0 or -ENOMEM. */
+/* Replaces the rack's arcs by `chosen`. Returns 1 if they differ, 0 if not, or -ENOMEM. */
 static int set_machines(struct cached_row *cached, uint32_t rack, const struct arc *chosen, uint32_t count)
 {
 	struct cost_row *row = &cached->row;
@@ -129,7 +129,7 @@ static int set_machines(struct cached_row *cached, uint32_t rack, const struct a
 	return 1;
 }
 
-/* Sets the rack's largest cost (0: no machine). Returns 1 if its arc has changed, 0 or -ENOMEM. */
+/* Sets the rack's largest cost (0: no machine). Returns 1 if the rack's arc has changed, 0 if not, or -ENOMEM. */
 static int set_rack(const struct cost_rows *rows, struct cached_row *cached, uint32_t rack, uint16_t cost)
 {
 	struct cost_row *row = &cached->row;
@@ -184,7 +184,7 @@ static void set_tops(const struct cost_rows *rows, struct cached_row *cached)
 	}
 }
 
-/* True if the rack has no arc at all, by its least cost. */
+/* True if the rack's machines need not be examined, because its least cost is above the limit. */
 static bool is_beyond(const struct cost_rows *rows, uint32_t rack, int32_t limit)
 {
 	int32_t least = rows->least_cost[rack];
@@ -203,7 +203,10 @@ static bool any_is_beyond(const struct cost_rows *rows, int32_t limit)
 	return rack < rows->layout->rack_count;
 }
 
-/* Least and largest costs of all racks from the source's extremes. False: all racks must be examined in any case. */
+/*
+ * Computes the least and largest costs of all racks from the source's extremes. Returns false if all racks must be
+ * examined in any case.
+ */
 static bool compute_extremes(struct cost_rows *rows, const struct cost_table *table, uint32_t root, int32_t limit)
 {
 	uint32_t racks = rows->layout->rack_count, lanes = (racks + COST_LANES - 1) / COST_LANES * COST_LANES;
@@ -222,7 +225,9 @@ static bool compute_extremes(struct cost_rows *rows, const struct cost_table *ta
 	return true;
 }
 
-/* Computes the costs of all racks and the arcs up to the limit into the scratch. Returns the number of spans. */
+/*
+ * Computes the costs of all racks, and the arcs up to the limit, into the scratch space. Returns the number of spans.
+ */
 static uint32_t compute_all(struct cost_rows *rows, const struct cost_table *table, uint32_t root, int32_t limit)
 {
 	uint32_t racks = rows->layout->rack_count, count = 0, spans = 0;
@@ -249,7 +254,7 @@ static uint32_t compute_all(struct cost_rows *rows, const struct cost_table *tab
 	return spans;
 }
 
-/* The largest cost up to which there are no more than `most` arcs in the scratch; 0: no such cost. */
+/* Returns the largest cost up to which there are at most `most` arcs in the scratch space, or 0 if there is none. */
 static int32_t limit_for(const struct cost_rows *rows, uint32_t count, uint32_t most)
 {
 	uint32_t arcs_at[COST_MAXIMUM + 1] = {0}, arcs = 0;
@@ -262,7 +267,10 @@ static int32_t limit_for(const struct cost_rows *rows, uint32_t count, uint32_t 
 	return cost;
 }
 
-/* Keeps only arcs up to the limit and below their rack's in the scratch. Returns the remaining number of spans. */
+/*
+ * Of the arcs in the scratch space, keeps those that cost at most the limit and less than their rack's arc. Returns the
+ * remaining number of spans.
+ */
 static uint32_t cut_arcs(struct cost_rows *rows, uint32_t spans, int32_t limit)
 {
 	uint32_t left = 0, count = 0;
@@ -293,7 +301,7 @@ static uint32_t list_rack_arcs(struct cost_rows *rows)
 	return count;
 }
 
-/* Makes the scratch the row. 1 if the row has changed, 0 if not, or -ENOMEM. */
+/* Copies the arcs in the scratch space to the row. Returns 1 if the row has changed, 0 if not, or -ENOMEM. */
 static int take_scratch(struct cost_rows *rows, struct cached_row *cached, uint32_t spans, uint32_t racks)
 {
 	struct cost_row *row = &cached->row;
@@ -316,7 +324,7 @@ static int take_scratch(struct cost_rows *rows, struct cached_row *cached, uint3
 	return 1;
 }
 
-/* Computes all racks of the row. 0 or -ENOMEM. */
+/* Computes the whole row. Returns 0 or -ENOMEM. */
 static int update_whole(struct cost_rows *rows, struct cached_row *cached)
 {
 	const struct cost_table *table = rows->tables[cached->curve];
@@ -349,7 +357,7 @@ static int update_whole(struct cost_rows *rows, struct cached_row *cached)
 	return 0;
 }
 
-/* 1 if the rack's arcs have changed, 0 or -ENOMEM. */
+/* Computes one rack of the row. Returns 1 if its arcs have changed, 0 if not, or -ENOMEM. */
 static int update_rack(struct cost_rows *rows, struct cached_row *cached, uint32_t rack)
 {
 	const struct cost_table *table = rows->tables[cached->curve];

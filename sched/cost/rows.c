@@ -89,7 +89,7 @@ void cost_rows_destroy(struct cost_rows *rows)
 	free(rows);
 }
 
-/* Reserves a quarter more than needed, so that growth one by one stays cheap. */
+/* Returns the new capacity: a quarter more than needed, so that growing one by one is cheap. */
 static uint32_t room_for(uint32_t room, uint32_t needed)
 {
 	if (needed <= room)
@@ -265,7 +265,7 @@ void cost_rows_remove_curve(struct cost_rows *rows, int32_t number)
 	rows->tables[number] = NULL;
 }
 
-/* The link to the row, or the link where to insert it. */
+/* Returns the link that points to the row, or the one where it is to be inserted. */
 static struct cached_row **find(struct cost_rows *rows, int32_t curve, uint32_t root)
 {
 	struct cached_row **place = &rows->first_of_root[root];
@@ -317,7 +317,7 @@ static void fetch_lines(const void *first, size_t lines)
 	enum { CACHE_LINE = 64 };
 
 	for (size_t line = 0; line < lines; line++)
-		__builtin_prefetch((const void *)((uintptr_t)first + line * CACHE_LINE)); /* which may be NULL */
+		__builtin_prefetch((const void *)((uintptr_t)first + line * CACHE_LINE)); /* `first` may be NULL */
 }
 
 /* Prefetches the first cache lines of the arrays; the hardware prefetcher continues. Most roots have one row. */

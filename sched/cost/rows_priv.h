@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rows.c keeps the rows and knows which racks of them are out of date; row_update.c computes; row_read.c reads one. */
+/*
+ * rows.c caches the rows and knows which of their racks are out of date; row_update.c computes rows; row_read.c reads
+ * one.
+ */
 #ifndef COST_ROWS_PRIV_H
 #define COST_ROWS_PRIV_H
 
@@ -17,8 +20,8 @@ struct cached_row {
 	uint64_t all_moved;     /* cost_rows.all_moved when the row was last brought up to date */
 	uint32_t top_count;     /* racks whose largest cost is `top`; at least one after the first computation */
 	uint16_t top;           /* largest cost of all machines; 0 without any */
-	uint64_t *dirty, *tops; /* bits by rack: it must be computed; its largest cost is `top` */
-	uint64_t bits[];        /* of both */
+	uint64_t *dirty, *tops; /* a bit per rack: it must be computed; its largest cost is `top` */
+	uint64_t bits[];        /* of `dirty` and `tops` */
 };
 
 #define ROW_ALL_DIRTY UINT32_MAX
@@ -32,10 +35,10 @@ struct cost_rows {
 	int32_t curve_count;
 	struct cached_row **first_of_root; /* [machine_room] */
 	uint8_t *present;                  /* [machine_room] */
-	uint32_t *rack_absences;           /* [rack_room] machines that are absent */
+	uint32_t *rack_absences;           /* [rack_room] number of the rack's machines that are absent */
 	uint32_t machine_room, rack_room, column_room;
-	uint32_t words;       /* words of 64 racks in each row */
-	uint64_t kept;        /* rows in all */
+	uint32_t words;       /* 64-bit words in a bit set of racks */
+	uint64_t kept;        /* number of cached rows */
 	float *rtt_us;        /* [column_room] scratch */
 	uint16_t *cost;       /* [column_room] scratch */
 	uint16_t *rack_cost;  /* [rack_room + COST_LANES] scratch, as are the next three */
@@ -44,17 +47,17 @@ struct cost_rows {
 	struct arc *chosen;      /* [column_room + 1] scratch */
 	struct arc *rack_arcs;   /* [rack_room] scratch */
 	struct cost_span *spans; /* [rack_room + 1] scratch */
-	uint64_t versions;       /* given out so far */
+	uint64_t versions;       /* number of versions assigned so far */
 	uint64_t all_moved;      /* number of calls of cost_rows_all_moved() */
 	struct cost_rows_work work;
 };
 
 /* Reads round trips to the racks rack..end-1 into the scratch space; those to absent machines are negative. */
 void rows_fetch(struct cost_rows *rows, uint32_t root, uint32_t rack, uint32_t end);
-/* Computes the dirty racks. 0 or -ENOMEM. */
+/* Computes the dirty racks. Returns 0 or -ENOMEM. */
 int row_update(struct cost_rows *rows, struct cached_row *cached);
 
-/* row_read.c: place of the first span, or of the first rack arc, at or after the rack. */
+/* row_read.c: return the index of the first span, or of the first rack arc, at or after the rack. */
 uint32_t row_find_span(const struct cost_row *row, uint32_t rack);
 uint32_t row_find_rack(const struct cost_row *row, uint32_t rack);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The algorithms that aggregate first: `structured` (detects the shape or refuses) and `auto` (the fastest: the
- * structured solver where the network has its shape, else the simplex, on the aggregated network if there is one; cost
- * scaling where that suits the network better from the start or the simplex turns out to be slow).
+ * The algorithms that aggregate the network first. `structured` uses the structured solver, or refuses if the network
+ * does not have its shape. `auto` uses the fastest algorithm: the structured solver if the network has its shape,
+ * otherwise the simplex, on the aggregated network if there is one; but cost scaling if that suits the network better,
+ * or if the simplex turns out to be slow.
  */
 #include <base/ns.h>
 #include <sched/mcf/scaling.h>
@@ -15,19 +16,22 @@
 typedef enum mcf_status (*small_solver)(const struct mcf_problem *problem, struct mcf_solution *solution);
 
 /*
- * Many nodes: the spanning tree does not fit the cache, and a pivot visits much of it. Measured at 100,000 to 160,000
- * nodes, 4 arcs a node on grids, 8 on random arcs: cost scaling is 1.5 to 4 times as fast as the simplex; at 60,000
- * they are equal. On roads, with 3 arcs a node, they are equal at 250,000, and on circulations with few negative arcs
- * cost scaling takes twice as long. Many arcs a node, as in scheduling networks, keep the tree flat.
+ * From this number of nodes on, the spanning tree does not fit into the cache, and a pivot visits much of it. Measured
+ * at 100,000 to 160,000 nodes, on grids with 4 arcs per node and random arcs with 8: cost scaling is 1.5 to 4 times as
+ * fast as the simplex; at 60,000 nodes they are equal. On roads, with 3 arcs per node, they are equal at 250,000, and
+ * on circulations with few negative arcs cost scaling takes twice as long. Many arcs per node, as in scheduling
+ * networks, keep the tree flat.
  */
 enum { MANY_NODES = 100000, ARCS_LEAST = 4, ARCS_MOST = 15 };
 /*
- * A network counts as free of costs if at most one arc in this many has a cost: a maximum flow problem, with a few arcs
- * that reward flow.
+ * A network counts as free of costs if at most one arc in this many has a cost. It is then a maximum flow problem, with
+ * a few arcs that reward flow.
  */
 enum { FREE_ARCS = 1000 };
 
-/* Without costs any flow is optimal: measured, scaling finds one in a quarter of the simplex's time. */
+/*
+ * If there are no costs, any feasible flow is optimal. Measured: scaling finds one in a quarter of the simplex's time.
+ */
 static bool is_free(const struct mcf_problem *problem)
 {
 	int32_t most = problem->arc_count / FREE_ARCS;
@@ -80,7 +84,7 @@ static enum mcf_status solve_aggregated(const struct aggregation *aggregation, s
 	struct mcf_solution answer = {.statistics = solution->statistics, .watcher = solution->watcher};
 	enum mcf_status status = mcf_problem_check(small);
 
-	/* Summed costs of contracted arcs may exceed the range; the caller then solves the original. */
+	/* The summed costs of contracted arcs may exceed the range; the caller then solves the original network. */
 	if (status == MCF_OPTIMAL)
 		status = mcf_solution_reserve(&answer, small->node_count, small->arc_count);
 	if (status == MCF_OPTIMAL)

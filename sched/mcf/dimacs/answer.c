@@ -15,7 +15,7 @@ static bool is_in_cut(const struct mcf_answer *answer, int32_t node)
 	return answer->solution->potential[node] >= answer->cut.least_potential;
 }
 
-/* "1, 5, 7, ..." */
+/* Prints "1, 5, 7, ...". */
 static void print_cut_nodes(const struct mcf_answer *answer, FILE *out)
 {
 	int32_t named = 0;

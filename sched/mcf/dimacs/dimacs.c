@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reader of DIMACS files: chunks, a fast path for valid lines, and a slow one that explains invalid ones. */
+/*
+ * Reads DIMACS files chunk by chunk. A fast path parses valid lines; a slow path reports what is wrong with invalid
+ * ones.
+ */
 #include <sched/mcf/dimacs.h>
 
 #include <errno.h>
@@ -24,7 +27,7 @@ struct reader {
 	bool has_problem;
 	int32_t node_count, arc_count; /* as the p line states them */
 	int64_t cost_limit;            /* |cost| */
-	uint8_t *has_supply;           /* one bit a node */
+	uint8_t *has_supply;           /* a bit per node: it has an n line */
 };
 
 void mcf_network_free(struct mcf_network *network)
@@ -92,7 +95,10 @@ static inline bool at_end(const char *at)
 	return *at == '\n' || (*at == '\r' && at[1] == '\n');
 }
 
-/* Parses a decimal integer of at most 18 digits after blanks, which cannot overflow; NULL if there is none. */
+/*
+ * Parses a decimal integer of at most 18 digits, which cannot overflow, after blanks. Returns its end, or NULL if there
+ * is none.
+ */
 static inline const char *scan_short(const char *at, int64_t *value)
 {
 	const char *first;
@@ -109,7 +115,7 @@ static inline const char *scan_short(const char *at, int64_t *value)
 	return at > first && (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r') ? at : NULL;
 }
 
-/* Parses the word at `*at` as an integer in low..high, or explains why not. */
+/* Parses the word at `*at` as an integer in low..high, or reports why that is impossible. */
 static int scan_field(struct reader *reader, const char **at, const char *field, int64_t low, int64_t high,
 		      int64_t *value)
 {
@@ -153,7 +159,7 @@ static int read_problem_line(struct reader *reader, const char *at)
 		return refuse(reader, NULL, "a second p line; expected one");
 	at = skip_blanks(at);
 	if (strncmp(at, "min", 3) != 0 || (at[3] != ' ' && at[3] != '\t'))
-		return refuse(reader, "p", "expected 'p min NODES ARCS' (other kinds of problem are not solved here)");
+		return refuse(reader, "p", "expected 'p min NODES ARCS' (other kinds of problem are not supported)");
 	at += 3;
 	if ((code = scan_field(reader, &at, "NODES", 0, MCF_DIMACS_NODES, &nodes)) < 0 ||
 	    (code = scan_field(reader, &at, "ARCS", 0, MCF_DIMACS_ARCS, &arcs)) < 0 ||
@@ -190,7 +196,7 @@ static int read_node_line(struct reader *reader, const char *at)
 	return 0;
 }
 
-/* Explains why the fast path rejected an arc line. 0 if the line is valid after all. */
+/* Reports why the fast path rejected an arc line. Returns 0 if the line is valid after all. */
 static int explain_arc_line(struct reader *reader, const char *at, int64_t field[5])
 {
 	int code;
@@ -287,7 +293,7 @@ static int read_line(struct reader *reader, const char *line)
 		      (int)strcspn(line, " \t\r\n") > 15 ? 15 : (int)strcspn(line, " \t\r\n"), line);
 }
 
-/* Complete lines: text[bytes - 1] is a newline, which ends every scan. */
+/* Reads complete lines. text[bytes - 1] must be a newline, which ends every scan. */
 static int read_lines(struct reader *reader, const char *text, size_t bytes)
 {
 	const char *end = text + bytes;
@@ -367,7 +373,10 @@ int mcf_dimacs_parse(const char *name, const char *text, size_t bytes, struct mc
 	return close_reader(&reader, code);
 }
 
-/* Checked at the end of the data, before the last line: a truncated file ends within a line. */
+/*
+ * True if the gzip stream ends early. Call it before the last line is parsed: a truncated file ends within a line,
+ * which would be reported instead.
+ */
 static bool is_cut_off(gzFile file)
 {
 	int zlib_code;
@@ -386,7 +395,7 @@ static int refuse_read(struct reader *reader, gzFile file)
 		return refuse(reader, NULL, "the gzip stream is damaged: %s", reason ? reason + 2 : text);
 	if (zlib_code == Z_ERRNO)
 		text = system_code == EISDIR ? "it is a folder, expected a file" : strerror(system_code);
-	return refuse(reader, NULL, "cannot read on: %s", text);
+	return refuse(reader, NULL, "read error: %s", text);
 }
 
 /* Reads chunk by chunk; text after the last newline of a chunk is moved to the front of the next chunk. */
@@ -441,7 +450,7 @@ int mcf_dimacs_read(const char *path, struct mcf_network *network, struct error 
 
 	*network = (struct mcf_network){0};
 	errno = 0;
-	/* dup: closing must not close the caller's stdin. */
+	/* dup(): closing `file` must not close the caller's stdin. */
 	file = is_stdin ? gzdopen(dup(STDIN_FILENO), "rb") : gzopen(path, "rb");
 	if (!file)
 		return error_at(err, (struct error_place){path, 0, NULL}, errno ? errno : ENOMEM, "cannot open: %s",

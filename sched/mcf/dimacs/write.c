@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Writer of DIMACS problems and solutions, with its own digits: printf would take longer than solving. */
+/* Writes DIMACS problems and solutions. Formats numbers itself, because printf would take longer than solving. */
 #include <sched/mcf/dimacs.h>
 
 #include <errno.h>

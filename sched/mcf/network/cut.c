@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Farkas' inequality is a sum over the levels of the potentials, with a cut for each level: if the sum is violated, so
- * is one of the cuts. One sweep from the highest level down examines all cuts.
+ * Farkas' inequality is a sum over the levels of the potentials (their different values). Each level has a cut: the
+ * nodes with at least this potential. If the sum is violated, so is the inequality of one of the cuts. One sweep from
+ * the highest level down examines all cuts.
  */
 #include <sched/mcf/cut.h>
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* The part of a cut that a level adds; sums fit int64 (mcf/mcf.h). */
+/* The part of a cut that one level adds. Sums fit int64 (mcf/mcf.h). */
 struct level {
 	int64_t potential;
 	int64_t supply, lower_in, capacity;
@@ -22,7 +23,7 @@ static int compare_falling(const void *left, const void *right)
 	return (a->potential < b->potential) - (a->potential > b->potential);
 }
 
-/* Lists each value of the potentials once, falling; returns the number. */
+/* Lists each value of the potentials once, in descending order. Returns the number of values. */
 static int32_t list_levels(const struct mcf_problem *problem, const int64_t *potential, struct level *levels)
 {
 	int32_t kept = 0;

@@ -15,12 +15,13 @@ static inline void mcf_report(const struct mcf_watcher *watcher, struct mcf_stat
 }
 
 /*
- * Arcs by tail: those out of v are (*out)[(*first)[v]] .. (*out)[(*first)[v + 1] - 1], in their order; (*arcs_in)[v]
- * counts arcs into v. The caller frees the three arrays, also after false: out of memory.
+ * Lists arcs by tail: the arcs out of v are (*out)[(*first)[v]] .. (*out)[(*first)[v + 1] - 1], in ascending order.
+ * (*arcs_in)[v] is the number of arcs into v. Returns false if out of memory. The caller frees the three arrays in
+ * either case.
  */
 bool mcf_arcs_by_tail(const struct mcf_problem *problem, int32_t **first, int32_t **out, int32_t **arcs_in);
 
-/* Flow-weighted cost; false when it does not fit int64. */
+/* Computes the total cost of the flow. Returns false if it does not fit int64. */
 bool mcf_total_cost(const struct mcf_problem *problem, const int32_t *flow, int64_t *cost);
 
 #endif

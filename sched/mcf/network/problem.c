@@ -115,7 +115,10 @@ bool mcf_arcs_by_tail(const struct mcf_problem *problem, int32_t **first, int32_
 	return true;
 }
 
-/* Removes lower bounds by flow = lower + shifted flow, and adds them to the answer. Proofs hold unchanged. */
+/*
+ * Solves the problem without lower bounds (flow = lower + shifted flow), then adds them to the answer. Proofs remain
+ * valid.
+ */
 static enum mcf_status solve_shifted(const struct mcf_algorithm *algorithm, const struct mcf_problem *problem,
 				     struct mcf_solution *solution)
 {

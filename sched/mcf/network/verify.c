@@ -66,7 +66,7 @@ static bool check_conservation(const struct mcf_problem *problem, const int32_t 
 	int64_t *net = calloc((size_t)problem->node_count + 1, sizeof *net);
 
 	if (!net)
-		return fail(verdict, MCF_FAULT_STATUS, "no memory to check the answer");
+		return fail(verdict, MCF_FAULT_STATUS, "out of memory while checking the answer");
 	for (int32_t a = 0; a < problem->arc_count; a++) {
 		net[problem->tail[a]] += flow[a];
 		net[problem->head[a]] -= flow[a];
@@ -92,18 +92,19 @@ static bool check_slackness(const struct mcf_problem *problem, const struct mcf_
 
 		verdict->arc = a;
 		if (reduced < 0 && solution->flow[a] < problem->capacity[a])
-			return fail(verdict, MCF_FAULT_UNDER_USED, "arc %d has reduced cost %.17g and carries %d of %d",
-				    a, rough(reduced), solution->flow[a], problem->capacity[a]);
+			return fail(verdict, MCF_FAULT_UNDER_USED,
+				    "arc %d has reduced cost %.17g, but carries only %d of %d", a, rough(reduced),
+				    solution->flow[a], problem->capacity[a]);
 		if (reduced > 0 && solution->flow[a] > lower_bound(problem, a))
 			return fail(verdict, MCF_FAULT_OVER_USED,
-				    "arc %d has reduced cost %.17g and carries %d, lower bound %d", a, rough(reduced),
-				    solution->flow[a], lower_bound(problem, a));
+				    "arc %d has reduced cost %.17g, but carries %d, more than its lower bound %d", a,
+				    rough(reduced), solution->flow[a], lower_bound(problem, a));
 	}
 	verdict->arc = -1;
 	return true;
 }
 
-/* Dual value: the potentials' lower bound of the cost of any feasible flow. */
+/* The dual value: the lower bound, by the potentials, of the cost of any feasible flow. */
 static mcf_wide dual_cost(const struct mcf_problem *problem, const int64_t *potential)
 {
 	mcf_wide dual = 0;
@@ -129,12 +130,12 @@ static bool check_costs(const struct mcf_problem *problem, const struct mcf_solu
 		return fail(verdict, MCF_FAULT_COST, "the answer states cost %" PRId64 ", its flow costs %.17g",
 			    solution->cost, rough(primal));
 	if (primal != dual)
-		return fail(verdict, MCF_FAULT_DUALITY, "primal cost %.17g, dual cost %.17g", rough(primal),
+		return fail(verdict, MCF_FAULT_DUALITY, "primal cost %.17g differs from dual cost %.17g", rough(primal),
 			    rough(dual));
 	return true;
 }
 
-/* Farkas: weighted with y, the supplies exceed the value of any flow within the capacities. */
+/* Checks Farkas' inequality: weighted with y, the supplies exceed the value of any flow within the capacities. */
 static bool check_infeasible(const struct mcf_problem *problem, const int64_t *y, struct mcf_verdict *verdict)
 {
 	mcf_wide wanted = 0, possible = 0;
@@ -149,8 +150,9 @@ static bool check_infeasible(const struct mcf_problem *problem, const int64_t *y
 	if (wanted > possible)
 		return true;
 	return fail(verdict, MCF_FAULT_NOT_INFEASIBLE,
-		    "the proof of infeasibility does not hold: supplies weigh %.17g, arcs carry %.17g", rough(wanted),
-		    rough(possible));
+		    "invalid proof of infeasibility: the weighted supplies are %.17g, but must exceed the largest "
+		    "weighted flow, %.17g",
+		    rough(wanted), rough(possible));
 }
 
 bool mcf_verify(const struct mcf_problem *problem, const struct mcf_solution *solution, struct mcf_verdict *verdict)

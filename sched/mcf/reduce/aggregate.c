@@ -7,7 +7,7 @@
 
 #include "aggregate_priv.h"
 
-/* The arcs of the current group's members to a head. */
+/* The arcs from the current group's members to one head. */
 struct share {
 	int64_t dearest;
 	int32_t group, count;
@@ -36,7 +36,7 @@ static int compare_privates(const void *left, const void *right)
 	return (a->arc > b->arc) - (a->arc < b->arc);
 }
 
-/* Counts, for every head, the members with an arc to it; keeps the largest cost of these. */
+/* For every head, counts the members with an arc to it, and finds the largest cost of these arcs. */
 static void share_heads(const struct aggregation *aggregation, int32_t group, struct share *shares)
 {
 	for (int32_t k = aggregation->group_first[group]; k < aggregation->group_first[group + 1]; k++) {
@@ -54,7 +54,7 @@ static void share_heads(const struct aggregation *aggregation, int32_t group, st
 	}
 }
 
-/* Lists the private arcs of a member; returns the number, or -1 when out of memory. */
+/* Lists the private arcs of a member. Returns their number, or -1 if out of memory. */
 static int32_t find_privates(struct aggregation *aggregation, int32_t group, int32_t node, const struct share *shares)
 {
 	int32_t size = aggregation->group_first[group + 1] - aggregation->group_first[group], count = 0;
@@ -84,7 +84,7 @@ static void add_arc(struct aggregation *aggregation, int32_t tail, int32_t head,
 	aggregation->origin[arc] = origin;
 }
 
-/* Finds each member's private arcs; members with two or more become nodes. Sets *supply to the group's. */
+/* Finds each member's private arcs; a member with two or more becomes a node. Adds the members' supplies to *supply. */
 static bool find_group_privates(struct aggregation *aggregation, int32_t group, const struct share *shares,
 				int64_t *supply)
 {
@@ -118,7 +118,7 @@ static void add_common_arcs(struct aggregation *aggregation, int32_t group, cons
 	aggregation->common_first[group + 1] = aggregation->small.arc_count;
 }
 
-/* Private arcs from..private_count-1 are the group's. Members that run on one machine at one cost share an arc. */
+/* Adds the group's private arcs, from..private_count-1. Members that run on one machine at one cost share an arc. */
 static void add_private_arcs(struct aggregation *aggregation, int32_t group_node, int32_t from)
 {
 	for (int32_t i = from; i < aggregation->private_count; i++) {
@@ -138,7 +138,7 @@ static void add_private_arcs(struct aggregation *aggregation, int32_t group_node
 	}
 }
 
-/* Arcs of a group: common ones, links of members that stay nodes, private ones. */
+/* Adds a group's arcs: its common arcs, the links of members that stay nodes, and the private arcs. */
 static bool build_group(struct aggregation *aggregation, int32_t group, struct share *shares)
 {
 	int32_t group_node = aggregation->group_node[group], from = aggregation->private_count;
@@ -151,7 +151,7 @@ static bool build_group(struct aggregation *aggregation, int32_t group, struct s
 	for (int32_t k = aggregation->group_first[group]; k < aggregation->group_first[group + 1]; k++) {
 		int32_t node = aggregation->members[k];
 
-		if (aggregation->kind[node] == NODE_CHAINED) /* wider than its supply, so never saturated */
+		if (aggregation->kind[node] == NODE_CHAINED) /* the link is wider than its supply, so never saturated */
 			add_arc(aggregation, aggregation->small_node[node], group_node, INT32_MAX, 0, -1);
 		else
 			aggregation->supply[group_node] += aggregation->large->supply[node];
@@ -163,7 +163,10 @@ static bool build_group(struct aggregation *aggregation, int32_t group, struct s
 	return true;
 }
 
-/* Numbers the kept nodes first, in their order; then the groups; chained members while their groups are built. */
+/*
+ * Numbers the kept nodes first, in their order, then the groups. Chained members get a number when their group is
+ * built.
+ */
 static bool number_nodes(struct aggregation *aggregation)
 {
 	const struct mcf_problem *large = aggregation->large;

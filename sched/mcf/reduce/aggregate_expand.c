@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Converts the small network's answer to the large one's: units to their owners, potentials to every node. */
+/*
+ * Converts the small network's answer to the large one's: assigns the units to their owners, and potentials to every
+ * node.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +16,7 @@ struct expander {
 	int64_t *need; /* [large nodes] units of a member not yet assigned to an arc */
 };
 
-/* Adds flow to an arc; a contracted head passes it on. */
+/* Adds flow to an arc. If its head is contracted, the flow continues on the head's arc. */
 static void give(const struct expander *expander, int32_t arc, int32_t amount)
 {
 	int32_t through = expander->aggregation->through[expander->aggregation->large->head[arc]];
@@ -52,7 +55,7 @@ static void give_privates(const struct expander *expander)
 	}
 }
 
-/* The member's arc to a head that all members have. */
+/* Returns the member's arc to a head that is common to all members. */
 static int32_t find_arc(const struct aggregation *aggregation, int32_t node, int32_t head)
 {
 	for (int32_t i = aggregation->first[node]; i < aggregation->first[node + 1]; i++) {
@@ -105,7 +108,10 @@ static void spread_potentials(const struct expander *expander, bool costs_count)
 	}
 }
 
-/* Raises potentials where arcs are wider than the supply: a saturated group arc does not saturate a member's arc. */
+/*
+ * Raises the potentials of members that have arcs wider than their supply: a saturated arc of the group does not
+ * saturate such an arc.
+ */
 static void raise_loose(const struct expander *expander)
 {
 	const struct aggregation *aggregation = expander->aggregation;
@@ -126,9 +132,9 @@ static void raise_loose(const struct expander *expander)
 }
 
 /*
- * Farkas' y of a member. Its part of the proof, y * supply less the sum of (y - y[head]) * capacity over arcs to lower
- * heads, is largest at the least y of its heads, as each of its arcs alone is as wide as its supply. So no member's
- * part is less than its share of the group's.
+ * Sets Farkas' y of each member to the least y of its heads. A member's part of the proof is y * supply minus the sum
+ * of (y - y[head]) * capacity over its arcs to heads with lower y. It is largest at this y, because each of the arcs
+ * alone is as wide as the supply. So no member's part is less than its share of the group's part.
  */
 static void lower_members(const struct expander *expander)
 {

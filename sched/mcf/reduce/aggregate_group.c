@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds contracted nodes and groups, in near linear time: a node is compared with the group of the node before it,
- * then with at most CHAIN_LONGEST groups of the same signature (min-hash of its arcs: nodes that share all but few
- * arcs mostly share it, in whatever order the file lists them).
+ * Finds contracted nodes and groups, in nearly linear time. A node is compared with the group of the node before it,
+ * then with at most CHAIN_LONGEST groups of the same signature. The signature is a min-hash of the node's arcs: nodes
+ * that share all but a few arcs mostly have the same one, whatever their order in the file.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 enum { CHAIN_LONGEST = 16, DIFFERENCES_MOST = 2 };
 
-/* The head of an arc, in relation to the current group. */
+/* A node, as the head of arcs of the current group's representative. */
 struct slot {
 	int64_t cost;
 	int32_t group; /* the group whose representative has an arc here */
@@ -22,7 +22,7 @@ struct finder {
 	struct aggregation *aggregation;
 	struct slot *slots;      /* [nodes] */
 	int32_t *representative; /* [groups] */
-	int32_t *fixed_arcs;     /* [groups] of the representative, to heads that are no last hops */
+	int32_t *fixed_arcs;     /* [groups] the representative's arcs to heads that are not last hops */
 	int64_t *supply;         /* [groups] */
 	int32_t *chain;          /* [groups] older group with the same signature, or -1 */
 	uint64_t *signature;     /* [groups] */
@@ -30,7 +30,7 @@ struct finder {
 	int32_t *table;          /* by hash of signature: newest group, or -1 */
 	int32_t table_mask;
 	int32_t current; /* the group whose representative fills the slots */
-	int32_t hub;     /* heads with more arcs in than this are left out of signatures */
+	int32_t hub;     /* heads with more incoming arcs than this are left out of signatures */
 };
 
 static uint64_t mix(uint64_t x)
@@ -40,7 +40,10 @@ static uint64_t mix(uint64_t x)
 	return x ^ (x >> 31);
 }
 
-/* True for NoMora's unscheduled aggregators; a machine that happens to be wide enough must stay one. */
+/*
+ * True for NoMora's unscheduled aggregators. A machine must remain a node even if it is wide enough, so
+ * find_contracted() counts each arc from a node without supply as wider than any capacity.
+ */
 static bool is_contractible(const struct aggregation *aggregation, int32_t node, const int64_t *width_in)
 {
 	const struct mcf_problem *large = aggregation->large;
@@ -123,7 +126,10 @@ static void make_current(struct finder *finder, int32_t group)
 	finder->current = group;
 }
 
-/* True if `node` shares all arcs but a few with the representative, and all arcs to nodes that are no last hops. */
+/*
+ * True if `node` and the representative have all but a few arcs in common, and all arcs to heads that are not last
+ * hops.
+ */
 static bool resembles_current(const struct finder *finder, int32_t node)
 {
 	const struct aggregation *aggregation = finder->aggregation;
@@ -250,7 +256,7 @@ static void close_finder(struct finder *finder)
 	free(finder->table);
 }
 
-/* Members by group, in node order. The node of a group of one is kept. */
+/* Lists the members by group, in node order. A group with one member is dropped, and its node is kept. */
 static bool list_members(struct aggregation *aggregation)
 {
 	int32_t nodes = aggregation->large->node_count, groups = 0, count = 0;

@@ -2,20 +2,21 @@
 /*
  * Makes a network smaller without changing its optimum, and expands the small network's answer, with its proof.
  *
- * Contracted: a node of supply 0 whose only arc out is at least as wide as all arcs in. Arcs to it go on to where it
- *   leads, at the sum of the costs. (NoMora's unscheduled aggregators.)
- * Grouped: supply nodes without arcs in, every arc at least as wide as the supply (so that only one of parallel arcs
- *   matters), which share all arcs but a few. The group is one node with the sum of the supplies and with the arcs
- *   that ALL members have, at the cost of the most expensive member. A member's other arcs, cheaper or additional,
- *   are private to it. (Tasks of a job; the arc to where a task runs.)
- *   One private arc: it becomes an arc of the group, as wide as the member's supply. Exact: units on private arcs
- *   belong to their owners; all other units may belong to any member, since the other arcs are common to all. In an
- *   optimal answer no member uses a common arc to the head of its own cheaper private arc: while that one has
- *   residual capacity the cost would be higher, and when it is full the member has no unit left.
- *   Two or more: the member stays a node, with its private arcs and a free, wide one to the group.
- * Only arcs to nodes that lead nowhere but to sinks (machines) may be private: members must agree on all others, or
- * the shape that the structured solver wants would be lost.
- * Proof: a member's potential is its group's, raised where one of its own arcs, wider than its supply, asks for more.
+ * Contracted: a node of supply 0 with a single outgoing arc that is at least as wide as all incoming arcs together.
+ *   Arcs to the node lead to the head of that arc instead, at the sum of the costs. (NoMora's unscheduled aggregators.)
+ * Grouped: supply nodes without incoming arcs that have all but a few arcs in common. Each arc must be at least as wide
+ *   as the supply (so that only one of parallel arcs matters). The group is one node with the sum of the supplies and
+ *   with the arcs that ALL members have, at the cost of the most expensive member. A member's other arcs, cheaper or
+ *   additional, are private to it. (Tasks of a job; the arc to the machine where a task runs.)
+ *   One private arc: it becomes an arc of the group, as wide as the member's supply. This is exact: units on private
+ *   arcs belong to their owners; all other units may belong to any member, since the other arcs are common to all. In
+ *   an optimal answer no member uses a common arc to the head of its own cheaper private arc: while the private arc has
+ *   residual capacity, the cost would be higher, and when it is full, the member has no unit left.
+ *   Two or more private arcs: the member remains a node, with its private arcs and a wide arc of cost 0 to the group.
+ * Only arcs to last hops (nodes whose arcs all lead to sinks: machines) may be private. All other arcs must be common
+ * to the members, otherwise the network would lose the shape that the structured solver needs.
+ * Proof: a member's potential is its group's potential, raised if one of the member's own arcs, wider than its supply,
+ * requires it.
  */
 #ifndef MCF_AGGREGATE_PRIV_H
 #define MCF_AGGREGATE_PRIV_H
@@ -27,7 +28,7 @@ enum node_kind { NODE_KEPT, NODE_CONTRACTED, NODE_GROUPED, NODE_CHAINED };
 struct private_arc {
 	int32_t group, member; /* member: node of the large network */
 	int32_t arc;           /* of the large network */
-	int32_t small_arc;     /* of the small one; several privates of a group may share it */
+	int32_t small_arc;     /* of the small network; several private arcs of a group may share it */
 	int32_t head;
 	int64_t cost;
 };
@@ -38,20 +39,19 @@ struct aggregation {
 	int32_t *out;
 	int32_t *arcs_in; /* [nodes] number of arcs in */
 	uint8_t *kind;    /* [nodes] */
-	int32_t *through; /* [nodes] a contracted node's arc out, else -1 */
+	int32_t *through; /* [nodes] a contracted node's outgoing arc, else -1 */
 	int32_t *group;   /* [nodes] or -1 */
 	int32_t group_count;
-	int32_t *group_first; /* [groups + 1] into members */
+	int32_t *group_first; /* [groups + 1] index into members */
 	int32_t *members;
 	bool loose;                   /* some member has an arc wider than its supply */
-	struct private_arc *privates; /* by group, then by head and cost */
+	struct private_arc *privates; /* sorted by group, then by head and cost */
 	int32_t private_count;
 	size_t private_capacity;
-	int32_t *small_node;   /* [nodes] of a kept, chained or grouped node (its group's), else -1 */
+	int32_t *small_node;   /* [nodes] its small node; a grouped node's is that of its group; -1 if contracted */
 	int32_t *group_node;   /* [groups] */
-	int32_t *common_first; /* [groups + 1] small arcs that are common to the group's members */
-	int32_t *origin; /* [small arcs] the large arc that it represents; -1: private or link; for a common arc, one of
-			    a member's */
+	int32_t *common_first; /* [groups + 1] the first of the small arcs that are common to the group's members */
+	int32_t *origin; /* [small arcs] the large arc, or one of those, that it represents; -1: private or link */
 	struct mcf_problem small;
 	int32_t *tail, *head, *capacity;
 	int64_t *cost, *supply;
@@ -72,13 +72,13 @@ static inline int64_t aggregation_cost(const struct aggregation *aggregation, in
 	return aggregation->large->cost[arc] + (through < 0 ? 0 : aggregation->large->cost[through]);
 }
 
-/* aggregate_group.c: fills kind, through, group, members. False when out of memory. */
+/* aggregate_group.c: fills kind, through, group, members. Returns false if out of memory. */
 bool aggregation_find_groups(struct aggregation *aggregation);
 
-/* aggregate_worth.c: false where aggregation would save little, or without memory. */
+/* aggregate_worth.c: false if aggregation would save little, or if out of memory. */
 bool aggregation_is_worthwhile(const struct mcf_problem *problem);
 
-/* aggregate.c. NULL when out of memory. `problem` has no lower bounds and is borrowed. */
+/* aggregate.c: returns NULL if out of memory. `problem` must have no lower bounds and must outlive the aggregation. */
 struct aggregation *aggregation_create(const struct mcf_problem *problem);
 void aggregation_destroy(struct aggregation *aggregation); /* NULL is legal */
 

@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Is aggregation worthwhile? It takes 60 ns an arc; on a small dense network the simplex takes 100. So this function
- * samples first, at 5 ns an arc. Aggregation needs sources without incoming arcs, and either a single sink, as in
- * scheduling networks, or sources that look alike. Members of a group share all but a few arcs, so the sums of their
- * arcs to a sample of the heads are mostly equal.
+ * Decides whether aggregation is worthwhile. It takes 60 ns per arc; on a small dense network the simplex takes 100. So
+ * this function samples first, at 5 ns per arc. Aggregation needs sources without incoming arcs, and either a single
+ * sink, as in scheduling networks, or sources that look alike. Members of a group have all but a few arcs in common, so
+ * the sums of their arcs' hashes over a sample of the heads are mostly equal.
  */
 #include <stdlib.h>
 
 #include "aggregate_priv.h"
 
-/* Arcs of a source to the sampled heads, on average. */
+/* Average number of arcs from a source to the sampled heads. */
 enum { ARCS_SAMPLED = 6 };
-/* Worthwhile if at least one source in this many equals another: fewer would save less than finding them costs. */
+/*
+ * Aggregation is worthwhile if more than one source in this many equals an earlier one: fewer would save less than it
+ * takes to find them.
+ */
 enum { SOURCES_PER_LIKENESS = 16 };
 
 struct sample {
 	const struct mcf_problem *problem;
 	bool *has_arcs_in; /* [nodes] */
-	uint64_t *sum;     /* [nodes] of the hashes of the arcs to sampled heads; 0: none seen */
+	uint64_t *sum;     /* [nodes] sum of the hashes of the arcs to sampled heads; 0: there is none */
 	int32_t source_count, sink_count;
 };
 
@@ -59,7 +62,7 @@ static void sum_arcs(struct sample *sample)
 	}
 }
 
-/* The number of sources whose sum equals that of an earlier one; -1 if out of memory. */
+/* Returns the number of sources whose sum equals that of an earlier one, or -1 if out of memory. */
 static int32_t count_alike(const struct sample *sample)
 {
 	size_t room = 1024, alike = 0;

@@ -81,7 +81,7 @@ static int64_t column_capacity(const struct shape *shape, int32_t node)
 	return shape->problem->capacity[shape->out[shape->first[node]]];
 }
 
-/* Total capacity of the columns that a block or column leads to. */
+/* Returns the capacity of a column, or the total capacity of a block's columns. */
 static int64_t width(const struct shape *shape, int32_t node)
 {
 	int64_t sum = 0;
@@ -94,8 +94,8 @@ static int64_t width(const struct shape *shape, int32_t node)
 }
 
 /*
- * True if all arcs out of `node` have cost 0, enough capacity and lead to nodes of a role, and no other arcs lead to
- * these.
+ * True if all arcs out of `node` have cost 0 and enough capacity, and lead to nodes of this role that no other node has
+ * claimed.
  */
 static bool spans(const struct shape *shape, int32_t node, enum role role)
 {
@@ -116,7 +116,7 @@ static bool claim(struct shape *shape, int32_t node, enum role role)
 	for (int32_t i = shape->first[node]; i < shape->first[node + 1]; i++) {
 		int32_t arc = shape->out[i], head = shape->problem->head[arc];
 
-		if (shape->by_block[head] >= 0) /* twice from the same node */
+		if (shape->by_block[head] >= 0) /* two arcs from the same node */
 			return false;
 		shape->by_block[head] = arc;
 		if (role == ROLE_COLUMN)
@@ -125,7 +125,7 @@ static bool claim(struct shape *shape, int32_t node, enum role role)
 	return true;
 }
 
-/* All other nodes must be blocks, and one the aggregator. */
+/* All nodes without a role must be blocks, except one, which may be the aggregator. Returns false if they are not. */
 static bool find_blocks(struct shape *shape)
 {
 	const struct mcf_problem *problem = shape->problem;
@@ -153,7 +153,10 @@ static bool find_blocks(struct shape *shape)
 	return true;
 }
 
-/* The aggregator must reach every column with capacity; columns without a block get one each. */
+/*
+ * Returns false if there is an aggregator that does not reach every column with capacity. Gives each column without a
+ * block one of its own.
+ */
 static bool find_strays(struct shape *shape)
 {
 	for (int32_t v = 0; v < shape->problem->node_count && shape->aggregator >= 0; v++) {

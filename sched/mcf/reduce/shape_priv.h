@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Detects the structured solver's shape (mcf/structured.h) in plain arrays: one sink; columns (supply 0, one arc out,
- * to the sink, cost 0); blocks (arcs out to columns only, cost 0, no narrower than those); at most one aggregator (arcs
- * out to all blocks, no narrower); groups (supply, no arcs in; arcs to columns, blocks, the aggregator, and one to the
- * sink). Nodes that no unit can pass are ignored.
+ * Detects the structured solver's shape (mcf/structured.h) in plain arrays:
+ * - one sink;
+ * - columns: supply 0 and one outgoing arc, which leads to the sink at cost 0;
+ * - blocks: all outgoing arcs lead to columns, at cost 0, and are at least as wide as these;
+ * - at most one aggregator: its arcs lead to all blocks, at cost 0, and are at least as wide as these;
+ * - groups: supply and no incoming arcs; arcs to columns, blocks, the aggregator, and at most one to the sink.
+ * Nodes that no unit can pass are ignored.
  */
 #ifndef MCF_SHAPE_PRIV_H
 #define MCF_SHAPE_PRIV_H
@@ -19,7 +22,7 @@ struct shape {
 	int32_t *first, *out; /* arcs by tail: out[first[v]] .. out[first[v + 1] - 1] */
 	int32_t *arcs_in;     /* [nodes] */
 	uint8_t *role;        /* [nodes] enum role */
-	int32_t *id;          /* [nodes] among its role's nodes */
+	int32_t *id;          /* [nodes] number among the nodes of its role */
 	int32_t *block;       /* [nodes] of a column: its block's id, -1 = none yet */
 	int32_t *by_block;    /* [nodes] of a column: the arc from its block; of a block: the arc from the aggregator */
 	int32_t *column_node; /* [columns] */
@@ -28,17 +31,20 @@ struct shape {
 	int64_t column_capacity, supply; /* sums */
 };
 
-/* MCF_OPTIMAL when the network has the shape, MCF_UNSUITED, MCF_NO_MEMORY. Free it in every case. */
+/*
+ * Returns MCF_OPTIMAL if the network has the shape, MCF_UNSUITED if not, or MCF_NO_MEMORY. Call shape_free() in every
+ * case.
+ */
 enum mcf_status shape_find(const struct mcf_problem *problem, struct shape *shape);
 void shape_free(struct shape *shape);
 
 /*
- * Solves a network of that shape and checks the certificate; MCF_UNSUITED for another shape. Infeasible networks go to
- * the simplex, for the proof.
+ * Solves a network of that shape and checks the certificate. Returns MCF_UNSUITED for another shape. Infeasible
+ * networks are solved by the simplex, which gives the proof.
  */
 enum mcf_status shape_solve(const struct mcf_problem *problem, struct mcf_solution *solution);
 
-/* The same, but MCF_UNSUITED also if there are more units than slots, or if the solve takes long. */
+/* The same, but also returns MCF_UNSUITED if there are more units than slots, or if the solve takes long. */
 enum mcf_status shape_solve_quick(const struct mcf_problem *problem, struct mcf_solution *solution);
 
 #endif

@@ -13,21 +13,21 @@
 #define PRICE_CLOSED (INT64_C(1) << 40)
 
 /*
- * Limit of passes over all arcs: clusters that are 95 % full take 27, those of 99 % 94; a general solver takes about
- * 48.
+ * Maximum number of passes over all arcs: about the cost of a general solver. A cluster that is 95 % full takes 27, one
+ * that is 99 % full takes 94.
  */
 enum { QUICK_PASSES = 48 };
 
-/* One group's row, and its arcs by target; stamps tell to which group an item belongs. */
+/* One group's row, and its arcs by target. An item belongs to the group whose node is in its stamp. */
 struct workspace {
 	struct arc *columns, *blocks;
 	struct structured_running *running;
 	struct structured_share *shares;
 	int32_t share_room;
 	int32_t *stamp, *wide_arc, *narrow_arc; /* [columns] */
-	int32_t *next;                          /* [arcs] further narrow arc to the same column */
-	int32_t *block_stamp, *block_arc;       /* [blocks] the cheapest to the block */
-	int32_t aggregator_arc;                 /* the cheapest, -1 = none */
+	int32_t *next;                          /* [arcs] the next narrow arc to the same column */
+	int32_t *block_stamp, *block_arc;       /* [blocks] the group's cheapest arc to the block */
+	int32_t aggregator_arc;                 /* the group's cheapest arc to the aggregator, -1 = none */
 	int64_t *price;                         /* [nodes] */
 };
 
@@ -135,7 +135,7 @@ static int add_row(const struct shape *shape, struct structured *state, struct w
 				work->running[row.running_count++] =
 					(struct structured_running){target.target, cost, problem->capacity[arc]};
 			break;
-		default: /* leads nowhere */
+		default: /* the arc leads nowhere */
 			break;
 		}
 	}
@@ -162,7 +162,7 @@ static int load(const struct shape *shape, struct structured *state, struct work
 	return code;
 }
 
-/* The cheaper of two arcs of the network, -1 = none. */
+/* Returns the cheaper of two arcs of the network; -1 stands for no arc. */
 static int32_t cheaper(const struct mcf_problem *problem, int32_t left, int32_t right)
 {
 	return right < 0 || (left >= 0 && problem->cost[left] <= problem->cost[right]) ? left : right;
@@ -183,7 +183,7 @@ static void note_column_arc(const struct mcf_problem *problem, struct workspace 
 	}
 }
 
-/* Sorts a group's arcs by where they lead. */
+/* Records a group's arcs by their targets. */
 static void note_arcs(const struct shape *shape, struct workspace *work, int32_t node)
 {
 	const struct mcf_problem *problem = shape->problem;
@@ -204,7 +204,7 @@ static void note_arcs(const struct shape *shape, struct workspace *work, int32_t
 	}
 }
 
-/* The group's cheapest unlimited arc by which the column can be reached, or -1. */
+/* Returns the group's cheapest unlimited arc by which the column can be reached, or -1. */
 static int32_t best_wide(const struct shape *shape, const struct workspace *work, int32_t node, int32_t column)
 {
 	const struct mcf_problem *problem = shape->problem;
@@ -256,7 +256,7 @@ static void give_share(const struct shape *shape, const struct workspace *work, 
 		flow[shape->by_block[problem->tail[shape->by_block[column_node]]]] += left;
 }
 
-/* Reads a group's shares; -1 when out of memory. */
+/* Reads a group's shares. Returns their number, or -1 if out of memory. */
 static int32_t read_shares(const struct structured *state, struct workspace *work, int32_t group)
 {
 	int32_t count = structured_read(state, group, work->shares, work->share_room);
@@ -298,9 +298,9 @@ static bool read_flow(const struct shape *shape, const struct structured *state,
 }
 
 /*
- * Price of a node: its cheapest arc plus the price of the head. Arcs with at least the capacity of their head, or of
- * all possible flow, are no limits: they count even when full. A group's narrow arcs count while they have residual
- * capacity.
+ * Returns the price of a node: the least sum, over its arcs, of the arc's cost and the head's price. A group's narrow
+ * arcs, and its arc to the sink, count while they have residual capacity. All other arcs are as wide as their head or
+ * as all possible flow: they are no limit and count even when full.
  */
 static int64_t cheapest_on(const struct shape *shape, const struct workspace *work, int32_t node, const int32_t *flow)
 {
@@ -327,7 +327,7 @@ static void price_role(const struct shape *shape, struct workspace *work, enum r
 	}
 }
 
-/* Prices from the sink up; only the columns' come from the solver. */
+/* Computes the prices from the sink up; only the columns' prices come from the solver. */
 static void read_potentials(const struct shape *shape, const struct structured *state, struct workspace *work,
 			    const int32_t *flow, int64_t *potential)
 {
@@ -347,7 +347,10 @@ static void read_potentials(const struct shape *shape, const struct structured *
 		potential[v] = -work->price[v];
 }
 
-/* Checks the certificate, which is cheap compared with the solve: an answer without a valid one is not returned. */
+/*
+ * Checks the certificate, which takes little time compared with the solve. An answer without a valid one is not
+ * returned.
+ */
 static bool is_proved(const struct mcf_problem *problem, struct mcf_solution *solution)
 {
 	struct mcf_verdict verdict;

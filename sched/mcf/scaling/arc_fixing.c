@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Speculative arc fixing (Goldberg 1997): arcs that a phase does not scan. */
+/* Speculative arc fixing (Goldberg 1997): a phase does not scan fixed arcs. */
 #include "scaling_priv.h"
 
 /* Exchanges two arcs out of the same node. */

@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Price refinement (Goldberg 1997): the flow is usually optimal, or nearly so, several phases before epsilon has fallen
- * to 1; only the prices that prove it are missing. They are shortest distances where the length of an arc is its
- * reduced cost + 1, found from the phase's prices by passes in topological order (Goldberg & Radzik 1993). Negative
- * cycles that are found are saturated: near the optimum there are few. Without it the solver takes 1.4 to 2.1 times as
- * long (torus, goto, grids, random arcs).
+ * to 1; only the prices that prove it are missing. These are shortest distances, where the length of an arc is its
+ * reduced cost + 1. They are found from the phase's prices by passes in topological order (Goldberg & Radzik 1993).
+ * Negative cycles found on the way are saturated; near the optimum there are few. Without price refinement the solver
+ * takes 1.4 to 2.1 times as long (torus, goto, grids, random arcs).
  */
 #include <string.h>
 
 #include "scaling_priv.h"
 
-/* Marks of nodes in a pass: not reached, on the search's path, in the order. */
+/* State of a node in a pass: not reached, on the search's path, in the order. */
 enum mark { UNSEEN, ON_PATH, IN_ORDER };
 enum { NO_ARC = -1 };
 /*
- * Measured, in scans of all arcs: the least that passes may take, the increment for each pass, how often cycles are
- * looked for, and the cost of beginning a phase. A scan in a phase costs several in a pass, which reads the arrays in
- * order; looking for cycles goes from node to node and costs several scans a node.
+ * Limits and costs, measured in scans of all arcs. Passes may take SCANS_BASE scans, and one more for every
+ * PASSES_PER_SCAN passes. Cycles are looked for LOOKS_PER_SCAN times per scan. Beginning a phase costs
+ * SCANS_OF_BEGINNING. A scan in a phase costs as much as PASS_SCANS_A_SCAN in a pass, which reads the arrays in order.
+ * Looking for cycles goes from node to node and costs as much as scanning SCANS_OF_LOOKING arcs per node.
  */
 enum { SCANS_BASE = 4, PASSES_PER_SCAN = 8, LOOKS_PER_SCAN = 4, SCANS_OF_BEGINNING = 2, PASS_SCANS_A_SCAN = 3 };
 enum { SCANS_OF_LOOKING = 4 };
-/* The part of its scan limit that a refinement may use at first. */
+/* At first, a refinement may use 1 / SCANS_PART of its scan limit. */
 enum { SCANS_PART = 4 };
 /*
- * If fewer than one node in this many is still labelled, the next phase begins with the new prices. Measured: on random
+ * If at most one node in this many is still labelled, the next phase begins with the new prices. Measured: on random
  * arcs it then takes a third of the time; with one in 25 it takes longer on layered networks.
  */
 enum { NEARLY_ALL = 100 };
@@ -33,13 +34,13 @@ struct refinement {
 	int64_t *price;       /* [nodes] new prices */
 	int32_t *parent;      /* [nodes] arc that lowered the price last, or NO_ARC */
 	int32_t *parent_tail; /* [nodes] of that arc */
-	int32_t *label; /* [label_count] nodes that may have arcs of negative length out: the next pass starts there */
+	int32_t *label; /* [label_count] nodes that may have outgoing arcs of negative length: the next pass's starts */
 	bool *labelled;
-	int32_t *order; /* [nodes] from order_begin: nodes of the pass, tails before heads */
-	int32_t *way;   /* [depth] the search's path; its arcs are at next[] */
+	int32_t *order; /* [nodes] the nodes of the pass from index order_begin on, tails before heads */
+	int32_t *way;   /* [depth] nodes on the search's path; next[] has their arcs */
 	int32_t *mark;  /* [nodes] enum mark */
 	int32_t label_count, order_begin, depth;
-	int64_t scans; /* arcs looked at */
+	int64_t scans; /* number of arcs scanned */
 };
 
 static void label(struct refinement *refinement, int32_t node)
@@ -66,8 +67,8 @@ static bool find_down(struct refinement *refinement, int32_t node)
 }
 
 /*
- * The path from `top` to `node` and the arc at next[node] are a negative cycle: saturates it. Returns the node of the
- * cycle to continue from; nodes reached by its arc, which is full, are unmarked.
+ * Saturates the negative cycle of the path from `top` to `node` and the arc next[node]. Returns the node from which the
+ * search continues: the tail of the first full arc of the cycle. Unmarks the nodes of the path after this arc.
  */
 static int32_t saturate_path(struct refinement *refinement, int32_t node, int32_t top)
 {
@@ -91,7 +92,10 @@ static int32_t saturate_path(struct refinement *refinement, int32_t node, int32_
 	return node;
 }
 
-/* Depth first along arcs of negative length; a node enters the order, from its end, after all nodes below it. */
+/*
+ * Searches depth first along arcs of negative length. A node enters the order after all nodes below it; the order is
+ * filled from its end.
+ */
 static void search_from(struct refinement *refinement, int32_t node)
 {
 	struct scaling *scaling = refinement->scaling;
@@ -122,7 +126,10 @@ static void search_from(struct refinement *refinement, int32_t node)
 	}
 }
 
-/* Lowers the prices of heads of the node's arcs of negative length; labels heads that this pass does not scan later. */
+/*
+ * Lowers the prices of the heads of the node's arcs of negative length. Labels the heads that this pass does not scan
+ * later.
+ */
 static void lower_heads(struct refinement *refinement, int32_t node)
 {
 	const struct scaling *scaling = refinement->scaling;
@@ -182,8 +189,8 @@ static void saturate_parents(struct refinement *refinement, int32_t start)
 }
 
 /*
- * Saturates cycles of parents, which are negative. That makes no new arc of negative length. Without it, square grids
- * take 1.43 times as long.
+ * Saturates cycles of parent arcs, which have negative length. This creates no new arc of negative length. Without it,
+ * square grids take 1.43 times as long.
  */
 static void saturate_parent_cycles(struct refinement *refinement)
 {
@@ -206,7 +213,7 @@ static void saturate_parent_cycles(struct refinement *refinement)
 	}
 }
 
-/* Passes until no node is labelled, which means success, or until the scan limit. */
+/* Runs passes until no node is labelled, or until the scan limit. Returns true if no node is labelled. */
 static bool run_passes(struct refinement *refinement, int64_t phase_scans)
 {
 	int64_t all = refinement->scaling->first[refinement->scaling->node_count], looked = 0;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A phase: excess is pushed along short admissible paths (partial augmentation); nodes are relabelled on the way. */
+/* One phase: pushes excess along short admissible paths (partial augmentation), and relabels nodes on the way. */
 #include <string.h>
 
 #include "scaling_priv.h"
 
 enum { PATH_LONGEST = 4 };
 /*
- * Relabels per node before a global update. Measured: 2 rather than 1 doubles the relabels on grids. Nodes of
- * scheduling networks have tens of arcs, so that an update takes longer and the relabels hardly grow: with 1
- * everywhere, scheduling, transport and dense networks take 1.12 to 1.22 times as long.
+ * Number of relabels per node before a global update. Measured: 2 instead of 1 doubles the number of relabels on grids.
+ * Nodes of scheduling networks have tens of arcs, so that an update takes longer, and 2 hardly increases the relabels:
+ * with 1 everywhere, scheduling, transport and dense networks take 1.12 to 1.22 times as long.
  */
 enum { RELABELS_PER_NODE = 1, RELABELS_PER_NODE_DENSE = 2, DENSE_ARCS_PER_NODE = 16 };
 /*
- * Maximum relabels per node in one phase, four times the largest number measured: beyond it, required arcs must be
- * among the fixed ones.
+ * Maximum number of relabels per node in one phase, four times the largest number measured. If a phase exceeds it, some
+ * of the fixed arcs are probably needed, so all are released.
  */
 enum { RELABELS_PER_NODE_MOST = 100 };
 /* Prices and scaled costs stay well inside int64: a price this low ends the solve with MCF_COST_RANGE. */
@@ -61,8 +61,8 @@ static void begin_queue(struct scaling *scaling)
 }
 
 /*
- * Finds an admissible arc out of `node` from next[node] on, or -1; then *least is the least of cost - price[head] over
- * the scanned arcs.
+ * Returns the first admissible arc out of `node` from next[node] on, or -1. If -1, *least is the minimum of cost -
+ * price[head] over the scanned arcs.
  */
 static int32_t find_admissible(struct scaling *scaling, int32_t node, int64_t *least)
 {
@@ -86,9 +86,9 @@ static int32_t find_admissible(struct scaling *scaling, int32_t node, int64_t *l
 }
 
 /*
- * Lowers a node's price until an arc out is admissible. `least` is that of the arcs from next[node] on. `back`, the
- * reverse of the arc that the path used (-1 at its start), counts as residual, as it will be after the push: so there
- * is at least one way out of a dead end.
+ * Lowers a node's price until an outgoing arc is admissible. `least` is the minimum of cost - price[head] over the arcs
+ * from next[node] on. `back`, the reverse of the arc by which the path reached the node (-1 at the path's start),
+ * counts as residual, as it will be after the push. So there is always a way out of a dead end.
  */
 static void relabel(struct scaling *scaling, int32_t node, int32_t back, int64_t least)
 {
@@ -105,7 +105,7 @@ static void relabel(struct scaling *scaling, int32_t node, int32_t back, int64_t
 	scaling->scans += scaling->end[node] - scaling->first[node];
 	scaling->relabels++;
 	scaling->relabels_since_update++;
-	if (least == INT64_MAX) { /* no arc out at all, unless among the fixed ones */
+	if (least == INT64_MAX) { /* no residual outgoing arc, unless a fixed one */
 		scaling->infeasible = !scaling_deficits_reachable(scaling);
 		scaling_release_fixed(scaling);
 		return;
@@ -115,7 +115,7 @@ static void relabel(struct scaling *scaling, int32_t node, int32_t back, int64_t
 	scaling->out_of_range = scaling->out_of_range || scaling->price[node] < PRICE_LOWEST;
 }
 
-/* Grows an admissible path from `start` to a deficit or to its longest; returns its length. */
+/* Grows an admissible path from `start`, up to a deficit or to the maximum length. Returns its length. */
 static int32_t grow_path(struct scaling *scaling, int32_t start, int32_t path[PATH_LONGEST])
 {
 	int32_t length = 0, tip = start;

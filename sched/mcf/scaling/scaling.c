@@ -7,9 +7,8 @@
 #include "scaling_priv.h"
 
 /*
- * Ranks that a global update distinguishes. The most expensive arc is SCALING_ALPHA epsilons long in the first phase,
- * plus one for rounding; a path may have every node, so that smaller numbers of ranks leave long paths without an
- * update.
+ * Number of ranks in a global update. In the first phase the most expensive arc is SCALING_ALPHA epsilons long, plus
+ * one for rounding, and a path may contain every node. With fewer ranks, nodes with a long path would get no update.
  */
 enum { RANKS_PER_NODE = SCALING_ALPHA + 2, BUCKETS_MOST = 1 << 23 };
 /*
@@ -17,7 +16,7 @@ enum { RANKS_PER_NODE = SCALING_ALPHA + 2, BUCKETS_MOST = 1 << 23 };
  * 0.5, and seldom while it is over 2.
  */
 enum { REFINE_FROM = 2 };
-/* No reduced cost exceeds it: no arc is fixed. */
+/* A limit that no reduced cost exceeds: no arc is fixed. */
 #define LIMIT_NONE INT64_MAX
 
 static bool allocate(struct scaling *scaling)
@@ -74,7 +73,7 @@ static void release(struct scaling *scaling)
 	free(scaling->bucket);
 }
 
-/* Residual arcs by tail, both directions; loops stay out. */
+/* Builds the residual arcs, in both directions and sorted by tail. Loops are left out. */
 static void build(struct scaling *scaling)
 {
 	const struct mcf_problem *problem = scaling->problem;
@@ -112,9 +111,9 @@ static void build(struct scaling *scaling)
 }
 
 /*
- * Potentials in the caller's units. No residual arc has a scaled reduced cost under -1, so rounding price / (n + 1)
- * down keeps it at 0 or more, unless the price of its tail is -1 modulo n + 1. There are n prices and n + 1 residues:
- * a shift makes that one the residue that no price has.
+ * Computes the potentials in the caller's units. No residual arc has a scaled reduced cost under -1. So rounding price
+ * / (n + 1) down keeps it at 0 or more, unless the price of the arc's tail is -1 modulo n + 1. There are n prices and n
+ * + 1 residues: a shift of all prices makes -1 a residue that no price has.
  */
 static void export_potentials(const struct scaling *scaling, int64_t *potential)
 {
@@ -167,8 +166,9 @@ static enum mcf_status finish(struct scaling *scaling, struct mcf_solution *solu
 }
 
 /*
- * Reduced costs beyond this fix an arc: a multiple of Goldberg's n^0.44 epsilons. Measured: with 3 times that it is
- * often wrong and phases must go on with all arcs, 100 times fixes few; 30 is the fastest in between.
+ * Returns the limit beyond which a reduced cost fixes an arc: a multiple of Goldberg's n^0.44 epsilons. Measured: with
+ * a factor of 3, needed arcs are often fixed, and phases must go on with all arcs; a factor of 100 fixes few arcs; 30,
+ * in between, is the fastest.
  */
 static int64_t far_from_zero(const struct scaling *scaling)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * State of the cost-scaling solver (Goldberg 1997; partial augmentation as in Kiraly & Kovacs 2012). Costs are
- * multiplied by node_count + 1; a flow is epsilon-optimal when no residual arc has a reduced cost under -epsilon, and
- * optimal when it is so for epsilon = 1. A phase turns an (alpha epsilon)-optimal flow into an epsilon-optimal one.
+ * multiplied by node_count + 1. A flow is epsilon-optimal if no residual arc has a reduced cost under -epsilon; it is
+ * optimal if this holds for epsilon = 1. A phase turns an (alpha epsilon)-optimal flow into an epsilon-optimal one.
  *
- * Three parts beyond the textbook's push-relabel, each for speed alone: global updates (update.c), price refinement
- * (price_refinement.c) and speculative arc fixing (arc_fixing.c): arcs whose reduced cost is far from 0 hardly ever
- * change their flow again, so a phase does not scan them. The next phase looks at all arcs again; after the last one
- * the fixed arcs are checked, and where one is violated the phase is repeated with all arcs. Without fixing the solver
- * takes 1.2 to 1.8 times as long (transport, grids, random arcs).
+ * Three parts go beyond the textbook's push-relabel, only for speed: global updates (update.c), price refinement
+ * (price_refinement.c) and speculative arc fixing (arc_fixing.c). Arcs whose reduced cost is far from 0 hardly ever
+ * change their flow again, so they are fixed: a phase does not scan them. The next phase looks at all arcs again. After
+ * the last phase the fixed arcs are checked; if one is violated, the phase is repeated with all arcs. Without fixing
+ * the solver takes 1.2 to 1.8 times as long (transport, grids, random arcs).
  */
 #ifndef MCF_SCALING_PRIV_H
 #define MCF_SCALING_PRIV_H
@@ -19,11 +19,14 @@
 
 enum { SCALING_ALPHA = 12 };
 
-/* An arc of the residual network, both directions of each arc; sorted by tail. 16 bytes: a scan reads nothing else. */
+/*
+ * An arc of the residual network, which has both directions of each arc, sorted by tail. 16 bytes: a scan reads nothing
+ * else.
+ */
 struct residual {
 	int32_t head;
 	int32_t residual; /* residual capacity */
-	int64_t cost;     /* scaled; of the other direction its negative */
+	int64_t cost;     /* scaled; in the other direction the negative */
 };
 
 struct scaling {
@@ -32,26 +35,27 @@ struct scaling {
 	int32_t *first; /* [nodes + 1] */
 	int32_t *end; /* [nodes] arcs first[v] .. end[v] - 1 are scanned, those from there to first[v + 1] are fixed */
 	struct residual *arcs;
-	int32_t *reverse;     /* [residual arcs] */
-	int32_t *whole;       /* [residual arcs] its capacity plus that of its reverse, which is far away in memory */
+	int32_t *reverse; /* [residual arcs] */
+	int32_t *
+		whole; /* [residual arcs] its residual capacity plus that of its reverse, which is far away in memory */
 	int32_t *origin;      /* [residual arcs] the problem's arc, -1: the reverse of one */
 	int64_t *price;       /* [nodes] scaled potential */
 	int64_t *trial_price; /* [nodes] prices that scaling_refine_prices() tries */
-	int32_t *parent;      /* [nodes] its arcs */
-	int32_t *parent_tail; /* [nodes] where they come from */
+	int32_t *parent;      /* [nodes] arc that lowered the trial price last */
+	int32_t *parent_tail; /* [nodes] tail of that arc */
 	int64_t *excess;      /* [nodes] */
 	int32_t *next;        /* [nodes] cursor of the search for an admissible arc */
 	int32_t *queue;       /* [nodes] active nodes, circular */
 	bool *queued;         /* [nodes] */
 	int32_t queue_begin, queue_count;
-	int32_t *rank;                        /* [nodes] of the global update, in epsilons; and of the proof */
+	int32_t *rank; /* [nodes] distance in the global update, in epsilons; 0 or 1 in the proof of infeasibility */
 	int32_t *bucket_next, *bucket_before; /* [nodes] lists of equal rank */
 	int32_t *bucket;                      /* [bucket_count] */
 	int32_t bucket_count;
 	int32_t buckets_used; /* the last update left all buckets from here on empty */
 	int64_t epsilon, largest_cost;
 	uint64_t pushes, relabels, phases;
-	int64_t scans; /* arcs that phases looked at */
+	int64_t scans; /* number of arcs that phases have scanned */
 	struct mcf_watcher watcher;
 	int64_t relabels_since_update, relabels_per_update;
 	bool has_fixed; /* some arcs are fixed */
@@ -62,16 +66,16 @@ struct scaling {
 void scaling_refine(struct scaling *scaling);
 
 /*
- * arc_fixing.c: makes the flow epsilon-optimal by saturating arcs, and fixes those whose reduced cost exceeds `limit`
- * either way.
+ * arc_fixing.c: makes the flow epsilon-optimal by saturating arcs, and fixes the arcs whose reduced cost is above
+ * `limit` or below -`limit`.
  */
 void scaling_begin_phase(struct scaling *scaling, int64_t limit);
-/* Makes all fixed arcs normal ones again. */
+/* Releases all fixed arcs: phases scan them again. */
 void scaling_release_fixed(struct scaling *scaling);
 /*
- * price_refinement.c: between phases, looks for prices that prove the flow optimal and saturates negative cycles, for
- * no longer than the phase took that scanned `phase_scans` arcs. The flow stays feasible. False: the prices are
- * unchanged, or few arcs keep them from being a proof.
+ * price_refinement.c: called between phases. Looks for prices that prove the flow optimal, and saturates negative
+ * cycles. Takes no longer than the last phase, which scanned `phase_scans` arcs. The flow stays feasible. Returns true
+ * if the new prices are a proof; false if the prices are unchanged, or are a proof except for few arcs.
  */
 bool scaling_refine_prices(struct scaling *scaling, int64_t phase_scans);
 
@@ -89,7 +93,10 @@ static inline void scaling_push(struct scaling *scaling, int32_t tail, int32_t a
 	scaling->pushes++;
 }
 
-/* update.c: lowers prices by distance from the deficits. False when an active node cannot reach any. */
+/*
+ * update.c: lowers prices by the nodes' distances from the deficits. Returns false if an active node cannot reach a
+ * deficit.
+ */
 bool scaling_global_update(struct scaling *scaling);
 /*
  * True if every active node can reach a deficit; if not, the nodes with rank[v] = 1 are a cut that proves
@@ -111,7 +118,7 @@ static inline bool scaling_has_way_back(const struct scaling *scaling, int32_t a
 	return scaling->arcs[arc].residual < scaling->whole[arc];
 }
 
-/* cost - price[head], INT64_MAX for a full arc. Without a branch, which would be unpredictable. */
+/* Returns cost - price[head], or INT64_MAX for a full arc. Branch-free, as the branch would be unpredictable. */
 static inline int64_t scaling_seen(const int64_t *price, const struct residual *arc)
 {
 	int64_t full = -(int64_t)(arc->residual == 0);

@@ -31,11 +31,11 @@ static void bucket_take(struct scaling *scaling, int32_t node)
 		scaling->bucket_before[next] = before;
 }
 
-/* Arcs scanned together. */
+/* Number of arcs scanned together. */
 enum { TOGETHER = 16 };
 
 /*
- * Lists those of the arcs begin .. end - 1 whose reverse brings the head nearer to a deficit through `node`. The
+ * Lists the arcs of begin .. end - 1 whose head is nearer to a deficit through `node`, by the reverse arc. The
  * conditions are unpredictable: evaluating all without branches is faster than leaving early.
  */
 static inline int32_t list_nearer(const struct scaling *scaling, int32_t node, int32_t begin, int32_t end,
@@ -70,7 +70,7 @@ static void scan_into(struct scaling *scaling, int32_t node)
 		for (int32_t k = 0; k < count; k++) {
 			const struct residual *arc = &scaling->arcs[listed[k]];
 			int32_t tail = arc->head;
-			/* The reverse arc costs the negative. */
+			/* The cost of the reverse arc is -arc->cost. */
 			int64_t steps = scaling->price[tail] - arc->cost - scaling->price[node];
 
 			steps = steps < 0 ? 0 : steps / scaling->epsilon + 1;
@@ -128,7 +128,7 @@ bool scaling_deficits_reachable(struct scaling *scaling)
 {
 	int32_t count = 0;
 
-	/* rank = 1: not reached; bucket_next is used as the queue. */
+	/* rank = 1 means not reached. bucket_next is used as the queue. */
 	for (int32_t v = 0; v < scaling->node_count; v++) {
 		scaling->rank[v] = scaling->excess[v] >= 0;
 		if (scaling->excess[v] < 0)

@@ -1,27 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * When to abandon the simplex in favour of cost scaling. On most networks the simplex is the faster, by up to four
- * times; it is several times slower where the tree is deep, as on long paths, stars and grids between one source and
- * one sink. The choice is based on early indicators, so that little time is lost if the simplex is abandoned. Each line
- * below is a check: the work since the start, in nodes touched per arc of the network, and the indicator. Measured on
- * some forty networks, on which the simplex needs 10 to 1000 where it is the faster one, and cost scaling the time of
- * 100 to 2000.
+ * Decides when to abandon the simplex for cost scaling. On most networks the simplex is faster, by up to four times; it
+ * is several times slower where the tree is deep, as on long paths, stars and grids between one source and one sink.
+ * The choice is based on early indicators, so that little time is lost if the simplex is abandoned. Each item below is
+ * a check: the work since the start at which it is made, in nodes touched per arc of the network, and the indicator.
+ * Measured on some forty networks: where the simplex is faster, it needs 10 to 1000; cost scaling takes the time of 100
+ * to 2000.
  *
- *    12: fewer pivots than a tenth of the nodes: each pivot touches much of the tree (a tenth to a half of that on long
- *        paths, long grids and stars, where scaling is 1.5 to 12 times as fast; a fifth and more elsewhere).
- *   100: more than half of the units that started on artificial arcs are still there. Where the simplex is the faster
- *        one, 0 to 15 % are (more on thick parallel arcs, where the two are alike, and on time-expanded
- *        networks); where it is the slower, 70 to 100 %.
+ *    12: fewer pivots than a tenth of the nodes, because each pivot touches much of the tree. On long paths, long grids
+ *        and stars, where scaling is 1.5 to 12 times as fast, there are a tenth to a half of that number; elsewhere a
+ *        fifth of the nodes and more.
+ *   100: more than half of the units that started on artificial arcs are still there. Where the simplex is faster, 0 to
+ *        15 % are (more on thick parallel arcs, where both are equally fast, and on time-expanded networks); where it
+ *        is slower, 70 to 100 %.
  *   256: more than a fifth of all arcs are still attractive, as on layered networks (22 to 30 %, even at 1500);
  *        elsewhere 0 to 15 %.
- *  2500: longer than anywhere where the simplex is the faster one.
+ *  2500: no indicator; the simplex has never needed that much where it is faster.
  */
 #include "simplex_priv.h"
 
-/* Nodes touched per arc of the network. */
+/* The work at which the checks are made, in nodes touched per arc of the network. */
 static const int64_t looks[] = {12, 100, 256, 2500};
 enum { LOOK_PIVOTS, LOOK_MISSING, LOOK_ATTRACTIVE, LOOK_LAST };
-/* For networks with fewer nodes than these, the first indicator, or the two after it, predict nothing. */
+/*
+ * The first indicator predicts nothing on networks with fewer than FIRST_LOOK_NODES nodes; the next two predict nothing
+ * on networks with fewer than LOOK_NODES.
+ */
 enum { FIRST_LOOK_NODES = 2000, LOOK_NODES = 12000 };
 enum { PIVOTS_PART = 10, ATTRACTIVE_PART = 5 };
 

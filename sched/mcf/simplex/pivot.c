@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pivots of the network simplex: the hot path. Pricing is block search round the arcs. The leaving arc is the last
- * that blocks the cycle, seen from its apex in the cycle's direction (Cunningham's rule), which keeps the tree strongly
- * feasible.
+ * Pivots of the network simplex: the hot path. Pricing searches the arcs block by block, cyclically. The leaving arc is
+ * the last that blocks the cycle, seen from the cycle's apex in its direction (Cunningham's rule); this keeps the tree
+ * strongly feasible.
  */
 #include "simplex_priv.h"
 
 enum { PIVOTS_PER_REPORT = 1000 };
-/* Arcs priced at a time: about the square root of all (Kiraly & Kovacs 2012), but not more than stay in the cache. */
+/*
+ * Limits of the number of arcs priced at a time: about the square root of all (Kiraly & Kovacs 2012), but no more than
+ * fit into the cache.
+ */
 enum { BLOCK_LEAST = 20, BLOCK_MOST = 1024 };
 
-/* The cycle that the entering arc closes: from the apex down on its tail's side, up on its head's. */
+/*
+ * The cycle that the entering arc closes. Its direction is from the apex down to the arc's tail, and from the arc's
+ * head up to the apex.
+ */
 struct cycle {
 	int32_t apex;
-	int32_t leaving; /* the arc above it leaves; NO_NODE: the entering arc goes from bound to bound */
+	int32_t leaving; /* the arc above this node leaves; NO_NODE: none, the entering arc changes its bound */
 	bool on_tail_side;
 	int64_t delta;
 };
@@ -38,8 +44,8 @@ struct side {
 };
 
 /*
- * Among equal capacities, the lowest arc on the tail's side and the highest on the head's side are last in the cycle's
- * direction.
+ * Of arcs with equal capacity, the last in the cycle's direction is chosen: on the tail's side the lowest, on the
+ * head's side the highest.
  */
 static inline void climb_tail(const struct tree_node *tree, struct side *side)
 {
@@ -96,7 +102,7 @@ static void push_along(struct simplex *simplex, int32_t arc, const struct cycle 
 	}
 }
 
-/* Takes the arc above the leaving node out of the basis, at the bound that it blocks at. */
+/* Removes the arc above the leaving node from the basis, at the bound at which it blocks. */
 static void drop_leaving(struct simplex *simplex, const struct cycle *cycle)
 {
 	int32_t arc = simplex->tree[cycle->leaving].arc;
@@ -104,7 +110,7 @@ static void drop_leaving(struct simplex *simplex, const struct cycle *cycle)
 	if (arc < 0)
 		return;
 	simplex->state[arc] &= (uint8_t)~ARC_BASIC;
-	/* It blocks downwards on the tail's side, upwards on the head's: full if that is how it is stored. */
+	/* The flow goes down on the tail's side and up on the head's side. An arc stored in that direction is full. */
 	if ((simplex->tail[arc] == cycle->leaving) != cycle->on_tail_side)
 		simplex_flip(simplex, arc);
 }
@@ -161,7 +167,7 @@ static void price_range(const struct simplex *simplex, int32_t begin, int32_t en
 	}
 }
 
-/* The most attractive arc of the next block that has one; false when there is none at all. */
+/* Finds the most attractive arc of the next block that has one. Returns false if no arc is attractive. */
 static bool price(struct simplex *simplex, int32_t block, struct entering_arc *best)
 {
 	int32_t cursor = simplex->cursor, left = simplex->arc_count;

@@ -7,8 +7,8 @@
 
 enum { STRIDE_LEAST = 3 };
 /*
- * An arc's tail has this many times as many arcs as the average tail: most arcs belong to few nodes. Measured on
- * scheduling networks: up to 1.6 the order of the arcs makes no difference, from 1.7 on it does.
+ * If the average arc's tail has at least this many times as many arcs as the average tail, most arcs belong to few
+ * nodes. Measured on scheduling networks: up to 1.6 the order of the arcs makes no difference, from 1.7 on it does.
  */
 static const double skewed = 5.0 / 3;
 
@@ -45,12 +45,13 @@ static void release(struct simplex *simplex)
 }
 
 /*
- * Arcs of a node are mostly adjacent; priced in that order, a block has arcs of few nodes. So they are arranged with a
- * stride of the average number of arcs of a node (as in LEMON, which counts nodes without arcs as well). Measured
- * against a stride of the square root of their number: up to three times fewer pivots on grids, where a block of
- * neighbours is better than one of nodes from all over. Where most arcs belong to few nodes, perhaps sorted by cost,
- * the square root is better: on scheduling networks by job a quarter fewer pivots, with four sources for 20,000 sinks
- * two thirds fewer.
+ * Returns the stride with which arcs are arranged for pricing. Arcs of one node are mostly adjacent in the problem, so
+ * without a stride a block would have arcs of few nodes. The stride is the average number of arcs of a node (as in
+ * LEMON, which counts nodes without arcs as well). Compared with a stride of the square root of the number of arcs, it
+ * needs up to three times fewer pivots on grids, where a block of neighbouring nodes is better than a block of nodes
+ * from all over the network. If most arcs belong to few nodes, perhaps sorted by cost, the square root needs fewer
+ * pivots, and this function returns it: a quarter fewer on scheduling networks sorted by job, two thirds fewer with
+ * four sources for 20,000 sinks.
  */
 static int32_t arc_stride(const struct simplex *simplex)
 {
@@ -65,7 +66,7 @@ static int32_t arc_stride(const struct simplex *simplex)
 	}
 	while ((int64_t)root * root < problem->arc_count)
 		root++;
-	/* An arc's tail has squares / arc_count arcs on average, a tail arc_count / tails. */
+	/* The average arc's tail has squares / arc_count arcs; the average tail has arc_count / tails. */
 	if ((double)squares * tails > skewed * (double)problem->arc_count * problem->arc_count)
 		return root;
 	return tails > 0 && problem->arc_count / tails > STRIDE_LEAST ? problem->arc_count / tails : STRIDE_LEAST;
@@ -84,7 +85,7 @@ static void place_arc(struct simplex *simplex, int32_t arc, int32_t position)
 	simplex->cost[position] = parked ? 0 : problem->cost[arc];
 }
 
-/* Arcs in the order of pricing, and what each node has to send; `excess` counts by tree node. */
+/* Stores the arcs in the order of pricing, and in excess[], by tree node, the amount that each node has to send. */
 static void load(struct simplex *simplex, int64_t *excess)
 {
 	const struct mcf_problem *problem = simplex->problem;
@@ -110,7 +111,7 @@ static void load(struct simplex *simplex, int64_t *excess)
 	simplex->artificial_cost = (largest + 1) * (problem->node_count + 1);
 }
 
-/* Flow in the stored orientation of the basic arc, which is stored with its lower end. */
+/* Returns the flow of a basic arc in its stored orientation. The tree stores the arc with its lower end. */
 static int64_t basic_flow(const struct simplex *simplex, int32_t arc)
 {
 	int32_t tail = simplex->tail[arc];
@@ -124,14 +125,14 @@ static int32_t read_flow(const struct simplex *simplex, int32_t arc)
 	uint8_t state = simplex->state[position];
 	int64_t flow = state & ARC_BASIC ? basic_flow(simplex, position) : 0;
 
-	if (state & ARC_PARKED) /* a loop contributes only its cost */
+	if (state & ARC_PARKED) /* a loop is full if its cost is negative */
 		return simplex->problem->cost[arc] < 0 ? simplex->capacity[position] : 0;
 	return (int32_t)(state & ARC_FLIPPED ? simplex->capacity[position] - flow : flow);
 }
 
 /*
- * Farkas' proof: the duals of the same tree when only artificial arcs cost. artificial_cost exceeds any sum of real
- * costs along a path, so the tree that is optimal for both is optimal for the artificial part alone.
+ * Farkas' proof: the duals of the same tree if only artificial arcs had costs. artificial_cost exceeds any sum of real
+ * costs along a path, so a tree that is optimal for all costs is also optimal for the artificial costs alone.
  */
 static void read_proof(const struct simplex *simplex, int64_t *y)
 {

@@ -27,7 +27,10 @@ enum { TREE_ROOT = 0, NO_NODE = -1 };
 enum { ARTIFICIAL_UP = -1, ARTIFICIAL_DOWN = -2 };
 enum arc_state { ARC_FLIPPED = 1, ARC_BASIC = 2, ARC_PARKED = 4 };
 
-/* Cost of a pivot besides the nodes it touches, and how many priced arcs cost as much as a node: measured. */
+/*
+ * Measured: the cost of a pivot apart from the nodes it touches, in nodes, and the number of priced arcs that cost as
+ * much as a node.
+ */
 enum { SIMPLEX_WORK_PIVOT = 16, SIMPLEX_ARCS_A_NODE = 4 };
 
 #define CAPACITY_UNLIMITED (INT64_C(1) << 62)
@@ -63,7 +66,7 @@ struct simplex {
 	uint64_t pivots;
 	int64_t work;          /* work of this solve, about the number of nodes touched, in SIMPLEX_* units */
 	int64_t patience;      /* simplex_is_slow() is called once `work` exceeds this; INT64_MAX: never */
-	int32_t look;          /* the number of that check */
+	int32_t look;          /* index of the check that is due next */
 	int64_t missing_first; /* units on artificial arcs before the first pivot */
 	bool given_up;
 	struct mcf_watcher watcher;
@@ -75,23 +78,23 @@ struct entering_arc {
 };
 
 /* tree.c */
-/* Hangs every node from the root by the artificial arc that its excess needs. */
+/* Makes every node a child of the root, by the artificial arc that its excess needs. */
 void tree_build(struct simplex *simplex, const int64_t *excess);
 /*
- * Cuts off the subtree of `out` and attaches it by its node `in` to above.parent; its potentials rise by `change`
- * relative to the others. `apex`: the lowest node above both places.
+ * Cuts off the subtree of `out`, makes `in` its top, and attaches it to above.parent. The subtree's potentials rise by
+ * `change` relative to the others. `apex` is the lowest node above both the old and the new place.
  */
 void tree_move(struct simplex *simplex, int32_t in, int32_t out, struct tree_node above, int32_t apex, int64_t change);
 
 /* pivot.c */
 /* Reverses a stored arc: its flow goes from 0 to capacity or back. */
 void simplex_flip(struct simplex *simplex, int32_t arc);
-/* The arc enters the basis if it is attractive. */
+/* Lets the arc enter the basis if it is attractive. */
 void simplex_enter(struct simplex *simplex, int32_t arc);
 /* Pivots until no arc is attractive. */
 void simplex_optimise(struct simplex *simplex);
 
-/* start.c: pivots worth making before any pricing. */
+/* start.c: makes the pivots that are worth making before any pricing. */
 void simplex_start(struct simplex *simplex);
 
 /* patience.c */

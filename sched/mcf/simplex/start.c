@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * First pivots of a network with one source and one sink. As long as units use artificial arcs, the cost of these
- * dominates every pivot; a single path with capacity for all units ends this at once. Measured: a torus in half the
- * time, a long path in a third of the pivots. (LEMON starts in the same way.)
+ * First pivots of a network with one source and one sink. As long as units use artificial arcs, the cost of these arcs
+ * dominates every pivot; a single path with capacity for all units ends this at once. Measured: a torus takes half the
+ * time, a long path a third of the pivots. (LEMON starts in the same way.)
  */
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +41,7 @@ static bool is_too_deep(const struct simplex *simplex, int64_t levels)
 	return simplex->patience < INT64_MAX && levels * levels / 2 > (int64_t)START_WORK_MOST * simplex->arc_count;
 }
 
-/* Lists the arcs that are wide enough by their heads: newest[head], next[arc]. */
+/* Lists the arcs that are wide enough for all units by their heads: newest[head] is the first, next[arc] the next. */
 static void list_wide_arcs(const struct mcf_problem *problem, int64_t units, int32_t *newest, int32_t *next)
 {
 	for (int32_t v = 0; v < problem->node_count; v++)
@@ -55,8 +55,8 @@ static void list_wide_arcs(const struct mcf_problem *problem, int64_t units, int
 }
 
 /*
- * Breadth-first search from the sink, against these arcs, to the source; the arcs enter the basis in the order in which
- * they were found.
+ * Searches breadth first from the sink to the source, against the direction of these arcs. The arcs enter the basis in
+ * the order in which they were found.
  */
 static void enter_wide_arcs(struct simplex *simplex, struct ends ends, int32_t *next, int32_t *way, int32_t *queue)
 {

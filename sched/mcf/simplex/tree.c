@@ -8,7 +8,7 @@ static void join(struct tree_link *link, int32_t before, int32_t next)
 	link[next].before = before;
 }
 
-/* The artificial arc's potential difference is its cost: 0 up, artificial_cost down. */
+/* The potential difference of an artificial arc is its cost: 0 up, artificial_cost down. */
 static void hang(struct simplex *simplex, int32_t node, int64_t excess)
 {
 	bool up = excess >= 0;
@@ -38,9 +38,9 @@ void tree_build(struct simplex *simplex, const int64_t *excess)
 }
 
 /*
- * Reverses the path in ... out, so that `in` becomes the top. In the new preorder each node of that path is followed by
- * its old subtree without that of the path's node before it. Returns the subtree's last node; *behind is the node that
- * followed the subtree.
+ * Reverses the path from `in` up to `out`, so that `in` becomes the top. In the new preorder each node of the path is
+ * followed by its old subtree, without the subtree of the path's node before it. Returns the subtree's last node;
+ * *behind is the node that followed the subtree.
  */
 static int32_t turn_subtree(struct simplex *simplex, int32_t in, int32_t out, struct tree_node above, int32_t *behind)
 {
@@ -76,7 +76,10 @@ static int32_t turn_subtree(struct simplex *simplex, int32_t in, int32_t out, st
 	return last;
 }
 
-/* Adds `change` to the potentials of a run, from both ends: two chains of loads that do not wait for each other. */
+/*
+ * Adds `change` to the potentials of the run first .. last. Works from both ends: two chains of loads that do not wait
+ * for each other.
+ */
 static void shift_run(const struct simplex *simplex, int32_t first, int32_t last, int64_t change)
 {
 	const struct tree_link *link = simplex->link;
@@ -98,7 +101,7 @@ static void shift_potentials(struct simplex *simplex, int32_t top, int32_t last,
 {
 	int32_t size = simplex->tree[top].size;
 
-	/* Only differences matter: the smaller part is changed. */
+	/* Only differences of potentials matter, so the smaller part of the tree is changed. */
 	if (size > simplex->node_count / 2) {
 		int32_t first = simplex->link[last].next;
 

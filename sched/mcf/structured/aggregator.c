@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The aggregator's side of a solve, once no excess is left: deficits are filled, then its price settles. Searches send
- * units over the aggregator at one price as if its slots were unlimited (deferred units); here they are bound to slots.
+ * The aggregator's part of a solve, once no excess is left: fills the deficits, then sets the aggregator's price.
+ * Searches send units over the aggregator at one price, as if its slots were unlimited (deferred units); here these are
+ * bound to slots.
  *
- * Too few slots: the price rises until the next unit can wait or stay unrouted instead, found by a backward search from
- * all arcs for that.
+ * Too few slots: the price rises until the next unit can wait or stay unrouted instead. A backward search from all arcs
+ * for waiting finds that unit.
  *
- * Too many slots at a price above 0: it falls, step by step, until a waiting unit takes a slot, or to 0, where slots
- * may remain free. These searches run forward from all waiting units and meet the aggregator: the price of a node that
- * they pass falls by less, according to its distance; every other price falls with the aggregator's. They are a hundred
- * times smaller, and at each price a blocking flow places all units that wait at that price, so that a price that was
- * too high costs little.
+ * Too many slots at a price above 0: the price falls, step by step, until a waiting unit takes a slot, or to 0, where
+ * slots may remain free. Searches run forward from all waiting units until they meet the aggregator: the price of a
+ * node that they pass falls by less, according to its distance; every other price falls with the aggregator's. These
+ * searches are a hundred times smaller than the backward ones, and at each price a blocking flow places all units that
+ * wait at that price, so a price that was too high costs little.
  */
 #include "structured_search.h"
 
-/* A free slot's column; all of them have the aggregator's price. NONE when there is none. */
+/* Returns the column of a free slot, or NONE if there is none. All free slots have the aggregator's price. */
 static int32_t free_slot_column(struct structured *state)
 {
 	struct id_list *list = &state->free_list;
@@ -92,7 +93,7 @@ static void deficits_fill(struct structured *state)
 	state->deficit_list.count = 0;
 }
 
-/* Shifts all prices; those of nodes that the last search found nearer than its targets shift by less. */
+/* Shifts all prices by `by`, but less at nodes that the last search found nearer than its targets. */
 static void shift_prices(struct structured *state, int32_t by)
 {
 	state->aggregator_price += by;
@@ -109,7 +110,10 @@ static void shift_prices(struct structured *state, int32_t by)
 	search_move_prices(state, by > 0 ? -1 : 1);
 }
 
-/* Called with more deferred units than slots. False if neither the price nor a unit has moved. */
+/*
+ * Raises the price; there must be more deferred units than slots. Returns false if neither the price nor a unit has
+ * moved.
+ */
 static bool price_raise(struct structured *state)
 {
 	const struct id_list *meetings = &state->meeting_list;
@@ -128,7 +132,10 @@ static bool price_raise(struct structured *state)
 	return state->search.best > 0 || state->total_deferred < before;
 }
 
-/* Called with more slots than units at a price above 0: lowers it until waiting units take slots, or to 0. */
+/*
+ * Lowers the price, which must be above 0, until waiting units take slots, or to 0. There must be more slots than
+ * units. Returns false if a step at a price above 0 moved no unit.
+ */
 static bool price_lower(struct structured *state)
 {
 	const struct id_list *meetings = &state->meeting_list;

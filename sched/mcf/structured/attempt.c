@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Solves from scratch. With more units than slots, they need a guess of the aggregator's price. If the guess is below
- * the price at which demand equals the slots, slots run out while units are pushed, and each search visits most of the
- * network; if it is above, some units wait and are placed afterwards by blocking flows, at little cost each. So
- * attempts start at a price that is slightly too high and are abandoned once slots run out or they scan much more than
- * the last solve from scratch did; good prices are remembered. If attempts take too long, the simplex is faster. With
- * slots for all units the price is 0.
+ * A solve from scratch. If there are more units than slots, it needs a guess of the aggregator's price. If the guess is
+ * below the price at which demand equals the slots, slots run out while units are pushed, and each search visits most
+ * of the network. If it is above, some units wait; they are placed afterwards by blocking flows, at little cost each.
+ * So attempts start at a price that is slightly too high, and are abandoned once slots run out or once they scan much
+ * more than the last solve from scratch did. Good prices are remembered. If attempts take too long, the simplex is
+ * faster. If there are slots for all units, the price is 0.
  *
  * Without the remembered start_price, rounds with wide rows scan 6.6 times as many arcs. An upper bound of the price,
- * where no more units want their cheapest slots than there are, was no better: 1.04 times fewer scans there at 5 % too
- * few slots, 2.6 times more at 25 %.
+ * at which no more units want their cheapest slots than there are slots, was no better: in such rounds it takes 1.04
+ * times fewer scans if there are 5 % too few slots, but 2.6 times more at 25 %.
  */
 #include "structured_priv.h"
 
 enum {
-	HEADROOM_PART = 32, /* part of the distance from the remembered price to the most expensive cost of waiting */
-	FIRST_HEADROOM_PART = 8, /* the same after the first solve from scratch, which predicts the next ones badly */
-	FEW_LEFT_PART = 128,     /* part of all slots: if fewer are left, the price was nearly too low */
-	MANY_LEFT_PART = 32,     /* part of all slots: if more are left, the price was too high */
-	START_PART = 2,      /* a price that was too high falls by this part of the distance to the answer's price */
-	UNIT_SCANS = 32,     /* scans per slot that the very first attempt is allowed, with too few slots */
-	ATTEMPT_PART = 4,    /* every attempt may scan this part of all arcs */
-	SIMPLEX_PASSES = 32, /* passes over all arcs: the cost of the simplex; an attempt that is abandoned beyond it is
-				the last */
-	FIRST_PASSES = 8,    /* the same in the first start, which may be far from the price */
+	HEADROOM_PART = 32, /* few slots left: the price rises by 1/32 of its distance to the highest cost of waiting */
+	FIRST_HEADROOM_PART = 8, /* 1/8 after the first solve from scratch, which is a bad guide for the next solves */
+	FEW_LEFT_PART = 128,     /* few slots: less than 1/128 of all are left, so the price was nearly too low */
+	MANY_LEFT_PART = 32,     /* many slots: more than 1/32 of all are left, so the price was too high */
+	START_PART = 2,          /* a price that was too high falls by half of its distance to the answer's price */
+	UNIT_SCANS = 32,     /* the very first attempt may take this many scans per slot, if there are too few slots */
+	ATTEMPT_PART = 4,    /* every attempt may scan at least 1/4 of all arcs */
+	SIMPLEX_PASSES = 32, /* cost of the simplex in passes over all arcs; a longer attempt is the last */
+	FIRST_PASSES = 8,    /* the same for the first solve from scratch, whose price may be far off */
 };
 
 /* A quarter below the most expensive cost of waiting: near enough if there are slightly too few slots. */
@@ -32,7 +31,7 @@ static int32_t usual_price(int32_t dearest)
 	return dearest - dearest / 4;
 }
 
-/* The most expensive cost of waiting, or 0 if there are slots for all units: then the price is 0. */
+/* Returns the most expensive cost of waiting; 0 if there are slots for all units: then the price is 0. */
 static int32_t dearest_wait(const struct structured *state)
 {
 	int64_t units = 0, slots = state->total_capacity;
@@ -51,8 +50,8 @@ static int32_t dearest_wait(const struct structured *state)
 }
 
 /*
- * The price of the first attempt. Once the aggregator's price is known, slightly above it, and no lower than a price
- * that worked: if slots run out, each search visits most of the network, while a slot too many costs little.
+ * Returns the price of the first attempt: the usual one, or the remembered one if that is higher. It is better too high
+ * than too low: if slots run out, each search visits most of the network, while a slot too many costs little.
  */
 static int32_t first_price(const struct structured *state, int32_t dearest)
 {
@@ -74,7 +73,10 @@ static void note_start(struct structured *state, int32_t price, int32_t dearest,
 		state->effort.start_price += (dearest - price) / HEADROOM_PART;
 }
 
-/* The price after an abandoned attempt: the lowest price that it reached, or higher where slots ran short. */
+/*
+ * Returns the price after an abandoned attempt: the price that this attempt reached, or a higher one if slots ran
+ * short.
+ */
 static int32_t next_price(const struct structured *state, int32_t dearest)
 {
 	int32_t price = state->aggregator_price;
@@ -87,7 +89,7 @@ static int32_t next_price(const struct structured *state, int32_t dearest)
 enum attempt {
 	ATTEMPT_ENDED, /* done, or failed */
 	ATTEMPT_SHORT, /* slots run short at that price */
-	ATTEMPT_LONG,  /* given up */
+	ATTEMPT_LONG,  /* too many scans */
 };
 
 static enum attempt attempt_from(struct structured *state, int32_t aggregator_price, int32_t dearest, uint64_t scans)
@@ -97,7 +99,7 @@ static enum attempt attempt_from(struct structured *state, int32_t aggregator_pr
 	state->effort.scan_limit = before + scans;
 	start_fresh(state, aggregator_price);
 	state->effort.start_is_loose =
-		aggregator_price == 0; /* slots for all: most nodes on the way have a path to the sink */
+		aggregator_price == 0; /* there are slots for all units, so most nodes have a path to the sink */
 	if (!state_failed(state))
 		push_all(state);
 	state->effort.start_is_loose = false;
@@ -120,8 +122,9 @@ static enum attempt attempt_from(struct structured *state, int32_t aggregator_pr
 }
 
 /*
- * Scans that the first attempt is allowed: slightly more than the last solve from scratch took, but no more than the
- * simplex would cost. With slots for all units, there is only one price, and nothing else to try.
+ * Returns the number of scans that the first attempt is allowed: 1.5 times as many as the last solve from scratch took,
+ * but no more than the simplex would cost. It is unlimited if there are slots for all units: then there is only one
+ * price to try.
  */
 static uint64_t first_scans(const struct structured *state, int32_t dearest, uint64_t passes)
 {
@@ -138,7 +141,8 @@ static uint64_t first_scans(const struct structured *state, int32_t dearest, uin
 }
 
 /*
- * Attempts at one price after the other; the first that takes about as long as the last solve from scratch is accepted.
+ * Makes attempts at one price after the other. Accepts the first that takes about as long as the last solve from
+ * scratch; if none does, hands over to the simplex, or gives up if the caller has asked for that.
  */
 void start_solve(struct structured *state)
 {

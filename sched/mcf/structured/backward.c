@@ -2,13 +2,14 @@
 /*
  * Backward searches, along references: from a deficit (a free slot at a price above the aggregator's, so that moving
  * there lowers a unit's cost) to the unit that gains most, and from all arcs for waiting to deferred units without
- * slots. The aggregator fills a deficit at its own price, so no search goes farther than the difference.
+ * slots. At the aggregator's price a free slot is no deficit, so a search from a deficit goes no farther than the
+ * difference of the two prices.
  */
 #include "structured_search.h"
 
-enum { NEAR_SPAN = 64 }; /* references examined at a time */
+enum { NEAR_SPAN = 64 }; /* number of references examined at a time */
 
-/* Considers the group's units that would gain by moving. */
+/* Considers as targets the group's units that would gain by moving. */
 static void group_targets(struct structured *state, int32_t group, int32_t distance)
 {
 	struct search *search = &state->search;
@@ -28,7 +29,7 @@ static void group_targets(struct structured *state, int32_t group, int32_t dista
 			      distance + g->price - g->aggregator_cost - state->aggregator_price);
 }
 
-/* `cost`: of the group's arc that gets flow to `column`; ~cost if it leads over the column's block. */
+/* `cost` is the cost of the group's arc whose flow to `column` rises; ~cost if the arc leads to the column's block. */
 static void relax_group(struct structured *state, int32_t group, int32_t distance, int32_t cost, int32_t column)
 {
 	struct search *search = &state->search;
@@ -67,7 +68,7 @@ static void relax_block(struct structured *state, int32_t column, int32_t distan
 	int32_t block = state->column_blocks[column];
 	struct block *b = &state->blocks[block];
 
-	/* Reduced costs of arcs to the block count from its least price. */
+	/* In the reduced cost of an arc to the block, the block's price is the least price of its columns. */
 	if (state->block_references[block].count == 0)
 		return;
 	distance += state->prices[column] - block_exact_floor(state, block);
@@ -80,9 +81,9 @@ static void relax_block(struct structured *state, int32_t column, int32_t distan
 }
 
 /*
- * Lists in near[] the places of references whose cost exceeds their group's price by less than `below`; returns the
- * number. Most are rejected by the price alone, unpredictably: with branches, rounds with too few slots take 1.10 to
- * 1.15 times as long.
+ * Lists in near[] the indices of references whose cost exceeds their group's price by less than `below`, and returns
+ * their number. Most are rejected, unpredictably: with branches, rounds with too few slots take 1.10 to 1.15 times as
+ * long.
  */
 static int32_t near_references(const struct reference *items, int32_t count, const int32_t *group_prices, int32_t below,
 			       int32_t *near)
@@ -98,7 +99,7 @@ static int32_t near_references(const struct reference *items, int32_t count, con
 	return found;
 }
 
-/* `base`: distance and price of the node that the list belongs to. */
+/* `base` is the distance plus the price of the node to which the list belongs. */
 static void settle_references(struct structured *state, const struct reference_list *list, bool over_block,
 			      int32_t base, int32_t column)
 {
@@ -160,8 +161,9 @@ void search_from_deficit(struct structured *state, int32_t column)
 }
 
 /*
- * Nearly all columns and groups are tied to the aggregator at no reduced cost, so that a search from there would visit
- * most of the network; this one visits only nodes from which waiting is nearer than from the aggregator.
+ * Searches from all arcs for waiting to the aggregator. Nearly all columns and groups are tied to the aggregator at
+ * reduced cost 0, so a search from there would visit most of the network. This search visits only nodes that are nearer
+ * to waiting than the aggregator is.
  */
 void search_to_aggregator(struct structured *state)
 {

@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Blocking flow (Dinic): many units at once along arcs of reduced cost 0, depth first, where a search would have to be
- * repeated for every second unit of a large group. Every node scans each of its arcs once, by its cursor visit.next.
- * Cycles are prevented by restricting the nodes that the walk may enter:
+ * Blocking flow (Dinic): sends many units at once along arcs of reduced cost 0, depth first. Without it, the units of a
+ * large group would need many searches. Each arc of a node is scanned once, by the node's cursor visit.next. To prevent
+ * cycles, the walk may enter only some nodes:
  *
  *   BLOCKING_LAYERED    breadth first from the roots to the first layer with a path to the sink, then only deeper
- *                       layers: shortest paths, which move few units.
+ *                       layers: the paths are shortest paths, which move few units.
  *   BLOCKING_UNLAYERED  any node that is not closed. A node is closed while it is on the path, and remains closed once
- *                       nothing more can be sent through it. For solves from scratch with slots for all, where most
- *                       nodes have a path to the sink and layers would scan everything twice: a start on a cluster that
- *                       is 99 % full takes half the time. In a repair its longer paths would move a quarter more units.
- *   BLOCKING_INWARD     layered, from all units that wait at a price to which the aggregator's has fallen: waiting is
- *                       no path to the sink.
- *   BLOCKING_OUTWARD    for deferred units without slots, in the layers of the search backward from all ways to wait
- *                       (search_mark()): a step of the aggregator's price lets a few units go, each of which would need
- *                       a search.
+ *                       nothing more can be sent through it. Used when a solve starts from scratch and there are
+ *                       slots for all units: most nodes then have a path to the sink, and layers would scan
+ *                       everything twice. On a cluster that is 99 % full such a solve takes half the time. In a
+ *                       repair the longer paths would move a quarter more units.
+ *   BLOCKING_INWARD     in layers. Used after the aggregator's price has fallen, to give slots to waiting units: starts
+ *                       from the groups with waiting units whose cost of waiting equals the group's price. The arc for
+ *                       waiting does not count as a path to the sink.
+ *   BLOCKING_OUTWARD    for deferred units without slots, in the layers of the backward search from all arcs for
+ *                       waiting (search_mark()). A step of the aggregator's price lets a few units go; without the
+ *                       blocking flow, each of them would need a search.
  *
- * Measured at 12,500 machines, without: BLOCKING_UNLAYERED, 1,094 ms instead of 587 at 99 % full; BLOCKING_OUTWARD and
- * its layers, rounds with 5 % too few slots 30 / 160 ms (p50 / p99) instead of 26 / 91. At 2,500, without
- * BLOCKING_INWARD: rounds with wide rows scan 2.7 times as many arcs.
+ * Measured at 12,500 machines: without BLOCKING_UNLAYERED, 1,094 ms instead of 587 at 99 % full; without
+ * BLOCKING_OUTWARD and its layers, rounds with 5 % too few slots take 30 / 160 ms (p50 / p99) instead of 26 / 91. At
+ * 2,500 machines without BLOCKING_INWARD, rounds with wide rows scan 2.7 times as many arcs.
  */
 #include "structured_search.h"
 
-enum { OPEN, CLOSED }; /* levels while unlayered */
+enum { OPEN, CLOSED }; /* values of visit.level in BLOCKING_UNLAYERED */
 
 /* Maximum number of nodes in a path: the walk is recursive. */
 enum { DEPTH_MOST = 400 };
@@ -63,7 +65,8 @@ static bool aggregator_is_tight(const struct structured *state, const struct gro
 }
 
 /*
- * True if a block's arcs to its cheapest columns have reduced cost 0; its floor is made exact once per blocking flow.
+ * True if the block's arcs to its cheapest columns have reduced cost 0. Makes the block's floor exact once per blocking
+ * flow.
  */
 static bool block_is_tight(struct structured *state, int32_t block, int32_t price)
 {
@@ -77,7 +80,7 @@ static bool block_is_tight(struct structured *state, int32_t block, int32_t pric
 	return b->floor <= price;
 }
 
-/* True if the node is new. */
+/* Marks the node as reached. Returns false if it was reached before. */
 static bool reach(struct structured *state, struct visit *visit, int32_t node, int32_t level)
 {
 	if (visit->stamp == state->blocking.stamp)
@@ -145,7 +148,10 @@ static void expand_column(struct structured *state, int32_t column)
 	state->effort.scans += (uint64_t)c->entry_count;
 }
 
-/* Layers up to the first with a path to the sink; false when there is none. The roots are reached already. */
+/*
+ * Builds the layers up to the first with a path to the sink. Returns false if there is none. The roots must be reached
+ * already.
+ */
 static bool build_layers(struct structured *state)
 {
 	const struct blocking *blocking = &state->blocking;
@@ -165,7 +171,7 @@ static bool build_layers(struct structured *state)
 	return blocking->sink_level <= DEPTH_MOST;
 }
 
-/* Frees slots for up to `wanted` units on the column; the caller places them at once. */
+/* Frees slots for up to `wanted` units on the column and returns their number. The caller must fill them at once. */
 static int32_t augment_column(struct structured *state, int32_t column, int32_t wanted)
 {
 	struct column *c = &state->columns[column];
@@ -190,7 +196,7 @@ static int32_t augment_column(struct structured *state, int32_t column, int32_t 
 			c->visit.next++;
 			continue;
 		}
-		/* An entry that becomes empty is replaced by the last one, which is next. */
+		/* If the entry becomes empty, the last entry takes its place, and is the next to be scanned. */
 		flow_take(state, entry.group, column, entry.cost, sent);
 		made += sent;
 	}
@@ -235,7 +241,9 @@ static int32_t augment_block(struct structured *state, int32_t group, struct arc
 	return sent;
 }
 
-/* Up to `wanted` units take the group's own paths to the sink that cost its price; returns the number. */
+/*
+ * Sends up to `wanted` units along the group's own paths to the sink that cost the group's price. Returns their number.
+ */
 static int32_t augment_sink(struct structured *state, int32_t group, int32_t wanted)
 {
 	struct group *g = &state->groups[group];
@@ -298,7 +306,7 @@ static int32_t augment_group(struct structured *state, int32_t group, int32_t wa
 	else if (blocking->kind == BLOCKING_OUTWARD)
 		sent = group_wait(state, group, wanted);
 	if (sent < wanted && g->visit.level != blocking->sink_level && blocking->depth < DEPTH_MOST) {
-		blocking->depth += 2; /* and the column behind it */
+		blocking->depth += 2; /* the group and the column after it */
 		sent += augment_arcs(state, group, wanted - sent);
 		blocking->depth -= 2;
 	}
@@ -358,7 +366,7 @@ int32_t blocking_from_excess(struct structured *state)
 	return sent;
 }
 
-/* The group's units that wait at its price; NULL: none do. */
+/* Returns the counter of the group's units that wait at its price, or NULL if there are none. */
 static int32_t *tight_waiting(struct group *g)
 {
 	if (g->unrouted > 0)

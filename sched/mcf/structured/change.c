@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Replaces the arcs of some blocks in a row; and the prefetches of a group that is about to change. Without prefetches
- * a round of the flow network takes 1.10 to 1.13 times as long (bench_round 12500, 2 %).
+ * Replaces the arcs of some blocks in a row, and prefetches a group that is about to change. Without the prefetches a
+ * round of the flow network takes 1.10 to 1.13 times as long (bench_round 12500, 2 %).
  */
 #include <errno.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 
 enum { CACHE_LINE = 64 };
 
-/* Checks the arcs of one block. 0, -EINVAL or -ERANGE. Branch-free, as errors are rare. */
+/* Checks the arcs of one block. Returns 0, -EINVAL or -ERANGE. Branch-free, as errors are rare. */
 static int block_arcs_check(const struct structured *state, const struct block_arcs *arcs)
 {
 	const int32_t *column_blocks = state->column_blocks;
@@ -30,7 +30,7 @@ static int block_arcs_check(const struct structured *state, const struct block_a
 	return wrong ? -EINVAL : dear ? -ERANGE : 0;
 }
 
-/* Checks the change. 0, -EINVAL or -ERANGE; *arc_count is its number of arcs. */
+/* Checks the change. Returns 0, -EINVAL or -ERANGE; *arc_count is the change's number of arcs. */
 static int change_check(const struct structured *state, const struct structured_row_change *change, int32_t *arc_count)
 {
 	int64_t count = (int64_t)change->running_count + change->block_count;
@@ -59,7 +59,10 @@ static int change_check(const struct structured *state, const struct structured_
 	return dear ? -ERANGE : 0;
 }
 
-/* Appends the block's new arcs that cost less than every shortcut to their target; returns the total. */
+/*
+ * Appends those of the block's new arcs that cost less than every shortcut to their target. Returns the new number of
+ * arcs.
+ */
 static int32_t collect_block(struct structured *state, const struct block_arcs *from, int32_t aggregator_cost,
 			     int32_t count)
 {

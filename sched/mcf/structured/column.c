@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Columns: added, resized, closed; units beyond a capacity become excess. */
+/* Adds, resizes and closes columns. Units beyond a column's capacity become excess. */
 #include <errno.h>
 
 #include "structured_priv.h"
@@ -32,7 +32,10 @@ static void block_drop_member(struct structured *state, int32_t block, int32_t c
 	}
 }
 
-/* Units beyond `capacity` leave, the last one placed first. Lists their groups in `moved`; returns their number. */
+/*
+ * Takes the units beyond `capacity` off the column, the last one placed first; they become excess. Lists their groups
+ * in `moved` and returns the number of groups.
+ */
 static int32_t column_evict(struct structured *state, int32_t column, int32_t capacity, int32_t *moved)
 {
 	const struct column *c = &state->columns[column];
@@ -67,8 +70,8 @@ static int32_t price_least(const struct structured *state, const struct referenc
 }
 
 /*
- * A closed column opens at the least price that violates no reduced cost; above the aggregator's price its slots are
- * deficits.
+ * Opens a closed column at the least price at which no reduced cost violates I1. If that is above the aggregator's
+ * price, the column's slots are deficits.
  */
 static void column_open(struct structured *state, int32_t column)
 {
@@ -86,7 +89,10 @@ static void column_open(struct structured *state, int32_t column)
 		block->floor = price;
 }
 
-/* Updates the prices at the end: a cheap limited arc that was full has residual capacity after a unit is evicted. */
+/*
+ * At the end, updates the prices of groups whose units were evicted: a cheap limited arc that was full then has
+ * residual capacity.
+ */
 static int column_resize(struct structured *state, int32_t column, int32_t capacity)
 {
 	int32_t old = state->capacities[column];
@@ -129,7 +135,7 @@ int structured_set_column(struct structured *state, int32_t column, int32_t bloc
 		return 0;
 	if (state->solved)
 		return column_resize(state, column, capacity);
-	/* It is empty; lists and totals are built by the first solve. */
+	/* Before the first solve the column is empty; that solve builds the lists and totals. */
 	state->total_capacity += capacity - state->capacities[column];
 	state->capacities[column] = state->free_slots[column] = capacity;
 	state->prices[column] = capacity > 0 ? state->aggregator_price : PRICE_CLOSED;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The state as a plain problem with its answer, for the certificate and for the simplex. */
+/* Exports the state as a plain problem with its answer, for the certificate and for the simplex. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ struct writer {
 	bool aggregator_used;
 };
 
-/* The arc is left out if it cannot be needed. */
+/* True if the group may need its arc for unrouted units; otherwise the arc is left out. */
 bool export_has_unrouted(const struct group *group)
 {
 	return group->unscheduled_capacity < group->supply || group->unrouted > 0;
@@ -54,8 +54,9 @@ static int32_t find_arc(const struct group *g, int32_t target, int32_t cost)
 }
 
 /*
- * Assigns the share's units to the group's own arc to the column, up to its capacity, the others to its arc to the
- * block or to the aggregator. `flow` is that of the group's arcs. Returns the number of units that use the aggregator.
+ * Assigns the share's units to the group's own arc to the column, up to this arc's capacity, and the others to the
+ * group's arc to the block or to the aggregator. flow[] is the flow of the group's arcs. Returns the number of units
+ * that use the aggregator.
  */
 static int32_t write_share(struct writer *w, const struct group *g, const struct structured_share *share, int32_t *flow)
 {
@@ -78,7 +79,10 @@ static int32_t write_share(struct writer *w, const struct group *g, const struct
 	return rest;
 }
 
-/* Units that used shortcuts are assigned to them again: to the group's arcs and the arcs after them. */
+/*
+ * Writes the group's arcs. Assigns units that used shortcuts to them again: to the group's arc to the shortcut, and to
+ * the arcs after it.
+ */
 static void write_group(struct writer *w, int32_t group)
 {
 	const struct structured *state = w->state;

@@ -53,7 +53,7 @@ void group_waits(struct structured *state, int32_t group)
 	list_push(state, &state->waiting_list, group);
 }
 
-/* Place of the share, or of the first one behind it. */
+/* Returns the index of the share, or of the first share after it. */
 static int32_t share_place(const struct group *g, int32_t column, int32_t cost)
 {
 	int32_t low = 0, high = g->share_count;
@@ -133,7 +133,7 @@ void flow_add(struct structured *state, int32_t group, int32_t column, int32_t c
 	group_changed(state, group);
 }
 
-/* The share must have at least as many units. */
+/* The share must have at least this number of units. */
 void flow_take(struct structured *state, int32_t group, int32_t column, int32_t cost, int32_t units)
 {
 	struct group *g = &state->groups[group];
@@ -160,7 +160,7 @@ void flow_detach(struct structured *state, int32_t group, int32_t place, int32_t
 	share->units = -share->units;
 }
 
-/* Gives the group's detached share at this place to `units` at another cost. */
+/* Reuses the group's detached share at this index for `units` units at another cost. */
 static void share_reuse(struct structured *state, int32_t group, int32_t place, int32_t cost, int32_t units,
 			int32_t limited)
 {

@@ -5,7 +5,10 @@
  */
 #include "structured_search.h"
 
-/* Distance at which a unit that waits elsewhere would reach a slot at the aggregator's price. */
+/*
+ * Finds the distance at which, through this group, a unit that waits elsewhere would reach a slot at the aggregator's
+ * price.
+ */
 static void aggregator_targets(struct structured *state, int32_t group, int32_t distance)
 {
 	const struct search *search = &state->search;
@@ -22,8 +25,8 @@ static void aggregator_targets(struct structured *state, int32_t group, int32_t 
 }
 
 /*
- * Considers the group's own paths to the sink as soon as the group is reached, so that the last and widest layer of a
- * search is not expanded.
+ * Considers the group's own paths to the sink as soon as the group is reached. So the last and widest layer of a search
+ * is not expanded.
  */
 static void group_targets(struct structured *state, int32_t group, int32_t distance)
 {
@@ -46,7 +49,7 @@ static void group_targets(struct structured *state, int32_t group, int32_t dista
 		search_target(search, TARGET_SLOT, group, base + g->arcs[exit].cost);
 }
 
-/* `column` and `cost`: the share that is taken back, or NONE. */
+/* `column` and `cost` are those of the share that is taken back, or NONE. */
 static void relax_group(struct structured *state, int32_t group, int32_t distance, int32_t column, int32_t cost)
 {
 	struct search *search = &state->search;
@@ -80,8 +83,9 @@ static inline void relax_column(struct structured *state, int32_t column, int32_
 }
 
 /*
- * `distance` of the block's tail, and the arc's `cost` less the tail's price. A floor may be lower than every price in
- * the block, which makes the arc appear cheaper than it is; the key is never less than the tail's distance.
+ * `distance` is that of the arc's tail; `cost` is the arc's cost minus the tail's price. A block's floor may be lower
+ * than every price in the block, which makes the arc appear cheaper than it is; but the key is never less than the
+ * tail's distance.
  */
 static void relax_block(struct structured *state, int32_t block, int32_t distance, int32_t cost, int32_t parent_group,
 			int32_t parent_cost)
@@ -134,7 +138,7 @@ static void settle_column(struct structured *state, int32_t column, int32_t dist
 	state->effort.scans += (uint64_t)c->entry_count;
 }
 
-/* Scans every column of the block, which makes the floor exact. */
+/* Scans every column of the block and makes its floor exact. */
 static void settle_block(struct structured *state, int32_t block)
 {
 	struct block *b = &state->blocks[block];
@@ -170,7 +174,9 @@ void search_from_excess(struct structured *state)
 	search_move_prices(state, 1);
 }
 
-/* From all waiting units to the place where one of them would first reach a slot at the aggregator's price. */
+/*
+ * Searches from all waiting units for the nearest place where one of them would reach a slot at the aggregator's price.
+ */
 void search_from_waiting(struct structured *state, int32_t limit)
 {
 	search_begin(state, FROM_WAITING, limit + 1);

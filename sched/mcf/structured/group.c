@@ -5,8 +5,8 @@
 #include "structured_priv.h"
 
 /*
- * Least cost to the sink over arcs with residual capacity. Arcs are in ascending order, so the first that cannot be
- * cheaper ends the loop.
+ * Returns the least cost to the sink over arcs with residual capacity. Arcs are in ascending order of cost, so the loop
+ * ends at the first that cannot be cheaper.
  */
 static int32_t group_least_price(struct structured *state, const struct group *group)
 {
@@ -81,7 +81,7 @@ static int32_t take_some(int32_t *from, int32_t units)
 	return units - taken;
 }
 
-/* The most expensive share; any share if all units leave. */
+/* Returns the most expensive share, or any share if all units leave. */
 static struct structured_share share_to_leave(const struct group *g, bool all)
 {
 	struct structured_share share = g->shares[g->share_count - 1];
@@ -92,7 +92,10 @@ static struct structured_share share_to_leave(const struct group *g, bool all)
 	return share;
 }
 
-/* Removes units: excess, unrouted, unscheduled, deferred, then the most expensive shares. `all`: none will be left. */
+/*
+ * Removes `units` units, in this order: excess, unrouted, unscheduled, deferred, then the most expensive shares. `all`
+ * is true if no unit will be left.
+ */
 static void withdraw(struct structured *state, int32_t group, int32_t units, bool all)
 {
 	struct group *g = &state->groups[group];
@@ -140,7 +143,10 @@ int structured_set_supply(struct structured *state, int32_t group, int32_t suppl
 	return state->no_memory ? -ENOMEM : 0;
 }
 
-/* Cost of a unit on `column`, preferably of one on a limited arc; ARC_ABSENT if there is none. */
+/*
+ * Returns the cost of one of the group's units on `column`, preferably one on a limited arc; ARC_ABSENT if there is
+ * none.
+ */
 static int32_t cost_of_unit(const struct structured *state, int32_t group, int32_t column)
 {
 	const struct column *c = &state->columns[column];
@@ -156,7 +162,7 @@ static int32_t cost_of_unit(const struct structured *state, int32_t group, int32
 	return found;
 }
 
-/* The running arc of that column and cost loses one unit of capacity. */
+/* Takes one unit of capacity from the running arc of this column and cost. */
 static void forget_unit(struct structured *state, int32_t group, int32_t column, int32_t cost)
 {
 	struct group *g = &state->groups[group];

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An answer from the network simplex. Where there are more units than slots and rows reach over the whole cluster, a
- * change of the aggregator's price displaces units far away, and those displace others: searches scan the same arcs
- * hundreds of times, which the simplex does not. So a solve that has scanned too much is stopped, the simplex solves
- * the exported network, and its flow and prices are imported; later repairs start from these.
+ * Imports an answer from the network simplex. If there are more units than slots and rows reach over the whole cluster,
+ * a change of the aggregator's price displaces units far away, and those displace others: searches scan the same arcs
+ * hundreds of times, the simplex does not. So a solve that has scanned too much is stopped, the simplex solves the
+ * exported network, and its flow and prices are imported; later repairs start from these.
  *
- * The simplex's prices satisfy the invariants except where nothing flows, and there they may be chosen: an empty
- * column's becomes 0; the aggregator's is the least of the open columns', which it equals where something flows over
- * the aggregator; each group's is the least that its arcs with residual capacity allow.
+ * The simplex's prices satisfy the invariants except at nodes without flow, whose prices may be chosen. An empty column
+ * gets the price 0. The aggregator gets the least price of the open columns, which is also its own price if flow passes
+ * it. Each group gets the least price that its arcs with residual capacity allow.
  */
 #include <stdlib.h>
 
@@ -20,7 +20,7 @@ struct reader {
 	const struct mcf_solution *solution;
 	int32_t arc;        /* the next arc, in the order of the export */
 	int32_t *left;      /* [column_count] units that arrive through the column's block and have no share yet */
-	int32_t *exhausted; /* [block_count] members before it have no units left */
+	int32_t *exhausted; /* [block_count] members before this index have no units left */
 };
 
 static int32_t next_flow(struct reader *reader)
@@ -36,7 +36,10 @@ static void place_units(struct reader *reader, int32_t group, int32_t arc, int32
 	column_fill(reader->state, column, units);
 }
 
-/* Places units of the group's `arc` to a block on columns that get flow from the block: all have the same price. */
+/*
+ * Places the units of the group's `arc`, which leads to a block, on columns that get flow from the block. All these
+ * columns have the same price.
+ */
 static void place_over_block(struct reader *reader, int32_t group, int32_t arc, int32_t units)
 {
 	int32_t number = ~reader->state->groups[group].arcs[arc].target;
@@ -52,7 +55,10 @@ static void place_over_block(struct reader *reader, int32_t group, int32_t arc, 
 	}
 }
 
-/* Units on the aggregator become deferred: they get the remaining slots, which all have the aggregator's price. */
+/*
+ * Reads a group's flow. Units on the aggregator become deferred: they get the remaining slots, which all have the
+ * aggregator's price.
+ */
 static void read_group(struct reader *reader, int32_t group)
 {
 	struct structured *state = reader->state;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Capacity of limited arcs: finding one, its residual capacity, a change of its flow or units. See running.c. */
+/*
+ * Limited arcs: finds one, returns its capacity or residual capacity, and changes its flow or capacity. See running.c.
+ */
 #include "structured_priv.h"
 
 int32_t limited_find(const struct group *group, int32_t column, int32_t cost)
@@ -27,7 +29,7 @@ int32_t arc_capacity(const struct group *group, int32_t target, int32_t cost)
 	return place == NONE ? INT32_MAX : group->running[place].units;
 }
 
-/* Units that use a block or the aggregator at the same cost count as well: an underestimate. */
+/* Units that use a block or the aggregator at the same cost count as well, so the result may be too small. */
 int32_t arc_residual_at(const struct group *group, int32_t target, int32_t cost)
 {
 	int32_t place = limited_find(group, target, cost);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Augmentation along the path that a search has found. Parents lead from the node where it ended back to its root;
- * forward, flow rises on arcs that lead into a column and falls on those taken back, backward the other way round.
+ * Augments flow along the path that a search has found. Parents lead from the node where the search ended back to its
+ * root. In a forward search, flow rises on steps that lead into a column and falls on shares that are taken back; in a
+ * backward search the other way round.
  */
 #include "structured_search.h"
 
-/* One step of a path: the group's flow into the column at this cost (own arc), or ~cost over its block or aggregator.
+/*
+ * One step of a path: the group's flow into the column. `cost` is that of the group's own arc, or ~cost if the flow
+ * goes over the block or the aggregator.
  */
 struct step {
 	int32_t group, column, cost;
@@ -17,7 +20,10 @@ static bool is_forward(const struct structured *state)
 	return state->search.source != FROM_DEFICIT && state->search.source != TO_AGGREGATOR;
 }
 
-/* Returns the step by which the search reached the node and sets the node to its other end. False at the root. */
+/*
+ * Sets *step to the step by which the search reached the node, and *node to the step's other end. Returns false at the
+ * root.
+ */
 static bool path_step(const struct structured *state, int32_t *node, struct step *step)
 {
 	bool forward = is_forward(state);
@@ -47,7 +53,10 @@ static int32_t step_capacity(const struct structured *state, const struct step *
 	return step->cost >= 0 ? arc_residual_at(g, step->column, step->cost) : INT32_MAX;
 }
 
-/* The group's units that started the search among others'; NULL: the caller counts them. */
+/*
+ * Returns the counter of the units that started a search with several roots at this group; NULL: the caller counts
+ * them.
+ */
 static int32_t *root_units(const struct structured *state, int32_t group)
 {
 	struct group *g = &state->groups[group];
@@ -60,8 +69,8 @@ static int32_t *root_units(const struct structured *state, int32_t group)
 }
 
 /*
- * Residual capacity from the node back to the root, at most `units`; for searches for waiting, including the root's
- * own.
+ * Returns the residual capacity from the node back to the root, at most `units`. If the search has several roots, it is
+ * limited by the root's units, or by the number that can wait there.
  */
 static int32_t path_capacity(const struct structured *state, int32_t node, int32_t units)
 {
@@ -77,7 +86,7 @@ static int32_t path_capacity(const struct structured *state, int32_t node, int32
 	return state->search.source == TO_AGGREGATOR ? group_waiting_capacity(&state->groups[~node], units) : units;
 }
 
-/* Moves the units along the path, which has this capacity, and updates the root. */
+/* Moves the units along the path, which must have capacity for them, and updates the root. */
 static void path_push(struct structured *state, int32_t node, int32_t units)
 {
 	struct step step = {0};
@@ -98,7 +107,7 @@ static void path_push(struct structured *state, int32_t node, int32_t units)
 	}
 }
 
-/* Residual capacity of the target, forward or backward, at most `units`. */
+/* Returns the residual capacity of the target, at most `units`. */
 static int32_t target_capacity(const struct structured *state, const struct target *target, int32_t units)
 {
 	const struct group *g = &state->groups[target->node];
@@ -136,7 +145,7 @@ static void target_change(struct structured *state, const struct target *target,
 		group_add_deferred(state, target->node, units);
 }
 
-/* Moves at least one unit to a free slot; slots of several columns may be needed. */
+/* Moves up to `units` units to free slots, which may be on several columns. Returns their number. */
 static int32_t augment_slots(struct structured *state, int32_t group, int32_t units)
 {
 	const struct group *g = &state->groups[group];

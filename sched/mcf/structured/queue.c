@@ -32,7 +32,7 @@ bool queue_grow(struct queue *queue)
 	return items != NULL;
 }
 
-/* Moves the window to the least key in the overflow list; keys beyond it stay there. */
+/* Moves the window to the least key in the overflow list. Keys beyond the window stay in the list. */
 bool queue_spread(struct queue *queue)
 {
 	int32_t least = INT32_MAX, next, item = queue->beyond;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The answer, group by group. */
+/* Reads the answer, group by group. */
 #include "structured_priv.h"
 
 static bool group_exists(const struct structured *state, int32_t group)
@@ -68,7 +68,7 @@ int32_t structured_read(const struct structured *state, int32_t group, struct st
 
 		if (count > 0 && shares[count - 1].column == share->column) {
 			shares[count - 1].units += share->units;
-			shares[count - 1].cost = share->cost; /* they ascend */
+			shares[count - 1].cost = share->cost; /* a column's shares ascend by cost */
 		} else {
 			shares[count++] = *share;
 		}

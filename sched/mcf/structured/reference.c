@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Arcs listed by their targets, for backward searches. A solve from scratch does not need them: the lists are built for
- * the first deficit or opened column, and maintained from then on. A reference stores the arc's cost, not its place,
- * and keeps its own place in the list: arcs may move, and others may leave, without touching it.
+ * Lists of arcs by their targets (references), for backward searches. A solve from scratch does not need them: the
+ * lists are built when the first deficit, opened column or deferred unit without a slot needs them, and maintained from
+ * then on. A reference stores the arc's cost, not its index, and never moves in its list: so arcs may move in their
+ * row, and other references may leave the list, without an update.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -50,7 +51,7 @@ void reference_fetch(const struct structured *state, int32_t target, int32_t bac
 		__builtin_prefetch(&list->items[place], 1);
 }
 
-/* Allocates every list at once: growing them one by one copies and misses the cache. */
+/* Allocates every list at once: growing lists item by item would copy them and miss the cache. */
 static bool reserve_lists(struct structured *state)
 {
 	int32_t nodes = state->column_count + state->block_count;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Restores placement among ties: of all optimal answers, one in which more units are where the caller prefers them.
- * Prices stay. A unit moves to its preferred column if that costs its group no more than its current place; units there
- * that do not prefer the column leave. The next solve finds slots for them along paths of reduced cost 0: the previous
- * answer is at the end of such paths.
+ * Restores placement among ties: of all optimal answers, chooses one in which more units are where the caller prefers
+ * them. Prices do not change. A unit moves to its preferred column if that costs its group no more than its current
+ * place; units there that do not prefer the column leave. The next solve finds slots for them along paths of reduced
+ * cost 0: the previous answer is at the end of such paths.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,16 +12,16 @@
 
 struct claim {
 	int32_t units; /* that prefer this column */
-	int32_t kept;  /* of them, on the column */
+	int32_t kept;  /* how many of these are on the column */
 	int32_t cost;  /* of an arc of reduced cost 0 to the column */
-	int32_t wants; /* number of units that will move in */
+	int32_t wants; /* number of units that are to move in */
 };
 
 struct preferences {
 	const struct structured_placement *items;
 	struct claim *claims;
-	int32_t *of_column; /* item numbers, by column */
-	int32_t *starts;    /* [column_count + 1] in of_column */
+	int32_t *of_column; /* indices of items, sorted by column */
+	int32_t *starts;    /* [column_count + 1] where each column begins in of_column */
 	int32_t count;
 };
 
@@ -42,7 +42,7 @@ static void preferences_free(struct preferences *prefs)
 	free(prefs->starts);
 }
 
-/* The end of the items of the group of this one. */
+/* Returns the end of the items that have the same group as item `first`. */
 static int32_t group_end(const struct preferences *prefs, int32_t first)
 {
 	int32_t end = first + 1;
@@ -52,7 +52,7 @@ static int32_t group_end(const struct preferences *prefs, int32_t first)
 	return end;
 }
 
-/* The first item of that group and column. */
+/* Returns the claim of the first item with this group and column, or NULL. */
 static struct claim *claim_of(const struct preferences *prefs, int32_t group, int32_t column)
 {
 	for (int32_t k = prefs->starts[column]; k < prefs->starts[column + 1]; k++)
@@ -61,7 +61,7 @@ static struct claim *claim_of(const struct preferences *prefs, int32_t group, in
 	return NULL;
 }
 
-/* 0 or -ENOMEM; call preferences_free() in both cases. */
+/* Sorts the items by column and counts their units. Returns 0 or -ENOMEM; call preferences_free() in both cases. */
 static int preferences_index(const struct structured *state, struct preferences *prefs)
 {
 	prefs->claims = calloc((size_t)prefs->count + 1, sizeof(*prefs->claims));
@@ -81,8 +81,8 @@ static int preferences_index(const struct structured *state, struct preferences 
 }
 
 /*
- * Units of the group's share of that column and cost that may leave without increasing the cost. Units of a full
- * limited arc may cost less than the group's price: these stay.
+ * Returns the number of units of the group's share of this column and cost that may leave without increasing the cost.
+ * Units of a full limited arc may cost less than the group's price: these stay.
  */
 static int32_t loose_units(const struct structured *state, const struct preferences *prefs, int32_t group,
 			   int32_t column, int32_t cost)
@@ -95,7 +95,7 @@ static int32_t loose_units(const struct structured *state, const struct preferen
 	return least(flow_units(g, column, cost), flow_units_on(g, column) - (claim ? claim->kept : 0));
 }
 
-/* Sets `kept` of a group's items first..end-1; true if some units are elsewhere. */
+/* Sets `kept` of a group's items first..end-1. Returns true if some units are not on their preferred column. */
 static bool count_kept(const struct structured *state, const struct preferences *prefs, int32_t first, int32_t end)
 {
 	bool away = false;
@@ -111,8 +111,8 @@ static bool count_kept(const struct structured *state, const struct preferences 
 }
 
 /*
- * Sets `wants` to the residual capacity of arcs of reduced cost 0 to each preferred column: over a block or the
- * aggregator it is unlimited.
+ * Sets `wants` to the residual capacity of arcs of reduced cost 0 to each preferred column. It is unlimited over a
+ * block or the aggregator.
  */
 static void find_capacity(struct structured *state, const struct preferences *prefs, int32_t first, int32_t end)
 {
@@ -139,7 +139,7 @@ static void find_capacity(struct structured *state, const struct preferences *pr
 		int32_t block = state->column_blocks[prefs->items[i].column];
 
 		unplaced[prefs->items[i].column] = 0;
-		if (block == NONE || claim->cost < 0) /* ARC_ABSENT < 0 too */
+		if (block == NONE || claim->cost < 0) /* ARC_ABSENT is negative, too */
 			claim->wants = 0;
 		else if (claim->cost == g->aggregator_cost || claim->cost == state->blocks[block].row_cost)
 			claim->wants = INT32_MAX;
@@ -159,7 +159,9 @@ static void claim_columns(struct structured *state, const struct preferences *pr
 		prefs->claims[i].wants = least(prefs->claims[i].wants, prefs->claims[i].units - prefs->claims[i].kept);
 }
 
-/* Up to `wanted` units of the group leave columns that they do not prefer, or stop waiting; returns the number. */
+/*
+ * Takes up to `wanted` units of the group off columns that they do not prefer, or out of waiting. Returns their number.
+ */
 static int32_t release(struct structured *state, const struct preferences *prefs, int32_t group, int32_t wanted)
 {
 	struct group *g = &state->groups[group];
@@ -197,7 +199,7 @@ static void release_group(struct structured *state, const struct preferences *pr
 	}
 }
 
-/* Up to `wanted` units that do not prefer the column leave it and become excess. */
+/* Takes up to `wanted` units that do not prefer the column off it. They become excess. */
 static void evict(struct structured *state, const struct preferences *prefs, int32_t column, int32_t wanted)
 {
 	const struct column *c = &state->columns[column];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rows of arcs: installed in ascending order; flow stays on its columns at the cost of the new arcs, and units whose
- * arcs became too expensive turn into excess.
+ * Installs rows of arcs, in ascending order of cost. Flow stays on its columns at the cost of the new arcs; units whose
+ * arcs became too expensive become excess.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ bool row_cost_legal(int32_t cost)
 	return cost >= 0 && cost <= STRUCTURED_COST_MAXIMUM;
 }
 
-/* Checks the numbers and reserves the tables for every id in the row. 0, -EINVAL, -ERANGE or -ENOMEM. */
+/* Checks the numbers and reserves the tables for every id in the row. Returns 0, -EINVAL, -ERANGE or -ENOMEM. */
 static int row_check(struct structured *state, const struct structured_row *row)
 {
 	int32_t column_top = NONE, block_top = NONE;
@@ -63,8 +63,8 @@ static int compare_arcs(const void *left, const void *right)
 }
 
 /*
- * Stable for few arcs and for a small span of costs, which is what a threshold on costs leaves. With qsort() alone a
- * start from nothing takes 1.35 times as long, rounds with wide rows 1.2 times.
+ * Sorts by cost. The sort is stable for few arcs and for a small span of costs, the usual case with a threshold on
+ * costs. With qsort() alone a first solve takes 1.35 times as long, rounds with wide rows 1.2 times.
  */
 static void sort_arcs(const struct row_arc *from, int32_t count, struct row_arc *to)
 {
@@ -98,7 +98,7 @@ static void sort_arcs(const struct row_arc *from, int32_t count, struct row_arc 
 		to[starts[from[i].cost - least]++] = from[i];
 }
 
-/* Cost of the cheapest shortcut to the column; row_cost of the blocks has been set. */
+/* Returns the cost of the cheapest shortcut to the column. row_cost of the blocks must have been set. */
 static int32_t noted_cost(const struct structured *state, int32_t column, int32_t aggregator_cost)
 {
 	int32_t block = state->column_blocks[column];
@@ -107,7 +107,7 @@ static int32_t noted_cost(const struct structured *state, int32_t column, int32_
 										: aggregator_cost;
 }
 
-/* Lists the arcs that cost less than every shortcut to their target; returns the number. */
+/* Lists the arcs that cost less than every shortcut to their target. Returns their number. */
 static int32_t collect_arcs(struct structured *state, const struct structured_row *row)
 {
 	struct row_arc *arcs = state->scratch.arcs;
@@ -131,7 +131,10 @@ static int32_t collect_arcs(struct structured *state, const struct structured_ro
 	return count;
 }
 
-/* True if the arc leaves its row; an arc to a removed column does, unless all arcs stay. */
+/*
+ * True if a change of this part of the row takes the arc out of it. Not for ROW_RUNNING, which takes none out. An arc
+ * to a removed column always leaves.
+ */
 static inline bool arc_leaves(const struct structured *state, int32_t target, enum row_part part)
 {
 	int32_t block = target < 0 ? ~target : state->column_blocks[target];
@@ -148,7 +151,10 @@ static void mark_running(struct structured *state, const struct group *g, int32_
 		state->scratch.unplaced[running[i].column] = mark;
 }
 
-/* Drops the running arcs: their flow needs no update then. Detaches shares that may change; returns their number. */
+/*
+ * Drops the running arcs first, so that their flow needs no update. Then detaches the shares that may change, and
+ * returns their number.
+ */
 static int32_t detach_flow(struct structured *state, int32_t group, enum row_part part,
 			   const struct structured_running *running, int32_t running_count)
 {
@@ -180,7 +186,10 @@ static int32_t shortcut_cost(const struct structured *state, const struct group 
 	return cost;
 }
 
-/* Each of the `held_count` detached shares' units takes the cheapest arc to its column; without one it is excess. */
+/*
+ * Assigns the units of the `held_count` detached shares to the cheapest arcs to their columns. Units without an arc
+ * become excess.
+ */
 static void attach_flow(struct structured *state, int32_t group, int32_t held_count)
 {
 	const struct group *g = &state->groups[group];
@@ -225,8 +234,8 @@ static void attach_flow(struct structured *state, int32_t group, int32_t held_co
 }
 
 /*
- * Excess units take limited arcs that have room: they run there. Otherwise such an arc would lower the group's price,
- * and every unit at a higher cost would have to leave its column and return.
+ * Assigns excess units to limited arcs with residual capacity, where these units run. Otherwise such an arc would lower
+ * the group's price, and every unit at a higher cost would have to leave its column and return.
  */
 static void attach_excess(struct structured *state, int32_t group)
 {
@@ -265,8 +274,8 @@ static inline struct wanted *wanted_of(struct structured *state, int32_t target)
 }
 
 /*
- * Moves the arcs that leave to `left` and closes the gaps; returns the number that left. An arc that stays is no longer
- * wanted. Branch-free, as it is unpredictable which arcs stay.
+ * Moves the arcs that leave to `left`, closes the gaps, and returns the number that left. An arc that is also wanted at
+ * the same cost stays, and is no longer wanted. Branch-free, as it is unpredictable which arcs stay.
  */
 static int32_t part_arcs(struct structured *state, struct group *g, enum row_part part, struct row_arc *left)
 {
@@ -295,7 +304,10 @@ static int32_t part_arcs(struct structured *state, struct group *g, enum row_par
 	return left_count;
 }
 
-/* The reference of an arc that only gets another cost is kept; those of other arcs that left are unlinked. */
+/*
+ * Updates the references of the arcs that left: if an arc only gets another cost, its reference is kept; the others are
+ * unlinked.
+ */
 static void relink_left(struct structured *state, const struct row_arc *left, int32_t count)
 {
 	for (int32_t i = 0; i < count; i++)
@@ -312,7 +324,7 @@ static void relink_left(struct structured *state, const struct row_arc *left, in
 	}
 }
 
-/* Links references for those arcs in the scratch space that are new; returns their number. */
+/* Keeps only the new arcs in the scratch space, and links references for them. Returns their number. */
 static int32_t link_coming(struct structured *state, int32_t group, int32_t count)
 {
 	struct row_arc *arcs = state->scratch.arcs;
@@ -342,8 +354,9 @@ static void move_up(struct group *g, int32_t first, int32_t end, int32_t places)
 }
 
 /*
- * Merges `coming`, which ascends, into the group's arcs, from the most expensive on: arcs before all of them are not
- * touched. Costs are few: arcs of equal cost are inserted together.
+ * Merges `coming`, which is in ascending order of cost, into the group's arcs, starting with the most expensive: arcs
+ * that are cheaper than all of `coming` are not touched. There are few different costs, so arcs of equal cost are
+ * inserted together.
  */
 static void merge_arcs(struct group *g, const struct row_arc *coming, int32_t count)
 {
@@ -362,7 +375,7 @@ static void merge_arcs(struct group *g, const struct row_arc *coming, int32_t co
 	}
 }
 
-/* The `count` arcs in the scratch space replace those that leave. */
+/* Replaces the arcs that leave by the `count` arcs in the scratch space. Returns false if out of memory. */
 static bool replace_arcs(struct structured *state, int32_t group, enum row_part part, int32_t count)
 {
 	struct row_arc *arcs = state->scratch.arcs, *sorted = arcs + count;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Running units: arcs of limited capacity. They are removed before and added after a change of the row, whose other
- * arcs are unlimited. Where an unlimited arc to the column, its block or the aggregator costs no more, the entry has no
- * arc of its own and only notes which units need not move.
+ * Running units have arcs of limited capacity. These arcs are removed before a change of the row and added after it;
+ * all other arcs of the row are unlimited. If an unlimited arc to the column, its block or the aggregator costs no
+ * more, the entry has no arc of its own and only records which units need not move.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,12 +21,12 @@ static void close_up(struct group *g, int32_t first, int32_t end, int32_t to)
 }
 
 /*
- * Removes the limited arcs from the group; their order in `running` is that in `arcs`. Where units are NONE, the
- * column keeps its reference to the arc.
+ * Removes the limited arcs from the group; `running` has them in the same order as `arcs`. If an entry's units are
+ * NONE, the column keeps its reference to the arc.
  */
 static void take_out(struct structured *state, struct group *g)
 {
-	int32_t next = 0, kept = 0; /* the first arc behind the last one removed, and its new place */
+	int32_t next = 0, kept = 0; /* the first arc after the last one removed, and its new index */
 
 	for (int32_t i = 0; i < g->limited_count; i++) {
 		const struct running *running = &g->running[i];
@@ -82,12 +82,12 @@ static void note_costs(struct structured *state, const struct group *g, const st
 			state->blocks[~g->arcs[i].target].row_cost = INT32_MAX;
 }
 
-/* Numbers of `running` with arcs of their own, and of others. */
+/* Number of entries of `running` with arcs of their own, and number of the others. */
 struct split {
 	int32_t limited, others;
 };
 
-/* Ascends by cost, then column. */
+/* The key for sorting by cost, then column. */
 static uint64_t running_key(const struct running *running)
 {
 	return (uint64_t)(uint32_t)running->cost << 32 | (uint32_t)running->column;
@@ -107,8 +107,8 @@ static void sort_by_byte(const struct running *from, int32_t count, int shift, s
 }
 
 /*
- * An insertion sort, or a radix sort of many items, with room for as many in `spare`. With qsort() a round in which all
- * costs are new takes 1.2 times as long.
+ * Uses an insertion sort for few items, otherwise a radix sort; `spare` must have space for `count` items. With qsort()
+ * a round in which all costs are new takes 1.2 times as long.
  */
 static void sort_by_key(struct running *items, int32_t count, struct running *spare)
 {
@@ -141,7 +141,7 @@ static void sort_by_key(struct running *items, int32_t count, struct running *sp
 		memcpy(items, from, (size_t)count * sizeof(*items));
 }
 
-/* Sorts by cost and column and joins equal ones; returns the number left. */
+/* Sorts the items by cost and column, and joins those with equal cost and column. Returns the number of items left. */
 static int32_t sort_running(struct running *running, int32_t count, struct running *spare)
 {
 	int32_t kept = 0;
@@ -156,7 +156,10 @@ static int32_t sort_running(struct running *running, int32_t count, struct runni
 	return count > 0 ? kept + 1 : 0;
 }
 
-/* Inserts the limited arcs, from the most expensive on; `arc` of those that have a reference is its place. */
+/*
+ * Inserts the limited arcs, starting with the most expensive. Before, `arc` of an entry is the index of its reference,
+ * or NONE if it has none; afterwards, the index of its arc.
+ */
 static void insert_arcs(struct structured *state, int32_t group)
 {
 	struct group *g = &state->groups[group];
@@ -181,8 +184,8 @@ static void insert_arcs(struct structured *state, int32_t group)
 }
 
 /*
- * `count` items from the caller's: those with arcs of their own first. Returns the number of both kinds. Room for
- * as many more follows `items`.
+ * Builds `count` items from the caller's, those with arcs of their own first. Returns the number of both kinds. `items`
+ * must have space for 2 * `count` items.
  */
 static struct split build_items(struct structured *state, const struct group *g,
 				const struct structured_running *running, int32_t count, struct running *items)
@@ -208,7 +211,10 @@ static struct split build_items(struct structured *state, const struct group *g,
 	return split;
 }
 
-/* Room for this number in the scratch, in `running` and among the arcs. */
+/*
+ * Reserves space for `count` items in the scratch space, in `running` and among the arcs. Returns false if out of
+ * memory.
+ */
 static bool reserve(struct structured *state, struct group *g, int32_t count)
 {
 	struct row_scratch *scratch = &state->scratch;
@@ -224,7 +230,7 @@ static bool reserve(struct structured *state, struct group *g, int32_t count)
 	return !state->no_memory;
 }
 
-/* The items in the scratch become the group's. */
+/* Copies the items in the scratch space to the group and inserts their arcs. */
 static void take_items(struct structured *state, int32_t group, struct split split)
 {
 	struct group *g = &state->groups[group];
@@ -248,8 +254,8 @@ bool running_add(struct structured *state, int32_t group, const struct structure
 }
 
 /*
- * The next pair of two lists that ascend by cost and column: their heads if these are of one cost and column, else the
- * lesser one and NULL. Moves the heads on.
+ * Takes the next pair from two lists in ascending order of cost and column: both heads if they have the same cost and
+ * column; otherwise the lesser head, and NULL.
  */
 static void next_pair(struct running **old, const struct running *old_end, struct running **fresh,
 		      const struct running *fresh_end, struct running *pair[2])
@@ -273,7 +279,7 @@ static void mark_changed(struct structured *state, const struct group *g, struct
 	}
 }
 
-/* Limited arcs of other columns keep flow and reference; clears the marks. */
+/* Keeps flow and reference of limited arcs whose column is not marked. Then clears the marks. */
 static void keep_unchanged(struct structured *state, const struct group *g, struct running *fresh, int32_t count)
 {
 	struct running *old = g->running, *old_end = old + g->limited_count, *end = fresh + count, *pair[2];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "structured_search.h"
 
-enum { LAYERS_BEYOND_PART = 4 }; /* layers settled beyond the first meeting, as a share of the nodes settled there */
+enum { LAYERS_BEYOND_PART = 4 }; /* after the first meeting, at most 1/4 more nodes are settled */
 
 /* The stamp has wrapped around: labels of 2^32 searches ago would look current. */
 static void forget_labels(struct structured *state)
@@ -33,8 +33,8 @@ void search_begin(struct structured *state, enum search_source source, int32_t l
 }
 
 /*
- * Searches for a change of the aggregator's price have several targets: nodes at the distance of the nearest one count,
- * so `best` is that distance + 1; but they are not expanded.
+ * Searches for a change of the aggregator's price have several targets: all nodes at the distance of the nearest one.
+ * So `best` is that distance + 1; but nodes at that distance are not expanded.
  */
 void search_run(struct structured *state, const struct search_direction *direction)
 {
@@ -62,7 +62,7 @@ void search_run(struct structured *state, const struct search_direction *directi
 	}
 }
 
-/* The layer of a node is counted down from the arcs for waiting, so that layers rise along an outward path. */
+/* Sets the node's layer. Layers are counted down from the arcs for waiting, so that they rise along an outward path. */
 static void search_mark(struct structured *state, int32_t node)
 {
 	struct visit *visit = node_visit(state, node);
@@ -94,7 +94,7 @@ void search_meet(struct structured *state, int32_t node, int32_t distance)
 	list_push(state, &state->meeting_list, node);
 }
 
-/* As near as the aggregator: nodes after it do not need this one. */
+/* True if the node is as near as the aggregator: paths to nodes beyond it need not pass this node. */
 static bool at_aggregator_price(const struct structured *state, int32_t node)
 {
 	if (node < 0)
@@ -124,8 +124,9 @@ static bool is_fresh(const struct structured *state, int32_t node, int32_t key)
 }
 
 /*
- * Settles `visited` from *next on. False: a meeting was found, and further nodes at its distance would only add other
- * paths to it, most of them useless. Settling all of them makes rounds take 1.12 times as long, the slowest 1.83.
+ * Settles the nodes in `visited` from *next on. Returns false if a meeting was found and enough nodes at its distance
+ * are settled: more would only add other paths to the meeting, most of them useless. Settling all of them makes rounds
+ * take 1.12 times as long, the slowest 1.83 times.
  */
 static bool settle_layer(struct structured *state, const struct search_direction *direction, int32_t *next,
 			 int32_t *most)
@@ -162,7 +163,7 @@ void search_run_layers(struct structured *state, const struct search_direction *
 		search_mark(state, state->meeting_list.ids[i]);
 }
 
-/* A block has no price of its own, only a lower bound on its columns'. */
+/* A block has no price of its own, only a floor: a lower bound on the prices of its columns. */
 void search_move_prices(struct structured *state, int32_t sign)
 {
 	const struct search *search = &state->search;

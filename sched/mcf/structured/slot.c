@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Arcs to free slots, and the floors of blocks. All free slots except deficits have the aggregator's price, so a
- * group's best slot is on its first arc to a free one; and slots only fill up while excess is pushed, so cursors pass
- * each arc and member once per solve.
+ * Finds arcs to free slots, and the floors of blocks. All free slots except deficits have the aggregator's price, so a
+ * group's best slot is the one of its first arc to a free slot. While excess is pushed, slots are only filled, so
+ * cursors pass each arc and member once per solve.
  */
 #include "structured_priv.h"
 
-/* A column of the block with a free slot at the aggregator's price, or NONE. */
+/* Returns a column of the block with a free slot at the aggregator's price, or NONE. */
 int32_t block_free_slot(struct structured *state, int32_t block)
 {
 	struct block *b = &state->blocks[block];
@@ -24,7 +24,10 @@ int32_t block_free_slot(struct structured *state, int32_t block)
 	return NONE;
 }
 
-/* The group's cheapest arc to a free slot, if it costs less than `below`, or NONE; *column is the slot's. */
+/*
+ * Returns the group's cheapest arc to a free slot if it costs less than `below`, otherwise NONE. *column is the slot's
+ * column.
+ */
 int32_t group_free_slot(struct structured *state, int32_t group, int32_t below, int32_t *column)
 {
 	struct group *g = &state->groups[group];

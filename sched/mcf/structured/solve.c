@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A solve: a repair of the last answer, or a solve from scratch if that is expected to take less (attempt.c). Without
- * that expectation, start_is_better(), rounds with wide rows and too few slots scan 2.9 times as many arcs. Without
- * pauses between attempts, a state whose repairs all fail would take the time of 9 starts a solve, not of 1.5.
+ * A solve repairs the last answer, or solves from scratch if that is expected to take less time (attempt.c). Without
+ * this expectation, start_is_better(), rounds with wide rows and too few slots scan 2.9 times as many arcs. Without
+ * pauses between attempts to repair, a state whose repairs all fail would take the time of 9 solves from scratch per
+ * solve, instead of 1.5.
  */
 #include "structured_priv.h"
 
 enum {
-	START_BETTER =
-		4, /* a repair is allowed this many times the scans of a start, whose scans take less time each */
+	START_BETTER = 4, /* a repair may be expected to take up to this many times the scans of a solve from scratch */
 	REPAIR_SCRATCHES = 8, /* a repair is allowed this many times the scans of the last solve from scratch */
 	REFERENCE_SCANS = 8,  /* cost of listing an arc by its target, in scans */
-	REPAIR_PART = 2048, /* part of all arcs that a repair scans for each unit to be placed, where slots are short */
+	REPAIR_PART = 2048, /* if slots are short, a repair scans about 1/2048 of all arcs for each unit to be placed */
 	REPAIR_PAUSE_MOST = 16, /* maximum number of solves without an attempt to repair, after abandoned repairs */
 };
 
-/* From now on the list has only groups with waiting units. */
+/* Sums up the waiting units and their cost. Removes groups without waiting units from the list. */
 static void count_waiting(struct structured *state, struct structured_result *result)
 {
 	struct id_list *list = &state->waiting_list;
@@ -52,7 +52,7 @@ static enum mcf_status fill_result(struct structured *state, struct structured_r
 	return result->status;
 }
 
-/* True if there are more units than slots, so that a solve from scratch is expected to be faster. */
+/* True if a solve from scratch is expected to be faster than a repair; only if there are more units than slots. */
 static bool start_is_better(const struct structured *state)
 {
 	uint64_t units = 0;

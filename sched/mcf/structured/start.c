@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The initial flow of a solve from scratch. Every column has the aggregator's price, so each group's best arcs are its
- * cheapest: units that run on one of them stay (that is feasible, and moves no unit without need); then free slots on
+ * cheapest. Units that run on one of these stay: that is feasible, and moves no unit without need. Then free slots on
  * such arcs are assigned, first to the groups with the largest regret. The remaining units are excess for the searches.
  */
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static void forget_lists(struct structured *state)
 	state->excess_list.count = state->deferred_list.count = state->deficit_list.count = state->free_list.count = 0;
 }
 
-/* All slots are free, at the aggregator's price. */
+/* Frees all slots and sets their price to the aggregator's. */
 static void free_columns(struct structured *state, int32_t aggregator_price)
 {
 	struct id_list *list = &state->free_list;
@@ -129,7 +129,7 @@ static void take_cheapest(struct structured *state, int32_t group)
 	}
 }
 
-/* A limited arc that is cheaper than all others and has residual capacity lowers the price. */
+/* Lowers the group's price if a limited arc with residual capacity is cheaper than all its other arcs. */
 static void check_price(struct structured *state, int32_t group)
 {
 	const struct group *g = &state->groups[group];
@@ -149,7 +149,10 @@ static int compare_keys(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-/* Groups with excess, largest regret first: the cost of the aggregator less the group's price. NULL without memory. */
+/*
+ * Lists the groups with excess, the largest regret first: the cost of the aggregator minus the group's price. Returns
+ * NULL if out of memory.
+ */
 static int64_t *order_by_regret(struct structured *state, int32_t *count)
 {
 	int64_t *order = malloc(sizeof(*order) * (size_t)(state->group_count + 1));

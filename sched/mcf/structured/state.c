@@ -30,7 +30,7 @@ enum {
 	GROUP_TABLES = sizeof(group_tables) / sizeof(*group_tables),
 };
 
-/* Minimum bytes of an array of one node: shorter ones would grow often. */
+/* Minimum size, in bytes, of an array of a single node: shorter arrays would grow often. */
 enum { ITEMS_FIRST_BYTES = 64 };
 
 static void **table_items(struct structured *state, const struct table *table)
@@ -39,8 +39,8 @@ static void **table_items(struct structured *state, const struct table *table)
 }
 
 /*
- * Reserves `needed` items in each table, growing by at least half; new items are 0. False if out of memory. Uses
- * calloc(), so that pages of a large table cost nothing before they are used.
+ * Reserves `needed` items in each table, growing by at least half; new items are 0. Returns false if out of memory.
+ * Uses calloc(), so that pages of a large table cost nothing before they are used.
  */
 static bool tables_reserve(struct structured *state, const struct table *tables, int32_t count, int32_t *room,
 			   int32_t needed)
@@ -92,7 +92,7 @@ void list_push(struct structured *state, struct id_list *list, int32_t id)
 		list->ids[list->count++] = id;
 }
 
-/* The search's list of settled nodes has room for every node. */
+/* Makes room in the search's list of settled nodes for every node. */
 static bool reserve_visited(struct structured *state)
 {
 	struct search *search = &state->search;

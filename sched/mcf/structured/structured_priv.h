@@ -5,7 +5,8 @@
  *
  * A node's price is its cost to the sink; the reduced cost of an arc v -> w is cost + price(w) - price(v). Blocks and
  * the aggregator carry no flow: they are shortcuts of the search, and a unit that takes one gets a share on its column
- * at the shortcut's cost. A free slot costs the aggregator's price: a column is worth more only while it is full.
+ * at the shortcut's cost. A free slot has the aggregator's price: a column can have a higher price only while it is
+ * full.
  *
  * Invariants, between any two calls:
  *
@@ -24,15 +25,15 @@
  *     repair:
  *       1. for each group with excess (repair.c):
  *              forward search (Dijkstra in reduced costs) to the nearest of: a free slot, a deficit, the aggregator,
- *              "unscheduled"; settled nodes' prices move by distance to the target - their own distance
+ *              "unscheduled"; each settled node's price rises by the target's distance - its own distance
  *              augment along the path (path.c), then a blocking flow along arcs of reduced cost 0 (blocking.c)
  *       2. for each deficit (aggregator.c):
  *              backward search to the unit that gains most by moving there, no farther than the aggregator's price
  *              augment along the path
  *       3. bind deferred units to free slots; while there are
- *              more deferred units than slots: raise all prices by the distance from the aggregator to the nearest way
- *              to wait, except of nodes nearer to one; blocking flow outward
- *              more slots than units and a price above 0: lower all prices to where a waiting unit comes in, or to 0;
+ *              more deferred units than slots: raise all prices by the distance from the aggregator to the nearest arc
+ *              for waiting, but less at nodes nearer to one; blocking flow outward
+ *              more slots than units and a price above 0: lower all prices until a waiting unit takes a slot, or to 0;
  *              blocking flow inward
  *
  * Each search settles a node once, since nothing is nearer than the node being settled; each augmentation, deficit and
@@ -52,28 +53,30 @@
 
 enum {
 	ROW_MOST_ARCS = INT32_MAX / 8,
-	PASS_LIMIT = 128,        /* of a new state, see structured.h, Work */
-	REPAIR_SCANS = 100000,   /* of a new state */
-	SINGLE_PASSES = 10,      /* of a new state */
+	PASS_LIMIT = 128,        /* effort.pass_limit of a new state, see structured.h, Work */
+	REPAIR_SCANS = 100000,   /* effort.repair_scans of a new state */
+	SINGLE_PASSES = 10,      /* effort.single_passes of a new state */
 	UNROUTED_COST = 1 << 28, /* price of not being routed; above every path's cost in practice */
-	PRICE_CLOSED = 1 << 29,  /* of a column without slots: never reached */
+	PRICE_CLOSED = 1 << 29,  /* price of a column without slots: never reached */
 	NONE = -1,
-	PRICE_NO_SUPPLY = -(1 << 30), /* of a group without supply: less than any price */
-	NODE_BLOCK = 1 << 29,         /* added to a block's number where columns and ~groups are nodes too */
-	REFERENCE_FULL = 3 << 28,     /* minus PRICE_NO_SUPPLY: fits 31 bits; minus a group's price: above any price */
+	PRICE_NO_SUPPLY = -(1 << 30), /* price of a group without supply: less than any other price */
+	NODE_BLOCK = 1 << 29,         /* added to a block's number where columns and ~groups are node numbers, too */
+	/* Cost of a full limited arc: minus any group's price above all prices, minus PRICE_NO_SUPPLY within 31 bits.
+	 */
+	REFERENCE_FULL = 3 << 28,
 };
 
 /* The other data of the arc at the same index: searches read only costs and targets. */
 struct link {
-	int32_t place : 30;   /* in its target's list of references; NONE: in none yet */
+	int32_t place : 30;   /* index in its target's list of references; NONE: not in it yet */
 	uint32_t limited : 1; /* it is the arc of a `running` */
 	uint32_t full : 1;    /* a limited one without residual capacity */
 };
 
 /*
  * Units that ran on a column when the row was set. If no unlimited arc leads there at their cost or less, they have a
- * limited arc; otherwise the entry only records that they run there, at the unlimited arc's cost. A group's limited
- * ones come first, ascending by cost, then column; then the others, ascending by cost.
+ * limited arc; otherwise the entry only records that they run there, at the unlimited arc's cost. A group's entries
+ * with limited arcs come first, ascending by cost, then column; the others follow, ascending by cost.
  */
 struct running {
 	int32_t column;
@@ -89,15 +92,16 @@ struct row_arc {
 	int32_t back;         /* NONE: it has no reference yet */
 };
 
-/* An arc that is to join a row, as its target sees it; both NONE between calls. */
+/* An arc that is to join a row, recorded at its target. Both fields are NONE between calls. */
 struct wanted {
 	int32_t cost;
-	int32_t back; /* place of the reference that it takes over */
+	int32_t back; /* index of the reference that it takes over */
 };
 
 /*
- * Flow into a column, seen from the column: one entry for each group and cost; the group's share of the same column and
- * cost has the units. They use an arc to the column, to its block or to the aggregator, whichever has that cost.
+ * Flow into a column, seen from the column: one entry for each group and cost. The group's share of the same column and
+ * cost has the number of units. They use an arc to the column, to its block or to the aggregator, whichever has that
+ * cost.
  */
 struct entry {
 	int32_t group;
@@ -107,13 +111,13 @@ struct entry {
 /* An arc into a column or block, seen from there. Full limited arcs have a cost so high that no search uses them. */
 struct reference {
 	int32_t group; /* NONE: an unused item */
-	int32_t cost;  /* or REFERENCE_FULL; of an unused item the next unused one's place + 1 */
+	int32_t cost;  /* or REFERENCE_FULL; in an unused item: index + 1 of the next unused item */
 };
 
 struct reference_list {
 	struct reference *items;
 	int32_t count, room;
-	int32_t spare; /* place + 1; 0: none */
+	int32_t spare; /* index + 1 of the first unused item; 0: none */
 };
 
 /* A node's state in the current blocking flow: its layer, and the cursor into its arcs, entries or members. */
@@ -123,8 +127,9 @@ struct visit {
 };
 
 /*
- * Half a cache line. Fields that searches read of many columns are in tables of their own (prices, column_labels,
- * free_slots), as are those set from the start on, so that pages of these are touched only where there is flow.
+ * Half a cache line. Fields that searches read of many columns are in separate tables (prices, column_labels,
+ * free_slots). So are fields that are set from the start on: pages of struct column are touched only where there is
+ * flow.
  */
 struct column {
 	int32_t parent_group; /* NONE: the search's root */
@@ -138,25 +143,25 @@ struct column {
 	struct entry *entries;
 };
 
-/* In state->column_lists, where the column is in these. */
+/* Bits of state->column_lists: the lists that have the column. */
 enum { IN_FREE_LIST = 1, IN_DEFICIT_LIST = 2 };
 
 struct block {
 	int32_t floor;    /* <= least price of its open columns */
-	int32_t distance; /* forward: without the columns' prices */
-	int32_t key;      /* forward: with the floor, where the search looks at the columns; backward: the distance */
+	int32_t distance; /* forward: the distance of a column minus its price */
+	int32_t key; /* forward: distance + floor, where the search scans the columns; backward: the block's distance */
 	uint32_t stamp;
 	int32_t parent_group, parent_cost;
 	int32_t parent_column; /* backward searches */
-	int32_t slot_member;   /* members before it have no free slot, while slot_epoch is the state's */
+	int32_t slot_member;   /* members before this index have no free slot, if slot_epoch equals the state's */
 	uint32_t slot_epoch;
 	struct visit visit; /* next: a member */
 	uint32_t exact;     /* stamp of the last blocking flow that made the floor exact */
 	int32_t member_count, member_allocated;
 	int32_t *members; /* columns */
-	int32_t row_cost; /* INT32_MAX, but while a row is installed */
+	int32_t row_cost; /* cost of the arc to the block while a row is installed, otherwise INT32_MAX */
 	struct wanted wanted;
-	bool changes; /* while its arcs in a row are replaced */
+	bool changes; /* true while its arcs in a row are replaced */
 };
 
 /* Two cache lines, of which searches need the first. */
@@ -166,29 +171,29 @@ struct group {
 	int32_t unscheduled_cost, unscheduled_capacity, unscheduled_flow;
 	int32_t deferred, unrouted;
 	/*
-	 * Forward: cost of the share at parent_column that is taken back (NONE: the excess is). Backward: cost of the
-	 * own arc that gets flow, ~cost when it leads over a block, to parent_column.
+	 * Forward: cost of the share on parent_column that is taken back; parent_column is NONE at a root. Backward:
+	 * cost of the group's arc whose flow to parent_column rises; ~cost if the arc leads to a block.
 	 */
 	int32_t parent_cost, parent_column;
 	int32_t arc_count;
 	struct arc *arcs;                /* [arc_count] ascending by cost; target: column, or ~block */
 	struct structured_share *shares; /* [share_count] ascending by column, then cost */
-	int32_t slot_arc;                /* arcs before it lead to no free slot, while slot_epoch is the state's */
+	int32_t slot_arc; /* arcs before this index lead to no free slot, if slot_epoch equals the state's */
 	uint32_t slot_epoch;
 	int32_t share_count, limited_count, running_count;
 	int32_t supply, excess;
-	struct running *running; /* [running_count], of which limited_count are arcs of their own */
+	struct running *running; /* [running_count] the first limited_count entries have arcs of their own */
 	struct link *links;      /* [arc_count] */
 	struct visit visit;      /* next: an arc */
 	bool exists, in_excess_list, in_deferred_list, in_changed_list, in_waiting_list;
 };
 
-/* Allocated items of a group's arrays: apart, because they are read only when these grow. */
+/* Allocated sizes of a group's arrays, stored separately because they are read only when the arrays grow. */
 struct allocated {
 	int32_t arcs, links, shares, running;
 };
 
-/* Ids, each of which has a flag in its owner that says that it is already in the list. */
+/* A list of ids. Each id's owner has a flag that says whether the id is in the list. */
 struct id_list {
 	int32_t *ids;
 	int32_t count;
@@ -196,7 +201,8 @@ struct id_list {
 };
 
 /*
- * TARGET_SLOT: a group's arc to a free slot at the aggregator's price. TARGET_COLUMN: a deficit, or backward a column.
+ * TARGET_SLOT: a group's arc to a free slot at the aggregator's price. TARGET_COLUMN: a deficit; in a backward search,
+ * a column.
  */
 enum target_kind { TARGET_SLOT, TARGET_COLUMN, TARGET_AGGREGATOR, TARGET_UNSCHEDULED, TARGET_UNROUTED };
 
@@ -238,7 +244,7 @@ struct row_scratch {
 	int32_t *unplaced;     /* [columns] units that wait for an arc, all 0 between calls */
 	struct wanted *wanted; /* [columns] */
 	struct row_arc *arcs;
-	struct structured_share *detached; /* units without an arc, and the columns that they stay on */
+	struct structured_share *detached; /* detached units, and the columns on which they stay */
 	struct running *running;
 	size_t arc_capacity, detached_capacity, running_capacity;
 };
@@ -248,11 +254,11 @@ struct effort {
 	uint64_t scans, searches, augmentations; /* of this solve */
 	uint64_t scan_limit;                     /* of the current attempt, which is abandoned beyond it */
 	uint64_t pass_limit;                     /* of a solve, in passes over all arcs */
-	uint64_t single_passes; /* over all arcs; after these, a start with slots for all pushes the rest together */
-	uint64_t repair_scans;  /* a repair is allowed these, or 8 times ... */
-	uint64_t start_scans;   /* ... those of the last solve from scratch */
-	uint64_t price_scans;   /* outside of solves, since the last one */
-	int32_t repair_skips;   /* solves without an attempt to repair from now on */
+	uint64_t single_passes; /* passes over all arcs before push_together(), if there are slots for all units */
+	uint64_t repair_scans;  /* a repair may scan this many arcs, or 8 * start_scans if that is more */
+	uint64_t start_scans;   /* scans of the last solve from scratch */
+	uint64_t price_scans;   /* outside of solves, since the last solve */
+	int32_t repair_skips;   /* number of next solves that do not attempt a repair */
 	int32_t repair_pause;   /* the same after the next abandoned repair */
 	int32_t start_price; /* of the aggregator: the price at which the last solve from scratch should have begun */
 	bool started_over;
@@ -262,7 +268,7 @@ struct effort {
 struct structured {
 	/* [groups] */
 	struct group *groups;
-	int32_t *group_prices;  /* the groups' prices again: most searches need no more of a group */
+	int32_t *group_prices;  /* copies of the groups' prices: most searches read nothing else of a group */
 	uint64_t *group_labels; /* structured_search.h */
 	struct allocated *allocated;
 	/* [columns] */
@@ -273,16 +279,16 @@ struct structured {
 	uint8_t *column_lists;
 	int32_t *column_blocks; /* NONE: the column does not exist */
 	uint64_t *column_labels;
-	struct reference_list *column_references; /* kept while `referenced` */
+	struct reference_list *column_references; /* maintained while `referenced` */
 	/* [blocks] */
 	struct block *blocks;
 	struct reference_list *block_references;
 	int32_t group_count, group_allocated, column_count, column_allocated, block_count, block_allocated;
-	bool referenced; /* from the first repair on */
+	bool referenced; /* the lists of references exist, see reference.c */
 	bool solved;     /* flow and prices satisfy the invariants above */
 	bool no_memory;
 	bool stalled;  /* a step moved neither a unit nor a price */
-	bool gives_up; /* instead of handing over to the simplex */
+	bool gives_up; /* a solve that takes too long gives up instead of using the simplex */
 	bool given_up;
 	int32_t aggregator_price;
 	uint32_t slot_epoch;                                /* changes when a slot becomes free */
@@ -302,12 +308,13 @@ struct structured {
 
 /* state.c */
 void list_push(struct structured *state, struct id_list *list, int32_t id);
-bool list_reserve(struct id_list *list, int32_t needed); /* false without memory */
+bool list_reserve(struct id_list *list, int32_t needed); /* false if out of memory */
 /*
- * Reserves `needed` items, at least twice as many as before; updates *room. NULL if out of memory; the items are kept.
+ * Reserves `needed` items. If the array must grow, its size at least doubles, and *room is updated. Returns NULL if out
+ * of memory; the items are kept.
  */
 void *items_grow(struct structured *state, void *items, int32_t *room, int32_t needed, size_t item_bytes);
-/* Reserves `needed` arcs of the group. False, with no_memory set, if out of memory. */
+/* Reserves `needed` arcs of the group. Returns false, with no_memory set, if out of memory. */
 bool group_reserve_arcs(struct structured *state, struct group *g, int32_t needed);
 void group_free_arrays(struct structured *state, int32_t group);
 int state_reserve_columns(struct structured *state, int32_t count);
@@ -318,10 +325,11 @@ int state_reserve_groups(struct structured *state, int32_t count);
 void flow_add(struct structured *state, int32_t group, int32_t column, int32_t cost, int32_t units);
 void flow_take(struct structured *state, int32_t group, int32_t column, int32_t cost, int32_t units);
 /*
- * While a row is replaced: the share at this place is detached and appended to the scratch, all others of its column
- * are as well; its limited arc is gone. Then flow_attach() gives detached units another cost on their column, ascending
- * by cost, and flow_drop_detached() drops the shares that it has not used. A share that only changes its cost keeps its
- * place, as does its entry. `limited`: place of the arc among the limited ones, or NONE.
+ * For replacing a row. flow_detach() detaches the share at this index and appends it to the scratch space; the caller
+ * also detaches all other shares of its column, and has removed its limited arc. Then flow_attach() gives detached
+ * units another cost on their column, in ascending order of cost, and flow_drop_detached() drops the shares that it has
+ * not used. A share that only changes its cost keeps its place, as does its entry. `limited` is the index of the arc
+ * among the limited ones, or NONE.
  */
 void flow_detach(struct structured *state, int32_t group, int32_t place, int32_t *count);
 void flow_attach(struct structured *state, int32_t group, int32_t column, int32_t cost, int32_t units, int32_t limited);
@@ -332,28 +340,31 @@ void column_free(struct structured *state, int32_t column, int32_t units);
 void column_fill(struct structured *state, int32_t column, int32_t units);
 void group_add_excess(struct structured *state, int32_t group, int32_t units);
 void group_add_deferred(struct structured *state, int32_t group, int32_t units);
-/* Deferred units get arcs to `column`, whose slots the caller counts; there must be at least `units` of them. */
+/*
+ * Assigns `units` deferred units to `column`. There must be at least that many; the caller updates the column's slots.
+ */
 void flow_bind(struct structured *state, int32_t column, int32_t units);
-/* Price of waiting at the group, and how many of `units` can wait at its price. */
+/* Return the price of waiting at the group, and the number of `units` that can wait at the group's price. */
 int32_t group_waiting_cost(const struct group *g);
 int32_t group_waiting_capacity(const struct group *g, int32_t units);
-/* As many of `units` as possible wait at the group's price; returns their number. */
+/* Makes as many of `units` as possible wait at the group's price. Returns their number. */
 int32_t group_wait(struct structured *state, int32_t group, int32_t units);
 void group_changed(struct structured *state, int32_t group); /* its answer has changed, or may have */
-void group_waits(struct structured *state, int32_t group);   /* likewise: more of its units wait */
+void group_waits(struct structured *state, int32_t group);   /* the same; more of its units wait */
 
 /* limited.c: the capacity of limited arcs. */
-int32_t limited_find(const struct group *group, int32_t column, int32_t cost); /* place in `running`, or NONE */
-/* INT32_MAX except for limited arcs. */
+int32_t limited_find(const struct group *group, int32_t column, int32_t cost); /* index in `running`, or NONE */
+/* Returns INT32_MAX for an unlimited arc. */
 int32_t arc_capacity(const struct group *group, int32_t target, int32_t cost);
-/* Adds `flow` to the flow, and `units` to the capacity, of the limited arc at this place of `running`. */
+/* Adds `flow` to the flow, and `units` to the capacity, of the limited arc at this index of `running`. */
 void limited_change(struct structured *state, int32_t group, int32_t place, int32_t flow, int32_t units);
 int32_t arc_residual_at(const struct group *group, int32_t target, int32_t cost);
 
 /*
- * running.c: running_drop() removes the limited arcs and the notes of running units from the row, running_add() adds
- * new ones. Both scan the row, if there are any. running_exchange() does both in a row whose other arcs stay: columns
- * whose limited arcs stay keep their flow; the shares of the others are detached, *detached is their number.
+ * running.c: running_drop() removes the limited arcs and the entries of running units from the row; running_add() adds
+ * new ones. Both scan the row if there are any. running_exchange() does both in a row whose other arcs stay: columns
+ * whose limited arcs do not change keep their flow; the shares of the others are detached, and *detached is their
+ * number.
  */
 void running_drop(struct structured *state, int32_t group);
 bool running_add(struct structured *state, int32_t group, const struct structured_running *running, int32_t count);
@@ -363,20 +374,20 @@ bool running_exchange(struct structured *state, int32_t group, const struct stru
 /* reference.c */
 void references_build(struct structured *state);
 void references_unlink(struct structured *state, int32_t group);
-/* `cost` as in struct reference; returns its place. */
+/* `cost` is as in struct reference. Returns the index of the reference, or NONE if out of memory. */
 int32_t reference_link(struct structured *state, int32_t group, int32_t target, int32_t cost);
-/* Prefetches the item at this place, or (NONE) the place of the next one to be linked. */
+/* Prefetches the item at index `back` or, if that is NONE, the place of the next reference to be linked. */
 void reference_fetch(const struct structured *state, int32_t target, int32_t back);
 
 /* row.c */
 bool row_cost_legal(int32_t cost);
-/* Reserves this number of arcs in the scratch space. 0 or -ENOMEM. */
+/* Reserves this number of arcs in the scratch space. Returns 0 or -ENOMEM. */
 int row_reserve(struct structured *state, int32_t group, int32_t arcs);
 /* The unlimited arcs that are replaced: all, those to the blocks that change and to their columns, or none. */
 enum row_part { ROW_WHOLE, ROW_BLOCKS, ROW_RUNNING };
 /*
- * The `count` arcs in the scratch space replace that part of the group's arcs, `running` the limited ones; its units
- * stay on their columns if possible. 0 or -ENOMEM.
+ * Replaces that part of the group's arcs by the `count` arcs in the scratch space, and its limited arcs by `running`.
+ * The group's units stay on their columns if possible. Returns 0 or -ENOMEM.
  */
 int row_install(struct structured *state, int32_t group, enum row_part part, int32_t count,
 		const struct structured_running *running, int32_t running_count);
@@ -384,10 +395,10 @@ int row_install(struct structured *state, int32_t group, enum row_part part, int
 /* group.c: sets the price to the least over arcs with residual capacity; more expensive units become excess. */
 void group_reprice(struct structured *state, int32_t group);
 
-/* export.c: whether the group's arc to the sink for what cannot be routed is in the export. */
+/* export.c: true if the export has an arc from the group to the sink for units that cannot be routed. */
 bool export_has_unrouted(const struct group *group);
 
-/* import.c: computes flow and prices by the network simplex; fails as a search does. */
+/* import.c: computes flow and prices by the network simplex. If that fails, sets no_memory or stalled. */
 void import_simplex(struct structured *state);
 
 /* start.c */
@@ -404,17 +415,19 @@ void repair(struct structured *state);
 
 /* forward.c */
 void search_group_forward(struct structured *state, int32_t group);
-void search_from_excess(struct structured *state); /* of all groups in the list */
-/* From all waiting units to the place where one of them would first reach a slot at the aggregator's price. */
+void search_from_excess(struct structured *state); /* of all groups in excess_list */
+/*
+ * Searches from all waiting units for the nearest place where one of them would reach a slot at the aggregator's price.
+ */
 void search_from_waiting(struct structured *state, int32_t limit);
 
 /* backward.c */
 void search_from_deficit(struct structured *state, int32_t column);
 void search_to_aggregator(struct structured *state);
 
-/* path.c: moves up to `units` along the path of the last search; returns their number. */
+/* path.c: moves up to `units` units along the path of the last search. Returns their number. */
 int32_t path_augment(struct structured *state, int32_t units);
-/* The same, from a node of the meeting list, if it is still on a shortest path. */
+/* The same from a node of the meeting list, if the node is still on a shortest path. */
 int32_t path_augment_inward(struct structured *state, int32_t group, int32_t units);
 int32_t path_augment_outward(struct structured *state, int32_t node, int32_t units);
 
@@ -422,14 +435,14 @@ int32_t path_augment_outward(struct structured *state, int32_t node, int32_t uni
 int32_t block_free_slot(struct structured *state, int32_t block);
 int32_t group_free_slot(struct structured *state, int32_t group, int32_t below, int32_t *column);
 int32_t block_least_price(const struct structured *state, int32_t block); /* PRICE_CLOSED: no open column */
-int32_t block_exact_floor(struct structured *state, int32_t block);       /* the same, kept as the block's floor */
+int32_t block_exact_floor(struct structured *state, int32_t block); /* the same, and stores it as the block's floor */
 
 /* blocking.c: the functions return the number of units that were moved. */
 void blocking_begin(struct structured *state, enum blocking_kind kind);
 int32_t blocking_from_group(struct structured *state, int32_t group, int32_t units);
-int32_t blocking_from_excess(struct structured *state); /* of all groups in the list */
+int32_t blocking_from_excess(struct structured *state); /* of all groups in excess_list */
 int32_t blocking_inward(struct structured *state, int32_t units);
-/* Deferred units leave through `node` of the meeting list. */
+/* Moves up to `units` deferred units away, through `node` of the meeting list. Returns the number that moved. */
 int32_t blocking_outward(struct structured *state, int32_t node, int32_t units);
 
 /* aggregator.c: fills deficits, binds deferred units to slots and settles the price, once no excess is left. */
@@ -463,7 +476,7 @@ static inline bool arc_has_residual(const struct group *group, int32_t arc)
 	return !group->links[arc].full;
 }
 
-/* The first of the group's arcs low..high-1 that costs as much, or more; `high` if none does. */
+/* Returns the first of the group's arcs low..high-1 that costs at least `cost`, or `high` if none does. */
 static inline int32_t group_first_arc(const struct group *group, int32_t low, int32_t high, int32_t cost)
 {
 	while (low < high) {
@@ -493,7 +506,7 @@ static inline bool group_has_supply(const struct structured *state, int32_t grou
 	return state->group_prices[group] != PRICE_NO_SUPPLY;
 }
 
-/* After each change of the group's price, or of its supply from or to 0. */
+/* Call it after each change of the group's price, or of its supply from or to 0. */
 static inline void group_note_price(struct structured *state, int32_t group)
 {
 	state->group_prices[group] = state->groups[group].supply > 0 ? state->groups[group].price : PRICE_NO_SUPPLY;

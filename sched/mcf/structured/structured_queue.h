@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Dial's buckets for keys that never fall below the last one taken: a window of buckets with a bitmap of the non-empty
- * ones, and an overflow list for keys beyond it, distributed again when the window is used up. Any int32 key works;
- * keys within the window cost O(1). There, equal keys are first in, first out: searches are breadth first among ties
- * and find paths of few steps. Stale nodes are the caller's to skip.
+ * A priority queue (Dial's buckets) for keys that never fall below the last one taken. It has a window of buckets, with
+ * a bitmap of the non-empty ones, and an overflow list for keys beyond the window, which is distributed again when the
+ * window is used up. Any int32 key works; keys within the window cost O(1). In the window, equal keys are first in,
+ * first out: searches are breadth first among ties and find paths of few steps. The caller must skip stale nodes.
  */
 #ifndef STRUCTURED_QUEUE_H
 #define STRUCTURED_QUEUE_H
@@ -56,7 +56,7 @@ static inline void queue_append(struct queue *queue, int32_t item, int32_t slot)
 	queue->bits[slot / 64] |= bit;
 }
 
-/* key >= the last key taken. */
+/* `key` must be at least the last key taken. */
 static inline void queue_push(struct queue *queue, int32_t node, int32_t key)
 {
 	int32_t item, slot = key - queue->base;
@@ -74,7 +74,7 @@ static inline void queue_push(struct queue *queue, int32_t node, int32_t key)
 	queue_append(queue, item, slot);
 }
 
-/* False when empty. */
+/* Takes the node with the least key. Returns false if the queue is empty. */
 static inline bool queue_pop(struct queue *queue, int32_t *node, int32_t *key)
 {
 	for (;;) {
@@ -96,7 +96,7 @@ static inline bool queue_pop(struct queue *queue, int32_t *node, int32_t *key)
 	return true;
 }
 
-/* The next node, if it is in the same bucket as the last one taken. */
+/* Sets *node to the next node. Returns false if that is not in the same bucket as the last one taken. */
 static inline bool queue_peek(const struct queue *queue, int32_t *node)
 {
 	if (queue->ahead < 0)

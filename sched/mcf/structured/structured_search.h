@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Shortest paths in reduced costs: the part that both directions share, forward from units that need a slot
- * (forward.c), backward from slots that need a unit (backward.c). Nodes are settled in order of their distance from the
- * roots up to the nearest target; then the price of each changes by the target's distance minus its own. The caller
- * labels and queues the roots, runs the search, and uses the path to search.target.
+ * Shortest paths in reduced costs: the part that both directions share. Forward searches start at units that need a
+ * slot (forward.c), backward searches at slots that need a unit (backward.c). Nodes are settled in order of their
+ * distance from the roots up to the nearest target; then the price of each changes by the target's distance minus its
+ * own. The caller labels and queues the roots, runs the search, and uses the path to search.target.
  *
- * A label is the distance at which the current search has reached a column or group: the search's number, complemented,
- * above the distance. Labels of earlier searches are larger than any of this one, so that one comparison tells whether
- * a node comes nearer. Distances are never negative, as reduced costs of arcs with residual capacity are not.
+ * A label has the distance at which a search has reached a column or group in its lower half, and the complement of the
+ * search's number in its upper half. So labels of earlier searches are larger than any of the current one, and one
+ * comparison tells whether a node comes nearer. Distances are never negative, as reduced costs of arcs with residual
+ * capacity are not.
  */
 #ifndef STRUCTURED_SEARCH_H
 #define STRUCTURED_SEARCH_H
@@ -24,11 +25,14 @@ struct search_direction {
 void search_begin(struct structured *state, enum search_source source, int32_t limit);
 void search_run(struct structured *state, const struct search_direction *direction);
 /*
- * The same search in layers, continued slightly beyond the first meeting of both directions; marks settled nodes and
+ * The same search in layers, continued slightly beyond the first meeting with the aggregator. Marks settled nodes and
  * meetings for a blocking flow.
  */
 void search_run_layers(struct structured *state, const struct search_direction *direction);
-/* Both ends meet at `node`, at this distance; the search continues to others at the same distance. */
+/*
+ * Records that the search meets the aggregator at `node`, at this distance. The search continues to other nodes at the
+ * same distance.
+ */
 void search_meet(struct structured *state, int32_t node, int32_t distance);
 /* Changes the prices of settled nodes by their distance to the target: up (sign 1) or down (-1). */
 void search_move_prices(struct structured *state, int32_t sign);
@@ -38,7 +42,10 @@ static inline uint64_t search_label(const struct search *search, int32_t distanc
 	return search->label_base | (uint32_t)distance;
 }
 
-/* False also for a node nearer than the one being settled, which only wrong prices could cause. */
+/*
+ * True if `distance` is shorter than the label `known`. Also false for a node nearer than the one being settled, which
+ * only wrong prices could cause.
+ */
 static inline bool search_improves(const struct search *search, int32_t distance, uint64_t known)
 {
 	return distance < search->best && search_label(search, distance) < known && distance >= search->reached;
@@ -46,7 +53,7 @@ static inline bool search_improves(const struct search *search, int32_t distance
 
 /*
  * A search in layers (to the aggregator) takes nodes of equal distance first in, first out, so that paths have few
- * arcs: those found at the distance being settled are appended to `visited`.
+ * arcs: nodes found at the distance being settled are appended to `visited`.
  */
 static inline void search_enqueue(struct search *search, int32_t node, int32_t distance)
 {

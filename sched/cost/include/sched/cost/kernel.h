@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Cost of every machine from its round trip to the root, and each rack's extremes, in one pass (NoMora 5.2, eq. 6 and
- * 8): cost = lround(100 / p(x)), x = round trip, less the testbed's own if that is requested. p is interpolated in the
- * curve's 10 us table at the nearest quarter of a microsecond, or it is the nearest entry as in the paper; beyond the
- * table it is the smallest. Tables are read-only; any number of threads may use one.
+ * Computes the cost of every machine from its round trip to the root, and the smallest and largest cost of each rack,
+ * in one pass (NoMora 5.2, eq. 6 and 8): cost = lround(100 / p(x)). x is the round trip, minus the testbed's own round
+ * trip for LATENCY_REFERENCE_ADDED. p(x) is interpolated in the curve's 10 us table, with x rounded to a quarter of a
+ * microsecond; or it is the nearest entry, as in the paper. Beyond the table, p is its smallest value. Tables are
+ * read-only: any number of threads may use one.
  */
 #ifndef COST_KERNEL_H
 #define COST_KERNEL_H
@@ -23,9 +24,9 @@ enum {
 	COST_ABSENT = INT16_MAX, /* cost of a column without a machine: above every threshold */
 };
 
-/* How a measured round trip becomes the curve's x. */
+/* How to compute the curve's x from a measured round trip. */
 enum latency_reference {
-	LATENCY_REFERENCE_ADDED,    /* x = round trip - baseline_rtt_us of the testbed, not under 0 */
+	LATENCY_REFERENCE_ADDED,    /* x = round trip - baseline_rtt_us of the testbed, at least 0 */
 	LATENCY_REFERENCE_ABSOLUTE, /* x = round trip, as the papers did */
 };
 
@@ -34,10 +35,11 @@ enum cost_lookup {
 	COST_LOOKUP_NEAREST,      /* curve_eval_nearest() (NoMora 6) */
 };
 
-enum { COST_STEPS_PER_US = 4 }; /* of an interpolated table; 0.2 % between steps of a curve that falls 1.6 % per us */
+enum { COST_STEPS_PER_US = 4 }; /* of an interpolated table; rounding errs by 0.2 % if a curve falls by 1.6 % per us */
 
 /*
- * A curve in the form that the kernels read. Entry 0 is COST_ABSENT, 1.. are the steps, the last is beyond the table.
+ * A curve in the form that the kernels read. cost[0] is COST_ABSENT, the next entries are the costs at the steps of the
+ * round trip, and the last entry is the cost beyond the table.
  */
 struct cost_table {
 	uint32_t count; /* entries */
@@ -45,20 +47,21 @@ struct cost_table {
 	float per_us;                                                  /* entries a microsecond */
 	bool monotone;                                                 /* cost never falls as the round trip grows */
 	int32_t *cost;                                                 /* [count] */
-	uint16_t small[COST_TABLE_SMALL] __attribute__((aligned(64))); /* the same, if count <= COST_TABLE_SMALL */
+	uint16_t small[COST_TABLE_SMALL] __attribute__((aligned(64))); /* copy, if count <= COST_TABLE_SMALL */
 };
 
-/* NULL with errno ENOMEM. `curve` is not kept. */
+/* Returns NULL with errno ENOMEM if out of memory. Keeps no reference to `curve`. */
 struct cost_table *cost_table_create(const struct curve *curve, enum latency_reference reference,
 				     enum cost_lookup lookup);
 void cost_table_destroy(struct cost_table *table); /* NULL is legal */
 
-/* Cost of one round trip: exactly the result of the kernels below. */
+/* Returns the cost of one round trip, exactly as the kernels below compute it. */
 uint32_t cost_table_at(const struct cost_table *table, float rtt_us);
 
 /*
- * rtt_us[columns] of one rack (a negative one: no machine there) -> cost[columns]; columns is a multiple of COST_LANES.
- * *maximum is the largest cost, *minimum the smallest; both COST_ABSENT when the rack has no machine.
+ * rack() computes cost[columns] from rtt_us[columns] of one rack; a negative round trip means that the column has no
+ * machine. `columns` is a multiple of COST_LANES. *maximum and *minimum are the rack's largest and smallest cost; both
+ * are COST_ABSENT if the rack has no machine.
  */
 struct cost_kernel {
 	const char *name;
@@ -67,10 +70,10 @@ struct cost_kernel {
 		     uint16_t *maximum, uint16_t *minimum);
 };
 
-/* Fastest first, ended by a row whose name is NULL; the last one works everywhere. */
+/* All kernels, the fastest first. A row whose name is NULL ends the list; the last kernel runs on every processor. */
 extern const struct cost_kernel cost_kernels[];
 
-/* The first usable one. */
+/* Returns the first kernel that runs on this processor. */
 const struct cost_kernel *cost_kernel_best(void);
 
 #endif

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Columns: the order in which a row of costs lists the machines, so that one pass over it reads memory sequentially.
- * Machines of a rack are adjacent; each rack starts at a multiple of COST_LANES and is padded to one, so that a rack's
- * maximum needs no masks.
+ * A column is a machine's place in a row of costs. The machines of a rack have adjacent columns, so that one pass over
+ * a row reads memory sequentially. Each rack starts at a multiple of COST_LANES and is padded to a multiple, so that a
+ * rack's maximum needs no masks.
  *
- * The layout follows its cluster machine by machine. A machine comes in this order:
+ * The layout follows its cluster machine by machine. A machine is added in this order:
  *
  *   machine = cluster_add_machine(cluster, ...)       a number that no machine has
  *   cost_layout_add(layout, machine)                  its column
- *   latency_view_grow(view)                           where a view is the source
+ *   latency_view_grow(view)                           if the round trips come from a view
  *   placer_grow(placer)                               rows of costs and the network
  *   flownet_machine_added(net, machine, slots)
  *
- * and is removed in the opposite order, after which its number, its rack's and its pod's may be reused:
+ * and removed in the opposite order, after which its number, its rack's and its pod's may be reused:
  *
  *   flownet_machine_removed(net, machine)             its tasks wait
  *   placer_forget_machine(placer, machine)            -EBUSY: jobs whose root ended there still refer to it
@@ -21,11 +21,11 @@
  *   cost_layout_remove(layout, machine)
  *   cluster_remove_machine(cluster, machine)
  *
- * A machine that is only down keeps its column: flownet_machine_removed(), later flownet_machine_added().
+ * A machine that is only down keeps its column: call flownet_machine_removed(), and later flownet_machine_added().
  *
- * Adding takes constant time while its rack has a spare column. A full rack gets a quarter more columns, and the
- * columns of the racks after it move: linear in the columns, and in the measured pairs for latency_view_grow(). Owned
- * by one thread while it changes, else read-only.
+ * Adding a machine takes constant time while its rack has a spare column. A full rack gets a quarter more columns, and
+ * the columns of the racks after it move: cost_layout_add() is then linear in the columns, and latency_view_grow() in
+ * the measured pairs. One thread owns the layout while it changes; otherwise it is read-only.
  */
 #ifndef COST_LAYOUT_H
 #define COST_LAYOUT_H
@@ -47,16 +47,22 @@ struct cost_layout {
 	uint32_t *rack_machines;     /* [rack_count] */
 	uint32_t *rack_used;         /* [rack_count] columns up to the rack's last machine; the rest are padding */
 	uint32_t *machine_of_column; /* [column_count] COST_NO_MACHINE = padding, or a machine that left */
-	uint32_t *column_of_machine; /* [machine_count] COST_NO_COLUMN = not there */
+	uint32_t *column_of_machine; /* [machine_count] COST_NO_COLUMN = not in the layout */
 	uint64_t moves;              /* number of times that columns moved */
 	size_t machine_capacity, rack_capacity, column_capacity;
 };
 
-/* With a column for each machine of the cluster, which must outlive the layout. NULL with errno ENOMEM. */
+/*
+ * Creates a layout with a column for each machine of the cluster, which must outlive the layout. Returns NULL with
+ * errno ENOMEM if out of memory.
+ */
 struct cost_layout *cost_layout_create(const struct cluster *cluster);
 void cost_layout_destroy(struct cost_layout *layout); /* NULL is legal */
 
-/* Adds a column for a machine of the cluster. 0, -EINVAL (it has a column already, or does not exist) or -ENOMEM. */
+/*
+ * Adds a column for a machine of the cluster. Returns 0; -EINVAL if it has a column already or does not exist; or
+ * -ENOMEM.
+ */
 int cost_layout_add(struct cost_layout *layout, uint32_t machine);
 /* Gives the machine's column back to its rack. */
 void cost_layout_remove(struct cost_layout *layout, uint32_t machine);

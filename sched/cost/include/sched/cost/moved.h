@@ -9,7 +9,7 @@
 struct cost_moved {
 	const uint32_t *machines; /* [count] each once */
 	size_t count;
-	/* By machine number, `words` of 64 bits each: a bit for each rack. NULL: all racks. */
+	/* [machine][words] by machine number: a bit per rack, in `words` words of 64 bits. NULL: all racks. */
 	const uint64_t *racks;
 	uint32_t words;
 };

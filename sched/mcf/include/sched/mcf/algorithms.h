@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The algorithms that mcf_solve() can be given, by name. */
+/* The algorithms for mcf_solve(), by name. */
 #ifndef MCF_ALGORITHMS_H
 #define MCF_ALGORITHMS_H
 
@@ -8,7 +8,7 @@
 /* Every algorithm, ended by a row whose name is NULL. The first row is `auto`. */
 extern const struct mcf_algorithm mcf_algorithms[];
 
-/* NULL when there is no such name. */
+/* Returns the algorithm with this name, or NULL if there is none. */
 const struct mcf_algorithm *mcf_algorithm_find(const char *name);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The answer to a problem from a file as nomora.solve/1, and why a problem is infeasible as text. Nodes count from 1.
+/*
+ * Prints the answer to a problem from a file as nomora.solve/1, or, as text, why the problem is infeasible. Nodes are
+ * numbered from 1.
  */
 #ifndef MCF_ANSWER_H
 #define MCF_ANSWER_H
@@ -19,10 +21,10 @@ struct mcf_answer {
 	bool verified;
 };
 
-/* One line that names the cut: the supply of its nodes exceeds the capacity of the arcs out of them. */
+/* Prints one line that names the cut: the supply of its nodes exceeds the capacity of the arcs that leave them. */
 void mcf_answer_print_cut(const struct mcf_answer *answer, FILE *out);
 
-/* nomora.solve/1, with `flow` the flow of every arc in use as its last member. 0 or -ENOMEM. */
+/* Prints nomora.solve/1. If `flow` is true, its last member has the flow of every arc in use. Returns 0 or -ENOMEM. */
 int mcf_answer_print_json(const struct mcf_answer *answer, bool flow, FILE *out);
 
 #endif

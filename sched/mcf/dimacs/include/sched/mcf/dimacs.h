@@ -3,13 +3,13 @@
  * DIMACS minimum-cost flow files (First DIMACS Implementation Challenge, 1991), plain or gzip:
  *
  *   c comment
- *   p min NODES ARCS                       once, before all that follows
- *   n NODE SUPPLY                          nodes count from 1; no line = 0; at most one a node
+ *   p min NODES ARCS                       once, before all n and a lines
+ *   n NODE SUPPLY                          at most one per node, numbered from 1; the others have supply 0
  *   a TAIL HEAD LOWER CAPACITY COST        exactly ARCS of them
  *
- * Nothing is guessed: wrong counts, unknown nodes, a second line for a node, negative or too large bounds, costs
- * beyond mcf/mcf.h's bounds, supplies that do not sum to 0 and files that end early are refused with file, line,
- * field and what was expected. Files are read in chunks; memory is that of the arrays. One thread per call.
+ * A file is refused if it has wrong counts, unknown nodes, a second line for a node, negative or too large bounds,
+ * costs beyond mcf/mcf.h's bounds or supplies that do not sum to 0, or if it ends early. The error has the file, line,
+ * field and expected value. Files are read in chunks; memory is that of the arrays. One thread per call.
  */
 #ifndef MCF_DIMACS_H
 #define MCF_DIMACS_H
@@ -22,7 +22,10 @@
 /* Upper limits for the header, so that one line of text cannot use up a host's memory. */
 enum { MCF_DIMACS_NODES = 1 << 26, MCF_DIMACS_ARCS = 1 << 28 };
 
-/* A problem that owns its arrays. Start from {0}; mcf_network_free(). Nodes are numbered from 0 in it. */
+/*
+ * A problem that owns its arrays. Initialise it to {0} and release it with mcf_network_free(). Its nodes are numbered
+ * from 0.
+ */
 struct mcf_network {
 	struct mcf_problem problem; /* points to the arrays below; lower is NULL when all are 0 */
 	int32_t *tail, *head, *lower, *capacity;
@@ -32,16 +35,16 @@ struct mcf_network {
 
 void mcf_network_free(struct mcf_network *network);
 
-/* `path` may be "-" for stdin. 0 or -errno with err set and the network empty. */
+/* Reads a file; `path` may be "-" for stdin. Returns 0, or -errno with err set and the network empty. */
 int mcf_dimacs_read(const char *path, struct mcf_network *network, struct error *err);
 
-/* The same from memory; `name` is used in messages. */
+/* The same for text in memory; `name` is the file's name in messages. */
 int mcf_dimacs_parse(const char *name, const char *text, size_t bytes, struct mcf_network *network, struct error *err);
 
-/* Writes the problem; each line of `comment` (NULL = none) becomes a c line. 0 or -EIO. */
+/* Writes the problem; each line of `comment` (NULL = none) becomes a c line. Returns 0 or -EIO. */
 int mcf_dimacs_write(const struct mcf_problem *problem, const char *comment, FILE *out);
 
-/* Writes "s COST" and, if `flows`, "f TAIL HEAD FLOW" for every arc with flow. 0 or -EIO. */
+/* Writes "s COST" and, if `flows`, "f TAIL HEAD FLOW" for every arc with flow. Returns 0 or -EIO. */
 int mcf_dimacs_write_solution(const struct mcf_problem *problem, const struct mcf_solution *solution, bool flows,
 			      FILE *out);
 

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The reason for infeasibility: the potentials of an infeasible answer (Farkas' proof, mcf/mcf.h) determine a set of
- * nodes whose supply exceeds the capacity of the arcs out of it. In O(arcs + nodes log nodes). Pure.
+ * Finds the reason for infeasibility: the potentials of an infeasible answer (Farkas' proof, mcf/mcf.h) determine a set
+ * of nodes whose supply exceeds the capacity of the arcs that leave it. Takes O(arcs + nodes log nodes). Pure.
  */
 #ifndef MCF_CUT_H
 #define MCF_CUT_H
 
 #include <sched/mcf/mcf.h>
 
-/* The nodes whose potential is at least `least_potential`. supply + lower_in > capacity. */
+/* The nodes whose potential is at least `least_potential`. supply + lower_in exceeds capacity. */
 struct mcf_cut {
 	int64_t least_potential;
 	int32_t nodes;
 	int32_t arcs;     /* number of arcs out of the set */
-	int64_t supply;   /* theirs, summed */
+	int64_t supply;   /* total supply of the nodes */
 	int64_t lower_in; /* flow that lower bounds force into the set */
 	int64_t capacity; /* of the arcs out of the set */
 };
 
 /*
- * Finds the cut with the largest excess of supply over capacity; of equal ones, that with the fewest nodes. 0, -ENOMEM,
- * or -EBADMSG if there is none: the potentials prove nothing.
+ * Finds the cut with the largest excess of supply + lower_in over capacity; among equals, the one with the fewest
+ * nodes. Returns 0; -ENOMEM; or -EBADMSG if there is no such cut: the potentials prove nothing.
  */
 int mcf_cut_find(const struct mcf_problem *problem, const int64_t *potential, struct mcf_cut *cut);
 

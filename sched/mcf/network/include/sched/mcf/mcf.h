@@ -4,19 +4,20 @@
  *
  * Problem.  Find integers flow[a], lower[a] <= flow[a] <= capacity[a], such that for every node v
  *               sum of flow out of v - sum of flow into v = supply[v]          (supply > 0: source, < 0: sink)
- *           and sum of cost[a] * flow[a] is least. All supply is sent, or the problem is infeasible: there is no
- *           "as much as possible". Costs may be negative, arcs may be parallel or loops, a node may be isolated.
+ *           and sum of cost[a] * flow[a] is minimal. All supply must be sent; if that is impossible, the problem is
+ *           infeasible, and no partial flow is computed. Costs may be negative. Parallel arcs, loops and isolated nodes
+ *           are allowed.
  * Dual.     potential[] proves optimality: with reduced[a] = cost[a] + potential[tail] - potential[head],
  *               reduced[a] >= 0 where flow[a] < capacity[a], and reduced[a] <= 0 where flow[a] > lower[a].
- *           A node's price (what one more unit costs from there to the sink) is -potential up to a constant.
+ *           A node's price (the cost of sending one more unit from it to the sink) is -potential, up to a constant.
  * Infeasible: potential[] is then Farkas' proof y: sum of y[v] * supply[v] exceeds the largest value that
  *           sum of (y[tail] - y[head]) * flow[a] takes within the capacities. mcf_verify() checks either proof.
  * Bounds.   (node_count + 1) * (max |cost| + 1) <= MCF_COST_LIMIT, else MCF_COST_RANGE: potentials and the scaled
  *           costs of every algorithm then fit int64. |supply| sums and total cost are computed in 128 bits; a
  *           supply total over 2^62 or a cost beyond int64 is MCF_COST_RANGE as well. Nothing is unbounded: INT32_MAX
- *           is a capacity like any other, and a negative cycle is filled up.
- * Growth.   simplex: exponential in theory, near O(sqrt(m) * pivots) seen; scaling: O(n^2 m log(n max|cost|)).
- * Threads.  No globals; one solve per thread. Arrays of a problem are borrowed and only read.
+ *           is a capacity like any other, and a negative cycle is saturated.
+ * Growth.   simplex: exponential in theory, about O(sqrt(m) * pivots) measured; scaling: O(n^2 m log(n max|cost|)).
+ * Threads.  No globals; a solve runs in the calling thread. It only reads the problem's arrays, which the caller owns.
  */
 #ifndef MCF_MCF_H
 #define MCF_MCF_H
@@ -31,9 +32,9 @@ struct mcf_problem {
 	int32_t node_count;
 	int32_t arc_count;
 	const int32_t *tail;     /* [arc_count] node that the arc leaves */
-	const int32_t *head;     /* [arc_count] node that it enters */
-	const int32_t *lower;    /* [arc_count] least flow, 0 <= lower <= capacity; NULL = all 0 */
-	const int32_t *capacity; /* [arc_count] most flow */
+	const int32_t *head;     /* [arc_count] node that the arc enters */
+	const int32_t *lower;    /* [arc_count] minimum flow, 0 <= lower <= capacity; NULL = all 0 */
+	const int32_t *capacity; /* [arc_count] maximum flow */
 	const int64_t *cost;     /* [arc_count] per unit of flow */
 	const int64_t *supply;   /* [node_count] must sum to 0 */
 };
@@ -44,9 +45,9 @@ enum mcf_status {
 	MCF_UNBALANCED,  /* supplies do not sum to 0 */
 	MCF_COST_RANGE,  /* see Bounds above */
 	MCF_BAD_PROBLEM, /* a node out of range, lower < 0 or lower > capacity */
-	MCF_UNSUITED,    /* the algorithm solves networks of another shape only */
+	MCF_UNSUITED,    /* the algorithm solves only networks of another shape */
 	MCF_NO_MEMORY,
-	MCF_STALLED, /* a defect of the algorithm, which made no progress */
+	MCF_STALLED, /* the algorithm made no progress: it has a defect */
 };
 
 const char *mcf_status_name(enum mcf_status status);
@@ -64,21 +65,23 @@ struct mcf_statistics {
 	double solve_s;  /* total time, including reduce_s */
 };
 
-/* Called during a long solve, from its thread and at least every few milliseconds, with the work done so far, no times.
+/*
+ * report() is called during a long solve, in the solve's thread and at least every few milliseconds, with the work done
+ * so far but without times.
  */
 struct mcf_watcher {
 	void (*report)(void *context, const struct mcf_statistics *work); /* NULL: no reports */
 	void *context;
 };
 
-/* Filled by a solve. Owns its arrays: start from {0}, reuse freely, release with mcf_solution_free(). */
+/* Filled by a solve. Owns its arrays: initialise it to {0}, reuse it freely, release it with mcf_solution_free(). */
 struct mcf_solution {
 	enum mcf_status status;
 	int32_t *flow;      /* [arc_count], valid when MCF_OPTIMAL */
 	int64_t *potential; /* [node_count], valid when MCF_OPTIMAL or MCF_INFEASIBLE (a proof, see above) */
 	int64_t cost;       /* total, valid when MCF_OPTIMAL */
 	struct mcf_statistics statistics;
-	struct mcf_watcher watcher;       /* the caller's, before a solve */
+	struct mcf_watcher watcher;       /* set by the caller before a solve */
 	size_t flow_room, potential_room; /* allocated elements */
 };
 
@@ -93,10 +96,15 @@ struct mcf_algorithm {
 enum mcf_status mcf_solve(const struct mcf_algorithm *algorithm, const struct mcf_problem *problem,
 			  struct mcf_solution *solution);
 
-/* The checks of mcf_solve(): MCF_OPTIMAL when the problem may be solved. */
+/*
+ * Makes the checks of mcf_solve(). Returns MCF_OPTIMAL if the problem may be solved, otherwise the status of the error.
+ */
 enum mcf_status mcf_problem_check(const struct mcf_problem *problem);
 
-/* Allocates the problem's flow and potential; MCF_OPTIMAL or MCF_NO_MEMORY. For algorithms. */
+/*
+ * Allocates solution->flow (arc_count) and solution->potential (node_count). Returns MCF_OPTIMAL or MCF_NO_MEMORY. Only
+ * solvers call it.
+ */
 enum mcf_status mcf_solution_reserve(struct mcf_solution *solution, int32_t node_count, int32_t arc_count);
 void mcf_solution_free(struct mcf_solution *solution);
 

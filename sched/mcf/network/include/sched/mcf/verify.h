@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The certificate: proves an answer right from the answer alone, in O(nodes + arcs), without trusting the solver.
- * Optimal: flow within its bounds, conservation at every node, complementary slackness of every arc's reduced cost,
- * stated cost = primal cost = dual cost. Infeasible: Farkas' inequality (mcf/mcf.h). All sums in 128 bits. Pure.
+ * The certificate proves that an answer is right: it needs only the answer, takes O(nodes + arcs), and does not trust
+ * the solver. Optimal: flow within its bounds, conservation at every node, complementary slackness of every arc's
+ * reduced cost, stated cost = primal cost = dual cost. Infeasible: Farkas' inequality (mcf/mcf.h). All sums are
+ * computed in 128 bits. Pure.
  */
 #ifndef MCF_VERIFY_H
 #define MCF_VERIFY_H
@@ -15,8 +16,8 @@ enum mcf_fault {
 	MCF_FAULT_LOWER,         /* flow under the lower bound of `arc` */
 	MCF_FAULT_CAPACITY,      /* flow over the capacity of `arc` */
 	MCF_FAULT_CONSERVATION,  /* out - in differs from supply at `node` */
-	MCF_FAULT_UNDER_USED,    /* reduced cost < 0 though `arc` has room */
-	MCF_FAULT_OVER_USED,     /* reduced cost > 0 though `arc` carries more than its lower bound */
+	MCF_FAULT_UNDER_USED,    /* reduced cost < 0 although `arc` has residual capacity */
+	MCF_FAULT_OVER_USED,     /* reduced cost > 0 although `arc` carries more than its lower bound */
 	MCF_FAULT_COST,          /* stated cost is not the cost of the flow */
 	MCF_FAULT_DUALITY,       /* primal cost differs from dual cost */
 	MCF_FAULT_NOT_INFEASIBLE /* the potentials do not prove infeasibility */
@@ -31,7 +32,7 @@ struct mcf_verdict {
 	char text[MCF_VERDICT_BYTES]; /* one line for people; nodes and arcs are numbered from 0 */
 };
 
-/* True when the certificate holds; `verdict` (not NULL) names the first fault otherwise. */
+/* Returns true if the certificate holds; otherwise `verdict` (not NULL) names the first fault. */
 bool mcf_verify(const struct mcf_problem *problem, const struct mcf_solution *solution, struct mcf_verdict *verdict);
 
 /* "capacity", "conservation", ... */

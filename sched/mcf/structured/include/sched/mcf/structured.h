@@ -4,39 +4,44 @@
  *
  * Shape
  *
- *   Groups send units to the sink. A group is a set of interchangeable units (the tasks of one job that share all
- *   costs) with a supply, and arcs to columns (machines: a capacity, each in one block), to blocks (racks: any column
- *   of the block), to the aggregator (any column at all) and to "unscheduled" (its own arc to the sink). The arcs
- *   aggregator -> block -> column cost 0 and are never narrower than the columns, as in NoMora's table 2. An arc of
- *   limited capacity to a column (`running`) says that some units are cheaper there.
+ *   Groups send units to the sink. A group is a set of interchangeable units (the tasks of one job whose costs are all
+ *   equal). It has a supply, and arcs to:
+ *   - columns (machines); each column has a capacity and belongs to one block;
+ *   - blocks (racks): the unit may use any column of the block;
+ *   - the aggregator: the unit may use any column;
+ *   - "unscheduled": the group's own arc to the sink.
+ *   The arcs aggregator -> block -> column cost 0, and their capacities never limit more than those of the columns do,
+ *   as in NoMora's table 2. An arc of limited capacity to a column (`running`) says that some units are cheaper there.
  *
  * Method
  *
- *   Successive shortest paths with potentials (Ahuja, Magnanti & Orlin, chapter 9), started from the last answer:
- *   a change leaves excess and deficits, and a solve repairs only these. structured_priv.h has the algorithm.
+ *   Successive shortest paths with potentials (Ahuja, Magnanti & Orlin, chapter 9), started from the last answer: a
+ *   change leaves excess and deficits, and a solve repairs only these. structured_priv.h has the algorithm.
  *
  * Work
  *
- *   Linear in groups + columns + arcs, apart from searches. A repair that looks at 8 times as many arcs as the last
- *   solve from scratch did is abandoned for a solve from scratch. After consecutive abandoned repairs fewer are tried,
- *   down to one in 17 solves; none is tried where a solve from scratch is expected to take less (long rows, many units,
- *   too few slots). A solve that has scanned 128 times the number of arcs (8 to 32 times with too few slots) hands over
- *   to the network simplex, which takes about 45 bytes per arc; every group's answer then counts as changed.
- *   Units stay where `running` says if that is optimal; of equally good answers one may be chosen that moves more units
- *   than necessary (structured_restore_placement() undoes that).
+ *   Linear in groups + columns + arcs, apart from searches. A repair stops, and a solve from scratch follows, once it
+ *   has looked at 8 times as many arcs as the last solve from scratch did. After several such failures in a row,
+ *   repairs are tried less often, down to one in 17 solves. No repair is tried if a solve from scratch is expected to
+ *   take less time (long rows, many units, too few slots). A solve that has scanned 128 times the number of arcs (8 to
+ *   32 times with too few slots) hands over to the network simplex, which takes about 45 bytes per arc; every group's
+ *   answer then counts as changed.
+ *   Units stay where `running` says if that is optimal. Among equally good answers the solver may choose one that moves
+ *   more units than necessary (structured_restore_placement() undoes that).
  *
  * Numbers
  *
- *   0 <= cost <= STRUCTURED_COST_MAXIMUM; other costs are refused with -ERANGE. Capacities and supplies are int32, and
- *   so must be their sums. Ids are the caller's, dense from 0: memory grows with the largest id used.
+ *   0 <= cost <= STRUCTURED_COST_MAXIMUM; other costs are refused with -ERANGE. Capacities, supplies and their sums
+ *   must fit int32. The caller chooses the ids, from 0 and without large gaps: memory grows with the largest id used.
  *
  * Errors
  *
- *   int functions return 0 or -EINVAL, -ERANGE, -ENOMEM. After -ENOMEM or MCF_STALLED the state may only be destroyed.
+ *   Functions that return int return 0, -EINVAL, -ERANGE or -ENOMEM. After -ENOMEM or MCF_STALLED the state may only be
+ *   destroyed.
  *
  * Threads
  *
- *   None inside; one state belongs to one thread at a time. Rows are copied.
+ *   It starts none. Only one thread at a time may use a state. Rows are copied.
  */
 #ifndef MCF_STRUCTURED_H
 #define MCF_STRUCTURED_H
@@ -59,27 +64,27 @@ struct structured_running {
 };
 
 /*
- * All arcs of one group. Arcs that a cheaper arc of unlimited capacity makes useless are dropped.
- * The first solve after `running` changes keeps these units where they are if that is optimal.
+ * All arcs of one group. Arcs that a cheaper arc of unlimited capacity makes useless are dropped. The first solve after
+ * `running` changes keeps the units of `running` where they are if that is optimal.
  */
 struct structured_row {
 	int32_t aggregator_cost;      /* or ARC_ABSENT */
 	int32_t unscheduled_cost;     /* or ARC_ABSENT */
-	int32_t unscheduled_capacity; /* ignored without the arc */
+	int32_t unscheduled_capacity; /* ignored if there is no such arc */
 	int32_t column_count, block_count, running_count;
 	const struct arc *columns;                /* [column_count] of unlimited capacity, each column at most once */
 	const struct arc *blocks;                 /* [block_count] of unlimited capacity, each block at most once */
 	const struct structured_running *running; /* [running_count] a column may repeat at different costs */
 };
 
-/* NULL with errno ENOMEM. The counts are hints for the largest ids; 0 is legal. */
+/* Returns NULL with errno ENOMEM if out of memory. The counts are hints for the largest ids; 0 is legal. */
 struct structured *structured_create(int32_t group_hint, int32_t column_hint, int32_t block_hint);
 void structured_destroy(struct structured *state);
 
-/* Adds the column, or changes its capacity (0 keeps it closed). The block of a column that exists cannot change. */
+/* Adds the column, or changes its capacity (0: it is closed). The block of an existing column cannot change. */
 int structured_set_column(struct structured *state, int32_t column, int32_t block, int32_t capacity);
 
-/* The column's units become excess; arcs to it are ignored until it is set again. */
+/* Removes the column. Its units become excess; arcs to it are ignored until it is set again. */
 int structured_remove_column(struct structured *state, int32_t column);
 
 /* Adds the group (supply 0) or replaces all its arcs. Flow stays on the columns where it still is optimal. */
@@ -117,8 +122,8 @@ int structured_set_unscheduled(struct structured *state, int32_t group, int32_t 
 int structured_set_supply(struct structured *state, int32_t group, int32_t supply);
 
 /*
- * One unit of the group ends on `column`, where the last solve placed it: supply falls by one, the column gets a free
- * slot, and a running arc to it loses one unit of capacity. -EINVAL if no unit of the group is there.
+ * Ends one unit of the group on `column`, where the last solve placed it: the supply falls by one, the column gets a
+ * free slot, and a running arc to it loses one unit of capacity. Returns -EINVAL if no unit of the group is there.
  */
 int structured_end_unit(struct structured *state, int32_t group, int32_t column);
 
@@ -128,7 +133,7 @@ struct structured_result {
 	enum mcf_status status; /* MCF_OPTIMAL, MCF_INFEASIBLE, MCF_NO_MEMORY, MCF_STALLED, MCF_UNSUITED */
 	int64_t cost;           /* of all routed units */
 	int64_t unscheduled;    /* units */
-	int64_t unrouted;       /* > 0 when MCF_INFEASIBLE: the fewest possible; the rest is routed at least cost */
+	int64_t unrouted;       /* > 0 if MCF_INFEASIBLE: the minimum; the other units are routed at least cost */
 	/* Work done by this solve. */
 	uint64_t searches, scans, augmentations;
 	bool started_over; /* solved from scratch instead of repaired, see Work */
@@ -139,8 +144,8 @@ struct structured_result {
 enum mcf_status structured_solve(struct structured *state, struct structured_result *result);
 
 /*
- * Lists the arcs by their targets, as the first repair would, at 8 bytes and some 15 ns an arc; from then on the lists
- * are kept. Call it after the first solve of a state that will be repaired often. 0 or -ENOMEM.
+ * Lists the arcs by their targets, as the first repair would, at 8 bytes and about 15 ns per arc; from then on the
+ * lists are maintained. Call it after the first solve of a state that will be repaired often. Returns 0 or -ENOMEM.
  */
 int structured_prepare(struct structured *state);
 
@@ -154,7 +159,7 @@ void structured_give_up_after(struct structured *state, uint32_t passes);
 enum mcf_status structured_solve_fresh(struct structured *state, struct structured_result *result);
 
 /*
- * The preferred column of units of a group, among equally good ones. Items of one group must be adjacent; a pair of
+ * The column that some units of a group prefer, among equally good ones. Items of one group must be adjacent; a pair of
  * group and column may repeat.
  */
 struct structured_placement {
@@ -163,9 +168,10 @@ struct structured_placement {
 };
 
 /*
- * Call between two solves: units return to their preferred columns where that costs nothing, and units in their way
- * leave; the cost stays the same. An optimal answer given as preferences is restored completely; otherwise most
- * preferences that can be met are, though not always the most possible. Linear in items and in arcs of their groups.
+ * Call it between two solves. Moves units back to their preferred columns where that costs nothing, and units in their
+ * way leave; the cost stays the same. If the preferences are an optimal answer, it is restored completely. Otherwise
+ * most, but not always as many as possible, of the preferences are met. Takes time linear in the items and in the arcs
+ * of their groups.
  */
 int structured_restore_placement(struct structured *state, const struct structured_placement *preferences,
 				 int32_t count);
@@ -178,24 +184,25 @@ struct structured_share {
 };
 int32_t structured_unscheduled(const struct structured *state, int32_t group);
 int32_t structured_unrouted(const struct structured *state, int32_t group);
-/* Returns the number of shares written, or, if `room` is too small, a sufficient number with nothing written. */
+/* Returns the number of shares written. If `room` is too small, writes nothing and returns a sufficient number. */
 int32_t structured_read(const struct structured *state, int32_t group, struct structured_share *shares, int32_t room);
 
 /*
- * Groups whose answer may have changed since structured_changed_clear(). Borrowed, valid until the next call that
- * changes the state; each group once, in no order.
+ * Sets *groups to the groups whose answer may have changed since structured_changed_clear(), each once, in no order,
+ * and returns their number. Borrowed, valid until the next call that changes the state.
  */
 int32_t structured_changed(const struct structured *state, const int32_t **groups);
 void structured_changed_clear(struct structured *state);
 
-/* Price of one more unit at a column: 0 while it has a free slot. */
+/* Returns the price of one more unit at a column: 0 while it has a free slot. */
 int32_t structured_column_price(const struct structured *state, int32_t column);
 /*
- * Between two solves: lowers the column's price as far as the answer allows, to what one more slot there would save,
- * and returns it. Prices of full columns rise with demand and stay when it falls. One backward search.
+ * Call it between two solves. Lowers the column's price as far as the answer allows, to the amount that one more slot
+ * there would save, and returns it. (Solves raise the prices of full columns with demand, but do not lower them when
+ * demand falls.) Takes one backward search.
  */
 int32_t structured_lower_price(struct structured *state, int32_t column);
-/* The same over the aggregator: at most that of any column with capacity. */
+/* Returns the price of one more unit over the aggregator: at most the price of any column with capacity. */
 int32_t structured_aggregator_price(const struct structured *state);
 
 /*
@@ -212,7 +219,7 @@ struct structured_export {
 int structured_export(const struct structured *state, struct structured_export *out);
 void structured_export_free(struct structured_export *out);
 
-/* Bytes that the state holds now. */
+/* Returns the number of bytes that the state occupies now. */
 uint64_t structured_memory_bytes(const struct structured *state);
 
 #endif
