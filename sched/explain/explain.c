@@ -57,7 +57,7 @@ static bool begins_job(const struct explanation *explanation, size_t task)
 	return task == 0 || explanation->tasks[task].job != explanation->tasks[task - 1].job;
 }
 
-/* Computes the expectation for random placement once per job. 0 or -ENOMEM. */
+/* Computes the expected performance of a random placement, once per job. 0 or -ENOMEM. */
 static int explain_random(const struct explain_scene *scene, struct explanation *explanation)
 {
 	struct vacancies vacancies;
@@ -101,7 +101,7 @@ static void note_moves(struct explanation *explanation, const struct flownet_mov
 	}
 }
 
-/* The free slot with the policy's lowest cost; the same for all tasks of a job but its root. */
+/* The free slot with the policy's lowest cost; it is the same for all tasks of a job except its root. */
 struct cheapest {
 	int64_t job; /* -1 = not searched yet */
 	bool is_root;
@@ -111,7 +111,7 @@ struct cheapest {
 	uint64_t unreachable; /* machines with a free slot that are unreachable from the root's */
 };
 
-/* State of explaining one job's tasks. */
+/* The state while one job's tasks are explained. */
 struct explainer {
 	const struct explain_scene *scene;
 	const bool *root_known;
@@ -127,7 +127,7 @@ static void look_at(const struct explain_scene *scene, uint32_t job, uint32_t ro
 	float rtt_us = latency_view_get(scene->view, root, machine, &option->origin);
 
 	option->machine = machine;
-	option->rtt_us = round((double)rtt_us * 1e3) / 1e3; /* the precision of a float */
+	option->rtt_us = round((double)rtt_us * 1e3) / 1e3; /* rounded to the precision of a float */
 	option->cost = placer_latency_cost(scene->placer, job, root, machine);
 	option->performance = explain_performance_at(scene, job, (double)rtt_us);
 }
@@ -179,7 +179,7 @@ static void explain_waiting(struct explainer *explainer, struct explain_task *ta
 		snprintf(task->why, sizeof task->why, "%s",
 			 flownet_root_machine(net, task->job) == FLOWNET_NONE
 				 ? "waits for its root, which has no machine"
-				 : "waits for the next round, its root was placed last in this one");
+				 : "waits for the next round: its root was placed by the last solve of this one");
 		return;
 	}
 	if (!explainer->unrouted || !explainer->unrouted[task->task])
@@ -194,7 +194,8 @@ static void explain_waiting(struct explainer *explainer, struct explain_task *ta
 			 task->arc_cost, scene->layout->cluster->machines[cheapest->machine].name, cheapest->cost,
 			 flownet_arc_name(cheapest->arc));
 	else if (cheapest->unreachable > 0)
-		snprintf(task->why, sizeof task->why, "%sno machine with a free slot answers the root's", freed);
+		snprintf(task->why, sizeof task->why, "%sno machine with a free slot is reachable from the root's",
+			 freed);
 	else
 		snprintf(task->why, sizeof task->why, "%sno arc leads to a free slot", freed);
 }
@@ -260,7 +261,7 @@ static void add_task(const struct explain_scene *scene, const struct explain_tas
 	totals->random_mean_performance += task->random_performance;
 }
 
-/* Application performance of the job whose tasks are first..end-1; NAN if none of them is placed beside its root. */
+/* Application performance of the job whose tasks are first..end-1; NAN if none of them but the root is placed. */
 static double application_performance(struct explainer *explainer, const struct explain_task *first,
 				      const struct explain_task *end)
 {

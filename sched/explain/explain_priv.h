@@ -18,12 +18,16 @@ struct vacancies {
 /* Predicted performance of the job's tasks at this round trip to its root. */
 double explain_performance_at(const struct explain_scene *scene, uint32_t job, double rtt_us);
 
-/* Lists the given free slots, or the current ones (NULL). 0 or -ENOMEM; call vacancies_free() in any case. */
+/*
+ * Lists the machines with free slots: by free_slots[machine], or by the present state if that is NULL. 0 or -ENOMEM;
+ * call vacancies_free() in either case.
+ */
 int vacancies_list(const struct explain_scene *scene, const int32_t *free_slots, struct vacancies *vacancies);
 void vacancies_free(struct vacancies *vacancies);
 
 /*
- * Mean predicted performance over all free slots, or over all except one of the root's machine; NAN if there is none.
+ * Returns the mean predicted performance over all free slots, or over all but one on the root's machine
+ * (without_roots_slot); NAN if there is none.
  */
 double vacancies_mean(const struct explain_scene *scene, struct vacancies *vacancies, uint32_t job, uint32_t root,
 		      bool without_roots_slot);

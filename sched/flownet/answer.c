@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The structured solver's answer: verified on request, and read for the jobs for which it has changed. */
+/*
+ * Solves with the structured solver, verifies the answer on request, and reads it for the jobs for which it has
+ * changed.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -19,7 +22,7 @@ static int32_t read_shares(struct flownet *net, int32_t group)
 	return structured_read(net->solver, group, net->shares, count);
 }
 
-/* All classes of one job. */
+/* Plans the moves of all classes of one job. */
 static int extract_classes(struct flownet *net, uint32_t job)
 {
 	struct net_job *entry = &net->jobs[job];
@@ -50,8 +53,8 @@ static int extract_job(struct flownet *net, uint32_t job)
 }
 
 /*
- * The solver reports the groups whose answer has changed. Jobs with events are examined as well, as a unit may now
- * stand for another task. Tasks that were only moved as in the last answer need no examination.
+ * Reads the answer of the groups that the solver reports as changed, and of jobs with events, in which a unit may now
+ * belong to another task. Jobs whose tasks only moved as the last answer proposed need not be read.
  */
 static int extract_touched(struct flownet *net)
 {
@@ -91,7 +94,7 @@ static int verify(const struct flownet *net, struct error *err)
 	return code;
 }
 
-/* Appends the running members of a job that may move; -ENOMEM, or 0. */
+/* Appends the machines of the job's running tasks that may move. 0 or -ENOMEM. */
 static int list_homes(struct flownet *net, uint32_t job, struct structured_placement **homes, size_t *count,
 		      size_t *room)
 {
@@ -113,9 +116,10 @@ static int list_homes(struct flownet *net, uint32_t job, struct structured_place
 }
 
 /*
- * Solves, and wakes tasks at rest as long as the answer needs them (resting.c): first those that would leave, then also
- * those that would be next. Without the latter, a round that takes the last slots wakes one machine after the other,
- * each with a solve: 594 solves at 1,250 machines, where 20 are enough. *sum: the last result, with the total work.
+ * Solves. If the answer moves tasks at rest off their machine, wakes them (resting.c) and solves again, until no task
+ * at rest leaves. From the second time on, also wakes the tasks that would leave if the price rose further. Without
+ * this, a round that takes the last slots wakes one machine per solve: 594 solves at 1,250 machines, where 20 are
+ * enough. *sum: the last result, with the total work.
  */
 static int solve(struct flownet *net, struct structured_result *sum)
 {
@@ -138,7 +142,7 @@ static int solve(struct flownet *net, struct structured_result *sum)
 	}
 }
 
-/* Undoes moves between machines of equal cost: of equal answers, one with few moves is preferred. */
+/* Undoes moves between machines of equal cost: among equally good answers, one with few moves is preferred. */
 static int bring_home(struct flownet *net, struct structured_result *result)
 {
 	struct structured_placement *homes = NULL;

@@ -7,7 +7,7 @@
 
 #include "flownet_priv.h"
 
-/* `place` is the subject's place in the list + 1, or 0. */
+/* *place: the index of the subject's change in net->pending + 1, or 0 if it has none. */
 static int record(struct flownet *net, uint32_t *place, const struct flownet_change *change)
 {
 	net->pending_events++;
@@ -37,7 +37,7 @@ int net_change_machine(struct flownet *net, uint32_t machine, enum flownet_reaso
 		.after = entry->present ? net_machine_capacity(entry) : FLOWNET_NONE,
 	};
 
-	/* The capacity is again as the solver knows it, for example after a task that came and went. */
+	/* The solver has this capacity already: there is nothing to pass to it. */
 	if (entry->pending == 0 && change.before == change.after) {
 		net->pending_events++;
 		return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The solver's groups, and the classes of a job that have one each. */
+/* The solver's groups, and the classes of a job: each class has one group. */
 #include <errno.h>
 
 #include "flownet_priv.h"
@@ -48,7 +48,7 @@ void net_class_unit_gone(struct flownet *net, uint32_t job, uint32_t task, int32
 	bool root = net->policy.root_first && task == entry->root;
 	struct net_class *known = net_class_find(entry, root, net_unscheduled_cost(net, entry, task));
 
-	/* If the solver has the unit elsewhere, the reduced supply of the next round removes one. */
+	/* Fails if the solver has the unit elsewhere: the smaller supply of the next round then removes it. */
 	if (!net->solver || !known || entry->tasks[task].rests)
 		return;
 	(void)structured_end_unit(net->solver, known->group, column);

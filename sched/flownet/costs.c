@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cost of a task, waiting or running. */
+/* The costs of waiting and running tasks. */
 #include <math.h>
 
 #include "flownet_priv.h"
 
-_Static_assert((int)FLOWNET_TIME_COST_MAXIMUM <= (int)STRUCTURED_COST_MAXIMUM / 2, "gamma has to go beside it");
+_Static_assert((int)FLOWNET_TIME_COST_MAXIMUM <= (int)STRUCTURED_COST_MAXIMUM / 2, "gamma is added to it");
 
 static int32_t cost_of_time(double per_s, double seconds)
 {
 	double cost = per_s * (seconds > 0 ? seconds : 0);
 
-	/* To the nearest integer; lround() is a call, once for every running task that a round looks at. */
+	/* Rounds to the nearest integer. lround() would be a call for every running task that a round looks at. */
 	return (int32_t)((cost < FLOWNET_TIME_COST_MAXIMUM ? cost : FLOWNET_TIME_COST_MAXIMUM) + 0.5);
 }
 
@@ -51,7 +51,7 @@ static int32_t cost_at_machine(const struct flownet *net, uint32_t job, uint32_t
 	return cost;
 }
 
-/* While others are held back, a running task is displaced only for a root: staying costs less than waiting. */
+/* While the others are held back, staying costs less than waiting, so that only a root can displace a running task. */
 static int32_t staying_cost(const struct flownet *net, int32_t cost)
 {
 	if (!net->others_held || cost < net->settings.gamma)
@@ -97,14 +97,14 @@ int32_t net_running_cost(const struct flownet *net, uint32_t job, uint32_t task,
 		runs->cost = cost_at_machine(net, job, (uint32_t)runs->machine);
 		runs->cost_epoch = entry->cost_epoch;
 	}
-	/* Unreachable: staying is expensive, but still better than waiting. */
+	/* On a machine that is unreachable from the root's, staying is expensive, but still better than waiting. */
 	cost = cost_to_beat(entry, runs->cost > COST_MAXIMUM ? COST_MAXIMUM : runs->cost);
 	cost = cost > discount ? cost - discount : 0;
 	*discounted = cost != runs->cost;
 	return staying_cost(net, cost);
 }
 
-/* The next time at which cost_of_time(), which is rounded, increases; slightly early, because of rounding errors. */
+/* The time at which the rounded cost_of_time() next increases; slightly early, because of rounding errors. */
 static double next_step_s(double per_s, double since_s, int32_t cost)
 {
 	static const double margin_s = 1e-6;

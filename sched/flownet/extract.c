@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Converts units on columns to proposed moves of tasks. Tasks of a class are interchangeable: tasks already on a
- * machine keep a unit there, the others get the remaining units. A unit routed through a rack or the cluster may take
- * any free slot behind it: the policy chooses it after all other moves, when the free slots are known.
+ * Converts units on columns to proposed moves of tasks. The tasks of a class are interchangeable: a task whose machine
+ * has a unit of the class stays there, and the other tasks get the remaining units. A unit routed through a rack or the
+ * cluster may take any free slot there; the policy chooses the slot after all other moves are planned, when the free
+ * slots are known.
  */
 #include <errno.h>
 
@@ -65,8 +66,8 @@ enum flownet_arc flownet_arc_to(const struct flownet *net, uint32_t job, uint32_
 }
 
 /*
- * True if the move leaves the job's classes and running arcs unchanged: a task in the class of the running tasks moves
- * to a machine to which the row has an arc, from such a machine or from waiting.
+ * True if the move leaves the job's classes and running arcs unchanged: the task is in the class of the running tasks,
+ * and moves to a machine to which the row has an arc, from another such machine or from waiting.
  */
 static bool is_settled(const struct flownet *net, const struct net_member *member, const struct flownet_move *move,
 		       int32_t machine_limit)
@@ -87,8 +88,9 @@ int net_plan_add(struct flownet *net, const struct net_plan *plan)
 }
 
 /*
- * True if the unit has an arc to its machine. It has one up to the row's limit, as a path through the rack or the
- * cluster costs no less; but not if the machine is unreachable, although the path through its rack leads there.
+ * True if the unit has an arc to its machine. It has one if its cost is within the row's limit, as a path through the
+ * rack or the cluster costs no less. But an unreachable machine has no arc, although the path through its rack leads
+ * there.
  */
 static bool is_direct(const struct flownet *net, uint32_t job, const struct structured_share *share,
 		      int32_t machine_limit)
@@ -99,8 +101,8 @@ static bool is_direct(const struct flownet *net, uint32_t job, const struct stru
 }
 
 /*
- * Plans a member's move to `share`, or to waiting if that is NULL. Tasks with their own arc to that machine stay. A
- * task that should leave its machine stays until there is another slot.
+ * Plans a member's move to `share`, or to waiting if that is NULL. A task that should leave its machine stays there as
+ * long as it gets no other slot.
  */
 static int plan(struct flownet *net, uint32_t job, const struct net_member *member,
 		const struct structured_share *share, int32_t machine_limit)
@@ -125,7 +127,7 @@ static int plan(struct flownet *net, uint32_t job, const struct net_member *memb
 	return net_plan_add(net, &plan);
 }
 
-/* Indexes the shares by machine: a search would branch unpredictably. */
+/* Indexes the shares by machine, because a search would cause branch mispredictions. */
 static void note_shares(struct flownet *net, int32_t share_count)
 {
 	for (int32_t i = 0; i < share_count; i++)
@@ -138,7 +140,7 @@ static void forget_shares(struct flownet *net, int32_t share_count)
 		net->share_at[net->shares[i].column] = FLOWNET_NONE;
 }
 
-/* A task whose machine still has a unit stays. */
+/* True if the task stays: its machine still has a unit, which the task takes. */
 static bool stays(struct flownet *net, int32_t machine)
 {
 	int32_t place = machine < 0 ? FLOWNET_NONE : net->share_at[machine];
@@ -247,7 +249,7 @@ static void count_departures(struct flownet *net, int32_t sign)
 	}
 }
 
-/* Another task planned for the machine, preferably a waiting one; NULL: none. */
+/* Returns a task planned to move to the machine, preferably a waiting one; NULL if there is none. */
 static struct net_plan *arrival_at(struct flownet *net, int32_t machine)
 {
 	struct net_plan *found = NULL;
@@ -278,7 +280,7 @@ static void withdraw(struct flownet *net, struct net_plan *entry)
 	}
 }
 
-/* Lets the policy choose a slot; FLOWNET_NONE: none is suitable. */
+/* Lets the policy choose a slot. Returns FLOWNET_NONE if none is suitable. */
 static int32_t choose_slot(struct flownet *net, const struct flownet_move *move, int32_t rack)
 {
 	uint32_t machine;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * state.c stores machines, jobs and tasks, *_events.c change them, view.c reads them; costs.c computes the costs of a
- * task; changes.c stores the pending changes; groups.c passes them to the structured solver, answer.c reads its answer;
- * members.c lists the tasks of a job by class; walk.c determines the order in which jobs are visited; network.c builds
- * the whole network; roots.c solves rounds of only roots; resting.c leaves out tasks that beta keeps on their machines;
- * extract.c converts an answer to proposals; moves.c carries them out; wait.c selects the tasks that U_J holds; round.c
- * combines the steps of a round.
+ * - state.c: the state of machines, jobs and tasks. *_events.c: the events that change it. view.c: reading it.
+ * - costs.c: the costs of a task. members.c: lists a job's tasks, class by class. classes.c: the solver's group of each
+ *   class.
+ * - changes.c: the changes that wait for the next round. groups.c: passes them to the structured solver.
+ * - answer.c: solves and reads the solver's answer. general.c: the same with any other algorithm.
+ * - roots.c: solves rounds that place only roots. resting.c: leaves out tasks that beta keeps on their machines.
+ * - extract.c: converts an answer to proposed moves. moves.c: carries them out. round.c: the steps of a round.
+ * - network.c: builds the whole network. route.c: computes its flow. draw.c: prints it.
+ * - wait.c: selects the waiting tasks that U_J holds. walk.c: the order in which jobs are visited.
  */
 #ifndef FLOWNET_PRIV_H
 #define FLOWNET_PRIV_H
@@ -16,19 +19,21 @@
 #include <sched/flownet/flownet.h>
 #include <sched/mcf/structured.h>
 
-enum { TASK_WAITING = FLOWNET_NONE, TASK_ABSENT = -2 }; /* in place of a machine */
-/* Values for a task's origin: settled, or settled but should leave. */
+enum { TASK_WAITING = FLOWNET_NONE, TASK_ABSENT = -2 }; /* values of net_task.machine that are not machines */
+/*
+ * Values of net_task.origin: not in transit; or not in transit, but asked to leave its machine (flownet_task_leave()).
+ */
 enum { ORIGIN_SETTLED = -2, ORIGIN_LEAVES = -3 };
 #define JOB_NONE UINT32_MAX
-/* Flag in job_of_group, with a machine's number: the group of the tasks at rest there. */
+/* Flag in job_of_group: the group of the tasks at rest on a machine; the other bits are the machine's number. */
 #define GROUP_RESTS (UINT32_C(1) << 31)
 
 struct net_task {
 	int32_t machine; /* where it runs, or is about to start */
-	int32_t origin;  /* machine where its slot was before the decision, FLOWNET_NONE: it waited; or ORIGIN_... */
-	int32_t cost;    /* of running on `machine`; valid for the job's cost_epoch at that time */
+	int32_t origin;  /* in transit: the machine that it leaves, or FLOWNET_NONE if it waited; else ORIGIN_... */
+	int32_t cost;    /* of running on `machine`; valid while cost_epoch is that of the job */
 	uint32_t cost_epoch;
-	bool rests; /* see resting.c; never while it is pinned */
+	bool rests; /* at rest, see resting.c; never true for a pinned task */
 };
 
 static inline bool net_task_runs(const struct net_task *task)
@@ -41,13 +46,16 @@ static inline bool net_task_in_transit(const struct net_task *task)
 	return task->origin >= FLOWNET_NONE;
 }
 
-/* Tasks that share all costs; they are one group of the solver. */
+/*
+ * A class: tasks of a job whose costs are equal, except that of staying on their machine. It is one group of the
+ * solver.
+ */
 struct net_class {
 	int32_t group;
 	int32_t unscheduled_cost, unscheduled_capacity;
-	int32_t machine_limit;   /* of its row of costs */
-	uint64_t row_version;    /* of the solver's row; 0: the solver needs the row in any case */
-	uint64_t running_digest; /* of the solver's running arcs */
+	int32_t machine_limit;   /* of the class's row, see struct cost_row */
+	uint64_t row_version;    /* of the row that the solver has; 0: pass the row again in any case */
+	uint64_t running_digest; /* of the running arcs that the solver has */
 	bool root;
 	bool kept; /* used while the job is updated */
 };
@@ -56,9 +64,9 @@ struct net_class {
 struct net_job {
 	bool present;
 	bool touched;
-	bool recount;     /* tasks run on other machines than the solver knows: their own arcs may have changed */
-	bool look;        /* must be visited even if the solver's answer does not change */
-	bool root_ended;  /* its machine remains the reference */
+	bool recount;     /* tasks have moved without the solver: their running arcs may have changed */
+	bool look;        /* read the solver's answer for the job even if it has not changed */
+	bool root_ended;  /* the root's machine remains the reference for the other tasks */
 	bool preemptible; /* its running tasks may move */
 	bool ageing : 1;  /* in net->ageing: its costs change with time */
 	bool waits : 1;   /* in net->waits */
@@ -66,7 +74,7 @@ struct net_job {
 	uint32_t root;
 	int32_t root_machine; /* where the root runs or ran, FLOWNET_NONE while it waits */
 	uint32_t task_limit;  /* tasks[task_limit] */
-	uint32_t place;       /* in net->live */
+	uint32_t place;       /* index in net->live */
 	struct net_task *tasks;
 	uint32_t pending_arcs, pending_units; /* index in `pending` + 1, 0 = none */
 	uint32_t cost_epoch;                  /* changes when costs may have changed; never 0 */
@@ -75,7 +83,7 @@ struct net_job {
 	struct net_class *more; /* [more_room] */
 	uint32_t more_room, task_room;
 	uint32_t waiting, running;
-	double *since_s;    /* [task_room] on the network's clock: began to wait or to run; NULL: time costs nothing */
+	double *since_s;    /* [task_room] network's clock: when each began to wait or run; NULL: time costs nothing */
 	uint32_t next_root; /* next job with its root on the same machine, JOB_NONE at the end */
 	float gain;         /* a running task moves only if its performance improves by more than this */
 } __attribute__((aligned(128)));
@@ -88,13 +96,13 @@ struct net_age {
 	double watched_until_s; /* until then, costs may rise above the discounts of tasks at rest */
 	double rested_s;        /* when its tasks were last put to rest */
 	uint32_t resting;       /* tasks at rest */
-	bool woken;             /* in net->changed, while tasks are woken */
+	bool woken;             /* is in net->changed already; used while tasks are woken */
 };
 
 /* A task at rest, in the list of its machine. */
 struct net_rest {
 	uint32_t job, task;
-	uint32_t next; /* place in net->rests + 1, 0: none; of an unused item, the next unused one */
+	uint32_t next; /* index in net->rests + 1, 0 = none; in an unused item, the next unused one */
 };
 
 static inline struct net_class *net_class_at(struct net_job *job, uint32_t number)
@@ -105,8 +113,8 @@ static inline struct net_class *net_class_at(struct net_job *job, uint32_t numbe
 struct net_machine {
 	int32_t slots;
 	int32_t running;     /* tasks that hold a slot: running, about to start, or moving away */
-	int32_t pinned;      /* of these, tasks that are not in the solver */
-	int32_t unseen;      /* of these, tasks that should leave, or are moving away */
+	int32_t pinned;      /* of `running`: held slots that the solver does not get, see net_is_held() */
+	int32_t unseen;      /* of `running`: tasks that should leave or are moving away */
 	int32_t told;        /* capacity passed to the solver, FLOWNET_NONE = none */
 	uint32_t told_rack;  /* rack passed to the solver with `told` */
 	uint32_t rack;       /* as in the cluster */
@@ -117,8 +125,8 @@ struct net_machine {
 	bool flipped;          /* in net->flipped */
 	bool resting_changed;  /* in net->resting_changed */
 	int32_t resting;       /* tasks at rest on it */
-	uint32_t first_rest;   /* place in net->rests + 1, 0: none */
-	int32_t resting_group; /* of the solver, FLOWNET_NONE: none */
+	uint32_t first_rest;   /* index in net->rests + 1, 0 = none */
+	int32_t resting_group; /* the solver's group of these tasks, FLOWNET_NONE: none */
 	double lower_s;        /* on the network's clock: until then its price is not lowered */
 };
 
@@ -132,7 +140,7 @@ static inline bool net_machine_is_shut(const struct net_machine *machine)
 struct net_member {
 	int32_t unscheduled_cost;
 	int32_t running_cost; /* of the arc to its machine, FLOWNET_NONE if it waits or should leave */
-	bool discounted;      /* beta or the job's gain lowered it below the machine's cost */
+	bool discounted;      /* running_cost is below the machine's cost, by beta or by the job's gain */
 	uint32_t task;
 	int32_t machine;
 	bool root;
@@ -142,14 +150,13 @@ struct net_member {
 struct net_plan {
 	struct flownet_move move;
 	int32_t column;
-	uint32_t cost_epoch; /* of the job at that time; if it has changed since, the job's root has moved or its costs
-				have changed */
-	bool settled;        /* carrying it out makes the job agree with the solver */
+	uint32_t cost_epoch; /* the job's when planned; changes when its root moves or its costs change */
+	bool settled;        /* carrying it out leaves the job's classes and running arcs unchanged, see is_settled() */
 	bool open;           /* not carried out yet */
 	bool counted;        /* during choose(): its task counts at move.to, no longer at move.from */
 };
 
-/* A waiting task: its job, its cost of waiting, and its number or that of its arc. */
+/* A task in a list sorted by cost: `cost` is that of waiting or of staying, `number` that of the task or of its arc. */
 struct net_waiter {
 	uint32_t job;
 	int32_t number;
@@ -168,17 +175,17 @@ struct flownet {
 	struct flownet_settings settings;
 	double now_s;
 	uint64_t rounds;
-	uint32_t machine_count, rack_count; /* as of flownet_grow() */
+	uint32_t machine_count, rack_count; /* at the last flownet_grow() */
 	struct net_machine *machines;       /* [machine_count] */
 	int64_t *rack_free;                 /* [rack_count] free slots */
-	int32_t most_slots;                 /* of any machine so far */
+	int32_t most_slots;                 /* most slots that any machine has had */
 	struct net_job *jobs;
 	uint32_t job_limit, job_room;
 	struct net_walk live;       /* all present jobs, in no order */
 	struct net_walk spare_jobs; /* numbers of ended jobs, for reuse; some may be used again already */
 	struct net_walk ageing;     /* jobs whose costs change with time; may still list ended ones */
-	struct net_walk waits;      /* jobs with waiting tasks; may contain others, see net_clean_waits() */
-	uint32_t *flipped;          /* [machine_count] machines shut or opened since the last solve */
+	struct net_walk waits;      /* jobs with waiting tasks, and perhaps others, see net_clean_waits() */
+	uint32_t *flipped;          /* [machine_count] shut (net_machine_is_shut()) or reopened since the last solve */
 	uint32_t flipped_count;
 	struct net_age *ages;      /* [job_room] by job */
 	uint32_t *resting_changed; /* [machine_count] machines whose tasks at rest have changed since the solver got
@@ -186,16 +193,16 @@ struct flownet {
 	uint32_t resting_changed_count;
 	struct net_rest *rests;
 	size_t rest_count, rest_room;
-	uint32_t spare_rest; /* unused item's place + 1, 0: none */
+	uint32_t spare_rest; /* index of an unused item + 1, 0 = none */
 	uint32_t preemptible_jobs;
-	uint32_t shut_machines; /* with tasks */
+	uint32_t shut_machines; /* shut machines that have tasks */
 	uint32_t odd_tasks;     /* tasks in transit, or that should leave */
 	struct flownet_change *pending;
 	size_t pending_count, pending_room;
 	uint64_t pending_events;
 	struct net_walk changed; /* jobs whose changes are passed to the solver in this round */
 	struct net_walk touched; /* jobs whose answer is read in this round */
-	uint32_t *walk_starts;   /* [rack_count + 2] scratch space for sorting by rack, as is the next */
+	uint32_t *walk_starts;   /* [rack_count + 2] scratch for sorting by rack, like walk_sorted */
 	uint32_t *walk_sorted;
 	size_t walk_sorted_room;
 	struct structured *solver; /* NULL if settings name another algorithm */
@@ -206,7 +213,7 @@ struct flownet {
 	const struct cost_row *row; /* of the visited job; NULL: not available */
 	struct net_member *members; /* scratch of one job */
 	size_t member_room;
-	struct net_member *sorted; /* scratch beside it */
+	struct net_member *sorted; /* scratch for sorting `members` */
 	size_t sorted_room;
 	struct structured_running *running; /* scratch of one class */
 	size_t running_room;
@@ -215,23 +222,23 @@ struct flownet {
 	int32_t *share_at;               /* [machine_count] index in `shares`; FLOWNET_NONE between calls */
 	struct structured_share *shares; /* scratch of one class */
 	size_t share_room;
-	bool others_held; /* flownet_hold_others(); never without root_first */
+	bool others_held; /* set by flownet_hold_others(); always false without root_first */
 	bool following;   /* tasks are being moved to where the solver has them */
-	bool settled;     /* the solver already has the move that is being carried out */
+	bool settled;     /* the solver's data already include the move that is being carried out */
 	struct flownet_move *moves;
 	size_t move_room;
-	struct net_plan *plans; /* [moves], after a round */
+	struct net_plan *plans; /* after a round: plans[i] is the plan of moves[i] */
 	size_t plan_count, plan_room;
 	size_t open_plans;
 };
 
-/* NULL: not there. */
+/* Returns NULL if there is no such job. */
 static inline struct net_job *net_job_at(const struct flownet *net, uint32_t job)
 {
 	return job < net->job_limit && net->jobs[job].present ? &net->jobs[job] : NULL;
 }
 
-/* NULL: not there. */
+/* Returns NULL if there is no such job or task. */
 static inline struct net_task *net_task_at(const struct flownet *net, uint32_t job, uint32_t task)
 {
 	struct net_job *entry = net_job_at(net, job);
@@ -261,9 +268,9 @@ static inline int net_reserve(void **items, size_t *room, size_t count, size_t s
 
 /* view.c */
 int32_t net_root_machine(const struct net_job *job);
-/* A running task that is not in the solver. */
+/* True if the task runs and is not in the solver. */
 bool net_is_pinned(const struct flownet *net, const struct net_job *job, uint32_t task);
-bool net_job_open(const struct flownet *net, const struct net_job *job); /* its other tasks are in the network */
+bool net_job_open(const struct flownet *net, const struct net_job *job); /* its tasks need not wait for a root */
 /* True if it has tasks other than a running root and tasks at rest. */
 bool net_job_active(const struct flownet *net, const struct net_job *job);
 /* True if some of its tasks are, or may be, members of its classes. */
@@ -271,10 +278,10 @@ bool net_job_has_members(const struct flownet *net, const struct net_job *job);
 /* True if all tasks but a running root are members of one class, and their order does not matter. */
 bool net_job_uniform(const struct flownet *net, const struct net_job *job);
 bool net_takes_part(const struct flownet *net, const struct net_job *job, uint32_t task); /* it is in the network */
-int32_t net_machine_capacity(const struct net_machine *machine); /* for tasks that are not pinned */
+int32_t net_machine_capacity(const struct net_machine *machine); /* slots for tasks that are not pinned */
 /*
- * A running task that keeps its slot from other tasks until it has left: it may not move, is in transit, or should
- * leave.
+ * True if no other task can get the running task's slot before it has left: the task may not move, is in transit, or
+ * should leave.
  */
 bool net_is_held(const struct flownet *net, const struct net_job *job, uint32_t task);
 
@@ -283,26 +290,30 @@ bool net_is_held(const struct flownet *net, const struct net_job *job, uint32_t 
 int net_count_waiting(struct flownet *net, uint32_t job, int32_t sign);
 /* Removes jobs without waiting tasks from net->waits. */
 void net_clean_waits(struct flownet *net);
-/* Adds `sign` for each held task of the job to its machine's count; 0 or -ENOMEM. */
+/* Adds `sign` to `pinned` of the machine of each held task of the job, and wakes the job's tasks; 0 or -ENOMEM. */
 int net_count_pins(struct flownet *net, struct net_job *job, int32_t sign, enum flownet_reason reason);
 /* Sets the machine's slots, tasks and state. */
 void net_machine_load(struct flownet *net, uint32_t machine, int32_t slots, int32_t running, bool draining);
 /* Adjusts the machine's number of tasks during choose(). */
 void net_machine_try(struct flownet *net, int32_t machine, int32_t sign);
-/* Time for which the task has waited or run. */
+/* Records that the task began to wait or run `ago_s` seconds ago. */
 void net_task_began(const struct flownet *net, struct net_job *job, uint32_t task, double ago_s);
-/* Moves a present task from its machine to another; does not change pins or record changes. */
+/*
+ * Moves a task between machines and waiting (FLOWNET_NONE); does not update `pinned` or record changes. 0 or -ENOMEM.
+ */
 int net_task_put(struct flownet *net, uint32_t job, uint32_t task, int32_t machine);
-/* Moves a task between waiting (FLOWNET_NONE) and machines, with all consequences. */
+/* As net_task_put(), but also ends a transit, updates `pinned` and records the changes. 0 or -ENOMEM. */
 int net_task_move(struct flownet *net, uint32_t job, uint32_t task, int32_t machine, enum flownet_reason reason);
-/* Sets the task's origin: moving from there, one that should leave, or settled. 0 or -ENOMEM. */
+/*
+ * Sets the task's origin, with all consequences: the machine that it leaves, FLOWNET_NONE or ORIGIN_... 0 or -ENOMEM.
+ */
 int net_task_set_origin(struct flownet *net, uint32_t job, uint32_t task, int32_t origin, enum flownet_reason reason);
-void net_root_forget(struct flownet *net, uint32_t job); /* the root has ended: its machine is no reference */
+void net_root_forget(struct flownet *net, uint32_t job); /* forgets the machine of a root that has ended */
 
 /* costs.c */
 int32_t net_unscheduled_cost(const struct flownet *net, const struct net_job *job, uint32_t task);
 int32_t net_running_cost(const struct flownet *net, uint32_t job, uint32_t task, bool *discounted);
-int32_t net_discount(const struct flownet *net, const struct net_job *job, uint32_t task); /* of a running task */
+int32_t net_discount(const struct flownet *net, const struct net_job *job, uint32_t task); /* beta's, while it runs */
 void net_costs_forget(struct net_job *job); /* the costs of its running tasks must be looked up again */
 /* Time until which no cost of the job's tasks changes, possibly slightly early; INFINITY: they never change. */
 double net_job_due_s(const struct flownet *net, uint32_t job);
@@ -311,7 +322,7 @@ double net_job_due_s(const struct flownet *net, uint32_t job);
 void net_moves_strike(struct flownet *net, uint32_t job, uint32_t task);
 
 /* wait.c */
-/* Sorts by job; those that go through U_J come first. */
+/* Sorts by job, then by cost of waiting: of each job, U_J holds the first ones. */
 void net_waiters_sort(struct net_waiter *waiters, size_t count);
 /* Capacity of the arc U_J -> S. */
 int32_t net_unscheduled_width(const struct flownet *net, const struct net_job *job);
@@ -319,11 +330,14 @@ int32_t net_unscheduled_width(const struct flownet *net, const struct net_job *j
 /* job_events.c */
 void net_job_free(struct net_job *job); /* frees its arrays; it may be used again */
 
-/* members.c: movable tasks of a job, class by class; fills net->members. Negative: -ENOMEM. */
+/*
+ * members.c: fills net->members with the tasks of the job that may be placed or moved, class by class. Returns their
+ * number, or -ENOMEM.
+ */
 int64_t net_members(struct flownet *net, uint32_t job);
 /* Fills in the member of a task that exists. */
 void net_member_set(struct flownet *net, uint32_t job, uint32_t task, struct net_member *member);
-/* End of the class that begins at members[first]. */
+/* Returns the index after the last member of the class that begins at net->members[first]. */
 size_t net_class_end(const struct flownet *net, size_t first, size_t count);
 
 /* changes.c */
@@ -333,52 +347,52 @@ void net_changes_clear(struct flownet *net);
 
 /* walk.c */
 int net_walk_add(struct net_walk *walk, uint32_t job);         /* 0 or -ENOMEM */
-int net_touch(struct flownet *net, uint32_t job);              /* to net->touched, once; 0 or -ENOMEM */
-int net_walk_sort(struct flownet *net, struct net_walk *walk); /* by the rack of the jobs' roots; 0 or -ENOMEM */
-/* While a job is visited, prefetches those after it. */
+int net_touch(struct flownet *net, uint32_t job);              /* adds the job to net->touched, once; 0 or -ENOMEM */
+int net_walk_sort(struct flownet *net, struct net_walk *walk); /* sorts by the rack of the jobs' roots; 0 or -ENOMEM */
+/* While the job at index `at` is visited, prefetches the next ones. */
 enum net_walk_for { NET_WALK_APPLY, NET_WALK_EXTRACT };
 void net_walk_fetch(const struct flownet *net, const struct net_walk *walk, size_t at, enum net_walk_for purpose);
 
 /* classes.c: the solver's groups; `owner` is a job, or GROUP_RESTS and a machine. 0 or -errno. */
 int net_group_take(struct flownet *net, uint32_t owner, int32_t *group);
 int net_group_give_back(struct flownet *net, int32_t group);
-/* The solver's class of the job's waiting or running tasks; NULL if it has none. */
+/* The job's class with this cost of waiting (`root`: that of its root); NULL if the solver has none. */
 struct net_class *net_class_find(struct net_job *job, bool root, int32_t unscheduled_cost);
-/* Removes a unit of the task's class from the place where the solver has it. */
+/* Removes one unit of the task's class from `column` in the solver, if the solver has one there. */
 void net_class_unit_gone(struct flownet *net, uint32_t job, uint32_t task, int32_t column);
 void net_classes_forget(struct flownet *net, uint32_t job);
 
 /* resting.c */
-int net_rest_job(struct flownet *net, uint32_t job);             /* tasks of the job that may, rest; 0 or -ENOMEM */
-void net_wake(struct flownet *net, uint32_t job, uint32_t task); /* if it rests */
+int net_rest_job(struct flownet *net, uint32_t job); /* puts all tasks of the job to rest that may rest; 0 or -ENOMEM */
+void net_wake(struct flownet *net, uint32_t job, uint32_t task); /* if it is at rest */
 void net_wake_job(struct flownet *net, uint32_t job);
-bool net_rest_is_watched(const struct flownet *net, uint32_t job); /* its tasks at rest may have to be woken */
-int net_resting_apply(struct flownet *net); /* brings the solver's groups up to date; 0 or -errno */
+bool net_rest_is_watched(const struct flownet *net, uint32_t job); /* a change of costs may wake some of its tasks */
+int net_resting_apply(struct flownet *net); /* updates the solver's groups of tasks at rest; 0 or -errno */
 /*
- * Wakes tasks that the answer moves, and if there are some and `next` is set, also those that leave if prices rise;
- * lists their jobs in net->changed. 1: there are some; 0 or -errno.
+ * Wakes the tasks at rest that the answer moves. If there are some and `next` is set, also wakes those that would leave
+ * if prices rose. Lists their jobs in net->changed. Returns 1 if tasks were woken, 0 if not, or -errno.
  */
 int net_wake_left(struct flownet *net, bool next);
 
 /* groups.c: the structured solver. */
 int net_groups_apply(struct flownet *net);
-int net_groups_apply_woken(struct flownet *net); /* the jobs in net->changed, whose tasks were woken */
+int net_groups_apply_woken(struct flownet *net); /* only the jobs in net->changed, whose tasks were woken */
 
 /* answer.c: solves, and plans the moves of tasks. */
 int net_groups_solve(struct flownet *net, struct flownet_round *round, struct error *err);
 
-/* roots.c: places only waiting roots, while the others are held back. */
+/* roots.c: places only waiting roots, while the other tasks are held back. */
 int net_roots_solve(struct flownet *net, struct flownet_round *round, struct error *err);
 
 /* general.c: any algorithm of mcf on the whole network. */
 int net_general_solve(struct flownet *net, struct flownet_round *round, struct error *err);
-/* Checks by the simplex that the current network costs no less than this. 0, -EIO, -ENOMEM. */
+/* Proves with the simplex that the optimum of the current network costs `cost`. 0, or -errno: -EIO if it does not. */
 int net_general_prove(const struct flownet *net, int64_t cost, struct error *err);
 
 /*
  * extract.c. Plans the moves of members[first..first+count-1], one class of the job, from net->shares (columns
- * ascending); its row has an arc to every machine up to machine_limit. Consumes the units of the shares, and the
- * members. 0 or -ENOMEM.
+ * ascending). The class's row has an arc to every machine up to the cost machine_limit. Overwrites the shares' units
+ * and the members. 0 or -ENOMEM.
  */
 int net_extract_class(struct flownet *net, uint32_t job, size_t first, size_t count, int32_t share_count,
 		      int32_t machine_limit);

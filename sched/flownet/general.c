@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A round by any algorithm of mcf: the whole network, one node a task, from scratch. Slow and simple; a reference for
- * the structured solver. Flow through the cluster and the racks is decomposed unit by unit.
+ * A round by any algorithm of mcf, which solves the whole network, with one node per task, from scratch. It is slow and
+ * simple: a reference for the structured solver. Flow through the cluster and the racks is decomposed unit by unit.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +13,9 @@
 
 #include "flownet_priv.h"
 
-/* Units not yet taken from the arcs out of the cluster and the racks, and the first arc of each rack's list. */
+/*
+ * The flow that is still to be decomposed, and lists of the arcs by tail. first[] skips arcs whose units are used up.
+ */
 struct decomposition {
 	const struct flownet_network *network;
 	int32_t *left;         /* [arcs] flow not yet given to a task */
@@ -35,7 +37,7 @@ static int32_t node_of_unit(struct decomposition *state, int32_t node)
 	return node;
 }
 
-/* columns[job's task] for every task node: the machine, or FLOWNET_NONE. `column_of_node` is by node. */
+/* Sets column_of_node[] of every task node to the machine that its unit reaches, or to FLOWNET_NONE. 0 or -ENOMEM. */
 static int decompose(const struct flownet_network *network, const int32_t *flow, int32_t *column_of_node)
 {
 	int32_t nodes = network->problem.node_count, arcs = network->problem.arc_count;
@@ -191,8 +193,10 @@ int net_general_prove(const struct flownet *net, int64_t cost, struct error *err
 	code = check(&network, &solution, err);
 	count_flow(&network, &solution, &optimum);
 	if (code == 0 && optimum.cost != cost)
-		code = error_set(err, EIO, "the roots' places cost %lld, the optimum %lld", (long long)cost,
-				 (long long)optimum.cost);
+		code = error_set(
+			err, EIO,
+			"internal check failed: the placement of the roots costs %lld, but the optimum costs %lld",
+			(long long)cost, (long long)optimum.cost);
 out:
 	mcf_solution_free(&solution);
 	flownet_network_free(&network);

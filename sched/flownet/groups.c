@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The structured solver's side: one group for each class of a job. Without preemption, a placed task is pinned: it
- * leaves its group and its slot is subtracted from the column's capacity, so that the solver contains only tasks that
- * may still move.
+ * Passes the changes to the structured solver, which has one group for each class of a job. Without preemption, a
+ * placed task is pinned: it leaves its group and its slot is subtracted from the column's capacity, so that the solver
+ * contains only tasks that may still move.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -31,8 +31,9 @@ static struct net_class *add_class(struct flownet *net, uint32_t job, const stru
 }
 
 /*
- * Collects the running arcs of the members: one for all members with equal machine and cost; none to a machine to which
- * the row has an arc at the same cost, as the solver keeps its units there. Returns their number, or -ENOMEM.
+ * Collects the running arcs of members first..end-1. Members with equal machine and cost share one arc. A member needs
+ * none if the row has an arc to its machine at the same cost: the solver keeps its units there. Returns the number of
+ * arcs, or -ENOMEM.
  */
 static int32_t collect_running(struct flownet *net, int32_t machine_limit, size_t first, size_t end)
 {
@@ -76,7 +77,7 @@ static int32_t unscheduled_capacity(const struct flownet *net, const struct net_
 	if (net->settings.unscheduled_capacity > 0)
 		return net->settings.unscheduled_capacity;
 	while (capacity < (int32_t)job->task_limit)
-		capacity *= 2; /* seldom changes */
+		capacity *= 2; /* so that it seldom changes */
 	return capacity;
 }
 
@@ -111,7 +112,7 @@ static const struct cost_row *class_row(struct flownet *net, uint32_t job, bool 
 	return net->policy.row(net->policy.context, job, net_root_machine(&net->jobs[job]));
 }
 
-/* Passes only the racks to the solver that changed since it got the row. */
+/* Passes to the solver only the racks that changed since it got the row. */
 static int set_changed_racks(struct flownet *net, const struct net_class *entry, const struct cost_row *costs,
 			     int32_t running_count)
 {
@@ -129,7 +130,7 @@ static int set_changed_racks(struct flownet *net, const struct net_class *entry,
 	return structured_change_row(net->solver, entry->group, &change);
 }
 
-/* The part of a class's arcs to pass to the solver. */
+/* What to pass to the solver of a class's arcs. */
 enum telling { TELL_RUNNING, TELL_CHANGED_RACKS, TELL_ROW };
 
 static enum telling what_to_tell(const struct net_class *known, const struct cost_row *row)
@@ -139,7 +140,7 @@ static enum telling what_to_tell(const struct net_class *known, const struct cos
 	return row->mended_from != 0 && row->mended_from == known->row_version ? TELL_CHANGED_RACKS : TELL_ROW;
 }
 
-/* Passes that part of the class's arcs to the solver. 0 or -errno. */
+/* Passes the part of the class's arcs that has changed to the solver. 0 or -errno. */
 static int tell_arcs(struct flownet *net, struct net_class *known, const struct cost_row *row, int32_t running,
 		     int32_t capacity)
 {
@@ -185,7 +186,7 @@ static int apply_class(struct flownet *net, uint32_t job, size_t first, size_t e
 	running = collect_running(net, known->machine_limit, first, end);
 	if (running < 0)
 		return -ENOMEM;
-	/* New units first: those that run already take the running arcs that come with them. */
+	/* Add new units before the arcs: units of running tasks then take the running arcs that are passed next. */
 	code = added ? 0 : structured_set_supply(net->solver, known->group, (int32_t)(end - first));
 	if (code == 0)
 		code = tell_arcs(net, known, row, running, unscheduled_capacity(net, &net->jobs[job]));
@@ -194,8 +195,8 @@ static int apply_class(struct flownet *net, uint32_t job, size_t first, size_t e
 }
 
 /*
- * The number of tasks that may move, if nothing but this number can have changed since the last solve, so that no other
- * update is needed; otherwise 0.
+ * Returns the number of tasks that may move if only this number can have changed since the last solve, so that no other
+ * update is needed; otherwise returns 0.
  */
 static uint32_t recounted(const struct flownet *net, const struct net_job *job)
 {
@@ -252,7 +253,10 @@ static int apply_job(struct flownet *net, uint32_t job, bool arcs)
 	return code;
 }
 
-/* A machine number was reused in another rack: updating single racks would miss arcs of the old machine. */
+/*
+ * Makes all rows be passed again: a machine number was reused in another rack, and an update of single racks would miss
+ * arcs of the old machine.
+ */
 static void forget_rows(struct flownet *net)
 {
 	for (size_t i = 0; i < net->live.count; i++) {
@@ -299,8 +303,9 @@ static int list_changed_jobs(struct flownet *net)
 }
 
 /*
- * Tasks that may move are in the network unless their machine is shut: one pass over all jobs for all machines that
- * changed.
+ * Updates the jobs that have tasks on machines that were shut (see net_machine_is_shut()) or opened again. Tasks that
+ * may move are part of the flow network only while their machine is not shut. All these machines are handled in one
+ * pass over the jobs.
  */
 static int apply_flipped(struct flownet *net)
 {
@@ -331,7 +336,7 @@ static int apply_flipped(struct flownet *net)
 	return code;
 }
 
-/* Capacities first: rows may name new machines. */
+/* Passes capacities first, because rows may name new machines. */
 int net_groups_apply(struct flownet *net)
 {
 	int code = apply_flipped(net);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Events: machines, the latency between them, time. */
+/* Events of machines, of the latency between them, and of time. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -78,7 +78,7 @@ int flownet_machine_added(struct flownet *net, uint32_t machine, int32_t slots)
 	if (machine >= net->machine_count || net->machines[machine].present || slots < 0)
 		return -EINVAL;
 	net->machines[machine].present = true;
-	net->machines[machine].rack = net->cluster->machines[machine].rack; /* may differ from the last machine's */
+	net->machines[machine].rack = net->cluster->machines[machine].rack; /* a reused number may be in another rack */
 	net_machine_load(net, machine, slots, 0, false);
 	if (net->policy.present)
 		net->policy.present(net->policy.context, machine, true);
@@ -87,7 +87,10 @@ int flownet_machine_added(struct flownet *net, uint32_t machine, int32_t slots)
 	return all_arcs_changed(net, FLOWNET_MACHINE_ADDED);
 }
 
-/* The machine is lost: its tasks return to waiting, and tasks moving from or to it lose that slot. */
+/*
+ * Updates a task after the loss of a machine. A task that runs there waits again. A task on its way there returns to
+ * the machine that it was leaving. A task that was leaving the lost machine keeps only its new slot.
+ */
 static int lose_task(struct flownet *net, uint32_t job, uint32_t task, int32_t machine)
 {
 	struct net_job *entry = &net->jobs[job];
@@ -184,7 +187,7 @@ int flownet_latency_changed(struct flownet *net, const struct cost_moved *moved)
 	return code;
 }
 
-/* Removes jobs whose costs will no longer change with time from the list. */
+/* Also removes from net->ageing the jobs whose costs will no longer change with time. */
 int flownet_time_passed(struct flownet *net, double seconds)
 {
 	size_t left = 0;

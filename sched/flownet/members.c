@@ -15,12 +15,12 @@ static int compare_members(const void *left, const void *right)
 		return a->root ? -1 : 1;
 	if (a->unscheduled_cost != b->unscheduled_cost)
 		return a->unscheduled_cost < b->unscheduled_cost ? -1 : 1;
-	if (a->running_cost != b->running_cost) /* cheapest first on one machine: they differ by beta */
+	if (a->running_cost != b->running_cost) /* cheapest first: on one machine, the costs differ by beta */
 		return a->running_cost < b->running_cost ? -1 : 1;
 	return a->task < b->task ? -1 : a->task > b->task;
 }
 
-/* Insertion sort: jobs are small, and their tasks nearly in order. */
+/* Insertion sort for few members: jobs are small, and their tasks nearly in order. */
 static void sort_members(struct net_member *members, size_t count)
 {
 	if (count > FEW_MEMBERS)
@@ -35,10 +35,13 @@ static void sort_members(struct net_member *members, size_t count)
 	}
 }
 
-/* The same for members that differ only by running cost and task, and are in the order of tasks: a counting sort. */
+/*
+ * Sorts members that differ only by running cost and task, and are in the order of tasks: a counting sort. 0 or
+ * -ENOMEM.
+ */
 static int sort_by_running_cost(struct flownet *net, size_t count)
 {
-	uint32_t first[COST_MAXIMUM + 3] = {0}; /* of FLOWNET_NONE, 0, 1, ... */
+	uint32_t first[COST_MAXIMUM + 3] = {0}; /* by cost: FLOWNET_NONE, 0, 1, ... */
 	struct net_member *members = net->members;
 
 	if (net_reserve((void **)&net->sorted, &net->sorted_room, count, sizeof *net->sorted) != 0)
@@ -53,7 +56,7 @@ static int sort_by_running_cost(struct flownet *net, size_t count)
 	return 0;
 }
 
-/* Tasks of a job share machines: remembers costs, to avoid looking them up again. */
+/* A small cache of machines' costs, because tasks of a job often share machines. */
 struct known_costs {
 	int32_t machine[KNOWN_COSTS], cost[KNOWN_COSTS];
 };

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proposals become moves: applied at once, or first decided and later started or failed. */
+/* Carries out proposals: at once, or first as a reservation that is later confirmed or fails. */
 #include <errno.h>
 
 #include "flownet_priv.h"
 
-/* The solver still has the task's unit where it was proposed: the next round visits the job again. */
+/*
+ * Closes a proposal that is not carried out. The solver still has the unit at the proposed machine, so the next round
+ * visits the job again.
+ */
 static void close_plan(struct flownet *net, struct net_plan *entry)
 {
 	entry->open = false;
@@ -33,7 +36,7 @@ static bool is_root(const struct flownet *net, const struct flownet_move *move)
 	return net->policy.root_first && move->task == net->jobs[move->job].root;
 }
 
-/* NULL: the move was carried out, or its task or machine has changed meanwhile. */
+/* Returns NULL if the move was carried out, or if its task or machine has changed since. */
 static struct net_plan *open_plan(const struct flownet *net, size_t number)
 {
 	struct net_plan *entry = number < net->plan_count ? &net->plans[number] : NULL;

@@ -74,7 +74,10 @@ static void add_arc(struct builder *builder, int32_t tail, int32_t head, int32_t
 	builder->arcs++;
 }
 
-/* Capacity in the network: pinned tasks always fit, unless they are elsewhere in the network. */
+/*
+ * The machine's capacity in the network. It includes the slots of pinned tasks, except of those whose unit goes
+ * elsewhere: tasks that should leave or are moving away.
+ */
 static int32_t machine_width(const struct net_machine *machine)
 {
 	int32_t pinned = net_machine_is_shut(machine) ? machine->running : machine->pinned;
@@ -114,7 +117,7 @@ static void add_machines(struct builder *builder)
 	free(rack_width);
 }
 
-/* Adds the arcs of a task that may move, as its row names them; the arc to its own machine is added separately. */
+/* Adds the arcs in the row of a task that may move; the arc to the task's own machine is added separately. */
 static void add_row(struct builder *builder, int32_t node, const struct cost_row *row)
 {
 	if (row->cluster_cost != COST_ABSENT)

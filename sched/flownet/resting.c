@@ -2,22 +2,22 @@
 /*
  * Tasks at rest: with beta, tasks that have run so long that rounds need not examine them.
  *
- * A running task whose discount is at least the cost of its machine costs 0 there; every other arc of it but the one to
- * U_J costs at least the policy's least cost L. While at rest it belongs to no class. The tasks at rest on a machine
- * form a group of the solver whose units have three arcs: to the machine at cost 0, to X at L, and to the sink at
- * gamma.
+ * A running task whose discount is at least the cost of its machine costs 0 there. Its other arcs, except the one to
+ * U_J, cost at least the policy's least cost L. While at rest, the task belongs to no class. The tasks at rest on a
+ * machine form a group of the solver whose units have three arcs: to the machine at cost 0, to X at L, and to the sink
+ * at gamma.
  *
- * This is exact. In the network of table 2, a unit that moves to another machine uses its own arc, its rack or the
- * cluster; here it can move through X at L, which costs no more, and a waiting unit can wait here too. So the optimum
- * of this network is at most that of table 2. An answer in which all units at rest stay is a flow of table 2 at the
- * same cost, and so an optimum there. If some leave, the tasks at rest on their machines are woken, that is, they
- * become members of their classes again, and the solver repairs its answer. Each repetition wakes a task, so this
+ * The result is still optimal. In the network of table 2, a unit that moves to another machine uses its own arc, its
+ * rack or the cluster; here it can move through X at L, which costs no more, and it can wait, too. So the optimum of
+ * this network costs at most as much as that of table 2. An answer in which all units at rest stay is also a flow of
+ * table 2 at the same cost, so it is optimal there. If some units leave, the tasks at rest on their machines are woken:
+ * they become members of their classes again, and the solver repairs its answer. Each repetition wakes a task, so this
  * terminates.
  *
  * The discount grows, but so may the cost: when the job's costs change, its tasks at rest are checked, and those whose
  * cost is no longer 0 are woken. With a discount of COST_MAXIMUM or more this cannot happen.
  *
- * So it is always correct not to put a task to rest. A task is put to rest when its job is visited and it would stay by
+ * It is always correct not to put a task to rest. A task is put to rest when its job is visited and it would stay by
  * the last answer's prices: the price of its machine is at most L above the aggregator's, and below the cost of
  * waiting.
  */
@@ -27,9 +27,9 @@
 #include "flownet_priv.h"
 
 /*
- * A task is put to rest only if its discount exceeds its cost by this part of the cost: round trips vary, and each
- * woken task costs a search. If they vary by a tenth, rounds without this margin take 190 ms instead of 55 (12,477
- * machines, beta 1, 200 s after the start).
+ * A task is put to rest only if its discount exceeds its cost by 1/4 of the cost: round trips vary, and each woken task
+ * costs a search. If they vary by a tenth, rounds take 190 ms without this margin instead of 55 (12,477 machines, beta
+ * 1, 200 s after the start).
  */
 enum { MARGIN_PART = 4 };
 
@@ -81,7 +81,7 @@ void net_wake(struct flownet *net, uint32_t job, uint32_t task)
 	state->rests = false;
 	net->ages[job].resting--;
 	list_remove(net, &net->machines[state->machine], job, task);
-	/* If the solver has moved the unit, the reduced supply removes it. */
+	/* Fails if the solver has moved the unit: the smaller supply then removes it. */
 	if (net->machines[state->machine].resting_group != FLOWNET_NONE)
 		(void)structured_end_unit(net->solver, net->machines[state->machine].resting_group, state->machine);
 	note_machine(net, (uint32_t)state->machine, -1);
@@ -93,7 +93,7 @@ void net_wake_job(struct flownet *net, uint32_t job)
 		net_wake(net, job, t);
 }
 
-/* The maximum price of a machine at which a unit at rest would stay. */
+/* The highest price of a machine at which a unit at rest stays there. */
 static int32_t resting_price(const struct flownet *net)
 {
 	int32_t over_cluster = structured_aggregator_price(net->solver) + net->policy.least_cost;
@@ -102,8 +102,9 @@ static int32_t resting_price(const struct flownet *net)
 }
 
 /*
- * True if a unit at rest would stay on the machine. What a slot there would save is at most what some task would gain
- * by moving in, which falls by beta a second: until then the price is not lowered again.
+ * True if a unit at rest would stay on the machine. If its price is too high, tries to lower it, by a search. The
+ * lowered price is at most what some task would gain by moving in, and this gain falls by at most beta a second: the
+ * next search waits until the price can have fallen far enough.
  */
 static bool stays_at_rest(struct flownet *net, int32_t machine)
 {
@@ -125,7 +126,7 @@ static bool is_free(struct flownet *net, const struct net_job *job, uint32_t tas
 	return net_running_cost(net, (uint32_t)(job - net->jobs), task, &discounted) == 0;
 }
 
-/* True if it is likely to remain so. */
+/* True if the task costs 0 on its machine and probably will for long. */
 static bool is_free_for_long(struct flownet *net, const struct net_job *job, uint32_t task)
 {
 	int32_t discount = net_discount(net, job, task), cost;
@@ -174,7 +175,7 @@ static void wake_dearer(struct flownet *net, uint32_t job)
 	}
 }
 
-/* Puts those tasks of the job to rest that may. */
+/* Puts all tasks of the job to rest that may rest. 0 or -ENOMEM. */
 static int rest_tasks(struct flownet *net, uint32_t job)
 {
 	const struct net_job *entry = &net->jobs[job];
@@ -193,7 +194,7 @@ static int rest_tasks(struct flownet *net, uint32_t job)
 	return 0;
 }
 
-/* All tasks of the job are looked at, at most once for each step of the discounts. */
+/* Looks at all tasks of the job, but at most once for each step of the discounts. */
 int net_rest_job(struct flownet *net, uint32_t job)
 {
 	const struct net_job *entry = &net->jobs[job];
@@ -255,7 +256,7 @@ static bool all_stay(const struct flownet *net, uint32_t machine, int32_t group)
 	       share.units == net->machines[machine].resting;
 }
 
-/* Wakes all tasks on the machine and lists their jobs. */
+/* Wakes all tasks at rest on the machine and adds their jobs to net->changed. 0 or -ENOMEM. */
 static int wake_machine(struct flownet *net, struct net_machine *machine)
 {
 	while (machine->first_rest != 0) {
@@ -271,7 +272,7 @@ static int wake_machine(struct flownet *net, struct net_machine *machine)
 	return 0;
 }
 
-/* Wakes the tasks of all machines whose units at rest leave if the price rises. */
+/* Wakes the tasks at rest on all machines whose units would leave if the price rose. */
 static int wake_next(struct flownet *net)
 {
 	int32_t price = resting_price(net);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rounds of waiting roots only. The network of such a round is simple enough to be solved without a solver: a root
- * costs nothing on any free slot, and displacing a movable running task costs gamma minus its cost of staying. The
- * roots with the highest cost of waiting take the free slots; the k-th of the others displaces the task with the k-th
+ * Rounds that place only waiting roots. The network of such a round can be solved without a solver: a root costs
+ * nothing on any free slot, and displacing a movable running task costs gamma minus its cost of staying. The roots with
+ * the highest cost of waiting take the free slots. Of the remaining roots, the k-th displaces the task with the k-th
  * highest cost of staying, as long as that is cheaper than waiting. No other assignment costs less, because costs are
  * additive and any root can take any slot. No more tasks of a job are displaced than its U_J holds. Linear in the
  * waiting jobs; linear in all tasks only if there are too few slots.
@@ -12,7 +12,7 @@
 
 #include "flownet_priv.h"
 
-/* Waiting roots sorted by their cost of waiting, or tasks that may be displaced, by their cost of staying. */
+/* Waiting roots, sorted by their cost of waiting, or tasks that may be displaced, sorted by their cost of staying. */
 struct candidates {
 	struct net_waiter *items;
 	size_t count, room;

@@ -72,7 +72,7 @@ static double seconds_since(struct ns begin)
 	return ns_to_s(ns_sub(ns_now_monotonic(), begin));
 }
 
-/* Jobs whose proposals were not carried out are visited again: the solver still has their units there. */
+/* Makes the round visit the jobs whose proposals were not carried out: the solver still has their units there. */
 static int touch_open_plans(struct flownet *net)
 {
 	int code = 0;
@@ -84,7 +84,7 @@ static int touch_open_plans(struct flownet *net)
 	return code;
 }
 
-/* Changes are not applied while roots are placed without the solver. */
+/* Not called while roots are placed without the solver: the changes then wait for the next solve. */
 static int apply_changes(struct flownet *net, struct flownet_round *round, struct error *err)
 {
 	int code = touch_open_plans(net);

@@ -6,7 +6,7 @@
 
 #include "flownet_priv.h"
 
-/* The shared arcs by node: to a rack (from X), to a machine (from its rack), to S. */
+/* The arcs that all tasks share, indexed by node. */
 struct arc_index {
 	int32_t *to_node;   /* [nodes] the arc that ends at this node, a rack (from X) or a machine (from its rack) */
 	int32_t *from_node; /* [nodes] the arc from this node to the sink */
@@ -20,7 +20,7 @@ static void free_index(struct arc_index *index)
 	free(index->node_of_machine);
 }
 
-/* 0 or -ENOMEM; free_index() in any case. */
+/* 0 or -ENOMEM; call free_index() in either case. */
 static int index_arcs(const struct flownet_network *network, const struct flownet *net, struct arc_index *index)
 {
 	size_t nodes = (size_t)network->problem.node_count;
@@ -46,7 +46,7 @@ static int index_arcs(const struct flownet_network *network, const struct flowne
 	return 0;
 }
 
-/* True if an arc to `node` leads to the machine node (-1: to waiting). */
+/* True if a task's arc to `node` leads to `target`: a machine node, or -1 for waiting. */
 static bool leads_to(const struct flownet_network *network, const struct arc_index *index, int32_t node, int32_t target)
 {
 	switch (network->nodes[node].kind) {
@@ -76,7 +76,7 @@ static void send(const struct flownet_network *network, const struct arc_index *
 	flow[index->from_node[node]]++;
 }
 
-/* Length of an arc's path: directly to the machine or to waiting, through its rack, through the cluster. */
+/* Length of an arc's path: 0 if direct (to the machine or to waiting), 1 through the rack, 2 through the cluster. */
 static int detour(const struct flownet_network *network, int32_t arc)
 {
 	enum flownet_node_kind kind = network->nodes[network->head[arc]].kind;
@@ -85,8 +85,9 @@ static int detour(const struct flownet_network *network, int32_t arc)
 }
 
 /*
- * The cheapest of the task's arcs first..end-1 that lead to the target; of equal ones the most direct, of these the
- * first: a task stays on its machine. -1: none.
+ * The cheapest of the task's arcs first..end-1 that lead to the target, or -1. Among equally cheap arcs: the most
+ * direct one; among these, the first. The arc to the machine where the task runs comes first, so a running task keeps
+ * it.
  */
 static int32_t best_arc(const struct flownet_network *network, const struct arc_index *index, int32_t first,
 			int32_t end, int32_t target)
@@ -103,7 +104,9 @@ static int32_t best_arc(const struct flownet_network *network, const struct arc_
 	return best;
 }
 
-/* Sends each job's waiting units through its U up to the capacity, the others over their own arcs to the sink. */
+/*
+ * Sends each job's waiting units through its U as far as the capacity allows, and the others over their own arcs to S.
+ */
 static void send_waiters(const struct flownet_network *network, const struct arc_index *index,
 			 struct net_waiter *waiters, size_t count, int32_t *flow)
 {

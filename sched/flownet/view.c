@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reading the state, for policies, programs and the other files. */
+/* Reads the state, for policies, programs and the other files. */
 #include "flownet_priv.h"
 
 int32_t net_root_machine(const struct net_job *job)
@@ -61,7 +61,7 @@ bool net_is_pinned(const struct flownet *net, const struct net_job *job, uint32_
 
 	if (!net_task_runs(entry))
 		return false;
-	if (entry->origin == ORIGIN_LEAVES) /* without its root there is no machine to move it to */
+	if (entry->origin == ORIGIN_LEAVES) /* while its root waits, there is no machine to move it to */
 		return task != job->root && !net_job_open(net, job);
 	return net_is_held(net, job, task) ||
 	       (net->shut_machines > 0 && net_machine_is_shut(&net->machines[entry->machine]));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The waiting tasks of a job that a U_J of limited capacity holds: those that are cheapest there, of equal ones the
- * first.
+ * Selects the waiting tasks of a job that a U_J of limited capacity holds: those with the lowest cost of waiting; among
+ * equal costs, the first ones.
  */
 #include <errno.h>
 #include <stdlib.h>

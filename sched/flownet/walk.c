@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The jobs that a round visits one after the other. They are scattered in memory, and each points to the next data to
- * fetch: while one is visited, the next few are prefetched in four steps. Jobs whose roots share a rack have arcs to
- * the same machines: visited one after the other, they find those in the cache.
+ * The jobs that a round visits, in order. Their data are scattered in memory, and each part points to the next; so
+ * while one job is visited, the next few are prefetched in four steps. Jobs whose roots share a rack have arcs to the
+ * same machines; visited in sequence, they find these in the cache.
  */
 #include <errno.h>
 #include <string.h>
@@ -29,7 +29,7 @@ int net_touch(struct flownet *net, uint32_t job)
 	return net_walk_add(&net->touched, job);
 }
 
-/* Jobs without a running root are last. */
+/* Jobs whose root has no machine come last. */
 static uint32_t rack_of_job(const struct flownet *net, uint32_t job)
 {
 	int32_t root = net_root_machine(&net->jobs[job]);
@@ -37,7 +37,7 @@ static uint32_t rack_of_job(const struct flownet *net, uint32_t job)
 	return root == FLOWNET_NONE ? net->rack_count : net->machines[root].rack;
 }
 
-/* A counting sort, stable. */
+/* A stable counting sort. */
 int net_walk_sort(struct flownet *net, struct net_walk *walk)
 {
 	uint32_t racks = net->rack_count, *starts = net->walk_starts, *sorted;
@@ -61,7 +61,7 @@ int net_walk_sort(struct flownet *net, struct net_walk *walk)
 static void fetch_lines(const void *first, size_t bytes, size_t most_lines)
 {
 	for (size_t line = 0; line < most_lines && line * CACHE_LINE < bytes; line++)
-		__builtin_prefetch((const void *)((uintptr_t)first + line * CACHE_LINE)); /* which may be NULL */
+		__builtin_prefetch((const void *)((uintptr_t)first + line * CACHE_LINE)); /* `first` may be NULL */
 }
 
 /* Prefetches the solver's and the policy's data of the job. */

@@ -89,7 +89,7 @@ static void print_latency(const struct place_world *world, FILE *out)
 	for (size_t i = 0; added && i < curve_library_count(world->library); i++) {
 		if (!isnan(curve_library_at(world->library, i)->baseline_rtt_us))
 			continue;
-		fprintf(out, "%s %s", any ? "," : " (warning: unknown, so nothing is subtracted, for",
+		fprintf(out, "%s %s", any ? "," : " (warning: baseline unknown, so nothing is subtracted for",
 			curve_library_name(world->library, i));
 		any = true;
 	}

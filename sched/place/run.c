@@ -61,8 +61,8 @@ static int write_file(const struct place_world *world, const struct flownet_netw
 }
 
 /*
- * Writes the files of --dump-dimacs and --draw. The network is that before the solve; the flow follows from the tasks'
- * current machines.
+ * Writes the files of --dump-dimacs and --draw. `network` was built before the solve; its flow follows from the tasks'
+ * machines after it.
  */
 static int write_network(const struct place_world *world, const struct flownet_network *network, struct error *err)
 {
@@ -91,7 +91,7 @@ static void note_capped(const struct place_world *world, struct place_outcome *o
 	outcome->longest_wait_s = longest_s;
 }
 
-/* Tasks whose only arc within the thresholds is that to X: they take the slots that no other task wants. */
+/* Warns of tasks for which the thresholds left only the arc to X: they took slots that no other task wanted. */
 static void warn_of_thresholds(const struct place_world *world, const struct place_outcome *outcome)
 {
 	const struct place_settings *settings = world->settings;
@@ -114,8 +114,8 @@ static void warn_of_thresholds(const struct place_world *world, const struct pla
 					   named.job, named.task);
 	}
 	if (count > 0)
-		log_warning("--p-m %lld, --p-r %lld left %zu task%s no machine or rack with a free slot; any slot was "
-			    "taken (%s%s)",
+		log_warning("--p-m %lld, --p-r %lld: %zu task%s found no machine or rack with a free slot within these "
+			    "thresholds and took any slot (%s%s)",
 			    (long long)settings->p_m, (long long)settings->p_r, count, count == 1 ? "" : "s", text,
 			    count > TASKS_NAMED ? ", ..." : "");
 }
@@ -136,8 +136,8 @@ static void warn_of_capped(const struct place_world *world, const struct place_o
 }
 
 /*
- * A flow through a rack or the cluster may end on a machine that is unreachable from the root's: the task waits
- * instead.
+ * Refuses moves to a machine that is unreachable from the root's: the task then waits. Such moves are possible because
+ * the flow network may send a task to a rack or the cluster and not to one machine.
  */
 static enum round_decision decide(void *context, const struct flownet_move *move)
 {

@@ -43,10 +43,10 @@ static int load_curves(struct place_world *world, struct error *err)
 static void warn_of_latency(const struct place_settings *settings, const struct latency_view_load *loaded)
 {
 	if (loaded->unknown > 0)
-		log_warning("%s: %llu rows name machines that the cluster does not have (the first is '%s'); left out",
+		log_warning("%s: ignored %llu rows that name machines outside the cluster (the first is '%s')",
 			    settings->latency, (unsigned long long)loaded->unknown, loaded->unknown_name);
 	if (loaded->unanswered > 0)
-		log_warning("%s: %llu pairs never answered: they are unreachable", settings->latency,
+		log_warning("%s: %llu pairs never answered and count as unreachable", settings->latency,
 			    (unsigned long long)loaded->unanswered);
 	if (loaded->old > 0)
 		log_warning("%s: %llu rows are older than %g s (--max-age); they count as not measured",

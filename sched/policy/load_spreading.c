@@ -22,8 +22,8 @@ static void list_least_loaded(struct placer *placer, const struct flownet *net)
 }
 
 /*
- * Within a round the numbers of tasks only grow: a machine that gets a task leaves the list; once the list is empty,
- * all its machines have one task more, and it is rebuilt.
+ * Within a round, the numbers of tasks only grow, so a machine that gets a task leaves the list. Once the list is
+ * empty, all its machines have one task more, and it is built again.
  */
 static uint32_t choose(struct placer *placer, const struct flownet *net, uint32_t job, uint32_t task, int32_t rack)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * NoMora 5.2. A flow through a rack or the cluster, for which all free slots cost the network the same, goes to the one
- * with the best predicted performance, or to any as in the paper.
+ * NoMora 5.2. For a task that the flow network sends to a rack or the cluster and not to one machine, all free slots
+ * there cost the network the same. It gets the one with the best predicted performance or, as in the paper, any.
  */
 #include "policy_priv.h"
 

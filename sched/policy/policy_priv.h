@@ -21,11 +21,11 @@ struct placer {
 	struct cost_row fixed_row;    /* only the cluster */
 	struct cost_row distance_row; /* quincy's row: the root's machine, the racks of its pod, the cluster */
 	struct arc distance_machine;
-	uint16_t *dense;   /* [machines] costs of dense_job's tasks, its root on dense_root */
+	uint16_t *dense;   /* [machines] costs for dense_job's tasks with the root on dense_root */
 	int64_t dense_job; /* -1 = none */
 	int32_t dense_root;
 	int64_t *reserved; /* [racks] slots that jobs with a placed root will want this round */
-	int32_t *claimed;  /* [machines] of them, free slots beside the root */
+	int32_t *claimed;  /* [machines] of these, free slots on the root's own machine */
 	uint64_t reserved_round;
 	struct rest_costs *rest;
 	struct root_candidate *candidates; /* [machines] scratch */
@@ -38,15 +38,15 @@ struct placer {
 const struct cost_row *policy_fixed_row(struct placer *placer, uint32_t job, int32_t root);
 int32_t policy_fixed_at(struct placer *placer, uint32_t job, int32_t root, uint32_t machine);
 
-/* Machines of `rack`, or of the cluster when that is FLOWNET_NONE: columns first..end-1. */
+/* Sets first..end-1 to the columns of `rack`, or of the cluster if that is FLOWNET_NONE. */
 void policy_columns(const struct placer *placer, int32_t rack, uint32_t *first, uint32_t *end);
 
-/* random.c: a machine of the rack (FLOWNET_NONE: of the cluster); every free slot is equally likely. */
+/* random.c: draws a machine of the rack (FLOWNET_NONE: of the cluster); every free slot is equally likely. */
 uint32_t policy_draw_slot(struct placer *placer, const struct flownet *net, int32_t rack);
 
 /* root.c */
 size_t policy_candidate_bytes(void);
-/* A place for a root, in a rack with room for all of its job. */
+/* Chooses a machine for a root, if possible in a rack with free slots for its whole job. */
 uint32_t policy_choose_root(struct placer *placer, const struct flownet *net, uint32_t job);
 
 #endif

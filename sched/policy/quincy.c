@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Quincy's locality with the root's machine in the place of the data: 0 on that machine, 100 in its rack, 200 in its
+ * Quincy's locality, with the root's machine in place of the data: cost 0 on that machine, 100 in its rack, 200 in its
  * pod, 300 elsewhere. Uses neither latency nor curves: the best possible for a scheduler that knows only the topology.
  */
 #include "policy_priv.h"
@@ -55,7 +55,7 @@ static const struct cost_row *row(struct placer *placer, uint32_t job, int32_t r
 	return out;
 }
 
-/* The nearest free slot; for a root, which has no distance, the first. */
+/* Chooses the nearest free slot; for a root, as policy_choose_root() does. */
 static uint32_t choose(struct placer *placer, const struct flownet *net, uint32_t job, uint32_t task, int32_t rack)
 {
 	int32_t root = flownet_root_machine(net, job), best_cost = INT32_MAX;

@@ -28,7 +28,7 @@ struct rest_costs {
 	struct cheapest_slots **of_root; /* [root_count] by machine */
 	uint32_t root_count;
 	uint32_t *roots, used; /* [root_count] machines that have entries */
-	uint64_t round;        /* in which they were free */
+	uint64_t round;        /* the round in which these slots were found free; a new round drops them */
 	int64_t cover;         /* slots kept per rack: enough for the largest job so far */
 	uint16_t *cost;        /* [columns of the largest rack] scratch */
 	struct cost_step steps[COST_MAXIMUM + 2];
@@ -119,7 +119,7 @@ static void begin_round(struct rest_costs *costs, uint64_t round)
 	costs->round = round;
 }
 
-/* Link to the curve's slots from this machine, or the link where to insert them. */
+/* Returns the link to the entry for this curve and root machine, or the link where to insert one. */
 static struct cheapest_slots **find_kept(const struct rest_costs *costs, int32_t curve, uint32_t root)
 {
 	struct cheapest_slots **place = &costs->of_root[root];
@@ -129,7 +129,7 @@ static struct cheapest_slots **find_kept(const struct rest_costs *costs, int32_t
 	return place;
 }
 
-/* Cost of the steps; tasks beyond them cost `beyond` each. */
+/* Cost of `tasks` tasks that take the slots of the steps in order; tasks without a slot cost `beyond` each. */
 static int64_t cost_of_tasks(const struct cost_step *steps, uint32_t count, int64_t tasks, int64_t beyond)
 {
 	int64_t total = 0;
@@ -156,8 +156,8 @@ int64_t rest_cost_bound(const struct placer *placer, const struct flownet *net, 
 }
 
 /*
- * Fills costs->steps with the cheapest free slots for `tasks`, and COST_MAXIMUM for tasks without one. Returns the
- * number of steps.
+ * Fills costs->steps with the cheapest free slots for `tasks` tasks, and with COST_MAXIMUM for tasks without a slot.
+ * Returns the number of steps.
  */
 static uint32_t find_cheapest(struct placer *placer, const struct flownet *net, uint32_t job, uint32_t root,
 			      int64_t tasks)
@@ -187,7 +187,7 @@ static uint32_t find_cheapest(struct placer *placer, const struct flownet *net, 
 	return count;
 }
 
-/* If out of memory the bound stays as it is, which only costs time. */
+/* Keeps the steps as a bound for later jobs. If out of memory, the old bound stays, which only costs time. */
 static void keep(struct rest_costs *costs, int32_t curve, uint32_t root, uint32_t count)
 {
 	struct cheapest_slots **place = find_kept(costs, curve, root), *kept = *place;
@@ -218,7 +218,7 @@ int64_t rest_cost(struct placer *placer, const struct flownet *net, uint32_t job
 
 	begin_round(costs, flownet_rounds(net));
 	while (costs->cover < tasks)
-		costs->cover *= 2; /* doubled, so that jobs that grow one by one do not cause a new search each time */
+		costs->cover *= 2; /* doubled, so that slightly larger jobs do not each cause a new search */
 	count = find_cheapest(placer, net, job, root, costs->cover);
 	keep(costs, placer->curve_of_job[job], root, count);
 	return cost_of_tasks(costs->steps, count, tasks, 0);

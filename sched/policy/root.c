@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where a root goes. The network puts it on any free slot at cost 0; among those this prefers a rack with room for
- * the whole job, the tightest such racks first (so that the roomy ones stay whole for larger jobs), and within a few
- * of them the machine from which the rest of the job would cost least. Slots that jobs placed earlier in the round
- * will want are counted as taken: in their rack, and of these as many as there are on their root's machine.
+ * Chooses the machine of a root. To the network, any free slot costs 0. This prefers racks with free slots for the
+ * whole job, of these the ones with the fewest (so that the others remain for larger jobs), and within the best few
+ * racks the machine from which the rest of the job would cost least. Slots that jobs with a placed root will want in
+ * this round count as taken: they are reserved in the root's rack, and as far as possible on the root's machine.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 enum { RACKS_LOOKED_AT = 4 };
 
 struct root_candidate {
-	int64_t cost; /* of the rest of the job; a lower bound unless it is known */
+	int64_t cost; /* of the rest of the job; a lower bound unless `known` */
 	uint32_t machine, rack_rank;
 	int32_t free;
 	bool known;
@@ -29,7 +29,10 @@ size_t policy_candidate_bytes(void)
 	return sizeof(struct root_candidate);
 }
 
-/* For tasks of a job with its root on this machine, of whose free slots the root will take `own`. */
+/*
+ * Reserves slots for `tasks` tasks of a job with its root on this machine. own: free slots of the machine that the root
+ * itself will take.
+ */
 static void reserve(struct placer *placer, const struct flownet *net, uint32_t root, int32_t own, int64_t tasks)
 {
 	int64_t slots = rest_unclaimed(placer, net, root) - own, here = slots < tasks ? slots : tasks;
@@ -55,8 +58,8 @@ static void reserve_for_open_jobs(struct placer *placer, const struct flownet *n
 }
 
 /*
- * True if `a` is the better rack for a job of `tasks` tasks: with space for all and then the fewest free slots;
- * otherwise the one with the most.
+ * True if `a` is the better rack for a job of `tasks` tasks: racks with space for all come first, of these the one with
+ * the fewest free slots; otherwise the one with the most.
  */
 static bool is_better(const struct rack_choice *a, const struct rack_choice *b, int64_t tasks)
 {
@@ -99,12 +102,12 @@ static uint32_t list_candidates(struct placer *placer, const struct flownet *net
 
 	for (uint32_t i = 0; i < rack_count; i++) {
 		if ((racks[i].room >= tasks) != (racks[0].room >= tasks))
-			break; /* the whole job fits into the racks before */
+			break; /* earlier racks have space for the whole job, this one has not */
 		for (uint32_t c = layout->rack_first[racks[i].rack]; c < layout->rack_first[racks[i].rack + 1]; c++) {
 			uint32_t machine = layout->machine_of_column[c];
 			int32_t unclaimed = machine == COST_NO_MACHINE ? 0 : rest_unclaimed(placer, net, machine);
 
-			/* A slot that others will want serves only where the rack has no other. */
+			/* A claimed slot is used only if the rack has no other free slot. */
 			if (unclaimed == 0 &&
 			    (machine == COST_NO_MACHINE || racks[i].room > 0 || flownet_free(net, machine) == 0))
 				continue;
@@ -120,8 +123,8 @@ static uint32_t list_candidates(struct placer *placer, const struct flownet *net
 }
 
 /*
- * True if `a` is the better machine: the cheaper one, then the one in the better rack, then the one with more free
- * slots. If no machine could be cheaper, free slots don't matter.
+ * True if `a` is the better machine: the cheaper one; at equal cost, the one in the better rack; then the one with more
+ * free slots. If no machine could be cheaper, free slots don't matter.
  */
 static bool is_better_root(const struct root_candidate *a, const struct root_candidate *b, int64_t least)
 {
@@ -133,8 +136,8 @@ static bool is_better_root(const struct root_candidate *a, const struct root_can
 }
 
 /*
- * Returns the best candidate, the first of equal ones: evaluates the one with the best bound until the best one's cost
- * is known.
+ * Returns the best candidate; among equal ones, the first. Computes the cost of the candidate with the best bound until
+ * the best candidate's cost is known.
  */
 static uint32_t best_candidate(struct placer *placer, const struct flownet *net, uint32_t job, int64_t tasks,
 			       uint32_t count)

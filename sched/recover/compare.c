@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An answer compared with random placements and other ways to share the links. */
+/* Compares an answer with random placements and other ways to share the links. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

@@ -13,8 +13,10 @@ json_t *recover_json(const struct recovery_scenario *scenario, const struct reco
 		     const struct recover_settings *settings);
 void recover_print_proof(const struct recovery_scenario *scenario, const struct recovery_answer *answer, FILE *out);
 
-/* Compares the answer with other placements and sharings: prints to `out`, or adds to root unless that is NULL.
- * 0 or -errno with err set. */
+/*
+ * Compares the answer with other placements and sharings. Prints the result to `out`, or adds it to `root` if that is
+ * not NULL. 0 or -errno with err set.
+ */
 int recover_compare(const struct recovery_scenario *scenario, const struct recovery_answer *answer,
 		    const struct recover_settings *settings, json_t *root, FILE *out, struct error *err);
 

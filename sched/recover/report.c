@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An answer as text and as nomora.recover/1. */
+/* Prints an answer as text or as nomora.recover/1. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 enum { APPLICATIONS_PRINTED = 20, TASKS_PRINTED = 40, PROOF_NAMES = 12 };
 
-/* A load this close to p is a bottleneck. */
+/* A load within this part of p is a bottleneck. */
 static const double bottleneck_slack = 1e-6;
 
 /* Derived figures of an answer, for text and JSON. */
@@ -83,7 +83,7 @@ void recover_print_proof(const struct recovery_scenario *s, const struct recover
 	fputs(answer->proof_server_count == 1 ? "only server" : "only servers", out);
 	for (uint32_t i = 0; i < answer->proof_server_count && i < PROOF_NAMES; i++)
 		fprintf(out, "%s %s", i ? "," : "", s->servers[answer->proof_servers[i]].name);
-	fprintf(out, "%s may take one of them, and cannot take all\n",
+	fprintf(out, "%s may take any of them, and cannot take all\n",
 		answer->proof_server_count > PROOF_NAMES ? ", ..." : "");
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One scenario, or the failure of each of its servers, solved and printed. */
+/* Solves and prints one scenario, or the failure of each of its servers. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ int recover_run(const struct recovery_scenario *s, const struct recover_settings
 		code = report(s, &answer, settings, out, err);
 	*infeasible = answer.status == RECOVERY_INFEASIBLE;
 	if (code == 0 && *infeasible) {
-		fflush(out); /* keeps the order if both streams are one terminal */
+		fflush(out); /* keeps the order if both streams go to one terminal */
 		recover_print_proof(s, &answer, proof);
 	}
 	if (code == 0 && answer.status == RECOVERY_UNKNOWN)
@@ -102,7 +102,7 @@ static json_t *consequences_json(const struct recovery_scenario *s, const struct
 	return json_pack("{s:s, s:o}", "schema", "nomora.recover/1", "each_server", list);
 }
 
-/* The recovery when only server n fails. */
+/* Solves the scenario in which only server n fails. */
 static int solve_failure(struct recovery_scenario *s, uint32_t n, const struct recovery_options *options,
 			 struct consequence *out, struct error *err)
 {
@@ -131,7 +131,7 @@ int recover_each_server(struct recovery_scenario *s, const struct recover_settin
 	int code = 0;
 
 	if (s->server_count < 2)
-		return error_set(err, EINVAL, "--each-server needs two servers");
+		return error_set(err, EINVAL, "--each-server needs at least two servers");
 	all = calloc(s->server_count, sizeof *all);
 	if (!all)
 		return error_set(err, ENOMEM, "out of memory");

@@ -12,7 +12,7 @@ static double size_of(const struct problem *p, uint32_t f)
 	return larger(p->failed[f].egress, p->failed[f].ingress);
 }
 
-/* Distributes the tasks first..first+count-1, largest first. */
+/* Puts the tasks first..first+count-1 into the block, largest first. */
 static void deal_tasks(const struct search *s, struct block *block, uint32_t first, uint32_t count)
 {
 	block->count = count;
@@ -84,7 +84,7 @@ void recovery_blocks_free(struct search *s)
 	free(s->blocks);
 }
 
-/* Adds the flows between a task and the other blocks of its application. */
+/* Computes the load of the flows between a task and the other blocks of its application. */
 static void cross_loads(const struct search *s, const struct block *block, uint32_t f, double *egress, double *ingress)
 {
 	const double *load = s->p->pair_out_load;
@@ -169,7 +169,7 @@ static void fill_relief(const struct search *s, struct block *block, double *loc
 	}
 }
 
-/* A server as seen by one block: its load minus what the other blocks could remove. */
+/* A server as seen by one block: its load minus the load that the other blocks could remove. */
 struct offer {
 	double egress, ingress;
 	uint32_t c;
@@ -196,8 +196,10 @@ static bool no_worse(const struct search *s, const struct offer *a, const struct
 	       a->ingress / p->BI[m] <= b->ingress / p->BI[n];
 }
 
-/* Lowers the block's costs to those on this server where they are less. local: NULL if no peer is on it;
- * then plain_cost is lowered too. */
+/*
+ * Lowers the block's costs to its costs on this server, where these are lower. local: NULL if no peer is on the server;
+ * then plain_cost is lowered too.
+ */
 static void offer_costs(const struct search *s, struct block *block, const struct offer *offer, const double *local)
 {
 	uint32_t allowed = allowed_set(s, block, offer->c), n = s->n[offer->c];
@@ -221,7 +223,7 @@ static void offer_costs(const struct search *s, struct block *block, const struc
 	}
 }
 
-/* front: scratch space for C offers: servers without peers, none of them dominated by another. */
+/* front: scratch for C offers. It holds the servers without peers that no other such server dominates. */
 static void fill_costs(const struct search *s, struct block *block, double *local, struct offer *front)
 {
 	uint32_t kept = 0;
@@ -307,7 +309,7 @@ double recovery_blocks_bound(const struct search *s)
 	return bound;
 }
 
-/* Traffic within each set, and all with the application's other blocks. */
+/* pairs[set]: the traffic within the set, plus all its traffic with the application's other blocks. */
 static void fill_pairs(const struct search *s, const struct block *block, double *pairs)
 {
 	const struct problem *p = s->p;

@@ -10,10 +10,10 @@
 
 #include "recovery_priv.h"
 
-/* p as a function of f's server, given the loads of all other tasks. */
+/* The highest relative loads without task f: they give p for every server of f. */
 struct others {
 	double worst, second; /* highest relative loads */
-	uint32_t hottest;
+	uint32_t hottest;     /* the server with the load `worst` */
 };
 
 static struct others find_worst(const struct problem *p, const double *load)
@@ -34,7 +34,7 @@ static struct others find_worst(const struct problem *p, const double *load)
 	return others;
 }
 
-/* The load that flow f adds to server n's egress; to its ingress with `ingress`. */
+/* Adds the load of task f on server n (sign -1: subtracts it), given the places of the other failed tasks. */
 static void add_task(const struct problem *p, uint32_t f, uint32_t n, const uint32_t *place, double sign, double *load)
 {
 	double local = recovery_problem_local_MB(p, f, n) * p->failed[f].factor;
@@ -53,7 +53,7 @@ static bool fits(const struct problem *p, uint32_t f, uint32_t n, const double *
 	       p->failed[f].cpu <= space[n] + RECOVERY_CPU_TOLERANCE;
 }
 
-/* load includes all tasks, and is unchanged on return; space is that without f. */
+/* load: of all tasks; unchanged on return. space: free CPU without f. */
 static void explain_task(const struct problem *p, uint32_t f, const uint32_t *place, double *load, const double *space,
 			 struct recovery_reason *reason)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Candidate servers. The exact filter drops server n if at least F others dominate it and no group of failed tasks can
- * lower its load: any tasks that a placement puts on n fit on one of these that is unused, at no higher load there, and
- * n then has no more load than before.
+ * Selects the candidate servers. The exact filter drops server n if at least F others dominate it and no group of
+ * failed tasks can lower its load. Then the tasks that a placement puts on n also fit on one of these others that is
+ * unused, at no higher load there, and n's load is no higher without them.
  */
 #include "recovery_priv.h"
 
@@ -14,9 +14,9 @@
 enum { RELIEF_NONE, RELIEF_PEERS, RELIEF_POSSIBLE };
 
 /*
- * For each server: whether failed tasks can lower its load. A group adds at least the sum over its tasks of each task's
- * addition minus half of its flows with failed peers; if no term is negative, the load cannot fall. With relaunch
- * delays loads depend on p: then every server with a peer is kept.
+ * Sets relief[n]: whether failed tasks can lower the load of server n. A group adds at least the sum over its tasks of
+ * this term: the task's own addition minus half of its flows with failed peers. If no term is negative, the load cannot
+ * fall. With relaunch delays, loads depend on p: then every server with a peer is kept.
  */
 static void fill_relief(const struct problem *p, unsigned char *relief)
 {
@@ -44,7 +44,7 @@ static void fill_relief(const struct problem *p, unsigned char *relief)
 	free(least);
 }
 
-/* True if every failed task loads m no more than n. */
+/* True if every failed task that n may take may go to m, and adds no more load there. */
 static bool takes_as_little(const struct problem *p, uint32_t m, uint32_t n)
 {
 	for (uint32_t f = 0; f < p->F; f++) {
@@ -86,8 +86,8 @@ static bool dominates(const struct problem *p, const struct standing *m, const s
 }
 
 /*
- * Servers in the order of their relative egress load: dominators come earlier, and of equal servers the one with the
- * lower number; so domination is a strict order and F dominators of a dropped server are always kept.
+ * order: the servers by their relative egress load, so that dominators come earlier; of equal servers, the one with the
+ * lower number comes first. So domination is a strict order, and F dominators of a dropped server are always kept.
  */
 static void drop_dominated(const struct problem *p, const struct standing *order, const unsigned char *relief,
 			   bool *candidate)
@@ -98,7 +98,10 @@ static void drop_dominated(const struct problem *p, const struct standing *order
 		candidate[n] = true;
 		if (relief[n] == RELIEF_POSSIBLE)
 			continue;
-		/* Dropped dominators have F kept dominators themselves, which dominate n too. */
+		/*
+		 * It is enough to count kept dominators: a dropped one has F kept dominators itself, which dominate n
+		 * too.
+		 */
 		for (uint32_t j = 0; j < i && dominators < p->F; j++)
 			dominators += candidate[order[j].n] && !(p->has_relaunch && relief[order[j].n]) &&
 				      dominates(p, &order[j], &order[i], relief[n]);

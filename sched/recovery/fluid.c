@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Event-driven: between two events every flow has a constant rate. */
+/* Event-driven simulation: between two events every flow has a constant rate. */
 #include <sched/recovery/sharing.h>
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #include <sched/recovery/recovery.h>
 
-/* A flow with this part of its volume left has ended. */
+/* A flow has ended when no more than this part of its volume is left. */
 static const double rest = 1e-9;
 
 const struct sharing_policy *const sharing_policies[] = {&sharing_performance, &sharing_work_conserving, &sharing_equal,
@@ -71,7 +71,7 @@ void fluid_result_free(struct fluid_result *result)
 	free(result->application_end_s);
 }
 
-/* Starts the flows that are due; returns the time of the next start. */
+/* Starts the flows that are due. Returns the time of the next start. */
 static double start_flows(struct fluid *fluid, double now_s)
 {
 	double next_s = INFINITY;
@@ -96,7 +96,7 @@ static void end_flow(struct fluid_flow *flow, double end_s, struct fluid_result 
 	result->flow_end_s[flow->index] = end_s;
 }
 
-/* Advances to the next event. False if nothing moves any more. */
+/* Advances to the next event. Returns false if no flow will start or end any more. */
 static bool advance(struct fluid *fluid, const double *rate, double step_s, double next_start_s, double *now_s,
 		    struct fluid_result *result)
 {
@@ -154,7 +154,7 @@ static int run_events(struct fluid *fluid, const struct sharing_policy *policy, 
 	return code;
 }
 
-/* Local flows end when their tasks run again. */
+/* Sets the ends of flows within a server, which end when their tasks run again, and of applications. */
 static void fill_ends(const struct fluid *fluid, struct fluid_result *result)
 {
 	const struct recovery_scenario *s = fluid->scenario;

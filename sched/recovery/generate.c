@@ -62,13 +62,13 @@ static int read_word(const char *word, char *value, struct recovery_recipe *reci
 		if (strcmp(word, counts[i].name) != 0)
 			continue;
 		if (number_parse_i64(value, &number) != 0 || number < counts[i].low || number > COUNT_MAXIMUM)
-			return bad(err, value, "a whole number from 1 (2 servers, 2 tasks) to 1000000");
+			return bad(err, value, "a whole number from 1 (servers and tasks: 2) to 1000000");
 		*counts[i].to = (uint32_t)number;
 		return 0;
 	}
 	if (strcmp(word, "seed") == 0) {
 		if (number_parse_i64(value, &number) != 0 || number < 0)
-			return bad(err, value, "a seed from 0");
+			return bad(err, value, "a whole number, 0 or more");
 		recipe->seed = (uint64_t)number;
 	} else if (strcmp(word, "demand") == 0) {
 		if (number_parse_double(value, &recipe->demand) != 0 || !(recipe->demand > 0 && recipe->demand < 1e6))
@@ -133,7 +133,7 @@ struct making {
 	const struct recovery_recipe *r;
 	struct recovery_scenario *s;
 	struct rng rng;
-	double *used; /* CPU by server */
+	double *used; /* CPU in use, by server */
 };
 
 static double round_robin_cpu(const struct recovery_recipe *r)
@@ -165,7 +165,8 @@ static bool add_servers(struct making *m)
 }
 
 /*
- * A random server with space, in one of the application's two racks if it has two. Returns `servers` if there is none.
+ * Returns a random server with space: if a rack fails, first tries the application's two racks. Returns `servers` if
+ * there is none.
  */
 static uint32_t draw_server(struct making *m, double cpu, const uint32_t racks[2])
 {
@@ -318,7 +319,7 @@ struct recovery_scenario *recovery_generate(const struct recovery_recipe *recipe
 	if (made)
 		return m.s;
 	recovery_destroy(m.s);
-	error_set(err, ENOSPC, "--generate: %u applications of %u tasks do not fit %u servers, or out of memory",
+	error_set(err, ENOSPC, "--generate: %u applications of %u tasks do not fit on %u servers, or out of memory",
 		  recipe->applications, recipe->tasks, recipe->servers);
 	return NULL;
 }

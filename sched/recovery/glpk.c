@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Problem (16) as a mixed-integer linear programme for GLPK's branch and cut. Variables: p; x_fn = 1 if failed task f
- * is on n; y_fgn = 1 if both f and g are (y <= x_f, y <= x_g), for pairs with flows. In a child process: GLPK aborts on
- * internal errors. Relaunch delays make the demands depend on p and are refused.
+ * is on n; y_fgn = 1 if both f and g are on n (y <= x_f, y <= x_g), for pairs with flows. GLPK runs in a child process,
+ * because it aborts on internal errors. Relaunch delays are refused: they make the demands depend on p.
  */
 #include "recovery_priv.h"
 
@@ -25,7 +25,7 @@ struct model {
 	glp_prob *lp;
 	int *index;
 	double *value;
-	double least; /* load of servers that are no candidates */
+	double least; /* highest relative load of a server that is no candidate */
 	int row;
 };
 
@@ -72,7 +72,7 @@ static void add_row(struct model *m, int count, int kind, double low, double hig
 	glp_set_row_bnds(m->lp, m->row, kind, low, high);
 }
 
-/* (17) or (18) of a server, scaled to p. */
+/* Adds (17) or (18) of a server, with all variables on the left side. */
 static void add_link_row(struct model *m, uint32_t c, bool egress)
 {
 	const struct problem *p = m->p;
@@ -251,7 +251,9 @@ int recovery_glpk_solve(struct problem *problem, const bool *candidate, uint32_t
 
 	*has_place = false;
 	if (problem->has_relaunch)
-		return error_set(err, ENOTSUP, "--solver glpk solves a linear problem: no task may have a relaunch_s");
+		return error_set(
+			err, ENOTSUP,
+			"--solver glpk cannot solve scenarios with relaunch_s (not linear): use --solver exact");
 	if (pipe(ends) != 0)
 		return error_set(err, errno, "cannot start GLPK: %s", strerror(errno));
 	pid = fork();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The start of the search: places the largest task first, each on the server that it loads least; then moves single
- * tasks.
+ * Finds the placement from which the search starts. Places the largest task first, each on the server whose load is
+ * then lowest; then moves single tasks.
  */
 #include "recovery_priv.h"
 
@@ -15,7 +15,10 @@ struct loads {
 	double *egress, *ingress, *space;
 };
 
-/* The load that flow f adds to server n, given the tasks with placed[g]. */
+/*
+ * Returns the change of server n's load, in both directions, for the flows of task f that stay within n: those with
+ * surviving tasks and with placed failed tasks there. It is 0 or negative.
+ */
 static double added(const struct problem *p, uint32_t f, uint32_t n, const uint32_t *place, const bool *placed)
 {
 	double local = recovery_problem_local_MB(p, f, n) * p->failed[f].factor;
@@ -40,7 +43,7 @@ static bool open_to(const struct problem *p, const bool *candidate, uint32_t f, 
 	       p->failed[f].cpu <= space[n] + RECOVERY_CPU_TOLERANCE;
 }
 
-/* The best server for f; N if none is open. */
+/* Returns the best server for f, or N if none is open. */
 static uint32_t best_server(const struct problem *p, const bool *candidate, uint32_t f, const uint32_t *place,
 			    const bool *placed, const struct loads *l, double *best_load)
 {
@@ -125,8 +128,8 @@ bool recovery_greedy_place(const struct problem *p, const bool *candidate, uint3
 }
 
 /*
- * Moves one task from the most loaded server with failed tasks to a server such that the larger load of the two falls.
- * False if there is no such move.
+ * Moves one task from the most loaded server with failed tasks to another one, if the larger load of the two servers
+ * falls. Returns false if there is no such move.
  */
 static bool improve_once(const struct problem *p, const bool *candidate, uint32_t *place, bool *placed,
 			 const struct loads *l)
@@ -167,8 +170,9 @@ static bool improve_once(const struct problem *p, const bool *candidate, uint32_
 }
 
 /*
- * Moves one task to the most loaded server of all if that lowers its load, as flows with peers there no longer cross
- * its link: of the possible tasks, the one that leaves the least load there. False if there is none.
+ * Moves one task to the most loaded server of all if that lowers this server's load, as flows with peers there no
+ * longer cross its link. Chooses the task after whose move the larger load of the two servers is lowest. Returns false
+ * if there is none.
  */
 static bool relieve_once(const struct problem *p, const bool *candidate, uint32_t *place, bool *placed,
 			 const struct loads *l)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Bin packing with unequal bins: do the failed tasks fit on the servers if only CPU and backups count? Depth-first
- * search; the task with the fewest servers first; best fit; of equal servers only one is tried; compares the sum of the
- * remaining sizes with the sum of the usable space.
+ * search, which places the task with the fewest servers first, by best fit. Of equal servers it tries only one. It
+ * leaves a branch if the sum of the remaining sizes exceeds the sum of the usable space.
  */
 #include "recovery_priv.h"
 
@@ -29,7 +29,9 @@ static bool fits(const struct pack *k, uint32_t f, uint32_t n)
 	       k->p->failed[f].cpu <= k->space[n] + RECOVERY_CPU_TOLERANCE;
 }
 
-/* The unplaced task with the fewest possible servers; F if all are placed. *count: number of these servers. */
+/*
+ * Returns the unplaced task with the fewest possible servers, or F if all are placed. *count: number of these servers.
+ */
 static uint32_t hardest(const struct pack *k, uint32_t *count)
 {
 	uint32_t best = k->p->F;
@@ -93,7 +95,7 @@ static enum pack_result pack_one(struct pack *k, uint32_t f)
 {
 	double below = -1;
 
-	/* Best fit: ascending space. */
+	/* Best fit: tries the servers in ascending order of space. */
 	for (;;) {
 		enum pack_result result;
 		uint32_t best = k->p->N;
@@ -162,7 +164,7 @@ enum pack_result recovery_pack_tasks(const struct problem *problem, const bool *
 	return result;
 }
 
-/* True if the server could take this task if no other failed task used it. */
+/* True if the server could take one of the included tasks if no other failed task used it. */
 static bool opens_to_any(const struct problem *p, const bool *candidate, const bool *included, uint32_t n)
 {
 	for (uint32_t f = 0; f < p->F; f++) {

@@ -251,7 +251,7 @@ void recovery_problem_free(struct problem *problem)
 	free(problem->allowed);
 }
 
-/* Factor from MB to load at p, for flows of an application that start `delay_s` late. */
+/* The factor from MB to load at p, for flows of an application that start `delay_s` late. */
 static double demand_factor(double share, double delay_s, double p)
 {
 	return delay_s > 0 ? share / (1 - share * delay_s / p) : share;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The scenario as the solvers see it. Failed tasks are f = 0..F-1, sorted by application; surviving servers are
- * n = 0..N-1. "Load" is the left side of (17) or (18): seconds at unit share times MB/s; divided by the link's capacity
- * it is the relative load, and p is the greatest one.
+ * The scenario as the solvers see it. Failed tasks are f = 0..F-1, sorted by application; surviving servers are n =
+ * 0..N-1. "Load" is the left side of (17) or (18): seconds at unit share times MB/s. Divided by the link's capacity it
+ * is the relative load; p is the greatest relative load.
  *
- * With relaunch delays the demand of a flow depends on p: w' D / (1 - w' d / p). recovery_problem_scale() computes
- * everything for one p; loads never rise with p, so a placement with relative loads below p at scale p has a lower p
- * itself.
+ * With relaunch delays the demand of a flow depends on p: w' D / (1 - w' d / p). recovery_problem_scale() computes all
+ * loads for one p. Loads never rise with p, so if a placement's relative loads at scale p are below p, its own p is
+ * also lower.
  */
 #ifndef SCHED_RECOVERY_PRIV_H
 #define SCHED_RECOVERY_PRIV_H
@@ -18,9 +18,9 @@
 
 #include <base/ns.h>
 
-/* Two loads that differ by less than this part are equal. */
+/* Two loads count as equal if they differ by less than this part. */
 #define RECOVERY_TOLERANCE 1e-9
-/* CPU sizes are sums of decimal numbers. */
+/* Tolerance of CPU comparisons, as CPU sizes are sums of decimal numbers. */
 #define RECOVERY_CPU_TOLERANCE 1e-9
 
 /* Flows between one failed task and the surviving tasks on one server. */
@@ -35,12 +35,12 @@ struct failed_task {
 	double cpu, share; /* share: w'_k */
 	double relaunch_s;
 	int stage;
-	bool restricted; /* eq. 9: `allowed` bits say where */
+	bool restricted; /* eq. 9: only the servers in `allowed` may take it */
 	uint32_t first_peer, peer_count;
 	double out_MB, in_MB; /* to and from surviving tasks */
 	/* at the current scale */
 	double factor;          /* MB -> load, of flows with surviving peers */
-	double egress, ingress; /* load if it shares its server with no peer */
+	double egress, ingress; /* load that the task adds to a server without its peers */
 };
 
 struct problem {
@@ -49,7 +49,7 @@ struct problem {
 	uint32_t *server;        /* n -> scenario's number */
 	int64_t *survivor;       /* scenario's number -> n, -1 = failed */
 	double *BE, *BI;         /* capacities, MB/s */
-	double *free_cpu;        /* not counting the failed tasks */
+	double *free_cpu;        /* CPU that the surviving tasks leave */
 	double *fixedE, *fixedI; /* load of flows between surviving tasks */
 	double *bE, *bI;         /* load without any failed task, at the current scale */
 	struct failed_task *failed;
@@ -59,19 +59,19 @@ struct problem {
 	double *pair_load;      /* F x F: both directions between f and g, at the current scale; symmetric */
 	double *pair_out_load;  /* F x F: f sends to g, at the current scale */
 	unsigned char *allowed; /* F x N, NULL if no task is restricted */
-	double least_p;         /* only from relaunch delays */
+	double least_p;         /* lower bound of p from relaunch delays alone */
 	double noise;           /* smaller loads count as 0, as differences of equal sums may be slightly off */
 };
 
 int recovery_problem_create(const struct recovery_scenario *scenario, struct problem *problem);
 void recovery_problem_free(struct problem *problem);
-/* Demands at p. */
+/* Computes demands and loads for p. */
 void recovery_problem_scale(struct problem *problem, double p);
 bool recovery_problem_allows(const struct problem *problem, uint32_t f, uint32_t n);
 /* Flows between failed task f and surviving tasks on n, MB in both directions. O(log peers). */
 double recovery_problem_local_MB(const struct problem *problem, uint32_t f, uint32_t n);
 
-/* As fmax() and fmin(), without a call; no NANs. */
+/* Like fmax() and fmin(), but inline; arguments must not be NAN. */
 static inline double larger(double a, double b)
 {
 	return a > b ? a : b;
@@ -100,31 +100,44 @@ static inline double recovery_problem_relative(const struct problem *problem, ui
 struct value {
 	double p, touched, network_MB;
 };
-/* place[f] = n. At the current scale; load (2 N doubles: egress, then ingress) is scratch and result. */
+/*
+ * The value of the placement place[f] = n at the current scale. load: 2 N doubles that receive the loads, first egress,
+ * then ingress.
+ */
 struct value recovery_problem_value(const struct problem *problem, const uint32_t *place, double *load);
-/* The placement's own p: with relaunch delays the fixed point. Leaves the problem scaled to it. */
+/*
+ * The value of the placement at its own p, which with relaunch delays is a fixed point. Leaves the problem scaled to
+ * this p.
+ */
 struct value recovery_problem_evaluate(struct problem *problem, const uint32_t *place, double *load);
 
-/* The candidates of the options: flags of N servers. 0 or -ENOMEM. */
+/* Flags the servers that the filter keeps: candidate[N]. 0 or -ENOMEM. */
 int recovery_filter_apply(struct problem *problem, const struct recovery_options *options, bool *candidate);
 
-/* Only CPU and eq. 9: bin packing. place may be NULL. */
+/* Bin packing: do the tasks with included[f] fit on the candidates, by CPU and eq. 9 alone? place may be NULL. */
 enum pack_result { PACK_FITS, PACK_DOES_NOT, PACK_UNKNOWN };
 enum pack_result recovery_pack_tasks(const struct problem *problem, const bool *candidate, const bool *included,
 				     uint32_t *place, struct ns deadline);
-/* The proof of infeasibility: an irreducible set of tasks. 0 or -ENOMEM. */
+/*
+ * Writes the proof of infeasibility: a set of tasks that do not fit, but would fit without any one of them. 0 or
+ * -ENOMEM.
+ */
 int recovery_pack_prove(const struct problem *problem, const bool *candidate, struct recovery_answer *answer,
 			struct ns deadline);
-/* Writes these tasks, and all servers that may take one of them. 0 or -ENOMEM. */
+/* Writes the included tasks, and all servers that may take one of them, as the proof. 0 or -ENOMEM. */
 int recovery_pack_write_proof(const struct problem *p, const bool *candidate, const bool *included,
 			      struct recovery_answer *answer);
 
-/* A first placement and its improvement by moves of single tasks. False if some task found no server. */
+/*
+ * Finds a first placement; returns false if some task found no server. recovery_greedy_improve() then moves single
+ * tasks.
+ */
 bool recovery_greedy_place(const struct problem *problem, const bool *candidate, uint32_t *place, double *load);
 void recovery_greedy_improve(const struct problem *problem, const bool *candidate, uint32_t *place, double *load);
 
 /*
- * Branch and bound from a start to the optimum or the deadline. Updates place and the answer's bound, nodes and ties.
+ * Branch and bound from the placement `place` to the optimum or the deadline. Updates `place` and the answer's status,
+ * bound, nodes and ties_proved. 0 or -ENOMEM.
  */
 int recovery_search_solve(struct problem *problem, const bool *candidate, uint32_t *place, struct ns deadline,
 			  struct recovery_answer *answer);

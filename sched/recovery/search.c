@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Applications with at least this many options are not compared further: the one with the highest bound is next. */
+/* Blocks with at least this many options count as equal: of these, the one with the highest bound is next. */
 enum { OPTIONS_COUNTED = 32 };
 
 /* A node takes about as long as this many options. */
@@ -18,7 +18,7 @@ struct option {
 };
 
 struct grouping {
-	double cost; /* of the worst group, now or later; in phase 3, minus the bytes saved */
+	double cost; /* of the worst group: this one, or one of the tasks that remain */
 	uint32_t set;
 };
 
@@ -27,7 +27,7 @@ static bool are_mates(const struct search *s, const struct block *a, const struc
 	return a != b && s->p->failed[a->task[0]].application == s->p->failed[b->task[0]].application;
 }
 
-/* Flows between two sets of tasks, from and to the first one. */
+/* Adds the load of the flows from the first set of tasks to the second (egress), and of those back (ingress). */
 static void add_flows(const struct search *s, const struct block *a, uint32_t set_a, const struct block *b,
 		      uint32_t set_b, double *egress, double *ingress)
 {
@@ -83,7 +83,7 @@ static void add_block_relief(const struct search *s, uint32_t b, uint32_t c, dou
 	}
 }
 
-/* The load that unplaced tasks could still remove from c. skip: without this block's share. */
+/* The load that unplaced tasks could still remove from c. skip: a block that does not count, or block_count. */
 static void relief_at(const struct search *s, uint32_t c, uint32_t skip, double *egress, double *ingress)
 {
 	*egress = *ingress = 0;
@@ -113,7 +113,7 @@ static double local_load(const struct search *s, const struct block *block, uint
 	return local;
 }
 
-/* True if the group can be placed there. *load: the resulting relative load. */
+/* True if the group can be placed on c. *load: the resulting relative load. */
 static bool is_option(struct search *s, uint32_t b, uint32_t set, uint32_t c, double *load)
 {
 	const struct block *block = &s->blocks[b];
@@ -146,7 +146,7 @@ static bool is_option(struct search *s, uint32_t b, uint32_t set, uint32_t c, do
 	return search_relative(s, c, egress - relief_egress, ingress - relief_ingress) <= s->limit;
 }
 
-/* True if the bound allows a group of unplaced tasks of b that contains its first one. */
+/* True if the bounds allow this group of unplaced tasks, and some partition of the block's other unplaced tasks. */
 static bool allows_group(const struct search *s, const struct block *block, uint32_t remaining, uint32_t set)
 {
 	return block->cost[set] <= s->limit && block->best[remaining ^ set] <= s->limit;
@@ -171,7 +171,7 @@ static uint32_t count_options(struct search *s, uint32_t b, uint32_t most)
 	return count;
 }
 
-/* The block with the fewest options; block_count if one has none. */
+/* Returns the block with the fewest options, or block_count if some block has none. */
 static uint32_t choose_block(struct search *s)
 {
 	uint32_t best = s->block_count, fewest = OPTIONS_COUNTED + 1;
@@ -185,7 +185,7 @@ static uint32_t choose_block(struct search *s)
 		if (!s->remaining[b])
 			continue;
 		bound = block->best[s->remaining[b]];
-		/* Counts above `fewest` need not be told apart: counting stops at fewest + 1. */
+		/* Counts above `fewest` make no difference: counting stops at fewest + 1. */
 		count = count_options(s, b, fewest < OPTIONS_COUNTED ? fewest + 1 : OPTIONS_COUNTED);
 		if (count == 0)
 			return s->block_count;
@@ -212,9 +212,9 @@ static int compare_gains(const void *a, const void *b)
 }
 
 /*
- * Maximum load that unplaced tasks can remove from one direction of c with its remaining CPU: the fractional knapsack.
- * A task removes its flows with peers there and with placed tasks of its application's other blocks, and adds at least
- * its flows with surviving tasks.
+ * Upper bound of the load that unplaced tasks can remove from one direction of c within its remaining CPU: the
+ * fractional knapsack. A task removes its flows with peers there and with placed tasks of its application's other
+ * blocks, and adds at least its flows with surviving tasks.
  */
 static double packed_relief(const struct search *s, uint32_t c, bool egress)
 {
@@ -246,7 +246,10 @@ static double packed_relief(const struct search *s, uint32_t c, bool egress)
 	return relief;
 }
 
-/* Unplaced tasks must be able to relieve each overloaded server; without unplaced tasks no server may be overloaded. */
+/*
+ * True unless c is overloaded and unplaced tasks cannot relieve it. Without unplaced tasks, no server may be
+ * overloaded.
+ */
 static bool can_be_relieved(const struct search *s, uint32_t c)
 {
 	double egress, ingress;
@@ -260,7 +263,7 @@ static bool can_be_relieved(const struct search *s, uint32_t c)
 			       s->ingress[c] - packed_relief(s, c, false)) <= s->limit * (1 + RECOVERY_TOLERANCE);
 }
 
-/* An overloaded server, C if there is none. False if one cannot be relieved. */
+/* *hot: an overloaded server, C if there is none. Returns false if one cannot be relieved. */
 static bool find_hot(const struct search *s, uint32_t *hot)
 {
 	*hot = s->C;
@@ -416,7 +419,7 @@ static enum outcome try_group(struct search *s, uint32_t b, uint32_t set, struct
 			saved_MB = group_saved_MB(s, block, set, c);
 			if (!block->split && !saves_more(s, most_MB + saved_MB))
 				continue;
-			load = saved_MB; /* the most first */
+			load = saved_MB; /* most MB first */
 		}
 		options[count++] = (struct option){.load = load, .c = c};
 	}
@@ -463,8 +466,8 @@ static enum outcome branch(struct search *s, uint32_t b)
 }
 
 /*
- * Overloaded servers first: the block that could relieve the server most puts some of its tasks there, or none. Few
- * blocks have peers there, so it is soon clear if the server cannot be relieved.
+ * Branches on an overloaded server: the block that could relieve it most puts some of its tasks there, or none. This
+ * comes before other branching: few blocks have peers there, so it is soon clear if the server cannot be relieved.
  */
 static enum outcome branch_hot(struct search *s, uint32_t c)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the optimum by a sequence of decisions: first for p, then for the load of the servers touched, then for bytes.
+ * Finds the optimum by a sequence of decisions: first for p, then for the load of the servers that take failed tasks,
+ * then for bytes.
  */
 #include "search_priv.h"
 
@@ -11,8 +12,8 @@
 #include <string.h>
 
 /*
- * Options that a probe may look at, some 100 per us. A probe at the bound, or half-way between bound and incumbent,
- * succeeds quickly or hardly ever; ties get no more time than p.
+ * Limits of the options that a search may examine; some 100 take 1 us. A probe at the bound, or half-way between bound
+ * and incumbent, succeeds quickly or hardly ever. Ties get no more time than p.
  */
 static const uint64_t probe_work = 200000, tie_work = 400000;
 
@@ -105,7 +106,10 @@ static void prepare(struct search *s, double scale)
 	recovery_blocks_fill(s);
 }
 
-/* Lower bound of p at the current scale: groups, servers outside, and servers that cannot be relieved. */
+/*
+ * Lower bound of p at the current scale: from the groups, from the servers that are no candidates, and from the
+ * candidates after all possible relief.
+ */
 static double bound_p(const struct search *s)
 {
 	double bound = larger(recovery_blocks_bound(s), larger(s->outside, s->p->least_p));
@@ -142,7 +146,7 @@ static bool closed(const struct descent *d)
 
 /*
  * Tries the bound itself, then halves the gap as long as short probes succeed, then searches for anything better than
- * the incumbent until there is none. True if the bound is reached.
+ * the incumbent until there is none. Returns true if the incumbent is proved best.
  */
 static bool minimise(struct search *s, struct descent *d, decide_function *decide, value_function *value,
 		     uint32_t *place)
@@ -197,7 +201,7 @@ static double value_p(struct search *s, uint32_t *place)
 	return p;
 }
 
-/* Untouched servers keep the limit that recovery_search_solve() has set. */
+/* Servers without failed tasks keep the limit that settle_ties() has set. */
 static enum outcome decide_touched(struct search *s, double limit, uint64_t work)
 {
 	return recovery_search_decide(s, limit, s->untouched_limit, work);
@@ -213,8 +217,8 @@ static double value_touched(struct search *s, uint32_t *place)
 }
 
 /*
- * p is proved: among the placements with this p, finds the lowest load of servers that take tasks, then the fewest
- * bytes.
+ * Call it when p is proved. Among the placements with this p, finds the lowest load of servers that take tasks, then
+ * the fewest bytes. Returns true if both are proved.
  */
 static bool settle_ties(struct search *s, uint32_t *place, double p)
 {

@@ -23,7 +23,9 @@ static void free_arrays(struct arrays *a)
 	free(a->source);
 }
 
-/* Sources are all flows; inactive ones offer nothing. Resources: egress links, then ingress links. */
+/*
+ * The sources are all flows; inactive ones offer nothing. The resources are the egress links, then the ingress links.
+ */
 static bool fill(const struct fluid *fluid, struct arrays *a, struct max_min_problem *problem)
 {
 	uint32_t servers = fluid->scenario->server_count, resources = 2 * servers, count = fluid->count;

@@ -6,7 +6,10 @@
 #include <sched/flows/max_min.h>
 #include <sched/recovery/sharing.h>
 
-/* The rate of source k is how much of application k's remaining volume is sent per second beyond the floors. */
+/*
+ * Source k is application k. Its rate is the part of its remaining volume that it sends per second in addition to the
+ * floors.
+ */
 struct arrays {
 	double *weight, *offered, *capacity, *load, *extra, *work, *sum;
 	uint32_t *first, *source, *touched;
@@ -43,7 +46,7 @@ static void free_arrays(struct arrays *a)
 	free(a->work);
 }
 
-/* Calls for each (resource, application) with its load: counts them, or stores them if `write`. */
+/* Finds the load of each application on each resource: counts these pairs, or stores them if `write`. */
 static void walk_loads(const struct fluid *fluid, struct arrays *a, bool write)
 {
 	uint32_t servers = fluid->scenario->server_count, i = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Converts a scenario to its answer, and computes figures of a placement. */
+/* Solves a scenario, and computes figures of a placement. */
 #include "recovery_priv.h"
 
 #include <errno.h>
@@ -28,7 +28,10 @@ void recovery_answer_free(struct recovery_answer *answer)
 	*answer = (struct recovery_answer){0};
 }
 
-/* Greedy placement, or else bin packing. False with the answer's status set if there is no placement. */
+/*
+ * Finds a first placement, greedily or else by bin packing. Returns false, with the answer's status set, if it finds
+ * none.
+ */
 static bool start(struct problem *p, const bool *candidate, uint32_t *place, double *load, struct ns deadline,
 		  struct recovery_answer *answer, int *code)
 {
@@ -73,7 +76,9 @@ static int write_placement(struct problem *p, const uint32_t *place, double *loa
 	return 0;
 }
 
-/* If even the best placement has an infinite p, some flow never ends. load: that of this placement. */
+/*
+ * Handles a best placement whose p is infinite: some flow never ends, so there is no answer. load: of this placement.
+ */
 static int refuse_endless(struct problem *p, const bool *candidate, const uint32_t *place, const double *load,
 			  struct recovery_answer *answer)
 {
@@ -92,7 +97,7 @@ static int refuse_endless(struct problem *p, const bool *candidate, const uint32
 		included[f] = (p->BE[n] <= 0 && load[n] > 0) || (p->BI[n] <= 0 && load[p->N + n] > 0);
 		any = any || included[f];
 	}
-	/* Otherwise the link belongs to a surviving server, and any task may be its peer. */
+	/* If no task is, the link belongs to a server without failed tasks, and any task may be its peer. */
 	for (uint32_t f = 0; f < p->F && !any; f++)
 		included[f] = true;
 	if (answer->proof_of_links)

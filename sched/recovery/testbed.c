@@ -8,7 +8,7 @@
 enum { SERVERS = 8, LINK_MBPS = 10, CPU = 4 };
 
 struct testbed_application {
-	const char *name, *senders, *receivers; /* a digit a task */
+	const char *name, *senders, *receivers; /* one digit per task */
 	const char *servers;                    /* of tasks 1, 2, ... */
 	double MB;                              /* of each flow */
 	char failed;                            /* the task on S0, whose flows carry failed_MB */

@@ -5,7 +5,10 @@
 #include <math.h>
 #include <string.h>
 
-/* Loads of all servers under a placement, and the MB of the failed tasks' flows that cross the network. */
+/*
+ * Computes the loads of all servers under a placement. Returns the MB of the failed tasks' flows that cross the
+ * network.
+ */
 static double add_loads(const struct problem *p, const uint32_t *place, double *egress, double *ingress)
 {
 	double network_MB = 0;

@@ -29,7 +29,10 @@ static int carry_out(struct flownet *net, size_t number, const struct flownet_mo
 	return decision == ROUND_RESERVE && !waits ? flownet_reserve(net, number) : flownet_apply(net, number);
 }
 
-/* Moves into a slot that another task has to leave first are retried as long as others succeed. 0 or -ENOMEM. */
+/*
+ * Carries out the moves as decided. A move to a slot that another task has to leave first is tried again as long as
+ * other moves succeed. 0 or -ENOMEM.
+ */
 static int decide_moves(struct flownet *net, const struct round_options *options, struct round_outcome *outcome)
 {
 	const struct flownet_round *last = &outcome->last;
@@ -107,7 +110,7 @@ int round_place_roots(struct placer *placer, const struct round_options *options
 	return hold_others(placer, false, err);
 }
 
-/* The cost of an unrouted unit depends on the whole network. */
+/* True if the network must be built: to keep it, or because the cost of an unrouted unit depends on it. */
 static bool needs_network(struct placer *placer, const struct round_options *options)
 {
 	return options->keep_network || (options->whole_cost && placer_settings(placer)->flow.unscheduled_capacity > 0);
@@ -116,7 +119,7 @@ static bool needs_network(struct placer *placer, const struct round_options *opt
 int round_place_others(struct placer *placer, const struct round_options *options, struct round_outcome *outcome,
 		       struct error *err)
 {
-	/* Computed before the solve: tasks that the solve places are in the solve's cost already. */
+	/* Computed before the solve: the cost of tasks that it places is part of the solve's cost already. */
 	int64_t pinned_cost = options->whole_cost ? flownet_pinned_cost(placer_net(placer)) : 0;
 	int code = 0;
 

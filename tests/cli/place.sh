@@ -123,7 +123,7 @@ printf '{"schema": "nomora.cluster/1", "machines": [{"name": "h1", "rack": "rack
 echo '{"id": "p", "curve": "memcached", "root": 0, "tasks": [{"name": "r", "machine": "h1"}, {"name": "a", "machine": "h1"}, "b"]}' >dead.jsonl
 run "$nomora" place --cluster pair.json --jobs dead.jsonl --latency dead.csv --json
 expect "the task waits, and why" '[(t["state"], t["why_waiting"], t["next_best"]) for t in d["tasks"]][2]' \
-	"('waiting', \"no machine with a free slot answers the root's\", None)"
+	"('waiting', \"no machine with a free slot is reachable from the root's\", None)"
 echo '{"id": "p", "curve": "memcached", "root": 0, "tasks": [{"name": "r", "machine": "h1"}, {"name": "a", "machine": "h2"}]}' >cut.jsonl
 run "$nomora" place --cluster pair.json --jobs cut.jsonl --latency dead.csv --json
 expect "a running task that is cut off" '[(t["state"], t["rtt_us"], t["rtt_origin"], t["performance"]) for t in d["tasks"]][1]' \
@@ -354,7 +354,7 @@ run "$nomora" place "${hand[@]}" --cluster wait.json --jobs wait.jsonl --curves 
 printf '%s\n' "$out" | grep -qx "Latency: max; a curve's baseline round trip is subtracted." && [ -z "$err" ] &&
 	pass "the statistic and the reference" || fail "the statistic and the reference" "$out$err"
 run "$nomora" place "${hand[@]}" --cluster wait.json --jobs wait.jsonl --curves "$curves" --latency-stat p50
-printf '%s\n' "$out" | grep -q '^Latency: p50; .*unknown, so nothing is subtracted, for memcached)' &&
+printf '%s\n' "$out" | grep -q '^Latency: p50; .*unknown, so nothing is subtracted for memcached)' &&
 	pass "a curve without a baseline is named" || fail "a curve without a baseline is named" "$out$err"
 run "$nomora" place "${hand[@]}" --cluster wait.json --jobs wait.jsonl --curves "$curves" --latency-reference absolute
 printf '%s\n' "$out" | grep -qx 'Latency: max; absolute: no baseline round trip is subtracted.' &&
@@ -364,14 +364,14 @@ run "$nomora" place "${hand[@]}" --cluster wait.json --jobs wait.jsonl --curves 
 [ "$code" -eq 0 ] && printf '%s\n' "$err" | grep -q 'warning: curve memcached: 7 runs of its sweep failed its gates' &&
 	pass "a curve of a disturbed sweep: a warning" || fail "a curve of a disturbed sweep: a warning" "$err"
 run "$nomora" place "${hand[@]}" --cluster wait.json --jobs wait.jsonl --curves testbed --p-m 99 --p-r 99
-[ "$code" -eq 0 ] && printf '%s\n' "$err" | grep -q 'warning: --p-m 99, --p-r 99 left [12] tasks\{0,1\} no machine or rack .*a\.w[12]' &&
+[ "$code" -eq 0 ] && printf '%s\n' "$err" | grep -q 'warning: --p-m 99, --p-r 99: [12] tasks\{0,1\} found no machine or rack .*a\.w[12]' &&
 	pass "tasks that a threshold left to chance are named" || fail "tasks that a threshold left to chance are named" "$out$err"
 sed 's/"h2", "rack": "r1", "slots": 1/"h2", "rack": "r1", "slots": 9/' wait.json >roomy.json
 for named in '3 tasks a.w1, a.w2, a.w3' '4 tasks a.w1, a.w2, a.w3, ...'; do
 	count=${named%% *}
 	python3 -c 'import json, sys; print(json.dumps({"id": "a", "curve": "memcached", "root": "r", "tasks": ["r"] + [f"w{i + 1}" for i in range(int(sys.argv[1]))]}))' "$count" >chance.jsonl
 	run "$nomora" place "${hand[@]}" --cluster roomy.json --jobs chance.jsonl --curves testbed --p-m 99 --p-r 99
-	printf '%s\n' "$err" | grep -qF "left $count tasks no machine or rack with a free slot; any slot was taken (${named#* tasks })" &&
+	printf '%s\n' "$err" | grep -qF ": $count tasks found no machine or rack with a free slot within these thresholds and took any slot (${named#* tasks })" &&
 		pass "$count of them: three names" || fail "$count of them: three names" "$out$err"
 done
 
@@ -468,7 +468,7 @@ expect "no jobs at all is no error" 'd["totals"]["tasks"]' 0
 
 printf '%s\nh1,h2,1,2,3,0,9,1\nh1,stranger,1,2,3,0,9,1\n' "$header" >stranger.csv
 run "${place[@]}" --jobs jobs.jsonl --latency stranger.csv
-[ "$code" -eq 0 ] && printf '%s\n' "$err" | grep -q "warning: stranger.csv: 1 rows name machines .*'stranger'" &&
+[ "$code" -eq 0 ] && printf '%s\n' "$err" | grep -q "warning: stranger.csv: ignored 1 rows that name machines .*'stranger'" &&
 	pass "a matrix larger than the cluster: a warning" || fail "a matrix larger than the cluster: a warning" "$code $err"
 
 # Bad input: one line with file, line and reason, exit 1.
@@ -508,13 +508,13 @@ printf '%s\n' '{"id": "a", "curve": "spark", "root": 0, "tasks": [{"name": "r", 
 bad_jobs "a missing curve" "bad.jsonl:2: curve: job 'b' needs curve 'nope'" '{"id": "a", "curve": "spark", "root": 0, "tasks": 2}
 {"id": "b", "curve": "nope", "root": 0, "tasks": 2}'
 bad_jobs "a curve that is a path" "bad.jsonl:1: curve: job 'a' needs curve '../x': '../x' is not a curve name; expected NAME for" '{"id": "a", "curve": "../x", "root": 0, "tasks": 2}'
-bad_jobs "a root that is none of the tasks" "bad.jsonl:1: root: 'x' is none of this job's tasks" \
+bad_jobs "a root that is none of the tasks" "bad.jsonl:1: root: 'x' is not a task of this job" \
 	'{"id": "a", "curve": "spark", "root": "x", "tasks": ["b"]}'
 bad_jobs "a job twice" "bad.jsonl:2: id: duplicate job 'a'; the first is in line 1" '{"id": "a", "curve": "spark", "root": 0, "tasks": 2}
 {"id": "a", "curve": "spark", "root": 0, "tasks": 2}'
 bad_jobs "a task on a machine that is not there" "bad.jsonl:1: tasks: task 'b' runs on 'zz'" \
 	'{"id": "a", "curve": "spark", "root": "b", "tasks": [{"name": "b", "machine": "zz"}]}'
-bad_jobs "more tasks than slots on a machine" "bad.jsonl:1: tasks: task 'd' is one too many on 'h1'" \
+bad_jobs "more tasks than slots on a machine" "bad.jsonl:1: tasks: task 'd' exceeds the slots of 'h1'" \
 	'{"id": "a", "curve": "spark", "root": "b", "tasks": [{"name": "b", "machine": "h1"}, {"name": "c", "machine": "h1"}, {"name": "d", "machine": "h1"}]}'
 mkdir bad && echo '{"schema": "nomora.curve/1"}' >bad/spark.json
 echo '{"id": "a", "curve": "spark", "root": 0, "tasks": 2}' >one.jsonl

@@ -94,8 +94,8 @@ sed 's/"cpu": 9/"cpu": 1/' "$file" >"$scratch/tight.json"
 refuses "no CPU" 3 'no surviving server has enough CPU' "$nomora" recover "$scratch/tight.json"
 run "$nomora" recover --json "$scratch/tight.json"
 [ "$code" -eq 3 ] && printf '%s' "$out" | grep -q '"A.2"' && pass "the proof as JSON" || fail "the proof as JSON" "$out"
-refuses "no source" 2 'expected one of SCENARIO.json' "$nomora" recover
-refuses "two sources" 2 'expected one of' "$nomora" recover "$file" --generate servers=9
+refuses "no source" 2 'expected exactly one of SCENARIO.json' "$nomora" recover
+refuses "two sources" 2 'expected exactly one of' "$nomora" recover "$file" --generate servers=9
 refuses "a bad recipe" 2 "found 'sevrers'" "$nomora" recover --generate sevrers=9
 refuses "no placement before the deadline is unknown" 1 'unknown: no placement was found within 0.001 ms' \
 	"$nomora" recover --generate servers=200,apps=10,tasks=20,failed=8,demand=4 --solver glpk --deadline-ms 0.001

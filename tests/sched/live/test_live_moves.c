@@ -63,7 +63,7 @@ Test(live_moves, a_move_waits_until_the_gain_has_held_and_the_restart_pays)
 	expect_why(live, "< 10 s");
 	cr_expect_float_eq(live_next_s(live, 3), 10, 1e-9, "a round when the hold is over");
 	cr_expect_eq(fixture_step(live, 13), 0, "the gain times 12 s does not pay for 30 s");
-	expect_why(live, "< restart of 30 s");
+	expect_why(live, "< restart cost of 30 s");
 	cr_expect_geq(live_next_s(live, 13), 20);
 	cr_expect_eq(fixture_step(live, 13 + live_next_s(live, 13)), 1);
 	cr_expect_eq(fixture_task_of(live, "web", 1)->state, LIVE_MOVING);

@@ -193,8 +193,8 @@ Test(policy, jobs_with_one_root_machine_each_go_by_their_own_curve)
 			    steep[] = {0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3};
 
 	/*
-	 * No cost is under p_m: both tasks flow through the cluster, where the policy chooses. Machine 3 is the
-	 * nearest.
+	 * No cost is under p_m: the network sends both tasks to the cluster, where the policy chooses the machine.
+	 * Machine 3 is the nearest.
 	 */
 	make(1, 1, 4, 2);
 	test_world_set_curve(&world, 0, level, sizeof level / sizeof level[0]);

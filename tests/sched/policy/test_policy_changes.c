@@ -4,7 +4,7 @@
 
 #include "place_world.h"
 
-/* p_m and p_r allow no arc: every task flows through the cluster, where the policy chooses. */
+/* p_m and p_r allow no arc: the network sends every task to the cluster, where the policy chooses the machine. */
 static const double steep[] = {0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3};
 
 static struct test_world world;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Explains a round: for each task its machine, predicted performance, the next best free slot and the expected
- * performance of a random placement, or the reason why it waits. That expectation is the mean over the slots that were
- * free before the last solve, with the root's machine as it is; a root placed by the same solve takes its own slot.
+ * performance of a random placement, or the reason why it waits. The expected performance is the mean over the slots
+ * that were free before the last solve, with the root on its present machine; if that solve placed the root, the root's
+ * own slot is left out.
  *
  *   explain_add_task()      each task of the jobs to explain
  *   explain_before()        before the round's last solve
@@ -22,7 +23,7 @@
 #include <sched/flownet/network.h>
 #include <sched/policy/policy.h>
 
-/* Borrowed, and needed until the explanation is printed. */
+/* All members are borrowed, and needed until the explanation is printed. */
 struct explain_scene {
 	struct placer *placer;
 	const struct cost_layout *layout;
@@ -58,14 +59,14 @@ struct explanation {
 	struct placement_totals totals; /* without slots and slots_free_before */
 };
 
-/* All zero to begin. Tasks come in ascending order of job and task. 0 or -ENOMEM. */
+/* Initialise the explanation to 0. Add tasks in ascending order of job and task. 0 or -ENOMEM. */
 int explain_add_task(struct explanation *explanation, uint32_t job, uint32_t task, int64_t from);
 int explain_before(const struct explain_scene *scene, struct explanation *explanation);
 int explain_after(const struct explain_scene *scene, struct explanation *explanation, const struct flownet_move *moves,
 		  size_t move_count);
 void explain_free(struct explanation *explanation);
 
-/* The task with names; `why_waiting` points into it. */
+/* Returns the task with names; `why_waiting` points into *task. */
 struct placement_task explain_placement(const struct explain_scene *scene, const struct flownet_names *names,
 					const struct explain_task *task);
 

@@ -12,27 +12,30 @@
 
 #include <sched/policy/policy.h>
 
-/* p of a round trip, looked up as by the policy; 0 for an unreachable machine (INFINITY). */
+/* Returns p at a round trip, looked up as the policy does; 0 for an unreachable machine (INFINITY). */
 double performance_at(const struct curve *curve, const struct policy_settings *settings, double rtt_us);
 
-/* The best p that a job with this curve would have on any machine with a slot. rtt_us: [columns of the layout]. */
+/*
+ * The best p that a job with this curve would have on any machine with a slot. rtt_us: scratch, [columns of the
+ * layout].
+ */
 double performance_best(const struct curve *curve, struct placer *placer, const struct latency_view *view,
 			const struct cost_layout *layout, uint32_t root, float *rtt_us);
 
-/* Sums over the intervals in which the job had a root and another task on machines; all zero to begin. */
+/* Sums over the intervals in which the job had its root and another task on machines. Initialise it to 0. */
 struct performance_sum {
 	double mean, worst, best, best_other;
 	uint64_t intervals;
 };
 
 /*
- * Adds the sums over one or more intervals: mean and worst p of the tasks, best p of all machines and of all but the
- * root's.
+ * Adds `intervals` intervals with these values: mean and worst p of the tasks, best p of all machines and of all but
+ * the root's.
  */
 void performance_sum_add(struct performance_sum *sum, double mean, double worst, double best, double best_other,
 			 uint64_t intervals);
 
-/* The quotients, 0..1; NAN without an interval. */
+/* The quotients, 0..1; NAN if there was no interval. */
 double performance_average(const struct performance_sum *sum);
 double performance_worst(const struct performance_sum *sum);
 double performance_average_other(const struct performance_sum *sum);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * NoMora's flow network (paper, figure 4 and table 2), kept between rounds. Events change it: each becomes a typed
- * change with its reason; changes of one subject merge; a round applies the merged changes to the solver, solves, and
- * proposes moves of tasks. Tasks of a job that share all costs are one supply of the solver ("group").
+ * NoMora's flow network (paper, figure 4 and table 2); it is kept between rounds. Each event is recorded as a change
+ * with its reason; changes of the same subject are merged. A round applies the merged changes to the solver, solves,
+ * and proposes moves of tasks. Tasks of a job whose costs are equal are one supply ("group") of the solver.
  *
  *   task T of job J -> U_J   omega * wait + gamma          T -> X  largest cost of all machines
  *   T -> R                   largest cost of the rack, if <= p_r (the cost source decides)
  *   T -> M                   cost of the machine, if <= p_m (the cost source decides)
- *   X -> R -> M -> S         0, as wide as the slots       U_J -> S  0, capacity: see unscheduled_capacity
+ *   X -> R -> M -> S         cost 0, capacity: the slots   U_J -> S  cost 0, capacity: see unscheduled_capacity
  *
- * A waiting root has an arc to X at cost 0 (and one to U_J, so that a full cluster still has an answer), a running one
- * only the arc to its machine; the others wait for it. The machine of a root that has ended remains the reference for
- * the others.
+ * A waiting root has an arc to X at cost 0, and one to U_J, so that a full cluster still has an answer. A running root
+ * has only the arc to its machine. The other tasks wait for their root. After a root has ended, its machine remains the
+ * reference for the others.
  *
  * A running task of a job that is not preemptible has only the arc to its machine. One of a preemptible job has all
  * arcs, and the arc to its machine is cheaper by beta and by the job's gain, but never below 0. A running task has
@@ -20,9 +20,10 @@
  * A machine is up, draining, or down (absent). A draining machine, and one with fewer slots than tasks, is shut: it
  * gets no tasks, and keeps its own unless flownet_task_leave() sends them away.
  *
- * Where the optimum leaves a choice, for a flow through X or R, the policy's `choose` decides: for the network all free
- * slots are equal. Machines are numbered as in the cluster, jobs and tasks as the caller likes, dense from 0; numbers
- * may be used again after the end, and memory follows the highest number. Durations are seconds. One thread.
+ * To the network, all free slots behind X or R are equal; for a task whose unit of flow goes through X or R, the
+ * policy's `choose` selects the slot. Machines are numbered as in the cluster. The caller numbers jobs and tasks from
+ * 0, without large gaps: memory grows with the highest number. Numbers may be reused after the end. Durations are in
+ * seconds. Only one thread at a time may use a network.
  */
 #ifndef FLOWNET_FLOWNET_H
 #define FLOWNET_FLOWNET_H
@@ -45,30 +46,33 @@ struct flownet;
 /* A policy's costs and choices. `context` is borrowed. */
 struct flownet_policy {
 	void *context;
-	bool root_first;    /* the others wait for their root */
+	bool root_first;    /* tasks wait until their root runs */
 	bool preempts;      /* jobs may be preemptible */
 	int32_t least_cost; /* lower bound of the costs in a row; 0: not known */
 	/*
-	 * Arcs of the job's tasks if its root runs on `root` (FLOWNET_NONE: it waits, and the policy has no
-	 * root_first). An arc to a rack or to the cluster costs at least as much as `at` any machine in it. NULL = out
-	 * of memory. Valid until the next call.
+	 * Returns the arcs of the job's tasks when its root runs on `root` (FLOWNET_NONE: the root waits, and the
+	 * policy has no root_first). An arc to a rack or to the cluster costs at least as much as any machine in it
+	 * does by at(). Returns NULL if out of memory. The row is valid until the next call.
 	 */
 	const struct cost_row *(*row)(void *context, uint32_t job, int32_t root);
-	/* Prefetches a row that is needed soon (cost_rows_fetch()). NULL = rows need no prefetch. */
+	/* Prefetches a row that is needed soon (cost_rows_fetch()). fetch = NULL: rows need no prefetch. */
 	void (*fetch)(void *context, uint32_t job, int32_t root, enum cost_fetch step);
 	/* Cost of one machine, regardless of thresholds. */
 	int32_t (*at)(void *context, uint32_t job, int32_t root, uint32_t machine);
 	/*
-	 * Chooses a machine with a free slot (flownet_free()), in `rack` unless that is FLOWNET_NONE, for a task that
-	 * the network would put on any of them. There is at least one; COST_NO_MACHINE: none is suitable, the task
-	 * stays. NULL = the first.
+	 * Chooses a machine with a free slot (flownet_free()), in `rack` unless that is FLOWNET_NONE, for a task for
+	 * which the network may use any of them. There is at least one. Returns COST_NO_MACHINE if none is suitable:
+	 * the task then stays where it is. choose = NULL: the first machine is taken.
 	 */
 	uint32_t (*choose)(void *context, const struct flownet *net, uint32_t job, uint32_t task, int32_t rack);
-	/* The job's root runs on `machine` from now on, or no longer (then its row is not needed). May be NULL. */
+	/*
+	 * Reports that `machine` is (`runs`) or no longer is the job's reference; the job's row is needed only while it
+	 * is. May be NULL.
+	 */
 	void (*root)(void *context, uint32_t job, uint32_t machine, bool runs);
 	/*
-	 * Called before rows that depend on this change are requested; both may be NULL. `moved` NULL: everything may
-	 * have changed.
+	 * Report changes before rows that depend on them are requested; both may be NULL. `moved` = NULL: all latencies
+	 * may have changed.
 	 */
 	void (*present)(void *context, uint32_t machine, bool present);
 	void (*moved)(void *context, const struct cost_moved *moved);
@@ -79,16 +83,16 @@ struct flownet_settings {
 	int32_t gamma;
 	double omega_per_s;
 	double beta_per_s;            /* of jobs that may be preempted */
-	int32_t unscheduled_capacity; /* of U_J -> S; 0 = the job's tasks (the paper's 1 leaves tasks without a way) */
+	int32_t unscheduled_capacity; /* of U_J -> S; 0 = the job's tasks (the paper's 1 leaves some without a path) */
 	const struct mcf_algorithm *algorithm; /* NULL = the structured solver, kept and repaired between rounds */
 	bool verify;                           /* prove every answer by mcf_verify() */
 };
 
-/* NULL with err set. The cluster's machines are not in the network yet: flownet_machine_added(). */
+/* Returns NULL with err set on failure. The cluster's machines are not in the network yet: flownet_machine_added(). */
 struct flownet *flownet_create(const struct cluster *cluster, const struct flownet_policy *policy,
 			       const struct flownet_settings *settings, struct error *err);
 void flownet_destroy(struct flownet *net); /* NULL is legal */
-/* After the cluster got machines or racks; see <sched/cost/layout.h> for the order. 0 or -ENOMEM. */
+/* Call it after the cluster got machines or racks; see <sched/cost/layout.h> for the order. 0 or -ENOMEM. */
 int flownet_grow(struct flownet *net);
 
 /* Why something changed. */
@@ -123,33 +127,36 @@ struct flownet_change {
 	enum flownet_change_kind kind;
 	enum flownet_reason reason; /* of the first event */
 	uint32_t subject;
-	uint32_t events;       /* merged into it */
-	int32_t before, after; /* slots for waiting and running tasks that are not pinned; 0 for jobs */
+	uint32_t events;       /* number of events merged into it */
+	int32_t before, after; /* the machine's slots for tasks that are not pinned; 0 for jobs */
 };
 
 /*
- * Events. 0 or -errno: -EINVAL (the subject does not exist, or exists already), -ENOMEM. An event that concerns a
+ * Events. They return 0; -EINVAL if the subject does not exist, or exists already; or -ENOMEM. An event that concerns a
  * proposed move cancels the proposal.
  *
- * A machine that is removed (down) sends its tasks back to waiting; a job whose root is lost waits for it again, its
- * running tasks stay. Slots may shrink below the running tasks: no task is evicted, the machine is shut until enough
- * tasks have ended.
+ * When a machine is removed (down), its tasks wait again. If a job's root is among them, the job's waiting tasks wait
+ * for it; its running tasks stay. If a machine gets fewer slots than it has tasks, no task is evicted; the machine is
+ * shut until enough tasks have ended.
  */
 int flownet_machine_added(struct flownet *net, uint32_t machine, int32_t slots);
 int flownet_machine_removed(struct flownet *net, uint32_t machine);
 int flownet_machine_drained(struct flownet *net, uint32_t machine, bool draining);
 int flownet_slots_changed(struct flownet *net, uint32_t machine, int32_t slots);
-/* Returns whether a job has its root on the machine, or had it when the job ended: such a number is not reused. */
+/*
+ * True if a present job has its root on the machine, or had it there when the root ended: such a number must not be
+ * reused.
+ */
 bool flownet_machine_is_reference(const struct flownet *net, uint32_t machine);
 
 int flownet_job_arrived(struct flownet *net, uint32_t job, uint32_t root_task);
-int flownet_job_ended(struct flownet *net, uint32_t job); /* and its tasks; the number may be reused */
+int flownet_job_ended(struct flownet *net, uint32_t job); /* its tasks end, too; the number may be reused */
 /* An unused job number, as small as possible. */
 uint32_t flownet_spare_job(struct flownet *net);
 /*
- * Sets whether running tasks of the job may move, and for which gain: `gain` is the minimum improvement of predicted
- * performance (100 / cost; 0.1 = ten percent of the baseline) for a move. A move that frees a slot for others may lose
- * performance. -EINVAL if the policy does not have `preempts`.
+ * Sets whether running tasks of the job may move. They do so only if their predicted performance (100 / cost) improves
+ * by at least `gain` (0.1 = ten percent of the baseline); a move that frees a slot for others may lose performance.
+ * -EINVAL if the policy does not have `preempts`.
  */
 int flownet_job_moves(struct flownet *net, uint32_t job, bool preemptible, double gain);
 
@@ -158,29 +165,32 @@ int flownet_task_arrived(struct flownet *net, uint32_t job, uint32_t task, doubl
 int flownet_task_found(struct flownet *net, uint32_t job, uint32_t task, uint32_t machine, double running_s);
 int flownet_task_ended(struct flownet *net, uint32_t job, uint32_t task);
 /*
- * Requests that the running task leaves its machine, regardless of its job's settings: the next rounds propose a move
- * as soon as there is another slot. For draining machines, as many tasks at a time as the caller likes. `leaves` false
- * withdraws the request.
+ * Requests that the running task leaves its machine, regardless of its job's settings: rounds propose a move as soon as
+ * there is another slot. To drain a machine, call it for as many tasks at a time as should move at once. `leaves` =
+ * false withdraws the request.
  */
 int flownet_task_leave(struct flownet *net, uint32_t job, uint32_t task, bool leaves);
 
 /*
- * The job's costs changed (its rows are requested again); the second form finds the jobs by their roots' machines, NULL
- * = all.
+ * Report that costs changed, so that rows are requested again: of this job, or of all jobs whose roots are on the
+ * machines in `moved` (NULL = of all jobs).
  */
 int flownet_costs_changed(struct flownet *net, uint32_t job);
 int flownet_latency_changed(struct flownet *net, const struct cost_moved *moved);
-/* Linear in the jobs whose costs still change with time: waiting jobs with omega, recently started ones with beta. */
+/*
+ * Advances the clock. Linear in the jobs whose costs still change with time: waiting jobs with omega, recently started
+ * ones with beta.
+ */
 int flownet_time_passed(struct flownet *net, double seconds);
 /*
- * While the others are held back, a round places only waiting roots, without the solver: other waiting tasks are not in
- * the network, running tasks stay or, if no slot is free and their job allows it, are displaced by a root. For rounds
- * of two solves (NoMora 5.2). Has no effect if the policy has no root_first. The cost of such a round is that of
- * waiting roots and displaced tasks. Returns 0.
+ * Holds back all tasks except roots, or ends this. While they are held back, a round places only waiting roots, without
+ * the solver. Other waiting tasks are not in the network. Running tasks stay, but if no slot is free, a root may
+ * displace a task of a preemptible job. For rounds of two solves (NoMora 5.2). Has no effect if the policy has no
+ * root_first. The cost of such a round is that of waiting roots and displaced tasks. Returns 0.
  */
 int flownet_hold_others(struct flownet *net, bool held);
 
-/* Changes that wait for the next round; borrowed until the next call that changes the network. */
+/* The changes that wait for the next round; borrowed until the next call that changes the network. */
 const struct flownet_change *flownet_pending(const struct flownet *net, size_t *count);
 
 /* The arc that a task's unit takes. */
@@ -190,7 +200,7 @@ enum flownet_arc {
 	FLOWNET_ARC_RACK,
 	FLOWNET_ARC_MACHINE,
 	FLOWNET_ARC_RUNNING, /* to its machine */
-	FLOWNET_ARC_NONE,    /* not in the network: it waits for its root; or U_J has no capacity left for it */
+	FLOWNET_ARC_NONE,    /* none: the task waits for its root, or U_J has no capacity left for it */
 };
 const char *flownet_arc_name(enum flownet_arc arc);
 
@@ -205,31 +215,34 @@ struct flownet_move {
 struct flownet_round {
 	const struct flownet_move *moves;
 	size_t move_count;
-	int64_t cost;        /* of the optimal flow; pinned tasks and unrouted units not counted */
-	int64_t unscheduled; /* units */
+	int64_t cost;        /* of the optimal flow, without pinned tasks and unrouted units */
+	int64_t unscheduled; /* units that wait */
 	int64_t unrouted;    /* tasks for which there is no path at all (unscheduled_capacity) */
-	uint64_t changes;    /* applied */
+	uint64_t changes;    /* changes applied to the solver */
 	uint64_t scans;      /* arcs that the structured solver looked at; 0 with another one */
 	uint64_t merged;     /* events merged into another change */
 	const char *algorithm;
 	bool verified;                      /* the certificate was checked and holds */
-	double apply_s, solve_s, extract_s; /* wall */
+	double apply_s, solve_s, extract_s; /* wall-clock time */
 };
 
-/* After the first round, if a second will follow: does the one-time work of the second in advance. 0 or -ENOMEM. */
+/*
+ * Does the one-time work of the second round in advance. Call it after the first round if another will follow. 0 or
+ * -ENOMEM.
+ */
 int flownet_prepare(struct flownet *net);
 
 /*
- * Applies the pending changes, solves, and proposes moves: nothing has moved yet. Each proposal round->moves[number] is
- * then, before the next round and in any order,
+ * Applies the pending changes, solves, and proposes moves; no task has moved yet. For each proposal
+ * round->moves[number], the caller then does one of the following, before the next round and in any order:
  *
- *   applied    flownet_apply(): the task runs there now;
- *   decided    flownet_reserve(): it holds a slot at `to`, and the one at `from` as long as it has not started; it
- * takes part in no round until flownet_confirm() (it runs at `to`, `from` is free) or flownet_fail() (it is where it
- * was). A job's root counts as placed from its decision on; refused    by doing nothing: the next rounds propose the
- * same as long as it is optimal.
+ * - flownet_apply(): the task runs at `to` now.
+ * - flownet_reserve(): the task holds a slot at `to`, and the one at `from` until it has started. It takes part in no
+ *   round until flownet_confirm() (it runs at `to`, and `from` is free) or flownet_fail() (it is where it was). A job's
+ *   root counts as placed from its reservation on.
+ * - nothing, which refuses the move: the next rounds propose it again as long as it is optimal.
  *
- * 0, -ENOMEM, -ERANGE (costs), -EIO (the certificate does not hold).
+ * 0, -ENOMEM, -ERANGE (a cost is too large), or -EIO (the certificate does not hold).
  */
 int flownet_propose(struct flownet *net, struct flownet_round *round, struct error *err);
 /* flownet_propose(), then flownet_apply_all(). */
@@ -255,35 +268,42 @@ const struct cluster *flownet_cluster(const struct flownet *net);
 uint64_t flownet_rounds(const struct flownet *net); /* solves begun so far */
 /* Numbers of the jobs, in no order; borrowed until a job arrives or ends. */
 const uint32_t *flownet_jobs(const struct flownet *net, size_t *count);
-/* The same for those with waiting tasks, and perhaps some that have none or have ended. */
+/* The same for jobs with waiting tasks; the list may contain others, also ended ones. */
 const uint32_t *flownet_waiting_jobs(const struct flownet *net, size_t *count);
 uint32_t flownet_job_limit(const struct flownet *net); /* highest job number so far + 1 */
 uint32_t flownet_task_limit(const struct flownet *net, uint32_t job);
 uint32_t flownet_root_task(const struct flownet *net, uint32_t job);
 int32_t flownet_root_machine(const struct flownet *net, uint32_t job); /* where it runs or ran; FLOWNET_NONE: waits */
 int32_t flownet_task_machine(const struct flownet *net, uint32_t job, uint32_t task);
-/* True if the move is decided and not confirmed. *origin: its machine until then, FLOWNET_NONE: it waited. */
+/*
+ * True if a move of the task is reserved and not confirmed. *origin: the machine that it leaves, FLOWNET_NONE if it
+ * waited.
+ */
 bool flownet_task_in_transit(const struct flownet *net, uint32_t job, uint32_t task, int32_t *origin);
 bool flownet_task_present(const struct flownet *net, uint32_t job, uint32_t task);
 uint32_t flownet_waiting_tasks(const struct flownet *net, uint32_t job);
 /* Number of running tasks that rounds leave out: they have run so long that beta makes staying free. */
 uint64_t flownet_resting(const struct flownet *net);
-bool flownet_a_root_waits(struct flownet *net); /* of any job with waiting tasks */
+bool flownet_a_root_waits(struct flownet *net); /* true if the root of any job waits */
 /*
  * Number of tasks that have waited so long that omega adds nothing more, so that their order is lost. *longest_s: the
  * longest wait.
  */
 uint64_t flownet_capped_tasks(const struct flownet *net, double *longest_s);
 /*
- * Sum of the costs of the pinned tasks' arcs, which a round's cost excludes; with the others held back, also of tasks
- * that may move.
+ * Sum of the costs of the pinned tasks' arcs, which a round's cost excludes; while the others are held back, also of
+ * running tasks that may move.
  */
 int64_t flownet_pinned_cost(const struct flownet *net);
-/* Cheapest arc through which the task can get to `machine` (FLOWNET_NONE: to waiting) in the current network. */
+/*
+ * Returns the cheapest arc through which the task can get to `machine` (FLOWNET_NONE: to waiting) in the current
+ * network.
+ */
 enum flownet_arc flownet_arc_to(const struct flownet *net, uint32_t job, uint32_t task, int32_t machine, int32_t *cost);
 /*
  * Marks the job's waiting tasks that cannot be routed in the current network because U_J -> S has too little capacity:
- * those with the highest cost of waiting, of equal ones the last. unrouted[flownet_task_limit()]. 0 or -ENOMEM.
+ * those with the highest cost of waiting; among equal costs, the last ones. unrouted[flownet_task_limit()]. 0 or
+ * -ENOMEM.
  */
 int flownet_list_unrouted(const struct flownet *net, uint32_t job, bool *unrouted);
 uint64_t flownet_memory_bytes(const struct flownet *net); /* of the solver */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The network as in the paper, with a node per task, for display, other solvers and proofs. Built from the current
- * state of a flownet; pinned tasks have only the arc to their machine. If the capacity of U_J -> S may be too small for
- * the job's tasks, each of them has an arc to S that costs more than any detour, for tasks that cannot be routed
- * otherwise.
+ * The network as in the paper, with a node per task, for display, other solvers and proofs. It is built from the
+ * current state of a flownet; pinned tasks have only the arc to their machine. If the capacity of U_J -> S may be too
+ * small for the job's tasks, each of them also has an arc to S. That arc costs more than any other path, so only tasks
+ * without another path use it.
  */
 #ifndef FLOWNET_NETWORK_H
 #define FLOWNET_NETWORK_H
@@ -45,27 +45,33 @@ int flownet_network_build(const struct flownet *net, struct flownet_network *net
 void flownet_network_free(struct flownet_network *network);
 
 /*
- * The flow that corresponds to the tasks' current machines, on a network that was built before they moved there: each
- * unit takes the cheapest of its task's arcs that lead to its machine; among equal ones the most direct, preferably the
- * arc for staying. Of the waiting tasks, U_J holds those that are cheapest there, so that the flow is optimal if the
- * placement is. flow[problem.arc_count] must be 0 at the beginning. 0 or -ENOMEM.
+ * Computes the flow that puts the tasks on their current machines, in a network that was built before they moved there.
+ * Each unit takes the cheapest of its task's arcs that lead to its machine; among equally cheap arcs, the most direct
+ * one, and of these the arc for staying. U_J gets the waiting tasks that cost least there, so the flow is optimal if
+ * the placement is. flow[problem.arc_count] must be all 0. 0 or -ENOMEM.
  */
 int flownet_network_route(const struct flownet_network *network, const struct flownet *net, int32_t *flow);
 
-/* Names to print; NULL members give J0, J0.T1, M0, R0. Called with the flownet's numbers. */
+/*
+ * Functions that return names to print, given the flownet's numbers. Without them, jobs are J0, J1, ... and tasks T0,
+ * T1, ...
+ */
 struct flownet_names {
 	const void *context;
 	const char *(*job)(const void *context, uint32_t job);
 	const char *(*task)(const void *context, uint32_t job, uint32_t task);
 };
 
-/* DIMACS min-cost flow: `p min`, n and a lines, nodes from 1, their names in comments. 0 or -errno. */
+/*
+ * Writes the DIMACS min-cost flow format: `p min`, n and a lines. Nodes are numbered from 1; comments give their names.
+ * 0 or -errno.
+ */
 int flownet_network_write_dimacs(const struct flownet_network *network, const struct flownet *net,
 				 const struct flownet_names *names, FILE *out);
-/* Graphviz; flow may be NULL, otherwise arcs with flow are drawn bold. */
+/* Writes Graphviz. flow may be NULL; otherwise arcs with flow are drawn bold. 0 or -errno. */
 int flownet_network_write_dot(const struct flownet_network *network, const struct flownet *net,
 			      const struct flownet_names *names, const int32_t *flow, FILE *out);
-/* "nomora.flownet/1": nodes with names and kinds, arcs with capacity, cost and flow. */
+/* Writes "nomora.flownet/1": nodes with names and kinds, arcs with capacity, cost and flow. 0 or -errno. */
 int flownet_network_write_json(const struct flownet_network *network, const struct flownet *net,
 			       const struct flownet_names *names, const int32_t *flow, FILE *out);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A placement from files to an explained answer: the world is read from a cluster, jobs, curves and a latency matrix;
- * rounds run (sched/round), the last one is explained (sched/explain) and printed. One thread.
+ * Computes a placement from files: reads a cluster, jobs, curves and a latency matrix, runs rounds (sched/round),
+ * explains the last one (sched/explain) and prints it. One thread.
  */
 #ifndef SCHED_PLACE_PLACE_H
 #define SCHED_PLACE_PLACE_H
@@ -22,13 +22,13 @@ struct place_settings {
 	int policy, statistic, reference, algorithm;
 	int64_t p_m, p_r, gamma, unscheduled_capacity, rounds, seed;
 	double omega_per_s, beta_per_s, round_s;
-	double max_age_s; /* of measurements; 0: none is too old */
+	double max_age_s; /* older measurements count as not measured; 0 = no limit */
 	bool paper, preemption, root_anywhere, verify;
 	const char *dump_dimacs, *draw;
-	const char *algorithm_name; /* NULL: the solver that is kept between rounds */
+	const char *algorithm_name; /* NULL: the structured solver, which is kept between rounds */
 };
 
-/* No files; `paper`: the papers' values. */
+/* The defaults, or with `paper` the paper's values; no files. */
 void place_settings_default(struct place_settings *settings, bool paper);
 
 struct place_world {
@@ -57,8 +57,8 @@ struct place_outcome {
 	struct round_outcome round; /* the last one */
 	uint64_t solves;            /* of all rounds */
 	double seconds;
-	uint64_t capped_tasks; /* flownet_capped_tasks() of the round with most */
-	double longest_wait_s; /* in it */
+	uint64_t capped_tasks; /* highest flownet_capped_tasks() of the rounds */
+	double longest_wait_s; /* in the round with that number */
 };
 
 /* Runs the rounds and fills the outcome; release with place_outcome_free(), also after an error. */

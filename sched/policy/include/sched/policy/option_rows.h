@@ -10,9 +10,9 @@
 	OPTION_DOUBLE(type, field, "omega-per-s", 0, "COST", 0, 100000, "added cost of waiting, per second waited")
 #define ROW_BETA(type, field)                                                                                          \
 	OPTION_DOUBLE(type, field, "beta-per-s", 0, "COST", 0, 100000,                                                 \
-		      "where running tasks may move: discount on staying, per second run")
+		      "discount on staying, per second run, for tasks that may move")
 #define ROW_UNSCHEDULED_CAPACITY(type, field)                                                                          \
 	OPTION_INTEGER(type, field, "unscheduled-capacity", 0, "N", 0, 1000000,                                        \
-		       "tasks of a job that may wait in the network; 0 = all, 1 = the paper's")
+		       "how many tasks of a job may wait in the network; 0 = all, 1 = as in the paper")
 
 #endif

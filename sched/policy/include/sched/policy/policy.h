@@ -35,27 +35,26 @@ struct policy {
 	const char *summary;
 	bool root_first;    /* tasks wait until their root is placed, and then go near it */
 	int32_t least_cost; /* lower bound of a machine's cost */
-	bool cached_rows;   /* row(): cost_rows_get() with the job's curve */
+	bool cached_rows;   /* row() is cost_rows_get() with the job's curve */
 	bool preempts;      /* supports preemption; other policies keep running tasks where they are */
 	/* Callbacks of flownet; contracts in flownet/flownet.h, with the placer as context. */
 	const struct cost_row *(*row)(struct placer *placer, uint32_t job, int32_t root);
 	int32_t (*at)(struct placer *placer, uint32_t job, int32_t root, uint32_t machine);
 	/*
-	 * Costs as at() for the rack's columns of the layout, 0..COST_MAXIMUM; any value for those without a machine.
-	 * For root_first.
+	 * Fills cost[] for the rack's columns of the layout with the costs that at() gives (above COST_MAXIMUM:
+	 * unreachable); any value where a column has no machine. Needed with root_first.
 	 */
 	void (*rack)(struct placer *placer, uint32_t job, uint32_t root, uint32_t rack, uint16_t *cost);
 	uint32_t (*choose)(struct placer *placer, const struct flownet *net, uint32_t job, uint32_t task, int32_t rack);
 };
 
-/* Ended by a row whose name is NULL; the first is nomora. */
+/* NULL-terminated; the first is nomora. */
 extern const struct policy *const policies[];
-const struct policy *policy_find(const char *name); /* NULL when there is none */
+const struct policy *policy_find(const char *name); /* NULL if there is none */
 
-/* The free slot for a task that nomora sends through a rack or the cluster. */
+/* How to choose the free slot for a task that nomora sends through a rack or the cluster. */
 enum policy_spill {
-	POLICY_SPILL_BEST, /* the one with the best predicted performance, such that swapping two tasks improves neither
-			    */
+	POLICY_SPILL_BEST, /* the one with the best predicted performance; so no swap of two tasks improves both */
 	POLICY_SPILL_ANY,  /* any, with equal probability, as in the paper */
 };
 
@@ -72,33 +71,36 @@ struct policy_settings {
 };
 
 /*
- * No thresholds, but for the POLICY_MACHINE_ARCS cheapest machines of a long row; interpolated curves, the best free
- * slot; gamma 1001, no preemption, omega and beta 0, the structured solver.
+ * The defaults: no thresholds, but a long row has arcs only to its POLICY_MACHINE_ARCS cheapest machines; interpolated
+ * curves, the best free slot; gamma 1001, no preemption, omega and beta 0, the structured solver.
  */
 void policy_settings_default(struct policy_settings *settings);
-/* The same with the paper's values: p_m 105, p_r 110, table look-up at raw latencies, any free slot, U_J -> S of 1. */
+/*
+ * The same with the paper's values: p_m 105, p_r 110, table look-up at raw latencies, any free slot, capacity 1 of U_J
+ * -> S.
+ */
 void policy_settings_paper(struct policy_settings *settings);
 
 /*
- * `source` provides the round trips (cost_source_from_view(), or a simulator's own); it and the layout must outlive the
- * placer. Machines enter its network by flownet_machine_added(). NULL with err set.
+ * `source` provides the round trips (cost_source_from_view(), or a simulator's own). It and the layout must outlive the
+ * placer. Add machines to the placer's network by flownet_machine_added(). Returns NULL with err set.
  */
 struct placer *placer_create(const struct policy *policy, const struct cost_layout *layout, struct cost_source source,
 			     const struct policy_settings *settings, struct error *err);
 void placer_destroy(struct placer *placer); /* NULL is legal */
 
-/* Adds and removes machines, in the order of <sched/cost/layout.h>. 0 or -ENOMEM. */
+/* Call it when machines were added, in the order of <sched/cost/layout.h>. 0 or -ENOMEM. */
 int placer_grow(struct placer *placer);
-/* Round trips changed. The caller passes this on to the jobs concerned by flownet_costs_changed(). */
+/* Reports changed round trips. The caller also calls flownet_costs_changed() for the jobs concerned. */
 void placer_latency_moved(struct placer *placer, const struct cost_moved *moved);
-/* Forgets a machine that is down. 0, or -EBUSY: it is the reference of a job. */
+/* Forgets a machine that is down. 0, or -EBUSY if it is the reference of a job. */
 int placer_forget_machine(struct placer *placer, uint32_t machine);
 
-/* Number of a curve for the calls below, or -ENOMEM. The curve is not kept. */
+/* Adds a curve and returns its number for the calls below, or -ENOMEM. Does not keep a reference to `curve`. */
 int32_t placer_add_curve(struct placer *placer, const struct curve *curve);
 /* Replaces the curve of this number, also for running jobs. 0 or -ENOMEM. */
 int placer_replace_curve(struct placer *placer, int32_t number, const struct curve *curve);
-/* 0 or -EBUSY: a job uses it. Its number may be reused. */
+/* Removes a curve; its number may be reused. 0, or -EBUSY if a job uses it. */
 int placer_remove_curve(struct placer *placer, int32_t number);
 /* Sets the job's curve, before flownet_job_arrived(). 0 or -ENOMEM. */
 int placer_set_job_curve(struct placer *placer, uint32_t job, int32_t curve);
@@ -110,7 +112,7 @@ const struct policy_settings *placer_settings(const struct placer *placer);
  * Number of rows of costs in memory, at most one for each curve and machine with a root of that curve. For statistics.
  */
 uint64_t placer_rows_kept(const struct placer *placer);
-/* Cost by latency of one machine for a job whose root is on `root`, regardless of the policy. */
+/* Cost of one machine by its latency, for a job whose root is on `root`, regardless of the policy. */
 int32_t placer_latency_cost(struct placer *placer, uint32_t job, uint32_t root, uint32_t machine);
 
 #endif

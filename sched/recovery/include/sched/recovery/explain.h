@@ -11,8 +11,8 @@
 struct recovery_reason {
 	uint32_t task, server;
 	double load_s;        /* relative load of its server; p if it is the bottleneck */
-	bool has_next;        /* there is another server on which it fits while the other tasks stay */
-	uint32_t next_server; /* the best of those */
+	bool has_next;        /* the task also fits on another server while the other tasks stay */
+	uint32_t next_server; /* the one with the lowest p */
 	double next_p;
 	double random_p;       /* mean p over all servers that fit it, its own included */
 	uint32_t server_count; /* number of servers on which it fits */
@@ -22,11 +22,12 @@ struct recovery_reason {
 int recovery_explain(const struct recovery_scenario *scenario, const struct recovery_answer *answer,
 		     struct recovery_reason *reasons);
 
-/* Mean, least and greatest p of `runs` random placements; candidate as for recovery_random_placement(). */
+/* Mean, least and greatest p of random placements. */
 struct recovery_spread {
 	uint32_t runs; /* placements found */
 	double mean_p, least_p, greatest_p;
 };
+/* `runs`: number of placements; candidate as for recovery_random_placement(). */
 struct recovery_spread recovery_random_spread(const struct recovery_scenario *scenario, const bool *candidate,
 					      uint32_t runs, uint64_t seed);
 

@@ -13,7 +13,7 @@ enum recovery_failure { RECOVERY_FAIL_TASKS, RECOVERY_FAIL_SERVERS, RECOVERY_FAI
 
 struct recovery_recipe {
 	uint32_t servers, applications, tasks; /* tasks of each application, half of them in stage 1 */
-	uint32_t failed;                       /* tasks, or servers with the other kinds of failure */
+	uint32_t failed;                       /* number of failed tasks, or of failed servers with the other kinds */
 	uint64_t seed;
 	enum recovery_failure failure;
 	double demand;    /* volumes of failed tasks' flows are multiplied by this */
@@ -21,16 +21,16 @@ struct recovery_recipe {
 	uint32_t backups; /* servers to which a failed task of stage 1 may go; 0 = all */
 	uint32_t weight_low, weight_high;
 	double link_low_gbps, link_high_gbps; /* each server has one or the other */
-	bool dense; /* any task sends to 3 in 10 others, the failed ones are of the first two applications */
+	bool dense; /* each task sends to 3 in 10 others; failed tasks are of the first two applications */
 };
 
 /*
- * "servers=500,apps=10,tasks=20,failed=8,seed=1" with, optionally, demand=4, fail=tasks|servers|rack, cpu=tight,
+ * Parses "servers=500,apps=10,tasks=20,failed=8,seed=1" with, optionally, demand=4, fail=tasks|servers|rack, cpu=tight,
  * backups=2, weights=1-4, links=1:10, dense. 0 or -EINVAL with err set.
  */
 int recovery_recipe_parse(const char *text, struct recovery_recipe *recipe, struct error *err);
 
-/* The same recipe gives the same scenario. NULL with err set: the tasks do not fit, or out of memory. */
+/* The same recipe gives the same scenario. Returns NULL with err set if the tasks do not fit, or if out of memory. */
 struct recovery_scenario *recovery_generate(const struct recovery_recipe *recipe, struct error *err);
 
 /*

@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where to relaunch the tasks of failed servers, and how to share the links afterwards, jointly and exactly: Chen, Li
- * and Li, "Surviving Failures with Performance-Centric Bandwidth Allocation in Private Datacenters", section III.
+ * Decides where to relaunch the tasks of failed servers and how to share the links afterwards, jointly and exactly:
+ * Chen, Li and Li, "Surviving Failures with Performance-Centric Bandwidth Allocation in Private Datacenters", section
+ * III.
  *
  * Each application k finishes its transfers after t_k = p / w'_k, where w'_k is its share of the weights (eq. 2).
- * Choose a surviving server for each failed task so that the least p is reached at which no access link is overfull:
+ * Choose a surviving server for each failed task such that p is as small as possible and no access link is overloaded:
  *
  *   minimise p = 1/S   subject to   sum over the flows that leave server n of  w'_k D  <=  BE_n p       (eq. 17)
  *                                   sum over the flows that enter n            w'_k D  <=  BI_n p       (eq. 18)
  *                                   CPU sizes fit (eq. 15), backups (eq. 9), one server per task (eq. 8).
  *
  * The model corrects the paper in four places:
- *  - A failed task that joins a peer removes the flow between them from both directions of that server: the load of
- *    surviving tasks, b_n in (17) and (18), is not constant, and a failed task can relieve a server.
- *  - Two failed tasks that talk make (17) and (18) quadratic. Their flow counts unless both get the same server.
- *  - Ties: often the most loaded survivor alone decides p. Among placements of equal p the answer has the lowest
- * maximum load of a server that takes a failed task, then the fewest bytes on the network. The answer is deterministic.
- *  - relaunch_s (footnote 3): a flow with a failed end starts d seconds late and gets the rate D / (t_k - d).
+ *
+ * - A failed task that joins a peer removes the flow between them from both directions of that server. So the load of
+ *   surviving tasks, b_n in (17) and (18), is not constant, and a failed task can relieve a server.
+ * - Two failed tasks that send to each other make (17) and (18) quadratic. Their flow counts unless both get the same
+ *   server.
+ * - Ties: often the most loaded survivor alone decides p. Among placements of equal p, the answer has the lowest
+ *   maximum load of a server that takes a failed task, then the fewest bytes on the network. The answer is
+ *   deterministic.
+ * - relaunch_s (footnote 3): a flow with a failed end starts d seconds late and gets the rate D / (t_k - d).
  *
  * Rates are MB/s, volumes MB, p seconds at unit share. No I/O; the clock is read for the deadline and for statistics.
  * One thread per call.
@@ -33,7 +37,7 @@
 enum recovery_filter {
 	RECOVERY_FILTER_EXACT, /* drops servers that provably are not needed for an optimum */
 	RECOVERY_FILTER_PEERS, /* Algorithm 1, plus the servers of the failed tasks' peers */
-	RECOVERY_FILTER_PAPER, /* Algorithm 1: eta servers a task */
+	RECOVERY_FILTER_PAPER, /* Algorithm 1: eta servers per task */
 	RECOVERY_FILTER_NONE,
 };
 
@@ -54,9 +58,9 @@ struct recovery_options {
 
 enum recovery_status {
 	RECOVERY_OPTIMAL,
-	RECOVERY_FEASIBLE,   /* deadline: a placement with a proved gap */
+	RECOVERY_FEASIBLE,   /* the deadline passed: a placement with a proved gap */
 	RECOVERY_INFEASIBLE, /* proved: see proof_* */
-	RECOVERY_UNKNOWN,    /* deadline, without a placement */
+	RECOVERY_UNKNOWN,    /* the deadline passed without a placement */
 };
 
 struct recovery_answer {
@@ -66,7 +70,7 @@ struct recovery_answer {
 	double gap;        /* (p - bound) / p */
 	double touched;    /* highest relative load, in seconds, of a server that takes a failed task */
 	double network_MB; /* the part of the failed tasks' flows that crosses the network */
-	bool ties_proved;  /* `touched` and `network_MB` are proved least among the optima as well */
+	bool ties_proved;  /* `touched` and `network_MB` are also proved least among the placements with this p */
 	uint32_t failed_count;
 	uint32_t *failed; /* numbers of the failed tasks, ascending */
 	uint32_t *server; /* their servers; NULL without a placement */
@@ -76,10 +80,13 @@ struct recovery_answer {
 	/* If infeasible: these tasks do not fit on these servers, the only ones that may take any of them. */
 	uint32_t *proof_tasks, *proof_servers;
 	uint32_t proof_task_count, proof_server_count;
-	bool proof_of_links; /* there is enough CPU, but for every placement a flow needs a link without capacity */
+	bool proof_of_links; /* there is enough CPU, but in every placement a flow needs a link without capacity */
 };
 
-/* Solves it. 0 or -ENOMEM or, with GLPK, -EIO; err set. The caller recovery_answer_free()s. */
+/*
+ * Solves the scenario. Returns 0, -ENOMEM or, with GLPK, another -errno, with err set. The caller frees the answer by
+ * recovery_answer_free().
+ */
 int recovery_solve(const struct recovery_scenario *scenario, const struct recovery_options *options,
 		   struct recovery_answer *answer, struct error *err);
 void recovery_answer_free(struct recovery_answer *answer);
@@ -91,8 +98,9 @@ struct recovery_load {
 };
 
 /*
- * The p of a placement: server[t] is each task's server (task_count entries; failed tasks where they are relaunched).
- * Flows with a failed end count in full and start late. load, if not NULL, gets server_count entries at that p.
+ * Returns the p of a placement. server[task_count]: each task's server; for failed tasks, where they are relaunched.
+ * Flows from or to a failed task count in full and start late. load: NULL, or server_count entries that receive the
+ * loads at that p.
  */
 double recovery_evaluate(const struct recovery_scenario *scenario, const uint32_t *server, struct recovery_load *load);
 /* The same before the failure: every task on its own server, each flow with its remaining volume. */
@@ -104,19 +112,19 @@ uint32_t *recovery_placement(const struct recovery_scenario *scenario, const str
 /* Seconds after which application k finishes at p (eq. 2). */
 double recovery_transfer_time_s(const struct recovery_scenario *scenario, uint32_t application, double p);
 
-/* Eq. 19 for each flow, MB/s; 0 within a server. flow_count entries. */
+/* Sets rate_MBps[flow_count] to the rates of eq. 19; 0 for flows within a server. */
 void recovery_rates(const struct recovery_scenario *scenario, const uint32_t *server, double p, double *rate_MBps);
 
 /*
- * Random placements as the paper's R: each failed task in turn goes to a server that it fits, all equally likely.
- * `candidate`: flags of the servers to choose from (PFR), or NULL for all. Fills server[t] for all tasks; false if
- * some task found no server in 100 attempts.
+ * A random placement like the paper's R: each failed task in turn goes to one of the servers on which it fits, all
+ * equally likely. `candidate`: flags of the servers to choose from (PFR), or NULL for all. Fills server[t] for all
+ * tasks. Returns false if in each of 100 attempts some task found no server.
  */
 struct rng;
 bool recovery_random_placement(const struct recovery_scenario *scenario, struct rng *rng, const bool *candidate,
 			       uint32_t *server);
 
-/* The candidates of a filter: server_count flags. 0 or -ENOMEM. */
+/* Flags the servers that the filter keeps: candidate[server_count]. 0 or -ENOMEM. */
 int recovery_candidates(const struct recovery_scenario *scenario, const struct recovery_options *options,
 			bool *candidate);
 

@@ -33,16 +33,16 @@ struct fluid {
 struct sharing_policy {
 	const char *name, *summary;
 	bool fixed; /* rates do not change when flows end */
-	/* rate[count]; 0 for flows that are not active. 0 or -ENOMEM. */
+	/* Fills rate[fluid->count] (0 for flows that are not active). Returns 0 or -ENOMEM. */
 	int (*rates)(const struct fluid *fluid, double *rate);
 };
 
 /*
- * performance eq. 19: the flows of an application end together, 1/time is proportional to the weight work-conserving
- * eq. 19 as a floor; the remaining capacity is shared by applications by weighted max-min fairness, again whenever
- *                  a flow starts or ends: no application ends later than with eq. 19
- * equal            each flow has a fixed equal share of its links: the smaller of capacity / flows at both ends
- * max-min          max-min fair rates by flow, again whenever a flow starts or ends
+ * - performance: eq. 19. The flows of an application end together; 1/time is proportional to the weight.
+ * - work-conserving: eq. 19 as a floor. Applications share the remaining capacity by weighted max-min fairness,
+ *   computed again whenever a flow starts or ends. No application ends later than with eq. 19.
+ * - equal: each flow has a fixed equal share of its links: the smaller of capacity / flows at both ends.
+ * - max-min: max-min fair rates per flow, computed again whenever a flow starts or ends.
  */
 extern const struct sharing_policy sharing_performance, sharing_work_conserving, sharing_equal, sharing_max_min;
 extern const struct sharing_policy *const sharing_policies[]; /* NULL-terminated */
@@ -53,14 +53,14 @@ struct fluid_result {
 	uint64_t events;
 };
 
-/* server: of each task. p: for eq. 19. 0 or -ENOMEM. */
+/* server: the server of each task. p: for eq. 19. 0 or -ENOMEM. */
 int fluid_create(const struct recovery_scenario *scenario, const uint32_t *server, double p, struct fluid *fluid);
 void fluid_free(struct fluid *fluid);
 
 /*
- * Runs until every flow has ended. step_s: flows that end within this time of the first are one event, after which
- * rates are computed again; 0 is exact. A flow that never gets a rate ends at INFINITY. 0 or -ENOMEM. The caller
- * fluid_result_free()s.
+ * Simulates until every flow has ended. step_s: flows that end up to this time after the first one end in the same
+ * event, before the rates are computed again; 0 is exact. A flow that never gets a rate ends at INFINITY. 0 or -ENOMEM.
+ * The caller frees the result by fluid_result_free().
  */
 int fluid_run(struct fluid *fluid, const struct sharing_policy *policy, double step_s, struct fluid_result *result);
 void fluid_result_free(struct fluid_result *result);

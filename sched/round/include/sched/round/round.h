@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One scheduling round (NoMora 5.2): a first solve places only the waiting roots while the other tasks are held back;
- * with the roots known, a second solve places these. Without a waiting root, or with a policy that treats roots like
- * other tasks, there is one solve. `place`, the simulator and the live scheduler run the same rounds.
+ * One scheduling round (NoMora 5.2). A first solve places only the waiting roots, while the other tasks are held back.
+ * A second solve then places the other tasks, whose roots are known. Without a waiting root, or with a policy that
+ * treats roots like other tasks, there is one solve. `place`, the simulator and the live scheduler run the same rounds.
  *
  * Times are wall-clock seconds, costs those of the flow network. Owned by one thread, with the placer.
  */
@@ -20,7 +20,7 @@
 enum round_decision {
 	ROUND_APPLY,   /* the task runs there now */
 	ROUND_RESERVE, /* it holds the slot until flownet_confirm() or flownet_fail(): for moves that take time */
-	ROUND_REFUSE,  /* nothing happens; later rounds propose it again as long as it is optimal */
+	ROUND_REFUSE,  /* no move; later rounds propose it again as long as it is optimal */
 };
 
 struct round_options {
@@ -32,10 +32,10 @@ struct round_options {
 };
 
 struct round_outcome {
-	struct flownet_move *moves; /* applied or reserved, of both solves, in order */
+	struct flownet_move *moves; /* the moves that were applied or reserved, of both solves, in order */
 	size_t move_count, move_capacity;
-	size_t root_moves;   /* of the first solve: moves[0..root_moves-1] */
-	size_t roots_placed; /* those of them that lead to a machine */
+	size_t root_moves;   /* number of moves of the first solve: moves[0..root_moves-1] */
+	size_t roots_placed; /* those of them that place a root on a machine */
 	uint64_t solves, scans;
 	double seconds;                 /* of all solves: changes, solver and extraction */
 	struct flownet_round last;      /* the last solve; its moves are NULL */
@@ -47,14 +47,14 @@ struct round_outcome {
 int round_run(struct placer *placer, const struct round_options *options, struct round_outcome *outcome,
 	      struct error *err);
 
-/* Starts the outcome with the first solve, or with nothing if no root waits. */
+/* The first step: resets the outcome, and runs the first solve if a root waits. */
 int round_place_roots(struct placer *placer, const struct round_options *options, struct round_outcome *outcome,
 		      struct error *err);
-/* Adds the second solve. */
+/* The second step: adds the second solve to the outcome. */
 int round_place_others(struct placer *placer, const struct round_options *options, struct round_outcome *outcome,
 		       struct error *err);
 
-/* Frees what the outcome owns; all zero is legal. */
+/* Frees the outcome's arrays; all zero is legal. */
 void round_outcome_free(struct round_outcome *outcome);
 
 #endif
