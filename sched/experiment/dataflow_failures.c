@@ -16,7 +16,10 @@ static const double end_s = 1200;
 static const char *const engines[ENGINES] = {"both", "rate"};
 static const char *const engine_texts[ENGINES] = {"both (the paper's)", "rate (ours)"};
 
-/* Results of a run: throughput during and after the failure in per cent of that before it, and ms. */
+/*
+ * Results of a run: change of the throughput during and after the failure in per cent of that before it, and the time
+ * to new routes in ms.
+ */
 enum { DURING, AFTER, REROUTE_MS };
 
 struct kind {
@@ -36,7 +39,7 @@ static double throughput(const struct dataflow_simulate_result *result, double f
 	return simulate_mean_MBps(result, from_s, to_s) / JOBS;
 }
 
-/* One seed: fills measures[], and keeps the result of the first run for the figure. */
+/* Simulates one seed into *result. */
 static bool run_one(struct experiment_page *page, const struct experiment_dataflow_options *options,
 		    const struct kind *kind, const char *engine, uint32_t run, struct dataflow_simulate_result *result)
 {
@@ -94,7 +97,7 @@ static struct chart *make_chart(const struct kind *kind)
 		 kind->name, HOSTS, PER_CENT);
 	chart = chart_create(
 		&(struct chart_options){.title = title,
-					.subtitle = "first seed; links fail in the shaded time",
+					.subtitle = "first seed; links are down in the shaded time",
 					.x = {.label = "time (s)"},
 					.y = {.label = "throughput of a job (MB/s)", .has_minimum = true}});
 	if (chart)

@@ -18,7 +18,10 @@ static const char *const engines[ENGINES] = {"random", "application", "routing",
 static const char *const engine_texts[ENGINES] = {"random",  "application", "routing", "both (the paper's)",
 						  "R-Storm", "rate (ours)"};
 
-/* Gains over random in per cent: [Storm, Hadoop][topology][application, routing, both][size]; NAN: not printed. */
+/*
+ * Published gains over random in per cent: [Storm, Hadoop][topology][application, routing, both][size]; NAN: not in the
+ * paper.
+ */
 static const double published[2][EXPERIMENT_TOPOLOGIES][3][SIZES] = {
 	{{{7.5, NAN, 21.1}, {9.1, NAN, 22.7}, {13.0, NAN, 30.0}},
 	 {{10.9, NAN, 21.2}, {14.5, NAN, 23.1}, {18.1, NAN, 34.1}}},
@@ -30,10 +33,10 @@ struct gains {
 	const struct experiment_dataflow_options *options;
 	struct progress *progress;
 	uint64_t done;
-	double *MBps[SIZES][ENGINES]; /* by run: mean over the jobs */
+	double *MBps[SIZES][ENGINES]; /* [run]: mean throughput of the jobs */
 };
 
-/* Mean throughput of the jobs that fill the slots, placed one after the other. */
+/* Places as many jobs as fit into the slots, one after the other, and returns their mean throughput. */
 static double run_one(struct gains *gains, int topology, uint32_t hosts, const char *engine, uint64_t seed)
 {
 	bool storm = gains->options->what == EXPERIMENT_STORM;

@@ -36,7 +36,7 @@ static struct ns thread_time(void)
 	return (struct ns){(int64_t)now.tv_sec * 1000000000 + now.tv_nsec};
 }
 
-/* Median ms of the decisions for `runs` jobs that arrive after 16 others. */
+/* Median time, in ms, of the decisions for `runs` jobs that arrive after 16 others. */
 static double decide_ms(struct experiment_page *page, const struct experiment_dataflow_options *options, int kind,
 			int topology, uint32_t hosts, const char *engine)
 {

@@ -24,7 +24,7 @@ static const struct {
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-/* Completion time of each job with one engine. */
+/* Fills seconds[] with the completion time of each job with one engine. False after a failure. */
 static bool complete(struct experiment_page *page, const struct experiment_dataflow_options *options, int kind,
 		     int topology, const char *engine, double *seconds)
 {
@@ -61,7 +61,7 @@ static int compare_doubles(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Changes in per cent, sorted; the best first. */
+/* Adds table rows about the changes of completion time (in per cent; negative is faster). Sorts change[]. */
 static void tabulate(struct experiment_page *page, int kind, int topology, int engine, double *change, uint32_t jobs)
 {
 	static const char *const texts[] = {"p50 of the change", "p75 of the improvement", "jobs that are slower",
@@ -96,7 +96,7 @@ static void figure(struct experiment_page *page, const struct experiment_dataflo
 		 HOSTS);
 	chart = chart_create(&(struct chart_options){.title = text,
 						     .x = {.label = "change of the completion time (%)"},
-						     .y = {.label = "part of the jobs"}});
+						     .y = {.label = "share of the jobs"}});
 	if (!seconds || !chart)
 		experiment_page_fail(page, ENOMEM, "out of memory");
 	for (int topology = 0; topology < EXPERIMENT_TOPOLOGIES; topology++)

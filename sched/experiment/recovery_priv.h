@@ -7,7 +7,10 @@
 #include <sched/experiment/recovery.h>
 #include <sched/recovery/recovery.h>
 
-/* p of the answer, NAN without one; *server (may be NULL) gets each task's server, to be freed. */
+/*
+ * Solves the scenario and returns p, NAN if there is no solution. *server gets each task's server, and the caller frees
+ * it (server may be NULL).
+ */
 double experiment_solve_p(const struct recovery_scenario *s, const struct recovery_options *options, uint32_t **server);
 
 /* A progress bar; NULL if `out` is NULL. */

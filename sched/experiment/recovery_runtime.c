@@ -18,7 +18,7 @@ static int compare_doubles(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Solving times in ms over `runs` seeds. */
+/* Fills ms[] with the solving times for `runs` seeds, sorted. */
 static bool time_runs(struct experiment_page *page, const struct recovery_options *options, uint32_t runs, double *ms,
 		      struct progress *progress, uint64_t *done)
 {
@@ -49,7 +49,7 @@ static struct chart *cdf_chart(const char *title)
 {
 	return chart_create(&(struct chart_options){.title = title,
 						    .x = {.label = "running time (ms)", .scale = CHART_LOG},
-						    .y = {.label = "part of the runs"}});
+						    .y = {.label = "share of the runs"}});
 }
 
 void experiment_recovery_runtime(struct experiment_page *page, uint32_t runs, FILE *out)

@@ -29,7 +29,7 @@ static struct recovery_scenario *scale_scenario(struct experiment_page *page, ui
 	return scenario;
 }
 
-/* p of JO, PFR (eta 15), PFR (eta 25), R; the mean of DRAWS placements where they are random. */
+/* Fills p[] for JO, PFR (eta 15), PFR (eta 25) and R; for all but JO, p is the mean of DRAWS random placements. */
 static bool run_strategies(const struct recovery_scenario *s, uint64_t seed, double p[STRATEGIES])
 {
 	bool *candidate = calloc(s->server_count, sizeof *candidate);
@@ -87,7 +87,9 @@ static void figure_12(struct experiment_page *page, FILE *out)
 	experiment_page_row(page, "R", "worst", "%.3f x JO", mean[3] / mean[0]);
 }
 
-/* The server of a failed task with the most other senders; figure 13 is about its tasks. */
+/*
+ * Figure 13 shows the tasks on one server: that of the failed task which shares its server with the most other senders.
+ */
 static void figure_13(struct experiment_page *page, FILE *out)
 {
 	enum { TASKS = 5 };

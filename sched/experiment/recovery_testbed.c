@@ -54,7 +54,10 @@ static void placement_figure(struct experiment_page *page, const struct recovery
 			    (times[3] + times[4]) / 2);
 }
 
-/* Latest end of the flows that a sending task has; a label "A1". */
+/*
+ * Fills times[] with the end of each sending task's last flow, and names[] with the task's label ("A1"). Returns their
+ * number.
+ */
 static uint32_t sender_times(const struct recovery_scenario *s, const struct fluid_result *result, double *times,
 			     char (*names)[8])
 {
@@ -78,7 +81,7 @@ static uint32_t sender_times(const struct recovery_scenario *s, const struct flu
 	return count;
 }
 
-/* Figures 10 and 11: when the flows of each sender end, under each sharing. */
+/* Figures 10 and 11: the time at which each sender's last flow ends, with each sharing policy. */
 static void sharing_figure(struct experiment_page *page, const struct recovery_scenario *s, int figure)
 {
 	struct recovery_options joint = {0};

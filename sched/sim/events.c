@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Events change the simulation's own state at once, so that metrics are exact. The flow network learns of them at once
- * or, during a round, at its end; machine events wait as a whole.
+ * Submissions and ends of tasks change the simulation's own state at once, so that metrics are exact. The flow network
+ * gets them at once, too, or, during a round, at the end of the round. A machine event during a round changes both the
+ * state and the network only at the end of the round.
  */
 #include <errno.h>
 #include <math.h>
@@ -63,7 +64,7 @@ static void remove_cell(struct sim *sim, uint32_t task)
 	job->cell_count--;
 }
 
-/* Recomputes all cells of the job for the root's new machine. */
+/* Sets the job's root machine and recomputes the cells of its running tasks. */
 static int place_root(struct sim *sim, uint32_t number, int32_t machine)
 {
 	const struct workload_job *described = &sim->workload->jobs[number];
@@ -93,7 +94,10 @@ static void deactivate(struct sim *sim, uint32_t number)
 	sim->jobs[last].active = place;
 }
 
-/* A job enters the network with its first task and stays until all are done: its root's machine is the reference. */
+/*
+ * A job enters the network with its first task and stays until all its tasks are done: after its root has ended, too,
+ * the root's machine is the reference for the other tasks.
+ */
 static int enter_net(struct sim *sim, uint32_t number)
 {
 	struct sim_job *job = &sim->jobs[number];
@@ -137,7 +141,9 @@ static int submit_to_net(struct sim *sim, uint32_t task)
 	return code == 0 && sim->net ? flownet_task_arrived(sim->net, number, number_of(sim, task), 0) : code;
 }
 
-/* The integral of running tasks over time: the sum of the end times minus the sum of the start times. */
+/*
+ * Updates slot_us, the integral of running tasks over time: the sum of the end times minus the sum of the start times.
+ */
 static void count_running(struct sim *sim, int64_t now_us, int change)
 {
 	sim->slot_us -= change * (double)now_us;
@@ -171,7 +177,7 @@ int sim_start_task(struct sim *sim, uint32_t task, int32_t machine, int64_t now_
 	return event_queue_add(&sim->events, now_us + state->left_us, SIM_FINISH, task, ++state->generation);
 }
 
-/* The task leaves its machine and waits; its progress is kept unless lose_work. */
+/* Takes the task off its machine: it waits again, and keeps its progress unless lose_work is set. */
 int sim_stop_task(struct sim *sim, uint32_t task, int64_t now_us)
 {
 	struct sim_task *state = &sim->tasks[task];
@@ -205,7 +211,7 @@ static bool finish(struct sim *sim, uint32_t task, uint64_t generation, int64_t 
 	struct sim_job *job = job_of(sim, task);
 
 	if (state->state != SIM_TASK_RUNNING || state->generation != generation)
-		return false; /* of an attempt that has ended before */
+		return false; /* the event is of an earlier attempt */
 	histogram_record(sim->result->response_us, time_us - sim->workload->tasks[task].submit_us);
 	state->state = SIM_TASK_DONE;
 	state->machine = SIM_NONE;
@@ -226,7 +232,7 @@ static int finish_in_net(struct sim *sim, uint32_t task)
 	const struct sim_job *job = &sim->jobs[number];
 
 	if (!job->in_net)
-		return 0; /* it was removed with another task that ended in the same round */
+		return 0; /* the job left the network with another task that ended in the same round */
 	if (job->done == sim->workload->jobs[number].task_count)
 		return leave_net(sim, number);
 	return sim->net ? flownet_task_ended(sim->net, number, number_of(sim, task)) : 0;
@@ -262,7 +268,7 @@ static int change_slots(struct sim *sim, const struct workload_machine_event *ev
 
 static int add_machine(struct sim *sim, const struct workload_machine_event *event)
 {
-	if (sim->present[event->machine]) /* a trace repeats it, a journal changes its slots */
+	if (sim->present[event->machine]) /* a trace may repeat the event; a journal changes the slots with it */
 		return event->slots == WORKLOAD_SLOTS_UNKNOWN ? 0 : change_slots(sim, event);
 	sim->present[event->machine] = true;
 	sim_latency_set_present(&sim->latency, event->machine, true);
@@ -273,7 +279,7 @@ static int add_machine(struct sim *sim, const struct workload_machine_event *eve
 	return sim->net ? flownet_machine_added(sim->net, event->machine, sim->slots[event->machine]) : 0;
 }
 
-/* Its tasks wait again, as in the flow network. */
+/* Removes the machine. Its tasks wait again, also in the flow network. */
 static int remove_machine(struct sim *sim, uint32_t machine, int64_t now_us)
 {
 	int code = 0;

@@ -14,19 +14,21 @@ static const double second_us = 1e6;
 static const struct {
 	double share, tasks;
 } size_quantiles[] = {{0, 2}, {0.5, 15}, {0.9, 200}, {0.99, 2000}, {1, 20000}};
-static const double single_share = 0.75; /* of the jobs have one task */
+static const double single_share = 0.75; /* share of the jobs that have one task */
 
 /*
- * Run times: log-normal with p50 626 s and p90 8,789 s as in the data. Tasks of one job are similar: most of the
- * deviation is between the medians of jobs (2.06 = hypot(1.9, 0.8)).
+ * Run times: log-normal with p50 626 s and p90 8,789 s, as in the data. Tasks of one job are similar, so most of the
+ * logarithm's deviation, 2.06 = hypot(1.9, 0.8), is between the medians of jobs.
  */
 static const double run_median_s = 626, job_deviation = 1.9, task_deviation = 0.8;
-static const double run_mean_s = 4000; /* of a task submitted during the day, cut at its end */
+static const double run_mean_s = 4000; /* mean over tasks submitted during the day; the day's end cuts runs off */
 
-/* Share of the slots occupied at time 0 whose tasks run all day; the other tasks end and are replaced. */
+/*
+ * Share of all slots whose tasks run from time 0 to the end of the day. The other tasks of time 0 end and are replaced.
+ */
 static const double all_day_share = 0.6;
 
-/* Submissions come in 2,870 of the day's 86,400 seconds. */
+/* Share of the seconds with submissions: 2,870 of the day's 86,400. */
 static const double burst_share = 2870.0 / 86400;
 
 void sim_generate_settings_default(struct sim_generate_settings *settings)
@@ -111,7 +113,7 @@ static void fill(struct generator *generator, double slots, bool all_day)
 		tasks += add_job(generator, 0, all_day, wanted - tasks);
 }
 
-/* Submissions in random seconds of the day, at a random moment of each. */
+/* Adds bursts of submissions, each at a random moment of a random second of the day. */
 static void add_submissions(struct generator *generator, uint64_t wanted)
 {
 	double seconds = generator->end_us / second_us, bursts = ceil(seconds * burst_share);

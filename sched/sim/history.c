@@ -64,7 +64,10 @@ static int does_not_fit(const struct sim *sim, struct error *err)
 			 (double)sim->now_us / 1e6);
 }
 
-/* True if the move can be made now: whether its task runs is known only after the earlier moves. */
+/*
+ * True if the task has arrived and not ended, and the machine is present. apply_move() checks that a preempted task
+ * runs: an earlier move of the same round may have started it.
+ */
 static bool move_fits(const struct sim *sim, const struct sim_past_move *move)
 {
 	int64_t machines = (int64_t)sim->workload->machine_count;
@@ -114,7 +117,7 @@ int sim_recall_round(struct sim *sim, struct error *err)
 	return 0;
 }
 
-/* A root that has ended: its machine, which may have been removed since, remains the reference. */
+/* Restores a root that has ended: its machine, even if it has been removed since, remains the reference for its job. */
 static int restore_ended_root(struct sim *sim, uint32_t job)
 {
 	uint32_t machine = (uint32_t)sim->jobs[job].root_machine;
@@ -153,7 +156,9 @@ static int restore_job(struct sim *sim, uint32_t job)
 	return code;
 }
 
-/* Rebuilds placer and flow network from the simulation's own state; each checkpoint has its own random numbers. */
+/*
+ * Rebuilds the placer and the flow network from the simulation's own state, with a new random seed at each checkpoint.
+ */
 static int restore_net(struct sim *sim, struct error *err)
 {
 	int code = sim_create_placer(sim, hash_mix(sim->settings->seed ^ hash_mix(sim->checkpoints)), err);

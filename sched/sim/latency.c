@@ -24,7 +24,10 @@ void sim_latency_settings_default(struct sim_latency_settings *settings)
 	};
 }
 
-/* Series k of a distance: the k-th recorded one in turn, each time shifted by a 42nd of its length. */
+/*
+ * Value of the distance's series k. The series take the recorded ones in turn; series k is shifted by k/42 of the
+ * length.
+ */
 static double recorded_us(const struct sim_latency *latency, int distance, int k)
 {
 	const struct rtt_series_set *set = latency->settings.recorded;
@@ -139,7 +142,10 @@ int sim_latency_start(struct sim_latency *latency, const struct sim_latency_sett
 		}
 	}
 	compute_table(latency);
-	/* A live scheduler's journal without measurements uses the cluster's default round trips. */
+	/*
+	 * No view is needed if nothing was recorded. But a live scheduler's journal may have default round trips and no
+	 * measurements: a view then serves the defaults, unless recorded series are set.
+	 */
 	if (!recorded || (recorded->latency_count == 0 && (!recorded->has_default_rtt || settings->recorded)))
 		return 0;
 	latency->recorded = recorded;
@@ -259,7 +265,7 @@ static void look_at_rack(const struct sim_latency *latency, struct sim_reach *re
 	}
 }
 
-/* The machines at one distance; O(machines there) if they are not cached. */
+/* Returns the machine's reach, with known[d] set. O(machines at distance d) if that part is not cached. */
 static const struct sim_reach *find_reach(struct sim_latency *latency, uint32_t machine, enum sim_distance d)
 {
 	const struct cluster *cluster = latency->cluster;
@@ -303,7 +309,7 @@ void sim_latency_set_present(struct sim_latency *latency, uint32_t machine, bool
 	}
 }
 
-/* The largest round trip to a machine at one distance; -1 if there is none. */
+/* The largest round trip from the machine to another at this distance; -1 if there is none. */
 static float most_us(struct sim_latency *latency, uint32_t machine, enum sim_distance distance)
 {
 	const struct sim_reach *reach = find_reach(latency, machine, distance);
@@ -319,16 +325,16 @@ static float most_us(struct sim_latency *latency, uint32_t machine, enum sim_dis
 	return most;
 }
 
-/* The smallest round trip at one distance: that of the smallest scale. */
+/* Lower bound of all round trips at this distance: the smallest series with the smallest scale. */
 static float least_us(const struct sim_latency *latency, enum sim_distance d)
 {
 	return latency->rtt_us[(int)d * SIM_LATENCY_CLASS_CELLS + latency->order[d][0] * SIM_LATENCY_SCALES];
 }
 
-/* The bounds of a rack are those of all machines at its distance. */
+/* Fills least[], or most[] if least is NULL. The bounds of a rack are those of all machines at its distance. */
 static void source_extremes(const void *context, uint32_t root, float *least, float *most)
 {
-	struct sim_latency *latency = (struct sim_latency *)context; /* the reach is looked up once */
+	struct sim_latency *latency = (struct sim_latency *)context; /* find_reach() updates the cache */
 	const struct cluster *cluster = latency->cluster;
 	uint32_t root_rack = cluster->machines[root].rack;
 	float same_us = latency->rtt_us[SIM_SAME_MACHINE_CELL], of[SIM_DISTANCES], *bounds = least ? least : most;

@@ -11,7 +11,7 @@ double sim_performance_at(const struct sim *sim, uint32_t curve, double rtt_us)
 	return performance_at(sim->settings->curves[curve], &sim->settings->policy_settings, rtt_us);
 }
 
-/* Number of steps of all curves' tables; 0 if performance is not looked up at the nearest step. */
+/* Length of the longest curve table, in steps; 0 if performance is not looked up at the nearest step. */
 static uint32_t count_steps(const struct sim_settings *settings)
 {
 	const struct policy_settings *policy = &settings->policy_settings;
@@ -39,7 +39,7 @@ int sim_create_p(struct sim *sim)
 	return 0;
 }
 
-/* As curve_eval_nearest(). */
+/* Computes the step of each cell, rounded as in curve_eval_nearest(). */
 static void compute_steps(struct sim *sim)
 {
 	for (uint32_t i = 0; i < SIM_LATENCY_CELLS; i++) {
@@ -61,7 +61,7 @@ void sim_compute_p(struct sim *sim)
 	}
 }
 
-/* p of `count` cells from the i-th on, 4 at most. */
+/* Looks up the performance p of `count` cells, 4 at most, from cell i on. */
 static inline void look_up(const struct sim *sim, const struct sim_job *job, uint32_t i, uint32_t count, float *p)
 {
 	for (uint32_t k = 0; k < count; k++)
@@ -69,7 +69,10 @@ static inline void look_up(const struct sim *sim, const struct sim_job *job, uin
 				      : sim->p[job->curve][job->cells[i + k]];
 }
 
-/* Sum and smallest p; four sums at a time, since an addition waits for the one before it. */
+/*
+ * Returns the sum of p over the job's cells; *worst is the smallest p. Adds into four sums in turn, since an addition
+ * must wait for the previous one to the same sum.
+ */
 static double sum_cells(const struct sim *sim, const struct sim_job *job, float *worst)
 {
 	double sums[4] = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes events as a journal: first all machines in the order of their numbers, as down; tasks with their number in the
- * job, so that a replay gives machines, jobs and tasks the same numbers.
+ * Writes events as a journal. The journal begins with all machines, as down, in the order of their numbers, and calls
+ * each task by its number in the job; so a replay gives machines, jobs and tasks the same numbers.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,7 +17,7 @@ static void emit(struct sim *sim, const struct journal_event *event)
 	sim->watch->journal(sim->watch->journal_context, event);
 }
 
-/* The job's name in the journal, or its id. */
+/* The name that the workload's journal gave the job, or else the job's id. */
 static const char *job_name(const struct sim *sim, const struct workload_job *job, char buffer[static NAME_BYTES])
 {
 	if (job->note != WORKLOAD_NO_NOTE)
@@ -93,7 +93,10 @@ void sim_record_latencies(struct sim *sim)
 	}
 }
 
-/* Leaves out repeated additions and removals in the trace, and updates of absent machines. */
+/*
+ * Records the event, unless it changes nothing: a removal or an update of a machine that is absent, or an addition or
+ * update of a present machine without slots (recorded all the same if settings->updates).
+ */
 void sim_record_machine(struct sim *sim, const struct workload_machine_event *event, int32_t slots)
 {
 	bool *up = &sim->announced_up[event->machine], was_up = *up;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rounds in virtual time: they begin with the current state and end with the moves. */
+/* Rounds in virtual time: the solver sees the state at a round's beginning, and the moves are made at its end. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #include "sim_priv.h"
 
-enum { ROUNDS_WITHOUT_TIME = 2 }; /* as in the paper's simulator: the tasks of time 0 */
+enum { ROUNDS_WITHOUT_TIME = 2 }; /* as in the paper's simulator: these rounds place the tasks of time 0 */
 
 /*
  * Algorithm runtimes as published (NoMora 6.2), seconds: median, 99th percentile, maximum. The minimum is not
@@ -78,7 +78,7 @@ static int64_t duration_us(struct sim *sim)
 	}
 }
 
-/* Reports the round trips that changed to the network. */
+/* Tells the network which round trips have changed. */
 static int latency_moved(struct sim *sim)
 {
 	struct latency_view *view = sim->latency.view;
@@ -127,7 +127,9 @@ int sim_begin_round(struct sim *sim, struct error *err)
 	return sim->round_end_us == sim->now_us ? sim_end_round(sim, err) : 0;
 }
 
-/* Splits the time between submission and first placement. */
+/*
+ * Records the time from submission to first placement, and its parts: waiting for the root, for a slot, for the solver.
+ */
 static void note_placement(struct sim *sim, uint32_t task)
 {
 	const struct workload_task *described = &sim->workload->tasks[task];
@@ -171,9 +173,9 @@ static int apply_move(struct sim *sim, const struct flownet_move *move, struct s
 	const struct sim_task *state = &sim->tasks[task];
 
 	if (state->state == SIM_TASK_DONE)
-		return 0; /* it ended during the round */
+		return 0; /* the task ended during the round */
 	if (move->to == FLOWNET_NONE && state->state != SIM_TASK_RUNNING)
-		return -EINVAL; /* of a history that does not match this run */
+		return -EINVAL; /* the move comes from a history that does not match this run */
 	if (move->to == FLOWNET_NONE) {
 		row->preempted++;
 		sim_record_decision(sim, task, JOURNAL_PREEMPT, state->machine, SIM_NONE);

@@ -40,7 +40,7 @@ static int next_second(struct sim *sim, struct error *err)
 	sim_compute_p(sim);
 	sim->latencies_moved |= moved;
 	sim_record_latencies(sim);
-	/* Costs of waiting and staying change, too. */
+	/* As time passes, the costs of waiting and of staying change, too. */
 	sim->changed |= policy->flow.preemption || (sim->waiting > 0 && policy->flow.omega_per_s > 0);
 	progress_update(sim->watch->progress, (uint64_t)(sim->now_us / second_us), NULL);
 	return 0;
@@ -81,8 +81,9 @@ static int step(struct sim *sim, struct error *err)
 	while (code == 0 && event_queue_take(&sim->events, sim->now_us, &event)) {
 		code = sim_apply_event(sim, &event);
 		if (code != 0)
-			return error_set(err, -code, "event of %.6f s: %s", (double)event.time / 1e6,
-					 code == -ENOMEM ? "out of memory" : "the flow network refuses it");
+			return error_set(err, -code, "the workload's event at %.6f s: %s", (double)event.time / 1e6,
+					 code == -ENOMEM ? "out of memory"
+							 : "it does not fit the state of its job, task or machine");
 	}
 	if (code == 0 && sim_checkpoint_is_due(sim))
 		code = sim_checkpoint(sim, err);

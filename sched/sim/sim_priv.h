@@ -11,13 +11,13 @@ enum sim_event { SIM_SUBMIT, SIM_FINISH, SIM_MACHINE };
 enum sim_task_state { SIM_TASK_FUTURE, SIM_TASK_WAITING, SIM_TASK_RUNNING, SIM_TASK_DONE };
 
 struct sim_task {
-	int64_t left_us;    /* remaining run time when it last (re)started; WORKLOAD_TO_THE_END */
-	int64_t started_us; /* to run or to wait */
+	int64_t left_us;    /* remaining run time when it last (re)started, or WORKLOAD_TO_THE_END */
+	int64_t started_us; /* time since which it has run or waited */
 	int64_t placed_us;  /* first placement, -1 = none yet */
 	int64_t moved_us;   /* last migration */
 	int32_t machine, moved_from;
-	uint32_t generation; /* of the valid finish event */
-	uint32_t position;   /* in the job's cells */
+	uint32_t generation; /* number of the valid finish event; others are ignored */
+	uint32_t position;   /* index in the job's cells */
 	enum sim_task_state state;
 };
 
@@ -25,16 +25,20 @@ struct sim_job {
 	int32_t root_machine; /* SIM_NONE: not placed yet; kept after the root has ended */
 	int64_t root_placed_us;
 	uint32_t waiting, running, done;
-	/* For each running task other than the root, if the root is known: entry of the latency table, and the task. */
+	/*
+	 * For each running task except the root, while the root's machine is known: index in the latency table, and the
+	 * task.
+	 */
 	uint16_t *cells;
 	uint32_t *owners;
 	uint32_t cell_count, cell_capacity;
 	uint32_t curve;
 	uint32_t active;        /* index in sim->active */
-	bool in_net, announced; /* announced: in the journal */
+	bool in_net, announced; /* announced: the journal has the job */
 	struct performance_sum performance;
 	double task_samples, task_sum;
-	double nearest_us; /* recorded round trips: smallest to another machine, as of `nearest_at` */
+	double nearest_us; /* smallest recorded round trip from the root to another machine, computed at state
+			      nearest_at */
 	uint64_t nearest_at;
 };
 
@@ -49,37 +53,37 @@ struct sim {
 	struct placer *placer;
 	struct flownet *net; /* NULL while rounds come from the history */
 	struct event_queue events;
-	struct event *deferred; /* events during a round */
+	struct event *deferred; /* events that wait for the end of the round */
 	size_t deferred_count, deferred_capacity;
 	struct round_outcome outcome;
 	struct rng rng;
 	bool *present;      /* [machines] */
-	int32_t *slots;     /* [machines] while present */
-	bool *announced_up; /* [machines] as in the journal */
+	int32_t *slots;     /* [machines], valid while present */
+	bool *announced_up; /* [machines], the state that the journal has */
 	struct sim_task *tasks;
 	struct sim_job *jobs;
-	uint32_t *active; /* jobs with tasks that have arrived and not ended */
+	uint32_t *active; /* jobs that have arrived, with tasks that have not ended */
 	uint32_t active_count;
 	int64_t now_us, next_sample_us, round_begin_us, round_end_us, net_time_us, next_round_us;
 	uint64_t waiting, running, samples;
 	int64_t slot_count;
-	uint64_t decisions;        /* in the journal */
-	size_t recorded_latencies; /* likewise */
+	uint64_t decisions;        /* number of decisions in the journal */
+	size_t recorded_latencies; /* number of the workload's latencies in the journal */
 	uint64_t checkpoints;
-	size_t past_round, past_move; /* next index in the history */
+	size_t past_round, past_move; /* next indices in the history */
 	int64_t next_checkpoint_us;
 	bool in_round, changed, latencies_moved;
 	double round_cpu_s; /* of the last round */
-	double slot_us;     /* sum of running tasks * time */
+	double slot_us;     /* running tasks integrated over time, see count_running() */
 	double utilisation, waiting_sum;
 	/*
-	 * Performance at each entry of the latency table, of this second. If curves are looked up at the nearest step:
-	 * the step of each entry, and the performance at each step, which is smaller and does not change.
+	 * p: performance at each entry of this second's latency table. If curves are looked up at the nearest step,
+	 * step_of_cell and p_of_step are used instead: p_of_step is smaller and does not change.
 	 */
 	float *p[SIM_CURVES_MAXIMUM];         /* [SIM_LATENCY_CELLS], or NULL */
-	float *p_of_step[SIM_CURVES_MAXIMUM]; /* [steps + 1], the last is beyond all tables; or NULL */
+	float *p_of_step[SIM_CURVES_MAXIMUM]; /* [steps + 1], the last for round trips beyond all tables; or NULL */
 	uint16_t step_of_cell[SIM_LATENCY_CELLS];
-	uint32_t steps; /* 0: not used */
+	uint32_t steps; /* 0: p is used */
 };
 
 /* world.c */
@@ -100,7 +104,7 @@ double sim_performance_at(const struct sim *sim, uint32_t curve, double rtt_us);
 void sim_sample(struct sim *sim);
 int sim_finish_result(struct sim *sim);
 
-/* record.c: the journal; does nothing without a listener. */
+/* record.c: writes the journal; does nothing if watch->journal is NULL. */
 int sim_record_begin(struct sim *sim, struct error *err);
 void sim_record_machine(struct sim *sim, const struct workload_machine_event *event, int32_t slots);
 void sim_record_submission(struct sim *sim, uint32_t task);
@@ -113,7 +117,7 @@ void sim_record_latencies(struct sim *sim);
 bool sim_checkpoint_is_due(const struct sim *sim);
 int sim_checkpoint(struct sim *sim, struct error *err);
 int sim_remember_round(struct sim *sim, struct error *err);
-int sim_recall_round(struct sim *sim, struct error *err); /* into the outcome */
+int sim_recall_round(struct sim *sim, struct error *err); /* fills sim->outcome */
 int sim_end_of_history(const struct sim *sim, struct error *err);
 
 /* rounds.c: 0 or -errno with err set. A round of no duration ends at once. */

@@ -7,7 +7,7 @@
 
 #include "sim_priv.h"
 
-/* Number of the curve that a job has: by a hash of its id and the seed. */
+/* Number of the job's curve, drawn by a hash of its id and the seed. */
 static uint32_t curve_of_job(const struct sim_settings *settings, uint64_t job_id)
 {
 	double u = (double)(hash_mix(job_id ^ hash_mix(settings->seed)) >> 11) * 0x1p-53;
@@ -18,7 +18,7 @@ static uint32_t curve_of_job(const struct sim_settings *settings, uint64_t job_i
 	return curve;
 }
 
-/* Adds a machine with the number that a journal gave it. */
+/* Adds machine `number` of `places`, with the name, rack and pod that a journal gave it. */
 static int64_t add_placed_machine(struct cluster *cluster, const struct cluster *places, uint64_t number,
 				  struct error *err)
 {
@@ -40,7 +40,10 @@ static int64_t add_machine(struct cluster *cluster, size_t number, const struct 
 	return cluster_add_machine(cluster, name, rack, pod, settings->slots, err);
 }
 
-/* For a trace: machines fill racks, and racks fill pods, in the order of their first appearance. */
+/*
+ * A journal gives racks and pods. For a trace, machines fill racks, and racks fill pods, in the order of their first
+ * appearance.
+ */
 static struct cluster *build_cluster(const struct workload *workload, const struct sim_settings *settings,
 				     struct error *err)
 {
@@ -59,7 +62,7 @@ static struct cluster *build_cluster(const struct workload *workload, const stru
 	return cluster;
 }
 
-/* The curve named by a journal, or one drawn by the shares. */
+/* Number of the curve that a journal named for the job, or else of one drawn by the shares. */
 static uint32_t curve_of(const struct sim *sim, const struct workload_job *job)
 {
 	const struct workload *workload = sim->workload;

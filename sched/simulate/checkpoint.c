@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A checkpoint as text, nomora.checkpoint/1: the settings, the rounds and their moves, and a hash of these. State
- * between the rounds is not stored: the resumed run computes it.
+ * A checkpoint as text, nomora.checkpoint/1: the settings, the rounds and their moves, and a hash of these. The
+ * simulation's state is not stored: the resumed run computes it again from the rounds.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -189,7 +189,7 @@ static int write_checkpoint(void *context, const struct sim_history *history, st
 	return writer ? file_writer_commit(writer, err) : error_code(err, EIO);
 }
 
-/* Number of bytes before the last line, which has their hash; 0: damaged. */
+/* Returns the number of bytes before the last line if that line has their hash, or 0 if the checkpoint is damaged. */
 static size_t checked_bytes(const char *text, size_t bytes)
 {
 	enum { LAST_BYTES = sizeof last_word - 1 + 16 + 1 };
@@ -201,7 +201,7 @@ static size_t checked_bytes(const char *text, size_t bytes)
 	return before > 0 && memcmp(text + before, expected, LAST_BYTES) == 0 ? before : 0;
 }
 
-/* 0, -EINVAL: neither a round nor a move, or -ENOMEM. */
+/* Returns 0; -EINVAL if the line is neither a round nor a move; or -ENOMEM. */
 static int take_line(struct sim_history *history, const char *line)
 {
 	struct sim_past_round round = {0};
@@ -244,7 +244,7 @@ static int take_lines(struct file_lines *lines, struct sim_history *history, cha
 				       ? 0
 				       : -EINVAL;
 		} else {
-			expected = "a round or a move";
+			expected = "a line of a round or of a move";
 			code = take_line(history, line);
 		}
 	}
@@ -266,7 +266,8 @@ int simulate_read_checkpoint(const char *name, const char *text, size_t bytes, s
 	*history = (struct sim_history){0};
 	*settings = NULL;
 	if (checked == 0)
-		return error_set(err, EINVAL, "%s: the checkpoint is damaged: its hash differs", name);
+		return error_set(err, EINVAL,
+				 "%s: the checkpoint is damaged: the hash in its last line is missing or wrong", name);
 	code = lines ? take_lines(lines, history, settings, err) : error_set(err, ENOMEM, "out of memory");
 	file_lines_close(lines);
 	if (code != 0) {
@@ -309,7 +310,8 @@ static int compare_settings(const struct simulate_checkpoint *checkpoint, const 
 		free(there);
 	}
 	if (code == 0 && json_object_size(ours) != json_object_size(theirs))
-		code = error_set(err, EINVAL, "%s: made with other settings: it has more of them", name);
+		code = error_set(err, EINVAL,
+				 "%s: made with other settings: it has settings that this run does not have", name);
 	json_decref(ours);
 	json_decref(theirs);
 	return code;

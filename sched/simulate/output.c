@@ -16,7 +16,7 @@
 
 #include "simulate_priv.h"
 
-/* Seconds from a histogram of microseconds. */
+/* Count, mean and quantiles, in seconds, of a histogram in microseconds. */
 static json_t *seconds_json(const struct histogram *histogram)
 {
 	return json_pack("{s:I,s:f,s:f,s:f,s:f,s:f,s:f}", "count", (json_int_t)histogram_count(histogram), "mean_s",
@@ -79,7 +79,7 @@ static json_t *policy_json(const struct simulate_policy *policy)
 	json_object_set_new(object, "machines",
 			    json_pack("{s:I,s:I}", "added", (json_int_t)result->machines_added, "removed",
 				      (json_int_t)result->machines_removed));
-	/* Figures of the host, not of the simulation: only these differ between runs. */
+	/* Figures of the host, not of the simulation: only these differ between two runs of the same options. */
 	json_object_set_new(object, "wall",
 			    json_pack("{s:f,s:f,s:f,s:f,s:o,s:o}", "total_s", result->wall_s, "solver_s",
 				      result->solver_wall_s, "cpu_s", result->cpu_s, "solver_cpu_s",
@@ -266,5 +266,5 @@ void simulate_print_table(const struct simulate *simulate, FILE *out)
 	}
 	fprintf(out, "\nAREA is the mean over jobs of the average application performance, WORST the same of each "
 		     "job's worst "
-		     "task, TASKS\nthe mean over tasks. Rounds in CPU time.\n");
+		     "task, TASKS\nthe mean over tasks. The times of rounds are CPU time.\n");
 }

@@ -13,7 +13,10 @@
 
 enum { POINTS_MAXIMUM = 400 };
 
-/* As published; 0 = no figure. Seconds; placement latency of random has its p90 below its median in the paper. */
+/*
+ * Published values, times in seconds; 0 = not published. The paper's placement latency of random has its p90 below its
+ * median.
+ */
 struct published {
 	const char *name;
 	double area;
@@ -60,7 +63,7 @@ static void print_text(FILE *out, const char *text)
 	}
 }
 
-/* CDF of a histogram in `unit` of its values; returns the number of points. */
+/* Fills x and y with the CDF of a histogram, each value multiplied by `unit`; returns the number of points. */
 static size_t cdf_points(const struct histogram *histogram, double unit, double *x, double *y)
 {
 	struct histogram_cursor cursor = {0};

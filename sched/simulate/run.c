@@ -114,7 +114,7 @@ static int receive_histograms(FILE *file, struct sim_result *result, struct erro
 
 	for (int i = 0; histogram_at(result, i) && code == 0; i++) {
 		if (getline(&line, &capacity, file) < 0)
-			code = error_set(err, EIO, "a policy's process ended early");
+			code = error_set(err, EIO, "the process of a policy ended before it sent its result");
 		else if (!(*histogram_at(result, i) = histogram_read(line, err)))
 			code = error_code(err, EIO);
 	}
@@ -188,7 +188,7 @@ static int end_worker(struct simulate *simulate, size_t number, struct worker *w
 	return code;
 }
 
-/* Policy i ends before policy i + processes begins. */
+/* Runs up to `processes` policies at a time: waits for policy i before it starts policy i + processes. */
 static int run_in_processes(struct simulate *simulate, const char *folder, struct error *err)
 {
 	size_t processes = (size_t)simulate->options->processes;

@@ -53,7 +53,7 @@ static int parse_solver_time(const char *text, struct sim_settings *settings, st
 	return 0;
 }
 
-/* One KEY[=VALUE] of a policy. */
+/* Sets one parameter of a policy, KEY[=VALUE]. */
 static int set_parameter(struct sim_settings *settings, const char *key, const char *value, struct error *err)
 {
 	struct policy_settings *policy = &settings->policy_settings;
@@ -189,7 +189,10 @@ static int parse_mix(struct simulate *simulate, const char *text, struct sim_set
 	return code;
 }
 
-/* Curves of jobs in a journal or in --job-curves that are not in the mix: they have no share of the other jobs. */
+/*
+ * Adds the curves that a journal or --job-curves names and the mix does not have. Their share is 0: jobs without a
+ * named curve never get them.
+ */
 static int add_journal_curves(struct simulate *simulate, struct sim_settings *settings, struct error *err)
 {
 	const struct workload *workload = simulate->workload;
@@ -205,7 +208,7 @@ static int add_journal_curves(struct simulate *simulate, struct sim_settings *se
 		if (known < settings->curve_count)
 			continue;
 		if (known == SIM_CURVES_MAXIMUM)
-			return error_set(err, E2BIG, "over %d curves", SIM_CURVES_MAXIMUM);
+			return error_set(err, E2BIG, "expected at most %d curves", SIM_CURVES_MAXIMUM);
 		settings->curves[known] = curve_library_at(simulate->library, (size_t)number);
 		settings->curve_names[known] = curve_library_name(simulate->library, (size_t)number);
 		settings->curve_shares[known] = 0;
@@ -237,7 +240,7 @@ static int parse_policies(struct simulate *simulate, const struct sim_settings *
 	int code = 0;
 
 	if (count > SIMULATE_POLICIES_MAXIMUM)
-		return error_set(err, EINVAL, "--policy: expected at most %d", SIMULATE_POLICIES_MAXIMUM);
+		return error_set(err, EINVAL, "--policy: expected at most %d policies", SIMULATE_POLICIES_MAXIMUM);
 	if (simulate->options->record && count != 1)
 		return error_set(err, EINVAL, "--record: expected one --policy, found %zu", count);
 	for (size_t i = 0; i < count && code == 0; i++) {
@@ -253,15 +256,16 @@ static int check_checkpoint(const struct simulate_options *options, const struct
 			    struct error *err)
 {
 	if (options->resume && options->checkpoint_s == 0)
-		return error_set(err, EINVAL, "--resume: expected the --checkpoint of the run to be resumed");
+		return error_set(err, EINVAL, "--resume: expected the --checkpoint interval of the run to be resumed");
 	if (options->checkpoint_s == 0)
 		return 0;
 	if (!options->output)
-		return error_set(err, EINVAL, "--checkpoint: expected --output, the folder that it is written into");
+		return error_set(err, EINVAL, "--checkpoint: expected --output, the folder for the checkpoints");
 	if (options->what_if.count > 0 || options->sweep)
-		return error_set(err, EINVAL, "--checkpoint is not for --what-if and --sweep");
+		return error_set(err, EINVAL, "--checkpoint cannot be used with --what-if or --sweep");
 	if (settings->solver_time == SIM_SOLVER_MEASURED)
-		return error_set(err, EINVAL, "--checkpoint: --solver-time measured differs from run to run");
+		return error_set(err, EINVAL,
+				 "--checkpoint: expected another --solver-time: measured differs from run to run");
 	return 0;
 }
 
@@ -274,7 +278,8 @@ int simulate_check(const struct simulate_options *options, struct error *err)
 	if (code == 0 && !!options->trace + !!options->journal + !!options->swf + !!options->sacct > 1)
 		return error_set(err, EINVAL, "--trace, --journal, --swf and --sacct are mutually exclusive");
 	if (code == 0 && options->job_curves && options->journal)
-		return error_set(err, EINVAL, "--job-curves is not for --journal: its jobs have their curves");
+		return error_set(err, EINVAL,
+				 "--job-curves cannot be used with --journal: its jobs have their curves already");
 	if (code == 0)
 		code = check_checkpoint(options, &settings, err);
 	return code == 0 ? parse_policies(&simulate, &settings, err) : code;
@@ -300,7 +305,7 @@ static void warn_of_problems(const struct google_trace_report *report)
 
 static int read_trace(struct simulate *simulate, struct error *err)
 {
-	/* Reads beyond the simulated time, as the end of a task gives its run time. */
+	/* Reads the trace beyond the simulated time, as the run time of a task is known only from its end. */
 	struct google_trace_options trace = {.until_us = INT64_MAX, .strict = simulate->options->strict};
 	int code =
 		google_trace_read(simulate->workload, simulate->options->trace, &trace, &simulate->trace_report, err);
@@ -317,7 +322,7 @@ static int read_journal(struct simulate *simulate, struct error *err)
 			 : error_code(err, ENOENT);
 
 	if (code == 0 && simulate->journal_counts.is_cut)
-		log_warning("%s: the last line is incomplete; left out", simulate->options->journal);
+		log_warning("%s: the last line is incomplete and was left out", simulate->options->journal);
 	file_lines_close(lines);
 	return code;
 }
@@ -415,7 +420,7 @@ static int make_workload(struct simulate *simulate, int64_t end_us, struct error
 	return code;
 }
 
-/* A level without an option is the journal's, or the default. */
+/* A level that no option sets is the journal's, or else the default. */
 static void set_levels(const struct simulate *simulate, struct sim_latency_settings *latency)
 {
 	const struct simulate_options *options = simulate->options;

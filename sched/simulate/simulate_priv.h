@@ -6,22 +6,27 @@
 
 #include <sched/simulate/simulate.h>
 
-/* output.c: of nomora.simulate/1; NULL = out of memory. */
+/* output.c: the settings in nomora.simulate/1; NULL = out of memory. */
 json_t *simulate_settings_json(const struct simulate *simulate);
 
-/* day.c: NULL is legal. made: the folder is new. 0 or -errno with err set. */
+/*
+ * day.c: makes the folder if it does not exist; *made: it is new. folder NULL: does nothing. 0 or -errno with err set.
+ */
 int simulate_make_folder(const char *folder, bool *made, struct error *err);
-/* A run that failed leaves no empty folder. */
+/* For a run that failed: removes the folder if it was made by this run and is empty. */
 void simulate_drop_folder(const char *folder, bool made);
 
-/* checkpoint.c: of one policy. */
+/* checkpoint.c: the checkpoint of one policy. */
 struct simulate_checkpoint {
 	const struct simulate *simulate;
 	size_t number; /* of the policy */
 	const char *folder;
 	struct sim_history history;
 };
-/* With --resume reads the history, if there is a file. 0 or -errno. Free the history in both cases. */
+/*
+ * Sets up `watch` for checkpoints. With --resume, also reads the history, if there is a checkpoint file. 0 or -errno.
+ * Free the history in both cases.
+ */
 int simulate_checkpoint_begin(struct simulate_checkpoint *checkpoint, struct sim_watch *watch, struct error *err);
 
 #endif

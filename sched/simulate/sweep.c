@@ -100,7 +100,7 @@ static int write_csv(const struct simulate_sweep *sweep, const struct outcomes *
 	return file_writer_commit(writer, err);
 }
 
-/* Numbers give a numeric axis; other values are names on it. */
+/* Fills x. Returns true if all values are numbers; otherwise x counts the values, and the axis shows their names. */
 static bool parse_values(const struct simulate_sweep *sweep, double *x)
 {
 	bool numbers = true;

@@ -70,7 +70,7 @@ static const struct metric {
 };
 enum { METRICS = sizeof metrics / sizeof metrics[0] };
 
-/* One value a seed. */
+/* The metrics of all policies with each seed. */
 struct samples {
 	double *before, *after; /* [policies][METRICS][seeds] */
 	size_t seeds;
@@ -114,7 +114,7 @@ static double mean(const double *values, size_t count)
 	return sum / (double)count;
 }
 
-/* Half of the 95 % confidence interval of the mean difference of pairs. */
+/* Half the width of the 95 % confidence interval of the mean of the paired differences. */
 static double half_width(const double *before, const double *after, size_t count)
 {
 	double difference = mean(after, count) - mean(before, count), squares = 0;
@@ -161,7 +161,7 @@ int simulate_what_if(const struct simulate_options *options, const struct simula
 			code = sample(changed, seed, &samples, samples.after, names, &count_after, err);
 	}
 	if (code == 0 && policy_count != count_after)
-		code = error_set(err, EINVAL, "--what-if changes the number of policies; expected the same");
+		code = error_set(err, EINVAL, "--what-if: the change must not alter the number of policies");
 	if (code == 0)
 		print_differences(&samples, names, policy_count, out);
 	free(samples.before);

@@ -202,7 +202,7 @@ run "${simulate[@]}" "${small[@]}" -p nomora --curve-mix spark=1 -o uncut
 run "${simulate[@]}" "${small[@]}" -p nomora --curve-mix spark=1 --machine-arcs 20 -o cut
 scans() { awk -F, '$11 ~ /^[0-9]+$/ {sum += $11} END {print sum}' "$1/rounds-1.csv"; }
 check "--machine-arcs: the solver has other arcs" test "$(scans cut)" -ne "$(scans uncut)"
-refuses "a job with two curves" 1 "two.csv:3: job: it has another curve already" "${simulate[@]}" --machines 10 --job-curves two.csv
+refuses "a job with two curves" 1 "two.csv:3: job: this job has another curve already" "${simulate[@]}" --machines 10 --job-curves two.csv
 printf 'job;curve\n' >two.csv
 refuses "curves of jobs without a header" 1 "two.csv:1: expected a header with the columns job and curve" "${simulate[@]}" --machines 10 --job-curves two.csv
 for number in x -1 1.5; do
@@ -273,6 +273,7 @@ code=$?
 check "a full disk" test $code -eq 1
 check "names the file" grep -q "cannot write full/" full.txt
 check "every file that is there is whole" test -z "$(find full -name '*.*.*')"
+check "a machine in a rack, a rack in a pod" "${simulate[@]}" --machines 20 --slots 4 --hours 0.05 --topology 1x1 -p random
 refuses "a topology that is none" 2 "topology '16y48': expected RACKSxMACHINES" "${simulate[@]}" --topology 16y48
 refuses "a policy that is not there" 2 "expected one of nomora, random, load_spreading, quincy, first_fit, with" "${simulate[@]}" -p best
 refuses "a parameter that is not there" 2 "policy parameter 'q=1'" "${simulate[@]}" -p nomora:q=1

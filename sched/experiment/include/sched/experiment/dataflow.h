@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The experiments of the cross-layer paper's section 4 (Alkaff and Gupta), figures 4 to 13, with published values
- * beside ours. The paper leaves open the slots of a host (here an option), the parallelism and grouping of jobs (one
- * task for each component; shuffle), k, the temperature and the steps (options of the engines), and the speed of the
- * hosts' links (that of all links). Its Fat-tree of m = 5 and 15 ports does not exist: 6 ports, pruned, and 16.
+ * beside ours. The paper does not give the slots of a host (here an option), the parallelism and grouping of jobs (we
+ * take one task per component, and shuffle), k, the temperature and the steps (options of the engines), and the speed
+ * of the hosts' links (we take that of all links). Its Fat-trees of m = 5 and m = 15 ports do not exist: we take 6
+ * ports, pruned, and 16.
  */
 #ifndef SCHED_EXPERIMENT_DATAFLOW_H
 #define SCHED_EXPERIMENT_DATAFLOW_H
@@ -24,10 +25,10 @@ enum experiment_dataflow {
 struct experiment_dataflow_options {
 	enum experiment_dataflow what;
 	const char *folder;
-	struct engine_options engine; /* seed: of the first run */
+	struct engine_options engine; /* engine.seed is the seed of the first run */
 	struct topology_paths_options paths;
 	uint32_t slots; /* of each host */
-	uint32_t runs;  /* paired seeds; jobs at scale; decisions for each size of the running time */
+	uint32_t runs;  /* number of paired seeds; SCALE: of jobs; RUNTIME: of decisions for each size */
 	FILE *progress; /* for a progress bar; may be NULL */
 };
 

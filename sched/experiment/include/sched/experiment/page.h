@@ -22,31 +22,29 @@ struct experiment_rows {
 	size_t count, capacity;
 };
 
-/* A line each. */
+/* Prints one line for each row. */
 void experiment_rows_print(const struct experiment_rows *rows, FILE *out);
 
 struct experiment_page;
 
-/* Makes the folder if it is missing. rows are appended to. NULL with err set. */
+/* Makes the folder if it does not exist. The page's rows are also appended to *rows. NULL with err set. */
 struct experiment_page *experiment_page_open(const char *folder, const char *title, struct experiment_rows *rows,
 					     struct error *err);
 
-/* A paragraph; HTML is not escaped. */
+/* Adds a paragraph; HTML is not escaped. */
 void experiment_page_text(struct experiment_page *page, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/*
- * Takes the chart (NULL: out of memory): figureNUMBER.svg and the page, with the text of the subtitle under the title.
- */
+/* Writes the chart to figureNUMBER.svg, adds it to the page, and destroys it. chart NULL: out of memory. */
 void experiment_page_chart(struct experiment_page *page, int number, struct chart *chart);
 
-/* A row of the table below the last figure. */
+/* Adds a row to the table below the last figure. */
 void experiment_page_row(struct experiment_page *page, const char *what, const char *published, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
 void experiment_page_fail(struct experiment_page *page, int code, const char *text);
 bool experiment_page_failed(const struct experiment_page *page);
 
-/* Ends the page and frees it: index.html is there whole, or not at all after a failure. 0 or -errno. */
+/* Ends the page and frees it. Writes index.html, unless something failed: then there is none. 0 or -errno. */
 int experiment_page_close(struct experiment_page *page);
 
 #endif

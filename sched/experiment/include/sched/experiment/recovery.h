@@ -15,8 +15,10 @@ enum experiment_recovery {
 	EXPERIMENT_RECOVERY_RUNTIME, /* figures 14 and 15 */
 };
 
-/* runs: instances of the running time. progress: for a progress bar, may be NULL. 0 or -errno with err set. The caller
- * frees rows->items. */
+/*
+ * runs: number of instances that RUNTIME solves. progress: for a progress bar, may be NULL. 0 or -errno with err set.
+ * The caller frees rows->items.
+ */
 int experiment_recovery(enum experiment_recovery what, const char *folder, uint32_t runs, FILE *progress,
 			struct experiment_rows *rows, struct error *err);
 

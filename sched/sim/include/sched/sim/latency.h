@@ -10,8 +10,8 @@
  * Ornstein-Uhlenbeck process in the logarithm with a time constant of one hour; the noise is log-normal, drawn each
  * second; a spike multiplies one second. Values are microseconds. One thread.
  *
- * If a workload has recorded round trips, they replace the series: a latency view with the levels as the topology's
- * defaults.
+ * If a workload has recorded round trips, a latency view of these replaces the series; a pair without a record has the
+ * level of its distance.
  */
 #ifndef SIM_LATENCY_H
 #define SIM_LATENCY_H
@@ -40,22 +40,24 @@ enum {
 struct sim_latency_settings {
 	double level_us[SIM_DISTANCES];
 	double same_machine_us;
-	double spread, drift, noise; /* deviations of the logarithm */
-	double spike_chance;         /* per second of a series */
+	double spread, drift, noise; /* standard deviations of the logarithm */
+	double spike_chance;         /* probability in each second of a series */
 	double spike_factor;
 	uint64_t seed;
 	/*
-	 * Borrowed; NULL = none. A distance with recorded series uses them in turn, with different starting seconds and
-	 * repeated, instead of drift, noise and spikes; recorded levels are varied by these.
+	 * Borrowed; NULL = none. The series of a distance take the recorded series in turn. Each starts at another
+	 * second and repeats its recorded series, without drift, noise and spikes. A recorded series of one value is a
+	 * level, which drift, noise and spikes vary.
 	 */
 	const struct rtt_series_set *recorded;
 };
-/* 70, 200, 520 us (docs/reproduction.md), 1 us on one machine, spread 0.1, drift 0.1, noise 0.1, no spikes. */
+/* Levels 70, 200, 520 us (docs/reproduction.md), 1 us on one machine, spread 0.1, drift 0.1, noise 0.1, no spikes. */
 void sim_latency_settings_default(struct sim_latency_settings *settings);
 
 /*
- * The pairs of one machine: for each series the smallest and the largest scale of a pair; SIM_LATENCY_SCALES: no pair
- * has the series. Cached for machines that were queried, while other machines come and go.
+ * The pairs of one machine with the other present machines: for each series, the smallest and the largest scale among
+ * its pairs, or SIM_LATENCY_SCALES if no pair has the series. Cached once the machine was queried, and kept up to date
+ * while other machines come and go.
  */
 struct sim_reach {
 	uint8_t least[SIM_DISTANCES][SIM_LATENCY_SERIES], most[SIM_DISTANCES][SIM_LATENCY_SERIES];
@@ -69,35 +71,38 @@ struct sim_latency {
 	struct rng rng;
 	double spread[SIM_DISTANCES][SIM_LATENCY_SERIES], drift[SIM_DISTANCES][SIM_LATENCY_SERIES];
 	float scale[SIM_DISTANCES][SIM_LATENCY_SCALES];
-	float rtt_us[SIM_LATENCY_CELLS];                  /* of this second */
+	float rtt_us[SIM_LATENCY_CELLS];                  /* the table: round trips in this second */
 	uint8_t order[SIM_DISTANCES][SIM_LATENCY_SERIES]; /* series by their round trips, ascending */
 	struct sim_reach *reach;                          /* [machines] */
-	uint32_t *asked, asked_count;                     /* [machines] that have a reach */
+	uint32_t *asked, asked_count;                     /* [machines] list of the machines that have a reach */
 	bool *present;                                    /* [machines] */
 	struct latency_view *view;                        /* NULL: round trips come from the table above */
-	const struct workload *recorded;                  /* for the view */
-	size_t next;                                      /* of recorded->latencies */
-	uint64_t changes;                                 /* of the view */
+	const struct workload *recorded;                  /* source of the view's updates */
+	size_t next;                                      /* next index in recorded->latencies */
+	uint64_t changes;                                 /* number of updates of the view */
 	uint64_t second;
 };
 
-/* Second 0. The layout and the workload (NULL: nothing recorded) must outlive it. 0 or -ENOMEM. */
+/* Starts at second 0. The layout and the workload (NULL: nothing recorded) must outlive `latency`. 0 or -ENOMEM. */
 int sim_latency_start(struct sim_latency *latency, const struct sim_latency_settings *settings,
 		      const struct cost_layout *layout, const struct workload *recorded);
 void sim_latency_end(struct sim_latency *latency);
-/* Recorded round trips up to now_us take effect. *moved: something changed. 0 or -ENOMEM. */
+/*
+ * Draws the round trips of the next second or, with a view, applies those recorded up to now_us. *moved: whether any
+ * changed. 0 or -ENOMEM.
+ */
 int sim_latency_next_second(struct sim_latency *latency, int64_t now_us, bool *moved);
 
 /* Round trip at this second; INFINITY: unreachable. */
 float sim_latency_rtt_us(const struct sim_latency *latency, uint32_t a, uint32_t b);
 
-/* Entry of rtt_us for a pair; symmetric, and the same in every second. */
+/* Index in rtt_us of the pair's round trip: the same for (a, b) and (b, a), and in every second. */
 uint32_t sim_latency_cell(const struct sim_latency *latency, uint32_t a, uint32_t b);
 struct cost_source sim_latency_source(struct sim_latency *latency);
 
-/* A machine appears or disappears; all are absent at second 0. O(machines queried by the functions below). */
+/* Adds or removes a machine; all are absent at second 0. O(machines whose reach is cached). */
 void sim_latency_set_present(struct sim_latency *latency, uint32_t machine, bool present);
-/* Smallest round trip to any other present machine, in O(series) per second at most; INFINITY if there is none. */
+/* Smallest round trip to any other present machine, INFINITY if there is none. O(series) while the reach is cached. */
 float sim_latency_nearest_us(struct sim_latency *latency, uint32_t machine);
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A trace-driven simulation of one scheduling policy: events, rounds and metrics, in virtual time and without I/O.
- * Rounds are those of `place` and of the live scheduler (sched/round).
+ * A trace-driven simulation of one scheduling policy: events, rounds and metrics, in virtual time and without I/O. Its
+ * rounds run the same code as those of `place` and of the live scheduler (sched/round).
  *
  * A round begins when the previous one has ended and something has changed (a submission, a machine, a free slot for a
- * waiting task; with preemption also the latencies), or every `round_us`. Its placements take effect at its end; events
- * during a round are handled then. Performance is sampled at each whole second, before the events of that time: the
- * sample at t is for the second before t. Latencies change at whole seconds, after the sample.
+ * waiting task; with preemption also the latencies); with `round_us`, at this interval instead. Its placements take
+ * effect at its end, and only then does the flow network get the events that came during the round. Performance is
+ * sampled at each whole second, before the events of that time: the sample at t is for the second before t. Latencies
+ * change at whole seconds, after the sample.
  *
  * The paper's rules (NoMora section 6, with the simulator that it used) are the defaults: tasks without an attempt and
  * single-task jobs are left out (model/workload.h), evicted and migrated tasks keep their progress, updates of machines
@@ -49,7 +50,7 @@ struct sim_settings {
 	uint32_t machines_per_rack, racks_per_pod;
 	uint32_t slots;       /* of each machine */
 	double slots_per_cpu; /* > 0: slots = CPU capacity * this, at least 1, instead of `slots` */
-	bool updates;         /* machine updates change the slots */
+	bool updates;         /* machine updates change the slots; false: they are ignored */
 	int64_t end_us;
 	int64_t round_us; /* 0 = a round whenever something has changed */
 	enum sim_solver_time solver_time;
@@ -58,16 +59,20 @@ struct sim_settings {
 	int64_t migration_cost_us; /* added to the run time of a migrated task */
 	bool lose_work;            /* evicted and migrated tasks start from the beginning */
 	const struct curve *curves[SIM_CURVES_MAXIMUM];
-	const char *curve_names[SIM_CURVES_MAXIMUM]; /* a workload that names its jobs' curves names these */
+	const char *curve_names[SIM_CURVES_MAXIMUM]; /* a workload that gives its jobs curves refers to them by these
+							names */
 	double curve_shares[SIM_CURVES_MAXIMUM]; /* shares of the jobs, assigned by a hash of the job's id; they add up
 						    to 1 */
 	uint32_t curve_count;
 	struct sim_latency_settings latency;
 	uint64_t seed;
 	bool check;            /* check conservation after each round: O(tasks) */
-	int64_t checkpoint_us; /* 0 = never; with a history, see struct sim_watch */
+	int64_t checkpoint_us; /* interval of the checkpoints, 0 = none; needs a history, see struct sim_watch */
 };
-/* The paper's: 48 machines a rack, 16 racks a pod, 12 slots, 24 h, solver time zero, roots and spills anywhere. */
+/*
+ * The paper's settings: 48 machines a rack, 16 racks a pod, 12 slots, 24 h, solver time zero; roots get any free slot;
+ * so do, in their rack or in the cluster, tasks that the flow network sends there and not to one machine.
+ */
 void sim_settings_default(struct sim_settings *settings);
 
 /* One round, for a table of rounds. */
@@ -76,17 +81,17 @@ struct sim_round {
 	int64_t begin_us, took_us; /* virtual */
 	double wall_s, cpu_s;
 	uint64_t placed, migrated, preempted; /* moves that took effect */
-	uint64_t waiting, running;            /* after it */
+	uint64_t waiting, running;            /* tasks, after the round */
 	uint64_t scans;
 };
 
-/* A job of which a root and another task were sampled. */
+/* A job that was sampled: at some sample its root's machine was known and another of its tasks ran. */
 struct sim_job_result {
 	uint64_t id;
 	uint32_t tasks, curve;
 	struct performance_sum performance;
-	double task_samples; /* number of samples: weight for the mean over tasks */
-	double task_sum;     /* sum of p over them */
+	double task_samples; /* number of samples of its tasks: the weight for the mean over tasks */
+	double task_sum;     /* sum of the performance p over these samples */
 };
 
 struct sim_result {
@@ -97,10 +102,10 @@ struct sim_result {
 	/* Means over jobs of the average application performance: the "area" of the paper's figure 5. */
 	double area, area_worst, area_other;
 	double task_mean;                               /* mean of p over all samples of all tasks */
-	double start_area, start_task_mean;             /* the same, only for the first sample */
+	double start_area, start_task_mean;             /* area and task_mean at the first sample */
 	uint64_t submitted, finished, running, waiting; /* tasks, at the end */
 	uint64_t rounds, solves, moves, migrations, preemptions, evictions, ping_pongs;
-	double task_hours; /* of running tasks */
+	double task_hours; /* running tasks integrated over time */
 	uint64_t machines_added, machines_removed;
 	double utilisation_mean, utilisation_maximum, waiting_mean;
 	uint64_t waiting_maximum;
@@ -126,29 +131,29 @@ struct sim_past_move {
 	int32_t to; /* machine, -1 = waiting */
 };
 struct sim_history {
-	uint64_t checkpoints; /* so far; 0: nothing has happened yet */
+	uint64_t checkpoints; /* number so far; 0: the run starts at its beginning */
 	struct sim_past_round *rounds;
 	struct sim_past_move *moves; /* of all rounds, in order */
 	size_t round_count, round_capacity, move_count, move_capacity;
 };
-/* 0 or -ENOMEM. The moves of a round follow it. */
+/* Add a round, then its moves. Return 0 or -ENOMEM. */
 int sim_history_add_round(struct sim_history *history, const struct sim_past_round *round);
 int sim_history_add_move(struct sim_history *history, const struct sim_past_move *move);
 void sim_history_free(struct sim_history *history);
 
-/* Called during the run; members may be NULL. */
+/* Callbacks and signals of a run; members may be NULL. */
 struct sim_watch {
 	void *context;
 	void (*round)(void *context, const struct sim_round *round);
-	/* Each event as written to a journal, in chronological order. */
+	/* Gets each event in the form of a journal, in chronological order. */
 	void (*journal)(void *context, const struct journal_event *event);
 	void *journal_context;
 	/*
-	 * The run begins by repeating the rounds in it, and appends its own. Only with settings->checkpoint_us,
-	 * otherwise NULL.
+	 * The run first repeats the rounds of this history, then appends its own. Needs settings->checkpoint_us; NULL
+	 * if that is 0.
 	 */
 	struct sim_history *history;
-	/* Stores the current state. 0; -errno with err set ends the run. */
+	/* Stores the history at a checkpoint. Returns 0, or -errno with err set, which ends the run. */
 	int (*checkpoint)(void *context, const struct sim_history *history, struct error *err);
 	void *checkpoint_context;
 	struct progress *progress;
@@ -159,7 +164,10 @@ struct sim_watch {
 int sim_run(const struct workload *workload, const struct sim_settings *settings, const struct sim_watch *watch,
 	    struct sim_result *result, struct error *err);
 
-/* Virtual time of a round as published for a policy with these settings; u is uniform in 0..1. */
+/*
+ * Virtual duration of a round, from the quantiles published for a policy with these settings; u is a uniform random
+ * number in 0..1.
+ */
 int64_t sim_published_us(const struct sim_settings *settings, double u);
 
 #endif

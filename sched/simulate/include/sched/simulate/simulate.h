@@ -2,7 +2,8 @@
 /*
  * The command `nomora simulate` behind its command line: options.c has its options, setup.c makes settings and workload
  * from them, run.c runs the policies in processes, output.c writes summary.json and CSV, report.c the page with the
- * paper's figures 5 to 9, what_if.c compares two sets of options, sweep.c runs all values of one. One thread.
+ * paper's figures 5 to 9, what_if.c compares two sets of options, sweep.c runs the policies at several values of one
+ * option. One thread.
  */
 #ifndef SCHED_SIMULATE_SIMULATE_H
 #define SCHED_SIMULATE_SIMULATE_H
@@ -52,7 +53,7 @@ struct simulate {
 	struct batch_report batch_report;
 	int64_t machines, slots; /* from the options, otherwise from the trace */
 	struct curve_library *library;
-	struct rtt_series_set *series; /* NULL = drawn */
+	struct rtt_series_set *series; /* NULL = no recorded series: round trips are drawn */
 	struct simulate_policy policies[SIMULATE_POLICIES_MAXIMUM];
 	size_t policy_count;
 };
@@ -70,8 +71,8 @@ int simulate_check(const struct simulate_options *options, struct error *err);
 int simulate_run(struct simulate *simulate, const char *folder, struct error *err);
 
 /*
- * Reads a checkpoint of `bytes` bytes; `name` is for messages. *settings is the JSON text that it was written with, to
- * be freed. 0, or -errno with err set and nothing to free.
+ * Reads a checkpoint of `bytes` bytes; `name` is for messages. *settings gets the settings that the checkpoint was made
+ * with, as JSON text; the caller frees it. Returns 0, or -errno with err set and nothing to free.
  */
 int simulate_read_checkpoint(const char *name, const char *text, size_t bytes, struct sim_history *history,
 			     char **settings, struct error *err);
@@ -87,13 +88,13 @@ int simulate_write_report(const struct simulate *simulate, const char *folder, s
 /* The command without --what-if and --sweep: runs the policies, writes the files, prints the table or the JSON. */
 int simulate_day(const struct simulate_options *options, FILE *out, struct error *err);
 
-/* The options with the changes of --what-if. 0 or -EINVAL with err set. */
+/* Sets *changed to the options with the changes of --what-if. Returns 0, or -EINVAL with err set. */
 int simulate_read_what_if(const struct simulate_options *options, struct simulate_options *changed, struct error *err);
 /* Runs both sets of options with paired seeds and prints the differences. */
 int simulate_what_if(const struct simulate_options *options, const struct simulate_options *changed, FILE *out,
 		     struct error *err);
 
-/* One option at several values: options[i] has texts[i]. */
+/* One option at several values: options[i] has the option at the value texts[i]. */
 enum { SIMULATE_SWEEP_MAXIMUM = 64, SIMULATE_CHANGE_BYTES = 128 };
 struct simulate_sweep {
 	char key[64];
@@ -102,7 +103,7 @@ struct simulate_sweep {
 	struct simulate_options options[SIMULATE_SWEEP_MAXIMUM];
 	size_t count;
 };
-/* Reads --sweep KEY=V1,V2,... 0 or -EINVAL, -E2BIG with err set. The struct points into itself. */
+/* Reads --sweep KEY=V1,V2,... Returns 0, or -EINVAL or -E2BIG with err set. The struct has pointers into itself. */
 int simulate_read_sweep(const struct simulate_options *options, struct simulate_sweep *sweep, struct error *err);
 /* Runs the policies at each value, prints a table, and writes sweep.csv and sweep.svg into the folder (may be NULL). */
 int simulate_sweep(const struct simulate_sweep *sweep, const char *folder, FILE *out, struct error *err);
