@@ -16,7 +16,7 @@
 #include "watch.h"
 
 #define ID_PREFIX "k8s-"
-/* Changes that arrive within it go to schedd together. */
+/* Changes that arrive within TURN_MS go to schedd together. */
 enum { TURN_MS = 100, PATH_BYTES = 1024 };
 #define RETRY_S 1 /* while schedd does not answer */
 
@@ -28,7 +28,7 @@ struct agent {
 	json_t *nodes;   /* as last sent to schedd */
 	json_t *refused; /* jobs that schedd refused, as sent */
 	struct ns next_sync;
-	bool api_down, schedd_down; /* reported */
+	bool api_down, schedd_down; /* already logged */
 };
 
 /* True if schedd does not answer. A refusal concerns one job or machine; the others are still sent. */
@@ -158,7 +158,7 @@ static int forget(const struct agent *agent, const char *id, struct error *err)
 	return code == 0 || code == -ENOENT ? 0 : error_set(err, -code, "%s", reason.text);
 }
 
-/* Jobs cannot change in schedd: one whose pods have changed is replaced. */
+/* Replaces a job whose pods have changed: jobs cannot change in schedd. */
 static int replace_job(struct agent *agent, const char *id, json_t *job, struct error *err)
 {
 	struct error reason = {0};

@@ -21,7 +21,7 @@ void k8s_objects_free(struct k8s_objects *objects)
 		json_decref(objects->tables[kind]);
 }
 
-/* A member's text, "" if it is absent or not a valid name. */
+/* Returns a member's text, or "" if it is absent or not a valid name. */
 static const char *text_of(const json_t *object, const char *key)
 {
 	const char *text = json_string_value(json_object_get(object, key));
@@ -60,7 +60,7 @@ static json_t *describe_node(const json_t *object)
 			 closed || !is_ready(status) ? "draining" : "up", "rack", rack);
 }
 
-/* NULL: the pod takes no slot. */
+/* Returns NULL if the pod takes no slot. */
 static json_t *describe_pod(const json_t *object)
 {
 	const json_t *metadata = json_object_get(object, "metadata"), *labels = labels_of(object);
@@ -116,7 +116,10 @@ void k8s_objects_replace(struct k8s_objects *objects, enum k8s_kind kind, const 
 	objects->tables[kind] = table;
 }
 
-/* Most changes of an object, such as a node's heartbeat, do not concern schedd. */
+/*
+ * Stores an entry, or deletes it (NULL). Most changes of an object, such as a node's heartbeat, do not change its
+ * entry.
+ */
 static void set_entry(struct k8s_objects *objects, enum k8s_kind kind, const char *key, json_t *entry)
 {
 	json_t *table = objects->tables[kind], *known = json_object_get(table, key);
@@ -170,7 +173,7 @@ static void add_pod(json_t *jobs, const json_t *pod)
 		json_object_set(job, "root", json_object_get(pod, "task"));
 }
 
-/* False: the job has no root and had none. */
+/* If the job has no root now, takes the one from `before`. Returns false if there was none either. */
 static bool complete(json_t *job, const json_t *before)
 {
 	const char *root = json_string_value(json_object_get(before, "root"));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pods and nodes as the Kubernetes API describes them, reduced to the data that schedd should have. Pure. */
+/* Pods and nodes as the Kubernetes API describes them, reduced to the data that schedd needs. Pure functions. */
 #ifndef INTEGRATIONS_KUBERNETES_OBJECTS_H
 #define INTEGRATIONS_KUBERNETES_OBJECTS_H
 
@@ -13,12 +13,12 @@ enum k8s_kind { K8S_NODES, K8S_PODS, K8S_KINDS };
 
 struct k8s_objects {
 	/*
-	 * By name. Nodes: {"slots", "state", "rack"}, of PUT /v1/machines. Pods, by NAMESPACE/NAME, only those that
-	 * are bound, have not ended and have both labels: {"job", "curve", "root", "task", "node"}.
+	 * By name. Nodes: {"slots", "state", "rack"}, as for PUT /v1/machines. Pods by NAMESPACE/NAME: {"job", "curve",
+	 * "root", "task", "node"}; only pods that are bound, have not ended and have both labels.
 	 */
 	json_t *tables[K8S_KINDS];
 	bool listed[K8S_KINDS]; /* at least once */
-	bool changed;           /* since the caller cleared it */
+	bool changed;           /* since the caller cleared this flag */
 };
 
 int k8s_objects_init(struct k8s_objects *objects, struct error *err);
@@ -28,16 +28,16 @@ void k8s_objects_free(struct k8s_objects *objects);
 void k8s_objects_replace(struct k8s_objects *objects, enum k8s_kind kind, const json_t *items);
 
 /*
- * Takes a line of a watch. 0, or -errno with err set: -ESTALE if the server no longer has the version (list again),
- * -EINVAL. version gets the line's resourceVersion, borrowed from it; NULL if it has none.
+ * Takes a line of a watch. Returns 0, or -errno with err set: -ESTALE if the server no longer has the version (list
+ * again), or -EINVAL. *version: the line's resourceVersion, borrowed from `event`; NULL if it has none.
  */
 int k8s_objects_take(struct k8s_objects *objects, enum k8s_kind kind, const json_t *event, const char **version,
 		     struct error *err);
 
 /*
- * The jobs that schedd should have, id -> {"curve", "root", "tasks": {TASK: MACHINE}, "root_ended"}; `before` is the
- * previous result: the machine of a deleted root remains the reference for the running tasks. Jobs whose root was never
- * seen are left out. The caller json_decref()s; NULL: out of memory.
+ * Returns the jobs that schedd should have: id -> {"curve", "root", "tasks": {TASK: MACHINE}, "root_ended"}. `before`
+ * is the previous result: the machine of a deleted root remains the reference for the running tasks. Jobs whose root
+ * was never seen are left out. The caller json_decref()s; NULL: out of memory.
  */
 json_t *k8s_objects_jobs(const struct k8s_objects *objects, const json_t *before);
 

@@ -33,8 +33,8 @@ struct watch {
 	char *bytes; /* of the answer, or of an unfinished line of a watch */
 	size_t count, capacity;
 	json_t *listed;      /* items of the pages before */
-	char *page;          /* beginning of the next page; NULL: the first */
-	char *version;       /* NULL: list */
+	char *page;          /* token of the next page ("continue"); NULL: the first */
+	char *version;       /* where the watch continues; NULL: list first */
 	struct error failed; /* error in the content of the answer */
 	struct ns next;      /* time of the next request */
 };
@@ -106,7 +106,10 @@ static size_t take_bytes(char *data, size_t size, size_t count, void *context)
 	return watch->failed.code ? 0 : fresh;
 }
 
-/* "Authorization: Bearer ..."; tokens of service accounts are replaced while we run. */
+/*
+ * Sets "Authorization: Bearer ...". Reads the token again, because tokens of service accounts are replaced while we
+ * run.
+ */
 static int set_token(struct watch *watch, struct error *err)
 {
 	const char *path = watch->all->options->token_file;
@@ -172,7 +175,7 @@ static int begin(struct watch *watch, struct error *err)
 	return 0;
 }
 
-/* A page of a list. */
+/* Takes a page of a list; after the last page, the list replaces the known objects. */
 static int take_page(struct watch *watch, struct error *err)
 {
 	json_t *list = json_read_text("the API server's list", 0, watch->bytes ? watch->bytes : "", watch->count, err);
@@ -200,7 +203,7 @@ static int take_page(struct watch *watch, struct error *err)
 	return 0;
 }
 
-/* The request's outcome. */
+/* Evaluates the outcome of a request: 0, or -errno with err set. */
 static int judge(struct watch *watch, CURLcode result, struct error *err)
 {
 	long status = 0;
@@ -222,7 +225,10 @@ static void end(struct watch *watch, CURLcode result, struct error *err)
 	struct error reason = {0};
 
 	if (judge(watch, result, &reason) < 0) {
-		/* A list begins at its first page; a watch continues where it was, unless that is impossible. */
+		/*
+		 * A list begins again at its first page. A watch continues after an I/O error; after others, list
+		 * again.
+		 */
 		keep_text(&watch->page, NULL);
 		json_decref(watch->listed);
 		watch->listed = NULL;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Lists and watches of a Kubernetes API server over HTTP(S): each kind is listed page by page, then watched from the
- * list's resourceVersion on, with bookmarks; listed again when the server no longer has that version. One thread.
+ * list's resourceVersion on, with bookmarks. It is listed again when the server no longer has that version. Only one
+ * thread may use the watches.
  */
 #ifndef INTEGRATIONS_KUBERNETES_WATCH_H
 #define INTEGRATIONS_KUBERNETES_WATCH_H
@@ -18,8 +19,8 @@ struct k8s_watches *k8s_watches_create(const struct k8s_agent_options *options, 
 void k8s_watches_destroy(struct k8s_watches *watches); /* NULL is legal */
 
 /*
- * Waits up to wait_ms for answers and takes them. 1: the server has answered; 0: nothing came; -errno with err set: a
- * request has failed, and is repeated by itself.
+ * Waits up to wait_ms for answers and takes them. Returns 1 if the server has answered, 0 if nothing came, or -errno
+ * with err set if a request has failed; it is repeated automatically.
  */
 int k8s_watches_run(struct k8s_watches *watches, int wait_ms, struct error *err);
 

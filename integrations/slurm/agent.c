@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The agent's turns. */
+/* The agent's turns: each compares Slurm with schedd and takes the necessary steps. */
 #include <integrations/slurm/agent.h>
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 static const char *const node_states[] = {
 	[SLURM_NODE_UP] = "up", [SLURM_NODE_DRAINING] = "draining", [SLURM_NODE_DOWN] = "down"};
 
-/* A job that asks for a placement, with its mark; false: not ours. The caller frees the mark. */
+/* True if the job requests a placement. Reads its request and its mark; the caller frees the mark. */
 static bool is_ours(const struct slurm_job *job, struct slurm_request *request, struct slurm_mark *mark)
 {
 	*mark = (struct slurm_mark){0};
@@ -37,8 +37,10 @@ static bool needs_hosts(const struct agent *agent, const struct slurm_job *job, 
 	return mark->kind != SLURM_MARK_PLACED || job->state == SLURM_RUNNING || agent->new_decisions;
 }
 
-/* Requeued before the agent saw it run: Slurm starts it only after its old credential has expired, unless it is placed
- * again. */
+/*
+ * True if the job was requeued before the agent saw it run. Slurm then starts it only after its old credential has
+ * expired, unless it is placed again.
+ */
 static bool missed_its_run(const struct agent *agent, const struct slurm_job *job, const struct slurm_mark *mark,
 			   const struct sched_job *counts)
 {
@@ -47,7 +49,7 @@ static bool missed_its_run(const struct agent *agent, const struct slurm_job *jo
 	       hash_table_find(&agent->placed, job->id) != job->restarts;
 }
 
-/* A running job about which nothing is to be done. */
+/* True for a running job that needs no step. */
 static bool is_settled(const struct agent *agent, const struct slurm_job *job, const struct slurm_mark *mark,
 		       const struct sched_job *counts)
 {
@@ -84,7 +86,7 @@ static int look_at_job(struct agent *agent, const struct slurm_job *job, const s
 		if (missed && step == SLURM_STEP_NONE)
 			step = SLURM_STEP_PLACE;
 		if ((step == SLURM_STEP_PLACE || step == SLURM_STEP_PASS) && !slurm_may_start(job, time(NULL)))
-			step = SLURM_STEP_NONE; /* the next turn will do */
+			step = SLURM_STEP_NONE; /* the next turn tries again */
 		code = agent_take_step(agent, step, job, request, mark, &sched, hosts, err);
 		if (code == 0 && step == SLURM_STEP_NONE && job->state == SLURM_RUNNING)
 			agent_note(&agent->settled, job, (uint32_t)job->start);
@@ -138,8 +140,8 @@ static bool has_ended(const struct slurm_view *view, const char *id)
 }
 
 /*
- * Jobs of schedd that no job of Slurm refers to have ended. Slurm may not list one yet that was placed while sbatch
- * waited.
+ * Removes the jobs from schedd to which no job of Slurm refers: they have ended. Keeps those that were placed while
+ * sbatch waited and that Slurm may not list yet.
  */
 static int forget_ended(struct agent *agent, struct error *err)
 {
@@ -170,7 +172,10 @@ static int forget_ended(struct agent *agent, struct error *err)
 	return code;
 }
 
-/* CPUs of each node that other jobs use, by number of the node. NULL: out of memory. */
+/*
+ * Returns, by number of the node, the CPUs in use that schedd does not count as slots: those of other jobs, and of our
+ * jobs those beyond one per task. NULL: out of memory.
+ */
 static uint32_t *count_foreign(const struct agent *agent)
 {
 	const struct slurm_view *view = &agent->view;
@@ -201,7 +206,7 @@ static uint32_t *count_foreign(const struct agent *agent)
 	return foreign;
 }
 
-/* A machine has a slot for each CPU that no other job uses. */
+/* Updates the machines in schedd. A machine's slots are its CPUs minus those of count_foreign(). */
 static int set_machines(struct agent *agent, struct error *err)
 {
 	uint32_t *foreign = count_foreign(agent);
@@ -226,7 +231,7 @@ static int set_machines(struct agent *agent, struct error *err)
 	return code < 0 ? code : 0;
 }
 
-/* Schedd does not answer: Slurm decides where the held jobs go. */
+/* Releases the held jobs because schedd does not answer: Slurm decides where they run. */
 static void release_held(struct agent *agent)
 {
 	for (uint32_t j = 0; j < agent->view.job_count; j++) {
@@ -304,7 +309,7 @@ static int ask_slurm(struct agent *agent, struct error *err)
 	return code;
 }
 
-/* 0, or -EPROTO with err set: this slurmctld has an unsupported version. */
+/* Returns 0, or -EPROTO with err set if this slurmctld has an unsupported version. */
 static int take_turn(struct agent *agent, struct error *err)
 {
 	struct error reason = {0};

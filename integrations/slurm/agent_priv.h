@@ -18,7 +18,7 @@ struct review {
 	uint32_t last;
 	char id[SLURM_NAME_BYTES];
 	double performance; /* of the job on its current machines */
-	struct ns until;    /* given up then */
+	struct ns until;    /* the review is given up at this time */
 };
 
 struct at_once;
@@ -29,19 +29,22 @@ struct agent {
 	struct answers *answers;
 	struct slurm_view view;
 	struct link link;
-	/* Running jobs that schedd has as they run, and jobs that it refused: job -> low bits of its start time. */
+	/*
+	 * settled: running jobs that schedd has as they run; refused: jobs that schedd refused. job -> low bits of its
+	 * start time.
+	 */
 	struct hash_table settled, refused;
-	struct hash_table placed; /* job -> its restarts when Slurm got its place */
+	struct hash_table placed; /* job -> its number of restarts when Slurm got its placement */
 	struct review review;
 	struct ns next_review, next_machines;
 	struct ns answered;     /* when schedd last answered */
 	uint64_t seen_decision; /* as of the previous turn */
 	bool new_decisions;
-	bool slurm_down, schedd_down; /* reported */
+	bool slurm_down, schedd_down; /* already logged */
 	bool version_checked;         /* since slurmctld was down */
 };
 
-/* Id in schedd of a job: the mark's, else slurm-JOB. */
+/* Gets the id in schedd of a job: that of the mark, else slurm-JOB. */
 void agent_job_id(const struct slurm_job *job, const struct slurm_mark *mark, char id[static SLURM_NAME_BYTES]);
 
 /* Carries a step out. 0 or -errno with err set. */
@@ -51,17 +54,23 @@ int agent_take_step(struct agent *agent, enum slurm_step step, const struct slur
 /* Leaves the job to Slurm. */
 int agent_pass(const struct slurm_job *job, bool placed, const char *reason, struct error *err);
 
-/* Distinct hosts in the order of the tasks as "n1,n3", their number, and the most tasks on one; NULL: out of memory. */
+/*
+ * Returns the distinct hosts as "n1,n3", in the order of the tasks. *count: their number; *most: the maximum number of
+ * tasks on one of them. NULL: out of memory.
+ */
 char *agent_list_hosts(char *const *hosts, uint32_t tasks, uint32_t *count, uint32_t *most);
 
-/* Submits new jobs while slurmctld waits for the answer; reads only the socket of `link`. */
+/* Decides about new jobs while slurmctld waits for the answer. Of `link`, uses only the socket. */
 struct at_once *at_once_create(const struct link *link); /* NULL: out of memory */
 void at_once_destroy(struct at_once *at_once);
 extern const struct answers_decider at_once_decider; /* the context is a struct at_once */
 /* True if the id in schedd was given to a job so recently that Slurm's list may not contain the job. */
 bool at_once_is_fresh(struct at_once *at_once, const char *id);
 
-/* agent_has_noted(): is the job in the table with this start? agent_note() puts it there, with a value. */
+/*
+ * agent_has_noted(): true if the table has the job with its present start time. agent_note() stores a value for the
+ * job.
+ */
 bool agent_has_noted(const struct hash_table *table, const struct slurm_job *job);
 void agent_note(struct hash_table *table, const struct slurm_job *job, uint32_t value);
 

@@ -26,7 +26,7 @@ struct answers {
 	const struct answers_decider *decider;
 	void *context;
 	pthread_t thread;
-	pthread_mutex_t lock; /* of the fields below */
+	pthread_mutex_t lock; /* protects the fields below */
 	json_t *curves;
 	struct ns until;
 	bool stop;
@@ -87,8 +87,8 @@ static void hold(struct answers *answers, int fd, const struct slurm_request *re
 }
 
 /*
- * "SUBMIT TASKS COMMENT", "LATER TASKS COMMENT": answers by the protocol. The elements of an array are decided one by
- * one, when Slurm has numbered them, and a job that depends on others when Slurm says that it no longer does.
+ * Answers "SUBMIT TASKS COMMENT" or "LATER TASKS COMMENT" by the protocol. LATER: schedd decides about the elements of
+ * an array one by one, once Slurm has numbered them, and about a job with dependencies once they are fulfilled.
  */
 static void answer_line(struct answers *answers, int fd, char *line)
 {
@@ -217,7 +217,7 @@ struct answers *answers_create(const char *path, const struct answers_decider *d
 	pthread_mutex_init(&answers->lock, NULL);
 	answers->lock_fd = answers->fd = -1;
 	if (strlen(path) >= sizeof answers->path)
-		error_set(err, ENAMETOOLONG, "%s: the path of a unix socket is shorter", path);
+		error_set(err, ENAMETOOLONG, "%s: too long for the path of a unix socket", path);
 	else
 		answers->lock_fd = take_lock(path, err);
 	if (answers->lock_fd >= 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Answers the job_submit plug-in (job_submit_nomora.c has the protocol) in a thread of its own: slurmctld waits with
- * its lock held, and the agent may at that moment wait for slurmctld.
+ * Answers the job_submit plug-in (job_submit_nomora.c has the protocol) in a thread of its own, because slurmctld waits
+ * for the answer with its lock held, and the agent's main thread may be waiting for slurmctld.
  */
 #ifndef INTEGRATIONS_SLURM_ANSWERS_H
 #define INTEGRATIONS_SLURM_ANSWERS_H
@@ -16,8 +16,9 @@ enum { ANSWER_BYTES = 4096 };
 struct answers;
 
 /*
- * Decides about new jobs, in the answering thread, after the job was answered with HOLD under the id. Returns false, or
- * writes the answer that replaces it, "PLACE ..." without a newline; slurmctld uses it if it arrives in time.
+ * take_id() creates an id for a new job. The agent answers HOLD with this id, then calls decide() in the same thread.
+ * If decide() returns true, it has written a second answer, "PLACE ..." without a newline, to `answer`; slurmctld uses
+ * it instead of HOLD if it arrives in time.
  */
 struct answers_decider {
 	void (*take_id)(void *context, char id[static SLURM_NAME_BYTES]);
@@ -26,16 +27,16 @@ struct answers_decider {
 };
 
 /*
- * Listens on the unix socket; replaces that of a dead agent. -EADDRINUSE: another agent is running. decider NULL: all
- * jobs are held.
+ * Listens on the unix socket, and replaces that of a dead agent. Returns NULL with err set on failure; -EADDRINUSE:
+ * another agent is running. decider NULL: jobs are only held.
  */
 struct answers *answers_create(const char *path, const struct answers_decider *decider, void *context,
 			       struct error *err);
 void answers_destroy(struct answers *answers); /* NULL is legal */
 
 /*
- * For the next VALID_S seconds jobs are held, and those with curves that are not in the list (names; NULL: any curve)
- * are refused; afterwards jobs pass. Takes the list.
+ * For the next VALID_S seconds, new jobs are held; those with a curve that is not in the list (of names; NULL: any
+ * curve) are refused. Afterwards new jobs are left to Slurm. Takes ownership of the list.
  */
 void answers_hold(struct answers *answers, json_t *curves);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Decisions while sbatch waits. The job has no number yet: it goes to schedd under an id of ours, which the mark in its
- * AdminComment carries, whether schedd decides in time or later.
+ * Decisions while sbatch waits. The job has no number in Slurm yet, so it is submitted to schedd under a new id. The
+ * mark in its AdminComment contains this id, whether schedd decides in time or later.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -15,15 +15,15 @@
 
 enum {
 	LIMIT_MS = 18,    /* of the 20 ms for which the plug-in waits */
-	FRESH_MOST = 4096 /* maximum number of ids; older ones count as listed */
+	FRESH_MOST = 4096 /* maximum number of ids; older ones count as listed by Slurm */
 };
-/* Slurm lists a new job at the agent's next poll, after seconds if slurmctld is busy. */
+/* Slurm lists a new job at the agent's next poll, or some seconds later if slurmctld is busy. */
 #define FRESH_S 20
 
 struct at_once {
 	const struct link *link;
-	uint64_t start;       /* of ids; differs between runs of the agent */
-	pthread_mutex_t lock; /* of the fields below */
+	uint64_t start;       /* part of all ids; differs between runs of the agent */
+	pthread_mutex_t lock; /* protects the fields below */
 	struct fresh {
 		uint64_t key;
 		struct ns until;
@@ -49,7 +49,7 @@ void at_once_destroy(struct at_once *at_once)
 	free(at_once);
 }
 
-/* A new id, fresh from now on. */
+/* Creates a new id, which is fresh from now on. */
 static void take_id(void *context, char id[static SLURM_NAME_BYTES])
 {
 	struct at_once *at_once = context;
@@ -74,7 +74,7 @@ bool at_once_is_fresh(struct at_once *at_once, const char *id)
 	return fresh;
 }
 
-/* "PLACE HOSTS COUNT CPUS MARK"; false: it is too long, or memory is short. */
+/* Prints "PLACE HOSTS COUNT CPUS MARK". Returns false if it is too long, or out of memory. */
 static bool print_place(const char *id, const struct sched_job *job, char answer[static ANSWER_BYTES])
 {
 	uint32_t count, most;

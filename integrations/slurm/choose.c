@@ -87,7 +87,7 @@ static enum slurm_step step_of_held(const struct slurm_job *job, const struct sc
 	return is_decided(job, sched) ? SLURM_STEP_PLACE : SLURM_STEP_NONE;
 }
 
-/* Decided; it waits for its nodes. */
+/* For a job that was placed and waits for its nodes. */
 static enum slurm_step step_of_placed(const struct slurm_job *job, const struct slurm_mark *mark,
 				      const struct sched_job *sched)
 {
@@ -97,7 +97,7 @@ static enum slurm_step step_of_placed(const struct slurm_job *job, const struct 
 		return SLURM_STEP_HOLD;
 	if (sched->failed > 0)
 		return SLURM_STEP_PASS;
-	/* It was not started in time, and schedd has decided again. */
+	/* Slurm did not start it in time, and schedd has decided again. */
 	if (is_decided(job, sched) && mark->host_count == job->tasks &&
 	    !same_hosts(mark->hosts, sched->hosts, job->tasks))
 		return SLURM_STEP_PLACE;

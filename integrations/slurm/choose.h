@@ -26,23 +26,25 @@ enum slurm_step {
 	SLURM_STEP_PLACE,   /* pass schedd's decision to Slurm */
 	SLURM_STEP_HOLD,    /* requeued by a user or Slurm: hold it, schedd decides again */
 	SLURM_STEP_PASS,    /* Slurm decides */
-	SLURM_STEP_FORGET,  /* schedd forgets it */
+	SLURM_STEP_FORGET,  /* remove the job from schedd */
 	SLURM_STEP_REQUEUE, /* requeue it to carry out the move */
 };
 
-/* `hosts`: where the job runs, by task (slurm_job_hosts()); used for a running job. */
+/* `hosts`: where the job runs, by task (slurm_job_hosts()); used only for a running job. */
 enum slurm_step slurm_choose_step(const struct slurm_job *job, const struct slurm_mark *mark,
 				  const struct sched_job *sched, char *const *hosts);
 
 /*
- * Whether slurmd will start the job if it is released now. It refuses one that starts in the second in which its
- * earlier run was killed, as its credential is no newer than that, and Slurm then ends the job as failed.
+ * True if slurmd will start the job if it is released now. slurmd refuses a job that starts in the second in which its
+ * earlier run was killed, because the job's new credential is then no newer than the revoked one. Slurm then ends the
+ * job as failed.
  */
 bool slurm_may_start(const struct slurm_job *job, time_t now);
 
 /*
- * Machines by task of a running job, borrowed from the job or its mark: the marked ones if Slurm gave just these nodes,
- * else in Slurm's order, a CPU a task. NULL if out of memory; the caller frees the array, not the names.
+ * Returns the machines of a running job, by task: those of the mark if Slurm gave the job exactly these nodes;
+ * otherwise the job's nodes in Slurm's order, one task per CPU. The caller frees the array; the names belong to the job
+ * or its mark. NULL: out of memory.
  */
 char **slurm_job_hosts(const struct slurm_job *job, const struct slurm_mark *mark);
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* After which ends of the other job a dependency is fulfilled. */
+/* A type of dependency: whether success or failure of the other job fulfils it. */
 struct kind {
 	const char *name;
 	bool success, failure;
@@ -28,7 +28,7 @@ static const struct kind *read_kind(const char **text)
 	return NULL;
 }
 
-/* Reads "TYPE:ID" or "TYPE:ID(STATE)" up to the next comma and returns its end; NULL: something else. */
+/* Reads "TYPE:ID" or "TYPE:ID(STATE)" up to the next comma. Returns its end, or NULL if the text is something else. */
 static const char *read_one(const char *text, const struct kind **kind, uint32_t *id)
 {
 	unsigned long number;

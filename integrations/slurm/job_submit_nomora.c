@@ -3,13 +3,15 @@
  * Slurm's job_submit plug-in: asks the agent (nomora slurm-agent) what to do with a job whose comment begins with
  * "nomora:". Needs only libslurm's headers; slurmctld accepts it if it has the same major and minor version.
  *
- * Lines over a unix socket, $NOMORA_SLURM_SOCKET or /run/nomora/slurm.sock; of several answers the last one counts:
+ * The protocol: lines over a unix socket, $NOMORA_SLURM_SOCKET or /run/nomora/slurm.sock. The agent may send several
+ * answers; the last one counts.
  *
- *   SUBMIT TASKS COMMENT; of an array (of each element) or a job that depends on others: LATER TASKS COMMENT
+ *   SUBMIT TASKS COMMENT
+ *   LATER TASKS COMMENT    for an array (TASKS of each element), or a job that depends on others
  *   HOLD [MARK] | PASS | REFUSE TEXT | PLACE HOSTS COUNT CPUS MARK     (HOSTS: n1,n3; COUNT of them; CPUS on each)
  *
- * slurmctld holds its lock on the jobs meanwhile: if no valid answer arrives within ANSWER_MS, the job is left to
- * Slurm, and so are those of the next QUIET_S seconds, without asking.
+ * While it waits, slurmctld holds its lock on the jobs. If no valid answer arrives within ANSWER_MS, the job is left to
+ * Slurm, and so are all jobs of the next QUIET_S seconds, without a request.
  */
 #include <errno.h>
 #include <poll.h>
@@ -37,7 +39,7 @@ int fini(void);
 int job_submit(job_desc_msg_t *job, uint32_t uid, char **message);
 int job_modify(job_desc_msg_t *job, void *record, uint32_t uid);
 
-/* A function of libslurmfull, which slurmctld has loaded: strings that slurmctld frees must come from its allocator. */
+/* Functions of libslurmfull, which slurmctld has loaded. Strings that slurmctld frees must come from its allocator. */
 extern char *slurm_xstrdup(const char *text) __attribute__((weak));
 extern void slurm_xfree_ptr(void *memory) __attribute__((weak));
 extern void slurm_info(const char *format, ...) __attribute__((weak, format(printf, 1, 2)));
@@ -104,13 +106,16 @@ static bool read_answer(int fd, char line[static LINE_BYTES], int64_t until_ms)
 	return true;
 }
 
-/* The elements of an array have no numbers yet; a job that depends on others would keep its slots meanwhile. */
+/*
+ * True if schedd decides later: the elements of an array have no numbers yet, and a job that depends on others would
+ * occupy its slots while it waits.
+ */
 static bool is_decided_later(const job_desc_msg_t *job)
 {
 	return job->array_inx || (job->dependency && job->dependency[0]);
 }
 
-/* The agent's answer, or false. */
+/* Gets the agent's answer. Returns false if there is none. */
 static bool ask(const job_desc_msg_t *job, char line[static LINE_BYTES])
 {
 	int64_t until_ms = now_ms() + ANSWER_MS;
@@ -151,8 +156,10 @@ static bool place(job_desc_msg_t *job, char *line)
 	return true;
 }
 
-/* Jobs that say when they start, or where or how their tasks are spread, and parts of a heterogeneous job are left to
- * Slurm. */
+/*
+ * True if nomora is to place the job. Left to Slurm: jobs with a start time, nodes, a distribution of their tasks,
+ * several CPUs per task or an AdminComment; held jobs; parts of a heterogeneous job.
+ */
 static bool is_ours(const job_desc_msg_t *job)
 {
 	return job->comment && strncmp(job->comment, "nomora:", 7) == 0 && strpbrk(job->comment, "\r\n") == NULL &&
@@ -162,7 +169,7 @@ static bool is_ours(const job_desc_msg_t *job)
 	       job->begin_time <= time(NULL) && (!job->admin_comment || !job->admin_comment[0]);
 }
 
-/* Carries out the answer. False: the line is not understood, and the job is unchanged. */
+/* Carries out the answer. Returns false if the line is not understood: the job is then unchanged. */
 static bool obey(job_desc_msg_t *job, char *line, char **message, int *code)
 {
 	*code = SLURM_SUCCESS;

@@ -23,40 +23,46 @@ struct link {
 
 int link_refresh(struct link *link, struct error *err);
 void link_free(struct link *link);
-/* Counts of a job as of the refresh; no hosts. */
+/* Counts of a job's tasks at the last link_refresh(), without hosts. */
 struct sched_job link_counts(const struct link *link, const char *id);
 size_t link_job_count(const struct link *link);
-/* Id by number, NULL if the job is not the agent's. */
+/* Returns the id of job `number`; NULL if the job is not the agent's. */
 const char *link_job_id(const struct link *link, size_t number);
 
-/* With hosts. The caller frees. */
+/* Reads a job from schedd, with the hosts of its tasks. The caller frees it with link_job_free(). */
 int link_read_job(const struct link *link, const char *id, struct sched_job *job, struct error *err);
 void link_job_free(struct sched_job *job);
 
-/* hosts NULL: the tasks wait. Replaces a known job with this id. -EINVAL: schedd refuses it. */
+/*
+ * Submits a job. hosts: where its tasks run; NULL: the tasks wait. Replaces a known job with this id. -EINVAL: schedd
+ * refuses the job.
+ */
 int link_submit(const struct link *link, const char *id, const struct slurm_request *request, uint32_t tasks,
 		char *const *hosts, double running_s, struct error *err);
 /*
- * Submits a new job whose tasks wait, and waits for schedd's decision: hosts by task, for the caller to free. 0:
- * decided; -EAGAIN: submitted but not decided in time; other codes: schedd may have the job or not. Sets no message.
+ * Submits a new job whose tasks wait, and waits at most limit_ms for schedd's decision. Returns 0 if schedd has
+ * decided: *job has the hosts by task, for the caller to free; -EAGAIN if it has the job but has not decided in time;
+ * or another code: it may have the job or not. Sets no error text.
  */
 int link_decide(const struct link *link, const char *id, const struct slurm_request *request, uint32_t tasks,
 		long limit_ms, struct sched_job *job);
-/* event: "started" or "failed", of every task on its host. */
+/* Reports an event, "started" or "failed", of every task on its host. */
 int link_report(const struct link *link, const char *id, const char *event, char *const *hosts, uint32_t tasks,
 		struct error *err);
 int link_forget(const struct link *link, const char *id, struct error *err);
 
-/* Machines by name; the caller json_decref()s, also after an error. */
+/* Reads schedd's machines, by name. The caller json_decref()s the result, also after an error. */
 int link_read_machines(const struct link *link, json_t **machines, struct error *err);
 /*
- * Updates slots and state ("up", "draining", "down") of a machine in schedd. 1: changed, 0: it was up to date, -errno.
+ * Updates slots and state ("up", "draining", "down") of a machine in schedd. Returns 1 if they changed, 0 if they were
+ * up to date, or -errno.
  */
 int link_set_machine(const struct link *link, const json_t *machines, const char *name, uint32_t slots,
 		     const char *state, struct error *err);
 
 /*
- * Mean predicted performance of the tasks on their current machines, without the root; NAN if one of them is unknown.
+ * Gets the mean predicted performance of the tasks other than the root, on their current machines; NAN if one of them
+ * is unknown.
  */
 int link_performance(const struct link *link, const char *id, uint32_t tasks, uint32_t root, double *performance,
 		     struct error *err);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Moves of whole jobs: Slurm restarts a requeued job from its beginning, including the root, so that the gain of a move
- * is that of the whole job. One job at a time is submitted to schedd a second time, under another id, as waiting.
- * schedd's decision for it reserves the slots; if the mean predicted performance there is better by the required gain,
- * the job is requeued to go there.
+ * is computed for the whole job. The agent submits one job at a time to schedd a second time, under another id, as
+ * waiting. schedd's decision reserves the slots. If the mean predicted performance there is better by the required
+ * gain, the agent requeues the job to run there.
  */
 #include <errno.h>
 #include <math.h>
@@ -25,7 +25,7 @@ static const struct slurm_job *find_job(const struct agent *agent, uint32_t id)
 	return NULL;
 }
 
-/* True if Slurm's state allows a move now. */
+/* True if the job's state in Slurm allows a move now. */
 static bool may_move(const struct agent *agent, const struct slurm_job *job, struct slurm_request *request)
 {
 	double running_s = difftime(time(NULL), job->start);
@@ -35,7 +35,7 @@ static bool may_move(const struct agent *agent, const struct slurm_job *job, str
 	       (job->restarts == 0 || running_s >= agent->options.no_return_s);
 }
 
-/* The next job by number after the last one reviewed, round robin. */
+/* Returns the next job to review: by number, after the last one reviewed, round robin. NULL: none. */
 static const struct slurm_job *next_job(const struct agent *agent, struct slurm_request *request)
 {
 	const struct slurm_job *first = NULL, *next = NULL;
@@ -56,7 +56,7 @@ static const struct slurm_job *next_job(const struct agent *agent, struct slurm_
 	return next;
 }
 
-/* A job that could not gain enough even at the best performance is not reviewed. */
+/* Begins the review of a job, unless it could not gain enough even with the best performance. */
 static int begin_review(struct agent *agent, const struct slurm_job *job, const struct slurm_request *request,
 			struct error *err)
 {
@@ -74,7 +74,7 @@ static int begin_review(struct agent *agent, const struct slurm_job *job, const 
 	if (code < 0 || isnan(review->performance) || 1 - review->performance < agent->options.migrate_gain)
 		return code;
 	snprintf(review->id, sizeof review->id, "%s%s.%u", LINK_ID_PREFIX, job->name, job->restarts + 1);
-	if (strcmp(review->id, id) == 0) /* it was moved, which changed its count of restarts */
+	if (strcmp(review->id, id) == 0) /* it has this id from an earlier move */
 		snprintf(review->id, sizeof review->id, "%s%s.%u", LINK_ID_PREFIX, job->name, job->restarts + 2);
 	code = link_submit(&agent->link, review->id, request, job->tasks, NULL, 0, err);
 	if (code == 0) {
@@ -90,7 +90,7 @@ static int end_review(struct agent *agent, struct error *err)
 	return link_forget(&agent->link, agent->review.id, err);
 }
 
-/* Compares once schedd has decided. */
+/* Continues a review: once schedd has decided, compares the two placements. */
 static int go_on(struct agent *agent, const struct slurm_job *job, const struct slurm_request *request,
 		 struct error *err)
 {

@@ -82,7 +82,7 @@ static int add_hosts(struct slurm_mark *mark, size_t *capacity, const char *name
 	return 0;
 }
 
-/* "n3,n1*2". 1: read, 0: no layout, -ENOMEM. */
+/* Parses "n3,n1*2". Returns 1, 0 if it is not a layout, or -ENOMEM. */
 static int parse_layout(char *text, struct slurm_mark *mark)
 {
 	size_t capacity = 0;
@@ -112,7 +112,7 @@ static void clear_hosts(struct slurm_mark *mark)
 	mark->host_count = 0;
 }
 
-/* "ID held", "ID moving", "ID LAYOUT" */
+/* Parses "ID held", "ID moving" or "ID LAYOUT". 0 or -ENOMEM. */
 static int parse_words(char *text, struct slurm_mark *mark)
 {
 	char *space = strchr(text, ' ');

@@ -24,7 +24,7 @@ bool agent_has_noted(const struct hash_table *table, const struct slurm_job *job
 	return hash_table_find(table, job->id) == (uint32_t)job->start;
 }
 
-/* Without memory the job is just looked at again. */
+/* If out of memory, the job is only looked at again in the next turn. */
 void agent_note(struct hash_table *table, const struct slurm_job *job, uint32_t value)
 {
 	uint32_t at = hash_table_first(table, job->id);
@@ -64,7 +64,10 @@ char *agent_list_hosts(char *const *hosts, uint32_t tasks, uint32_t *count, uint
 	return NULL;
 }
 
-/* A decision that Slurm refuses has failed: schedd tries again elsewhere, and gives up after its --attempts. */
+/*
+ * Passes schedd's decision to Slurm. If Slurm refuses it, reports it to schedd as failed: schedd tries again elsewhere,
+ * and gives up after its --attempts.
+ */
 static int place(struct agent *agent, const struct slurm_job *job, const char *id, const struct sched_job *sched,
 		 struct error *err)
 {
@@ -108,7 +111,7 @@ static int submit(struct agent *agent, const struct slurm_job *job, const char *
 	return code < 0 ? error_set(err, -code, "%s", reason.text) : 0;
 }
 
-/* Corrects a mark that differs from the job's nodes. */
+/* Reports a running job to schedd, and corrects the mark if it differs from the job's nodes. */
 static int adopt(struct agent *agent, const struct slurm_job *job, const char *id, const struct slurm_request *request,
 		 const struct slurm_mark *mark, char *const *hosts, struct error *err)
 {
@@ -142,7 +145,7 @@ static int hold(const struct slurm_job *job, const char *id, struct error *err)
 	return slurm_order_hold(job, mark, err);
 }
 
-/* A job that Slurm does not requeue is not moved. */
+/* Requeues a job to move it. If Slurm refuses, the job is adopted where it runs. */
 static int requeue(struct agent *agent, const struct slurm_job *job, const char *id,
 		   const struct slurm_request *request, const struct slurm_mark *mark, char *const *hosts,
 		   struct error *err)

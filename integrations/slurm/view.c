@@ -13,7 +13,7 @@
 
 #include "depend.h"
 
-/* Exported by libslurm, declared in none of its headers. */
+/* Exported by libslurm, but declared in none of its headers. */
 extern int64_t slurm_bit_size(bitstr_t *bits);
 extern int slurm_bit_test(bitstr_t *bits, int64_t bit);
 
@@ -140,7 +140,10 @@ static int sort_records(struct records *records, const job_info_msg_t *message)
 	return 0;
 }
 
-/* The id of an array means all its elements, which have records of their own. */
+/*
+ * Returns the outcome of job `id`. An array counts as not ended: its id means all its elements, which have records of
+ * their own.
+ */
 static enum slurm_outcome outcome_of(const void *context, uint32_t id)
 {
 	const struct records *records = context;
@@ -206,7 +209,7 @@ static int take_record(struct slurm_view *view, size_t *capacity, const job_info
 	return 0;
 }
 
-/* A marked job waits for others. */
+/* True if a held job with a mark has a dependency. */
 static bool any_depends(const struct slurm_view *view)
 {
 	uint32_t j = 0;
@@ -216,7 +219,7 @@ static bool any_depends(const struct slurm_view *view)
 	return j < view->job_count;
 }
 
-/* 1: changed, 0: not, -EREMOTEIO, -ENOMEM. */
+/* Returns 1 if the jobs may have changed, 0 if not, or -errno with err set. */
 static int load_jobs(struct slurm_view *view, struct error *err)
 {
 	job_info_msg_t *message = NULL;
@@ -232,8 +235,8 @@ static int load_jobs(struct slurm_view *view, struct error *err)
 		code = take_record(view, &capacity, &message->job_array[j], &records);
 	free(records.by_id);
 	/*
-	 * The time has whole seconds: another change within the same second would be missed. That Slurm no longer
-	 * shows a dependency does not count as a change.
+	 * Slurm's time has whole seconds: without the -1, another change within the same second would be missed. Slurm
+	 * does not count the end of a dependency as a change: while a job waits for one, 0 reads all jobs each time.
 	 */
 	view->jobs_at = code == 0 && !any_depends(view) ? message->last_update - 1 : 0;
 	slurm_free_job_info_msg(message);
@@ -265,7 +268,7 @@ static int load_nodes(struct slurm_view *view, struct error *err)
 		const node_info_t *from = &message->node_array[n];
 		char *name = copy_text(from->name);
 
-		if (name) /* numbers without a node have no name */
+		if (name) /* unused node numbers have no name */
 			view->nodes[view->node_count++] =
 				(struct slurm_node){.name = name,
 						    .cpus = from->cpus_efctv > 0 ? from->cpus_efctv : from->cpus,
@@ -303,7 +306,7 @@ char *slurm_view_rack(const char *node)
 	return rack ? rack : strdup("");
 }
 
-/* Handles slurmctld's answer to an order for an array's element, which may not be a plain error. */
+/* Handles slurmctld's answer to an order. For an array's element, the error may be in the answer and not in `code`. */
 static int take_answer(int code, job_array_resp_msg_t *answer, const char *what, struct error *err)
 {
 	for (uint32_t n = 0; answer && code == SLURM_SUCCESS && n < answer->job_array_count; n++)
@@ -335,7 +338,7 @@ static job_desc_msg_t order_for(const struct slurm_job *job, char *mark)
 	return order;
 }
 
-/* A requeued job would wait until its old credential has expired; begin_time ends that. */
+/* Releases a job. A requeued one would wait until its old credential has expired; begin_time prevents that. */
 static void release(job_desc_msg_t *order, const struct slurm_job *job)
 {
 	order->priority = INFINITE;

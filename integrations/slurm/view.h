@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Jobs and nodes of a Slurm cluster as plain data, and the orders that the agent gives. Only this file's code includes
- * libslurm. Each element of an array is a job; those that wait have the number of the array until an order has split
- * them off.
+ * Jobs and nodes of a Slurm cluster as plain data, and the orders that the agent gives. Of the agent, only view.c uses
+ * libslurm. Each element of an array is a job of its own; waiting elements have the array's job id until an order has
+ * split them off.
  */
 #ifndef INTEGRATIONS_SLURM_VIEW_H
 #define INTEGRATIONS_SLURM_VIEW_H
@@ -28,12 +28,12 @@ struct slurm_job {
 	char name[SLURM_JOB_NAME_BYTES]; /* name in orders: "12", for an array's element "12_3" */
 	enum slurm_job_state state;
 	bool held;                 /* priority 0 */
-	bool depends;              /* on jobs that have not ended, for example */
-	bool simple;               /* one CPU per task, and no part of a heterogeneous job */
+	bool depends;              /* a dependency is not fulfilled, such as a job that has not ended */
+	bool simple;               /* one CPU per task, and not part of a heterogeneous job */
 	char *comment, *mark;      /* NULL: none */
-	struct slurm_share *share; /* of a job that has nodes, in Slurm's order */
+	struct slurm_share *share; /* the job's nodes, in Slurm's order */
 	uint32_t share_count, restarts;
-	time_t start, submitted; /* submitted: of a requeued job, when it was requeued */
+	time_t start, submitted; /* submitted: when the job was submitted or requeued */
 };
 
 enum slurm_node_state { SLURM_NODE_UP, SLURM_NODE_DRAINING, SLURM_NODE_DOWN };
@@ -52,31 +52,38 @@ struct slurm_view {
 };
 
 /*
- * Structures and messages differ between Slurm's release series (22.05). 0; -EPROTO: slurmctld has another one;
- * -EREMOTEIO: it does not answer. With err set.
+ * Checks that slurmctld is of the release series (such as 22.05) for which this program was built: structures and
+ * messages differ between them. Returns 0, or with err set -EPROTO if it is not, or -EREMOTEIO if slurmctld does not
+ * answer.
  */
 int slurm_view_check_version(struct error *err);
 
 /*
- * Updates the view; a zeroed one is empty. 1: something changed, 0: nothing did, -errno with err set (-EREMOTEIO:
- * slurmctld does not answer, -EPROTO: it has another version), and the view is unchanged.
+ * Updates the view; a zeroed view is empty. Returns 1 if something changed, 0 if nothing did, or -errno with err set
+ * (-EREMOTEIO: slurmctld does not answer, -EPROTO: it has another version). After an error, the view may be only partly
+ * updated.
  */
 int slurm_view_update(struct slurm_view *view, struct error *err);
 void slurm_view_free(struct slurm_view *view);
 
-/* The leaf switch that the node is connected to, "" without a topology; the caller frees. NULL: out of memory. */
+/*
+ * Returns the leaf switch to which the node is connected, "" without a topology; the caller frees. NULL: out of memory.
+ */
 char *slurm_view_rack(const char *node);
 
-/* Orders; 0 or -EREMOTEIO with err set. hosts: "n1,n3", count of them, at least cpus on each. */
+/*
+ * Orders to slurmctld: 0, or -errno with err set. Places a job on hosts, "n1,n3" (`count` of them), with at least
+ * `cpus` CPUs on each.
+ */
 int slurm_order_place(const struct slurm_job *job, char *hosts, uint32_t count, uint32_t cpus, char *mark,
 		      struct error *err);
-/* Releases; with clear, without the nodes of an earlier placement. */
+/* Releases the job for Slurm to place; with `clear`, removes the nodes of an earlier placement. */
 int slurm_order_pass(const struct slurm_job *job, bool clear, char *mark, struct error *err);
 int slurm_order_hold(const struct slurm_job *job, char *mark, struct error *err);
 int slurm_order_mark(const struct slurm_job *job, char *mark, struct error *err);
 int slurm_order_requeue(const struct slurm_job *job, struct error *err);
 
-/* The mark of one job; the caller frees. NULL with err set. */
+/* Returns the mark of one job; the caller frees. NULL with err set on failure. */
 char *slurm_job_mark(const struct slurm_job_name *name, struct error *err);
 
 void slurm_view_init(void);

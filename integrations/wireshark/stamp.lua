@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Wireshark dissector for STAMP (RFC 8762) with the TLVs of RFC 8972 and RFC 9503.
 -- Copy it to ~/.local/lib/wireshark/plugins/, or: tshark -X lua_script:stamp.lua -r probes.pcap -O stamp
--- Authenticated packets look like others with TLVs: set the preference stamp.authenticated for those.
+-- Authenticated packets look like unauthenticated ones with TLVs: set the preference stamp.authenticated to read them.
 
 local stamp = Proto("stamp", "Simple Two-way Active Measurement Protocol")
 stamp.prefs.port = Pref.uint("UDP port", 862, "Of the reflectors")
@@ -114,7 +114,7 @@ local function add_fields(node, value, names)
 	end
 end
 
--- By type: the length that it must have at least, and how its value is shown.
+-- By type of TLV: minimum length, and the function that shows the value.
 local values = {
 	[2] = {4, add_location},
 	[3] = {4, function(node, value)

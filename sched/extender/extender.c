@@ -12,8 +12,8 @@
 
 #include "request.h"
 
-enum { ROOTS_MOST = 10000, RACK_LOOKED_AT = 64 /* candidates, squared */, SCORE_MOST = 10, WHY_BYTES = 512 };
-/* Nodes within this of the best performance count as equally good; costs have two digits as well. */
+enum { ROOTS_MOST = 10000, RACK_LOOKED_AT = 64 /* candidates; time is quadratic */, SCORE_MOST = 10, WHY_BYTES = 512 };
+/* Nodes whose performance is within this of the best count as equally good; costs have two digits as well. */
 #define TIE 0.01
 
 struct extender {
@@ -124,7 +124,10 @@ static uint32_t best_rack(const struct live *live, const struct rated *rated, si
 	return best;
 }
 
-/* Rates candidates for a root: the mean over the other candidates of the best rack; 0 for nodes of other racks. */
+/*
+ * Rates candidates for a root. In the best rack: the mean predicted performance to its candidates, 1 for the node
+ * itself; in other racks: 0.
+ */
 static void rate_roots(const struct live *live, const struct curve *curve, struct rated *rated, size_t count)
 {
 	size_t candidates, members[RACK_LOOKED_AT], member_count = 0;
@@ -156,8 +159,8 @@ static void rate_tasks(const struct live *live, const struct curve *curve, int64
 }
 
 /*
- * The job's root as reported by nomora k8s-agent, also if it has ended; otherwise the node that the filter chose. -1:
- * none.
+ * The machine of the job's root: as reported by nomora k8s-agent, even if the root has ended; otherwise the node that
+ * the filter chose; -1: none.
  */
 static int64_t find_root(const struct extender *extender, const struct live *live, const char *name)
 {
@@ -189,7 +192,7 @@ static struct rated find_machine(const struct live *live, const char *name)
 	return rated;
 }
 
-/* False: no node can be rated, and `why` has the reason. */
+/* Rates all nodes. Returns false if none can be rated; `why` then has the reason. */
 static bool rate(const struct extender *extender, const struct live *live, const struct extender_request *request,
 		 struct rated *rated, char why[static WHY_BYTES])
 {
@@ -276,8 +279,8 @@ static void print_kept(FILE *out, const struct extender_request *request, const 
 }
 
 /*
- * ExtenderFilterResult: the nodes that pass, in the form of the request, and the others with their reasons. rated NULL:
- * all nodes pass.
+ * Returns the ExtenderFilterResult: the nodes that pass, in the form of the request, and the others with their reasons.
+ * rated NULL: all nodes pass.
  */
 static char *filter_result(const struct extender_request *request, const struct rated *rated, size_t best,
 			   const char *why)
@@ -331,8 +334,8 @@ static char *filter(struct extender *extender, const struct live *live, const st
 }
 
 /*
- * HostPriorityList. Nodes that passed the filter are nearly equal; without the filter, as for tasks whose filter answer
- * was ignored, scores are shares of the best performance.
+ * Returns the HostPriorityList. A score is the node's share of the best performance: nearly the same for all nodes that
+ * passed the filter, but not if kube-scheduler ignored the filter's answer.
  */
 static char *prioritize(const struct extender *extender, const struct live *live,
 			const struct extender_request *request)

@@ -12,7 +12,10 @@
 /* Kubernetes' own limit for names. */
 enum { NAME_BYTES = 254 };
 
-/* Go's decoder accepts keys in any case, and versions of kube-scheduler differ: "Pod" and "pod". */
+/*
+ * Finds a member by either of two spellings: Go's decoder accepts keys in any case, and versions of kube-scheduler send
+ * "Pod" or "pod".
+ */
 static const json_t *member(const json_t *object, const char *key, const char *other)
 {
 	const json_t *value = json_object_get(object, key);
@@ -20,7 +23,7 @@ static const json_t *member(const json_t *object, const char *key, const char *o
 	return value ? value : json_object_get(object, other);
 }
 
-/* A member's text, "" if it is absent; NULL with err set if it is not a valid name. */
+/* Returns a member's text, or "" if it is absent; NULL with err set if it is not a valid name. */
 static const char *name_in(const json_t *object, const char *key, const char *where, struct error *err)
 {
 	const json_t *value = json_object_get(object, key);
@@ -59,7 +62,7 @@ static int read_labels(struct extender_request *request, const json_t *pod, stru
 	return error_set(err, ENOMEM, "out of memory");
 }
 
-/* An entry of NodeNames, or of Nodes.items if the request has those. */
+/* Returns the name in an entry of NodeNames, or of Nodes.items if the request has those. */
 static const char *name_of(const struct extender_request *request, const json_t *entry)
 {
 	return json_string_value(request->nodes ? json_object_get(json_object_get(entry, "metadata"), "name") : entry);

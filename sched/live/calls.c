@@ -14,7 +14,10 @@ static bool is_noted(const struct live *live)
 	return live->settings.called && !live->inside;
 }
 
-/* Takes over the reference. If out of memory the call is lost, and a replay reports the difference. */
+/*
+ * Records a call, and takes over the reference to it. If out of memory, the call is lost, and a replay reports the
+ * difference.
+ */
 static void note(const struct live *live, json_t *call)
 {
 	char *text = call ? json_dumps(call, JSON_COMPACT) : NULL;

@@ -11,7 +11,7 @@
 
 enum { WORDS = 5 };
 
-/* Blanks separate words. Returns their number; WORDS + 1: there are more. */
+/* Splits the text at blanks. Returns the number of words; WORDS + 1 if there are more, or one is too long. */
 static size_t split(const char *text, char words[WORDS][LIVE_CHANGE_NAME_BYTES], bool *too_long)
 {
 	size_t count = 0;
@@ -76,7 +76,8 @@ int live_change_parse(const char *text, struct live_change *change, struct error
 
 	*change = (struct live_change){0};
 	if (too_long)
-		return error_set(err, EINVAL, "a name has at most %d bytes", LIVE_CHANGE_NAME_BYTES - 1);
+		return error_set(err, EINVAL, "a name is too long; expected at most %d bytes",
+				 LIVE_CHANGE_NAME_BYTES - 1);
 	if (count >= 2 && count <= WORDS) {
 		if (strcmp(words[0], "drain") == 0)
 			return parse_state(words, count, LIVE_DRAINING, change, err);
@@ -160,7 +161,7 @@ static int apply_add(struct live *live, const struct live_change *change,
 
 	if (like < 0)
 		return error_set(err, ENOENT, "unknown machine '%s'", change->name);
-	/* The cluster's arrays may be reallocated as it grows. */
+	/* Copies the names: the cluster's arrays may be reallocated as it grows. */
 	slots = live->cluster->machines[like].slots;
 	snprintf(rack, sizeof rack, "%s", live->cluster->racks[live->cluster->machines[like].rack].name);
 	snprintf(pod, sizeof pod, "%s",
@@ -196,7 +197,7 @@ int live_change_apply(struct live *live, const struct live_change *change,
 	}
 }
 
-/* Confirms all decisions: every decided task has started. */
+/* Reports every decided and moving task as started. *any: there was one. */
 static int start_all(struct live *live, double now_s, bool *any, struct error *err)
 {
 	int code = 0;

@@ -18,7 +18,8 @@ void live_decision_clear(struct live_decision *decision)
 }
 
 /*
- * When there are twice as many as are kept, the oldest are dropped, so that dropping takes constant time per decision.
+ * Makes space for a decision. The oldest are dropped only when there are twice as many as must be kept, so that
+ * dropping takes constant time per decision.
  */
 static int make_space(struct live *live)
 {

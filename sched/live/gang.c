@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Jobs with a minimum number of tasks to start with. Their tasks are not in the network until the cluster has this many
- * free slots. Then a round tries: slots are reserved as the network proposes them, and become decisions if there are
- * enough; otherwise all are released, and the job is tried again after a pause.
+ * free slots. Then a round tries the job: it reserves slots as the network proposes them. If they are enough, they
+ * become decisions; otherwise all are released, and the job is tried again after a pause.
  */
 #include <math.h>
 
@@ -40,7 +40,7 @@ int live_gangs_try(struct live *live, double now_s)
 	return code;
 }
 
-/* The root first. */
+/* Makes the decisions of a job, that of the root first. */
 static int decide_all(struct live *live, struct live_job *job, double now_s)
 {
 	int code = live_place(live, job, &job->tasks[job->root], now_s);

@@ -22,8 +22,8 @@ void live_job_free(struct live_job *job)
 }
 
 /*
- * A decided or moving task is entered as found on its new machine, so that it holds the slot; a move's old slot is
- * released.
+ * A decided task is entered as running on its machine, so that it holds the slot. A move in progress is cancelled: the
+ * task is entered as running on its origin.
  */
 static int enter_task(struct live *live, struct live_job *job, struct live_task *task, double now_s)
 {
@@ -50,7 +50,10 @@ static int enter_task(struct live *live, struct live_job *job, struct live_task 
 	}
 }
 
-/* For a root that has ended, its machine is the reference: enters the root as running there, then as ended. */
+/*
+ * Enters the root. The machine of an ended root is the reference: such a root is entered as running there, then as
+ * ended.
+ */
 static int enter_root(struct live *live, struct live_job *job, double now_s)
 {
 	int code;
@@ -229,8 +232,8 @@ int live_submit(struct live *live, const struct job *job, uint32_t owner, bool m
 }
 
 /*
- * Kept until live_take_changes(). If out of memory, the store keeps the removed job; a restart would bring it back, and
- * an executor would end it again.
+ * Keeps the job until live_take_changes(). If out of memory, the store is not informed: a restart brings the removed
+ * job back, and an executor must end it again.
  */
 static void note_removed(struct live *live, struct live_job *job)
 {

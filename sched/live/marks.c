@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lists that make the cost of a pass depend on the number of changes only: tasks with a deadline, in a heap in which
- * each task knows its index; jobs that changed, that are to be reviewed, that start together. A task's entry in the
- * heap is reserved with its job. Also the counts of users' tasks and of moves.
+ * Lists that let a pass visit only the tasks and jobs that changed: a heap of the tasks with a deadline, in which each
+ * task knows its index, and lists of the jobs that changed, are to be reviewed, or start together. Space for a task's
+ * entry in the heap is reserved when its job is added. Also the counts of users' tasks and of moves.
  */
 #include <errno.h>
 #include <math.h>
@@ -22,7 +22,10 @@ int live_reserve_deadlines(struct live *live, uint32_t tasks)
 	return 0;
 }
 
-/* The time at which the task is given up or retried if no report arrives; INFINITY: never. */
+/*
+ * The time at which the task's start counts as failed if it is not reported, or at which its pause ends; INFINITY:
+ * never.
+ */
 static double due_s(const struct live *live, const struct live_task *task)
 {
 	if (task->state == LIVE_DECIDED || task->state == LIVE_MOVING)

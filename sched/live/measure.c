@@ -8,7 +8,7 @@
 
 #include "live_priv.h"
 
-/* Clocks of hosts differ; a row is wrong if it is further in the future than this and than the maximum age. */
+/* Clocks of hosts differ: a row is refused only if it is further in the future than this and than the maximum age. */
 #define FUTURE_S 60
 
 /* A sample and the second of our clock in which it was made. */
@@ -17,7 +17,7 @@ struct aged {
 	uint32_t seen_s;
 };
 
-/* Lists the jobs whose roots' round trips changed for a review. */
+/* Lists the jobs whose roots' round trips changed, for a review. */
 void live_latency_settle(struct live *live)
 {
 	struct cost_moved moved = latency_view_moved(live->view);
@@ -31,7 +31,7 @@ void live_latency_settle(struct live *live)
 	latency_view_moved_clear(live->view);
 }
 
-/* Collects the pairs that expire. */
+/* Counts the pairs that expire. */
 struct gone {
 	const struct live *live;
 	uint64_t count;
@@ -52,7 +52,7 @@ int live_expire(struct live *live, double now_s)
 	struct gone gone = {.live = live};
 	double before_s = floor(now_s - live->settings.max_age_s);
 
-	/* A pass over all pairs, at most once a second. */
+	/* The pass over all pairs runs at most once a second. */
 	if (live->settings.max_age_s <= 0 || before_s <= live->expired_s)
 		return 0;
 	live->expired_s = before_s;
@@ -92,7 +92,7 @@ static void watch(struct live *live, const struct latency_sample *samples, size_
 		live_note_number(live, "measured", (double)reported);
 }
 
-/* Applies one window, measured at this second. */
+/* Applies samples that were all made in the second seen_s. */
 static int take(struct live *live, const struct latency_sample *samples, size_t count, uint32_t seen_s)
 {
 	watch(live, samples, count);
@@ -109,8 +109,8 @@ int live_latency(struct live *live, const struct latency_sample *samples, size_t
 }
 
 /*
- * Finds the numbers of the matrix's hosts in the cluster, -1: unknown or gone. Once for a window, unless the cluster
- * changes meanwhile.
+ * Finds the machine number of each host of the matrix; -1: not in the cluster. Runs once for a window, and again if the
+ * cluster changes meanwhile.
  */
 static int match_hosts(struct live *live, const struct latency_matrix *matrix, bool first)
 {
@@ -129,7 +129,7 @@ static int match_hosts(struct live *live, const struct latency_matrix *matrix, b
 	return 0;
 }
 
-/* Converts an entry to a sample. False if it is too old or not usable. */
+/* Converts an entry to a sample. Returns false if it is too old or not usable. */
 static bool take_entry(const struct live *live, const struct latency_entry *entry, enum latency_statistic statistic,
 		       double age_s, double now_s, struct live_matrix_outcome *outcome, struct aged *aged)
 {
@@ -145,7 +145,7 @@ static bool take_entry(const struct live *live, const struct latency_entry *entr
 		outcome->future++;
 		return false;
 	}
-	/* Probed without an answer is unreachable, which is not "not measured". */
+	/* A pair that was probed without an answer is unreachable, which differs from "not measured". */
 	aged->sample.rtt_us = entry->samples == 0 ? INFINITY : (float)latency_entry_value(entry, statistic);
 	aged->seen_s = (uint32_t)fmin(now_s, fmax(0, now_s - age_s));
 	outcome->taken++;
@@ -163,7 +163,7 @@ static size_t take_entries(const struct live *live, const struct latency_matrix 
 
 		if (!latency_matrix_load(matrix, i, &entry))
 			continue;
-		/* Hosts that have joined a shared matrix meanwhile are handled next time. */
+		/* Hosts that have joined a shared matrix since match_hosts() are handled with the next window. */
 		if (entry.source >= hosts || entry.destination >= hosts || machines[entry.source] < 0 ||
 		    machines[entry.destination] < 0) {
 			outcome->unknown++;
@@ -177,7 +177,7 @@ static size_t take_entries(const struct live *live, const struct latency_matrix 
 	return count;
 }
 
-/* Oldest first, then in the order that latency_view_update() handles best. */
+/* Oldest first, then by source and destination, the order that latency_view_update() handles best. */
 static int compare_aged(const void *left, const void *right)
 {
 	const struct aged *a = left, *b = right;

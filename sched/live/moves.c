@@ -51,8 +51,8 @@ static enum live_refusal check_limits(const struct live *live, const struct live
 }
 
 /*
- * A measurement that disappears is no reason to move: neither from a machine that had one, nor to or from one for which
- * there is only the topology's default.
+ * A lost measurement is no reason to move. So a task does not leave a machine whose round trip was measured and no
+ * longer is, and does not move from or to a machine for which there is only the topology's default.
  */
 static bool gain_is_measured(const struct live *live, const struct live_job *job, struct live_task *task, int32_t to)
 {
@@ -60,7 +60,7 @@ static bool gain_is_measured(const struct live *live, const struct live_job *job
 	double rtt_us, performance;
 
 	if (live_task_number(job, task) == job->root || flownet_root_machine(live->net, job->number) < 0)
-		return true; /* without a gain */
+		return true; /* there is no gain to check */
 	live_predict(live, job, (uint32_t)task->machine, &rtt_us, &performance, &here);
 	live_predict(live, job, (uint32_t)to, &rtt_us, &performance, &there);
 	task->was_measured = task->was_measured || live_is_measured(here);
@@ -68,7 +68,7 @@ static bool gain_is_measured(const struct live *live, const struct live_job *job
 	       (live_is_measured(here) || !task->was_measured);
 }
 
-/* Whether the gain justifies a move now; if not, *again_s is the earliest time at which it may. */
+/* Checks whether the gain justifies a move now; if not, *again_s is the earliest time at which it may. */
 static enum live_refusal check_gain(const struct live *live, const struct live_job *job, struct live_task *task,
 				    int32_t to, double now_s, double *again_s)
 {
@@ -99,7 +99,7 @@ static enum live_refusal check_gain(const struct live *live, const struct live_j
 	return live->closed ? LIVE_REFUSED_CLOSED : LIVE_REFUSED_NOT;
 }
 
-/* Records the proposal in the task, for explanations and for the hold time. */
+/* Decides whether to make a proposed move. Records the proposal in the task, for explanations and for the hold time. */
 static enum live_refusal judge(struct live *live, struct live_job *job, struct live_task *task, int32_t to, bool drains,
 			       double now_s)
 {
@@ -115,7 +115,7 @@ static enum live_refusal judge(struct live *live, struct live_job *job, struct l
 	task->refusal = drains ? LIVE_REFUSED_NOT : check_gain(live, job, task, to, now_s, &again_s);
 	if (task->refusal == LIVE_REFUSED_NOT)
 		task->refusal = check_limits(live, job, task, to);
-	/* Because of rounding, do not check again at once. */
+	/* If rounding puts the time into the past, check again after 1 s, not at once. */
 	live->look_again_s = fmin(live->look_again_s, again_s <= now_s ? now_s + 1 : again_s);
 	live->totals.refused[task->refusal]++;
 	return task->refusal;
@@ -155,7 +155,7 @@ int live_take_move(struct live *live, const struct flownet_move *move, size_t nu
 	if (live->settings.migration != LIVE_MIGRATE_ADVISE || drains)
 		return make_move(live, number, job, task, &what, move->to);
 	if (task->advised_to == move->to)
-		return 0; /* said already */
+		return 0; /* already advised */
 	task->advised_to = move->to;
 	what.kind = LIVE_ADVICE;
 	return live_decide(live, &what, job, task, move->from, move->to);
@@ -170,7 +170,6 @@ void live_refuse_eviction(struct live *live, struct live_task *task)
 	live->totals.refused[task->refusal]++;
 }
 
-/* Moves tasks away from draining machines, up to the limit of moving tasks. */
 void live_send_away(struct live *live)
 {
 	uint32_t leaving = live->on_the_move;

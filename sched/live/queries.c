@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Questions about the state: what there is, what applies to a job, what a machine would give a task. */
+/* Queries: machines, curves and jobs; limits of a job; the performance of a task on a machine. */
 #include <math.h>
 #include <string.h>
 
@@ -125,8 +125,8 @@ void live_predict(const struct live *live, const struct live_job *job, uint32_t 
 }
 
 /*
- * A machine that cannot be reached from the root gets no task, even if the network proposes one: a flow through a rack
- * may end on any of its machines. Neither does a machine without a measurement, if one is required.
+ * The network may propose a machine that cannot be reached from the root: a task that it sends to a rack may get any
+ * machine there. Such a machine gets no task; neither does one without a measurement, if measurements are required.
  */
 bool live_fit_for(const struct live *live, const struct live_job *job, const struct live_task *task, int32_t to)
 {

@@ -179,11 +179,11 @@ static void read_restored(struct replay *replay, const json_t *value, struct job
 		json_fail(&replay->json, "call", "tasks", "expected names");
 	if ((task->state == LIVE_MOVING && !is_up(replay->live, task->origin)) ||
 	    ((task->state == LIVE_RUNNING || task->state == LIVE_DECIDED) && !is_up(replay->live, task->machine)))
-		json_fail(&replay->json, "call", "tasks", "task '%s' is where no machine is up",
+		json_fail(&replay->json, "call", "tasks", "the machine of task '%s' is missing or down",
 			  of_job->name ? of_job->name : "");
 }
 
-/* Journals of older versions have none. */
+/* Journals of older versions have no limits: they are then 0. */
 static struct job_limits read_limits(const json_t *call)
 {
 	const json_t *limits = json_object_get(call, "limits");
@@ -285,7 +285,7 @@ static int take_number(struct replay *replay, const json_t *call, const char *wh
 		return code;
 	if (strcmp(what, "step") == 0) {
 		(void)live_step(replay->live, number, err);
-		*err = (struct error){0}; /* the solver failed then, too; the next step rebuilds it */
+		*err = (struct error){0}; /* the recorded step failed, too; the next one rebuilds the network */
 		return 0;
 	}
 	if (strcmp(what, "open") == 0) {

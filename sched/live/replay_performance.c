@@ -12,7 +12,7 @@
 
 #include "live_priv.h"
 
-/* By id: after a restart, the daemon continues with the same job. */
+/* Identified by id, because the daemon continues with the same job after a restart. */
 struct job_sum {
 	char *id;
 	struct performance_sum sum;
@@ -24,7 +24,7 @@ struct replay_performance {
 	size_t job_count, job_capacity;
 	double task_sum, task_samples;
 	int64_t second; /* sampled up to this second */
-	/* The current sample. */
+	/* Of the current sample: */
 	const struct live *live;
 	const struct live_job *job;
 	float *rtt_us; /* [columns of the layout] scratch */

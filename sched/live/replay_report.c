@@ -47,7 +47,9 @@ void live_replayed_print(const struct live_replayed *replayed, FILE *out)
 		(unsigned long long)replayed->jobs, 100 * replayed->area, 100 * replayed->area_worst,
 		100 * replayed->task_mean);
 	if (replayed->left_out > 0)
-		fprintf(out, "%llu decisions were made before the oldest start that the journal has\n",
+		fprintf(out,
+			"%llu decisions are not compared: they were made before the first daemon start in the "
+			"journal\n",
 			(unsigned long long)replayed->left_out);
 	fputs(replayed->first, out);
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Jobs whose costs have changed, or of which a task has started, are reviewed before a round, a bounded amount of work
- * at a time: a window of measurements delays no waiting task, because the rounds in between place those. Until its
- * review, a job keeps its previous costs in the network. A review passes the new ones on and decides whether the job
- * takes part in moves: only if one of its tasks could gain as much as the limits ask for. No performance exceeds 1, so
- * every move of the other jobs would be refused; left out, they cost the solver nothing.
+ * Reviews jobs before a round: those whose costs have changed, and those of which a task has started. The work per
+ * round is bounded, so that a window of measurements does not delay waiting tasks: the rounds in between place them.
+ * Until its review, a job keeps its previous costs in the network. The review passes the new costs on and decides
+ * whether the job takes part in moves: only if one of its tasks could gain as much as the limits require. No
+ * performance exceeds 1, so every move of the other jobs would be refused; leaving them out saves the solver work.
  */
 #include "live_priv.h"
 
 /*
- * Work of the reviews before one round, in look-ups of a round trip (0.2 us each); a row of costs takes as long as a
- * hundred of them. In all 5 ms with 12,500 machines.
+ * Maximum work of the reviews before one round, in look-ups of a round trip (0.2 us each); a row of costs counts as a
+ * hundred look-ups. In all, 5 ms with 12,500 machines.
  */
 enum { WORK_A_ROUND = 20000, WORK_A_ROW = 100 };
 

@@ -26,7 +26,10 @@ static int take_place(struct live *live, const struct flownet_move *move, size_t
 	return 0;
 }
 
-/* Proposals to wait (displaced by a root or by other jobs) are refused: running tasks are never evicted. */
+/*
+ * Takes a round's proposals. A proposal that a running task waits again (displaced by a root or by other jobs) is
+ * refused: running tasks are never evicted.
+ */
 static int take_proposals(struct live *live, const struct flownet_round *round, double now_s)
 {
 	for (size_t i = 0; i < round->move_count; i++) {
@@ -63,8 +66,8 @@ static int propose(struct live *live, double now_s, struct error *err)
 }
 
 /*
- * A refused move that was to free a slot leaves another task without one: repeats the round without moves of such jobs.
- * The slots of other jobs may then be needed; the number of repetitions is limited.
+ * Call it if a task waits for a slot that a refused move was to free: repeats the round without moves of the jobs with
+ * refused moves. A repetition may refuse moves of other jobs, so the number of repetitions is limited.
  */
 static int propose_without_moves(struct live *live, double now_s, struct error *err)
 {
@@ -114,7 +117,7 @@ static int run_round(struct live *live, double now_s, struct error *err)
 	return code == 0 && settled < 0 ? live_out_of_memory(err) : code;
 }
 
-/* A missing confirmation counts as a failure; a pause ends. */
+/* Handles a deadline: a missing confirmation counts as a failure; otherwise the task's pause ends. */
 static int meet_deadline(struct live *live, struct live_job *job, uint32_t number, double now_s)
 {
 	struct live_task *task = &job->tasks[number];
@@ -140,7 +143,7 @@ static int watch_tasks(struct live *live, double now_s)
 	return code;
 }
 
-/* A step without anything to do changes only the time. */
+/* A step without anything to do only advances the time, and is not recorded. */
 static int step(struct live *live, double now_s, struct error *err)
 {
 	uint64_t before = live->last_decision;

@@ -211,9 +211,10 @@ int live_machine_set(struct live *live, const char *name, const char *rack, cons
 	} else {
 		known = &live->cluster->racks[live->cluster->machines[number].rack];
 		if (strcmp(known->name, rack) != 0 || (pod && strcmp(live->cluster->pods[known->pod], pod) != 0))
-			return error_set(err, EINVAL,
-					 "machine '%s' is in rack '%s', pod '%s'; remove it before it is moved", name,
-					 known->name, live->cluster->pods[known->pod]);
+			return error_set(
+				err, EINVAL,
+				"machine '%s' is in rack '%s', pod '%s'; to change this, remove it and add it again",
+				name, known->name, live->cluster->pods[known->pod]);
 	}
 	if (state == LIVE_DOWN && live->machines[number].state != LIVE_DOWN)
 		lose_tasks(live, (uint32_t)number, live->network_s);

@@ -77,7 +77,7 @@ static int take_event(struct schedd *schedd, const json_t *object, struct json_r
 	return -EINVAL;
 }
 
-/* Lines before a bad line take effect. */
+/* An invalid line ends the request; the lines before it take effect. */
 void schedd_post_events(void *context, struct serve_call *call)
 {
 	struct schedd *schedd = context;
@@ -121,7 +121,7 @@ static void add_decision(void *context, const struct live_decision *decision, do
 	json_array_append_new(context, object);
 }
 
-/* A task that no longer exists is explained by its last decisions. */
+/* For a task that no longer exists, returns its last decisions. */
 void schedd_get_explain(void *context, struct serve_call *call)
 {
 	struct schedd *schedd = context;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kubernetes' extender on its own address: kube-scheduler sends no token, and may use only the extender there. */
+/*
+ * Kubernetes' scheduler extender on an address of its own: kube-scheduler sends no token, so that nothing else is
+ * served there.
+ */
 #ifndef SCHED_SCHEDD_API_EXTENDER_H
 #define SCHED_SCHEDD_API_EXTENDER_H
 
@@ -15,7 +18,7 @@ struct api_extender *api_extender_create(struct schedd *schedd, const char *addr
 					 struct error *err);
 void api_extender_destroy(struct api_extender *extender); /* NULL is legal, here and below */
 
-/* As those of <serve/serve.h>; -1 without an extender. */
+/* As the functions of <serve/serve.h>. Without an extender they return -1, and the port is 0. */
 int api_extender_fd(const struct api_extender *extender);
 void api_extender_run(struct api_extender *extender);
 int api_extender_timeout_ms(struct api_extender *extender);

@@ -11,11 +11,11 @@
 #include "schedd_priv.h"
 
 /*
- * A turn processes about this many lines of each user, so that large submissions delay those of others by no more than
- * two syncs of the disk: 1.5 ms of CPU time, the decisions included.
+ * A turn processes about this many lines of each user, which take 1.5 ms of CPU time including the decisions. So a
+ * large submission delays those of other users by no more than two syncs of the disk.
  */
 enum { LINES_A_TURN = 30 };
-/* Maximum lines of a body: all of them are answered at once. */
+/* Maximum number of lines in a body: one reply answers all of them. */
 enum { LINES_MOST = 10000 };
 
 /* A body whose lines are being processed. */
@@ -25,7 +25,7 @@ struct submission {
 	json_t *answers;
 	double restart_s; /* below 0: not given */
 	unsigned status;  /* the highest of the lines */
-	size_t share;     /* lines that this turn takes of it */
+	size_t share;     /* lines to process in this turn */
 };
 
 static bool over_quota(const struct schedd *schedd, const struct serve_call *call, const struct job *job)
@@ -36,7 +36,10 @@ static bool over_quota(const struct schedd *schedd, const struct serve_call *cal
 	       live_owner_tasks(schedd->live, call->uid) + job->task_count > most;
 }
 
-/* Submits a job: it is new, or already known, or an error. Returns the HTTP status. */
+/*
+ * Submits a job and adds its result to the answers. Returns the HTTP status: 201 (new), 200 (already known) or an
+ * error.
+ */
 static unsigned submit_job(struct schedd *schedd, struct submission *submission, const char *line,
 			   const struct job *job)
 {
@@ -49,11 +52,10 @@ static unsigned submit_job(struct schedd *schedd, struct submission *submission,
 
 	for (uint32_t t = 0; t < job->task_count && code == 0; t++)
 		if (job->tasks[t].machine_name && !schedd_is_admin(schedd, call))
-			code = error_set(&err, EPERM,
-					 "task '%s' has a machine; only root and the daemon's user adopt running tasks",
+			code = error_set(&err, EPERM, "task '%s' has a machine; only admins may submit running tasks",
 					 job->tasks[t].name);
 	if (code == 0 && !known && over_quota(schedd, call, job))
-		code = error_set(&err, EDQUOT, "job '%s': %u tasks would be more than the %u that a user may have",
+		code = error_set(&err, EDQUOT, "job '%s': its %u tasks would exceed the user's limit of %u tasks",
 				 job->id, job->task_count, schedd->options.user_tasks);
 	if (known && strcmp(known, line) == 0)
 		status = 200;
@@ -98,7 +100,7 @@ static int submit_line(struct schedd *schedd, struct submission *submission, con
 	return code;
 }
 
-/* Processes at most `most` lines. True if the submission was answered. */
+/* Processes at most `most` lines. Returns true if this was the end, and the submission was answered. */
 static bool take_lines(struct schedd *schedd, struct submission *submission, size_t most)
 {
 	struct error err = {0};

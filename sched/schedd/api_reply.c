@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What all requests need: replies, rights, names. */
+/* Helpers for all requests: replies, rights, names. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

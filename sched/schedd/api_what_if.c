@@ -12,7 +12,7 @@
 #define WITHIN_S 3600
 enum { CHANGES_MOST = 1000 };
 
-/* The texts of an array of strings, borrowed from it. NULL with reader->failed. */
+/* Returns the strings of the array "changes", borrowed from the body. NULL with reader->failed set on failure. */
 static const char **read_changes(struct json_reader *reader, const json_t *body, size_t *count)
 {
 	const json_t *list = json_may_array(reader, body, "", "changes");
@@ -94,7 +94,7 @@ static int make_change(struct schedd *schedd, const char *text, struct error *er
 	return code;
 }
 
-/* Changes before a bad one take effect. */
+/* A bad change ends the request; the changes before it take effect. */
 void schedd_post_changes(void *context, struct serve_call *call)
 {
 	static const char *const keys[] = {"changes", NULL};

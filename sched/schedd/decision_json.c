@@ -13,12 +13,12 @@ static json_t *reason(const struct live_decision *decision)
 	if (decision->drains)
 		snprintf(text, sizeof text, "its machine drains");
 	else if (decision->is_root)
-		snprintf(text, sizeof text, "the root: others follow it");
+		snprintf(text, sizeof text, "the root: the other tasks are placed relative to it");
 	else if (decision->kind == LIVE_PLACE)
 		snprintf(text, sizeof text, "%.1f us to the root (%s): predicted %.3f", decision->rtt_us,
 			 latency_origin_name(decision->origin), decision->performance);
 	else
-		snprintf(text, sizeof text, "gains %.3f: %.1f us to the root (%s), predicted %.3f", decision->gain,
+		snprintf(text, sizeof text, "gain %.3f: %.1f us to the root (%s), predicted %.3f", decision->gain,
 			 decision->rtt_us, latency_origin_name(decision->origin), decision->performance);
 	return json_string(text);
 }

@@ -20,7 +20,7 @@
 
 #include "decision_json.h"
 
-/* A forecast that takes longer is stopped. */
+/* Time limit of a forecast in seconds, and nice value of its process. */
 enum { CHILD_S = 60, CHILD_NICE = 5 };
 
 static json_t *totals_json(const struct live *live)
@@ -107,8 +107,8 @@ static void write_all(int fd, const char *text, size_t bytes)
 }
 
 /*
- * Runs in the child and does not return. The state's file and the sockets belong to the parent: closes the descriptors
- * at once, without shutting anything down.
+ * Runs in the child and does not return. The state's file and the sockets belong to the parent, so the child closes
+ * their descriptors at once, without shutting anything down.
  */
 static void run_child(int fd, struct live *live, const struct forecast_request *request, double now_s)
 {
@@ -146,7 +146,7 @@ int forecast_start(struct forecast forecasts[FORECASTS_MOST], struct live *live,
 	for (int i = 0; i < FORECASTS_MOST && !forecast; i++)
 		forecast = forecasts[i].call ? NULL : &forecasts[i];
 	if (!forecast)
-		return error_set(err, EAGAIN, "%d forecasts are under way; ask again", FORECASTS_MOST);
+		return error_set(err, EAGAIN, "%d forecasts are in progress; try again later", FORECASTS_MOST);
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return error_set(err, errno, "pipe: %s", strerror(errno));
 	child = fork();
@@ -197,7 +197,7 @@ static void reply(struct forecast *forecast)
 	end(forecast);
 }
 
-/* Reads available output. True if the child has ended. */
+/* Reads available output. Returns true at its end, or after an error. */
 static bool read_some(struct forecast *forecast)
 {
 	for (;;) {

@@ -18,7 +18,7 @@ enum { FORECASTS_MOST = 4 };
 struct forecast {
 	struct serve_call *call; /* NULL: free entry */
 	pid_t child;
-	int fd; /* its answer */
+	int fd; /* pipe from which its answer is read */
 	char *text;
 	size_t bytes, capacity;
 };
@@ -33,10 +33,13 @@ struct forecast_request {
 	double within_s;
 };
 
-/* 0, or -errno with err set: -EAGAIN if there are too many forecasts. forecast_read() replies to the call. */
+/*
+ * Starts a forecast; forecast_read() replies to the call. Returns 0, or -errno with err set; -EAGAIN: too many
+ * forecasts, or too little memory.
+ */
 int forecast_start(struct forecast forecasts[FORECASTS_MOST], struct live *live, const struct forecast_request *request,
 		   double now_s, struct serve_call *call, struct error *err);
-/* Entries for poll(); returns their number. */
+/* Writes the entries for poll() to `polled`; returns their number. */
 size_t forecast_poll(const struct forecast forecasts[FORECASTS_MOST], struct pollfd *polled);
 /* Reads available output, without waiting, and replies to finished forecasts. */
 void forecast_read(struct forecast forecasts[FORECASTS_MOST]);

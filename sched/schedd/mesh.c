@@ -12,7 +12,7 @@
 
 /* Interval of the checks for a new file or window. */
 #define LOOK_S 0.5
-/* Entries a slice: one takes less than 10 ms of CPU. */
+/* Entries per slice; a slice takes less than 10 ms of CPU time. */
 #define SLICE 16384
 
 struct mesh {
@@ -20,11 +20,11 @@ struct mesh {
 	enum latency_statistic statistic;
 	ino_t inode;
 	struct timespec changed;
-	struct latency_matrix *matrix; /* shared: remains mapped; private: until all entries are read */
+	struct latency_matrix *matrix; /* shared: stays mapped; from CSV: freed once all entries are read */
 	bool is_live, absorbing;
 	size_t next; /* next entry to read */
 	struct ns written_at;
-	struct ns newest; /* of a window absorbed */
+	struct ns newest; /* when the last window with a usable row was read */
 	double next_look_s;
 	struct live_matrix_outcome outcome, reported;
 	struct mesh_totals totals;
@@ -71,7 +71,7 @@ static void begin(struct mesh *mesh)
 	mesh->outcome = (struct live_matrix_outcome){0};
 }
 
-/* A file that cannot be read changes nothing: the known measurements become older. */
+/* If the file cannot be read, the known measurements stay, and become older. */
 static void open_file(struct mesh *mesh, const struct stat *status)
 {
 	struct error err = {0};

@@ -13,7 +13,7 @@ void mesh_destroy(struct mesh *mesh); /* NULL is legal */
 
 /* Does at most one slice of the work. Returns the time of the next call. */
 double mesh_work(struct mesh *mesh, struct live *live, double now_s);
-/* The live state was replaced: it needs all measurements again. */
+/* Reads all measurements again. Call it after the live state was replaced. */
 void mesh_read_again(struct mesh *mesh);
 
 struct mesh_totals {

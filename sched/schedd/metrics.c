@@ -50,9 +50,8 @@ static void print_waits(const struct schedd *schedd, FILE *out)
 static void print_reasons(const struct schedd *schedd, const struct live_totals *totals, FILE *out)
 {
 	fprintf(out,
-		"# TYPE nomora_schedd_waiting gauge\n# HELP nomora_schedd_waiting Waiting tasks by reason: their root "
-		"has "
-		"no machine, a pause after a failure, no slot that is worth it.\n"
+		"# TYPE nomora_schedd_waiting gauge\n# HELP nomora_schedd_waiting Waiting tasks by reason: root: "
+		"it has no machine yet; pause: after a failure; slot: none is free, or none is worth its cost.\n"
 		"nomora_schedd_waiting{reason=\"root\"} %u\nnomora_schedd_waiting{reason=\"pause\"} %u\n"
 		"nomora_schedd_waiting{reason=\"slot\"} %u\n",
 		totals->waiting_root, totals->waiting_pause,
@@ -128,12 +127,12 @@ char *schedd_metrics_text(const struct schedd *schedd)
 	gauge(out, "machines", "Machines of the cluster.", totals.machines);
 	gauge(out, "slots", "Slots of machines that are not down.", (double)totals.slots);
 	gauge(out, "free_slots", "Slots that no task holds.", (double)totals.free_slots);
-	gauge(out, "measured_pairs", "Pairs of machines with a measurement young enough.",
+	gauge(out, "measured_pairs", "Pairs of machines with a recent enough measurement.",
 	      (double)totals.measured_pairs);
 	gauge(out, "mesh_age_seconds", "Time since a usable window of the mesh was read; -1: none yet.", mesh.age_s);
 	gauge(out, "last_round_seconds", "Wall clock time of the solver in the last round.", totals.last_round_s);
 	if (!isnan(performance))
-		gauge(out, "predicted_performance", "Mean predicted performance of running tasks that are no root.",
+		gauge(out, "predicted_performance", "Mean predicted performance of running tasks other than roots.",
 		      performance);
 	gauge(out, "solver_seconds", "Wall clock time of the solver since the start.", totals.solver_s);
 	gauge(out, "commit_seconds", "Time spent in commits of the state since the start.", schedd->commit_s);
@@ -145,7 +144,7 @@ char *schedd_metrics_text(const struct schedd *schedd)
 	print_reasons(schedd, &totals, out);
 	print_rows(&mesh, out);
 	print_waits(schedd, out);
-	counter(out, "timeouts", "Decisions that nobody confirmed in time.", totals.timeouts);
+	counter(out, "timeouts", "Decisions that were not confirmed in time.", totals.timeouts);
 	counter(out, "commits", "Transactions of the state that were synced.", schedd->commits);
 	counter(out, "commit_failures", "Transactions of the state that failed.", schedd->commit_failures);
 	counter(out, "mesh_reads", "Times that the mesh was read.", mesh.reads);

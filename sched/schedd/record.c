@@ -134,7 +134,7 @@ static void put_task(struct record *record, const struct live_job *job, const st
 	put_task_at(record, now_us(record), job, task, state, machine);
 }
 
-/* All events have the same time, as a simulator places a job as a whole. */
+/* Gives all events the same time, because a simulator places a job as a whole. */
 void record_job(struct record *record, const struct live_job *job)
 {
 	struct journal_event event = event_of(record, JOURNAL_JOB);
@@ -203,7 +203,7 @@ void record_call(void *context, const char *call)
 	journal_print(record->out, &event);
 }
 
-/* A line for each source. */
+/* Writes a line for each source, or several if it has more than PAIRS_MOST pairs. */
 void record_latency(void *context, const struct live *live, const struct latency_sample *samples, size_t count)
 {
 	enum { PAIRS_MOST = 256 };
@@ -253,7 +253,7 @@ void record_state(struct record *record, const struct live *live)
 		put_all(record, live);
 }
 
-/* Passes the collected lines on and starts again. */
+/* Passes the collected lines to the store and empties the buffer. */
 static void hand_over(struct record *record, struct store *store, bool checkpoint, double at_s)
 {
 	bool any = ftell(record->out) > 0;

@@ -20,18 +20,18 @@ void record_machine(struct record *record, const struct live *live, uint32_t num
 void record_machine_removed(struct record *record, const char *name, const char *rack);
 void record_curve(struct record *record, const char *name, const char *text);
 void record_job(struct record *record, const struct live_job *job);
-/* Records the tasks of a job that changed or was removed. */
+/* Records the changed tasks of a job; with is_gone, records the end of all tasks of the removed job. */
 void record_tasks(struct record *record, const struct live *live, const struct live_job *job, bool is_gone);
 void record_decision(struct record *record, const struct live_decision *decision);
-/* For struct live_settings. */
+/* The callbacks measured() and called() of struct live_settings. */
 void record_latency(void *record, const struct live *live, const struct latency_sample *samples, size_t count);
 void record_call(void *record, const char *call);
-/* Records the state read from the store, before any event: a new journal begins with it. */
+/* If the journal is new, records the state read from the store as its beginning. Call it before any event. */
 void record_state(struct record *record, const struct live *live);
 
 /*
- * Passes the collected events to the store's transaction, before its commit; after a failed commit, create the record
- * again. Once a day it adds a checkpoint and removes old lines.
+ * Adds the collected events to the store's transaction; call it before the commit. After a failed commit, create the
+ * record again. Once a day, adds a checkpoint and removes old lines.
  */
 void record_put(struct record *record, struct store *store, const struct live *live);
 

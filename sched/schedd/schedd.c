@@ -13,7 +13,7 @@
 
 #include "schedd_priv.h"
 
-/* The loop was stopped if a turn takes longer than this. */
+/* A turn that takes longer than this means that the process was stopped meanwhile. */
 #define STALL_S 2
 enum { EXPORT_BYTES = 1 << 20 };
 
@@ -47,8 +47,8 @@ struct schedd *schedd_create(const struct schedd_options *options, struct error 
 	}
 	schedd->options = *options;
 	/*
-	 * The clock of live never shows less than the stored times: an hour is added for tasks that have run since
-	 * before the start.
+	 * The clock of live begins at one hour: the start of a task that has run for less than an hour is then not
+	 * negative.
 	 */
 	schedd->start = ns_sub(ns_now_monotonic(), ns_from_us(3600e6));
 	schedd->admin_gid = (gid_t)-1;
@@ -203,7 +203,8 @@ int schedd_export(const char *state, FILE *out, struct error *err)
 }
 
 /*
- * After the process was stopped, reads the reports that arrived meanwhile before rounds treat overdue starts as failed.
+ * After the process was stopped, postpones the rounds, so that the reports that arrived meanwhile are read before a
+ * round treats overdue starts as failed. Returns the current time.
  */
 static double end_stall(struct schedd *schedd, double last_s)
 {
@@ -218,7 +219,7 @@ int schedd_run(struct schedd *schedd, const volatile int *stop, struct error *er
 {
 	struct pollfd polled[2 + FORECASTS_MOST] = {
 		{.fd = serve_fd(schedd->serve), .events = POLLIN},
-		{.fd = api_extender_fd(schedd->extender), .events = POLLIN}}; /* poll() passes over -1 */
+		{.fd = api_extender_fd(schedd->extender), .events = POLLIN}}; /* poll() ignores -1 */
 
 	double now_s = schedd_now_s(schedd);
 	bool committed;
@@ -235,8 +236,8 @@ int schedd_run(struct schedd *schedd, const volatile int *stop, struct error *er
 		api_extender_run(schedd->extender);
 		open_moves(schedd);
 		schedd_take_submissions(schedd);
-		now_s = end_stall(schedd, now_s); /* must come after the events just served, as the process may have
-						     been stopped between */
+		now_s = end_stall(schedd, now_s); /* again, because the process may have been stopped since the first
+						     check */
 		if (schedd->mesh)
 			schedd->next_mesh_s = mesh_work(schedd->mesh, schedd->live, now_s);
 		schedd_step(schedd, now_s);

@@ -15,7 +15,7 @@
 #include "record.h"
 #include "store.h"
 
-/* A reply that waits for the commit, or a call that waits for the next decision. */
+/* struct reply waits for the commit; struct poll_call waits for the next decision. */
 struct reply {
 	struct serve_call *call;
 	unsigned status;
@@ -30,7 +30,7 @@ struct poll_call {
 /* Buckets of the histogram of waiting times; see metrics.c. */
 enum { WAIT_BOUNDS = 10 };
 
-/* For the page. */
+/* Points of the page's chart of tasks over time. */
 enum { SERIES_POINTS = 720 };
 struct series_point {
 	double at_s; /* wall clock */
@@ -42,14 +42,14 @@ struct schedd {
 	struct store *store;
 	struct live *live;
 	struct serve *serve;
-	struct ns start; /* the clock of live begins here */
+	struct ns start; /* zero of the clock of `live` */
 	struct reply *replies;
 	size_t reply_count, reply_capacity;
 	struct poll_call *polls;
 	size_t poll_count, poll_capacity;
 	struct submission *submissions;
 	size_t submission_count, submission_capacity;
-	uint64_t stored_decision; /* the last one in the store */
+	uint64_t stored_decision; /* number of the last decision in the store */
 	struct forecast forecasts[FORECASTS_MOST];
 	struct record *record;
 	struct mesh *mesh;             /* NULL: no --latency */
@@ -60,7 +60,7 @@ struct schedd {
 	size_t series_count;
 	double next_sample_s, overview_s;
 	char *overview;    /* computed at overview_s */
-	char trouble[256]; /* for /healthz; "" */
+	char trouble[256]; /* error text for /healthz; "": healthy */
 	uint64_t commits, commit_failures;
 	double commit_s;
 	uint64_t waits[WAIT_BOUNDS + 1], placed_by_origin[LATENCY_ORIGIN_SAME_MACHINE + 1];
@@ -69,39 +69,41 @@ struct schedd {
 
 extern const struct serve_route schedd_routes[];
 
-/* The clock of live. */
+/* The current time on the clock of `live`, in seconds. */
 static inline double schedd_now_s(const struct schedd *schedd)
 {
 	return ns_to_s(ns_sub(ns_now_monotonic(), schedd->start));
 }
 
-/* Pause of the rounds after the state could not be written, and after the loop was stopped. */
+/* No round runs for this time after a failed commit, or after the process was stopped. */
 #define SCHEDD_PAUSE_S 1
 
 /* state.c. Opens the store and makes the live state. 0 or -errno with err set. */
 int schedd_open_state(struct schedd *schedd, struct error *err);
-/* Runs a round, if one is due and the last one is --round-ms ago. */
+/* Runs a round if one is due and the last one was at least --round-ms ago. */
 void schedd_step(struct schedd *schedd, double now_s);
-/* Runs the rounds that are due, regardless of --round-ms: a forecast starts from their decisions. */
+/* Runs the rounds that are due, regardless of --round-ms, so that a forecast starts from their decisions. */
 void schedd_run_due_rounds(struct schedd *schedd);
 /* Writes the changes. On failure the live state is read back from the store. 0 or -errno. */
 int schedd_commit(struct schedd *schedd);
 /* Stores a changed machine in the state and the journal; `schedd` is a struct schedd. */
 void schedd_keep_machine(void *schedd, uint32_t number);
 
-/* api_reply.c. Replies after the commit; takes `text` (from json_dumps() or strdup()). */
+/*
+ * api_reply.c. Queues a reply, to be sent after the commit. Takes ownership of `text` (from json_dumps() or strdup()).
+ */
 void schedd_reply(struct schedd *schedd, struct serve_call *call, unsigned status, char *text);
 void schedd_reply_json(struct schedd *schedd, struct serve_call *call, unsigned status, json_t *value);
 
 bool schedd_is_admin(const struct schedd *schedd, const struct serve_call *call);
-/* Replies with an error if the call is not from an admin. */
+/* Returns true if the call is from an admin; otherwise replies with an error. */
 bool schedd_need_admin(const struct schedd *schedd, struct serve_call *call);
 bool schedd_query_is(const struct serve_call *call, const char *name, const char *value);
 const char *schedd_machine_name(const struct schedd *schedd, int32_t machine); /* NULL: none */
 void schedd_post_jobs(void *context, struct serve_call *call);
 /* Processes one turn's part of the submissions. */
 void schedd_take_submissions(struct schedd *schedd);
-/* Refuses the incomplete submissions if the state cannot be written. */
+/* Refuses the incomplete submissions with 503: the state cannot be written, or the daemon ends. */
 void schedd_refuse_submissions(struct schedd *schedd);
 void schedd_get_decisions(void *context, struct serve_call *call);
 void schedd_post_events(void *context, struct serve_call *call);
@@ -111,13 +113,13 @@ void schedd_get_overview(void *context, struct serve_call *call);
 void schedd_get_page(void *context, struct serve_call *call);
 void schedd_get_journal(void *context, struct serve_call *call);
 void schedd_post_changes(void *context, struct serve_call *call);
-void schedd_dry_run(struct schedd *schedd, struct serve_call *call); /* of the jobs in the body */
+void schedd_dry_run(struct schedd *schedd, struct serve_call *call); /* forecasts the jobs in the body */
 
-/* Decisions above `after` as JSON text; the caller frees. */
+/* Returns the decisions with a number above `after` as JSON text; the caller frees. */
 char *schedd_decisions_text(const struct schedd *schedd, uint64_t after);
-/* For the metrics. */
+/* Counts a decision for the metrics. */
 void schedd_count_decision(struct schedd *schedd, const struct live_decision *decision);
-/* Adds a point to the series, if one is due. */
+/* Adds a point to the series if one is due. */
 void schedd_sample(struct schedd *schedd, double now_s);
 /* Metrics as Prometheus text; the caller frees. */
 char *schedd_metrics_text(const struct schedd *schedd);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The live state: from the store, the cluster's file and the curves; its rounds; its changes, to the store. */
+/*
+ * Creates the live state from the store, the cluster's file and the curves; runs its rounds; writes its changes to the
+ * store.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -70,7 +73,10 @@ void schedd_keep_machine(void *context, uint32_t number)
 	record_machine(schedd->record, schedd->live, number);
 }
 
-/* Machines that are not in the file remain, as they may have tasks. States remain, too. */
+/*
+ * Adds or updates the machines of the file. Other machines remain, as they may have tasks; the states of known machines
+ * (up, draining, down) remain, too.
+ */
 static int take_cluster(struct schedd *schedd, const struct cluster *cluster, struct error *err)
 {
 	int code = 0;
@@ -115,7 +121,7 @@ static int read_state(struct schedd *schedd, struct error *err)
 	return code;
 }
 
-/* Rebuilds a damaged state from its readable rows, if the options ask for it. */
+/* Opens the store. If it is damaged and the options ask for it, first rebuilds it from its readable rows. */
 static struct store *open_store(const struct schedd_options *options, struct error *err)
 {
 	struct store *store = store_open(options->state, err);
@@ -127,13 +133,13 @@ static struct store *open_store(const struct schedd_options *options, struct err
 	*err = (struct error){0};
 	if (store_salvage(options->state, &salvaged, err) < 0)
 		return NULL;
-	log_warning("the damaged state is %s; took over %llu machines, %llu curves, %llu jobs, %llu tasks",
+	log_warning("the damaged state was renamed to %s; recovered %llu machines, %llu curves, %llu jobs, %llu tasks",
 		    salvaged.aside, (unsigned long long)salvaged.machines, (unsigned long long)salvaged.curves,
 		    (unsigned long long)salvaged.jobs, (unsigned long long)salvaged.tasks);
 	return store_open(options->state, err);
 }
 
-/* The live state from the store, the cluster's file and the curves. */
+/* Creates the live state from the store, the cluster's file and the curves. */
 static int begin(struct schedd *schedd, struct error *err)
 {
 	const struct schedd_options *options = &schedd->options;
@@ -173,10 +179,10 @@ static void run_round(struct schedd *schedd, double now_s)
 
 	schedd->last_round_s = now_s;
 	if (live_step(schedd->live, now_s, &err) < 0)
-		log_warning("the round failed, the network is built again: %s", err.text);
+		log_warning("the round failed; rebuilding the network: %s", err.text);
 }
 
-/* Only a round that did something delays the next one: a request after an idle time is handled at once. */
+/* A round runs only if there is something to do. So after an idle time, the next request is handled at once. */
 void schedd_step(struct schedd *schedd, double now_s)
 {
 	if (now_s - schedd->last_round_s >= schedd->options.round_ms / 1e3 && live_next_s(schedd->live, now_s) <= 0)
@@ -188,7 +194,8 @@ void schedd_run_due_rounds(struct schedd *schedd)
 	double now_s = schedd_now_s(schedd);
 
 	/*
-	 * Rounds make decisions whose confirmations may make another round due; the number of repetitions is limited.
+	 * A round's decisions may be confirmed at once and so make another round due; the number of repetitions is
+	 * limited.
 	 */
 	for (int round = 0; round < 100 && live_next_s(schedd->live, now_s) <= 0 && now_s >= schedd->last_round_s;
 	     round++)

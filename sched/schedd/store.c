@@ -26,10 +26,10 @@ static const char *const texts[STATEMENTS] = {
 	[PUT_DECISION] = "INSERT OR REPLACE INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[JOB_LINE] = "SELECT line FROM jobs WHERE id = ?",
 	[PUT_JOURNAL] = "INSERT INTO journal (at, checkpoint, lines) VALUES (?, ?, ?)",
-	/* Deletes lines that are older than a later checkpoint, if that checkpoint is old enough. */
+	/* Deletes the lines before the last checkpoint that is older than the given time. */
 	[CUT_JOURNAL] =
 		"DELETE FROM journal WHERE number < (SELECT max(number) FROM journal WHERE checkpoint AND at < ?)",
-	/* The last one is kept, as the next is numbered after it. */
+	/* Keeps the last one, because the next decision's number follows from it. */
 	[CUT_DECISIONS] = "DELETE FROM decisions WHERE at < ? AND sequence < (SELECT max(sequence) FROM decisions)",
 	[DECISIONS_OF] =
 		"SELECT sequence, at, kind, from_machine, to_machine, rtt_us, performance, gain, origin, measured "
@@ -56,12 +56,12 @@ static const char schema[] =
 	"TEXT,"
 	" to_machine TEXT, rtt_us REAL, performance REAL, gain REAL, origin TEXT, measured REAL);" JOURNAL_TABLE;
 
-/* One row, 1. */
+/* Has one row, with id 1. */
 static const char default_rtt_table[] =
 	"CREATE TABLE IF NOT EXISTS default_rtt (id INTEGER PRIMARY KEY, same_machine REAL, same_rack REAL, "
 	"same_pod REAL, other_pod REAL, sum INTEGER)";
 
-/* upgrades[v] makes a state of version v + 1 out of one of version v. */
+/* upgrades[v] converts a state of version v to version v + 1. */
 static const char *const upgrades[VERSION] = {
 	[1] = "ALTER TABLE decisions ADD COLUMN origin TEXT; ALTER TABLE decisions ADD COLUMN measured REAL;"
 	      "ALTER TABLE machines ADD COLUMN sum INTEGER; ALTER TABLE curves ADD COLUMN sum INTEGER;"
@@ -70,7 +70,7 @@ static const char *const upgrades[VERSION] = {
 	      "ALTER TABLE jobs ADD COLUMN sum INTEGER; ALTER TABLE tasks ADD COLUMN sum INTEGER;" JOURNAL_TABLE,
 };
 
-/* Rows with a wrong sum: another program changed the file. Rows of version 1 have no sum. */
+/* Counts the rows with a wrong checksum: another program changed the file. Rows of version 1 have no checksum. */
 static const char damaged_rows[] =
 	"SELECT (SELECT count(*) FROM machines WHERE sum IS NOT row_sum(name, rack, pod, slots, state) AND sum "
 	"NOTNULL) + "
@@ -86,11 +86,10 @@ static int fail(struct store *store, const char *path, int code, struct error *e
 	if ((code & 0xff) == SQLITE_BUSY)
 		return error_set(err, EBUSY, "%s: another daemon has this state", path);
 	if ((code & 0xff) == SQLITE_CORRUPT)
-		return error_set(
-			err, EINVAL,
-			"%s: the state is damaged; restore it from a backup, or start with --salvage, which keeps "
-			"the file under another name and takes over what can be read",
-			path);
+		return error_set(err, EINVAL,
+				 "%s: the state is damaged; restore it from a backup, or start with --salvage, which "
+				 "renames the file and recovers its readable part",
+				 path);
 	return error_set(err, database_errno(code), "%s: %s", path,
 			 store->base ? sqlite3_errmsg(store->base) : sqlite3_errstr(code));
 }
@@ -140,7 +139,7 @@ static int change_schema(struct store *store, const char *change)
 	return code == SQLITE_OK ? database_change_schema(store->base, change, VERSION, APPLICATION_ID) : code;
 }
 
-/* Checks SQLite's structures and the sums of our rows. */
+/* Checks SQLite's structures and the checksums of our rows. */
 static bool is_whole(struct store *store)
 {
 	sqlite3_stmt *statement = NULL;
@@ -178,18 +177,17 @@ static int prepare(struct store *store, const char *path, struct error *err)
 		return fail(store, path, code, err);
 	if (version != VERSION && version != VERSION - 1)
 		return error_set(err, EINVAL,
-				 "%s: version %lld of the state; this program reads version %d. Use the nomora that "
+				 "%s: the state has version %lld; this program reads version %d. Use the nomora that "
 				 "wrote it, or a new --state file",
 				 path, (long long)version, VERSION);
 	code = sqlite3_exec(store->base, default_rtt_table, NULL, NULL, NULL);
 	if (code != SQLITE_OK)
 		return fail(store, path, code, err);
 	if (!is_whole(store))
-		return error_set(
-			err, EINVAL,
-			"%s: the state is damaged; restore it from a backup, or start with --salvage, which keeps "
-			"the file under another name and takes over what can be read",
-			path);
+		return error_set(err, EINVAL,
+				 "%s: the state is damaged; restore it from a backup, or start with --salvage, which "
+				 "renames the file and recovers its readable part",
+				 path);
 	code = database_prepare(store->base, texts, STATEMENTS, store->statements);
 	return code == SQLITE_OK ? 0 : fail(store, path, code, err);
 }

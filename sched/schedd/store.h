@@ -10,9 +10,12 @@
 
 struct store;
 
-/* NULL with err set: EBUSY (used by another daemon), EINVAL (not our state, or of a newer version), others. */
+/*
+ * Opens a state; creates it if absent. Returns NULL with err set: EBUSY (another daemon uses it), EINVAL (damaged, not
+ * our state, or of another version), or others.
+ */
 struct store *store_open(const char *path, struct error *err);
-struct store *store_open_old(const char *path, struct error *err); /* does not create it */
+struct store *store_open_old(const char *path, struct error *err); /* fails if it is absent */
 
 struct store_salvaged {
 	char aside[4096]; /* the damaged file's new name */
@@ -22,51 +25,56 @@ struct store_salvaged {
 int store_salvage(const char *path, struct store_salvaged *salvaged, struct error *err);
 void store_close(struct store *store); /* NULL is legal */
 
-/* The first write opens a transaction, which the others join. */
+/* The first write begins a transaction; later writes join it until store_commit(). */
 void store_put_machine(struct store *store, const char *name, const char *rack, const char *pod, uint32_t slots,
 		       const char *state);
 void store_remove_machine(struct store *store, const char *name);
 void store_put_default_rtt(struct store *store, const struct cluster_default_rtt *rtt);
 void store_put_curve(struct store *store, const char *name, const char *text);
 void store_put_job(struct store *store, const char *id, const char *line, uint32_t owner, bool may_move,
-		   double restart_s); /* < 0: none of its own */
-/* The tasks of a job that changed; offset_s: wall clock minus the clock of live. */
+		   double restart_s); /* < 0: the job has no value of its own */
+/* Writes the changed tasks of a job. offset_s: wall clock minus the clock of live. */
 void store_put_tasks(struct store *store, const struct live *live, const struct live_job *job, double offset_s);
 void store_remove_job(struct store *store, const char *id);
 void store_put_decision(struct store *store, const struct live_decision *decision, double offset_s);
 
 /*
- * Lines of the journal (nomora.journal/1). A checkpoint, which has the journal's origin, is the whole state: older
- * lines may go.
+ * Adds lines to the journal (nomora.journal/1). checkpoint_origin_s: the journal's origin if the lines are a
+ * checkpoint, else 0. A checkpoint contains the whole state, so that older lines can be removed.
  */
 void store_put_journal(struct store *store, double at_s, double checkpoint_origin_s, const char *lines);
-/* Removes decisions that are older, and journal lines before the last checkpoint that is older. */
+/*
+ * Removes the decisions before before_s, and the journal lines before the last checkpoint that is older than before_s.
+ */
 void store_cut_journal(struct store *store, double before_s);
-/* The journal's origin (0: there is none) and the end of its last second. */
+/* Gets the journal's origin (0: there is no journal) and the end of its last second. */
 void store_journal_range(struct store *store, double *origin_s, double *last_s);
 /*
- * A page of about bytes_most bytes: the lines after row `after` (0: from the first). *next is `after` for the next
- * page, unchanged at the end. The caller frees; NULL: out of memory.
+ * Returns a page of about bytes_most bytes: the lines after row `after` (0: from the first). *next is the value of
+ * `after` for the next page; at the end, it equals `after`. The caller frees the page; NULL: out of memory.
  */
 char *store_journal_page(struct store *store, uint64_t after, size_t bytes_most, uint64_t *next);
 
-/* Calls each() for the last decisions about a task, the latest first, with their wall clock time; strings are lent. */
+/*
+ * Calls each() for the last decisions about a task, at most `most`, the latest first, with their wall clock time. The
+ * strings are valid only during the call.
+ */
 void store_each_decision(struct store *store, const char *job, const char *task, int most,
 			 void (*each)(void *context, const struct live_decision *decision, double wall_s),
 			 void *context);
 
 /* True if there is something to commit. */
 bool store_pending(const struct store *store);
-/* 0, or -errno with err set: nothing of the transaction is kept. */
+/* Returns 0, or -errno with err set: then the whole transaction is undone. */
 int store_commit(struct store *store, struct error *err);
 
-/* The line with which a job was submitted; the caller frees. NULL: none. */
+/* Returns the line with which a job was submitted; the caller frees. NULL: no such job. */
 char *store_job_line(struct store *store, const char *id);
 
-/* The stored default round trips; *rtt stays as it is if there are none. 0 or -errno with err set. */
+/* Reads the stored default round trips; *rtt is unchanged if there are none. 0 or -errno with err set. */
 int store_load_default_rtt(struct store *store, struct cluster_default_rtt *rtt, struct error *err);
 
-/* Puts all that is stored into an empty live state. 0 or -errno with err set. */
+/* Loads the stored machines, curves and jobs into an empty live state. 0 or -errno with err set. */
 int store_load(struct store *store, struct live *live, double offset_s, double now_s, struct error *err);
 
 #endif

@@ -51,7 +51,7 @@ static double real_or_nan(sqlite3_stmt *row, int column)
 	return sqlite3_column_type(row, column) == SQLITE_NULL ? NAN : sqlite3_column_double(row, column);
 }
 
-/* Index of a name in the list of those that name() returns for 0..last; 0 if it is not there. */
+/* Returns the n in 0..last for which name(n) is this text; 0 if there is none. */
 static int find_name(const char *text, const char *(*name)(int number), int last)
 {
 	for (int n = 0; text && n <= last; n++)

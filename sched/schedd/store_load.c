@@ -41,7 +41,7 @@ struct loading {
 	struct live *live;
 	double offset_s, now_s;
 	struct error *err;
-	struct live_task *tasks; /* of the job that is read */
+	struct live_task *tasks; /* of the job being read */
 	uint32_t task_count, seen;
 };
 
@@ -98,7 +98,10 @@ static enum live_task_state find_state(const char *name)
 	return LIVE_WAITING;
 }
 
-/* Converts a wall clock time to our clock; `fallback` if there is none. */
+/*
+ * Converts a column with a wall clock time to the clock of live, at most now_s. Returns `fallback` if the column is
+ * NULL.
+ */
 static double clock_at(const struct loading *loading, sqlite3_stmt *row, int column, double fallback)
 {
 	if (sqlite3_column_type(row, column) == SQLITE_NULL)
@@ -107,8 +110,8 @@ static double clock_at(const struct loading *loading, sqlite3_stmt *row, int col
 }
 
 /*
- * A task whose machine is not in the cluster waits again. Decided tasks get the full time to start, as their start may
- * have been reported while no daemon was running.
+ * A task whose machine is not in the cluster, or down, waits again. Decided and moving tasks get the full time to start
+ * again, as their start may have been reported while no daemon was running.
  */
 static int load_task(sqlite3_stmt *row, void *context)
 {

@@ -36,12 +36,12 @@ struct store {
 	int failed; /* SQLite's code of the first failed write in the transaction */
 };
 
-/* Returns a statement, ready for its values, within a transaction. */
+/* Begins a transaction if there is none, and returns the statement, to which the caller binds its values. */
 sqlite3_stmt *store_begin(struct store *store, enum statement which);
 void store_run(struct store *store, sqlite3_stmt *statement);
-void store_bind_text(sqlite3_stmt *statement, int at, const char *text); /* NULL: nothing */
-void store_bind_real(sqlite3_stmt *statement, int at, double value);     /* not finite: nothing */
-/* The first value of a query's first row; -1: none. */
+void store_bind_text(sqlite3_stmt *statement, int at, const char *text); /* NULL: binds nothing */
+void store_bind_real(sqlite3_stmt *statement, int at, double value);     /* not finite: binds nothing */
+/* Returns the first value of a query's first row; -1: there is none. */
 int64_t store_pragma(struct store *store, const char *text);
 
 #endif

@@ -8,7 +8,10 @@
 
 #include "store_priv.h"
 
-/* Copies the readable rows, from either end up to an unreadable one. Returns their number. */
+/*
+ * Copies the readable rows: forwards up to the first unreadable one, then, if there is one, backwards from the end.
+ * Returns the number of rows copied.
+ */
 static uint64_t salvage_table(struct store *into, sqlite3 *from, const char *table, enum statement put)
 {
 	uint64_t count = 0;

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* "HH:MM" up to 24:00; moves *text on. */
+/* Reads "HH:MM", at most 24:00, and advances *text. */
 static bool read_time(const char **text, unsigned *minutes)
 {
 	const char *at = *text;
@@ -35,8 +35,7 @@ int windows_parse(const char *text, struct windows *windows, struct error *err)
 		if (*at++ != ',')
 			break;
 	}
-	return error_set(err, EINVAL,
-			 "bad windows '%.60s'; expected HH:MM-HH:MM, at most %d of them with commas between", text,
+	return error_set(err, EINVAL, "bad windows '%.60s'; expected HH:MM-HH:MM,..., at most %d windows", text,
 			 WINDOWS_MOST);
 }
 

@@ -17,10 +17,10 @@ struct k8s_agent_options {
 	const char *token_file; /* bearer token, read for each request; NULL: none */
 	const char *ca_file;    /* PEM; NULL: those of the system */
 	const char *schedd;     /* unix socket; NULL: the client's default */
-	double resync_s;        /* between comparisons with schedd when nothing changes */
+	double resync_s;        /* seconds between comparisons with schedd when nothing changes */
 };
 
-/* Until *stop is set. 0 or -errno with err set. */
+/* Runs until *stop is set. 0 or -errno with err set. */
 int k8s_agent_run(const struct k8s_agent_options *options, const volatile sig_atomic_t *stop, struct error *err);
 
 #endif

@@ -18,17 +18,17 @@
 struct slurm_agent_options {
 	const char *schedd;  /* unix socket; NULL: the client's default */
 	const char *socket;  /* socket for the plug-in's requests */
-	double poll_s;       /* between turns */
+	double poll_s;       /* seconds between comparisons */
 	double patience_s;   /* held jobs are released when schedd has not answered for this time */
 	bool migrate;        /* requeue running jobs that would perform better elsewhere */
-	double migrate_gain; /* of mean predicted performance */
-	double no_return_s;  /* minimum time between two moves of a job */
-	double review_s;     /* between reviews of running jobs, one at a time */
+	double migrate_gain; /* minimum gain of mean predicted performance */
+	double no_return_s;  /* minimum seconds between two moves of a job */
+	double review_s;     /* seconds between reviews; each reviews one running job */
 };
 
 /*
- * Runs until *stop is set. 0 or -errno with err set: -EADDRINUSE: another agent uses the socket, -EPROTO: slurmctld has
- * another version.
+ * Runs until *stop is set. Returns 0, or -errno with err set; -EADDRINUSE: another agent uses the socket, -EPROTO:
+ * slurmctld has another version.
  */
 int slurm_agent_run(const struct slurm_agent_options *options, const volatile sig_atomic_t *stop, struct error *err);
 
@@ -39,12 +39,12 @@ struct slurm_job_name {
 	uint32_t element;
 };
 
-/* "12", "12_3". False: neither. */
+/* Parses "12" or "12_3". Returns false for any other text. */
 bool slurm_job_name_parse(const char *text, struct slurm_job_name *name);
 
 /*
- * The machines of a placed job, by task; the caller frees array and names. -ENOENT with err set: Slurm does not have
- * the job, or nomora did not place it.
+ * Gets the machines of a placed job, by task; the caller frees the array and the names. Returns 0, or -errno with err
+ * set; -ENOENT: Slurm does not have the job, or nomora did not place it.
  */
 int slurm_job_layout(const struct slurm_job_name *name, char ***hosts, uint32_t *count, struct error *err);
 /* nomora.hostfile/1; NULL: out of memory. */

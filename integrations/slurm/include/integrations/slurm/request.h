@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The two texts that Slurm keeps with a job for us. Pure.
+ * The two texts that Slurm stores with a job for nomora. Pure functions.
  *
- * The user's comment asks for a placement:
+ * The user's comment requests a placement:
  *
  *   sbatch --comment=nomora:curve=memcached[,root=0][,move=yes|no]
  *
- * The mark, in the job's AdminComment, is set by the agent: the job's state, its id in schedd, and the machine of each
- * task in the order of the tasks, runs of one machine as NAME*COUNT:
+ * The agent or the plug-in sets the mark in the job's AdminComment: the job's state, its id in schedd, and the machine
+ * of each task in the order of the tasks. NAME*COUNT: consecutive tasks on one machine.
  *
  *   nomora:held                        held by the plug-in; schedd has not seen it
  *   nomora:slurm-12 held               schedd is to decide
@@ -29,13 +29,13 @@ enum { SLURM_NAME_BYTES = 64, SLURM_TASKS_MAXIMUM = 100000 };
 
 struct slurm_request {
 	char curve[SLURM_NAME_BYTES];
-	uint32_t root; /* task */
+	uint32_t root; /* number of the root task */
 	bool move;     /* may be requeued to run elsewhere; yes unless the comment says no */
 };
 
 /*
- * Reads the comment of a job of `tasks` tasks. 1: it asks for a placement; 0: it does not begin with "nomora:", or is
- * NULL; -EINVAL with err set.
+ * Reads the comment of a job of `tasks` tasks. Returns 1 if it requests a placement; 0 if it is NULL or does not begin
+ * with "nomora:"; or -errno with err set (-EINVAL: a bad request).
  */
 int slurm_request_parse(const char *comment, uint32_t tasks, struct slurm_request *request, struct error *err);
 
@@ -44,11 +44,11 @@ enum slurm_mark_kind { SLURM_MARK_NONE, SLURM_MARK_HELD, SLURM_MARK_PLACED, SLUR
 struct slurm_mark {
 	enum slurm_mark_kind kind;
 	char id[SLURM_NAME_BYTES]; /* of the job in schedd; "" for NONE, PASS and a plug-in's HELD */
-	char **hosts;              /* of PLACED, by task */
+	char **hosts;              /* of PLACED: the machine of each task */
 	uint32_t host_count;
 };
 
-/* Reads a mark; a text of other origin, or NULL, is SLURM_MARK_NONE. 0 or -ENOMEM. The caller frees. */
+/* Reads a mark; NULL, or a text that is not a mark, is SLURM_MARK_NONE. 0 or -ENOMEM. The caller frees the mark. */
 int slurm_mark_parse(const char *text, struct slurm_mark *mark);
 void slurm_mark_free(struct slurm_mark *mark);
 

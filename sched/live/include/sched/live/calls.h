@@ -27,8 +27,11 @@ struct live_replayed {
 	uint64_t recorded;  /* in complete segments */
 	uint64_t unmade;    /* of these, missing or different in the replay */
 	uint64_t left_out;  /* recorded before the first complete segment */
-	/* As the simulator's: means over jobs of the average application performance and of that of the worst task (see
-	 * <sched/explain/performance.h>), and over all samples of all tasks. NAN: no sample. */
+	/*
+	 * Performance, computed as in the simulator: means over jobs of the average application performance (area) and
+	 * of that of the worst task (area_worst; see <sched/explain/performance.h>), and the mean over all samples of
+	 * all tasks. NAN: no sample.
+	 */
 	uint64_t jobs;
 	double area, area_worst, task_mean;
 	char first[512]; /* the first difference, as recorded and as replayed; "" */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Changes of a cluster as a line of text, for real or for a forecast:
+ * Changes of a cluster as lines of text, to be made or only forecast:
  *
- *   drain|up|down [machine|rack|pod] NAME    no new tasks, tasks again, lost
+ *   drain|up|down [machine|rack|pod] NAME    drain: no new tasks; up: tasks again; down: its tasks are lost
  *   add N machines like NAME                 same rack and slots; named NAME.1, NAME.2, ...
- *   curve NAME := OTHER                      jobs of one curve get another's
+ *   curve NAME := OTHER                      jobs of curve NAME use the curve OTHER
  *   cancel JOB
  *
- * and the forecast of the decisions that follow, which needs a copy of the live state: a forked process.
+ * live_settle() forecasts the decisions that follow. It changes the live state: call it in a forked process, on its
+ * copy.
  */
 #ifndef SCHED_LIVE_CHANGE_H
 #define SCHED_LIVE_CHANGE_H
@@ -32,15 +33,15 @@ struct live_change {
 int live_change_parse(const char *text, struct live_change *change, struct error *err);
 
 /*
- * Makes the change; touched(), unless NULL, is called for each machine concerned. 0, or -errno with err set: an unknown
- * name, then nothing has changed.
+ * Makes the change; calls touched(), unless NULL, for each machine that it concerns. 0, or -errno with err set;
+ * -ENOENT: a name is unknown, and nothing has changed.
  */
 int live_change_apply(struct live *live, const struct live_change *change,
 		      void (*touched)(void *context, uint32_t machine), void *context, struct error *err);
 
 /*
- * Steps from now_s on and counts each decision as carried out at once, until nothing is left to do or within_s have
- * passed. *end_s: the time at the end. 0 or -errno with err set.
+ * Steps from now_s on and treats each decision as carried out at once, until nothing is left to do or within_s have
+ * passed. *end_s: the time of the last decision; now_s if there is none. 0 or -errno with err set.
  */
 int live_settle(struct live *live, double now_s, double within_s, double *end_s, struct error *err);
 

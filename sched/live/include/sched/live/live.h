@@ -13,25 +13,29 @@
  *      ^                                        moving --started elsewhere--> running
  *      +--- machine down, task lost -------------------
  *
- * A decision reserves the slot; a move keeps its origin until the task has started elsewhere. An executor carries
- * decisions out and reports; a decision not reported as started within start_timeout_s counts as failed and is tried
- * again after a pause, which doubles each time, attempts_maximum times. Without an executor, confirm_at_once makes a
- * decision the start.
+ * A decision reserves the slot; a moving task also keeps the slot on its origin until it has started elsewhere. An
+ * executor carries decisions out and reports. A decision that is not reported as started within start_timeout_s counts
+ * as failed. After a failure, a task waits again after a pause, which doubles each time; after attempts_maximum
+ * failures it is given up. If a move fails, the task keeps running on its origin. Without an executor, set
+ * confirm_at_once: each decision then counts as started.
  *
- * A job's root is the task with which the others communicate. After it has ended, its machine remains the reference for
- * the others. Running tasks move only if moves are on and open, the job allows it, and the predicted gain has been at
- * least migrate_gain for migrate_hold_s and exceeds the cost of a restart: durations are heavy-tailed, so a task is
- * expected to run for as long again as it has run, and the gain times this duration must exceed the job's restart_s. At
- * most migrate_rate tasks move at a time, of these migrate_per_machine from or to one machine and migrate_per_job of
- * one job, and no task returns to its previous machine within no_return_s. Draining machines get no tasks, and their
- * tasks are moved within the same limits, whatever the gain. A machine that is down sends its tasks back to waiting. A
- * refused move does not keep another task waiting: if it was to free a slot for one, the round is repeated without
- * moves.
+ * A job's root is the task with which the others communicate. After the root has ended, its machine remains the
+ * reference for the others.
  *
- * Measurements enter the network job by job, a bounded number before each round, so that a window of many delays no
- * waiting task. A job takes part in moves only while one of its tasks could gain enough on a machine without any loss.
+ * A running task moves only if moves are on and open, its job allows moves, and the predicted gain has been at least
+ * migrate_gain for migrate_hold_s and covers the cost of a restart. Durations are heavy-tailed, so a task is expected
+ * to run for as long again as it has run: the gain times this duration must be at least the job's restart_s. At most
+ * migrate_rate tasks move at a time: at most migrate_per_machine of them from or to one machine, and migrate_per_job of
+ * one job. No task returns to its previous machine within no_return_s. Draining machines get no new tasks; their tasks
+ * are moved within the same limits, whatever the gain, if their jobs allow moves. Tasks of a machine that goes down
+ * wait again. A refused move does not keep another task waiting: if the move was to free a slot for that task, the
+ * round is repeated without moves of such jobs.
  *
- * One thread.
+ * Measurements enter the network job by job, a bounded number before each round, so that a window with many
+ * measurements does not delay waiting tasks. A job takes part in moves only while one of its tasks could gain enough on
+ * a machine with the best possible performance, 1.
+ *
+ * Only one thread at a time may use a state.
  */
 #ifndef SCHED_LIVE_LIVE_H
 #define SCHED_LIVE_LIVE_H
@@ -59,30 +63,30 @@ struct live_settings {
 	bool confirm_at_once;
 	double start_timeout_s;    /* > 0 */
 	double retry_s;            /* pause after the first failure; doubles each time */
-	uint32_t attempts_maximum; /* then the task is given up: LIVE_FAILED */
+	uint32_t attempts_maximum; /* after this many failures the task is given up: LIVE_FAILED */
 	double max_age_s;          /* older measurements do not count; 0: no limit */
 	bool require_measured;     /* tasks wait instead of being placed on a machine without a measured round trip */
 	enum live_migration migration;
-	double migrate_gain;   /* of predicted performance, 0..1 */
+	double migrate_gain;   /* minimum gain of predicted performance, 0..1 */
 	double migrate_hold_s; /* time for which a gain must have lasted before a move */
 	uint32_t migrate_rate; /* maximum number of moving tasks at a time, drains included; > 0 */
-	uint32_t migrate_per_machine, migrate_per_job; /* of these; 0: no separate limit */
+	uint32_t migrate_per_machine, migrate_per_job; /* maximum of these per machine and per job; 0: no limit */
 	double restart_s; /* seconds of work that a move loses, for jobs without their own value */
 	double no_return_s;
-	uint32_t decisions_kept; /* maximum number; older ones are dropped */
+	uint32_t decisions_kept; /* at least this many of the latest are kept; older ones are dropped */
 	/*
-	 * For a journal; may be NULL. measured(): measurements that differ from those before, NAN: withdrawn. called():
-	 * every call that changes the state as a JSON object, from which live_replay() repeats it; one for the
-	 * measurements follows them.
+	 * Callbacks for a journal; may be NULL. measured() gets the measurements that differ from the previous ones;
+	 * NAN: withdrawn. called() gets every call that changes the state, as a JSON object from which live_replay()
+	 * repeats it. After measured(), it gets a call "measured".
 	 */
 	void (*measured)(void *context, const struct live *live, const struct latency_sample *samples, size_t count);
 	void (*called)(void *context, const char *call);
 	void *context;
 };
 /*
- * nomora, p interpolated, confirmation by an executor within 60 s, 5 attempts with a first pause of 1 s, age 60 s, no
- * moves, gain 0.1, no hold, 4 moves at a time, no other limits, no restart cost, no return within 600 s, 10,000
- * decisions.
+ * The defaults: policy nomora, interpolated performance, confirmation by an executor within 60 s, 5 attempts with a
+ * first pause of 1 s, measurements valid for 60 s, no moves, gain 0.1, no hold, 4 moves at a time, no other limits, no
+ * restart cost, no return within 600 s, 10,000 decisions kept.
  */
 void live_settings_default(struct live_settings *settings);
 
@@ -95,19 +99,19 @@ int live_machine_state_find(const char *name); /* -1: unknown */
 
 /* Reasons for refusing a proposed move. */
 enum live_refusal {
-	LIVE_REFUSED_NOT,         /* it was */
-	LIVE_REFUSED_FORBIDDEN,   /* the job does not allow it */
-	LIVE_REFUSED_CLOSED,      /* outside of the windows */
-	LIVE_REFUSED_GAIN,        /* under migrate_gain */
+	LIVE_REFUSED_NOT,         /* not refused */
+	LIVE_REFUSED_FORBIDDEN,   /* moves are off, or the job does not allow them */
+	LIVE_REFUSED_CLOSED,      /* live_open_moves() closed the moves */
+	LIVE_REFUSED_GAIN,        /* the gain is below migrate_gain */
 	LIVE_REFUSED_HOLD,        /* the gain has not lasted long enough */
 	LIVE_REFUSED_RESTART,     /* the gain does not exceed the cost of the restart */
-	LIVE_REFUSED_RETURN,      /* the task came from there */
+	LIVE_REFUSED_RETURN,      /* the task left that machine less than no_return_s ago */
 	LIVE_REFUSED_RATE,        /* too many tasks are moving */
 	LIVE_REFUSED_MACHINE,     /* too many tasks are moving from or to that machine */
-	LIVE_REFUSED_JOB,         /* of that job */
-	LIVE_REFUSED_UNREACHABLE, /* or not measured, where that is required */
-	LIVE_REFUSED_UNMEASURED,  /* the gain is not measured, or its current machine no longer is */
-	LIVE_REFUSED_EVICTION,    /* to waiting, in favour of another task: running tasks are never evicted */
+	LIVE_REFUSED_JOB,         /* too many tasks of that job are moving */
+	LIVE_REFUSED_UNREACHABLE, /* the machine is unreachable, or not measured although that is required */
+	LIVE_REFUSED_UNMEASURED,  /* a round trip is a default, or the current one no longer measured */
+	LIVE_REFUSED_EVICTION,    /* it would wait in favour of another task: running tasks are never evicted */
 	LIVE_REFUSALS,
 };
 const char *live_refusal_name(enum live_refusal refusal); /* "gain", "hold", ... */
@@ -115,14 +119,14 @@ const char *live_refusal_name(enum live_refusal refusal); /* "gain", "hold", ...
 struct live_task {
 	char *name;
 	enum live_task_state state;
-	int32_t machine;   /* where it is decided or running; -1 */
-	int32_t origin;    /* of a move; -1 */
-	int32_t came_from; /* the last machine from which it moved; -1 */
-	double since_s;    /* of the state */
+	int32_t machine;   /* where it runs or is to start; -1: none */
+	int32_t origin;    /* machine that it leaves by a move; -1: none */
+	int32_t came_from; /* the machine that it left last, or to which a move failed since; -1: none */
+	double since_s;    /* when the state began */
 	double moved_s;    /* end of the last move */
-	double retry_s;    /* not in the network until then; 0: it is in it */
+	double retry_s;    /* end of the pause after a failure; 0: no pause */
 	uint32_t attempts;
-	uint64_t decision; /* last one; 0 */
+	uint64_t decision; /* number of the last one about it; 0: none */
 	double started_s;  /* first start since it last waited */
 	bool dirty;        /* changed since live_take_changes() */
 	uint32_t deadline; /* index in the heap + 1; 0: none */
@@ -134,24 +138,27 @@ struct live_task {
 	bool was_measured; /* its machine's round trip was measured at its decision or at a later proposal */
 };
 
-/* A job with a minimum number of tasks to start with: started (or no minimum), held back, being tried in this round. */
+/*
+ * State of a job with a minimum number of tasks to start with: it has started (or has no minimum), is held back, or is
+ * being tried in this round.
+ */
 enum live_gang { LIVE_GANG_NONE, LIVE_GANG_HELD, LIVE_GANG_TRIED };
 
 struct live_job {
 	char *id, *curve;
 	uint32_t owner;  /* uid */
-	uint32_t number; /* of the network */
+	uint32_t number; /* in the network */
 	uint32_t root, task_count, ended_count;
-	int32_t reference; /* machine on which the root ended; -1 */
+	int32_t reference; /* machine on which the root ended; -1: none */
 	bool may_move;
-	double restart_s; /* < 0: that of the settings */
+	double restart_s; /* < 0: the settings' value applies */
 	struct job_limits limits;
 	enum live_gang gang;
-	double try_again_s; /* not tried before this time, after a round with too few slots */
+	double try_again_s; /* after a round with too few slots, not tried again before this time */
 	uint32_t moving;
 	bool dirty;     /* changed since live_take_changes() */
 	bool in_moves;  /* its tasks take part in the network's moves */
-	bool review;    /* listed for a review */
+	bool review;    /* is in the list of jobs to review */
 	bool rtt_moved; /* round trips to its root changed since its last review */
 	TAILQ_ENTRY(live_job) changed, of_gangs, of_reviews;
 	double arrived_s;
@@ -171,10 +178,10 @@ struct live_decision {
 	double rtt_us;      /* to the root's machine; NAN: it is the root */
 	double performance; /* predicted; NAN for the root */
 	enum latency_origin origin;
-	double measured; /* share of the machines whose round trip to the root's was measured at that time; NAN for the
-			    root */
+	double measured; /* share of the other machines whose round trip to the root's machine was measured at that
+			    time; NAN for the root */
 	double gain;     /* of a move */
-	double waited_s; /* until a placement */
+	double waited_s; /* waiting time before a placement */
 	bool drains;     /* a move away from a draining machine */
 };
 
@@ -182,8 +189,8 @@ struct live *live_create(const struct live_settings *settings, struct error *err
 void live_destroy(struct live *live); /* NULL is legal */
 
 /*
- * Machines. Adds one or changes its slots and state; the rack and pod of a known machine cannot change (-EINVAL). Only
- * a machine that has no tasks and is not the reference of a job can be removed (-EBUSY).
+ * Adds a machine, or changes the slots and state of a known one; its rack and pod cannot change (-EINVAL). A machine
+ * can be removed only if it has no tasks and is not the reference of a job (else -EBUSY).
  */
 int live_machine_set(struct live *live, const char *name, const char *rack, const char *pod, uint32_t slots,
 		     enum live_machine_state state, struct error *err);
@@ -192,10 +199,13 @@ const struct cluster *live_cluster(const struct live *live);
 enum live_machine_state live_machine_state_of(const struct live *live, uint32_t machine);
 uint32_t live_machine_tasks(const struct live *live, uint32_t machine);
 
-/* Curves. Adds one, or replaces one for all jobs that use it. The curve is copied. Removal: -EBUSY if a job uses it. */
+/*
+ * Adds a curve, or replaces it for all jobs that use it. The curve is copied. A curve that a job uses cannot be removed
+ * (-EBUSY).
+ */
 int live_curve_set(struct live *live, const char *name, const struct curve *curve, struct error *err);
 int live_curve_remove(struct live *live, const char *name, struct error *err);
-/* Names by number, "" for an unused number; NULL beyond the last. */
+/* Returns the name of curve `number`; "" if the number is unused, NULL beyond the last. */
 const char *live_curve_name(const struct live *live, size_t number);
 
 const struct curve *live_curve(const struct live *live, const char *name); /* NULL: unknown */
@@ -209,25 +219,26 @@ int live_submit(struct live *live, const struct job *job, uint32_t owner, bool m
 		struct error *err);
 int live_cancel(struct live *live, const char *id, struct error *err);
 /*
- * As live_submit() for a job that was known before a restart: `tasks` has the state, machine (of an ended root: where
- * it ran), attempts and since_s of each. Moves in progress are cancelled; decided tasks remain decided.
+ * Like live_submit(), for a job that was known before a restart. `tasks` has each task's state, machine (of an ended
+ * root: where it ran), origin, came_from, attempts and times. Moves in progress are cancelled; decided tasks remain
+ * decided.
  */
 int live_restore(struct live *live, const struct job *job, uint32_t owner, bool may_move, const struct live_task *tasks,
 		 double now_s, struct error *err);
 /*
- * Calls changed() for each job that changed, and removed() for each that is gone, since the last call. For a store that
- * keeps the state.
+ * Calls removed() for each job that was removed since the last call, and changed() for each job that changed. For a
+ * store that keeps the state.
  */
 void live_take_changes(struct live *live, void (*changed)(void *context, const struct live_job *job),
 		       void (*removed)(void *context, const struct live_job *job), void *context);
-/* Number of the next decision; for a restart. */
+/* Sets the number of the last decision, for a restart: the next one gets last + 1. */
 void live_number_decisions(struct live *live, uint64_t last);
-/* Seconds of work that a move of one of the job's tasks loses. -ENOENT. */
+/* Sets the seconds of work that a move of one of the job's tasks loses. 0 or -ENOENT. */
 int live_set_restart(struct live *live, const char *id, double restart_s, struct error *err);
 const struct live_job *live_find_job(const struct live *live, const char *id);
 /* Number of tasks in the user's jobs that have not ended. */
 uint64_t live_owner_tasks(const struct live *live, uint32_t uid);
-/* All jobs, in no order; NULL entries are jobs that have ended. */
+/* All jobs, in no particular order; NULL entries are unused. */
 struct live_job *const *live_jobs(const struct live *live, uint32_t *count);
 
 /*
@@ -239,50 +250,53 @@ int live_started(struct live *live, const char *job, const char *task, const cha
 int live_ended(struct live *live, const char *job, const char *task, struct error *err);
 int live_failed(struct live *live, const char *job, const char *task, double now_s, struct error *err);
 
-/* Measurements: pairs by machine numbers, all made at now_s. A pair of INFINITY is unreachable. 0 or -ENOMEM. */
+/* Takes measurements of pairs of machines, by number, all made at now_s; INFINITY: unreachable. 0 or -ENOMEM. */
 int live_latency(struct live *live, const struct latency_sample *samples, size_t count, double now_s);
-/* Measurements older than max_age_s no longer count. 0 or -ENOMEM. */
+/* Withdraws the measurements older than max_age_s. Returns 0. */
 int live_expire(struct live *live, double now_s);
 
-/* Some entries of a matrix, and the wall clock time `wall` that corresponds to now. */
+/* Some entries of a matrix, and the wall clock time `wall` that corresponds to now_s. */
 struct live_matrix_part {
 	enum latency_statistic statistic;
 	size_t first, count;
 	struct ns wall;
 	double now_s;
 };
-/* The entries of a matrix by outcome. */
+/* Numbers of entries by outcome. */
 struct live_matrix_outcome {
 	uint64_t taken, unknown, old, future; /* unknown: of a machine that is not in the cluster */
 };
 /*
- * The entries of a matrix, which may be one in shared memory, each with its age. The parts of a window come in order,
- * from its first entry. Jobs are looked at after live_latency_settle(): once for a window. 0 or -ENOMEM.
+ * Takes a part of the entries of a matrix, each with its age; the matrix may be in shared memory. Pass the parts of a
+ * window in order, from its first entry, and then call live_latency_settle() once. 0 or -ENOMEM.
  */
 int live_latency_matrix(struct live *live, const struct latency_matrix *matrix, const struct live_matrix_part *part,
 			struct live_matrix_outcome *outcome);
 const struct latency_view *live_view(const struct live *live);
 /* For a replay: takes measurements as reported by measured() of the settings. 0 or -ENOMEM. */
 int live_latency_again(struct live *live, const struct latency_sample *samples, size_t count);
-/* Ends a window of live_latency_matrix() or live_latency_again(): its round trips lead to a round. */
+/*
+ * Ends a window of live_latency_matrix() or live_latency_again(): lists the jobs whose round trips changed for a
+ * review, and makes a round due.
+ */
 void live_latency_settle(struct live *live);
 
 /*
  * Handles decisions that timed out and pauses that ended, and runs a round if something changed. Returns the number of
- * new decisions or -errno. After a solver error the network is rebuilt from the state; the error is returned once.
+ * new decisions or -errno. Returns a solver error once; the next call rebuilds the network from the state.
  */
 int live_step(struct live *live, double now_s, struct error *err);
 
 /*
- * Sets whether tasks may move now; initially they may. For daily windows: the caller has the clock. Drains continue
- * while closed.
+ * Sets whether tasks may move now; initially they may. The caller, which has the clock, calls it for daily windows.
+ * Draining continues while moves are closed.
  */
 void live_open_moves(struct live *live, bool open);
 
 /* Seconds until live_step() has something to do without a new event: INFINITY, or >= 0. */
 double live_next_s(const struct live *live, double now_s);
 
-/* Decisions with a number above `after`, oldest first; *count of them. */
+/* Returns the decisions with a number above `after`, oldest first, and their number in *count. */
 const struct live_decision *live_decisions(const struct live *live, uint64_t after, size_t *count);
 uint64_t live_last_decision(const struct live *live);
 
@@ -295,15 +309,16 @@ struct live_candidate {
 	bool is_here;
 };
 /*
- * The best machines for a task by predicted performance, up to `most`, best first, then its current machine if it is
- * not among them. Returns their number, or -ENOENT (no such task). *why: why it waits, or does not move, or "".
+ * Finds the best machines for a task by predicted performance, at most `most`, best first. If the task's current
+ * machine is not among them, it comes last. Returns their number, or -ENOENT (no such task). `why`: why the task waits,
+ * was given up or does not move, or "".
  */
 int live_explain(struct live *live, const char *job, const char *task, struct live_candidate *candidates, size_t most,
 		 char why[static 160], struct error *err);
 
 struct live_totals {
 	uint64_t rounds, solver_errors, timeouts, decisions, moves;
-	uint64_t refused[LIVE_REFUSALS]; /* moves, by reason */
+	uint64_t refused[LIVE_REFUSALS]; /* refused moves, by reason */
 	double last_round_s, solver_s;   /* wall clock time in the solver: of the last round, and in total */
 	uint32_t jobs, waiting, decided, running, moving, failed, machines;
 	uint32_t waiting_root, waiting_pause; /* waiting for their root; in a pause after a failure */

@@ -20,7 +20,10 @@ struct schedd_settings {
 
 extern const struct option_row schedd_option_rows[];
 
-/* Sets defaults except `socket`, which the caller sets. Call it before the rows are used: it lists the policies. */
+/*
+ * Sets the defaults of all settings except `socket`, which the caller sets. Call it before using the option rows: it
+ * fills in the names of the policies.
+ */
 void schedd_settings_default(struct schedd_settings *settings);
 
 /* The daemon's options, and the memory to which they point. */
@@ -29,7 +32,10 @@ struct schedd_setup {
 	char address[64], extender[64];
 	char *token;
 };
-/* 0, or -EINVAL with err set: a bad setting. Token and curves are not read yet. */
+/*
+ * Converts the settings to options; does not read the token and the curves yet. Returns 0, or -EINVAL with err set if a
+ * setting is bad.
+ */
 int schedd_setup_read(const struct schedd_settings *settings, struct schedd_setup *setup, struct error *err);
 /* Reads the token if there is one. 0 or -errno with err set. */
 int schedd_setup_read_token(const struct schedd_settings *settings, struct schedd_setup *setup, struct error *err);
