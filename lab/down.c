@@ -25,8 +25,8 @@ static int open_folder(struct error *err)
 	if (mkdir(LAB_FOLDER, 0755) != 0 && errno != EEXIST)
 		return error_set(err, errno, "cannot make %s: %s", LAB_FOLDER, strerror(errno));
 	/*
-	 * Inherited, so that a script that survives us for a moment, killed in the middle of a change, still holds the
-	 * lock.
+	 * Without O_CLOEXEC, so that scripts inherit the descriptor. If we are killed in the middle of a change, a
+	 * script that outlives us for a moment still holds the lock.
 	 */
 	descriptor = open(LAB_FOLDER, O_RDONLY | O_DIRECTORY);
 	if (descriptor < 0)
@@ -119,7 +119,7 @@ static int stop_processes(const char *netns, struct error *err)
 	snprintf(path, sizeof path, "%s/%.24s", NETNS_FOLDER, netns);
 	if (stat(path, &status) != 0 || stat("/proc/self/ns/net", &own) != 0)
 		return 0;
-	/* A name without its bind mount is an ordinary file; and our own namespace must never match. */
+	/* A name without its bind mount is an ordinary file (on another device). Our own namespace must never match. */
 	if (status.st_dev != own.st_dev || status.st_ino == own.st_ino)
 		return 0;
 	for (int waited_ms = 0; waited_ms < LAB_PATIENCE_MS; waited_ms += 10) {
@@ -148,7 +148,7 @@ static int delete_netns(const char *netns, struct error *err)
 	return code;
 }
 
-/* NAME.json, NAME-PLACE.sock, NAME-PLACE.log, NAME-batch.X and whatever a dying writer left of them. */
+/* True for NAME.json, NAME-PLACE.sock, NAME-PLACE.log, NAME-batch.X, and incomplete files of writers that died. */
 static bool owns_file(const char *file, const char *lab_name)
 {
 	size_t length = strlen(lab_name);
@@ -192,7 +192,10 @@ static int remove_namespaces(const char *name, struct error *err)
 	struct dirent *entry;
 	int count = 0, code = 0;
 
-	/* The injector's process ends with the others. A failure does not prevent the removal of other files. */
+	/*
+	 * Removing a namespace also ends the injector in it. If one namespace cannot be removed, the others are removed
+	 * all the same.
+	 */
 	while (folder && (entry = readdir(folder))) {
 		if (!owns_netns(entry->d_name, name, NULL))
 			continue;
@@ -218,7 +221,7 @@ int lab_down(const char *name, struct error *err)
 		return lock;
 	code = remove_namespaces(name, err);
 	removed = remove_files(name);
-	rmdir(LAB_FOLDER); /* unless another lab or program has files there */
+	rmdir(LAB_FOLDER); /* fails if another lab or program has files there */
 	close(lock);
 	return code < 0 ? code : code > 0 || removed > 0;
 }

@@ -9,7 +9,7 @@
 
 #include "lab_priv.h"
 
-enum { RACK_HOSTS_MAXIMUM = 99 }; /* 10.77.RACK.1 to .99; the probers' begin at .101 */
+enum { RACK_HOSTS_MAXIMUM = 99 }; /* 10.77.RACK.1 to .99; the addresses for probers begin at .101 */
 
 /* Names become interface names and are used in shell scripts. */
 static int check_node_name(const char *name, struct error *err)
@@ -28,7 +28,7 @@ static int check_node_name(const char *name, struct error *err)
 			 name, LAB_NODE_NAME_BYTES - 1);
 }
 
-/* "h12" for prefix 'h'. */
+/* Returns true for the prefix and digits: "h12" for 'h'. */
 static bool is_numbered(const char *name, char prefix)
 {
 	size_t digits = strspn(name + 1, "0123456789");
@@ -37,7 +37,8 @@ static bool is_numbered(const char *name, char prefix)
 }
 
 /*
- * Namespaces are found only by their names, which are a letter and a number: the node's own name if it has this form.
+ * Later, the lab's namespaces are found by their names alone: NAME-h<number> and NAME-s<number>. If all nodes of a kind
+ * have names of this form (h12, s3), their numbers are used; otherwise the nodes are numbered.
  */
 static void name_netns(struct lab *lab)
 {
@@ -148,7 +149,7 @@ static int add_nodes(const struct topology *topology, struct lab *lab, int *node
 	return 0;
 }
 
-/* The lab's limit of a link; 0 = none. */
+/* Returns the lab's limit of a link; 0 = none. */
 static double limit_of(double MBps)
 {
 	return MBps >= TOPOLOGY_MBPS_MAXIMUM ? 0 : MBps;
@@ -174,7 +175,10 @@ void lab_name_host(struct lab_host *host, int place)
 {
 	uint8_t rack = (uint8_t)host->rack, last = (uint8_t)place; /* both are under 100 */
 
-	/* The kernel owns the first address, and drops packets to the second without an answer (no forwarding). */
+	/*
+	 * The first address is the kernel's. The kernel drops packets to the second one without an answer (no
+	 * forwarding).
+	 */
 	snprintf(host->address, sizeof host->address, "10.77.%u.%u", rack, last);
 	snprintf(host->probe_address, sizeof host->probe_address, "10.77.%u.%u", rack, 100U + last);
 	snprintf(host->mac, sizeof host->mac, "02:6d:00:00:%02x:%02x", rack, last);
@@ -203,7 +207,7 @@ static int place_host(struct lab *lab, int index, int *rack_hosts, struct error 
 	if (place > RACK_HOSTS_MAXIMUM)
 		return error_set(err, EINVAL, "switch '%s' has more than %d hosts", leaf->name, RACK_HOSTS_MAXIMUM);
 	lab_name_host(host, place);
-	/* The decimal digits of the IPv4 address, used as hexadecimal digits. */
+	/* Uses the decimal digits of the IPv4 address as hexadecimal digits. */
 	snprintf(host->address6, sizeof host->address6, "fd77::%x:%d", (unsigned)host->rack & 0xff, place % 100);
 	snprintf(host->probe_address6, sizeof host->probe_address6, "fd77::%x:%d", (unsigned)host->rack & 0xff,
 		 100 + place % 100);
@@ -222,7 +226,7 @@ static int check_whole(const struct lab *lab, struct error *err)
 	return 0;
 }
 
-/* Named like the nodes of the bridged lab, from 1. */
+/* Makes a network with the nodes spine1.., leaf1.. and h1... The hosts have the same names as in a bridged lab. */
 static struct topology *leaf_spine(const struct lab_spec *spec, struct error *err)
 {
 	int per_rack = (spec->hosts + spec->racks - 1) / spec->racks;

@@ -12,8 +12,9 @@
 #include "links_priv.h"
 
 /*
- * A link is taken down at its end b, a switch: the other end loses its carrier and keeps its addresses, as when a cable
- * is pulled. The kernel deletes b's routes over it.
+ * Prints the lines that take a link up or down. This is done at its end b, a switch: when b goes down, the other end
+ * loses its carrier and keeps its addresses, as when a cable is pulled, and the kernel deletes b's routes over the
+ * link.
  */
 static void print_state(const struct lab *lab, const struct lab_link *link, FILE *out)
 {

@@ -5,31 +5,34 @@
 
 #include <lab/lab.h>
 
-/* The same on every switch's ports to hosts, so that a host may be moved. */
+/* The MAC of every switch's ports to hosts; it is the same on all switches, so that a host may be moved. */
 #define FABRIC_GATEWAY_MAC "02:6d:ff:00:00:01"
 
-enum { FABRIC_FAR = -1 }; /* a distance */
+enum { FABRIC_FAR = -1 }; /* distance of a switch that cannot be reached */
 
-/* lab_plan() of a routed lab: all but the name, which is set. */
+/* Makes the plan of a routed lab for lab_plan(), which has set the name. */
 int fabric_plan(const struct lab_spec *spec, struct lab *lab, struct error *err);
 /* Adds injectors at a place: on the link of a host, on a link A:B, or on every link of a switch to other switches. */
 int fabric_add_place(const char *place, struct lab *lab, struct error *err);
 
 const char *fabric_node_netns(const struct lab *lab, int node);
 int fabric_find_node(const struct lab *lab, const char *name); /* -1 = there is none */
-/* Index of the link between two nodes, in either order; -1 = there is none. */
+/* Returns the index of the link between two nodes, in either order; -1 = there is none. */
 int fabric_find_link(const struct lab *lab, int a, int b);
-/* The interface at a link's end: node's name for the other one. */
+/* Returns the name of the interface at a node's end of a link. */
 const char *fabric_port(const struct lab *lab, const struct lab_link *link, int node);
 
-/* Hops from every switch to this one, [switch_count], or FABRIC_FAR; over links that are up, or over all of them. */
+/*
+ * Sets distances[switch_count] to the hops from every switch to this one, or FABRIC_FAR; over all links (`all`) or over
+ * those that are up.
+ */
 void fabric_distances(const struct lab *lab, int to_switch, bool all, int *distances);
 
-/* Shell lines that bring the routes of all switches in line with the links. */
+/* Prints shell lines that set the routes of all switches according to the states of the links. */
 void fabric_print_routes(const struct lab *lab, FILE *out);
-/* Takes down the links of a new lab that are not up, and sets its routes. */
+/* In a new lab, takes down the links that are to be down and sets the routes. */
 int fabric_set_links(const struct lab *lab, struct error *err);
-/* A line for `ip -n NETNS -batch`: the port of a node, up and with its link-local address. */
+/* Prints lines for `ip -n NETNS -batch` that take a node's port up and set its link-local address. */
 void fabric_print_port(const struct lab *lab, const struct lab_link *link, int node, FILE *out);
 
 #endif

@@ -7,9 +7,9 @@
 #include "lab_priv.h"
 
 /*
- * Every packet whose TTL ends is reported: without a mask, no kind of ICMP message is limited. Hashing uses the fields
- * 0x37: addresses, protocol and ports. Policy 1 uses the same fields, but on a virtual link it would take the random
- * hash of the sender's socket, which the packet still carries.
+ * Every packet whose TTL ends is reported: with icmp_ratemask=0, no kind of ICMP message is limited. Hash policy 3 uses
+ * the fields 0x37: addresses, protocol and ports. Policy 1 uses the same fields, but on a virtual link it would use the
+ * random hash of the sender's socket, which the packet still carries.
  */
 static const char switch_settings[] =
 	"net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0 "
@@ -21,7 +21,7 @@ static const char switch_settings[] =
 	"net.ipv6.fib_multipath_hash_fields=0x37 "
 	"net.ipv6.conf.all.ignore_routes_with_linkdown=1 net.ipv6.conf.default.ignore_routes_with_linkdown=1 "
 	"net.ipv6.icmp.ratemask=0";
-/* Only the addresses that the script sets, usable at once. */
+/* Interfaces have only the addresses that the script sets, and these are usable at once. */
 static const char ipv6_settings[] = "net.ipv6.conf.all.disable_ipv6=0 net.ipv6.conf.default.disable_ipv6=0 "
 				    "net.ipv6.conf.default.addr_gen_mode=1 net.ipv6.conf.default.accept_dad=0 "
 				    "net.ipv6.conf.default.accept_ra=0";
@@ -48,8 +48,8 @@ static void print_namespaces(const struct lab *lab, FILE *out)
 		fprintf(out, "netns exec %s sysctl -qw %s %s\n", fabric_node_netns(lab, n), ipv6_settings,
 			n < lab->host_count ? "net.ipv4.ip_forward=0" : switch_settings);
 	/*
-	 * With the same hash seed on all switches, the second stage of a network would send all flows the same way.
-	 * Linux 6.11.
+	 * Each switch has a hash seed of its own (Linux 6.11 or later): with the same seed on all switches, a switch of
+	 * the second stage would send all its flows over the same link.
 	 */
 	for (int s = 0; s < lab->switch_count; s++)
 		fprintf(out, "netns exec %s sysctl -eqw net.ipv4.fib_multipath_hash_seed=%u\n", lab->switches[s].netns,
@@ -104,7 +104,7 @@ static void print_host(const struct lab *lab, int index, FILE *out)
 
 static void print_switch(const struct lab_switch *node, int number, FILE *out)
 {
-	/* The switch's own address first: it is the source of its ICMP messages. */
+	/* The switch's own address comes first, because the kernel uses the first one as source of ICMP messages. */
 	fprintf(out, "addr add %s/32 dev lo\naddr add fd78::%x/128 dev lo nodad\n", node->address, number);
 	if (node->rack > 0)
 		fprintf(out, "addr add 10.77.%d.254/32 dev lo\n", node->rack);
@@ -148,7 +148,7 @@ static void print_own_hosts(const struct lab *lab, int s, FILE *out)
 	}
 }
 
-/* Prints the next hops of switch s: its neighbours that are nearer to the rack. */
+/* Prints the next hops of switch s: its neighbours that are nearer to the rack than s. */
 static void print_next_hops(const struct lab *lab, int s, const int *distances, bool ipv6, FILE *out)
 {
 	for (int l = 0; l < lab->link_count; l++) {

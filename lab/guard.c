@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The guard is a child in its own session, which waits on a pipe whose other end only its parent holds. The kernel
- * closes that end however the parent dies; then the guard takes the lab down.
+ * The guard is a child in its own session. It waits on a pipe whose other end only its parent holds. The kernel closes
+ * that end however the parent dies; then the guard runs its action (lab_guard: takes the lab down).
  */
 #include <lab/guard.h>
 
@@ -37,7 +37,7 @@ static void guard_body(int descriptor, void (*action)(void *context), void *cont
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
-	/* Holding the terminal's descriptors open would keep a pipeline or an ssh session waiting. */
+	/* If the guard kept the terminal's descriptors open, a pipeline or an ssh session would wait for it. */
 	nothing = open("/dev/null", O_RDWR);
 	for (int i = 0; i < 3 && nothing >= 0; i++)
 		dup2(nothing, i);

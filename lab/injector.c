@@ -40,11 +40,11 @@ static void become_injector(const char *log_path, const char **argv)
 	_exit(127);
 }
 
-/* Reports why it ended: the last error in its log, or else the last line. */
+/* Reports why the injector ended: by the last error in its log or, without one, by the last line. */
 static int ended_early(const struct lab_injector *injector, const char *log_path, struct error *err)
 {
 	char *text = file_read_all(log_path, 1 << 20, NULL, NULL), *save = NULL;
-	const char *why = "it said nothing";
+	const char *why = "its log is empty";
 	bool is_error = false;
 
 	for (char *line = text ? strtok_r(text, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {

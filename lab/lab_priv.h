@@ -15,12 +15,12 @@ enum { LAB_PATIENCE_MS = 5000 };
 bool lab_has_netns(const char *lab_name);
 
 /*
- * Opens LAB_FOLDER, creating it if necessary, and locks it (flock) against changes of other labs. Returns a descriptor
- * to close, or -errno.
+ * Opens LAB_FOLDER, creating it if necessary, and locks it (flock): only one process at a time may change labs. Returns
+ * a descriptor, which the caller closes, or -errno with err set.
  */
 int lab_lock(struct error *err);
 
-/* Addresses and MAC of the host with this number, from 1, in its rack. */
+/* Sets the addresses and the MAC of a host; `place` is its number in its rack, from 1. */
 void lab_name_host(struct lab_host *host, int place);
 
 void lab_state_path(const char *name, char *path, size_t bytes);
@@ -33,25 +33,28 @@ struct lab_script {
 	FILE *out;
 };
 int lab_script_open(const struct lab *lab, struct lab_script *script, struct error *err);
-/* Runs it and removes it; `purpose` ("build the lab") is for messages. */
+/* Runs the script and removes its file; `purpose` ("build the lab") is for messages. */
 int lab_script_run(const struct lab *lab, struct lab_script *script, const char *purpose, struct error *err);
 
 /*
- * A DPDK port on a veth forwards frames unchanged: they must contain checksums and not exceed the MTU. Offloads are off
- * everywhere, so that a path with an injector differs from one without only by the injector.
+ * A DPDK port on a veth forwards frames unchanged, so they must contain checksums and must not exceed the MTU. Offloads
+ * are off everywhere, so that a path with an injector differs from one without it only by the injector.
  */
 #define LAB_OFFLOADS_OFF "tx off rx off sg off tso off gso off gro off"
 
-/* A script that makes a lab of bridges. */
+/* Prints the script that builds a lab of bridges. */
 void bridges_print_up(const struct lab *lab, FILE *out);
 
 struct lab_end {
 	const char *netns, *port, *options;
 };
-/* A line for `ip -batch`, two with an injector: a link between two ports. injector may be NULL. */
+/*
+ * Prints a line for `ip -batch` that makes a link between two ports, or two lines if an injector is on it. injector may
+ * be NULL.
+ */
 void lab_print_link(const struct lab *lab, const struct lab_injector *injector, struct lab_end near, struct lab_end far,
 		    FILE *out);
-/* A line for `ip -batch` that readies the injectors' ports. */
+/* Prints a line for `ip -batch` that sets up the injectors' ports. */
 void lab_print_injectors(const struct lab *lab, FILE *out);
 
 #endif

@@ -16,11 +16,13 @@
 
 static const double tc_timeout_us = 10e6;
 
-static const double frame_bytes = 1514, payload_bytes = 1448; /* Ethernet header, IP, TCP with time stamps */
+/* The sizes of a full frame: the headers (Ethernet, IP, TCP with time stamps) take 66 bytes. */
+static const double frame_bytes = 1514, payload_bytes = 1448;
 
 /*
- * Rate that a bucket accumulates while the processor is busy elsewhere. Beside two busy loops on two processors, the
- * worst of 16 transfers of 2 to 10 s was 2.8 % late with buckets of 1 ms and 1.0 % early with these.
+ * A bucket holds the data of this time, for when the processor is busy elsewhere, but at least the minimum. Beside two
+ * busy loops on two processors, the worst of 16 transfers of 2 to 10 s was 2.8 % late with buckets of 1 ms and 1.0 %
+ * early with these.
  */
 static const double burst_s = 0.01, burst_minimum_bytes = 6144;
 
@@ -62,8 +64,8 @@ static void print_limit(const char *netns, const char *device, double MBps, FILE
 		return;
 	}
 	/*
-	 * Class 1:2 is for packets of no transfer: acknowledgements, ARP. It may borrow the whole link. Class 1:3 is
-	 * LAB_CONTROL_PRIORITY.
+	 * Class 1:2 is for packets that belong to no transfer (acknowledgements, ARP); it may borrow the whole link.
+	 * Class 1:3 is for packets with LAB_CONTROL_PRIORITY.
 	 */
 	fprintf(out,
 		"tc -n %s -batch - <<'END'\nqdisc replace dev %s root handle 1: htb default 2\n"
@@ -75,7 +77,7 @@ static void print_limit(const char *netns, const char *device, double MBps, FILE
 		bits / 100, bits, burst, burst);
 }
 
-/* Both ends of a link of a routed lab. */
+/* Prints the limits of both ends of a routed lab's link. */
 void links_print_limits(const struct lab *lab, const struct lab_link *link, FILE *out)
 {
 	print_limit(fabric_node_netns(lab, link->a), fabric_port(lab, link, link->a), link->MBps, out);
@@ -127,10 +129,11 @@ int lab_check_links(const struct lab *lab, struct error *err)
 		snprintf(line, sizeof line, "tc -n %s qdisc show dev eth0 | grep -q 'htb 1: root'",
 			 lab->hosts[i].netns);
 		if (links_run(line, NULL) != 0)
-			return error_set(err, ENOENT,
-					 "the link of host %s is not limited: make the lab by 'nomora lab up --racks 1 "
-					 "--link-MBps R'",
-					 lab->hosts[i].name);
+			return error_set(
+				err, ENOENT,
+				"the link of host %s is not limited: create the lab with 'nomora lab up --racks 1 "
+				"--link-MBps R'",
+				lab->hosts[i].name);
 	}
 	return 0;
 }

@@ -7,11 +7,11 @@
 #include <base/error.h>
 #include <lab/lab.h>
 
-/* Bits per second of frames that carry this much payload. */
+/* Returns the bits per second of frames that carry this much payload. */
 double links_wire_bits(double MBps);
-/* Bytes of a token bucket that is filled with `bits` per second. */
+/* Returns the size in bytes of a token bucket that is filled with `bits` per second. */
 double links_burst_bytes(double bits);
-/* Shell lines that limit both ends of a routed lab's link. */
+/* Prints shell lines that limit both ends of a routed lab's link. */
 void links_print_limits(const struct lab *lab, const struct lab_link *link, FILE *out);
 /* Runs a shell line; on failure err has its output. */
 int links_run(const char *line, struct error *err);

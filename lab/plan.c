@@ -22,7 +22,7 @@ int lab_check_name(const char *name, struct error *err)
 	return 0;
 }
 
-/* The number after `prefix` in "rack2" or "h3"; 0 if it is not within 1..maximum. */
+/* Returns the number after `prefix` in "rack2" or "h3", or 0 if it is not within 1..maximum. */
 static int numbered(const char *place, const char *prefix, int maximum)
 {
 	size_t length = strlen(prefix);
@@ -61,7 +61,7 @@ static int add_place(const char *lab_name, const char *place, struct lab *lab, s
 		return error_set(err, EINVAL, "more than %d injectors", LAB_INJECTORS_MAXIMUM);
 	for (size_t i = 0; i < lab->injector_count; i++)
 		if (strcmp(lab->injectors[i].place, place) == 0 || same_link(lab->injectors[i].place, place))
-			return error_set(err, EINVAL, "an injector at '%s' and one at '%s': that is the same link",
+			return error_set(err, EINVAL, "injectors at '%s' and at '%s': both are on the same link",
 					 lab->injectors[i].place, place);
 	snprintf(injector->place, sizeof injector->place, "%s", place);
 	snprintf(injector->port_a, sizeof injector->port_a, "%s-a", place);

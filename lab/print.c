@@ -36,7 +36,7 @@ void lab_print(const struct lab *lab, FILE *out)
 
 		fprintf(out, "  injector at %s: ports %s and %s in %s, %s\n", injector->place, injector->port_a,
 			injector->port_b, lab->injector_netns,
-			stats ? "running; talk to it by" : "not running; start it by");
+			stats ? "running; query it with" : "not running; start it with");
 		if (stats)
 			fprintf(out, "    nomora inject-ctl %s stats\n", injector->control);
 		else

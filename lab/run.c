@@ -17,9 +17,9 @@ int lab_run(const char *const *argv, struct process_result *result, struct error
 /* Advice for an error message of `ip`. */
 static const char *advice(const char *said)
 {
-	/* ip changes mount propagation of "/", which has to be a mount: in a bare chroot it is not */
+	/* ip changes the mount propagation of "/", which fails if the root of a chroot is not a mount point */
 	if (strstr(said, "make-rslave"))
-		return "; this is a chroot whose root is no mount: 'mount --bind DIR DIR' first";
+		return "; the root of this chroot is not a mount point: run 'mount --bind DIR DIR' first";
 	if (strstr(said, "not found"))
 		return "; the lab needs ip, ethtool and sysctl (Debian: iproute2, ethtool, procps)";
 	if (strstr(said, "Operation not permitted"))
@@ -57,7 +57,7 @@ int lab_script_run(const struct lab *lab, struct lab_script *script, const char 
 	}
 	code = lab_run(argv, &result, err);
 	if (code == 0 && (result.timed_out || result.exit_code != 0)) {
-		/* The second line names a line of the script. */
+		/* Keeps only the first line: the second one names a line of the script. */
 		result.output[strcspn(result.output, "\n")] = '\0';
 		code = error_set(err, EIO, "cannot %s '%s': ip says: %s%s", purpose, lab->name,
 				 result.timed_out ? "nothing for 30 s" : result.output, advice(result.output));

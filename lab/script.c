@@ -30,7 +30,7 @@ void lab_print_link(const struct lab *lab, const struct lab_injector *injector, 
 		lab->injector_netns, mtu, far.port, far.options, mtu, far.netns);
 }
 
-/* A link to the switch's port, through the injector at `place` if there is one. */
+/* Prints a link to the switch's port, through the injector at `place` if there is one. */
 static void print_switch_link(const struct lab *lab, const char *place, struct lab_end near, const char *far_end,
 			      FILE *out)
 {
@@ -90,7 +90,7 @@ void lab_print_injectors(const struct lab *lab, FILE *out)
 
 static void print_namespace(const char *netns, FILE *out)
 {
-	/* IPv6 off before any link exists: no router solicitation ever crosses the lab. */
+	/* IPv6 is turned off before any link exists, so that no router solicitation ever crosses the lab. */
 	fprintf(out, "netns add %s\n", netns);
 	print_begin(netns, out);
 	fputs("sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1 net.ipv4.ip_forward=0; "
@@ -122,7 +122,7 @@ void bridges_print_up(const struct lab *lab, FILE *out)
 		print_switch_link(lab, host->name, (struct lab_end){host->netns, "eth0", options}, host->name, out);
 	}
 	for (int rack = 1; rack <= lab->rack_count && lab->rack_count > 1; rack++) {
-		/* Two racks share one link; an injector at "core" sits in rack 1's half of it. */
+		/* Two racks share one link; an injector at "core" is in rack 1's half of it. */
 		bool core = rack == 1 && injector_at(lab, "core");
 
 		snprintf(place, sizeof place, "rack%d", rack);

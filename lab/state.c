@@ -67,7 +67,7 @@ static json_t *switches_to_json(const struct lab *lab)
 	return switches;
 }
 
-/* A routed lab has its switches, and its network as a topology file has it. */
+/* Adds the switches of a routed lab, and its network in the form of a topology file. Returns NULL if out of memory. */
 static json_t *add_fabric(const struct lab *lab, json_t *root)
 {
 	struct topology *topology = root ? lab_topology(lab) : NULL;
@@ -123,7 +123,10 @@ static struct topology *read_fabric(const char *file, const json_t *fabric, stru
 	return topology;
 }
 
-/* All else follows from the spec, so that a state file holds nothing that could disagree with it. */
+/*
+ * Reads only the values of the spec and computes all others from them, so that parts of a state file cannot contradict
+ * each other.
+ */
 int lab_from_json(const char *file, const json_t *root, struct lab *lab, struct error *err)
 {
 	struct json_reader reader = {.file = file, .err = err};
@@ -173,7 +176,7 @@ static int check_netns(const char *netns, struct error *err)
 	return access(path, F_OK) == 0 ? 0 : error_set(err, ENXIO, "the namespace %s is gone", netns);
 }
 
-/* Reads the state file and checks that all of its namespaces and processes still exist. */
+/* Reads the state file and checks that all of the lab's namespaces still exist. */
 static int read_whole(const char *name, const char *path, struct lab *lab, struct error *err)
 {
 	json_t *root;
@@ -187,7 +190,7 @@ static int read_whole(const char *name, const char *path, struct lab *lab, struc
 	code = lab_from_json(path, root, lab, err);
 	json_decref(root);
 	if (!code && strcmp(lab->name, name) != 0)
-		code = error_set(err, EINVAL, "%s is about a lab '%s'", path, lab->name);
+		code = error_set(err, EINVAL, "%s describes another lab, '%s'", path, lab->name);
 	for (int i = 0; !code && i < lab->host_count; i++)
 		code = check_netns(lab->hosts[i].netns, err);
 	for (int i = 0; !code && i < lab->switch_count; i++)
@@ -206,8 +209,10 @@ int lab_read(const char *name, struct lab *lab, struct error *err)
 		return code;
 	lab_state_path(name, path, sizeof path);
 	if (access(path, F_OK) != 0 && !lab_has_netns(name))
-		return error_set(err, ENOENT, "there is no lab '%s': make it by 'nomora lab up --name %s'", name, name);
+		return error_set(err, ENOENT, "there is no lab '%s': create it with 'nomora lab up --name %s'", name,
+				 name);
 	if (read_whole(name, path, lab, err) != 0)
-		return error_prefix(err, "lab '%s' is not whole, remove it by 'nomora lab down --name %s'", name, name);
+		return error_prefix(err, "lab '%s' is incomplete, remove it with 'nomora lab down --name %s'", name,
+				    name);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The command's side of the agents of a lab's hosts. */
+/* The parent's side of the transfer agents on a lab's hosts. */
 #include <lab/transfer.h>
 
 #include <errno.h>
@@ -127,7 +127,7 @@ int transfers_set_rates(struct transfers *t, const double *rate_MBps, struct err
 
 	if (!out)
 		return error_set(err, ENOMEM, "out of memory");
-	/* All hosts at once; the shell fails if one does. */
+	/* Runs tc for all hosts at the same time; the script fails if one of them fails. */
 	for (int host = 0; host < t->lab->host_count; host++) {
 		if (t->controls[host] < 0)
 			continue;

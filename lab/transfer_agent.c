@@ -26,8 +26,8 @@ enum {
 	PORT = 7700,
 	CHUNK_BYTES = 16384,
 	/*
-	 * Little data in the socket, so that silence is detected soon; enough for 10 ms at 10 MB/s, in case this
-	 * process runs late.
+	 * Small, so that silence is detected soon; but large enough for 10 ms at 10 MB/s, in case this process runs
+	 * late.
 	 */
 	SEND_BUFFER_BYTES = 131072,
 	USER_TIMEOUT_MS = 400,
@@ -36,14 +36,15 @@ enum {
 	NICE = -15,
 };
 
-/* One end of a transfer. A receiver's number is in the first bytes of the connection. */
+/* One end of a transfer. A receiver gets its transfer's number from the first bytes of the connection. */
 struct end {
 	int fd; /* -1 = none */
 	bool sends;
-	struct agent_message order; /* of a sender; a receiver has number and generation once they were read */
-	size_t header;              /* bytes of the header sent or received */
-	uint64_t moved;             /* payload written or read */
-	struct ns last;             /* report of a sender, data of a receiver */
+	/* A sender's order. A receiver has only number and generation, once they are read. */
+	struct agent_message order;
+	size_t header;  /* bytes of the header sent or received */
+	uint64_t moved; /* payload written or read */
+	struct ns last; /* time of a sender's last report, or of a receiver's last data */
 };
 
 struct agent {
@@ -103,7 +104,10 @@ static int listen_on(void)
 	return fd;
 }
 
-/* The default congestion control may pace packets; here only the traffic class sets the rate. */
+/*
+ * Selects cubic, or reno: the default may be an algorithm that paces packets; here only the traffic class sets the
+ * rate.
+ */
 static void set_options(int fd, uint32_t priority)
 {
 	int buffer = SEND_BUFFER_BYTES, timeout = USER_TIMEOUT_MS, class = (int)priority;
@@ -149,7 +153,7 @@ static void accept_receiver(struct agent *agent)
 		close(fd);
 }
 
-/* Bytes of payload that the other host has acknowledged. */
+/* Returns the number of bytes of payload that the other host has acknowledged. */
 static uint64_t acknowledged(const struct end *end)
 {
 	int unsent = 0;
@@ -251,7 +255,7 @@ static void obey(struct agent *agent)
 		}
 	}
 	if (count == 0)
-		_exit(0); /* the command has ended */
+		_exit(0); /* the parent has ended */
 }
 
 static void turn(struct agent *agent)

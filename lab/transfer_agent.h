@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The process that sends and receives on one host, and its messages: one struct a packet on a SOCK_SEQPACKET pair. */
+/*
+ * The process that sends and receives on one host, and its messages: one struct agent_message per packet of a
+ * SOCK_SEQPACKET pair.
+ */
 #ifndef LAB_TRANSFER_AGENT_H
 #define LAB_TRANSFER_AGENT_H
 
@@ -24,7 +27,7 @@ struct agent_message {
 	char address[16];
 };
 
-/* Never returns. control: the agent's end. */
+/* Runs the agent; never returns. control: the agent's end of the pair. */
 void transfer_agent_run(const char *netns, int control, uint32_t count) __attribute__((noreturn));
 
 #endif

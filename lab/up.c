@@ -22,7 +22,10 @@ static int build(const struct lab *lab, struct error *err)
 	return lab_script_run(lab, &script, "build the lab", err);
 }
 
-/* veth peers come up by a deferred kernel worker: a bridge port forwards only from then on. */
+/*
+ * Waits until all ports of a namespace have a carrier: a deferred kernel worker brings veth peers up, and a bridge port
+ * forwards only from then on.
+ */
 static int wait_for_netns(const char *netns, struct error *err)
 {
 	const char *argv[] = {"ip", "-n", netns, "-o", "link", "show", NULL};
@@ -61,7 +64,7 @@ int lab_check_free(const char *name, struct error *err)
 	if (access(path, F_OK) != 0 && !lab_has_netns(name))
 		return 0;
 	return error_set(err, EEXIST,
-			 "there is a lab '%s' already: remove it by 'nomora lab down --name %s' or choose another "
+			 "there is a lab '%s' already: remove it with 'nomora lab down --name %s' or choose another "
 			 "--name",
 			 name, name);
 }

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 enum {
-	/* With the kernel's default buffers it would take seconds until a slow link has an effect. */
+	/* Small: with the kernel's default buffers it would take seconds until a slow link has an effect. */
 	SOCKET_BYTES = 32768,
 	RETRY_MS = 20,
 };
@@ -33,7 +33,10 @@ static socklen_t fill(struct sockaddr_storage *storage, ip_address address, uint
 	return sizeof *ipv6;
 }
 
-/* The default congestion control may be one that shares links unevenly (bbr); sysctl cannot set it in a namespace. */
+/*
+ * Selects cubic, or reno: the default may be an algorithm that shares links unevenly (bbr), and inside a network
+ * namespace the sysctl refuses algorithms that are restricted on this host.
+ */
 static void set_options(int fd)
 {
 	int size = SOCKET_BYTES, one = 1;
@@ -129,7 +132,7 @@ static int fail_connect(const struct worker_plan *plan, const struct output *out
 			 strerror(code));
 }
 
-/* The receiver may not listen yet. */
+/* Returns true for errors that may occur while the receiver does not listen yet. */
 static bool is_temporary(int code)
 {
 	return code == ECONNREFUSED || code == ETIMEDOUT || code == EHOSTUNREACH || code == ENETUNREACH ||

@@ -14,10 +14,10 @@
 
 enum {
 	QUEUE_BYTES = 65536,
-	TICK_MS = 2,     /* of a source with a limited rate */
+	TICK_MS = 2,     /* longest wait of a source with a limited rate */
 	IDLE_MS = 200,   /* longest wait */
 	BURST_MS = 20,   /* amount by which a source may catch up after it was slowed down */
-	BATCH = 64,      /* tuples of one input, or emitted, before the next look around */
+	BATCH = 64,      /* tuples taken from one input, or emitted, before the others get their turn */
 	PATIENCE_S = 30, /* for connections, and for draining after `stop` */
 };
 
@@ -133,7 +133,7 @@ static void burn(double cpu_us)
 		;
 }
 
-/* The target whose share is furthest behind: shares are kept exactly, tuple by tuple. */
+/* Returns the target that is furthest behind its share, so that the shares are exact after every tuple. */
 static struct output *next_target(const struct worker_edge *edge, struct output *outputs)
 {
 	struct output *best = outputs;
@@ -149,7 +149,7 @@ static struct output *next_target(const struct worker_edge *edge, struct output 
 	return best;
 }
 
-/* Sends the tuples that one input tuple causes, along all edges. */
+/* Appends the tuples that one input tuple produces to the outputs of all edges. */
 static void send_on(struct worker *w, uint32_t source, struct ns emitted)
 {
 	struct tuple tuple = {.bytes = w->plan->tuple_bytes, .source = source, .emitted = emitted};
@@ -187,7 +187,7 @@ static void count_tuple(struct worker *w, struct input *input, const struct tupl
 	histogram_record(w->latency, ns_sub(now, tuple->emitted).v);
 }
 
-/* Returns the tuples taken, or -EBADMSG. */
+/* Returns the number of tuples taken, or -EBADMSG with err set. */
 static int take_tuples(struct worker *w, struct input *input, struct error *err)
 {
 	struct tuple tuple;
@@ -202,7 +202,7 @@ static int take_tuples(struct worker *w, struct input *input, struct error *err)
 	return code < 0 ? code : count;
 }
 
-/* Returns the bytes that may be emitted by now. */
+/* Returns the number of bytes that may be emitted now. */
 static double earn(struct worker *w, struct ns now)
 {
 	double rate = w->plan->MBps * 1e6;
@@ -276,7 +276,9 @@ static int accept_inputs(struct worker *w, struct error *err)
 	return 0;
 }
 
-/* One iteration over all connections. Returns 1 if there is more to do at once, 0, or -errno. */
+/*
+ * Makes one iteration over all connections. Returns 1 if there is more to do at once, 0 if not, or -errno with err set.
+ */
 static int turn(struct worker *w, struct ns now, struct error *err)
 {
 	int code = accept_inputs(w, err), more = 0;

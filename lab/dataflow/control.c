@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The loop of a run: reports of the tasks, links that fail and return, scheduled faults, a line each second and one at
- * the end. */
+/*
+ * The main loop of a run: it reads the reports of the tasks, watches the links, carries out the scheduled faults, and
+ * reports every second and at the end.
+ */
 #include "run_priv.h"
 
 #include <errno.h>
@@ -14,13 +16,13 @@
 enum { TICK_MS = 50, DRAIN_S = 60 };
 
 /*
- * Of this process while it follows links: tasks and other programs must not keep it from its probes. On two processors
- * with a load of 45, a link that drops every packet was noticed 0.3 s after the drop at most of 15 times, without this
- * after 1.1 s.
+ * The nice value of this process while it watches links, so that tasks and other programs do not delay its probes. On
+ * two processors with a load of 45, a link that drops every packet was noticed within 0.3 s in all of 15 trials;
+ * without this, within 1.1 s.
  */
 static const int control_nice = -10;
 
-/* Whether a link of the lab can be used. */
+/* Returns true if a link of the lab can be used. Counts the links that are down or lossy. */
 static bool check_link(struct run *run, int link, bool was_up)
 {
 	if (!watch_is_up(run->watch, link)) {
@@ -65,7 +67,10 @@ static int set_routes(struct run *run, struct error *err)
 	return code == 0 ? routes_set(run->routes, run->fabric.routes, run->fabric.route_count, NULL, err) : code;
 }
 
-/* Once data flows again, looks for better routes in place of those that have failed. */
+/*
+ * Looks for better routes in place of those that have failed. Called when the first new routes are set, so that data
+ * flows again.
+ */
 static int improve_routes(struct run *run, struct error *err)
 {
 	int better = network_improve_rerouted(run->plan->network, run->options->local_MBps);
@@ -87,7 +92,7 @@ static int follow_links(struct run *run, struct error *err)
 	if (code != 0)
 		return code;
 	compare_links(run, &down, &up);
-	/* Connections keep their ports, and so their routes. */
+	/* The connections keep their source ports, and so their routes. */
 	if (run->options->ports)
 		return 0;
 	if (down)
@@ -104,7 +109,10 @@ static int follow_links(struct run *run, struct error *err)
 	return code == 0 && down && run->options->improve_routes ? improve_routes(run, err) : code;
 }
 
-/* Sources started by Slurm end by themselves; before that time only all tasks together can be ended. */
+/*
+ * Asks the sources to end. Under Slurm, sources end by themselves when their time is over; to stop earlier, srun must
+ * end, and with it all tasks.
+ */
 static void end_sources(struct run *run)
 {
 	run->ending = true;
@@ -168,7 +176,7 @@ static int loop(struct run *run, struct pollfd *polls, struct error *err)
 		wait_for_news(run, polls);
 		code = follow_links(run, err);
 		now = ns_now_monotonic();
-		/* A job of Slurm's may have to wait. */
+		/* Under Slurm the job may have to wait: the run starts with the first report. */
 		if (run->options->slurm_folder && !run->reported)
 			run->start = run->last_second = now;
 		s = ns_to_s(ns_sub(now, run->start));
@@ -201,10 +209,11 @@ int run_control(struct run *run, struct error *err)
 	run->start = ns_now_monotonic();
 	run->last_second = run->start;
 	if (code == 0) {
-		setpriority(PRIO_PROCESS, 0, control_nice); /* its tasks have started */
+		setpriority(PRIO_PROCESS, 0, control_nice); /* after the start of the tasks, which would inherit it */
 		code = loop(run, polls, err);
 		setpriority(PRIO_PROCESS, 0, nice);
-		await = run_await_faults(run, code == 0 ? err : NULL); /* before their links are returned */
+		/* The changes must have ended before run_return_links() takes the links up. */
+		await = run_await_faults(run, code == 0 ? err : NULL);
 		code = code == 0 ? await : code;
 	}
 	free(polls);

@@ -18,8 +18,8 @@ static int match_nodes(struct fabric *fabric, struct error *err)
 			if (strcmp(lab_node_name(lab, i), topology->nodes[n].name) == 0)
 				fabric->node_of[n] = i;
 		if (fabric->node_of[n] < 0 || (fabric->node_of[n] < lab->host_count) != is_host)
-			return error_set(err, EINVAL, "lab '%s' has no %s '%s' as the scenario's network has",
-					 lab->name, is_host ? "host" : "switch", topology->nodes[n].name);
+			return error_set(err, EINVAL, "lab '%s' lacks a %s of the scenario's network: '%s'", lab->name,
+					 is_host ? "host" : "switch", topology->nodes[n].name);
 	}
 	return 0;
 }
@@ -45,7 +45,10 @@ void fabric_clear(struct fabric *fabric)
 	free(fabric->route_nodes);
 }
 
-/* The switches of the route from one host to another into nodes[]; 0 if there is none, or -ENOMEM. */
+/*
+ * Writes the switches of the route from one host to another to nodes[]. Returns their number, 0 if there is no route,
+ * or -ENOMEM.
+ */
 static int trace_route(const struct fabric *fabric, struct network *network, uint32_t from, uint32_t to, int *nodes)
 {
 	const struct topology *topology = network_topology(network);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The faults of a run, as faults of single links, and their execution. */
+/* Turns the faults of a run into faults of single links, and carries them out. */
 #include "run_priv.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ static void add(struct run *run, const struct simulate_fault *like, uint32_t lin
 		(struct run_fault){.link = link, .fail_s = like->fail_s, .repair_s = like->repair_s};
 }
 
-/* Draws the fault's share of the links in use, at least one. links[]: work space, by link. */
+/* Draws the fault's percentage of the links in use, but at least one link. links[]: work space, by link. */
 static int draw(struct run *run, const struct simulate_fault *fault, struct rng *rng, uint32_t *links)
 {
 	int in_use = network_links_in_use(run->plan->network, links);
@@ -76,7 +76,7 @@ int run_draw_faults(struct run *run, struct error *err)
 	return code == 0 ? 0 : error_set(err, ENOMEM, "out of memory");
 }
 
-/* In a process of its own: the lab's script takes so long that the loop would miss other events. */
+/* Changes the link in a child process: the lab's script takes so long that the loop would miss other events. */
 static int begin_change(const struct run *run, struct run_fault *fault, struct error *err)
 {
 	const struct topology *topology = run->dataflow->topology;
@@ -93,7 +93,10 @@ static int begin_change(const struct run *run, struct run_fault *fault, struct e
 	return fault->changer > 0 ? 0 : error_set(err, errno, "cannot change a link: %s", strerror(errno));
 }
 
-/* Looks whether a change has ended; with `options` 0, waits for its end. */
+/*
+ * Checks whether a change has ended (`options` WNOHANG), or waits for its end (0). Returns -EIO with err set if it
+ * failed.
+ */
 static int check_change(const struct run *run, struct run_fault *fault, int options, struct error *err)
 {
 	const struct topology *topology = run->dataflow->topology;

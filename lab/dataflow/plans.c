@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tasks of a dataflow plan as plans of workers: addresses, ports, shares. */
+/* Makes plans of workers (addresses, ports, shares) for the tasks of a dataflow plan. */
 #include "run_priv.h"
 
 #include <errno.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Source ports for which equal-cost hashing sends each connection over its route; the switches are not changed. */
+/*
+ * Finds source ports for which equal-cost hashing sends each connection over its route; the switches are not changed.
+ */
 #include "run_priv.h"
 
 #include <errno.h>
@@ -9,9 +11,9 @@
 #include <base/array.h>
 
 enum {
-	PORT_LOWEST = 16384, /* above those on which tasks listen, below those that kernels give out */
+	PORT_LOWEST = 16384, /* above the ports on which tasks listen, below the kernels' ephemeral ports */
 	PORT_LAST = 32767,
-	CANDIDATES = 1024, /* one of 64 paths is missed by all of them with probability 1e-7 */
+	CANDIDATES = 1024, /* ports to try; none of them hashes to a given one of 64 paths with probability 1e-7 */
 };
 
 /* A port used by the last run cannot be reused for a minute (TIME_WAIT): another run starts with other ports. */
@@ -43,7 +45,7 @@ static const struct lab_route *find_route(const struct fabric *fabric, int from,
 	return NULL;
 }
 
-/* *next: the first unused port of the host. */
+/* Chooses the source port of one connection. *next: the first unused port of the host; is increased. */
 static int choose(struct run *run, int from, uint16_t *next, struct worker_target *target, struct error *err)
 {
 	struct routes_packet packet = {.from = from,

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The processes of workers: a plan is standard input, reports are lines of standard output. */
+/*
+ * The processes of workers: each reads its plan from standard input and writes its reports as lines to standard output.
+ */
 #include "run_priv.h"
 
 #include <errno.h>
@@ -38,7 +40,7 @@ static void become(const struct run *run, const char *netns, int input, int outp
 	_exit(127);
 }
 
-/* A file without a name that holds the plan; a descriptor or -errno. */
+/* Writes the plan to a file without a name. Returns its descriptor, or -errno. */
 static int plan_file(const struct worker_plan *plan)
 {
 	json_t *json = worker_plan_to_json(plan);
@@ -119,7 +121,7 @@ static int take_line(struct run *run, struct run_process *process, const char *l
 	if (code != 0 || !task)
 		return code != 0 ? code
 				 : error_set(err, EBADMSG, "srun: a report of an unknown task '%s'", report.task);
-	/* The mean rate leaves out the first report, which includes the start of the connections. */
+	/* The mean rate excludes the time until the first report, which includes the start of the connections. */
 	if (task->reports++ == 0) {
 		task->first_s = report.s;
 		task->first_received = report.received;
@@ -186,7 +188,7 @@ void run_end_tasks(struct run *run)
 		struct run_process *process = &run->processes[p];
 
 		if (process->pid > 0) {
-			/* srun ends its job then. */
+			/* SIGTERM makes srun end its job. */
 			kill(process->pid, process->task ? SIGKILL : SIGTERM);
 			while (waitpid(process->pid, NULL, 0) < 0 && errno == EINTR)
 				;

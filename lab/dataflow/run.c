@@ -25,7 +25,10 @@ static void clean_for_dead(void *context)
 	clean(context, NULL);
 }
 
-/* The plan's rate of a sink: the data that arrives there when all sources send at their sustainable rates. */
+/*
+ * Returns the rate that the plan predicts for a sink: of the data that arrives there when all sources send at their
+ * sustainable rates.
+ */
 static double predicted_MBps(const struct task_process *task)
 {
 	const struct dataflow_by_source *received = &task->job->graph->received;
@@ -76,7 +79,7 @@ static int set_routes(struct run *run, struct error *err)
 	return code == 0 ? routes_check(run->routes, run->fabric.routes, run->fabric.route_count, err) : code;
 }
 
-/* Routes left by another run would take precedence over the switches' own. */
+/* Removes routes left by another run, which would take precedence over the switches' own, and chooses source ports. */
 static int take_ports(struct run *run, struct error *err)
 {
 	int code = routes_set(run->routes, NULL, 0, NULL, err);

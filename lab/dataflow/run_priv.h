@@ -16,13 +16,13 @@ struct task_process {
 	uint32_t task;
 	struct worker_plan *plan;
 	struct worker_report report; /* the latest */
-	bool fresh;                  /* it came since the run's last line */
+	bool fresh;                  /* it has arrived since the last report line */
 	uint32_t reports;
-	double first_s; /* of the first report, and the data received by then */
+	double first_s; /* time of the first report; first_received: tuples by then */
 	uint64_t first_received;
 };
 
-/* Its output is reports: of its task, or of all tasks if it is srun. */
+/* A process that writes reports: those of its task or, if it is srun, those of all tasks. */
 struct run_process {
 	struct task_process *task; /* NULL: srun */
 	pid_t pid;                 /* 0: not running */
@@ -36,7 +36,7 @@ struct run_fault {
 	uint32_t link;
 	double fail_s, repair_s; /* repair_s may be INFINITY */
 	enum { RUN_FAULT_AHEAD, RUN_FAULT_DOWN, RUN_FAULT_REPAIRED } state;
-	pid_t changer; /* process that brings the link into this state; 0: the link is in it */
+	pid_t changer; /* child process that is changing the link; 0: none */
 };
 
 struct run {
@@ -54,42 +54,51 @@ struct run {
 	uint32_t task_count;
 	struct run_process *processes;
 	uint32_t process_count;
-	bool reported; /* some task has */
+	bool reported; /* a task has reported */
 	char *plans;   /* folder that Slurm's nodes share; NULL: none */
 	struct ns start, last_second;
 	bool ending;
 	struct run_second second;
-	struct run_flow *flows; /* with their ports, where those choose the routes */
+	struct run_flow *flows; /* connections with their ports, if run_options.ports */
 	size_t flow_count, flow_capacity;
 };
 
-/* tasks[] with their plans. 0 or -errno with err set. */
+/* Fills tasks[] with their plans. Returns 0, or -errno with err set. */
 int run_make_tasks(struct run *run, struct error *err);
 bool run_is_source(const struct task_process *task);
 bool run_is_sink(const struct task_process *task);
 
-/* Gives every connection between two hosts the source port that takes it over its route. 0 or -errno with err set. */
+/*
+ * Gives every connection between two hosts a source port with which it takes its route. Returns 0, or -errno with err
+ * set.
+ */
 int run_choose_ports(struct run *run, struct error *err);
 
-/* processes[], started. 0 or -errno with err set. */
+/* Starts the processes and fills processes[]. Returns 0, or -errno with err set. */
 int run_start_tasks(struct run *run, struct error *err);
-/* srun for all tasks. 0 or -errno with err set. */
+/* Starts srun, which starts all tasks. Returns 0, or -errno with err set. */
 int run_start_by_slurm(struct run *run, struct run_process *process, struct error *err);
 void run_remove_plans(struct run *run);
-/* Reads the reports of a process; 0 or -errno with err set, also if the process failed. */
+/* Reads the reports of a process. Returns 0; or -errno with err set, also if the process failed. */
 int run_read_process(struct run *run, struct run_process *process, struct error *err);
 void run_end_tasks(struct run *run);
 
-/* Fills faults[] from the options. 0; -EINVAL (a fault of a host, or after the end), -ENOMEM with err set. */
+/*
+ * Fills faults[] from the options. Returns 0; or, with err set, -EINVAL (a fault of a host, or one that begins after
+ * the end) or -ENOMEM.
+ */
 int run_draw_faults(struct run *run, struct error *err);
-/* Begins the changes of links that are due at second s. 0 or -errno with err set, also if an earlier change failed. */
+/*
+ * Begins the changes of links that are due at second s. Returns 0; or -errno with err set, also if an earlier change
+ * failed.
+ */
 int run_apply_faults(struct run *run, double s, struct error *err);
-/* Waits until the changes of links have ended. 0 or -errno with err set. */
+/* Waits until the changes of links have ended. Returns 0, or -errno with err set. */
 int run_await_faults(struct run *run, struct error *err);
-/* Takes up the links that faults took down. */
+/* Takes all links of faults up again. */
 void run_return_links(const struct run *run);
 
-/* Runs until every task has ended. 0 or -errno with err set. */
+/* Runs until every task has ended. Returns 0, or -errno with err set. */
 int run_control(struct run *run, struct error *err);
 
 #endif

@@ -25,7 +25,7 @@ void run_report_second(void *context, const struct run_second *second)
 {
 	const struct run_report *report = context;
 
-	/* A second for which there is no memory is missing in the chart. */
+	/* If there is no memory for a second, the chart lacks it. */
 	if (report->history)
 		run_history_add(report->history, second);
 	if (!report->json) {

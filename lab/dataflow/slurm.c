@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tasks that Slurm starts: one srun of a heterogeneous job, with a component of as many tasks as a host has, on the
- * node with the host's name. A task's plan is the file NODE.LOCALID; SLURM_LOCALID counts a node's tasks. The reports
- * of all tasks come as lines of srun's output.
+ * Starts the tasks by Slurm: one srun of a heterogeneous job. For each host it has one component, with as many tasks as
+ * the host has, on the node with the host's name. A task's plan is the file NODE.LOCALID.source or NODE.LOCALID.task;
+ * SLURM_LOCALID numbers the tasks of a node. The reports of all tasks are lines of srun's output.
  */
 #include "run_priv.h"
 
@@ -20,7 +20,10 @@
 
 enum { COMPONENT_WORDS = 12 };
 
-/* $0 folder, $1 program, $2 seconds. A source ends after its time, as it does by SIGTERM in a run without Slurm. */
+/*
+ * $0: folder; $1: program; $2: seconds. `timeout` ends a source by SIGTERM after its time, as the controller does
+ * without Slurm.
+ */
 static const char script[] =
 	"plan=$0/$SLURMD_NODENAME.$SLURM_LOCALID\n"
 	"[ ! -e \"$plan.source\" ] || exec timeout --preserve-status \"$2\" \"$1\" dataflow worker \"$plan.source\"\n"
@@ -33,7 +36,7 @@ static const char *host_of(const struct run *run, uint32_t task)
 	return run->lab->hosts[run->fabric.node_of[of->job->job->hosts[of->task]]].name;
 }
 
-/* The task's number among those of its host. */
+/* Returns the number of a task among the tasks of its host. */
 static uint32_t local_number(const struct run *run, uint32_t task)
 {
 	uint32_t number = 0;
@@ -49,7 +52,7 @@ static void plan_path(const struct run *run, uint32_t task, char path[PATH_MAX])
 		 run_is_source(&run->tasks[task]) ? "source" : "task");
 }
 
-/* In a folder of this run's own. */
+/* Writes the plans to a new folder of this run. */
 static int write_plans(struct run *run, struct error *err)
 {
 	char path[PATH_MAX];
@@ -89,7 +92,7 @@ void run_remove_plans(struct run *run)
 	free(run->plans);
 }
 
-/* The words of srun's command line; numbers[] holds the counts as texts. */
+/* Lists the arguments of srun; numbers[] holds the counts as texts. */
 static void list_words(const struct run *run, const char *seconds, char (*numbers)[16], const char **words)
 {
 	const char *separator = "--job-name=nomora-dataflow";
@@ -127,7 +130,7 @@ static void become(const char *const *words, int output, pid_t parent)
 {
 	int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
-	/* srun then ends the job. */
+	/* If this process dies, SIGTERM makes srun end the job. */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	/* In its own process group: the terminal's Ctrl-C is for the controller only. */
 	setpgid(0, 0);

@@ -19,11 +19,12 @@ int dataflow_check_sources(const struct dataflow_settings *settings, int operand
 	if (settings->apply + settings->simulate + settings->compare + settings->run > 1)
 		return error_set(err, EINVAL, "--apply, --simulate, --compare and run are mutually exclusive");
 	if (settings->latency_file && (settings->simulate || settings->experiment >= 0))
-		return error_set(err, EINVAL, "--latency is for placing: no --simulate, no --experiment");
+		return error_set(err, EINVAL, "--latency cannot be combined with --simulate or --experiment");
 	if ((settings->experiment >= 0) != (settings->output != NULL))
 		return error_set(err, EINVAL, "--experiment and -o DIR go together");
 	if (settings->openflow_keep && (!settings->openflow || settings->apply || settings->run))
-		return error_set(err, EINVAL, "--openflow-keep needs --openflow, and neither --apply nor run");
+		return error_set(err, EINVAL,
+				 "--openflow-keep needs --openflow and cannot be combined with --apply or run");
 	if ((settings->throughput || settings->slurm) && !settings->run)
 		return error_set(err, EINVAL, "--throughput and --slurm need 'nomora dataflow run'");
 	if (settings->throughput && chart_check_name(settings->throughput, err) != 0)
@@ -67,7 +68,7 @@ static int add_jobs(const struct dataflow_settings *settings, struct dataflow *d
 	return dataflow_generate(dataflow, &recipe) < 0 ? error_set(err, ENOMEM, "out of memory") : 0;
 }
 
-/* The network of the lab, or the one of --topology. */
+/* Returns the network of the lab (--apply or run) or the one of --topology. */
 static struct topology *make_topology(const struct dataflow_settings *settings, struct error *err)
 {
 	struct topology *topology = NULL;

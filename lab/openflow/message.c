@@ -17,7 +17,7 @@ enum {
 };
 #define ANY UINT32_MAX /* OFPP_ANY, OFPG_ANY, OFP_NO_BUFFER */
 
-/* 7.2.3.2: class 0x8000 (basic), field, length of the value */
+/* Header of a match field (7.2.3.2): class 0x8000 (basic), field, length of the value. */
 #define FIELD(number, bytes) (0x80000000U | (uint32_t)(number) << 9 | (bytes))
 #define FIELD_ETHERTYPE FIELD(5, 2)
 #define FIELD_IPV4_SOURCE FIELD(11, 4)
@@ -112,7 +112,7 @@ size_t openflow_write_echo_reply(const struct openflow_message *request, uint8_t
 	return length;
 }
 
-/* Writes the message from the header to the match. */
+/* Writes the fields of a flow mod from the end of the header to the match. */
 static uint8_t *put_flow_mod(uint8_t *at, uint64_t cookie, uint64_t mask, int command, uint16_t priority)
 {
 	at = put(at, cookie, 8);

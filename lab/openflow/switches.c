@@ -15,7 +15,7 @@
 #include <lab/openflow/message.h>
 
 enum { PRIORITY = 32000, GENERATION_BITS = 16, PAUSE_MS = 200, KEEP_MS = 500 };
-#define MARK 0x4e4f4d4f52410000U /* "NOMORA", and the generation */
+#define MARK 0x4e4f4d4f52410000U /* "NOMORA"; the other 16 bits are the generation */
 #define MARK_MASK 0xffffffffffff0000U
 
 struct channel {
@@ -36,7 +36,7 @@ struct update {
 	struct network *network;
 	const struct openflow_fabric *fabric;
 	struct channel **channels; /* by node; NULL: hosts */
-	uint32_t *number;          /* by node: of hosts */
+	uint32_t *number;          /* by node: the number of a host among the hosts */
 	struct entry *entries;
 	size_t entry_count, entry_capacity;
 	uint32_t transaction;
@@ -60,7 +60,7 @@ static int add_entry(struct update *update, const struct entry *entry)
 	return 0;
 }
 
-/* Both directions of the route between two hosts, the lower number first. */
+/* Adds the entries of the route between two hosts, in both directions. */
 static int add_route(struct update *update, uint32_t low, uint32_t high, const struct network_route *route)
 {
 	const struct topology *topology = network_topology(update->network);
@@ -106,7 +106,7 @@ static int send_bytes(struct update *update, uint32_t node, const uint8_t *bytes
 			continue;
 		if (sent < 0)
 			return error_set(update->err, errno, "switch '%s': %s", name_of(update, node),
-					 errno == EAGAIN ? "takes no messages" : strerror(errno));
+					 errno == EAGAIN ? "accepts no messages" : strerror(errno));
 		bytes += sent;
 		count -= (size_t)sent;
 	}
@@ -235,7 +235,7 @@ static int open_channel(struct update *update, uint32_t node)
 	return code;
 }
 
-/* Two sockets of the same switch would mix the flows of two switches. */
+/* Returns an error if two sockets belong to the same switch, which would mix the flows of two switches. */
 static int check_datapaths(const struct update *update)
 {
 	uint32_t nodes = network_topology(update->network)->node_count;
@@ -255,7 +255,10 @@ static int check_datapaths(const struct update *update)
 	return 0;
 }
 
-/* Opens a channel to every switch of the network, so that flows of an earlier plan are removed there, too. */
+/*
+ * Opens a channel to every switch of the network, also to those without a route now, so that flows of an earlier plan
+ * are removed there.
+ */
 static int open_channels(struct update *update)
 {
 	const struct topology *topology = network_topology(update->network);
@@ -300,7 +303,7 @@ static int compare_entries(const void *a, const void *b)
 	return (left->rank > right->rank) - (left->rank < right->rank);
 }
 
-/* Updates the last switch of every route and waits for the confirmations, then updates the switches before it. */
+/* Updates the last switch of every route and waits for the confirmations, then the switches before it, and so on. */
 static int set_flows(struct update *update)
 {
 	int code = 0;
@@ -318,7 +321,10 @@ static int set_flows(struct update *update)
 	return code == 0 ? confirm(update) : code;
 }
 
-/* A cookie of another generation differs in one of its bits. */
+/*
+ * Deletes our flows of other generations. Their cookies differ from the present one in at least one bit, so one
+ * deletion for each bit is enough.
+ */
 static int delete_old(struct update *update)
 {
 	uint32_t nodes = network_topology(update->network)->node_count;
@@ -370,7 +376,7 @@ static int set_once(struct update *update, struct openflow_done *done)
 	return code;
 }
 
-/* A switch that is slow, full or restarting may take the update later. */
+/* Returns true for errors of a switch that is slow, full or restarting and may accept the update later. */
 static bool is_passing(int code)
 {
 	return code == -ETIMEDOUT || code == -EREMOTEIO || code == -ECONNRESET || code == -EPIPE ||
@@ -382,7 +388,10 @@ static bool is_stopped(const struct openflow_fabric *fabric)
 	return fabric->stop && *fabric->stop;
 }
 
-/* Repeats until everything is confirmed; `attempts` 0: without limit. Setting a flow again changes nothing. */
+/*
+ * Repeats the update until everything is confirmed, at most `attempts` times; 0: without limit. Setting a flow twice
+ * has no effect.
+ */
 static int set_again(struct update *update, uint32_t attempts, struct error *err)
 {
 	const struct openflow_fabric *fabric = update->fabric;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs the flows at their rates, the failure and the new placement, and compares the times with the prediction. */
+/*
+ * Runs the flows at their rates, makes a server fail and places its tasks again, and compares the times with the
+ * prediction.
+ */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -26,10 +29,13 @@ struct applied {
 	double p;
 	double *rate_MBps, *predicted_s, *measured_s, *start_s; /* by flow; relative to `begin`; NAN = no transfer */
 	bool *waiting;                                          /* by flow: starts when its tasks run again */
-	struct ns begin;                                        /* of the current rates */
+	struct ns begin;                                        /* since when the current rates apply */
 	int64_t failed_server;
-	bool cut;                                           /* the failed server's link is down */
-	double failed_at_s, noticed_s, solve_s, in_force_s; /* after the start, after the failure, ... */
+	bool cut; /* the failed server's link is down */
+	/*
+	 * Failure after the start; notice after the failure; time of the solver; new rates in force after the notice.
+	 */
+	double failed_at_s, noticed_s, solve_s, in_force_s;
 };
 
 static double since(struct ns from, struct ns to)
@@ -121,7 +127,7 @@ static int begin(struct applied *a, struct error *err)
 }
 
 /*
- * Places the failed tasks again: the remaining bytes of each surviving flow are known; the failed host's flows start
+ * Places the failed tasks again. The surviving flows continue with their remaining bytes; the failed host's flows start
  * again from their new servers.
  */
 static int recover_now(struct applied *a, int host, struct error *err)
@@ -169,7 +175,7 @@ static int recover_now(struct applied *a, int host, struct error *err)
 	return code;
 }
 
-/* The unreachable host of a broken transfer; -1 if no transfer broke. */
+/* Returns the host that a broken transfer could not reach, or -1 if no transfer broke. */
 static int suspect(const struct applied *a)
 {
 	for (uint32_t i = 0; i < a->s->flow_count; i++) {
@@ -181,7 +187,7 @@ static int suspect(const struct applied *a)
 	return -1;
 }
 
-/* Starts the flows that are due; returns the number of flows that have not ended. */
+/* Starts the flows that are due. Returns the number of flows that have not ended. */
 static uint32_t look(struct applied *a, struct error *err, int *code)
 {
 	double now_s = since(a->begin, ns_now_monotonic());
@@ -228,7 +234,7 @@ static int run(struct applied *a, struct error *err)
 		}
 		host = suspect(a);
 		if (host >= 0 && recovered && code == 0)
-			code = error_set(err, EIO, "a transfer broke with host %s", a->lab.hosts[host].name);
+			code = error_set(err, EIO, "a transfer to or from host %s failed", a->lab.hosts[host].name);
 		if (host >= 0 && !recovered && down && code == 0) {
 			a->noticed_s = since(failed, ns_now_monotonic());
 			recovered = true;
@@ -306,7 +312,7 @@ static int print_json(const struct applied *a, FILE *out)
 	return code;
 }
 
-/* The first placement: the original servers if a failure is to come, otherwise the answer. */
+/* Computes the first placement. With --fail no server has failed yet, so the tasks are on their original servers. */
 static int place(struct applied *a, struct error *err)
 {
 	struct recovery_answer answer = {0};

@@ -207,7 +207,7 @@ static int take_rule(const struct nlmsghdr *message, void *context)
 	}
 	reader->entries->all = all;
 	entry.rank = (uint32_t)reader->entries->count;
-	/* Setting a link down deletes the routes over it. */
+	/* The kernel has deleted the table's route if the link went down. */
 	entry.incomplete = !reader->station->tables[entry.next];
 	all[reader->entries->count++] = entry;
 	return MNL_CB_OK;
@@ -340,7 +340,7 @@ static int take_output(const struct nlmsghdr *message, void *context)
 	return MNL_CB_OK;
 }
 
-/* The node to which `at` sends the packet that came from `before`; -errno of the kernel. */
+/* Returns the node to which `at` sends the packet that came from `before`, or -errno of the kernel. */
 static int ask(struct routes *routes, int at, int before, const struct routes_packet *packet)
 {
 	struct netlink *netlink = routes->state;
@@ -388,6 +388,6 @@ int routes_netlink_trace(struct routes *routes, const struct routes_packet *pack
 	}
 	if (at == packet->to)
 		return count;
-	return error_set(err, ELOOP, "packets from %s to %s run in a circle", lab->hosts[packet->from].name,
+	return error_set(err, ELOOP, "packets from %s to %s run in a loop", lab->hosts[packet->from].name,
 			 lab->hosts[packet->to].name);
 }

@@ -23,18 +23,18 @@ struct frame {
 	uint64_t run; /* so that two runs on one lab do not receive each other's probes */
 	uint32_t link, number;
 	uint32_t end;
-	uint32_t zero; /* no padding with old bytes in it */
+	uint32_t zero; /* in place of padding, whose bytes would be undefined */
 };
 
 struct direction {
-	int port;                /* interface that it leaves by */
+	int port;                /* interface by which its frames leave */
 	int to;                  /* switch that it leads to */
 	uint32_t sent, received; /* bit N modulo FRAMES_KEPT: frame N */
-	uint32_t lost;           /* of the judged frames of a window; bit 0: the last one */
+	uint32_t lost;           /* which judged frames of a window were lost; bit 0: the last one */
 };
 
 struct link_state {
-	bool probed; /* between switches */
+	bool probed; /* it is a link between switches */
 	bool lossy;
 	uint32_t clean; /* frames in a row that neither direction lost */
 	double notice_windows;
@@ -157,7 +157,7 @@ static int receive(struct probes *probes, struct error *err)
 		while ((bytes = recv(probes->sockets[s], &frame, sizeof frame, MSG_TRUNC)) >= 0)
 			if (bytes >= (ssize_t)sizeof frame)
 				take(probes, s, &frame);
-		/* A port that went down is reported once. */
+		/* ENETDOWN: the kernel reports once that a port went down. */
 		if (errno != EAGAIN && errno != EINTR && errno != ENETDOWN)
 			return error_set(err, errno, "switch %s: cannot receive probes: %s",
 					 probes->lab->switches[s].name, strerror(errno));
@@ -165,7 +165,7 @@ static int receive(struct probes *probes, struct error *err)
 	return 0;
 }
 
-/* The frame that was sent PROBES_LATE frames ago. */
+/* Judges the frame that was sent PROBES_LATE frames ago, in both directions. */
 static void judge(struct probes *probes, struct link_state *state)
 {
 	uint32_t bit = bit_of(probes->number - PROBES_LATE), oldest;
@@ -201,7 +201,10 @@ static void send_frame(struct probes *probes, int link, int end)
 	memset(to.sll_addr, 0xff, ETH_ALEN);
 	direction->sent &= ~bit_of(probes->number);
 	direction->received &= ~bit_of(probes->number);
-	/* A queue that refuses the frame loses others too; a port that is down does not count. */
+	/*
+	 * A frame that a full queue refuses counts as lost: the queue refuses other packets, too. A frame for a port
+	 * that is down does not count.
+	 */
 	if (sendto(probes->sockets[(end == 0 ? ends->a : ends->b) - probes->lab->host_count], &frame, sizeof frame, 0,
 		   (struct sockaddr *)&to, sizeof to) >= 0 ||
 	    errno == ENOBUFS)
@@ -213,7 +216,10 @@ int probes_update(struct probes *probes, struct error *err)
 	uint64_t due;
 	int code;
 
-	/* After a stall one frame is sent, not all that were due: a frame may be late by a number of frames. */
+	/*
+	 * After a stall, sends one frame, not all that were due: a frame counts as lost if it has not arrived when
+	 * PROBES_LATE more have been sent, and a burst would leave it no time.
+	 */
 	if (read(probes->timer, &due, sizeof due) != sizeof due)
 		return 0;
 	code = receive(probes, err);

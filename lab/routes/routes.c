@@ -86,7 +86,7 @@ static int list_wanted(const struct lab_route *wanted, size_t count, struct rout
 	return 0;
 }
 
-/* The first entry of a switch and pair, or NULL. */
+/* Returns the first entry of a switch for a pair of hosts (those of `place`), or NULL. */
 static const struct route_entry *find(const struct route_entries *entries, const struct route_entry *place)
 {
 	size_t at;
@@ -191,7 +191,7 @@ int routes_trace(struct routes *routes, const struct routes_packet *packet, int 
 	return routes_netlink_trace(routes, packet, nodes, err);
 }
 
-/* 1 if the packet passes exactly the switches of the route, 0 if it does not, -errno as routes_trace(). */
+/* Returns 1 if the packet passes exactly the switches of the route, 0 if not, or an error of routes_trace(). */
 static int takes_route(struct routes *routes, const struct lab_route *route, const struct routes_packet *packet,
 		       struct error *err)
 {

@@ -11,13 +11,16 @@
 struct route_entry {
 	int from, to, at, next;
 	uint32_t rank;   /* wanted: number of switches after this one; present: index in the order of precedence */
-	bool incomplete; /* present: takes effect only when set again */
+	bool incomplete; /* present: its table has no route, so it takes effect only when set again */
 };
 
-/* Sets the wanted entry of a switch, if any, and then removes the others, the effective one last. */
+/*
+ * The change of a switch for a pair of hosts: sets the wanted entry, if any, and then removes the others, the effective
+ * one last.
+ */
 struct route_change {
 	const struct route_entry *wanted;  /* NULL: none */
-	const struct route_entry *present; /* those of the switch for the pair of hosts, in the order of precedence */
+	const struct route_entry *present; /* the switch's entries for the pair of hosts, in the order of precedence */
 	size_t present_count;
 	uint32_t rank;
 };
@@ -33,14 +36,14 @@ struct routes_backend {
 	int (*read)(struct routes *routes, struct route_entries *present, struct error *err);
 	/* Returns when the switch has confirmed. */
 	int (*change)(struct routes *routes, const struct route_change *change, struct error *err);
-	/* Removes what no wanted entry uses. */
+	/* Removes the parts (tables) that no wanted entry uses. */
 	int (*tidy)(struct routes *routes, const struct route_entries *wanted, struct error *err);
 };
 
 struct routes {
 	const struct lab *lab;
 	const struct routes_backend *backend;
-	void *state; /* the back end's */
+	void *state; /* of the back end */
 };
 
 extern const struct routes_backend routes_netlink;

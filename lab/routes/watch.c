@@ -129,7 +129,7 @@ int watch_update(struct watch *watch, struct error *err)
 			ssize_t bytes = mnl_socket_recvfrom(watch->sockets[s], watch->buffer, sizeof watch->buffer);
 
 			if (bytes < 0 || mnl_cb_run(watch->buffer, (size_t)bytes, 0, 0, take_port, &reader) < 0)
-				return error_set(err, errno, "switch %s: cannot read what changed: %s",
+				return error_set(err, errno, "switch %s: cannot read the changes of its links: %s",
 						 watch->lab->switches[s].name, strerror(errno));
 		}
 	return count < 0 && errno != EINTR ? error_set(err, errno, "cannot watch links: %s", strerror(errno)) : 0;

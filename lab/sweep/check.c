@@ -19,7 +19,7 @@ static int find_plan_folder(const char *file, struct sweep_world *world, struct 
 	return 0;
 }
 
-/* Parses a metric; -EEXIST if an earlier one has its name: their rows could not be told apart. */
+/* Parses a metric. Returns -EEXIST if an earlier metric has the same name: their rows could not be told apart. */
 static int check_metric(struct sweep_world *world, size_t item, char names[][SWEEP_NAME_BYTES], struct error *err)
 {
 	const struct sweep_plan *plan = world->plan;
@@ -60,7 +60,7 @@ static int check_metrics(struct sweep_world *world, struct error *err)
 	return 0;
 }
 
-/* A client outside of the lab would not reach the server, or not through the injector. */
+/* Checks that the client is in the lab: otherwise it would not reach the server, or not through the injector. */
 static int check_places(struct sweep_world *world, struct error *err)
 {
 	const struct sweep_plan *plan = world->plan;

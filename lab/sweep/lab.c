@@ -22,7 +22,7 @@ int sweep_blame(struct sweep_world *world, const char *value, struct error *err)
 	return line > 0 ? error_prefix(err, "%s:%ld", world->file, line) : error_code(err, EINVAL);
 }
 
-/* "h1" -> "netns:lab0-h1"; other texts stay. */
+/* Returns "netns:lab0-h1" for "h1", or the text itself if it is not a host of the lab. */
 static const char *resolve_host(const struct lab *lab, const char *text, char resolved[SWEEP_HOST_BYTES])
 {
 	const struct lab_host *host = lab_find_host(lab, text);
@@ -71,7 +71,9 @@ int sweep_lab_resolve(struct sweep_world *world, struct error *err)
 	plan->server_host = resolve_host(&world->lab, plan->server_host, world->server_host);
 	plan->client_host = resolve_host(&world->lab, plan->client_host, world->client_host);
 	if (plan->rtt_check && !plan->server_address) {
-		error_set(err, EINVAL, "server-host '%s' is not a host of the lab: rtt-check needs its server-address",
+		error_set(err, EINVAL,
+			  "server-host '%s' is not a host of the lab, so its address is unknown: set server-address "
+			  "for rtt-check",
 			  plan->server_host);
 		return sweep_blame(world, plan->server_host, err);
 	}
@@ -79,8 +81,8 @@ int sweep_lab_resolve(struct sweep_world *world, struct error *err)
 }
 
 /*
- * Keeps server and client, which inherit the affinity, off the injector's CPU, as they would delay each other. A
- * machine with one CPU has none to spare.
+ * Keeps the server and the client, which inherit the affinity, off the injector's CPU, so that they and the injector do
+ * not delay each other. A machine with one CPU has none to spare.
  */
 static void leave_injector_cpu(const struct sweep_plan *plan)
 {
@@ -95,7 +97,10 @@ static void leave_injector_cpu(const struct sweep_plan *plan)
 		sched_setaffinity(0, sizeof cpus, &cpus);
 }
 
-/* Reserves the lab's name for this sweep until the lab is removed; an error names the process that has it. */
+/*
+ * Reserves the lab's name for this sweep until the lab is removed. If another sweep has reserved it, the error names
+ * that process.
+ */
 static int claim_lab(const struct sweep_plan *plan, struct sweep_world *world, struct error *err)
 {
 	int other = 0, code = sweeper_claim_lab(plan->lab, &world->claim, &other, err);
@@ -104,7 +109,7 @@ static int claim_lab(const struct sweep_plan *plan, struct sweep_world *world, s
 	if (!code)
 		code = lab_check_free(plan->lab, err);
 	if (code == -EEXIST)
-		other = sweeper_find_other(plan->injector); /* a sweep in a lab of the user's */
+		other = sweeper_find_other(plan->injector); /* a sweep that uses the user's own lab */
 	if (code != -EAGAIN && !(code == -EEXIST && other > 0))
 		return code;
 	if (other > 0)

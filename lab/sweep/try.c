@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Prints a command that repeats one of the plan's by hand. */
+/* Prints a command line with which the user can repeat one of the plan's commands. */
 static void print_by_hand(FILE *out, const struct sweep_world *world, const char *phase, const char *host,
 			  const char *netns, const char *line)
 {

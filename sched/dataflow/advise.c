@@ -7,7 +7,7 @@
 
 #include <base/array.h>
 
-/* Smaller parts of the sum of all rates are rounding errors. */
+/* A gain below this part of the sum of all rates counts as a rounding error. */
 #define LEAST_GAIN 1e-6
 
 /* The numbers of a job's routes by flow, so that the job can be restarted with the same routes. */
@@ -63,7 +63,10 @@ static int add_move(struct dataflow_advice *advice, size_t *capacity, const stru
 	return 0;
 }
 
-/* Places one task of a stopped job at another host; the others stay. */
+/*
+ * Lets the engine place one task of a stopped job again, with the job's other tasks fixed. Writes the result to *move
+ * (gain_MBps: the sum of all rates after the move) and gives the task its old host back.
+ */
 static int try_task(struct dataflow_plan *plan, const struct plan_job *job, uint32_t task, const struct engine *engine,
 		    const struct engine_options *options, struct dataflow_move *move, struct error *err)
 {

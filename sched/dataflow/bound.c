@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Columns: a rate for each source, an amount for each ordered pair of hosts and each of its routes. Rows: a pair's
- * amounts add up to the data that its flows carry; a resource's amounts do not exceed its capacity.
+ * Columns: the rate of each source; for each ordered pair of hosts, the rate on each of its routes. Rows: for each
+ * pair, its routes together carry the data of its flows; for each resource, the load does not exceed the capacity.
  */
 #include <sched/dataflow/bound.h>
 
@@ -21,7 +21,7 @@ struct bound {
 	glp_prob *lp;
 	int *resource_row; /* by resource; 0: no row yet */
 	struct hash_table pair_rows;
-	int *row, *column; /* the matrix, from 1, as GLPK counts */
+	int *row, *column; /* elements of the matrix; GLPK counts from 1 */
 	double *value;
 	size_t count, row_capacity, column_capacity, value_capacity;
 };
@@ -55,7 +55,10 @@ static int resource_row(struct bound *bound, uint32_t resource)
 	return bound->resource_row[resource];
 }
 
-/* The row of an ordered pair, with a column for each of its routes; 0 with *code set if there is none. */
+/*
+ * Returns the row of an ordered pair of hosts, which it creates if necessary, with a column for each route. Returns 0
+ * and sets *code if the hosts are not connected or memory is short.
+ */
 static int pair_row(struct bound *bound, uint32_t from, uint32_t to, int *code)
 {
 	uint64_t key = (uint64_t)from << 32 | to;
@@ -136,14 +139,14 @@ static int add_job(struct bound *bound, const struct network_job *job, double lo
 	return code == 0 ? add_cpu(bound, job, first) : code;
 }
 
-/* A matrix element may occur only once: entries with the same row and column are added up. */
+/* Adds up the entries with the same row and column: GLPK refuses duplicates. */
 static void merge_entries(struct bound *bound)
 {
 	struct hash_table seen = {0};
 	size_t kept = 0;
 
 	if (hash_table_reserve(&seen, (uint32_t)bound->count) < 0)
-		return; /* GLPK refuses duplicates */
+		return; /* if there are duplicates, GLPK reports an error */
 	for (size_t i = 1; i <= bound->count; i++) {
 		uint64_t key = (uint64_t)bound->row[i] << 32 | (uint32_t)bound->column[i];
 		uint32_t at = hash_table_find(&seen, key);

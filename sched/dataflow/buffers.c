@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A job with partly filled queues is treated as a job with more sources ("drivers"): its own, and each such queue. One
- * unit of a queue's driver is the rate of its flow when every source of the job sends 1 MB/s.
+ * A job with partly filled queues is solved as a job with more sources, called drivers: its own sources and each partly
+ * filled queue. One unit of a queue's driver is the rate that its flow has when every source of the job sends 1 MB/s.
  */
 #include "buffers.h"
 
@@ -13,14 +13,17 @@
 #include <base/array.h>
 #include <sched/flows/max_min.h>
 
-/* Growth below this part of a queue's throughput counts as none, as rates are rounded. */
+/*
+ * A rounding error: a growth below this part of a queue's throughput counts as 0, a distance below this part of the
+ * capacity from an end of the range counts as being at that end.
+ */
 #define ROUNDING 1e-9
 /*
- * A queue that has left an end of its range by less than this part and returns counts as still being at that end;
- * otherwise, queues that react to one another would switch ever faster.
+ * A queue that moves towards an end of its range (empty or full) and is within this part of its capacity counts as
+ * being at that end. Without this, queues that react to one another would switch ever faster.
  */
 #define BAND 1e-4
-/* A queue that would reach its end within this time is at its end. */
+/* A queue that would be full or empty within this time counts as full or empty. */
 #define INSTANT_S 1e-9
 
 struct queues {
@@ -30,11 +33,11 @@ struct queues {
 	/* By flow. */
 	double *MB, *grows; /* grows: MB/s */
 	double *share;      /* MB added to the queue per MB that the sender receives */
-	double *unit;       /* MB/s that one unit of its driver stands for */
-	bool *cut;          /* the queue decouples its two sides */
-	bool *settled;      /* it was cut at this event, and may not be cut again */
+	double *unit;       /* MB/s that one unit of its driver is */
+	bool *cut;          /* the queue fills or drains: its two sides have different rates */
+	bool *settled;      /* the queue became empty or full at this event: `cut` stays false until the next event */
 	bool *held;         /* the queue is full and a later resource limits its sender */
-	uint32_t *driver;   /* of a cut flow */
+	uint32_t *driver;   /* number of a cut flow's driver */
 	/* Flows into task t: into[first_into[t]] .. into[first_into[t + 1] - 1]. */
 	uint32_t *first_into, *into;
 	/* The drivers: graph.source_count sources, then the cut flows. */
@@ -48,7 +51,7 @@ struct queues {
 		} * items;
 		size_t count, capacity;
 	} carried, received, pushed; /* pushed: rates into the queues of cut flows */
-	/* Work space to follow a driver's data, by task. */
+	/* Work space of follow(), by task. */
 	double *amount;
 	bool *seen;
 	uint32_t *order;
@@ -56,9 +59,9 @@ struct queues {
 	bool failed; /* out of memory */
 };
 
-/* ---- making ---- */
+/* ---- creation ---- */
 
-/* The rate of one source in a row; 0: none. */
+/* Returns the rate of one source in a row, or 0 if the row does not contain the source. */
 static double rate_in(const struct dataflow_by_source *rows, uint32_t row, uint32_t source)
 {
 	for (uint32_t i = rows->first[row]; i < rows->first[row + 1]; i++)
@@ -98,7 +101,10 @@ static void list_inputs(struct queues *queues)
 		queues->into[first[graph->flows[f].to + 1]++] = f;
 }
 
-/* Takes tasks whose inputs have all been taken, until none is left (Kahn). */
+/*
+ * Kahn's algorithm: takes tasks whose senders have all been taken, as long as there are any. Tasks in a cycle are never
+ * taken.
+ */
 static bool has_cycle(struct queues *queues)
 {
 	const struct dataflow_graph *graph = queues->graph;
@@ -203,7 +209,7 @@ void queues_destroy(struct queues *queues)
 	free(queues);
 }
 
-/* ---- the drivers' ways ---- */
+/* ---- the flows of each driver ---- */
 
 static void add_entry(struct queues *queues, struct entries *entries, uint32_t row, uint32_t driver, double rate)
 {
@@ -231,7 +237,10 @@ static void reach(struct queues *queues, uint32_t task)
 	queues->order[queues->order_count++] = task;
 }
 
-/* Computes the flows that result from one unit of a driver at a task, up to the next cut flows. */
+/*
+ * Follows `amount` MB/s, one unit of a driver, from a task through the flows up to the next cut flows, and adds the
+ * driver's entries.
+ */
 static void follow(struct queues *queues, uint32_t driver, uint32_t task, double amount)
 {
 	const struct dataflow_graph *graph = queues->graph;
@@ -325,8 +334,8 @@ static bool is_full(const struct queues *queues, uint32_t flow)
 }
 
 /*
- * A later resource limits the flow. An empty queue begins to fill; a full one limits its sender, and so the sender's
- * inputs. True: a queue begins to fill.
+ * To call if a resource behind the queue limits the flow. An empty queue then begins to fill. A full queue limits its
+ * sender, and so, recursively, the flows into the sender. Returns true if a queue begins to fill.
  */
 static bool hold(struct queues *queues, uint32_t flow)
 {
@@ -360,7 +369,10 @@ static bool passes(const struct network *network, const struct queues *queues, u
 	return false;
 }
 
-/* Visits, for each driver, the flows into the resource that limits it. True: a queue begins to fill. */
+/*
+ * For each driver, calls hold() for its flows that use the resource that limits the driver. Returns true if a queue
+ * begins to fill.
+ */
 static bool hold_senders(struct queues *queues, const struct network *network, const uint32_t *bottleneck)
 {
 	const struct dataflow_by_source *carried = &queues->drivers.carried, *received = &queues->drivers.received;
@@ -387,7 +399,7 @@ static bool hold_senders(struct queues *queues, const struct network *network, c
 	return changed;
 }
 
-/* True if a queue would leave its range, or returns to the end of the range that it has barely left. */
+/* Returns true if a queue that is at an end of its range, or close to it (BAND), moves towards that end. */
 static bool is_back(const struct queues *queues, uint32_t flow)
 {
 	double near = BAND * queues->capacity_MB;
@@ -396,7 +408,10 @@ static bool is_back(const struct queues *queues, uint32_t flow)
 	       (queues->grows[flow] > 0 && queues->MB[flow] >= queues->capacity_MB - near);
 }
 
-/* Computes the growth of the queues. True: a queue would leave its range, and is no longer cut. */
+/*
+ * Computes the growth of the queues. A cut queue that is back at an end of its range is no longer cut; returns true if
+ * there is one.
+ */
 static bool measure_growth(struct queues *queues, const double *rate)
 {
 	bool changed = false;
@@ -422,7 +437,7 @@ static bool measure_growth(struct queues *queues, const double *rate)
 	return changed;
 }
 
-/* Full queues that nothing limits begin to drain. */
+/* Full queues that are not held begin to drain. Returns true if there is one. */
 static bool drain(struct queues *queues)
 {
 	bool changed = false;
@@ -473,7 +488,7 @@ int buffers_solve(struct buffers *buffers, struct network *network, struct queue
 
 	for (uint32_t j = 0; j < network->job_count; j++)
 		begin(jobs[j]);
-	/* Each queue is cut and settled once at most, so this ends. */
+	/* This ends, because each queue is cut at most once and settled at most once. */
 	while (changed) {
 		uint32_t at = 0;
 		int code = solve(buffers, network, jobs, local_MBps);

@@ -3,16 +3,16 @@
  * Bounded queues between tasks, as a fluid model: rates react to a change only after the queues in between have filled
  * or drained.
  *
- * Every flow has a queue at the start of its route: the data that its sender has sent and its receiver has not
- * received. While a queue is partly filled, it separates two sides: its sender fills it at the rate that its own inputs
- * give, and it drains at the rate that the network and the receiver take, as a source of its own (with the weight that
- * its data would have without the queue). An empty queue passes on its input, a full one limits its sender: at either
- * end of its range, both sides have the same rate, and if all queues are at an end, the rates are those of
+ * Every flow has a queue at the start of its route. It holds the data that the sender has sent and the receiver has not
+ * received. A partly filled queue separates its two sides: the sender fills it at the rate that the sender's own inputs
+ * allow, and it drains at the rate that the network and the receiver accept, like a source (with the weight that its
+ * data would have without the queue). An empty queue passes on its input; a full one limits its sender. So at either
+ * end of the range both sides have the same rate, and if every queue is empty or full, the rates are those of
  * network_rates(). An empty queue begins to fill when a resource behind it limits its senders; a full one begins to
- * drain when none does.
+ * drain when no resource does.
  *
- * Rates are constant between events: a queue becomes full or empty, or something outside changes. Jobs without cycles
- * only: a cycle of full queues would deadlock. One thread. Private.
+ * Rates are constant between events. An event is a queue that becomes full or empty, or a change from outside. Jobs
+ * must not have cycles: a cycle of full queues would deadlock. One thread. Private.
  */
 #ifndef SCHED_DATAFLOW_BUFFERS_H
 #define SCHED_DATAFLOW_BUFFERS_H
@@ -23,7 +23,10 @@
 /* The queues of one job. */
 struct queues;
 
-/* Empty queues; job and graph are borrowed. NULL with err set: a cycle (-EINVAL), out of memory. */
+/*
+ * Creates empty queues; job and graph are borrowed. Returns NULL with err set: -EINVAL if the job has a cycle, or
+ * -ENOMEM.
+ */
 struct queues *queues_create(const struct dataflow_job *job, const struct dataflow_graph *graph, double capacity_MB,
 			     struct error *err);
 void queues_destroy(struct queues *queues); /* NULL is legal */
@@ -34,7 +37,7 @@ void queues_advance(struct queues *queues, double seconds);
 double queues_MB(const struct queues *queues);                    /* in all queues */
 double queues_rate(const struct queues *queues, uint32_t source); /* MB/s that a source sends */
 
-/* Work space of buffers_solve(); zero at first. */
+/* Work space of buffers_solve(); initially all zero. */
 struct buffers {
 	struct loads loads;
 	double *rate;
@@ -44,8 +47,8 @@ struct buffers {
 void buffers_free(struct buffers *buffers);
 
 /*
- * Solves for the rates of the network's running jobs, whose queues are jobs[]. A source sends at most local_MBps. 0 or
- * -ENOMEM.
+ * Computes the rates of the network's running jobs; jobs[] are the queues of these jobs, and queues_rate() then returns
+ * the results. A source sends at most local_MBps. Returns 0 or -ENOMEM.
  */
 int buffers_solve(struct buffers *buffers, struct network *network, struct queues *const *jobs, double local_MBps);
 

@@ -9,9 +9,9 @@
 #include <base/array.h>
 #include <sched/dataflow/latency.h>
 
-/* Smaller relative differences of the goal count as none: the next criterion decides. */
+/* Goals that differ by a smaller part than this count as equal: the next criterion decides. */
 #define SAME 1e-9
-/* Keeps the time finite for hosts that cannot reach each other. */
+/* Lower limit of the performance: keeps the time per MB finite for hosts that cannot reach each other. */
 #define LEAST_PERFORMANCE 1e-3
 
 uint32_t decision_free_slots(const struct decision *decision, uint32_t host)
@@ -42,7 +42,7 @@ uint32_t decision_random_host(struct decision *decision)
 {
 	uint32_t at = (uint32_t)rng_below(&decision->rng, decision->host_count);
 
-	/* A few draws, then the next free host in order. */
+	/* Tries a few random hosts, then takes the next one with a free slot. */
 	for (int i = 0; i < 16; i++) {
 		if (decision_free_slots(decision, decision->hosts[at]) > 0)
 			return decision->hosts[at];
@@ -58,7 +58,7 @@ bool decision_pair_is_fixed(const struct decision *decision, uint32_t a, uint32_
 	return network_find_pair(decision->network, a, b) != HASH_TABLE_NONE;
 }
 
-/* Maximum number of flows of running jobs on a link of the route, per MB/s of its capacity. */
+/* Returns the maximum, over the links of a route, of the running jobs' flows per MB/s of the link's capacity. */
 static double busiest(const struct decision *decision, const struct network_route *route)
 {
 	double worst = 0;
@@ -149,7 +149,7 @@ static int add_running(struct decision *decision)
 	return decision->rates && decision->bottlenecks ? 0 : -ENOMEM;
 }
 
-/* The goal that is lost because the job's performance at the hosts' latency is below 1. */
+/* Returns the reduction of the goal because the job's performance at its hosts' latency is below 1. */
 static double latency_cost(const struct decision *decision, double own_s_per_MB, double own_MBps)
 {
 	double performance = dataflow_latency_performance(decision->options->latency, decision->job, decision->graph);

@@ -17,7 +17,7 @@ enum decision_routing { ROUTES_RANDOM, ROUTES_EQUAL_COST, ROUTES_LEAST_USED };
 struct value {
 	double goal; /* maximised: all_MBps, or the negative time per MB */
 	double all_MBps, own_MBps;
-	double carried_MBps; /* sum over links of their load for 1 MB/s of each of the job's sources: less is better */
+	double carried_MBps; /* load of all links together if each of the job's sources sends 1 MB/s: less is better */
 };
 
 struct decision {
@@ -29,7 +29,7 @@ struct decision {
 	bool completion; /* the goal is to minimise the time per MB */
 	struct rng rng;
 	bool *pinned;    /* by task */
-	uint32_t *taken; /* by node: slots taken by this job's tasks that this decision has placed */
+	uint32_t *taken; /* by node: slots taken by this job's tasks, pinned ones included */
 	uint32_t *hosts; /* nodes that are hosts */
 	uint32_t host_count;
 	uint32_t *link_users; /* by link: flows of running jobs */
@@ -38,8 +38,8 @@ struct decision {
 	uint32_t pair_count;
 	size_t pair_capacity;
 	struct running_loads running;
-	struct loads loads; /* of the last evaluation: the job's sources, then those running ones whose rates it may
-			       change */
+	struct loads loads; /* of the last evaluation: the job's sources, then the running sources whose rates the job
+			       may change */
 	double *rates;
 	uint32_t *bottlenecks;
 	uint64_t evaluations, evaluations_maximum;
@@ -66,22 +66,29 @@ void engine_place_rstorm(struct decision *decision);
 
 uint32_t decision_free_slots(const struct decision *decision, uint32_t host);
 
-/* Removes a task that is not pinned from its host; puts a task without a host on a host with a free slot. */
+/*
+ * decision_lift() removes a task, which must not be pinned, from its host; decision_lift_all() does so for all tasks.
+ * decision_put() places a task that has no host on a host, which must have a free slot.
+ */
 void decision_lift(struct decision *decision, uint32_t task);
 void decision_lift_all(struct decision *decision);
 void decision_put(struct decision *decision, uint32_t task, uint32_t host);
 
-/* A random host with a free slot; there is one. */
+/* Returns a random host with a free slot; there must be one. */
 uint32_t decision_random_host(struct decision *decision);
 
 /*
- * The pair's entry: the network's, or one of this decision, created if there is none. NULL: not connected (code is
- * set).
+ * Returns the entry of a pair of hosts: the network's if it has one, else this decision's, which is created if
+ * necessary. Returns NULL with decision->code set if the hosts are not connected or memory is short.
  */
 struct network_pair *decision_pair(struct decision *decision, uint32_t a, uint32_t b);
-bool decision_pair_is_fixed(const struct decision *decision, uint32_t a, uint32_t b); /* number of running jobs' uses */
+/* Returns true if running jobs use the pair of hosts: its route then stays. */
+bool decision_pair_is_fixed(const struct decision *decision, uint32_t a, uint32_t b);
 
-/* Evaluates all sources' rates. In the sums a source counts with at most options->local_MBps. */
+/*
+ * Evaluates the placement and routes by the rates of all sources. The sums count each source with at most
+ * options->local_MBps.
+ */
 struct value decision_evaluate(struct decision *decision);
 bool value_better(const struct value *a, const struct value *b);
 
@@ -91,7 +98,7 @@ static inline bool decision_keeps(const struct decision *decision, enum engine_l
 	return decision->options->literal == ENGINE_LITERAL_ALL || decision->options->literal == fault;
 }
 
-/* True if evaluations or time are used up, or after an error. */
+/* Returns true if the evaluations or the time are used up, or after an error. */
 bool decision_done(const struct decision *decision);
 
 #endif

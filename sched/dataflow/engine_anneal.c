@@ -16,9 +16,9 @@
  *   tasks next to neither a source nor a sink never move               as printed and described
  *   "5 times" in the pseudo-code, "5 additional times" in the text     repeats (5)
  *
- * Never as printed, since this would give no valid answer: random(servers) ignores slots, and
- * currAllocation[newMachine] <- task loses the tasks that the server had. The routing level is one run from the routes
- * in use, not five from random ones.
+ * Two errors are always corrected, since they would give invalid placements: random(servers) ignores slots, and
+ * currAllocation[newMachine] <- task loses the tasks that the server had. The routing level makes one run from the
+ * routes in use, not five from random ones.
  */
 #include <errno.h>
 #include <math.h>
@@ -32,7 +32,7 @@
 struct annealing {
 	struct decision *decision;
 	struct utility utility;
-	double *priority; /* by task: source and sink tasks adjacent to it */
+	double *priority; /* by task: number of adjacent source and sink tasks */
 	double priority_sum;
 	/* The best state: hosts by task, and the routes in use by flow. */
 	uint32_t *best_hosts, *best_numbers;
@@ -48,13 +48,13 @@ const char *const engine_literal_names[] = {"all", "sum", "truth", "alias", "pat
 static bool accepts(struct decision *decision, double old, double new, double temperature)
 {
 	if (decision_keeps(decision, ENGINE_LITERAL_TRUTH))
-		return new > old || exp((new - old) / temperature) != 0; /* infinities of "local" give NaN, so true */
+		return new > old || exp((new - old) / temperature) != 0; /* NaN (inf - inf, "local"): true */
 	return new > old || rng_uniform(&decision->rng) < exp((new - old) / temperature);
 }
 
 /*
- * De-path: the route with the most links, then the least bandwidth, among the pairs chosen for this job. Path: the
- * fewest links, then the most bandwidth; ties are broken at random. Returns the pair's number in decision->pairs, or
+ * The paper's de-path: among the pairs whose routes were chosen for this job, the one whose route has the most links
+ * and, among these, the least bandwidth; ties are broken at random. Returns its number in decision->pairs, or
  * UTILITY_NO_PAIR.
  */
 static uint32_t worst_pair(struct annealing *annealing)
@@ -82,7 +82,10 @@ static uint32_t worst_pair(struct annealing *annealing)
 	return worst;
 }
 
-/* Rates links by the number of running jobs' flows. */
+/*
+ * The paper's path: gives the pair the route with the fewest links and, among these, the most bandwidth, counting only
+ * the running jobs' flows; ties are broken at random.
+ */
 static void take_best_route(struct annealing *annealing, struct network_pair *pair)
 {
 	struct decision *decision = annealing->decision;
@@ -138,8 +141,8 @@ static void set_route(struct annealing *annealing, uint32_t number, const struct
 }
 
 /*
- * Algorithm 3 within algorithm 1, from the current routes. `keeps`: its states are candidates for the best state.
- * Returns the utility of its final state.
+ * The loop of algorithm 1 with the steps of algorithm 3, from the current routes. If `keeps`, its states may become the
+ * best state. Returns the utility of the last accepted state.
  */
 static double anneal_routes(struct annealing *annealing, double current, bool keeps)
 {
@@ -171,7 +174,7 @@ static double anneal_routes(struct annealing *annealing, double current, bool ke
 	return current;
 }
 
-/* The routing level of a step. Returns the utility of the state after it. */
+/* Runs the routing level for one step of the placement. Returns the utility of the resulting state. */
 static double step_routes(struct annealing *annealing, double value)
 {
 	struct decision *decision = annealing->decision;
@@ -195,7 +198,7 @@ static double step_routes(struct annealing *annealing, double value)
 	return utility_evaluate(&annealing->utility);
 }
 
-/* Draws a task with a probability in proportion to its priority; UINT32_MAX if no task that may move has one. */
+/* Draws a task with a probability proportional to its priority. Returns UINT32_MAX if all priorities are 0. */
 static uint32_t draw_task(const struct annealing *annealing)
 {
 	double at = rng_uniform(&annealing->decision->rng) * annealing->priority_sum;
@@ -212,7 +215,7 @@ static uint32_t draw_task(const struct annealing *annealing)
 	return last;
 }
 
-/* Algorithm 2 within algorithm 1. */
+/* The loop of algorithm 1 with the steps of algorithm 2. */
 static void anneal_placement(struct annealing *annealing, bool routes)
 {
 	struct decision *decision = annealing->decision;
@@ -282,7 +285,7 @@ static bool annealing_begin(struct annealing *annealing, struct decision *decisi
 	return true;
 }
 
-/* Makes the best state of all repeats the decision. */
+/* Sets the decision to the best state of all repeats. */
 static void take_best(const struct annealing *annealing)
 {
 	struct decision *decision = annealing->decision;

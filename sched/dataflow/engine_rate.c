@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Local search over the rates that all sources sustain together, for their sum or the time per MB. Starting with
- * R-Storm's placement, each task in turn tries the hosts of the tasks with which it exchanges data, their neighbours,
- * some random hosts, and the places of the job's other tasks (a swap); each pair of hosts whose route passes a
- * bottleneck of the job tries its other routes. The best change of a task is made if it is better than staying; the
- * search ends when a pass over all tasks changes nothing.
+ * Local search for the placement with the greatest sum of the rates that all sources sustain together, or with the
+ * least time per MB. The first start is R-Storm's placement, the others are random. Each task in turn tries the hosts
+ * of the tasks with which it exchanges data, other hosts on their switches, some random hosts, and the places of the
+ * job's other tasks (a swap); each pair of hosts whose route passes a bottleneck of the job tries its other routes. The
+ * best change of a task is made if it is better than staying. The search ends when a pass over all tasks changes
+ * nothing.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +15,10 @@
 
 #include "decision.h"
 
-/* Measured on 200 jobs on a Fat-tree of 128 hosts: 4, 8 and 16 random hosts per task differ by under 2 %. */
+/*
+ * Number of random hosts that a task tries, and of other hosts on the same switch. Measured on 200 jobs on a Fat-tree
+ * of 128 hosts: 4, 8 and 16 random hosts per task differ by under 2 %.
+ */
 enum { RANDOM_HOSTS = 6, NEIGHBOURS = 4 };
 /*
  * After this many evaluations no further start begins; this allows about three starts for a job of 12 tasks. Measured
@@ -28,7 +32,10 @@ struct search {
 	struct value best;
 	uint32_t *candidates; /* hosts for one task */
 	uint32_t candidate_count;
-	/* Number of changes so far, from 1; and for each pair of tasks, this number when the swap was last rejected. */
+	/*
+	 * changes: number of changes so far, from 1. refused: for each pair of tasks, the value of `changes` when their
+	 * swap was last tried; it is not tried again before the next change.
+	 */
 	uint32_t changes, *refused;
 };
 
@@ -49,7 +56,7 @@ static void add_candidate(struct search *search, uint32_t host)
 		search->candidates[search->candidate_count++] = host;
 }
 
-/* Adds a host and some others on the same switch. */
+/* Adds a host and up to NEIGHBOURS other hosts on its switch. */
 static void add_around(struct search *search, uint32_t host)
 {
 	const struct topology_adjacency *adjacency = search->decision->network->adjacency;
@@ -73,7 +80,7 @@ static void add_around(struct search *search, uint32_t host)
 	}
 }
 
-/* Finds promising hosts for a task that has been lifted. */
+/* Collects candidate hosts for a task that has just been lifted from its host. */
 static void find_candidates(struct search *search, uint32_t task)
 {
 	const struct dataflow_graph *graph = search->decision->graph;
@@ -91,7 +98,7 @@ static void find_candidates(struct search *search, uint32_t task)
 		add_candidate(search, decision_random_host(search->decision));
 }
 
-/* Moves the task to the best candidate if that is better. */
+/* Moves the task to the best candidate host if that is better than its present host. Returns true if the task moved. */
 static bool improve_by_move(struct search *search, uint32_t task)
 {
 	struct decision *decision = search->decision;
@@ -193,7 +200,7 @@ static bool improve_route(struct search *search, uint32_t pair)
 	return best.number != before.number;
 }
 
-/* Marks in users the pairs that the placement uses. */
+/* Sets `users` to 1 for the decision's pairs that the placement uses, and to 0 for its other pairs. */
 static void mark_pairs(struct decision *decision)
 {
 	const uint32_t *hosts = decision->job->hosts;

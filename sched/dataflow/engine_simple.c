@@ -28,8 +28,8 @@ void engine_place_storm(struct decision *decision)
 }
 
 /*
- * Flink's cluster.evenly-spread-out-slots: the host with the smallest share of its slots in use; ties are broken at
- * random.
+ * Flink's cluster.evenly-spread-out-slots: each task goes to the host with the most free slots (with equal hosts, the
+ * one with the smallest share of its slots in use); ties are broken at random.
  */
 void engine_place_flink(struct decision *decision)
 {
@@ -50,7 +50,10 @@ void engine_place_flink(struct decision *decision)
 	}
 }
 
-/* The nearest host with a free slot; ties are broken at random. distance[]: by node, from the reference. */
+/*
+ * Returns the host with a free slot that is nearest to the reference; ties are broken at random. distance[]: by node,
+ * from the reference.
+ */
 static uint32_t nearest(struct decision *decision, uint32_t reference, const uint32_t *distance)
 {
 	uint32_t start = (uint32_t)rng_below(&decision->rng, decision->host_count), best = UINT32_MAX;
@@ -66,7 +69,7 @@ static uint32_t nearest(struct decision *decision, uint32_t reference, const uin
 	return best;
 }
 
-/* A pinned task's host; without one, a random host with a free slot. Sets distance[]. */
+/* Returns the host of a pinned task or, if no task is pinned, a random host with a free slot. Sets distance[]. */
 static uint32_t choose_reference(struct decision *decision, uint32_t *distance)
 {
 	uint32_t reference = UINT32_MAX;
@@ -82,8 +85,8 @@ static uint32_t choose_reference(struct decision *decision, uint32_t *distance)
 }
 
 /*
- * R-Storm (Peng et al. 2015): tasks in breadth-first order from the sources, each as near as possible to the reference
- * host: that of the first task, or of a pinned one.
+ * R-Storm (Peng et al. 2015): places tasks in breadth-first order from the sources, each as near as possible to the
+ * reference host: the host of a pinned task or, without one, that of the first task.
  */
 void engine_place_rstorm(struct decision *decision)
 {

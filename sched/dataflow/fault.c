@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Faults from text. */
+/* Parses faults. */
 #include <sched/dataflow/simulate.h>
 
 #include <errno.h>
@@ -15,7 +15,7 @@ static int bad(const char *text, const char *why, struct error *err)
 {
 	return error_set(err, EINVAL,
 			 "'%s': %s; expected link:A:B@FROM-TO, host:H@FROM-TO or used:PERCENT@FROM-TO in "
-			 "seconds, -TO may be missing",
+			 "seconds; -TO is optional",
 			 text, why);
 }
 
@@ -75,7 +75,7 @@ int simulate_fault_parse(const char *text, const struct topology *topology, stru
 	at = strrchr(copy, '@');
 	colon = strchr(copy, ':');
 	if (strlen(text) >= sizeof copy || !at || !colon || colon > at)
-		return bad(text, "not a fault", err);
+		return bad(text, "not a valid fault", err);
 	*at = *colon = '\0';
 	if (!read_times(at + 1, fault))
 		return bad(text, "bad times", err);

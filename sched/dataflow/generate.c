@@ -57,7 +57,7 @@ static int read_word(const char *word, char *value, struct dataflow_recipe *reci
 	}
 	if (strcmp(word, "seed") == 0) {
 		if (number_parse_i64(value, &number) != 0 || number < 0)
-			return bad_value(err, word, value, "a seed from 0");
+			return bad_value(err, word, value, "a seed of 0 or more");
 		recipe->seed = (uint64_t)number;
 	} else if (strcmp(word, "per-minute") == 0) {
 		if (number_parse_double(value, &recipe->per_minute) != 0 ||

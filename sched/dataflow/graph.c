@@ -11,11 +11,11 @@
 #include <base/array.h>
 
 enum { ROUNDS_MAXIMUM = 100000 };
-/* Data that still circulates in a cycle is dropped below this part of the source's rate. */
+/* Data that still circulates in a cycle is ignored once it is below this part of the source's rate. */
 #define NEGLIGIBLE 1e-12
 #define DIVERGED 1e9
 
-/* Rows of a sparse matrix, filled one column (source) at a time and sorted into rows at the end. */
+/* Entries of a sparse matrix: added one column (source) at a time, sorted into rows at the end. */
 struct entries {
 	struct entry {
 		uint32_t row, source;
@@ -57,9 +57,9 @@ static int entries_to_rows(const struct entries *entries, uint32_t row_count, st
 }
 
 /*
- * Share of the data of sender number j of `senders` on an edge that receiver number i of `receivers` gets.
- * DATAFLOW_FORWARD: the interval 0 to 1 is divided equally among the senders, and among the receivers; the share is the
- * part of the sender's interval that the receiver's covers.
+ * Returns the share of the data of sender j (of `senders`) on an edge that receiver i (of `receivers`) gets.
+ * DATAFLOW_FORWARD: the interval from 0 to 1 is divided equally among the senders and, separately, among the receivers;
+ * the share is the part of the sender's interval that overlaps the receiver's interval.
  */
 static double share(const struct dataflow_edge *edge, uint64_t senders, uint64_t j, uint64_t receivers, uint64_t i,
 		    double key_sum)

@@ -7,7 +7,7 @@
 
 #include <model/curve_library.h>
 
-#define ONE_HOST_US 1.0 /* decision 8 of the design: NoMora's "small constant" */
+#define ONE_HOST_US 1.0 /* round trip within a host: NoMora's "small constant" (decision 8 of the design) */
 
 struct dataflow_latency {
 	const struct dataflow *dataflow;
@@ -51,7 +51,7 @@ static int find_curves(struct dataflow_latency *latency, const char *other, stru
 	return 0;
 }
 
-/* INFINITY: probed without an answer. NAN: not measured. */
+/* Returns the round trip; INFINITY if it was probed without an answer, NAN if it was not measured. */
 static double measured_us(const struct dataflow_latency *latency, uint32_t source, uint32_t destination)
 {
 	struct latency_entry entry;

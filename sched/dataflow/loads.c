@@ -39,7 +39,7 @@ int loads_add(struct loads *loads, uint32_t resource, uint32_t source, double lo
 	return 0;
 }
 
-/* Reserves space for sources up to number `needed`. */
+/* Reserves space for `needed` sources. */
 static int reserve_sources(struct loads *loads, size_t needed)
 {
 	double *weight = array_reserve(loads->weight, needed, &loads->source_capacity, sizeof *weight);
@@ -65,7 +65,9 @@ int loads_add_source(struct loads *loads, double weight, double offered, bool br
 	return 0;
 }
 
-/* Adds the sources of a job; they are counted when all loads have been added. */
+/*
+ * Writes the sources of a job behind the others; the caller increases source_count when it has added all their loads.
+ */
 static int add_sources(struct loads *loads, const struct network_job *of)
 {
 	const struct dataflow_job *job = of->job;
@@ -170,7 +172,7 @@ int loads_add_job(struct loads *loads, const struct network *network, const stru
 	return code;
 }
 
-/* The arrays of struct max_min_problem and its work space, cut from one block. */
+/* The arrays of struct max_min_problem and its work space, all in one block. */
 struct arrays {
 	double *capacity, *load, *work;
 	uint32_t *first, *source, *resources; /* resources: numbers in the network, by number in the problem */

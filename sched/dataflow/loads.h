@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collects how much each source loads each resource, and solves for the rates that all sustain together. Private. */
+/*
+ * Collects the load of each source on each resource, and computes the rates that all sources sustain together. Private.
+ */
 #ifndef SCHED_DATAFLOW_LOADS_H
 #define SCHED_DATAFLOW_LOADS_H
 
@@ -11,7 +13,7 @@ struct network;
 struct network_job;
 struct network_route;
 
-/* A zeroed struct is empty. loads_free() frees it; clearing keeps its memory. */
+/* A zeroed struct is empty. loads_clear() keeps the memory; loads_free() frees it. */
 struct loads {
 	struct load {
 		uint32_t resource, source;
@@ -19,16 +21,16 @@ struct loads {
 	} * items;
 	size_t count, capacity;
 	double *weight, *offered; /* by source */
-	bool *broken;             /* by source: a flow has no live route */
+	bool *broken;             /* by source: the route of one of its flows is down */
 	uint32_t source_count;
 	size_t source_capacity, offered_capacity, broken_capacity;
 	uint32_t *used_as; /* by resource of the network: 1 + its number in the problem, or 0 */
-	uint32_t *mark;    /* by source: 1 + the last row of the problem that contains it */
+	uint32_t *mark;    /* by source: 1 + the index of its last entry in the problem's arrays */
 	void *problem;     /* arrays of the problem and work space */
 	size_t problem_bytes, used_capacity, mark_capacity;
 };
 
-/* Route of a pair of hosts, from the lower number to the higher; NULL: none is live. */
+/* Returns the route of a pair of hosts, from the lower number to the higher, or NULL if it has no route that is up. */
 typedef const struct network_route *(*loads_router)(void *context, uint32_t low, uint32_t high);
 struct loads_routes {
 	loads_router route;
@@ -38,15 +40,18 @@ struct loads_routes {
 void loads_clear(struct loads *loads);
 void loads_free(struct loads *loads);
 
-/* Adds a placed job's sources, after those added before. routes NULL: those of the network. 0 or -ENOMEM. */
+/*
+ * Adds the sources of a placed job, with their loads, after those added before. `routes` NULL: the routes of the
+ * network. Returns 0 or -ENOMEM.
+ */
 int loads_add_job(struct loads *loads, const struct network *network, const struct network_job *job,
 		  const struct loads_routes *routes);
 
-/* Adds one source, and a load of a source that was added. 0 or -ENOMEM. */
+/* loads_add_source() adds one source; loads_add() adds one load of a source. Both return 0 or -ENOMEM. */
 int loads_add_source(struct loads *loads, double weight, double offered, bool broken);
 int loads_add(struct loads *loads, uint32_t resource, uint32_t source, double load);
 
-/* Rates of all sources added; bottleneck may be NULL. 0 or -ENOMEM. */
+/* Computes the rates of all sources, and their bottlenecks unless `bottleneck` is NULL. Returns 0 or -ENOMEM. */
 int loads_solve(struct loads *loads, const struct network *network, double *rate, uint32_t *bottleneck);
 
 #endif

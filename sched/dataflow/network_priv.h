@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The network's fields, the routes between hosts (routes.c) and the loads on resources (loads.c). */
+/* The fields of struct network, and its pairs of hosts. Private. */
 #ifndef SCHED_DATAFLOW_NETWORK_PRIV_H
 #define SCHED_DATAFLOW_NETWORK_PRIV_H
 
@@ -12,7 +12,7 @@
 struct network_pair {
 	uint32_t low, high, number;
 	uint32_t users; /* flows */
-	bool rerouted;  /* its route was replaced after a failure; the one before: */
+	bool rerouted;  /* its route was replaced after a failure; `original` is the number of the old one */
 	uint32_t original;
 	struct network_route route;
 };
@@ -23,7 +23,7 @@ struct network {
 	struct topology_paths *paths;
 	uint32_t k;
 	uint32_t *free_slots; /* by node */
-	uint32_t *held_slots; /* by node: of hosts that are down */
+	uint32_t *held_slots; /* by node: slots of a host that is down */
 	double *cpu;          /* by node */
 	struct network_pair *pairs;
 	uint32_t pair_count;
@@ -40,7 +40,7 @@ static inline uint64_t network_pair_key(uint32_t a, uint32_t b)
 	return a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
 }
 
-/* Index of the pair of two hosts, or HASH_TABLE_NONE. */
+/* Returns the index of the pair of two hosts, or HASH_TABLE_NONE. */
 static inline uint32_t network_find_pair(const struct network *network, uint32_t a, uint32_t b)
 {
 	return hash_table_find(&network->pair_table, network_pair_key(a, b));

@@ -14,7 +14,7 @@ static bool is_placed(const struct dataflow_job *job)
 	return true;
 }
 
-/* Places and starts one job; jobs that have hosts get only routes. */
+/* Places and starts one job; a job whose tasks all have hosts gets only its routes. */
 static int start_job(struct network *network, struct plan_job *job, const struct engine *engine,
 		     const struct engine_options *options, struct error *err)
 {
@@ -31,7 +31,7 @@ static int start_job(struct network *network, struct plan_job *job, const struct
 	return code;
 }
 
-/* Starts running jobs first, as they were there before the others arrived. */
+/* First starts the jobs that were already running, then places the others. */
 static int start_jobs(struct dataflow_plan *plan, const struct engine *engine, const struct engine_options *options,
 		      struct error *err)
 {

@@ -175,7 +175,7 @@ int dataflow_plan_plot(const struct dataflow_plan *plan, const char *engine, con
 	return code;
 }
 
-/* The directions of links that carry data. */
+/* Lists the directions of links that carry data, with their loads. */
 static json_t *links_json(const struct dataflow_plan *plan)
 {
 	uint32_t directions = 2 * network_topology(plan->network)->link_count;

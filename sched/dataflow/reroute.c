@@ -6,10 +6,12 @@
 
 #include "network_priv.h"
 
-/* Of the rates of all sources. 3 ms each with 160 jobs on 1,000 hosts, 4 us with two jobs on 30 hosts. */
+/*
+ * Limit of the computations of all rates. One takes 3 ms with 160 jobs on 1,000 hosts, 4 us with two jobs on 30 hosts.
+ */
 enum { IMPROVEMENT_EVALUATIONS = 1000 };
 
-/* A gain below this share of the sum of rates is rounding. */
+/* A gain below this share of the sum of rates counts as a rounding error. */
 static const double rounding = 1e-9;
 
 static bool is_up(const struct network *network, const struct network_route *route)
@@ -26,7 +28,7 @@ static void count_use(uint32_t *users, const struct network_pair *pair, int dire
 		users[pair->route.resources[r] / 2] += (uint32_t)direction * pair->users;
 }
 
-/* Flows on the busiest link of a route, per MB/s of its capacity. */
+/* Returns the maximum, over the links of a route, of the flows per MB/s of the link's capacity. */
 static double busiest(const struct network *network, const struct network_route *route, const uint32_t *users)
 {
 	double worst = 0;
@@ -36,7 +38,10 @@ static double busiest(const struct network *network, const struct network_route 
 	return worst;
 }
 
-/* The route with the fewest links, then the least use (the paper's path heuristic). 1, 0 (no route is up), -ENOMEM. */
+/*
+ * Gives the pair the route with the fewest links and, among these, the least use (the paper's path heuristic). Returns
+ * 1, 0 if no route is up, or -ENOMEM.
+ */
 static int choose(struct network *network, struct network_pair *pair, const uint32_t *users)
 {
 	struct network_route routes[NETWORK_ROUTES_MAXIMUM];
@@ -56,7 +61,7 @@ static int choose(struct network *network, struct network_pair *pair, const uint
 	return count < 0 ? count : count > 0;
 }
 
-/* Restores the route from before the failure. 1, 0 (it is still down), -ENOMEM. */
+/* Restores the route from before the failure. Returns 1, 0 if that route is still down, or -ENOMEM. */
 static int give_back(struct network *network, struct network_pair *pair)
 {
 	int code = network_route(network, pair->low, pair->high, pair->original, &pair->route);
@@ -108,12 +113,12 @@ int network_reroute_pairs(struct network *network, bool repaired)
 
 /* A search for better routes, by the sum of the sources' rates, each at most local_MBps. */
 struct improvement {
-	double local_MBps, sum; /* sum: with the routes so far */
+	double local_MBps, sum; /* sum: of the rates with the best routes so far */
 	double *rate;           /* by source: work space */
 	uint32_t evaluations;
 };
 
-/* Sum of the rates, or -ENOMEM. */
+/* Returns the sum of the rates, or -ENOMEM. */
 static double evaluate(struct network *network, struct improvement *improvement)
 {
 	int count = network_rates(network, improvement->rate, NULL);
@@ -125,7 +130,10 @@ static double evaluate(struct network *network, struct improvement *improvement)
 	return count < 0 ? count : sum;
 }
 
-/* Gives a pair the candidate route with the greatest sum. 1, 0 (it has that route), -ENOMEM. */
+/*
+ * Gives a pair the candidate route with the greatest sum of rates. Returns 1, 0 if the pair keeps its route, or
+ * -ENOMEM.
+ */
 static int improve(struct network *network, struct network_pair *pair, struct improvement *improvement)
 {
 	struct network_route routes[NETWORK_ROUTES_MAXIMUM];
@@ -150,7 +158,7 @@ static int improve(struct network *network, struct network_pair *pair, struct im
 	return count < 0 ? count : best.number != before;
 }
 
-/* One pass over the pairs. 1 if a route changed, 0, -ENOMEM. */
+/* Makes one pass over the rerouted pairs. Returns 1 if a route changed, 0 if none did, or -ENOMEM. */
 static int improve_all(struct network *network, struct improvement *improvement)
 {
 	int changed = 0;

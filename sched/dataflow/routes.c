@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Routes between hosts: the host's link, a stored path of the two switches, the other host's link. Number k is the
- * shortest path over links that are up, for pairs whose k stored paths have all failed.
+ * A route between two hosts consists of the one host's link, a stored path between the two switches, and the other
+ * host's link. Routes 0 to k - 1 are the stored paths. Route k is used if all of them have failed: the shortest path
+ * over links that are up.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "network_priv.h"
 
-/* The host's first link that is up, as an index in the adjacency; UINT32_MAX: none. */
+/* Returns the host's first link that is up, as an index in the adjacency, or UINT32_MAX if there is none. */
 static uint32_t attachment(const struct network *network, uint32_t host)
 {
 	for (uint32_t i = network->adjacency->first[host]; i < network->adjacency->first[host + 1]; i++)
@@ -41,7 +42,10 @@ static void make_route(const struct network *network, uint32_t from, uint32_t fi
 	route->resources[route->count++] = directed(network, network->adjacency->link[last], node);
 }
 
-/* Breadth-first search over links that are up, from switch `from` back to `to`. 1 with the path, 0 if not connected. */
+/*
+ * Finds a shortest path from switch `from` to switch `to` over links that are up, by a breadth-first search that begins
+ * at `to`. Returns 1, 0 if the switches are not connected, or -ENOMEM.
+ */
 static int live_path(const struct network *network, uint32_t from, uint32_t to, struct topology_path *path)
 {
 	const struct topology *topology = network->topology;

@@ -59,7 +59,7 @@ static void sort_by_source(struct running_loads *running)
 	}
 }
 
-/* Adds up repeated loads of a source on a resource. at[]: work space, 0 for each resource. */
+/* Adds up repeated loads of a source on a resource. at[]: work space, by resource, all 0 at first. */
 static void merge(struct running_loads *running, uint32_t *at)
 {
 	uint32_t begin = 0, kept = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The loads of running jobs, indexed both ways, so that evaluating a new job's placement needs only the sources that
- * share a resource with it, directly or through others: max-min fair rates of the rest do not change. Private.
+ * The loads of running jobs, indexed by source and by resource. So evaluating a placement of a new job needs only the
+ * sources that share a resource with the new job, directly or through other sources; the max-min fair rates of all
+ * others do not change. Private.
  */
 #ifndef SCHED_DATAFLOW_RUNNING_H
 #define SCHED_DATAFLOW_RUNNING_H
@@ -31,17 +32,20 @@ struct running_loads {
 	double local_MBps;
 };
 
-/* Collects the loads of all jobs on the network. 0 or -ENOMEM; to be freed in either case. */
+/* Collects the loads of all jobs on the network. Returns 0 or -ENOMEM; in either case the caller frees them. */
 int running_loads_begin(struct running_loads *running, struct network *network, double local_MBps);
 void running_loads_free(struct running_loads *running);
 
-/* Adds (sign 1) or subtracts (-1) a source of `loads` with this rate. A source that has ended takes no time. */
+/*
+ * Adds (sign 1) or subtracts (-1) a source of `loads` with this rate. A source that has ended does not count in
+ * s_per_MB.
+ */
 void running_total_add(struct running_total *total, const struct loads *loads, uint32_t source, double rate,
 		       double local_MBps, double sign);
 
 /*
- * Adds to `loads`, which holds a new job, the running sources whose rates it may change. *unchanged: the total
- * of the others. 0 or -ENOMEM.
+ * Adds to `loads`, which holds the sources of a new job, the running sources whose rates that job may change.
+ * *unchanged: the total of all other running sources. Returns 0 or -ENOMEM.
  */
 int running_loads_spread(struct running_loads *running, struct loads *loads, struct running_total *unchanged);
 

@@ -25,7 +25,7 @@ struct running {
 	struct dataflow_job *job;
 	struct dataflow_graph *graph;
 	double *left, *offered, *rate; /* by source; offered: 0 once it has sent everything */
-	uint32_t *pinned;              /* hosts[] of the scenario */
+	uint32_t *pinned;              /* copy of the job's hosts[] as given; restored at the end */
 	struct queues *queues;         /* NULL: no buffers */
 };
 
@@ -37,7 +37,7 @@ struct simulation {
 	struct event_queue queue;
 	struct rng rng;
 	struct running *jobs;
-	uint32_t *order; /* indexes of jobs[], as in network_jobs() */
+	uint32_t *order; /* the jobs on the network, in the order of network_jobs(), as indexes of jobs[] */
 	uint32_t order_count;
 	uint32_t *waiting; /* jobs that have arrived and not started */
 	uint32_t waiting_count;
@@ -77,7 +77,7 @@ static int append(double **items, size_t *count, size_t *capacity, double value)
 	return 0;
 }
 
-/* The rates of all sources on the network, into simulation->rates. 0 or -ENOMEM. */
+/* Computes the rates of all sources on the network, into simulation->rates. Returns 0 or -ENOMEM. */
 static int solve_rates(struct simulation *simulation)
 {
 	double *rate = simulation->rates;
@@ -95,7 +95,7 @@ static int solve_rates(struct simulation *simulation)
 	return code;
 }
 
-/* Rates of all running sources, into each job's rate[], and the sum into the result. */
+/* Computes the rates of all running sources; writes them to each job's rate[] and their sum to the result. */
 static int update_rates(struct simulation *simulation)
 {
 	struct dataflow_simulate_result *result = simulation->result;
@@ -192,7 +192,7 @@ static bool end_sources(struct simulation *simulation)
 	return changed;
 }
 
-/* Places and starts a job: 0, or as engine_place(). */
+/* Places and starts a job. Returns 0 or an error of engine_place(). */
 static int start(struct simulation *simulation, uint32_t j)
 {
 	struct running *running = &simulation->jobs[j];
@@ -426,7 +426,7 @@ static int begin_job(struct simulation *simulation, uint32_t j)
 		running->rate[s] = 0;
 		if (isinf(simulation->options->until_s) && (isinf(component->MB) || component->MBps == 0))
 			return error_set(simulation->err, EINVAL,
-					 "job '%s' never ends: give its sources MB, or the simulation an end (--until)",
+					 "job '%s' never ends: set the MB and MBps of its sources, or --until",
 					 job->name);
 	}
 	simulation->result->jobs[j] = (struct simulate_job){.arrival_s = job->arrival_s, .start_s = NAN, .end_s = NAN};

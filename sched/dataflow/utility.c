@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The least share of a link and direction on a route. */
+/* Returns the least share on a route; share[] is by link and direction. */
 static double least_of(const double *share, const struct network_route *route)
 {
 	double least = INFINITY;
@@ -34,7 +34,7 @@ static void count(struct utility *utility, const struct network_route *route, in
 	}
 }
 
-/* The route of a flow of the new job; NULL: both tasks on one host, or an error. */
+/* Returns the route of a flow of the new job, or NULL if its tasks are on one host or after an error. */
 static const struct network_route *own_route(const struct utility *utility, uint32_t flow)
 {
 	struct decision *decision = utility->decision;
@@ -48,7 +48,7 @@ static const struct network_route *own_route(const struct utility *utility, uint
 	return pair ? &pair->route : NULL;
 }
 
-/* Looks up the flow's pair, and counts the flow. */
+/* Looks up the pair of hosts of a flow of the new job, and counts the flow on the links of its route. */
 static void add_own(struct utility *utility, uint32_t flow)
 {
 	struct decision *decision = utility->decision;
@@ -121,7 +121,10 @@ void utility_start(struct utility *utility)
 		utility->stale[j] = true;
 }
 
-/* Widest path along the flows from a source to every task (Bellman and Ford, until nothing changes). */
+/*
+ * Computes reach[], the bandwidth of the widest path along the flows from a source to every task (Bellman and Ford,
+ * until nothing changes).
+ */
 static void widen(struct utility *utility, const struct dataflow_graph *graph, uint32_t source)
 {
 	double *reach = utility->reach;
@@ -137,13 +140,14 @@ static void widen(struct utility *utility, const struct dataflow_graph *graph, u
 
 			if (width > reach[flow->to]) {
 				reach[flow->to] = width;
-				changed |= flow->to < flow->from; /* otherwise its flows follow in this pass */
+				/* If to > from, the flows from `to` come later in this pass. */
+				changed |= flow->to < flow->from;
 			}
 		}
 	}
 }
 
-/* The least bandwidth of all candidate routes; INFINITY if there is no route. */
+/* Returns the least bandwidth of all candidate routes, or INFINITY if there is no route. */
 static double between_all(struct utility *utility, uint32_t from, uint32_t to)
 {
 	struct network_route routes[NETWORK_ROUTES_MAXIMUM];
@@ -169,7 +173,7 @@ static double between(struct utility *utility, uint32_t from, uint32_t to)
 	return pair ? width_of(utility, &pair->route) : 0;
 }
 
-/* True if a sink is evaluated without the flows between it and its root. */
+/* True if a sink is evaluated by the direct route from its root's host, not by the flows between them. */
 static bool is_direct(const struct utility *utility)
 {
 	return utility->decision->options->direct || decision_keeps(utility->decision, ENGINE_LITERAL_PATHS);
@@ -180,7 +184,7 @@ static bool is_sink(const struct dataflow_graph *graph, uint32_t task)
 	return graph->out[task] == graph->out[task + 1];
 }
 
-/* Sum over sinks of the least bandwidth from its roots, for one job; utility->width[] is set. */
+/* Returns the sum over a job's sinks of the least bandwidth from their roots; utility->width[] must be set. */
 static double job_utility(struct utility *utility, const uint32_t *hosts, const struct dataflow_graph *graph)
 {
 	const struct engine_options *options = utility->decision->options;
@@ -233,7 +237,7 @@ static double running_utility(struct utility *utility, uint32_t job)
 	return job_utility(utility, of->job->hosts, of->graph);
 }
 
-/* Recomputes the share of a link whose count has changed, and marks the jobs on it as stale. */
+/* Recomputes the shares of links whose counts have changed, and marks the jobs on these links as stale. */
 static void mark_stale(struct utility *utility)
 {
 	for (uint32_t c = 0; c < utility->changed_count; c++) {

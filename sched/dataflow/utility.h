@@ -22,35 +22,37 @@ struct utility {
 	uint32_t *changed;     /* links whose count changed since then, each once */
 	bool *is_changed;      /* by link */
 	uint32_t changed_count;
-	/* By flow of the new job: its pair among decision->pairs, or UTILITY_NO_PAIR: one host, or the network's pair.
+	/*
+	 * By flow of the new job: the index of its pair in decision->pairs, or UTILITY_NO_PAIR if both tasks are on one
+	 * host or the pair is one of the network's.
 	 */
 	uint32_t *chosen;
 	/* For each running job: its utility, whether that must be computed again, and the routes of its flows. */
 	double *of_job;
 	bool *stale;
-	const struct network_route **routes; /* NULL: one host. Of job j: routes + first_route[j] */
+	/* The routes of job j begin at routes + first_route[j]; NULL: both tasks on one host. */
+	const struct network_route **routes;
 	uint32_t *first_route;
 	/* Running jobs on link l: jobs_on[first_on[l]] .. jobs_on[first_on[l + 1] - 1], possibly repeated. */
 	uint32_t *first_on, *jobs_on;
 	double *width, *reach, *least; /* work space: by flow, by task, by task */
 };
 
-/* After a failure everything is zero, too. 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM; utility_end() is necessary in either case. */
 int utility_begin(struct utility *utility, struct decision *decision);
 void utility_end(struct utility *utility);
 
 /* Counts all flows again, after the decision's placement has changed as a whole. */
 void utility_start(struct utility *utility);
 
-/* Moves a task of the new job, as decision_lift() and decision_put(), and counts its flows. */
+/* As decision_lift() and decision_put() for a task of the new job; they also update the counts of its flows. */
 void utility_lift(struct utility *utility, uint32_t task);
 void utility_put(struct utility *utility, uint32_t task, uint32_t host);
 
-/* Counts (1) or subtracts (-1) the new job's flows over a pair of decision->pairs. */
+/* Adds (direction 1) or subtracts (-1) the new job's flows over a pair of decision->pairs. */
 void utility_count_pair(struct utility *utility, uint32_t pair, int direction);
 
-/* Bandwidth that a flow gets on the route's busiest link: among all flows, and among those of the running jobs alone.
- */
+/* Return the bandwidth of a flow on the route's busiest link, counting all flows, or only those of the running jobs. */
 double utility_bandwidth(struct utility *utility, const struct network_route *route);
 double utility_running_bandwidth(const struct utility *utility, const struct network_route *route);
 

@@ -103,7 +103,7 @@ void topology_paths_destroy(struct topology_paths *paths)
 	free(paths);
 }
 
-/* Follows the stored ports of one path from `from`; returns the position after it. */
+/* Decodes the stored path at `ports`, which begins at node `from`. Returns the position after it. */
 static const uint16_t *decode(const struct topology_paths *paths, uint32_t from, const uint16_t *ports,
 			      struct topology_path *path)
 {

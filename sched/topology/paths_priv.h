@@ -6,7 +6,10 @@
 #include <model/path_map.h>
 #include <sched/topology/paths.h>
 
-/* From a switch to the next one, by its index among the switches, over the link at place `port` of its adjacency. */
+/*
+ * A step from a switch to a neighbour. to: the neighbour's index among the switches; port: the position of the link in
+ * the first switch's adjacency.
+ */
 struct step {
 	uint32_t to;
 	uint16_t port;
@@ -22,15 +25,18 @@ struct topology_paths {
 	uint32_t *first_step;
 	struct step *steps;
 	struct topology_paths_options options;
-	struct path_map map; /* [0] is NULL: not computed */
+	struct path_map map; /* map.to[n].first is NULL until the paths to switch n are computed */
 };
 
-/* The workspace of one thread. NULL if out of memory. */
+/* The work space of one thread. topology_search_create() returns NULL if out of memory. */
 struct topology_search;
 struct topology_search *topology_search_create(const struct topology_paths *paths);
 void topology_search_destroy(struct topology_search *search); /* NULL is legal */
 
-/* Computes the paths from every switch below `to` to `to`. 0 or -ENOMEM; then *stored is unchanged. */
+/*
+ * Computes the paths to switch `to` from every switch with a lower number. Returns 0, or -ENOMEM with *stored
+ * unchanged.
+ */
 int topology_search_to(struct topology_search *search, uint32_t to, struct path_map_to *stored);
 
 #endif

@@ -11,16 +11,19 @@
 #include <base/rng.h>
 
 enum {
-	/* Draws per wanted path before all paths of the length are enumerated. */
+	/* Maximum number of draws per wanted path; then all paths of the length are enumerated. */
 	DRAWS = 4,
 	NOWHERE = UINT8_MAX, /* distance of a node that is not connected to the destination */
 };
 
-/* The first steps of the walks of one length from one switch to the destination: begins[at] and those after it. */
+/*
+ * The possible first steps of the walks of one length from one switch to the destination: begins[at] .. begins[at +
+ * count - 1].
+ */
 struct first_steps {
 	uint32_t at;
 	uint16_t count;
-	bool even; /* as many walks begin with each of them */
+	bool even; /* the same number of walks begins with each of them */
 };
 
 struct topology_search {
@@ -40,7 +43,7 @@ struct topology_search {
 	uint16_t ports[TOPOLOGY_PATHS_LINKS_MAXIMUM]; /* of the path that is enumerated */
 	uint16_t *text;                               /* the result so far */
 	size_t text_count, text_capacity;
-	uint32_t found_count; /* paths of one length, the last in `text` */
+	uint32_t found_count; /* number of paths found of the present length; they are the last ones in `text` */
 	struct rng rng;
 	bool failed; /* out of memory */
 };
@@ -204,8 +207,8 @@ static void keep(struct topology_search *search, uint32_t length)
 }
 
 /*
- * Depth-first search over all loopless paths of `length` links, guided by the counts. The last `left` links, from
- * `node` on, are missing in search->ports.
+ * Depth-first search for all loopless paths of `length` links, which takes only first steps of walks that have the
+ * right length. search->ports contains the path up to `node`; `left` links are missing.
  */
 static void enumerate(struct topology_search *search, uint32_t node, uint32_t length, uint32_t left)
 {
@@ -226,7 +229,7 @@ static void enumerate(struct topology_search *search, uint32_t node, uint32_t le
 	search->visited[node] = false;
 }
 
-/* The first step of a walk of `left` links from a node, each walk with the same probability. */
+/* Draws the first step of a walk of `left` links from a node; all walks have the same probability. */
 static struct step draw_step(struct topology_search *search, uint32_t left, uint32_t node)
 {
 	__extension__ typedef unsigned __int128 wide;
@@ -244,7 +247,10 @@ static struct step draw_step(struct topology_search *search, uint32_t left, uint
 	return begins[i];
 }
 
-/* Draws one walk of `length` links, each with the same probability. False if it has a loop. */
+/*
+ * Draws one of the walks of `length` links from a switch, all with the same probability. Returns false if it has a
+ * loop.
+ */
 static bool draw(struct topology_search *search, uint32_t from, uint32_t length, uint16_t *ports)
 {
 	bool may_loop = length > search->distance[from];
@@ -265,7 +271,7 @@ static bool draw(struct topology_search *search, uint32_t from, uint32_t length,
 	return true;
 }
 
-/* Inline, as most paths differ in the first steps. */
+/* A loop in place of memcmp(), because most paths differ in the first steps. */
 static bool is_same(const uint16_t *a, const uint16_t *b, uint32_t length)
 {
 	for (uint32_t i = 0; i < length; i++)
@@ -274,7 +280,7 @@ static bool is_same(const uint16_t *a, const uint16_t *b, uint32_t length)
 	return true;
 }
 
-/* Whether the path of `length` links at the end of `count` different ones is another one. */
+/* Returns true if the path behind `count` stored paths of `length` links differs from all of them. */
 static bool is_new(const uint16_t *paths, uint32_t count, uint32_t length)
 {
 	const uint16_t *last = paths + (size_t)count * (length + 1);
@@ -285,7 +291,7 @@ static bool is_new(const uint16_t *paths, uint32_t count, uint32_t length)
 	return true;
 }
 
-/* Draws up to `wanted` different paths; false if it does not find enough. */
+/* Draws and adds `wanted` different loopless paths. Returns false, with none added, if it does not find enough. */
 static bool draw_paths(struct topology_search *search, uint32_t from, uint32_t length, uint32_t wanted)
 {
 	uint16_t *paths = reserve_text(search, length, wanted);

@@ -69,7 +69,7 @@ wait "$sleeper"
 [ $? -gt 128 ] && pass "ends what runs in it" || fail "ends what runs in it"
 check "the other one is still there" "$nomora" lab exec h2 --name "$other" -- ping -q -c 1 -W 2 10.77.1.1
 rm -f "/run/nomora/$other.json"
-refuses "a lab without its state file" 1 "lab '$other' is not whole, remove it by .*: /run/nomora/$other.json is gone" "$nomora" lab exec h1 --name "$other" -- true
+refuses "a lab without its state file" 1 "lab '$other' is incomplete, remove it with .*: /run/nomora/$other.json is gone" "$nomora" lab exec h1 --name "$other" -- true
 "$nomora" lab up --name "$lab" --hosts 2 --racks 1 --mtu 1400 --slots 7 >/dev/null
 run "$nomora" lab status --json
 check "status exits with 1 and still shows the labs that are whole" python3 -c 'import json, sys
@@ -77,7 +77,7 @@ labs = json.loads(sys.argv[2]); mine = [l for l in labs["labs"] if l["name"] == 
 sys.exit(not (sys.argv[1] == "1" and labs["schema"] == "nomora.labs/1" and len(mine) == 1 and mine[0]["schema"] == "nomora.lab/1"
 	and mine[0]["slots"] == 7 and mine[0]["mtu_bytes"] == 1400))' "$code" "$out" "$lab"
 ip netns del "$lab-h2"
-refuses "a lab that lost a host" 1 "lab '$lab' is not whole, remove it by .*: the namespace $lab-h2 is gone" "$nomora" lab status --name "$lab"
+refuses "a lab that lost a host" 1 "lab '$lab' is incomplete, remove it with .*: the namespace $lab-h2 is gone" "$nomora" lab status --name "$lab"
 check "is removed as any other" "$nomora" lab down --name "$lab"
 check "down without the state file" "$nomora" lab down --name "$other"
 nothing_left "down leaves nothing"
@@ -103,7 +103,7 @@ for signal in INT TERM HUP KILL; do
 	python3 -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])' \
 		"$nomora" lab up --name "$lab" --hosts 2 --racks 1 --foreground >"$scratch/foreground" 2>&1 &
 	holder=$!
-	wait_for 10 grep -q 'it stays' "$scratch/foreground" || fail "--foreground is up" "$(cat "$scratch/foreground")"
+	wait_for 10 grep -q 'stays until' "$scratch/foreground" || fail "--foreground is up" "$(cat "$scratch/foreground")"
 	kill "-$signal" "$holder"
 	wait "$holder" 2>/dev/null
 	nothing_left "SIG$signal ends --foreground and removes the lab"

@@ -187,6 +187,7 @@ Test(lab, state_file_of_a_fabric_gives_back_the_same_lab)
 	struct lab_spec spec = {.name = "lab0", .slots = 1, .mtu_bytes = 1500, .fabric = fabric};
 	struct error err = {0};
 	struct lab lab, again;
+	struct topology *built;
 	json_t *root;
 
 	cr_assert_eq(lab_plan(&spec, &lab, &err), 0, "%s", err.text);
@@ -194,7 +195,13 @@ Test(lab, state_file_of_a_fabric_gives_back_the_same_lab)
 	cr_assert_eq(lab.switch_count, 20);
 	cr_assert_str_eq(lab.hosts[0].netns, "lab0-h0");
 	lab.links[7].up = false;
-	lab.links[9].back_MBps = 3;
+	lab.links[9].back_MBps = 0.5;
+	lab.links[11].MBps = 0;
+	built = lab_topology(&lab);
+	cr_expect(!built->links[7].up && built->links[8].up);
+	cr_expect(built->links[9].MBps == 100 && built->links[9].back_MBps == 0.5);
+	cr_expect(built->links[11].MBps == TOPOLOGY_MBPS_MAXIMUM, "0: no limit");
+	topology_destroy(built);
 	root = lab_to_json(&lab);
 	cr_assert_eq(lab_from_json("x", root, &again, &err), 0, "%s", err.text);
 	cr_assert_eq(memcmp(&lab, &again, sizeof lab), 0);

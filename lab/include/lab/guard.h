@@ -10,7 +10,7 @@
 
 struct guard;
 
-/* The action runs in the child, with the context as it is now. NULL with err set. */
+/* Starts the child, which has a copy of the context as it is now (fork). Returns NULL with err set on failure. */
 struct guard *guard_start(void (*action)(void *context), void *context, struct error *err);
 /* Ends the child without the action; NULL is legal. */
 void guard_release(struct guard *guard);

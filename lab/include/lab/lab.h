@@ -37,10 +37,13 @@ enum {
 	LAB_NAME_MAXIMUM = 10, /* characters */
 	LAB_SWITCHES_MAXIMUM = 128,
 	LAB_LINKS_MAXIMUM = 1024,
-	LAB_NODE_NAME_BYTES = 16, /* names of a routed lab are names of interfaces */
+	LAB_NODE_NAME_BYTES = 16, /* node names; in a routed lab, interfaces have these names, too */
 };
 
-/* SO_PRIORITY of packets that are not queued behind others on a limited link; they get a hundredth of it. */
+/*
+ * SO_PRIORITY of packets that must not queue behind others on a limited link; a hundredth of the link is reserved for
+ * them.
+ */
 enum { LAB_CONTROL_PRIORITY = 0x10003 };
 
 #define LAB_FOLDER "/run/nomora"
@@ -100,63 +103,81 @@ struct lab {
 	struct lab_link links[LAB_LINKS_MAXIMUM];
 };
 
-/* Fills `lab` from the spec; refuses what cannot be built. Pure. Hosts are distributed evenly over racks, in order. */
+/*
+ * Fills `lab` from the spec. Distributes hosts evenly over racks, in order. Returns 0, or -errno with err set if the
+ * lab cannot be built. Pure.
+ */
 int lab_plan(const struct lab_spec *spec, struct lab *lab, struct error *err);
-/* -EINVAL unless `name` is 1..10 of a-z0-9 beginning with a letter. */
+/* Returns 0 if `name` is 1 to 10 characters of a-z and 0-9, beginning with a letter; otherwise -EINVAL with err set. */
 int lab_check_name(const char *name, struct error *err);
 
-/* The shell script that builds it. Pure. */
+/* Prints the shell script that builds the lab. Pure. */
 void lab_print_script(const struct lab *lab, FILE *out);
 
-/* Builds it and waits until every link carries. -EEXIST if the name is taken. On failure nothing is left behind. */
+/*
+ * Builds the lab and waits until every link has a carrier. Returns 0; -EEXIST if the name is taken; or another -errno
+ * with err set. On failure nothing is left behind.
+ */
 int lab_up(const struct lab *lab, struct error *err);
 
 /*
- * Removes everything of that name: processes in its namespaces, the namespaces, its files; also without a state file.
- * Returns 1 if there was something to remove, 0 if not, -errno.
+ * Removes everything of the lab with that name, even without a state file: processes in its namespaces, the namespaces,
+ * its files. Returns 1 if there was something to remove, 0 if not, or -errno with err set.
  */
 int lab_down(const char *name, struct error *err);
 
-/* -EEXIST with a hint if there is a lab of that name, even an incomplete one. */
+/* Returns 0; or -EEXIST, with a hint in err, if there is a lab of that name, even an incomplete one. */
 int lab_check_free(const char *name, struct error *err);
 
 /*
  * Starts `program inject PORT_A PORT_B --delay-us D --control ...` in the injector's namespace for each place and waits
- * until its control socket answers. It runs until lab_down(), even when this process ends, at the highest priority;
- * its output goes to LAB_FOLDER/NAME-PLACE.log. extra: further arguments, NULL-terminated, or NULL; --cpus is added
- * unless it is there.
+ * until its control socket answers. The injector runs at the highest priority until lab_down(), even when this process
+ * ends; its output goes to LAB_FOLDER/NAME-PLACE.log. extra: further arguments, NULL-terminated, or NULL; --cpus is
+ * added unless it is among them.
  */
 int lab_start_injectors(const struct lab *lab, const char *program, double delay_us, const char *const *extra,
 			struct error *err);
 
-/* The CPU for the injector with this index: from the last one down; -1 = no CPU can be spared. */
+/*
+ * Returns the CPU for the injector with this index: the last CPU for index 0, the one before it for 1, and so on; -1 =
+ * no CPU can be spared.
+ */
 int lab_injector_cpu(size_t index);
 
 /*
- * State file. lab_read() fails with ENOENT if there is no such lab, with other errors if it is incomplete; each with a
- * hint.
+ * lab_write_state() writes the state file, lab_read() reads it. lab_read() returns -ENOENT if there is no such lab, or
+ * another -errno if the lab is incomplete; err contains a hint.
  */
 int lab_write_state(const struct lab *lab, struct error *err);
 int lab_read(const char *name, struct lab *lab, struct error *err);
 /* Reads the output of lab_to_json(); `file` is for messages. */
 int lab_from_json(const char *file, const json_t *root, struct lab *lab, struct error *err);
 json_t *lab_to_json(const struct lab *lab); /* nomora.lab/1, new reference, NULL if out of memory */
-/* nomora.labs/1 of an array of these; takes the array over. NULL if out of memory. */
+/* Makes nomora.labs/1 of an array of nomora.lab/1, whose reference it takes over. Returns NULL if out of memory. */
 json_t *lab_list_to_json(json_t *labs);
 /* Prints the lab as text, with commands to try next; asks the injectors whether they run. */
 void lab_print(const struct lab *lab, FILE *out);
 
-/* Names of the existing labs, complete or not, in order; at most `capacity`. Returns their number, or -errno. */
+/*
+ * Lists the names of at most `capacity` existing labs, complete or not, in alphabetical order. Returns their number, or
+ * -errno with err set.
+ */
 int lab_list(char (*names)[LAB_NAME_MAXIMUM + 1], size_t capacity, struct error *err);
 
 const struct lab_host *lab_find_host(const struct lab *lab, const char *name);
-/* Namespace of a host or switch by name, of the bridges ("sw") or of the injectors ("inj"); NULL if there is none. */
+/*
+ * Returns the namespace of a host or switch by name, of the bridges ("sw") or of the injectors ("inj"); NULL if there
+ * is none.
+ */
 const char *lab_find_netns(const struct lab *lab, const char *name);
 
-/* Name of an end of a link. */
+/* Returns the name of the node with this number. */
 const char *lab_node_name(const struct lab *lab, int node);
 
-/* The network of a routed lab as it is now; a link without a limit has TOPOLOGY_MBPS_MAXIMUM. NULL: out of memory. */
+/*
+ * Returns the network of a routed lab as it is now, or NULL if out of memory. A link without a limit has
+ * TOPOLOGY_MBPS_MAXIMUM.
+ */
 struct topology *lab_topology(const struct lab *lab);
 
 enum lab_link_action { LAB_LINK_UP, LAB_LINK_DOWN, LAB_LINK_RATE };
@@ -179,8 +200,9 @@ int lab_write_inventory(const struct lab *lab, const char *cluster_path, const c
 			const char *topology_path, struct error *err);
 
 /*
- * A process that removes the lab as soon as this one ends, however it ends (SIGKILL included). lab_guard_release()
- * takes the lab down itself when `down` is true and ends the guard. NULL with err set.
+ * lab_guard_start() starts a process that removes the lab as soon as this one ends, however it ends (SIGKILL included);
+ * it returns NULL with err set on failure. lab_guard_release() takes the lab down itself if `down` is true, and ends
+ * the guard.
  */
 struct lab_guard;
 struct lab_guard *lab_guard_start(const char *name, struct error *err);

@@ -3,12 +3,12 @@
  * Limited links, and transfers over TCP between the hosts of a lab, each at a rate of its own.
  *
  * lab_limit_links() puts a hierarchical token bucket on both ends of a host's link, or, in a routed lab, of every link:
- * its eth0 limits what it sends, the switch's port what it receives. Shapers count frames, so MB/s of payload become
- * MB/s x 1514/1448 on the wire; the link's own limit is 3 % higher for acknowledgements.
+ * the host's eth0 limits the data that it sends, the switch's port the data that it receives. Shapers count frames, so
+ * MB/s of payload become MB/s x 1514/1448 on the wire; the link's own limit is 3 % higher for acknowledgements.
  *
- * A transfer has an agent on each host: a child process in the host's network namespace, which dies with this one, by
- * SIGKILL too. Each transfer's packets have the SO_PRIORITY of its class, so no filter is needed. Rates can change
- * while transfers run. Root only; one thread. Volumes are bytes of payload, rates MB/s of payload.
+ * Transfers need an agent on each host: a child process in the host's network namespace, which dies when this process
+ * dies, even by SIGKILL. Each transfer's packets have the SO_PRIORITY of its class, so no filter is needed. Rates can
+ * change while transfers run. Root only; one thread. Volumes are bytes of payload, rates MB/s of payload.
  */
 #ifndef LAB_TRANSFER_H
 #define LAB_TRANSFER_H
@@ -20,11 +20,11 @@
 #include <base/ns.h>
 #include <lab/lab.h>
 
-/* MBps is for a bridged lab; each link of a routed lab has its own limit. */
+/* Limits every link: of a bridged lab to MBps, of a routed lab to the link's own limit. */
 int lab_limit_links(const struct lab *lab, double MBps, struct error *err);
-/* MB/s of payload that TCP carries at this rate in frames, Mbit/s. */
+/* Returns the MB/s of payload that TCP carries in `mbit` Mbit/s of frames. */
 double lab_payload_MBps(double mbit);
-/* 0 if every host has a limited link, else -ENOENT with a hint. */
+/* Returns 0 if every host has a limited link, else -ENOENT with a hint in err. */
 int lab_check_links(const struct lab *lab, struct error *err);
 
 /* Takes the link of a host up or down at the switch. */
@@ -43,30 +43,30 @@ struct transfer {
 	int from, to; /* hosts, from 0 */
 	uint64_t bytes, acknowledged;
 	enum transfer_state state;
-	int reporter;             /* if failed: the end that reported it */
+	int reporter;             /* if failed: the host that reported it */
 	struct ns started, ended; /* monotonic */
 };
 
 struct transfers;
 
-/* Starts the agents. `count` transfers, all idle; NULL with err set. */
+/* Starts the agents and creates `count` idle transfers. Returns NULL with err set on failure. */
 struct transfers *transfers_create(const struct lab *lab, uint32_t count, struct error *err);
-/* Ends the agents and removes the classes; NULL is legal. */
+/* Ends the agents, not the classes; NULL is legal. */
 void transfers_destroy(struct transfers *transfers);
 
 /*
- * Sets rate[i] in MB/s for each transfer's class; 0 = not limited by a class, NAN = unchanged. 0 or -errno with err
- * set.
+ * Sets the rates of the transfers' classes in MB/s. A class whose rate is 0 or NAN is not changed; a transfer without a
+ * class is limited by the link only. Returns 0, or -errno with err set.
  */
 int transfers_set_rates(struct transfers *transfers, const double *rate_MBps, struct error *err);
-/* A transfer that is not idle starts again. The hosts must be known when its rate is set. */
+/* The hosts must be set before the rate. transfers_start() starts a transfer again if it is not idle. */
 void transfers_set_hosts(struct transfers *transfers, uint32_t number, int from, int to);
 int transfers_start(struct transfers *transfers, uint32_t number, uint64_t bytes, struct error *err);
 void transfers_cancel(struct transfers *transfers, uint32_t number);
-/* Ends a host's agent, as its failure would. */
+/* Kills a host's agent, as a failure of the host would. */
 void transfers_kill_host(struct transfers *transfers, int host);
 
-/* Reads the agents' reports for up to `timeout`; returns as soon as there are some. 0 or -errno. */
+/* Waits for reports of the agents, but at most for `timeout`, and reads them. Returns 0, or -errno with err set. */
 int transfers_poll(struct transfers *transfers, struct ns timeout, struct error *err);
 const struct transfer *transfers_get(const struct transfers *transfers, uint32_t number);
 

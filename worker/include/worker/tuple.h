@@ -25,7 +25,10 @@ struct tuple {
 
 /* Writes the header and zeros, tuple->bytes in all. */
 void tuple_write(const struct tuple *tuple, uint8_t *text);
-/* Number of bytes of the tuple at the beginning of `text`; 0 (incomplete) or -EBADMSG (a size out of range). */
+/*
+ * Reads the header of the tuple at the beginning of `text`. Returns the number of bytes of the tuple, 0 if the tuple is
+ * incomplete, or -EBADMSG if its size is out of range.
+ */
 int tuple_read(const uint8_t *text, size_t bytes, struct tuple *tuple);
 
 #endif

@@ -2,11 +2,11 @@
 /*
  * One task of a dataflow job as a process: receives tuples from TCP connections, spends CPU time on each, and sends
  * tuples on. Queues are bounded: while a tuple would not fit into every output, no input is read, and TCP slows down
- * the senders. All inputs get the same share of full outputs. One thread.
+ * the senders. All inputs get the same share of outputs that are full. One thread.
  *
  * A source emits until it has sent its volume or `stop` is set; then it closes its outputs. Every other task ends when
- * all its inputs have ended and its queues are empty, so a whole job ends in the order of its data, without losing a
- * tuple.
+ * all its inputs have ended and its queues are empty. So the tasks of a job end in the order of the data flow, without
+ * losing a tuple.
  */
 #ifndef WORKER_WORKER_H
 #define WORKER_WORKER_H
@@ -16,10 +16,15 @@
 #include <base/error.h>
 #include <model/worker.h>
 
-/* Called once a second and at the end (`done`). A return value other than 0 ends the worker with it. */
+/*
+ * Called once a second and at the end (`done`). If it returns a value other than 0, the worker ends and worker_run()
+ * returns this value.
+ */
 typedef int (*worker_reporter)(void *context, const struct worker_report *report);
 
-/* 0 when every tuple has been passed on; -ETIMEDOUT (no connection, or not drained within 30 s), -errno with err set.
+/*
+ * Returns 0 when every tuple has been passed on; -ETIMEDOUT if the connections were not made, or the queues not drained
+ * after `stop`, within 30 s; or another -errno; with err set.
  */
 int worker_run(const struct worker_plan *plan, const volatile sig_atomic_t *stop, worker_reporter reporter,
 	       void *context, struct error *err);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A plan on a routed lab: its routes are set in the switches; then every flow between two hosts is a TCP transfer at
- * the rate that the plan predicts for it, all at once. The plan is confirmed if each ends in the predicted time.
+ * Applies a plan to a routed lab: sets its routes in the switches; then every flow between two hosts is a TCP transfer
+ * at the rate that the plan predicts for it, all at once. The plan is confirmed if each transfer ends in the predicted
+ * time.
  */
 #ifndef LAB_DATAFLOW_APPLY_H
 #define LAB_DATAFLOW_APPLY_H
@@ -33,14 +34,15 @@ struct apply_result {
 };
 
 /*
- * Each flow sends for `seconds` at its predicted rate. Routes are removed unless keep_routes. 0 or -errno with err set;
- * `result` refers to the plan and is cleared by apply_result_clear() in any case. Root only.
+ * Each flow sends for `seconds` at its predicted rate. The routes are removed afterwards unless keep_routes. Returns 0,
+ * or -errno with err set; in either case the caller clears `result`, which refers to the plan, by apply_result_clear().
+ * Root only.
  */
 int apply_plan(const struct lab *lab, struct dataflow_plan *plan, double seconds, bool keep_routes,
 	       struct apply_result *result, struct error *err);
 void apply_result_clear(struct apply_result *result);
 void apply_result_print(const struct lab *lab, const struct apply_result *result, FILE *out);
-/* nomora.dataflow-apply/1; NULL: out of memory. */
+/* Returns nomora.dataflow-apply/1, or NULL if out of memory. */
 json_t *apply_result_to_json(const struct lab *lab, const struct apply_result *result);
 
 #endif

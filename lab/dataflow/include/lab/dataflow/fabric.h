@@ -9,17 +9,20 @@
 struct fabric {
 	const struct lab *lab;
 	const struct network *network;
-	int *node_of; /* [nodes of the topology] node of the lab */
+	int *node_of; /* by node of the topology: the node of the lab */
 	struct lab_route *routes;
 	size_t route_count;
 	int *route_nodes;
 };
 
-/* Nodes are matched by their names. 0, or -EINVAL or -ENOMEM with err set; cleared by fabric_clear() in any case. */
+/*
+ * Matches nodes by their names. Returns 0; or -EINVAL or -ENOMEM with err set. The caller calls fabric_clear() in
+ * either case.
+ */
 int fabric_init(struct fabric *fabric, const struct lab *lab, const struct network *network, struct error *err);
 void fabric_clear(struct fabric *fabric);
 
-/* Sets routes[] to those in use between hosts, in both directions. 0 or -ENOMEM with err set. */
+/* Sets routes[] to the routes in use between hosts, in both directions. Returns 0, or -ENOMEM with err set. */
 int fabric_list_routes(struct fabric *fabric, struct network *network, struct error *err);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs a plan on a routed lab: sets its routes, or chooses source ports that take them, starts a process for each task
- * in the network namespace of its host, and watches the links. Routes over a link that has lost its carrier, or that
- * loses packets (<lab/routes/probes.h>), are replaced, and restored when the link returns; other routes do not change.
- * When the time is over, the sources end, and every tuple is still passed on.
+ * Runs a plan on a routed lab: sets the plan's routes, or chooses source ports with which connections take them; starts
+ * a process for each task in the network namespace of its host; and watches the links. Routes over a link that has lost
+ * its carrier, or that loses packets (<lab/routes/probes.h>), are replaced, and restored when the link returns; other
+ * routes do not change. When the time is over, the sources end; all tuples that they have sent are still passed on.
  *
- * Processes, routes and faults end with the caller, by SIGKILL too; srun ends the job that it started. Root only; one
- * thread. Rates are MB/s (10^6 bytes of tuples).
+ * Processes, routes and faults are removed when the caller ends, even by SIGKILL; srun then ends the job that it
+ * started. Root only; one thread. Rates are MB/s (10^6 bytes of tuples).
  */
 #ifndef LAB_DATAFLOW_RUN_H
 #define LAB_DATAFLOW_RUN_H
@@ -18,7 +18,7 @@
 #include <sched/dataflow/plan.h>
 #include <sched/dataflow/simulate.h>
 
-/* Since the run's last line. */
+/* The values of a report line. They are of the time since the previous line, unless noted otherwise. */
 struct run_second {
 	double s; /* since the start */
 	double source_MBps, sink_MBps;
@@ -46,10 +46,10 @@ struct run_flow {
 struct run_result {
 	uint64_t sent, received, lost, duplicated; /* tuples, over all connections */
 	bool complete;                             /* every task has ended, and every sent tuple was received */
-	uint32_t faults_missed;                    /* links that the options' faults did not take down */
+	uint32_t faults_missed;                    /* links whose faults had not begun when the run ended */
 	struct run_sink *sinks;
 	uint32_t sink_count;
-	struct run_flow *flows; /* connections between two hosts; none but with run_options.ports */
+	struct run_flow *flows; /* connections between two hosts; only with run_options.ports */
 	size_t flow_count;
 };
 
@@ -57,14 +57,17 @@ struct run_options {
 	const char *program; /* path of this program, which is started again as "dataflow worker" */
 	double seconds, local_MBps;
 	uint32_t tuple_bytes;
-	const char *slurm_folder; /* srun starts the tasks, on the nodes of the hosts' names, which share this folder
-				     for their plans; NULL: they are started here */
+	const char *slurm_folder; /* folder that Slurm's nodes share, for the plans; srun starts the tasks on the nodes
+				     with the hosts' names. NULL: the tasks are started here */
 	bool keep_routes;
-	/* Changes nothing in the switches; chooses source ports whose hash selects the routes. Links must not fail. */
+	/*
+	 * If true, does not change the switches, but chooses source ports whose hash selects the routes. Then there
+	 * must be no faults.
+	 */
 	bool ports;
 	bool improve_routes; /* after a failure, look for routes that give the jobs higher rates together */
 	const struct simulate_fault *faults; /* faults of links only; all links are up again at the end */
-	uint64_t seed;                       /* for the draw of a SIMULATE_USED from the links in use at the start */
+	uint64_t seed;                       /* for SIMULATE_USED: selects some of the links in use at the start */
 	uint32_t fault_count;
 	const volatile sig_atomic_t *stop; /* ends the run early */
 	void (*each_second)(void *context, const struct run_second *second);
@@ -72,24 +75,26 @@ struct run_options {
 };
 
 /*
- * The topology's link states follow those of the lab and stay so. 0; -EINVAL (a fault of another kind, a job with a
- * cycle), -EHOSTUNREACH (no source port takes a flow over its route), -errno with err set. `result` is cleared by
- * run_result_clear() in any case.
+ * Runs the plan. The topology's link states follow those of the lab and are not restored. Returns 0; or, with err set,
+ * -EINVAL (a fault that is not of links, a job with a cycle), -EHOSTUNREACH (no source port takes a flow over its
+ * route) or another -errno. In either case the caller clears `result` by run_result_clear().
  */
 int run_plan(const struct lab *lab, struct dataflow *dataflow, struct dataflow_plan *plan,
 	     const struct run_options *options, struct run_result *result, struct error *err);
-/* 0; -EIO with err set: tuples were lost or duplicated, or the run ended before one of its faults. */
+/* Returns 0; or -EIO with err set if tuples were lost or duplicated, or the run ended before one of its faults. */
 int run_result_check(const struct run_result *result, struct error *err);
 void run_result_clear(struct run_result *result);
 
-/* The seconds so far, for a chart. Begins all zero. */
+/* The report lines so far, for a chart. Initially all zero. */
 struct run_history {
 	struct run_second *seconds;
 	size_t count, capacity;
 };
 int run_history_add(struct run_history *history, const struct run_second *second); /* 0 or -ENOMEM */
 void run_history_clear(struct run_history *history);
-/* Rates of sources and sinks over time, and the times of the options' faults, .svg or .png. 0 or -errno with err set.
+/*
+ * Draws the rates of sources and sinks over time, and the times of the options' faults, to a .svg or .png file. Returns
+ * 0, or -errno with err set.
  */
 int run_history_plot(const struct run_history *history, const struct run_options *options, const char *path,
 		     struct error *err);
@@ -101,7 +106,7 @@ struct run_report {
 	struct run_history *history; /* NULL: none is kept */
 };
 void run_report_heading(const struct run_report *report);
-/* For run_options.each_second; context: the report. */
+/* For run_options.each_second; the context is the report. */
 void run_report_second(void *context, const struct run_second *second);
 void run_report_result(const struct run_report *report, const struct dataflow *dataflow,
 		       const struct run_result *result);

@@ -28,7 +28,7 @@ struct dataflow_settings {
 	const char *plot; /* picture; NULL: none */
 	const char *latency_file, *curves, *curve;
 	int latency_stat;
-	struct dataflow_latency *latency; /* opened from these; NULL: none */
+	struct dataflow_latency *latency; /* opened from latency_file and curves; NULL: none */
 	/* Where the jobs come from. */
 	const char *file; /* NULL: one of the following */
 	const char *generate, *flink, *swim, *coflows, *topology, *scenario;
@@ -52,7 +52,8 @@ struct dataflow_settings {
 	int64_t runs;
 };
 
-extern const struct option_row dataflow_option_rows[]; /* lists the engines after dataflow_settings_default() */
+/* The option rows; they list the engines only after dataflow_settings_default(). */
+extern const struct option_row dataflow_option_rows[];
 void dataflow_settings_default(struct dataflow_settings *settings);
 
 struct engine_options dataflow_engine_options(const struct dataflow_settings *settings);
@@ -62,14 +63,17 @@ struct topology_paths_options dataflow_paths_options(const struct dataflow_setti
 int dataflow_parse_faults(const struct dataflow_settings *settings, const struct topology *topology,
 			  struct simulate_fault faults[OPTION_LIST_MAXIMUM], struct error *err);
 
-/* Exactly one of FILE (operands) and the options that replace it; 0 or -EINVAL with err set. */
+/*
+ * Checks that there is exactly one source of jobs (FILE, counted by `operands`, or an option that replaces it), and
+ * that the options can be combined. Returns 0, or -EINVAL with err set.
+ */
 int dataflow_check_sources(const struct dataflow_settings *settings, int operands, struct error *err);
 
-/* The latencies of --latency. NULL with err set. */
+/* Opens the latencies of --latency. Returns NULL with err set on failure. */
 struct dataflow_latency *dataflow_open_latency(const struct dataflow_settings *settings,
 					       const struct dataflow *dataflow, struct error *err);
 
-/* The scenario of the command line: `path`, or NULL. NULL with err set. */
+/* Loads the file `path` or, if `path` is NULL, the scenario of the options. Returns NULL with err set on failure. */
 struct dataflow *dataflow_load(const struct dataflow_settings *settings, const char *path, struct error *err);
 
 #endif

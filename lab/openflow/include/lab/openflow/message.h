@@ -42,20 +42,25 @@ struct openflow_message {
 };
 
 /*
- * The message at the start of bytes[]. Returns its length; 0: incomplete; -EBADMSG: an invalid length. A type that is
- * not in this header file is reported as a header without a body.
+ * Parses the message at the start of bytes[]. Returns its length, 0 if it is incomplete, or -EBADMSG if its length is
+ * invalid. The body is parsed only for OPENFLOW_ERROR and OPENFLOW_FEATURES_REPLY.
  */
 int openflow_parse(const uint8_t *bytes, size_t count, struct openflow_message *message);
 
-/* "flow mod failed: table full"; text[96]. */
+/* Writes the error as text, such as "flow mod failed: table full", to text[96]. */
 void openflow_error_text(const struct openflow_message *message, char *text);
 
-/* Write a message without a body, and the answer to an echo request, into out[]; return the length. */
+/*
+ * Both write a message into out[] and return its length: openflow_write() one without a body, the other one the answer
+ * to an echo request.
+ */
 size_t openflow_write(enum openflow_type type, uint32_t transaction, uint8_t out[OPENFLOW_MESSAGE_BYTES]);
 /* Answers with only the first bytes of a long echo request. */
 size_t openflow_write_echo_reply(const struct openflow_message *request, uint8_t out[OPENFLOW_MESSAGE_BYTES]);
 
-/* Packets from one IPv4 address to another, or the ARP packets between them, leave by a port (7.3.4.1, 7.2.3, 7.2.5).
+/*
+ * Packets from one IPv4 address to another, or the ARP packets between them (`arp`), are output to a port (7.3.4.1,
+ * 7.2.3, 7.2.5).
  */
 struct openflow_flow {
 	uint64_t cookie;
@@ -65,9 +70,12 @@ struct openflow_flow {
 	uint32_t port;
 };
 
-/* Adds the flow, or replaces the one of the same match and priority. */
+/* Writes a message that adds the flow, or replaces the one with the same match and priority. Returns the length. */
 size_t openflow_write_add(const struct openflow_flow *flow, uint32_t transaction, uint8_t out[OPENFLOW_MESSAGE_BYTES]);
-/* Deletes the flows of all tables whose cookie has the bits of `cookie` under `mask`. */
+/*
+ * Writes a message that deletes the flows, of all tables, whose cookie equals `cookie` in the bits of `mask`. Returns
+ * the length.
+ */
 size_t openflow_write_delete(uint64_t cookie, uint64_t mask, uint32_t transaction, uint8_t out[OPENFLOW_MESSAGE_BYTES]);
 
 #endif

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The routes of a dataflow plan in OpenFlow 1.3 switches (Open vSwitch): for each pair of hosts that exchange data and
- * each switch on its route a flow for IPv4 and one for ARP, in both directions, with a cookie that marks them as ours.
+ * Sets the routes of a dataflow plan in OpenFlow 1.3 switches (Open vSwitch): for each pair of hosts that exchange
+ * data, each switch on their route has a flow for IPv4 and one for ARP, in both directions, with a cookie that marks
+ * them as ours.
  *
  * A switch is reached at its management socket, DIR/NAME.mgmt, which Open vSwitch creates for every bridge. Link number
  * l of the topology, from 0, is port l + 1 at both its ends; host number i of the topology, from 0, has the address
- * `first + i`. An update sets the new routes before it removes the old ones: the last switch of every route first,
- * confirmed by barriers; unused flows are deleted at the end. One thread.
+ * `first + i`. An update sets the new routes before it removes the old ones: it begins with the last switch of every
+ * route, and waits until barriers confirm these flows before it updates the switches before them; at the end it deletes
+ * unused flows. One thread.
  */
 #ifndef LAB_OPENFLOW_SWITCHES_H
 #define LAB_OPENFLOW_SWITCHES_H
@@ -18,7 +20,7 @@
 enum { OPENFLOW_ATTEMPTS = 3 };
 
 struct openflow_done {
-	uint32_t switches, flows; /* that confirmed */
+	uint32_t switches, flows; /* switches that confirmed; flows set */
 	double ms;                /* from the first flow to the last confirmation */
 };
 
@@ -28,20 +30,21 @@ struct openflow_fabric {
 	uint32_t generation; /* of the flows; its lowest 16 bits must differ from those of the last update */
 	int timeout_ms;      /* for a switch to connect or confirm */
 	const volatile sig_atomic_t *stop; /* ends openflow_keep_routes(); NULL: never */
-	/* Called after an update (done), or after a failed one that is repeated (failure); the other is NULL. */
+	/* Called after an update (failure is NULL), and after a failed one that will be repeated (done is NULL). */
 	void (*event)(void *context, const struct openflow_done *done, const struct error *failure);
 	void *context;
 };
 
 /*
- * An update that a switch refuses, does not confirm in time or aborts is repeated, up to OPENFLOW_ATTEMPTS times; until
- * it is confirmed, the old flows remain. 0, or -errno with err set, naming the switch.
+ * Sets the routes. If a switch refuses the update, does not confirm it in time or closes the connection, the update is
+ * repeated; there are at most OPENFLOW_ATTEMPTS attempts. The old flows remain until the new ones are confirmed.
+ * Returns 0, or -errno with err set; err names the switch.
  */
 int openflow_set_routes(struct network *network, const struct openflow_fabric *fabric, struct error *err);
 
 /*
- * The same, and then stays connected: if a switch restarts, or no longer confirms, the flows are set again, as often as
- * necessary. 0 when stopped, or as openflow_set_routes().
+ * Sets the routes as openflow_set_routes(), and then stays connected: if a switch restarts, or no longer confirms, the
+ * flows are set again, as often as necessary. Returns 0 when stopped, or an error of openflow_set_routes().
  */
 int openflow_keep_routes(struct network *network, const struct openflow_fabric *fabric, struct error *err);
 

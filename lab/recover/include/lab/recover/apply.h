@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A recovery scenario on the hosts of a lab: its flows as real transfers, and a server that fails while they run. The
- * surviving flows keep what they have sent, the failed server's tasks are placed again and their flows start from
- * there. Root only; one thread.
+ * surviving flows keep the data that they have sent; the failed server's tasks are placed again, and their flows start
+ * again from the new servers. Root only; one thread.
  */
 #ifndef LAB_RECOVER_APPLY_H
 #define LAB_RECOVER_APPLY_H

@@ -3,8 +3,9 @@
  * Detects links between the switches of a routed lab that lose packets although they have a carrier. The switches at
  * both ends of a link send each other a numbered frame every PROBES_INTERVAL_MS over the link itself, as in BFD (RFC
  * 5880): no route can divert it, and the lossy link of a path is known at once. A frame is lost if it has not arrived
- * when PROBES_LATE more have been sent. A link is lossy once PROBES_LOST of any PROBES_PER_WINDOW successive frames are
- * lost in one direction, until PROBES_CLEAN_WINDOWS windows of frames have arrived in both directions.
+ * when PROBES_LATE more have been sent. A link becomes lossy when PROBES_LOST of any PROBES_PER_WINDOW successive
+ * frames are lost in one direction, and stays so until no frame has been lost in either direction for
+ * PROBES_CLEAN_WINDOWS windows.
  *
  * Everything ends with the process. Root only; one thread; the lab is borrowed.
  */
@@ -17,9 +18,9 @@
 #include <lab/lab.h>
 
 /*
- * Windows slide: one that begins with the loss, or is judged at its end, adds its phase. From the first frame lost, a
- * direction that loses everything is lossy after 0.55 windows, one that loses a fifth after 3 in all but 7 of 10,000
- * cases.
+ * The window slides, because one that begins with the loss, or is judged only at its end, would add up to its length to
+ * the delay. After the first lost frame, a direction that loses every frame is lossy within 0.55 windows; one that
+ * loses a fifth of them, within 3 windows in all but 7 of 10,000 cases.
  */
 enum {
 	PROBES_INTERVAL_MS = 10,
@@ -31,21 +32,24 @@ enum {
 
 struct probes;
 
-/* NULL with err set. */
+/* Returns NULL with err set on failure. */
 struct probes *probes_open(const struct lab *lab, struct error *err);
 void probes_close(struct probes *probes); /* NULL is legal */
 
-/* Readable when probes_update() has something to do: for poll(). */
+/* For poll(): readable when probes_update() has something to do. */
 int probes_descriptor(const struct probes *probes);
 
-/* Reads the frames that came, judges those that are due, sends the next ones. 0 or -errno with err set. */
+/*
+ * Reads the frames that have arrived, judges those that are due and sends the next ones. Returns 0, or -errno with err
+ * set.
+ */
 int probes_update(struct probes *probes, struct error *err);
 
-/* The link has no carrier: the frames sent so far do not count. */
+/* To be called while the link has no carrier: the frames sent so far do not count as lost. */
 void probes_skip(struct probes *probes, int link);
 
 bool probes_is_lossy(const struct probes *probes, int link);
-/* Of a lossy link: number of windows from the first lost frame until the loss was detected. */
+/* Returns, for a lossy link, the number of windows from the first lost frame until the loss was detected. */
 double probes_notice_windows(const struct probes *probes, int link);
 
 #endif

@@ -24,11 +24,11 @@ enum sweep_outcome {
 struct sweep_world {
 	struct sweep_plan *plan;
 	const char *file;
-	const struct option_strings *strings; /* of that file */
+	const struct option_strings *strings; /* strings read from that file */
 	struct lab lab;
 	struct lab_guard *guard;
 	int claim;                             /* descriptor that holds the lock on the lab's name; -1 = none */
-	bool plan_is_bad;                      /* an error is in the plan's file, not on the command line */
+	bool plan_is_bad;                      /* the error is in the plan's file, not on the command line */
 	const char *server_name, *client_name; /* as written in the plan */
 	char server_host[SWEEP_HOST_BYTES], client_host[SWEEP_HOST_BYTES];
 	char program[PATH_MAX], plan_folder[PATH_MAX]; /* program: nomora, which starts the injectors */
@@ -47,9 +47,9 @@ int sweep_world_check(struct sweep_world *world, struct error *err);
  */
 enum sweep_outcome sweep_world_run(struct sweep_world *world, FILE *out);
 
-/* Changes the plan to one run without delay, into a folder of its own. 0 or -errno with err set. */
+/* Changes the plan to one run without delay, whose output is in a new folder. Returns 0, or -errno with err set. */
 int sweep_try_prepare(struct sweep_plan *plan, char output[PATH_MAX], struct error *err);
-/* Removes that folder. 0, or -errno: it contains outputs of commands and is kept. */
+/* Removes that folder. Returns 0; or -errno if it contains outputs of commands, so that it is kept. */
 int sweep_try_tidy(const char *output);
 
 #endif

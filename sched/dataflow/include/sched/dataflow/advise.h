@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Advice on moves: for each task of a running job, the host on which it would raise the sum of all rates most, and by
- * how much. Running jobs are not changed. For each move, the routes of its job are chosen again, and those of all other
- * jobs are kept.
+ * Advice on moves: for each task of a running job, the host on which the task would raise the sum of all rates most,
+ * and by how much. Running jobs are not changed. To evaluate a move, the routes of its job are chosen again; those of
+ * all other jobs are kept.
  */
 #ifndef SCHED_DATAFLOW_ADVISE_H
 #define SCHED_DATAFLOW_ADVISE_H
@@ -11,19 +11,19 @@
 
 struct dataflow_move {
 	const struct plan_job *job;
-	uint32_t task, from, to; /* the task of the job; nodes */
+	uint32_t task, from, to; /* task: number in the job; from, to: nodes */
 	double gain_MBps;        /* of all jobs together */
 	double own_gain_MBps;    /* of this job */
 };
 
 struct dataflow_advice {
-	struct dataflow_move *moves; /* the best move of each task that gains anything, largest gain first */
+	struct dataflow_move *moves; /* for each task that can gain, its best move; largest gain first */
 	size_t count;
 };
 
 /*
- * For the plan's jobs that were running before it; the engine evaluates the moves. The plan does not change. 0 or
- * -errno with err set; the advice must be cleared in any case.
+ * Advises on the plan's jobs that were running before the plan; the engine evaluates the moves. The plan does not
+ * change. Returns 0, or -errno with err set; in either case the caller clears the advice.
  */
 int dataflow_advise(struct dataflow_plan *plan, const struct engine *engine, const struct engine_options *options,
 		    struct dataflow_advice *advice, struct error *err);

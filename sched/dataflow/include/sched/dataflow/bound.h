@@ -10,7 +10,10 @@
 
 #include <sched/dataflow/network.h>
 
-/* A source's rate is limited to local_MBps. 0; -ENOMEM, -EHOSTUNREACH or -EIO (GLPK failed) with err set. */
+/*
+ * Computes the bound; a source's rate is at most local_MBps. Returns 0; or, with err set, -ENOMEM, -EHOSTUNREACH or
+ * -EIO (GLPK failed).
+ */
 int dataflow_bound(struct network *network, double local_MBps, double *sum_MBps, struct error *err);
 
 #endif

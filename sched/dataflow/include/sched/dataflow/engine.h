@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Chooses hosts for the tasks of a new dataflow job and routes for its data. Running jobs keep theirs.
+ * Chooses hosts for the tasks of a new dataflow job and routes for its data. Running jobs keep their hosts and routes.
  *
  * Engines:
  * - rate: ours: local search on the rates that all sources sustain together (sched/flows), running jobs included
- * - completion: the same search for the least sum of weight / rate over the sources: sources of equal size then take
- *   the least time in sum, where the greatest sum of rates starves those on busy links
+ * - completion: the same search for the least sum of weight / rate over the sources: the least total time if the
+ *   sources are of equal size (the greatest sum of rates starves sources on busy links)
  * - both: the paper's nested simulated annealing over placement and routes (Alkaff and Gupta, algorithms 1 to 3)
  * - application: the paper's annealing over only the placement; a random route for each pair of hosts
  * - routing: the paper's annealing over only the routes; a random placement
  * - random: a random free slot for each task, a random route for each pair
  * - storm: Storm's default: tasks in order, round robin over the hosts with free slots; equal-cost routes at random
- * - flink: evenly: each component's tasks over the hosts with the fewest tasks; equal-cost routes at random
- * - rstorm: R-Storm: tasks in breadth-first order of the graph, each in the nearest free slot; equal-cost routes
+ * - flink: spread out evenly: each task on the host with the most free slots; equal-cost routes at random
+ * - rstorm: R-Storm: tasks in breadth-first order of the graph, each in the nearest free slot; equal-cost routes at
+ *   random
  */
 #ifndef SCHED_DATAFLOW_ENGINE_H
 #define SCHED_DATAFLOW_ENGINE_H
@@ -25,8 +26,8 @@
 struct dataflow_latency;
 
 /*
- * Errors of the paper's printed pseudo-code, which its engines reproduce on request, all or one of them
- * (engine_anneal.c). With ENGINE_LITERAL_SUM, and so with all, every state has utility 0.
+ * Errors of the paper's printed pseudo-code. The paper's engines reproduce all or one of them on request
+ * (engine_anneal.c). With ENGINE_LITERAL_SUM, and so also with ENGINE_LITERAL_ALL, every state has utility 0.
  */
 enum engine_literal {
 	ENGINE_CORRECTED,
@@ -44,15 +45,14 @@ extern const char *const engine_literal_names[]; /* from ENGINE_LITERAL_ALL on; 
 struct engine_options {
 	uint64_t seed;
 	uint32_t evaluations; /* maximum; 0: the engine's default */
-	uint32_t starts; /* engines rate and completion: local searches, the first from R-Storm's placement, the others
-			  * from random ones
-			  */
-	double local_MBps;      /* maximum rate of a source, even if all its tasks share a host; > 0 */
+	uint32_t starts;      /* engines rate and completion: number of local searches; the first begins with R-Storm's
+				 placement, the others with random ones */
+	double local_MBps;    /* maximum rate of a source, even if all its tasks share a host; > 0 */
 	struct ns (*now)(void); /* for `deadline`; may be NULL */
-	struct ns deadline;     /* on that clock: then the best answer so far is returned; v == 0: none */
+	struct ns deadline; /* on that clock: when it is reached, the best answer so far is returned; v == 0: none */
 	/*
-	 * Engines rate and completion multiply the job's rates by its performance at measured latency; NULL: they do
-	 * not. The job must then be one of its scenario.
+	 * If not NULL, engines rate and completion multiply the job's rates by its performance at measured latency; the
+	 * job must then be one of the scenario of `latency`.
 	 */
 	const struct dataflow_latency *latency;
 	/* The paper's unpublished parameters. */
@@ -61,8 +61,8 @@ struct engine_options {
 	uint32_t route_steps; /* maxStep of the routing level */
 	uint32_t repeats;     /* runs of the annealing, "5" in algorithm 1 */
 	enum engine_literal literal;
-	bool direct; /* a sink's bandwidth is that of its hosts' direct route from the root, as printed; otherwise
-			the least along the flows from the root */
+	bool direct; /* true: a sink's bandwidth is that of the direct route between its host and its root's, as
+			printed; false: the least along the flows from the root */
 };
 
 /* Defaults: seed 1, 8 starts, 10,000 MB/s within a host,
@@ -84,14 +84,14 @@ struct engine_answer {
 	uint32_t route_count;
 	uint64_t evaluations;
 	double own_MBps; /* sum of the predicted rates of the job's sources, at most local_MBps each */
-	double all_MBps; /* the same with the running jobs */
+	double all_MBps; /* the same sum, including the sources of the running jobs */
 };
 
 /*
- * Sets job->hosts for the tasks that are DATAFLOW_NOWHERE; tasks that have a host stay there. 0, or with err set:
- * -ENOSPC (too few free slots), -EHOSTUNREACH (two tasks' hosts are not connected), -EINVAL, -ENOMEM; then job->hosts
- * is unchanged. The network is unchanged in any case; engine_start() starts the job with the answer. The answer is
- * freed by engine_answer_clear().
+ * Sets job->hosts of the tasks that are DATAFLOW_NOWHERE; tasks that have a host stay there. Returns 0; or, with err
+ * set and job->hosts unchanged, -ENOSPC (too few free slots), -EHOSTUNREACH (the hosts of two tasks are not connected)
+ * or -ENOMEM. The network does not change: engine_start() starts the job with the answer. The caller frees the answer
+ * by engine_answer_clear().
  */
 int engine_place(const struct engine *engine, struct network *network, struct dataflow_job *job,
 		 const struct dataflow_graph *graph, const struct engine_options *options, struct engine_answer *answer,

@@ -38,13 +38,17 @@ struct dataflow_graph {
 	double *sink_share;                 /* [source_count]: MB/s that arrive at sinks per 1 MB/s of the source */
 };
 
-/* NULL with err set: out of memory, or -EINVAL where a cycle does not lose data (its gain is 1 or more). */
+/*
+ * Returns NULL with err set: -EINVAL if the gain of a cycle is 1 or more (it does not lose data), -E2BIG if there are
+ * too many flows, or -ENOMEM.
+ */
 struct dataflow_graph *dataflow_graph_create(const struct dataflow_job *job, struct error *err);
 void dataflow_graph_destroy(struct dataflow_graph *graph); /* NULL is legal */
 
 /*
- * The flows of one sender (a task) along one edge, and the share of the sender's data on this edge that each flow
- * carries (a copy for each: 1); both arrays have room for the receiving component's tasks. Returns their number.
+ * Lists the flows of one sender (a task) along one edge, and the share of the sender's data on this edge that each flow
+ * carries (1 if each receiver gets a copy). Both arrays need space for all tasks of the receiving component. Returns
+ * the number of flows.
  */
 uint32_t dataflow_edge_flows(const struct dataflow_job *job, const struct dataflow_edge *edge, uint32_t sender,
 			     struct dataflow_flow *flows, double *shares);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The effect of measured latency on a placement: a job's performance, 0..1, is the mean of its curve's p over its
- * flows, at the round trip between the two tasks' hosts (as in NoMora, section 5.2, but for every flow instead of those
- * to the root). A job that names no curve has performance 1. Engines rate and completion multiply a job's rates by its
- * performance.
+ * The effect of measured latency on a placement: a job's performance, 0..1, is the mean over its flows of the
+ * performance that its curve gives for the round trip between the hosts of the flow's tasks (as in NoMora, section 5.2,
+ * but for every flow, not only those to the root). A job without a curve has performance 1. Engines rate and completion
+ * multiply a job's rates by its performance.
  *
- * A pair's round trip is the larger of both directions; a pair that was not measured has the largest one of the matrix;
- * where a pair was probed without an answer, the job's performance is 0. On one host it is 1 us.
+ * The round trip of a pair of hosts is the larger of its two directions, or the largest of the matrix if neither was
+ * measured. If a direction was probed without an answer, the job's performance is 0. Within a host the round trip is 1
+ * us.
  */
 #ifndef SCHED_DATAFLOW_LATENCY_H
 #define SCHED_DATAFLOW_LATENCY_H
@@ -20,18 +21,18 @@ struct dataflow_latency_options {
 	const char *matrix; /* file, "-" = stdin */
 	enum latency_statistic statistic;
 	const char *curves; /* folder of NAME.json */
-	const char *curve;  /* of jobs that name none; NULL: none */
+	const char *curve;  /* for jobs that name no curve; NULL: none */
 };
 
 /*
- * Reads the matrix and the curves for the jobs of a scenario, which is borrowed. NULL with err set: a file is bad, a
- * host of the network is not in the matrix, no such curve, out of memory.
+ * Reads the matrix and the curves for the jobs of a scenario, which is borrowed. Returns NULL with err set if a file is
+ * bad, a host of the network is not in the matrix, a curve does not exist, or memory is short.
  */
 struct dataflow_latency *dataflow_latency_open(const struct dataflow *dataflow,
 					       const struct dataflow_latency_options *options, struct error *err);
 void dataflow_latency_close(struct dataflow_latency *latency); /* NULL is legal */
 
-/* Performance of one of the scenario's jobs, all of whose tasks have hosts. */
+/* Returns the performance of one of the scenario's jobs, all of whose tasks must have hosts. */
 double dataflow_latency_performance(const struct dataflow_latency *latency, const struct dataflow_job *job,
 				    const struct dataflow_graph *graph);
 

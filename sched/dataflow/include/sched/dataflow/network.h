@@ -2,12 +2,12 @@
 /*
  * A network with the dataflow jobs that run on it: free slots, loads of links and CPUs, routes in use.
  *
- * Resources are numbered: link l in the direction from its end a is 2 l, in the other 2 l + 1; the CPU of host h is
- * 2 * link_count + h. A host uses its first link that is up. Data between two hosts takes one route, the same in both
- * directions and for all jobs; tasks on one host exchange data without using a link. A route is one of the k shortest
- * paths of the hosts' switches (sched/topology), numbered from 0.
+ * Resources are numbered: link l is 2 l in the direction from its end a, and 2 l + 1 in the other direction; the CPU of
+ * host h is 2 * link_count + h. A host uses its first link that is up. Data between two hosts takes one route, the same
+ * in both directions and for all jobs; tasks on one host exchange data without using a link. A route follows one of the
+ * k shortest paths between the hosts' switches (sched/topology), which are numbered from 0.
  *
- * One thread. The network borrows the topology and the jobs' descriptions it is given.
+ * One thread. The network borrows the topology and the jobs' descriptions.
  */
 #ifndef SCHED_DATAFLOW_NETWORK_H
 #define SCHED_DATAFLOW_NETWORK_H
@@ -34,12 +34,12 @@ struct network_route {
 struct network_job {
 	struct dataflow_job *job; /* hosts[] is its placement */
 	const struct dataflow_graph *graph;
-	const double *offered; /* by source: MB/s; NULL: what the components offer */
+	const double *offered; /* by source: offered MB/s; NULL: those of the components */
 };
 
 /*
- * slots[] and cpu[] are by node, as in struct dataflow, and are copied. NULL with err set: bad options, out of memory.
- * A host that no other host can reach is accepted.
+ * slots[] and cpu[] (by node, as in struct dataflow) are copied. Returns NULL with err set if the options are bad or
+ * memory is short. A host that no other host can reach is accepted.
  */
 struct network *network_create(const struct topology *topology, const uint32_t *slots, const double *cpu,
 			       const struct topology_paths_options *options, struct error *err);
@@ -54,35 +54,38 @@ uint32_t network_free_slots(const struct network *network, uint32_t host);
 void network_resource_name(const struct network *network, uint32_t resource, char *text);
 
 /*
- * Candidate routes between two different hosts over links that are up, fewest links first, into routes[]; at most
- * NETWORK_ROUTES_MAXIMUM. `numbers` (may be NULL) gets the number of each. Returns how many (0: not connected) or
- * -ENOMEM.
+ * Writes the candidate routes between two different hosts (over links that are up, fewest links first) to routes[], at
+ * most NETWORK_ROUTES_MAXIMUM, and the number of each to numbers[], which may be NULL. Returns the count of routes (0:
+ * not connected) or -ENOMEM.
  */
 int network_routes(struct network *network, uint32_t from, uint32_t to, struct network_route *routes,
 		   uint32_t *numbers);
 
-/* Route `number` between two hosts into *route: 0, -ENOENT (no such route, or a link on it is down), -ENOMEM. */
+/*
+ * Copies route `number` between two hosts to *route. Returns 0, -ENOENT (no such route, or a link of it is down) or
+ * -ENOMEM.
+ */
 int network_route(struct network *network, uint32_t from, uint32_t to, uint32_t number, struct network_route *route);
 
-/* Number of the route in use between two hosts, or -ENOENT. */
+/* Returns the number of the route in use between two hosts, or -ENOENT. */
 int64_t network_route_of(const struct network *network, uint32_t from, uint32_t to);
 
 /*
- * Links of a shortest route over links that are up from a host to every node, into distance[node_count]: 0 for itself,
- * UINT32_MAX for a node that it cannot reach. 0 or -ENOMEM.
+ * Writes to distance[node_count], for every node, the number of links of a shortest route from a host over links that
+ * are up: 0 for the host itself, UINT32_MAX for a node that it cannot reach. Returns 0 or -ENOMEM.
  */
 int network_distances(const struct network *network, uint32_t from, uint32_t *distance);
 
 /*
- * Starts a job on the network: takes the slots of job->hosts (all placed), and for each pair of hosts that exchange
- * data and has no route yet, the route numbered route_of(context, from, to). The job and its graph are borrowed until
- * network_stop(). 0; -ENOSPC (a host has too few slots), -EHOSTUNREACH (no such route), -ENOMEM, with nothing changed
- * and err set.
+ * Starts a job, all of whose tasks have hosts: takes their slots and, for each pair of hosts that exchange data and
+ * have no route yet, the route numbered route_of(context, from, to). The job and its graph are borrowed until
+ * network_stop(). Returns 0; or, with err set and nothing changed, -ENOSPC (a host has too few slots), -EHOSTUNREACH
+ * (no such route) or -ENOMEM.
  */
 typedef int64_t (*network_chooser)(void *context, uint32_t from, uint32_t to);
 int network_start(struct network *network, struct dataflow_job *job, const struct dataflow_graph *graph,
 		  network_chooser route_of, void *context, struct error *err);
-/* Stops the job at an index of network_jobs(); later ones move down. */
+/* Stops the job at an index of network_jobs(); the later jobs move down by one. */
 void network_stop(struct network *network, uint32_t index);
 const struct network_job *network_jobs(const struct network *network, uint32_t *count);
 
@@ -90,36 +93,39 @@ const struct network_job *network_jobs(const struct network *network, uint32_t *
 void network_offer(struct network *network, uint32_t index, const double *offered);
 
 /*
- * After links have failed: gives each pair whose route has failed the route with the fewest links and, among these, the
- * least use, if any is up. After links have returned (`repaired`): gives these pairs the route from before the failure,
- * if it is up. Returns the number of routes that changed or -ENOMEM.
+ * After links have failed (`repaired` false): gives each pair whose route has failed the least used of the shortest
+ * candidate routes, if any is up. After links have returned (`repaired` true): gives the rerouted pairs the route from
+ * before the failure back, if it is up. Returns the number of routes that changed, or -ENOMEM.
  */
 int network_reroute_pairs(struct network *network, bool repaired);
 
 /*
- * Gives the pairs whose route has failed, one after the other until nothing changes, the candidate route with the
- * greatest sum of rates that the running jobs' sources sustain, each at most local_MBps. Ends early where this takes
- * long. 1 if a route changed, 0, -ENOMEM.
+ * Gives each rerouted pair the candidate route with which the running jobs' sources sustain the greatest sum of rates,
+ * each counted with at most local_MBps; repeats this until nothing changes, or until a limit of evaluations. Returns 1
+ * if a route changed, 0 if none did, or -ENOMEM.
  */
 int network_improve_rerouted(struct network *network, double local_MBps);
 
-/* Links between switches that routes of running jobs pass, into links[link_count]: their number, or -ENOMEM. */
+/*
+ * Writes the links between switches that routes of running jobs use to links[link_count]. Returns their number, or
+ * -ENOMEM.
+ */
 int network_links_in_use(const struct network *network, uint32_t *links);
 
 /* Takes away the free slots of a host that is down, or gives them back. */
 void network_hold_slots(struct network *network, uint32_t host, bool hold);
 
 /*
- * Rates that the running jobs' sources sustain, all at once (max-min fair, sched/flows): rate[] and bottleneck[] (may
- * be NULL; a resource or MAX_MIN_OFFERED), job by job, source by source. A source with a flow over a pair without a
- * live route gets 0. Returns the number of sources or -ENOMEM.
+ * Computes the rates that all sources of the running jobs sustain together (max-min fair, sched/flows), into rate[],
+ * and the limit of each source (a resource or MAX_MIN_OFFERED), into bottleneck[], which may be NULL; both job by job,
+ * source by source. A source with a flow over a route that is down gets 0. Returns the number of sources or -ENOMEM.
  */
 int network_rates(struct network *network, double *rate, uint32_t *bottleneck);
 uint32_t network_source_count(const struct network *network);
 
 /*
- * The load of each resource at these rates, MB/s (for a CPU: seconds per second), written to MBps[resources]. 0 or
- * -ENOMEM.
+ * Writes the load of each resource at the rates of network_rates() to MBps[network_resource_count()], in MB/s (of a
+ * CPU: seconds per second). Returns 0 or -ENOMEM.
  */
 int network_usage(struct network *network, double *MBps);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Plans a whole scenario: starts its placed jobs, places the others one after the other in the order of the file by an
- * engine, and computes the rates that all sustain together.
+ * Plans a whole scenario: starts the jobs that have hosts, places the others with an engine, one after the other in the
+ * order of the file, and computes the rates that all sustain together.
  */
 #ifndef SCHED_DATAFLOW_PLAN_H
 #define SCHED_DATAFLOW_PLAN_H
@@ -24,15 +24,15 @@ struct plan_job {
 
 struct dataflow_plan {
 	struct network *network;
-	struct plan_job *jobs; /* as in the scenario */
+	struct plan_job *jobs; /* in the order of the scenario */
 	uint32_t job_count;
-	bool *waiting; /* for all tasks of all jobs in order: it had no host */
+	bool *waiting; /* by task, over all jobs in order: it had no host in the scenario */
 };
 
 /*
- * Places the scenario's jobs, which sets their hosts[]. A job's expected rate is the mean over `random_runs` random
- * placements; 0: none. NULL with err set: as for engine_place(), or a cycle of a job does not lose data. The scenario
- * is borrowed.
+ * Places the scenario's jobs and sets their hosts[]. random_MBps of a job is the mean over `random_runs` random
+ * placements (0: not computed). Returns NULL with err set for the errors of engine_place() and dataflow_graph_create().
+ * The scenario is borrowed.
  */
 struct dataflow_plan *dataflow_plan_create(struct dataflow *dataflow, const struct engine *engine,
 					   const struct engine_options *options,

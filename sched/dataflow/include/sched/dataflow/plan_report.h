@@ -21,9 +21,9 @@ struct dataflow_plan_report {
 };
 
 void dataflow_plan_print(const struct dataflow_plan_report *report, FILE *out);
-/* nomora.dataflow-plan/1; NULL: out of memory. */
+/* Returns the report as nomora.dataflow-plan/1, or NULL if out of memory. */
 json_t *dataflow_plan_to_json(const struct dataflow_plan_report *report);
-/* The network with the load of its links. 0 or -errno with err set. */
+/* Draws the network with the load of its links. Returns 0, or -errno with err set. */
 int dataflow_plan_plot(const struct dataflow_plan *plan, const char *engine, const char *path, struct error *err);
 
 #endif

@@ -4,9 +4,9 @@
  * fair rates that all sources sustain together under back-pressure (network_rates()), and end when each source has sent
  * its volume. A job without enough free slots waits; waiting jobs start in the order of their arrival.
  *
- * Without buffers rates follow every change at once. With buffer_MB each flow has a queue of that size: a source sends
- * faster than the network carries until the queues before the bottleneck are full, and a job ends when its queues are
- * empty (buffers.h). The queues of a failed host are not lost.
+ * Without buffers, rates follow every change at once. With buffer_MB each flow has a queue of that size: a source may
+ * send faster than the bottleneck of its data until the queues before the bottleneck are full, and a job ends when its
+ * queues are empty (buffers.h). The data in the queues of a failed host is not lost.
  *
  * Links and hosts fail and return. Routes over a failed link are replaced, and restored when the link returns; other
  * routes do not change. A failed host loses its tasks: only these are placed again, and a source continues where it
@@ -24,7 +24,8 @@
 enum simulate_fault_kind {
 	SIMULATE_LINK, /* subject: a link of the topology */
 	SIMULATE_HOST, /* subject: a node */
-	SIMULATE_USED, /* subject: per cent of the links between switches that carry data at that time, drawn */
+	SIMULATE_USED, /* subject: percentage of the links between switches that carry data at that time, drawn at
+			  random */
 };
 
 struct simulate_fault {
@@ -34,8 +35,8 @@ struct simulate_fault {
 };
 
 /*
- * "link:A:B@500-800", "host:H@500" (never repaired), "used:10@500-800" (10 % of the links in use). 0, or -EINVAL with
- * err set.
+ * Parses "link:A:B@500-800", "host:H@500" (never repaired), "used:10@500-800" (10 % of the links in use). Returns 0, or
+ * -EINVAL with err set.
  */
 int simulate_fault_parse(const char *text, const struct topology *topology, struct simulate_fault *fault,
 			 struct error *err);
@@ -57,33 +58,34 @@ struct simulate_job {
 };
 
 struct dataflow_simulate_result {
-	struct simulate_job *jobs; /* as in the scenario */
+	struct simulate_job *jobs; /* in the order of the scenario */
 	uint32_t job_count;
 	/* The sum of all sources' rates from a time on; the last entry is the end. */
 	struct simulate_rate {
 		double time_s, MBps;
 	} * rates;
 	size_t rate_count, rate_capacity;
-	uint32_t rerouted; /* routes replaced after failures */
-	double *decision_s,
-		*reroute_s; /* wall clock, of each placement and of each failure of links; 0 without now() */
+	uint32_t rerouted;              /* routes replaced after failures */
+	double *decision_s, *reroute_s; /* wall-clock time of each placement, and of each rerouting after a failure; 0
+					   without now() */
 	size_t decision_count, decision_capacity, reroute_count, reroute_capacity;
 };
 
 /*
- * Changes the jobs' hosts and the state of the topology's links, and restores both at the end. 0; -EINVAL (a job never
- * ends and until_s is INFINITY; a cycle does not lose data, or exists with buffers), -ENOSPC or -EHOSTUNREACH (a job
- * can never start), -ENOMEM with err set.
+ * Changes the jobs' hosts and the state of the topology's links during the simulation, and restores both at the end.
+ * Returns 0; or, with err set, -EINVAL (a job never ends and until_s is INFINITY; the gain of a cycle is 1 or more; a
+ * job has a cycle, with buffers), -ENOSPC or -EHOSTUNREACH (a job can never start, or no running job can send any more)
+ * or -ENOMEM.
  */
 int dataflow_simulate(struct dataflow *dataflow, const struct dataflow_simulate_options *options,
 		      struct dataflow_simulate_result *result, struct error *err);
-/* A table; nomora.dataflow-simulation/1, NULL: out of memory. */
+/* Prints a table; returns nomora.dataflow-simulation/1, or NULL if out of memory. */
 void simulate_result_print(const struct dataflow *dataflow, const struct dataflow_simulate_result *result, FILE *out);
 json_t *simulate_result_to_json(const struct dataflow *dataflow, const struct dataflow_simulate_result *result,
 				const char *engine);
 void simulate_result_clear(struct dataflow_simulate_result *result);
 
-/* Mean of the total rate over an interval. */
+/* Returns the mean of the total rate over an interval. */
 double simulate_mean_MBps(const struct dataflow_simulate_result *result, double from_s, double to_s);
 
 #endif

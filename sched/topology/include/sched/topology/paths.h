@@ -8,12 +8,13 @@
  * one length than wanted, the stored ones are drawn uniformly, so that equal paths share the load; the same seed gives
  * the same paths, in any order of requests.
  *
- * Method: W[i][v], the number of walks of i links from v to the destination, by dynamic programming. Lengths are tried
- * from the distance upward. Walks are drawn at random with probabilities from W and kept if they have no loop; if that
- * does not find enough, or there are few, all are enumerated, so the lengths are exactly those of the k shortest paths.
+ * Method: dynamic programming computes W[i][v], the number of walks of i links from v to the destination. Path lengths
+ * are tried in increasing order, beginning with the distance. Walks of one length are drawn at random, with
+ * probabilities from W, and kept if they have no loop. If there are few walks, or the draws do not find enough paths,
+ * all paths of that length are enumerated, so the lengths are exactly those of the k shortest paths.
  *
  * Work per destination: O(lengths * links) and about k draws per source. Memory: 2 bytes per link of a stored path.
- * Functions that take a const paths may run in several threads; the others need one thread at a time.
+ * Only one thread at a time may use a struct topology_paths; topology_paths_compute_all() starts threads of its own.
  */
 #ifndef SCHED_TOPOLOGY_PATHS_H
 #define SCHED_TOPOLOGY_PATHS_H
@@ -32,10 +33,12 @@ enum {
 
 struct topology_paths_options {
 	uint32_t k;      /* paths per pair, 1..TOPOLOGY_PATHS_K_MAXIMUM */
-	uint32_t detour; /* longer paths are not considered */
+	uint32_t detour; /* maximum number of links beyond the shortest path */
 	uint64_t seed;
-	/* All paths are read from it (model/path_map.h); if it does not exist, they are computed and written to it.
-	 * NULL: they are computed when they are asked for. */
+	/*
+	 * All paths are read from this file (model/path_map.h); if it does not exist, they are computed and written to
+	 * it. NULL: they are computed when they are first requested.
+	 */
 	const char *file;
 };
 
@@ -47,23 +50,24 @@ struct topology_path {
 
 struct topology_paths;
 
-/* The topology is borrowed; nodes and links are not added afterwards. NULL with err set (bad options, the file
- * is bad or cannot be written, out of memory).
+/*
+ * The topology is borrowed; nodes and links must not be added afterwards. Returns NULL with err set if the options or
+ * the file are bad, the file cannot be written, a node has too many links, or memory is short.
  */
 struct topology_paths *topology_paths_create(const struct topology *topology,
 					     const struct topology_paths_options *options, struct error *err);
 void topology_paths_destroy(struct topology_paths *paths); /* NULL is legal */
 
 /*
- * Paths from switch `from` to switch `to`, shortest first, into found[k]. Returns their number (0: none; 1, without
- * links, for from == to), or -ENOMEM.
+ * Writes the paths from switch `from` to switch `to`, shortest first, to found[k]. Returns their number (0: none; 1, a
+ * path without links, if from == to), or -ENOMEM.
  */
 int topology_paths_between(struct topology_paths *paths, uint32_t from, uint32_t to, struct topology_path *found);
 
-/* Computes all pairs, in `threads` threads; 0 or -ENOMEM. */
+/* Computes the paths of all pairs, in `threads` threads. Returns 0 or -ENOMEM. */
 int topology_paths_compute_all(struct topology_paths *paths, uint32_t threads);
 
-/* Whether all links of the path are up. */
+/* Returns true if all links of the path are up. */
 bool topology_path_up(const struct topology *topology, const struct topology_path *path);
 
 #endif
