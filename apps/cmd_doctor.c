@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora doctor: is this host ready to measure? */
+/* nomora doctor: checks whether this host is ready to measure. */
 #include "commands.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ static const struct option_row rows[] = {
 	OPTION_STRING(struct doctor_settings, port, "port", 'p', "NAME", "examine this network interface only"),
 	OPTION_DOUBLE(struct doctor_settings, stalls_s, "stalls", 's', "SECONDS", 0.01, 3600,
 		      "also poll on each isolated CPU (on all CPUs if none is isolated) and count stalls over 1 us"),
-	OPTION_STRING(struct doctor_settings, cpus, "cpus", 'c', "LIST", "CPUs for --stalls, as 2-3,5"),
+	OPTION_STRING(struct doctor_settings, cpus, "cpus", 'c', "LIST", "CPUs for --stalls, such as 2-3,5"),
 	OPTION_FLAG(struct doctor_settings, brief, "brief", 'b', "leave out findings that are ok"),
 	OPTION_FLAG(struct doctor_settings, json, "json", 'j', "print JSON"),
 	OPTION_STRING(struct doctor_settings, root, "root", 0, "DIR",
@@ -40,7 +40,7 @@ static const char teach[] =
 	"  nomora doctor --stalls 2 --cpus 1\n"
 	"  nomora doctor --for nic --json | jq '.findings[] | select(.level != \"ok\")'\n"
 	"\n"
-	"Exit code 3: at least one finding is a fail.\n";
+	"Exit code 3: at least one finding has the level fail.\n";
 
 static int check_settings(const struct doctor_settings *settings, const struct doctor_options *options,
 			  struct error *err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora fit: from sweeps to curves; and the fitter on users' formulas and NIST's reference sets. */
+/* nomora fit: fits curves to sweeps, users' formulas to data, and NIST's reference sets. */
 #include "commands.h"
 
 #include <errno.h>

@@ -37,7 +37,7 @@ static const struct option_row rows[] = {
 	ROW(STRING, modes.replay, "replay", 0, "FILE",
 	    "recorded latencies, us, one per line, instead of a fixed delay"),
 	ROW(DOUBLE, modes.replay_interval_us, "replay-interval-us", 0, "US", 1, 1e12,
-	    "how long each value of --replay holds"),
+	    "time for which each value of --replay applies"),
 	ROW(FLAG, modes.reorder, "reorder", 0, "let packets of --jitter or --replay overtake each other"),
 	ROW(STRING, modes.loss, "loss", 0, "PERCENT", "lose packets at random, independently"),
 	ROW(STRING, modes.gilbert, "gilbert", 0, "P,R[,LB[,LG]]", "lose packets in bursts (Gilbert-Elliott), percent"),
@@ -48,20 +48,20 @@ static const struct option_row rows[] = {
 	OPTION_HEADING("Ports and memory"),
 	ROW(CHOICE, driver, "driver", 0, "NAME", dp_port_driver_names, "driver for a Linux interface"),
 	ROW(FLAG, take_interface, "take-interface", 0,
-	    "use an interface although it has an address or a route of this host, which is cut off then"),
+	    "use an interface even if it has an address or a route of this host, which then no longer works"),
 	ROW(INTEGER, mtu, "mtu", 0, "BYTES", 68, DP_MTU_MAXIMUM,
 	    "largest frames to support; interface MTUs are not changed"),
 	ROW(INTEGER, slots, "slots", 0, "N", 1024, 4194304, "packets held per direction (default 16384)"),
 	ROW(DOUBLE, expected_pps, "expect-pps", 0, "N", 0, 1e9,
-	    "refuse delays, and a --rate, that would overflow at this many packets per second; 0: unknown"),
+	    "expected packets per second: refuse delays, and a --rate, that would overflow at this load; 0: unknown"),
 	ROW(INTEGER, lcores, "lcores", 0, "N", 1, 2, "busy CPUs: 1 for both directions, 2 for one each"),
 	ROW(STRING, cpus, "cpus", 0, "LIST", "CPUs of the busy threads, as 2,4-5; default: isolated CPUs, else any"),
 	ROW(INTEGER, nice, "nice", 0, "N", -20, 19, "priority of the busy threads, if permitted; 0: unchanged"),
 	ROW(DOUBLE, stall_us, "stall-us", 0, "US", 0, 1e6,
-	    "a longer gap in the polling is a stall; 0: 1, or 20 where bursts are system calls"),
+	    "a gap in the polling longer than this is a stall; 0: 1, or 20 if bursts are system calls"),
 	ROW(DOUBLE, hiccup_ns, "hiccup-ns", 0, "NS", 0, 1e9,
-	    "a longer gap disturbs the packets that arrive or leave in it; 0: 300, or as --stall-us where bursts are "
-	    "system calls"),
+	    "packets that arrive or leave during a longer gap count as disturbed; 0: 300, or as --stall-us if bursts "
+	    "are system calls"),
 	ROW(DOUBLE, subtract_ns, "subtract-ns", 0, "NS", 0, 1e6,
 	    "delay of the path itself, subtracted from each delay"),
 	ROW(FLAG, calibrate, "calibrate", 0, "measure how long packets wait to be received, and subtract it"),
@@ -91,7 +91,7 @@ static const struct option_usage usage = {
 	.operands_maximum = 2,
 };
 
-/* False when the reader has closed our output. */
+/* Prints one line of JSON. Returns false if that fails: for example, the reader has closed our output. */
 static bool print_sample(void *context, const struct injector_state *state)
 {
 	json_t *sample = injector_state_to_json(state);

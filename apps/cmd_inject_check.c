@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora inject-check: the delay of each packet, from what the injector captured. */
+/* nomora inject-check: computes the delay of each packet from the injector's capture. */
 #include "commands.h"
 
 #include <stdio.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora inject-ctl: one command to a running injector, its answer as JSON (metrics: as Prometheus text). */
+/*
+ * nomora inject-ctl: sends one command to a running injector and prints the answer as JSON (metrics: as Prometheus
+ * text).
+ */
 #include "commands.h"
 
 #include <errno.h>
@@ -38,7 +41,7 @@ static const struct option_usage usage = {
 	.operands_maximum = 8,
 };
 
-/* The operands after the path, separated by one blank. */
+/* Joins the operands after the path, separated by single blanks. */
 static int join(const struct option_operands *operands, char line[LINE_BYTES], struct error *err)
 {
 	size_t length = 0;
@@ -76,7 +79,7 @@ static int run(void *context, const struct option_operands *operands, struct err
 	if (join(operands, line, err))
 		return COMMAND_USAGE;
 	answer = control_request(operands->items[0], line, (struct ns){(int64_t)(settings->timeout_s * 1e9)}, err);
-	/* EINVAL: the injector refused the command, which is the user's text. */
+	/* EINVAL: the injector refused the command, which the user wrote: wrong usage. */
 	if (!answer)
 		return err->code == EINVAL ? COMMAND_USAGE : COMMAND_FAILED;
 	print_answer(answer, settings->json);

@@ -12,17 +12,20 @@
 
 #include "commands.h"
 
-/* The service account of a pod. */
+/* Folder of the pod's service account. */
 #define ACCOUNT "/var/run/secrets/kubernetes.io/serviceaccount/"
 
 static const char teach[] =
-	"Inside a pod server, token and CA come from its service account.\n"
+	"Inside a pod, server, token and CA come from the pod's service account.\n"
 	"  # nomora k8s-agent --server https://10.0.0.1:6443 --ca-file /etc/kubernetes/pki/ca.crt --token-file token\n"
 	"  $ nomora nodes; nomora explain k8s-default.web/web-server\n"
 	"\n"
 	"Exit status: 0 ended by a signal, 1 failed, 2 usage.\n";
 
-/* The API server of the cluster that this pod runs in; the caller frees. NULL outside a pod. */
+/*
+ * Returns the URL of the API server of the cluster that this pod runs in, which the caller frees, or NULL outside a
+ * pod.
+ */
 static char *find_server(void)
 {
 	const char *host = getenv("KUBERNETES_SERVICE_HOST"), *port = getenv("KUBERNETES_SERVICE_PORT");
@@ -47,7 +50,7 @@ static int run(void *context, const struct option_operands *operands, struct err
 		options->ca_file = options->ca_file ? options->ca_file : ACCOUNT "ca.crt";
 	}
 	if (!options->server)
-		code = command_misused(err, "missing option --server URL; not inside a pod");
+		code = command_misused(err, "missing option --server URL (not needed inside a pod)");
 	else if (strncmp(options->server, "https://", 8) != 0 && strncmp(options->server, "http://", 7) != 0)
 		code = command_misused(err, "bad server '%s'; expected https://HOST:PORT", options->server);
 	else if (options->token_file && access(options->token_file, R_OK) < 0)
@@ -64,15 +67,15 @@ static int run(void *context, const struct option_operands *operands, struct err
 int command_k8s_agent(int argc, char **argv)
 {
 	const struct option_row rows[] = {
-		OPTION_STRING(struct k8s_agent_options, server, "server", 'u', "URL", "of the API server"),
+		OPTION_STRING(struct k8s_agent_options, server, "server", 'u', "URL", "URL of the API server"),
 		OPTION_STRING(struct k8s_agent_options, token_file, "token-file", 't', "FILE",
-			      "bearer token, read for each request"),
+			      "file with the bearer token; read for each request"),
 		OPTION_STRING(struct k8s_agent_options, ca_file, "ca-file", 'c', "FILE",
-			      "that signed the server's certificate (PEM)"),
+			      "certificate of the CA that signed the server's certificate (PEM)"),
 		OPTION_STRING(struct k8s_agent_options, schedd, "schedd", 's', "PATH",
 			      "schedd's socket; default $NOMORA_SCHEDD, else " CLIENT_SOCKET),
 		OPTION_DOUBLE(struct k8s_agent_options, resync_s, "resync", 0, "S", 0.1, 3600,
-			      "between comparisons with schedd when nothing changes"),
+			      "time between comparisons with schedd when nothing changes"),
 		OPTION_END,
 	};
 	const struct option_usage usage = {

@@ -15,7 +15,7 @@
 #include <injector/load/report.h>
 
 struct settings {
-	int mode, gap; /* gap and rate_per_s: negative if not given */
+	int mode, gap; /* gap and rate_per_s are negative if not given */
 	int64_t connections, depth, keys, seed;
 	double duration_s, warm_up_s, timeout_s, rate_per_s, update_share, skew;
 	bool no_fill, fill_only, json;
@@ -27,15 +27,15 @@ static const struct option_row rows[] = {
 	OPTION_HEADING("Load"),
 	OPTION_CHOICE(
 		struct settings, mode, "mode", 'm', "MODE", load_mode_names,
-		"closed: each connection keeps DEPTH requests under way; open: requests go out when they are due"),
+		"closed: each connection keeps DEPTH requests in flight; open: requests are sent when they are due"),
 	OPTION_INTEGER(struct settings, connections, "connections", 'c', "N", 1, 1024, "TCP connections"),
-	OPTION_INTEGER(struct settings, depth, "depth", 'd', "N", 1, 65536, "requests under way per connection"),
+	OPTION_INTEGER(struct settings, depth, "depth", 'd', "N", 1, 65536, "requests in flight per connection"),
 	OPTION_DOUBLE(struct settings, rate_per_s, "rate", 'r', "PER_S", 0, 1e8,
 		      "open loop: requests per second; 0, the default: ETC's own mean gap of 19 us"),
 	OPTION_CHOICE(struct settings, gap, "gap", 'g', "SHAPE", gap_names,
-		      "open loop: distribution of the gaps, etc unless given"),
+		      "open loop: distribution of the gaps; default: etc"),
 	OPTION_DOUBLE(struct settings, duration_s, "duration", 't', "S", 0.001, 86400, "length of the measurement"),
-	OPTION_DOUBLE(struct settings, warm_up_s, "warm-up", 'w', "S", 0, 3600, "load before it, not measured"),
+	OPTION_DOUBLE(struct settings, warm_up_s, "warm-up", 'w', "S", 0, 3600, "time of load before the measurement"),
 	OPTION_DOUBLE(struct settings, timeout_s, "timeout", 0, "S", 0.01, 3600,
 		      "fail when the server is silent for this long"),
 	OPTION_HEADING("Data"),
@@ -45,7 +45,8 @@ static const struct option_row rows[] = {
 		      "Zipf exponent of the keys' popularity, 0 = uniform"),
 	OPTION_FLAG(struct settings, no_fill, "no-fill", 0, "don't store the keys first"),
 	OPTION_FLAG(struct settings, fill_only, "fill-only", 0, "store the keys and stop"),
-	OPTION_INTEGER(struct settings, seed, "seed", 's', "N", 0, 0x1p53, "same seed, same keys and requests"),
+	OPTION_INTEGER(struct settings, seed, "seed", 's', "N", 0, 0x1p53,
+		       "the same seed gives the same keys and requests"),
 	OPTION_FLAG(struct settings, json, "json", 'j', "print JSON (nomora.load/1)"),
 	OPTION_END,
 };
@@ -73,20 +74,20 @@ static void show_progress(void *context, const char *phase, double share)
 	progress_update(context, (uint64_t)(share * 1000), phase);
 }
 
-/* Refuses options that would be ignored. */
+/* Refuses options that would have no effect. */
 static int check_sense(const struct settings *settings, struct error *err)
 {
 	if (settings->mode == LOAD_CLOSED && (settings->rate_per_s >= 0 || settings->gap >= 0))
 		return error_set(err, EINVAL,
-				 "--%s applies to the open loop; a closed loop sends as fast as it is answered: add "
-				 "--mode open, or leave it out",
+				 "--%s applies to the open loop; a closed loop sends the next request when one is "
+				 "answered: add --mode open, or leave the option out",
 				 settings->rate_per_s >= 0 ? "rate" : "gap");
 	if (settings->fill_only && settings->no_fill)
 		return error_set(err, EINVAL, "--fill-only and --no-fill are mutually exclusive");
 	return 0;
 }
 
-/* With no answer at all, rates and latencies of 0 would mislead: the exit code says so. */
+/* Without any answer, rates and latencies of 0 would be misleading: explains it and returns COMMAND_NEGATIVE. */
 static int report_nothing(const struct settings *settings, const struct load_result *result)
 {
 	if (result->unanswered > 0)
@@ -130,7 +131,7 @@ static int run(void *context, const struct option_operands *operands, struct err
 			    : error_set(err, ENOMEM, "out of memory");
 	if (settings->fill_only)
 		load.warm_up = load.duration = (struct ns){0};
-	stop_catch_signals(); /* Ctrl-C ends the measurement early and still prints it */
+	stop_catch_signals(); /* Ctrl-C ends the measurement early, and the results are still printed */
 	if (!code)
 		code = load_run(&load, &result, err);
 	progress_destroy(bar);

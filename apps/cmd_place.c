@@ -36,7 +36,7 @@ static const char teach[] =
 	"\n"
 	"A pair of machines that was not measured takes the largest round trip between their racks, else between\n"
 	"their pods, else the cluster file's default; the output says which. Exit status: 0, also when tasks wait\n"
-	"(with --strict: 3); 1 bad file; 2 usage.\n";
+	"(with --strict: 3); 1 failed; 2 usage.\n";
 
 static const char *const references[] = {"added", "absolute", NULL};
 static const char *const place_drawings[] = {".dot", ".json", NULL};
@@ -47,17 +47,17 @@ static const struct option_row rows[] = {
 	OPTION_STRING(struct settings, place.cluster, "cluster", 'c', "FILE", "machines, racks, slots (JSON)"),
 	OPTION_STRING(struct settings, place.jobs, "jobs", 'j', "FILE", "jobs, one JSON object a line; - is stdin"),
 	OPTION_STRING(struct settings, place.latency, "latency", 'l', "FILE",
-		      "measured round trips (CSV); without it the cluster's defaults count"),
+		      "measured round trips (CSV); without it, the cluster file's default round trips apply"),
 	OPTION_STRING(struct settings, place.curves, "curves", 'C', "DIR",
-		      "folder of the jobs' curves, NAME.json; without it those that come with nomora"),
+		      "folder of the jobs' curves, NAME.json; default: the curves that come with nomora"),
 	OPTION_HEADING("Policy"),
-	OPTION_CHOICE(struct settings, place.policy, "policy", 'p', "NAME", policy_names, "how to place"),
+	OPTION_CHOICE(struct settings, place.policy, "policy", 'p', "NAME", policy_names, "placement policy"),
 	OPTION_FLAG(struct settings, place.paper, "paper", 0,
 		    "the paper's values: p-m 105, p-r 110, nearest entry of a curve's table, raw latencies, ..."),
 	OPTION_INTEGER(struct settings, place.p_m, "p-m", 0, "COST", 0, 1000,
 		       "machines up to this cost (100 / performance) get an arc; 1000 = all"),
 	OPTION_INTEGER(struct settings, place.p_r, "p-r", 0, "COST", 0, 1000,
-		       "racks whose dearest machine is up to this cost get an arc; 1000 = all"),
+		       "racks whose most expensive machine is up to this cost get an arc; 1000 = all"),
 	ROW_GAMMA(struct settings, place.gamma),
 	ROW_OMEGA(struct settings, place.omega_per_s),
 	OPTION_FLAG(struct settings, place.preemption, "preemption", 'P',
@@ -65,7 +65,7 @@ static const struct option_row rows[] = {
 	ROW_BETA(struct settings, place.beta_per_s),
 	ROW_UNSCHEDULED_CAPACITY(struct settings, place.unscheduled_capacity),
 	OPTION_FLAG(struct settings, place.root_anywhere, "root-anywhere", 0,
-		    "roots take a random free slot, not one in a rack with room for the job"),
+		    "roots take a random free slot, instead of one in a rack with room for the job"),
 	OPTION_INTEGER(struct settings, place.seed, "seed", 0, "N", 0, 9007199254740991., "seed of random choices"),
 	OPTION_HEADING("Latency"),
 	OPTION_CHOICE(struct settings, place.statistic, "latency-stat", 0, "STAT", latency_rtt_statistic_names,
@@ -75,16 +75,17 @@ static const struct option_row rows[] = {
 	ROW_MAX_AGE(struct settings, place.max_age_s),
 	OPTION_HEADING("Solving"),
 	OPTION_CHOICE(struct settings, place.algorithm, "algorithm", 'a', "NAME", algorithm_names,
-		      "flow solver; in each solve all find the same cost"),
-	OPTION_INTEGER(struct settings, place.rounds, "rounds", 0, "N", 1, 100000, "rounds; the last one is explained"),
+		      "flow solver; all of them find the same cost in each solve"),
+	OPTION_INTEGER(struct settings, place.rounds, "rounds", 0, "N", 1, 100000,
+		       "number of rounds; the last one is explained"),
 	OPTION_DOUBLE(struct settings, place.round_s, "round-s", 0, "S", 0, 1e9, "time from one round to the next"),
 	OPTION_FLAG(struct settings, place.verify, "verify", 'V', "prove each answer optimal"),
 	OPTION_HEADING("Output"),
 	OPTION_FLAG(struct settings, json, "json", 0, "print JSON, nomora.place/1"),
 	OPTION_FLAG(struct settings, strict, "strict", 0, "exit 3 if a task waits"),
 	OPTION_STRING(struct settings, place.dump_dimacs, "dump-dimacs", 0, "FILE",
-		      "write the last solve's network, roots placed, for 'nomora solve'"),
-	OPTION_STRING(struct settings, place.draw, "draw", 0, "FILE", "draw it with its flow: .dot or .json"),
+		      "write the network of the last solve, in which the roots are placed, for 'nomora solve'"),
+	OPTION_STRING(struct settings, place.draw, "draw", 0, "FILE", "draw that network with its flow: .dot or .json"),
 	OPTION_END,
 };
 
@@ -96,9 +97,11 @@ static const struct option_usage usage = {
 	.rows = rows,
 };
 
-/* The first two names stand for the solver that keeps its state between rounds. The others solve the whole network each
+/*
+ * The first two names mean the solver that keeps its state between rounds. The others solve the whole network each
  * time, with one node per task. The general solvers `auto` and `structured` are left out: they would search for the
- * shape that the first two build from the start. */
+ * shape that the first two build directly.
+ */
 static void list_choices(void)
 {
 	for (int i = 0; i < CHOICES_MOST - 1 && policies[i]; i++)
@@ -166,7 +169,7 @@ int command_place(int argc, char **argv)
 	struct settings settings = {0};
 	bool paper = false;
 
-	/* The paper's values are defaults too: other options override them. */
+	/* --paper only changes the defaults, so look for it first: other options override its values. */
 	for (int i = 1; i < argc; i++)
 		paper |= strcmp(argv[i], "--paper") == 0;
 	place_settings_default(&settings.place, paper);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora ptp: the delay to a PTP clock, and our clock's offset from it. */
+/* nomora ptp: measures the delay to a PTP clock and our clock's offset from it. */
 #include "cmd_ptp.h"
 
 #include <errno.h>
@@ -15,21 +15,20 @@ struct ptp_settings {
 	int64_t count, domain;
 	double interval_ms, timeout_ms;
 	ptp_measurer *by_port;
-	char **words; /* for nomora-probe: getopt permutes argv */
+	char **words; /* copy of argv for nomora-probe, since getopt reorders argv */
 };
 
 static const struct option_row rows[] = {
 	OPTION_FLAG(struct ptp_settings, peer_delay, "peer-delay", 'p',
-		    "ask the neighbour on the link (default); it may be master or not"),
-	OPTION_FLAG(struct ptp_settings, e2e, "e2e", 'e',
-		    "delay request and response with the master, between its Syncs"),
+		    "measure the peer delay to the neighbour on the link (default), master or not"),
+	OPTION_FLAG(struct ptp_settings, e2e, "e2e", 'e', "send delay requests to the master, between its Syncs"),
 	OPTION_FLAG(struct ptp_settings, l2, "l2", '2', "over Ethernet (default)"),
 	OPTION_FLAG(struct ptp_settings, udp4, "udp4", '4', "over UDP and IPv4"),
 	OPTION_FLAG(struct ptp_settings, udp6, "udp6", '6', "over UDP and IPv6"),
 	OPTION_FLAG(struct ptp_settings, dpdk, "dpdk", 'D',
 		    "through a DPDK port, with the stamps of its NIC where it has a PTP clock"),
 	OPTION_INTEGER(struct ptp_settings, count, "count", 'c', "N", 1, 1000000, "requests"),
-	OPTION_DOUBLE(struct ptp_settings, interval_ms, "interval-ms", 'i', "MS", 0, 3600000, "between requests"),
+	OPTION_DOUBLE(struct ptp_settings, interval_ms, "interval-ms", 'i', "MS", 0, 3600000, "time between requests"),
 	OPTION_DOUBLE(struct ptp_settings, timeout_ms, "timeout-ms", 't', "MS", 1, 3600000,
 		      "how long to wait for an answer"),
 	OPTION_INTEGER(struct ptp_settings, domain, "domain", 'd', "N", 0, 255, "PTP domain"),
@@ -60,7 +59,7 @@ static int check_settings(const struct ptp_settings *settings, int rest_count, s
 	if (settings->dpdk && (settings->udp4 || settings->udp6))
 		return error_set(err, EINVAL, "--dpdk sends over Ethernet; it excludes --udp4 and --udp6");
 	if (!settings->dpdk && rest_count)
-		return error_set(err, EINVAL, "words after '--' are for EAL, which only --dpdk starts");
+		return error_set(err, EINVAL, "arguments after '--' are for EAL and need --dpdk");
 	return 0;
 }
 

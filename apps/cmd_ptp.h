@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora ptp, of which nomora-probe does the part that needs DPDK. */
+/* nomora ptp. Its DPDK part is in nomora-probe. */
 #ifndef APPS_CMD_PTP_H
 #define APPS_CMD_PTP_H
 
@@ -10,7 +10,7 @@
 typedef int ptp_measurer(const struct ptp_options *options, const struct option_operands *operands,
 			 struct ptp_result *result, const volatile sig_atomic_t *stop, struct error *err);
 
-/* `by_port` measures through DPDK ports; if it is NULL, nomora-probe is executed for them. */
+/* `by_port` measures through DPDK ports. If it is NULL, executes nomora-probe for them. */
 int command_ptp_by(int argc, char **argv, ptp_measurer *by_port);
 
 #endif

@@ -13,7 +13,7 @@
 #include "command.h"
 #include "commands.h"
 
-/* recover.fail adds a failure to the scenario; with --apply, `fail` names the server that fails during the run. */
+/* recover.fail adds a failure to the scenario. With --apply, `fail` names the server that fails while the flows run. */
 struct settings {
 	struct recover_settings recover;
 	int sharing, experiment;
@@ -27,16 +27,15 @@ static const char *const sharings[] = {"performance", "equal", "tcp", NULL};
 
 static const struct option_row rows[] = {
 	OPTION_HEADING("The search"),
-	OPTION_CHOICE(
-		struct settings, recover.filter, "filter", 'f', "NAME", recovery_filter_names,
-		"candidate servers: exact drops none that an optimal answer needs, paper is Algorithm 1, peers adds "
-		"the peers' servers to it"),
+	OPTION_CHOICE(struct settings, recover.filter, "filter", 'f', "NAME", recovery_filter_names,
+		      "candidate servers: exact keeps all that an optimal answer may need, paper is Algorithm 1, peers "
+		      "is Algorithm 1 plus the peers' servers"),
 	OPTION_INTEGER(struct settings, recover.eta, "eta", 0, "N", 1, 1000000,
 		       "servers that each task adds in Algorithm 1"),
 	OPTION_CHOICE(struct settings, recover.solver, "solver", 's', "NAME", recovery_solver_names,
 		      "exact, or the paper's branch and cut by GLPK"),
 	OPTION_DOUBLE(struct settings, recover.deadline_ms, "deadline-ms", 'd', "MS", 0, 1e9,
-		      "deadline for the best answer so far and its proved gap; 0 = none"),
+		      "time limit, after which the best answer so far is given with its proved gap; 0 = none"),
 	OPTION_HEADING("What to report"),
 	OPTION_FLAG(struct settings, recover.json, "json", 'j', "print JSON"),
 	OPTION_FLAG(struct settings, recover.compare, "compare", 'c',
@@ -52,17 +51,17 @@ static const struct option_row rows[] = {
 	OPTION_STRING(struct settings, recover.coflows, "coflows", 0, "FILE",
 		      "a trace of the coflow benchmark, with --at and --fail"),
 	OPTION_DOUBLE(struct settings, recover.at_s, "at", 0, "S", -1, 1e9,
-		      "second of the trace, or of --apply, at which the failure comes"),
+		      "second of the trace, or of --apply, at which the server fails"),
 	OPTION_STRING(struct settings, fail, "fail", 0, "SERVER", "server, or port of the trace, that fails"),
-	OPTION_DOUBLE(struct settings, recover.link_MBps, "link-MBps", 0, "R", 1e-3, 1e9, "links of the trace's ports"),
+	OPTION_DOUBLE(struct settings, recover.link_MBps, "link-MBps", 0, "R", 1e-3, 1e9,
+		      "rate of the links of the trace's ports"),
 	OPTION_STRING(struct settings, result, "scenario", 0, "FILE", "write the scenario to FILE (JSON)"),
 	OPTION_HEADING("Real transfers"),
 	OPTION_FLAG(struct settings, apply, "apply", 'a',
 		    "run the flows between the hosts of a lab; with --fail and --at a server fails while they run"),
 	OPTION_STRING(struct settings, lab, "lab", 0, "NAME", "the lab of --apply"),
-	OPTION_CHOICE(
-		struct settings, sharing, "sharing", 0, "NAME", sharings,
-		"rates of --apply: performance (eq. 19), equal (fixed shares), tcp (what TCP makes of the links)"),
+	OPTION_CHOICE(struct settings, sharing, "sharing", 0, "NAME", sharings,
+		      "rates of --apply: performance (eq. 19), equal (fixed shares), tcp (TCP shares the links)"),
 	OPTION_HEADING("Experiments"),
 	OPTION_CHOICE(struct settings, experiment, "experiment", 0, "NAME", experiments,
 		      "the paper's figures: testbed (5-11), scale (12-13), runtime (14-15); with -o"),
@@ -77,8 +76,8 @@ static const struct option_usage usage = {
 	.teach = "  nomora recover scenario.json\n"
 		 "  nomora recover --generate servers=500,apps=10,tasks=20,failed=8 --compare\n"
 		 "  nomora recover --experiment testbed -o figures\n"
-		 "Exit status: 0 placed, 1 a bad file or no placement before the deadline, 2 usage, 3 the tasks cannot "
-		 "be placed.\n",
+		 "Exit status: 0 placed, 1 failed (a bad file, no placement before the deadline), 2 usage, 3 the tasks "
+		 "cannot be placed.\n",
 	.rows = rows,
 	.operands_maximum = 1,
 };
@@ -134,7 +133,8 @@ static int check(const struct settings *settings, int operands, struct error *er
 		      (settings->experiment >= 0);
 
 	if (sources != 1)
-		return error_set(err, EINVAL, "expected one of SCENARIO.json, --generate, --coflows and --experiment");
+		return error_set(err, EINVAL,
+				 "expected exactly one of SCENARIO.json, --generate, --coflows and --experiment");
 	if (settings->recover.coflows && (settings->recover.at_s < 0 || !settings->fail))
 		return error_set(err, EINVAL, "--coflows needs --at S and --fail PORT");
 	if (settings->apply && (settings->fail != NULL) != (settings->recover.at_s >= 0))

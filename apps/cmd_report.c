@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora report: the files of a run on one page that needs no other file. */
+/* nomora report: shows the files of a run on one self-contained page. */
 #include "commands.h"
 
 #include <report/report.h>
@@ -10,9 +10,9 @@ struct settings {
 };
 
 static const struct option_row rows[] = {
-	OPTION_STRING(struct settings, output, "output", 'o', "REPORT.html", "the page (required)"),
+	OPTION_STRING(struct settings, output, "output", 'o', "REPORT.html", "file for the page (required)"),
 	OPTION_STRING(struct settings, page.title, "title", 't', "TEXT", "title of the page"),
-	OPTION_FLAG(struct settings, page.summary, "summary", 0, "jobs instead of tasks in the placement"),
+	OPTION_FLAG(struct settings, page.summary, "summary", 0, "show jobs instead of tasks in the placement"),
 	OPTION_HEADING("Inputs (at least one)"),
 	OPTION_STRING(struct settings, page.steps, "steps", 0, "FILE",
 		      "lines of seconds, command, purpose, separated by tabs"),
@@ -29,7 +29,7 @@ static const struct option_row rows[] = {
 	OPTION_STRING(struct settings, page.random, "random", 0, "FILE",
 		      "output of nomora place --policy random --json"),
 	OPTION_STRING(struct settings, page.measured, "measured", 0, "FILE",
-		      "what the application did in its placements: placement,job,task,predicted,measured (CSV)"),
+		      "performance of the application in its placements: placement,job,task,predicted,measured (CSV)"),
 	OPTION_STRING(struct settings, page.doctor, "doctor", 0, "FILE", "output of nomora doctor --json"),
 	OPTION_END,
 };

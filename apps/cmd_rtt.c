@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora rtt: round trips of STAMP probes, ICMP echo, TCP and PTP from a capture. */
+/* nomora rtt: computes round trips of STAMP probes, ICMP echo, TCP and PTP from a capture. */
 #include "commands.h"
 
 #include <errno.h>
@@ -19,10 +19,11 @@ struct rtt_settings {
 static const struct option_row rows[] = {
 	OPTION_STRING(struct rtt_settings, peers, "peers", 'p', "FILE", "names for the addresses: 'name address ...'"),
 	OPTION_STRING(struct rtt_settings, samples, "samples", 's', "FILE", "every round trip (CSV)"),
-	OPTION_STRING(struct rtt_settings, compare, "compare", 0, "SAMPLES",
-		      "what 'nomora probe --samples' wrote: the delay that the prober added to the wire"),
+	OPTION_STRING(
+		struct rtt_settings, compare, "compare", 0, "SAMPLES",
+		"file of 'nomora probe --samples': report the delay that the prober adds to the wire's round trips"),
 	OPTION_STRING(struct rtt_settings, protocols, "protocols", 0, "NAME,...",
-		      "what to pair: stamp (default), icmp (echo), tcp (time stamps), ptp (PTPv2)"),
+		      "packets to pair: stamp (default), icmp (echo), tcp (time stamps), ptp (PTPv2)"),
 	OPTION_INTEGER(struct rtt_settings, udp_port, "udp-port", 0, "PORT", 1, 65535, "UDP port of the reflectors"),
 	OPTION_FLAG(struct rtt_settings, gross, "gross", 0, "do not subtract the reflector's own time (t3 - t2)"),
 	OPTION_FLAG(struct rtt_settings, json, "json", 'j', "print JSON"),
@@ -47,7 +48,8 @@ static int report(const struct rtt_pairs *pairs, const char *path, bool json)
 	int code = COMMAND_OK;
 
 	if (counters->repeated)
-		log_warning("%" PRIu64 " packets are in the capture twice (several interfaces?): the first one counts",
+		log_warning("%" PRIu64
+			    " packets are in the capture twice (several interfaces?): only the first copy counts",
 			    counters->repeated);
 	if (json)
 		code = command_print_json(rtt_pairs_to_json(pairs, path));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora simulate: a trace-driven day of one or more policies, with the paper's metrics and figures. */
+/* nomora simulate: simulates a trace-driven day of one or more policies, with the paper's metrics and figures. */
 #include <stdio.h>
 
 #include <base/program.h>
@@ -22,7 +22,8 @@ static const char teach[] =
 	"  $ nomora simulate --machines 1250 --hours 1 -C curves --what-if slots=11\n"
 	"  $ nomora simulate --machines 1250 --hours 1 -C curves --sweep slots=11,12,13 -j 2 -o slots\n"
 	"\n"
-	"Exit status: 0, also when a signal stopped it and partial results were written; 1 bad file; 2 usage.\n";
+	"Exit status: 0, also when a signal stopped it and partial results were written; 1 failed; 2 usage;\n"
+	"3 --live found a difference.\n";
 
 static const struct option_usage usage = {
 	.command = "nomora simulate",

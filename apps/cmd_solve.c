@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora solve: a min-cost flow problem in DIMACS form, its cost, its flow and its proof. */
+/* nomora solve: solves a min-cost flow problem in DIMACS form and prints its cost, flow and proof. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 enum { ALGORITHMS_MOST = 8 };
 
 struct settings {
-	int algorithm; /* row of mcf_algorithms */
+	int algorithm; /* index of the row in mcf_algorithms */
 	bool flow, verify, json;
 };
 
@@ -44,7 +44,8 @@ static const char teach[] =
 	"  f 3 4 2\n"
 	"\n"
 	"Exit status: 0 optimal (and, with --verify, proved so), 1 bad file or failed proof, 2 usage,\n"
-	"3 infeasible: standard error names nodes whose supply exceeds the capacity of the arcs that leave them.\n";
+	"3 infeasible: standard error names nodes of a set whose supply exceeds the capacity\n"
+	"of the arcs that leave it.\n";
 
 static int fail_solve(const struct run *run, struct error *err)
 {
@@ -78,7 +79,7 @@ static int verify(struct run *run, struct error *err)
 			 run->solution.statistics.algorithm, mcf_fault_name(verdict.fault), verdict.text);
 }
 
-/* Finds the cut that proves infeasibility. */
+/* If the problem is infeasible, finds the cut that proves it. */
 static int look_into(struct run *run, struct error *err)
 {
 	int code = run->solution.status == MCF_INFEASIBLE
@@ -153,7 +154,7 @@ int command_solve(int argc, char **argv)
 	const char *names[ALGORITHMS_MOST + 1] = {0};
 	const struct option_row rows[] = {
 		OPTION_CHOICE(struct settings, algorithm, "algorithm", 'a', "NAME", names,
-			      "how to solve it; auto aggregates identical nodes and chooses"),
+			      "algorithm; auto aggregates identical nodes and then chooses one"),
 		OPTION_FLAG(struct settings, flow, "flow", 'f', "print f lines: tail, head, flow of every arc in use"),
 		OPTION_FLAG(struct settings, verify, "verify", 'v',
 			    "prove the answer: feasibility, complementary slackness, primal = dual"),

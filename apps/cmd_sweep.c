@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora sweep: carries out a plan, with a lab and an injector of its own if the plan asks for them. */
+/* nomora sweep: carries out a plan; makes its own lab and injector if the plan asks for them. */
 #include "commands.h"
 
 #include <errno.h>
@@ -19,8 +19,8 @@ static const struct option_usage usage = {
 	.teach = "PLAN is a file of lines 'name = value' whose names are the options above, or the name of a plan that "
 		 "ships\n"
 		 "(memcached, redis, pgbench, nginx); options on the command line override the file.\n"
-		 "Each run's rows are on the disk before the next begins: the same command resumes a sweep that was "
-		 "cut off.\n"
+		 "Each run's rows are on disk before the next run begins: the same command resumes an interrupted "
+		 "sweep.\n"
 		 "Exit 3: runs were disturbed, or left out (on-failure = skip).\n"
 		 "Example, a plan that makes its own rack of two hosts:\n"
 		 "  application = memcached\n"
@@ -55,7 +55,7 @@ static int print_runs(const struct sweep_plan *plan)
 	return code;
 }
 
-/* The plan is parsed: checks it and carries it out. */
+/* Checks the parsed plan and carries it out. */
 static int run_plan(struct sweep_world *world)
 {
 	static const enum command_exit codes[] = {
@@ -69,7 +69,7 @@ static int run_plan(struct sweep_world *world)
 	return world->plan->dry_run ? print_runs(world->plan) : (int)codes[sweep_world_run(world, stdout)];
 }
 
-/* Reads the plan's file, then the options of the command line, which take precedence. */
+/* Reads the plan's file, then the options of the command line, which override it; then runs the plan. */
 static int read_plan(int argc, char **argv, const char *file, struct sweep_plan *plan)
 {
 	struct sweep_world world = {.claim = -1};
@@ -87,7 +87,10 @@ static int read_plan(int argc, char **argv, const char *file, struct sweep_plan 
 	} else {
 		code = command_parse(&usage, argc, argv, plan, &operands);
 		world.strings = strings;
-		/* --lab '' makes a plan that ships one for a running injector, and the reverse. */
+		/*
+		 * An empty --lab turns off the lab of a shipped plan, to use a running injector; an empty --injector
+		 * does the reverse.
+		 */
 		if (plan->lab && !plan->lab[0])
 			plan->lab = NULL;
 		if (plan->injector && !plan->injector[0])

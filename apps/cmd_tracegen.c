@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora tracegen: a synthetic workload in Google's schema. */
+/* nomora tracegen: writes a synthetic workload in Google's schema. */
 #include <errno.h>
 #include <stdio.h>
 
@@ -37,8 +37,8 @@ static const struct option_row rows[] = {
 	OPTION_INTEGER(struct tracegen_options, slots, "slots", 0, "N", 1, 100000, "slots of a machine"),
 	OPTION_INTEGER(struct tracegen_options, tasks, "tasks", 0, "N", 0, 100000000,
 		       "tasks submitted after the start; 0 = derived from --load"),
-	OPTION_DOUBLE(struct tracegen_options, hours, "hours", 0, "H", 0.001, 10000, "length"),
-	OPTION_DOUBLE(struct tracegen_options, load, "load", 0, "SHARE", 0.01, 1.5, "slots in use"),
+	OPTION_DOUBLE(struct tracegen_options, hours, "hours", 0, "H", 0.001, 10000, "length of the trace in hours"),
+	OPTION_DOUBLE(struct tracegen_options, load, "load", 0, "SHARE", 0.01, 1.5, "share of the slots in use"),
 	OPTION_DOUBLE(struct tracegen_options, churn, "churn", 0, "SHARE", 0, 1,
 		      "share of the machines that leave for a while, per day"),
 	OPTION_INTEGER(struct tracegen_options, seed, "seed", 0, "N", 0, 9007199254740991., "seed"),

@@ -107,8 +107,8 @@ int command_drain(int argc, char **argv)
 {
 	const struct option_row rows[] = {
 		SOCKET_ROW,
-		OPTION_CHOICE(struct settings, scope, "scope", 'S', "WHAT", scopes, "what NAME is"),
-		OPTION_FLAG(struct settings, back, "back", 'b', "take tasks again"),
+		OPTION_CHOICE(struct settings, scope, "scope", 'S', "WHAT", scopes, "kind of thing that NAME is"),
+		OPTION_FLAG(struct settings, back, "back", 'b', "let NAME take tasks again"),
 		OPTION_FLAG(struct settings, dry_run, "dry-run", 'n', "show the consequences; drain nothing"),
 		JSON_ROW,
 		OPTION_END};

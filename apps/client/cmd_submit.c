@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora submit: hands lines of jobs.jsonl to a running schedd. */
+/* nomora submit: sends the jobs of jobs.jsonl to a running schedd. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,8 @@ static const char teach[] =
 	"FILE has a job per line, as for nomora place; - is stdin:\n"
 	"  {\"id\": \"web\", \"curve\": \"memcached\", \"root\": \"server\", \"tasks\": [\"server\", \"client1\"]}\n"
 	"\n"
-	"The same job submitted twice is accepted once. Exit status: 0 accepted, 1 failed or refused, 2 usage.\n";
+	"The same job submitted twice is accepted once.\n"
+	"Exit status: 0 every job was accepted or already known, 1 failed or refused, 2 usage.\n";
 
 static int submit(void *context, const struct option_operands *operands, struct error *err)
 {
@@ -53,7 +54,8 @@ int command_submit(int argc, char **argv)
 {
 	const struct option_row rows[] = {
 		CLIENT_SOCKET_ROW(struct settings),
-		OPTION_FLAG(struct settings, move, "move", 'm', "running tasks of these jobs may be moved"),
+		OPTION_FLAG(struct settings, move, "move", 'm',
+			    "allow schedd to move tasks of these jobs while they run"),
 		OPTION_FLAG(struct settings, dry_run, "dry-run", 'n',
 			    "show where the tasks would go, and submit nothing"),
 		CLIENT_JSON_ROW(struct settings),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora top: shows a running schedd on a terminal, refreshed as it changes. */
+/* nomora top: shows the state of a running schedd on a terminal, and refreshes it. */
 #include <poll.h>
 #include <stdio.h>
 
@@ -64,7 +64,8 @@ int command_top(int argc, char **argv)
 {
 	const struct option_row rows[] = {
 		CLIENT_SOCKET_ROW(struct settings),
-		OPTION_DOUBLE(struct settings, interval_s, "interval", 'i', "S", 0.1, 3600, "between two looks"),
+		OPTION_DOUBLE(struct settings, interval_s, "interval", 'i', "S", 0.1, 3600,
+			      "time between two refreshes"),
 		OPTION_FLAG(struct settings, once, "once", '1', "print the state once and exit"),
 		CLIENT_JSON_ROW(struct settings),
 		OPTION_END,

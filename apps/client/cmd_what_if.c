@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora what-if: asks a running schedd for the consequences of changes, without making them. */
+/* nomora what-if: asks a running schedd what changes would cause, without making them. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +54,8 @@ int command_what_if(int argc, char **argv)
 	const struct option_row rows[] = {
 		CLIENT_SOCKET_ROW(struct settings),
 		OPTION_STRING(struct settings, jobs, "jobs", 'J', "FILE", "jobs submitted after the changes"),
-		OPTION_FLAG(struct settings, move, "move", 'm', "running tasks of these jobs may be moved"),
+		OPTION_FLAG(struct settings, move, "move", 'm',
+			    "allow schedd to move tasks of these jobs while they run"),
 		OPTION_DOUBLE(struct settings, within_s, "within", 'w', "S", 0, 1e7, "how far to look ahead"),
 		CLIENT_JSON_ROW(struct settings),
 		OPTION_END,

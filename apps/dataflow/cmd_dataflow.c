@@ -34,13 +34,13 @@ static struct dataflow_plan *make_plan(const struct dataflow_settings *settings,
 	struct dataflow_plan *plan =
 		dataflow_plan_create(dataflow, engine_find(engine), &options, &paths, random_runs, err);
 
-	/* A scenario can be well-formed and impossible: its reader does not solve for the rates of a cycle. */
+	/* A well-formed scenario may have no solution: its reader does not solve for the rates of a cycle. */
 	if (!plan && err->code == EINVAL && settings->file)
 		error_prefix(err, "%s", settings->file);
 	return plan;
 }
 
-/* One line per engine. */
+/* Prints one line per engine. */
 static int compare(const struct dataflow_settings *settings, struct dataflow *dataflow, struct error *err)
 {
 	printf("%-12s %12s %12s %12s %10s\n", "ENGINE", "SUM MB/s", "MEAN MB/s", "WORST MB/s", "MS A JOB");

@@ -9,22 +9,24 @@
 
 #include "../command.h"
 
-/* Simulates with the engine of the command line and prints; an exit code. */
+/* Simulates with the engine from the command line and prints the result. Returns an exit code. */
 int dataflow_run_simulation(const struct dataflow_settings *settings, struct dataflow *dataflow, struct error *err);
 
-/* Sets the plan's routes, runs its flows and prints predicted and measured rates. 0 or -errno with err set. */
+/* Sets the plan's routes, runs its flows and prints predicted and measured rates. Returns 0 or -errno with err set. */
 int dataflow_apply(const struct dataflow_settings *settings, struct dataflow_plan *plan, struct error *err);
 
-/* Writes the figures of --experiment to -o DIR and prints their values. 0 or -errno with err set. */
+/* Writes the figures of --experiment to -o DIR and prints their values. Returns 0 or -errno with err set. */
 int dataflow_run_experiment(const struct dataflow_settings *settings, struct error *err);
 
-/* nomora dataflow run: prints a line each second, and the rates of the sinks. 0 or -errno with err set. */
+/* nomora dataflow run: prints a line each second, and the rates of the sinks. Returns 0 or -errno with err set. */
 int dataflow_run(const struct dataflow_settings *settings, struct dataflow *dataflow, struct dataflow_plan *plan,
 		 struct error *err);
-/* Sets the plan's routes in OpenFlow switches, and keeps them there until a signal. 0 or -errno with err set. */
+/*
+ * Sets the plan's routes in OpenFlow switches, and keeps them there until a signal. Returns 0 or -errno with err set.
+ */
 int dataflow_set_openflow(const struct dataflow_settings *settings, struct dataflow_plan *plan, struct error *err);
 
-/* The exit code for an error of the libraries: COMMAND_NEGATIVE if there is no placement. */
+/* Returns the exit code for an error of the libraries: COMMAND_NEGATIVE if there is no placement. */
 static inline int dataflow_fail(const struct error *err)
 {
 	return err->code == ENOSPC || err->code == EHOSTUNREACH ? COMMAND_NEGATIVE : COMMAND_FAILED;

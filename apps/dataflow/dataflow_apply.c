@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* --apply: the plan on a routed lab, and a table of predicted and measured rates. */
+/* --apply: runs the plan on a routed lab and prints a table of predicted and measured rates. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

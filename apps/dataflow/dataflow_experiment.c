@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* --experiment: prints published values beside ours; the figures go to the folder. */
+/* --experiment: prints published values beside ours, and writes the figures to a folder. */
 #include <stdio.h>
 #include <stdlib.h>
 

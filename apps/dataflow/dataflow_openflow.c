@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* --openflow: the plan's routes in OpenFlow switches. */
+/* --openflow: sets the plan's routes in OpenFlow switches. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>

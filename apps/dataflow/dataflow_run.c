@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora dataflow run: the plan on a routed lab, with real processes. */
+/* nomora dataflow run: runs the plan on a routed lab, with real processes. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* --simulate */
+/* --simulate: simulates the dataflow jobs. */
 #include <math.h>
 
 #include <sched/dataflow/simulate.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora dataflow worker: one task of a job as a process. */
+/* nomora dataflow worker: runs one task of a job as a process. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,10 +16,9 @@ static const struct option_usage usage = {
 	.operands = "PLAN",
 	.summary = "Runs one task of a dataflow job: takes tuples in over TCP and sends tuples on.",
 	.teach = "PLAN is a file (nomora.worker/1), - is stdin. Prints a line of JSON (nomora.worker-report/1) each "
-		 "second and at the "
-		 "end.\nSIGTERM lets a source end; the tasks behind it end when they have passed on all that they "
-		 "received.\n"
-		 "'nomora dataflow run' starts these.\n",
+		 "second and at the end.\n"
+		 "SIGTERM ends a source; the tasks downstream end when they have passed on all that they received.\n"
+		 "'nomora dataflow run' starts these processes.\n",
 	.rows = rows,
 	.operands_minimum = 1,
 	.operands_maximum = 1,

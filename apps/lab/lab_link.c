@@ -15,7 +15,7 @@ struct link_settings {
 static const struct option_row link_rows[] = {
 	OPTION_STRING(struct link_settings, name, "name", 'n', "NAME", "name of the lab"),
 	OPTION_FLAG(struct link_settings, keep_routes, "keep-routes", 'k',
-		    "leave the routes of the other switches as they are, as before a control plane has noticed"),
+		    "do not change the routes of the other switches, as if no control plane had noticed yet"),
 	OPTION_END,
 };
 

@@ -32,7 +32,7 @@ static int run(void *context, const struct option_operands *operands, struct err
 		struct error reason = {0};
 		struct lab lab;
 
-		/* One that is not whole is reported and does not hide the others. */
+		/* Report an incomplete lab, then go on with the others. */
 		if (lab_read(settings->name ? settings->name : names[i], &lab, &reason) != 0)
 			code = command_fail(&reason, COMMAND_FAILED);
 		else if (settings->json)

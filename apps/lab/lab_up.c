@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora lab up: makes a lab, and stays with it when asked to. */
+/* nomora lab up: makes a lab, and on request stays until it is to be removed. */
 #include "lab_commands.h"
 
 #include <errno.h>
@@ -26,9 +26,9 @@ static const struct option_row up_rows[] = {
 		      "name of the lab; labs of different names can exist at once"),
 	OPTION_INTEGER(struct up_settings, hosts, "hosts", 'H', "N", 1, LAB_HOSTS_MAXIMUM, "hosts, h1 to hN"),
 	OPTION_INTEGER(struct up_settings, racks, "racks", 'R', "N", 1, LAB_RACKS_MAXIMUM,
-		       "racks that share the hosts"),
+		       "number of racks, among which the hosts are divided"),
 	OPTION_INTEGER(struct up_settings, slots, "slots", 's', "N", 0, 1000000,
-		       "tasks that a host holds, for --cluster"),
+		       "tasks that a host can hold, for --cluster"),
 	OPTION_INTEGER(struct up_settings, mtu_bytes, "mtu", 0, "BYTES", 68, 9000, "largest packet on every link"),
 	OPTION_DOUBLE(
 		struct up_settings, link_MBps, "link-MBps", 0, "R", 0, 100000,
@@ -42,13 +42,13 @@ static const struct option_row up_rows[] = {
 	OPTION_STRING(struct up_settings, fabric, "fabric", 0, "NETWORK",
 		      "a topology file, fattree:K[,HOSTS], jellyfish:SWITCHES,PORTS[,HOSTS] or "
 		      "leafspine:LEAVES,SPINES,HOSTS; --hosts and --racks are ignored"),
-	OPTION_INTEGER(struct up_settings, seed, "seed", 0, "N", 0, INT32_MAX, "of a Jellyfish"),
+	OPTION_INTEGER(struct up_settings, seed, "seed", 0, "N", 0, INT32_MAX, "seed of a random Jellyfish"),
 	OPTION_HEADING("The injector"),
 	OPTION_LIST(struct up_settings, inject, "inject", 'i', "PLACE",
 		    "put an injector's two ports in the path of a host (h3), of a rack (rack1) or between two racks "
 		    "(core); among switches in a link (leaf1:spine2) or in each link of a switch (spine2)"),
 	OPTION_DOUBLE(struct up_settings, delay_us, "delay-us", 'd', "US", -1, 10000,
-		      "start the injectors with this delay per direction; -1 leaves that to you"),
+		      "start the injectors with this delay per direction; -1: you start them"),
 	OPTION_HEADING("How long"),
 	OPTION_FLAG(struct up_settings, foreground, "foreground", 'f',
 		    "stay, and remove the lab when this command ends"),
@@ -78,7 +78,8 @@ static const struct option_usage up_usage = {
 		 "  nomora lab link leaf1 spine2 down\n"
 		 "Nothing is made outside the namespaces NAME-h1.., NAME-sw (NAME-s1..) and NAME-inj. With --while or "
 		 "--foreground the\n"
-		 "lab goes when this process ends, killed or not. A host behind an injector has no network until the\n"
+		 "lab is removed when this process ends, even if killed. A host behind an injector has no network "
+		 "until the\n"
 		 "injector runs: give --delay-us, or start it yourself as 'nomora lab status' shows.",
 	.rows = up_rows,
 };
@@ -117,7 +118,10 @@ static int show(const struct lab *lab, bool json)
 	return COMMAND_OK;
 }
 
-/* Runs until a signal ends this command. Processes that a --while command leaves in the namespaces end with the lab. */
+/*
+ * Runs until a signal or the end of the --while command. Processes that this command leaves in the namespaces end with
+ * the lab.
+ */
 static int stay(const struct lab *lab, const struct up_settings *settings, struct error *err)
 {
 	int outcome;
@@ -126,23 +130,27 @@ static int stay(const struct lab *lab, const struct up_settings *settings, struc
 		return foreground_run_shell(settings->while_command, stop_flag(), err);
 	outcome = show(lab, settings->json);
 	if (!settings->json)
-		printf("  it stays until this command ends (Ctrl-C)\n");
+		printf("  the lab stays until this command ends (Ctrl-C)\n");
 	fflush(stdout);
 	stop_wait();
 	return outcome;
 }
 
-/* While the guard lives, the lab is removed when this process dies for any reason. */
+/* Makes the lab under a guard: while the guard runs, it removes the lab if this process ends for any reason. */
 static int guarded(const struct lab *lab, const struct up_settings *settings, char **extra, struct error *err)
 {
 	bool stays = settings->foreground || settings->while_command;
 	struct lab_guard *guard;
 	int outcome;
 
-	/* Elsewhere a signal ends the process at once, and the guard removes what was built so far. */
+	/*
+	 * Without stop_catch_signals() a signal ends the process at once, and the guard removes the parts built so far.
+	 */
 	if (stays)
 		stop_catch_signals();
-	/* Before the guard starts, which must never guard another user's lab; lab_up() checks again, under a lock. */
+	/*
+	 * Check before the guard starts: it must never guard another user's lab. lab_up() checks again, under a lock.
+	 */
 	if (lab_check_free(lab->name, err) != 0)
 		return COMMAND_FAILED;
 	guard = lab_guard_start(lab->name, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora mesh: rows into the latency matrix, and the matrix as a table, a picture, JSON. */
+/* nomora mesh: merges rows into the latency matrix, and shows it as a table, a picture or JSON. */
 #include "commands.h"
 
 #include <errno.h>
@@ -24,14 +24,14 @@ enum export_format { EXPORT_JSON, EXPORT_TABLE };
 
 #define STATISTIC_ROW                                                                                                  \
 	OPTION_CHOICE(struct mesh_settings, statistic, "stat", 's', "WHICH", latency_statistic_names,                  \
-		      "which figure of each pair")
+		      "figure to show for each pair")
 #define CLUSTER_ROW                                                                                                    \
-	OPTION_STRING(struct mesh_settings, cluster, "cluster", 'c', "FILE", "machines with their racks, for the order")
+	OPTION_STRING(struct mesh_settings, cluster, "cluster", 'c', "FILE", "machines with racks, to sort the hosts")
 
 static const struct option_row merge_rows[] = {
 	OPTION_STRING(struct mesh_settings, output, "output", 'o', "FILE", "the matrix; default: stdout"),
 	OPTION_CHOICE(struct mesh_settings, how, "how", 0, "RULE", merge_names,
-		      "a pair in two files: refuse, keep the freshest, or keep the worst figure of each"),
+		      "for a pair in several files: refuse it, keep its freshest row, or keep its worst figures"),
 	OPTION_STRING(struct mesh_settings, live, "live", 'l', "FILE",
 		      "put the pairs into this live matrix instead; created if it is missing"),
 	OPTION_STRING(struct mesh_settings, cluster, "cluster", 'c', "FILE", "racks and pods of a live matrix's hosts"),
@@ -47,7 +47,8 @@ static const struct option_row show_rows[] = {
 
 static const struct option_row draw_rows[] = {
 	OPTION_STRING(struct mesh_settings, output, "output", 'o', "FILE", "picture, .svg or .png (required)"),
-	OPTION_STRING(struct mesh_settings, title, "title", 't', "TEXT", "above the picture; default: what it shows"),
+	OPTION_STRING(struct mesh_settings, title, "title", 't', "TEXT",
+		      "title above the picture; default: what it shows"),
 	STATISTIC_ROW,
 	CLUSTER_ROW,
 	OPTION_END,
@@ -102,8 +103,8 @@ static int export_order(const struct latency_order *order, const struct mesh_set
 /* A subcommand implements one of with_files() and with_order(). */
 struct mesh_command {
 	struct option_usage usage;
-	struct mesh_settings defaults; /* if they name no output, the user must */
-	const char *const *endings;    /* that the output may have; NULL = any */
+	struct mesh_settings defaults; /* without an output here, the user must give one */
+	const char *const *endings;    /* endings that the output's name may have; NULL = any */
 	int (*with_files)(const struct option_operands *operands, const struct mesh_settings *settings,
 			  struct error *err);
 	int (*with_order)(const struct latency_order *order, const struct mesh_settings *settings, struct error *err);

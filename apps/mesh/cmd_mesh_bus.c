@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora mesh publish and collect: a live matrix over a NATS bus. */
+/* nomora mesh publish and collect: send a live matrix over a NATS bus and receive it. */
 #include "commands.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ struct collect_settings {
 static const struct option_row publish_rows[] = {
 	MESH_BUS_ROWS(struct publish_settings, publish.bus),
 	OPTION_DOUBLE(struct publish_settings, publish.every_s, "interval", 'i', "S", 0.001, 3600,
-		      "time between two looks for changed rows"),
+		      "time between two checks for changed rows"),
 	OPTION_DOUBLE(struct publish_settings, publish.all_s, "all-every", 0, "S", 0.01, 86400,
 		      "publish all rows again after this time"),
 	OPTION_FLAG(struct publish_settings, json, "json", 'j', "print the counts at the end as JSON"),
@@ -51,7 +51,7 @@ static const char collect_teach[] =
 	"\n"
 	"  nomora mesh collect /dev/shm/all --server nats://bus:4222 --peers peers.txt --history mesh.db\n";
 
-/* Checks that the required options are there. 0 or -EINVAL with err set. */
+/* Checks that the required options are given. Returns 0 or -EINVAL with err set. */
 static int check_bus(const struct mesh_bus_options *bus, struct error *err)
 {
 	if (!bus->url)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora mesh drain: the status of hosts in a live matrix. */
+/* nomora mesh drain: sets the status of hosts in a live matrix. */
 #include "commands.h"
 
 #include <model/latency_live.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora mesh history: the round trips of a pair over time. */
+/* nomora mesh history: shows the round trips of a pair over time. */
 #include "commands.h"
 
 #include <errno.h>
@@ -17,7 +17,8 @@ struct history_settings {
 };
 
 static const struct option_row rows[] = {
-	OPTION_FLAG(struct history_settings, racks, "racks", 'r', "FROM and TO are racks: the largest of their pairs"),
+	OPTION_FLAG(struct history_settings, racks, "racks", 'r',
+		    "FROM and TO are racks: show the largest value of their pairs"),
 	OPTION_DOUBLE(struct history_settings, last_s, "last", 'l', "S", 0, 1e10, "seconds up to now; 0 = all"),
 	OPTION_STRING(struct history_settings, output, "output", 'o', "FILE", "draw it instead: .svg or .png"),
 	OPTION_FLAG(struct history_settings, json, "json", 'j', "print JSON (nomora.mesh_history/1)"),
@@ -26,7 +27,7 @@ static const struct option_row rows[] = {
 
 static const char teach[] =
 	"Reads the SQLite file that 'nomora mesh agent' and 'nomora mesh serve' write with --history.\n"
-	"Exit 3: the history has nothing of this pair in that time.\n"
+	"Exit 3: the history has no measurements of this pair in the time of --last.\n"
 	"\n"
 	"  nomora mesh history mesh.db h1 h2 --last 3600\n"
 	"  nomora mesh history mesh.db --racks r1 r2 --last 0 -o r1-r2.svg\n";
@@ -64,8 +65,8 @@ static int run(void *context, const struct option_operands *given, struct error 
 	if (!code && series.count) {
 		code = show(&series, settings, &operands[1], err);
 	} else if (!code) {
-		error_set(err, ENODATA, "%s has nothing from '%s' to '%s' in that time", operands[0], operands[1],
-			  operands[2]);
+		error_set(err, ENODATA, "%s: no measurements from '%s' to '%s' in the time of --last", operands[0],
+			  operands[1], operands[2]);
 		code = COMMAND_NEGATIVE;
 	}
 	free(series.items);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora mesh plan: who probes whom, as lists of peers for the agents. */
+/* nomora mesh plan: decides which hosts probe which, and writes a list of peers for each agent. */
 #include "commands.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ static const struct option_row rows[] = {
 	OPTION_FLAG(struct plan_settings, json, "json", 'j', "print JSON (nomora.mesh_plan_load/1)"),
 	OPTION_HEADING("Budget"),
 	OPTION_DOUBLE(struct plan_settings, interval_us, "interval-us", 'i', "US", 1, 1e9,
-		      "between two probes from a host to a peer"),
+		      "time between two probes from a host to a peer"),
 	OPTION_DOUBLE(struct plan_settings, budget.host_pps, "host-pps", 0, "N", 0, 1e9,
 		      "maximum probes per second that a host sends; 0 = no limit"),
 	OPTION_DOUBLE(struct plan_settings, budget.reflector_pps, "reflector-pps", 0, "N", 0, 1e9,
@@ -41,13 +41,13 @@ static const struct option_row rows[] = {
 	OPTION_DOUBLE(struct plan_settings, budget.refresh_s, "refresh", 'r', "S", 1, 1e9,
 		      "every pair of hosts is probed within this time"),
 	OPTION_CHOICE(struct plan_settings, across, "across", 0, "GROUPS", across_names,
-		      "what is paired beyond a pod: every two racks, or every two pods"),
+		      "pairs across pods: between every two racks, or only between every two pods"),
 	OPTION_END,
 };
 
 static const char teach[] =
-	"Hosts of one rack always probe each other. Of each two racks some pairs of hosts do; each run chooses other\n"
-	"pairs. Run it once an epoch (see nomora-mesh-plan.timer); agents read their lists again when they change:\n"
+	"Hosts of one rack always probe each other. Of every two racks some pairs of hosts do; each run chooses other\n"
+	"pairs. Run it once per epoch (see nomora-mesh-plan.timer); agents read their lists again when they change:\n"
 	"\n"
 	"  nomora mesh plan peers.txt --cluster cluster.json --state plan.json -o lists --host-pps 2000\n"
 	"  nomora mesh agent eth0 --address 10.0.1.7 --peers lists/h7.peers --live /dev/shm/mesh\n";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora mesh serve: a live matrix as web pages and metrics. */
+/* nomora mesh serve: serves a live matrix as web pages and metrics. */
 #include "commands.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@ static const struct option_row rows[] = {
 	OPTION_INTEGER(struct serve_settings, port, "port", 'p', "PORT", 0, 65535,
 		       "0 = any free port, which is printed"),
 	OPTION_CHOICE(struct serve_settings, statistic, "stat", 's', "WHICH", latency_rtt_statistic_names,
-		      "figure that sets colours and ranking"),
+		      "figure that determines colours and ranking"),
 	ROW_MAX_AGE(struct serve_settings, max_age_s),
 	MESH_RECORDER_ROWS(struct serve_settings, history),
 	OPTION_END,

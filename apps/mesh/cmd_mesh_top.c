@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora mesh top: shows a live matrix on a terminal, refreshed as it changes. */
+/* nomora mesh top: shows a live matrix on a terminal, and refreshes it. */
 #include "commands.h"
 
 #include <errno.h>
@@ -18,11 +18,12 @@ struct top_settings {
 
 static const struct option_row rows[] = {
 	OPTION_CHOICE(struct top_settings, statistic, "stat", 's', "WHICH", latency_statistic_names,
-		      "which figure of each pair"),
-	OPTION_DOUBLE(struct top_settings, interval_s, "interval", 'i', "S", 0.1, 3600, "between two looks"),
-	OPTION_DOUBLE(struct top_settings, max_age_s, "max-age", 0, "S", 0, 1e9, "older pairs are stale; 0 = none is"),
+		      "figure to show for each pair"),
+	OPTION_DOUBLE(struct top_settings, interval_s, "interval", 'i', "S", 0.1, 3600, "time between two refreshes"),
+	OPTION_DOUBLE(struct top_settings, max_age_s, "max-age", 0, "S", 0, 1e9,
+		      "pairs older than this are stale; 0 = no pair is"),
 	OPTION_FLAG(struct top_settings, once, "once", '1', "print the state once and exit"),
-	OPTION_FLAG(struct top_settings, json, "json", 'j', "one look as JSON (nomora.mesh_top/1)"),
+	OPTION_FLAG(struct top_settings, json, "json", 'j', "print the state once as JSON (nomora.mesh_top/1)"),
 	OPTION_END,
 };
 

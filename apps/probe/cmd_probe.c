@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora probe: round trips to the peers of a list. */
+/* nomora probe: measures round trips to the peers of a list. */
 #include "command_station.h"
 
 static const struct option_row rows[] = {
@@ -13,11 +13,13 @@ static const struct option_row rows[] = {
 	STATION_SESSION_ROWS,
 	OPTION_INTEGER(struct station_settings, count, "count", 'c', "N", 0, 1e12, "probes to each peer; 0 = no limit"),
 	OPTION_DOUBLE(struct station_settings, wait_s, "wait", 'w', "S", 0, 1e5,
-		      "begin when every peer has answered once, at the latest after so long"),
+		      "begin when every peer has answered once, at the latest after this time"),
 	OPTION_DOUBLE(struct station_settings, linger_ms, "linger-ms", 0, "MS", 0, 1e6,
-		      "with --reflect: at the end, go on answering until nobody asked for so long (at most --wait)"),
+		      "with --reflect: at the end, go on answering until no probe has arrived for this time (at most "
+		      "--wait)"),
 	OPTION_STRING(struct station_settings, slot, "slot", 0, "I/N",
-		      "probe only in the I-th of N turns of wall-clock time: cleaner on a crowded machine"),
+		      "probe only in the I-th of N turns of wall-clock time, so that probers on one machine disturb "
+		      "each other less"),
 	OPTION_INTEGER(struct station_settings, slot_ms, "slot-ms", 0, "MS", 10, 60000, "length of a turn"),
 	STATION_PACKET_ROWS,
 	OPTION_HEADING("Port and run"),
@@ -34,7 +36,7 @@ static const char teach[] =
 	"PORT is a Linux interface (veth0), a DPDK device (0000:03:00.0) or a virtual one\n"
 	"(net_af_packet0,iface=veth0). Words after '--' go to DPDK's EAL.\n"
 	"\n"
-	"A round trip is t4 - t1 less what the peer spent, t3 - t2 (STAMP, RFC 8762). Every host of a\n"
+	"A round trip is t4 - t1, less the peer's own time t3 - t2 (STAMP, RFC 8762). Every host of a\n"
 	"mesh runs one process that probes and answers:\n"
 	"\n"
 	"  ip netns exec lab0-h1 nomora probe eth0 --address 10.77.1.101 --peers peers.txt \\\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora ptp --dpdk: the delay to a PTP clock through a DPDK port. */
+/* nomora ptp --dpdk: measures the delay to a PTP clock through a DPDK port. */
 #include "../cmd_ptp.h"
 
 #include <probe/ptp_port/ptp_port.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora schedd export: the journal, from a running daemon or from its state file. */
+/* nomora schedd export: prints the journal, from a running daemon or from its state file. */
 #include <stdio.h>
 
 #include <client/request.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora slurm-agent: schedd decides, Slurm acts. */
+/* nomora slurm-agent: schedd decides where jobs run, and Slurm starts them there. */
 #include <base/stop.h>
 #include <client/request.h>
 #include <integrations/slurm/agent.h>
@@ -12,7 +12,7 @@ struct settings {
 };
 
 static const char teach[] =
-	"Slurm's side: JobSubmitPlugins=nomora in slurm.conf; $SLURM_CONF or /etc/slurm/slurm.conf is read here, too.\n"
+	"Slurm needs JobSubmitPlugins=nomora in slurm.conf. The agent reads $SLURM_CONF or /etc/slurm/slurm.conf.\n"
 	"  # nomora slurm-agent --migrate on\n"
 	"  $ sbatch -n 8 --comment=nomora:curve=memcached job.sh\n"
 	"\n"
@@ -36,18 +36,18 @@ int command_slurm_agent(int argc, char **argv)
 			      "schedd's socket; default $NOMORA_SCHEDD, else " CLIENT_SOCKET),
 		OPTION_STRING(struct settings, agent.socket, "socket", 'l', "PATH",
 			      "unix socket for the plug-in's requests"),
-		OPTION_DOUBLE(struct settings, agent.poll_s, "poll", 0, "S", 0.01, 60, "pause between two looks"),
+		OPTION_DOUBLE(struct settings, agent.poll_s, "poll", 0, "S", 0.01, 60, "time between two polls"),
 		OPTION_DOUBLE(struct settings, agent.patience_s, "patience", 0, "S", 0, 3600,
-			      "held jobs are left to Slurm when schedd has not answered for so long"),
+			      "release held jobs to Slurm if schedd has not answered for this time"),
 		OPTION_HEADING("Moves of running jobs:"),
 		OPTION_CHOICE(struct settings, migrate, "migrate", 'm', "WHEN", migrations,
-			      "requeue jobs that gain elsewhere"),
+			      "requeue jobs that would perform better elsewhere"),
 		OPTION_DOUBLE(struct settings, agent.migrate_gain, "migrate-gain", 0, "SHARE", 0, 1,
-			      "least gain of mean predicted performance"),
+			      "minimum gain of mean predicted performance"),
 		OPTION_DOUBLE(struct settings, agent.no_return_s, "no-return", 0, "S", 0, 1e7,
-			      "a job that was moved stays for this time"),
+			      "minimum time between two moves of a job"),
 		OPTION_DOUBLE(struct settings, agent.review_s, "review", 0, "S", 0.01, 1e6,
-			      "pause between looks at running jobs, one job each"),
+			      "time between checks of running jobs, one job per check"),
 		OPTION_END,
 	};
 	const struct option_usage usage = {

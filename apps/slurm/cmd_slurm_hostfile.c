@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora slurm-hostfile: where the tasks of a placed job belong, for srun -m arbitrary and mpirun. */
+/* nomora slurm-hostfile: prints where the tasks of a placed job belong, for srun -m arbitrary and mpirun. */
 #include <stdio.h>
 #include <stdlib.h>
 
