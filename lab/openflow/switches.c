@@ -15,28 +15,28 @@
 #include <lab/openflow/message.h>
 
 enum { PRIORITY = 32000, GENERATION_BITS = 16, PAUSE_MS = 200, KEEP_MS = 500 };
-#define MARK 0x4e4f4d4f52410000U /* "NOMORA"; the other 16 bits are the generation */
+#define MARK 0x4e4f4d4f52410000U /* in our flows' cookies: "NOMORA"; 16 bits for the generation */
 #define MARK_MASK 0xffffffffffff0000U
 
 struct channel {
 	int socket; /* -1: not connected */
 	uint8_t in[OPENFLOW_LENGTH_MAXIMUM];
 	size_t in_bytes;
-	uint32_t barrier; /* awaited transaction; 0: none */
-	bool described;   /* its features have arrived */
+	uint32_t barrier; /* transaction number of the barrier whose reply is awaited; 0: none */
+	bool described;   /* the switch's features, with `datapath`, have arrived */
 	uint64_t datapath;
 };
 
-/* At a switch, packets from one host to another leave over a link. */
+/* An entry: at switch `node`, packets from host `from` to host `to` leave over `link`. */
 struct entry {
-	uint32_t node, from, to, link, rank; /* rank: number of switches after this one */
+	uint32_t node, from, to, link, rank; /* rank: number of switches behind this one on the route */
 };
 
 struct update {
 	struct network *network;
 	const struct openflow_fabric *fabric;
-	struct channel **channels; /* by node; NULL: hosts */
-	uint32_t *number;          /* by node: the number of a host among the hosts */
+	struct channel **channels; /* by node; NULL for hosts */
+	uint32_t *number;          /* by node: for a host, its number among the hosts, from 0 */
 	struct entry *entries;
 	size_t entry_count, entry_capacity;
 	uint32_t transaction;
@@ -113,7 +113,10 @@ static int send_bytes(struct update *update, uint32_t node, const uint8_t *bytes
 	return 0;
 }
 
-/* Handles one received message: errors end the update, echo requests are answered, a barrier's reply is recorded. */
+/*
+ * Handles a received message: returns an error of the switch, answers an echo request, records features and a barrier's
+ * reply.
+ */
 static int take_message(struct update *update, uint32_t node, const struct openflow_message *message)
 {
 	uint8_t out[OPENFLOW_MESSAGE_BYTES];
@@ -162,9 +165,10 @@ static int receive(struct update *update, uint32_t node)
 
 	if (bytes < 0 && errno == EINTR)
 		return 0;
+	if (bytes < 0 && errno != ECONNRESET)
+		return error_set(update->err, errno, "switch '%s': %s", name_of(update, node), strerror(errno));
 	if (bytes <= 0)
-		return error_set(update->err, bytes < 0 ? errno : ECONNRESET, "switch '%s' closed the connection",
-				 name_of(update, node));
+		return error_set(update->err, ECONNRESET, "switch '%s' closed the connection", name_of(update, node));
 	channel->in_bytes += (size_t)bytes;
 	return take_messages(update, node);
 }
@@ -188,7 +192,7 @@ static int wait_for_barrier(struct update *update, uint32_t node)
 	return code;
 }
 
-/* Sends barriers to all switches at once, then waits for each reply. */
+/* Sends a barrier to every switch, then waits for each reply. */
 static int confirm(struct update *update)
 {
 	uint32_t nodes = network_topology(update->network)->node_count;
@@ -247,17 +251,18 @@ static int check_datapaths(const struct update *update)
 						 name_of(update, a));
 			if (b < a && update->channels[b] &&
 			    update->channels[a]->datapath == update->channels[b]->datapath)
-				return error_set(update->err, EEXIST,
-						 "switches '%s' and '%s' are one: both have datapath %016llx",
-						 name_of(update, b), name_of(update, a),
-						 (unsigned long long)update->channels[a]->datapath);
+				return error_set(
+					update->err, EEXIST,
+					"switches '%s' and '%s' are the same switch: both have datapath %016llx",
+					name_of(update, b), name_of(update, a),
+					(unsigned long long)update->channels[a]->datapath);
 		}
 	return 0;
 }
 
 /*
- * Opens a channel to every switch of the network, also to those without a route now, so that flows of an earlier plan
- * are removed there.
+ * Opens a channel to every switch of the network, also to those that are on no route now, because flows of an earlier
+ * plan are to be removed there.
  */
 static int open_channels(struct update *update)
 {
@@ -303,7 +308,10 @@ static int compare_entries(const void *a, const void *b)
 	return (left->rank > right->rank) - (left->rank < right->rank);
 }
 
-/* Updates the last switch of every route and waits for the confirmations, then the switches before it, and so on. */
+/*
+ * Sets the flows of the last switch of every route and waits for the confirmations, then those of the switches before
+ * these, and so on.
+ */
 static int set_flows(struct update *update)
 {
 	int code = 0;
@@ -322,8 +330,8 @@ static int set_flows(struct update *update)
 }
 
 /*
- * Deletes our flows of other generations. Their cookies differ from the present one in at least one bit, so one
- * deletion for each bit is enough.
+ * Deletes our flows of other generations. The generation in their cookies differs from the present one in at least one
+ * bit; so, for each bit, deletes our flows in which this bit differs.
  */
 static int delete_old(struct update *update)
 {
@@ -356,7 +364,7 @@ static void end(struct update *update)
 	free(update->entries);
 }
 
-/* Makes the complete update; the connections stay open. */
+/* Makes one attempt of the update. The connections stay open. */
 static int set_once(struct update *update, struct openflow_done *done)
 {
 	const struct topology *topology = network_topology(update->network);
@@ -389,8 +397,8 @@ static bool is_stopped(const struct openflow_fabric *fabric)
 }
 
 /*
- * Repeats the update until everything is confirmed, at most `attempts` times; 0: without limit. Setting a flow twice
- * has no effect.
+ * Repeats the update until everything is confirmed, with at most `attempts` attempts (0: no limit). Setting a flow
+ * again has no effect if the switch has it.
  */
 static int set_again(struct update *update, uint32_t attempts, struct error *err)
 {
