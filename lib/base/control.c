@@ -42,8 +42,8 @@ static int address_of(const char *path, struct sockaddr_un *address, struct erro
 }
 
 /*
- * Connects. connect() and later send() have the time limit `limit`: a stopped server with a full backlog would block
- * them for ever.
+ * Connects. Sets `limit` as the time limit of connect() and of later calls of send(), which a stopped server would
+ * otherwise block for ever when its backlog or buffer is full.
  */
 static int connect_to(const struct sockaddr_un *address, struct ns limit)
 {
@@ -75,7 +75,10 @@ static int clear_stale(const struct sockaddr_un *address, struct error *err)
 	fd = connect_to(address, (struct ns){NS_PER_S});
 	if (fd >= 0)
 		close(fd);
-	/* only a refusal proves that nobody listens; the socket of a busy server, or of another user's, must stay */
+	/*
+	 * only ECONNREFUSED proves that nobody listens; a busy server, or another user's, causes other errors, and its
+	 * socket must stay
+	 */
 	if (fd != -ECONNREFUSED && fd != -ENOENT)
 		return error_set(err, EADDRINUSE, "%s is in use by a running process: stop it or choose another path",
 				 address->sun_path);

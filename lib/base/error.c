@@ -47,7 +47,7 @@ int error_prefix(struct error *err, const char *format, ...)
 	va_list arguments;
 
 	if (!err)
-		return -EINVAL; /* a failure without its text */
+		return -EINVAL; /* the caller reports a failure but gave no struct for its code and text */
 	va_start(arguments, format);
 	vsnprintf(prefix, sizeof prefix, format, arguments);
 	va_end(arguments);

@@ -99,7 +99,7 @@ struct file_lines {
 	long number;
 	char *line;
 	size_t line_capacity, line_limit;
-	char *buffer; /* when reading a file: the bytes read ahead */
+	char *buffer; /* when reading a file: bytes read from the file but not yet returned */
 	size_t buffer_used, buffer_at;
 	bool ended;
 };
@@ -154,7 +154,7 @@ void file_lines_limit(struct file_lines *lines, size_t bytes)
 	lines->line_limit = bytes;
 }
 
-/* gzread() reports no error for a stream that was cut off. */
+/* gzread() reports no error at the end of a truncated stream; only gzerror() does. */
 static bool was_cut_off(gzFile file)
 {
 	int code;

@@ -13,7 +13,7 @@
 
 struct file_writer {
 	FILE *stream;
-	char *path;      /* the target of a symbolic link, so that the link is kept */
+	char *path; /* the file to replace; if the caller gave a symbolic link, its target, so that the link is kept */
 	char *temporary; /* file beside path; NULL = output goes to the target directly (stdout, a device, a pipe) */
 };
 
@@ -33,7 +33,7 @@ static void set_mode(int fd, const struct stat *old)
 
 	umask(mask);
 	if (fchmod(fd, old ? mode : mode & ~mask) < 0) {
-		/* ignored: file systems without modes fail */
+		/* ignored: fchmod() fails on file systems that have no modes */
 	}
 }
 
@@ -118,7 +118,10 @@ FILE *file_writer_stream(struct file_writer *writer)
 	return writer->stream;
 }
 
-/* Returns 0 or an errno value. Ignores EINVAL, with which file systems fail that cannot sync a folder. */
+/*
+ * Syncs the folder of the file. Returns 0 or an errno value. Ignores EINVAL: file systems that cannot sync a folder
+ * return it.
+ */
 static int sync_folder(const char *path)
 {
 	char copy[PATH_MAX];
@@ -127,14 +130,16 @@ static int sync_folder(const char *path)
 	snprintf(copy, sizeof copy, "%s", path);
 	fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
-		return 0; /* the folder is writable but not readable */
+		return 0; /* cannot be synced: the folder is writable but not readable */
 	if (fsync(fd) < 0 && errno != EINVAL)
 		code = errno;
 	close(fd);
 	return code;
 }
 
-/* The errno of the failed write is lost; writing one more byte to the broken stream reports it again. */
+/*
+ * The errno of an earlier failed write is lost. Writing one more byte makes the write fail again, with the same errno.
+ */
 int file_stream_flush(FILE *stream)
 {
 	bool failed = ferror(stream);

@@ -13,7 +13,7 @@
 
 enum { POLL_US = 20000 };
 
-/* Polls, because a signal that comes just before a blocking wait would be missed. */
+/* Waits for the child by polling: a blocking waitpid() would miss a signal that sets *stop just before the call. */
 static int wait_for(pid_t child, const volatile int *stop)
 {
 	bool passed = false;

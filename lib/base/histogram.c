@@ -32,7 +32,10 @@ struct entry {
 	uint32_t slot, count;
 };
 
-/* A list of entries has at most a quarter of the slots: an entry takes as much memory as a slot of the array. */
+/*
+ * A compact histogram has entries for at most a quarter of the slots and then becomes an array. An entry takes as much
+ * memory as a slot of the array.
+ */
 enum { ENTRIES_SHARE = 4 };
 
 static int floor_log2(uint64_t value)
@@ -80,7 +83,7 @@ static int shape(struct histogram *histogram, int64_t lowest, int64_t highest, i
 	return 0;
 }
 
-/* room 0: not compact */
+/* room: as for histogram_create_compact(); 0: makes a histogram that is not compact */
 static struct histogram *create(int64_t lowest, int64_t highest, int digits, uint32_t room)
 {
 	struct histogram *histogram = calloc(1, sizeof *histogram);
@@ -134,7 +137,7 @@ static uint32_t place_of(const struct histogram *histogram, size_t slot)
 {
 	const struct entry *from = histogram->entries;
 
-	/* Branchless: no processor predicts the outcome of these comparisons. */
+	/* Binary search without branches, since branch prediction fails for these comparisons. */
 	for (uint32_t count = histogram->used, half; count; count -= half) {
 		half = (count + 1) / 2;
 		from += from[half - 1].slot < slot ? half : 0;
@@ -176,8 +179,9 @@ static int make_room(struct histogram *histogram)
 }
 
 /*
- * Adds a count if the slot has no entry yet (`at` is where it belongs), or if the entry's 32 bits cannot hold the sum.
- * Recording cannot fail: without memory, the nearest entry takes the count.
+ * Adds a count to a compact histogram if the slot has no entry yet, which is then inserted at index `at`, or if the
+ * entry's 32 bits cannot hold the sum. Recording cannot fail: if out of memory, the count is added to the nearest
+ * entry.
  */
 __attribute__((noinline)) static void add_entry(struct histogram *histogram, uint32_t at, size_t slot, uint64_t count)
 {
@@ -198,7 +202,7 @@ __attribute__((noinline)) static void add_entry(struct histogram *histogram, uin
 
 /*
  * Adds a count. The rare cases are in add_entry(), so that the frequent ones need no stack frame, which saves a tenth
- * of a sample's instructions.
+ * of the instructions per recorded value.
  */
 static inline void add(struct histogram *histogram, size_t slot, uint64_t count)
 {
@@ -412,7 +416,7 @@ static int read_counts(struct histogram *histogram, const char *text)
 	}
 }
 
-/* True if recording can produce this state. NANs fail the comparisons. */
+/* Returns true if these counters and sums could be the result of recording. Comparisons with NAN are false. */
 static bool is_plausible(const struct histogram *header)
 {
 	return header->saturated <= header->count && header->minimum >= 0 && header->minimum <= header->maximum &&
@@ -434,7 +438,10 @@ struct histogram *histogram_read(const char *text, struct error *err)
 		error_set(err, EINVAL, "not a histogram: expected \"nomora-histogram/1 lowest highest digits ...\"");
 		return NULL;
 	}
-	/* Any text may be passed: the largest histogram, 5 digits over the whole range, has only 6 million slots. */
+	/*
+	 * The text may ask for any range and digits: even the largest histogram, 5 digits over the whole range, has
+	 * only 6 million slots.
+	 */
 	histogram = histogram_create(lowest, highest, digits);
 	if (!histogram) {
 		error_set(err, errno, "histogram with an impossible range: %s", strerror(errno));

@@ -51,7 +51,10 @@ static size_t millionths_text(double value, char *text)
 		return 0;
 	int64_t count = llround(value * MILLION);
 
-	/* The division rounds to the double that is nearest to the decimal, as reading it does. */
+	/*
+	 * The division gives the double that is nearest to the decimal, which is also the result of parsing the
+	 * decimal.
+	 */
 	if ((double)count / MILLION != value)
 		return 0;
 	int bytes = snprintf(text, JSON_REAL_BYTES, "%lld.%0*lld", (long long)(count / MILLION), PLACES,
@@ -81,7 +84,10 @@ size_t json_real_text(double value, char text[static JSON_REAL_BYTES])
 	return bytes;
 }
 
-/* Copies the number at *from, shortened if it is a real; moves *from past it and returns where the copy ends. */
+/*
+ * Copies the number at *from to `to`, shortened if it is a real. Moves *from past the number, and returns the end of
+ * the copy.
+ */
 static char *copy_number(const char **from, char *to)
 {
 	size_t length = strspn(*from, "+-.0123456789eE"), bytes = length;

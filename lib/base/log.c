@@ -43,7 +43,7 @@ void log_write(enum log_level level, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(text, sizeof text, format, arguments);
 	va_end(arguments);
-	/* Messages quote files: their escape sequences must not reach the terminal. */
+	/* Messages may quote text from files: escape sequences in it must not reach the terminal. */
 	for (char *at = text; *at; at++)
 		if ((unsigned char)*at < ' ' || *at == 0x7f)
 			*at = '?';

@@ -11,16 +11,16 @@
 
 enum { DIGITS_SHORT = 18 };
 
-/* strtod also takes blanks, hex, "inf" and "nan"; a file's number is none of these. */
+/* strtod() also accepts leading blanks, hexadecimal numbers, "inf" and "nan", which are not allowed here. */
 static int looks_decimal(const char *text)
 {
 	return text[0] != '\0' && strspn(text, "+-.0123456789eE") == strlen(text) && strpbrk(text, "0123456789");
 }
 
 /*
- * Fast path: digits, with or without a point, that form an integer of at most 53 bits over a power of ten. Both are
- * exact, so their quotient is rounded once, as by strtod(), in a tenth of its time. Other numbers are left to
- * strtod().
+ * Fast path for digits with or without a point, as an integer divided by a power of ten. If the integer has at most 53
+ * bits, both are exact doubles; their quotient is rounded once, and equals the result of strtod(), in a tenth of the
+ * time. Returns false for other numbers, which strtod() must parse.
  */
 static bool parse_short(const char *text, double *value)
 {

@@ -12,10 +12,10 @@
 
 enum { ROWS_MAXIMUM = 128, FIRST_LONG_CODE = 1000, CODE_HELP = 900, CODE_VERSION, CODE_CONFIG };
 
-/* Strings from a config file, which must outlive reading it. */
+/* A string from a config file. The settings point to it, so it is kept until options_free(). */
 struct option_strings {
 	struct option_strings *next;
-	long line; /* of that file */
+	long line; /* line of the config file that has this string */
 	char text[];
 };
 
@@ -259,13 +259,16 @@ long options_line_of(const struct option_strings *strings, const char *text)
 	return strings ? strings->line : 0;
 }
 
-/* A default outside the range means "not set". */
+/*
+ * Returns true if the default is in the option's range. A default outside it means "not set", and is not shown in the
+ * help.
+ */
 static bool in_range(const struct option_row *row, double value)
 {
 	return value >= row->minimum && value <= row->maximum;
 }
 
-/* Range and default of a number; `field` NULL: no default. */
+/* Prints the range and the default of a number. `field` is the settings' field with the default; NULL: no default. */
 static void print_limits(const struct option_row *row, const void *field, FILE *out)
 {
 	double value = 0;
@@ -372,7 +375,7 @@ static void build_tables(const struct option_usage *usage, struct parse *parse)
 	char *s = parse->shorts;
 	int n = 0;
 
-	*s++ = ':'; /* makes getopt_long() return ':' for a missing value */
+	*s++ = ':'; /* makes getopt_long() return ':' if an option's value is missing */
 	for (const struct option_row *row = usage->rows; row->kind != OPTION_KIND_END && n < ROWS_MAXIMUM; row++) {
 		bool has_value = row->kind != OPTION_KIND_FLAG;
 
@@ -408,7 +411,10 @@ static const struct option_row *row_of_code(const struct parse *parse, int code)
 	return NULL;
 }
 
-/* Cuts off the words after "--", which belong to another parser. Returns the number of words before it. */
+/*
+ * Sets operands->rest to the words after "--", which another parser will read. Returns the number of words before
+ * "--".
+ */
 static int cut_rest(int argc, char **argv, struct option_operands *operands)
 {
 	for (int i = 1; i < argc; i++) {
@@ -441,7 +447,10 @@ static void explain_bad_option(int code, char **argv, const struct parse *parse,
 
 enum pass { PASS_CONFIG, PASS_COMMAND_LINE };
 
-/* Reads the config file in a first pass, so that the command line wins over it wherever --config is. */
+/*
+ * Parses the command line once. The first pass only reads the config file, so that the options of the command line, set
+ * in the second pass, replace those of the file wherever --config is.
+ */
 static enum option_outcome run_pass(const struct option_usage *usage, const struct parse *parse, enum pass pass,
 				    int argc, char **argv, void *settings, struct option_operands *operands,
 				    struct error *err)

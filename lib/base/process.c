@@ -51,12 +51,12 @@ static void run_child(char *const *argv, char *const *environment, int output_fd
 		execvpe(argv[0], argv, environment);
 	code = errno;
 	if (write(failure_fd, &code, sizeof code) < 0) {
-		/* the parent then sees exit code 127 */
+		/* ignored: if the errno cannot be sent, the parent sees exit code 127 */
 	}
 	_exit(127);
 }
 
-/* environ followed by `added` (without the old values of the same names); one block that the caller frees. */
+/* Returns environ, without the names that `added` sets, followed by `added`; as one block, which the caller frees. */
 static char **merge_environment(const char *const *added)
 {
 	size_t ours = 0, more = 0, n = 0;
@@ -95,7 +95,7 @@ static int open_output(const struct process_options *options, int pipe_fds[2], s
 		return 0;
 	}
 	if (pipe2(pipe_fds, O_CLOEXEC) < 0)
-		return error_set(err, errno, "cannot make a pipe: %s", strerror(errno));
+		return error_set(err, errno, "cannot create a pipe: %s", strerror(errno));
 	fcntl(pipe_fds[0], F_SETFL, O_NONBLOCK);
 	return 0;
 }
@@ -138,14 +138,14 @@ static pid_t start_child(const struct process_options *options, char *const *arg
 	pid_t parent = getpid(), pid;
 
 	if (pipe2(failure, O_CLOEXEC) < 0)
-		return error_set(err, errno, "cannot make a pipe: %s", strerror(errno));
+		return error_set(err, errno, "cannot create a pipe: %s", strerror(errno));
 	pid = fork();
 	if (pid == 0)
 		run_child(argv, environment, output[1], options->discard_stderr, failure[1], parent);
 	code = pid < 0 ? errno : 0;
 	close(failure[1]);
 	if (pid > 0) {
-		setpgid(pid, pid); /* parent and child both do this, so that neither goes on before it is done */
+		setpgid(pid, pid); /* called by parent and child, so that neither continues before the group exists */
 		code = exec_failure(failure[0]);
 		if (code)
 			waitpid(pid, NULL, 0);
@@ -187,7 +187,7 @@ out:
 	return process;
 }
 
-/* Reads the available output; closes the pipe at its end. -ENOMEM/-EFBIG with err set. */
+/* Reads the available output; at its end, closes the pipe. Returns 0, or -ENOMEM or -EFBIG with err set. */
 static int drain(struct process *process, struct error *err)
 {
 	for (;;) {
@@ -223,7 +223,7 @@ static void reap(struct process *process)
 	if (process->ended || waitid(P_PID, (id_t)process->pid, &who, WEXITED | WNOHANG | WNOWAIT) != 0 ||
 	    who.si_pid != process->pid)
 		return;
-	/* Until waitpid() below the process number cannot be reused: the group is ours. */
+	/* Before waitpid() below, the kernel cannot reuse the child's process number, so this group is the child's. */
 	if (process->ends_group)
 		kill(-process->pid, SIGKILL);
 	waitpid(process->pid, &process->status, 0);

@@ -23,7 +23,7 @@ struct progress *progress_create(FILE *out, const char *label, uint64_t total)
 	struct progress *progress;
 
 	if (!out || !isatty(fileno(out)))
-		return NULL; /* every call below takes NULL: a log file gets no bars */
+		return NULL; /* no bar in a log file; the functions below accept NULL */
 	progress = calloc(1, sizeof *progress);
 	if (!progress)
 		return NULL;

@@ -21,8 +21,8 @@ void stop_catch_signals(void)
 	if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
 		sigaction(SIGHUP, &action, NULL);
 	/*
-	 * Unblocks SIGTERM: a parent that may send it before the handler is installed starts us with the signal
-	 * blocked.
+	 * Unblocks SIGTERM: a parent that may send SIGTERM before the handler is installed blocks the signal before it
+	 * starts us.
 	 */
 	sigemptyset(&terminate);
 	sigaddset(&terminate, SIGTERM);

@@ -93,7 +93,7 @@ static void read_swf_header(struct reading *reading, const char *line)
 		if (value >= 1 && value <= 1e9 && k == 0)
 			reading->report->machines = (int64_t)value;
 		else if (value >= 1 && value <= 1e9)
-			reading->report->slots = (int64_t)value; /* all slots; divided by `machines` at the end */
+			reading->report->slots = (int64_t)value; /* of all machines; divided by their number later */
 	}
 }
 
@@ -190,7 +190,7 @@ static int read_sacct(struct reading *reading, char *line)
 			return note(reading, BATCH_COLUMNS, "expected the columns of the header");
 	}
 	if (strchr(fields[reading->place[JOB_ID]], '.'))
-		return 0; /* a step of a job; the job itself has another row */
+		return 0; /* this row is a step of a job; the job itself has another row */
 	if (!parse_time(fields[reading->place[SUBMIT]], &job.submit_s) || isnan(job.submit_s) ||
 	    !parse_time(fields[reading->place[START]], &job.start_s) ||
 	    !parse_time(fields[reading->place[END]], &end_s))

@@ -9,8 +9,8 @@
 #include <base/name.h>
 
 /*
- * The values from same_rack_us on are typical medians between VMs of public clouds; a cluster file should give measured
- * ones.
+ * The values of same_rack_us, same_pod_us and other_pod_us are typical medians between VMs of public clouds; a cluster
+ * file should give measured values.
  */
 static const struct cluster_default_rtt default_rtt = {
 	.same_machine_us = 1, .same_rack_us = 30, .same_pod_us = 100, .other_pod_us = 250};

@@ -15,7 +15,7 @@
 
 enum { PORTS_MAXIMUM = 100000, COFLOWS_MAXIMUM = 10000000, LINE_BYTES = 64 << 20 };
 
-/* Words of a line, read in order; the first bad one sets err. */
+/* The words of a line, which are read in order; the first bad word sets err. */
 struct words {
 	const char *file;
 	long line;
@@ -261,7 +261,7 @@ static double time_alone_s(const struct coflow_trace *trace, const struct coflow
 	return worst / link_MBps;
 }
 
-/* done: share of the coflow that has been sent, 0..1 */
+/* Adds the coflow as an application. done: share of the coflow's volume that has been sent, 0..1. */
 static bool add_coflow(const struct coflow_trace *trace, const struct coflow *coflow, double done,
 		       struct recovery_scenario *scenario)
 {

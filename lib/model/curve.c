@@ -52,8 +52,8 @@ void curve_destroy(struct curve *curve)
 }
 
 /*
- * The table has no entry right after a jump: computes this p by extending the line through the next two entries back to
- * the jump.
+ * Computes p right after the jump, for which the table has no entry: extends the line through the next two entries back
+ * to the jump.
  */
 static void prepare_jump(struct curve *curve)
 {

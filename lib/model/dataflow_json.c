@@ -400,7 +400,7 @@ static struct dataflow *dataflow_from_json(const char *file, const json_t *root,
 struct dataflow *dataflow_parse(const char *name, const char *text, size_t bytes, struct error *err)
 {
 	json_t *root = json_read_text(name, 0, text, bytes, err);
-	char *copy = root ? strndup(text, bytes) : NULL; /* adds the NUL that `text` may lack */
+	char *copy = root ? strndup(text, bytes) : NULL; /* a copy that ends with a NUL, which `text` may lack */
 	struct dataflow *dataflow = NULL;
 
 	if (copy)

@@ -30,11 +30,11 @@ struct google_trace_reader {
 	bool strict;
 	struct record *records;
 	size_t count, capacity;
-	struct hash_table index; /* hash of job and task index -> records */
+	struct hash_table index; /* hash of job and task index -> index in records[] */
 	int64_t last_us;
 	int64_t hole_us; /* time of the last row before the last missing part; -1 = no part is missing */
-	bool *present;   /* [machine number]: present after the machine events before `event` */
-	size_t event;    /* next machine event to apply to `present` */
+	bool *present;   /* [machine number]: the machine is present after the events below index `event` */
+	size_t event;    /* index of the next machine event to apply to `present` */
 };
 
 static const char *const problem_names[GOOGLE_TRACE_PROBLEMS] = {
@@ -189,8 +189,8 @@ static struct record *find_record(struct google_trace_reader *reader, uint64_t j
 }
 
 /*
- * Counts a problem if the machine did not exist at that time. First applies the machine events up to that time; there
- * are few. Returns 0, or -EINVAL if `strict`.
+ * Counts a problem if the machine did not exist at time now_us. To find out, first applies the machine events up to
+ * now_us to `present`. Returns 0, or -EINVAL if `strict`.
  */
 static int check_machine(struct google_trace_reader *reader, const struct file_lines *lines, const char *field,
 			 int64_t now_us, struct error *err)
@@ -240,7 +240,7 @@ static int apply_event(struct google_trace_reader *reader, const struct file_lin
 	switch (event) {
 	case TASK_SUBMIT:
 		if (record->state == STATE_RUNNING)
-			record->run_us += now_us - record->started_us; /* its end is in a missing part */
+			record->run_us += now_us - record->started_us; /* this attempt's end is missing */
 		record->state = STATE_PENDING;
 		break;
 	case TASK_SCHEDULE:
@@ -259,7 +259,7 @@ static int apply_event(struct google_trace_reader *reader, const struct file_lin
 		if (record->state != STATE_RUNNING)
 			code = note_row(reader, GOOGLE_TRACE_END_WITHOUT_START, lines, "ends without a start", err);
 		/* fall through */
-	case TASK_KILL: /* may come for a waiting task */
+	case TASK_KILL: /* a waiting task may be killed, too */
 		if (record->state == STATE_RUNNING)
 			record->run_us += now_us - record->started_us;
 		record->state = STATE_IDLE;

@@ -29,7 +29,7 @@ static int make_folder(const char *folder, const char *inside, struct error *err
 
 	snprintf(path, sizeof path, "%s%s", folder, inside);
 	if (mkdir(path, 0777) != 0 && errno != EEXIST)
-		return error_set(err, errno, "cannot make %s: %s", path, strerror(errno));
+		return error_set(err, errno, "cannot create %s: %s", path, strerror(errno));
 	return 0;
 }
 

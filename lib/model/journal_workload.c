@@ -14,13 +14,13 @@ struct record {
 	uint64_t job; /* id */
 	char *name;
 	int64_t submit_us, started_us, run_us;
-	uint32_t index; /* within the job; the root has 0 */
-	bool is_declared /* run_us was given */, runs, ran;
+	uint32_t index; /* index of the task within its job; the root has 0 */
+	bool is_declared /* the journal gave run_us */, runs, ran;
 };
 
 struct job_record {
 	char *root;
-	uint32_t task_count; /* besides the root */
+	uint32_t task_count; /* number of tasks that got their index from the order of submission */
 };
 
 struct reading {
@@ -31,8 +31,8 @@ struct reading {
 	struct error *err;
 	struct record *records;
 	size_t record_count, record_capacity;
-	struct hash_table record_index; /* hash of job and task -> records */
-	struct job_record *jobs;        /* parallel to workload->notes */
+	struct hash_table record_index; /* hash of job and task -> index in records[] */
+	struct job_record *jobs;        /* jobs[i] belongs to workload->notes[i] */
 	size_t job_capacity;
 };
 
@@ -55,7 +55,7 @@ static uint64_t job_id(const char *name)
 	return number_parse_i64(name, &number) == 0 && number >= 0 ? (uint64_t)number : hash_text(name);
 }
 
-/* A job's name may be used again; each job of the same name gets another id. */
+/* Several jobs may have the same name, one after the other; each of them gets another id. */
 static uint64_t next_id(uint64_t id)
 {
 	return hash_mix(id + 1);
@@ -139,8 +139,8 @@ static struct record *find_record(struct reading *reading, uint64_t key, uint64_
 }
 
 /*
- * Returns a task's index in its job. Tasks whose names are numbers keep that order; others are numbered as they are
- * submitted.
+ * Returns a task's index in its job. If the task's name is a number N, the index is N + 1; other tasks get indices in
+ * the order of their submission.
  */
 static uint32_t task_index(const struct journal_event *event, struct job_record *job)
 {

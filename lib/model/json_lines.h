@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the lines of the elements of a top-level array, in JSON text that jansson has already accepted, so that a
- * message about element 312 can name its line. One walk over the text finds all of them.
+ * Finds the lines of the elements of a top-level array, in JSON text that jansson has already accepted, so that an
+ * error message about an element can give its line. The text is read once for all elements.
  */
 #ifndef MODEL_JSON_LINES_H
 #define MODEL_JSON_LINES_H

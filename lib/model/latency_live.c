@@ -89,7 +89,7 @@ static struct live_header header_for(const struct latency_live_size *size)
 	return header;
 }
 
-/* Checks everything but the counts, which attach() checks. */
+/* Checks all fields of the header except the counts, which attach() checks. */
 static int check_header(const char *path, const struct live_header *header, size_t file_bytes, struct error *err)
 {
 	const struct live_header ours = header_for(&(struct latency_live_size){0});
@@ -456,7 +456,9 @@ static int64_t put_host(struct latency_matrix *live, const char *name, const str
 	return latency_live_add_host(live, name, rack ? rack->name : "", rack ? cluster->pods[rack->pod] : "");
 }
 
-/* Returns true if the file has space for more hosts and racks; -ENOSPC then means that the disk is full. */
+/*
+ * Returns true if the file has space for more hosts and racks. If it has, an error -ENOSPC means that the disk is full.
+ */
 static bool has_places(const struct latency_matrix *live)
 {
 	return latency_matrix_hosts(live) < live->host_capacity && latency_live_racks(live) < live->rack_capacity;
@@ -491,8 +493,8 @@ static int put_batch(struct latency_matrix *live, const struct latency_matrix *f
 }
 
 /*
- * Capacities of a new file: 64 more hosts and racks than now (but at least 256 racks), and every pair of these hosts,
- * up to 2^20 or the number of pairs in `from`.
+ * Returns the capacities of a new file: 64 hosts more than `from` has; 64 racks more than the cluster has, but at least
+ * 256; and all pairs of these hosts, but at most 2^20 pairs, or the number in `from` if that is larger.
  */
 static struct latency_live_size size_for(const struct latency_matrix *from, const struct cluster *cluster)
 {

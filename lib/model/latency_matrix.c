@@ -117,7 +117,7 @@ void latency_store_insert_host(struct latency_matrix *matrix, uint32_t position)
 
 /*
  * Doubles a private array and empties its table, which the caller fills again. Items are initialised only when they are
- * added, so that unused ones take no memory. Shared arrays cannot grow: -ENOSPC.
+ * added, so that unused items take no physical memory. Shared arrays cannot grow: -ENOSPC.
  */
 static int grow(const struct latency_matrix *matrix, void **items, size_t item_bytes, size_t *capacity,
 		_Atomic uint32_t **slots, size_t *slot_count)
@@ -251,7 +251,10 @@ bool latency_matrix_load_pair(const struct latency_matrix *matrix, uint32_t sour
 	return false;
 }
 
-/* Checks the invariants of an entry. (The parser checks them before, to name the wrong field.) */
+/*
+ * Checks the invariants of an entry. The entries of a file have been checked by the parser already, whose errors name
+ * the wrong field.
+ */
 static bool entry_is_valid(const struct latency_entry *entry)
 {
 	if (!(entry->loss >= 0 && entry->loss <= 1) || entry->updated_at.v < 0 ||

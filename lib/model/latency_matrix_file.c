@@ -82,8 +82,8 @@ static int read_whole(const struct row_place *row, char **fields, enum column co
 }
 
 /*
- * "stale" means a measured or unreachable pair that was old when the file was written. The entry keeps only that state,
- * since readers see the age by updated_at.
+ * "stale" means a measured or unreachable pair that was old when the file was written. The entry gets the state
+ * measured or unreachable; readers compute the age from updated_at.
  */
 static int read_state(const struct row_place *row, char **fields, struct latency_entry *entry)
 {
@@ -106,7 +106,7 @@ static int read_state(const struct row_place *row, char **fields, struct latency
 			(unsigned long long)entry->samples, state);
 }
 
-/* Reads the columns that only version 2 has. */
+/* Reads the columns that only version 2 of the file form has. */
 static int read_quality(const struct row_place *row, char **fields, struct latency_entry *entry)
 {
 	uint64_t paths, covered;

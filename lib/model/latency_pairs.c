@@ -16,7 +16,10 @@ void latency_slots_insert(_Atomic uint32_t *slots, size_t slot_count, uint64_t h
 	atomic_store_explicit(&slots[slot], position + 1, memory_order_release);
 }
 
-/* Reads the pair of a block. It is the first word, which is written and read atomically. */
+/*
+ * Reads the source and destination of a block. They are the first word of the block, which is written and read
+ * atomically.
+ */
 static void pair_of(const struct latency_block *block, uint32_t hosts[2])
 {
 	uint64_t word = atomic_load_explicit(&block->words[0], memory_order_relaxed);
@@ -77,8 +80,9 @@ void latency_store_insert_pair(struct latency_matrix *matrix, uint32_t position)
 }
 
 /*
- * Empties a slot, the hole (Knuth, vol. 3, 6.4, algorithm R): a later slot moves into the hole unless its home is after
- * the hole. The moved slot is copied before it is cleared, so that its pair is always in the table.
+ * Empties a slot, the hole (Knuth, vol. 3, 6.4, algorithm R): each later slot of the run moves into the hole, and
+ * leaves a new one, unless the slot's home is after the hole. A slot is copied before it is cleared, so that its pair
+ * is always in the table.
  */
 static void close_hole(struct latency_matrix *matrix, size_t hole)
 {

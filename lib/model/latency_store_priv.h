@@ -24,7 +24,8 @@
 enum {
 	LATENCY_WORDS = sizeof(struct latency_entry) / 8,
 	LATENCY_MAXIMUM_WORDS = sizeof(struct latency_maximum) / 8,
-	LATENCY_READ_ATTEMPTS = 1000, /* a writer needs some 20 ns per block: after these attempts, it must be dead */
+	LATENCY_READ_ATTEMPTS = 1000, /* a writer needs some 20 ns per block; if the block's sequence is still odd after
+					 these attempts, the writer is dead */
 };
 
 _Static_assert(sizeof(struct latency_entry) % 8 == 0, "whole words");
@@ -32,7 +33,7 @@ _Static_assert(sizeof(struct latency_maximum) % 8 == 0, "whole words");
 
 /* While the sequence is odd, a writer is changing the block. */
 struct latency_block {
-	_Atomic uint32_t sequence, used; /* used: set since the hand last passed, see latency_store_evict() */
+	_Atomic uint32_t sequence, used; /* used: the pair was set since latency_store_evict() last checked it */
 	union {
 		struct latency_entry entry;
 		_Atomic uint64_t words[LATENCY_WORDS];
@@ -65,7 +66,7 @@ struct latency_counts {
 	_Atomic uint32_t moves;        /* odd while slots of pairs move */
 	_Atomic int64_t written_at_ns; /* wall clock, at the end of the last batch */
 	_Atomic uint64_t evicted;
-	_Atomic uint32_t hand, unused; /* hand: the position where the next search for a pair to evict begins */
+	_Atomic uint32_t hand, unused; /* hand: position of the pair that latency_store_evict() checks next */
 };
 
 struct latency_matrix {
@@ -111,9 +112,9 @@ void latency_store_insert_pair(struct latency_matrix *matrix, uint32_t position)
 struct latency_block *latency_store_find_pair(const struct latency_matrix *matrix, uint32_t source,
 					      uint32_t destination);
 /*
- * Removes a pair that was not set for a long time from the table and returns its position. (Second chance: a hand goes
- * round the positions and takes the first pair that was not set since the hand last passed, or whose host has left.)
- * There must be pairs.
+ * Removes from the table a pair that was not set for a long time, and returns its position. Uses the second-chance
+ * (clock) algorithm: a hand goes round the positions, and takes the first pair that was not set since the hand last
+ * passed it, or one of whose hosts has left the mesh. There must be at least one pair.
  */
 uint32_t latency_store_evict(struct latency_matrix *matrix);
 /* Repairs the table after a writer died, so that every pair is in it exactly once. */

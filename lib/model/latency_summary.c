@@ -76,7 +76,7 @@ int latency_summarise(const struct latency_matrix *matrix, const struct cluster 
 	int code = racks && times ? 0 : -ENOMEM;
 
 	for (size_t i = 0; !code && i < LATENCY_RELATIONS; i++) {
-		collections[i].lowest_p50_us = collections[i].highest_p50_us = NAN; /* fmin() and fmax() ignore it */
+		collections[i].lowest_p50_us = collections[i].highest_p50_us = NAN; /* fmin() and fmax() ignore NAN */
 		collections[i].p50_us = times + 2 * i * count;
 		collections[i].p99_us = times + (2 * i + 1) * count;
 	}

@@ -14,12 +14,12 @@ static const char magic[8] = "NOMPATH1";
 #define BYTE_ORDER_MARK UINT32_C(0x01020304)
 #define FILE_BYTES_MAXIMUM ((size_t)1 << 34)
 
-/* The same layout on every machine: no padding. */
+/* The header of the file. It has no padding, so that its layout is the same on every machine. */
 struct header {
 	char magic[8];
 	uint32_t byte_order;
 	uint32_t node_count;
-	uint64_t topology; /* fingerprint */
+	uint64_t topology; /* fingerprint of the topology */
 	uint64_t seed;
 	uint32_t k, detour;
 };
@@ -47,7 +47,7 @@ void path_map_clear(struct path_map *map)
 	*map = (struct path_map){0};
 }
 
-/* Eight bytes at a time, then the rest. */
+/* Adds eight bytes at a time to the hash, then the rest. */
 uint64_t path_map_checksum(const char *bytes, size_t count)
 {
 	uint64_t hash = HASH_FNV_START, word;
@@ -137,7 +137,7 @@ struct path_map_reader {
 	const struct topology *topology;
 	const struct topology_adjacency *adjacency;
 	const char *name, *bytes;
-	size_t count, at; /* count: without the checksum */
+	size_t count, at; /* count: length of bytes[] without the checksum; at: position of the next byte to read */
 	struct error *err;
 };
 
@@ -157,7 +157,10 @@ static bool take(struct path_map_reader *reader, void *item, size_t count)
 	return true;
 }
 
-/* Returns true if the ports of one path lead from a switch to another, only through switches and without a loop. */
+/*
+ * Returns true if a path with these ports leads from switch `from` to switch `to`, only through switches and without a
+ * loop.
+ */
 static bool leads(const struct path_map_reader *reader, uint32_t from, uint32_t to, const uint16_t *ports,
 		  uint32_t links)
 {

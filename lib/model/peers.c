@@ -14,7 +14,7 @@ enum { FIELDS_MAXIMUM = 4 };
 struct peer_line {
 	struct file_lines *lines;
 	struct error *err;
-	struct hash_table *names, *addresses, *macs; /* of the peers so far */
+	struct hash_table *names, *addresses, *macs; /* of the peers read so far */
 };
 
 static struct error_place place(const struct peer_line *at, const char *field)
@@ -22,10 +22,7 @@ static struct error_place place(const struct peer_line *at, const char *field)
 	return (struct error_place){file_lines_name(at->lines), file_lines_number(at->lines), field};
 }
 
-/*
- * Splits the line at blanks, in place. Returns the number of words, also of those beyond the FIELDS_MAXIMUM that it
- * stores.
- */
+/* Splits the line at blanks, in place. Stores at most FIELDS_MAXIMUM words, but returns the number of all words. */
 static size_t split_words(char *line, char **words)
 {
 	size_t count = 0;

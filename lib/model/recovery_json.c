@@ -332,8 +332,8 @@ static void check_flows_once(struct reading *reading)
 }
 
 /*
- * Checks the CPU in use and the traffic of each server, also of a failed one: the file gives them as before the
- * failure. Also checks that a server survives.
+ * Checks the CPU in use and the traffic of each server, also of a failed server, since the file describes the state
+ * before the failure. Also checks that at least one server survives.
  */
 static void check_servers(struct reading *reading)
 {
@@ -418,7 +418,7 @@ struct recovery_scenario *recovery_parse(const char *name, const char *text, siz
 	struct error scratch = {0};
 	struct reading reading = {.json = {.file = name, .err = err ? err : &scratch}, .scenario = recovery_create()};
 	json_t *root = json_read_text(name, 0, text, bytes, err);
-	char *copy = root ? strndup(text, bytes) : NULL; /* adds the NUL that `text` may lack */
+	char *copy = root ? strndup(text, bytes) : NULL; /* a copy that ends with a NUL, which `text` may lack */
 
 	reading.text = copy;
 	if (root && (!copy || !reading.scenario))

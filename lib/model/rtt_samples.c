@@ -109,7 +109,7 @@ static int find_or_add_peer(struct rtt_samples *samples, const char *name, uint3
 	return hash_table_insert(&samples->by_name, hash_text(name), *peer);
 }
 
-/* Different probes may have the same key, so that callers must compare the probe itself. */
+/* Different probes may have the same key, so callers must also compare peer, port and sequence number. */
 static uint64_t probe_key(uint32_t peer, uint16_t source_port, uint32_t sequence)
 {
 	return (uint64_t)peer << 48 ^ (uint64_t)source_port << 32 ^ sequence;

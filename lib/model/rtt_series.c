@@ -160,7 +160,7 @@ static int read_folder(struct rtt_series_set *set, const char *folder, struct er
 	}
 	free(entries);
 	if (code == 0 && set->counts[0] + set->counts[1] + set->counts[2] == 0)
-		code = error_set(err, ENOENT, "%s: expected files rack*, pod* or across* with one value a second",
+		code = error_set(err, ENOENT, "%s: expected files rack*, pod* or across* with one value per second",
 				 folder);
 	return code;
 }

@@ -26,7 +26,8 @@ static int add_seconds(struct rtt_series *series, size_t *capacity, size_t secon
 }
 
 /*
- * Adds the seconds from the previous window to this one. *at_s: time of the previous window, NAN if this is the first.
+ * Appends this window's p99 to the series once for each second since the previous window. *at_s: time of the previous
+ * window, NAN if this is the first.
  */
 static int add_point(struct rtt_series *series, size_t *capacity, struct json_reader *reader, const json_t *point,
 		     size_t number, double *at_s)
@@ -40,7 +41,7 @@ static int add_point(struct rtt_series *series, size_t *capacity, struct json_re
 	if (reader->failed)
 		return error_code(reader->err, EINVAL);
 	if (isnan(us))
-		return 0; /* unreachable: the next window gets these seconds */
+		return 0; /* no round trip in this window: its seconds get the value of the next window */
 	seconds = isnan(*at_s) ? 1 : at - *at_s;
 	*at_s = at;
 	if (seconds < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Makes levels from a mesh: a matrix has no value for each second, but it shows how much pairs differ. */
+/* Makes levels from a latency matrix, which has no value for each second, but shows how much pairs of hosts differ. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,9 @@ static int compare_floats(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-/* Returns the index of rack, pod or across, or RTT_SERIES_KINDS if a host's rack is not known. */
+/*
+ * Returns the distance of the pair: 0 (rack), 1 (pod) or 2 (across); or RTT_SERIES_KINDS if a host's rack is not known.
+ */
 static int kind_of(const struct latency_matrix *matrix, bool live, const struct latency_entry *entry)
 {
 	uint32_t a = live ? latency_live_rack_of(matrix, entry->source) : LATENCY_NO_RACK;
@@ -52,7 +54,7 @@ static int kind_of(const struct latency_matrix *matrix, bool live, const struct 
 	return strcmp(latency_live_pod_name(matrix, a), latency_live_pod_name(matrix, b)) == 0 ? 1 : 2;
 }
 
-/* Collects the p99 of the measured pairs by distance; pairs of unknown distance come last. */
+/* Collects the p99 of the measured pairs by distance; the last element of values[] is for pairs of unknown distance. */
 static int collect(const struct latency_matrix *matrix, bool live, struct values values[RTT_SERIES_KINDS + 1])
 {
 	for (size_t i = 0; i < latency_matrix_count(matrix); i++) {
@@ -85,7 +87,10 @@ int rtt_series_add(struct rtt_series_set *set, int kind, const struct rtt_series
 	return 0;
 }
 
-/* Sorts the values and adds each as a level; if there are more than RTT_SERIES_LEVELS, adds quantiles of them. */
+/*
+ * Sorts the values and adds each as a level; if there are more than RTT_SERIES_LEVELS, adds only that number of
+ * quantiles of the values.
+ */
 static int add_levels(struct rtt_series_set *set, int kind, struct values *values)
 {
 	size_t levels = values->count < RTT_SERIES_LEVELS ? values->count : RTT_SERIES_LEVELS;

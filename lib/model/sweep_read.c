@@ -45,8 +45,8 @@ static const char *const plain_names[PLAIN_FIELDS_MAXIMUM] = {"latency_us", "per
 struct parser {
 	struct sweep *sweep;
 	size_t capacity;
-	int columns[COLUMN_COUNT]; /* field index of each column, -1 = not there */
-	size_t field_count;        /* of the header */
+	int columns[COLUMN_COUNT]; /* index of the field that has the column, -1 = the file lacks the column */
+	size_t field_count;        /* number of fields in the header */
 	char separator;            /* 0 = blanks */
 	struct error_place place;
 	struct error *err;

@@ -166,8 +166,8 @@ struct sweep_writer *sweep_writer_open(const char *path, struct error *err)
 }
 
 /*
- * Returns the number of rows of the last run if they have the first of `metrics`, in order, but not all of them; else
- * 0.
+ * If the last run is incomplete, i.e. its rows have the first of `metrics`, in order, but not all of them, returns the
+ * number of its rows; else 0.
  */
 static size_t count_torn_rows(const struct sweep *sweep, const char *const *metrics, size_t count)
 {
@@ -274,7 +274,10 @@ int sweep_writer_append(struct sweep_writer *writer, const struct sweep_record *
 		rc = error_set(err, ENOMEM, "out of memory");
 	if (rc == 0) {
 		rc = write_whole(writer, text, bytes, err);
-		/* Rows that may not be on the disk must not count as done: remove them if possible. */
+		/*
+		 * After a failure, the rows may not be on the disk and must not count as written: remove them if
+		 * possible.
+		 */
 		writer->made = writer->made && rc != 0;
 		if (rc != 0 && ftruncate(writer->fd, writer->bytes) != 0)
 			error_prefix(err, "the last line may be unfinished");

@@ -132,7 +132,7 @@ struct topology_adjacency *topology_adjacency_create(const struct topology *topo
 	}
 	for (size_t n = 0; n < nodes; n++)
 		memory[n + 1] += memory[n];
-	/* Until the memmove() below, first[n] is the position of the next link of n. */
+	/* Until the memmove() below, first[n] is the position in link[] where the next link of node n is stored. */
 	for (uint32_t l = 0; l < topology->link_count; l++) {
 		const struct topology_link *link = &topology->links[l];
 		uint32_t of_a = adjacency->first[link->a]++, of_b = adjacency->first[link->b]++;

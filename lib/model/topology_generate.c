@@ -137,9 +137,9 @@ static struct topology *leaf_spine(uint32_t leaves, uint32_t spines, uint32_t ho
 /* A simple graph of switches with fixed degrees, whose edges are swapped at random. */
 struct wiring {
 	uint32_t switches, edges;
-	uint32_t (*ends)[2];       /* by edge */
+	uint32_t (*ends)[2];       /* the two switches that each edge joins */
 	uint32_t (*free_ports)[2]; /* {ports, switch}, most ports first */
-	struct hash_table pairs;   /* pair of joined switches -> edge */
+	struct hash_table pairs;   /* pair of joined switches -> index of the edge in ends[] */
 	struct rng rng;
 };
 
@@ -163,8 +163,8 @@ static int more_ports_first(const void *x, const void *y)
 }
 
 /*
- * Havel and Hakimi: joins the switch with the most free ports to the switches that follow it in that order. Ports that
- * find no partner (an odd sum) stay free.
+ * Algorithm of Havel and Hakimi: repeatedly joins the switch that has the most free ports to the switches that have the
+ * next most. Ports for which no partner is left stay free, such as one port if their number is odd.
  */
 static int wire(struct wiring *wiring)
 {
@@ -197,12 +197,12 @@ static void rejoin(struct wiring *wiring, uint32_t edge, uint32_t a, uint32_t b)
 	hash_table_remove(&wiring->pairs, hash_table_first(&wiring->pairs, wiring_key(ends[0], ends[1])));
 	ends[0] = a;
 	ends[1] = b;
-	(void)hash_table_insert(&wiring->pairs, wiring_key(a, b), edge); /* cannot fail: one was removed */
+	(void)hash_table_insert(&wiring->pairs, wiring_key(a, b), edge); /* cannot fail: a slot was just freed */
 }
 
 /*
- * Replaces edges a-b and c-d by a-d and c-b if both are new. Such swaps can reach every simple graph with these
- * degrees.
+ * Repeats `count` times: chooses two edges a-b and c-d at random, and replaces them by a-d and c-b if these are new and
+ * join different switches. Such swaps can reach every simple graph with these degrees.
  */
 static void swap_edges(struct wiring *wiring, uint32_t count)
 {

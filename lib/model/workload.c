@@ -157,7 +157,7 @@ int workload_add_latency(struct workload *workload, int64_t time_us, uint32_t a,
 	return 0;
 }
 
-/* Returns true if the fraction keeps this id. */
+/* Returns true if the machine or job with this id is in the fraction to keep. */
 static bool is_drawn(uint64_t id, double fraction)
 {
 	return (double)(hash_mix(id ^ UINT64_C(0x9e3779b97f4a7c15)) >> 11) * 0x1p-53 < fraction;
@@ -181,7 +181,10 @@ static int compare_tasks(const void *left, const void *right)
 	return a->index < b->index ? -1 : a->index > b->index;
 }
 
-/* Drops the latencies of dropped machines (number[m] is UINT32_MAX) and renumbers the machines of the others. */
+/*
+ * Drops the latencies of dropped machines, for which number[m] is UINT32_MAX; in the others, replaces machine m by
+ * number[m].
+ */
 static void drop_latencies(struct workload *workload, const uint32_t *number)
 {
 	size_t kept = 0;

@@ -19,13 +19,13 @@ static inline bool address_is_ipv4(ip_address address)
 	return address >> 32 == 0;
 }
 
-/* Bits of an address of its family: 32 or 128. */
+/* Returns the length of the address in bits: 32 for IPv4, 128 for IPv6. */
 static inline int address_bits(ip_address address)
 {
 	return address_is_ipv4(address) ? 32 : 128;
 }
 
-/* True if both are of one family and their first `bits` bits are equal. */
+/* Returns true if both addresses are of the same family and their first `bits` bits are equal. */
 static inline bool address_shares_prefix(ip_address a, ip_address b, int bits)
 {
 	return address_is_ipv4(a) == address_is_ipv4(b) && (bits <= 0 || (a ^ b) >> (address_bits(a) - bits) == 0);
@@ -43,8 +43,8 @@ static inline bool address_is_host(ip_address address)
 }
 
 /*
- * Parse "10.0.0.1" or "2001:db8::1" (but not "::1" or IPv4 in IPv6), and "aa:bb:cc:dd:ee:ff", with nothing before or
- * after. Return 0 or -EINVAL.
+ * Parse "10.0.0.1" or "2001:db8::1" (but not "::1" or IPv4 in IPv6), and "aa:bb:cc:dd:ee:ff", with no other text before
+ * or after the address. Return 0 or -EINVAL.
  */
 int address_parse(const char *text, ip_address *address);
 int address_parse_mac(const char *text, uint8_t mac[ADDRESS_MAC_BYTES]);

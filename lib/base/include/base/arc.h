@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Arcs of a network as plain data. So a solver can use rows of costs without a copy, and neither of the two includes
- * the other's headers.
+ * Arcs of a flow network as plain data. The cost model (sched/cost) fills these structs and the solver (sched/mcf)
+ * reads them, so that costs need no copy and neither room includes the other's headers.
  */
 #ifndef BASE_ARC_H
 #define BASE_ARC_H
@@ -11,11 +11,11 @@
 enum { ARC_ABSENT = -1 }; /* value of `cost`: no such arc */
 
 struct arc {
-	int32_t target; /* number of the head */
-	int32_t cost;   /* per unit */
+	int32_t target; /* number of the node to which the arc leads */
+	int32_t cost;   /* per unit of flow */
 };
 
-/* The arcs from one tail to a block (a rack) and to columns (machines) of that block. */
+/* The arcs from one node to a block (a rack) and to columns (machines) of that block. */
 struct block_arcs {
 	int32_t block;
 	int32_t cost; /* of the arc to the block itself, or ARC_ABSENT */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Growing arrays: a block, its capacity in items, and how many items are needed. Capacity at least doubles, so that
- * appending n items costs O(n). The block belongs to the caller, who frees it with free().
+ * Makes arrays grow. The caller keeps the pointer to the memory, the number of items and the capacity in items. The
+ * capacity at least doubles each time, so that appending n items costs O(n). The caller frees the memory with free().
  *
  *	items = array_grow(list->items, list->count, &list->capacity, sizeof *items);
  *	if (!items)
@@ -14,12 +14,13 @@
 #include <stddef.h>
 
 /*
- * Makes room for `needed` items in all. Returns the block, moved or not (new items are not initialised), and updates
- * *capacity; NULL when out of memory or too large for size_t, then `items` and *capacity are unchanged.
+ * Makes room for `needed` items in all. Returns the array, which may have moved, and updates *capacity; new items are
+ * not initialised. Returns NULL if out of memory or if the size does not fit size_t; `items` and *capacity are then
+ * unchanged.
  */
 void *array_reserve(void *items, size_t needed, size_t *capacity, size_t item_bytes);
 
-/* Makes room for one item after `count`: array_reserve() of count + 1. */
+/* Makes room for one more item than `count`: calls array_reserve() for count + 1 items. */
 void *array_grow(void *items, size_t count, size_t *capacity, size_t item_bytes);
 
 #endif

@@ -2,7 +2,8 @@
 /*
  * Control socket: a UNIX stream socket on which a client sends one line ("stats", "set delay_us=20", "stop") and gets
  * one line of JSON back. The server never blocks its owner, who calls control_poll() regularly. A new server replaces
- * the socket file of a dead process; if a live process answers on it, it fails with EADDRINUSE. One thread.
+ * the socket file of a dead process; if a live process answers on the socket, control_server_create() fails with
+ * EADDRINUSE. One thread.
  */
 #ifndef BASE_CONTROL_H
 #define BASE_CONTROL_H
@@ -22,7 +23,10 @@ typedef json_t *(*control_handler)(void *context, const char *line, struct error
 
 struct control_server *control_server_create(const char *path, control_handler handler, void *context,
 					     struct error *err);
-/* Handles the clients that are ready; waits at most `timeout` if none is. Returns the number of requests answered. */
+/*
+ * Handles the clients that are ready; if none is ready, waits at most `timeout`. Returns the number of requests
+ * answered.
+ */
 int control_poll(struct control_server *server, struct ns timeout);
 void control_server_destroy(struct control_server *server); /* unlinks the socket; NULL is legal */
 

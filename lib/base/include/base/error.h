@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An error that a person can act on: an errno value and one line of text. Functions that can fail on somebody's
- * input take a `struct error *` (NULL is legal: the code is still returned) and return 0 or -errno.
- * Owned by the caller, no heap; not shared between threads.
+ * An error that a person can act on: an errno value and one line of text. Functions that can fail on somebody's input
+ * take a `struct error *` (NULL is legal: the code is still returned) and return 0 or -errno. The caller owns the
+ * struct, which needs no heap memory. Not to be shared between threads.
  */
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
@@ -29,7 +29,7 @@ struct error_place {
  */
 int error_set(struct error *err, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* The same, with "file:line: field: " in front. */
+/* As error_set(), with "file:line: field: " in front of the text. */
 int error_at(struct error *err, struct error_place place, int code, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 

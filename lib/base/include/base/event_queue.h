@@ -27,7 +27,7 @@ struct event_queue {
 
 void event_queue_free(struct event_queue *queue);
 
-/* O(log n). 0 or -ENOMEM. */
+/* Adds an event. Returns 0 or -ENOMEM. O(log n). */
 int event_queue_add(struct event_queue *queue, int64_t time, uint32_t kind, uint32_t subject, uint64_t detail);
 
 /* The earliest event, NULL when the queue is empty; valid until the next call that changes it. O(1). */
@@ -36,7 +36,7 @@ static inline const struct event *event_queue_first(const struct event_queue *qu
 	return queue->count ? &queue->events[0] : NULL;
 }
 
-/* Removes the earliest event into *event if its time is at most `until`. O(log n). */
+/* If the earliest event's time is at most `until`, moves the event to *event and returns true. O(log n). */
 bool event_queue_take(struct event_queue *queue, int64_t until, struct event *event);
 
 #endif

@@ -31,7 +31,7 @@ void file_writer_discard(struct file_writer *writer); /* NULL is legal */
 
 /*
  * Flushes. Returns 0 if all output so far was written, else -errno of the write that failed, which may be an earlier
- * one. After a failure the output is invalid and has one extra byte.
+ * one. If an earlier write failed, this call writes one more byte to learn the errno; the output is invalid then.
  */
 int file_stream_flush(FILE *stream);
 
@@ -44,7 +44,9 @@ enum { FILE_LINE_BYTES = 1 << 20 };
 struct file_lines *file_lines_open(const char *path, struct error *err);
 struct file_lines *file_lines_from_memory(const char *name, const char *text, size_t bytes); /* text is not copied */
 
-/* Sets the number of the next line, where the lines are part of a larger text. */
+/*
+ * Sets the number of the next line. If the lines are a part of a larger text, messages then give the line in that text.
+ */
 void file_lines_start(struct file_lines *lines, long number);
 
 /* Sets the longest line, in bytes (whole MiB). The default is FILE_LINE_BYTES. */
@@ -56,7 +58,7 @@ void file_lines_limit(struct file_lines *lines, size_t bytes);
  * with err set (a NUL byte, a line over the limit, a broken gzip stream).
  */
 int file_lines_next(struct file_lines *lines, char **line, struct error *err);
-long file_lines_number(const struct file_lines *lines); /* of the last line returned, from 1 */
+long file_lines_number(const struct file_lines *lines); /* number of the line returned last, from 1 */
 const char *file_lines_name(const struct file_lines *lines);
 void file_lines_close(struct file_lines *lines); /* NULL is legal */
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Child processes in the foreground: they have our terminal, and we wait for them. They end when we are killed. */
+/*
+ * Child processes in the foreground: they use our terminal, and we wait until they end. If we die first, the kernel
+ * sends them SIGTERM.
+ */
 #ifndef BASE_FOREGROUND_H
 #define BASE_FOREGROUND_H
 
@@ -12,9 +15,9 @@
 int foreground_run_shell(const char *command, const volatile int *stop, struct error *err);
 
 /*
- * Runs a function in a child with a session of its own, so that process_set_nice() there affects no other session. The
- * child gets SIGTERM when *stop is set or when we die. Returns the function's value as exit code, or -errno with err
- * set.
+ * Runs a function in a child with a session of its own, so that process_set_nice(), called in the child, affects no
+ * other session. The child gets SIGTERM when *stop is set or when we die. The function's value is the child's exit
+ * code. Returns this code, 128 + N if signal N ended the child, or -errno with err set.
  */
 int foreground_run_session(int (*run)(void *context), void *context, const volatile int *stop, struct error *err);
 

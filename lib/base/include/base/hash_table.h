@@ -39,8 +39,8 @@ struct hash_table {
 };
 
 /*
- * Adds a value to the key, after the key's other values. Returns 0; or -ENOMEM (also beyond 3 * 2^28 values), and the
- * table is unchanged.
+ * Adds a value to the key, after the key's other values. Returns 0; or -ENOMEM (out of memory, or more than 3 * 2^28
+ * values), with the table unchanged.
  */
 int hash_table_insert(struct hash_table *table, uint64_t key, uint32_t value);
 
@@ -57,7 +57,7 @@ void hash_table_clear(struct hash_table *table);
 void hash_table_free(struct hash_table *table);
 
 /*
- * Returns the first slot of the key from `at` on, or HASH_TABLE_NONE. Searches up to the end of the run of used slots.
+ * Returns the first slot from `at` on that holds the key, or HASH_TABLE_NONE. The search ends at the first unused slot.
  */
 static inline uint32_t hash_table_scan(const struct hash_table *table, uint64_t key, uint32_t at)
 {

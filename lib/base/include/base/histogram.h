@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Log-linear histogram with HDR semantics (Tene, HdrHistogram): values lowest..highest are kept to a number of
- * significant decimal digits, in constant time and memory. Values are integers in whatever unit the owner says
- * (usually nanoseconds). One writer; readers need the owner's lock. All counts are exact; values over `highest` are
- * clamped to it and counted in `saturated`, values under 0 to 0.
+ * significant decimal digits, in constant time and memory. Values are integers in whatever unit the owner says (usually
+ * nanoseconds). One thread at a time: if one thread records and another one reads, the owner must provide a lock. All
+ * counts are exact; values over `highest` are clamped to it and counted in `saturated`, values under 0 to 0.
  */
 #ifndef BASE_HISTOGRAM_H
 #define BASE_HISTOGRAM_H
@@ -24,11 +24,11 @@ struct histogram *histogram_create(int64_t lowest, int64_t highest, int digits);
 /*
  * For many histograms with few different values each. Such a histogram begins as a sorted list of the slots that have
  * counts, 8 bytes each, and becomes an array once the list has a quarter of all slots. As a list, recording takes a
- * binary search, and allocates memory for new slots; without memory, the nearest slot in the list takes the count. room
- * >= 1: number of slots in the list that need no further memory.
+ * binary search, and allocates memory for new slots; if there is none, the count goes to the nearest slot in the list.
+ * room (at least 1): number of list entries that are allocated at once, before any value is recorded.
  */
 struct histogram *histogram_create_compact(int64_t lowest, int64_t highest, int digits, uint32_t room);
-/* Memory in use. */
+/* Returns the memory in use, in bytes. */
 size_t histogram_bytes(const struct histogram *histogram);
 void histogram_destroy(struct histogram *histogram); /* NULL is legal */
 void histogram_reset(struct histogram *histogram);
@@ -44,13 +44,13 @@ int histogram_merge(struct histogram *into, const struct histogram *from);
 
 uint64_t histogram_count(const struct histogram *histogram);
 int64_t histogram_minimum(const struct histogram *histogram); /* exact; 0 if empty */
-int64_t histogram_maximum(const struct histogram *histogram); /* exact before clamping; 0 if empty */
+int64_t histogram_maximum(const struct histogram *histogram); /* exact, also above `highest`; 0 if empty */
 double histogram_mean(const struct histogram *histogram);     /* exact, from the sum of the recorded values */
 double histogram_deviation(const struct histogram *histogram);
 
 /*
- * Returns the highest value of the slot at or below which `percentile` % (0..100) of the counts lie, but not more than
- * the maximum; 0 if empty.
+ * Returns the percentile (0..100): the upper bound of the first slot for which at least `percentile` % of the values
+ * are in this slot or in lower ones, or the maximum if it is smaller; 0 if empty.
  */
 int64_t histogram_percentile(const struct histogram *histogram, double percentile);
 

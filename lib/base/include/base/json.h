@@ -41,16 +41,22 @@ size_t json_real_text(double value, char text[static JSON_REAL_BYTES]);
 
 /*
  * Prints `before`, then the value on one line, and releases the value. For documents too large to be held as one value.
- * False if out of memory (or value is NULL) or the stream is bad.
+ * False if out of memory (or value is NULL) or the stream has an error.
  */
 bool json_print_member(FILE *out, const char *before, json_t *value);
 
-/* Prints json_to_text() and a newline. 0, or -ENOMEM, also if value is NULL. */
+/*
+ * Prints json_to_text() and a newline. Returns 0, or -ENOMEM if out of memory or if value is NULL. Does not check the
+ * stream.
+ */
 int json_print(FILE *out, const json_t *value);
 
 /* Writes json_to_text() atomically, with a newline at the end. */
 int json_write_file(const char *path, const json_t *value, struct error *err);
-/* The same, and releases the value; NULL counts as out of memory. */
+/*
+ * As json_write_file(), and releases the value. If value is NULL, fails with -ENOMEM, since functions that make a value
+ * return NULL when out of memory.
+ */
 int json_write_file_new(const char *path, json_t *value, struct error *err);
 
 /* Fails with "expected `schema`, found ..." unless object["schema"] is exactly `schema`. */
@@ -68,7 +74,10 @@ int64_t json_need_integer(struct json_reader *reader, const json_t *object, cons
 			  int64_t minimum, int64_t maximum);
 int64_t json_may_integer(struct json_reader *reader, const json_t *object, const char *where, const char *key,
 			 int64_t minimum, int64_t maximum, int64_t fallback);
-/* Non-empty. */
+/*
+ * For strings. The string of json_need_string() must not be empty. Control characters other than newline and tab are an
+ * error.
+ */
 const char *json_need_string(struct json_reader *reader, const json_t *object, const char *where, const char *key);
 const char *json_may_string(struct json_reader *reader, const json_t *object, const char *where, const char *key,
 			    const char *fallback);
@@ -79,8 +88,8 @@ const json_t *json_may_array(struct json_reader *reader, const json_t *object, c
 const json_t *json_need_object(struct json_reader *reader, const json_t *object, const char *where, const char *key);
 
 /*
- * The first key of the object that is not in `known` (ended by NULL) but similar to a name there; NULL if there is
- * none, or `object` is no object.
+ * Returns the first key of the object that is not one of the names in `known` (ended by NULL) but similar to one of
+ * them; NULL if there is none, or if `object` is no object.
  */
 const char *json_misspelt_key(const json_t *object, const char *const *known);
 /*
@@ -89,9 +98,9 @@ const char *json_misspelt_key(const json_t *object, const char *const *known);
  */
 void json_need_known(struct json_reader *reader, const json_t *object, const char *where, const char *const *known);
 
-json_t *json_number_or_null(double value); /* null for what is not finite; NULL: out of memory */
+json_t *json_number_or_null(double value); /* JSON null for NAN and infinities; returns NULL if out of memory */
 
-/* Records an error at where.key; the first one is kept. */
+/* Records an error at where.key, unless the reader already has an error. */
 void json_fail(struct json_reader *reader, const char *where, const char *key, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 

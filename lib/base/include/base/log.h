@@ -11,13 +11,13 @@
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
-/* Lines above `level` are dropped; the default is LOG_LEVEL_INFO. */
+/* Drops lines that are less important than `level`, i.e. later in the enum. The default is LOG_LEVEL_INFO. */
 void log_set_level(enum log_level level);
 
 /* `program` is not copied: pass a string that lives as long as the process. */
 void log_set_program(const char *program);
 
-/* NULL sink silences everything. */
+/* With sink NULL, no line is written. */
 void log_set_sink(FILE *sink);
 
 void log_write(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -8,8 +8,8 @@
 #include <stdio.h>
 
 /*
- * True for one word of UTF-8 that fits `capacity` bytes with its NUL: not empty, no blanks, control characters, commas,
- * quotes.
+ * Returns true if the name is valid UTF-8, is not empty, fits `capacity` bytes with its NUL, and has no blanks, control
+ * characters, commas or double quotes.
  */
 bool name_is_valid(const char *name, size_t capacity);
 
@@ -23,12 +23,15 @@ bool name_is_utf8(const char *text);
 bool name_is_printable(const char *text, const char *allowed);
 
 /*
- * The one of `names` (ended by NULL) that is most similar to `typed`, by the number of inserted, omitted, replaced
- * or swapped letters; NULL when all differ by more than one letter in three (rounded).
+ * Returns the name in `names` (ended by NULL) that is most similar to `typed`, by the number of inserted, omitted,
+ * replaced or swapped letters; NULL if all names differ by more than a third of the letters of `typed` (rounded).
  */
 const char *name_nearest(const char *typed, const char *const *names);
 
-/* Prints the text in double quotes, with a backslash before each quote and backslash: Prometheus' labels, Graphviz. */
+/*
+ * Prints the text in double quotes, with a backslash before each quote and backslash, as Prometheus and Graphviz
+ * expect.
+ */
 void name_print_quoted(FILE *out, const char *text);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Time as a count of nanoseconds. `struct ns` crosses room borders so that a plain integer is never taken for
- * microseconds or cycles. Pure values, safe from any thread.
+ * Time as a count of nanoseconds. Functions that rooms (modules) call in each other take a `struct ns` rather than an
+ * integer, so that nobody passes microseconds or cycles by mistake. Pure values, safe from any thread.
  */
 #ifndef BASE_NS_H
 #define BASE_NS_H
@@ -46,7 +46,7 @@ static inline double ns_to_s(struct ns t)
 /* CLOCK_MONOTONIC: for durations and deadlines. */
 struct ns ns_now_monotonic(void);
 
-/* CPU time of the calling thread: for work that shares its processor. */
+/* CPU time of the calling thread: to measure work while other threads use the same processor. */
 struct ns ns_now_cpu(void);
 
 /* CLOCK_REALTIME since the epoch: for stamps that people and files see. */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Numbers from text, strictly: the whole string, no overflow. Pure, as long as nobody calls setlocale(). */
+/*
+ * Parses numbers strictly: the whole string must be a number, and overflow is an error. Also prints them. Pure, as long
+ * as nobody calls setlocale().
+ */
 #ifndef BASE_NUMBER_H
 #define BASE_NUMBER_H
 
@@ -7,15 +10,18 @@
 #include <stdint.h>
 
 /*
- * Finite decimal or scientific number that fills `text`; 0, -EINVAL (not a number) or -ERANGE (too large). A number too
- * small for a double becomes 0.
+ * Parses a finite number in decimal or scientific notation. Returns 0, -EINVAL (`text` is no number, or has other
+ * characters) or -ERANGE (too large). A number too small for a double becomes 0.
  */
 int number_parse_double(const char *text, double *value);
 
-/* Decimal integer that fills `text`; 0, -EINVAL or -ERANGE. */
+/* Parses a decimal integer. Returns 0, -EINVAL or -ERANGE, as number_parse_double(). */
 int number_parse_i64(const char *text, int64_t *value);
 
-/* Text that reads back as exactly `value` (15 to 17 significant digits). `text` holds 32 bytes or more. */
+/*
+ * Prints the fewest digits, from 15 to 17 significant ones, that read back as exactly `value`. `text` holds 32 bytes or
+ * more.
+ */
 void number_print_double(double value, char *text, size_t bytes);
 
 #endif

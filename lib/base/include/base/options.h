@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One table feeds getopt_long, the ranges, the config file and --help. A command describes its settings struct by
- * rows of option name, kind and offset; options_parse() fills the struct. Every command gets --help, --version and
- * --config FILE (lines `name = value`, `#` comments, a backslash at the end continues a line; the command line wins
- * over the file, and adds to its lists) without a row of its own. Strings point into argv, or into memory that
+ * Command line options. Each command has one table, which describes its settings struct by rows of option name, kind
+ * and offset; getopt_long, the range checks, the config file and --help all use this table. options_parse() fills the
+ * struct. Every command has --help, --version and --config FILE without rows for them. A config file has lines `name =
+ * value` and `#` comments; a backslash at the end continues a line. Options on the command line replace those of the
+ * file; for OPTION_KIND_LIST they are added to those of the file. Strings point into argv, or into memory that
  * options_free() releases. Not thread-safe (getopt).
  *
  *   struct settings { double delay_us; bool json; const char *control; };
@@ -95,7 +96,7 @@ struct option_row {
 
 struct option_usage {
 	const char *command;  /* "nomora fit" */
-	const char *operands; /* "SWEEP.csv -o CURVE.json", behind the command in the usage line */
+	const char *operands; /* "SWEEP.csv -o CURVE.json", after the command in the usage line */
 	const char *summary;  /* one sentence */
 	const char *teach;    /* paragraphs and examples printed below the options; NULL = none */
 	const struct option_row *rows;
@@ -109,7 +110,7 @@ enum option_outcome {
 	OPTIONS_FAILED, /* the config file is bad: print err, exit 1 */
 };
 
-/* The operands: arguments that are no options. `strings` belongs to options. */
+/* The operands, i.e. the arguments that are no options. `strings` is for options_free() and options_line_of(). */
 struct option_operands {
 	int count;
 	char **items; /* pointers into argv, which getopt permutes; words after "--" are in `rest` */

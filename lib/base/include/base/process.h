@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Child processes that do not outlive us: each is the leader of its own process group, dies with its parent
- * (PR_SET_PDEATHSIG), and is stopped as a group: SIGTERM, a grace period, SIGKILL. Processes that a child leaves behind
- * when it ends by itself keep running, as they may be daemons that it started; ends_group kills them. One thread per
- * process object.
+ * (PR_SET_PDEATHSIG), and is stopped as a group: SIGTERM, a grace period, SIGKILL. If a child ends by itself, other
+ * processes of its group keep running, as they may be daemons that it started; with ends_group they are killed. One
+ * thread per process object.
  */
 #ifndef BASE_PROCESS_H
 #define BASE_PROCESS_H
@@ -20,7 +20,7 @@ struct process;
 struct process_options {
 	const char *const *argv;        /* NULL-terminated; argv[0] is looked up in PATH */
 	const char *shell;              /* instead of argv: a line for /bin/sh -c */
-	const char *const *environment; /* NULL-terminated "NAME=value" added to ours; NULL = ours */
+	const char *const *environment; /* NULL-terminated "NAME=value", added to our environment; NULL = only ours */
 	const char *output_path; /* stdout and stderr go to this file; NULL = captured in memory (16 MiB at most) */
 	bool discard_stderr;
 	bool ends_group; /* when the child has ended, the rest of its group is killed at once */
@@ -37,22 +37,32 @@ struct process_result {
 /* Starts a child; NULL with err set (also when the program does not exist). */
 struct process *process_start(const struct process_options *options, struct error *err);
 
-/* Waits up to `timeout` (v < 0: for ever), reading its output. 0 = ended, -ETIMEDOUT = still running, -errno. */
+/*
+ * Waits up to `timeout` (v < 0: for ever) for the child's end, and reads its output. 0 = ended, -ETIMEDOUT = still
+ * running, -errno.
+ */
 int process_wait(struct process *process, struct ns timeout, struct process_result *result, struct error *err);
 
-/* Ends the whole group; safe when it has ended already. */
+/*
+ * Sends SIGTERM to the child's group, waits up to `grace` for the child's end, then kills the group with SIGKILL. If
+ * the child has ended already, kills the rest of its group at once.
+ */
 void process_stop(struct process *process, struct ns grace);
-void process_destroy(struct process *process); /* stops it if need be; NULL is legal */
+void process_destroy(struct process *process); /* stops a running child, with 1 s of grace; NULL is legal */
 void process_result_free(struct process_result *result);
 
 /*
  * Sets our scheduling priority (-20 to 19). Where the kernel divides the processors among sessions (autogroup,
- * sched(7)), a nice value counts only within its session; there this also sets the priority of the whole session, so
- * call setsid() first. Children inherit it. Returns 0, or -errno with err set (raising needs CAP_SYS_NICE).
+ * sched(7)), a nice value counts only among the processes of one session. On such a kernel the call also sets the
+ * priority of the caller's whole session, so call setsid() first. Children inherit the priority. Returns 0, or -errno
+ * with err set (raising needs CAP_SYS_NICE).
  */
 int process_set_nice(int nice, struct error *err);
 
-/* start + wait + stop on timeout + destroy. 0 = it ran (look at result), -errno = it could not. */
+/*
+ * Starts a child, waits for its end, stops it if it runs longer than `timeout`, and destroys the object. Returns 0 if
+ * the child ran (see *result), else -errno with err set.
+ */
 int process_run(const struct process_options *options, struct ns timeout, struct process_result *result,
 		struct error *err);
 

@@ -12,8 +12,8 @@
 struct progress;
 
 /*
- * out: NULL = no bar. total: units of work, 0 = unknown. label is copied. Returns NULL without a terminal or memory;
- * the functions below accept NULL.
+ * out: NULL = no bar. total: units of work, 0 = unknown. label is copied. Returns NULL if `out` is no terminal or if
+ * out of memory; the functions below accept NULL.
  */
 struct progress *progress_create(FILE *out, const char *label, uint64_t total);
 

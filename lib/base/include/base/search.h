@@ -4,8 +4,9 @@
 #define BASE_SEARCH_H
 
 /*
- * Sets `at`, an integer variable, to the first of low..high-1 for which `is_before` is false; to `high` if it is true
- * for all. `is_before` is an expression in `at`; it must be true up to some place and false from there on.
+ * Sets `at`, an integer variable, to the first number in low..high-1 for which `is_before` is false, or to `high` if it
+ * is true for all of them. `is_before` is an expression that contains `at`; as `at` grows, it may change from true to
+ * false once, and never back.
  *
  *	SEARCH_LOWER_BOUND(at, 0, list->count, list->items[at].key < key);
  *	if (at < list->count && list->items[at].key == key)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A bounded queue between one thread that puts and one that takes, without locks (Lamport 1983, with C11 acquire and
- * release). Items are copied. Neither side waits or allocates: a full queue refuses.
+ * A bounded queue without locks: one thread puts items in, and one other thread takes them out (Lamport 1983, with C11
+ * acquire and release). Items are copied. Neither thread ever waits or allocates memory: spsc_put() fails if the queue
+ * is full.
  */
 #ifndef BASE_SPSC_H
 #define BASE_SPSC_H

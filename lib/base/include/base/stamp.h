@@ -15,7 +15,7 @@ enum clock {
 	CLOCK_COUNTER, /* this host's time stamp counter in ns: continuous, never stepped; see dp/clock.h */
 	CLOCK_WALL,    /* this host's CLOCK_REALTIME: ns since 1970 UTC, may be stepped */
 	CLOCK_NIC,     /* the PTP hardware clock of one port */
-	CLOCK_PEER,    /* whatever the other host stamps with */
+	CLOCK_PEER,    /* the clock of the other host, of whichever kind */
 };
 
 struct stamp {
@@ -36,7 +36,10 @@ static inline struct stamp stamp_after(struct stamp stamp, struct ns wait)
 	return stamp;
 }
 
-/* later - earlier; false, and *difference untouched, where a stamp is missing or the clocks differ. */
+/*
+ * Sets *difference to later - earlier. Returns false, with *difference unchanged, if a stamp is invalid or the clocks
+ * differ.
+ */
 static inline bool stamp_difference(struct stamp later, struct stamp earlier, struct ns *difference)
 {
 	if (!later.valid || !earlier.valid || later.clock != earlier.clock)

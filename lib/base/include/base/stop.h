@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Ends a program's work on SIGINT, SIGTERM or SIGHUP: the handler stores the signal's number in one flag of the
- * process, and loops look at the flag. For programs; rooms take a pointer to the flag.
+ * process, and loops look at the flag. Only programs call these functions; rooms (modules) get a pointer to the flag as
+ * an argument.
  */
 #ifndef BASE_STOP_H
 #define BASE_STOP_H
@@ -9,12 +10,15 @@
 #include <signal.h>
 
 /*
- * Installs the handlers. SIGHUP stays ignored if it is (nohup). Calls that wait, such as poll(), end with EINTR when
- * the first signal comes.
+ * Installs the handlers. If SIGHUP is ignored already (nohup), it stays ignored. Calls that wait, such as poll(), fail
+ * with EINTR when the first signal comes.
  */
 void stop_catch_signals(void);
 
-/* The flag: 0, then the number of the latest signal caught. Valid for ever, from any thread. */
+/*
+ * Returns the flag: 0 before the first signal, then the number of the latest signal caught. Any thread may read it, at
+ * any time.
+ */
 const volatile sig_atomic_t *stop_flag(void);
 
 /* Sleeps until a signal has been caught; returns its number. Call stop_catch_signals() before. */

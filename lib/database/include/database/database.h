@@ -11,7 +11,7 @@
 
 #include <sqlite3.h>
 
-/* The positive errno value for SQLite's code. */
+/* Converts SQLite's code to an errno value (> 0). */
 int database_errno(int code);
 
 /* Runs a query. *value gets the first column of the first row, and is unchanged if there is no row. */
@@ -24,7 +24,8 @@ int database_integer(sqlite3 *base, const char *query, int64_t *value);
 int database_change_schema(sqlite3 *base, const char *change, int version, int application_id);
 
 /*
- * Prepares statements[count]. The caller finalizes them, also after a failure, which leaves the later ones unchanged.
+ * Prepares each of texts[count] as the statement of the same index. The caller finalizes the statements, also after a
+ * failure, when those after the first bad one are unchanged: set them to NULL before the call.
  */
 int database_prepare(sqlite3 *base, const char *const *texts, int count, sqlite3_stmt **statements);
 

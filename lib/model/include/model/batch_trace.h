@@ -5,11 +5,12 @@
  *   Standard Workload Format (Feitelson's archive): 18 numbers a line, comments after ';', headers "; MaxNodes: 128"
  *   `sacct -P` of Slurm: a header with the names of the columns, fields between '|'
  *
- * A job becomes one task per processor (SWF: allocated, else requested; sacct: NTasks, else AllocCPUS, NCPUS or
- * NNodes). All its tasks have the job's submission and run time. Jobs that never ran are left out and counted; a job
- * without an end runs to the end of the simulation. Times become microseconds since the first submission. The trace
- * does not list the machines; the report has their number and slots if the header gives them. Rows that cannot be used
- * are skipped; the report counts them by kind, with the place of the first of each kind.
+ * A job becomes one task per processor. In SWF, the number is that of the allocated processors, or if it is missing
+ * that of the requested ones; in sacct it is NTasks, or else AllocCPUS, NCPUS or NNodes. All its tasks have the job's
+ * submission and run time. Jobs that never ran are left out and counted; a job without an end runs to the end of the
+ * simulation. Times become microseconds since the first submission. The trace does not list the machines; the report
+ * has their number and slots if the header gives them. Rows that cannot be used are skipped; the report counts them by
+ * kind, with the place of the first of each kind.
  */
 #ifndef MODEL_BATCH_TRACE_H
 #define MODEL_BATCH_TRACE_H
@@ -25,8 +26,8 @@ enum batch_format { BATCH_SWF, BATCH_SACCT };
 enum batch_problem {
 	BATCH_COLUMNS, /* too few columns */
 	BATCH_NUMBER,  /* a field is not a number or a time */
-	BATCH_ORDER,   /* ends before its start, or starts before its submission */
-	BATCH_TASKS,   /* no processors, or over a million */
+	BATCH_ORDER,   /* the job ends before its start, or starts before its submission */
+	BATCH_TASKS,   /* the job has no processors, or more than a million */
 	BATCH_DAMAGED, /* the file is damaged or cut off; the rows before the damage are used */
 	BATCH_PROBLEMS,
 };
@@ -37,12 +38,12 @@ struct batch_report {
 	uint64_t problems[BATCH_PROBLEMS];
 	char first[BATCH_PROBLEMS][192]; /* "file:line: text" */
 	uint64_t peak_tasks;             /* maximum number of running tasks */
-	int64_t machines, slots;         /* from the header, slots: of each machine; 0 = not stated */
+	int64_t machines, slots; /* number of machines, and slots per machine, from the header; 0 = not stated */
 };
 
 /*
- * Adds the jobs, but no machines, to a workload before workload_finish(). The caller keeps `lines`. Returns 0, or
- * -errno with err set: no header (sacct), no job that ran, or (if `strict`) the first problem.
+ * Adds the jobs, but no machines, to the workload; to be called before workload_finish(). The caller closes `lines`.
+ * Returns 0, or -errno with err set: no header (sacct), no job that ran, or (if `strict`) the first problem.
  */
 int batch_trace_read(struct workload *workload, enum batch_format format, struct file_lines *lines, bool strict,
 		     struct batch_report *report, struct error *err);

@@ -8,9 +8,9 @@
  *    "racks": [{"name": "r1", "pod": "p1"}],
  *    "machines": [{"name": "h1", "rack": "r1", "pod": "p1", "slots": 4}]}
  *
- * Plain data. Machines, racks and pods are numbered in the order in which the file first names them. After a removal,
- * the name of that number is NULL until an addition uses the number again. Round-trip times are microseconds. The
- * caller owns a cluster (cluster_destroy()); readers may share it between threads.
+ * Plain data. Machines, racks and pods are numbered in the order in which the file first names them. When one is
+ * removed, its number has the name NULL until a new machine, rack or pod gets the number. Round-trip times are
+ * microseconds. The caller owns a cluster (cluster_destroy()); readers may share it between threads.
  */
 #ifndef MODEL_CLUSTER_H
 #define MODEL_CLUSTER_H
@@ -49,7 +49,7 @@ struct cluster {
 	char **pods;
 	uint32_t machine_count, rack_count, pod_count;
 	size_t machine_capacity, rack_capacity, pod_capacity;
-	uint32_t machine_spares, rack_spares, pod_spares; /* unused numbers below the counts */
+	uint32_t machine_spares, rack_spares, pod_spares; /* number of unused numbers below each count */
 	struct cluster_default_rtt default_rtt;
 	struct hash_table machine_index, rack_index, pod_index; /* hash_text(name) -> number */
 };

@@ -18,10 +18,13 @@
 
 #define CURVE_SCHEMA "nomora.curve/1"
 #define CURVE_STEP_US 10.0
-/* NoMora §6: performance does not drop below 0.1, so that no cost exceeds 1000 < gamma = 1001. */
+/*
+ * NoMora §6: performance does not drop below 0.1, so that no cost exceeds 1000, which is less than gamma = 1001, the
+ * cost of waiting.
+ */
 #define CURVE_FLOOR 0.1
 
-enum { CURVE_TABLE_MAXIMUM = 100001 }; /* entries: 1 s of added round trip */
+enum { CURVE_TABLE_MAXIMUM = 100001 }; /* number of entries, up to 1 s of added round trip */
 
 enum curve_form {
 	CURVE_FORM_NONE,  /* no threshold */
@@ -50,7 +53,7 @@ struct curve_coefficient {
 
 /* One latency level of the sweep. */
 struct curve_level {
-	double x_us, measured, deviation; /* deviation: of a single run, 0 = not known */
+	double x_us, measured, deviation; /* deviation: standard deviation of a single run; 0 = not known */
 	double fitted;
 	long runs, outliers;
 };
@@ -67,7 +70,7 @@ struct curve {
 	enum sweep_better better; /* of the metric before it was normalised */
 	double baseline_value, baseline_deviation;
 	double baseline_rtt_us; /* of the testbed without added delay; NAN = not known */
-	long disturbed_runs;    /* runs that failed checks of the sweep and are in the fit */
+	long disturbed_runs;    /* number of runs in the fit that failed a check of the sweep */
 	double domain_low_us, domain_high_us;
 	struct curve_threshold threshold;
 	char *model;    /* "polynomial-3", "log", "monotone-spline", ... */
@@ -86,7 +89,7 @@ struct curve {
 	/* With probability band_confidence, the whole curve is in the band widened by this factor; NAN = not known. */
 	double band_whole_factor;
 	/* Computed by curve_prepare(), for curve_eval() and curve_interpolate(). */
-	double smallest;   /* smallest entry of `evaluated`: p beyond its end */
+	double smallest;   /* smallest entry of `evaluated`; used as p beyond the end of the table */
 	double *evaluated; /* the table, each entry clamped to CURVE_FLOOR..1 */
 	double last_us;    /* x of the last entry: a multiple of 10 µs, or domain_high_us if that is < 10 µs less */
 	double jump_us;    /* x of the jump; NAN = none */

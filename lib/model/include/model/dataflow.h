@@ -39,7 +39,8 @@ enum dataflow_grouping {
 	DATAFLOW_SHUFFLE, /* evenly */
 	DATAFLOW_KEY,     /* task i (from 0) gets a share proportional to 1 / (i + 1)^skew */
 	DATAFLOW_ALL,     /* every task gets all of it */
-	DATAFLOW_FORWARD, /* task i to task i; if the numbers of tasks differ, between groups of tasks */
+	DATAFLOW_FORWARD, /* task i sends to task i; if the numbers of tasks differ, to the receivers in the same part
+			     of the list of tasks */
 	DATAFLOW_GLOBAL,  /* task 0 gets all of it */
 };
 #define DATAFLOW_GROUPINGS (DATAFLOW_GLOBAL + 1)
@@ -48,34 +49,34 @@ enum dataflow_grouping {
 struct dataflow_component {
 	char *name;
 	uint32_t first_task, task_count;
-	double MBps;         /* a source's task offers at most this; INFINITY: as much as it can */
-	double MB;           /* a source's task ends when it has sent this; INFINITY: it never ends */
-	double cpu_s_per_MB; /* CPU seconds that a task needs per MB received (a source's: sent) */
+	double MBps;         /* maximum rate of a source's task; INFINITY: no limit */
+	double MB;           /* a source's task ends when it has sent this volume; INFINITY: it never ends */
+	double cpu_s_per_MB; /* CPU seconds that a task needs per MB that it receives (a task of a source: sends) */
 };
 
 struct dataflow_edge {
 	uint32_t from, to; /* components */
 	enum dataflow_grouping grouping;
 	double skew;        /* >= 0; only for DATAFLOW_KEY */
-	double selectivity; /* MB sent along this edge per MB that the component receives (a source: emits) */
+	double selectivity; /* MB sent along this edge per MB that component `from` receives (a source: emits) */
 };
 
 struct dataflow_job {
 	char *name;
-	double weight;    /* > 0; a common bottleneck is shared by weight */
-	double arrival_s; /* in simulations */
+	double weight;    /* > 0; jobs with a common bottleneck share it in proportion to their weights */
+	double arrival_s; /* time of submission; used only in simulations */
 	char *curve;      /* name of the curve latency -> performance; NULL: none */
 	struct dataflow_component *components;
 	struct dataflow_edge *edges;
 	uint32_t component_count, edge_count, task_count;
 	size_t component_capacity, edge_capacity;
-	uint32_t *hosts; /* by task: the node number of its host, or DATAFLOW_NOWHERE: to be placed */
+	uint32_t *hosts; /* by task: the node number of its host, or DATAFLOW_NOWHERE if it is not placed yet */
 };
 
 struct dataflow {
 	struct topology *topology;
 	uint32_t *slots; /* by node of the topology; 0 for switches */
-	double *cpu;     /* CPU seconds per second, by node; INFINITY where not limited */
+	double *cpu;     /* by node: CPU seconds available per second; INFINITY = no limit */
 	struct dataflow_job *jobs;
 	uint32_t job_count;
 	size_t job_capacity;
@@ -86,7 +87,8 @@ struct dataflow {
  * Reads a file ("-" = stdin). Returns NULL with err set (file, line of the job, field). Besides wrong types and ranges,
  * it refuses duplicate names, unknown components or hosts, an edge from a component to itself or given twice, a job
  * without a source or a sink, a component that no source reaches, and more tasks on a host than it has slots. Cycles
- * are allowed; dataflow_graph_create() refuses those with a gain of 1 or more.
+ * are allowed; but dataflow_graph_create() refuses a cycle with a gain of 1 or more, i.e. one that returns as much data
+ * as enters it, or more.
  */
 struct dataflow *dataflow_read(const char *path, struct error *err);
 struct dataflow *dataflow_parse(const char *name, const char *text, size_t bytes, struct error *err);
@@ -96,8 +98,8 @@ void dataflow_destroy(struct dataflow *dataflow); /* NULL is legal */
 json_t *dataflow_to_json(const struct dataflow *dataflow);
 
 /*
- * For generators and readers of other formats. Returns a dataflow without jobs, in which every host has `slots` slots;
- * NULL if out of memory. Takes ownership of the topology, also on failure.
+ * Returns a dataflow without jobs, in which every host has `slots` slots, or NULL if out of memory. For generators, and
+ * for readers of other formats. Takes ownership of the topology, also on failure.
  */
 struct dataflow *dataflow_create(struct topology *topology, uint32_t slots);
 /* Appends an empty job and returns it, valid until the next one is added; NULL if out of memory. */

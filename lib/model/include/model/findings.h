@@ -14,7 +14,7 @@
 
 enum finding_level {
 	FINDING_OK,
-	FINDING_WARN, /* works, but figures are worse or less reliable */
+	FINDING_WARN, /* works, but measured figures are worse or less reliable */
 	FINDING_FAIL, /* does not work, or gives wrong figures */
 	FINDING_LEVELS,
 };

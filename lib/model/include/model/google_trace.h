@@ -5,13 +5,14 @@
  *   DIR/machine_events/part-00000-of-00001.csv[.gz]   time,machine,event,platform,CPUs,memory
  *   DIR/task_events/part-?????-of-?????.csv[.gz]      time,missing info,job,task index,machine,event,...: 13 columns
  *
- * Parts are read in the order of their numbers. A task keeps its state over a missing part until its next event; if it
- * waited before the part and its next event is its end, it counts as started at the beginning of the part. Times are
- * microseconds. The trace begins at 600 s, which is time 0 of the workload; time 0 of the trace means before the trace.
+ * Parts are read in the order of their numbers. If a part is missing, the state of a task does not change until the
+ * task's next event. If the task waited before the missing part and its next event is its end, it counts as started at
+ * the beginning of the missing part. Times are microseconds. The trace begins at 600 s, which is time 0 of the
+ * workload; time 0 of the trace means before the trace.
  *
- * A task is submitted at its first submission and runs for the sum of its attempts; if its last attempt has no end, it
- * runs to the end of the simulation. Tasks without an attempt are left out and counted. Rows that cannot be used are
- * skipped; the report counts them by kind, with the place of the first of each kind.
+ * A task is submitted at its first submission, and its run time is the sum over its attempts; if the last attempt has
+ * no end, the task runs to the end of the simulation. Tasks without an attempt are left out and counted. Rows that
+ * cannot be used are skipped; the report counts them by kind, with the place of the first of each kind.
  */
 #ifndef MODEL_GOOGLE_TRACE_H
 #define MODEL_GOOGLE_TRACE_H
@@ -35,8 +36,8 @@ enum google_trace_problem {
 	GOOGLE_TRACE_BACKWARDS,
 	GOOGLE_TRACE_UNKNOWN_MACHINE,   /* a task scheduled on a machine without machine events; the row is used */
 	GOOGLE_TRACE_REMOVED_MACHINE,   /* a task scheduled on a machine that was removed; the row is used */
-	GOOGLE_TRACE_START_TWICE,       /* scheduled while it runs */
-	GOOGLE_TRACE_END_WITHOUT_START, /* evicted, failed, finished or lost without an attempt */
+	GOOGLE_TRACE_START_TWICE,       /* a task that is scheduled while it runs */
+	GOOGLE_TRACE_END_WITHOUT_START, /* a task that is evicted, fails, finishes or is lost without running */
 	GOOGLE_TRACE_PROBLEMS,          /* number of kinds */
 };
 const char *google_trace_problem_name(enum google_trace_problem problem);
@@ -48,14 +49,14 @@ struct google_trace_report {
 };
 
 struct google_trace_options {
-	int64_t until_us;          /* in the workload's time: parts after it are not read */
+	int64_t until_us;          /* parts after this time (of the workload) are not read */
 	bool strict;               /* fail at the first problem */
 	struct progress *progress; /* NULL is legal */
 };
 
 /*
- * Adds the trace to a workload before workload_finish(). Returns 0; or -errno with err set: there is no usable task, or
- * `strict` is set and the trace has a problem.
+ * Adds the trace to the workload; to be called before workload_finish(). Returns 0; or -errno with err set: there is no
+ * usable task, or `strict` is set and the trace has a problem.
  */
 int google_trace_read(struct workload *workload, const char *folder, const struct google_trace_options *options,
 		      struct google_trace_report *report, struct error *err);

@@ -2,7 +2,9 @@
 /*
  * The state of a running injector, "nomora.inject/1". The injector's control socket sends it in response to "stats";
  * with --json, the injector prints it as a line each second. The injector fills a struct and writes it; the sweep and
- * the report read it. Counters count from the injector's start or its last reset. Plain data, no pointers; one thread.
+ * the report read it. Counters count from the injector's start or its last reset. A stall is a gap longer than
+ * stall_threshold_us between two clock readings of an injector thread; a hiccup is a shorter gap, longer than
+ * hiccup_threshold_ns. Plain data, no pointers; one thread.
  */
 #ifndef MODEL_INJECTOR_STATE_H
 #define MODEL_INJECTOR_STATE_H
@@ -18,7 +20,7 @@
 
 enum { INJECTOR_STATE_DIRECTIONS = 2, INJECTOR_STATE_NAME_BYTES = 64 };
 
-/* Lateness of packets: time of release minus due time. */
+/* Lateness of packets: the time when a packet was released minus the time when it was due. */
 struct injector_state_lateness {
 	int64_t p50_ns, p99_ns, p99_9_ns, maximum_ns;
 	double mean_ns;
@@ -29,14 +31,14 @@ struct injector_state_lateness {
 struct injector_state_direction {
 	double delay_us; /* NAN: a delay mode sets it */
 	uint64_t rx_packets, tx_packets;
-	uint64_t held;      /* in the delay line now */
-	uint64_t ring_full; /* dropped: no slot was free */
-	uint64_t tx_full;   /* refused once by the transmit port, sent later */
-	uint64_t no_mbuf;   /* dropped: no buffer */
+	uint64_t held;      /* packets in the delay line now */
+	uint64_t ring_full; /* packets dropped because the ring of the delay line was full */
+	uint64_t tx_full;   /* packets that the transmit port first refused, and that were sent later */
+	uint64_t no_mbuf;   /* packets dropped because no buffer was free */
 	uint64_t rx_missed, rx_errors, tx_errors;
-	uint64_t lost, duplicated, bypassed; /* by modes */
-	uint64_t disturbed;                  /* sent packets that were held during a stall or hiccup */
-	double rx_pps;                       /* since the previous sample */
+	uint64_t lost, duplicated, bypassed; /* packets that a delay mode dropped, sent twice or sent without delay */
+	uint64_t disturbed;                  /* packets sent that a stall or hiccup may have delayed */
+	double rx_pps;                       /* packets received per second since the previous sample */
 	struct injector_state_lateness lateness, undisturbed_lateness;
 };
 
@@ -59,7 +61,7 @@ struct injector_state_totals {
 	double stall_us, stall_longest_us, stall_threshold_us, hiccup_threshold_ns;
 	double transmit_stall_us; /* part of stall_us spent in calls that transmit; NAN = not measured */
 	double subtract_ns;
-	uint32_t lcores; /* number of busy threads; stalls and stall_us are sums over them */
+	uint32_t lcores; /* number of threads that forward packets; stalls and stall_us are sums over these threads */
 	struct injector_state_lateness lateness;
 };
 
@@ -93,9 +95,9 @@ int injector_state_from_json(const char *file, const json_t *root, struct inject
  */
 struct injector_interval {
 	double elapsed_s;
-	double packets;   /* sent, both directions */
+	double packets;   /* packets sent, sum of both directions */
 	double dropped;   /* ring_full, no_mbuf, rx_missed, rx_errors and tx_errors */
-	double disturbed; /* packets held during a stall */
+	double disturbed; /* packets sent that a stall or hiccup may have delayed */
 	double stalls;
 	double lcores;
 	double stall_us, transmit_stall_us; /* sums over the threads */
@@ -112,7 +114,7 @@ struct injector_interval injector_interval_whole(const struct injector_state_tot
  */
 double injector_interval_stall_percent(const struct injector_interval *interval);
 double injector_interval_stall_bound_percent(const struct injector_interval *interval);
-/* Returns the packets that were held during a stall, in percent of the packets sent; 0 if none was sent. */
+/* Returns the disturbed packets in percent of the packets sent, or 0 if none was sent. */
 double injector_interval_disturbed_percent(const struct injector_interval *interval);
 
 #endif

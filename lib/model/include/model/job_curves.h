@@ -12,8 +12,8 @@
 #include <model/workload.h>
 
 /*
- * Records the curves of jobs, whose tasks may be added later. Returns 0, or -errno with err set ("file:line: ..."); a
- * job with two different curves is an error.
+ * Records the curves of jobs in the workload; the tasks of these jobs may be added later. Returns 0, or -errno with err
+ * set ("file:line: ..."); a job with two different curves is an error.
  */
 int job_curves_read(struct workload *workload, struct file_lines *lines, struct error *err);
 

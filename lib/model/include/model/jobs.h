@@ -5,8 +5,8 @@
  *   {"id": "web", "curve": "memcached", "root": "server", "tasks": ["server", "client1", {"name": "client2",
  *    "machine": "h3", "running_s": 12.5}, {"name": "client3", "waited_s": 4}]}
  *
- * Each task takes one slot. A task with a machine runs there; the others wait. Durations are seconds up to the time
- * when the file was written. The caller owns the jobs (jobs_destroy()); readers may share them between threads.
+ * Each task takes one slot. A task with a machine runs there; the others wait. Durations are in seconds, and end at the
+ * time when the file was written. The caller owns the jobs (jobs_destroy()); readers may share them between threads.
  */
 #ifndef MODEL_JOBS_H
 #define MODEL_JOBS_H
@@ -23,8 +23,9 @@ enum { JOB_TASKS_MAXIMUM = 1000000, JOB_NO_MACHINE = -1 };
 
 struct job_task {
 	char *name;
-	char *machine_name; /* NULL: waits */
-	int64_t machine;    /* number in the cluster after jobs_resolve(), JOB_NO_MACHINE if it waits */
+	char *machine_name; /* NULL: the task waits */
+	int64_t machine;    /* number of the machine in the cluster, set by jobs_resolve(); JOB_NO_MACHINE if the task
+			       waits */
 	double running_s;   /* how long it has run so far, 0 when it waits */
 	double waited_s;    /* how long it has waited so far */
 	double weight;      /* > 0; default 1 */
@@ -39,8 +40,8 @@ struct job_dependency {
 /* Limits for this job, which are stricter than the scheduler's own. 0: the scheduler's limit. */
 struct job_limits {
 	double migrate_gain, migrate_hold_s;
-	uint32_t migrate_tasks; /* maximum number that migrates at the same time */
-	uint32_t minimum_tasks; /* number that must fit before any task starts; 0: each task starts on its own */
+	uint32_t migrate_tasks; /* maximum number of tasks that migrate at the same time */
+	uint32_t minimum_tasks; /* number of tasks that must fit before any task starts; 0: tasks start independently */
 };
 
 struct job {
@@ -51,7 +52,7 @@ struct job {
 	uint32_t task_count, dependency_count;
 	uint32_t root; /* number of the task that the others talk to */
 	struct job_limits limits;
-	long line; /* of the file, for messages */
+	long line; /* line of the file, for messages */
 };
 
 struct jobs {

@@ -28,8 +28,8 @@
 #define JOURNAL_SCHEMA "nomora.journal/1"
 
 enum journal_kind {
-	JOURNAL_MACHINE,  /* machine, rack, pod, slots, machine_state: it is new, changes or is removed */
-	JOURNAL_CURVE,    /* curve, definition: the definition of this curve from now on */
+	JOURNAL_MACHINE,  /* machine, rack, pod, slots, machine_state: a machine is new, changes or is removed */
+	JOURNAL_CURVE,    /* curve, definition: the definition of a curve, valid from now on */
 	JOURNAL_JOB,      /* job, curve, task (the job's root); comes before the job's tasks */
 	JOURNAL_TASK,     /* job, task, task_state, machine, run_us */
 	JOURNAL_LATENCY,  /* machine (source), pairs */
@@ -43,16 +43,16 @@ enum journal_task_state {
 	JOURNAL_WAITING, /* submitted, or waiting again */
 	JOURNAL_RUNNING, /* on `machine` */
 	JOURNAL_ENDED,   /* finished or cancelled */
-	JOURNAL_FAILED,  /* given up */
+	JOURNAL_FAILED,  /* the task failed and is not started again */
 };
 enum journal_decision { JOURNAL_PLACE, JOURNAL_MOVE, JOURNAL_PREEMPT, JOURNAL_ADVICE };
 
 enum {
-	JOURNAL_RUN_UNKNOWN = -2,    /* run_us: compute it from the running and ended events */
-	JOURNAL_RUN_TO_THE_END = -1, /* run_us: to the end of the journal */
+	JOURNAL_RUN_UNKNOWN = -2, /* run_us: not known; readers compute it from the task's running and ended events */
+	JOURNAL_RUN_TO_THE_END = -1, /* run_us: the task runs to the end of the journal */
 };
 
-/* A measured round trip, the larger of both directions. */
+/* A measured round trip between two machines, the larger of its values in the two directions. */
 struct journal_pair {
 	const char *to;
 	double rtt_us; /* NAN = the measurement is withdrawn; INFINITY = unreachable */
@@ -73,17 +73,20 @@ struct journal_event {
 	size_t pair_count;
 	enum journal_decision decision;
 	uint64_t sequence;
-	const char *from, *to;            /* machines; NULL = waiting */
+	const char *from, *to;            /* names of machines; NULL = the task waits */
 	double rtt_us, performance, gain; /* NAN = none */
 };
 
 /* These append to a stream. They return false if out of memory or if the stream has an error. */
-/* default_rtt: round trips of pairs without a measurement; NULL: round trips are drawn at random. */
+/*
+ * default_rtt: round trips of pairs of machines without a measurement; NULL for a simulation that drew its round trips
+ * at random.
+ */
 bool journal_print_header(FILE *out, double origin_s, const struct cluster_default_rtt *default_rtt);
 bool journal_print(FILE *out, const struct journal_event *event);
 
 struct journal_reader;
-/* Reads the header; the caller keeps `lines`. Returns NULL with err set on failure. */
+/* Reads the header; the caller closes `lines` after journal_reader_destroy(). Returns NULL with err set on failure. */
 struct journal_reader *journal_reader_create(struct file_lines *lines, struct error *err);
 void journal_reader_destroy(struct journal_reader *reader); /* NULL is legal */
 /* Returns NULL if the header has no default round trips. */

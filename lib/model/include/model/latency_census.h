@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A mesh at a glance: the number of pairs in each state, the worst pairs, and the hosts that no other host reaches. For
- * private and live matrices.
+ * A summary of a latency matrix: the number of pairs in each state, the worst pairs, and the hosts that no other host
+ * reaches. The matrix may be private or live.
  */
 #ifndef MODEL_LATENCY_CENSUS_H
 #define MODEL_LATENCY_CENSUS_H
@@ -24,8 +24,8 @@ struct latency_census {
 	struct latency_entry worst[LATENCY_WORST]; /* measured pairs, the largest first */
 	size_t worst_count;
 	/*
-	 * Active hosts with at least two unreachable pairs to them, and none that is measured; free with
-	 * latency_census_free().
+	 * Indices of active hosts that are the destination of at least two unreachable pairs and of no measured pair;
+	 * free with latency_census_free().
 	 */
 	uint32_t *lost_hosts;
 	size_t lost_count;
@@ -39,7 +39,10 @@ int latency_census_take(const struct latency_matrix *matrix, enum latency_statis
 			struct ns max_age, struct latency_census *census);
 void latency_census_free(struct latency_census *census);
 
-/* Output for a live matrix: a table with ages at `now`, and nomora.mesh_top/1 (NULL: out of memory). */
+/*
+ * Output for a live matrix: the first function prints a table, with ages at `now`; the second one returns
+ * nomora.mesh_top/1, or NULL if out of memory.
+ */
 void latency_census_print(const struct latency_census *census, const struct latency_matrix *live, struct ns now,
 			  FILE *out);
 json_t *latency_census_to_json(const struct latency_census *census, const struct latency_matrix *live);

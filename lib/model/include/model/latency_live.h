@@ -31,8 +31,8 @@
 
 enum latency_host_status {
 	LATENCY_HOST_ACTIVE,
-	LATENCY_HOST_DRAINED, /* taken out of service on purpose: no alarm */
-	LATENCY_HOST_GONE,    /* left the mesh: its pairs are the first to be evicted */
+	LATENCY_HOST_DRAINED, /* taken out of service on purpose: its missing measurements are no reason for an alarm */
+	LATENCY_HOST_GONE,    /* left the mesh; the pairs of this host are the first to be evicted */
 };
 
 extern const char *const latency_host_status_names[]; /* NULL-terminated: "active", "drained", "gone" */
@@ -43,24 +43,27 @@ struct latency_live_size {
 };
 
 /*
- * Opens the file to write. If there is none, creates it with this size; an existing file keeps its own. Returns NULL
- * with err set on failure.
+ * Opens the file to write. If the file does not exist, creates it with this size; an existing file keeps its size.
+ * Returns NULL with err set on failure.
  */
 struct latency_matrix *latency_live_open(const char *path, const struct latency_live_size *size, struct error *err);
-/* Opens the file to read. Returns NULL with err set: no such file, not a live matrix, another version or size. */
+/*
+ * Opens the file to read. Returns NULL with err set if there is no such file, if it is not a live matrix, or if it has
+ * another version or size.
+ */
 struct latency_matrix *latency_live_map(const char *path, struct error *err);
-bool latency_live_is(const char *path); /* true if the file begins like one */
+bool latency_live_is(const char *path); /* true if the file begins like a live matrix */
 
 /*
- * The begin and end of a writer's batch. latency_live_begin() waits for its turn, and repairs what a killed writer
- * left. Returns 0, or -errno with err set.
+ * Begin and end a writer's batch. latency_live_begin() waits until no other writer has a batch open, and repairs the
+ * matrix if a writer was killed during its batch. Returns 0, or -errno with err set.
  */
 int latency_live_begin(struct latency_matrix *matrix, struct error *err);
 void latency_live_end(struct latency_matrix *matrix);
 
 /*
- * Finds or adds a host. An empty rack or pod is unknown, and leaves a known one as it is. Returns the host's index,
- * -EINVAL (bad name) or -ENOSPC.
+ * Finds or adds a host. An empty string means that the rack or pod is not known; the host then keeps the rack or pod
+ * that it has. Returns the host's index, -EINVAL (bad name) or -ENOSPC.
  */
 int64_t latency_live_add_host(struct latency_matrix *matrix, const char *name, const char *rack, const char *pod);
 void latency_live_set_status(struct latency_matrix *matrix, uint32_t host, enum latency_host_status status);
@@ -76,23 +79,26 @@ const char *latency_live_pod_name(const struct latency_matrix *matrix, uint32_t 
 uint32_t latency_live_rack_of(const struct latency_matrix *matrix, uint32_t host); /* LATENCY_NO_RACK = unknown */
 
 /*
- * Computes the maxima of each ordered pair of racks from the pairs of hosts. O(pairs + racks squared). Returns 0 or
- * -ENOMEM.
+ * Computes the largest figures (struct latency_maximum) of each ordered pair of racks from the pairs of their hosts.
+ * O(pairs + racks squared). Returns 0 or -ENOMEM.
  */
 int latency_live_update_maxima(struct latency_matrix *matrix);
 /*
- * Reads the maximum from the hosts of one rack to those of another (or the same). Returns false if nothing was
- * measured.
+ * Reads the largest figures of the pairs from the hosts of one rack to the hosts of another (or the same) rack. Returns
+ * false if no such pair was measured.
  */
 bool latency_live_maximum(const struct latency_matrix *matrix, uint32_t from, uint32_t to,
 			  struct latency_maximum *maximum);
-/* As latency_live_maximum(), but from the pod of rack `from` to that of rack `to`: the maximum over their racks. */
+/*
+ * As latency_live_maximum(), but from the pod that has rack `from` to the pod that has rack `to`: the maximum over the
+ * pairs of racks of these pods.
+ */
 bool latency_live_pod_maximum(const struct latency_matrix *matrix, uint32_t from, uint32_t to,
 			      struct latency_maximum *maximum);
 
 /*
- * Opens or creates the live matrix and puts every entry of `from` into it; a new one has space for more. Racks and pods
- * come from a cluster file; cluster_path may be NULL. Returns 0, or -errno with err set.
+ * Opens or creates the live matrix and puts every entry of `from` into it; a new live matrix has space for more hosts
+ * and racks. Racks and pods come from a cluster file; cluster_path may be NULL. Returns 0, or -errno with err set.
  */
 int latency_live_put(const char *path, const struct latency_matrix *from, const char *cluster_path, struct error *err);
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The measured mesh: for each ordered pair of hosts the round-trip time that `src` saw to `dst` in its last window.
- * File form, CSV; blank lines and lines that begin with '#' are skipped:
+ * The measured mesh, i.e. the round trips between all pairs of hosts: for each ordered pair, the round-trip times that
+ * host `src` measured to host `dst` in the pair's last window. A window is an interval after which a prober publishes
+ * the figures of a pair and begins to collect new ones. The file form is CSV; blank lines and lines that begin with '#'
+ * are skipped:
  *
  *   # nomora.latency/2
  *   src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at,state,paths,paths_covered,disturbed,error_us
@@ -37,7 +39,7 @@ enum latency_statistic {
 	LATENCY_STATISTIC_LOSS, /* a share, not a time */
 };
 
-/* NULL-terminated, for OPTION_CHOICE: "max", "p99", "p50", "loss"; the second one has no "loss". */
+/* NULL-terminated, for OPTION_CHOICE: "max", "p99", "p50", "loss"; latency_rtt_statistic_names does not have "loss". */
 extern const char *const latency_statistic_names[];
 extern const char *const latency_rtt_statistic_names[];
 
@@ -45,7 +47,7 @@ enum latency_state {
 	LATENCY_STATE_MEASURED,
 	LATENCY_STATE_UNREACHABLE, /* every probe of the window was lost, or the MAC to send to is unknown */
 	LATENCY_STATE_NEVER,       /* not probed yet */
-	LATENCY_STATE_STALE,       /* not stored: too old for the reader, see latency_entry_state() */
+	LATENCY_STATE_STALE, /* never stored; latency_entry_state() returns it if an entry is too old for its reader */
 };
 
 extern const char *const latency_state_names[]; /* NULL-terminated: "measured", "unreachable", "never", "stale" */
@@ -57,7 +59,7 @@ struct latency_entry {
 	uint64_t samples;
 	struct ns updated_at;          /* wall clock, since the epoch */
 	float disturbed;               /* share 0..1 of the samples that a stall of the prober may have changed */
-	float error_us;                /* bound of one time stamp's error */
+	float error_us;                /* upper bound of the error of one time stamp */
 	uint16_t paths, paths_covered; /* paths that exist (0 = unknown), and paths that were probed */
 	uint8_t state;                 /* enum latency_state */
 	uint8_t unused[3];
@@ -104,16 +106,16 @@ struct latency_matrix *latency_matrix_parse(struct file_lines *lines, struct err
 int latency_matrix_write(const struct latency_matrix *matrix, const char *path, struct error *err);
 
 size_t latency_matrix_hosts(const struct latency_matrix *matrix);
-const char *latency_matrix_host(const struct latency_matrix *matrix, uint32_t host); /* name, lives with the matrix */
+const char *latency_matrix_host(const struct latency_matrix *matrix, uint32_t host); /* name; valid as long as matrix */
 /* Returns the index of the host with this name, or -ENOENT. */
 int64_t latency_matrix_find_host(const struct latency_matrix *matrix, const char *name);
 /*
- * Finds or adds a host. Returns its index; -EINVAL if name_is_valid() refuses the name in LATENCY_NAME_BYTES; -ENOMEM;
- * or -ENOSPC if a shared matrix is full.
+ * Finds or adds a host. Returns its index; -EINVAL if the name is not valid (name_is_valid() with LATENCY_NAME_BYTES);
+ * -ENOMEM; or -ENOSPC if a shared matrix is full.
  */
 int64_t latency_matrix_add_host(struct latency_matrix *matrix, const char *name);
 
-/* The number of pairs. */
+/* Returns the number of pairs. */
 size_t latency_matrix_count(const struct latency_matrix *matrix);
 /*
  * Returns an entry of a private matrix; positions are in the order in which the pairs were first set. The pointer is

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A latency matrix sorted for people: hosts by rack, then by name in version order (h2 before h10). */
+/*
+ * The hosts of a latency matrix in an order for people: by rack, then by name in version order (h2 before h10). A
+ * host's place is its position in this order, from 0.
+ */
 #ifndef MODEL_LATENCY_ORDER_H
 #define MODEL_LATENCY_ORDER_H
 
@@ -25,7 +28,10 @@ void latency_order_free(struct latency_order *order);
 
 const char *latency_order_name(const struct latency_order *order, uint32_t place);
 const char *latency_order_rack(const struct latency_order *order, uint32_t place);
-/* Returns NAN if the pair was not measured, or has no answer. `row` and `column` are places. */
+/*
+ * Returns the statistic of the pair from the host at place `row` to the host at place `column`; NAN if the pair was not
+ * measured or has no answer.
+ */
 double latency_order_value(const struct latency_order *order, uint32_t row, uint32_t column,
 			   enum latency_statistic statistic);
 

@@ -11,7 +11,10 @@
 /* Without a cluster, all hosts are in the same rack. The rack of a host that is not in the cluster is unknown. */
 enum latency_relation { LATENCY_SAME_RACK, LATENCY_OTHER_RACK, LATENCY_UNKNOWN_RACK, LATENCY_RELATIONS };
 
-/* Pairs of a host with itself do not count. The times are NAN if no pair has an answer. */
+/*
+ * Figures over the pairs of one relation; pairs of a host with itself do not count. The times are NAN if no pair has an
+ * answer.
+ */
 struct latency_group {
 	uint64_t pairs, silent, samples;                                /* silent: pairs without an answer */
 	double lowest_p50_us, p50_us, highest_p50_us, p99_us, worst_us; /* p50_us, p99_us: medians; worst_us: maximum */

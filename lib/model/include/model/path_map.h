@@ -5,7 +5,7 @@
  *
  * For each switch t there is an array of 16-bit numbers with the paths from the switches s < t. A path from s to t is
  * its number of links and then, for each link, the position of the next switch in the adjacency (model/topology.h) of
- * the previous switch. The paths from s > t are the reversed paths of (t, s).
+ * the previous switch. For s > t, the paths from s to t are the paths from t to s, reversed.
  *
  * A file is valid for one topology: the kinds and the number of the nodes, and the ends of the links, must be the same;
  * names, capacities and the state of links do not matter. The reader checks every path: it joins switches by links, it
@@ -36,7 +36,7 @@ struct path_map_to {
 
 struct path_map {
 	uint32_t k;      /* paths per pair, 1..PATH_MAP_K_MAXIMUM */
-	uint32_t detour; /* a path has at most this many links more than its pair's shortest */
+	uint32_t detour; /* maximum number of links that a path has more than the shortest path of its pair */
 	uint64_t seed;   /* of the random choice among equally long paths */
 	uint32_t node_count;
 	struct path_map_to *to; /* by node */

@@ -29,7 +29,10 @@ struct peers {
 	struct peer *items;
 };
 
-/* Reads at least one peer. Returns 0, or -errno with err set ("file:line: field: ..."). Free with peers_free(). */
+/*
+ * Reads a file of peers; a file without a peer is an error. Returns 0, or -errno with err set ("file:line: field:
+ * ..."). Free with peers_free().
+ */
 int peers_read(const char *path, struct peers *peers, struct error *err);
 int peers_parse(struct file_lines *lines, struct peers *peers, struct error *err);
 void peers_free(struct peers *peers);

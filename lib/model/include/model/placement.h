@@ -21,9 +21,9 @@
 #define PLACEMENT_SCHEMA "nomora.place/1"
 
 enum placement_state {
-	PLACEMENT_ROOT,   /* a root on a machine: nothing to predict */
-	PLACEMENT_PLACED, /* a task on a machine; its root is on one, too */
-	PLACEMENT_ORPHAN, /* a task on a machine; its root is on none */
+	PLACEMENT_ROOT,   /* a root on a machine; roots have no predicted performance */
+	PLACEMENT_PLACED, /* a task on a machine; the root of its job is on a machine, too */
+	PLACEMENT_ORPHAN, /* a task on a machine; the root of its job is on no machine */
 	PLACEMENT_WAITING,
 	PLACEMENT_STATES, /* number of states */
 };
@@ -40,12 +40,12 @@ struct placement_task {
 	const char *job, *task;
 	bool root;
 	enum placement_state state;
-	struct placement_option taken; /* cost is not in the file */
-	const char *was_on;            /* machine before the round; NULL = it waited */
-	const char *arc;               /* kind of the arc that the flow takes */
+	struct placement_option taken; /* the machine that the task got; `cost` is not in the file */
+	const char *was_on;            /* machine before the round; NULL = the task waited */
+	const char *arc;               /* kind of the arc of the flow network that the task's unit of flow takes */
 	int32_t arc_cost;
 	struct placement_option next_best;
-	double random_performance; /* expected in a random slot of those that were free */
+	double random_performance; /* expected performance in a slot chosen at random among the free ones */
 	const char *why_waiting;
 };
 
@@ -58,8 +58,9 @@ struct placement_settings {
 
 struct placement_totals {
 	int64_t tasks, roots, placed, stay, moved, waiting;
-	int64_t predicted; /* tasks on a machine whose root is on a machine, too */
-	int64_t compared;  /* those of them that have a random_performance: all, or none if no slot was free */
+	int64_t predicted; /* number of tasks that are on a machine and whose root is on a machine, too */
+	int64_t compared;  /* number of predicted tasks that have a random_performance: all of them, or 0 if no slot was
+			      free */
 	double mean_performance, random_mean_performance, worst_performance;
 	/* Mean application performance of the jobs (DESIGN decision 7); this round is the only interval. */
 	double application_performance;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A failure to recover from: servers with links, applications whose tasks send to each other, and what failed. File
- * form "nomora.recovery/1" (JSON), described in docs/formats.md; the system model is that of Chen, Li and Li,
- * "Surviving Failures with Performance-Centric Bandwidth Allocation in Private Datacenters", section III.
+ * A failure to recover from: servers with links, applications whose tasks send to each other, and which of the servers
+ * and tasks failed. File form "nomora.recovery/1" (JSON), described in docs/formats.md; the system model is that of
+ * Chen, Li and Li, "Surviving Failures with Performance-Centric Bandwidth Allocation in Private Datacenters", section
+ * III.
  *
  * Plain data. Servers, applications, tasks and flows are numbered in the order in which they were added; the tasks and
  * flows of an application are consecutive. Rates are MB/s and volumes MB of payload, 1 MB = 10^6 bytes. Owned by the
@@ -33,11 +34,11 @@ struct recovery_server {
 struct recovery_task {
 	char *name;
 	uint32_t application;
-	uint32_t server; /* where it runs or ran */
+	uint32_t server; /* server on which the task runs, or ran until it failed */
 	bool failed;     /* the task itself or its server failed */
 	int stage;       /* 1 sends, 2 receives; used only for the order of Algorithm 1 */
 	double cpu;
-	double relaunch_s; /* from the decision until a failed task sends and receives again */
+	double relaunch_s; /* time from the decision until a failed task sends and receives again */
 	bool has_backups;  /* eq. 9: if the task fails, only its `backups` can take it */
 	uint32_t backup_count;
 	uint32_t *backups; /* servers, each once */

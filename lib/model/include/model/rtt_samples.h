@@ -20,10 +20,10 @@
 #include <base/ns.h>
 
 struct rtt_sample {
-	struct ns sent_at;   /* since the epoch, by the prober's clock */
-	struct ns rtt;       /* without the reflector's time */
-	struct ns residence; /* the reflector's time */
-	struct ns offset;    /* the peer's clock minus ours */
+	struct ns sent_at;   /* time since the epoch, by the prober's clock */
+	struct ns rtt;       /* round trip without the time that the packet spent in the reflector */
+	struct ns residence; /* time that the packet spent in the reflector */
+	struct ns offset;    /* the peer's clock minus the prober's clock */
 	uint32_t sequence;
 	uint32_t peer; /* index in rtt_samples.peers; a writer leaves it 0 */
 	uint16_t source_port;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Recorded round trips as series for a simulation. A text file (plain or gzip) has one value per line, in microseconds,
- * for each second; lines that begin with '#' are skipped. A file NAME.json is the output of `nomora mesh history
+ * Recorded round trips as series for a simulation. A text file (plain or gzip) has one line per second, with the round
+ * trip in microseconds; lines that begin with '#' are skipped. A file NAME.json is the output of `nomora mesh history
  * --json` for one pair (nomora.mesh_history/1): the p99 of a window is the value of each second since the previous
  * window. In a folder, files whose names begin with "rack", "pod" and "across" are for pairs of machines in one rack,
- * in one pod and beyond; their values are used as they are. A single file is for all distances, and its values are used
- * relative to their median. Read-only once read.
+ * in one pod and in different pods (the three distances); the values are used unchanged. A single file is for all
+ * distances: its values are divided by their median, and show only how round trips vary. Read-only once read.
  *
  * A latency matrix (model/latency_matrix.h) may replace a file. The p99 of each measured pair is then a level, i.e. a
- * series of one value; of more than RTT_SERIES_LEVELS pairs, quantiles are the levels. If it is a live matrix that
- * knows its hosts' racks, each distance gets the levels of its own pairs, which are used as they are.
+ * series of one value; if there are more than RTT_SERIES_LEVELS pairs, the levels are this number of quantiles of the
+ * p99. If the file is a live matrix that contains the racks of its hosts, the pairs at each distance give the levels of
+ * that distance, which are used unchanged.
  */
 #ifndef MODEL_RTT_SERIES_H
 #define MODEL_RTT_SERIES_H
@@ -23,12 +24,12 @@
 enum {
 	RTT_SERIES_KINDS = 3,    /* rack, pod, across */
 	RTT_SERIES_SECONDS = 60, /* minimum length of a series */
-	RTT_SERIES_LEVELS = 42,  /* maximum for each distance; the paper has 6 traces of 7 days */
+	RTT_SERIES_LEVELS = 42,  /* maximum number of levels for each distance; the paper has 6 traces of 7 days */
 };
 
 struct rtt_series {
 	float *us;    /* [count], above 0 */
-	size_t count; /* 1: a level, about which the round trip varies */
+	size_t count; /* number of values; 1: a level, about which the round trip varies */
 	float median_us;
 };
 

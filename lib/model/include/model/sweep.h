@@ -52,7 +52,7 @@ struct sweep_row {
 	size_t metric; /* index into the sweep's metrics */
 	double value;
 	double deviation;                   /* plain form: standard deviation of `value`; 0 = not given */
-	int64_t runs;                       /* plain form: runs behind `value`; 1 = not given */
+	int64_t runs;                       /* plain form: number of runs that `value` summarises; 1 = not given */
 	char started_at[SWEEP_STAMP_BYTES]; /* ISO 8601, "" = not given */
 	bool disturbed;                     /* failed a check of the sweep in every attempt */
 	double baseline_rtt_us;             /* > 0; NAN = not known */

@@ -44,8 +44,9 @@ struct sweep_log_attempt {
 	size_t metric_count; /* 0 = nothing was measured; the reader leaves the metrics out */
 	const char *metric_names[SWEEP_METRICS_MAXIMUM];
 	double metric_values[SWEEP_METRICS_MAXIMUM];
-	double rtt_us, rtt_expected_us; /* by ping; NAN = not checked */
-	bool has_injector;              /* false: the client was stopped before the injector was asked again */
+	double rtt_us, rtt_expected_us; /* measured by ping, and expected; NAN = not checked */
+	bool has_injector; /* false: `injector` is not known, because the client was stopped before the injector's state
+			      was read again */
 	struct injector_interval injector;
 	double steal_percent, busy_percent, load;
 	double processors, processors_used; /* NAN = not known */
@@ -69,7 +70,7 @@ struct sweep_log_plan {
 	json_t *parts; /* object: the settings that must be the same for all rows of a file */
 };
 
-/* New objects; NULL if out of memory. */
+/* Return new objects, or NULL if out of memory. */
 json_t *sweep_log_plan_to_json(const struct sweep_log_plan *plan); /* does not take ownership of `parts` */
 json_t *sweep_log_attempt_to_json(const struct sweep_log_attempt *attempt);
 json_t *sweep_log_accepted_to_json(const struct sweep_log_run *run);

@@ -10,8 +10,8 @@
  *
  * Plain data. Nodes are numbered in the order in which they are added; the reader adds switches before hosts. A link
  * joins two different nodes, at most one link joins a pair, and a host is not joined to a host. Capacities are MB/s
- * (10^6 bytes of payload), one per direction. Owned by the caller through topology_destroy(); readers may share it
- * between threads.
+ * (10^6 bytes of payload), one for each direction of a link. Owned by the caller through topology_destroy(); readers
+ * may share it between threads.
  */
 #ifndef MODEL_TOPOLOGY_H
 #define MODEL_TOPOLOGY_H

@@ -30,12 +30,12 @@ enum {
 struct worker_target {
 	ip_address address;
 	uint16_t port, source_port; /* source_port 0: any */
-	double share;               /* of the edge's tuples, > 0; not used if each target gets a copy */
+	double share; /* share of the edge's tuples that this target gets, > 0; not used if each target gets a copy */
 };
 
 struct worker_edge {
 	bool to_all;
-	double selectivity; /* tuples sent per tuple received (a source: emitted) */
+	double selectivity; /* tuples sent along this edge per tuple that the task receives (a source: emits) */
 	struct worker_target *targets;
 	uint32_t target_count;
 };
@@ -43,13 +43,13 @@ struct worker_edge {
 /* A task without inputs is a source, one without edges a sink. */
 struct worker_plan {
 	char task[WORKER_NAME_BYTES];
-	uint32_t number; /* unique among the tasks that exchange tuples; marks the tuples of a source */
+	uint32_t number; /* unique among the tasks that exchange tuples; the tuples of a source carry it */
 	ip_address address;
 	uint16_t port;
 	uint32_t inputs; /* number of incoming connections */
 	uint32_t tuple_bytes;
 	double MBps, MB; /* a source's maximum rate and volume; INFINITY: no limit */
-	double cpu_us;   /* CPU time per tuple received (a source: emitted) */
+	double cpu_us;   /* CPU time per tuple that the task receives (a source: emits) */
 	struct worker_edge *edges;
 	uint32_t edge_count;
 };
@@ -61,7 +61,7 @@ struct worker_report {
 	uint64_t received, sent;               /* tuples, counting each copy; a source receives none */
 	double received_MBps, sent_MBps;       /* since the last report */
 	uint64_t lost, duplicated;             /* tuples, by the sequence numbers of each connection */
-	double latency_p50_us, latency_p99_us; /* from the source's emission to here; NAN: no tuple came */
+	double latency_p50_us, latency_p99_us; /* from emission by the source to receipt; NAN: no tuple came */
 	double gap_ms; /* longest time between two successive tuples of a connection, since the last report */
 	bool done;     /* this is the last report: every tuple was received and sent on */
 };

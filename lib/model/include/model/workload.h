@@ -24,18 +24,18 @@ enum workload_machine_change { WORKLOAD_MACHINE_ADDED, WORKLOAD_MACHINE_REMOVED,
 struct workload_machine_event {
 	int64_t time_us;
 	uint32_t machine; /* number */
-	uint32_t order;   /* order of addition */
+	uint32_t order;   /* position in the order in which events were added */
 	enum workload_machine_change change;
-	float cpu;     /* capacity, 1 = the largest machine; under 0 = not known */
-	int32_t slots; /* of the machine from now on, or WORKLOAD_SLOTS_UNKNOWN */
+	float cpu;     /* CPU capacity relative to the largest machine, 0..1; negative = not known */
+	int32_t slots; /* number of slots of the machine from now on, or WORKLOAD_SLOTS_UNKNOWN */
 };
 
 struct workload_task {
 	int64_t submit_us;
-	int64_t run_us; /* sum of its attempts, or WORKLOAD_TO_THE_END */
+	int64_t run_us; /* run time, the sum over the task's attempts; or WORKLOAD_TO_THE_END */
 	uint64_t job_id;
 	uint32_t index; /* within the job, as in the trace */
-	uint32_t job;   /* number, set by workload_finish() */
+	uint32_t job;   /* index in jobs[], set by workload_finish() */
 };
 
 /* The tasks are first_task..first_task+task_count-1, sorted by index; the first is the root. */
@@ -52,7 +52,7 @@ struct workload_note {
 	uint32_t curve; /* position in `curves` */
 };
 
-/* A round trip that was measured; NAN = withdrawn, INFINITY = unreachable. */
+/* A measured round trip between two machines. rtt_us NAN: the measurement is withdrawn; INFINITY: unreachable. */
 struct workload_latency {
 	int64_t time_us;
 	uint32_t a, b; /* machines */
@@ -63,7 +63,7 @@ struct workload_latency {
 struct workload_left_out {
 	uint64_t never_ran;   /* tasks without an attempt */
 	uint64_t too_late;    /* tasks submitted at or after the end */
-	uint64_t not_drawn;   /* tasks of jobs outside the fraction */
+	uint64_t not_drawn;   /* tasks of jobs that the filter's `fraction` does not keep */
 	uint64_t single_jobs; /* jobs with one task */
 	uint64_t machines_not_drawn;
 };
