@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Arrivals with equal digests form a list, oldest first; a hash table finds its head. Entries are reused: memory is
- * proportional to the number held, not to the number seen. Both operations take constant time, even with many equal
- * digests.
+ * Arrivals with equal digests form a list, oldest first; a hash table maps a digest to the head of its list. Entries
+ * are reused, so memory is proportional to the largest number of arrivals that were pending at one time. pending_put()
+ * and pending_take() take constant time, even with many equal digests.
  */
 #include "pending_priv.h"
 

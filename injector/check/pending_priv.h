@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Packets that have arrived but not departed, found by digest; packets with equal digests are in order of arrival. */
+/*
+ * Arrivals of packets whose departure has not been found yet. They are found by digest; those with equal digests are
+ * taken in order of arrival.
+ */
 #ifndef CHECK_PENDING_PRIV_H
 #define CHECK_PENDING_PRIV_H
 

@@ -25,8 +25,8 @@ double injector_calibrate(struct injector *injector)
 	unsigned int count = 0;
 
 	/*
-	 * Measures at least 16 chunks, even if the ports are slow. Stalls hit only a few chunks, so they do not affect
-	 * the median.
+	 * Measures at least 16 chunks of ROUNDS rounds each, even if the ports are slow. Stalls occur only in a few
+	 * chunks, so they do not affect the median.
 	 */
 	while (count < CHUNKS && (count < 16 || dp_cycles() < end)) {
 		uint64_t start = dp_cycles();

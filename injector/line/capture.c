@@ -32,8 +32,8 @@ struct injector_capture {
 	_Atomic uint64_t written[PORTS];   /* frames of each port known to be in the file */
 	_Atomic uint64_t unwritten[PORTS]; /* frames of each port lost after a write failed */
 	_Atomic int write_error;           /* -errno */
-	uint64_t pending[PORTS];           /* still in the stream's buffer */
-	off_t good_bytes;                  /* length of the file up to the last frame known to be in it */
+	uint64_t pending[PORTS]; /* frames of each port that are in the stream's buffer, not yet in the file */
+	off_t good_bytes;        /* length of the file up to the last frame known to be in it */
 };
 
 struct capture_ring *capture_ring_of(struct injector_capture *capture, unsigned int direction)
@@ -58,7 +58,10 @@ static void count(_Atomic uint64_t counters[PORTS], uint64_t pending[PORTS])
 	}
 }
 
-/* Truncates the file to its last whole frame, and sets the counters to match. */
+/*
+ * Truncates the file to good_bytes, the end of the last frame known to be in it, and counts the frames in the stream's
+ * buffer as unwritten.
+ */
 static void give_up(struct injector_capture *capture, int status)
 {
 	atomic_store(&capture->write_error, status);
@@ -69,7 +72,8 @@ static void give_up(struct injector_capture *capture, int status)
 }
 
 /*
- * Flushes the buffer, then counts its frames as written. Gives up if that fails or an earlier write failed (`status`).
+ * Flushes the stream's buffer, and counts the frames in it as written. If flushing fails, or `status` is the error of
+ * an earlier write, calls give_up().
  */
 static void settle(struct injector_capture *capture, int status)
 {
@@ -142,7 +146,7 @@ static void free_capture(struct injector_capture *capture)
 	for (unsigned int i = 0; i < INJECTOR_DIRECTIONS; i++)
 		free(capture->rings[i].records);
 	if (capture->file)
-		fclose(capture->file); /* its buffer is empty */
+		fclose(capture->file); /* cannot fail: the stream's buffer is empty */
 	free(capture->path);
 	free(capture);
 }
@@ -221,7 +225,10 @@ static uint64_t lost_at(const struct injector_capture *capture, unsigned int por
 	return lost;
 }
 
-/* Appends the numbers of frames seen and missing. If that fails, the file still ends with its last whole frame. */
+/*
+ * Appends the numbers of frames that passed each port and of those that are missing in the file. If that fails, the
+ * file still ends with its last whole frame.
+ */
 static void write_totals(struct injector_capture *capture)
 {
 	int status = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The hot side of the capture: a single-producer single-consumer ring of fixed records. The lcore copies the first
- * bytes of a frame and its TSC; the capture's thread writes the file.
+ * The part of the capture that runs on the lcores: a single-producer single-consumer ring of fixed records per
+ * direction. The lcore copies the first bytes of each frame and the TSC into a record; the capture's writer thread
+ * writes the records to the file.
  */
 #ifndef INJECTOR_CAPTURE_PRIV_H
 #define INJECTOR_CAPTURE_PRIV_H
@@ -20,7 +21,7 @@ enum { CAPTURE_RECORD_BYTES = 256, CAPTURE_SNAP_BYTES = CAPTURE_RECORD_BYTES - 1
 
 struct capture_record {
 	uint64_t tsc;
-	uint32_t length; /* of the frame */
+	uint32_t length; /* length of the frame, bytes */
 	uint16_t captured;
 	uint8_t port; /* 0 = A, 1 = B */
 	uint8_t outbound;
@@ -30,11 +31,11 @@ struct capture_record {
 struct capture_ring {
 	struct capture_record *records;      /* CAPTURE_RECORDS */
 	_Atomic uint32_t head CACHE_ALIGNED; /* producer */
-	_Atomic uint64_t lost[2];            /* producer: frames of port A and B lost because the ring was full */
+	_Atomic uint64_t lost[2]; /* written by the lcore: frames of port A and B lost because the ring was full */
 	_Atomic uint32_t tail CACHE_ALIGNED; /* consumer */
 };
 
-/* The ring that one direction's lcore fills. */
+/* Returns the ring that the lcore of this direction fills. */
 struct capture_ring *capture_ring_of(struct injector_capture *capture, unsigned int direction);
 
 /* Fills the record that is `ahead` places after the first uncommitted one. Returns false if the ring is full. */

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The loop for a fixed delay without modes. It reads the clock and computes a due time once per receive burst. Pointers
- * stay where dp_receive() stores them until dp_transmit() reads them there, so that a packet in a full burst costs
- * almost nothing. The array of pointers is LINE_RX_BURST longer than the ring: a burst is always received in one piece
- * (some drivers return nothing when asked for fewer than four packets), and pointers beyond the end are moved to the
- * start. Transmitted packets are counted after the next clock reading, because only then is it known whether there was
- * a gap during the transmit call. This also leaves only the driver's call between a due time and the departure.
+ * to packets stay where dp_receive() stores them until dp_transmit() reads them there, so that a packet in a full burst
+ * costs almost nothing. The array of pointers is LINE_RX_BURST longer than the ring: a burst is always received in one
+ * piece (some drivers return nothing when asked for fewer than four packets), and pointers beyond the end of the ring
+ * are moved to its start.
+ *
+ * The loop counts transmitted packets after the next clock reading, because only then is it known whether there was a
+ * gap during the transmit call. So, between the moment when a packet is found to be due and its departure, the loop
+ * does nothing but call the driver.
  */
 #include "loop_priv.h"
 
 /*
- * Receives into a ring with less space than a burst: receives into a separate array, keeps the packets that fit, and
- * drops and counts the others.
+ * Receives a burst if the ring has space for fewer packets than a burst, that is, only for `room`: receives into a
+ * separate array, keeps the packets that fit, and drops and counts the others.
  */
 static NOT_INLINED uint32_t receive_tight(struct line *line, uint32_t room, uint32_t *received)
 {
@@ -29,7 +32,10 @@ static NOT_INLINED uint32_t receive_tight(struct line *line, uint32_t room, uint
 	return kept;
 }
 
-/* Receives a burst. Returns the number of packets kept; their pointers are in the ring, from head on. */
+/*
+ * Receives a burst of *received packets. Returns the number of packets kept; their pointers are in the ring, from
+ * line->head on.
+ */
 static ALWAYS_INLINED uint32_t receive(struct line *line, uint32_t *received)
 {
 	uint32_t room = line->mask + 1 - (line->head - line->counted);
@@ -74,7 +80,7 @@ static ALWAYS_INLINED uint32_t take(struct worker *worker, struct line *line, ui
 	return received;
 }
 
-/* Counts the packets transmitted at `sent_at`. */
+/* Counts the packets transmitted at line->sent_at, and records their lateness. */
 static ALWAYS_INLINED void count_sent(struct line *line)
 {
 	line->count.tx_packets += line->tail - line->counted;
@@ -94,10 +100,11 @@ static ALWAYS_INLINED void count_sent(struct line *line)
 		line->burst_counted += whole;
 	}
 	if ((int32_t)(line->disturbed_head - line->counted) < 0)
-		line->disturbed_head = line->counted; /* moved along, so that the signed difference never overflows */
+		line->disturbed_head = line->counted; /* follows `counted`: a distance of 2^31 or more between two
+							 indices would overflow the signed difference */
 }
 
-/* Returns the number of due packets at the tail, at most `most`. */
+/* Returns the number of packets, from line->tail on, that are due at `now`; at most `most`. */
 static ALWAYS_INLINED uint32_t count_due(const struct line *line, uint64_t now, uint32_t most)
 {
 	uint32_t count = 0;
@@ -122,7 +129,10 @@ static ALWAYS_INLINED void advance(struct line *line, uint32_t sent)
 		line->burst_tail++;
 }
 
-/* Called after a clock reading: counts the packets transmitted before; `now` is the time of the next transmissions. */
+/*
+ * Starts a transmit burst after the clock reading `now`: counts the packets of the previous transmit burst, and sets
+ * the time of the new one to `now`.
+ */
 static ALWAYS_INLINED void begin_burst(struct line *line, uint64_t now)
 {
 	if (line->counted != line->tail)
@@ -133,7 +143,8 @@ static ALWAYS_INLINED void begin_burst(struct line *line, uint64_t now)
 
 static ALWAYS_INLINED void release(struct worker *worker, struct line *line, uint64_t now, bool full)
 {
-	const uint32_t most = full ? LINE_RX_BURST : LINE_TX_BURST; /* after a full burst, throughput matters more */
+	const uint32_t most = full ? LINE_RX_BURST : LINE_TX_BURST; /* after a whole receive burst, throughput matters
+								       more than a short transmit burst */
 
 	begin_burst(line, now);
 	for (unsigned int round = 0; round < LINE_TX_ROUNDS * LINE_TX_BURST / most; round++) {
@@ -143,7 +154,7 @@ static ALWAYS_INLINED void release(struct worker *worker, struct line *line, uin
 
 		if (count == 0)
 			return;
-		if (UNLIKELY(round > 0)) { /* a backlog: the previous burst took time */
+		if (UNLIKELY(round > 0)) { /* `now` is too early: the first transmit burst took time */
 			now = dp_cycles();
 			worker_look(worker, now, full);
 			begin_burst(line, now);
@@ -158,7 +169,7 @@ static ALWAYS_INLINED void release(struct worker *worker, struct line *line, uin
 	}
 }
 
-/* Holds the packets of a round without delays that the transmit port refused; they are due at once. */
+/* Puts the packets that the transmit port refused in pass() into the ring; they are due at once. */
 static NOT_INLINED void hold_refused(struct line *line, uint32_t sent, uint32_t received, uint64_t now)
 {
 	struct dp_packet **packets = line->packets + (line->head & line->mask) + sent;
@@ -170,7 +181,10 @@ static NOT_INLINED void hold_refused(struct line *line, uint32_t sent, uint32_t 
 	hold(line, count, now);
 }
 
-/* Counts the packets that a round without delays forwarded before the reading `now`. */
+/*
+ * Counts the packets that pass() received and forwarded before the clock reading `now`, and holds those that the
+ * transmit port refused.
+ */
 static ALWAYS_INLINED void count_passed(struct line *line, uint32_t received, uint32_t sent, uint64_t now)
 {
 	bool disturbed = line->unsettled; /* also set by a gap that ended at `now` */
@@ -192,8 +206,8 @@ static ALWAYS_INLINED void count_passed(struct line *line, uint32_t received, ui
 }
 
 /*
- * A round for lines that neither delay nor hold packets: forwards each received burst at once, and reads the counter at
- * the end. Returns false, and does nothing, if a line has a delay or holds packets.
+ * Makes a round in which no line delays or holds packets: forwards each received burst at once, and reads the clock at
+ * the end of the round. Returns false, and does nothing, if a line has a delay or holds packets.
  */
 static ALWAYS_INLINED bool pass(struct worker *worker)
 {

@@ -11,7 +11,8 @@ void worker_note_gap(struct worker *worker, uint64_t gap)
 	worker->stall_cycles += stall ? gap : 0;
 	if (stall && gap > worker->stall_longest_cycles)
 		worker->stall_longest_cycles = gap;
-	if (stall && worker->transmit_since == worker->last_look - gap) /* last_look is already the end of the gap */
+	/* worker->last_look is the end of the gap, so last_look - gap is its start. */
+	if (stall && worker->transmit_since == worker->last_look - gap)
 		worker->stall_transmit_cycles += worker->transmit_cycles;
 	for (unsigned int i = 0; i < worker->line_count; i++) {
 		struct line *line = worker->lines[i];

@@ -9,7 +9,7 @@ struct injector {
 	struct worker workers[INJECTOR_DIRECTIONS];
 	unsigned int worker_count;
 	struct line *lines[INJECTOR_DIRECTIONS];
-	const struct line_config *config; /* the latest one published */
+	const struct line_config *config; /* the configuration that was published last */
 	struct dp_clock clock;
 	struct nic_clock nic_clock[INJECTOR_DIRECTIONS];
 	double delay_us[INJECTOR_DIRECTIONS];

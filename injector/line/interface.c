@@ -129,7 +129,7 @@ static void name_note(const struct interface *interface, char path[PATH_BYTES])
 		 interface->index, interface->name);
 }
 
-/* Reads the flags noted by another injector. Returns false unless it has ended without restoring them. */
+/* Reads the flags that another injector noted. Returns false unless that injector has ended without restoring them. */
 static bool read_note(const char *path, unsigned int *flags)
 {
 	FILE *file = fopen(path, "re");

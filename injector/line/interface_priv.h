@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The Linux interfaces behind an injector's ports: refuses those that the host itself uses, and restores their flags at
- * the end, also if a killed injector left them changed. Control thread.
+ * The Linux interfaces behind an injector's ports: functions that refuse the interfaces that the host itself uses, and
+ * that restore the flags of an interface at the end, even if a killed injector left them changed. Call them on the
+ * control thread.
  */
 #ifndef INJECTOR_INTERFACE_PRIV_H
 #define INJECTOR_INTERFACE_PRIV_H
@@ -14,7 +15,7 @@
 struct interface {
 	char name[IF_NAMESIZE]; /* "" = the port is not an interface */
 	unsigned int index;
-	unsigned int flags; /* before the injector: IFF_UP, IFF_PROMISC */
+	unsigned int flags; /* flags of the interface before the injector changed them: IFF_UP, IFF_PROMISC */
 };
 
 /* Sets `name` to the interface that a port's name (dp/port.h) refers to, or to "" if there is none. */

@@ -18,10 +18,11 @@
 enum { SLOTS_MINIMUM = 1024, SLOTS_MAXIMUM = 1 << 22 };
 
 /*
- * Longest busy wait for a due time if the caller polls the loop, which then cannot measure its rounds: about two idle
- * rounds over ports in memory. Measured at 1 Mpps in both directions on one thread (counter reading 24 ns, idle round
- * 65 ns): with waits of 100, 120 and 140 ns the p99 lateness is 93, 84 and 70 ns, but packets wait longer to be
- * received: end to end it is 486, 532 and 722 ns.
+ * Longest busy wait for a due time if the caller polls the loop (injector_poll()); the loop then cannot measure the
+ * duration of its rounds. It is about two idle rounds over ports in memory. A longer wait lowers the lateness, but
+ * packets wait longer to be received. Measured at 1 Mpps in both directions on one thread (counter reading 24 ns, idle
+ * round 65 ns): with waits of 100, 120 and 140 ns the p99 lateness is 93, 84 and 70 ns, and the p99 from end to end is
+ * 486, 532 and 722 ns.
  */
 #define WAIT_NS 130.0
 
@@ -190,7 +191,8 @@ struct injector *injector_create(const struct injector_settings *settings, const
 
 	if (settings->slots > SLOTS_MAXIMUM || settings->lcore_count < 1 ||
 	    settings->lcore_count > INJECTOR_DIRECTIONS || !(settings->stall_us > 0) || !(settings->hiccup_ns > 0)) {
-		error_set(err, EINVAL, "expected at most %d slots, 1 or 2 lcores, and thresholds over 0",
+		error_set(err, EINVAL,
+			  "expected at most %d slots, 1 or 2 lcores, and stall and hiccup thresholds above 0",
 			  SLOTS_MAXIMUM);
 		return NULL;
 	}
@@ -224,7 +226,10 @@ struct injector *injector_create(const struct injector_settings *settings, const
 	return injector;
 }
 
-/* Sets the thread's priority, as it must never wait; runs without it if not permitted. */
+/*
+ * Runs a worker on its lcore. The thread gets a higher priority, because the loop must never be descheduled; without
+ * the permission to raise it, the loop runs at the old priority.
+ */
 static int run_worker(void *argument)
 {
 	struct worker *worker = argument;
@@ -267,7 +272,7 @@ void injector_stop(struct injector *injector)
 	for (unsigned int i = 0; i < injector->worker_count; i++) {
 		if (injector->workers[i].running) {
 			dp_lcore_wait(injector->workers[i].lcore);
-			/* pairs with the worker's release: its writes are visible now */
+			/* pairs with the worker's release store, so that the data it wrote are visible here */
 			(void)atomic_load_explicit(&injector->workers[i].ended, memory_order_acquire);
 		}
 		injector->workers[i].running = false;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Data shared by the loops and the control thread. Each field says who writes it: [L] the lcore that owns the line or
- * worker, [C] the control thread before start, [A] both, as an atomic.
+ * worker, [C] the control thread before start, [A] both, as an atomic. Rounds, gaps, stalls and hiccups are explained
+ * in line.h, steps in loop_priv.h. Chores: between two rounds, a worker adopts a new configuration and answers a
+ * request of the control thread.
  */
 #ifndef INJECTOR_LINE_PRIV_H
 #define INJECTOR_LINE_PRIV_H
@@ -21,9 +23,9 @@
 enum {
 	LINE_RX_BURST = 32,
 	LINE_TX_BURST = 16,        /* small, so that the last packet of a burst is not released late */
-	LINE_TX_ROUNDS = 4,        /* maximum bursts per poll, so that a backlog does not block the other direction */
+	LINE_TX_ROUNDS = 4,        /* maximum transmit bursts per release: a backlog must not block the other line */
 	LINE_WAITS = 4,            /* maximum waits for due times in a step */
-	LINE_POLLS_PER_CHORE = 64, /* polls between two checks for a new configuration or request */
+	LINE_POLLS_PER_CHORE = 64, /* rounds between two checks for a new configuration or request */
 	/* Buckets of lateness in cycles: exact below 32, then 16 per octave (6 %), up to 2^36 cycles. */
 	LATENESS_STEP_BITS = 4,
 	LATENESS_OCTAVES = 32,
@@ -31,25 +33,28 @@ enum {
 };
 
 /*
- * All packets received in one burst have the same due time. So a line has an array of packet pointers, which receive
- * bursts fill and transmit bursts read without a copy (8 bytes per packet), and one line_burst for each receive burst
- * (16 bytes).
+ * The due time of the packets received in one burst, which is the same for all of them. The pointers to the packets are
+ * in an array of the line, which receive bursts fill and transmit bursts read without a copy: 8 bytes per packet, and
+ * one line_burst (16 bytes) per receive burst.
  */
 struct line_burst {
 	uint64_t due;       /* TSC */
-	uint32_t end;       /* index after its last packet; free-running like head and tail */
-	uint32_t disturbed; /* arrived during a gap */
+	uint32_t end;       /* index after the burst's last packet; free-running like head and tail of the line */
+	uint32_t disturbed; /* true if the packets arrived during a gap */
 };
 
-/* NIC clock -> TSC: tsc = tsc_0 + ((nic - nic_0) * multiplier >> 24). */
+/* Converts a stamp `nic` of a NIC's clock to the TSC: tsc = tsc_0 + ((nic - nic_0) * multiplier >> 24). */
 struct nic_clock {
 	uint64_t nic_0, tsc_0, multiplier;
 };
 
-/* Written once by the control thread, then published by one pointer and never changed. */
+/*
+ * A configuration of all lines. The control thread fills it, publishes it by one pointer (worker.next_config), and
+ * never changes it after that.
+ */
 struct line_config {
 	uint64_t delay_cycles[INJECTOR_DIRECTIONS];
-	uint64_t subtract_cycles; /* delay of the path itself, subtracted from the final delay */
+	uint64_t subtract_cycles; /* delay of the path at D = 0, which is subtracted from each packet's delay */
 	struct nic_clock nic_clock[INJECTOR_DIRECTIONS];
 };
 
@@ -57,47 +62,52 @@ struct line_counters {
 	uint64_t rx_packets, tx_packets, ring_full, tx_full, no_mbuf, lost, duplicated, bypassed, disturbed, calls;
 };
 
-/* One direction. */
+/* The state of one direction. Indices are free-running: index & mask is a place in the arrays. */
 struct line {
 	struct dp_packet **packets;      /* [C]; entries [L]; LINE_RX_BURST more entries than slots, see fixed_loop.c */
-	struct line_burst *bursts;       /* [C]; entries [L]; one per slot, as a burst has at least one packet */
-	uint32_t mask, head, tail;       /* mask [C]; head and tail [L], free running */
-	uint32_t burst_head, burst_tail; /* [L], free running */
-	uint32_t counted, burst_counted; /* [L] packets from these to the tails were transmitted at sent_at, but not
-					    counted yet */
+	struct line_burst *bursts;       /* [C]; entries [L]; as many as slots, as a burst has at least one packet */
+	uint32_t mask, head, tail;       /* mask [C]; [L] packets from tail to head - 1 are held */
+	uint32_t burst_head, burst_tail; /* [L] bursts from burst_tail to burst_head - 1 have held packets */
+	uint32_t counted, burst_counted; /* [L] packets from `counted` to tail - 1, in the bursts from burst_counted on,
+					    were transmitted at sent_at, but are not in the counters yet */
 	uint16_t rx_port, tx_port;       /* [C] */
-	bool unsettled;                  /* [L] a gap occurred, and the receive queue has not been emptied since */
-	bool gap;                        /* [L] a gap occurred since the last release */
-	bool sent_in_gap;                /* [L] */
-	uint32_t disturbed_head;         /* [L] packets before this met a stall; always the end of a burst */
-	uint64_t sent_at;                /* [L] TSC */
-	uint64_t prepare_at;             /* [L] TSC at which to poll the transmit port; UINT64_MAX = done */
-	uint64_t delay_cycles;           /* [L] holding time of a packet; in the modal loop, before modes change it */
-	uint64_t last_due;               /* [L] keeps due times monotone when D is lowered */
-	struct line_counters count;      /* [L] */
-	uint64_t late_clean[LATENESS_BUCKETS] CACHE_ALIGNED; /* [L], read relaxed by [C] */
-	uint64_t late_disturbed[LATENESS_BUCKETS];           /* [L], read relaxed by [C] */
+	bool unsettled;   /* [L] a gap occurred, and packets that arrived during it may still be in the receive queue */
+	bool gap;         /* [L] a gap occurred since the last release */
+	bool sent_in_gap; /* [L] a gap occurred between the previous release and sent_at */
+	uint32_t disturbed_head; /* [L] packets before this index were held during a stall; always the end of a burst */
+	uint64_t sent_at;        /* [L] TSC */
+	uint64_t prepare_at;     /* [L] TSC from which on to call dp_transmit_poll(); UINT64_MAX = do not call it */
+	uint64_t delay_cycles;   /* [L] time to hold a packet; in the modal loop, the delay before modes change it */
+	uint64_t last_due; /* [L] TSC: the latest due time so far; later packets are never due before it, so order is
+			      kept when D is lowered */
+	struct line_counters count; /* [L] */
+	/* Transmitted packets per bucket of lateness, not disturbed and disturbed; read by the control thread. */
+	uint64_t late_clean[LATENESS_BUCKETS] CACHE_ALIGNED; /* [L] */
+	uint64_t late_disturbed[LATENESS_BUCKETS];           /* [L] */
 
 	/* Only for the modal loop: */
-	struct injector_modes *modes;          /* [C]; state [L] */
-	struct heap heap;                      /* [L] instead of packets and bursts */
-	uint64_t sequence, disturbed_sequence; /* [L] packets before disturbed_sequence met a stall */
+	struct injector_modes *modes; /* [C]; state [L] */
+	struct heap heap; /* [L] the held packets; the modal loop uses it instead of `packets` and `bursts` */
+	uint64_t sequence, disturbed_sequence; /* [L] numbers in order of arrival: of the next packet; packets with
+						  numbers below disturbed_sequence were held during a stall */
 	struct heap_entry outbox[LINE_TX_BURST];
-	uint16_t outbox_count; /* [L] packets taken from the heap that the port has not accepted yet */
-	uint16_t sent_count;   /* [L] packets of `sent` that left at sent_at and are not counted yet */
+	uint16_t outbox_count; /* [L] packets in the outbox: taken from the heap, but not accepted by the transmit port
+				  yet */
+	uint16_t sent_count;   /* [L] packets in `sent`: transmitted at sent_at, but not in the counters yet */
 	struct heap_entry sent[LINE_TX_BURST];
 	struct dp_stamps stamps;        /* [C] */
-	struct nic_clock nic_clock;     /* [L] copy of the configuration */
-	uint64_t subtract_cycles;       /* [L] copy of the configuration; subtracted from the final delay */
+	struct nic_clock nic_clock;     /* [L] copied from the configuration */
+	uint64_t subtract_cycles;       /* [L] copied from the configuration; subtracted from each packet's delay */
 	struct capture_ring *capture;   /* [C] NULL = none */
-	uint8_t capture_rx, capture_tx; /* [C] numbers of the ports in the records */
+	uint8_t capture_rx, capture_tx; /* [C] numbers of the receive and transmit port in the capture's records */
 } CACHE_ALIGNED;
 
 enum worker_request { WORKER_REQUEST_READ, WORKER_REQUEST_RESET };
 
 /*
- * The request and its number share one atomic word: a worker that is late with a request may read it while the control
- * thread writes the next one.
+ * A request and its sequence number share one atomic word (worker.requested): a worker that is late may read the word
+ * while the control thread writes the next request, and must not combine the number of one request with the kind of the
+ * other.
  */
 enum { WORKER_REQUEST_BITS = 1 };
 
@@ -107,36 +117,37 @@ struct worker_snapshot {
 	uint64_t stalls, stall_cycles, stall_longest_cycles, stall_transmit_cycles, hiccups;
 };
 
-/* One lcore. */
+/* The state of one lcore, which serves one or both lines. */
 struct worker {
 	struct line *lines[INJECTOR_DIRECTIONS];                 /* [C] */
 	enum injector_direction directions[INJECTOR_DIRECTIONS]; /* [C] of lines[i] */
 	unsigned int line_count;                                 /* [C] */
 	unsigned int lcore;                                      /* [C] */
 	uint64_t last_look;                                      /* [L] TSC */
-	bool full;                                               /* [L] a whole burst was received in the last step */
-	uint64_t gap_cycles;                                     /* [C] a longer gap is at least a hiccup */
-	uint64_t stall_gap_cycles;                               /* [C] a longer gap is a stall */
-	int64_t wait_cycles;                                     /* [L] longest wait for a due time */
-	uint64_t prepare_cycles; /* [C] approximate time until the receiver has the packets */
-	uint64_t chunk_cycles;   /* [L] shortest time between two chores */
+	bool full;                 /* [L] a whole burst was received before the last clock reading */
+	uint64_t gap_cycles;       /* [C] a longer gap is a hiccup or a stall */
+	uint64_t stall_gap_cycles; /* [C] a longer gap is a stall */
+	int64_t wait_cycles;       /* [L] longest busy wait for the due time of a packet */
+	uint64_t prepare_cycles;   /* [C] approximate time from a transmit call until the receiver has the packets */
+	uint64_t chunk_cycles;     /* [L] shortest time that LINE_POLLS_PER_CHORE rounds have taken */
 	uint64_t stalls, stall_cycles, stall_longest_cycles, hiccups; /* [L] */
-	uint64_t stall_transmit_cycles;                               /* [L] part of stall_cycles in transmit calls */
-	bool timed_transmit;                                          /* [C] measure the time of transmit calls */
-	uint64_t transmit_cycles;         /* [L] time in transmit calls since transmit_since */
+	uint64_t stall_transmit_cycles;   /* [L] part of stall_cycles that was spent in transmit calls */
+	bool timed_transmit;              /* [C] measure the time of transmit calls */
+	uint64_t transmit_cycles;         /* [L] time spent in transmit calls since the clock reading transmit_since */
 	uint64_t transmit_since;          /* [L] TSC */
 	const struct line_config *config; /* [L] configuration in use */
-	struct worker_snapshot snapshot;  /* [L] until `answered`, then [C] */
+	struct worker_snapshot snapshot;  /* [L] the answer to a request to read; the control thread reads it once
+					     `answered` equals `requested` */
 	_Atomic(const struct line_config *) next_config CACHE_ALIGNED; /* [A] control -> lcore */
 	_Atomic(const struct line_config *) seen_config;               /* [A] lcore -> control */
-	_Atomic uint32_t requested;      /* [A] number << WORKER_REQUEST_BITS | enum worker_request */
-	_Atomic uint32_t answered;       /* [A] the last answered request */
+	_Atomic uint32_t requested;      /* [A] sequence number << WORKER_REQUEST_BITS | enum worker_request */
+	_Atomic uint32_t answered;       /* [A] the value of `requested` that was answered last */
 	_Atomic bool stop;               /* [A] */
 	_Atomic bool ended;              /* [A] the loop has ended */
 	int nice;                        /* [C] */
 	bool modal;                      /* [C] runs the modal loop */
 	bool running;                    /* [C] */
-	unsigned int polls_since_chores; /* [C] counted if the caller polls */
+	unsigned int polls_since_chores; /* [C] rounds since the last chores; used only by worker_poll() */
 } CACHE_ALIGNED;
 
 /*
@@ -145,14 +156,17 @@ struct worker {
  */
 void worker_run(struct worker *worker);
 void worker_poll(struct worker *worker, unsigned int rounds);
-/* To be called between two rounds: the first uses a new configuration, the second answers the last request. */
+/*
+ * Call them between two rounds. worker_adopt_config() makes the worker use a new configuration; worker_answer() answers
+ * the last request.
+ */
 void worker_adopt_config(struct worker *worker, const struct line_config *config);
 void worker_answer(struct worker *worker);
 
-/* gap.c: counts a gap between two clock readings that is at least a hiccup. */
+/* gap.c: records a gap that is a hiccup or a stall, and marks the packets that it disturbs. */
 void worker_note_gap(struct worker *worker, uint64_t gap);
 
-/* Adds the time of a transmit call, `cycles`. */
+/* Adds `cycles`, the duration of a transmit call, to the time spent in transmit calls since the last clock reading. */
 static inline void worker_add_transmit(struct worker *worker, uint64_t cycles)
 {
 	if (worker->transmit_since != worker->last_look)
@@ -162,8 +176,8 @@ static inline void worker_add_transmit(struct worker *worker, uint64_t cycles)
 }
 
 /*
- * Takes the clock reading `now`, and records the gap since the last reading if it is too long. `whole`: the number of
- * whole bursts forwarded in between.
+ * Call it after each clock reading. `now` is the reading; `whole` is the number of whole bursts received since the
+ * previous reading, which lengthen the gap that is permitted. Records the gap between the two readings if it is longer.
  */
 static inline void worker_look_after(struct worker *worker, uint64_t now, unsigned int whole)
 {
@@ -177,7 +191,9 @@ static inline void worker_look_after(struct worker *worker, uint64_t now, unsign
 		worker_note_gap(worker, gap);
 }
 
-/* The same for one burst. `full`: it was a whole burst. */
+/*
+ * Like worker_look_after() if at most one burst was received since the previous reading. `full`: it was a whole burst.
+ */
 static inline void worker_look(struct worker *worker, uint64_t now, bool full)
 {
 	worker_look_after(worker, now, full);
@@ -195,7 +211,10 @@ static inline uint32_t lateness_bucket(uint64_t cycles)
 	return (octave << LATENESS_STEP_BITS) + (uint32_t)(cycles >> octave);
 }
 
-/* Relaxed, because the control thread reads while the lcore counts; costs the same as a plain addition. */
+/*
+ * Adds `count` packets to the bucket of their lateness. The store is relaxed and atomic, because the control thread
+ * reads while the lcore counts; it costs the same as a plain addition.
+ */
 static inline void lateness_add(uint64_t *buckets, uint64_t late_cycles, uint64_t count)
 {
 	uint64_t *bucket = &buckets[lateness_bucket(late_cycles)];
@@ -207,9 +226,9 @@ static inline void lateness_add(uint64_t *buckets, uint64_t late_cycles, uint64_
 void worker_fixed_rounds(struct worker *worker, unsigned int rounds);
 void worker_modal_rounds(struct worker *worker, unsigned int rounds);
 
-/* Counts the packets that the fixed loop transmitted and did not count yet. */
+/* Adds the packets that the fixed loop has transmitted, but not counted yet, to the counters of the line. */
 void line_fixed_settle(struct line *line);
-/* The same for the modal loop. */
+/* Does the same for the modal loop. */
 void line_modal_settle(struct line *line);
 
 #endif

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The round, which both loops share. It has one step for each port: receive a burst, then release the due packets of
- * both lines, so that no packet waits longer than one burst takes. A step that received nothing neither releases
- * packets nor reads the clock, except at the end of a round without packets. If the next packet will be due before the
- * next reading, the loop busy-waits for its due time, at most LINE_WAITS times a step. A wait takes at most the
- * measured time of two idle rounds, and the loop does not wait while a port fills whole bursts; so packets are received
- * about as soon as without waits. If a port just filled a burst, only its line is released, at once, while the data is
- * in the cache.
+ * The round, which both loops share. It has one step for each receive port: receive a burst, then release (transmit)
+ * the due packets of both lines, so that no packet waits longer than one burst takes. A step that received nothing does
+ * not read the clock and releases no packets, unless it is the last step of a round in which no clock was read, or the
+ * step after a whole burst.
+ *
+ * If the next packet will be due before the next reading, the loop busy-waits for its due time, at most LINE_WAITS
+ * times a step. A wait takes at most the measured time of two idle rounds, and the loop does not wait while a port
+ * fills whole bursts; so packets are received about as soon as without waits. After a whole burst, and in the step that
+ * follows, only the line of the step's own port is released, at once, while the data is in the cache.
  *
  * A gap is the time between two clock readings. A gap above the stall threshold disturbs every packet that is held. A
  * shorter gap, a hiccup, disturbs only packets that arrived or left during it: the others were waiting anyway. Packets
@@ -15,7 +17,7 @@
  * hiccups.
  *
  * If no line of the lcore delays or holds packets, a round receives and transmits for each port in turn, and reads the
- * counter once, at its end.
+ * clock once, at its end (the `pass` function of the fixed loop).
  */
 #ifndef INJECTOR_LOOP_PRIV_H
 #define INJECTOR_LOOP_PRIV_H
@@ -23,7 +25,8 @@
 #include "line_priv.h"
 
 /*
- * Transmits packets. If transmitting is a system call, measures its time, so that it is known when a stall is recorded.
+ * Transmits packets. If the driver makes a system call to transmit, measures the call's duration, so that a stall can
+ * be attributed to it.
  */
 static ALWAYS_INLINED uint16_t loop_transmit(struct worker *worker, struct line *line, struct dp_packet **packets,
 					     uint16_t count)
@@ -40,17 +43,20 @@ static ALWAYS_INLINED uint16_t loop_transmit(struct worker *worker, struct line 
 	return sent;
 }
 
-/* The functions of a loop, constant so that the compiler inlines them. */
+/* The functions in which the two loops differ. They are constants, so that the compiler inlines them. */
 struct loop {
-	/* Receives a burst and holds it. Returns its size; if that is over 0, *now is a counter reading. */
+	/*
+	 * Receives a burst and holds it. Returns the number of packets received; if that is over 0, sets *now to a
+	 * clock reading.
+	 */
 	uint32_t (*take)(struct worker *worker, struct line *line, uint64_t *now);
 	/* Transmits the packets due at `now`; `full`: a whole burst was received just before. */
 	void (*release)(struct worker *worker, struct line *line, uint64_t now, bool full);
-	/* Sets *due to the due time of the next packet. Returns false if none is held. */
+	/* Sets *due to the due time of the line's next packet. Returns false if the line holds no packet. */
 	bool (*next)(const struct line *line, uint64_t *due);
 	/*
-	 * Makes a whole round if no line delays or holds packets, else returns false. NULL = the loop has no such
-	 * round.
+	 * Makes a whole round if no line delays or holds packets; else does nothing and returns false. NULL if the loop
+	 * has no such function.
 	 */
 	bool (*pass)(struct worker *worker);
 };
@@ -62,7 +68,10 @@ static ALWAYS_INLINED void loop_release(struct worker *worker, struct loop loop,
 	line->gap = false;
 }
 
-/* Returns the time until the next packet of either line is due. */
+/*
+ * Returns the time until the next packet of any line is due, cycles; 0 or less if it is due already, INT64_MAX if none
+ * is held.
+ */
 static ALWAYS_INLINED int64_t loop_left(const struct worker *worker, struct loop loop, uint64_t now)
 {
 	int64_t left = INT64_MAX;
@@ -75,7 +84,7 @@ static ALWAYS_INLINED int64_t loop_left(const struct worker *worker, struct loop
 	return left;
 }
 
-/* Waits until `due`. Returns the counter. */
+/* Waits until `due`. Returns the last clock reading. */
 static ALWAYS_INLINED uint64_t loop_wait(struct worker *worker, uint64_t due)
 {
 	uint64_t now;
@@ -90,7 +99,8 @@ static ALWAYS_INLINED uint64_t loop_wait(struct worker *worker, uint64_t due)
 /*
  * Lets the drivers complete earlier transmissions before the next packet is due, so that the next transmit call need
  * not do it (for an X520: free descriptors and buffers; for a ring in memory: load the cache line that the receiver has
- * written). Done once after each transmission, when the receiver has had time; not if it would be a system call.
+ * written). Done once after each transmission, when the receiver has had time to take the packets; never done with
+ * drivers for which it would be a system call.
  */
 static ALWAYS_INLINED void loop_prepare(struct worker *worker, uint64_t now)
 {
@@ -104,7 +114,10 @@ static ALWAYS_INLINED void loop_prepare(struct worker *worker, uint64_t now)
 	}
 }
 
-/* Releases the packets of both lines that are due, or will be due before the next round. */
+/*
+ * Releases the packets of both lines that are due. Waits for packets that will be due before the next round, and
+ * releases them too.
+ */
 static ALWAYS_INLINED void loop_release_both(struct worker *worker, struct loop loop, uint64_t now)
 {
 	int64_t left = loop_left(worker, loop, now);
@@ -118,13 +131,13 @@ static ALWAYS_INLINED void loop_release_both(struct worker *worker, struct loop 
 		if (left > 2 * worker->wait_cycles)
 			loop_prepare(worker, now);
 		if (left <= 0 || left > worker->wait_cycles || UNLIKELY(worker->lines[0]->unsettled))
-			return; /* after a gap, the packets that arrived during it are received first */
+			return; /* after a gap, receive the packets that arrived during it before releasing more */
 	}
 }
 
 /*
- * Receives from one port and releases due packets. `looked`: the previous step of this round read the counter. Returns
- * true if this step read it.
+ * Makes one step: receives from the port of `line`, and releases due packets. `last`: it is the last step of the round.
+ * `looked`: the previous step of this round read the clock. Returns true if this step read it.
  */
 static ALWAYS_INLINED bool loop_step(struct worker *worker, struct loop loop, struct line *line, bool last, bool looked)
 {

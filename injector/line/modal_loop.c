@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The loop for modes, due times from NIC stamps, and captures. Packets wait in a heap, because due times need not be in
- * order of arrival. It is slower than the fixed loop, but gives the same guarantees.
+ * order of arrival. It is slower than the fixed loop; what line.h says of delay, order and counters also holds here.
  */
 
 #include "loop_priv.h"
@@ -16,7 +16,7 @@ static inline uint64_t arrival_of(const struct line *line, const struct dp_packe
 	if (!dp_packet_stamp(packet, &line->stamps, &ticks))
 		return now;
 	offset = (int64_t)(((wide)(int64_t)(ticks - line->nic_clock.nic_0) * (wide)line->nic_clock.multiplier) >> 24);
-	/* A stamp later than `now` is an error of the conversion. */
+	/* A stamp later than `now` is an error of the conversion: use `now`. */
 	return MIN(line->nic_clock.tsc_0 + (uint64_t)offset, now);
 }
 
@@ -82,7 +82,10 @@ static void take_packet(struct line *line, struct dp_packet *packet, uint64_t no
 	push(line, packet, due, &verdict);
 }
 
-/* Counts the packets transmitted at `sent_at`. Called after the next clock reading, as in the fixed loop. */
+/*
+ * Counts the packets transmitted at line->sent_at, and records their lateness. Called after the next clock reading, as
+ * in the fixed loop.
+ */
 static void count_sent(struct line *line)
 {
 	for (uint16_t i = 0; i < line->sent_count; i++) {
@@ -97,7 +100,10 @@ static void count_sent(struct line *line)
 	line->sent_count = 0;
 }
 
-/* Called after a clock reading: counts the packets transmitted before; `now` is the time of the next transmissions. */
+/*
+ * Starts a transmit burst after the clock reading `now`: counts the packets of the previous transmit burst, and sets
+ * the time of the new one to `now`.
+ */
 static void begin_burst(struct line *line, uint64_t now)
 {
 	count_sent(line);
@@ -106,8 +112,9 @@ static void begin_burst(struct line *line, uint64_t now)
 }
 
 /*
- * Fills the records of the outbox before the port gets the packets, as the port may free them. Records of packets that
- * the port refuses are filled again later. Returns the number of records that fit.
+ * Fills the capture's records of the packets in the outbox. This is done before the port gets the packets, as the port
+ * may free them. If the port refuses packets, their records are filled again later. Returns the number of records that
+ * fit in the ring.
  */
 static uint32_t capture_outbox(const struct line *line)
 {
@@ -121,9 +128,10 @@ static uint32_t capture_outbox(const struct line *line)
 }
 
 /*
- * Commits the records of the `sent` packets. If there was a gap since sent_at, the packets may have departed after it,
- * so the records get the time now: a record is never too early. This is not done if transmitting is a system call,
- * which cannot be distinguished from a gap: it carries the packet through the receiver's kernel before it returns.
+ * Commits the records of the `sent` packets. If there was a gap since line->sent_at, the packets may have departed only
+ * after it, and sent_at would be too early, so their records get the current time. This is not done if transmitting is
+ * a system call: it carries the packet through the receiver's kernel before it returns, and its duration cannot be
+ * distinguished from a gap.
  */
 static void commit_captured(const struct worker *worker, const struct line *line, uint32_t captured, uint16_t sent)
 {
@@ -171,7 +179,7 @@ static void release(struct worker *worker, struct line *line, uint64_t now, bool
 		fill_outbox(line, now);
 		if (line->outbox_count == 0)
 			return;
-		if (round > 0) { /* a backlog: the previous burst took time */
+		if (round > 0) { /* `now` is too early: the first transmit burst took time */
 			now = dp_cycles();
 			worker_look(worker, now, full);
 			begin_burst(line, now);
@@ -193,7 +201,7 @@ static uint32_t take(struct worker *worker, struct line *line, uint64_t *now)
 	worker_look(worker, arrival, received == LINE_RX_BURST);
 	for (uint16_t i = 0; i < received; i++)
 		take_packet(line, packets[i], arrival);
-	*now = dp_cycles(); /* taking the packets took time */
+	*now = dp_cycles(); /* read the clock again, as modes and capture took time */
 	return received;
 }
 

@@ -22,7 +22,7 @@ struct wire {
 	uint64_t free_at; /* TSC */
 };
 
-/* The decision about one packet; modes change it one after the other. */
+/* The decision about one packet: each mode of the set changes it in turn. */
 struct verdict {
 	uint64_t delay_cycles; /* starts as the configured delay */
 	uint32_t copies;       /* additional packets */
@@ -45,7 +45,7 @@ static inline uint64_t verdict_leave(const struct verdict *verdict, uint64_t due
 	return due;
 }
 
-/* The time at which a set of modes starts. */
+/* The time of the first packet, at which the schedules of a set of modes start. */
 struct mode_clock {
 	_Atomic uint64_t *shared, own; /* TSC; 0 before the first packet */
 	uint64_t start;                /* copy of *shared; 0 = not known yet */
@@ -56,14 +56,15 @@ static inline void mode_clock_init(struct mode_clock *clock, _Atomic uint64_t *s
 	clock->shared = shared ? shared : &clock->own;
 }
 
-/* Cycles since the first packet of either direction; 0 if this is the first. */
+/* Returns the cycles since the first packet of either direction; 0 if this packet is the first. */
 static inline uint64_t mode_elapsed(struct mode_clock *clock, uint64_t now)
 {
 	uint64_t none = 0;
 
 	if (UNLIKELY(clock->start == 0))
 		clock->start = atomic_compare_exchange_strong(clock->shared, &none, now) ? now : none;
-	return (int64_t)(now - clock->start) > 0 ? now - clock->start : 0; /* the other lcore may be ahead */
+	/* If the other lcore has set start, `now` may be before it. */
+	return (int64_t)(now - clock->start) > 0 ? now - clock->start : 0;
 }
 
 struct mode_context {
@@ -73,7 +74,7 @@ struct mode_context {
 };
 
 struct injector_mode {
-	const char *name; /* of the option */
+	const char *name; /* name of the mode and of its option */
 	/* Offset of the mode's specification in the settings. */
 	size_t offset;
 	/* Modes of one group exclude each other; NULL = may be combined with all others. */
@@ -81,14 +82,17 @@ struct injector_mode {
 	int (*create)(const struct mode_context *context, const char *specification, void **state, struct error *err);
 	void (*apply)(void *state, const struct dp_packet *packet, uint64_t now, struct verdict *verdict);
 	void (*destroy)(void *state);
-	/* Returns the longest delay that a packet has after this mode, if it is `cycles` before; NULL = no change. */
+	/*
+	 * Returns the longest delay that this mode can make of a delay of `cycles`; NULL = the mode does not change the
+	 * delay.
+	 */
 	uint64_t (*longest)(const void *state, uint64_t cycles);
-	bool sets_delay; /* the configured delay has no effect */
+	bool sets_delay; /* the mode sets the delay, so the configured delay has no effect */
 	/* Returns the mean number of packets that the mode makes of one packet; NULL = 1. */
 	double (*multiple)(const void *state);
 	/* Returns the maximum packets per second that the mode lets through in the long run; NULL = no limit. */
 	double (*limit_pps)(const void *state);
-	bool thins; /* some packets do not reach the modes after it */
+	bool thins; /* the mode drops or exempts packets, so the modes after it do not see all of them */
 };
 
 extern const struct injector_mode mode_only, mode_steps, mode_jitter, mode_replay, mode_loss, mode_gilbert,
@@ -117,8 +121,8 @@ uint64_t modes_longest(const struct injector_modes *modes, uint64_t cycles);
 double modes_multiple(const struct injector_modes *modes);
 
 /*
- * Returns the packet rate, including copies, above which not all packets can leave, even if they have the minimum size;
- * INFINITY if there is no limit or it is not known.
+ * Returns the packet rate, including copies, above which the modes cannot let all packets leave, even if all have the
+ * minimum size; INFINITY if there is no limit or it is not known.
  */
 double modes_limit_pps(const struct injector_modes *modes);
 
@@ -130,8 +134,8 @@ static inline void modes_apply(const struct injector_modes *modes, const struct 
 }
 
 /*
- * Parses a percentage, 0..100, into a threshold: an event occurs if 64 random bits are below it. For loss, gilbert and
- * duplicate. Returns 0, or -EINVAL with err set.
+ * Parses a percentage, 0..100, into a threshold for 64 random bits: the event (a loss, say) occurs if their value is
+ * below the threshold. Used by loss, gilbert and duplicate. Returns 0, or -EINVAL with err set.
  */
 int mode_parse_percent(const char *mode, const char *text, uint64_t *threshold, struct error *err);
 

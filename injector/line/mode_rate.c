@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rate limit: a link of M Mbit/s after the delay. A frame leaves when the previous frame has left; the time that it
- * takes is computed from its bytes on the wire.
+ * Rate limit: after the delay, packets pass a link of M Mbit/s one after the other. A frame occupies the link for a
+ * time computed from its bytes on the wire; the next frame leaves when the link is free again.
  */
 #include <errno.h>
 #include <math.h>

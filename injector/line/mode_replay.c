@@ -12,7 +12,7 @@
 struct replay {
 	struct mode_clock clock;
 	bool reorder;
-	uint64_t next_cycles; /* start of the next value, since the first packet */
+	uint64_t next_cycles; /* time at which the next value begins, counted from the first packet */
 	uint64_t interval_cycles;
 	size_t at, count;
 	uint64_t delay_cycles[];

@@ -12,13 +12,13 @@
 #include "series_priv.h"
 
 struct step {
-	uint64_t at_cycles; /* after the first packet */
+	uint64_t at_cycles; /* start of the step, counted from the first packet */
 	uint64_t delay_cycles;
 };
 
 struct steps {
 	struct mode_clock clock;
-	size_t at, count; /* at: the current step */
+	size_t at, count; /* at: index of the current step */
 	struct step steps[];
 };
 
@@ -44,7 +44,7 @@ static int fill(struct steps *steps, const struct series *series, const struct d
 	return 0;
 }
 
-/* Returns the name of the text in messages. A text without a colon, or with a slash, may have been meant as a file. */
+/* Returns the name that messages give the text. If it has no colon, or has a slash, the user may have meant a file. */
 static const char *name_of_text(const char *specification)
 {
 	bool path = !strchr(specification, ':') || strchr(specification, '/');

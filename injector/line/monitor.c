@@ -21,7 +21,7 @@ struct injector_monitor {
 	struct dp_port *ports[INJECTOR_DIRECTIONS]; /* A, B: the port from which a direction receives */
 	struct injector_capture *capture;
 	struct histogram *lateness, *scratch;
-	struct dp_port_statistics port_base[INJECTOR_DIRECTIONS]; /* at the last reset */
+	struct dp_port_statistics port_base[INJECTOR_DIRECTIONS]; /* counters of each port at the last reset */
 	struct ns started, last_sample;
 	uint64_t last_rx[INJECTOR_DIRECTIONS], last_ring_full[INJECTOR_DIRECTIONS];
 	bool link_was_up[INJECTOR_DIRECTIONS], capture_failure_logged;
@@ -80,7 +80,8 @@ static struct injector_state_lateness lateness_of(const struct histogram *latene
 }
 
 /*
- * Warns of packets dropped because the ring was full, which is a wrong setting; names the value that would be enough.
+ * Logs a warning if packets were dropped since the last call because the ring was full. Names the value of --slots that
+ * would be enough, or the limit that lets too few packets leave.
  */
 static void warn_ring_full(struct injector_monitor *monitor, unsigned int d,
 			   const struct injector_direction_statistics *now, double rx_pps)
@@ -103,7 +104,7 @@ static void warn_ring_full(struct injector_monitor *monitor, unsigned int d,
 			    direction_names[d], dropped, slots, rx_pps);
 }
 
-/* A port's counters since the start or the last reset. */
+/* Returns a port's error and drop counters since the start or the last reset. */
 static struct dp_port_statistics port_since_reset(const struct injector_monitor *monitor, unsigned int p)
 {
 	struct dp_port_statistics port;
@@ -125,7 +126,7 @@ static double take_rate(struct injector_monitor *monitor, unsigned int d, uint64
 	return seconds > 0 && rx_packets >= before ? (double)(rx_packets - before) / seconds : 0;
 }
 
-/* `from` and `to`: the ports that the direction receives from and transmits to. */
+/* Fills the state of direction `d`. `from` and `to` are the counters of its receive and transmit port. */
 static void fill_direction(struct injector_monitor *monitor, unsigned int d,
 			   const struct injector_direction_statistics *count, double seconds,
 			   const struct dp_port_statistics *from, const struct dp_port_statistics *to,
@@ -259,7 +260,10 @@ static json_t *request_stats(struct injector_monitor *monitor, struct error *err
 	return answer;
 }
 
-/* Parses one word of "set". `named`: the directions that earlier words have set. */
+/*
+ * Parses one word of the command "set", such as delay_us=D, into delays_us. named[d] is true if an earlier word has set
+ * direction d.
+ */
 static int set_one(const char *word, double delays_us[INJECTOR_DIRECTIONS], bool named[INJECTOR_DIRECTIONS],
 		   struct error *err)
 {

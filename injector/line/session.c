@@ -39,13 +39,13 @@ struct session {
 	struct dp_port *ports[2];
 	bool bursts_are_system_calls;
 	struct injector_modes *modes[INJECTOR_DIRECTIONS];
-	_Atomic uint64_t modes_start; /* shared by both directions */
+	_Atomic uint64_t modes_start; /* TSC of the first packet (mode.h); shared by both directions */
 	struct injector_capture *capture;
 	struct injector *injector;
 	struct injector_monitor *monitor;
 	struct injector_nic_tracker tracker;
 	struct control_server *control;
-	struct interface interfaces[2]; /* behind the ports */
+	struct interface interfaces[2]; /* Linux interfaces behind ports A and B */
 	bool eal;
 };
 
@@ -64,7 +64,7 @@ static int check_settings(const struct session *session, struct error *err)
 	return 0;
 }
 
-/* An interface that the host uses is taken only on request: a remote user would lose the connection. */
+/* Refuses an interface that the host uses, unless the settings allow it: a remote user would lose the connection. */
 static int check_interfaces(struct session *session, struct error *err)
 {
 	const struct injector_session_settings *settings = session->settings;
@@ -325,7 +325,7 @@ static void serve(struct session *session)
 	}
 }
 
-/* Logs the summary after the loop has stopped: packets still held never leave. */
+/* Logs the summary. Called after the loop has stopped, so the packets that it still holds are never transmitted. */
 static void conclude(struct session *session)
 {
 	struct injector_state state;
@@ -362,7 +362,7 @@ static int run(struct session *session, struct error *err)
 	announce(session);
 	serve(session);
 	injector_stop(session->injector);
-	status = injector_capture_finish(session->capture, err); /* before its counters are printed */
+	status = injector_capture_finish(session->capture, err); /* before conclude() prints the capture's counters */
 	conclude(session);
 	return status;
 }

@@ -61,7 +61,7 @@ static void reset(struct worker *worker)
 
 		settle(line);
 		memset(&line->count, 0, sizeof line->count);
-		/* Held packets count as received now, so that the sums stay consistent. */
+		/* The held packets count as received after the reset, so that rx = tx + held + ... is still true. */
 		line->count.rx_packets = held(line);
 		for (uint32_t bucket = 0; bucket < LATENESS_BUCKETS; bucket++) {
 			__atomic_store_n(&line->late_clean[bucket], 0, __ATOMIC_RELAXED);
@@ -103,8 +103,9 @@ static void do_rounds(struct worker *worker, unsigned int rounds)
 }
 
 /*
- * Learns from the time that LINE_POLLS_PER_CHORE rounds took, `cycles`. The shortest such time is that of idle rounds.
- * The loop may wait for a packet that is due within two idle rounds, but never longer than a hiccup.
+ * Adapts the longest busy wait to `cycles`, the time that LINE_POLLS_PER_CHORE rounds took. The shortest such time is
+ * that of idle rounds. The loop may wait for a packet that is due within two idle rounds, but never longer than the
+ * hiccup threshold.
  */
 static void learn_round(struct worker *worker, uint64_t cycles)
 {

@@ -2,7 +2,7 @@
 /* The open loop's schedule: requests are due whether or not earlier ones were answered. */
 #include "load_priv.h"
 
-/* Scales the gaps to the mean that the rate requires; the shape of their distribution stays. */
+/* Scales the gaps so that their mean gives the requested rate; the shape of their distribution does not change. */
 void arrivals_begin(struct arrivals *arrivals, const struct load_settings *settings, int64_t first_ns)
 {
 	double pool_mean_us = etc_gpd_mean(&ETC_GAP_US);

@@ -30,7 +30,7 @@ double etc_gpd_mean(const struct etc_distribution *distribution)
 	return distribution->location + distribution->scale / (1 - distribution->shape);
 }
 
-/* Returns a random number in (0, 1), without the ends: their quantiles may be infinite. */
+/* Returns a random number in (0, 1). 0 and 1 are excluded, because the quantiles there may be infinite. */
 static double open_uniform(struct rng *rng)
 {
 	return rng_uniform(rng) + 0x1p-54;
@@ -47,8 +47,8 @@ double etc_gpd_draw(const struct etc_distribution *distribution, struct rng *rng
 }
 
 /*
- * h_integral() is the integral of x^-skew, h_integral_inverse() its inverse; they use expm1 and log1p (helpers 1 and
- * 2), so that skew = 1 is no special case.
+ * h_integral(x) is the integral of t^-skew from t = 1 to x, h_integral_inverse() its inverse function. helper1() and
+ * helper2() use log1p() and expm1(), so that skew = 1 is no special case.
  */
 static double helper1(double x)
 {

@@ -17,7 +17,8 @@ enum {
 	EVENTS = 64,
 	READ_BYTES = 65536,
 	FILL_DEPTH = 64,         /* outstanding requests per connection while the keys are stored */
-	OPEN_DEPTH_LEAST = 1024, /* minimum in the open loop, which never waits for answers */
+	OPEN_DEPTH_LEAST = 1024, /* minimum limit of outstanding requests per connection in the open loop, which does
+				    not wait for answers */
 	PROGRESS_NS = 200000000,
 };
 
@@ -68,8 +69,8 @@ static bool in_window(const struct engine *engine, int64_t at_ns)
 }
 
 /*
- * Records an answer. In the open loop it is measured if its request was due in the window, so that late answers are
- * included; in the closed loop, if it arrived in the window. `line`: the last line of the answer.
+ * Records an answer. In the open loop, the answer is measured if its request was due in the window, so that late
+ * answers are included; in the closed loop, if the answer arrived in the window. `line`: the last line of the answer.
  */
 static void record(struct engine *engine, const struct request *request, const struct reply *reply, const char *line,
 		   int64_t now)
@@ -202,7 +203,10 @@ static int issue_due(struct engine *engine, int64_t *wait_ns, struct error *err)
 	return 0;
 }
 
-/* Closed loop and filling: keeps as many requests outstanding as permitted. */
+/*
+ * Used in the closed loop and while the keys are stored: sends requests on each connection until as many are
+ * outstanding as permitted.
+ */
 static int prime(struct engine *engine, struct error *err)
 {
 	for (int i = 0; i < engine->connection_count; i++) {
@@ -266,11 +270,11 @@ static bool finished(const struct engine *engine, int64_t now)
 	if (now < engine->end_ns)
 		return false;
 	if (is_open(engine) && now >= engine->end_ns + engine->settings->timeout.v)
-		return true; /* overloaded: the rest counts as unanswered */
+		return true; /* the server is overloaded: the requests without an answer count as unanswered */
 	return engine->under_way == 0 && (!is_open(engine) || engine->arrivals.next_ns >= (double)engine->end_ns);
 }
 
-/* Runs the filling, or the load, to its end. */
+/* Stores the keys (engine->filling), or runs the load, until finished. */
 static int run_phase(struct engine *engine, struct error *err)
 {
 	const struct load_settings *settings = engine->settings;
@@ -381,7 +385,7 @@ int load_run(const struct load_settings *settings, struct load_result *result, s
 	int code;
 
 	memset(result, 0, sizeof *result);
-	prctl(PR_SET_TIMERSLACK, 1); /* epoll's timeout would be rounded up by 50 us otherwise */
+	prctl(PR_SET_TIMERSLACK, 1); /* otherwise the kernel would round epoll's timeout up by 50 us */
 	code = result_init(result, err);
 	if (!code)
 		code = workload_init(&engine.workload, settings, err);

@@ -43,7 +43,7 @@ struct arrivals {
 	enum load_gap gap;
 	double scale_ns;
 	struct rng rng;
-	double next_ns; /* when the next request is due, monotonic */
+	double next_ns; /* time at which the next request is due, ns of CLOCK_MONOTONIC */
 };
 
 /* The first request is due at first_ns. */
@@ -57,7 +57,7 @@ struct request {
 
 struct connection {
 	int socket;
-	bool wants_write; /* epoll also waits for space to send */
+	bool wants_write; /* epoll also reports when the socket can take more bytes */
 	struct reply_parser parser;
 	char *out;
 	size_t out_begin, out_end, out_capacity;

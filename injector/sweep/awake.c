@@ -3,9 +3,9 @@
  * Keeps processors awake. A processor idles between a request and its delayed answer; the deeper it sleeps, the longer
  * it takes to wake up, which adds to the injected delay (17 to 40 us in a virtual machine, whose idle instruction goes
  * through the hypervisor). If the kernel can idle by polling (state 0 of its cpuidle driver is POLL), a request for
- * zero latency (/dev/cpu_dma_latency) makes it do so: a write to memory wakes a polling processor. Otherwise, a loop of
- * the idle scheduling class runs on each processor. It takes time from no other process, but to wake a process on that
- * processor, the waker, which is the injector, must then send an interprocessor interrupt.
+ * zero latency (/dev/cpu_dma_latency) makes it do so: then a write to memory is enough to wake the processor.
+ * Otherwise, a loop of the idle scheduling class runs on each processor. The loop takes time from no other process, but
+ * to wake a process there, the waking processor (the injector's) must send an interprocessor interrupt.
  */
 #include "awake_priv.h"
 

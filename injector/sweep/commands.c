@@ -16,7 +16,10 @@
 
 enum { QUOTED_LINES = 20, PATH_BYTES = 4096, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
-/* At the other end of ssh, stopped commands are killed after a second. */
+/*
+ * Time limit of our commands that kill processes. On an ssh host, the processes of a stopped command are killed after a
+ * second, so the limit must be longer.
+ */
 static const struct ns remote_patience = {5 * NS_PER_S};
 
 bool sweeper_is_stopped(const struct sweeper *sweeper)
@@ -54,7 +57,7 @@ int commands_set_variable(struct sweeper *sweeper, const char *name, const char 
 	return 0;
 }
 
-/* Puts the folder of our own program in front of our PATH, for the commands. */
+/* Sets the PATH of the plan's commands to our own PATH with the folder of our program in front. */
 static int set_path(struct sweeper *sweeper, struct error *err)
 {
 	const char *path = getenv("PATH");

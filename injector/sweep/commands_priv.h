@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The plan's commands: their environment, marks and output. */
+/* The plan's commands: their environment with its marks (orphans_priv.h), and their output. */
 #ifndef SWEEP_COMMANDS_PRIV_H
 #define SWEEP_COMMANDS_PRIV_H
 
@@ -20,7 +20,8 @@ int commands_set_variable(struct sweeper *sweeper, const char *name, const char 
 struct host_command commands_make(const struct sweeper *sweeper, const char *phase, const char *line, double timeout_s);
 
 /*
- * Storage for a command's environment with one of the marks of orphans.c; it must live until the command has started.
+ * Storage for the environment of a command that has one of the marks of orphans_priv.h. It must live until the command
+ * has started.
  */
 struct commands_marked {
 	char mark[ORPHANS_MARK_BYTES];
@@ -31,8 +32,8 @@ void commands_mark(const struct sweeper *sweeper, enum orphans_of of, struct com
 		   struct host_command *command);
 
 /*
- * The run and attempt that a command belongs to; they name the file that keeps its output. run: NULL if it belongs to
- * no run.
+ * The run and attempt that a command belongs to. The file that keeps the command's output is named after them. run:
+ * NULL if the command belongs to no run (setup, teardown).
  */
 struct commands_occasion {
 	const struct sweep_schedule_run *run;
@@ -40,19 +41,22 @@ struct commands_occasion {
 };
 
 /*
- * Like host_must_run(), for a command of the plan: keeps the output of a failure (commands_keep_output()). Returns
- * -ENOEXEC if the command cannot be started (exit code 126 or 127), because another attempt would fail too.
+ * Like host_must_run(), for a command of the plan. If the command fails, keeps its output (commands_keep_output()).
+ * Returns -ENOEXEC if the command cannot be started (exit code 126 or 127), because another attempt would fail too.
  */
 int commands_must_run(struct sweeper *sweeper, const struct host *host, const struct host_command *command,
 		      struct commands_occasion occasion, struct error *err);
 
-/* Keeps the output of a command that ended with this exit code, which is not 0. Returns the error and sets err. */
+/*
+ * Call it if a command has ended with an exit code other than 0: keeps the command's output, sets err and returns the
+ * error.
+ */
 int commands_fail(struct sweeper *sweeper, const struct host_command *command, struct commands_occasion occasion,
 		  int exit_code, char *output, struct error *err);
 
 /*
- * Writes the output of a command to a file in OUTPUT.out/ and, if the command failed, prints its last lines. If the
- * file cannot be written, this is only reported.
+ * Writes the output of a command to a file in OUTPUT.out/ and, if the command failed, prints its last lines. A failure
+ * to write the file is reported, but is no error.
  */
 void commands_keep_output(struct sweeper *sweeper, const char *phase, struct commands_occasion occasion, bool failed,
 			  const char *output);

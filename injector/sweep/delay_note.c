@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The second line of the lock file (lock.c): the delays that the sweep found, which the next sweep restores if this one
- * is killed. The note is valid only for the same injector, identified by its control socket's inode and time, and only
- * while the injector has a delay that the killed sweep set: delays that somebody else has set since are kept.
+ * The note is the second line of the lock file (lock.c). If a sweep is killed, the next sweep reads the note and
+ * restores the delays that the killed sweep had found at its start. It does so only if the injector is the same one,
+ * which the inode and time of its control socket show, and if the injector still has a delay that the killed sweep set;
+ * a delay that somebody else has set since then is kept.
  */
 #include "delay_note_priv.h"
 

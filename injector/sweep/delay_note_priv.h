@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A note of delays in the injector's lock file: `found` at the start of the sweep; `set`, the last ones that it set;
- * and `before`, the ones before those, which the injector still has if the sweep is killed before it sets the new ones.
+ * A note of an injector's delays in its lock file. `found`: the delays at the start of the sweep. `set`: the delays
+ * that the sweep set last. `before`: the delays before those; the note is written before the delays are set, so the
+ * injector still has them if the sweep is killed in between.
  */
 #ifndef SWEEP_DELAY_NOTE_PRIV_H
 #define SWEEP_DELAY_NOTE_PRIV_H
@@ -14,9 +15,12 @@ struct delay_note {
 	struct delay_pair found, set, before;
 };
 
-/* `lock` is injector_client_lock()'s descriptor. */
+/* Writes the note. `lock` is the descriptor from injector_client_lock(), `control` the injector's control socket. */
 void delay_note_write(int lock, const char *control, const struct delay_note *note);
-/* Returns false if there is no note, it is garbage, or it is about an earlier injector at this socket. */
+/*
+ * Reads the note. Returns false if there is no valid note, or it was written for an earlier injector with this control
+ * socket.
+ */
 bool delay_note_read(int lock, const char *control, struct delay_note *note);
 
 #endif

@@ -36,19 +36,19 @@ struct host_command {
 	const char *phase;              /* for messages: "client" */
 	const char *line;               /* for /bin/sh */
 	const char *const *environment; /* NULL-terminated "NAME=value" */
-	const char *output_path;        /* NULL = captured */
-	bool ends_group;                /* kill the rest of its process group when it ends */
+	const char *output_path;        /* file for the command's output; NULL = captured in the result */
+	bool ends_group;                /* when the command ends, kill the other processes of its process group */
 	struct ns timeout;
 	const volatile sig_atomic_t *stop; /* may be NULL */
 };
 
-/* Returns NULL with err set. */
+/* Starts a command on a host. Returns its local process, or NULL with err set. */
 struct process *host_start(const struct host *host, const struct host_command *command, struct error *err);
 
 /*
- * Runs a command to its end. Returns 0 if it ended by itself, with any exit code; or with err set, -ETIMEDOUT if it
- * took too long (it and its children were stopped), -EINTR if *stop was set, or another -errno. Free the result after 0
- * and -ETIMEDOUT.
+ * Runs a command to its end. Returns 0 if the command ended by itself, with any exit code; or with err set, -ETIMEDOUT
+ * if it took too long (the command and its children were stopped), -EINTR if *stop was set, or another -errno. After 0
+ * and -ETIMEDOUT, the caller frees the result.
  */
 int host_run(const struct host *host, const struct host_command *command, struct process_result *result,
 	     struct error *err);

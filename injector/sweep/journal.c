@@ -21,10 +21,10 @@ struct journal {
 	bool created; /* by this sweep */
 };
 
-/* The last plan in a log. */
+/* The plan that was written last to a log. */
 struct last_plan {
 	char fingerprint[32]; /* "" = there is none */
-	json_t *parts;        /* NULL where the log does not have them */
+	json_t *parts;        /* the plan's parts (plan.h) as JSON; NULL if the log does not have them */
 };
 
 static void read_plan(const char *path, struct last_plan *plan)
@@ -47,7 +47,10 @@ static void read_plan(const char *path, struct last_plan *plan)
 	sweep_log_close(reader);
 }
 
-/* {"client": "...", "metric": ["..."]}: the settings that must be the same for all rows of a file. */
+/*
+ * Returns the plan's parts (plan.h), which must be the same for all rows of a file, as JSON: {"client": "...",
+ * "metric": ["..."]}.
+ */
 static json_t *parts_json(const struct sweep_plan *plan)
 {
 	struct sweep_plan_parts parts;
@@ -77,7 +80,10 @@ static void print_difference(FILE *out, const char *name, const json_t *found, c
 	free(now);
 }
 
-/* Writes the settings in which the log's plan differs; "" if the log does not have them. */
+/*
+ * Writes to `text` the parts in which the plan differs from the log's plan, `found`; "" if the log does not have the
+ * parts.
+ */
 static void print_differences(const json_t *found, const struct sweep_plan *plan, char *text, size_t bytes)
 {
 	json_t *ours = parts_json(plan);
@@ -112,7 +118,10 @@ static void end_torn_line(FILE *out)
 	fseek(out, 0, SEEK_END);
 }
 
-/* Sets the error: rows of another or an unknown plan are not comparable with ours. */
+/*
+ * Sets the error for a file whose rows were made by another or an unknown plan: they are not comparable with those of
+ * our plan.
+ */
 static int refuse_plan(const struct sweep_plan *plan, const struct last_plan *found, struct error *err)
 {
 	char differences[DIFFERENCES_BYTES];
@@ -191,7 +200,7 @@ bool journal_is_of_our_plan(const struct journal *journal)
 	return journal->is_of_our_plan;
 }
 
-/* Returns the mean number of our processors in use during the attempt. */
+/* Returns the mean number of processors in use during the attempt, of those that this process may use. */
 static double processors_used(const struct sweep_attempt *attempt)
 {
 	const struct machine_state *before = &attempt->machine_before, *after = &attempt->machine_after;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* SWEEP.csv.log: the plan that made the rows, and the results of each attempt. */
+/* OUTPUT.log, where OUTPUT is the plan's file of rows: the plan that made the rows, and the results of each attempt. */
 #ifndef SWEEP_JOURNAL_PRIV_H
 #define SWEEP_JOURNAL_PRIV_H
 
@@ -11,7 +11,7 @@
  * say force: -EEXIST if the log's last plan has another fingerprint, -ENOENT if the log has no plan.
  */
 int journal_open(const struct sweep_plan *plan, bool has_rows, struct journal **journal, struct error *err);
-/* Returns true if the same plan made the rows that OUTPUT had. */
+/* Returns true if the rows that OUTPUT had when the log was opened were made by a plan with the same fingerprint. */
 bool journal_is_of_our_plan(const struct journal *journal);
 /* Append an event. If the log cannot be written, the sweep goes on and journal_close() reports it once. */
 void journal_attempt(const struct sweeper *sweeper, const struct sweep_attempt *attempt);

@@ -72,8 +72,8 @@ int attempt_check_delay(const struct sweep_plan *plan, const struct sweep_attemp
 	const struct injector_state_totals *odd;
 
 	/*
-	 * The injector uses the same clock, and was read before and after the elapsed time: its uptime grew by at least
-	 * that.
+	 * The injector was read before and after the elapsed time, and its uptime is measured by the same clock. So the
+	 * uptime grew by at least the elapsed time, unless the injector was restarted.
 	 */
 	if (after->uptime_s - before->uptime_s < attempt->elapsed_s - uptime_rounding_s ||
 	    attempt_injector(attempt).packets < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One attempt at a run, and the gates that decide whether it counts. */
+/* One attempt at a run, and the gates (plan.h) that accept or refuse it. */
 #ifndef SWEEP_JUDGE_PRIV_H
 #define SWEEP_JUDGE_PRIV_H
 
@@ -14,14 +14,15 @@ struct sweep_attempt {
 	char started_at[SWEEP_STAMP_BYTES];
 	double elapsed_s;
 	double values[SWEEP_METRICS_MAXIMUM];
-	bool measured; /* the values are valid */
+	bool measured; /* `values` is valid: the client printed all metrics */
 	bool has_rtt;
 	double rtt_us, rtt_expected_us;
 	bool has_after; /* `after` is valid: the injector was read after the client */
 	struct injector_state_totals before, after;
-	double busy_percent; /* other programs' share of our processors in the pause before the run */
+	double busy_percent; /* share of other programs in the time of our processors, in the pause before the run,
+				percent */
 	struct machine_state machine_before, machine_after;
-	char reasons[SWEEP_LOG_REASONS_BYTES]; /* the reasons why gates refused it, separated by "; "; "" if none did */
+	char reasons[SWEEP_LOG_REASONS_BYTES]; /* why gates refused the attempt, separated by "; "; "" if none did */
 };
 
 void attempt_add_reason(struct sweep_attempt *attempt, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -35,14 +36,14 @@ void attempt_judge(const struct sweep_plan *plan, struct sweep_attempt *attempt)
 bool attempt_stalled(const struct sweep_plan *plan, const struct sweep_attempt *attempt);
 
 /*
- * Checks that the injector kept the run's delay throughout and was not restarted. Returns 0, or -ESTALE with err set:
- * the attempt then never counts, as its delay was wrong or is not known. Pure.
+ * Checks that the injector kept the run's delay during the whole attempt and was not restarted. Returns 0, or -ESTALE
+ * with err set: the delay was then wrong or is not known, so the attempt must not be accepted in any case. Pure.
  */
 int attempt_check_delay(const struct sweep_plan *plan, const struct sweep_attempt *attempt, struct error *err);
 
 /*
- * Compares two attempts that gates refused. Returns true if the first is better: it was measured, and the second one
- * was not, or was stalled for a larger share of its time. Pure.
+ * Compares two refused attempts. Returns true if `attempt` is better than `best`: `attempt` was measured, and `best`
+ * either was not measured or was stalled for a larger share of its time. Pure.
  */
 bool attempt_is_better(const struct sweep_attempt *attempt, const struct sweep_attempt *best);
 

@@ -11,8 +11,8 @@
 #include "journal_priv.h"
 
 /*
- * The first number of references between extra runs, which are made for precision; it is above the numbers of
- * references between any number of repetitions.
+ * The run number of the first reference between extra runs (those made for precision). It is above the numbers of all
+ * references between the plan's repetitions.
  */
 static const int64_t extra_references = INT64_C(1000) * SWEEP_REFERENCE_RUN;
 
@@ -32,7 +32,7 @@ static void add_value(struct sweep_level *level, const struct sweep_row *row)
 {
 	double step = row->value - level->mean;
 
-	/* Welford's recurrence; the deviation holds the sum of squares until the last value. */
+	/* Welford's recurrence. Until the last value was added, `deviation` holds the sum of squared deviations. */
 	level->runs++;
 	level->mean += step / (double)level->runs;
 	level->deviation += step * (row->value - level->mean);
@@ -84,7 +84,10 @@ bool level_is_repeatable(const struct sweep_plan *plan, const struct sweep_level
 	return plan->precision_percent <= 0 || level_error_percent(level) <= plan->precision_percent;
 }
 
-/* Adds references to the runs. They are numbered from the next free reference number at the smallest delay. */
+/*
+ * Copies the extra runs to sweeper->runs and inserts references. They are numbered from the next free number of a
+ * reference on, which only the level of the smallest delay knows.
+ */
 static size_t add_references(struct sweeper *sweeper, const struct sweep_level *levels,
 			     const struct sweep_schedule_run *runs, size_t count)
 {
@@ -146,7 +149,7 @@ int levels_conclude(struct sweeper *sweeper, struct error *err)
 	for (size_t i = 0; i < sweeper->delay_count && !code; i++) {
 		const struct sweep_level *level = &levels[i];
 
-		if (level->runs == 0) /* its runs were left out, which was reported */
+		if (level->runs == 0) /* all runs at this delay were left out, which was reported then */
 			continue;
 		write_level(sweeper, level);
 		if (level_is_repeatable(sweeper->plan, level))

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Computes how well the runs at each delay agree, from the rows on the disk, which include those of earlier sessions.
+ * Computes how well the runs at each delay agree, from the rows on the disk, which include those of earlier sessions. A
+ * level is the set of all runs at one delay; it is repeatable if the standard error of the mean is within the plan's
+ * precision.
  */
 #ifndef SWEEP_LEVELS_PRIV_H
 #define SWEEP_LEVELS_PRIV_H
@@ -10,12 +12,12 @@
 /* Statistics of the first metric's values at one delay, over all rows of the file. */
 struct sweep_level {
 	double delay_us;
-	int64_t runs, next_run; /* the number of runs, and the next free run number */
-	int64_t next_reference; /* the next free number of a reference made for precision */
+	int64_t runs, next_run; /* runs: number of runs; next_run: the next free run number */
+	int64_t next_reference; /* the next free run number for a reference between extra runs */
 	double mean, deviation; /* deviation: standard deviation of the values */
 };
 
-/* Returns true if OUTPUT has more than its header. */
+/* Returns true if the plan's OUTPUT file has rows after its header. */
 bool levels_has_rows(const struct sweeper *sweeper);
 
 /* Returns the standard error of the mean, in percent of the mean; INFINITY if it is not known. Pure. */

@@ -20,7 +20,7 @@
 #include "injector_client_priv.h"
 #include "host_priv.h"
 
-enum { FILE_BYTES = 500 }; /* longer than any note */
+enum { FILE_BYTES = 500 }; /* longer than the whole file: process number and note of delays */
 
 static void name_file(const char *control, char path[PATH_MAX])
 {
@@ -35,7 +35,7 @@ static pid_t read_holder(int descriptor)
 	return bytes > 0 ? (pid_t)strtol(text, NULL, 10) : 0;
 }
 
-/* Writes our process number. Keeps the second line, the note of delays that a killed holder left. */
+/* Writes our process number to the first line. Keeps the second line, the note of delays that a killed sweep left. */
 static int write_holder(int descriptor)
 {
 	char old[FILE_BYTES], text[FILE_BYTES + 24];
@@ -65,7 +65,10 @@ static int try_lock(const char *path, int *descriptor, pid_t *holder)
 			close(*descriptor);
 			return -code;
 		}
-		/* If the last holder removed this file, tries the new one. */
+		/*
+		 * The file that we locked may have been removed by its last holder: then tries again with the file that
+		 * now has this name.
+		 */
 		if (fstat(*descriptor, &held) == 0 && stat(path, &named) == 0 && held.st_ino == named.st_ino &&
 		    held.st_dev == named.st_dev)
 			break;

@@ -15,7 +15,10 @@
 
 #include "pattern_priv.h"
 
-/* Copies the next word; returns the rest, or NULL if there is no word or it is too long or has a comma or quote. */
+/*
+ * Copies the next word of `text` to `word`. Returns the text after it, or NULL if there is no word, or the word is too
+ * long or has a comma or quote.
+ */
 static const char *take_word(const char *text, char *word, size_t bytes)
 {
 	size_t length;
@@ -126,7 +129,10 @@ static int extract_regex(const struct sweep_metric_def *metric, const char *outp
 	return 0;
 }
 
-/* One step of a path: "name" or "[index]"; returns the rest, or NULL. */
+/*
+ * Takes one step of a JSON path, "name" or "[index]": replaces *value by its member. Returns the rest of the path, or
+ * NULL if the step is invalid.
+ */
 static const char *path_step(const char *path, const json_t **value)
 {
 	char name[128];
@@ -153,8 +159,8 @@ static const char *path_step(const char *path, const json_t **value)
 }
 
 /*
- * Finds the JSON in a program's output, which may have other text around it: it begins at a line that begins with a
- * bracket.
+ * Finds the JSON in a program's output, which may have other text around it: the JSON begins at a line that begins with
+ * { or [.
  */
 static json_t *find_json(const char *output)
 {

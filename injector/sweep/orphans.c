@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Processes left behind by a sweep's commands: by a benchmark (until its next run), by hooks (until the sweep ends), by
- * a killed sweep (until the next one begins). When the sweep dies, the kernel kills the program that it started, but
- * not the program's children, nor a program that changed its user; killing a process group does not reach processes
- * that left it. These processes are found by a mark in their environment, or, for servers that overwrite their
- * environment to show a title, by the file that they print to.
+ * Processes that a sweep's commands left behind. They are killed at different times: those of a benchmark before its
+ * next run, those of hooks when the sweep ends, those of a killed sweep when the next sweep begins. When the sweep
+ * dies, the kernel kills the programs that the sweep started, but not their children, nor a program that changed its
+ * user; killing a process group does not reach processes that left the group. So these processes are found by a mark in
+ * their environment, or, for servers that overwrite their environment to show a title, by the file that they print to.
  */
 #include "orphans_priv.h"
 
@@ -20,7 +20,7 @@
 
 #include <base/file.h>
 
-enum { PASSES = 5, PATIENCE_MS = 2000 }; /* processes may fork during a pass */
+enum { PASSES = 5, PATIENCE_MS = 2000 }; /* several passes over /proc, as processes may fork during one */
 
 void orphans_mark(enum orphans_of of, const char *scratch, char *mark, size_t bytes)
 {
@@ -28,7 +28,7 @@ void orphans_mark(enum orphans_of of, const char *scratch, char *mark, size_t by
 		[ORPHANS_OF_SERVER] = "NOMORA_SWEEP_SERVER",
 		[ORPHANS_OF_CLIENT] = "NOMORA_SWEEP_CLIENT",
 		[ORPHANS_OF_GUARD] = "NOMORA_SWEEP_GUARD",
-		[ORPHANS_OF_SWEEP] = "NOMORA_SCRATCH", /* also names the scratch folder for the commands */
+		[ORPHANS_OF_SWEEP] = "NOMORA_SCRATCH", /* also tells the commands the scratch folder */
 	};
 
 	snprintf(mark, bytes, "%s=%s", variables[of], of == ORPHANS_OF_SWEEP ? scratch : strrchr(scratch, '/') + 1);
@@ -73,8 +73,8 @@ static bool prints_to(int pid, const char *log)
 }
 
 /*
- * Kills the process if it has the mark or prints to the log. Returns true if it did. A signal through a pidfd cannot
- * reach another process that reuses the number.
+ * Kills the process if it has the mark or prints to the file `log` (NULL: only the mark is checked), and waits for its
+ * end. Returns true if it was killed. A signal through a pidfd cannot reach another process that reuses the number.
  */
 static bool end_process(int pid, const char *mark, const char *log)
 {
@@ -85,7 +85,7 @@ static bool end_process(int pid, const char *mark, const char *log)
 		return false;
 	ours = (is_marked(pid, mark) || (log && prints_to(pid, log))) &&
 	       syscall(SYS_pidfd_send_signal, process.fd, SIGKILL, NULL, 0) == 0;
-	/* Its ports are free only after it has ended. */
+	/* Waits, because the ports of the process are free only after it has ended. */
 	if (ours)
 		poll(&process, 1, PATIENCE_MS);
 	close(process.fd);
@@ -119,7 +119,10 @@ void orphans_end(enum orphans_of of, const char *scratch)
 		;
 }
 
-/* The line makes several passes, like orphans_end(), with a pause between them in which processes end. */
+/*
+ * The shell line makes several passes over /proc, like orphans_end(), with a pause after each in which killed processes
+ * end.
+ */
 void orphans_print_line(enum orphans_of of, const char *scratch, char *line, size_t bytes)
 {
 	char mark[ORPHANS_MARK_BYTES];

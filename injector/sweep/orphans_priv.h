@@ -1,27 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Processes that a sweep's commands left behind, found by a mark in their environment. */
+/*
+ * Finds and kills the processes that a sweep's commands left behind (orphans). A mark is a variable in the environment
+ * of a command, which its children inherit; it shows which sweep and which kind of command a process belongs to.
+ */
 #ifndef SWEEP_ORPHANS_PRIV_H
 #define SWEEP_ORPHANS_PRIV_H
 
 #include <stddef.h>
 
-/* Processes of the server; of client and warm-up; ssh's guards (ssh.c); of any of the sweep's commands. */
+/*
+ * The kinds of processes, in this order: those of the server; those of client and warm-up; ssh's guards (ssh.c); those
+ * of all commands of the sweep.
+ */
 enum orphans_of { ORPHANS_OF_SERVER, ORPHANS_OF_CLIENT, ORPHANS_OF_GUARD, ORPHANS_OF_SWEEP };
 
 enum { ORPHANS_MARK_BYTES = 320, ORPHANS_LINE_BYTES = ORPHANS_MARK_BYTES + 256 };
 
-/*
- * Writes "NAME=value", which these processes, and no others, have in their environment in the sweep with this scratch
- * folder.
- */
+/* Writes the mark, "NAME=value", of the processes of this kind in the sweep with this scratch folder. */
 void orphans_mark(enum orphans_of of, const char *scratch, char *mark, size_t bytes);
-/* Writes the path of the file that the server's output goes to. */
+/* Writes the path of the file to which the server prints its output. */
 void orphans_name_log(const char *scratch, char *path, size_t bytes);
-/* Kills these processes on this machine and waits for their end. */
+/* Kills the processes of this kind on this machine and waits for their end. */
 void orphans_end(enum orphans_of of, const char *scratch);
 /*
- * Writes a shell line that does the same on another machine. Run it without the mark in its environment, or it kills
- * itself.
+ * Writes a shell line that kills the processes of this kind on the machine where it runs. The shell must not have the
+ * mark in its own environment, or it kills itself.
  */
 void orphans_print_line(enum orphans_of of, const char *scratch, char *line, size_t bytes);
 

@@ -12,8 +12,9 @@ struct delay_pair path_split_delay(const struct sweep_plan *plan, double delay_u
 int path_set_delay(struct sweeper *sweeper, struct delay_pair delay, struct error *err);
 
 /*
- * Remembers the injector's delays, so that path_restore() can set them again. If a killed sweep left them, sets and
- * remembers the delays that the killed sweep had found. Returns 0, or -errno with err set.
+ * Remembers the injector's delays, so that path_restore() can set them again. If the injector has delays that a killed
+ * sweep set, first restores the delays that the killed sweep had found, and remembers those. Returns 0, or -errno with
+ * err set.
  */
 int path_find_delays(struct sweeper *sweeper, struct error *err);
 void path_restore(struct sweeper *sweeper);

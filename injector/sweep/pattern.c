@@ -9,7 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A sequence between parentheses: its parts, and the parts of its last atom, which a repetition would multiply. */
+/*
+ * The number of parts of a sequence between parentheses so far (`parts`), and of its last atom (`atom`), to which a
+ * repetition that follows applies.
+ */
 struct sequence {
 	size_t parts, atom;
 };
@@ -26,7 +29,10 @@ static void repeat(struct sequence *sequence, size_t times)
 	sequence->atom *= times;
 }
 
-/* `at` is after a "[": returns the place after its "]", or the end. Classes such as [:digit:] contain brackets. */
+/*
+ * `at` is after a "[": returns the place after the matching "]", or the end of the text. Classes such as [:digit:]
+ * contain brackets.
+ */
 static const char *skip_brackets(const char *at)
 {
 	at += *at == '^';
@@ -46,8 +52,8 @@ static const char *skip_brackets(const char *at)
 }
 
 /*
- * `at` is after a "{": returns the place after its "}" and sets the number of copies. If it is not an interval, returns
- * `at` and sets 1.
+ * `at` is after a "{": returns the place after the matching "}", and sets *times to the number of copies. If the text
+ * is not an interval, returns `at` and sets *times to 1.
  */
 static const char *read_interval(const char *at, size_t *times)
 {

@@ -188,7 +188,7 @@ static void add_part(struct sweep_plan_parts *parts, const char *name, const cha
 	parts->items[parts->count++] = (struct sweep_plan_part){.name = name, .text = text ? text : "", .end = end};
 }
 
-/* In the fingerprint, all numbers form one text, separated by blanks. */
+/* Adds a number to the parts. The fingerprint treats all numbers as one text, in which they are separated by blanks. */
 static void add_number(struct sweep_plan_parts *parts, size_t index, const char *name, int64_t value)
 {
 	char *text = parts->numbers[index];
@@ -198,9 +198,9 @@ static void add_number(struct sweep_plan_parts *parts, size_t index, const char 
 }
 
 /*
- * Leaves out settings that change only how often and how carefully something is measured (schedule, pauses, gates, time
- * limits); teardown, which runs after the last row; and ssh-config, which is only the name of a file. The fingerprint
- * depends on the order of the parts.
+ * The list does not contain settings that change only how often and how carefully something is measured (schedule,
+ * pauses, gates, time limits); teardown, which runs after the last row; and ssh-config, which is only the name of a
+ * file. The fingerprint depends on the order of the parts.
  */
 void sweep_plan_list_parts(const struct sweep_plan *plan, struct sweep_plan_parts *parts)
 {

@@ -47,8 +47,10 @@ static int find_injector(const char *control)
 	return who.pid;
 }
 
-/* proc(5): the command is in parentheses and may have any characters; utime and stime are fields 14 and 15,
- * processor 39. */
+/*
+ * Parses /proc/PID/task/TID/stat, see proc(5): the command is in parentheses and may have any characters; utime and
+ * stime are fields 14 and 15, the processor is field 39. Returns false if the text is invalid.
+ */
 static bool parse_stat(const char *text, struct thread *thread)
 {
 	const char *close = strrchr(text, ')');
@@ -120,8 +122,9 @@ static unsigned long long ticks_since(const struct threads *before, const struct
 }
 
 /*
- * Returns the busiest thread of `process`, or of all processes except -process if it is negative; on CPU `cpu`, or on
- * any CPU if that is -1. *most: the ticks of that thread.
+ * Returns the thread that has used the most ticks (ticks_since()), which are stored in *most; NULL if none has used
+ * any. Considers the threads of `process`, or if `process` is negative, those of all processes but -process; only those
+ * on CPU `cpu`, or on any CPU if `cpu` is -1.
  */
 static const struct thread *find_busiest(const struct threads *before, const struct threads *now, int process, int cpu,
 					 unsigned long long *most)
@@ -154,8 +157,8 @@ static void name_process(int process, char name[COMMAND_BYTES])
 }
 
 /*
- * Writes " of lab NAME" if the process is an injector of a lab, whose control socket is in the labs' folder; else
- * writes "".
+ * Writes " of lab NAME" if the process is an injector of a lab, that is, if a file in the labs' folder, such as its
+ * control socket, is in its command line; else writes "".
  */
 static void name_lab(int process, char text[LAB_BYTES + 16])
 {
@@ -194,7 +197,7 @@ bool poller_find_rival(const char *control, char *text, size_t bytes)
 	before = read_all();
 	nanosleep(&(struct timespec){.tv_nsec = WATCH_NS}, NULL);
 	now = read_all();
-	/* Uses the ticks since each thread began: a starved polling thread may get no CPU time while we watch. */
+	/* Finds the polling thread by the ticks since it began: while we watch, a rival may leave it no CPU time. */
 	polling = find_busiest(NULL, &now, injector, -1, &ticks);
 	if (polling)
 		rival = find_busiest(&before, &now, -injector, polling->cpu, &ticks);

@@ -16,7 +16,11 @@
 #include "poller_priv.h"
 #include "server_priv.h"
 
-enum { SETTLE_TICKS = 5 }; /* the kernel counts in hundredths of a second: fewer ticks are too imprecise */
+/*
+ * Minimum length of a pause from which the load is computed, in ticks of all our processors. A tick is 10 ms; fewer
+ * ticks would be too imprecise.
+ */
+enum { SETTLE_TICKS = 5 };
 
 static struct commands_occasion occasion_of(const struct sweep_attempt *attempt)
 {
@@ -32,7 +36,7 @@ static void stamp(char *text, size_t bytes)
 	strftime(text, bytes, "%Y-%m-%dT%H:%M:%SZ", &parts);
 }
 
-/* Processes that before-run starts are kept: after-run may have to stop them. */
+/* Runs before-run. Processes that it leaves in the background are not killed: after-run may have to stop them. */
 static int run_before(struct sweeper *sweeper, const struct sweep_attempt *attempt, struct error *err)
 {
 	const struct sweep_plan *plan = sweeper->plan;
@@ -43,7 +47,10 @@ static int run_before(struct sweeper *sweeper, const struct sweep_attempt *attem
 	return commands_must_run(sweeper, &sweeper->client_host, &command, occasion_of(attempt), err);
 }
 
-/* Kills all processes of the warm-up at its end, as with the client: none may still run during a measurement. */
+/*
+ * Runs the warm-up, and kills all its processes at its end, as with the client: none may still run during the
+ * measurement.
+ */
 static int warm_up(struct sweeper *sweeper, const struct sweep_attempt *attempt, struct error *err)
 {
 	const struct sweep_plan *plan = sweeper->plan;
@@ -61,8 +68,8 @@ static int warm_up(struct sweeper *sweeper, const struct sweep_attempt *attempt,
 }
 
 /*
- * Pauses after the delay was set. Our commands are idle meanwhile, so any load is that of other programs. Returns this
- * load in percent of the processors.
+ * Pauses after the delay was set. The plan's commands are idle during the pause, so any load is that of other programs.
+ * Returns the load in percent of our processors.
  */
 static double settle(const struct sweep_plan *plan, const volatile sig_atomic_t *stop)
 {
@@ -91,8 +98,9 @@ static double settle_in_quiet(const struct sweep_plan *plan, const volatile sig_
 }
 
 /*
- * Sets the delay; with rtt-check, pings before and after. The round trip without delay is measured again each time,
- * because it varies with the machine's load, and only the increase comes from the injector.
+ * Sets the delay. With rtt-check, also measures the round trip by ping without and with the delay. The round trip
+ * without delay is measured in each attempt, because it varies with the machine's load, and only the increase comes
+ * from the injector.
  */
 static int set_delay(struct sweeper *sweeper, struct sweep_attempt *attempt, struct error *err)
 {
@@ -185,7 +193,8 @@ static int measure(struct sweeper *sweeper, struct sweep_attempt *attempt, struc
 		code = injector_client_read(plan->injector, &attempt->after, err);
 	attempt->has_after = code == 0;
 	machine_state_read(&attempt->machine_after);
-	commands_end_strays(sweeper, stopped); /* after everything that belongs to the run was read */
+	/* May take a second, so the injector and the machine were read before. */
+	commands_end_strays(sweeper, stopped);
 	if (!code)
 		code = attempt_check_delay(plan, attempt, err);
 	if (!code)
@@ -264,7 +273,9 @@ static int append_rows(struct sweeper *sweeper, const struct sweep_attempt *atte
 	return sweep_writer_append(sweeper->writer, records, sweeper->metric_count, err);
 }
 
-/* Handles a run of which every attempt failed: skips it if the plan says so, else returns the error. */
+/*
+ * Handles a run of which every attempt failed: leaves it out if the plan says so (on-failure), else returns the error.
+ */
 static int give_up(struct sweeper *sweeper, const struct sweep_schedule_run *run, struct error *err)
 {
 	if (sweeper->plan->on_failure == SWEEP_PLAN_FAILURE_SKIP) {
@@ -319,7 +330,7 @@ static void announce_repetition(struct sweeper *sweeper, const struct sweep_atte
 	host_sleep((struct ns){(int64_t)(sweeper->plan->cool_down_s * 1e9)}, sweeper->hooks->stop);
 }
 
-/* Adds to the reasons the process, if any, that uses the injector's processor and thereby causes the stalls. */
+/* Finds the process, if any, that uses the injector's processor and so causes stalls, and adds it to the reasons. */
 static void name_rival(const struct sweeper *sweeper, struct sweep_attempt *attempt)
 {
 	char text[160];

@@ -35,10 +35,13 @@ static int add_rounded(struct delay_list *list, double delay_us, struct error *e
 	return 0;
 }
 
-/* Adds a delay that the user wrote: it is refused, not rounded, between two steps. `word` is for messages. */
+/*
+ * Adds a delay that the user wrote. A delay between two of the injector's steps is refused, not rounded. `word` is for
+ * messages.
+ */
 static int add_exact(struct delay_list *list, double delay_us, const char *word, struct error *err)
 {
-	static const double arithmetic_us = 1e-6; /* 0.1 is not exact in binary */
+	static const double arithmetic_us = 1e-6; /* tolerance, because multiples of 0.1 are not exact in binary */
 
 	if (fabs(delay_us - round(delay_us * 10) / 10) > arithmetic_us)
 		return error_set(err, EINVAL, "delays: '%s': %.10g us: expected steps of 0.1", word, delay_us);

@@ -60,12 +60,12 @@ int scratch_make(char *path, size_t bytes, struct error *err)
 	snprintf(path, bytes, "/tmp/nomora-sweep.%d.XXXXXX", (int)getpid());
 	if (!mkdtemp(path)) {
 		*path = '\0';
-		return error_set(err, errno, "cannot make a folder in /tmp: %s", strerror(errno));
+		return error_set(err, errno, "cannot create a folder in /tmp: %s", strerror(errno));
 	}
 	snprintf(private, sizeof private, "%s/ssh", path);
 	/* Open to all: the plan's commands may run as another user and write here. */
 	if (mkdir(private, 0700) != 0 || chmod(path, 01777) != 0) {
-		int code = error_set(err, errno, "cannot make a folder in %s: %s", path, strerror(errno));
+		int code = error_set(err, errno, "cannot create a folder in %s: %s", path, strerror(errno));
 
 		scratch_remove(path);
 		*path = '\0';

@@ -19,12 +19,15 @@ enum { ARGUMENTS = 16, CONNECT_PATIENCE_S = 30, SOCKET_BYTES = 108 /* sun_path *
 #define SSH_OWN_255 "255 is the exit code of the command itself"
 
 /*
- * Runs a command ($1) at the other end; if there is a $2, kills the rest of the command's process group when it ends.
- * (The group's number is not reused while any member lives.) A hang-up reaches only this shell, because servers would
- * take SIGHUP as a request to reload; the shell then kills the command's whole group. The terminal exists only for that
- * hang-up: the command has no input and writes into a pipe, its exit code comes through descriptor 3, and no carriage
- * returns get into its output. When ssh itself fails, it also ends with 255: so a last line in the output marks a
- * command that ended with 255.
+ * The shell script that runs a command ($1) on the ssh host. If there is a $2, the script kills the rest of the
+ * command's process group when the command ends. (The number of the group is not reused while any member lives.)
+ *
+ * If sshd hangs up the terminal, only this shell gets the signal, because servers would take SIGHUP as a request to
+ * reload; the shell then kills the command's whole group. The terminal exists only for that: the command has no input
+ * and writes into a pipe, its exit code comes through descriptor 3, and no carriage returns get into its output.
+ *
+ * When ssh itself fails, it ends with 255. If the command ends with 255, the script therefore prints a last line that
+ * says so (SSH_OWN_255).
  */
 static const char wrapper[] = "stty -onlcr 2>/dev/null; exec 4>&1; "
 			      "s=$({ { trap 'kill -TERM -$p; sleep 1; kill -KILL -$p' HUP TERM; "
@@ -34,9 +37,10 @@ static const char wrapper[] = "stty -onlcr 2>/dev/null; exec 4>&1; "
 			      "cat >&4; } 3>&1); test $s != 255 || printf '\\n" SSH_OWN_255 "\\n' >&4; exit $s";
 
 /*
- * Processes that a command left in the background have no such shell. So each connection has a guard: a session that
- * waits for the hang-up, then waits 10 s, in which the guard of a new connection replaces it if only the connection was
- * lost, and then kills all processes that are left of the sweep. $1 is the shell line that kills them.
+ * If a command left processes in the background, no shell waits to kill them after a hang-up. So each connection has a
+ * guard: a session that waits for the hang-up and then kills all processes of the sweep that are left on the host ($1
+ * is the shell line that kills them). Before killing, the guard waits 10 s: if only the connection was lost, the guard
+ * of the new connection replaces it during this time.
  */
 static const char guard_script[] =
 	"l=$1; end() { trap '' HUP TERM; kill $p 2>/dev/null; sleep 10; eval \"$l\"; exit; }; "
@@ -53,7 +57,7 @@ struct ssh {
  */
 static size_t put_options(const struct ssh *ssh, char control[CONTROL_BYTES], const char **argv)
 {
-	/* A vanished host is noticed within 12 s; connecting is given up after 10 s. */
+	/* ssh notices within 12 s that a host has vanished, and stops trying to connect after 10 s. */
 	const char *const words[] = {
 		"ssh",  "-oBatchMode=yes", "-oConnectTimeout=10", "-oServerAliveInterval=3", "-oServerAliveCountMax=3",
 		control};
@@ -140,7 +144,7 @@ static struct process *start_session(const struct ssh *ssh, const char *line, co
 	return process_start(&(struct process_options){.argv = argv, .output_path = output_path}, err);
 }
 
-/* Starts a guard, which replaces those of earlier connections. */
+/* Starts the guard of a new connection, and kills the guards of earlier connections. */
 static int start_guard(struct ssh *ssh, struct error *err)
 {
 	char others[ORPHANS_LINE_BYTES], rest[ORPHANS_LINE_BYTES], mark[ORPHANS_MARK_BYTES], *line = NULL;
@@ -210,8 +214,8 @@ void ssh_close(struct ssh *ssh)
 }
 
 /*
- * Returns the line to run at the other end, which begins with the environment, as ssh does not pass it on. The caller
- * frees it; NULL if out of memory.
+ * Returns the shell line to run on the ssh host, or NULL if out of memory; the caller frees it. The line sets the
+ * command's environment, as ssh does not pass it on; PATH is left as it is on the host.
  */
 static char *remote_line(const struct host_command *command)
 {

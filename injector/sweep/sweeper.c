@@ -97,7 +97,7 @@ static int connect_hosts(struct sweeper *sweeper, struct error *err)
 	return code;
 }
 
-/* With delay 0, runs setup, measures the baseline round trip and starts the server. */
+/* Sets the delay to 0, and then runs setup, measures the baseline round trip and starts the server. */
 static int prepare(struct sweeper *sweeper, struct error *err)
 {
 	const struct sweep_plan *plan = sweeper->plan;
@@ -143,8 +143,8 @@ static int make_all_runs(struct sweeper *sweeper, struct error *err)
 	int code = make_runs(sweeper, total, err);
 
 	/*
-	 * The number of rounds is bounded, because a run that is left out adds no row: its delay would never be
-	 * precise.
+	 * Each pass makes at most one extra run per delay. The number of passes is limited: a run that is left out adds
+	 * no row, so the mean at its delay would never become precise enough.
 	 */
 	for (int64_t round = 0; round < sweeper->plan->repetitions && !code; round++) {
 		int extra = levels_schedule_extra(sweeper, err);
@@ -200,13 +200,14 @@ static int carry_out(struct sweeper *sweeper, struct error *err)
 {
 	const char *control = sweeper->plan->injector;
 	struct injector_state_totals found;
-	int code = injector_client_read(control, &found, err); /* first: if it fails, no lock file is created */
+	/* Before the lock is taken: if the injector does not answer, no lock file is created. */
+	int code = injector_client_read(control, &found, err);
 
 	if (!code)
 		code = injector_client_lock(control, &sweeper->lock, err);
 	if (code)
 		return code;
-	/* Reads the delays again: a sweep that ended in between has restored them. */
+	/* Reads the delays again: since the first reading, another sweep may have ended and restored them. */
 	code = path_find_delays(sweeper, err);
 	if (!code)
 		code = carry_out_locked(sweeper, err);

@@ -26,15 +26,15 @@ struct sweeper {
 	struct sweep_metric_def metrics[SWEEP_METRICS_MAXIMUM];
 	size_t delay_count;
 	double delays_us[SWEEP_SCHEDULE_DELAYS_MAXIMUM];
-	size_t run_count;                /* runs still to be made */
+	size_t run_count;                /* number of runs still to be made */
 	struct sweep_schedule_run *runs; /* with capacity for all runs of the plan */
 	struct sweep_writer *writer;
 	struct journal *journal;
 	struct process *server;
-	int lock; /* lock on the injector */
+	int lock; /* descriptor of the lock on the injector */
 	struct delay_note note;
 	double baseline_rtt_us; /* NAN = not known */
-	bool set_up;            /* setup was started, so teardown must run */
+	bool set_up;            /* prepare() has begun, so teardown must run and the delays must be restored */
 	bool begun;             /* a run was started, so the files are kept whatever its outcome */
 	char scratch[64];
 	char *environment[ENVIRONMENT_MAXIMUM + 1]; /* "NAME=value", owned; NULL-terminated */

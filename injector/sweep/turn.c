@@ -38,7 +38,7 @@ static int try_lock(const char *name, int *lock, struct error *err)
 	int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), code;
 
 	if (descriptor < 0)
-		return error_set(err, errno, "cannot make a socket: %s", strerror(errno));
+		return error_set(err, errno, "cannot create a socket: %s", strerror(errno));
 	/* Listens only so that others can read our process number from the socket. */
 	if (bind(descriptor, (const struct sockaddr *)&address, bytes) == 0 && listen(descriptor, 16) == 0) {
 		*lock = descriptor;

@@ -11,10 +11,13 @@
 
 enum { READINGS = 16 };
 
-/* A longer baseline would include times before the kernel's clock was disciplined. */
+/* Maximum of the baseline. A longer one would include times at which the kernel had not yet disciplined its clock. */
 #define BASELINE_MAXIMUM (INT64_C(100) * NS_PER_S)
 
-/* Reads counter, clock, counter a few times and keeps the narrowest bracket, which no interrupt has widened. */
+/*
+ * Reads the counter, the clocks, and the counter again, READINGS times. Keeps the reading with the fewest cycles
+ * between its two counter values: no interrupt has delayed it.
+ */
 static struct dp_clock_anchor read_anchor(void)
 {
 	struct dp_clock_anchor best = {.width_cycles = UINT64_MAX};
@@ -89,7 +92,7 @@ void dp_clock_update(struct dp_clock *clock)
 	struct dp_clock_anchor anchor = read_anchor();
 	int64_t elapsed_ns = anchor.monotonic_ns - clock->origin.monotonic_ns;
 
-	/* An interrupted reading may be wrong by its width: keeps the old anchor instead. */
+	/* If interrupts delayed all readings, the anchor may be wrong by up to its width: keep the old anchor. */
 	if (anchor.width_cycles > 64 * (clock->latest.width_cycles + 1) && clock->latest.width_cycles > 0)
 		return;
 	anchor.counter_ns = dp_clock_stamp(clock, anchor.cycles).ns;

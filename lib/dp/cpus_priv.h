@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Chooses the CPUs of the lcores. Pure, except that it reads /sys and the thread's affinity. */
+/* Chooses the CPUs of the lcores. The functions have no side effects; they read /sys and the thread's affinity. */
 #ifndef DP_CPUS_PRIV_H
 #define DP_CPUS_PRIV_H
 
@@ -9,8 +9,8 @@
 
 /*
  * Fills cpus[0..count-1] from `list` ("2,4-5"), or from the kernel's isolated CPUs if `list` is NULL. Returns 1 if each
- * worker has its own CPU; 0 if there is no list and not enough isolated CPUs, so that workers must float; or -errno
- * with err set.
+ * worker has its own CPU; 0 if there is no list and there are not enough isolated CPUs, so that workers may run on any
+ * CPU; or -errno with err set.
  */
 int dp_cpus_choose(const char *list, unsigned int count, unsigned int *cpus, struct error *err);
 

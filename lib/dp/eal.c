@@ -36,7 +36,7 @@ static struct {
 struct arguments {
 	char *items[ARGUMENTS_MAXIMUM + 1];
 	int count;
-	bool failed; /* out of memory or space; checked once, at the end */
+	bool failed; /* an argument was not added, as memory or items[] was full; checked once, at the end */
 };
 
 static void add_argument(struct arguments *arguments, const char *text)
@@ -56,8 +56,8 @@ static void free_arguments(struct arguments *arguments)
 }
 
 /*
- * Returns true when one of the user's own EAL arguments is `option`, alone, as "option=value" or, for "-x", as
- * "-xvalue".
+ * Returns true if one of the user's own EAL arguments is `option`: alone, as "option=value" or, for an option such as
+ * -x, as "-xvalue".
  */
 static bool user_gave(const struct dp_eal_options *options, const char *option)
 {
@@ -74,7 +74,7 @@ static bool user_gave(const struct dp_eal_options *options, const char *option)
 	return false;
 }
 
-/* Free hugepage memory of the usual sizes; 0 when there is none or it is unknown. */
+/* Returns the free memory in hugepages of the usual sizes; 0 if there is none or it is not known. */
 static uint64_t free_hugepage_bytes(void)
 {
 	static const unsigned int sizes_kB[] = {2048, 1048576};
@@ -139,8 +139,8 @@ static void add_pci(struct arguments *arguments, const struct dp_eal_options *op
 }
 
 /*
- * Adds "--lcores 0@(0-3),1@2": the main lcore floats over every CPU we may use; a worker runs on its own CPU, or
- * floats.
+ * Adds "--lcores 0@(0-3),1@2". The main lcore may run on every CPU that this process may use; a worker runs on its own
+ * CPU or, if it has none, on any of these.
  */
 static int add_lcores(struct arguments *arguments, const struct dp_eal_options *options, struct error *err)
 {
@@ -204,8 +204,8 @@ static int explain_failure(const struct arguments *arguments, struct error *err)
 }
 
 /*
- * EAL creates a folder for each file prefix and does not remove it. Removes ours, and the empty ones of processes that
- * have ended.
+ * EAL creates a folder for each file prefix and does not remove it. Removes the folder of this process, and empty
+ * folders of processes that have ended.
  */
 static void remove_runtime_folders(void)
 {
@@ -247,7 +247,9 @@ int dp_eal_start(const struct dp_eal_options *options, struct error *err)
 	if (!status) {
 		char *words[ARGUMENTS_MAXIMUM + 1];
 
-		/* EAL permutes its argument vector, so it gets a copy; ours still has all strings to free. */
+		/*
+		 * EAL permutes its argument vector, so it gets a copy: `arguments` must keep all strings, to free them.
+		 */
 		memcpy(words, arguments.items, sizeof words);
 		dp_eal_log_capture(options->verbose);
 		dp_eal_log_mute(true);

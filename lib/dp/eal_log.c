@@ -19,7 +19,7 @@ static struct {
 	FILE *stream;
 	bool verbose;
 	char line[512];
-	int saved[2]; /* stdout and stderr while muted */
+	int saved[2]; /* copies of the descriptors of stdout and stderr while those are muted */
 } capture = {.mutex = PTHREAD_MUTEX_INITIALIZER, .saved = {-1, -1}};
 
 static ssize_t capture_write(void *cookie, const char *text, size_t bytes)

@@ -5,16 +5,16 @@
 
 #include <stdbool.h>
 
-/* Call it before rte_eal_init(). */
+/* Starts capturing the log. `verbose`: also print it on stderr. Call it before rte_eal_init(). */
 void dp_eal_log_capture(bool verbose);
 
 /* Call it after rte_eal_init(): silences libxdp and libbpf, which af_xdp's driver loads and which print on stderr. */
 void dp_eal_log_quiet_libraries(void);
 
 /*
- * Mutes stdout and stderr, or ends that. If EAL does not start, it prints its whole usage on stdout and alerts on
- * stderr, although our error has the reason. Mute only around rte_eal_init(), while the process has one thread. Does
- * nothing when verbose.
+ * Mutes stdout and stderr, or restores them. If EAL does not start, it prints its whole usage on stdout and alerts on
+ * stderr, although our error message contains the reason. Mute only around rte_eal_init(), while the process has one
+ * thread. Does nothing if the log is verbose.
  */
 void dp_eal_log_mute(bool mute);
 

@@ -26,14 +26,14 @@ enum {
 	XDP_MTU_MAXIMUM = 3000,         /* frame, headroom and the driver's own header share a page */
 	SLOT_BLOCK_BYTES = 65536,       /* unit in which af_packet allocates its ring */
 	SLOTS_MAXIMUM = 4096,           /* enough for a stall of 0.4 s at 10 kpps, or of 4 ms at 1 Mpps */
-	SLOTS_BYTES_MAXIMUM = 16 << 20, /* of a ring in kernel memory; a port has two */
+	SLOTS_BYTES_MAXIMUM = 16 << 20, /* largest ring of af_packet, in kernel memory; a port has two rings */
 };
 
 const char *const dp_port_driver_names[] = {"auto", "af_xdp", "af_packet", NULL};
 
 struct dp_port {
-	char name[64];            /* as given, arguments cut off */
-	char device[64];          /* as EAL knows it */
+	char name[64];            /* name as given, without arguments */
+	char device[64];          /* name of the device in EAL */
 	char interface[IFNAMSIZ]; /* "" = the port is not an interface */
 	unsigned int interface_index;
 	uint16_t id, queues;
@@ -41,10 +41,10 @@ struct dp_port {
 	bool configured; /* rte_eth_dev_close() must be called */
 	bool started;
 	struct dp_stamps stamps;
-	int lock;      /* descriptor, -1 = none */
-	int socket_fd; /* the driver's socket, for its drop counter; -1 = none */
+	int lock;      /* descriptor of dp_port_lock(), -1 = none */
+	int socket_fd; /* socket of the driver, which has a counter of dropped packets; -1 = none */
 	uint64_t kernel_missed, xdp_missed_before;
-	int long_fd; /* counts frames that are too long for af_packet's slots; -1 = none */
+	int long_fd; /* socket that counts the frames that are too long for af_packet's slots; -1 = none */
 	uint64_t too_long;
 };
 
@@ -71,7 +71,7 @@ static int plug_device(struct dp_port *port, const char *arguments, struct error
 	if (status)
 		return error_set(
 			err, -status,
-			"%s: DPDK cannot make the device %s%s%s: there is no such driver, or the driver refuses "
+			"%s: DPDK cannot create the device %s%s%s: there is no such driver, or the driver refuses "
 			"the arguments (%s; %s)",
 			port->name, port->device, *arguments ? " with " : "", arguments, strerror(-status),
 			dp_eal_last_log());
@@ -457,7 +457,7 @@ int dp_port_read_clock(const struct dp_port *port, uint64_t *nic, uint64_t *tsc)
 {
 	uint64_t best = UINT64_MAX;
 
-	for (int i = 0; i < 8; i++) { /* keep the tightest bracket */
+	for (int i = 0; i < 8; i++) { /* keep the reading during which the fewest cycles passed */
 		uint64_t before = dp_cycles(), clock;
 		int status = rte_eth_read_clock(port->id, &clock);
 		uint64_t after = dp_cycles();

@@ -24,7 +24,10 @@
 #define SOL_XDP 283
 #endif
 
-/* Bytes in a slot before the frame: tpacket2_hdr, an address, aligned, minus the Ethernet header. */
+/*
+ * Bytes in a slot of af_packet before the frame: a tpacket2_hdr and an address, aligned; the Ethernet header, which is
+ * part of the frame, begins within them.
+ */
 #define SLOT_HEAD (TPACKET_ALIGN(TPACKET2_HDRLEN + 16) - ETH_HLEN)
 enum { VLAN_TAG = 4 };
 
@@ -177,7 +180,7 @@ int dp_pci_check(const char *address, struct error *err)
 	snprintf(link, sizeof link, "%s/driver", device);
 	length = readlink(link, target, sizeof target - 1);
 	if (length < 0)
-		return error_set(err, ENODEV, "PCI device %s has no driver: 'dpdk-devbind.py -b vfio-pci %s' first",
+		return error_set(err, ENODEV, "PCI device %s has no driver: run 'dpdk-devbind.py -b vfio-pci %s' first",
 				 address, address);
 	target[length] = '\0';
 	driver = strrchr(target, '/') ? strrchr(target, '/') + 1 : target;
@@ -186,7 +189,7 @@ int dp_pci_check(const char *address, struct error *err)
 	    strcmp(driver, "uio_pci_generic") == 0 || strncmp(driver, "mlx", 3) == 0)
 		return 0;
 	return error_set(err, EBUSY,
-			 "PCI device %s belongs to the kernel's driver %s: 'dpdk-devbind.py -b vfio-pci %s' first",
+			 "PCI device %s belongs to the kernel's driver %s: run 'dpdk-devbind.py -b vfio-pci %s' first",
 			 address, driver, address);
 }
 
@@ -289,8 +292,8 @@ uint64_t dp_socket_refused(int counting_fd)
 	socklen_t length = sizeof statistics;
 
 	/*
-	 * The count includes frames that did not fit the socket's buffer, which nobody empties. Reading clears the
-	 * count.
+	 * The count includes frames that did not fit the socket's buffer; the buffer is always full, as nobody reads
+	 * from the socket. Reading the count clears it.
 	 */
 	if (getsockopt(counting_fd, SOL_PACKET, PACKET_STATISTICS, &statistics, &length) != 0)
 		return 0;

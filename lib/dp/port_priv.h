@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared by the parts of a port: names, the checks of a Linux interface, the counters that drivers leave out. */
+/*
+ * Functions shared by port.c and port_linux.c: they interpret names, check Linux interfaces, and read the counters that
+ * drivers do not report.
+ */
 #ifndef DP_PORT_PRIV_H
 #define DP_PORT_PRIV_H
 
@@ -30,7 +33,10 @@ bool dp_interface_running(const char *interface, unsigned int index);
 /* Returns the interface's MTU, or 0 if it is unknown. */
 unsigned int dp_interface_mtu(const char *interface);
 
-/* Returns the number of receive queues, or 1 if it is unknown. af_xdp's driver binds only one. */
+/*
+ * Returns the interface's number of receive queues, or 1 if it is unknown. af_xdp's driver receives from only one of
+ * them.
+ */
 unsigned int dp_interface_rx_queues(const char *interface);
 
 /*
@@ -43,16 +49,17 @@ int dp_port_lock(const char *name, struct error *err);
 int dp_pci_check(const char *address, struct error *err);
 
 /*
- * af_packet's driver does not report packets that the kernel dropped, af_xdp's driver does not report drops at a full
- * RX ring. The socket that the driver opened has both counts. We find it by comparing the sockets open before and
- * after.
+ * A set of open sockets. af_packet's driver does not report packets that the kernel dropped, and af_xdp's driver does
+ * not report drops at a full RX ring, but the socket that the driver opened has these counters. We find the socket by
+ * comparing the sockets that are open before and after the driver is started.
  */
 struct dp_sockets {
 	uint8_t open[1024 / 8];
 };
 
 void dp_sockets_look(struct dp_sockets *sockets);
-int dp_sockets_new(const struct dp_sockets *before); /* a duplicate, which the caller closes; -1 = none */
+int dp_sockets_new(const struct dp_sockets *before); /* returns a duplicate of the new socket's descriptor, which the
+							caller closes; -1 = none */
 
 /*
  * af_packet's driver truncates a frame that does not fit its slot. Makes the driver's socket refuse such frames, and

@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The curve as a polyline, with a gap where the threshold jumps. */
+/* A curve and its band as a polyline, with a gap at a threshold of the form jump. */
 struct polyline {
 	size_t count;
-	double *x, *y, *low, *high; /* one allocation, at x */
+	double *x, *y, *low, *high; /* count values each, in one allocation that starts at x */
 };
 
 static void add_point(struct polyline *line, double x, double y, double low, double high)
@@ -29,13 +29,16 @@ static bool has_jump(const struct curve *curve)
 	       curve->threshold.at_us <= curve->last_us;
 }
 
-/* Index of the first entry at or after the jump. */
+/* Returns the index of the table's first entry at or after the jump. */
 static size_t entry_after_jump(const struct curve *curve)
 {
 	return (size_t)ceil(curve->threshold.at_us / CURVE_STEP_US);
 }
 
-/* Value just after the jump. The table does not have it, so this extrapolates the two entries after the jump. */
+/*
+ * Returns the value just after the jump. The table has no entry there, so this extrapolates the two entries after the
+ * jump.
+ */
 static double value_after_jump(const struct curve *curve, const double *values)
 {
 	size_t after = entry_after_jump(curve);
@@ -47,8 +50,8 @@ static double value_after_jump(const struct curve *curve, const double *values)
 }
 
 /*
- * Interpolates `values`, the table or a band, linearly. Between the last entry before a jump and the jump, returns that
- * entry.
+ * Returns the value at x_us, linearly interpolated in `values`, which is the curve's table or an edge of its band. In
+ * the interval that contains the jump, returns the last entry before it up to the jump.
  */
 static double value_at(const struct curve *curve, const double *values, double x_us)
 {
@@ -177,7 +180,7 @@ static int add_curve(struct chart *chart, const struct figures_curves *figure, s
 	return rc ? rc : add_threshold(chart, curve, alone, colour);
 }
 
-/* "polynomial-3, threshold: jump (74 % likely), 46 delay levels" */
+/* Writes the subtitle: "polynomial-3, threshold: jump (74 % likely), 46 delay levels". */
 static void describe(const struct curve *curve, char *text, size_t bytes)
 {
 	const struct curve_threshold *threshold = &curve->threshold;
@@ -194,7 +197,10 @@ static void describe(const struct curve *curve, char *text, size_t bytes)
 		 curve->level_count ? "" : " (not measured here)");
 }
 
-/* Start of a logarithmic axis: the smallest level above 0, but not more than the table's first step. */
+/*
+ * Returns the start of a logarithmic axis, us: the smallest level above 0, but not more than the table's first step,
+ * nor less than 0.01.
+ */
 static double log_start(const struct figures_curves *figure)
 {
 	double start = CURVE_STEP_US;
@@ -207,8 +213,8 @@ static double log_start(const struct figures_curves *figure)
 }
 
 /*
- * Finds the range of the y axis: of the baseline (1), the levels with their deviations and, for the lowest value, the
- * table.
+ * Finds the range of the y values: it includes the baseline (1), each level plus and minus its deviation, and the
+ * smallest value of each table.
  */
 static void find_range(const struct figures_curves *figure, double *lowest, double *highest)
 {

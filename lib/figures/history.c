@@ -11,7 +11,7 @@
 
 enum { UNITS = 4 };
 
-/* The axis uses the largest unit of which the series spans two or more. */
+/* Units of the time axis. It uses the largest unit of which the series spans more than two. */
 static const struct {
 	const char *name;
 	double seconds;

@@ -32,10 +32,13 @@ struct drawing {
 	double *values;
 	const char **labels;
 	size_t *groups;
-	size_t group_count, side; /* side: number of rows and of columns */
+	size_t group_count, side; /* number of groups (racks) after the first; number of rows and of columns */
 };
 
-/* Loops over pairs, not over cells: a million look-ups take longer than a pass over the pairs. */
+/*
+ * Fills the cells by a loop over the matrix's pairs, not over the cells: looking up a million cells takes longer than
+ * one pass over the pairs.
+ */
 static int fill_values(const struct latency_order *order, enum latency_statistic statistic, double *values)
 {
 	size_t count = order->count;
@@ -75,7 +78,10 @@ static int fill_drawing(const struct latency_order *order, enum latency_statisti
 	return fill_values(order, statistic, drawing->values);
 }
 
-/* A picture of more than HOSTS_DRAWN hosts shows racks: a pair of racks has the largest value of its pairs of hosts. */
+/*
+ * Makes the drawing of a matrix with more than HOSTS_DRAWN hosts: its rows and columns are racks, and the value of a
+ * pair of racks is the largest of its pairs of hosts.
+ */
 static int fold_racks(const struct latency_order *order, enum latency_statistic statistic, struct drawing *drawing)
 {
 	size_t racks = 0;

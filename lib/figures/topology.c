@@ -14,9 +14,10 @@ enum { ROW_HEIGHT = 150, NODE_WIDTH = 64, HOST_WIDTH = 34, WIDTH_LEAST = 700, WI
 struct plan {
 	const struct topology *topology;
 	struct topology_adjacency *adjacency;
-	uint32_t *row;   /* by node: 0 hosts, 1 switches with hosts, 2 their neighbours.. */
+	uint32_t *row;   /* row of each node: 0 for hosts, 1 for switches with hosts, 2 for the neighbours of those, and
+			    so on */
 	uint32_t *order; /* nodes, row by row */
-	uint32_t *first; /* by row: its first place in order[]; [rows + 1] */
+	uint32_t *first; /* [rows + 1]: index in order[] of each row's first node */
 	uint32_t rows;
 	struct network_picture_node *nodes;
 	struct network_picture_link *links;
@@ -56,7 +57,7 @@ static void find_rows(struct plan *plan)
 			plan->first[row++] = i;
 }
 
-/* Row 0 is at the bottom. */
+/* Sets the positions of the nodes, row by row. Row 0 is at the bottom. */
 static void place_in_rows(struct plan *plan)
 {
 	for (uint32_t row = 0; row < plan->rows; row++) {
@@ -114,7 +115,9 @@ static uint32_t widest_row(const struct plan *plan)
 	return most;
 }
 
-/* Prints labels in rows that are wide enough for them. */
+/*
+ * Gives labels to the nodes of rows that are wide enough for them; on a circle, if it has at most 60 nodes of the kind.
+ */
 static void label_nodes(struct plan *plan, int width)
 {
 	for (uint32_t n = 0; n < plan->topology->node_count; n++) {
@@ -128,7 +131,7 @@ static void label_nodes(struct plan *plan, int width)
 	}
 }
 
-/* Returns the highest load, 0..1. */
+/* Fills the picture's links with their load, as a share of their capacity. Returns the highest load, 0..1. */
 static double load_links(struct plan *plan, const double *MBps)
 {
 	double most = 0;

@@ -3,7 +3,10 @@
 
 #include "axis_priv.h"
 
-/* Smallest of 1, 2, 2.5, 5 x 10^n that splits `range` into at most `pieces` pieces. */
+/*
+ * Returns the smallest step of the form 1, 2, 2.5 or 5 times a power of ten that splits `range` into at most `pieces`
+ * pieces.
+ */
 static double nice_step(double range, double pieces)
 {
 	static const double multiples[] = {1, 2, 2.5, 5};
@@ -25,8 +28,9 @@ static void add_tick(struct axis *axis, double value, bool labelled)
 }
 
 /*
- * Places ticks at the decades and, for 6 decades or fewer, at 2..9 between them. If there are many decades, only every
- * n-th has a label; if there are few, ticks at 2 and 5 have labels, too.
+ * Places ticks at the powers of ten and, on an axis of 6 decades or fewer, at their multiples by 2..9. If there are
+ * more decades than `pieces`, only every n-th power of ten has a label. Below 3 decades, the multiples by 2 and 5 have
+ * labels, too; below 1 decade, also those by 3, 4 and 7.
  */
 static void place_decades(struct axis *axis, double pieces)
 {
@@ -66,8 +70,8 @@ static int count_labels(const struct axis *axis)
 }
 
 /*
- * A logarithmic axis with fewer than two labels gets ticks at equal steps instead: over so narrow a range it is almost
- * linear.
+ * If a logarithmic axis would have fewer than two labels, its ticks are placed at equal steps instead: over so narrow a
+ * range the axis is almost linear.
  */
 void axis_place_ticks(struct axis *axis, double spacing)
 {

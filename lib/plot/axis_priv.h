@@ -10,22 +10,22 @@ enum { AXIS_TICKS_MAXIMUM = 64 };
 
 struct tick {
 	double value;
-	bool labelled; /* minor ticks are not */
+	bool labelled; /* the tick has a label; minor ticks have none */
 };
 
 struct axis {
 	bool logarithmic;
 	double minimum, maximum;
-	double from, to; /* pixels of minimum and maximum */
-	double step;     /* between labelled ticks; 0 = logarithmic */
+	double from, to; /* positions of the minimum and of the maximum, pixels */
+	double step;     /* distance between labelled ticks, in values; 0 = logarithmic */
 	size_t tick_count;
 	struct tick ticks[AXIS_TICKS_MAXIMUM];
 };
 
-/* Fills the ticks for a range that is set, about one every `spacing` pixels. */
+/* Places ticks on an axis whose range is set, about one label every `spacing` pixels. */
 void axis_place_ticks(struct axis *axis, double spacing);
 
-/* True if the value can be drawn. */
+/* Returns true if the value is finite and, on a logarithmic axis, above 0. */
 bool axis_accepts(const struct axis *axis, double value);
 double axis_pixel(const struct axis *axis, double value);
 

@@ -88,7 +88,7 @@ static struct series *add_series(struct chart *chart, enum series_kind kind, con
 	return &grown[chart->series_count++];
 }
 
-/* Copies the next column into the series' block. */
+/* Copies `values` into column `column` of the series' memory. Returns the column. */
 static double *fill(struct series *series, size_t column, const double *values)
 {
 	double *into = series->x + column * series->count;
@@ -215,7 +215,10 @@ int chart_add_span(struct chart *chart, const char *label, double x_low, double 
 	return add_xy(chart, SERIES_SPAN, label, &x_low, &x_high, NULL, 1, style);
 }
 
-/* "added round trip (µs): performance; memcached, redis": axes and series, for readers who cannot see the chart. */
+/*
+ * Writes a description for readers who cannot see the chart, with the axes and the series: "added round trip (µs):
+ * performance; memcached, redis".
+ */
 static void describe(const struct chart *chart, char *text, size_t bytes)
 {
 	size_t used = (size_t)snprintf(text, bytes, "%s%s%s by %s.", chart->subtitle ? chart->subtitle : "",

@@ -43,8 +43,8 @@ static void widen_by_series(const struct series *series, struct axis *x, struct 
 }
 
 /*
- * Sets the axis's range. Keeps the ends that the user set; adds a margin, the share `air` of the range, to ends taken
- * from the data.
+ * Sets the axis's range from `asked`, the caller's settings, and the data. Keeps the ends that the caller set; adds a
+ * margin, the share `air` of the range, to ends taken from the data.
  */
 static void settle_range(struct axis *axis, const struct chart_axis *asked, double air)
 {
@@ -197,7 +197,10 @@ static void draw_y_axis(const struct layout *layout)
 	}
 }
 
-/* Finds the blank next to the middle, where a long name is best broken into two lines; NULL if there is none. */
+/*
+ * Returns the blank that is nearest to the middle of a name, where a long name is broken into two lines; NULL if there
+ * is none.
+ */
 static const char *find_break(const char *name)
 {
 	const char *best = NULL, *middle = name + strlen(name) / 2;

@@ -16,13 +16,13 @@ struct layout {
 	const struct chart *chart;
 	cairo_t *cr;
 	struct axis x, y;
-	double left, right, top, bottom; /* of the plot, pixels */
+	double left, right, top, bottom; /* edges of the plot area, pixels */
 };
 
 void layout_stroke_line(cairo_t *cr, double x0, double y0, double x1, double y1);
 
 void layout_draw_series(const struct layout *layout, const struct series *series);
-/* Draws a legend entry, a sample and the label, with its left end at x and its middle at y. */
+/* Draws a legend entry, which is a sample of the series and its label: (x, y) is its left end, at half its height. */
 void layout_draw_legend_entry(const struct layout *layout, const struct series *series, double x, double y);
 
 #endif

@@ -19,7 +19,10 @@ enum series_kind {
 	SERIES_KIND_COUNT, /* the order above is the order of drawing: points come on top */
 };
 
-/* Arrays are `count` long, in one allocation that starts at x. Arrays that a kind does not use are NULL. */
+/*
+ * A series of data. Its arrays have `count` values each, in one allocation that starts at x. Arrays that its kind does
+ * not use are NULL.
+ */
 struct series {
 	enum series_kind kind;
 	char *label;
@@ -28,12 +31,12 @@ struct series {
 	double *x, *y; /* band: y is the lower edge */
 	double *high;  /* band: the upper edge */
 	double *error; /* points, bars: half length of the error bar */
-	int bar;       /* bars: number of this bar series, below chart.bars_used */
+	int bar;       /* bars: index of the series among the series of bars, 0..bars_used - 1 of the chart */
 };
 
 struct chart {
 	char *title, *subtitle, *x_label, *y_label;
-	struct chart_options options; /* its texts are the four above */
+	struct chart_options options; /* the texts in it point to title, subtitle, x_label and y_label */
 	size_t series_count, series_capacity;
 	struct series *series;
 	size_t category_count;

@@ -24,9 +24,9 @@ enum { CELLS_VECTOR = 10000, CELLS_FINE = 1000000 };
 struct layout {
 	const struct heatmap *map;
 	cairo_t *cr;
-	double left, top, right, bottom; /* of the cells, pixels */
+	double left, top, right, bottom; /* edges of the area of the cells, pixels */
 	double cell_width, cell_height;
-	bool slanted;      /* column labels are vertical: they would not fit side by side */
+	bool slanted;      /* column labels are drawn vertically, as they would not fit side by side */
 	struct axis scale; /* the colour bar */
 };
 
@@ -143,7 +143,7 @@ static void draw_raster(const struct layout *layout, size_t fine)
 	unsigned char *data = cairo_image_surface_get_data(picture);
 	size_t stride = (size_t)cairo_image_surface_get_stride(picture);
 
-	/* Without memory data is NULL, and drawing the surface reports the error. */
+	/* If memory was short, data is NULL, and the later drawing of the surface reports the error. */
 	for (size_t y = 0; data && y < height; y++) {
 		uint32_t *line = (uint32_t *)(void *)(data + y * stride);
 

@@ -32,7 +32,10 @@ static struct rgb load_colour(double value)
 	return palette_viridis(0.92 * (1 - fmin(fmax(value, 0), 1)));
 }
 
-/* Draws one direction of a link, shifted to its right so that the two directions are side by side. */
+/*
+ * Draws one direction of a link as a line that is shifted to the right, seen in this direction, so that the two
+ * directions are side by side.
+ */
 static void draw_direction(cairo_t *cr, struct place from, struct place to, double value)
 {
 	double length = hypot(to.x - from.x, to.y - from.y), width = NARROW + WIDER * value;

@@ -15,7 +15,7 @@
 #include "surface_priv.h"
 #include "text_priv.h"
 
-/* PNG pixels per unit: sharp in print and on dense screens. */
+/* Pixels of a PNG file per pixel of the drawing: sharp in print and on dense screens. */
 static const double png_scale = 2;
 
 static cairo_status_t write_stream(void *closure, const unsigned char *data, unsigned int bytes)
@@ -57,7 +57,10 @@ static int write_png(const struct drawing *drawing, FILE *out, struct error *err
 	return cairo_error(status, err);
 }
 
-/* Prints cairo's SVG with the title and description inserted after <svg ...>, and the texts before </svg>. */
+/*
+ * Prints the SVG that cairo made, with the title and description inserted after its <svg ...>, and `texts` before its
+ * </svg>.
+ */
 static int splice(const struct drawing *drawing, const char *svg, const char *texts, FILE *out, struct error *err)
 {
 	const char *open = strstr(svg, "<svg"), *body = open ? strchr(open, '>') : NULL;

@@ -12,8 +12,8 @@ struct drawing {
 	void (*draw)(cairo_t *cr, const struct drawing *drawing);
 	const void *subject;
 	int width, height;
-	const char *title;       /* of the SVG, for readers; NULL = none */
-	const char *description; /* what a reader who cannot see it should know; NULL = none */
+	const char *title;       /* title element of the SVG, for screen readers; NULL = none */
+	const char *description; /* description element of the SVG, for screen readers; NULL = none */
 };
 
 int drawing_save(const struct drawing *drawing, const char *path, struct error *err);

@@ -28,8 +28,8 @@ void text_draw(cairo_t *cr, const char *text, double x, double y, struct text_st
 double text_width(cairo_t *cr, const char *text, struct text_style style);
 
 /*
- * Shortest sensible form of a tick's value, given the distance between ticks: "0.25", "1500", "20k", "3M". step 0: with
- * the decimals that the value itself needs, which is right on a logarithmic axis.
+ * Writes a tick's value in a short form, with as many decimals as the distance between ticks, `step`, needs: "0.25",
+ * "1500", "20k", "3M". If step is 0, with the decimals that the value itself needs, as on a logarithmic axis.
  */
 void text_number(double value, double step, char *text, size_t bytes);
 
@@ -41,7 +41,7 @@ void text_sink_attach(cairo_surface_t *surface, FILE *sink);
 
 void set_rgb(cairo_t *cr, struct rgb colour, double opacity);
 struct rgb palette_colour(int colour);
-/* Viridis at 0..1. */
+/* Returns the colour of the viridis palette at `at`, 0..1. */
 struct rgb palette_viridis(double at);
 
 #endif

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Relates the time stamp counter to the kernel's clocks. rte_get_tsc_hz() is rounded to 10 MHz on hosts that do not
- * report their frequency, which is up to 0.3 % wrong. Here the rate is measured against CLOCK_MONOTONIC, and
- * dp_clock_update(), called about once a second, lengthens the baseline and moves the anchor, so that conversions do
- * not drift over days.
+ * report their frequency, which is up to 0.3 % wrong. Here the rate is measured against CLOCK_MONOTONIC over a
+ * baseline, the time between two readings of counter and clocks (anchors). dp_clock_update(), called about once a
+ * second, lengthens the baseline and moves the anchor from which conversions start, so that they do not drift over
+ * days.
  *
- * The injector's hot loop stamps with dp_cycles() and leaves conversion to the thread that owns the clock. Everyone
- * else takes stamps in nanoseconds, dp_clock_stamp(). One thread per object; hand copies to others.
+ * The injector's hot loop takes its stamps with dp_cycles() and leaves conversion to the thread that owns the clock.
+ * All other code takes stamps in nanoseconds, dp_clock_stamp(), on CLOCK_COUNTER (base/stamp.h). Only one thread may
+ * use an object; give other threads a copy.
  */
 #ifndef DP_CLOCK_H
 #define DP_CLOCK_H
@@ -20,16 +22,17 @@
 
 struct dp_clock_anchor {
 	uint64_t cycles;
-	int64_t counter_ns; /* on CLOCK_COUNTER: continuous over all updates */
+	int64_t counter_ns; /* time on CLOCK_COUNTER, which does not jump when the rate is updated */
 	int64_t monotonic_ns, wall_ns;
-	uint64_t width_cycles; /* width of the bracket around the reading; half of it bounds the error */
+	uint64_t width_cycles; /* cycles between the counter readings before and after the reading of the clocks; the
+				  error is at most half of it */
 };
 
 struct dp_clock {
 	struct dp_clock_anchor origin; /* start of the baseline */
-	struct dp_clock_anchor latest; /* conversions start from it */
+	struct dp_clock_anchor latest; /* the anchor from which conversions start */
 	double ns_per_cycle;
-	bool trusted; /* the user vouched for a counter that the CPU does not report as invariant */
+	bool trusted; /* the CPU does not report its counter as invariant, and the user declared it to be reliable */
 };
 
 /*
@@ -39,13 +42,15 @@ struct dp_clock {
 int dp_clock_calibrate(struct dp_clock *clock, struct ns baseline, struct error *err);
 
 /*
- * The same, but also accepts a counter that the CPU does not report as invariant, because the user vouches for it (most
- * hypervisors hide the flag). The caller should then warn the user; see `trusted`.
+ * Like dp_clock_calibrate(), but also accepts a counter that the CPU does not report as invariant, because the user
+ * declares it to be reliable (most hypervisors hide the flag). Then sets clock->trusted, and the caller should warn the
+ * user.
  */
 void dp_clock_calibrate_trusting(struct dp_clock *clock, struct ns baseline);
 
 /*
- * Sets a new anchor, and measures the rate over the whole baseline, which begins again after 100 s. Cheap (a few us).
+ * Moves the anchor `latest` to the current time, and measures the rate over the baseline from `origin` to it. After 100
+ * s, a new baseline begins. Takes a few us.
  */
 void dp_clock_update(struct dp_clock *clock);
 
@@ -64,7 +69,10 @@ static inline int64_t dp_clock_cycles(const struct dp_clock *clock, struct ns du
 	return (int64_t)(cycles + (cycles < 0 ? -0.5 : 0.5));
 }
 
-/* Converts a counter reading to one of the kernel's clocks; exact near `latest`, so convert stamps while fresh. */
+/*
+ * Convert a counter reading to CLOCK_MONOTONIC or to the wall clock. The error grows with the time between the reading
+ * and `latest`, so convert stamps soon after they were taken.
+ */
 static inline struct ns dp_clock_monotonic(const struct dp_clock *clock, uint64_t tsc)
 {
 	return (struct ns){clock->latest.monotonic_ns +
@@ -87,8 +95,8 @@ static inline struct stamp dp_clock_stamp(const struct dp_clock *clock, uint64_t
 }
 
 /*
- * Convert between CLOCK_COUNTER and CLOCK_WALL by the latest anchor, which should be fresh. An invalid stamp stays
- * invalid.
+ * Convert stamps between CLOCK_COUNTER and CLOCK_WALL by the anchor `latest`, so call dp_clock_update() regularly. An
+ * invalid stamp stays invalid.
  */
 static inline struct stamp dp_clock_to_wall(const struct dp_clock *clock, struct stamp counter)
 {

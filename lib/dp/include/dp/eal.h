@@ -19,14 +19,14 @@
 
 struct dp_eal_options {
 	const char *program;      /* for messages; NULL = "nomora" */
-	const char *const *ports; /* all ports that will be opened: EAL may use the PCI addresses among them */
+	const char *const *ports; /* names of all ports that will be opened; EAL probes only PCI addresses among them */
 	size_t port_count;
-	unsigned int workers; /* busy lcores wanted beside the main one, 0..64 */
+	unsigned int workers; /* number of busy lcores in addition to the main lcore, 0..64 */
 	const char *cpus; /* "3" or "2,4-5": one CPU for each worker; NULL = isolated CPUs if there are any, else any */
 	unsigned int memory_MiB; /* memory that EAL needs; 0 = 256 */
-	char **extra;            /* EAL's own arguments (what followed "--"); may be NULL */
+	char **extra;            /* the user's arguments for EAL (those after "--"); may be NULL */
 	int extra_count;
-	bool verbose; /* let EAL's notices through to stderr */
+	bool verbose; /* print EAL's notices on stderr */
 };
 
 /*
@@ -49,15 +49,15 @@ int dp_lcore_run(unsigned int lcore, int (*function)(void *argument), void *argu
 void dp_lcore_wait(unsigned int lcore);
 
 /* Memory for the data of a busy loop: zeroed, on a cache line of its own, from hugepages where there are any. */
-void *dp_memory(size_t bytes); /* NULL if there is no more */
+void *dp_memory(size_t bytes); /* NULL if out of memory */
 void dp_memory_free(void *memory);
 
 /* Returns true when memory comes from hugepages. */
 bool dp_eal_has_hugepages(void);
 
 /*
- * Returns the last line that EAL or a driver logged, "" if none: usually the reason why a DPDK call failed. Valid until
- * the thread calls it again.
+ * Returns the last line that EAL or a driver logged, "" if there is none; usually it is the reason why a DPDK call
+ * failed. The text is valid until the same thread calls this function again.
  */
 const char *dp_eal_last_log(void);
 

@@ -34,7 +34,10 @@ static inline struct rte_mbuf *dp_mbuf(const struct dp_packet *packet)
 	return (struct rte_mbuf *)(uintptr_t)packet;
 }
 
-/* The time stamp counter. Two readings about 10 ns apart are in order; see dp/clock.h for what a cycle is. */
+/*
+ * Reads the time stamp counter. The CPU may reorder two readings that are less than about 10 ns apart. See dp/clock.h
+ * for the length of a cycle.
+ */
 static inline uint64_t dp_cycles(void)
 {
 	return rte_rdtsc();
@@ -45,7 +48,7 @@ static inline struct stamp dp_now(const struct dp_clock *clock)
 	return dp_clock_stamp(clock, dp_cycles());
 }
 
-/* Receives up to `count` packets; returns their number. Some drivers return none when asked for less than 4. */
+/* Receives up to `count` packets; returns their number. Some drivers return no packets if `count` is less than 4. */
 static inline uint16_t dp_receive(uint16_t port, uint16_t queue, struct dp_packet **packets, uint16_t count)
 {
 	return rte_eth_rx_burst(port, queue, (struct rte_mbuf **)packets, count);
@@ -97,8 +100,8 @@ static inline void dp_packets_free(struct dp_packet **packets, unsigned int coun
 }
 
 /*
- * Returns the frame, from its destination address on: dp_packet_contiguous() bytes to read, dp_packet_room() bytes to
- * write.
+ * Returns the first byte of the frame, that of the destination address. dp_packet_contiguous() bytes may be read from
+ * there, and dp_packet_room() bytes may be written.
  */
 static inline uint8_t *dp_packet_bytes(const struct dp_packet *packet)
 {
@@ -110,7 +113,7 @@ static inline uint16_t dp_packet_contiguous(const struct dp_packet *packet)
 	return dp_mbuf(packet)->data_len;
 }
 
-/* Returns the bytes of the whole frame, without preamble and check sequence. */
+/* Returns the length of the whole frame, bytes, without preamble and check sequence. */
 static inline uint32_t dp_packet_length(const struct dp_packet *packet)
 {
 	return dp_mbuf(packet)->pkt_len;
@@ -127,7 +130,7 @@ static inline size_t dp_packet_room(const struct dp_packet *packet)
 	return (size_t)dp_mbuf(packet)->buf_len - dp_mbuf(packet)->data_off;
 }
 
-/* Sets the length of a packet in one segment; at most its capacity. */
+/* Sets the length of a packet that is in one segment; at most dp_packet_room(). */
 static inline void dp_packet_set_length(struct dp_packet *packet, size_t bytes)
 {
 	dp_mbuf(packet)->data_len = (uint16_t)bytes;

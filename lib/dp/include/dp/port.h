@@ -32,18 +32,18 @@ extern const char *const dp_port_driver_names[];
 struct dp_pool;
 
 /*
- * Creates a pool of `count` buffers, each with `data_bytes` for a frame (2048 hold any 1500-byte MTU; af_xdp copies
- * into it). Returns NULL with err set. Free it after the ports that use it are closed; NULL is legal for
- * dp_pool_free().
+ * Creates a pool of `count` buffers, each with `data_bytes` for a frame (2048 bytes hold a frame of any MTU up to 1500;
+ * af_xdp copies frames into them). Returns NULL with err set on failure. Free the pool after the ports that use it are
+ * closed; NULL is legal for dp_pool_free().
  */
 struct dp_pool *dp_pool_create(const char *name, unsigned int count, uint16_t data_bytes, struct error *err);
 void dp_pool_free(struct dp_pool *pool);
 
 /*
- * Returns the `data_bytes` of a pool whose buffers hold a frame of this MTU (at most DP_MTU_MAXIMUM), its header and
- * its tags, for all of these ports. It is in whole KiB, at least 2, because NICs count their buffers in KiB (82599
- * datasheet, SRRCTL.BSIZEPACKET). It is a power of two if any port is an interface or an af_packet device: their slots
- * are powers of two and are copied whole.
+ * Returns the `data_bytes` of a pool whose buffers hold a frame of this MTU (at most DP_MTU_MAXIMUM) with its header
+ * and tags, for all of these ports. The result is in whole KiB, at least 2, because NICs count their buffers in KiB
+ * (82599 datasheet, SRRCTL.BSIZEPACKET). It is a power of two if any port is an interface or an af_packet device: the
+ * slots of their rings are powers of two and are copied whole.
  */
 #define DP_MTU_MAXIMUM 9600
 uint16_t dp_pool_bytes(uint16_t mtu, const char *const *ports, size_t port_count);
@@ -51,10 +51,12 @@ uint16_t dp_pool_bytes(uint16_t mtu, const char *const *ports, size_t port_count
 struct dp_port_options {
 	const char *name;
 	enum dp_port_driver driver; /* has an effect on Linux interfaces only */
-	uint16_t queues;            /* RX and TX, each for one lcore; 0 = 1, the maximum for an interface */
-	uint16_t descriptors;       /* of each queue; 0 = 1024; reduced to the device's maximum */
-	struct dp_pool *pool;       /* for RX; its buffers hold a whole frame */
-	uint16_t mtu;               /* minimum MTU to support; 0 = 1500. An interface keeps its own */
+	uint16_t queues; /* number of RX queues and of TX queues, each used by one lcore; 0 = 1; an interface has only 1
+			  */
+	uint16_t descriptors; /* of each queue; 0 = 1024; reduced to the device's maximum */
+	struct dp_pool *pool; /* pool for received packets; each buffer holds a whole frame */
+	uint16_t mtu; /* smallest MTU that the port must support; 0 = 1500; the MTU of a Linux interface is not changed
+		       */
 	bool promiscuous;
 	bool hardware_rx_stamps; /* the NIC stamps every packet; -ENOTSUP if it cannot */
 };
@@ -74,11 +76,14 @@ uint16_t dp_port_id(const struct dp_port *port);
 
 /* Returns the Linux interface behind the port, or "" if there is none. */
 const char *dp_port_interface(const struct dp_port *port);
-/* Returns true if that interface was removed: the port then stays silent, even if another one gets its name. */
+/*
+ * Returns true if the Linux interface behind the port was removed: the port then receives nothing more, even if another
+ * interface gets the name.
+ */
 bool dp_port_is_gone(const struct dp_port *port);
 /*
- * Returns the driver's AF_PACKET or AF_XDP socket, to sleep on it or filter its packets, or -1 if there is none.
- * Borrowed.
+ * Returns the driver's AF_PACKET or AF_XDP socket, for waiting until it has packets or for filtering them, or -1 if
+ * there is none. The port owns the socket.
  */
 int dp_port_socket(const struct dp_port *port);
 
@@ -86,29 +91,32 @@ struct dp_port_report {
 	char name[64];           /* as given, without a vdev's arguments */
 	char driver[32];         /* "net_af_xdp", "net_ixgbe" ... */
 	char mac[18];            /* "52:54:00:00:00:01" */
-	bool link_up;            /* now; a Linux interface exists, is up, and has a carrier */
+	bool link_up;            /* the link is up now; for a Linux interface: it exists, is up, and has a carrier */
 	uint32_t speed_Mbps;     /* 0 = unknown */
 	int numa_node;           /* -1 = unknown */
-	bool hardware_rx_stamps; /* can stamp every packet */
+	bool hardware_rx_stamps; /* the NIC can stamp every received packet */
 	uint16_t queues;
-	uint16_t mtu;              /* of the interface, else of the device; 0 = unknown */
-	bool sends_by_system_call; /* each dp_transmit() enters the kernel, an empty one too */
+	uint16_t mtu;              /* MTU of the Linux interface, or of the device if there is none; 0 = unknown */
+	bool sends_by_system_call; /* each dp_transmit() is a system call, even without packets */
 };
 
 void dp_port_report(const struct dp_port *port, struct dp_port_report *report);
 
 /*
- * Device counters since start. rx_missed: the device had no room or descriptor; rx_no_mbuf: the pool was empty;
- * rx_errors: broken, or too long for the device (with af_packet, for its slots, 2048 bytes at the MTU of 1500: such a
- * frame is dropped, never cut). tx_errors: accepted for transmission, then dropped by the device, for example because
- * the Linux interface is down.
+ * The device's counters since it was started. rx_missed: packets dropped because the device had no buffer space or no
+ * descriptor; rx_no_mbuf: because the pool was empty; rx_errors: broken frames, and frames too long for the device
+ * (with af_packet, too long for its slots, 2048 bytes at the MTU of 1500: such a frame is dropped, never cut).
+ * tx_errors: accepted for transmission, then dropped by the device, for example because the Linux interface is down.
  */
 struct dp_port_statistics {
 	uint64_t rx_packets, rx_bytes, rx_missed, rx_errors, rx_no_mbuf;
 	uint64_t tx_packets, tx_bytes, tx_errors;
 };
 
-/* Control thread; drivers keep these counters without locks, so figures may lag by a burst. */
+/*
+ * Reads the counters; call it on the control thread. Drivers update the counters without locks, so the last burst may
+ * be missing in them.
+ */
 void dp_port_statistics(struct dp_port *port, struct dp_port_statistics *statistics);
 
 /* Location of a NIC's receive stamp in a packet; offset < 0: there is none. */

@@ -23,12 +23,15 @@ static inline void dp_timesync_mark(struct dp_packet *packet)
 }
 
 /*
- * Returns the stamp of the last marked packet, on CLOCK_NIC; it is invalid until the NIC has it. Reading clears it in
- * the NIC.
+ * Returns the transmit stamp of the packet marked last, on CLOCK_NIC; the stamp is invalid until the NIC has taken it.
+ * Reading a stamp clears it in the NIC.
  */
 struct stamp dp_timesync_transmitted(const struct dp_port *port);
 
-/* Returns the stamp of a received packet; it is invalid if the NIC took none, or still has `previous` (not cleared). */
+/*
+ * Returns the stamp of a received packet. It is invalid if the NIC took no stamp, or if the NIC still returns
+ * `previous`, the stamp read before, because it was not cleared.
+ */
 struct stamp dp_timesync_received(const struct dp_port *port, const struct dp_packet *packet, struct stamp previous);
 
 #endif

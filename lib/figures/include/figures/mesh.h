@@ -11,19 +11,19 @@
 #include <base/error.h>
 #include <model/latency_order.h>
 
-/* "RTT p50 (µs)" and so on. */
+/* Returns the name of the statistic with its unit, such as "RTT p50 (µs)". */
 const char *figures_mesh_unit(enum latency_statistic statistic);
 
 /*
- * Draws to `path`, .svg or .png, whole or not at all. title NULL: one that fits the statistic. 0 or -errno with err
- * set.
+ * Draws to the file `path`, .svg or .png, which is written whole or not at all. If title is NULL, the title is that of
+ * the statistic. Returns 0, or -errno with err set.
  */
 int figures_mesh_save(const struct latency_order *order, enum latency_statistic statistic, const char *title,
 		      const char *path, struct error *err);
 
 /*
- * Prints the matrix as a table of hosts by hosts (the worst pairs, where there are more than 24 hosts); then a summary
- * of the pairs within racks and one of the pairs between racks. 0 or -ENOMEM with err set.
+ * Prints the matrix as a table of hosts by hosts, or only the worst pairs if there are more than 24 hosts; then a
+ * summary of the pairs within racks and one of the pairs between racks. Returns 0, or -ENOMEM with err set.
  */
 int figures_mesh_print(const struct latency_order *order, enum latency_statistic statistic, FILE *out,
 		       struct error *err);

@@ -30,13 +30,13 @@ enum chart_scale { CHART_LINEAR, CHART_LOG };
 struct chart_axis {
 	const char *label;
 	enum chart_scale scale;
-	bool has_minimum, has_maximum; /* false: the end comes from the data */
+	bool has_minimum, has_maximum; /* false: that end of the axis is computed from the data */
 	double minimum, maximum;
 };
 
 struct chart_options {
 	const char *title;    /* NULL = none */
-	const char *subtitle; /* smaller, below it; NULL = none */
+	const char *subtitle; /* smaller text below the title; NULL = none */
 	int width, height;    /* pixels; 0 = 760 x 460 */
 	struct chart_axis x, y;
 	bool hide_legend;
@@ -44,24 +44,25 @@ struct chart_options {
 
 enum chart_marker { CHART_MARKER_AUTO, CHART_CIRCLE, CHART_SQUARE, CHART_TRIANGLE, CHART_DIAMOND, CHART_CROSS };
 
-/* All zero = good defaults. */
+/* How a series is drawn. A style that is all zero gives good defaults. */
 struct chart_style {
-	int colour; /* 1.. of the palette, wrapping; CHART_GREY; 0 = the next one that no series has */
+	int colour; /* colour of the palette from 1 on (after the last colour, the first follows); CHART_GREY; 0 = a
+		       colour that no earlier series has */
 	bool dashed;
-	double width; /* of lines, pixels; 0 = 2 */
+	double width; /* width of lines, pixels; 0 = 2 */
 	enum chart_marker marker;
 };
 
 enum { CHART_GREY = -1 };
 
-/* NULL with errno ENOMEM. Texts are copied; UTF-8. */
+/* Returns a chart, or NULL with errno ENOMEM. Copies the texts, which are UTF-8. */
 struct chart *chart_create(const struct chart_options *options);
 void chart_destroy(struct chart *chart); /* NULL is legal */
 
-/* label NULL = not in the legend. */
+/* A label that is NULL keeps a series out of the legend. */
 int chart_add_line(struct chart *chart, const char *label, const double *x, const double *y, size_t count,
 		   struct chart_style style);
-/* error: half the length of each point's error bar, or NULL. */
+/* error[i] is half the length of the error bar of point i; error may be NULL. */
 int chart_add_points(struct chart *chart, const char *label, const double *x, const double *y, const double *error,
 		     size_t count, struct chart_style style);
 int chart_add_band(struct chart *chart, const char *label, const double *x, const double *low, const double *high,
@@ -74,7 +75,10 @@ int chart_add_cdf(struct chart *chart, const char *label, const double *values, 
 
 /* The x axis has names instead of numbers. Bar i of a series, or a point at x = i, is drawn above name i. */
 int chart_set_categories(struct chart *chart, const char *const *names, size_t count);
-/* The bars of several series are drawn side by side. error: as for points. */
+/*
+ * Adds a bar per value. The bars of several series are drawn side by side. error[i] is half the length of the error bar
+ * of bar i; error may be NULL.
+ */
 int chart_add_bars(struct chart *chart, const char *label, const double *values, const double *error, size_t count,
 		   struct chart_style style);
 
@@ -84,14 +88,20 @@ int chart_add_horizontal(struct chart *chart, const char *label, double y, struc
 /* A shaded stretch of the x axis. */
 int chart_add_span(struct chart *chart, const char *label, double x_low, double x_high, struct chart_style style);
 
-/* Writes .svg or .png, by the name's ending, whole or not at all. 0 or -errno with err set. */
+/*
+ * Draws the chart to an SVG or PNG file, by the ending of `path` (.svg or .png). The file is written whole or not at
+ * all. Returns 0, or -errno with err set.
+ */
 int chart_save(const struct chart *chart, const char *path, struct error *err);
-/* -EINVAL with err set if chart_save() would refuse the name: for programs that draw at the end of long work. */
+/*
+ * Returns 0, or -EINVAL with err set if chart_save() would refuse the path. For programs that draw only at the end of
+ * long work.
+ */
 int chart_check_name(const char *path, struct error *err);
 
 /*
- * SVG text to put into an HTML page; the caller frees. Its ids begin with `prefix` (letters and digits), which must
- * differ among the charts of one page. NULL with err set.
+ * Returns SVG text to put into an HTML page, which the caller frees, or NULL with err set. The ids in the text begin
+ * with `prefix` (letters and digits), which must differ among the charts of one page.
  */
 char *chart_to_svg(const struct chart *chart, const char *prefix, struct error *err);
 

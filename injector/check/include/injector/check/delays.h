@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Recomputes each packet's delay from an injector's capture: matches each frame that came in at one port with the next
- * frame of equal content that left the other port. Pure, except that it reads the file.
+ * Recomputes the delay of each packet from the file that an injector captured: matches each frame that came in at one
+ * port with the next frame of equal content that left the other port. Has no side effects; it only reads the file.
  */
 #ifndef CHECK_DELAYS_H
 #define CHECK_DELAYS_H
@@ -16,10 +16,12 @@ enum check_direction { CHECK_AB, CHECK_BA, CHECK_DIRECTIONS };
 
 struct check_direction_report {
 	uint64_t in, out, matched;
-	uint64_t missing;   /* came in but did not leave, or was still held at the end */
-	uint64_t extra;     /* left without coming in: a duplicate, or the capture lost its arrival */
-	uint64_t reordered; /* left after a frame that came in later */
-	uint64_t early;     /* left before the expected delay had passed, by more than the stamps' rounding */
+	uint64_t missing; /* packets that came in, but did not leave before the end of the capture */
+	uint64_t extra; /* packets that left and did not come in: duplicates, or packets whose arrival the capture lost
+			 */
+	uint64_t reordered; /* packets that left after a packet that had come in later */
+	uint64_t early;     /* packets that left before the expected delay had passed, by more than the rounding of the
+			       stamps */
 	struct histogram *delay_ns;
 	struct histogram *deviation_ns; /* |delay - expected|; empty if the expected delay is not known */
 };
@@ -27,14 +29,14 @@ struct check_direction_report {
 struct check_report {
 	struct check_direction_report direction[CHECK_DIRECTIONS];
 	uint64_t frames;
-	uint64_t lost; /* records missing in the file, by its own count; a frame's other record then counts as missing
-			  or extra */
+	uint64_t lost; /* records that the injector could not write, by the file's statistics blocks; if only one of the
+			  two records of a frame is lost, the frame counts as missing or extra */
 	bool cut_off;  /* the file ends within a block */
 };
 
 /*
- * expected_us[d] is negative if the delay is not known. Returns 0, or -errno with err set. In both cases, free the
- * report with check_report_free().
+ * Reads the capture `path`. expected_us[d] is the expected delay of direction d, us; negative if it is not known.
+ * Returns 0, or -errno with err set. In both cases, free the report with check_report_free().
  */
 int check_delays(const char *path, const double expected_us[CHECK_DIRECTIONS], struct check_report *report,
 		 struct error *err);

@@ -32,8 +32,8 @@ int injector_capture_start(struct injector_capture *capture, struct error *err);
 int injector_capture_finish(struct injector_capture *capture, struct error *err);
 
 /*
- * Finishes the capture, unless that was done, and frees it. Returns the same as injector_capture_finish(). NULL is
- * legal.
+ * Calls injector_capture_finish() if it was not called before, and frees the capture. Returns the result of
+ * injector_capture_finish(). NULL is legal.
  */
 int injector_capture_close(struct injector_capture *capture, struct error *err);
 
@@ -41,7 +41,10 @@ int injector_capture_close(struct injector_capture *capture, struct error *err);
 int injector_capture_failed(const struct injector_capture *capture);
 const char *injector_capture_path(const struct injector_capture *capture);
 
-/* Frames missing in the file: the ring to the thread was full, or a write failed. */
+/*
+ * Returns the number of frames that are missing in the file, because the ring to the writer thread was full or a write
+ * failed.
+ */
 uint64_t injector_capture_lost(const struct injector_capture *capture);
 uint64_t injector_capture_written(const struct injector_capture *capture);
 

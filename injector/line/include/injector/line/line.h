@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The delay line: every packet that enters port A leaves port B exactly D later, and vice versa. One busy lcore serves
- * both directions (or one lcore each); the calling thread, the control thread, configures the line and reads its
- * counters.
+ * The delay line: every packet that enters port A leaves port B exactly D later, and vice versa, where D is the delay
+ * that is set for the packet's direction. One busy lcore serves both directions (or one lcore each); the calling
+ * thread, the control thread, configures the line and reads its counters.
  *
- * A packet's stay begins when its burst is received (or at its NIC stamp) and lasts at least D: packets are never
- * early, and their lateness is recorded. Order is kept, also while D is lowered. Every drop is counted: rx = tx + held
- * + ring_full + lost (by a mode); duplicates are counted separately.
+ * A packet is held from the moment when its burst is received (or from its NIC stamp) for at least D: packets are never
+ * early, and their lateness is recorded. Order is kept, also while D is lowered. Held packets wait in a ring of a fixed
+ * number of slots per direction, one packet per slot. Every drop is counted: rx = tx + held + ring_full + lost (by a
+ * mode); duplicates are counted separately.
  *
- * A stall is a gap between two clock readings that is longer than a threshold: an interrupt, descheduling, a slow
- * system call. Each packet that was held, or waited in the receive queue, during a stall counts as disturbed. A hiccup
- * is a shorter gap that is still longer than a round of the loop should take: it disturbs the packets that arrived or
- * left during it. If neither direction has a delay and both ports fill whole bursts of 32, the loop forwards both
- * bursts between two readings, so the threshold is doubled.
+ * The lcore runs rounds: in a round, it polls each receive port once and transmits the packets that are due. It reads
+ * the clock (the time stamp counter) at least once a round; the time between two readings is a gap. A stall is a gap
+ * that is longer than a threshold: an interrupt, descheduling, a slow system call. Each packet that was held, or waited
+ * in the receive queue, during a stall counts as disturbed. A hiccup is a shorter gap that is still longer than a round
+ * should take: it disturbs only the packets that arrived or left during it. If neither direction has a delay and both
+ * ports fill whole bursts of 32, the loop forwards both bursts between two readings, so the threshold of stalls is
+ * doubled.
  *
- * Lateness is the clock reading before the packet's transmit burst, minus its due time; there is a new reading for each
- * burst of at most 32 packets.
+ * Lateness is the clock reading before the packet's transmit burst, minus the packet's due time; there is a new reading
+ * for each burst of at most 32 packets.
  *
  * Units: _us microseconds per direction; _ns nanoseconds. Threads: create, start, set, read, stop and destroy on one
  * control thread.
@@ -43,15 +46,15 @@ struct injector_settings {
 	uint16_t port_a, port_b;    /* started DPDK ports, queue 0 */
 	const unsigned int *lcores; /* one for both directions, or one for each direction */
 	unsigned int lcore_count;
-	uint32_t slots;                       /* per direction; rounded up to a power of two, 1024..2^22 */
+	uint32_t slots; /* size of each direction's ring, packets; rounded up to a power of two, 1024..2^22 */
 	double delay_us[INJECTOR_DIRECTIONS]; /* in steps of 0.1 */
-	double subtract_ns; /* delay of the path at D = 0, subtracted from every delay; packets may be early by its
-			       variation */
+	double subtract_ns; /* delay of the path at D = 0, subtracted from every delay; a packet whose path takes less
+			       is early by the difference */
 	bool transmit_is_system_call; /* measure stalls in transmit calls separately; takes two more clock readings per
 					 burst */
 	double stall_us;              /* > 0; a longer gap is a stall */
 	double hiccup_ns;             /* > 0; a longer gap is a hiccup or a stall; more than stall_us has no effect */
-	int nice; /* priority of the busy threads, -20 highest, 0 unchanged; ignored if not permitted */
+	int nice; /* nice value of the lcores' threads, -20 highest priority, 0 unchanged; ignored if not permitted */
 	/*
 	 * Packets per second in each direction; 0 = not known. injector_create() refuses settings with which the ring
 	 * would overflow: the longest D times this rate, with copies, exceeds the slots, or a rate mode lets fewer
@@ -59,9 +62,12 @@ struct injector_settings {
 	 */
 	double expected_pps;
 	struct injector_modes *modes[INJECTOR_DIRECTIONS]; /* borrowed; NULL = fixed delay, the fastest loop */
-	struct dp_stamps
-		stamps[INJECTOR_DIRECTIONS]; /* of the receive ports; offset < 0: none, use the time of arrival */
-	struct injector_capture *capture;    /* borrowed; NULL = none */
+	/*
+	 * Location of the NIC stamp in packets of each receive port. offset < 0: no stamps, packets are held from their
+	 * reception on.
+	 */
+	struct dp_stamps stamps[INJECTOR_DIRECTIONS];
+	struct injector_capture *capture; /* borrowed; NULL = none */
 };
 
 /*
@@ -73,9 +79,10 @@ struct injector *injector_create(const struct injector_settings *settings, const
 int injector_start(struct injector *injector, struct error *err);
 
 /*
- * Measures half of the median time between two polls of a port, which is the mean time that a packet waits to be
- * received, and subtracts it from every delay. Some packets are then early by less than that. Call it before
- * injector_start(); it runs the loop on this thread for about 50 ms (traffic passes). Returns the subtracted time, ns.
+ * Measures the median time between two polls of a port, and subtracts half of it, which is the mean time that a packet
+ * waits to be received, from every delay. Some packets are then early by less than the subtracted time. Call it before
+ * injector_start(); it runs the loop on this thread for about 50 ms, and packets are forwarded meanwhile. Returns the
+ * subtracted time, ns.
  */
 double injector_calibrate(struct injector *injector);
 
@@ -101,7 +108,10 @@ int injector_set_delay(struct injector *injector, const double delay_us[INJECTOR
 uint64_t injector_delay_changes(const struct injector *injector);
 unsigned int injector_lcore_count(const struct injector *injector); /* 1 or 2; stall counts are sums over them */
 double injector_subtract_ns(const struct injector *injector);
-/* Returns true if the user vouched for a counter that the CPU does not report as invariant; see dp/clock.h. */
+/*
+ * Returns true if the user declared the time stamp counter to be reliable, although the CPU does not report it as
+ * invariant; see dp/clock.h.
+ */
 bool injector_trusts_counter(const struct injector *injector);
 /*
  * Returns the name of the mode (steps or replay) that sets a direction's delay in place of the configured delay, or
@@ -111,22 +121,24 @@ const char *injector_delay_setter(const struct injector *injector, enum injector
 /* Returns the longest delay that a packet can get with its modes, without the time that it waits for a rate limit. */
 double injector_longest_delay_us(const struct injector *injector, enum injector_direction direction);
 /*
- * Returns the mean number of packets that the modes make of one packet: 1 + P / 100 with duplicates. The ring must be
- * larger by this factor.
+ * Returns the mean number of packets that the modes make of one packet: 1 + P / 100 if they duplicate P percent. The
+ * ring must be larger by this factor.
  */
 double injector_multiple(const struct injector *injector, enum injector_direction direction);
 double injector_delay_us(const struct injector *injector, enum injector_direction direction);
 
 /*
- * Relates the clock of a direction's receive port to the counter: the clock was `nic` at TSC `cycles`, and advances by
- * `nic_per_cycle` ticks per cycle. If packets have NIC stamps, call it regularly.
+ * Relates the NIC clock of a direction's receive port to the time stamp counter: when the counter was `cycles`, the NIC
+ * clock was `nic`, and it advances by `nic_per_cycle` ticks per cycle. If packets have NIC stamps, call this function
+ * regularly.
  */
 void injector_set_nic_clock(struct injector *injector, enum injector_direction direction, uint64_t nic, uint64_t cycles,
 			    double nic_per_cycle);
 
 /*
- * injector_track_nic_clocks() reads the clocks of both ports and gives them to the loops. If packets have NIC stamps,
- * call it once a second; the rate is known from the second call on. Returns 0, or -errno with err set.
+ * injector_track_nic_clocks() reads the NIC clocks of both ports and calls injector_set_nic_clock(). If packets have
+ * NIC stamps, call it once a second; the clocks' rates are known from the second call on. Start with a tracker that is
+ * all zero. Returns 0, or -errno with err set.
  */
 struct injector_nic_tracker {
 	bool started;
@@ -140,12 +152,12 @@ uint32_t injector_slots(const struct injector *injector);
 
 struct injector_direction_statistics {
 	uint64_t rx_packets, tx_packets, held;
-	uint64_t ring_full;  /* dropped: no slot was free */
-	uint64_t tx_full;    /* refusals by the transmit port; the packets are sent later */
+	uint64_t ring_full;  /* packets dropped because the ring was full */
+	uint64_t tx_full;    /* times that the transmit port refused a packet; the packet is sent later */
 	uint64_t no_mbuf;    /* duplicates not made because no buffer was free */
-	uint64_t lost;       /* dropped by a loss mode */
+	uint64_t lost;       /* packets dropped by a loss mode */
 	uint64_t duplicated; /* extra packets made by a mode */
-	uint64_t bypassed;   /* not matched by the filter: passed at once */
+	uint64_t bypassed;   /* packets that the filter does not match: they pass without a delay */
 	uint64_t disturbed;  /* transmitted packets that were held during a stall, or arrived or left during a hiccup */
 	uint64_t calls;      /* polls of the receive port */
 };
@@ -155,21 +167,22 @@ struct injector_statistics {
 	uint64_t stalls;
 	double stall_total_us, stall_max_us;
 	bool transmit_timed;      /* stall_transmit_us is valid */
-	double stall_transmit_us; /* part of the total in transmit calls, including interrupts during them */
+	double stall_transmit_us; /* part of stall_total_us that the lcore spent in transmit calls, including interrupts
+				     during them */
 	double stall_threshold_us;
 	uint64_t hiccups;
 	double hiccup_threshold_ns;
 };
 
 /*
- * Takes a consistent snapshot of the running loop: the counters add up. Returns 0, or -ETIMEDOUT with err set if an
- * lcore does not answer for 2 s.
+ * Takes a snapshot of the running loop between two rounds, so that the counters add up (rx = tx + held + ...). Returns
+ * 0, or -ETIMEDOUT with err set if an lcore does not answer for 2 s.
  */
 int injector_read(struct injector *injector, struct injector_statistics *statistics, struct error *err);
 
 /*
- * Adds to `into` the lateness (release - due, ns) of packets transmitted since start or reset: of the disturbed packets
- * if `disturbed`, else of the others.
+ * Adds to `into` the lateness, ns, of the packets transmitted since start or reset: of the disturbed packets if
+ * `disturbed`, else of the others.
  */
 void injector_read_lateness(const struct injector *injector, enum injector_direction direction, bool disturbed,
 			    struct histogram *into);

@@ -9,11 +9,12 @@
  *   jitter     "uniform:W" adds 0..W us; "normal:S" standard deviation S us; "pareto:S,A" scale S us, shape A (> 1)
  *   replay     a file of latencies in us, one per line; each holds for `replay_interval_us`; repeats
  *   loss       "P" percent, each packet independently (Bernoulli)
- *   gilbert    "P,R[,LB[,LG]]" percent: good -> bad, bad -> good, loss in bad (100), loss in good (0) (Gilbert 1960,
+ *   gilbert    "P,R[,LB[,LG]]" probabilities in percent: P of the change from the good to the bad state, R of the
+ *              change back, LB of loss in the bad state (default 100), LG in the good state (default 0) (Gilbert 1960,
  *              Elliott 1963)
  *   duplicate  "P" percent
- *   rate       "M" Mbit/s, counting frames with their 24 bytes of preamble, gap and check sequence; kept packets and
- *              copies count; not together with `reorder`
+ *   rate       "M" Mbit/s, of packets that are not lost and of their copies, counting 24 bytes of preamble, gap and
+ *              check sequence for each frame; not together with `reorder`
  *   only       "tcp:11211", "udp:319", "port:6379", "host:10.0.0.2", "proto:icmp"; several, separated by commas:
  *              delay the packets that match any of them
  */
@@ -33,7 +34,7 @@ struct injector_modes;
 struct injector_mode_settings {
 	const char *steps, *jitter, *replay, *loss, *gilbert, *duplicate, *rate, *only;
 	double replay_interval_us; /* > 0 */
-	bool reorder;              /* jitter and replay may let packets overtake; otherwise order is kept */
+	bool reorder;              /* jitter and replay may reorder packets; false = order is kept */
 	uint64_t seed;
 	/*
 	 * The TSC of the first packet, at which the time of steps and replay starts; 0 before that packet. Both

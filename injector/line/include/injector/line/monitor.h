@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Shows a running injector to people and programs: its state ("nomora.inject/1", model/injector_state.h), Prometheus
- * text, a summary line, and answers to the commands of its control socket. Control thread.
+ * text, a summary line, and answers to the commands of its control socket. Call all functions on the control thread.
  *
  * Commands: "stats", "set delay_us=D" (or delay_ab_us=, delay_ba_us=), "metrics", "reset", "stop".
  */

@@ -15,18 +15,18 @@
 #include <injector/line/mode.h>
 #include <model/injector_state.h>
 
-/* Strings are borrowed. */
+/* The settings of `nomora inject`. Strings are borrowed. */
 struct injector_session_settings {
-	const char *ports[2];                      /* as dp/port.h names them: A, B */
+	const char *ports[2];                      /* names of port A and port B, in the syntax of dp/port.h */
 	double delay_us, delay_ab_us, delay_ba_us; /* delay_ab_us and delay_ba_us: negative = delay_us */
 	double subtract_ns, stall_us, hiccup_ns;   /* stall_us, hiccup_ns: 0 = the default of sizing.h */
 	double expected_pps;                       /* 0 = not known */
 	double duration_s;                         /* 0 = until stopped */
-	int64_t slots;                             /* per direction; 0 = the default of sizing.h */
+	int64_t slots; /* size of each direction's ring, packets; 0 = the default of sizing.h */
 	int64_t lcores, nice, mtu, seed;
 	const char *control, *capture, *cpus; /* NULL = no socket, no capture, any CPUs */
 	int driver;                           /* enum dp_port_driver */
-	bool take_interface;                  /* accept an interface that the host itself uses */
+	bool take_interface;                  /* also accept a Linux interface that the host itself uses */
 	bool calibrate, hardware_stamps, trust_counter, verbose;
 	struct injector_mode_settings modes;
 	char **eal_arguments;

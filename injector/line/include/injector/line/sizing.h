@@ -23,14 +23,14 @@ uint32_t injector_slots_default(double expected_pps, bool modes);
 
 struct injector_memory {
 	unsigned int mbufs; /* packet buffers: both rings, the ports' descriptors, bursts in progress */
-	unsigned int MiB;   /* memory for EAL: these buffers, and its own tables */
+	unsigned int MiB;   /* memory that EAL needs for these buffers and for its own tables */
 };
 
 struct injector_memory injector_memory_needed(uint32_t slots, uint16_t mbuf_bytes);
 
 struct injector_thresholds {
-	double stall_us;  /* a longer gap between two polls is a stall */
-	double hiccup_ns; /* a longer gap is a hiccup */
+	double stall_us;  /* a longer gap between two clock readings is a stall (see line.h) */
+	double hiccup_ns; /* a longer gap that is no stall is a hiccup */
 };
 
 /*

@@ -30,7 +30,8 @@ double etc_gpd_draw(const struct etc_distribution *distribution, struct rng *rng
 
 /*
  * Draws ranks 0..count-1 with probability proportional to 1 / (rank + 1)^skew, skew > 0, by rejection-inversion
- * (Hörmann & Derflinger 1996), which needs constant memory and about one random number per rank.
+ * (Hörmann & Derflinger 1996), which needs constant memory and about one random number per rank. H(x) is the integral
+ * of x^-skew from 1 to x.
  */
 struct etc_zipf {
 	double count, skew;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A memcached client for measuring: closed loop (each connection keeps `depth` requests outstanding) or open loop
- * (requests are sent when they are due, whether or not earlier ones were answered). In the open loop a response time
- * counts from the moment a request was DUE, so that a stall of the server, or of this client, is seen by every request
- * that it held up: no coordinated omission (Tene). The service time, from the moment of sending, is recorded
- * separately. One thread; all times in ns.
+ * (requests are sent when they are due, whether or not earlier ones were answered). After the warm-up, the client
+ * measures for `duration`; this interval is the window. In the open loop, the response time of a request counts from
+ * the moment at which it was due, not from sending, so that a stall of the server, or of this client, is part of the
+ * response time of every request that it delayed: no coordinated omission (Tene). The service time, from sending to the
+ * answer, is recorded separately. One thread; all times in ns.
  */
 #ifndef LOAD_LOAD_H
 #define LOAD_LOAD_H
@@ -23,12 +24,12 @@ enum load_gap { LOAD_GAP_ETC, LOAD_GAP_EXPONENTIAL, LOAD_GAP_FIXED };
 struct load_settings {
 	const char *host, *port;
 	enum load_mode mode;
-	enum load_gap gap;   /* open loop: shape of the gaps between requests */
-	double rate_per_s;   /* open loop; 0 = the ETC pool's own mean gap (19 µs) */
+	enum load_gap gap;   /* open loop: distribution of the gaps between requests */
+	double rate_per_s;   /* open loop: requests per second; 0 = those of the ETC pool, whose mean gap is 19 µs */
 	int connections;     /* 1..1024 */
-	int depth;           /* outstanding requests per connection; open loop: their maximum, at least 1024 */
+	int depth;           /* outstanding requests per connection; open loop: their maximum, at least 1024 is used */
 	uint64_t keys;       /* 1..100e6 */
-	double skew;         /* of key popularity, 0 = uniform */
+	double skew;         /* skew of key popularity (etc.h), 0 = uniform */
 	double update_share; /* 0..1 */
 	bool fill;           /* store every key first */
 	struct ns warm_up, duration, timeout;
@@ -39,23 +40,28 @@ struct load_settings {
 };
 
 struct load_counts {
-	uint64_t gets, sets, hits, misses, stored, errors; /* errors: error answers, NOT_STORED included */
+	uint64_t gets, sets, hits, misses, stored, errors; /* errors: answers that report an error, and NOT_STORED */
 	uint64_t bytes_in, bytes_out;
 };
 
 enum { LOAD_REFUSAL_BYTES = 120 };
 
 struct load_result {
-	struct load_counts measured; /* answers in the measured window */
-	struct load_counts total;    /* requests and answers since the connections were opened, the filling included */
+	/*
+	 * The answers that are measured: open loop, those to requests due in the window; closed loop, those that
+	 * arrived in it.
+	 */
+	struct load_counts measured;
+	struct load_counts total;         /* all requests and answers, including the storing of the keys */
 	char refusal[LOAD_REFUSAL_BYTES]; /* the first answer that is an error, "" = none */
-	struct ns elapsed;                /* length of the measured window */
+	struct ns elapsed;                /* length of the window */
 	uint64_t unanswered;       /* open loop: requests due in the window that were not answered before the timeout */
-	double request_rate_per_s; /* answers per second of the window */
-	double offered_rate_per_s; /* open loop: requests that were due per second */
-	struct histogram *response_ns;     /* open: from due to answered; closed: from sent to answered */
-	struct histogram *get_ns, *set_ns; /* the same, get and set separately */
-	struct histogram *service_ns;      /* from sent to answered */
+	double request_rate_per_s; /* measured answers per second of the window */
+	double offered_rate_per_s; /* open loop: requests due per second of the window */
+	/* Open loop: from the due time to the answer; closed loop: from sending to the answer. */
+	struct histogram *response_ns;
+	struct histogram *get_ns, *set_ns; /* like response_ns, for get and for set requests only */
+	struct histogram *service_ns;      /* from sending to the answer */
 };
 
 /*

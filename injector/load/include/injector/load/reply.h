@@ -30,7 +30,7 @@ struct reply_parser {
 	size_t line_bytes;
 	size_t skip_bytes; /* bytes of the value and its CRLF that are still to come */
 	size_t value_bytes;
-	int has_value; /* a VALUE was seen, END must follow */
+	int has_value; /* a VALUE was received; END must follow */
 };
 
 void reply_parser_init(struct reply_parser *parser);

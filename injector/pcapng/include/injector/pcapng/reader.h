@@ -25,7 +25,10 @@ struct pcapng_packet {
 
 struct pcapng_reader;
 
-/* Returns NULL with err set. */
+/*
+ * Open a file, or `count` bytes in memory, which must stay valid until pcapng_close(); `name` is for messages. Return
+ * NULL with err set on failure.
+ */
 struct pcapng_reader *pcapng_open(const char *path, struct error *err);
 struct pcapng_reader *pcapng_open_memory(const char *name, const uint8_t *bytes, size_t count, struct error *err);
 

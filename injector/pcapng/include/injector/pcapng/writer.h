@@ -19,11 +19,11 @@ struct pcapng_frame {
 	const uint8_t *bytes;
 };
 
-/* Counts of an interface's frames. */
+/* The numbers of frames of one interface, for its statistics block. */
 struct pcapng_totals {
-	uint64_t wall_ns; /* now */
+	uint64_t wall_ns; /* time of the block, ns since the epoch */
 	uint32_t interface;
-	uint64_t seen, lost; /* lost: frames seen, but missing in the file */
+	uint64_t seen, lost; /* frames that passed the interface; those of them that are missing in the file */
 };
 
 /* Returns 0 or -errno. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The plan of a sweep: the delays, the repetitions, the commands and where they run, the metrics, and the gates that
- * refuse a run. A plan file has lines `name = value`; the names are those of the rows below. Each row is also an option
- * of the command, which overrides the file. Strings are borrowed (from argv or the file's strings). Plain data.
+ * The plan of a sweep: the delays, the repetitions, the commands and where they run, the metrics, and the gates. A gate
+ * is a check of one attempt at a run; an attempt that fails it is refused and repeated. A plan file has lines `name =
+ * value`; the names are those of sweep_plan_rows. Each row is also an option of the command, which overrides the file.
+ * Strings are borrowed (from argv or the file's strings). Plain data.
  */
 #ifndef SWEEP_PLAN_H
 #define SWEEP_PLAN_H
@@ -26,13 +27,14 @@ struct sweep_plan {
 	int64_t repetitions;
 	int order; /* enum sweep_plan_order */
 	int64_t seed;
-	int64_t reference_every; /* runs; 0 = no references */
+	int64_t reference_every; /* a reference run (model/sweep.h) is made before every so many runs; 0 = no references
+				  */
 	/* the path */
 	const char *injector, *lab;
 	int64_t lab_hosts, lab_racks;
 	const char *lab_inject, *lab_injector_arguments;
 	const char *server_host, *client_host, *server_address, *client_address;
-	const char *ssh_config; /* NULL = ssh's own */
+	const char *ssh_config; /* file for ssh -F; NULL = ssh's default */
 	/* the phases */
 	const char *setup, *server, *server_ready, *before_run, *warm_up, *client, *after_run, *teardown;
 	int server_restart; /* enum sweep_plan_restart */
@@ -45,11 +47,12 @@ struct sweep_plan {
 	int64_t attempts;
 	double maximum_stall_percent, maximum_disturbed_percent, maximum_steal_percent, maximum_busy_percent,
 		maximum_load;
-	double quiet_patience_s; /* longest wait for other programs to leave the processors */
+	double quiet_patience_s; /* longest wait for other programs to stop using the processors */
 	bool rtt_check;
 	int64_t rtt_count;
 	double rtt_tolerance_percent, rtt_tolerance_us;
-	double precision_percent; /* required standard error of each delay's mean; 0 = any */
+	double precision_percent; /* largest standard error of the mean at each delay, percent of the mean; 0 = no limit
+				   */
 	int on_failure;           /* enum sweep_plan_failure */
 	/* options of the command */
 	const char *folder; /* folder of the plan's file; not a row */
@@ -61,8 +64,10 @@ struct sweep_plan {
 extern const struct option_row sweep_plan_rows[];
 void sweep_plan_defaults(struct sweep_plan *plan);
 
-/* Checks that the plan has all that a sweep needs; `file` is named in messages. Metrics and delays are parsed
- * elsewhere. */
+/*
+ * Checks that the plan has all settings that a sweep needs; messages contain `file`. Metrics and delays are parsed
+ * elsewhere (sweep_metric_parse(), sweep_schedule_parse_delays()).
+ */
 int sweep_plan_check(const struct sweep_plan *plan, const char *file, struct error *err);
 
 /*
@@ -77,15 +82,16 @@ extern const char sweep_plan_template[];
 enum { SWEEP_PLAN_PART_TEXTS = 17, SWEEP_PLAN_PART_NUMBERS = 4 };
 
 /*
- * The settings that two plans must share for their rows to be in one file: application, commands, hosts and addresses,
- * injector, priority, metrics. Each name is that of a row; a list's name occurs once for each item. Texts are borrowed
- * from the plan or are in `numbers`; "" = not set. lab-hosts and lab-racks are 0 without a lab.
+ * The settings (parts) that two plans must share for their rows to be in one file: application, commands, hosts and
+ * addresses, injector, priority, metrics. Each name is that of a row of sweep_plan_rows; a list's name occurs once for
+ * each item. Texts are borrowed from the plan or are in `numbers`; "" = not set. lab-hosts and lab-racks are 0 without
+ * a lab.
  */
 struct sweep_plan_parts {
 	size_t count;
 	struct sweep_plan_part {
 		const char *name, *text;
-		char end; /* terminator in the fingerprint */
+		char end; /* character that follows the text in the input of the hash */
 	} items[SWEEP_PLAN_PART_TEXTS + OPTION_LIST_MAXIMUM + SWEEP_PLAN_PART_NUMBERS];
 	char numbers[SWEEP_PLAN_PART_NUMBERS][24];
 };
@@ -93,7 +99,7 @@ struct sweep_plan_parts {
 void sweep_plan_list_parts(const struct sweep_plan *plan, struct sweep_plan_parts *parts);
 
 /*
- * Returns a hash of these settings. Logs of sweeps contain it, so a plan's hash must not change between versions of
+ * Returns a hash of the plan's parts. Logs of sweeps contain it, so a plan's hash must not change between versions of
  * this program.
  */
 uint64_t sweep_plan_fingerprint(const struct sweep_plan *plan);

@@ -15,7 +15,7 @@
 
 struct sweep_plan_runs {
 	size_t delays, count;
-	struct sweep_schedule_run *items; /* in their order; free() it */
+	struct sweep_schedule_run *items; /* the runs, in the order in which they are made; free() it */
 };
 
 /* Returns 0; or with err set, -ENOMEM or the error of sweep_schedule_parse_delays(). */

@@ -25,15 +25,16 @@ int sweep_schedule_parse_delays(const char *text, double *delays_us, struct erro
 
 struct sweep_schedule_run {
 	double delay_us;
-	int64_t run; /* repetition, from 0 */
+	int64_t run; /* number of the repetition, from 0; SWEEP_REFERENCE_RUN or more for references */
 };
 
 double sweep_schedule_smallest(const double *delays_us, size_t delay_count);
 
 /*
- * Copies the runs and inserts references (model/sweep.h): one before every `every` runs and one after the last, except
- * next to a run at the smallest delay. `to` must have space for 2 * count + 1 runs; references are numbered from
- * first_number on, with gaps. Returns the number of runs in `to`.
+ * Copies the runs and inserts references (model/sweep.h), which are runs at the smallest delay: one before every
+ * `every` runs and one after the last, but none next to a run that is itself at the smallest delay. `to` must have
+ * space for 2 * count + 1 runs. References are numbered first_number + the index of the run after them, so there are
+ * gaps. Returns the number of runs in `to`.
  */
 size_t sweep_schedule_add_references(const struct sweep_schedule_run *runs, size_t count, double smallest_us,
 				     int64_t every, int64_t first_number, struct sweep_schedule_run *to);

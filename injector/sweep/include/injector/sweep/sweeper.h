@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs a plan: sets the injector's delay, checks it, runs the benchmark, takes its metrics, judges the run and appends
- * its rows to sweep.csv. The rows of each run are on the disk before the next run begins; runs that the file already
- * has are skipped, so that the same command resumes a sweep that was cut off. FILE.log (model/sweep_log.h) records each
- * attempt with the state of injector, round trip and machine, and whether a gate refused it; at the end it records for
- * each delay how well its runs agree. One thread; child processes end with it.
+ * Runs a plan. For each run it sets the injector's delay, checks the delay, runs the benchmark, takes the metrics from
+ * its output, applies the gates (plan.h), and appends the run's rows to sweep.csv. The rows of each run are on the disk
+ * before the next run begins; runs that the file already has are skipped, so that the same command resumes a sweep that
+ * was cut off. FILE.log (model/sweep_log.h) records each attempt with the state of injector, round trip and machine,
+ * and whether a gate refused it; at the end it records for each delay how well its runs agree. One thread; child
+ * processes end with this process.
  */
 #ifndef SWEEP_SWEEPER_H
 #define SWEEP_SWEEPER_H
@@ -34,9 +35,10 @@ struct sweeper_hooks {
 };
 
 struct sweeper_summary {
-	size_t planned, found, made, repeated, disturbed, failed; /* runs; made includes the extra ones */
-	size_t extra;           /* runs beyond the plan's repetitions, for its precision */
-	size_t unrepeatable;    /* delays whose mean is still not precise enough */
+	size_t planned, found, made, repeated, disturbed, failed; /* numbers of runs, except `repeated`: attempts that
+								     were repeated; made includes the extra runs */
+	size_t extra;           /* runs in addition to the plan's repetitions, made to reach the plan's precision */
+	size_t unrepeatable;    /* delays whose mean was not precise enough at the end */
 	double baseline_rtt_us; /* NAN = not measured */
 	double elapsed_s;
 };
@@ -61,9 +63,9 @@ int sweeper_find_other(const char *control);
 int sweeper_claim_lab(const char *lab, int *claim, int *other, struct error *err);
 
 /*
- * Returns 0 if every planned run is in the file or was left out (on-failure); or with err set, -EINTR if stopped or
- * another -errno. In all cases the plan's processes have ended, the injector has its old delay, and the file holds
- * whole runs only.
+ * Runs the plan. Returns 0 if every planned run is in the file or was left out (on-failure); or with err set, -EINTR if
+ * stopped or another -errno. In all cases the plan's processes have ended, the injector has the delay that it had
+ * before the sweep, and the file holds whole runs only.
  */
 int sweeper_run(const struct sweep_plan *plan, const struct sweeper_hooks *hooks, struct sweeper_summary *summary,
 		struct error *err);
