@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora fit: fits curves to sweeps, users' formulas to data, and NIST's reference sets. */
+/* nomora fit: fits curves to sweeps, or a user's formula to data, compares curves, or fits NIST's reference sets. */
 #include "commands.h"
 
 #include <errno.h>

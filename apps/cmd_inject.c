@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora inject: the delay line between two ports. */
+/* nomora inject: runs the delay line between two ports. */
 #include "commands.h"
 
 #include <errno.h>
@@ -91,7 +91,9 @@ static const struct option_usage usage = {
 	.operands_maximum = 2,
 };
 
-/* Prints one line of JSON. Returns false if that fails: for example, the reader has closed our output. */
+/*
+ * Prints the state as one line of JSON. Returns false if printing fails: for example, the reader has closed the pipe.
+ */
 static bool print_sample(void *context, const struct injector_state *state)
 {
 	json_t *sample = injector_state_to_json(state);

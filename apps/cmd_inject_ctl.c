@@ -41,7 +41,7 @@ static const struct option_usage usage = {
 	.operands_maximum = 8,
 };
 
-/* Joins the operands after the path, separated by single blanks. */
+/* Joins the operands after the first (the socket's path) to the command, separated by single blanks. */
 static int join(const struct option_operands *operands, char line[LINE_BYTES], struct error *err)
 {
 	size_t length = 0;
@@ -79,7 +79,10 @@ static int run(void *context, const struct option_operands *operands, struct err
 	if (join(operands, line, err))
 		return COMMAND_USAGE;
 	answer = control_request(operands->items[0], line, (struct ns){(int64_t)(settings->timeout_s * 1e9)}, err);
-	/* EINVAL: the injector refused the command, which the user wrote: wrong usage. */
+	/*
+	 * EINVAL means that the injector refused the command. The command comes from the command line, so this is wrong
+	 * usage.
+	 */
 	if (!answer)
 		return err->code == EINVAL ? COMMAND_USAGE : COMMAND_FAILED;
 	print_answer(answer, settings->json);

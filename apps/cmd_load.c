@@ -87,7 +87,10 @@ static int check_sense(const struct settings *settings, struct error *err)
 	return 0;
 }
 
-/* Without any answer, rates and latencies of 0 would be misleading: explains it and returns COMMAND_NEGATIVE. */
+/*
+ * Called if the server answered nothing: rates and latencies of 0 would be misleading. Explains it and returns
+ * COMMAND_NEGATIVE.
+ */
 static int report_nothing(const struct settings *settings, const struct load_result *result)
 {
 	if (result->unanswered > 0)

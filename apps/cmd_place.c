@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora place: one round of placement, explained. */
+/* nomora place: runs one or more rounds of placement, and explains the last one. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -98,9 +98,10 @@ static const struct option_usage usage = {
 };
 
 /*
- * The first two names mean the solver that keeps its state between rounds. The others solve the whole network each
- * time, with one node per task. The general solvers `auto` and `structured` are left out: they would search for the
- * shape that the first two build directly.
+ * Fills the names for the option rows. The first two algorithm names, auto and structured, mean the solver that keeps
+ * its state between rounds and builds the structure of the network directly. The others solve the whole network each
+ * time, with one node per task. mcf_algorithms also has general solvers named auto and structured; they are left out,
+ * because they would search for that structure.
  */
 static void list_choices(void)
 {

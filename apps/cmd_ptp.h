@@ -10,7 +10,9 @@
 typedef int ptp_measurer(const struct ptp_options *options, const struct option_operands *operands,
 			 struct ptp_result *result, const volatile sig_atomic_t *stop, struct error *err);
 
-/* `by_port` measures through DPDK ports. If it is NULL, executes nomora-probe for them. */
+/*
+ * `by_port` measures through DPDK ports. If it is NULL and DPDK ports are asked for, the process becomes nomora-probe.
+ */
 int command_ptp_by(int argc, char **argv, ptp_measurer *by_port);
 
 #endif

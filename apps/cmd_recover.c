@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora recover: places the tasks of failed servers and shares the links. */
+/* nomora recover: chooses servers for the tasks of failed servers, and shares the capacity of the links. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,10 @@
 #include "command.h"
 #include "commands.h"
 
-/* recover.fail adds a failure to the scenario. With --apply, `fail` names the server that fails while the flows run. */
+/*
+ * `fail` is the value of --fail. Without --apply it adds a failure to the scenario (run() copies it to recover.fail).
+ * With --apply, that server fails while the flows run.
+ */
 struct settings {
 	struct recover_settings recover;
 	int sharing, experiment;
@@ -72,7 +75,7 @@ static const struct option_row rows[] = {
 static const struct option_usage usage = {
 	.command = "nomora recover",
 	.operands = "[SCENARIO.json]",
-	.summary = "Places the tasks of failed servers and shares the links, jointly and exactly.",
+	.summary = "Chooses new servers for the tasks of failed ones, and a rate for every flow, jointly and exactly.",
 	.teach = "  nomora recover scenario.json\n"
 		 "  nomora recover --generate servers=500,apps=10,tasks=20,failed=8 --compare\n"
 		 "  nomora recover --experiment testbed -o figures\n"
@@ -138,9 +141,9 @@ static int check(const struct settings *settings, int operands, struct error *er
 	if (settings->recover.coflows && (settings->recover.at_s < 0 || !settings->fail))
 		return error_set(err, EINVAL, "--coflows needs --at S and --fail PORT");
 	if (settings->apply && (settings->fail != NULL) != (settings->recover.at_s >= 0))
-		return error_set(err, EINVAL, "--apply: --fail SERVER and --at S go together");
+		return error_set(err, EINVAL, "--apply: --fail SERVER needs --at S, and --at S needs --fail SERVER");
 	if ((settings->experiment >= 0) != (settings->output != NULL))
-		return error_set(err, EINVAL, "--experiment and -o DIR go together");
+		return error_set(err, EINVAL, "--experiment needs -o DIR, and -o DIR needs --experiment");
 	return 0;
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora simulate: simulates a trace-driven day of one or more policies, with the paper's metrics and figures. */
+/*
+ * nomora simulate: simulates a cluster for a day of a trace under one or more policies, and prints the NoMora paper's
+ * metrics and figures.
+ */
 #include <stdio.h>
 
 #include <base/program.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora solve: solves a min-cost flow problem in DIMACS form and prints its cost, flow and proof. */
+/*
+ * nomora solve: solves a min-cost flow problem in DIMACS form; prints its cost and flow, or that it is infeasible, with
+ * proof.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -79,7 +82,10 @@ static int verify(struct run *run, struct error *err)
 			 run->solution.statistics.algorithm, mcf_fault_name(verdict.fault), verdict.text);
 }
 
-/* If the problem is infeasible, finds the cut that proves it. */
+/*
+ * If the problem is infeasible, finds the cut that proves it: a set of nodes whose supply exceeds the capacity of the
+ * arcs that leave the set.
+ */
 static int look_into(struct run *run, struct error *err)
 {
 	int code = run->solution.status == MCF_INFEASIBLE
@@ -90,7 +96,7 @@ static int look_into(struct run *run, struct error *err)
 		return 0;
 	return error_set(err, -code,
 			 code == -ENOMEM ? "out of memory"
-					 : "%s: the answer of %s is WRONG: infeasible without a proof",
+					 : "%s: the answer of %s is WRONG: it says infeasible, but no cut proves this",
 			 run->answer.name, run->solution.statistics.algorithm);
 }
 

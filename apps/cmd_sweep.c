@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora sweep: carries out a plan; makes its own lab and injector if the plan asks for them. */
+/* nomora sweep: carries out a plan of measurements; creates a lab with an injector for it if the plan names one. */
 #include "commands.h"
 
 #include <errno.h>
@@ -55,7 +55,7 @@ static int print_runs(const struct sweep_plan *plan)
 	return code;
 }
 
-/* Checks the parsed plan and carries it out. */
+/* Checks the parsed plan and carries it out. Returns the exit code. */
 static int run_plan(struct sweep_world *world)
 {
 	static const enum command_exit codes[] = {
@@ -88,8 +88,9 @@ static int read_plan(int argc, char **argv, const char *file, struct sweep_plan 
 		code = command_parse(&usage, argc, argv, plan, &operands);
 		world.strings = strings;
 		/*
-		 * An empty --lab turns off the lab of a shipped plan, to use a running injector; an empty --injector
-		 * does the reverse.
+		 * A plan names a lab to create or the socket of a running injector. On the command line, an empty --lab
+		 * cancels the plan's lab, so that --injector can name a running injector; an empty --injector cancels
+		 * the plan's injector, so that --lab can create a lab.
 		 */
 		if (plan->lab && !plan->lab[0])
 			plan->lab = NULL;

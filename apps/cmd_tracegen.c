@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora tracegen: writes a synthetic workload in Google's schema. */
+/* nomora tracegen: writes a synthetic workload in the format of Google's cluster trace (clusterdata-2011-2). */
 #include <errno.h>
 #include <stdio.h>
 

@@ -78,7 +78,7 @@ static void print_table(const char *program, const char *summary, const struct c
 	fprintf(out, "Usage: %s COMMAND [OPTION...]\n%s\n\nCommands:\n", program, summary);
 	for (const struct command *row = commands; row->name; row++)
 		fprintf(out, "  %-14s %s\n", row->name, row->summary);
-	/* the subcommands of a command such as "nomora lab" share one man page */
+	/* a command with subcommands, such as "nomora lab", has one man page for all of them */
 	fprintf(out, "\n'%s COMMAND --help' explains a command; %s\n", program,
 		strchr(program, ' ') ? "the man page has all of them." : "each has a man page, nomora-COMMAND(1).");
 }
@@ -100,7 +100,7 @@ int command_check_ending(const char *option, const char *path, const char *const
 	return error_set(err, EINVAL, "%s: found '%s', expected a name that ends in %s", option, path, known);
 }
 
-/* The program is in the same folder as this one, both in the build tree and when installed. */
+/* Programs are looked up in the folder of the running one, both in the build tree and when installed. */
 int command_exec(const char *program, char **argv)
 {
 	char path[PATH_MAX], sibling[PATH_MAX + 64];
@@ -134,7 +134,7 @@ int command_flush(struct error *err)
 	return code ? error_set(err, -code, "cannot write to standard output: %s", strerror(-code)) : 0;
 }
 
-/* Flushes standard output. If that fails (a full disk, for example), the command has failed. */
+/* Flushes standard output. Returns `code`, or COMMAND_FAILED if flushing fails (a full disk, for example). */
 static int flush_answer(int code)
 {
 	struct error err = {0};

@@ -26,18 +26,21 @@ struct command {
 int command_fail(const struct error *err, enum command_exit code);
 
 /*
- * Runs a command after its options were parsed into `settings`. Returns an exit code, or -errno, which exits as
- * COMMAND_FAILED. Unless the code is COMMAND_OK, err is printed if it is set.
+ * The part of a command that runs after its options were parsed into `settings`. Returns an exit code, or -errno, which
+ * the process reports as COMMAND_FAILED. If the code is not COMMAND_OK and err is set, command_run() prints err.
  */
 typedef int command_body(void *settings, const struct option_operands *operands, struct error *err);
 
-/* Parses the options over `settings` and runs `body`; returns the exit code. */
+/* Parses the command line into `settings`, which must hold the defaults, and runs `body`; returns the exit code. */
 int command_run(const struct option_usage *usage, int argc, char **argv, void *settings, command_body *body);
 
-/* Sets err to EINVAL and this text; returns COMMAND_USAGE. */
+/* Sets err to EINVAL with the formatted text; returns COMMAND_USAGE. */
 int command_misused(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Calls options_parse() and reports errors. Returns -1 to go on, or the exit code to return from run(). */
+/*
+ * Calls options_parse() and prints its error. Returns -1 if the command should go on, or the exit code if it should end
+ * (--help, or an error).
+ */
 int command_parse(const struct option_usage *usage, int argc, char **argv, void *settings,
 		  struct option_operands *operands);
 
@@ -47,7 +50,7 @@ int command_parse(const struct option_usage *usage, int argc, char **argv, void 
  * or -EINVAL with err set.
  */
 int command_check_ending(const char *option, const char *path, const char *const *endings, struct error *err);
-/* The endings of pictures, .svg and .png. */
+/* For command_check_ending(): the endings of pictures, .svg and .png. */
 extern const char *const command_pictures[];
 
 /*

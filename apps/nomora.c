@@ -19,7 +19,7 @@ static const struct command commands[] = {
 	{"mesh", "the latency matrix: measure, watch, serve, merge, show, draw", command_mesh, NULL},
 	{"solve", "solve a min-cost flow problem in DIMACS form", command_solve, NULL},
 	{"place", "place jobs by curve and latency matrix: one round, explained", command_place, NULL},
-	{"recover", "place the tasks of failed servers and share the links", command_recover, NULL},
+	{"recover", "choose new servers for tasks of failed ones, and a rate for every flow", command_recover, NULL},
 	{"dataflow", "place dataflow jobs and choose their routes", command_dataflow, NULL},
 	{"simulate", "a trace-driven day under one or more scheduling policies", command_simulate, NULL},
 	{"tracegen", "write a synthetic trace in Google's schema", command_tracegen, NULL},

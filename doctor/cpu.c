@@ -5,7 +5,7 @@
 
 #define NOHZ_FULL "/sys/devices/system/cpu/nohz_full"
 
-/* If leaving an idle state takes longer than this, the measured delays show it. */
+/* Limit for the exit latency of idle states: a longer one shows in measured delays. */
 enum { IDLE_EXIT_LIMIT_US = 10 };
 
 static bool has_flag(const char *flags, const char *flag)

@@ -21,9 +21,9 @@ enum nic_stamps {
 struct nic_settings {
 	char firmware[64];
 	int rx_pause, tx_pause, gro, lro, tso, gso, rx_usecs, adaptive_rx, stamps;
-	int combined,
-		rx_queues; /* receive queues that share their interrupt with a transmit queue, and separate ones */
-	int ntuple;        /* ntuple filters, which match fields of a packet */
+	/* numbers of receive queues: combined shares its interrupts with transmit queues, rx_queues does not */
+	int combined, rx_queues;
+	int ntuple; /* 1 if ntuple filters, which match fields of a packet, are on */
 };
 
 /* Fills every field: -1 if the driver does not report it, "" for an unknown firmware version. */

@@ -121,7 +121,7 @@ static void scan_flaw(struct doctor *doctor, const char *name, void *context)
 		scan->open++;
 }
 
-/* Always reported as ok: whether to run without mitigations is not a question of measuring. */
+/* Reports the mitigations of CPU flaws, always as ok: whether to run without them is not a question of measuring. */
 static void check_flaws(struct doctor *doctor)
 {
 	static const char folder[] = "/sys/devices/system/cpu/vulnerabilities";

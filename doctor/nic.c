@@ -65,7 +65,7 @@ static void check_driver(struct doctor *doctor, const struct nic *nic)
 
 /*
  * The ixgbe driver also serves the X550, which stamps every packet; so the driver's name does not tell whether a NIC
- * can.
+ * stamps all packets or only those of PTP.
  */
 static void check_stamps(struct doctor *doctor, const struct nic *nic)
 {

@@ -86,7 +86,8 @@ static void check_watchdog(struct doctor *doctor, const cpu_set_t *isolated)
 }
 
 /*
- * The kernel's get_nohz_timer_target() moves an idle CPU's timers to a busy one, if that one may do such housekeeping.
+ * The kernel's get_nohz_timer_target() moves the timers of an idle CPU to a busy CPU that may do housekeeping: also to
+ * a polling CPU, unless it is isolated.
  */
 static void check_timers(struct doctor *doctor, const cpu_set_t *isolated)
 {
@@ -107,7 +108,7 @@ void doctor_check_quiet(struct doctor *doctor)
 	cpu_set_t isolated;
 
 	doctor_isolated(doctor, &isolated);
-	if (CPU_COUNT(&isolated)) /* if there are none, check_isolation() has reported it */
+	if (CPU_COUNT(&isolated)) /* without isolated CPUs, check_isolation() has added a finding already */
 		check_interrupts(doctor, &isolated);
 	check_balancer(doctor);
 	check_watchdog(doctor, &isolated);

@@ -9,11 +9,11 @@
 #include <base/ns.h>
 
 enum {
-	STALL_NS = 1000,              /* the injector's default limit */
-	WORST_GOOD_NS = 10000,        /* a tick or an interrupt, which even an isolated CPU may show */
-	CALIBRATION_NS = 20 * 1000000 /* long enough for a rate within 0.1 %, which is enough for a limit */
+	STALL_NS = 1000,       /* a longer gap is a stall; the injector's default limit, too */
+	WORST_GOOD_NS = 10000, /* longest acceptable gap: a tick or an interrupt, which even an isolated CPU may have */
+	CALIBRATION_NS = 20 * 1000000 /* gives the counter's rate within 0.1 %, enough to judge gaps */
 };
-#define SHARE_GOOD 1e-4 /* share of the time that may be stalled */
+#define SHARE_GOOD 1e-4 /* largest acceptable share of the time that a CPU is stalled */
 
 struct stall_watch {
 	unsigned int cpu;
@@ -98,7 +98,7 @@ static int choose_cpus(const struct doctor *doctor, const char *list, cpu_set_t 
 			return error_set(err, EINVAL, "expected a list such as 2-3,5, found '%s'", list);
 		if (doctor_read(doctor, there, sizeof there, "/sys/devices/system/cpu/online") &&
 		    doctor_parse_cpus(there, &online) && !cpus_are_within(chosen, &online))
-			return error_set(err, EINVAL, "this host's CPUs are %s, found '%s'", there, list);
+			return error_set(err, EINVAL, "expected CPUs that are online (%s), found '%s'", there, list);
 		return 0;
 	}
 	if (doctor_isolated(doctor, chosen) && CPU_COUNT(chosen) > 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora what-if: asks a running schedd what changes would cause, without making them. */
+/* nomora what-if: asks a running schedd what would happen after given changes, without making them. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -34,7 +34,10 @@ static struct dataflow_plan *make_plan(const struct dataflow_settings *settings,
 	struct dataflow_plan *plan =
 		dataflow_plan_create(dataflow, engine_find(engine), &options, &paths, random_runs, err);
 
-	/* A well-formed scenario may have no solution: its reader does not solve for the rates of a cycle. */
+	/*
+	 * The scenario's reader does not check whether the rates of a cycle have a solution; planning finds out. The
+	 * scenario is then wrong, so the message begins with its file.
+	 */
 	if (!plan && err->code == EINVAL && settings->file)
 		error_prefix(err, "%s", settings->file);
 	return plan;

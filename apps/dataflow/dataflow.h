@@ -18,7 +18,10 @@ int dataflow_apply(const struct dataflow_settings *settings, struct dataflow_pla
 /* Writes the figures of --experiment to -o DIR and prints their values. Returns 0 or -errno with err set. */
 int dataflow_run_experiment(const struct dataflow_settings *settings, struct error *err);
 
-/* nomora dataflow run: prints a line each second, and the rates of the sinks. Returns 0 or -errno with err set. */
+/*
+ * nomora dataflow run: runs the plan with real processes; prints a line each second and, at the end, the rates of the
+ * sinks. Returns 0 or -errno with err set.
+ */
 int dataflow_run(const struct dataflow_settings *settings, struct dataflow *dataflow, struct dataflow_plan *plan,
 		 struct error *err);
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora lab up: makes a lab, and on request stays until it is to be removed. */
+/* nomora lab up: makes a lab. With --foreground or --while it waits, and removes the lab when it ends. */
 #include "lab_commands.h"
 
 #include <errno.h>
@@ -119,8 +119,8 @@ static int show(const struct lab *lab, bool json)
 }
 
 /*
- * Runs until a signal or the end of the --while command. Processes that this command leaves in the namespaces end with
- * the lab.
+ * Waits for a signal, or runs the --while command to its end. Processes that this command leaves in the namespaces end
+ * with the lab.
  */
 static int stay(const struct lab *lab, const struct up_settings *settings, struct error *err)
 {
@@ -136,7 +136,10 @@ static int stay(const struct lab *lab, const struct up_settings *settings, struc
 	return outcome;
 }
 
-/* Makes the lab under a guard: while the guard runs, it removes the lab if this process ends for any reason. */
+/*
+ * Makes the lab under a guard, a process that removes the lab if this process ends for any reason before it releases
+ * the guard.
+ */
 static int guarded(const struct lab *lab, const struct up_settings *settings, char **extra, struct error *err)
 {
 	bool stays = settings->foreground || settings->while_command;
@@ -144,7 +147,8 @@ static int guarded(const struct lab *lab, const struct up_settings *settings, ch
 	int outcome;
 
 	/*
-	 * Without stop_catch_signals() a signal ends the process at once, and the guard removes the parts built so far.
+	 * If this command stays, it handles signals itself. Otherwise a signal ends the process at once, and the guard
+	 * removes the parts built so far.
 	 */
 	if (stays)
 		stop_catch_signals();

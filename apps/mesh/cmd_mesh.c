@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora mesh: merges rows into the latency matrix, and shows it as a table, a picture or JSON. */
+/*
+ * nomora mesh: merges the rows that hosts measured into the latency matrix, and shows the matrix as a table, a picture
+ * or JSON.
+ */
 #include "commands.h"
 
 #include <errno.h>
@@ -100,10 +103,10 @@ static int export_order(const struct latency_order *order, const struct mesh_set
 	return latency_order_write_table(order, (enum latency_statistic)settings->statistic, settings->output, err);
 }
 
-/* A subcommand implements one of with_files() and with_order(). */
+/* A subcommand sets one of with_files() and with_order(); the other is NULL. */
 struct mesh_command {
 	struct option_usage usage;
-	struct mesh_settings defaults; /* without an output here, the user must give one */
+	struct mesh_settings defaults; /* if .output is NULL here, the user must give -o */
 	const char *const *endings;    /* endings that the output's name may have; NULL = any */
 	int (*with_files)(const struct option_operands *operands, const struct mesh_settings *settings,
 			  struct error *err);
@@ -169,7 +172,7 @@ static int look(const struct mesh_command *command, const char *path, const stru
 	if (command->endings)
 		progress_update(bar, 0, "drawing");
 	else
-		progress_clear(bar); /* the other subcommands print on the same terminal */
+		progress_clear(bar); /* the other subcommands print on the terminal of the progress bar */
 	if (!code)
 		code = command->with_order(&order, settings, err);
 	progress_destroy(bar);

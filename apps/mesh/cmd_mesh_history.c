@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora mesh history: shows the round trips of a pair over time. */
+/* nomora mesh history: shows the round trips between two hosts over time. */
 #include "commands.h"
 
 #include <errno.h>

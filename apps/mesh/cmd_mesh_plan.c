@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora mesh plan: decides which hosts probe which, and writes a list of peers for each agent. */
+/* nomora mesh plan: decides which host probes which other hosts, and writes a list of peers for each agent. */
 #include "commands.h"
 
 #include <errno.h>

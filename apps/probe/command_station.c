@@ -42,7 +42,7 @@ int command_station(const struct option_usage *usage, int argc, char **argv, str
 	if (needs >= STATION_NEEDS_PEERS && !settings->peers_path)
 		error_set(&err, EINVAL, "--peers is missing: a file of lines 'name address [mac] [rack]'");
 	else if (needs == STATION_NEEDS_PEERS_AND_LIVE && !settings->live_path)
-		error_set(&err, EINVAL, "--live is missing");
+		error_set(&err, EINVAL, "--live is missing: the file of the live matrix");
 	code = err.code ? command_fail(&err, COMMAND_USAGE) : run(settings, &operands);
 	options_free(&operands);
 	return code;

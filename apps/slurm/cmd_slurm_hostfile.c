@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora slurm-hostfile: prints where the tasks of a placed job belong, for srun -m arbitrary and mpirun. */
+/* nomora slurm-hostfile: prints the host of each task of a placed job, for srun -m arbitrary and mpirun. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the measurements that would decide the threshold's form. Of the two most likely forms, assumes that the sharper
- * one is true (jump before hinge before none), adds levels around the threshold, and finds the number of runs at which
- * the misfit of the other form becomes significant.
+ * Finds the measurements that would decide between the two most likely forms of threshold. Assumes that the sharper
+ * form is true (a jump is sharper than a hinge, and a hinge than no threshold), adds levels around the threshold, and
+ * finds the number of runs at which the misfit of the other form becomes significant.
  */
 #include <errno.h>
 #include <math.h>
@@ -67,7 +67,10 @@ static void find_difference(const struct problem *problem, const struct fit_cand
 	}
 }
 
-/* Range from the level before the lower threshold to the level after the higher one. */
+/*
+ * Sets decision->from_us and to_us, the range in which to measure: from the level before the lower threshold of the two
+ * candidates to the level after the higher threshold.
+ */
 static void find_stretch(const struct problem *problem, const struct fit_candidate *a, const struct fit_candidate *b,
 			 struct fit_decision *decision)
 {

@@ -5,7 +5,9 @@
 
 #include <base/quantile.h>
 
-/* Where a band's half-width is smaller than this, the curve is fixed (as at 0). */
+/*
+ * Where a band's half-width is smaller than this, the curve has no uncertainty, as at 0, where it is 1 by definition.
+ */
 static const double half_width_least = 1e-9;
 
 const char *agreement_name(enum agreement_verdict verdict)
@@ -33,7 +35,10 @@ struct agreement_point agreement_at(const struct curve *first, const struct curv
 					.allowed = hypot(half_width(first, index), half_width(second, index))};
 }
 
-/* Returns band_whole_factor, or for files without it Sidak's factor, with one independent point per level. */
+/*
+ * Returns the curve's band_whole_factor. If its file has none, returns Sidak's factor, which treats the levels (or the
+ * points of the table, if there are no levels) as independent.
+ */
 static double whole_factor(const struct curve *curve)
 {
 	double points = (double)(curve->level_count ? curve->level_count : curve->table_count);

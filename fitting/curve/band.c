@@ -15,7 +15,10 @@
 /* Candidates below this weight are not simulated (except the chosen one). */
 static const double weight_least = 0.01;
 static const double confidence = 0.95;
-/* Where the band's half-width is smaller than this, the curve is fixed, as at 0, where it is 1 by definition. */
+/*
+ * Points where the band's half-width is at most this are ignored when the band is widened (whole_factor()): the curve
+ * is certain there. One such point is x = 0, where the curve is 1 by definition.
+ */
 static const double half_width_least = 1e-9;
 
 /* Finds the two levels around a jump: the data do not determine where between them the jump is. */
@@ -90,7 +93,7 @@ struct simulation {
 	double *values; /* count x replicates; the replicates of one x are adjacent */
 	double *p;
 	double *sorted;       /* replicates */
-	double *lows, *highs; /* intervals of the replicates' thresholds */
+	double *lows, *highs; /* ends of the intervals that contain the replicates' thresholds, µs */
 	size_t replicates, done, threshold_count;
 };
 
@@ -116,8 +119,8 @@ static int run_candidate(const struct problem *problem, const struct fit_setting
 }
 
 /*
- * Returns a candidate's share of the replicates, in proportion to its weight. The chosen candidate (index 0) also gets
- * the remainder, from the caller.
+ * Returns a candidate's number of replicates, in proportion to its weight and rounded down. The caller gives all
+ * replicates that remain to the chosen candidate (index 0).
  */
 static size_t share_of(const struct fit *fit, size_t index, size_t replicates)
 {

@@ -33,7 +33,7 @@ static void add_curve(struct spread *spread, const double *p)
 	}
 }
 
-/* Returns the variance of the curves, averaged over the levels. */
+/* Returns the variance between the added curves, averaged over the levels. */
 static double variance_of(const struct spread *spread)
 {
 	double sum = 0;
@@ -68,7 +68,7 @@ static void block_noise(const struct observations *observations, size_t block, d
 	}
 }
 
-/* Fills `values` with independent noise at the size of the level means' noise. */
+/* Fills `values` with independent random noise; each value has the standard deviation of its level's mean. */
 static void chance_noise(const struct problem *problem, struct noise noise, struct rng *rng, double *values)
 {
 	for (size_t i = 0; i < problem->count; i++)

@@ -94,9 +94,10 @@ static void transform(double *covariance, const double *jacobian, size_t size)
 }
 
 /*
- * Converts the coefficients to those of the normalised curve in powers of µs: plain. jacobian[i][j] is d plain[i] / d
- * fitted[j]. The coefficients are divided by the baseline's height: its coefficient, or without a threshold the curve's
- * value at 0, which is also linear in the coefficients.
+ * Fills `plain` with the coefficients of the normalised curve in powers of µs, and jacobian[i][j] with d plain[i] / d
+ * fitted[j], where `fitted` are the candidate's coefficients and shape constants. Normalising divides by the baseline's
+ * height: the baseline's coefficient, or without a threshold the curve's value at 0, which is also linear in the
+ * coefficients.
  */
 static void to_plain(const struct problem *problem, const struct fit_candidate *candidate, size_t size, double *plain,
 		     double *jacobian)
@@ -114,7 +115,7 @@ static void to_plain(const struct problem *problem, const struct fit_candidate *
 	}
 	memset(jacobian, 0, size * size * sizeof *jacobian);
 	for (size_t k = 0; k < n; k++) {
-		/* Coefficient 0 belongs to the first power in a hinge, and to the constant in the other forms. */
+		/* In a hinge, coefficient 0 is the factor of the first power; in the other forms it is the constant. */
 		double power = powers ? (double)k + (candidate->form == CURVE_FORM_HINGE) : 0, factor;
 
 		if (candidate->family == FIT_SPLINE)

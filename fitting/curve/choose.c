@@ -69,7 +69,8 @@ static bool levels_suffice(const struct problem *problem, const struct fit_setti
 }
 
 /*
- * Fills rss, AICc and BIC. Repeated runs measure noise, not shape: so BIC's penalty counts levels, AICc's counts runs.
+ * Fills rss, AICc and BIC. BIC's penalty uses the number of levels, because repeated runs of a level tell about the
+ * noise and not about the shape. AICc uses the number of runs.
  */
 static void rate(const struct problem *problem, struct fit_candidate *candidate, double level_rss)
 {
@@ -175,7 +176,7 @@ static void weigh_candidates(const struct problem *problem, struct fit *fit)
 		fit->candidates[i].weight = total > 0 ? fit->candidates[i].weight / total : i == 0;
 }
 
-/* Returns true if the candidate has the most likely form, or is isotonic regression, which has no form. */
+/* Returns true if the candidate has the most likely form of threshold, or is isotonic regression, which has no form. */
 static bool best_form(const struct fit *fit, size_t index)
 {
 	const struct fit_candidate *candidate = &fit->candidates[index];
@@ -273,7 +274,10 @@ static const char *form_words(enum curve_form form)
 	return words[form];
 }
 
-/* Returns the best candidate of another family, which the reason compares with the chosen one, or NULL. */
+/*
+ * Returns the best candidate of another family but of the most likely form, or NULL. explain() compares it with the
+ * chosen one.
+ */
 static const struct fit_candidate *runner_up(const struct fit *fit)
 {
 	for (size_t i = 1; i < fit->candidate_count; i++)
@@ -282,7 +286,10 @@ static const struct fit_candidate *runner_up(const struct fit *fit)
 	return NULL;
 }
 
-/* Returns true if the chosen candidate has the lowest AICc of all: one of a less likely form may have a lower one. */
+/*
+ * Returns true if the chosen candidate has the lowest AICc of all. It may not: a candidate of a less likely form, which
+ * is not eligible, may have a lower AICc.
+ */
 static bool is_lowest(const struct fit *fit)
 {
 	for (size_t i = 1; i < fit->candidate_count; i++)

@@ -91,7 +91,10 @@ void design_make(const struct problem *problem, const struct profile *profile, s
 		form_q_double(&design->qr, design->q);
 }
 
-/* Transforms a constraint row to c coordinates (coefficients = root c) and unit length; returns its bound. */
+/*
+ * Transforms a constraint row from coefficients to c coordinates (coefficients = root c) and scales it to unit length;
+ * returns `bound` scaled alike.
+ */
 static double finish_constraint(const struct design *design, double *row, double bound)
 {
 	size_t columns = design->columns;
@@ -109,7 +112,10 @@ static double finish_constraint(const struct design *design, double *row, double
 	return scale > 0 ? bound * scale : bound;
 }
 
-/* Fills the row of the height that the curve's start must not exceed; returns its offset. */
+/*
+ * The start of the curve must not be above a ceiling: the curve's height before the threshold, or the baseline. Fills
+ * the ceiling's row; returns its offset (as profile_row()).
+ */
 static double profile_ceiling(const struct problem *problem, const struct profile *profile, double *row)
 {
 	if (profile->form != CURVE_FORM_NONE)

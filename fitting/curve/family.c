@@ -68,8 +68,8 @@ size_t family_shapes(enum fit_family family)
 }
 
 /*
- * Without a threshold or with a jump, a curve has a constant and the basis. A hinge has no constant, since it starts at
- * the height of the baseline. In the forms with a flat part, an unknown baseline adds a coefficient.
+ * Without a threshold or with a jump, the columns are a constant and the basis. A hinge has no constant, since its
+ * curve starts at the baseline's height. In a jump and a hinge, the height of an unknown baseline adds a column.
  */
 size_t profile_columns(const struct problem *problem, const struct profile *profile)
 {

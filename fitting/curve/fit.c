@@ -13,7 +13,10 @@
  * baselines): drift alone can cause a small rise.
  */
 static const double rise_deviations = 4, rise_least = 0.1;
-/* The report gives the round trip at which the loss of performance reaches this share. */
+/*
+ * If no effect of latency was found, but the band allows a loss of performance above this share, the fit warns that the
+ * runs scatter too much.
+ */
 static const double effect_least = 0.1;
 
 void fit_settings_default(struct fit_settings *settings)
@@ -115,8 +118,8 @@ static void collect_warnings(const struct problem *problem, struct fit *fit)
 }
 
 /*
- * Returns the rise, over the whole range, of a straight line through the level means, or 0 if it is not significant.
- * The standard error comes from the residuals of the means about the line.
+ * Fits a straight line to the level means. Returns its rise over the whole range, or 0 if the rise is not significant;
+ * the standard error comes from the residuals of the means.
  */
 static double significant_rise(const struct problem *problem)
 {
@@ -173,7 +176,7 @@ int fit_observations(struct observations *observations, const struct fit_setting
 		collect_warnings(&problem, fit);
 	problem_free(&problem);
 	if (rc != 0) {
-		/* On failure the caller keeps the observations. */
+		/* The caller keeps the observations on failure: fit_free() must not free them. */
 		memset(&fit->observations, 0, sizeof fit->observations);
 		fit_free(fit);
 		return rc;

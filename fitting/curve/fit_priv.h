@@ -5,9 +5,12 @@
  *   candidate   a family of curves with one form of threshold (breakpoint), to be fitted
  *   profile     a candidate with its threshold and shape constants fixed: linear in the remaining coefficients
  *   design      a profile's weighted design matrix at the levels and its QR, valid for any response
+ *   gap         the interval between two adjacent levels; a jump can be anywhere in it
  *   constraint  the shape constraint: performance does not rise with latency and stays above 0
  *   isotonic    least squares under the shape constraint alone (PAVA), without a formula
  *   block       a replicate block: one run at each level, made in one pass over the levels
+ *
+ * The comment of an array begins with its length; `count` is the number of levels.
  */
 #ifndef FITTING_FIT_PRIV_H
 #define FITTING_FIT_PRIV_H
@@ -40,7 +43,7 @@ struct problem {
 	size_t count; /* levels */
 	double *x, *y, *weight, *root_weight;
 	double *work;         /* count doubles, scratch of design_solve() */
-	double scatter, rows; /* rows = levels + the scatter's degrees of freedom */
+	double scatter, rows; /* the levels' scatter (observations.h); levels + its degrees of freedom */
 	bool baseline_known;  /* true: the curve is 1 before the threshold; false: that height is a coefficient */
 	double end_us;        /* x of the last level */
 	double constraint_end_us;
@@ -72,7 +75,7 @@ struct design {
 	size_t columns;
 	bool usable;           /* full rank */
 	double *q;             /* count x columns, column-major */
-	double *target_offset; /* count: subtracted from the response */
+	double *target_offset; /* count: offsets of profile_row(), subtracted from the response before solving */
 	struct qr_double qr;   /* points into this struct and its storage: do not copy a design */
 	double head[COLUMNS_MAXIMUM], factor[COLUMNS_MAXIMUM], scale[COLUMNS_MAXIMUM], norms[COLUMNS_MAXIMUM];
 	double scratch[COLUMNS_MAXIMUM];
@@ -87,15 +90,16 @@ struct design {
 size_t design_storage(const struct problem *problem);
 void design_make(const struct problem *problem, const struct profile *profile, struct design *design, double *storage);
 /*
- * Fills the constraint at the curve's start, a unit row in c coordinates: row . c <= the returned bound. A jump must go
- * down; a curve without threshold must not start above a known baseline. If no constraint applies, the row is 0.
+ * Fills `row` with the constraint at the curve's start, as a unit vector in c coordinates (see struct solution): the
+ * constraint is row . c <= the returned bound. A jump must go down; a curve without threshold must not start above a
+ * known baseline. If no constraint applies, the row is 0.
  */
 double design_first_constraint(const struct problem *problem, struct design *design, double *row);
 
 struct solution {
 	double c[COLUMNS_MAXIMUM]; /* Q'y of the weighted response y; the constraints use these coordinates */
 	double coefficients[COLUMNS_MAXIMUM];
-	double rss; /* weighted residuals of the level means; infinite if there is no solution */
+	double rss; /* weighted sum of squared residuals of the level means; infinite if there is no solution */
 	bool constrained;
 };
 
@@ -121,7 +125,7 @@ struct best_profile {
 	struct profile profile;
 	struct solution solution;
 	double cross_validation;
-	double evidence; /* of form_evidence() */
+	double evidence; /* result of form_evidence() */
 };
 bool search_candidate(const struct problem *problem, enum fit_family family, enum curve_form form,
 		      double forced_threshold_us, struct best_profile *best);
@@ -136,7 +140,10 @@ struct isotonic {
 /* storage: 5 * problem->count doubles; it must outlive *isotonic. */
 void isotonic_fit(const struct problem *problem, const double *y, struct isotonic *isotonic, double *storage);
 double isotonic_value(const struct isotonic *isotonic, double x);
-/* The same error as best_profile.cross_validation. storage: 8 * problem->count doubles. */
+/*
+ * Returns the leave-one-out RMS error of isotonic regression, comparable to best_profile.cross_validation. storage: 8 *
+ * problem->count doubles.
+ */
 double isotonic_cross_validate(const struct problem *problem, double *storage);
 
 /* A candidate's curve, not yet normalised. */
@@ -191,9 +198,9 @@ int blocks_widen_noise(const struct problem *problem, const struct fit_settings 
 		       struct noise *noise);
 
 struct band {
-	const double *centre; /* the curve */
+	const double *centre; /* the fitted curve at the points x */
 	double *low, *high;
-	double whole_factor; /* as curve->band_whole_factor */
+	double whole_factor; /* factor for a simultaneous band: see curve->band_whole_factor */
 };
 
 /*

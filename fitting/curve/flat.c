@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For applications that latency does not slow down: a curve of 1, instead of a threshold and a slope that are noise. */
+/*
+ * For applications that latency does not slow down: replaces the curve by the constant 1, because its threshold and
+ * slope are only noise.
+ */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

@@ -2,11 +2,11 @@
 /*
  * Probability of each threshold form. Comparing maximum likelihoods (BIC) would favour the form with the more flexible
  * threshold: a hinge between two levels can imitate a jump, and a small jump a hinge. So the comparison uses the
- * marginal likelihood: the average over the threshold (over a jump's gaps by width, over a hinge's positions by
- * quadrature), then over the families of the form. Each coefficient costs half the log of the number of levels, as in
- * BIC (unit information prior, Kass & Raftery 1995). If the curve leaves the baseline by a step (at a jump, or at 0),
- * the likelihood is weighted by the posterior probability that the step goes down, relative to 1/2. The forms have
- * equal prior probabilities.
+ * marginal likelihood: the likelihood is averaged over the threshold's prior (log_share(); for a jump a sum over the
+ * gaps, for a hinge a quadrature), then over the families of the form. Each coefficient costs half the log of the
+ * number of levels, as in BIC (unit information prior, Kass & Raftery 1995). If the curve leaves the baseline by a step
+ * (at a jump, or at 0), the likelihood is weighted by the posterior probability that the step goes down, divided by
+ * 1/2. The forms have equal prior probabilities.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -81,7 +81,10 @@ static double log_share(const struct problem *problem, double low_us, double hig
 	return log(log((high_us + soft) / (low_us + soft)) / log((problem->end_us + soft) / soft));
 }
 
-/* Sums over the gaps, from the best one outward in both directions, until they are negligible. */
+/*
+ * Returns the log of the likelihood summed over the gaps, each weighted by its prior probability. Starts at the most
+ * likely gap and goes outward in both directions until the gaps are negligible (see `drop`).
+ */
 static double jump_evidence(const struct evidence *evidence)
 {
 	const struct problem *problem = evidence->problem;
@@ -126,7 +129,8 @@ static double hinge_evidence(const struct evidence *evidence)
 	double sum = -INFINITY;
 
 	/*
-	 * Midpoint rule on each side of the most likely threshold; both sides include it, each with half an interval.
+	 * Midpoint rule on each side of the most likely threshold. Both sides include that threshold, each with half an
+	 * interval.
 	 */
 	for (int side = 0; side < 2; side++) {
 		double from = side ? at : low, width = (side ? high - at : at - low) / (PLACES - 1);

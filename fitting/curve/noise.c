@@ -4,7 +4,7 @@
 
 #include "fit_priv.h"
 
-/* Normal quantile of 99 %: noise alone then looks like lack of fit in at most one sweep of a hundred. */
+/* Normal quantile of 99 %: noise alone is taken for lack of fit in at most one sweep of a hundred. */
 static const double lack_of_fit_quantile = 2.326;
 
 double fit_f_to_normal(double f, double dof_above, double dof_below)

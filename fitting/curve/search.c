@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Profile search: tries threshold and shape constants on a grid, with the coefficients by QR, then refines the
- * continuous constants by a simplex (Nelder & Mead 1965). The data determine only the gap between two levels in which a
- * jump is, so a jump's grid is the middles of the gaps. A profile's unconstrained residual is a lower bound of its
- * constrained one. So the profiles are constrained in ascending order of their unconstrained residuals, until no
- * further one can win (branch and bound).
+ * continuous constants by a simplex (Nelder & Mead 1965). The data show only between which two levels a jump is,
+ * so for a jump the grid has at most one point per gap between levels: the gap's middle. Without the shape constraint,
+ * a profile's residual sum of squares is never larger than with it, so it is a lower bound. Profiles are therefore
+ * fitted under the constraint in ascending order of this bound, until the bound of the next profile is not below the
+ * best sum found (branch and bound).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -26,7 +27,7 @@ static const double exponent_least = 0.4, exponent_most = 12;
 
 struct scored {
 	struct profile profile;
-	double rss; /* unconstrained */
+	double rss; /* residual sum of squares of the fit without the shape constraint */
 };
 
 struct search {
@@ -35,8 +36,8 @@ struct search {
 	struct scored *profiles;
 	size_t count;
 	/*
-	 * Leave-one-out, per level: the lowest residual sum of squares of any profile without that level, and the error
-	 * of this profile at the level.
+	 * Leave-one-out; count elements each. For each level: the lowest residual sum of squares that any profile has
+	 * when the level is left out, and the error of that profile at the level.
 	 */
 	double *rss_without, *error_without;
 };
@@ -52,8 +53,8 @@ static double scale_most(const struct problem *problem)
 }
 
 /*
- * Lists the thresholds to try for a form: with at least one level before each, and enough levels for the family after
- * it.
+ * Lists the thresholds to try for a form. Before each there is at least one level; after it there are enough levels to
+ * fit the family.
  */
 static size_t list_thresholds(const struct problem *problem, enum fit_family family, enum curve_form form,
 			      double forced_us, double *thresholds)
@@ -111,7 +112,8 @@ static size_t list_shapes(const struct problem *problem, enum fit_family family,
 }
 
 /*
- * Leave-one-out in closed form, with leverage h: the error is e / (1 - h), the residual sum falls by w e^2 / (1 - h).
+ * Leave-one-out in closed form. If a level with residual e, weight w and leverage h is left out, the error at the level
+ * is e / (1 - h), and the residual sum of squares falls by w e^2 / (1 - h).
  */
 static void note_without(struct search *search, const struct design *design, const struct solution *solution)
 {
@@ -345,7 +347,7 @@ static void refine(const struct search *search, double forced_us, struct best_pr
 	}
 }
 
-/* With many levels the grid skips gaps: tries the gaps next to the best one. */
+/* If there are more gaps than the grid has places, the grid leaves gaps out. Tries those next to the best gap. */
 static void refine_jump(const struct search *search, struct best_profile *best)
 {
 	const struct problem *problem = search->problem;

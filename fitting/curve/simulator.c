@@ -6,7 +6,10 @@
 
 #include "simulator_priv.h"
 
-/* A threshold that fits the fitted curve worse than this, in noise variances, is never the best for a replicate. */
+/*
+ * A replicate is the candidate's curve plus noise. If a threshold fits even the curve without noise with a residual sum
+ * of squares above this (in noise variances), no replicate will choose it, so it gets no design.
+ */
 static const double plausible = 25;
 
 static void add_design(struct simulator *simulator, double threshold_us)
@@ -33,7 +36,10 @@ static double free_rss(struct simulator *simulator, double threshold_us)
 	return solution.rss;
 }
 
-/* Adds the gaps that a replicate could choose: those with a small residual when fitted to the candidate's own curve. */
+/*
+ * Adds a design for the candidate's jump and for each other gap that a replicate could choose: with a jump there, the
+ * residual sum of squares to the candidate's own curve is at most `limit`.
+ */
 static void add_jumps(struct simulator *simulator, double limit)
 {
 	const struct problem *problem = simulator->problem;
@@ -57,7 +63,10 @@ static void add_jumps(struct simulator *simulator, double limit)
 	}
 }
 
-/* Adds a grid of plausible hinges around the fitted one. */
+/*
+ * Replaces the designs by a grid of hinges around the fitted one. On each side the grid extends until the residual sum
+ * of squares to the candidate's own curve exceeds `limit`, or for ten growing steps.
+ */
 static void add_hinges(struct simulator *simulator, double limit)
 {
 	double at = simulator->candidate->threshold_us, ends[2] = {at, at};
@@ -82,8 +91,8 @@ static void add_hinges(struct simulator *simulator, double limit)
 }
 
 /*
- * Returns the profile with its searched constants changed: the threshold by `by` times the domain's end, the shapes'
- * logarithms by `by`.
+ * Returns the candidate's profile with its searched constants changed: the threshold moves by by[k] * problem->end_us,
+ * and a shape constant is multiplied by exp(by[k]).
  */
 static struct profile moved_profile(const struct simulator *simulator, const double *by)
 {
@@ -100,8 +109,8 @@ static struct profile moved_profile(const struct simulator *simulator, const dou
 }
 
 /*
- * Computes the derivatives of the curve by the searched constants (at most three columns), with their projection on the
- * coefficients' columns removed: the linearised effect of a change of the response on these constants.
+ * Fills simulator->answer: the weighted derivatives of the curve with respect to the searched constants (at most three
+ * columns), made orthogonal to the design's columns. answer_noise() regresses the noise on them.
  */
 static void make_answer(struct simulator *simulator)
 {
@@ -141,8 +150,8 @@ static void make_answer(struct simulator *simulator)
 }
 
 /*
- * Regresses the noise on the projected derivatives (least squares): by[k] is the resulting change of searched constant
- * k.
+ * Regresses the noise on simulator->answer (least squares); by[k] is the change of searched constant k, in the units of
+ * moved_profile(), that fits the noise best.
  */
 static void answer_noise(const struct simulator *simulator, const double *noise, double *by)
 {
@@ -254,7 +263,10 @@ static void refit_designs(struct simulator *simulator, const double *y, struct p
 	}
 }
 
-/* For families with shape constants: changes these by one linearised step, then fits the coefficients exactly. */
+/*
+ * For families with shape constants: changes threshold and shape constants by one linearised step, then fits the
+ * coefficients exactly.
+ */
 static void refit_shapes(struct simulator *simulator, const double *noise, const double *y, struct profile *profile,
 			 struct solution *solution)
 {

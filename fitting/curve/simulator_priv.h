@@ -22,11 +22,12 @@ struct simulator {
 	size_t design_count;
 	struct design designs[DESIGNS_MAXIMUM];
 	/*
-	 * For families with shape constants: how threshold and shapes respond to noise, from the curve's derivatives.
+	 * For families with shape constants. A replicate does not search them again: it changes the `searched`
+	 * constants by a linearised step, a regression of its noise on the curve's derivatives.
 	 */
 	size_t searched;
 	int kinds[SEARCHED_MAXIMUM]; /* 0 threshold, 1 s, 2 h */
-	double *answer;              /* searched x count */
+	double *answer;              /* searched x count: the derivatives; see make_answer() in simulator.c */
 	double *work;                /* 13 x count; simulator_curve() uses the first 9 x count */
 };
 

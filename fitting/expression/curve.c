@@ -8,7 +8,10 @@
 #include <base/quantile.h>
 #include <fitting/expression/expression_curve.h>
 
-/* Performance at the smallest x is 1, apart from noise: outside these limits it is in percent or another unit. */
+/*
+ * The performance at the smallest x must be within these limits. It is 1 apart from noise, unless the data are in
+ * percent or another unit.
+ */
 static const double first_least = 0.5, first_most = 2;
 /* A formula that rises by more than this above its value at 0 does not describe a cost of latency. */
 static const double rise_most = 0.1;
@@ -17,7 +20,7 @@ static const double rise_most = 0.1;
 struct evaluator {
 	const struct expression_curve_source *source;
 	double *x, *scratch, *gradient, *at_zero;
-	double zero; /* value at 0 */
+	double zero; /* value of the formula at x = 0 */
 };
 
 static int evaluator_create(const struct expression_curve_source *source, struct evaluator *evaluator)

@@ -64,7 +64,7 @@ static struct expression *parse_model(const struct formula_settings *settings,
 	return model;
 }
 
-/* Without --response, *response is NULL. */
+/* Parses the transform of y that --response gives; without --response, sets *response to NULL. */
 static int parse_response(const struct formula_settings *settings, struct expression **response, struct error *err)
 {
 	static const char *const y[] = {"y"};

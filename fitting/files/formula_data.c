@@ -71,7 +71,7 @@ static int allocate(struct formula_data *data, bool deviations, struct error *er
 	return 0;
 }
 
-/* Refuses deviations that are not above 0 here, where the line is known. */
+/* Copies the used columns. Refuses deviations that are not above 0: the message can still name the line. */
 static int copy_rows(struct formula_data *data, int y, int deviation, struct error *err)
 {
 	const struct expression_table *table = &data->table;

@@ -86,7 +86,7 @@ static int fit_one(const struct fit_sweeps_settings *settings, const struct swee
 	return rc;
 }
 
-/* Fits each model to a sweep. Adds the number of successful fits to *done. */
+/* Fits each model to one sweep file; increments *done for each successful fit. */
 static int fit_file(const struct fit_sweeps_settings *settings, const char *path, struct fit *fits, size_t *done,
 		    struct error *err)
 {
@@ -107,8 +107,8 @@ static int fit_file(const struct fit_sweeps_settings *settings, const char *path
 }
 
 /*
- * Saves one curve. The output is a file, or a folder: for several curves (made if it is missing), or if a folder of
- * that name exists. In a folder the file has the application's name.
+ * Saves one curve. settings->output is a folder if several curves are saved (it is made if it is missing) or if a
+ * folder of that name exists; otherwise it is a file. In a folder the file has the application's name.
  */
 static int save_curve(const struct fit_sweeps_settings *settings, const struct fit *fit, bool several,
 		      struct error *err)
@@ -122,7 +122,7 @@ static int save_curve(const struct fit_sweeps_settings *settings, const struct f
 	if (!several && !(stat(settings->output, &info) == 0 && S_ISDIR(info.st_mode)))
 		return curve_save(fit->curve, settings->output, err);
 	if (several && mkdir(settings->output, 0777) != 0 && errno != EEXIST)
-		return error_set(err, errno, "cannot make the folder %s: %s", settings->output, strerror(errno));
+		return error_set(err, errno, "cannot create the folder %s: %s", settings->output, strerror(errno));
 	length = snprintf(path, sizeof path, "%s/%s.json", settings->output, fit->curve->application);
 	if (length < 0 || (size_t)length >= sizeof path)
 		return error_set(err, ENAMETOOLONG, "%s: the name is too long", settings->output);

@@ -93,7 +93,10 @@ static long double weighted_product(const double *roots, const double *residuals
 	return even + odd;
 }
 
-/* correction := R^-T P' S^-1 g with g = -A'r: by how much the residuals are not orthogonal to the columns. */
+/*
+ * correction := R^-T P' S^-1 g with g = -A'r. g is 0 if the residuals r are orthogonal to the columns of A, as they are
+ * in an exact solution.
+ */
 static void take_obliqueness(struct linear_workspace *w, const struct linear_problem *problem)
 {
 	const double *roots = problem->weights ? w->root_weights : NULL;

@@ -22,7 +22,7 @@ struct linear_workspace {
 	long double *solution;        /* columns */
 	long double *precise_columns; /* columns */
 	long double *precise_root;    /* columns x columns */
-	long double *expansion;       /* columns x columns: powers of x from powers of t */
+	long double *expansion;       /* columns x columns; see expand_powers() */
 	/* a result's pointers point to these */
 	double *coefficients, *covariance_absolute, *covariance_scaled, *standard_errors, *residuals;
 };

@@ -15,7 +15,10 @@ int nist_model_add(struct nist_set *set, const char *line, struct error *err);
 /* Returns true if the equation is complete: begun, all brackets closed, no operator at its end. */
 bool nist_model_complete(const struct nist_set *set);
 
-/* Removes "+ e" from the end and expands "...": B2*(x**2) + ... + B9*(x**9). */
+/*
+ * Removes "+ e" from the model's end and writes out the terms that an ellipsis stands for, as in B2*(x**2) + ... +
+ * B9*(x**9).
+ */
 int nist_model_finish(struct nist_set *set, struct error *err);
 
 /* Parses the model with the set's names, and the response with y as its parameter; the caller destroys both. */

@@ -10,14 +10,20 @@
 
 enum { POLISH_STEPS = 200, FURTHER_ITERATIONS = 200, AGREEING_ENOUGH = 3 };
 
-/* Bates & Watts (1981) use 1e-3 as the limit: the remaining error is then a thousandth of a standard error. */
+/*
+ * Limit of the polish's relative offset at a minimum. Bates & Watts (1981) use 1e-3: the parameters are then within a
+ * thousandth of a standard error.
+ */
 static const long double converged_offset = 1e-3L;
 static const long double converged_step = 1e-9L;
 /* Costs whose relative difference is below this belong to the same minimum. */
 static const long double same_minimum = 1e-6L;
 /* A further start is polished only if its cost is below this factor times the best cost. */
 static const long double hopeless = 1.01L;
-/* A Jacobian in double (unit columns) is numerically singular well before 1/epsilon. */
+/*
+ * Largest condition at which the data count as determining all parameters: a Jacobian in double (with columns of length
+ * 1) is numerically singular well before 1/epsilon.
+ */
 static const long double condition_determined = 1e12L;
 
 struct nonlinear_attempt {
@@ -193,7 +199,10 @@ static void judge(const struct polish *polish, struct nonlinear_attempt *found)
 	found->converged = reason_converged(found->reason);
 }
 
-/* Makes one descent; keeps the better of `attempt` and its own result. A cost above `limit` is not polished. */
+/*
+ * Makes one descent from `start`, and stores its outcome in *attempt if that is better. An outcome whose cost is
+ * `limit` or more is not polished.
+ */
 static void descend(struct nonlinear_run *run, const double *start, bool dogleg, long double limit,
 		    struct nonlinear_attempt *attempt)
 {

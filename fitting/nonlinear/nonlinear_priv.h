@@ -54,8 +54,9 @@ struct trust_region {
 	bool acceleration, dogleg;
 	double radius_factor; /* the first radius, as a multiple of the start's scaled norm */
 	int iterations;
-	/* Of one step: */
-	size_t active;                                /* number of free columns that are not held at a bound */
+	/* State of the current step. The active columns are the Jacobian's columns of free parameters not held at a
+	 * bound. */
+	size_t active;
 	size_t column[NONLINEAR_PARAMETERS_MAXIMUM];  /* free parameter of each active column */
 	double scaling[NONLINEAR_PARAMETERS_MAXIMUM]; /* More's D, per free parameter */
 	double radius, damping;
@@ -78,10 +79,16 @@ enum nonlinear_reason trust_region_minimise(struct trust_region *region, double 
  */
 bool trust_region_solve_linear(struct trust_region *region, double *values);
 
-/* Compute the step for the current qr and radius: region->step, per free parameter (0 if held); in trust_step.c. */
+/*
+ * Compute region->step, per free parameter (0 if it is held at a bound), for the current qr and radius. In
+ * trust_step.c.
+ */
 void trust_step_levenberg(struct trust_region *region);
 void trust_step_dogleg(struct trust_region *region);
-/* region->second := half the geodesic acceleration for `curvature` (rows: second directional derivative). */
+/*
+ * Sets region->second to half the geodesic acceleration. curvature (rows): the second derivative of the residuals along
+ * the step; it is overwritten.
+ */
 void trust_step_accelerate(struct trust_region *region, double *curvature);
 
 /* State and scratch of the polish. */
@@ -92,8 +99,13 @@ struct polish {
 	size_t column[NONLINEAR_PARAMETERS_MAXIMUM];
 	long double *residuals, *jacobian, *rotated; /* rows, rows x free, rows */
 	long double *trial, *step, *work, *root;     /* free, free, free, free x free */
-	long double relative_offset; /* Bates & Watts: tangential part of the residuals over the normal part */
-	long double step_size;       /* the next Gauss-Newton step, relative to the values */
+	/*
+	 * Bates & Watts: the residuals' component in the space of the columns over the component orthogonal to it, each
+	 * as a root mean square over its degrees of freedom
+	 */
+	long double relative_offset;
+	/* the next Gauss-Newton step: largest change of a parameter, relative to its value */
+	long double step_size;
 	long double cost;
 	long double
 		condition; /* |R_11| / |R_nn| of the active columns, scaled to length 1; infinite if rank-deficient */

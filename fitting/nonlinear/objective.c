@@ -43,7 +43,7 @@ static long double bend_row(const struct objective *o, size_t i, long double *re
 	return scale * scale * terms.value / 2;
 }
 
-/* Returns the factor by which bend_row() multiplied the row, for the row's Jacobian elements. */
+/* Returns the factor for the Jacobian's elements of this row: the one by which bend_row() multiplied its residual. */
 static double row_factor(const struct objective *o, size_t i, double raw_residual)
 {
 	double weight = o->root_weights ? o->root_weights[i] : 1, z = raw_residual * weight / o->loss_scale;
@@ -87,7 +87,7 @@ double objective_evaluate(struct objective *o, const double *values, double *res
 	return isfinite(cost) ? cost : (double)INFINITY;
 }
 
-/* Evaluates the caller's long double model, or if there is none the double one, converted to long double. */
+/* Evaluates the caller's long double model; without one, evaluates the double model and converts its results. */
 static int evaluate_widest(struct objective *o, long double *residuals, bool derivatives)
 {
 	const struct nonlinear_problem *problem = o->problem;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Gauss-Newton in long double, from a minimum that the trust region found in double. When rounding dominates the
- * residuals, the cost no longer tells better from worse; so the length of the step decides when to stop.
+ * residuals, the cost no longer shows which of two points is better; so the length of the step decides when to stop.
  */
 #include "nonlinear_priv.h"
 

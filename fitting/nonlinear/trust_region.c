@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Trust-region descent in More's scaling. Bounds by projection: a parameter is held while the gradient pushes it
- * against its bound.
+ * Trust-region descent in More's scaling. Bounds by projection: a parameter is held at its bound (left out of the step)
+ * while the gradient pushes it against the bound.
  */
 #include "nonlinear_priv.h"
 
 #include <float.h>
 
 static const double accept_ratio = 1e-4;
-/* Transtrum & Sethna (2012): the acceleration must stay below this share of the velocity. */
+/* Largest accepted ratio of acceleration to velocity, the plain step (Transtrum & Sethna 2012). */
 static const double acceleration_limit = 0.75;
 static const double acceleration_reach = 0.1;
 /* If the predicted relative decrease is below this, the finite difference for the acceleration is rounding noise. */
@@ -164,8 +164,9 @@ static double try_both(struct trust_region *t, const double *values, double pred
 }
 
 /*
- * More's rule: after a bad step, shrinks the radius by the minimum of the parabola through cost, slope and trial cost,
- * limited to a factor of 0.1 to 0.5.
+ * More's rule. After a bad step, multiplies the radius by the position, as a share of the step, of the minimum of the
+ * parabola through cost, slope and trial cost; the factor is limited to 0.1 to 0.5. After a good step, lets the radius
+ * grow.
  */
 static void update_radius(struct trust_region *t, double step_size, double actual, double ratio)
 {

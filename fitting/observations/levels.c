@@ -9,8 +9,8 @@
 #include "prepare_priv.h"
 
 /*
- * Returns the level of the runs [from, to), with their mean and deviation; includes the runs' own deviations (plain
- * form).
+ * Returns the level of the runs [from, to), with their mean and deviation. In the plain form (sweep.h) a row can be the
+ * mean of several runs and have a deviation, which is then included.
  */
 static struct observation_level gather_level(const struct preparation *preparation, size_t from, size_t to)
 {
@@ -34,7 +34,10 @@ static struct observation_level gather_level(const struct preparation *preparati
 			continue;
 		squares += (double)run->runs * pow(run->y - level.mean, 2);
 		squares += (double)(run->runs - 1) * run->deviation * run->deviation;
-		/* A deviation without a number of runs is all that is known of this level's scatter. */
+		/*
+		 * A single row of one run: its deviation in the file, if any, is all that is known of this level's
+		 * scatter.
+		 */
 		if (run->runs == 1 && to - from == 1)
 			level.deviation = run->deviation;
 	}
@@ -157,7 +160,10 @@ int prepare_weights(struct preparation *preparation)
 	return 0;
 }
 
-/* Returns the mean of a block's runs in [from, to) (one per direction), or NAN if there is none. */
+/*
+ * Returns the mean of the runs of this block in [from, to), or NAN if there are none. There are several if the sweep
+ * delayed each direction separately.
+ */
 static double block_value(const struct preparation *preparation, size_t from, size_t to, int64_t block)
 {
 	double sum = 0;

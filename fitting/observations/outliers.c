@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Flags outliers, but does not remove them. */
+/* Flags outliers. The later steps leave them out if the settings say so. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

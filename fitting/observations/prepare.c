@@ -14,11 +14,14 @@ enum { LEVELS_MINIMUM = 3, LEVELS_MAXIMUM = 2000 };
 
 /* A run or a deviation larger than this, in baselines, is not a measurement, and its square could overflow. */
 static const double performance_most = 1e6;
-/* Smallest deviation accepted; 0 means unknown. */
+/* Smallest deviation that the file may give, in baselines; 0 means unknown. */
 static const double deviation_least = 1e-12;
-/* Latency does not make an application faster by this factor: a higher level is in percent or another unit. */
+/*
+ * Latency does not make an application this many times faster than its baseline: if a level's mean is larger, the data
+ * are in percent or another unit.
+ */
 static const double level_most = 3;
-/* Plain data are relative to the baseline: if the performance at the smallest x is outside these limits, it is not. */
+/* Plain data must be relative to the baseline: the performance at the smallest x must be within these limits. */
 static const double first_least = 0.5, first_most = 2;
 
 static int fail(const struct preparation *preparation, long line, const char *field, const char *text)
@@ -38,7 +41,10 @@ static int compare_runs(const void *left, const void *right)
 	return a->line < b->line ? -1 : a->line > b->line;
 }
 
-/* Takes the median over the rows; each invocation of the sweep measures the round trip once. */
+/*
+ * Sets out->baseline_rtt_us to the median over the rows: each invocation of the sweep measured the round trip once and
+ * wrote it to its rows.
+ */
 static void take_baseline_rtt(struct preparation *preparation)
 {
 	const struct sweep *sweep = preparation->sweep;

@@ -11,7 +11,8 @@
 struct run {
 	double x_us, value, y; /* y: normalised */
 	double deviation;      /* standard deviation of y; only in the plain form */
-	double drift; /* share of the run's time that is drift of the machine, from the references; 0 = not known */
+	/* share of the run's time that was caused by drift of the machine, from the references; 0 = not known */
+	double drift;
 	double score; /* distance from the level's median, in robust deviations */
 	long runs, line;
 	int64_t block; /* number of the run, which is its replicate block */

@@ -19,7 +19,7 @@ enum { PLACEMENTS_MOST = 16, FIELDS = 5 };
 static const char header[] = "placement,job,task,predicted,measured";
 static const double allowed_difference = 0.1;
 
-/* Means over the tasks of a placement. */
+/* Means of predicted and measured performance over the tasks of a placement. */
 struct placement_mean {
 	char name[64];
 	size_t tasks;

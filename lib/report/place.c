@@ -13,7 +13,10 @@ enum { JOBS_SHOWN = 256, RACKS_SHOWN = 64, MACHINES_SHOWN = 512 };
 /* Dark enough for white letters; distinguishable by colour-blind readers (after Okabe and Ito). */
 static const char *const colours[] = {"#0060a8", "#b0520a", "#00755a", "#8a3f78", "#5b5b5b", "#8c6d00"};
 
-/* Further jobs: hues a golden angle apart, so that no two of a few dozen are alike. */
+/*
+ * Prints the colour of a job. The jobs beyond the table get hues that are a golden angle apart, so that no two of a few
+ * dozen are alike.
+ */
 static void print_colour(FILE *out, size_t job)
 {
 	size_t known = sizeof colours / sizeof colours[0];
@@ -25,7 +28,7 @@ static void print_colour(FILE *out, size_t job)
 			28 + (int)(job / 6 % 2) * 9);
 }
 
-/* Number of a job, by the order in which the file names the jobs. */
+/* Returns the number of a job, in the order in which the file first names the jobs; adds an unknown job to jobs[]. */
 static size_t job_number(const char **jobs, size_t *count, const char *name)
 {
 	size_t i = 0;

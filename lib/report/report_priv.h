@@ -15,16 +15,17 @@
 /* Prints an SVG or PNG file as an <img> that needs no other file. */
 int report_picture(FILE *out, const char *path, const char *alt, struct error *err);
 
-/* Print the page's head with its style, up to the title, and its end. */
+/* report_begin() prints the page's head with its style and title, report_end() the page's end. */
 void report_begin(FILE *out, const char *title);
 void report_end(FILE *out);
 
-/* Steps: tab-separated lines "seconds<TAB>command<TAB>what it is for". */
+/* Prints the steps of the run, from a file of lines "seconds<TAB>command<TAB>what it is for". */
 int report_steps(FILE *out, const char *path, struct error *err);
 
 /*
- * The sweep's log (SWEEP.csv.log): the verdict, which comes first, says whether runs were disturbed; the details say
- * whether ping confirms the injected delay, and how many runs were disturbed, repeated or left out. NULL with err set.
+ * Reads the sweep's log (SWEEP.csv.log); returns NULL with err set on failure. report_sweep_verdict() prints whether
+ * runs were disturbed; report_sweep_details() prints whether ping confirms the injected delay, and how many runs were
+ * disturbed, repeated or left out.
  */
 struct report_sweep;
 struct report_sweep *report_sweep_load(const char *path, struct error *err);
@@ -32,7 +33,7 @@ void report_sweep_destroy(struct report_sweep *sweep); /* NULL is legal */
 void report_sweep_verdict(FILE *out, const struct report_sweep *sweep);
 void report_sweep_details(FILE *out, struct report_sweep *sweep);
 
-/* The curves in one chart, drawn into the page as SVG. 0 or -errno with err set. */
+/* Draws the curves in one chart, as SVG in the page. Returns 0 or -errno with err set. */
 int report_curves_chart(FILE *out, const struct curve *const *curves, size_t count, struct error *err);
 
 /*
@@ -40,11 +41,17 @@ int report_curves_chart(FILE *out, const struct curve *const *curves, size_t cou
  */
 void report_curve(FILE *out, const struct curve *curve, bool named);
 
-/* Prints the main figures at the top of the page, of `count` curves and the mesh (groups; NULL = no mesh). */
+/*
+ * Prints the main figures at the top of the page: for each of `count` curves the round trip up to which the application
+ * keeps 90 % of its performance, and the median round trips of the latency matrix (groups; NULL = no matrix).
+ */
 void report_cards(FILE *out, const struct curve *const *curves, size_t count,
 		  const struct latency_group groups[LATENCY_RELATIONS], bool has_cluster);
 
-/* Prints the mesh's p50 and p99 within a rack and between racks; without a cluster all pairs are in one group. */
+/*
+ * Prints the latency matrix's p50 and p99 within a rack and between racks; without a cluster all pairs are in one
+ * group.
+ */
 void report_mesh(FILE *out, const struct latency_group groups[LATENCY_RELATIONS], bool has_cluster);
 
 /*
@@ -55,8 +62,8 @@ int report_placement(FILE *out, const char *path, const char *random_path, const
 		     struct error *err);
 
 /*
- * Prints the statistics (nomora.inject/1) of the injector that was between the racks while the mesh was measured. With
- * the mesh (groups, may be NULL), it also checks that the mesh shows the injected delay.
+ * Prints the statistics (nomora.inject/1) of the injector that was between the racks while the latency matrix was
+ * measured. With the matrix (groups, may be NULL), also checks that it shows the injected delay.
  */
 int report_injector(FILE *out, const char *path, const struct latency_group groups[LATENCY_RELATIONS],
 		    struct error *err);
@@ -67,7 +74,7 @@ int report_injector(FILE *out, const char *path, const struct latency_group grou
  */
 int report_measured(FILE *out, const char *path, struct error *err);
 
-/* nomora.doctor/1. */
+/* Prints the findings of a file nomora.doctor/1. */
 int report_doctor(FILE *out, const char *path, struct error *err);
 
 #endif

@@ -12,12 +12,13 @@
 #include <model/sweep_log.h>
 
 /*
- * If packets leave later than this share of the delay (and than the least below), round trips are longer than injected.
+ * If packets leave later than this share of the delay, and later than INJECTOR_LATE_LEAST_US, round trips are longer
+ * than injected.
  */
 #define INJECTOR_LATE_SHARE 0.1
 #define INJECTOR_LATE_LEAST_US 1.0
 
-/* Accepted deviation of a round trip, as in a sweep's check by ping. */
+/* Accepted deviation of a round trip from the expected one, as in the check by ping that a sweep makes. */
 #define ROUND_TRIP_OFF_SHARE 0.15
 #define ROUND_TRIP_OFF_US 30.0
 
@@ -25,19 +26,26 @@ enum { LEVELS_MAXIMUM = 512, RUNS_MAXIMUM = 256 };
 
 /* The accepted runs at one delay. */
 struct level {
-	double delay_us;                          /* per direction */
-	double off_us[RUNS_MAXIMUM], expected_us; /* off_us: round trip by ping minus the expected one, which is
-						     measured again for each attempt */
+	double delay_us; /* injected delay per direction, µs */
+	/*
+	 * off_us: round trip by ping minus the expected one, for rtt_count attempts; expected_us: the last expected
+	 * one, which each attempt measures again
+	 */
+	double off_us[RUNS_MAXIMUM], expected_us;
 	size_t rtt_count;
-	double processors_used, processors; /* processors in use, summed over the runs; number of processors */
+	/*
+	 * processors_used: mean number of processors in use during a run, summed over the runs; processors: number of
+	 * the machine's processors
+	 */
+	double processors_used, processors;
 	int runs, disturbed;
 };
 
 struct report_sweep {
 	struct level levels[LEVELS_MAXIMUM];
-	struct sweep_log_attempt attempts[SWEEP_LOG_ATTEMPTS_MAXIMUM]; /* since the last accepted run */
+	struct sweep_log_attempt attempts[SWEEP_LOG_ATTEMPTS_MAXIMUM]; /* attempts read since the last accepted run */
 	size_t level_count, attempt_count;
-	struct injector_interval sum;    /* over the accepted attempts */
+	struct injector_interval sum;    /* sums over the accepted attempts */
 	double stalled_s, stall_bound_s; /* seconds stalled during sum.elapsed_s: the mean over the lcores, and an upper
 					    bound for one lcore */
 	int runs, disturbed_runs, repeated;
@@ -89,7 +97,7 @@ static void add_up(struct report_sweep *totals, struct level *level, const struc
 	totals->stall_bound_s += injector_interval_stall_bound_percent(injector) / 100 * attempt->elapsed_s;
 }
 
-/* Adds up the accepted attempt of a run: it is one of the attempts since the previous accepted run. */
+/* Adds the accepted attempt of a run to the totals. It is one of the attempts read since the previous accepted run. */
 static void accept_run(struct report_sweep *totals, const struct sweep_log_run *run)
 {
 	struct level *level = level_of(totals, run->delay_us);
@@ -242,8 +250,8 @@ void report_sweep_details(FILE *out, struct report_sweep *totals)
 }
 
 /*
- * Returns the median between racks minus the median within racks and minus the injected delay; 0 if a median is not
- * known.
+ * Returns how far the latency matrix is off: the median between racks, less the median within racks, less the injected
+ * delay. 0 if a median is not known.
  */
 static double mesh_off_us(const struct latency_group *groups, double added_us)
 {
@@ -259,8 +267,9 @@ static double mesh_off_us(const struct latency_group *groups, double added_us)
 }
 
 /*
- * The median is valid if the median packet left in time; high percentiles are valid only if nearly all packets did.
- * Neither is valid if packets waited outside the injector, which cannot see that; off_us shows it.
+ * Judges the round trips between the racks. Their median shows the injected delay if the median packet left the
+ * injector in time, their high percentiles only if nearly all packets did. Neither does if packets waited outside the
+ * injector, which cannot see that; off_us, from mesh_off_us(), shows it.
  */
 static void print_lateness(FILE *out, double delay_us, double p50_us, double p99_us, double off_us, double tolerance_us)
 {

@@ -18,11 +18,13 @@
 #include <base/ns.h>
 
 enum { BODY_BYTES = 1 << 20, CONNECTIONS = 512, TIMEOUT_S = 30, BACKLOG = 512 };
-/* A user of a unix socket has at most 1 / USER_PARTS of the connections, plus one, so that some are free for others. */
+/*
+ * On a unix socket, a user has at most 1 / USER_PARTS of the connections, plus one, so that some are free for others.
+ */
 enum { USER_PARTS = 4 };
 /*
- * Time that one serve_run() spends on a user's calls (at least one call); the others wait for the next run, after the
- * calls of other users.
+ * Time that one call of serve_run() spends on a user's requests; it handles at least one of them. The user's other
+ * requests wait for the next serve_run(), which comes after the requests of other users.
  */
 enum { USER_US = 5000 };
 
@@ -33,8 +35,11 @@ struct serve {
 	uint16_t port;
 	struct call *calls; /* list of the open calls */
 	struct user *users; /* list of the users with connections */
-	bool resumed;       /* a connection waits for serve_run(); epoll does not report it */
-	unsigned accepted;  /* connections in the last call of MHD_run() */
+	/*
+	 * a connection was resumed or deferred, so serve_run() must be called again at once; epoll does not report it
+	 */
+	bool resumed;
+	unsigned accepted; /* number of connections that the last MHD_run() accepted */
 };
 
 /* The connections of a uid on the unix socket. */
@@ -42,8 +47,8 @@ struct user {
 	struct user *next;
 	uid_t uid;
 	unsigned connections;
-	size_t body_bytes;  /* of its open calls */
-	struct ns answered; /* time that this serve_run() spent on its calls */
+	size_t body_bytes;  /* total size of the bodies of the user's open calls */
+	struct ns answered; /* time that the current serve_run() has spent on the user's calls */
 };
 
 /* A request from its first line to its reply. */
@@ -52,7 +57,7 @@ struct call {
 	struct serve *serve;
 	struct MHD_Connection *connection;
 	struct call *next, **previous;
-	struct user *user; /* on a unix socket, else NULL */
+	struct user *user; /* the caller's user on a unix socket; NULL for TCP */
 	char *body;
 	size_t body_capacity;
 	struct MHD_Response *response; /* replied */
@@ -195,7 +200,7 @@ static void leave_user(struct serve *serve, struct user *user)
 	free(user);
 }
 
-/* Counts the connections of each user of a unix socket. A connection beyond a user's share is shut down. */
+/* Counts the connections of each user of a unix socket. A connection beyond the user's limit is shut down. */
 static void count_connection(void *context, struct MHD_Connection *connection, void **state,
 			     enum MHD_ConnectionNotificationCode what)
 {
@@ -331,7 +336,10 @@ static void dispatch(struct call *call)
 			 path_known ? "method not allowed" : "no such path");
 }
 
-/* A user on whose calls this run has spent USER_US waits for the next run. */
+/*
+ * Returns true, and makes the call wait for the next serve_run(), if this serve_run() has already spent USER_US on the
+ * calls of its user.
+ */
 static bool defer(struct call *call)
 {
 	if (!call->user || is_privileged(call->user->uid) || call->user->answered.v < ns_from_us(USER_US).v)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Requests to a running nomora schedd over its unix socket, one connection each. Any thread; if there are several, call
- * client_init() first.
+ * Requests to a running nomora schedd over its unix socket; each request opens a connection. Any thread may make
+ * requests; if several threads do, call client_init() first. `socket` is the path of the unix socket; NULL:
+ * $NOMORA_SCHEDD, or CLIENT_SOCKET if that is not set.
  */
 #ifndef CLIENT_REQUEST_H
 #define CLIENT_REQUEST_H
@@ -16,8 +17,8 @@
 #define CLIENT_SOCKET "/run/nomora/schedd.sock"
 
 /*
- * Sends a request over the unix socket (NULL: $NOMORA_SCHEDD, else CLIENT_SOCKET). Returns the HTTP status and the
- * answer, which the caller json_decref()s, or -errno with err set: no daemon, no JSON. body NULL: none.
+ * Sends a request with a body (NULL = none). Returns the HTTP status, with the answer in *answer for the caller to
+ * json_decref(), or -errno with err set: for example, no daemon answers, or its answer is not JSON.
  */
 int client_request(const char *socket, const char *method, const char *path, const char *body, json_t **answer,
 		   struct error *err);
@@ -32,18 +33,27 @@ int client_request_within(const char *socket, const char *method, const char *pa
 /* Call it once, before several threads make requests. */
 void client_init(void);
 
-/* As client_request(), and any status of 400 or above is an error with the daemon's text. 0 or -errno. */
+/*
+ * As client_request(), but a status of 400 or above is an error with the daemon's text. Returns 0 or -errno with err
+ * set.
+ */
 int client_ask(const char *socket, const char *method, const char *path, const char *body, json_t **answer,
 	       struct error *err);
 
-/* The body of POST /v1/what-if; jobs_path: a file of jobs, NULL = none. NULL with err set. */
+/*
+ * Returns the body of POST /v1/what-if, which the caller json_decref()s, or NULL with err set. jobs_path: a file of
+ * jobs to add, NULL = none.
+ */
 json_t *client_what_if_request(char *const *changes, int count, const char *jobs_path, bool move, double within_s,
 			       struct error *err);
 
-/* Prints the scheduler's journal (nomora.journal/1), page after page. 0 or -errno with err set. */
+/* Prints the scheduler's journal (nomora.journal/1), which is requested in parts. Returns 0 or -errno with err set. */
 int client_print_journal(const char *socket, FILE *out, struct error *err);
 
-/* Submits a job, which is a line of jobs.jsonl. 0, or -errno with err set; -EINVAL if the daemon refuses the job. */
+/*
+ * Submits a job; `line` is a line of jobs.jsonl. Returns 0 or -errno with err set; -EINVAL if the daemon refuses the
+ * job.
+ */
 int client_submit(const char *socket, const char *line, struct error *err);
 
 #endif

@@ -15,7 +15,7 @@ void client_show_explanation(const json_t *answer, FILE *out); /* GET /v1/explai
 void client_show_forecast(const json_t *answer, FILE *out); /* POST /v1/what-if: totals before and after, decisions */
 /* GET /v1/overview: totals, racks, and the decisions of GET /v1/decisions. */
 void client_show_overview(const json_t *overview, const json_t *decisions, FILE *out);
-/* POST /v1/jobs: a line per job. Returns whether all were accepted. */
+/* POST /v1/jobs: prints a line per job, those of refused jobs on `refusals`. Returns true if all jobs were accepted. */
 bool client_show_submitted(const json_t *answer, FILE *out, FILE *refusals);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The files of a run on one page of HTML that needs no other file. Each section is made from a file that a command
- * wrote; the section of a file that is NULL is left out. One thread.
+ * Shows the files of a run on one page of HTML that needs no other file. Each section is made from a file that a
+ * command wrote; the section of a file that is NULL is left out. One thread.
  */
 #ifndef REPORT_REPORT_H
 #define REPORT_REPORT_H
@@ -20,7 +20,7 @@ struct report_settings {
 	const char *sweep_log;     /* SWEEP.csv.log */
 	const char *latency;       /* latency matrix */
 	const char *mesh_plot;     /* SVG or PNG */
-	const char *cluster;       /* machines and racks, for the mesh and the placement */
+	const char *cluster;       /* machines and racks (cluster.json), for the latency matrix and the placement */
 	const char *injector;      /* nomora.inject/1 */
 	const char *placement;     /* nomora.place/1 */
 	const char *random;        /* nomora.place/1 of the random policy, to compare with */
@@ -29,7 +29,7 @@ struct report_settings {
 	const char *steps;         /* lines of seconds, command, purpose, separated by tabs */
 };
 
-/* True if a file for at least one section is given. (The title, `cluster` and `random` fill none.) */
+/* Returns true if the file of at least one section is given. (title, `cluster` and `random` make no section.) */
 bool report_has_input(const struct report_settings *settings);
 
 /* Writes the page to `path` whole or not at all. 0 or -errno with err set. */

@@ -25,7 +25,10 @@ enum fit_family {
 	FIT_POLYNOMIAL_3,
 	FIT_POLYNOMIAL_4,
 	FIT_POLYNOMIAL_5,
-	/* In these four, x is counted from the threshold, if there is one; after a jump, from the next level. */
+	/*
+	 * In the next four, x is the distance from the threshold if there is one; after a jump, from the first level
+	 * after it.
+	 */
 	FIT_LOG,         /* b0 + b1 log(1 + x/s) */
 	FIT_EXPONENTIAL, /* b0 + b1 exp(-x/s) */
 	FIT_RATIONAL,    /* b0 + b1 / (1 + x/s) */
@@ -41,8 +44,8 @@ struct fit_settings {
 	int family;          /* enum fit_family, FIT_AUTO or FIT_ANY_POLYNOMIAL */
 	int form;            /* enum curve_form, or FIT_AUTO */
 	double threshold_us; /* fixed threshold; NAN = find it */
-	bool absolute_sigma; /* use the file's deviations as they are: not scaled by chi2/dof */
-	int replicates;      /* simulated sweeps for the band and the threshold's interval; 0 = no band, no interval */
+	bool absolute_sigma; /* use the file's deviations as they are, instead of scaling them by chi2/dof */
+	int replicates;      /* number of simulated sweeps for the band and the threshold's interval; 0 = neither */
 	uint64_t seed;
 	const char *application; /* NULL = not known: "application" */
 	double baseline_rtt_us;  /* round trip of the testbed; NAN = as in the sweep */
@@ -71,18 +74,19 @@ struct fit_candidate {
 	double rss;       /* weighted sum of squares: level means about the curve, plus runs about their level means */
 	double aicc, bic;
 	double cross_validation; /* leave-one-out RMS error over the levels; NAN = not computed */
-	double weight;           /* share of the simulated sweeps, from AICc */
+	double weight;           /* share of the replicates of the band, from AICc */
 	double evidence;         /* log marginal likelihood up to a constant; NAN = not computed */
 };
 
 /* Further measurements that would decide the threshold's form. */
 struct fit_decision {
-	bool open;                           /* the most likely form has a probability under 95 % */
-	enum curve_form other;               /* the second most likely form */
-	double difference, difference_at_us; /* largest difference of the two forms' best curves */
+	bool open;             /* the most likely form has a probability under 95 % */
+	enum curve_form other; /* the second most likely form of threshold */
+	/* largest difference between the best curves of the two forms, and its x */
+	double difference, difference_at_us;
 	/*
-	 * The measurements to add: `runs` runs at each of `levels` delays, evenly between these two; runs 0 = too many
-	 * needed.
+	 * The measurements to add: `runs` runs at each of `levels` new delays, which are evenly spaced between from_us
+	 * and to_us. runs 0 = too many would be needed.
 	 */
 	double from_us, to_us;
 	int levels;
@@ -92,10 +96,17 @@ struct fit_decision {
 struct fit {
 	struct observations observations;
 	size_t candidate_count;
-	struct fit_candidate *candidates; /* by AICc, the chosen one first */
+	struct fit_candidate *candidates; /* the chosen one first, the others by ascending AICc */
 	double dof;                       /* degrees of freedom of the chosen candidate */
-	double overdispersion; /* variance of level means about the curve / that from the runs' scatter; >= 1 */
-	/* Variance of the curve between replicate blocks, relative to run-to-run noise; NAN = fewer than two blocks. */
+	/*
+	 * variance of the level means about the curve, divided by the variance that the scatter of their runs predicts;
+	 * at least 1
+	 */
+	double overdispersion;
+	/*
+	 * Variance of the curve between replicate blocks, divided by the variance that run-to-run noise alone causes;
+	 * NAN if there are fewer than two blocks.
+	 */
 	double block_dispersion;
 	bool blocks_drift;                    /* block_dispersion is significant at 5 % */
 	char reason[320];                     /* why this candidate was chosen, in one sentence */

@@ -2,7 +2,7 @@
 /*
  * Fits a formula to a table: joins expression.h and nonlinear.h. Data are long double, so that the polish works on the
  * decimals of the file, not on their rounded doubles. No state between calls; frees all memory that it allocates,
- * except *result's.
+ * except *result's. The comment of an array begins with its length.
  */
 #ifndef FITTING_EXPRESSION_FIT_H
 #define FITTING_EXPRESSION_FIT_H
@@ -15,12 +15,12 @@
 #include <fitting/nonlinear/nonlinear.h>
 
 struct expression_fit_problem {
-	const struct expression *model;    /* of `predictors` columns of x and `parameters` parameters */
-	const struct expression *response; /* transform of y, which is its only PARAMETER; NULL = y itself */
+	const struct expression *model;    /* formula of `predictors` columns of x and `parameters` parameters */
+	const struct expression *response; /* transform of y: a formula whose only parameter is y; NULL = none */
 	size_t observations, predictors, parameters;
 	const long double *x;        /* observations x predictors, row-major; NULL if predictors is 0 */
 	const long double *y;        /* observations */
-	const double *deviations;    /* observations, > 0, of y before its transform; NULL = all equal */
+	const double *deviations;    /* observations: deviation of y before its transform, > 0; NULL = all equal */
 	const double *start;         /* parameters */
 	const double *lower, *upper; /* parameters or NULL */
 	const bool *fixed;           /* parameters or NULL */

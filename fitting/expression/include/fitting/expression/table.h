@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A table of numbers with named columns. Fields are separated by commas, semicolons, tabs or blanks: the first of
- * these, in this order, that is in the first line. '#' begins a comment line; a header is optional. Without a header
- * the columns are y, then x (or x1, x2, ... if there are several). Values are long double, to keep the decimals. A
- * column that is not used may contain text.
+ * A table of numbers with named columns. Fields are separated by commas, semicolons, tabs or blanks: the first of these
+ * four that the first line contains separates the fields of all lines. '#' begins a comment line; a header is optional.
+ * Without a header the columns are y, then x (or x1, x2, ... if there are several). Values are long double, to keep the
+ * decimals. A column that is not used may contain text.
  */
 #ifndef FITTING_TABLE_H
 #define FITTING_TABLE_H

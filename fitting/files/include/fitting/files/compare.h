@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Compares files of curves: the first with each other one, by their 95 % bands. One thread. */
+/* Compares the curve of the first file with that of every other file, by their 95 % bands. One thread. */
 #ifndef FITTING_FILES_COMPARE_H
 #define FITTING_FILES_COMPARE_H
 

@@ -21,22 +21,22 @@
 
 /* Strings: NULL = not given. formula_settings_default() gives every field its default. */
 struct formula_settings {
-	const char *expression;       /* right side, "b1*(1-exp(-b2*x))" */
-	const char *start;            /* "b1=500,b2=1e-4": also names the parameters; required */
-	const char *response;         /* "log(y)"; NULL = y */
+	const char *expression;       /* right side of the formula, "b1*(1-exp(-b2*x))" */
+	const char *start;            /* starting values, "b1=500,b2=1e-4"; they also name the parameters; required */
+	const char *response;         /* left side of the formula, "log(y)"; NULL = y */
 	const char *bounds;           /* "b1=0:1000,b2=:1" (either end may be missing) */
-	const char *fixed;            /* "b2,b3": these keep their start */
+	const char *fixed;            /* names of parameters that keep their starting value, "b2,b3" */
 	const char *y_column;         /* header name or number from 1; NULL = "y", else the first column */
 	const char *deviation_column; /* standard deviation of y; NULL = all equal */
-	const char *metric;           /* metric of a sweep.csv; NULL = its first */
+	const char *metric;           /* name of the metric in a sweep.csv; NULL = the first one */
 	int loss;                     /* index into formula_loss_names */
 	double loss_scale;            /* residual (in deviations) above which a robust loss grows linearly, default 1 */
 	int64_t multistart;           /* number of starts, default 8 */
 	int64_t seed;                 /* default 1 */
 	bool absolute_sigma;
 	const char *input;       /* the data file, "-" = stdin */
-	const char *output;      /* file to write the formula to, as curve.json */
-	struct fit_plots plots;  /* pictures of that curve */
+	const char *output;      /* file to write the formula's curve to (curve.json); NULL = none */
+	struct fit_plots plots;  /* pictures to draw of the formula as a curve */
 	const char *application; /* name of the curve's application */
 	double baseline_rtt_us;  /* round trip of the testbed, for the curve; NAN = the sweep's, if any */
 };
@@ -48,8 +48,8 @@ void formula_settings_default(struct formula_settings *settings);
 struct formula_fit;
 
 /*
- * The settings must live until formula_fit_destroy(). Returns NULL with err set on failure; *bad_option: the reason is
- * an option, not the file.
+ * The settings must live until formula_fit_destroy(). Returns NULL with err set on failure; *bad_option is then true if
+ * an option caused the failure, and false if the file did.
  */
 struct formula_fit *formula_fit_create(const struct formula_settings *settings, bool *bad_option, struct error *err);
 void formula_fit_destroy(struct formula_fit *fit); /* NULL is legal */

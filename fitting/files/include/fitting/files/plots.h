@@ -9,7 +9,7 @@
 
 struct fit_plots {
 	struct option_list files; /* .svg or .png */
-	bool log_x, zoom_y;       /* as in figures/curves.h */
+	bool log_x, zoom_y;       /* logarithmic x axis; y axis around the data, not from 0 (figures/curves.h) */
 };
 
 #endif

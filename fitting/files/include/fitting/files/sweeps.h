@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fits files of sweeps to files of curves: each sweep is fitted by each model, drawn and saved. One thread. */
+/*
+ * Reads files of sweeps, fits a curve of each model to each sweep, draws the curves and saves them to files. One
+ * thread.
+ */
 #ifndef FITTING_FILES_SWEEPS_H
 #define FITTING_FILES_SWEEPS_H
 
@@ -16,8 +19,8 @@
 enum { FIT_MODELS_MAXIMUM = 12 };
 
 struct fit_sweeps_settings {
-	const char *output;      /* curve.json, a folder, "-" = stdout, or NULL */
-	const char *application; /* NULL = from the sweep's log or file name */
+	const char *output; /* file (curve.json) or folder to save the curves to; "-" = stdout; NULL = do not save */
+	const char *application; /* name of the curve's application; NULL = from the sweep's log or file name */
 	struct observation_settings observing;
 	struct fit_settings fitting;
 	size_t model_count;             /* more than 1: several models of one sweep are compared */
@@ -32,8 +35,8 @@ struct fit_sweeps_settings {
  */
 int fit_sweeps_set_models(struct fit_sweeps_settings *settings, const char *names, int degree, struct error *err);
 /*
- * Fixes the threshold (NAN = not given, 0 = none) and the form; call it after fit_sweeps_set_models(). Returns 0 or
- * -EINVAL with err set.
+ * Fixes the threshold: NAN leaves it to the fit, 0 means no threshold. The form is a jump at a fixed threshold, or with
+ * `continuous` a hinge. Call it after fit_sweeps_set_models(). Returns 0 or -EINVAL with err set.
  */
 int fit_sweeps_set_threshold(struct fit_sweeps_settings *settings, double threshold_us, bool continuous,
 			     struct error *err);

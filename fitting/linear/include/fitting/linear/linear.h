@@ -9,6 +9,8 @@
  * A workspace serves any number of fits without allocation, so that a bootstrap can call linear_fit() hundreds of
  * thousands of times. One workspace per thread. A result's pointers point into its workspace and are valid until the
  * next fit.
+ *
+ * The comment of an array begins with its length, in `rows` and `columns`.
  */
 #ifndef FITTING_LINEAR_H
 #define FITTING_LINEAR_H
@@ -31,7 +33,8 @@ struct linear_problem {
 	size_t stride;          /* at least rows; 0 = rows */
 	const double *response; /* rows */
 	const double *weights;  /* rows, >= 0, 1/deviation^2 for absolute errors; 0 leaves a row out. NULL = all 1 */
-	bool has_intercept;     /* the columns span a constant: R^2 is then about the mean, else about 0 (like NIST) */
+	/* true if a combination of the columns is constant: R^2 is then about the mean, else about 0 (like NIST) */
+	bool has_intercept;
 };
 
 enum linear_status {
@@ -68,8 +71,8 @@ enum linear_status linear_fit(struct linear_workspace *workspace, const struct l
 			      struct linear_result *result);
 
 /*
- * The same with input in long double, for data whose decimals do not fit a double. The matrix has stride = rows; all
- * weights are 1.
+ * Input of linear_fit_extended(), which is linear_fit() in long double, for data whose decimals do not fit a double.
+ * The matrix has stride = rows; all weights are 1.
  */
 struct linear_extended_problem {
 	size_t rows, columns;

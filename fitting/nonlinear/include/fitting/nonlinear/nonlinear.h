@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Nonlinear least squares: minimises 1/2 sum of s^2 rho(weight_i * r_i^2 / s^2) over the parameters, where r_i =
- * model_i - y_i, rho is the loss and s its scale.
+ * model_i - y_i, rho is the loss and s is the scale of the loss.
  *
  * A trust region in More's scaling (MINPACK, More 1978): the Levenberg-Marquardt step with geodesic acceleration
  * (Transtrum & Sethna 2012); Powell's dogleg if that does not converge; and several starts. The caller supplies exact
  * Jacobians. A converged result is polished by Gauss-Newton steps with a QR in long double, to the last digits of the
  * model's arithmetic. Standard errors come from that QR, never from J'J.
  *
+ * A parameter is held at a bound while the gradient pushes it against the bound: the step does not change it.
+ *
  * If several starts converge, the one of least cost wins; at equal cost, the one that was tried first. The search ends
  * early when three starts have ended in the best minimum.
  *
  * A solve allocates all its memory at the start and frees it at the end (*result has its own). Solves in several
  * threads share no data.
+ *
+ * The comment of an array begins with its length, in `parameters` and `observations`.
  */
 #ifndef FITTING_NONLINEAR_H
 #define FITTING_NONLINEAR_H
@@ -39,26 +43,26 @@ typedef int (*nonlinear_evaluate_extended)(void *context, const long double *par
 struct nonlinear_problem {
 	size_t observations, parameters;
 	nonlinear_evaluate evaluate;
-	nonlinear_evaluate_extended evaluate_extended; /* for the polish; NULL: evaluate() serves for it too */
+	nonlinear_evaluate_extended evaluate_extended; /* used by the polish; NULL: the polish uses evaluate(), too */
 	void *context;
 	const double *start;   /* parameters */
 	const double *weights; /* observations, >= 0; 0 leaves the observation out; NULL = all 1 */
-	const double *lower;   /* parameters, -INFINITY = no bound; NULL = no bounds */
+	const double *lower;   /* parameters: lower bounds, -INFINITY = no bound; NULL = no bounds */
 	const double *upper;
-	const bool *fixed; /* true for parameters that keep their start; NULL = none */
-	const bool
-		*linear; /* parameters in which the model is jointly affine; used to make further starts; NULL = none */
+	const bool *fixed; /* parameters: true = keeps its start; NULL = none is fixed */
+	/* parameters: true for a set in which the model is jointly affine; used to make further starts; NULL = none */
+	const bool *linear;
 };
 
 struct nonlinear_settings {
 	enum nonlinear_loss loss;
-	double loss_scale;   /* s above, in weighted residuals; > 0 */
+	double loss_scale;   /* s of the objective above, in weighted residuals; > 0 */
 	int starts;          /* number of starts; 1 = only the given one */
 	uint64_t seed;       /* seed of the further starts */
 	int iterations;      /* maximum per start */
 	double tolerance;    /* relative tolerance of step, decrease and gradient cosine */
 	bool acceleration;   /* geodesic */
-	bool absolute_sigma; /* weights are 1/variance: standard errors are not scaled by chi2/dof */
+	bool absolute_sigma; /* the weights are 1/variance, so standard errors are not scaled by chi2/dof */
 	bool polish;
 };
 
@@ -91,14 +95,18 @@ struct nonlinear_result {
 	long double *extended_values; /* parameters, before rounding to double */
 	double rss;                   /* sum of weight_i * r_i^2, without the loss */
 	double cost;                  /* the minimised objective */
-	double dof;       /* observations of positive weight - free parameters that are not held at a bound */
-	size_t rank;      /* rank of the Jacobian in those parameters */
-	double condition; /* of that Jacobian with columns of length 1: |R_11| / |R_nn| */
+	/* number of observations of positive weight - number of free parameters not held at a bound */
+	double dof;
+	/* rank of the Jacobian in the free parameters not held at a bound */
+	size_t rank;
+	/* condition of the same Jacobian with columns of length 1: |R_11| / |R_nn| */
+	double condition;
 	double aicc, bic; /* as in linear.h, from rss */
 	int iterations, evaluations;
 	int starts_tried, starts_agreeing; /* starts_agreeing: starts that ended in the best minimum */
 	int start_used;                    /* number of the start that gave the result; 0 = the caller's */
-	bool dogleg;                       /* the result comes from the dogleg, the fall-back */
+	/* the result comes from the dogleg, which is tried if Levenberg-Marquardt does not converge */
+	bool dogleg;
 	bool polished;
 };
 

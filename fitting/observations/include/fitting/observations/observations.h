@@ -31,19 +31,20 @@ struct observation_level {
 	double x_us;
 	double mean;      /* mean of the runs, normalised */
 	double deviation; /* standard deviation of one run; 0 = not known */
-	double weight;    /* runs / variance of one run: the inverse variance of the mean */
+	double weight;    /* number of runs / variance of one run: the inverse variance of the mean */
 	long runs, outliers;
-	long line; /* of the level's first row */
+	long line; /* line of the level's first row in the file */
 };
 
 struct observation_outlier {
 	long line;
-	double x_us, value, normalised, deviations; /* deviations: robust deviations from its level's median */
+	/* deviations: distance from the level's median, in robust deviations */
+	double x_us, value, normalised, deviations;
 };
 
 struct observations {
 	struct sweep_metric metric;
-	bool baseline_known;                       /* plain form: the data are normalised, the baseline is exactly 1 */
+	bool baseline_known;                       /* plain form (sweep.h): the baseline is exactly 1 */
 	double baseline_value, baseline_deviation; /* of the metric at delay 0, in its unit */
 	bool drift_taken_off;                      /* the runs were corrected by references */
 	enum observation_noise noise;
@@ -53,13 +54,13 @@ struct observations {
 	size_t outlier_count;
 	struct observation_outlier *outliers;
 	/*
-	 * Complete replicate blocks: the runs of one number, if every level has one. block_count rows of `count`
-	 * values, normalised.
+	 * Complete replicate blocks. A block is the runs with the same number; it is complete if every level has such a
+	 * run. block_count rows of `count` values, normalised.
 	 */
 	size_t block_count;
 	double *blocks;
-	long runs;              /* all runs used */
-	long disturbed;         /* those of them that failed a check of the sweep (disturbed runs) */
+	long runs;              /* number of runs used */
+	long disturbed;         /* number of used runs that failed a check of the sweep (disturbed runs) */
 	double baseline_rtt_us; /* round trip of the testbed, measured by the sweep; NAN = not known */
 	double scatter;         /* weighted sum of squares of the runs about their levels' means */
 	double scatter_dof;     /* degrees of freedom of `scatter`: runs - levels; 0 without repeated runs */
