@@ -87,8 +87,8 @@ static int create_reflector(struct agent *agent, struct error *err)
 }
 
 /*
- * Sets the S bit and the error estimate. The option clock_error or the kernel tells whether NTP or PTP synchronises the
- * clock, and gives the error bound.
+ * Sets the S bit and the error estimate. With the option clock_error, our clock counts as synchronised, with this error
+ * bound. Otherwise the kernel reports whether NTP or PTP synchronises the clock, and the bound.
  */
 void agent_estimate_error(struct agent *agent)
 {
@@ -130,13 +130,19 @@ static int set_up(struct agent *agent, struct error *err)
 	return code ? code : open_kernel_stamps(agent, &report, err);
 }
 
-/* Frames that arrived before now have no correct stamp, so answers to them would report wrong times. */
+/*
+ * Discards the frames that arrived before the agent began to poll the port: they have no correct stamp, so answers to
+ * them would report wrong times.
+ */
 static void discard_old_frames(struct agent *agent)
 {
 	struct dp_packet *burst[AGENT_BURST];
 	uint16_t count = AGENT_BURST;
 
-	/* At most all buffers: on a busy port, more frames arrive during the loop. */
+	/*
+	 * Stops after as many frames as there are buffers: on a busy port, more frames arrive during the loop, and it
+	 * might not end.
+	 */
 	for (int bursts = 0; bursts < AGENT_BUFFERS / AGENT_BURST && count == AGENT_BURST; bursts++) {
 		count = dp_receive(agent->port_id, agent->options.queue, burst, AGENT_BURST);
 		dp_packets_free(burst, count);
@@ -293,8 +299,8 @@ void agent_window(struct agent *agent, size_t index, struct agent_row *row)
 	prober_window(&agent->prober, index, now, row);
 	row->resolved = neighbour->known;
 	/*
-	 * The peer counts as unresolvable if there is no MAC although a probe at its first turn would have timed out by
-	 * now.
+	 * The peer counts as unresolvable if its MAC is unknown and the timeout has passed since its first probe was
+	 * due (target->missed).
 	 */
 	row->unresolvable = !neighbour->known && stamp_difference(now, target->missed, &waited) &&
 			    waited.v >= agent->options.timeout.v;

@@ -38,7 +38,7 @@ static struct frame probe_frame(const struct agent *agent)
 	struct frame frame = {
 		.kind = FRAME_UDP,
 		.source_address = agent->options.address,
-		.destination_address = agent->options.address, /* of the same family */
+		.destination_address = agent->options.address, /* a placeholder of the right IP version */
 		.destination_port = agent->options.udp_port,
 		.ttl = agent->options.ttl,
 		.dscp = agent->options.dscp,
@@ -67,7 +67,8 @@ void agent_make_template(struct agent *agent)
 }
 
 /*
- * Writes the base packet and the TLVs, and copies the header template, without the fields that differ between probes.
+ * Copies the header template and writes the base packet and the TLVs. The header fields that differ between probes are
+ * written by write_headers().
  */
 static void write_probe(const struct agent *agent, const struct prober_probe *probe, struct ns sent_at,
 			struct dp_packet *packet)
@@ -121,8 +122,8 @@ void agent_write_probes(const struct agent *agent, const struct prober_probe *pr
 			struct dp_packet **packets, uint16_t count)
 {
 	/*
-	 * All payloads first, then all checksums: a wide load stalls while narrower stores to the same bytes are
-	 * pending.
+	 * Writes all payloads before it computes the first checksum: a checksum loads wide words, which stalls while
+	 * narrower stores to the same bytes are pending.
 	 */
 	for (uint16_t i = 0; i < count; i++)
 		write_probe(agent, &probes[i], sent_at, packets[i]);

@@ -15,7 +15,7 @@
 
 enum { AGENT_BURST = 32 };
 
-/* Answers to be sent at the end of a burst. */
+/* Answers to received requests, collected so that they are sent as one burst. */
 struct agent_answers {
 	uint16_t count;
 	struct dp_packet *packets[AGENT_BURST];
@@ -36,7 +36,7 @@ enum { AGENT_HANDOVERS = 1024 }; /* capacity of the queue between two agents */
 struct agent {
 	struct agent_options options;
 	struct agent *const *group; /* [options.queues], NULL = no group; set before any agent of the group runs */
-	struct spsc **inbox;        /* [options.queues], one queue from each of the other agents */
+	struct spsc **inbox; /* [options.queues] frames from each of the other agents, by the other agent's queue */
 	uint64_t handed_over, not_handed_over;
 	struct spsc *frames; /* NULL = frames are not captured */
 	uint64_t frames_dropped;
@@ -44,14 +44,14 @@ struct agent {
 	uint16_t port_id;
 	uint16_t burst; /* maximum packets per transmit call; 1 if sending is a system call, so that each packet has its
 			   own stamp */
-	size_t padding; /* bytes of the padding of a probe */
+	size_t padding; /* bytes of the padding TLV in our probes */
 	struct frame_template probe_template;
 	struct agent_answers answers;
 	struct dp_pool *pool;
 	struct dp_clock *clock;
 	uint8_t mac[FRAME_MAC_BYTES];
 	bool answers_neighbours; /* we answer ARP and ND, because the kernel does not */
-	bool holds_ports;        /* the kernel has our address, and our source ports are not reserved there yet */
+	bool holds_ports;        /* the kernel has our address, and our source ports must still be reserved there */
 	bool sleeps;
 	bool exact_timers; /* this thread has requested exact timers */
 	bool wants_kernel_stamps;
@@ -64,23 +64,24 @@ struct agent {
 	struct reflector *reflector;
 	struct stamp_error_estimate error_estimate;
 	struct ns error_bound;
-	struct dp_clock reading; /* see fresh_clock() */
+	struct dp_clock reading; /* copy of *clock, which fresh_clock() updates */
 	struct stamp read_at;
 	struct stamp next_upkeep, next_clock;
-	struct stamp last_look; /* when the port was last found empty */
+	struct stamp last_look; /* when the port was last polled, or agent_sleep() returned */
 	struct stamp last_request;
 	struct histogram *wake_up;
 	uint64_t unstamped, departures, send_failures, broken_frames, unfinished_checksums, other_vlan;
 };
 
 /*
- * agent_frames.c: writes our probes. The template of their headers is made once, at the end of the setup. The stamp in
- * a probe is taken before the checksums are computed, so it is earlier than the TX burst.
+ * agent_frames.c: writes our probes. agent_make_template() prepares the headers that all probes share; it is called
+ * once, during the setup. The stamp in a probe is taken before the checksums are computed, so it is earlier than the TX
+ * burst.
  */
 void agent_make_template(struct agent *agent);
 void agent_write_probes(const struct agent *agent, const struct prober_probe *probes, struct ns sent_at,
 			struct dp_packet **packets, uint16_t count);
-void agent_add_tag(const struct agent *agent, struct frame *frame); /* with --vlan */
+void agent_add_tag(const struct agent *agent, struct frame *frame); /* adds the tag of --vlan, if given */
 
 /* Prefetches the memory needed to process the frames of a burst (at most AGENT_BURST). */
 void agent_prefetch(const struct agent *agent, const struct frame *frames, uint16_t count);

@@ -60,8 +60,8 @@ static void step_phase(struct course *course, struct stamp now)
 		if (agent->last_request.ns < now.ns)
 			agent->last_request = now;
 		/*
-		 * Peers that began later end later, by `patience` at most. The limit is needed because others may probe
-		 * for ever.
+		 * Answers the peers that began to measure later than we did, by at most `patience`. The limit is needed
+		 * because other hosts may send requests for ever.
 		 */
 		enter(course, PHASE_LINGERING, now, ns_add(course->run->patience, course->run->linger));
 		break;
@@ -115,7 +115,7 @@ int agent_run(struct agent *agent, struct agent_run *run, const volatile sig_ato
 		bool busy = agent_step(agent, now);
 
 		now = agent_now(agent);       /* so that it is later than any request handled in this step */
-		if (now.ns >= next_look.ns) { /* once per upkeep interval */
+		if (now.ns >= next_look.ns) { /* at most once per upkeep() of the agent */
 			next_look = agent->next_upkeep;
 			step_phase(&course, now);
 			code = tick(&course, now, err);

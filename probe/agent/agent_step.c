@@ -13,15 +13,17 @@
 
 enum {
 	SEND_ATTEMPTS = 1000,
-	EXPIRED_SESSIONS = 64, /* checked per iteration: takes about 5 us */
-	NEIGHBOURS_ASKED = 32, /* at most, in each upkeep */
+	EXPIRED_SESSIONS = 64, /* sessions checked for timeouts in each iteration: takes about 5 us */
+	NEIGHBOURS_ASKED = 32, /* maximum number of neighbours queried in each upkeep() */
 };
 
 /*
- * blind_nap: sleep without a socket that can wake us. longest_sleep: maximum with one (for clock upkeep, ARP, signals).
+ * Maximum length of a sleep. blind_nap: if no socket can wake us. longest_sleep: if a socket can wake us; limited
+ * because of clock upkeep, ARP and signals.
  */
 static const struct ns blind_nap = {20 * NS_PER_US}, longest_sleep = {50 * NS_PER_MS};
-static const struct ns kernel_slack = {NS_PER_MS}; /* tolerated difference of the clocks; setting a clock exceeds it */
+static const struct ns kernel_slack = {NS_PER_MS}; /* a kernel stamp may be later than our counter by this; if it is
+						      later by more, the wall clock was set */
 static const struct ns upkeep_gap = {10 * NS_PER_MS}, clock_gap = {NS_PER_S};
 
 struct stamp agent_now(const struct agent *agent)
@@ -142,7 +144,10 @@ static bool take_neighbour(struct agent *agent, const struct frame *frame, struc
 	return false;
 }
 
-/* Reads t3 when everything in the answers except t3 itself and the checksums is complete. */
+/*
+ * Sends the collected answers. One t3 is read for all of them, when everything except t3 itself and the checksums is
+ * complete.
+ */
 static void send_answers(struct agent *agent)
 {
 	struct agent_answers *answers = &agent->answers;
@@ -150,8 +155,8 @@ static void send_answers(struct agent *agent)
 	uint16_t sent;
 
 	/*
-	 * All payloads first, then all checksums: a wide load stalls while narrower stores to the same bytes are
-	 * pending.
+	 * Writes all payloads before it computes the first checksum: a checksum loads wide words, which stalls while
+	 * narrower stores to the same bytes are pending.
 	 */
 	for (uint16_t i = 0; i < answers->count; i++)
 		reflector_finish(&answers->prepared[i], sent_at, answers->payloads[i]);
@@ -186,7 +191,7 @@ static bool take_request(struct agent *agent, const struct frame *request, struc
 	    reflector_prepare(agent->reflector, request, (struct ns){received_at.ns}, agent->error_estimate, payload,
 			      prepared))
 		return false;
-	*answer = *request; /* also copies its tags and DF */
+	*answer = *request; /* the answer keeps the request's tags and DF bit */
 	answer->source_address = request->destination_address;
 	answer->destination_address = request->source_address;
 	answer->source_port = request->destination_port;
@@ -207,8 +212,8 @@ static bool take_request(struct agent *agent, const struct frame *request, struc
 
 /* A burst of received frames, with information about its arrival. */
 struct arrival {
-	struct stamp received;        /* right after the burst */
-	const struct dp_clock *clock; /* to convert the kernel's timestamps */
+	struct stamp received;        /* when the RX burst returned, CLOCK_COUNTER */
+	const struct dp_clock *clock; /* converts the kernel's timestamps to the counter */
 	bool late;                    /* the port was not polled for longer than the stall limit */
 	bool handed_over;             /* received by another agent of the group */
 };
@@ -225,8 +230,8 @@ static bool stamp_by_nic(const struct agent *agent, const struct dp_packet *pack
 }
 
 /*
- * Finds the best stamp of a frame's arrival. An output parameter, because copying a returned struct would stall on its
- * narrower stores.
+ * Finds the best stamp of a frame's arrival. *best is an output parameter, because copying a returned struct would
+ * stall on the narrower stores to it.
  */
 static void stamp_arrival(struct agent *agent, const struct dp_packet *packet, const struct frame *frame,
 			  const struct arrival *arrival, struct prober_arrival *best)
@@ -400,11 +405,12 @@ static uint16_t receive(struct agent *agent)
 
 	arrival.late = longer_than(agent, arrival.received, agent->last_look);
 	agent->last_look = arrival.received;
-	if (count && agent->kernel) /* needed even if its stamps are unused: unread ones would keep waking us */
+	/* Also if we do not use the stamps: unread messages in the socket would keep waking us. */
+	if (count && agent->kernel)
 		kernel_stamps_drain(agent->kernel);
 	if (count && agent->wants_kernel_stamps) {
 		arrival.clock = fresh_clock(agent);
-		take_departures(agent); /* first, because the answers in this burst use them */
+		take_departures(agent); /* first: they correct the t1 of the probes that this burst may answer */
 	}
 	if (count)
 		take_frames(agent, burst, count, &arrival);
@@ -413,7 +419,9 @@ static uint16_t receive(struct agent *agent)
 	return count;
 }
 
-/* Reads the counter once more right before the TX burst. */
+/*
+ * Sends the probes. Reads the counter right before the TX burst: this t1 is more exact than the stamp in the packets.
+ */
 static void send_probes(struct agent *agent, const struct prober_probe *probes, uint16_t count)
 {
 	struct dp_packet *packets[AGENT_BURST];
@@ -542,6 +550,6 @@ void agent_sleep(struct agent *agent, struct stamp until)
 		return;
 	}
 	kernel_stamps_wait(agent->kernel, length);
-	take_departures(agent);                  /* unread ones would keep waking us */
-	agent->last_look = dp_now(agent->clock); /* no poll was missed: the socket wakes us when a packet arrives */
+	take_departures(agent);                  /* unread ones in the error queue would keep waking us */
+	agent->last_look = dp_now(agent->clock); /* no poll was missed: a packet ends the sleep */
 }

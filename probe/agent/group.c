@@ -14,7 +14,7 @@
 struct member {
 	struct agent_group *group;
 	struct agent *agent;
-	struct dp_clock clock; /* a copy, because one thread uses each clock */
+	struct dp_clock clock; /* a copy: each thread needs a clock of its own */
 	struct agent_run run;
 	const volatile sig_atomic_t *stop;
 	struct error err;
@@ -25,7 +25,7 @@ struct agent_group {
 	size_t peers;
 	struct agent **agents; /* [count] */
 	struct member *members;
-	_Atomic int running; /* members that have not finished their run */
+	_Atomic int running; /* number of members whose measurement has not ended yet */
 };
 
 static uint32_t share_of(uint32_t pps, uint16_t count)
@@ -142,7 +142,7 @@ struct agent *agent_group_first(struct agent_group *group)
 	return group->agents[0];
 }
 
-/* Members without peers, except the first, only answer requests. */
+/* True for the members that call agent_run(): the first, and all that have peers. The others only answer requests. */
 static bool has_run(const struct member *member)
 {
 	return member->agent == member->group->agents[0] || agent_peer_count(member->agent);
@@ -175,7 +175,7 @@ int agent_group_run(struct agent_group *group, struct agent_run *run, const vola
 		group->members[i].run = *run;
 		group->members[i].stop = stop;
 		group->members[i].err = (struct error){0};
-		if (i) /* the first one shows the progress */
+		if (i) /* only the first member reports progress */
 			group->members[i].run.on_tick = NULL;
 		atomic_fetch_add(&group->running, has_run(&group->members[i]));
 	}
@@ -199,7 +199,7 @@ int agent_group_run(struct agent_group *group, struct agent_run *run, const vola
 	return code;
 }
 
-/* Adds all fields; each is a counter. */
+/* Adds each field of *more to *sum; all fields are uint64_t counters. */
 static void add_counters(struct reflector_counters *sum, const struct reflector_counters *more)
 {
 	uint64_t *to = (uint64_t *)sum;

@@ -20,16 +20,16 @@
 
 enum {
 	BATCH = 32,
-	COPY_BYTES = 128,     /* headers and the STAMP base packet */
-	STAMP_SLOT_BITS = 16, /* hundreds of packets may wait after a stall: few of them should share a slot */
+	COPY_BYTES = 128,     /* bytes kept of each packet: its headers and the STAMP base packet */
+	STAMP_SLOT_BITS = 16, /* so many that few of the hundreds of packets that may wait after a stall share a slot */
 	STAMP_SLOTS = 1 << STAMP_SLOT_BITS,
 	HELD_MAXIMUM = 512,
 	SOCKET_BUFFER_BYTES = 4 << 20,
 };
 
 /*
- * A packet duplicated by the network follows the first copy within this time. A new run may reuse the same sequence
- * numbers, but only later.
+ * If two packets with the same key arrive within this time, the network has duplicated a packet. A packet with the same
+ * key that arrives later belongs to a new run, which may reuse the sequence numbers.
  */
 static const struct ns copy_gap = {50 * NS_PER_MS};
 
@@ -47,15 +47,17 @@ struct kernel_stamps {
 	struct stamp_slot slots[STAMP_SLOTS];
 	uint8_t copies[BATCH][COPY_BYTES];
 	/*
-	 * Control data of an arrival: a timespec and the auxiliary data; of a departure: three timespecs and an error.
+	 * Control messages of one packet. After an arrival: a timespec and the auxiliary data; after a departure: three
+	 * timespecs and an error.
 	 */
 	uint8_t controls[BATCH][CMSG_SPACE(3 * sizeof(struct timespec)) + CMSG_SPACE(sizeof(struct tpacket_auxdata)) +
 				CMSG_SPACE(sizeof(struct sock_extended_err) + sizeof(struct sockaddr_storage))];
 };
 
 /*
- * Offsets count from the Ethernet header (SOCK_RAW). The filter drops IPv4 fragments other than the first, because they
- * have no ports, and IPv6 packets with extension headers. The first enum contains the indices of jump targets.
+ * Offsets in the filter count from the Ethernet header (SOCK_RAW). The filter drops IPv4 fragments other than the
+ * first, because they have no ports, and IPv6 packets with extension headers. The first enum contains the indices of
+ * the filter's jump targets.
  */
 int kernel_stamps_filter(int socket_fd, uint16_t port, bool driver)
 {
@@ -118,7 +120,10 @@ static int open_copies(struct kernel_stamps *stamps, const char *interface, uint
 	    bind(stamps->socket_fd, (struct sockaddr *)&address, sizeof address))
 		return error_set(err, errno, "%s: cannot open a packet socket for the kernel's timestamps: %s",
 				 interface, strerror(errno));
-	/* May fail: only root may exceed net.core.rmem_max. With a smaller buffer, stamps may be lost in bursts. */
+	/*
+	 * May fail: only root may exceed net.core.rmem_max. A smaller buffer may overflow in a burst; the stamps that
+	 * do not fit are lost.
+	 */
 	setsockopt(stamps->socket_fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes);
 	return 0;
 }
@@ -147,7 +152,8 @@ struct kernel_stamps *kernel_stamps_open(const char *interface, uint16_t udp_por
 		return NULL;
 	}
 	if (driver_socket >= 0) {
-		kernel_stamps_filter(driver_socket, udp_port, true); /* may fail: then we examine more packets */
+		/* If this fails, the driver receives all packets, and we must examine more. */
+		kernel_stamps_filter(driver_socket, udp_port, true);
 		stamps->stamps_departures = departures && ask_for_departures(driver_socket);
 	}
 	return stamps;
@@ -251,8 +257,8 @@ void kernel_stamps_wait(struct kernel_stamps *stamps, struct ns timeout)
 }
 
 /*
- * Identifies a packet: the path by addresses and ports, the packet by sequence number and stamp, because two sessions
- * on a path may use the same numbers.
+ * Returns a hash that identifies a packet. Addresses and ports identify the path, sequence number and stamp the packet
+ * on it: the sequence number alone is not sufficient, because two sessions on a path may use the same numbers.
  */
 static uint64_t stamp_key(const struct frame *frame)
 {

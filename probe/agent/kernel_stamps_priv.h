@@ -43,8 +43,9 @@ void kernel_stamps_wait(struct kernel_stamps *stamps, struct ns timeout);
 void kernel_stamps_drain(struct kernel_stamps *stamps);
 
 /*
- * Calls left() for each STAMP frame sent since the last call, with its headers and base packet and with the kernel's
- * timestamp, taken at the driver of the interface. On a veth pair this time is before dp_transmit() returns.
+ * kernel_stamps_departures() calls left() for each STAMP frame sent since its last call, with the frame's headers and
+ * base packet and with the kernel's timestamp, taken at the driver of the interface. On a veth pair, the timestamp is
+ * taken before dp_transmit() returns.
  */
 struct kernel_departure {
 	const struct frame *frame;
@@ -60,7 +61,7 @@ void kernel_stamps_departures(struct kernel_stamps *stamps, kernel_stamps_left *
 bool kernel_stamps_has_departures(const struct kernel_stamps *stamps);
 
 struct kernel_arrival {
-	struct stamp at;  /* CLOCK_WALL; invalid if there is no timestamp, or no longer */
+	struct stamp at; /* CLOCK_WALL; invalid if the kernel gave no timestamp, or if a newer packet has replaced it */
 	bool no_checksum; /* its sender left the checksum unfinished, as the kernel reports (TP_STATUS_CSUMNOTREADY) */
 };
 

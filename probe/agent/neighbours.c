@@ -38,7 +38,7 @@ static int make_room(struct neighbours *neighbours)
 	return hash_table_reserve(&neighbours->by_address, (uint32_t)neighbours->count + 1);
 }
 
-/* Returns a free index, or a new one. */
+/* Returns the index of a free entry, or of a new one. */
 static uint32_t take_place(struct neighbours *neighbours)
 {
 	uint32_t place = neighbours->first_free;
@@ -114,8 +114,8 @@ void neighbours_learn(struct neighbours *neighbours, const struct frame *frame, 
 }
 
 /*
- * Each neighbour has one pending query in the queue. Taking it leaves the memory to add it again, so adding cannot
- * fail.
+ * Every neighbour that must be resolved has one pending query in the queue. Taking the query leaves its memory in the
+ * queue, so adding the neighbour's following query cannot fail.
  */
 const struct neighbour *neighbours_ask(struct neighbours *neighbours, struct ns now)
 {

@@ -22,20 +22,21 @@ struct neighbour {
 	uint8_t mac[FRAME_MAC_BYTES];
 	struct ns ask_at; /* monotonic time of the next query */
 	struct ns backoff;
-	uint32_t use;       /* counts the assignments of this index: queries of earlier ones are ignored */
+	uint32_t use; /* number of times that this entry was assigned: pending queries with a lower value are ignored */
 	uint32_t next_free; /* in a free entry: index + 1 of the next free one, 0 = none */
 };
 
 struct neighbours {
 	size_t count, capacity;
 	struct neighbour *items;
-	uint32_t first_free; /* index + 1, 0 = none */
+	uint32_t first_free; /* index + 1 of the first free entry; 0 = none */
 	struct hash_table by_address;
 	struct event_queue questions; /* pending queries: subject = index, detail = use */
 };
 
 /*
- * Adds a user to the address, and the address if it is new. mac: NULL = to be resolved. Returns its index, or -ENOMEM.
+ * Counts one more peer that uses this next hop, which is added if it is new. mac: MAC of the next hop; NULL = to be
+ * resolved. Returns the index of the next hop, or -ENOMEM.
  */
 int64_t neighbours_add(struct neighbours *neighbours, ip_address address, const uint8_t *mac);
 void neighbours_drop(struct neighbours *neighbours, size_t index);

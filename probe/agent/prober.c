@@ -11,7 +11,8 @@
 enum {
 	WINDOW_MAXIMUM = 65536,
 	WINDOW_SPARE = 16,
-	SELDOM_ROOM = 8, /* for histograms that fill only with synchronised clocks or after a stall */
+	SELDOM_ROOM = 8, /* number of values for which histograms have room that fill only with synchronised clocks or
+			    after a stall */
 };
 
 static const int64_t rtt_lowest_ns = 100, rtt_highest_ns = INT64_C(10) * NS_PER_S;
@@ -41,7 +42,7 @@ int prober_create(struct prober *prober, const struct agent_options *options, st
 	return 0;
 }
 
-/* Returns the maximum of outstanding probes on a path: those sent within the timeout, plus a reserve. */
+/* Returns the maximum number of outstanding probes on a path: the probes sent within the timeout, plus WINDOW_SPARE. */
 static uint32_t session_window(const struct agent_options *options)
 {
 	int64_t gap = options->interval.v * options->paths;

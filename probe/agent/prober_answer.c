@@ -45,7 +45,7 @@ static int read_reply(struct prober *prober, const struct frame *frame, struct s
 	return -EBADMSG;
 }
 
-/* Reads the TLVs of an answer. Returns false if there are none. */
+/* Reads the TLVs of an answer into *tlvs. Returns false if the answer has none, or if our probes request none. */
 static bool note_tlvs(struct prober *prober, struct tlv_reading *tlvs, const struct frame *frame,
 		      const struct stamp_reply *reply)
 {
@@ -60,8 +60,8 @@ static bool note_tlvs(struct prober *prober, struct tlv_reading *tlvs, const str
 }
 
 /*
- * RFC 9534 section 3.2: an answer that names other member links than the probe must be ignored. Also learns the peer's
- * link, if it is not known yet.
+ * Returns false for an answer that names other LAG member links than the probe: such an answer must be ignored (RFC
+ * 9534 section 3.2). Also learns the peer's member link, if it is unknown.
  */
 static bool is_of_member(struct prober *prober, struct prober_target *target)
 {
@@ -128,7 +128,7 @@ bool prober_answer(struct prober *prober, const struct frame *frame, const struc
 	}
 	path = target_path(target, (uint32_t)path);
 	if (path < 0)
-		return true; /* a port that was measured until the routes changed */
+		return true; /* the port is not measured any more, since the routes have changed */
 	has_tlvs = note_tlvs(prober, &target->tlvs, frame, &reply);
 	if (has_tlvs && !is_of_member(prober, target))
 		return true;

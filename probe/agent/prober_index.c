@@ -11,7 +11,7 @@ static uint64_t key_of(ip_address address)
 	return hash_mix((uint64_t)address) ^ (uint64_t)(address >> 64);
 }
 
-/* Slot of the address in by_address, or HASH_TABLE_NONE. */
+/* Returns the slot of the address in by_address, or HASH_TABLE_NONE. */
 static uint32_t place_of(const struct prober *prober, ip_address address)
 {
 	HASH_TABLE_EACH (&prober->by_address, key_of(address), at)
@@ -52,7 +52,7 @@ void prober_index_add(struct prober *prober, struct prober_target *target)
 	hash_table_insert(&prober->by_address, key_of(target->peer.address), target->id);
 }
 
-/* The target with the last identifier gets the removed one. */
+/* The target with the highest identifier gets the identifier of the removed target, so that there are no gaps. */
 void prober_index_remove(struct prober *prober, const struct prober_target *target)
 {
 	struct prober_target *last = prober->by_id[prober->target_count - 1];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Assigns source ports to the paths of a target: a fixed number of ports, each of which counts as a path; or, with
- * find_paths, one port for each path that <probe/paths/paths.h> found. The probes of this search (traces) are STAMP
- * requests of a separate session with a small TTL. Their length encodes the TTL, so that a router's message shows it.
+ * find_paths, one port for each path that <probe/paths/paths.h> found. The probes of this search (trace probes) are
+ * STAMP requests of a separate session with a small TTL. Their length encodes the TTL, so that a router's message about
+ * an expired probe shows it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,9 +17,11 @@
 enum {
 	FIRST_DYNAMIC_PORT = 49152, /* RFC 6335 section 6 */
 	DYNAMIC_PORTS = 16384,
-	TRACE_PPS = 500, /* Linux routers send 1,000 ICMP messages a second by default (icmp_msgs_per_sec) */
-	TRACE_SEQUENCE = INT32_C(1) << 30, /* | port << 8 | TTL: identifies a trace if the reflector ignores the SSID */
-	TRACE_PADDING = 8, /* length of a trace's padding TLV minus the TTL; 4 of the bytes are the TLV's header */
+	TRACE_PPS = 500, /* trace probes a second; Linux routers send 1,000 ICMP messages a second by default
+			    (icmp_msgs_per_sec) */
+	TRACE_SEQUENCE = INT32_C(1) << 30, /* | candidate << 8 | TTL: sequence number that identifies a trace probe if
+					      the reflector ignores the SSID */
+	TRACE_PADDING = 8, /* length of a trace probe's padding TLV minus its TTL; 4 bytes are the TLV's header */
 	UDP_HEADER_BYTES = 8,
 };
 
@@ -32,13 +35,13 @@ uint32_t prober_candidates(const struct agent_options *options)
 }
 
 /*
- * Chooses distinct random ports, so that different runs use different links and one run covers many. The last port is
- * for greetings.
+ * Chooses distinct random source ports, so that different runs use different links, and a run with many ports uses many
+ * links. The last port in ports[] is for greetings.
  */
 int prober_choose_ports(struct prober *prober, struct rng *rng)
 {
 	uint32_t wanted = prober_candidates(prober->options) + 1;
-	const uint16_t queues = prober->options->queues; /* port % queues identifies the agent */
+	const uint16_t queues = prober->options->queues; /* the agent on queue q uses ports with port % queues == q */
 
 	prober->ports = calloc(wanted, sizeof *prober->ports);
 	prober->path_of_port = malloc(65536 * sizeof *prober->path_of_port);
@@ -87,7 +90,10 @@ int target_path(const struct prober_target *target, uint32_t candidate)
 	return -1;
 }
 
-/* Begins to measure each newly found path, up to the limit; after a change of routes, begins with all paths again. */
+/*
+ * Begins to measure the newly found paths, at most options->paths. After a change of routes, first stops measuring the
+ * old ones.
+ */
 static void follow(struct prober *prober, struct prober_target *target)
 {
 	uint32_t known = paths_count(target->known);
@@ -138,14 +144,14 @@ bool prober_take_trace(struct prober *prober, struct stamp now, const struct nei
 		};
 		return true;
 	}
-	/* Look again after trace_timeout at the latest: another MAC may be known by then. */
+	/* Check again after trace_timeout at the latest: by then, the MAC of another target may be known. */
 	prober->next_trace_ns = next < now.ns + trace_timeout.v ? next : now.ns + trace_timeout.v;
 	if (prober->next_trace_ns < now.ns + trace_gap.v)
 		prober->next_trace_ns = now.ns + trace_gap.v;
 	return false;
 }
 
-/* After an answer, the next trace may leave as soon as the rate limit permits. */
+/* Called after an answer to a trace probe: the next one may leave as soon as the rate limit permits. */
 static void go_on(struct prober *prober, struct prober_target *target, struct stamp now)
 {
 	follow(prober, target);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Prefetches the memory needed for a whole burst of packets. With 100,000 sessions, almost every access is a cache
- * miss. A session uses a dozen cache lines, some of them behind pointers that must be fetched first: hence the steps.
+ * miss. A session uses a dozen cache lines, some of them behind pointers that must be fetched first: therefore
+ * target_prefetch() works in steps.
  */
 #include "agent_priv.h"
 
-enum { CACHED_SESSIONS = 1024 }; /* 2 KB each: these fit the second-level cache, prefetching would only cost time */
+/* Up to this number of sessions, 2 KB each, fit into the second-level cache: prefetching would only cost time. */
+enum { CACHED_SESSIONS = 1024 };
 
 bool prober_needs_prefetch(const struct prober *prober)
 {

@@ -18,38 +18,38 @@
 
 struct prober_path {
 	struct session *session;
-	struct histogram *rtt;            /* ns, undisturbed, of this window */
-	struct prober_path *next, **link; /* list in a slot of the timer wheel; link NULL: in no slot */
-	struct session_counters before;   /* as at the beginning of the window */
+	struct histogram *rtt;            /* ns, undisturbed samples of the current window */
+	struct prober_path *next, **link; /* members of the list in a slot of the timer wheel; link NULL: in no slot */
+	struct session_counters before;   /* the session's counters when the window began */
 	uint64_t lost_forward_before;
 };
 
 /* An answered probe. */
 struct prober_exchange {
 	struct exchange stamps; /* t1 and t4 of CLOCK_COUNTER, t2 and t3 of CLOCK_PEER */
-	struct ns clock_error;  /* of both ends together; valid if both are synchronised */
+	struct ns clock_error;  /* sum of the clocks' error bounds at both ends; valid if `synchronised` */
 	uint32_t sequence, answer_sequence;
 	uint16_t source_port;
 	bool synchronised, disturbed;
-	bool departed, arrived; /* t1, t4 are from the kernel */
+	bool departed, arrived; /* t1, t4 are the kernel's stamps */
 	bool arrived_at_nic;    /* t4 is from the NIC */
-	bool waits;             /* held in prober_target.held until it is counted */
+	bool waits;             /* not counted yet: waits in prober_target.held for follow-up telemetry */
 };
 
 struct prober_target {
 	struct peer peer;
-	uint32_t id;         /* index in by_id */
-	size_t neighbour;    /* index of the next hop */
+	uint32_t id;         /* identifier: index in prober.by_id */
+	size_t neighbour;    /* index of the next hop in neighbours.items */
 	struct stamp missed; /* when a probe was first not sent because the MAC was unknown */
 	uint64_t sent;
 	uint32_t next_path;
-	bool heard;                /* answered a greeting */
-	uint32_t greetings;        /* number sent before measuring */
+	bool heard;                /* has answered a greeting */
+	uint32_t greetings;        /* number of greetings sent */
 	struct prober_path *paths; /* [options->paths] */
-	uint32_t path_count;       /* number in use */
-	struct paths *known;       /* found paths, NULL without find_paths */
-	uint16_t *candidate_of;    /* [options->paths] by path in use: index of its port in the prober's ports[]; with
-				      find_paths */
+	uint32_t path_count;       /* number of paths in use */
+	struct paths *known;       /* the paths found; NULL without find_paths */
+	uint16_t *candidate_of; /* with find_paths: [options->paths], for each path in use, the index of its source port
+				   in prober.ports[] */
 	uint32_t generation;
 	/* Figures of the current window. */
 	struct histogram *disturbed_rtt, *residence; /* ns */
@@ -61,8 +61,9 @@ struct prober_target {
 	bool ssid_ignored;
 	struct agent_headers headers;
 	struct tlv_reading tlvs;
-	uint16_t peer_member;         /* member link of the peer in a LAG, as set or learned from the peer */
-	struct prober_exchange *held; /* [options->paths] newest exchange, until follow-up telemetry arrives */
+	uint16_t peer_member;         /* identifier of the peer's LAG member link, as configured or learned */
+	struct prober_exchange *held; /* [options->paths] newest exchange of each path, until follow-up telemetry
+					 arrives; NULL = not requested */
 	struct ns best_rtt, best_offset;
 	struct stamp last_answer, began;
 };
@@ -76,26 +77,27 @@ struct prober {
 	struct prober_target **targets;    /* in the order in which they were added */
 	struct prober_target **by_id;      /* [target_count] the same targets, by identifier */
 	struct hash_table by_address;      /* maps an answer's source address to the target's identifier */
-	uint16_t *ports;                   /* prober_candidates() ports, and one more for greetings */
-	int16_t *path_of_port;             /* [65536] index in ports, -1 = not one of them */
+	uint16_t *ports;                   /* prober_candidates() source ports, and one more for greetings */
+	int16_t *path_of_port;             /* [65536] for each UDP port, its index in ports[]; -1 = not in ports[] */
 	uint16_t session;                  /* SSID */
-	const struct stamp_key *trace_key; /* of the companion session, which looks for paths */
+	const struct stamp_key *trace_key; /* of the companion session (keys.h), whose probes find paths */
 	enum agent_mode mode;
 	struct stamp schedule_start, next_due; /* probe number `turn` is due at schedule_start + turn * gap_ns */
 	uint64_t turn;
 	size_t next_target;
 	double gap_ns;
 	struct rng rng;
-	bool limited; /* gap_ns is limited by probe_pps */
+	bool limited; /* probe_pps, not options->interval, determines gap_ns */
 	uint64_t skipped, bad_hmac, other_member;
-	int64_t next_trace_ns; /* see prober_paths.c */
+	int64_t next_trace_ns; /* earliest time of the next trace probe; see prober_paths.c */
 	size_t trace_turn;
 	struct prober_path *wheel[PROBER_WHEEL_SLOTS]; /* sessions, by the tick at which their oldest probe times out */
-	int64_t tick_ns, wheel_at;                     /* the last tick that prober_expire() has finished */
-	int64_t next_tick_ns;                          /* beginning of the following tick */
-	bool synchronised;                             /* our clock */
-	struct ns clock_error; /* error bound of our clock against UTC, including the error of a stamp */
-	struct spsc *samples;  /* NULL = not requested */
+	int64_t tick_ns, wheel_at; /* tick_ns: length of a tick; wheel_at: number of the last tick that prober_expire()
+				      has finished */
+	int64_t next_tick_ns;      /* beginning of the tick after wheel_at */
+	bool synchronised;         /* our clock is synchronised */
+	struct ns clock_error;     /* error bound of our clock against UTC, including the error of a stamp */
+	struct spsc *samples;      /* NULL = not requested */
 	uint64_t samples_dropped;
 };
 
@@ -103,11 +105,11 @@ struct prober {
 struct prober_probe {
 	struct prober_target *target;
 	struct prober_path *path;     /* NULL: a greeting or a trace */
-	struct stamp_request request; /* sent_at is filled in by the sender */
+	struct stamp_request request; /* without sent_at, which agent_write_probes() fills in */
 	uint16_t source_port;
-	uint8_t ttl;      /* of a trace */
-	uint16_t padding; /* of a trace */
-	bool late;        /* it leaves after its time by more than the stall limit */
+	uint8_t ttl;      /* of a trace probe; 0 = not a trace probe */
+	uint16_t padding; /* bytes of padding in a trace probe, else 0 */
+	bool late;        /* was due longer ago than the stall limit when it was taken */
 };
 
 /* 0 or -errno with err set. */
@@ -115,7 +117,7 @@ int prober_create(struct prober *prober, const struct agent_options *options, st
 		  struct error *err);
 void prober_free(struct prober *prober);
 
-/* See agent.h. neighbours: the next hop is added or removed there. */
+/* See agent_add_peer() and agent_remove_peer(). Also adds the peer's next hop to `neighbours`, or removes it there. */
 int prober_add(struct prober *prober, const struct peer *peer, struct neighbours *neighbours, struct error *err);
 int prober_remove(struct prober *prober, ip_address address, struct neighbours *neighbours);
 
@@ -127,21 +129,24 @@ size_t prober_bytes(const struct prober *prober); /* memory of the sessions and 
  */
 struct prober_target *prober_find(const struct prober *prober, ip_address address);
 struct prober_target *prober_likely(const struct prober *prober, ip_address address);
-/* Call these three before target_count includes the new target, or while it still includes the removed one. */
+/*
+ * Call prober_index_reserve() and prober_index_add() before target_count is increased for the new target, and
+ * prober_index_remove() before it is decreased.
+ */
 int prober_index_reserve(struct prober *prober); /* reserves memory for one more target: 0 or -ENOMEM */
 void prober_index_add(struct prober *prober, struct prober_target *target);
 void prober_index_remove(struct prober *prober, const struct prober_target *target);
 
 void prober_set_mode(struct prober *prober, enum agent_mode mode, struct stamp now);
 bool prober_all_heard(const struct prober *prober);
-/* True when every peer was sent options->count probes, or has had as many turns if its MAC cannot be resolved. */
+/* True when every peer was sent options->count probes or, if its MAC is unknown, has had this number of turns. */
 bool prober_done(const struct prober *prober, const struct neighbours *neighbours);
 
 /*
- * Prefetching for large numbers of sessions, whose memory does not fit into the caches. Called for a whole burst before
- * its first packet is processed: prober_prefetch_turns() for the next probes; prober_prefetch() for an answer.
- * prober_prefetch() returns the probable target, or NULL; then call each step of target_prefetch() for the whole burst
- * before the next step.
+ * Prefetching is needed for large numbers of sessions, whose memory does not fit into the caches. Prefetch for a whole
+ * burst before its first packet is processed: prober_prefetch_turns() for the next probes; prober_prefetch() for an
+ * answer, which returns the probable target, or NULL. After prober_prefetch(), call each step of target_prefetch() for
+ * all answers of the burst before the next step.
  */
 enum { PROBER_PREFETCH_STEPS = 3 };
 bool prober_needs_prefetch(const struct prober *prober);
@@ -156,18 +161,21 @@ bool prober_take(struct prober *prober, struct stamp now, const struct neighbour
 struct stamp prober_next_due(const struct prober *prober); /* invalid = never */
 struct ns prober_interval(const struct prober *prober);    /* between two turns of a peer */
 /*
- * prober_sent(): the probe was sent with this stamp (disturbed: the stamp may be wrong). prober_unsent(): it was not
- * sent; call it for several probes beginning with the newest.
+ * prober_sent() reports that the probe was sent, with this stamp (disturbed: the stamp may be wrong). prober_unsent()
+ * reports that it was not sent; if there are several such probes, call it for the newest one first.
  */
 void prober_sent(struct prober *prober, const struct prober_probe *probe, struct stamp sent_at, bool disturbed);
-/* One of our frames left at left_at, which is more exact than the stamp passed to prober_sent(). */
+/* Reports that one of our frames left at left_at, which is more exact than the stamp passed to prober_sent(). */
 void prober_left(struct prober *prober, const struct frame *frame, struct stamp left_at);
 void prober_unsent(const struct prober_probe *probe);
 
-/* The same for a probe that looks for paths (a trace), due at next_trace_ns. */
+/* Like prober_take(), for a trace probe (see prober_paths.c), which is due at next_trace_ns. */
 bool prober_take_trace(struct prober *prober, struct stamp now, const struct neighbours *neighbours,
 		       struct prober_probe *probe);
-/* Take the answers to traces: from the target (returns false if it is not such an answer), and from a router. */
+/*
+ * Process the answers to trace probes: from the target (returns false if `reply` does not answer a trace probe), and
+ * from a router.
+ */
 bool prober_trace_answer(struct prober *prober, struct prober_target *target, const struct stamp_reply *reply,
 			 struct stamp now);
 void prober_expired(struct prober *prober, const struct expired *expired, struct stamp now);
@@ -179,22 +187,23 @@ uint32_t prober_candidates(const struct agent_options *options);
 int target_find_paths(struct prober_target *target, const struct agent_options *options); /* < 0: out of memory */
 void target_forget_paths(struct prober_target *target);
 uint16_t target_port(const struct prober *prober, const struct prober_target *target, uint32_t path);
-int target_path(const struct prober_target *target, uint32_t candidate); /* -1 = the port is not in use */
+/* Returns the index of the path that uses the source port ports[candidate]; -1 = none. */
+int target_path(const struct prober_target *target, uint32_t candidate);
 void target_describe_paths(const struct prober_target *target, struct agent_row *row);
 
 struct prober_arrival {
 	struct stamp at;
 	bool disturbed;         /* the stamp may be wrong */
-	bool by_kernel, by_nic; /* source of the stamp; neither: the counter, after the arrival */
+	bool by_kernel, by_nic; /* source of the stamp; if both are false: the counter, read after the arrival */
 };
 
 /* Takes an answer from a peer. Returns false if it does not belong to one of our sessions. */
 bool prober_answer(struct prober *prober, const struct frame *frame, const struct prober_arrival *arrival);
 
 /*
- * prober_sample.c: target_take_exchange() counts an exchange. With follow-up telemetry, it holds the exchange until the
- * next answer on the same path, which contains the departure time of this exchange's answer, arrives
- * (target_follow_up()). target_release() counts the held exchanges with their uncorrected stamps.
+ * prober_sample.c: target_take_exchange() counts an exchange. With follow-up telemetry, the exchange is held until the
+ * next answer on the same path: this contains the departure time of the held exchange's answer, and target_follow_up()
+ * counts the corrected exchange. target_release() counts the held exchanges with their uncorrected stamps.
  */
 void target_take_exchange(struct prober *prober, struct prober_target *target, int path,
 			  const struct prober_exchange *exchange);
@@ -204,7 +213,7 @@ void target_check_one_way(
 	const struct agent_row *row); /* empties forward and backward if their bound is too large, see agent.h */
 
 /*
- * Counts probes older than the timeout as lost, in at most this number of sessions. Returns the number of sessions
+ * Counts the probes that are older than the timeout as lost. Checks at most `sessions` sessions. Returns the number
  * checked.
  */
 size_t prober_expire(struct prober *prober, struct stamp now, size_t sessions);
@@ -219,9 +228,9 @@ void prober_abandon(struct prober *prober);
 /* See agent_window(). */
 void prober_window(struct prober *prober, size_t index, struct stamp now, struct agent_row *row);
 /*
- * Creates an empty histogram with the range that all results use. With room for PROBER_ROOM values, it holds the round
- * trips of a quiet network without allocating. Otherwise the first window of 100,000 sessions causes 23,000 page
- * faults, which delay polls of the port by up to 0.5 ms.
+ * Creates an empty histogram with the range that all results use, and with room for `room` values. PROBER_ROOM is
+ * enough for the round trips of a quiet network: if the histograms had to allocate memory, the first window of 100,000
+ * sessions would cause 23,000 page faults, which delay polls of the port by up to 0.5 ms.
  */
 enum { PROBER_ROOM = 64 };
 struct histogram *prober_histogram(const struct prober *prober, uint32_t room);

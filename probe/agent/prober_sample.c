@@ -8,7 +8,10 @@ static void put_sample(struct prober *prober, const struct agent_sample *sample)
 		prober->samples_dropped++;
 }
 
-/* Both delays add up to the round trip: a clock error must not make one of them negative. */
+/*
+ * Records the one-way delays, which add up to the round trip. Limits both to 0..rtt: a clock error must not make one of
+ * them negative.
+ */
 static void count_one_way(struct prober_target *target, const struct exchange *stamps, struct ns rtt, struct ns error)
 {
 	int64_t forward = stamps->t2.ns - stamps->t1.ns;
@@ -42,7 +45,10 @@ static bool correct_departure(struct exchange *exchange, struct ns left, struct 
 	return exchange_measure(exchange, times) == EXCHANGE_MEASURED;
 }
 
-/* Counts the results that compare the two clocks, for which our stamps are converted to the wall clock. */
+/*
+ * Computes what needs our stamps on the wall clock, to compare them with the peer's: the offset of the clocks, the
+ * one-way delays and the sample for agent_take_sample().
+ */
 static void count_clocks(struct prober *prober, struct prober_target *target, const struct prober_exchange *exchange,
 			 const struct exchange_times *times, struct exchange stamps, bool is_best)
 {

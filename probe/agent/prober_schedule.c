@@ -13,8 +13,8 @@ enum { TICKS_A_TIMEOUT = PROBER_WHEEL_SLOTS / 2 };
 
 static const struct ns greeting_gap = {50 * NS_PER_MS};
 /*
- * Probes of this last part of a stall are sent late, as a burst, the others are skipped. Below 10^5 probes a second,
- * this is less than one probe.
+ * After a long stall, the probes that were due in its last 10 us are sent late, as a burst; the earlier ones are
+ * skipped. Below 10^5 probes a second, this is less than one probe.
  */
 static const struct ns made_up = {10 * NS_PER_US};
 
@@ -84,8 +84,8 @@ bool prober_has_outstanding(const struct prober *prober)
 }
 
 /*
- * Returns the time until our slot of wall-clock time begins, or 0 within it. The last eighth of a slot is kept free for
- * answers.
+ * Returns the time until our slot of wall-clock time begins (see agent_options.slot), or 0 within it. The last eighth
+ * of a slot is kept free for answers.
  */
 static struct ns until_slot(const struct prober *prober, struct stamp now)
 {
@@ -127,8 +127,9 @@ static void advance(struct prober *prober, struct stamp now)
 	prober->next_due.ns = prober->schedule_start.ns + (int64_t)((double)prober->turn * prober->gap_ns);
 	late_ns = now.ns - prober->next_due.ns;
 	/*
-	 * After a stall of more than a round, missed probes are skipped: a burst of them would measure the queue that
-	 * it causes itself. But at a rate higher than one core can send, all probes leave in bursts anyway.
+	 * A round is one turn of every peer. After a stall of more than a round, missed probes are skipped: a burst of
+	 * them would measure the queue that the burst itself causes. But those of the last 10 us (made_up) are sent,
+	 * because at a rate higher than one core can send, all probes leave in bursts anyway.
 	 */
 	if ((double)late_ns > round_ns) {
 		int64_t kept_ns = round_ns < (double)made_up.v ? (int64_t)round_ns : made_up.v;
@@ -148,8 +149,8 @@ static void fill_probe(struct prober *prober, struct prober_target *target, stru
 	probe->request.authenticated = prober->options->key;
 	if (prober->mode != AGENT_MEASURING) {
 		/*
-		 * Begins with 1, as if number 0 had been lost. So the first answer shows the kind of reflector: one
-		 * that numbers its answers itself sends 0, one that copies the request's number sends 1.
+		 * Greetings are numbered from 1, as if number 0 had been lost. So the first answer shows the kind of
+		 * reflector: one that numbers its answers itself sends 0, one that copies the request's number sends 1.
 		 */
 		probe->request.sequence = ++target->greetings;
 		return;
@@ -185,7 +186,7 @@ bool prober_take(struct prober *prober, struct stamp now, const struct neighbour
 		return false;
 	}
 	if (prober->mode == AGENT_MEASURING && target->path_count == 0)
-		return false; /* wait until a path is found */
+		return false; /* no path to this peer was found yet */
 	if (prober->mode == AGENT_MEASURING ? prober->options->count && target->sent >= prober->options->count
 					    : target->heard)
 		return false;
@@ -215,7 +216,7 @@ void prober_forget_expiry(struct prober_path *path)
 	path->link = NULL;
 }
 
-/* Puts the session into the slot in which its oldest probe will be lost unless it is answered by then. */
+/* Puts the session into the slot of the tick at which its oldest probe times out. */
 static void await_expiry(struct prober *prober, struct prober_path *path, struct stamp sent_at)
 {
 	int64_t tick = (sent_at.ns + prober->options->timeout.v) / prober->tick_ns + 1;
@@ -252,7 +253,7 @@ void prober_sent(struct prober *prober, const struct prober_probe *probe, struct
 void prober_unsent(const struct prober_probe *probe)
 {
 	if (!probe->path)
-		return; /* a greeting or trace: treated as lost on the way */
+		return; /* a greeting or a trace probe: no counter to correct, it is treated as lost on the way */
 	session_unsend(probe->path->session);
 	probe->target->sent--;
 }
@@ -289,7 +290,7 @@ size_t prober_expire(struct prober *prober, struct stamp now, size_t sessions)
 		return 0;
 	tick = now.ns / prober->tick_ns;
 	if (prober->wheel_at < tick - PROBER_WHEEL_SLOTS)
-		prober->wheel_at = tick - PROBER_WHEEL_SLOTS; /* PROBER_WHEEL_SLOTS steps visit every slot */
+		prober->wheel_at = tick - PROBER_WHEEL_SLOTS; /* one turn of the wheel, because it visits every slot */
 	while (prober->wheel_at < tick && seen < sessions) {
 		struct prober_path *path = prober->wheel[(prober->wheel_at + 1) & (PROBER_WHEEL_SLOTS - 1)];
 

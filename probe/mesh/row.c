@@ -35,7 +35,7 @@ struct mesh_distribution mesh_distribution_of(const struct histogram *histogram_
 int mesh_row_add(struct mesh_row *row, const struct agent_row *window)
 {
 	struct mesh_pair *pairs = array_grow(row->pairs, row->count, &row->capacity, sizeof *pairs), *pair;
-	struct mesh_path *paths = calloc(window->path_count + 1, sizeof *paths); /* there may be none yet */
+	struct mesh_path *paths = calloc(window->path_count + 1, sizeof *paths); /* calloc(0) may return NULL */
 
 	row->pairs = pairs ? pairs : row->pairs;
 	if (!pairs || !paths) {
@@ -107,7 +107,7 @@ struct latency_entry mesh_pair_entry(const struct mesh_pair *pair)
 	};
 
 	if (entry.loss > 1)
-		entry.loss = 1; /* the window may lose probes sent in an earlier one */
+		entry.loss = 1; /* probes of an earlier window may be counted as lost in this one */
 	entry.paths = (uint16_t)pair->paths_known;
 	for (uint32_t i = 0; i < pair->path_count; i++)
 		entry.paths_covered = (uint16_t)(entry.paths_covered + (pair->paths[i].counters.fresh > 0));
@@ -131,7 +131,7 @@ struct latency_entry mesh_pair_entry(const struct mesh_pair *pair)
 			entry.rtt_p99_us = fmax(entry.rtt_p99_us, path->p99_us);
 	}
 	entry.rtt_p99_us = fmax(entry.rtt_p99_us, entry.rtt_p50_us);
-	/* A percentile is the upper end of its bucket, but the maximum is exact. */
+	/* A percentile is rounded up to the end of its histogram bucket, which may exceed the exact maximum. */
 	entry.rtt_p99_us = fmin(entry.rtt_p99_us, entry.rtt_max_us);
 	entry.rtt_p50_us = fmin(entry.rtt_p50_us, entry.rtt_max_us);
 	return entry;
@@ -385,8 +385,9 @@ static json_t *one_way_json(const struct mesh_pair *from)
 }
 
 /*
- * The number of hops is computed from the hop limits as sent and as received. It is null on the way there if the
- * reflector does not report the hop limit, and on the way back if it does not send with 255 (RFC 8762 section 4).
+ * These functions compute the number of hops from the hop limits as sent and as received. It is null on the way there
+ * if the reflector does not report the received hop limit, and on the way back if the reflector does not send with 255
+ * (RFC 8762 section 4).
  */
 static json_t *hops_there_json(const struct agent_headers *headers)
 {

@@ -22,8 +22,8 @@ struct watch {
 	struct agent *agent;
 	atomic_bool stop;
 	/*
-	 * full: filled rows for the publisher. empty: the same rows on their way back. lists: new lists of peers for
-	 * the agent's thread.
+	 * Queues between the two threads. full: filled rows, to the publisher. empty: the same rows, back to the
+	 * agent's thread. lists: new lists of peers, to the agent's thread.
 	 */
 	struct spsc *full, *empty, *lists;
 	struct agent_row *rows[ROWS];
@@ -74,10 +74,10 @@ static int publish_pair(struct watch *watch, const struct mesh_pair *pair, int64
 	entry.source = (uint32_t)source;
 	entry.destination = (uint32_t)destination;
 	entry.error_us = (float)watch->options->error_us;
-	/* A window without an answered or lost probe changes nothing. */
+	/* A window in which no probe was answered or lost does not change a pair that is already in the matrix. */
 	if (entry.state == LATENCY_STATE_NEVER && latency_matrix_load_pair(live, entry.source, entry.destination, &old))
 		return 0;
-	/* An unreachable peer keeps the time of its last answer, so that its age grows. */
+	/* The pair of an unreachable peer keeps the time of the peer's last answer, so that its age grows. */
 	if (entry.state == LATENCY_STATE_UNREACHABLE &&
 	    latency_matrix_load_pair(live, entry.source, entry.destination, &old) && old.updated_at.v)
 		entry.updated_at = old.updated_at;
@@ -118,7 +118,7 @@ static void publish(struct watch *watch)
 	latency_live_end(live);
 	mesh_row_clear(&row);
 	if ((code || source < 0) && !watch->full_said)
-		log_warning("the live matrix is full, some hosts or racks are missing: %s",
+		log_warning("the live matrix is full; some hosts or racks are missing: %s",
 			    strerror(-(code ? code : (int)source)));
 	watch->full_said = watch->full_said || code || source < 0;
 }

@@ -10,7 +10,7 @@
 enum {
 	LOOK_MS = 100, /* interval of checks of the stop flag */
 	BATCH_ROWS = 4096,
-	PENDING_BYTES = 256 << 20, /* kept by libnats while a batch is written: a million rows */
+	PENDING_BYTES = 256 << 20, /* queued by libnats at most, while a batch is written: a million rows */
 };
 
 struct collector {
@@ -20,9 +20,9 @@ struct collector {
 	struct latency_matrix *known; /* the peers' names, as a hash set; NULL = all hosts are accepted */
 	struct mesh_link link;
 	natsSubscription *subscription;
-	struct mesh_message *batch; /* BATCH_ROWS */
+	struct mesh_message *batch; /* [BATCH_ROWS] */
 	size_t count;
-	bool maxima_old; /* rows were written since the maxima were computed */
+	bool maxima_old; /* rows or statuses have changed since the maxima were computed */
 	struct ns maxima_due;
 };
 
@@ -102,7 +102,10 @@ static void put_row(struct collector *collector, struct mesh_message *message)
 		collector->counts->taken++;
 }
 
-/* Computing the maxima of ten million pairs takes 0.1 s. The pause after it limits it to about a tenth of the time. */
+/*
+ * Computes the maxima between racks, which takes 0.1 s for ten million pairs. The next computation begins after ten
+ * times its duration at the earliest, so that it takes at most a tenth of the time.
+ */
 static int update_maxima(struct collector *collector, struct error *err)
 {
 	struct ns begin = ns_now_monotonic();

@@ -92,7 +92,7 @@ static bool note_reason(natsStatus status, char *reason, size_t bytes)
 	snprintf(before, sizeof before, "%s", reason);
 	if (!text || !*text)
 		text = natsStatus_GetText(status);
-	/* Removes the position in libnats's source. */
+	/* Removes the position in libnats's source from the beginning of the text. */
 	if (text[0] == '(' && strstr(text, "): "))
 		text = strstr(text, "): ") + 3;
 	snprintf(reason, bytes, "%s", text);
@@ -152,7 +152,7 @@ void mesh_link_close(struct mesh_link *link)
 	atomic_store(&link->closing, true);
 	natsConnection_Destroy(link->connection);
 	link->connection = NULL;
-	/* The connection's threads must not call back into a destroyed link. */
+	/* Waits for libnats's threads: they must not call back into a destroyed link. */
 	nats_CloseAndWait(CLOSE_WAIT_MS);
 }
 

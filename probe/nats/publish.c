@@ -10,7 +10,7 @@
 
 enum { LOOK_MS = 100 }; /* interval of checks of the stop flag */
 
-/* The row published last from one position of the matrix; at: its updated_at, -1 = none. */
+/* The row that was last published for a position of the matrix; at: updated_at of this row, -1 = none. */
 struct sent {
 	uint32_t source, destination;
 	struct ns at;
@@ -20,11 +20,12 @@ struct publisher {
 	const struct mesh_publish_options *options;
 	const struct latency_matrix *live;
 	struct mesh_link link;
-	struct sent *sent; /* [capacity], by position */
+	struct sent *sent; /* [capacity] by position in the matrix */
 	size_t capacity;
-	uint8_t *statuses; /* by host: the status published last */
+	uint8_t *statuses; /* by host: the status that collectors know, at first ACTIVE; UINT8_MAX = must be published
+			      again */
 	size_t status_count, status_capacity;
-	unsigned connects; /* value of link.connects to which `sent` belongs */
+	unsigned connects; /* value of link.connects when the entries of `sent` were last reset */
 	struct ns all_due;
 	uint64_t rows;
 };
@@ -90,7 +91,10 @@ static void choose_all(struct publisher *publisher)
 			publisher->statuses[i] = UINT8_MAX;
 }
 
-/* Compares the hosts, too: if the old pair was evicted, the position may hold another pair now. */
+/*
+ * True if this row of the matrix was published. Compares the hosts, too: if the old pair was evicted, the position may
+ * hold another pair now.
+ */
 static bool was_sent(const struct sent *sent, const struct latency_entry *entry)
 {
 	return entry->updated_at.v == sent->at.v && entry->source == sent->source &&
@@ -131,7 +135,7 @@ static int publish_statuses(struct publisher *publisher, struct error *err)
 	return 0;
 }
 
-/* A row that cannot be published now remains unsent: the next pass tries it again. */
+/* Publishes the rows that have changed. A row that cannot be published now is tried again in the next pass. */
 static int pass(struct publisher *publisher, const volatile sig_atomic_t *stop, struct error *err)
 {
 	size_t count = latency_matrix_count(publisher->live);

@@ -57,10 +57,10 @@ struct packet {
 	bool ipv6;
 	ip_address source, destination;
 	uint8_t protocol;
-	uint64_t pseudo_sum; /* of the addresses */
+	uint64_t pseudo_sum; /* sum over the addresses in the pseudo-header */
 	const uint8_t *body;
-	size_t length;      /* number of bytes present of the body */
-	size_t full_length; /* number according to the header */
+	size_t length;      /* number of bytes of the body that are present */
+	size_t full_length; /* number of bytes of the body according to the IP header */
 };
 
 static bool read_ipv4(const uint8_t *bytes, size_t length, struct packet *packet)

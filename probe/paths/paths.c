@@ -9,10 +9,10 @@
 enum { ATTEMPTS = 3, SILENT_MAXIMUM = 3, NO_PATH = -1 };
 
 struct trace {
-	struct path path;  /* hops so far */
+	struct path path;  /* the hops found so far */
 	int known;         /* index of the path that this port took before, or NO_PATH */
-	uint32_t attempts; /* number of probes sent with TTL hop_count + 1 */
-	uint32_t silent;   /* number of hops without an answer at the end of the path */
+	uint32_t attempts; /* number of probes sent with the current TTL, hop_count + 1 */
+	uint32_t silent;   /* number of hops at the end of the path that did not answer */
 	bool running;
 	struct ns sent_at;
 };
@@ -23,10 +23,10 @@ struct paths {
 	size_t capacity;
 	uint32_t count, generation;
 	bool learning;
-	uint32_t cursor;  /* next port to trace */
+	uint32_t cursor;  /* the next candidate to trace, modulo options.candidates */
 	uint32_t arrived; /* number of traces that reached the destination, each from another port */
-	uint32_t checked; /* counts the traces of known paths: selects the next one */
-	bool check_next;  /* whether the newest trace checks a known path, not the next candidate */
+	uint32_t checked; /* number of traces of known paths so far; selects the path that is checked next */
+	bool check_next;  /* the newest trace checks a known path, so the following one traces a candidate */
 	struct trace trace;
 	struct ns next_at;
 };
@@ -127,7 +127,7 @@ static void learn_hops(struct path *known, const struct path *seen)
 	known->open_end = known->open_end && seen->open_end;
 }
 
-/* If out of memory, or if there are too many paths, the path remains unknown and will be found again. */
+/* If out of memory, or if there are too many paths, the path is not added; a later trace will find it again. */
 static void add_path(struct paths *paths, const struct path *path)
 {
 	struct path *list = paths->count < PATHS_MAXIMUM
@@ -154,7 +154,10 @@ static void take_path(struct paths *paths)
 	struct trace *trace = &paths->trace;
 	int found;
 
-	/* The destination may be nearer than the last hop probed, because its answers may be lost, too. */
+	/*
+	 * Removes the silent hops at the end: the destination may be nearer than the last hop probed, because the
+	 * destination's answers may be lost, too.
+	 */
 	for (; trace->silent > 0; trace->silent--) {
 		trace->path.hop_count--;
 		trace->path.open_end = true;
@@ -188,8 +191,8 @@ static void end_trace(struct paths *paths, bool arrived, struct ns now)
 }
 
 /*
- * Begins the next trace. Takes the port of a known path and the next candidate alternately; while learning, only
- * candidates.
+ * Begins the next trace. While paths are being learned, traces the next candidate; later, the port of a known path and
+ * the next candidate alternately.
  */
 static void begin_trace(struct paths *paths)
 {

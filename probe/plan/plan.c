@@ -83,8 +83,8 @@ int64_t plan_add_group(struct plan_groups *groups, const char *name, uint32_t po
 }
 
 /*
- * Places are added one at a time, so that a group has no more places than the largest number of hosts it ever had: the
- * sessions of an empty place go to the next place.
+ * Called with one place more than before, so that a group has no more places than the largest number of hosts it ever
+ * had. Places should not be empty: the host in the place after an empty one gets that place's sessions in addition.
  */
 static int grow_places(struct plan_group *group, uint32_t capacity)
 {
@@ -121,7 +121,7 @@ static uint32_t free_number(const struct mesh_plan *plan)
 {
 	uint32_t number = 0;
 
-	/* No number is free. */
+	/* All numbers below host_count are in use. */
 	if (plan->names.count == plan->host_count)
 		return (uint32_t)plan->host_count;
 	while (plan->hosts[number].state != PLAN_FREE)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Groups are racks and pods. The places of a group may be empty, so that other hosts keep theirs when a host leaves. A
- * cursor visits all pairs of places of two groups with a and b places: step n = q a + m is the pair of places (m +
- * shift) mod a and (m + q + shift') mod b. It visits each pair once in a * b steps. The shifts spread the sessions
- * between different groups over the hosts.
+ * Groups are racks and pods. Each host of a group has a place in it. When a host leaves, its place stays empty, so that
+ * the other hosts keep their places. A cursor visits all pairs of places of two groups with a and b places: step number
+ * q a + m is the pair of places (m + shift) mod a and (m + q + shift') mod b. It visits each pair once in a * b steps.
+ * The shifts spread the sessions between different groups over the hosts.
  */
 #ifndef MESH_PLAN_PRIV_H
 #define MESH_PLAN_PRIV_H
@@ -23,8 +23,8 @@ struct plan_host {
 
 struct plan_group {
 	char name[MESH_PLAN_NAME_BYTES];
-	uint32_t pod;     /* for racks: the rack's pod */
-	uint32_t *places; /* hosts, or PLAN_NONE */
+	uint32_t pod;     /* only for a rack: number of its pod */
+	uint32_t *places; /* [capacity] number of the host in each place, or PLAN_NONE */
 	uint32_t capacity, active;
 };
 
@@ -35,7 +35,7 @@ struct plan_cursor {
 struct plan_groups {
 	struct plan_group *items;
 	size_t count, capacity;
-	struct plan_cursor *cursors; /* index: from * cursor_side + to */
+	struct plan_cursor *cursors; /* [from * cursor_side + to], by the numbers of the groups */
 	size_t cursor_side;
 };
 
@@ -53,9 +53,12 @@ struct mesh_plan {
 	uint64_t epoch, deferred;
 };
 
-/* Returns the number of the group, which is added if it is new; -EINVAL, -ENOSPC or -ENOMEM. */
+/* Returns the number of the group with this name, which is added if it is new; -EINVAL, -ENOSPC or -ENOMEM. */
 int64_t plan_add_group(struct plan_groups *groups, const char *name, uint32_t pod);
-/* Puts the host into this place or, if PLAN_NONE, into the first empty one. Returns 0 or -ENOMEM. */
+/*
+ * Puts the host into this place of the group or, if place is PLAN_NONE, into the first empty place. Returns 0 or
+ * -ENOMEM.
+ */
 int plan_take_place(struct plan_group *group, uint32_t host, uint32_t place);
 int64_t plan_add_host(struct mesh_plan *plan, const char *name, uint32_t rack);
 int plan_add_session(struct mesh_plan *plan, struct plan_session session);

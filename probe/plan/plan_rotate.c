@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Numbers of sessions of each host and rack during the selection, and their caps. */
+/*
+ * Numbers of sessions selected so far: sent by each host (out), answered by each host (in) and carried by each rack's
+ * link; and the cap of each.
+ */
 struct rotation {
 	struct mesh_plan *plan;
 	const struct mesh_budget *budget;
@@ -46,7 +49,7 @@ static bool by_racks(const struct rotation *rotation, size_t from, size_t to)
 /* --- is the budget large enough? --- */
 
 struct need {
-	double sessions; /* the largest number needed */
+	double sessions; /* the largest number of sessions that one host, reflector or link needs */
 	const char *name;
 };
 

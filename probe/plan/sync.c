@@ -94,7 +94,8 @@ static int write_list(const struct mesh_plan *plan, uint32_t host, const struct 
 	items[0] = peers->items[positions[host]];
 	for (size_t i = 0; i < count; i++)
 		items[list.count++] = peers->items[positions[numbers[i]]];
-	for (size_t i = 0; i < list.count; i++) /* racks as in the plan, which may be those of the cluster */
+	/* The peers' racks are taken from the plan, which may have them from the cluster. */
+	for (size_t i = 0; i < list.count; i++)
 		strcpy(items[i].rack, mesh_plan_rack(plan, i == 0 ? host : numbers[i - 1]));
 	if ((size_t)snprintf(path, sizeof path, "%s/%s.peers", folder, items[0].name) >= sizeof path)
 		return error_set(err, ENAMETOOLONG, "%s: the name is too long", folder);

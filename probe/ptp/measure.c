@@ -14,7 +14,7 @@ struct measurement {
 	const struct ptp_link *link;
 	struct ptp_result *result;
 	const volatile sig_atomic_t *stop;
-	bool other_known;  /* result->peer is known */
+	bool other_known;  /* result->peer is set: messages of other clocks are ignored */
 	bool unstamped;    /* the request was answered, but the answer's arrival was not stamped */
 	uint16_t sequence; /* of the next request */
 };
@@ -58,8 +58,9 @@ static bool has_what_is_wanted(const struct ptp_exchange *exchange, bool sync_on
 }
 
 /*
- * Receives messages until the exchange is complete (sync_only: until a Sync was received), at most for the timeout.
- * exchange NULL: discards all messages received in this time.
+ * Receives messages for at most `timeout`. Returns early when the exchange is complete (sync_only: when a Sync and its
+ * stamp were received), or when an answer was not stamped. With exchange NULL, discards all messages received in this
+ * time.
  */
 static int collect(struct measurement *measurement, struct ptp_exchange *exchange, bool sync_only, struct ns timeout)
 {

@@ -69,8 +69,8 @@ struct table {
 };
 
 /*
- * Keeps answered requests, too, to distinguish a second answer from an orphan. When the young table has REMEMBERED
- * requests, it replaces the old one.
+ * Keeps requests after their answer, too, to distinguish a second answer from an orphan. `young` contains the newest
+ * requests; when their number is REMEMBERED, `young` replaces `old`.
  */
 struct pairing {
 	struct table young, old;
@@ -102,7 +102,7 @@ static size_t hash_key(const struct exchange_key *key)
 	return (size_t)(x ^ x >> 33);
 }
 
-/* Returns the key's slot, or the free slot for it. */
+/* Returns the slot of the key or, if the key is not in the table, the free slot for it. */
 static struct pending *find_slot(const struct table *table, const struct exchange_key *key)
 {
 	size_t at = hash_key(key) & (table->capacity - 1);
@@ -173,8 +173,8 @@ static int add_answer(struct pairing *pairing, const struct exchange_key *key, s
 		pairing->counters->repeated += key->protocol != CAPTURE_TCP;
 		return 0;
 	}
-	if (!slot &&
-	    key->protocol == CAPTURE_TCP) /* it acknowledges a segment without data, or one before the capture */
+	if (!slot && key->protocol == CAPTURE_TCP) /* not an orphan: it acknowledges a segment without data, or one sent
+						      before the capture began */
 		return 0;
 	pairing->counters->answers++;
 	if (!slot) {

@@ -11,12 +11,12 @@
 
 enum { PORTS_MAXIMUM = 1 << 16 };
 
-/* The newest request of a port by one mechanism. */
+/* The newest request of a port by one mechanism, and the state of its exchange. */
 struct asked {
 	struct ptp_exchange exchange;
 	ip_address from; /* 0 over Ethernet */
 	uint16_t source_port;
-	struct ptp_identity by; /* identity of the responder */
+	struct ptp_identity by; /* identity of the clock that responded first */
 	bool open, responded, answered;
 };
 
@@ -105,7 +105,7 @@ static struct port *add_port(struct capture_ptp *ptp, const struct ptp_identity 
 	return port;
 }
 
-/* Both directions have only the stamps of the capture. */
+/* Returns the stamp that the capture has of a message: the only stamp, for departures and arrivals alike. */
 static struct ptp_moment captured(struct ns at)
 {
 	return (struct ptp_moment){.by[PTP_SOFTWARE] = stamp_at(CLOCK_WALL, at.v)};
@@ -121,8 +121,8 @@ static int take_request(struct capture_ptp *ptp, const struct frame *frame, cons
 	if (!asked)
 		return -ENOMEM;
 	/*
-	 * A copy of a request arrives before the answer. After the answer, an equal sequence number means that a
-	 * restarted program counts again.
+	 * An equal sequence number before the answer means a copy of the request. After the answer, it means that a
+	 * restarted program counts from the beginning.
 	 */
 	if (asked->open && !asked->answered && asked->exchange.sequence == message->sequence) {
 		ptp->counters->repeated++;
@@ -176,8 +176,8 @@ static int give(struct capture_ptp *ptp, struct asked *asked, const struct frame
 		return 0;
 	asked->answered = true;
 	/*
-	 * A peer's round trip cannot be longer than `gross`: the peer would have answered before the request arrived.
-	 * With a Sync it can, if the Sync took longer than the response.
+	 * With peer delay, the round trip cannot be longer than `gross`: the peer would have answered before the
+	 * request arrived. With delay request-response it can, if the Sync took longer than the Delay_Resp.
 	 */
 	if (sample.gross.v < 0 || times.round_trip.v < 0 || (peer && times.round_trip.v > sample.gross.v)) {
 		ptp->counters->broken++;

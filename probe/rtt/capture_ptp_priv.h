@@ -17,7 +17,7 @@ void capture_ptp_destroy(struct capture_ptp *ptp); /* NULL is legal */
 
 /* True for a PTP frame: over Ethernet, or to one of PTP's UDP ports. */
 bool capture_ptp_is(const struct frame *frame);
-/* Returns 0, -ENOMEM, or a negative result of the visitor. */
+/* Processes a PTP frame that was captured at `at`. Returns 0, -ENOMEM, or a negative result of the visitor. */
 int capture_ptp_take(struct capture_ptp *ptp, const struct frame *frame, struct ns at);
 
 #endif

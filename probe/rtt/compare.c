@@ -8,7 +8,10 @@
 #include <base/array.h>
 #include <base/search.h>
 
-/* The request contains the prober's stamp, but its sample has the kernel's, which is slightly later. */
+/*
+ * A request contains the prober's stamp, but the request's sample has the kernel's, which is slightly later: they may
+ * differ by this.
+ */
 static const struct ns tolerance = {NS_PER_S};
 
 int compare_open(struct compare *compare, const char *path, struct error *err)
@@ -42,8 +45,8 @@ int compare_take(struct compare *compare, const struct capture_sample *exchange,
 		exchange->source,
 		exchange->destination,
 		/*
-		 * By the gross round trip, because the prober may know the residence time more exactly than the
-		 * capture.
+		 * The difference of the gross round trips: the prober may know the residence time more exactly than the
+		 * capture, so that net round trips cannot be compared.
 		 */
 		ns_to_us(ns_sub(ns_add(sample->rtt, sample->residence), exchange->gross)),
 	};
@@ -68,7 +71,7 @@ static int compare_matches(const void *left, const void *right)
 	return compare_values(&a->added_us, &b->added_us);
 }
 
-/* Keeps only the matches of the source that has the most. */
+/* Keeps only the matches of the source address with the most matches, which is the prober. */
 static void keep_prober(struct compare *compare)
 {
 	size_t best = 0, best_count = 0;
@@ -124,7 +127,10 @@ int compare_finish(struct compare *compare, struct error *err)
 
 uint64_t compare_not_captured(const struct compare *compare)
 {
-	/* A capture made by hand may contain several exchanges for one sample. */
+	/*
+	 * A capture made by hand may contain several exchanges for one sample, so that there are more matches than
+	 * samples.
+	 */
 	return compare->all.count < compare->samples.count ? compare->samples.count - compare->all.count : 0;
 }
 

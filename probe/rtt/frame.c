@@ -83,8 +83,8 @@ static inline uint64_t add_words(uint64_t sum, const uint8_t *bytes, size_t leng
 }
 
 /*
- * Returns the checksum in wire order, to be stored as it is. The sum of a number and the same number with its halves
- * exchanged has the one's complement sum of the halves in its upper half.
+ * Returns the checksum in wire order, to be stored as it is. Adding a number to itself with its halves exchanged leaves
+ * the one's complement sum of both halves in the upper half.
  */
 static inline uint16_t fold(uint64_t sum)
 {
@@ -150,10 +150,10 @@ static void read_udp(struct frame *frame, const uint8_t *ip, const uint8_t *udp,
 	frame->payload = udp + UDP_BYTES;
 	frame->payload_bytes = (datagram < captured ? datagram : captured) - UDP_BYTES;
 	frame->unchecked = get16(udp + 6) == 0 || captured < datagram;
-	if (get16(udp + 6) == 0 && ip[0] >> 4 == 6) /* RFC 8200 section 8.1 */
+	if (get16(udp + 6) == 0 && ip[0] >> 4 == 6) /* RFC 8200 section 8.1: IPv6 requires a checksum */
 		return;
 	if (!frame->unchecked && checksum(ip, PROTOCOL_UDP, udp, datagram) != 0) {
-		/* A local sender's kernel stores the pseudo-header's sum there. */
+		/* The kernel of a local sender leaves the sum of the pseudo-header in the checksum field. */
 		frame->unfinished = (get16(udp + 6) ^ be16toh(fold(pseudo_sum(ip, PROTOCOL_UDP, datagram)))) == 0xffff;
 		return;
 	}
@@ -371,8 +371,8 @@ static size_t write_ethernet(const struct frame *frame, uint16_t type, uint8_t *
 }
 
 /*
- * Returns the sum of the addresses. Computes sums from the values, not from the stored bytes: reading those back would
- * stall on the stores.
+ * Writes the header. Returns the sum of the addresses, for the checksum of the payload. Computes sums from the values,
+ * not from the stored bytes: reading those back would stall on the stores.
  */
 static uint64_t write_ipv4(const struct frame *frame, size_t length, uint8_t *ip)
 {

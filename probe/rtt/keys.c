@@ -20,7 +20,7 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Returns the first invalid digit, or NULL. */
+/* Reads the key. Returns the first invalid digit, or NULL if all are valid. */
 static const char *read_hex(const char *text, struct stamp_key *key)
 {
 	for (key->length = 0; text[0]; text += 2) {

@@ -132,7 +132,7 @@ static double us_at(const struct histogram *histogram, double percentile)
 	return (double)histogram_percentile(histogram, percentile) / 1e3;
 }
 
-/* Returns the number of the prober's exchanges that have no sample. */
+/* Returns the number of the prober's exchanges in the capture that have no sample. */
 static uint64_t count_unsampled(const struct rtt_pairs *pairs)
 {
 	uint64_t count = 0;

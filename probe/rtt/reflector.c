@@ -15,9 +15,9 @@
  */
 enum { PROBE_LENGTH = 16, SOURCES = 4096, CACHED_SESSIONS = 4096 };
 
-static const struct ns burst = {100 * NS_PER_MS}; /* allowed to a source after a pause */
+static const struct ns burst = {100 * NS_PER_MS}; /* allowed after a pause: answers for this time at once */
 static const struct ns stamp_slack = {NS_PER_MS}; /* a sender's clock may go back by this when it is disciplined */
-static const struct ns clock_step = {NS_PER_S};   /* out-of-order arrival stamps differ by less than this */
+static const struct ns clock_step = {NS_PER_S};   /* arrival stamps may be out of order by less than this */
 
 /* The newest 64 sequence numbers received in an authenticated session, as in RFC 4303 section 3.4.3. */
 struct replay {
@@ -30,11 +30,11 @@ struct entry {
 	uint64_t last_used; /* 0 = free */
 	ip_address address;
 	uint16_t port, session;
-	uint32_t next_sequence; /* of a session */
+	uint32_t next_sequence; /* of a session: sequence number of the next answer */
 	int64_t next_free_ns;   /* of a source, see within_rate() */
 	struct replay replay;   /* of an authenticated session */
 	uint32_t received;      /* number of requests in a session */
-	uint32_t left_sequence; /* sequence number and departure time (left_ns, 0 = unknown) of the newest answer */
+	uint32_t left_sequence; /* sequence number of the newest answer; left_ns: its departure time, 0 = unknown */
 	int64_t left_ns;
 };
 

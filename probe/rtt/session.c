@@ -4,7 +4,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-static const struct ns departure_slack = {NS_PER_MS}; /* tolerated difference; setting a clock exceeds it */
+static const struct ns departure_slack = {NS_PER_MS}; /* a departure stamp may be earlier than the stamp before it by
+							 this; if the difference is larger, the clock was set */
 
 enum slot_state { SLOT_OUT, SLOT_ANSWERED, SLOT_GIVEN_UP, SLOT_ANSWERED_LATE, SLOT_UNSENT };
 
@@ -33,7 +34,8 @@ struct session {
 	bool has_answer;
 	uint64_t highest_answered;
 	uint32_t reflector_highest; /* highest number that the reflector gave to an answer */
-	uint64_t doubled_requests;  /* duplicates on the way there, which the reflector counted as requests */
+	uint64_t doubled_requests;  /* probes that were duplicated on the way there, so that the reflector counted each
+				       as two requests */
 	bool stateful;              /* the reflector numbers its answers itself */
 	bool recounted;             /* the reflector restarted its count: its numbers do not show losses */
 	struct session_counters counters;
@@ -88,8 +90,8 @@ void session_prefetch_next(const struct session *session)
 }
 
 /*
- * Prefetches the next cache line of slots, because those of many sessions do not fit into a cache. Measured: a third
- * more probes per second.
+ * Prefetches the cache line of the slots that are used next, because the slots of many sessions do not fit into a
+ * cache. Measured: a third more probes per second.
  */
 static void prefetch_ahead(struct session *session, uint64_t sequence)
 {
@@ -132,8 +134,8 @@ uint32_t session_send(struct session *session, struct stamp sent_at)
 }
 
 /*
- * Extends a 32-bit sequence number to 64 bits: the newest number sent that ends in these bits. Returns false if it is
- * not remembered.
+ * Extends a 32-bit sequence number to 64 bits: the newest number sent that ends in these bits. Returns false if the
+ * slot of this number was reused.
  */
 static bool widen(const struct session *session, uint32_t sequence, uint64_t *wide)
 {
@@ -146,7 +148,7 @@ static bool widen(const struct session *session, uint32_t sequence, uint64_t *wi
 	return true;
 }
 
-/* Returns the slot of a sent number, or NULL if it is not remembered. */
+/* Returns the slot of a number that was sent, or NULL if the slot was reused. */
 static struct slot *sent_slot(struct session *session, uint32_t sequence)
 {
 	uint64_t wide;
@@ -228,7 +230,7 @@ static void note_copy(struct session *session, struct slot *slot, uint32_t refle
 	session->doubled_requests++;
 }
 
-/* The reflector's numbers may arrive out of order, too, and wrap. */
+/* Keeps the reflector's highest number. Its numbers may arrive out of order, and wrap. */
 static void follow_reflector(struct session *session, uint32_t reflector_sequence)
 {
 	if (!session->has_answer || (int32_t)(reflector_sequence - session->reflector_highest) > 0)
@@ -237,8 +239,8 @@ static void follow_reflector(struct session *session, uint32_t reflector_sequenc
 }
 
 /*
- * A request sent after an answer was received must get a higher number than that answer. If not, the count was
- * restarted.
+ * A request sent after an answer was received must get a higher number from the reflector than that answer. If not, the
+ * reflector restarted its count.
  */
 static void check_counting(struct session *session, const struct slot *slot, uint64_t sequence,
 			   uint32_t reflector_sequence)
@@ -260,7 +262,8 @@ enum session_answer session_receive(struct session *session, uint32_t sequence, 
 		return SESSION_UNKNOWN;
 	}
 	slot = slot_of(session, wide);
-	if (slot->state == SLOT_UNSENT) { /* unsent; the number that used the slot before is forgotten */
+	if (slot->state == SLOT_UNSENT) { /* the number was taken back by session_unsend(); the older number that used
+					     the slot is forgotten */
 		session->counters.duplicates++;
 		return SESSION_DUPLICATE;
 	}

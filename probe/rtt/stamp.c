@@ -42,7 +42,7 @@ void stamp_put_time(uint8_t *out, struct ns t, enum stamp_format format)
 		return;
 	}
 	put32(out, (uint32_t)(seconds + ntp_to_unix_s));
-	/* Rounded up: reading rounds down, and so returns the same nanosecond. */
+	/* Rounded up, because reading rounds down: so the same nanosecond is read again. */
 	put32(out + 4, (uint32_t)((((uint64_t)fraction_ns << 32) + NS_PER_S - 1) / NS_PER_S));
 }
 

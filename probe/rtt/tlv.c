@@ -43,7 +43,7 @@ const char *tlv_name(enum tlv_type type)
 struct tlv {
 	uint8_t *at, *value;
 	uint8_t type;
-	size_t length; /* number of bytes present of the value */
+	size_t length; /* number of bytes of the value that are present */
 	bool cut;
 };
 
@@ -168,8 +168,8 @@ void tlv_write_request(const struct tlv_request *request, uint8_t *out)
 }
 
 /*
- * True if the HMAC TLV is correct: it follows all TLVs except padding. In authenticated mode it must be present, unless
- * there is only padding. *hmac: the HMAC TLV; hmac->at NULL = there is none.
+ * True if the HMAC TLV has the correct HMAC and follows all other TLVs except padding. In authenticated mode, it may be
+ * absent only if there is nothing but padding. *hmac: the HMAC TLV; hmac->at NULL = there is none.
  */
 static bool has_integrity(const struct stamp_key *key, bool authenticated, uint32_t sequence, uint8_t *bytes,
 			  size_t length, struct tlv *hmac)

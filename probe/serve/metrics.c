@@ -9,8 +9,9 @@
 #include <model/latency_census.h>
 
 /*
- * With more than PAIRS_ALL pairs, only the worst ones are listed. With more than RACKS_ALL racks, only their p99; with
- * more than RACKS_P99, no racks. With more than PODS_MOST pods, no pods.
+ * Limits of the output. With more than PAIRS_ALL pairs, only the worst ones are listed. With more than RACKS_ALL racks,
+ * only the p99 between racks is listed; with more than RACKS_P99, nothing between racks. With more than PODS_MOST pods,
+ * nothing between pods.
  */
 enum { PAIRS_ALL = 20000, RACKS_ALL = 128, RACKS_P99 = 400, PODS_MOST = 128 };
 

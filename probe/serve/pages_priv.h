@@ -25,7 +25,7 @@ struct html_matrix {
 	const char *page; /* links go to /page?from=ROW&to=COLUMN */
 	uint32_t rows, columns;
 	const char *const *row_names, *const *column_names;
-	const double *values; /* NAN = none */
+	const double *values; /* [rows * columns], row by row; NAN = none */
 };
 void html_print_matrix(FILE *out, const struct html_matrix *matrix);
 
@@ -35,15 +35,15 @@ void html_pattern(FILE *out, const struct latency_matrix *live, const struct pat
 struct grouping {
 	uint32_t racks, count;
 	const char **names;
-	uint32_t *group_of; /* rack -> group */
+	uint32_t *group_of; /* [racks] number of each rack's group */
 };
 
 /* Returns 0 or -ENOMEM; call pages_ungroup() in both cases. */
 int pages_group_by_pod(const struct latency_matrix *live, struct grouping *grouping);
 void pages_ungroup(struct grouping *grouping);
 /*
- * Returns the largest figure between the racks of each two groups (NAN = none), which the caller must free(); or NULL
- * if out of memory.
+ * Returns, for each ordered pair of groups, the largest figure between their racks (NAN = none), in an array that the
+ * caller must free(); or NULL if out of memory.
  */
 double *pages_group_values(const struct latency_matrix *live, const struct grouping *grouping,
 			   enum latency_statistic statistic);

@@ -32,8 +32,8 @@ struct search {
 	size_t hosts, racks;
 	uint32_t *rack_of, *rack_hosts;
 	bool *active;
-	struct tally *host[PATTERN_ENDS], *inside,
-		*outside;  /* for hosts: by the end of the pair at which the host is */
+	struct tally *host[PATTERN_ENDS], *inside, *outside; /* counts of the pairs of each host at each end, inside
+								each rack, and into or out of each rack */
 	uint32_t *between; /* number of pairs from rack to rack; NULL = there are too many racks */
 	struct bad_pair *bad;
 	size_t bad_count, bad_capacity;
@@ -239,7 +239,7 @@ static int judge_racks(struct search *search)
 		/* With two racks, the pairs do not show whose link is bad: this is reported as a path. */
 		if (search->rack_hosts[rack] < 2 || search->racks < 3 || !(whole || uplink))
 			continue;
-		/* One dead host in a rack whose other pairs are stale does not make a bad rack. */
+		/* If all pairs of a rack that are not stale belong to one dead host, the rack is not bad. */
 		if (whole && bad_hosts_of(search, rack) < 2)
 			continue;
 		code = report(search, pattern);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds what bad pairs have in common. A pair is bad if it is unreachable, loses over 1 % of its probes, or if its
- * figure is over three times the median of its kind (same rack, same pod, farther) and at least 20 us above it. A
- * pattern is reported if most pairs are bad that are inside a rack and leave it, that leave a rack, that belong to a
- * host, or that connect two racks. They are searched in this order, and pairs explained by one pattern do not count for
- * later ones. Hosts that are drained or gone do not count.
+ * figure is over three times the median of its kind (same rack, same pod, farther) and at least 20 us above it. The
+ * patterns are: a rack (most pairs inside the rack and most pairs that enter or leave it are bad), an uplink (only most
+ * pairs that enter or leave the rack), a host (most of its pairs), and a path (most pairs from one rack to another).
+ * They are searched in this order, and the pairs that a pattern explains do not count for later ones. Hosts that are
+ * drained or gone do not count.
  */
 #ifndef MESH_PATTERNS_PRIV_H
 #define MESH_PATTERNS_PRIV_H

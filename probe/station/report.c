@@ -43,7 +43,7 @@ static void print_share(const char *what, uint64_t count, uint64_t samples, FILE
 	fprintf(out, "%s %.3g %%", what, 100.0 * (double)count / (double)samples);
 }
 
-/* Prints the sources of the stamps unless all are as in the heading. */
+/* Prints the sources of the stamps, unless they are the expected ones: with kernel stamps, t1 and t4 of all samples. */
 static void print_stamps(const struct mesh_pair *pair, bool kernel, FILE *out)
 {
 	const uint64_t samples = pair->rtt.samples, expected = kernel ? samples : 0;

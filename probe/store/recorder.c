@@ -38,8 +38,8 @@ static void record(struct mesh_recorder *recorder)
 	int code;
 
 	/*
-	 * A late thread catches up with several records in one period, but the store accepts only one record of racks
-	 * per period.
+	 * A delayed thread wakes up several times in one period to catch up, but the store accepts only one record of
+	 * racks per period.
 	 */
 	if (rounded.v == recorder->taken.v)
 		return;

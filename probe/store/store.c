@@ -37,7 +37,7 @@ static const char schema[] =
 	" PRIMARY KEY (src, dst, at)) WITHOUT ROWID;"
 	"CREATE INDEX rack_pairs_by_time ON rack_pairs (at);";
 
-/* Time of the update of each position of the live matrix that the history has. */
+/* For each position of the live matrix: updated_at of the row that was last added to the history. */
 struct seen {
 	int64_t *updated_at;
 	size_t count, capacity;
@@ -46,7 +46,7 @@ struct seen {
 struct mesh_store {
 	sqlite3 *base;
 	sqlite3_stmt *statements[STATEMENTS];
-	struct seen pairs, racks; /* racks: row by row; reset when the number of racks changes */
+	struct seen pairs, racks; /* racks: [from * racks + to], reset when the number of racks changes */
 };
 
 static int fail(struct mesh_store *store, int code, struct error *err)

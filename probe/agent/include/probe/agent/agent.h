@@ -10,9 +10,10 @@
  *                   agent_sleep(agent, agent_wake_at(agent));
  *   }
  *
- * and calls agent_window() whenever it wants a peer's results. agent_run() is this loop for a measurement of limited
- * duration. One thread must call all functions, except agent_take_sample() and agent_take_frame(): one other thread may
- * call each of these.
+ * and calls agent_window() to read the results of a peer. A window is the interval for which results are collected: it
+ * ends at this call, and the peer's next window begins. agent_run() is this loop for a measurement of limited duration.
+ * One thread must call all functions, except agent_take_sample() and agent_take_frame(): one other thread may call each
+ * of these.
  *
  * Stamps: t1 and t3 are the time stamp counter right before the TX burst; t2 and t4 are the counter right after the RX
  * burst or, on an af_packet port, the kernel's timestamp of the packet's arrival. The kernel's timestamp does not
@@ -70,11 +71,12 @@ enum agent_stamps {
 extern const char *const agent_poll_names[];
 extern const char *const agent_stamps_names[];
 
-enum { AGENT_FRAME_BYTES = 128 }; /* captured of each frame: its headers, the base packet and some of the TLVs */
+/* Bytes kept of each captured frame: its headers, the base packet and some of the TLVs. */
+enum { AGENT_FRAME_BYTES = 128 };
 
 /* One answered probe. */
 struct agent_sample {
-	ip_address peer;      /* its address */
+	ip_address peer;      /* address of the peer */
 	uint16_t source_port; /* identifies the path */
 	uint32_t sequence;
 	struct stamp sent_at; /* t1, CLOCK_WALL */
@@ -85,35 +87,38 @@ struct agent_sample {
 };
 
 struct agent_options {
-	uint16_t queue;     /* of the port */
-	uint16_t queues;    /* total of the port, one for each agent of a group (group.h); 0 = only this one */
+	uint16_t queue;     /* index of the port's queue that this agent uses */
+	uint16_t queues;    /* number of queues of the port, each with an agent (group.h); 0 = only this queue */
 	ip_address address; /* ours */
 	int prefix_bits;    /* peers outside of address/prefix go to the gateway; 0 = all are on the link */
 	ip_address gateway; /* 0 = none */
-	uint16_t udp_port;  /* of the reflectors, ours and the peers' */
+	uint16_t udp_port;  /* UDP port of the reflectors: ours and those of the peers */
 	bool reflect;
 	const struct reflector_prefix *allow; /* see reflector_rules; borrowed */
 	size_t allow_count;
-	uint32_t source_pps, total_pps; /* maximum rate of answers, to one source and to all; 0 = no limit */
-	uint32_t paths;                 /* UDP source ports to rotate through, 1..256 */
-	bool find_paths; /* selects the ports by their routes, up to `paths` of them; see <probe/paths/paths.h> */
+	uint32_t source_pps, total_pps; /* maximum answers per second, to one source and to all; 0 = no limit */
+	uint32_t paths;  /* number of UDP source ports that the probes to a peer rotate through, 1..256 */
+	bool find_paths; /* selects source ports that take different routes, at most `paths` of them; see
+			    <probe/paths/paths.h> */
 	struct ns interval, timeout;
 	uint64_t count;       /* probes to each peer; 0 = no limit */
-	uint32_t slot, slots; /* probes only when wall_clock / slot_length % slots == slot; slots <= 1: always */
+	uint32_t slot, slots; /* probes are sent only in slot number `slot` of each cycle of `slots`, by the wall clock;
+				 slots <= 1: always */
 	struct ns slot_length;
 	enum agent_poll poll;
 	enum agent_stamps stamps;
 	enum stamp_format format;
-	uint64_t seed;                 /* for source ports and the session identifier */
-	uint16_t session;              /* SSID of our probes; 0 = chosen at random */
-	bool stateless;                /* answers copy the sequence number of the request */
-	bool poisson;                  /* RFC 2330 section 11.1: times between probes are exponentially distributed */
-	uint32_t tlvs;                 /* to request, bits 1 << tlv_type */
-	uint16_t member, peer_member;  /* LAG member links (RFC 9534), ours and the peers'; 0 = none, or learned */
+	uint64_t seed;    /* seed of all random numbers: source ports, session identifier, times of a Poisson process */
+	uint16_t session; /* SSID of our probes; 0 = chosen at random */
+	bool stateless;   /* our answers copy the sequence number of the request, instead of counting */
+	bool poisson;     /* RFC 2330 section 11.1: times between probes are exponentially distributed */
+	uint32_t tlvs;    /* TLVs to request: bits 1 << tlv_type */
+	uint16_t member, peer_member;  /* identifiers of LAG member links (RFC 9534), ours and the peers'; member 0 =
+					  none, peer_member 0 = learned */
 	const struct stamp_keys *keys; /* of all sessions that we accept; NULL = no authentication. Borrowed */
-	const struct stamp_key *key;   /* key of our session, also sets its SSID. NULL = not authenticated. Borrowed */
+	const struct stamp_key *key;   /* of our probes; also sets their SSID. NULL = not authenticated. Borrowed */
 	uint32_t probe_pps;            /* maximum rate of probes to all peers; 0 = no limit */
-	uint8_t dscp, ecn, ttl;        /* ttl 0 = 255 */
+	uint8_t dscp, ecn, ttl;        /* of our probes; ttl 0 = 255 */
 	bool may_fragment;             /* true: the DF bit is clear */
 	bool tagged;                   /* all our frames have this VLAN tag; frames of other VLANs are ignored */
 	uint16_t tag_control;          /* see struct frame_tag */
@@ -122,8 +127,8 @@ struct agent_options {
 	struct ns clock_error;         /* upper bound of our clock's error against UTC; 0 = the kernel's bound */
 	int digits; /* significant digits of round trips in histograms: 3 (0 = 3, up to 152 KB each), or 2 (22 KB) for
 		       thousands of sessions */
-	size_t samples; /* number kept for agent_take_sample(); 0 = none */
-	size_t frames;  /* number kept for agent_take_frame(); 0 = none */
+	size_t samples; /* capacity of the queue for agent_take_sample(); 0 = no samples */
+	size_t frames;  /* capacity of the queue for agent_take_frame(); 0 = no frames */
 };
 
 struct agent;
@@ -137,7 +142,10 @@ size_t agent_packet_minimum(const struct agent_options *options);
 /* With find_paths: the number of source ports to try, and the default limit of paths to measure. */
 enum { AGENT_CANDIDATES = 256, AGENT_AUTO_PATHS = 16 };
 
-/* port is open and started; pool holds AGENT_BUFFERS packets. All outlive the agent. */
+/*
+ * `port` must be open and started, and `pool` must hold AGENT_BUFFERS packets. Port, pool and clock must outlive the
+ * agent. Returns NULL with err set.
+ */
 enum { AGENT_BUFFERS = 8191 };
 struct agent *agent_create(const struct agent_options *options, struct dp_port *port, struct dp_pool *pool,
 			   struct dp_clock *clock, struct error *err);
@@ -148,7 +156,8 @@ void agent_destroy(struct agent *agent); /* NULL is legal */
  * version; or another -errno.
  */
 int agent_add_peer(struct agent *agent, const struct peer *peer, struct error *err);
-int agent_remove_peer(struct agent *agent, ip_address address); /* 0 or -ENOENT; later peers' indices move down */
+/* Returns 0 or -ENOENT. The indices of the peers that were added later decrease by 1. */
+int agent_remove_peer(struct agent *agent, ip_address address);
 size_t agent_peer_count(const struct agent *agent);
 /* 0, or -ENODEV with err set: the interface was removed, see dp_port_is_gone(). */
 int agent_check_port(const struct agent *agent, struct error *err);
@@ -161,12 +170,15 @@ enum agent_mode {
 };
 void agent_set_mode(struct agent *agent, enum agent_mode mode);
 
-struct stamp agent_now(const struct agent *agent); /* CLOCK_COUNTER */
-/* Handles received packets, answers them and sends what is due. Never waits. True: call it again at once. */
+struct stamp agent_now(const struct agent *agent); /* the time by CLOCK_COUNTER */
+/*
+ * Handles received packets, and sends answers and the probes that are due. Never waits. Returns true if it must be
+ * called again at once.
+ */
 bool agent_step(struct agent *agent, struct stamp now);
-/* Returns the time at which the next probe or the next upkeep is due. */
+/* Returns the time at which agent_step() must be called next, for a probe or for periodic tasks. */
 struct stamp agent_wake_at(const struct agent *agent);
-/* Sleeps until this time or until a packet arrives, if the options permit sleeping. */
+/* Sleeps until `until` or until a packet arrives. Returns at once if the options do not permit sleeping. */
 void agent_sleep(struct agent *agent, struct stamp until);
 
 /* Takes the oldest sample not taken yet; one other thread may call this. Returns false if there is none. */
@@ -180,7 +192,7 @@ struct agent_frame {
 	uint8_t bytes[AGENT_FRAME_BYTES];
 };
 
-/* The same for frames, see agent_take_sample(). */
+/* Takes the oldest captured frame that was not taken yet. The same rules apply as for agent_take_sample(). */
 bool agent_take_frame(struct agent *agent, struct agent_frame *frame);
 
 struct agent_path_row {
@@ -188,11 +200,11 @@ struct agent_path_row {
 	struct path route; /* with find_paths */
 	struct session_counters counters;
 	bool lost_forward_known;
-	uint64_t lost_forward; /* those of counters.lost that the reflector never received */
+	uint64_t lost_forward; /* the part of counters.lost that the reflector never received */
 	struct histogram *rtt; /* ns, only undisturbed samples */
 };
 
-/* The headers of the newest answer, and those of its request as the answer reports them. */
+/* The headers of the newest answer; and those of its request, as far as the answer reports them. */
 struct agent_headers {
 	bool seen;
 	uint8_t request_ttl; /* of the request as it arrived; 0 = unknown */
@@ -221,7 +233,8 @@ struct agent_clocks {
 struct agent_row {
 	struct peer peer;
 	bool resolved;     /* its MAC address is known */
-	bool unresolvable; /* no MAC for longer than the timeout: its probes count as lost */
+	bool unresolvable; /* the MAC has been unknown for longer than the timeout: the probes to this peer count as
+			      lost */
 	uint8_t mac[FRAME_MAC_BYTES];
 	struct stamp began, ended;        /* of the window, CLOCK_WALL */
 	struct stamp last_answer;         /* CLOCK_WALL; invalid = none in this window */
@@ -232,7 +245,7 @@ struct agent_row {
 	struct tlv_reading tlvs; /* of the newest answer; if it had none, no bit is set in filled or flagged */
 	bool ssid_ignored;       /* the peer answers with session identifier 0, as TWAMP does */
 	bool lost_forward_known;
-	uint64_t lost_forward;                           /* those of counters.lost that the reflector never received */
+	uint64_t lost_forward; /* the part of counters.lost that the reflector never received */
 	struct histogram *rtt, *undisturbed, *residence; /* ns, of all paths */
 	struct histogram *forward, *backward; /* ns, undisturbed samples; empty if there are no one-way delays */
 	struct ns one_way_error;              /* error bound of every one-way delay in the window */
@@ -252,8 +265,9 @@ struct agent_row *agent_row_create(const struct agent *agent);
 void agent_row_destroy(struct agent_row *row); /* NULL is legal */
 
 /*
- * Ends the peer's window and begins the next. Empties the row's histograms and swaps them with the peer's, so that
- * nothing is copied (as HdrHistogram's recorder does). Outstanding probes count in a later window.
+ * Ends the current window of the peer with this index, stores its results in *row, and begins the peer's next window.
+ * The peer's filled histograms are exchanged for those of the row, which are emptied first, so that nothing is copied
+ * (as HdrHistogram's recorder does). Probes that are still outstanding count in a later window.
  */
 void agent_window(struct agent *agent, size_t index, struct agent_row *row);
 
@@ -261,14 +275,14 @@ void agent_window(struct agent *agent, size_t index, struct agent_row *row);
 void agent_abandon(struct agent *agent);
 
 struct agent_summary {
-	const char *stamps, *poll; /* the choice for "auto" */
-	uint64_t skipped;          /* probes not sent because their time had passed */
-	uint64_t unstamped;        /* packets without the kernel's timestamp: the counter's stamp was used */
-	uint64_t departures;       /* packets with the kernel's timestamp of departure */
+	const char *stamps, *poll; /* the choices in use, for example those made for "auto" */
+	uint64_t skipped;          /* probes not sent because a stall had delayed them too long */
+	uint64_t unstamped;  /* packets without the kernel's or the NIC's timestamp: the counter's stamp was used */
+	uint64_t departures; /* packets whose departure was stamped by the kernel */
 	uint64_t send_failures, broken_frames;
 	uint64_t unfinished_checksums; /* frames dropped because their sender left the checksum to a NIC, and the kernel
 					  did not mark them */
-	uint64_t bad_hmac;             /* in answers to us */
+	uint64_t bad_hmac;             /* answers to our probes with a wrong HMAC */
 	uint64_t other_member;         /* answers that came over another link of a LAG */
 	uint64_t other_vlan;           /* STAMP packets in frames of other VLANs, which are not answered */
 	struct ns interval; /* between two probes to a peer; longer than options.interval if probe_pps limits it */
@@ -292,11 +306,12 @@ void agent_summarise(struct agent *agent, struct agent_summary *summary);
  */
 struct agent_run {
 	struct ns duration; /* of measuring; 0 = no limit */
-	struct ns patience; /* maximum wait for the first answer of every peer, before measuring begins */
+	struct ns patience; /* maximum wait, before measuring begins, until every peer has answered and, with
+			       find_paths, its paths are found */
 	struct ns linger;   /* continues to answer until no request has arrived for this time */
 	/*
-	 * Called about ten times a second. share: completed part of the measuring phase, 0..1; < 0 = unknown or not
-	 * begun. May be NULL.
+	 * Called about ten times a second; may be NULL. share: completed part of the measuring phase, 0..1; < 0 = not
+	 * begun, or of unknown length. phase: name of the current phase.
 	 */
 	void (*on_tick)(void *context, double share, const char *phase);
 	void *context;

@@ -30,14 +30,14 @@ size_t agent_group_peer_count(const struct agent_group *group);
  * added.
  */
 void agent_group_window(struct agent_group *group, size_t index, struct agent_row *row);
-/* Returns the agent on the first queue, for sample files and rows. */
+/* Returns the agent on the first queue, for functions that need one agent, such as agent_row_create(). */
 struct agent *agent_group_first(struct agent_group *group);
 
 /* See agent_run(). Returns when all agents have ended: 0, or -errno with err set. */
 int agent_group_run(struct agent_group *group, struct agent_run *run, const volatile sig_atomic_t *stop,
 		    struct error *err);
 
-/* The sum over all agents. */
+/* Sums the counters of all agents; the other fields are those of the first agent. */
 void agent_group_summarise(struct agent_group *group, struct agent_summary *summary);
 
 #endif

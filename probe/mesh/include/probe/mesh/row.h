@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A host's row of the mesh: its measurements to each of its peers in one window, as plain figures. Built from the
- * agent's windows; written as JSON (the array "peers" of nomora.probe/1) and to a latency matrix. Times are
- * microseconds.
+ * A host's row of the mesh (the latencies between all pairs of hosts): its measurements to each of its peers in one
+ * window (see <probe/agent/agent.h>), as plain figures. Built from the agent's windows; written as JSON (the array
+ * "peers" of nomora.probe/1) and to a latency matrix. Times are microseconds.
  */
 #ifndef MESH_ROW_H
 #define MESH_ROW_H
@@ -24,9 +24,9 @@ struct mesh_path {
 	uint16_t source_port;
 	struct session_counters counters;
 	bool lost_forward_known;
-	uint64_t lost_forward;        /* those of counters.lost that the reflector never received */
+	uint64_t lost_forward;        /* the part of counters.lost that the reflector never received */
 	struct mesh_distribution rtt; /* undisturbed samples */
-	struct path route;            /* with finds_paths */
+	struct path route;            /* the path's hops; set if mesh_pair.finds_paths */
 };
 
 struct mesh_pair {
@@ -42,7 +42,7 @@ struct mesh_pair {
 	uint64_t lost_forward;
 	double offset_us;
 	struct mesh_distribution rtt, undisturbed, residence;
-	struct mesh_distribution forward, backward; /* without samples if the clocks do not allow it, see agent.h */
+	struct mesh_distribution forward, backward; /* empty if the clocks are not exact enough, see agent.h */
 	double one_way_error_us;
 	struct agent_stamp_counts stamps;
 	struct agent_clocks clocks;
@@ -55,29 +55,29 @@ struct mesh_pair {
 
 struct mesh_row {
 	char host[LATENCY_NAME_BYTES];
-	double error_us; /* bound on the error of one stamp */
+	double error_us; /* bound on the error of one of our stamps */
 	size_t count, capacity;
 	struct mesh_pair *pairs;
 };
 
 struct mesh_distribution mesh_distribution_of(const struct histogram *histogram_ns);
 
-/* Appends a peer's window. Returns 0 or -ENOMEM. */
+/* Appends a pair with the figures of a peer's window. Returns 0 or -ENOMEM. */
 int mesh_row_add(struct mesh_row *row, const struct agent_row *window);
 void mesh_row_clear(struct mesh_row *row); /* frees the pairs */
 
 /*
- * Returns the latency of a pair. p50 and p99 are the highest over its paths with enough samples (2 for p50, 100 for
- * p99), but at least those over all paths together. Only undisturbed samples are used, if there are any. The caller
- * sets source and destination.
+ * Returns the latency of a pair. p50 is the highest among the paths with at least 2 samples, p99 among those with at
+ * least 100; neither is below the figure for all paths together. Only undisturbed samples are used, if there are any.
+ * The caller sets source and destination.
  */
 struct latency_entry mesh_pair_entry(const struct mesh_pair *pair);
 
 /*
  * mesh_pair_slowest(): the path with the highest p99 among those with at least 100 samples or, if there is none, the
- * path with the highest p50. mesh_pair_lossiest(): the path that loses the largest share of its probes; only losses on
- * the way there count if they are known for every path, because answers may return over other paths. Both return NULL
- * if no path has samples or losses.
+ * path with the highest p50. mesh_pair_lossiest(): the path that loses the largest share of its probes. If the losses
+ * on the way to the peer are known for every path, only these count, because answers may return over other paths. Both
+ * return NULL if no path has samples or losses.
  */
 const struct mesh_path *mesh_pair_slowest(const struct mesh_pair *pair);
 const struct mesh_path *mesh_pair_lossiest(const struct mesh_pair *pair);

@@ -18,8 +18,8 @@
 struct mesh_watch_state {
 	uint64_t windows; /* number published, of all peers together */
 	uint64_t peers;
-	uint64_t unreachable; /* number of peers, by their last windows */
-	uint64_t late;        /* windows that ended later than a tenth of their length */
+	uint64_t unreachable; /* number of peers that were unreachable in their last window */
+	uint64_t late;        /* number of windows that ended too late, by more than a tenth of their length */
 };
 
 struct mesh_watch {

@@ -21,7 +21,7 @@
 struct mesh_bus_options {
 	const char *url;            /* nats://... or tls://... */
 	const char *creds, *tls_ca; /* files; NULL = not used */
-	const char *prefix;         /* of the subjects; mesh_prefix_is_valid() must be true */
+	const char *prefix;         /* prefix of the messages' subjects; mesh_prefix_is_valid() must be true */
 };
 
 /* Option rows of commands whose settings have this struct as `member`. */
@@ -43,7 +43,7 @@ struct mesh_publish_options {
 /* Sets *rows to the number of rows published. Returns 0, or -errno with err set. */
 int mesh_publish(const struct mesh_publish_options *options, const volatile sig_atomic_t *stop, uint64_t *rows,
 		 struct error *err);
-/* Returns nomora.mesh_publish/1 with this number, or NULL if out of memory. */
+/* Returns the number of rows as nomora.mesh_publish/1, or NULL if out of memory. */
 json_t *mesh_publish_to_json(uint64_t rows);
 
 struct mesh_collect_options {
@@ -65,7 +65,7 @@ struct mesh_collect_counts {
 int mesh_collect(const struct mesh_collect_options *options, const volatile sig_atomic_t *stop,
 		 struct mesh_collect_counts *counts, struct error *err);
 
-/* As text, and as nomora.mesh_collect/1 (NULL if out of memory). */
+/* Show the counts: as text, and as nomora.mesh_collect/1 (NULL if out of memory). */
 void mesh_collect_counts_print(const struct mesh_collect_counts *counts, FILE *out);
 json_t *mesh_collect_counts_to_json(const struct mesh_collect_counts *counts);
 

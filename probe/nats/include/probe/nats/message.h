@@ -16,7 +16,7 @@
 enum {
 	MESH_PREFIX_BYTES = 128,
 	MESH_SUBJECT_BYTES = MESH_PREFIX_BYTES + 2 * 3 * LATENCY_NAME_BYTES,
-	MESH_FUTURE_S = 60, /* allowed difference between the clocks of hosts */
+	MESH_FUTURE_S = 60, /* a stamp may be this far in the future, because the clocks of hosts differ */
 };
 
 struct mesh_place {
@@ -54,7 +54,7 @@ char *mesh_message_encode(const struct mesh_message *message, const char *prefix
 enum mesh_refusal mesh_message_decode(const char *prefix, const char *subject, const char *payload, size_t bytes,
 				      struct ns now, struct mesh_message *message, struct error *err);
 
-/* The same for a host's status. */
+/* The same for the status of a host. mesh_status_is() returns whether a subject is that of a status. */
 bool mesh_status_is(const char *subject);
 char *mesh_status_encode(const char *host, enum latency_host_status status, const char *prefix,
 			 char subject[MESH_SUBJECT_BYTES]);

@@ -32,15 +32,15 @@ struct paths_options {
 	uint32_t candidates; /* number of source ports to select from, numbered from 0 */
 	double miss;         /* accepted probability that a path remains unknown, 0..1 */
 	struct ns timeout;   /* of each probe; a hop is unknown after three attempts */
-	struct ns pause;     /* between traces once the paths are known, and after a trace that did not reach the
+	struct ns pause;     /* between two traces once the paths are known, and after a trace that did not reach the
 				destination */
 };
 
 struct path {
-	uint32_t candidate; /* the first source port found on it */
+	uint32_t candidate; /* index of the source port by which the path was first found */
 	uint32_t hop_count;
 	ip_address hops[PATHS_HOPS_MAXIMUM]; /* 0 = unknown */
-	bool open_end;                       /* there may be more hops, which did not answer */
+	bool open_end; /* further hops before the destination may be missing, because they did not answer */
 };
 
 struct paths;
@@ -56,22 +56,22 @@ struct paths_probe {
 
 /* Returns the time at which paths_take() must be called next. All times are on the caller's clock. */
 struct ns paths_due(const struct paths *paths);
-/* Gives up probes without an answer. Returns true if *probe must be sent now. */
+/* Returns true if *probe must be sent now. First gives up a probe that was not answered within the timeout. */
 bool paths_take(struct paths *paths, struct ns now, struct paths_probe *probe);
-/* Report to the caller's probe: a router reported its expired TTL, or the destination answered it. */
+/* Report the answer to *probe: a router reported that its TTL expired, or the destination answered it. */
 void paths_expired(struct paths *paths, const struct paths_probe *probe, ip_address router, struct ns now);
 void paths_reached(struct paths *paths, const struct paths_probe *probe, struct ns now);
 
 /*
- * Paths are numbered in the order in which they were found. A new generation begins without paths after a change of
- * routes.
+ * Paths are numbered from 0 in the order in which they were found. After a change of routes, all paths are forgotten,
+ * and a new generation begins.
  */
 uint32_t paths_count(const struct paths *paths);
 uint32_t paths_generation(const struct paths *paths);
 const struct path *paths_get(const struct paths *paths, uint32_t number);
-/* True if enough ports were traced: an unknown path is improbable. */
+/* True if so many ports were traced that an unknown path is improbable (see paths_options.miss). */
 bool paths_known(const struct paths *paths);
-/* 1 - the probability above that a path is unknown; 0 before the first trace. */
+/* Returns 1 minus the probability that a path is unknown, as computed above; 0 before the first trace. */
 double paths_confidence(const struct paths *paths);
 
 #endif

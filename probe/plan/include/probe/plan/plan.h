@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Selects the pairs of hosts that probe each other. Hosts of the same rack always do. Between racks (with `pods`:
- * between pods, for racks of different pods) each ordered pair of groups has a few pairs of hosts at a time.
- * mesh_plan_rotate() advances to the next ones, so that every pair of hosts is probed within the budget's refresh time.
- * A full cycle is planned for half of this time; the other half is a reserve for pairs that a cap postpones and for
- * groups that grow. As in Pingmesh (Guo et al., SIGCOMM 2015, section 3.3.1), the hosts of a rack form a complete
- * graph, and so do the racks.
+ * Selects the pairs of hosts that probe each other; the list of a host contains the hosts that it probes. Hosts of the
+ * same rack always probe each other. From one rack to another, only a few pairs of hosts probe at a time; with `pods`,
+ * these pairs are selected from pod to pod if the racks are in different pods. A group is a rack or a pod.
+ * mesh_plan_rotate() advances to the next pairs between groups, so that every pair of hosts is probed within the
+ * budget's refresh time. A full cycle is planned for half of this time; the other half is a reserve for pairs that a
+ * cap postpones and for groups that grow. As in Pingmesh (Guo et al., SIGCOMM 2015, section 3.3.1), the hosts of a rack
+ * form a complete graph, and so do the racks.
  *
  * A session is an entry of a host's list: the host sends one probe per interval to the other host. Caps are in probes
  * per second; the link of a rack carries the sessions from and to the rack.
@@ -31,7 +32,7 @@ struct mesh_budget {
 	double interval_s; /* between the probes of a session */
 	/* Limits (0 = none) of the probes sent by a host, answered by a host, and carried by a rack's link. */
 	double host_pps, reflector_pps, link_pps;
-	double epoch_s;   /* between rotations */
+	double epoch_s;   /* from one rotation to the next */
 	double refresh_s; /* every pair of hosts is probed within this time */
 	bool pods; /* for racks of different pods, pairs are planned between their pods instead of between the racks */
 };
@@ -52,8 +53,8 @@ void mesh_plan_drain(struct mesh_plan *plan, uint32_t host);
 void mesh_plan_leave(struct mesh_plan *plan, uint32_t host); /* removes the host; its number becomes free */
 
 /*
- * Selects the next pairs between groups. Returns 0; -ENOMEM; or -ERANGE with err set if the budget is too small. err
- * then names a sufficient budget, and the plan is unchanged.
+ * Selects the next pairs of hosts between the groups. Returns 0; -ENOMEM; or -ERANGE with err set if the budget is too
+ * small. err then names a sufficient budget, and the plan is unchanged.
  */
 int mesh_plan_rotate(struct mesh_plan *plan, const struct mesh_budget *budget, struct error *err);
 
@@ -68,13 +69,14 @@ int64_t mesh_plan_find(const struct mesh_plan *plan, const char *name); /* -ENOE
  */
 size_t mesh_plan_list(const struct mesh_plan *plan, uint32_t host, uint32_t *peers);
 
-/* The load of the plan, in sessions unless noted. */
+/* The load of the plan, as numbers of sessions unless noted. */
 struct mesh_plan_load {
 	uint64_t epoch; /* number of rotations so far */
 	uint32_t hosts, drained, racks, pods;
 	uint64_t in_racks, between;
 	uint64_t deferred;                             /* number of pairs that a cap postponed in the last rotation */
-	uint32_t host_most, reflector_most, link_most; /* maxima over all hosts, reflectors and racks' links */
+	uint32_t host_most, reflector_most, link_most; /* the most sessions that a host sends, that a host answers, and
+							  that a rack's link carries */
 };
 struct mesh_plan_load mesh_plan_load(const struct mesh_plan *plan);
 /*
@@ -85,7 +87,7 @@ json_t *mesh_plan_load_to_json(const struct mesh_plan_load *load, const struct m
 
 /* Returns the plan, including the state of its rotation, as nomora.mesh_plan/1, or NULL if out of memory. */
 json_t *mesh_plan_to_json(const struct mesh_plan *plan);
-/* `name`: of the file, for messages. Returns NULL with err set. */
+/* `name`: file name, for messages. Returns NULL with err set. */
 struct mesh_plan *mesh_plan_from_json(const char *name, const json_t *root, struct error *err);
 
 #endif

@@ -29,7 +29,7 @@ enum ptp_mechanism { PTP_PEER_DELAY, PTP_E2E };
 /* Source of the stamps of event messages on our side: software (the kernel or this program) or the NIC. */
 enum ptp_stamps { PTP_SOFTWARE, PTP_HARDWARE, PTP_STAMPS };
 
-/* Time when an event message left or arrived here, by each source; missing stamps are invalid. */
+/* Time when an event message left or arrived here, by each source of stamps; missing stamps are invalid. */
 struct ptp_moment {
 	struct stamp by[PTP_STAMPS];
 };
@@ -37,14 +37,14 @@ struct ptp_moment {
 /* The known data of a Sync or response that arrived from the other clock. */
 struct ptp_half {
 	struct ptp_moment arrived;
-	struct stamp left; /* CLOCK_PEER */
+	struct stamp left; /* when the message left the other clock, CLOCK_PEER */
 	struct ns correction;
 	uint16_t sequence;
-	bool waits; /* its follow-up has not arrived yet */
+	bool waits; /* a follow-up is announced and has not arrived yet */
 	bool one_step, known;
 };
 
-/* Zeroed at the beginning, except for `mechanism` and `sequence`. */
+/* The caller zeroes the struct at the beginning and sets `mechanism` and `sequence`. */
 struct ptp_exchange {
 	enum ptp_mechanism mechanism;
 	uint16_t sequence;      /* of our request */
@@ -52,7 +52,7 @@ struct ptp_exchange {
 	struct stamp asked;     /* when our request arrived at the other clock, CLOCK_PEER */
 	struct ns correction;   /* correction of our request */
 	struct ptp_half newest; /* the Sync or response that arrived last */
-	struct ptp_half answer; /* the last one whose data are complete */
+	struct ptp_half answer; /* the newest Sync or response whose data are complete */
 };
 
 struct ptp_sample {
@@ -73,8 +73,8 @@ void ptp_exchange_take(struct ptp_exchange *exchange, const struct ptp_message *
 /* True if all stamps of the other clock have arrived. */
 bool ptp_exchange_is_whole(const struct ptp_exchange *exchange);
 /*
- * Returns false if the exchange is incomplete or lacks a stamp of this kind. Sums wrap around, because stamps may have
- * any value.
+ * Returns false if the exchange is incomplete, or if one of our stamps of this kind is missing. Sums wrap around modulo
+ * 2^64, because received stamps may have any value.
  */
 bool ptp_exchange_sample(const struct ptp_exchange *exchange, enum ptp_stamps stamps, struct ptp_sample *sample);
 

@@ -53,9 +53,9 @@ struct ptp_result {
 	bool has_hardware;
 	uint64_t requests, unanswered, one_step;
 	/*
-	 * unstamped: exchanges that were answered, but not stamped by the NIC in both directions. outliers: dropped
-	 * samples of the NIC, whose round trip is negative or longer than by the software stamps, which are taken
-	 * before and after the NIC's.
+	 * unstamped: exchanges that were answered, but not stamped by the NIC in both directions. outliers: NIC samples
+	 * that were dropped because their round trip is negative or longer than by the software stamps. (It must be
+	 * shorter: software stamps are taken before the NIC's on departure, and after the NIC's on arrival.)
 	 */
 	uint64_t unstamped, outliers;
 	struct ptp_identity peer; /* the measured clock */
@@ -64,7 +64,7 @@ struct ptp_result {
 /* Sends the requests; ends early when *stop is not 0. Returns 0, or -errno with err set. */
 int ptp_measure(const struct ptp_options *options, const struct ptp_link *link, struct ptp_result *result,
 		const volatile sig_atomic_t *stop, struct error *err);
-/* The same over a Linux interface, with the kernel's software time stamps. Needs root. */
+/* Like ptp_measure(), over a Linux interface with the kernel's software time stamps. Needs root. */
 int ptp_measure_interface(const struct ptp_options *options, struct ptp_result *result,
 			  const volatile sig_atomic_t *stop, struct error *err);
 

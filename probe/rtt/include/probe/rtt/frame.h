@@ -34,11 +34,11 @@ enum frame_kind {
 	FRAME_IS_AT,        /* ARP reply, neighbour advertisement */
 	FRAME_ECHO_REQUEST, /* ICMP: source_port is the identifier, sequence the number */
 	FRAME_ECHO_REPLY,
-	FRAME_PTP, /* over Ethernet: its payload, and possibly padding */
-	FRAME_TCP, /* with time stamps (RFC 7323): sequence is TSval, echoed TSecr */
+	FRAME_PTP, /* PTP over Ethernet: padding may follow the message in the payload */
+	FRAME_TCP, /* TCP with time stamps (RFC 7323): `sequence` is TSval, `echoed` is TSecr */
 };
 
-/* 802.1Q or 802.1ad, the outer one first. */
+/* A tag of 802.1Q or 802.1ad; tag[0] of a frame is the outer one. */
 struct frame_tag {
 	uint16_t type, control; /* control: priority (3 bits), DEI, VLAN (12) */
 };
@@ -54,8 +54,8 @@ struct frame {
 	struct frame_tag tag[FRAME_TAGS];
 	bool unchecked; /* the UDP checksum was 0 (none), or `captured` was too short to tell */
 	/*
-	 * FRAME_BROKEN only because the checksum covers just the pseudo-header: a local sender's kernel left the rest
-	 * to a NIC (transmit checksum offload).
+	 * The frame is FRAME_BROKEN only because its UDP checksum covers just the pseudo-header: a local sender's
+	 * kernel left the rest to a NIC (transmit checksum offload).
 	 */
 	bool unfinished;
 	uint32_t sequence, echoed;
@@ -65,8 +65,8 @@ struct frame {
 
 /*
  * Reads the first `captured` bytes of a frame that had `length` bytes on the wire (equal if nothing was cut off), with
- * at most FRAME_TAGS tags. The result points into `bytes`. An output parameter, because copying a returned struct would
- * stall on its narrower stores.
+ * at most FRAME_TAGS tags. *frame points into `bytes`; it is an output parameter, because copying a returned struct
+ * would stall on the narrower stores to it.
  */
 void frame_read(const uint8_t *bytes, size_t captured, size_t length, struct frame *frame);
 

@@ -30,7 +30,8 @@ struct reflector_prefix {
 struct reflector_rules {
 	uint8_t mac[FRAME_MAC_BYTES]; /* ours */
 	ip_address address;           /* ours */
-	int prefix_bits; /* of our link: its network and broadcast addresses (IPv4) are not hosts; 0 = unknown */
+	int prefix_bits; /* prefix length of our link, whose network and broadcast addresses (IPv4) do not count as
+			    hosts; 0 = unknown */
 	/*
 	 * Sources to answer; none = all. TWAMP requests below 44 bytes, whose answers are longer than the requests, are
 	 * answered only if their source is listed. Borrowed.
@@ -53,9 +54,9 @@ struct reflector_counters {
 	uint64_t bad_source;     /* not from a unicast host, or from our own address */
 	uint64_t loops;          /* looks like another reflector's answer */
 	uint64_t not_allowed;    /* source not in the list */
-	uint64_t short_requests; /* not answered because the answer would be longer */
+	uint64_t short_requests; /* requests shorter than an answer, from a source that is not listed */
 	uint64_t source_limited, total_limited;
-	uint64_t unknown_session; /* sessions without a key */
+	uint64_t unknown_session; /* requests of sessions without a key */
 	uint64_t bad_hmac;
 	uint64_t replayed;     /* authentic requests that were received before */
 	uint64_t other_member; /* for another link of the LAG */
@@ -71,8 +72,9 @@ void reflector_destroy(struct reflector *reflector); /* NULL is legal */
 
 struct reflector_answer {
 	struct stamp_reply reply;
-	size_t payload_bytes;        /* length of the request, but at least that of the base packet */
-	int dscp;                    /* DSCP requested by a class of service TLV; -1 = the request's own */
+	size_t payload_bytes; /* length of the answer's payload: that of the request, but at least that of the base
+				 packet */
+	int dscp;             /* DSCP requested by a class of service TLV; -1 = the request's own */
 	const struct stamp_key *key; /* NULL: not authenticated */
 	uint32_t place;              /* index of the session, for reflector_sent() */
 };
@@ -96,12 +98,12 @@ void reflector_prefetch(const struct reflector *reflector, const struct frame *r
 /* Writes the base packet with t3 into the prepared payload. Compute the UDP checksum after this. */
 void reflector_finish(struct reflector_answer *answer, struct ns sent_at, uint8_t *payload);
 
-/* Records the departure time of an answer, for follow-up telemetry in the next answer. */
+/* Records when an answer departed, for follow-up telemetry in the session's next answer. */
 void reflector_sent(struct reflector *reflector, const struct reflector_answer *answer, struct ns left_at);
 
 /*
- * The same for a copy of the answer, with a more exact time than that passed to reflector_sent(). Ignored if a newer
- * answer was sent.
+ * Like reflector_sent(), with a more exact departure time. `answer`: a copy of the sent frame. Ignored if a newer
+ * answer was sent in this session.
  */
 void reflector_left(struct reflector *reflector, const struct frame *answer, struct ns left_at);
 

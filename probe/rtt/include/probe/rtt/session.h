@@ -39,19 +39,19 @@ void session_destroy(struct session *session); /* NULL is legal */
  */
 uint32_t session_send(struct session *session, struct stamp sent_at);
 /*
- * Corrects the stamp of a sent probe and clears its mark of session_disturb(). departed: the stamp was taken when the
- * probe left the host, not before. Such a stamp is ignored if it is earlier than the old one by over 1 ms: then the
- * wall clock was set.
+ * Corrects the stamp of a sent probe and clears the mark of session_disturb(). departed: the new stamp was taken when
+ * the probe left the host, not before. Such a stamp is ignored if it is over 1 ms earlier than the old one, because
+ * then the wall clock was set.
  */
 void session_restamp(struct session *session, uint32_t sequence, struct stamp sent_at, bool departed);
 /*
- * Marks a probe whose stamp may be wrong because the sender stalled while sending it. The mark is passed on with its
- * answer.
+ * Marks a probe whose stamp may be wrong because the sender stalled while sending it. session_receive() reports the
+ * mark with the probe's answer.
  */
 void session_disturb(struct session *session, uint32_t sequence);
 /*
- * Marks a probe that left late because the sender had stalled. The mark is passed on with its answer even if the stamp
- * is exact.
+ * Marks a probe that left late because the sender had stalled. session_receive() reports the mark with the probe's
+ * answer, even if the stamp is exact.
  */
 void session_left_late(struct session *session, uint32_t sequence);
 /* The newest probe was not sent: forgets it and reuses its number. */
@@ -66,12 +66,15 @@ struct session_probe {
 enum session_answer session_receive(struct session *session, uint32_t sequence, uint32_t reflector_sequence,
 				    struct session_probe *probe);
 
-/* Prefetch the session itself and, once it is in the cache, the slot of an answer or of the next probe. */
+/*
+ * session_prefetch() prefetches the session itself. Once it is in the cache, session_prefetch_slot() prefetches the
+ * slot of a probe: an answered one, or the next to send.
+ */
 void session_prefetch(const struct session *session);
 void session_prefetch_slot(const struct session *session, uint32_t sequence);
 void session_prefetch_next(const struct session *session);
 
-/* Gives up the probes sent before `deadline`. Returns their number. */
+/* Counts the outstanding probes sent before `deadline` as lost (gives them up). Returns their number. */
 uint32_t session_expire(struct session *session, struct stamp deadline);
 /*
  * Call it after session_expire(). Sets *sent_at to the time of the oldest outstanding probe. Returns false if there is

@@ -25,8 +25,8 @@ enum {
 	STAMP_PORT = 862,
 	STAMP_BYTES = 44,
 	STAMP_AUTHENTICATED_BYTES = 112,
-	STAMP_REQUEST_MINIMUM = 14, /* TWAMP's: number, stamp, error estimate */
-	STAMP_REPLY_MINIMUM = 38,   /* the last required field is the request's error estimate */
+	STAMP_REQUEST_MINIMUM = 14, /* TWAMP's shortest request: sequence number, stamp, error estimate */
+	STAMP_REPLY_MINIMUM = 38,   /* ends with the last required field, the request's error estimate */
 };
 
 enum stamp_format { STAMP_NTP, STAMP_PTP };
@@ -46,8 +46,8 @@ struct stamp_request {
 	uint16_t session;   /* SSID, 0 = none */
 	bool authenticated; /* the authenticated form */
 	/*
-	 * Not a STAMP packet, by its length or because bytes that must be zero are not: it has padding, no SSID and no
-	 * TLVs.
+	 * Not a STAMP packet, by its length or because bytes that must be zero are not. Such a packet has padding, but
+	 * no SSID and no TLVs.
 	 */
 	bool twamp;
 };
@@ -94,7 +94,10 @@ int stamp_read_reply(const uint8_t *bytes, size_t length, struct stamp_reply *re
 uint16_t stamp_session(const uint8_t *bytes, size_t length, bool authenticated);
 uint32_t stamp_request_number(const uint8_t *bytes, size_t length, bool authenticated);
 
-/* The same for an authenticated packet, which has at least STAMP_AUTHENTICATED_BYTES. Do not check the HMAC. */
+/*
+ * The same for an authenticated packet, which has at least STAMP_AUTHENTICATED_BYTES. These functions do not check the
+ * HMAC.
+ */
 int stamp_read_authenticated_request(const uint8_t *bytes, size_t length, struct stamp_request *request);
 int stamp_read_authenticated_reply(const uint8_t *bytes, size_t length, struct stamp_reply *reply);
 /* Writes the HMAC over all bytes before it; bytes[] has room for STAMP_AUTHENTICATED_BYTES. */

@@ -55,11 +55,11 @@ void tlv_write_request(const struct tlv_request *request, uint8_t *out);
 
 /* The data that a reflector has about a request and its session. */
 struct tlv_facts {
-	const struct frame *request; /* its headers; its payload is not read, because it is being changed */
+	const struct frame *request; /* headers of the request; its payload is not read, because it is being changed */
 	const struct stamp_key *key; /* NULL: no HMAC can be checked */
 	bool authenticated;          /* the base packet is authenticated */
 	uint32_t request_sequence, answer_sequence;
-	uint32_t received, sent; /* numbers in the session, including this request and its answer */
+	uint32_t received, sent; /* packets of the session, including this request and its answer */
 	enum tlv_clock clock;
 	bool follow_up; /* the departure time of the previous answer is known */
 	uint32_t follow_up_sequence;
@@ -94,7 +94,7 @@ struct tlv_reading {
 	uint8_t clock_in, method_in, clock_out, method_out;
 	uint8_t dscp, ecn; /* class: of the request as it arrived */
 	bool class_refused;
-	uint32_t sent, received, answered; /* direct measurement */
+	uint32_t sent, received, answered; /* direct measurement: sent by us, received and answered by the peer */
 	uint32_t follow_up_sequence;
 	struct ns follow_up_at;
 	uint16_t member, peer_member; /* micro-session: our link as sent, and the peer's */

@@ -24,9 +24,9 @@ struct mesh_store *mesh_store_open(const char *path, bool writable, struct error
 void mesh_store_close(struct mesh_store *store); /* NULL is legal */
 
 /*
- * Adds the rows of the live matrix that are new since the last call (which must have had the same matrix), in one
- * transaction: pairs (unreachable ones with the time `now`) and the maxima between racks (with the time `now`). Returns
- * 0, or -errno with err set if nothing was added (EBUSY, ENOSPC, EINVAL: damaged, EIO).
+ * Adds the rows of the live matrix that are new since the last call, which must have been for the same matrix. In one
+ * transaction, adds pairs (unreachable ones with the time `now`) and the maxima between racks (with the time `now`).
+ * Returns 0, or -errno with err set if nothing was added (EBUSY, ENOSPC, EINVAL: damaged, EIO).
  */
 int mesh_store_take(struct mesh_store *store, const struct latency_matrix *live, struct ns now, struct error *err);
 
