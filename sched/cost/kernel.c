@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The step of a round trip is (int)(x * steps per us + 0.5), plus one for the absent entry. Clamping is done in float,
- * before the conversion, so that every kernel treats a huge or undefined round trip as "beyond the table": if a is NAN,
- * `a < b ? a : b` gives b, as minps does.
+ * The index of latency x in cost[] is (int)(x * per_us + 0.5) + 1, as entry 0 is for absent machines. Clamping is done
+ * in float, before the conversion, so that every kernel treats a huge or undefined round trip as "beyond the table": if
+ * a is NAN, `a < b ? a : b` gives b, as minps does.
  */
 #include <sched/cost/kernel.h>
 

@@ -5,7 +5,7 @@
 
 #include <sched/cost/kernel.h>
 
-/* Added to costs before taking a maximum: COST_ABSENT wraps around to 0, below every machine's cost. */
+/* Added to 16-bit costs before taking a maximum: COST_ABSENT then wraps around to 0, below every machine's cost. */
 enum { COST_MAXIMUM_BIAS = UINT16_MAX + 1 - COST_ABSENT };
 
 #ifdef __x86_64__

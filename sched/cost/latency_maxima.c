@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Maintains the largest round trip between each two racks, and between each two pods. A maximum that rises is set at
- * once. If the round trip of the pair with the maximum falls, the maximum is recomputed at the end of the batch, in one
- * pass over the rack's pairs, however many of them fell.
+ * Maintains the largest round trip between any two racks, and between any two pods. If a pair's new round trip exceeds
+ * the maximum, the maximum is raised at once. If the pair with the maximum falls, the maximum is recomputed at the end
+ * of the batch, in one pass over the pairs of the rack, however many of its maxima fell.
  */
 #include <errno.h>
 #include <math.h>
@@ -38,8 +38,8 @@ static void note_moved_racks(struct latency_view *view, uint32_t a, uint32_t b)
 }
 
 /*
- * Sets the maximum of two pods. It is also the value of their pairs of racks without a maximum of their own, so these
- * have changed, too.
+ * Sets the largest round trip between two pods. Pairs of racks of these pods that have no maximum of their own use this
+ * value, so they are recorded as changed, too.
  */
 static int set_pod_maximum(struct latency_view *view, uint32_t pod_a, uint32_t pod_b, float value)
 {
@@ -92,7 +92,7 @@ int latency_maxima_note(struct latency_view *view, uint32_t a, uint32_t b, float
 }
 
 /*
- * Writes the largest round trip measured between this rack and each rack to view->scratch. Leaves out pairs of a
+ * Sets view->scratch[r] to the largest round trip measured between rack `from` and rack r. Leaves out pairs of a
  * machine with itself.
  */
 static void find_rack_maxima(struct latency_view *view, uint32_t from)
@@ -130,7 +130,7 @@ static int settle_rack(struct latency_view *view, uint32_t rack)
 	return code;
 }
 
-/* Returns the largest maximum between a rack of one pod and a rack of the other. */
+/* Returns the largest of the maxima between a rack of pod_a and a rack of pod_b. */
 static float find_pod_maximum(const struct latency_view *view, uint32_t pod_a, uint32_t pod_b)
 {
 	const struct cluster *cluster = view->layout->cluster;

@@ -33,7 +33,7 @@ static float rack_value(const struct latency_view *view, uint32_t rack_a, uint32
 		return value;
 	value = pair_map_get(&view->pod_maximum, pod_a, pod_b);
 	*origin = LATENCY_ORIGIN_POD_PAIR;
-	/* Within one pod, the maximum covers pairs in the same rack and in different racks, and is used for both. */
+	/* A pod's maximum with itself covers pairs in one rack and pairs in two racks, and stands in for both. */
 	if (value >= 0)
 		return value;
 	*origin = LATENCY_ORIGIN_TOPOLOGY;
@@ -79,8 +79,8 @@ static uint32_t smaller(uint32_t a, uint32_t b)
 }
 
 /*
- * Writes COST_LANES values at a time, so that the compiler knows the length of the copy. Complete racks leave no
- * remainder.
+ * Writes COST_LANES values at a time, a copy of constant length for the compiler. Racks are padded to a multiple of it,
+ * so a complete rack leaves no remainder.
  */
 static void fill_columns(float *rtt_us, uint32_t count, float value)
 {
@@ -112,7 +112,10 @@ static void clear_holes(const struct cost_layout *layout, uint32_t first, uint32
 	}
 }
 
-/* Fills rtt_us with the rack values of the columns first..end-1; -1 for columns without a machine. */
+/*
+ * Fills rtt_us with the values that unmeasured pairs have, for the columns first..end-1; -1 for columns without a
+ * machine.
+ */
 static void fill_by_rack(const struct latency_view *view, uint32_t root, uint32_t first, uint32_t end, float *rtt_us)
 {
 	const struct cost_layout *layout = view->layout;
@@ -154,8 +157,8 @@ static float larger(float a, float b)
 }
 
 /*
- * Finds the extremes of a rack. row->pairs[first..end-1] are its measured pairs; its `rest` other machines are at
- * `rest_us`.
+ * Finds the smallest and the largest round trip from the row's machine to one rack. row->pairs[first..end-1] are the
+ * measured pairs with this rack; the rack's other `rest` machines are at rest_us.
  */
 static void rack_extremes(const struct measured_row *row, uint32_t first, uint32_t end, uint32_t rest, float rest_us,
 			  float *least_us, float *most_us)

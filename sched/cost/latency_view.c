@@ -81,7 +81,10 @@ static int grow_racks(struct latency_view *view)
 	return 0;
 }
 
-/* Updates the columns of the pairs. The order of the racks does not change, so the pairs remain sorted. */
+/*
+ * Updates the columns in the pairs after the layout has moved columns. The order of the racks is unchanged, so the
+ * pairs remain sorted.
+ */
 static void move_columns(struct latency_view *view)
 {
 	for (uint32_t m = 0; m < view->row_count; m++) {
@@ -126,7 +129,7 @@ uint32_t measured_row_find(const struct measured_row *row, uint32_t column)
 	if (row->next < row->count && row->pairs[row->next].column == column)
 		return row->next;
 	if (count > 0 && row->pairs[count - 1].column < column)
-		return count; /* rows of a file are usually sorted */
+		return count; /* append: the rows of a file are usually sorted */
 	SEARCH_LOWER_BOUND(at, 0, count, row->pairs[at].column < column);
 	return at;
 }
@@ -154,7 +157,7 @@ static struct measured_pair *find_or_add_pair(struct latency_view *view, struct 
 	return &row->pairs[at];
 }
 
-/* Removes a pair that neither end measures any more from the row of one end. */
+/* Removes the pair with this column from the row of one of its ends, as neither end measures it any more. */
 static void remove_pair(struct latency_view *view, struct measured_row *row, uint32_t column)
 {
 	uint32_t at = measured_row_find(row, column);
@@ -204,7 +207,8 @@ int latency_view_update(struct latency_view *view, const struct latency_sample *
 	int code = 0, settled;
 
 	for (size_t i = 0; i < count && code == 0; i++) {
-		if (i + AHEAD < count) { /* sources repeat, but destinations are scattered in memory */
+		/* successive samples have the same source, but destinations scattered in memory */
+		if (i + AHEAD < count) {
 			const struct measured_row *row = &view->rows[samples[i + AHEAD].destination];
 
 			__builtin_prefetch(row);
@@ -225,7 +229,7 @@ int latency_view_set(struct latency_view *view, uint32_t source, uint32_t destin
 	return latency_view_update(view, &sample, 1, 0);
 }
 
-/* Withdraws the pair at this place of the machine's row. */
+/* Removes the pair at index `at` of the machine's row from the rows of both ends. */
 static void withdraw(struct latency_view *view, uint32_t machine, uint32_t at)
 {
 	const struct cost_layout *layout = view->layout;
@@ -235,7 +239,8 @@ static void withdraw(struct latency_view *view, uint32_t machine, uint32_t at)
 	remove_pair(view, &view->rows[machine], pair.column);
 	if (other != machine)
 		remove_pair(view, &view->rows[other], layout->column_of_machine[machine]);
-	(void)latency_maxima_note(view, machine, other, pair_value(&pair), -1); /* a fall allocates nothing */
+	/* cannot fail: only a rise needs memory */
+	(void)latency_maxima_note(view, machine, other, pair_value(&pair), -1);
 }
 
 void latency_view_forget(struct latency_view *view, uint32_t machine)

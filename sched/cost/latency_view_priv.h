@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * latency_view.c stores measurements, latency_maxima.c maintains the maxima and records changes, latency_read.c reads.
- * Each machine has a row of its pairs, sorted by the other end's column. So a rack's pairs are adjacent, and the
- * measured values replace the rack values in one pass.
+ * Each machine has a row of its measured pairs, sorted by the column of the other machine. So the pairs with one rack
+ * are adjacent, and one pass can replace the rack's value by the measured ones.
  */
 #ifndef COST_LATENCY_VIEW_PRIV_H
 #define COST_LATENCY_VIEW_PRIV_H
@@ -12,16 +12,16 @@
 #include "pair_map.h"
 
 struct measured_pair {
-	uint32_t column; /* of the other end */
+	uint32_t column; /* column of the pair's other machine */
 	uint32_t seen_s; /* time of the last measurement by either end */
 	float out_us;    /* measured by this machine; negative = none */
-	float in_us;     /* measured by the other end */
+	float in_us;     /* measured by the other machine; negative = none */
 };
 
 struct measured_row {
 	struct measured_pair *pairs;
 	uint32_t count, capacity;
-	uint32_t next; /* index after the last pair that was found: in sorted windows it is often the next */
+	uint32_t next; /* index after the pair found last; in sorted samples, often the pair searched for next */
 };
 
 struct latency_view {
@@ -30,14 +30,15 @@ struct latency_view {
 	uint32_t row_count;
 	uint64_t pair_entries;
 	uint64_t moves;       /* layout->moves when the pairs' columns were last updated */
-	uint32_t *rack_first; /* [rack_count + 1] layout->rack_first before its columns moved */
+	uint32_t *rack_first; /* [rack_count + 1] copy of layout->rack_first as of `moves` */
 	uint32_t rack_count;
-	struct pair_map rack_maximum, pod_maximum; /* of finite round trips */
-	uint64_t *stale_racks;                     /* a bit per rack: its maxima may be too large */
+	/* largest round trips between two racks, two pods; unreachable pairs do not count */
+	struct pair_map rack_maximum, pod_maximum;
+	uint64_t *stale_racks; /* a bit per rack: its maxima may be too large */
 	bool any_stale, pods_stale;
-	float *scratch;                    /* [rack_count] */
-	uint64_t *moved;                   /* [row_count][words] bits by rack */
-	uint32_t words;                    /* 64-bit words per machine in moved[] */
+	float *scratch;  /* [rack_count] */
+	uint64_t *moved; /* [row_count][words] a bit for each rack to which the machine's round trips changed */
+	uint32_t words;  /* 64-bit words per machine in moved[] */
 	uint32_t *moved_list, moved_count; /* [row_count] machines with bits in moved[] */
 	uint8_t *is_moved;                 /* [row_count] */
 };
@@ -47,7 +48,7 @@ static inline float pair_value(const struct measured_pair *pair)
 	return pair->out_us > pair->in_us ? pair->out_us : pair->in_us;
 }
 
-/* For maxima: unreachable counts as not measured. */
+/* Returns the round trip as maxima count it: -1 (not measured) for an unreachable pair. */
 static inline float finite_rtt(float rtt_us)
 {
 	return rtt_us < __builtin_inff() ? rtt_us : -1;

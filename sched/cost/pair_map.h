@@ -2,7 +2,7 @@
 /*
  * Stores a float for each unordered pair of numbers 0..limit-1. If `limit` is small, it uses a square matrix, whose
  * rows are contiguous; otherwise a hash table (open addressing, linear probing). Absent pairs read as a negative
- * number. One writer.
+ * number. Only one thread may write, and nobody may read meanwhile.
  */
 #ifndef COST_PAIR_MAP_H
 #define COST_PAIR_MAP_H
@@ -15,9 +15,9 @@ enum { PAIR_MAP_SQUARE_LIMIT = 2048 }; /* 16 MiB */
 struct pair_map {
 	float *square; /* [limit * limit] or NULL */
 	uint32_t limit;
-	uint64_t *keys; /* 0 = free; else the pair + 1 */
+	uint64_t *keys; /* 0 = free slot; otherwise the number of the pair, plus 1 */
 	float *values;
-	uint32_t used, capacity; /* capacity is a power of two, at most half used */
+	uint32_t used, capacity; /* capacity: slots, a power of two, of which at most half are used */
 };
 
 static inline uint64_t pair_key(uint32_t a, uint32_t b)
@@ -26,7 +26,7 @@ static inline uint64_t pair_key(uint32_t a, uint32_t b)
 }
 
 /*
- * Returns the values of the pairs with `a`, indexed by the other number; NULL if there is no matrix: use
+ * Returns the values of the pairs that contain `a`, indexed by the other number; NULL if the map is a hash table: use
  * pair_map_get().
  */
 static inline const float *pair_map_row(const struct pair_map *map, uint32_t a)

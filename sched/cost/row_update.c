@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Computes a row, whole or rack by rack. The cluster's cost is the largest of the racks' costs. One bit per rack marks
- * the racks with that cost; only when the last of these loses it must all racks be examined. A row whose arcs have not
- * changed keeps its version.
+ * Computes a row, whole or rack by rack. The cluster's cost is the largest of the racks' costs. The bits `tops` mark
+ * the racks that have this cost. Only when no marked rack is left must all racks be computed again. A row whose arcs
+ * have not changed keeps its version.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,7 +22,10 @@ static void bit_assign(uint64_t *bits, uint32_t rack, bool value)
 	bits[rack / 64] = (bits[rack / 64] & ~(UINT64_C(1) << rack % 64)) | (uint64_t)value << rack % 64;
 }
 
-/* Reserves capacity for `count` items, and a quarter more when it must grow. */
+/*
+ * Makes the array at *items large enough for `count` items; an array that grows gets a quarter more. Returns 0 or
+ * -ENOMEM.
+ */
 static int reserve(void *items, uint32_t *room, uint32_t count, size_t size)
 {
 	void *larger, **place = items;
@@ -59,13 +62,16 @@ void rows_fetch(struct cost_rows *rows, uint32_t root, uint32_t rack, uint32_t e
 	}
 }
 
-/* True if a rack with this largest cost has its own arc. */
+/* True if the row has an arc to a rack whose largest cost is `cost` (0: no machine). */
 static bool wants_rack_arc(const struct cost_rows *rows, uint16_t cost)
 {
 	return cost > 0 && cost <= rows->settings.rack_threshold;
 }
 
-/* Returns the limit for a rack's machines in a cut row: the rack's arc represents all its machines of equal cost. */
+/*
+ * Returns the cost up to which the rack's machines have arcs in a cut row: below the cost of the rack's own arc, which
+ * represents all machines of that cost.
+ */
 static int32_t cut_limit(const struct cost_rows *rows, uint32_t rack, int32_t limit)
 {
 	uint16_t cost = rows->rack_cost[rack];
@@ -74,8 +80,8 @@ static int32_t cut_limit(const struct cost_rows *rows, uint32_t rack, int32_t li
 }
 
 /*
- * Computes the costs of one rack from the round trips in the scratch space. Writes the arcs up to the limit to
- * `chosen`, which must have space for one more, and returns their number.
+ * Computes the costs of one rack from the round trips in the scratch space. Writes the arcs to machines that cost at
+ * most `limit` to `chosen`, and returns their number. `chosen` must have space for one more arc.
  */
 static uint32_t compute_rack(struct cost_rows *rows, const struct cost_table *table, uint32_t rack, int32_t limit,
 			     bool cut, struct arc *chosen)
@@ -99,7 +105,7 @@ static uint32_t compute_rack(struct cost_rows *rows, const struct cost_table *ta
 	return count;
 }
 
-/* Replaces the rack's arcs by `chosen`. Returns 1 if they differ, 0 if not, or -ENOMEM. */
+/* Replaces the row's arcs to the rack's machines by `chosen`. Returns 1 if they differ, 0 if not, or -ENOMEM. */
 static int set_machines(struct cached_row *cached, uint32_t rack, const struct arc *chosen, uint32_t count)
 {
 	struct cost_row *row = &cached->row;
@@ -184,7 +190,10 @@ static void set_tops(const struct cost_rows *rows, struct cached_row *cached)
 	}
 }
 
-/* True if the rack's machines need not be examined, because its least cost is above the limit. */
+/*
+ * True if the rack's machines need not be examined: its least cost is above the limit, and its largest cost is known.
+ * The largest cost is not known if some machines are absent or, with a coarse source, if the rack may get an arc.
+ */
 static bool is_beyond(const struct cost_rows *rows, uint32_t rack, int32_t limit)
 {
 	int32_t least = rows->least_cost[rack];
@@ -204,8 +213,8 @@ static bool any_is_beyond(const struct cost_rows *rows, int32_t limit)
 }
 
 /*
- * Computes the least and largest costs of all racks from the source's extremes. Returns false if all racks must be
- * examined in any case.
+ * Computes the least and largest costs of all racks from the round trips of the source's extremes(). Returns false if
+ * every rack must be examined in any case.
  */
 static bool compute_extremes(struct cost_rows *rows, const struct cost_table *table, uint32_t root, int32_t limit)
 {
@@ -231,7 +240,7 @@ static bool compute_extremes(struct cost_rows *rows, const struct cost_table *ta
 static uint32_t compute_all(struct cost_rows *rows, const struct cost_table *table, uint32_t root, int32_t limit)
 {
 	uint32_t racks = rows->layout->rack_count, count = 0, spans = 0;
-	/* If every machine gets an arc, the extremes save no work. */
+	/* If the limit excludes no machine, every rack must be examined, and the extremes save no work. */
 	bool extremes = limit < COST_MAXIMUM && rows->source.extremes && table->monotone &&
 			compute_extremes(rows, table, root, limit);
 	uint32_t at_once = extremes ? 1 : RACKS_AT_ONCE;
@@ -254,7 +263,10 @@ static uint32_t compute_all(struct cost_rows *rows, const struct cost_table *tab
 	return spans;
 }
 
-/* Returns the largest cost up to which there are at most `most` arcs in the scratch space, or 0 if there is none. */
+/*
+ * Returns the largest cost limit that at most `most` of the `count` arcs in the scratch space satisfy; 0 if every limit
+ * is satisfied by more.
+ */
 static int32_t limit_for(const struct cost_rows *rows, uint32_t count, uint32_t most)
 {
 	uint32_t arcs_at[COST_MAXIMUM + 1] = {0}, arcs = 0;
@@ -268,8 +280,8 @@ static int32_t limit_for(const struct cost_rows *rows, uint32_t count, uint32_t 
 }
 
 /*
- * Of the arcs in the scratch space, keeps those that cost at most the limit and less than their rack's arc. Returns the
- * remaining number of spans.
+ * Keeps only those arcs in the scratch space that cost at most `limit` and less than the arc to the machine's rack.
+ * Returns the number of spans that still have arcs.
  */
 static uint32_t cut_arcs(struct cost_rows *rows, uint32_t spans, int32_t limit)
 {
@@ -357,7 +369,10 @@ static int update_whole(struct cost_rows *rows, struct cached_row *cached)
 	return 0;
 }
 
-/* Computes one rack of the row. Returns 1 if its arcs have changed, 0 if not, or -ENOMEM. */
+/*
+ * Computes one rack of the row. Returns 1 if the row's arcs to the rack or to its machines have changed, 0 if not, or
+ * -ENOMEM.
+ */
 static int update_rack(struct cost_rows *rows, struct cached_row *cached, uint32_t rack)
 {
 	const struct cost_table *table = rows->tables[cached->curve];
@@ -424,7 +439,10 @@ static int update_dirty(struct cost_rows *rows, struct cached_row *cached)
 
 int row_update(struct cost_rows *rows, struct cached_row *cached)
 {
-	/* With more than half of the racks dirty, moving arcs costs more than computing them. */
+	/*
+	 * If more than half of the racks are dirty, inserting arcs rack by rack takes longer than computing the whole
+	 * row.
+	 */
 	bool whole = cached->row.version == 0 || cached->dirty_count > rows->layout->rack_count / 2;
 	int code = whole ? update_whole(rows, cached) : update_dirty(rows, cached);
 

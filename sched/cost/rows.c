@@ -183,7 +183,7 @@ static int grow_racks(struct cost_rows *rows, uint32_t room)
 	return words > rows->words ? widen_rows(rows, words) : 0;
 }
 
-/* A new rack, or one without machines, is part of no row until a machine comes up in it. */
+/* Rows need no update: a new rack affects no row before cost_rows_set_present() for one of its machines. */
 int cost_rows_grow(struct cost_rows *rows)
 {
 	const struct cost_layout *layout = rows->layout;
@@ -265,7 +265,7 @@ void cost_rows_remove_curve(struct cost_rows *rows, int32_t number)
 	rows->tables[number] = NULL;
 }
 
-/* Returns the link that points to the row, or the one where it is to be inserted. */
+/* Returns the pointer in the list that points to the row; if there is no such row, the NULL at the end of the list. */
 static struct cached_row **find(struct cost_rows *rows, int32_t curve, uint32_t root)
 {
 	struct cached_row **place = &rows->first_of_root[root];
@@ -320,7 +320,10 @@ static void fetch_lines(const void *first, size_t lines)
 		__builtin_prefetch((const void *)((uintptr_t)first + line * CACHE_LINE)); /* `first` may be NULL */
 }
 
-/* Prefetches the first cache lines of the arrays; the hardware prefetcher continues. Most roots have one row. */
+/*
+ * Prefetches only the first cache lines of the arrays; the hardware prefetcher continues. Only the first row of the
+ * root is fetched: most roots have one.
+ */
 void cost_rows_fetch(const struct cost_rows *rows, uint32_t root, enum cost_fetch step)
 {
 	const struct cached_row *cached = step == COST_FETCH_PLACE ? NULL : rows->first_of_root[root];
@@ -393,7 +396,7 @@ void cost_rows_latency_moved(struct cost_rows *rows, const struct cost_moved *mo
 	}
 }
 
-/* Rows detect this when they are next read. */
+/* Each row compares its all_moved with this counter when it is requested. */
 void cost_rows_all_moved(struct cost_rows *rows)
 {
 	rows->all_moved++;
@@ -427,7 +430,7 @@ void cost_rows_root_came(struct cost_rows *rows, int32_t curve, uint32_t root)
 {
 	struct cached_row **place = find_or_add(rows, curve, root);
 
-	if (place) /* otherwise the row is computed and cached on request */
+	if (place) /* if out of memory, the row is created when it is requested */
 		(*place)->jobs++;
 }
 

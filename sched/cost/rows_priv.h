@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * rows.c caches the rows and knows which of their racks are out of date; row_update.c computes rows; row_read.c reads
- * one.
+ * rows.c caches the rows and knows which racks of each row are dirty (must be computed again); row_update.c computes
+ * rows; row_read.c looks up arcs in a row.
  */
 #ifndef COST_ROWS_PRIV_H
 #define COST_ROWS_PRIV_H
@@ -12,16 +12,16 @@ struct cached_row {
 	struct cost_row row;     /* first: callers see a pointer to it */
 	struct cached_row *next; /* next row with the same root */
 	int32_t curve;
-	uint32_t jobs; /* jobs with this curve whose root is there */
+	uint32_t jobs; /* announced jobs with this curve and root */
 	uint32_t machine_room, rack_room, span_room, changed_room;
-	uint32_t dirty_count;   /* racks to be computed again; ROW_ALL_DIRTY: all */
-	bool cut;               /* see "Long rows" */
-	uint32_t whole_count;   /* machine arcs when all racks were computed last */
+	uint32_t dirty_count;   /* number of dirty racks; ROW_ALL_DIRTY: all racks are dirty */
+	bool cut;               /* arcs were left out, see "Long rows" in rows.h */
+	uint32_t whole_count;   /* machine_count when the whole row was computed last */
 	uint64_t all_moved;     /* cost_rows.all_moved when the row was last brought up to date */
-	uint32_t top_count;     /* racks whose largest cost is `top`; at least one after the first computation */
+	uint32_t top_count;     /* number of racks whose largest cost is `top`; not 0 after the first computation */
 	uint16_t top;           /* largest cost of all machines; 0 without any */
-	uint64_t *dirty, *tops; /* a bit per rack: it must be computed; its largest cost is `top` */
-	uint64_t bits[];        /* of `dirty` and `tops` */
+	uint64_t *dirty, *tops; /* a bit per rack: it is dirty; its largest cost is `top` */
+	uint64_t bits[];        /* the memory of `dirty`, then of `tops` */
 };
 
 #define ROW_ALL_DIRTY UINT32_MAX
@@ -37,12 +37,13 @@ struct cost_rows {
 	uint8_t *present;                  /* [machine_room] */
 	uint32_t *rack_absences;           /* [rack_room] number of the rack's machines that are absent */
 	uint32_t machine_room, rack_room, column_room;
-	uint32_t words;       /* 64-bit words in a bit set of racks */
-	uint64_t kept;        /* number of cached rows */
-	float *rtt_us;        /* [column_room] scratch */
-	uint16_t *cost;       /* [column_room] scratch */
-	uint16_t *rack_cost;  /* [rack_room + COST_LANES] scratch, as are the next three */
-	uint16_t *least_cost; /* of any machine in the rack */
+	uint32_t words; /* 64-bit words in a bit set of racks */
+	uint64_t kept;  /* number of cached rows */
+	float *rtt_us;  /* [column_room] scratch */
+	uint16_t *cost; /* [column_room] scratch */
+	/* [rack_room + COST_LANES] scratch: largest cost in each rack; the next three have the same size */
+	uint16_t *rack_cost;
+	uint16_t *least_cost; /* scratch: least cost in each rack */
 	float *least_us, *most_us;
 	struct arc *chosen;      /* [column_room + 1] scratch */
 	struct arc *rack_arcs;   /* [rack_room] scratch */
@@ -54,7 +55,7 @@ struct cost_rows {
 
 /* Reads round trips to the racks rack..end-1 into the scratch space; those to absent machines are negative. */
 void rows_fetch(struct cost_rows *rows, uint32_t root, uint32_t rack, uint32_t end);
-/* Computes the dirty racks. Returns 0 or -ENOMEM. */
+/* Computes the row's dirty racks. Returns 0 or -ENOMEM. */
 int row_update(struct cost_rows *rows, struct cached_row *cached);
 
 /* row_read.c: return the index of the first span, or of the first rack arc, at or after the rack. */

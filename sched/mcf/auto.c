@@ -18,9 +18,9 @@ typedef enum mcf_status (*small_solver)(const struct mcf_problem *problem, struc
 /*
  * From this number of nodes on, the spanning tree does not fit into the cache, and a pivot visits much of it. Measured
  * at 100,000 to 160,000 nodes, on grids with 4 arcs per node and random arcs with 8: cost scaling is 1.5 to 4 times as
- * fast as the simplex; at 60,000 nodes they are equal. On roads, with 3 arcs per node, they are equal at 250,000, and
- * on circulations with few negative arcs cost scaling takes twice as long. Many arcs per node, as in scheduling
- * networks, keep the tree flat.
+ * fast as the simplex; at 60,000 nodes they are equally fast. On roads, with 3 arcs per node, they are equally fast at
+ * 250,000 nodes; on circulations with few negative arcs cost scaling takes twice as long. Many arcs per node, as in
+ * scheduling networks, keep the tree flat.
  */
 enum { MANY_NODES = 100000, ARCS_LEAST = 4, ARCS_MOST = 15 };
 /*
@@ -76,7 +76,7 @@ static enum mcf_status solve_general(const struct mcf_problem *problem, struct m
 	return mcf_simplex_algorithm(problem, solution);
 }
 
-/* Solves the small network with `solve` and expands the answer. */
+/* Solves the aggregated network with `solve` and expands the answer to the original network. */
 static enum mcf_status solve_aggregated(const struct aggregation *aggregation, small_solver solve,
 					struct mcf_solution *solution)
 {

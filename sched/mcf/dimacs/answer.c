@@ -48,7 +48,7 @@ void mcf_answer_print_cut(const struct mcf_answer *answer, FILE *out)
 			cut->arcs == 1 ? "arc" : "arcs", cut->capacity);
 }
 
-/* Printed last: it may be far larger than all other members. */
+/* The flow is printed last, as it may be far larger than all other members. */
 static void print_json_flow(const struct mcf_answer *answer, FILE *out)
 {
 	const struct mcf_problem *problem = answer->problem;

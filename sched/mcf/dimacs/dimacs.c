@@ -23,7 +23,7 @@ struct reader {
 	const char *name;
 	struct mcf_network *network;
 	struct error *err;
-	long line; /* of the current line, from 1 */
+	long line; /* number of the current line, from 1 */
 	bool has_problem;
 	int32_t node_count, arc_count; /* as the p line states them */
 	int64_t cost_limit;            /* |cost| */

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* The part of a cut that one level adds. Sums fit int64 (mcf/mcf.h). */
+/* What changes from the cut above a level to the cut that includes it. Sums fit int64 (mcf/mcf.h). */
 struct level {
 	int64_t potential;
 	int64_t supply, lower_in, capacity;

@@ -7,7 +7,7 @@
 
 #include "aggregate_priv.h"
 
-/* The arcs from the current group's members to one head. */
+/* For one head: the arcs from the members of the current group to it. */
 struct share {
 	int64_t dearest;
 	int32_t group, count;
@@ -84,7 +84,10 @@ static void add_arc(struct aggregation *aggregation, int32_t tail, int32_t head,
 	aggregation->origin[arc] = origin;
 }
 
-/* Finds each member's private arcs; a member with two or more becomes a node. Adds the members' supplies to *supply. */
+/*
+ * Finds the private arcs of each member; a member with two or more remains a node of the small network. Adds the
+ * members' supplies to *supply.
+ */
 static bool find_group_privates(struct aggregation *aggregation, int32_t group, const struct share *shares,
 				int64_t *supply)
 {
@@ -118,7 +121,7 @@ static void add_common_arcs(struct aggregation *aggregation, int32_t group, cons
 	aggregation->common_first[group + 1] = aggregation->small.arc_count;
 }
 
-/* Adds the group's private arcs, from..private_count-1. Members that run on one machine at one cost share an arc. */
+/* Adds privates[from..private_count-1], the group's private arcs. Members with equal head and cost share an arc. */
 static void add_private_arcs(struct aggregation *aggregation, int32_t group_node, int32_t from)
 {
 	for (int32_t i = from; i < aggregation->private_count; i++) {
@@ -151,7 +154,8 @@ static bool build_group(struct aggregation *aggregation, int32_t group, struct s
 	for (int32_t k = aggregation->group_first[group]; k < aggregation->group_first[group + 1]; k++) {
 		int32_t node = aggregation->members[k];
 
-		if (aggregation->kind[node] == NODE_CHAINED) /* the link is wider than its supply, so never saturated */
+		/* the arc to the group (the link) is wider than the member's supply, so it is never saturated */
+		if (aggregation->kind[node] == NODE_CHAINED)
 			add_arc(aggregation, aggregation->small_node[node], group_node, INT32_MAX, 0, -1);
 		else
 			aggregation->supply[group_node] += aggregation->large->supply[node];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Converts the small network's answer to the large one's: assigns the units to their owners, and potentials to every
- * node.
+ * Converts the answer of the small network to one of the large network: assigns flow on the arcs of groups to their
+ * members, and potentials to every node.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -109,8 +109,8 @@ static void spread_potentials(const struct expander *expander, bool costs_count)
 }
 
 /*
- * Raises the potentials of members that have arcs wider than their supply: a saturated arc of the group does not
- * saturate such an arc.
+ * Raises the potentials of members that have arcs wider than their supply: these arcs may have residual capacity
+ * although the group's arc is saturated.
  */
 static void raise_loose(const struct expander *expander)
 {

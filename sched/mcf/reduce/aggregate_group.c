@@ -14,20 +14,24 @@ enum { CHAIN_LONGEST = 16, DIFFERENCES_MOST = 2 };
 /* A node, as the head of arcs of the current group's representative. */
 struct slot {
 	int64_t cost;
-	int32_t group; /* the group whose representative has an arc here */
-	int32_t stamp; /* last node seen with an arc here: finds parallel arcs */
+	int32_t group; /* the last group whose representative has an arc to the node */
+	int32_t stamp; /* the node that was last found to have an arc to this one: detects parallel arcs */
 };
 
 struct finder {
 	struct aggregation *aggregation;
 	struct slot *slots;      /* [nodes] */
 	int32_t *representative; /* [groups] */
-	int32_t *fixed_arcs;     /* [groups] the representative's arcs to heads that are not last hops */
+	int32_t *fixed_arcs;     /* [groups] number of the representative's arcs to heads that are not last hops */
 	int64_t *supply;         /* [groups] */
-	int32_t *chain;          /* [groups] older group with the same signature, or -1 */
+	int32_t *chain;          /* [groups] next older group with the same signature, or -1 */
 	uint64_t *signature;     /* [groups] */
-	uint8_t *last_hop;       /* [nodes] all its outgoing arcs lead to sinks: members may differ in arcs to it */
-	int32_t *table;          /* by hash of signature: newest group, or -1 */
+	/*
+	 * [nodes] true if all outgoing arcs of the node lead to sinks; members of a group may differ in arcs to such a
+	 * node
+	 */
+	uint8_t *last_hop;
+	int32_t *table; /* by hash of signature: newest group, or -1 */
 	int32_t table_mask;
 	int32_t current; /* the group whose representative fills the slots */
 	int32_t hub;     /* heads with more incoming arcs than this are left out of signatures */

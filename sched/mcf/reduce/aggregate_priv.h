@@ -15,8 +15,8 @@
  *   Two or more private arcs: the member remains a node, with its private arcs and a wide arc of cost 0 to the group.
  * Only arcs to last hops (nodes whose arcs all lead to sinks: machines) may be private. All other arcs must be common
  * to the members, otherwise the network would lose the shape that the structured solver needs.
- * Proof: a member's potential is its group's potential, raised if one of the member's own arcs, wider than its supply,
- * requires it.
+ * Proof: a member's potential is its group's potential, raised if an arc of the member that is wider than its supply
+ * would otherwise violate complementary slackness.
  */
 #ifndef MCF_AGGREGATE_PRIV_H
 #define MCF_AGGREGATE_PRIV_H
@@ -48,16 +48,23 @@ struct aggregation {
 	struct private_arc *privates; /* sorted by group, then by head and cost */
 	int32_t private_count;
 	size_t private_capacity;
-	int32_t *small_node;   /* [nodes] its small node; a grouped node's is that of its group; -1 if contracted */
+	/* [nodes] number of the node in the small network; for a grouped node, that of its group; -1 if contracted */
+	int32_t *small_node;
 	int32_t *group_node;   /* [groups] */
-	int32_t *common_first; /* [groups + 1] the first of the small arcs that are common to the group's members */
-	int32_t *origin; /* [small arcs] the large arc, or one of those, that it represents; -1: private or link */
+	int32_t *common_first; /* [groups + 1] index of the group's first common arc in the small network */
+	/*
+	 * [small arcs] the large arc that it represents, or one of several; -1: a private arc or the link of a member
+	 */
+	int32_t *origin;
 	struct mcf_problem small;
 	int32_t *tail, *head, *capacity;
 	int64_t *cost, *supply;
 };
 
-/* Head and cost of a large arc, contracted nodes skipped. */
+/*
+ * Return the head and the cost of an arc of the large network. If the arc's head is contracted, they are those of the
+ * path through it.
+ */
 static inline int32_t aggregation_head(const struct aggregation *aggregation, int32_t arc)
 {
 	int32_t head = aggregation->large->head[arc], through = aggregation->through[head];

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Decides whether aggregation is worthwhile. It takes 60 ns per arc; on a small dense network the simplex takes 100. So
- * this function samples first, at 5 ns per arc. Aggregation needs sources without incoming arcs, and either a single
- * sink, as in scheduling networks, or sources that look alike. Members of a group have all but a few arcs in common, so
- * the sums of their arcs' hashes over a sample of the heads are mostly equal.
+ * Decides whether aggregation is worthwhile. Aggregation takes 60 ns per arc; solving a small dense network by the
+ * simplex takes 100 ns per arc. So the decision is based on a sample, which takes 5 ns per arc. Aggregation needs
+ * sources without incoming arcs, and either a single sink, as in scheduling networks, or sources that look alike.
+ * Members of a group have all but a few arcs in common, so the sums of their arcs' hashes over a sample of the heads
+ * are mostly equal.
  */
 #include <stdlib.h>
 
@@ -12,15 +13,15 @@
 /* Average number of arcs from a source to the sampled heads. */
 enum { ARCS_SAMPLED = 6 };
 /*
- * Aggregation is worthwhile if more than one source in this many equals an earlier one: fewer would save less than it
- * takes to find them.
+ * Aggregation is worthwhile if, in the sample, more than one source in this many looks like an earlier source. If fewer
+ * do, aggregation saves less time than it takes.
  */
 enum { SOURCES_PER_LIKENESS = 16 };
 
 struct sample {
 	const struct mcf_problem *problem;
 	bool *has_arcs_in; /* [nodes] */
-	uint64_t *sum;     /* [nodes] sum of the hashes of the arcs to sampled heads; 0: there is none */
+	uint64_t *sum;     /* [nodes] sum of the hashes of the node's arcs to sampled heads; 0: it has no such arc */
 	int32_t source_count, sink_count;
 };
 

@@ -154,8 +154,8 @@ static bool find_blocks(struct shape *shape)
 }
 
 /*
- * Returns false if there is an aggregator that does not reach every column with capacity. Gives each column without a
- * block one of its own.
+ * Gives each column without a block a block of its own. Returns false if there is an aggregator, and a column with
+ * capacity that it does not reach.
  */
 static bool find_strays(struct shape *shape)
 {

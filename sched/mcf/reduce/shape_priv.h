@@ -23,9 +23,10 @@ struct shape {
 	int32_t *arcs_in;     /* [nodes] */
 	uint8_t *role;        /* [nodes] enum role */
 	int32_t *id;          /* [nodes] number among the nodes of its role */
-	int32_t *block;       /* [nodes] of a column: its block's id, -1 = none yet */
-	int32_t *by_block;    /* [nodes] of a column: the arc from its block; of a block: the arc from the aggregator */
-	int32_t *column_node; /* [columns] */
+	int32_t *block;       /* [nodes] valid for columns: the id of the column's block, -1 = none yet */
+	/* [nodes] for a column, the arc from its block; for a block, the arc from the aggregator */
+	int32_t *by_block;
+	int32_t *column_node;     /* [columns] */
 	int32_t sink, aggregator; /* -1 = none */
 	int32_t column_count, block_count, group_count;
 	int64_t column_capacity, supply; /* sums */
@@ -39,12 +40,12 @@ enum mcf_status shape_find(const struct mcf_problem *problem, struct shape *shap
 void shape_free(struct shape *shape);
 
 /*
- * Solves a network of that shape and checks the certificate. Returns MCF_UNSUITED for another shape. Infeasible
- * networks are solved by the simplex, which gives the proof.
+ * Solves a network of the structured shape and checks the certificate. Returns MCF_UNSUITED if the network has another
+ * shape. Infeasible networks are solved by the simplex, which gives the proof.
  */
 enum mcf_status shape_solve(const struct mcf_problem *problem, struct mcf_solution *solution);
 
-/* The same, but also returns MCF_UNSUITED if there are more units than slots, or if the solve takes long. */
+/* As shape_solve(), but also returns MCF_UNSUITED if there are more units than slots, or if the solve takes long. */
 enum mcf_status shape_solve_quick(const struct mcf_problem *problem, struct mcf_solution *solution);
 
 #endif

@@ -13,19 +13,22 @@
 #define PRICE_CLOSED (INT64_C(1) << 40)
 
 /*
- * Maximum number of passes over all arcs: about the cost of a general solver. A cluster that is 95 % full takes 27, one
- * that is 99 % full takes 94.
+ * Maximum number of passes over all arcs in shape_solve_quick(); they take about as long as a general solver. A cluster
+ * that is 95 % full takes 27 passes, one that is 99 % full takes 94.
  */
 enum { QUICK_PASSES = 48 };
 
-/* One group's row, and its arcs by target. An item belongs to the group whose node is in its stamp. */
+/*
+ * Scratch for one group: its row, and its arcs by target. An item of a table by target is valid if the group's node is
+ * in the item's stamp.
+ */
 struct workspace {
 	struct arc *columns, *blocks;
 	struct structured_running *running;
 	struct structured_share *shares;
 	int32_t share_room;
 	int32_t *stamp, *wide_arc, *narrow_arc; /* [columns] */
-	int32_t *next;                          /* [arcs] the next narrow arc to the same column */
+	int32_t *next;                          /* [arcs] the group's next narrow (limited) arc to the same column */
 	int32_t *block_stamp, *block_arc;       /* [blocks] the group's cheapest arc to the block */
 	int32_t aggregator_arc;                 /* the group's cheapest arc to the aggregator, -1 = none */
 	int64_t *price;                         /* [nodes] */
@@ -135,7 +138,7 @@ static int add_row(const struct shape *shape, struct structured *state, struct w
 				work->running[row.running_count++] =
 					(struct structured_running){target.target, cost, problem->capacity[arc]};
 			break;
-		default: /* the arc leads nowhere */
+		default: /* a node without a role: the arc can carry no flow */
 			break;
 		}
 	}
@@ -204,7 +207,7 @@ static void note_arcs(const struct shape *shape, struct workspace *work, int32_t
 	}
 }
 
-/* Returns the group's cheapest unlimited arc by which the column can be reached, or -1. */
+/* Returns the group's cheapest arc without a limit that leads to the column, its block or the aggregator, or -1. */
 static int32_t best_wide(const struct shape *shape, const struct workspace *work, int32_t node, int32_t column)
 {
 	const struct mcf_problem *problem = shape->problem;

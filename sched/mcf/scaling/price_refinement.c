@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Price refinement (Goldberg 1997): the flow is usually optimal, or nearly so, several phases before epsilon has fallen
- * to 1; only the prices that prove it are missing. These are shortest distances, where the length of an arc is its
- * reduced cost + 1. They are found from the phase's prices by passes in topological order (Goldberg & Radzik 1993).
- * Negative cycles found on the way are saturated; near the optimum there are few. Without price refinement the solver
- * takes 1.4 to 2.1 times as long (torus, goto, grids, random arcs).
+ * to 1; only the prices that prove it are missing. Such prices are shortest distances, where the length of an arc is
+ * its reduced cost + 1. Starting from the phase's prices, they are computed by passes in topological order (Goldberg &
+ * Radzik 1993). Negative cycles found on the way are saturated; near the optimum there are few. Without price
+ * refinement the solver takes 1.4 to 2.1 times as long (torus, goto, grids, random arcs).
  */
 #include <string.h>
 
 #include "scaling_priv.h"
 
-/* State of a node in a pass: not reached, on the search's path, in the order. */
+/* State of a node in a pass: not reached, on the path of the depth-first search, entered in order[]. */
 enum mark { UNSEEN, ON_PATH, IN_ORDER };
 enum { NO_ARC = -1 };
 /*
- * Limits and costs, measured in scans of all arcs. Passes may take SCANS_BASE scans, and one more for every
- * PASSES_PER_SCAN passes. Cycles are looked for LOOKS_PER_SCAN times per scan. Beginning a phase costs
- * SCANS_OF_BEGINNING. A scan in a phase costs as much as PASS_SCANS_A_SCAN in a pass, which reads the arrays in order.
- * Looking for cycles goes from node to node and costs as much as scanning SCANS_OF_LOOKING arcs per node.
+ * Limits and costs of a refinement, in scans (1 scan = reading every arc once). Passes may take SCANS_BASE scans, and 1
+ * / PASSES_PER_SCAN more with each pass. Every 1 / LOOKS_PER_SCAN scan, the parents are searched for cycles. The
+ * beginning of a phase takes SCANS_OF_BEGINNING. One scan in a phase takes as long as PASS_SCANS_A_SCAN in a pass,
+ * which reads the arrays in order. The search for cycles goes from node to node and takes as long as scanning
+ * SCANS_OF_LOOKING arcs per node.
  */
 enum { SCANS_BASE = 4, PASSES_PER_SCAN = 8, LOOKS_PER_SCAN = 4, SCANS_OF_BEGINNING = 2, PASS_SCANS_A_SCAN = 3 };
 enum { SCANS_OF_LOOKING = 4 };
-/* At first, a refinement may use 1 / SCANS_PART of its scan limit. */
+/* Initially, a refinement may use 1 / SCANS_PART of its scan limit, or SCANS_BASE scans if that is more. */
 enum { SCANS_PART = 4 };
 /*
  * If at most one node in this many is still labelled, the next phase begins with the new prices. Measured: on random
@@ -33,8 +34,9 @@ struct refinement {
 	struct scaling *scaling;
 	int64_t *price;       /* [nodes] new prices */
 	int32_t *parent;      /* [nodes] arc that lowered the price last, or NO_ARC */
-	int32_t *parent_tail; /* [nodes] of that arc */
-	int32_t *label; /* [label_count] nodes that may have outgoing arcs of negative length: the next pass's starts */
+	int32_t *parent_tail; /* [nodes] tail of the arc in parent[] */
+	/* [label_count] nodes that may have outgoing arcs of negative length; the next pass starts from them */
+	int32_t *label;
 	bool *labelled;
 	int32_t *order; /* [nodes] the nodes of the pass from index order_begin on, tails before heads */
 	int32_t *way;   /* [depth] nodes on the search's path; next[] has their arcs */
@@ -56,7 +58,8 @@ static bool find_down(struct refinement *refinement, int32_t node)
 {
 	const struct scaling *scaling = refinement->scaling;
 	int32_t begin = scaling->next[node], end = scaling->first[node + 1], i = begin;
-	int64_t bound = -1 - refinement->price[node]; /* cost - price[head] below this: the arc's length is negative */
+	/* the arc has negative length if cost - price[head] is below this */
+	int64_t bound = -1 - refinement->price[node];
 
 	while (i < end && (scaling_seen(refinement->price, &scaling->arcs[i]) >= bound ||
 			   refinement->mark[scaling->arcs[i].head] == IN_ORDER))
@@ -93,8 +96,8 @@ static int32_t saturate_path(struct refinement *refinement, int32_t node, int32_
 }
 
 /*
- * Searches depth first along arcs of negative length. A node enters the order after all nodes below it; the order is
- * filled from its end.
+ * Searches depth first along arcs of negative length. A node is entered in order[] after all nodes that the search
+ * reaches from it. order[] is filled from its end, so that tails come before heads.
  */
 static void search_from(struct refinement *refinement, int32_t node)
 {

@@ -112,7 +112,8 @@ static void build(struct scaling *scaling)
 
 /*
  * Computes the potentials in the caller's units. No residual arc has a scaled reduced cost under -1. So rounding price
- * / (n + 1) down keeps it at 0 or more, unless the price of the arc's tail is -1 modulo n + 1. There are n prices and n
+ * / (n + 1) down keeps reduced costs at 0 or more, unless the price of the arc's tail is -1 modulo n + 1. There are n
+ * prices and n
  * + 1 residues: a shift of all prices makes -1 a residue that no price has.
  */
 static void export_potentials(const struct scaling *scaling, int64_t *potential)

@@ -26,7 +26,7 @@ enum { SCALING_ALPHA = 12 };
 struct residual {
 	int32_t head;
 	int32_t residual; /* residual capacity */
-	int64_t cost;     /* scaled; in the other direction the negative */
+	int64_t cost;     /* scaled; the arc in the other direction has the negative of it */
 };
 
 struct scaling {
@@ -36,9 +36,9 @@ struct scaling {
 	int32_t *end; /* [nodes] arcs first[v] .. end[v] - 1 are scanned, those from there to first[v + 1] are fixed */
 	struct residual *arcs;
 	int32_t *reverse; /* [residual arcs] */
-	int32_t *
-		whole; /* [residual arcs] its residual capacity plus that of its reverse, which is far away in memory */
-	int32_t *origin;      /* [residual arcs] the problem's arc, -1: the reverse of one */
+	/* [residual arcs] residual capacity of the arc plus that of its reverse, which is far away in memory */
+	int32_t *whole;
+	int32_t *origin;      /* [residual arcs] the problem's arc; -1: it is the reverse of one */
 	int64_t *price;       /* [nodes] scaled potential */
 	int64_t *trial_price; /* [nodes] prices that scaling_refine_prices() tries */
 	int32_t *parent;      /* [nodes] arc that lowered the trial price last */
@@ -48,11 +48,12 @@ struct scaling {
 	int32_t *queue;       /* [nodes] active nodes, circular */
 	bool *queued;         /* [nodes] */
 	int32_t queue_begin, queue_count;
-	int32_t *rank; /* [nodes] distance in the global update, in epsilons; 0 or 1 in the proof of infeasibility */
+	/* [nodes] distance to a deficit in the global update, in epsilons; 0 or 1 in the proof of infeasibility */
+	int32_t *rank;
 	int32_t *bucket_next, *bucket_before; /* [nodes] lists of equal rank */
 	int32_t *bucket;                      /* [bucket_count] */
 	int32_t bucket_count;
-	int32_t buckets_used; /* the last update left all buckets from here on empty */
+	int32_t buckets_used; /* buckets from this index on have been empty since the last update */
 	int64_t epsilon, largest_cost;
 	uint64_t pushes, relabels, phases;
 	int64_t scans; /* number of arcs that phases have scanned */
@@ -74,8 +75,9 @@ void scaling_begin_phase(struct scaling *scaling, int64_t limit);
 void scaling_release_fixed(struct scaling *scaling);
 /*
  * price_refinement.c: called between phases. Looks for prices that prove the flow optimal, and saturates negative
- * cycles. Takes no longer than the last phase, which scanned `phase_scans` arcs. The flow stays feasible. Returns true
- * if the new prices are a proof; false if the prices are unchanged, or are a proof except for few arcs.
+ * cycles. Takes no longer than the last phase, which scanned `phase_scans` arcs, plus the beginning of a phase. The
+ * flow stays feasible. Returns true if the new prices prove optimality. Otherwise returns false: the prices are either
+ * unchanged or new ones that only few arcs violate.
  */
 bool scaling_refine_prices(struct scaling *scaling, int64_t phase_scans);
 

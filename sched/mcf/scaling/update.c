@@ -35,8 +35,9 @@ static void bucket_take(struct scaling *scaling, int32_t node)
 enum { TOGETHER = 16 };
 
 /*
- * Lists the arcs of begin .. end - 1 whose head is nearer to a deficit through `node`, by the reverse arc. The
- * conditions are unpredictable: evaluating all without branches is faster than leaving early.
+ * Lists those of the arcs begin .. end - 1 out of `node` whose head would get a lower rank by a path through `node`,
+ * over the reverse arc. The conditions are unpredictable: evaluating all without branches is faster than stopping at
+ * the first that fails.
  */
 static inline int32_t list_nearer(const struct scaling *scaling, int32_t node, int32_t begin, int32_t end,
 				  int32_t listed[TOGETHER])
@@ -56,8 +57,8 @@ static inline int32_t list_nearer(const struct scaling *scaling, int32_t node, i
 }
 
 /*
- * Lowers the ranks of nodes with a residual arc to `node`. An arc's distance is its reduced cost in epsilons, rounded
- * down, + 1; 0 if that is negative.
+ * Lowers the ranks of nodes with a residual arc to `node`. The length of such an arc is its reduced cost in epsilons,
+ * rounded down, + 1; 0 if that is negative.
  */
 static void scan_into(struct scaling *scaling, int32_t node)
 {
@@ -109,10 +110,10 @@ bool scaling_global_update(struct scaling *scaling)
 		if (!scaling_deficits_reachable(scaling))
 			return false;
 		scaling_release_fixed(scaling);
-		/* rank has been overwritten; another update follows. */
+		/* The search has overwritten rank[], so the prices are left; the caller makes another update. */
 		return true;
 	}
-	/* Nodes that were not scanned have at least the last rank examined. */
+	/* Nodes that were not scanned are at least as far from a deficit as `rank`, at which the loop ended. */
 	for (int32_t v = 0; v < scaling->node_count; v++) {
 		int32_t steps = scaling->rank[v] < rank ? scaling->rank[v] : rank;
 

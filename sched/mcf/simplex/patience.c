@@ -3,23 +3,23 @@
  * Decides when to abandon the simplex for cost scaling. On most networks the simplex is faster, by up to four times; it
  * is several times slower where the tree is deep, as on long paths, stars and grids between one source and one sink.
  * The choice is based on early indicators, so that little time is lost if the simplex is abandoned. Each item below is
- * a check: the work since the start at which it is made, in nodes touched per arc of the network, and the indicator.
- * Measured on some forty networks: where the simplex is faster, it needs 10 to 1000; cost scaling takes the time of 100
- * to 2000.
+ * a check: first the work after which it is made, in nodes visited by pivots per arc of the network; then the
+ * indicator. Measured on some forty networks: where the simplex is faster, its whole work is 10 to 1000 nodes per arc;
+ * cost scaling takes the time of 100 to 2000.
  *
  *    12: fewer pivots than a tenth of the nodes, because each pivot touches much of the tree. On long paths, long grids
- *        and stars, where scaling is 1.5 to 12 times as fast, there are a tenth to a half of that number; elsewhere a
- *        fifth of the nodes and more.
+ *        and stars, where scaling is 1.5 to 12 times as fast, there are a tenth to a half as many pivots as
+ *        this limit; elsewhere there are a fifth as many pivots as nodes, or more.
  *   100: more than half of the units that started on artificial arcs are still there. Where the simplex is faster, 0 to
  *        15 % are (more on thick parallel arcs, where both are equally fast, and on time-expanded networks); where it
  *        is slower, 70 to 100 %.
  *   256: more than a fifth of all arcs are still attractive, as on layered networks (22 to 30 %, even at 1500);
  *        elsewhere 0 to 15 %.
- *  2500: no indicator; the simplex has never needed that much where it is faster.
+ *  2500: no indicator: the simplex is abandoned. It has never needed this much work where it is faster.
  */
 #include "simplex_priv.h"
 
-/* The work at which the checks are made, in nodes touched per arc of the network. */
+/* The work at which the checks are made, in nodes visited per arc of the network. */
 static const int64_t looks[] = {12, 100, 256, 2500};
 enum { LOOK_PIVOTS, LOOK_MISSING, LOOK_ATTRACTIVE, LOOK_LAST };
 /*

@@ -19,7 +19,11 @@ enum { BLOCK_LEAST = 20, BLOCK_MOST = 1024 };
  */
 struct cycle {
 	int32_t apex;
-	int32_t leaving; /* the arc above this node leaves; NO_NODE: none, the entering arc changes its bound */
+	/*
+	 * the tree arc between this node and its parent leaves the basis; NO_NODE: no arc leaves, the entering arc goes
+	 * to its other bound
+	 */
+	int32_t leaving;
 	bool on_tail_side;
 	int64_t delta;
 };
@@ -44,8 +48,8 @@ struct side {
 };
 
 /*
- * Of arcs with equal capacity, the last in the cycle's direction is chosen: on the tail's side the lowest, on the
- * head's side the highest.
+ * Of arcs with equal residual capacity, the last in the cycle's direction is chosen: on the tail's side the lowest in
+ * the tree, on the head's side the highest.
  */
 static inline void climb_tail(const struct tree_node *tree, struct side *side)
 {
@@ -102,7 +106,7 @@ static void push_along(struct simplex *simplex, int32_t arc, const struct cycle 
 	}
 }
 
-/* Removes the arc above the leaving node from the basis, at the bound at which it blocks. */
+/* Removes the arc between cycle->leaving and its parent from the basis, at the bound that it reaches first. */
 static void drop_leaving(struct simplex *simplex, const struct cycle *cycle)
 {
 	int32_t arc = simplex->tree[cycle->leaving].arc;

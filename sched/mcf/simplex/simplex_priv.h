@@ -9,9 +9,9 @@
  * that can never carry flow through the network (capacity 0, a loop) is parked: both stored ends are the root and its
  * stored cost is 0.
  *
- * Node 0 of the tree is the root; node v of the problem is v + 1. A tree arc is stored with the node below it, as the
- * residual capacity towards the parent (up) and from the parent (down). Strongly feasible: up > 0 at every node. The
- * tree is threaded in preorder both ways, so that a subtree is the run of the thread from its top to its last node.
+ * Node 0 of the tree is the root; node v of the problem is v + 1. A tree arc is stored with the lower of its nodes, as
+ * the residual capacity towards the parent (up) and from the parent (down). Strongly feasible: up > 0 at every node.
+ * The tree is threaded in preorder both ways, so that a subtree is the run of the thread from its top to its last node.
  * Only differences of potentials matter while it pivots: they may drift, even wrap around; at the end the root's
  * becomes 0 again.
  */
@@ -23,13 +23,16 @@
 #include "mcf_priv.h"
 
 enum { TREE_ROOT = 0, NO_NODE = -1 };
-/* Artificial arcs to and from the root, as values of tree_node.arc: cost 0, and `artificial_cost`. */
+/*
+ * Values of tree_node.arc for artificial arcs: ARTIFICIAL_UP leads to the root and costs 0, ARTIFICIAL_DOWN comes from
+ * the root and costs `artificial_cost`.
+ */
 enum { ARTIFICIAL_UP = -1, ARTIFICIAL_DOWN = -2 };
 enum arc_state { ARC_FLIPPED = 1, ARC_BASIC = 2, ARC_PARKED = 4 };
 
 /*
- * Measured: the cost of a pivot apart from the nodes it touches, in nodes, and the number of priced arcs that cost as
- * much as a node.
+ * Time in units of one visited node, measured: SIMPLEX_WORK_PIVOT is the time of a pivot without the nodes that it
+ * visits; pricing SIMPLEX_ARCS_A_NODE arcs takes one unit.
  */
 enum { SIMPLEX_WORK_PIVOT = 16, SIMPLEX_ARCS_A_NODE = 4 };
 
@@ -52,8 +55,9 @@ struct tree_link {
 struct simplex {
 	const struct mcf_problem *problem;
 	int32_t node_count, arc_count;
-	int32_t *position;    /* of each of the problem's arcs; the next five are by position */
-	int32_t *tail, *head; /* as priced; tree nodes */
+	/* [arcs] index at which each of the problem's arcs is stored; the next five arrays have this index */
+	int32_t *position;
+	int32_t *tail, *head; /* tree nodes, in the orientation in which the arc is priced */
 	int32_t *capacity;
 	int64_t *cost;
 	uint8_t *state;         /* enum arc_state */
@@ -61,12 +65,12 @@ struct simplex {
 	struct tree_link *link;
 	int64_t *potential;
 	int32_t *scratch;
-	int64_t artificial_cost; /* more than any path of real arcs */
+	int64_t artificial_cost; /* cost of an artificial arc from the root: more than any path of real arcs */
 	int32_t cursor;          /* where pricing continues */
 	uint64_t pivots;
 	int64_t work;          /* work of this solve, about the number of nodes touched, in SIMPLEX_* units */
 	int64_t patience;      /* simplex_is_slow() is called once `work` exceeds this; INT64_MAX: never */
-	int32_t look;          /* index of the check that is due next */
+	int32_t look;          /* index of the next check in patience.c */
 	int64_t missing_first; /* units on artificial arcs before the first pivot */
 	bool given_up;
 	struct mcf_watcher watcher;

@@ -9,7 +9,10 @@
 
 #include "simplex_priv.h"
 
-/* An impatient simplex gives up if entering the path would touch more nodes than this per arc of the network. */
+/*
+ * With simplex_be_impatient(), the solve gives up if entering the path into the basis would visit more nodes than this
+ * per arc of the network.
+ */
 enum { START_WORK_MOST = 200 };
 
 struct ends {
@@ -35,7 +38,7 @@ static struct ends find_ends(const struct mcf_problem *problem)
 	return ends;
 }
 
-/* True if the path is so long that entering it, with the pivots on it, would take longer than cost scaling. */
+/* True if cost scaling would take less time than entering a path of this length into the basis and pivoting on it. */
 static bool is_too_deep(const struct simplex *simplex, int64_t levels)
 {
 	return simplex->patience < INT64_MAX && levels * levels / 2 > (int64_t)START_WORK_MOST * simplex->arc_count;
@@ -55,8 +58,8 @@ static void list_wide_arcs(const struct mcf_problem *problem, int64_t units, int
 }
 
 /*
- * Searches breadth first from the sink to the source, against the direction of these arcs. The arcs enter the basis in
- * the order in which they were found.
+ * Searches breadth first from the sink to the source, along the listed wide arcs against their direction. The arcs
+ * enter the basis in the order in which they were found.
  */
 static void enter_wide_arcs(struct simplex *simplex, struct ends ends, int32_t *next, int32_t *way, int32_t *queue)
 {

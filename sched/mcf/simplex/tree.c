@@ -39,8 +39,8 @@ void tree_build(struct simplex *simplex, const int64_t *excess)
 
 /*
  * Reverses the path from `in` up to `out`, so that `in` becomes the top. In the new preorder each node of the path is
- * followed by its old subtree, without the subtree of the path's node before it. Returns the subtree's last node;
- * *behind is the node that followed the subtree.
+ * followed by the rest of its old subtree: without the subtree that contains the path's previous node. Returns the
+ * subtree's last node; *behind is the node that followed the subtree.
  */
 static int32_t turn_subtree(struct simplex *simplex, int32_t in, int32_t out, struct tree_node above, int32_t *behind)
 {
@@ -101,7 +101,10 @@ static void shift_potentials(struct simplex *simplex, int32_t top, int32_t last,
 {
 	int32_t size = simplex->tree[top].size;
 
-	/* Only differences of potentials matter, so the smaller part of the tree is changed. */
+	/*
+	 * Only differences of potentials matter. So either the subtree's potentials change by `change`, or those of all
+	 * other nodes by -`change`, whichever are fewer.
+	 */
 	if (size > simplex->node_count / 2) {
 		int32_t first = simplex->link[last].next;
 

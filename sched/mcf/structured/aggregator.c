@@ -4,12 +4,12 @@
  * Searches send units over the aggregator at one price, as if its slots were unlimited (deferred units); here these are
  * bound to slots.
  *
- * Too few slots: the price rises until the next unit can wait or stay unrouted instead. A backward search from all arcs
- * for waiting finds that unit.
+ * More deferred units than slots: the price rises until some unit can wait instead (structured_priv.h). A backward
+ * search from all arcs for waiting finds that unit.
  *
- * Too many slots at a price above 0: the price falls, step by step, until a waiting unit takes a slot, or to 0, where
- * slots may remain free. Searches run forward from all waiting units until they meet the aggregator: the price of a
- * node that they pass falls by less, according to its distance; every other price falls with the aggregator's. These
+ * Slots left over, and a price above 0: the price falls, step by step, until a waiting unit takes a slot, or to 0,
+ * where slots may remain free. Searches run forward from all waiting units until they meet the aggregator: the price of
+ * a node that they pass falls by less, according to its distance; every other price falls with the aggregator's. These
  * searches are a hundred times smaller than the backward ones, and at each price a blocking flow places all units that
  * wait at that price, so a price that was too high costs little.
  */
@@ -93,7 +93,10 @@ static void deficits_fill(struct structured *state)
 	state->deficit_list.count = 0;
 }
 
-/* Shifts all prices by `by`, but less at nodes that the last search found nearer than its targets. */
+/*
+ * Adds `by` to all prices. Nodes that the last search found nearer than its targets change by less: by the difference
+ * of the distances less.
+ */
 static void shift_prices(struct structured *state, int32_t by)
 {
 	state->aggregator_price += by;
@@ -111,8 +114,8 @@ static void shift_prices(struct structured *state, int32_t by)
 }
 
 /*
- * Raises the price; there must be more deferred units than slots. Returns false if neither the price nor a unit has
- * moved.
+ * Raises the aggregator's price, and makes deferred units wait. There must be deferred units but no free slots. Returns
+ * false if neither the price nor a unit has moved.
  */
 static bool price_raise(struct structured *state)
 {
@@ -127,14 +130,14 @@ static bool price_raise(struct structured *state)
 		shift_prices(state, state->search.best);
 	for (int32_t i = 0; i < meetings->count && state->total_deferred > 0; i++)
 		blocking_outward(state, meetings->ids[i], (int32_t)state->total_deferred);
-	if (state->total_deferred == before) /* a path too long for the blocking flow */
+	if (state->total_deferred == before) /* the path was too long for the blocking flow */
 		path_augment_outward(state, meetings->ids[0], (int32_t)state->total_deferred);
 	return state->search.best > 0 || state->total_deferred < before;
 }
 
 /*
- * Lowers the price, which must be above 0, until waiting units take slots, or to 0. There must be more slots than
- * units. Returns false if a step at a price above 0 moved no unit.
+ * Lowers the aggregator's price, which must be above 0, until waiting units take slots, or to 0. There must be more
+ * free slots than deferred units. Returns false if the price is still above 0 and no unit has taken a slot.
  */
 static bool price_lower(struct structured *state)
 {
@@ -148,7 +151,8 @@ static bool price_lower(struct structured *state)
 	for (int32_t came = 1; came > 0 && left > 0 && !state_halted(state);
 	     left = state->total_free - state->total_deferred)
 		came = blocking_inward(state, (int32_t)left);
-	for (int32_t i = 0; i < meetings->count && left == before && left > 0; i++) { /* paths too long for it */
+	/* paths that were too long for the blocking flow */
+	for (int32_t i = 0; i < meetings->count && left == before && left > 0; i++) {
 		path_augment_inward(state, meetings->ids[i], (int32_t)left);
 		left = state->total_free - state->total_deferred;
 	}

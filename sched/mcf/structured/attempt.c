@@ -7,31 +7,46 @@
  * more than the last solve from scratch did. Good prices are remembered. If attempts take too long, the simplex is
  * faster. If there are slots for all units, the price is 0.
  *
- * Without the remembered start_price, rounds with wide rows scan 6.6 times as many arcs. An upper bound of the price,
- * at which no more units want their cheapest slots than there are slots, was no better: in such rounds it takes 1.04
- * times fewer scans if there are 5 % too few slots, but 2.6 times more at 25 %.
+ * Without the remembered start_price, rounds with wide rows (groups with arcs all over the cluster, see
+ * bench_structured) scan 6.6 times as many arcs. To start from an upper bound of the price, at which there are slots
+ * for all units that want one, was no better: in such rounds it takes 1.04 times fewer scans if there are 5 % too few
+ * slots, but 2.6 times more at 25 %.
  */
 #include "structured_priv.h"
 
 enum {
-	HEADROOM_PART = 32, /* few slots left: the price rises by 1/32 of its distance to the highest cost of waiting */
-	FIRST_HEADROOM_PART = 8, /* 1/8 after the first solve from scratch, which is a bad guide for the next solves */
-	FEW_LEFT_PART = 128,     /* few slots: less than 1/128 of all are left, so the price was nearly too low */
-	MANY_LEFT_PART = 32,     /* many slots: more than 1/32 of all are left, so the price was too high */
-	START_PART = 2,          /* a price that was too high falls by half of its distance to the answer's price */
-	UNIT_SCANS = 32,     /* the very first attempt may take this many scans per slot, if there are too few slots */
-	ATTEMPT_PART = 4,    /* every attempt may scan at least 1/4 of all arcs */
-	SIMPLEX_PASSES = 32, /* cost of the simplex in passes over all arcs; a longer attempt is the last */
-	FIRST_PASSES = 8,    /* the same for the first solve from scratch, whose price may be far off */
+	/* if few slots are left: the next price is higher by 1/32 of its distance to the highest cost of waiting */
+	HEADROOM_PART = 32,
+	/* the same after the first solve from scratch: 1/8, as this solve is a bad guide for the next */
+	FIRST_HEADROOM_PART = 8,
+	FEW_LEFT_PART = 128, /* "few": less than 1/128 of all slots, so the price was nearly too low */
+	MANY_LEFT_PART = 32, /* "many": more than 1/32 of all slots, so the price was too high */
+	/* if many slots are left: the next price is lower by half of its distance to the answer's price */
+	START_PART = 2,
+	/*
+	 * scans per slot that the first attempt may take if there was no solve from scratch yet; also part of its upper
+	 * limit (first_scans())
+	 */
+	UNIT_SCANS = 32,
+	ATTEMPT_PART = 4, /* every attempt may scan at least 1/4 of all arcs */
+	/* time of the simplex in passes over all arcs: after this number of passes, there is no further attempt */
+	SIMPLEX_PASSES = 32,
+	FIRST_PASSES = 8, /* SIMPLEX_PASSES for the first solve from scratch, whose price may be far off */
 };
 
-/* A quarter below the most expensive cost of waiting: near enough if there are slightly too few slots. */
+/*
+ * Returns a price a quarter below the most expensive cost of waiting, which is near the answer's price if there are
+ * slightly too few slots.
+ */
 static int32_t usual_price(int32_t dearest)
 {
 	return dearest - dearest / 4;
 }
 
-/* Returns the most expensive cost of waiting; 0 if there are slots for all units: then the price is 0. */
+/*
+ * Returns the most expensive cost of waiting, or 0 if there are slots for all units, as the aggregator's price is then
+ * 0.
+ */
 static int32_t dearest_wait(const struct structured *state)
 {
 	int64_t units = 0, slots = state->total_capacity;
@@ -61,7 +76,10 @@ static int32_t first_price(const struct structured *state, int32_t dearest)
 											: price;
 }
 
-/* Remembers a price that worked; `left` slots were left for units that had to wait at first. */
+/*
+ * Computes start_price for the next solve from `price`, with which an attempt succeeded. `left` slots were free after
+ * the searches.
+ */
 static void note_start(struct structured *state, int32_t price, int32_t dearest, int64_t left)
 {
 	state->effort.start_price = price;
@@ -123,8 +141,8 @@ static enum attempt attempt_from(struct structured *state, int32_t aggregator_pr
 
 /*
  * Returns the number of scans that the first attempt is allowed: 1.5 times as many as the last solve from scratch took,
- * but no more than the simplex would cost. It is unlimited if there are slots for all units: then there is only one
- * price to try.
+ * or UNIT_SCANS per slot if there was none. The upper limit is the simplex's time or UNIT_SCANS per slot, whichever is
+ * more. It is unlimited if there are slots for all units: then there is only one price to try.
  */
 static uint64_t first_scans(const struct structured *state, int32_t dearest, uint64_t passes)
 {
@@ -141,8 +159,8 @@ static uint64_t first_scans(const struct structured *state, int32_t dearest, uin
 }
 
 /*
- * Makes attempts at one price after the other. Accepts the first that takes about as long as the last solve from
- * scratch; if none does, hands over to the simplex, or gives up if the caller has asked for that.
+ * Makes attempts with one price after the other until one takes no more scans than it is allowed. If the attempts
+ * together take longer than the simplex, hands over to the simplex, or gives up if the caller has asked for that.
  */
 void start_solve(struct structured *state)
 {

@@ -81,9 +81,9 @@ static void relax_block(struct structured *state, int32_t column, int32_t distan
 }
 
 /*
- * Lists in near[] the indices of references whose cost exceeds their group's price by less than `below`, and returns
- * their number. Most are rejected, unpredictably: with branches, rounds with too few slots take 1.10 to 1.15 times as
- * long.
+ * Lists in near[] the indices of those references for which cost minus the group's price is less than `below`, and
+ * returns their number. Most are rejected, unpredictably: with branches, rounds with too few slots take 1.10 to 1.15
+ * times as long.
  */
 static int32_t near_references(const struct reference *items, int32_t count, const int32_t *group_prices, int32_t below,
 			       int32_t *near)
@@ -99,7 +99,7 @@ static int32_t near_references(const struct reference *items, int32_t count, con
 	return found;
 }
 
-/* `base` is the distance plus the price of the node to which the list belongs. */
+/* `base` is the distance plus the price of the column or block to which the references lead. */
 static void settle_references(struct structured *state, const struct reference_list *list, bool over_block,
 			      int32_t base, int32_t column)
 {
@@ -161,9 +161,9 @@ void search_from_deficit(struct structured *state, int32_t column)
 }
 
 /*
- * Searches from all arcs for waiting to the aggregator. Nearly all columns and groups are tied to the aggregator at
- * reduced cost 0, so a search from there would visit most of the network. This search visits only nodes that are nearer
- * to waiting than the aggregator is.
+ * Searches from all arcs for waiting to the aggregator. A search in the other direction would visit most of the
+ * network, as nearly all columns and groups are at distance 0 from the aggregator. This search visits only nodes that
+ * are nearer to an arc for waiting than the aggregator is.
  */
 void search_to_aggregator(struct structured *state)
 {

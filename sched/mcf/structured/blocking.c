@@ -65,8 +65,8 @@ static bool aggregator_is_tight(const struct structured *state, const struct gro
 }
 
 /*
- * True if the block's arcs to its cheapest columns have reduced cost 0. Makes the block's floor exact once per blocking
- * flow.
+ * True if the arc to the block and on to the cheapest columns has reduced cost 0. `price` is the price of the arc's
+ * tail minus the arc's cost. Computes the block's exact floor once per blocking flow.
  */
 static bool block_is_tight(struct structured *state, int32_t block, int32_t price)
 {
@@ -149,8 +149,8 @@ static void expand_column(struct structured *state, int32_t column)
 }
 
 /*
- * Builds the layers up to the first with a path to the sink. Returns false if there is none. The roots must be reached
- * already.
+ * Builds the layers up to the first that has a path to the sink. Returns false if no layer has one. The caller has
+ * marked the roots as reached.
  */
 static bool build_layers(struct structured *state)
 {
@@ -171,7 +171,10 @@ static bool build_layers(struct structured *state)
 	return blocking->sink_level <= DEPTH_MOST;
 }
 
-/* Frees slots for up to `wanted` units on the column and returns their number. The caller must fill them at once. */
+/*
+ * Gets slots for up to `wanted` units on the column: takes free slots, and sends units of other groups elsewhere.
+ * Returns the number of slots; the caller must fill them at once.
+ */
 static int32_t augment_column(struct structured *state, int32_t column, int32_t wanted)
 {
 	struct column *c = &state->columns[column];
@@ -213,7 +216,10 @@ static int32_t augment_arc(struct structured *state, int32_t group, int32_t cost
 	return made;
 }
 
-/* Sends units over an arc to a block; later groups continue at the member where this one was blocked. */
+/*
+ * Sends units over an arc to a block. The cursor of the block stays at the column where it was, so that the next group
+ * continues there.
+ */
 static int32_t augment_block(struct structured *state, int32_t group, struct arc arc, int32_t wanted)
 {
 	struct block *b = &state->blocks[~arc.target];
@@ -242,7 +248,8 @@ static int32_t augment_block(struct structured *state, int32_t group, struct arc
 }
 
 /*
- * Sends up to `wanted` units along the group's own paths to the sink that cost the group's price. Returns their number.
+ * Sends up to `wanted` units along those of the group's own paths to the sink (waiting, free slots, the aggregator)
+ * whose cost equals the group's price. Returns the number of units sent.
  */
 static int32_t augment_sink(struct structured *state, int32_t group, int32_t wanted)
 {
@@ -314,7 +321,7 @@ static int32_t augment_group(struct structured *state, int32_t group, int32_t wa
 	return sent;
 }
 
-/* The stamp has wrapped around: marks from 2^32 blocking flows ago would look current. */
+/* Call it when the stamp wraps around: marks from 2^32 blocking flows ago would look current. */
 static void forget_visits(struct structured *state)
 {
 	for (int32_t i = 0; i < state->column_count; i++)
@@ -366,7 +373,10 @@ int32_t blocking_from_excess(struct structured *state)
 	return sent;
 }
 
-/* Returns the counter of the group's units that wait at its price, or NULL if there are none. */
+/*
+ * Returns the counter of the group's waiting units whose cost of waiting equals the group's price, or NULL if there are
+ * none.
+ */
 static int32_t *tight_waiting(struct group *g)
 {
 	if (g->unrouted > 0)

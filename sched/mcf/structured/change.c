@@ -60,8 +60,8 @@ static int change_check(const struct structured *state, const struct structured_
 }
 
 /*
- * Appends those of the block's new arcs that cost less than every shortcut to their target. Returns the new number of
- * arcs.
+ * Appends those of the block's new arcs that cost less than the shortcuts to the same target (the block or the
+ * aggregator). Returns the new number of arcs.
  */
 static int32_t collect_block(struct structured *state, const struct block_arcs *from, int32_t aggregator_cost,
 			     int32_t count)
@@ -126,7 +126,7 @@ void structured_fetch_columns(const struct structured *state, int32_t group)
 		__builtin_prefetch(&state->columns[g->shares[i].column], 1);
 }
 
-/* Only the first lines: the hardware prefetcher continues. */
+/* Fetches only the first cache lines; the hardware prefetcher continues. */
 void structured_fetch_arcs(const struct structured *state, int32_t group)
 {
 	enum { LINES = 8 };

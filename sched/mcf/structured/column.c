@@ -33,8 +33,8 @@ static void block_drop_member(struct structured *state, int32_t block, int32_t c
 }
 
 /*
- * Takes the units beyond `capacity` off the column, the last one placed first; they become excess. Lists their groups
- * in `moved` and returns the number of groups.
+ * Takes the units beyond `capacity` off the column, starting with the last entry; they become excess. Lists the groups
+ * of these units in `moved` and returns their number.
  */
 static int32_t column_evict(struct structured *state, int32_t column, int32_t capacity, int32_t *moved)
 {
@@ -90,8 +90,8 @@ static void column_open(struct structured *state, int32_t column)
 }
 
 /*
- * At the end, updates the prices of groups whose units were evicted: a cheap limited arc that was full then has
- * residual capacity.
+ * Sets the column's capacity. Groups whose units were evicted get a new price at the end: their limited arcs to the
+ * column, full before, may now have residual capacity and be the cheapest.
  */
 static int column_resize(struct structured *state, int32_t column, int32_t capacity)
 {

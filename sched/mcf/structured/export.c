@@ -16,11 +16,11 @@ struct writer {
 	int32_t first_column, first_block, aggregator, sink;
 	int32_t *column_flow; /* from the block */
 	int64_t *block_flow;  /* from the aggregator */
-	bool *block_used;     /* some group has an arc to it */
+	bool *block_used;     /* true if some group has an arc to the block */
 	bool aggregator_used;
 };
 
-/* True if the group may need its arc for unrouted units; otherwise the arc is left out. */
+/* True if the group may need an arc for unrouted units; the export has this arc for such groups only. */
 bool export_has_unrouted(const struct group *group)
 {
 	return group->unscheduled_capacity < group->supply || group->unrouted > 0;
@@ -80,8 +80,8 @@ static int32_t write_share(struct writer *w, const struct group *g, const struct
 }
 
 /*
- * Writes the group's arcs. Assigns units that used shortcuts to them again: to the group's arc to the shortcut, and to
- * the arcs after it.
+ * Writes the group's arcs. Units that went over a block or the aggregator are assigned to the group's arc to it and to
+ * the arcs from there to the column.
  */
 static void write_group(struct writer *w, int32_t group)
 {

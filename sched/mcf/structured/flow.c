@@ -133,7 +133,7 @@ void flow_add(struct structured *state, int32_t group, int32_t column, int32_t c
 	group_changed(state, group);
 }
 
-/* The share must have at least this number of units. */
+/* The share must have at least `units` units. */
 void flow_take(struct structured *state, int32_t group, int32_t column, int32_t cost, int32_t units)
 {
 	struct group *g = &state->groups[group];

@@ -6,8 +6,8 @@
 #include "structured_search.h"
 
 /*
- * Finds the distance at which, through this group, a unit that waits elsewhere would reach a slot at the aggregator's
- * price.
+ * Finds the distance at which a waiting unit of another group would, through this group, reach a slot at the
+ * aggregator's price.
  */
 static void aggregator_targets(struct structured *state, int32_t group, int32_t distance)
 {
@@ -49,7 +49,7 @@ static void group_targets(struct structured *state, int32_t group, int32_t dista
 		search_target(search, TARGET_SLOT, group, base + g->arcs[exit].cost);
 }
 
-/* `column` and `cost` are those of the share that is taken back, or NONE. */
+/* `column` and `cost` are those of the group's share that would leave the column; NONE for a root. */
 static void relax_group(struct structured *state, int32_t group, int32_t distance, int32_t column, int32_t cost)
 {
 	struct search *search = &state->search;
@@ -174,9 +174,7 @@ void search_from_excess(struct structured *state)
 	search_move_prices(state, 1);
 }
 
-/*
- * Searches from all waiting units for the nearest place where one of them would reach a slot at the aggregator's price.
- */
+/* Searches from all waiting units for the nearest place where a unit would get a slot at the aggregator's price. */
 void search_from_waiting(struct structured *state, int32_t limit)
 {
 	search_begin(state, FROM_WAITING, limit + 1);

@@ -81,7 +81,7 @@ static int32_t take_some(int32_t *from, int32_t units)
 	return units - taken;
 }
 
-/* Returns the most expensive share, or any share if all units leave. */
+/* Returns the group's most expensive share, or any share if `all` is true, as all units will leave. */
 static struct structured_share share_to_leave(const struct group *g, bool all)
 {
 	struct structured_share share = g->shares[g->share_count - 1];
@@ -144,8 +144,8 @@ int structured_set_supply(struct structured *state, int32_t group, int32_t suppl
 }
 
 /*
- * Returns the cost of one of the group's units on `column`, preferably one on a limited arc; ARC_ABSENT if there is
- * none.
+ * Returns the cost of one of the group's units on `column`, preferably of a unit on a limited arc; ARC_ABSENT if the
+ * group has no unit there.
  */
 static int32_t cost_of_unit(const struct structured *state, int32_t group, int32_t column)
 {
@@ -162,7 +162,7 @@ static int32_t cost_of_unit(const struct structured *state, int32_t group, int32
 	return found;
 }
 
-/* Takes one unit of capacity from the running arc of this column and cost. */
+/* Reduces the capacity of the running arc with this column and cost by one unit. */
 static void forget_unit(struct structured *state, int32_t group, int32_t column, int32_t cost)
 {
 	struct group *g = &state->groups[group];

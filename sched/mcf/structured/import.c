@@ -18,9 +18,9 @@
 struct reader {
 	struct structured *state;
 	const struct mcf_solution *solution;
-	int32_t arc;        /* the next arc, in the order of the export */
-	int32_t *left;      /* [column_count] units that arrive through the column's block and have no share yet */
-	int32_t *exhausted; /* [block_count] members before this index have no units left */
+	int32_t arc;        /* the next arc to read, in the order of the export */
+	int32_t *left;      /* [column_count] flow from the block to the column that is not yet assigned to a group */
+	int32_t *exhausted; /* [block_count] block members before this index have left[] = 0 */
 };
 
 static int32_t next_flow(struct reader *reader)

@@ -29,7 +29,9 @@ int32_t arc_capacity(const struct group *group, int32_t target, int32_t cost)
 	return place == NONE ? INT32_MAX : group->running[place].units;
 }
 
-/* Units that use a block or the aggregator at the same cost count as well, so the result may be too small. */
+/*
+ * Units that use a block or the aggregator at the same cost count as units on this arc, so the result may be too small.
+ */
 int32_t arc_residual_at(const struct group *group, int32_t target, int32_t cost)
 {
 	int32_t place = limited_find(group, target, cost);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Augments flow along the path that a search has found. Parents lead from the node where the search ended back to its
- * root. In a forward search, flow rises on steps that lead into a column and falls on shares that are taken back; in a
- * backward search the other way round.
+ * root. In a forward search, flow rises on steps from a group into a column, and falls on steps from a column to a
+ * group; in a backward search the other way round.
  */
 #include "structured_search.h"
 
@@ -54,8 +54,8 @@ static int32_t step_capacity(const struct structured *state, const struct step *
 }
 
 /*
- * Returns the counter of the units that started a search with several roots at this group; NULL: the caller counts
- * them.
+ * In a search with several roots, returns the counter of the group's units that the search started from. NULL: the
+ * caller counts the units itself.
  */
 static int32_t *root_units(const struct structured *state, int32_t group)
 {
@@ -69,8 +69,9 @@ static int32_t *root_units(const struct structured *state, int32_t group)
 }
 
 /*
- * Returns the residual capacity from the node back to the root, at most `units`. If the search has several roots, it is
- * limited by the root's units, or by the number that can wait there.
+ * Returns the residual capacity of the path between the root and the node, at most `units`. In a search with several
+ * roots, it is at most the number of the root's units that the search started from or, in a search to the aggregator,
+ * the number that can wait there.
  */
 static int32_t path_capacity(const struct structured *state, int32_t node, int32_t units)
 {

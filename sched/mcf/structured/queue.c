@@ -32,7 +32,10 @@ bool queue_grow(struct queue *queue)
 	return items != NULL;
 }
 
-/* Moves the window to the least key in the overflow list. Keys beyond the window stay in the list. */
+/*
+ * Moves the queue's window to the least key in the overflow list, and the items within the new window into buckets.
+ * Returns false if the list is empty.
+ */
 bool queue_spread(struct queue *queue)
 {
 	int32_t least = INT32_MAX, next, item = queue->beyond;

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A repair: all excess is pushed to the sink, then the aggregator's side is settled. */
+/*
+ * A repair pushes all excess to the sink; then aggregator.c fills deficits, binds deferred units and sets the
+ * aggregator's price.
+ */
 #include "structured_priv.h"
 
-/* Pushes the group's excess, search by search. Starts no search once `scans` arcs have been scanned. */
+/* Pushes the group's excess, search by search. Starts no further search once effort.scans exceeds `scans`. */
 static void push_until(struct structured *state, int32_t group, uint64_t scans)
 {
 	struct group *g = &state->groups[group];
@@ -30,9 +33,9 @@ static int64_t excess_units(const struct structured *state)
 }
 
 /*
- * Pushes the excess of all groups in the list at the same time. If slots are few, some large groups remain whose units
- * all have to pass through the same full blocks: pushed group by group, each search would scan all of these blocks for
- * a dozen units. A solve from scratch in a cluster that is 95 % full takes 187 ms; without this, 305.
+ * Pushes the excess of all groups in the list at the same time. When slots are few, some large groups still have excess
+ * whose units all have to pass through the same full blocks: pushed group by group, each search would scan all of these
+ * blocks for a dozen units. A solve from scratch in a cluster that is 95 % full takes 187 ms; without this, 305.
  */
 static void push_together(struct structured *state)
 {

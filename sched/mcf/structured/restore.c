@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Restores placement among ties: of all optimal answers, chooses one in which more units are where the caller prefers
- * them. Prices do not change. A unit moves to its preferred column if that costs its group no more than its current
- * place; units there that do not prefer the column leave. The next solve finds slots for them along paths of reduced
- * cost 0: the previous answer is at the end of such paths.
+ * them. Prices do not change. A unit moves to its preferred column if that costs its group no more than the unit's
+ * current place. Units on that column that do not prefer it leave and become excess. The next solve finds slots for
+ * them along paths of reduced cost 0; such paths exist, because the previous answer had the same cost.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,9 +11,9 @@
 #include "structured_priv.h"
 
 struct claim {
-	int32_t units; /* that prefer this column */
-	int32_t kept;  /* how many of these are on the column */
-	int32_t cost;  /* of an arc of reduced cost 0 to the column */
+	int32_t units; /* number of the group's units that prefer this column */
+	int32_t kept;  /* number of these units that are on the column */
+	int32_t cost;  /* cost of an arc from the group to the column if its reduced cost is 0 */
 	int32_t wants; /* number of units that are to move in */
 };
 
@@ -81,8 +81,9 @@ static int preferences_index(const struct structured *state, struct preferences 
 }
 
 /*
- * Returns the number of units of the group's share of this column and cost that may leave without increasing the cost.
- * Units of a full limited arc may cost less than the group's price: these stay.
+ * Returns how many units of the group's share of this column and cost may leave: units that do not prefer the column,
+ * and only if leaving does not increase the cost. Units on a full limited arc may cost less than the group's price, so
+ * they stay.
  */
 static int32_t loose_units(const struct structured *state, const struct preferences *prefs, int32_t group,
 			   int32_t column, int32_t cost)
@@ -111,8 +112,8 @@ static bool count_kept(const struct structured *state, const struct preferences 
 }
 
 /*
- * Sets `wants` to the residual capacity of arcs of reduced cost 0 to each preferred column. It is unlimited over a
- * block or the aggregator.
+ * Sets `wants` of each item to the residual capacity of the group's arc of reduced cost 0 to the preferred column; it
+ * is unlimited if that arc leads to the column's block or to the aggregator.
  */
 static void find_capacity(struct structured *state, const struct preferences *prefs, int32_t first, int32_t end)
 {
@@ -139,7 +140,7 @@ static void find_capacity(struct structured *state, const struct preferences *pr
 		int32_t block = state->column_blocks[prefs->items[i].column];
 
 		unplaced[prefs->items[i].column] = 0;
-		if (block == NONE || claim->cost < 0) /* ARC_ABSENT is negative, too */
+		if (block == NONE || claim->cost < 0) /* a negative cost would equal ARC_ABSENT below */
 			claim->wants = 0;
 		else if (claim->cost == g->aggregator_cost || claim->cost == state->blocks[block].row_cost)
 			claim->wants = INT32_MAX;
@@ -149,7 +150,10 @@ static void find_capacity(struct structured *state, const struct preferences *pr
 			state->blocks[~g->arcs[a].target].row_cost = INT32_MAX;
 }
 
-/* Claims preferred columns that cost the group no more than the places of its units. */
+/*
+ * Sets `wants` of the group's items first..end-1: the units that are to move to preferred columns which cost no more
+ * than the units' places.
+ */
 static void claim_columns(struct structured *state, const struct preferences *prefs, int32_t first, int32_t end)
 {
 	if (!count_kept(state, prefs, first, end))
@@ -160,7 +164,8 @@ static void claim_columns(struct structured *state, const struct preferences *pr
 }
 
 /*
- * Takes up to `wanted` units of the group off columns that they do not prefer, or out of waiting. Returns their number.
+ * Takes up to `wanted` of the group's units off columns that they do not prefer, then out of the unscheduled ones.
+ * Returns the number taken.
  */
 static int32_t release(struct structured *state, const struct preferences *prefs, int32_t group, int32_t wanted)
 {
@@ -185,7 +190,10 @@ static int32_t release(struct structured *state, const struct preferences *prefs
 	return wanted - left + waiting;
 }
 
-/* Limits a group's claims, items first..end-1, to the units that have left other places. */
+/*
+ * Takes the group's units for its claims, items first..end-1, off their places, and lowers `wants` to the number of
+ * units taken.
+ */
 static void release_group(struct structured *state, const struct preferences *prefs, int32_t first, int32_t end)
 {
 	int32_t wanted = 0, left;

@@ -98,7 +98,10 @@ static void sort_arcs(const struct row_arc *from, int32_t count, struct row_arc 
 		to[starts[from[i].cost - least]++] = from[i];
 }
 
-/* Returns the cost of the cheapest shortcut to the column. row_cost of the blocks must have been set. */
+/*
+ * Returns the cost of the cheaper shortcut to the column: over its block or over the aggregator. Reads row_cost, which
+ * the caller must have set for all blocks of the row.
+ */
 static int32_t noted_cost(const struct structured *state, int32_t column, int32_t aggregator_cost)
 {
 	int32_t block = state->column_blocks[column];
@@ -132,8 +135,8 @@ static int32_t collect_arcs(struct structured *state, const struct structured_ro
 }
 
 /*
- * True if a change of this part of the row takes the arc out of it. Not for ROW_RUNNING, which takes none out. An arc
- * to a removed column always leaves.
+ * True if a change of this part of a row removes the arc to `target`. An arc to a removed column is always removed. Do
+ * not call it for ROW_RUNNING, which removes no unlimited arc.
  */
 static inline bool arc_leaves(const struct structured *state, int32_t target, enum row_part part)
 {
@@ -152,8 +155,8 @@ static void mark_running(struct structured *state, const struct group *g, int32_
 }
 
 /*
- * Drops the running arcs first, so that their flow needs no update. Then detaches the shares that may change, and
- * returns their number.
+ * Drops the group's running arcs, then detaches the shares that the change may affect, and returns their number. In
+ * this order, the flow of the running arcs needs no update.
  */
 static int32_t detach_flow(struct structured *state, int32_t group, enum row_part part,
 			   const struct structured_running *running, int32_t running_count)
@@ -187,8 +190,8 @@ static int32_t shortcut_cost(const struct structured *state, const struct group 
 }
 
 /*
- * Assigns the units of the `held_count` detached shares to the cheapest arcs to their columns. Units without an arc
- * become excess.
+ * Assigns the units of the `held_count` detached shares to the group's cheapest arcs to their columns. If a unit has no
+ * arc to its column any more, it becomes excess.
  */
 static void attach_flow(struct structured *state, int32_t group, int32_t held_count)
 {
@@ -234,8 +237,9 @@ static void attach_flow(struct structured *state, int32_t group, int32_t held_co
 }
 
 /*
- * Assigns excess units to limited arcs with residual capacity, where these units run. Otherwise such an arc would lower
- * the group's price, and every unit at a higher cost would have to leave its column and return.
+ * Assigns excess units to the group's limited arcs with residual capacity, where the caller says that these units run.
+ * If such an arc stayed unused, it would lower the group's price, and every unit at a higher cost would have to leave
+ * its column and return.
  */
 static void attach_excess(struct structured *state, int32_t group)
 {
@@ -274,8 +278,9 @@ static inline struct wanted *wanted_of(struct structured *state, int32_t target)
 }
 
 /*
- * Moves the arcs that leave to `left`, closes the gaps, and returns the number that left. An arc that is also wanted at
- * the same cost stays, and is no longer wanted. Branch-free, as it is unpredictable which arcs stay.
+ * Moves the arcs that the change removes to `left`, closes the gaps, and returns the number of arcs moved. An arc that
+ * is also among the new ones, at the same cost, stays, and its entry in wanted[] is cleared. Branch-free, as it is
+ * unpredictable which arcs stay.
  */
 static int32_t part_arcs(struct structured *state, struct group *g, enum row_part part, struct row_arc *left)
 {
@@ -305,8 +310,8 @@ static int32_t part_arcs(struct structured *state, struct group *g, enum row_par
 }
 
 /*
- * Updates the references of the arcs that left: if an arc only gets another cost, its reference is kept; the others are
- * unlinked.
+ * Updates the references of the `count` removed arcs in `left`. If a new arc has the same target, it takes over the
+ * reference, which gets the new cost; the other references are unlinked.
  */
 static void relink_left(struct structured *state, const struct row_arc *left, int32_t count)
 {
@@ -324,7 +329,10 @@ static void relink_left(struct structured *state, const struct row_arc *left, in
 	}
 }
 
-/* Keeps only the new arcs in the scratch space, and links references for them. Returns their number. */
+/*
+ * Keeps in the scratch space only the arcs that the group does not have yet, and links references for them. Returns the
+ * number of these arcs.
+ */
 static int32_t link_coming(struct structured *state, int32_t group, int32_t count)
 {
 	struct row_arc *arcs = state->scratch.arcs;
@@ -375,7 +383,9 @@ static void merge_arcs(struct group *g, const struct row_arc *coming, int32_t co
 	}
 }
 
-/* Replaces the arcs that leave by the `count` arcs in the scratch space. Returns false if out of memory. */
+/*
+ * Replaces the arcs that the change removes by the `count` arcs in the scratch space. Returns false if out of memory.
+ */
 static bool replace_arcs(struct structured *state, int32_t group, enum row_part part, int32_t count)
 {
 	struct row_arc *arcs = state->scratch.arcs, *sorted = arcs + count;
@@ -474,7 +484,7 @@ int structured_set_unscheduled(struct structured *state, int32_t group, int32_t 
 	return state->no_memory ? -ENOMEM : 0;
 }
 
-/* Keeps the unlimited arcs. */
+/* Replaces the running arcs and keeps the unlimited ones. */
 int structured_set_running(struct structured *state, int32_t group, const struct structured_running *running,
 			   int32_t count)
 {

@@ -2,7 +2,7 @@
 /*
  * Running units have arcs of limited capacity. These arcs are removed before a change of the row and added after it;
  * all other arcs of the row are unlimited. If an unlimited arc to the column, its block or the aggregator costs no
- * more, the entry has no arc of its own and only records which units need not move.
+ * more, an entry of `running` has no arc of its own; it only records which units need not move.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +21,8 @@ static void close_up(struct group *g, int32_t first, int32_t end, int32_t to)
 }
 
 /*
- * Removes the limited arcs from the group; `running` has them in the same order as `arcs`. If an entry's units are
- * NONE, the column keeps its reference to the arc.
+ * Removes the limited arcs from the group; `running` has its limited entries in the order of the arcs. If an entry's
+ * units are NONE, the arc's reference stays with the column: the new arc takes it over.
  */
 static void take_out(struct structured *state, struct group *g)
 {
@@ -52,7 +52,10 @@ void running_drop(struct structured *state, int32_t group)
 	g->limited_count = g->running_count = 0;
 }
 
-/* Sets unplaced[] of each running column to 1 + the least cost of an unlimited arc or shortcut to it. */
+/*
+ * For each column in `running`, sets unplaced[] to 1 + the least cost of the group's unlimited arcs to the column, its
+ * block or the aggregator.
+ */
 static void note_costs(struct structured *state, const struct group *g, const struct structured_running *running,
 		       int32_t count)
 {
@@ -157,8 +160,8 @@ static int32_t sort_running(struct running *running, int32_t count, struct runni
 }
 
 /*
- * Inserts the limited arcs, starting with the most expensive. Before, `arc` of an entry is the index of its reference,
- * or NONE if it has none; afterwards, the index of its arc.
+ * Inserts the limited arcs, starting with the most expensive. On entry, running[i].arc is the index of the arc's
+ * reference, or NONE if it has none; on return, the index of the arc.
  */
 static void insert_arcs(struct structured *state, int32_t group)
 {
@@ -254,8 +257,8 @@ bool running_add(struct structured *state, int32_t group, const struct structure
 }
 
 /*
- * Takes the next pair from two lists in ascending order of cost and column: both heads if they have the same cost and
- * column; otherwise the lesser head, and NULL.
+ * Merges two lists in ascending order of cost and column. Takes the heads of both lists if they have the same cost and
+ * column; otherwise takes the lesser head, and sets the other member of the pair to NULL.
  */
 static void next_pair(struct running **old, const struct running *old_end, struct running **fresh,
 		      const struct running *fresh_end, struct running *pair[2])
@@ -279,7 +282,10 @@ static void mark_changed(struct structured *state, const struct group *g, struct
 	}
 }
 
-/* Keeps flow and reference of limited arcs whose column is not marked. Then clears the marks. */
+/*
+ * Copies flow and reference from the old limited arcs to the new ones on columns that are not marked. Then clears the
+ * marks.
+ */
 static void keep_unchanged(struct structured *state, const struct group *g, struct running *fresh, int32_t count)
 {
 	struct running *old = g->running, *old_end = old + g->limited_count, *end = fresh + count, *pair[2];

@@ -3,7 +3,7 @@
 
 enum { LAYERS_BEYOND_PART = 4 }; /* after the first meeting, at most 1/4 more nodes are settled */
 
-/* The stamp has wrapped around: labels of 2^32 searches ago would look current. */
+/* Call it when the stamp wraps around: the labels of 2^32 searches ago would look current. */
 static void forget_labels(struct structured *state)
 {
 	for (int32_t i = 0; i < state->column_count; i++)
@@ -33,8 +33,8 @@ void search_begin(struct structured *state, enum search_source source, int32_t l
 }
 
 /*
- * Searches for a change of the aggregator's price have several targets: all nodes at the distance of the nearest one.
- * So `best` is that distance + 1; but nodes at that distance are not expanded.
+ * A search for a change of the aggregator's price has several targets: all nodes where it meets the aggregator at the
+ * least distance. To find them all, `best` is this distance + 1; nodes at this distance are not expanded.
  */
 void search_run(struct structured *state, const struct search_direction *direction)
 {
@@ -62,7 +62,10 @@ void search_run(struct structured *state, const struct search_direction *directi
 	}
 }
 
-/* Sets the node's layer. Layers are counted down from the arcs for waiting, so that they rise along an outward path. */
+/*
+ * Sets the node's layer for BLOCKING_OUTWARD. The roots, at the arcs for waiting, have layer 0, and each step away from
+ * them one less, so that layers rise along a path of units towards an arc for waiting.
+ */
 static void search_mark(struct structured *state, int32_t node)
 {
 	struct visit *visit = node_visit(state, node);
@@ -94,7 +97,10 @@ void search_meet(struct structured *state, int32_t node, int32_t distance)
 	list_push(state, &state->meeting_list, node);
 }
 
-/* True if the node is as near as the aggregator: paths to nodes beyond it need not pass this node. */
+/*
+ * True if deferred units can leave through this node directly. The search need not go beyond the node, as paths for
+ * deferred units begin here.
+ */
 static bool at_aggregator_price(const struct structured *state, int32_t node)
 {
 	if (node < 0)
@@ -124,9 +130,9 @@ static bool is_fresh(const struct structured *state, int32_t node, int32_t key)
 }
 
 /*
- * Settles the nodes in `visited` from *next on. Returns false if a meeting was found and enough nodes at its distance
- * are settled: more would only add other paths to the meeting, most of them useless. Settling all of them makes rounds
- * take 1.12 times as long, the slowest 1.83 times.
+ * Settles the nodes in `visited` from *next on. Returns false if the search has met the aggregator and enough nodes at
+ * that distance are settled: more nodes would only add other paths at the same distance, most of them useless. Settling
+ * all nodes at that distance makes rounds take 1.12 times as long, the slowest 1.83 times.
  */
 static bool settle_layer(struct structured *state, const struct search_direction *direction, int32_t *next,
 			 int32_t *most)

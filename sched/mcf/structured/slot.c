@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds arcs to free slots, and the floors of blocks. All free slots except deficits have the aggregator's price, so a
- * group's best slot is the one of its first arc to a free slot. While excess is pushed, slots are only filled, so
- * cursors pass each arc and member once per solve.
+ * Finds arcs to free slots, and the floors of blocks. All free slots except deficits have the aggregator's price, so
+ * the best slot of a group is that of its cheapest arc with a free slot. While excess is pushed, slots are only filled:
+ * so the cursors slot_arc and slot_member only advance, and pass each arc and member once per solve.
  */
 #include "structured_priv.h"
 

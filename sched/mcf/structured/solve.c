@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A solve repairs the last answer, or solves from scratch if that is expected to take less time (attempt.c). Without
- * this expectation, start_is_better(), rounds with wide rows and too few slots scan 2.9 times as many arcs. Without
- * pauses between attempts to repair, a state whose repairs all fail would take the time of 9 solves from scratch per
- * solve, instead of 1.5.
+ * this choice, start_is_better(), rounds with wide rows (see attempt.c) and too few slots scan 2.9 times as many arcs.
+ * Without pauses between attempts to repair, a state whose repairs all fail would take the time of 9 solves from
+ * scratch per solve, instead of 1.5.
  */
 #include "structured_priv.h"
 
 enum {
-	START_BETTER = 4, /* a repair may be expected to take up to this many times the scans of a solve from scratch */
+	/* a repair is tried if it is expected to take up to this many times the scans of a solve from scratch */
+	START_BETTER = 4,
 	REPAIR_SCRATCHES = 8, /* a repair is allowed this many times the scans of the last solve from scratch */
 	REFERENCE_SCANS = 8,  /* cost of listing an arc by its target, in scans */
-	REPAIR_PART = 2048, /* if slots are short, a repair scans about 1/2048 of all arcs for each unit to be placed */
+	/* estimate: with too few slots, a repair scans 1/2048 of all arcs for each unit to be placed */
+	REPAIR_PART = 2048,
 	REPAIR_PAUSE_MOST = 16, /* maximum number of solves without an attempt to repair, after abandoned repairs */
 };
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The initial flow of a solve from scratch. Every column has the aggregator's price, so each group's best arcs are its
- * cheapest. Units that run on one of these stay: that is feasible, and moves no unit without need. Then free slots on
- * such arcs are assigned, first to the groups with the largest regret. The remaining units are excess for the searches.
+ * cheapest. Units that run on one of these stay: that is feasible, and moves no unit without need. Then free slots at
+ * the end of such arcs are assigned, first to the groups with the largest regret (see order_by_regret()). The remaining
+ * units are excess for the searches.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -81,7 +82,10 @@ static void take_slots(struct structured *state, int32_t group, int32_t column, 
 	g->excess -= units;
 }
 
-/* Sets the price to that of the cheapest unlimited arc; units that run for at most that cost keep their slots. */
+/*
+ * Sets the group's price to the cost of its cheapest unlimited arc plus the aggregator's price, or to its cost of
+ * waiting if that is less. Units that run at no more than the price keep their slots.
+ */
 static void keep_running(struct structured *state, int32_t group)
 {
 	struct group *g = &state->groups[group];
@@ -102,7 +106,10 @@ static void keep_running(struct structured *state, int32_t group)
 			take_slots(state, group, g->running[i].column, g->running[i].cost, g->running[i].units);
 }
 
-/* Takes free slots of a block; every column still has the aggregator's price. */
+/*
+ * Assigns the group's excess to free slots of a block, over an arc of this cost. Every column must still have the
+ * aggregator's price.
+ */
 static void take_block(struct structured *state, int32_t group, int32_t block, int32_t cost)
 {
 	struct group *g = &state->groups[group];
@@ -150,8 +157,8 @@ static int compare_keys(const void *left, const void *right)
 }
 
 /*
- * Lists the groups with excess, the largest regret first: the cost of the aggregator minus the group's price. Returns
- * NULL if out of memory.
+ * Lists the groups with excess, the one with the largest regret first. The regret is the group's cost over the
+ * aggregator minus the group's price. Returns NULL if out of memory.
  */
 static int64_t *order_by_regret(struct structured *state, int32_t *count)
 {

@@ -92,7 +92,7 @@ void list_push(struct structured *state, struct id_list *list, int32_t id)
 		list->ids[list->count++] = id;
 }
 
-/* Makes room in the search's list of settled nodes for every node. */
+/* Makes search.visited large enough for all nodes. */
 static bool reserve_visited(struct structured *state)
 {
 	struct search *search = &state->search;

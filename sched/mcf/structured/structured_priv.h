@@ -8,6 +8,12 @@
  * at the shortcut's cost. A free slot has the aggregator's price: a column can have a higher price only while it is
  * full.
  *
+ * Terms. Unscheduled and unrouted units wait; a group's arc for waiting is the arc "unscheduled" while it has residual
+ * capacity, otherwise an imaginary arc of cost UNROUTED_COST. A column without slots is closed, the others are open. A
+ * search starts at its roots. It settles a node when the node's distance is final. It meets the aggregator at a node
+ * from which a unit can get a slot at the aggregator's price (forward search), or through which deferred units can
+ * leave (backward search); such nodes are meetings.
+ *
  * Invariants, between any two calls:
  *
  *   I1  Arcs of groups with supply have reduced cost >= 0 if they have residual capacity, and <= 0 if they have flow.
@@ -25,7 +31,7 @@
  *     repair:
  *       1. for each group with excess (repair.c):
  *              forward search (Dijkstra in reduced costs) to the nearest of: a free slot, a deficit, the aggregator,
- *              "unscheduled"; each settled node's price rises by the target's distance - its own distance
+ *              "unscheduled"; the price of each settled node rises by the target's distance minus the node's distance
  *              augment along the path (path.c), then a blocking flow along arcs of reduced cost 0 (blocking.c)
  *       2. for each deficit (aggregator.c):
  *              backward search to the unit that gains most by moving there, no farther than the aggregator's price
@@ -56,21 +62,26 @@ enum {
 	PASS_LIMIT = 128,        /* effort.pass_limit of a new state, see structured.h, Work */
 	REPAIR_SCANS = 100000,   /* effort.repair_scans of a new state */
 	SINGLE_PASSES = 10,      /* effort.single_passes of a new state */
-	UNROUTED_COST = 1 << 28, /* price of not being routed; above every path's cost in practice */
+	UNROUTED_COST = 1 << 28, /* cost of an unrouted unit; above every path's cost in practice */
 	PRICE_CLOSED = 1 << 29,  /* price of a column without slots: never reached */
 	NONE = -1,
 	PRICE_NO_SUPPLY = -(1 << 30), /* price of a group without supply: less than any other price */
 	NODE_BLOCK = 1 << 29,         /* added to a block's number where columns and ~groups are node numbers, too */
-	/* Cost of a full limited arc: minus any group's price above all prices, minus PRICE_NO_SUPPLY within 31 bits.
+	/*
+	 * Stands for the cost of a full limited arc in references: so high that its reduced cost exceeds every price at
+	 * any price of the group; REFERENCE_FULL - PRICE_NO_SUPPLY still fits int32.
 	 */
 	REFERENCE_FULL = 3 << 28,
 };
 
-/* The other data of the arc at the same index: searches read only costs and targets. */
+/*
+ * What a group stores of the arc at the same index besides target and cost, which are in arcs[] because searches read
+ * only these.
+ */
 struct link {
 	int32_t place : 30;   /* index in its target's list of references; NONE: not in it yet */
-	uint32_t limited : 1; /* it is the arc of a `running` */
-	uint32_t full : 1;    /* a limited one without residual capacity */
+	uint32_t limited : 1; /* the arc belongs to an entry of `running` */
+	uint32_t full : 1;    /* the arc is limited and has no residual capacity */
 };
 
 /*
@@ -82,33 +93,36 @@ struct running {
 	int32_t column;
 	int32_t cost;
 	int32_t units;
-	int32_t flow; /* of a limited arc: the units of the group's share of that column and cost */
-	int32_t arc;  /* of a limited arc: its place among the group's arcs */
+	int32_t flow; /* with a limited arc: number of units in the group's share of this column and cost */
+	int32_t arc;  /* with a limited arc: index of the arc in group.arcs */
 };
 
 /* An arc of a row that is being installed. */
 struct row_arc {
 	int32_t target, cost; /* as in group.arcs */
-	int32_t back;         /* NONE: it has no reference yet */
+	int32_t back;         /* index of the arc's reference at the target; NONE: it has none yet */
 };
 
 /* An arc that is to join a row, recorded at its target. Both fields are NONE between calls. */
 struct wanted {
 	int32_t cost;
-	int32_t back; /* index of the reference that it takes over */
+	int32_t back; /* index of the old arc's reference, which the new arc takes over */
 };
 
 /*
- * Flow into a column, seen from the column: one entry for each group and cost. The group's share of the same column and
- * cost has the number of units. They use an arc to the column, to its block or to the aggregator, whichever has that
- * cost.
+ * Flow into a column, stored with the column: one entry for each group and cost. The number of units is in the group's
+ * share of the same column and cost. These units use the group's arc to the column, to the block or to the aggregator,
+ * whichever has that cost.
  */
 struct entry {
 	int32_t group;
 	int32_t cost;
 };
 
-/* An arc into a column or block, seen from there. Full limited arcs have a cost so high that no search uses them. */
+/*
+ * An arc into a column or block, stored with this target. Full limited arcs have a cost so high that no search uses
+ * them.
+ */
 struct reference {
 	int32_t group; /* NONE: an unused item */
 	int32_t cost;  /* or REFERENCE_FULL; in an unused item: index + 1 of the next unused item */
@@ -120,22 +134,25 @@ struct reference_list {
 	int32_t spare; /* index + 1 of the first unused item; 0: none */
 };
 
-/* A node's state in the current blocking flow: its layer, and the cursor into its arcs, entries or members. */
+/*
+ * A node's state in the current blocking flow: `level` is its layer, `next` the index of the arc, entry or member to
+ * scan next.
+ */
 struct visit {
 	uint32_t stamp; /* of the last blocking flow that reached it */
 	int32_t level, next;
 };
 
 /*
- * Half a cache line. Fields that searches read of many columns are in separate tables (prices, column_labels,
- * free_slots). So are fields that are set from the start on: pages of struct column are touched only where there is
- * flow.
+ * Half a cache line. Two kinds of fields are in separate tables: those that searches read for many columns (prices,
+ * column_labels, free_slots), and those that are set even if the column has no flow. So pages of struct column are
+ * touched only where there is flow.
  */
 struct column {
 	int32_t parent_group; /* NONE: the search's root */
 	/*
-	 * Forward: cost of the parent_group's arc to the column, ~cost over its block. Backward: cost of the
-	 * parent_group's unit that leaves.
+	 * In a forward search: cost of the parent_group's arc to the column, or ~cost if the flow goes over the block.
+	 * In a backward search: cost of the share of parent_group that would leave the column.
 	 */
 	int32_t parent_cost;
 	int32_t entry_count;
@@ -148,12 +165,17 @@ enum { IN_FREE_LIST = 1, IN_DEFICIT_LIST = 2 };
 
 struct block {
 	int32_t floor;    /* <= least price of its open columns */
-	int32_t distance; /* forward: the distance of a column minus its price */
-	int32_t key; /* forward: distance + floor, where the search scans the columns; backward: the block's distance */
+	int32_t distance; /* in a forward search: add a column's price to get the column's distance */
+	/*
+	 * key in the queue. In a forward search: distance + floor, a lower bound of the columns' distances; in a
+	 * backward search: the block's distance
+	 */
+	int32_t key;
 	uint32_t stamp;
 	int32_t parent_group, parent_cost;
-	int32_t parent_column; /* backward searches */
-	int32_t slot_member;   /* members before this index have no free slot, if slot_epoch equals the state's */
+	int32_t parent_column; /* column over which a backward search reached the block */
+	/* members[] before this index have no free slot, as long as slot_epoch equals the state's */
+	int32_t slot_member;
 	uint32_t slot_epoch;
 	struct visit visit; /* next: a member */
 	uint32_t exact;     /* stamp of the last blocking flow that made the floor exact */
@@ -161,7 +183,7 @@ struct block {
 	int32_t *members; /* columns */
 	int32_t row_cost; /* cost of the arc to the block while a row is installed, otherwise INT32_MAX */
 	struct wanted wanted;
-	bool changes; /* true while its arcs in a row are replaced */
+	bool changes; /* true while the arcs of a row to the block and its columns are replaced */
 };
 
 /* Two cache lines, of which searches need the first. */
@@ -171,14 +193,16 @@ struct group {
 	int32_t unscheduled_cost, unscheduled_capacity, unscheduled_flow;
 	int32_t deferred, unrouted;
 	/*
-	 * Forward: cost of the share on parent_column that is taken back; parent_column is NONE at a root. Backward:
-	 * cost of the group's arc whose flow to parent_column rises; ~cost if the arc leads to a block.
+	 * In a forward search: the share (parent_column, parent_cost) is the one that would leave the column;
+	 * parent_column is NONE at a root. In a backward search: parent_cost is the cost of the group's arc whose flow
+	 * to parent_column would rise; ~cost if the arc leads to a block.
 	 */
 	int32_t parent_cost, parent_column;
 	int32_t arc_count;
 	struct arc *arcs;                /* [arc_count] ascending by cost; target: column, or ~block */
 	struct structured_share *shares; /* [share_count] ascending by column, then cost */
-	int32_t slot_arc; /* arcs before this index lead to no free slot, if slot_epoch equals the state's */
+	/* arcs[] before this index lead to no free slot, as long as slot_epoch equals the state's */
+	int32_t slot_arc;
 	uint32_t slot_epoch;
 	int32_t share_count, limited_count, running_count;
 	int32_t supply, excess;
@@ -201,8 +225,8 @@ struct id_list {
 };
 
 /*
- * TARGET_SLOT: a group's arc to a free slot at the aggregator's price. TARGET_COLUMN: a deficit; in a backward search,
- * a column.
+ * What a search ends at. TARGET_SLOT: a group's arc to a free slot at the aggregator's price. TARGET_COLUMN: in a
+ * forward search, a column with a deficit; in a backward search, a column at the aggregator's price.
  */
 enum target_kind { TARGET_SLOT, TARGET_COLUMN, TARGET_AGGREGATOR, TARGET_UNSCHEDULED, TARGET_UNROUTED };
 
@@ -212,8 +236,8 @@ struct target {
 };
 
 /*
- * Backward: from a deficit, or from all arcs for waiting to the aggregator. Forward: from a group's excess, from that
- * of all groups, or from all waiting units.
+ * Backward searches: FROM_DEFICIT; TO_AGGREGATOR, from all arcs for waiting. Forward searches: from one group's excess,
+ * from the excess of all groups, or from all waiting units.
  */
 enum search_source { FROM_DEFICIT, TO_AGGREGATOR, FROM_GROUP, FROM_EXCESS, FROM_WAITING };
 
@@ -222,10 +246,10 @@ struct search {
 	uint64_t label_base; /* the upper half of this search's labels */
 	enum search_source source;
 	int32_t reached; /* distance of the node that is being settled; no further node is nearer */
-	int32_t best;    /* distance of the target; nodes at this distance or beyond are irrelevant */
+	int32_t best;    /* distance of the nearest target so far; nodes at this distance or beyond are irrelevant */
 	struct target target;
 	int32_t visited_count;
-	int32_t *visited; /* settled nodes: columns, ~groups; blocks have no price of their own */
+	int32_t *visited; /* settled nodes, for the change of prices: columns, ~groups */
 	size_t visited_capacity;
 	struct queue queue;
 };
@@ -236,31 +260,33 @@ struct blocking {
 	enum blocking_kind kind;
 	uint32_t stamp;
 	int32_t sink_level; /* the first layer with a path to the sink */
-	int32_t depth;      /* of the recursion */
+	int32_t depth;      /* number of nodes on the current path, limited by DEPTH_MOST */
 };
 
 /* Scratch of row.c, change.c and running.c. */
 struct row_scratch {
-	int32_t *unplaced;     /* [columns] units that wait for an arc, all 0 between calls */
+	/* [columns] units to be assigned to an arc to the column, or a mark; all 0 between calls */
+	int32_t *unplaced;
 	struct wanted *wanted; /* [columns] */
 	struct row_arc *arcs;
-	struct structured_share *detached; /* detached units, and the columns on which they stay */
+	struct structured_share *detached; /* shares whose units keep their column while their arcs are replaced */
 	struct running *running;
 	size_t arc_capacity, detached_capacity, running_capacity;
 };
 
-/* Work done and allowed, in arcs scanned, and estimates from earlier solves. */
+/* Work done and allowed. The unit of scans is one arc (or entry, reference or block member) read. */
 struct effort {
-	uint64_t scans, searches, augmentations; /* of this solve */
-	uint64_t scan_limit;                     /* of the current attempt, which is abandoned beyond it */
-	uint64_t pass_limit;                     /* of a solve, in passes over all arcs */
-	uint64_t single_passes; /* passes over all arcs before push_together(), if there are slots for all units */
-	uint64_t repair_scans;  /* a repair may scan this many arcs, or 8 * start_scans if that is more */
-	uint64_t start_scans;   /* scans of the last solve from scratch */
-	uint64_t price_scans;   /* outside of solves, since the last solve */
-	int32_t repair_skips;   /* number of next solves that do not attempt a repair */
-	int32_t repair_pause;   /* the same after the next abandoned repair */
-	int32_t start_price; /* of the aggregator: the price at which the last solve from scratch should have begun */
+	uint64_t scans, searches, augmentations; /* work done by the current solve */
+	uint64_t scan_limit; /* value of `scans` beyond which the current attempt or repair is abandoned */
+	uint64_t pass_limit; /* limit of a solve, in passes: scans divided by the number of arcs */
+	/* if there are slots for all units, push_together() starts after this number of passes */
+	uint64_t single_passes;
+	uint64_t repair_scans; /* a repair may scan this many arcs, or 8 * start_scans if that is more */
+	uint64_t start_scans;  /* scans of the last solve from scratch, but at most twice the value before */
+	uint64_t price_scans;  /* scans by structured_lower_price() since the last solve */
+	int32_t repair_skips;  /* number of solves, from the next on, that will not attempt a repair */
+	int32_t repair_pause;  /* value of repair_skips after the next abandoned repair */
+	int32_t start_price;   /* aggregator's price with which the last solve from scratch should have begun */
 	bool started_over;
 	bool start_is_loose; /* a solve from scratch with slots for all units is in progress */
 };
@@ -269,7 +295,7 @@ struct structured {
 	/* [groups] */
 	struct group *groups;
 	int32_t *group_prices;  /* copies of the groups' prices: most searches read nothing else of a group */
-	uint64_t *group_labels; /* structured_search.h */
+	uint64_t *group_labels; /* [groups] distances found by the current search, see structured_search.h */
 	struct allocated *allocated;
 	/* [columns] */
 	struct column *columns;
@@ -293,11 +319,12 @@ struct structured {
 	int32_t aggregator_price;
 	uint32_t slot_epoch;                                /* changes when a slot becomes free */
 	int64_t total_capacity, total_free, total_deferred; /* the last two are valid once there was a solve */
-	int64_t column_cost;                                /* of all flow into columns */
-	int64_t arc_total;                                  /* of all groups */
+	int64_t column_cost;                                /* total cost of all units on columns */
+	int64_t arc_total;                                  /* number of arcs of all groups */
 	struct id_list excess_list, deferred_list, deficit_list, free_list, changed_list;
-	struct id_list waiting_list; /* all groups with unscheduled or unrouted units, and some without */
-	struct id_list meeting_list; /* columns or ~groups where a search has met the aggregator */
+	struct id_list waiting_list; /* has all groups with waiting units, and some without */
+	/* meetings of the last search: columns, and groups as group (inward) or ~group (outward) */
+	struct id_list meeting_list;
 	struct id_list moved_groups; /* scratch of column.c */
 	struct search search;
 	struct blocking blocking;
@@ -325,11 +352,12 @@ int state_reserve_groups(struct structured *state, int32_t count);
 void flow_add(struct structured *state, int32_t group, int32_t column, int32_t cost, int32_t units);
 void flow_take(struct structured *state, int32_t group, int32_t column, int32_t cost, int32_t units);
 /*
- * For replacing a row. flow_detach() detaches the share at this index and appends it to the scratch space; the caller
- * also detaches all other shares of its column, and has removed its limited arc. Then flow_attach() gives detached
- * units another cost on their column, in ascending order of cost, and flow_drop_detached() drops the shares that it has
- * not used. A share that only changes its cost keeps its place, as does its entry. `limited` is the index of the arc
- * among the limited ones, or NONE.
+ * For replacing a row. flow_detach() detaches the share at this index of the group's shares, and appends it to the
+ * scratch space. The caller must have removed the limited arc to the share's column, and detaches all other shares of
+ * this column, too. Then flow_attach() gives detached units another cost on their column; call it in ascending order of
+ * cost. At last, flow_drop_detached() removes the detached shares that flow_attach() has not reused. A share of which
+ * only the cost changes keeps its index, as does its entry. `limited` is the index of the new arc in `running`, or NONE
+ * if the arc is unlimited.
  */
 void flow_detach(struct structured *state, int32_t group, int32_t place, int32_t *count);
 void flow_attach(struct structured *state, int32_t group, int32_t column, int32_t cost, int32_t units, int32_t limited);
@@ -344,27 +372,34 @@ void group_add_deferred(struct structured *state, int32_t group, int32_t units);
  * Assigns `units` deferred units to `column`. There must be at least that many; the caller updates the column's slots.
  */
 void flow_bind(struct structured *state, int32_t column, int32_t units);
-/* Return the price of waiting at the group, and the number of `units` that can wait at the group's price. */
+/* Return the cost of the group's arc for waiting, and how many of `units` can use it at reduced cost 0. */
 int32_t group_waiting_cost(const struct group *g);
 int32_t group_waiting_capacity(const struct group *g, int32_t units);
-/* Makes as many of `units` as possible wait at the group's price. Returns their number. */
+/*
+ * Makes as many of `units` as possible wait, as long as the arc for waiting has reduced cost 0. Returns the number of
+ * units that now wait.
+ */
 int32_t group_wait(struct structured *state, int32_t group, int32_t units);
-void group_changed(struct structured *state, int32_t group); /* its answer has changed, or may have */
-void group_waits(struct structured *state, int32_t group);   /* the same; more of its units wait */
+void group_changed(struct structured *state, int32_t group); /* records that the group's answer may have changed */
+/* as group_changed(), and puts the group in waiting_list */
+void group_waits(struct structured *state, int32_t group);
 
 /* limited.c: the capacity of limited arcs. */
 int32_t limited_find(const struct group *group, int32_t column, int32_t cost); /* index in `running`, or NONE */
 /* Returns INT32_MAX for an unlimited arc. */
 int32_t arc_capacity(const struct group *group, int32_t target, int32_t cost);
-/* Adds `flow` to the flow, and `units` to the capacity, of the limited arc at this index of `running`. */
+/*
+ * Adds `flow` to the flow and `units` to the capacity of the limited arc of entry `place` of `running`. Both may be
+ * negative.
+ */
 void limited_change(struct structured *state, int32_t group, int32_t place, int32_t flow, int32_t units);
 int32_t arc_residual_at(const struct group *group, int32_t target, int32_t cost);
 
 /*
- * running.c: running_drop() removes the limited arcs and the entries of running units from the row; running_add() adds
- * new ones. Both scan the row if there are any. running_exchange() does both in a row whose other arcs stay: columns
- * whose limited arcs do not change keep their flow; the shares of the others are detached, and *detached is their
- * number.
+ * running.c: running_drop() removes the limited arcs and the entries of `running`; running_add() adds new ones. Each
+ * scans the row if it has limited arcs to remove or add. running_exchange() does both in a row whose unlimited arcs
+ * stay. Columns whose limited arcs do not change keep their flow; the shares on the other columns are detached, and
+ * *detached is their number.
  */
 void running_drop(struct structured *state, int32_t group);
 bool running_add(struct structured *state, int32_t group, const struct structured_running *running, int32_t count);
@@ -376,7 +411,10 @@ void references_build(struct structured *state);
 void references_unlink(struct structured *state, int32_t group);
 /* `cost` is as in struct reference. Returns the index of the reference, or NONE if out of memory. */
 int32_t reference_link(struct structured *state, int32_t group, int32_t target, int32_t cost);
-/* Prefetches the item at index `back` or, if that is NONE, the place of the next reference to be linked. */
+/*
+ * Prefetches the target's reference at index `back` or, if that is NONE, the item that the next reference_link() will
+ * use.
+ */
 void reference_fetch(const struct structured *state, int32_t target, int32_t back);
 
 /* row.c */
@@ -392,7 +430,10 @@ enum row_part { ROW_WHOLE, ROW_BLOCKS, ROW_RUNNING };
 int row_install(struct structured *state, int32_t group, enum row_part part, int32_t count,
 		const struct structured_running *running, int32_t running_count);
 
-/* group.c: sets the price to the least over arcs with residual capacity; more expensive units become excess. */
+/*
+ * group.c: sets the group's price to the least cost to the sink over arcs with residual capacity. Units that use a more
+ * expensive arc become excess.
+ */
 void group_reprice(struct structured *state, int32_t group);
 
 /* export.c: true if the export has an arc from the group to the sink for units that cannot be routed. */
@@ -417,7 +458,8 @@ void repair(struct structured *state);
 void search_group_forward(struct structured *state, int32_t group);
 void search_from_excess(struct structured *state); /* of all groups in excess_list */
 /*
- * Searches from all waiting units for the nearest place where one of them would reach a slot at the aggregator's price.
+ * Searches from all waiting units for the nearest place where a unit would get a slot at the aggregator's price, up to
+ * distance `limit`.
  */
 void search_from_waiting(struct structured *state, int32_t limit);
 
@@ -427,25 +469,30 @@ void search_to_aggregator(struct structured *state);
 
 /* path.c: moves up to `units` units along the path of the last search. Returns their number. */
 int32_t path_augment(struct structured *state, int32_t units);
-/* The same from a node of the meeting list, if the node is still on a shortest path. */
+/* As path_augment(), but from a meeting. Return 0 if the node is no longer on a shortest path. */
 int32_t path_augment_inward(struct structured *state, int32_t group, int32_t units);
 int32_t path_augment_outward(struct structured *state, int32_t node, int32_t units);
 
 /* slot.c: free slots at the aggregator's price. */
 int32_t block_free_slot(struct structured *state, int32_t block);
 int32_t group_free_slot(struct structured *state, int32_t group, int32_t below, int32_t *column);
-int32_t block_least_price(const struct structured *state, int32_t block); /* PRICE_CLOSED: no open column */
-int32_t block_exact_floor(struct structured *state, int32_t block); /* the same, and stores it as the block's floor */
+/* returns PRICE_CLOSED if no column of the block is open */
+int32_t block_least_price(const struct structured *state, int32_t block);
+/* as block_least_price(), and sets block.floor to it */
+int32_t block_exact_floor(struct structured *state, int32_t block);
 
 /* blocking.c: the functions return the number of units that were moved. */
 void blocking_begin(struct structured *state, enum blocking_kind kind);
 int32_t blocking_from_group(struct structured *state, int32_t group, int32_t units);
 int32_t blocking_from_excess(struct structured *state); /* of all groups in excess_list */
 int32_t blocking_inward(struct structured *state, int32_t units);
-/* Moves up to `units` deferred units away, through `node` of the meeting list. Returns the number that moved. */
+/* Makes up to `units` deferred units wait, along paths from `node`, a meeting. Returns the number of units. */
 int32_t blocking_outward(struct structured *state, int32_t node, int32_t units);
 
-/* aggregator.c: fills deficits, binds deferred units to slots and settles the price, once no excess is left. */
+/*
+ * aggregator.c: fills deficits, binds deferred units to slots and sets the aggregator's price. Call it when no excess
+ * is left.
+ */
 void aggregator_settle(struct structured *state);
 
 static inline struct visit *node_visit(const struct structured *state, int32_t node)

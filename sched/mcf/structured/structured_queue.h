@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A priority queue (Dial's buckets) for keys that never fall below the last one taken. It has a window of buckets, with
- * a bitmap of the non-empty ones, and an overflow list for keys beyond the window, which is distributed again when the
- * window is used up. Any int32 key works; keys within the window cost O(1). In the window, equal keys are first in,
- * first out: searches are breadth first among ties and find paths of few steps. The caller must skip stale nodes.
+ * A priority queue (Dial's buckets) for keys that never fall below the last key taken. It has a window: buckets for the
+ * 4096 keys from `base` on, with a bitmap of the non-empty buckets. Items with larger keys are in an overflow list;
+ * when the window is empty, it moves on, and the list is distributed again. Any int32 key works; keys within the window
+ * cost O(1). In the window, items with equal keys are first in, first out: so searches are breadth first among ties and
+ * find paths of few steps. An item stays in the queue if its node is pushed again with a lesser key, so the caller must
+ * skip such stale items.
  */
 #ifndef STRUCTURED_QUEUE_H
 #define STRUCTURED_QUEUE_H
@@ -25,15 +27,15 @@ struct queue_bucket {
 
 struct queue {
 	int32_t base; /* key of bucket 0 */
-	int32_t word; /* first word of the bitmap that may have a bit */
+	int32_t word; /* all words of the bitmap before this one are 0 */
 	int32_t item_count;
 	size_t capacity; /* of items */
-	int32_t beyond;  /* head of the overflow list, -1 = empty */
-	int32_t ahead;   /* the item after the last one taken, -1 = it was the last of its bucket */
+	int32_t beyond;  /* index of the first item of the overflow list, -1 = empty */
+	int32_t ahead;   /* index of the next item in the bucket of the item taken last, -1 = none */
 	bool no_memory;
 	struct queue_item *items;
 	uint64_t bits[QUEUE_WORDS];
-	struct queue_bucket buckets[QUEUE_WINDOW]; /* valid if the bit is set */
+	struct queue_bucket buckets[QUEUE_WINDOW]; /* a bucket is valid if its bit is set */
 };
 
 void queue_clear(struct queue *queue);
@@ -96,7 +98,10 @@ static inline bool queue_pop(struct queue *queue, int32_t *node, int32_t *key)
 	return true;
 }
 
-/* Sets *node to the next node. Returns false if that is not in the same bucket as the last one taken. */
+/*
+ * Sets *node to the node that queue_pop() would take next, if it is in the same bucket as the one taken last. Otherwise
+ * returns false.
+ */
 static inline bool queue_peek(const struct queue *queue, int32_t *node)
 {
 	if (queue->ahead < 0)

@@ -2,8 +2,9 @@
 /*
  * Shortest paths in reduced costs: the part that both directions share. Forward searches start at units that need a
  * slot (forward.c), backward searches at slots that need a unit (backward.c). Nodes are settled in order of their
- * distance from the roots up to the nearest target; then the price of each changes by the target's distance minus its
- * own. The caller labels and queues the roots, runs the search, and uses the path to search.target.
+ * distance from the roots up to the nearest target; then the price of each settled node changes by the target's
+ * distance minus the node's. The caller labels and queues the roots, runs the search, and uses the path to
+ * search.target.
  *
  * A label has the distance at which a search has reached a column or group in its lower half, and the complement of the
  * search's number in its upper half. So labels of earlier searches are larger than any of the current one, and one
@@ -25,8 +26,8 @@ struct search_direction {
 void search_begin(struct structured *state, enum search_source source, int32_t limit);
 void search_run(struct structured *state, const struct search_direction *direction);
 /*
- * The same search in layers, continued slightly beyond the first meeting with the aggregator. Marks settled nodes and
- * meetings for a blocking flow.
+ * As search_run(), but settles all nodes of one distance before the next (in layers), and goes slightly beyond the
+ * first meeting with the aggregator. Marks settled nodes and meetings for a blocking flow.
  */
 void search_run_layers(struct structured *state, const struct search_direction *direction);
 /*

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Computes the cost of every machine from its round trip to the root, and the smallest and largest cost of each rack,
- * in one pass (NoMora 5.2, eq. 6 and 8): cost = lround(100 / p(x)). x is the round trip, minus the testbed's own round
- * trip for LATENCY_REFERENCE_ADDED. p(x) is interpolated in the curve's 10 us table, with x rounded to a quarter of a
- * microsecond; or it is the nearest entry, as in the paper. Beyond the table, p is its smallest value. Tables are
- * read-only: any number of threads may use one.
+ * Computes the cost of every machine from its round trip to the job's root task, and the smallest and largest cost of
+ * each rack, in one pass (NoMora 5.2, eq. 6 and 8): cost = lround(100 / p(x)). p is the curve: performance as a
+ * function of latency x. enum latency_reference says how x is computed from the round trip. A curve has a table with an
+ * entry per 10 us. p(x) is interpolated between entries, with x rounded to a quarter of a microsecond, or it is the
+ * nearest entry, as in the paper. Beyond the table, p is its smallest value. Tables are read-only: any number of
+ * threads may use one.
  */
 #ifndef COST_KERNEL_H
 #define COST_KERNEL_H
@@ -20,7 +21,7 @@
 enum {
 	COST_GAMMA = 1001,       /* above every cost of a machine (NoMora 6) */
 	COST_MAXIMUM = 1000,     /* p = 0.1 */
-	COST_TABLE_SMALL = 128,  /* entries that fit into vector registers */
+	COST_TABLE_SMALL = 128,  /* largest table that fits into vector registers, in entries */
 	COST_ABSENT = INT16_MAX, /* cost of a column without a machine: above every threshold */
 };
 
@@ -35,19 +36,24 @@ enum cost_lookup {
 	COST_LOOKUP_NEAREST,      /* curve_eval_nearest() (NoMora 6) */
 };
 
-enum { COST_STEPS_PER_US = 4 }; /* of an interpolated table; rounding errs by 0.2 % if a curve falls by 1.6 % per us */
+/*
+ * entries per microsecond of an interpolated table. Rounding x changes the cost by at most 0.2 % if the curve falls by
+ * 1.6 percent per microsecond.
+ */
+enum { COST_STEPS_PER_US = 4 };
 
 /*
- * A curve in the form that the kernels read. cost[0] is COST_ABSENT, the next entries are the costs at the steps of the
- * round trip, and the last entry is the cost beyond the table.
+ * A curve in the form that the kernels read: costs by latency x. cost[0] is COST_ABSENT, for columns without a machine;
+ * cost[1 + k] is the cost at x = k / per_us; the last entry is the cost beyond the table.
  */
 struct cost_table {
 	uint32_t count; /* entries */
 	float baseline_us;
-	float per_us;                                                  /* entries a microsecond */
-	bool monotone;                                                 /* cost never falls as the round trip grows */
-	int32_t *cost;                                                 /* [count] */
-	uint16_t small[COST_TABLE_SMALL] __attribute__((aligned(64))); /* copy, if count <= COST_TABLE_SMALL */
+	float per_us;  /* entries per microsecond of x */
+	bool monotone; /* cost never falls as the round trip grows */
+	int32_t *cost; /* [count] */
+	/* copy of cost[] if count <= COST_TABLE_SMALL */
+	uint16_t small[COST_TABLE_SMALL] __attribute__((aligned(64)));
 };
 
 /* Returns NULL with errno ENOMEM if out of memory. Keeps no reference to `curve`. */

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The round trip between any two machines of a cluster, and where each value comes from. A pair that was not measured
- * gets the largest round trip measured between its two racks; without one, the largest between its two pods; without
- * one, the topology's default. The round trip of a machine to itself, if not measured, is a constant of the cluster.
- * Round trips are floats, in microseconds (24 bits: exact to 1 ns up to 16 ms). INFINITY means that the pair was probed
- * without an answer: it is unreachable, which is not the same as not measured, and counts in no maximum.
+ * gets the largest round trip measured between the racks of its two machines; if no pair of these racks was measured,
+ * the largest between the two pods; without that, the cluster's default for the distance. The round trip of a machine
+ * to itself, if not measured, is a constant of the cluster. Round trips are floats, in microseconds (24 bits: exact to
+ * 1 ns up to 16 ms). INFINITY means that the pair was probed without an answer: it is unreachable, which is not the
+ * same as not measured, and counts in no maximum.
  *
- * A pair has one value: the larger of both ends' measurements (NoMora 5.2: the maximum, because nobody knows which of
- * the paths a flow will take). The pair's age is that of the later measurement.
+ * A pair has one value: the larger of the measurements by its two ends (NoMora 5.2: the maximum, because nobody knows
+ * which of the paths a flow will take). The pair's age is that of the later measurement.
  *
- * Changes arrive in batches. For each machine, the view records the racks to which its round trips changed;
+ * Changes arrive in batches. For each machine, the view records the racks to which the machine's round trips changed;
  * latency_view_moved() returns these records, latency_view_moved_clear() clears them. Memory: 32 bytes per measured
- * pair, a float per pair of racks, a bit per machine and rack. There is one writer; readers must hold its lock.
+ * pair, a float per pair of racks, a bit per machine and rack. Only one thread writes; it must hold a lock of the
+ * caller's, and so must readers.
  */
 #ifndef COST_LATENCY_VIEW_H
 #define COST_LATENCY_VIEW_H
@@ -54,7 +56,7 @@ void latency_view_forget(struct latency_view *view, uint32_t machine);
 
 /* Outcome of latency_view_load(). */
 struct latency_view_load {
-	uint64_t pairs;           /* taken */
+	uint64_t pairs;           /* pairs that were added to the view */
 	uint64_t unanswered;      /* rows of pairs that were probed without an answer: unreachable */
 	uint64_t old;             /* rows older than the caller allows, which count as not measured */
 	uint64_t unknown;         /* ignored rows, which name a machine that is not in the cluster */
@@ -78,17 +80,18 @@ struct latency_sample {
 };
 
 /*
- * Adds the measurements of one window, made at now_s (seconds on the caller's clock). If they are sorted by source and
- * destination, each takes about 0.1 us. Returns 0, or -ENOMEM if only the first samples could be stored.
+ * Adds the measurements of one window (the interval after which the probers publish), made at now_s (seconds on the
+ * caller's clock). If they are sorted by source and destination, each takes about 0.1 us. Returns 0, or -ENOMEM if only
+ * the first samples could be stored.
  */
 int latency_view_update(struct latency_view *view, const struct latency_sample *samples, size_t count, uint32_t now_s);
 
-/* Does the same for one measurement, made at 0 s. */
+/* Adds one measurement, as latency_view_update() does, made at 0 s. */
 int latency_view_set(struct latency_view *view, uint32_t source, uint32_t destination, float rtt_us);
 
 /*
- * Removes pairs last measured before before_s. From then on they count as not measured: the rack pair's maximum takes
- * their place. Calls gone(), unless it is NULL, for each of them.
+ * Removes pairs last measured before before_s. From then on they count as not measured, and have the largest round trip
+ * of their two racks. Calls gone(), unless it is NULL, for each removed pair.
  */
 void latency_view_expire(struct latency_view *view, uint32_t before_s,
 			 void (*gone)(void *context, uint32_t a, uint32_t b), void *context);
@@ -103,7 +106,7 @@ void latency_view_moved_clear(struct latency_view *view);
 /* Returns the round trip between two machines. Sets *origin unless `origin` is NULL. */
 float latency_view_get(const struct latency_view *view, uint32_t a, uint32_t b, enum latency_origin *origin);
 
-/* Returns the source's own measurement; negative if there is none. */
+/* Returns the round trip that `source` itself measured to `destination`; negative if it has measured none. */
 float latency_view_own(const struct latency_view *view, uint32_t source, uint32_t destination);
 
 uint64_t latency_view_pairs(const struct latency_view *view); /* number of measured pairs, each counted once */

@@ -6,18 +6,18 @@
  *
  * The layout follows its cluster machine by machine. A machine is added in this order:
  *
- *   machine = cluster_add_machine(cluster, ...)       a number that no machine has
- *   cost_layout_add(layout, machine)                  its column
+ *   machine = cluster_add_machine(cluster, ...)       returns a free number
+ *   cost_layout_add(layout, machine)                  gives the machine a column
  *   latency_view_grow(view)                           if the round trips come from a view
  *   placer_grow(placer)                               rows of costs and the network
  *   flownet_machine_added(net, machine, slots)
  *
- * and removed in the opposite order, after which its number, its rack's and its pod's may be reused:
+ * and removed in the opposite order. Its number may then be reused, as may those of an emptied rack or pod:
  *
- *   flownet_machine_removed(net, machine)             its tasks wait
- *   placer_forget_machine(placer, machine)            -EBUSY: jobs whose root ended there still refer to it
+ *   flownet_machine_removed(net, machine)             the machine's tasks wait to be placed
+ *   placer_forget_machine(placer, machine)            -EBUSY: the root of some job ended there
  *   latency_view_forget(view, machine)
- *   flownet_latency_changed(net, moved)               its round trips may have been the largest of their racks
+ *   flownet_latency_changed(net, moved)               the maxima of the racks may have fallen
  *   cost_layout_remove(layout, machine)
  *   cluster_remove_machine(cluster, machine)
  *
@@ -40,11 +40,11 @@ enum { COST_LANES = 16 };
 
 struct cost_layout {
 	const struct cluster *cluster; /* borrowed */
-	uint32_t machine_count;        /* numbers 0..machine_count-1 are known; some may have no column */
+	uint32_t machine_count;        /* the machines have numbers below this; some numbers have no column */
 	uint32_t rack_count;
 	uint32_t column_count;       /* padding included; a multiple of COST_LANES */
 	uint32_t *rack_first;        /* [rack_count + 1] first column of each rack, column_count at the end */
-	uint32_t *rack_machines;     /* [rack_count] */
+	uint32_t *rack_machines;     /* [rack_count] machines that have a column */
 	uint32_t *rack_used;         /* [rack_count] columns up to the rack's last machine; the rest are padding */
 	uint32_t *machine_of_column; /* [column_count] COST_NO_MACHINE = padding, or a machine that left */
 	uint32_t *column_of_machine; /* [machine_count] COST_NO_COLUMN = not in the layout */

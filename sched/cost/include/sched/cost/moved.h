@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Round trips that changed: plain data, passed from a latency view or a simulated one to the rows of costs. */
+/*
+ * The round trips that changed since the last report. A latency view, or a simulator's model of one, passes them to the
+ * rows of costs.
+ */
 #ifndef COST_MOVED_H
 #define COST_MOVED_H
 
@@ -7,9 +10,12 @@
 #include <stdint.h>
 
 struct cost_moved {
-	const uint32_t *machines; /* [count] each once */
+	const uint32_t *machines; /* [count] machines with changed round trips, each once */
 	size_t count;
-	/* [machine][words] by machine number: a bit per rack, in `words` words of 64 bits. NULL: all racks. */
+	/*
+	 * [machine][words] by machine number, in words of 64 bits: a bit for each rack to which the machine's round
+	 * trips changed. NULL: they changed to all racks.
+	 */
 	const uint64_t *racks;
 	uint32_t words;
 };

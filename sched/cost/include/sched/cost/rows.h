@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A row has the costs of running a task on each machine, in each rack and in the whole cluster (NoMora 5.2, table 2 and
- * eq. 6 to 9). It depends on the curve of the task's job and on the machine of the job's root. A row keeps only the
- * arcs that the network needs: machines that cost up to p_m, racks that cost up to p_r, and the cluster. Rows are
- * cached by curve and root for as long as a job has its root there, and updated rack by rack when a latency changes.
- * Costs are integers, 100 times the inverse of performance. One thread owns the rows.
+ * eq. 6 to 9). It depends on the curve of the task's job and on the machine where the job's root task runs; in this
+ * header, `root` is the number of that machine. A row keeps only the arcs that the flow network needs: to machines that
+ * cost up to p_m (machine_threshold), to racks that cost up to p_r (rack_threshold), and to the cluster. The cost of a
+ * rack or of the cluster is that of its most expensive machine. A machine that is down is absent: no arc leads to it,
+ * and no maximum counts it. Rows are cached by curve and root for as long as a job has its root there, and updated rack
+ * by rack when a latency changes. Costs are integers, 100 times the inverse of performance. One thread owns the rows.
  *
- * Long rows. A row with more than `machine_arcs` arcs to machines is cut: it keeps only those that cost less than the
- * arc to their rack, and if these are still too many, only the cheapest. So an almost flat curve has an arc per rack,
+ * Long rows. A row with more than `machine_arcs` arcs to machines is cut: it keeps only arcs that cost less than the
+ * arc to the machine's rack, and if these are still too many, only the cheapest. Updates of single racks may then add
+ * arcs, up to twice `machine_arcs`, before the row is cut again. So an almost flat curve has an arc per rack,
  * and arcs to the few cheaper machines. Tasks reach the other machines through their rack or the cluster.
  */
 #ifndef COST_ROWS_H
@@ -34,17 +37,17 @@ struct cost_source {
 	void (*row)(const void *context, uint32_t root, uint32_t first, uint32_t count, float *rtt_us);
 	const void *context; /* borrowed */
 	/*
-	 * Optional. Bounds of the round trips from `root` to the machines of each rack: least_us[racks] <= all of them
-	 * <= most_us[racks]; most_us is negative if the rack has no machine. If a rack's lower bound is above p_m, its
-	 * machines need not be examined: so a row takes the time of this call and of the few near racks. An upper bound
-	 * that is not exact makes the arcs to the rack and to the cluster more expensive than necessary. Machines that
-	 * are down count as in row().
+	 * Optional. Sets least_us[racks] and most_us[racks] to bounds of the round trips from `root` to the machines of
+	 * each rack; most_us is negative if the rack has no machine. The machines of a rack whose least_us costs more
+	 * than p_m need not be examined, so computing a row takes the time of this call and of the few near racks. If
+	 * an upper bound is not exact, the arcs to the rack and to the cluster become more expensive than necessary.
+	 * Machines that are down count as in row().
 	 */
 	void (*extremes)(const void *context, uint32_t root, float *least_us, float *most_us);
 	/*
-	 * True: extremes() counts only machines that are up. Only the largest of its upper bounds is exact, so racks
-	 * that may have their own arc are also computed. Each call requests one of the two bounds, and the other
-	 * pointer is NULL: upper bounds take long, and are often not needed.
+	 * True: extremes() counts only machines that are up, and only the largest upper bound is exact. So racks that
+	 * may get an arc of their own are computed as well. Each call of extremes() then requests only one of the two
+	 * bounds, with NULL for the other: upper bounds take long to compute, and are often not needed.
 	 */
 	bool coarse;
 };
@@ -57,18 +60,23 @@ struct cost_span {
 	uint32_t rack, first;
 };
 
-/* A row's memory is linear in its number of arcs, whatever the size of the cluster (except for two bits per rack). */
+/* A row's memory is linear in its number of arcs; in addition, it has two bits for each rack of the cluster. */
 struct cost_row {
-	int32_t machine_limit; /* each present machine up to this cost has an arc, or its rack's arc costs the same */
-	uint32_t root;         /* machine */
-	uint64_t version;      /* changes with the fields below; unique among all rows; 0: not cached */
-	uint64_t mended_from;  /* version from which only the `changed` racks differ; 0: any rack may differ */
-	int32_t cluster_cost;  /* largest of all machines; COST_ABSENT when there is none */
+	/* every machine that is up and costs at most this has an arc, unless its rack's arc costs the same */
+	int32_t machine_limit;
+	uint32_t root; /* machine */
+	/* changes whenever the row's costs or arcs change; unique among all rows; 0: the row is not cached */
+	uint64_t version;
+	/* only the racks in `changed` differ from the row's version of this number; 0: any rack may differ */
+	uint64_t mended_from;
+	int32_t cluster_cost; /* largest cost of all machines; COST_ABSENT if there is no machine */
 	uint32_t machine_count, rack_count, span_count, changed_count;
-	struct arc *machines;    /* [machine_count] rack by rack */
-	struct arc *racks;       /* [rack_count] largest cost of each rack, if <= p_r; ascending by rack */
-	struct cost_span *spans; /* [span_count + 1] racks with arcs in `machines`, ascending; NULL: in any order */
-	uint32_t *changed;       /* [changed_count] racks */
+	struct arc *machines; /* [machine_count] rack by rack */
+	/* [rack_count] racks whose largest cost is at most p_r, with that cost; ascending by rack */
+	struct arc *racks;
+	/* [span_count + 1] racks with arcs in `machines`, ascending; NULL: `machines` is in any order */
+	struct cost_span *spans;
+	uint32_t *changed; /* [changed_count] racks that differ from version mended_from */
 };
 
 /* Returns the arcs of a cached row to a rack and to the machines in it. */
@@ -77,7 +85,10 @@ struct block_arcs cost_row_rack(const struct cost_row *row, uint32_t rack);
 /* Returns the cost of the row's arc to the rack, or COST_ABSENT if there is none. */
 int32_t cost_row_rack_cost(const struct cost_row *row, uint32_t rack);
 
-/* Returns the cost of the row's own arc to the machine, which is in this rack, or COST_ABSENT if there is none. */
+/*
+ * Returns the cost of the row's arc to the machine itself, or COST_ABSENT if there is none. `rack` is the machine's
+ * rack.
+ */
 int32_t cost_row_machine(const struct cost_row *row, uint32_t rack, uint32_t machine);
 
 struct cost_rows;
@@ -85,7 +96,8 @@ struct cost_rows;
 struct cost_rows_settings {
 	int32_t machine_threshold; /* p_m */
 	int32_t rack_threshold;    /* p_r */
-	uint32_t machine_arcs;     /* maximum per row, see "Long rows"; 0 = no limit, as in the paper */
+	/* number of arcs to machines above which a row is cut, see "Long rows"; 0 = never, as in the paper */
+	uint32_t machine_arcs;
 	enum cost_lookup lookup;
 };
 
@@ -102,7 +114,7 @@ struct cost_rows *cost_rows_create(const struct cost_layout *layout, struct cost
 				   struct cost_rows_settings settings);
 void cost_rows_destroy(struct cost_rows *rows); /* NULL is legal */
 
-/* Call it after cost_layout_add(). The new machines are absent. Returns 0 or -ENOMEM. */
+/* Call it after cost_layout_add(). The new machines are absent until cost_rows_set_present(). Returns 0 or -ENOMEM. */
 int cost_rows_grow(struct cost_rows *rows);
 /* Call it before cost_layout_remove(), for an absent machine. Drops the rows whose root is on it. */
 void cost_rows_forget(struct cost_rows *rows, uint32_t machine);
@@ -122,8 +134,8 @@ void cost_rows_remove_curve(struct cost_rows *rows, int32_t number);
 const struct cost_row *cost_rows_get(struct cost_rows *rows, int32_t curve, uint32_t root);
 
 /*
- * Prefetches the rows of `root`, which will be requested soon: rows are scattered in memory. Call the steps in this
- * order, with some time between them: COST_FETCH_PLACE, COST_FETCH_ROW, COST_FETCH_ARCS.
+ * Prefetches the rows of `root`, which will be requested soon and are scattered in memory. Call it three times, with
+ * some time in between: with COST_FETCH_PLACE, COST_FETCH_ROW, then COST_FETCH_ARCS.
  */
 enum cost_fetch { COST_FETCH_PLACE, COST_FETCH_ROW, COST_FETCH_ARCS };
 void cost_rows_fetch(const struct cost_rows *rows, uint32_t root, enum cost_fetch step);
@@ -150,8 +162,8 @@ void cost_rows_all_moved(struct cost_rows *rows);
 void cost_rows_set_present(struct cost_rows *rows, uint32_t machine, bool present);
 
 /*
- * Announces that a job with this curve has its root on this machine, or no longer has it there. A row is dropped with
- * its last job. Rows of roots that were never announced are kept.
+ * root_came: a job with this curve now has its root on this machine. root_left: it no longer has. A row is dropped when
+ * the last announced job has left. Rows of roots that were never announced are kept.
  */
 void cost_rows_root_came(struct cost_rows *rows, int32_t curve, uint32_t root);
 void cost_rows_root_left(struct cost_rows *rows, int32_t curve, uint32_t root);

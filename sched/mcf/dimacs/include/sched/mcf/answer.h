@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Prints the answer to a problem from a file as nomora.solve/1, or, as text, why the problem is infeasible. Nodes are
- * numbered from 1.
+ * Prints the answer to a problem that was read from a file: as JSON of the schema nomora.solve/1 or, if the problem is
+ * infeasible, as a text that says why. Nodes are numbered from 1.
  */
 #ifndef MCF_ANSWER_H
 #define MCF_ANSWER_H
@@ -13,10 +13,10 @@
 #include <sched/mcf/mcf.h>
 
 struct mcf_answer {
-	const char *name; /* of the file */
+	const char *name; /* name of the file */
 	const struct mcf_problem *problem;
 	const struct mcf_solution *solution;
-	struct mcf_cut cut; /* if the problem is infeasible */
+	struct mcf_cut cut; /* valid if the problem is infeasible */
 	double parse_s, verify_s;
 	bool verified;
 };

@@ -14,8 +14,8 @@ struct mcf_cut {
 	int32_t nodes;
 	int32_t arcs;     /* number of arcs out of the set */
 	int64_t supply;   /* total supply of the nodes */
-	int64_t lower_in; /* flow that lower bounds force into the set */
-	int64_t capacity; /* of the arcs out of the set */
+	int64_t lower_in; /* sum of the lower bounds of the arcs into the set */
+	int64_t capacity; /* total capacity of the arcs out of the set */
 };
 
 /*

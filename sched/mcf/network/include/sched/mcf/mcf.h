@@ -35,7 +35,7 @@ struct mcf_problem {
 	const int32_t *head;     /* [arc_count] node that the arc enters */
 	const int32_t *lower;    /* [arc_count] minimum flow, 0 <= lower <= capacity; NULL = all 0 */
 	const int32_t *capacity; /* [arc_count] maximum flow */
-	const int64_t *cost;     /* [arc_count] per unit of flow */
+	const int64_t *cost;     /* [arc_count] cost of one unit of flow */
 	const int64_t *supply;   /* [node_count] must sum to 0 */
 };
 
@@ -54,12 +54,13 @@ const char *mcf_status_name(enum mcf_status status);
 
 /* Work done; 0 where a counter does not apply to the algorithm. Times are wall seconds. */
 struct mcf_statistics {
-	const char *algorithm;    /* the algorithm that solved it: `auto` names its choice */
-	uint64_t pivots;          /* simplex: basis changes */
-	uint64_t pushes;          /* scaling */
-	uint64_t relabels;        /* scaling */
-	uint64_t phases;          /* scaling: values of epsilon; structured: searches */
-	int32_t aggregated_nodes; /* of the network that was actually solved; 0 = nothing was aggregated */
+	const char *algorithm; /* the algorithm that solved it: `auto` names its choice */
+	uint64_t pivots;       /* simplex: basis changes */
+	uint64_t pushes;       /* scaling */
+	uint64_t relabels;     /* scaling */
+	uint64_t phases;       /* scaling: values of epsilon; structured: searches */
+	/* number of nodes of the aggregated network that was solved; 0 = nothing was aggregated */
+	int32_t aggregated_nodes;
 	int32_t aggregated_arcs;
 	double reduce_s; /* aggregation, detection of the shape, and expansion of the answer */
 	double solve_s;  /* total time, including reduce_s */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Exact minimum-cost flow for networks of the shape that occurs in scheduling, kept and repaired between rounds.
+ * Exact minimum-cost flow for networks of the shape that occurs in scheduling. The answer is kept between the
+ * scheduler's rounds, each of which changes the network a little and solves it again; a solve then only repairs it.
  *
  * Shape
  *
@@ -9,9 +10,12 @@
  *   - columns (machines); each column has a capacity and belongs to one block;
  *   - blocks (racks): the unit may use any column of the block;
  *   - the aggregator: the unit may use any column;
- *   - "unscheduled": the group's own arc to the sink.
+ *   - "unscheduled": the group's own arc to the sink, of limited capacity.
+ *   One unit of a column's capacity is a slot. Units on "unscheduled" wait, as do unrouted ones: those for which the
+ *   network has no path to the sink. A column without slots is closed.
  *   The arcs aggregator -> block -> column cost 0, and their capacities never limit more than those of the columns do,
- *   as in NoMora's table 2. An arc of limited capacity to a column (`running`) says that some units are cheaper there.
+ *   as in NoMora's table 2. Units that already run on a column may be cheaper there: their group has an additional arc
+ *   to that column (`running`), whose capacity is the number of these units.
  *
  * Method
  *
@@ -20,12 +24,12 @@
  *
  * Work
  *
- *   Linear in groups + columns + arcs, apart from searches. A repair stops, and a solve from scratch follows, once it
- *   has looked at 8 times as many arcs as the last solve from scratch did. After several such failures in a row,
+ *   Linear in groups + columns + arcs, apart from searches. A repair stops, and a solve from scratch follows, once the
+ *   repair has looked at 8 times as many arcs as the last solve from scratch did. After several such failures in a row,
  *   repairs are tried less often, down to one in 17 solves. No repair is tried if a solve from scratch is expected to
- *   take less time (long rows, many units, too few slots). A solve that has scanned 128 times the number of arcs (8 to
- *   32 times with too few slots) hands over to the network simplex, which takes about 45 bytes per arc; every group's
- *   answer then counts as changed.
+ *   take less time, as with many arcs per group, many units to place and too few slots. A solve that has scanned 128
+ *   times the number of arcs (8 to 32 times with too few slots) hands over to the network simplex, which takes about 45
+ *   bytes per arc; every group's answer then counts as changed.
  *   Units stay where `running` says if that is optimal. Among equally good answers the solver may choose one that moves
  *   more units than necessary (structured_restore_placement() undoes that).
  *
@@ -64,17 +68,19 @@ struct structured_running {
 };
 
 /*
- * All arcs of one group. Arcs that a cheaper arc of unlimited capacity makes useless are dropped. The first solve after
- * `running` changes keeps the units of `running` where they are if that is optimal.
+ * All arcs of one group. The solver drops arcs to a target that the group also reaches by a cheaper arc of unlimited
+ * capacity (to the column's block or to the aggregator). The first solve after `running` changes keeps the units of
+ * `running` where they are if that is optimal.
  */
 struct structured_row {
 	int32_t aggregator_cost;      /* or ARC_ABSENT */
 	int32_t unscheduled_cost;     /* or ARC_ABSENT */
-	int32_t unscheduled_capacity; /* ignored if there is no such arc */
+	int32_t unscheduled_capacity; /* capacity of the arc "unscheduled"; ignored if its cost is ARC_ABSENT */
 	int32_t column_count, block_count, running_count;
-	const struct arc *columns;                /* [column_count] of unlimited capacity, each column at most once */
-	const struct arc *blocks;                 /* [block_count] of unlimited capacity, each block at most once */
-	const struct structured_running *running; /* [running_count] a column may repeat at different costs */
+	const struct arc *columns; /* [column_count] of unlimited capacity, each column at most once */
+	const struct arc *blocks;  /* [block_count] of unlimited capacity, each block at most once */
+	/* [running_count] one column may have several entries, at different costs */
+	const struct structured_running *running;
 };
 
 /* Returns NULL with errno ENOMEM if out of memory. The counts are hints for the largest ids; 0 is legal. */
@@ -113,12 +119,18 @@ void structured_fetch_arcs(const struct structured *state, int32_t group);
 void structured_fetch_shares(const struct structured *state, int32_t group);
 void structured_fetch_columns(const struct structured *state, int32_t group);
 
-/* Replaces only the running arcs, or only the arc to the sink (whose cost grows with the waiting time). */
+/*
+ * Each replaces some of the group's arcs: structured_set_running() the running arcs, structured_set_unscheduled() the
+ * arc to the sink (whose cost grows with the waiting time).
+ */
 int structured_set_running(struct structured *state, int32_t group, const struct structured_running *running,
 			   int32_t count);
 int structured_set_unscheduled(struct structured *state, int32_t group, int32_t cost, int32_t capacity);
 
-/* If the supply falls, excess units leave first, then unscheduled ones, then those on the most expensive columns. */
+/*
+ * Sets the group's number of units. If it falls, excess units leave first, then waiting ones, then those on the most
+ * expensive columns.
+ */
 int structured_set_supply(struct structured *state, int32_t group, int32_t supply);
 
 /*
@@ -131,13 +143,17 @@ int structured_remove_group(struct structured *state, int32_t group);
 
 struct structured_result {
 	enum mcf_status status; /* MCF_OPTIMAL, MCF_INFEASIBLE, MCF_NO_MEMORY, MCF_STALLED, MCF_UNSUITED */
-	int64_t cost;           /* of all routed units */
+	int64_t cost;           /* total cost of all routed units, including unscheduled ones */
 	int64_t unscheduled;    /* units */
-	int64_t unrouted;       /* > 0 if MCF_INFEASIBLE: the minimum; the other units are routed at least cost */
+	/*
+	 * number of units without a path to the sink, > 0 if MCF_INFEASIBLE. It is the minimum, and the cost of the
+	 * other units is minimal
+	 */
+	int64_t unrouted;
 	/* Work done by this solve. */
 	uint64_t searches, scans, augmentations;
 	bool started_over; /* solved from scratch instead of repaired, see Work */
-	bool handed_over;  /* to the network simplex, see Work */
+	bool handed_over;  /* the network simplex solved it, see Work */
 };
 
 /* Repairs the last answer; the first solve is from scratch. */
@@ -151,16 +167,16 @@ int structured_prepare(struct structured *state);
 
 /*
  * From now on a solve that scans `passes` times the number of arcs ends with MCF_UNSUITED instead of handing over to
- * the simplex; the state may then only be destroyed. For callers that have another solver.
+ * the network simplex. After that, the state may only be destroyed. For callers that have another solver.
  */
 void structured_give_up_after(struct structured *state, uint32_t passes);
 
-/* Drops flow and prices (units still run where `running` says), then solves. */
+/* Drops flow and prices, then solves from scratch. Units still run where `running` says. */
 enum mcf_status structured_solve_fresh(struct structured *state, struct structured_result *result);
 
 /*
- * The column that some units of a group prefer, among equally good ones. Items of one group must be adjacent; a pair of
- * group and column may repeat.
+ * One preference: `units` units of the group prefer `column` among equally good columns. All preferences of a group
+ * must be adjacent; a pair of group and column may occur more than once.
  */
 struct structured_placement {
 	int32_t group, column;
@@ -168,10 +184,10 @@ struct structured_placement {
 };
 
 /*
- * Call it between two solves. Moves units back to their preferred columns where that costs nothing, and units in their
- * way leave; the cost stays the same. If the preferences are an optimal answer, it is restored completely. Otherwise
- * most, but not always as many as possible, of the preferences are met. Takes time linear in the items and in the arcs
- * of their groups.
+ * Call it between two solves. Moves units to their preferred columns where that costs nothing. Units that occupy the
+ * slots there, and do not prefer the column, become excess, for which the next solve finds other slots at no cost. If
+ * the preferences are an optimal answer, it is restored completely. Otherwise most of the preferences are met, but not
+ * always as many as possible. Takes time linear in the preferences and in the arcs of their groups.
  */
 int structured_restore_placement(struct structured *state, const struct structured_placement *preferences,
 				 int32_t count);
@@ -180,11 +196,18 @@ int structured_restore_placement(struct structured *state, const struct structur
 struct structured_share {
 	int32_t column;
 	int32_t units;
-	int32_t cost; /* of the most expensive arc used by these units, to the column, its block or the aggregator */
+	/*
+	 * cost of the most expensive of the group's arcs that these units use: to the column, its block or the
+	 * aggregator
+	 */
+	int32_t cost;
 };
 int32_t structured_unscheduled(const struct structured *state, int32_t group);
 int32_t structured_unrouted(const struct structured *state, int32_t group);
-/* Returns the number of shares written. If `room` is too small, writes nothing and returns a sufficient number. */
+/*
+ * Returns the number of shares written. If `room` (in shares) is too small, writes nothing and returns a number that
+ * suffices.
+ */
 int32_t structured_read(const struct structured *state, int32_t group, struct structured_share *shares, int32_t room);
 
 /*
@@ -194,7 +217,7 @@ int32_t structured_read(const struct structured *state, int32_t group, struct st
 int32_t structured_changed(const struct structured *state, const int32_t **groups);
 void structured_changed_clear(struct structured *state);
 
-/* Returns the price of one more unit at a column: 0 while it has a free slot. */
+/* Returns the cost of sending one more unit from the column to the sink: 0 while it has a free slot. */
 int32_t structured_column_price(const struct structured *state, int32_t column);
 /*
  * Call it between two solves. Lowers the column's price as far as the answer allows, to the amount that one more slot
@@ -202,7 +225,10 @@ int32_t structured_column_price(const struct structured *state, int32_t column);
  * demand falls.) Takes one backward search.
  */
 int32_t structured_lower_price(struct structured *state, int32_t column);
-/* Returns the price of one more unit over the aggregator: at most the price of any column with capacity. */
+/*
+ * Returns the cost of sending one more unit from the aggregator to the sink: at most the price of any column with
+ * capacity.
+ */
 int32_t structured_aggregator_price(const struct structured *state);
 
 /*
