@@ -15,7 +15,7 @@ struct vacancies {
 	float *rtt_us; /* [the layout's columns] scratch */
 };
 
-/* Predicted performance of the job's tasks at this round trip to its root. */
+/* Predicted performance of a task of the job at this round trip to the job's root. */
 double explain_performance_at(const struct explain_scene *scene, uint32_t job, double rtt_us);
 
 /*

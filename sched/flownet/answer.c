@@ -89,7 +89,7 @@ static int verify(const struct flownet *net, struct error *err)
 	if (code != 0)
 		code = error_set(err, -code, "out of memory");
 	else if (!mcf_verify(&export.problem, &export.solution, &verdict))
-		code = error_set(err, EIO, "the solver's answer fails the proof: %s", verdict.text);
+		code = error_set(err, EIO, "the solver's answer fails verification: %s", verdict.text);
 	structured_export_free(&export);
 	return code;
 }
@@ -117,9 +117,9 @@ static int list_homes(struct flownet *net, uint32_t job, struct structured_place
 
 /*
  * Solves. If the answer moves tasks at rest off their machine, wakes them (resting.c) and solves again, until no task
- * at rest leaves. From the second time on, also wakes the tasks that would leave if the price rose further. Without
- * this, a round that takes the last slots wakes one machine per solve: 594 solves at 1,250 machines, where 20 are
- * enough. *sum: the last result, with the total work.
+ * at rest leaves. From the second time on, also wakes the tasks at rest that would leave if prices rose further
+ * (wake_next()). Without this, a round that takes the last slots wakes one machine per solve: 594 solves at 1,250
+ * machines, where 20 are enough. *sum: the last result, with the total work.
  */
 static int solve(struct flownet *net, struct structured_result *sum)
 {

@@ -7,7 +7,10 @@
 
 #include "flownet_priv.h"
 
-/* *place: the index of the subject's change in net->pending + 1, or 0 if it has none. */
+/*
+ * Adds the change to net->pending, or merges it into the subject's entry there. *place: 1 + the index of that entry; 0:
+ * none.
+ */
 static int record(struct flownet *net, uint32_t *place, const struct flownet_change *change)
 {
 	net->pending_events++;

@@ -48,7 +48,10 @@ void net_class_unit_gone(struct flownet *net, uint32_t job, uint32_t task, int32
 	bool root = net->policy.root_first && task == entry->root;
 	struct net_class *known = net_class_find(entry, root, net_unscheduled_cost(net, entry, task));
 
-	/* Fails if the solver has the unit elsewhere: the smaller supply of the next round then removes it. */
+	/*
+	 * Fails if the solver has the unit elsewhere. The next round then passes a smaller supply, which removes the
+	 * unit.
+	 */
 	if (!net->solver || !known || entry->tasks[task].rests)
 		return;
 	(void)structured_end_unit(net->solver, known->group, column);

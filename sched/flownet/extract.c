@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Converts units on columns to proposed moves of tasks. The tasks of a class are interchangeable: a task whose machine
- * has a unit of the class stays there, and the other tasks get the remaining units. A unit routed through a rack or the
- * cluster may take any free slot there; the policy chooses the slot after all other moves are planned, when the free
- * slots are known.
+ * Converts the solver's answer, the number of each class's units on each machine (a "column" of the solver), to
+ * proposed moves of tasks. The tasks of a class are interchangeable: a task whose machine has a unit of the class stays
+ * there, and the other tasks get the remaining units. A unit routed through a rack or the cluster may take any free
+ * slot there; the policy chooses the slot after all other moves are planned, when the free slots are known.
  */
 #include <errno.h>
 
@@ -88,9 +88,8 @@ int net_plan_add(struct flownet *net, const struct net_plan *plan)
 }
 
 /*
- * True if the unit has an arc to its machine. It has one if its cost is within the row's limit, as a path through the
- * rack or the cluster costs no less. But an unreachable machine has no arc, although the path through its rack leads
- * there.
+ * True if the class has an arc to the machine of this share. It has one if the machine's cost is within machine_limit,
+ * unless the machine is unreachable: then a unit can get there only through the rack or the cluster.
  */
 static bool is_direct(const struct flownet *net, uint32_t job, const struct structured_share *share,
 		      int32_t machine_limit)
@@ -127,7 +126,9 @@ static int plan(struct flownet *net, uint32_t job, const struct net_member *memb
 	return net_plan_add(net, &plan);
 }
 
-/* Indexes the shares by machine, because a search would cause branch mispredictions. */
+/*
+ * Fills net->share_at, which gives the share of a machine without a search: a search would cause branch mispredictions.
+ */
 static void note_shares(struct flownet *net, int32_t share_count)
 {
 	for (int32_t i = 0; i < share_count; i++)
@@ -313,7 +314,7 @@ static void choose_loose(struct flownet *net, enum flownet_arc arc)
 	}
 }
 
-/* Direct moves are counted first, so that choose() sees the slots that are left. */
+/* Counts the direct moves first, so that choose() sees only the slots that these leave free. */
 static void choose_all(struct flownet *net)
 {
 	count_departures(net, 1);

@@ -25,7 +25,10 @@ enum { TASK_WAITING = FLOWNET_NONE, TASK_ABSENT = -2 }; /* values of net_task.ma
  */
 enum { ORIGIN_SETTLED = -2, ORIGIN_LEAVES = -3 };
 #define JOB_NONE UINT32_MAX
-/* Flag in job_of_group: the group of the tasks at rest on a machine; the other bits are the machine's number. */
+/*
+ * Flag in an item of job_of_group: the group belongs to the tasks at rest on a machine; the other bits are the
+ * machine's number. Without the flag, the item is the number of a job.
+ */
 #define GROUP_RESTS (UINT32_C(1) << 31)
 
 struct net_task {
@@ -55,16 +58,17 @@ struct net_class {
 	int32_t unscheduled_cost, unscheduled_capacity;
 	int32_t machine_limit;   /* of the class's row, see struct cost_row */
 	uint64_t row_version;    /* of the row that the solver has; 0: pass the row again in any case */
-	uint64_t running_digest; /* of the running arcs that the solver has */
+	uint64_t running_digest; /* hash of the running arcs (from tasks to the machines where they run) that the solver
+				    has; 0 = none */
 	bool root;
-	bool kept; /* used while the job is updated */
+	bool kept; /* in apply_job(): the class still has members */
 };
 
-/* Two cache lines; with one class, as in most jobs, a visit reads only these and the tasks. */
+/* Two cache lines. For a job with one class, as most have, a round reads only these and the tasks. */
 struct net_job {
 	bool present;
-	bool touched;
-	bool recount;     /* tasks have moved without the solver: their running arcs may have changed */
+	bool touched;     /* in net->touched */
+	bool recount;     /* the running arcs may have changed: update more than the number of units */
 	bool look;        /* read the solver's answer for the job even if it has not changed */
 	bool root_ended;  /* the root's machine remains the reference for the other tasks */
 	bool preemptible; /* its running tasks may move */
@@ -83,20 +87,22 @@ struct net_job {
 	struct net_class *more; /* [more_room] */
 	uint32_t more_room, task_room;
 	uint32_t waiting, running;
-	double *since_s;    /* [task_room] network's clock: when each began to wait or run; NULL: time costs nothing */
+	double *since_s;    /* [task_room] time (net->now_s) at which each task began to wait or run; NULL without omega
+			       and beta */
 	uint32_t next_root; /* next job with its root on the same machine, JOB_NONE at the end */
-	float gain;         /* a running task moves only if its performance improves by more than this */
+	float gain;         /* least gain in performance for which a running task moves, see flownet_job_moves() */
 } __attribute__((aligned(128)));
 
 _Static_assert(sizeof(struct net_job) == 128, "a job is two cache lines");
 
 /* Time-dependent costs of a job; stored separately, as few rounds need them. */
 struct net_age {
-	double due_s;           /* on the network's clock: until then, time changes no cost of its tasks */
-	double watched_until_s; /* until then, costs may rise above the discounts of tasks at rest */
-	double rested_s;        /* when its tasks were last put to rest */
+	double due_s;           /* time (net->now_s) until which no cost of the job's tasks changes */
+	double watched_until_s; /* time until which a change of costs may wake tasks at rest, as their discounts are
+				   still below COST_MAXIMUM */
+	double rested_s;        /* time at which net_rest_job() last looked for tasks of the job to put to rest */
 	uint32_t resting;       /* tasks at rest */
-	bool woken;             /* is in net->changed already; used while tasks are woken */
+	bool woken;             /* the job is in net->changed already; used while tasks are woken */
 };
 
 /* A task at rest, in the list of its machine. */
@@ -113,7 +119,8 @@ static inline struct net_class *net_class_at(struct net_job *job, uint32_t numbe
 struct net_machine {
 	int32_t slots;
 	int32_t running;     /* tasks that hold a slot: running, about to start, or moving away */
-	int32_t pinned;      /* of `running`: held slots that the solver does not get, see net_is_held() */
+	int32_t pinned;      /* of `running`: slots that no other task can get (net_is_held()); they are not part of the
+				solver's capacity */
 	int32_t unseen;      /* of `running`: tasks that should leave or are moving away */
 	int32_t told;        /* capacity passed to the solver, FLOWNET_NONE = none */
 	uint32_t told_rack;  /* rack passed to the solver with `told` */
@@ -127,7 +134,7 @@ struct net_machine {
 	int32_t resting;       /* tasks at rest on it */
 	uint32_t first_rest;   /* index in net->rests + 1, 0 = none */
 	int32_t resting_group; /* the solver's group of these tasks, FLOWNET_NONE: none */
-	double lower_s;        /* on the network's clock: until then its price is not lowered */
+	double lower_s; /* time (net->now_s) before which stays_at_rest() does not try to lower the machine's price */
 };
 
 /* A shut machine keeps its tasks and gets no new ones: it is draining, or has more tasks than slots. */
@@ -139,24 +146,31 @@ static inline bool net_machine_is_shut(const struct net_machine *machine)
 /* One task of a class, while a job is visited. */
 struct net_member {
 	int32_t unscheduled_cost;
-	int32_t running_cost; /* of the arc to its machine, FLOWNET_NONE if it waits or should leave */
-	bool discounted;      /* running_cost is below the machine's cost, by beta or by the job's gain */
+	int32_t running_cost; /* of the arc to the task's machine; FLOWNET_NONE if the task waits or should leave */
+	bool discounted; /* beta or the job's gain make running_cost differ from the policy's cost of the machine */
 	uint32_t task;
 	int32_t machine;
 	bool root;
 };
 
-/* A proposed move, and the machine to which the solver assigned the unit: choose() may place the task elsewhere. */
+/*
+ * A proposed move. column: the machine to which the solver assigned the unit; choose() may have placed the task
+ * elsewhere.
+ */
 struct net_plan {
 	struct flownet_move move;
 	int32_t column;
-	uint32_t cost_epoch; /* the job's when planned; changes when its root moves or its costs change */
-	bool settled;        /* carrying it out leaves the job's classes and running arcs unchanged, see is_settled() */
-	bool open;           /* not carried out yet */
-	bool counted;        /* during choose(): its task counts at move.to, no longer at move.from */
+	uint32_t cost_epoch; /* the job's cost_epoch when the move was planned; differs from the present one if the root
+				has moved or costs have changed */
+	bool settled; /* carrying out the move leaves the job's classes and running arcs unchanged, see is_settled() */
+	bool open;    /* not carried out yet */
+	bool counted; /* during choose(): its task counts at move.to, no longer at move.from */
 };
 
-/* A task in a list sorted by cost: `cost` is that of waiting or of staying, `number` that of the task or of its arc. */
+/*
+ * A task in a list sorted by cost: its cost of waiting (roots.c: or of staying). number: the number of the task; in
+ * route.c, of the task's arc.
+ */
 struct net_waiter {
 	uint32_t job;
 	int32_t number;
@@ -219,11 +233,11 @@ struct flownet {
 	size_t running_room;
 	struct block_arcs *racks; /* scratch of one class */
 	size_t rack_room;
-	int32_t *share_at;               /* [machine_count] index in `shares`; FLOWNET_NONE between calls */
+	int32_t *share_at; /* [machine_count] index of the machine's item in `shares`; FLOWNET_NONE between calls */
 	struct structured_share *shares; /* scratch of one class */
 	size_t share_room;
 	bool others_held; /* set by flownet_hold_others(); always false without root_first */
-	bool following;   /* tasks are being moved to where the solver has them */
+	bool following;   /* the move that is being carried out leads to the machine where the solver has the unit */
 	bool settled;     /* the solver's data already include the move that is being carried out */
 	struct flownet_move *moves;
 	size_t move_room;
@@ -268,19 +282,21 @@ static inline int net_reserve(void **items, size_t *room, size_t count, size_t s
 
 /* view.c */
 int32_t net_root_machine(const struct net_job *job);
-/* True if the task runs and is not in the solver. */
+/* True if the task is pinned: it runs, and it has no unit in the solver. */
 bool net_is_pinned(const struct flownet *net, const struct net_job *job, uint32_t task);
-bool net_job_open(const struct flownet *net, const struct net_job *job); /* its tasks need not wait for a root */
-/* True if it has tasks other than a running root and tasks at rest. */
+/* True if the job's root runs or has run, or if the policy has no root_first: the other tasks need not wait for it. */
+bool net_job_open(const struct flownet *net, const struct net_job *job);
+/* True if the job has tasks other than a running root and tasks at rest. */
 bool net_job_active(const struct flownet *net, const struct net_job *job);
-/* True if some of its tasks are, or may be, members of its classes. */
+/* True if some of the job's tasks are, or may be, members of its classes. */
 bool net_job_has_members(const struct flownet *net, const struct net_job *job);
 /* True if all tasks but a running root are members of one class, and their order does not matter. */
 bool net_job_uniform(const struct flownet *net, const struct net_job *job);
-bool net_takes_part(const struct flownet *net, const struct net_job *job, uint32_t task); /* it is in the network */
+/* True if the task is in the flow network. */
+bool net_takes_part(const struct flownet *net, const struct net_job *job, uint32_t task);
 int32_t net_machine_capacity(const struct net_machine *machine); /* slots for tasks that are not pinned */
 /*
- * True if no other task can get the running task's slot before it has left: the task may not move, is in transit, or
+ * True if no other task can get this running task's slot before this task has left: it may not move, is in transit, or
  * should leave.
  */
 bool net_is_held(const struct flownet *net, const struct net_job *job, uint32_t task);
@@ -290,11 +306,14 @@ bool net_is_held(const struct flownet *net, const struct net_job *job, uint32_t 
 int net_count_waiting(struct flownet *net, uint32_t job, int32_t sign);
 /* Removes jobs without waiting tasks from net->waits. */
 void net_clean_waits(struct flownet *net);
-/* Adds `sign` to `pinned` of the machine of each held task of the job, and wakes the job's tasks; 0 or -ENOMEM. */
+/*
+ * For each task of the job that is held (net_is_held()), adds `sign` to `pinned` of its machine. Also wakes all tasks
+ * of the job. 0 or -ENOMEM.
+ */
 int net_count_pins(struct flownet *net, struct net_job *job, int32_t sign, enum flownet_reason reason);
 /* Sets the machine's slots, tasks and state. */
 void net_machine_load(struct flownet *net, uint32_t machine, int32_t slots, int32_t running, bool draining);
-/* Adjusts the machine's number of tasks during choose(). */
+/* Adds `sign` to the machine's number of tasks, temporarily: during choose(). */
 void net_machine_try(struct flownet *net, int32_t machine, int32_t sign);
 /* Records that the task began to wait or run `ago_s` seconds ago. */
 void net_task_began(const struct flownet *net, struct net_job *job, uint32_t task, double ago_s);
@@ -305,7 +324,8 @@ int net_task_put(struct flownet *net, uint32_t job, uint32_t task, int32_t machi
 /* As net_task_put(), but also ends a transit, updates `pinned` and records the changes. 0 or -ENOMEM. */
 int net_task_move(struct flownet *net, uint32_t job, uint32_t task, int32_t machine, enum flownet_reason reason);
 /*
- * Sets the task's origin, with all consequences: the machine that it leaves, FLOWNET_NONE or ORIGIN_... 0 or -ENOMEM.
+ * Sets the task's origin: the machine that it leaves, FLOWNET_NONE or ORIGIN_... Updates the counters of the machines
+ * concerned and records the changes. 0 or -ENOMEM.
  */
 int net_task_set_origin(struct flownet *net, uint32_t job, uint32_t task, int32_t origin, enum flownet_reason reason);
 void net_root_forget(struct flownet *net, uint32_t job); /* forgets the machine of a root that has ended */
@@ -313,7 +333,8 @@ void net_root_forget(struct flownet *net, uint32_t job); /* forgets the machine 
 /* costs.c */
 int32_t net_unscheduled_cost(const struct flownet *net, const struct net_job *job, uint32_t task);
 int32_t net_running_cost(const struct flownet *net, uint32_t job, uint32_t task, bool *discounted);
-int32_t net_discount(const struct flownet *net, const struct net_job *job, uint32_t task); /* beta's, while it runs */
+/* beta's discount on the running task's cost of staying. */
+int32_t net_discount(const struct flownet *net, const struct net_job *job, uint32_t task);
 void net_costs_forget(struct net_job *job); /* the costs of its running tasks must be looked up again */
 /* Time until which no cost of the job's tasks changes, possibly slightly early; INFINITY: they never change. */
 double net_job_due_s(const struct flownet *net, uint32_t job);
@@ -322,7 +343,7 @@ double net_job_due_s(const struct flownet *net, uint32_t job);
 void net_moves_strike(struct flownet *net, uint32_t job, uint32_t task);
 
 /* wait.c */
-/* Sorts by job, then by cost of waiting: of each job, U_J holds the first ones. */
+/* Sorts by job, then by cost of waiting. U_J holds the first waiters of its job, as many as its capacity. */
 void net_waiters_sort(struct net_waiter *waiters, size_t count);
 /* Capacity of the arc U_J -> S. */
 int32_t net_unscheduled_width(const struct flownet *net, const struct net_job *job);
@@ -363,14 +384,16 @@ void net_class_unit_gone(struct flownet *net, uint32_t job, uint32_t task, int32
 void net_classes_forget(struct flownet *net, uint32_t job);
 
 /* resting.c */
-int net_rest_job(struct flownet *net, uint32_t job); /* puts all tasks of the job to rest that may rest; 0 or -ENOMEM */
-void net_wake(struct flownet *net, uint32_t job, uint32_t task); /* if it is at rest */
+int net_rest_job(struct flownet *net, uint32_t job); /* puts those tasks of the job to rest that may be; 0 or -ENOMEM */
+void net_wake(struct flownet *net, uint32_t job, uint32_t task); /* returns the task to its class if it is at rest */
 void net_wake_job(struct flownet *net, uint32_t job);
 bool net_rest_is_watched(const struct flownet *net, uint32_t job); /* a change of costs may wake some of its tasks */
 int net_resting_apply(struct flownet *net); /* updates the solver's groups of tasks at rest; 0 or -errno */
 /*
- * Wakes the tasks at rest that the answer moves. If there are some and `next` is set, also wakes those that would leave
- * if prices rose. Lists their jobs in net->changed. Returns 1 if tasks were woken, 0 if not, or -errno.
+ * Call it after a solve. If the solver's answer moves a unit at rest off its machine, wakes all tasks at rest on that
+ * machine. If this woke any task and `next` is set, also wakes those on machines whose units at rest would leave if the
+ * machine's price rose further. Lists the jobs of all woken tasks in net->changed. Returns 1 if it woke a task, 0 if
+ * not, or -errno.
  */
 int net_wake_left(struct flownet *net, bool next);
 
@@ -396,7 +419,10 @@ int net_general_prove(const struct flownet *net, int64_t cost, struct error *err
  */
 int net_extract_class(struct flownet *net, uint32_t job, size_t first, size_t count, int32_t share_count,
 		      int32_t machine_limit);
-/* The same for all tasks of a uniform job, without a list of those that stay where they are. */
+/*
+ * The same for all tasks of a uniform job (net_job_uniform()); tasks that stay on their machines need no struct
+ * net_member.
+ */
 int net_extract_uniform(struct flownet *net, uint32_t job, int32_t share_count, int32_t machine_limit);
 /* Adds a plan for the task's move to `to`; 0 or -ENOMEM. */
 int net_plan_add(struct flownet *net, const struct net_plan *plan);

@@ -13,9 +13,7 @@
 
 #include "flownet_priv.h"
 
-/*
- * The flow that is still to be decomposed, and lists of the arcs by tail. first[] skips arcs whose units are used up.
- */
+/* State of the decomposition of a flow into one path per task. first[] skips arcs whose flow is used up. */
 struct decomposition {
 	const struct flownet_network *network;
 	int32_t *left;         /* [arcs] flow not yet given to a task */
@@ -81,8 +79,8 @@ static int compare_columns(const void *left, const void *right)
 }
 
 /*
- * Converts members first..end-1 to shares in net->shares. Returns their number, or -ENOMEM. column_of_task is by task
- * of this job.
+ * Counts the units of members first..end-1 by machine: writes the counts to net->shares, in ascending order of
+ * machines. Returns the number of shares, or -ENOMEM. column_of_task[]: the machine of each task of the job.
  */
 static int32_t gather_shares(struct flownet *net, size_t first, size_t end, const int32_t *column_of_task)
 {
@@ -174,7 +172,7 @@ static int check(const struct flownet_network *network, const struct mcf_solutio
 
 	if (mcf_verify(&network->problem, solution, &verdict))
 		return 0;
-	return error_set(err, EIO, "the solver's answer fails the proof: %s", verdict.text);
+	return error_set(err, EIO, "the solver's answer fails verification: %s", verdict.text);
 }
 
 int net_general_prove(const struct flownet *net, int64_t cost, struct error *err)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Passes the changes to the structured solver, which has one group for each class of a job. Without preemption, a
- * placed task is pinned: it leaves its group and its slot is subtracted from the column's capacity, so that the solver
- * contains only tasks that may still move.
+ * placed task is pinned: it leaves its group, and its slot is subtracted from the capacity of its machine (a "column"
+ * of the solver), so that the solver contains only tasks that may still move.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -31,9 +31,9 @@ static struct net_class *add_class(struct flownet *net, uint32_t job, const stru
 }
 
 /*
- * Collects the running arcs of members first..end-1. Members with equal machine and cost share one arc. A member needs
- * none if the row has an arc to its machine at the same cost: the solver keeps its units there. Returns the number of
- * arcs, or -ENOMEM.
+ * Collects the running arcs (from tasks to the machines where they run) of members first..end-1. Members with equal
+ * machine and cost share one arc. A member needs no running arc if the row has an arc to its machine at the same cost:
+ * over that arc, the solver keeps units on the machine. Returns the number of arcs, or -ENOMEM.
  */
 static int32_t collect_running(struct flownet *net, int32_t machine_limit, size_t first, size_t end)
 {
@@ -77,7 +77,7 @@ static int32_t unscheduled_capacity(const struct flownet *net, const struct net_
 	if (net->settings.unscheduled_capacity > 0)
 		return net->settings.unscheduled_capacity;
 	while (capacity < (int32_t)job->task_limit)
-		capacity *= 2; /* so that it seldom changes */
+		capacity *= 2; /* a power of two, so that the capacity seldom changes */
 	return capacity;
 }
 
@@ -130,7 +130,7 @@ static int set_changed_racks(struct flownet *net, const struct net_class *entry,
 	return structured_change_row(net->solver, entry->group, &change);
 }
 
-/* What to pass to the solver of a class's arcs. */
+/* The part of a class's arcs to pass to the solver. */
 enum telling { TELL_RUNNING, TELL_CHANGED_RACKS, TELL_ROW };
 
 static enum telling what_to_tell(const struct net_class *known, const struct cost_row *row)
@@ -186,7 +186,10 @@ static int apply_class(struct flownet *net, uint32_t job, size_t first, size_t e
 	running = collect_running(net, known->machine_limit, first, end);
 	if (running < 0)
 		return -ENOMEM;
-	/* Add new units before the arcs: units of running tasks then take the running arcs that are passed next. */
+	/*
+	 * A known class gets its new number of units before its arcs, so that the units of running tasks take the
+	 * running arcs that are passed next. A new class gets its arcs first.
+	 */
 	code = added ? 0 : structured_set_supply(net->solver, known->group, (int32_t)(end - first));
 	if (code == 0)
 		code = tell_arcs(net, known, row, running, unscheduled_capacity(net, &net->jobs[job]));
@@ -254,8 +257,8 @@ static int apply_job(struct flownet *net, uint32_t job, bool arcs)
 }
 
 /*
- * Makes all rows be passed again: a machine number was reused in another rack, and an update of single racks would miss
- * arcs of the old machine.
+ * Makes the solver get all rows again. Needed when the number of a removed machine is reused in another rack: passing
+ * only the changed racks would leave arcs to the old machine.
  */
 static void forget_rows(struct flownet *net)
 {

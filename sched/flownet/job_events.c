@@ -98,7 +98,7 @@ uint32_t flownet_spare_job(struct flownet *net)
 
 		if (!net->jobs[job].present)
 			return job;
-		net->jobs[job].spare = false; /* in use: a caller chose the number itself */
+		net->jobs[job].spare = false; /* the number is in use: a caller has chosen it without this function */
 		net->spare_jobs.count--;
 	}
 	return net->job_limit;
@@ -123,7 +123,10 @@ int flownet_job_moves(struct flownet *net, uint32_t job, bool preemptible, doubl
 	return code == 0 ? net_change_job(net, job, FLOWNET_CHANGE_UNITS, FLOWNET_MOVES_CHANGED) : code;
 }
 
-/* A new root replaces one that has ended: the other tasks wait for it. */
+/*
+ * A new root has arrived after the old one ended. Forgets the old root's machine, so that the job's waiting tasks wait
+ * until the new root runs.
+ */
 static int replace_root(struct flownet *net, uint32_t job)
 {
 	struct net_job *entry = &net->jobs[job];

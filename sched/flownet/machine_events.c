@@ -54,7 +54,10 @@ int flownet_grow(struct flownet *net)
 	return 0;
 }
 
-/* Adding or removing machines may change the maxima of every row. */
+/*
+ * Records changed arcs for all jobs: adding or removing a machine may change the highest costs of a rack and of the
+ * cluster, which are the costs of the arcs to them.
+ */
 static int all_arcs_changed(struct flownet *net, enum flownet_reason reason)
 {
 	int code = 0;
@@ -78,7 +81,8 @@ int flownet_machine_added(struct flownet *net, uint32_t machine, int32_t slots)
 	if (machine >= net->machine_count || net->machines[machine].present || slots < 0)
 		return -EINVAL;
 	net->machines[machine].present = true;
-	net->machines[machine].rack = net->cluster->machines[machine].rack; /* a reused number may be in another rack */
+	/* A reused number may now belong to a machine in another rack. */
+	net->machines[machine].rack = net->cluster->machines[machine].rack;
 	net_machine_load(net, machine, slots, 0, false);
 	if (net->policy.present)
 		net->policy.present(net->policy.context, machine, true);
@@ -162,7 +166,7 @@ int flownet_costs_changed(struct flownet *net, uint32_t job)
 	if (!entry)
 		return -EINVAL;
 	if (!net_job_open(net, entry))
-		return 0; /* it has no arcs yet: they are read when its root is placed */
+		return 0; /* the job's tasks have no arcs yet; the costs are requested when the root is placed */
 	if (net_job_has_members(net, entry) || net_rest_is_watched(net, job))
 		return net_change_job(net, job, FLOWNET_CHANGE_ARCS, FLOWNET_LATENCY_CHANGED);
 	net_costs_forget(entry);

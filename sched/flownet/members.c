@@ -15,7 +15,8 @@ static int compare_members(const void *left, const void *right)
 		return a->root ? -1 : 1;
 	if (a->unscheduled_cost != b->unscheduled_cost)
 		return a->unscheduled_cost < b->unscheduled_cost ? -1 : 1;
-	if (a->running_cost != b->running_cost) /* cheapest first: on one machine, the costs differ by beta */
+	if (a->running_cost != b->running_cost) /* ascending, so that of several tasks on one machine, those that have
+						   run longest keep its units */
 		return a->running_cost < b->running_cost ? -1 : 1;
 	return a->task < b->task ? -1 : a->task > b->task;
 }
@@ -36,8 +37,8 @@ static void sort_members(struct net_member *members, size_t count)
 }
 
 /*
- * Sorts members that differ only by running cost and task, and are in the order of tasks: a counting sort. 0 or
- * -ENOMEM.
+ * Sorts net->members by running cost, by a stable counting sort. The members must be in the order of tasks and equal in
+ * `root` and `unscheduled_cost`. 0 or -ENOMEM.
  */
 static int sort_by_running_cost(struct flownet *net, size_t count)
 {
@@ -115,8 +116,8 @@ int64_t net_members(struct flownet *net, uint32_t job)
 	struct known_costs known = nothing_known;
 	bool root_first = net->policy.root_first, mixed = false;
 	bool waiters = net_job_open(net, entry); /* a waiting root is always a member */
-	bool running =
-		(entry->preemptible && net_job_active(net, entry)) || net->odd_tasks > 0; /* they may be members too */
+	bool running = (entry->preemptible && net_job_active(net, entry)) ||
+		       net->odd_tasks > 0; /* running tasks may be members, too */
 	uint32_t left = entry->waiting;
 	struct net_member *members;
 	size_t count = 0;

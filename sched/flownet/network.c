@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Node order: cluster, sink, racks, machines, then each job's "unscheduled" and its tasks. */
+/*
+ * Builds the whole network. Order of the nodes: cluster, sink, racks, machines, then for each job its "unscheduled"
+ * node and its tasks.
+ */
 #include <sched/flownet/network.h>
 
 #include <errno.h>

@@ -17,9 +17,9 @@
  * The discount grows, but so may the cost: when the job's costs change, its tasks at rest are checked, and those whose
  * cost is no longer 0 are woken. With a discount of COST_MAXIMUM or more this cannot happen.
  *
- * It is always correct not to put a task to rest. A task is put to rest when its job is visited and it would stay by
- * the last answer's prices: the price of its machine is at most L above the aggregator's, and below the cost of
- * waiting.
+ * It is always correct not to put a task to rest. A task is put to rest when a round updates its job and, at the node
+ * prices of the last answer, its unit would stay: the price of its machine is at most L above the price of X (the
+ * solver's aggregator), and below gamma.
  */
 #include <errno.h>
 #include <math.h>
@@ -81,7 +81,10 @@ void net_wake(struct flownet *net, uint32_t job, uint32_t task)
 	state->rests = false;
 	net->ages[job].resting--;
 	list_remove(net, &net->machines[state->machine], job, task);
-	/* Fails if the solver has moved the unit: the smaller supply then removes it. */
+	/*
+	 * Fails if the solver has moved the unit elsewhere. apply_machine() then passes a smaller supply, which removes
+	 * the unit.
+	 */
 	if (net->machines[state->machine].resting_group != FLOWNET_NONE)
 		(void)structured_end_unit(net->solver, net->machines[state->machine].resting_group, state->machine);
 	note_machine(net, (uint32_t)state->machine, -1);
@@ -102,9 +105,10 @@ static int32_t resting_price(const struct flownet *net)
 }
 
 /*
- * True if a unit at rest would stay on the machine. If its price is too high, tries to lower it, by a search. The
- * lowered price is at most what some task would gain by moving in, and this gain falls by at most beta a second: the
- * next search waits until the price can have fallen far enough.
+ * True if a unit at rest would stay on the machine at its price. If the price is too high, lets the solver search for a
+ * lower one. The price that is found is at most the cost that some task would save by moving to the machine. This
+ * saving falls by at most beta per second, so the next search is made only after the price can have fallen to the
+ * limit.
  */
 static bool stays_at_rest(struct flownet *net, int32_t machine)
 {
@@ -194,7 +198,7 @@ static int rest_tasks(struct flownet *net, uint32_t job)
 	return 0;
 }
 
-/* Looks at all tasks of the job, but at most once for each step of the discounts. */
+/* Examines all tasks of the job, but only if the discounts can have grown by 1 since it last did so. */
 int net_rest_job(struct flownet *net, uint32_t job)
 {
 	const struct net_job *entry = &net->jobs[job];
@@ -210,7 +214,7 @@ int net_rest_job(struct flownet *net, uint32_t job)
 	return rest_tasks(net, job);
 }
 
-/* Updates the solver's group of one machine. */
+/* Passes the number of tasks at rest on the machine to the solver: the supply of their group. */
 static int apply_machine(struct flownet *net, uint32_t number)
 {
 	struct net_machine *machine = &net->machines[number];
@@ -272,7 +276,9 @@ static int wake_machine(struct flownet *net, struct net_machine *machine)
 	return 0;
 }
 
-/* Wakes the tasks at rest on all machines whose units would leave if the price rose. */
+/*
+ * Wakes the tasks at rest on each machine whose price is so high that its units at rest would leave if it rose further.
+ */
 static int wake_next(struct flownet *net)
 {
 	int32_t price = resting_price(net);

@@ -71,7 +71,7 @@ static int list_roots(struct flownet *net, struct candidates *roots)
 	return code;
 }
 
-/* The job's tasks with the highest cost of staying, as many as its U_J holds. */
+/* Adds to `movable` the job's running tasks with the highest cost of staying, at most as many as its U_J holds. */
 static int list_movable(const struct flownet *net, uint32_t job, struct candidates *movable)
 {
 	const struct net_job *entry = &net->jobs[job];
@@ -138,7 +138,7 @@ static int64_t count_free(const struct flownet *net)
 	return slots;
 }
 
-/* Placeholder for a machine that the policy chooses later. */
+/* Placeholder until the policy chooses the root's machine. */
 enum { ANY_MACHINE = 0 };
 
 static int plan_all(struct flownet *net, const struct candidates *roots, const struct candidates *movable, size_t slots,

@@ -72,7 +72,10 @@ static double seconds_since(struct ns begin)
 	return ns_to_s(ns_sub(ns_now_monotonic(), begin));
 }
 
-/* Makes the round visit the jobs whose proposals were not carried out: the solver still has their units there. */
+/*
+ * Makes the round read the answer for the jobs of proposals that were not carried out: the solver still has these units
+ * at the proposed machines.
+ */
 static int touch_open_plans(struct flownet *net)
 {
 	int code = 0;

@@ -61,7 +61,7 @@ static bool leads_to(const struct flownet_network *network, const struct arc_ind
 	}
 }
 
-/* Sends one unit from the head of a task's arc to the sink. */
+/* Sends one unit from `node`, the head of a task's arc, through the machine `target` to the sink. */
 static void send(const struct flownet_network *network, const struct arc_index *index, int32_t node, int32_t target,
 		 int32_t *flow)
 {

@@ -191,7 +191,7 @@ int net_task_set_origin(struct flownet *net, uint32_t job, uint32_t task, int32_
 	state->origin = origin;
 	net->machines[machine].pinned += net_is_held(net, entry, task);
 	net->machines[machine].unseen += origin == ORIGIN_LEAVES;
-	if (before >= 0) { /* it gives up its slot there */
+	if (before >= 0) { /* the task gives up its slot on the machine that it was leaving */
 		net->machines[before].pinned--;
 		net->machines[before].unseen--;
 		count_task(net, before, -1);

@@ -61,7 +61,8 @@ bool net_is_pinned(const struct flownet *net, const struct net_job *job, uint32_
 
 	if (!net_task_runs(entry))
 		return false;
-	if (entry->origin == ORIGIN_LEAVES) /* while its root waits, there is no machine to move it to */
+	if (entry->origin == ORIGIN_LEAVES) /* while the job's root waits, the costs of other machines are unknown, so
+					       the task cannot be moved */
 		return task != job->root && !net_job_open(net, job);
 	return net_is_held(net, job, task) ||
 	       (net->shut_machines > 0 && net_machine_is_shut(&net->machines[entry->machine]));

@@ -29,7 +29,7 @@ int net_touch(struct flownet *net, uint32_t job)
 	return net_walk_add(&net->touched, job);
 }
 
-/* Jobs whose root has no machine come last. */
+/* Returns the sort key: the rack of the job's root. Jobs whose root has no machine come last. */
 static uint32_t rack_of_job(const struct flownet *net, uint32_t job)
 {
 	int32_t root = net_root_machine(&net->jobs[job]);

@@ -91,7 +91,7 @@ static void note_capped(const struct place_world *world, struct place_outcome *o
 	outcome->longest_wait_s = longest_s;
 }
 
-/* Warns of tasks for which the thresholds left only the arc to X: they took slots that no other task wanted. */
+/* Warns of tasks for which the thresholds left only the arc to X: such a task took any slot, near its root or not. */
 static void warn_of_thresholds(const struct place_world *world, const struct place_outcome *outcome)
 {
 	const struct place_settings *settings = world->settings;
@@ -126,7 +126,7 @@ static void warn_of_capped(const struct place_world *world, const struct place_o
 
 	if (outcome->capped_tasks == 0)
 		return;
-	digit = pow(10, floor(log10(enough)) - 1); /* print two digits, rounded down */
+	digit = pow(10, floor(log10(enough)) - 1); /* of two printed digits, the value of the second */
 	progress_clear(world->progress);
 	log_warning("--omega-per-s %g: waiting adds at most %d to a task's cost; %llu waiting tasks have reached that "
 		    "(the longest "
@@ -156,7 +156,7 @@ static struct round_options round_options_of(struct place_world *world)
 	return (struct round_options){.decide = world->loaded.unanswered > 0 ? decide : NULL, .context = world};
 }
 
-/* The last round is the one that is explained and drawn. */
+/* Runs the last round, which is the one that is explained and drawn. */
 static int run_last_round(struct place_world *world, struct place_outcome *outcome, struct error *err)
 {
 	const struct place_settings *settings = world->settings;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * NoMora 5.2. For a task that the flow network sends to a rack or the cluster and not to one machine, all free slots
- * there cost the network the same. It gets the one with the best predicted performance or, as in the paper, any.
+ * there cost the network the same. The policy gives the task the slot with the best predicted performance or, as in the
+ * paper, any.
  */
 #include "policy_priv.h"
 

@@ -5,7 +5,7 @@
 
 #include "policy_priv.h"
 
-/* Each has its own file. */
+/* each is defined in its own file */
 extern const struct policy policy_nomora, policy_quincy, policy_random, policy_load_spreading, policy_first_fit;
 
 const struct policy *const policies[] = {
@@ -239,7 +239,7 @@ int32_t placer_add_curve(struct placer *placer, const struct curve *curve)
 	return cost_rows_add_curve(placer->rows, curve, placer->settings.reference);
 }
 
-/* Makes the costs of all jobs with this curve be looked up again. */
+/* Makes the network request the costs of all jobs with this curve again. */
 static int curve_changed(struct placer *placer, int32_t number)
 {
 	size_t count;

@@ -9,7 +9,7 @@
 
 enum { COVER_AT_FIRST = 64 };
 
-/* `slots` slots at one cost. */
+/* A number of free slots that all have the same cost. */
 struct cost_step {
 	int32_t cost;
 	uint32_t slots;
@@ -17,7 +17,7 @@ struct cost_step {
 
 /* The cheapest free slots of a rack, as seen from one machine with one curve. */
 struct cheapest_slots {
-	struct cheapest_slots *next; /* next for the same machine */
+	struct cheapest_slots *next; /* next entry of the same root machine, with another curve */
 	int32_t curve;
 	uint32_t count, room;     /* of steps, ascending */
 	struct cost_step steps[]; /* [room] */
@@ -29,7 +29,7 @@ struct rest_costs {
 	uint32_t root_count;
 	uint32_t *roots, used; /* [root_count] machines that have entries */
 	uint64_t round;        /* the round in which these slots were found free; a new round drops them */
-	int64_t cover;         /* slots kept per rack: enough for the largest job so far */
+	int64_t cover;         /* number of cheapest slots to find in a rack: enough for the largest job so far */
 	uint16_t *cost;        /* [columns of the largest rack] scratch */
 	struct cost_step steps[COST_MAXIMUM + 2];
 };
@@ -129,7 +129,10 @@ static struct cheapest_slots **find_kept(const struct rest_costs *costs, int32_t
 	return place;
 }
 
-/* Cost of `tasks` tasks that take the slots of the steps in order; tasks without a slot cost `beyond` each. */
+/*
+ * Cost of `tasks` tasks that take the slots of the steps in ascending order of cost; each task for which there is no
+ * slot costs `beyond`.
+ */
 static int64_t cost_of_tasks(const struct cost_step *steps, uint32_t count, int64_t tasks, int64_t beyond)
 {
 	int64_t total = 0;

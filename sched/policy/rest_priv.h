@@ -21,7 +21,7 @@ struct rest_costs;
 struct rest_costs *rest_costs_create(const struct cost_layout *layout);
 void rest_costs_destroy(struct rest_costs *costs); /* NULL is legal */
 int rest_costs_grow(struct rest_costs *costs);     /* after the layout has grown; 0 or -ENOMEM */
-void rest_costs_forget(struct rest_costs *costs);  /* drops everything found so far */
+void rest_costs_forget(struct rest_costs *costs);  /* drops all costs computed so far */
 
 /* Free slots of the machine, minus those claimed in this round for tasks of jobs whose root is on it. */
 int32_t rest_unclaimed(const struct placer *placer, const struct flownet *net, uint32_t machine);

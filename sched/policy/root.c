@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Chooses the machine of a root. To the network, any free slot costs 0. This prefers racks with free slots for the
- * whole job, of these the ones with the fewest (so that the others remain for larger jobs), and within the best few
- * racks the machine from which the rest of the job would cost least. Slots that jobs with a placed root will want in
- * this round count as taken: they are reserved in the root's rack, and as far as possible on the root's machine.
+ * Chooses the machine of a root. To the network, any free slot costs 0. The choice prefers racks with free slots for
+ * the whole job, and of these the racks with the fewest (so that the others remain for larger jobs), and within the
+ * best few racks the machine from which the rest of the job would cost least. The slots that this round's second solve
+ * needs for jobs whose root is placed already count as taken: they are reserved in the root's rack, and as far as
+ * possible on the root's machine.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -102,7 +103,7 @@ static uint32_t list_candidates(struct placer *placer, const struct flownet *net
 
 	for (uint32_t i = 0; i < rack_count; i++) {
 		if ((racks[i].room >= tasks) != (racks[0].room >= tasks))
-			break; /* earlier racks have space for the whole job, this one has not */
+			break; /* the earlier racks have space for the whole job, this rack has not */
 		for (uint32_t c = layout->rack_first[racks[i].rack]; c < layout->rack_first[racks[i].rack + 1]; c++) {
 			uint32_t machine = layout->machine_of_column[c];
 			int32_t unclaimed = machine == COST_NO_MACHINE ? 0 : rest_unclaimed(placer, net, machine);
@@ -124,7 +125,7 @@ static uint32_t list_candidates(struct placer *placer, const struct flownet *net
 
 /*
  * True if `a` is the better machine: the cheaper one; at equal cost, the one in the better rack; then the one with more
- * free slots. If no machine could be cheaper, free slots don't matter.
+ * free slots. At the least possible cost, the number of free slots does not matter.
  */
 static bool is_better_root(const struct root_candidate *a, const struct root_candidate *b, int64_t least)
 {
@@ -136,8 +137,8 @@ static bool is_better_root(const struct root_candidate *a, const struct root_can
 }
 
 /*
- * Returns the best candidate; among equal ones, the first. Computes the cost of the candidate with the best bound until
- * the best candidate's cost is known.
+ * Returns the best candidate; among equally good ones, the first. At first only lower bounds of the candidates' costs
+ * are known. Repeatedly takes the best candidate and computes its exact cost, until the best candidate's cost is exact.
  */
 static uint32_t best_candidate(struct placer *placer, const struct flownet *net, uint32_t job, int64_t tasks,
 			       uint32_t count)

@@ -13,7 +13,7 @@
 
 enum { APPLICATIONS_PRINTED = 20, TASKS_PRINTED = 40, PROOF_NAMES = 12 };
 
-/* A load within this part of p is a bottleneck. */
+/* A server is a bottleneck if its relative load differs from p by no more than this fraction of p. */
 static const double bottleneck_slack = 1e-6;
 
 /* Derived figures of an answer, for text and JSON. */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tables by set of tasks: demands, least costs, and the dynamic programme over partitions. */
+/*
+ * The tables of each block, indexed by sets of its tasks: demands, least costs, and the dynamic programme over
+ * partitions.
+ */
 #include "search_priv.h"
 
 #include <errno.h>
@@ -125,7 +128,10 @@ static void fill_demands(const struct search *s, struct block *block)
 	}
 }
 
-/* Fills local[set] for a candidate; false if no task has a peer there. */
+/*
+ * Fills local[set], the load of the set's flows with surviving peers on candidate c. Returns false if no task of the
+ * block has a peer there.
+ */
 static bool fill_local(const struct search *s, const struct block *block, uint32_t c, double *local)
 {
 	bool any = false;
@@ -185,7 +191,7 @@ static struct offer offer_of(const struct search *s, const struct block *block, 
 	return offer;
 }
 
-/* True if no set of the block's tasks without peers on either server is cheaper on b than on a. */
+/* For two servers on which the block's tasks have no peers: true if no set of tasks is cheaper on b than on a. */
 static bool no_worse(const struct search *s, const struct offer *a, const struct offer *b)
 {
 	const struct problem *p = s->p;
@@ -223,7 +229,10 @@ static void offer_costs(const struct search *s, struct block *block, const struc
 	}
 }
 
-/* front: scratch for C offers. It holds the servers without peers that no other such server dominates. */
+/*
+ * Fills cost[] and plain_cost[]. front: scratch for C offers; it holds the servers without peers that no other server
+ * without peers dominates.
+ */
 static void fill_costs(const struct search *s, struct block *block, double *local, struct offer *front)
 {
 	uint32_t kept = 0;
@@ -258,7 +267,7 @@ static void fill_best(struct block *block)
 		uint32_t first = set & -set, others = set ^ first;
 		double best = INFINITY;
 
-		/* groups with the first task: all subsets of the others */
+		/* tries each group that contains the set's first task: that task plus any subset of the others */
 		for (uint32_t sub = others;; sub = (sub - 1) & others) {
 			double cost = block->cost[first | sub];
 
@@ -335,7 +344,7 @@ static void fill_pairs(const struct search *s, const struct block *block, double
 	}
 }
 
-/* local, local_MB: scratch by set. */
+/* Computes saved_MB and best_saved_MB of the block. local, local_MB: scratch, indexed by set. */
 static void fill_saved(const struct search *s, struct block *block, double *local, double *local_MB)
 {
 	const struct problem *p = s->p;

@@ -10,7 +10,10 @@
 
 #include "recovery_priv.h"
 
-/* The highest relative loads without task f: they give p for every server of f. */
+/*
+ * The two highest relative loads when task f is not placed. With them, p can be computed for any server of f without a
+ * pass over all servers.
+ */
 struct others {
 	double worst, second; /* highest relative loads */
 	uint32_t hottest;     /* the server with the load `worst` */
@@ -53,7 +56,10 @@ static bool fits(const struct problem *p, uint32_t f, uint32_t n, const double *
 	       p->failed[f].cpu <= space[n] + RECOVERY_CPU_TOLERANCE;
 }
 
-/* load: of all tasks; unchanged on return. space: free CPU without f. */
+/*
+ * Fills the reason for task f. load: loads with all tasks placed; changed during the call and restored. space: free CPU
+ * without f.
+ */
 static void explain_task(const struct problem *p, uint32_t f, const uint32_t *place, double *load, const double *space,
 			 struct recovery_reason *reason)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Selects the candidate servers. The exact filter drops server n if at least F others dominate it and no group of
- * failed tasks can lower its load. Then the tasks that a placement puts on n also fit on one of these others that is
- * unused, at no higher load there, and n's load is no higher without them.
+ * failed tasks can lower its load. In a placement that uses n, at least one of these F servers has no failed task. The
+ * failed tasks on n fit on that server, at no higher load there, and n's load does not rise when they leave.
  */
 #include "recovery_priv.h"
 
@@ -14,9 +14,10 @@
 enum { RELIEF_NONE, RELIEF_PEERS, RELIEF_POSSIBLE };
 
 /*
- * Sets relief[n]: whether failed tasks can lower the load of server n. A group adds at least the sum over its tasks of
- * this term: the task's own addition minus half of its flows with failed peers. If no term is negative, the load cannot
- * fall. With relaunch delays, loads depend on p: then every server with a peer is kept.
+ * Sets relief[n]: whether failed tasks can lower the load of server n. The load that a group adds to a server is at
+ * least the sum of one term per task: the load that the task alone adds, minus half of its flows with failed tasks. If
+ * no term is negative, the load cannot fall. With relaunch delays, loads depend on p: then every server with a peer is
+ * kept.
  */
 static void fill_relief(const struct problem *p, unsigned char *relief)
 {
@@ -86,8 +87,9 @@ static bool dominates(const struct problem *p, const struct standing *m, const s
 }
 
 /*
- * order: the servers by their relative egress load, so that dominators come earlier; of equal servers, the one with the
- * lower number comes first. So domination is a strict order, and F dominators of a dropped server are always kept.
+ * order: the servers by their relative egress load, so that every server comes after those that dominate it; of equal
+ * servers, the one with the lower number comes first. So domination is a strict order, and F dominators of a dropped
+ * server are always kept.
  */
 static void drop_dominated(const struct problem *p, const struct standing *order, const unsigned char *relief,
 			   bool *candidate)
@@ -150,7 +152,7 @@ struct turn {
 	uint32_t f;
 };
 
-/* Algorithm 1, line 2: larger CPU size first, then the first stage. */
+/* The order of Algorithm 1, line 2: by descending CPU size; of equal sizes, the earlier stage first. */
 static int compare_turns(const void *a, const void *b)
 {
 	const struct turn *x = a, *y = b;

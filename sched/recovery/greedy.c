@@ -43,7 +43,7 @@ static bool open_to(const struct problem *p, const bool *candidate, uint32_t f, 
 	       p->failed[f].cpu <= space[n] + RECOVERY_CPU_TOLERANCE;
 }
 
-/* Returns the best server for f, or N if none is open. */
+/* Returns the server whose load is lowest after it gets f, and this load; returns N if no server may take f. */
 static uint32_t best_server(const struct problem *p, const bool *candidate, uint32_t f, const uint32_t *place,
 			    const bool *placed, const struct loads *l, double *best_load)
 {
@@ -82,7 +82,10 @@ static int compare_items(const void *a, const void *b)
 	return (x->f > y->f) - (x->f < y->f);
 }
 
-/* load: 3 N doubles of scratch. */
+/*
+ * Places the tasks in the order of items[], each on its best_server(). Returns false if some task finds none. load:
+ * scratch, 3 N doubles.
+ */
 static bool place_in_order(const struct problem *p, const bool *candidate, const struct item *items, uint32_t *place,
 			   bool *placed, double *load)
 {
@@ -170,9 +173,9 @@ static bool improve_once(const struct problem *p, const bool *candidate, uint32_
 }
 
 /*
- * Moves one task to the most loaded server of all if that lowers this server's load, as flows with peers there no
- * longer cross its link. Chooses the task after whose move the larger load of the two servers is lowest. Returns false
- * if there is none.
+ * Moves one task to the most loaded server of all if that lowers the load of this server: flows between the task and
+ * its peers on the server then no longer cross the server's link. Chooses the task after whose move the larger load of
+ * the two servers is lowest. Returns false if there is none.
  */
 static bool relieve_once(const struct problem *p, const bool *candidate, uint32_t *place, bool *placed,
 			 const struct loads *l)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Enough for thousands of tasks that fit easily, and for a proof with a dozen large ones. */
+/* Maximum number of nodes: enough for thousands of tasks that fit easily, and for a proof with a dozen large ones. */
 enum { PACK_NODES = 200000 };
 
 struct pack {
@@ -30,7 +30,8 @@ static bool fits(const struct pack *k, uint32_t f, uint32_t n)
 }
 
 /*
- * Returns the unplaced task with the fewest possible servers, or F if all are placed. *count: number of these servers.
+ * Returns the unplaced task that fits on the fewest servers, or F if all tasks are placed. *count: number of these
+ * servers.
  */
 static uint32_t hardest(const struct pack *k, uint32_t *count)
 {
@@ -201,7 +202,7 @@ int recovery_pack_prove(const struct problem *problem, const bool *candidate, st
 	if (!included)
 		return -ENOMEM;
 	memset(included, 1, problem->F * sizeof *included);
-	/* Leaves out each task in turn if the others still do not fit. */
+	/* Leaves out each task in turn, and keeps it out if the remaining tasks still do not fit. */
 	for (uint32_t f = 0; f < problem->F; f++) {
 		included[f] = false;
 		included[f] = recovery_pack_tasks(problem, candidate, included, NULL, deadline) != PACK_DOES_NOT;

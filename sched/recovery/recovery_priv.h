@@ -18,7 +18,7 @@
 
 #include <base/ns.h>
 
-/* Two loads count as equal if they differ by less than this part. */
+/* Two loads count as equal if they differ by less than this fraction. */
 #define RECOVERY_TOLERANCE 1e-9
 /* Tolerance of CPU comparisons, as CPU sizes are sums of decimal numbers. */
 #define RECOVERY_CPU_TOLERANCE 1e-9
@@ -37,7 +37,7 @@ struct failed_task {
 	int stage;
 	bool restricted; /* eq. 9: only the servers in `allowed` may take it */
 	uint32_t first_peer, peer_count;
-	double out_MB, in_MB; /* to and from surviving tasks */
+	double out_MB, in_MB; /* volume of the task's flows to and from surviving tasks */
 	/* at the current scale */
 	double factor;          /* MB -> load, of flows with surviving peers */
 	double egress, ingress; /* load that the task adds to a server without its peers */
@@ -49,7 +49,7 @@ struct problem {
 	uint32_t *server;        /* n -> scenario's number */
 	int64_t *survivor;       /* scenario's number -> n, -1 = failed */
 	double *BE, *BI;         /* capacities, MB/s */
-	double *free_cpu;        /* CPU that the surviving tasks leave */
+	double *free_cpu;        /* by n: CPU that the surviving tasks do not use */
 	double *fixedE, *fixedI; /* load of flows between surviving tasks */
 	double *bE, *bI;         /* load without any failed task, at the current scale */
 	struct failed_task *failed;
@@ -60,7 +60,7 @@ struct problem {
 	double *pair_out_load;  /* F x F: f sends to g, at the current scale */
 	unsigned char *allowed; /* F x N, NULL if no task is restricted */
 	double least_p;         /* lower bound of p from relaunch delays alone */
-	double noise;           /* smaller loads count as 0, as differences of equal sums may be slightly off */
+	double noise; /* loads below this count as 0: rounding may leave such differences between equal sums */
 };
 
 int recovery_problem_create(const struct recovery_scenario *scenario, struct problem *problem);
@@ -119,8 +119,8 @@ enum pack_result { PACK_FITS, PACK_DOES_NOT, PACK_UNKNOWN };
 enum pack_result recovery_pack_tasks(const struct problem *problem, const bool *candidate, const bool *included,
 				     uint32_t *place, struct ns deadline);
 /*
- * Writes the proof of infeasibility: a set of tasks that do not fit, but would fit without any one of them. 0 or
- * -ENOMEM.
+ * Writes the proof of infeasibility: a set of tasks that do not all fit, but fit if any one of them is left out (as far
+ * as this is decided before the deadline). 0 or -ENOMEM.
  */
 int recovery_pack_prove(const struct problem *problem, const bool *candidate, struct recovery_answer *answer,
 			struct ns deadline);
@@ -129,8 +129,8 @@ int recovery_pack_write_proof(const struct problem *p, const bool *candidate, co
 			      struct recovery_answer *answer);
 
 /*
- * Finds a first placement; returns false if some task found no server. recovery_greedy_improve() then moves single
- * tasks.
+ * recovery_greedy_place() finds a first placement, or returns false if it finds no server for some task.
+ * recovery_greedy_improve() then moves single tasks. load: scratch, 3 N doubles.
  */
 bool recovery_greedy_place(const struct problem *problem, const bool *candidate, uint32_t *place, double *load);
 void recovery_greedy_improve(const struct problem *problem, const bool *candidate, uint32_t *place, double *load);

@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Blocks with at least this many options count as equal: of these, the one with the highest bound is next. */
+/*
+ * Blocks with at least this many options count as having equally many. Of blocks with equally many options, the search
+ * branches on the one with the highest bound.
+ */
 enum { OPTIONS_COUNTED = 32 };
 
 /* A node takes about as long as this many options. */
@@ -18,7 +21,7 @@ struct option {
 };
 
 struct grouping {
-	double cost; /* of the worst group: this one, or one of the tasks that remain */
+	double cost; /* cost of the most expensive group: `set`, or one of the tasks that remain */
 	uint32_t set;
 };
 
@@ -27,7 +30,10 @@ static bool are_mates(const struct search *s, const struct block *a, const struc
 	return a != b && s->p->failed[a->task[0]].application == s->p->failed[b->task[0]].application;
 }
 
-/* Adds the load of the flows from the first set of tasks to the second (egress), and of those back (ingress). */
+/*
+ * Adds to *egress the load of the flows from the tasks of set_a to those of set_b, and to *ingress the load of the
+ * flows from set_b to set_a.
+ */
 static void add_flows(const struct search *s, const struct block *a, uint32_t set_a, const struct block *b,
 		      uint32_t set_b, double *egress, double *ingress)
 {
@@ -83,7 +89,10 @@ static void add_block_relief(const struct search *s, uint32_t b, uint32_t c, dou
 	}
 }
 
-/* The load that unplaced tasks could still remove from c. skip: a block that does not count, or block_count. */
+/*
+ * The load that unplaced tasks could still remove from c. skip: a block whose tasks do not count; block_count = all
+ * count.
+ */
 static void relief_at(const struct search *s, uint32_t c, uint32_t skip, double *egress, double *ingress)
 {
 	*egress = *ingress = 0;
@@ -94,8 +103,8 @@ static void relief_at(const struct search *s, uint32_t c, uint32_t skip, double 
 }
 
 /*
- * Load by which a group's demand on c is reduced: its flows with peers there, and with placed tasks of its other
- * blocks.
+ * The load that a group saves by being on c: its flows with surviving peers there, and with placed tasks of the
+ * application's other blocks there.
  */
 static double local_load(const struct search *s, const struct block *block, uint32_t set, uint32_t c)
 {
@@ -133,8 +142,8 @@ static bool is_option(struct search *s, uint32_t b, uint32_t set, uint32_t c, do
 	if (*load <= s->limit)
 		return true;
 	/*
-	 * The tables do not include placed tasks of split applications, whose flows with unplaced tasks may still
-	 * vanish.
+	 * This quick test uses the tables of relief. They omit the flows between placed and unplaced tasks of a split
+	 * application, which may still vanish, so the test is not valid with such tasks.
 	 */
 	if (!block->split && !(s->has_split && s->tasks_on[c]) &&
 	    search_relative(s, c, egress - s->relief_egress[c], ingress - s->relief_ingress[c]) >
@@ -263,7 +272,7 @@ static bool can_be_relieved(const struct search *s, uint32_t c)
 			       s->ingress[c] - packed_relief(s, c, false)) <= s->limit * (1 + RECOVERY_TOLERANCE);
 }
 
-/* *hot: an overloaded server, C if there is none. Returns false if one cannot be relieved. */
+/* *hot: an overloaded server, C if there is none. Returns false if some overloaded server cannot be relieved. */
 static bool find_hot(const struct search *s, uint32_t *hot)
 {
 	*hot = s->C;
@@ -295,7 +304,10 @@ static void put_group(struct search *s, uint32_t b, uint32_t set, uint32_t c)
 		s->place[block->task[__builtin_ctz(set)]] = c;
 }
 
-/* MB that a group on c, with the tasks placed there, keeps off the network. */
+/*
+ * MB that do not cross the network if the group is on c: its flows within the group, with surviving peers on c and with
+ * placed tasks on c.
+ */
 static double group_saved_MB(const struct search *s, const struct block *block, uint32_t set, uint32_t c)
 {
 	const struct problem *p = s->p;
@@ -343,7 +355,7 @@ static enum outcome take_leaf(struct search *s)
 	return SEARCH_NONE;
 }
 
-/* Best fit: fuller servers first, to keep the emptier ones free. */
+/* Best fit: the most loaded server first, to keep capacity on the others. */
 static int compare_options(const void *a, const void *b)
 {
 	const struct option *x = a, *y = b;
@@ -419,7 +431,7 @@ static enum outcome try_group(struct search *s, uint32_t b, uint32_t set, struct
 			saved_MB = group_saved_MB(s, block, set, c);
 			if (!block->split && !saves_more(s, most_MB + saved_MB))
 				continue;
-			load = saved_MB; /* most MB first */
+			load = saved_MB; /* options are then sorted by saved MB, highest first */
 		}
 		options[count++] = (struct option){.load = load, .c = c};
 	}

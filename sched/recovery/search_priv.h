@@ -4,16 +4,16 @@
  * send to each other over the network. A node of the tree has some groups on servers; it branches on the groups that
  * contain the first unplaced task of an application, and on their servers.
  *
- * The bound: the cost of a group is the lowest relative load that any server open to it has with the group, minus the
- * relief: the load that other applications could remove from that server. A dynamic programme over the subsets of an
- * application's tasks finds the partition into groups whose most expensive group is cheapest. The greatest such value
- * over the applications is a lower bound of p. The same tables give a bound for the unplaced tasks of each application
- * at every node.
+ * The bound: for each server that may take a group, compute its relative load with the group, after subtracting its
+ * relief, which is the load that other applications could remove from that server. The lowest of these loads is the
+ * cost of the group. A dynamic programme over the subsets of an application's tasks finds the partition into groups
+ * whose most expensive group is cheapest. The greatest such value over the applications is a lower bound of p. The same
+ * tables give a bound for the unplaced tasks of each application at every node.
  *
  * An application with more than BLOCK_TASKS failed tasks is split into blocks. A flow between two of its blocks may
  * still stay within a server, so the bound counts it neither as egress of the sender's block nor as ingress of the
- * receiver's. The loads of placed tasks include it until both ends share a server; until then, it is relief that the
- * unplaced end could give.
+ * receiver's. In the loads of placed tasks such a flow counts until both ends share a server. While one end is
+ * unplaced, the flow counts as relief, because placing that end on the same server would remove it.
  */
 #ifndef SCHED_RECOVERY_SEARCH_PRIV_H
 #define SCHED_RECOVERY_SEARCH_PRIV_H
@@ -36,16 +36,18 @@ struct block {
 	double *egress, *ingress, *cpu; /* of the group on a server without peers */
 	/* flows to and from other blocks of the application: load that may still vanish */
 	double *cross_egress, *cross_ingress;
-	double *cost, *best;              /* cost of the group; the least cost of the worst group over all partitions */
-	double *plain_cost;               /* cost of the group on servers where it has no peers */
-	double *saved_MB, *best_saved_MB; /* most traffic within servers: of a group, of a partition */
-	/* by candidate: load that the block could remove from it */
+	double *cost, *best; /* cost of the set as one group; and over all partitions of the set, the least cost of the
+				most expensive group */
+	double *plain_cost;  /* cost of the group on servers where it has no peers */
+	double *saved_MB, *best_saved_MB; /* most MB that need not cross the network: if the set is one group; over all
+					     partitions of the set */
+	/* by candidate: load that tasks of the block could remove from this server */
 	double *relief_egress, *relief_ingress;
 };
 
 enum outcome { SEARCH_FOUND, SEARCH_NONE, SEARCH_BUDGET, SEARCH_DEADLINE };
 
-/* A task that could lower the load of a server. */
+/* A failed task that could lower the load of a server: by `load`, at the price of `cpu`. */
 struct gain {
 	double load, cpu;
 };
@@ -55,25 +57,27 @@ struct search {
 	uint32_t C;
 	uint32_t *n;   /* candidate -> n */
 	int64_t *c;    /* n -> candidate or -1 */
-	double *local; /* F x C: load of a task's flows with peers there */
-	bool *plain;   /* no failed task has a peer there */
+	double *local; /* [F x C] load of the task's flows with surviving peers on the candidate */
+	bool *plain;   /* by candidate: no failed task has a surviving peer there */
 	struct block *blocks;
 	uint32_t block_count;
-	bool has_split;                         /* some block is part of an application */
+	bool has_split;                         /* some application is split into several blocks */
 	double outside;                         /* highest relative load of a server that is no candidate */
 	double *relief_egress, *relief_ingress; /* by candidate: load that all blocks could remove */
 	/* limits of a decision */
-	double limit, untouched_limit; /* inclusive upper limits of relative loads; `untouched`: without failed tasks */
+	double limit, untouched_limit; /* inclusive upper limits of relative loads: of servers that take failed tasks,
+					  and of those that take none */
 	bool least_bytes;              /* keep searching for fewer bytes */
 	double best_saved_MB;
 	/* state of the current node */
-	double *egress, *ingress, *space; /* by candidate */
-	uint32_t *tasks_on;               /* by candidate */
-	uint32_t *place;                  /* by failed task: candidate or C */
+	double *egress, *ingress, *space; /* by candidate: loads, free CPU */
+	uint32_t *tasks_on;               /* by candidate: number of failed tasks on it */
+	uint32_t *place;                  /* by failed task: its candidate; C = not placed */
 	uint32_t *remaining;              /* by block: set of unplaced tasks */
-	unsigned char *block_on; /* [block x candidate] set: the candidate takes no (further) group of the block */
+	unsigned char *block_on; /* [block x candidate] 1: put no group of the block on the candidate, which has
+				    one already, or gets none in this branch */
 	double saved_MB;
-	uint32_t *hot; /* candidates above untouched_limit without failed tasks */
+	uint32_t *hot; /* candidates that exceed untouched_limit before any failed task is placed */
 	uint32_t hot_count;
 	struct gain *gains; /* F entries of scratch */
 	/* result and budget */
@@ -83,13 +87,16 @@ struct search {
 	struct ns deadline;
 };
 
-/* The tables of all blocks; recovery_blocks_fill() computes them for the problem's scale. 0 or -ENOMEM. */
+/*
+ * Allocates the blocks and their tables; recovery_blocks_fill() computes the tables for the problem's present scale. 0
+ * or -ENOMEM.
+ */
 int recovery_blocks_create(struct search *s);
 void recovery_blocks_free(struct search *s);
 void recovery_blocks_fill(struct search *s);
 /* Returns a lower bound of the highest relative load of the servers that take failed tasks. */
 double recovery_blocks_bound(const struct search *s);
-/* Computes saved_MB and best_saved_MB of all blocks for placements within s->limit. */
+/* Computes saved_MB and best_saved_MB of all blocks; groups may be only on servers whose load stays within s->limit. */
 void recovery_blocks_fill_saved(struct search *s);
 
 /*

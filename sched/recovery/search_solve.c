@@ -12,8 +12,9 @@
 #include <string.h>
 
 /*
- * Limits of the options that a search may examine; some 100 take 1 us. A probe at the bound, or half-way between bound
- * and incumbent, succeeds quickly or hardly ever. Ties get no more time than p.
+ * Maximum numbers of options that searches may examine; about 100 options take 1 us. probe_work is for one search with
+ * a limit at the bound, or half-way between bound and incumbent: such a search succeeds quickly or hardly ever.
+ * tie_work is for each of the two tie-breaking objectives, load and bytes; only p may take until the deadline.
  */
 static const uint64_t probe_work = 200000, tie_work = 400000;
 
@@ -78,7 +79,7 @@ static void destroy(struct search *s)
 	free(s->block_on);
 }
 
-/* Prepares everything that depends on the problem's scale. */
+/* Computes everything that depends on the problem's scale. scale: the p for which to compute the loads. */
 static void prepare(struct search *s, double scale)
 {
 	struct problem *p = s->p;
@@ -175,7 +176,7 @@ static bool minimise(struct search *s, struct descent *d, decide_function *decid
 		if (outcome == SEARCH_FOUND) {
 			double better = value(s, s->found);
 
-			/* They differ only by rounding: the placement found is as good as the incumbent. */
+			/* the values differ only by rounding: the placement found is not better than the incumbent */
 			if (better >= d->incumbent)
 				return stage == BELOW_INCUMBENT;
 			memcpy(place, s->found, s->p->F * sizeof *place);
@@ -217,8 +218,8 @@ static double value_touched(struct search *s, uint32_t *place)
 }
 
 /*
- * Call it when p is proved. Among the placements with this p, finds the lowest load of servers that take tasks, then
- * the fewest bytes. Returns true if both are proved.
+ * Call it when p is proved. Among the placements with this p, finds the lowest `touched` (load of the servers that take
+ * failed tasks), and among those the fewest bytes. Returns true if both are proved.
  */
 static bool settle_ties(struct search *s, uint32_t *place, double p)
 {

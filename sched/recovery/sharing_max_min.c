@@ -46,7 +46,10 @@ static bool fill(const struct fluid *fluid, struct arrays *a, struct max_min_pro
 		a->first[fluid->flows[i].from + 2] += fluid->flows[i].active;
 		a->first[servers + fluid->flows[i].to + 2] += fluid->flows[i].active;
 	}
-	/* first[r + 1] moves from the beginning of resource r to its end. */
+	/*
+	 * first[r + 1] now becomes the beginning of resource r's list. While the list is filled, it moves to its end,
+	 * which is the beginning of the next list.
+	 */
 	for (uint32_t r = 2; r <= resources + 1; r++)
 		a->first[r] += a->first[r - 1];
 	for (uint32_t i = 0; i < count; i++) {

@@ -7,8 +7,8 @@
 #include <sched/recovery/sharing.h>
 
 /*
- * Source k is application k. Its rate is the part of its remaining volume that it sends per second in addition to the
- * floors.
+ * The max-min problem: source k is application k. Its rate is per second, as a fraction of the application's remaining
+ * volume, and comes in addition to the flows' rates by eq. 19.
  */
 struct arrays {
 	double *weight, *offered, *capacity, *load, *extra, *work, *sum;
@@ -46,7 +46,10 @@ static void free_arrays(struct arrays *a)
 	free(a->work);
 }
 
-/* Finds the load of each application on each resource: counts these pairs, or stores them if `write`. */
+/*
+ * Computes the load of each application on each resource (link). Counts the pairs with a load, or stores them if
+ * `write` is set.
+ */
 static void walk_loads(const struct fluid *fluid, struct arrays *a, bool write)
 {
 	uint32_t servers = fluid->scenario->server_count, i = 0;

@@ -97,7 +97,10 @@ static int refuse_endless(struct problem *p, const bool *candidate, const uint32
 		included[f] = (p->BE[n] <= 0 && load[n] > 0) || (p->BI[n] <= 0 && load[p->N + n] > 0);
 		any = any || included[f];
 	}
-	/* If no task is, the link belongs to a server without failed tasks, and any task may be its peer. */
+	/*
+	 * If no task is included, the link without capacity belongs to a server without failed tasks, which may be a
+	 * peer of any failed task: include all.
+	 */
 	for (uint32_t f = 0; f < p->F && !any; f++)
 		included[f] = true;
 	if (answer->proof_of_links)

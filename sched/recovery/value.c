@@ -59,7 +59,7 @@ struct value recovery_problem_evaluate(struct problem *p, const uint32_t *place,
 
 	if (!p->has_relaunch)
 		return recovery_problem_value(p, place, load);
-	/* The greatest relative load at scale x falls with x: find the x at which it equals x by bisection. */
+	/* The greatest relative load falls as the scale x rises; p is the x that equals it, found by bisection. */
 	recovery_problem_scale(p, INFINITY);
 	high = larger(2 * low, recovery_problem_value(p, place, load).p);
 	for (recovery_problem_scale(p, high); recovery_problem_value(p, place, load).p > high;

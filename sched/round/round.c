@@ -110,7 +110,10 @@ int round_place_roots(struct placer *placer, const struct round_options *options
 	return hold_others(placer, false, err);
 }
 
-/* True if the network must be built: to keep it, or because the cost of an unrouted unit depends on it. */
+/*
+ * True if the network must be built: because the caller wants it, or for overflow_cost, which is part of the cost of
+ * each unrouted unit.
+ */
 static bool needs_network(struct placer *placer, const struct round_options *options)
 {
 	return options->keep_network || (options->whole_cost && placer_settings(placer)->flow.unscheduled_capacity > 0);

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * NoMora's flow network (paper, figure 4 and table 2); it is kept between rounds. Each event is recorded as a change
- * with its reason; changes of the same subject are merged. A round applies the merged changes to the solver, solves,
- * and proposes moves of tasks. Tasks of a job whose costs are equal are one supply ("group") of the solver.
+ * with its reason; changes of the same subject are merged. A round (flownet_propose()) passes the merged changes to
+ * the solver, solves, and proposes moves of tasks. Each task is one unit of flow; tasks of a job whose costs are equal
+ * are one supply ("group") of the solver.
+ *
+ * The nodes: T is a task, U_J collects the tasks of job J that stay unscheduled, X is the cluster, R a rack, M a
+ * machine, S the sink. p_m and p_r are the thresholds of the policy.
  *
  *   task T of job J -> U_J   omega * wait + gamma          T -> X  largest cost of all machines
  *   T -> R                   largest cost of the rack, if <= p_r (the cost source decides)
@@ -10,15 +14,17 @@
  *   X -> R -> M -> S         cost 0, capacity: the slots   U_J -> S  cost 0, capacity: see unscheduled_capacity
  *
  * A waiting root has an arc to X at cost 0, and one to U_J, so that a full cluster still has an answer. A running root
- * has only the arc to its machine. The other tasks wait for their root. After a root has ended, its machine remains the
- * reference for the others.
+ * has only the arc to its machine. The job's other tasks wait until the root runs. The machine where the root runs is
+ * the job's reference: the costs of the other tasks are computed from the latency to it. After the root has ended, this
+ * machine remains the reference.
  *
- * A running task of a job that is not preemptible has only the arc to its machine. One of a preemptible job has all
- * arcs, and the arc to its machine is cheaper by beta and by the job's gain, but never below 0. A running task has
- * waited 0 s: its arc to U_J costs gamma.
+ * A running task of a job that is not preemptible is pinned: it has only the arc to its machine, and rounds do not move
+ * it. A running task of a preemptible job has all arcs, and the cost of its arc to its machine is reduced by beta per
+ * second that it has run and by the job's gain, but not below 0. If beta has reduced this cost to 0, the task may be at
+ * rest: rounds do not examine it. A running task has waited 0 s: its arc to U_J costs gamma.
  *
  * A machine is up, draining, or down (absent). A draining machine, and one with fewer slots than tasks, is shut: it
- * gets no tasks, and keeps its own unless flownet_task_leave() sends them away.
+ * gets no new tasks, and its tasks are pinned, except those for which flownet_task_leave() was called.
  *
  * To the network, all free slots behind X or R are equal; for a task whose unit of flow goes through X or R, the
  * policy's `choose` selects the slot. Machines are numbered as in the cluster. The caller numbers jobs and tasks from
@@ -61,13 +67,13 @@ struct flownet_policy {
 	int32_t (*at)(void *context, uint32_t job, int32_t root, uint32_t machine);
 	/*
 	 * Chooses a machine with a free slot (flownet_free()), in `rack` unless that is FLOWNET_NONE, for a task for
-	 * which the network may use any of them. There is at least one. Returns COST_NO_MACHINE if none is suitable:
-	 * the task then stays where it is. choose = NULL: the first machine is taken.
+	 * which the network may use any of them. There is at least one such machine. Returns COST_NO_MACHINE if none is
+	 * suitable: the task then stays where it is. choose = NULL: the first machine is taken.
 	 */
 	uint32_t (*choose)(void *context, const struct flownet *net, uint32_t job, uint32_t task, int32_t rack);
 	/*
-	 * Reports that `machine` is (`runs`) or no longer is the job's reference; the job's row is needed only while it
-	 * is. May be NULL.
+	 * Reports that `machine` has become the job's reference (`runs` is true) or no longer is it (false). The
+	 * network requests rows only for the present reference. May be NULL.
 	 */
 	void (*root)(void *context, uint32_t job, uint32_t machine, bool runs);
 	/*
@@ -82,8 +88,9 @@ struct flownet_settings {
 	bool preemption; /* default for new jobs, see flownet_job_moves() */
 	int32_t gamma;
 	double omega_per_s;
-	double beta_per_s;            /* of jobs that may be preempted */
-	int32_t unscheduled_capacity; /* of U_J -> S; 0 = the job's tasks (the paper's 1 leaves some without a path) */
+	double beta_per_s; /* discount on a running task's cost of staying, per second run; for preemptible jobs only */
+	int32_t unscheduled_capacity; /* of U_J -> S; 0 = the number of the job's tasks (with 1, as in the paper, some
+					 tasks have no path) */
 	const struct mcf_algorithm *algorithm; /* NULL = the structured solver, kept and repaired between rounds */
 	bool verify;                           /* prove every answer by mcf_verify() */
 };
@@ -113,7 +120,7 @@ enum flownet_reason {
 	FLOWNET_MOVES_CHANGED,
 	FLOWNET_TASK_STARTED,
 	FLOWNET_TASK_FAILED,
-	FLOWNET_REASONS, /* their number */
+	FLOWNET_REASONS, /* number of reasons */
 };
 
 /* The part of the network that changes. */
@@ -125,10 +132,11 @@ enum flownet_change_kind {
 
 struct flownet_change {
 	enum flownet_change_kind kind;
-	enum flownet_reason reason; /* of the first event */
+	enum flownet_reason reason; /* reason of the first event that was merged into this change */
 	uint32_t subject;
-	uint32_t events;       /* number of events merged into it */
-	int32_t before, after; /* the machine's slots for tasks that are not pinned; 0 for jobs */
+	uint32_t events;       /* number of events merged into this change */
+	int32_t before, after; /* a machine's slots for tasks that are not pinned: as the solver has them, and now;
+				  FLOWNET_NONE = absent; 0 for jobs */
 };
 
 /*
@@ -144,19 +152,19 @@ int flownet_machine_removed(struct flownet *net, uint32_t machine);
 int flownet_machine_drained(struct flownet *net, uint32_t machine, bool draining);
 int flownet_slots_changed(struct flownet *net, uint32_t machine, int32_t slots);
 /*
- * True if a present job has its root on the machine, or had it there when the root ended: such a number must not be
- * reused.
+ * True if a present job has its root on the machine, or had it there when the root ended. The machine's number must not
+ * be reused as long as this is true.
  */
 bool flownet_machine_is_reference(const struct flownet *net, uint32_t machine);
 
 int flownet_job_arrived(struct flownet *net, uint32_t job, uint32_t root_task);
-int flownet_job_ended(struct flownet *net, uint32_t job); /* its tasks end, too; the number may be reused */
+int flownet_job_ended(struct flownet *net, uint32_t job); /* the job's tasks end, too; the job's number may be reused */
 /* An unused job number, as small as possible. */
 uint32_t flownet_spare_job(struct flownet *net);
 /*
- * Sets whether running tasks of the job may move. They do so only if their predicted performance (100 / cost) improves
- * by at least `gain` (0.1 = ten percent of the baseline); a move that frees a slot for others may lose performance.
- * -EINVAL if the policy does not have `preempts`.
+ * Sets whether running tasks of the job may move. They move only if their predicted performance p = 100 / cost rises by
+ * at least `gain` (p is 1 at the baseline latency, so 0.1 is ten percent of that); but a move that frees a slot for
+ * others may lose performance. -EINVAL if the policy does not have `preempts`.
  */
 int flownet_job_moves(struct flownet *net, uint32_t job, bool preemptible, double gain);
 
@@ -183,24 +191,25 @@ int flownet_latency_changed(struct flownet *net, const struct cost_moved *moved)
  */
 int flownet_time_passed(struct flownet *net, double seconds);
 /*
- * Holds back all tasks except roots, or ends this. While they are held back, a round places only waiting roots, without
- * the solver. Other waiting tasks are not in the network. Running tasks stay, but if no slot is free, a root may
- * displace a task of a preemptible job. For rounds of two solves (NoMora 5.2). Has no effect if the policy has no
- * root_first. The cost of such a round is that of waiting roots and displaced tasks. Returns 0.
+ * Holds back all tasks except roots (`held` is true), or ends this (false). While they are held back, a round places
+ * only waiting roots, without the solver. Other waiting tasks are not in the network. Running tasks stay, but if no
+ * slot is free, a root may displace a task of a preemptible job. For rounds of two solves (NoMora 5.2). Has no effect
+ * if the policy has no root_first. The cost of such a round is the sum of the cost of waiting of each root that still
+ * waits and, for each displaced task, gamma minus its cost of staying. Returns 0.
  */
 int flownet_hold_others(struct flownet *net, bool held);
 
-/* The changes that wait for the next round; borrowed until the next call that changes the network. */
+/* The changes that the next round will pass to the solver; borrowed until the next call that changes the network. */
 const struct flownet_change *flownet_pending(const struct flownet *net, size_t *count);
 
-/* The arc that a task's unit takes. */
+/* The first arc on the path of a task's unit of flow. */
 enum flownet_arc {
 	FLOWNET_ARC_UNSCHEDULED,
 	FLOWNET_ARC_CLUSTER,
 	FLOWNET_ARC_RACK,
 	FLOWNET_ARC_MACHINE,
-	FLOWNET_ARC_RUNNING, /* to its machine */
-	FLOWNET_ARC_NONE,    /* none: the task waits for its root, or U_J has no capacity left for it */
+	FLOWNET_ARC_RUNNING, /* from a running task to its present machine */
+	FLOWNET_ARC_NONE,    /* no arc: the task waits for its root, or U_J has no capacity left for the task */
 };
 const char *flownet_arc_name(enum flownet_arc arc);
 
@@ -219,7 +228,7 @@ struct flownet_round {
 	int64_t unscheduled; /* units that wait */
 	int64_t unrouted;    /* tasks for which there is no path at all (unscheduled_capacity) */
 	uint64_t changes;    /* changes applied to the solver */
-	uint64_t scans;      /* arcs that the structured solver looked at; 0 with another one */
+	uint64_t scans;      /* arcs that the structured solver examined; 0 with another solver */
 	uint64_t merged;     /* events merged into another change */
 	const char *algorithm;
 	bool verified;                      /* the certificate was checked and holds */
@@ -248,13 +257,19 @@ int flownet_propose(struct flownet *net, struct flownet_round *round, struct err
 /* flownet_propose(), then flownet_apply_all(). */
 int flownet_solve(struct flownet *net, struct flownet_round *round, struct error *err);
 
-/* 0, -ESTALE (outdated by an event, or already carried out), -EBUSY (another task has to leave first). */
+/*
+ * Carries out a proposal. 0, -ESTALE (an event has made it obsolete, or it was carried out already), or -EBUSY (`to`
+ * has no free slot until another task has left).
+ */
 int flownet_apply(struct flownet *net, size_t number);
-/* As flownet_apply(); -EINVAL: the proposal is to wait, which cannot be reserved. */
+/*
+ * Reserves a slot for a proposed move. Returns as flownet_apply(), or -EINVAL: the proposal is that the task waits,
+ * which needs no slot.
+ */
 int flownet_reserve(struct flownet *net, size_t number);
 /* Applies all remaining proposals, departures first. 0 or -ENOMEM. */
 int flownet_apply_all(struct flownet *net);
-/* -EINVAL: the task is not in transit. */
+/* End a reservation, see flownet_propose(). 0, -ENOMEM, or -EINVAL: the task is not in transit. */
 int flownet_confirm(struct flownet *net, uint32_t job, uint32_t task);
 int flownet_fail(struct flownet *net, uint32_t job, uint32_t task);
 
@@ -262,7 +277,7 @@ int flownet_fail(struct flownet *net, uint32_t job, uint32_t task);
 int32_t flownet_free(const struct flownet *net, uint32_t machine); /* number of free slots; 0 if the machine is shut */
 int64_t flownet_free_in_rack(const struct flownet *net, uint32_t rack);
 int32_t flownet_slots(const struct flownet *net, uint32_t machine);
-int32_t flownet_most_slots(const struct flownet *net);                /* that any machine has had so far */
+int32_t flownet_most_slots(const struct flownet *net); /* the most slots that any machine has had so far */
 int32_t flownet_running(const struct flownet *net, uint32_t machine); /* tasks on it */
 const struct cluster *flownet_cluster(const struct flownet *net);
 uint64_t flownet_rounds(const struct flownet *net); /* solves begun so far */
@@ -273,26 +288,30 @@ const uint32_t *flownet_waiting_jobs(const struct flownet *net, size_t *count);
 uint32_t flownet_job_limit(const struct flownet *net); /* highest job number so far + 1 */
 uint32_t flownet_task_limit(const struct flownet *net, uint32_t job);
 uint32_t flownet_root_task(const struct flownet *net, uint32_t job);
-int32_t flownet_root_machine(const struct flownet *net, uint32_t job); /* where it runs or ran; FLOWNET_NONE: waits */
+/* The machine where the root runs or, if it has ended, ran; FLOWNET_NONE: the root waits. */
+int32_t flownet_root_machine(const struct flownet *net, uint32_t job);
 int32_t flownet_task_machine(const struct flownet *net, uint32_t job, uint32_t task);
 /*
- * True if a move of the task is reserved and not confirmed. *origin: the machine that it leaves, FLOWNET_NONE if it
- * waited.
+ * True if the task is in transit: a move of it was reserved and neither confirmed nor failed. *origin: the machine that
+ * the task leaves, or FLOWNET_NONE if it waited.
  */
 bool flownet_task_in_transit(const struct flownet *net, uint32_t job, uint32_t task, int32_t *origin);
 bool flownet_task_present(const struct flownet *net, uint32_t job, uint32_t task);
 uint32_t flownet_waiting_tasks(const struct flownet *net, uint32_t job);
-/* Number of running tasks that rounds leave out: they have run so long that beta makes staying free. */
+/*
+ * Number of tasks at rest: running tasks that rounds do not examine, because beta has reduced their cost of staying to
+ * 0.
+ */
 uint64_t flownet_resting(const struct flownet *net);
 bool flownet_a_root_waits(struct flownet *net); /* true if the root of any job waits */
 /*
- * Number of tasks that have waited so long that omega adds nothing more, so that their order is lost. *longest_s: the
- * longest wait.
+ * Number of waiting tasks whose cost has reached omega's limit, FLOWNET_TIME_COST_MAXIMUM; of these, the ones that have
+ * waited longer are no longer preferred. *longest_s: the longest wait of any task.
  */
 uint64_t flownet_capped_tasks(const struct flownet *net, double *longest_s);
 /*
- * Sum of the costs of the pinned tasks' arcs, which a round's cost excludes; while the others are held back, also of
- * running tasks that may move.
+ * Sum of the costs of the pinned tasks' arcs, which are not part of a round's cost. While flownet_hold_others() is in
+ * effect, also includes the running tasks that are not pinned.
  */
 int64_t flownet_pinned_cost(const struct flownet *net);
 /*
@@ -306,6 +325,6 @@ enum flownet_arc flownet_arc_to(const struct flownet *net, uint32_t job, uint32_
  * -ENOMEM.
  */
 int flownet_list_unrouted(const struct flownet *net, uint32_t job, bool *unrouted);
-uint64_t flownet_memory_bytes(const struct flownet *net); /* of the solver */
+uint64_t flownet_memory_bytes(const struct flownet *net); /* memory that the solver uses */
 
 #endif

@@ -40,7 +40,7 @@ struct place_world {
 	struct latency_view *view;
 	struct curve_library *library;
 	const struct curve **curve_of_job; /* [jobs] */
-	int32_t *curve_number_of_job;      /* [jobs] in the library and in the placer */
+	int32_t *curve_number_of_job;      /* [jobs] number of the job's curve, the same in `library` and in `placer` */
 	struct placer *placer;
 	struct progress *progress; /* borrowed; NULL is legal */
 };
@@ -55,10 +55,10 @@ struct explain_scene place_scene(const struct place_world *world);
 struct place_outcome {
 	struct explanation explanation;
 	struct round_outcome round; /* the last one */
-	uint64_t solves;            /* of all rounds */
+	uint64_t solves;            /* number of solves in all rounds */
 	double seconds;
-	uint64_t capped_tasks; /* highest flownet_capped_tasks() of the rounds */
-	double longest_wait_s; /* in the round with that number */
+	uint64_t capped_tasks; /* flownet_capped_tasks() of the round in which it was highest */
+	double longest_wait_s; /* longest wait of a task in that round, in seconds */
 };
 
 /* Runs the rounds and fills the outcome; release with place_outcome_free(), also after an error. */

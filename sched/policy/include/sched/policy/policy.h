@@ -24,8 +24,8 @@
 #include <model/curve.h>
 
 enum {
-	POLICY_FIXED_COST = 100,    /* of policies for which all machines are alike: p = 1 */
-	POLICY_MACHINE_ARCS = 1024, /* of one row, by default: 35 KB in the solver */
+	POLICY_FIXED_COST = 100,    /* of every machine, if the policy treats all machines alike: p = 1 */
+	POLICY_MACHINE_ARCS = 1024, /* default limit of a row's arcs to machines: takes 35 KB in the solver */
 };
 
 struct placer; /* a policy and its data for one cluster, see below */
@@ -33,7 +33,7 @@ struct placer; /* a policy and its data for one cluster, see below */
 struct policy {
 	const char *name;
 	const char *summary;
-	bool root_first;    /* tasks wait until their root is placed, and then go near it */
+	bool root_first; /* a job's other tasks wait until its root is placed, and their costs depend on its machine */
 	int32_t least_cost; /* lower bound of a machine's cost */
 	bool cached_rows;   /* row() is cost_rows_get() with the job's curve */
 	bool preempts;      /* supports preemption; other policies keep running tasks where they are */
@@ -42,7 +42,7 @@ struct policy {
 	int32_t (*at)(struct placer *placer, uint32_t job, int32_t root, uint32_t machine);
 	/*
 	 * Fills cost[] for the rack's columns of the layout with the costs that at() gives (above COST_MAXIMUM:
-	 * unreachable); any value where a column has no machine. Needed with root_first.
+	 * unreachable); columns without a machine may get any value. Policies with root_first must have this function.
 	 */
 	void (*rack)(struct placer *placer, uint32_t job, uint32_t root, uint32_t rack, uint16_t *cost);
 	uint32_t (*choose)(struct placer *placer, const struct flownet *net, uint32_t job, uint32_t task, int32_t rack);
@@ -60,7 +60,7 @@ enum policy_spill {
 
 struct policy_settings {
 	int32_t machine_threshold, rack_threshold; /* p_m, p_r; COST_MAXIMUM = none */
-	uint32_t machine_arcs;                     /* of a row, see <sched/cost/rows.h>; 0 = no limit */
+	uint32_t machine_arcs; /* maximum of a row's arcs to machines, see <sched/cost/rows.h>; 0 = no limit */
 	enum cost_lookup lookup;
 	enum policy_spill spill;
 	enum latency_reference reference;
@@ -109,7 +109,8 @@ struct flownet *placer_net(struct placer *placer);
 const struct policy *placer_policy(const struct placer *placer);
 const struct policy_settings *placer_settings(const struct placer *placer);
 /*
- * Number of rows of costs in memory, at most one for each curve and machine with a root of that curve. For statistics.
+ * Number of rows of costs in memory, for statistics. There is at most one row per pair of a curve and a machine on
+ * which a job with this curve has its root.
  */
 uint64_t placer_rows_kept(const struct placer *placer);
 /* Cost of one machine by its latency, for a job whose root is on `root`, regardless of the policy. */

@@ -16,10 +16,10 @@
 
 struct recover_settings {
 	const char *path, *generate, *coflows; /* the scenario's source: one of them is not NULL */
-	double at_s, link_MBps;                /* of coflows */
+	double at_s, link_MBps;                /* for `coflows`: time of the failure in the trace, speed of each link */
 	const char *fail;                      /* an additional server that fails; may be NULL */
 	int filter, solver;                    /* enum recovery_filter, enum recovery_solver */
-	int64_t eta, runs, seed;               /* runs: random placements of a comparison */
+	int64_t eta, runs, seed;               /* runs: number of random placements in a comparison */
 	double deadline_ms;
 	bool json, compare;
 	FILE *progress; /* for progress bars; may be NULL */

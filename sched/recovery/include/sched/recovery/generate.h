@@ -13,14 +13,14 @@ enum recovery_failure { RECOVERY_FAIL_TASKS, RECOVERY_FAIL_SERVERS, RECOVERY_FAI
 
 struct recovery_recipe {
 	uint32_t servers, applications, tasks; /* tasks of each application, half of them in stage 1 */
-	uint32_t failed;                       /* number of failed tasks, or of failed servers with the other kinds */
+	uint32_t failed; /* number of failed tasks; if `failure` is another kind, of failed servers */
 	uint64_t seed;
 	enum recovery_failure failure;
 	double demand;    /* volumes of failed tasks' flows are multiplied by this */
 	bool tight;       /* CPU sizes 1 to 4, 85 % in use */
-	uint32_t backups; /* servers to which a failed task of stage 1 may go; 0 = all */
+	uint32_t backups; /* number of servers to which a failed task of stage 1 may go; 0 = all servers */
 	uint32_t weight_low, weight_high;
-	double link_low_gbps, link_high_gbps; /* each server has one or the other */
+	double link_low_gbps, link_high_gbps; /* speeds of the servers' links: each server has one of the two */
 	bool dense; /* each task sends to 3 in 10 others; failed tasks are of the first two applications */
 };
 

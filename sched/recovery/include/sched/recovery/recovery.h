@@ -4,8 +4,10 @@
  * Chen, Li and Li, "Surviving Failures with Performance-Centric Bandwidth Allocation in Private Datacenters", section
  * III.
  *
- * Each application k finishes its transfers after t_k = p / w'_k, where w'_k is its share of the weights (eq. 2).
- * Choose a surviving server for each failed task such that p is as small as possible and no access link is overloaded:
+ * Each application k finishes its transfers after t_k = p / w'_k, where w'_k is its share of the sum of all weights
+ * (eq. 2). So p is the time at unit share: that of an application which has all the weight. Choose a surviving server
+ * for each failed task such that p is as small as possible and no access link is overloaded. D is the volume of a flow,
+ * BE_n and BI_n are the egress and ingress capacities of server n:
  *
  *   minimise p = 1/S   subject to   sum over the flows that leave server n of  w'_k D  <=  BE_n p       (eq. 17)
  *                                   sum over the flows that enter n            w'_k D  <=  BI_n p       (eq. 18)
@@ -20,7 +22,8 @@
  * - Ties: often the most loaded survivor alone decides p. Among placements of equal p, the answer has the lowest
  *   maximum load of a server that takes a failed task, then the fewest bytes on the network. The answer is
  *   deterministic.
- * - relaunch_s (footnote 3): a flow with a failed end starts d seconds late and gets the rate D / (t_k - d).
+ * - relaunch_s (footnote 3): a flow from or to a failed task starts d = relaunch_s seconds late and gets the rate
+ *   D / (t_k - d).
  *
  * Rates are MB/s, volumes MB, p seconds at unit share. No I/O; the clock is read for the deadline and for statistics.
  * One thread per call.
@@ -73,11 +76,13 @@ struct recovery_answer {
 	bool ties_proved;  /* `touched` and `network_MB` are also proved least among the placements with this p */
 	uint32_t failed_count;
 	uint32_t *failed; /* numbers of the failed tasks, ascending */
-	uint32_t *server; /* their servers; NULL without a placement */
+	uint32_t *server; /* the servers of these tasks, in the same order; NULL without a placement */
 	uint32_t candidate_count;
 	uint64_t nodes;
 	double solve_s;
-	/* If infeasible: these tasks do not fit on these servers, the only ones that may take any of them. */
+	/*
+	 * If infeasible: proof_tasks do not all fit on proof_servers, and no other server may take any of these tasks.
+	 */
 	uint32_t *proof_tasks, *proof_servers;
 	uint32_t proof_task_count, proof_server_count;
 	bool proof_of_links; /* there is enough CPU, but in every placement a flow needs a link without capacity */
@@ -103,7 +108,7 @@ struct recovery_load {
  * loads at that p.
  */
 double recovery_evaluate(const struct recovery_scenario *scenario, const uint32_t *server, struct recovery_load *load);
-/* The same before the failure: every task on its own server, each flow with its remaining volume. */
+/* Returns the p before the failure: every task is on its own server, each flow has its remaining volume. */
 double recovery_evaluate_before(const struct recovery_scenario *scenario);
 
 /* The servers of all tasks under an answer: task_count entries, the caller frees; NULL if out of memory. */
@@ -117,8 +122,8 @@ void recovery_rates(const struct recovery_scenario *scenario, const uint32_t *se
 
 /*
  * A random placement like the paper's R: each failed task in turn goes to one of the servers on which it fits, all
- * equally likely. `candidate`: flags of the servers to choose from (PFR), or NULL for all. Fills server[t] for all
- * tasks. Returns false if in each of 100 attempts some task found no server.
+ * equally likely. `candidate`: flags of the servers to choose from (the paper's PFR), or NULL for all servers. Fills
+ * server[t] for all tasks. Returns false if none of 100 attempts found a server for every task.
  */
 struct rng;
 bool recovery_random_placement(const struct recovery_scenario *scenario, struct rng *rng, const bool *candidate,

@@ -16,7 +16,7 @@ struct fluid_flow {
 	uint32_t application;
 	uint32_t from, to; /* servers */
 	double MB, start_s;
-	double share_MBps; /* eq. 19 */
+	double share_MBps; /* rate by eq. 19 */
 	/* state */
 	double left_MB;
 	bool active;
@@ -53,7 +53,7 @@ struct fluid_result {
 	uint64_t events;
 };
 
-/* server: the server of each task. p: for eq. 19. 0 or -ENOMEM. */
+/* Lists the flows that cross the network. server: by task. p: sets the flows' share_MBps (eq. 19). 0 or -ENOMEM. */
 int fluid_create(const struct recovery_scenario *scenario, const uint32_t *server, double p, struct fluid *fluid);
 void fluid_free(struct fluid *fluid);
 

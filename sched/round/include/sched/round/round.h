@@ -19,7 +19,7 @@
 /* The caller's decision on a proposed move. */
 enum round_decision {
 	ROUND_APPLY,   /* the task runs there now */
-	ROUND_RESERVE, /* it holds the slot until flownet_confirm() or flownet_fail(): for moves that take time */
+	ROUND_RESERVE, /* the task holds the slot until flownet_confirm() or flownet_fail(): for moves that take time */
 	ROUND_REFUSE,  /* no move; later rounds propose it again as long as it is optimal */
 };
 
@@ -35,10 +35,10 @@ struct round_outcome {
 	struct flownet_move *moves; /* the moves that were applied or reserved, of both solves, in order */
 	size_t move_count, move_capacity;
 	size_t root_moves;   /* number of moves of the first solve: moves[0..root_moves-1] */
-	size_t roots_placed; /* those of them that place a root on a machine */
+	size_t roots_placed; /* number of root_moves that place a root on a machine */
 	uint64_t solves, scans;
 	double seconds;                 /* of all solves: changes, solver and extraction */
-	struct flownet_round last;      /* the last solve; its moves are NULL */
+	struct flownet_round last;      /* result of the last solve, without its moves (NULL) */
 	int64_t cost;                   /* of the last solve's flow; see whole_cost */
 	struct flownet_network network; /* as it was before the last solve; empty without keep_network */
 };
