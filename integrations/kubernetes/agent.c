@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Updates schedd with the objects that watch.c keeps. */
+/* Updates schedd according to the nodes and pods that watch.c has received. */
 #include <integrations/kubernetes/agent.h>
 
 #include <errno.h>
@@ -16,22 +16,22 @@
 #include "watch.h"
 
 #define ID_PREFIX "k8s-"
-/* Changes that arrive within TURN_MS go to schedd together. */
+/* Changes that arrive within TURN_MS milliseconds are sent to schedd together. */
 enum { TURN_MS = 100, PATH_BYTES = 1024 };
-#define RETRY_S 1 /* while schedd does not answer */
+#define RETRY_S 1 /* seconds between attempts while schedd does not answer */
 
 struct agent {
 	struct k8s_agent_options options;
 	struct k8s_objects objects;
 	struct k8s_watches *watches;
-	json_t *jobs;    /* as last sent to schedd; NULL: nothing yet */
-	json_t *nodes;   /* as last sent to schedd */
-	json_t *refused; /* jobs that schedd refused, as sent */
+	json_t *jobs;    /* jobs as last sent to schedd; NULL: nothing sent yet */
+	json_t *nodes;   /* names of the nodes that were sent to schedd */
+	json_t *refused; /* jobs that schedd refused, as they were sent */
 	struct ns next_sync;
-	bool api_down, schedd_down; /* already logged */
+	bool api_down, schedd_down; /* the failure of this server was already logged */
 };
 
-/* True if schedd does not answer. A refusal concerns one job or machine; the others are still sent. */
+/* True if schedd does not answer. If schedd refuses one job or machine, the agent still sends the others. */
 static bool is_lost(int code)
 {
 	return code == -ENOTCONN || code == -EIO;
@@ -52,7 +52,10 @@ static int ask(const struct agent *agent, const char *method, const char *kind, 
 	return code;
 }
 
-/* Converts an array from schedd to an object by `key`; the caller json_decref()s. NULL with err set. */
+/*
+ * Gets the array `kind` from schedd and returns an object with its elements by their member `key`; the caller
+ * json_decref()s. NULL with err set.
+ */
 static json_t *read_table(const struct agent *agent, const char *kind, const char *key, struct error *err)
 {
 	char path[PATH_BYTES];
@@ -86,7 +89,10 @@ static int set_machine(const struct agent *agent, const char *name, const json_t
 	return ask(agent, "PUT", "machines", name, body, err);
 }
 
-/* Deleted nodes are removed; a node that schedd refuses to remove has tasks, and is tried again. */
+/*
+ * Updates the machines in schedd, and removes those whose node was deleted. schedd refuses to remove a machine that has
+ * tasks; the agent then tries again at the next call.
+ */
 static int sync_machines(struct agent *agent, struct error *err)
 {
 	const json_t *wanted = agent->objects.tables[K8S_NODES], *node;
@@ -118,7 +124,7 @@ static int sync_machines(struct agent *agent, struct error *err)
 	return is_lost(code) ? code : 0;
 }
 
-/* A line of jobs.jsonl from an entry of k8s_objects_jobs(). */
+/* Returns a line of jobs.jsonl, made from an entry of k8s_objects_jobs(). */
 static json_t *job_line(const char *id, const json_t *job)
 {
 	const char *root = json_string_value(json_object_get(job, "root")), *task;
@@ -158,7 +164,10 @@ static int forget(const struct agent *agent, const char *id, struct error *err)
 	return code == 0 || code == -ENOENT ? 0 : error_set(err, -code, "%s", reason.text);
 }
 
-/* Replaces a job whose pods have changed: jobs cannot change in schedd. */
+/*
+ * Updates a job whose pods have changed: removes the job from schedd and submits it again, because a job in schedd
+ * cannot change.
+ */
 static int replace_job(struct agent *agent, const char *id, json_t *job, struct error *err)
 {
 	struct error reason = {0};
@@ -189,7 +198,10 @@ static bool has_job(const struct agent *agent, const char *id, const json_t *job
 		       tasks;
 }
 
-/* Pods that schedd refused are reported again at the next full comparison: by then there may be a slot or a curve. */
+/*
+ * Updates the jobs in schedd. Jobs that schedd refused are sent again only if they have changed, or with `everything`,
+ * at a full comparison: by then there may be a slot or a curve.
+ */
 static int sync_jobs(struct agent *agent, bool everything, struct error *err)
 {
 	json_t *known = read_table(agent, "jobs", "id", err), *wanted = k8s_objects_jobs(&agent->objects, agent->jobs);
@@ -205,7 +217,8 @@ static int sync_jobs(struct agent *agent, bool everything, struct error *err)
 		    (everything || !json_equal(job, json_object_get(agent->refused, id))))
 			code = replace_job(agent, id, job, err);
 	json_decref(known);
-	if (code < 0) { /* some may have been applied: compare everything again */
+	if (code <
+	    0) { /* some changes may have reached schedd: keeps agent->jobs, so that the next call compares again */
 		json_decref(wanted);
 		return code;
 	}

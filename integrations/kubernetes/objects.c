@@ -45,7 +45,10 @@ static bool is_ready(const json_t *status)
 	return false;
 }
 
-/* A node that is not ready may still run its pods; Kubernetes deletes them when it gives the node up. */
+/*
+ * A node that is not ready becomes draining and not down, because it may still run its pods; Kubernetes deletes the
+ * pods when it gives the node up.
+ */
 static json_t *describe_node(const json_t *object)
 {
 	const json_t *status = json_object_get(object, "status"), *labels = labels_of(object);
@@ -60,7 +63,10 @@ static json_t *describe_node(const json_t *object)
 			 closed || !is_ready(status) ? "draining" : "up", "rack", rack);
 }
 
-/* Returns NULL if the pod takes no slot. */
+/*
+ * Returns a pod's entry for the table, or NULL if the pod takes no slot of nomora's: it has ended, is not bound, or
+ * lacks a label.
+ */
 static json_t *describe_pod(const json_t *object)
 {
 	const json_t *metadata = json_object_get(object, "metadata"), *labels = labels_of(object);
@@ -76,7 +82,7 @@ static json_t *describe_pod(const json_t *object)
 			 strcmp(text_of(labels, "nomora.io/role"), "root") == 0, "task", name, "node", node);
 }
 
-/* The key of an object in its table; the caller frees. NULL: it has no name. */
+/* Returns the key of an object in its table; the caller frees. NULL: the object has no name. */
 static char *key_of(enum k8s_kind kind, const json_t *object)
 {
 	const json_t *metadata = json_object_get(object, "metadata");
@@ -117,8 +123,8 @@ void k8s_objects_replace(struct k8s_objects *objects, enum k8s_kind kind, const 
 }
 
 /*
- * Stores an entry, or deletes it (NULL). Most changes of an object, such as a node's heartbeat, do not change its
- * entry.
+ * Stores an entry, or deletes it if `entry` is NULL. Sets `changed` only if the entry differs: most updates of an
+ * object, such as a node's heartbeat, do not change its entry.
  */
 static void set_entry(struct k8s_objects *objects, enum k8s_kind kind, const char *key, json_t *entry)
 {
@@ -157,7 +163,7 @@ int k8s_objects_take(struct k8s_objects *objects, enum k8s_kind kind, const json
 	return 0;
 }
 
-/* Adds a pod to its job. Of several roots, the first is used. */
+/* Adds a pod to its job. If several pods of a job claim to be the root, the first one is used. */
 static void add_pod(json_t *jobs, const json_t *pod)
 {
 	const char *id = json_string_value(json_object_get(pod, "job"));
@@ -173,7 +179,10 @@ static void add_pod(json_t *jobs, const json_t *pod)
 		json_object_set(job, "root", json_object_get(pod, "task"));
 }
 
-/* If the job has no root now, takes the one from `before`. Returns false if there was none either. */
+/*
+ * If none of the job's pods is the root, takes the root from `before`, the job in the previous result. Returns false if
+ * there was none either.
+ */
 static bool complete(json_t *job, const json_t *before)
 {
 	const char *root = json_string_value(json_object_get(before, "root"));

@@ -13,23 +13,25 @@ enum k8s_kind { K8S_NODES, K8S_PODS, K8S_KINDS };
 
 struct k8s_objects {
 	/*
-	 * By name. Nodes: {"slots", "state", "rack"}, as for PUT /v1/machines. Pods by NAMESPACE/NAME: {"job", "curve",
-	 * "root", "task", "node"}; only pods that are bound, have not ended and have both labels.
+	 * tables[K8S_NODES]: by node name, {"slots", "state", "rack"}, as for PUT /v1/machines. tables[K8S_PODS]: by
+	 * NAMESPACE/NAME, {"job", "curve", "root", "task", "node"}; only pods that are bound to a node, have not ended
+	 * and have the labels nomora.io/job and nomora.io/curve.
 	 */
 	json_t *tables[K8S_KINDS];
-	bool listed[K8S_KINDS]; /* at least once */
-	bool changed;           /* since the caller cleared this flag */
+	bool listed[K8S_KINDS]; /* a complete list of this kind was received at least once */
+	bool changed;           /* a table has changed since the caller cleared this flag */
 };
 
 int k8s_objects_init(struct k8s_objects *objects, struct error *err);
 void k8s_objects_free(struct k8s_objects *objects);
 
-/* The items of a complete list replace everything known of that kind. */
+/* Replaces the table of this kind by the items of a complete list. */
 void k8s_objects_replace(struct k8s_objects *objects, enum k8s_kind kind, const json_t *items);
 
 /*
- * Takes a line of a watch. Returns 0, or -errno with err set: -ESTALE if the server no longer has the version (list
- * again), or -EINVAL. *version: the line's resourceVersion, borrowed from `event`; NULL if it has none.
+ * Takes a line of a watch. Returns 0, or -errno with err set: -ESTALE if the server no longer has the resourceVersion
+ * at which the watch began, so that the caller must list again; -EINVAL if the line is invalid. *version: the line's
+ * resourceVersion, borrowed from `event`; NULL if it has none.
  */
 int k8s_objects_take(struct k8s_objects *objects, enum k8s_kind kind, const json_t *event, const char **version,
 		     struct error *err);

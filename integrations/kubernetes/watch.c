@@ -22,7 +22,7 @@ enum {
 	TOKEN_BYTES = 64 << 10,
 	URL_BYTES = 4096
 };
-#define PAUSE_S 1 /* after a failure */
+#define PAUSE_S 1 /* seconds before a request is repeated after a failure */
 
 struct watch {
 	struct k8s_watches *all;
@@ -30,11 +30,11 @@ struct watch {
 	CURL *curl;
 	struct curl_slist *headers;
 	bool running, listing;
-	char *bytes; /* of the answer, or of an unfinished line of a watch */
+	char *bytes; /* received bytes of a list, or of an incomplete line of a watch */
 	size_t count, capacity;
-	json_t *listed;      /* items of the pages before */
+	json_t *listed;      /* items of the pages of the list that were received so far */
 	char *page;          /* token of the next page ("continue"); NULL: the first */
-	char *version;       /* where the watch continues; NULL: list first */
+	char *version;       /* resourceVersion from which to watch; NULL: list first */
 	struct error failed; /* error in the content of the answer */
 	struct ns next;      /* time of the next request */
 };
@@ -43,7 +43,7 @@ struct k8s_watches {
 	const struct k8s_agent_options *options;
 	struct k8s_objects *objects;
 	CURLM *multi;
-	bool answered; /* since the last run */
+	bool answered; /* the server has answered during this call of k8s_watches_run() */
 	struct watch watches[K8S_KINDS];
 };
 
@@ -71,7 +71,7 @@ static void take_line(struct watch *watch, const char *line, size_t bytes)
 	json_decref(event);
 }
 
-/* Takes the complete lines of a watch. */
+/* Processes the complete lines received so far; keeps the rest. */
 static void take_lines(struct watch *watch)
 {
 	char *at = watch->bytes, *end;
@@ -203,7 +203,7 @@ static int take_page(struct watch *watch, struct error *err)
 	return 0;
 }
 
-/* Evaluates the outcome of a request: 0, or -errno with err set. */
+/* Evaluates the outcome of a request that has ended. Returns 0, or -errno with err set. */
 static int judge(struct watch *watch, CURLcode result, struct error *err)
 {
 	long status = 0;
@@ -226,8 +226,8 @@ static void end(struct watch *watch, CURLcode result, struct error *err)
 
 	if (judge(watch, result, &reason) < 0) {
 		/*
-		 * A list begins again at its first page. A watch continues after an I/O error; after others, list
-		 * again.
+		 * After an error, a list begins again at its first page. A watch continues at `version` after an I/O
+		 * error; after other errors, the objects are listed again.
 		 */
 		keep_text(&watch->page, NULL);
 		json_decref(watch->listed);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Lists and watches of a Kubernetes API server over HTTP(S): each kind is listed page by page, then watched from the
- * list's resourceVersion on, with bookmarks. It is listed again when the server no longer has that version. Only one
- * thread may use the watches.
+ * list's resourceVersion on, with bookmarks. It is listed again when the server no longer has the version from which to
+ * watch. Only one thread may use the watches.
  */
 #ifndef INTEGRATIONS_KUBERNETES_WATCH_H
 #define INTEGRATIONS_KUBERNETES_WATCH_H

@@ -13,13 +13,16 @@
 
 #include "agent_priv.h"
 
-/* Interval of comparisons of all machines' slots and states. */
+/* Interval, in seconds, at which the slots and states of all machines are compared with schedd's. */
 #define MACHINES_S 1
 
 static const char *const node_states[] = {
 	[SLURM_NODE_UP] = "up", [SLURM_NODE_DRAINING] = "draining", [SLURM_NODE_DOWN] = "down"};
 
-/* True if the job requests a placement. Reads its request and its mark; the caller frees the mark. */
+/*
+ * True if the job requests a placement by nomora and has not ended. Reads the job's request and mark; the caller frees
+ * the mark.
+ */
 static bool is_ours(const struct slurm_job *job, struct slurm_request *request, struct slurm_mark *mark)
 {
 	*mark = (struct slurm_mark){0};
@@ -28,7 +31,10 @@ static bool is_ours(const struct slurm_job *job, struct slurm_request *request, 
 	       slurm_mark_parse(job->mark, mark) == 0;
 }
 
-/* Most steps follow from the counts alone; reading the machines of the tasks takes a request. */
+/*
+ * True if the choice of the step needs the machines of the tasks in schedd, which take a request per job. Most steps
+ * follow from the numbers of tasks by state alone.
+ */
 static bool needs_hosts(const struct agent *agent, const struct slurm_job *job, const struct slurm_mark *mark,
 			const struct sched_job *counts)
 {
@@ -38,8 +44,8 @@ static bool needs_hosts(const struct agent *agent, const struct slurm_job *job, 
 }
 
 /*
- * True if the job was requeued before the agent saw it run. Slurm then starts it only after its old credential has
- * expired, unless it is placed again.
+ * True if the job was requeued before the agent saw it run. Slurm then would start the job only after its old
+ * credential has expired, unless the agent passes the placement to Slurm again.
  */
 static bool missed_its_run(const struct agent *agent, const struct slurm_job *job, const struct slurm_mark *mark,
 			   const struct sched_job *counts)
@@ -49,7 +55,7 @@ static bool missed_its_run(const struct agent *agent, const struct slurm_job *jo
 	       hash_table_find(&agent->placed, job->id) != job->restarts;
 }
 
-/* True for a running job that needs no step. */
+/* True for a running job that needs no step: it is settled, or schedd refused it. */
 static bool is_settled(const struct agent *agent, const struct slurm_job *job, const struct slurm_mark *mark,
 		       const struct sched_job *counts)
 {
@@ -76,7 +82,7 @@ static int look_at_job(struct agent *agent, const struct slurm_job *job, const s
 	if (missed || needs_hosts(agent, job, mark, &sched))
 		code = link_read_job(&agent->link, id, &sched, err);
 	else if (mark->kind == SLURM_MARK_PLACED && sched.decided == job->tasks && job->state == SLURM_PENDING)
-		return 0; /* waits in Slurm's queue */
+		return 0; /* the placed job waits in Slurm's queue for its nodes */
 	if (code == 0 && job->state == SLURM_RUNNING) {
 		hosts = slurm_job_hosts(job, mark);
 		code = hosts && hosts[0] ? 0 : error_set(err, EAGAIN, "job %s has no nodes yet", job->name);
@@ -96,7 +102,7 @@ static int look_at_job(struct agent *agent, const struct slurm_job *job, const s
 	return code;
 }
 
-/* True if schedd does not answer. A refusal concerns one job or machine only, and the others continue. */
+/* True if schedd does not answer. If schedd refuses one job or machine, the agent goes on with the others. */
 static bool is_lost(int code)
 {
 	return code == -ENOTCONN || code == -EIO;
@@ -123,7 +129,7 @@ static int look_at_jobs(struct agent *agent, struct error *err)
 	return 0;
 }
 
-/* Whether Slurm lists the job with this id in schedd as ended. */
+/* True if Slurm lists the job whose mark has this id as ended. */
 static bool has_ended(const struct slurm_view *view, const char *id)
 {
 	const size_t prefix = strlen(SLURM_REQUEST_PREFIX), length = strlen(id);
@@ -140,8 +146,8 @@ static bool has_ended(const struct slurm_view *view, const char *id)
 }
 
 /*
- * Removes the jobs from schedd to which no job of Slurm refers: they have ended. Keeps those that were placed while
- * sbatch waited and that Slurm may not list yet.
+ * Removes the jobs from schedd to which no job of Slurm refers: they have ended. Keeps the jobs that were submitted to
+ * schedd while sbatch waited and that Slurm may not list yet.
  */
 static int forget_ended(struct agent *agent, struct error *err)
 {
@@ -173,8 +179,8 @@ static int forget_ended(struct agent *agent, struct error *err)
 }
 
 /*
- * Returns, by number of the node, the CPUs in use that schedd does not count as slots: those of other jobs, and of our
- * jobs those beyond one per task. NULL: out of memory.
+ * Returns, for each node of the view, the number of CPUs in use that schedd does not count as used slots: all CPUs of
+ * jobs that nomora does not place, and of the other jobs the CPUs beyond one per task. NULL: out of memory.
  */
 static uint32_t *count_foreign(const struct agent *agent)
 {
@@ -260,7 +266,7 @@ static void note(bool *down, bool now_down, const char *text, const char *reason
 	*down = now_down;
 }
 
-/* Reviews one running job; a refusal by schedd only ends that review. */
+/* Begins or continues the review of a running job. If schedd refuses a request, only this review fails. */
 static int review(struct agent *agent, struct error *err)
 {
 	struct error reason = {0};
@@ -298,7 +304,10 @@ static int ask_schedd(struct agent *agent, struct error *err)
 	return code;
 }
 
-/* slurmctld may have been replaced by a newer one while it was down. */
+/*
+ * Updates the view of Slurm. Checks slurmctld's version again after it did not answer, because it may have been
+ * replaced by a newer version meanwhile.
+ */
 static int ask_slurm(struct agent *agent, struct error *err)
 {
 	int code = agent->version_checked ? 0 : slurm_view_check_version(err);
@@ -309,7 +318,10 @@ static int ask_slurm(struct agent *agent, struct error *err)
 	return code;
 }
 
-/* Returns 0, or -EPROTO with err set if this slurmctld has an unsupported version. */
+/*
+ * Compares Slurm with schedd once and takes the necessary steps. Returns 0, also if a server does not answer, or
+ * -EPROTO with err set if slurmctld has an unsupported version.
+ */
 static int take_turn(struct agent *agent, struct error *err)
 {
 	struct error reason = {0};
@@ -328,7 +340,7 @@ static int take_turn(struct agent *agent, struct error *err)
 		return 0;
 	}
 	note(&agent->schedd_down, true, "schedd", reason.text);
-	hash_table_clear(&agent->refused); /* the next schedd may have other curves */
+	hash_table_clear(&agent->refused); /* when schedd answers again, it may have other curves */
 	silent_s = ns_to_s(ns_sub(ns_now_monotonic(), agent->answered));
 	if (silent_s >= agent->options.patience_s)
 		release_held(agent);

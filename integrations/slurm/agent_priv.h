@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The agent's fields. agent.c: the periodic comparison; steps.c: execution of a step; at_once.c: decisions while sbatch
- * waits; moves.c: choice of running jobs to move.
+ * The agent's fields. agent.c has the turns, the periodic comparisons of Slurm with schedd; steps.c executes a step
+ * (choose.h); at_once.c gets decisions while sbatch waits; moves.c selects running jobs to move. A job's mark is its
+ * AdminComment (request.h).
  */
 #ifndef INTEGRATIONS_SLURM_AGENT_PRIV_H
 #define INTEGRATIONS_SLURM_AGENT_PRIV_H
@@ -12,13 +13,16 @@
 #include "answers.h"
 #include "link.h"
 
-/* A running job whose tasks schedd places a second time, under another id, to compare. */
+/*
+ * The review of a running job: schedd places the job's tasks a second time, under another id, and the agent compares
+ * the two placements (moves.c).
+ */
 struct review {
-	uint32_t job; /* 0: none; `last` is the one reviewed last */
+	uint32_t job; /* job that is under review, 0: none; `last`: the job reviewed last */
 	uint32_t last;
 	char id[SLURM_NAME_BYTES];
-	double performance; /* of the job on its current machines */
-	struct ns until;    /* the review is given up at this time */
+	double performance; /* mean predicted performance of the job's tasks on their current machines */
+	struct ns until;    /* time at which the review is given up, on the monotonic clock */
 };
 
 struct at_once;
@@ -30,28 +34,35 @@ struct agent {
 	struct slurm_view view;
 	struct link link;
 	/*
-	 * settled: running jobs that schedd has as they run; refused: jobs that schedd refused. job -> low bits of its
-	 * start time.
+	 * settled: running jobs whose tasks schedd has as running on the right machines; refused: running jobs that
+	 * schedd refused. Both map a job's number to the low bits of its start time, so that an entry is valid only for
+	 * this run of the job.
 	 */
 	struct hash_table settled, refused;
-	struct hash_table placed; /* job -> its number of restarts when Slurm got its placement */
+	struct hash_table
+		placed; /* maps a job's number to its number of restarts when its placement was passed to Slurm */
 	struct review review;
 	struct ns next_review, next_machines;
 	struct ns answered;     /* when schedd last answered */
-	uint64_t seen_decision; /* as of the previous turn */
+	uint64_t seen_decision; /* number of schedd's last decision at the previous turn */
 	bool new_decisions;
-	bool slurm_down, schedd_down; /* already logged */
-	bool version_checked;         /* since slurmctld was down */
+	bool slurm_down, schedd_down; /* the server does not answer, which was logged */
+	bool version_checked;         /* slurmctld's version was checked since it last did not answer */
 };
 
-/* Gets the id in schedd of a job: that of the mark, else slurm-JOB. */
+/* Gets a job's id in schedd: the id in its mark, or slurm-JOB if the mark has none. */
 void agent_job_id(const struct slurm_job *job, const struct slurm_mark *mark, char id[static SLURM_NAME_BYTES]);
 
-/* Carries a step out. 0 or -errno with err set. */
+/*
+ * Carries out a step for a job. `hosts`: where a running job runs, by task; `sched`: the job's state in schedd. 0 or
+ * -errno with err set.
+ */
 int agent_take_step(struct agent *agent, enum slurm_step step, const struct slurm_job *job,
 		    const struct slurm_request *request, const struct slurm_mark *mark, const struct sched_job *sched,
 		    char *const *hosts, struct error *err);
-/* Leaves the job to Slurm. */
+/*
+ * Leaves a held job to Slurm, which then decides where it runs. placed: also removes the nodes of an earlier placement.
+ */
 int agent_pass(const struct slurm_job *job, bool placed, const char *reason, struct error *err);
 
 /*
@@ -64,17 +75,19 @@ char *agent_list_hosts(char *const *hosts, uint32_t tasks, uint32_t *count, uint
 struct at_once *at_once_create(const struct link *link); /* NULL: out of memory */
 void at_once_destroy(struct at_once *at_once);
 extern const struct answers_decider at_once_decider; /* the context is a struct at_once */
-/* True if the id in schedd was given to a job so recently that Slurm's list may not contain the job. */
+/*
+ * True if at_once_decider gave this id to a new job so recently that Slurm's list of jobs may not contain the job yet.
+ */
 bool at_once_is_fresh(struct at_once *at_once, const char *id);
 
 /*
- * agent_has_noted(): true if the table has the job with its present start time. agent_note() stores a value for the
- * job.
+ * For the tables `settled`, `refused` and `placed`: agent_has_noted() returns true if the table has the job's present
+ * start time; agent_note() stores a value for the job.
  */
 bool agent_has_noted(const struct hash_table *table, const struct slurm_job *job);
 void agent_note(struct hash_table *table, const struct slurm_job *job, uint32_t value);
 
-/* Reviews one running job, or continues the review. 0 or -errno with err set. */
+/* Begins the review of a running job if it is time, or continues the review in progress. 0 or -errno with err set. */
 int agent_review(struct agent *agent, struct error *err);
 
 #endif

@@ -21,7 +21,7 @@ enum { LINE_BYTES = ANSWER_BYTES, READ_MS = 100, WAKE_MS = 200 };
 #define VALID_S 5
 
 struct answers {
-	int fd, lock_fd; /* the lock ends with the process, unlike the socket's name */
+	int fd, lock_fd; /* unlike the socket's name, the lock vanishes when the process ends */
 	char path[sizeof((struct sockaddr_un *)0)->sun_path];
 	const struct answers_decider *decider;
 	void *context;
@@ -64,7 +64,7 @@ static void send_line(int fd, char line[static LINE_BYTES])
 	send(fd, line, length + 1, MSG_NOSIGNAL);
 }
 
-/* True if another client waits for an answer. */
+/* True if another client is waiting to connect. */
 static bool is_asked(const struct answers *answers)
 {
 	struct pollfd polled = {.fd = answers->fd, .events = POLLIN};
@@ -182,7 +182,10 @@ static int take_lock(const char *path, struct error *err)
 	return code;
 }
 
-/* Any user may ask: an answer reveals only what the cluster shows anyway, and changes nothing. */
+/*
+ * Creates the socket and listens on it. Any user may ask: an answer reveals only what the cluster shows anyway, and
+ * changes nothing.
+ */
 static int listen_at(const char *path, struct error *err)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Answers the job_submit plug-in (job_submit_nomora.c has the protocol) in a thread of its own, because slurmctld waits
- * for the answer with its lock held, and the agent's main thread may be waiting for slurmctld.
+ * Answers the job_submit plug-in (the protocol is described in job_submit_nomora.c) in a separate thread. The agent's
+ * main thread cannot answer: it may be waiting for slurmctld, which waits for the answer with its lock held.
  */
 #ifndef INTEGRATIONS_SLURM_ANSWERS_H
 #define INTEGRATIONS_SLURM_ANSWERS_H
@@ -27,16 +27,17 @@ struct answers_decider {
 };
 
 /*
- * Listens on the unix socket, and replaces that of a dead agent. Returns NULL with err set on failure; -EADDRINUSE:
- * another agent is running. decider NULL: jobs are only held.
+ * Starts the thread, which listens on the unix socket `path`; replaces a socket that a dead agent has left. Returns
+ * NULL with err set on failure; -EADDRINUSE: another agent is running. decider NULL: new jobs are held, and decided
+ * about later.
  */
 struct answers *answers_create(const char *path, const struct answers_decider *decider, void *context,
 			       struct error *err);
 void answers_destroy(struct answers *answers); /* NULL is legal */
 
 /*
- * For the next VALID_S seconds, new jobs are held; those with a curve that is not in the list (of names; NULL: any
- * curve) are refused. Afterwards new jobs are left to Slurm. Takes ownership of the list.
+ * For the next VALID_S seconds, answers HOLD for new jobs, or REFUSE if the job's curve is not in `curves`, a list of
+ * names (NULL: any curve is allowed). After this time, new jobs are left to Slurm. Takes ownership of the list.
  */
 void answers_hold(struct answers *answers, json_t *curves);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Decisions while sbatch waits. The job has no number in Slurm yet, so it is submitted to schedd under a new id. The
- * mark in its AdminComment contains this id, whether schedd decides in time or later.
+ * Gets schedd's decision about a new job while sbatch waits. The job has no number in Slurm yet, so it is submitted to
+ * schedd under a new id. The mark in the job's AdminComment contains this id, whether schedd decides in time or later.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -14,10 +14,13 @@
 #include "agent_priv.h"
 
 enum {
-	LIMIT_MS = 18,    /* of the 20 ms for which the plug-in waits */
-	FRESH_MOST = 4096 /* maximum number of ids; older ones count as listed by Slurm */
+	LIMIT_MS = 18,    /* milliseconds to wait for schedd's decision; the plug-in waits for 20 ms */
+	FRESH_MOST = 4096 /* number of the latest ids that are stored; older ids never count as fresh */
 };
-/* Slurm lists a new job at the agent's next poll, or some seconds later if slurmctld is busy. */
+/*
+ * Time, in seconds, for which a new id is fresh: Slurm may not list the job yet. Slurm lists it at the agent's next
+ * poll, or some seconds later if slurmctld is busy.
+ */
 #define FRESH_S 20
 
 struct at_once {
@@ -49,7 +52,7 @@ void at_once_destroy(struct at_once *at_once)
 	free(at_once);
 }
 
-/* Creates a new id, which is fresh from now on. */
+/* Creates a new id, which counts as fresh for FRESH_S seconds. */
 static void take_id(void *context, char id[static SLURM_NAME_BYTES])
 {
 	struct at_once *at_once = context;

@@ -50,7 +50,9 @@ char **slurm_job_hosts(const struct slurm_job *job, const struct slurm_mark *mar
 		return hosts;
 	}
 	for (uint32_t t = 0; t < job->tasks && job->share_count > 0; t++) {
-		/* Out of CPUs (an overcommitted job): the remaining tasks go to the last node. */
+		/*
+		 * If the job has fewer CPUs than tasks (it is overcommitted), the remaining tasks go to the last node.
+		 */
 		while (share + 1 < job->share_count && used >= job->share[share].cpus) {
 			share++;
 			used = 0;
@@ -76,9 +78,9 @@ static bool is_decided(const struct slurm_job *job, const struct sched_job *sche
 
 static enum slurm_step step_of_held(const struct slurm_job *job, const struct sched_job *sched)
 {
-	if (!job->held) /* released by hand */
+	if (!job->held) /* a user has released the job */
 		return SLURM_STEP_PASS;
-	if (job->depends) /* a decision would keep slots that it cannot use yet */
+	if (job->depends) /* schedd's decision would reserve slots that the job cannot use yet */
 		return sched->known ? SLURM_STEP_FORGET : SLURM_STEP_NONE;
 	if (!sched->known || sched->running > 0 || sched->tasks != job->tasks)
 		return SLURM_STEP_SUBMIT;
@@ -87,17 +89,17 @@ static enum slurm_step step_of_held(const struct slurm_job *job, const struct sc
 	return is_decided(job, sched) ? SLURM_STEP_PLACE : SLURM_STEP_NONE;
 }
 
-/* For a job that was placed and waits for its nodes. */
+/* Chooses the step for a job whose placement was passed to Slurm and that waits for its nodes. */
 static enum slurm_step step_of_placed(const struct slurm_job *job, const struct slurm_mark *mark,
 				      const struct sched_job *sched)
 {
-	if (job->held) /* held by hand; schedd keeps the slots of a decision until it times out */
+	if (job->held) /* a user has held the job; schedd's decision, if any, reserves the slots until it times out */
 		return sched->running > 0 ? SLURM_STEP_FORGET : SLURM_STEP_NONE;
 	if (!sched->known || sched->running > 0)
 		return SLURM_STEP_HOLD;
 	if (sched->failed > 0)
 		return SLURM_STEP_PASS;
-	/* Slurm did not start it in time, and schedd has decided again. */
+	/* Slurm did not start the job in time, and schedd has decided on other machines. */
 	if (is_decided(job, sched) && mark->host_count == job->tasks &&
 	    !same_hosts(mark->hosts, sched->hosts, job->tasks))
 		return SLURM_STEP_PLACE;

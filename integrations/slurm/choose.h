@@ -10,24 +10,25 @@
 
 #include "view.h"
 
-/* The job in schedd. */
+/* The state of a job in schedd. */
 struct sched_job {
 	bool known;
-	uint32_t tasks, decided, running; /* the remaining tasks wait, have ended or failed */
+	uint32_t tasks, decided,
+		running; /* numbers of tasks: all, decided, running; the others wait, have ended or failed */
 	uint32_t failed;
-	char **hosts; /* by task; NULL: none */
+	char **hosts; /* machine of each task; NULL: the task has none */
 };
 
 enum slurm_step {
 	SLURM_STEP_NONE,
 	SLURM_STEP_SUBMIT,  /* submit the job to schedd, as waiting, for a decision */
 	SLURM_STEP_ADOPT,   /* report the running job to schedd */
-	SLURM_STEP_START,   /* it runs as schedd decided: report its start */
+	SLURM_STEP_START,   /* the job runs as schedd decided: report its start to schedd */
 	SLURM_STEP_PLACE,   /* pass schedd's decision to Slurm */
-	SLURM_STEP_HOLD,    /* requeued by a user or Slurm: hold it, schedd decides again */
-	SLURM_STEP_PASS,    /* Slurm decides */
+	SLURM_STEP_HOLD,    /* the job was requeued by a user or Slurm: hold it until schedd has decided again */
+	SLURM_STEP_PASS,    /* leave the job to Slurm, which decides where it runs */
 	SLURM_STEP_FORGET,  /* remove the job from schedd */
-	SLURM_STEP_REQUEUE, /* requeue it to carry out the move */
+	SLURM_STEP_REQUEUE, /* requeue the running job, so that it starts again where schedd decided */
 };
 
 /* `hosts`: where the job runs, by task (slurm_job_hosts()); used only for a running job. */

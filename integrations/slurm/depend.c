@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A type of dependency: whether success or failure of the other job fulfils it. */
+/* A type of dependency, and whether the other job's success and its failure fulfil it. */
 struct kind {
 	const char *name;
 	bool success, failure;
@@ -28,7 +28,10 @@ static const struct kind *read_kind(const char **text)
 	return NULL;
 }
 
-/* Reads "TYPE:ID" or "TYPE:ID(STATE)" up to the next comma. Returns its end, or NULL if the text is something else. */
+/*
+ * Reads "TYPE:ID" or "TYPE:ID(STATE)" up to the next comma. Returns the end of the text that was read, or NULL if it
+ * has another form.
+ */
 static const char *read_one(const char *text, const struct kind **kind, uint32_t *id)
 {
 	unsigned long number;

@@ -9,10 +9,10 @@
 enum slurm_outcome { SLURM_NOT_ENDED /* or not known */, SLURM_SUCCEEDED, SLURM_DID_NOT_SUCCEED };
 
 /*
- * True if a job with these dependencies must still wait. text: "afterok:12(unfulfilled),afterany:13(unfulfilled)"; NULL
- * and "" are no dependencies. Slurm updates the text of a held job only about once a minute, so outcome() is asked
- * about each job that afterok, afternotok or afterany names. Any other dependency, such as one on an array, lasts until
- * Slurm removes it from the text.
+ * Returns true if a job must still wait for its dependencies. text: "afterok:12(unfulfilled),afterany:13(unfulfilled)";
+ * NULL and "" are no dependencies. Slurm updates the text of a held job only about once a minute, so the function calls
+ * outcome() for each job that afterok, afternotok or afterany names. Any other dependency, such as one on an array,
+ * counts as unfulfilled until Slurm removes it from the text.
  */
 bool slurm_waits(const char *text, enum slurm_outcome (*outcome)(const void *context, uint32_t id),
 		 const void *context);

@@ -39,7 +39,10 @@ int fini(void);
 int job_submit(job_desc_msg_t *job, uint32_t uid, char **message);
 int job_modify(job_desc_msg_t *job, void *record, uint32_t uid);
 
-/* Functions of libslurmfull, which slurmctld has loaded. Strings that slurmctld frees must come from its allocator. */
+/*
+ * Functions of libslurmfull, which slurmctld has loaded. slurmctld frees the strings of a job, so they must come from
+ * its allocator.
+ */
 extern char *slurm_xstrdup(const char *text) __attribute__((weak));
 extern void slurm_xfree_ptr(void *memory) __attribute__((weak));
 extern void slurm_info(const char *format, ...) __attribute__((weak, format(printf, 1, 2)));
@@ -82,7 +85,7 @@ static int open_socket(void)
 	return -1;
 }
 
-/* Reads lines until the other side closes the connection; the last complete one counts. */
+/* Reads lines until the agent closes the connection or until_ms is reached. `line` gets the last complete line. */
 static bool read_answer(int fd, char line[static LINE_BYTES], int64_t until_ms)
 {
 	size_t count = 0;
@@ -140,7 +143,7 @@ static void set_text(char **text, const char *value)
 	*text = slurm_xstrdup ? slurm_xstrdup(value) : NULL;
 }
 
-/* "HOSTS COUNT CPUS MARK" */
+/* Sets the job's nodes, CPUs and mark from "HOSTS COUNT CPUS MARK". */
 static bool place(job_desc_msg_t *job, char *line)
 {
 	char *hosts = strsep(&line, " "), *count = strsep(&line, " "), *cpus = strsep(&line, " ");

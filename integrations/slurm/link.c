@@ -195,7 +195,7 @@ static long left_ms(struct ns until)
 	return (long)((until.v - ns_now_monotonic().v) / 1000000);
 }
 
-/* Polls until all tasks are decided, or the time is over. */
+/* Polls schedd until all tasks are decided, or until the time `until`. */
 static int wait_for_decision(const struct link *link, const char *id, uint32_t tasks, struct ns until,
 			     struct sched_job *job)
 {
@@ -303,7 +303,7 @@ int link_set_machine(const struct link *link, const json_t *machines, const char
 	return code < 0 ? code : 1;
 }
 
-/* Gets the predicted performance of one task on its machine; NAN: unknown. */
+/* Gets the predicted performance of one task on its machine; NAN if it is unknown. */
 static int task_performance(const struct link *link, const char *id, uint32_t task, double *performance,
 			    struct error *err)
 {

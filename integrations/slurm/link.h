@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The agent's requests to schedd. Tasks are named t0, t1, ...; ids begin with "slurm-", and jobs with other ids are not
- * touched. Functions return 0 or -errno with err set; -ENOTCONN and -EIO: schedd does not answer.
+ * The agent's requests to schedd. Tasks are named t0, t1, ...; ids begin with "slurm-", and the agent ignores jobs in
+ * schedd with other ids. Functions return 0 or -errno with err set; -ENOTCONN and -EIO: schedd does not answer.
  */
 #ifndef INTEGRATIONS_SLURM_LINK_H
 #define INTEGRATIONS_SLURM_LINK_H
@@ -16,14 +16,14 @@
 
 struct link {
 	const char *socket; /* NULL: the client's default */
-	json_t *jobs;       /* of the last link_refresh() */
+	json_t *jobs;       /* schedd's jobs at the last link_refresh() */
 	struct hash_table job_index;
 	uint64_t last_decision;
 };
 
 int link_refresh(struct link *link, struct error *err);
 void link_free(struct link *link);
-/* Counts of a job's tasks at the last link_refresh(), without hosts. */
+/* Returns the numbers of a job's tasks by state at the last link_refresh(); hosts is NULL. */
 struct sched_job link_counts(const struct link *link, const char *id);
 size_t link_job_count(const struct link *link);
 /* Returns the id of job `number`; NULL if the job is not the agent's. */
@@ -34,8 +34,8 @@ int link_read_job(const struct link *link, const char *id, struct sched_job *job
 void link_job_free(struct sched_job *job);
 
 /*
- * Submits a job. hosts: where its tasks run; NULL: the tasks wait. Replaces a known job with this id. -EINVAL: schedd
- * refuses the job.
+ * Submits a job. hosts: the machines on which its tasks have run for running_s seconds; NULL: the tasks wait for a
+ * decision. If schedd has a job with this id, the new job replaces it. -EINVAL: schedd refuses the job.
  */
 int link_submit(const struct link *link, const char *id, const struct slurm_request *request, uint32_t tasks,
 		char *const *hosts, double running_s, struct error *err);
@@ -61,12 +61,12 @@ int link_set_machine(const struct link *link, const json_t *machines, const char
 		     const char *state, struct error *err);
 
 /*
- * Gets the mean predicted performance of the tasks other than the root, on their current machines; NAN if one of them
- * is unknown.
+ * Gets the mean predicted performance of the tasks other than the root, on their current machines; NAN if the
+ * performance of one of these tasks is unknown.
  */
 int link_performance(const struct link *link, const char *id, uint32_t tasks, uint32_t root, double *performance,
 		     struct error *err);
-/* Names of the curves; the caller json_decref()s. */
+/* Returns the list of the names of schedd's curves; the caller json_decref()s. NULL with err set on failure. */
 json_t *link_curves(const struct link *link, struct error *err);
 
 #endif

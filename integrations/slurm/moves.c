@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Moves of whole jobs: Slurm restarts a requeued job from its beginning, including the root, so that the gain of a move
- * is computed for the whole job. The agent submits one job at a time to schedd a second time, under another id, as
- * waiting. schedd's decision reserves the slots. If the mean predicted performance there is better by the required
- * gain, the agent requeues the job to run there.
+ * is computed for the whole job. For one running job at a time, the agent submits a copy with waiting tasks to schedd,
+ * under another id. schedd's decision about the copy reserves slots. If the mean predicted performance on the copy's
+ * machines is better by the required gain, the agent requeues the job to run there; otherwise it removes the copy.
  */
 #include <errno.h>
 #include <math.h>
@@ -14,7 +14,10 @@
 
 #include "agent_priv.h"
 
-/* Schedd decides within a round if slots are free; a job that would have to wait for slots is not moved. */
+/*
+ * Limit, in seconds, for schedd's decision about the copy. If slots are free, schedd decides within a round; a job that
+ * would have to wait for slots is not moved.
+ */
 #define REVIEW_LIMIT_S 10
 
 static const struct slurm_job *find_job(const struct agent *agent, uint32_t id)
@@ -35,7 +38,10 @@ static bool may_move(const struct agent *agent, const struct slurm_job *job, str
 	       (job->restarts == 0 || running_s >= agent->options.no_return_s);
 }
 
-/* Returns the next job to review: by number, after the last one reviewed, round robin. NULL: none. */
+/*
+ * Returns the next job to review, in order of number and round robin: the first one after the job that was reviewed
+ * last. NULL: none may move.
+ */
 static const struct slurm_job *next_job(const struct agent *agent, struct slurm_request *request)
 {
 	const struct slurm_job *first = NULL, *next = NULL;
@@ -56,7 +62,7 @@ static const struct slurm_job *next_job(const struct agent *agent, struct slurm_
 	return next;
 }
 
-/* Begins the review of a job, unless it could not gain enough even with the best performance. */
+/* Begins the review of a job, unless even the best performance, 1, would not be the required gain. */
 static int begin_review(struct agent *agent, const struct slurm_job *job, const struct slurm_request *request,
 			struct error *err)
 {
@@ -74,7 +80,7 @@ static int begin_review(struct agent *agent, const struct slurm_job *job, const 
 	if (code < 0 || isnan(review->performance) || 1 - review->performance < agent->options.migrate_gain)
 		return code;
 	snprintf(review->id, sizeof review->id, "%s%s.%u", LINK_ID_PREFIX, job->name, job->restarts + 1);
-	if (strcmp(review->id, id) == 0) /* it has this id from an earlier move */
+	if (strcmp(review->id, id) == 0) /* the job got this id by an earlier move */
 		snprintf(review->id, sizeof review->id, "%s%s.%u", LINK_ID_PREFIX, job->name, job->restarts + 2);
 	code = link_submit(&agent->link, review->id, request, job->tasks, NULL, 0, err);
 	if (code == 0) {
@@ -90,7 +96,10 @@ static int end_review(struct agent *agent, struct error *err)
 	return link_forget(&agent->link, agent->review.id, err);
 }
 
-/* Continues a review: once schedd has decided, compares the two placements. */
+/*
+ * Continues a review: once schedd has decided about the copy, compares the two placements. Ends the review at its time
+ * limit.
+ */
 static int go_on(struct agent *agent, const struct slurm_job *job, const struct slurm_request *request,
 		 struct error *err)
 {

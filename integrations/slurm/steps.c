@@ -24,7 +24,7 @@ bool agent_has_noted(const struct hash_table *table, const struct slurm_job *job
 	return hash_table_find(table, job->id) == (uint32_t)job->start;
 }
 
-/* If out of memory, the job is only looked at again in the next turn. */
+/* If out of memory, stores nothing; the only effect is that the next turn looks at the job again. */
 void agent_note(struct hash_table *table, const struct slurm_job *job, uint32_t value)
 {
 	uint32_t at = hash_table_first(table, job->id);
@@ -65,8 +65,8 @@ char *agent_list_hosts(char *const *hosts, uint32_t tasks, uint32_t *count, uint
 }
 
 /*
- * Passes schedd's decision to Slurm. If Slurm refuses it, reports it to schedd as failed: schedd tries again elsewhere,
- * and gives up after its --attempts.
+ * Passes schedd's decision to Slurm. If Slurm refuses the placement, reports the tasks to schedd as failed: schedd then
+ * decides again, and gives up after --attempts failures.
  */
 static int place(struct agent *agent, const struct slurm_job *job, const char *id, const struct sched_job *sched,
 		 struct error *err)
@@ -111,7 +111,10 @@ static int submit(struct agent *agent, const struct slurm_job *job, const char *
 	return code < 0 ? error_set(err, -code, "%s", reason.text) : 0;
 }
 
-/* Reports a running job to schedd, and corrects the mark if it differs from the job's nodes. */
+/*
+ * Reports a running job to schedd with the machines on which it runs, and corrects the job's mark if it has other
+ * machines.
+ */
 static int adopt(struct agent *agent, const struct slurm_job *job, const char *id, const struct slurm_request *request,
 		 const struct slurm_mark *mark, char *const *hosts, struct error *err)
 {
@@ -145,7 +148,7 @@ static int hold(const struct slurm_job *job, const char *id, struct error *err)
 	return slurm_order_hold(job, mark, err);
 }
 
-/* Requeues a job to move it. If Slurm refuses, the job is adopted where it runs. */
+/* Requeues a job to move it. If Slurm refuses, reports the job to schedd where it runs. */
 static int requeue(struct agent *agent, const struct slurm_job *job, const char *id,
 		   const struct slurm_request *request, const struct slurm_mark *mark, char *const *hosts,
 		   struct error *err)

@@ -93,7 +93,7 @@ static enum slurm_job_state state_of(uint32_t state)
 	return base == JOB_RUNNING ? SLURM_RUNNING : SLURM_ENDED;
 }
 
-/* Adds the job's CPUs on each of its nodes. */
+/* Fills job->share with the job's nodes and its number of CPUs on each. */
 static int take_share(struct slurm_job *job, const job_info_t *from)
 {
 	hostlist_t list = slurm_hostlist_create(from->nodes);
@@ -156,7 +156,9 @@ static enum slurm_outcome outcome_of(const void *context, uint32_t id)
 	return ((*found)->job_state & JOB_STATE_BASE) == JOB_COMPLETE ? SLURM_SUCCEEDED : SLURM_DID_NOT_SUCCEED;
 }
 
-/* element: NO_VAL if the job is not part of an array. */
+/*
+ * Fills a job from Slurm's record. element: number of the array's element; NO_VAL if the job is not part of an array.
+ */
 static int take_job(struct slurm_job *job, const job_info_t *from, const struct records *records, uint32_t element)
 {
 	*job = (struct slurm_job){.id = from->job_id,
@@ -181,7 +183,7 @@ static int take_job(struct slurm_job *job, const job_info_t *from, const struct 
 	return 0;
 }
 
-/* A record of an array stands for all its pending elements that were not split off. */
+/* True if the record describes an array: all its pending elements that have no record of their own. */
 static bool is_array(const job_info_t *from)
 {
 	return from->array_job_id != 0 && from->array_task_id == NO_VAL && from->array_bitmap;
@@ -209,7 +211,7 @@ static int take_record(struct slurm_view *view, size_t *capacity, const job_info
 	return 0;
 }
 
-/* True if a held job with a mark has a dependency. */
+/* True if a held job with a mark waits for a dependency. */
 static bool any_depends(const struct slurm_view *view)
 {
 	uint32_t j = 0;
@@ -235,8 +237,9 @@ static int load_jobs(struct slurm_view *view, struct error *err)
 		code = take_record(view, &capacity, &message->job_array[j], &records);
 	free(records.by_id);
 	/*
-	 * Slurm's time has whole seconds: without the -1, another change within the same second would be missed. Slurm
-	 * does not count the end of a dependency as a change: while a job waits for one, 0 reads all jobs each time.
+	 * Slurm returns the jobs if something has changed since the given time. The time has whole seconds: without the
+	 * -1, another change within the same second would be missed. The end of a dependency does not count as a
+	 * change: while a job waits for one, time 0 makes Slurm return the jobs each time.
 	 */
 	view->jobs_at = code == 0 && !any_depends(view) ? message->last_update - 1 : 0;
 	slurm_free_job_info_msg(message);
@@ -249,7 +252,7 @@ static enum slurm_node_state node_state_of(uint32_t state)
 
 	if (base == NODE_STATE_DOWN || base == NODE_STATE_FUTURE || (state & NODE_STATE_POWERED_DOWN))
 		return SLURM_NODE_DOWN;
-	/* Unknown: slurmctld has restarted, and the node's jobs may still run. */
+	/* NODE_STATE_UNKNOWN: slurmctld has restarted, and the node's jobs may still run. */
 	if (base == NODE_STATE_UNKNOWN ||
 	    (state & (NODE_STATE_DRAIN | NODE_STATE_FAIL | NODE_STATE_MAINT | NODE_STATE_NO_RESPOND)))
 		return SLURM_NODE_DRAINING;
@@ -306,7 +309,10 @@ char *slurm_view_rack(const char *node)
 	return rack ? rack : strdup("");
 }
 
-/* Handles slurmctld's answer to an order. For an array's element, the error may be in the answer and not in `code`. */
+/*
+ * Evaluates and frees slurmctld's answer to an order. If the order was for an array's element, an error may be in the
+ * answer and not in `code`.
+ */
 static int take_answer(int code, job_array_resp_msg_t *answer, const char *what, struct error *err)
 {
 	for (uint32_t n = 0; answer && code == SLURM_SUCCESS && n < answer->job_array_count; n++)
@@ -338,7 +344,10 @@ static job_desc_msg_t order_for(const struct slurm_job *job, char *mark)
 	return order;
 }
 
-/* Releases a job. A requeued one would wait until its old credential has expired; begin_time prevents that. */
+/*
+ * Makes the order release the job. A requeued job would wait until its old credential has expired; setting begin_time
+ * prevents this.
+ */
 static void release(job_desc_msg_t *order, const struct slurm_job *job)
 {
 	order->priority = INFINITE;
@@ -396,7 +405,10 @@ int slurm_order_requeue(const struct slurm_job *job, struct error *err)
 	return take_answer(code, answer, "cannot requeue the job", err);
 }
 
-/* True if the record describes only this job. An array's job id is also the id of one of its elements. */
+/*
+ * True if the record describes only this job. A record of a whole array does not count: its job id is also the id of
+ * one of the elements.
+ */
 static bool has_name(const job_info_t *from, const struct slurm_job_name *name)
 {
 	if (name->is_element)

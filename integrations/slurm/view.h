@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Jobs and nodes of a Slurm cluster as plain data, and the orders that the agent gives. Of the agent, only view.c uses
+ * Jobs and nodes of a Slurm cluster as plain data, and the agent's orders to slurmctld. In the agent, only view.c uses
  * libslurm. Each element of an array is a job of its own; waiting elements have the array's job id until an order has
  * split them off.
  */
@@ -25,15 +25,15 @@ struct slurm_share {
 
 struct slurm_job {
 	uint32_t id, tasks;
-	char name[SLURM_JOB_NAME_BYTES]; /* name in orders: "12", for an array's element "12_3" */
+	char name[SLURM_JOB_NAME_BYTES]; /* name of the job in orders: "12", or "12_3" for an array's element */
 	enum slurm_job_state state;
 	bool held;                 /* priority 0 */
-	bool depends;              /* a dependency is not fulfilled, such as a job that has not ended */
+	bool depends;              /* at least one dependency of the job is not fulfilled */
 	bool simple;               /* one CPU per task, and not part of a heterogeneous job */
 	char *comment, *mark;      /* NULL: none */
 	struct slurm_share *share; /* the job's nodes, in Slurm's order */
 	uint32_t share_count, restarts;
-	time_t start, submitted; /* submitted: when the job was submitted or requeued */
+	time_t start, submitted; /* start of the present or last run; time of the submission or last requeue */
 };
 
 enum slurm_node_state { SLURM_NODE_UP, SLURM_NODE_DRAINING, SLURM_NODE_DOWN };
@@ -48,7 +48,7 @@ struct slurm_view {
 	struct slurm_job *jobs;
 	struct slurm_node *nodes;
 	uint32_t job_count, node_count;
-	time_t jobs_at, nodes_at; /* time of slurmctld's last change that was read */
+	time_t jobs_at, nodes_at; /* times after which a change in slurmctld must be read; 0: read everything */
 };
 
 /*
@@ -67,17 +67,21 @@ int slurm_view_update(struct slurm_view *view, struct error *err);
 void slurm_view_free(struct slurm_view *view);
 
 /*
- * Returns the leaf switch to which the node is connected, "" without a topology; the caller frees. NULL: out of memory.
+ * Returns the name of the leaf switch to which the node is connected, or "" if Slurm has no topology; the caller frees.
+ * NULL: out of memory.
  */
 char *slurm_view_rack(const char *node);
 
 /*
- * Orders to slurmctld: 0, or -errno with err set. Places a job on hosts, "n1,n3" (`count` of them), with at least
- * `cpus` CPUs on each.
+ * Orders to slurmctld, which return 0, or -errno with err set. slurm_order_place() releases a job to run on exactly the
+ * `count` hosts of a list such as "n1,n3", with at least `cpus` CPUs on each.
  */
 int slurm_order_place(const struct slurm_job *job, char *hosts, uint32_t count, uint32_t cpus, char *mark,
 		      struct error *err);
-/* Releases the job for Slurm to place; with `clear`, removes the nodes of an earlier placement. */
+/*
+ * Releases the job for Slurm to place; with `clear`, also removes the nodes that an earlier slurm_order_place()
+ * required.
+ */
 int slurm_order_pass(const struct slurm_job *job, bool clear, char *mark, struct error *err);
 int slurm_order_hold(const struct slurm_job *job, char *mark, struct error *err);
 int slurm_order_mark(const struct slurm_job *job, char *mark, struct error *err);

@@ -33,10 +33,10 @@ struct gains {
 	const struct experiment_dataflow_options *options;
 	struct progress *progress;
 	uint64_t done;
-	double *MBps[SIZES][ENGINES]; /* [run]: mean throughput of the jobs */
+	double *MBps[SIZES][ENGINES]; /* [run]: mean throughput of the jobs in this run, MB/s */
 };
 
-/* Places as many jobs as fit into the slots, one after the other, and returns their mean throughput. */
+/* Places as many jobs as fit into the slots, one after the other, and returns the mean throughput of a job. */
 static double run_one(struct gains *gains, int topology, uint32_t hosts, const char *engine, uint64_t seed)
 {
 	bool storm = gains->options->what == EXPERIMENT_STORM;

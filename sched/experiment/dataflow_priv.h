@@ -12,8 +12,8 @@ enum { EXPERIMENT_FAT_TREE, EXPERIMENT_JELLYFISH, EXPERIMENT_TOPOLOGIES };
 extern const char *const experiment_topology_names[EXPERIMENT_TOPOLOGIES];
 
 /*
- * Returns a network of section 4 with `hosts` hosts, links of 100 MB/s and the recipe's jobs. NULL after a failure,
- * which is then set in the page.
+ * Returns a network of section 4 with `hosts` hosts, links of 100 MB/s and the recipe's jobs. Returns NULL on failure
+ * and stores the error in the page.
  *
  *  - Fat-tree: 6 ports, or 16 for more than 54 hosts.
  *  - Jellyfish: each host has a switch with 5 ports to other switches; for more than 54 hosts, switches have 15 ports
@@ -24,8 +24,8 @@ struct dataflow *experiment_scenario(struct experiment_page *page, int topology,
 struct dataflow_recipe experiment_recipe(const char *text, uint64_t seed);
 
 /*
- * Returns the geometric mean of the ratios, minus 1, in per cent. *half: half the width of its 95 % interval, NAN for
- * one ratio.
+ * Returns the geometric mean of the ratios, minus 1, in per cent. *half gets half the width of its 95 % confidence
+ * interval, NAN if count is 1.
  */
 double experiment_gain(const double *ratios, uint32_t count, double *half);
 

@@ -27,7 +27,7 @@ static const struct {
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-/* CPU time of this thread: other work on the machine does not count. */
+/* Returns the CPU time of this thread, so that other work on the machine does not count. */
 static struct ns thread_time(void)
 {
 	struct timespec now;
@@ -36,7 +36,10 @@ static struct ns thread_time(void)
 	return (struct ns){(int64_t)now.tv_sec * 1000000000 + now.tv_nsec};
 }
 
-/* Median time, in ms, of the decisions for `runs` jobs that arrive after 16 others. */
+/*
+ * Returns the median time, in ms, of a decision, over options->runs jobs that arrive one after the other when 16 jobs
+ * run already.
+ */
 static double decide_ms(struct experiment_page *page, const struct experiment_dataflow_options *options, int kind,
 			int topology, uint32_t hosts, const char *engine)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Figures 12 and 13: completion times at 1,000 hosts against random placement and routes, job by job. */
+/* Figures 12 and 13: change of each job's completion time at 1,000 hosts, compared with random placement and routes. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -61,7 +61,10 @@ static int compare_doubles(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Adds table rows about the changes of completion time (in per cent; negative is faster). Sorts change[]. */
+/*
+ * Adds table rows about change[], the change of each job's completion time in per cent (negative is faster), and sorts
+ * it.
+ */
 static void tabulate(struct experiment_page *page, int kind, int topology, int engine, double *change, uint32_t jobs)
 {
 	static const char *const texts[] = {"p50 of the change", "p75 of the improvement", "jobs that are slower",

@@ -41,7 +41,7 @@ struct experiment_page *experiment_page_open(const char *folder, const char *tit
 	page->rows = rows;
 	page->err = err;
 	if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
-		error_set(err, errno, "cannot make %s: %s", folder, strerror(errno));
+		error_set(err, errno, "cannot create %s: %s", folder, strerror(errno));
 		free(page);
 		return NULL;
 	}

@@ -8,8 +8,8 @@
 #include <sched/recovery/recovery.h>
 
 /*
- * Solves the scenario and returns p, NAN if there is no solution. *server gets each task's server, and the caller frees
- * it (server may be NULL).
+ * Solves the scenario and returns its objective p, or NAN if there is no solution. *server gets an array with the
+ * server of each task, which the caller frees; server may be NULL.
  */
 double experiment_solve_p(const struct recovery_scenario *s, const struct recovery_options *options, uint32_t **server);
 

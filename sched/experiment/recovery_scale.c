@@ -29,7 +29,7 @@ static struct recovery_scenario *scale_scenario(struct experiment_page *page, ui
 	return scenario;
 }
 
-/* Fills p[] for JO, PFR (eta 15), PFR (eta 25) and R; for all but JO, p is the mean of DRAWS random placements. */
+/* Fills p[] for JO, PFR (eta 15), PFR (eta 25) and R; for all but JO, p is the mean over DRAWS random placements. */
 static bool run_strategies(const struct recovery_scenario *s, uint64_t seed, double p[STRATEGIES])
 {
 	bool *candidate = calloc(s->server_count, sizeof *candidate);
@@ -88,7 +88,8 @@ static void figure_12(struct experiment_page *page, FILE *out)
 }
 
 /*
- * Figure 13 shows the tasks on one server: that of the failed task which shares its server with the most other senders.
+ * Figure 13 shows the tasks on one server. From the servers on which failed tasks of stage 1 are placed, uses the one
+ * with the most tasks that have not failed.
  */
 static void figure_13(struct experiment_page *page, FILE *out)
 {

@@ -17,7 +17,7 @@ enum { RANDOM_RUNS = 2 };
 
 static const char *const strategy_names[] = {"JO", "PFR1", "PFR2", "R1", "R2"};
 
-/* Figures 8 and 9: application A's transfer time. */
+/* Draws figure 8 or 9, the transfer time of application A. */
 static void placement_figure(struct experiment_page *page, const struct recovery_scenario *s, int figure,
 			     double published_s)
 {
@@ -81,7 +81,7 @@ static uint32_t sender_times(const struct recovery_scenario *s, const struct flu
 	return count;
 }
 
-/* Figures 10 and 11: the time at which each sender's last flow ends, with each sharing policy. */
+/* Draws figure 10 or 11, the time at which each sender's last flow ends, with each sharing policy. */
 static void sharing_figure(struct experiment_page *page, const struct recovery_scenario *s, int figure)
 {
 	struct recovery_options joint = {0};

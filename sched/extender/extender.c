@@ -12,8 +12,16 @@
 
 #include "request.h"
 
-enum { ROOTS_MOST = 10000, RACK_LOOKED_AT = 64 /* candidates; time is quadratic */, SCORE_MOST = 10, WHY_BYTES = 512 };
-/* Nodes whose performance is within this of the best count as equally good; costs have two digits as well. */
+enum {
+	ROOTS_MOST = 10000,
+	RACK_LOOKED_AT = 64 /* maximum number of candidates of the best rack to compare, as the time is quadratic */,
+	SCORE_MOST = 10,
+	WHY_BYTES = 512
+};
+/*
+ * Nodes whose predicted performance is at most this much below the best count as equally good; the scheduler's costs
+ * have two digits as well.
+ */
 #define TIE 0.01
 
 struct extender {
@@ -21,10 +29,13 @@ struct extender {
 	json_t *roots; /* job -> node, oldest first */
 };
 
-/* One node of a request; performance NAN: not a candidate, 0: not reachable from the root. */
+/*
+ * One node of a request. performance: NAN if the node is not a candidate; 0 if it is not reachable from the root or, in
+ * a request for a root, was not compared (rate_roots()).
+ */
 struct rated {
-	int64_t machine; /* -1: schedd does not know it, or gives it no more tasks */
-	bool closed;     /* schedd gives it no more tasks */
+	int64_t machine; /* -1: the node's machine number; -1: schedd does not know the node, or `closed` */
+	bool closed;     /* the machine is draining or down, or all its slots are in use */
 	double performance;
 };
 
@@ -87,7 +98,7 @@ static int keep_root(struct extender *extender, const char *job, const char *nod
 
 	if (known && strcmp(known, node) == 0)
 		return 0;
-	json_object_del(extender->roots, job); /* added again below, as the newest */
+	json_object_del(extender->roots, job); /* added again below, because the object's order is the order of age */
 	while (json_object_size(extender->roots) >= ROOTS_MOST)
 		json_object_del(extender->roots, json_object_iter_key(json_object_iter(extender->roots)));
 	json_object_set_new(extender->roots, job, json_string(node));
@@ -108,7 +119,7 @@ static uint32_t rack_of(const struct live *live, int64_t machine)
 	return live_cluster(live)->machines[machine].rack;
 }
 
-/* The rack with the most candidates. */
+/* Returns the rack with the most candidates, and their number in *candidates. */
 static uint32_t best_rack(const struct live *live, const struct rated *rated, size_t count, size_t *candidates)
 {
 	uint32_t racks = live_cluster(live)->rack_count, best = 0;
@@ -125,8 +136,9 @@ static uint32_t best_rack(const struct live *live, const struct rated *rated, si
 }
 
 /*
- * Rates candidates for a root. In the best rack: the mean predicted performance to its candidates, 1 for the node
- * itself; in other racks: 0.
+ * Rates candidates for a root. A node in the best rack gets the mean predicted performance of tasks on the rack's
+ * candidates if the root is on this node; a task on the node itself counts as 1. Nodes in other racks get 0, and so do
+ * candidates of this rack beyond the first RACK_LOOKED_AT.
  */
 static void rate_roots(const struct live *live, const struct curve *curve, struct rated *rated, size_t count)
 {
@@ -159,8 +171,8 @@ static void rate_tasks(const struct live *live, const struct curve *curve, int64
 }
 
 /*
- * The machine of the job's root: as reported by nomora k8s-agent, even if the root has ended; otherwise the node that
- * the filter chose; -1: none.
+ * Returns the machine of the job's root: the machine that nomora k8s-agent reported to schedd, even if the root has
+ * ended; if it has reported none, the node that the filter chose. -1: none.
  */
 static int64_t find_root(const struct extender *extender, const struct live *live, const char *name)
 {
@@ -218,7 +230,7 @@ static bool rate(const struct extender *extender, const struct live *live, const
 	return why[0] == '\0';
 }
 
-/* Index of the best one; `count` if there is none. */
+/* Returns the index of the node with the best performance, or `count` if no node has a performance above 0. */
 static size_t find_best(const struct rated *rated, size_t count)
 {
 	size_t best = count;
@@ -230,8 +242,8 @@ static size_t find_best(const struct rated *rated, size_t count)
 }
 
 /*
- * Answers are printed directly instead of built as JSON values: at thousands of nodes this halves the time. Names need
- * no escaping.
+ * Prints the reason why node n does not pass. Answers are printed directly and not built as JSON values, which halves
+ * the time for thousands of nodes. Names need no escaping.
  */
 static void print_reason(FILE *out, const struct extender_request *request, const struct rated *rated, size_t best,
 			 size_t n, const char *why)
@@ -334,8 +346,8 @@ static char *filter(struct extender *extender, const struct live *live, const st
 }
 
 /*
- * Returns the HostPriorityList. A score is the node's share of the best performance: nearly the same for all nodes that
- * passed the filter, but not if kube-scheduler ignored the filter's answer.
+ * Returns the HostPriorityList. A node's score is its performance divided by the best one. It is nearly the same for
+ * all nodes that passed the filter; it matters if kube-scheduler ignored the filter's answer.
  */
 static char *prioritize(const struct extender *extender, const struct live *live,
 			const struct extender_request *request)

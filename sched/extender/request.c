@@ -62,7 +62,7 @@ static int read_labels(struct extender_request *request, const json_t *pod, stru
 	return error_set(err, ENOMEM, "out of memory");
 }
 
-/* Returns the name in an entry of NodeNames, or of Nodes.items if the request has those. */
+/* Returns the node's name in an entry of Nodes.items, if the request has Nodes, or of NodeNames. */
 static const char *name_of(const struct extender_request *request, const json_t *entry)
 {
 	return json_string_value(request->nodes ? json_object_get(json_object_get(entry, "metadata"), "name") : entry);

@@ -12,8 +12,8 @@
 
 struct extender_request {
 	json_t *root;
-	const json_t *nodes; /* items of the NodeList; NULL: only names */
-	const char **names;  /* borrowed from root */
+	const json_t *nodes; /* items of the NodeList; NULL: the request has only the nodes' names */
+	const char **names;  /* names of the nodes, borrowed from `root` */
 	size_t count;
 	char *job; /* "namespace/name"; NULL: the pod requests no placement */
 	const char *curve;

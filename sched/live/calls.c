@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Writes calls as JSON, in the order in which they are made; replay.c repeats them. */
+/* Passes the calls that change a live state to the callback called(), as JSON; replay.c repeats them. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -104,7 +104,7 @@ static const char *name_of(const struct live *live, int64_t machine)
 	return machine < 0 ? NULL : live->cluster->machines[machine].name;
 }
 
-/* A waiting task that has waited 0 s is written as just its name. */
+/* Returns the JSON of a task of a new job: only the task's name if it has waited for 0 s and has no machine. */
 static json_t *submitted_json(const struct live *live, const struct job_task *task)
 {
 	if (task->machine == JOB_NO_MACHINE && !(task->waited_s > 0))

@@ -11,7 +11,10 @@
 
 enum { WORDS = 5 };
 
-/* Splits the text at blanks. Returns the number of words; WORDS + 1 if there are more, or one is too long. */
+/*
+ * Splits the text at blanks. Returns the number of words, or WORDS + 1 if there are more than WORDS or one of them is
+ * too long.
+ */
 static size_t split(const char *text, char words[WORDS][LIVE_CHANGE_NAME_BYTES], bool *too_long)
 {
 	size_t count = 0;
@@ -124,7 +127,7 @@ static bool in_scope(const struct cluster *cluster, uint32_t machine, const stru
 	}
 }
 
-/* Changes only the state of a machine of the cluster. */
+/* Sets the state of a machine; its slots, rack and pod stay. */
 static int set_state(struct live *live, uint32_t machine, enum live_machine_state state, struct error *err)
 {
 	const struct cluster_machine *of = &live->cluster->machines[machine];
@@ -161,7 +164,7 @@ static int apply_add(struct live *live, const struct live_change *change,
 
 	if (like < 0)
 		return error_set(err, ENOENT, "unknown machine '%s'", change->name);
-	/* Copies the names: the cluster's arrays may be reallocated as it grows. */
+	/* Copies the slots and names, because adding a machine may reallocate the cluster's arrays. */
 	slots = live->cluster->machines[like].slots;
 	snprintf(rack, sizeof rack, "%s", live->cluster->racks[live->cluster->machines[like].rack].name);
 	snprintf(pod, sizeof pod, "%s",
@@ -197,7 +200,7 @@ int live_change_apply(struct live *live, const struct live_change *change,
 	}
 }
 
-/* Reports every decided and moving task as started. *any: there was one. */
+/* Reports every decided and moving task as started. Sets *any to whether there was such a task. */
 static int start_all(struct live *live, double now_s, bool *any, struct error *err)
 {
 	int code = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The decisions of rounds: made, numbered, and kept for readers. */
+/* Makes the decisions of rounds, numbers them, and stores the latest for readers. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -18,8 +18,8 @@ void live_decision_clear(struct live_decision *decision)
 }
 
 /*
- * Makes space for a decision. The oldest are dropped only when there are twice as many as must be kept, so that
- * dropping takes constant time per decision.
+ * Makes space for a decision. Drops the oldest decisions only when twice decisions_kept are stored, so that dropping
+ * takes constant time per decision.
  */
 static int make_space(struct live *live)
 {
@@ -90,7 +90,8 @@ int live_place(struct live *live, struct live_job *job, struct live_task *task, 
 
 const struct live_decision *live_decisions(const struct live *live, uint64_t after, size_t *count)
 {
-	uint64_t first = live->last_decision - live->decision_count; /* number before the oldest kept */
+	uint64_t first =
+		live->last_decision - live->decision_count; /* number of the decision before the oldest stored one */
 	size_t skip = after > first ? (size_t)(after - first) : 0;
 
 	*count = skip < live->decision_count ? live->decision_count - skip : 0;

@@ -14,7 +14,10 @@ static bool better(const struct live_candidate *a, const struct live_candidate *
 	return a->rtt_us != b->rtt_us ? a->rtt_us < b->rtt_us : a->machine < b->machine;
 }
 
-/* Inserts a candidate into the list of the best `most`, which is sorted by better(). */
+/*
+ * Inserts a candidate into list[], which is sorted by better() and has at most `most` entries: the best candidates so
+ * far.
+ */
 static void insert(struct live_candidate *list, size_t *count, size_t most, const struct live_candidate *candidate)
 {
 	size_t at = *count;

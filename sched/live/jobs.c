@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Jobs: submitted, restored, entered into the network, removed. */
+/* Adds jobs (new ones, and those known before a restart), enters them into the network, and removes them. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -51,8 +51,8 @@ static int enter_task(struct live *live, struct live_job *job, struct live_task 
 }
 
 /*
- * Enters the root. The machine of an ended root is the reference: such a root is entered as running there, then as
- * ended.
+ * Enters the root. If the root has ended, its machine is the reference for the job's other tasks: such a root is first
+ * entered as running on this machine, then reported as ended.
  */
 static int enter_root(struct live *live, struct live_job *job, double now_s)
 {
@@ -75,7 +75,7 @@ int live_enter_job(struct live *live, struct live_job *job, double now_s)
 	job->in_moves = false;
 	if (live_moves_on(live, job))
 		live_review_later(live, job);
-	/* The root first, so that the reference is known before the other tasks are entered. */
+	/* Enters the root first, so that its machine is known before the other tasks are entered. */
 	if (code == 0)
 		code = enter_root(live, job, now_s);
 	for (uint32_t t = 0; t < job->task_count && code == 0; t++)
@@ -232,8 +232,8 @@ int live_submit(struct live *live, const struct job *job, uint32_t owner, bool m
 }
 
 /*
- * Keeps the job until live_take_changes(). If out of memory, the store is not informed: a restart brings the removed
- * job back, and an executor must end it again.
+ * Keeps a removed job until live_take_changes() reports it. If out of memory, the job is not reported, so that it stays
+ * on disk: after a restart of the daemon it exists again, and the executor must report its tasks as ended again.
  */
 static void note_removed(struct live *live, struct live_job *job)
 {

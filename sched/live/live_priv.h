@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The live state's fields. Files from the ground up: names.c; queries.c reads; calls.c records calls; marks.c has the
- * lists; jobs.c; reports.c; decisions.c; moves.c; review.c; gang.c; measure.c has the mesh; world.c has the cluster,
- * the curves and the network; step.c runs rounds.
+ * The live state's fields. Each file uses only files before it: names.c has the names of states; queries.c reads the
+ * state; calls.c records calls; marks.c has the lists of tasks and jobs to visit; jobs.c adds and removes jobs;
+ * reports.c takes the executor's reports; decisions.c, moves.c, review.c and gang.c make decisions; measure.c takes
+ * measurements; world.c has the cluster, the curves and the network; step.c runs rounds.
  */
 #ifndef SCHED_LIVE_PRIV_H
 #define SCHED_LIVE_PRIV_H
@@ -18,17 +19,17 @@ struct live_curve {
 	char *name; /* NULL: free entry */
 	char *text; /* nomora.curve/1, for rebuilding the network */
 	struct curve *curve;
-	int32_t number; /* in the placer */
+	int32_t number; /* the curve's number in the placer */
 };
 
 struct live_machine {
 	enum live_machine_state state;
-	bool in_network; /* flownet_machine_added() */
-	bool rtt_moved;  /* set while live_review_moved() lists the jobs with roots on it */
-	uint32_t moving; /* tasks moving from or to it */
+	bool in_network; /* the machine was added to the network by flownet_machine_added() */
+	bool rtt_moved;  /* scratch of live_review_moved(): the machine's round trips have changed */
+	uint32_t moving; /* number of tasks that are moving from or to the machine */
 };
 
-/* When a task's confirmation is due, or its pause ends. */
+/* The time at which a task's start must have been reported, or at which the task's pause after a failure ends. */
 struct live_deadline {
 	double due_s;
 	struct live_job *job;
@@ -46,7 +47,7 @@ struct live {
 	struct cost_layout *layout;
 	struct latency_view *view;
 	struct placer *placer;
-	struct flownet *net;           /* of the placer */
+	struct flownet *net;           /* borrowed from the placer */
 	struct live_machine *machines; /* by number */
 	size_t machine_capacity;
 	uint64_t slots; /* of all machines */
@@ -55,7 +56,7 @@ struct live {
 	struct live_job **jobs; /* [] by number in the network; NULL: unused */
 	uint32_t job_count;
 	size_t job_capacity;
-	struct live_job **removed; /* since the last live_take_changes() */
+	struct live_job **removed; /* jobs removed since the last live_take_changes(), which frees them */
 	size_t removed_count, removed_capacity;
 	struct hash_table job_ids; /* hash of the id -> number */
 	size_t task_count;         /* of all jobs */
@@ -69,20 +70,22 @@ struct live {
 	struct live_decision *decisions;
 	size_t decision_count, decision_capacity;
 	uint64_t last_decision;
-	int64_t *hosts; /* [host_count] machine of each host of the window, -1: none; host_count is 0 after the cluster
-			   has changed */
+	int64_t *hosts; /* [host_count] machine of each host of the latency matrix, -1: not in the cluster; host_count
+			   is 0 after a machine was added or removed */
 	size_t host_count, host_capacity;
 	uint32_t on_the_move;
 	uint64_t round; /* number of the present round, from 1 */
-	bool inside;    /* within live_step(): its own calls are not recorded */
+	bool inside;    /* live_step() is running: the calls that it makes itself are not recorded */
 	bool closed;    /* live_open_moves() closed the moves */
-	bool blocked;   /* a task waits for a slot that another task keeps, as its move was refused */
-	uint32_t up_count, draining_count; /* at the last round: machines in the network, and draining ones */
-	double expired_s;                  /* measurements before this time have been withdrawn */
-	double network_s;                  /* the network's clock, as of the last flownet_time_passed() */
-	bool changed;                      /* a round is due */
-	double look_again_s;               /* time to review the moves that the last round refused */
-	bool broken;                       /* the solver failed: the network must be rebuilt */
+	bool blocked;   /* a task was not placed because its slot is still in use by a task whose move was refused */
+	uint32_t up_count,
+		draining_count; /* at the last round: number of machines in the network, and of draining machines */
+	double expired_s;       /* live_expire() has withdrawn the measurements made before this time */
+	double network_s;       /* the time up to which flownet_time_passed() has advanced the network */
+	bool changed;           /* a round is due */
+	double look_again_s; /* time of the next round without an event: a refused move may be allowed then, or a held
+				job tried again */
+	bool broken;         /* the solver failed: the network must be rebuilt */
 	struct live_totals totals;
 };
 
@@ -103,19 +106,19 @@ bool live_moves_on(const struct live *live, const struct live_job *job);
 /* Limits that apply to a job: for each, the stricter one of the job's and the settings'. */
 struct job_limits live_limits(const struct live *live, const struct live_job *job);
 /*
- * Round trip and predicted performance of a job's task on a machine, relative to the root's machine, which must be
- * known.
+ * Gets the round trip between the machine of the job's root, which must be known, and `machine`, and the performance
+ * predicted from it for a task of the job on `machine`.
  */
 void live_predict(const struct live *live, const struct live_job *job, uint32_t machine, double *rtt_us,
 		  double *performance, enum latency_origin *origin);
-/* True if the value is neither a maximum over other pairs nor a default. */
+/* True if a round trip of this origin is neither the maximum over other pairs of machines nor a default. */
 bool live_is_measured(enum latency_origin origin);
 /* Share of the other machines whose round trip to this one is measured. */
 double live_measured_share(const struct live *live, uint32_t machine);
 /* True if a task may run on a machine: it is reachable, and measured if required. */
 bool live_fit_for(const struct live *live, const struct live_job *job, const struct live_task *task, int32_t to);
 
-/* calls.c: pass calls to settings.called. */
+/* calls.c: each function passes one call to the callback settings.called. */
 void live_note_begin(struct live *live);
 void live_note_name(struct live *live, const char *call, const char *name);
 void live_note_number(struct live *live, const char *call, double number);
@@ -129,26 +132,26 @@ void live_note_report(struct live *live, const char *call, const char *job, cons
 
 /* marks.c: reserves space for the deadlines of `tasks` more tasks. 0 or -ENOMEM. */
 int live_reserve_deadlines(struct live *live, uint32_t tasks);
-/* Call it after the task's state, since_s or retry_s has changed. */
+/* Updates the task's entry in the heap of deadlines. Call it after the task's state, since_s or retry_s has changed. */
 void live_mark_task(struct live *live, struct live_job *job, struct live_task *task);
 void live_mark_changed(struct live *live, struct live_job *job);
-/* Sets the task's state as of now_s, and marks the task and its job. */
+/* Sets the task's state and since_s = now_s, marks task and job as changed, and updates the task's deadline. */
 void live_set_state(struct live *live, struct live_job *job, struct live_task *task, enum live_task_state state,
 		    double now_s);
 /*
- * Lists a new job if it has a minimum number of tasks to start with. Call live_gang_leave() when a job starts or is
- * removed.
+ * live_gang_enter() adds a new job to the list `gangs` if it has a minimum number of tasks to start with. Call
+ * live_gang_leave() when the job starts or is removed.
  */
 void live_gang_enter(struct live *live, struct live_job *job);
 void live_gang_leave(struct live *live, struct live_job *job);
-/* Lists a job for a review, or removes it from the list. */
+/* Adds a job to the list `reviews`, or removes it from the list. */
 void live_review_later(struct live *live, struct live_job *job);
 void live_review_leave(struct live *live, struct live_job *job);
-/* Call it before the job is removed. */
+/* Takes a job that is about to be removed off all lists. */
 void live_unmark_job(struct live *live, struct live_job *job);
 /*
- * Counts of tasks by user. live_reserve_owner() makes an entry: 0 or -ENOMEM. live_count_owner() adds `tasks`, which
- * may be negative.
+ * Counts of tasks by user. live_reserve_owner() makes the user's entry if there is none: 0 or -ENOMEM.
+ * live_count_owner() adds `tasks`, which may be negative, to the user's count.
  */
 int live_reserve_owner(struct live *live, uint32_t uid);
 void live_count_owner(struct live *live, uint32_t uid, int64_t tasks);
@@ -163,43 +166,54 @@ void live_job_free(struct live_job *job);
 /* reports.c: returns a decided task to waiting, and a moving task to running on its origin. */
 void live_take_back(struct live *live, struct live_job *job, struct live_task *task, double now_s);
 
-/* decisions.c: adds a decision. 0 or -ENOMEM. */
+/* decisions.c: records a decision of the kind what->kind about a task. 0 or -ENOMEM. */
 int live_decide(struct live *live, const struct live_decision *what, const struct live_job *job, struct live_task *task,
 		int32_t from, int32_t to);
-/* Decides that a task starts on its machine, where its slot is reserved. 0 or -errno. */
+/* Decides that a task starts on task->machine, where the network has reserved a slot for it. 0 or -errno. */
 int live_place(struct live *live, struct live_job *job, struct live_task *task, double now_s);
 void live_decision_clear(struct live_decision *decision);
 
-/* moves.c: handles a proposed move; 0 or -errno. */
+/* moves.c: makes or refuses move `number` of the network's proposals. 0 or -errno. */
 int live_take_move(struct live *live, const struct flownet_move *move, size_t number, struct live_job *job,
 		   struct live_task *task, double now_s);
-/* Refuses to send a running task back to waiting in favour of a root or of other jobs. */
+/* Refuses the network's proposal that a running task waits in favour of a root or of other jobs. */
 void live_refuse_eviction(struct live *live, struct live_task *task);
-/* Requests moves of tasks on draining machines, as many as may move at a time. */
+/* Asks the network to propose moves for tasks on draining machines, for as many tasks as may move at a time. */
 void live_send_away(struct live *live);
-/* Turns moves off, or on again, for the jobs with a move that was refused in this round. 0 or -errno. */
+/*
+ * With hold, keeps the tasks of jobs whose moves were refused in this round where they are; without, lets the network
+ * propose moves of these tasks again. 0 or -errno.
+ */
 int live_hold_refused(struct live *live, bool hold);
 
-/* review.c: lists the jobs with their roots on machines whose round trips changed. */
+/* review.c: puts the jobs whose roots are on machines with changed round trips on the list `reviews`. */
 void live_review_moved(struct live *live, const struct cost_moved *moved);
-/* Reviews listed jobs before a round; some may remain listed. 0 or -errno. */
+/* Before a round: reviews jobs of the list `reviews`, as many as the limit of work allows. 0 or -errno. */
 int live_review(struct live *live);
 
-/* gang.c. Before a round: adds the jobs for which there are free slots to the network. 0 or -errno. */
+/*
+ * gang.c. Before a round: adds the tasks of held jobs to the network if the cluster has enough free slots for them. 0
+ * or -errno.
+ */
 int live_gangs_try(struct live *live, double now_s);
-/* After a round: starts the jobs that got enough places. 0 or -errno. */
+/*
+ * After a round: makes the decisions of the jobs that got slots for their minimum number of tasks, and takes the other
+ * held jobs out of the network. 0 or -errno.
+ */
 int live_gangs_settle(struct live *live, bool failed, double now_s);
 
 /* world.c: builds placer and network from cluster, curves and jobs. 0 or -errno with err set. */
 int live_build(struct live *live, double now_s, struct error *err);
 
-/* replay_performance.c: performance in each second of a replay. */
+/* replay_performance.c: mean performance of the jobs of a replay, sampled once per second. */
 struct replay_performance;
 struct live_replayed;
 struct replay_performance *replay_performance_create(void); /* NULL: out of memory */
-/* Samples the seconds since the last call. Call it before the events of this time. 0 or -ENOMEM. */
+/*
+ * Samples each second from the last call up to time_us. Call it before the events of time_us are applied. 0 or -ENOMEM.
+ */
 int replay_performance_sample(struct replay_performance *replay, const struct live *live, int64_t time_us);
-/* Frees it; stores the means in *replayed. */
+/* Stores the means in *replayed and frees the object. */
 void replay_performance_end(struct replay_performance *replay, struct live_replayed *replayed);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lists that let a pass visit only the tasks and jobs that changed: a heap of the tasks with a deadline, in which each
- * task knows its index, and lists of the jobs that changed, are to be reviewed, or start together. Space for a task's
- * entry in the heap is reserved when its job is added. Also the counts of users' tasks and of moves.
+ * Lists of the tasks and jobs to visit, so that nothing must pass over all of them: a heap of the tasks with a
+ * deadline, in which each task knows its index, and lists of the jobs that changed, that are to be reviewed, and that
+ * wait for a minimum number of slots. Space for a task's entry in the heap is reserved when its job is added. Also
+ * counts the tasks of each user and the moving tasks.
  */
 #include <errno.h>
 #include <math.h>
@@ -23,8 +24,8 @@ int live_reserve_deadlines(struct live *live, uint32_t tasks)
 }
 
 /*
- * The time at which the task's start counts as failed if it is not reported, or at which its pause ends; INFINITY:
- * never.
+ * Returns the time of the task's deadline: if it is decided or moving, the time by which its start must have been
+ * reported; if it waits after a failure, the end of its pause. INFINITY: none.
  */
 static double due_s(const struct live *live, const struct live_task *task)
 {
@@ -33,7 +34,7 @@ static double due_s(const struct live *live, const struct live_task *task)
 	return task->state == LIVE_WAITING && task->retry_s > 0 ? task->retry_s : INFINITY;
 }
 
-/* A total order: deadlines of equal time expire in the same order, whatever the order of insertion. */
+/* This is a total order, so that deadlines of equal time expire in the same order whatever the order of insertion. */
 static bool is_earlier(const struct live_deadline *a, const struct live_deadline *b)
 {
 	if (a->due_s < b->due_s || a->due_s > b->due_s)
@@ -49,7 +50,7 @@ static void put(struct live *live, size_t at, struct live_deadline deadline)
 	deadline.job->tasks[deadline.task].deadline = (uint32_t)at + 1;
 }
 
-/* Moves a deadline from index `at` up or down to where it belongs. */
+/* Stores a deadline in the heap, in place of the entry at index `at`, and moves it up or down as its time requires. */
 static void sift(struct live *live, size_t at, struct live_deadline deadline)
 {
 	const struct live_deadline *deadlines = live->deadlines;
@@ -149,7 +150,7 @@ void live_unmark_job(struct live *live, struct live_job *job)
 	job->dirty = false;
 }
 
-/* Entries of users are never removed: there are few. */
+/* Searches linearly. Entries of users are never removed; there are few. */
 static struct live_owner *find_owner(const struct live *live, uint32_t uid)
 {
 	for (size_t o = 0; o < live->owner_count; o++)

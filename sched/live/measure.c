@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Measurements from the mesh, with their ages. */
+/* Takes measurements of round trips, each with its age, into the latency view. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,16 +8,19 @@
 
 #include "live_priv.h"
 
-/* Clocks of hosts differ: a row is refused only if it is further in the future than this and than the maximum age. */
+/*
+ * Clocks of hosts differ, so a matrix entry may seem to come from the future. It is refused only if it is ahead of our
+ * clock by more than this, in seconds, and by more than max_age_s.
+ */
 #define FUTURE_S 60
 
-/* A sample and the second of our clock in which it was made. */
+/* A sample, and the second in which it was measured, on the caller's clock. */
 struct aged {
 	struct latency_sample sample;
 	uint32_t seen_s;
 };
 
-/* Lists the jobs whose roots' round trips changed, for a review. */
+/* Puts the jobs whose roots' round trips have changed on the list for a review. */
 void live_latency_settle(struct live *live)
 {
 	struct cost_moved moved = latency_view_moved(live->view);
@@ -31,7 +34,7 @@ void live_latency_settle(struct live *live)
 	latency_view_moved_clear(live->view);
 }
 
-/* Counts the pairs that expire. */
+/* The pairs of machines whose measurements expire: their number, and where to report them. */
 struct gone {
 	const struct live *live;
 	uint64_t count;
@@ -52,7 +55,7 @@ int live_expire(struct live *live, double now_s)
 	struct gone gone = {.live = live};
 	double before_s = floor(now_s - live->settings.max_age_s);
 
-	/* The pass over all pairs runs at most once a second. */
+	/* Passes over all pairs at most once a second. */
 	if (live->settings.max_age_s <= 0 || before_s <= live->expired_s)
 		return 0;
 	live->expired_s = before_s;
@@ -75,7 +78,7 @@ static bool is_new(const struct live *live, const struct latency_sample *sample)
 	return known < sample->rtt_us || known > sample->rtt_us;
 }
 
-/* Reports the samples that differ from the known values, before these change. */
+/* Passes the samples that differ from the known values to measured(); call it before the view is updated. */
 static void watch(struct live *live, const struct latency_sample *samples, size_t count)
 {
 	uint64_t reported = 0;
@@ -109,8 +112,8 @@ int live_latency(struct live *live, const struct latency_sample *samples, size_t
 }
 
 /*
- * Finds the machine number of each host of the matrix; -1: not in the cluster. Runs once for a window, and again if the
- * cluster changes meanwhile.
+ * Finds the machine number of each host of the matrix; -1: not in the cluster. Does so at a window's first part, and
+ * again if the cluster has changed since.
  */
 static int match_hosts(struct live *live, const struct latency_matrix *matrix, bool first)
 {
@@ -129,7 +132,10 @@ static int match_hosts(struct live *live, const struct latency_matrix *matrix, b
 	return 0;
 }
 
-/* Converts an entry to a sample. Returns false if it is too old or not usable. */
+/*
+ * Converts a matrix entry to a sample and counts the outcome. Returns false if the pair was never probed, or the entry
+ * is too old or too far in the future.
+ */
 static bool take_entry(const struct live *live, const struct latency_entry *entry, enum latency_statistic statistic,
 		       double age_s, double now_s, struct live_matrix_outcome *outcome, struct aged *aged)
 {
@@ -145,7 +151,7 @@ static bool take_entry(const struct live *live, const struct latency_entry *entr
 		outcome->future++;
 		return false;
 	}
-	/* A pair that was probed without an answer is unreachable, which differs from "not measured". */
+	/* If no probe was answered, the pair is unreachable, which differs from "not measured". */
 	aged->sample.rtt_us = entry->samples == 0 ? INFINITY : (float)latency_entry_value(entry, statistic);
 	aged->seen_s = (uint32_t)fmin(now_s, fmax(0, now_s - age_s));
 	outcome->taken++;
@@ -177,7 +183,10 @@ static size_t take_entries(const struct live *live, const struct latency_matrix 
 	return count;
 }
 
-/* Oldest first, then by source and destination, the order that latency_view_update() handles best. */
+/*
+ * Sorts the oldest samples first, and equally old ones by source and destination, the order that latency_view_update()
+ * handles best.
+ */
 static int compare_aged(const void *left, const void *right)
 {
 	const struct aged *a = left, *b = right;

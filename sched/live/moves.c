@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Selects the proposed moves to make, and records why others are refused. */
+/* Makes or refuses the moves that the network proposes, and records the reason of a refusal. */
 #include <errno.h>
 #include <math.h>
 
@@ -68,7 +68,10 @@ static bool gain_is_measured(const struct live *live, const struct live_job *job
 	       (live_is_measured(here) || !task->was_measured);
 }
 
-/* Checks whether the gain justifies a move now; if not, *again_s is the earliest time at which it may. */
+/*
+ * Checks whether the gain justifies a move now. If only time is missing, sets *again_s to the earliest time at which
+ * the move may be made.
+ */
 static enum live_refusal check_gain(const struct live *live, const struct live_job *job, struct live_task *task,
 				    int32_t to, double now_s, double *again_s)
 {
@@ -115,7 +118,10 @@ static enum live_refusal judge(struct live *live, struct live_job *job, struct l
 	task->refusal = drains ? LIVE_REFUSED_NOT : check_gain(live, job, task, to, now_s, &again_s);
 	if (task->refusal == LIVE_REFUSED_NOT)
 		task->refusal = check_limits(live, job, task, to);
-	/* If rounding puts the time into the past, check again after 1 s, not at once. */
+	/*
+	 * If rounding has put again_s into the past, the move is checked again after 1 s, not at once, to avoid a busy
+	 * loop.
+	 */
 	live->look_again_s = fmin(live->look_again_s, again_s <= now_s ? now_s + 1 : again_s);
 	live->totals.refused[task->refusal]++;
 	return task->refusal;
@@ -155,7 +161,7 @@ int live_take_move(struct live *live, const struct flownet_move *move, size_t nu
 	if (live->settings.migration != LIVE_MIGRATE_ADVISE || drains)
 		return make_move(live, number, job, task, &what, move->to);
 	if (task->advised_to == move->to)
-		return 0; /* already advised */
+		return 0; /* this move was already advised */
 	task->advised_to = move->to;
 	what.kind = LIVE_ADVICE;
 	return live_decide(live, &what, job, task, move->from, move->to);

@@ -126,7 +126,8 @@ void live_predict(const struct live *live, const struct live_job *job, uint32_t 
 
 /*
  * The network may propose a machine that cannot be reached from the root: a task that it sends to a rack may get any
- * machine there. Such a machine gets no task; neither does one without a measurement, if measurements are required.
+ * machine there. The task is not placed on such a machine; nor, if require_measured is set, on a machine whose round
+ * trip to the root is not measured.
  */
 bool live_fit_for(const struct live *live, const struct live_job *job, const struct live_task *task, int32_t to)
 {

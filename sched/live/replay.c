@@ -11,12 +11,12 @@
 
 #include "live_priv.h"
 
-/* Limit of numbers such as seconds. */
+/* Maximum absolute value of real numbers in a call, such as times in seconds. */
 #define NUMBER_MAXIMUM 1e15
 enum { COUNT_MAXIMUM = INT32_MAX };
 
 struct replay {
-	struct live *live; /* of the segment; NULL before the first */
+	struct live *live; /* live state of the present segment; NULL before the first segment */
 	struct file_lines *lines;
 	struct live_replayed *replayed;
 	FILE *made;
@@ -183,7 +183,7 @@ static void read_restored(struct replay *replay, const json_t *value, struct job
 			  of_job->name ? of_job->name : "");
 }
 
-/* Journals of older versions have no limits: they are then 0. */
+/* Reads the limits of a job; all are 0 in journals of older versions, which do not have them. */
 static struct job_limits read_limits(const json_t *call)
 {
 	const json_t *limits = json_object_get(call, "limits");
@@ -285,7 +285,7 @@ static int take_number(struct replay *replay, const json_t *call, const char *wh
 		return code;
 	if (strcmp(what, "step") == 0) {
 		(void)live_step(replay->live, number, err);
-		*err = (struct error){0}; /* the recorded step failed, too; the next one rebuilds the network */
+		*err = (struct error){0}; /* the recorded step failed, too; the next step rebuilds the network */
 		return 0;
 	}
 	if (strcmp(what, "open") == 0) {
@@ -333,7 +333,7 @@ static int take_call(struct replay *replay, const json_t *call, struct error *er
 	if (strcmp(what, "begin") == 0)
 		return begin(replay, call, err);
 	if (!replay->live)
-		return 0; /* the beginning of its segment is missing */
+		return 0; /* the beginning of the call's segment is missing */
 	if (strcmp(what, "submit") == 0 || strcmp(what, "restore") == 0)
 		return take_job(replay, call, what[0] == 'r', err);
 	if (strcmp(what, "machine") == 0)
@@ -373,7 +373,7 @@ static int keep_samples(struct replay *replay, const struct journal_event *event
 	return 0;
 }
 
-/* The line of a decision; the caller frees it. */
+/* Returns the journal line of a decision; the caller frees it. */
 static char *decision_text(const struct journal_event *event)
 {
 	char *text = NULL;

@@ -12,7 +12,10 @@
 
 #include "live_priv.h"
 
-/* Identified by id, because the daemon continues with the same job after a restart. */
+/*
+ * Sums of a job. Jobs are identified by id, because a job may continue in the next segment, after a restart of the
+ * daemon.
+ */
 struct job_sum {
 	char *id;
 	struct performance_sum sum;
@@ -23,11 +26,11 @@ struct replay_performance {
 	struct job_sum *jobs;
 	size_t job_count, job_capacity;
 	double task_sum, task_samples;
-	int64_t second; /* sampled up to this second */
+	int64_t second; /* the last second that was sampled, in journal time */
 	/* Of the current sample: */
 	const struct live *live;
 	const struct live_job *job;
-	float *rtt_us; /* [columns of the layout] scratch */
+	float *rtt_us; /* scratch: round trip of each column of the layout */
 	double sum, worst, intervals;
 	uint32_t count;
 	int code;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A journal replayed from its file, and the comparison as text and as JSON (nomora.replay/1). */
+/* Replays a journal from its file, and prints the comparison as text or as JSON (nomora.replay/1). */
 #include <sched/live/calls.h>
 
 #include <errno.h>

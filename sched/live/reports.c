@@ -34,13 +34,16 @@ int live_started(struct live *live, const char *job_id, const char *task_name, c
 		return unknown_task(err, job_id, task_name);
 	moved = task->state == LIVE_MOVING;
 	if (task->state == LIVE_RUNNING && strcmp(live->cluster->machines[task->machine].name, machine) == 0)
-		return 0; /* reported twice */
+		return 0; /* the start was reported before */
 	if (task->state != LIVE_DECIDED && !moved)
 		return wrong_state(err, job_id, task, "a decided or moving task");
 	if (strcmp(live->cluster->machines[task->machine].name, machine) != 0)
 		return error_set(err, EINVAL, "task '%s' of job '%s' was to start on '%s', not on '%s'", task_name,
 				 job_id, live->cluster->machines[task->machine].name, machine);
-	/* After a restart, a decided task holds its slot like a running one: the network has nothing to confirm. */
+	/*
+	 * After a restart, a decided task was entered into the network as running: the network then has no start to
+	 * confirm.
+	 */
 	if (in_transit(live, job, task))
 		flownet_confirm(live->net, job->number, live_task_number(job, task));
 	if (moved) {
@@ -91,8 +94,8 @@ int live_ended(struct live *live, const char *job_id, const char *task_name, str
 
 /*
  * After a failure the task leaves the network for a pause, or for good after its last attempt. A root stays in the
- * network, because its job's other tasks wait for it there, and proposals to place it are refused. If it left, the
- * network would treat it as a root that has ended.
+ * network as waiting, and take_place() refuses proposals to place it during the pause: if the root left, the network
+ * would treat it as ended, while the job's other tasks must wait for it.
  */
 static void pause_task(struct live *live, struct live_job *job, struct live_task *task, double now_s)
 {
@@ -124,7 +127,7 @@ void live_take_back(struct live *live, struct live_job *job, struct live_task *t
 		flownet_fail(live->net, job->number, number);
 	if (task->state == LIVE_MOVING) {
 		live_end_move(live, job, task);
-		task->came_from = task->machine; /* not tried again within no_return_s */
+		task->came_from = task->machine; /* so that the move is not tried again within no_return_s */
 		task->moved_s = now_s;
 		task->machine = task->origin;
 		task->origin = -1;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reviews jobs before a round: those whose costs have changed, and those of which a task has started. The work per
- * round is bounded, so that a window of measurements does not delay waiting tasks: the rounds in between place them.
- * Until its review, a job keeps its previous costs in the network. The review passes the new costs on and decides
- * whether the job takes part in moves: only if one of its tasks could gain as much as the limits require. No
- * performance exceeds 1, so every move of the other jobs would be refused; leaving them out saves the solver work.
+ * Reviews jobs before a round: those whose costs have changed, and those of which a task has started. The work before
+ * each round is bounded; the remaining jobs are reviewed before later rounds. So a window with many measurements does
+ * not delay waiting tasks. Until its review, a job keeps its previous costs in the network. The review updates these
+ * costs, and lets the network consider moves of the job's tasks only if one of the tasks could gain at least
+ * migrate_gain. No performance exceeds 1, so every move of a task that performs better than 1 - migrate_gain would be
+ * refused; leaving such jobs out saves the solver work.
  */
 #include "live_priv.h"
 
 /*
- * Maximum work of the reviews before one round, in look-ups of a round trip (0.2 us each); a row of costs counts as a
- * hundred look-ups. In all, 5 ms with 12,500 machines.
+ * Maximum work of the reviews before one round, in look-ups of a round trip (0.2 us each), and the work of recomputing
+ * a job's row of costs, in the same unit. The reviews before a round take up to 5 ms with 12,500 machines.
  */
 enum { WORK_A_ROUND = 20000, WORK_A_ROW = 100 };
 
@@ -50,7 +51,7 @@ static bool could_move(const struct live *live, const struct live_job *job, uint
 	return false;
 }
 
-/* 0 or -errno. */
+/* Reviews one job and adds the work to *work. 0 or -errno. */
 static int review(struct live *live, struct live_job *job, uint32_t *work)
 {
 	bool moves = could_move(live, job, work), moved = job->rtt_moved;

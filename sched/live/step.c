@@ -16,19 +16,19 @@ static int take_place(struct live *live, const struct flownet_move *move, size_t
 	code = flownet_reserve(live->net, number);
 	live->blocked = live->blocked || code == -EBUSY;
 	if (code == -EBUSY || code == -ESTALE)
-		return 0; /* the next round proposes it again, if it is still best */
+		return 0; /* the next round proposes this placement again if it is still the best */
 	if (code < 0)
 		return code;
 	task->machine = move->to;
 	if (job->gang == LIVE_GANG_NONE)
 		return live_place(live, job, task, now_s);
-	task->state = LIVE_DECIDED; /* only reserved: live_gangs_settle() decides */
+	task->state = LIVE_DECIDED; /* only reserves the slot; live_gangs_settle() makes the decision */
 	return 0;
 }
 
 /*
- * Takes a round's proposals. A proposal that a running task waits again (displaced by a root or by other jobs) is
- * refused: running tasks are never evicted.
+ * Carries out or refuses the network's proposals. Refuses every proposal that a running task waits again in favour of a
+ * root or of other jobs: running tasks are never evicted.
  */
 static int take_proposals(struct live *live, const struct flownet_round *round, double now_s)
 {
@@ -66,8 +66,9 @@ static int propose(struct live *live, double now_s, struct error *err)
 }
 
 /*
- * Call it if a task waits for a slot that a refused move was to free: repeats the round without moves of the jobs with
- * refused moves. A repetition may refuse moves of other jobs, so the number of repetitions is limited.
+ * Call it if a task was not placed because the move that should have freed its slot was refused. Repeats the round
+ * without moves of the jobs whose moves were refused, so that the network proposes another slot. A repetition may
+ * refuse moves of further jobs, so the number of repetitions is limited.
  */
 static int propose_without_moves(struct live *live, double now_s, struct error *err)
 {
@@ -93,7 +94,10 @@ static void count_machines(struct live *live)
 	}
 }
 
-/* Waiting roots first, then the others (NoMora 5.2). */
+/*
+ * Runs a round: if the policy places roots first and a root waits, places the waiting roots before the other tasks
+ * (NoMora 5.2).
+ */
 static int run_round(struct live *live, double now_s, struct error *err)
 {
 	int code, settled;
@@ -143,7 +147,7 @@ static int watch_tasks(struct live *live, double now_s)
 	return code;
 }
 
-/* A step without anything to do only advances the time, and is not recorded. */
+/* If nothing has changed, only advances the network's time, and does not record the call. */
 static int step(struct live *live, double now_s, struct error *err)
 {
 	uint64_t before = live->last_decision;

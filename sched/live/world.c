@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Machines, curves, measurements, and the network built from them. */
+/* Machines and curves, and the network that is built from them. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -166,7 +166,10 @@ static int add_machine(struct live *live, const char *name, const char *rack, co
 	return code == 0 ? (int)number : live_out_of_memory(err);
 }
 
-/* Tasks of a machine that went down return to waiting; moves from or to it are cancelled. */
+/*
+ * Cancels the moves from and to a machine that went down, and lets the tasks that ran there, or were to start there,
+ * wait again.
+ */
 static void lose_tasks(struct live *live, uint32_t number, double now_s)
 {
 	for (uint32_t j = 0; j < live->job_count; j++) {
@@ -249,7 +252,7 @@ int live_machine_remove(struct live *live, const char *name, struct error *err)
 	if (code == -EBUSY)
 		return error_set(err, EBUSY, "machine '%s' is the reference of a job", name);
 	latency_view_forget(live->view, (uint32_t)number);
-	live_latency_settle(live); /* its measurements may have been the maxima of their racks */
+	live_latency_settle(live); /* the removed machine's measurements may have been the maxima of pairs of racks */
 	cost_layout_remove(live->layout, (uint32_t)number);
 	live->slots -= live->cluster->machines[number].slots;
 	cluster_remove_machine(live->cluster, (uint32_t)number);

@@ -110,7 +110,7 @@ static void get_machines(void *context, struct serve_call *call)
 	schedd_reply_json(schedd, call, 200, json_pack("{s:s, s:o}", "schema", "nomora.machines/1", "machines", list));
 }
 
-/* Fields that are missing in the body are not changed. */
+/* Adds or changes a machine. Fields of a known machine that the body lacks keep their values. */
 static int set_machine(struct schedd *schedd, const char *name, const json_t *body, struct json_reader *reader)
 {
 	static const char *const keys[] = {"rack", "pod", "slots", "state", NULL};

@@ -121,7 +121,10 @@ static void add_decision(void *context, const struct live_decision *decision, do
 	json_array_append_new(context, object);
 }
 
-/* For a task that no longer exists, returns its last decisions. */
+/*
+ * Explains where a task could run and why it waits. For a task that no longer exists, returns the last decisions about
+ * it.
+ */
 void schedd_get_explain(void *context, struct serve_call *call)
 {
 	struct schedd *schedd = context;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Kubernetes' scheduler extender on an address of its own: kube-scheduler sends no token, so that nothing else is
- * served there.
+ * Serves Kubernetes' scheduler extender on an address of its own. Nothing else is served there, because kube-scheduler
+ * sends no token.
  */
 #ifndef SCHED_SCHEDD_API_EXTENDER_H
 #define SCHED_SCHEDD_API_EXTENDER_H
@@ -13,12 +13,12 @@
 struct schedd;
 struct api_extender;
 
-/* Roots are kept in STATE.roots. NULL with err set. */
+/* Stores the nodes of the jobs' roots in the file STATE.roots, where STATE is `state`. NULL with err set. */
 struct api_extender *api_extender_create(struct schedd *schedd, const char *address, uint16_t port, const char *state,
 					 struct error *err);
 void api_extender_destroy(struct api_extender *extender); /* NULL is legal, here and below */
 
-/* As the functions of <serve/serve.h>. Without an extender they return -1, and the port is 0. */
+/* Like serve_fd() etc. of <serve/serve.h>. If `extender` is NULL, they return -1, and api_extender_port() returns 0. */
 int api_extender_fd(const struct api_extender *extender);
 void api_extender_run(struct api_extender *extender);
 int api_extender_timeout_ms(struct api_extender *extender);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Submissions; see schedd.h. A large one is processed in parts, in several turns of the loop. */
+/* Submissions of jobs; see schedd.h. A large submission is processed in parts, in several turns of the loop. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
  * large submission delays those of other users by no more than two syncs of the disk.
  */
 enum { LINES_A_TURN = 30 };
-/* Maximum number of lines in a body: one reply answers all of them. */
+/* Maximum number of lines in a body. It is limited because one reply answers all lines. */
 enum { LINES_MOST = 10000 };
 
 /* A body whose lines are being processed. */
@@ -23,8 +23,8 @@ struct submission {
 	struct serve_call *call;
 	struct file_lines *lines;
 	json_t *answers;
-	double restart_s; /* below 0: not given */
-	unsigned status;  /* the highest of the lines */
+	double restart_s; /* seconds of work that a move loses, for all jobs of the body; below 0: not given */
+	unsigned status;  /* highest HTTP status of the lines so far */
 	size_t share;     /* lines to process in this turn */
 };
 
@@ -100,7 +100,7 @@ static int submit_line(struct schedd *schedd, struct submission *submission, con
 	return code;
 }
 
-/* Processes at most `most` lines. Returns true if this was the end, and the submission was answered. */
+/* Processes at most `most` lines. Returns true if the submission is complete or failed, and was answered. */
 static bool take_lines(struct schedd *schedd, struct submission *submission, size_t most)
 {
 	struct error err = {0};
@@ -134,7 +134,10 @@ static void free_submission(struct submission *submission)
 	json_decref(submission->answers);
 }
 
-/* Each of a user's submissions gets an equal share of a turn's lines, at least one. */
+/*
+ * Returns the number of lines of a submission to process in this turn: LINES_A_TURN divided by the number of the user's
+ * submissions, at least 1.
+ */
 static size_t share(const struct schedd *schedd, const struct submission *submission)
 {
 	size_t others = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests that forecast changes, and requests that make them; see schedd.h. */
+/* Requests that forecast the effect of changes, and requests that make changes; see schedd.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 
 #include <base/json.h>
 
-/* The reason in words, for the page. */
+/* Returns the reason of a decision in words, for the overview page. */
 static json_t *reason(const struct live_decision *decision)
 {
 	char text[200];

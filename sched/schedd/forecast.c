@@ -107,8 +107,8 @@ static void write_all(int fd, const char *text, size_t bytes)
 }
 
 /*
- * Runs in the child and does not return. The state's file and the sockets belong to the parent, so the child closes
- * their descriptors at once, without shutting anything down.
+ * Runs in the child and does not return. The state's file and the sockets belong to the parent: the child only closes
+ * its copies of the descriptors, at once, and does not shut the connections down or close the database.
  */
 static void run_child(int fd, struct live *live, const struct forecast_request *request, double now_s)
 {
@@ -197,7 +197,7 @@ static void reply(struct forecast *forecast)
 	end(forecast);
 }
 
-/* Reads available output. Returns true at its end, or after an error. */
+/* Reads the child's output that is available. Returns true at the end of the output, or after an error. */
 static bool read_some(struct forecast *forecast)
 {
 	for (;;) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Forecasts of the effect of changes and jobs: a forked child computes them on its copy of the live state, while rounds
- * go on. Private.
+ * Forecasts of the effect of changes and jobs: a forked child computes them on its copy of the live state, while the
+ * daemon goes on with its rounds. Private.
  */
 #ifndef SCHED_SCHEDD_FORECAST_H
 #define SCHED_SCHEDD_FORECAST_H
@@ -14,11 +14,11 @@
 
 enum { FORECASTS_MOST = 4 };
 
-/* A forecast for which a caller waits. */
+/* A forecast in progress, and the request that it will answer. */
 struct forecast {
 	struct serve_call *call; /* NULL: free entry */
 	pid_t child;
-	int fd; /* pipe from which its answer is read */
+	int fd; /* pipe from which the child's answer is read */
 	char *text;
 	size_t bytes, capacity;
 };

@@ -10,7 +10,7 @@
 #include <base/log.h>
 #include <model/latency_live.h>
 
-/* Interval of the checks for a new file or window. */
+/* Interval of the checks for a new file or window, in seconds. */
 #define LOOK_S 0.5
 /* Entries per slice; a slice takes less than 10 ms of CPU time. */
 #define SLICE 16384
@@ -20,9 +20,10 @@ struct mesh {
 	enum latency_statistic statistic;
 	ino_t inode;
 	struct timespec changed;
-	struct latency_matrix *matrix; /* shared: stays mapped; from CSV: freed once all entries are read */
+	struct latency_matrix
+		*matrix; /* a live matrix stays mapped; one read from CSV is freed once all its entries are taken */
 	bool is_live, absorbing;
-	size_t next; /* next entry to read */
+	size_t next; /* index of the next entry to take */
 	struct ns written_at;
 	struct ns newest; /* when the last window with a usable row was read */
 	double next_look_s;
@@ -71,7 +72,10 @@ static void begin(struct mesh *mesh)
 	mesh->outcome = (struct live_matrix_outcome){0};
 }
 
-/* If the file cannot be read, the known measurements stay, and become older. */
+/*
+ * Opens a new file and begins its window. If the file cannot be read, the known measurements remain until they are too
+ * old.
+ */
 static void open_file(struct mesh *mesh, const struct stat *status)
 {
 	struct error err = {0};

@@ -12,7 +12,7 @@
 extern const char schedd_page[];
 
 #define SAMPLE_S 10.0
-/* Figures older than this are recomputed, which takes a pass over all tasks. */
+/* Figures older than this, in seconds, are computed again at a request; this takes a pass over all tasks. */
 #define FRESH_S 1.0
 
 struct rack_sums {

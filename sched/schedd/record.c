@@ -59,7 +59,10 @@ void record_destroy(struct record *record)
 	free(record);
 }
 
-/* Journal time never goes back, whatever the wall clock does. */
+/*
+ * Returns the present time as microseconds since the journal's origin; never less than before, even if the wall clock
+ * is set back.
+ */
 static int64_t now_us(struct record *record)
 {
 	int64_t now = (int64_t)((wall_s() - record->origin_s) * 1e6);
@@ -134,7 +137,10 @@ static void put_task(struct record *record, const struct live_job *job, const st
 	put_task_at(record, now_us(record), job, task, state, machine);
 }
 
-/* Gives all events the same time, because a simulator places a job as a whole. */
+/*
+ * Records a job and its tasks. All events get the same time, because a simulation of the journal submits a job as a
+ * whole.
+ */
 void record_job(struct record *record, const struct live_job *job)
 {
 	struct journal_event event = event_of(record, JOURNAL_JOB);
@@ -157,7 +163,8 @@ static void put_state(struct record *record, const struct live *live, const stru
 {
 	switch (task->state) {
 	case LIVE_WAITING:
-		if (task->decision > 0 || task->attempts > 0) /* otherwise it has only been submitted */
+		if (task->decision > 0 ||
+		    task->attempts > 0) /* a task without decision and failure is recorded as waiting by record_job() */
 			put_task(record, job, task, JOURNAL_WAITING, NULL);
 		return;
 	case LIVE_RUNNING:
@@ -169,7 +176,7 @@ static void put_state(struct record *record, const struct live *live, const stru
 	case LIVE_FAILED:
 		put_task(record, job, task, JOURNAL_FAILED, NULL);
 		return;
-	default: /* decisions record these states */
+	default: /* decided and moving: recorded by record_decision() */
 		return;
 	}
 }
@@ -203,7 +210,7 @@ void record_call(void *context, const char *call)
 	journal_print(record->out, &event);
 }
 
-/* Writes a line for each source, or several if it has more than PAIRS_MOST pairs. */
+/* Writes a line for each source machine, or several lines if the source has more than PAIRS_MOST samples. */
 void record_latency(void *context, const struct live *live, const struct latency_sample *samples, size_t count)
 {
 	enum { PAIRS_MOST = 256 };

@@ -12,7 +12,10 @@
 
 struct record;
 
-/* Continues the journal of the store; days: how long it is kept; default_rtt: for its header. NULL: out of memory. */
+/*
+ * Continues the journal of the store; days: age at which lines are removed; default_rtt: default round trips for the
+ * journal's header. NULL: out of memory.
+ */
 struct record *record_create(struct store *store, double days, const struct cluster_default_rtt *default_rtt);
 void record_destroy(struct record *record); /* NULL is legal */
 

@@ -13,7 +13,10 @@
 
 #include "schedd_priv.h"
 
-/* A turn that takes longer than this means that the process was stopped meanwhile. */
+/*
+ * If a turn takes longer than this, in seconds, the process was stopped meanwhile, for example by a debugger or a
+ * suspended machine.
+ */
 #define STALL_S 2
 enum { EXPORT_BYTES = 1 << 20 };
 
@@ -47,8 +50,8 @@ struct schedd *schedd_create(const struct schedd_options *options, struct error 
 	}
 	schedd->options = *options;
 	/*
-	 * The clock of live begins at one hour: the start of a task that has run for less than an hour is then not
-	 * negative.
+	 * The clock of `live` begins at 3600 s, so that a task that has run for less than an hour when the daemon
+	 * starts has a start time >= 0.
 	 */
 	schedd->start = ns_sub(ns_now_monotonic(), ns_from_us(3600e6));
 	schedd->admin_gid = (gid_t)-1;

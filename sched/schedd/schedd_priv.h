@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The daemon's fields; api*.c has the requests, state.c the live state, schedd.c the loop. */
+/*
+ * The daemon's fields. api*.c handle the requests, state.c has the live state and its rounds, schedd.c has the loop. A
+ * turn is one pass of the loop.
+ */
 #ifndef SCHED_SCHEDD_PRIV_H
 #define SCHED_SCHEDD_PRIV_H
 
@@ -15,7 +18,10 @@
 #include "record.h"
 #include "store.h"
 
-/* struct reply waits for the commit; struct poll_call waits for the next decision. */
+/*
+ * struct reply: a reply that is sent after the commit. struct poll_call: a request that waits, at most until until_s,
+ * for a decision with a number above `after`.
+ */
 struct reply {
 	struct serve_call *call;
 	unsigned status;
@@ -27,10 +33,10 @@ struct poll_call {
 	double until_s;
 };
 
-/* Buckets of the histogram of waiting times; see metrics.c. */
+/* Number of bounds of the histogram of waiting times, wait_bounds_s[] in metrics.c. */
 enum { WAIT_BOUNDS = 10 };
 
-/* Points of the page's chart of tasks over time. */
+/* Number of points of the chart of tasks over time on the overview page. */
 enum { SERIES_POINTS = 720 };
 struct series_point {
 	double at_s; /* wall clock */
@@ -42,7 +48,7 @@ struct schedd {
 	struct store *store;
 	struct live *live;
 	struct serve *serve;
-	struct ns start; /* zero of the clock of `live` */
+	struct ns start; /* time on the monotonic clock at which the clock of `live` has the value 0 */
 	struct reply *replies;
 	size_t reply_count, reply_capacity;
 	struct poll_call *polls;
@@ -75,16 +81,22 @@ static inline double schedd_now_s(const struct schedd *schedd)
 	return ns_to_s(ns_sub(ns_now_monotonic(), schedd->start));
 }
 
-/* No round runs for this time after a failed commit, or after the process was stopped. */
+/* After a failed commit, or after the process was stopped for a while, no round runs for this time, in seconds. */
 #define SCHEDD_PAUSE_S 1
 
 /* state.c. Opens the store and makes the live state. 0 or -errno with err set. */
 int schedd_open_state(struct schedd *schedd, struct error *err);
 /* Runs a round if one is due and the last one was at least --round-ms ago. */
 void schedd_step(struct schedd *schedd, double now_s);
-/* Runs the rounds that are due, regardless of --round-ms, so that a forecast starts from their decisions. */
+/*
+ * Runs the rounds that are due, regardless of --round-ms, so that a forecast starts from a state that includes the
+ * decisions of these rounds.
+ */
 void schedd_run_due_rounds(struct schedd *schedd);
-/* Writes the changes. On failure the live state is read back from the store. 0 or -errno. */
+/*
+ * Writes the changes of this turn to the store. On failure the live state is read back from the store, which undoes the
+ * changes. 0 or -errno.
+ */
 int schedd_commit(struct schedd *schedd);
 /* Stores a changed machine in the state and the journal; `schedd` is a struct schedd. */
 void schedd_keep_machine(void *schedd, uint32_t number);
@@ -101,9 +113,11 @@ bool schedd_need_admin(const struct schedd *schedd, struct serve_call *call);
 bool schedd_query_is(const struct serve_call *call, const char *name, const char *value);
 const char *schedd_machine_name(const struct schedd *schedd, int32_t machine); /* NULL: none */
 void schedd_post_jobs(void *context, struct serve_call *call);
-/* Processes one turn's part of the submissions. */
+/* Processes some lines of each submission, see LINES_A_TURN. */
 void schedd_take_submissions(struct schedd *schedd);
-/* Refuses the incomplete submissions with 503: the state cannot be written, or the daemon ends. */
+/*
+ * Replies 503 to the submissions of which lines are left. Call it if the state cannot be written, or the daemon ends.
+ */
 void schedd_refuse_submissions(struct schedd *schedd);
 void schedd_get_decisions(void *context, struct serve_call *call);
 void schedd_post_events(void *context, struct serve_call *call);
@@ -119,7 +133,7 @@ void schedd_dry_run(struct schedd *schedd, struct serve_call *call); /* forecast
 char *schedd_decisions_text(const struct schedd *schedd, uint64_t after);
 /* Counts a decision for the metrics. */
 void schedd_count_decision(struct schedd *schedd, const struct live_decision *decision);
-/* Adds a point to the series if one is due. */
+/* Adds a point to `series`, the chart of tasks over time, if one is due. */
 void schedd_sample(struct schedd *schedd, double now_s);
 /* Metrics as Prometheus text; the caller frees. */
 char *schedd_metrics_text(const struct schedd *schedd);

@@ -74,8 +74,8 @@ void schedd_keep_machine(void *context, uint32_t number)
 }
 
 /*
- * Adds or updates the machines of the file. Other machines remain, as they may have tasks; the states of known machines
- * (up, draining, down) remain, too.
+ * Adds the machines of the cluster's file, or updates their slots. Machines that are not in the file remain, because
+ * they may have tasks; the states of known machines (up, draining, down) remain, too.
  */
 static int take_cluster(struct schedd *schedd, const struct cluster *cluster, struct error *err)
 {
@@ -182,7 +182,10 @@ static void run_round(struct schedd *schedd, double now_s)
 		log_warning("the round failed; rebuilding the network: %s", err.text);
 }
 
-/* A round runs only if there is something to do. So after an idle time, the next request is handled at once. */
+/*
+ * Runs a round only if there is something to do, so that after an idle time the last round is long ago and a request
+ * leads to a round at once.
+ */
 void schedd_step(struct schedd *schedd, double now_s)
 {
 	if (now_s - schedd->last_round_s >= schedd->options.round_ms / 1e3 && live_next_s(schedd->live, now_s) <= 0)
@@ -193,10 +196,7 @@ void schedd_run_due_rounds(struct schedd *schedd)
 {
 	double now_s = schedd_now_s(schedd);
 
-	/*
-	 * A round's decisions may be confirmed at once and so make another round due; the number of repetitions is
-	 * limited.
-	 */
+	/* Decisions that are confirmed at once can make another round due; the number of rounds is limited. */
 	for (int round = 0; round < 100 && live_next_s(schedd->live, now_s) <= 0 && now_s >= schedd->last_round_s;
 	     round++)
 		run_round(schedd, now_s);

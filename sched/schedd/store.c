@@ -29,7 +29,7 @@ static const char *const texts[STATEMENTS] = {
 	/* Deletes the lines before the last checkpoint that is older than the given time. */
 	[CUT_JOURNAL] =
 		"DELETE FROM journal WHERE number < (SELECT max(number) FROM journal WHERE checkpoint AND at < ?)",
-	/* Keeps the last one, because the next decision's number follows from it. */
+	/* Keeps the last decision, because the number of the next decision follows from it. */
 	[CUT_DECISIONS] = "DELETE FROM decisions WHERE at < ? AND sequence < (SELECT max(sequence) FROM decisions)",
 	[DECISIONS_OF] =
 		"SELECT sequence, at, kind, from_machine, to_machine, rtt_us, performance, gain, origin, measured "
@@ -56,7 +56,7 @@ static const char schema[] =
 	"TEXT,"
 	" to_machine TEXT, rtt_us REAL, performance REAL, gain REAL, origin TEXT, measured REAL);" JOURNAL_TABLE;
 
-/* Has one row, with id 1. */
+/* The table has one row, with id 1. */
 static const char default_rtt_table[] =
 	"CREATE TABLE IF NOT EXISTS default_rtt (id INTEGER PRIMARY KEY, same_machine REAL, same_rack REAL, "
 	"same_pod REAL, other_pod REAL, sum INTEGER)";
@@ -70,7 +70,7 @@ static const char *const upgrades[VERSION] = {
 	      "ALTER TABLE jobs ADD COLUMN sum INTEGER; ALTER TABLE tasks ADD COLUMN sum INTEGER;" JOURNAL_TABLE,
 };
 
-/* Counts the rows with a wrong checksum: another program changed the file. Rows of version 1 have no checksum. */
+/* Counts the rows with a wrong checksum, which another program has changed. Rows of version 1 have no checksum. */
 static const char damaged_rows[] =
 	"SELECT (SELECT count(*) FROM machines WHERE sum IS NOT row_sum(name, rack, pod, slots, state) AND sum "
 	"NOTNULL) + "
@@ -84,7 +84,9 @@ static const char damaged_rows[] =
 static int fail(struct store *store, const char *path, int code, struct error *err)
 {
 	if ((code & 0xff) == SQLITE_BUSY)
-		return error_set(err, EBUSY, "%s: another daemon has this state", path);
+		return error_set(err, EBUSY,
+				 "%s: another process has this state file open; stop it, or choose another --state",
+				 path);
 	if ((code & 0xff) == SQLITE_CORRUPT)
 		return error_set(err, EINVAL,
 				 "%s: the state is damaged; restore it from a backup, or start with --salvage, which "
@@ -154,7 +156,10 @@ static bool is_whole(struct store *store)
 
 static int prepare(struct store *store, const char *path, struct error *err)
 {
-	/* The first read takes an exclusive lock and keeps it. */
+	/*
+	 * In this locking mode, the first read takes an exclusive lock on the file, which is kept until the file is
+	 * closed.
+	 */
 	int code = sqlite3_exec(store->base,
 				"PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL",
 				NULL, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The state in SQLite (WAL, synchronous = FULL). One process at a time: the file is locked (locking_mode = EXCLUSIVE).
- * Times are wall clock seconds. Private.
+ * The daemon's state in an SQLite file (WAL, synchronous = FULL). Only one process can use the file at a time: SQLite
+ * locks it (locking_mode = EXCLUSIVE). Times are wall clock seconds. Private.
  */
 #ifndef SCHED_SCHEDD_STORE_H
 #define SCHED_SCHEDD_STORE_H
@@ -12,7 +12,7 @@ struct store;
 
 /*
  * Opens a state; creates it if absent. Returns NULL with err set: EBUSY (another daemon uses it), EINVAL (damaged, not
- * our state, or of another version), or others.
+ * our state, or of another version), or another code.
  */
 struct store *store_open(const char *path, struct error *err);
 struct store *store_open_old(const char *path, struct error *err); /* fails if it is absent */
@@ -39,19 +39,21 @@ void store_remove_job(struct store *store, const char *id);
 void store_put_decision(struct store *store, const struct live_decision *decision, double offset_s);
 
 /*
- * Adds lines to the journal (nomora.journal/1). checkpoint_origin_s: the journal's origin if the lines are a
- * checkpoint, else 0. A checkpoint contains the whole state, so that older lines can be removed.
+ * Adds lines to the journal (nomora.journal/1). checkpoint_origin_s: the journal's origin, the wall clock time of its
+ * first second, if the lines are a checkpoint; else 0. A checkpoint contains the whole state, so that older lines can
+ * be removed.
  */
 void store_put_journal(struct store *store, double at_s, double checkpoint_origin_s, const char *lines);
 /*
  * Removes the decisions before before_s, and the journal lines before the last checkpoint that is older than before_s.
  */
 void store_cut_journal(struct store *store, double before_s);
-/* Gets the journal's origin (0: there is no journal) and the end of its last second. */
+/* Gets the wall clock time of the journal's origin (0: there is no journal) and of the end of its last second. */
 void store_journal_range(struct store *store, double *origin_s, double *last_s);
 /*
- * Returns a page of about bytes_most bytes: the lines after row `after` (0: from the first). *next is the value of
- * `after` for the next page; at the end, it equals `after`. The caller frees the page; NULL: out of memory.
+ * Returns a page of the journal of about bytes_most bytes: the lines after row number `after` (0: from the first row
+ * on). *next is the value of `after` for the next page; at the end, it equals `after`. The caller frees the page; NULL:
+ * out of memory.
  */
 char *store_journal_page(struct store *store, uint64_t after, size_t bytes_most, uint64_t *next);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Decisions and the journal. */
+/* Writes and reads the decisions and the journal. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

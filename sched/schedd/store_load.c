@@ -41,7 +41,7 @@ struct loading {
 	struct live *live;
 	double offset_s, now_s;
 	struct error *err;
-	struct live_task *tasks; /* of the job being read */
+	struct live_task *tasks; /* the tasks of the job that is being read */
 	uint32_t task_count, seen;
 };
 
@@ -110,8 +110,8 @@ static double clock_at(const struct loading *loading, sqlite3_stmt *row, int col
 }
 
 /*
- * A task whose machine is not in the cluster, or down, waits again. Decided and moving tasks get the full time to start
- * again, as their start may have been reported while no daemon was running.
+ * A task whose machine is not in the cluster, or down, waits again. The time-out for the start of decided and moving
+ * tasks begins again, because the executor may have tried to report the start while no daemon was running.
  */
 static int load_task(sqlite3_stmt *row, void *context)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The store's fields: store.c writes the state, store_load.c reads it, store_history.c has decisions and the journal,
- * store_salvage.c repairs damaged states.
+ * The store's fields. store.c writes the state, store_load.c reads it, store_history.c writes and reads the decisions
+ * and the journal, store_salvage.c copies the readable part of a damaged state.
  */
 #ifndef SCHED_SCHEDD_STORE_PRIV_H
 #define SCHED_SCHEDD_STORE_PRIV_H

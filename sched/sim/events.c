@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Submissions and ends of tasks change the simulation's own state at once, so that metrics are exact. The flow network
- * gets them at once, too, or, during a round, at the end of the round. A machine event during a round changes both the
- * state and the network only at the end of the round.
+ * gets them at once, too, unless a round is in progress: then at the round's end. A machine event during a round
+ * changes both the state and the network only at the end of the round.
  */
 #include <errno.h>
 #include <math.h>
@@ -95,8 +95,8 @@ static void deactivate(struct sim *sim, uint32_t number)
 }
 
 /*
- * A job enters the network with its first task and stays until all its tasks are done: after its root has ended, too,
- * the root's machine is the reference for the other tasks.
+ * A job enters the network with its first task and stays until all its tasks are done, because the machine of a root
+ * that has ended remains the reference for the other tasks.
  */
 static int enter_net(struct sim *sim, uint32_t number)
 {
@@ -142,7 +142,8 @@ static int submit_to_net(struct sim *sim, uint32_t task)
 }
 
 /*
- * Updates slot_us, the integral of running tasks over time: the sum of the end times minus the sum of the start times.
+ * Adds `change` to the number of running tasks. Updates slot_us, the integral of this number over time, as the sum of
+ * the end times minus the sum of the start times; the integral is right only once running tasks are counted as ended.
  */
 static void count_running(struct sim *sim, int64_t now_us, int change)
 {
@@ -211,7 +212,7 @@ static bool finish(struct sim *sim, uint32_t task, uint64_t generation, int64_t 
 	struct sim_job *job = job_of(sim, task);
 
 	if (state->state != SIM_TASK_RUNNING || state->generation != generation)
-		return false; /* the event is of an earlier attempt */
+		return false; /* the event belongs to an earlier run of the task, which was stopped */
 	histogram_record(sim->result->response_us, time_us - sim->workload->tasks[task].submit_us);
 	state->state = SIM_TASK_DONE;
 	state->machine = SIM_NONE;
@@ -268,7 +269,8 @@ static int change_slots(struct sim *sim, const struct workload_machine_event *ev
 
 static int add_machine(struct sim *sim, const struct workload_machine_event *event)
 {
-	if (sim->present[event->machine]) /* a trace may repeat the event; a journal changes the slots with it */
+	if (sim->present[event->machine]) /* a trace may repeat the event; in a journal, the event with other slots
+					     changes the slots */
 		return event->slots == WORKLOAD_SLOTS_UNKNOWN ? 0 : change_slots(sim, event);
 	sim->present[event->machine] = true;
 	sim_latency_set_present(&sim->latency, event->machine, true);

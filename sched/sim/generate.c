@@ -8,8 +8,8 @@
 static const double second_us = 1e6;
 
 /*
- * Tasks per job, without one-task jobs. Google's first day: p50 15, p90 200, p99 2,000, largest 20,010; the logarithm
- * is interpolated between these.
+ * Quantiles of the number of tasks of jobs with several tasks. Google's first day has p50 15, p90 200, p99 2,000,
+ * maximum 20,010. Between quantiles, the logarithm of the number is interpolated.
  */
 static const struct {
 	double share, tasks;
@@ -21,10 +21,12 @@ static const double single_share = 0.75; /* share of the jobs that have one task
  * logarithm's deviation, 2.06 = hypot(1.9, 0.8), is between the medians of jobs.
  */
 static const double run_median_s = 626, job_deviation = 1.9, task_deviation = 0.8;
-static const double run_mean_s = 4000; /* mean over tasks submitted during the day; the day's end cuts runs off */
+static const double run_mean_s = 4000; /* mean run time, seconds, of tasks submitted during the day; below that of the
+					  distribution, because the end of the day cuts runs off */
 
 /*
- * Share of all slots whose tasks run from time 0 to the end of the day. The other tasks of time 0 end and are replaced.
+ * Share of all slots that one task each occupies from time 0 to the end of the day. The other tasks that run at time 0
+ * end during the day, and submitted tasks follow.
  */
 static const double all_day_share = 0.6;
 

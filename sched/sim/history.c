@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checkpoints: the rounds are recorded; a resumed run repeats them up to the last checkpoint. */
+/*
+ * Checkpoints: records the rounds in the history; a resumed run repeats the recorded rounds up to the last checkpoint.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -65,8 +67,8 @@ static int does_not_fit(const struct sim *sim, struct error *err)
 }
 
 /*
- * True if the task has arrived and not ended, and the machine is present. apply_move() checks that a preempted task
- * runs: an earlier move of the same round may have started it.
+ * True if the move's task has arrived and not ended, and its machine is present. Whether a task that is preempted runs
+ * is checked later, in apply_move(), because an earlier move of the same round may start it.
  */
 static bool move_fits(const struct sim *sim, const struct sim_past_move *move)
 {

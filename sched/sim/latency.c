@@ -8,7 +8,7 @@
 
 #include <base/hash.h>
 
-/* e-folding time of the drift, seconds */
+/* time constant of the drift, seconds */
 static const double drift_time_s = 3600;
 
 void sim_latency_settings_default(struct sim_latency_settings *settings)
@@ -25,8 +25,8 @@ void sim_latency_settings_default(struct sim_latency_settings *settings)
 }
 
 /*
- * Value of the distance's series k. The series take the recorded ones in turn; series k is shifted by k/42 of the
- * length.
+ * Returns the round trip of series k of a distance, from recorded series number k modulo their count, which it reads
+ * from k/42 of its length on.
  */
 static double recorded_us(const struct sim_latency *latency, int distance, int k)
 {
@@ -52,8 +52,8 @@ static double drawn_us(struct sim_latency *latency, double level_us, double spre
 }
 
 /*
- * The value of the distance's series k in this second: recorded, or drawn around a recorded level or the distance's
- * level.
+ * Returns the round trip of series k of a distance in this second: a recorded one, or one drawn around a recorded level
+ * or, without recorded series, around level_us[].
  */
 static double series_us(struct sim_latency *latency, int distance, int k)
 {
@@ -70,7 +70,10 @@ static double series_us(struct sim_latency *latency, int distance, int k)
 	return drawn_us(latency, level_us, 0, drift);
 }
 
-/* Insertion sort, as the order changes little from second to second. */
+/*
+ * Sorts the series of a distance by round trip. Uses insertion sort, because the order changes little from second to
+ * second.
+ */
 static void sort_series(uint8_t *order, const float *cells)
 {
 	for (int i = 1; i < SIM_LATENCY_SERIES; i++) {
@@ -331,7 +334,10 @@ static float least_us(const struct sim_latency *latency, enum sim_distance d)
 	return latency->rtt_us[(int)d * SIM_LATENCY_CLASS_CELLS + latency->order[d][0] * SIM_LATENCY_SCALES];
 }
 
-/* Fills least[], or most[] if least is NULL. The bounds of a rack are those of all machines at its distance. */
+/*
+ * Fills least[], or most[] if least is NULL, with a bound of the root's round trips to each rack: the bound for all
+ * machines at the rack's distance.
+ */
 static void source_extremes(const void *context, uint32_t root, float *least, float *most)
 {
 	struct sim_latency *latency = (struct sim_latency *)context; /* find_reach() updates the cache */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Samples the performance of every running task each second, and sums the samples up at the end. */
+/* Samples the performance of every running task each second, and computes the means at the end. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +11,10 @@ double sim_performance_at(const struct sim *sim, uint32_t curve, double rtt_us)
 	return performance_at(sim->settings->curves[curve], &sim->settings->policy_settings, rtt_us);
 }
 
-/* Length of the longest curve table, in steps; 0 if performance is not looked up at the nearest step. */
+/*
+ * Returns the number of steps of the longest curve table; 0 if p_of_step cannot be used: performance is not looked up
+ * at the nearest step of the absolute round trip, or the table is too long for step_of_cell.
+ */
 static uint32_t count_steps(const struct sim_settings *settings)
 {
 	const struct policy_settings *policy = &settings->policy_settings;
@@ -70,8 +73,8 @@ static inline void look_up(const struct sim *sim, const struct sim_job *job, uin
 }
 
 /*
- * Returns the sum of p over the job's cells; *worst is the smallest p. Adds into four sums in turn, since an addition
- * must wait for the previous one to the same sum.
+ * Returns the sum of p over the job's cells; *worst is the smallest p. Uses four sums in turn: a single sum would be
+ * slower, because each addition must wait for the previous one.
  */
 static double sum_cells(const struct sim *sim, const struct sim_job *job, float *worst)
 {
@@ -95,7 +98,7 @@ static double sum_cells(const struct sim *sim, const struct sim_job *job, float 
 	return sums[0] + sums[1] + sums[2] + sums[3];
 }
 
-/* The same for recorded round trips. */
+/* Does the same from recorded round trips, which are not in the latency table. */
 static double sum_recorded(const struct sim *sim, const struct sim_job *job, float *worst)
 {
 	double sum = 0;
@@ -112,7 +115,10 @@ static double sum_recorded(const struct sim *sim, const struct sim_job *job, flo
 	return sum;
 }
 
-/* The smallest recorded round trip from the root; searched again if round trips or machines have changed. */
+/*
+ * Returns the smallest recorded round trip from the root to another machine; searches again only if round trips or
+ * machines have changed.
+ */
 static double nearest_recorded(const struct sim *sim, struct sim_job *job)
 {
 	uint64_t now = sim->latency.changes + sim->result->machines_added + sim->result->machines_removed;
@@ -130,7 +136,7 @@ static double nearest_recorded(const struct sim *sim, struct sim_job *job)
 	return job->nearest_us;
 }
 
-/* The best p on any machine except the root's: that of the nearest one. */
+/* Returns the best p on a machine other than the root's, which is the p of the nearest machine. */
 static double best_other(struct sim *sim, struct sim_job *job)
 {
 	double rtt_us = sim->latency.view ? nearest_recorded(sim, job)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes events as a journal. The journal begins with all machines, as down, in the order of their numbers, and calls
- * each task by its number in the job; so a replay gives machines, jobs and tasks the same numbers.
+ * Writes events as a journal. The journal begins with all machines, in the state down and in the order of their
+ * numbers, and names each task by its number in the job; so a replay gives machines, jobs and tasks the same numbers.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,7 +17,7 @@ static void emit(struct sim *sim, const struct journal_event *event)
 	sim->watch->journal(sim->watch->journal_context, event);
 }
 
-/* The name that the workload's journal gave the job, or else the job's id. */
+/* Returns the name of the job in the journal from which the workload was read, or else the job's id. */
 static const char *job_name(const struct sim *sim, const struct workload_job *job, char buffer[static NAME_BYTES])
 {
 	if (job->note != WORKLOAD_NO_NOTE)

@@ -8,11 +8,12 @@
 
 #include "sim_priv.h"
 
-enum { ROUNDS_WITHOUT_TIME = 2 }; /* as in the paper's simulator: these rounds place the tasks of time 0 */
+enum {
+	ROUNDS_WITHOUT_TIME = 2
+}; /* the first rounds take no time, as in the paper's simulator: they place the tasks of time 0 */
 
 /*
- * Algorithm runtimes as published (NoMora 6.2), seconds: median, 99th percentile, maximum. The minimum is not
- * published: half of the median is used.
+ * Published run times of the algorithm (NoMora 6.2), seconds. The minimum is not published; half of the median is used.
  */
 struct published {
 	double p50_s, p99_s, maximum_s;
@@ -37,7 +38,7 @@ static const struct published *find_published(const struct sim_settings *setting
 	return policy->machine_threshold >= 110 ? &published_110 : &published_105;
 }
 
-/* Interpolates the logarithm between two quantiles. */
+/* Interpolates between two quantiles, linearly in the logarithm; share is 0..1. */
 static double between(double low, double high, double share)
 {
 	return low * pow(high / low, share);
@@ -128,7 +129,8 @@ int sim_begin_round(struct sim *sim, struct error *err)
 }
 
 /*
- * Records the time from submission to first placement, and its parts: waiting for the root, for a slot, for the solver.
+ * Records the time from a task's submission to its first placement, and its parts: the waits for the root, for a slot
+ * and for the solver.
  */
 static void note_placement(struct sim *sim, uint32_t task)
 {
@@ -259,7 +261,7 @@ int sim_end_round(struct sim *sim, struct error *err)
 	histogram_record(result->took_us, row.took_us);
 	if (placer_settings(sim->placer)->flow.preemption && running > 0)
 		histogram_record(result->migrated_ppm, (int64_t)((double)row.migrated * 1e6 / (double)running));
-	/* A root placed at the end may make its job's other tasks eligible. */
+	/* A root that was placed at the end of this round may make the other tasks of its job eligible. */
 	if (row.placed > 0 && sim->waiting > 0)
 		sim->changed = true;
 	if (sim->watch->round)

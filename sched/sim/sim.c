@@ -27,7 +27,7 @@ void sim_settings_default(struct sim_settings *settings)
 	sim_latency_settings_default(&settings->latency);
 }
 
-/* Takes the sample of the second that ends now, then sets the latencies of the next. */
+/* Takes the sample of the second that ends now, then sets the latencies of the next second. */
 static int next_second(struct sim *sim, struct error *err)
 {
 	const struct policy_settings *policy = placer_settings(sim->placer);

@@ -12,32 +12,32 @@ enum sim_task_state { SIM_TASK_FUTURE, SIM_TASK_WAITING, SIM_TASK_RUNNING, SIM_T
 
 struct sim_task {
 	int64_t left_us;    /* remaining run time when it last (re)started, or WORKLOAD_TO_THE_END */
-	int64_t started_us; /* time since which it has run or waited */
-	int64_t placed_us;  /* first placement, -1 = none yet */
-	int64_t moved_us;   /* last migration */
+	int64_t started_us; /* time at which the task began to run or to wait */
+	int64_t placed_us;  /* time of the first placement; -1: none yet */
+	int64_t moved_us;   /* time of the last migration */
 	int32_t machine, moved_from;
-	uint32_t generation; /* number of the valid finish event; others are ignored */
-	uint32_t position;   /* index in the job's cells */
+	uint32_t generation; /* number of the valid finish event; finish events with other numbers are ignored */
+	uint32_t position;   /* index of the task in the job's cells[] and owners[] */
 	enum sim_task_state state;
 };
 
 struct sim_job {
-	int32_t root_machine; /* SIM_NONE: not placed yet; kept after the root has ended */
+	int32_t root_machine; /* SIM_NONE: the root is not placed; stays after the root has ended */
 	int64_t root_placed_us;
 	uint32_t waiting, running, done;
 	/*
-	 * For each running task except the root, while the root's machine is known: index in the latency table, and the
-	 * task.
+	 * While the root's machine is known, for each running task except the root: the index of its round trip to the
+	 * root in the latency table, and the task's number.
 	 */
 	uint16_t *cells;
 	uint32_t *owners;
 	uint32_t cell_count, cell_capacity;
 	uint32_t curve;
-	uint32_t active;        /* index in sim->active */
-	bool in_net, announced; /* announced: the journal has the job */
+	uint32_t active;        /* index of the job in sim->active */
+	bool in_net, announced; /* the job is in the network; the journal has the job */
 	struct performance_sum performance;
 	double task_samples, task_sum;
-	double nearest_us; /* smallest recorded round trip from the root to another machine, computed at state
+	double nearest_us; /* smallest recorded round trip from the root to another machine, cached; valid for the state
 			      nearest_at */
 	uint64_t nearest_at;
 };
@@ -51,18 +51,18 @@ struct sim {
 	struct cost_layout *layout;
 	struct sim_latency latency;
 	struct placer *placer;
-	struct flownet *net; /* NULL while rounds come from the history */
+	struct flownet *net; /* NULL while a resumed run repeats the rounds of the history */
 	struct event_queue events;
-	struct event *deferred; /* events that wait for the end of the round */
+	struct event *deferred; /* events that reach the network only at the end of the round */
 	size_t deferred_count, deferred_capacity;
 	struct round_outcome outcome;
 	struct rng rng;
 	bool *present;      /* [machines] */
 	int32_t *slots;     /* [machines], valid while present */
-	bool *announced_up; /* [machines], the state that the journal has */
+	bool *announced_up; /* [machines], true if the journal has the machine as up */
 	struct sim_task *tasks;
 	struct sim_job *jobs;
-	uint32_t *active; /* jobs that have arrived, with tasks that have not ended */
+	uint32_t *active; /* numbers of the jobs that have arrived and have tasks that have not ended */
 	uint32_t active_count;
 	int64_t now_us, next_sample_us, round_begin_us, round_end_us, net_time_us, next_round_us;
 	uint64_t waiting, running, samples;
@@ -70,20 +70,21 @@ struct sim {
 	uint64_t decisions;        /* number of decisions in the journal */
 	size_t recorded_latencies; /* number of the workload's latencies in the journal */
 	uint64_t checkpoints;
-	size_t past_round, past_move; /* next indices in the history */
+	size_t past_round, past_move; /* indices of the next round and move of the history */
 	int64_t next_checkpoint_us;
 	bool in_round, changed, latencies_moved;
-	double round_cpu_s; /* of the last round */
-	double slot_us;     /* running tasks integrated over time, see count_running() */
+	double round_cpu_s; /* CPU time of the last round, seconds */
+	double slot_us;     /* task-microseconds run so far, see count_running() */
 	double utilisation, waiting_sum;
 	/*
 	 * p: performance at each entry of this second's latency table. If curves are looked up at the nearest step,
-	 * step_of_cell and p_of_step are used instead: p_of_step is smaller and does not change.
+	 * step_of_cell gives the step of each entry and p_of_step the performance at each step: p_of_step is smaller
+	 * than p and does not change from second to second.
 	 */
 	float *p[SIM_CURVES_MAXIMUM];         /* [SIM_LATENCY_CELLS], or NULL */
 	float *p_of_step[SIM_CURVES_MAXIMUM]; /* [steps + 1], the last for round trips beyond all tables; or NULL */
 	uint16_t step_of_cell[SIM_LATENCY_CELLS];
-	uint32_t steps; /* 0: p is used */
+	uint32_t steps; /* number of steps; 0: p is used */
 };
 
 /* world.c */

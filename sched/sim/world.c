@@ -7,7 +7,9 @@
 
 #include "sim_priv.h"
 
-/* Number of the job's curve, drawn by a hash of its id and the seed. */
+/*
+ * Returns the number of a curve for a job, chosen in proportion to curve_shares by a hash of the job's id and the seed.
+ */
 static uint32_t curve_of_job(const struct sim_settings *settings, uint64_t job_id)
 {
 	double u = (double)(hash_mix(job_id ^ hash_mix(settings->seed)) >> 11) * 0x1p-53;
@@ -41,8 +43,8 @@ static int64_t add_machine(struct cluster *cluster, size_t number, const struct 
 }
 
 /*
- * A journal gives racks and pods. For a trace, machines fill racks, and racks fill pods, in the order of their first
- * appearance.
+ * Builds the cluster. In a journal, machines have racks and pods. In a trace they have none: in the order of their
+ * first appearance, machines fill racks and racks fill pods.
  */
 static struct cluster *build_cluster(const struct workload *workload, const struct sim_settings *settings,
 				     struct error *err)
@@ -62,7 +64,7 @@ static struct cluster *build_cluster(const struct workload *workload, const stru
 	return cluster;
 }
 
-/* Number of the curve that a journal named for the job, or else of one drawn by the shares. */
+/* Returns the number of the curve that a journal gave the job, or else of one chosen by curve_of_job(). */
 static uint32_t curve_of(const struct sim *sim, const struct workload_job *job)
 {
 	const struct workload *workload = sim->workload;

@@ -65,7 +65,7 @@ static uint64_t hash_workload(const struct workload *workload)
 	return workload->places ? add_places(hash, workload->places) : hash;
 }
 
-/* 0 or -errno. */
+/* Adds the texts of the curves to *hash. 0 or -errno. */
 static int hash_curves(const struct sim_settings *settings, uint64_t *hash, struct error *err)
 {
 	*hash = HASH_FNV_START;
@@ -101,7 +101,10 @@ static void set_hash(json_t *object, const char *key, uint64_t hash)
 	json_object_set_new(object, key, json_string(text));
 }
 
-/* The settings on which the result depends, and the interval of the checkpoints. NULL with err set. */
+/*
+ * Returns the settings on which the result depends, and the interval of the checkpoints, as JSON; NULL with err set on
+ * failure.
+ */
 static json_t *describe(const struct simulate_checkpoint *checkpoint, struct error *err)
 {
 	const struct simulate *simulate = checkpoint->simulate;
@@ -140,7 +143,7 @@ static void print_history(FILE *out, const struct sim_history *history)
 	}
 }
 
-/* NULL with err set. */
+/* Returns the text of a checkpoint, and its length in *bytes; NULL with err set on failure. */
 static char *checkpoint_text(const struct simulate_checkpoint *checkpoint, const struct sim_history *history,
 			     size_t *bytes, struct error *err)
 {
@@ -189,7 +192,10 @@ static int write_checkpoint(void *context, const struct sim_history *history, st
 	return writer ? file_writer_commit(writer, err) : error_code(err, EIO);
 }
 
-/* Returns the number of bytes before the last line if that line has their hash, or 0 if the checkpoint is damaged. */
+/*
+ * Returns the number of bytes before the last line, or 0 if the checkpoint is damaged: the last line must be the hash
+ * of these bytes.
+ */
 static size_t checked_bytes(const char *text, size_t bytes)
 {
 	enum { LAST_BYTES = sizeof last_word - 1 + 16 + 1 };
@@ -201,7 +207,9 @@ static size_t checked_bytes(const char *text, size_t bytes)
 	return before > 0 && memcmp(text + before, expected, LAST_BYTES) == 0 ? before : 0;
 }
 
-/* Returns 0; -EINVAL if the line is neither a round nor a move; or -ENOMEM. */
+/*
+ * Adds a line's round or move to the history. Returns 0; -EINVAL if the line is neither a round nor a move; or -ENOMEM.
+ */
 static int take_line(struct sim_history *history, const char *line)
 {
 	struct sim_past_round round = {0};

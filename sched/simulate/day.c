@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One run of the command without --what-if and --sweep: from options to files and a table. */
+/* Runs the command without --what-if and --sweep: reads the options, simulates, writes the files and prints a table. */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,7 +11,7 @@ int simulate_make_folder(const char *folder, bool *made, struct error *err)
 {
 	*made = folder && mkdir(folder, 0777) == 0;
 	if (folder && !*made && errno != EEXIST)
-		return error_set(err, errno, "cannot make %s: %s", folder, strerror(errno));
+		return error_set(err, errno, "cannot create %s: %s", folder, strerror(errno));
 	return 0;
 }
 

@@ -79,7 +79,7 @@ static json_t *policy_json(const struct simulate_policy *policy)
 	json_object_set_new(object, "machines",
 			    json_pack("{s:I,s:I}", "added", (json_int_t)result->machines_added, "removed",
 				      (json_int_t)result->machines_removed));
-	/* Figures of the host, not of the simulation: only these differ between two runs of the same options. */
+	/* Wall clock and CPU times: only these figures differ between two runs with the same options. */
 	json_object_set_new(object, "wall",
 			    json_pack("{s:f,s:f,s:f,s:f,s:o,s:o}", "total_s", result->wall_s, "solver_s",
 				      result->solver_wall_s, "cpu_s", result->cpu_s, "solver_cpu_s",

@@ -14,8 +14,8 @@
 enum { POINTS_MAXIMUM = 400 };
 
 /*
- * Published values, times in seconds; 0 = not published. The paper's placement latency of random has its p90 below its
- * median.
+ * Published values, times in seconds; 0 = not published. As printed in the paper, the placement latency of random has a
+ * p90 below its median.
  */
 struct published {
 	const char *name;
@@ -33,7 +33,7 @@ static const struct published published_rows[] = {
 	{"nomora 105/110, preemption, beta 0", 0.896, {1532, 6610, 7118}, {4812, 13077, 16251}, {0.071, 0.1007}},
 };
 
-/* The published row for a policy with these settings, or NULL. */
+/* Returns the published row for a policy with these settings, or NULL if there is none. */
 static const struct published *find_published(const struct sim_settings *settings)
 {
 	const struct policy_settings *policy = &settings->policy_settings;

@@ -161,7 +161,7 @@ static int start_worker(struct simulate *simulate, size_t number, const char *fo
 
 	worker->file = tmpfile();
 	if (!worker->file)
-		return error_set(err, errno, "cannot make a temporary file: %s", strerror(errno));
+		return error_set(err, errno, "cannot create a temporary file: %s", strerror(errno));
 	fflush(NULL);
 	worker->pid = fork();
 	if (worker->pid < 0)

@@ -90,7 +90,7 @@ static int unknown_policy(const char *name, struct error *err)
 			 name, known);
 }
 
-/* NAME[:KEY=VALUE,...] */
+/* Parses a policy, NAME[:KEY=VALUE,...]. */
 static int parse_policy(const char *text, struct simulate_policy *policy, struct error *err)
 {
 	char copy[SIMULATE_NAME_BYTES], *parameters, *item, *save = NULL;
@@ -153,7 +153,7 @@ static int common_settings(const struct simulate_options *options, struct sim_se
 	return code == 0 ? parse_solver_time(options->solver_time, settings, err) : code;
 }
 
-/* NAME=SHARE,...; shares are relative. */
+/* Parses the mix of curves, NAME=SHARE,...; the shares are divided by their sum. */
 static int parse_mix(struct simulate *simulate, const char *text, struct sim_settings *settings, struct error *err)
 {
 	char *copy = strdup(text), *item, *save = NULL;
@@ -190,8 +190,8 @@ static int parse_mix(struct simulate *simulate, const char *text, struct sim_set
 }
 
 /*
- * Adds the curves that a journal or --job-curves names and the mix does not have. Their share is 0: jobs without a
- * named curve never get them.
+ * Adds the curves that a journal or --job-curves names for jobs and that the mix does not have. Their share is 0, so
+ * that jobs without a named curve never get them.
  */
 static int add_journal_curves(struct simulate *simulate, struct sim_settings *settings, struct error *err)
 {
@@ -221,7 +221,7 @@ static int add_curves(struct simulate *simulate, struct sim_settings *settings, 
 {
 	int code = 0;
 
-	/* A journal that names curves needs no mix. */
+	/* If the workload names curves for its jobs, the mix is used only if --curves was given. */
 	if (simulate->workload->curve_count == 0 || simulate->options->curves)
 		code = parse_mix(simulate, simulate->options->curve_mix, settings, err);
 	if (code == 0)
@@ -328,8 +328,8 @@ static int read_journal(struct simulate *simulate, struct error *err)
 }
 
 /*
- * Adds machines: as many as requested, else the number in the trace's header, else as many as the peak of running tasks
- * requires.
+ * Adds machines: the number given with --machines, else the number in the trace's header, else as many as the peak
+ * number of running tasks needs.
  */
 static int add_batch_machines(struct simulate *simulate)
 {
@@ -420,7 +420,10 @@ static int make_workload(struct simulate *simulate, int64_t end_us, struct error
 	return code;
 }
 
-/* A level that no option sets is the journal's, or else the default. */
+/*
+ * Sets the levels of the round trips: each from its option, else from the journal's default round trips, else the
+ * default of the simulation.
+ */
 static void set_levels(const struct simulate *simulate, struct sim_latency_settings *latency)
 {
 	const struct simulate_options *options = simulate->options;

@@ -10,16 +10,17 @@
 json_t *simulate_settings_json(const struct simulate *simulate);
 
 /*
- * day.c: makes the folder if it does not exist; *made: it is new. folder NULL: does nothing. 0 or -errno with err set.
+ * day.c: makes the folder if it does not exist; sets *made to whether it did. folder NULL: does nothing. 0 or -errno
+ * with err set.
  */
 int simulate_make_folder(const char *folder, bool *made, struct error *err);
-/* For a run that failed: removes the folder if it was made by this run and is empty. */
+/* For a run that failed: removes the folder if this run made it (`made`) and it is empty. */
 void simulate_drop_folder(const char *folder, bool made);
 
 /* checkpoint.c: the checkpoint of one policy. */
 struct simulate_checkpoint {
 	const struct simulate *simulate;
-	size_t number; /* of the policy */
+	size_t number; /* index of the policy in simulate->policies */
 	const char *folder;
 	struct sim_history history;
 };

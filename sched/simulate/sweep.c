@@ -12,7 +12,7 @@
 #include <base/stop.h>
 #include <plot/chart.h>
 
-/* The figures of one run. */
+/* The results of one policy at one value. */
 struct outcome {
 	double area, worst, task_mean, placement_p50_s, placement_p99_s, migrations, waiting, cpu_s;
 };
@@ -100,7 +100,10 @@ static int write_csv(const struct simulate_sweep *sweep, const struct outcomes *
 	return file_writer_commit(writer, err);
 }
 
-/* Fills x. Returns true if all values are numbers; otherwise x counts the values, and the axis shows their names. */
+/*
+ * Fills x with the position of each value on the chart's axis. Returns true if all values are numbers; otherwise the
+ * positions are 0, 1, ..., and the axis shows the values as labels.
+ */
 static bool parse_values(const struct simulate_sweep *sweep, double *x)
 {
 	bool numbers = true;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* --what-if: both sets of options with the same seeds; differences with 95 % confidence intervals of paired runs. */
+/*
+ * --what-if: runs both sets of options with the same seeds, and prints the differences of the metrics with 95 %
+ * confidence intervals, computed from the pairs of runs with the same seed.
+ */
 #include <sched/simulate/simulate.h>
 
 #include <errno.h>
@@ -70,7 +73,7 @@ static const struct metric {
 };
 enum { METRICS = sizeof metrics / sizeof metrics[0] };
 
-/* The metrics of all policies with each seed. */
+/* The metrics of all policies with each seed, without and with the changes of --what-if. */
 struct samples {
 	double *before, *after; /* [policies][METRICS][seeds] */
 	size_t seeds;
@@ -81,7 +84,7 @@ static size_t place(const struct samples *samples, size_t policy, size_t metric,
 	return (policy * METRICS + metric) * samples->seeds + seed;
 }
 
-/* Runs every policy with one seed and stores the metrics. */
+/* Runs every policy with the seed options->seed + seed, and stores the metrics in values[]. */
 static int sample(const struct simulate_options *options, size_t seed, const struct samples *samples, double *values,
 		  char (*names)[SIMULATE_NAME_BYTES], size_t *policy_count, struct error *err)
 {

@@ -2,9 +2,9 @@
 /*
  * The experiments of the cross-layer paper's section 4 (Alkaff and Gupta), figures 4 to 13, with published values
  * beside ours. The paper does not give the slots of a host (here an option), the parallelism and grouping of jobs (we
- * take one task per component, and shuffle), k, the temperature and the steps (options of the engines), and the speed
- * of the hosts' links (we take that of all links). Its Fat-trees of m = 5 and m = 15 ports do not exist: we take 6
- * ports, pruned, and 16.
+ * use one task per component, and shuffle grouping), the number k of paths, the temperature and number of steps of the
+ * search (options of the engines), and the speed of the hosts' links (we use the speed of the other links). Its
+ * Fat-trees of m = 5 and m = 15 ports do not exist: we take 6 ports, pruned, and 16.
  */
 #ifndef SCHED_EXPERIMENT_DATAFLOW_H
 #define SCHED_EXPERIMENT_DATAFLOW_H
@@ -27,12 +27,16 @@ struct experiment_dataflow_options {
 	const char *folder;
 	struct engine_options engine; /* engine.seed is the seed of the first run */
 	struct topology_paths_options paths;
-	uint32_t slots; /* of each host */
-	uint32_t runs;  /* number of paired seeds; SCALE: of jobs; RUNTIME: of decisions for each size */
+	uint32_t slots; /* number of slots of each host */
+	uint32_t runs;  /* number of seeds, with each of which all engines run; for SCALE: number of jobs; for RUNTIME:
+			   number of decisions per cluster size */
 	FILE *progress; /* for a progress bar; may be NULL */
 };
 
-/* 0 or -errno with err set. The caller frees rows->items. */
+/*
+ * Runs the experiment options->what and writes its page. Appends the rows of its tables to *rows; the caller frees
+ * rows->items. 0 or -errno with err set.
+ */
 int experiment_dataflow(const struct experiment_dataflow_options *options, struct experiment_rows *rows,
 			struct error *err);
 

@@ -2,7 +2,8 @@
 /*
  * The page of an experiment: a folder with index.html, which shows every figure, each figure as an SVG file beside it,
  * and tables of published values beside ours. The rows of the tables are kept for the caller to print. The first
- * failure stays in the error of experiment_page_open(); later calls do nothing. One thread.
+ * failure is stored in the error given to experiment_page_open(); after it, all calls do nothing. Use a page from one
+ * thread only.
  */
 #ifndef SCHED_EXPERIMENT_PAGE_H
 #define SCHED_EXPERIMENT_PAGE_H
@@ -27,7 +28,10 @@ void experiment_rows_print(const struct experiment_rows *rows, FILE *out);
 
 struct experiment_page;
 
-/* Makes the folder if it does not exist. The page's rows are also appended to *rows. NULL with err set. */
+/*
+ * Makes the folder if it does not exist, and begins a page. The rows of the page's tables are also appended to *rows.
+ * Returns NULL with err set on failure.
+ */
 struct experiment_page *experiment_page_open(const char *folder, const char *title, struct experiment_rows *rows,
 					     struct error *err);
 
@@ -37,14 +41,17 @@ void experiment_page_text(struct experiment_page *page, const char *format, ...)
 /* Writes the chart to figureNUMBER.svg, adds it to the page, and destroys it. chart NULL: out of memory. */
 void experiment_page_chart(struct experiment_page *page, int number, struct chart *chart);
 
-/* Adds a row to the table below the last figure. */
+/*
+ * Adds a row to the table below the figure that was added last: a quantity (`what`), its published value, and our
+ * value, which is formatted.
+ */
 void experiment_page_row(struct experiment_page *page, const char *what, const char *published, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
 void experiment_page_fail(struct experiment_page *page, int code, const char *text);
 bool experiment_page_failed(const struct experiment_page *page);
 
-/* Ends the page and frees it. Writes index.html, unless something failed: then there is none. 0 or -errno. */
+/* Ends the page and frees it. Writes index.html, unless an earlier call failed. 0 or -errno. */
 int experiment_page_close(struct experiment_page *page);
 
 #endif

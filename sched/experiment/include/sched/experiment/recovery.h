@@ -16,8 +16,9 @@ enum experiment_recovery {
 };
 
 /*
- * runs: number of instances that RUNTIME solves. progress: for a progress bar, may be NULL. 0 or -errno with err set.
- * The caller frees rows->items.
+ * Runs an experiment and writes its page to `folder`. runs: number of instances that RUNTIME solves. progress: where to
+ * draw a progress bar; may be NULL. Appends the rows of the page's tables to *rows; the caller frees rows->items. 0 or
+ * -errno with err set.
  */
 int experiment_recovery(enum experiment_recovery what, const char *folder, uint32_t runs, FILE *progress,
 			struct experiment_rows *rows, struct error *err);

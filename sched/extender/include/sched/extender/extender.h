@@ -7,10 +7,11 @@
  *   nomora.io/job: web               pods of a namespace with the same value are one job
  *   nomora.io/role: root | task      default: task
  *
- * A root goes to the rack with the most candidates; there, to the node with the best mean predicted performance to the
- * other candidates. The filter passes only that node, so that kube-scheduler's choice is known. Tasks go to the nodes
- * whose predicted performance is within TIE of the best. Kubernetes' scores have only 11 steps, so the filter decides,
- * and prioritize only orders the remaining nodes.
+ * Candidates are the nodes of a request that schedd knows as up, with a free slot. The filter passes one node for a
+ * root, so that kube-scheduler's choice is known: in the rack with the most candidates, the node that gives tasks on
+ * the rack's other candidates the best mean predicted performance. For a task, it passes the nodes whose predicted
+ * performance is at most TIE, 0.01, below the best. Kubernetes' scores have only 11 steps, so the filter decides, and
+ * prioritize only orders the remaining nodes.
  *
  * Requests contain complete Node objects or, with nodeCacheCapable, only their names; the answer has the same form.
  */
@@ -22,15 +23,15 @@
 struct extender;
 
 /*
- * Stores the roots in the file (nomora.roots/1), at most 10,000; beyond that, drops the oldest. Returns NULL with err
- * set on failure.
+ * Stores the nodes of at most 10,000 jobs' roots in the file `path` (nomora.roots/1); when there are more, drops the
+ * oldest. Returns NULL with err set on failure.
  */
 struct extender *extender_create(const char *path, struct error *err);
 void extender_destroy(struct extender *extender); /* NULL is legal */
 
 /*
- * Returns the answer as JSON, which the caller frees. NULL with err set: -EINVAL if the request is not one of
- * extender/v1, or out of memory.
+ * Returns the answer as JSON, which the caller frees. NULL with err set: -EINVAL if the request is not valid in
+ * extender/v1, or -ENOMEM.
  */
 char *extender_filter(struct extender *extender, const struct live *live, const char *body, size_t bytes,
 		      struct error *err);

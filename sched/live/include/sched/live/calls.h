@@ -23,10 +23,10 @@ void live_decision_event(const struct live_decision *decision, int64_t time_us, 
 
 struct live_replayed {
 	uint64_t segments, calls;
-	uint64_t decisions; /* made by the replay */
-	uint64_t recorded;  /* in complete segments */
-	uint64_t unmade;    /* of these, missing or different in the replay */
-	uint64_t left_out;  /* recorded before the first complete segment */
+	uint64_t decisions; /* number of decisions that the replay made */
+	uint64_t recorded;  /* number of decisions recorded in complete segments */
+	uint64_t unmade;    /* number of recorded decisions that are missing or different in the replay */
+	uint64_t left_out;  /* number of decisions recorded before the first complete segment, which are not compared */
 	/*
 	 * Performance, computed as in the simulator: means over jobs of the average application performance (area) and
 	 * of that of the worst task (area_worst; see <sched/explain/performance.h>), and the mean over all samples of
@@ -34,16 +34,16 @@ struct live_replayed {
 	 */
 	uint64_t jobs;
 	double area, area_worst, task_mean;
-	char first[512]; /* the first difference, as recorded and as replayed; "" */
+	char first[512]; /* the first decision that differs, as recorded and as replayed; "": none differs */
 };
 
 /*
- * Repeats a journal's calls and compares the decisions. The new decisions are written to `made`, unless NULL, in the
- * journal's format. 0, or -errno with err set: a bad line.
+ * Repeats a journal's calls and compares the decisions. The replay's decisions are written to `made`, unless it is
+ * NULL, in the journal's format. Returns 0, or -errno with err set, for example if a line is invalid.
  */
 int live_replay(struct file_lines *lines, FILE *made, struct live_replayed *replayed, struct error *err);
 
-/* The same for a journal's file; `record`, unless NULL, is the name of the file for the new decisions. */
+/* The same for the file `journal`; the replay's decisions go to the file `record`, unless that is NULL. */
 int live_replay_file(const char *journal, const char *record, struct live_replayed *replayed, struct error *err);
 bool live_replayed_differs(const struct live_replayed *replayed);
 /* nomora.replay/1; NULL: out of memory. */

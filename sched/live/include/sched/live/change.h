@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Changes of a cluster as lines of text, to be made or only forecast:
+ * Changes of a cluster, each a line of text, which are made or only forecast:
  *
- *   drain|up|down [machine|rack|pod] NAME    drain: no new tasks; up: tasks again; down: its tasks are lost
+ *   drain|up|down [machine|rack|pod] NAME    drain: gets no new tasks; up: gets tasks again; down: its tasks wait again
  *   add N machines like NAME                 same rack and slots; named NAME.1, NAME.2, ...
  *   curve NAME := OTHER                      jobs of curve NAME use the curve OTHER
  *   cancel JOB
@@ -33,15 +33,16 @@ struct live_change {
 int live_change_parse(const char *text, struct live_change *change, struct error *err);
 
 /*
- * Makes the change; calls touched(), unless NULL, for each machine that it concerns. 0, or -errno with err set;
- * -ENOENT: a name is unknown, and nothing has changed.
+ * Makes the change; calls touched(), unless it is NULL, with the number of each machine that was added or whose state
+ * was set. 0, or -errno with err set; -ENOENT: a name is unknown, and nothing has changed.
  */
 int live_change_apply(struct live *live, const struct live_change *change,
 		      void (*touched)(void *context, uint32_t machine), void *context, struct error *err);
 
 /*
- * Steps from now_s on and treats each decision as carried out at once, until nothing is left to do or within_s have
- * passed. *end_s: the time of the last decision; now_s if there is none. 0 or -errno with err set.
+ * Calls live_step() from now_s on and reports each decided task as started at once, until no further decision follows
+ * or within_s seconds have passed. *end_s: the time of the last decision; now_s if there is none. 0 or -errno with err
+ * set.
  */
 int live_settle(struct live *live, double now_s, double within_s, double *end_s, struct error *err);
 

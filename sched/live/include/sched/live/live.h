@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The live scheduler's state: events in, decisions out. No I/O and no clock: every call that needs the time gets it as
- * seconds on the caller's monotonic clock, which never goes back. The same calls give the same decisions, byte for
- * byte.
+ * The live scheduler's state: the caller reports events and gets decisions. It does no I/O and has no clock: every call
+ * that needs the time gets it as seconds on the caller's monotonic clock, which never goes back. The same calls give
+ * the same decisions, byte for byte.
+ *
+ * A round solves the flow network of the policy ("the network", <sched/flownet/flownet.h>), which proposes a machine
+ * for each task; the round then carries the proposals out as decisions or refuses them. A window is the set of
+ * measurements of one publication of the latency matrix. A draining machine keeps its tasks but gets no new ones.
  *
  * A task's life:
  *
@@ -14,26 +18,26 @@
  *      +--- machine down, task lost -------------------
  *
  * A decision reserves the slot; a moving task also keeps the slot on its origin until it has started elsewhere. An
- * executor carries decisions out and reports. A decision that is not reported as started within start_timeout_s counts
- * as failed. After a failure, a task waits again after a pause, which doubles each time; after attempts_maximum
- * failures it is given up. If a move fails, the task keeps running on its origin. Without an executor, set
- * confirm_at_once: each decision then counts as started.
+ * executor, outside this state, starts the tasks as decided and reports each start, end and failure. A decision that is
+ * not reported as started within start_timeout_s counts as failed. After a failure, a task waits again after a pause,
+ * which doubles each time; after attempts_maximum failures it is given up. If a move fails, the task keeps running on
+ * its origin. Without an executor, set confirm_at_once: each decision then counts as started.
  *
  * A job's root is the task with which the others communicate. After the root has ended, its machine remains the
  * reference for the others.
  *
- * A running task moves only if moves are on and open, its job allows moves, and the predicted gain has been at least
- * migrate_gain for migrate_hold_s and covers the cost of a restart. Durations are heavy-tailed, so a task is expected
- * to run for as long again as it has run: the gain times this duration must be at least the job's restart_s. At most
- * migrate_rate tasks move at a time: at most migrate_per_machine of them from or to one machine, and migrate_per_job of
- * one job. No task returns to its previous machine within no_return_s. Draining machines get no new tasks; their tasks
- * are moved within the same limits, whatever the gain, if their jobs allow moves. Tasks of a machine that goes down
- * wait again. A refused move does not keep another task waiting: if the move was to free a slot for that task, the
- * round is repeated without moves of such jobs.
+ * A running task moves only if moves are on (migration) and open (live_open_moves()), its job allows moves, and the
+ * predicted gain has been at least migrate_gain for migrate_hold_s and covers the cost of a restart. Durations are
+ * heavy-tailed, so a task is expected to run for as long again as it has run: the gain times this duration must be at
+ * least the job's restart_s. At most migrate_rate tasks move at a time: at most migrate_per_machine of them from or to
+ * one machine, and migrate_per_job of one job. No task returns to its previous machine within no_return_s. The tasks of
+ * draining machines are moved within the same limits, whatever the gain, if their jobs allow moves. Tasks of a machine
+ * that goes down wait again. A refused move does not keep another task waiting: if the move was to free a slot for that
+ * task, the round is repeated without moves of such jobs.
  *
  * Measurements enter the network job by job, a bounded number before each round, so that a window with many
- * measurements does not delay waiting tasks. A job takes part in moves only while one of its tasks could gain enough on
- * a machine with the best possible performance, 1.
+ * measurements does not delay waiting tasks. The network considers moves of a job's tasks only while one of these tasks
+ * could gain at least migrate_gain on a machine with the best possible performance, 1.
  *
  * Only one thread at a time may use a state.
  */
@@ -62,22 +66,24 @@ struct live_settings {
 	struct cluster_default_rtt default_rtt;
 	bool confirm_at_once;
 	double start_timeout_s;    /* > 0 */
-	double retry_s;            /* pause after the first failure; doubles each time */
+	double retry_s;            /* pause after a task's first failure, seconds; doubles with each further failure */
 	uint32_t attempts_maximum; /* after this many failures the task is given up: LIVE_FAILED */
-	double max_age_s;          /* older measurements do not count; 0: no limit */
+	double max_age_s;          /* measurements older than this, in seconds, do not count; 0: no limit */
 	bool require_measured;     /* tasks wait instead of being placed on a machine without a measured round trip */
 	enum live_migration migration;
 	double migrate_gain;   /* minimum gain of predicted performance, 0..1 */
 	double migrate_hold_s; /* time for which a gain must have lasted before a move */
 	uint32_t migrate_rate; /* maximum number of moving tasks at a time, drains included; > 0 */
-	uint32_t migrate_per_machine, migrate_per_job; /* maximum of these per machine and per job; 0: no limit */
+	uint32_t migrate_per_machine, migrate_per_job; /* maximum number of moving tasks from or to one machine, and of
+							  one job; 0: no limit */
 	double restart_s; /* seconds of work that a move loses, for jobs without their own value */
 	double no_return_s;
-	uint32_t decisions_kept; /* at least this many of the latest are kept; older ones are dropped */
+	uint32_t decisions_kept; /* minimum number of the latest decisions that stay readable; older ones are dropped */
 	/*
-	 * Callbacks for a journal; may be NULL. measured() gets the measurements that differ from the previous ones;
-	 * NAN: withdrawn. called() gets every call that changes the state, as a JSON object from which live_replay()
-	 * repeats it. After measured(), it gets a call "measured".
+	 * Callbacks for a journal; may be NULL. measured() gets the measurements that differ from the previous value of
+	 * the same pair of machines; round trip NAN: the measurement was withdrawn. called() gets every call that
+	 * changes the state, as a JSON object from which live_replay() repeats it. After one or more calls of
+	 * measured(), called() gets a call "measured".
 	 */
 	void (*measured)(void *context, const struct live *live, const struct latency_sample *samples, size_t count);
 	void (*called)(void *context, const char *call);
@@ -85,8 +91,8 @@ struct live_settings {
 };
 /*
  * The defaults: policy nomora, interpolated performance, confirmation by an executor within 60 s, 5 attempts with a
- * first pause of 1 s, measurements valid for 60 s, no moves, gain 0.1, no hold, 4 moves at a time, no other limits, no
- * restart cost, no return within 600 s, 10,000 decisions kept.
+ * first pause of 1 s, measurements valid for 60 s, moves off; for moves: gain 0.1, migrate_hold_s 0, 4 tasks at a time,
+ * no limit per machine or job, no restart cost, no return within 600 s; 10,000 decisions kept.
  */
 void live_settings_default(struct live_settings *settings);
 
@@ -101,17 +107,19 @@ int live_machine_state_find(const char *name); /* -1: unknown */
 enum live_refusal {
 	LIVE_REFUSED_NOT,         /* not refused */
 	LIVE_REFUSED_FORBIDDEN,   /* moves are off, or the job does not allow them */
-	LIVE_REFUSED_CLOSED,      /* live_open_moves() closed the moves */
+	LIVE_REFUSED_CLOSED,      /* moves are closed, see live_open_moves() */
 	LIVE_REFUSED_GAIN,        /* the gain is below migrate_gain */
-	LIVE_REFUSED_HOLD,        /* the gain has not lasted long enough */
-	LIVE_REFUSED_RESTART,     /* the gain does not exceed the cost of the restart */
-	LIVE_REFUSED_RETURN,      /* the task left that machine less than no_return_s ago */
+	LIVE_REFUSED_HOLD,        /* the gain has not yet lasted for migrate_hold_s */
+	LIVE_REFUSED_RESTART,     /* the gain times the time that the task has run is below restart_s */
+	LIVE_REFUSED_RETURN,      /* the task left that machine, or failed to start there, less than no_return_s ago */
 	LIVE_REFUSED_RATE,        /* too many tasks are moving */
 	LIVE_REFUSED_MACHINE,     /* too many tasks are moving from or to that machine */
 	LIVE_REFUSED_JOB,         /* too many tasks of that job are moving */
 	LIVE_REFUSED_UNREACHABLE, /* the machine is unreachable, or not measured although that is required */
-	LIVE_REFUSED_UNMEASURED,  /* a round trip is a default, or the current one no longer measured */
-	LIVE_REFUSED_EVICTION,    /* it would wait in favour of another task: running tasks are never evicted */
+	LIVE_REFUSED_UNMEASURED,  /* the round trip to the current or the new machine is a default, or the one to the
+				     current machine is no longer measured */
+	LIVE_REFUSED_EVICTION, /* the network proposed that the task waits in favour of another; running tasks are never
+				  evicted */
 	LIVE_REFUSALS,
 };
 const char *live_refusal_name(enum live_refusal refusal); /* "gain", "hold", ... */
@@ -119,46 +127,48 @@ const char *live_refusal_name(enum live_refusal refusal); /* "gain", "hold", ...
 struct live_task {
 	char *name;
 	enum live_task_state state;
-	int32_t machine;   /* where it runs or is to start; -1: none */
-	int32_t origin;    /* machine that it leaves by a move; -1: none */
-	int32_t came_from; /* the machine that it left last, or to which a move failed since; -1: none */
+	int32_t machine;   /* machine on which the task runs or is to start; -1: none */
+	int32_t origin;    /* of a moving task: machine on which it still runs; -1: none */
+	int32_t came_from; /* machine to which the task may not soon return: the one it left by its last move, or the
+			      target of that move if the move failed; -1: none */
 	double since_s;    /* when the state began */
 	double moved_s;    /* end of the last move */
 	double retry_s;    /* end of the pause after a failure; 0: no pause */
 	uint32_t attempts;
-	uint64_t decision; /* number of the last one about it; 0: none */
-	double started_s;  /* first start since it last waited */
+	uint64_t decision; /* number of the last decision about the task; 0: none */
+	double started_s;  /* time of the task's first start since it last waited; moves do not change it */
 	bool dirty;        /* changed since live_take_changes() */
-	uint32_t deadline; /* index in the heap + 1; 0: none */
-	/* The last proposed move: */
+	uint32_t deadline; /* index in the heap of deadlines + 1; 0: not in the heap */
+	/* The last move that the network proposed for the task: */
 	uint64_t proposed_round; /* 0: none */
 	double gain, gain_since_s;
 	int32_t proposed_to, advised_to;
 	enum live_refusal refusal;
-	bool was_measured; /* its machine's round trip was measured at its decision or at a later proposal */
+	bool was_measured; /* the round trip from the root to the task's machine was measured when the task was placed
+			      there, or at a later proposal of a move */
 };
 
 /*
- * State of a job with a minimum number of tasks to start with: it has started (or has no minimum), is held back, or is
- * being tried in this round.
+ * State of a job with a minimum number of tasks to start with. NONE: the job has started, or has no minimum. HELD: its
+ * tasks are not in the network. TRIED: the present round reserves slots for its tasks (gang.c).
  */
 enum live_gang { LIVE_GANG_NONE, LIVE_GANG_HELD, LIVE_GANG_TRIED };
 
 struct live_job {
 	char *id, *curve;
 	uint32_t owner;  /* uid */
-	uint32_t number; /* in the network */
+	uint32_t number; /* the job's number in the network */
 	uint32_t root, task_count, ended_count;
-	int32_t reference; /* machine on which the root ended; -1: none */
+	int32_t reference; /* machine on which the root ended, if it has; -1: none */
 	bool may_move;
 	double restart_s; /* < 0: the settings' value applies */
 	struct job_limits limits;
 	enum live_gang gang;
-	double try_again_s; /* after a round with too few slots, not tried again before this time */
+	double try_again_s; /* end of the pause after a round with too few slots for a HELD job */
 	uint32_t moving;
 	bool dirty;     /* changed since live_take_changes() */
-	bool in_moves;  /* its tasks take part in the network's moves */
-	bool review;    /* is in the list of jobs to review */
+	bool in_moves;  /* the network considers moves of its tasks */
+	bool review;    /* the job is in the list of jobs to review (review.c) */
 	bool rtt_moved; /* round trips to its root changed since its last review */
 	TAILQ_ENTRY(live_job) changed, of_gangs, of_reviews;
 	double arrived_s;
@@ -178,10 +188,10 @@ struct live_decision {
 	double rtt_us;      /* to the root's machine; NAN: it is the root */
 	double performance; /* predicted; NAN for the root */
 	enum latency_origin origin;
-	double measured; /* share of the other machines whose round trip to the root's machine was measured at that
-			    time; NAN for the root */
-	double gain;     /* of a move */
-	double waited_s; /* waiting time before a placement */
+	double measured; /* share of the machines other than the root's whose round trip to the root's machine was
+			    measured at the time of the decision; NAN for the root */
+	double gain;     /* of a move: predicted performance on `to` minus that on `from` */
+	double waited_s; /* of a placement: time for which the task has waited */
 	bool drains;     /* a move away from a draining machine */
 };
 
@@ -189,8 +199,9 @@ struct live *live_create(const struct live_settings *settings, struct error *err
 void live_destroy(struct live *live); /* NULL is legal */
 
 /*
- * Adds a machine, or changes the slots and state of a known one; its rack and pod cannot change (-EINVAL). A machine
- * can be removed only if it has no tasks and is not the reference of a job (else -EBUSY).
+ * Adds a machine, or changes the slots and state of a known machine, whose rack and pod cannot change (-EINVAL). A
+ * machine can be removed only if it has no tasks and is not the reference of a job (the machine on which the job's root
+ * ended) (else -EBUSY).
  */
 int live_machine_set(struct live *live, const char *name, const char *rack, const char *pod, uint32_t slots,
 		     enum live_machine_state state, struct error *err);
@@ -212,8 +223,9 @@ const struct curve *live_curve(const struct live *live, const char *name); /* NU
 const char *live_curve_text(const struct live *live, const char *name);    /* nomora.curve/1; NULL: unknown */
 
 /*
- * Jobs. -EEXIST: the id is taken; -ENOENT: no such curve; -E2BIG: more tasks than the cluster has slots. Running tasks
- * (with a machine in struct job) are adopted there. Cancelling a job ends all its tasks.
+ * live_submit() adds a job. -EEXIST: the id is taken; -ENOENT: no such curve; -E2BIG: more tasks than the cluster has
+ * slots. Tasks that have a machine in struct job count as running there. live_cancel() removes a job with all its
+ * tasks.
  */
 int live_submit(struct live *live, const struct job *job, uint32_t owner, bool may_move, double now_s,
 		struct error *err);
@@ -226,8 +238,8 @@ int live_cancel(struct live *live, const char *id, struct error *err);
 int live_restore(struct live *live, const struct job *job, uint32_t owner, bool may_move, const struct live_task *tasks,
 		 double now_s, struct error *err);
 /*
- * Calls removed() for each job that was removed since the last call, and changed() for each job that changed. For a
- * store that keeps the state.
+ * Calls removed() for each job that was removed since the last call, and changed() for each job that changed. Meant for
+ * the caller that stores the state on disk.
  */
 void live_take_changes(struct live *live, void (*changed)(void *context, const struct live_job *job),
 		       void (*removed)(void *context, const struct live_job *job), void *context);
@@ -236,7 +248,7 @@ void live_number_decisions(struct live *live, uint64_t last);
 /* Sets the seconds of work that a move of one of the job's tasks loses. 0 or -ENOENT. */
 int live_set_restart(struct live *live, const char *id, double restart_s, struct error *err);
 const struct live_job *live_find_job(const struct live *live, const char *id);
-/* Number of tasks in the user's jobs that have not ended. */
+/* Number of tasks in those jobs of the user that have not ended. */
 uint64_t live_owner_tasks(const struct live *live, uint32_t uid);
 /* All jobs, in no particular order; NULL entries are unused. */
 struct live_job *const *live_jobs(const struct live *live, uint32_t *count);
@@ -250,50 +262,57 @@ int live_started(struct live *live, const char *job, const char *task, const cha
 int live_ended(struct live *live, const char *job, const char *task, struct error *err);
 int live_failed(struct live *live, const char *job, const char *task, double now_s, struct error *err);
 
-/* Takes measurements of pairs of machines, by number, all made at now_s; INFINITY: unreachable. 0 or -ENOMEM. */
+/*
+ * Takes measurements of pairs of machines, which are given by number, all made at now_s. Round trip INFINITY:
+ * unreachable. 0 or -ENOMEM.
+ */
 int live_latency(struct live *live, const struct latency_sample *samples, size_t count, double now_s);
 /* Withdraws the measurements older than max_age_s. Returns 0. */
 int live_expire(struct live *live, double now_s);
 
-/* Some entries of a matrix, and the wall clock time `wall` that corresponds to now_s. */
+/*
+ * A range of entries of a matrix, and the present time on both clocks: `wall` is the wall clock, now_s the caller's
+ * monotonic clock.
+ */
 struct live_matrix_part {
 	enum latency_statistic statistic;
 	size_t first, count;
 	struct ns wall;
 	double now_s;
 };
-/* Numbers of entries by outcome. */
+/* Numbers of entries by outcome: taken; of an unknown machine; too old; too far in the future. */
 struct live_matrix_outcome {
-	uint64_t taken, unknown, old, future; /* unknown: of a machine that is not in the cluster */
+	uint64_t taken, unknown, old, future; /* unknown: one of the pair's machines is not in the cluster */
 };
 /*
  * Takes a part of the entries of a matrix, each with its age; the matrix may be in shared memory. Pass the parts of a
- * window in order, from its first entry, and then call live_latency_settle() once. 0 or -ENOMEM.
+ * window in order, beginning with the matrix's first entry, and then call live_latency_settle() once. 0 or -ENOMEM.
  */
 int live_latency_matrix(struct live *live, const struct latency_matrix *matrix, const struct live_matrix_part *part,
 			struct live_matrix_outcome *outcome);
 const struct latency_view *live_view(const struct live *live);
-/* For a replay: takes measurements as reported by measured() of the settings. 0 or -ENOMEM. */
+/* For a replay: takes measurements that the callback measured() of struct live_settings reported. 0 or -ENOMEM. */
 int live_latency_again(struct live *live, const struct latency_sample *samples, size_t count);
 /*
- * Ends a window of live_latency_matrix() or live_latency_again(): lists the jobs whose round trips changed for a
- * review, and makes a round due.
+ * Ends a window of live_latency_matrix() or live_latency_again(): if round trips have changed, puts the jobs whose
+ * roots they concern on the list for a review (review.c), and makes a round due.
  */
 void live_latency_settle(struct live *live);
 
 /*
  * Handles decisions that timed out and pauses that ended, and runs a round if something changed. Returns the number of
- * new decisions or -errno. Returns a solver error once; the next call rebuilds the network from the state.
+ * new decisions or -errno. If the solver fails, returns its error; the next call rebuilds the network from the state.
  */
 int live_step(struct live *live, double now_s, struct error *err);
 
 /*
- * Sets whether tasks may move now; initially they may. The caller, which has the clock, calls it for daily windows.
- * Draining continues while moves are closed.
+ * Sets whether tasks may move now; initially they may. For the hours of the day at which moves are allowed: the caller,
+ * which has the clock, calls it when they begin and end. Moves away from draining machines continue while moves are
+ * closed.
  */
 void live_open_moves(struct live *live, bool open);
 
-/* Seconds until live_step() has something to do without a new event: INFINITY, or >= 0. */
+/* Seconds, >= 0, until live_step() has something to do if no event comes before; INFINITY: nothing. */
 double live_next_s(const struct live *live, double now_s);
 
 /* Returns the decisions with a number above `after`, oldest first, and their number in *count. */
@@ -309,9 +328,9 @@ struct live_candidate {
 	bool is_here;
 };
 /*
- * Finds the best machines for a task by predicted performance, at most `most`, best first. If the task's current
- * machine is not among them, it comes last. Returns their number, or -ENOENT (no such task). `why`: why the task waits,
- * was given up or does not move, or "".
+ * Fills candidates[] with the best machines for a task by predicted performance, at most `most`, best first. If the
+ * task's current machine is not among them, it comes last. Returns their number, or -ENOENT (no such task). `why`: why
+ * the task waits, was given up or does not move, or "".
  */
 int live_explain(struct live *live, const char *job, const char *task, struct live_candidate *candidates, size_t most,
 		 char why[static 160], struct error *err);
@@ -321,13 +340,19 @@ struct live_totals {
 	uint64_t refused[LIVE_REFUSALS]; /* refused moves, by reason */
 	double last_round_s, solver_s;   /* wall clock time in the solver: of the last round, and in total */
 	uint32_t jobs, waiting, decided, running, moving, failed, machines;
-	uint32_t waiting_root, waiting_pause; /* waiting for their root; in a pause after a failure */
+	uint32_t waiting_root, waiting_pause; /* tasks that wait for their root, and tasks in a pause after a failure */
 	uint64_t slots, free_slots, measured_pairs;
 };
 struct live_totals live_totals(const struct live *live);
-/* Mean predicted performance of the running tasks other than roots; NAN: there are none. */
+/*
+ * Mean predicted performance of the running and moving tasks other than roots; a moving task counts as running on its
+ * origin. NAN: there are none.
+ */
 double live_performance(const struct live *live);
-/* Calls each() for every such task, with its job, machine and predicted performance, job by job. */
+/*
+ * Calls each() for every task that live_performance() counts, with the task's job, machine and predicted performance,
+ * job by job.
+ */
 void live_each_performance(const struct live *live,
 			   void (*each)(void *context, const struct live_job *job, uint32_t machine,
 					double performance),

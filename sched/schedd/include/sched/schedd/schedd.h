@@ -18,7 +18,7 @@
  *   DELETE /v1/machines/NAME    admins
  *   PUT    /v1/curves/NAME      nomora.curve/1; adds or replaces it, also while jobs use it; admins
  *   GET    /v1/curves           names
- *   GET    /v1/decisions?after=N[&wait=1]   those above N; with wait, the answer waits for the next one, at most 25 s
+ *   GET    /v1/decisions?after=N[&wait=1]   those numbered above N; with wait, waits up to 25 s for one
  *   POST   /v1/events           lines {"event": "started"|"ended"|"failed", "job", "task", "machine"}; admins
  *   GET    /v1/explain/JOB/TASK candidates with round trip, origin, performance; why the task waits
  *   POST   /v1/what-if          {"changes": [TEXT...], "jobs": LINES, "move", "within_s"}: forecasts the decisions; see
@@ -59,8 +59,8 @@ struct schedd_options {
 	const char *default_curves; /* read instead if `curves` is NULL and the state has no curves; NULL: none */
 	const char *latency; /* the mesh: a live matrix, or CSV, read again whenever it is replaced; NULL: none */
 	enum latency_statistic statistic;
-	struct windows windows; /* times at which tasks may move */
-	double journal_days;    /* how long the journal is kept */
+	struct windows windows; /* hours of the day at which tasks may move */
+	double journal_days;    /* age, in days, at which journal lines are removed */
 	bool journal_brief;     /* leaves out round trips and calls; a replay then cannot repeat the decisions */
 	uint32_t round_ms;      /* minimum time between rounds, in milliseconds */
 };

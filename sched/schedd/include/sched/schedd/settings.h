@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The daemon's command line: settings, their option rows, and the daemon's options made from them. */
+/*
+ * The daemon's command line: the settings, the table rows of the command-line options that fill them, and the daemon's
+ * options made from the settings.
+ */
 #ifndef SCHED_SCHEDD_SETTINGS_H
 #define SCHED_SCHEDD_SETTINGS_H
 

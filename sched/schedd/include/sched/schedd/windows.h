@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Daily windows of local time: a list of at most 8, such as "22:00-06:00,12:30-13:00". A window whose end is before its
- * beginning spans midnight.
+ * Hours of the day, in local time: a list of at most 8 daily windows, such as "22:00-06:00,12:30-13:00". A window whose
+ * end is before its beginning spans midnight.
  */
 #ifndef SCHED_SCHEDD_WINDOWS_H
 #define SCHED_SCHEDD_WINDOWS_H
@@ -14,7 +14,7 @@
 enum { WINDOWS_MOST = 8 };
 
 struct windows {
-	unsigned count; /* 0: always open */
+	unsigned count; /* 0: the windows cover the whole day */
 	struct {
 		unsigned begin_min, end_min; /* minutes since midnight; the end is exclusive */
 	} items[WINDOWS_MOST];

@@ -3,8 +3,8 @@
  * Round trips between every pair of machines, every second, with nothing stored per pair (NoMora section 6). The
  * distance of a pair (same rack, same pod, other pod) has SIM_LATENCY_SERIES series of one value a second; a hash of
  * the pair picks a series and one of SIM_LATENCY_SCALES scales, 0.5 to 1 within a rack and 0.8 to 1.2 beyond it. So a
- * pair's round trip is an entry ("cell") of a table that is computed once a second. Two tasks on one machine have a
- * constant round trip.
+ * pair's round trip is an entry ("cell") of a table with one cell for each distance, series and scale, which is
+ * computed once a second. Two tasks on one machine have a constant round trip.
  *
  * A series is level * spread * drift * noise * spike: `spread` is constant, log-normal; the drift is an
  * Ornstein-Uhlenbeck process in the logarithm with a time constant of one hour; the noise is log-normal, drawn each
@@ -41,13 +41,13 @@ struct sim_latency_settings {
 	double level_us[SIM_DISTANCES];
 	double same_machine_us;
 	double spread, drift, noise; /* standard deviations of the logarithm */
-	double spike_chance;         /* probability in each second of a series */
+	double spike_chance;         /* probability of a spike in each second of a series */
 	double spike_factor;
 	uint64_t seed;
 	/*
-	 * Borrowed; NULL = none. The series of a distance take the recorded series in turn. Each starts at another
-	 * second and repeats its recorded series, without drift, noise and spikes. A recorded series of one value is a
-	 * level, which drift, noise and spikes vary.
+	 * Borrowed; NULL = none. The 42 series of a distance use its recorded series in turn: each repeats one recorded
+	 * series, beginning at a different second of it, without drift, noise and spikes. A recorded series of one
+	 * value is used as the level of a drawn series with drift, noise and spikes.
 	 */
 	const struct rtt_series_set *recorded;
 };
@@ -55,9 +55,10 @@ struct sim_latency_settings {
 void sim_latency_settings_default(struct sim_latency_settings *settings);
 
 /*
- * The pairs of one machine with the other present machines: for each series, the smallest and the largest scale among
- * its pairs, or SIM_LATENCY_SCALES if no pair has the series. Cached once the machine was queried, and kept up to date
- * while other machines come and go.
+ * Cached extremes of one machine's pairs with the other present machines: for each distance and series, the smallest
+ * and the largest scale of a pair, or SIM_LATENCY_SCALES if no pair has the series. A distance is computed when it is
+ * queried (known[]). Added machines update it; if a machine with an extreme scale is removed, it is computed again at
+ * the next query.
  */
 struct sim_reach {
 	uint8_t least[SIM_DISTANCES][SIM_LATENCY_SERIES], most[SIM_DISTANCES][SIM_LATENCY_SERIES];
@@ -72,9 +73,9 @@ struct sim_latency {
 	double spread[SIM_DISTANCES][SIM_LATENCY_SERIES], drift[SIM_DISTANCES][SIM_LATENCY_SERIES];
 	float scale[SIM_DISTANCES][SIM_LATENCY_SCALES];
 	float rtt_us[SIM_LATENCY_CELLS];                  /* the table: round trips in this second */
-	uint8_t order[SIM_DISTANCES][SIM_LATENCY_SERIES]; /* series by their round trips, ascending */
+	uint8_t order[SIM_DISTANCES][SIM_LATENCY_SERIES]; /* series of each distance, sorted by round trip, ascending */
 	struct sim_reach *reach;                          /* [machines] */
-	uint32_t *asked, asked_count;                     /* [machines] list of the machines that have a reach */
+	uint32_t *asked, asked_count;                     /* [machines] list of the machines with a cached reach */
 	bool *present;                                    /* [machines] */
 	struct latency_view *view;                        /* NULL: round trips come from the table above */
 	const struct workload *recorded;                  /* source of the view's updates */
@@ -88,8 +89,8 @@ int sim_latency_start(struct sim_latency *latency, const struct sim_latency_sett
 		      const struct cost_layout *layout, const struct workload *recorded);
 void sim_latency_end(struct sim_latency *latency);
 /*
- * Draws the round trips of the next second or, with a view, applies those recorded up to now_us. *moved: whether any
- * changed. 0 or -ENOMEM.
+ * Draws the round trips of the next second or, with a view, applies the recorded round trips up to now_us. Sets *moved
+ * to whether any round trip changed. 0 or -ENOMEM.
  */
 int sim_latency_next_second(struct sim_latency *latency, int64_t now_us, bool *moved);
 

@@ -50,48 +50,47 @@ struct sim_settings {
 	uint32_t machines_per_rack, racks_per_pod;
 	uint32_t slots;       /* of each machine */
 	double slots_per_cpu; /* > 0: slots = CPU capacity * this, at least 1, instead of `slots` */
-	bool updates;         /* machine updates change the slots; false: they are ignored */
+	bool updates;         /* the trace's updates of machines change their slots; false: updates are ignored */
 	int64_t end_us;
-	int64_t round_us; /* 0 = a round whenever something has changed */
+	int64_t round_us; /* interval of the rounds; 0: a round whenever something has changed */
 	enum sim_solver_time solver_time;
 	int64_t solver_us;
 	double work_ns_per_scan;
 	int64_t migration_cost_us; /* added to the run time of a migrated task */
 	bool lose_work;            /* evicted and migrated tasks start from the beginning */
 	const struct curve *curves[SIM_CURVES_MAXIMUM];
-	const char *curve_names[SIM_CURVES_MAXIMUM]; /* a workload that gives its jobs curves refers to them by these
-							names */
-	double curve_shares[SIM_CURVES_MAXIMUM]; /* shares of the jobs, assigned by a hash of the job's id; they add up
-						    to 1 */
+	const char *curve_names[SIM_CURVES_MAXIMUM]; /* names by which a workload may assign curves to its jobs */
+	double curve_shares[SIM_CURVES_MAXIMUM]; /* share of the jobs that get each curve, chosen by a hash of the job's
+						    id; the shares add up to 1 */
 	uint32_t curve_count;
 	struct sim_latency_settings latency;
 	uint64_t seed;
-	bool check;            /* check conservation after each round: O(tasks) */
+	bool check;            /* after each round, check that no task was lost and no machine is overfull; O(tasks) */
 	int64_t checkpoint_us; /* interval of the checkpoints, 0 = none; needs a history, see struct sim_watch */
 };
 /*
  * The paper's settings: 48 machines a rack, 16 racks a pod, 12 slots, 24 h, solver time zero; roots get any free slot;
- * so do, in their rack or in the cluster, tasks that the flow network sends there and not to one machine.
+ * tasks that the flow network sends to a rack or to the cluster, and not to one machine, get any free slot there.
  */
 void sim_settings_default(struct sim_settings *settings);
 
 /* One round, for a table of rounds. */
 struct sim_round {
 	uint64_t number;
-	int64_t begin_us, took_us; /* virtual */
+	int64_t begin_us, took_us; /* virtual time of the beginning, and duration in virtual time */
 	double wall_s, cpu_s;
-	uint64_t placed, migrated, preempted; /* moves that took effect */
-	uint64_t waiting, running;            /* tasks, after the round */
+	uint64_t placed, migrated, preempted; /* numbers of moves that took effect */
+	uint64_t waiting, running;            /* numbers of tasks after the round */
 	uint64_t scans;
 };
 
-/* A job that was sampled: at some sample its root's machine was known and another of its tasks ran. */
+/* A job that was sampled: at one sample or more, the machine of its root was known and another of its tasks ran. */
 struct sim_job_result {
 	uint64_t id;
 	uint32_t tasks, curve;
 	struct performance_sum performance;
-	double task_samples; /* number of samples of its tasks: the weight for the mean over tasks */
-	double task_sum;     /* sum of the performance p over these samples */
+	double task_samples; /* number of samples of the job's tasks: its weight in the mean over tasks */
+	double task_sum;     /* sum of the performance p of the tasks over these samples */
 };
 
 struct sim_result {
@@ -103,15 +102,15 @@ struct sim_result {
 	double area, area_worst, area_other;
 	double task_mean;                               /* mean of p over all samples of all tasks */
 	double start_area, start_task_mean;             /* area and task_mean at the first sample */
-	uint64_t submitted, finished, running, waiting; /* tasks, at the end */
+	uint64_t submitted, finished, running, waiting; /* numbers of tasks; running and waiting: at the end */
 	uint64_t rounds, solves, moves, migrations, preemptions, evictions, ping_pongs;
-	double task_hours; /* running tasks integrated over time */
+	double task_hours; /* sum of the times for which tasks ran, in hours */
 	uint64_t machines_added, machines_removed;
 	double utilisation_mean, utilisation_maximum, waiting_mean;
 	uint64_t waiting_maximum;
 	struct histogram *runtime_us; /* wall clock of a round */
 	struct histogram *cpu_us;     /* CPU time of a round */
-	struct histogram *took_us;    /* virtual */
+	struct histogram *took_us;    /* duration of a round in virtual time */
 	struct histogram *placement_us, *wait_root_us, *wait_slot_us, *wait_solver_us, *response_us;
 	struct histogram *migrated_ppm; /* migrated tasks per million running ones, for each round with preemption */
 	double wall_s, solver_wall_s, cpu_s, solver_cpu_s;
@@ -119,8 +118,9 @@ struct sim_result {
 void sim_result_free(struct sim_result *result);
 
 /*
- * The rounds up to a checkpoint. A resumed run repeats them without the solver. The solver's own state is not stored:
- * at each checkpoint, every run rebuilds the flow network from the current state.
+ * A history: the rounds up to a checkpoint, with their moves. A resumed run repeats these rounds without the solver.
+ * The solver's own state is not stored: at each checkpoint, every run, resumed or not, rebuilds the flow network from
+ * the current state, so that both give the same results.
  */
 struct sim_past_round {
 	double wall_s, cpu_s;
@@ -128,15 +128,15 @@ struct sim_past_round {
 };
 struct sim_past_move {
 	uint32_t job, task;
-	int32_t to; /* machine, -1 = waiting */
+	int32_t to; /* machine to which the task moved; -1: it waits again */
 };
 struct sim_history {
-	uint64_t checkpoints; /* number so far; 0: the run starts at its beginning */
+	uint64_t checkpoints; /* number of checkpoints so far; 0: the run starts at its beginning */
 	struct sim_past_round *rounds;
-	struct sim_past_move *moves; /* of all rounds, in order */
+	struct sim_past_move *moves; /* the moves of all rounds, in order */
 	size_t round_count, round_capacity, move_count, move_capacity;
 };
-/* Add a round, then its moves. Return 0 or -ENOMEM. */
+/* Append a round, and each move of the last round. Return 0 or -ENOMEM. */
 int sim_history_add_round(struct sim_history *history, const struct sim_past_round *round);
 int sim_history_add_move(struct sim_history *history, const struct sim_past_move *move);
 void sim_history_free(struct sim_history *history);
@@ -149,8 +149,8 @@ struct sim_watch {
 	void (*journal)(void *context, const struct journal_event *event);
 	void *journal_context;
 	/*
-	 * The run first repeats the rounds of this history, then appends its own. Needs settings->checkpoint_us; NULL
-	 * if that is 0.
+	 * The run first repeats the rounds of this history, then appends its own rounds to it. Needed if
+	 * settings->checkpoint_us is not 0, otherwise NULL.
 	 */
 	struct sim_history *history;
 	/* Stores the history at a checkpoint. Returns 0, or -errno with err set, which ends the run. */

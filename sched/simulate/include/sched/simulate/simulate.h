@@ -39,7 +39,7 @@ extern const struct option_row simulate_option_rows[];
 extern const struct simulate_options simulate_defaults;
 
 struct simulate_policy {
-	char name[SIMULATE_NAME_BYTES]; /* as given */
+	char name[SIMULATE_NAME_BYTES]; /* the policy as given on the command line */
 	struct sim_settings settings;
 	struct sim_result result;
 	bool done;
@@ -51,9 +51,10 @@ struct simulate {
 	struct google_trace_report trace_report;
 	struct journal_counts journal_counts;
 	struct batch_report batch_report;
-	int64_t machines, slots; /* from the options, otherwise from the trace */
+	int64_t machines,
+		slots; /* number of machines and slots per machine: from the options, otherwise from the trace */
 	struct curve_library *library;
-	struct rtt_series_set *series; /* NULL = no recorded series: round trips are drawn */
+	struct rtt_series_set *series; /* NULL = no recorded series: round trips are drawn at random */
 	struct simulate_policy policies[SIMULATE_POLICIES_MAXIMUM];
 	size_t policy_count;
 };
@@ -61,12 +62,12 @@ struct simulate {
 /* Reads or generates the workload, loads the curves, parses the policies. 0 or -errno. */
 int simulate_setup(struct simulate *simulate, const struct simulate_options *options, struct error *err);
 void simulate_free(struct simulate *simulate);
-/* Checks the options that need no file. 0 or -EINVAL. */
+/* Checks the options as far as possible without reading a file. 0 or -EINVAL. */
 int simulate_check(const struct simulate_options *options, struct error *err);
 
 /*
- * Runs all policies, up to options->processes at a time; writes a table of rounds for each to `folder` (may be NULL),
- * and the journal of a single policy to options->record.
+ * Runs all policies, up to options->processes at a time; writes a table of the rounds of each policy to `folder` (may
+ * be NULL), and, if there is only one policy, its journal to options->record.
  */
 int simulate_run(struct simulate *simulate, const char *folder, struct error *err);
 
@@ -85,25 +86,31 @@ int simulate_print_summary(const struct simulate *simulate, FILE *out);
 void simulate_print_table(const struct simulate *simulate, FILE *out);
 int simulate_write_report(const struct simulate *simulate, const char *folder, struct error *err);
 
-/* The command without --what-if and --sweep: runs the policies, writes the files, prints the table or the JSON. */
+/*
+ * Runs the command without --what-if and --sweep: simulates the policies, writes the files, prints the table or the
+ * JSON.
+ */
 int simulate_day(const struct simulate_options *options, FILE *out, struct error *err);
 
 /* Sets *changed to the options with the changes of --what-if. Returns 0, or -EINVAL with err set. */
 int simulate_read_what_if(const struct simulate_options *options, struct simulate_options *changed, struct error *err);
-/* Runs both sets of options with paired seeds and prints the differences. */
+/* Runs both sets of options, each with the same seeds, and prints the differences. */
 int simulate_what_if(const struct simulate_options *options, const struct simulate_options *changed, FILE *out,
 		     struct error *err);
 
-/* One option at several values: options[i] has the option at the value texts[i]. */
+/* An option of the command (`key`) and the values to try: options[i] are the options with the value texts[i]. */
 enum { SIMULATE_SWEEP_MAXIMUM = 64, SIMULATE_CHANGE_BYTES = 128 };
 struct simulate_sweep {
 	char key[64];
 	char changes[SIMULATE_SWEEP_MAXIMUM][SIMULATE_CHANGE_BYTES]; /* KEY=VALUE */
-	const char *texts[SIMULATE_SWEEP_MAXIMUM];                   /* the values in `changes` */
+	const char *texts[SIMULATE_SWEEP_MAXIMUM];                   /* the VALUE in each of `changes` */
 	struct simulate_options options[SIMULATE_SWEEP_MAXIMUM];
 	size_t count;
 };
-/* Reads --sweep KEY=V1,V2,... Returns 0, or -EINVAL or -E2BIG with err set. The struct has pointers into itself. */
+/*
+ * Reads --sweep KEY=V1,V2,... Returns 0, or -EINVAL or -E2BIG with err set. The struct must not be copied: it has
+ * pointers into itself.
+ */
 int simulate_read_sweep(const struct simulate_options *options, struct simulate_sweep *sweep, struct error *err);
 /* Runs the policies at each value, prints a table, and writes sweep.csv and sweep.svg into the folder (may be NULL). */
 int simulate_sweep(const struct simulate_sweep *sweep, const char *folder, FILE *out, struct error *err);
