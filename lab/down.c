@@ -23,10 +23,10 @@ static int open_folder(struct error *err)
 	int descriptor;
 
 	if (mkdir(LAB_FOLDER, 0755) != 0 && errno != EEXIST)
-		return error_set(err, errno, "cannot make %s: %s", LAB_FOLDER, strerror(errno));
+		return error_set(err, errno, "cannot create %s: %s", LAB_FOLDER, strerror(errno));
 	/*
-	 * Without O_CLOEXEC, so that scripts inherit the descriptor. If we are killed in the middle of a change, a
-	 * script that outlives us for a moment still holds the lock.
+	 * Without O_CLOEXEC, so that the scripts that we start inherit the descriptor: if we are killed in the middle
+	 * of a change, a script that outlives us still holds the lock until it ends.
 	 */
 	descriptor = open(LAB_FOLDER, O_RDONLY | O_DIRECTORY);
 	if (descriptor < 0)
@@ -50,14 +50,17 @@ int lab_lock(struct error *err)
 			close(descriptor);
 			return error_set(err, code, "cannot lock %s: %s", LAB_FOLDER, strerror(code));
 		}
-		/* The previous holder may have removed the folder. */
+		/* The previous holder of the lock may have removed the folder; then tries again with the new folder. */
 		if (fstat(descriptor, &held) == 0 && stat(LAB_FOLDER, &named) == 0 && held.st_ino == named.st_ino)
 			return descriptor;
 		close(descriptor);
 	}
 }
 
-/* True if `netns` is NAME-h<number>, NAME-s<number>, NAME-sw or NAME-inj; `name` gets NAME when not NULL. */
+/*
+ * Returns true if `netns` is NAME-h<number>, NAME-s<number>, NAME-sw or NAME-inj, where NAME is lab_name or, if
+ * lab_name is NULL, any lab's name. If `name` is not NULL, writes NAME to it.
+ */
 static bool owns_netns(const char *netns, const char *lab_name, char name[LAB_NAME_MAXIMUM + 1])
 {
 	const char *dash = strchr(netns, '-');
@@ -79,7 +82,7 @@ static bool owns_netns(const char *netns, const char *lab_name, char name[LAB_NA
 	return true;
 }
 
-/* Sends `signal_number` to each process of the namespace; returns how many there were. */
+/* Sends `signal_number` to each process of the namespace except this one. Returns the number of these processes. */
 static int signal_processes(const struct stat *netns, int signal_number)
 {
 	DIR *folder = opendir("/proc");
@@ -93,7 +96,10 @@ static int signal_processes(const struct stat *netns, int signal_number)
 
 		if (!isdigit((unsigned char)entry->d_name[0]))
 			continue;
-		/* Opens the process before checking it, so that a reused process number cannot be signalled. */
+		/*
+		 * Opens the process before checking its namespace, so that the signal cannot go to a later process with
+		 * the same number.
+		 */
 		descriptor = (int)syscall(SYS_pidfd_open, atoi(entry->d_name), 0);
 		if (descriptor < 0)
 			continue;
@@ -110,7 +116,7 @@ static int signal_processes(const struct stat *netns, int signal_number)
 	return count;
 }
 
-/* Ends every process whose network namespace is NETNS_FOLDER/netns: SIGTERM, a grace period, SIGKILL. */
+/* Ends every process whose network namespace is NETNS_FOLDER/netns: sends SIGTERM for 2 s, then SIGKILL. */
 static int stop_processes(const char *netns, struct error *err)
 {
 	char path[sizeof NETNS_FOLDER + 32];
@@ -119,7 +125,10 @@ static int stop_processes(const char *netns, struct error *err)
 	snprintf(path, sizeof path, "%s/%.24s", NETNS_FOLDER, netns);
 	if (stat(path, &status) != 0 || stat("/proc/self/ns/net", &own) != 0)
 		return 0;
-	/* A name without its bind mount is an ordinary file (on another device). Our own namespace must never match. */
+	/*
+	 * If no namespace is mounted on the file in NETNS_FOLDER, it is an ordinary file, on another device. Our own
+	 * namespace must never match.
+	 */
 	if (status.st_dev != own.st_dev || status.st_ino == own.st_ino)
 		return 0;
 	for (int waited_ms = 0; waited_ms < LAB_PATIENCE_MS; waited_ms += 10) {
@@ -148,7 +157,10 @@ static int delete_netns(const char *netns, struct error *err)
 	return code;
 }
 
-/* True for NAME.json, NAME-PLACE.sock, NAME-PLACE.log, NAME-batch.X, and incomplete files of writers that died. */
+/*
+ * Returns true if the name of a file begins with NAME. or NAME-: NAME.json, NAME-PLACE.sock, NAME-PLACE.log,
+ * NAME-batch.X, and incomplete files of writers that died.
+ */
 static bool owns_file(const char *file, const char *lab_name)
 {
 	size_t length = strlen(lab_name);
@@ -193,8 +205,8 @@ static int remove_namespaces(const char *name, struct error *err)
 	int count = 0, code = 0;
 
 	/*
-	 * Removing a namespace also ends the injector in it. If one namespace cannot be removed, the others are removed
-	 * all the same.
+	 * Removing a namespace also ends the injectors in it. If one namespace cannot be removed, the others are
+	 * removed all the same.
 	 */
 	while (folder && (entry = readdir(folder))) {
 		if (!owns_netns(entry->d_name, name, NULL))

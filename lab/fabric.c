@@ -11,7 +11,7 @@
 
 enum { RACK_HOSTS_MAXIMUM = 99 }; /* 10.77.RACK.1 to .99; the addresses for probers begin at .101 */
 
-/* Names become interface names and are used in shell scripts. */
+/* Checks a node's name, which becomes an interface name and is used in shell scripts. */
 static int check_node_name(const char *name, struct error *err)
 {
 	static const char *const reserved[] = {"lo", "eth0", "all", "default", "sw", "inj", "core"};
@@ -28,7 +28,7 @@ static int check_node_name(const char *name, struct error *err)
 			 name, LAB_NODE_NAME_BYTES - 1);
 }
 
-/* Returns true for the prefix and digits: "h12" for 'h'. */
+/* Returns true if the name is the prefix and up to 6 digits, such as "h12" for 'h'. */
 static bool is_numbered(const char *name, char prefix)
 {
 	size_t digits = strspn(name + 1, "0123456789");
@@ -37,8 +37,9 @@ static bool is_numbered(const char *name, char prefix)
 }
 
 /*
- * Later, the lab's namespaces are found by their names alone: NAME-h<number> and NAME-s<number>. If all nodes of a kind
- * have names of this form (h12, s3), their numbers are used; otherwise the nodes are numbered.
+ * Names the namespaces of the nodes. Commands find them later by their names alone: NAME-h<number> for hosts and
+ * NAME-s<number> for switches. If all hosts, or all switches, have names of this form (h12, s3), the numbers in the
+ * names are used; otherwise they are numbered in order, from 1.
  */
 static void name_netns(struct lab *lab)
 {
@@ -149,7 +150,7 @@ static int add_nodes(const struct topology *topology, struct lab *lab, int *node
 	return 0;
 }
 
-/* Returns the lab's limit of a link; 0 = none. */
+/* Converts a rate in the topology to a limit in struct lab_link, where 0 = none. */
 static double limit_of(double MBps)
 {
 	return MBps >= TOPOLOGY_MBPS_MAXIMUM ? 0 : MBps;
@@ -173,18 +174,21 @@ static void add_links(const struct topology *topology, const struct lab_spec *sp
 
 void lab_name_host(struct lab_host *host, int place)
 {
-	uint8_t rack = (uint8_t)host->rack, last = (uint8_t)place; /* both are under 100 */
+	uint8_t rack = (uint8_t)host->rack, last = (uint8_t)place; /* rack and place are under 100 */
 
 	/*
-	 * The first address is the kernel's. The kernel drops packets to the second one without an answer (no
-	 * forwarding).
+	 * `address` belongs to the kernel. The kernel drops packets to `probe_address` without an answer, because it
+	 * does not forward.
 	 */
 	snprintf(host->address, sizeof host->address, "10.77.%u.%u", rack, last);
 	snprintf(host->probe_address, sizeof host->probe_address, "10.77.%u.%u", rack, 100U + last);
 	snprintf(host->mac, sizeof host->mac, "02:6d:00:00:%02x:%02x", rack, last);
 }
 
-/* A host belongs to the rack of its switch; racks are numbered in the order of their first hosts. */
+/*
+ * Sets the rack, the addresses and the MAC of a host. It belongs to the rack of its switch; racks are numbered in the
+ * order of their first hosts.
+ */
 static int place_host(struct lab *lab, int index, int *rack_hosts, struct error *err)
 {
 	struct lab_host *host = &lab->hosts[index];

@@ -12,9 +12,9 @@
 #include "links_priv.h"
 
 /*
- * Prints the lines that take a link up or down. This is done at its end b, a switch: when b goes down, the other end
- * loses its carrier and keeps its addresses, as when a cable is pulled, and the kernel deletes b's routes over the
- * link.
+ * Prints shell lines that take a link up or down, as link->up says. They change the port at end b, a switch. When this
+ * port goes down, end a loses its carrier and keeps its addresses, as when a cable is pulled, and b's kernel deletes
+ * its routes over the link.
  */
 static void print_state(const struct lab *lab, const struct lab_link *link, FILE *out)
 {

@@ -7,9 +7,9 @@
 #include "lab_priv.h"
 
 /*
- * Every packet whose TTL ends is reported: with icmp_ratemask=0, no kind of ICMP message is limited. Hash policy 3 uses
- * the fields 0x37: addresses, protocol and ports. Policy 1 uses the same fields, but on a virtual link it would use the
- * random hash of the sender's socket, which the packet still carries.
+ * icmp_ratemask=0: no kind of ICMP message is limited, so every packet whose TTL ends is reported. Multipath hash
+ * policy 3 uses the fields 0x37: addresses, protocol and ports. Policy 1 would use the same fields, but on a virtual
+ * link the packet still carries the random hash of the sender's socket, which policy 1 would use instead.
  */
 static const char switch_settings[] =
 	"net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0 "
@@ -21,7 +21,10 @@ static const char switch_settings[] =
 	"net.ipv6.fib_multipath_hash_fields=0x37 "
 	"net.ipv6.conf.all.ignore_routes_with_linkdown=1 net.ipv6.conf.default.ignore_routes_with_linkdown=1 "
 	"net.ipv6.icmp.ratemask=0";
-/* Interfaces have only the addresses that the script sets, and these are usable at once. */
+/*
+ * Interfaces get only the addresses that the script sets, and can use them at once, without duplicate address
+ * detection.
+ */
 static const char ipv6_settings[] = "net.ipv6.conf.all.disable_ipv6=0 net.ipv6.conf.default.disable_ipv6=0 "
 				    "net.ipv6.conf.default.addr_gen_mode=1 net.ipv6.conf.default.accept_dad=0 "
 				    "net.ipv6.conf.default.accept_ra=0";
@@ -48,8 +51,9 @@ static void print_namespaces(const struct lab *lab, FILE *out)
 		fprintf(out, "netns exec %s sysctl -qw %s %s\n", fabric_node_netns(lab, n), ipv6_settings,
 			n < lab->host_count ? "net.ipv4.ip_forward=0" : switch_settings);
 	/*
-	 * Each switch has a hash seed of its own (Linux 6.11 or later): with the same seed on all switches, a switch of
-	 * the second stage would send all its flows over the same link.
+	 * Each switch has a hash seed of its own (Linux 6.11 or later). With one seed on all switches, all flows that
+	 * the first stage sends to a switch of the second stage would have the same hash there, so that switch would
+	 * send them all over one link.
 	 */
 	for (int s = 0; s < lab->switch_count; s++)
 		fprintf(out, "netns exec %s sysctl -eqw net.ipv4.fib_multipath_hash_seed=%u\n", lab->switches[s].netns,
@@ -104,7 +108,10 @@ static void print_host(const struct lab *lab, int index, FILE *out)
 
 static void print_switch(const struct lab_switch *node, int number, FILE *out)
 {
-	/* The switch's own address comes first, because the kernel uses the first one as source of ICMP messages. */
+	/*
+	 * Adds the switch's own address before the rack's gateway address, because the kernel uses the first one as
+	 * source of ICMP messages.
+	 */
 	fprintf(out, "addr add %s/32 dev lo\naddr add fd78::%x/128 dev lo nodad\n", node->address, number);
 	if (node->rack > 0)
 		fprintf(out, "addr add 10.77.%d.254/32 dev lo\n", node->rack);
@@ -131,7 +138,7 @@ static void print_node(const struct lab *lab, int node, FILE *out)
 	fputs("'\n", out);
 }
 
-/* Routes of a switch to the hosts that are linked to it. */
+/* Prints the routes of switch s to the hosts that are linked to it. */
 static void print_own_hosts(const struct lab *lab, int s, FILE *out)
 {
 	for (int l = 0; l < lab->link_count; l++) {
@@ -148,7 +155,10 @@ static void print_own_hosts(const struct lab *lab, int s, FILE *out)
 	}
 }
 
-/* Prints the next hops of switch s: its neighbours that are nearer to the rack than s. */
+/*
+ * Prints the next hops of switch s on its route to a rack: the neighbours that are nearer to the rack than s.
+ * distances[]: by switch, links to the rack's switch.
+ */
 static void print_next_hops(const struct lab *lab, int s, const int *distances, bool ipv6, FILE *out)
 {
 	for (int l = 0; l < lab->link_count; l++) {

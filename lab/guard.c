@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The guard is a child in its own session. It waits on a pipe whose other end only its parent holds. The kernel closes
- * that end however the parent dies; then the guard runs its action (lab_guard: takes the lab down).
+ * The guard waits on a pipe of which only its parent holds the other end. The kernel closes that end however the parent
+ * dies; then the guard runs its action. The action of struct lab_guard removes the lab.
  */
 #include <lab/guard.h>
 
@@ -17,7 +17,7 @@
 
 struct guard {
 	pid_t pid;
-	int pipe; /* our end */
+	int pipe; /* our end of the pipe on which the guard waits */
 };
 
 struct lab_guard {
@@ -37,7 +37,7 @@ static void guard_body(int descriptor, void (*action)(void *context), void *cont
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
-	/* If the guard kept the terminal's descriptors open, a pipeline or an ssh session would wait for it. */
+	/* Closes the terminal's descriptors: a pipeline or an ssh session would wait until the guard closes them. */
 	nothing = open("/dev/null", O_RDWR);
 	for (int i = 0; i < 3 && nothing >= 0; i++)
 		dup2(nothing, i);
@@ -89,7 +89,10 @@ void guard_release(struct guard *guard)
 
 static void take_down(void *context)
 {
-	/* Repeated, as a command that was creating a namespace when its parent died may finish after the first pass. */
+	/*
+	 * Repeats lab_down() until it finds nothing: a command that was creating a namespace when its parent died may
+	 * finish after the first call.
+	 */
 	while (lab_down(((struct lab_guard *)context)->name, NULL) > 0)
 		;
 }

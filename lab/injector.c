@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Injectors that the lab runs: they outlive the command that started them and end with the lab. */
+/* Starts the injectors of a lab. They outlive the command that started them and end with the lab. */
 #include <lab/lab.h>
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 
 enum { ARGUMENTS_MAXIMUM = 64, START_PATIENCE_MS = 20000 };
 
-/* In the forked child: a session of its own, so that no terminal's hang-up reaches the injector. */
+/* Runs in the forked child. Makes a new session, so that a hang-up of the terminal does not reach the injector. */
 static void become_injector(const char *log_path, const char **argv) __attribute__((noreturn));
 
 static void become_injector(const char *log_path, const char **argv)
@@ -29,8 +29,8 @@ static void become_injector(const char *log_path, const char **argv)
 
 	setsid();
 	/*
-	 * The injector polls: if it loses its CPU, packets are delayed. It runs without the priority if that is not
-	 * permitted.
+	 * The injector polls: if it loses its CPU, packets are delayed more than wanted. If the priority is not
+	 * permitted, it runs without it.
 	 */
 	process_set_nice(-20, NULL);
 	if (log < 0 || nothing < 0 || dup2(nothing, 0) < 0 || dup2(log, 1) < 0 || dup2(log, 2) < 0)
@@ -40,7 +40,7 @@ static void become_injector(const char *log_path, const char **argv)
 	_exit(127);
 }
 
-/* Reports why the injector ended: by the last error in its log or, without one, by the last line. */
+/* Sets err to the reason why the injector ended: the last error in its log or, if there is none, the last line. */
 static int ended_early(const struct lab_injector *injector, const char *log_path, struct error *err)
 {
 	char *text = file_read_all(log_path, 1 << 20, NULL, NULL), *save = NULL;

@@ -38,7 +38,7 @@ static int write_peers(const struct lab *lab, const char *path, struct error *er
 
 		snprintf(items[i].name, sizeof items[i].name, "%s", host->name);
 		snprintf(items[i].rack, sizeof items[i].rack, "rack%d", host->rack);
-		items[i].has_mac = lab->switch_count == 0; /* in a routed lab, every peer is behind the gateway */
+		items[i].has_mac = lab->switch_count == 0; /* in a routed lab, frames go to the gateway's MAC */
 		if (address_parse(host->probe_address, &items[i].address) || address_parse_mac(host->mac, items[i].mac))
 			return error_set(err, EINVAL, "lab '%s': host '%s' has a bad address", lab->name, host->name);
 	}

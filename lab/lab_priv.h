@@ -8,10 +8,10 @@
 
 #define NETNS_FOLDER "/run/netns"
 
-/* Longest wait for links, sockets and processes. */
+/* Maximum time to wait for links to get a carrier, sockets to answer and processes to end. */
 enum { LAB_PATIENCE_MS = 5000 };
 
-/* True if a namespace of that lab exists. */
+/* Returns true if a namespace with the name of that lab exists. */
 bool lab_has_netns(const char *lab_name);
 
 /*
@@ -27,18 +27,19 @@ void lab_state_path(const char *name, char *path, size_t bytes);
 
 int lab_run(const char *const *argv, struct process_result *result, struct error *err);
 
-/* A shell script that the caller writes to `out`. */
+/* A shell script; the caller writes its lines to `out`. */
 struct lab_script {
 	char path[128];
 	FILE *out;
 };
 int lab_script_open(const struct lab *lab, struct lab_script *script, struct error *err);
-/* Runs the script and removes its file; `purpose` ("build the lab") is for messages. */
+/* Runs the script and removes its file. `purpose`, such as "build the lab", is for the error message. */
 int lab_script_run(const struct lab *lab, struct lab_script *script, const char *purpose, struct error *err);
 
 /*
- * A DPDK port on a veth forwards frames unchanged, so they must contain checksums and must not exceed the MTU. Offloads
- * are off everywhere, so that a path with an injector differs from one without it only by the injector.
+ * Options of `ethtool -K`. An injector's DPDK port on a veth forwards frames unchanged, so they must contain checksums
+ * and must not exceed the MTU. All interfaces have these options, so that a path with an injector differs from one
+ * without it only by the injector.
  */
 #define LAB_OFFLOADS_OFF "tx off rx off sg off tso off gso off gro off"
 
@@ -49,12 +50,12 @@ struct lab_end {
 	const char *netns, *port, *options;
 };
 /*
- * Prints a line for `ip -batch` that makes a link between two ports, or two lines if an injector is on it. injector may
- * be NULL.
+ * Prints a line for `ip -batch` that makes a link between two ports or, if `injector` is not NULL, two lines that make
+ * links from these ports to the injector's ports.
  */
 void lab_print_link(const struct lab *lab, const struct lab_injector *injector, struct lab_end near, struct lab_end far,
 		    FILE *out);
-/* Prints a line for `ip -batch` that sets up the injectors' ports. */
+/* Prints a line for `ip -batch` that sets up the ports of all injectors. */
 void lab_print_injectors(const struct lab *lab, FILE *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Limits on the links of a lab's hosts, by `tc`. */
+/* Limits the rates of a lab's links, by `tc`. */
 #include <lab/transfer.h>
 
 #include <errno.h>
@@ -16,13 +16,13 @@
 
 static const double tc_timeout_us = 10e6;
 
-/* The sizes of a full frame: the headers (Ethernet, IP, TCP with time stamps) take 66 bytes. */
+/* Bytes of a full frame, and of its payload: the headers (Ethernet, IP, TCP with time stamps) take 66 bytes. */
 static const double frame_bytes = 1514, payload_bytes = 1448;
 
 /*
- * A bucket holds the data of this time, for when the processor is busy elsewhere, but at least the minimum. Beside two
- * busy loops on two processors, the worst of 16 transfers of 2 to 10 s was 2.8 % late with buckets of 1 ms and 1.0 %
- * early with these.
+ * A token bucket holds the data that its rate allows in burst_s, but at least burst_minimum_bytes, so that the sender
+ * can catch up when the processor was busy elsewhere. Beside two busy loops on two processors, the worst of 16
+ * transfers of 2 to 10 s ended 2.8 % late with buckets of 1 ms, and 1.0 % early with buckets of 10 ms.
  */
 static const double burst_s = 0.01, burst_minimum_bytes = 6144;
 
@@ -64,8 +64,8 @@ static void print_limit(const char *netns, const char *device, double MBps, FILE
 		return;
 	}
 	/*
-	 * Class 1:2 is for packets that belong to no transfer (acknowledgements, ARP); it may borrow the whole link.
-	 * Class 1:3 is for packets with LAB_CONTROL_PRIORITY.
+	 * Class 1:2 is for packets that belong to no transfer (acknowledgements, ARP); it may use the whole link while
+	 * others do not. Class 1:3 is for packets with LAB_CONTROL_PRIORITY.
 	 */
 	fprintf(out,
 		"tc -n %s -batch - <<'END'\nqdisc replace dev %s root handle 1: htb default 2\n"
@@ -77,7 +77,7 @@ static void print_limit(const char *netns, const char *device, double MBps, FILE
 		bits / 100, bits, burst, burst);
 }
 
-/* Prints the limits of both ends of a routed lab's link. */
+/* Prints shell lines that limit both ends of a routed lab's link. */
 void links_print_limits(const struct lab *lab, const struct lab_link *link, FILE *out)
 {
 	print_limit(fabric_node_netns(lab, link->a), fabric_port(lab, link, link->a), link->MBps, out);

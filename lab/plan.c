@@ -22,7 +22,10 @@ int lab_check_name(const char *name, struct error *err)
 	return 0;
 }
 
-/* Returns the number after `prefix` in "rack2" or "h3", or 0 if it is not within 1..maximum. */
+/*
+ * Returns the number after `prefix` in a place, such as 2 in "rack2" or 3 in "h3"; 0 if there is none within
+ * 1..maximum.
+ */
 static int numbered(const char *place, const char *prefix, int maximum)
 {
 	size_t length = strlen(prefix);
@@ -34,7 +37,10 @@ static int numbered(const char *place, const char *prefix, int maximum)
 	return (int)number;
 }
 
-/* Between two racks there is one link: the injector at "core" is in rack 1's half of it. */
+/*
+ * Returns true if two places are on the same link. Two racks share one link, and an injector at "core" is in rack 1's
+ * half of it, as is one at "rack1".
+ */
 static bool same_link(const char *one, const char *other)
 {
 	return (strcmp(one, "core") == 0 && strcmp(other, "rack1") == 0) ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Programs and shell scripts that change a lab. */
+/* Runs programs and shell scripts that change a lab. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ int lab_run(const char *const *argv, struct process_result *result, struct error
 	return process_run(&options, (struct ns){30 * NS_PER_S}, result, err);
 }
 
-/* Advice for an error message of `ip`. */
+/* Returns advice to be added to an error message of `ip`. */
 static const char *advice(const char *said)
 {
 	/* ip changes the mount propagation of "/", which fails if the root of a chroot is not a mount point */
@@ -35,7 +35,7 @@ int lab_script_open(const struct lab *lab, struct lab_script *script, struct err
 	snprintf(script->path, sizeof script->path, LAB_FOLDER "/%s-batch.XXXXXX", lab->name);
 	descriptor = mkstemp(script->path);
 	if (descriptor < 0)
-		return error_set(err, errno, "cannot make %s: %s", script->path, strerror(errno));
+		return error_set(err, errno, "cannot create %s: %s", script->path, strerror(errno));
 	script->out = fdopen(descriptor, "w");
 	if (script->out)
 		return 0;

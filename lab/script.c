@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A lab of bridges as lines for `ip -batch`: one process builds the whole rack. */
+/* Prints the script that builds a lab of bridges, as lines for one `ip -batch`: one process builds the whole rack. */
 #include <lab/lab.h>
 
 #include <string.h>
@@ -30,7 +30,10 @@ void lab_print_link(const struct lab *lab, const struct lab_injector *injector, 
 		lab->injector_netns, mtu, far.port, far.options, mtu, far.netns);
 }
 
-/* Prints a link to the switch's port, through the injector at `place` if there is one. */
+/*
+ * Prints a link from `near` to the port far_end in the switch's namespace, through the injector at `place` if there is
+ * one.
+ */
 static void print_switch_link(const struct lab *lab, const char *place, struct lab_end near, const char *far_end,
 			      FILE *out)
 {

@@ -67,7 +67,10 @@ static json_t *switches_to_json(const struct lab *lab)
 	return switches;
 }
 
-/* Adds the switches of a routed lab, and its network in the form of a topology file. Returns NULL if out of memory. */
+/*
+ * Adds the switches of a routed lab, and its network in the form of a topology file, to the state. Returns root, or
+ * NULL if out of memory.
+ */
 static json_t *add_fabric(const struct lab *lab, json_t *root)
 {
 	struct topology *topology = root ? lab_topology(lab) : NULL;

@@ -26,8 +26,8 @@ enum {
 	PORT = 7700,
 	CHUNK_BYTES = 16384,
 	/*
-	 * Small, so that silence is detected soon; but large enough for 10 ms at 10 MB/s, in case this process runs
-	 * late.
+	 * Small, so that a silent receiver is detected soon; but large enough for the data of 10 ms at 10 MB/s, in case
+	 * this process runs late.
 	 */
 	SEND_BUFFER_BYTES = 131072,
 	USER_TIMEOUT_MS = 400,
@@ -36,21 +36,27 @@ enum {
 	NICE = -15,
 };
 
-/* One end of a transfer. A receiver gets its transfer's number from the first bytes of the connection. */
+/*
+ * The end of a transfer on this host. The first bytes of a connection (struct header) tell the receiver which transfer
+ * it is.
+ */
 struct end {
 	int fd; /* -1 = none */
 	bool sends;
-	/* A sender's order. A receiver has only number and generation, once they are read. */
+	/*
+	 * Of a sender: the message AGENT_START. Of a receiver: only number and generation, when the header has been
+	 * received.
+	 */
 	struct agent_message order;
 	size_t header;  /* bytes of the header sent or received */
-	uint64_t moved; /* payload written or read */
-	struct ns last; /* time of a sender's last report, or of a receiver's last data */
+	uint64_t moved; /* bytes of payload written to, or read from, the socket */
+	struct ns last; /* of a sender: time of its last report; of a receiver: time of the last data */
 };
 
 struct agent {
 	int control, listener;
 	uint32_t count;
-	struct end *ends; /* 2 x count: senders by number, then receivers in any order */
+	struct end *ends; /* 2 x count: senders by transfer number, then receivers in any order */
 	struct pollfd *polls;
 };
 
@@ -105,8 +111,8 @@ static int listen_on(void)
 }
 
 /*
- * Selects cubic, or reno: the default may be an algorithm that paces packets; here only the traffic class sets the
- * rate.
+ * Selects the congestion control cubic or, without it, reno. The default may be one that paces packets, but only the
+ * traffic class is to set the rate.
  */
 static void set_options(int fd, uint32_t priority)
 {
@@ -221,7 +227,10 @@ static void receive_some(struct agent *agent, struct end *end)
 	}
 }
 
-/* Handles progress, completion and silence. */
+/*
+ * Reports the progress or the end of a sender, and the failure of a receiver that has received nothing for
+ * TRANSFER_SILENCE_MS.
+ */
 static void look_after(struct agent *agent, struct end *end, struct ns now)
 {
 	int64_t age_ns = now.v - end->last.v;

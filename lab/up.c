@@ -23,8 +23,8 @@ static int build(const struct lab *lab, struct error *err)
 }
 
 /*
- * Waits until all ports of a namespace have a carrier: a deferred kernel worker brings veth peers up, and a bridge port
- * forwards only from then on.
+ * Waits until all interfaces of a namespace have a carrier: the kernel brings veth peers up in a deferred worker, and a
+ * bridge port forwards only from then on.
  */
 static int wait_for_netns(const char *netns, struct error *err)
 {

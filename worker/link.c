@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 enum {
-	/* Small: with the kernel's default buffers it would take seconds until a slow link has an effect. */
+	/* Small: with the kernel's default buffers it would take seconds until a slow link slows down the sender. */
 	SOCKET_BYTES = 32768,
 	RETRY_MS = 20,
 };
@@ -163,7 +163,7 @@ int link_connect(const struct worker_plan *plan, struct output *output, struct n
 			return fail_connect(plan, output, -fd, err);
 		output->fd = fd;
 	}
-	/* A second call on the same socket returns the result of the first. */
+	/* A further call on the same socket returns the result of the first one. */
 	if (connect(output->fd, (struct sockaddr *)&storage, bytes) == 0 || errno == EISCONN) {
 		output->connected = true;
 		return 0;

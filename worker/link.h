@@ -12,10 +12,10 @@
 #include <worker/tuple.h>
 
 struct input {
-	int fd;             /* -1: the connection has ended */
-	uint64_t expected;  /* sequence number of the next tuple */
-	struct ns taken;    /* time of the last tuple; v == 0: none */
-	size_t head, count; /* bytes that are not taken yet: bytes[head] .. bytes[head + count - 1] */
+	int fd;             /* socket; -1: the sender has closed the connection */
+	uint64_t expected;  /* sequence number that the next tuple should have */
+	struct ns taken;    /* time at which the last tuple was taken; v == 0: none */
+	size_t head, count; /* received data that is not taken yet: bytes[head] .. bytes[head + count - 1] */
 	uint8_t bytes[2 * WORKER_TUPLE_MAXIMUM];
 };
 
@@ -27,20 +27,20 @@ struct output {
 	struct ns next_try;
 	uint8_t *queue;
 	size_t head, tail, capacity;
-	double credit; /* tuples by which the target is behind its share */
+	double credit; /* number of tuples that the target has received less than its share */
 };
 
 /* Returns a listening socket, or -errno with err set. */
 int link_listen(const struct worker_plan *plan, struct error *err);
-/* Accepts a waiting connection. Returns 1, 0 if there is none, or -errno. */
+/* Accepts a waiting connection as an input. Returns 1, 0 if none is waiting, or -errno. */
 int link_accept(int listener, struct input *input);
-/* Reads available data, unless a complete tuple is waiting already. Returns 0, or -errno with err set. */
+/* Reads available data, unless input->bytes already holds a complete tuple. Returns 0, or -errno with err set. */
 int link_read(struct input *input, struct error *err);
 /* Takes the next complete tuple from the data read. Returns 1, 0 if there is none, or -EBADMSG with err set. */
 int link_take(struct input *input, struct tuple *tuple, struct error *err);
 
 /*
- * Continues to connect, with a new attempt after RETRY_MS if the receiver does not listen yet; to be called until
+ * Continues to connect an output; if the receiver does not listen yet, tries again after RETRY_MS. To be called until
  * output->connected. Returns 0, or -errno with err set.
  */
 int link_connect(const struct worker_plan *plan, struct output *output, struct ns now, struct error *err);

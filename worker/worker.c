@@ -14,11 +14,11 @@
 
 enum {
 	QUEUE_BYTES = 65536,
-	TICK_MS = 2,     /* longest wait of a source with a limited rate */
-	IDLE_MS = 200,   /* longest wait */
-	BURST_MS = 20,   /* amount by which a source may catch up after it was slowed down */
+	TICK_MS = 2,     /* longest wait for events of a source with a limited rate */
+	IDLE_MS = 200,   /* longest wait for events of any other task */
+	BURST_MS = 20,   /* a source that was slowed down may catch up by what it sends in this time at its rate */
 	BATCH = 64,      /* tuples taken from one input, or emitted, before the others get their turn */
-	PATIENCE_S = 30, /* for connections, and for draining after `stop` */
+	PATIENCE_S = 30, /* time limit for making the connections, and for emptying the queues after `stop` */
 };
 
 struct worker {
@@ -29,13 +29,13 @@ struct worker {
 	int listener;
 	struct input *inputs;
 	uint32_t accepted, open_inputs, next_input;
-	struct output *outputs; /* edge by edge, target by target */
+	struct output *outputs; /* ordered by edge, then by target */
 	uint32_t output_count;
-	size_t reserve; /* bytes that one tuple may add to an output */
+	size_t reserve; /* maximum number of bytes that one input tuple adds to an output */
 	struct pollfd *polls;
 	struct histogram *latency;
 	struct worker_report report;
-	struct ns start, last_report, last_credit, deadline; /* deadline.v == 0: none */
+	struct ns start, last_report, last_credit, deadline; /* deadline: see check_time(); v == 0: none */
 	uint64_t reported_received, reported_sent, emitted;
 	double credit_bytes, *edge_credit;
 	bool emits;
@@ -133,7 +133,10 @@ static void burn(double cpu_us)
 		;
 }
 
-/* Returns the target that is furthest behind its share, so that the shares are exact after every tuple. */
+/*
+ * Returns the target whose number of tuples is furthest behind its share. So the numbers are close to the shares after
+ * every tuple, not only on average.
+ */
 static struct output *next_target(const struct worker_edge *edge, struct output *outputs)
 {
 	struct output *best = outputs;
@@ -187,7 +190,10 @@ static void count_tuple(struct worker *w, struct input *input, const struct tupl
 	histogram_record(w->latency, ns_sub(now, tuple->emitted).v);
 }
 
-/* Returns the number of tuples taken, or -EBADMSG with err set. */
+/*
+ * Takes tuples from one input and passes them on, until the BATCH is complete, an output is full or no complete tuple
+ * is waiting. Returns the number of tuples taken, or -EBADMSG with err set.
+ */
 static int take_tuples(struct worker *w, struct input *input, struct error *err)
 {
 	struct tuple tuple;
@@ -202,7 +208,7 @@ static int take_tuples(struct worker *w, struct input *input, struct error *err)
 	return code < 0 ? code : count;
 }
 
-/* Returns the number of bytes that may be emitted now. */
+/* Returns the number of bytes that the source may emit now according to its rate. */
 static double earn(struct worker *w, struct ns now)
 {
 	double rate = w->plan->MBps * 1e6;
@@ -277,7 +283,8 @@ static int accept_inputs(struct worker *w, struct error *err)
 }
 
 /*
- * Makes one iteration over all connections. Returns 1 if there is more to do at once, 0 if not, or -errno with err set.
+ * Makes one iteration over all connections. Returns 1 if it may continue without waiting for events, 0 if not, or
+ * -errno with err set.
  */
 static int turn(struct worker *w, struct ns now, struct error *err)
 {
@@ -286,7 +293,10 @@ static int turn(struct worker *w, struct ns now, struct error *err)
 	for (uint32_t o = 0; o < w->output_count && code == 0; o++)
 		if (!w->outputs[o].connected)
 			code = link_connect(w->plan, &w->outputs[o], now, err);
-	/* A fixed order would starve the later inputs where outputs are full, so start after the input served last. */
+	/*
+	 * Starts after the input served last: with a fixed order, the later inputs would get nothing while outputs are
+	 * full.
+	 */
 	for (uint32_t i = 0, first = w->next_input; i < w->accepted && code == 0; i++) {
 		uint32_t at = (first + i) % w->accepted;
 		struct input *input = &w->inputs[at];
@@ -348,7 +358,10 @@ static void wait_for_work(struct worker *w)
 	poll(w->polls, count, paced ? TICK_MS : connecting ? 10 * TICK_MS : IDLE_MS);
 }
 
-/* Limits the time for connecting, and for draining after `stop`. */
+/*
+ * Returns -ETIMEDOUT with err set if making the connections, or emptying the queues after `stop`, takes more than
+ * PATIENCE_S; otherwise 0.
+ */
 static int check_time(struct worker *w, struct ns now, struct error *err)
 {
 	if (is_connected(w) && !*w->stop)

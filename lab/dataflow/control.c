@@ -16,13 +16,13 @@
 enum { TICK_MS = 50, DRAIN_S = 60 };
 
 /*
- * The nice value of this process while it watches links, so that tasks and other programs do not delay its probes. On
- * two processors with a load of 45, a link that drops every packet was noticed within 0.3 s in all of 15 trials;
- * without this, within 1.1 s.
+ * The nice value of this process during the main loop, so that tasks and other programs do not delay its probes. On two
+ * processors with a load of 45, a link that drops every packet was detected within 0.3 s in all of 15 trials; without
+ * the nice value, within 1.1 s.
  */
 static const int control_nice = -10;
 
-/* Returns true if a link of the lab can be used. Counts the links that are down or lossy. */
+/* Returns true if a link of the lab is neither down nor lossy. Otherwise counts it in run->second as down or lossy. */
 static bool check_link(struct run *run, int link, bool was_up)
 {
 	if (!watch_is_up(run->watch, link)) {
@@ -38,7 +38,10 @@ static bool check_link(struct run *run, int link, bool was_up)
 	return false;
 }
 
-/* Marks as up the links of the topology that can be used. *down: a link went down; *up: a link came up. */
+/*
+ * Updates the states of the topology's links: up = neither down nor lossy. Sets *down if a link went down, *up if a
+ * link came up.
+ */
 static void compare_links(struct run *run, bool *down, bool *up)
 {
 	struct topology *topology = run->dataflow->topology;
@@ -68,8 +71,8 @@ static int set_routes(struct run *run, struct error *err)
 }
 
 /*
- * Looks for better routes in place of those that have failed. Called when the first new routes are set, so that data
- * flows again.
+ * Looks for better routes than the first ones that replaced failed routes. Called after these are set, so that data
+ * flows again while it searches.
  */
 static int improve_routes(struct run *run, struct error *err)
 {
@@ -80,7 +83,10 @@ static int improve_routes(struct run *run, struct error *err)
 	return better > 0 ? set_routes(run, err) : 0;
 }
 
-/* Replaces routes that have failed, restores the old ones when their links return, and updates the switches. */
+/*
+ * Replaces routes over links that are down or lossy, restores the old ones when the links return, and updates the
+ * switches.
+ */
 static int follow_links(struct run *run, struct error *err)
 {
 	struct ns noticed = ns_now_monotonic();
@@ -92,7 +98,7 @@ static int follow_links(struct run *run, struct error *err)
 	if (code != 0)
 		return code;
 	compare_links(run, &down, &up);
-	/* The connections keep their source ports, and so their routes. */
+	/* Source ports select the routes, and connections keep their source ports, so routes cannot be replaced. */
 	if (run->options->ports)
 		return 0;
 	if (down)
@@ -110,8 +116,8 @@ static int follow_links(struct run *run, struct error *err)
 }
 
 /*
- * Asks the sources to end. Under Slurm, sources end by themselves when their time is over; to stop earlier, srun must
- * end, and with it all tasks.
+ * Asks the sources to end by SIGTERM. Under Slurm, `timeout` ends them when the run's time is over; if the run is to
+ * stop earlier, srun is ended, and with it all tasks.
  */
 static void end_sources(struct run *run)
 {
@@ -176,7 +182,7 @@ static int loop(struct run *run, struct pollfd *polls, struct error *err)
 		wait_for_news(run, polls);
 		code = follow_links(run, err);
 		now = ns_now_monotonic();
-		/* Under Slurm the job may have to wait: the run starts with the first report. */
+		/* Under Slurm the job may have to wait for nodes, so the run starts with the first report. */
 		if (run->options->slurm_folder && !run->reported)
 			run->start = run->last_second = now;
 		s = ns_to_s(ns_sub(now, run->start));
@@ -209,10 +215,10 @@ int run_control(struct run *run, struct error *err)
 	run->start = ns_now_monotonic();
 	run->last_second = run->start;
 	if (code == 0) {
-		setpriority(PRIO_PROCESS, 0, control_nice); /* after the start of the tasks, which would inherit it */
+		setpriority(PRIO_PROCESS, 0, control_nice); /* the tasks, already started, do not inherit it */
 		code = loop(run, polls, err);
 		setpriority(PRIO_PROCESS, 0, nice);
-		/* The changes must have ended before run_return_links() takes the links up. */
+		/* run_return_links(), which the caller calls next, must not run at the same time as a change. */
 		await = run_await_faults(run, code == 0 ? err : NULL);
 		code = code == 0 ? await : code;
 	}

@@ -46,7 +46,8 @@ void fabric_clear(struct fabric *fabric)
 }
 
 /*
- * Writes the switches of the route from one host to another to nodes[]. Returns their number, 0 if there is no route,
+ * Lists in nodes[] the switches on the current route between two hosts, in the order from `from` to `to`. `from` and
+ * `to` are nodes of the topology; nodes[] are nodes of the lab. Returns the number of switches, 0 if there is no route,
  * or -ENOMEM.
  */
 static int trace_route(const struct fabric *fabric, struct network *network, uint32_t from, uint32_t to, int *nodes)

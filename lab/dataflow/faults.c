@@ -16,7 +16,10 @@ static void add(struct run *run, const struct simulate_fault *like, uint32_t lin
 		(struct run_fault){.link = link, .fail_s = like->fail_s, .repair_s = like->repair_s};
 }
 
-/* Draws the fault's percentage of the links in use, but at least one link. links[]: work space, by link. */
+/*
+ * Adds a fault for links drawn from those in use: the fault's percentage of them, but at least one. links[]: work
+ * space, by link.
+ */
 static int draw(struct run *run, const struct simulate_fault *fault, struct rng *rng, uint32_t *links)
 {
 	int in_use = network_links_in_use(run->plan->network, links);
@@ -76,7 +79,10 @@ int run_draw_faults(struct run *run, struct error *err)
 	return code == 0 ? 0 : error_set(err, ENOMEM, "out of memory");
 }
 
-/* Changes the link in a child process: the lab's script takes so long that the loop would miss other events. */
+/*
+ * Begins to take the link of the fault down or up, in a child process: the lab's script takes so long that the main
+ * loop would miss other events.
+ */
 static int begin_change(const struct run *run, struct run_fault *fault, struct error *err)
 {
 	const struct topology *topology = run->dataflow->topology;
@@ -94,8 +100,8 @@ static int begin_change(const struct run *run, struct run_fault *fault, struct e
 }
 
 /*
- * Checks whether a change has ended (`options` WNOHANG), or waits for its end (0). Returns -EIO with err set if it
- * failed.
+ * Checks whether the change of a fault's link has ended (`options` WNOHANG), or waits until it has (0). Returns 0, or
+ * -EIO with err set if it failed.
  */
 static int check_change(const struct run *run, struct run_fault *fault, int options, struct error *err)
 {
@@ -109,7 +115,7 @@ static int check_change(const struct run *run, struct run_fault *fault, int opti
 	fault->changer = 0;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return 0;
-	return error_set(err, EIO, "cannot take the link between '%s' and '%s' %s", topology->nodes[link->a].name,
+	return error_set(err, EIO, "cannot set the link between '%s' and '%s' %s", topology->nodes[link->a].name,
 			 topology->nodes[link->b].name, fault->state == RUN_FAULT_DOWN ? "down" : "up");
 }
 

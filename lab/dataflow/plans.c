@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Makes plans of workers (addresses, ports, shares) for the tasks of a dataflow plan. */
+/* Makes the worker plan (address, port, connections and their shares) of each task of a dataflow plan. */
 #include "run_priv.h"
 
 #include <errno.h>
@@ -73,7 +73,7 @@ static int add_task(struct run *run, const struct plan_job *of, uint32_t number)
 	return plan->edges ? 0 : -ENOMEM;
 }
 
-/* In a cycle, full queues can deadlock. */
+/* Returns true if the job has a cycle. Full queues in a cycle can deadlock. */
 static bool has_cycle(const struct dataflow_job *job)
 {
 	bool *gone = calloc(job->component_count, sizeof *gone), changed = gone != NULL;
@@ -104,8 +104,7 @@ static int add_job(struct run *run, const struct plan_job *of, struct error *err
 	int code = 0;
 
 	if (has_cycle(job))
-		return error_set(err, EINVAL, "job '%s' has a cycle: bounded queues in a circle can block for ever",
-				 job->name);
+		return error_set(err, EINVAL, "job '%s' has a cycle: its bounded queues can deadlock", job->name);
 	for (uint32_t t = 0; t < job->task_count && code == 0; t++)
 		code = add_task(run, of, t);
 	for (uint32_t t = 0; t < job->task_count && code == 0; t++)

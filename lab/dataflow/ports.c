@@ -13,10 +13,14 @@
 enum {
 	PORT_LOWEST = 16384, /* above the ports on which tasks listen, below the kernels' ephemeral ports */
 	PORT_LAST = 32767,
-	CANDIDATES = 1024, /* ports to try; none of them hashes to a given one of 64 paths with probability 1e-7 */
+	CANDIDATES = 1024, /* number of ports to try per connection; if 64 paths are equally probable, none of the ports
+			      hashes to a given path with probability 1e-7 */
 };
 
-/* A port used by the last run cannot be reused for a minute (TIME_WAIT): another run starts with other ports. */
+/*
+ * Returns the first port to try. It depends on the process number, because a port used by the last run cannot be reused
+ * for a minute (TIME_WAIT).
+ */
 static uint16_t first_port(void)
 {
 	return (uint16_t)(PORT_LOWEST + (uint32_t)getpid() * 251U % ((PORT_LAST + 1 - PORT_LOWEST) / 2));
@@ -27,7 +31,7 @@ static int host_of(const struct run *run, const struct task_process *task)
 	return run->fabric.node_of[task->job->job->hosts[task->task]];
 }
 
-/* The host whose task listens on the target's port: no two tasks of a run share a port. */
+/* Returns the host of the task that listens on the target's port; no two tasks of a run have the same port. */
 static int target_host(const struct run *run, const struct worker_target *target)
 {
 	uint32_t t = 0;
@@ -45,7 +49,10 @@ static const struct lab_route *find_route(const struct fabric *fabric, int from,
 	return NULL;
 }
 
-/* Chooses the source port of one connection. *next: the first unused port of the host; is increased. */
+/*
+ * Chooses the source port of one connection from host `from`. *next: the first port of this host that no connection
+ * uses yet; is increased.
+ */
 static int choose(struct run *run, int from, uint16_t *next, struct worker_target *target, struct error *err)
 {
 	struct routes_packet packet = {.from = from,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The processes of workers: each reads its plan from standard input and writes its reports as lines to standard output.
+ * Starts the workers and reads their reports. Each worker reads its plan from standard input and writes its reports as
+ * lines to standard output.
  */
 #include "run_priv.h"
 
@@ -28,11 +29,11 @@ static void become(const struct run *run, const char *netns, int input, int outp
 	snprintf(path, sizeof path, "/run/netns/%s", netns);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* Blocks SIGTERM until the task has its handler: the end of a run must not kill it before. */
+	/* Blocks SIGTERM, until the worker has installed its handler: a run that ends before must not kill it. */
 	sigemptyset(&terminate);
 	sigaddset(&terminate, SIGTERM);
 	sigprocmask(SIG_BLOCK, &terminate, NULL);
-	/* A process group of its own: the terminal's Ctrl-C goes to the controller only. */
+	/* Leaves the controller's process group, so that the terminal's Ctrl-C goes to the controller only. */
 	setpgid(0, 0);
 	if (fd >= 0 && setns(fd, CLONE_NEWNET) == 0 && dup2(input, 0) == 0 && dup2(output, 1) == 1 &&
 	    getppid() == parent)
@@ -40,7 +41,7 @@ static void become(const struct run *run, const char *netns, int input, int outp
 	_exit(127);
 }
 
-/* Writes the plan to a file without a name. Returns its descriptor, or -errno. */
+/* Writes the plan to a file in memory, which becomes the worker's standard input. Returns its descriptor, or -errno. */
 static int plan_file(const struct worker_plan *plan)
 {
 	json_t *json = worker_plan_to_json(plan);

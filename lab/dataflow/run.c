@@ -25,10 +25,7 @@ static void clean_for_dead(void *context)
 	clean(context, NULL);
 }
 
-/*
- * Returns the rate that the plan predicts for a sink: of the data that arrives there when all sources send at their
- * sustainable rates.
- */
+/* Returns the rate at which a sink receives data, MB/s, if all sources send at the rates that the plan predicts. */
 static double predicted_MBps(const struct task_process *task)
 {
 	const struct dataflow_by_source *received = &task->job->graph->received;
@@ -79,7 +76,10 @@ static int set_routes(struct run *run, struct error *err)
 	return code == 0 ? routes_check(run->routes, run->fabric.routes, run->fabric.route_count, err) : code;
 }
 
-/* Removes routes left by another run, which would take precedence over the switches' own, and chooses source ports. */
+/*
+ * Removes the routes that another run has left in the switches, because they would take precedence over equal-cost
+ * routes; then chooses source ports.
+ */
 static int take_ports(struct run *run, struct error *err)
 {
 	int code = routes_set(run->routes, NULL, 0, NULL, err);

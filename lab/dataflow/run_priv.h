@@ -15,18 +15,18 @@ struct task_process {
 	const struct plan_job *job;
 	uint32_t task;
 	struct worker_plan *plan;
-	struct worker_report report; /* the latest */
-	bool fresh;                  /* it has arrived since the last report line */
+	struct worker_report report; /* the latest report */
+	bool fresh;                  /* the latest report arrived after the last report line */
 	uint32_t reports;
-	double first_s; /* time of the first report; first_received: tuples by then */
+	double first_s; /* first report: seconds since the task's start, number of tuples received until then */
 	uint64_t first_received;
 };
 
-/* A process that writes reports: those of its task or, if it is srun, those of all tasks. */
+/* A process that writes reports: a worker writes those of its task, srun those of all tasks. */
 struct run_process {
-	struct task_process *task; /* NULL: srun */
+	struct task_process *task; /* the worker's task; NULL: the process is srun */
 	pid_t pid;                 /* 0: not running */
-	int output;                /* -1: ended */
+	int output;                /* read end of the pipe from the process; -1: it has been closed */
 	char line[RUN_LINE_BYTES];
 	size_t line_bytes;
 };
@@ -34,7 +34,7 @@ struct run_process {
 /* A fault of one link. */
 struct run_fault {
 	uint32_t link;
-	double fail_s, repair_s; /* repair_s may be INFINITY */
+	double fail_s, repair_s; /* seconds since the start; repair_s may be INFINITY */
 	enum { RUN_FAULT_AHEAD, RUN_FAULT_DOWN, RUN_FAULT_REPAIRED } state;
 	pid_t changer; /* child process that is changing the link; 0: none */
 };
@@ -45,7 +45,8 @@ struct run {
 	struct dataflow_plan *plan;
 	const struct run_options *options;
 	struct fabric fabric;
-	struct run_fault *faults; /* drawn at the start: the clean-up after a dead run needs them */
+	struct run_fault *faults; /* drawn before the start, because a guard process, which has a copy of this struct,
+				     repairs the links if this process dies */
 	uint32_t fault_count;
 	struct routes *routes;
 	struct watch *watch;
@@ -54,8 +55,8 @@ struct run {
 	uint32_t task_count;
 	struct run_process *processes;
 	uint32_t process_count;
-	bool reported; /* a task has reported */
-	char *plans;   /* folder that Slurm's nodes share; NULL: none */
+	bool reported; /* at least one report has been received */
+	char *plans;   /* folder of this run below slurm_folder, with the tasks' plans; NULL: without Slurm */
 	struct ns start, last_second;
 	bool ending;
 	struct run_second second;
@@ -63,7 +64,7 @@ struct run {
 	size_t flow_count, flow_capacity;
 };
 
-/* Fills tasks[] with their plans. Returns 0, or -errno with err set. */
+/* Fills tasks[] with the tasks of all jobs and their worker plans. Returns 0, or -errno with err set. */
 int run_make_tasks(struct run *run, struct error *err);
 bool run_is_source(const struct task_process *task);
 bool run_is_sink(const struct task_process *task);
@@ -84,21 +85,21 @@ int run_read_process(struct run *run, struct run_process *process, struct error 
 void run_end_tasks(struct run *run);
 
 /*
- * Fills faults[] from the options. Returns 0; or, with err set, -EINVAL (a fault of a host, or one that begins after
- * the end) or -ENOMEM.
+ * Fills faults[] with a fault of a single link for each link that the options' faults concern. Returns 0; or, with err
+ * set, -EINVAL (a fault of a host, or one that begins after the end) or -ENOMEM.
  */
 int run_draw_faults(struct run *run, struct error *err);
 /*
- * Begins the changes of links that are due at second s. Returns 0; or -errno with err set, also if an earlier change
- * failed.
+ * Begins to take down or up the links whose faults begin or end at second s or before. Returns 0; or -errno with err
+ * set, also if an earlier change failed.
  */
 int run_apply_faults(struct run *run, double s, struct error *err);
-/* Waits until the changes of links have ended. Returns 0, or -errno with err set. */
+/* Waits until all changes of links that were begun have ended. Returns 0, or -errno with err set. */
 int run_await_faults(struct run *run, struct error *err);
-/* Takes all links of faults up again. */
+/* Takes up the links of all faults. */
 void run_return_links(const struct run *run);
 
-/* Runs until every task has ended. Returns 0, or -errno with err set. */
+/* Starts the tasks and runs the main loop until every task has ended. Returns 0, or -errno with err set. */
 int run_control(struct run *run, struct error *err);
 
 #endif

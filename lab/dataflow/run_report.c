@@ -25,7 +25,7 @@ void run_report_second(void *context, const struct run_second *second)
 {
 	const struct run_report *report = context;
 
-	/* If there is no memory for a second, the chart lacks it. */
+	/* If memory is short, the chart lacks this second. */
 	if (report->history)
 		run_history_add(report->history, second);
 	if (!report->json) {

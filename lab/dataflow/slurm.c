@@ -21,8 +21,8 @@
 enum { COMPONENT_WORDS = 12 };
 
 /*
- * $0: folder; $1: program; $2: seconds. `timeout` ends a source by SIGTERM after its time, as the controller does
- * without Slurm.
+ * The shell script that srun runs for each task. $0: folder of the plans; $1: program; $2: seconds until sources end.
+ * `timeout` then ends a source by SIGTERM, as the controller does without Slurm.
  */
 static const char script[] =
 	"plan=$0/$SLURMD_NODENAME.$SLURM_LOCALID\n"
@@ -52,7 +52,7 @@ static void plan_path(const struct run *run, uint32_t task, char path[PATH_MAX])
 		 run_is_source(&run->tasks[task]) ? "source" : "task");
 }
 
-/* Writes the plans to a new folder of this run. */
+/* Writes the tasks' plans to a new folder below slurm_folder. */
 static int write_plans(struct run *run, struct error *err)
 {
 	char path[PATH_MAX];
@@ -63,7 +63,7 @@ static int write_plans(struct run *run, struct error *err)
 		return error_set(err, ENOMEM, "out of memory");
 	}
 	if (!mkdtemp(run->plans)) {
-		code = error_set(err, errno, "%s: cannot make a folder in it: %s", run->options->slurm_folder,
+		code = error_set(err, errno, "%s: cannot create a folder in it: %s", run->options->slurm_folder,
 				 strerror(errno));
 		free(run->plans);
 		run->plans = NULL;
@@ -92,7 +92,7 @@ void run_remove_plans(struct run *run)
 	free(run->plans);
 }
 
-/* Lists the arguments of srun; numbers[] holds the counts as texts. */
+/* Writes the arguments of srun to words[]. numbers[]: memory for the arguments that are numbers. */
 static void list_words(const struct run *run, const char *seconds, char (*numbers)[16], const char **words)
 {
 	const char *separator = "--job-name=nomora-dataflow";
@@ -132,7 +132,7 @@ static void become(const char *const *words, int output, pid_t parent)
 
 	/* If this process dies, SIGTERM makes srun end the job. */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	/* In its own process group: the terminal's Ctrl-C is for the controller only. */
+	/* Leaves the controller's process group, so that the terminal's Ctrl-C goes to the controller only. */
 	setpgid(0, 0);
 	if (dup2(input, 0) == 0 && dup2(output, 1) == 1 && getppid() == parent)
 		execvp(words[0], (char *const *)words);

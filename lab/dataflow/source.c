@@ -21,7 +21,7 @@ int dataflow_check_sources(const struct dataflow_settings *settings, int operand
 	if (settings->latency_file && (settings->simulate || settings->experiment >= 0))
 		return error_set(err, EINVAL, "--latency cannot be combined with --simulate or --experiment");
 	if ((settings->experiment >= 0) != (settings->output != NULL))
-		return error_set(err, EINVAL, "--experiment and -o DIR go together");
+		return error_set(err, EINVAL, "--experiment needs -o DIR, and -o DIR needs --experiment");
 	if (settings->openflow_keep && (!settings->openflow || settings->apply || settings->run))
 		return error_set(err, EINVAL,
 				 "--openflow-keep needs --openflow and cannot be combined with --apply or run");
@@ -68,7 +68,7 @@ static int add_jobs(const struct dataflow_settings *settings, struct dataflow *d
 	return dataflow_generate(dataflow, &recipe) < 0 ? error_set(err, ENOMEM, "out of memory") : 0;
 }
 
-/* Returns the network of the lab (--apply or run) or the one of --topology. */
+/* Returns the topology of the scenario: that of the lab (--apply or run), or the one of --topology. */
 static struct topology *make_topology(const struct dataflow_settings *settings, struct error *err)
 {
 	struct topology *topology = NULL;

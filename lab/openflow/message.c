@@ -8,7 +8,7 @@
 enum {
 	FEATURES_BYTES = 32,
 	ERROR_BYTES = 12,
-	FLOW_MOD_BYTES = 48, /* before the match */
+	FLOW_MOD_BYTES = 48, /* bytes of a flow mod before the match */
 	COMMAND_ADD = 0,
 	COMMAND_DELETE = 3,
 	ALL_TABLES = 0xff,
@@ -17,7 +17,7 @@ enum {
 };
 #define ANY UINT32_MAX /* OFPP_ANY, OFPG_ANY, OFP_NO_BUFFER */
 
-/* Header of a match field (7.2.3.2): class 0x8000 (basic), field, length of the value. */
+/* Header of a match field (7.2.3.2): class 0x8000 (basic), number of the field, bytes of its value. */
 #define FIELD(number, bytes) (0x80000000U | (uint32_t)(number) << 9 | (bytes))
 #define FIELD_ETHERTYPE FIELD(5, 2)
 #define FIELD_IPV4_SOURCE FIELD(11, 4)
@@ -34,7 +34,7 @@ static uint64_t read_number(const uint8_t *bytes, size_t count)
 	return value;
 }
 
-/* Writes big-endian; returns the position after it. */
+/* Writes a number of `count` bytes, big-endian. Returns the position after it. */
 static uint8_t *put(uint8_t *at, uint64_t value, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -55,7 +55,7 @@ int openflow_parse(const uint8_t *bytes, size_t count, struct openflow_message *
 		.transaction = (uint32_t)read_number(bytes + 4, 4),
 		.body = bytes + OPENFLOW_HEADER_BYTES,
 	};
-	/* Only Hello may have another version: it opens the negotiation. */
+	/* Only a Hello may have another version: it opens the negotiation of the version. */
 	if (message->version == OPENFLOW_VERSION && message->type == OPENFLOW_ERROR)
 		least = ERROR_BYTES;
 	if (message->version == OPENFLOW_VERSION && message->type == OPENFLOW_FEATURES_REPLY)
@@ -112,7 +112,7 @@ size_t openflow_write_echo_reply(const struct openflow_message *request, uint8_t
 	return length;
 }
 
-/* Writes the fields of a flow mod from the end of the header to the match. */
+/* Writes the fields of a flow mod between header and match. Returns the position after them. */
 static uint8_t *put_flow_mod(uint8_t *at, uint64_t cookie, uint64_t mask, int command, uint16_t priority)
 {
 	at = put(at, cookie, 8);
@@ -142,7 +142,7 @@ static uint8_t *put_match(uint8_t *at, const struct openflow_flow *flow)
 	return put(at, 0, PADDING);
 }
 
-/* Writes the instruction to apply one action: output to a port. */
+/* Writes the instruction to send the packet out of a port. Returns the position after it. */
 static uint8_t *put_output(uint8_t *at, uint32_t port)
 {
 	enum { APPLY_ACTIONS = 4, INSTRUCTION_BYTES = 24, OUTPUT = 0, ACTION_BYTES = 16 };
@@ -153,7 +153,7 @@ static uint8_t *put_output(uint8_t *at, uint32_t port)
 	at = put(at, OUTPUT, 2);
 	at = put(at, ACTION_BYTES, 2);
 	at = put(at, port, 4);
-	return put(at, 0, 8); /* nothing to the controller, padding */
+	return put(at, 0, 8); /* 0 bytes of the packet to the controller, padding */
 }
 
 size_t openflow_write_add(const struct openflow_flow *flow, uint32_t transaction, uint8_t out[OPENFLOW_MESSAGE_BYTES])

@@ -25,15 +25,16 @@ struct applied {
 	struct recovery_scenario *s;
 	const struct lab_recover_settings *settings;
 	struct transfers *transfers;
-	uint32_t *server; /* of each task */
+	uint32_t *server; /* by task: index of its server, which is also its host in the lab */
 	double p;
-	double *rate_MBps, *predicted_s, *measured_s, *start_s; /* by flow; relative to `begin`; NAN = no transfer */
-	bool *waiting;                                          /* by flow: starts when its tasks run again */
-	struct ns begin;                                        /* since when the current rates apply */
+	double *rate_MBps, *predicted_s, *measured_s, *start_s; /* by flow; seconds after `begin`; NAN = no transfer */
+	bool *waiting;   /* by flow: the transfer has not started yet; it starts at start_s */
+	struct ns begin; /* time at which the current rates were set */
 	int64_t failed_server;
-	bool cut; /* the failed server's link is down */
+	bool cut; /* we have taken down the failed server's link */
 	/*
-	 * Failure after the start; notice after the failure; time of the solver; new rates in force after the notice.
+	 * Times in seconds: of the failure, after the start; of its detection, after the failure; used by the solver;
+	 * until the new rates were set, after the detection.
 	 */
 	double failed_at_s, noticed_s, solve_s, in_force_s;
 };
@@ -50,7 +51,7 @@ static bool is_transfer(const struct applied *a, uint32_t i)
 	return a->server[flow->from] != a->server[flow->to] && recovery_flow_left_MB(a->s, flow) > 0;
 }
 
-/* Computes rates and end times by the chosen sharing policy. */
+/* Computes each flow's rate, start and predicted end by the chosen sharing policy. */
 static int fill_rates(struct applied *a)
 {
 	static const struct sharing_policy *const policies[] = {[LAB_RECOVER_PERFORMANCE] = &sharing_performance,
@@ -89,7 +90,7 @@ static int start_flow(struct applied *a, uint32_t i, struct error *err)
 			       err);
 }
 
-/* Applies the rates; starts the flows marked in `restart`. */
+/* Sets the rates; starts the flows marked in `restart`, those with a later start_s when look() finds them due. */
 static int enforce(struct applied *a, const bool *restart, struct error *err)
 {
 	int code = 0;
@@ -127,8 +128,8 @@ static int begin(struct applied *a, struct error *err)
 }
 
 /*
- * Places the failed tasks again. The surviving flows continue with their remaining bytes; the failed host's flows start
- * again from their new servers.
+ * Places the tasks of a failed host again and sets new rates. The surviving flows continue with their remaining bytes;
+ * the flows of these tasks start again from the new servers.
  */
 static int recover_now(struct applied *a, int host, struct error *err)
 {
@@ -187,7 +188,10 @@ static int suspect(const struct applied *a)
 	return -1;
 }
 
-/* Starts the flows that are due. Returns the number of flows that have not ended. */
+/*
+ * Starts the flows whose start_s has come, and records the end times of those that have ended. Returns the number of
+ * flows that have not ended.
+ */
 static uint32_t look(struct applied *a, struct error *err, int *code)
 {
 	double now_s = since(a->begin, ns_now_monotonic());
@@ -312,7 +316,10 @@ static int print_json(const struct applied *a, FILE *out)
 	return code;
 }
 
-/* Computes the first placement. With --fail no server has failed yet, so the tasks are on their original servers. */
+/*
+ * Computes the first placement. With --fail, marks all servers and tasks as not failed, so that the tasks are on their
+ * original servers.
+ */
 static int place(struct applied *a, struct error *err)
 {
 	struct recovery_answer answer = {0};

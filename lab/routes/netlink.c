@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Routes in the switches' kernels. An entry is a rule (source, destination) to a table, whose one route leads to a
- * neighbour. Rules of one priority take precedence in the order in which they were added: a new rule has no effect
- * until the old one is removed.
+ * Sets entries in the switches' kernels. An entry is a rule (source, destination) that selects a table; there is one
+ * table for each neighbour, whose one route leads to it. All rules have the same priority, so they take precedence in
+ * the order in which they were added: a new rule has no effect until the old one is removed.
  */
 #include "routes_priv.h"
 
@@ -22,8 +22,8 @@ enum { TABLE_FIRST = 1000, RULE_PRIORITY = 1000 };
 
 struct station {
 	struct mnl_socket *socket;
-	int *ports;   /* by node: number of the interface towards it; 0 = none */
-	bool *tables; /* by node: the table that leads to it contains its route */
+	int *ports;   /* by node: index of the switch's interface to this neighbour; 0 = none */
+	bool *tables; /* by node: the table for this neighbour contains its route */
 };
 
 struct netlink {
@@ -207,7 +207,7 @@ static int take_rule(const struct nlmsghdr *message, void *context)
 	}
 	reader->entries->all = all;
 	entry.rank = (uint32_t)reader->entries->count;
-	/* The kernel has deleted the table's route if the link went down. */
+	/* If the link to the neighbour went down, the kernel has deleted the route of the table. */
 	entry.incomplete = !reader->station->tables[entry.next];
 	all[reader->entries->count++] = entry;
 	return MNL_CB_OK;
@@ -241,7 +241,7 @@ static int netlink_read(struct routes *routes, struct route_entries *present, st
 	return 0;
 }
 
-/* Sets or deletes the one route of a table. */
+/* Sets or deletes the one route of switch `at`'s table for neighbour `next`. */
 static int change_table(struct routes *routes, int at, int next, bool set, struct error *err)
 {
 	struct netlink *netlink = routes->state;
@@ -264,7 +264,7 @@ static int change_table(struct routes *routes, int at, int next, bool set, struc
 	}
 	code = socket_request(station->socket, netlink->buffer, NULL, NULL);
 	if (code == -ESRCH && !set)
-		code = 0; /* the link went down meanwhile */
+		code = 0; /* the link went down meanwhile, so the kernel has already deleted the route */
 	if (code == 0)
 		station->tables[next] = set;
 	return code == 0 ? 0 : fail(routes, at, code, set ? "set a route" : "delete a route", err);
@@ -340,7 +340,10 @@ static int take_output(const struct nlmsghdr *message, void *context)
 	return MNL_CB_OK;
 }
 
-/* Returns the node to which `at` sends the packet that came from `before`, or -errno of the kernel. */
+/*
+ * Asks the kernel of switch `at` where it sends the packet if it comes from node `before`. Returns that node, or
+ * -errno.
+ */
 static int ask(struct routes *routes, int at, int before, const struct routes_packet *packet)
 {
 	struct netlink *netlink = routes->state;

@@ -20,25 +20,25 @@ enum { ETHERTYPE = ETH_P_802_EX1, FRAMES_KEPT = 32 };
 _Static_assert((int)PROBES_LATE < (int)FRAMES_KEPT && PROBES_PER_WINDOW < 32, "a bit for each frame");
 
 struct frame {
-	uint64_t run; /* so that two runs on one lab do not receive each other's probes */
+	uint64_t run; /* random, so that processes on the same lab ignore each other's frames */
 	uint32_t link, number;
 	uint32_t end;
-	uint32_t zero; /* in place of padding, whose bytes would be undefined */
+	uint32_t zero; /* in place of padding, whose content would be undefined */
 };
 
 struct direction {
-	int port;                /* interface by which its frames leave */
-	int to;                  /* switch that it leads to */
-	uint32_t sent, received; /* bit N modulo FRAMES_KEPT: frame N */
-	uint32_t lost;           /* which judged frames of a window were lost; bit 0: the last one */
+	int port;                /* index of the interface over which this direction's frames are sent */
+	int to;                  /* switch at the other end, from 0 */
+	uint32_t sent, received; /* frame N is bit N modulo FRAMES_KEPT */
+	uint32_t lost;           /* the lost frames among the last PROBES_PER_WINDOW judged ones; bit 0: the latest */
 };
 
 struct link_state {
-	bool probed; /* it is a link between switches */
+	bool probed; /* true for a link between switches, on which frames are sent */
 	bool lossy;
-	uint32_t clean; /* frames in a row that neither direction lost */
+	uint32_t clean; /* successive frames, up to the last judged one, not lost in either direction */
 	double notice_windows;
-	struct direction directions[2]; /* from end a, from b */
+	struct direction directions[2]; /* from end a, from end b */
 };
 
 struct probes {
@@ -47,7 +47,7 @@ struct probes {
 	int sockets[LAB_SWITCHES_MAXIMUM];
 	struct link_state *links;
 	uint64_t run;
-	uint32_t number; /* of the next frame */
+	uint32_t number; /* number of the next frame to be sent */
 };
 
 static int open_links(struct probes *probes, struct error *err)
@@ -157,7 +157,7 @@ static int receive(struct probes *probes, struct error *err)
 		while ((bytes = recv(probes->sockets[s], &frame, sizeof frame, MSG_TRUNC)) >= 0)
 			if (bytes >= (ssize_t)sizeof frame)
 				take(probes, s, &frame);
-		/* ENETDOWN: the kernel reports once that a port went down. */
+		/* ENETDOWN is no failure: the kernel reports it once when a port goes down. */
 		if (errno != EAGAIN && errno != EINTR && errno != ENETDOWN)
 			return error_set(err, errno, "switch %s: cannot receive probes: %s",
 					 probes->lab->switches[s].name, strerror(errno));
@@ -165,7 +165,7 @@ static int receive(struct probes *probes, struct error *err)
 	return 0;
 }
 
-/* Judges the frame that was sent PROBES_LATE frames ago, in both directions. */
+/* Judges, in both directions of a link, the frame that was sent PROBES_LATE frames ago. */
 static void judge(struct probes *probes, struct link_state *state)
 {
 	uint32_t bit = bit_of(probes->number - PROBES_LATE), oldest;
@@ -202,8 +202,8 @@ static void send_frame(struct probes *probes, int link, int end)
 	direction->sent &= ~bit_of(probes->number);
 	direction->received &= ~bit_of(probes->number);
 	/*
-	 * A frame that a full queue refuses counts as lost: the queue refuses other packets, too. A frame for a port
-	 * that is down does not count.
+	 * A frame that the port's full queue refuses counts as sent, and so as lost, because the queue drops other
+	 * packets, too. A frame that cannot be sent because the port is down does not count.
 	 */
 	if (sendto(probes->sockets[(end == 0 ? ends->a : ends->b) - probes->lab->host_count], &frame, sizeof frame, 0,
 		   (struct sockaddr *)&to, sizeof to) >= 0 ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Compares the wanted routes with the present ones, and orders the changes. */
+/* Compares the entries of the wanted routes with the present entries, and orders the changes. */
 #include "routes_priv.h"
 
 #include <errno.h>
@@ -86,7 +86,7 @@ static int list_wanted(const struct lab_route *wanted, size_t count, struct rout
 	return 0;
 }
 
-/* Returns the first entry of a switch for a pair of hosts (those of `place`), or NULL. */
+/* Returns the first entry with the switch and the pair of hosts of `place`, or NULL. The entries are sorted. */
 static const struct route_entry *find(const struct route_entries *entries, const struct route_entry *place)
 {
 	size_t at;
@@ -95,7 +95,10 @@ static const struct route_entry *find(const struct route_entries *entries, const
 	return at < entries->count && compare_place(&entries->all[at], place) == 0 ? &entries->all[at] : NULL;
 }
 
-/* Number of switches that an old route still passes after this one; entries left by a crash may form a loop. */
+/*
+ * Returns the number of switches that an old route passes after the switch of `entry`. The count is limited, because
+ * entries left by a crash may form a loop.
+ */
 static uint32_t switches_behind(const struct route_entries *present, const struct route_entry *entry)
 {
 	uint32_t count = 0;
@@ -116,7 +119,8 @@ static bool is_in_force(const struct route_change *change)
 }
 
 /*
- * Merges both sorted lists by switch and pair; changes[] has space for all entries. Returns the number of differences.
+ * Merges both lists, which are sorted by pair of hosts and switch, into changes[], which has space for as many elements
+ * as both lists. Returns the number of changes.
  */
 static size_t list_changes(const struct route_entries *wanted, const struct route_entries *present,
 			   struct route_change *changes)

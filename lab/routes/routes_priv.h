@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The interface of a back end of routes. */
+/* The interface between routes.c and a back end, which sets the entries in the switches. */
 #ifndef LAB_ROUTES_PRIV_H
 #define LAB_ROUTES_PRIV_H
 
@@ -10,17 +10,19 @@
 /* At switch `at`, packets from one host to another go to node `next`. */
 struct route_entry {
 	int from, to, at, next;
-	uint32_t rank;   /* wanted: number of switches after this one; present: index in the order of precedence */
-	bool incomplete; /* present: its table has no route, so it takes effect only when set again */
+	uint32_t rank;   /* wanted: number of the route's entries after this one; present: position among all present
+			    entries, in the order of precedence */
+	bool incomplete; /* present: the table that the rule selects has no route, so the entry has no effect until it
+			    is set again */
 };
 
 /*
- * The change of a switch for a pair of hosts: sets the wanted entry, if any, and then removes the others, the effective
- * one last.
+ * A change of one switch's entries for a pair of hosts: sets the wanted entry, if any, and then removes the others. The
+ * one in effect, which is the first in the order of precedence, is removed last.
  */
 struct route_change {
-	const struct route_entry *wanted;  /* NULL: none */
-	const struct route_entry *present; /* the switch's entries for the pair of hosts, in the order of precedence */
+	const struct route_entry *wanted;  /* NULL: the switch is to have no entry for the pair */
+	const struct route_entry *present; /* the switch's present entries for the pair, in the order of precedence */
 	size_t present_count;
 	uint32_t rank;
 };
@@ -34,9 +36,9 @@ struct routes_backend {
 	int (*open)(struct routes *routes, struct error *err);
 	void (*close)(struct routes *routes); /* also after a failed open */
 	int (*read)(struct routes *routes, struct route_entries *present, struct error *err);
-	/* Returns when the switch has confirmed. */
+	/* Makes a change, and returns when the switch has confirmed it. */
 	int (*change)(struct routes *routes, const struct route_change *change, struct error *err);
-	/* Removes the parts (tables) that no wanted entry uses. */
+	/* Removes everything (tables) that no wanted entry uses any more. */
 	int (*tidy)(struct routes *routes, const struct route_entries *wanted, struct error *err);
 };
 

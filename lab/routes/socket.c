@@ -18,7 +18,7 @@ struct opening {
 	int ethertype, priority, packet;
 };
 
-/* Opens a routing socket in the namespace of the thread. Returns 0 or -errno. */
+/* Opens a routing socket in the present namespace of the thread. Returns 0 or -errno. */
 static int open_routing(struct opening *opening)
 {
 	int code;
@@ -43,7 +43,10 @@ static int open_packet(struct opening *opening)
 	return setsockopt(opening->packet, SOL_SOCKET, SO_PRIORITY, &opening->priority, sizeof(int)) == 0 ? 0 : -errno;
 }
 
-/* Opens a socket in another namespace and returns to the thread's own one. Returns 0, or -errno with err set. */
+/*
+ * Moves the thread to another namespace, calls open_one() there, and moves the thread back to its own namespace.
+ * Returns 0, or -errno with err set.
+ */
 static int open_in(const char *netns, int (*open_one)(struct opening *opening), struct opening *opening,
 		   struct error *err)
 {

@@ -16,7 +16,7 @@ struct watch {
 	const struct lab *lab;
 	int epoll;
 	struct mnl_socket *sockets[LAB_SWITCHES_MAXIMUM];
-	bool (*down)[2]; /* by link: at its end a, at b */
+	bool (*down)[2]; /* by link: whether its end a, and its end b, is down or without a carrier */
 	char buffer[SOCKET_BUFFER_BYTES];
 };
 
@@ -51,7 +51,7 @@ static int take_port(const struct nlmsghdr *message, void *context)
 	return MNL_CB_OK;
 }
 
-/* Subscribes first and then queries the state, so that no change is missed. */
+/* Subscribes to changes of a switch's interfaces first and then queries their state, so that no change is missed. */
 static int open_switch(struct watch *watch, int s, struct error *err)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.u32 = (uint32_t)s};

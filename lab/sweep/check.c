@@ -10,7 +10,10 @@
 
 #include "world_priv.h"
 
-/* The folder of the plan as an absolute path: the plan's commands may look for files beside it. */
+/*
+ * Sets plan_folder to the absolute path of the folder of the plan's file, in which the plan's commands may look for
+ * files.
+ */
 static int find_plan_folder(const char *file, struct sweep_world *world, struct error *err)
 {
 	if (!realpath(file, world->plan_folder))
@@ -19,7 +22,10 @@ static int find_plan_folder(const char *file, struct sweep_world *world, struct 
 	return 0;
 }
 
-/* Parses a metric. Returns -EEXIST if an earlier metric has the same name: their rows could not be told apart. */
+/*
+ * Checks a metric of the plan. Returns -EEXIST if an earlier metric has the same name, because the rows of the two
+ * could not be told apart.
+ */
 static int check_metric(struct sweep_world *world, size_t item, char names[][SWEEP_NAME_BYTES], struct error *err)
 {
 	const struct sweep_plan *plan = world->plan;
@@ -60,7 +66,10 @@ static int check_metrics(struct sweep_world *world, struct error *err)
 	return 0;
 }
 
-/* Checks that the client is in the lab: otherwise it would not reach the server, or not through the injector. */
+/*
+ * Checks that the client's host is not "local": from outside the lab, the client would not reach the server, or not
+ * through the injector.
+ */
 static int check_places(struct sweep_world *world, struct error *err)
 {
 	const struct sweep_plan *plan = world->plan;
@@ -73,7 +82,7 @@ static int check_places(struct sweep_world *world, struct error *err)
 	return sweep_blame(world, plan->lab, err);
 }
 
-/* The sweep parses metrics and hosts again; here the errors can name the line. */
+/* Checks delays, metrics and hosts. The sweep parses them again, but here the errors can name the line. */
 static int check_values(struct sweep_world *world, struct error *err)
 {
 	const struct sweep_plan *plan = world->plan;

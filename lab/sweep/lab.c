@@ -81,8 +81,8 @@ int sweep_lab_resolve(struct sweep_world *world, struct error *err)
 }
 
 /*
- * Keeps the server and the client, which inherit the affinity, off the injector's CPU, so that they and the injector do
- * not delay each other. A machine with one CPU has none to spare.
+ * Takes the injector's CPU out of the affinity of this process, which the server and the client inherit, so that they
+ * and the injector do not delay each other. Does nothing on a machine with one CPU.
  */
 static void leave_injector_cpu(const struct sweep_plan *plan)
 {
@@ -109,7 +109,7 @@ static int claim_lab(const struct sweep_plan *plan, struct sweep_world *world, s
 	if (!code)
 		code = lab_check_free(plan->lab, err);
 	if (code == -EEXIST)
-		other = sweeper_find_other(plan->injector); /* a sweep that uses the user's own lab */
+		other = sweeper_find_other(plan->injector); /* the other sweep may use a lab that it has not made */
 	if (code != -EAGAIN && !(code == -EEXIST && other > 0))
 		return code;
 	if (other > 0)
@@ -131,7 +131,7 @@ int sweep_world_make_lab(void *context, struct error *err)
 	if (!code) {
 		world->guard = lab_guard_start(plan->lab, err);
 		code = world->guard ? lab_up(&world->lab, err) : error_code(err, EIO);
-		/* Another process created the lab first: it is not ours to remove. */
+		/* Another process created the lab first, so the guard must not remove it. */
 		if (code == -EEXIST) {
 			lab_guard_release(world->guard, false, NULL);
 			world->guard = NULL;

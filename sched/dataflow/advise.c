@@ -10,7 +10,7 @@
 /* A gain below this part of the sum of all rates counts as a rounding error. */
 #define LEAST_GAIN 1e-6
 
-/* The numbers of a job's routes by flow, so that the job can be restarted with the same routes. */
+/* A job and the numbers of its flows' routes, by flow, with which it is started again after it was stopped. */
 struct kept {
 	const struct plan_job *job;
 	int64_t *numbers;
@@ -64,8 +64,9 @@ static int add_move(struct dataflow_advice *advice, size_t *capacity, const stru
 }
 
 /*
- * Lets the engine place one task of a stopped job again, with the job's other tasks fixed. Writes the result to *move
- * (gain_MBps: the sum of all rates after the move) and gives the task its old host back.
+ * Lets the engine place one task of a stopped job again, while the job's other tasks stay. Writes the result to *move,
+ * with gain_MBps set to the sum of all rates after the move (the caller subtracts the sum before). Gives the task its
+ * old host back.
  */
 static int try_task(struct dataflow_plan *plan, const struct plan_job *job, uint32_t task, const struct engine *engine,
 		    const struct engine_options *options, struct dataflow_move *move, struct error *err)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Columns: the rate of each source; for each ordered pair of hosts, the rate on each of its routes. Rows: for each
- * pair, its routes together carry the data of its flows; for each resource, the load does not exceed the capacity.
+ * The linear programme. Variables (columns): the rate of each source, and for each ordered pair of hosts the rate on
+ * each of its routes. Constraints (rows): the routes of a pair together carry the data of its flows; the load of a
+ * resource does not exceed its capacity.
  */
 #include <sched/dataflow/bound.h>
 
@@ -19,9 +20,9 @@
 struct bound {
 	struct network *network;
 	glp_prob *lp;
-	int *resource_row; /* by resource; 0: no row yet */
+	int *resource_row; /* number of the row, by resource; 0: it has none yet */
 	struct hash_table pair_rows;
-	int *row, *column; /* elements of the matrix; GLPK counts from 1 */
+	int *row, *column; /* row, column and value of each matrix element, from index 1 as in GLPK */
 	double *value;
 	size_t count, row_capacity, column_capacity, value_capacity;
 };
@@ -56,8 +57,8 @@ static int resource_row(struct bound *bound, uint32_t resource)
 }
 
 /*
- * Returns the row of an ordered pair of hosts, which it creates if necessary, with a column for each route. Returns 0
- * and sets *code if the hosts are not connected or memory is short.
+ * Returns the number of the row of an ordered pair of hosts. Creates the row, with a column for each route, if
+ * necessary. Returns 0 and sets *code if the hosts are not connected or memory is short.
  */
 static int pair_row(struct bound *bound, uint32_t from, uint32_t to, int *code)
 {
@@ -139,14 +140,14 @@ static int add_job(struct bound *bound, const struct network_job *job, double lo
 	return code == 0 ? add_cpu(bound, job, first) : code;
 }
 
-/* Adds up the entries with the same row and column: GLPK refuses duplicates. */
+/* Adds up the entries with the same row and column, because GLPK refuses duplicates. */
 static void merge_entries(struct bound *bound)
 {
 	struct hash_table seen = {0};
 	size_t kept = 0;
 
 	if (hash_table_reserve(&seen, (uint32_t)bound->count) < 0)
-		return; /* if there are duplicates, GLPK reports an error */
+		return; /* out of memory: if there are duplicates, GLPK will report an error */
 	for (size_t i = 1; i <= bound->count; i++) {
 		uint64_t key = (uint64_t)bound->row[i] << 32 | (uint32_t)bound->column[i];
 		uint32_t at = hash_table_find(&seen, key);
@@ -189,7 +190,7 @@ static int solve(struct bound *bound, double local_MBps, double *sum_MBps)
 	return 0;
 }
 
-/* GLPK reports errors, out of memory among them, through a function that must not return. */
+/* Ends the solution after an error of GLPK, such as out of memory: GLPK calls this function, which must not return. */
 static void leave(void *to)
 {
 	longjmp(*(jmp_buf *)to, 1);

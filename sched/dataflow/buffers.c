@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A job with partly filled queues is solved as a job with more sources, called drivers: its own sources and each partly
- * filled queue. One unit of a queue's driver is the rate that its flow has when every source of the job sends 1 MB/s.
+ * A job with cut queues (buffers.h) is solved as a job with more sources, called drivers: its own sources, and one for
+ * each cut queue. One unit of a queue's driver is the rate, in MB/s, that the queue's flow has when every source of the
+ * job sends 1 MB/s and no queue is cut.
  */
 #include "buffers.h"
 
@@ -14,13 +15,13 @@
 #include <sched/flows/max_min.h>
 
 /*
- * A rounding error: a growth below this part of a queue's throughput counts as 0, a distance below this part of the
- * capacity from an end of the range counts as being at that end.
+ * Relative size of a rounding error. A queue whose growth is below this part of its throughput counts as constant; a
+ * queue that is empty or full up to this part of its capacity counts as empty or full.
  */
 #define ROUNDING 1e-9
 /*
- * A queue that moves towards an end of its range (empty or full) and is within this part of its capacity counts as
- * being at that end. Without this, queues that react to one another would switch ever faster.
+ * A queue that drains and is empty up to this part of its capacity counts as empty, and one that fills and is full up
+ * to this part counts as full. Without this, queues that react to one another would switch ever faster.
  */
 #define BAND 1e-4
 /* A queue that would be full or empty within this time counts as full or empty. */
@@ -31,26 +32,26 @@ struct queues {
 	const struct dataflow_graph *graph;
 	double capacity_MB;
 	/* By flow. */
-	double *MB, *grows; /* grows: MB/s */
-	double *share;      /* MB added to the queue per MB that the sender receives */
-	double *unit;       /* MB/s that one unit of its driver is */
-	bool *cut;          /* the queue fills or drains: its two sides have different rates */
-	bool *settled;      /* the queue became empty or full at this event: `cut` stays false until the next event */
-	bool *held;         /* the queue is full and a later resource limits its sender */
-	uint32_t *driver;   /* number of a cut flow's driver */
+	double *MB, *grows; /* data in the queue; its growth, MB/s */
+	double *share;      /* data added to the queue per MB that the flow's sender receives, MB */
+	double *unit;       /* size of one unit of the flow's driver, MB/s */
+	bool *cut;          /* the queue fills or drains (buffers.h) */
+	bool *settled;      /* the queue became empty or full at this event; it cannot be cut before the next event */
+	bool *held;         /* the queue is full, and a resource behind it limits its sender */
+	uint32_t *driver;   /* if the flow's queue is cut: number of the queue's driver */
 	/* Flows into task t: into[first_into[t]] .. into[first_into[t + 1] - 1]. */
 	uint32_t *first_into, *into;
-	/* The drivers: graph.source_count sources, then the cut flows. */
-	struct dataflow_graph drivers; /* with its own `carried` and `received`; a row's "source" is a driver */
+	/* Drivers are numbered: the job's sources, then the cut queues in the order of their flows. */
+	struct dataflow_graph drivers; /* with drivers as the "sources" in `carried` and `received` */
 	double *offered;               /* by driver */
-	double *rate;                  /* by source */
+	double *rate;                  /* MB/s of the job's own sources */
 	struct entries {
 		struct entry {
 			uint32_t row, driver;
 			double rate;
 		} * items;
 		size_t count, capacity;
-	} carried, received, pushed; /* pushed: rates into the queues of cut flows */
+	} carried, received, pushed; /* MB/s per unit of a driver; pushed: into cut queues */
 	/* Work space of follow(), by task. */
 	double *amount;
 	bool *seen;
@@ -82,7 +83,7 @@ static void measure_flows(struct queues *queues)
 			queues->unit[f] += carried->rate[i];
 			most = carried->rate[i] > carried->rate[most] ? i : most;
 		}
-		if (queues->unit[f] > 0) /* the share is the same for every source */
+		if (queues->unit[f] > 0) /* the share is the same for every source of the flow's data */
 			queues->share[f] = carried->rate[most] /
 					   rate_in(&graph->received, graph->flows[f].from, carried->source[most]);
 	}
@@ -102,13 +103,13 @@ static void list_inputs(struct queues *queues)
 }
 
 /*
- * Kahn's algorithm: takes tasks whose senders have all been taken, as long as there are any. Tasks in a cycle are never
- * taken.
+ * Kahn's algorithm: takes tasks all of whose senders have been taken, until there is no such task. The tasks of a cycle
+ * are never taken.
  */
 static bool has_cycle(struct queues *queues)
 {
 	const struct dataflow_graph *graph = queues->graph;
-	uint32_t *missing = queues->driver, head = 0, tail = 0; /* of flow_count + task_count elements */
+	uint32_t *missing = queues->driver, head = 0, tail = 0; /* borrows driver[] */
 
 	for (uint32_t t = 0; t < graph->task_count; t++) {
 		missing[t] = queues->first_into[t + 1] - queues->first_into[t];
@@ -171,8 +172,7 @@ struct queues *queues_create(const struct dataflow_job *job, const struct datafl
 	}
 	list_inputs(queues);
 	if (has_cycle(queues)) {
-		error_set(err, EINVAL, "job '%s' has a cycle: bounded queues in a circle can block for ever",
-			  job->name);
+		error_set(err, EINVAL, "job '%s' has a cycle: its bounded queues can deadlock", job->name);
 		queues_destroy(queues);
 		return NULL;
 	}
@@ -223,7 +223,10 @@ static void add_entry(struct queues *queues, struct entries *entries, uint32_t r
 	items[entries->count++] = (struct entry){.row = row, .driver = driver, .rate = rate};
 }
 
-/* Depth-first search: order[] gets the tasks that a driver reaches, each after the tasks it sends to. */
+/*
+ * Depth-first search from a task over flows that are not cut. Appends the tasks that it reaches to order[], each one
+ * after the tasks to which it sends.
+ */
 static void reach(struct queues *queues, uint32_t task)
 {
 	const struct dataflow_graph *graph = queues->graph;
@@ -238,8 +241,8 @@ static void reach(struct queues *queues, uint32_t task)
 }
 
 /*
- * Follows `amount` MB/s, one unit of a driver, from a task through the flows up to the next cut flows, and adds the
- * driver's entries.
+ * Follows `amount` MB/s, which one unit of a driver sends to a task, along the flows as far as the next cut queues.
+ * Adds what the tasks, the flows and these queues get to the entries of the driver.
  */
 static void follow(struct queues *queues, uint32_t driver, uint32_t task, double amount)
 {
@@ -334,8 +337,9 @@ static bool is_full(const struct queues *queues, uint32_t flow)
 }
 
 /*
- * To call if a resource behind the queue limits the flow. An empty queue then begins to fill. A full queue limits its
- * sender, and so, recursively, the flows into the sender. Returns true if a queue begins to fill.
+ * To be called if a resource behind the queue of this flow limits it. If the queue is empty, it begins to fill. If it
+ * is full, it limits its sender, and so, recursively, the flows into the sender. Returns true if a queue begins to
+ * fill.
  */
 static bool hold(struct queues *queues, uint32_t flow)
 {
@@ -370,8 +374,8 @@ static bool passes(const struct network *network, const struct queues *queues, u
 }
 
 /*
- * For each driver, calls hold() for its flows that use the resource that limits the driver. Returns true if a queue
- * begins to fill.
+ * For each driver that a resource limits, calls hold() for the flows with the driver's data that use this resource.
+ * Returns true if a queue begins to fill.
  */
 static bool hold_senders(struct queues *queues, const struct network *network, const uint32_t *bottleneck)
 {
@@ -399,7 +403,7 @@ static bool hold_senders(struct queues *queues, const struct network *network, c
 	return changed;
 }
 
-/* Returns true if a queue that is at an end of its range, or close to it (BAND), moves towards that end. */
+/* Returns true if a queue drains and is empty, or fills and is full, up to BAND. */
 static bool is_back(const struct queues *queues, uint32_t flow)
 {
 	double near = BAND * queues->capacity_MB;
@@ -409,8 +413,8 @@ static bool is_back(const struct queues *queues, uint32_t flow)
 }
 
 /*
- * Computes the growth of the queues. A cut queue that is back at an end of its range is no longer cut; returns true if
- * there is one.
+ * Computes the growth of the cut queues at these rates of the drivers. A queue for which is_back() is true becomes
+ * empty or full and is no longer cut. Returns true if there is such a queue.
  */
 static bool measure_growth(struct queues *queues, const double *rate)
 {
@@ -437,7 +441,7 @@ static bool measure_growth(struct queues *queues, const double *rate)
 	return changed;
 }
 
-/* Full queues that are not held begin to drain. Returns true if there is one. */
+/* Cuts the full queues that no resource behind them limits, so that they drain. Returns true if there is one. */
 static bool drain(struct queues *queues)
 {
 	bool changed = false;
@@ -488,7 +492,10 @@ int buffers_solve(struct buffers *buffers, struct network *network, struct queue
 
 	for (uint32_t j = 0; j < network->job_count; j++)
 		begin(jobs[j]);
-	/* This ends, because each queue is cut at most once and settled at most once. */
+	/*
+	 * This loop ends, because at one event each queue is cut at most once and becomes empty or full (`settled`) at
+	 * most once.
+	 */
 	while (changed) {
 		uint32_t at = 0;
 		int code = solve(buffers, network, jobs, local_MBps);

@@ -9,9 +9,11 @@
 #include <base/array.h>
 #include <sched/dataflow/latency.h>
 
-/* Goals that differ by a smaller part than this count as equal: the next criterion decides. */
+/* Goals that differ by a smaller part than this count as equal; then carried_MBps decides. */
 #define SAME 1e-9
-/* Lower limit of the performance: keeps the time per MB finite for hosts that cannot reach each other. */
+/*
+ * Lower limit of a job's performance: keeps weight / rate finite if a host pair did not answer probes (performance 0).
+ */
 #define LEAST_PERFORMANCE 1e-3
 
 uint32_t decision_free_slots(const struct decision *decision, uint32_t host)
@@ -42,7 +44,7 @@ uint32_t decision_random_host(struct decision *decision)
 {
 	uint32_t at = (uint32_t)rng_below(&decision->rng, decision->host_count);
 
-	/* Tries a few random hosts, then takes the next one with a free slot. */
+	/* Tries 17 random hosts; if none has a free slot, takes the first host after the last of these that has one. */
 	for (int i = 0; i < 16; i++) {
 		if (decision_free_slots(decision, decision->hosts[at]) > 0)
 			return decision->hosts[at];
@@ -58,7 +60,10 @@ bool decision_pair_is_fixed(const struct decision *decision, uint32_t a, uint32_
 	return network_find_pair(decision->network, a, b) != HASH_TABLE_NONE;
 }
 
-/* Returns the maximum, over the links of a route, of the running jobs' flows per MB/s of the link's capacity. */
+/*
+ * Returns the maximum, over the links of a route, of the number of running jobs' flows divided by the link's capacity
+ * in MB/s.
+ */
 static double busiest(const struct decision *decision, const struct network_route *route)
 {
 	double worst = 0;
@@ -149,7 +154,10 @@ static int add_running(struct decision *decision)
 	return decision->rates && decision->bottlenecks ? 0 : -ENOMEM;
 }
 
-/* Returns the reduction of the goal because the job's performance at its hosts' latency is below 1. */
+/*
+ * Returns by how much the goal is reduced because the job's performance at the measured latency between its hosts is
+ * below 1.
+ */
 static double latency_cost(const struct decision *decision, double own_s_per_MB, double own_MBps)
 {
 	double performance = dataflow_latency_performance(decision->options->latency, decision->job, decision->graph);
@@ -261,7 +269,7 @@ static int begin(struct decision *decision, struct error *err)
 	return count_slots(decision, err);
 }
 
-/* Writes the routes that the final placement uses and the network does not have yet. */
+/* Writes the routes that the final placement uses and that the network does not have yet, and the predicted rates. */
 static int write_answer(struct decision *decision, struct engine_answer *answer)
 {
 	const struct value value = decision_evaluate(decision);

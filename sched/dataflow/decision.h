@@ -11,46 +11,51 @@
 #include "network_priv.h"
 #include "running.h"
 
-/* How to choose a pair's route when it is first needed. */
+/*
+ * How to choose the route of a pair of hosts when it is first needed. ROUTES_EQUAL_COST: a random one of those with the
+ * fewest links; ROUTES_LEAST_USED: among these, the one whose links have the fewest flows per MB/s of capacity.
+ */
 enum decision_routing { ROUTES_RANDOM, ROUTES_EQUAL_COST, ROUTES_LEAST_USED };
 
 struct value {
-	double goal; /* maximised: all_MBps, or the negative time per MB */
+	double goal; /* greater is better: all_MBps, or -(sum of weight / rate over the sources); reduced by the cost of
+			latency */
 	double all_MBps, own_MBps;
-	double carried_MBps; /* load of all links together if each of the job's sources sends 1 MB/s: less is better */
+	double carried_MBps; /* load of all links together if each source of the job sends 1 MB/s: less is better */
 };
 
 struct decision {
 	struct network *network;
-	struct dataflow_job *job; /* hosts: the current placement */
+	struct dataflow_job *job; /* job->hosts[] is the current placement */
 	const struct dataflow_graph *graph;
 	const struct engine_options *options;
 	enum decision_routing routing;
-	bool completion; /* the goal is to minimise the time per MB */
+	bool completion; /* true: minimises the sum of weight / rate (engine completion); false: maximises the sum of
+			    rates */
 	struct rng rng;
-	bool *pinned;    /* by task */
-	uint32_t *taken; /* by node: slots taken by this job's tasks, pinned ones included */
+	bool *pinned;    /* by task: the task had a host before; it stays there */
+	uint32_t *taken; /* by node: number of slots that this job's tasks take, pinned ones included */
 	uint32_t *hosts; /* nodes that are hosts */
 	uint32_t host_count;
-	uint32_t *link_users; /* by link: flows of running jobs */
+	uint32_t *link_users; /* by link: number of running jobs' flows over it */
 	struct hash_table pair_table;
-	struct network_pair *pairs; /* routes chosen here */
+	struct network_pair *pairs; /* pairs of hosts whose routes are chosen by this decision */
 	uint32_t pair_count;
 	size_t pair_capacity;
 	struct running_loads running;
-	struct loads loads; /* of the last evaluation: the job's sources, then the running sources whose rates the job
-			       may change */
+	struct loads loads; /* loads of the last evaluation; sources: those of the job, then the running ones whose
+			       rates the job may change */
 	double *rates;
 	uint32_t *bottlenecks;
 	uint64_t evaluations, evaluations_maximum;
-	uint32_t unreached[2]; /* hosts without a route, where code is -EHOSTUNREACH */
-	int code;              /* first error: -ENOMEM or -EHOSTUNREACH; later calls do nothing */
+	uint32_t unreached[2]; /* if code is -EHOSTUNREACH: the two hosts without a route between them */
+	int code;              /* 0, or -ENOMEM or -EHOSTUNREACH: the engine ends, and the job is not placed */
 };
 
 struct engine {
 	const char *name;
 	enum decision_routing routing;
-	uint32_t evaluations; /* default */
+	uint32_t evaluations; /* default limit of the number of evaluations */
 	bool completion;
 	void (*place)(struct decision *decision);
 };
@@ -67,8 +72,9 @@ void engine_place_rstorm(struct decision *decision);
 uint32_t decision_free_slots(const struct decision *decision, uint32_t host);
 
 /*
- * decision_lift() removes a task, which must not be pinned, from its host; decision_lift_all() does so for all tasks.
- * decision_put() places a task that has no host on a host, which must have a free slot.
+ * decision_lift() removes a task, which must not be pinned, from its host; decision_lift_all() does so for all tasks
+ * that have a host and are not pinned. decision_put() places a task that has no host on a host, which must have a free
+ * slot.
  */
 void decision_lift(struct decision *decision, uint32_t task);
 void decision_lift_all(struct decision *decision);
@@ -78,21 +84,19 @@ void decision_put(struct decision *decision, uint32_t task, uint32_t host);
 uint32_t decision_random_host(struct decision *decision);
 
 /*
- * Returns the entry of a pair of hosts: the network's if it has one, else this decision's, which is created if
- * necessary. Returns NULL with decision->code set if the hosts are not connected or memory is short.
+ * Returns the entry of a pair of hosts with its route: the entry of the network if running jobs use the pair, else the
+ * entry of this decision, which is created if necessary. Returns NULL with decision->code set if the hosts are not
+ * connected or memory is short.
  */
 struct network_pair *decision_pair(struct decision *decision, uint32_t a, uint32_t b);
-/* Returns true if running jobs use the pair of hosts: its route then stays. */
+/* Returns true if running jobs use the pair of hosts, so that its route cannot be chosen. */
 bool decision_pair_is_fixed(const struct decision *decision, uint32_t a, uint32_t b);
 
-/*
- * Evaluates the placement and routes by the rates of all sources. The sums count each source with at most
- * options->local_MBps.
- */
+/* Evaluates the placement and routes by the rates of all sources, each counted with at most options->local_MBps. */
 struct value decision_evaluate(struct decision *decision);
 bool value_better(const struct value *a, const struct value *b);
 
-/* True if an error of the printed pseudo-code is to be reproduced. */
+/* Returns true if this error of the printed pseudo-code is to be reproduced. */
 static inline bool decision_keeps(const struct decision *decision, enum engine_literal fault)
 {
 	return decision->options->literal == ENGINE_LITERAL_ALL || decision->options->literal == fault;

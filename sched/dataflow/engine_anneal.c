@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The paper's engine: simulated annealing over the placement (algorithm 2), which anneals the routes (algorithm 3)
- * after each step. Errors of the printed pseudo-code, the correction here, and the value of options->literal that
- * reproduces the error:
+ * after each step. The table lists the errors of the printed pseudo-code, what is done here, and the value of
+ * options->literal (--literal) that reproduces the error:
  *
  *   computeUtil never adds sinkUtil to util                            added up, over all jobs             sum
  *   transition() returns a probability where a truth value is needed   drawn with that probability         truth
@@ -17,8 +17,8 @@
  *   "5 times" in the pseudo-code, "5 additional times" in the text     repeats (5)
  *
  * Two errors are always corrected, since they would give invalid placements: random(servers) ignores slots, and
- * currAllocation[newMachine] <- task loses the tasks that the server had. The routing level makes one run from the
- * routes in use, not five from random ones.
+ * currAllocation[newMachine] <- task loses the tasks that the server had. For each step of the placement, the routes
+ * are annealed once, beginning with the routes in use, not five times beginning with random ones.
  */
 #include <errno.h>
 #include <math.h>
@@ -32,13 +32,13 @@
 struct annealing {
 	struct decision *decision;
 	struct utility utility;
-	double *priority; /* by task: number of adjacent source and sink tasks */
+	double *priority; /* by task: number of flows to or from a source or a sink; 0 if pinned */
 	double priority_sum;
-	/* The best state: hosts by task, and the routes in use by flow. */
+	/* The best state so far: hosts, by task; numbers of routes, by flow; utility. */
 	uint32_t *best_hosts, *best_numbers;
 	double best;
 	bool has_best;
-	bool best_is_current;               /* ENGINE_LITERAL_ALIAS: the final state counts as the best */
+	bool best_is_current; /* ENGINE_LITERAL_ALIAS: the state at the end of this run counts as the best */
 	struct network_pair *routes_before; /* work space of step_routes() */
 	size_t routes_capacity;
 };
@@ -48,7 +48,7 @@ const char *const engine_literal_names[] = {"all", "sum", "truth", "alias", "pat
 static bool accepts(struct decision *decision, double old, double new, double temperature)
 {
 	if (decision_keeps(decision, ENGINE_LITERAL_TRUTH))
-		return new > old || exp((new - old) / temperature) != 0; /* NaN (inf - inf, "local"): true */
+		return new > old || exp((new - old) / temperature) != 0; /* NaN (inf - inf, "local") is true */
 	return new > old || rng_uniform(&decision->rng) < exp((new - old) / temperature);
 }
 
@@ -141,8 +141,9 @@ static void set_route(struct annealing *annealing, uint32_t number, const struct
 }
 
 /*
- * The loop of algorithm 1 with the steps of algorithm 3, from the current routes. If `keeps`, its states may become the
- * best state. Returns the utility of the last accepted state.
+ * Anneals the routes, from the current ones: the loop of algorithm 1 with the steps of algorithm 3. current: the
+ * utility of the current state. If `keeps`, the accepted states may become the best state. Returns the utility of the
+ * last accepted state.
  */
 static double anneal_routes(struct annealing *annealing, double current, bool keeps)
 {
@@ -174,7 +175,10 @@ static double anneal_routes(struct annealing *annealing, double current, bool ke
 	return current;
 }
 
-/* Runs the routing level for one step of the placement. Returns the utility of the resulting state. */
+/*
+ * Anneals the routes after a step of the placement, whose utility is `value`. With ENGINE_LITERAL_ROUTES, restores the
+ * routes afterwards. Returns the utility of the resulting state.
+ */
 static double step_routes(struct annealing *annealing, double value)
 {
 	struct decision *decision = annealing->decision;
@@ -215,7 +219,10 @@ static uint32_t draw_task(const struct annealing *annealing)
 	return last;
 }
 
-/* The loop of algorithm 1 with the steps of algorithm 2. */
+/*
+ * Anneals the placement: the loop of algorithm 1 with the steps of algorithm 2; `routes`: anneals the routes after each
+ * step.
+ */
 static void anneal_placement(struct annealing *annealing, bool routes)
 {
 	struct decision *decision = annealing->decision;
@@ -285,7 +292,7 @@ static bool annealing_begin(struct annealing *annealing, struct decision *decisi
 	return true;
 }
 
-/* Sets the decision to the best state of all repeats. */
+/* Sets the decision's placement and routes to the best state of all runs. */
 static void take_best(const struct annealing *annealing)
 {
 	struct decision *decision = annealing->decision;

@@ -16,21 +16,23 @@
 #include "decision.h"
 
 /*
- * Number of random hosts that a task tries, and of other hosts on the same switch. Measured on 200 jobs on a Fat-tree
- * of 128 hosts: 4, 8 and 16 random hosts per task differ by under 2 %.
+ * RANDOM_HOSTS: number of random hosts that a task tries. NEIGHBOURS: maximum number of other hosts that it tries on
+ * the switch of a host of its partners. Measured on 200 jobs on a Fat-tree of 128 hosts: with 4, 8 or 16 random hosts
+ * per task, the results differ by under 2 %.
  */
 enum { RANDOM_HOSTS = 6, NEIGHBOURS = 4 };
 /*
  * After this many evaluations no further start begins; this allows about three starts for a job of 12 tasks. Measured
- * on 20 scenarios of five such jobs on 30 hosts, Fat-tree and Jellyfish: 4,000 gives rates 0.8 % lower and 1.1 %
- * higher, in twice the time; 1,000 gives 5 % less. Small jobs, which are cheap, get all eight starts.
+ * on 20 scenarios of five such jobs on 30 hosts: with 4,000, the rates are 0.8 % lower on a Fat-tree and 1.1 % higher
+ * on a Jellyfish network, in twice the time; with 1,000, they are 5 % lower. Small jobs need few evaluations per start
+ * and get all eight starts.
  */
 enum { STARTS_UNTIL = 2000 };
 
 struct search {
 	struct decision *decision;
 	struct value best;
-	uint32_t *candidates; /* hosts for one task */
+	uint32_t *candidates; /* hosts to try for the present task */
 	uint32_t candidate_count;
 	/*
 	 * changes: number of changes so far, from 1. refused: for each pair of tasks, the value of `changes` when their
@@ -43,7 +45,7 @@ struct search {
 struct saved {
 	struct value value;
 	uint32_t *hosts;
-	struct network_pair *pairs; /* NULL: none yet */
+	struct network_pair *pairs; /* NULL: no start has ended */
 	uint32_t pair_count;
 };
 
@@ -80,7 +82,7 @@ static void add_around(struct search *search, uint32_t host)
 	}
 }
 
-/* Collects candidate hosts for a task that has just been lifted from its host. */
+/* Collects candidate hosts for a task, which has just been removed from its host. */
 static void find_candidates(struct search *search, uint32_t task)
 {
 	const struct dataflow_graph *graph = search->decision->graph;
@@ -222,7 +224,7 @@ static bool improve_routes(struct search *search)
 	struct decision *decision = search->decision;
 	bool improved = false;
 
-	decision_evaluate(decision); /* for the bottlenecks */
+	decision_evaluate(decision); /* sets decision->bottlenecks */
 	mark_pairs(decision);
 	for (uint32_t p = 0; p < decision->pair_count && !decision_done(decision); p++)
 		if (decision->pairs[p].users && is_bottleneck(decision, &decision->pairs[p].route))

@@ -28,8 +28,8 @@ void engine_place_storm(struct decision *decision)
 }
 
 /*
- * Flink's cluster.evenly-spread-out-slots: each task goes to the host with the most free slots (with equal hosts, the
- * one with the smallest share of its slots in use); ties are broken at random.
+ * Flink's cluster.evenly-spread-out-slots: each task goes to the host with the most free slots, which among equal hosts
+ * is the one with the smallest share of its slots in use; ties are broken at random.
  */
 void engine_place_flink(struct decision *decision)
 {
@@ -51,8 +51,8 @@ void engine_place_flink(struct decision *decision)
 }
 
 /*
- * Returns the host with a free slot that is nearest to the reference; ties are broken at random. distance[]: by node,
- * from the reference.
+ * Returns the host nearest to the reference host that has a free slot; ties are broken at random. distance[]: by node,
+ * links from the reference host.
  */
 static uint32_t nearest(struct decision *decision, uint32_t reference, const uint32_t *distance)
 {
@@ -69,7 +69,10 @@ static uint32_t nearest(struct decision *decision, uint32_t reference, const uin
 	return best;
 }
 
-/* Returns the host of a pinned task or, if no task is pinned, a random host with a free slot. Sets distance[]. */
+/*
+ * Returns the reference host: that of a pinned task or, if no task is pinned, a random host with a free slot. Sets
+ * distance[].
+ */
 static uint32_t choose_reference(struct decision *decision, uint32_t *distance)
 {
 	uint32_t reference = UINT32_MAX;
@@ -86,7 +89,7 @@ static uint32_t choose_reference(struct decision *decision, uint32_t *distance)
 
 /*
  * R-Storm (Peng et al. 2015): places tasks in breadth-first order from the sources, each as near as possible to the
- * reference host: the host of a pinned task or, without one, that of the first task.
+ * reference host (see choose_reference()).
  */
 void engine_place_rstorm(struct decision *decision)
 {
@@ -117,7 +120,7 @@ void engine_place_rstorm(struct decision *decision)
 		if (!decision->pinned[task])
 			decision_put(decision, task, nearest(decision, reference, distance));
 	}
-	/* Tasks that no source reaches. */
+	/* Places the tasks that no source reaches. */
 	for (uint32_t t = 0; decision->code == 0 && t < tasks; t++)
 		if (decision->job->hosts[t] == DATAFLOW_NOWHERE)
 			decision_put(decision, t, nearest(decision, reference, distance));

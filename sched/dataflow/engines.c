@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of engines (see engine.h) and the default options. decision.c calls an engine only through its row. */
+/*
+ * The table of engines (see engine.h) and the default options. decision.c calls an engine only through its row of the
+ * table.
+ */
 #include <string.h>
 
 #include "decision.h"
 
 static const struct engine engines[] = {
-	/* name, routes, maximum of evaluations, minimise the time per MB, function */
+	/* name, choice of routes, default limit of evaluations, minimise weight / rate, function */
 	{"rate", ROUTES_LEAST_USED, 20000, false, engine_place_rate},
 	{"completion", ROUTES_LEAST_USED, 20000, true, engine_place_rate},
 	{"both", ROUTES_RANDOM, UINT32_MAX, false, engine_place_both},

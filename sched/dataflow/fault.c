@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parses faults. */
+/* Parses faults of a simulation or a run (simulate_fault_parse()). */
 #include <sched/dataflow/simulate.h>
 
 #include <errno.h>

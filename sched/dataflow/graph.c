@@ -11,11 +11,14 @@
 #include <base/array.h>
 
 enum { ROUNDS_MAXIMUM = 100000 };
-/* Data that still circulates in a cycle is ignored once it is below this part of the source's rate. */
+/*
+ * Data that still circulates in a cycle is ignored when its rate is below this part of the source's rate; the cycle
+ * diverges when it is above DIVERGED times the source's rate.
+ */
 #define NEGLIGIBLE 1e-12
 #define DIVERGED 1e9
 
-/* Entries of a sparse matrix: added one column (source) at a time, sorted into rows at the end. */
+/* Entries of a sparse matrix: collected column by column (source by source), then sorted into rows. */
 struct entries {
 	struct entry {
 		uint32_t row, source;
@@ -35,7 +38,7 @@ static int entries_add(struct entries *entries, uint32_t row, uint32_t source, d
 	return 0;
 }
 
-/* Counting sort by row; columns stay in order. */
+/* Sorts the entries into rows (counting sort); the columns of a row stay in order. */
 static int entries_to_rows(const struct entries *entries, uint32_t row_count, struct dataflow_by_source *rows)
 {
 	rows->first = calloc((size_t)row_count + 2, sizeof *rows->first);
@@ -154,9 +157,12 @@ static int find_sources(struct dataflow_graph *graph, const struct dataflow_job 
 	return 0;
 }
 
-/* The data of one source while it spreads: `now` arrives in this round, `next` in the next one. */
+/*
+ * The data of one source while it spreads from task to task: now[] arrives at the tasks in this round, next[] in the
+ * following round; received[] and carried[] are the sums so far.
+ */
 struct spread {
-	double *now, *next, *received, *carried; /* by task, task, task, flow */
+	double *now, *next, *received, *carried; /* MB/s per MB/s of the source; carried by flow, the others by task */
 };
 
 static double spread_round(const struct dataflow_graph *graph, const double *gains, struct spread *spread)

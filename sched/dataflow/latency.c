@@ -14,9 +14,9 @@ struct dataflow_latency {
 	struct latency_matrix *matrix;
 	struct curve_library *curves;
 	enum latency_statistic statistic;
-	uint32_t *host;             /* by node: number in the matrix */
+	uint32_t *host;             /* by node: index of the host in the matrix */
 	const struct curve **curve; /* by job; NULL: none */
-	double largest_us;          /* of the matrix */
+	double largest_us;          /* largest measured round trip in the matrix, us */
 };
 
 static int find_hosts(struct dataflow_latency *latency, const char *file, struct error *err)
@@ -51,7 +51,10 @@ static int find_curves(struct dataflow_latency *latency, const char *other, stru
 	return 0;
 }
 
-/* Returns the round trip; INFINITY if it was probed without an answer, NAN if it was not measured. */
+/*
+ * Returns the measured round trip from source to destination (indexes in the matrix), us; INFINITY if it was probed
+ * without an answer, NAN if it was not measured.
+ */
 static double measured_us(const struct dataflow_latency *latency, uint32_t source, uint32_t destination)
 {
 	struct latency_entry entry;

@@ -39,7 +39,7 @@ int loads_add(struct loads *loads, uint32_t resource, uint32_t source, double lo
 	return 0;
 }
 
-/* Reserves space for `needed` sources. */
+/* Reserves memory for `needed` sources in weight[], offered[] and broken[]. */
 static int reserve_sources(struct loads *loads, size_t needed)
 {
 	double *weight = array_reserve(loads->weight, needed, &loads->source_capacity, sizeof *weight);
@@ -66,7 +66,8 @@ int loads_add_source(struct loads *loads, double weight, double offered, bool br
 }
 
 /*
- * Writes the sources of a job behind the others; the caller increases source_count when it has added all their loads.
+ * Writes weight, offered rate and broken = false of a job's sources behind those of the other sources. The caller
+ * increases source_count when it has added all their loads.
  */
 static int add_sources(struct loads *loads, const struct network_job *of)
 {
@@ -97,7 +98,7 @@ static const struct network_route *route_between(const struct network *network, 
 	return pair == HASH_TABLE_NONE ? NULL : &network->pairs[pair].route;
 }
 
-/* Adds the loads of one flow on the links of its route. */
+/* Adds the loads of one flow on the links of its route; backwards: the flow goes from the route's end to its start. */
 static int add_flow(struct loads *loads, const struct network_route *route, bool backwards,
 		    const struct dataflow_by_source *carried, uint32_t flow)
 {
@@ -215,7 +216,10 @@ static int make_arrays(struct loads *loads, struct arrays *arrays)
 	return 0;
 }
 
-/* Numbers the resources in use and counts their loads in first[]. */
+/*
+ * Gives the resources with loads successive numbers in the problem and counts the loads of each in first[]. Returns the
+ * number of these resources.
+ */
 static uint32_t number_resources(struct loads *loads, const struct network *network, struct arrays *arrays)
 {
 	uint32_t resources = 0;
@@ -234,7 +238,7 @@ static uint32_t number_resources(struct loads *loads, const struct network *netw
 	return resources;
 }
 
-/* Counting sort by resource. Leaves the end of row r in first[r]. */
+/* Sorts the loads by resource (counting sort). Afterwards first[r] is the end of the loads of resource r. */
 static void sort_loads(struct loads *loads, struct arrays *arrays, uint32_t resources)
 {
 	uint32_t sum = 0;
@@ -253,7 +257,10 @@ static void sort_loads(struct loads *loads, struct arrays *arrays, uint32_t reso
 	}
 }
 
-/* Adds up the repeated loads of a source in a row. Leaves the beginning of row r in first[r]. */
+/*
+ * Adds up the loads of one source on one resource, so that each pair occurs once. Afterwards first[r] is the beginning
+ * of the loads of resource r.
+ */
 static void merge_loads(struct loads *loads, struct arrays *arrays, uint32_t resources)
 {
 	uint32_t begin = 0, kept = 0;

@@ -90,7 +90,10 @@ static int add_pair(struct network *network, uint32_t low, uint32_t high, uint32
 	return code;
 }
 
-/* Removes one use of a pair. If it was the last one, removes the pair: the last entry takes its place. */
+/*
+ * Counts one flow less that uses a pair of hosts. If it was the last one, removes the pair's entry and moves the last
+ * entry of pairs[] to its place.
+ */
 static void release_pair(struct network *network, uint32_t a, uint32_t b)
 {
 	uint32_t at = network_find_pair(network, a, b), last;
@@ -128,7 +131,10 @@ static int take_all_slots(struct network *network, const struct dataflow_job *jo
 	return 0;
 }
 
-/* Counts one more flow that uses a pair. If the pair is new, adds it with its route. */
+/*
+ * Counts one more flow that uses a pair of hosts. If the pair has no entry, adds one with the route that route_of()
+ * chooses.
+ */
 static int use_pair(struct network *network, uint32_t from, uint32_t to, network_chooser route_of, void *context,
 		    struct error *err)
 {

@@ -11,8 +11,8 @@
 /* Two hosts that exchange data, the lower number first, and the route from low to high. */
 struct network_pair {
 	uint32_t low, high, number;
-	uint32_t users; /* flows */
-	bool rerouted;  /* its route was replaced after a failure; `original` is the number of the old one */
+	uint32_t users; /* number of flows between the hosts, of all running jobs */
+	bool rerouted;  /* true: the route was replaced after a failure; `original` is the number of the route before */
 	uint32_t original;
 	struct network_route route;
 };
@@ -23,7 +23,7 @@ struct network {
 	struct topology_paths *paths;
 	uint32_t k;
 	uint32_t *free_slots; /* by node */
-	uint32_t *held_slots; /* by node: slots of a host that is down */
+	uint32_t *held_slots; /* by node: free slots taken away while the host is down */
 	double *cpu;          /* by node */
 	struct network_pair *pairs;
 	uint32_t pair_count;

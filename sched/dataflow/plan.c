@@ -14,7 +14,10 @@ static bool is_placed(const struct dataflow_job *job)
 	return true;
 }
 
-/* Places and starts one job; a job whose tasks all have hosts gets only its routes. */
+/*
+ * Places and starts one job. The tasks of a job that was already running all have hosts; for it, only routes are
+ * chosen.
+ */
 static int start_job(struct network *network, struct plan_job *job, const struct engine *engine,
 		     const struct engine_options *options, struct error *err)
 {

@@ -74,7 +74,7 @@ static json_t *job_json(const struct dataflow_plan_report *report, const struct 
 	return root;
 }
 
-/* Routes of all pairs of hosts that exchange data, as lists of resources' names. */
+/* Returns the routes of all pairs of hosts that exchange data, as lists of names of resources. */
 static json_t *routes_json(const struct dataflow_plan *plan)
 {
 	const struct topology *topology = network_topology(plan->network);
@@ -175,7 +175,7 @@ int dataflow_plan_plot(const struct dataflow_plan *plan, const char *engine, con
 	return code;
 }
 
-/* Lists the directions of links that carry data, with their loads. */
+/* Returns a list with an entry for each link and direction that carries data, and its load. */
 static json_t *links_json(const struct dataflow_plan *plan)
 {
 	uint32_t directions = 2 * network_topology(plan->network)->link_count;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A route between two hosts consists of the one host's link, a stored path between the two switches, and the other
- * host's link. Routes 0 to k - 1 are the stored paths. Route k is used if all of them have failed: the shortest path
- * over links that are up.
+ * A route between two hosts consists of the first host's link to its switch, a path between the two switches, and the
+ * second host's link. Routes 0 to k - 1 use the stored paths (sched/topology). Route k is used when all of these have
+ * failed: it uses a shortest path over links that are up.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "network_priv.h"
 
-/* Returns the host's first link that is up, as an index in the adjacency, or UINT32_MAX if there is none. */
+/* Returns the host's first link that is up, as an index in adjacency->link[], or UINT32_MAX if there is none. */
 static uint32_t attachment(const struct network *network, uint32_t host)
 {
 	for (uint32_t i = network->adjacency->first[host]; i < network->adjacency->first[host + 1]; i++)
@@ -56,7 +56,7 @@ static int live_path(const struct network *network, uint32_t from, uint32_t to, 
 		return -ENOMEM;
 	queue = by + topology->node_count;
 	for (uint32_t n = 0; n < topology->node_count; n++)
-		by[n] = UINT32_MAX; /* the link towards `to` */
+		by[n] = UINT32_MAX; /* by[n]: the link of n towards `to` */
 	queue[tail++] = to;
 	while (head < tail && by[from] == UINT32_MAX) {
 		uint32_t node = queue[head++];
@@ -149,7 +149,7 @@ int network_distances(const struct network *network, uint32_t from, uint32_t *di
 			if (topology->nodes[next].kind == TOPOLOGY_SWITCH)
 				queue[tail++] = next;
 			else if (adjacency->link[attachment(network, next)] != adjacency->link[i])
-				continue; /* skip others: a host uses only its first link that is up */
+				continue; /* skips this link of the host: a host uses only its first link that is up */
 			distance[next] = distance[node] + 1;
 		}
 	}

@@ -8,7 +8,7 @@
 
 #include "network_priv.h"
 
-/* Keeps the time finite: a source with rate 0 counts with 1 kB/s. */
+/* Least rate in weight / rate, MB/s: keeps the quotient finite for a source with rate 0. */
 #define LEAST_MBPS 1e-3
 
 void running_total_add(struct running_total *total, const struct loads *loads, uint32_t source, double rate,
@@ -41,7 +41,7 @@ static int allocate(struct running_loads *running, uint32_t resources)
 		       : -ENOMEM;
 }
 
-/* Counting sort by source. */
+/* Sorts the loads by source (counting sort). */
 static void sort_by_source(struct running_loads *running)
 {
 	const struct loads *loads = &running->loads;
@@ -59,7 +59,10 @@ static void sort_by_source(struct running_loads *running)
 	}
 }
 
-/* Adds up repeated loads of a source on a resource. at[]: work space, by resource, all 0 at first. */
+/*
+ * Adds up the loads of one source on one resource, so that each pair occurs once. at[]: work space, by resource, all 0
+ * at first.
+ */
 static void merge(struct running_loads *running, uint32_t *at)
 {
 	uint32_t begin = 0, kept = 0;
@@ -151,7 +154,10 @@ int running_loads_spread(struct running_loads *running, struct loads *loads, str
 
 	running->spread++;
 	*unchanged = running->total;
-	/* The list of loads is also the queue: the loads of an added source are appended to it. */
+	/*
+	 * Breadth-first search over resources; the list of loads is also its queue, because the loads of each source
+	 * found are appended to it.
+	 */
 	for (size_t i = 0; i < loads->count && code == 0; i++) {
 		uint32_t resource = loads->items[i].resource;
 

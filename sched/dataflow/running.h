@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The loads of running jobs, indexed by source and by resource. So evaluating a placement of a new job needs only the
- * sources that share a resource with the new job, directly or through other sources; the max-min fair rates of all
- * others do not change. Private.
+ * The loads of running jobs, indexed by source and by resource. With these, an evaluation of a placement of a new job
+ * computes only the rates of those running sources that share a resource with the new job, directly or through other
+ * sources; the max-min fair rates of all others do not change. Private.
  */
 #ifndef SCHED_DATAFLOW_RUNNING_H
 #define SCHED_DATAFLOW_RUNNING_H
@@ -14,31 +14,37 @@ struct network;
 /* Totals of a set of sources. */
 struct running_total {
 	double MBps;     /* sum of the sources' rates, each at most local_MBps */
-	double s_per_MB; /* sum of weight / rate over the same rates */
+	double s_per_MB; /* sum of weight / rate over the sources, with the same rates */
 };
 
 struct running_loads {
-	struct loads loads; /* as collected; weight, offered, broken by source */
+	struct loads loads; /* loads in the order in which they were added; weight, offered and broken of each source */
 	uint32_t source_count;
-	double *rate; /* by source: its rate without the new job */
-	/* Entries of source s: source_first[s] .. source_first[s + 1] - 1; each resource occurs once. */
+	double *rate; /* by source: rate without the new job, MB/s */
+	/*
+	 * The loads of source s: resource[i], load[i] for i = source_first[s] .. source_first[s + 1] - 1; each resource
+	 * occurs once.
+	 */
 	uint32_t *source_first, *resource;
 	double *load;
-	/* Sources of resource r: resource_first[r] .. resource_first[r + 1] - 1. */
+	/* The sources with loads on resource r: source[i] for i = resource_first[r] .. resource_first[r + 1] - 1. */
 	uint32_t *resource_first, *source;
-	uint32_t *seen_source, *seen_resource; /* number of the last spread that visited it */
+	uint32_t *seen_source, *seen_resource; /* value of `spread` when running_loads_spread() last reached it */
 	uint32_t spread;
-	struct running_total total; /* of all sources */
+	struct running_total total; /* total of all running sources, without a new job */
 	double local_MBps;
 };
 
-/* Collects the loads of all jobs on the network. Returns 0 or -ENOMEM; in either case the caller frees them. */
+/*
+ * Collects the loads of all jobs on the network. Returns 0 or -ENOMEM; in either case the caller calls
+ * running_loads_free().
+ */
 int running_loads_begin(struct running_loads *running, struct network *network, double local_MBps);
 void running_loads_free(struct running_loads *running);
 
 /*
- * Adds (sign 1) or subtracts (-1) a source of `loads` with this rate. A source that has ended does not count in
- * s_per_MB.
+ * Adds (sign 1) a source of `loads` with this rate to a total, or subtracts it (-1). A source that has sent all its
+ * data counts in MBps only.
  */
 void running_total_add(struct running_total *total, const struct loads *loads, uint32_t source, double rate,
 		       double local_MBps, double sign);

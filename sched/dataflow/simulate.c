@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Arrivals, faults and repairs come from an event queue; the next end of a source follows from the current rates. */
+/*
+ * Arrivals, faults and repairs are events in a queue; the time at which the next source ends is computed from the
+ * current rates.
+ */
 #include <sched/dataflow/simulate.h>
 
 #include <errno.h>
@@ -15,16 +18,14 @@
 
 enum event_kind { ARRIVAL, FAIL, REPAIR };
 
-/*
- * A source has sent everything when less than this part of its volume, or less than it sends in a nanosecond, is left.
- */
+/* A source has ended when it has less to send than this part of its volume, or than it sends in INSTANT_S. */
 #define ROUNDING 1e-12
 #define INSTANT_S 1e-9
 
 struct running {
 	struct dataflow_job *job;
 	struct dataflow_graph *graph;
-	double *left, *offered, *rate; /* by source; offered: 0 once it has sent everything */
+	double *left, *offered, *rate; /* by source: MB to send, MB/s offered (0: all sent), MB/s */
 	uint32_t *pinned;              /* copy of the job's hosts[] as given; restored at the end */
 	struct queues *queues;         /* NULL: no buffers */
 };
@@ -37,16 +38,16 @@ struct simulation {
 	struct event_queue queue;
 	struct rng rng;
 	struct running *jobs;
-	uint32_t *order; /* the jobs on the network, in the order of network_jobs(), as indexes of jobs[] */
+	uint32_t *order; /* the running jobs, as indexes of jobs[], in the order of network_jobs() */
 	uint32_t order_count;
-	uint32_t *waiting; /* jobs that have arrived and not started */
+	uint32_t *waiting; /* jobs that have arrived but do not run, as indexes of jobs[] */
 	uint32_t waiting_count;
-	uint32_t *link_faults; /* by link: faults that hold it down */
+	uint32_t *link_faults; /* by link: number of present faults that keep it down */
 	uint32_t **used_links; /* by fault of kind SIMULATE_USED: the links that it disabled, ending with UINT32_MAX */
-	double *rates;         /* of all sources on the network */
+	double *rates;         /* rates of all sources on the network, MB/s */
 	size_t rates_capacity;
 	struct buffers buffers;
-	struct queues **queues; /* work space: of the jobs on the network */
+	struct queues **queues; /* work space: the queues of the running jobs */
 	double now_s;
 	struct error *err;
 };
@@ -121,7 +122,7 @@ static int update_rates(struct simulation *simulation)
 	return 0;
 }
 
-/* Seconds until the next source has sent everything, or a queue is full or empty. */
+/* Returns the seconds until the next source has sent everything, or the next queue is full or empty. */
 static double next_end_s(const struct simulation *simulation)
 {
 	double least = INFINITY;
@@ -163,7 +164,10 @@ static void drop_running(struct simulation *simulation, uint32_t index)
 		(simulation->order_count - index) * sizeof *simulation->order);
 }
 
-/* Ends sources, and jobs whose sources have all ended and whose queues are empty. */
+/*
+ * Ends the sources that have sent everything, and the jobs all of whose sources have ended and whose queues are empty.
+ * Returns true if there was one.
+ */
 static bool end_sources(struct simulation *simulation)
 {
 	bool changed = false;
@@ -225,7 +229,7 @@ static bool is_full(int code)
 	return code == -ENOSPC || code == -EHOSTUNREACH;
 }
 
-/* Starts waiting jobs in order until one does not fit. */
+/* Starts waiting jobs in order until one cannot be placed. */
 static int start_waiting(struct simulation *simulation)
 {
 	int code = 0;
@@ -240,7 +244,7 @@ static int start_waiting(struct simulation *simulation)
 	}
 	if (code < 0 && !is_full(code))
 		return code;
-	/* Nothing runs and no event is left: slots will never become free. */
+	/* No job runs and no event is left, so slots will never become free. */
 	if (code < 0 && simulation->order_count == 0 && simulation->queue.count == 0)
 		return code;
 	return 0;
@@ -276,7 +280,10 @@ static int draw_used(struct simulation *simulation, uint32_t fault, uint32_t per
 	return 0;
 }
 
-/* Places the tasks of a failed host again; if there is no space, the complete job waits, first in the queue. */
+/*
+ * Places the tasks of a failed host again. If there are too few free slots or no routes, the whole job stops and waits,
+ * before the other waiting jobs.
+ */
 static int lose_host(struct simulation *simulation, uint32_t host)
 {
 	uint32_t *moved = malloc((simulation->order_count + 1) * sizeof *moved), count = 0;
@@ -363,7 +370,10 @@ static int handle(struct simulation *simulation, const struct event *event)
 	return change(simulation, event->subject, event->kind == FAIL);
 }
 
-/* Advances to the next event or end of a source, and handles everything that happens at that time. */
+/*
+ * Advances to the next event, or to the next end of a source or change of a queue, and handles everything that happens
+ * at that time.
+ */
 static int step(struct simulation *simulation)
 {
 	const struct event *first = event_queue_first(&simulation->queue);
@@ -521,7 +531,7 @@ int dataflow_simulate(struct dataflow *dataflow, const struct dataflow_simulate_
 	if (code < 0)
 		simulate_result_clear(result);
 	else
-		simulation.err->code = 0; /* the last error may be that of a job that had to wait */
+		simulation.err->code = 0; /* a job that had to wait may have set it */
 	return code;
 }
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the least share on a route; share[] is by link and direction. */
+/* Returns the least share[] of the links of a route, each in the direction of the route. */
 static double least_of(const double *share, const struct network_route *route)
 {
 	double least = INFINITY;
@@ -48,7 +48,7 @@ static const struct network_route *own_route(const struct utility *utility, uint
 	return pair ? &pair->route : NULL;
 }
 
-/* Looks up the pair of hosts of a flow of the new job, and counts the flow on the links of its route. */
+/* Sets chosen[] of a flow of the new job, and counts the flow on the links of its route. */
 static void add_own(struct utility *utility, uint32_t flow)
 {
 	struct decision *decision = utility->decision;
@@ -122,8 +122,8 @@ void utility_start(struct utility *utility)
 }
 
 /*
- * Computes reach[], the bandwidth of the widest path along the flows from a source to every task (Bellman and Ford,
- * until nothing changes).
+ * Computes reach[]: for each task, the bandwidth of the widest path along the flows from the source to it (Bellman and
+ * Ford, until nothing changes).
  */
 static void widen(struct utility *utility, const struct dataflow_graph *graph, uint32_t source)
 {
@@ -140,14 +140,14 @@ static void widen(struct utility *utility, const struct dataflow_graph *graph, u
 
 			if (width > reach[flow->to]) {
 				reach[flow->to] = width;
-				/* If to > from, the flows from `to` come later in this pass. */
+				/* If flow->to > flow->from, this pass has not yet come to the flows from flow->to. */
 				changed |= flow->to < flow->from;
 			}
 		}
 	}
 }
 
-/* Returns the least bandwidth of all candidate routes, or INFINITY if there is no route. */
+/* Returns the least bandwidth of all candidate routes between two hosts, or INFINITY if there is no route. */
 static double between_all(struct utility *utility, uint32_t from, uint32_t to)
 {
 	struct network_route routes[NETWORK_ROUTES_MAXIMUM];
@@ -173,7 +173,10 @@ static double between(struct utility *utility, uint32_t from, uint32_t to)
 	return pair ? width_of(utility, &pair->route) : 0;
 }
 
-/* True if a sink is evaluated by the direct route from its root's host, not by the flows between them. */
+/*
+ * Returns true if a sink's bandwidth is that of the route between its host and its root's host, not that of the flows
+ * between them.
+ */
 static bool is_direct(const struct utility *utility)
 {
 	return utility->decision->options->direct || decision_keeps(utility->decision, ENGINE_LITERAL_PATHS);
@@ -184,7 +187,10 @@ static bool is_sink(const struct dataflow_graph *graph, uint32_t task)
 	return graph->out[task] == graph->out[task + 1];
 }
 
-/* Returns the sum over a job's sinks of the least bandwidth from their roots; utility->width[] must be set. */
+/*
+ * Returns the sum, over a job's sinks, of the least bandwidth from the sink's roots (the sources that reach it).
+ * utility->width[] must hold the bandwidths of the job's flows.
+ */
 static double job_utility(struct utility *utility, const uint32_t *hosts, const struct dataflow_graph *graph)
 {
 	const struct engine_options *options = utility->decision->options;
@@ -199,7 +205,7 @@ static double job_utility(struct utility *utility, const uint32_t *hosts, const 
 		for (uint32_t t = 0; t < graph->task_count; t++) {
 			double width = utility->reach[t];
 
-			if (!is_sink(graph, t) || width == 0) /* 0: not a root of this sink */
+			if (!is_sink(graph, t) || width == 0) /* 0: the source does not reach this sink */
 				continue;
 			if (direct)
 				width = between(utility, hosts[t], hosts[graph->sources[s]]);
@@ -237,7 +243,9 @@ static double running_utility(struct utility *utility, uint32_t job)
 	return job_utility(utility, of->job->hosts, of->graph);
 }
 
-/* Recomputes the shares of links whose counts have changed, and marks the jobs on these links as stale. */
+/*
+ * Recomputes share[] of links whose numbers of flows have changed, and marks the running jobs on these links as stale.
+ */
 static void mark_stale(struct utility *utility)
 {
 	for (uint32_t c = 0; c < utility->changed_count; c++) {
@@ -302,7 +310,7 @@ static void list_routes(struct utility *utility)
 	utility->first_route[network->job_count] = at;
 }
 
-/* Counting sort of the jobs' routes by link. */
+/* Fills jobs_on[], by a counting sort of the jobs' routes by link. */
 static int index_links(struct utility *utility)
 {
 	const struct network *network = utility->decision->network;

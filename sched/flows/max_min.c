@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Progressive filling. `level` is the common rate per weight of the sources that still grow. */
+/*
+ * Progressive filling: all sources grow together until they stop. `level` is the rate divided by the weight, which is
+ * the same for all sources that still grow.
+ */
 #include <sched/flows/max_min.h>
 
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
-/* A resource or an offer counts as used up if less than this part of it is left, as sums of loads are rounded. */
+/* A resource counts as full, and a source as being at its offered rate, up to this relative rounding error. */
 #define ROUNDING 1e-12
 
 struct filling {
 	const struct max_min_problem *problem;
-	double *rate; /* < 0: still grows */
+	double *rate; /* final rate of each source; < 0: the source still grows */
 	uint32_t *bottleneck;
 	double *left;      /* by resource: capacity not used by sources that have stopped */
-	double *slope;     /* by resource: load per level of the sources that still grow */
+	double *slope;     /* by resource: load per unit of the level, of the sources that still grow */
 	uint32_t *growing; /* by resource: number of its sources that still grow */
-	/* The loads by source: entries start[s] .. start[s + 1] - 1. */
+	/* The loads of source s: resource[i], load[i] for i = start[s] .. start[s + 1] - 1. */
 	uint32_t *start, *resource;
 	double *load;
 };
@@ -46,7 +49,7 @@ static struct filling begin(const struct max_min_problem *problem, double *rate,
 	return filling;
 }
 
-/* Counting sort of the loads by source. */
+/* Sorts the loads by source (counting sort). */
 static void transpose(struct filling *filling)
 {
 	const struct max_min_problem *problem = filling->problem;
@@ -101,7 +104,7 @@ static void stop(struct filling *filling, uint32_t source, double level, uint32_
 	}
 }
 
-/* The level at which the next source stops. */
+/* Returns the level at which the next source stops; INFINITY: nothing limits the sources that still grow. */
 static double next_level(const struct filling *filling)
 {
 	const struct max_min_problem *problem = filling->problem;
@@ -116,7 +119,7 @@ static double next_level(const struct filling *filling)
 	return level;
 }
 
-/* Stops every source that cannot grow beyond `level`. Returns their number. */
+/* Stops every source that cannot grow beyond `level`. Returns the number of sources stopped. */
 static uint32_t stop_at(struct filling *filling, double level)
 {
 	const struct max_min_problem *problem = filling->problem;

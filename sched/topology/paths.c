@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The store of paths: computed for a destination when it is first requested, or all at once, or read from a file. */
+/*
+ * Stores the paths: those to a destination are computed when they are first requested; or all are computed at once, or
+ * read from a file.
+ */
 #include <sched/topology/paths.h>
 
 #include <errno.h>
@@ -26,7 +29,7 @@ static int open_file(struct topology_paths *paths, struct error *err)
 	return path_map_save(&paths->map, paths->topology, file, err);
 }
 
-/* 0 or -ENOMEM */
+/* Lists the switches and the steps between them. Returns 0 or -ENOMEM. */
 static int list_steps(struct topology_paths *paths)
 {
 	const struct topology *topology = paths->topology;
@@ -167,7 +170,7 @@ bool topology_path_up(const struct topology *topology, const struct topology_pat
 	return true;
 }
 
-/* One of several threads that take destinations in turn. */
+/* The argument of one of several threads, each of which takes the next destination until all are computed. */
 struct worker {
 	struct topology_paths *paths;
 	atomic_uint *next;

@@ -7,8 +7,8 @@
 #include <sched/topology/paths.h>
 
 /*
- * A step from a switch to a neighbour. to: the neighbour's index among the switches; port: the position of the link in
- * the first switch's adjacency.
+ * A step from a switch to a neighbouring switch. to: the neighbour's index (see index_of); port: the position of the
+ * link in the adjacency of the switch where the step begins.
  */
 struct step {
 	uint32_t to;
@@ -18,10 +18,13 @@ struct step {
 struct topology_paths {
 	const struct topology *topology;
 	struct topology_adjacency *adjacency;
-	/* The switches by index, in the order of their numbers; index_of[] of a host is unspecified. */
+	/*
+	 * index_of[node]: the index of a switch among the switches, from 0, in the order of their node numbers;
+	 * unspecified for a host.
+	 */
 	uint32_t switch_count;
 	uint32_t *index_of;
-	/* The steps from switch i are at first_step[i] .. first_step[i + 1] - 1. */
+	/* The steps from the switch with index i: steps[first_step[i]] .. steps[first_step[i + 1] - 1]. */
 	uint32_t *first_step;
 	struct step *steps;
 	struct topology_paths_options options;
@@ -34,8 +37,8 @@ struct topology_search *topology_search_create(const struct topology_paths *path
 void topology_search_destroy(struct topology_search *search); /* NULL is legal */
 
 /*
- * Computes the paths to switch `to` from every switch with a lower number. Returns 0, or -ENOMEM with *stored
- * unchanged.
+ * Computes the paths to switch `to` (a node number) from every switch with a lower number. Returns 0, or -ENOMEM with
+ * *stored unchanged.
  */
 int topology_search_to(struct topology_search *search, uint32_t to, struct path_map_to *stored);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counts walks to one destination, then draws or enumerates loopless paths of each length. See paths.h. */
+/*
+ * Finds the paths to one destination: counts the walks to it, then draws or enumerates loopless paths of each length
+ * (method: see paths.h). Nodes are indexes of switches (paths_priv.h).
+ */
 #include "paths_priv.h"
 
 #include <errno.h>
@@ -11,39 +14,39 @@
 #include <base/rng.h>
 
 enum {
-	/* Maximum number of draws per wanted path; then all paths of the length are enumerated. */
+	/* Maximum number of draws per path that is still needed; then all paths of the length are enumerated. */
 	DRAWS = 4,
-	NOWHERE = UINT8_MAX, /* distance of a node that is not connected to the destination */
+	NOWHERE = UINT8_MAX, /* distance[] of a node that is not connected to the destination */
 };
 
 /*
- * The possible first steps of the walks of one length from one switch to the destination: begins[at] .. begins[at +
- * count - 1].
+ * The possible first steps of the walks of one length from one switch to the destination: search->begins[at] ..
+ * search->begins[at + count - 1].
  */
 struct first_steps {
 	uint32_t at;
 	uint16_t count;
-	bool even; /* the same number of walks begins with each of them */
+	bool even; /* each of these steps begins the same number of walks */
 };
 
 struct topology_search {
 	const struct topology_paths *paths;
 	uint32_t lengths; /* rows of `walks` and `first` in use */
 	uint32_t to;
-	uint8_t *distance;         /* to the destination, by node */
+	uint8_t *distance;         /* by node: number of links to the destination */
 	bool bipartite;            /* the walks from a node to the destination are all of even or all of odd length */
 	double *walks;             /* [length][node]: number of walks of that length to the destination */
 	struct first_steps *first; /* [length][node] */
-	struct step *begins;       /* first steps of all lengths and nodes */
+	struct step *begins;       /* the steps to which the entries of first[] refer */
 	size_t walks_capacity, first_capacity, begins_count, begins_capacity;
 	uint32_t *queue;
 	bool *visited;
 	uint64_t *drawn; /* by node: number of the last draw that visited it */
 	uint64_t draws;
-	uint16_t ports[TOPOLOGY_PATHS_LINKS_MAXIMUM]; /* of the path that is enumerated */
-	uint16_t *text;                               /* the result so far */
+	uint16_t ports[TOPOLOGY_PATHS_LINKS_MAXIMUM]; /* ports of the path that enumerate() is building */
+	uint16_t *text; /* the paths found so far: for each, its number of links and the port of each step */
 	size_t text_count, text_capacity;
-	uint32_t found_count; /* number of paths found of the present length; they are the last ones in `text` */
+	uint32_t found_count; /* number of paths of the present length and source; they are the last ones in `text` */
 	struct rng rng;
 	bool failed; /* out of memory */
 };
@@ -121,7 +124,7 @@ static struct first_steps first_from(const struct topology_search *search, uint3
 	return search->first[(size_t)length * search->paths->switch_count + node];
 }
 
-/* Makes space for the rows of `length`. */
+/* Reserves memory for the rows up to `length` of walks[] and first[], and for their steps. */
 static int reserve_rows(struct topology_search *search, uint32_t length)
 {
 	const struct topology_paths *paths = search->paths;
@@ -138,8 +141,8 @@ static int reserve_rows(struct topology_search *search, uint32_t length)
 }
 
 /*
- * Adds the rows of the next length: a walk begins with a step to a node that has walks of one link less. Walks reach
- * the destination only at their end.
+ * Adds the rows of the next length to walks[] and first[]: a walk of that length begins with a step to a node from
+ * which there are walks of one link less. Walks do not pass the destination before their end.
  */
 static int count_walks(struct topology_search *search)
 {
@@ -179,7 +182,10 @@ static int count_walks(struct topology_search *search)
 	return 0;
 }
 
-/* Makes space in the text for `count` paths; returns where the next one begins. NULL: out of memory. */
+/*
+ * Reserves memory for `count` paths of `length` links in search->text. Returns the position of the first of them, or
+ * NULL if out of memory.
+ */
 static uint16_t *reserve_text(struct topology_search *search, uint32_t length, uint32_t count)
 {
 	uint16_t *text = array_reserve(search->text, search->text_count + (size_t)count * (length + 1),
@@ -193,7 +199,7 @@ static uint16_t *reserve_text(struct topology_search *search, uint32_t length, u
 	return text + search->text_count;
 }
 
-/* Adds the path in search->ports. */
+/* Appends the path in search->ports to search->text. */
 static void keep(struct topology_search *search, uint32_t length)
 {
 	uint16_t *text = search->text + search->text_count;
@@ -207,8 +213,8 @@ static void keep(struct topology_search *search, uint32_t length)
 }
 
 /*
- * Depth-first search for all loopless paths of `length` links, which takes only first steps of walks that have the
- * right length. search->ports contains the path up to `node`; `left` links are missing.
+ * Depth-first search for all loopless paths of `length` links. It takes only steps with which a walk of the right
+ * length begins. search->ports contains the first length - left steps, which lead to `node`.
  */
 static void enumerate(struct topology_search *search, uint32_t node, uint32_t length, uint32_t left)
 {
@@ -229,7 +235,10 @@ static void enumerate(struct topology_search *search, uint32_t node, uint32_t le
 	search->visited[node] = false;
 }
 
-/* Draws the first step of a walk of `left` links from a node; all walks have the same probability. */
+/*
+ * Draws the first step of a walk of `left` links from a node to the destination, so that all these walks have the same
+ * probability.
+ */
 static struct step draw_step(struct topology_search *search, uint32_t left, uint32_t node)
 {
 	__extension__ typedef unsigned __int128 wide;
@@ -248,8 +257,8 @@ static struct step draw_step(struct topology_search *search, uint32_t left, uint
 }
 
 /*
- * Draws one of the walks of `length` links from a switch, all with the same probability. Returns false if it has a
- * loop.
+ * Draws one of the walks of `length` links from a switch to the destination, all with the same probability. Returns
+ * false, with ports[] incomplete, if the walk has a loop.
  */
 static bool draw(struct topology_search *search, uint32_t from, uint32_t length, uint16_t *ports)
 {
@@ -271,7 +280,10 @@ static bool draw(struct topology_search *search, uint32_t from, uint32_t length,
 	return true;
 }
 
-/* A loop in place of memcmp(), because most paths differ in the first steps. */
+/*
+ * Returns true if two paths have the same ports. A loop in place of memcmp(), because most paths differ in the first
+ * steps.
+ */
 static bool is_same(const uint16_t *a, const uint16_t *b, uint32_t length)
 {
 	for (uint32_t i = 0; i < length; i++)
@@ -280,7 +292,7 @@ static bool is_same(const uint16_t *a, const uint16_t *b, uint32_t length)
 	return true;
 }
 
-/* Returns true if the path behind `count` stored paths of `length` links differs from all of them. */
+/* Returns true if the path stored after the first `count` paths of `length` links differs from all of these. */
 static bool is_new(const uint16_t *paths, uint32_t count, uint32_t length)
 {
 	const uint16_t *last = paths + (size_t)count * (length + 1);
@@ -291,7 +303,10 @@ static bool is_new(const uint16_t *paths, uint32_t count, uint32_t length)
 	return true;
 }
 
-/* Draws and adds `wanted` different loopless paths. Returns false, with none added, if it does not find enough. */
+/*
+ * Draws and adds `wanted` different loopless paths. Returns false, with no path added, if DRAWS * wanted draws do not
+ * give so many.
+ */
 static bool draw_paths(struct topology_search *search, uint32_t from, uint32_t length, uint32_t wanted)
 {
 	uint16_t *paths = reserve_text(search, length, wanted);
@@ -310,7 +325,10 @@ static bool draw_paths(struct topology_search *search, uint32_t from, uint32_t l
 	return true;
 }
 
-/* Adds up to `wanted` loopless paths of one length, drawn uniformly from all. */
+/*
+ * Adds `wanted` loopless paths of one length, or all if there are fewer. Each such path has the same probability of
+ * being added.
+ */
 static void find_of_length(struct topology_search *search, uint32_t from, uint32_t length, uint32_t wanted)
 {
 	size_t before = search->text_count;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A child that runs an action as soon as its parent ends, however it ends (SIGKILL included), unless it was released
- * before. It has its own session and keeps no terminal open.
+ * A guard is a child process that runs an action as soon as its parent ends, however the parent ends (SIGKILL
+ * included), unless the parent has released the guard before. The guard has its own session and keeps no terminal open.
  */
 #ifndef LAB_GUARD_H
 #define LAB_GUARD_H
@@ -10,9 +10,12 @@
 
 struct guard;
 
-/* Starts the child, which has a copy of the context as it is now (fork). Returns NULL with err set on failure. */
+/*
+ * Starts the guard. It is forked, so its action uses a copy of the context as it is now. Returns NULL with err set on
+ * failure.
+ */
 struct guard *guard_start(void (*action)(void *context), void *context, struct error *err);
-/* Ends the child without the action; NULL is legal. */
+/* Ends the guard without running the action. NULL is legal. */
 void guard_release(struct guard *guard);
 
 #endif

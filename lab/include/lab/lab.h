@@ -5,7 +5,7 @@
  *
  *   host NAME-h1 ... NAME-hN   eth0, 10.77.RACK.N/16, MAC 02:6d:..
  *   switch NAME-sw             bridges rack1 .. rackR and core; one veth per host
- *   injector NAME-inj          for each place a pair of interfaces PLACE-a (outer end) and PLACE-b (the core's side)
+ *   injector NAME-inj          for each place a pair of interfaces PLACE-a (outer end) and PLACE-b (towards the core)
  *
  * A routed lab has a fabric of switches in place of the bridges: each switch is a namespace NAME-s<number> in which the
  * kernel routes, IPv4 and IPv6, over all shortest paths (ECMP by addresses and ports). A switch has one address, on its
@@ -37,12 +37,12 @@ enum {
 	LAB_NAME_MAXIMUM = 10, /* characters */
 	LAB_SWITCHES_MAXIMUM = 128,
 	LAB_LINKS_MAXIMUM = 1024,
-	LAB_NODE_NAME_BYTES = 16, /* node names; in a routed lab, interfaces have these names, too */
+	LAB_NODE_NAME_BYTES = 16, /* size of node names; in a routed lab, also names of interfaces */
 };
 
 /*
- * SO_PRIORITY of packets that must not queue behind others on a limited link; a hundredth of the link is reserved for
- * them.
+ * SO_PRIORITY of packets that must not queue behind others on a limited link. A hundredth of the link's rate is
+ * reserved for these packets.
  */
 enum { LAB_CONTROL_PRIORITY = 0x10003 };
 
@@ -51,20 +51,21 @@ enum { LAB_CONTROL_PRIORITY = 0x10003 };
 struct lab_spec {
 	const char *name;
 	int hosts, racks;
-	int slots; /* tasks that a host can hold, for the inventory */
+	int slots; /* number of tasks that a host can run; goes into the inventory only */
 	int mtu_bytes;
-	const char *const *places; /* "h3", "rack1", "core": places of injectors */
+	const char *const *places; /* places of injectors, such as "h3", "rack1", "core" */
 	size_t place_count;
-	int spines;                    /* > 0: the racks are leaves, each linked to each of this many spines */
-	const struct topology *fabric; /* not NULL: this network instead of `hosts` and `racks`; borrowed */
-	double link_MBps;              /* of a routed lab: limits every link; 0 = as the fabric's file says */
+	int spines; /* > 0: a routed lab in which each rack's switch is linked to each of this many spines */
+	/* Not NULL: a routed lab with this network; `hosts` and `racks` are then ignored. Borrowed. */
+	const struct topology *fabric;
+	double link_MBps; /* of a routed lab: rate limit of every link, MB/s of payload; 0 = as `fabric` says */
 };
 
 struct lab_host {
-	char name[LAB_NODE_NAME_BYTES];        /* h1 */
-	char netns[24];                        /* lab0-h1 */
-	char address[16];                      /* of eth0 */
-	char probe_address[16];                /* for probers with their own stack: the kernel does not answer on it */
+	char name[LAB_NODE_NAME_BYTES]; /* h1 */
+	char netns[24];                 /* lab0-h1 */
+	char address[16];               /* of eth0 */
+	char probe_address[16]; /* for probers with their own IP stack: the host's kernel does not have this address */
 	char address6[16], probe_address6[16]; /* of a routed lab; else "" */
 	char mac[18];
 	int rack; /* from 1 */
@@ -74,19 +75,22 @@ struct lab_switch {
 	char name[LAB_NODE_NAME_BYTES]; /* spine1 */
 	char netns[24];                 /* lab0-s5 */
 	char address[16];
-	int rack; /* of its hosts; 0 = it has none */
+	int rack; /* rack of the switch's hosts; 0 = it has no hosts */
 };
 
-/* Ends are hosts, from 0, or switches, from host_count; b is a switch. Limits are in MB/s of payload, 0 = none. */
+/*
+ * a and b: node numbers of the link's ends; hosts are numbered from 0, switches from host_count. b is a switch. Limits
+ * are in MB/s of payload; 0 = no limit.
+ */
 struct lab_link {
 	int a, b;
-	double MBps, back_MBps; /* from a to b, from b to a */
+	double MBps, back_MBps; /* limit from a to b; limit from b to a */
 	bool up;
 };
 
 struct lab_injector {
 	char place[2 * LAB_NODE_NAME_BYTES]; /* "h3", "rack1", "core"; of a routed lab "h3", "leaf1:spine2" */
-	int link;                            /* of a routed lab */
+	int link;                            /* of a routed lab: index of the link on which the injector is */
 	char port_a[16], port_b[16];         /* interfaces in the injector's namespace; b is nearer to the core */
 	char control[64];                    /* control socket of the injector that `lab` starts */
 };
@@ -98,7 +102,7 @@ struct lab {
 	size_t injector_count;
 	struct lab_host hosts[LAB_HOSTS_MAXIMUM];
 	struct lab_injector injectors[LAB_INJECTORS_MAXIMUM];
-	int switch_count, link_count; /* of a routed lab; else 0 */
+	int switch_count, link_count; /* 0 if the lab is not routed */
 	struct lab_switch switches[LAB_SWITCHES_MAXIMUM];
 	struct lab_link links[LAB_LINKS_MAXIMUM];
 };
@@ -130,17 +134,17 @@ int lab_down(const char *name, struct error *err);
 int lab_check_free(const char *name, struct error *err);
 
 /*
- * Starts `program inject PORT_A PORT_B --delay-us D --control ...` in the injector's namespace for each place and waits
- * until its control socket answers. The injector runs at the highest priority until lab_down(), even when this process
- * ends; its output goes to LAB_FOLDER/NAME-PLACE.log. extra: further arguments, NULL-terminated, or NULL; --cpus is
- * added unless it is among them.
+ * Starts, for each place, `program inject PORT_A PORT_B --delay-us D --control ...` in the injectors' namespace, and
+ * waits until the injector answers on its control socket. Each injector runs at the highest priority (nice -20) until
+ * lab_down(), even when this process ends; its output goes to LAB_FOLDER/NAME-PLACE.log. extra: further arguments,
+ * NULL-terminated, or NULL; --cpus is added unless it is among them.
  */
 int lab_start_injectors(const struct lab *lab, const char *program, double delay_us, const char *const *extra,
 			struct error *err);
 
 /*
- * Returns the CPU for the injector with this index: the last CPU for index 0, the one before it for 1, and so on; -1 =
- * no CPU can be spared.
+ * Returns the CPU for the injector with this index: the last CPU for index 0, the one before it for index 1, and so on;
+ * CPU 0 is never used. -1 = no CPU can be spared.
  */
 int lab_injector_cpu(size_t index);
 
@@ -153,30 +157,33 @@ int lab_read(const char *name, struct lab *lab, struct error *err);
 /* Reads the output of lab_to_json(); `file` is for messages. */
 int lab_from_json(const char *file, const json_t *root, struct lab *lab, struct error *err);
 json_t *lab_to_json(const struct lab *lab); /* nomora.lab/1, new reference, NULL if out of memory */
-/* Makes nomora.labs/1 of an array of nomora.lab/1, whose reference it takes over. Returns NULL if out of memory. */
+/*
+ * Makes nomora.labs/1 from an array of nomora.lab/1; takes over the reference to the array. Returns NULL if out of
+ * memory.
+ */
 json_t *lab_list_to_json(json_t *labs);
-/* Prints the lab as text, with commands to try next; asks the injectors whether they run. */
+/* Prints the lab as text, with commands to try next. Queries the injectors to print whether they run. */
 void lab_print(const struct lab *lab, FILE *out);
 
 /*
- * Lists the names of at most `capacity` existing labs, complete or not, in alphabetical order. Returns their number, or
- * -errno with err set.
+ * Writes the names of at most `capacity` existing labs, complete or not, to names[], in alphabetical order. Returns
+ * their number, or -errno with err set.
  */
 int lab_list(char (*names)[LAB_NAME_MAXIMUM + 1], size_t capacity, struct error *err);
 
 const struct lab_host *lab_find_host(const struct lab *lab, const char *name);
 /*
- * Returns the namespace of a host or switch by name, of the bridges ("sw") or of the injectors ("inj"); NULL if there
- * is none.
+ * Returns the namespace of the host or switch with this name, of the bridges (name "sw") or of the injectors ("inj");
+ * NULL if there is none.
  */
 const char *lab_find_netns(const struct lab *lab, const char *name);
 
-/* Returns the name of the node with this number. */
+/* Returns the name of the node with this number (see struct lab_link). */
 const char *lab_node_name(const struct lab *lab, int node);
 
 /*
- * Returns the network of a routed lab as it is now, or NULL if out of memory. A link without a limit has
- * TOPOLOGY_MBPS_MAXIMUM.
+ * Returns the network of a routed lab with the link states and limits in `lab`, or NULL if out of memory. A link
+ * without a limit has TOPOLOGY_MBPS_MAXIMUM.
  */
 struct topology *lab_topology(const struct lab *lab);
 
@@ -184,11 +191,15 @@ enum lab_link_action { LAB_LINK_UP, LAB_LINK_DOWN, LAB_LINK_RATE };
 
 struct lab_link_change {
 	enum lab_link_action action;
-	double MBps;      /* in both directions; 0 = no limit */
-	bool keep_routes; /* leaves the routes of the other switches as they are */
+	double MBps;      /* for LAB_LINK_RATE: limit in each direction, MB/s of payload; 0 = no limit */
+	bool keep_routes; /* true: sets no routes; the kernel of end b still deletes its routes over a link that goes
+			     down */
 };
 
-/* Changes the link between two nodes of a running routed lab, and the routes accordingly. */
+/*
+ * Changes the link between two nodes, given by name, of a running routed lab. If the link goes up or down, also sets
+ * the routes of all switches accordingly, unless change->keep_routes.
+ */
 int lab_change_link(const char *name, const char *a, const char *b, const struct lab_link_change *change,
 		    struct error *err);
 
@@ -200,9 +211,9 @@ int lab_write_inventory(const struct lab *lab, const char *cluster_path, const c
 			const char *topology_path, struct error *err);
 
 /*
- * lab_guard_start() starts a process that removes the lab as soon as this one ends, however it ends (SIGKILL included);
- * it returns NULL with err set on failure. lab_guard_release() takes the lab down itself if `down` is true, and ends
- * the guard.
+ * lab_guard_start() starts a process, the guard, that removes the lab as soon as the calling process ends, however it
+ * ends (SIGKILL included); returns NULL with err set on failure. lab_guard_release() ends the guard; if `down` is true,
+ * it removes the lab before.
  */
 struct lab_guard;
 struct lab_guard *lab_guard_start(const char *name, struct error *err);

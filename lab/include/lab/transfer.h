@@ -7,8 +7,9 @@
  * MB/s of payload become MB/s x 1514/1448 on the wire; the link's own limit is 3 % higher for acknowledgements.
  *
  * Transfers need an agent on each host: a child process in the host's network namespace, which dies when this process
- * dies, even by SIGKILL. Each transfer's packets have the SO_PRIORITY of its class, so no filter is needed. Rates can
- * change while transfers run. Root only; one thread. Volumes are bytes of payload, rates MB/s of payload.
+ * dies, even by SIGKILL. Each transfer has a traffic class on its sender's link; its packets have the SO_PRIORITY of
+ * the class, so no filter is needed. Rates can change while transfers run. Root only; one thread. Volumes are bytes of
+ * payload, rates MB/s of payload.
  */
 #ifndef LAB_TRANSFER_H
 #define LAB_TRANSFER_H
@@ -20,20 +21,23 @@
 #include <base/ns.h>
 #include <lab/lab.h>
 
-/* Limits every link: of a bridged lab to MBps, of a routed lab to the link's own limit. */
+/*
+ * Limits the rate of every link. In a lab of bridges, the limit is MBps; in a routed lab, MBps is ignored and each link
+ * has the limits in struct lab_link. Returns 0, or -errno with err set.
+ */
 int lab_limit_links(const struct lab *lab, double MBps, struct error *err);
 /* Returns the MB/s of payload that TCP carries in `mbit` Mbit/s of frames. */
 double lab_payload_MBps(double mbit);
 /* Returns 0 if every host has a limited link, else -ENOENT with a hint in err. */
 int lab_check_links(const struct lab *lab, struct error *err);
 
-/* Takes the link of a host up or down at the switch. */
+/* Takes the link of a host up or down, at the end of the switch. Returns 0, or -errno with err set. */
 int lab_change_host_link(const struct lab *lab, int host, bool up, struct error *err);
 
 enum transfer_state {
 	TRANSFER_IDLE,
 	TRANSFER_RUNNING,
-	TRANSFER_DONE,   /* every byte is acknowledged */
+	TRANSFER_DONE,   /* the receiver's kernel has acknowledged every byte */
 	TRANSFER_FAILED, /* the sender's connection broke, or the receiver received nothing for TRANSFER_SILENCE_MS */
 };
 
@@ -43,30 +47,33 @@ struct transfer {
 	int from, to; /* hosts, from 0 */
 	uint64_t bytes, acknowledged;
 	enum transfer_state state;
-	int reporter;             /* if failed: the host that reported it */
-	struct ns started, ended; /* monotonic */
+	int reporter;             /* if the transfer failed: the host whose agent reported it */
+	struct ns started, ended; /* times of the monotonic clock */
 };
 
 struct transfers;
 
 /* Starts the agents and creates `count` idle transfers. Returns NULL with err set on failure. */
 struct transfers *transfers_create(const struct lab *lab, uint32_t count, struct error *err);
-/* Ends the agents, not the classes; NULL is legal. */
+/* Ends the agents and frees the transfers; the traffic classes remain on the links. NULL is legal. */
 void transfers_destroy(struct transfers *transfers);
 
 /*
- * Sets the rates of the transfers' classes in MB/s. A class whose rate is 0 or NAN is not changed; a transfer without a
- * class is limited by the link only. Returns 0, or -errno with err set.
+ * Sets the rates of the transfers' traffic classes, rate_MBps[] by number of the transfer. A class whose rate is 0 or
+ * NAN is not changed; a transfer that has no class yet is limited by the link only. Returns 0, or -errno with err set.
  */
 int transfers_set_rates(struct transfers *transfers, const double *rate_MBps, struct error *err);
-/* The hosts must be set before the rate. transfers_start() starts a transfer again if it is not idle. */
+/*
+ * transfers_set_hosts() must be called before transfers_set_rates(). transfers_start() sends `bytes`; a transfer that
+ * is not idle starts again from its first byte.
+ */
 void transfers_set_hosts(struct transfers *transfers, uint32_t number, int from, int to);
 int transfers_start(struct transfers *transfers, uint32_t number, uint64_t bytes, struct error *err);
 void transfers_cancel(struct transfers *transfers, uint32_t number);
-/* Kills a host's agent, as a failure of the host would. */
+/* Kills the agent of a host, so that its transfers break as if the host had failed. */
 void transfers_kill_host(struct transfers *transfers, int host);
 
-/* Waits for reports of the agents, but at most for `timeout`, and reads them. Returns 0, or -errno with err set. */
+/* Waits until agents report, but at most for `timeout`, and reads the reports. Returns 0, or -errno with err set. */
 int transfers_poll(struct transfers *transfers, struct ns timeout, struct error *err);
 const struct transfer *transfers_get(const struct transfers *transfers, uint32_t number);
 

@@ -23,11 +23,11 @@ struct tuple {
 	struct ns emitted;
 };
 
-/* Writes the header and zeros, tuple->bytes in all. */
+/* Writes the tuple to text[]: the header, then zeros, tuple->bytes in all. */
 void tuple_write(const struct tuple *tuple, uint8_t *text);
 /*
- * Reads the header of the tuple at the beginning of `text`. Returns the number of bytes of the tuple, 0 if the tuple is
- * incomplete, or -EBADMSG if its size is out of range.
+ * Reads the header of the tuple at the beginning of text[], of which `bytes` bytes have been received. Returns the size
+ * of the tuple in bytes, 0 if it is incomplete, or -EBADMSG if its size is out of range.
  */
 int tuple_read(const uint8_t *text, size_t bytes, struct tuple *tuple);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Applies a plan to a routed lab: sets its routes in the switches; then every flow between two hosts is a TCP transfer
- * at the rate that the plan predicts for it, all at once. The plan is confirmed if each transfer ends in the predicted
- * time.
+ * Applies a plan to a routed lab: sets the plan's routes in the switches, then sends, for every flow between two hosts,
+ * a TCP transfer at the rate that the plan predicts for the flow, all at the same time. The plan is confirmed if each
+ * transfer ends in the predicted time.
  */
 #ifndef LAB_DATAFLOW_APPLY_H
 #define LAB_DATAFLOW_APPLY_H
@@ -17,26 +17,29 @@
 #include <lab/lab.h>
 #include <sched/dataflow/plan.h>
 
-/* Reads the lab of a plan: it must be routed, with limited links. 0 or -errno with err set. Root only. */
+/*
+ * Reads a lab and checks that it is routed and has limited links, so that a plan can be applied to it. Returns 0, or
+ * -errno with err set. Root only.
+ */
 int apply_read_lab(const char *name, struct lab *lab, struct error *err);
 
 struct applied_flow {
 	const struct plan_job *job;
-	uint32_t from_task, to_task; /* of the job */
-	int from_host, to_host;      /* of the lab */
+	uint32_t from_task, to_task; /* numbers of the tasks in the job */
+	int from_host, to_host;      /* hosts of the lab, from 0 */
 	double predicted_MBps, measured_MBps;
 };
 
 struct apply_result {
 	struct applied_flow *flows;
 	size_t flow_count, flow_capacity;
-	bool measured; /* every flow has ended */
+	bool measured; /* true when every transfer has ended, so that each measured_MBps is set */
 };
 
 /*
- * Each flow sends for `seconds` at its predicted rate. The routes are removed afterwards unless keep_routes. Returns 0,
- * or -errno with err set; in either case the caller clears `result`, which refers to the plan, by apply_result_clear().
- * Root only.
+ * Sets the routes and sends each flow for `seconds` at its predicted rate. Removes the routes afterwards unless
+ * keep_routes. Returns 0, or -errno with err set; in either case the caller clears `result`, which refers to the plan,
+ * by apply_result_clear(). Root only.
  */
 int apply_plan(const struct lab *lab, struct dataflow_plan *plan, double seconds, bool keep_routes,
 	       struct apply_result *result, struct error *err);

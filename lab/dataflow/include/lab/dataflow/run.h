@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs a plan on a routed lab: sets the plan's routes, or chooses source ports with which connections take them; starts
- * a process for each task in the network namespace of its host; and watches the links. Routes over a link that has lost
- * its carrier, or that loses packets (<lab/routes/probes.h>), are replaced, and restored when the link returns; other
- * routes do not change. When the time is over, the sources end; all tuples that they have sent are still passed on.
+ * Runs a plan on a routed lab: sets the plan's routes in the switches, or chooses source ports with which equal-cost
+ * hashing sends the connections over these routes; starts a process for each task in the network namespace of its host;
+ * and watches the links. A link that has lost its carrier is down; a link that has one but loses packets is lossy
+ * (<lab/routes/probes.h>). Routes over links that are down or lossy are replaced, and restored when the links can be
+ * used again; other routes do not change. (Routes selected by source ports never change.) When the time is over, the
+ * sources end; all tuples that they have sent are still passed on.
  *
  * Processes, routes and faults are removed when the caller ends, even by SIGKILL; srun then ends the job that it
  * started. Root only; one thread. Rates are MB/s (10^6 bytes of tuples).
@@ -18,24 +20,25 @@
 #include <sched/dataflow/plan.h>
 #include <sched/dataflow/simulate.h>
 
-/* The values of a report line. They are of the time since the previous line, unless noted otherwise. */
+/* The values of a report line. They refer to the time since the previous line, unless noted otherwise. */
 struct run_second {
 	double s; /* since the start */
 	double source_MBps, sink_MBps;
-	double latency_p99_us;            /* of the worst sink; NAN: no sink received a tuple */
-	double gap_ms;                    /* maximum time between two successive tuples of a connection */
-	uint64_t lost, duplicated;        /* since the start */
-	uint32_t links_down, links_lossy; /* links of the lab without a carrier; links that have one but lose packets */
-	uint32_t rerouted;                /* routes that changed */
-	double notice_windows; /* maximum time, in windows, from the first probe lost on a link until the loss was
-				  detected; 0: none */
-	double reroute_ms;     /* maximum time from the detection until every switch had its new route; 0: none */
+	double latency_p99_us;     /* 99th percentile of the tuples' latency, of the sink with the highest; NAN: no sink
+				      received a tuple */
+	double gap_ms;             /* maximum time between the receptions of two successive tuples of a connection */
+	uint64_t lost, duplicated; /* since the start */
+	uint32_t links_down, links_lossy; /* numbers of links of the lab that are down, that are lossy */
+	uint32_t rerouted;                /* number of routes that changed */
+	double notice_windows;            /* maximum of probes_notice_windows() over the links found lossy; 0: none */
+	double reroute_ms; /* maximum time from the detection of a change of links until every switch had its new
+			      routes; 0: none */
 };
 
 struct run_sink {
 	const char *job;
-	uint32_t task;                        /* of the job */
-	double predicted_MBps, measured_MBps; /* the mean without the first second */
+	uint32_t task;                        /* number of the task in the job */
+	double predicted_MBps, measured_MBps; /* predicted by the plan; mean after the first report */
 };
 
 struct run_flow {
@@ -44,9 +47,9 @@ struct run_flow {
 };
 
 struct run_result {
-	uint64_t sent, received, lost, duplicated; /* tuples, over all connections */
+	uint64_t sent, received, lost, duplicated; /* numbers of tuples, over all connections */
 	bool complete;                             /* every task has ended, and every sent tuple was received */
-	uint32_t faults_missed;                    /* links whose faults had not begun when the run ended */
+	uint32_t faults_missed;                    /* number of links whose faults had not begun when the run ended */
 	struct run_sink *sinks;
 	uint32_t sink_count;
 	struct run_flow *flows; /* connections between two hosts; only with run_options.ports */
@@ -57,27 +60,27 @@ struct run_options {
 	const char *program; /* path of this program, which is started again as "dataflow worker" */
 	double seconds, local_MBps;
 	uint32_t tuple_bytes;
-	const char *slurm_folder; /* folder that Slurm's nodes share, for the plans; srun starts the tasks on the nodes
-				     with the hosts' names. NULL: the tasks are started here */
+	const char *slurm_folder; /* folder that Slurm's nodes share, for the plans; srun starts each task on the node
+				     with its host's name. NULL: the tasks are started here, without Slurm */
 	bool keep_routes;
 	/*
-	 * If true, does not change the switches, but chooses source ports whose hash selects the routes. Then there
-	 * must be no faults.
+	 * true: does not change the switches, but chooses source ports with which equal-cost hashing sends the
+	 * connections over the plan's routes. There must then be no faults.
 	 */
 	bool ports;
-	bool improve_routes; /* after a failure, look for routes that give the jobs higher rates together */
-	const struct simulate_fault *faults; /* faults of links only; all links are up again at the end */
-	uint64_t seed;                       /* for SIMULATE_USED: selects some of the links in use at the start */
+	bool improve_routes; /* true: after a failure, looks for routes with which the jobs' rates have a greater sum */
+	const struct simulate_fault *faults; /* faults of links only; at the end, all links with faults are up */
+	uint64_t seed;                       /* for SIMULATE_USED: selects links from those in use at the start */
 	uint32_t fault_count;
-	const volatile sig_atomic_t *stop; /* ends the run early */
+	const volatile sig_atomic_t *stop; /* if *stop becomes nonzero, the run ends early */
 	void (*each_second)(void *context, const struct run_second *second);
 	void *context;
 };
 
 /*
- * Runs the plan. The topology's link states follow those of the lab and are not restored. Returns 0; or, with err set,
- * -EINVAL (a fault that is not of links, a job with a cycle), -EHOSTUNREACH (no source port takes a flow over its
- * route) or another -errno. In either case the caller clears `result` by run_result_clear().
+ * Runs the plan. Sets the states of the topology's links to those of the lab's links and does not restore them. Returns
+ * 0; or, with err set, -EINVAL (a fault that is not of links, a job with a cycle), -EHOSTUNREACH (no source port takes
+ * a flow over its route) or another -errno. In either case the caller clears `result` by run_result_clear().
  */
 int run_plan(const struct lab *lab, struct dataflow *dataflow, struct dataflow_plan *plan,
 	     const struct run_options *options, struct run_result *result, struct error *err);
@@ -99,14 +102,14 @@ void run_history_clear(struct run_history *history);
 int run_history_plot(const struct run_history *history, const struct run_options *options, const char *path,
 		     struct error *err);
 
-/* Prints a run as text, or as nomora.dataflow-run-second/1 and nomora.dataflow-run/1. */
+/* How to print a run: as text, or as JSON lines, nomora.dataflow-run-second/1 and nomora.dataflow-run/1. */
 struct run_report {
 	bool json;
 	FILE *out;
-	struct run_history *history; /* NULL: none is kept */
+	struct run_history *history; /* to which report lines are added; NULL: none */
 };
 void run_report_heading(const struct run_report *report);
-/* For run_options.each_second; the context is the report. */
+/* For run_options.each_second; `context` is the struct run_report. */
 void run_report_second(void *context, const struct run_second *second);
 void run_report_result(const struct run_report *report, const struct dataflow *dataflow,
 		       const struct run_result *result);

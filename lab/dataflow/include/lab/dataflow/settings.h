@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The settings of nomora dataflow with their option rows, and the scenario that they name: a file, a generator, or a
- * file of another system. Plain data; texts are borrowed.
+ * The settings of nomora dataflow with their option rows, and the loading of the scenario that the settings name: a
+ * file, a generator, or a file of another system. Plain data; texts are borrowed.
  */
 #ifndef LAB_DATAFLOW_SETTINGS_H
 #define LAB_DATAFLOW_SETTINGS_H
@@ -13,24 +13,25 @@
 #include <sched/dataflow/plan_report.h>
 #include <sched/dataflow/simulate.h>
 
-enum dataflow_routes { DATAFLOW_NETLINK, DATAFLOW_PORTS }; /* order of the option's names */
+enum dataflow_routes { DATAFLOW_NETLINK, DATAFLOW_PORTS }; /* in the order of the names of option --routes */
 
 struct dataflow_settings {
-	int engine, literal; /* literal < 0: none of the printed faults */
+	int engine, literal; /* index in engine_names[]; index in engine_literal_names[], < 0: ENGINE_CORRECTED */
 	int64_t seed, k, detour, evaluations, starts, random_runs, steps, route_steps, repeats;
-	const char *map; /* file of the candidate routes; NULL: none */
+	const char *map; /* file of the candidate routes (topology_paths_options.file); NULL: none */
 	double deadline_ms, local_MBps, temperature;
 	bool direct, compare, json, bound;
 	bool advise_moves;
-	const char *openflow, *first_address; /* folder of the switches' sockets; NULL: none */
+	const char *openflow, *first_address; /* folder of the switches' sockets, NULL: none; IPv4 address of the
+						 network's first host */
 	int64_t openflow_timeout_ms;
 	bool openflow_keep;
-	const char *plot; /* picture; NULL: none */
+	const char *plot; /* file for a picture of the network; NULL: none */
 	const char *latency_file, *curves, *curve;
 	int latency_stat;
 	struct dataflow_latency *latency; /* opened from latency_file and curves; NULL: none */
 	/* Where the jobs come from. */
-	const char *file; /* NULL: one of the following */
+	const char *file; /* file of the scenario; NULL: the jobs come from one of generate, flink, swim and coflows */
 	const char *generate, *flink, *swim, *coflows, *topology, *scenario;
 	int64_t slots, jobs, tasks;
 	double link_MBps, split_MB;
@@ -40,36 +41,36 @@ struct dataflow_settings {
 	double until_s, buffer_MB;
 	struct option_list faults;
 	/* On a lab. */
-	bool apply, run, keep_routes; /* run: `nomora dataflow run` */
-	int routes;                   /* of run: enum dataflow_routes */
+	bool apply, run, keep_routes; /* run: the command is `nomora dataflow run` */
+	int routes;                   /* of run: how connections get the plan's routes, enum dataflow_routes */
 	const char *lab;
 	double seconds;
 	int64_t tuple_bytes;
-	const char *slurm;      /* folder that the nodes share; NULL: without Slurm */
-	const char *throughput; /* picture of a run; NULL: none */
-	int experiment;         /* < 0: none */
+	const char *slurm;      /* run_options.slurm_folder */
+	const char *throughput; /* file for a picture of the rates of a run; NULL: none */
+	int experiment;         /* index of the experiment's name; < 0: none */
 	const char *output;
 	int64_t runs;
 };
 
-/* The option rows; they list the engines only after dataflow_settings_default(). */
+/* The option rows. The names of the engines are missing until dataflow_settings_default() has been called. */
 extern const struct option_row dataflow_option_rows[];
 void dataflow_settings_default(struct dataflow_settings *settings);
 
 struct engine_options dataflow_engine_options(const struct dataflow_settings *settings);
 struct topology_paths_options dataflow_paths_options(const struct dataflow_settings *settings);
 
-/* Parses --fail. 0 or -EINVAL with err set. */
+/* Parses the values of --fail. Returns 0, or -EINVAL with err set. */
 int dataflow_parse_faults(const struct dataflow_settings *settings, const struct topology *topology,
 			  struct simulate_fault faults[OPTION_LIST_MAXIMUM], struct error *err);
 
 /*
- * Checks that there is exactly one source of jobs (FILE, counted by `operands`, or an option that replaces it), and
- * that the options can be combined. Returns 0, or -EINVAL with err set.
+ * Checks that exactly one source of jobs is given (the operand FILE, of which there are `operands`, or one of the
+ * options that replace it), and that the options can be combined. Returns 0, or -EINVAL with err set.
  */
 int dataflow_check_sources(const struct dataflow_settings *settings, int operands, struct error *err);
 
-/* Opens the latencies of --latency. Returns NULL with err set on failure. */
+/* Opens the latency matrix and the curves of --latency, --curves and --curve. Returns NULL with err set on failure. */
 struct dataflow_latency *dataflow_open_latency(const struct dataflow_settings *settings,
 					       const struct dataflow *dataflow, struct error *err);
 

@@ -13,8 +13,8 @@
 enum {
 	OPENFLOW_VERSION = 4,
 	OPENFLOW_HEADER_BYTES = 8,
-	OPENFLOW_MESSAGE_BYTES = 128,    /* maximum size of the messages written here */
-	OPENFLOW_LENGTH_MAXIMUM = 65535, /* of any message */
+	OPENFLOW_MESSAGE_BYTES = 128,    /* maximum size of the messages that these functions write */
+	OPENFLOW_LENGTH_MAXIMUM = 65535, /* maximum size of any message */
 };
 
 /* 7.1 */
@@ -35,9 +35,9 @@ struct openflow_message {
 	uint16_t length;
 	uint32_t transaction;
 	const uint8_t *body; /* length - OPENFLOW_HEADER_BYTES bytes, in the caller's buffer */
-	/* OPENFLOW_ERROR (7.4.4) */
+	/* only for OPENFLOW_ERROR (7.4.4) */
 	uint16_t error_type, error_code;
-	/* OPENFLOW_FEATURES_REPLY (7.3.1) */
+	/* only for OPENFLOW_FEATURES_REPLY (7.3.1): id of the switch */
 	uint64_t datapath;
 };
 
@@ -47,20 +47,17 @@ struct openflow_message {
  */
 int openflow_parse(const uint8_t *bytes, size_t count, struct openflow_message *message);
 
-/* Writes the error as text, such as "flow mod failed: table full", to text[96]. */
+/* Writes the error of an OPENFLOW_ERROR as text, such as "flow mod failed: table full", to text[96]. */
 void openflow_error_text(const struct openflow_message *message, char *text);
 
-/*
- * Both write a message into out[] and return its length: openflow_write() one without a body, the other one the answer
- * to an echo request.
- */
+/* Writes a message without a body to out[]. Returns its length. */
 size_t openflow_write(enum openflow_type type, uint32_t transaction, uint8_t out[OPENFLOW_MESSAGE_BYTES]);
-/* Answers with only the first bytes of a long echo request. */
+/* Writes the answer to an echo request to out[], with only the first bytes of a long request. Returns its length. */
 size_t openflow_write_echo_reply(const struct openflow_message *request, uint8_t out[OPENFLOW_MESSAGE_BYTES]);
 
 /*
- * Packets from one IPv4 address to another, or the ARP packets between them (`arp`), are output to a port (7.3.4.1,
- * 7.2.3, 7.2.5).
+ * A flow of a switch: the switch sends packets from one IPv4 address to another, or if `arp` the ARP packets between
+ * them, out of a port (7.3.4.1, 7.2.3, 7.2.5).
  */
 struct openflow_flow {
 	uint64_t cookie;
@@ -73,8 +70,8 @@ struct openflow_flow {
 /* Writes a message that adds the flow, or replaces the one with the same match and priority. Returns the length. */
 size_t openflow_write_add(const struct openflow_flow *flow, uint32_t transaction, uint8_t out[OPENFLOW_MESSAGE_BYTES]);
 /*
- * Writes a message that deletes the flows, of all tables, whose cookie equals `cookie` in the bits of `mask`. Returns
- * the length.
+ * Writes a message that deletes, in all tables, the flows whose cookie equals `cookie` in the bits that are set in
+ * `mask`. Returns the length.
  */
 size_t openflow_write_delete(uint64_t cookie, uint64_t mask, uint32_t transaction, uint8_t out[OPENFLOW_MESSAGE_BYTES]);
 

@@ -6,9 +6,9 @@
  *
  * A switch is reached at its management socket, DIR/NAME.mgmt, which Open vSwitch creates for every bridge. Link number
  * l of the topology, from 0, is port l + 1 at both its ends; host number i of the topology, from 0, has the address
- * `first + i`. An update sets the new routes before it removes the old ones: it begins with the last switch of every
- * route, and waits until barriers confirm these flows before it updates the switches before them; at the end it deletes
- * unused flows. One thread.
+ * `first + i`. An update sets the new routes before it removes the old ones. It begins with the last switch of every
+ * route, and updates the switches before these only when barriers confirm the flows of the last ones, and so on; at the
+ * end it deletes the flows of earlier updates. One thread.
  */
 #ifndef LAB_OPENFLOW_SWITCHES_H
 #define LAB_OPENFLOW_SWITCHES_H
@@ -20,17 +20,21 @@
 enum { OPENFLOW_ATTEMPTS = 3 };
 
 struct openflow_done {
-	uint32_t switches, flows; /* switches that confirmed; flows set */
-	double ms;                /* from the first flow to the last confirmation */
+	uint32_t switches, flows; /* number of switches that confirmed the update; number of flows set */
+	double ms;                /* time from the first message of a flow to the last confirmation */
 };
 
 struct openflow_fabric {
-	const char *folder;  /* of the management sockets */
+	const char *folder;  /* folder of the management sockets (DIR) */
 	uint32_t first;      /* address of host 0, host byte order */
-	uint32_t generation; /* of the flows; its lowest 16 bits must differ from those of the last update */
-	int timeout_ms;      /* for a switch to connect or confirm */
-	const volatile sig_atomic_t *stop; /* ends openflow_keep_routes(); NULL: never */
-	/* Called after an update (failure is NULL), and after a failed one that will be repeated (done is NULL). */
+	uint32_t generation; /* number of the plan, part of the flows' cookies; must differ in the lowest 16 bits from
+				that of the last plan */
+	int timeout_ms;      /* time limit for a switch to connect or to confirm */
+	const volatile sig_atomic_t *stop; /* *stop != 0 ends openflow_keep_routes(); NULL: no end */
+	/*
+	 * Called after a successful update (failure is NULL), and after a failed one that will be repeated (done is
+	 * NULL).
+	 */
 	void (*event)(void *context, const struct openflow_done *done, const struct error *failure);
 	void *context;
 };
@@ -43,8 +47,8 @@ struct openflow_fabric {
 int openflow_set_routes(struct network *network, const struct openflow_fabric *fabric, struct error *err);
 
 /*
- * Sets the routes as openflow_set_routes(), and then stays connected: if a switch restarts, or no longer confirms, the
- * flows are set again, as often as necessary. Returns 0 when stopped, or an error of openflow_set_routes().
+ * Sets the routes as openflow_set_routes() does, and then stays connected. If a switch restarts or no longer confirms,
+ * sets the flows again, as often as necessary. Returns 0 when stopped, or an error of openflow_set_routes().
  */
 int openflow_keep_routes(struct network *network, const struct openflow_fabric *fabric, struct error *err);
 

@@ -2,9 +2,9 @@
 /*
  * Detects links between the switches of a routed lab that lose packets although they have a carrier. The switches at
  * both ends of a link send each other a numbered frame every PROBES_INTERVAL_MS over the link itself, as in BFD (RFC
- * 5880): no route can divert it, and the lossy link of a path is known at once. A frame is lost if it has not arrived
- * when PROBES_LATE more have been sent. A link becomes lossy when PROBES_LOST of any PROBES_PER_WINDOW successive
- * frames are lost in one direction, and stays so until no frame has been lost in either direction for
+ * 5880): no route can divert the frame, and so it is known which link of a path is lossy. A frame is lost if it has not
+ * arrived when PROBES_LATE more have been sent. A link becomes lossy when PROBES_LOST of any PROBES_PER_WINDOW
+ * successive frames are lost in one direction, and stays so until no frame has been lost in either direction for
  * PROBES_CLEAN_WINDOWS windows.
  *
  * Everything ends with the process. Root only; one thread; the lab is borrowed.
@@ -18,9 +18,10 @@
 #include <lab/lab.h>
 
 /*
- * The window slides, because one that begins with the loss, or is judged only at its end, would add up to its length to
- * the delay. After the first lost frame, a direction that loses every frame is lossy within 0.55 windows; one that
- * loses a fifth of them, within 3 windows in all but 7 of 10,000 cases.
+ * The window is the last PROBES_PER_WINDOW frames, judged after every frame. Windows that follow one another, each
+ * judged at its end, would add up to their length to the delay of detection. A direction that loses every frame becomes
+ * lossy within 0.55 windows after the first lost frame; one that loses a fifth of the frames does so within 3 windows
+ * in all but 7 of 10,000 cases.
  */
 enum {
 	PROBES_INTERVAL_MS = 10,
@@ -32,20 +33,22 @@ enum {
 
 struct probes;
 
-/* Returns NULL with err set on failure. */
+/* Prepares to probe the links between the lab's switches. Returns NULL with err set on failure. */
 struct probes *probes_open(const struct lab *lab, struct error *err);
 void probes_close(struct probes *probes); /* NULL is legal */
 
-/* For poll(): readable when probes_update() has something to do. */
+/*
+ * A descriptor for poll(): readable when the next frames are to be sent, that is, when probes_update() is to be called.
+ */
 int probes_descriptor(const struct probes *probes);
 
 /*
- * Reads the frames that have arrived, judges those that are due and sends the next ones. Returns 0, or -errno with err
- * set.
+ * Reads the frames that have arrived, judges those sent PROBES_LATE frames ago and sends the next ones. Returns 0, or
+ * -errno with err set.
  */
 int probes_update(struct probes *probes, struct error *err);
 
-/* To be called while the link has no carrier: the frames sent so far do not count as lost. */
+/* To be called while the link has no carrier: the frames sent on it so far do not count as lost. */
 void probes_skip(struct probes *probes, int link);
 
 bool probes_is_lossy(const struct probes *probes, int link);

@@ -14,14 +14,14 @@
 
 struct watch;
 
-/* The lab is borrowed. NULL with err set. */
+/* Reads the present state of the links. The lab is borrowed. Returns NULL with err set on failure. */
 struct watch *watch_open(const struct lab *lab, struct error *err);
 void watch_close(struct watch *watch); /* NULL is legal */
 
 /* For poll(): readable when something may have changed. */
 int watch_descriptor(const struct watch *watch);
 
-/* Reads the pending changes. 0 or -errno with err set. */
+/* Reads the changes that the kernels have reported since the last call. Returns 0, or -errno with err set. */
 int watch_update(struct watch *watch, struct error *err);
 /* Returns true if a link of the lab was up at the last update. */
 bool watch_is_up(const struct watch *watch, int link);

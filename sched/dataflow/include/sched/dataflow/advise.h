@@ -12,12 +12,12 @@
 struct dataflow_move {
 	const struct plan_job *job;
 	uint32_t task, from, to; /* task: number in the job; from, to: nodes */
-	double gain_MBps;        /* of all jobs together */
-	double own_gain_MBps;    /* of this job */
+	double gain_MBps;        /* increase of the sum of the rates of all jobs' sources */
+	double own_gain_MBps;    /* increase of the sum of the rates of this job's sources */
 };
 
 struct dataflow_advice {
-	struct dataflow_move *moves; /* for each task that can gain, its best move; largest gain first */
+	struct dataflow_move *moves; /* best move per task, if it raises the sum of rates; largest gain first */
 	size_t count;
 };
 

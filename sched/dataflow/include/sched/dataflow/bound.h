@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * An upper bound on the sum of the rates that all running jobs' sources can sustain for the current placement: a linear
- * programme (GLPK's simplex) in which data between two hosts is split over all its candidate routes, each direction by
- * itself, and rates need not be fair. No choice of routes among the candidates, and no sharing of the links, can do
- * better.
+ * programme (GLPK's simplex) in which the data from one host to another may be split over all candidate routes of the
+ * pair, differently in each direction, and rates need not be fair. No choice of routes among the candidates, and no
+ * sharing of the links, can do better.
  */
 #ifndef SCHED_DATAFLOW_BOUND_H
 #define SCHED_DATAFLOW_BOUND_H

@@ -4,7 +4,7 @@
  *
  * storm: `spouts` sources and `bolts` other components, of one task each. A component has a random number of children
  * among the later components: from the normal distribution N(2, 2), rounded, but at least 1 for a spout. A bolt without
- * a parent gets a random one. A child gets all data that its parent receives.
+ * a parent gets a random earlier component as its parent. A child gets all data that its parent receives.
  *
  * mapreduce: `mappers` send evenly to `reducers`, in `stages` stages; the reducers of a stage send to the mappers of
  * the next one.
@@ -24,14 +24,15 @@ struct dataflow_recipe {
 	enum dataflow_workload workload;
 	uint32_t jobs, spouts, bolts, mappers, reducers, stages;
 	double per_minute;      /* jobs arrive at equal intervals; 0: all at second 0 */
-	double MB_low, MB_high; /* volume of each source's task, uniformly distributed; both 0: jobs never end */
+	double MB_low, MB_high; /* volume of each task of a source component, MB, uniformly distributed; both 0: jobs
+				   never end */
 	uint64_t seed;
 };
 
 /*
  * Parses "storm" or "mapreduce", followed by any of these, separated by commas (here with their defaults): jobs=10,
- * per-minute=0, MB=0-0, seed=1, spouts=2, bolts=10, mappers=4, reducers=4, stages=1. Returns 0, or -EINVAL with err
- * set.
+ * per-minute=0, MB=0-0, seed=1, spouts=2, bolts=10, mappers=4, reducers=4, stages=1. Returns 0; or, with err set,
+ * -EINVAL or -ENOMEM.
  */
 int dataflow_recipe_parse(const char *text, struct dataflow_recipe *recipe, struct error *err);
 

@@ -21,34 +21,37 @@ struct dataflow_flow {
 	uint32_t from, to; /* tasks */
 };
 
-/* A row of a sparse matrix by source: entries first[row] .. first[row + 1] - 1. */
+/*
+ * A sparse matrix with a column for each source: the entries of a row are source[i], rate[i] for i = first[row] ..
+ * first[row + 1] - 1.
+ */
 struct dataflow_by_source {
 	uint32_t *first;
 	uint32_t *source;
-	double *rate; /* MB/s for 1 MB/s of the source */
+	double *rate; /* MB/s if the source emits 1 MB/s and all others nothing */
 };
 
 struct dataflow_graph {
 	uint32_t task_count, flow_count, source_count;
 	uint32_t *sources;                  /* tasks */
-	struct dataflow_flow *flows;        /* by sender, then receiver */
+	struct dataflow_flow *flows;        /* ordered by sending task */
 	uint32_t *out;                      /* [task_count + 1]: flows of a sender are out[t] .. out[t + 1] - 1 */
 	struct dataflow_by_source carried;  /* rows: flows */
-	struct dataflow_by_source received; /* rows: tasks; a source's own row holds what it emits */
+	struct dataflow_by_source received; /* rows: tasks; the row of a source's task holds what it emits */
 	double *sink_share;                 /* [source_count]: MB/s that arrive at sinks per 1 MB/s of the source */
 };
 
 /*
- * Returns NULL with err set: -EINVAL if the gain of a cycle is 1 or more (it does not lose data), -E2BIG if there are
- * too many flows, or -ENOMEM.
+ * Returns NULL with err set: -EINVAL if the gain of a cycle (data passed on per data received) is 1 or more, -E2BIG if
+ * there are too many flows, or -ENOMEM.
  */
 struct dataflow_graph *dataflow_graph_create(const struct dataflow_job *job, struct error *err);
 void dataflow_graph_destroy(struct dataflow_graph *graph); /* NULL is legal */
 
 /*
- * Lists the flows of one sender (a task) along one edge, and the share of the sender's data on this edge that each flow
- * carries (1 if each receiver gets a copy). Both arrays need space for all tasks of the receiving component. Returns
- * the number of flows.
+ * Lists the flows from one sending task along one edge. shares[]: the part of the sender's data on this edge that each
+ * flow carries; 1 if each receiver gets a copy. Both arrays need space for all tasks of the receiving component.
+ * Returns the number of flows.
  */
 uint32_t dataflow_edge_flows(const struct dataflow_job *job, const struct dataflow_edge *edge, uint32_t sender,
 			     struct dataflow_flow *flows, double *shares);

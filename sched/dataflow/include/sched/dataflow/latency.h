@@ -18,10 +18,10 @@
 struct dataflow_latency;
 
 struct dataflow_latency_options {
-	const char *matrix; /* file, "-" = stdin */
+	const char *matrix; /* file of the latency matrix; "-" = stdin */
 	enum latency_statistic statistic;
-	const char *curves; /* folder of NAME.json */
-	const char *curve;  /* for jobs that name no curve; NULL: none */
+	const char *curves; /* folder of the curves, NAME.json */
+	const char *curve;  /* name of the curve of jobs that name none; NULL: those have performance 1 */
 };
 
 /*

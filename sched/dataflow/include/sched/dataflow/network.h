@@ -4,8 +4,9 @@
  *
  * Resources are numbered: link l is 2 l in the direction from its end a, and 2 l + 1 in the other direction; the CPU of
  * host h is 2 * link_count + h. A host uses its first link that is up. Data between two hosts takes one route, the same
- * in both directions and for all jobs; tasks on one host exchange data without using a link. A route follows one of the
- * k shortest paths between the hosts' switches (sched/topology), which are numbered from 0.
+ * in both directions and for all jobs; tasks on one host exchange data without using a link. Route number n < k of a
+ * pair of hosts follows path n of the k shortest paths between the hosts' switches (sched/topology). Route number k is
+ * used while all of these have a link that is down: it follows a shortest path over the links that are up.
  *
  * One thread. The network borrows the topology and the jobs' descriptions.
  */
@@ -30,11 +31,11 @@ struct network_route {
 	uint32_t resources[NETWORK_ROUTE_LINKS];
 };
 
-/* A job on the network: where its tasks run. Its routes are those of the network (network_route_of()). */
+/* A job that runs on the network. Its routes are those of the pairs of hosts (network_route_of()). */
 struct network_job {
 	struct dataflow_job *job; /* hosts[] is its placement */
 	const struct dataflow_graph *graph;
-	const double *offered; /* by source: offered MB/s; NULL: those of the components */
+	const double *offered; /* by source: MB/s that the source offers; NULL: the MBps of its component */
 };
 
 /*
@@ -50,7 +51,7 @@ uint32_t network_resource_count(const struct network *network);
 double network_capacity(const struct network *network, uint32_t resource); /* 0: the link is down */
 uint32_t network_free_slots(const struct network *network, uint32_t host);
 
-/* "h3 -> edge0.1" or "cpu of h3"; text[2 * TOPOLOGY_NAME_BYTES + 16]. */
+/* Writes the name of a resource, such as "h3 -> edge0.1" or "cpu of h3", to text[2 * TOPOLOGY_NAME_BYTES + 16]. */
 void network_resource_name(const struct network *network, uint32_t resource, char *text);
 
 /*
@@ -93,39 +94,40 @@ const struct network_job *network_jobs(const struct network *network, uint32_t *
 void network_offer(struct network *network, uint32_t index, const double *offered);
 
 /*
- * After links have failed (`repaired` false): gives each pair whose route has failed the least used of the shortest
- * candidate routes, if any is up. After links have returned (`repaired` true): gives the rerouted pairs the route from
- * before the failure back, if it is up. Returns the number of routes that changed, or -ENOMEM.
+ * Changes the routes of pairs of hosts after links have failed (`repaired` false) or returned (true). After a failure,
+ * each pair whose route has a link that is down gets the least used of its shortest candidate routes, if any is up; it
+ * is then a rerouted pair. After a return, each rerouted pair gets the route from before the failure back, if that is
+ * up. Returns the number of routes that changed, or -ENOMEM.
  */
 int network_reroute_pairs(struct network *network, bool repaired);
 
 /*
- * Gives each rerouted pair the candidate route with which the running jobs' sources sustain the greatest sum of rates,
- * each counted with at most local_MBps; repeats this until nothing changes, or until a limit of evaluations. Returns 1
- * if a route changed, 0 if none did, or -ENOMEM.
+ * Gives each rerouted pair (see network_reroute_pairs()) the candidate route with which the sum of the rates of the
+ * running jobs' sources is greatest, each counted with at most local_MBps. Repeats this until no route changes, or
+ * until a limit of evaluations. Returns 1 if a route changed, 0 if none did, or -ENOMEM.
  */
 int network_improve_rerouted(struct network *network, double local_MBps);
 
 /*
- * Writes the links between switches that routes of running jobs use to links[link_count]. Returns their number, or
+ * Writes to links[link_count] the links between switches that are on routes of running jobs. Returns their number, or
  * -ENOMEM.
  */
 int network_links_in_use(const struct network *network, uint32_t *links);
 
-/* Takes away the free slots of a host that is down, or gives them back. */
+/* hold true: takes away the free slots of a host that is down; false: gives them back. */
 void network_hold_slots(struct network *network, uint32_t host, bool hold);
 
 /*
- * Computes the rates that all sources of the running jobs sustain together (max-min fair, sched/flows), into rate[],
- * and the limit of each source (a resource or MAX_MIN_OFFERED), into bottleneck[], which may be NULL; both job by job,
- * source by source. A source with a flow over a route that is down gets 0. Returns the number of sources or -ENOMEM.
+ * Computes the rates that all sources of the running jobs sustain together (max-min fair, sched/flows). rate[]: MB/s;
+ * bottleneck[], which may be NULL: the resource that limits the source, or MAX_MIN_OFFERED. Both are ordered by job,
+ * then by source. A source with a flow over a route that is down gets 0. Returns the number of sources or -ENOMEM.
  */
 int network_rates(struct network *network, double *rate, uint32_t *bottleneck);
 uint32_t network_source_count(const struct network *network);
 
 /*
- * Writes the load of each resource at the rates of network_rates() to MBps[network_resource_count()], in MB/s (of a
- * CPU: seconds per second). Returns 0 or -ENOMEM.
+ * Writes the load of each resource at the rates of network_rates() to MBps[network_resource_count()]: MB/s for a link,
+ * CPU seconds per second for a CPU. Returns 0 or -ENOMEM.
  */
 int network_usage(struct network *network, double *MBps);
 

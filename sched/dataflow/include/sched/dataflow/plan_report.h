@@ -11,13 +11,13 @@
 #include <sched/dataflow/latency.h>
 #include <sched/dataflow/plan.h>
 
-/* All borrowed. */
+/* What a report contains. All pointers are borrowed. */
 struct dataflow_plan_report {
 	const struct dataflow_plan *plan;
 	const char *engine;
 	const struct dataflow_latency *latency; /* the jobs' performance; NULL: left out */
 	const struct dataflow_advice *advice;   /* moves; NULL: left out */
-	double bound_MBps;                      /* of all jobs together; NAN: left out */
+	double bound_MBps;                      /* dataflow_bound() of all jobs together, MB/s; NAN: left out */
 };
 
 void dataflow_plan_print(const struct dataflow_plan_report *report, FILE *out);

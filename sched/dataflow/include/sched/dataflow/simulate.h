@@ -6,11 +6,11 @@
  *
  * Without buffers, rates follow every change at once. With buffer_MB each flow has a queue of that size: a source may
  * send faster than the bottleneck of its data until the queues before the bottleneck are full, and a job ends when its
- * queues are empty (buffers.h). The data in the queues of a failed host is not lost.
+ * queues are empty (buffers.h). The data in the queues of tasks whose host fails is not lost.
  *
- * Links and hosts fail and return. Routes over a failed link are replaced, and restored when the link returns; other
- * routes do not change. A failed host loses its tasks: only these are placed again, and a source continues where it
- * was. One thread, seeded: the same input gives the same result.
+ * Links and hosts fail and return. When a link fails, the routes over it are replaced; when it returns, they are
+ * restored; other routes do not change. When a host fails, only its tasks are placed again, and a source among them
+ * continues after the data that it has already sent. One thread, seeded: the same input gives the same result.
  */
 #ifndef SCHED_DATAFLOW_SIMULATE_H
 #define SCHED_DATAFLOW_SIMULATE_H
@@ -24,7 +24,7 @@
 enum simulate_fault_kind {
 	SIMULATE_LINK, /* subject: a link of the topology */
 	SIMULATE_HOST, /* subject: a node */
-	SIMULATE_USED, /* subject: percentage of the links between switches that carry data at that time, drawn at
+	SIMULATE_USED, /* subject: percentage of the links that carry data at fail_s and join two switches; drawn at
 			  random */
 };
 
@@ -48,44 +48,50 @@ struct dataflow_simulate_options {
 	const struct simulate_fault *faults;
 	uint32_t fault_count;
 	double until_s;   /* INFINITY: until all jobs have ended */
-	double buffer_MB; /* of each flow's queue; 0: none */
+	double buffer_MB; /* size of each flow's queue, MB; 0: no queues */
 };
 
 struct simulate_job {
-	double arrival_s, start_s, end_s; /* NAN: it did not happen */
-	double MB;                        /* sent by its sources */
-	uint32_t moved_tasks;             /* because of failed hosts */
+	double arrival_s, start_s, end_s; /* NAN: the job did not arrive, start or end */
+	double MB;                        /* data sent by the job's sources */
+	uint32_t moved_tasks;             /* tasks placed again because their host failed, counted once per failure */
 };
 
 struct dataflow_simulate_result {
 	struct simulate_job *jobs; /* in the order of the scenario */
 	uint32_t job_count;
-	/* The sum of all sources' rates from a time on; the last entry is the end. */
+	/*
+	 * From time_s to the next entry's time_s, the sum of all sources' rates is MBps; the last entry is the end of
+	 * the simulation.
+	 */
 	struct simulate_rate {
 		double time_s, MBps;
 	} * rates;
 	size_t rate_count, rate_capacity;
-	uint32_t rerouted;              /* routes replaced after failures */
+	uint32_t rerouted;              /* number of routes replaced after failures of links */
 	double *decision_s, *reroute_s; /* wall-clock time of each placement, and of each rerouting after a failure; 0
 					   without now() */
 	size_t decision_count, decision_capacity, reroute_count, reroute_capacity;
 };
 
 /*
- * Changes the jobs' hosts and the state of the topology's links during the simulation, and restores both at the end.
- * Returns 0; or, with err set, -EINVAL (a job never ends and until_s is INFINITY; the gain of a cycle is 1 or more; a
- * job has a cycle, with buffers), -ENOSPC or -EHOSTUNREACH (a job can never start, or no running job can send any more)
- * or -ENOMEM.
+ * Changes the jobs' hosts and the states of the topology's links during the simulation. At the end, restores the hosts
+ * and sets up again the links that faults still hold down. Returns 0; or, with err set, -EINVAL (a job never ends and
+ * until_s is INFINITY; the gain of a cycle is 1 or more; with buffers, a job has a cycle), -ENOSPC or -EHOSTUNREACH (a
+ * job can never start, or no running job can send any more) or -ENOMEM.
  */
 int dataflow_simulate(struct dataflow *dataflow, const struct dataflow_simulate_options *options,
 		      struct dataflow_simulate_result *result, struct error *err);
-/* Prints a table; returns nomora.dataflow-simulation/1, or NULL if out of memory. */
+/*
+ * simulate_result_print() prints a table; simulate_result_to_json() returns nomora.dataflow-simulation/1, or NULL if
+ * out of memory.
+ */
 void simulate_result_print(const struct dataflow *dataflow, const struct dataflow_simulate_result *result, FILE *out);
 json_t *simulate_result_to_json(const struct dataflow *dataflow, const struct dataflow_simulate_result *result,
 				const char *engine);
 void simulate_result_clear(struct dataflow_simulate_result *result);
 
-/* Returns the mean of the total rate over an interval. */
+/* Returns the mean, from from_s to to_s, of the sum of all sources' rates. */
 double simulate_mean_MBps(const struct dataflow_simulate_result *result, double from_s, double to_s);
 
 #endif

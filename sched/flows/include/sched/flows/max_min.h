@@ -5,17 +5,20 @@
  * links (Bertsekas and Gallager, Data Networks, section 6.5.2, "progressive filling").
  *
  * All rates grow in proportion to their weights until a resource is full or a source reaches its offered rate; sources
- * on a full resource stop, the others continue. At the end no rate can be raised without lowering another one that is
- * not higher per weight.
+ * on a full resource stop, the others continue. At the end, to raise a source's rate one would have to lower the rate
+ * of a source whose rate per weight is not higher.
  */
 #ifndef SCHED_FLOWS_MAX_MIN_H
 #define SCHED_FLOWS_MAX_MIN_H
 
 #include <stdint.h>
 
-#define MAX_MIN_OFFERED UINT32_MAX /* bottleneck of a source that gets its offered rate */
+#define MAX_MIN_OFFERED UINT32_MAX /* value of bottleneck[] for a source that gets its offered rate */
 
-/* Borrowed arrays. loads of resource r: first[r] .. first[r + 1] - 1, each source at most once, every load > 0. */
+/*
+ * All arrays are borrowed. The loads on resource r, per unit of the source's rate, are source[i], load[i] for i =
+ * first[r] .. first[r + 1] - 1; each source occurs at most once, and every load is > 0.
+ */
 struct max_min_problem {
 	uint32_t source_count, resource_count;
 	const double *capacity; /* by resource, >= 0 */
@@ -27,9 +30,10 @@ struct max_min_problem {
 };
 
 /*
- * rate[source_count]; bottleneck[source_count] (may be NULL) gets the resource that limits each source, or
- * MAX_MIN_OFFERED. A source without loads and without a limit gets INFINITY. `work` has max_min_work_doubles(problem)
- * elements. O(events * resources + loads), with an event for each level at which sources stop. Pure, no allocation.
+ * Writes the rate of each source to rate[source_count], and the resource that limits it, or MAX_MIN_OFFERED, to
+ * bottleneck[source_count], which may be NULL. A source without loads and without an offered rate (INFINITY) gets
+ * INFINITY. `work` has max_min_work_doubles(problem) elements. O(events * resources + loads), where an event is a level
+ * of rate per weight at which sources stop growing. Pure, no allocation.
  */
 void max_min_solve(const struct max_min_problem *problem, double *rate, uint32_t *bottleneck, double *work);
 uint64_t max_min_work_doubles(const struct max_min_problem *problem);

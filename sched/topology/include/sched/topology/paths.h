@@ -5,16 +5,17 @@
  *
  * Paths are computed per destination when they are first requested, over all links, whether up or down: when links fail
  * or return, the stored paths remain valid and the caller filters them (topology_path_up()). If there are more paths of
- * one length than wanted, the stored ones are drawn uniformly, so that equal paths share the load; the same seed gives
- * the same paths, in any order of requests.
+ * one length than are still needed for k paths, the stored ones are drawn uniformly from them, so that paths of equal
+ * length share the load. The same seed gives the same paths, whatever the order of the requests.
  *
  * Method: dynamic programming computes W[i][v], the number of walks of i links from v to the destination. Path lengths
  * are tried in increasing order, beginning with the distance. Walks of one length are drawn at random, with
  * probabilities from W, and kept if they have no loop. If there are few walks, or the draws do not find enough paths,
  * all paths of that length are enumerated, so the lengths are exactly those of the k shortest paths.
  *
- * Work per destination: O(lengths * links) and about k draws per source. Memory: 2 bytes per link of a stored path.
- * Only one thread at a time may use a struct topology_paths; topology_paths_compute_all() starts threads of its own.
+ * Work per destination: O(number of lengths tried * links of the network), and about k draws for each switch as source.
+ * Memory: 2 bytes per link of a stored path. Only one thread at a time may use a struct topology_paths;
+ * topology_paths_compute_all() starts threads of its own.
  */
 #ifndef SCHED_TOPOLOGY_PATHS_H
 #define SCHED_TOPOLOGY_PATHS_H
@@ -27,17 +28,17 @@
 
 enum {
 	TOPOLOGY_PATHS_K_MAXIMUM = PATH_MAP_K_MAXIMUM,
-	TOPOLOGY_PATHS_LINKS_MAXIMUM = PATH_MAP_LINKS_MAXIMUM, /* of one path */
-	TOPOLOGY_PATHS_DETOUR = 4, /* default: maximum number of links beyond the shortest path */
+	TOPOLOGY_PATHS_LINKS_MAXIMUM = PATH_MAP_LINKS_MAXIMUM, /* maximum number of links of a path */
+	TOPOLOGY_PATHS_DETOUR = 4,                             /* default of topology_paths_options.detour */
 };
 
 struct topology_paths_options {
-	uint32_t k;      /* paths per pair, 1..TOPOLOGY_PATHS_K_MAXIMUM */
-	uint32_t detour; /* maximum number of links beyond the shortest path */
+	uint32_t k;      /* maximum number of paths per pair of switches, 1..TOPOLOGY_PATHS_K_MAXIMUM */
+	uint32_t detour; /* maximum number of links that a path has more than the shortest path of its pair */
 	uint64_t seed;
 	/*
-	 * All paths are read from this file (model/path_map.h); if it does not exist, they are computed and written to
-	 * it. NULL: they are computed when they are first requested.
+	 * The file of the paths of all pairs (model/path_map.h). If it exists, they are read from it; if not, they are
+	 * computed and written to it. NULL: the paths are computed when they are first requested.
 	 */
 	const char *file;
 };
