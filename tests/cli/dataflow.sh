@@ -148,8 +148,8 @@ check "published values beside ours" grep -qE "^Jellyfish, 30 hosts, both \(the 
 run "$nomora" dataflow --experiment failures "${quick[@]}" -o "$scratch/failures"
 check "figures 6 and 9" grep -q '<h2>Figure 9</h2>' "$scratch/failures/index.html"
 check "throughput is back after the repair" grep -qE '^Storm, rate \(ours\): throughput after the repair +within 2 % +median [+-]0.0 %, worst [+-]0.0 %' <<<"$out"
-refuses "an experiment without a folder" 2 'go together' "$nomora" dataflow --experiment storm
-refuses "a folder that cannot be made" 1 'cannot make' "$nomora" dataflow --experiment storm -o /proc/none
+refuses "an experiment without a folder" 2 '--experiment needs -o DIR' "$nomora" dataflow --experiment storm
+refuses "a folder that cannot be made" 1 'cannot create' "$nomora" dataflow --experiment storm -o /proc/none
 refuses "two things to do" 2 'mutually exclusive' "$nomora" dataflow --simulate --compare --generate storm
 refuses "a bad recipe" 2 "generate: found 'spark', expected storm or mapreduce" "$nomora" dataflow --generate spark
 refuses "a bad number in a recipe" 2 "generate: found 'jobs=x', expected a whole number from 1" "$nomora" dataflow --generate storm,jobs=x

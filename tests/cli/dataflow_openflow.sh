@@ -181,7 +181,7 @@ kill -TERM $keeper
 wait $keeper
 check "SIGTERM ends it with exit status 0" test $? -eq 0
 switches same
-refuses "two sockets of one switch" 1 "switches 'core0' and 'core1' are one: both have datapath 0000000000000000" \
+refuses "two sockets of one switch" 1 "switches 'core0' and 'core1' are the same switch: both have datapath 0000000000000000" \
 	"$nomora" dataflow --random-runs 0 --openflow-timeout-ms 60000 --openflow "$scratch/same" "$scratch/job.json"
 switches old
 refuses "a switch of OpenFlow 1.0" 1 "switch 'core0' answers in OpenFlow version 1, expected 4 \\(1.3\\)" \

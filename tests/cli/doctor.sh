@@ -315,7 +315,7 @@ has "a busy CPU" "^warn +stalls +CPU $cpu: [1-9][0-9]* stalls .* [1-9][0-9.]* % 
 refuses "stalls of another host" 2 '--stalls measures this host' "$nomora" doctor --root "$host" --stalls 1
 refuses "CPUs for nothing" 2 '--cpus needs --stalls' "$nomora" doctor --cpus 0
 refuses "CPUs that are no list" 2 "--cpus: expected a list such as 2-3,5, found 'all'" "$nomora" doctor --stalls 0.01 --cpus all
-refuses "a CPU that is not there" 2 "--cpus: this host's CPUs are [0-9,-]+, found '0,1000'" \
+refuses "a CPU that is not there" 2 "--cpus: expected CPUs that are online \([0-9,-]+\), found '0,1000'" \
 	"$nomora" doctor --stalls 0.01 --cpus 0,1000
 rm -rf "$host"
 mkdir "$host"

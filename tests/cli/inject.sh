@@ -31,7 +31,7 @@ refuses "a delay between steps" 2 "0.05 us: expected steps of 0.1" \
 	"${inject[@]}" net_null0 net_null1 --delay-us 0.05
 refuses "an interface that is not there" 1 "no network interface 'nosuchif0'" "${inject[@]}" nosuchif0 net_null1
 refuses "a PCI device that is not there" 1 "no PCI device 0000:fe:1f.7" "${inject[@]}" 0000:fe:1f.7 net_null1
-refuses "a virtual device that no driver makes" 1 "net_nosuch0: DPDK cannot make" "${inject[@]}" net_nosuch0 net_null1
+refuses "a virtual device that no driver makes" 1 "net_nosuch0: DPDK cannot create" "${inject[@]}" net_nosuch0 net_null1
 refuses "overlapping delays" 2 "--jitter and --replay overlap" \
 	"${inject[@]}" net_null0 net_null1 --jitter uniform:5 --replay /dev/null
 refuses "overlapping losses" 2 "--loss and --gilbert overlap" "${inject[@]}" net_null0 net_null1 --loss 1 --gilbert 1,2

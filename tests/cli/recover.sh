@@ -106,8 +106,8 @@ cp "$nomora" "$source_root/docs/recovery/testbed.json" "$open_folder" && chmod -
 as_other=()
 [ "$(id -u)" -ne 0 ] || as_other=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 refuses "real transfers without root" 1 'needs root' "${as_other[@]}" "$open_folder/nomora" recover --apply "$open_folder/testbed.json"
-refuses "an experiment without a folder" 2 'go together' "$nomora" recover --experiment testbed
-refuses "a folder that cannot be made" 1 'cannot make' "$nomora" recover --experiment testbed -o /proc/none
+refuses "an experiment without a folder" 2 '--experiment needs -o DIR' "$nomora" recover --experiment testbed
+refuses "a folder that cannot be made" 1 'cannot create' "$nomora" recover --experiment testbed -o /proc/none
 
 run "$nomora" recover --experiment testbed -o "$scratch/figures"
 [ "$code" -eq 0 ] && [ "$(ls "$scratch/figures" | tr '\n' ' ')" = "figure10.svg figure11.svg figure8.svg figure9.svg index.html " ] &&

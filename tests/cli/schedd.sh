@@ -68,7 +68,7 @@ kill -9 "$daemon"
 wait "$daemon" 2>/dev/null
 start --migrate on --migrate-gain 0.05
 check "SIGKILL loses nothing" test "$("$nomora" jobs --json | jq -c '[.jobs[0].running, .jobs[0].waiting]')" = '[3,0]'
-check "a second daemon on this state is refused" test "$("$bin/nomora-schedd" schedd --state "$dir/state" --socket "$dir/two" 2>&1 | grep -c 'another daemon has this state')" -eq 1
+check "a second daemon on this state is refused" test "$("$bin/nomora-schedd" schedd --state "$dir/state" --socket "$dir/two" 2>&1 | grep -c 'another process has this state file open')" -eq 1
 run "$nomora" submit --move "$dir/jobs.jsonl"
 check "the job is known after the restart" test "$out" = "web known"
 check "the minimum, too" held

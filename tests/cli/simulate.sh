@@ -281,7 +281,7 @@ refuses "a curve that is not there" 1 "none.json" "${simulate[@]}" --machines 10
 refuses "a series that is not there" 1 "nowhere: No such file" "${simulate[@]}" --machines 60 --series nowhere -o unused
 refuses "a sweep of one" 1 "nowhere: No such file" "${simulate[@]}" --machines 60 --series nowhere --sweep slots=2,3 -o unused
 check "no folder is left" test ! -e unused
-refuses "a folder that cannot be made" 1 "cannot make /no/such/day" "${simulate[@]}" -o /no/such/day
+refuses "a folder that cannot be made" 1 "cannot create /no/such/day" "${simulate[@]}" -o /no/such/day
 run "$nomora" simulate --machines 60 --slots 4 --hours 0.05 -p nomora --json
 printf '%s\n' "$out" >shipped.json
 check "without --curves, those that come with it" test "$(field shipped.json 'd["policies"][0]["performance"]["jobs"] > 0')" = True

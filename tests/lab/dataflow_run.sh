@@ -75,7 +75,7 @@ refuses "a fault after the end" 1 'a fault begins at 5 s, but the run ends at 5 
 mkdir "$scratch/bin"
 printf '#!/bin/sh\nexit 1\n' >"$scratch/bin/ip"
 chmod +x "$scratch/bin/ip"
-refuses "a link that cannot be taken down" 1 "cannot take the link between '$a' and '$b' down" \
+refuses "a link that cannot be taken down" 1 "cannot set the link between '$a' and '$b' down" \
 	env PATH="$scratch/bin:$PATH" "$nomora" dataflow run --lab $lab --seconds 600 --random-runs 0 --fail "link:$a:$b@1" "$scratch/job.json"
 
 switch=$("$nomora" lab exec --name $lab "$b" -- ip netns identify)

@@ -40,7 +40,7 @@ check "the link that was cut had its flows on new routes" jq -es 'map(.rerouted 
 no_job() { [ -z "$(ctl squeue -h)" ]; }
 check "Slurm has no job left" wait_for 30 no_job
 check "the shared folder is empty again" test -z "$(ls "$dir/plans")"
-refuses "a shared folder that does not exist" 1 'cannot make a folder in it: No such file' \
+refuses "a shared folder that does not exist" 1 'cannot create a folder in it: No such file' \
 	"$nomora" dataflow run --lab $lab --seconds 1 --random-runs 0 --json --slurm "$dir/none" "$scratch/job.json"
 
 PATH=$dir/bin:$PATH setsid "$nomora" dataflow run --lab $lab --seconds 600 --random-runs 0 --json --slurm "$dir/plans" "$scratch/job.json" >"$scratch/out" 2>&1 &
