@@ -89,6 +89,7 @@ static const struct option_usage usage = {
 	.rows = rows,
 	.operands_minimum = 2,
 	.operands_maximum = 2,
+	.takes_rest = true,
 };
 
 /*

@@ -48,6 +48,7 @@ static const struct option_usage usage = {
 	.rows = rows,
 	.operands_minimum = 1,
 	.operands_maximum = 1,
+	.takes_rest = true,
 };
 
 static int check_settings(const struct ptp_settings *settings, int rest_count, struct error *err)

@@ -21,6 +21,7 @@ static const struct option_usage exec_usage = {
 	.rows = exec_rows,
 	.operands_minimum = 1,
 	.operands_maximum = 1,
+	.takes_rest = true,
 };
 
 static int run(void *context, const struct option_operands *operands, struct error *err)

@@ -82,6 +82,7 @@ static const struct option_usage up_usage = {
 		 "until the\n"
 		 "injector runs: give --delay-us, or start it yourself as 'nomora lab status' shows.",
 	.rows = up_rows,
+	.takes_rest = true,
 };
 
 static double link_MBps(const struct up_settings *settings)

@@ -26,6 +26,7 @@ int command_reflect(int argc, char **argv)
 		.rows = rows,
 		.operands_minimum = 1,
 		.operands_maximum = 1,
+		.takes_rest = true,
 	};
 	struct station_settings settings = station_defaults;
 

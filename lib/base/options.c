@@ -495,7 +495,8 @@ enum option_outcome options_parse(const struct option_usage *usage, int argc, ch
 	enum option_outcome outcome;
 
 	*operands = (struct option_operands){0};
-	argc = cut_rest(argc, argv, operands);
+	if (usage->takes_rest)
+		argc = cut_rest(argc, argv, operands);
 	build_tables(usage, &parse);
 	outcome = run_pass(usage, &parse, PASS_CONFIG, argc, argv, settings, operands, err);
 	if (outcome == OPTIONS_RUN)

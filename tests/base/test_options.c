@@ -38,6 +38,7 @@ static const struct option_usage usage = {
 	.rows = rows,
 	.operands_minimum = 1,
 	.operands_maximum = 2,
+	.takes_rest = true,
 };
 
 static const struct settings defaults = {.delay_us = 5, .count = 3};
@@ -75,6 +76,24 @@ Test(options, every_kind_is_read_and_operands_and_rest_are_kept_apart)
 	cr_assert_eq(operands.rest_count, 2);
 	cr_assert_str_eq(operands.rest[0], "-l");
 	options_free(&operands);
+}
+
+Test(options, words_after_the_two_dashes_are_operands_unless_another_parser_takes_them)
+{
+	const char *argv[] = {"x", "a", "--json", "--", "-b", "c", NULL};
+	struct option_usage alone = usage;
+	struct option_operands operands;
+	struct settings settings = defaults;
+	struct error err = {0};
+
+	alone.takes_rest = false;
+	cr_assert_eq(options_parse(&alone, 5, (char **)argv, &settings, &operands, &err), OPTIONS_RUN, "%s", err.text);
+	cr_assert(settings.json && operands.count == 2 && operands.rest_count == 0);
+	cr_assert_str_eq(operands.items[0], "a");
+	cr_assert_str_eq(operands.items[1], "-b");
+	options_free(&operands);
+	cr_assert_eq(options_parse(&alone, 6, (char **)argv, &settings, &operands, &err), OPTIONS_BAD);
+	cr_assert_not_null(strstr(err.text, "unexpected argument 'c'"), "%s", err.text);
 }
 
 Test(options, an_assignment_sets_one_option_by_name)

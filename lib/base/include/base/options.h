@@ -101,6 +101,7 @@ struct option_usage {
 	const char *teach;    /* paragraphs and examples printed below the options; NULL = none */
 	const struct option_row *rows;
 	int operands_minimum, operands_maximum; /* -1 = any number */
+	bool takes_rest; /* the words after "--" are for another parser, not operands: see option_operands.rest */
 };
 
 enum option_outcome {
@@ -113,9 +114,9 @@ enum option_outcome {
 /* The operands, i.e. the arguments that are no options. `strings` is for options_free() and options_line_of(). */
 struct option_operands {
 	int count;
-	char **items; /* pointers into argv, which getopt permutes; words after "--" are in `rest` */
+	char **items; /* pointers into argv, which getopt permutes */
 	int rest_count;
-	char **rest;                    /* words after "--" (EAL's arguments); NULL if there was none */
+	char **rest; /* with takes_rest: the words after "--" (such as EAL's arguments); NULL if there was none */
 	struct option_strings *strings; /* memory of values read from a config file */
 };
 
