@@ -98,7 +98,7 @@ struct injector_mode {
 extern const struct injector_mode mode_only, mode_steps, mode_jitter, mode_replay, mode_loss, mode_gilbert,
 	mode_duplicate, mode_rate;
 
-enum { MODES_MAXIMUM = 8 };
+enum { MODES_MAXIMUM = 8 }; /* of one set: modes of one group exclude each other */
 
 struct injector_modes {
 	unsigned int count;

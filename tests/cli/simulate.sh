@@ -275,7 +275,7 @@ check "names the file" grep -q "cannot write full/" full.txt
 check "every file that is there is whole" test -z "$(find full -name '*.*.*')"
 check "a machine in a rack, a rack in a pod" "${simulate[@]}" --machines 20 --slots 4 --hours 0.05 --topology 1x1 -p random
 refuses "a topology that is none" 2 "topology '16y48': expected RACKSxMACHINES" "${simulate[@]}" --topology 16y48
-refuses "a policy that is not there" 2 "expected one of nomora, random, load_spreading, quincy, first_fit, with" "${simulate[@]}" -p best
+refuses "a policy that is not there" 2 "expected one of nomora, random, .*first_fit.* with" "${simulate[@]}" -p best
 refuses "a parameter that is not there" 2 "policy parameter 'q=1'" "${simulate[@]}" -p nomora:q=1
 refuses "a curve that is not there" 1 "none.json" "${simulate[@]}" --machines 10 --curve-mix none=1
 refuses "a series that is not there" 1 "nowhere: No such file" "${simulate[@]}" --machines 60 --series nowhere -o unused

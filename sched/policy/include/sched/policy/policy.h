@@ -4,11 +4,7 @@
  * slots of equal cost; a placer is one policy applied to one cluster. Events are passed to its flownet; a round is
  * flownet_solve(). One thread.
  *
- *   nomora          cost 100 / p(latency to the root), thresholds p_m and p_r (NoMora 5.2)
- *   quincy          cost by distance to the root: machine, rack, pod, cluster (Quincy's locality without data)
- *   random          one fixed cost, any free slot with equal chance (NoMora 6, after Firmament's)
- *   load_spreading  one fixed cost, any of the machines with the fewest tasks
- *   first_fit       one fixed cost, the first machine with a free slot
+ * Each policy is one file, NAME.c, whose first comment describes it; the table policies[] lists them.
  */
 #ifndef POLICY_POLICY_H
 #define POLICY_POLICY_H
