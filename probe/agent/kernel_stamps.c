@@ -21,7 +21,7 @@
 enum {
 	BATCH = 32,
 	COPY_BYTES = 128,     /* bytes kept of each packet: its headers and the STAMP base packet */
-	STAMP_SLOT_BITS = 16, /* so many that few of the hundreds of packets that may wait after a stall share a slot */
+	STAMP_SLOT_BITS = 16, /* hundreds of packets may wait after a stall: few of them should share a slot */
 	STAMP_SLOTS = 1 << STAMP_SLOT_BITS,
 	HELD_MAXIMUM = 512,
 	SOCKET_BUFFER_BYTES = 4 << 20,

@@ -304,8 +304,8 @@ static bool is_new(const uint16_t *paths, uint32_t count, uint32_t length)
 }
 
 /*
- * Draws and adds `wanted` different loopless paths. Returns false, with no path added, if DRAWS * wanted draws do not
- * give so many.
+ * Draws and adds `wanted` different loopless paths. Returns false, with no path added, if DRAWS * wanted draws give
+ * fewer.
  */
 static bool draw_paths(struct topology_search *search, uint32_t from, uint32_t length, uint32_t wanted)
 {

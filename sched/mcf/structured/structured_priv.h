@@ -369,7 +369,7 @@ void column_fill(struct structured *state, int32_t column, int32_t units);
 void group_add_excess(struct structured *state, int32_t group, int32_t units);
 void group_add_deferred(struct structured *state, int32_t group, int32_t units);
 /*
- * Assigns `units` deferred units to `column`. There must be at least that many; the caller updates the column's slots.
+ * Assigns `units` deferred units, which must exist, to `column`. The caller updates the column's slots.
  */
 void flow_bind(struct structured *state, int32_t column, int32_t units);
 /* Return the cost of the group's arc for waiting, and how many of `units` can use it at reduced cost 0. */

@@ -27,8 +27,7 @@ struct sweep_plan {
 	int64_t repetitions;
 	int order; /* enum sweep_plan_order */
 	int64_t seed;
-	int64_t reference_every; /* a reference run (model/sweep.h) is made before every so many runs; 0 = no references
-				  */
+	int64_t reference_every; /* a reference run (model/sweep.h) precedes every N runs; 0 = none */
 	/* the path */
 	const char *injector, *lab;
 	int64_t lab_hosts, lab_racks;

@@ -69,7 +69,7 @@ void paths_reached(struct paths *paths, const struct paths_probe *probe, struct 
 uint32_t paths_count(const struct paths *paths);
 uint32_t paths_generation(const struct paths *paths);
 const struct path *paths_get(const struct paths *paths, uint32_t number);
-/* True if so many ports were traced that an unknown path is improbable (see paths_options.miss). */
+/* Returns true if an unknown path is improbable, given the number of ports traced (see paths_options.miss). */
 bool paths_known(const struct paths *paths);
 /* Returns 1 minus the probability that a path is unknown, as computed above; 0 before the first trace. */
 double paths_confidence(const struct paths *paths);
