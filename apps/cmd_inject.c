@@ -27,7 +27,7 @@ static const struct option_row rows[] = {
 	    "from PORT_B to PORT_A (-1: same as --delay-us)"),
 	ROW(DOUBLE, duration_s, "duration", 't', "S", 0, 1e9, "stop after S seconds; 0: run until stopped"),
 	ROW(STRING, control, "control", 'c', "PATH", "control socket, for nomora inject-ctl and nomora sweep"),
-	OPTION_FLAG(struct settings, json, "json", 0, "print one line of JSON a second, schema nomora.inject/1"),
+	OPTION_FLAG(struct settings, json, "json", 0, "print one line of JSON per second, schema nomora.inject/1"),
 	ROW(STRING, capture, "capture", 0, "FILE",
 	    "pcapng of the packets that enter and leave, for nomora inject-check"),
 	OPTION_HEADING("Modes"),
@@ -51,10 +51,13 @@ static const struct option_row rows[] = {
 	    "use an interface even if it has an address or a route of this host, which then no longer works"),
 	ROW(INTEGER, mtu, "mtu", 0, "BYTES", 68, DP_MTU_MAXIMUM,
 	    "largest frames to support; interface MTUs are not changed"),
-	ROW(INTEGER, slots, "slots", 0, "N", 1024, 4194304, "packets held per direction (default 16384)"),
+	ROW(INTEGER, slots, "slots", 0, "N", 1024, 4194304,
+	    "maximum number of packets held per direction (default 16384)"),
 	ROW(DOUBLE, expected_pps, "expect-pps", 0, "N", 0, 1e9,
-	    "expected packets per second: refuse delays, and a --rate, that would overflow at this load; 0: unknown"),
-	ROW(INTEGER, lcores, "lcores", 0, "N", 1, 2, "busy CPUs: 1 for both directions, 2 for one each"),
+	    "expected packets per second; delays and a --rate at which the ring would overflow are refused; 0: not "
+	    "known"),
+	ROW(INTEGER, lcores, "lcores", 0, "N", 1, 2,
+	    "number of busy CPUs: 1 serves both directions; of 2, each serves one"),
 	ROW(STRING, cpus, "cpus", 0, "LIST", "CPUs of the busy threads, as 2,4-5; default: isolated CPUs, else any"),
 	ROW(INTEGER, nice, "nice", 0, "N", -20, 19, "priority of the busy threads, if permitted; 0: unchanged"),
 	ROW(DOUBLE, stall_us, "stall-us", 0, "US", 0, 1e6,
@@ -63,9 +66,10 @@ static const struct option_row rows[] = {
 	    "packets that arrive or leave during a longer gap count as disturbed; 0: 300, or as --stall-us if bursts "
 	    "are system calls"),
 	ROW(DOUBLE, subtract_ns, "subtract-ns", 0, "NS", 0, 1e6,
-	    "delay of the path itself, subtracted from each delay"),
+	    "delay of the path with --delay-us 0; subtracted from each delay"),
 	ROW(FLAG, calibrate, "calibrate", 0, "measure how long packets wait to be received, and subtract it"),
-	ROW(FLAG, hardware_stamps, "hardware-stamps", 0, "measure the delay from the NIC's receive stamps"),
+	ROW(FLAG, hardware_stamps, "hardware-stamps", 0,
+	    "hold packets from the NIC's receive stamp on, not from their reception by the CPU"),
 	ROW(FLAG, trust_counter, "trust-counter", 0,
 	    "use the time stamp counter even if the CPU does not report it as invariant"),
 	ROW(FLAG, verbose, "verbose", 'v', "print DPDK's own messages"),
@@ -76,7 +80,7 @@ static const char teach[] =
 	"A port is a PCI address (0000:03:00.0), a virtual device with its arguments\n"
 	"(net_af_packet0,iface=va) or a Linux interface (va). Words after -- go to DPDK's EAL.\n"
 	"The round trip grows by twice the delay. A stall is a gap in the polling; packets that were\n"
-	"held during one are counted as disturbed; repeat a measurement with many of them.\n\n"
+	"held during a stall count as disturbed. If many packets are disturbed, repeat the measurement.\n\n"
 	"  ip netns exec tor nomora inject va vb --delay-us 20 --control /run/inj.sock --json\n"
 	"  nomora inject-ctl /run/inj.sock set delay_us=50\n"
 	"  nomora inject 0000:03:00.0 0000:03:00.1 --delay-us 100 --cpus 3 -- -n 4\n";

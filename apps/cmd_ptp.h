@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora ptp. Its DPDK part is in nomora-probe. */
+/* nomora ptp, without its DPDK part, which is in the program nomora-probe. */
 #ifndef APPS_CMD_PTP_H
 #define APPS_CMD_PTP_H
 
@@ -11,7 +11,8 @@ typedef int ptp_measurer(const struct ptp_options *options, const struct option_
 			 struct ptp_result *result, const volatile sig_atomic_t *stop, struct error *err);
 
 /*
- * `by_port` measures through DPDK ports. If it is NULL and DPDK ports are asked for, the process becomes nomora-probe.
+ * Runs nomora ptp. With --dpdk, measures by calling by_port(); if by_port is NULL, the process becomes nomora-probe
+ * instead.
  */
 int command_ptp_by(int argc, char **argv, ptp_measurer *by_port);
 

@@ -15,7 +15,7 @@ static const struct option_row rows[] = {
 	OPTION_FLAG(struct settings, page.summary, "summary", 0, "show jobs instead of tasks in the placement"),
 	OPTION_HEADING("Inputs (at least one)"),
 	OPTION_STRING(struct settings, page.steps, "steps", 0, "FILE",
-		      "lines of seconds, command, purpose, separated by tabs"),
+		      "steps of the run, one per line: seconds, command and purpose, separated by tabs"),
 	OPTION_LIST(struct settings, page.curves, "curve", 0, "FILE", "curve of nomora fit; repeatable"),
 	OPTION_STRING(struct settings, page.curve_plot, "curve-plot", 0, "FILE",
 		      "a picture of the curve (SVG or PNG) instead of the page's own"),

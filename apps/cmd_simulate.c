@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nomora simulate: simulates a cluster for a day of a trace under one or more policies, and prints the NoMora paper's
- * metrics and figures.
+ * nomora simulate: simulates a day of a cluster under one or more policies, and prints the NoMora paper's metrics and
+ * figures. The workload is a trace, a journal or synthetic.
  */
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nomora solve: solves a min-cost flow problem in DIMACS form; prints its cost and flow, or that it is infeasible, with
- * proof.
+ * nomora solve: solves a min-cost flow problem in DIMACS form and prints its cost and flow. If the problem is
+ * infeasible, prints a cut that proves it.
  */
 #include <errno.h>
 #include <inttypes.h>

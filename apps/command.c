@@ -78,7 +78,7 @@ static void print_table(const char *program, const char *summary, const struct c
 	fprintf(out, "Usage: %s COMMAND [OPTION...]\n%s\n\nCommands:\n", program, summary);
 	for (const struct command *row = commands; row->name; row++)
 		fprintf(out, "  %-14s %s\n", row->name, row->summary);
-	/* a command with subcommands, such as "nomora lab", has one man page for all of them */
+	/* a command with subcommands, such as "nomora lab", has one man page, which describes all of them */
 	fprintf(out, "\n'%s COMMAND --help' explains a command; %s\n", program,
 		strchr(program, ' ') ? "the man page has all of them." : "each has a man page, nomora-COMMAND(1).");
 }

@@ -45,16 +45,17 @@ int command_parse(const struct option_usage *usage, int argc, char **argv, void 
 		  struct option_operands *operands);
 
 /*
- * Checks that a file name ends in one of `endings` (a NULL-terminated list) in any case, after at least one character.
- * The ending selects the output's format: so a wrong one is a usage error, reported before any file is read. Returns 0
- * or -EINVAL with err set.
+ * Checks that a file name has one of `endings` (a NULL-terminated list) after at least one other character; upper and
+ * lower case are equal. The ending selects the format of the output, so a wrong ending is a usage error and is reported
+ * before any file is read. Returns 0, or -EINVAL with err set.
  */
 int command_check_ending(const char *option, const char *path, const char *const *endings, struct error *err);
 /* For command_check_ending(): the endings of pictures, .svg and .png. */
 extern const char *const command_pictures[];
 
 /*
- * Prints JSON on standard output and releases it; NULL counts as out of memory. Returns COMMAND_OK or COMMAND_FAILED.
+ * Prints JSON on standard output and calls json_decref(); NULL counts as out of memory. Returns COMMAND_OK or
+ * COMMAND_FAILED.
  */
 int command_print_json(json_t *value);
 
@@ -62,8 +63,8 @@ int command_print_json(json_t *value);
 int command_flush(struct error *err);
 
 /*
- * The option of `nomora --complete` and `nomora COMMAND --complete`, for the shells' completion. They print a line per
- * command or option, in the form of options_complete().
+ * Option for the completion scripts of shells. `nomora --complete` prints a line per command, `nomora COMMAND
+ * --complete` a line per option, both in the form of options_complete().
  */
 #define COMMAND_COMPLETE "--complete"
 

@@ -5,7 +5,7 @@
 
 #define NOHZ_FULL "/sys/devices/system/cpu/nohz_full"
 
-/* Limit for the exit latency of idle states: a longer one shows in measured delays. */
+/* Limit for the exit latency of idle states. Longer latencies are visible in the measured delays. */
 enum { IDLE_EXIT_LIMIT_US = 10 };
 
 static bool has_flag(const char *flags, const char *flag)
@@ -182,7 +182,7 @@ static void check_ticks(struct doctor *doctor, const cpu_set_t *isolated)
 	else if (!doctor_read(doctor, list, sizeof list, NOHZ_FULL))
 		doctor_unclear(doctor, "nohz_full", "cores", NOHZ_FULL);
 	else if (doctor_parse_cpus(list, &ticks) &&
-		 cpus_are_within(isolated, &ticks)) /* the kernel writes "(null)" if there are none */
+		 cpus_are_within(isolated, &ticks)) /* if no CPU is in nohz_full, the kernel writes "(null)" */
 		doctor_add(doctor, "nohz_full", FINDING_OK, "cores", NULL, "isolated CPUs run without the timer tick");
 	else
 		doctor_add(doctor, "nohz_full", FINDING_WARN, "cores",

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Shared by the checks: reads a host's files and adds findings. A check is a function of one of the files below; it
- * adds at least one finding, ok or not, and calls doctor_unclear() for a file that it cannot understand.
+ * Functions that the checks share: they read files of the host and add findings. Each check is a function in one of the
+ * files listed at the end. It adds at least one finding, also if nothing is wrong, and calls doctor_unclear() for a
+ * file that it cannot understand.
  */
 #ifndef DOCTOR_DOCTOR_PRIV_H
 #define DOCTOR_DOCTOR_PRIV_H
@@ -21,25 +22,31 @@ struct doctor {
 	bool out_of_memory;
 };
 
-/* Adds a finding. `note` names its note in firmware-notes/; `fix` may be NULL. */
+/*
+ * Adds a finding. `note` is the name of a file in firmware-notes/ that explains it; `fix`, the command that fixes it,
+ * may be NULL.
+ */
 void doctor_add(struct doctor *doctor, const char *check, enum finding_level level, const char *note, const char *fix,
 		const char *format, ...) __attribute__((format(printf, 6, 7)));
 
-/* Returns the level of a serious finding: WARN for the lab, FAIL for a NIC. */
+/* Returns the level for a serious finding: FAIL if the host is checked for a NIC, WARN if only for the lab. */
 enum finding_level doctor_serious(const struct doctor *doctor);
 /* Adds a WARN finding: the file exists but cannot be read or understood, so that the check has no result. */
 void doctor_unclear(struct doctor *doctor, const char *check, const char *note, const char *path);
 bool doctor_is_live(const struct doctor *doctor);
 
 /*
- * Reads the first line of root/path without trailing blanks; returns false if it cannot be read. `path` is a printf
- * format.
+ * Reads the first line of the file root/path, without trailing blanks; `path` is a printf format. Returns false if the
+ * file cannot be read.
  */
 bool doctor_read(const struct doctor *doctor, char *text, size_t bytes, const char *path, ...)
 	__attribute__((format(printf, 4, 5)));
 bool doctor_read_integer(const struct doctor *doctor, int64_t *value, const char *path, ...)
 	__attribute__((format(printf, 3, 4)));
-/* The result of reading a number in a file that some kernels do not have. UNCLEAR: a finding was added. */
+/*
+ * Results of doctor_ask_integer(). ABSENT: this kernel does not have the file. UNCLEAR: the file has no valid number,
+ * and a finding says so.
+ */
 enum doctor_answer {
 	DOCTOR_ABSENT,
 	DOCTOR_UNCLEAR,
@@ -48,14 +55,17 @@ enum doctor_answer {
 enum doctor_answer doctor_ask_integer(struct doctor *doctor, const char *check, const char *note, int64_t *value,
 				      const char *path);
 bool doctor_exists(const struct doctor *doctor, const char *path, ...) __attribute__((format(printf, 2, 3)));
-/* Copies the value of the first line "key<blanks, colon or =>value" of the file. */
+/*
+ * Finds the first line of the file that begins with `key` and a blank, ":" or "="; copies the text after them. Returns
+ * false if there is none.
+ */
 bool doctor_lookup(const struct doctor *doctor, const char *path, const char *key, char *value, size_t bytes);
 /* Copies the last path component of a symbolic link's target (a driver's name). */
 bool doctor_link_name(const struct doctor *doctor, char *name, size_t bytes, const char *path, ...)
 	__attribute__((format(printf, 4, 5)));
 /*
- * Calls visit for each entry of root/folder whose name has no leading dot, sorted by name; returns the number of
- * entries.
+ * Calls visit for each entry of root/folder whose name has no leading dot, in the order of strverscmp(). Returns the
+ * number of entries.
  */
 size_t doctor_each(struct doctor *doctor, const char *folder,
 		   void (*visit)(struct doctor *doctor, const char *name, void *context), void *context);

@@ -37,7 +37,10 @@ static enum nic_stamps ask_stamps(int socket_fd, struct ifreq *request)
 	return info.rx_filters & 1u << HWTSTAMP_FILTER_ALL ? STAMPS_ALL : STAMPS_PTP;
 }
 
-/* A driver has separate queues, combined queues or both; a kind that it lacks has the maximum 0. */
+/*
+ * A driver has separate receive and transmit queues, combined queues, or both. For a kind that it lacks, the maximum is
+ * 0.
+ */
 static void ask_channels(int socket_fd, struct ifreq *request, struct nic_settings *settings)
 {
 	struct ethtool_channels channels = {.cmd = ETHTOOL_GCHANNELS};

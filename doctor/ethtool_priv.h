@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Settings of a network interface as ethtool shows them: by ioctl on this host, or from the file ethtool/NAME below
- * --root.
+ * Reads the settings of a network interface that ethtool shows: by ioctl on this host; with --root, from the file
+ * ethtool/NAME in its folder, which has lines "key=value".
  */
 #ifndef DOCTOR_ETHTOOL_PRIV_H
 #define DOCTOR_ETHTOOL_PRIV_H
 
 #include "doctor_priv.h"
 
-/* Which received packets the NIC stamps. The file ethtool/NAME in --root's folder uses these numbers. */
+/*
+ * Which received packets the NIC stamps: none, those of PTP, or all. The file ethtool/NAME has these numbers, from -1
+ * on.
+ */
 enum nic_stamps {
 	STAMPS_UNKNOWN = -1,
 	STAMPS_NONE,
@@ -16,12 +19,14 @@ enum nic_stamps {
 	STAMPS_ALL,
 };
 
-/* Settings; -1 = the driver does not report it. With --root, the file ethtool/NAME in its folder has lines "key=value".
- */
+/* Settings of an interface; -1 = the driver does not report the setting. */
 struct nic_settings {
 	char firmware[64];
 	int rx_pause, tx_pause, gro, lro, tso, gso, rx_usecs, adaptive_rx, stamps;
-	/* numbers of receive queues: combined shares its interrupts with transmit queues, rx_queues does not */
+	/*
+	 * combined: number of receive queues that share an interrupt with a transmit queue; rx_queues: number of the
+	 * others
+	 */
 	int combined, rx_queues;
 	int ntuple; /* 1 if ntuple filters, which match fields of a packet, are on */
 };

@@ -8,9 +8,12 @@
 #include <string.h>
 #include <time.h>
 
-/* Limit for stolen time, as a share of all CPU time: time that other guests took while this one wanted to run. */
+/*
+ * Limit for stolen time, as a share of all CPU time. Time is stolen while other guests run although this one is ready
+ * to run.
+ */
 #define STEAL_LIMIT 0.005
-/* DPDK's ABI number is that of its LTS: 23 = 22.11 (DPDK ABI policy). */
+/* The ABI number changes with each LTS release of DPDK: 23 is the ABI of 22.11 (DPDK ABI policy). */
 enum { DPDK_ABI_WANTED = 23, STEAL_WINDOW_MS = 300 };
 
 struct cpu_time {
@@ -121,7 +124,7 @@ static void scan_flaw(struct doctor *doctor, const char *name, void *context)
 		scan->open++;
 }
 
-/* Reports the mitigations of CPU flaws, always as ok: whether to run without them is not a question of measuring. */
+/* Reports the mitigations of CPU flaws. The level is always ok: whether to turn them off is a question of security. */
 static void check_flaws(struct doctor *doctor)
 {
 	static const char folder[] = "/sys/devices/system/cpu/vulnerabilities";

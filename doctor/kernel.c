@@ -111,7 +111,7 @@ static void check_locked(struct doctor *doctor)
 			   "this process may lock as much memory as it needs");
 	else if (read_capabilities(doctor, &effective) && effective >> CAPABILITY_IPC_LOCK & 1)
 		doctor_add(doctor, "memlock", FINDING_OK, "kernel", NULL,
-			   "this process has CAP_IPC_LOCK, so that the limit of %" PRId64 " MiB does not bind",
+			   "this process has CAP_IPC_LOCK, so that the limit of %" PRId64 " MiB does not apply",
 			   locked >> 20);
 	else
 		doctor_add(

@@ -64,8 +64,8 @@ static void check_driver(struct doctor *doctor, const struct nic *nic)
 }
 
 /*
- * The ixgbe driver also serves the X550, which stamps every packet; so the driver's name does not tell whether a NIC
- * stamps all packets or only those of PTP.
+ * The driver's name does not tell whether a NIC stamps all packets or only those of PTP: ixgbe also serves the X550,
+ * which stamps every packet.
  */
 static void check_stamps(struct doctor *doctor, const struct nic *nic)
 {
@@ -233,9 +233,9 @@ static int count_queues(struct doctor *doctor, const struct nic *nic)
 }
 
 /*
- * Our ports have one queue, and af_xdp's socket is bound to the first one. If an interface has more queues, lib/dp
- * opens it with af_packet instead, whose single socket receives from all queues in the order in which their CPUs
- * deliver.
+ * Our ports have one queue, and the socket of af_xdp receives from the first queue only. If an interface has more
+ * queues, lib/dp opens it with af_packet instead. The single socket of af_packet receives from all queues, in the order
+ * in which the CPUs of the queues deliver.
  */
 static void check_queues(struct doctor *doctor, const struct nic *nic)
 {

@@ -11,7 +11,7 @@
 enum {
 	STALL_NS = 1000,       /* a longer gap is a stall; the injector's default limit, too */
 	WORST_GOOD_NS = 10000, /* longest acceptable gap: a tick or an interrupt, which even an isolated CPU may have */
-	CALIBRATION_NS = 20 * 1000000 /* gives the counter's rate within 0.1 %, enough to judge gaps */
+	CALIBRATION_NS = 20 * 1000000 /* gives the rate of the counter within 0.1 %, enough for gaps */
 };
 #define SHARE_GOOD 1e-4 /* largest acceptable share of the time that a CPU is stalled */
 

@@ -126,8 +126,8 @@ static int stop_processes(const char *netns, struct error *err)
 	if (stat(path, &status) != 0 || stat("/proc/self/ns/net", &own) != 0)
 		return 0;
 	/*
-	 * If no namespace is mounted on the file in NETNS_FOLDER, it is an ordinary file, on another device. Our own
-	 * namespace must never match.
+	 * If no namespace is mounted on the file in NETNS_FOLDER, the file is an ordinary one, on another device, and
+	 * there is nothing to stop. Never stop the processes of our own namespace.
 	 */
 	if (status.st_dev != own.st_dev || status.st_ino == own.st_ino)
 		return 0;

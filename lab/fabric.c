@@ -186,8 +186,8 @@ void lab_name_host(struct lab_host *host, int place)
 }
 
 /*
- * Sets the rack, the addresses and the MAC of a host. It belongs to the rack of its switch; racks are numbered in the
- * order of their first hosts.
+ * Sets the rack, the addresses and the MAC of a host. The host belongs to the rack of its switch; racks are numbered in
+ * the order of their first hosts.
  */
 static int place_host(struct lab *lab, int index, int *rack_hosts, struct error *err)
 {

@@ -7,9 +7,9 @@
 #include "lab_priv.h"
 
 /*
- * icmp_ratemask=0: no kind of ICMP message is limited, so every packet whose TTL ends is reported. Multipath hash
- * policy 3 uses the fields 0x37: addresses, protocol and ports. Policy 1 would use the same fields, but on a virtual
- * link the packet still carries the random hash of the sender's socket, which policy 1 would use instead.
+ * icmp_ratemask=0: no kind of ICMP message is limited, so every packet whose TTL ends is reported. The multipath hash
+ * must depend on addresses, protocol and ports: policy 3 with the fields 0x37. Policy 1 takes a hash that the packet
+ * carries already, if there is one: on a virtual link this is the random hash of the sender's socket.
  */
 static const char switch_settings[] =
 	"net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0 "
@@ -109,8 +109,8 @@ static void print_host(const struct lab *lab, int index, FILE *out)
 static void print_switch(const struct lab_switch *node, int number, FILE *out)
 {
 	/*
-	 * Adds the switch's own address before the rack's gateway address, because the kernel uses the first one as
-	 * source of ICMP messages.
+	 * Adds the switch's own address before the rack's gateway address, because the kernel uses the first
+	 * address as the source of ICMP messages.
 	 */
 	fprintf(out, "addr add %s/32 dev lo\naddr add fd78::%x/128 dev lo nodad\n", node->address, number);
 	if (node->rack > 0)
@@ -157,7 +157,7 @@ static void print_own_hosts(const struct lab *lab, int s, FILE *out)
 
 /*
  * Prints the next hops of switch s on its route to a rack: the neighbours that are nearer to the rack than s.
- * distances[]: by switch, links to the rack's switch.
+ * distances[]: by switch, number of links to the rack's switch.
  */
 static void print_next_hops(const struct lab *lab, int s, const int *distances, bool ipv6, FILE *out)
 {

@@ -29,8 +29,8 @@ static void become_injector(const char *log_path, const char **argv)
 
 	setsid();
 	/*
-	 * The injector polls: if it loses its CPU, packets are delayed more than wanted. If the priority is not
-	 * permitted, it runs without it.
+	 * The injector polls: if it loses its CPU, packets are delayed more than requested. If the high priority is
+	 * not permitted, the injector keeps its present one.
 	 */
 	process_set_nice(-20, NULL);
 	if (log < 0 || nothing < 0 || dup2(nothing, 0) < 0 || dup2(log, 1) < 0 || dup2(log, 2) < 0)

@@ -20,9 +20,9 @@ static const double tc_timeout_us = 10e6;
 static const double frame_bytes = 1514, payload_bytes = 1448;
 
 /*
- * A token bucket holds the data that its rate allows in burst_s, but at least burst_minimum_bytes, so that the sender
- * can catch up when the processor was busy elsewhere. Beside two busy loops on two processors, the worst of 16
- * transfers of 2 to 10 s ended 2.8 % late with buckets of 1 ms, and 1.0 % early with buckets of 10 ms.
+ * A token bucket holds the data that its rate allows in burst_s, but at least burst_minimum_bytes. So a sender that did
+ * not get the processor for a while can catch up. Measured with 16 transfers of 2 to 10 s while two other processes
+ * kept both processors busy: the worst transfer ended 2.8 % late with buckets of 1 ms, and 1.0 % early with 10 ms.
  */
 static const double burst_s = 0.01, burst_minimum_bytes = 6144;
 

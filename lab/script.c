@@ -125,7 +125,7 @@ void bridges_print_up(const struct lab *lab, FILE *out)
 		print_switch_link(lab, host->name, (struct lab_end){host->netns, "eth0", options}, host->name, out);
 	}
 	for (int rack = 1; rack <= lab->rack_count && lab->rack_count > 1; rack++) {
-		/* Two racks share one link; an injector at "core" is in rack 1's half of it. */
+		/* If there are two racks, one link connects them, and the place "core" is in rack 1's half of it. */
 		bool core = rack == 1 && injector_at(lab, "core");
 
 		snprintf(place, sizeof place, "rack%d", rack);

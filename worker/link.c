@@ -101,7 +101,7 @@ int link_read(struct input *input, struct error *err)
 	if (count < 0)
 		return error_set(err, errno, "a sender's connection failed: %s", strerror(errno));
 	if (count == 0 && input->count > 0)
-		return error_set(err, EBADMSG, "a sender's connection ended within a tuple");
+		return error_set(err, EBADMSG, "a sender's connection ended in the middle of a tuple");
 	if (count == 0) {
 		close(input->fd);
 		input->fd = -1;
@@ -115,7 +115,8 @@ int link_take(struct input *input, struct tuple *tuple, struct error *err)
 	int bytes = tuple_read(input->bytes + input->head, input->count, tuple);
 
 	if (bytes < 0)
-		return error_set(err, EBADMSG, "a sender's connection carries no tuples");
+		return error_set(err, EBADMSG,
+				 "a sender's connection: expected a tuple, found a header with an invalid size");
 	if (bytes == 0)
 		return 0;
 	input->head += (size_t)bytes;

@@ -27,7 +27,7 @@ struct output {
 	struct ns next_try;
 	uint8_t *queue;
 	size_t head, tail, capacity;
-	double credit; /* number of tuples that the target has received less than its share */
+	double credit; /* how far the target is behind its share of the tuples, see next_target() */
 };
 
 /* Returns a listening socket, or -errno with err set. */

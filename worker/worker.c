@@ -16,7 +16,7 @@ enum {
 	QUEUE_BYTES = 65536,
 	TICK_MS = 2,     /* longest wait for events of a source with a limited rate */
 	IDLE_MS = 200,   /* longest wait for events of any other task */
-	BURST_MS = 20,   /* a source that was slowed down may catch up by what it sends in this time at its rate */
+	BURST_MS = 20,   /* after a delay, a source may emit at once what its rate allows in this time */
 	BATCH = 64,      /* tuples taken from one input, or emitted, before the others get their turn */
 	PATIENCE_S = 30, /* time limit for making the connections, and for emptying the queues after `stop` */
 };
@@ -270,7 +270,8 @@ static int accept_inputs(struct worker *w, struct error *err)
 		int code = link_accept(w->listener, &w->inputs[w->accepted]);
 
 		if (code < 0)
-			return error_set(err, -code, "%s: cannot accept: %s", w->plan->task, strerror(-code));
+			return error_set(err, -code, "%s: cannot accept a connection: %s", w->plan->task,
+					 strerror(-code));
 		if (code == 0)
 			return 0;
 		w->open_inputs++;
@@ -371,7 +372,9 @@ static int check_time(struct worker *w, struct ns now, struct error *err)
 	if (w->deadline.v == 0 || now.v < w->deadline.v)
 		return 0;
 	return error_set(err, ETIMEDOUT, "%s: %s within %d s", w->plan->task,
-			 is_connected(w) ? "tuples were not passed on" : "not all connections were made", PATIENCE_S);
+			 is_connected(w) ? "the queues were not emptied after the stop"
+					 : "not all connections were made",
+			 PATIENCE_S);
 }
 
 static int loop(struct worker *w, struct error *err)

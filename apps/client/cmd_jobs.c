@@ -107,7 +107,8 @@ int command_drain(int argc, char **argv)
 {
 	const struct option_row rows[] = {
 		SOCKET_ROW,
-		OPTION_CHOICE(struct settings, scope, "scope", 'S', "WHAT", scopes, "kind of thing that NAME is"),
+		OPTION_CHOICE(struct settings, scope, "scope", 'S', "WHAT", scopes,
+			      "whether NAME is a machine, a rack or a pod"),
 		OPTION_FLAG(struct settings, back, "back", 'b', "let NAME take tasks again"),
 		OPTION_FLAG(struct settings, dry_run, "dry-run", 'n', "show the consequences; drain nothing"),
 		JSON_ROW,
@@ -115,7 +116,7 @@ int command_drain(int argc, char **argv)
 	const struct option_usage usage = {
 		.command = "nomora drain",
 		.operands = "NAME",
-		.summary = "Place no more tasks on a machine, rack or pod, and move away those that may move.",
+		.summary = "Place no more tasks on a machine, rack or pod, and move its tasks away if they may move.",
 		.rows = rows,
 		.operands_minimum = 1,
 		.operands_maximum = 1};

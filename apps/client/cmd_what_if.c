@@ -16,13 +16,14 @@ struct settings {
 	bool move, json;
 };
 
-static const char teach[] = "CHANGE is one of\n"
-			    "  'drain rack r7'  'drain machine m3'  'up m3'  'down pod p1'\n"
-			    "  'add 40 machines like m1'  'curve memcached := spark'  'cancel web'\n"
-			    "and several are applied in order. Decisions take effect at once.\n"
-			    "  $ nomora what-if 'drain rack r7' --jobs tomorrow.jsonl\n"
-			    "\n"
-			    "Exit status: 0 ok, 1 failed, 2 usage.\n";
+static const char teach[] =
+	"CHANGE is one of\n"
+	"  'drain rack r7'  'drain machine m3'  'up m3'  'down pod p1'\n"
+	"  'add 40 machines like m1'  'curve memcached := spark'  'cancel web'\n"
+	"Several changes are applied in order. In the prediction, tasks start and move as soon as schedd decides.\n"
+	"  $ nomora what-if 'drain rack r7' --jobs tomorrow.jsonl\n"
+	"\n"
+	"Exit status: 0 ok, 1 failed, 2 usage.\n";
 
 static int ask(void *context, const struct option_operands *operands, struct error *err)
 {

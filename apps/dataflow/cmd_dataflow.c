@@ -21,7 +21,8 @@ static const char teach[] =
 	"     \"components\": [{\"name\": \"words\", \"tasks\": 2}, {\"name\": \"sum\", \"tasks\": 4}],\n"
 	"     \"edges\": [{\"from\": \"words\", \"to\": \"sum\", \"grouping\": \"key\"}]}]}\n"
 	"\n"
-	"'run' runs the jobs on a routed lab: routes, a process for each task, new routes around links that fail. "
+	"'run' runs the jobs on a routed lab: sets routes, starts a process for each task, and routes around links "
+	"that fail. "
 	"'worker' is one such process.\n"
 	"Exit status: 0 placed, 1 the file is bad, 2 usage, 3 no placement: too few slots, or hosts that are not "
 	"connected.\n";

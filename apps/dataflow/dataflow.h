@@ -9,7 +9,7 @@
 
 #include "../command.h"
 
-/* Simulates with the engine from the command line and prints the result. Returns an exit code. */
+/* Simulates the jobs, placed by the engine that the settings name, and prints the result. Returns an exit code. */
 int dataflow_run_simulation(const struct dataflow_settings *settings, struct dataflow *dataflow, struct error *err);
 
 /* Sets the plan's routes, runs its flows and prints predicted and measured rates. Returns 0 or -errno with err set. */

@@ -34,7 +34,8 @@ static const struct option_row up_rows[] = {
 		struct up_settings, link_MBps, "link-MBps", 0, "R", 0, 100000,
 		"limit each host's link, or each link of switches, to R MB/s of payload in each direction; 0 = no "
 		"limit"),
-	OPTION_DOUBLE(struct up_settings, rate_mbit, "rate-mbit", 0, "R", 0, 800000, "the same in Mbit/s of frames"),
+	OPTION_DOUBLE(struct up_settings, rate_mbit, "rate-mbit", 0, "R", 0, 800000,
+		      "like --link-MBps, but in Mbit/s of frames"),
 	OPTION_HEADING("Routed switches instead of bridges"),
 	OPTION_INTEGER(
 		struct up_settings, spines, "spines", 0, "N", 0, LAB_SWITCHES_MAXIMUM,
@@ -46,7 +47,7 @@ static const struct option_row up_rows[] = {
 	OPTION_HEADING("The injector"),
 	OPTION_LIST(struct up_settings, inject, "inject", 'i', "PLACE",
 		    "put an injector's two ports in the path of a host (h3), of a rack (rack1) or between two racks "
-		    "(core); among switches in a link (leaf1:spine2) or in each link of a switch (spine2)"),
+		    "(core); with routed switches: in a link (leaf1:spine2) or in each link of a switch (spine2)"),
 	OPTION_DOUBLE(struct up_settings, delay_us, "delay-us", 'd', "US", -1, 10000,
 		      "start the injectors with this delay per direction; -1: you start them"),
 	OPTION_HEADING("How long"),
@@ -148,13 +149,14 @@ static int guarded(const struct lab *lab, const struct up_settings *settings, ch
 	int outcome;
 
 	/*
-	 * If this command stays, it handles signals itself. Otherwise a signal ends the process at once, and the guard
-	 * removes the parts built so far.
+	 * If this command stays until the lab is removed, it handles signals itself. Otherwise a signal ends the
+	 * process at once, and the guard removes the parts that have been made.
 	 */
 	if (stays)
 		stop_catch_signals();
 	/*
-	 * Check before the guard starts: it must never guard another user's lab. lab_up() checks again, under a lock.
+	 * Check before the guard starts: otherwise the guard would remove another user's lab of this name. lab_up()
+	 * checks again, under a lock.
 	 */
 	if (lab_check_free(lab->name, err) != 0)
 		return COMMAND_FAILED;

@@ -128,7 +128,7 @@ static const struct mesh_command merge = {
 static const struct mesh_command show = {
 	.usage = {.command = "nomora mesh show",
 		  .operands = "LATENCY.csv",
-		  .summary = "Show a latency matrix as a table, and what racks have in common.",
+		  .summary = "Show a latency matrix as a table, with a summary of the pairs within and between racks.",
 		  .teach = "  nomora mesh show latency.csv --cluster cluster.json --stat p99\n",
 		  .rows = show_rows,
 		  .operands_minimum = 1,
@@ -223,7 +223,7 @@ static int run_export(int argc, char **argv)
 
 static const struct command subcommands[] = {
 	{"merge", "rows of hosts into one latency matrix", run_merge, NULL},
-	{"show", "a table, and what racks have in common", run_show, NULL},
+	{"show", "a table, with a summary within and between racks", run_show, NULL},
 	{"draw", "a heat map", run_draw, NULL},
 	{"export", "JSON or a square table", run_export, NULL},
 	{"top", "the state and the worst pairs of a live matrix", command_mesh_top, NULL},

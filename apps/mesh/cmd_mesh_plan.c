@@ -20,7 +20,8 @@ struct plan_settings {
 static const char *const across_names[] = {"racks", "pods", NULL};
 
 static const struct option_row rows[] = {
-	OPTION_STRING(struct plan_settings, output, "output", 'o', "DIR", "write HOST.peers of every host there"),
+	OPTION_STRING(struct plan_settings, output, "output", 'o', "DIR",
+		      "folder for the lists: HOST.peers for every host"),
 	OPTION_STRING(struct plan_settings, state, "state", 0, "FILE",
 		      "the plan (nomora.mesh_plan/1): read, advanced by one run and written back"),
 	OPTION_STRING(struct plan_settings, cluster, "cluster", 'c', "FILE", "racks and pods of the hosts"),
@@ -41,13 +42,14 @@ static const struct option_row rows[] = {
 	OPTION_DOUBLE(struct plan_settings, budget.refresh_s, "refresh", 'r', "S", 1, 1e9,
 		      "every pair of hosts is probed within this time"),
 	OPTION_CHOICE(struct plan_settings, across, "across", 0, "GROUPS", across_names,
-		      "pairs across pods: between every two racks, or only between every two pods"),
+		      "hosts in different pods: probe some pairs for every two racks, or only some for every two pods"),
 	OPTION_END,
 };
 
 static const char teach[] =
-	"Hosts of one rack always probe each other. Of every two racks some pairs of hosts do; each run chooses other\n"
-	"pairs. Run it once per epoch (see nomora-mesh-plan.timer); agents read their lists again when they change:\n"
+	"Hosts of one rack always probe each other. Between any two racks, only some pairs of hosts do; each run\n"
+	"selects other pairs. Run it once per epoch (see nomora-mesh-plan.timer); agents read their lists again when "
+	"they change:\n"
 	"\n"
 	"  nomora mesh plan peers.txt --cluster cluster.json --state plan.json -o lists --host-pps 2000\n"
 	"  nomora mesh agent eth0 --address 10.0.1.7 --peers lists/h7.peers --live /dev/shm/mesh\n";

@@ -24,7 +24,7 @@ int command_schedd_export(int argc, char **argv)
 {
 	const struct option_row rows[] = {
 		OPTION_STRING(struct settings, state, "state", 'S', "FILE",
-			      "the state of a daemon that does not run; default: ask the running one"),
+			      "state file of a daemon that is not running; default: ask the running daemon"),
 		OPTION_STRING(struct settings, socket, "socket", 's', "PATH",
 			      "the daemon's socket; default $NOMORA_SCHEDD, else " CLIENT_SOCKET),
 		OPTION_END,

@@ -15,8 +15,8 @@ enum { MORE_LEVELS = 8 };
 /* The form is undecided if the most likely one has a lower probability than this. */
 static const double sure = 0.95;
 /*
- * Increase of the residual sum of squares, in noise variances, that counts as significant: a likelihood-ratio test then
- * errs in 2 % of the cases in each direction.
+ * Increase of the residual sum of squares, in noise variances, that counts as significant. With this increase, a
+ * likelihood-ratio test chooses the wrong form in 2 % of the cases, whichever of the two forms is true.
  */
 static const double plain_misfit = 4.1 * 4.1;
 static const long runs_tried[] = {3, 5, 10, 20, 40, 80, 160, 320, 640, 1280};
@@ -93,7 +93,7 @@ static void find_stretch(const struct problem *problem, const struct fit_candida
 }
 
 /*
- * Fills `more` with the existing and the new levels, in ascending order of x; y is the value of the assumed true curve.
+ * Fills `more` with the existing and the new levels, in ascending order of x; more->y is the assumed true curve.
  */
 static void merge_levels(const struct problem *problem, const struct fit_candidate *truth, double run_weight,
 			 struct fit_decision *decision, struct problem *more)

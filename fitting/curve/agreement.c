@@ -6,7 +6,8 @@
 #include <base/quantile.h>
 
 /*
- * Where a band's half-width is smaller than this, the curve has no uncertainty, as at 0, where it is 1 by definition.
+ * Points whose combined half-width is at most this are ignored: the curves are certain there. One such point is x = 0,
+ * where every curve is 1 by definition.
  */
 static const double half_width_least = 1e-9;
 

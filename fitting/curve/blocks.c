@@ -13,7 +13,10 @@
 
 enum { REPLICATES = 200 };
 
-/* If drift is significant at 5 %, it is reported, and the band's degrees of freedom are reduced. */
+/*
+ * Normal quantile of 95 %. If the drift exceeds it, the fit reports the drift and reduces the band's degrees of
+ * freedom.
+ */
 static const double drift_quantile = 1.645;
 
 struct spread {
@@ -33,7 +36,7 @@ static void add_curve(struct spread *spread, const double *p)
 	}
 }
 
-/* Returns the variance between the added curves, averaged over the levels. */
+/* Returns the variance of the added curves about their mean, averaged over the levels. */
 static double variance_of(const struct spread *spread)
 {
 	double sum = 0;
@@ -53,7 +56,10 @@ static void add_answer(struct simulator *simulator, const double *noise, double 
 	add_curve(spread, p);
 }
 
-/* Fills `noise` with the block's deviation from the mean of the blocks, scaled to the variance of that mean. */
+/*
+ * Fills `noise` with the block's deviation from the mean of the blocks. It is divided by the root of the number of
+ * blocks, so that it varies as much as this mean.
+ */
 static void block_noise(const struct observations *observations, size_t block, double *noise)
 {
 	double root = sqrt((double)observations->block_count);

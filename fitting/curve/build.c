@@ -31,8 +31,8 @@ static int baseline_column(const struct problem *problem, const struct fit_candi
 
 /*
  * Returns the covariance of the free parameters (coefficients and shape constants), by QR (linear_fit()) of the curve's
- * derivatives at the levels of delay. The caller multiplies it by the noise variance and frees it. NULL if the design
- * is rank-deficient or memory runs out.
+ * derivatives at the levels of delay. The caller multiplies it by the noise variance and frees it. Returns NULL if
+ * the design is rank-deficient or memory runs out.
  */
 static double *free_covariance(const struct problem *problem, const struct fit_candidate *candidate, size_t size)
 {
@@ -95,9 +95,8 @@ static void transform(double *covariance, const double *jacobian, size_t size)
 
 /*
  * Fills `plain` with the coefficients of the normalised curve in powers of µs, and jacobian[i][j] with d plain[i] / d
- * fitted[j], where `fitted` are the candidate's coefficients and shape constants. Normalising divides by the baseline's
- * height: the baseline's coefficient, or without a threshold the curve's value at 0, which is also linear in the
- * coefficients.
+ * fitted[j], where `fitted` are the candidate's coefficients and shape constants. To normalise, divides by the height
+ * of the baseline. With a threshold this is the baseline's coefficient. Without one it is the curve's value at 0.
  */
 static void to_plain(const struct problem *problem, const struct fit_candidate *candidate, size_t size, double *plain,
 		     double *jacobian)
@@ -252,7 +251,6 @@ static int fill_band(const struct problem *problem, const struct fit_settings *s
 	band.centre = x + points;
 	band.low = x + 2 * points;
 	band.high = x + 3 * points;
-	/* The band has no width at 0, where every curve is 1 by definition. */
 	for (size_t i = 0; i < points; i++)
 		x[i] = fmin(problem->end_us, points > 1 ? CURVE_STEP_US * (double)(curve->table_count - 1) * (double)i /
 								  (double)(points - 1)

@@ -21,16 +21,18 @@ static const double papers_grace = 4;
 /* Candidates whose AICc differs by less than this count as equal: the one with the fewest parameters is chosen. */
 static const double as_good = 2;
 /*
- * A candidate is vetoed if its cross-validation error is larger by the factor cross_validation_veto than that of a
- * rival whose AICc is at most rival_within higher.
+ * A candidate is vetoed if there is a rival whose AICc is at most rival_within higher and whose cross-validation error
+ * is smaller by more than the factor cross_validation_veto.
  */
 static const double cross_validation_veto = 1.25;
 static const double rival_within = 10;
 
 /*
- * A candidate's weight in the band is exp(-steepness * AICc difference). With Akaike's 1/2, the 95 % band covers 96 to
- * 98 % with many levels (forms and families overlap) and 86 to 92 % with eight (AICc penalises all but the simplest);
- * the best candidate alone covers 83 % at 3 % noise. Measured by refit_study.
+ * A candidate's weight in the band is exp(-steepness * (its AICc - the lowest AICc)). The steepness is steepness_few
+ * for up to levels_few levels, steepness_many from levels_many levels on, and linear in between. Akaike's steepness,
+ * 1/2, is not used: the 95 % band would cover 96 to 98 % with many levels, where candidates resemble each other, and 86
+ * to 92 % with eight levels, where AICc penalises all but the simplest candidate. A band of the best candidate alone
+ * would cover 83 % at 3 % noise. Measured by refit_study.
  */
 static const double steepness_few = 0.35, steepness_many = 0.7;
 static const double levels_few = 12, levels_many = 30;
@@ -52,7 +54,7 @@ static bool form_wanted(const struct fit_settings *settings, enum fit_family fam
 		return false;
 	if (family == FIT_MONOTONE)
 		return form == CURVE_FORM_NONE;
-	/* A spline can bend without a hinge, and Hill's curve has a smooth start of its own, so it needs no jump. */
+	/* A spline needs no hinge: it can bend anywhere. Hill's curve needs no jump: its start can be flat. */
 	if (settings->form == FIT_AUTO && form == CURVE_FORM_HINGE && family == FIT_SPLINE)
 		return false;
 	if (settings->form == FIT_AUTO && form == CURVE_FORM_JUMP && family == FIT_HILL)
@@ -69,8 +71,8 @@ static bool levels_suffice(const struct problem *problem, const struct fit_setti
 }
 
 /*
- * Fills rss, AICc and BIC. BIC's penalty uses the number of levels, because repeated runs of a level tell about the
- * noise and not about the shape. AICc uses the number of runs.
+ * Fills rss, AICc and BIC. BIC's penalty uses the number of levels, because repeated runs of a level tell nothing about
+ * the shape. AICc uses the number of runs.
  */
 static void rate(const struct problem *problem, struct fit_candidate *candidate, double level_rss)
 {
@@ -227,7 +229,7 @@ static bool is_papers_model(const struct fit *fit, size_t index)
 	return fit->candidates[index].family <= FIT_POLYNOMIAL_5 && fit->candidates[index].form != CURVE_FORM_NONE;
 }
 
-/* Returns the eligible candidate of lowest AICc that is not vetoed; if all are vetoed, the one of lowest AICc. */
+/* Returns the eligible candidate of lowest AICc that is not vetoed; if all are vetoed, the first of them. */
 static size_t first_sound(const struct fit *fit, enum choice_grounds *grounds)
 {
 	*grounds = CHOSEN_BY_AICC;
@@ -287,8 +289,8 @@ static const struct fit_candidate *runner_up(const struct fit *fit)
 }
 
 /*
- * Returns true if the chosen candidate has the lowest AICc of all. It may not: a candidate of a less likely form, which
- * is not eligible, may have a lower AICc.
+ * Returns true if the chosen candidate has the lowest AICc of all. A candidate that is not eligible, because its form
+ * is less likely, can have a lower one.
  */
 static bool is_lowest(const struct fit *fit)
 {
@@ -327,7 +329,7 @@ static void explain(const struct fit_settings *settings, enum choice_grounds gro
 		break;
 	case CHOSEN_BY_THE_PAPERS:
 		used = snprintf(text, bytes,
-				": the papers' model; no other is better by more than %g AICc (%s by %.1f)",
+				": the papers' model; the AICc of no other is lower by more than %g (%s: by %.1f)",
 				papers_grace, fit_family_name(next->family), chosen->aicc - next->aicc);
 		break;
 	case CHOSEN_BY_CROSS_VALIDATION:

@@ -92,8 +92,8 @@ void design_make(const struct problem *problem, const struct profile *profile, s
 }
 
 /*
- * Transforms a constraint row from coefficients to c coordinates (coefficients = root c) and scales it to unit length;
- * returns `bound` scaled alike.
+ * Transforms a constraint row from coefficients to c coordinates (coefficients = root c) and scales it to unit length.
+ * Returns the bound, multiplied by the same factor.
  */
 static double finish_constraint(const struct design *design, double *row, double bound)
 {

@@ -28,7 +28,7 @@ static void print_polynomial(FILE *out, const struct curve *curve, size_t degree
 	}
 }
 
-/* Prints the basis function of a family with shape constants; for a hinge, less its value at 0. */
+/* Prints the basis function of a family with shape constants. For a hinge, the function's value at 0 is subtracted. */
 static void print_shape(FILE *out, const struct fit_candidate *candidate, double coefficient, bool first,
 			const char *variable)
 {

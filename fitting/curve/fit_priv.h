@@ -43,8 +43,8 @@ struct problem {
 	size_t count; /* levels */
 	double *x, *y, *weight, *root_weight;
 	double *work;         /* count doubles, scratch of design_solve() */
-	double scatter, rows; /* the levels' scatter (observations.h); levels + its degrees of freedom */
-	bool baseline_known;  /* true: the curve is 1 before the threshold; false: that height is a coefficient */
+	double scatter, rows; /* observations->scatter; number of levels + scatter_dof */
+	bool baseline_known;  /* true: the curve is 1 before the threshold; false: its height there is a coefficient */
 	double end_us;        /* x of the last level */
 	double constraint_end_us;
 	size_t knot_count;
@@ -161,9 +161,9 @@ void candidate_curve_fill(const struct candidate_curve *curve, const double *x, 
 struct profile candidate_profile(const struct fit_candidate *candidate);
 
 /*
- * form_evidence() returns the log marginal likelihood of a family and form, up to a constant of the problem, integrated
- * around its best profile; storage: design_storage() doubles. form_probabilities() computes fit->form_probability from
- * the candidates' evidence.
+ * form_evidence() returns the log marginal likelihood of a family and form, integrated around its best profile. It
+ * lacks a constant that is the same for all candidates of a problem. storage: design_storage() doubles.
+ * form_probabilities() computes fit->form_probability from the candidates' evidence.
  */
 double form_evidence(const struct problem *problem, const struct profile *best, bool threshold_forced, double *storage);
 void form_probabilities(struct fit *fit);
@@ -181,7 +181,7 @@ size_t choose_pick(const struct fit *fit, enum choice_grounds *grounds);
 int choose_candidates(const struct problem *problem, const struct fit_settings *settings, struct fit *fit,
 		      struct error *err);
 
-/* Returns the normal deviate with the same probability as an F value (Paulson 1942). */
+/* Returns the normal deviate with the same tail probability as the F value (Paulson 1942). */
 double fit_f_to_normal(double f, double dof_above, double dof_below);
 
 /* A level mean has the standard deviation scale / root_weight; dof: degrees of freedom of this estimate. */

@@ -11,7 +11,10 @@
 
 #include "fit_priv.h"
 
-/* Latency has an effect if the 95 % band ends more than this below 1: 0.1 %, the resolution of a cost. */
+/*
+ * Latency has an effect if, at the end of the domain, the upper edge of the 95 % band is more than this below 1. It is
+ * the resolution of a cost.
+ */
 static const double effect_least = 1e-3;
 
 static bool is_flat(const struct fit_settings *settings, const struct curve *curve)

@@ -5,8 +5,8 @@
  * marginal likelihood: the likelihood is averaged over the threshold's prior (log_share(); for a jump a sum over the
  * gaps, for a hinge a quadrature), then over the families of the form. Each coefficient costs half the log of the
  * number of levels, as in BIC (unit information prior, Kass & Raftery 1995). If the curve leaves the baseline by a step
- * (at a jump, or at 0), the likelihood is weighted by the posterior probability that the step goes down, divided by
- * 1/2. The forms have equal prior probabilities.
+ * (at a jump, or at 0), the shape constraint requires that the step goes down: the likelihood is multiplied by the
+ * posterior probability of this and divided by its prior probability, 1/2. The forms have equal prior probabilities.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -109,7 +109,7 @@ static double jump_evidence(const struct evidence *evidence)
 	return sum;
 }
 
-/* Returns the threshold on one side at which a hinge's likelihood has dropped to exp(-drop) of the best. */
+/* Returns the threshold, below (direction -1) or above (1) the best, where the likelihood is exp(-drop) of the best. */
 static double hinge_end(const struct evidence *evidence, double direction)
 {
 	double end_us = evidence->problem->end_us, at = evidence->profile.threshold_us, step = end_us / 2048;

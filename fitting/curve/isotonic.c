@@ -100,10 +100,7 @@ void candidate_curve_fill(const struct candidate_curve *curve, const double *x, 
 	double baseline = candidate_curve_baseline(curve), lowest = INFINITY;
 
 	for (size_t i = 0; i < count; i++) {
-		/*
-		 * The fit enforces the constraint only at discrete points; enforce it here at every x, and against
-		 * rounding.
-		 */
+		/* Enforce the constraint at every x: the fit did so only at some points, and up to rounding errors. */
 		lowest = fmin(lowest, candidate_curve_value(curve, x[i]) / baseline);
 		lowest = fmax(lowest, FIT_LEAST);
 		p[i] = lowest;

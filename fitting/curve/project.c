@@ -14,10 +14,10 @@ static const double dependence_tolerance = 1e-11;
 
 struct nnls {
 	size_t rows, columns;
-	double e[CONSTRAINT_ROWS][ROWS]; /* column by column */
+	double e[CONSTRAINT_ROWS][ROWS]; /* e[j] is column j of E */
 	double v[CONSTRAINT_ROWS];
 	bool passive[CONSTRAINT_ROWS];
-	size_t members[CONSTRAINT_ROWS], count; /* the passive columns (v > 0) */
+	size_t members[CONSTRAINT_ROWS], count; /* indices of the passive columns (v > 0), and their number */
 };
 
 /* Solves least squares over the passive columns. Returns false if they are linearly dependent. */

@@ -270,8 +270,8 @@ static void simplex_sort(struct simplex *simplex)
 }
 
 /*
- * Sets `point` on the line from the centre of the other points through the worst one, at `factor` times the worst one's
- * distance. Returns its value.
+ * Sets `point` to centre + factor * (worst point - centre), where centre is the mean of the other points. Returns the
+ * value at `point`.
  */
 static double simplex_try(const struct simplex *simplex, double factor, double *point)
 {
@@ -347,7 +347,7 @@ static void refine(const struct search *search, double forced_us, struct best_pr
 	}
 }
 
-/* If there are more gaps than the grid has places, the grid leaves gaps out. Tries those next to the best gap. */
+/* Tries every gap near the best one. With more than THRESHOLDS_MAXIMUM levels, the grid has not tried all gaps. */
 static void refine_jump(const struct search *search, struct best_profile *best)
 {
 	const struct problem *problem = search->problem;

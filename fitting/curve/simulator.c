@@ -7,8 +7,8 @@
 #include "simulator_priv.h"
 
 /*
- * A replicate is the candidate's curve plus noise. If a threshold fits even the curve without noise with a residual sum
- * of squares above this (in noise variances), no replicate will choose it, so it gets no design.
+ * A replicate is the candidate's curve plus noise. A threshold gets no design if a fit with it to the curve without
+ * noise has a residual sum of squares above this, in noise variances: practically no replicate would choose it.
  */
 static const double plausible = 25;
 

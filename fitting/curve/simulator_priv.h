@@ -22,8 +22,9 @@ struct simulator {
 	size_t design_count;
 	struct design designs[DESIGNS_MAXIMUM];
 	/*
-	 * For families with shape constants. A replicate does not search them again: it changes the `searched`
-	 * constants by a linearised step, a regression of its noise on the curve's derivatives.
+	 * For families with shape constants: number of searched constants (threshold, s, h). A replicate does not
+	 * search them again. It changes them by one linearised step: a regression of the noise on the curve's
+	 * derivatives by these constants.
 	 */
 	size_t searched;
 	int kinds[SEARCHED_MAXIMUM]; /* 0 threshold, 1 s, 2 h */

@@ -79,7 +79,7 @@ static EXPRESSION_REAL EXPRESSION_NAME(power_slope)(EXPRESSION_REAL a, EXPRESSIO
 	return a != 0 && value != 0 ? c * value / a : c * EXPRESSION_MATH(pow)(a, c - 1);
 }
 
-/* Returns the derivative of an operation of one operand, from the operand and the value. */
+/* Returns the derivative of an operation of one operand. a: the operand; value: the operation's result. */
 static EXPRESSION_REAL EXPRESSION_NAME(slope)(const struct expression_node *node, EXPRESSION_REAL a,
 					      EXPRESSION_REAL value)
 {
@@ -132,7 +132,7 @@ static EXPRESSION_REAL EXPRESSION_NAME(chain)(EXPRESSION_REAL adjoint, EXPRESSIO
 	return adjoint == 0 || slope == 0 ? 0 : adjoint * slope;
 }
 
-/* Adds a node's adjoint times the slopes to the adjoints of its operands. */
+/* Adds, to the adjoint of each operand, the node's adjoint times the node's derivative by the operand. */
 static void EXPRESSION_NAME(propagate)(const struct expression *expression, const struct expression_node *node,
 				       EXPRESSION_REAL value, EXPRESSION_REAL adjoint, const EXPRESSION_REAL *values,
 				       EXPRESSION_REAL *adjoints)

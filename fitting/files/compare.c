@@ -71,8 +71,8 @@ static void print_verdict(const struct agreement *agreement, FILE *out)
 		"verdict             the curves %s: largest difference %.2f combined half-widths of the 95 %% bands "
 		"(at %g us), limit %.2f\n",
 		agreement_name(agreement->verdict), agreement->worst, agreement->worst_at_us, agreement->allowed);
-	fprintf(out, "                    %zu of %zu points are within their own interval\n", agreement->within,
-		agreement->points);
+	fprintf(out, "                    at %zu of %zu points the difference is within its interval\n",
+		agreement->within, agreement->points);
 }
 
 static void print_text(const struct comparison *comparison, FILE *out)

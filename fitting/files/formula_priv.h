@@ -14,10 +14,10 @@ enum { FORMULA_NAMES_MAXIMUM = 2 * TABLE_COLUMNS_MAXIMUM };
 
 struct formula_data {
 	struct expression_table table; /* only for a plain table; empty for a sweep */
-	size_t name_count; /* columns of x: one for each predictor's header name, and one for its alias x1, x2, ... */
+	size_t name_count; /* number of columns of x; a predictor has one for its header name, one for x1, x2 ... */
 	const char *names[FORMULA_NAMES_MAXIMUM];
 	char aliases[TABLE_COLUMNS_MAXIMUM][16];
-	size_t column[FORMULA_NAMES_MAXIMUM]; /* the table's column of each name */
+	size_t column[FORMULA_NAMES_MAXIMUM]; /* by name: index of its column in the table */
 	size_t observations;
 	long double *x, *y; /* x is observations x name_count, row-major */
 	double *deviations; /* NULL = all equal */
@@ -32,8 +32,8 @@ int formula_data_read(const struct formula_settings *settings, struct formula_da
 /* Checks that each column that the formula uses holds only numbers. */
 int formula_data_check(const struct formula_data *data, const struct expression *model, struct error *err);
 /*
- * Returns the observations sorted by x (the first predictor). All three arrays are in one block, which starts at *x;
- * the caller frees *x. *deviation is NULL if the data have no deviations. 0 or -ENOMEM.
+ * Sets *x, *y and *deviation to the observations sorted by x (the first predictor). *deviation is NULL if the data have
+ * no deviations. All three arrays are in one block, which starts at *x; the caller frees *x. Returns 0 or -ENOMEM.
  */
 int formula_data_sorted(const struct formula_data *data, double **x, double **y, double **deviation, struct error *err);
 void formula_data_free(struct formula_data *data); /* zeroed or filled */

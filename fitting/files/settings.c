@@ -35,7 +35,7 @@ const struct option_row fit_files_rows[] = {
 	ROW(INTEGER, seed, "seed", 0, "N", 0, 9e15, "seed of the simulation and of further starts"),
 	OPTION_HEADING("Curves"),
 	ROW(FLAG, compare, "compare", 0,
-	    "compare curve.json files, the first with each other one, by their 95 % bands; exit 3 if they differ"),
+	    "compare the first curve.json with each other one by their 95 % bands; exit 3 if one differs"),
 	OPTION_HEADING("Other data"),
 	ROW(STRING, nist, "nist", 0, "FILE", "fit a NIST StRD .dat file and compare with its certified values"),
 	ROW(STRING, expression.expression, "expr", 0, "FORMULA",

@@ -4,7 +4,7 @@
 
 #include <float.h>
 
-/* The rows of either kind of problem, so that one solver serves both. */
+/* A problem whose columns are given (`matrix`), or are powers of x (`x`). */
 struct extended_source {
 	size_t rows, columns;
 	const long double *response;

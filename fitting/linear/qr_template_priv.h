@@ -14,9 +14,9 @@ struct QR_NAME(qr) {
 	QR_REAL *head;    /* columns: first elements of the Householder vectors */
 	QR_REAL *factor;  /* columns: 2 / v'v */
 	QR_REAL *scale;   /* columns: norm of column j of A; 1 for a column of zeros */
-	QR_REAL *norms;   /* columns: scratch, squared norm of the rest of each column */
+	QR_REAL *norms;   /* columns: squared norm of the part of each column that is not reduced yet */
 	QR_REAL *scratch; /* columns */
-	size_t *pivot;    /* columns: pivot[k] is the index in A of column k */
+	size_t *pivot;    /* columns: pivot[k] is the index in A of column k of R */
 };
 
 static inline void QR_NAME(lay_out)(struct QR_NAME(qr) * qr, struct arena *arena, size_t rows, size_t columns)
@@ -54,7 +54,7 @@ static inline void QR_NAME(add_multiple)(QR_REAL *into, QR_REAL multiple, const 
 		into[i] += multiple * x[i];
 }
 
-/* Returns the norm without overflow or underflow: divides by the largest element first. */
+/* Returns the norm. Divides very large or small elements by the largest one, so that no square overflows. */
 static inline QR_REAL QR_NAME(norm)(const QR_REAL *x, size_t count)
 {
 	QR_REAL largest = 0, sum = 0;
@@ -140,10 +140,7 @@ static inline bool QR_NAME(factorise)(struct QR_NAME(qr) * qr, QR_REAL tolerance
 		norm = QR_SQRT(qr->norms[best]);
 		if (best != k)
 			QR_NAME(swap_columns)(qr, k, best);
-		/*
-		 * Recompute the first norm; the later norms are fresh and cannot overflow, because the columns are
-		 * scaled.
-		 */
+		/* norms[] holds 1 for each scaled column, which is correct only up to rounding errors */
 		if (k == 0)
 			first = norm = QR_NAME(norm)(column, qr->rows);
 		if (!(norm > tolerance * first))

@@ -115,7 +115,7 @@ static struct nist_parameter *add_parameter(const struct reader *reader, const c
 		}
 	}
 	if (set->parameter_count == NIST_PARAMETERS_MAXIMUM) {
-		fail(reader, name, "parameter '%s' is one too many: at most 32 are supported", name);
+		fail(reader, name, "parameter '%s': at most 32 parameters are supported", name);
 		return NULL;
 	}
 	parameter = &set->parameters[set->parameter_count++];

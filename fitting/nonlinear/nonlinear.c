@@ -312,9 +312,9 @@ void nonlinear_result_free(struct nonlinear_result *result)
 }
 
 /*
- * Returns the variance factor. For the plain loss it is chi2/dof. For a robust loss it is Huber's (1973): sum psi^2 /
- * dof / (mean psi')^2, with psi = rho'(z) r in weighted residuals; it applies to the (J'J)^-1 of a Jacobian without the
- * loss.
+ * Returns the factor by which (J'J)^-1 is multiplied to get the covariance; J is weighted, but without the loss. For
+ * the plain loss the factor is chi2/dof. For a robust loss it is Huber's (1973): sum psi^2 / dof / (mean psi')^2, with
+ * psi = rho'(z) r, where r are the weighted residuals. With absolute_sigma it is 1.
  */
 static double variance_factor(const struct nonlinear_run *run, const struct nonlinear_result *result)
 {

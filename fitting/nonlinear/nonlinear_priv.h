@@ -19,7 +19,7 @@ struct objective {
 	enum nonlinear_loss loss;
 	double loss_scale;
 	size_t rows, free;
-	size_t index[NONLINEAR_PARAMETERS_MAXIMUM]; /* problem parameter of each free one */
+	size_t index[NONLINEAR_PARAMETERS_MAXIMUM]; /* by free parameter: its index in the problem's parameters */
 	double lower[NONLINEAR_PARAMETERS_MAXIMUM], upper[NONLINEAR_PARAMETERS_MAXIMUM];
 	double *root_weights; /* rows, or NULL */
 	double *full;         /* all parameters of the problem */
@@ -46,7 +46,7 @@ long double objective_evaluate_extended(struct objective *objective, const long 
 /* Returns `value` clamped to the bounds of free parameter j. */
 double objective_clip(const struct objective *objective, size_t j, double value);
 
-/* State and scratch of the trust region, for `rows` and `free`. */
+/* State and scratch of the trust region. `rows` and `free`, the lengths of its arrays, are those of the objective. */
 struct trust_region {
 	struct objective *objective;
 	double tolerance;
@@ -54,10 +54,12 @@ struct trust_region {
 	bool acceleration, dogleg;
 	double radius_factor; /* the first radius, as a multiple of the start's scaled norm */
 	int iterations;
-	/* State of the current step. The active columns are the Jacobian's columns of free parameters not held at a
-	 * bound. */
+	/*
+	 * State of the current step. The active columns are the Jacobian's columns of free parameters not held at a
+	 * bound.
+	 */
 	size_t active;
-	size_t column[NONLINEAR_PARAMETERS_MAXIMUM];  /* free parameter of each active column */
+	size_t column[NONLINEAR_PARAMETERS_MAXIMUM];  /* by active column: number of its free parameter */
 	double scaling[NONLINEAR_PARAMETERS_MAXIMUM]; /* More's D, per free parameter */
 	double radius, damping;
 	double cost;
@@ -100,8 +102,8 @@ struct polish {
 	long double *residuals, *jacobian, *rotated; /* rows, rows x free, rows */
 	long double *trial, *step, *work, *root;     /* free, free, free, free x free */
 	/*
-	 * Bates & Watts: the residuals' component in the space of the columns over the component orthogonal to it, each
-	 * as a root mean square over its degrees of freedom
+	 * Bates & Watts: the residuals' component in the space of the columns, divided by the component orthogonal to
+	 * it; each is a root mean square over its degrees of freedom
 	 */
 	long double relative_offset;
 	/* the next Gauss-Newton step: largest change of a parameter, relative to its value */
@@ -114,8 +116,8 @@ struct polish {
 void polish_lay_out(struct polish *polish, struct arena *arena, size_t rows, size_t free);
 
 /*
- * Makes Gauss-Newton steps until the last digits are reached. Never makes the values worse. Returns false if the model
- * is not finite there.
+ * Makes Gauss-Newton steps until the last digits are reached. Never increases the cost by more than rounding
+ * errors. Returns false if the model or a derivative is not finite at the values.
  */
 bool polish_run(struct polish *polish, long double *values, int steps_maximum);
 

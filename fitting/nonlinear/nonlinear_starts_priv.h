@@ -7,8 +7,8 @@
 #include "nonlinear_priv.h"
 
 /*
- * Makes further start number `start` (from 1) out of the given one; both are free vectors. Overwrites the region's
- * scratch.
+ * Sets `values` to further start number `start` (from 1), which is made from the start `given`. Both are free vectors.
+ * Overwrites the region's scratch.
  */
 void nonlinear_further_start(struct trust_region *region, struct rng *rng, int start, const double *given,
 			     double *values);

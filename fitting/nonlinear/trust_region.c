@@ -8,7 +8,7 @@
 #include <float.h>
 
 static const double accept_ratio = 1e-4;
-/* Largest accepted ratio of acceleration to velocity, the plain step (Transtrum & Sethna 2012). */
+/* Largest accepted ratio of the acceleration to the plain step (the velocity); Transtrum & Sethna (2012). */
 static const double acceleration_limit = 0.75;
 static const double acceleration_reach = 0.1;
 /* If the predicted relative decrease is below this, the finite difference for the acceleration is rounding noise. */
@@ -164,9 +164,9 @@ static double try_both(struct trust_region *t, const double *values, double pred
 }
 
 /*
- * More's rule. After a bad step, multiplies the radius by the position, as a share of the step, of the minimum of the
- * parabola through cost, slope and trial cost; the factor is limited to 0.1 to 0.5. After a good step, lets the radius
- * grow.
+ * More's rule. After a bad step, shrinks the radius: a parabola through the cost, the slope and the trial cost has its
+ * minimum at some share of the step, and this share, limited to 0.1..0.5, is the factor. After a good step, lets the
+ * radius grow.
  */
 static void update_radius(struct trust_region *t, double step_size, double actual, double ratio)
 {

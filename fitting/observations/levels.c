@@ -10,7 +10,7 @@
 
 /*
  * Returns the level of the runs [from, to), with their mean and deviation. In the plain form (sweep.h) a row can be the
- * mean of several runs and have a deviation, which is then included.
+ * mean of several runs, with their deviation; the level's deviation includes it.
  */
 static struct observation_level gather_level(const struct preparation *preparation, size_t from, size_t to)
 {
@@ -65,8 +65,8 @@ int prepare_levels(struct preparation *preparation)
 }
 
 /*
- * Returns the log-likelihood of the levels' deviations, if the variance of a run is factor * shape_i (shape 1 or
- * mean^2), for the best factor. Stores this factor in *factor.
+ * Returns the log-likelihood of the levels' deviations under the assumption that a run at level i has the variance
+ * factor * shape[i]; the factor is the most likely one and is stored in *factor.
  */
 static double noise_likelihood(const struct observations *out, const double *shape, double *factor)
 {

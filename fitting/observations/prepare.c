@@ -167,7 +167,7 @@ static int refuse_absurd(const struct preparation *preparation)
 		}
 		if (run->y <= performance_most && run->deviation <= performance_most)
 			continue;
-		snprintf(text, sizeof text, "%.3g times the baseline: at most %g times expected",
+		snprintf(text, sizeof text, "%.3g times the baseline: expected at most %g times",
 			 fmax(run->y, run->deviation), performance_most);
 		return fail(preparation, run->line, run->y <= performance_most ? "deviation" : "value", text);
 	}

@@ -23,7 +23,7 @@ struct preparation {
 	const struct sweep *sweep;
 	const struct observation_settings *settings;
 	struct observations *out;
-	struct run *runs; /* in the file's order (of time) during take_runs(), then by ascending x and value */
+	struct run *runs; /* first in the order of the file, which is that of time; later by ascending x and value */
 	size_t count;
 	struct error *err;
 };
@@ -42,11 +42,11 @@ static inline size_t prepare_level_end(const struct preparation *preparation, si
 /* If the sweep has references, sets the runs' drift; the runs must be in the file's order. */
 int prepare_references(struct preparation *preparation);
 /*
- * Scores the runs, flags outliers and lists them in out->outliers. Returns 0 or -ENOMEM with err set; so do the next
- * three functions.
+ * Scores the runs, flags outliers and lists them in out->outliers. Returns 0 or -ENOMEM with err set, like the
+ * three functions below.
  */
 int prepare_outliers(struct preparation *preparation);
-/* Collect the runs in out->levels; then compute the levels' weights. */
+/* prepare_levels() collects the runs in out->levels; prepare_weights() computes the levels' weights. */
 int prepare_levels(struct preparation *preparation);
 int prepare_weights(struct preparation *preparation);
 /* Collects the complete replicate blocks. */

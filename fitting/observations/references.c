@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Corrects drift by reference runs (model/sweep.h): runs at delay 0 between the others. The references before and after
- * a run show how slow the machine was then. A slow machine adds the same time to an operation at every delay; so the
- * correction is a difference of operation times (a rate is the inverse of one). A ratio would apply all of the drift to
- * long delays, where it is a small part. A run at delay 0 is not used as a reference for itself: the scatter that
- * remains is the part of the drift that references do not show.
+ * a run show how slow the machine was at that time. A slow machine adds the same time to an operation at every delay.
+ * So a time is subtracted from the time of an operation (the metric, or its inverse if it is a rate). Division by a
+ * ratio would correct too much at long delays, where the added time is a small part. A run at delay 0 is not its own
+ * reference, so that the corrected runs at delay 0 still scatter by the drift that references do not show.
  */
 #include <errno.h>
 #include <math.h>

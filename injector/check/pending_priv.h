@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Arrivals of packets whose departure has not been found yet. They are found by digest; those with equal digests are
- * taken in order of arrival.
+ * Arrivals of packets whose departure has not been found yet. An arrival is found by its digest; of arrivals with equal
+ * digests, the oldest is taken first.
  */
 #ifndef CHECK_PENDING_PRIV_H
 #define CHECK_PENDING_PRIV_H

@@ -29,11 +29,11 @@ struct injector_capture {
 	bool started, finished;
 	_Atomic bool stop;
 	/* Written by the writer thread. Other threads only display them, so relaxed reads are enough. */
-	_Atomic uint64_t written[PORTS];   /* frames of each port known to be in the file */
-	_Atomic uint64_t unwritten[PORTS]; /* frames of each port lost after a write failed */
+	_Atomic uint64_t written[PORTS];   /* [port]: frames that are in the file for certain */
+	_Atomic uint64_t unwritten[PORTS]; /* [port]: frames lost because a write failed */
 	_Atomic int write_error;           /* -errno */
-	uint64_t pending[PORTS]; /* frames of each port that are in the stream's buffer, not yet in the file */
-	off_t good_bytes;        /* length of the file up to the last frame known to be in it */
+	uint64_t pending[PORTS];           /* [port]: frames in the stream's buffer, not yet in the file */
+	off_t good_bytes;                  /* length of the file up to the last frame that is in it for certain */
 };
 
 struct capture_ring *capture_ring_of(struct injector_capture *capture, unsigned int direction)
@@ -58,10 +58,7 @@ static void count(_Atomic uint64_t counters[PORTS], uint64_t pending[PORTS])
 	}
 }
 
-/*
- * Truncates the file to good_bytes, the end of the last frame known to be in it, and counts the frames in the stream's
- * buffer as unwritten.
- */
+/* Truncates the file to good_bytes, and counts the frames in the stream's buffer as unwritten. */
 static void give_up(struct injector_capture *capture, int status)
 {
 	atomic_store(&capture->write_error, status);
@@ -72,8 +69,8 @@ static void give_up(struct injector_capture *capture, int status)
 }
 
 /*
- * Flushes the stream's buffer, and counts the frames in it as written. If flushing fails, or `status` is the error of
- * an earlier write, calls give_up().
+ * Flushes the stream's buffer, and counts the frames in it as written. `status`: 0, or the error of an earlier write.
+ * If `status` is an error or flushing fails, calls give_up().
  */
 static void settle(struct injector_capture *capture, int status)
 {

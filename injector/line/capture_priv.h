@@ -29,7 +29,7 @@ struct capture_record {
 };
 
 struct capture_ring {
-	struct capture_record *records;      /* CAPTURE_RECORDS */
+	struct capture_record *records;      /* [CAPTURE_RECORDS] */
 	_Atomic uint32_t head CACHE_ALIGNED; /* producer */
 	_Atomic uint64_t lost[2]; /* written by the lcore: frames of port A and B lost because the ring was full */
 	_Atomic uint32_t tail CACHE_ALIGNED; /* consumer */
@@ -66,8 +66,8 @@ static inline void capture_restamp(struct capture_ring *ring, uint32_t filled, u
 }
 
 /*
- * Commits the first `filled` uncommitted records. `seen` is the number of frames that passed the port; the frames
- * without a record (seen - filled) count as lost.
+ * Commits the first `filled` uncommitted records, which belong to one port. `seen` is the number of frames that passed
+ * the port since the last commit; those without a record (seen - filled) count as lost.
  */
 static inline void capture_commit(struct capture_ring *ring, uint8_t port, uint32_t filled, uint32_t seen)
 {

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The loop for a fixed delay without modes. It reads the clock and computes a due time once per receive burst. Pointers
- * to packets stay where dp_receive() stores them until dp_transmit() reads them there, so that a packet in a full burst
- * costs almost nothing. The array of pointers is LINE_RX_BURST longer than the ring: a burst is always received in one
- * piece (some drivers return nothing when asked for fewer than four packets), and pointers beyond the end of the ring
- * are moved to its start.
+ * The loop for a fixed delay without modes. It reads the clock and computes a due time once per receive burst.
+ * dp_transmit() reads the pointers to packets where dp_receive() stored them, so that a packet in a full burst costs
+ * almost nothing. The array of pointers is LINE_RX_BURST longer than the ring, so that a burst can always be received
+ * in one piece: some drivers return nothing when asked for fewer than four packets. Pointers beyond the end of the ring
+ * are then moved to its start.
  *
  * The loop counts transmitted packets after the next clock reading, because only then is it known whether there was a
- * gap during the transmit call. So, between the moment when a packet is found to be due and its departure, the loop
- * does nothing but call the driver.
+ * gap during the transmit call. So, from the moment when it finds a packet to be due until the packet has left, the
+ * loop only calls the driver.
  */
 #include "loop_priv.h"
 
 /*
- * Receives a burst if the ring has space for fewer packets than a burst, that is, only for `room`: receives into a
- * separate array, keeps the packets that fit, and drops and counts the others.
+ * Receives a burst if the ring has space for only `room` packets, less than a burst. Receives into a separate array,
+ * keeps the packets that fit, and drops and counts the others.
  */
 static NOT_INLINED uint32_t receive_tight(struct line *line, uint32_t room, uint32_t *received)
 {
@@ -33,8 +33,8 @@ static NOT_INLINED uint32_t receive_tight(struct line *line, uint32_t room, uint
 }
 
 /*
- * Receives a burst of *received packets. Returns the number of packets kept; their pointers are in the ring, from
- * line->head on.
+ * Receives a burst; *received is its number of packets. Keeps the packets for which the ring has space, and returns
+ * their number. Their pointers are in the ring from line->head on.
  */
 static ALWAYS_INLINED uint32_t receive(struct line *line, uint32_t *received)
 {
@@ -100,8 +100,8 @@ static ALWAYS_INLINED void count_sent(struct line *line)
 		line->burst_counted += whole;
 	}
 	if ((int32_t)(line->disturbed_head - line->counted) < 0)
-		line->disturbed_head = line->counted; /* follows `counted`: a distance of 2^31 or more between two
-							 indices would overflow the signed difference */
+		line->disturbed_head = line->counted; /* keep it close to `counted`: a distance of 2^31 or more between
+							 two indices would overflow the signed difference */
 }
 
 /* Returns the number of packets, from line->tail on, that are due at `now`; at most `most`. */
@@ -154,7 +154,7 @@ static ALWAYS_INLINED void release(struct worker *worker, struct line *line, uin
 
 		if (count == 0)
 			return;
-		if (UNLIKELY(round > 0)) { /* `now` is too early: the first transmit burst took time */
+		if (UNLIKELY(round > 0)) { /* read the clock again, because the first transmit burst took time */
 			now = dp_cycles();
 			worker_look(worker, now, full);
 			begin_burst(line, now);

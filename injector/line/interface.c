@@ -119,7 +119,7 @@ static bool read_flags(const char *name, unsigned int *flags)
 	return true;
 }
 
-/* The name contains the network namespace, because an interface's index is unique only in its namespace. */
+/* The file's name contains the network namespace, because the index of an interface is unique only in its namespace. */
 static void name_note(const struct interface *interface, char path[PATH_BYTES])
 {
 	struct stat status = {0};
@@ -129,7 +129,7 @@ static void name_note(const struct interface *interface, char path[PATH_BYTES])
 		 interface->index, interface->name);
 }
 
-/* Reads the flags that another injector noted. Returns false unless that injector has ended without restoring them. */
+/* Reads the flags from another injector's note. Returns true if that injector has ended without restoring them. */
 static bool read_note(const char *path, unsigned int *flags)
 {
 	FILE *file = fopen(path, "re");

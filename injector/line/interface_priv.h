@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The Linux interfaces behind an injector's ports: functions that refuse the interfaces that the host itself uses, and
- * that restore the flags of an interface at the end, even if a killed injector left them changed. Call them on the
- * control thread.
+ * Protects the Linux interfaces behind an injector's ports. Refuses an interface that the host itself uses. Restores
+ * the flags of an interface at the end; if the injector is killed before, the next injector restores them. Call these
+ * functions on the control thread.
  */
 #ifndef INJECTOR_INTERFACE_PRIV_H
 #define INJECTOR_INTERFACE_PRIV_H
@@ -28,8 +28,8 @@ void interface_of_port(const char *port, char name[IF_NAMESIZE]);
 int interface_check_unused(const char *name, struct error *err);
 
 /*
- * Reads the flags of a port's interface and notes them in a file, /run/nomora/interface-*, for the next injector if
- * this one is killed. If a killed injector left such a note, takes the flags from it.
+ * Reads the flags of a port's interface and writes them to a note, the file /run/nomora/interface-*. If a killed
+ * injector left such a note, takes the flags from it, because the interface still has the flags of the killed injector.
  */
 void interface_note(const char *port, struct interface *interface);
 

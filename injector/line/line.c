@@ -18,15 +18,17 @@
 enum { SLOTS_MINIMUM = 1024, SLOTS_MAXIMUM = 1 << 22 };
 
 /*
- * Longest busy wait for a due time if the caller polls the loop (injector_poll()); the loop then cannot measure the
- * duration of its rounds. It is about two idle rounds over ports in memory. A longer wait lowers the lateness, but
- * packets wait longer to be received. Measured at 1 Mpps in both directions on one thread (counter reading 24 ns, idle
- * round 65 ns): with waits of 100, 120 and 140 ns the p99 lateness is 93, 84 and 70 ns, and the p99 from end to end is
- * 486, 532 and 722 ns.
+ * Longest busy wait for a due time in injector_poll(), where the loop cannot measure the duration of its rounds: about
+ * two idle rounds over ports in memory. A longer wait lowers the lateness, but packets wait longer to be received.
+ * Measured at 1 Mpps in both directions on one thread (counter reading 24 ns, idle round 65 ns): with waits of 100, 120
+ * and 140 ns the p99 lateness is 93, 84 and 70 ns, and the p99 from end to end is 486, 532 and 722 ns.
  */
 #define WAIT_NS 130.0
 
-/* Time from a transmit call until the receiver has the packets: two to three cache-line transfers between CPUs. */
+/*
+ * Time from a transmit call until the receiver has the packets: that of two to three transfers of a cache line between
+ * CPUs.
+ */
 #define PREPARE_NS 200.0
 
 uint32_t injector_slots(const struct injector *injector)
@@ -56,13 +58,14 @@ static int check_reach(const struct injector *injector, double delay_us, double 
 	if (packets <= injector->slots)
 		return 0;
 	if (needed > SLOTS_MAXIMUM)
-		return error_set(err, EINVAL,
-				 "%g us at %g packets/s%s hold %.0f packets, more than any ring can: expected a delay "
-				 "and a rate whose product is under the %d slots that --slots allows",
-				 delay_us, rate_pps, copies, packets, SLOTS_MAXIMUM);
+		return error_set(
+			err, EINVAL,
+			"a delay of %g us at %g packets/s%s holds %.0f packets, more than any ring can: expected "
+			"a delay and a rate whose product is under the %d slots that --slots allows",
+			delay_us, rate_pps, copies, packets, SLOTS_MAXIMUM);
 	return error_set(err, EINVAL,
-			 "%g us at %g packets/s%s hold %.0f packets, over the %u slots of the ring: --slots %u would "
-			 "do",
+			 "a delay of %g us at %g packets/s%s holds %.0f packets, more than the %u slots of the ring: "
+			 "--slots %u would do",
 			 delay_us, rate_pps, copies, packets, injector->slots, needed);
 }
 
@@ -227,8 +230,8 @@ struct injector *injector_create(const struct injector_settings *settings, const
 }
 
 /*
- * Runs a worker on its lcore. The thread gets a higher priority, because the loop must never be descheduled; without
- * the permission to raise it, the loop runs at the old priority.
+ * Runs a worker on its lcore. The thread gets a higher priority, because the loop must never be descheduled. Without
+ * the permission for this, the loop runs at the old priority.
  */
 static int run_worker(void *argument)
 {

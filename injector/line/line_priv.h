@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Data shared by the loops and the control thread. Each field says who writes it: [L] the lcore that owns the line or
- * worker, [C] the control thread before start, [A] both, as an atomic. Rounds, gaps, stalls and hiccups are explained
- * in line.h, steps in loop_priv.h. Chores: between two rounds, a worker adopts a new configuration and answers a
- * request of the control thread.
+ * Data that the loops and the control thread share. Marks say who writes a field:
+ * - [L] the lcore that owns the line or worker
+ * - [C] the control thread, before the lcore starts
+ * - [A] both, atomically
+ * Rounds, gaps, stalls and hiccups are explained in line.h, steps in loop_priv.h. Chores: between two rounds, a worker
+ * adopts a new configuration and answers a request of the control thread.
  */
 #ifndef INJECTOR_LINE_PRIV_H
 #define INJECTOR_LINE_PRIV_H
@@ -22,9 +24,10 @@
 
 enum {
 	LINE_RX_BURST = 32,
-	LINE_TX_BURST = 16,        /* small, so that the last packet of a burst is not released late */
-	LINE_TX_ROUNDS = 4,        /* maximum transmit bursts per release: a backlog must not block the other line */
-	LINE_WAITS = 4,            /* maximum waits for due times in a step */
+	LINE_TX_BURST = 16, /* small, so that the last packet of a burst is not released late */
+	LINE_TX_ROUNDS = 4, /* maximum transmit bursts per release, so that a backlog of one line does not block the
+			       other line */
+	LINE_WAITS = 4,     /* maximum waits for due times in a step */
 	LINE_POLLS_PER_CHORE = 64, /* rounds between two checks for a new configuration or request */
 	/* Buckets of lateness in cycles: exact below 32, then 16 per octave (6 %), up to 2^36 cycles. */
 	LATENESS_STEP_BITS = 4,
@@ -33,14 +36,14 @@ enum {
 };
 
 /*
- * The due time of the packets received in one burst, which is the same for all of them. The pointers to the packets are
- * in an array of the line, which receive bursts fill and transmit bursts read without a copy: 8 bytes per packet, and
- * one line_burst (16 bytes) per receive burst.
+ * A received burst, whose packets all have the same due time. The pointers to its packets are in line.packets: receive
+ * bursts write them there and transmit bursts read them there, without a copy. So a packet takes 8 bytes, and a receive
+ * burst one line_burst of 16 bytes.
  */
 struct line_burst {
 	uint64_t due;       /* TSC */
 	uint32_t end;       /* index after the burst's last packet; free-running like head and tail of the line */
-	uint32_t disturbed; /* true if the packets arrived during a gap */
+	uint32_t disturbed; /* 1 if the packets arrived during a gap */
 };
 
 /* Converts a stamp `nic` of a NIC's clock to the TSC: tsc = tsc_0 + ((nic - nic_0) * multiplier >> 24). */
@@ -54,7 +57,7 @@ struct nic_clock {
  */
 struct line_config {
 	uint64_t delay_cycles[INJECTOR_DIRECTIONS];
-	uint64_t subtract_cycles; /* delay of the path at D = 0, which is subtracted from each packet's delay */
+	uint64_t subtract_cycles; /* time that a packet takes at D = 0; it is subtracted from each packet's delay */
 	struct nic_clock nic_clock[INJECTOR_DIRECTIONS];
 };
 
@@ -66,10 +69,10 @@ struct line_counters {
 struct line {
 	struct dp_packet **packets;      /* [C]; entries [L]; LINE_RX_BURST more entries than slots, see fixed_loop.c */
 	struct line_burst *bursts;       /* [C]; entries [L]; as many as slots, as a burst has at least one packet */
-	uint32_t mask, head, tail;       /* mask [C]; [L] packets from tail to head - 1 are held */
-	uint32_t burst_head, burst_tail; /* [L] bursts from burst_tail to burst_head - 1 have held packets */
-	uint32_t counted, burst_counted; /* [L] packets from `counted` to tail - 1, in the bursts from burst_counted on,
-					    were transmitted at sent_at, but are not in the counters yet */
+	uint32_t mask, head, tail;       /* mask [C]; head, tail [L]: packets tail to head - 1 are held */
+	uint32_t burst_head, burst_tail; /* [L] bursts burst_tail to burst_head - 1 have held packets */
+	uint32_t counted, burst_counted; /* [L] packets `counted` to tail - 1 were transmitted at sent_at, but are not
+					    in the counters yet; burst_counted is the burst of the first of them */
 	uint16_t rx_port, tx_port;       /* [C] */
 	bool unsettled;   /* [L] a gap occurred, and packets that arrived during it may still be in the receive queue */
 	bool gap;         /* [L] a gap occurred since the last release */
@@ -81,15 +84,21 @@ struct line {
 	uint64_t last_due; /* [L] TSC: the latest due time so far; later packets are never due before it, so order is
 			      kept when D is lowered */
 	struct line_counters count; /* [L] */
-	/* Transmitted packets per bucket of lateness, not disturbed and disturbed; read by the control thread. */
+	/*
+	 * [bucket of lateness]: transmitted packets that were not disturbed, and those that were; read by the control
+	 * thread
+	 */
 	uint64_t late_clean[LATENESS_BUCKETS] CACHE_ALIGNED; /* [L] */
 	uint64_t late_disturbed[LATENESS_BUCKETS];           /* [L] */
 
 	/* Only for the modal loop: */
 	struct injector_modes *modes; /* [C]; state [L] */
 	struct heap heap; /* [L] the held packets; the modal loop uses it instead of `packets` and `bursts` */
-	uint64_t sequence, disturbed_sequence; /* [L] numbers in order of arrival: of the next packet; packets with
-						  numbers below disturbed_sequence were held during a stall */
+	/*
+	 * [L] Packets are numbered in order of arrival. sequence: number of the next packet. Packets with numbers below
+	 * disturbed_sequence were held during a stall.
+	 */
+	uint64_t sequence, disturbed_sequence;
 	struct heap_entry outbox[LINE_TX_BURST];
 	uint16_t outbox_count; /* [L] packets in the outbox: taken from the heap, but not accepted by the transmit port
 				  yet */
@@ -105,9 +114,8 @@ struct line {
 enum worker_request { WORKER_REQUEST_READ, WORKER_REQUEST_RESET };
 
 /*
- * A request and its sequence number share one atomic word (worker.requested): a worker that is late may read the word
- * while the control thread writes the next request, and must not combine the number of one request with the kind of the
- * other.
+ * A request and its sequence number share one atomic word, worker.requested. A late worker may read while the control
+ * thread writes the next request; with two words, it could combine the number of one request with the kind of another.
  */
 enum { WORKER_REQUEST_BITS = 1 };
 
@@ -124,7 +132,7 @@ struct worker {
 	unsigned int line_count;                                 /* [C] */
 	unsigned int lcore;                                      /* [C] */
 	uint64_t last_look;                                      /* [L] TSC */
-	bool full;                 /* [L] a whole burst was received before the last clock reading */
+	bool full;                 /* [L] a whole burst was received between the last two clock readings */
 	uint64_t gap_cycles;       /* [C] a longer gap is a hiccup or a stall */
 	uint64_t stall_gap_cycles; /* [C] a longer gap is a stall */
 	int64_t wait_cycles;       /* [L] longest busy wait for the due time of a packet */
@@ -136,8 +144,8 @@ struct worker {
 	uint64_t transmit_cycles;         /* [L] time spent in transmit calls since the clock reading transmit_since */
 	uint64_t transmit_since;          /* [L] TSC */
 	const struct line_config *config; /* [L] configuration in use */
-	struct worker_snapshot snapshot;  /* [L] the answer to a request to read; the control thread reads it once
-					     `answered` equals `requested` */
+	struct worker_snapshot snapshot;  /* [L] the counters as of the last WORKER_REQUEST_READ; valid for the control
+					     thread once `answered` equals `requested` */
 	_Atomic(const struct line_config *) next_config CACHE_ALIGNED; /* [A] control -> lcore */
 	_Atomic(const struct line_config *) seen_config;               /* [A] lcore -> control */
 	_Atomic uint32_t requested;      /* [A] sequence number << WORKER_REQUEST_BITS | enum worker_request */
@@ -177,7 +185,8 @@ static inline void worker_add_transmit(struct worker *worker, uint64_t cycles)
 
 /*
  * Call it after each clock reading. `now` is the reading; `whole` is the number of whole bursts received since the
- * previous reading, which lengthen the gap that is permitted. Records the gap between the two readings if it is longer.
+ * previous reading. The gap between the two readings may be longer if there were whole bursts. Records a gap that is
+ * longer than permitted.
  */
 static inline void worker_look_after(struct worker *worker, uint64_t now, unsigned int whole)
 {
@@ -222,13 +231,12 @@ static inline void lateness_add(uint64_t *buckets, uint64_t late_cycles, uint64_
 	__atomic_store_n(bucket, *bucket + count, __ATOMIC_RELAXED);
 }
 
-/* Run a number of rounds of the loop. */
 void worker_fixed_rounds(struct worker *worker, unsigned int rounds);
 void worker_modal_rounds(struct worker *worker, unsigned int rounds);
 
 /* Adds the packets that the fixed loop has transmitted, but not counted yet, to the counters of the line. */
 void line_fixed_settle(struct line *line);
-/* Does the same for the modal loop. */
+/* Like line_fixed_settle(), for the modal loop. */
 void line_modal_settle(struct line *line);
 
 #endif

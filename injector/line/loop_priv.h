@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The round, which both loops share. It has one step for each receive port: receive a burst, then release (transmit)
- * the due packets of both lines, so that no packet waits longer than one burst takes. A step that received nothing does
- * not read the clock and releases no packets, unless it is the last step of a round in which no clock was read, or the
- * step after a whole burst.
+ * the due packets of both lines, so that no packet waits longer than one burst takes. A step reads the clock and
+ * releases packets only if
+ * - it received packets,
+ * - the previous step received a whole burst, or
+ * - it is the last step of a round in which the clock was not read before.
  *
  * If the next packet will be due before the next reading, the loop busy-waits for its due time, at most LINE_WAITS
  * times a step. A wait takes at most the measured time of two idle rounds, and the loop does not wait while a port
@@ -43,7 +45,10 @@ static ALWAYS_INLINED uint16_t loop_transmit(struct worker *worker, struct line 
 	return sent;
 }
 
-/* The functions in which the two loops differ. They are constants, so that the compiler inlines them. */
+/*
+ * The functions in which the two loops differ. Each loop passes a constant of this type, so that the compiler inlines
+ * the functions.
+ */
 struct loop {
 	/*
 	 * Receives a burst and holds it. Returns the number of packets received; if that is over 0, sets *now to a
@@ -55,8 +60,8 @@ struct loop {
 	/* Sets *due to the due time of the line's next packet. Returns false if the line holds no packet. */
 	bool (*next)(const struct line *line, uint64_t *due);
 	/*
-	 * Makes a whole round if no line delays or holds packets; else does nothing and returns false. NULL if the loop
-	 * has no such function.
+	 * If no line delays or holds packets, makes a whole round and returns true; else only returns false. NULL if
+	 * the loop has no such function.
 	 */
 	bool (*pass)(struct worker *worker);
 };
@@ -69,8 +74,8 @@ static ALWAYS_INLINED void loop_release(struct worker *worker, struct loop loop,
 }
 
 /*
- * Returns the time until the next packet of any line is due, cycles; 0 or less if it is due already, INT64_MAX if none
- * is held.
+ * Returns the time until the next packet of any line is due, cycles; 0 or less if a packet is due already; INT64_MAX if
+ * no packet is held.
  */
 static ALWAYS_INLINED int64_t loop_left(const struct worker *worker, struct loop loop, uint64_t now)
 {
@@ -97,10 +102,10 @@ static ALWAYS_INLINED uint64_t loop_wait(struct worker *worker, uint64_t due)
 }
 
 /*
- * Lets the drivers complete earlier transmissions before the next packet is due, so that the next transmit call need
- * not do it (for an X520: free descriptors and buffers; for a ring in memory: load the cache line that the receiver has
- * written). Done once after each transmission, when the receiver has had time to take the packets; never done with
- * drivers for which it would be a system call.
+ * Lets the drivers finish earlier transmissions before the next packet is due, so that the next transmit call is
+ * faster. An X520 frees descriptors and buffers; a ring in memory loads the cache line that the receiver has written.
+ * Done once after each transmission, when the receiver has had time to take the packets. Not done with drivers that
+ * need a system call for it.
  */
 static ALWAYS_INLINED void loop_prepare(struct worker *worker, uint64_t now)
 {
@@ -136,8 +141,8 @@ static ALWAYS_INLINED void loop_release_both(struct worker *worker, struct loop 
 }
 
 /*
- * Makes one step: receives from the port of `line`, and releases due packets. `last`: it is the last step of the round.
- * `looked`: the previous step of this round read the clock. Returns true if this step read it.
+ * Makes one step: receives from the port of `line`, and releases due packets. `last`: this is the last step of the
+ * round. `looked`: the previous step of the round read the clock. Returns true if this step read the clock.
  */
 static ALWAYS_INLINED bool loop_step(struct worker *worker, struct loop loop, struct line *line, bool last, bool looked)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The loop for modes, due times from NIC stamps, and captures. Packets wait in a heap, because due times need not be in
- * order of arrival. It is slower than the fixed loop; what line.h says of delay, order and counters also holds here.
+ * order of arrival. It is slower than the fixed loop. Delay, order and counters are as described in line.h.
  */
 
 #include "loop_priv.h"
@@ -112,9 +112,9 @@ static void begin_burst(struct line *line, uint64_t now)
 }
 
 /*
- * Fills the capture's records of the packets in the outbox. This is done before the port gets the packets, as the port
- * may free them. If the port refuses packets, their records are filled again later. Returns the number of records that
- * fit in the ring.
+ * Fills the capture's records of the packets in the outbox. This is done before the port gets the packets, because the
+ * port may free them. If the port refuses packets, their records are filled again before the next attempt. Returns the
+ * number of records for which the ring had space.
  */
 static uint32_t capture_outbox(const struct line *line)
 {
@@ -128,10 +128,9 @@ static uint32_t capture_outbox(const struct line *line)
 }
 
 /*
- * Commits the records of the `sent` packets. If there was a gap since line->sent_at, the packets may have departed only
- * after it, and sent_at would be too early, so their records get the current time. This is not done if transmitting is
- * a system call: it carries the packet through the receiver's kernel before it returns, and its duration cannot be
- * distinguished from a gap.
+ * Commits the records of the `sent` packets. After a gap since line->sent_at, the packets may have departed later than
+ * sent_at, so their records get the current time. This is not done if transmitting is a system call: the call returns
+ * after the receiver's kernel has handled the packet, so its duration cannot be distinguished from a gap.
  */
 static void commit_captured(const struct worker *worker, const struct line *line, uint32_t captured, uint16_t sent)
 {
@@ -179,7 +178,7 @@ static void release(struct worker *worker, struct line *line, uint64_t now, bool
 		fill_outbox(line, now);
 		if (line->outbox_count == 0)
 			return;
-		if (round > 0) { /* `now` is too early: the first transmit burst took time */
+		if (round > 0) { /* read the clock again, because the first transmit burst took time */
 			now = dp_cycles();
 			worker_look(worker, now, full);
 			begin_burst(line, now);

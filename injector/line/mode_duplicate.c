@@ -38,9 +38,9 @@ static void duplicate_apply(void *state, const struct dp_packet *packet, uint64_
 }
 
 /*
- * Returns the mean number of packets made of one packet, 1 + P / 100. All packets of a burst may happen to be
- * duplicated, but a ring holds many packets, each of which is duplicated independently, so that the share of duplicates
- * in it is close to P; the number of slots that messages advise has 10 % to spare.
+ * Returns the mean number of packets made of one packet, 1 + P / 100. The mean is enough to size a ring: each of its
+ * many packets is duplicated independently, so the share of duplicates is close to P, and the number of slots that
+ * messages advise has 10 % to spare.
  */
 static double duplicate_multiple(const void *state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Jitter on top of the delay. The distribution's inverse function is tabulated once (16384 cells, linear in between),
- * so that a packet costs one random number and one multiplication. The tail ends at the middle of the last cell:
- * the 99.997th percentile; no jitter exceeds 10 ms.
+ * Jitter on top of the delay. The quantile function of the distribution is tabulated once (16384 cells, linear in
+ * between), so that a packet costs one random number and one multiplication. The tail ends at the middle of the last
+ * cell, the 99.997th percentile; no jitter exceeds 10 ms.
  */
 #include <errno.h>
 #include <math.h>

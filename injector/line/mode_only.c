@@ -119,7 +119,7 @@ static int only_create(const struct mode_context *context, const char *specifica
 	} else {
 		only->count = file_split(text, ',', fields, RULES_MAXIMUM);
 		if (only->count > RULES_MAXIMUM)
-			status = error_set(err, EINVAL, "--only: more than %d rules", RULES_MAXIMUM);
+			status = error_set(err, EINVAL, "--only: expected at most %d rules", RULES_MAXIMUM);
 		for (size_t i = 0; !status && i < only->count; i++)
 			status = parse_rule(fields[i], &only->rules[i], err);
 	}
@@ -150,8 +150,8 @@ static bool read_ipv4(const uint8_t *ip, size_t bytes, struct flow *flow, size_t
 }
 
 /*
- * Skips the extension headers (RFC 8200, section 4; AH: RFC 4302) up to the next protocol. A later fragment has no
- * headers after its fragment header, whose next-header field names the first header of the fragmented part.
+ * Skips the extension headers (RFC 8200, section 4; AH: RFC 4302) up to the next protocol. Stops at the fragment header
+ * of a later fragment: data follows it, although its next-header field names a header, which is in the first fragment.
  */
 static void skip_extensions(const uint8_t *ip, size_t bytes, struct flow *flow, size_t *header)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A mode parses its specification once, then decides about each packet on the lcore. apply() makes no system call,
- * takes no lock and uses no floating point; anything that needs a logarithm was tabulated before.
+ * A mode parses its specification once, and then decides about each packet on the lcore. apply() makes no system call,
+ * takes no lock and uses no floating point: values that need a logarithm are in tables.
  */
 #ifndef INJECTOR_MODE_PRIV_H
 #define INJECTOR_MODE_PRIV_H
@@ -22,7 +22,7 @@ struct wire {
 	uint64_t free_at; /* TSC */
 };
 
-/* The decision about one packet: each mode of the set changes it in turn. */
+/* The decision about one packet. The modes of the set change it one after the other. */
 struct verdict {
 	uint64_t delay_cycles; /* starts as the configured delay */
 	uint32_t copies;       /* additional packets */
@@ -47,7 +47,8 @@ static inline uint64_t verdict_leave(const struct verdict *verdict, uint64_t due
 
 /* The time of the first packet, at which the schedules of a set of modes start. */
 struct mode_clock {
-	_Atomic uint64_t *shared, own; /* TSC; 0 before the first packet */
+	_Atomic uint64_t *shared, own; /* the time, TSC; 0 before the first packet. `shared` points to the settings'
+					  `start` or, if there is none, to `own`. */
 	uint64_t start;                /* copy of *shared; 0 = not known yet */
 };
 
@@ -83,8 +84,8 @@ struct injector_mode {
 	void (*apply)(void *state, const struct dp_packet *packet, uint64_t now, struct verdict *verdict);
 	void (*destroy)(void *state);
 	/*
-	 * Returns the longest delay that this mode can make of a delay of `cycles`; NULL = the mode does not change the
-	 * delay.
+	 * Returns the longest delay that a packet can get from this mode if its delay was `cycles` before; NULL = the
+	 * mode does not change the delay.
 	 */
 	uint64_t (*longest)(const void *state, uint64_t cycles);
 	bool sets_delay; /* the mode sets the delay, so the configured delay has no effect */
@@ -98,7 +99,7 @@ struct injector_mode {
 extern const struct injector_mode mode_only, mode_steps, mode_jitter, mode_replay, mode_loss, mode_gilbert,
 	mode_duplicate, mode_rate;
 
-enum { MODES_MAXIMUM = 8 }; /* of one set: modes of one group exclude each other */
+enum { MODES_MAXIMUM = 8 }; /* maximum number of modes in a set */
 
 struct injector_modes {
 	unsigned int count;
@@ -121,7 +122,7 @@ uint64_t modes_longest(const struct injector_modes *modes, uint64_t cycles);
 double modes_multiple(const struct injector_modes *modes);
 
 /*
- * Returns the packet rate, including copies, above which the modes cannot let all packets leave, even if all have the
+ * Returns the packet rate, copies included, above which the modes hold packets back even if all packets have the
  * minimum size; INFINITY if there is no limit or it is not known.
  */
 double modes_limit_pps(const struct injector_modes *modes);
@@ -140,8 +141,8 @@ static inline void modes_apply(const struct injector_modes *modes, const struct 
 int mode_parse_percent(const char *mode, const char *text, uint64_t *threshold, struct error *err);
 
 /*
- * Changes -EINVAL to -EBADMSG, also in err, because a bad file is not a bad specification. Returns other values
- * unchanged.
+ * Changes -EINVAL to -EBADMSG, also in err, and returns it: the specification names a file, and the file is bad.
+ * Returns other values unchanged.
  */
 int mode_blame_file(int status, struct error *err);
 

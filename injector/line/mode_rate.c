@@ -16,7 +16,7 @@ enum { WIRE_OVERHEAD_BYTES = 24, FRAME_BYTES_MINIMUM = 60 };
 
 struct rate {
 	uint64_t cycles_per_byte_q16;
-	double smallest_pps; /* packets per second that fill the link with minimum-size frames */
+	double smallest_pps; /* packets of the minimum size that the link carries per second */
 	struct wire wire;
 };
 

@@ -44,7 +44,9 @@ static int fill(struct steps *steps, const struct series *series, const struct d
 	return 0;
 }
 
-/* Returns the name that messages give the text. If it has no colon, or has a slash, the user may have meant a file. */
+/*
+ * Returns the name of the text for messages. If the text has no colon, or has a slash, the user may have meant a file.
+ */
 static const char *name_of_text(const char *specification)
 {
 	bool path = !strchr(specification, ':') || strchr(specification, '/');

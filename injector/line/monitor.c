@@ -18,10 +18,10 @@ static const char *const direction_names[] = {"ab", "ba"};
 
 struct injector_monitor {
 	struct injector *injector;
-	struct dp_port *ports[INJECTOR_DIRECTIONS]; /* A, B: the port from which a direction receives */
+	struct dp_port *ports[INJECTOR_DIRECTIONS]; /* ports[d]: the port from which direction d receives; A, then B */
 	struct injector_capture *capture;
 	struct histogram *lateness, *scratch;
-	struct dp_port_statistics port_base[INJECTOR_DIRECTIONS]; /* counters of each port at the last reset */
+	struct dp_port_statistics port_base[INJECTOR_DIRECTIONS]; /* [port]: counters at the last reset */
 	struct ns started, last_sample;
 	uint64_t last_rx[INJECTOR_DIRECTIONS], last_ring_full[INJECTOR_DIRECTIONS];
 	bool link_was_up[INJECTOR_DIRECTIONS], capture_failure_logged;
@@ -80,8 +80,8 @@ static struct injector_state_lateness lateness_of(const struct histogram *latene
 }
 
 /*
- * Logs a warning if packets were dropped since the last call because the ring was full. Names the value of --slots that
- * would be enough, or the limit that lets too few packets leave.
+ * If packets were dropped since the last call because the ring was full, logs a warning. The warning names the value of
+ * --slots that would be enough, or the limit that slows the packets down.
  */
 static void warn_ring_full(struct injector_monitor *monitor, unsigned int d,
 			   const struct injector_direction_statistics *now, double rx_pps)

@@ -32,7 +32,7 @@ static int add_row(struct series *series, size_t columns, char separator, char *
 	if (count != columns)
 		return refuse_count(count, columns, separator, place, err);
 	if (series->rows == ROWS_MAXIMUM)
-		return error_at(err, place, E2BIG, "more than %d rows", ROWS_MAXIMUM);
+		return error_at(err, place, E2BIG, "expected at most %d rows", ROWS_MAXIMUM);
 	values = array_reserve(series->values, (series->rows + 1) * columns, &series->capacity, sizeof *values);
 	if (!values)
 		return error_at(err, place, ENOMEM, "out of memory");

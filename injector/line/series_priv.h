@@ -19,7 +19,10 @@ struct series {
  */
 int series_read(const char *path, size_t columns, char separator, struct series *series, struct error *err);
 
-/* The same for a text with rows separated by commas: "0:10,5:20". Messages contain `name` and the row. */
+/*
+ * Like series_read(), but reads rows from `text`, separated by commas: "0:10,5:20". Error texts contain `name` and the
+ * number of the row.
+ */
 int series_parse(const char *name, const char *text, size_t columns, char separator, struct series *series,
 		 struct error *err);
 

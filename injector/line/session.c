@@ -39,7 +39,7 @@ struct session {
 	struct dp_port *ports[2];
 	bool bursts_are_system_calls;
 	struct injector_modes *modes[INJECTOR_DIRECTIONS];
-	_Atomic uint64_t modes_start; /* TSC of the first packet (mode.h); shared by both directions */
+	_Atomic uint64_t modes_start; /* TSC of the first packet of either direction (mode.h) */
 	struct injector_capture *capture;
 	struct injector *injector;
 	struct injector_monitor *monitor;
@@ -236,7 +236,8 @@ static int create_injector(struct session *session, struct error *err)
 	}
 	for (int i = 0; i < INJECTOR_DIRECTIONS && settings->hardware_stamps; i++) {
 		if (dp_port_stamps(session->ports[i], &line.stamps[i]) != 0)
-			return error_set(err, ENOTSUP, "%s does not stamp received packets", settings->ports[i]);
+			return error_set(err, ENOTSUP, "--hardware-stamps: %s does not stamp received packets",
+					 settings->ports[i]);
 	}
 	session->injector = injector_create(&line, &session->clock, err);
 	return session->injector ? 0 : error_code(err, EINVAL);

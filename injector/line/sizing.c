@@ -7,7 +7,7 @@
 
 enum {
 	SLOTS_MINIMUM = 1024,
-	SPARE_MBUFS = 2048,      /* bursts in progress, duplicates, the lcores' caches */
+	SPARE_MBUFS = 2048,      /* for bursts in progress, duplicates and the lcores' caches of buffers */
 	MBUF_HEADER_BYTES = 512, /* headroom and packet header, rounded up; does not include the frames that af_xdp
 				    allocates itself */
 	EAL_OWN_MIB = 96,

@@ -103,9 +103,8 @@ static void do_rounds(struct worker *worker, unsigned int rounds)
 }
 
 /*
- * Adapts the longest busy wait to `cycles`, the time that LINE_POLLS_PER_CHORE rounds took. The shortest such time is
- * that of idle rounds. The loop may wait for a packet that is due within two idle rounds, but never longer than the
- * hiccup threshold.
+ * Adapts the longest busy wait to `cycles`, the time that LINE_POLLS_PER_CHORE rounds took. The shortest of these times
+ * is that of idle rounds. The longest wait is the time of two idle rounds, but at most the hiccup threshold.
  */
 static void learn_round(struct worker *worker, uint64_t cycles)
 {

@@ -17,8 +17,8 @@ enum {
 	EVENTS = 64,
 	READ_BYTES = 65536,
 	FILL_DEPTH = 64,         /* outstanding requests per connection while the keys are stored */
-	OPEN_DEPTH_LEAST = 1024, /* minimum limit of outstanding requests per connection in the open loop, which does
-				    not wait for answers */
+	OPEN_DEPTH_LEAST = 1024, /* lower bound for the limit of outstanding requests per connection in the open loop,
+				    which does not wait for answers */
 	PROGRESS_NS = 200000000,
 };
 
@@ -69,8 +69,8 @@ static bool in_window(const struct engine *engine, int64_t at_ns)
 }
 
 /*
- * Records an answer. In the open loop, the answer is measured if its request was due in the window, so that late
- * answers are included; in the closed loop, if the answer arrived in the window. `line`: the last line of the answer.
+ * Records an answer. It counts as measured in the open loop if its request was due in the window, so that late answers
+ * are included; in the closed loop, if the answer arrived in the window. `line`: the last line of the answer.
  */
 static void record(struct engine *engine, const struct request *request, const struct reply *reply, const char *line,
 		   int64_t now)
@@ -204,8 +204,8 @@ static int issue_due(struct engine *engine, int64_t *wait_ns, struct error *err)
 }
 
 /*
- * Used in the closed loop and while the keys are stored: sends requests on each connection until as many are
- * outstanding as permitted.
+ * Closed loop, and while the keys are stored: sends requests on each connection until the permitted number is
+ * outstanding.
  */
 static int prime(struct engine *engine, struct error *err)
 {
@@ -270,7 +270,7 @@ static bool finished(const struct engine *engine, int64_t now)
 	if (now < engine->end_ns)
 		return false;
 	if (is_open(engine) && now >= engine->end_ns + engine->settings->timeout.v)
-		return true; /* the server is overloaded: the requests without an answer count as unanswered */
+		return true; /* the server is overloaded; the remaining requests count as unanswered */
 	return engine->under_way == 0 && (!is_open(engine) || engine->arrivals.next_ns >= (double)engine->end_ns);
 }
 
@@ -333,7 +333,8 @@ static int open_all(struct engine *engine, struct error *err)
 }
 
 /*
- * Open loop, after the end: returns the number of requests that were due in the window and not answered, sent or not.
+ * Used in the open loop, after its end. Returns the number of requests that were due in the window and have no answer,
+ * including those that were not sent.
  */
 static uint64_t count_unanswered(struct engine *engine)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The parts of the load generator: workload (which requests to send), arrivals (when to send them), connection (with
- * its outstanding requests) and result (the measurements).
+ * The parts of the load generator: workload (selects the requests), arrivals (their due times), connection (sends them
+ * and keeps those outstanding) and result (the measurements).
  */
 #ifndef LOAD_LOAD_PRIV_H
 #define LOAD_LOAD_PRIV_H
@@ -57,7 +57,7 @@ struct request {
 
 struct connection {
 	int socket;
-	bool wants_write; /* epoll also reports when the socket can take more bytes */
+	bool wants_write; /* epoll is set to report also when the socket can take more bytes */
 	struct reply_parser parser;
 	char *out;
 	size_t out_begin, out_end, out_capacity;
@@ -74,10 +74,13 @@ static inline uint32_t connection_under_way(const struct connection *connection)
 	return connection->head - connection->tail;
 }
 
-/* Queues a request; the ring of requests must not be full. Returns 0 or -ENOMEM. */
+/*
+ * Queues a request for sending; connection_under_way() must be below the maximum of connection_open(). Returns 0 or
+ * -ENOMEM.
+ */
 int connection_queue(struct connection *connection, const struct workload *workload, uint64_t key, bool is_set,
 		     size_t value_bytes, struct request request);
-/* Sends as many queued bytes as the socket takes. Returns their number, or -errno with err set. */
+/* Sends as many of the queued bytes as the socket takes. Returns the number of bytes sent, or -errno with err set. */
 int64_t connection_flush(struct connection *connection, struct error *err);
 
 /* Creates the histograms of a result that is all zero. Returns 0, or -errno with err set. */

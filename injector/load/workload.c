@@ -29,8 +29,7 @@ static size_t clamp_bytes(double draw, size_t low, size_t high)
 }
 
 /*
- * Writes the index in base 36, padded with zeros to `bytes` digits; so the key is unique and is computed from the
- * index.
+ * Writes the key with this index: the index in base 36, padded with zeros to `bytes` digits, so that keys are unique.
  */
 static void write_key(char *key, size_t bytes, uint64_t index)
 {

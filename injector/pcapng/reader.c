@@ -25,7 +25,8 @@ struct pcapng_reader {
 	bool swapped, in_section, cut_off;
 	uint64_t dropped;
 	uint32_t interface_count;
-	uint8_t resolution[INTERFACES_MAXIMUM]; /* encoded as in the option: top bit = power of two */
+	uint8_t resolution[INTERFACES_MAXIMUM]; /* [interface]: as in the option if_tsresol; the top bit means a power
+						   of two */
 };
 
 static uint32_t get_32(const struct pcapng_reader *reader, const uint8_t *bytes)
@@ -85,9 +86,7 @@ struct pcapng_reader *pcapng_open(const char *path, struct error *err)
 
 struct pcapng_reader *pcapng_open_memory(const char *name, const uint8_t *bytes, size_t count, struct error *err)
 {
-	/*
-	 * With "rb", fmemopen() only reads the buffer, although the prototype is not const; it refuses an empty buffer.
-	 */
+	/* The cast is safe: with "rb", fmemopen() only reads the buffer. It refuses an empty buffer. */
 	FILE *file = count ? fmemopen((void *)(uintptr_t)bytes, count, "rb") : fopen("/dev/null", "rbe");
 
 	if (!file) {
@@ -118,8 +117,8 @@ uint64_t pcapng_dropped(const struct pcapng_reader *reader)
 }
 
 /*
- * Takes the value of an option. read_options() calls it for each option in bytes at..end-1 of the block, up to the end
- * mark or an option that does not fit.
+ * Processes the value of an option. read_options() calls it for each option in the bytes from `at` to end - 1 of the
+ * block; it stops at the end mark, or at an option that does not fit into the block.
  */
 typedef void (*option_taker)(struct pcapng_reader *reader, uint16_t code, const uint8_t *value, uint16_t bytes,
 			     void *into);
@@ -155,7 +154,7 @@ static void take_packet_option(struct pcapng_reader *reader, uint16_t code, cons
 		*(uint32_t *)into = get_32(reader, value);
 }
 
-/* Adds up the frames dropped. Saturates, as a file may contain any number. */
+/* Adds the dropped frames to the sum. The sum saturates, because a file may contain any number. */
 static void take_statistics_option(struct pcapng_reader *reader, uint16_t code, const uint8_t *value, uint16_t bytes,
 				   void *into)
 {
@@ -210,7 +209,8 @@ static int read_block(struct pcapng_reader *reader, uint32_t *type, size_t *body
 		return reader->index == 0 ? damaged(reader, err, "empty or too short for a pcapng file") : 0;
 	}
 	memcpy(type, head, 4);
-	if (*type == BLOCK_SECTION) { /* the same in both byte orders; the magic tells the order */
+	if (*type == BLOCK_SECTION) { /* this type is the same number in both byte orders; the magic that follows tells
+					 the order */
 		uint32_t magic;
 
 		if (!read_whole(reader, head + BLOCK_HEAD_BYTES, 4))

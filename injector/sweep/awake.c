@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keeps processors awake. A processor idles between a request and its delayed answer; the deeper it sleeps, the longer
+ * Keeps processors awake. A processor idles between a request and its delayed answer. The deeper it sleeps, the longer
  * it takes to wake up, which adds to the injected delay (17 to 40 us in a virtual machine, whose idle instruction goes
- * through the hypervisor). If the kernel can idle by polling (state 0 of its cpuidle driver is POLL), a request for
- * zero latency (/dev/cpu_dma_latency) makes it do so: then a write to memory is enough to wake the processor.
- * Otherwise, a loop of the idle scheduling class runs on each processor. The loop takes time from no other process, but
- * to wake a process there, the waking processor (the injector's) must send an interprocessor interrupt.
+ * through the hypervisor).
+ *
+ * If the kernel can idle by polling (state 0 of its cpuidle driver is POLL), a request for zero latency
+ * (/dev/cpu_dma_latency) makes it do so: then a write to memory is enough to wake the processor. Otherwise, a loop of
+ * the idle scheduling class runs on each processor. The loop takes time from no other process, but to wake a process
+ * there, the waking processor (the injector's) must send an interprocessor interrupt.
  */
 #include "awake_priv.h"
 

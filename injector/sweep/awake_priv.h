@@ -8,8 +8,8 @@
 struct awake;
 
 /*
- * Keeps every processor that this process may use awake until awake_stop() or the end of this process. Returns NULL
- * with err set on failure.
+ * Keeps every processor that this process may use awake, until awake_stop() is called or this process ends. Returns
+ * NULL with err set on failure.
  */
 struct awake *awake_start(struct error *err);
 void awake_stop(struct awake *awake); /* NULL is legal */

@@ -47,7 +47,7 @@ static int find_interface(struct sweeper *sweeper, const struct host *host, cons
 	return code;
 }
 
-/* Takes the median from the prober's JSON. */
+/* Takes the median of the round trips from the prober's JSON. */
 static int take_median(const struct process_result *result, double *median_us, struct error *err)
 {
 	struct sweep_metric_input input = {.output = result->output, .exit_code = result->exit_code};

@@ -17,8 +17,8 @@
 enum { QUOTED_LINES = 20, PATH_BYTES = 4096, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
 /*
- * Time limit of our commands that kill processes. On an ssh host, the processes of a stopped command are killed after a
- * second, so the limit must be longer.
+ * Time limit of our commands that kill processes. It must be above a second, because on an ssh host the processes of a
+ * stopped command have one second to end.
  */
 static const struct ns remote_patience = {5 * NS_PER_S};
 
@@ -148,7 +148,7 @@ static void print_tail(const struct sweeper *sweeper, const char *phase, const c
 {
 	const char *line = output_tail(output, QUOTED_LINES);
 
-	if (!strchr(line, '\n') || !line[strcspn(line, "\n") + 1]) /* a single line is already in the error */
+	if (!strchr(line, '\n') || !line[strcspn(line, "\n") + 1]) /* a single line is in the error already */
 		return;
 	sweeper_say(sweeper, "%s: last lines of the output (complete in %s):", phase, path);
 	while (*line) {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The plan's commands: their environment with its marks (orphans_priv.h), and their output. */
+/*
+ * Runs the plan's commands: sets the variables of their environment, marks them (orphans_priv.h), and handles their
+ * output and failures.
+ */
 #ifndef SWEEP_COMMANDS_PRIV_H
 #define SWEEP_COMMANDS_PRIV_H
 
@@ -20,8 +23,8 @@ int commands_set_variable(struct sweeper *sweeper, const char *name, const char 
 struct host_command commands_make(const struct sweeper *sweeper, const char *phase, const char *line, double timeout_s);
 
 /*
- * Storage for the environment of a command that has one of the marks of orphans_priv.h. It must live until the command
- * has started.
+ * Storage for the environment of a command, including its mark (orphans_priv.h). It must exist until the command has
+ * started.
  */
 struct commands_marked {
 	char mark[ORPHANS_MARK_BYTES];
@@ -32,8 +35,8 @@ void commands_mark(const struct sweeper *sweeper, enum orphans_of of, struct com
 		   struct host_command *command);
 
 /*
- * The run and attempt that a command belongs to. The file that keeps the command's output is named after them. run:
- * NULL if the command belongs to no run (setup, teardown).
+ * The run and attempt that a command belongs to; the file with the command's output is named after them. run: NULL if
+ * the command belongs to no run (setup, teardown).
  */
 struct commands_occasion {
 	const struct sweep_schedule_run *run;
@@ -62,8 +65,9 @@ void commands_keep_output(struct sweeper *sweeper, const char *phase, struct com
 			  const char *output);
 
 /*
- * Kills the processes that a client or a warm-up left behind on its host, including those that left its process group.
- * `stopped`: the command was stopped; over ssh its processes then get one second before they are killed.
+ * Kills the processes that a client or warm-up left behind on its host, including those that left its process group.
+ * `stopped`: the client or warm-up was stopped before its end; over ssh, its processes then get one second to end
+ * first.
  */
 void commands_end_strays(const struct sweeper *sweeper, bool stopped);
 /* Kills all processes that the sweep's commands left behind. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The note is the second line of the lock file (lock.c). If a sweep is killed, the next sweep reads the note and
- * restores the delays that the killed sweep had found at its start. It does so only if the injector is the same one,
- * which the inode and time of its control socket show, and if the injector still has a delay that the killed sweep set;
- * a delay that somebody else has set since then is kept.
+ * The note is the second line of the lock file (lock.c). If a sweep is killed, the next sweep reads the note, and
+ * restores the delays that the killed sweep had found at its start, if
+ * - the injector is the same one, as the inode and time of its control socket show, and
+ * - the injector still has a delay that the killed sweep set. A delay that somebody else has set since then is not
+ *   changed.
  */
 #include "delay_note_priv.h"
 

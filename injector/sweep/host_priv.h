@@ -24,8 +24,8 @@ struct host {
 int host_parse(const char *text, struct host *host, struct error *err);
 
 /*
- * Connects to an ssh host, so that its commands need no handshake; does nothing for other hosts. `config` is the file
- * for ssh -F, or NULL. `scratch` is the sweep's folder; it holds the connection's socket and must outlive the
+ * Connects to an ssh host; then its commands need no handshake. Does nothing for other hosts. `config` is the file for
+ * ssh -F, or NULL. `scratch` is the sweep's folder: it holds the connection's socket, and must exist for as long as the
  * connection. `stop` may be NULL.
  */
 int host_connect(struct host *host, const char *config, const char *scratch, const volatile sig_atomic_t *stop,

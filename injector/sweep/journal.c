@@ -11,7 +11,7 @@
 
 #include <base/log.h>
 
-/* Limits of the message about differing plans: a quoted value, and the whole text. */
+/* Limits of the message about differing plans: bytes of a quoted value, bytes of the whole text. */
 enum { SHORT_VALUE_BYTES = 60, DIFFERENCES_BYTES = 600 };
 
 struct journal {
@@ -119,8 +119,8 @@ static void end_torn_line(FILE *out)
 }
 
 /*
- * Sets the error for a file whose rows were made by another or an unknown plan: they are not comparable with those of
- * our plan.
+ * Sets the error for a file whose rows were made by another plan or by an unknown one, so that they are not comparable
+ * with those of our plan.
  */
 static int refuse_plan(const struct sweep_plan *plan, const struct last_plan *found, struct error *err)
 {

@@ -53,7 +53,8 @@ void attempt_judge(const struct sweep_plan *plan, struct sweep_attempt *attempt)
 		attempt_add_reason(attempt, "the hypervisor took %.3g %% of the processors' time (limit %g %%)",
 				   steal_percent, plan->maximum_steal_percent);
 	if (attempt->busy_percent > plan->maximum_busy_percent)
-		attempt_add_reason(attempt, "other programs used %.3g %% of the processors before it (limit %g %%)",
+		attempt_add_reason(attempt,
+				   "other programs used %.3g %% of the processors before the run (limit %g %%)",
 				   attempt->busy_percent, plan->maximum_busy_percent);
 	if (plan->maximum_load > 0 && attempt->machine_before.load > plan->maximum_load)
 		attempt_add_reason(attempt, "load average %.3g (limit %g)", attempt->machine_before.load,
@@ -72,8 +73,8 @@ int attempt_check_delay(const struct sweep_plan *plan, const struct sweep_attemp
 	const struct injector_state_totals *odd;
 
 	/*
-	 * The injector was read before and after the elapsed time, and its uptime is measured by the same clock. So the
-	 * uptime grew by at least the elapsed time, unless the injector was restarted.
+	 * The injector was read before the elapsed time began and after it ended, and its uptime is measured by the
+	 * same clock. So the uptime grew by at least the elapsed time, if the injector was not restarted.
 	 */
 	if (after->uptime_s - before->uptime_s < attempt->elapsed_s - uptime_rounding_s ||
 	    attempt_injector(attempt).packets < 0)

@@ -19,8 +19,7 @@ struct sweep_attempt {
 	double rtt_us, rtt_expected_us;
 	bool has_after; /* `after` is valid: the injector was read after the client */
 	struct injector_state_totals before, after;
-	double busy_percent; /* share of other programs in the time of our processors, in the pause before the run,
-				percent */
+	double busy_percent; /* percent of our processors' time that other programs used in the pause before the run */
 	struct machine_state machine_before, machine_after;
 	char reasons[SWEEP_LOG_REASONS_BYTES]; /* why gates refused the attempt, separated by "; "; "" if none did */
 };
@@ -42,8 +41,8 @@ bool attempt_stalled(const struct sweep_plan *plan, const struct sweep_attempt *
 int attempt_check_delay(const struct sweep_plan *plan, const struct sweep_attempt *attempt, struct error *err);
 
 /*
- * Compares two refused attempts. Returns true if `attempt` is better than `best`: `attempt` was measured, and `best`
- * either was not measured or was stalled for a larger share of its time. Pure.
+ * Compares two refused attempts. Returns true if `attempt` was measured, and `best` either was not measured or was
+ * stalled for a larger share of its time. Pure.
  */
 bool attempt_is_better(const struct sweep_attempt *attempt, const struct sweep_attempt *best);
 

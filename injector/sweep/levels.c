@@ -11,8 +11,8 @@
 #include "journal_priv.h"
 
 /*
- * The run number of the first reference between extra runs (those made for precision). It is above the numbers of all
- * references between the plan's repetitions.
+ * The run number of the first reference between extra runs, which are those made to reach the plan's precision. All
+ * references between the plan's repetitions have lower numbers.
  */
 static const int64_t extra_references = INT64_C(1000) * SWEEP_REFERENCE_RUN;
 
@@ -85,8 +85,8 @@ bool level_is_repeatable(const struct sweep_plan *plan, const struct sweep_level
 }
 
 /*
- * Copies the extra runs to sweeper->runs and inserts references. They are numbered from the next free number of a
- * reference on, which only the level of the smallest delay knows.
+ * Copies the extra runs to sweeper->runs and inserts references. The first number for a reference is next_reference of
+ * the level of the smallest delay, because references are runs at this delay.
  */
 static size_t add_references(struct sweeper *sweeper, const struct sweep_level *levels,
 			     const struct sweep_schedule_run *runs, size_t count)
@@ -149,7 +149,7 @@ int levels_conclude(struct sweeper *sweeper, struct error *err)
 	for (size_t i = 0; i < sweeper->delay_count && !code; i++) {
 		const struct sweep_level *level = &levels[i];
 
-		if (level->runs == 0) /* all runs at this delay were left out, which was reported then */
+		if (level->runs == 0) /* all runs at this delay were left out and reported as such */
 			continue;
 		write_level(sweeper, level);
 		if (level_is_repeatable(sweeper->plan, level))

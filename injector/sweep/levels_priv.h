@@ -12,7 +12,7 @@
 /* Statistics of the first metric's values at one delay, over all rows of the file. */
 struct sweep_level {
 	double delay_us;
-	int64_t runs, next_run; /* runs: number of runs; next_run: the next free run number */
+	int64_t runs, next_run; /* number of runs; the next free run number */
 	int64_t next_reference; /* the next free run number for a reference between extra runs */
 	double mean, deviation; /* deviation: standard deviation of the values */
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One sweep at a time uses an injector: two would change the delay during each other's runs. The lock is on a file next
- * to the injector's control socket (in a lab, in the lab's state folder), which all network namespaces see. The kernel
- * releases it when its holder ends. The file contains the holder's process number and its note of delays
+ * Only one sweep at a time uses an injector: two would change the delay during each other's runs. The lock is on a file
+ * next to the injector's control socket (in a lab, in the lab's state folder), which all network namespaces see. The
+ * kernel releases the lock when its holder ends. The file contains the holder's process number and its note of delays
  * (delay_note.c).
  */
 #include <injector/sweep/sweeper.h>
@@ -49,7 +49,7 @@ static int write_holder(int descriptor)
 	return ftruncate(descriptor, 0) == 0 && pwrite(descriptor, text, (size_t)length, 0) == length ? 0 : -errno;
 }
 
-/* Returns 0 and *descriptor; -EWOULDBLOCK and in *holder the process that has the lock; or another -errno. */
+/* Returns 0 and sets *descriptor; -EWOULDBLOCK and sets *holder to the process that has the lock; or another -errno. */
 static int try_lock(const char *path, int *descriptor, pid_t *holder)
 {
 	struct stat held, named;
@@ -66,8 +66,8 @@ static int try_lock(const char *path, int *descriptor, pid_t *holder)
 			return -code;
 		}
 		/*
-		 * The file that we locked may have been removed by its last holder: then tries again with the file that
-		 * now has this name.
+		 * The last holder may have removed the file that we locked. Then tries again, with the file that has
+		 * the name now.
 		 */
 		if (fstat(*descriptor, &held) == 0 && stat(path, &named) == 0 && held.st_ino == named.st_ino &&
 		    held.st_dev == named.st_dev)

@@ -6,8 +6,9 @@
 #include <stddef.h>
 
 struct machine_state {
-	double total_ticks, steal_ticks;  /* all processors, since boot */
-	double our_ticks, our_free_ticks; /* the processors that this process may use; free: idle or niced work */
+	double total_ticks, steal_ticks;  /* time of all processors since boot; the stolen part of it */
+	double our_ticks, our_free_ticks; /* time of our processors (those that this process may use) since boot; the
+					     idle or niced part of it */
 	int our_processors;               /* number of those processors */
 	double load;                      /* 1-minute average */
 };

@@ -130,8 +130,8 @@ static int extract_regex(const struct sweep_metric_def *metric, const char *outp
 }
 
 /*
- * Takes one step of a JSON path, "name" or "[index]": replaces *value by its member. Returns the rest of the path, or
- * NULL if the step is invalid.
+ * Follows one step of a JSON path, "name" or "[index]": replaces *value by the member of that name or index. Returns
+ * the rest of the path, or NULL if the step is invalid.
  */
 static const char *path_step(const char *path, const json_t **value)
 {

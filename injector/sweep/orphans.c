@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Processes that a sweep's commands left behind. They are killed at different times: those of a benchmark before its
- * next run, those of hooks when the sweep ends, those of a killed sweep when the next sweep begins. When the sweep
- * dies, the kernel kills the programs that the sweep started, but not their children, nor a program that changed its
- * user; killing a process group does not reach processes that left the group. So these processes are found by a mark in
- * their environment, or, for servers that overwrite their environment to show a title, by the file that they print to.
+ * Processes that a sweep's commands left behind. They are killed at different times: those of a benchmark before the
+ * next run, those of other commands when the sweep ends, those of a killed sweep when the next sweep begins.
+ *
+ * When the sweep dies, the kernel kills the programs that the sweep started, but not their children, nor a program that
+ * changed its user. Killing a process group does not reach processes that left the group. So processes are found by a
+ * mark in their environment. Some servers overwrite their environment to show a title; these are found by the file to
+ * which they print.
  */
 #include "orphans_priv.h"
 
@@ -120,8 +122,8 @@ void orphans_end(enum orphans_of of, const char *scratch)
 }
 
 /*
- * The shell line makes several passes over /proc, like orphans_end(), with a pause after each in which killed processes
- * end.
+ * Like orphans_end(), the shell line makes several passes over /proc. After each pass it pauses, to let the killed
+ * processes end.
  */
 void orphans_print_line(enum orphans_of of, const char *scratch, char *line, size_t bytes)
 {

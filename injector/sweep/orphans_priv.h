@@ -9,8 +9,8 @@
 #include <stddef.h>
 
 /*
- * The kinds of processes, in this order: those of the server; those of client and warm-up; ssh's guards (ssh.c); those
- * of all commands of the sweep.
+ * Kinds of processes, by the command that started them: the server; client or warm-up; guards of ssh connections
+ * (ssh.c); any command of the sweep.
  */
 enum orphans_of { ORPHANS_OF_SERVER, ORPHANS_OF_CLIENT, ORPHANS_OF_GUARD, ORPHANS_OF_SWEEP };
 

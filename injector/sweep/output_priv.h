@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 /*
- * Returns the last line that is not blank, or "no output" if there is none. Cuts off blanks after it in `output`. NULL
- * counts as empty.
+ * Returns the last line that is not blank, or "no output" if there is none or `output` is NULL. Removes the blanks
+ * after this line from `output`.
  */
 const char *output_last_line(char *output);
 

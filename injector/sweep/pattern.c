@@ -10,8 +10,8 @@
 #include <string.h>
 
 /*
- * The number of parts of a sequence between parentheses so far (`parts`), and of its last atom (`atom`), to which a
- * repetition that follows applies.
+ * A sequence between parentheses, as far as it was read. parts: its number of parts; atom: the number of parts of its
+ * last atom, which a repetition that follows multiplies.
  */
 struct sequence {
 	size_t parts, atom;
@@ -30,8 +30,8 @@ static void repeat(struct sequence *sequence, size_t times)
 }
 
 /*
- * `at` is after a "[": returns the place after the matching "]", or the end of the text. Classes such as [:digit:]
- * contain brackets.
+ * Skips the rest of a bracket expression; `at` is after its "[". Returns the place after the matching "]", or the end
+ * of the text. Classes such as [:digit:] contain brackets of their own.
  */
 static const char *skip_brackets(const char *at)
 {
@@ -52,8 +52,8 @@ static const char *skip_brackets(const char *at)
 }
 
 /*
- * `at` is after a "{": returns the place after the matching "}", and sets *times to the number of copies. If the text
- * is not an interval, returns `at` and sets *times to 1.
+ * Parses the rest of an interval such as {1,5}; `at` is after its "{". Returns the place after the "}", and sets *times
+ * to the number of copies. If the text is not an interval, returns `at` and sets *times to 1.
  */
 static const char *read_interval(const char *at, size_t *times)
 {

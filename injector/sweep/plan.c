@@ -45,23 +45,26 @@ const struct option_row sweep_plan_rows[] = {
 	OPTION_STRING(struct sweep_plan, server_address, "server-address", 0, "IP",
 		      "address that the client connects to and pings; default in a lab: the host's"),
 	OPTION_STRING(struct sweep_plan, client_address, "client-address", 0, "IP",
-		      "the client's address, for the commands; default in a lab: the host's"),
+		      "the client's address, which the commands get as NOMORA_CLIENT; default in a lab: the host's"),
 	OPTION_STRING(struct sweep_plan, ssh_config, "ssh-config", 0, "FILE",
 		      "ssh configuration for ssh: hosts (port, key, ...), as in ssh -F"),
 	OPTION_HEADING(
 		"Commands, for /bin/sh; they see NOMORA_SERVER, NOMORA_CLIENT, NOMORA_SERVER_NETNS, NOMORA_DELAY_US, "
 		"NOMORA_RUN, NOMORA_SCRATCH, NOMORA_PLAN_FOLDER (warm-up and client NOMORA_SWEEP_CLIENT too)"),
-	OPTION_STRING(struct sweep_plan, setup, "setup", 0, "COMMAND", "once, first, where the server runs"),
-	OPTION_STRING(struct sweep_plan, server, "server", 0, "COMMAND", "runs in the background; stopped at the end"),
+	OPTION_STRING(struct sweep_plan, setup, "setup", 0, "COMMAND", "runs once at the start, where the server runs"),
+	OPTION_STRING(struct sweep_plan, server, "server", 0, "COMMAND",
+		      "runs in the background; is stopped at the end"),
 	OPTION_STRING(struct sweep_plan, server_ready, "server-ready", 0, "COMMAND",
-		      "repeated until it succeeds, where the client runs"),
+		      "repeated until it succeeds, which means that the server is ready; runs where the client runs"),
 	OPTION_STRING(struct sweep_plan, before_run, "before-run", 0, "COMMAND",
-		      "before each run, where the client runs"),
+		      "runs before each run, where the client runs"),
 	OPTION_STRING(struct sweep_plan, warm_up, "warm-up", 0, "COMMAND",
-		      "before each run, with the delay set; not measured"),
+		      "runs before each run, with the delay set, where the client runs; not measured"),
 	OPTION_STRING(struct sweep_plan, client, "client", 0, "COMMAND", "the benchmark, whose output has the metrics"),
-	OPTION_STRING(struct sweep_plan, after_run, "after-run", 0, "COMMAND", "after each run, where the client runs"),
-	OPTION_STRING(struct sweep_plan, teardown, "teardown", 0, "COMMAND", "once, last, where the server runs"),
+	OPTION_STRING(struct sweep_plan, after_run, "after-run", 0, "COMMAND",
+		      "runs after each run, where the client runs"),
+	OPTION_STRING(struct sweep_plan, teardown, "teardown", 0, "COMMAND",
+		      "runs once at the end, where the server runs"),
 	OPTION_CHOICE(struct sweep_plan, server_restart, "server-restart", 0, "WHEN", restarts,
 		      "one server for the sweep, or a new one for each run"),
 	OPTION_INTEGER(struct sweep_plan, nice, "nice", 0, "N", -20, 19, "scheduling priority of these commands"),
@@ -100,13 +103,13 @@ const struct option_row sweep_plan_rows[] = {
 	OPTION_DOUBLE(struct sweep_plan, rtt_tolerance_percent, "rtt-tolerance-percent", 0, "%", 0, 1000,
 		      "accepted deviation of the round trip"),
 	OPTION_DOUBLE(struct sweep_plan, rtt_tolerance_us, "rtt-tolerance-us", 0, "US", 0, 1e6,
-		      "added to the accepted deviation"),
+		      "added to the deviation that rtt-tolerance-percent accepts"),
 	OPTION_DOUBLE(struct sweep_plan, precision_percent, "precision-percent", 0, "%", 0, 100,
 		      "required standard error of the first metric's mean at each delay; if exceeded, add runs, at "
 		      "most doubling "
 		      "them; 0: any"),
 	OPTION_CHOICE(struct sweep_plan, on_failure, "on-failure", 0, "WHAT", failures,
-		      "if the client failed in every attempt: stop, or skip that run"),
+		      "what to do if the client failed in every attempt at a run: stop, or skip the run"),
 	OPTION_FLAG(struct sweep_plan, no_baseline, "no-baseline", 0,
 		    "do not measure the round trip without delay at the start (column baseline_rtt_us)"),
 	OPTION_HEADING("Trying a plan out"),
@@ -179,7 +182,7 @@ int sweep_plan_check(const struct sweep_plan *plan, const char *file, struct err
 		return error_at(err, place, EINVAL, "'injector' and 'lab' are mutually exclusive");
 	place.field = "server-address";
 	if (plan->rtt_check && !plan->server_address && !plan->lab)
-		return error_at(err, place, EINVAL, "the check of the round trip needs an address to ping");
+		return error_at(err, place, EINVAL, "missing: rtt-check needs an address to ping");
 	return 0;
 }
 
@@ -188,7 +191,10 @@ static void add_part(struct sweep_plan_parts *parts, const char *name, const cha
 	parts->items[parts->count++] = (struct sweep_plan_part){.name = name, .text = text ? text : "", .end = end};
 }
 
-/* Adds a number to the parts. The fingerprint treats all numbers as one text, in which they are separated by blanks. */
+/*
+ * Adds a number to the parts. In the input of the hash, blanks separate the numbers, and a zero byte follows the last
+ * one.
+ */
 static void add_number(struct sweep_plan_parts *parts, size_t index, const char *name, int64_t value)
 {
 	char *text = parts->numbers[index];
@@ -198,9 +204,11 @@ static void add_number(struct sweep_plan_parts *parts, size_t index, const char 
 }
 
 /*
- * The list does not contain settings that change only how often and how carefully something is measured (schedule,
- * pauses, gates, time limits); teardown, which runs after the last row; and ssh-config, which is only the name of a
- * file. The fingerprint depends on the order of the parts.
+ * The list does not contain
+ * - settings that change only how often and how carefully something is measured: schedule, pauses, gates, time limits
+ * - teardown, which runs after the last row
+ * - ssh-config, which is only the name of a file
+ * The fingerprint depends on the order of the parts.
  */
 void sweep_plan_list_parts(const struct sweep_plan *plan, struct sweep_plan_parts *parts)
 {

@@ -122,9 +122,10 @@ static unsigned long long ticks_since(const struct threads *before, const struct
 }
 
 /*
- * Returns the thread that has used the most ticks (ticks_since()), which are stored in *most; NULL if none has used
- * any. Considers the threads of `process`, or if `process` is negative, those of all processes but -process; only those
- * on CPU `cpu`, or on any CPU if `cpu` is -1.
+ * Returns the thread that has used the most ticks (ticks_since()), and their number in *most; NULL if none has used
+ * any. Considers only threads
+ * - of `process`, or if `process` is negative, of all processes but -process
+ * - on CPU `cpu`, or on any CPU if `cpu` is -1
  */
 static const struct thread *find_busiest(const struct threads *before, const struct threads *now, int process, int cpu,
 					 unsigned long long *most)
@@ -157,8 +158,8 @@ static void name_process(int process, char name[COMMAND_BYTES])
 }
 
 /*
- * Writes " of lab NAME" if the process is an injector of a lab, that is, if a file in the labs' folder, such as its
- * control socket, is in its command line; else writes "".
+ * Writes " of lab NAME" if the process is an injector of a lab, else "". An injector of a lab has a file of the labs'
+ * folder, such as its control socket, in its command line.
  */
 static void name_lab(int process, char text[LAB_BYTES + 16])
 {
@@ -197,7 +198,10 @@ bool poller_find_rival(const char *control, char *text, size_t bytes)
 	before = read_all();
 	nanosleep(&(struct timespec){.tv_nsec = WATCH_NS}, NULL);
 	now = read_all();
-	/* Finds the polling thread by the ticks since it began: while we watch, a rival may leave it no CPU time. */
+	/*
+	 * Finds the polling thread by the ticks since it began, not by those during the watch: a rival may leave it no
+	 * CPU time.
+	 */
 	polling = find_busiest(NULL, &now, injector, -1, &ticks);
 	if (polling)
 		rival = find_busiest(&before, &now, -injector, polling->cpu, &ticks);

@@ -49,7 +49,7 @@ json_t *sweep_plan_runs_to_json(const struct sweep_plan_runs *runs)
 	return json_pack("{s:s,s:o}", "schema", "nomora.sweep-schedule/1", "runs", list);
 }
 
-/* Prints ", 3 runs left out" unless count is 0; the %s in `what` is the plural's s. */
+/* Prints ", 3 runs left out" unless count is 0; the %s in `what` is for the plural's s. */
 static void print_count(FILE *out, size_t count, const char *what)
 {
 	const char *gap = strstr(what, "%s");

@@ -17,8 +17,8 @@
 #include "server_priv.h"
 
 /*
- * Minimum length of a pause from which the load is computed, in ticks of all our processors. A tick is 10 ms; fewer
- * ticks would be too imprecise.
+ * Minimum length of a pause for computing the load, in ticks of all our processors together. With fewer ticks, of 10 ms
+ * each, the load would be too imprecise.
  */
 enum { SETTLE_TICKS = 5 };
 
@@ -47,10 +47,7 @@ static int run_before(struct sweeper *sweeper, const struct sweep_attempt *attem
 	return commands_must_run(sweeper, &sweeper->client_host, &command, occasion_of(attempt), err);
 }
 
-/*
- * Runs the warm-up, and kills all its processes at its end, as with the client: none may still run during the
- * measurement.
- */
+/* Runs the warm-up, and kills all its processes at its end, so that none still runs during the measurement. */
 static int warm_up(struct sweeper *sweeper, const struct sweep_attempt *attempt, struct error *err)
 {
 	const struct sweep_plan *plan = sweeper->plan;
@@ -193,7 +190,7 @@ static int measure(struct sweeper *sweeper, struct sweep_attempt *attempt, struc
 		code = injector_client_read(plan->injector, &attempt->after, err);
 	attempt->has_after = code == 0;
 	machine_state_read(&attempt->machine_after);
-	/* May take a second, so the injector and the machine were read before. */
+	/* This may take a second, so it comes after reading the injector and the machine. */
 	commands_end_strays(sweeper, stopped);
 	if (!code)
 		code = attempt_check_delay(plan, attempt, err);
@@ -274,7 +271,7 @@ static int append_rows(struct sweeper *sweeper, const struct sweep_attempt *atte
 }
 
 /*
- * Handles a run of which every attempt failed: leaves it out if the plan says so (on-failure), else returns the error.
+ * Handles a run whose attempts have all failed: leaves it out if the plan says so (on-failure), else returns the error.
  */
 static int give_up(struct sweeper *sweeper, const struct sweep_schedule_run *run, struct error *err)
 {
@@ -314,8 +311,8 @@ static int name_run(struct sweeper *sweeper, const struct sweep_schedule_run *ru
 }
 
 /*
- * Returns true for failures that another attempt would repeat: the command cannot be started, or does not print a
- * metric.
+ * Returns true for failures that would occur again in another attempt: the command cannot be started, or does not print
+ * a metric.
  */
 static bool is_permanent(int code)
 {

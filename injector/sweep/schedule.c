@@ -30,7 +30,7 @@ static int add_rounded(struct delay_list *list, double delay_us, struct error *e
 		if (list->us[i] == delay_us)
 			return 0;
 	if (list->count == SWEEP_SCHEDULE_DELAYS_MAXIMUM)
-		return error_set(err, E2BIG, "delays: more than %d", SWEEP_SCHEDULE_DELAYS_MAXIMUM);
+		return error_set(err, E2BIG, "delays: expected at most %d", SWEEP_SCHEDULE_DELAYS_MAXIMUM);
 	list->us[list->count++] = delay_us;
 	return 0;
 }
@@ -41,7 +41,7 @@ static int add_rounded(struct delay_list *list, double delay_us, struct error *e
  */
 static int add_exact(struct delay_list *list, double delay_us, const char *word, struct error *err)
 {
-	static const double arithmetic_us = 1e-6; /* tolerance, because multiples of 0.1 are not exact in binary */
+	static const double arithmetic_us = 1e-6; /* tolerance: multiples of 0.1 are not exact in binary */
 
 	if (fabs(delay_us - round(delay_us * 10) / 10) > arithmetic_us)
 		return error_set(err, EINVAL, "delays: '%s': %.10g us: expected steps of 0.1", word, delay_us);

@@ -8,8 +8,9 @@
 #include <base/error.h>
 
 /*
- * Removes the folders of killed sweeps. Then makes a folder in which any user may create files (but not remove those of
- * others), with a private folder "ssh" in it. Returns 0 and its path; or -errno with err set, and "" as the path.
+ * Removes the folders of killed sweeps. Then makes a folder with a private folder "ssh" in it. Any user may create
+ * files in the folder, but not remove those of others. Returns 0 and the path; or -errno with err set, and "" as the
+ * path.
  */
 int scratch_make(char *path, size_t bytes, struct error *err);
 void scratch_remove(const char *path);

@@ -13,7 +13,7 @@
 enum { LOG_BYTES_MAXIMUM = 16 << 20 };
 
 static const struct ns server_grace = {2 * NS_PER_S};
-/* Longest wait for the end of a server on an ssh host, which is killed a second after it was asked to end. */
+/* Longest wait for the end of a server on an ssh host. The server is killed one second after it was asked to end. */
 static const struct ns remote_patience = {5 * NS_PER_S};
 
 /* Returns the server's output so far, which the caller frees; it may be NULL. */
@@ -95,8 +95,8 @@ int server_start(struct sweeper *sweeper, struct error *err)
 }
 
 /*
- * Waits for the end of a server on an ssh host. When it is stopped, our ssh process ends at once, but the server keeps
- * its port until it has ended too.
+ * Waits for the end of a server on an ssh host. When the server is stopped, our ssh process ends at once, but the
+ * server ends later, and has its port until then.
  */
 static void await_remote_end(struct sweeper *sweeper)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Commands on ssh hosts. One connection (ssh's master) stays open for the whole sweep and each command is a session in
- * it, so that no handshake is part of a measurement. The master is our child: it and its sessions end with us, and sshd
- * then hangs up the sessions' terminals.
+ * Commands on ssh hosts. One connection (ssh's master) stays open for the whole sweep. Each command is a session in it,
+ * so that no handshake is part of a measurement. The master is our child: when we end, it ends too, with its sessions,
+ * and sshd then hangs up the terminals of the sessions.
  */
 #include "ssh_priv.h"
 #include "orphans_priv.h"
@@ -37,10 +37,10 @@ static const char wrapper[] = "stty -onlcr 2>/dev/null; exec 4>&1; "
 			      "cat >&4; } 3>&1); test $s != 255 || printf '\\n" SSH_OWN_255 "\\n' >&4; exit $s";
 
 /*
- * If a command left processes in the background, no shell waits to kill them after a hang-up. So each connection has a
- * guard: a session that waits for the hang-up and then kills all processes of the sweep that are left on the host ($1
- * is the shell line that kills them). Before killing, the guard waits 10 s: if only the connection was lost, the guard
- * of the new connection replaces it during this time.
+ * Processes that a command leaves in the background have no shell that would kill them after a hang-up. So each
+ * connection has a guard: a session that waits for the hang-up and then kills all processes of the sweep that are left
+ * on the host ($1 is the shell line that kills them). Before it kills, the guard waits 10 s: if only the connection was
+ * lost, the sweep may reconnect in this time, and then ends this guard.
  */
 static const char guard_script[] =
 	"l=$1; end() { trap '' HUP TERM; kill $p 2>/dev/null; sleep 10; eval \"$l\"; exit; }; "
@@ -215,7 +215,7 @@ void ssh_close(struct ssh *ssh)
 
 /*
  * Returns the shell line to run on the ssh host, or NULL if out of memory; the caller frees it. The line sets the
- * command's environment, as ssh does not pass it on; PATH is left as it is on the host.
+ * command's environment, except PATH, because ssh does not pass the environment on.
  */
 static char *remote_line(const struct host_command *command)
 {

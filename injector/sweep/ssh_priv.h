@@ -25,8 +25,8 @@ struct process *ssh_start(struct ssh *ssh, const struct host_command *command, s
 /* Returns true while the connection is believed to be up; false for NULL. */
 bool ssh_is_open(struct ssh *ssh);
 /*
- * Call it if a command ended with exit code 255. Returns true if 255 is the exit code of the command, not of ssh; then
- * removes the line that says so (ssh.c) from the end of the output.
+ * Call it if a command ended with exit code 255. Returns true if 255 is the exit code of the command itself, and false
+ * if it is that of ssh. If true, removes the line that marks this (ssh.c) from the end of the output.
  */
 bool ssh_is_own_code(char *output);
 /*

@@ -28,7 +28,7 @@ static int parse_plan(struct sweeper *sweeper, struct error *err)
 	sweeper->delay_count = (size_t)count;
 	for (size_t i = 0; i < plan->metrics.count; i++) {
 		if (i == SWEEP_METRICS_MAXIMUM)
-			return error_set(err, E2BIG, "more than %d metrics", SWEEP_METRICS_MAXIMUM);
+			return error_set(err, E2BIG, "metric: expected at most %d metrics", SWEEP_METRICS_MAXIMUM);
 		code = sweep_metric_parse(plan->metrics.items[i], &sweeper->metrics[i], err);
 		if (code)
 			return code;
@@ -44,7 +44,7 @@ static int parse_plan(struct sweeper *sweeper, struct error *err)
 	return sweeper->runs ? 0 : error_set(err, ENOMEM, "out of memory");
 }
 
-/* If a killed writer left the last run without all its metrics, removes it from the file, so that it is repeated. */
+/* If the last run in the file lacks metrics, because its writer was killed, removes the run, so that it is repeated. */
 static int cut_torn_run(struct sweeper *sweeper, struct error *err)
 {
 	const char *names[SWEEP_METRICS_MAXIMUM];
@@ -200,7 +200,7 @@ static int carry_out(struct sweeper *sweeper, struct error *err)
 {
 	const char *control = sweeper->plan->injector;
 	struct injector_state_totals found;
-	/* Before the lock is taken: if the injector does not answer, no lock file is created. */
+	/* Reads before it locks: if the injector does not answer, no lock file is created. */
 	int code = injector_client_read(control, &found, err);
 
 	if (!code)

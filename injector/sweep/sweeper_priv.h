@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The state of a sweep, shared by its parts. Each part calls only parts further down: sweeper.c (the whole) -> run.c
+ * The state of a sweep, shared by its parts. Parts call only parts to the right of them: sweeper.c (the whole) -> run.c
  * (one run), levels.c (agreement of the runs) -> path.c (delays), server.c, judge.c (gates), journal.c (FILE.log) ->
  * commands.c.
  */
@@ -34,8 +34,8 @@ struct sweeper {
 	int lock; /* descriptor of the lock on the injector */
 	struct delay_note note;
 	double baseline_rtt_us; /* NAN = not known */
-	bool set_up;            /* prepare() has begun, so teardown must run and the delays must be restored */
-	bool begun;             /* a run was started, so the files are kept whatever its outcome */
+	bool set_up; /* prepare() was called: at the end, teardown must run and the delays must be restored */
+	bool begun;  /* a run was started: the files are not removed, even if the sweep fails */
 	char scratch[64];
 	char *environment[ENVIRONMENT_MAXIMUM + 1]; /* "NAME=value", owned; NULL-terminated */
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One sweep at a time on a machine, as two would disturb each other; and one sweep at a time for a lab's name, locked
- * before the lab is made. Each lock is a name in the abstract socket namespace, which leaves no file and is released
- * when its holder ends.
+ * Two locks. Only one sweep at a time runs on a machine, because two would disturb each other. And only one sweep at a
+ * time uses the name of a lab, which it locks before it makes the lab. Each lock is a name in the abstract socket
+ * namespace, which leaves no file and is released when its holder ends.
  */
 #include <injector/sweep/sweeper.h>
 

@@ -16,7 +16,7 @@
 #include "watch.h"
 
 #define ID_PREFIX "k8s-"
-/* Changes that arrive within TURN_MS milliseconds are sent to schedd together. */
+/* TURN_MS: changes that arrive within this many milliseconds are sent to schedd together. */
 enum { TURN_MS = 100, PATH_BYTES = 1024 };
 #define RETRY_S 1 /* seconds between attempts while schedd does not answer */
 
@@ -28,7 +28,7 @@ struct agent {
 	json_t *nodes;   /* names of the nodes that were sent to schedd */
 	json_t *refused; /* jobs that schedd refused, as they were sent */
 	struct ns next_sync;
-	bool api_down, schedd_down; /* the failure of this server was already logged */
+	bool api_down, schedd_down; /* the server does not answer, and this was logged */
 };
 
 /* True if schedd does not answer. If schedd refuses one job or machine, the agent still sends the others. */
@@ -53,8 +53,8 @@ static int ask(const struct agent *agent, const char *method, const char *kind, 
 }
 
 /*
- * Gets the array `kind` from schedd and returns an object with its elements by their member `key`; the caller
- * json_decref()s. NULL with err set.
+ * Gets the array `kind` from schedd and returns an object that maps the member `key` of each element to the element;
+ * the caller json_decref()s it. Returns NULL with err set on failure.
  */
 static json_t *read_table(const struct agent *agent, const char *kind, const char *key, struct error *err)
 {
@@ -187,7 +187,7 @@ static int replace_job(struct agent *agent, const char *id, json_t *job, struct 
 	return 0;
 }
 
-/* True if schedd has the job with all its tasks on their machines; `counts` is its entry of GET /v1/jobs. */
+/* True if schedd has the job, with all its tasks on their machines. `counts` is the job's entry in GET /v1/jobs. */
 static bool has_job(const struct agent *agent, const char *id, const json_t *job, const json_t *counts)
 {
 	json_int_t tasks = (json_int_t)json_object_size(json_object_get(job, "tasks"));
@@ -199,8 +199,8 @@ static bool has_job(const struct agent *agent, const char *id, const json_t *job
 }
 
 /*
- * Updates the jobs in schedd. Jobs that schedd refused are sent again only if they have changed, or with `everything`,
- * at a full comparison: by then there may be a slot or a curve.
+ * Updates the jobs in schedd. A job that schedd refused is sent again only if it has changed, or if `everything` is
+ * set, which is so at a full comparison: schedd may now have a slot or a curve for it.
  */
 static int sync_jobs(struct agent *agent, bool everything, struct error *err)
 {
@@ -217,8 +217,8 @@ static int sync_jobs(struct agent *agent, bool everything, struct error *err)
 		    (everything || !json_equal(job, json_object_get(agent->refused, id))))
 			code = replace_job(agent, id, job, err);
 	json_decref(known);
-	if (code <
-	    0) { /* some changes may have reached schedd: keeps agent->jobs, so that the next call compares again */
+	if (code < 0) {
+		/* Some changes may have reached schedd: agent->jobs stays, so that the next call compares again. */
 		json_decref(wanted);
 		return code;
 	}

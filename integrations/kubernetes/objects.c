@@ -46,8 +46,8 @@ static bool is_ready(const json_t *status)
 }
 
 /*
- * A node that is not ready becomes draining and not down, because it may still run its pods; Kubernetes deletes the
- * pods when it gives the node up.
+ * A node that is not ready becomes draining and not down, because it may still run its pods. If it does not come back,
+ * Kubernetes deletes the pods.
  */
 static json_t *describe_node(const json_t *object)
 {
@@ -64,8 +64,8 @@ static json_t *describe_node(const json_t *object)
 }
 
 /*
- * Returns a pod's entry for the table, or NULL if the pod takes no slot of nomora's: it has ended, is not bound, or
- * lacks a label.
+ * Returns a pod's entry for the table. Returns NULL if the pod occupies no slot: it has ended, is not bound to a node,
+ * or lacks one of nomora's labels.
  */
 static json_t *describe_pod(const json_t *object)
 {
@@ -180,8 +180,8 @@ static void add_pod(json_t *jobs, const json_t *pod)
 }
 
 /*
- * If none of the job's pods is the root, takes the root from `before`, the job in the previous result. Returns false if
- * there was none either.
+ * If none of the job's pods is the root, takes the root from `before`, the same job in the previous result. Returns
+ * false if that has no root either.
  */
 static bool complete(json_t *job, const json_t *before)
 {

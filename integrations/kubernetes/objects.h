@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pods and nodes as the Kubernetes API describes them, reduced to the data that schedd needs. Pure functions. */
+/* Keeps the data of pods and nodes that schedd needs, from the objects of the Kubernetes API. Pure functions. */
 #ifndef INTEGRATIONS_KUBERNETES_OBJECTS_H
 #define INTEGRATIONS_KUBERNETES_OBJECTS_H
 
@@ -13,9 +13,9 @@ enum k8s_kind { K8S_NODES, K8S_PODS, K8S_KINDS };
 
 struct k8s_objects {
 	/*
-	 * tables[K8S_NODES]: by node name, {"slots", "state", "rack"}, as for PUT /v1/machines. tables[K8S_PODS]: by
-	 * NAMESPACE/NAME, {"job", "curve", "root", "task", "node"}; only pods that are bound to a node, have not ended
-	 * and have the labels nomora.io/job and nomora.io/curve.
+	 * tables[K8S_NODES] maps a node's name to {"slots", "state", "rack"}, as for PUT /v1/machines. tables[K8S_PODS]
+	 * maps a pod's NAMESPACE/NAME to {"job", "curve", "root", "task", "node"}. It has only pods that are bound to a
+	 * node, have not ended, and have the labels nomora.io/job and nomora.io/curve.
 	 */
 	json_t *tables[K8S_KINDS];
 	bool listed[K8S_KINDS]; /* a complete list of this kind was received at least once */
@@ -25,21 +25,22 @@ struct k8s_objects {
 int k8s_objects_init(struct k8s_objects *objects, struct error *err);
 void k8s_objects_free(struct k8s_objects *objects);
 
-/* Replaces the table of this kind by the items of a complete list. */
+/* Replaces the table of this kind by the items of a complete list from the server. */
 void k8s_objects_replace(struct k8s_objects *objects, enum k8s_kind kind, const json_t *items);
 
 /*
- * Takes a line of a watch. Returns 0, or -errno with err set: -ESTALE if the server no longer has the resourceVersion
- * at which the watch began, so that the caller must list again; -EINVAL if the line is invalid. *version: the line's
- * resourceVersion, borrowed from `event`; NULL if it has none.
+ * Processes an event, which is a line of a watch. Returns 0, or -errno with err set: -ESTALE if the server no longer
+ * has the resourceVersion at which the watch began, so that the caller must list again; -EINVAL if the event is invalid
+ * or reports another error. *version: the resourceVersion in the event, borrowed from it; NULL if it has none.
  */
 int k8s_objects_take(struct k8s_objects *objects, enum k8s_kind kind, const json_t *event, const char **version,
 		     struct error *err);
 
 /*
  * Returns the jobs that schedd should have: id -> {"curve", "root", "tasks": {TASK: MACHINE}, "root_ended"}. `before`
- * is the previous result: the machine of a deleted root remains the reference for the running tasks. Jobs whose root
- * was never seen are left out. The caller json_decref()s; NULL: out of memory.
+ * is the previous result. If the pod of a job's root was deleted, the root and its machine are taken from `before`, and
+ * root_ended is true. Jobs whose root was never seen are left out. The caller json_decref()s the result; NULL: out of
+ * memory.
  */
 json_t *k8s_objects_jobs(const struct k8s_objects *objects, const json_t *before);
 

@@ -15,7 +15,7 @@
 
 enum {
 	PAGE = 500,
-	WATCH_S = 290, /* the server ends a watch after this time; the minimum of kube-apiserver is 300 by default */
+	WATCH_S = 290, /* seconds; sent to the server (timeoutSeconds), which ends a watch after this time */
 	CONNECT_MS = 3000,
 	LIST_MS = 60000,
 	BYTES_MOST = 256 << 20,
@@ -35,7 +35,7 @@ struct watch {
 	json_t *listed;      /* items of the pages of the list that were received so far */
 	char *page;          /* token of the next page ("continue"); NULL: the first */
 	char *version;       /* resourceVersion from which to watch; NULL: list first */
-	struct error failed; /* error in the content of the answer */
+	struct error failed; /* error found in the content of the answer; code 0: none */
 	struct ns next;      /* time of the next request */
 };
 
@@ -107,8 +107,8 @@ static size_t take_bytes(char *data, size_t size, size_t count, void *context)
 }
 
 /*
- * Sets "Authorization: Bearer ...". Reads the token again, because tokens of service accounts are replaced while we
- * run.
+ * Sets the header "Authorization: Bearer TOKEN". Reads the token each time, because Kubernetes replaces the tokens of
+ * service accounts while we run.
  */
 static int set_token(struct watch *watch, struct error *err)
 {
@@ -175,7 +175,7 @@ static int begin(struct watch *watch, struct error *err)
 	return 0;
 }
 
-/* Takes a page of a list; after the last page, the list replaces the known objects. */
+/* Processes a page of a list. After the last page, the list replaces the table of this kind. */
 static int take_page(struct watch *watch, struct error *err)
 {
 	json_t *list = json_read_text("the API server's list", 0, watch->bytes ? watch->bytes : "", watch->count, err);
@@ -203,7 +203,7 @@ static int take_page(struct watch *watch, struct error *err)
 	return 0;
 }
 
-/* Evaluates the outcome of a request that has ended. Returns 0, or -errno with err set. */
+/* Evaluates the result of a request that has ended. Returns 0, or -errno with err set. */
 static int judge(struct watch *watch, CURLcode result, struct error *err)
 {
 	long status = 0;

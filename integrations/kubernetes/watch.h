@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lists and watches of a Kubernetes API server over HTTP(S): each kind is listed page by page, then watched from the
- * list's resourceVersion on, with bookmarks. It is listed again when the server no longer has the version from which to
- * watch. Only one thread may use the watches.
+ * Lists and watches the nodes and pods of a Kubernetes API server over HTTP(S). Each kind is listed page by page, then
+ * watched from the list's resourceVersion on, with bookmarks. When the server no longer has the version from which to
+ * watch, the kind is listed again. Only one thread may use the watches.
  */
 #ifndef INTEGRATIONS_KUBERNETES_WATCH_H
 #define INTEGRATIONS_KUBERNETES_WATCH_H
@@ -19,8 +19,8 @@ struct k8s_watches *k8s_watches_create(const struct k8s_agent_options *options, 
 void k8s_watches_destroy(struct k8s_watches *watches); /* NULL is legal */
 
 /*
- * Waits up to wait_ms for answers and takes them. Returns 1 if the server has answered, 0 if nothing came, or -errno
- * with err set if a request has failed; it is repeated automatically.
+ * Waits up to wait_ms for answers and processes them. Returns 1 if the server has answered, 0 if nothing came, or
+ * -errno with err set if a request failed; a failed request is repeated automatically.
  */
 int k8s_watches_run(struct k8s_watches *watches, int wait_ms, struct error *err);
 

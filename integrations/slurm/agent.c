@@ -32,8 +32,8 @@ static bool is_ours(const struct slurm_job *job, struct slurm_request *request, 
 }
 
 /*
- * True if the choice of the step needs the machines of the tasks in schedd, which take a request per job. Most steps
- * follow from the numbers of tasks by state alone.
+ * True if the choice of the step needs the machines of the tasks in schedd. Reading them takes a request per job, and
+ * most steps follow from the numbers of tasks by state.
  */
 static bool needs_hosts(const struct agent *agent, const struct slurm_job *job, const struct slurm_mark *mark,
 			const struct sched_job *counts)
@@ -44,8 +44,8 @@ static bool needs_hosts(const struct agent *agent, const struct slurm_job *job, 
 }
 
 /*
- * True if the job was requeued before the agent saw it run. Slurm then would start the job only after its old
- * credential has expired, unless the agent passes the placement to Slurm again.
+ * True if the job was requeued before the agent saw it run. The agent must then pass the placement to Slurm again:
+ * otherwise Slurm would start the job only after its old credential has expired.
  */
 static bool missed_its_run(const struct agent *agent, const struct slurm_job *job, const struct slurm_mark *mark,
 			   const struct sched_job *counts)
@@ -146,8 +146,8 @@ static bool has_ended(const struct slurm_view *view, const char *id)
 }
 
 /*
- * Removes the jobs from schedd to which no job of Slurm refers: they have ended. Keeps the jobs that were submitted to
- * schedd while sbatch waited and that Slurm may not list yet.
+ * Removes from schedd the jobs to which no job of Slurm refers, because they have ended. Keeps the jobs that were
+ * submitted to schedd while sbatch waited, and that Slurm may not list yet.
  */
 static int forget_ended(struct agent *agent, struct error *err)
 {
@@ -179,8 +179,8 @@ static int forget_ended(struct agent *agent, struct error *err)
 }
 
 /*
- * Returns, for each node of the view, the number of CPUs in use that schedd does not count as used slots: all CPUs of
- * jobs that nomora does not place, and of the other jobs the CPUs beyond one per task. NULL: out of memory.
+ * Returns, for each node of the view, the number of CPUs in use that schedd does not count as used slots. These are all
+ * CPUs of jobs that nomora does not place, and the CPUs beyond one per task of the other jobs. NULL: out of memory.
  */
 static uint32_t *count_foreign(const struct agent *agent)
 {
@@ -227,7 +227,7 @@ static int set_machines(struct agent *agent, struct error *err)
 		code = link_set_machine(&agent->link, machines, node->name, slots, node_states[node->state], &reason);
 		if (code < 0)
 			log_warning("node %s: %s", node->name, reason.text);
-		if (code > 0) /* a refused job may be accepted now */
+		if (code > 0) /* schedd may now accept jobs that it refused */
 			hash_table_clear(&agent->refused);
 		if (is_lost(code))
 			error_set(err, -code, "%s", reason.text);
@@ -305,8 +305,8 @@ static int ask_schedd(struct agent *agent, struct error *err)
 }
 
 /*
- * Updates the view of Slurm. Checks slurmctld's version again after it did not answer, because it may have been
- * replaced by a newer version meanwhile.
+ * Updates the view of Slurm. After slurmctld did not answer, checks its version again, because a newer version may have
+ * replaced it.
  */
 static int ask_slurm(struct agent *agent, struct error *err)
 {

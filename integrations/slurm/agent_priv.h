@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The agent's fields. agent.c has the turns, the periodic comparisons of Slurm with schedd; steps.c executes a step
- * (choose.h); at_once.c gets decisions while sbatch waits; moves.c selects running jobs to move. A job's mark is its
- * AdminComment (request.h).
+ * The state that the parts of the agent share. agent.c compares Slurm with schedd periodically; one comparison is a
+ * turn. steps.c executes a step (choose.h); at_once.c gets decisions while sbatch waits; moves.c selects running jobs
+ * to move. A job's mark is its AdminComment (request.h).
  */
 #ifndef INTEGRATIONS_SLURM_AGENT_PRIV_H
 #define INTEGRATIONS_SLURM_AGENT_PRIV_H
@@ -18,11 +18,11 @@
  * the two placements (moves.c).
  */
 struct review {
-	uint32_t job; /* job that is under review, 0: none; `last`: the job reviewed last */
-	uint32_t last;
+	uint32_t job;  /* number of the job under review, 0: none */
+	uint32_t last; /* number of the job that was reviewed last */
 	char id[SLURM_NAME_BYTES];
 	double performance; /* mean predicted performance of the job's tasks on their current machines */
-	struct ns until;    /* time at which the review is given up, on the monotonic clock */
+	struct ns until;    /* time limit of the review, on the monotonic clock */
 };
 
 struct at_once;
@@ -35,43 +35,44 @@ struct agent {
 	struct link link;
 	/*
 	 * settled: running jobs whose tasks schedd has as running on the right machines; refused: running jobs that
-	 * schedd refused. Both map a job's number to the low bits of its start time, so that an entry is valid only for
-	 * this run of the job.
+	 * schedd refused. Both tables map a job's number to the low bits of its start time, so that an entry is valid
+	 * only for this run of the job.
 	 */
 	struct hash_table settled, refused;
 	struct hash_table
-		placed; /* maps a job's number to its number of restarts when its placement was passed to Slurm */
+		placed; /* number of a job -> number of restarts that it had when its placement was passed to Slurm */
 	struct review review;
 	struct ns next_review, next_machines;
 	struct ns answered;     /* when schedd last answered */
 	uint64_t seen_decision; /* number of schedd's last decision at the previous turn */
 	bool new_decisions;
-	bool slurm_down, schedd_down; /* the server does not answer, which was logged */
-	bool version_checked;         /* slurmctld's version was checked since it last did not answer */
+	bool slurm_down, schedd_down; /* the server does not answer, and this was logged */
+	bool version_checked;         /* slurmctld has answered without a break since its version was checked */
 };
 
 /* Gets a job's id in schedd: the id in its mark, or slurm-JOB if the mark has none. */
 void agent_job_id(const struct slurm_job *job, const struct slurm_mark *mark, char id[static SLURM_NAME_BYTES]);
 
 /*
- * Carries out a step for a job. `hosts`: where a running job runs, by task; `sched`: the job's state in schedd. 0 or
- * -errno with err set.
+ * Carries out a step for a job. `hosts`: where a running job runs, by task; `sched`: the job's state in schedd. Returns
+ * 0 or -errno with err set.
  */
 int agent_take_step(struct agent *agent, enum slurm_step step, const struct slurm_job *job,
 		    const struct slurm_request *request, const struct slurm_mark *mark, const struct sched_job *sched,
 		    char *const *hosts, struct error *err);
 /*
- * Leaves a held job to Slurm, which then decides where it runs. placed: also removes the nodes of an earlier placement.
+ * Leaves a held job to Slurm, which then decides where it runs. `placed`: the job has the nodes of an earlier
+ * placement; removes them.
  */
 int agent_pass(const struct slurm_job *job, bool placed, const char *reason, struct error *err);
 
 /*
- * Returns the distinct hosts as "n1,n3", in the order of the tasks. *count: their number; *most: the maximum number of
- * tasks on one of them. NULL: out of memory.
+ * Returns the distinct hosts as "n1,n3", in the order of the tasks. *count: number of these hosts; *most: maximum
+ * number of tasks on a host. NULL: out of memory.
  */
 char *agent_list_hosts(char *const *hosts, uint32_t tasks, uint32_t *count, uint32_t *most);
 
-/* Decides about new jobs while slurmctld waits for the answer. Of `link`, uses only the socket. */
+/* Decides about new jobs while slurmctld waits for the answer. Uses only the socket of `link`. */
 struct at_once *at_once_create(const struct link *link); /* NULL: out of memory */
 void at_once_destroy(struct at_once *at_once);
 extern const struct answers_decider at_once_decider; /* the context is a struct at_once */
@@ -81,13 +82,15 @@ extern const struct answers_decider at_once_decider; /* the context is a struct 
 bool at_once_is_fresh(struct at_once *at_once, const char *id);
 
 /*
- * For the tables `settled`, `refused` and `placed`: agent_has_noted() returns true if the table has the job's present
- * start time; agent_note() stores a value for the job.
+ * agent_note() stores a value for the job in one of the tables `settled`, `refused` and `placed`. agent_has_noted()
+ * returns true if `settled` or `refused` has an entry for the job's present run.
  */
 bool agent_has_noted(const struct hash_table *table, const struct slurm_job *job);
 void agent_note(struct hash_table *table, const struct slurm_job *job, uint32_t value);
 
-/* Begins the review of a running job if it is time, or continues the review in progress. 0 or -errno with err set. */
+/*
+ * Begins the review of a running job if it is time, or continues the current review. Returns 0 or -errno with err set.
+ */
 int agent_review(struct agent *agent, struct error *err);
 
 #endif

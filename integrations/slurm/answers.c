@@ -21,7 +21,7 @@ enum { LINE_BYTES = ANSWER_BYTES, READ_MS = 100, WAKE_MS = 200 };
 #define VALID_S 5
 
 struct answers {
-	int fd, lock_fd; /* unlike the socket's name, the lock vanishes when the process ends */
+	int fd, lock_fd; /* lock_fd: lock file; unlike the socket's name, the lock vanishes when the process ends */
 	char path[sizeof((struct sockaddr_un *)0)->sun_path];
 	const struct answers_decider *decider;
 	void *context;

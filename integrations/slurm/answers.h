@@ -16,9 +16,9 @@ enum { ANSWER_BYTES = 4096 };
 struct answers;
 
 /*
- * take_id() creates an id for a new job. The agent answers HOLD with this id, then calls decide() in the same thread.
- * If decide() returns true, it has written a second answer, "PLACE ..." without a newline, to `answer`; slurmctld uses
- * it instead of HOLD if it arrives in time.
+ * Decides about a new job. The agent calls take_id(), which creates an id, answers HOLD with this id, and calls
+ * decide() in the same thread. If decide() returns true, it has written a second answer to `answer`, "PLACE ..."
+ * without a newline. slurmctld uses it instead of HOLD if it arrives in time.
  */
 struct answers_decider {
 	void (*take_id)(void *context, char id[static SLURM_NAME_BYTES]);
@@ -27,9 +27,9 @@ struct answers_decider {
 };
 
 /*
- * Starts the thread, which listens on the unix socket `path`; replaces a socket that a dead agent has left. Returns
- * NULL with err set on failure; -EADDRINUSE: another agent is running. decider NULL: new jobs are held, and decided
- * about later.
+ * Starts the thread, which listens on the unix socket `path`; replaces a socket that a dead agent has left. `decider`
+ * NULL: new jobs are only held; schedd decides about them later. Returns NULL with err set on failure; -EADDRINUSE:
+ * another agent is running.
  */
 struct answers *answers_create(const char *path, const struct answers_decider *decider, void *context,
 			       struct error *err);

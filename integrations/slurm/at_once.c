@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Gets schedd's decision about a new job while sbatch waits. The job has no number in Slurm yet, so it is submitted to
- * schedd under a new id. The mark in the job's AdminComment contains this id, whether schedd decides in time or later.
+ * schedd under a new id. The job's mark contains this id, also if schedd decides too late for sbatch.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -15,11 +15,11 @@
 
 enum {
 	LIMIT_MS = 18,    /* milliseconds to wait for schedd's decision; the plug-in waits for 20 ms */
-	FRESH_MOST = 4096 /* number of the latest ids that are stored; older ids never count as fresh */
+	FRESH_MOST = 4096 /* number of ids that are stored, the latest ones; others never count as fresh */
 };
 /*
- * Time, in seconds, for which a new id is fresh: Slurm may not list the job yet. Slurm lists it at the agent's next
- * poll, or some seconds later if slurmctld is busy.
+ * Seconds for which a new id is fresh, that is, for which Slurm may not list its job yet. Slurm lists the job at the
+ * agent's next poll, or some seconds later if slurmctld is busy.
  */
 #define FRESH_S 20
 

@@ -80,7 +80,7 @@ static enum slurm_step step_of_held(const struct slurm_job *job, const struct sc
 {
 	if (!job->held) /* a user has released the job */
 		return SLURM_STEP_PASS;
-	if (job->depends) /* schedd's decision would reserve slots that the job cannot use yet */
+	if (job->depends) /* a decision of schedd would reserve slots that the job cannot use yet */
 		return sched->known ? SLURM_STEP_FORGET : SLURM_STEP_NONE;
 	if (!sched->known || sched->running > 0 || sched->tasks != job->tasks)
 		return SLURM_STEP_SUBMIT;
@@ -93,7 +93,7 @@ static enum slurm_step step_of_held(const struct slurm_job *job, const struct sc
 static enum slurm_step step_of_placed(const struct slurm_job *job, const struct slurm_mark *mark,
 				      const struct sched_job *sched)
 {
-	if (job->held) /* a user has held the job; schedd's decision, if any, reserves the slots until it times out */
+	if (job->held) /* a user has held the job; a decision of schedd reserves the slots until it times out */
 		return sched->running > 0 ? SLURM_STEP_FORGET : SLURM_STEP_NONE;
 	if (!sched->known || sched->running > 0)
 		return SLURM_STEP_HOLD;

@@ -14,14 +14,14 @@
 struct sched_job {
 	bool known;
 	uint32_t tasks, decided,
-		running; /* numbers of tasks: all, decided, running; the others wait, have ended or failed */
+		running; /* numbers of tasks: all; those with a decision that do not run yet; running */
 	uint32_t failed;
 	char **hosts; /* machine of each task; NULL: the task has none */
 };
 
 enum slurm_step {
 	SLURM_STEP_NONE,
-	SLURM_STEP_SUBMIT,  /* submit the job to schedd, as waiting, for a decision */
+	SLURM_STEP_SUBMIT,  /* submit the job to schedd, which is to decide */
 	SLURM_STEP_ADOPT,   /* report the running job to schedd */
 	SLURM_STEP_START,   /* the job runs as schedd decided: report its start to schedd */
 	SLURM_STEP_PLACE,   /* pass schedd's decision to Slurm */
@@ -31,21 +31,23 @@ enum slurm_step {
 	SLURM_STEP_REQUEUE, /* requeue the running job, so that it starts again where schedd decided */
 };
 
-/* `hosts`: where the job runs, by task (slurm_job_hosts()); used only for a running job. */
+/*
+ * Chooses the next step. `hosts`: machines of the tasks of a running job (slurm_job_hosts()); not used for other jobs.
+ */
 enum slurm_step slurm_choose_step(const struct slurm_job *job, const struct slurm_mark *mark,
 				  const struct sched_job *sched, char *const *hosts);
 
 /*
- * True if slurmd will start the job if it is released now. slurmd refuses a job that starts in the second in which its
- * earlier run was killed, because the job's new credential is then no newer than the revoked one. Slurm then ends the
- * job as failed.
+ * True if slurmd will start the job if it is released now. slurmd refuses a job that starts in the same second in which
+ * its earlier run was killed, because the job's new credential is then not newer than the revoked one. Slurm then ends
+ * the job as failed.
  */
 bool slurm_may_start(const struct slurm_job *job, time_t now);
 
 /*
- * Returns the machines of a running job, by task: those of the mark if Slurm gave the job exactly these nodes;
- * otherwise the job's nodes in Slurm's order, one task per CPU. The caller frees the array; the names belong to the job
- * or its mark. NULL: out of memory.
+ * Returns the machines of a running job, by task. If Slurm gave the job exactly the nodes of its mark, these are the
+ * machines of the mark; otherwise the job's nodes in Slurm's order, one task per CPU. The caller frees the array; the
+ * names belong to the job or its mark. NULL: out of memory.
  */
 char **slurm_job_hosts(const struct slurm_job *job, const struct slurm_mark *mark);
 

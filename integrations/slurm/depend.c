@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A type of dependency, and whether the other job's success and its failure fulfil it. */
+/* A type of dependency. The flags: the other job's success fulfils it; the other job's failure fulfils it. */
 struct kind {
 	const char *name;
 	bool success, failure;

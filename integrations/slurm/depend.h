@@ -10,9 +10,9 @@ enum slurm_outcome { SLURM_NOT_ENDED /* or not known */, SLURM_SUCCEEDED, SLURM_
 
 /*
  * Returns true if a job must still wait for its dependencies. text: "afterok:12(unfulfilled),afterany:13(unfulfilled)";
- * NULL and "" are no dependencies. Slurm updates the text of a held job only about once a minute, so the function calls
+ * NULL or "": no dependencies. Slurm updates the text of a held job only about once a minute, so the function calls
  * outcome() for each job that afterok, afternotok or afterany names. Any other dependency, such as one on an array,
- * counts as unfulfilled until Slurm removes it from the text.
+ * counts as unfulfilled for as long as it is in the text.
  */
 bool slurm_waits(const char *text, enum slurm_outcome (*outcome)(const void *context, uint32_t id),
 		 const void *context);

@@ -3,15 +3,20 @@
  * Slurm's job_submit plug-in: asks the agent (nomora slurm-agent) what to do with a job whose comment begins with
  * "nomora:". Needs only libslurm's headers; slurmctld accepts it if it has the same major and minor version.
  *
- * The protocol: lines over a unix socket, $NOMORA_SLURM_SOCKET or /run/nomora/slurm.sock. The agent may send several
- * answers; the last one counts.
+ * The protocol: lines over a unix socket, $NOMORA_SLURM_SOCKET or /run/nomora/slurm.sock. The plug-in sends one of
  *
  *   SUBMIT TASKS COMMENT
- *   LATER TASKS COMMENT    for an array (TASKS of each element), or a job that depends on others
- *   HOLD [MARK] | PASS | REFUSE TEXT | PLACE HOSTS COUNT CPUS MARK     (HOSTS: n1,n3; COUNT of them; CPUS on each)
+ *   LATER TASKS COMMENT           for an array (TASKS: of each element), or a job that depends on others
  *
- * While it waits, slurmctld holds its lock on the jobs. If no valid answer arrives within ANSWER_MS, the job is left to
- * Slurm, and so are all jobs of the next QUIET_S seconds, without a request.
+ * The agent may send several answers; the last one counts:
+ *
+ *   HOLD [MARK]                   hold the job; schedd decides
+ *   PASS                          leave the job to Slurm
+ *   REFUSE TEXT                   refuse the job; TEXT is for the user
+ *   PLACE HOSTS COUNT CPUS MARK   place the job on HOSTS ("n1,n3"); COUNT: number of hosts; CPUS: minimum on each
+ *
+ * While the plug-in waits, slurmctld holds its lock on the jobs. If no valid answer arrives within ANSWER_MS, the job
+ * is left to Slurm. So are all jobs of the next QUIET_S seconds, without a request.
  */
 #include <errno.h>
 #include <poll.h>
@@ -110,8 +115,8 @@ static bool read_answer(int fd, char line[static LINE_BYTES], int64_t until_ms)
 }
 
 /*
- * True if schedd decides later: the elements of an array have no numbers yet, and a job that depends on others would
- * occupy its slots while it waits.
+ * True if schedd must decide later. The elements of an array have no numbers yet; and a job that depends on others
+ * would reserve its slots while it waits.
  */
 static bool is_decided_later(const job_desc_msg_t *job)
 {
@@ -160,8 +165,10 @@ static bool place(job_desc_msg_t *job, char *line)
 }
 
 /*
- * True if nomora is to place the job. Left to Slurm: jobs with a start time, nodes, a distribution of their tasks,
- * several CPUs per task or an AdminComment; held jobs; parts of a heterogeneous job.
+ * True if nomora is to place the job. Slurm places
+ * - jobs with a start time, nodes, a distribution of their tasks, several CPUs per task or an AdminComment
+ * - held jobs
+ * - parts of a heterogeneous job
  */
 static bool is_ours(const job_desc_msg_t *job)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The agent's requests to schedd. Tasks are named t0, t1, ...; ids begin with "slurm-", and the agent ignores jobs in
- * schedd with other ids. Functions return 0 or -errno with err set; -ENOTCONN and -EIO: schedd does not answer.
+ * schedd with other ids. Functions return 0 or -errno with err set; -ENOTCONN or -EIO if schedd does not answer.
  */
 #ifndef INTEGRATIONS_SLURM_LINK_H
 #define INTEGRATIONS_SLURM_LINK_H
@@ -26,23 +26,26 @@ void link_free(struct link *link);
 /* Returns the numbers of a job's tasks by state at the last link_refresh(); hosts is NULL. */
 struct sched_job link_counts(const struct link *link, const char *id);
 size_t link_job_count(const struct link *link);
-/* Returns the id of job `number`; NULL if the job is not the agent's. */
+/*
+ * Returns the id of a job of link->jobs; NULL if the agent did not submit the job. `number`: 0 to link_job_count() - 1.
+ */
 const char *link_job_id(const struct link *link, size_t number);
 
-/* Reads a job from schedd, with the hosts of its tasks. The caller frees it with link_job_free(). */
+/* Reads a job from schedd, with the hosts of its tasks. The caller frees *job with link_job_free(). */
 int link_read_job(const struct link *link, const char *id, struct sched_job *job, struct error *err);
 void link_job_free(struct sched_job *job);
 
 /*
  * Submits a job. hosts: the machines on which its tasks have run for running_s seconds; NULL: the tasks wait for a
- * decision. If schedd has a job with this id, the new job replaces it. -EINVAL: schedd refuses the job.
+ * decision. If schedd has a job with this id, the new job replaces it. Returns -EINVAL if schedd refuses the job.
  */
 int link_submit(const struct link *link, const char *id, const struct slurm_request *request, uint32_t tasks,
 		char *const *hosts, double running_s, struct error *err);
 /*
- * Submits a new job whose tasks wait, and waits at most limit_ms for schedd's decision. Returns 0 if schedd has
- * decided: *job has the hosts by task, for the caller to free; -EAGAIN if it has the job but has not decided in time;
- * or another code: it may have the job or not. Sets no error text.
+ * Submits a new job whose tasks wait, and waits at most limit_ms for schedd's decision. Sets no error text. Returns
+ * - 0: schedd has decided; *job has the hosts by task, and the caller frees it with link_job_free()
+ * - -EAGAIN: schedd has the job, but has not decided in time
+ * - -EIO: it is not known whether schedd has the job
  */
 int link_decide(const struct link *link, const char *id, const struct slurm_request *request, uint32_t tasks,
 		long limit_ms, struct sched_job *job);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Moves of whole jobs: Slurm restarts a requeued job from its beginning, including the root, so that the gain of a move
- * is computed for the whole job. For one running job at a time, the agent submits a copy with waiting tasks to schedd,
- * under another id. schedd's decision about the copy reserves slots. If the mean predicted performance on the copy's
- * machines is better by the required gain, the agent requeues the job to run there; otherwise it removes the copy.
+ * Moves whole jobs. Slurm restarts a requeued job from its beginning, including the root, so the gain of a move is
+ * computed for the whole job.
+ *
+ * For one running job at a time, the agent submits a copy with waiting tasks to schedd, under another id. schedd's
+ * decision about the copy reserves slots. If the mean predicted performance on the copy's machines is better by the
+ * required gain, the agent requeues the job to run there; otherwise it removes the copy.
  */
 #include <errno.h>
 #include <math.h>
@@ -39,8 +41,8 @@ static bool may_move(const struct agent *agent, const struct slurm_job *job, str
 }
 
 /*
- * Returns the next job to review, in order of number and round robin: the first one after the job that was reviewed
- * last. NULL: none may move.
+ * Returns the next job to review: jobs are reviewed in the order of their numbers, again and again. NULL: no job may
+ * move.
  */
 static const struct slurm_job *next_job(const struct agent *agent, struct slurm_request *request)
 {
@@ -62,7 +64,7 @@ static const struct slurm_job *next_job(const struct agent *agent, struct slurm_
 	return next;
 }
 
-/* Begins the review of a job, unless even the best performance, 1, would not be the required gain. */
+/* Begins the review of a job. Does nothing if even the best performance, 1, would not reach the required gain. */
 static int begin_review(struct agent *agent, const struct slurm_job *job, const struct slurm_request *request,
 			struct error *err)
 {
@@ -97,8 +99,8 @@ static int end_review(struct agent *agent, struct error *err)
 }
 
 /*
- * Continues a review: once schedd has decided about the copy, compares the two placements. Ends the review at its time
- * limit.
+ * Continues a review. Once schedd has decided about the copy, compares the two placements and ends the review. Also
+ * ends it at its time limit.
  */
 static int go_on(struct agent *agent, const struct slurm_job *job, const struct slurm_request *request,
 		 struct error *err)

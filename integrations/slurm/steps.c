@@ -24,7 +24,7 @@ bool agent_has_noted(const struct hash_table *table, const struct slurm_job *job
 	return hash_table_find(table, job->id) == (uint32_t)job->start;
 }
 
-/* If out of memory, stores nothing; the only effect is that the next turn looks at the job again. */
+/* If out of memory, stores nothing. The only effect is that the next turn handles the job again. */
 void agent_note(struct hash_table *table, const struct slurm_job *job, uint32_t value)
 {
 	uint32_t at = hash_table_first(table, job->id);
@@ -112,8 +112,8 @@ static int submit(struct agent *agent, const struct slurm_job *job, const char *
 }
 
 /*
- * Reports a running job to schedd with the machines on which it runs, and corrects the job's mark if it has other
- * machines.
+ * Reports a running job to schedd with the machines on which it runs. If the job's mark has other machines, corrects
+ * the mark.
  */
 static int adopt(struct agent *agent, const struct slurm_job *job, const char *id, const struct slurm_request *request,
 		 const struct slurm_mark *mark, char *const *hosts, struct error *err)
@@ -148,7 +148,7 @@ static int hold(const struct slurm_job *job, const char *id, struct error *err)
 	return slurm_order_hold(job, mark, err);
 }
 
-/* Requeues a job to move it. If Slurm refuses, reports the job to schedd where it runs. */
+/* Requeues a job to move it. If Slurm refuses, reports to schedd that the job runs where it is. */
 static int requeue(struct agent *agent, const struct slurm_job *job, const char *id,
 		   const struct slurm_request *request, const struct slurm_mark *mark, char *const *hosts,
 		   struct error *err)
@@ -184,7 +184,7 @@ int agent_take_step(struct agent *agent, enum slurm_step step, const struct slur
 		return hold(job, id, err);
 	case SLURM_STEP_PASS:
 		code = agent_pass(job, mark->kind == SLURM_MARK_PLACED,
-				  job->held ? "no place found" : "released by hand", err);
+				  job->held ? "schedd found no place" : "a user released the job", err);
 		return code == 0 ? link_forget(&agent->link, id, err) : code;
 	case SLURM_STEP_FORGET:
 		return link_forget(&agent->link, id, err);

@@ -141,8 +141,8 @@ static int sort_records(struct records *records, const job_info_msg_t *message)
 }
 
 /*
- * Returns the outcome of job `id`. An array counts as not ended: its id means all its elements, which have records of
- * their own.
+ * Returns the outcome of job `id`. An array counts as not ended: its id stands for all its elements, which have records
+ * of their own.
  */
 static enum slurm_outcome outcome_of(const void *context, uint32_t id)
 {
@@ -183,7 +183,7 @@ static int take_job(struct slurm_job *job, const job_info_t *from, const struct 
 	return 0;
 }
 
-/* True if the record describes an array: all its pending elements that have no record of their own. */
+/* True if the record is that of an array. It stands for all pending elements that have no record of their own. */
 static bool is_array(const job_info_t *from)
 {
 	return from->array_job_id != 0 && from->array_task_id == NO_VAL && from->array_bitmap;
@@ -239,7 +239,7 @@ static int load_jobs(struct slurm_view *view, struct error *err)
 	/*
 	 * Slurm returns the jobs if something has changed since the given time. The time has whole seconds: without the
 	 * -1, another change within the same second would be missed. The end of a dependency does not count as a
-	 * change: while a job waits for one, time 0 makes Slurm return the jobs each time.
+	 * change. So while a job waits for one, the time is 0, with which Slurm always returns the jobs.
 	 */
 	view->jobs_at = code == 0 && !any_depends(view) ? message->last_update - 1 : 0;
 	slurm_free_job_info_msg(message);
@@ -310,8 +310,8 @@ char *slurm_view_rack(const char *node)
 }
 
 /*
- * Evaluates and frees slurmctld's answer to an order. If the order was for an array's element, an error may be in the
- * answer and not in `code`.
+ * Evaluates and frees slurmctld's answer to an order. For an element of an array, an error may be in the answer
+ * although `code` reports success.
  */
 static int take_answer(int code, job_array_resp_msg_t *answer, const char *what, struct error *err)
 {
@@ -345,8 +345,8 @@ static job_desc_msg_t order_for(const struct slurm_job *job, char *mark)
 }
 
 /*
- * Makes the order release the job. A requeued job would wait until its old credential has expired; setting begin_time
- * prevents this.
+ * Makes the order release the job, and sets begin_time: otherwise a requeued job would wait until its old credential
+ * has expired.
  */
 static void release(job_desc_msg_t *order, const struct slurm_job *job)
 {
@@ -406,8 +406,8 @@ int slurm_order_requeue(const struct slurm_job *job, struct error *err)
 }
 
 /*
- * True if the record describes only this job. A record of a whole array does not count: its job id is also the id of
- * one of the elements.
+ * True if the record is that of this job. The record of a whole array does not count, although its job id is also the
+ * id of one of the elements.
  */
 static bool has_name(const job_info_t *from, const struct slurm_job_name *name)
 {

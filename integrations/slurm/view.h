@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Jobs and nodes of a Slurm cluster as plain data, and the agent's orders to slurmctld. In the agent, only view.c uses
- * libslurm. Each element of an array is a job of its own; waiting elements have the array's job id until an order has
- * split them off.
+ * libslurm. Each element of a job array is a job of its own. Elements that wait have the job id of the array; the first
+ * order for an element makes Slurm give it its own id.
  */
 #ifndef INTEGRATIONS_SLURM_VIEW_H
 #define INTEGRATIONS_SLURM_VIEW_H
@@ -33,7 +33,7 @@ struct slurm_job {
 	char *comment, *mark;      /* NULL: none */
 	struct slurm_share *share; /* the job's nodes, in Slurm's order */
 	uint32_t share_count, restarts;
-	time_t start, submitted; /* start of the present or last run; time of the submission or last requeue */
+	time_t start, submitted; /* start of the present or last run; time of the submission or of the last requeue */
 };
 
 enum slurm_node_state { SLURM_NODE_UP, SLURM_NODE_DRAINING, SLURM_NODE_DOWN };
@@ -48,7 +48,7 @@ struct slurm_view {
 	struct slurm_job *jobs;
 	struct slurm_node *nodes;
 	uint32_t job_count, node_count;
-	time_t jobs_at, nodes_at; /* times after which a change in slurmctld must be read; 0: read everything */
+	time_t jobs_at, nodes_at; /* time of the last change that was read, of jobs and of nodes; 0: read everything */
 };
 
 /*
@@ -73,13 +73,13 @@ void slurm_view_free(struct slurm_view *view);
 char *slurm_view_rack(const char *node);
 
 /*
- * Orders to slurmctld, which return 0, or -errno with err set. slurm_order_place() releases a job to run on exactly the
+ * Orders to slurmctld. They return 0, or -errno with err set. slurm_order_place() releases a job, to run on exactly the
  * `count` hosts of a list such as "n1,n3", with at least `cpus` CPUs on each.
  */
 int slurm_order_place(const struct slurm_job *job, char *hosts, uint32_t count, uint32_t cpus, char *mark,
 		      struct error *err);
 /*
- * Releases the job for Slurm to place; with `clear`, also removes the nodes that an earlier slurm_order_place()
+ * Releases the job; Slurm decides where it runs. `clear`: also removes the nodes that an earlier slurm_order_place()
  * required.
  */
 int slurm_order_pass(const struct slurm_job *job, bool clear, char *mark, struct error *err);

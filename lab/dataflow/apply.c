@@ -104,7 +104,7 @@ static int wait_for_transfers(struct applying *a, struct error *err)
 						 lab_node_name(a->lab, flow->to_host));
 		}
 		if (open > 0 && ns_now_monotonic().v > limit.v)
-			return error_set(err, ETIMEDOUT, "%u transfers did not end", open);
+			return error_set(err, ETIMEDOUT, "%u transfers did not end in time", open);
 	}
 	return 0;
 }

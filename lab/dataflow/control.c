@@ -16,9 +16,9 @@
 enum { TICK_MS = 50, DRAIN_S = 60 };
 
 /*
- * The nice value of this process during the main loop, so that tasks and other programs do not delay its probes. On two
- * processors with a load of 45, a link that drops every packet was detected within 0.3 s in all of 15 trials; without
- * the nice value, within 1.1 s.
+ * The nice value of this process during the main loop, so that tasks and other programs do not delay its probes.
+ * Measured in 15 trials on two processors with a load average of 45: a link that drops every packet was detected within
+ * 0.3 s, and without this nice value within 1.1 s.
  */
 static const int control_nice = -10;
 
@@ -71,8 +71,8 @@ static int set_routes(struct run *run, struct error *err)
 }
 
 /*
- * Looks for better routes than the first ones that replaced failed routes. Called after these are set, so that data
- * flows again while it searches.
+ * Looks for better routes than those that have just replaced failed routes, and sets them. The search takes time, so it
+ * begins only when the replacements are set and data flows again.
  */
 static int improve_routes(struct run *run, struct error *err)
 {
@@ -116,8 +116,8 @@ static int follow_links(struct run *run, struct error *err)
 }
 
 /*
- * Asks the sources to end by SIGTERM. Under Slurm, `timeout` ends them when the run's time is over; if the run is to
- * stop earlier, srun is ended, and with it all tasks.
+ * Ends the sources by SIGTERM. Under Slurm, `timeout` does this when the run's time is over. If the user stops the run
+ * earlier, ends srun, and so all tasks.
  */
 static void end_sources(struct run *run)
 {

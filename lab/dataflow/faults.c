@@ -17,8 +17,8 @@ static void add(struct run *run, const struct simulate_fault *like, uint32_t lin
 }
 
 /*
- * Adds a fault for links drawn from those in use: the fault's percentage of them, but at least one. links[]: work
- * space, by link.
+ * Draws links at random from those in use, and adds a fault for each. Their number is the fault's percentage of the
+ * links in use, but at least 1. links[]: scratch, one element per link.
  */
 static int draw(struct run *run, const struct simulate_fault *fault, struct rng *rng, uint32_t *links)
 {

@@ -13,13 +13,13 @@
 enum {
 	PORT_LOWEST = 16384, /* above the ports on which tasks listen, below the kernels' ephemeral ports */
 	PORT_LAST = 32767,
-	CANDIDATES = 1024, /* number of ports to try per connection; if 64 paths are equally probable, none of the ports
-			      hashes to a given path with probability 1e-7 */
+	CANDIDATES = 1024, /* number of ports to try per connection; with 64 equally probable paths, the probability
+			      that none of these ports hashes to a given path is 1e-7 */
 };
 
 /*
- * Returns the first port to try. It depends on the process number, because a port used by the last run cannot be reused
- * for a minute (TIME_WAIT).
+ * Returns the first port to try. It depends on the process number, because a port used by the previous run cannot be
+ * reused for a minute (TIME_WAIT).
  */
 static uint16_t first_port(void)
 {

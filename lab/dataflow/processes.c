@@ -29,7 +29,7 @@ static void become(const struct run *run, const char *netns, int input, int outp
 	snprintf(path, sizeof path, "/run/netns/%s", netns);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* Blocks SIGTERM, until the worker has installed its handler: a run that ends before must not kill it. */
+	/* Blocks SIGTERM until the worker has installed its handler: an early SIGTERM must not kill it. */
 	sigemptyset(&terminate);
 	sigaddset(&terminate, SIGTERM);
 	sigprocmask(SIG_BLOCK, &terminate, NULL);

@@ -90,8 +90,8 @@ void run_end_tasks(struct run *run);
  */
 int run_draw_faults(struct run *run, struct error *err);
 /*
- * Begins to take down or up the links whose faults begin or end at second s or before. Returns 0; or -errno with err
- * set, also if an earlier change failed.
+ * Begins to take down the links whose faults have begun by second s, and to take up those whose faults have ended.
+ * Returns 0; or -errno with err set, also if an earlier change failed.
  */
 int run_apply_faults(struct run *run, double s, struct error *err);
 /* Waits until all changes of links that were begun have ended. Returns 0, or -errno with err set. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A run's seconds and its result, as text and as lines of JSON. */
+/* The report lines and the result of a run, as text and as lines of JSON. */
 #include <lab/dataflow/run.h>
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Starts the tasks by Slurm: one srun of a heterogeneous job. For each host it has one component, with as many tasks as
- * the host has, on the node with the host's name. A task's plan is the file NODE.LOCALID.source or NODE.LOCALID.task;
- * SLURM_LOCALID numbers the tasks of a node. The reports of all tasks are lines of srun's output.
+ * Starts the tasks by Slurm: one srun of a heterogeneous job. The job has one component for each host: as many tasks as
+ * the host has, on the node that has the host's name. A task's plan is the file NODE.LOCALID.source or
+ * NODE.LOCALID.task; SLURM_LOCALID numbers the tasks of a node. The reports of all tasks are lines of srun's output.
  */
 #include "run_priv.h"
 

@@ -309,8 +309,8 @@ static int compare_entries(const void *a, const void *b)
 }
 
 /*
- * Sets the flows of the last switch of every route and waits for the confirmations, then those of the switches before
- * these, and so on.
+ * Sets the flows of the last switch of every route and waits for the switches' confirmations. Then does the same for
+ * the last switch but one of every route, and so on to the first switches.
  */
 static int set_flows(struct update *update)
 {
@@ -398,7 +398,7 @@ static bool is_stopped(const struct openflow_fabric *fabric)
 
 /*
  * Repeats the update until everything is confirmed, with at most `attempts` attempts (0: no limit). Setting a flow
- * again has no effect if the switch has it.
+ * again has no effect if the switch already has it.
  */
 static int set_again(struct update *update, uint32_t attempts, struct error *err)
 {

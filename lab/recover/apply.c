@@ -33,8 +33,8 @@ struct applied {
 	int64_t failed_server;
 	bool cut; /* we have taken down the failed server's link */
 	/*
-	 * Times in seconds: of the failure, after the start; of its detection, after the failure; used by the solver;
-	 * until the new rates were set, after the detection.
+	 * In seconds: from the start to the failure; from the failure to its detection; computing time of the solver;
+	 * from the detection until the new rates were set.
 	 */
 	double failed_at_s, noticed_s, solve_s, in_force_s;
 };
@@ -90,7 +90,7 @@ static int start_flow(struct applied *a, uint32_t i, struct error *err)
 			       err);
 }
 
-/* Sets the rates; starts the flows marked in `restart`, those with a later start_s when look() finds them due. */
+/* Sets the rates, and starts the flows marked in `restart`. Flows with a start_s above 0 are left to look(). */
 static int enforce(struct applied *a, const bool *restart, struct error *err)
 {
 	int code = 0;
@@ -245,7 +245,8 @@ static int run(struct applied *a, struct error *err)
 			code = recover_now(a, host, err);
 		}
 		if (left == 0 && !recovered && down && since(failed, ns_now_monotonic()) > 5)
-			code = error_set(err, ENODATA, "every transfer had ended when %s failed", a->settings->fail);
+			code = error_set(err, ENODATA, "no transfer noticed that %s failed: use a smaller --at",
+					 a->settings->fail);
 	}
 	progress_destroy(progress);
 	return code;
@@ -275,9 +276,8 @@ static void print_text(const struct applied *a, FILE *out)
 {
 	if (a->failed_server >= 0)
 		fprintf(out,
-			"%s failed after %.2f s; noticed %.0f ms later; solved in %.1f ms; new rates in force %.0f ms "
-			"after "
-			"the notice\n",
+			"%s failed after %.2f s; noticed %.0f ms later; solved in %.1f ms; new rates set %.0f ms "
+			"after it was noticed\n",
 			a->s->servers[a->failed_server].name, a->failed_at_s, 1000 * a->noticed_s, 1000 * a->solve_s,
 			1000 * a->in_force_s);
 	fprintf(out, "%-12s %12s %12s %12s %8s\n", "application", "predicted", "first ends", "last ends", "error");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Sets entries in the switches' kernels. An entry is a rule (source, destination) that selects a table; there is one
- * table for each neighbour, whose one route leads to it. All rules have the same priority, so they take precedence in
- * the order in which they were added: a new rule has no effect until the old one is removed.
+ * table for each neighbour, and its only route leads to this neighbour. All rules have the same priority, so they take
+ * precedence in the order in which they were added: a new rule has no effect until the old one is removed.
  */
 #include "routes_priv.h"
 
@@ -241,7 +241,7 @@ static int netlink_read(struct routes *routes, struct route_entries *present, st
 	return 0;
 }
 
-/* Sets or deletes the one route of switch `at`'s table for neighbour `next`. */
+/* Sets or deletes the only route in switch `at`'s table for neighbour `next`. */
 static int change_table(struct routes *routes, int at, int next, bool set, struct error *err)
 {
 	struct netlink *netlink = routes->state;
@@ -341,8 +341,8 @@ static int take_output(const struct nlmsghdr *message, void *context)
 }
 
 /*
- * Asks the kernel of switch `at` where it sends the packet if it comes from node `before`. Returns that node, or
- * -errno.
+ * Asks the kernel of switch `at` to which node it sends the packet if the packet comes from node `before`. Returns the
+ * node, or -errno.
  */
 static int ask(struct routes *routes, int at, int before, const struct routes_packet *packet)
 {

@@ -36,7 +36,7 @@ struct direction {
 struct link_state {
 	bool probed; /* true for a link between switches, on which frames are sent */
 	bool lossy;
-	uint32_t clean; /* successive frames, up to the last judged one, not lost in either direction */
+	uint32_t clean; /* number of frames judged since the last loss in either direction */
 	double notice_windows;
 	struct direction directions[2]; /* from end a, from end b */
 };
@@ -202,8 +202,8 @@ static void send_frame(struct probes *probes, int link, int end)
 	direction->sent &= ~bit_of(probes->number);
 	direction->received &= ~bit_of(probes->number);
 	/*
-	 * A frame that the port's full queue refuses counts as sent, and so as lost, because the queue drops other
-	 * packets, too. A frame that cannot be sent because the port is down does not count.
+	 * ENOBUFS: the port's queue is full. The frame counts as sent, and therefore as lost, because the queue drops
+	 * other packets, too. A frame that cannot be sent because the port is down does not count.
 	 */
 	if (sendto(probes->sockets[(end == 0 ? ends->a : ends->b) - probes->lab->host_count], &frame, sizeof frame, 0,
 		   (struct sockaddr *)&to, sizeof to) >= 0 ||

@@ -240,7 +240,7 @@ int routes_check(struct routes *routes, const struct lab_route *wanted, size_t c
 		if (code < 0)
 			return code;
 		if (code == 0)
-			return error_set(err, EXDEV, "packets from %s to %s do not take their route",
+			return error_set(err, EXDEV, "packets from %s to %s do not take the route that was set",
 					 routes->lab->hosts[route->from].name, routes->lab->hosts[route->to].name);
 	}
 	return 0;

@@ -10,15 +10,15 @@
 /* At switch `at`, packets from one host to another go to node `next`. */
 struct route_entry {
 	int from, to, at, next;
-	uint32_t rank;   /* wanted: number of the route's entries after this one; present: position among all present
-			    entries, in the order of precedence */
-	bool incomplete; /* present: the table that the rule selects has no route, so the entry has no effect until it
-			    is set again */
+	uint32_t rank;   /* of a wanted entry: number of the route's entries after it; of a present entry: its position
+			    in the order of precedence of all present entries */
+	bool incomplete; /* of a present entry: the table that its rule selects has no route, so the entry has no
+			    effect until it is set again */
 };
 
 /*
- * A change of one switch's entries for a pair of hosts: sets the wanted entry, if any, and then removes the others. The
- * one in effect, which is the first in the order of precedence, is removed last.
+ * A change of one switch's entries for a pair of hosts: sets the wanted entry, if any, and then removes the switch's
+ * other entries for the pair. The entry in effect (the first in the order of precedence) is removed last.
  */
 struct route_change {
 	const struct route_entry *wanted;  /* NULL: the switch is to have no entry for the pair */

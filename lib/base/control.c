@@ -42,8 +42,8 @@ static int address_of(const char *path, struct sockaddr_un *address, struct erro
 }
 
 /*
- * Connects. Sets `limit` as the time limit of connect() and of later calls of send(), which a stopped server would
- * otherwise block for ever when its backlog or buffer is full.
+ * Connects. connect() and later calls of send() fail after `limit`. Without a limit, they would block for ever if the
+ * server is stopped (SIGSTOP) and its backlog or buffer is full.
  */
 static int connect_to(const struct sockaddr_un *address, struct ns limit)
 {
@@ -76,8 +76,8 @@ static int clear_stale(const struct sockaddr_un *address, struct error *err)
 	if (fd >= 0)
 		close(fd);
 	/*
-	 * only ECONNREFUSED proves that nobody listens; a busy server, or another user's, causes other errors, and its
-	 * socket must stay
+	 * only ECONNREFUSED proves that nobody listens; a server that is busy or belongs to another user causes other
+	 * errors, and its socket file must stay
 	 */
 	if (fd != -ECONNREFUSED && fd != -ENOENT)
 		return error_set(err, EADDRINUSE, "%s is in use by a running process: stop it or choose another path",
@@ -139,8 +139,8 @@ static void accept_client(struct control_server *server)
 }
 
 /*
- * Writes the whole buffer or fails; waits at most one second in all for a slow reader, so that it cannot block the
- * owner.
+ * Writes the whole buffer, or fails. Waits for a slow client at most one second in all, so that no client can block the
+ * server's owner.
  */
 static int send_all(int fd, const char *text, size_t bytes)
 {

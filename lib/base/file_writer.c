@@ -13,7 +13,7 @@
 
 struct file_writer {
 	FILE *stream;
-	char *path; /* the file to replace; if the caller gave a symbolic link, its target, so that the link is kept */
+	char *path;      /* the file to replace; symbolic links are followed, so that they are kept */
 	char *temporary; /* file beside path; NULL = output goes to the target directly (stdout, a device, a pipe) */
 };
 
@@ -26,7 +26,10 @@ static void free_writer(struct file_writer *writer)
 	free(writer);
 }
 
-/* Sets the mode of the replaced file, or else the mode that open(2) gives a new file; mkostemp() has set 0600. */
+/*
+ * Gives the temporary file, which mkostemp() has created with mode 0600, the mode of the file that it will replace. If
+ * there is no such file, the mode is the one that open(2) gives a new file.
+ */
 static void set_mode(int fd, const struct stat *old)
 {
 	mode_t mode = old ? old->st_mode & 07777 : 0666, mask = umask(0);
@@ -62,7 +65,10 @@ static FILE *open_temporary(struct file_writer *writer, const struct stat *old)
 	return stream;
 }
 
-/* Only a regular file can be replaced: as root, a rename onto /dev/null would replace the device. */
+/*
+ * Opens a temporary file if a regular file is to be replaced or created. Opens any other target itself: as root, a
+ * rename onto /dev/null would replace the device.
+ */
 static FILE *open_stream(struct file_writer *writer, const char *path)
 {
 	struct stat old;

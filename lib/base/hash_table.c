@@ -75,8 +75,8 @@ int hash_table_insert(struct hash_table *table, uint64_t key, uint32_t value)
 }
 
 /*
- * Removing leaves a gap. Each later entry of the run moves into the gap and leaves a new one, unless the gap is before
- * the entry's home slot.
+ * Removing leaves a gap. Each later entry of the run moves into the gap, and its old slot becomes the gap, unless the
+ * gap is before the entry's home slot.
  */
 void hash_table_remove(struct hash_table *table, uint32_t at)
 {

@@ -33,8 +33,8 @@ struct entry {
 };
 
 /*
- * A compact histogram has entries for at most a quarter of the slots and then becomes an array. An entry takes as much
- * memory as a slot of the array.
+ * A compact histogram has entries for at most a quarter of the slots. If it needs more, it becomes an array. An entry
+ * takes as much memory as a slot of the array.
  */
 enum { ENTRIES_SHARE = 4 };
 
@@ -179,9 +179,11 @@ static int make_room(struct histogram *histogram)
 }
 
 /*
- * Adds a count to a compact histogram if the slot has no entry yet, which is then inserted at index `at`, or if the
- * entry's 32 bits cannot hold the sum. Recording cannot fail: if out of memory, the count is added to the nearest
- * entry.
+ * Adds a count to a compact histogram in the cases that add() leaves to it:
+ * - the slot has no entry yet: the new entry is inserted at index `at`
+ * - the sum does not fit the entry's 32 bits: the histogram becomes an array
+ *
+ * Recording cannot fail. If out of memory, the count is added to the entry at index `at`, or to the last entry.
  */
 __attribute__((noinline)) static void add_entry(struct histogram *histogram, uint32_t at, size_t slot, uint64_t count)
 {
@@ -416,7 +418,10 @@ static int read_counts(struct histogram *histogram, const char *text)
 	}
 }
 
-/* Returns true if these counters and sums could be the result of recording. Comparisons with NAN are false. */
+/*
+ * Returns true if the header's counters and sums could be the result of recording. Sums that are NAN or infinite could
+ * not.
+ */
 static bool is_plausible(const struct histogram *header)
 {
 	return header->saturated <= header->count && header->minimum >= 0 && header->minimum <= header->maximum &&
@@ -439,8 +444,8 @@ struct histogram *histogram_read(const char *text, struct error *err)
 		return NULL;
 	}
 	/*
-	 * The text may ask for any range and digits: even the largest histogram, 5 digits over the whole range, has
-	 * only 6 million slots.
+	 * The range and the digits in the text need no further limit: even the largest histogram, 5 digits over the
+	 * whole range, has only 6 million slots.
 	 */
 	histogram = histogram_create(lowest, highest, digits);
 	if (!histogram) {

@@ -39,8 +39,8 @@ json_t *json_read_file(const char *path, struct error *err)
 }
 
 /*
- * Prints a value with at most six decimals, as most figures have, without searching for the shortest form. Returns the
- * length, or 0 if the value has more decimals or a sign, or is too large.
+ * Most values have at most six decimals. Prints such a value without searching for its shortest form, and returns the
+ * length. Returns 0 if the value has more decimals, is negative or is too large.
  */
 static size_t millionths_text(double value, char *text)
 {
@@ -52,8 +52,7 @@ static size_t millionths_text(double value, char *text)
 	int64_t count = llround(value * MILLION);
 
 	/*
-	 * The division gives the double that is nearest to the decimal, which is also the result of parsing the
-	 * decimal.
+	 * The division gives the double that is nearest to the decimal. Parsing the decimal would give the same double.
 	 */
 	if ((double)count / MILLION != value)
 		return 0;

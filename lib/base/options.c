@@ -340,7 +340,7 @@ static void print_help(const struct option_usage *usage, const void *defaults, F
 	for (const struct option_row *row = usage->rows; row->kind != OPTION_KIND_END; row++)
 		print_row(row, defaults, out);
 	fprintf(out, "%s", usage->rows[0].kind == OPTION_KIND_END ? "" : "\n");
-	fprintf(out, "%-30s first read options from FILE: lines 'name = value', long names\n", "      --config FILE");
+	fprintf(out, "%-30s take defaults from FILE: one 'long-name = value' per line\n", "      --config FILE");
 	fprintf(out, "%-30s this text\n", "  -h, --help");
 	fprintf(out, "%-30s the version\n", "      --version");
 	if (usage->teach)
@@ -357,7 +357,7 @@ void options_complete(const struct option_usage *usage, FILE *out)
 			fprintf(out, "%s%s", i ? " " : "", row->choices[i]);
 		fprintf(out, "\t%s\n", row->help);
 	}
-	fputs("--config\tFILE\t\tfirst read options from FILE: lines 'name = value', long names\n"
+	fputs("--config\tFILE\t\ttake defaults from FILE: one 'long-name = value' per line\n"
 	      "--help\t\t\tprint the help text\n"
 	      "--version\t\t\tprint the version\n",
 	      out);

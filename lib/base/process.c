@@ -276,8 +276,8 @@ int process_wait(struct process *process, struct ns timeout, struct process_resu
 		reap(process);
 		if (process->ended) {
 			/*
-			 * the child has ended: only output that is there by now counts, as a daemon may keep the pipe
-			 * open
+			 * the child has ended: read only the output that is there now, as a daemon that it started may
+			 * keep the pipe open
 			 */
 			if (process->output_fd >= 0)
 				status = drain(process, err);

@@ -8,9 +8,10 @@
 #include <base/error.h>
 
 /*
- * Fills cpus[0..count-1] from `list` ("2,4-5"), or from the kernel's isolated CPUs if `list` is NULL. Returns 1 if each
- * worker has its own CPU; 0 if there is no list and there are not enough isolated CPUs, so that workers may run on any
- * CPU; or -errno with err set.
+ * Fills cpus[0..count-1] from `list` ("2,4-5"), or from the kernel's isolated CPUs if `list` is NULL. Returns:
+ * - 1: each worker has its own CPU
+ * - 0: `list` is NULL and there are too few isolated CPUs, so workers may run on any CPU
+ * - -errno with err set
  */
 int dp_cpus_choose(const char *list, unsigned int count, unsigned int *cpus, struct error *err);
 

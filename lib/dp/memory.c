@@ -21,8 +21,8 @@ static void free_chunk(struct rte_mempool_memhdr *chunk, void *zone)
 }
 
 /*
- * Places buffers side by side. On pages of 4 KiB DPDK would start each buffer on a page of its own, as DMA by physical
- * address needs: the buffers would then compete for the same few lines of the L1 cache, and each would take a TLB
+ * Places buffers side by side. On pages of 4 KiB, DPDK would start each buffer on a page of its own, for DMA by
+ * physical address. Then the buffers would compete for the same few lines of the L1 cache, and each would take a TLB
  * entry.
  */
 static int populate_densely(struct rte_mempool *pool)

@@ -25,8 +25,8 @@
 #endif
 
 /*
- * Bytes in a slot of af_packet before the frame: a tpacket2_hdr and an address, aligned; the Ethernet header, which is
- * part of the frame, begins within them.
+ * Bytes in a slot of af_packet before the frame. The kernel puts the network header behind a tpacket2_hdr and an
+ * address, aligned. The frame begins with its Ethernet header, directly before the network header.
  */
 #define SLOT_HEAD (TPACKET_ALIGN(TPACKET2_HDRLEN + 16) - ETH_HLEN)
 enum { VLAN_TAG = 4 };

@@ -50,8 +50,9 @@ static double value_after_jump(const struct curve *curve, const double *values)
 }
 
 /*
- * Returns the value at x_us, linearly interpolated in `values`, which is the curve's table or an edge of its band. In
- * the interval that contains the jump, returns the last entry before it up to the jump.
+ * Returns the value at x_us, linearly interpolated in `values`, which is the curve's table or an edge of its band.
+ * Between the two entries that the jump separates, the value is that of the first entry up to the jump. After the jump,
+ * it is interpolated between value_after_jump() and the second entry.
  */
 static double value_at(const struct curve *curve, const double *values, double x_us)
 {

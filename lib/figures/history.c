@@ -11,7 +11,7 @@
 
 enum { UNITS = 4 };
 
-/* Units of the time axis. It uses the largest unit of which the series spans more than two. */
+/* Units of the time axis. The axis uses the largest unit of which the series spans more than two. */
 static const struct {
 	const char *name;
 	double seconds;
@@ -50,7 +50,8 @@ static struct chart *draw(const struct latency_series *series, const char *title
 	size_t unit = 0;
 
 	if (!series->count || !x || !y) {
-		error_set(err, series->count ? ENOMEM : ENODATA, series->count ? "out of memory" : "nothing to draw");
+		error_set(err, series->count ? ENOMEM : ENODATA,
+			  series->count ? "out of memory" : "there are no measurements to draw");
 	} else {
 		span = ns_to_s(ns_sub(series->items[series->count - 1].at, series->items[0].at));
 		while (unit + 1 < UNITS && span > 2 * units[unit + 1].seconds)

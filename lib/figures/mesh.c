@@ -79,8 +79,8 @@ static int fill_drawing(const struct latency_order *order, enum latency_statisti
 }
 
 /*
- * Makes the drawing of a matrix with more than HOSTS_DRAWN hosts: its rows and columns are racks, and the value of a
- * pair of racks is the largest of its pairs of hosts.
+ * Makes the drawing of a matrix with more than HOSTS_DRAWN hosts: its rows and columns are racks. The value of a pair
+ * of racks is the largest value of the pairs of their hosts.
  */
 static int fold_racks(const struct latency_order *order, enum latency_statistic statistic, struct drawing *drawing)
 {

@@ -116,7 +116,8 @@ static uint32_t widest_row(const struct plan *plan)
 }
 
 /*
- * Gives labels to the nodes of rows that are wide enough for them; on a circle, if it has at most 60 nodes of the kind.
+ * Gives a label to each node whose row is narrow enough for all its labels to fit. On a circle, gives labels to the
+ * switches or to the hosts if there are at most 60 of them.
  */
 static void label_nodes(struct plan *plan, int width)
 {

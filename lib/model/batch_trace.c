@@ -39,8 +39,8 @@ struct reading {
 static const char *const problem_names[BATCH_PROBLEMS] = {
 	"rows with too few columns",
 	"rows with a bad number or time",
-	"jobs that end before they start",
-	"jobs without processors",
+	"jobs whose submission, start and end are out of order",
+	"jobs without processors, or with over 1,000,000",
 	"damaged files",
 };
 
@@ -297,7 +297,7 @@ int batch_trace_read(struct workload *workload, enum batch_format format, struct
 	if (code == 0 && (find_peak(&reading) != 0 || add_jobs(&reading, workload) != 0))
 		code = error_set(err, ENOMEM, "out of memory");
 	if (code == 0 && report->jobs == 0)
-		code = error_set(err, EINVAL, "%s: no job that ran, in %llu rows", file_lines_name(lines),
+		code = error_set(err, EINVAL, "%s: found no job that ran, in %llu rows", file_lines_name(lines),
 				 (unsigned long long)report->rows);
 	if (report->machines > 0 && report->slots > 0)
 		report->slots = (report->slots + report->machines - 1) / report->machines;

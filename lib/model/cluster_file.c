@@ -34,8 +34,8 @@ static void need_known(struct json_reader *reader, const json_t *object, const c
 }
 
 /*
- * Later errors name the line of `key` in the object at `where` ("" = the outermost object). If the key is absent, they
- * name no line, and the text is not searched.
+ * Makes the reader's later errors name the line of `key` in the object at `where` ("" = the outermost object). If the
+ * key is absent, they name no line, and the text is not searched.
  */
 static void go_to_key(struct json_reader *reader, const json_t *object, const char *where, const char *key,
 		      const char *text)

@@ -33,8 +33,9 @@ struct google_trace_reader {
 	struct hash_table index; /* hash of job and task index -> index in records[] */
 	int64_t last_us;
 	int64_t hole_us; /* time of the last row before the last missing part; -1 = no part is missing */
-	bool *present;   /* [machine number]: the machine is present after the events below index `event` */
-	size_t event;    /* index of the next machine event to apply to `present` */
+	bool *present; /* [machine number]: true if the machine is in the cluster after the machine events before index
+			  `event` */
+	size_t event;  /* index of the next machine event to apply to `present` */
 };
 
 static const char *const problem_names[GOOGLE_TRACE_PROBLEMS] = {
@@ -217,8 +218,8 @@ static int check_machine(struct google_trace_reader *reader, const struct file_l
 }
 
 /*
- * Returns true if the task waited before the last missing part. If its next event is its end, it counts as started at
- * the beginning of that part.
+ * Returns true if the task waited before the last missing part and has had no event since. If its next event ends it,
+ * the task must have started during that part; apply_event() takes the beginning of the part as the start.
  */
 static bool began_in_hole(const struct google_trace_reader *reader, const struct record *record)
 {

@@ -13,7 +13,11 @@
 /* A number in the file and its offset in a struct. */
 struct field {
 	const char *key;
-	enum { FIELD_COUNT, FIELD_REAL, FIELD_SIGNED } kind; /* uint64_t, double, int64_t */
+	enum {
+		FIELD_COUNT,
+		FIELD_REAL,
+		FIELD_SIGNED
+	} kind; /* type of the struct's member: uint64_t, double, int64_t */
 	size_t offset;
 };
 

@@ -13,7 +13,11 @@
 
 #include "jobs_priv.h"
 
-enum { PLACE_BYTES = 64, NAME_BYTES = 32, LINE_BYTES = 256 << 20 /* JOB_TASKS_MAXIMUM tasks with their machines */ };
+enum {
+	PLACE_BYTES = 64,
+	NAME_BYTES = 32,
+	LINE_BYTES = 256 << 20 /* enough for JOB_TASKS_MAXIMUM tasks with machines */
+};
 static const double seconds_maximum = 1e10, weight_minimum = 1e-9, weight_maximum = 1e9;
 
 static const char *const job_keys[] = {"id",      "curve",         "root",         "tasks",          "dependencies",

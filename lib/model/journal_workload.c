@@ -55,7 +55,7 @@ static uint64_t job_id(const char *name)
 	return number_parse_i64(name, &number) == 0 && number >= 0 ? (uint64_t)number : hash_text(name);
 }
 
-/* Several jobs may have the same name, one after the other; each of them gets another id. */
+/* Several jobs may have the same name, one after the other; each of them gets a different id. */
 static uint64_t next_id(uint64_t id)
 {
 	return hash_mix(id + 1);
@@ -92,7 +92,9 @@ static int read_machine(struct reading *reading, const struct journal_event *eve
 		return error_prefix(reading->err, "%s:%ld", file_lines_name(reading->lines),
 				    file_lines_number(reading->lines));
 	if (strcmp(workload->places->racks[workload->places->machines[number].rack].name, event->rack) != 0)
-		return refuse(reading, "rack", "machine '%s' was in another rack before", event->machine);
+		return refuse(reading, "rack",
+			      "machine '%s' was in another rack before; a machine must stay in its rack",
+			      event->machine);
 	code = workload_add_machine_event(workload, event->time_us, (uint64_t)number,
 					  is_up ? WORKLOAD_MACHINE_ADDED : WORKLOAD_MACHINE_REMOVED, -1);
 	if (code != 0)

@@ -17,8 +17,8 @@ struct json_lines {
 struct json_lines json_lines_find(const char *text, const char *key);
 
 /*
- * Returns the line of `key` in the outermost object (`object` is NULL), or in the object that is the value of the key
- * `object` there; 0 if it is not found.
+ * Returns the line of `key`, or 0 if it is not found. If `object` is NULL, searches the outermost object; else searches
+ * the object that is the value of the key `object` there.
  */
 long json_lines_key(const char *text, const char *object, const char *key);
 

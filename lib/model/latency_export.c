@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Writes a matrix for other programs: as nomora.mesh/1, or one statistic as a square CSV. The JSON is printed pair by
- * pair, without jansson: for the million pairs of a thousand hosts, one value would take 2 GB, and a value for each
- * pair would take most of the time.
+ * pair, without jansson. For the million pairs of a thousand hosts, a single JSON value would take 2 GB of memory, and
+ * a JSON value per pair would take most of the run time.
  */
 #include <model/latency_order.h>
 

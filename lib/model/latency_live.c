@@ -493,8 +493,10 @@ static int put_batch(struct latency_matrix *live, const struct latency_matrix *f
 }
 
 /*
- * Returns the capacities of a new file: 64 hosts more than `from` has; 64 racks more than the cluster has, but at least
- * 256; and all pairs of these hosts, but at most 2^20 pairs, or the number in `from` if that is larger.
+ * Returns the capacities of a new file:
+ * - hosts: 64 more than `from` has
+ * - racks: 64 more than the cluster has, but at least 256
+ * - pairs: all pairs of these hosts, but at most 2^20, or the number of pairs in `from` if that is larger
  */
 static struct latency_live_size size_for(const struct latency_matrix *from, const struct cluster *cluster)
 {

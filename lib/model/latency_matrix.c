@@ -117,7 +117,7 @@ void latency_store_insert_host(struct latency_matrix *matrix, uint32_t position)
 
 /*
  * Doubles a private array and empties its table, which the caller fills again. Items are initialised only when they are
- * added, so that unused items take no physical memory. Shared arrays cannot grow: -ENOSPC.
+ * added, so that unused items take no physical memory. Returns -ENOSPC for a shared array, which cannot grow.
  */
 static int grow(const struct latency_matrix *matrix, void **items, size_t item_bytes, size_t *capacity,
 		_Atomic uint32_t **slots, size_t *slot_count)
@@ -252,8 +252,8 @@ bool latency_matrix_load_pair(const struct latency_matrix *matrix, uint32_t sour
 }
 
 /*
- * Checks the invariants of an entry. The entries of a file have been checked by the parser already, whose errors name
- * the wrong field.
+ * Checks the invariants of an entry. An entry from a file never fails here: the parser has already checked it, with
+ * errors that name the wrong field.
  */
 static bool entry_is_valid(const struct latency_entry *entry)
 {
@@ -317,7 +317,7 @@ static float larger(float a, float b)
 	return a > b ? a : b;
 }
 
-/* The RTTs of a pair without an answer are NAN; fmax() then returns the number of the other pair. */
+/* The RTTs of a pair without an answer are NAN; fmax() then returns the RTT of the other entry. */
 static struct latency_entry merge_worst(const struct latency_entry *a, const struct latency_entry *b)
 {
 	struct latency_entry worst = *a;
@@ -341,7 +341,8 @@ static int merge_entry(struct latency_matrix *into, struct latency_entry entry, 
 	int code;
 
 	if (old && how == LATENCY_MERGE_REFUSE)
-		return error_set(err, EEXIST, "the pair %s -> %s is in more than one file; choose which entry to keep",
+		return error_set(err, EEXIST,
+				 "the pair %s -> %s is in more than one file; choose the entry to keep with --how",
 				 latency_matrix_host(into, entry.source), latency_matrix_host(into, entry.destination));
 	if (old && how == LATENCY_MERGE_WORST)
 		entry = merge_worst(old, &entry);

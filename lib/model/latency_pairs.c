@@ -17,8 +17,7 @@ void latency_slots_insert(_Atomic uint32_t *slots, size_t slot_count, uint64_t h
 }
 
 /*
- * Reads the source and destination of a block. They are the first word of the block, which is written and read
- * atomically.
+ * Reads the source and destination of a block. Both are in words[0], so that they are always read and written together.
  */
 static void pair_of(const struct latency_block *block, uint32_t hosts[2])
 {
@@ -80,9 +79,9 @@ void latency_store_insert_pair(struct latency_matrix *matrix, uint32_t position)
 }
 
 /*
- * Empties a slot, the hole (Knuth, vol. 3, 6.4, algorithm R): each later slot of the run moves into the hole, and
- * leaves a new one, unless the slot's home is after the hole. A slot is copied before it is cleared, so that its pair
- * is always in the table.
+ * Empties a slot, which becomes the hole (Knuth, vol. 3, 6.4, algorithm R). Each later slot of the run moves into the
+ * hole, and its old place becomes the hole, unless its home slot is after the hole. A slot is copied before it is
+ * cleared, so that its pair is always in the table.
  */
 static void close_hole(struct latency_matrix *matrix, size_t hole)
 {

@@ -7,7 +7,7 @@
 
 #include "latency_store_priv.h"
 
-enum { RESERVED_AT_ONCE = 1 << 12 }; /* pairs; 0.4 MB */
+enum { RESERVED_AT_ONCE = 1 << 12 }; /* number of pairs whose disk space is allocated at once: 0.4 MB */
 
 int latency_store_allocate(int fd, size_t offset, size_t bytes)
 {

@@ -5,11 +5,11 @@
  *
  * One process at a time writes a shared matrix, and any number read it without a lock. Counts and table slots are
  * published by release stores. A sequence lock guards each pair (Boehm, Can seqlocks get along with programming
- * language memory models, 2012; data words are atomic, stored with release and loaded with acquire, so that no fence is
- * needed).
+ * language memory models, 2012). Its data words are atomic, stored with release and loaded with acquire, so that no
+ * fence is needed.
  *
  * A full shared matrix evicts a pair for each new one; this moves slots of the table. A reader that does not find a
- * pair searches again if slots have moved since; `moves` is the sequence lock that shows it.
+ * pair searches again if slots moved during its search. It sees this by `moves`, which is a sequence lock.
  */
 #ifndef MODEL_LATENCY_STORE_PRIV_H
 #define MODEL_LATENCY_STORE_PRIV_H
@@ -62,7 +62,7 @@ struct latency_rack_record {
 struct latency_counts {
 	_Atomic uint32_t hosts, racks;
 	_Atomic uint64_t pairs;
-	_Atomic uint32_t dirty;        /* a writer is at work, or died at work */
+	_Atomic uint32_t dirty;        /* a writer has a batch open, or died during a batch */
 	_Atomic uint32_t moves;        /* odd while slots of pairs move */
 	_Atomic int64_t written_at_ns; /* wall clock, at the end of the last batch */
 	_Atomic uint64_t evicted;
@@ -74,8 +74,8 @@ struct latency_matrix {
 	struct latency_host_record *hosts;
 	struct latency_block *blocks;
 	struct latency_rack_record *racks;
-	struct latency_maximum_block *maxima;      /* rack_capacity squared */
-	_Atomic uint32_t *host_slots, *pair_slots; /* position + 1, 0 = free; at most half full */
+	struct latency_maximum_block *maxima;      /* rack_capacity squared, one for each ordered pair of racks */
+	_Atomic uint32_t *host_slots, *pair_slots; /* hash tables: position + 1, 0 = free; at most half full */
 	size_t host_capacity, pair_capacity, rack_capacity, host_slot_count, pair_slot_count;
 	/* The rest is only for shared matrices. */
 	void *map;
@@ -106,8 +106,8 @@ void latency_store_unmap(struct latency_matrix *matrix);
 
 void latency_store_insert_pair(struct latency_matrix *matrix, uint32_t position);
 /*
- * Returns NULL if the pair is not in the table. A reader's block may get another pair at any time: check the pair in
- * the copy of the block.
+ * Returns NULL if the pair is not in the table. At any time a writer may replace the pair in the block by another one,
+ * so a reader must copy the block and check the pair in the copy.
  */
 struct latency_block *latency_store_find_pair(const struct latency_matrix *matrix, uint32_t source,
 					      uint32_t destination);

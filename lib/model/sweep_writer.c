@@ -166,8 +166,8 @@ struct sweep_writer *sweep_writer_open(const char *path, struct error *err)
 }
 
 /*
- * If the last run is incomplete, i.e. its rows have the first of `metrics`, in order, but not all of them, returns the
- * number of its rows; else 0.
+ * Returns the number of rows of the last run if the run is incomplete, i.e. if its rows have only the first few of
+ * `metrics`, in order; else 0.
  */
 static size_t count_torn_rows(const struct sweep *sweep, const char *const *metrics, size_t count)
 {

@@ -138,7 +138,7 @@ static struct topology *leaf_spine(uint32_t leaves, uint32_t spines, uint32_t ho
 struct wiring {
 	uint32_t switches, edges;
 	uint32_t (*ends)[2];       /* the two switches that each edge joins */
-	uint32_t (*free_ports)[2]; /* {ports, switch}, most ports first */
+	uint32_t (*free_ports)[2]; /* [switches] {number of free ports, switch}, sorted: most free ports first */
 	struct hash_table pairs;   /* pair of joined switches -> index of the edge in ends[] */
 	struct rng rng;
 };

@@ -17,7 +17,10 @@ static const struct text_style axis_style = {.size = 13, .grey = 0.15, .place = 
 
 enum { EDGE = 14, BAR_WIDTH = 16, BAR_GAP = 22, BAR_LABELS = 82, LABEL_MAXIMUM = 160 };
 
-/* More than CELLS_VECTOR cells are drawn as one image, with 2 x 2 pixels a cell up to CELLS_FINE cells. */
+/*
+ * More than CELLS_VECTOR cells are drawn as one image. A cell has 2 x 2 pixels of the image, or 1 pixel if there are
+ * more than CELLS_FINE cells.
+ */
 enum { CELLS_VECTOR = 10000, CELLS_FINE = 1000000 };
 #define MISSING_GREY 0.88
 

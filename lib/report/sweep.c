@@ -12,8 +12,8 @@
 #include <model/sweep_log.h>
 
 /*
- * If packets leave later than this share of the delay, and later than INJECTOR_LATE_LEAST_US, round trips are longer
- * than injected.
+ * Packets are late if they leave the injector more than this share of the delay, and more than INJECTOR_LATE_LEAST_US,
+ * after they were due. Late packets make round trips longer than the injected delay does.
  */
 #define INJECTOR_LATE_SHARE 0.1
 #define INJECTOR_LATE_LEAST_US 1.0
@@ -28,8 +28,8 @@ enum { LEVELS_MAXIMUM = 512, RUNS_MAXIMUM = 256 };
 struct level {
 	double delay_us; /* injected delay per direction, µs */
 	/*
-	 * off_us: round trip by ping minus the expected one, for rtt_count attempts; expected_us: the last expected
-	 * one, which each attempt measures again
+	 * off_us[i], for i < rtt_count: round trip by ping minus the expected one, in an accepted attempt; expected_us:
+	 * the expected round trip of the latest of these attempts
 	 */
 	double off_us[RUNS_MAXIMUM], expected_us;
 	size_t rtt_count;
@@ -207,7 +207,9 @@ static void print_sum(FILE *out, const struct report_sweep *totals)
 	fprintf(out, "<p>The injector passed %.0f packets and dropped %.0f. It stalled %.0f times, ", sum->packets,
 		sum->dropped, sum->stalls);
 	print_stalls(out, totals->stalled_s * percent_of_s, totals->stall_bound_s * percent_of_s, sum->lcores);
-	fprintf(out, "; %.2f&nbsp;%% of the packets met a stall. %d attempts failed a gate and were repeated.</p>\n",
+	fprintf(out,
+		"; %.2f&nbsp;%% of the packets may have been delayed by a stall. %d attempts failed a check and were "
+		"repeated.</p>\n",
 		injector_interval_disturbed_percent(sum), totals->repeated);
 }
 
@@ -267,16 +269,19 @@ static double mesh_off_us(const struct latency_group *groups, double added_us)
 }
 
 /*
- * Judges the round trips between the racks. Their median shows the injected delay if the median packet left the
- * injector in time, their high percentiles only if nearly all packets did. Neither does if packets waited outside the
- * injector, which cannot see that; off_us, from mesh_off_us(), shows it.
+ * Judges the round trips between the racks. The first case that holds is printed:
+ * - The median packet left the injector late: no figure shows the injected delay.
+ * - The matrix is off by more than tolerance_us (off_us is from mesh_off_us()): packets also waited outside the
+ *   injector, or it had another delay during the measurement. No figure shows the injected delay.
+ * - More than 1 % of the packets left late: the median shows the injected delay, but the high percentiles do not.
  */
 static void print_lateness(FILE *out, double delay_us, double p50_us, double p99_us, double off_us, double tolerance_us)
 {
 	double limit_us = fmax(INJECTOR_LATE_SHARE * delay_us, INJECTOR_LATE_LEAST_US);
 
 	fprintf(out,
-		"<p>Half of them left within %.3g&nbsp;µs of when they were due, 99&nbsp;%% within %.3g&nbsp;µs.</p>\n",
+		"<p>Half of the packets left within %.3g&nbsp;µs of when they were due, 99&nbsp;%% within "
+		"%.3g&nbsp;µs.</p>\n",
 		p50_us, p99_us);
 	if (p50_us > limit_us)
 		fputs("<p class=\"tag fail\">That is too late: the figures between the racks show this machine's "
@@ -287,15 +292,13 @@ static void print_lateness(FILE *out, double delay_us, double p50_us, double p99
 			"<p class=\"tag fail\">Yet the median between the racks is off by %+.0f&nbsp;µs: %s. Those "
 			"figures do not show the injected delay.</p>\n",
 			off_us,
-			off_us > 0
-				? "packets waited elsewhere, most likely for this machine's processors; measure "
-				  "again when it is quieter"
-				: "this injector had another delay while they were measured, or did not stand between "
-				  "the racks");
+			off_us > 0 ? "packets waited elsewhere, most likely for this machine's processors; measure "
+				     "again when it is quieter"
+				   : "this injector had another delay during the measurement, or was not between the "
+				     "racks");
 	else if (p99_us > limit_us)
-		fputs("<p class=\"tag warn\">The medians between the racks are the injected delay's; their p99 and "
-		      "worst "
-		      "are this machine's stalls.</p>\n",
+		fputs("<p class=\"tag warn\">The medians between the racks show the injected delay; their p99 and "
+		      "worst show this machine's stalls.</p>\n",
 		      out);
 }
 
@@ -315,8 +318,8 @@ int report_injector(FILE *out, const char *path, const struct latency_group grou
 	if (status)
 		return status;
 	if (totals.delay_set_by[0])
-		return error_set(err, EINVAL, "%s: delay_set_by: --%s set the delay: expected a fixed delay", path,
-				 totals.delay_set_by);
+		return error_set(err, EINVAL, "%s: delay_set_by: the delay was set by --%s; expected a fixed delay",
+				 path, totals.delay_set_by);
 	whole = injector_interval_whole(&totals);
 	ab_us = totals.delay_us[0];
 	ba_us = totals.delay_us[1];
@@ -327,7 +330,7 @@ int report_injector(FILE *out, const char *path, const struct latency_group grou
 		ab_us, ba_us, ab_us + ba_us, whole.packets, whole.dropped);
 	print_stalls(out, injector_interval_stall_percent(&whole), injector_interval_stall_bound_percent(&whole),
 		     whole.lcores);
-	fprintf(out, ", and %.1f&nbsp;%% of the packets were held through a stall.</p>\n",
+	fprintf(out, ", and %.1f&nbsp;%% of the packets may have been delayed by a stall.</p>\n",
 		injector_interval_disturbed_percent(&whole));
 	if (whole.packets > 0)
 		print_lateness(out, fmin(ab_us, ba_us), (double)totals.lateness.p50_ns / 1e3,

@@ -23,8 +23,8 @@ enum { BODY_BYTES = 1 << 20, CONNECTIONS = 512, TIMEOUT_S = 30, BACKLOG = 512 };
  */
 enum { USER_PARTS = 4 };
 /*
- * Time that one call of serve_run() spends on a user's requests; it handles at least one of them. The user's other
- * requests wait for the next serve_run(), which comes after the requests of other users.
+ * Maximum time that one call of serve_run() spends on a user's requests, of which it handles at least one. The user's
+ * other requests wait for the next serve_run(), after the requests of other users.
  */
 enum { USER_US = 5000 };
 

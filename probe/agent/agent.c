@@ -35,7 +35,7 @@ static int open_kernel_stamps(struct agent *agent, const struct dp_port_report *
 	agent->answers_neighbours = true;
 	if (!af_packet && agent->options.stamps == AGENT_STAMPS_KERNEL)
 		return error_set(err, ENOTSUP,
-				 "%s: the kernel timestamps packets of af_packet ports only, this one is %s",
+				 "%s: only af_packet ports have the kernel's timestamps; the driver of this port is %s",
 				 report->name, report->driver);
 	if (!af_packet || !interface[0])
 		return 0;
@@ -87,8 +87,9 @@ static int create_reflector(struct agent *agent, struct error *err)
 }
 
 /*
- * Sets the S bit and the error estimate. With the option clock_error, our clock counts as synchronised, with this error
- * bound. Otherwise the kernel reports whether NTP or PTP synchronises the clock, and the bound.
+ * Sets the S bit and the error estimate of our packets. If options.clock_error is set, our clock counts as
+ * synchronised, with this error bound. Otherwise both are from the kernel, which knows whether NTP or PTP synchronises
+ * the clock.
  */
 void agent_estimate_error(struct agent *agent)
 {
@@ -192,7 +193,7 @@ void agent_destroy(struct agent *agent)
 	free(agent);
 }
 
-/* Reserves our source ports, to which answers are sent, when the first peer is added. */
+/* Reserves our source ports in the kernel when the first peer is added: peers send their answers to these ports. */
 static int hold_source_ports(struct agent *agent, struct error *err)
 {
 	for (uint32_t i = 0; agent->holds_ports && i <= prober_candidates(&agent->options); i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Shared by agent.c (creation, results), agent_step.c (packets), agent_frames.c (probes as bytes), prober_prefetch.c
- * and agent_run.c (a measurement with an end).
+ * and agent_run.c (a measurement of limited duration).
  */
 #ifndef PROBE_AGENT_PRIV_H
 #define PROBE_AGENT_PRIV_H
@@ -24,7 +24,7 @@ struct agent_answers {
 	uint8_t *payloads[AGENT_BURST]; /* payloads of the frames, writable */
 };
 
-/* A frame for another agent of the group, which arrived on our queue. */
+/* A frame that arrived on the queue of one agent, but belongs to another agent of the group. */
 struct agent_handover {
 	struct dp_packet *packet;
 	struct stamp received;
@@ -35,8 +35,9 @@ enum { AGENT_HANDOVERS = 1024 }; /* capacity of the queue between two agents */
 
 struct agent {
 	struct agent_options options;
-	struct agent *const *group; /* [options.queues], NULL = no group; set before any agent of the group runs */
-	struct spsc **inbox; /* [options.queues] frames from each of the other agents, by the other agent's queue */
+	struct agent *const *group; /* [options.queues] the agents of the group, by queue; NULL = no group. Set before
+				       any of them runs */
+	struct spsc **inbox;        /* [options.queues] inbox[q]: frames for us that the agent on queue q received */
 	uint64_t handed_over, not_handed_over;
 	struct spsc *frames; /* NULL = frames are not captured */
 	uint64_t frames_dropped;
@@ -64,7 +65,7 @@ struct agent {
 	struct reflector *reflector;
 	struct stamp_error_estimate error_estimate;
 	struct ns error_bound;
-	struct dp_clock reading; /* copy of *clock, which fresh_clock() updates */
+	struct dp_clock reading; /* a copy of *clock; fresh_clock() updates the copy */
 	struct stamp read_at;
 	struct stamp next_upkeep, next_clock;
 	struct stamp last_look; /* when the port was last polled, or agent_sleep() returned */

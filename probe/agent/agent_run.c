@@ -60,8 +60,8 @@ static void step_phase(struct course *course, struct stamp now)
 		if (agent->last_request.ns < now.ns)
 			agent->last_request = now;
 		/*
-		 * Answers the peers that began to measure later than we did, by at most `patience`. The limit is needed
-		 * because other hosts may send requests for ever.
+		 * Continues to answer, for peers that began to measure up to `patience` later than we did. The time is
+		 * limited because other hosts may send requests for ever.
 		 */
 		enter(course, PHASE_LINGERING, now, ns_add(course->run->patience, course->run->linger));
 		break;

@@ -18,8 +18,9 @@ enum {
 };
 
 /*
- * Maximum length of a sleep. blind_nap: if no socket can wake us. longest_sleep: if a socket can wake us; limited
- * because of clock upkeep, ARP and signals.
+ * Maximum length of a sleep:
+ *   - blind_nap: if no socket can wake us
+ *   - longest_sleep: if a socket can wake us; limited because of clock upkeep, ARP and signals
  */
 static const struct ns blind_nap = {20 * NS_PER_US}, longest_sleep = {50 * NS_PER_MS};
 static const struct ns kernel_slack = {NS_PER_MS}; /* a kernel stamp may be later than our counter by this; if it is
@@ -32,8 +33,8 @@ struct stamp agent_now(const struct agent *agent)
 }
 
 /*
- * Returns the relation of our counter to the kernel's clock, at most 1 ms old: in this time they drift apart by less
- * than 1 ns.
+ * Returns a conversion between our counter and the kernel's clock that was updated at most 1 ms ago. In 1 ms, the two
+ * drift apart by less than 1 ns.
  */
 static const struct dp_clock *fresh_clock(struct agent *agent)
 {
@@ -145,8 +146,8 @@ static bool take_neighbour(struct agent *agent, const struct frame *frame, struc
 }
 
 /*
- * Sends the collected answers. One t3 is read for all of them, when everything except t3 itself and the checksums is
- * complete.
+ * Sends the collected answers. All have the same t3; it is read right before their base packets, headers and checksums
+ * are written.
  */
 static void send_answers(struct agent *agent)
 {
@@ -210,7 +211,7 @@ static bool take_request(struct agent *agent, const struct frame *request, struc
 	return true;
 }
 
-/* A burst of received frames, with information about its arrival. */
+/* Information about the arrival of a burst of frames. */
 struct arrival {
 	struct stamp received;        /* when the RX burst returned, CLOCK_COUNTER */
 	const struct dp_clock *clock; /* converts the kernel's timestamps to the counter */
@@ -410,7 +411,7 @@ static uint16_t receive(struct agent *agent)
 		kernel_stamps_drain(agent->kernel);
 	if (count && agent->wants_kernel_stamps) {
 		arrival.clock = fresh_clock(agent);
-		take_departures(agent); /* first: they correct the t1 of the probes that this burst may answer */
+		take_departures(agent); /* first: a departure corrects t1 of a probe that this burst may answer */
 	}
 	if (count)
 		take_frames(agent, burst, count, &arrival);

@@ -257,8 +257,8 @@ void kernel_stamps_wait(struct kernel_stamps *stamps, struct ns timeout)
 }
 
 /*
- * Returns a hash that identifies a packet. Addresses and ports identify the path, sequence number and stamp the packet
- * on it: the sequence number alone is not sufficient, because two sessions on a path may use the same numbers.
+ * Returns a hash that identifies a packet: of its source address, ports, sequence number and stamp. Without the stamp,
+ * two sessions with the same address and ports could have packets with the same hash.
  */
 static uint64_t stamp_key(const struct frame *frame)
 {

@@ -43,14 +43,14 @@ void kernel_stamps_wait(struct kernel_stamps *stamps, struct ns timeout);
 void kernel_stamps_drain(struct kernel_stamps *stamps);
 
 /*
- * kernel_stamps_departures() calls left() for each STAMP frame sent since its last call, with the frame's headers and
- * base packet and with the kernel's timestamp, taken at the driver of the interface. On a veth pair, the timestamp is
- * taken before dp_transmit() returns.
+ * A sent STAMP frame and the time when it left. The kernel takes this timestamp in the driver of the interface; on a
+ * veth pair, this is before dp_transmit() returns. kernel_stamps_departures() calls left() for each frame that was sent
+ * since the previous call.
  */
 struct kernel_departure {
 	const struct frame *frame;
-	const uint8_t *bytes;    /* of the frame */
-	size_t captured, length; /* numbers of bytes: at `bytes`, and of the whole frame */
+	const uint8_t *bytes;    /* the beginning of the frame: at least the headers and the base packet */
+	size_t captured, length; /* number of bytes at `bytes`, and length of the whole frame */
 	struct stamp at;         /* CLOCK_WALL */
 };
 
@@ -61,7 +61,7 @@ void kernel_stamps_departures(struct kernel_stamps *stamps, kernel_stamps_left *
 bool kernel_stamps_has_departures(const struct kernel_stamps *stamps);
 
 struct kernel_arrival {
-	struct stamp at; /* CLOCK_WALL; invalid if the kernel gave no timestamp, or if a newer packet has replaced it */
+	struct stamp at;  /* CLOCK_WALL; invalid if the kernel gave no timestamp, or if a newer packet took its slot */
 	bool no_checksum; /* its sender left the checksum unfinished, as the kernel reports (TP_STATUS_CSUMNOTREADY) */
 };
 

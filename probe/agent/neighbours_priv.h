@@ -31,7 +31,7 @@ struct neighbours {
 	struct neighbour *items;
 	uint32_t first_free; /* index + 1 of the first free entry; 0 = none */
 	struct hash_table by_address;
-	struct event_queue questions; /* pending queries: subject = index, detail = use */
+	struct event_queue questions; /* pending queries: subject = index in items[], detail = `use` of the entry */
 };
 
 /*
@@ -43,8 +43,8 @@ void neighbours_drop(struct neighbours *neighbours, size_t index);
 /* Learns the sender's MAC from an ARP or ND frame, query or answer, if the sender is one of these neighbours. */
 void neighbours_learn(struct neighbours *neighbours, const struct frame *frame, struct ns now);
 /*
- * Returns the next neighbour to query now, or NULL if there is none. Schedules its next query: after 50 ms, doubling up
- * to 1 s; after 30 s once the MAC is known.
+ * Returns a neighbour whose query is due, or NULL if there is none. Also schedules the following query to this
+ * neighbour: in 30 s if its MAC is known; otherwise in 50 ms at first, then in twice the previous time, up to 1 s.
  */
 const struct neighbour *neighbours_ask(struct neighbours *neighbours, struct ns now);
 void neighbours_free(struct neighbours *neighbours);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Converts stamps of a NIC's clock to the time stamp counter, by two readings of both, some time apart. Pure. */
+/*
+ * Converts stamps of a NIC's clock to the time stamp counter. The ratio of their rates is computed from the first and
+ * the latest reading of both clocks. Pure.
+ */
 #ifndef PROBE_NIC_CLOCK_PRIV_H
 #define PROBE_NIC_CLOCK_PRIV_H
 
@@ -7,7 +10,7 @@
 #include <stdint.h>
 
 struct nic_clock {
-	int readings; /* 0, 1, or 2 = two or more */
+	int readings; /* number of readings so far; 2 = two or more */
 	uint64_t first_nic, first_tsc, nic, tsc;
 };
 

@@ -11,8 +11,7 @@
 enum {
 	WINDOW_MAXIMUM = 65536,
 	WINDOW_SPARE = 16,
-	SELDOM_ROOM = 8, /* number of values for which histograms have room that fill only with synchronised clocks or
-			    after a stall */
+	SELDOM_ROOM = 8, /* like PROBER_ROOM, for one-way delays and disturbed round trips (often none) */
 };
 
 static const int64_t rtt_lowest_ns = 100, rtt_highest_ns = INT64_C(10) * NS_PER_S;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds targets by address: a hash table of identifiers, which are the numbers 0..target_count - 1. */
+/* Finds targets by address. A hash table maps the address to the target's identifier, 0..target_count - 1. */
 #include <errno.h>
 
 #include <base/array.h>

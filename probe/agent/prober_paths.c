@@ -2,8 +2,8 @@
 /*
  * Assigns source ports to the paths of a target: a fixed number of ports, each of which counts as a path; or, with
  * find_paths, one port for each path that <probe/paths/paths.h> found. The probes of this search (trace probes) are
- * STAMP requests of a separate session with a small TTL. Their length encodes the TTL, so that a router's message about
- * an expired probe shows it.
+ * STAMP requests of a separate session with a small TTL. The length of a trace probe encodes its TTL, so that a
+ * router's message about the expired probe shows the TTL.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,9 +19,9 @@ enum {
 	DYNAMIC_PORTS = 16384,
 	TRACE_PPS = 500, /* trace probes a second; Linux routers send 1,000 ICMP messages a second by default
 			    (icmp_msgs_per_sec) */
-	TRACE_SEQUENCE = INT32_C(1) << 30, /* | candidate << 8 | TTL: sequence number that identifies a trace probe if
-					      the reflector ignores the SSID */
-	TRACE_PADDING = 8, /* length of a trace probe's padding TLV minus its TTL; 4 bytes are the TLV's header */
+	TRACE_SEQUENCE = INT32_C(1) << 30, /* a trace probe has the sequence number TRACE_SEQUENCE | candidate << 8 |
+					      TTL; it identifies the probe even if the reflector ignores the SSID */
+	TRACE_PADDING = 8,                 /* a trace probe's padding TLV has 8 + TTL bytes, 4 of them its header */
 	UDP_HEADER_BYTES = 8,
 };
 
@@ -151,7 +151,7 @@ bool prober_take_trace(struct prober *prober, struct stamp now, const struct nei
 	return false;
 }
 
-/* Called after an answer to a trace probe: the next one may leave as soon as the rate limit permits. */
+/* Called after an answer to a trace probe: the next trace probe may leave as soon as the rate limit permits. */
 static void go_on(struct prober *prober, struct prober_target *target, struct stamp now)
 {
 	follow(prober, target);

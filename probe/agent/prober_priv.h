@@ -19,7 +19,8 @@
 struct prober_path {
 	struct session *session;
 	struct histogram *rtt;            /* ns, undisturbed samples of the current window */
-	struct prober_path *next, **link; /* members of the list in a slot of the timer wheel; link NULL: in no slot */
+	struct prober_path *next, **link; /* list of a slot of the timer wheel: the next path, and the pointer to this
+					     path; link NULL = in no slot */
 	struct session_counters before;   /* the session's counters when the window began */
 	uint64_t lost_forward_before;
 };
@@ -31,7 +32,7 @@ struct prober_exchange {
 	uint32_t sequence, answer_sequence;
 	uint16_t source_port;
 	bool synchronised, disturbed;
-	bool departed, arrived; /* t1, t4 are the kernel's stamps */
+	bool departed, arrived; /* departed: t1 is the kernel's stamp; arrived: t4 is the kernel's stamp */
 	bool arrived_at_nic;    /* t4 is from the NIC */
 	bool waits;             /* not counted yet: waits in prober_target.held for follow-up telemetry */
 };
@@ -77,10 +78,10 @@ struct prober {
 	struct prober_target **targets;    /* in the order in which they were added */
 	struct prober_target **by_id;      /* [target_count] the same targets, by identifier */
 	struct hash_table by_address;      /* maps an answer's source address to the target's identifier */
-	uint16_t *ports;                   /* prober_candidates() source ports, and one more for greetings */
+	uint16_t *ports;                   /* [prober_candidates() + 1] source ports; the last one is for greetings */
 	int16_t *path_of_port;             /* [65536] for each UDP port, its index in ports[]; -1 = not in ports[] */
 	uint16_t session;                  /* SSID */
-	const struct stamp_key *trace_key; /* of the companion session (keys.h), whose probes find paths */
+	const struct stamp_key *trace_key; /* key of the companion session (keys.h), to which the trace probes belong */
 	enum agent_mode mode;
 	struct stamp schedule_start, next_due; /* probe number `turn` is due at schedule_start + turn * gap_ns */
 	uint64_t turn;
@@ -91,7 +92,8 @@ struct prober {
 	uint64_t skipped, bad_hmac, other_member;
 	int64_t next_trace_ns; /* earliest time of the next trace probe; see prober_paths.c */
 	size_t trace_turn;
-	struct prober_path *wheel[PROBER_WHEEL_SLOTS]; /* sessions, by the tick at which their oldest probe times out */
+	struct prober_path *wheel[PROBER_WHEEL_SLOTS]; /* [tick % PROBER_WHEEL_SLOTS] list of the sessions that
+							  prober_expire() checks in this tick */
 	int64_t tick_ns, wheel_at; /* tick_ns: length of a tick; wheel_at: number of the last tick that prober_expire()
 				      has finished */
 	int64_t next_tick_ns;      /* beginning of the tick after wheel_at */
@@ -109,7 +111,7 @@ struct prober_probe {
 	uint16_t source_port;
 	uint8_t ttl;      /* of a trace probe; 0 = not a trace probe */
 	uint16_t padding; /* bytes of padding in a trace probe, else 0 */
-	bool late;        /* was due longer ago than the stall limit when it was taken */
+	bool late;        /* when the probe was taken, it had been due for longer than the stall limit */
 };
 
 /* 0 or -errno with err set. */
@@ -173,8 +175,8 @@ void prober_unsent(const struct prober_probe *probe);
 bool prober_take_trace(struct prober *prober, struct stamp now, const struct neighbours *neighbours,
 		       struct prober_probe *probe);
 /*
- * Process the answers to trace probes: from the target (returns false if `reply` does not answer a trace probe), and
- * from a router.
+ * prober_trace_answer() processes the target's answer to a trace probe; returns false if `reply` is not such an answer.
+ * prober_expired() processes a router's message that the TTL of a trace probe expired.
  */
 bool prober_trace_answer(struct prober *prober, struct prober_target *target, const struct stamp_reply *reply,
 			 struct stamp now);
@@ -201,9 +203,10 @@ struct prober_arrival {
 bool prober_answer(struct prober *prober, const struct frame *frame, const struct prober_arrival *arrival);
 
 /*
- * prober_sample.c: target_take_exchange() counts an exchange. With follow-up telemetry, the exchange is held until the
- * next answer on the same path: this contains the departure time of the held exchange's answer, and target_follow_up()
- * counts the corrected exchange. target_release() counts the held exchanges with their uncorrected stamps.
+ * prober_sample.c: target_take_exchange() counts an exchange. With follow-up telemetry, it first holds the exchange
+ * until the next answer on the same path. That answer contains the departure time of the previous one;
+ * target_follow_up() uses it to correct the held exchange, and counts it. target_release() counts the held exchanges
+ * with their uncorrected stamps.
  */
 void target_take_exchange(struct prober *prober, struct prober_target *target, int path,
 			  const struct prober_exchange *exchange);

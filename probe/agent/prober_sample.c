@@ -46,8 +46,8 @@ static bool correct_departure(struct exchange *exchange, struct ns left, struct 
 }
 
 /*
- * Computes what needs our stamps on the wall clock, to compare them with the peer's: the offset of the clocks, the
- * one-way delays and the sample for agent_take_sample().
+ * Converts our stamps to the wall clock, which is comparable with the peer's, and computes from them the offset of the
+ * clocks, the one-way delays and the sample for agent_take_sample().
  */
 static void count_clocks(struct prober *prober, struct prober_target *target, const struct prober_exchange *exchange,
 			 const struct exchange_times *times, struct exchange stamps, bool is_best)

@@ -14,7 +14,7 @@ enum { TICKS_A_TIMEOUT = PROBER_WHEEL_SLOTS / 2 };
 static const struct ns greeting_gap = {50 * NS_PER_MS};
 /*
  * After a long stall, the probes that were due in its last 10 us are sent late, as a burst; the earlier ones are
- * skipped. Below 10^5 probes a second, this is less than one probe.
+ * skipped. At rates below 10^5 probes per second, less than one probe is due in 10 us.
  */
 static const struct ns made_up = {10 * NS_PER_US};
 
@@ -128,8 +128,8 @@ static void advance(struct prober *prober, struct stamp now)
 	late_ns = now.ns - prober->next_due.ns;
 	/*
 	 * A round is one turn of every peer. After a stall of more than a round, missed probes are skipped: a burst of
-	 * them would measure the queue that the burst itself causes. But those of the last 10 us (made_up) are sent,
-	 * because at a rate higher than one core can send, all probes leave in bursts anyway.
+	 * them would measure the queue that the burst itself causes. Only those of the last 10 us (made_up) are still
+	 * sent: if the rate is higher than one core can send, all probes leave in bursts anyway.
 	 */
 	if ((double)late_ns > round_ns) {
 		int64_t kept_ns = round_ns < (double)made_up.v ? (int64_t)round_ns : made_up.v;
@@ -216,7 +216,7 @@ void prober_forget_expiry(struct prober_path *path)
 	path->link = NULL;
 }
 
-/* Puts the session into the slot of the tick at which its oldest probe times out. */
+/* Puts the session into the slot of the tick that follows the timeout of its oldest probe. */
 static void await_expiry(struct prober *prober, struct prober_path *path, struct stamp sent_at)
 {
 	int64_t tick = (sent_at.ns + prober->options->timeout.v) / prober->tick_ns + 1;
@@ -290,7 +290,7 @@ size_t prober_expire(struct prober *prober, struct stamp now, size_t sessions)
 		return 0;
 	tick = now.ns / prober->tick_ns;
 	if (prober->wheel_at < tick - PROBER_WHEEL_SLOTS)
-		prober->wheel_at = tick - PROBER_WHEEL_SLOTS; /* one turn of the wheel, because it visits every slot */
+		prober->wheel_at = tick - PROBER_WHEEL_SLOTS; /* one turn of the wheel visits every slot */
 	while (prober->wheel_at < tick && seen < sessions) {
 		struct prober_path *path = prober->wheel[(prober->wheel_at + 1) & (PROBER_WHEEL_SLOTS - 1)];
 

@@ -385,9 +385,9 @@ static json_t *one_way_json(const struct mesh_pair *from)
 }
 
 /*
- * These functions compute the number of hops from the hop limits as sent and as received. It is null on the way there
- * if the reflector does not report the received hop limit, and on the way back if the reflector does not send with 255
- * (RFC 8762 section 4).
+ * These functions compute the number of hops from the hop limits as sent and as received. On the way there, the number
+ * is null if the reflector does not report the hop limit that it received. On the way back, it is null if the reflector
+ * does not send with hop limit 255 (RFC 8762 section 4).
  */
 static json_t *hops_there_json(const struct agent_headers *headers)
 {

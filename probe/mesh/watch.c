@@ -22,8 +22,10 @@ struct watch {
 	struct agent *agent;
 	atomic_bool stop;
 	/*
-	 * Queues between the two threads. full: filled rows, to the publisher. empty: the same rows, back to the
-	 * agent's thread. lists: new lists of peers, to the agent's thread.
+	 * Queues between the two threads:
+	 *   - full: filled rows, to the publisher
+	 *   - empty: the same rows, back to the agent's thread
+	 *   - lists: new lists of peers, to the agent's thread
 	 */
 	struct spsc *full, *empty, *lists;
 	struct agent_row *rows[ROWS];

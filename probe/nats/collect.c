@@ -10,7 +10,7 @@
 enum {
 	LOOK_MS = 100, /* interval of checks of the stop flag */
 	BATCH_ROWS = 4096,
-	PENDING_BYTES = 256 << 20, /* queued by libnats at most, while a batch is written: a million rows */
+	PENDING_BYTES = 256 << 20, /* limit of libnats's queue while a batch is written: a million rows */
 };
 
 struct collector {

@@ -5,8 +5,8 @@
 
 void mesh_collect_counts_print(const struct mesh_collect_counts *counts, FILE *out)
 {
-	fprintf(out, "%" PRIu64 " rows taken, %" PRIu64 " not newer, %" PRIu64 " dropped\n", counts->taken, counts->old,
-		counts->dropped);
+	fprintf(out, "%" PRIu64 " rows stored, %" PRIu64 " not newer and ignored, %" PRIu64 " dropped messages\n",
+		counts->taken, counts->old, counts->dropped);
 	for (int i = MESH_REFUSAL_NONE + 1; i < MESH_REFUSALS; i++)
 		if (counts->refused[i])
 			fprintf(out, "refused, %s: %" PRIu64 "\n", mesh_refusal_names[i], counts->refused[i]);

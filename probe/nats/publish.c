@@ -72,8 +72,8 @@ static int grow(struct publisher *publisher, size_t count, struct error *err)
 }
 
 /*
- * Marks all rows as unpublished after a reconnection, because it is unknown which rows were lost with the old
- * connection, and every all_s seconds.
+ * Marks all rows as unpublished every all_s seconds, and after a reconnection: it is unknown which rows were lost with
+ * the old connection.
  */
 static void choose_all(struct publisher *publisher)
 {
@@ -102,8 +102,8 @@ static bool was_sent(const struct sent *sent, const struct latency_entry *entry)
 }
 
 /*
- * Collectors assume that hosts are active. So this status is sent only when a host becomes active again; other statuses
- * are repeated together with all rows.
+ * Collectors assume that a host is active until they learn another status. So the status `active` is sent only when a
+ * host becomes active again. Other statuses are repeated when all rows are published again.
  */
 static int publish_statuses(struct publisher *publisher, struct error *err)
 {

@@ -11,7 +11,7 @@ enum { ATTEMPTS = 3, SILENT_MAXIMUM = 3, NO_PATH = -1 };
 struct trace {
 	struct path path;  /* the hops found so far */
 	int known;         /* index of the path that this port took before, or NO_PATH */
-	uint32_t attempts; /* number of probes sent with the current TTL, hop_count + 1 */
+	uint32_t attempts; /* number of probes sent with the current TTL, which is hop_count + 1 */
 	uint32_t silent;   /* number of hops at the end of the path that did not answer */
 	bool running;
 	struct ns sent_at;
@@ -24,7 +24,7 @@ struct paths {
 	uint32_t count, generation;
 	bool learning;
 	uint32_t cursor;  /* the next candidate to trace, modulo options.candidates */
-	uint32_t arrived; /* number of traces that reached the destination, each from another port */
+	uint32_t arrived; /* number of traces that reached the destination, each from a different port */
 	uint32_t checked; /* number of traces of known paths so far; selects the path that is checked next */
 	bool check_next;  /* the newest trace checks a known path, so the following one traces a candidate */
 	struct trace trace;

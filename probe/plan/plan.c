@@ -83,8 +83,9 @@ int64_t plan_add_group(struct plan_groups *groups, const char *name, uint32_t po
 }
 
 /*
- * Called with one place more than before, so that a group has no more places than the largest number of hosts it ever
- * had. Places should not be empty: the host in the place after an empty one gets that place's sessions in addition.
+ * The caller adds only one place, so that a group has no more places than the largest number of hosts that it ever had.
+ * A further place would be empty, and its sessions would go to the host in the next place in addition to this host's
+ * own.
  */
 static int grow_places(struct plan_group *group, uint32_t capacity)
 {
@@ -183,8 +184,8 @@ int64_t mesh_plan_join(struct mesh_plan *plan, const char *name, const char *rac
 	int64_t pod_number, rack_number, host = mesh_plan_find(plan, name);
 
 	if (host >= 0 && (strcmp(rack_of(plan, (uint32_t)host)->name, rack) != 0))
-		return error_set(err, EINVAL, "host '%s' is in rack '%s' and in '%s'", name,
-				 rack_of(plan, (uint32_t)host)->name, rack);
+		return error_set(err, EINVAL, "host '%s' is already in rack '%s', so it cannot be added to rack '%s'",
+				 name, rack_of(plan, (uint32_t)host)->name, rack);
 	pod_number = plan_add_group(&plan->pods, pod, 0);
 	rack_number = pod_number < 0 ? pod_number : plan_add_group(&plan->racks, rack, (uint32_t)pod_number);
 	if (rack_number < 0)

@@ -53,7 +53,10 @@ struct mesh_plan {
 	uint64_t epoch, deferred;
 };
 
-/* Returns the number of the group with this name, which is added if it is new; -EINVAL, -ENOSPC or -ENOMEM. */
+/*
+ * Returns the number of the group with this name, which is added if it is new. Or returns -EINVAL if the name is
+ * invalid or the rack is in another pod, -ENOSPC if there are too many groups, or -ENOMEM.
+ */
 int64_t plan_add_group(struct plan_groups *groups, const char *name, uint32_t pod);
 /*
  * Puts the host into this place of the group or, if place is PLAN_NONE, into the first empty place. Returns 0 or

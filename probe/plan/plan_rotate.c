@@ -89,8 +89,8 @@ static int refuse(const struct rotation *rotation, const char *option, double pp
 	if (need->sessions <= cap(pps, rotation->budget))
 		return 0;
 	return error_set(err, ERANGE,
-			 "%s: %g probes a second are too few: %s '%s' needs %.0f sessions of %g a second; %g would do, "
-			 "or a longer interval or refresh time",
+			 "%s: %g probes per second are too few: %s '%s' needs %.0f sessions of %g probes per second; "
+			 "set at least %g, or a longer --interval-us or --refresh",
 			 option, pps, why, need->name, need->sessions, rate, ceil(need->sessions * rate));
 }
 

@@ -13,7 +13,9 @@
 #include <base/json.h>
 #include <model/latency_live.h>
 
-/* Returns the index of each host of the plan among the peers, UINT32_MAX = not among them; or NULL if out of memory. */
+/*
+ * Returns an array [hosts of the plan] of indices in peers->items, UINT32_MAX = not a peer; or NULL if out of memory.
+ */
 static uint32_t *match(const struct mesh_plan *plan, const struct peers *peers)
 {
 	uint32_t hosts = mesh_plan_hosts(plan), *positions = malloc((hosts + 1) * sizeof *positions);
@@ -98,7 +100,7 @@ static int write_list(const struct mesh_plan *plan, uint32_t host, const struct 
 	for (size_t i = 0; i < list.count; i++)
 		strcpy(items[i].rack, mesh_plan_rack(plan, i == 0 ? host : numbers[i - 1]));
 	if ((size_t)snprintf(path, sizeof path, "%s/%s.peers", folder, items[0].name) >= sizeof path)
-		return error_set(err, ENAMETOOLONG, "%s: the name is too long", folder);
+		return error_set(err, ENAMETOOLONG, "%s: the path of the folder is too long", folder);
 	return peers_write(&list, path, err);
 }
 

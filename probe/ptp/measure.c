@@ -21,7 +21,10 @@ struct measurement {
 
 static const struct ns stamps_pause = {NS_PER_MS};
 
-/* The stamps of two clocks must not be mixed: only the first one that answers or sends a Sync is measured. */
+/*
+ * Returns true if the message is from the measured clock: the first one that answers or sends a Sync. The stamps of two
+ * clocks must not be mixed.
+ */
 static bool is_of_other(struct measurement *measurement, const struct ptp_message *message)
 {
 	if (!measurement->other_known) {
@@ -58,9 +61,11 @@ static bool has_what_is_wanted(const struct ptp_exchange *exchange, bool sync_on
 }
 
 /*
- * Receives messages for at most `timeout`. Returns early when the exchange is complete (sync_only: when a Sync and its
- * stamp were received), or when an answer was not stamped. With exchange NULL, discards all messages received in this
- * time.
+ * Receives messages for at most `timeout`. Returns earlier in two cases:
+ *   - the exchange is complete or, with sync_only, a Sync and its stamp were received
+ *   - an answer was not stamped
+ *
+ * If exchange is NULL, discards all messages that are received in this time.
  */
 static int collect(struct measurement *measurement, struct ptp_exchange *exchange, bool sync_only, struct ns timeout)
 {
@@ -141,7 +146,7 @@ static int ask(struct measurement *measurement, struct ptp_exchange *exchange, s
 
 /*
  * The kernel begins to stamp arrivals only some time after the first socket requests it (net_enable_timestamp() uses a
- * work queue). A request whose answer was received before that is sent again, for at most the timeout.
+ * work queue). So a request is repeated, for at most the timeout, if its answer was not stamped.
  */
 static int exchange_once(struct measurement *measurement, struct error *err)
 {

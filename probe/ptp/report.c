@@ -7,8 +7,8 @@
 #include <base/json.h>
 
 static const char *const quantity_names[PTP_QUANTITIES] = {"delay_us", "offset_us", "out_us", "back_us"};
-static const char *const quantity_titles[PTP_QUANTITIES] = {"delay, one way", "our clock - theirs",
-							    "to them, by both clocks", "from them, by both clocks"};
+static const char *const quantity_titles[PTP_QUANTITIES] = {
+	"delay, one way", "our clock - theirs", "delay to them, both clocks", "delay from them, both clocks"};
 
 static int print_figures(const struct ptp_samples *samples, const char *title, FILE *out, struct error *err)
 {
@@ -43,7 +43,7 @@ int ptp_result_print(const struct ptp_result *result, FILE *out, struct error *e
 	code = print_figures(software, result->has_hardware ? "by software" : "", out, err);
 	if (code || !result->has_hardware)
 		return code;
-	fprintf(out, "%zu samples by the NIC, %" PRIu64 " without its stamps, %" PRIu64 " dropped as outliers\n",
+	fprintf(out, "%zu samples by the NIC, %" PRIu64 " without NIC stamps, %" PRIu64 " dropped as outliers\n",
 		hardware->count, result->unstamped, result->outliers);
 	return hardware->count ? print_figures(hardware, "by the NIC", out, err) : 0;
 }

@@ -16,7 +16,10 @@ enum { BUFFERS = 2047, BUFFER_BYTES = 2048, BURST = 32, INBOX = 2 * BURST, MEMOR
 
 /* A copper port takes several seconds to negotiate the link. */
 static const struct ns link_patience = {10 * NS_PER_S}, link_look = {100 * NS_PER_MS};
-/* Same as ptp4l's limit for a departure's stamp (tx_timestamp_timeout). Messages that arrive meanwhile are kept. */
+/*
+ * Maximum wait for the stamp of a departure; ptp4l has the same limit (tx_timestamp_timeout). Messages that arrive
+ * meanwhile are kept.
+ */
 static const struct ns stamp_patience = {10 * NS_PER_MS};
 static const struct ns longest_wait = {10 * NS_PER_MS}; /* between two checks of the stop flag */
 

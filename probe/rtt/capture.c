@@ -152,7 +152,7 @@ static int reserve(struct pairing *pairing)
 static int add_request(struct pairing *pairing, const struct exchange_key *key, struct ns at)
 {
 	if (find(pairing, key)) {
-		/* Several TCP segments within a millisecond have equal stamps. */
+		/* Several TCP segments within a millisecond have equal stamps, so an equal key does not mean a copy. */
 		pairing->counters->repeated += key->protocol != CAPTURE_TCP;
 		return 0;
 	}
@@ -300,7 +300,7 @@ static int take_packet(struct pairing *pairing, int link, const struct pcap_pkth
 {
 	/*
 	 * The file was opened with nanosecond precision: tv_usec counts nanoseconds. A malicious file may have any
-	 * number there.
+	 * number there, so the sum is unsigned, which may wrap around.
 	 */
 	struct ns at = {(int64_t)((uint64_t)header->ts.tv_sec * NS_PER_S + (uint64_t)header->ts.tv_usec)};
 	struct frame frame = read_frame(link, bytes, header->caplen, header->len);

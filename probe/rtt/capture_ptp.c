@@ -105,7 +105,7 @@ static struct port *add_port(struct capture_ptp *ptp, const struct ptp_identity 
 	return port;
 }
 
-/* Returns the stamp that the capture has of a message: the only stamp, for departures and arrivals alike. */
+/* Returns the stamp of a message. A capture has one stamp per message; it serves as the departure or as the arrival. */
 static struct ptp_moment captured(struct ns at)
 {
 	return (struct ptp_moment){.by[PTP_SOFTWARE] = stamp_at(CLOCK_WALL, at.v)};
@@ -177,7 +177,7 @@ static int give(struct capture_ptp *ptp, struct asked *asked, const struct frame
 	asked->answered = true;
 	/*
 	 * With peer delay, the round trip cannot be longer than `gross`: the peer would have answered before the
-	 * request arrived. With delay request-response it can, if the Sync took longer than the Delay_Resp.
+	 * request arrived. With delay request-response it can be longer, if the Sync took longer than the Delay_Resp.
 	 */
 	if (sample.gross.v < 0 || times.round_trip.v < 0 || (peer && times.round_trip.v > sample.gross.v)) {
 		ptp->counters->broken++;

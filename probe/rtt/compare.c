@@ -117,8 +117,8 @@ int compare_finish(struct compare *compare, struct error *err)
 	if (!compare->count)
 		return error_set(
 			err, ENODATA,
-			"%s: none of its %zu probes is in the capture; expected samples of the captured prober "
-			"from the same run, and in --peers the names that it used",
+			"%s: none of its %zu probes is in the capture; give the samples that the captured prober wrote "
+			"in that run, and its --peers file",
 			compare->path, compare->samples.count);
 	qsort(compare->matches, compare->count, sizeof *compare->matches, compare_matches);
 	keep_prober(compare);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Compares a prober's samples with a capture of the same probes: the difference is the delay that the prober adds. One
- * thread. */
+/*
+ * Compares the round trips of a prober's samples with those in a capture of the same probes. The difference is the
+ * delay that the prober adds. One thread.
+ */
 #ifndef RTT_COMPARE_PRIV_H
 #define RTT_COMPARE_PRIV_H
 
@@ -19,7 +21,7 @@ struct compare_match {
 	double added_us; /* (t4 - t1) by the prober minus (answer - request) by the capture */
 };
 
-/* Figures of sorted values; the percentiles are by nearest rank. */
+/* The percentiles are by nearest rank. */
 struct compare_figures {
 	uint64_t count;
 	double min_us, p50_us, p99_us, max_us;
@@ -41,7 +43,7 @@ struct compare {
 int compare_open(struct compare *compare, const char *path, struct error *err);
 void compare_free(struct compare *compare);
 
-/* Adds an exchange of the capture; `destination` is the host's name in the samples. Returns 0 or -ENOMEM. */
+/* Adds an exchange of the capture; `destination`: name of its destination, as in the samples. Returns 0 or -ENOMEM. */
 int compare_take(struct compare *compare, const struct capture_sample *exchange, const char *destination);
 
 /*
@@ -55,7 +57,8 @@ int compare_finish(struct compare *compare, struct error *err);
 uint64_t compare_not_captured(const struct compare *compare);
 
 /*
- * Returns the figures of one pair; count 0: the pair does not belong to the prober, or no probe of it is in both files.
+ * Returns the figures of one pair of hosts. Their count is 0 if `source` is not the prober, or if no probe of the pair
+ * is in both files.
  */
 struct compare_figures compare_pair(const struct compare *compare, ip_address source, ip_address destination);
 

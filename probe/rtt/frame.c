@@ -43,8 +43,8 @@ enum {
 };
 
 /*
- * RFC 1071: a running one's complement sum of words in the machine's byte order, whatever it is (section 2 (B)). Adds
- * 64 bits at a time, with end-around carry. An odd last byte is padded with zero.
+ * RFC 1071: a running one's complement sum. The words are in the byte order of the machine; by section 2 (B), the sum
+ * is correct in either order. Adds 64 bits at a time, with end-around carry. An odd last byte is padded with zero.
  */
 static inline uint64_t add_carried(uint64_t sum, uint64_t word)
 {

@@ -109,7 +109,8 @@ int stamp_keys_read(const char *path, struct stamp_keys *keys, struct error *err
 	if (stat(path, &status))
 		return error_set(err, errno, "%s: cannot open: %s", path, strerror(errno));
 	if (S_ISREG(status.st_mode) && status.st_mode & 077)
-		return error_set(err, EPERM, "%s: others than its owner may use it (mode %04o): chmod 600 %s", path,
+		return error_set(err, EPERM,
+				 "%s: users other than its owner have access (mode %04o); run 'chmod 600 %s'", path,
 				 status.st_mode & 07777, path);
 	lines = file_lines_open(path, err);
 	if (!lines)

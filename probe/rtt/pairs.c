@@ -164,7 +164,7 @@ static void print_compare(const struct rtt_pairs *pairs, FILE *out)
 	const struct compare *compare = &pairs->compare;
 	char source[ADDRESS_TEXT_BYTES], destination[ADDRESS_TEXT_BYTES];
 
-	fprintf(out, "\nadded by the prober to the round trip of the capture:\n");
+	fprintf(out, "\ndelay that the prober adds to the captured round trips:\n");
 	for (size_t i = 0; i < pairs->count; i++) {
 		struct compare_figures figures = figures_of(pairs, &pairs->items[i]);
 

@@ -12,9 +12,9 @@ enum slot_state { SLOT_OUT, SLOT_ANSWERED, SLOT_GIVEN_UP, SLOT_ANSWERED_LATE, SL
 struct slot {
 	int64_t sent_ns;
 	/*
-	 * Sequence numbers that the reflector gave to this probe's answers. While the probe is outstanding,
-	 * reflector_highest is the highest number known when the probe left: unless the reflector restarts its count,
-	 * its answer to this probe has a higher one.
+	 * Lowest and highest sequence number that the reflector gave to this probe's answers. Before the first answer,
+	 * reflector_highest is the highest number that was known when the probe left; the answer has a higher number,
+	 * unless the reflector restarted its count.
 	 */
 	uint32_t reflector_lowest, reflector_highest;
 	uint8_t clock; /* enum clock */
@@ -24,7 +24,7 @@ struct slot {
 };
 
 /*
- * Slots contain the newest `window` numbers. `oldest`: the first number that session_expire() must check. Sequence
+ * slots[]: the newest `window` probes. `oldest`: number of the first probe that session_expire() must check. Sequence
  * numbers have 64 bits here and wrap on the wire.
  */
 struct session {

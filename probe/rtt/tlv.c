@@ -168,8 +168,8 @@ void tlv_write_request(const struct tlv_request *request, uint8_t *out)
 }
 
 /*
- * True if the HMAC TLV has the correct HMAC and follows all other TLVs except padding. In authenticated mode, it may be
- * absent only if there is nothing but padding. *hmac: the HMAC TLV; hmac->at NULL = there is none.
+ * True if the HMAC TLV has the correct HMAC and follows all other TLVs except padding. If there is no HMAC TLV: true,
+ * except in authenticated mode with TLVs other than padding. *hmac: the HMAC TLV; hmac->at NULL = there is none.
  */
 static bool has_integrity(const struct stamp_key *key, bool authenticated, uint32_t sequence, uint8_t *bytes,
 			  size_t length, struct tlv *hmac)

@@ -32,8 +32,8 @@ struct search {
 	size_t hosts, racks;
 	uint32_t *rack_of, *rack_hosts;
 	bool *active;
-	struct tally *host[PATTERN_ENDS], *inside, *outside; /* counts of the pairs of each host at each end, inside
-								each rack, and into or out of each rack */
+	struct tally *host[PATTERN_ENDS], *inside, *outside; /* counts of pairs: host[end][host]; inside[rack]: in the
+								rack; outside[rack]: that enter or leave it */
 	uint32_t *between; /* number of pairs from rack to rack; NULL = there are too many racks */
 	struct bad_pair *bad;
 	size_t bad_count, bad_capacity;
@@ -154,7 +154,7 @@ static int report(struct search *search, struct pattern pattern)
 	return 0;
 }
 
-/* Marks the pairs that the pattern explains, and subtracts them from the hosts' counts. */
+/* Marks the bad pairs that the pattern explains, and subtracts them from the hosts' counts. */
 static void explain(struct search *search,
 		    bool (*is)(const struct search *search, const struct bad_pair *pair, const struct pattern *pattern),
 		    const struct pattern *pattern)
@@ -239,7 +239,10 @@ static int judge_racks(struct search *search)
 		/* With two racks, the pairs do not show whose link is bad: this is reported as a path. */
 		if (search->rack_hosts[rack] < 2 || search->racks < 3 || !(whole || uplink))
 			continue;
-		/* If all pairs of a rack that are not stale belong to one dead host, the rack is not bad. */
+		/*
+		 * If only one host of the rack is bad, the pairs that are not stale may all be this host's: the rack is
+		 * not bad.
+		 */
 		if (whole && bad_hosts_of(search, rack) < 2)
 			continue;
 		code = report(search, pattern);

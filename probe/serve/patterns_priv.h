@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds what bad pairs have in common. A pair is bad if it is unreachable, loses over 1 % of its probes, or if its
- * figure is over three times the median of its kind (same rack, same pod, farther) and at least 20 us above it. The
- * patterns are: a rack (most pairs inside the rack and most pairs that enter or leave it are bad), an uplink (only most
- * pairs that enter or leave the rack), a host (most of its pairs), and a path (most pairs from one rack to another).
- * They are searched in this order, and the pairs that a pattern explains do not count for later ones. Hosts that are
+ * Finds patterns in the bad pairs of hosts. A pair is bad if it is unreachable, if it loses over 1 % of its probes, or
+ * if its figure is over three times the median of the pairs at its distance (same rack, same pod, farther) and at least
+ * 20 us above this median. The patterns are searched in this order:
+ *   - a rack: most pairs inside the rack and most pairs that enter or leave it are bad
+ *   - an uplink: most pairs that enter or leave the rack are bad, but not those inside
+ *   - a host: most of its pairs are bad
+ *   - a path: most pairs from one rack to another are bad
+ *
+ * Bad pairs that a pattern explains do not count for the hosts and paths that are searched later. Hosts that are
  * drained or gone do not count.
  */
 #ifndef MESH_PATTERNS_PRIV_H

@@ -43,7 +43,10 @@ static void print_share(const char *what, uint64_t count, uint64_t samples, FILE
 	fprintf(out, "%s %.3g %%", what, 100.0 * (double)count / (double)samples);
 }
 
-/* Prints the sources of the stamps, unless they are the expected ones: with kernel stamps, t1 and t4 of all samples. */
+/*
+ * Prints the sources of the stamps, unless they are as expected: t1 and t4 by the kernel in all samples (`kernel` true)
+ * or in none (false), and t3 by follow-up telemetry in none.
+ */
 static void print_stamps(const struct mesh_pair *pair, bool kernel, FILE *out)
 {
 	const uint64_t samples = pair->rtt.samples, expected = kernel ? samples : 0;
@@ -77,7 +80,8 @@ static void print_paths(const struct mesh_pair *pair, FILE *out)
 	if (!pair->finds_paths)
 		return;
 	fprintf(out,
-		"%14s %" PRIu32 " known, %" PRIu32 " covered; probability that another one exists: under %.2g %%\n",
+		"%14s %" PRIu32 " known, %" PRIu32
+		" covered by probes; probability that another one exists: under %.2g %%\n",
 		"paths:", pair->paths_known, pair->path_count, 100 * (1 - pair->paths_confidence));
 	if (slowest && pair->path_count > 1)
 		print_path("slowest:", slowest, out);

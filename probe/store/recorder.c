@@ -50,9 +50,10 @@ static void record(struct mesh_recorder *recorder)
 					 days_before(now, options->keep_racks_days), &err);
 	}
 	if (code && !recorder->failing)
-		log_warning("the history pauses: %s: %s", options->store_path, err.text);
+		log_warning("cannot add to the history, trying again every period: %s: %s", options->store_path,
+			    err.text);
 	if (!code && recorder->failing)
-		log_info("the history goes on: %s", options->store_path);
+		log_info("adding to the history again: %s", options->store_path);
 	recorder->failing = code != 0;
 }
 

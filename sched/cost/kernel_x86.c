@@ -21,7 +21,10 @@ bool cost_avx512_usable(void)
 	       __builtin_cpu_supports("avx512vl");
 }
 
-/* The smallest and the largest of eight 16-bit values, by phminposuw, the only horizontal instruction for them. */
+/*
+ * Return the smallest and the largest of eight 16-bit values. phminposuw is the only instruction that compares the
+ * values within one register.
+ */
 __attribute__((target("sse4.1"))) static inline uint16_t smallest_of(__m128i values)
 {
 	return (uint16_t)_mm_extract_epi16(_mm_minpos_epu16(values), 0);

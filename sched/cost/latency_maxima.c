@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Maintains the largest round trip between any two racks, and between any two pods. If a pair's new round trip exceeds
- * the maximum, the maximum is raised at once. If the pair with the maximum falls, the maximum is recomputed at the end
- * of the batch, in one pass over the pairs of the rack, however many of its maxima fell.
+ * the maximum, the maximum is raised at once. If the round trip of the pair with the maximum falls, the maximum is
+ * recomputed at the end of the batch. One pass over the pairs of a rack recomputes all of the rack's maxima.
  */
 #include <errno.h>
 #include <math.h>

@@ -33,7 +33,7 @@ static float rack_value(const struct latency_view *view, uint32_t rack_a, uint32
 		return value;
 	value = pair_map_get(&view->pod_maximum, pod_a, pod_b);
 	*origin = LATENCY_ORIGIN_POD_PAIR;
-	/* A pod's maximum with itself covers pairs in one rack and pairs in two racks, and stands in for both. */
+	/* In one pod, this maximum includes the pairs within a rack and those between racks. */
 	if (value >= 0)
 		return value;
 	*origin = LATENCY_ORIGIN_TOPOLOGY;
@@ -79,8 +79,8 @@ static uint32_t smaller(uint32_t a, uint32_t b)
 }
 
 /*
- * Writes COST_LANES values at a time, a copy of constant length for the compiler. Racks are padded to a multiple of it,
- * so a complete rack leaves no remainder.
+ * Writes COST_LANES values at a time, because a copy of constant length compiles to a few vector instructions. The
+ * number of a rack's columns is a multiple of COST_LANES, so a complete rack leaves no remainder.
  */
 static void fill_columns(float *rtt_us, uint32_t count, float value)
 {
@@ -158,7 +158,7 @@ static float larger(float a, float b)
 
 /*
  * Finds the smallest and the largest round trip from the row's machine to one rack. row->pairs[first..end-1] are the
- * measured pairs with this rack; the rack's other `rest` machines are at rest_us.
+ * measured pairs with this rack; the other `rest` machines of the rack have the round trip rest_us.
  */
 static void rack_extremes(const struct measured_row *row, uint32_t first, uint32_t end, uint32_t rest, float rest_us,
 			  float *least_us, float *most_us)

@@ -2,7 +2,7 @@
 /*
  * latency_view.c stores measurements, latency_maxima.c maintains the maxima and records changes, latency_read.c reads.
  * Each machine has a row of its measured pairs, sorted by the column of the other machine. So the pairs with one rack
- * are adjacent, and one pass can replace the rack's value by the measured ones.
+ * are adjacent, and one pass over them can replace the value for the whole rack by the measured values.
  */
 #ifndef COST_LATENCY_VIEW_PRIV_H
 #define COST_LATENCY_VIEW_PRIV_H
@@ -14,14 +14,14 @@
 struct measured_pair {
 	uint32_t column; /* column of the pair's other machine */
 	uint32_t seen_s; /* time of the last measurement by either end */
-	float out_us;    /* measured by this machine; negative = none */
-	float in_us;     /* measured by the other machine; negative = none */
+	float out_us;    /* round trip measured by this machine; negative = none */
+	float in_us;     /* round trip measured by the other machine; negative = none */
 };
 
 struct measured_row {
 	struct measured_pair *pairs;
 	uint32_t count, capacity;
-	uint32_t next; /* index after the pair found last; in sorted samples, often the pair searched for next */
+	uint32_t next; /* index after the pair found last: for sorted samples, the next search often ends there */
 };
 
 struct latency_view {
@@ -40,7 +40,7 @@ struct latency_view {
 	uint64_t *moved; /* [row_count][words] a bit for each rack to which the machine's round trips changed */
 	uint32_t words;  /* 64-bit words per machine in moved[] */
 	uint32_t *moved_list, moved_count; /* [row_count] machines with bits in moved[] */
-	uint8_t *is_moved;                 /* [row_count] */
+	uint8_t *is_moved;                 /* [row_count] by machine: 1 = it is in moved_list */
 };
 
 static inline float pair_value(const struct measured_pair *pair)

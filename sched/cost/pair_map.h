@@ -15,7 +15,7 @@ enum { PAIR_MAP_SQUARE_LIMIT = 2048 }; /* 16 MiB */
 struct pair_map {
 	float *square; /* [limit * limit] or NULL */
 	uint32_t limit;
-	uint64_t *keys; /* 0 = free slot; otherwise the number of the pair, plus 1 */
+	uint64_t *keys; /* [capacity] 0 = free slot; otherwise pair_key() of the pair */
 	float *values;
 	uint32_t used, capacity; /* capacity: slots, a power of two, of which at most half are used */
 };

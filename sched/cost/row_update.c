@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Computes a row, whole or rack by rack. The cluster's cost is the largest of the racks' costs. The bits `tops` mark
- * the racks that have this cost. Only when no marked rack is left must all racks be computed again. A row whose arcs
- * have not changed keeps its version.
+ * the racks that have this cost. If no marked rack is left, all racks must be computed again. A row whose arcs have not
+ * changed keeps its version.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -98,7 +98,7 @@ static uint32_t compute_rack(struct cost_rows *rows, const struct cost_table *ta
 		limit = cut_limit(rows, rack, limit);
 	if (minimum > limit)
 		return 0;
-	for (uint32_t c = first; c < end; c++) { /* without a branch, as the outcome is unpredictable */
+	for (uint32_t c = first; c < end; c++) { /* without a branch, because it would be mispredicted often */
 		chosen[count] = (struct arc){(int32_t)machine_of_column[c], rows->cost[c]};
 		count += rows->cost[c] <= limit;
 	}
@@ -264,8 +264,8 @@ static uint32_t compute_all(struct cost_rows *rows, const struct cost_table *tab
 }
 
 /*
- * Returns the largest cost limit that at most `most` of the `count` arcs in the scratch space satisfy; 0 if every limit
- * is satisfied by more.
+ * Returns the largest limit such that at most `most` of the `count` arcs in the scratch space cost no more than the
+ * limit; 0 if there is none.
  */
 static int32_t limit_for(const struct cost_rows *rows, uint32_t count, uint32_t most)
 {

@@ -14,14 +14,15 @@ struct cached_row {
 	int32_t curve;
 	uint32_t jobs; /* announced jobs with this curve and root */
 	uint32_t machine_room, rack_room, span_room, changed_room;
-	uint32_t dirty_count;   /* number of dirty racks; ROW_ALL_DIRTY: all racks are dirty */
-	bool cut;               /* arcs were left out, see "Long rows" in rows.h */
-	uint32_t whole_count;   /* machine_count when the whole row was computed last */
-	uint64_t all_moved;     /* cost_rows.all_moved when the row was last brought up to date */
-	uint32_t top_count;     /* number of racks whose largest cost is `top`; not 0 after the first computation */
-	uint16_t top;           /* largest cost of all machines; 0 without any */
-	uint64_t *dirty, *tops; /* a bit per rack: it is dirty; its largest cost is `top` */
-	uint64_t bits[];        /* the memory of `dirty`, then of `tops` */
+	uint32_t dirty_count; /* number of dirty racks; ROW_ALL_DIRTY: all racks are dirty */
+	bool cut;             /* arcs were left out, see "Long rows" in rows.h */
+	uint32_t whole_count; /* machine_count when the whole row was computed last */
+	uint64_t all_moved;   /* cost_rows.all_moved when the row was last brought up to date */
+	uint32_t top_count;   /* number of racks whose largest cost is `top`; not 0 after the first computation */
+	uint16_t top;         /* largest cost of all machines; 0 without any */
+	uint64_t *dirty,
+		*tops;   /* a bit per rack. dirty: the rack must be computed again. tops: its largest cost is `top` */
+	uint64_t bits[]; /* the memory of `dirty`, then of `tops` */
 };
 
 #define ROW_ALL_DIRTY UINT32_MAX
@@ -33,8 +34,8 @@ struct cost_rows {
 	const struct cost_kernel *kernel;
 	struct cost_table **tables; /* [curve_count] by curve; NULL = the number is unused */
 	int32_t curve_count;
-	struct cached_row **first_of_root; /* [machine_room] */
-	uint8_t *present;                  /* [machine_room] */
+	struct cached_row **first_of_root; /* [machine_room] by root: its first row */
+	uint8_t *present;                  /* [machine_room] by machine: 1 = it is up */
 	uint32_t *rack_absences;           /* [rack_room] number of the rack's machines that are absent */
 	uint32_t machine_room, rack_room, column_room;
 	uint32_t words; /* 64-bit words in a bit set of racks */

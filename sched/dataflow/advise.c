@@ -7,10 +7,10 @@
 
 #include <base/array.h>
 
-/* A gain below this part of the sum of all rates counts as a rounding error. */
+/* A gain below this fraction of the sum of all rates counts as a rounding error. */
 #define LEAST_GAIN 1e-6
 
-/* A job and the numbers of its flows' routes, by flow, with which it is started again after it was stopped. */
+/* A job that is stopped for a while. numbers[]: by flow, the number of the route that the job had, or -ENOENT. */
 struct kept {
 	const struct plan_job *job;
 	int64_t *numbers;
@@ -64,9 +64,9 @@ static int add_move(struct dataflow_advice *advice, size_t *capacity, const stru
 }
 
 /*
- * Lets the engine place one task of a stopped job again, while the job's other tasks stay. Writes the result to *move,
- * with gain_MBps set to the sum of all rates after the move (the caller subtracts the sum before). Gives the task its
- * old host back.
+ * Lets the engine choose a new host for one task of a stopped job; the job's other tasks stay. Writes the result to
+ * *move. gain_MBps is not yet a gain but the sum of all rates after the move; the caller subtracts the sum before the
+ * move. At the end, restores the task's old host.
  */
 static int try_task(struct dataflow_plan *plan, const struct plan_job *job, uint32_t task, const struct engine *engine,
 		    const struct engine_options *options, struct dataflow_move *move, struct error *err)

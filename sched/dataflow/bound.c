@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The linear programme. Variables (columns): the rate of each source, and for each ordered pair of hosts the rate on
- * each of its routes. Constraints (rows): the routes of a pair together carry the data of its flows; the load of a
- * resource does not exceed its capacity.
+ * The linear programme.
+ *
+ * Variables (columns):
+ * - the rate of each source
+ * - for each ordered pair of hosts, the rate on each of its routes
+ *
+ * Constraints (rows):
+ * - for each ordered pair of hosts: the rates on its routes add up to the rate of the data between the two hosts
+ * - for each resource: the load is at most the capacity
  */
 #include <sched/dataflow/bound.h>
 
@@ -20,7 +26,7 @@
 struct bound {
 	struct network *network;
 	glp_prob *lp;
-	int *resource_row; /* number of the row, by resource; 0: it has none yet */
+	int *resource_row; /* by resource: number of its row; 0: it has no row yet */
 	struct hash_table pair_rows;
 	int *row, *column; /* row, column and value of each matrix element, from index 1 as in GLPK */
 	double *value;
@@ -190,7 +196,7 @@ static int solve(struct bound *bound, double local_MBps, double *sum_MBps)
 	return 0;
 }
 
-/* Ends the solution after an error of GLPK, such as out of memory: GLPK calls this function, which must not return. */
+/* GLPK calls this function after an error, such as out of memory. It must not return: it jumps to dataflow_bound(). */
 static void leave(void *to)
 {
 	longjmp(*(jmp_buf *)to, 1);
@@ -228,8 +234,8 @@ int dataflow_bound(struct network *network, double local_MBps, double *sum_MBps,
 	free(bound);
 	if (code < 0)
 		error_set(err, -code,
-			  code == -EIO            ? "the bound's linear programme: GLPK failed"
-			  : code == -EHOSTUNREACH ? "two tasks' hosts are not connected"
+			  code == -EIO            ? "cannot compute the bound: GLPK did not solve the linear programme"
+			  : code == -EHOSTUNREACH ? "cannot compute the bound: no route between the hosts of two tasks"
 						  : "out of memory");
 	return code;
 }

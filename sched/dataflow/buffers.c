@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A job with cut queues (buffers.h) is solved as a job with more sources, called drivers: its own sources, and one for
- * each cut queue. One unit of a queue's driver is the rate, in MB/s, that the queue's flow has when every source of the
- * job sends 1 MB/s and no queue is cut.
+ * A cut queue (buffers.h) sends like a source. So the rates of a job with cut queues are those of a job with more
+ * sources, called drivers: the job's own sources, and one driver for each cut queue. The rate of a queue's driver is
+ * counted in units: one unit is the rate of the queue's flow, in MB/s, when every source of the job sends 1 MB/s and no
+ * queue is cut.
  */
 #include "buffers.h"
 
@@ -15,13 +16,16 @@
 #include <sched/flows/max_min.h>
 
 /*
- * Relative size of a rounding error. A queue whose growth is below this part of its throughput counts as constant; a
- * queue that is empty or full up to this part of its capacity counts as empty or full.
+ * Relative size of a rounding error. A queue counts as:
+ * - constant, if its growth is below this fraction of its throughput
+ * - empty, if its data is at most this fraction of its capacity
+ * - full, if its free space is at most this fraction of its capacity
  */
 #define ROUNDING 1e-9
 /*
- * A queue that drains and is empty up to this part of its capacity counts as empty, and one that fills and is full up
- * to this part counts as full. Without this, queues that react to one another would switch ever faster.
+ * A draining queue counts as empty when its data is at most this fraction of its capacity. A filling queue counts as
+ * full when its free space is at most this fraction. Otherwise queues that react to one another would switch ever
+ * faster.
  */
 #define BAND 1e-4
 /* A queue that would be full or empty within this time counts as full or empty. */
@@ -33,25 +37,25 @@ struct queues {
 	double capacity_MB;
 	/* By flow. */
 	double *MB, *grows; /* data in the queue; its growth, MB/s */
-	double *share;      /* data added to the queue per MB that the flow's sender receives, MB */
-	double *unit;       /* size of one unit of the flow's driver, MB/s */
+	double *share;      /* MB that the sender adds to the queue for each MB that the sender receives */
+	double *unit;       /* one unit of the rate of the queue's driver, MB/s */
 	bool *cut;          /* the queue fills or drains (buffers.h) */
 	bool *settled;      /* the queue became empty or full at this event; it cannot be cut before the next event */
-	bool *held;         /* the queue is full, and a resource behind it limits its sender */
+	bool *held;         /* the queue is full and limits its sender: a resource downstream limits the flow */
 	uint32_t *driver;   /* if the flow's queue is cut: number of the queue's driver */
 	/* Flows into task t: into[first_into[t]] .. into[first_into[t + 1] - 1]. */
 	uint32_t *first_into, *into;
 	/* Drivers are numbered: the job's sources, then the cut queues in the order of their flows. */
-	struct dataflow_graph drivers; /* with drivers as the "sources" in `carried` and `received` */
+	struct dataflow_graph drivers; /* the job's graph, in which the sources are the drivers */
 	double *offered;               /* by driver */
-	double *rate;                  /* MB/s of the job's own sources */
+	double *rate;                  /* by source of the job: rate, MB/s */
 	struct entries {
 		struct entry {
 			uint32_t row, driver;
 			double rate;
 		} * items;
 		size_t count, capacity;
-	} carried, received, pushed; /* MB/s per unit of a driver; pushed: into cut queues */
+	} carried, received, pushed; /* MB/s per unit of a driver; rows: flows; tasks; flows with cut queues */
 	/* Work space of follow(), by task. */
 	double *amount;
 	bool *seen;
@@ -109,7 +113,7 @@ static void list_inputs(struct queues *queues)
 static bool has_cycle(struct queues *queues)
 {
 	const struct dataflow_graph *graph = queues->graph;
-	uint32_t *missing = queues->driver, head = 0, tail = 0; /* borrows driver[] */
+	uint32_t *missing = queues->driver, head = 0, tail = 0; /* uses driver[] as work space */
 
 	for (uint32_t t = 0; t < graph->task_count; t++) {
 		missing[t] = queues->first_into[t + 1] - queues->first_into[t];
@@ -241,8 +245,8 @@ static void reach(struct queues *queues, uint32_t task)
 }
 
 /*
- * Follows `amount` MB/s, which one unit of a driver sends to a task, along the flows as far as the next cut queues.
- * Adds what the tasks, the flows and these queues get to the entries of the driver.
+ * Follows the data of one unit of a driver, which reaches `task` at `amount` MB/s, along the flows as far as the next
+ * cut queues. Adds the rates of the tasks (received), flows (carried) and cut queues (pushed) to the driver's entries.
  */
 static void follow(struct queues *queues, uint32_t driver, uint32_t task, double amount)
 {
@@ -337,9 +341,9 @@ static bool is_full(const struct queues *queues, uint32_t flow)
 }
 
 /*
- * To be called if a resource behind the queue of this flow limits it. If the queue is empty, it begins to fill. If it
- * is full, it limits its sender, and so, recursively, the flows into the sender. Returns true if a queue begins to
- * fill.
+ * Handles a flow that is limited by a resource downstream of its queue. An empty queue begins to fill. A full queue
+ * limits its sender; then the flows into the sender are limited and are handled in the same way. Returns true if a
+ * queue begins to fill.
  */
 static bool hold(struct queues *queues, uint32_t flow)
 {
@@ -374,8 +378,8 @@ static bool passes(const struct network *network, const struct queues *queues, u
 }
 
 /*
- * For each driver that a resource limits, calls hold() for the flows with the driver's data that use this resource.
- * Returns true if a queue begins to fill.
+ * For each driver that is limited by a link or a CPU, calls hold() for the flows that carry the driver's data over this
+ * link or to a task on this CPU. Returns true if a queue begins to fill.
  */
 static bool hold_senders(struct queues *queues, const struct network *network, const uint32_t *bottleneck)
 {
@@ -403,7 +407,7 @@ static bool hold_senders(struct queues *queues, const struct network *network, c
 	return changed;
 }
 
-/* Returns true if a queue drains and is empty, or fills and is full, up to BAND. */
+/* Returns true if a draining queue counts as empty, or a filling queue as full (BAND). */
 static bool is_back(const struct queues *queues, uint32_t flow)
 {
 	double near = BAND * queues->capacity_MB;
@@ -413,8 +417,8 @@ static bool is_back(const struct queues *queues, uint32_t flow)
 }
 
 /*
- * Computes the growth of the cut queues at these rates of the drivers. A queue for which is_back() is true becomes
- * empty or full and is no longer cut. Returns true if there is such a queue.
+ * Computes the growth of the cut queues from the rates of the drivers (rate[]). A queue that counts as empty or full
+ * (is_back()) is set to empty or full and is no longer cut. Returns true if there is such a queue.
  */
 static bool measure_growth(struct queues *queues, const double *rate)
 {
@@ -441,7 +445,7 @@ static bool measure_growth(struct queues *queues, const double *rate)
 	return changed;
 }
 
-/* Cuts the full queues that no resource behind them limits, so that they drain. Returns true if there is one. */
+/* Cuts the full queues that no resource downstream limits, so that they drain. Returns true if it cuts a queue. */
 static bool drain(struct queues *queues)
 {
 	bool changed = false;

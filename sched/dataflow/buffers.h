@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Bounded queues between tasks, as a fluid model: rates react to a change only after the queues in between have filled
- * or drained.
+ * Bounded queues between tasks, as a fluid model. When a resource becomes a bottleneck, a source slows down only after
+ * the queues between them have filled.
  *
  * Every flow has a queue at the start of its route. The queue holds the data that the sender has sent and the receiver
- * has not received. A queue that is filling or draining is called cut: its two sides have different rates. The sender
- * fills it at the rate that the sender's own inputs allow. It drains at the rate that the network and the receiver
- * accept, as if it were a source; in the max-min fair sharing it has the weight that its data would have without the
- * queue. A queue that is not cut is empty or full, and both sides have the same rate: an empty queue passes on its
- * input, a full queue limits its sender. If no queue is cut, the rates are those of network_rates(). An empty queue
- * begins to fill when a resource behind it limits its senders; a full queue begins to drain when no resource behind it
- * does.
+ * has not received.
  *
- * Rates are constant between events. An event is a queue that becomes full or empty, or a change from outside. Jobs
- * must not have cycles: a cycle of full queues would deadlock. One thread. Private.
+ * A queue that fills or drains is called cut, because its input and its output have different rates:
+ * - Input: the sender adds data at the rate that the sender's own inputs allow.
+ * - Output: the queue sends like a source, at the rate that the network and the receiver accept. Its weight in the
+ *   max-min fair sharing is the weight that its data would have without the queue.
+ *
+ * A queue that is not cut is empty or full, and its input and output have the same rate: an empty queue passes on its
+ * input, a full queue limits its sender. If no queue is cut, the rates are those of network_rates(). An empty queue
+ * begins to fill when a resource downstream of it limits its flow. A full queue begins to drain when no resource
+ * downstream limits its flow.
+ *
+ * Rates are constant between events. An event is a queue that becomes full or empty, or a change by the caller. Jobs
+ * must not have cycles: a cycle of full queues would deadlock. Use from one thread. Private.
  */
 #ifndef SCHED_DATAFLOW_BUFFERS_H
 #define SCHED_DATAFLOW_BUFFERS_H
@@ -32,7 +36,7 @@ struct queues *queues_create(const struct dataflow_job *job, const struct datafl
 			     struct error *err);
 void queues_destroy(struct queues *queues); /* NULL is legal */
 
-/* Returns the seconds until the next queue is full or empty at the present rates; INFINITY: none will be. */
+/* Returns the seconds until a queue becomes full or empty at the present rates, or INFINITY if all stay as they are. */
 double queues_next_s(const struct queues *queues);
 void queues_advance(struct queues *queues, double seconds);
 double queues_MB(const struct queues *queues);                    /* data in all queues of the job, MB */
@@ -48,8 +52,8 @@ struct buffers {
 void buffers_free(struct buffers *buffers);
 
 /*
- * Computes the rates of all running jobs of the network at this event. jobs[j]: the queues of the network's job j;
- * queues_rate() then returns the rates of its sources. A source sends at most local_MBps. Returns 0 or -ENOMEM.
+ * Computes the rates of all running jobs after an event. jobs[j]: the queues of job j of network_jobs(). Afterwards
+ * queues_rate() returns the rates of the job's sources. A source sends at most local_MBps. Returns 0 or -ENOMEM.
  */
 int buffers_solve(struct buffers *buffers, struct network *network, struct queues *const *jobs, double local_MBps);
 

@@ -9,7 +9,7 @@
 #include <base/array.h>
 #include <sched/dataflow/latency.h>
 
-/* Goals that differ by a smaller part than this count as equal; then carried_MBps decides. */
+/* If the relative difference of two goals is at most this, they count as equal, and carried_MBps decides. */
 #define SAME 1e-9
 /*
  * Lower limit of a job's performance: keeps weight / rate finite if a host pair did not answer probes (performance 0).
@@ -44,7 +44,7 @@ uint32_t decision_random_host(struct decision *decision)
 {
 	uint32_t at = (uint32_t)rng_below(&decision->rng, decision->host_count);
 
-	/* Tries 17 random hosts; if none has a free slot, takes the first host after the last of these that has one. */
+	/* Tries 17 random hosts. If none has a free slot, tries those after the last one in the order of hosts[]. */
 	for (int i = 0; i < 16; i++) {
 		if (decision_free_slots(decision, decision->hosts[at]) > 0)
 			return decision->hosts[at];
@@ -61,8 +61,8 @@ bool decision_pair_is_fixed(const struct decision *decision, uint32_t a, uint32_
 }
 
 /*
- * Returns the maximum, over the links of a route, of the number of running jobs' flows divided by the link's capacity
- * in MB/s.
+ * For each link of the route, divides the number of running jobs' flows by the link's capacity in MB/s. Returns the
+ * largest of these quotients.
  */
 static double busiest(const struct decision *decision, const struct network_route *route)
 {
@@ -155,8 +155,8 @@ static int add_running(struct decision *decision)
 }
 
 /*
- * Returns by how much the goal is reduced because the job's performance at the measured latency between its hosts is
- * below 1.
+ * Returns the amount to subtract from the goal for the latency between the job's hosts, which makes the job's
+ * performance less than 1.
  */
 static double latency_cost(const struct decision *decision, double own_s_per_MB, double own_MBps)
 {
@@ -269,7 +269,7 @@ static int begin(struct decision *decision, struct error *err)
 	return count_slots(decision, err);
 }
 
-/* Writes the routes that the final placement uses and that the network does not have yet, and the predicted rates. */
+/* Writes the predicted rates, and the routes of the final placement that the network does not have yet. */
 static int write_answer(struct decision *decision, struct engine_answer *answer)
 {
 	const struct value value = decision_evaluate(decision);

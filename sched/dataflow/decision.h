@@ -12,16 +12,20 @@
 #include "running.h"
 
 /*
- * How to choose the route of a pair of hosts when it is first needed. ROUTES_EQUAL_COST: a random one of those with the
- * fewest links; ROUTES_LEAST_USED: among these, the one whose links have the fewest flows per MB/s of capacity.
+ * How to choose a route from the candidates of a pair of hosts when it is first needed.
+ *
+ * - ROUTES_RANDOM: a random one
+ * - ROUTES_EQUAL_COST: a random one of those with the fewest links
+ * - ROUTES_LEAST_USED: of those with the fewest links, the one whose most used link has the fewest flows of running
+ *   jobs per MB/s of capacity
  */
 enum decision_routing { ROUTES_RANDOM, ROUTES_EQUAL_COST, ROUTES_LEAST_USED };
 
 struct value {
-	double goal; /* greater is better: all_MBps, or -(sum of weight / rate over the sources); reduced by the cost of
-			latency */
+	double goal; /* greater is better: all_MBps or (engine completion) -(sum of weight / rate over the sources),
+			minus latency_cost() */
 	double all_MBps, own_MBps;
-	double carried_MBps; /* load of all links together if each source of the job sends 1 MB/s: less is better */
+	double carried_MBps; /* sum of the loads of all links if each source of the job sends 1 MB/s; less is better */
 };
 
 struct decision {
@@ -43,13 +47,16 @@ struct decision {
 	uint32_t pair_count;
 	size_t pair_capacity;
 	struct running_loads running;
-	struct loads loads; /* loads of the last evaluation; sources: those of the job, then the running ones whose
-			       rates the job may change */
+	/*
+	 * The last evaluation: loads, rates (MB/s) and bottlenecks of the sources. The job's sources come first, then
+	 * the sources of running jobs whose rates the job may change.
+	 */
+	struct loads loads;
 	double *rates;
 	uint32_t *bottlenecks;
 	uint64_t evaluations, evaluations_maximum;
 	uint32_t unreached[2]; /* if code is -EHOSTUNREACH: the two hosts without a route between them */
-	int code;              /* 0, or -ENOMEM or -EHOSTUNREACH: the engine ends, and the job is not placed */
+	int code; /* 0; after an error -ENOMEM or -EHOSTUNREACH: the engine then ends and does not place the job */
 };
 
 struct engine {
@@ -72,9 +79,8 @@ void engine_place_rstorm(struct decision *decision);
 uint32_t decision_free_slots(const struct decision *decision, uint32_t host);
 
 /*
- * decision_lift() removes a task, which must not be pinned, from its host; decision_lift_all() does so for all tasks
- * that have a host and are not pinned. decision_put() places a task that has no host on a host, which must have a free
- * slot.
+ * decision_lift() removes a task from its host; the task must not be pinned. decision_lift_all() removes all tasks that
+ * are not pinned. decision_put() places a task without a host; the host must have a free slot.
  */
 void decision_lift(struct decision *decision, uint32_t task);
 void decision_lift_all(struct decision *decision);
@@ -84,19 +90,19 @@ void decision_put(struct decision *decision, uint32_t task, uint32_t host);
 uint32_t decision_random_host(struct decision *decision);
 
 /*
- * Returns the entry of a pair of hosts with its route: the entry of the network if running jobs use the pair, else the
- * entry of this decision, which is created if necessary. Returns NULL with decision->code set if the hosts are not
- * connected or memory is short.
+ * Returns the entry of a pair of hosts, which has the pair's route. If running jobs use the pair, this is the network's
+ * entry, otherwise the decision's own entry, which is created if necessary. Returns NULL with decision->code set if the
+ * hosts are not connected or memory is short.
  */
 struct network_pair *decision_pair(struct decision *decision, uint32_t a, uint32_t b);
 /* Returns true if running jobs use the pair of hosts, so that its route cannot be chosen. */
 bool decision_pair_is_fixed(const struct decision *decision, uint32_t a, uint32_t b);
 
-/* Evaluates the placement and routes by the rates of all sources, each counted with at most options->local_MBps. */
+/* Evaluates the placement and its routes. The rate of a source counts with at most options->local_MBps. */
 struct value decision_evaluate(struct decision *decision);
 bool value_better(const struct value *a, const struct value *b);
 
-/* Returns true if this error of the printed pseudo-code is to be reproduced. */
+/* Returns true if the engine must reproduce this error of the paper's pseudo-code. */
 static inline bool decision_keeps(const struct decision *decision, enum engine_literal fault)
 {
 	return decision->options->literal == ENGINE_LITERAL_ALL || decision->options->literal == fault;

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The paper's engine: simulated annealing over the placement (algorithm 2), which anneals the routes (algorithm 3)
- * after each step. The table lists the errors of the printed pseudo-code, what is done here, and the value of
- * options->literal (--literal) that reproduces the error:
+ * The engine of Alkaff and Gupta's paper: simulated annealing of the placement (algorithm 2), which anneals the routes
+ * (algorithm 3) after each step. The table lists the errors and oddities of the printed pseudo-code, how this engine
+ * differs, and the value of options->literal (--literal) that reproduces the error:
  *
  *   computeUtil never adds sinkUtil to util                            added up, over all jobs             sum
  *   transition() returns a probability where a truth value is needed   drawn with that probability         truth
- *   states change in place: a rejected step stays, bestState aliases   undone, the best state is copied    alias
- *   get(sink, root) returns k paths, also of hosts without a flow      the least along the flows in use    paths
+ *   rejected steps are not undone; bestState is always the last state  undone; the best state is copied    alias
+ *   get(sink, root) takes k paths, even without a flow on them         the least along the flows in use    paths
  *   the chosen routes are dropped when genState returns                they are part of the state          routes
- *   one host for all tasks is infinitely fast                          at most local_MBps per sink         local
- *   t <- t^0.95 cools to 1, not to 0, so that the unit matters         as printed: rates are in MB/s
+ *   a job with all tasks on one host is infinitely fast                at most local_MBps per sink         local
+ *   t <- t^0.95 cools to 1, not to 0, so the unit of rates matters     as printed: rates are in MB/s
  *   currUtil starts at 0: the first state is always accepted           as printed
- *   path and de-path never leave the fewest hops                       as printed and described
+ *   path and de-path take only routes with the fewest hops             as printed and described
  *   tasks next to neither a source nor a sink never move               as printed and described
  *   "5 times" in the pseudo-code, "5 additional times" in the text     repeats (5)
  *
- * Two errors are always corrected, since they would give invalid placements: random(servers) ignores slots, and
- * currAllocation[newMachine] <- task loses the tasks that the server had. For each step of the placement, the routes
- * are annealed once, beginning with the routes in use, not five times beginning with random ones.
+ * Two errors are always corrected, because they would lead to invalid placements: random(servers) ignores slots, and
+ * currAllocation[newMachine] <- task loses the tasks that the server had. After each step of the placement, the paper
+ * anneals the routes five times, each time from random routes; this engine does it once, from the routes in use.
  */
 #include <errno.h>
 #include <math.h>
@@ -34,11 +34,11 @@ struct annealing {
 	struct utility utility;
 	double *priority; /* by task: number of flows to or from a source or a sink; 0 if pinned */
 	double priority_sum;
-	/* The best state so far: hosts, by task; numbers of routes, by flow; utility. */
-	uint32_t *best_hosts, *best_numbers;
-	double best;
+	/* The best state so far. */
+	uint32_t *best_hosts, *best_numbers; /* by task: host; by flow: number of the route, or UTILITY_NO_PAIR */
+	double best;                         /* its utility */
 	bool has_best;
-	bool best_is_current; /* ENGINE_LITERAL_ALIAS: the state at the end of this run counts as the best */
+	bool best_is_current; /* ENGINE_LITERAL_ALIAS: the last state of this run counts as the best state */
 	struct network_pair *routes_before; /* work space of step_routes() */
 	size_t routes_capacity;
 };
@@ -48,7 +48,7 @@ const char *const engine_literal_names[] = {"all", "sum", "truth", "alias", "pat
 static bool accepts(struct decision *decision, double old, double new, double temperature)
 {
 	if (decision_keeps(decision, ENGINE_LITERAL_TRUTH))
-		return new > old || exp((new - old) / temperature) != 0; /* NaN (inf - inf, "local") is true */
+		return new > old || exp((new - old) / temperature) != 0; /* true for NaN (inf - inf), too */
 	return new > old || rng_uniform(&decision->rng) < exp((new - old) / temperature);
 }
 
@@ -141,9 +141,9 @@ static void set_route(struct annealing *annealing, uint32_t number, const struct
 }
 
 /*
- * Anneals the routes, from the current ones: the loop of algorithm 1 with the steps of algorithm 3. current: the
- * utility of the current state. If `keeps`, the accepted states may become the best state. Returns the utility of the
- * last accepted state.
+ * Anneals the routes, beginning with the current ones: the loop of algorithm 1 with the steps of algorithm 3. current:
+ * the utility of the current state. keeps: an accepted state may become the best state. Returns the utility of the last
+ * accepted state.
  */
 static double anneal_routes(struct annealing *annealing, double current, bool keeps)
 {
@@ -220,8 +220,8 @@ static uint32_t draw_task(const struct annealing *annealing)
 }
 
 /*
- * Anneals the placement: the loop of algorithm 1 with the steps of algorithm 2; `routes`: anneals the routes after each
- * step.
+ * Anneals the placement: the loop of algorithm 1 with the steps of algorithm 2. If `routes` is true, also anneals the
+ * routes after each step.
  */
 static void anneal_placement(struct annealing *annealing, bool routes)
 {

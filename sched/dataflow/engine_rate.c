@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Local search for the placement with the greatest sum of the rates that all sources sustain together, or with the
- * least time per MB. The first start is R-Storm's placement, the others are random. Each task in turn tries the hosts
- * of the tasks with which it exchanges data, other hosts on their switches, some random hosts, and the places of the
- * job's other tasks (a swap); each pair of hosts whose route passes a bottleneck of the job tries its other routes. The
- * best change of a task is made if it is better than staying. The search ends when a pass over all tasks changes
+ * Local search for the placement with the greatest sum of rates of all sources (engine rate), or the least sum of
+ * weight / rate (engine completion). The first start is R-Storm's placement, the others are random. A pass tries:
+ *
+ * - for each task, the hosts of the tasks with which it exchanges data, other hosts on the switches of these hosts, and
+ *   some random hosts
+ * - for each task, swapping hosts with each other task of the job
+ * - for each pair of hosts whose route passes a bottleneck of the job, the other routes of the pair
+ *
+ * Of each set of candidates, makes the best change, if it is an improvement. The search ends when a pass changes
  * nothing.
  */
 #include <errno.h>
@@ -16,9 +20,9 @@
 #include "decision.h"
 
 /*
- * RANDOM_HOSTS: number of random hosts that a task tries. NEIGHBOURS: maximum number of other hosts that it tries on
- * the switch of a host of its partners. Measured on 200 jobs on a Fat-tree of 128 hosts: with 4, 8 or 16 random hosts
- * per task, the results differ by under 2 %.
+ * RANDOM_HOSTS: number of random hosts that a task tries. NEIGHBOURS: for each task with which it exchanges data, the
+ * maximum number of hosts that it tries on the same switch as that task's host. Measured on 200 jobs on a Fat-tree of
+ * 128 hosts: with 4, 8 or 16 random hosts per task, the results differ by under 2 %.
  */
 enum { RANDOM_HOSTS = 6, NEIGHBOURS = 4 };
 /*
@@ -35,8 +39,8 @@ struct search {
 	uint32_t *candidates; /* hosts to try for the present task */
 	uint32_t candidate_count;
 	/*
-	 * changes: number of changes so far, from 1. refused: for each pair of tasks, the value of `changes` when their
-	 * swap was last tried; it is not tried again before the next change.
+	 * changes: number of changes so far, from 1. refused[low * task_count + high]: for two tasks, the value of
+	 * `changes` when their swap was last tried. It is not tried again until there was another change.
 	 */
 	uint32_t changes, *refused;
 };
@@ -45,7 +49,7 @@ struct search {
 struct saved {
 	struct value value;
 	uint32_t *hosts;
-	struct network_pair *pairs; /* NULL: no start has ended */
+	struct network_pair *pairs; /* NULL: no start has ended yet */
 	uint32_t pair_count;
 };
 
@@ -58,7 +62,7 @@ static void add_candidate(struct search *search, uint32_t host)
 		search->candidates[search->candidate_count++] = host;
 }
 
-/* Adds a host and up to NEIGHBOURS other hosts on its switch. */
+/* Adds a host and up to NEIGHBOURS other hosts on its switch to the candidates. */
 static void add_around(struct search *search, uint32_t host)
 {
 	const struct topology_adjacency *adjacency = search->decision->network->adjacency;

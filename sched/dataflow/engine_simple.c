@@ -28,8 +28,9 @@ void engine_place_storm(struct decision *decision)
 }
 
 /*
- * Flink's cluster.evenly-spread-out-slots: each task goes to the host with the most free slots, which among equal hosts
- * is the one with the smallest share of its slots in use; ties are broken at random.
+ * Flink's cluster.evenly-spread-out-slots: each task goes to the host with the most free slots; ties are broken at
+ * random. Flink compares the share of the slots in use, which gives the same order if all hosts have equally many
+ * slots.
  */
 void engine_place_flink(struct decision *decision)
 {
@@ -51,8 +52,8 @@ void engine_place_flink(struct decision *decision)
 }
 
 /*
- * Returns the host nearest to the reference host that has a free slot; ties are broken at random. distance[]: by node,
- * links from the reference host.
+ * Of the hosts with a free slot, returns the one nearest to the reference host; ties are broken at random. distance[]:
+ * by node, number of links from the reference host.
  */
 static uint32_t nearest(struct decision *decision, uint32_t reference, const uint32_t *distance)
 {

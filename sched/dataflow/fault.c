@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parses faults of a simulation or a run (simulate_fault_parse()). */
+/* Parses the faults of a simulation or a lab run, as given to --fail. */
 #include <sched/dataflow/simulate.h>
 
 #include <errno.h>
@@ -47,7 +47,7 @@ static const char *read_subject(const char *kind, char *subject, const struct to
 	} else if (strcmp(kind, "used") == 0) {
 		fault->kind = SIMULATE_USED;
 		if (number_parse_i64(subject, &number) != 0 || number < 1 || number > 100)
-			return "bad percentage";
+			return "PERCENT must be a whole number from 1 to 100";
 	} else if (strcmp(kind, "link") == 0 && colon) {
 		int64_t a, b;
 
@@ -78,7 +78,7 @@ int simulate_fault_parse(const char *text, const struct topology *topology, stru
 		return bad(text, "not a valid fault", err);
 	*at = *colon = '\0';
 	if (!read_times(at + 1, fault))
-		return bad(text, "bad times", err);
+		return bad(text, "the times must be 0 <= FROM < TO <= 1e9", err);
 	why = read_subject(copy, colon + 1, topology, fault);
 	return why ? bad(text, why, err) : 0;
 }

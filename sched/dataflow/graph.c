@@ -12,8 +12,8 @@
 
 enum { ROUNDS_MAXIMUM = 100000 };
 /*
- * Data that still circulates in a cycle is ignored when its rate is below this part of the source's rate; the cycle
- * diverges when it is above DIVERGED times the source's rate.
+ * The search ends when the rate of the data that still circulates in cycles is below NEGLIGIBLE times the source's
+ * rate. A cycle diverges if this rate exceeds DIVERGED times the source's rate.
  */
 #define NEGLIGIBLE 1e-12
 #define DIVERGED 1e9
@@ -60,9 +60,9 @@ static int entries_to_rows(const struct entries *entries, uint32_t row_count, st
 }
 
 /*
- * Returns the share of the data of sender j (of `senders`) on an edge that receiver i (of `receivers`) gets.
- * DATAFLOW_FORWARD: the interval from 0 to 1 is divided equally among the senders and, separately, among the receivers;
- * the share is the part of the sender's interval that overlaps the receiver's interval.
+ * Returns the share of a sender's data on an edge that one receiver gets. j: the sender's number, below `senders`; i:
+ * the receiver's number, below `receivers`. DATAFLOW_FORWARD divides the interval from 0 to 1 equally among the senders
+ * and also equally among the receivers; the share is the part of the sender's interval that overlaps the receiver's.
  */
 static double share(const struct dataflow_edge *edge, uint64_t senders, uint64_t j, uint64_t receivers, uint64_t i,
 		    double key_sum)
@@ -162,7 +162,7 @@ static int find_sources(struct dataflow_graph *graph, const struct dataflow_job 
  * following round; received[] and carried[] are the sums so far.
  */
 struct spread {
-	double *now, *next, *received, *carried; /* MB/s per MB/s of the source; carried by flow, the others by task */
+	double *now, *next, *received, *carried; /* MB/s per MB/s of the source; carried[]: by flow; others: by task */
 };
 
 static double spread_round(const struct dataflow_graph *graph, const double *gains, struct spread *spread)

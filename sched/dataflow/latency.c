@@ -7,7 +7,7 @@
 
 #include <model/curve_library.h>
 
-#define ONE_HOST_US 1.0 /* round trip within a host: NoMora's "small constant" (decision 8 of the design) */
+#define ONE_HOST_US 1.0 /* round trip within a host: NoMora's "small constant" */
 
 struct dataflow_latency {
 	const struct dataflow *dataflow;

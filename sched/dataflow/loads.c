@@ -66,8 +66,8 @@ int loads_add_source(struct loads *loads, double weight, double offered, bool br
 }
 
 /*
- * Writes weight, offered rate and broken = false of a job's sources behind those of the other sources. The caller
- * increases source_count when it has added all their loads.
+ * Appends a job's sources to weight[], offered[] and broken[] (false). The caller increases source_count when it has
+ * added all loads of these sources.
  */
 static int add_sources(struct loads *loads, const struct network_job *of)
 {
@@ -98,7 +98,7 @@ static const struct network_route *route_between(const struct network *network, 
 	return pair == HASH_TABLE_NONE ? NULL : &network->pairs[pair].route;
 }
 
-/* Adds the loads of one flow on the links of its route; backwards: the flow goes from the route's end to its start. */
+/* Adds the loads of one flow on the links of its route. backwards: the flow goes against the route's direction. */
 static int add_flow(struct loads *loads, const struct network_route *route, bool backwards,
 		    const struct dataflow_by_source *carried, uint32_t flow)
 {
@@ -176,7 +176,7 @@ int loads_add_job(struct loads *loads, const struct network *network, const stru
 /* The arrays of struct max_min_problem and its work space, all in one block. */
 struct arrays {
 	double *capacity, *load, *work;
-	uint32_t *first, *source, *resources; /* resources: numbers in the network, by number in the problem */
+	uint32_t *first, *source, *resources; /* resources[r]: number in the network of the problem's resource r */
 };
 
 static int prepare(struct loads *loads, const struct network *network)
@@ -217,8 +217,8 @@ static int make_arrays(struct loads *loads, struct arrays *arrays)
 }
 
 /*
- * Gives the resources with loads successive numbers in the problem and counts the loads of each in first[]. Returns the
- * number of these resources.
+ * Numbers the resources that have loads, from 0, for the problem, and counts the loads of each one in first[]. Returns
+ * the number of these resources.
  */
 static uint32_t number_resources(struct loads *loads, const struct network *network, struct arrays *arrays)
 {
@@ -258,7 +258,7 @@ static void sort_loads(struct loads *loads, struct arrays *arrays, uint32_t reso
 }
 
 /*
- * Adds up the loads of one source on one resource, so that each pair occurs once. Afterwards first[r] is the beginning
+ * Merges loads of the same source on the same resource into one load, their sum. Afterwards first[r] is the beginning
  * of the loads of resource r.
  */
 static void merge_loads(struct loads *loads, struct arrays *arrays, uint32_t resources)

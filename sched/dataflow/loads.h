@@ -14,8 +14,8 @@ struct network_job;
 struct network_route;
 
 /*
- * The loads of sources on resources; empty if all zero. loads_clear() removes the loads and keeps the memory;
- * loads_free() frees the memory.
+ * The loads of sources on resources. All zero is legal and means empty. loads_clear() removes the loads and keeps the
+ * memory; loads_free() also frees the memory.
  */
 struct loads {
 	struct load {
@@ -23,18 +23,18 @@ struct loads {
 		double load;
 	} * items;
 	size_t count, capacity;
-	double *weight, *offered; /* by source */
-	bool *broken;             /* by source: one of its flows has no route that is up */
+	double *weight, *offered; /* by source: weight in the sharing; offered rate, MB/s */
+	bool *broken;             /* by source: true: a flow with its data has no route that is up */
 	uint32_t source_count;
 	size_t source_capacity, offered_capacity, broken_capacity;
-	uint32_t *used_as; /* by resource of the network: 1 + its number in the struct max_min_problem being solved, or
-			      0 */
-	uint32_t *mark;    /* by source: 1 + the index of its last entry in the arrays of that problem */
-	void *problem;     /* memory of that problem's arrays and of the work space of max_min_solve() */
+	uint32_t *used_as; /* by resource of the network: 1 + its number in the struct max_min_problem that is being
+			      solved; 0: it has no loads */
+	uint32_t *mark;    /* by source: 1 + the index of its load that was written last to the problem's arrays */
+	void *problem;     /* memory of the problem's arrays and of the work space of max_min_solve() */
 	size_t problem_bytes, used_capacity, mark_capacity;
 };
 
-/* Returns the route from host low to host high (low < high), or NULL if no route between them is up. */
+/* Returns the route to use between hosts low < high, or NULL if there is none. */
 typedef const struct network_route *(*loads_router)(void *context, uint32_t low, uint32_t high);
 struct loads_routes {
 	loads_router route;
@@ -45,8 +45,9 @@ void loads_clear(struct loads *loads);
 void loads_free(struct loads *loads);
 
 /*
- * Adds the sources of a job all of whose tasks have hosts, and their loads. Their numbers follow those of the sources
- * added before. routes: where to look up routes; NULL: in the network. Returns 0 or -ENOMEM.
+ * Adds the sources of a job and their loads. All tasks of the job must have hosts. The new sources are numbered after
+ * those added before. routes: returns the route of a pair of hosts; NULL: the routes in use on the network. Returns 0
+ * or -ENOMEM.
  */
 int loads_add_job(struct loads *loads, const struct network *network, const struct network_job *job,
 		  const struct loads_routes *routes);
@@ -59,8 +60,8 @@ int loads_add_source(struct loads *loads, double weight, double offered, bool br
 int loads_add(struct loads *loads, uint32_t resource, uint32_t source, double load);
 
 /*
- * Computes the rates of all sources, MB/s, and the resources that limit them (or MAX_MIN_OFFERED) unless `bottleneck`
- * is NULL. Returns 0 or -ENOMEM.
+ * Writes the rate of each source, MB/s, to rate[], and the resource that limits it, or MAX_MIN_OFFERED, to
+ * bottleneck[], which may be NULL. Returns 0 or -ENOMEM.
  */
 int loads_solve(struct loads *loads, const struct network *network, double *rate, uint32_t *bottleneck);
 

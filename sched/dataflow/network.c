@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hosts, routes in use and running jobs. */
+/* Creates the network; starts and stops jobs; computes rates and loads. */
 #include "network_priv.h"
 
 #include <errno.h>
@@ -91,8 +91,8 @@ static int add_pair(struct network *network, uint32_t low, uint32_t high, uint32
 }
 
 /*
- * Counts one flow less that uses a pair of hosts. If it was the last one, removes the pair's entry and moves the last
- * entry of pairs[] to its place.
+ * Decrements the number of flows of a pair of hosts. At 0, removes the pair's entry from pairs[] and moves the last
+ * entry to its place.
  */
 static void release_pair(struct network *network, uint32_t a, uint32_t b)
 {
@@ -132,8 +132,8 @@ static int take_all_slots(struct network *network, const struct dataflow_job *jo
 }
 
 /*
- * Counts one more flow that uses a pair of hosts. If the pair has no entry, adds one with the route that route_of()
- * chooses.
+ * Increments the number of flows of a pair of hosts. If the pair has no entry in pairs[], first adds one with the route
+ * that route_of() chooses.
  */
 static int use_pair(struct network *network, uint32_t from, uint32_t to, network_chooser route_of, void *context,
 		    struct error *err)

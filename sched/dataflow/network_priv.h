@@ -8,11 +8,11 @@
 
 #include "loads.h"
 
-/* Two hosts that exchange data, the lower number first, and the route from low to high. */
+/* Two hosts that exchange data (node numbers low < high), and the route between them: its number, and its links. */
 struct network_pair {
 	uint32_t low, high, number;
 	uint32_t users; /* number of flows between the hosts, of all running jobs */
-	bool rerouted;  /* true: the route was replaced after a failure; `original` is the number of the route before */
+	bool rerouted; /* true: the route was replaced after a link failure; `original`: number of the replaced route */
 	uint32_t original;
 	struct network_route route;
 };
@@ -23,7 +23,7 @@ struct network {
 	struct topology_paths *paths;
 	uint32_t k;
 	uint32_t *free_slots; /* by node */
-	uint32_t *held_slots; /* by node: free slots taken away while the host is down */
+	uint32_t *held_slots; /* by node: free slots, unavailable while the host is down (network_hold_slots()) */
 	double *cpu;          /* by node */
 	struct network_pair *pairs;
 	uint32_t pair_count;
@@ -40,7 +40,7 @@ static inline uint64_t network_pair_key(uint32_t a, uint32_t b)
 	return a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
 }
 
-/* Returns the index of the pair of two hosts, or HASH_TABLE_NONE. */
+/* Returns the index in pairs[] of the pair of two hosts, or HASH_TABLE_NONE. */
 static inline uint32_t network_find_pair(const struct network *network, uint32_t a, uint32_t b)
 {
 	return hash_table_find(&network->pair_table, network_pair_key(a, b));

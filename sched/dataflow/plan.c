@@ -15,8 +15,8 @@ static bool is_placed(const struct dataflow_job *job)
 }
 
 /*
- * Places and starts one job. The tasks of a job that was already running all have hosts; for it, only routes are
- * chosen.
+ * Places and starts one job. If all its tasks have hosts, because it was already running, the engine chooses only
+ * routes.
  */
 static int start_job(struct network *network, struct plan_job *job, const struct engine *engine,
 		     const struct engine_options *options, struct error *err)

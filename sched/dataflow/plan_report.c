@@ -117,12 +117,12 @@ static void print_moves(const struct dataflow_plan *plan, const struct dataflow_
 	char name[2 * DATAFLOW_NAME_BYTES];
 
 	if (advice->count == 0)
-		fputs("no move of one task of a running job gains anything\n", out);
+		fputs("no move of a task of a running job would raise the sum of the rates\n", out);
 	for (size_t m = 0; m < advice->count; m++) {
 		const struct dataflow_move *move = &advice->moves[m];
 
 		dataflow_task_name(move->job->job, move->task, name);
-		fprintf(out, "move %s of %s from %s to %s: %+.2f MB/s in all, %+.2f MB/s for the job\n", name,
+		fprintf(out, "move %s of %s from %s to %s: %+.2f MB/s for all jobs, %+.2f MB/s for this job\n", name,
 			move->job->job->name, topology->nodes[move->from].name, topology->nodes[move->to].name,
 			move->gain_MBps, move->own_gain_MBps);
 	}
@@ -175,7 +175,7 @@ int dataflow_plan_plot(const struct dataflow_plan *plan, const char *engine, con
 	return code;
 }
 
-/* Returns a list with an entry for each link and direction that carries data, and its load. */
+/* Returns a list of the links that carry data, with their loads; each direction of a link is an entry. */
 static json_t *links_json(const struct dataflow_plan *plan)
 {
 	uint32_t directions = 2 * network_topology(plan->network)->link_count;

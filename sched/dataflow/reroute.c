@@ -7,12 +7,12 @@
 #include "network_priv.h"
 
 /*
- * After this many calls of network_rates(), network_improve_rerouted() tries no further pair. One call takes 3 ms with
- * 160 jobs on 1,000 hosts, 4 us with two jobs on 30 hosts.
+ * After this many calls of network_rates(), network_improve_rerouted() tries no other pair. A call takes 3 ms with 160
+ * jobs on 1,000 hosts, and 4 us with two jobs on 30 hosts.
  */
 enum { IMPROVEMENT_EVALUATIONS = 1000 };
 
-/* A gain below this part of the sum of all rates counts as a rounding error. */
+/* A gain below this fraction of the sum of all rates counts as a rounding error. */
 static const double rounding = 1e-9;
 
 static bool is_up(const struct network *network, const struct network_route *route)
@@ -30,8 +30,8 @@ static void count_use(uint32_t *users, const struct network_pair *pair, int dire
 }
 
 /*
- * Returns the maximum, over the links of a route, of the link's number of flows (users[]) divided by its capacity in
- * MB/s.
+ * For each link of the route, divides the number of flows (users[]) by the link's capacity in MB/s. Returns the largest
+ * of these quotients.
  */
 static double busiest(const struct network *network, const struct network_route *route, const uint32_t *users)
 {
@@ -43,8 +43,8 @@ static double busiest(const struct network *network, const struct network_route 
 }
 
 /*
- * Gives the pair the route with the fewest links and, among these, the one with the least busiest(), which is the
- * paper's path heuristic. Returns 1, 0 if no route is up, or -ENOMEM.
+ * Gives the pair a new route: of the routes with the fewest links, the one whose busiest() is least. This is the `path`
+ * heuristic of Alkaff and Gupta's paper. Returns 1 on success, 0 if no route is up, or -ENOMEM.
  */
 static int choose(struct network *network, struct network_pair *pair, const uint32_t *users)
 {
@@ -65,7 +65,7 @@ static int choose(struct network *network, struct network_pair *pair, const uint
 	return count < 0 ? count : count > 0;
 }
 
-/* Restores the route from before the failure. Returns 1, 0 if that route is still down, or -ENOMEM. */
+/* Restores the route from before the failure. Returns 1 on success, 0 if this route is still down, or -ENOMEM. */
 static int give_back(struct network *network, struct network_pair *pair)
 {
 	int code = network_route(network, pair->low, pair->high, pair->original, &pair->route);
@@ -115,9 +115,9 @@ int network_reroute_pairs(struct network *network, bool repaired)
 	return changed;
 }
 
-/* A search for routes that increase the sum of the sources' rates, each counted with at most local_MBps. */
+/* A search for routes that increase the sum of the sources' rates. A rate counts with at most local_MBps. */
 struct improvement {
-	double local_MBps, sum; /* sum: MB/s, with the best routes so far */
+	double local_MBps, sum; /* sum: of the rates with the best routes so far, MB/s */
 	double *rate;           /* by source: work space */
 	uint32_t evaluations;
 };
@@ -135,8 +135,8 @@ static double evaluate(struct network *network, struct improvement *improvement)
 }
 
 /*
- * Gives a pair the candidate route with the greatest sum of rates. Returns 1, 0 if the pair keeps its route, or
- * -ENOMEM.
+ * Gives a pair the route with the greatest sum of rates. Returns 1 if the route changed, 0 if the pair keeps its route,
+ * or -ENOMEM.
  */
 static int improve(struct network *network, struct network_pair *pair, struct improvement *improvement)
 {

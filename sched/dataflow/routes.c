@@ -44,7 +44,7 @@ static void make_route(const struct network *network, uint32_t from, uint32_t fi
 
 /*
  * Finds a shortest path from switch `from` to switch `to` over links that are up, by a breadth-first search that begins
- * at `to`. Returns 1, 0 if the switches are not connected, or -ENOMEM.
+ * at `to`. Returns 1 if there is one, 0 if there is none of at most TOPOLOGY_PATHS_LINKS_MAXIMUM links, or -ENOMEM.
  */
 static int live_path(const struct network *network, uint32_t from, uint32_t to, struct topology_path *path)
 {
@@ -56,7 +56,7 @@ static int live_path(const struct network *network, uint32_t from, uint32_t to, 
 		return -ENOMEM;
 	queue = by + topology->node_count;
 	for (uint32_t n = 0; n < topology->node_count; n++)
-		by[n] = UINT32_MAX; /* by[n]: the link of n towards `to` */
+		by[n] = UINT32_MAX; /* by[n]: the first link of the path from n to `to` */
 	queue[tail++] = to;
 	while (head < tail && by[from] == UINT32_MAX) {
 		uint32_t node = queue[head++];

@@ -60,8 +60,8 @@ static void sort_by_source(struct running_loads *running)
 }
 
 /*
- * Adds up the loads of one source on one resource, so that each pair occurs once. at[]: work space, by resource, all 0
- * at first.
+ * Merges loads of the same source on the same resource into one load, their sum. at[]: work space, by resource; the
+ * caller sets it to 0.
  */
 static void merge(struct running_loads *running, uint32_t *at)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The loads of running jobs, indexed by source and by resource. With these, an evaluation of a placement of a new job
- * computes only the rates of those running sources that share a resource with the new job, directly or through other
- * sources; the max-min fair rates of all others do not change. Private.
+ * The loads of running jobs, indexed by source and by resource. They make the evaluation of a new job's placement
+ * faster: it computes only the rates of running sources that share a resource with the new job, or with another such
+ * source. The max-min fair rates of all other running sources do not change. Private.
  */
 #ifndef SCHED_DATAFLOW_RUNNING_H
 #define SCHED_DATAFLOW_RUNNING_H
@@ -18,20 +18,20 @@ struct running_total {
 };
 
 struct running_loads {
-	struct loads loads; /* loads in the order in which they were added; weight, offered and broken of each source */
+	struct loads loads; /* the loads, in no particular order; and weight[], offered[] and broken[] of the sources */
 	uint32_t source_count;
 	double *rate; /* by source: rate without the new job, MB/s */
 	/*
-	 * The loads of source s: resource[i], load[i] for i = source_first[s] .. source_first[s + 1] - 1; each resource
-	 * occurs once.
+	 * The loads of source s: resource[i], load[i] for i = source_first[s] .. source_first[s + 1] - 1. In this
+	 * range, each resource occurs at most once.
 	 */
 	uint32_t *source_first, *resource;
 	double *load;
 	/* The sources with loads on resource r: source[i] for i = resource_first[r] .. resource_first[r + 1] - 1. */
 	uint32_t *resource_first, *source;
-	uint32_t *seen_source, *seen_resource; /* value of `spread` when running_loads_spread() last reached it */
-	uint32_t spread;
-	struct running_total total; /* total of all running sources, without a new job */
+	uint32_t *seen_source, *seen_resource; /* by source, by resource: `spread` of the last call that reached it */
+	uint32_t spread;                       /* number of calls of running_loads_spread() */
+	struct running_total total;            /* total of all running sources, without a new job */
 	double local_MBps;
 };
 
@@ -43,15 +43,15 @@ int running_loads_begin(struct running_loads *running, struct network *network, 
 void running_loads_free(struct running_loads *running);
 
 /*
- * Adds (sign 1) a source of `loads` with this rate to a total, or subtracts it (-1). A source that has sent all its
- * data counts in MBps only.
+ * Adds a source to a total (sign 1), or subtracts it (sign -1). rate: rate of this source, MB/s. A source that has sent
+ * all its data does not count in s_per_MB.
  */
 void running_total_add(struct running_total *total, const struct loads *loads, uint32_t source, double rate,
 		       double local_MBps, double sign);
 
 /*
- * Adds to `loads`, which holds the sources of a new job, the running sources whose rates that job may change.
- * *unchanged: the total of all other running sources. Returns 0 or -ENOMEM.
+ * loads: has the sources of a new job. Adds the running sources whose rates the new job may change. Sets *unchanged to
+ * the total of all other running sources. Returns 0 or -ENOMEM.
  */
 int running_loads_spread(struct running_loads *running, struct loads *loads, struct running_total *unchanged);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Arrivals, faults and repairs are events in a queue; the time at which the next source ends is computed from the
- * current rates.
+ * Arrivals, faults and repairs are events in a queue. The times at which sources end and buffers become full or empty
+ * are computed from the current rates.
  */
 #include <sched/dataflow/simulate.h>
 
@@ -18,16 +18,17 @@
 
 enum event_kind { ARRIVAL, FAIL, REPAIR };
 
-/* A source has ended when it has less to send than this part of its volume, or than it sends in INSTANT_S. */
+/* A source has ended when the rest of its data is at most this fraction of its volume, or is sent within INSTANT_S. */
 #define ROUNDING 1e-12
 #define INSTANT_S 1e-9
 
 struct running {
 	struct dataflow_job *job;
 	struct dataflow_graph *graph;
-	double *left, *offered, *rate; /* by source: MB to send, MB/s offered (0: all sent), MB/s */
-	uint32_t *pinned;              /* copy of the job's hosts[] as given; restored at the end */
-	struct queues *queues;         /* NULL: no buffers */
+	/* By source: data still to send, MB; offered rate, MB/s (0: all data is sent); present rate, MB/s. */
+	double *left, *offered, *rate;
+	uint32_t *pinned;      /* copy of job->hosts[] before the simulation; restored at the end */
+	struct queues *queues; /* queues of the job's flows; NULL: simulation without buffers */
 };
 
 struct simulation {
@@ -38,11 +39,11 @@ struct simulation {
 	struct event_queue queue;
 	struct rng rng;
 	struct running *jobs;
-	uint32_t *order; /* the running jobs, as indexes of jobs[], in the order of network_jobs() */
+	uint32_t *order; /* indexes in jobs[] of the running jobs, in the order of network_jobs() */
 	uint32_t order_count;
-	uint32_t *waiting; /* jobs that have arrived but do not run, as indexes of jobs[] */
+	uint32_t *waiting; /* indexes in jobs[] of the jobs that wait to be placed, first one first */
 	uint32_t waiting_count;
-	uint32_t *link_faults; /* by link: number of present faults that keep it down */
+	uint32_t *link_faults; /* by link: number of faults that keep it down at present */
 	uint32_t **used_links; /* by fault of kind SIMULATE_USED: the links that it disabled, ending with UINT32_MAX */
 	double *rates;         /* rates of all sources on the network, MB/s */
 	size_t rates_capacity;
@@ -165,8 +166,8 @@ static void drop_running(struct simulation *simulation, uint32_t index)
 }
 
 /*
- * Ends the sources that have sent everything, and the jobs all of whose sources have ended and whose queues are empty.
- * Returns true if there was one.
+ * Ends the sources that have sent all their data. Ends the jobs all of whose sources have ended and whose queues are
+ * empty. Returns true if a source or a job ended.
  */
 static bool end_sources(struct simulation *simulation)
 {
@@ -281,8 +282,8 @@ static int draw_used(struct simulation *simulation, uint32_t fault, uint32_t per
 }
 
 /*
- * Places the tasks of a failed host again. If there are too few free slots or no routes, the whole job stops and waits,
- * before the other waiting jobs.
+ * Places the tasks of a failed host again. If this is impossible for a job (no free slots or no route), the whole job
+ * stops. It then waits to be placed again, at the head of the waiting jobs.
  */
 static int lose_host(struct simulation *simulation, uint32_t host)
 {
@@ -371,8 +372,8 @@ static int handle(struct simulation *simulation, const struct event *event)
 }
 
 /*
- * Advances to the next event, or to the next end of a source or change of a queue, and handles everything that happens
- * at that time.
+ * Advances to the next event, end of a source, or time at which a queue becomes full or empty, or to until_s. Handles
+ * everything that happens at this time.
  */
 static int step(struct simulation *simulation)
 {
@@ -383,7 +384,7 @@ static int step(struct simulation *simulation)
 	int code = 0;
 
 	if (isinf(event_s) && isinf(end_s) && isinf(until_s))
-		return error_set(simulation->err, EHOSTUNREACH, "at %g s no running job can send anything any more",
+		return error_set(simulation->err, EHOSTUNREACH, "at %g s, no running job can send and no event is left",
 				 simulation->now_s);
 	if (fmin(event_s, end_s) >= until_s) {
 		advance(simulation, until_s - simulation->now_s);

@@ -12,7 +12,7 @@ static double end_of(const struct dataflow_simulate_result *result)
 	return result->rates[result->rate_count - 1].time_s;
 }
 
-/* Median seconds from arrival to end of the jobs that have ended; NAN if none has. */
+/* Returns the median time from arrival to end of the jobs that have ended, or NAN if none has. *ended: their number. */
 static double median_completion_s(const struct dataflow_simulate_result *result, uint32_t *ended)
 {
 	double *times = malloc(result->job_count * sizeof *times + 1), median;
@@ -48,7 +48,7 @@ void simulate_result_print(const struct dataflow *dataflow, const struct dataflo
 	fprintf(out, "%u of %u jobs ended", ended, result->job_count);
 	if (ended > 0)
 		fprintf(out, ", half of them within %.3f s of their arrival", median);
-	fprintf(out, "; %.2f MB/s in all over %.3f s; %u routes replaced after failures\n",
+	fprintf(out, "; all jobs together sent %.2f MB/s on average over %.3f s; %u routes replaced after failures\n",
 		end_s > 0 ? simulate_mean_MBps(result, 0, end_s) : 0, end_s, result->rerouted);
 }
 

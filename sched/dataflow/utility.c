@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the least share[] of the links of a route, each in the direction of the route. */
+/* Returns the minimum of share[] over the links of a route, in the direction of the route. */
 static double least_of(const double *share, const struct network_route *route)
 {
 	double least = INFINITY;
@@ -34,7 +34,7 @@ static void count(struct utility *utility, const struct network_route *route, in
 	}
 }
 
-/* Returns the route of a flow of the new job, or NULL if its tasks are on one host or after an error. */
+/* Returns the route of a flow of the new job. Returns NULL if both tasks are on one host, or after an error. */
 static const struct network_route *own_route(const struct utility *utility, uint32_t flow)
 {
 	struct decision *decision = utility->decision;
@@ -122,8 +122,8 @@ void utility_start(struct utility *utility)
 }
 
 /*
- * Computes reach[]: for each task, the bandwidth of the widest path along the flows from the source to it (Bellman and
- * Ford, until nothing changes).
+ * Computes reach[]: for each task, the bandwidth of the widest path along flows from the source to the task. Bellman
+ * and Ford's algorithm: passes over all flows, until nothing changes.
  */
 static void widen(struct utility *utility, const struct dataflow_graph *graph, uint32_t source)
 {
@@ -140,7 +140,7 @@ static void widen(struct utility *utility, const struct dataflow_graph *graph, u
 
 			if (width > reach[flow->to]) {
 				reach[flow->to] = width;
-				/* If flow->to > flow->from, this pass has not yet come to the flows from flow->to. */
+				/* If flow->to > flow->from, this pass comes to the flows from flow->to later. */
 				changed |= flow->to < flow->from;
 			}
 		}
@@ -174,8 +174,8 @@ static double between(struct utility *utility, uint32_t from, uint32_t to)
 }
 
 /*
- * Returns true if a sink's bandwidth is that of the route between its host and its root's host, not that of the flows
- * between them.
+ * How to measure a sink's bandwidth. True: on the route between the hosts of the sink and its root (a source that
+ * reaches it). False: on the flows from the root to the sink.
  */
 static bool is_direct(const struct utility *utility)
 {
@@ -188,8 +188,8 @@ static bool is_sink(const struct dataflow_graph *graph, uint32_t task)
 }
 
 /*
- * Returns the sum, over a job's sinks, of the least bandwidth from the sink's roots (the sources that reach it).
- * utility->width[] must hold the bandwidths of the job's flows.
+ * For each sink of a job, computes the bandwidth from each of its roots (the sources that reach it) and takes the least
+ * one. Returns the sum over the sinks. utility->width[] must contain the bandwidths of the job's flows.
  */
 static double job_utility(struct utility *utility, const uint32_t *hosts, const struct dataflow_graph *graph)
 {

@@ -17,8 +17,10 @@ static const char *const engines[ENGINES] = {"both", "rate"};
 static const char *const engine_texts[ENGINES] = {"both (the paper's)", "rate (ours)"};
 
 /*
- * Indices of the results of a run. DURING, AFTER: change of the throughput during and after the failure, in per cent of
- * the throughput before it. REROUTE_MS: time until new routes are found, in ms.
+ * Indexes of the results of a run.
+ * - DURING: change of the throughput during the failure, compared with that before it, in per cent
+ * - AFTER: the same after the repair
+ * - REROUTE_MS: time to find new routes after the failure, ms
  */
 enum { DURING, AFTER, REROUTE_MS };
 
@@ -39,7 +41,7 @@ static double throughput(const struct dataflow_simulate_result *result, double f
 	return simulate_mean_MBps(result, from_s, to_s) / JOBS;
 }
 
-/* Simulates one run with the seed options->engine.seed + run; *result gets the result. */
+/* Simulates one run with the seed options->engine.seed + run. Returns false on failure. */
 static bool run_one(struct experiment_page *page, const struct experiment_dataflow_options *options,
 		    const struct kind *kind, const char *engine, uint32_t run, struct dataflow_simulate_result *result)
 {

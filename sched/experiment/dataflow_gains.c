@@ -19,8 +19,8 @@ static const char *const engine_texts[ENGINES] = {"random",  "application", "rou
 						  "R-Storm", "rate (ours)"};
 
 /*
- * Published gains over random in per cent: [Storm, Hadoop][topology][application, routing, both][size]; NAN: not in the
- * paper.
+ * Published gains over random placement and routes, in per cent; NAN: not in the paper. Indexes: [Storm, Hadoop]
+ * [topology][engine: application, routing, both][size].
  */
 static const double published[2][EXPERIMENT_TOPOLOGIES][3][SIZES] = {
 	{{{7.5, NAN, 21.1}, {9.1, NAN, 22.7}, {13.0, NAN, 30.0}},
@@ -36,7 +36,7 @@ struct gains {
 	double *MBps[SIZES][ENGINES]; /* [run]: mean throughput of the jobs in this run, MB/s */
 };
 
-/* Places as many jobs as fit into the slots, one after the other, and returns the mean throughput of a job. */
+/* Places jobs one by one until the slots are full. Returns the mean throughput of a job, MB/s. */
 static double run_one(struct gains *gains, int topology, uint32_t hosts, const char *engine, uint64_t seed)
 {
 	bool storm = gains->options->what == EXPERIMENT_STORM;

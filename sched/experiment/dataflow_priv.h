@@ -16,16 +16,16 @@ extern const char *const experiment_topology_names[EXPERIMENT_TOPOLOGIES];
  * and stores the error in the page.
  *
  *  - Fat-tree: 6 ports, or 16 for more than 54 hosts.
- *  - Jellyfish: each host has a switch with 5 ports to other switches; for more than 54 hosts, switches have 15 ports
- *    and four hosts each.
+ *  - Jellyfish of up to 54 hosts: a switch for each host, with 5 ports to other switches.
+ *  - Jellyfish of more hosts: switches of 15 ports, with four hosts each.
  */
 struct dataflow *experiment_scenario(struct experiment_page *page, int topology, uint32_t hosts, uint32_t slots,
 				     const struct dataflow_recipe *recipe);
 struct dataflow_recipe experiment_recipe(const char *text, uint64_t seed);
 
 /*
- * Returns the geometric mean of the ratios, minus 1, in per cent. *half gets half the width of its 95 % confidence
- * interval, NAN if count is 1.
+ * Returns the geometric mean of the ratios, minus 1, in per cent. Sets *half to half the width of the 95 % confidence
+ * interval of the result; NAN if count is 1.
  */
 double experiment_gain(const double *ratios, uint32_t count, double *half);
 

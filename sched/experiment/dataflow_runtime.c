@@ -37,8 +37,8 @@ static struct ns thread_time(void)
 }
 
 /*
- * Returns the median time, in ms, of a decision, over options->runs jobs that arrive one after the other when 16 jobs
- * run already.
+ * Starts 16 jobs, then places options->runs more jobs one by one. Returns the median time of placing one of the latter,
+ * ms.
  */
 static double decide_ms(struct experiment_page *page, const struct experiment_dataflow_options *options, int kind,
 			int topology, uint32_t hosts, const char *engine)

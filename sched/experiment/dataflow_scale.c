@@ -24,7 +24,7 @@ static const struct {
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-/* Fills seconds[] with the completion time of each job with one engine. False after a failure. */
+/* Simulates all jobs with one engine. Writes each job's completion time to seconds[]. Returns false on failure. */
 static bool complete(struct experiment_page *page, const struct experiment_dataflow_options *options, int kind,
 		     int topology, const char *engine, double *seconds)
 {
@@ -62,8 +62,8 @@ static int compare_doubles(const void *a, const void *b)
 }
 
 /*
- * Adds table rows about change[], the change of each job's completion time in per cent (negative is faster), and sorts
- * it.
+ * Adds table rows about change[]: by job, the change of its completion time in per cent; negative: faster. Sorts
+ * change[].
  */
 static void tabulate(struct experiment_page *page, int kind, int topology, int engine, double *change, uint32_t jobs)
 {

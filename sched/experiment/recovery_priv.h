@@ -8,12 +8,12 @@
 #include <sched/recovery/recovery.h>
 
 /*
- * Solves the scenario and returns its objective p, or NAN if there is no solution. *server gets an array with the
- * server of each task, which the caller frees; server may be NULL.
+ * Solves the scenario. Returns its objective p, or NAN if there is no solution. server: if not NULL, *server is set to
+ * an array with the server of each task, which the caller frees.
  */
 double experiment_solve_p(const struct recovery_scenario *s, const struct recovery_options *options, uint32_t **server);
 
-/* A progress bar; NULL if `out` is NULL. */
+/* Returns a progress bar on `out`, or NULL if `out` is NULL. */
 struct progress *experiment_progress(FILE *out, const char *label, uint64_t total);
 
 void experiment_recovery_testbed(struct experiment_page *page);

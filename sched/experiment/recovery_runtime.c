@@ -18,7 +18,7 @@ static int compare_doubles(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Fills ms[] with the times, in ms, to solve the instances of `runs` seeds, sorted. */
+/* Solves `runs` instances, each with another seed. Writes the solving times to ms[], in ms and sorted. */
 static bool time_runs(struct experiment_page *page, const struct recovery_options *options, uint32_t runs, double *ms,
 		      struct progress *progress, uint64_t *done)
 {

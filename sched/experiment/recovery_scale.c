@@ -29,7 +29,10 @@ static struct recovery_scenario *scale_scenario(struct experiment_page *page, ui
 	return scenario;
 }
 
-/* Fills p[] for JO, PFR (eta 15), PFR (eta 25) and R; for all but JO, p is the mean over DRAWS random placements. */
+/*
+ * Writes the objective of the paper's four strategies to p[]: JO (optimal placement), PFR with eta 15, PFR with eta 25
+ * (random placement on filtered servers) and R (random placement). For PFR and R, it is the mean over DRAWS placements.
+ */
 static bool run_strategies(const struct recovery_scenario *s, uint64_t seed, double p[STRATEGIES])
 {
 	bool *candidate = calloc(s->server_count, sizeof *candidate);
@@ -88,8 +91,8 @@ static void figure_12(struct experiment_page *page, FILE *out)
 }
 
 /*
- * Figure 13 shows the tasks on one server. From the servers on which failed tasks of stage 1 are placed, uses the one
- * with the most tasks that have not failed.
+ * Figure 13 shows the tasks on one server. Of the servers on which a failed task of stage 1 is placed, this is the one
+ * with the most tasks that did not fail.
  */
 static void figure_13(struct experiment_page *page, FILE *out)
 {
@@ -151,7 +154,7 @@ static void figure_13(struct experiment_page *page, FILE *out)
 	}
 	experiment_page_chart(page, 13, chart);
 	chart = NULL;
-	experiment_page_row(page, "failed task against the slowest other, eq. 19", "no lag", "%.3g x", lag[0]);
+	experiment_page_row(page, "end of the failed task / slowest other task, eq. 19", "no lag", "%.3g x", lag[0]);
 	experiment_page_row(page, "... fixed equal shares", "lags, about 15 s", "%.3g x", lag[1]);
 	experiment_page_row(page, "... max-min", "not printed", "%.3g x", lag[2]);
 	fluid_free(&fluid);

@@ -17,7 +17,7 @@ enum { RANDOM_RUNS = 2 };
 
 static const char *const strategy_names[] = {"JO", "PFR1", "PFR2", "R1", "R2"};
 
-/* Draws figure 8 or 9, the transfer time of application A. */
+/* Draws figure 8 or 9: the transfer time of application A with each placement strategy. */
 static void placement_figure(struct experiment_page *page, const struct recovery_scenario *s, int figure,
 			     double published_s)
 {
@@ -55,8 +55,8 @@ static void placement_figure(struct experiment_page *page, const struct recovery
 }
 
 /*
- * Fills times[] with the end of each sending task's last flow, and names[] with the task's label ("A1"). Returns their
- * number.
+ * For each task that sends, writes the time at which its last flow ends to times[], s, and its label, such as "A1", to
+ * names[]. Returns the number of these tasks.
  */
 static uint32_t sender_times(const struct recovery_scenario *s, const struct fluid_result *result, double *times,
 			     char (*names)[8])
@@ -81,7 +81,7 @@ static uint32_t sender_times(const struct recovery_scenario *s, const struct flu
 	return count;
 }
 
-/* Draws figure 10 or 11, the time at which each sender's last flow ends, with each sharing policy. */
+/* Draws figure 10 or 11: for each sharing policy, the time at which each sending task's last flow ends. */
 static void sharing_figure(struct experiment_page *page, const struct recovery_scenario *s, int figure)
 {
 	struct recovery_options joint = {0};

@@ -57,7 +57,7 @@ static bool begins_job(const struct explanation *explanation, size_t task)
 	return task == 0 || explanation->tasks[task].job != explanation->tasks[task - 1].job;
 }
 
-/* Computes the expected performance of a random placement, once per job. 0 or -ENOMEM. */
+/* Computes the expected performance of a random placement, once per job. Returns 0 or -ENOMEM. */
 static int explain_random(const struct explain_scene *scene, struct explanation *explanation)
 {
 	struct vacancies vacancies;
@@ -95,20 +95,20 @@ static void note_moves(struct explanation *explanation, const struct flownet_mov
 						    sizeof *explanation->tasks, compare_task);
 
 		if (!task)
-			continue; /* the move is of a job that is not explained */
+			continue; /* a move of a job that is not to be explained */
 		task->arc = moves[i].arc;
 		task->arc_cost = moves[i].cost;
 	}
 }
 
-/* The free slot with the policy's lowest cost; it is the same for all tasks of a job except its root. */
+/* The free slot with the policy's lowest cost. It is the same for all tasks of a job, except for the root. */
 struct cheapest {
 	int64_t job; /* -1 = not searched yet */
 	bool is_root;
 	uint32_t machine;
 	int32_t cost;
-	enum flownet_arc arc; /* FLOWNET_ARC_NONE: no free slot can be reached */
-	uint64_t unreachable; /* machines with a free slot that are unreachable from the root's */
+	enum flownet_arc arc; /* arc to this slot; FLOWNET_ARC_NONE: no arc leads to a free slot */
+	uint64_t unreachable; /* number of machines with a free slot that are unreachable from the root's machine */
 };
 
 /* The state while one job's tasks are explained. */
@@ -118,7 +118,7 @@ struct explainer {
 	struct vacancies vacancies; /* free slots now */
 	int64_t best[2];            /* vacancies_best() of this job */
 	struct cheapest cheapest;
-	bool *unrouted; /* [tasks of this job] the arc U_J -> S has no capacity for the task; NULL: it has for all */
+	bool *unrouted; /* [tasks of this job] U_J -> S has no capacity for the waiting task; NULL: no limit */
 };
 
 static void look_at(const struct explain_scene *scene, uint32_t job, uint32_t root, uint32_t machine,
@@ -127,7 +127,7 @@ static void look_at(const struct explain_scene *scene, uint32_t job, uint32_t ro
 	float rtt_us = latency_view_get(scene->view, root, machine, &option->origin);
 
 	option->machine = machine;
-	option->rtt_us = round((double)rtt_us * 1e3) / 1e3; /* rounded to the precision of a float */
+	option->rtt_us = round((double)rtt_us * 1e3) / 1e3; /* to ns: drops digits that a float does not have */
 	option->cost = placer_latency_cost(scene->placer, job, root, machine);
 	option->performance = explain_performance_at(scene, job, (double)rtt_us);
 }
@@ -179,7 +179,7 @@ static void explain_waiting(struct explainer *explainer, struct explain_task *ta
 		snprintf(task->why, sizeof task->why, "%s",
 			 flownet_root_machine(net, task->job) == FLOWNET_NONE
 				 ? "waits for its root, which has no machine"
-				 : "waits for the next round: its root was placed by the last solve of this one");
+				 : "waits for the next round: its root was placed by the last solve of this round");
 		return;
 	}
 	if (!explainer->unrouted || !explainer->unrouted[task->task])
@@ -197,7 +197,7 @@ static void explain_waiting(struct explainer *explainer, struct explain_task *ta
 		snprintf(task->why, sizeof task->why, "%sno machine with a free slot is reachable from the root's",
 			 freed);
 	else
-		snprintf(task->why, sizeof task->why, "%sno arc leads to a free slot", freed);
+		snprintf(task->why, sizeof task->why, "%sthe flow network has no arc to a free slot", freed);
 }
 
 static void explain_task(struct explainer *explainer, struct explain_task *task)
@@ -261,7 +261,7 @@ static void add_task(const struct explain_scene *scene, const struct explain_tas
 	totals->random_mean_performance += task->random_performance;
 }
 
-/* Application performance of the job whose tasks are first..end-1; NAN if none of them but the root is placed. */
+/* Returns the application performance of the job with the tasks first..end-1; NAN if at most the root is placed. */
 static double application_performance(struct explainer *explainer, const struct explain_task *first,
 				      const struct explain_task *end)
 {

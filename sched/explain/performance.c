@@ -44,7 +44,7 @@ void performance_sum_add(struct performance_sum *sum, double mean, double worst,
 
 static double quotient(double value, double best)
 {
-	return best > 0 ? fmin(value / best, 1) : NAN; /* equal sums may differ in the last bit */
+	return best > 0 ? fmin(value / best, 1) : NAN; /* rounding may make the quotient of equal sums exceed 1 */
 }
 
 double performance_average(const struct performance_sum *sum)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Free slots, rated for a job's tasks by the round trip to their root. */
+/* Lists the free slots, and predicts the performance of a job's tasks on them. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

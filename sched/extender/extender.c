@@ -14,27 +14,28 @@
 
 enum {
 	ROOTS_MOST = 10000,
-	RACK_LOOKED_AT = 64 /* maximum number of candidates of the best rack to compare, as the time is quadratic */,
+	RACK_LOOKED_AT = 64 /* maximum number of candidates to compare for a root; the time is quadratic */,
 	SCORE_MOST = 10,
 	WHY_BYTES = 512
 };
 /*
- * Nodes whose predicted performance is at most this much below the best count as equally good; the scheduler's costs
- * have two digits as well.
+ * Nodes count as equally good if their predicted performance is at most this much below the best. schedd's costs are no
+ * finer: they are 100 / performance, rounded.
  */
 #define TIE 0.01
 
 struct extender {
 	char *path;
-	json_t *roots; /* job -> node, oldest first */
+	json_t *roots; /* object: the node of the root, by job; oldest first */
 };
 
 /*
- * One node of a request. performance: NAN if the node is not a candidate; 0 if it is not reachable from the root or, in
- * a request for a root, was not compared (rate_roots()).
+ * One node of a request. performance: predicted, 0..1, with two special values:
+ * - NAN: the node is not a candidate
+ * - 0: the node is not reachable from the root or, in a request for a root, was not compared (rate_roots())
  */
 struct rated {
-	int64_t machine; /* -1: the node's machine number; -1: schedd does not know the node, or `closed` */
+	int64_t machine; /* the node's machine number; -1: schedd does not know the node, or `closed` */
 	bool closed;     /* the machine is draining or down, or all its slots are in use */
 	double performance;
 };
@@ -88,8 +89,8 @@ void extender_destroy(struct extender *extender)
 }
 
 /*
- * Stores the root before the answer is sent: kube-scheduler then binds the pod, and the job's tasks must find it even
- * after a crash.
+ * Stores the node of a job's root in the file. Called before the answer is sent: kube-scheduler then binds the root's
+ * pod to this node, and requests for the job's tasks need the node, even if schedd has crashed in between.
  */
 static int keep_root(struct extender *extender, const char *job, const char *node, struct error *err)
 {
@@ -98,7 +99,7 @@ static int keep_root(struct extender *extender, const char *job, const char *nod
 
 	if (known && strcmp(known, node) == 0)
 		return 0;
-	json_object_del(extender->roots, job); /* added again below, because the object's order is the order of age */
+	json_object_del(extender->roots, job); /* added again at the end: the object is ordered by age */
 	while (json_object_size(extender->roots) >= ROOTS_MOST)
 		json_object_del(extender->roots, json_object_iter_key(json_object_iter(extender->roots)));
 	json_object_set_new(extender->roots, job, json_string(node));
@@ -119,7 +120,7 @@ static uint32_t rack_of(const struct live *live, int64_t machine)
 	return live_cluster(live)->machines[machine].rack;
 }
 
-/* Returns the rack with the most candidates, and their number in *candidates. */
+/* Returns the rack with the most candidates. Sets *candidates to their number. */
 static uint32_t best_rack(const struct live *live, const struct rated *rated, size_t count, size_t *candidates)
 {
 	uint32_t racks = live_cluster(live)->rack_count, best = 0;
@@ -136,9 +137,9 @@ static uint32_t best_rack(const struct live *live, const struct rated *rated, si
 }
 
 /*
- * Rates candidates for a root. A node in the best rack gets the mean predicted performance of tasks on the rack's
- * candidates if the root is on this node; a task on the node itself counts as 1. Nodes in other racks get 0, and so do
- * candidates of this rack beyond the first RACK_LOOKED_AT.
+ * Rates candidates for a root. Compares the first RACK_LOOKED_AT candidates of the best rack; all other candidates get
+ * 0. The performance of a node is the mean predicted performance of tasks on the compared candidates if the root is on
+ * this node. A task on the node itself counts as 1.
  */
 static void rate_roots(const struct live *live, const struct curve *curve, struct rated *rated, size_t count)
 {
@@ -153,7 +154,7 @@ static void rate_roots(const struct live *live, const struct curve *curve, struc
 			members[member_count++] = n;
 	}
 	for (size_t a = 0; a < member_count; a++) {
-		double sum = 1; /* itself */
+		double sum = 1; /* a task on the node itself */
 
 		for (size_t b = 0; b < member_count; b++)
 			if (b != a)
@@ -171,8 +172,8 @@ static void rate_tasks(const struct live *live, const struct curve *curve, int64
 }
 
 /*
- * Returns the machine of the job's root: the machine that nomora k8s-agent reported to schedd, even if the root has
- * ended; if it has reported none, the node that the filter chose. -1: none.
+ * Returns the machine on which the job's root runs or ended, as nomora k8s-agent reported to schedd. If the agent has
+ * not reported it yet, returns the node that the filter chose for the root. Returns -1 if there is neither.
  */
 static int64_t find_root(const struct extender *extender, const struct live *live, const char *name)
 {
@@ -204,7 +205,7 @@ static struct rated find_machine(const struct live *live, const char *name)
 	return rated;
 }
 
-/* Rates all nodes. Returns false if none can be rated; `why` then has the reason. */
+/* Rates all nodes of the request. If this is impossible, returns false and writes the reason to why[]. */
 static bool rate(const struct extender *extender, const struct live *live, const struct extender_request *request,
 		 struct rated *rated, char why[static WHY_BYTES])
 {
@@ -242,8 +243,8 @@ static size_t find_best(const struct rated *rated, size_t count)
 }
 
 /*
- * Prints the reason why node n does not pass. Answers are printed directly and not built as JSON values, which halves
- * the time for thousands of nodes. Names need no escaping.
+ * Prints the reason why node n does not pass. Answers are printed directly: to build them as JSON values would take
+ * twice the time for thousands of nodes. Names need no escaping.
  */
 static void print_reason(FILE *out, const struct extender_request *request, const struct rated *rated, size_t best,
 			 size_t n, const char *why)
@@ -251,7 +252,7 @@ static void print_reason(FILE *out, const struct extender_request *request, cons
 	if (why[0])
 		fputs(why, out);
 	else if (rated[n].closed)
-		fputs("nomora: no free slot, or not up", out);
+		fputs("nomora: the node has no free slot, or is draining or down", out);
 	else if (isnan(rated[n].performance))
 		fputs("nomora: schedd does not know the node", out);
 	else if (best == request->count || rated[n].performance == 0)
@@ -291,8 +292,8 @@ static void print_kept(FILE *out, const struct extender_request *request, const 
 }
 
 /*
- * Returns the ExtenderFilterResult: the nodes that pass, in the form of the request, and the others with their reasons.
- * rated NULL: all nodes pass.
+ * Returns the ExtenderFilterResult: the nodes that pass (complete nodes or names, as in the request), and the other
+ * nodes with the reasons why they do not. rated NULL: all nodes pass.
  */
 static char *filter_result(const struct extender_request *request, const struct rated *rated, size_t best,
 			   const char *why)
@@ -346,8 +347,8 @@ static char *filter(struct extender *extender, const struct live *live, const st
 }
 
 /*
- * Returns the HostPriorityList. A node's score is its performance divided by the best one. It is nearly the same for
- * all nodes that passed the filter; it matters if kube-scheduler ignored the filter's answer.
+ * Returns the HostPriorityList. A node's score is SCORE_MOST times its performance divided by the best performance. The
+ * nodes that pass the filter have nearly the same score; scores matter if kube-scheduler ignores the filter.
  */
 static char *prioritize(const struct extender *extender, const struct live *live,
 			const struct extender_request *request)

@@ -9,12 +9,12 @@
 #include <base/json.h>
 #include <base/name.h>
 
-/* Kubernetes' own limit for names. */
+/* Kubernetes' limit for names, and the NUL. */
 enum { NAME_BYTES = 254 };
 
 /*
- * Finds a member by either of two spellings: Go's decoder accepts keys in any case, and versions of kube-scheduler send
- * "Pod" or "pod".
+ * Finds a member that has one of two spellings. Some versions of kube-scheduler send "Pod" and some "pod", because Go's
+ * decoder accepts both.
  */
 static const json_t *member(const json_t *object, const char *key, const char *other)
 {
@@ -23,7 +23,7 @@ static const json_t *member(const json_t *object, const char *key, const char *o
 	return value ? value : json_object_get(object, other);
 }
 
-/* Returns a member's text, or "" if it is absent; NULL with err set if it is not a valid name. */
+/* Returns a member's text, or "" if the member is absent, or NULL with err set if the text is not a valid name. */
 static const char *name_in(const json_t *object, const char *key, const char *where, struct error *err)
 {
 	const json_t *value = json_object_get(object, key);
@@ -62,7 +62,7 @@ static int read_labels(struct extender_request *request, const json_t *pod, stru
 	return error_set(err, ENOMEM, "out of memory");
 }
 
-/* Returns the node's name in an entry of Nodes.items, if the request has Nodes, or of NodeNames. */
+/* Returns the node's name in an entry of the request's list, Nodes.items or NodeNames. */
 static const char *name_of(const struct extender_request *request, const json_t *entry)
 {
 	return json_string_value(request->nodes ? json_object_get(json_object_get(entry, "metadata"), "name") : entry);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ExtenderArgs of k8s.io/kube-scheduler/extender/v1, as JSON. */
+/* Reads a request: ExtenderArgs of k8s.io/kube-scheduler/extender/v1, as JSON. */
 #ifndef SCHED_EXTENDER_REQUEST_H
 #define SCHED_EXTENDER_REQUEST_H
 
@@ -12,7 +12,7 @@
 
 struct extender_request {
 	json_t *root;
-	const json_t *nodes; /* items of the NodeList; NULL: the request has only the nodes' names */
+	const json_t *nodes; /* items of the NodeList; NULL: the request has only names of nodes */
 	const char **names;  /* names of the nodes, borrowed from `root` */
 	size_t count;
 	char *job; /* "namespace/name"; NULL: the pod requests no placement */
@@ -20,7 +20,7 @@ struct extender_request {
 	bool is_root;
 };
 
-/* 0 or -errno with err set; the caller frees in either case. */
+/* Returns 0, or -errno with err set. The caller calls extender_request_free() in either case. */
 int extender_request_read(struct extender_request *request, const char *body, size_t bytes, struct error *err);
 void extender_request_free(struct extender_request *request);
 

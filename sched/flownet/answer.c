@@ -53,8 +53,9 @@ static int extract_job(struct flownet *net, uint32_t job)
 }
 
 /*
- * Reads the answer of the groups that the solver reports as changed, and of jobs with events, in which a unit may now
- * belong to another task. Jobs whose tasks only moved as the last answer proposed need not be read.
+ * Reads the answer of the groups that the solver reports as changed. Also reads the answer of the jobs with events,
+ * because a unit there may now belong to another task. A job whose tasks only moved as the last answer proposed need
+ * not be read.
  */
 static int extract_touched(struct flownet *net)
 {
@@ -94,7 +95,7 @@ static int verify(const struct flownet *net, struct error *err)
 	return code;
 }
 
-/* Appends the machines of the job's running tasks that may move. 0 or -ENOMEM. */
+/* Appends to *homes the machine of each running task of the job that may move. 0 or -ENOMEM. */
 static int list_homes(struct flownet *net, uint32_t job, struct structured_placement **homes, size_t *count,
 		      size_t *room)
 {
@@ -116,10 +117,10 @@ static int list_homes(struct flownet *net, uint32_t job, struct structured_place
 }
 
 /*
- * Solves. If the answer moves tasks at rest off their machine, wakes them (resting.c) and solves again, until no task
- * at rest leaves. From the second time on, also wakes the tasks at rest that would leave if prices rose further
- * (wake_next()). Without this, a round that takes the last slots wakes one machine per solve: 594 solves at 1,250
- * machines, where 20 are enough. *sum: the last result, with the total work.
+ * Solves. If the answer moves tasks at rest (see resting.c) off their machines, wakes them and solves again, until no
+ * task at rest leaves. From the second time on, also wakes the tasks at rest that would leave if prices rose further
+ * (wake_next()). Otherwise a round that takes the last slots would wake the tasks of only one machine per solve: at
+ * 1,250 machines, it would take 594 solves instead of 20. *sum: the last result, with the work of all solves.
  */
 static int solve(struct flownet *net, struct structured_result *sum)
 {
@@ -176,7 +177,7 @@ int net_groups_solve(struct flownet *net, struct flownet_round *round, struct er
 	round->unrouted = result.unrouted;
 	round->scans = result.scans;
 	if (status != MCF_OPTIMAL && status != MCF_INFEASIBLE)
-		return error_set(err, status == MCF_NO_MEMORY ? ENOMEM : ERANGE, "the flow solver: %s",
+		return error_set(err, status == MCF_NO_MEMORY ? ENOMEM : ERANGE, "the flow solver failed: %s",
 				 mcf_status_name(status));
 	if (net->settings.verify) {
 		code = verify(net, err);

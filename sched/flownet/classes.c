@@ -49,8 +49,8 @@ void net_class_unit_gone(struct flownet *net, uint32_t job, uint32_t task, int32
 	struct net_class *known = net_class_find(entry, root, net_unscheduled_cost(net, entry, task));
 
 	/*
-	 * Fails if the solver has the unit elsewhere. The next round then passes a smaller supply, which removes the
-	 * unit.
+	 * structured_end_unit() fails if the solver has the unit elsewhere. The next round then passes a smaller
+	 * supply, which removes the unit.
 	 */
 	if (!net->solver || !known || entry->tasks[task].rests)
 		return;

@@ -51,7 +51,10 @@ static int32_t cost_at_machine(const struct flownet *net, uint32_t job, uint32_t
 	return cost;
 }
 
-/* While the others are held back, staying costs less than waiting, so that only a root can displace a running task. */
+/*
+ * While all tasks but roots are held back (flownet_hold_others()), staying costs less than waiting, so that only a root
+ * can displace a running task.
+ */
 static int32_t staying_cost(const struct flownet *net, int32_t cost)
 {
 	if (!net->others_held || cost < net->settings.gamma)
@@ -72,7 +75,7 @@ int32_t net_discount(const struct flownet *net, const struct net_job *job, uint3
 	return cost_of_time(net->settings.beta_per_s, net->now_s - job->since_s[task]);
 }
 
-/* The highest cost at which performance exceeds the current one by the job's gain: p = 100 / cost. */
+/* Performance is 100 / cost. Returns the highest cost at which it exceeds the current performance by the job's gain. */
 static int32_t cost_to_beat(const struct net_job *job, int32_t cost)
 {
 	if (job->gain <= 0 || !job->preemptible || cost <= 0)

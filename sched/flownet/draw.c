@@ -59,8 +59,10 @@ static char *name_of_unscheduled(const struct flownet_names *names, const struct
 	return name;
 }
 
-/* "web.client1", "U(web)", "X", "R(r1)", "h1", "S": the paper's letters where a node has no name of its own. The
- * caller frees it; NULL if out of memory. */
+/*
+ * Returns the name of a node, such as "web.client1", "U(web)", "X", "R(r1)", "h1", "S". X and S are the paper's
+ * letters, as these nodes have no names. The caller frees the name; NULL if out of memory.
+ */
 static char *node_name(const struct flownet_network *network, const struct flownet *net,
 		       const struct flownet_names *names, int32_t node)
 {
@@ -97,7 +99,7 @@ int flownet_network_write_dimacs(const struct flownet_network *network, const st
 	fprintf(out, "c NoMora's network of one round: task, unscheduled, cluster, rack, machine, sink\n");
 	if (network->overflow_cost > 0)
 		fprintf(out,
-			"c tasks without a path, whose 'unscheduled' has too little capacity, take an arc of cost "
+			"c a task for which its job's 'unscheduled' has no capacity left takes an arc of cost "
 			"%" PRId64 " to the sink\n",
 			network->overflow_cost);
 	for (int32_t v = 0; v < problem->node_count; v++) {

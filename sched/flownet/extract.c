@@ -295,7 +295,9 @@ static int32_t choose_slot(struct flownet *net, const struct flownet_move *move,
 	return (int32_t)machine;
 }
 
-/* Lets the policy choose among the free slots to which the arc leads. */
+/*
+ * For each planned move over an arc of this kind, lets the policy choose among the free slots to which the arc leads.
+ */
 static void choose_loose(struct flownet *net, enum flownet_arc arc)
 {
 	for (size_t i = 0; i < net->plan_count; i++) {

@@ -21,7 +21,8 @@
 
 enum { TASK_WAITING = FLOWNET_NONE, TASK_ABSENT = -2 }; /* values of net_task.machine that are not machines */
 /*
- * Values of net_task.origin: not in transit; or not in transit, but asked to leave its machine (flownet_task_leave()).
+ * Values of net_task.origin of a task that is not in transit. ORIGIN_LEAVES: it was asked to leave its machine
+ * (flownet_task_leave()). ORIGIN_SETTLED: it was not.
  */
 enum { ORIGIN_SETTLED = -2, ORIGIN_LEAVES = -3 };
 #define JOB_NONE UINT32_MAX
@@ -32,7 +33,7 @@ enum { ORIGIN_SETTLED = -2, ORIGIN_LEAVES = -3 };
 #define GROUP_RESTS (UINT32_C(1) << 31)
 
 struct net_task {
-	int32_t machine; /* where it runs, or is about to start */
+	int32_t machine; /* machine where it runs or is about to start; or TASK_WAITING, TASK_ABSENT */
 	int32_t origin;  /* in transit: the machine that it leaves, or FLOWNET_NONE if it waited; else ORIGIN_... */
 	int32_t cost;    /* of running on `machine`; valid while cost_epoch is that of the job */
 	uint32_t cost_epoch;
@@ -67,24 +68,24 @@ struct net_class {
 /* Two cache lines. For a job with one class, as most have, a round reads only these and the tasks. */
 struct net_job {
 	bool present;
-	bool touched;     /* in net->touched */
+	bool touched;     /* the job is in net->touched */
 	bool recount;     /* the running arcs may have changed: update more than the number of units */
 	bool look;        /* read the solver's answer for the job even if it has not changed */
-	bool root_ended;  /* the root's machine remains the reference for the other tasks */
+	bool root_ended;  /* the root has ended; its machine remains the reference for the other tasks */
 	bool preemptible; /* its running tasks may move */
 	bool ageing : 1;  /* in net->ageing: its costs change with time */
 	bool waits : 1;   /* in net->waits */
 	bool spare : 1;   /* its number is in net->spare_jobs */
 	uint32_t root;
 	int32_t root_machine; /* where the root runs or ran, FLOWNET_NONE while it waits */
-	uint32_t task_limit;  /* tasks[task_limit] */
+	uint32_t task_limit;  /* highest task number so far + 1 */
 	uint32_t place;       /* index in net->live */
 	struct net_task *tasks;
-	uint32_t pending_arcs, pending_units; /* index in `pending` + 1, 0 = none */
+	uint32_t pending_arcs, pending_units; /* index of the job's change in net->pending + 1, 0 = none */
 	uint32_t cost_epoch;                  /* changes when costs may have changed; never 0 */
 	uint32_t class_count;                 /* classes known to the solver: the first, then those in `more` */
 	struct net_class first;
-	struct net_class *more; /* [more_room] */
+	struct net_class *more; /* [more_room] all classes but the first */
 	uint32_t more_room, task_room;
 	uint32_t waiting, running;
 	double *since_s;    /* [task_room] time (net->now_s) at which each task began to wait or run; NULL without omega
@@ -108,7 +109,8 @@ struct net_age {
 /* A task at rest, in the list of its machine. */
 struct net_rest {
 	uint32_t job, task;
-	uint32_t next; /* index in net->rests + 1, 0 = none; in an unused item, the next unused one */
+	uint32_t next; /* index + 1 in net->rests of the machine's next task at rest or, in an unused item, of the next
+			  unused item; 0 = none */
 };
 
 static inline struct net_class *net_class_at(struct net_job *job, uint32_t number)
@@ -118,21 +120,21 @@ static inline struct net_class *net_class_at(struct net_job *job, uint32_t numbe
 
 struct net_machine {
 	int32_t slots;
-	int32_t running;     /* tasks that hold a slot: running, about to start, or moving away */
-	int32_t pinned;      /* of `running`: slots that no other task can get (net_is_held()); they are not part of the
-				solver's capacity */
-	int32_t unseen;      /* of `running`: tasks that should leave or are moving away */
-	int32_t told;        /* capacity passed to the solver, FLOWNET_NONE = none */
+	int32_t running; /* tasks that hold a slot: running, about to start, or moving away */
+	int32_t pinned;  /* tasks of `running` whose slots no other task can get (net_is_held()); the solver's capacity
+			    of the machine does not include these slots */
+	int32_t unseen;  /* tasks of `running` that should leave or are moving away */
+	int32_t told;    /* capacity that was passed to the solver, FLOWNET_NONE = none */
 	uint32_t told_rack;  /* rack passed to the solver with `told` */
 	uint32_t rack;       /* as in the cluster */
-	uint32_t pending;    /* index in `pending` + 1, 0 = none */
-	uint32_t first_root; /* first job with its root here, JOB_NONE: none */
+	uint32_t pending;    /* index of the machine's change in net->pending + 1, 0 = none */
+	uint32_t first_root; /* first job with its root on the machine, JOB_NONE: none */
 	bool present;
 	bool draining;
 	bool flipped;          /* in net->flipped */
 	bool resting_changed;  /* in net->resting_changed */
 	int32_t resting;       /* tasks at rest on it */
-	uint32_t first_rest;   /* index in net->rests + 1, 0 = none */
+	uint32_t first_rest;   /* index of its first task at rest in net->rests + 1, 0 = none */
 	int32_t resting_group; /* the solver's group of these tasks, FLOWNET_NONE: none */
 	double lower_s; /* time (net->now_s) before which stays_at_rest() does not try to lower the machine's price */
 };
@@ -168,8 +170,8 @@ struct net_plan {
 };
 
 /*
- * A task in a list sorted by cost: its cost of waiting (roots.c: or of staying). number: the number of the task; in
- * route.c, of the task's arc.
+ * A task in a list that is sorted by cost. cost: of waiting; in roots.c, for running tasks, of staying. number: of the
+ * task; in route.c, of the task's arc.
  */
 struct net_waiter {
 	uint32_t job;
@@ -196,10 +198,11 @@ struct flownet {
 	struct net_job *jobs;
 	uint32_t job_limit, job_room;
 	struct net_walk live;       /* all present jobs, in no order */
-	struct net_walk spare_jobs; /* numbers of ended jobs, for reuse; some may be used again already */
+	struct net_walk spare_jobs; /* numbers of ended jobs, for reuse; some may be in use again */
 	struct net_walk ageing;     /* jobs whose costs change with time; may still list ended ones */
 	struct net_walk waits;      /* jobs with waiting tasks, and perhaps others, see net_clean_waits() */
-	uint32_t *flipped;          /* [machine_count] shut (net_machine_is_shut()) or reopened since the last solve */
+	uint32_t *flipped; /* [machine_count] machines that were shut (net_machine_is_shut()) or reopened since the last
+			      solve */
 	uint32_t flipped_count;
 	struct net_age *ages;      /* [job_room] by job */
 	uint32_t *resting_changed; /* [machine_count] machines whose tasks at rest have changed since the solver got
@@ -307,8 +310,8 @@ int net_count_waiting(struct flownet *net, uint32_t job, int32_t sign);
 /* Removes jobs without waiting tasks from net->waits. */
 void net_clean_waits(struct flownet *net);
 /*
- * For each task of the job that is held (net_is_held()), adds `sign` to `pinned` of its machine. Also wakes all tasks
- * of the job. 0 or -ENOMEM.
+ * For each task of the job that is held (net_is_held()), adds `sign` to the machine's `pinned`. Also wakes all tasks of
+ * the job. 0 or -ENOMEM.
  */
 int net_count_pins(struct flownet *net, struct net_job *job, int32_t sign, enum flownet_reason reason);
 /* Sets the machine's slots, tasks and state. */
@@ -318,7 +321,7 @@ void net_machine_try(struct flownet *net, int32_t machine, int32_t sign);
 /* Records that the task began to wait or run `ago_s` seconds ago. */
 void net_task_began(const struct flownet *net, struct net_job *job, uint32_t task, double ago_s);
 /*
- * Moves a task between machines and waiting (FLOWNET_NONE); does not update `pinned` or record changes. 0 or -ENOMEM.
+ * Moves a task to a machine, or lets it wait (FLOWNET_NONE); does not update `pinned` or record changes. 0 or -ENOMEM.
  */
 int net_task_put(struct flownet *net, uint32_t job, uint32_t task, int32_t machine);
 /* As net_task_put(), but also ends a transit, updates `pinned` and records the changes. 0 or -ENOMEM. */
@@ -335,8 +338,10 @@ int32_t net_unscheduled_cost(const struct flownet *net, const struct net_job *jo
 int32_t net_running_cost(const struct flownet *net, uint32_t job, uint32_t task, bool *discounted);
 /* beta's discount on the running task's cost of staying. */
 int32_t net_discount(const struct flownet *net, const struct net_job *job, uint32_t task);
-void net_costs_forget(struct net_job *job); /* the costs of its running tasks must be looked up again */
-/* Time until which no cost of the job's tasks changes, possibly slightly early; INFINITY: they never change. */
+void net_costs_forget(struct net_job *job); /* the costs of the job's running tasks must be looked up again */
+/*
+ * Time until which no cost of the job's tasks changes, possibly slightly too early; INFINITY: the costs never change.
+ */
 double net_job_due_s(const struct flownet *net, uint32_t job);
 
 /* moves.c: cancels the open proposal for the task, if any. */
@@ -349,11 +354,11 @@ void net_waiters_sort(struct net_waiter *waiters, size_t count);
 int32_t net_unscheduled_width(const struct flownet *net, const struct net_job *job);
 
 /* job_events.c */
-void net_job_free(struct net_job *job); /* frees its arrays; it may be used again */
+void net_job_free(struct net_job *job); /* frees the job's arrays; its number may be used again */
 
 /*
- * members.c: fills net->members with the tasks of the job that may be placed or moved, class by class. Returns their
- * number, or -ENOMEM.
+ * members.c: fills net->members with those tasks of the job that may be placed or moved, class by class. Returns the
+ * number of members, or -ENOMEM.
  */
 int64_t net_members(struct flownet *net, uint32_t job);
 /* Fills in the member of a task that exists. */
@@ -374,20 +379,27 @@ int net_walk_sort(struct flownet *net, struct net_walk *walk); /* sorts by the r
 enum net_walk_for { NET_WALK_APPLY, NET_WALK_EXTRACT };
 void net_walk_fetch(const struct flownet *net, const struct net_walk *walk, size_t at, enum net_walk_for purpose);
 
-/* classes.c: the solver's groups; `owner` is a job, or GROUP_RESTS and a machine. 0 or -errno. */
+/*
+ * classes.c: the solver's groups. `owner` is the number of a job, or that of a machine with the flag GROUP_RESTS. 0 or
+ * -errno.
+ */
 int net_group_take(struct flownet *net, uint32_t owner, int32_t *group);
 int net_group_give_back(struct flownet *net, int32_t group);
-/* The job's class with this cost of waiting (`root`: that of its root); NULL if the solver has none. */
+/*
+ * Returns the class of the job's root (`root` is true) or of its other tasks with this cost of waiting; NULL if there
+ * is none.
+ */
 struct net_class *net_class_find(struct net_job *job, bool root, int32_t unscheduled_cost);
 /* Removes one unit of the task's class from `column` in the solver, if the solver has one there. */
 void net_class_unit_gone(struct flownet *net, uint32_t job, uint32_t task, int32_t column);
 void net_classes_forget(struct flownet *net, uint32_t job);
 
 /* resting.c */
-int net_rest_job(struct flownet *net, uint32_t job); /* puts those tasks of the job to rest that may be; 0 or -ENOMEM */
+int net_rest_job(struct flownet *net, uint32_t job); /* puts to rest all tasks of the job that may rest; 0 or -ENOMEM */
 void net_wake(struct flownet *net, uint32_t job, uint32_t task); /* returns the task to its class if it is at rest */
 void net_wake_job(struct flownet *net, uint32_t job);
-bool net_rest_is_watched(const struct flownet *net, uint32_t job); /* a change of costs may wake some of its tasks */
+/* True if a change of costs may wake some of the job's tasks. */
+bool net_rest_is_watched(const struct flownet *net, uint32_t job);
 int net_resting_apply(struct flownet *net); /* updates the solver's groups of tasks at rest; 0 or -errno */
 /*
  * Call it after a solve. If the solver's answer moves a unit at rest off its machine, wakes all tasks at rest on that
@@ -407,15 +419,18 @@ int net_groups_solve(struct flownet *net, struct flownet_round *round, struct er
 /* roots.c: places only waiting roots, while the other tasks are held back. */
 int net_roots_solve(struct flownet *net, struct flownet_round *round, struct error *err);
 
-/* general.c: any algorithm of mcf on the whole network. */
+/* general.c: solves the whole network with any algorithm of mcf. */
 int net_general_solve(struct flownet *net, struct flownet_round *round, struct error *err);
-/* Proves with the simplex that the optimum of the current network costs `cost`. 0, or -errno: -EIO if it does not. */
+/*
+ * Checks with the simplex that the optimum of the current network costs `cost`. Returns 0, -EIO if it does not, or
+ * another -errno.
+ */
 int net_general_prove(const struct flownet *net, int64_t cost, struct error *err);
 
 /*
  * extract.c. Plans the moves of members[first..first+count-1], one class of the job, from net->shares (columns
- * ascending). The class's row has an arc to every machine up to the cost machine_limit. Overwrites the shares' units
- * and the members. 0 or -ENOMEM.
+ * ascending). The class's row has an arc to every machine that costs at most machine_limit. Overwrites the shares'
+ * units and the members. 0 or -ENOMEM.
  */
 int net_extract_class(struct flownet *net, uint32_t job, size_t first, size_t count, int32_t share_count,
 		      int32_t machine_limit);

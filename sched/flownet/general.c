@@ -17,7 +17,7 @@
 struct decomposition {
 	const struct flownet_network *network;
 	int32_t *left;         /* [arcs] flow not yet given to a task */
-	int32_t *first, *next; /* lists of arcs by tail: [nodes], [arcs]; -1 = end */
+	int32_t *first, *next; /* lists of arcs by tail: first[nodes], next[arcs]; -1 = end */
 };
 
 static int32_t node_of_unit(struct decomposition *state, int32_t node)
@@ -185,7 +185,7 @@ int net_general_prove(const struct flownet *net, int64_t cost, struct error *err
 	if (code != 0)
 		goto out;
 	if (mcf_solve(mcf_algorithm_find("simplex"), &network.problem, &solution) != MCF_OPTIMAL) {
-		code = error_set(err, EIO, "the simplex finds no optimum");
+		code = error_set(err, EIO, "internal check failed: the simplex found no optimum");
 		goto out;
 	}
 	code = check(&network, &solution, err);
@@ -215,7 +215,7 @@ int net_general_solve(struct flownet *net, struct flownet_round *round, struct e
 	round->algorithm =
 		solution.statistics.algorithm ? solution.statistics.algorithm : net->settings.algorithm->name;
 	if (status != MCF_OPTIMAL) {
-		code = error_set(err, status == MCF_NO_MEMORY ? ENOMEM : ERANGE, "the flow solver '%s': %s",
+		code = error_set(err, status == MCF_NO_MEMORY ? ENOMEM : ERANGE, "the flow solver '%s' failed: %s",
 				 net->settings.algorithm->name, mcf_status_name(status));
 		goto out;
 	}

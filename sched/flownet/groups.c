@@ -33,7 +33,7 @@ static struct net_class *add_class(struct flownet *net, uint32_t job, const stru
 /*
  * Collects the running arcs (from tasks to the machines where they run) of members first..end-1. Members with equal
  * machine and cost share one arc. A member needs no running arc if the row has an arc to its machine at the same cost:
- * over that arc, the solver keeps units on the machine. Returns the number of arcs, or -ENOMEM.
+ * the solver keeps the member's unit on the machine over that arc. Returns the number of arcs, or -ENOMEM.
  */
 static int32_t collect_running(struct flownet *net, int32_t machine_limit, size_t first, size_t end)
 {
@@ -130,7 +130,7 @@ static int set_changed_racks(struct flownet *net, const struct net_class *entry,
 	return structured_change_row(net->solver, entry->group, &change);
 }
 
-/* The part of a class's arcs to pass to the solver. */
+/* The part of a class's arcs that must be passed to the solver. */
 enum telling { TELL_RUNNING, TELL_CHANGED_RACKS, TELL_ROW };
 
 static enum telling what_to_tell(const struct net_class *known, const struct cost_row *row)

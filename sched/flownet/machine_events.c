@@ -92,7 +92,7 @@ int flownet_machine_added(struct flownet *net, uint32_t machine, int32_t slots)
 }
 
 /*
- * Updates a task after the loss of a machine. A task that runs there waits again. A task on its way there returns to
+ * Updates a task after the loss of a machine. A task that runs there waits again. A task in transit to it returns to
  * the machine that it was leaving. A task that was leaving the lost machine keeps only its new slot.
  */
 static int lose_task(struct flownet *net, uint32_t job, uint32_t task, int32_t machine)

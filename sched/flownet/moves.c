@@ -62,8 +62,8 @@ static int depart(struct flownet *net, const struct net_plan *entry)
 }
 
 /*
- * Places the task as planned. Its unit is removed from the solver's column if the task leaves the solver (`gone`) or
- * was placed on another machine.
+ * Places the task as planned. Its unit is removed from the solver's column if the task is no longer in the solver
+ * (`gone`, a root, or a task that may not move), or if it was placed on another machine than that column.
  */
 static int arrive(struct flownet *net, const struct net_plan *entry, bool gone)
 {

@@ -82,8 +82,8 @@ void net_wake(struct flownet *net, uint32_t job, uint32_t task)
 	net->ages[job].resting--;
 	list_remove(net, &net->machines[state->machine], job, task);
 	/*
-	 * Fails if the solver has moved the unit elsewhere. apply_machine() then passes a smaller supply, which removes
-	 * the unit.
+	 * structured_end_unit() fails if the solver has moved the unit elsewhere. apply_machine() then passes a smaller
+	 * supply, which removes the unit.
 	 */
 	if (net->machines[state->machine].resting_group != FLOWNET_NONE)
 		(void)structured_end_unit(net->solver, net->machines[state->machine].resting_group, state->machine);
@@ -105,10 +105,10 @@ static int32_t resting_price(const struct flownet *net)
 }
 
 /*
- * True if a unit at rest would stay on the machine at its price. If the price is too high, lets the solver search for a
- * lower one. The price that is found is at most the cost that some task would save by moving to the machine. This
- * saving falls by at most beta per second, so the next search is made only after the price can have fallen to the
- * limit.
+ * True if a unit at rest would stay on the machine at the machine's price. If the price is too high, lets the solver
+ * search for a lower one. The price that is found is at most the cost that some task would save by moving to the
+ * machine. This saving falls by at most beta per second, so the next search is made only after the price can have
+ * fallen to the limit.
  */
 static bool stays_at_rest(struct flownet *net, int32_t machine)
 {
@@ -198,7 +198,7 @@ static int rest_tasks(struct flownet *net, uint32_t job)
 	return 0;
 }
 
-/* Examines all tasks of the job, but only if the discounts can have grown by 1 since it last did so. */
+/* Examines all tasks of the job, but only if the discounts can have grown by 1 since this function last did so. */
 int net_rest_job(struct flownet *net, uint32_t job)
 {
 	const struct net_job *entry = &net->jobs[job];
@@ -277,7 +277,8 @@ static int wake_machine(struct flownet *net, struct net_machine *machine)
 }
 
 /*
- * Wakes the tasks at rest on each machine whose price is so high that its units at rest would leave if it rose further.
+ * Wakes the tasks at rest on each machine whose price is so high that its units at rest would leave if the price rose
+ * further.
  */
 static int wake_next(struct flownet *net)
 {

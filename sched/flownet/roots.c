@@ -2,10 +2,11 @@
 /*
  * Rounds that place only waiting roots. The network of such a round can be solved without a solver: a root costs
  * nothing on any free slot, and displacing a movable running task costs gamma minus its cost of staying. The roots with
- * the highest cost of waiting take the free slots. Of the remaining roots, the k-th displaces the task with the k-th
- * highest cost of staying, as long as that is cheaper than waiting. No other assignment costs less, because costs are
- * additive and any root can take any slot. No more tasks of a job are displaced than its U_J holds. Linear in the
- * waiting jobs; linear in all tasks only if there are too few slots.
+ * the highest cost of waiting take the free slots. Of the remaining roots, in the same order, the k-th displaces the
+ * task with the k-th highest cost of staying, as long as this costs less than the root's waiting. No other assignment
+ * costs less, because costs are additive and any root can take any slot. No more tasks of a job are displaced than its
+ * U_J holds. Takes time linear in the number of waiting jobs or, if there are too few slots, in the number of all
+ * tasks.
  */
 #include <errno.h>
 #include <stdlib.h>

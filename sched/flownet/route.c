@@ -8,7 +8,7 @@
 
 /* The arcs that all tasks share, indexed by node. */
 struct arc_index {
-	int32_t *to_node;   /* [nodes] the arc that ends at this node, a rack (from X) or a machine (from its rack) */
+	int32_t *to_node;   /* [nodes] for a rack, the arc from X to it; for a machine, the arc from its rack to it */
 	int32_t *from_node; /* [nodes] the arc from this node to the sink */
 	int32_t *node_of_machine;
 };
@@ -105,7 +105,8 @@ static int32_t best_arc(const struct flownet_network *network, const struct arc_
 }
 
 /*
- * Sends each job's waiting units through its U as far as the capacity allows, and the others over their own arcs to S.
+ * Sends each job's waiting units through the job's U_J as far as the capacity of U_J -> S allows, and the others over
+ * their own arcs to S.
  */
 static void send_waiters(const struct flownet_network *network, const struct arc_index *index,
 			 struct net_waiter *waiters, size_t count, int32_t *flow)

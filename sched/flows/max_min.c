@@ -9,15 +9,15 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* A resource counts as full, and a source as being at its offered rate, up to this relative rounding error. */
+/* Relative rounding error within which a resource counts as full and a source counts as at its offered rate. */
 #define ROUNDING 1e-12
 
 struct filling {
 	const struct max_min_problem *problem;
 	double *rate; /* final rate of each source; < 0: the source still grows */
 	uint32_t *bottleneck;
-	double *left;      /* by resource: capacity not used by sources that have stopped */
-	double *slope;     /* by resource: load per unit of the level, of the sources that still grow */
+	double *left;      /* by resource: capacity minus the loads of the sources that have stopped */
+	double *slope;     /* by resource: sum of load * weight over the sources that still grow */
 	uint32_t *growing; /* by resource: number of its sources that still grow */
 	/* The loads of source s: resource[i], load[i] for i = start[s] .. start[s + 1] - 1. */
 	uint32_t *start, *resource;

@@ -102,11 +102,10 @@ int live_change_parse(const char *text, struct live_change *change, struct error
 			return 0;
 		}
 	}
-	return error_set(
-		err, EINVAL,
-		"unknown change '%.100s'; expected 'drain [rack] NAME', 'up NAME', 'down NAME', 'add N machines "
-		"like NAME', 'curve NAME := OTHER' or 'cancel JOB'",
-		text);
+	return error_set(err, EINVAL,
+			 "unknown change '%.100s'; expected 'drain|up|down [machine|rack|pod] NAME', 'add N machines "
+			 "like NAME', 'curve NAME := OTHER' or 'cancel JOB'",
+			 text);
 }
 
 static bool in_scope(const struct cluster *cluster, uint32_t machine, const struct live_change *change)

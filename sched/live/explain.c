@@ -14,10 +14,7 @@ static bool better(const struct live_candidate *a, const struct live_candidate *
 	return a->rtt_us != b->rtt_us ? a->rtt_us < b->rtt_us : a->machine < b->machine;
 }
 
-/*
- * Inserts a candidate into list[], which is sorted by better() and has at most `most` entries: the best candidates so
- * far.
- */
+/* Inserts a candidate into list[], the best candidates so far: at most `most`, sorted by better(). */
 static void insert(struct live_candidate *list, size_t *count, size_t most, const struct live_candidate *candidate)
 {
 	size_t at = *count;
@@ -68,33 +65,39 @@ static void say_refusal(const struct live *live, const struct live_job *job, con
 			 fmax(0, now_s - task->gain_since_s), limits.migrate_hold_s);
 		return;
 	case LIVE_REFUSED_RESTART:
-		snprintf(why, 160, "does not move to %.60s: gain %.2f times %.0f s expected < restart cost of %.0f s",
+		snprintf(why, 160,
+			 "does not move to %.60s: gain %.2f times %.0f s of expected run time < restart cost of %.0f s",
 			 to, task->gain, rest_s(task, now_s), restart_s);
 		return;
 	case LIVE_REFUSED_RETURN:
 		snprintf(why, 160,
-			 "does not move to %.60s again: left it, or failed to start there, %.0f s ago < %.0f s", to,
-			 fmax(0, now_s - task->moved_s), settings->no_return_s);
+			 "does not move to %.60s again: left it, or failed to start there, only %.0f s ago "
+			 "(minimum %.0f s)",
+			 to, fmax(0, now_s - task->moved_s), settings->no_return_s);
 		return;
 	case LIVE_REFUSED_RATE:
-		snprintf(why, 160, "does not move to %.60s yet: %u tasks are on the move", to, live->on_the_move);
+		snprintf(why, 160, "does not move to %.60s yet: %u tasks are already moving", to, live->on_the_move);
 		return;
 	case LIVE_REFUSED_MACHINE:
-		snprintf(why, 160, "does not move to %.60s yet: %u tasks from or to one machine are on the move", to,
-			 settings->migrate_per_machine);
+		snprintf(why, 160,
+			 "does not move to %.60s yet: the limit of %u tasks moving from or to one machine is reached",
+			 to, settings->migrate_per_machine);
 		return;
 	case LIVE_REFUSED_JOB:
-		snprintf(why, 160, "does not move to %.60s yet: %u tasks of the job are on the move", to,
+		snprintf(why, 160, "does not move to %.60s yet: %u tasks of the job are already moving", to,
 			 limits.migrate_tasks);
 		return;
 	case LIVE_REFUSED_CLOSED:
-		snprintf(why, 160, "does not move to %.60s before the next window: gain %.2f", to, task->gain);
+		snprintf(why, 160, "does not move to %.60s until --migrate-window allows moves: gain %.2f", to,
+			 task->gain);
 		return;
 	case LIVE_REFUSED_FORBIDDEN:
-		snprintf(why, 160, "does not move: the job does not allow it");
+		snprintf(why, 160, "does not move: moves are off, or the job does not allow them");
 		return;
 	case LIVE_REFUSED_UNREACHABLE:
-		snprintf(why, 160, "does not move to %.60s: not reachable or not measured", to);
+		snprintf(why, 160,
+			 "does not move to %.60s: unreachable from the root, or unmeasured with --require-measured",
+			 to);
 		return;
 	case LIVE_REFUSED_UNMEASURED:
 		snprintf(why, 160, "does not move to %.60s: gain %.2f is not measured", to, task->gain);

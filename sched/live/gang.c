@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Jobs with a minimum number of tasks to start with. Their tasks are not in the network until the cluster has this many
- * free slots. The next round then reserves slots for the tasks as the network proposes them. If the root and the
- * minimum number of tasks have got slots, these placements become decisions; otherwise all slots are released, and the
- * job is tried again after a pause.
+ * Starts jobs that have a minimum number of tasks to start with. The tasks of such a job are not in the network until
+ * the cluster has this many free slots. The next round then reserves the slots that the network proposes for the tasks.
+ * If the root and the minimum number of tasks get slots, these placements become decisions. Otherwise all slots are
+ * released, and the job is tried again after a pause.
  */
 #include <math.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The live state's fields. Each file uses only files before it: names.c has the names of states; queries.c reads the
- * state; calls.c records calls; marks.c has the lists of tasks and jobs to visit; jobs.c adds and removes jobs;
- * reports.c takes the executor's reports; decisions.c, moves.c, review.c and gang.c make decisions; measure.c takes
- * measurements; world.c has the cluster, the curves and the network; step.c runs rounds.
+ * The live state's fields. Each file uses only the files named before it: names.c has the names of states; queries.c
+ * reads the state; calls.c records calls; marks.c has the lists of tasks and jobs to visit; jobs.c adds and removes
+ * jobs; reports.c takes the executor's reports; decisions.c, moves.c, review.c and gang.c make decisions; measure.c
+ * takes measurements; world.c has the cluster, the curves and the network; step.c runs rounds.
  */
 #ifndef SCHED_LIVE_PRIV_H
 #define SCHED_LIVE_PRIV_H
@@ -50,7 +50,7 @@ struct live {
 	struct flownet *net;           /* borrowed from the placer */
 	struct live_machine *machines; /* by number */
 	size_t machine_capacity;
-	uint64_t slots; /* of all machines */
+	uint64_t slots; /* sum over all machines */
 	struct live_curve *curves;
 	size_t curve_count, curve_capacity;
 	struct live_job **jobs; /* [] by number in the network; NULL: unused */
@@ -59,13 +59,13 @@ struct live {
 	struct live_job **removed; /* jobs removed since the last live_take_changes(), which frees them */
 	size_t removed_count, removed_capacity;
 	struct hash_table job_ids; /* hash of the id -> number */
-	size_t task_count;         /* of all jobs */
+	size_t task_count;         /* number of tasks of all jobs */
 	struct live_owner *owners;
 	size_t owner_count, owner_capacity;
 	struct live_deadline *deadlines; /* a heap */
 	size_t deadline_count, deadline_capacity;
 	TAILQ_HEAD(live_changed, live_job) changed_jobs;
-	TAILQ_HEAD(live_gangs, live_job) gangs; /* jobs other than LIVE_GANG_NONE, by arrival */
+	TAILQ_HEAD(live_gangs, live_job) gangs; /* jobs whose `gang` is not LIVE_GANG_NONE, by arrival */
 	TAILQ_HEAD(live_reviews, live_job) reviews;
 	struct live_decision *decisions;
 	size_t decision_count, decision_capacity;
@@ -83,8 +83,8 @@ struct live {
 	double expired_s;       /* live_expire() has withdrawn the measurements made before this time */
 	double network_s;       /* the time up to which flownet_time_passed() has advanced the network */
 	bool changed;           /* a round is due */
-	double look_again_s; /* time of the next round without an event: a refused move may be allowed then, or a held
-				job tried again */
+	double look_again_s; /* time at which a round is due even without an event, because a refused move may then be
+				allowed, or a HELD job tried again; INFINITY: none */
 	bool broken;         /* the solver failed: the network must be rebuilt */
 	struct live_totals totals;
 };
@@ -106,16 +106,16 @@ bool live_moves_on(const struct live *live, const struct live_job *job);
 /* Limits that apply to a job: for each, the stricter one of the job's and the settings'. */
 struct job_limits live_limits(const struct live *live, const struct live_job *job);
 /*
- * Gets the round trip between the machine of the job's root, which must be known, and `machine`, and the performance
- * predicted from it for a task of the job on `machine`.
+ * Gets the round trip between `machine` and the machine of the job's root, and the performance that it predicts for a
+ * task of the job on `machine`. The root's machine must be known.
  */
 void live_predict(const struct live *live, const struct live_job *job, uint32_t machine, double *rtt_us,
 		  double *performance, enum latency_origin *origin);
 /* True if a round trip of this origin is neither the maximum over other pairs of machines nor a default. */
 bool live_is_measured(enum latency_origin origin);
-/* Share of the other machines whose round trip to this one is measured. */
+/* Returns the share of the other machines that have a measured round trip to `machine`. */
 double live_measured_share(const struct live *live, uint32_t machine);
-/* True if a task may run on a machine: it is reachable, and measured if required. */
+/* True if the task may run on `to`: it is reachable from the root, and measured if require_measured is set. */
 bool live_fit_for(const struct live *live, const struct live_job *job, const struct live_task *task, int32_t to);
 
 /* calls.c: each function passes one call to the callback settings.called. */
@@ -150,7 +150,7 @@ void live_review_leave(struct live *live, struct live_job *job);
 /* Takes a job that is about to be removed off all lists. */
 void live_unmark_job(struct live *live, struct live_job *job);
 /*
- * Counts of tasks by user. live_reserve_owner() makes the user's entry if there is none: 0 or -ENOMEM.
+ * Counts of tasks by user. live_reserve_owner() makes the user's entry if there is none, and returns 0 or -ENOMEM.
  * live_count_owner() adds `tasks`, which may be negative, to the user's count.
  */
 int live_reserve_owner(struct live *live, uint32_t uid);
@@ -181,24 +181,24 @@ void live_refuse_eviction(struct live *live, struct live_task *task);
 /* Asks the network to propose moves for tasks on draining machines, for as many tasks as may move at a time. */
 void live_send_away(struct live *live);
 /*
- * With hold, keeps the tasks of jobs whose moves were refused in this round where they are; without, lets the network
- * propose moves of these tasks again. 0 or -errno.
+ * Call it in a round that has refused moves. With hold, the network proposes no more moves for the jobs whose moves
+ * were refused; without hold, it may propose them again. 0 or -errno.
  */
 int live_hold_refused(struct live *live, bool hold);
 
-/* review.c: puts the jobs whose roots are on machines with changed round trips on the list `reviews`. */
+/* review.c: adds to the list `reviews` each job whose root is on a machine with changed round trips. */
 void live_review_moved(struct live *live, const struct cost_moved *moved);
 /* Before a round: reviews jobs of the list `reviews`, as many as the limit of work allows. 0 or -errno. */
 int live_review(struct live *live);
 
 /*
- * gang.c. Before a round: adds the tasks of held jobs to the network if the cluster has enough free slots for them. 0
- * or -errno.
+ * gang.c. Before a round: adds the tasks of a HELD job to the network if the cluster has enough free slots for the
+ * job's minimum number of tasks; the job is then TRIED. 0 or -errno.
  */
 int live_gangs_try(struct live *live, double now_s);
 /*
- * After a round: makes the decisions of the jobs that got slots for their minimum number of tasks, and takes the other
- * held jobs out of the network. 0 or -errno.
+ * After a round: makes the decisions of the TRIED jobs that got slots for their root and their minimum number of tasks.
+ * The other TRIED jobs (all of them, if the round failed) become HELD and leave the network. 0 or -errno.
  */
 int live_gangs_settle(struct live *live, bool failed, double now_s);
 

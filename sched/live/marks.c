@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lists of the tasks and jobs to visit, so that nothing must pass over all of them: a heap of the tasks with a
- * deadline, in which each task knows its index, and lists of the jobs that changed, that are to be reviewed, and that
- * wait for a minimum number of slots. Space for a task's entry in the heap is reserved when its job is added. Also
- * counts the tasks of each user and the moving tasks.
+ * Keeps lists of the tasks and jobs that need work, so that no function must search all of them:
+ *
+ * - a heap of the tasks with a deadline; each task stores its index in the heap. Space for the task's entry is reserved
+ *   when its job is added.
+ * - lists of the jobs that have changed, that are to be reviewed, and that wait for a minimum number of slots.
+ *
+ * Also counts the tasks of each user and the moving tasks.
  */
 #include <errno.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Takes measurements of round trips, each with its age, into the latency view. */
+/* Enters measured round trips, each with its age, in the latency view. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -20,7 +20,6 @@ struct aged {
 	uint32_t seen_s;
 };
 
-/* Puts the jobs whose roots' round trips have changed on the list for a review. */
 void live_latency_settle(struct live *live)
 {
 	struct cost_moved moved = latency_view_moved(live->view);
@@ -34,7 +33,7 @@ void live_latency_settle(struct live *live)
 	latency_view_moved_clear(live->view);
 }
 
-/* The pairs of machines whose measurements expire: their number, and where to report them. */
+/* Context of report_gone(): `live` has the callback that gets the expired pairs of machines; count: their number. */
 struct gone {
 	const struct live *live;
 	uint64_t count;
@@ -184,8 +183,8 @@ static size_t take_entries(const struct live *live, const struct latency_matrix 
 }
 
 /*
- * Sorts the oldest samples first, and equally old ones by source and destination, the order that latency_view_update()
- * handles best.
+ * Order for qsort(): the oldest samples first; samples of equal age by source, then by destination.
+ * latency_view_update() handles this order best.
  */
 static int compare_aged(const void *left, const void *right)
 {

@@ -51,8 +51,8 @@ static enum live_refusal check_limits(const struct live *live, const struct live
 }
 
 /*
- * A lost measurement is no reason to move. So a task does not leave a machine whose round trip was measured and no
- * longer is, and does not move from or to a machine for which there is only the topology's default.
+ * A lost measurement is no reason to move. So a task does not leave its machine if the round trip to it was measured
+ * but no longer is. Nor does it move from or to a machine for which only the topology's default round trip is known.
  */
 static bool gain_is_measured(const struct live *live, const struct live_job *job, struct live_task *task, int32_t to)
 {
@@ -69,8 +69,8 @@ static bool gain_is_measured(const struct live *live, const struct live_job *job
 }
 
 /*
- * Checks whether the gain justifies a move now. If only time is missing, sets *again_s to the earliest time at which
- * the move may be made.
+ * Checks whether the gain justifies a move now. If the move is only too early, sets *again_s to the earliest time at
+ * which it may be made.
  */
 static enum live_refusal check_gain(const struct live *live, const struct live_job *job, struct live_task *task,
 				    int32_t to, double now_s, double *again_s)
@@ -102,7 +102,7 @@ static enum live_refusal check_gain(const struct live *live, const struct live_j
 	return live->closed ? LIVE_REFUSED_CLOSED : LIVE_REFUSED_NOT;
 }
 
-/* Decides whether to make a proposed move. Records the proposal in the task, for explanations and for the hold time. */
+/* Decides whether to make a proposed move. Records the proposal in the task, for explanations and migrate_hold_s. */
 static enum live_refusal judge(struct live *live, struct live_job *job, struct live_task *task, int32_t to, bool drains,
 			       double now_s)
 {

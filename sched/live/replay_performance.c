@@ -22,7 +22,7 @@ struct job_sum {
 };
 
 struct replay_performance {
-	struct hash_table index; /* hash of the id -> jobs */
+	struct hash_table index; /* hash of the id -> index in jobs[] */
 	struct job_sum *jobs;
 	size_t job_count, job_capacity;
 	double task_sum, task_samples;

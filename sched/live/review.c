@@ -10,8 +10,8 @@
 #include "live_priv.h"
 
 /*
- * Maximum work of the reviews before one round, in look-ups of a round trip (0.2 us each), and the work of recomputing
- * a job's row of costs, in the same unit. The reviews before a round take up to 5 ms with 12,500 machines.
+ * WORK_A_ROUND: maximum work of the reviews before one round; they take up to 5 ms with 12,500 machines. WORK_A_ROW:
+ * work of recomputing a job's row of costs. The unit is one look-up of a round trip (0.2 us).
  */
 enum { WORK_A_ROUND = 20000, WORK_A_ROW = 100 };
 

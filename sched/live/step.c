@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Time-outs and rounds. */
+/* Handles time-outs and runs rounds. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>

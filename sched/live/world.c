@@ -138,7 +138,7 @@ int live_build(struct live *live, double now_s, struct error *err)
 		if (live->jobs[j])
 			code = live_enter_job(live, live->jobs[j], now_s);
 	live->changed = true;
-	return code == 0 ? 0 : error_set(err, -code, "cannot build the network: %s", strerror(-code));
+	return code == 0 ? 0 : error_set(err, -code, "cannot build the flow network: %s", strerror(-code));
 }
 
 static int add_machine(struct live *live, const char *name, const char *rack, const char *pod, uint32_t slots,
@@ -240,7 +240,9 @@ int live_machine_remove(struct live *live, const char *name, struct error *err)
 		return error_set(err, EBUSY, "machine '%s' has tasks; drain it first", name);
 	if (live->machines[number].in_network) {
 		if (flownet_machine_is_reference(live->net, (uint32_t)number))
-			return error_set(err, EBUSY, "machine '%s' is the reference of a job whose root ended there",
+			return error_set(err, EBUSY,
+					 "machine '%s' cannot be removed: the root of a job ended there; wait until "
+					 "the job ends",
 					 name);
 		code = flownet_machine_removed(live->net, (uint32_t)number);
 	}
@@ -250,9 +252,12 @@ int live_machine_remove(struct live *live, const char *name, struct error *err)
 	if (code == 0)
 		code = placer_forget_machine(live->placer, (uint32_t)number);
 	if (code == -EBUSY)
-		return error_set(err, EBUSY, "machine '%s' is the reference of a job", name);
+		return error_set(
+			err, EBUSY,
+			"machine '%s' cannot be removed: the root of a job ended there; wait until the job ends", name);
 	latency_view_forget(live->view, (uint32_t)number);
-	live_latency_settle(live); /* the removed machine's measurements may have been the maxima of pairs of racks */
+	/* Unmeasured pairs get the maximum of the measured pairs of their racks, which the removal may change. */
+	live_latency_settle(live);
 	cost_layout_remove(live->layout, (uint32_t)number);
 	live->slots -= live->cluster->machines[number].slots;
 	cluster_remove_machine(live->cluster, (uint32_t)number);

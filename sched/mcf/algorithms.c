@@ -8,10 +8,11 @@
 #include "auto_priv.h"
 
 const struct mcf_algorithm mcf_algorithms[] = {
-	{"auto", "aggregate identical nodes, then the fastest that fits", mcf_auto_algorithm},
+	{"auto", "aggregates similar nodes, then uses the fastest algorithm for the network", mcf_auto_algorithm},
 	{"simplex", "network simplex: any network", mcf_simplex_algorithm},
-	{"scaling", "cost scaling: push-relabel with falling tolerance, any network", mcf_scaling_algorithm},
-	{"structured", "aggregation, then the solver made for scheduling networks", mcf_structured_algorithm},
+	{"scaling", "cost scaling (push-relabel with a falling tolerance): any network", mcf_scaling_algorithm},
+	{"structured", "aggregates similar nodes, then uses the solver for scheduling networks",
+	 mcf_structured_algorithm},
 	{NULL, NULL, NULL},
 };
 

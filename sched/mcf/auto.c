@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The algorithms that aggregate the network first. `structured` uses the structured solver, or refuses if the network
- * does not have its shape. `auto` uses the fastest algorithm: the structured solver if the network has its shape,
- * otherwise the simplex, on the aggregated network if there is one; but cost scaling if that suits the network better,
- * or if the simplex turns out to be slow.
+ * does not have its shape. `auto` uses the algorithm that is expected to be the fastest:
+ * - the structured solver, if aggregation is worthwhile and shape_solve_quick() does not refuse the network
+ * - otherwise cost scaling, if the network suits it (suits_scaling())
+ * - otherwise the simplex or, if that turns out to be slow, cost scaling
+ * The last two solve the aggregated network if aggregation makes the network smaller.
  */
 #include <base/ns.h>
 #include <sched/mcf/scaling.h>
@@ -16,15 +18,16 @@
 typedef enum mcf_status (*small_solver)(const struct mcf_problem *problem, struct mcf_solution *solution);
 
 /*
- * From this number of nodes on, the spanning tree does not fit into the cache, and a pivot visits much of it. Measured
- * at 100,000 to 160,000 nodes, on grids with 4 arcs per node and random arcs with 8: cost scaling is 1.5 to 4 times as
- * fast as the simplex; at 60,000 nodes they are equally fast. On roads, with 3 arcs per node, they are equally fast at
- * 250,000 nodes; on circulations with few negative arcs cost scaling takes twice as long. Many arcs per node, as in
- * scheduling networks, keep the tree flat.
+ * From MANY_NODES on, the spanning tree of the simplex does not fit into the cache, and a pivot visits much of the
+ * tree. Measured on grids with 4 arcs per node and random arcs with 8: at 60,000 nodes cost scaling and the simplex are
+ * equally fast; at 100,000 to 160,000 nodes cost scaling is 1.5 to 4 times as fast. On roads, with 3 arcs per node,
+ * both are equally fast at 250,000 nodes. On circulations with few negative arcs cost scaling takes twice as long. Many
+ * arcs per node (more than ARCS_MOST), as in scheduling networks, keep the tree flat, so that the simplex remains
+ * faster.
  */
 enum { MANY_NODES = 100000, ARCS_LEAST = 4, ARCS_MOST = 15 };
 /*
- * A network counts as free of costs if at most one arc in this many has a cost. It is then a maximum flow problem, with
+ * A network counts as free of costs if at most 1 of FREE_ARCS arcs has a cost. It is then a maximum flow problem, with
  * a few arcs that reward flow.
  */
 enum { FREE_ARCS = 1000 };

@@ -62,7 +62,7 @@ static void widen(const struct row *row, bool waiting, int *width)
 		int length = (int)strlen(row->cell[c]);
 
 		if (waiting && c >= 2)
-			break; /* the reason takes the space of the other columns */
+			break; /* the reason for waiting takes the space of the other columns */
 		width[c] = length > width[c] ? length : width[c];
 	}
 }
@@ -78,7 +78,10 @@ static void print_row(const struct row *row, const int *width, FILE *out)
 	fprintf(out, "%s\n", row->cell[last]);
 }
 
-/* Prints the reference of the round trips, and the curves without a baseline, which use the full round trip. */
+/*
+ * Prints whether a curve's baseline round trip is subtracted from the measured ones. Lists the curves whose baseline is
+ * unknown: for these, nothing is subtracted.
+ */
 static void print_latency(const struct place_world *world, FILE *out)
 {
 	bool added = world->settings->reference == LATENCY_REFERENCE_ADDED, any = false;
@@ -112,8 +115,8 @@ static void print_head(const struct place_world *world, const struct place_outco
 		world->jobs->count, outcome->explanation.task_count);
 	if (policy->root_first)
 		fprintf(out,
-			"One round = two solves: roots first (%zu placed), then the others, their roots known (%zu "
-			"moves).\n",
+			"One round = two solves: roots first (%zu placed), then the other tasks, whose roots are known "
+			"(%zu moves).\n",
 			round->roots_placed, round->move_count - round->root_moves);
 	print_latency(world, out);
 	fputc('\n', out);
@@ -132,9 +135,10 @@ static void print_totals(const struct place_world *world, const struct place_out
 		fprintf(out, "Predicted performance, mean of %" PRId64 " tasks: %s %.1f %%", totals->predicted,
 			placer_policy(world->placer)->name, 100 * totals->mean_performance);
 	if (totals->compared > 0)
-		fprintf(out, ", random %.1f %% (expected over the free slots)", 100 * totals->random_mean_performance);
+		fprintf(out, ", random %.1f %% (expected value for a random free slot)",
+			100 * totals->random_mean_performance);
 	if (totals->predicted > 0)
-		fprintf(out, "; worst task %.1f %%\n%" PRId64 " of them in their root's rack\n",
+		fprintf(out, "; worst task %.1f %%\n%" PRId64 " of these tasks are in their root's rack\n",
 			100 * totals->worst_performance, totals->in_root_rack);
 	fprintf(out, "Solved by %s in %.3f ms%s; cost %" PRId64 "; sum of 100/performance %" PRId64 "\n",
 		last->algorithm, outcome->seconds * 1e3, last->verified ? ", proved optimal" : "", outcome->round.cost,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs the rounds and writes the last one's network. */
+/* Runs the rounds and writes the flow network of the last one. */
 #include <sched/place/place.h>
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <base/file.h>
 #include <base/log.h>
 
-/* Costs end at 1000, so a threshold of 1000 keeps every arc. */
+/* THRESHOLD_NONE: the maximum cost, so this threshold keeps every arc. TASKS_NAMED: maximum of tasks in a warning. */
 enum { THRESHOLD_NONE = 1000, TASKS_NAMED = 3 };
 
 static int64_t count_free(const struct place_world *world)
@@ -42,7 +42,7 @@ static int write_drawing(const struct place_world *world, const struct flownet_n
 									       &names, flow, out);
 }
 
-/* Writes a complete file, or none. Errors of the stream are reported by the commit. */
+/* Writes a complete file or none. After -EIO from write(), file_writer_commit() reports the error. */
 static int write_file(const struct place_world *world, const struct flownet_network *network, const int32_t *flow,
 		      const char *path,
 		      int (*write)(const struct place_world *, const struct flownet_network *, const int32_t *, FILE *),
@@ -61,8 +61,8 @@ static int write_file(const struct place_world *world, const struct flownet_netw
 }
 
 /*
- * Writes the files of --dump-dimacs and --draw. `network` was built before the solve; its flow follows from the tasks'
- * machines after it.
+ * Writes the files of --dump-dimacs and --draw. network: as it was before the last solve. Its flow is computed from the
+ * tasks' machines after the solve.
  */
 static int write_network(const struct place_world *world, const struct flownet_network *network, struct error *err)
 {
@@ -91,7 +91,10 @@ static void note_capped(const struct place_world *world, struct place_outcome *o
 	outcome->longest_wait_s = longest_s;
 }
 
-/* Warns of tasks for which the thresholds left only the arc to X: such a task took any slot, near its root or not. */
+/*
+ * Warns of tasks for which the thresholds left only the arc to X (the cluster). Such a task got any free slot, perhaps
+ * far from its root.
+ */
 static void warn_of_thresholds(const struct place_world *world, const struct place_outcome *outcome)
 {
 	const struct place_settings *settings = world->settings;
@@ -126,18 +129,18 @@ static void warn_of_capped(const struct place_world *world, const struct place_o
 
 	if (outcome->capped_tasks == 0)
 		return;
-	digit = pow(10, floor(log10(enough)) - 1); /* of two printed digits, the value of the second */
+	digit = pow(10, floor(log10(enough)) - 1); /* 10^n, to round to two significant digits */
 	progress_clear(world->progress);
-	log_warning("--omega-per-s %g: waiting adds at most %d to a task's cost; %llu waiting tasks have reached that "
-		    "(the longest "
-		    "wait is %g s) and now cost the same. Expected --omega-per-s %g or less",
+	log_warning("--omega-per-s %g: waiting adds at most %d to a task's cost; %llu waiting tasks have reached this "
+		    "limit "
+		    "(the longest wait is %g s) and now cost the same. Expected --omega-per-s %g or less",
 		    world->settings->omega_per_s, FLOWNET_TIME_COST_MAXIMUM, (unsigned long long)outcome->capped_tasks,
 		    outcome->longest_wait_s, floor(enough / digit) * digit);
 }
 
 /*
- * Refuses moves to a machine that is unreachable from the root's: the task then waits. Such moves are possible because
- * the flow network may send a task to a rack or the cluster and not to one machine.
+ * Refuses moves to a machine that is unreachable from the root's machine: the task then waits. The flow network may
+ * propose such moves, because it may send a task to a rack or the cluster and not to one machine.
  */
 static enum round_decision decide(void *context, const struct flownet_move *move)
 {
@@ -156,7 +159,7 @@ static struct round_options round_options_of(struct place_world *world)
 	return (struct round_options){.decide = world->loaded.unanswered > 0 ? decide : NULL, .context = world};
 }
 
-/* Runs the last round, which is the one that is explained and drawn. */
+/* Runs the last round, prepares its explanation and writes its network. */
 static int run_last_round(struct place_world *world, struct place_outcome *outcome, struct error *err)
 {
 	const struct place_settings *settings = world->settings;
@@ -167,7 +170,7 @@ static int run_last_round(struct place_world *world, struct place_outcome *outco
 	options.whole_cost = true;
 	options.keep_network = settings->dump_dimacs || settings->draw;
 	code = round_place_roots(world->placer, &options, &outcome->round, err);
-	progress_update(world->progress, 3, "placing the others");
+	progress_update(world->progress, 3, "placing the other tasks");
 	if (code == 0 && explain_before(&scene, &outcome->explanation) != 0)
 		code = error_set(err, ENOMEM, "out of memory");
 	if (code == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads the files of a round and builds the network from them. */
+/* Reads the files and builds the flow network from them. */
 #include <sched/place/place.h>
 
 #include <errno.h>
@@ -32,7 +32,7 @@ static int load_curves(struct place_world *world, struct error *err)
 		const struct curve *curve = curve_library_at(world->library, i);
 
 		if (curve->disturbed_runs > 0)
-			log_warning("curve %s: %ld run%s of its sweep failed its gates; measure it again before you "
+			log_warning("curve %s: %ld disturbed run%s in its sweep; measure the curve again before you "
 				    "rely on it",
 				    curve_library_name(world->library, i), curve->disturbed_runs,
 				    curve->disturbed_runs == 1 ? "" : "s");
@@ -53,7 +53,7 @@ static void warn_of_latency(const struct place_settings *settings, const struct 
 			    settings->latency, (unsigned long long)loaded->old, settings->max_age_s);
 }
 
-/* The view stores one figure per pair; the matrix, several times as large, is freed before the network is built. */
+/* Loads the matrix into the view, which has one round trip per pair, and frees the matrix, which is much larger. */
 static int load_latency(struct place_world *world, struct error *err)
 {
 	const struct place_settings *settings = world->settings;
@@ -126,8 +126,8 @@ static struct policy_settings policy_settings_from(const struct place_settings *
 	out.flow.unscheduled_capacity = (int32_t)settings->unscheduled_capacity;
 	out.flow.verify = settings->verify;
 	/*
-	 * Different waiting times may split a job's tasks into several groups. The structured solver cannot express a
-	 * capacity that groups share.
+	 * Tasks with different waiting times are different groups, also within a job. The structured solver does not
+	 * support a capacity (unscheduled_capacity) that several groups share.
 	 */
 	if (settings->algorithm_name)
 		out.flow.algorithm = mcf_algorithm_find(settings->algorithm_name);

@@ -22,8 +22,8 @@ static void list_least_loaded(struct placer *placer, const struct flownet *net)
 }
 
 /*
- * Within a round, the numbers of tasks only grow, so a machine that gets a task leaves the list. Once the list is
- * empty, all its machines have one task more, and it is built again.
+ * Within a round, the numbers of tasks only grow. So a machine that gets a task is removed from the list. When the list
+ * is empty, a new one is built.
  */
 static uint32_t choose(struct placer *placer, const struct flownet *net, uint32_t job, uint32_t task, int32_t rack)
 {
@@ -31,7 +31,7 @@ static uint32_t choose(struct placer *placer, const struct flownet *net, uint32_
 
 	(void)job;
 	(void)task;
-	(void)rack; /* its rows have no arcs to racks */
+	(void)rack; /* always FLOWNET_NONE: policy_fixed_row() has no arcs to racks */
 	if (placer->spread_round != flownet_rounds(net) || placer->spread_count == 0)
 		list_least_loaded(placer, net);
 	drawn = (uint32_t)rng_below(&placer->rng, placer->spread_count);

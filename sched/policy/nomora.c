@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * NoMora 5.2. For a task that the flow network sends to a rack or the cluster and not to one machine, all free slots
- * there cost the network the same. The policy gives the task the slot with the best predicted performance or, as in the
- * paper, any.
+ * NoMora 5.2. The flow network may send a task to a rack or the cluster and not to one machine. All free slots there
+ * then have the same cost in the network. The policy gives the task the slot with the best predicted performance or, as
+ * in the paper, any of them.
  */
 #include "policy_priv.h"
 
@@ -21,7 +21,7 @@ static void rack_costs(struct placer *placer, uint32_t job, uint32_t root, uint3
 	cost_rows_rack(placer->rows, placer->curve_of_job[job], root, rack, cost);
 }
 
-/* Costs of all machines, kept for the next task of the same job. */
+/* Returns the costs of all machines for a job's tasks. Keeps them for the next task of this job. */
 static const uint16_t *dense_costs(struct placer *placer, uint32_t job, int32_t root)
 {
 	if (placer->dense_job != (int64_t)job || placer->dense_root != root) {

@@ -5,7 +5,7 @@
 
 #include "policy_priv.h"
 
-/* each is defined in its own file */
+/* each defined in its own file */
 extern const struct policy policy_nomora, policy_quincy, policy_random, policy_load_spreading, policy_first_fit;
 
 const struct policy *const policies[] = {
@@ -58,7 +58,7 @@ static void fetch_for_net(void *context, uint32_t job, int32_t root, enum cost_f
 {
 	const struct placer *placer = context;
 
-	if (job < placer->job_room) /* it has a curve */
+	if (job < placer->job_room) /* the job has a curve */
 		cost_rows_fetch(placer->rows, (uint32_t)root, step);
 }
 
@@ -67,7 +67,7 @@ static void root_for_net(void *context, uint32_t job, uint32_t machine, bool run
 	struct placer *placer = context;
 
 	if (job >= placer->job_room)
-		return; /* it has no curve */
+		return; /* the job has no curve */
 	if (runs)
 		cost_rows_root_came(placer->rows, placer->curve_of_job[job], machine);
 	else
@@ -123,7 +123,7 @@ static int extend(void *items, size_t count, size_t size)
 	return 0;
 }
 
-/* Grows scratch space and caches by machine and by rack. */
+/* Grows the arrays that are indexed by machine or by rack, after the layout has grown. */
 static int grow_arrays(struct placer *placer)
 {
 	size_t machines = (size_t)placer->layout->machine_count + 1, racks = (size_t)placer->layout->rack_count + 1;
@@ -152,7 +152,7 @@ static int create_rows(struct placer *placer, struct cost_source source)
 	if (!placer->rows || !placer->rest || grow_arrays(placer) != 0)
 		return -ENOMEM;
 	for (uint32_t m = 0; m < cluster->machine_count; m++)
-		cost_rows_set_present(placer->rows, m, false); /* until it is added */
+		cost_rows_set_present(placer->rows, m, false); /* until flownet_machine_added() */
 	return 0;
 }
 
@@ -202,7 +202,7 @@ struct placer *placer_create(const struct policy *policy, const struct cost_layo
 	placer->dense_job = -1;
 	placer->fixed_row.cluster_cost = POLICY_FIXED_COST;
 	placer->fixed_row.machine_limit = -1;
-	placer->distance_row.machine_limit = 0; /* only the root's own machine */
+	placer->distance_row.machine_limit = 0; /* only an arc to the root's own machine */
 	rng_seed(&placer->rng, settings->seed);
 	if (create_rows(placer, source) != 0) {
 		placer_destroy(placer);
@@ -239,7 +239,7 @@ int32_t placer_add_curve(struct placer *placer, const struct curve *curve)
 	return cost_rows_add_curve(placer->rows, curve, placer->settings.reference);
 }
 
-/* Makes the network request the costs of all jobs with this curve again. */
+/* After a change of this curve, reports to flownet that the costs of all jobs with the curve have changed. */
 static int curve_changed(struct placer *placer, int32_t number)
 {
 	size_t count;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Quincy's locality, with the root's machine in place of the data: cost 0 on that machine, 100 in its rack, 200 in its
- * pod, 300 elsewhere. Uses neither latency nor curves: the best possible for a scheduler that knows only the topology.
+ * pod, 300 elsewhere. Uses neither latency nor curves: a baseline that knows only the topology.
  */
 #include "policy_priv.h"
 

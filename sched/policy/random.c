@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * NoMora's baseline: fixed costs, so a task runs wherever a slot is idle. Every free slot is equally likely: draw a
- * machine and accept it with probability free slots / maximum slots of a machine; after too many rejections draw among
- * the free slots, rack by rack.
+ * NoMora's baseline: all machines have the same cost, and a task gets any free slot, with equal probability. To draw a
+ * slot, draws a machine and accepts it with probability (its free slots) / (maximum number of slots of a machine).
+ * After DRAWS rejections, draws the number of a free slot and finds this slot rack by rack.
  */
 #include "policy_priv.h"
 

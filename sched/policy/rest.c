@@ -9,28 +9,28 @@
 
 enum { COVER_AT_FIRST = 64 };
 
-/* A number of free slots that all have the same cost. */
+/* `slots` free slots, all of this cost. */
 struct cost_step {
 	int32_t cost;
 	uint32_t slots;
 };
 
-/* The cheapest free slots of a rack, as seen from one machine with one curve. */
+/* The cheapest free slots of a rack for a job with this curve and its root on a certain machine of the rack. */
 struct cheapest_slots {
-	struct cheapest_slots *next; /* next entry of the same root machine, with another curve */
+	struct cheapest_slots *next; /* next entry for the same machine, with another curve */
 	int32_t curve;
-	uint32_t count, room;     /* of steps, ascending */
-	struct cost_step steps[]; /* [room] */
+	uint32_t count, room;     /* number of steps in use; number of allocated steps */
+	struct cost_step steps[]; /* [room] in ascending order of cost */
 };
 
 struct rest_costs {
 	const struct cost_layout *layout;
-	struct cheapest_slots **of_root; /* [root_count] by machine */
+	struct cheapest_slots **of_root; /* [root_count] by machine of the root: list of entries */
 	uint32_t root_count;
-	uint32_t *roots, used; /* [root_count] machines that have entries */
-	uint64_t round;        /* the round in which these slots were found free; a new round drops them */
-	int64_t cover;         /* number of cheapest slots to find in a rack: enough for the largest job so far */
-	uint16_t *cost;        /* [columns of the largest rack] scratch */
+	uint32_t *roots, used; /* [root_count] list of the `used` machines that have entries */
+	uint64_t round;        /* the round in which the entries were computed; a new round drops them */
+	int64_t cover;         /* number of slots to find in a rack: enough for the largest job so far */
+	uint16_t *cost;        /* [columns of the largest rack] work space */
 	struct cost_step steps[COST_MAXIMUM + 2];
 };
 
@@ -111,7 +111,7 @@ int32_t rest_unclaimed(const struct placer *placer, const struct flownet *net, u
 	return slots > 0 ? slots : 0;
 }
 
-/* Drops the slots found in another round. */
+/* Drops the entries of an earlier round. */
 static void begin_round(struct rest_costs *costs, uint64_t round)
 {
 	if (costs->round != round)
@@ -119,7 +119,7 @@ static void begin_round(struct rest_costs *costs, uint64_t round)
 	costs->round = round;
 }
 
-/* Returns the link to the entry for this curve and root machine, or the link where to insert one. */
+/* Returns the link to the entry for this curve and root machine; if there is none, the link to set for a new entry. */
 static struct cheapest_slots **find_kept(const struct rest_costs *costs, int32_t curve, uint32_t root)
 {
 	struct cheapest_slots **place = &costs->of_root[root];
@@ -130,8 +130,8 @@ static struct cheapest_slots **find_kept(const struct rest_costs *costs, int32_t
 }
 
 /*
- * Cost of `tasks` tasks that take the slots of the steps in ascending order of cost; each task for which there is no
- * slot costs `beyond`.
+ * Returns the cost of `tasks` tasks that take the slots of the steps, cheapest first. A task for which there is no slot
+ * costs `beyond`.
  */
 static int64_t cost_of_tasks(const struct cost_step *steps, uint32_t count, int64_t tasks, int64_t beyond)
 {
@@ -159,8 +159,8 @@ int64_t rest_cost_bound(const struct placer *placer, const struct flownet *net, 
 }
 
 /*
- * Fills costs->steps with the cheapest free slots for `tasks` tasks, and with COST_MAXIMUM for tasks without a slot.
- * Returns the number of steps.
+ * Fills costs->steps with the cheapest free slots of the root's rack for `tasks` tasks. If there are fewer slots, a
+ * last step of cost COST_MAXIMUM has the number of tasks without a slot. Returns the number of steps.
  */
 static uint32_t find_cheapest(struct placer *placer, const struct flownet *net, uint32_t job, uint32_t root,
 			      int64_t tasks)
@@ -175,7 +175,7 @@ static uint32_t find_cheapest(struct placer *placer, const struct flownet *net, 
 		uint32_t machine = layout->machine_of_column[c];
 		int32_t slots = machine == COST_NO_MACHINE ? 0 : rest_unclaimed(placer, net, machine);
 
-		if (slots > 0 && costs->cost[c - first] <= COST_MAXIMUM) /* else it cannot be reached */
+		if (slots > 0 && costs->cost[c - first] <= COST_MAXIMUM) /* above COST_MAXIMUM: unreachable */
 			slots_at[costs->cost[c - first]] += slots - (machine == root);
 	}
 	for (int32_t cost = placer->policy->least_cost; cost <= COST_MAXIMUM && tasks > 0; cost++) {
@@ -190,7 +190,7 @@ static uint32_t find_cheapest(struct placer *placer, const struct flownet *net, 
 	return count;
 }
 
-/* Keeps the steps as a bound for later jobs. If out of memory, the old bound stays, which only costs time. */
+/* Keeps the steps as a lower bound for later jobs. If out of memory, keeps the old bound, which only costs time. */
 static void keep(struct rest_costs *costs, int32_t curve, uint32_t root, uint32_t count)
 {
 	struct cheapest_slots **place = find_kept(costs, curve, root), *kept = *place;
@@ -221,7 +221,7 @@ int64_t rest_cost(struct placer *placer, const struct flownet *net, uint32_t job
 
 	begin_round(costs, flownet_rounds(net));
 	while (costs->cover < tasks)
-		costs->cover *= 2; /* doubled, so that slightly larger jobs do not each cause a new search */
+		costs->cover *= 2; /* doubled: slightly larger jobs then need no more slots than are found now */
 	count = find_cheapest(placer, net, job, root, costs->cover);
 	keep(costs, placer->curve_of_job[job], root, count);
 	return cost_of_tasks(costs->steps, count, tasks, 0);

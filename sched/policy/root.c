@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Chooses the machine of a root. To the network, any free slot costs 0. The choice prefers racks with free slots for
- * the whole job, and of these the racks with the fewest (so that the others remain for larger jobs), and within the
- * best few racks the machine from which the rest of the job would cost least. The slots that this round's second solve
- * needs for jobs whose root is placed already count as taken: they are reserved in the root's rack, and as far as
- * possible on the root's machine.
+ * Chooses the machine of a root. In the flow network, all free slots cost 0 for a root. The choice is made in this
+ * order:
+ * - racks with free slots for the whole job; if there is none, the few racks with the most free slots
+ * - of the former, the few racks with the fewest free slots, so that the others remain for larger jobs
+ * - in these racks, the machine with which the rest of the job would cost least (rest_priv.h)
+ *
+ * Some jobs have a root but their other tasks still wait for this round's second solve. Slots for these tasks are
+ * reserved in the root's rack, if possible on the root's machine, and do not count as free.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,14 +17,14 @@
 enum { RACKS_LOOKED_AT = 4 };
 
 struct root_candidate {
-	int64_t cost; /* of the rest of the job; a lower bound unless `known` */
+	int64_t cost; /* cost of the rest of the job: exact if `known`, else a lower bound */
 	uint32_t machine, rack_rank;
 	int32_t free;
 	bool known;
 };
 
 struct rack_choice {
-	int64_t room; /* free slots minus the reserved ones */
+	int64_t room; /* number of free slots minus number of reserved slots */
 	uint32_t rack;
 };
 
@@ -31,8 +34,8 @@ size_t policy_candidate_bytes(void)
 }
 
 /*
- * Reserves slots for `tasks` tasks of a job with its root on this machine. own: free slots of the machine that the root
- * itself will take.
+ * Reserves slots for `tasks` tasks of a job whose root is on machine `root`. own: 1 if the root still counts as
+ * waiting, so that it will take one of the machine's free slots; else 0.
  */
 static void reserve(struct placer *placer, const struct flownet *net, uint32_t root, int32_t own, int64_t tasks)
 {
@@ -59,8 +62,9 @@ static void reserve_for_open_jobs(struct placer *placer, const struct flownet *n
 }
 
 /*
- * True if `a` is the better rack for a job of `tasks` tasks: racks with space for all come first, of these the one with
- * the fewest free slots; otherwise the one with the most.
+ * Returns true if `a` is a better rack than `b` for a job of `tasks` tasks. Racks with space for all tasks come first,
+ * those with the fewest free slots before the others. Then come the racks with less space, those with the most free
+ * slots first.
  */
 static bool is_better(const struct rack_choice *a, const struct rack_choice *b, int64_t tasks)
 {
@@ -71,7 +75,7 @@ static bool is_better(const struct rack_choice *a, const struct rack_choice *b, 
 	return a_fits ? a->room < b->room : a->room > b->room;
 }
 
-/* Lists the best few racks that have a free slot, best first; returns their number. */
+/* Lists the best RACKS_LOOKED_AT racks that have a free slot, best first. Returns their number. */
 static uint32_t best_racks(const struct placer *placer, const struct flownet *net, int64_t tasks,
 			   struct rack_choice *best)
 {
@@ -93,7 +97,8 @@ static uint32_t best_racks(const struct placer *placer, const struct flownet *ne
 }
 
 /*
- * Lists the machines of the best racks that have a free slot, in the order of racks and columns; returns their number.
+ * Lists the machines with a free slot in the best racks, in the order of racks and columns. Returns the number of
+ * machines.
  */
 static uint32_t list_candidates(struct placer *placer, const struct flownet *net, uint32_t job, int64_t tasks)
 {
@@ -103,12 +108,12 @@ static uint32_t list_candidates(struct placer *placer, const struct flownet *net
 
 	for (uint32_t i = 0; i < rack_count; i++) {
 		if ((racks[i].room >= tasks) != (racks[0].room >= tasks))
-			break; /* the earlier racks have space for the whole job, this rack has not */
+			break; /* the racks before have space for the whole job, but this one has not */
 		for (uint32_t c = layout->rack_first[racks[i].rack]; c < layout->rack_first[racks[i].rack + 1]; c++) {
 			uint32_t machine = layout->machine_of_column[c];
 			int32_t unclaimed = machine == COST_NO_MACHINE ? 0 : rest_unclaimed(placer, net, machine);
 
-			/* A claimed slot is used only if the rack has no other free slot. */
+			/* Takes a reserved slot only if all free slots of the rack are reserved. */
 			if (unclaimed == 0 &&
 			    (machine == COST_NO_MACHINE || racks[i].room > 0 || flownet_free(net, machine) == 0))
 				continue;
@@ -124,8 +129,8 @@ static uint32_t list_candidates(struct placer *placer, const struct flownet *net
 }
 
 /*
- * True if `a` is the better machine: the cheaper one; at equal cost, the one in the better rack; then the one with more
- * free slots. At the least possible cost, the number of free slots does not matter.
+ * Returns true if `a` is a better machine than `b`: by the lower cost, then by the better rack, then by the larger
+ * number of free slots. The number of free slots does not matter at the least possible cost.
  */
 static bool is_better_root(const struct root_candidate *a, const struct root_candidate *b, int64_t least)
 {
@@ -137,8 +142,8 @@ static bool is_better_root(const struct root_candidate *a, const struct root_can
 }
 
 /*
- * Returns the best candidate; among equally good ones, the first. At first only lower bounds of the candidates' costs
- * are known. Repeatedly takes the best candidate and computes its exact cost, until the best candidate's cost is exact.
+ * Returns the machine of the best candidate; ties go to the first. In the beginning, only lower bounds of the costs are
+ * known. So computes the exact cost of the best candidate, and repeats this until the best candidate's cost is exact.
  */
 static uint32_t best_candidate(struct placer *placer, const struct flownet *net, uint32_t job, int64_t tasks,
 			       uint32_t count)

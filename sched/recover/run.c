@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Solves and prints one scenario, or the failure of each of its servers. */
+/* Solves one scenario, or one for the failure of each server, and prints the results. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

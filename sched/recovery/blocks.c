@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The tables of each block, indexed by sets of its tasks: demands, least costs, and the dynamic programme over
- * partitions.
+ * Fills the tables of each block, which are indexed by sets of the block's tasks: demands, least costs, and, by dynamic
+ * programming, the best partition of each set.
  */
 #include "search_priv.h"
 
@@ -191,7 +191,7 @@ static struct offer offer_of(const struct search *s, const struct block *block, 
 	return offer;
 }
 
-/* For two servers on which the block's tasks have no peers: true if no set of tasks is cheaper on b than on a. */
+/* True if every set of tasks costs at most as much on a as on b. The block's tasks have no peers on a and b. */
 static bool no_worse(const struct search *s, const struct offer *a, const struct offer *b)
 {
 	const struct problem *p = s->p;
@@ -203,8 +203,8 @@ static bool no_worse(const struct search *s, const struct offer *a, const struct
 }
 
 /*
- * Lowers the block's costs to its costs on this server, where these are lower. local: NULL if no peer is on the server;
- * then plain_cost is lowered too.
+ * Lowers each cost of the block to the cost on this server, if that is lower. local: NULL if the block's tasks have no
+ * peers on the server; then plain_cost is lowered, too.
  */
 static void offer_costs(const struct search *s, struct block *block, const struct offer *offer, const double *local)
 {
@@ -230,8 +230,8 @@ static void offer_costs(const struct search *s, struct block *block, const struc
 }
 
 /*
- * Fills cost[] and plain_cost[]. front: scratch for C offers; it holds the servers without peers that no other server
- * without peers dominates.
+ * Fills cost[] and plain_cost[]. front: scratch for C offers. It holds the Pareto front of the servers without peers:
+ * of the servers without peers, only those on the front can have the least cost of a set.
  */
 static void fill_costs(const struct search *s, struct block *block, double *local, struct offer *front)
 {
@@ -318,7 +318,7 @@ double recovery_blocks_bound(const struct search *s)
 	return bound;
 }
 
-/* pairs[set]: the traffic within the set, plus all its traffic with the application's other blocks. */
+/* Fills pairs[set]: MB of the flows within the set, plus MB of its flows with the application's other blocks. */
 static void fill_pairs(const struct search *s, const struct block *block, double *pairs)
 {
 	const struct problem *p = s->p;

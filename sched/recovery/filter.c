@@ -2,7 +2,8 @@
 /*
  * Selects the candidate servers. The exact filter drops server n if at least F others dominate it and no group of
  * failed tasks can lower its load. In a placement that uses n, at least one of these F servers has no failed task. The
- * failed tasks on n fit on that server, at no higher load there, and n's load does not rise when they leave.
+ * failed tasks on n fit on that server, at no higher load there, and n's load does not rise when they leave. So an
+ * optimum does not need n.
  */
 #include "recovery_priv.h"
 
@@ -16,8 +17,8 @@ enum { RELIEF_NONE, RELIEF_PEERS, RELIEF_POSSIBLE };
 /*
  * Sets relief[n]: whether failed tasks can lower the load of server n. The load that a group adds to a server is at
  * least the sum of one term per task: the load that the task alone adds, minus half of its flows with failed tasks. If
- * no term is negative, the load cannot fall. With relaunch delays, loads depend on p: then every server with a peer is
- * kept.
+ * no term is negative, the load cannot fall. With relaunch delays, loads depend on p, so every server with a peer
+ * is kept.
  */
 static void fill_relief(const struct problem *p, unsigned char *relief)
 {
@@ -45,7 +46,7 @@ static void fill_relief(const struct problem *p, unsigned char *relief)
 	free(least);
 }
 
-/* True if every failed task that n may take may go to m, and adds no more load there. */
+/* True if each failed task that may go to n may also go to m, and adds at most as much load to m as to n. */
 static bool takes_as_little(const struct problem *p, uint32_t m, uint32_t n)
 {
 	for (uint32_t f = 0; f < p->F; f++) {
@@ -101,8 +102,8 @@ static void drop_dominated(const struct problem *p, const struct standing *order
 		if (relief[n] == RELIEF_POSSIBLE)
 			continue;
 		/*
-		 * It is enough to count kept dominators: a dropped one has F kept dominators itself, which dominate n
-		 * too.
+		 * It is enough to count kept dominators: a dropped dominator has F kept dominators, and these dominate
+		 * n, too.
 		 */
 		for (uint32_t j = 0; j < i && dominators < p->F; j++)
 			dominators += candidate[order[j].n] && !(p->has_relaunch && relief[order[j].n]) &&

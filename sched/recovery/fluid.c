@@ -154,7 +154,7 @@ static int run_events(struct fluid *fluid, const struct sharing_policy *policy, 
 	return code;
 }
 
-/* Sets the ends of flows within a server, which end when their tasks run again, and of applications. */
+/* Sets the ends of applications, and of flows within a server: these end when both tasks run again. */
 static void fill_ends(const struct fluid *fluid, struct fluid_result *result)
 {
 	const struct recovery_scenario *s = fluid->scenario;

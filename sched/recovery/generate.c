@@ -140,8 +140,10 @@ static double round_robin_cpu(const struct recovery_recipe *r)
 {
 	double per_server = (double)r->applications * r->tasks / r->servers;
 
-	/* CPU of a server. With sizes 1 to 4 (2.5 on average) 85 % is in use; else all tasks have size 1, and a server
-	 * has four times the average load, at least 4. */
+	/*
+	 * The CPU of a server. If `tight`, task sizes are 1 to 4, 2.5 on average, and 85 % of the CPU is in use.
+	 * Otherwise all tasks have size 1, and a server has four times the average CPU in use, but at least 4.
+	 */
 	return r->tight ? ceil(per_server * 2.5 / 0.85) : fmax(4, ceil(4 * per_server));
 }
 
@@ -165,8 +167,8 @@ static bool add_servers(struct making *m)
 }
 
 /*
- * Returns a random server with space: if a rack fails, first tries the application's two racks. Returns `servers` if
- * there is none.
+ * Returns a random server with enough free CPU, or the number of servers if there is none. If a rack fails, first tries
+ * the application's two racks.
  */
 static uint32_t draw_server(struct making *m, double cpu, const uint32_t racks[2])
 {

@@ -16,8 +16,8 @@ struct loads {
 };
 
 /*
- * Returns the change of server n's load, in both directions, for the flows of task f that stay within n: those with
- * surviving tasks and with placed failed tasks there. It is 0 or negative.
+ * Returns the correction, 0 or negative, to the load that task f adds to server n in each direction. The flows of f
+ * with surviving tasks and with placed failed tasks on n stay within n, and so do not load its link.
  */
 static double added(const struct problem *p, uint32_t f, uint32_t n, const uint32_t *place, const bool *placed)
 {
@@ -173,9 +173,9 @@ static bool improve_once(const struct problem *p, const bool *candidate, uint32_
 }
 
 /*
- * Moves one task to the most loaded server of all if that lowers the load of this server: flows between the task and
- * its peers on the server then no longer cross the server's link. Chooses the task after whose move the larger load of
- * the two servers is lowest. Returns false if there is none.
+ * Moves one task to the most loaded server if this lowers the server's load: flows between the task and its peers there
+ * then no longer cross the server's link. Of several such tasks, moves the one that leaves the lowest maximum of the
+ * two servers' loads. Returns false if there is no such task.
  */
 static bool relieve_once(const struct problem *p, const bool *candidate, uint32_t *place, bool *placed,
 			 const struct loads *l)

@@ -56,7 +56,7 @@ static uint32_t hardest(const struct pack *k, uint32_t *count)
 	return best;
 }
 
-/* True if the space usable for the smallest remaining task suffices for all remaining tasks. */
+/* True if the servers with space for the smallest remaining task have enough space for all remaining tasks together. */
 static bool space_suffices(const struct pack *k)
 {
 	double needed = 0, smallest = 0, space = 0;
@@ -79,7 +79,7 @@ static bool space_suffices(const struct pack *k)
 
 static enum pack_result pack_next(struct pack *k);
 
-/* True if an equal server has been tried for f before n. */
+/* True if a server with the same free CPU as n has been tried for f before n. */
 static bool tried(const struct pack *k, uint32_t f, uint32_t n)
 {
 	if (k->p->allowed) /* servers would have to be equal for every task, not just for f, which is too rare to check

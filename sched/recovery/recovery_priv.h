@@ -30,7 +30,7 @@ struct peer {
 };
 
 struct failed_task {
-	uint32_t task; /* in the scenario */
+	uint32_t task; /* index in the scenario */
 	uint32_t application;
 	double cpu, share; /* share: w'_k */
 	double relaunch_s;
@@ -48,16 +48,16 @@ struct problem {
 	uint32_t N, F;
 	uint32_t *server;        /* n -> scenario's number */
 	int64_t *survivor;       /* scenario's number -> n, -1 = failed */
-	double *BE, *BI;         /* capacities, MB/s */
+	double *BE, *BI;         /* by n: capacities, MB/s */
 	double *free_cpu;        /* by n: CPU that the surviving tasks do not use */
-	double *fixedE, *fixedI; /* load of flows between surviving tasks */
-	double *bE, *bI;         /* load without any failed task, at the current scale */
+	double *fixedE, *fixedI; /* by n: load of the flows between surviving tasks */
+	double *bE, *bI;         /* by n: load without any failed task, at the current scale */
 	struct failed_task *failed;
 	struct peer *peers;
-	double *pair_MB; /* F x F: f sends to g */
+	double *pair_MB; /* F x F: volume that f sends to g */
 	bool has_pairs, has_relaunch;
-	double *pair_load;      /* F x F: both directions between f and g, at the current scale; symmetric */
-	double *pair_out_load;  /* F x F: f sends to g, at the current scale */
+	double *pair_load;      /* F x F: load of both directions between f and g, at the current scale; symmetric */
+	double *pair_out_load;  /* F x F: load of what f sends to g, at the current scale */
 	unsigned char *allowed; /* F x N, NULL if no task is restricted */
 	double least_p;         /* lower bound of p from relaunch delays alone */
 	double noise; /* loads below this count as 0: rounding may leave such differences between equal sums */
@@ -68,7 +68,7 @@ void recovery_problem_free(struct problem *problem);
 /* Computes demands and loads for p. */
 void recovery_problem_scale(struct problem *problem, double p);
 bool recovery_problem_allows(const struct problem *problem, uint32_t f, uint32_t n);
-/* Flows between failed task f and surviving tasks on n, MB in both directions. O(log peers). */
+/* Returns the MB, of both directions together, between failed task f and surviving tasks on n. O(log peers). */
 double recovery_problem_local_MB(const struct problem *problem, uint32_t f, uint32_t n);
 
 /* Like fmax() and fmin(), but inline; arguments must not be NAN. */
@@ -119,8 +119,8 @@ enum pack_result { PACK_FITS, PACK_DOES_NOT, PACK_UNKNOWN };
 enum pack_result recovery_pack_tasks(const struct problem *problem, const bool *candidate, const bool *included,
 				     uint32_t *place, struct ns deadline);
 /*
- * Writes the proof of infeasibility: a set of tasks that do not all fit, but fit if any one of them is left out (as far
- * as this is decided before the deadline). 0 or -ENOMEM.
+ * Writes the proof of infeasibility: a set of tasks that do not all fit, but fit if any one of them is left out. Tasks
+ * that are not tested before the deadline stay in the set. 0 or -ENOMEM.
  */
 int recovery_pack_prove(const struct problem *problem, const bool *candidate, struct recovery_answer *answer,
 			struct ns deadline);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The decision problem: find a placement within the limits, or prove that there is none. Depth-first over groups. */
+/*
+ * Solves the decision problem: finds a placement within the limits, or proves that there is none. Searches depth-first
+ * over groups.
+ */
 #include "search_priv.h"
 
 #include <math.h>
@@ -7,8 +10,8 @@
 #include <string.h>
 
 /*
- * Blocks with at least this many options count as having equally many. Of blocks with equally many options, the search
- * branches on the one with the highest bound.
+ * An option is a group of a block with a server for it. Blocks with at least this many options count as having equally
+ * many. Of blocks with equally many options, the search branches on the one with the highest bound.
  */
 enum { OPTIONS_COUNTED = 32 };
 
@@ -21,7 +24,7 @@ struct option {
 };
 
 struct grouping {
-	double cost; /* cost of the most expensive group: `set`, or one of the tasks that remain */
+	double cost; /* the larger of the cost of `set` and the least cost of the remaining tasks */
 	uint32_t set;
 };
 
@@ -56,7 +59,7 @@ static bool is_open(const struct search *s, uint32_t b, uint32_t c)
 	return s->remaining[b] && !s->block_on[(size_t)b * s->C + c];
 }
 
-/* Adds the load of a group on c that vanishes if unplaced tasks of the application's other blocks join it. */
+/* Adds the part of a group's load on c that vanishes if unplaced tasks of its application's other blocks join it. */
 static void add_cross_relief(const struct search *s, const struct block *block, uint32_t set, uint32_t c,
 			     double *egress, double *ingress)
 {
@@ -90,8 +93,8 @@ static void add_block_relief(const struct search *s, uint32_t b, uint32_t c, dou
 }
 
 /*
- * The load that unplaced tasks could still remove from c. skip: a block whose tasks do not count; block_count = all
- * count.
+ * Computes the load that unplaced tasks could still remove from c. skip: number of a block that is left out;
+ * block_count: none is.
  */
 static void relief_at(const struct search *s, uint32_t c, uint32_t skip, double *egress, double *ingress)
 {
@@ -256,8 +259,8 @@ static double packed_relief(const struct search *s, uint32_t c, bool egress)
 }
 
 /*
- * True unless c is overloaded and unplaced tasks cannot relieve it. Without unplaced tasks, no server may be
- * overloaded.
+ * Returns false if c is overloaded and the unplaced tasks cannot relieve it. So if all tasks are placed, it returns
+ * false for every overloaded server.
  */
 static bool can_be_relieved(const struct search *s, uint32_t c)
 {
@@ -330,7 +333,7 @@ static double group_saved_MB(const struct search *s, const struct block *block, 
 	return MB;
 }
 
-/* Upper bound of the MB that can stay within servers below this node. */
+/* Returns an upper bound of the MB that stay within servers in any placement below this node. */
 static double most_saved_MB(const struct search *s)
 {
 	double MB = s->saved_MB;
@@ -377,7 +380,10 @@ static int compare_groupings(const void *a, const void *b)
 	return (x->set > y->set) - (x->set < y->set);
 }
 
-/* True for two empty servers with equal loads and links on which no task has peers: trying one of them is enough. */
+/*
+ * True if it is enough to try one of the two servers: they have no failed tasks, no failed task has peers on them, and
+ * their loads, links and free CPU are equal.
+ */
 static bool equals(const struct search *s, uint32_t a, uint32_t b)
 {
 	const struct problem *p = s->p;

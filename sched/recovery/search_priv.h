@@ -4,11 +4,11 @@
  * send to each other over the network. A node of the tree has some groups on servers; it branches on the groups that
  * contain the first unplaced task of an application, and on their servers.
  *
- * The bound: for each server that may take a group, compute its relative load with the group, after subtracting its
- * relief, which is the load that other applications could remove from that server. The lowest of these loads is the
- * cost of the group. A dynamic programme over the subsets of an application's tasks finds the partition into groups
- * whose most expensive group is cheapest. The greatest such value over the applications is a lower bound of p. The same
- * tables give a bound for the unplaced tasks of each application at every node.
+ * The bound: the relief of a server is the load that other applications could remove from it. The cost of a group is
+ * the lowest relative load that a server with the group could have after its relief. A dynamic programme over the
+ * subsets of an application's tasks finds the partition into groups whose most expensive group is cheapest. The
+ * greatest such value over the applications is a lower bound of p. The same tables give a bound for the unplaced tasks
+ * of each application at every node.
  *
  * An application with more than BLOCK_TASKS failed tasks is split into blocks. A flow between two of its blocks may
  * still stay within a server, so the bound counts it neither as egress of the sender's block nor as ingress of the
@@ -32,15 +32,15 @@ struct block {
 	uint32_t count, task[BLOCK_TASKS]; /* failed tasks, largest first */
 	uint32_t full;                     /* (1 << count) - 1 */
 	bool split;                        /* its application has other blocks */
-	/* by set of tasks, 1 << count entries */
-	double *egress, *ingress, *cpu; /* of the group on a server without peers */
-	/* flows to and from other blocks of the application: load that may still vanish */
+	/* The following arrays are indexed by set of tasks and have 1 << count entries. */
+	double *egress, *ingress, *cpu; /* loads and CPU of the set as one group, on a server without its peers */
+	/* load of flows to and from other blocks of the application, which may still vanish */
 	double *cross_egress, *cross_ingress;
-	double *cost, *best; /* cost of the set as one group; and over all partitions of the set, the least cost of the
-				most expensive group */
+	double *cost, *best; /* cost: of the set as one group; best: of the most expensive group in the set's best
+				partition */
 	double *plain_cost;  /* cost of the group on servers where it has no peers */
-	double *saved_MB, *best_saved_MB; /* most MB that need not cross the network: if the set is one group; over all
-					     partitions of the set */
+	double *saved_MB, *best_saved_MB; /* upper bounds of the MB that stay within servers: if the set is one group;
+					     for the best partition of the set */
 	/* by candidate: load that tasks of the block could remove from this server */
 	double *relief_egress, *relief_ingress;
 };
@@ -65,17 +65,17 @@ struct search {
 	double outside;                         /* highest relative load of a server that is no candidate */
 	double *relief_egress, *relief_ingress; /* by candidate: load that all blocks could remove */
 	/* limits of a decision */
-	double limit, untouched_limit; /* inclusive upper limits of relative loads: of servers that take failed tasks,
-					  and of those that take none */
-	bool least_bytes;              /* keep searching for fewer bytes */
+	double limit, untouched_limit; /* highest allowed relative load of a server that takes failed tasks, and of one
+					  that takes none */
+	bool least_bytes; /* minimise the bytes on the network: a placement found does not end the search */
 	double best_saved_MB;
 	/* state of the current node */
 	double *egress, *ingress, *space; /* by candidate: loads, free CPU */
 	uint32_t *tasks_on;               /* by candidate: number of failed tasks on it */
 	uint32_t *place;                  /* by failed task: its candidate; C = not placed */
 	uint32_t *remaining;              /* by block: set of unplaced tasks */
-	unsigned char *block_on; /* [block x candidate] 1: put no group of the block on the candidate, which has
-				    one already, or gets none in this branch */
+	unsigned char *block_on; /* [block x candidate] 1: do not put a group of the block on the candidate: it has
+				    one already, or this branch gives it none */
 	double saved_MB;
 	uint32_t *hot; /* candidates that exceed untouched_limit before any failed task is placed */
 	uint32_t hot_count;

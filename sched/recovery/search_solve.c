@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the optimum by a sequence of decisions: first for p, then for the load of the servers that take failed tasks,
- * then for bytes.
+ * Finds the optimum by a sequence of decision problems (search.c): first for p, then for the load of the servers that
+ * take failed tasks, then for the bytes on the network.
  */
 #include "search_priv.h"
 
@@ -14,7 +14,8 @@
 /*
  * Maximum numbers of options that searches may examine; about 100 options take 1 us. probe_work is for one search with
  * a limit at the bound, or half-way between bound and incumbent: such a search succeeds quickly or hardly ever.
- * tie_work is for each of the two tie-breaking objectives, load and bytes; only p may take until the deadline.
+ * tie_work is for each of the two tie-breaking objectives, load and bytes. Only the search for p runs until the
+ * deadline.
  */
 static const uint64_t probe_work = 200000, tie_work = 400000;
 

@@ -47,8 +47,8 @@ static bool fill(const struct fluid *fluid, struct arrays *a, struct max_min_pro
 		a->first[servers + fluid->flows[i].to + 2] += fluid->flows[i].active;
 	}
 	/*
-	 * first[r + 1] now becomes the beginning of resource r's list. While the list is filled, it moves to its end,
-	 * which is the beginning of the next list.
+	 * Sets first[r + 1] to the beginning of resource r's list. Filling the list then advances first[r + 1] to the
+	 * list's end, which is the beginning of the next list.
 	 */
 	for (uint32_t r = 2; r <= resources + 1; r++)
 		a->first[r] += a->first[r - 1];

@@ -9,4 +9,4 @@ static int rates(const struct fluid *fluid, double *rate)
 }
 
 const struct sharing_policy sharing_performance = {
-	"performance", "eq. 19: an application's flows end together, by weight", true, rates};
+	"performance", "eq. 19: the flows of an application end together, after a time set by its weight", true, rates};

@@ -139,4 +139,5 @@ static int rates(const struct fluid *fluid, double *rate)
 }
 
 const struct sharing_policy sharing_work_conserving = {
-	"work-conserving", "eq. 19 as a floor, the rest by weighted max-min over applications", false, rates};
+	"work-conserving", "at least the rates of eq. 19; the remaining capacity by weighted max-min over applications",
+	false, rates};

@@ -98,8 +98,8 @@ static int refuse_endless(struct problem *p, const bool *candidate, const uint32
 		any = any || included[f];
 	}
 	/*
-	 * If no task is included, the link without capacity belongs to a server without failed tasks, which may be a
-	 * peer of any failed task: include all.
+	 * If no task is included, the link without capacity belongs to a server without failed tasks. Any failed task
+	 * may have peers on that server, so all tasks are included.
 	 */
 	for (uint32_t f = 0; f < p->F && !any; f++)
 		included[f] = true;

@@ -9,7 +9,7 @@ enum { SERVERS = 8, LINK_MBPS = 10, CPU = 4 };
 
 struct testbed_application {
 	const char *name, *senders, *receivers; /* one digit per task */
-	const char *servers;                    /* of tasks 1, 2, ... */
+	const char *servers;                    /* one digit per task: its server */
 	double MB;                              /* of each flow */
 	char failed;                            /* the task on S0, whose flows carry failed_MB */
 	double failed_MB;

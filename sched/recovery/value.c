@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The value of a placement: p, then the load of the servers that it touches, then bytes. */
+/* The value of a placement: p, then the load of the servers that take failed tasks, then the bytes on the network. */
 #include "recovery_priv.h"
 
 #include <math.h>

@@ -24,14 +24,14 @@ static int append_moves(struct round_outcome *outcome, const struct flownet_move
 
 static int carry_out(struct flownet *net, size_t number, const struct flownet_move *move, enum round_decision decision)
 {
-	bool waits = move->to == FLOWNET_NONE; /* a task that waits needs no start */
+	bool waits = move->to == FLOWNET_NONE; /* to let a task wait takes no time */
 
 	return decision == ROUND_RESERVE && !waits ? flownet_reserve(net, number) : flownet_apply(net, number);
 }
 
 /*
- * Carries out the moves as decided. A move to a slot that another task has to leave first is tried again as long as
- * other moves succeed. 0 or -ENOMEM.
+ * Lets the caller decide on each move, and carries out the moves that are not refused. If a move fails because its slot
+ * is still in use, tries it again after other moves have succeeded. Returns 0 or -ENOMEM.
  */
 static int decide_moves(struct flownet *net, const struct round_options *options, struct round_outcome *outcome)
 {
@@ -52,7 +52,7 @@ static int decide_moves(struct flownet *net, const struct round_options *options
 			moved = carry_out(net, i, &last->moves[i], decisions[i]);
 			if (moved == -EBUSY)
 				continue;
-			decisions[i] = ROUND_REFUSE; /* done, or outdated by an event */
+			decisions[i] = ROUND_REFUSE; /* not again: it is done, or an event has made it invalid */
 			progress = true;
 			code = moved == 0 ? append_moves(outcome, &last->moves[i], 1) : moved == -ENOMEM ? moved : 0;
 		}
@@ -111,8 +111,8 @@ int round_place_roots(struct placer *placer, const struct round_options *options
 }
 
 /*
- * True if the network must be built: because the caller wants it, or for overflow_cost, which is part of the cost of
- * each unrouted unit.
+ * Returns true if the network must be built. The caller may want it, or its overflow_cost is needed for the cost of
+ * unrouted units.
  */
 static bool needs_network(struct placer *placer, const struct round_options *options)
 {
@@ -122,7 +122,7 @@ static bool needs_network(struct placer *placer, const struct round_options *opt
 int round_place_others(struct placer *placer, const struct round_options *options, struct round_outcome *outcome,
 		       struct error *err)
 {
-	/* Computed before the solve: the cost of tasks that it places is part of the solve's cost already. */
+	/* Computed before the solve, because the tasks that the solve places are part of its own cost. */
 	int64_t pinned_cost = options->whole_cost ? flownet_pinned_cost(placer_net(placer)) : 0;
 	int code = 0;
 

@@ -13,7 +13,10 @@
 struct schedd;
 struct api_extender;
 
-/* Stores the nodes of the jobs' roots in the file STATE.roots, where STATE is `state`. NULL with err set. */
+/*
+ * Stores the nodes of the jobs' roots in the file STATE.roots, where STATE is `state`. Returns NULL with err set on
+ * failure.
+ */
 struct api_extender *api_extender_create(struct schedd *schedd, const char *address, uint16_t port, const char *state,
 					 struct error *err);
 void api_extender_destroy(struct api_extender *extender); /* NULL is legal, here and below */

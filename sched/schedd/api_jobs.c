@@ -11,11 +11,11 @@
 #include "schedd_priv.h"
 
 /*
- * A turn processes about this many lines of each user, which take 1.5 ms of CPU time including the decisions. So a
- * large submission delays those of other users by no more than two syncs of the disk.
+ * A turn processes about this many lines of each user; they take 1.5 ms of CPU time, including the decisions. So other
+ * users' submissions wait for at most two turns of a large submission, each with one sync of the disk.
  */
 enum { LINES_A_TURN = 30 };
-/* Maximum number of lines in a body. It is limited because one reply answers all lines. */
+/* Maximum number of lines in a body, because one reply answers all lines. */
 enum { LINES_MOST = 10000 };
 
 /* A body whose lines are being processed. */

@@ -11,7 +11,7 @@ static json_t *reason(const struct live_decision *decision)
 	char text[200];
 
 	if (decision->drains)
-		snprintf(text, sizeof text, "its machine drains");
+		snprintf(text, sizeof text, "the machine that it leaves is draining");
 	else if (decision->is_root)
 		snprintf(text, sizeof text, "the root: the other tasks are placed relative to it");
 	else if (decision->kind == LIVE_PLACE)

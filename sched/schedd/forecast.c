@@ -122,7 +122,7 @@ static void run_child(int fd, struct live *live, const struct forecast_request *
 	signal(SIGALRM, SIG_DFL);
 	alarm(CHILD_S);
 	if (nice(CHILD_NICE) < 0)
-		errno = 0; /* the child then runs at the daemon's priority */
+		errno = 0; /* not an error: the child runs at the daemon's priority */
 	log_set_sink(NULL);
 	if (dup2(fd, 0) < 0)
 		_exit(1);

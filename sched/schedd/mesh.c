@@ -23,7 +23,7 @@ struct mesh {
 	struct latency_matrix
 		*matrix; /* a live matrix stays mapped; one read from CSV is freed once all its entries are taken */
 	bool is_live, absorbing;
-	size_t next; /* index of the next entry to take */
+	size_t next; /* index in the matrix of the next entry to take */
 	struct ns written_at;
 	struct ns newest; /* when the last window with a usable row was read */
 	double next_look_s;

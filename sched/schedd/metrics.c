@@ -51,7 +51,7 @@ static void print_reasons(const struct schedd *schedd, const struct live_totals 
 {
 	fprintf(out,
 		"# TYPE nomora_schedd_waiting gauge\n# HELP nomora_schedd_waiting Waiting tasks by reason: root: "
-		"it has no machine yet; pause: after a failure; slot: none is free, or none is worth its cost.\n"
+		"the root has no machine yet; pause: after a failure; slot: none is free, or none is worth its cost.\n"
 		"nomora_schedd_waiting{reason=\"root\"} %u\nnomora_schedd_waiting{reason=\"pause\"} %u\n"
 		"nomora_schedd_waiting{reason=\"slot\"} %u\n",
 		totals->waiting_root, totals->waiting_pause,

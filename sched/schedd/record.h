@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The journal (nomora.journal/1) of all events, which are collected as text until they are committed with the state.
- * Private.
+ * Writes the journal (nomora.journal/1). Events are collected as text until they are committed with the state. Private.
  */
 #ifndef SCHED_SCHEDD_RECORD_H
 #define SCHED_SCHEDD_RECORD_H
@@ -13,8 +12,8 @@
 struct record;
 
 /*
- * Continues the journal of the store; days: age at which lines are removed; default_rtt: default round trips for the
- * journal's header. NULL: out of memory.
+ * Continues the journal of the store. days: age in days at which lines are removed; default_rtt: the default round
+ * trips for the journal's header. Returns NULL if out of memory.
  */
 struct record *record_create(struct store *store, double days, const struct cluster_default_rtt *default_rtt);
 void record_destroy(struct record *record); /* NULL is legal */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The loop: requests, rounds, the commit, replies. */
+/* The daemon's loop. A turn handles requests, runs rounds, commits, and sends the replies. */
 #include <errno.h>
 #include <grp.h>
 #include <math.h>
@@ -14,8 +14,8 @@
 #include "schedd_priv.h"
 
 /*
- * If a turn takes longer than this, in seconds, the process was stopped meanwhile, for example by a debugger or a
- * suspended machine.
+ * If a turn takes longer than this, in seconds, the process is assumed to have been stopped, for example by a debugger
+ * or while the machine was suspended.
  */
 #define STALL_S 2
 enum { EXPORT_BYTES = 1 << 20 };
@@ -206,8 +206,8 @@ int schedd_export(const char *state, FILE *out, struct error *err)
 }
 
 /*
- * After the process was stopped, postpones the rounds, so that the reports that arrived meanwhile are read before a
- * round treats overdue starts as failed. Returns the current time.
+ * If the process was stopped since last_s, postpones the rounds: the reports that arrived meanwhile must be read before
+ * a round treats overdue starts as failed. Returns the current time.
  */
 static double end_stall(struct schedd *schedd, double last_s)
 {

@@ -65,7 +65,7 @@ struct schedd {
 	struct series_point series[SERIES_POINTS]; /* a ring */
 	size_t series_count;
 	double next_sample_s, overview_s;
-	char *overview;    /* computed at overview_s */
+	char *overview;    /* JSON of the overview page's figures, computed at overview_s */
 	char trouble[256]; /* error text for /healthz; "": healthy */
 	uint64_t commits, commit_failures;
 	double commit_s;
@@ -116,7 +116,7 @@ void schedd_post_jobs(void *context, struct serve_call *call);
 /* Processes some lines of each submission, see LINES_A_TURN. */
 void schedd_take_submissions(struct schedd *schedd);
 /*
- * Replies 503 to the submissions of which lines are left. Call it if the state cannot be written, or the daemon ends.
+ * Replies 503 to the submissions with unprocessed lines. Call it if the state cannot be written, or the daemon ends.
  */
 void schedd_refuse_submissions(struct schedd *schedd);
 void schedd_get_decisions(void *context, struct serve_call *call);

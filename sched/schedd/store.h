@@ -11,8 +11,8 @@
 struct store;
 
 /*
- * Opens a state; creates it if absent. Returns NULL with err set: EBUSY (another daemon uses it), EINVAL (damaged, not
- * our state, or of another version), or another code.
+ * Opens a state; creates it if absent. On failure returns NULL with err set. EBUSY: another daemon uses the file;
+ * EINVAL: the file is damaged, is not a state of nomora schedd, or has another version.
  */
 struct store *store_open(const char *path, struct error *err);
 struct store *store_open_old(const char *path, struct error *err); /* fails if it is absent */
@@ -58,7 +58,7 @@ void store_journal_range(struct store *store, double *origin_s, double *last_s);
 char *store_journal_page(struct store *store, uint64_t after, size_t bytes_most, uint64_t *next);
 
 /*
- * Calls each() for the last decisions about a task, at most `most`, the latest first, with their wall clock time. The
+ * Calls each() for at most `most` decisions about a task, the latest first, with the wall clock time of each. The
  * strings are valid only during the call.
  */
 void store_each_decision(struct store *store, const char *job, const char *task, int most,

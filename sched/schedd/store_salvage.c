@@ -9,8 +9,8 @@
 #include "store_priv.h"
 
 /*
- * Copies the readable rows: forwards up to the first unreadable one, then, if there is one, backwards from the end.
- * Returns the number of rows copied.
+ * Copies the rows up to the first unreadable row. If there is one, also copies the rows after it, as far as they can be
+ * read backwards from the end. Returns the number of rows copied.
  */
 static uint64_t salvage_table(struct store *into, sqlite3 *from, const char *table, enum statement put)
 {

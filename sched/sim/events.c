@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Submissions and ends of tasks change the simulation's own state at once, so that metrics are exact. The flow network
- * gets them at once, too, unless a round is in progress: then at the round's end. A machine event during a round
- * changes both the state and the network only at the end of the round.
+ * gets them at once, too, or, during a round, at the round's end. A machine event during a round changes both the state
+ * and the network only at the end of the round.
  */
 #include <errno.h>
 #include <math.h>
@@ -269,8 +269,8 @@ static int change_slots(struct sim *sim, const struct workload_machine_event *ev
 
 static int add_machine(struct sim *sim, const struct workload_machine_event *event)
 {
-	if (sim->present[event->machine]) /* a trace may repeat the event; in a journal, the event with other slots
-					     changes the slots */
+	if (sim->present[event->machine]) /* a trace may repeat the event, to no effect; a journal repeats it to
+					     change the slots */
 		return event->slots == WORKLOAD_SLOTS_UNKNOWN ? 0 : change_slots(sim, event);
 	sim->present[event->machine] = true;
 	sim_latency_set_present(&sim->latency, event->machine, true);

@@ -21,12 +21,12 @@ static const double single_share = 0.75; /* share of the jobs that have one task
  * logarithm's deviation, 2.06 = hypot(1.9, 0.8), is between the medians of jobs.
  */
 static const double run_median_s = 626, job_deviation = 1.9, task_deviation = 0.8;
-static const double run_mean_s = 4000; /* mean run time, seconds, of tasks submitted during the day; below that of the
-					  distribution, because the end of the day cuts runs off */
+static const double run_mean_s = 4000; /* mean run time, seconds, of tasks submitted during the day; below the mean of
+					  the distribution, because the end of the day cuts runs off */
 
 /*
- * Share of all slots that one task each occupies from time 0 to the end of the day. The other tasks that run at time 0
- * end during the day, and submitted tasks follow.
+ * Share of all slots that keep their task from time 0 to the end of the day. In the other slots in use at time 0, the
+ * tasks end during the day and submitted tasks follow.
  */
 static const double all_day_share = 0.6;
 

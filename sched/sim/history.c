@@ -62,13 +62,13 @@ int sim_remember_round(struct sim *sim, struct error *err)
 
 static int does_not_fit(const struct sim *sim, struct error *err)
 {
-	return error_set(err, EINVAL, "the checkpoint does not fit the workload: round %zu, %.6f s", sim->past_round,
-			 (double)sim->now_us / 1e6);
+	return error_set(err, EINVAL, "the checkpoint does not fit the workload in its round %zu, at %.6f s",
+			 sim->past_round, (double)sim->now_us / 1e6);
 }
 
 /*
- * True if the move's task has arrived and not ended, and its machine is present. Whether a task that is preempted runs
- * is checked later, in apply_move(), because an earlier move of the same round may start it.
+ * True if the move's task has arrived and not ended, and its machine is present. apply_move() checks later that a
+ * preempted task runs, because an earlier move of the same round may start it.
  */
 static bool move_fits(const struct sim *sim, const struct sim_past_move *move)
 {

@@ -25,8 +25,8 @@ void sim_latency_settings_default(struct sim_latency_settings *settings)
 }
 
 /*
- * Returns the round trip of series k of a distance, from recorded series number k modulo their count, which it reads
- * from k/42 of its length on.
+ * Returns the round trip of series k of a distance in this second. Uses recorded series number k modulo the number of
+ * recorded series; second 0 is at k/42 of the recorded series' length.
  */
 static double recorded_us(const struct sim_latency *latency, int distance, int k)
 {
@@ -328,15 +328,15 @@ static float most_us(struct sim_latency *latency, uint32_t machine, enum sim_dis
 	return most;
 }
 
-/* Lower bound of all round trips at this distance: the smallest series with the smallest scale. */
+/* Returns a lower bound of the round trips at this distance: the smallest series times the smallest scale. */
 static float least_us(const struct sim_latency *latency, enum sim_distance d)
 {
 	return latency->rtt_us[(int)d * SIM_LATENCY_CLASS_CELLS + latency->order[d][0] * SIM_LATENCY_SCALES];
 }
 
 /*
- * Fills least[], or most[] if least is NULL, with a bound of the root's round trips to each rack: the bound for all
- * machines at the rack's distance.
+ * Fills least[], or most[] if least is NULL, with a bound of the root's round trips to each rack. Racks at the same
+ * distance get the same bound.
  */
 static void source_extremes(const void *context, uint32_t root, float *least, float *most)
 {

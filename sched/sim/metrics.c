@@ -12,8 +12,8 @@ double sim_performance_at(const struct sim *sim, uint32_t curve, double rtt_us)
 }
 
 /*
- * Returns the number of steps of the longest curve table; 0 if p_of_step cannot be used: performance is not looked up
- * at the nearest step of the absolute round trip, or the table is too long for step_of_cell.
+ * Returns the number of steps of the longest curve table. Returns 0 if p_of_step cannot be used, because performance is
+ * not looked up at the step nearest to the absolute round trip, or because the table is too long for step_of_cell.
  */
 static uint32_t count_steps(const struct sim_settings *settings)
 {
@@ -98,7 +98,7 @@ static double sum_cells(const struct sim *sim, const struct sim_job *job, float 
 	return sums[0] + sums[1] + sums[2] + sums[3];
 }
 
-/* Does the same from recorded round trips, which are not in the latency table. */
+/* Like sum_cells(), but with the recorded round trips, which are not in the latency table. */
 static double sum_recorded(const struct sim *sim, const struct sim_job *job, float *worst)
 {
 	double sum = 0;

@@ -94,8 +94,10 @@ void sim_record_latencies(struct sim *sim)
 }
 
 /*
- * Records the event, unless it changes nothing: a removal or an update of a machine that is absent, or an addition or
- * update of a present machine without slots (recorded all the same if settings->updates).
+ * Records the event, except in these cases:
+ *
+ * - a removal or update of an absent machine
+ * - an addition or update of a present machine, if the event has no number of slots and settings->updates is not set
  */
 void sim_record_machine(struct sim *sim, const struct workload_machine_event *event, int32_t slots)
 {

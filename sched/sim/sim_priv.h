@@ -11,7 +11,7 @@ enum sim_event { SIM_SUBMIT, SIM_FINISH, SIM_MACHINE };
 enum sim_task_state { SIM_TASK_FUTURE, SIM_TASK_WAITING, SIM_TASK_RUNNING, SIM_TASK_DONE };
 
 struct sim_task {
-	int64_t left_us;    /* remaining run time when it last (re)started, or WORKLOAD_TO_THE_END */
+	int64_t left_us;    /* remaining run time at the task's last start, or WORKLOAD_TO_THE_END */
 	int64_t started_us; /* time at which the task began to run or to wait */
 	int64_t placed_us;  /* time of the first placement; -1: none yet */
 	int64_t moved_us;   /* time of the last migration */
@@ -22,12 +22,12 @@ struct sim_task {
 };
 
 struct sim_job {
-	int32_t root_machine; /* SIM_NONE: the root is not placed; stays after the root has ended */
+	int32_t root_machine; /* machine of the root, also after the root has ended; SIM_NONE: the root is not placed */
 	int64_t root_placed_us;
 	uint32_t waiting, running, done;
 	/*
-	 * While the root's machine is known, for each running task except the root: the index of its round trip to the
-	 * root in the latency table, and the task's number.
+	 * While root_machine is known, these list the job's running tasks other than the root. cells: index in the
+	 * latency table of the round trip between the task and the root; owners: index of the task in sim->tasks.
 	 */
 	uint16_t *cells;
 	uint32_t *owners;
@@ -37,8 +37,7 @@ struct sim_job {
 	bool in_net, announced; /* the job is in the network; the journal has the job */
 	struct performance_sum performance;
 	double task_samples, task_sum;
-	double nearest_us; /* smallest recorded round trip from the root to another machine, cached; valid for the state
-			      nearest_at */
+	double nearest_us; /* cached result of nearest_recorded() (metrics.c); nearest_at tells if it is valid */
 	uint64_t nearest_at;
 };
 
@@ -59,7 +58,7 @@ struct sim {
 	struct rng rng;
 	bool *present;      /* [machines] */
 	int32_t *slots;     /* [machines], valid while present */
-	bool *announced_up; /* [machines], true if the journal has the machine as up */
+	bool *announced_up; /* [machines], true if the last journal event of the machine says `up` */
 	struct sim_task *tasks;
 	struct sim_job *jobs;
 	uint32_t *active; /* numbers of the jobs that have arrived and have tasks that have not ended */
@@ -74,7 +73,7 @@ struct sim {
 	int64_t next_checkpoint_us;
 	bool in_round, changed, latencies_moved;
 	double round_cpu_s; /* CPU time of the last round, seconds */
-	double slot_us;     /* task-microseconds run so far, see count_running() */
+	double slot_us;     /* sum over all tasks of the microseconds that they ran, see count_running() */
 	double utilisation, waiting_sum;
 	/*
 	 * p: performance at each entry of this second's latency table. If curves are looked up at the nearest step,

@@ -290,8 +290,8 @@ static int refuse_key(const char *name, const char *key, const json_t *theirs, c
 {
 	char *there = theirs ? json_dumps(theirs, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
 	char *here = ours ? json_dumps(ours, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
-	int code = error_set(err, EINVAL, "%s: made with other settings: %s is %s there, %s here", name, key,
-			     there ? there : "absent", here ? here : "absent");
+	int code = error_set(err, EINVAL, "%s: made with other settings: %s is %s in the checkpoint, %s in this run",
+			     name, key, there ? there : "absent", here ? here : "absent");
 
 	free(there);
 	free(here);

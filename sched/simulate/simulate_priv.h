@@ -10,8 +10,8 @@
 json_t *simulate_settings_json(const struct simulate *simulate);
 
 /*
- * day.c: makes the folder if it does not exist; sets *made to whether it did. folder NULL: does nothing. 0 or -errno
- * with err set.
+ * day.c: makes the folder if it does not exist, and sets *made to whether it made it. Does nothing if `folder` is NULL.
+ * 0 or -errno with err set.
  */
 int simulate_make_folder(const char *folder, bool *made, struct error *err);
 /* For a run that failed: removes the folder if this run made it (`made`) and it is empty. */

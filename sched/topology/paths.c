@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Stores the paths: those to a destination are computed when they are first requested; or all are computed at once, or
- * read from a file.
+ * Stores the paths. They are read from a file, computed all at once, or computed for each destination when they are
+ * first requested.
  */
 #include <sched/topology/paths.h>
 
@@ -16,7 +16,7 @@
 
 #include "paths_priv.h"
 
-/* Reads the file; if there is none, computes all paths and writes it. */
+/* Reads the file. If it does not exist, computes all paths and writes the file. */
 static int open_file(struct topology_paths *paths, struct error *err)
 {
 	const char *file = paths->options.file;
@@ -65,7 +65,7 @@ struct topology_paths *topology_paths_create(const struct topology *topology,
 
 	if (options->k < 1 || options->k > TOPOLOGY_PATHS_K_MAXIMUM ||
 	    options->detour >= TOPOLOGY_PATHS_LINKS_MAXIMUM) {
-		error_set(err, EINVAL, "bad paths: k = %u, detour = %u; expected k in 1..%d, detour under %d",
+		error_set(err, EINVAL, "paths: k = %u, detour = %u; expected k in 1..%d and detour below %d",
 			  options->k, options->detour, TOPOLOGY_PATHS_K_MAXIMUM, TOPOLOGY_PATHS_LINKS_MAXIMUM);
 		return NULL;
 	}
@@ -106,7 +106,7 @@ void topology_paths_destroy(struct topology_paths *paths)
 	free(paths);
 }
 
-/* Decodes the stored path at `ports`, which begins at node `from`. Returns the position after it. */
+/* Decodes the stored path at `ports`, which begins at node `from`, to *path. Returns the end of the stored path. */
 static const uint16_t *decode(const struct topology_paths *paths, uint32_t from, const uint16_t *ports,
 			      struct topology_path *path)
 {
@@ -170,7 +170,7 @@ bool topology_path_up(const struct topology *topology, const struct topology_pat
 	return true;
 }
 
-/* The argument of one of several threads, each of which takes the next destination until all are computed. */
+/* The argument of a thread of topology_paths_compute_all(), which repeatedly takes the next destination. */
 struct worker {
 	struct topology_paths *paths;
 	atomic_uint *next;

@@ -7,8 +7,8 @@
 #include <sched/topology/paths.h>
 
 /*
- * A step from a switch to a neighbouring switch. to: the neighbour's index (see index_of); port: the position of the
- * link in the adjacency of the switch where the step begins.
+ * A step from a switch to a neighbouring switch. to: the neighbour's index (see index_of). port: the position of the
+ * link in the list of links of the switch where the step begins (struct topology_adjacency).
  */
 struct step {
 	uint32_t to;
@@ -19,8 +19,7 @@ struct topology_paths {
 	const struct topology *topology;
 	struct topology_adjacency *adjacency;
 	/*
-	 * index_of[node]: the index of a switch among the switches, from 0, in the order of their node numbers;
-	 * unspecified for a host.
+	 * index_of[node]: switches have indexes from 0, in the order of their node numbers. Unspecified for a host.
 	 */
 	uint32_t switch_count;
 	uint32_t *index_of;

@@ -14,39 +14,39 @@
 #include <base/rng.h>
 
 enum {
-	/* Maximum number of draws per path that is still needed; then all paths of the length are enumerated. */
+	/* Maximum number of draws per needed path. If they do not suffice, all paths of the length are enumerated. */
 	DRAWS = 4,
 	NOWHERE = UINT8_MAX, /* distance[] of a node that is not connected to the destination */
 };
 
 /*
- * The possible first steps of the walks of one length from one switch to the destination: search->begins[at] ..
+ * The first steps of all walks of one length from one switch to the destination: search->begins[at] ..
  * search->begins[at + count - 1].
  */
 struct first_steps {
 	uint32_t at;
 	uint16_t count;
-	bool even; /* each of these steps begins the same number of walks */
+	bool even; /* the number of walks is the same for each of these steps */
 };
 
 struct topology_search {
 	const struct topology_paths *paths;
 	uint32_t lengths; /* rows of `walks` and `first` in use */
 	uint32_t to;
-	uint8_t *distance;         /* by node: number of links to the destination */
-	bool bipartite;            /* the walks from a node to the destination are all of even or all of odd length */
-	double *walks;             /* [length][node]: number of walks of that length to the destination */
+	uint8_t *distance; /* by node: number of links to the destination */
+	bool bipartite;    /* the network is bipartite: the walks from a node have all even or all odd lengths */
+	double *walks;     /* [length][node]: number of walks of that length to the destination */
 	struct first_steps *first; /* [length][node] */
 	struct step *begins;       /* the steps to which the entries of first[] refer */
 	size_t walks_capacity, first_capacity, begins_count, begins_capacity;
 	uint32_t *queue;
 	bool *visited;
-	uint64_t *drawn; /* by node: number of the last draw that visited it */
+	uint64_t *drawn; /* by node: value of `draws` at the last draw that visited it */
 	uint64_t draws;
 	uint16_t ports[TOPOLOGY_PATHS_LINKS_MAXIMUM]; /* ports of the path that enumerate() is building */
 	uint16_t *text; /* the paths found so far: for each, its number of links and the port of each step */
 	size_t text_count, text_capacity;
-	uint32_t found_count; /* number of paths of the present length and source; they are the last ones in `text` */
+	uint32_t found_count; /* number of paths at the end of `text` that have the present source and length */
 	struct rng rng;
 	bool failed; /* out of memory */
 };
@@ -141,8 +141,8 @@ static int reserve_rows(struct topology_search *search, uint32_t length)
 }
 
 /*
- * Adds the rows of the next length to walks[] and first[]: a walk of that length begins with a step to a node from
- * which there are walks of one link less. Walks do not pass the destination before their end.
+ * Adds the rows of the next length to walks[] and first[]. A walk of this length consists of a step to a neighbour and
+ * a walk from there that is one link shorter. Walks do not pass the destination before their end.
  */
 static int count_walks(struct topology_search *search)
 {
@@ -213,8 +213,8 @@ static void keep(struct topology_search *search, uint32_t length)
 }
 
 /*
- * Depth-first search for all loopless paths of `length` links. It takes only steps with which a walk of the right
- * length begins. search->ports contains the first length - left steps, which lead to `node`.
+ * Depth-first search for all loopless paths of `length` links. Takes only steps that begin a walk of `left` links to
+ * the destination. search->ports contains the steps so far, length - left, which lead to `node`.
  */
 static void enumerate(struct topology_search *search, uint32_t node, uint32_t length, uint32_t left)
 {
@@ -281,8 +281,8 @@ static bool draw(struct topology_search *search, uint32_t from, uint32_t length,
 }
 
 /*
- * Returns true if two paths have the same ports. A loop in place of memcmp(), because most paths differ in the first
- * steps.
+ * Returns true if two paths have the same ports. A loop is faster than memcmp() here, because most paths differ in the
+ * first steps.
  */
 static bool is_same(const uint16_t *a, const uint16_t *b, uint32_t length)
 {
@@ -304,8 +304,7 @@ static bool is_new(const uint16_t *paths, uint32_t count, uint32_t length)
 }
 
 /*
- * Draws and adds `wanted` different loopless paths. Returns false, with no path added, if DRAWS * wanted draws give
- * fewer.
+ * Draws and adds `wanted` different loopless paths. If DRAWS * wanted draws find fewer, adds none and returns false.
  */
 static bool draw_paths(struct topology_search *search, uint32_t from, uint32_t length, uint32_t wanted)
 {
@@ -326,8 +325,8 @@ static bool draw_paths(struct topology_search *search, uint32_t from, uint32_t l
 }
 
 /*
- * Adds `wanted` loopless paths of one length, or all if there are fewer. Each such path has the same probability of
- * being added.
+ * Adds `wanted` loopless paths of one length, or all if there are fewer. All paths of the length have the same
+ * probability of being added.
  */
 static void find_of_length(struct topology_search *search, uint32_t from, uint32_t length, uint32_t wanted)
 {

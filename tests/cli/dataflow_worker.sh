@@ -68,7 +68,7 @@ send "$scratch/gaps.json" 0 1 3 4 4 8
 check "gaps and repeats are counted" jq -e '.received == 6 and .lost == 4 and .duplicated == 1' <<<"$(last gaps)"
 task bad 6 7806 1 ''
 send "$scratch/bad.json" 0 bad
-[ "$code" -eq 1 ] && grep -q 'carries no tuples' "$scratch/bad.err" && pass "other bytes are refused" || fail "other bytes are refused" "exit $code" "$(cat "$scratch/bad.err")"
+[ "$code" -eq 1 ] && grep -q 'expected a tuple, found' "$scratch/bad.err" && pass "other bytes are refused" || fail "other bytes are refused" "exit $code" "$(cat "$scratch/bad.err")"
 documented "the report" cat "$scratch/gaps.out"
 documented "the plan" cat "$scratch/half.json"
 echo '{"schema": "nomora.worker/1", "task": "x", "address": "10.0.0.300", "port": 1}' >"$scratch/wrong.json"

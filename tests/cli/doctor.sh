@@ -176,7 +176,7 @@ wrong "throttled interrupts" 0 coalescing warn 'up to 50 us' ethtool/enp3s0f0 rx
 wrong "interrupts on isolated CPUs" 0 irq-affinity warn '1 of 1' proc/irq/24/smp_affinity_list 0-3
 wrong "irqbalance" 0 irqbalance warn 'moves interrupts' proc/77/comm irqbalance
 wrong "the NIC is on another node" 3 nic-numa fail 'node 0' sys/devices/system/node/node0/cpulist 0-1
-wrong "a limit that CAP_IPC_LOCK lifts" 0 memlock ok 'limit of 8 MiB does not bind' proc/self/limits 'Max locked memory         8388608   8388608    bytes
+wrong "a limit that CAP_IPC_LOCK lifts" 0 memlock ok 'limit of 8 MiB does not apply' proc/self/limits 'Max locked memory         8388608   8388608    bytes
 Max open files 1024 1024 files'
 put proc/self/status 'CapEff:	000001ffffffbfff'
 expect "little to lock" 3 memlock fail '8 MiB' --for nic

@@ -246,7 +246,7 @@ bad "a negative value" 'bad.csv:3: value: .*negative'
 printf '%s\n' "$header" 0,both,0,t,us,lower,20 5,both,0,t,us,lower,0 20,both,0,t,us,lower,40 >bad.csv
 bad "a time of 0" 'bad.csv:3: value: a time must be above 0'
 printf '%s\n' "$header" 0,both,0,t,us,lower,20 5,both,0,t,us,lower,1e-160 20,both,0,t,us,lower,40 >bad.csv
-bad "a time of nearly 0" 'bad.csv:3: value: 2e.161 times the baseline: at most 1e.06 times'
+bad "a time of nearly 0" 'bad.csv:3: value: 2e.161 times the baseline: expected at most 1e.06 times'
 printf '0,1\n5,0.9\n10,0.8\n20,0.7\n50,1e300\n' >bad.csv
 bad "a performance that cannot be" 'bad.csv:5: value: 1e.300 times the baseline'
 printf '0,1,0.1\n5,0.9,1e-300\n10,0.8,0.1\n20,0.7,0.1\n' >bad.csv

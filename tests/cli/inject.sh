@@ -44,7 +44,7 @@ refuses "a schedule beyond the ring's reach" 2 "10000 us at .* --slots 262144 wo
 	"${inject[@]}" net_null0 net_null1 --steps 0:10,5:10000 --expect-pps 14.88e6
 refuses "a jitter beyond the ring's reach" 2 "100[01][0-9.]* us at .* --slots 262144 would do" \
 	"${inject[@]}" net_null0 net_null1 --delay-us 10 --jitter uniform:10000 --expect-pps 14.88e6
-refuses "copies beyond the ring's reach" 2 "1000 us at 2e\+06 packets/s, copies included, hold 2000 packets.* --slots 4096 would do" \
+refuses "copies beyond the ring's reach" 2 "1000 us at 2e\+06 packets/s, copies included, holds 2000 packets.* --slots 4096 would do" \
 	"${inject[@]}" net_null0 net_null1 --delay-us 1000 --expect-pps 1e6 --slots 1024 --duplicate 100 --duration 0.1
 refuses "a delay beyond any ring's reach" 2 "under the 4194304 slots" \
 	"${inject[@]}" net_null0 net_null1 --delay-us 10000 --expect-pps 1e9

@@ -76,10 +76,10 @@ open(sys.argv[1] + ".held", "w").close()
 open(sys.argv[2]).read()' "$db" "$scratch/hold" &
 	at_exit kill "$!"
 	wait_for 60 test -e "$db.held"
-	locked() { put 0 40 && grep -q 'the history pauses: .*mesh.db: .*locked' "$scratch/serve.err"; }
+	locked() { put 0 40 && grep -q 'cannot add to the history, .*mesh.db: .*locked' "$scratch/serve.err"; }
 	wait_for 60 locked && pass "a locked file pauses it" || fail "a locked file pauses it" "$(cat "$scratch/serve.err")"
 	: >"$scratch/hold"
-	wait_for 60 grep -q 'the history goes on' "$scratch/serve.err" && pass "unlocked, it goes on" || fail "unlocked, it goes on" "$(cat "$scratch/serve.err")"
+	wait_for 60 grep -q 'adding to the history again' "$scratch/serve.err" && pass "unlocked, it goes on" || fail "unlocked, it goes on" "$(cat "$scratch/serve.err")"
 	end
 fi
 cp "$db" "$scratch/cut.db" && truncate -s 5000 "$scratch/cut.db"
@@ -90,11 +90,11 @@ if mkdir "$scratch/small" && mount -t tmpfs -o size=256k none "$scratch/small" 2
 	db=$scratch/small/mesh.db
 	wait_for 60 "$nomora" mesh history "$db" --last 0 h1 h2 || :
 	dd if=/dev/zero of="$scratch/small/fill" bs=1k 2>/dev/null
-	full() { put 0 30 && grep -q 'the history pauses: .*mesh.db: ' "$scratch/serve.err"; }
+	full() { put 0 30 && grep -q 'cannot add to the history, .*mesh.db: ' "$scratch/serve.err"; }
 	wait_for 60 full && pass "a full disk pauses it" || fail "a full disk pauses it" "$(cat "$scratch/serve.err")"
 	rm "$scratch/small/fill"
-	wait_for 60 grep -q 'the history goes on' "$scratch/serve.err" && pass "and it goes on" || fail "and it goes on" "$(cat "$scratch/serve.err")"
-	[ "$(grep -c pauses "$scratch/serve.err")" -eq 1 ] && pass "the log says it once" || fail "the log says it once" "$(cat "$scratch/serve.err")"
+	wait_for 60 grep -q 'adding to the history again' "$scratch/serve.err" && pass "and it goes on" || fail "and it goes on" "$(cat "$scratch/serve.err")"
+	[ "$(grep -c 'cannot add to the history' "$scratch/serve.err")" -eq 1 ] && pass "the log says it once" || fail "the log says it once" "$(cat "$scratch/serve.err")"
 	check "and the file is whole" "$nomora" mesh history "$db" --last 0 h1 h2
 	end
 else

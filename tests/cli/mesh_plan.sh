@@ -38,7 +38,7 @@ run plan_of --keep --live "$scratch/live"
 printf '%s\n' "$out" | grep -q '6 hosts in 3 racks, 0 drained' && pass "it is in the lists" || fail "it is in the lists" "$out"
 
 refuses "an unknown host" 1 "there is no host 'h9'" "$nomora" mesh drain "$scratch/live" h9
-refuses "a budget that is too small" 3 '--host-pps: 100 .* needs 2 sessions of 100 a second; 200 would do' plan_of --host-pps 100
+refuses "a budget that is too small" 3 '--host-pps: 100 .* needs 2 sessions of 100 probes per second; set at least 200' plan_of --host-pps 100
 sed 's/"epoch": /"epoch": -/' "$scratch/plan.json" >"$scratch/bad.json"
 refuses "a bad plan" 1 'bad.json: epoch: ' "$nomora" mesh plan "$scratch/peers" --state "$scratch/bad.json"
 refuses "no peers" 1 'none: ' "$nomora" mesh plan "$scratch/none"

@@ -47,7 +47,7 @@ refuses "a protocol that rtt does not know" 2 'expected names of stamp, icmp, tc
 # Authenticated mode.
 (umask 077 && printf '8 %s\n7 %s # 0..31\n' "$(printf 'ab%.0s' {1..16})" "$(printf '%02x' {0..31})" >"$scratch/keys")
 grep -v ^8 "$scratch/keys" >"$scratch/key7"
-refuses "keys that others may read" 1 'key7: others than its owner may use it \(mode 0644\): chmod 600' "$nomora" reflect net_null0 \
+refuses "keys that others may read" 1 'key7: users other than its owner have access \(mode 0644\); run .chmod 600' "$nomora" reflect net_null0 \
 	--address 10.0.0.1 --keys "$scratch/key7"
 chmod 600 "$scratch/key7"
 refuses "a session without a key" 1 'there is no key of session 6' "$nomora" probe net_null0 --address 10.0.0.1 --peers "$scratch/peers" \

@@ -39,7 +39,7 @@ has() { grep -qF -- "$1" report.html; }
 check "the curve's equation" has "1.067"
 check "ping agreed at 0 us by the attempt that counts" has 'as injected'
 check "a disturbed run is called so" has "1 of the 2 runs were disturbed"
-check "one attempt was repeated" has "1 attempts failed a gate"
+check "one attempt was repeated" has "1 attempts failed a check"
 check "an older log does not tell of processors" sh -c "! grep -q '[0-9] of [0-9]</td>' report.html"
 sed '/"delay_us":50/s/"elapsed_s":1/&,"processors":1,"processors_used":0.784/' sweep.csv.log >used.csv.log
 "$nomora" report --sweep-log used.csv.log -o used.html
@@ -92,7 +92,7 @@ sed -i 's/"uptime_s"/"lcores": 2, "stall_us_in_transmit": 100000, &/' injector.j
 "$nomora" report --injector injector.json -o report.html
 check "two threads' of the time of two" has "it stalled 2.00&nbsp;% of the time on average of its 2 threads (none of them over 4.00&nbsp;%), not counting"
 injector 180 61000
-check "late packets spoil the percentiles" has "their p99 and worst are this machine's stalls"
+check "late packets spoil the percentiles" has "their p99 and worst show this machine's stalls"
 injector 21000 61000
 check "and the medians, where most are late" has "That is too late"
 injector 180 1900

@@ -122,7 +122,7 @@ python3 "$scratch/samples.py" 100 >"$scratch/other.csv"
 refuses "samples of another run" 3 'other.csv: none of its 82 probes is in the capture' \
 	"$nomora" rtt "$scratch/known.pcap" --compare "$scratch/other.csv"
 printf 'h3 10.0.0.3\nh4 10.0.0.4\n' >"$scratch/named"
-refuses "samples with other names" 3 'in --peers the names that it used' \
+refuses "samples with other names" 3 'the samples that the captured prober wrote in that run, and its --peers file' \
 	"$nomora" rtt "$scratch/known.pcap" --compare "$scratch/own.csv" --peers "$scratch/named"
 refuses "a file that has no samples" 1 'named:1: expected the samples of nomora probe' \
 	"$nomora" rtt "$scratch/known.pcap" --compare "$scratch/named"

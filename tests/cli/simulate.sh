@@ -142,8 +142,8 @@ resumed_is_whole() {
 check "a resumed day: random" resumed_is_whole random
 check "a resumed day: nomora" resumed_is_whole nomora:preemption,round_s=20 --solver-time work --omega-per-s 1
 day=("${simulate[@]}" "${small[@]}" --hours 1 -p "nomora:preemption,round_s=20" --omega-per-s 1 --checkpoint 100 -o killed --resume)
-refuses "a checkpoint of another seed" 1 "killed/checkpoint-1: made with other settings: seed is 1 there, 2 here" "${day[@]}" --solver-time work --seed 2
-refuses "a checkpoint of another solver time" 1 'solver_time is "work" there, "zero" here' "${day[@]}"
+refuses "a checkpoint of another seed" 1 "killed/checkpoint-1: made with other settings: seed is 1 in the checkpoint, 2 in this run" "${day[@]}" --solver-time work --seed 2
+refuses "a checkpoint of another solver time" 1 'solver_time is "work" in the checkpoint, "zero" in this run' "${day[@]}"
 sed -i '4s/ [0-9]*/ 77/' killed/checkpoint-1
 refuses "a damaged checkpoint" 1 "killed/checkpoint-1: the checkpoint is damaged" "${day[@]}" --solver-time work
 head -c -30 checkpoint >killed/checkpoint-1

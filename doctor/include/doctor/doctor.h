@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Checks whether a host is ready to measure. The checks read files of /proc, /sys, /dev and /usr below a root folder,
- * so that tests and users can examine a copy of another host, and add findings (<model/findings.h>) to a list. They
- * change nothing. One thread, except doctor_measure_stalls(), which starts and joins its own threads.
+ * which may be a copy of another host's files, and change nothing. They append their findings (<model/findings.h>) to a
+ * list. Only doctor_measure_stalls() starts threads; it joins them before it returns.
  */
 #ifndef DOCTOR_DOCTOR_H
 #define DOCTOR_DOCTOR_H

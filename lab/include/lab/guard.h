@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A guard is a child process that runs an action as soon as its parent ends, however the parent ends (SIGKILL
- * included), unless the parent has released the guard before. The guard has its own session and keeps no terminal open.
+ * A guard is a child process that runs an action as soon as its parent ends, even by SIGKILL, unless the parent has
+ * released the guard before. The guard has its own session and keeps no terminal open.
  */
 #ifndef LAB_GUARD_H
 #define LAB_GUARD_H
@@ -11,7 +11,7 @@
 struct guard;
 
 /*
- * Starts the guard. It is forked, so its action uses a copy of the context as it is now. Returns NULL with err set on
+ * Starts the guard. It is forked, so its action sees the context as it is at this call. Returns NULL with err set on
  * failure.
  */
 struct guard *guard_start(void (*action)(void *context), void *context, struct error *err);

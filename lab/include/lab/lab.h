@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The virtual rack: hosts as network namespaces on a switch of Linux bridges (one per rack, and a core between the
- * racks), with the two ports of a delay injector in the path of a host, of a rack, or between the racks.
+ * The lab: virtual hosts in racks on one machine. Each host is a network namespace. The switch is another namespace
+ * with a Linux bridge per rack and a bridge, the core, that connects the racks. Delay injectors can be put in the link
+ * of a host, in the uplink of a rack, or between two racks.
  *
  *   host NAME-h1 ... NAME-hN   eth0, 10.77.RACK.N/16, MAC 02:6d:..
  *   switch NAME-sw             bridges rack1 .. rackR and core; one veth per host
  *   injector NAME-inj          for each place a pair of interfaces PLACE-a (outer end) and PLACE-b (towards the core)
  *
- * A routed lab has a fabric of switches in place of the bridges: each switch is a namespace NAME-s<number> in which the
- * kernel routes, IPv4 and IPv6, over all shortest paths (ECMP by addresses and ports). A switch has one address, on its
- * loopback; its links have none (RFC 5309: unnumbered). A switch with hosts is a rack:
+ * A routed lab has routing switches in place of the bridges. Each switch is a namespace NAME-s<number>; its kernel
+ * routes IPv4 and IPv6 over all shortest paths (ECMP by addresses and ports). A switch has one address, on its loopback
+ * interface. Its links are unnumbered (RFC 5309). A switch with hosts is a rack:
  *
  *   host         10.77.RACK.N/32, fd77::RACK:N, gateway 10.77.RACK.254 and fe80::1, with one MAC on all switches
  *   switch S     10.78.0.S, fd78::S; the interface towards a neighbour has the neighbour's name
  *
- * No interface is ever made outside these namespaces. Every function that changes something needs root. Plain data,
- * owned by the caller; one thread.
+ * No interface is ever made outside these namespaces. Every function that changes something needs root. The caller owns
+ * the data. Not thread-safe.
  */
 #ifndef LAB_LAB_H
 #define LAB_LAB_H
@@ -92,7 +93,7 @@ struct lab_injector {
 	char place[2 * LAB_NODE_NAME_BYTES]; /* "h3", "rack1", "core"; of a routed lab "h3", "leaf1:spine2" */
 	int link;                            /* of a routed lab: index of the link on which the injector is */
 	char port_a[16], port_b[16];         /* interfaces in the injector's namespace; b is nearer to the core */
-	char control[64];                    /* control socket of the injector that `lab` starts */
+	char control[64];                    /* path of the injector's control socket */
 };
 
 struct lab {
@@ -137,7 +138,7 @@ int lab_check_free(const char *name, struct error *err);
  * Starts, for each place, `program inject PORT_A PORT_B --delay-us D --control ...` in the injectors' namespace, and
  * waits until the injector answers on its control socket. Each injector runs at the highest priority (nice -20) until
  * lab_down(), even when this process ends; its output goes to LAB_FOLDER/NAME-PLACE.log. extra: further arguments,
- * NULL-terminated, or NULL; --cpus is added unless it is among them.
+ * NULL-terminated, or NULL. If --cpus is not among them, it is added.
  */
 int lab_start_injectors(const struct lab *lab, const char *program, double delay_us, const char *const *extra,
 			struct error *err);
@@ -211,9 +212,9 @@ int lab_write_inventory(const struct lab *lab, const char *cluster_path, const c
 			const char *topology_path, struct error *err);
 
 /*
- * lab_guard_start() starts a process, the guard, that removes the lab as soon as the calling process ends, however it
- * ends (SIGKILL included); returns NULL with err set on failure. lab_guard_release() ends the guard; if `down` is true,
- * it removes the lab before.
+ * lab_guard_start() starts a process, the guard, that removes the lab as soon as the calling process ends, even by
+ * SIGKILL; returns NULL with err set on failure. lab_guard_release() ends the guard; if `down` is true, it first
+ * removes the lab.
  */
 struct lab_guard;
 struct lab_guard *lab_guard_start(const char *name, struct error *err);

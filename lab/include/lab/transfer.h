@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Limited links, and transfers over TCP between the hosts of a lab, each at a rate of its own.
+ * Limits the rates of a lab's links, and sends TCP transfers between its hosts, each at its own rate.
  *
  * lab_limit_links() puts a hierarchical token bucket on both ends of a host's link, or, in a routed lab, of every link:
- * the host's eth0 limits the data that it sends, the switch's port the data that it receives. Shapers count frames, so
- * MB/s of payload become MB/s x 1514/1448 on the wire; the link's own limit is 3 % higher for acknowledgements.
+ * the host's eth0 limits the data that the host sends, the switch's port the data that the host receives. Shapers count
+ * frames, so MB/s of payload become MB/s x 1514/1448 on the wire; the link's own limit is 3 % higher for
+ * acknowledgements.
  *
  * Transfers need an agent on each host: a child process in the host's network namespace, which dies when this process
  * dies, even by SIGKILL. Each transfer has a traffic class on its sender's link; its packets have the SO_PRIORITY of
@@ -31,7 +32,7 @@ double lab_payload_MBps(double mbit);
 /* Returns 0 if every host has a limited link, else -ENOENT with a hint in err. */
 int lab_check_links(const struct lab *lab, struct error *err);
 
-/* Takes the link of a host up or down, at the end of the switch. Returns 0, or -errno with err set. */
+/* Takes the switch's end of a host's link up or down. Returns 0, or -errno with err set. */
 int lab_change_host_link(const struct lab *lab, int host, bool up, struct error *err);
 
 enum transfer_state {
@@ -59,7 +60,7 @@ struct transfers *transfers_create(const struct lab *lab, uint32_t count, struct
 void transfers_destroy(struct transfers *transfers);
 
 /*
- * Sets the rates of the transfers' traffic classes, rate_MBps[] by number of the transfer. A class whose rate is 0 or
+ * Sets the rates of the transfers' traffic classes. rate_MBps[]: by number of the transfer. A class whose rate is 0 or
  * NAN is not changed; a transfer that has no class yet is limited by the link only. Returns 0, or -errno with err set.
  */
 int transfers_set_rates(struct transfers *transfers, const double *rate_MBps, struct error *err);

@@ -9,7 +9,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* What changes from the cut above a level to the cut that includes it. Sums fit int64 (mcf/mcf.h). */
+/*
+ * The amounts by which the sums of the level's cut exceed those of the cut of the next higher level. Sums fit int64
+ * (mcf/mcf.h).
+ */
 struct level {
 	int64_t potential;
 	int64_t supply, lower_in, capacity;

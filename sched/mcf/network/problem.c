@@ -97,7 +97,8 @@ bool mcf_arcs_by_tail(const struct mcf_problem *problem, int32_t **first, int32_
 
 	*first = calloc(nodes + 2, sizeof **first);
 	*arcs_in = calloc(nodes + 1, sizeof **arcs_in);
-	*out = calloc(arcs + 1, sizeof **out); /* the last one is read, but never used */
+	/* Callers may read the extra item as the first arc of a last node without arcs, but do not use it. */
+	*out = calloc(arcs + 1, sizeof **out);
 	if (!*first || !*arcs_in || !*out || !at) {
 		free(at);
 		return false;
@@ -116,8 +117,9 @@ bool mcf_arcs_by_tail(const struct mcf_problem *problem, int32_t **first, int32_
 }
 
 /*
- * Solves the problem without lower bounds (flow = lower + shifted flow), then adds them to the answer. Proofs remain
- * valid.
+ * Solves a problem with lower bounds by an algorithm for problems without them: substitutes flow = lower + shifted
+ * flow, solves for the shifted flow, then adds the lower bounds to it. The potentials of the shifted problem are also a
+ * proof for the original one.
  */
 static enum mcf_status solve_shifted(const struct mcf_algorithm *algorithm, const struct mcf_problem *problem,
 				     struct mcf_solution *solution)

@@ -104,7 +104,7 @@ static bool check_slackness(const struct mcf_problem *problem, const struct mcf_
 	return true;
 }
 
-/* The dual value: the lower bound, by the potentials, of the cost of any feasible flow. */
+/* The dual value: the lower bound that the potentials prove for the cost of any feasible flow. */
 static mcf_wide dual_cost(const struct mcf_problem *problem, const int64_t *potential)
 {
 	mcf_wide dual = 0;

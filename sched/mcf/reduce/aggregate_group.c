@@ -11,7 +11,7 @@
 
 enum { CHAIN_LONGEST = 16, DIFFERENCES_MOST = 2 };
 
-/* A node, as the head of arcs of the current group's representative. */
+/* For one node: the arc that leads to it from the representative of the current group. */
 struct slot {
 	int64_t cost;
 	int32_t group; /* the last group whose representative has an arc to the node */
@@ -45,8 +45,8 @@ static uint64_t mix(uint64_t x)
 }
 
 /*
- * True for NoMora's unscheduled aggregators. A machine must remain a node even if it is wide enough, so
- * find_contracted() counts each arc from a node without supply as wider than any capacity.
+ * True for NoMora's unscheduled aggregators. A machine must remain a node even if its outgoing arc is wide enough. So
+ * find_contracted() counts each incoming arc from a node without supply (such as a rack) as wider than any capacity.
  */
 static bool is_contractible(const struct aggregation *aggregation, int32_t node, const int64_t *width_in)
 {

@@ -2,17 +2,21 @@
 /*
  * Makes a network smaller without changing its optimum, and expands the small network's answer, with its proof.
  *
+ * "Wide" refers to the capacity of an arc.
+ *
  * Contracted: a node of supply 0 with a single outgoing arc that is at least as wide as all incoming arcs together.
  *   Arcs to the node lead to the head of that arc instead, at the sum of the costs. (NoMora's unscheduled aggregators.)
  * Grouped: supply nodes without incoming arcs that have all but a few arcs in common. Each arc must be at least as wide
  *   as the supply (so that only one of parallel arcs matters). The group is one node with the sum of the supplies and
  *   with the arcs that ALL members have, at the cost of the most expensive member. A member's other arcs, cheaper or
  *   additional, are private to it. (Tasks of a job; the arc to the machine where a task runs.)
- *   One private arc: it becomes an arc of the group, as wide as the member's supply. This is exact: units on private
- *   arcs belong to their owners; all other units may belong to any member, since the other arcs are common to all. In
- *   an optimal answer no member uses a common arc to the head of its own cheaper private arc: while the private arc has
- *   residual capacity, the cost would be higher, and when it is full, the member has no unit left.
- *   Two or more private arcs: the member remains a node, with its private arcs and a wide arc of cost 0 to the group.
+ *   - If the member has one private arc, this becomes an arc of the group, as wide as the member's supply. This is
+ *     exact: units on private arcs belong to their owners; all other units may belong to any member, since the other
+ *     arcs are common to all. In an optimal answer no member uses a common arc to the head of its own cheaper private
+ *     arc: while the private arc has residual capacity, the cost would be higher, and when it is full, the member has
+ *     no unit left.
+ *   - If the member has two or more private arcs, it remains a node (NODE_CHAINED), with its private arcs and a wide
+ *     arc of cost 0 to the group (its link).
  * Only arcs to last hops (nodes whose arcs all lead to sinks: machines) may be private. All other arcs must be common
  * to the members, otherwise the network would lose the shape that the structured solver needs.
  * Proof: a member's potential is its group's potential, raised if an arc of the member that is wider than its supply
@@ -40,10 +44,10 @@ struct aggregation {
 	int32_t *arcs_in; /* [nodes] number of arcs in */
 	uint8_t *kind;    /* [nodes] */
 	int32_t *through; /* [nodes] a contracted node's outgoing arc, else -1 */
-	int32_t *group;   /* [nodes] or -1 */
+	int32_t *group;   /* [nodes] number of the node's group, or -1 */
 	int32_t group_count;
-	int32_t *group_first; /* [groups + 1] index into members */
-	int32_t *members;
+	int32_t *group_first;         /* [groups + 1] index into members */
+	int32_t *members;             /* nodes of the large network, group by group */
 	bool loose;                   /* some member has an arc wider than its supply */
 	struct private_arc *privates; /* sorted by group, then by head and cost */
 	int32_t private_count;

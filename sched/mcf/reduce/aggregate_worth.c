@@ -13,8 +13,8 @@
 /* Average number of arcs from a source to the sampled heads. */
 enum { ARCS_SAMPLED = 6 };
 /*
- * Aggregation is worthwhile if, in the sample, more than one source in this many looks like an earlier source. If fewer
- * do, aggregation saves less time than it takes.
+ * Aggregation is worthwhile if, in the sample, more than 1 of SOURCES_PER_LIKENESS sources looks like an earlier
+ * source. If fewer do, aggregation saves less time than it takes.
  */
 enum { SOURCES_PER_LIKENESS = 16 };
 

@@ -94,8 +94,8 @@ static int64_t width(const struct shape *shape, int32_t node)
 }
 
 /*
- * True if all arcs out of `node` have cost 0 and enough capacity, and lead to nodes of this role that no other node has
- * claimed.
+ * True if all arcs out of `node` have cost 0 and at least the capacity of their heads, and lead to nodes of this role
+ * that no other node has claimed.
  */
 static bool spans(const struct shape *shape, int32_t node, enum role role)
 {

@@ -3,8 +3,8 @@
  * Detects the structured solver's shape (mcf/structured.h) in plain arrays:
  * - one sink;
  * - columns: supply 0 and one outgoing arc, which leads to the sink at cost 0;
- * - blocks: all outgoing arcs lead to columns, at cost 0, and are at least as wide as these;
- * - at most one aggregator: its arcs lead to all blocks, at cost 0, and are at least as wide as these;
+ * - blocks: all outgoing arcs lead to columns, at cost 0, each with at least the capacity of its column;
+ * - at most one aggregator: its arcs lead to all blocks, at cost 0, each with at least the capacity of its block;
  * - groups: supply and no incoming arcs; arcs to columns, blocks, the aggregator, and at most one to the sink.
  * Nodes that no unit can pass are ignored.
  */

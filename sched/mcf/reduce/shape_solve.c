@@ -9,18 +9,18 @@
 
 #include "shape_priv.h"
 
-/* Price of a node without capacity: above any path's cost, so that arcs to it are never under-used. */
+/* Price of a node without capacity: above any path's cost, so that no arc to it has a negative reduced cost. */
 #define PRICE_CLOSED (INT64_C(1) << 40)
 
 /*
- * Maximum number of passes over all arcs in shape_solve_quick(); they take about as long as a general solver. A cluster
- * that is 95 % full takes 27 passes, one that is 99 % full takes 94.
+ * Maximum number of passes over all arcs in shape_solve_quick(). This number of passes takes about as long as a general
+ * solver. A cluster that is 95 % full takes 27 passes, one that is 99 % full takes 94.
  */
 enum { QUICK_PASSES = 48 };
 
 /*
- * Scratch for one group: its row, and its arcs by target. An item of a table by target is valid if the group's node is
- * in the item's stamp.
+ * Scratch for one group: its row, and its arcs by target. The items of a column are valid only if stamp[column] is the
+ * group's node, the item of a block only if block_stamp[block] is.
  */
 struct workspace {
 	struct arc *columns, *blocks;

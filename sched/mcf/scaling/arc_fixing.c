@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Speculative arc fixing (Goldberg 1997): a phase does not scan fixed arcs. */
+/*
+ * Speculative arc fixing (Goldberg 1997): fixes arcs whose reduced cost is far from 0. A phase does not scan fixed
+ * arcs.
+ */
 #include "scaling_priv.h"
 
 /* Exchanges two arcs out of the same node. */

@@ -14,19 +14,21 @@
 enum mark { UNSEEN, ON_PATH, IN_ORDER };
 enum { NO_ARC = -1 };
 /*
- * Limits and costs of a refinement, in scans (1 scan = reading every arc once). Passes may take SCANS_BASE scans, and 1
- * / PASSES_PER_SCAN more with each pass. Every 1 / LOOKS_PER_SCAN scan, the parents are searched for cycles. The
- * beginning of a phase takes SCANS_OF_BEGINNING. One scan in a phase takes as long as PASS_SCANS_A_SCAN in a pass,
- * which reads the arrays in order. The search for cycles goes from node to node and takes as long as scanning
- * SCANS_OF_LOOKING arcs per node.
+ * Limits and costs of a refinement, in scans. One scan is the reading of every arc once.
+ * - At first, passes may take SCANS_BASE scans in all (or more, see SCANS_PART). Each pass adds 1 / PASSES_PER_SCAN
+ *   scan.
+ * - Every 1 / LOOKS_PER_SCAN scan, the parents are searched for cycles.
+ * - The beginning of a phase takes as long as SCANS_OF_BEGINNING scans.
+ * - One scan in a phase takes as long as PASS_SCANS_A_SCAN in a pass, because a pass reads the arrays in order.
+ * - The search for cycles goes from node to node. It takes as long as scanning SCANS_OF_LOOKING arcs per node.
  */
 enum { SCANS_BASE = 4, PASSES_PER_SCAN = 8, LOOKS_PER_SCAN = 4, SCANS_OF_BEGINNING = 2, PASS_SCANS_A_SCAN = 3 };
 enum { SCANS_OF_LOOKING = 4 };
 /* Initially, a refinement may use 1 / SCANS_PART of its scan limit, or SCANS_BASE scans if that is more. */
 enum { SCANS_PART = 4 };
 /*
- * If at most one node in this many is still labelled, the next phase begins with the new prices. Measured: on random
- * arcs it then takes a third of the time; with one in 25 it takes longer on layered networks.
+ * If at most 1 of NEARLY_ALL nodes is still labelled, the next phase begins with the new prices. Measured: on random
+ * arcs, this phase then takes a third of the time. With 1 of 25 instead, it takes longer on layered networks.
  */
 enum { NEARLY_ALL = 100 };
 
@@ -38,7 +40,7 @@ struct refinement {
 	/* [label_count] nodes that may have outgoing arcs of negative length; the next pass starts from them */
 	int32_t *label;
 	bool *labelled;
-	int32_t *order; /* [nodes] the nodes of the pass from index order_begin on, tails before heads */
+	int32_t *order; /* [nodes] from index order_begin on: the nodes of the pass, tails before heads */
 	int32_t *way;   /* [depth] nodes on the search's path; next[] has their arcs */
 	int32_t *mark;  /* [nodes] enum mark */
 	int32_t label_count, order_begin, depth;

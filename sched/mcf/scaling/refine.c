@@ -105,7 +105,7 @@ static void relabel(struct scaling *scaling, int32_t node, int32_t back, int64_t
 	scaling->scans += scaling->end[node] - scaling->first[node];
 	scaling->relabels++;
 	scaling->relabels_since_update++;
-	if (least == INT64_MAX) { /* no residual outgoing arc, unless a fixed one */
+	if (least == INT64_MAX) { /* no outgoing arc has residual capacity, except perhaps fixed ones */
 		scaling->infeasible = !scaling_deficits_reachable(scaling);
 		scaling_release_fixed(scaling);
 		return;
@@ -121,8 +121,8 @@ static int32_t grow_path(struct scaling *scaling, int32_t start, int32_t path[PA
 	int32_t length = 0, tip = start;
 
 	/*
-	 * The next global update stops endless relabelling in a part of the network from which no deficit can be
-	 * reached.
+	 * Ends when a global update is due. Otherwise, relabelling would never end in a part of the network from which
+	 * no deficit can be reached; the update finds this out.
 	 */
 	while (length < PATH_LONGEST && (length == 0 || scaling->excess[tip] >= 0) && !is_update_due(scaling)) {
 		int64_t least = INT64_MAX;

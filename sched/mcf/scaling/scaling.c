@@ -7,8 +7,9 @@
 #include "scaling_priv.h"
 
 /*
- * Number of ranks in a global update. In the first phase the most expensive arc is SCALING_ALPHA epsilons long, plus
- * one for rounding, and a path may contain every node. With fewer ranks, nodes with a long path would get no update.
+ * A global update has RANKS_PER_NODE ranks per node, but at most BUCKETS_MOST. In the first phase the most expensive
+ * arc is SCALING_ALPHA epsilons long, plus one for rounding, and a path may contain every node. With fewer ranks, nodes
+ * with a long path to a deficit would get no update.
  */
 enum { RANKS_PER_NODE = SCALING_ALPHA + 2, BUCKETS_MOST = 1 << 23 };
 /*
@@ -113,8 +114,8 @@ static void build(struct scaling *scaling)
 /*
  * Computes the potentials in the caller's units. No residual arc has a scaled reduced cost under -1. So rounding price
  * / (n + 1) down keeps reduced costs at 0 or more, unless the price of the arc's tail is -1 modulo n + 1. There are n
- * prices and n
- * + 1 residues: a shift of all prices makes -1 a residue that no price has.
+ * prices, fewer than residues modulo n + 1, so some residue belongs to no price. All prices are shifted so that this
+ * residue becomes -1.
  */
 static void export_potentials(const struct scaling *scaling, int64_t *potential)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The global update (a heuristic over the whole network), and the proof of infeasibility. */
+/* The global update, which lowers prices by the nodes' distances from the deficits, and the proof of infeasibility. */
 #include <string.h>
 
 #include "scaling_priv.h"
@@ -110,7 +110,10 @@ bool scaling_global_update(struct scaling *scaling)
 		if (!scaling_deficits_reachable(scaling))
 			return false;
 		scaling_release_fixed(scaling);
-		/* The search has overwritten rank[], so the prices are left; the caller makes another update. */
+		/*
+		 * scaling_deficits_reachable() has overwritten rank[], so the prices stay as they are; the caller makes
+		 * another update
+		 */
 		return true;
 	}
 	/* Nodes that were not scanned are at least as far from a deficit as `rank`, at which the loop ended. */

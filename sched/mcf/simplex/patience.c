@@ -4,12 +4,12 @@
  * is several times slower where the tree is deep, as on long paths, stars and grids between one source and one sink.
  * The choice is based on early indicators, so that little time is lost if the simplex is abandoned. Each item below is
  * a check: first the work after which it is made, in nodes visited by pivots per arc of the network; then the
- * indicator. Measured on some forty networks: where the simplex is faster, its whole work is 10 to 1000 nodes per arc;
- * cost scaling takes the time of 100 to 2000.
+ * indicator. Measured on about forty networks: where the simplex is faster, its whole work is 10 to 1000 nodes per arc.
+ * Cost scaling takes as long as the simplex takes for 100 to 2000 nodes per arc.
  *
- *    12: fewer pivots than a tenth of the nodes, because each pivot touches much of the tree. On long paths, long grids
- *        and stars, where scaling is 1.5 to 12 times as fast, there are a tenth to a half as many pivots as
- *        this limit; elsewhere there are a fifth as many pivots as nodes, or more.
+ *    12: the number of pivots is less than a tenth of the number of nodes, because each pivot touches much of the tree.
+ *        On long paths, long grids and stars, where scaling is 1.5 to 12 times as fast, the number of pivots is a tenth
+ *        to a half of this limit. Elsewhere it is at least a fifth of the number of nodes.
  *   100: more than half of the units that started on artificial arcs are still there. Where the simplex is faster, 0 to
  *        15 % are (more on thick parallel arcs, where both are equally fast, and on time-expanded networks); where it
  *        is slower, 70 to 100 %.

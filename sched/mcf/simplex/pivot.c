@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Pivots of the network simplex: the hot path. Pricing searches the arcs block by block, cyclically. The leaving arc is
- * the last that blocks the cycle, seen from the cycle's apex in its direction (Cunningham's rule); this keeps the tree
+ * the last blocking arc in the cycle's direction, starting from the apex (Cunningham's rule). This keeps the tree
  * strongly feasible.
  */
 #include "simplex_priv.h"
 
 enum { PIVOTS_PER_REPORT = 1000 };
 /*
- * Limits of the number of arcs priced at a time: about the square root of all (Kiraly & Kovacs 2012), but no more than
- * fit into the cache.
+ * Arcs are priced block by block. A block has about the square root of the number of all arcs (Kiraly & Kovacs 2012),
+ * within these limits; BLOCK_MOST arcs still fit into the cache.
  */
 enum { BLOCK_LEAST = 20, BLOCK_MOST = 1024 };
 

@@ -7,8 +7,9 @@
 
 enum { STRIDE_LEAST = 3 };
 /*
- * If the average arc's tail has at least this many times as many arcs as the average tail, most arcs belong to few
- * nodes. Measured on scheduling networks: up to 1.6 the order of the arcs makes no difference, from 1.7 on it does.
+ * Limit of a ratio: the number of arcs at the tail of an average arc, divided by the average number of arcs per tail.
+ * Above the limit, most arcs belong to few nodes. Measured on scheduling networks: up to 1.6 the order of the arcs
+ * makes no difference, from 1.7 on it does.
  */
 static const double skewed = 5.0 / 3;
 
@@ -47,11 +48,11 @@ static void release(struct simplex *simplex)
 /*
  * Returns the stride with which arcs are arranged for pricing. Arcs of one node are mostly adjacent in the problem, so
  * without a stride a block would have arcs of few nodes. The stride is the average number of arcs of a node (as in
- * LEMON, which counts nodes without arcs as well). Compared with a stride of the square root of the number of arcs, it
- * needs up to three times fewer pivots on grids, where a block of neighbouring nodes is better than a block of nodes
- * from all over the network. If most arcs belong to few nodes, perhaps sorted by cost, the square root needs fewer
- * pivots, and this function returns it: a quarter fewer on scheduling networks sorted by job, two thirds fewer with
- * four sources for 20,000 sinks.
+ * LEMON, which counts nodes without arcs as well). Compared with a stride of the square root of the number of arcs,
+ * this stride needs up to three times fewer pivots on grids, where a block of neighbouring nodes is better than a block
+ * of nodes from all over the network. If most arcs belong to few nodes, perhaps sorted by cost, the square root needs
+ * fewer pivots, and this function returns it: a quarter fewer on scheduling networks sorted by job, two thirds fewer
+ * with four sources for 20,000 sinks.
  */
 static int32_t arc_stride(const struct simplex *simplex)
 {

@@ -12,8 +12,8 @@
  * Node 0 of the tree is the root; node v of the problem is v + 1. A tree arc is stored with the lower of its nodes, as
  * the residual capacity towards the parent (up) and from the parent (down). Strongly feasible: up > 0 at every node.
  * The tree is threaded in preorder both ways, so that a subtree is the run of the thread from its top to its last node.
- * Only differences of potentials matter while it pivots: they may drift, even wrap around; at the end the root's
- * becomes 0 again.
+ * Only differences of potentials matter, so while the simplex pivots, the potentials may drift and even wrap around.
+ * The answer has each potential minus the root's.
  */
 #ifndef MCF_SIMPLEX_PRIV_H
 #define MCF_SIMPLEX_PRIV_H
@@ -66,7 +66,7 @@ struct simplex {
 	int64_t *potential;
 	int32_t *scratch;
 	int64_t artificial_cost; /* cost of an artificial arc from the root: more than any path of real arcs */
-	int32_t cursor;          /* where pricing continues */
+	int32_t cursor;          /* index of the arc at which pricing continues */
 	uint64_t pivots;
 	int64_t work;          /* work of this solve, about the number of nodes touched, in SIMPLEX_* units */
 	int64_t patience;      /* simplex_is_slow() is called once `work` exceeds this; INT64_MAX: never */
@@ -85,8 +85,9 @@ struct entering_arc {
 /* Makes every node a child of the root, by the artificial arc that its excess needs. */
 void tree_build(struct simplex *simplex, const int64_t *excess);
 /*
- * Cuts off the subtree of `out`, makes `in` its top, and attaches it to above.parent. The subtree's potentials rise by
- * `change` relative to the others. `apex` is the lowest node above both the old and the new place.
+ * Cuts off the subtree of `out`, makes `in` its top, and attaches it by a tree arc. `above` has the new parent of `in`,
+ * and the number and the residual capacities of that arc. The subtree's potentials rise by `change` relative to the
+ * others. `apex` is the lowest node above both the old and the new place.
  */
 void tree_move(struct simplex *simplex, int32_t in, int32_t out, struct tree_node above, int32_t apex, int64_t change);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * First pivots of a network with one source and one sink. As long as units use artificial arcs, the cost of these arcs
- * dominates every pivot; a single path with capacity for all units ends this at once. Measured: a torus takes half the
- * time, a long path a third of the pivots. (LEMON starts in the same way.)
+ * dominates every pivot; a single path with capacity for all units ends this at once. Measured: with it, a torus takes
+ * half the time, and a long path takes a third of the pivots. (LEMON starts in the same way.)
  */
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,9 @@ static void join(struct tree_link *link, int32_t before, int32_t next)
 	link[next].before = before;
 }
 
-/* The potential difference of an artificial arc is its cost: 0 up, artificial_cost down. */
+/*
+ * Makes the node a child of the root by an artificial arc. Its potential is the arc's cost: 0 up, artificial_cost down.
+ */
 static void hang(struct simplex *simplex, int32_t node, int64_t excess)
 {
 	bool up = excess >= 0;

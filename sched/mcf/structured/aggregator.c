@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The aggregator's part of a solve, once no excess is left: fills the deficits, then sets the aggregator's price.
- * Searches send units over the aggregator at one price, as if its slots were unlimited (deferred units); here these are
- * bound to slots.
+ * Searches send units over the aggregator at one price, as if its slots were unlimited. These deferred units are
+ * assigned to slots here.
  *
- * More deferred units than slots: the price rises until some unit can wait instead (structured_priv.h). A backward
- * search from all arcs for waiting finds that unit.
+ * If there are more deferred units than slots, the price rises until some unit can wait instead (structured_priv.h). A
+ * backward search from all arcs for waiting finds that unit.
  *
- * Slots left over, and a price above 0: the price falls, step by step, until a waiting unit takes a slot, or to 0,
- * where slots may remain free. Searches run forward from all waiting units until they meet the aggregator: the price of
- * a node that they pass falls by less, according to its distance; every other price falls with the aggregator's. These
- * searches are a hundred times smaller than the backward ones, and at each price a blocking flow places all units that
- * wait at that price, so a price that was too high costs little.
+ * If slots are left over and the price is above 0, it falls step by step until a waiting unit takes a slot, or to 0. At
+ * price 0, slots may remain free. Searches run forward from all waiting units until they meet the aggregator: the price
+ * of a node that they pass falls by less, according to its distance; every other price falls with the aggregator's.
+ * These searches are a hundred times smaller than the backward ones, and at each price a blocking flow places all units
+ * that wait at that price, so a price that was too high costs little.
  */
 #include "structured_search.h"
 
@@ -94,8 +94,8 @@ static void deficits_fill(struct structured *state)
 }
 
 /*
- * Adds `by` to all prices. Nodes that the last search found nearer than its targets change by less: by the difference
- * of the distances less.
+ * Adds `by` to all prices. The price of a node that the last search found nearer than its targets changes by less: the
+ * difference of the two distances is subtracted from the change.
  */
 static void shift_prices(struct structured *state, int32_t by)
 {

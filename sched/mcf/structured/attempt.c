@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A solve from scratch. If there are more units than slots, it needs a guess of the aggregator's price. If the guess is
- * below the price at which demand equals the slots, slots run out while units are pushed, and each search visits most
- * of the network. If it is above, some units wait; they are placed afterwards by blocking flows, at little cost each.
- * So attempts start at a price that is slightly too high, and are abandoned once slots run out or once they scan much
- * more than the last solve from scratch did. Good prices are remembered. If attempts take too long, the simplex is
- * faster. If there are slots for all units, the price is 0.
+ * A solve from scratch. If there are more units than slots, the solve needs a guess of the aggregator's price. If the
+ * guess is below the price at which demand equals the slots, slots run out while units are pushed, and each search
+ * visits most of the network. If the guess is above that price, some units wait; blocking flows place them afterwards,
+ * with little work for each. So attempts start at a price that is slightly too high, and are abandoned once slots run
+ * out or once they scan much more than the last solve from scratch did. The price for the next solve is remembered
+ * (start_price). If attempts take too long, the simplex is faster. If there are slots for all units, the price is 0.
  *
  * Without the remembered start_price, rounds with wide rows (groups with arcs all over the cluster, see
- * bench_structured) scan 6.6 times as many arcs. To start from an upper bound of the price, at which there are slots
- * for all units that want one, was no better: in such rounds it takes 1.04 times fewer scans if there are 5 % too few
- * slots, but 2.6 times more at 25 %.
+ * bench_structured) scan 6.6 times as many arcs. Starting from an upper bound of the price, at which there are slots
+ * for all units that want one, is no better: in such rounds it takes 1.04 times fewer scans with 5 % too few slots, but
+ * 2.6 times more with 25 % too few.
  */
 #include "structured_priv.h"
 
@@ -31,7 +31,7 @@ enum {
 	ATTEMPT_PART = 4, /* every attempt may scan at least 1/4 of all arcs */
 	/* time of the simplex in passes over all arcs: after this number of passes, there is no further attempt */
 	SIMPLEX_PASSES = 32,
-	FIRST_PASSES = 8, /* SIMPLEX_PASSES for the first solve from scratch, whose price may be far off */
+	FIRST_PASSES = 8, /* the same for the first solve from scratch, whose price may be far off */
 };
 
 /*
@@ -65,8 +65,9 @@ static int32_t dearest_wait(const struct structured *state)
 }
 
 /*
- * Returns the price of the first attempt: the usual one, or the remembered one if that is higher. It is better too high
- * than too low: if slots run out, each search visits most of the network, while a slot too many costs little.
+ * Returns the price of the first attempt: start_price if that is above usual_price() and below the highest cost of
+ * waiting, otherwise usual_price(). A price too high is better than one too low: if slots run out, each search visits
+ * most of the network, while a slot left free costs little.
  */
 static int32_t first_price(const struct structured *state, int32_t dearest)
 {
@@ -142,7 +143,7 @@ static enum attempt attempt_from(struct structured *state, int32_t aggregator_pr
 /*
  * Returns the number of scans that the first attempt is allowed: 1.5 times as many as the last solve from scratch took,
  * or UNIT_SCANS per slot if there was none. The upper limit is the simplex's time or UNIT_SCANS per slot, whichever is
- * more. It is unlimited if there are slots for all units: then there is only one price to try.
+ * more. If there are slots for all units, the number is unlimited, because there is only one price to try.
  */
 static uint64_t first_scans(const struct structured *state, int32_t dearest, uint64_t passes)
 {
@@ -159,8 +160,8 @@ static uint64_t first_scans(const struct structured *state, int32_t dearest, uin
 }
 
 /*
- * Makes attempts with one price after the other until one takes no more scans than it is allowed. If the attempts
- * together take longer than the simplex, hands over to the simplex, or gives up if the caller has asked for that.
+ * Makes attempts with one price after another until an attempt ends within its limit of scans. If the attempts together
+ * take longer than the simplex, hands over to the simplex, or gives up if the caller has asked for that.
  */
 void start_solve(struct structured *state)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Backward searches, along references: from a deficit (a free slot at a price above the aggregator's, so that moving
- * there lowers a unit's cost) to the unit that gains most, and from all arcs for waiting to deferred units without
- * slots. At the aggregator's price a free slot is no deficit, so a search from a deficit goes no farther than the
- * difference of the two prices.
+ * Backward searches follow references. There are two kinds:
+ * - from a deficit (a free slot at a price above the aggregator's) to the unit that gains most by moving there
+ * - from all arcs for waiting to deferred units without slots
+ * At the aggregator's price a free slot is no deficit. So a search from a deficit goes no farther than the difference
+ * between the price of the deficit and that of the aggregator.
  */
 #include "structured_search.h"
 
@@ -82,8 +83,8 @@ static void relax_block(struct structured *state, int32_t column, int32_t distan
 
 /*
  * Lists in near[] the indices of those references for which cost minus the group's price is less than `below`, and
- * returns their number. Most are rejected, unpredictably: with branches, rounds with too few slots take 1.10 to 1.15
- * times as long.
+ * returns their number. Most references are rejected, and the outcome is unpredictable: with branches, rounds with too
+ * few slots take 1.10 to 1.15 times as long.
  */
 static int32_t near_references(const struct reference *items, int32_t count, const int32_t *group_prices, int32_t below,
 			       int32_t *near)

@@ -14,9 +14,9 @@ struct writer {
 	struct mcf_solution *solution;
 	int32_t arc;
 	int32_t first_column, first_block, aggregator, sink;
-	int32_t *column_flow; /* from the block */
-	int64_t *block_flow;  /* from the aggregator */
-	bool *block_used;     /* true if some group has an arc to the block */
+	int32_t *column_flow; /* [columns] flow from the block to the column */
+	int64_t *block_flow;  /* [blocks] flow from the aggregator to the block */
+	bool *block_used;     /* [blocks] true if some group has an arc to the block */
 	bool aggregator_used;
 };
 

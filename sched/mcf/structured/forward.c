@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Forward searches: from units that need a path to the sink (excess, or waiting units that could be placed) to the
- * nearest of: a free slot, the aggregator, a deficit, "unscheduled".
+ * Forward searches start at units that need a path to the sink: excess, or waiting units that could be placed. They end
+ * at the nearest free slot, aggregator, deficit or "unscheduled".
  */
 #include "structured_search.h"
 

@@ -2,7 +2,7 @@
 /*
  * Imports an answer from the network simplex. If there are more units than slots and rows reach over the whole cluster,
  * a change of the aggregator's price displaces units far away, and those displace others: searches scan the same arcs
- * hundreds of times, the simplex does not. So a solve that has scanned too much is stopped, the simplex solves the
+ * hundreds of times; the simplex does not. So a solve that has scanned too much is stopped, the simplex solves the
  * exported network, and its flow and prices are imported; later repairs start from these.
  *
  * The simplex's prices satisfy the invariants except at nodes without flow, whose prices may be chosen. An empty column

@@ -69,9 +69,9 @@ static int32_t *root_units(const struct structured *state, int32_t group)
 }
 
 /*
- * Returns the residual capacity of the path between the root and the node, at most `units`. In a search with several
- * roots, it is at most the number of the root's units that the search started from or, in a search to the aggregator,
- * the number that can wait there.
+ * Returns the residual capacity of the path between the root and the node, at most `units`. The root limits the result,
+ * too: in a forward search with several roots, to the number of its units that the search started from; in a search to
+ * the aggregator, to the number of units that can wait there.
  */
 static int32_t path_capacity(const struct structured *state, int32_t node, int32_t units)
 {

@@ -34,8 +34,9 @@ static int64_t excess_units(const struct structured *state)
 
 /*
  * Pushes the excess of all groups in the list at the same time. When slots are few, some large groups still have excess
- * whose units all have to pass through the same full blocks: pushed group by group, each search would scan all of these
- * blocks for a dozen units. A solve from scratch in a cluster that is 95 % full takes 187 ms; without this, 305.
+ * whose units all have to pass through the same full blocks. If this excess were pushed group by group, each search
+ * would scan all of these blocks to place a dozen units. A solve from scratch in a cluster that is 95 % full takes 187
+ * ms; without this, 305.
  */
 static void push_together(struct structured *state)
 {

@@ -81,9 +81,9 @@ static int preferences_index(const struct structured *state, struct preferences 
 }
 
 /*
- * Returns how many units of the group's share of this column and cost may leave: units that do not prefer the column,
- * and only if leaving does not increase the cost. Units on a full limited arc may cost less than the group's price, so
- * they stay.
+ * Returns the number of units of the group's share of this column and cost that may leave because they do not prefer
+ * the column. Returns 0 if leaving would increase the cost: units on a full limited arc may cost less than the group's
+ * price.
  */
 static int32_t loose_units(const struct structured *state, const struct preferences *prefs, int32_t group,
 			   int32_t column, int32_t cost)
@@ -112,8 +112,8 @@ static bool count_kept(const struct structured *state, const struct preferences 
 }
 
 /*
- * Sets `wants` of each item to the residual capacity of the group's arc of reduced cost 0 to the preferred column; it
- * is unlimited if that arc leads to the column's block or to the aggregator.
+ * Sets `wants` of each item to the residual capacity of the group's arc of reduced cost 0 to the preferred column. The
+ * capacity is unlimited if that arc leads to the column's block or to the aggregator.
  */
 static void find_capacity(struct structured *state, const struct preferences *prefs, int32_t first, int32_t end)
 {
@@ -151,8 +151,8 @@ static void find_capacity(struct structured *state, const struct preferences *pr
 }
 
 /*
- * Sets `wants` of the group's items first..end-1: the units that are to move to preferred columns which cost no more
- * than the units' places.
+ * Sets `wants` of the group's items first..end-1 to the number of units that are to move to the preferred column. They
+ * move only if the column costs no more than their present places.
  */
 static void claim_columns(struct structured *state, const struct preferences *prefs, int32_t first, int32_t end)
 {
@@ -164,8 +164,8 @@ static void claim_columns(struct structured *state, const struct preferences *pr
 }
 
 /*
- * Takes up to `wanted` of the group's units off columns that they do not prefer, then out of the unscheduled ones.
- * Returns the number taken.
+ * Takes up to `wanted` of the group's units from their places: first those on columns that they do not prefer, then
+ * unscheduled ones. Returns the number taken.
  */
 static int32_t release(struct structured *state, const struct preferences *prefs, int32_t group, int32_t wanted)
 {
@@ -191,8 +191,8 @@ static int32_t release(struct structured *state, const struct preferences *prefs
 }
 
 /*
- * Takes the group's units for its claims, items first..end-1, off their places, and lowers `wants` to the number of
- * units taken.
+ * For the `wants` of the group's items first..end-1, takes units from their present places, and lowers `wants` to the
+ * number of units taken.
  */
 static void release_group(struct structured *state, const struct preferences *prefs, int32_t first, int32_t end)
 {
@@ -207,7 +207,7 @@ static void release_group(struct structured *state, const struct preferences *pr
 	}
 }
 
-/* Takes up to `wanted` units that do not prefer the column off it. They become excess. */
+/* Removes from the column up to `wanted` units that do not prefer it. They become excess. */
 static void evict(struct structured *state, const struct preferences *prefs, int32_t column, int32_t wanted)
 {
 	const struct column *c = &state->columns[column];

@@ -187,8 +187,8 @@ static void insert_arcs(struct structured *state, int32_t group)
 }
 
 /*
- * Builds `count` items from the caller's, those with arcs of their own first. Returns the number of both kinds. `items`
- * must have space for 2 * `count` items.
+ * Builds items from the `count` entries of the caller's `running`; items with arcs of their own come first. Returns the
+ * number of items with and without such arcs. `items` must have space for 2 * `count` items.
  */
 static struct split build_items(struct structured *state, const struct group *g,
 				const struct structured_running *running, int32_t count, struct running *items)
@@ -257,8 +257,8 @@ bool running_add(struct structured *state, int32_t group, const struct structure
 }
 
 /*
- * Merges two lists in ascending order of cost and column. Takes the heads of both lists if they have the same cost and
- * column; otherwise takes the lesser head, and sets the other member of the pair to NULL.
+ * One step of merging two lists that are in ascending order of cost, then column. If the heads of both lists have the
+ * same cost and column, takes both. Otherwise takes the lesser head, and sets the other member of the pair to NULL.
  */
 static void next_pair(struct running **old, const struct running *old_end, struct running **fresh,
 		      const struct running *fresh_end, struct running *pair[2])

@@ -63,8 +63,8 @@ void search_run(struct structured *state, const struct search_direction *directi
 }
 
 /*
- * Sets the node's layer for BLOCKING_OUTWARD. The roots, at the arcs for waiting, have layer 0, and each step away from
- * them one less, so that layers rise along a path of units towards an arc for waiting.
+ * Sets the node's layer for BLOCKING_OUTWARD. The roots, at the arcs for waiting, have layer 0. Each step away from the
+ * roots lowers the layer by one, so that layers rise along a path of units towards an arc for waiting.
  */
 static void search_mark(struct structured *state, int32_t node)
 {

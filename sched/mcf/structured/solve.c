@@ -54,7 +54,10 @@ static enum mcf_status fill_result(struct structured *state, struct structured_r
 	return result->status;
 }
 
-/* True if a solve from scratch is expected to be faster than a repair; only if there are more units than slots. */
+/*
+ * True if a solve from scratch is expected to be faster than a repair. This is possible only if there are more units
+ * than slots.
+ */
 static bool start_is_better(const struct structured *state)
 {
 	uint64_t units = 0;
@@ -69,7 +72,10 @@ static bool start_is_better(const struct structured *state)
 	       scans > START_BETTER * state->effort.start_scans;
 }
 
-/* True if the repair succeeded. After consecutive failures, repairs are attempted less and less often. */
+/*
+ * Returns false if the caller must solve from scratch: because that is expected to be faster, because the repair took
+ * too long, or because recent repairs did. After consecutive failures, repairs are attempted less and less often.
+ */
 static bool attempt_repair(struct structured *state)
 {
 	uint64_t most = REPAIR_SCRATCHES * state->effort.start_scans;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The initial flow of a solve from scratch. Every column has the aggregator's price, so each group's best arcs are its
- * cheapest. Units that run on one of these stay: that is feasible, and moves no unit without need. Then free slots at
- * the end of such arcs are assigned, first to the groups with the largest regret (see order_by_regret()). The remaining
- * units are excess for the searches.
+ * cheapest. Units that already run at the end of such an arc stay there, so that no unit moves without need. Then free
+ * slots at the end of such arcs are assigned, first to the groups with the largest regret (see order_by_regret()). The
+ * remaining units are excess for the searches.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +84,8 @@ static void take_slots(struct structured *state, int32_t group, int32_t column, 
 
 /*
  * Sets the group's price to the cost of its cheapest unlimited arc plus the aggregator's price, or to its cost of
- * waiting if that is less. Units that run at no more than the price keep their slots.
+ * waiting if that is less. Running units keep their slots if their cost plus the aggregator's price is at most this
+ * price.
  */
 static void keep_running(struct structured *state, int32_t group)
 {

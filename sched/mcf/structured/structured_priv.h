@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The structured solver: successive shortest paths with potentials, priced lazily, with a deferred sink at the
- * aggregator.
+ * The structured solver: successive shortest paths with potentials, here called prices. A search may end at the
+ * aggregator as if it were a sink; its units (deferred units) get their columns later.
  *
  * A node's price is its cost to the sink; the reduced cost of an arc v -> w is cost + price(w) - price(v). Blocks and
  * the aggregator carry no flow: they are shortcuts of the search, and a unit that takes one gets a share on its column
@@ -42,9 +42,9 @@
  *              more slots than units and a price above 0: lower all prices until a waiting unit takes a slot, or to 0;
  *              blocking flow inward
  *
- * Each search settles a node once, since nothing is nearer than the node being settled; each augmentation, deficit and
- * step of the aggregator's price moves a unit or a price. A step that moved neither would repeat for ever: the solve
- * ends with MCF_STALLED.
+ * A solve ends, because a search settles each node at most once, and because each augmentation, deficit and step of the
+ * aggregator's price moves a unit or a price. A step that moves neither would be repeated for ever; it ends the solve
+ * with MCF_STALLED.
  *
  * Files, from the ground up: queue, state (memory), reference (arcs by target), running (arcs of limited
  * capacity), flow (units on columns), slot (free slots), group and column (changes), row and change (arcs),
@@ -63,10 +63,10 @@ enum {
 	REPAIR_SCANS = 100000,   /* effort.repair_scans of a new state */
 	SINGLE_PASSES = 10,      /* effort.single_passes of a new state */
 	UNROUTED_COST = 1 << 28, /* cost of an unrouted unit; above every path's cost in practice */
-	PRICE_CLOSED = 1 << 29,  /* price of a column without slots: never reached */
+	PRICE_CLOSED = 1 << 29,  /* price of a column without slots, above every other price */
 	NONE = -1,
 	PRICE_NO_SUPPLY = -(1 << 30), /* price of a group without supply: less than any other price */
-	NODE_BLOCK = 1 << 29,         /* added to a block's number where columns and ~groups are node numbers, too */
+	NODE_BLOCK = 1 << 29,         /* a node's number is a column, ~group, or this value + a block */
 	/*
 	 * Stands for the cost of a full limited arc in references: so high that its reduced cost exceeds every price at
 	 * any price of the group; REFERENCE_FULL - PRICE_NO_SUPPLY still fits int32.
@@ -75,8 +75,8 @@ enum {
 };
 
 /*
- * What a group stores of the arc at the same index besides target and cost, which are in arcs[] because searches read
- * only these.
+ * The rest of a group's data of the arc at the same index in arcs[]. arcs[] itself has only the target and the cost,
+ * because searches read only these.
  */
 struct link {
 	int32_t place : 30;   /* index in its target's list of references; NONE: not in it yet */
@@ -125,7 +125,7 @@ struct entry {
  */
 struct reference {
 	int32_t group; /* NONE: an unused item */
-	int32_t cost;  /* or REFERENCE_FULL; in an unused item: index + 1 of the next unused item */
+	int32_t cost;  /* the arc's cost, or REFERENCE_FULL; in an unused item: index + 1 of the next unused item */
 };
 
 struct reference_list {
@@ -144,15 +144,15 @@ struct visit {
 };
 
 /*
- * Half a cache line. Two kinds of fields are in separate tables: those that searches read for many columns (prices,
- * column_labels, free_slots), and those that are set even if the column has no flow. So pages of struct column are
- * touched only where there is flow.
+ * Half a cache line. Fields that searches read for many columns (prices, column_labels, free_slots) are in tables of
+ * their own, as are fields that are set even if the column has no flow. So pages of struct column are touched only
+ * where there is flow.
  */
 struct column {
 	int32_t parent_group; /* NONE: the search's root */
 	/*
-	 * In a forward search: cost of the parent_group's arc to the column, or ~cost if the flow goes over the block.
-	 * In a backward search: cost of the share of parent_group that would leave the column.
+	 * In a forward search: cost of parent_group's arc to the column, or ~cost if the flow goes over the block. In a
+	 * backward search: cost of the share of parent_group that would leave the column.
 	 */
 	int32_t parent_cost;
 	int32_t entry_count;
@@ -193,9 +193,9 @@ struct group {
 	int32_t unscheduled_cost, unscheduled_capacity, unscheduled_flow;
 	int32_t deferred, unrouted;
 	/*
-	 * In a forward search: the share (parent_column, parent_cost) is the one that would leave the column;
-	 * parent_column is NONE at a root. In a backward search: parent_cost is the cost of the group's arc whose flow
-	 * to parent_column would rise; ~cost if the arc leads to a block.
+	 * In a forward search: column and cost of the group's share over which the search reached the group; its units
+	 * would leave the column. parent_column is NONE at a root. In a backward search: parent_cost is the cost of the
+	 * group's arc whose flow to parent_column would rise; ~cost if the arc leads to a block.
 	 */
 	int32_t parent_cost, parent_column;
 	int32_t arc_count;
@@ -217,7 +217,10 @@ struct allocated {
 	int32_t arcs, links, shares, running;
 };
 
-/* A list of ids. Each id's owner has a flag that says whether the id is in the list. */
+/*
+ * A list of ids of groups or columns. A flag of the group or column says whether it is in the list; meeting_list and
+ * moved_groups have no such flags.
+ */
 struct id_list {
 	int32_t *ids;
 	int32_t count;
@@ -245,7 +248,7 @@ struct search {
 	uint32_t stamp;
 	uint64_t label_base; /* the upper half of this search's labels */
 	enum search_source source;
-	int32_t reached; /* distance of the node that is being settled; no further node is nearer */
+	int32_t reached; /* distance of the node that is being settled; nodes settled later are not nearer */
 	int32_t best;    /* distance of the nearest target so far; nodes at this distance or beyond are irrelevant */
 	struct target target;
 	int32_t visited_count;
@@ -355,7 +358,7 @@ void flow_take(struct structured *state, int32_t group, int32_t column, int32_t 
  * For replacing a row. flow_detach() detaches the share at this index of the group's shares, and appends it to the
  * scratch space. The caller must have removed the limited arc to the share's column, and detaches all other shares of
  * this column, too. Then flow_attach() gives detached units another cost on their column; call it in ascending order of
- * cost. At last, flow_drop_detached() removes the detached shares that flow_attach() has not reused. A share of which
+ * cost. Finally, flow_drop_detached() removes the detached shares that flow_attach() has not reused. A share of which
  * only the cost changes keeps its index, as does its entry. `limited` is the index of the new arc in `running`, or NONE
  * if the arc is unlimited.
  */
@@ -376,8 +379,8 @@ void flow_bind(struct structured *state, int32_t column, int32_t units);
 int32_t group_waiting_cost(const struct group *g);
 int32_t group_waiting_capacity(const struct group *g, int32_t units);
 /*
- * Makes as many of `units` as possible wait, as long as the arc for waiting has reduced cost 0. Returns the number of
- * units that now wait.
+ * Makes up to `units` units wait, as far as the arc for waiting has residual capacity and reduced cost 0. Returns the
+ * number of units that now wait.
  */
 int32_t group_wait(struct structured *state, int32_t group, int32_t units);
 void group_changed(struct structured *state, int32_t group); /* records that the group's answer may have changed */
@@ -397,9 +400,9 @@ int32_t arc_residual_at(const struct group *group, int32_t target, int32_t cost)
 
 /*
  * running.c: running_drop() removes the limited arcs and the entries of `running`; running_add() adds new ones. Each
- * scans the row if it has limited arcs to remove or add. running_exchange() does both in a row whose unlimited arcs
- * stay. Columns whose limited arcs do not change keep their flow; the shares on the other columns are detached, and
- * *detached is their number.
+ * scans the row only if there are limited arcs to remove or add. running_exchange() does both in a row whose unlimited
+ * arcs stay. Columns whose limited arcs do not change keep their flow; the shares on the other columns are detached,
+ * and *detached is their number.
  */
 void running_drop(struct structured *state, int32_t group);
 bool running_add(struct structured *state, int32_t group, const struct structured_running *running, int32_t count);

@@ -183,7 +183,7 @@ Test(simulate, what_can_never_end_is_refused)
 	options.faults = faults;
 	options.fault_count = 2;
 	cr_expect_eq(dataflow_simulate(dataflow, &options, &result, &err), -EHOSTUNREACH);
-	cr_expect_not_null(strstr(err.text, "at 2 s no running job can send"), "%s", err.text);
+	cr_expect_not_null(strstr(err.text, "at 2 s, no running job can send"), "%s", err.text);
 	dataflow->jobs[0].components[0].MB = INFINITY;
 	cr_expect_eq(dataflow_simulate(dataflow, &options, &result, &err), -EINVAL);
 	cr_expect_not_null(strstr(err.text, "job 'j' never ends"), "%s", err.text);

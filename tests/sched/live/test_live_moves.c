@@ -129,7 +129,7 @@ Test(live_moves, moves_wait_for_their_window_and_limits)
 	live = make_movable(&settings, -1);
 	live_open_moves(live, false);
 	cr_expect_eq(fixture_step(live, 3), 0);
-	expect_why(live, "before the next window");
+	expect_why(live, "until --migrate-window allows moves");
 	live_open_moves(live, true);
 	cr_expect_eq(fixture_step(live, 4), 1);
 	cr_expect_eq(live_totals(live).refused[LIVE_REFUSED_CLOSED], 1);

@@ -2,8 +2,8 @@
 /*
  * One task of a dataflow job as a process: receives tuples from TCP connections, spends CPU time on each, and sends
  * tuples on. Queues are bounded: while a tuple would not fit into every output, no input is read, and TCP slows down
- * the senders. If outputs are full, the inputs take turns, so that each gets the same share of their capacity. One
- * thread.
+ * the senders. If outputs are full, the inputs take turns, so that each input gets the same share of the outputs'
+ * capacity. One thread.
  *
  * A source emits until it has sent its volume or `stop` is set; then it closes its outputs. Every other task ends when
  * all its inputs have ended and its queues are empty. So the tasks of a job end in the order of the data flow, without
@@ -24,8 +24,8 @@
 typedef int (*worker_reporter)(void *context, const struct worker_report *report);
 
 /*
- * Returns 0 when every tuple has been passed on; the reporter's value if it is not 0; or, with err set, -ETIMEDOUT (not
- * all connections were made within 30 s, or the queues were not empty 30 s after `stop`) or another -errno.
+ * Returns 0 when every tuple has been passed on, or the reporter's value if it is not 0. On errors, returns -errno with
+ * err set: -ETIMEDOUT if not all connections were made within 30 s, or if the queues were not empty 30 s after `stop`.
  */
 int worker_run(const struct worker_plan *plan, const volatile sig_atomic_t *stop, worker_reporter reporter,
 	       void *context, struct error *err);

@@ -10,7 +10,7 @@
 
 enum { WARM_UP_ROUNDS = 50, BYTES_MAXIMUM = 1 << 20 };
 
-/* Answers messages until the last one: its first byte is 0. */
+/* Answers messages up to the last one, whose first byte is 0. */
 static void answer(char *message, int bytes)
 {
 	do {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Arcs of a flow network as plain data. The cost model (sched/cost) fills these structs and the solver (sched/mcf)
- * reads them, so that costs need no copy and neither room includes the other's headers.
+ * reads them. So the costs need no copy, and neither module includes the other's headers.
  */
 #ifndef BASE_ARC_H
 #define BASE_ARC_H
 
 #include <stdint.h>
 
-enum { ARC_ABSENT = -1 }; /* value of `cost`: no such arc */
+enum { ARC_ABSENT = -1 }; /* value of `cost` if there is no such arc */
 
 struct arc {
 	int32_t target; /* number of the node to which the arc leads */

@@ -20,7 +20,7 @@
  */
 void *array_reserve(void *items, size_t needed, size_t *capacity, size_t item_bytes);
 
-/* Makes room for one more item than `count`: calls array_reserve() for count + 1 items. */
+/* As array_reserve() for count + 1 items. */
 void *array_grow(void *items, size_t count, size_t *capacity, size_t item_bytes);
 
 #endif

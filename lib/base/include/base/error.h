@@ -37,8 +37,8 @@ int error_at(struct error *err, struct error_place place, int code, const char *
 int error_prefix(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * The code to return after a function that creates an object has returned NULL: -err->code, or -fallback (an errno
- * value, > 0) if err is NULL or empty. `fallback` is the reason of a failure that does not set err, mostly ENOMEM.
+ * Returns the code for a caller to return after a create function returned NULL: -err->code, or -fallback if err is
+ * NULL or empty. fallback (> 0) is the errno value of the failures that do not set err, mostly ENOMEM.
  */
 int error_code(const struct error *err, int fallback);
 

@@ -15,8 +15,8 @@
 struct event {
 	int64_t time;
 	uint64_t order;         /* set by event_queue_add() */
-	uint32_t kind, subject; /* the caller's */
-	uint64_t detail;        /* the caller's */
+	uint32_t kind, subject; /* values of the caller, which the queue does not use */
+	uint64_t detail;        /* value of the caller, which the queue does not use */
 };
 
 struct event_queue {

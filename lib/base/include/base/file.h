@@ -15,9 +15,10 @@
 struct file_writer;
 
 /*
- * Opens a writer; NULL with errno and err set. A target that is no regular file ("-" = stdout, a pipe, /dev/null) is
- * written directly: commit only flushes it, and discard cannot undo. If the path is a symbolic link, its target is
- * replaced. A replaced file's mode is kept.
+ * Opens a writer. Returns NULL with errno and err set on failure. A target that is no regular file ("-" = stdout, a
+ * pipe, /dev/null) is written directly: file_writer_commit() only flushes it, and file_writer_discard() does not take
+ * back the output. If the path is a symbolic link, the file to which it points is replaced. A replaced file's mode is
+ * kept.
  */
 struct file_writer *file_writer_open(const char *path, struct error *err);
 FILE *file_writer_stream(struct file_writer *writer);
@@ -25,17 +26,21 @@ FILE *file_writer_stream(struct file_writer *writer);
 /* Checks, before long work, that the file can be written; leaves no trace. Pipes and devices are not checked. */
 int file_writer_try(const char *path, struct error *err);
 
-/* 0 or -errno with err set; frees the writer in both cases. */
+/* Returns 0, or -errno with err set. Frees the writer in both cases. */
 int file_writer_commit(struct file_writer *writer, struct error *err);
 void file_writer_discard(struct file_writer *writer); /* NULL is legal */
 
 /*
- * Flushes. Returns 0 if all output so far was written, else -errno of the write that failed, which may be an earlier
- * one. If an earlier write failed, this call writes one more byte to learn the errno; the output is invalid then.
+ * Flushes the stream. Returns 0 if all output so far was written, else the -errno of the failed write. If a write
+ * before this call failed, its errno is lost; this call then writes one more byte to get the errno again, so the output
+ * is invalid.
  */
 int file_stream_flush(FILE *stream);
 
-/* Whole file (plain or gzip, "-" = stdin) as a NUL-terminated string that the caller frees; at most `limit` bytes. */
+/*
+ * Reads a whole file (plain or gzip, "-" = stdin). Returns it as a NUL-terminated string, which the caller frees; or
+ * NULL with err set, also if it has more than `limit` bytes. *bytes (bytes may be NULL) is its length.
+ */
 char *file_read_all(const char *path, size_t limit, size_t *bytes, struct error *err);
 
 /* Line reader over a plain or gzip file, "-" = stdin, or memory. */
@@ -49,7 +54,7 @@ struct file_lines *file_lines_from_memory(const char *name, const char *text, si
  */
 void file_lines_start(struct file_lines *lines, long number);
 
-/* Sets the longest line, in bytes (whole MiB). The default is FILE_LINE_BYTES. */
+/* Sets the maximum length of a line, bytes: a multiple of 1 MiB. The default is FILE_LINE_BYTES. */
 void file_lines_limit(struct file_lines *lines, size_t bytes);
 
 /*
@@ -62,7 +67,10 @@ long file_lines_number(const struct file_lines *lines); /* number of the line re
 const char *file_lines_name(const struct file_lines *lines);
 void file_lines_close(struct file_lines *lines); /* NULL is legal */
 
-/* Length of UTF-8's byte order mark at the beginning of a text: 3, or 0 without one. Some editors write it. */
+/*
+ * Returns the length of the UTF-8 byte order mark at the beginning of a text, which some editors write: 3, or 0 if
+ * there is none.
+ */
 size_t file_mark_bytes(const char *text, size_t bytes);
 
 /*

@@ -12,8 +12,8 @@
 #define HASH_FNV_START UINT64_C(0xcbf29ce484222325)
 
 /*
- * Adds one byte. An item of more bits is added in one step, too, but that gives another hash than adding its bytes one
- * by one.
+ * Adds one item: a byte, or a larger number in a single step. The bytes of the number, added one by one, would give a
+ * different hash.
  */
 static inline uint64_t hash_fnv_add(uint64_t hash, uint64_t item)
 {

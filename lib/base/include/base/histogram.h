@@ -17,15 +17,16 @@
 struct histogram;
 
 /*
- * lowest >= 1: smallest value distinguished from 0. highest >= 2 * lowest. digits 1..5. NULL with errno EINVAL or
- * ENOMEM. Free with histogram_destroy().
+ * lowest (at least 1): smallest value that is distinguished from 0; highest: at least 2 * lowest; digits: 1..5. Returns
+ * NULL with errno EINVAL or ENOMEM on failure. Free with histogram_destroy().
  */
 struct histogram *histogram_create(int64_t lowest, int64_t highest, int digits);
 /*
- * For many histograms with few different values each. Such a histogram begins as a sorted list of the slots that have
- * counts, 8 bytes each, and becomes an array once the list has a quarter of all slots. As a list, recording takes a
- * binary search, and allocates memory for new slots; if there is none, the count goes to the nearest slot in the list.
- * room (at least 1): number of list entries that are allocated at once, before any value is recorded.
+ * Creates a histogram that takes little memory while it has few different values. It begins as a sorted list of the
+ * slots that have counts, 8 bytes each, and becomes an array once the list has a quarter of all slots. Recording into
+ * the list takes a binary search, and for a new slot may allocate memory. If no memory is left, the count goes to the
+ * next higher slot in the list, or to the highest. room (at least 1): number of list entries allocated before any value
+ * is recorded.
  */
 struct histogram *histogram_create_compact(int64_t lowest, int64_t highest, int digits, uint32_t room);
 /* Returns the memory in use, in bytes. */
@@ -49,8 +50,8 @@ double histogram_mean(const struct histogram *histogram);     /* exact, from the
 double histogram_deviation(const struct histogram *histogram);
 
 /*
- * Returns the percentile (0..100): the upper bound of the first slot for which at least `percentile` % of the values
- * are in this slot or in lower ones, or the maximum if it is smaller; 0 if empty.
+ * Finds the lowest slot such that at least `percentile` % (0..100) of the values are in it or in lower slots. Returns
+ * its upper bound, but at most the largest recorded value; 0 if the histogram is empty.
  */
 int64_t histogram_percentile(const struct histogram *histogram, double percentile);
 

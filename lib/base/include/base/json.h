@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * jansson with errors that name file, line and field. A reader walks an object with json_need_*()/json_may_*(): the
- * first mistake sets the reader's error and later calls do nothing, so that a parser reads straight down and checks
- * once. Values are borrowed from the root. Not shared between threads.
+ * Reads and writes JSON with jansson; errors name file, line and field. A parser reads the members of an object with
+ * json_need_*() and json_may_*(). The first mistake sets the reader's error, and later calls do nothing, so the parser
+ * checks for an error only once, at the end. Values are borrowed from the root. Not shared between threads.
  */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
@@ -27,8 +27,8 @@ json_t *json_read_file(const char *path, struct error *err);
 json_t *json_read_text(const char *name, long line, const char *text, size_t bytes, struct error *err);
 
 /*
- * Text with 2-space indent; the caller free()s, NULL if out of memory. Reals have the fewest digits that read back as
- * the same double: 0.95, where jansson's 17 digits are 0.94999999999999996.
+ * Returns the value as text with an indent of 2 spaces, which the caller frees; NULL if out of memory. Reals have the
+ * fewest digits that read back as the same double: 0.95, where jansson's 17 digits are 0.94999999999999996.
  */
 char *json_to_text(const json_t *value);
 
@@ -40,8 +40,8 @@ enum { JSON_REAL_BYTES = 40 };
 size_t json_real_text(double value, char text[static JSON_REAL_BYTES]);
 
 /*
- * Prints `before`, then the value on one line, and releases the value. For documents too large to be held as one value.
- * False if out of memory (or value is NULL) or the stream has an error.
+ * Prints `before`, then the value on one line, and releases the value. It is for documents that are too large to be
+ * held as one value. Returns false if value is NULL, if out of memory, or if the stream has an error.
  */
 bool json_print_member(FILE *out, const char *before, json_t *value);
 
@@ -75,8 +75,8 @@ int64_t json_need_integer(struct json_reader *reader, const json_t *object, cons
 int64_t json_may_integer(struct json_reader *reader, const json_t *object, const char *where, const char *key,
 			 int64_t minimum, int64_t maximum, int64_t fallback);
 /*
- * For strings. The string of json_need_string() must not be empty. Control characters other than newline and tab are an
- * error.
+ * The same for strings. json_need_string() refuses an empty string. Control characters other than newline and tab are
+ * an error.
  */
 const char *json_need_string(struct json_reader *reader, const json_t *object, const char *where, const char *key);
 const char *json_may_string(struct json_reader *reader, const json_t *object, const char *where, const char *key,
@@ -93,8 +93,8 @@ const json_t *json_need_object(struct json_reader *reader, const json_t *object,
  */
 const char *json_misspelt_key(const json_t *object, const char *const *known);
 /*
- * Fails if json_misspelt_key() finds a key; the error lists the known keys and suggests the likely one. Other unknown
- * keys may belong to other programs: only the first is logged as a warning.
+ * Fails if json_misspelt_key() finds a key; the error lists the known keys and suggests the likely one. Ignores other
+ * unknown keys, which may belong to other programs, and logs a warning for the first of them.
  */
 void json_need_known(struct json_reader *reader, const json_t *object, const char *where, const char *const *known);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Time as a count of nanoseconds. Functions that rooms (modules) call in each other take a `struct ns` rather than an
- * integer, so that nobody passes microseconds or cycles by mistake. Pure values, safe from any thread.
+ * Time as a count of nanoseconds. Functions that modules call in each other take a `struct ns` rather than an integer,
+ * so that nobody passes microseconds or cycles by mistake. Pure values, safe from any thread.
  */
 #ifndef BASE_NS_H
 #define BASE_NS_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Child processes that do not outlive us: each is the leader of its own process group, dies with its parent
- * (PR_SET_PDEATHSIG), and is stopped as a group: SIGTERM, a grace period, SIGKILL. If a child ends by itself, other
- * processes of its group keep running, as they may be daemons that it started; with ends_group they are killed. One
- * thread per process object.
+ * Child processes that do not outlive us. Each child leads its own process group, and the kernel kills it when we die
+ * (PR_SET_PDEATHSIG). process_stop() stops the whole group: SIGTERM, a grace period, SIGKILL. If a child ends by
+ * itself, other processes of its group keep running, as they may be daemons that it started; with ends_group they are
+ * killed. One thread per process object.
  */
 #ifndef BASE_PROCESS_H
 #define BASE_PROCESS_H

@@ -9,9 +9,10 @@
 int program_path(char *path, struct error *err);
 
 /*
- * Finds a file that is installed with the program: `name` itself if it has a slash or exists; else `name`, or `name`
- * followed by `ending`, in $NOMORA_DATA/KIND or in share/nomora/KIND beside the program's bin folder. path (PATH_MAX
- * bytes) gets the file's path, or `name` if there is no such file.
+ * Finds a file that is installed with the program. Sets path (PATH_MAX bytes) to `name` if `name` has a slash or
+ * exists; else to the first of these files that exists; or to `name` if none does:
+ * - KIND/name, then KIND/name followed by `ending`, in the folder $NOMORA_DATA
+ * - the same in share/nomora, beside the program's bin folder
  */
 void program_find_data(const char *kind, const char *name, const char *ending, char *path);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Ends a program's work on SIGINT, SIGTERM or SIGHUP: the handler stores the signal's number in one flag of the
- * process, and loops look at the flag. Only programs call these functions; rooms (modules) get a pointer to the flag as
- * an argument.
+ * process, and loops look at the flag. Only programs call these functions; modules get a pointer to the flag as an
+ * argument.
  */
 #ifndef BASE_STOP_H
 #define BASE_STOP_H

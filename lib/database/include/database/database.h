@@ -24,8 +24,8 @@ int database_integer(sqlite3 *base, const char *query, int64_t *value);
 int database_change_schema(sqlite3 *base, const char *change, int version, int application_id);
 
 /*
- * Prepares each of texts[count] as the statement of the same index. The caller finalizes the statements, also after a
- * failure, when those after the first bad one are unchanged: set them to NULL before the call.
+ * Prepares texts[i] as statements[i] for each i below count. Stops at the first bad text. The caller finalizes all
+ * statements, also after a failure, so all of them must be NULL before the call.
  */
 int database_prepare(sqlite3 *base, const char *const *texts, int count, sqlite3_stmt **statements);
 

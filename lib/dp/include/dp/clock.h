@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Relates the time stamp counter to the kernel's clocks. rte_get_tsc_hz() is rounded to 10 MHz on hosts that do not
- * report their frequency, which is up to 0.3 % wrong. Here the rate is measured against CLOCK_MONOTONIC over a
- * baseline, the time between two readings of counter and clocks (anchors). dp_clock_update(), called about once a
- * second, lengthens the baseline and moves the anchor from which conversions start, so that they do not drift over
+ * Relates the time stamp counter to the kernel's clocks. On hosts that do not report the counter's frequency,
+ * rte_get_tsc_hz() is rounded to 10 MHz, and so up to 0.3 % wrong. Here the rate is measured against CLOCK_MONOTONIC
+ * over a baseline, the time between two readings of counter and clocks (anchors). dp_clock_update(), called about once
+ * a second, lengthens the baseline and moves the anchor from which conversions start, so that they do not drift over
  * days.
  *
  * The injector's hot loop takes its stamps with dp_cycles() and leaves conversion to the thread that owns the clock.

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Starts EAL with arguments that DPDK would otherwise need from the user: `--no-pci` unless a PCI port is named (and
- * then only the named ones are probed), `--in-memory` if there are free hugepages, else `--no-huge` with ordinary
- * memory (DPDK 22.11 refuses both together), no telemetry socket, a file prefix of our own, a quiet log. The user's
- * arguments after "--" come last and override these. To use interfaces of a network namespace, start the process in it
- * (`ip netns exec`).
+ * Starts EAL with arguments that DPDK would otherwise need from the user:
+ * - `-a` for each PCI port that the caller names; `--no-pci` if none is named
+ * - `--in-memory` if there are enough free hugepages, else `--no-huge` (DPDK 22.11 refuses both together)
+ * - `--lcores` for the main lcore and the workers
+ * - `--no-telemetry`, and a `--file-prefix` of our own
+ *
+ * The user's arguments after "--" come last and override these. EAL's log is captured, see dp_eal_last_log(). To use
+ * interfaces of a network namespace, start the process in it (`ip netns exec`).
  *
  * The calling thread becomes the main lcore: it is the control thread and may sleep. Workers are lcores 1..workers;
  * find them with dp_eal_worker(). EAL can be started once in a process.
@@ -22,8 +25,9 @@ struct dp_eal_options {
 	const char *const *ports; /* names of all ports that will be opened; EAL probes only PCI addresses among them */
 	size_t port_count;
 	unsigned int workers; /* number of busy lcores in addition to the main lcore, 0..64 */
-	const char *cpus; /* "3" or "2,4-5": one CPU for each worker; NULL = isolated CPUs if there are any, else any */
-	unsigned int memory_MiB; /* memory that EAL needs; 0 = 256 */
+	const char *cpus; /* "3" or "2,4-5": one CPU for each worker; NULL = isolated CPUs, or any CPUs if there are too
+			     few isolated ones */
+	unsigned int memory_MiB; /* memory that EAL needs, MiB; 0 = 256 */
 	char **extra;            /* the user's arguments for EAL (those after "--"); may be NULL */
 	int extra_count;
 	bool verbose; /* print EAL's notices on stderr */

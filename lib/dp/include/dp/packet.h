@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Packets, bursts and the time stamp counter: the functions that hot loops use, and the only way to DPDK for other
- * rooms. Each wraps one or two of DPDK's inline functions at no extra cost.
+ * Packets, bursts and the time stamp counter: the functions that hot loops use. Other modules use DPDK only through
+ * these functions. Each wraps one or two of DPDK's inline functions at no extra cost.
  *
  * A packet is a frame in a buffer of a pool. The code that received, allocated or copied it owns it until the packet is
  * freed or a port has taken it. Ports are identified by number, dp_port_id(), and their queues by 0..queues-1. At any
@@ -61,8 +61,8 @@ static inline uint16_t dp_transmit(uint16_t port, uint16_t queue, struct dp_pack
 }
 
 /*
- * Lets the driver reclaim descriptors and buffers of packets that have left, which the next dp_transmit() would
- * otherwise do first. Implemented as an empty TX burst: skip it if the port report says sends_by_system_call.
+ * Lets the driver reclaim descriptors and buffers of packets that have left. Otherwise the next dp_transmit() does this
+ * first. Implemented as an empty TX burst: skip it if the port's report says sends_by_system_call.
  */
 static inline void dp_transmit_poll(uint16_t port, uint16_t queue)
 {

@@ -40,10 +40,10 @@ struct dp_pool *dp_pool_create(const char *name, unsigned int count, uint16_t da
 void dp_pool_free(struct dp_pool *pool);
 
 /*
- * Returns the `data_bytes` of a pool whose buffers hold a frame of this MTU (at most DP_MTU_MAXIMUM) with its header
- * and tags, for all of these ports. The result is in whole KiB, at least 2, because NICs count their buffers in KiB
- * (82599 datasheet, SRRCTL.BSIZEPACKET). It is a power of two if any port is an interface or an af_packet device: the
- * slots of their rings are powers of two and are copied whole.
+ * Returns `data_bytes` for dp_pool_create(): each buffer then holds a frame of this MTU (at most DP_MTU_MAXIMUM) with
+ * its header and tags, on all of these ports. The result is a multiple of 1 KiB and at least 2 KiB, because NICs count
+ * their buffers in KiB (82599 datasheet, SRRCTL.BSIZEPACKET). If any port is a Linux interface or an af_packet device,
+ * the result is a power of two, because the slots of its ring are powers of two and are copied whole.
  */
 #define DP_MTU_MAXIMUM 9600
 uint16_t dp_pool_bytes(uint16_t mtu, const char *const *ports, size_t port_count);
@@ -65,7 +65,7 @@ struct dp_port;
 
 /*
  * Opens and configures a port; traffic flows after dp_port_start(). Returns NULL with err set: -ENODEV (no such port),
- * -EPERM, -EBUSY (taken), -EINVAL (bad arguments), -ENOTSUP.
+ * -EPERM, -EBUSY (another process has it open), -EINVAL (bad arguments), -ENOTSUP.
  */
 struct dp_port *dp_port_open(const struct dp_port_options *options, struct error *err);
 int dp_port_start(struct dp_port *port, struct error *err);
@@ -82,8 +82,8 @@ const char *dp_port_interface(const struct dp_port *port);
  */
 bool dp_port_is_gone(const struct dp_port *port);
 /*
- * Returns the driver's AF_PACKET or AF_XDP socket, for waiting until it has packets or for filtering them, or -1 if
- * there is none. The port owns the socket.
+ * Returns the driver's AF_PACKET or AF_XDP socket, or -1 if there is none. Use it to wait for packets or to filter
+ * them. The port owns the socket.
  */
 int dp_port_socket(const struct dp_port *port);
 
@@ -103,10 +103,13 @@ struct dp_port_report {
 void dp_port_report(const struct dp_port *port, struct dp_port_report *report);
 
 /*
- * The device's counters since it was started. rx_missed: packets dropped because the device had no buffer space or no
- * descriptor; rx_no_mbuf: because the pool was empty; rx_errors: broken frames, and frames too long for the device
- * (with af_packet, too long for its slots, 2048 bytes at the MTU of 1500: such a frame is dropped, never cut).
- * tx_errors: accepted for transmission, then dropped by the device, for example because the Linux interface is down.
+ * The device's counters since it was started:
+ * - rx_missed: packets dropped because the device had no buffer space or no descriptor
+ * - rx_no_mbuf: packets dropped because the pool was empty
+ * - rx_errors: broken frames, and frames that are too long for the device. af_packet drops frames that are too long for
+ *   its slots, which have 2048 bytes at the MTU of 1500; it never cuts them.
+ * - tx_errors: packets accepted for transmission and then dropped by the device, for example because the Linux
+ *   interface is down
  */
 struct dp_port_statistics {
 	uint64_t rx_packets, rx_bytes, rx_missed, rx_errors, rx_no_mbuf;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * PTP stamps by a port's own clock, taken by the NIC as a frame passes the MAC (IEEE 1588 annex; DPDK's timesync API).
- * For each direction a NIC keeps one stamp until it is read, usually of PTP event frames only: so send one frame, read
- * its stamp, then send the next. For the control thread, or the one lcore that owns the port.
+ * PTP time stamps that the NIC takes by its own clock as a frame passes the MAC (IEEE 1588 annex; DPDK's timesync API).
+ * For each direction, a NIC holds one stamp until it is read. So send one frame, read its stamp, then send the next.
+ * Most NICs stamp PTP event frames only. Call these functions in the control thread, or in the one lcore that owns the
+ * port.
  */
 #ifndef DP_TIMESYNC_H
 #define DP_TIMESYNC_H
@@ -29,8 +30,8 @@ static inline void dp_timesync_mark(struct dp_packet *packet)
 struct stamp dp_timesync_transmitted(const struct dp_port *port);
 
 /*
- * Returns the stamp of a received packet. It is invalid if the NIC took no stamp, or if the NIC still returns
- * `previous`, the stamp read before, because it was not cleared.
+ * Returns the stamp of a received packet. It is invalid if the NIC took no stamp. It is also invalid if it equals
+ * `previous`, the stamp read before it: the NIC then still holds the old stamp.
  */
 struct stamp dp_timesync_received(const struct dp_port *port, const struct dp_packet *packet, struct stamp previous);
 

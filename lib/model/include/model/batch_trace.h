@@ -5,12 +5,14 @@
  *   Standard Workload Format (Feitelson's archive): 18 numbers a line, comments after ';', headers "; MaxNodes: 128"
  *   `sacct -P` of Slurm: a header with the names of the columns, fields between '|'
  *
- * A job becomes one task per processor. In SWF, the number is that of the allocated processors, or if it is missing
- * that of the requested ones; in sacct it is NTasks, or else AllocCPUS, NCPUS or NNodes. All its tasks have the job's
- * submission and run time. Jobs that never ran are left out and counted; a job without an end runs to the end of the
- * simulation. Times become microseconds since the first submission. The trace does not list the machines; the report
- * has their number and slots if the header gives them. Rows that cannot be used are skipped; the report counts them by
- * kind, with the place of the first of each kind.
+ * A job becomes one task per processor. The number of processors is:
+ * - in SWF, that of the allocated processors; if it is missing, that of the requested processors
+ * - in sacct, NTasks; if it is missing, AllocCPUS, then NCPUS, then NNodes
+ *
+ * All tasks of a job have the job's submission and run time. Jobs that never ran are left out and counted. A job
+ * without an end runs to the end of the simulation. Times become microseconds since the first submission. The trace
+ * does not list the machines, but the report has their number and slots if the header states them. Rows that cannot be
+ * used are skipped; the report counts them by kind, with the place of the first of each kind.
  */
 #ifndef MODEL_BATCH_TRACE_H
 #define MODEL_BATCH_TRACE_H
@@ -42,8 +44,9 @@ struct batch_report {
 };
 
 /*
- * Adds the jobs, but no machines, to the workload; to be called before workload_finish(). The caller closes `lines`.
- * Returns 0, or -errno with err set: no header (sacct), no job that ran, or (if `strict`) the first problem.
+ * Adds the jobs, but no machines, to the workload; call it before workload_finish(). The caller closes `lines`. Returns
+ * 0, or -errno with err set. It is an error if sacct's header is missing, if no job ran, or, with `strict`, if a row
+ * has a problem.
  */
 int batch_trace_read(struct workload *workload, enum batch_format format, struct file_lines *lines, bool strict,
 		     struct batch_report *report, struct error *err);

@@ -8,8 +8,8 @@
  *    "racks": [{"name": "r1", "pod": "p1"}],
  *    "machines": [{"name": "h1", "rack": "r1", "pod": "p1", "slots": 4}]}
  *
- * Plain data. Machines, racks and pods are numbered in the order in which the file first names them. When one is
- * removed, its number has the name NULL until a new machine, rack or pod gets the number. Round-trip times are
+ * Plain data. Machines, racks and pods are numbered in the order in which the file first names them. When a machine,
+ * rack or pod is removed, its number has the name NULL until a new one gets the number. Round-trip times are
  * microseconds. The caller owns a cluster (cluster_destroy()); readers may share it between threads.
  */
 #ifndef MODEL_CLUSTER_H
@@ -59,9 +59,11 @@ struct cluster *cluster_create(void);
 void cluster_destroy(struct cluster *cluster); /* NULL is legal */
 
 /*
- * Adds one machine, and its rack and pod if they are new. Returns the machine's number; or with err set: -EEXIST (the
- * name is taken), -EINVAL (empty name, control characters in it, slots out of range, the rack is known in another pod)
- * or -ENOMEM. pod NULL: the rack's pod if the rack is known, else the pod "".
+ * Adds one machine, and its rack and pod if they are new. If pod is NULL, the pod is that of the rack, or "" for a new
+ * rack. Returns the machine's number, or with err set:
+ * - -EEXIST: the name is taken
+ * - -EINVAL: a name is empty or has control characters, slots is out of range, or the rack is in another pod
+ * - -ENOMEM
  */
 int64_t cluster_add_machine(struct cluster *cluster, const char *name, const char *rack, const char *pod, int64_t slots,
 			    struct error *err);

@@ -75,7 +75,7 @@ struct curve {
 	struct curve_threshold threshold;
 	char *model;    /* "polynomial-3", "log", "monotone-spline", ... */
 	char *equation; /* for people, with the threshold */
-	char *note;     /* why this model, warnings; "" = none */
+	char *note;     /* why this model was chosen, and warnings; "" = none */
 	size_t coefficient_count;
 	struct curve_coefficient *coefficients;
 	double *covariance; /* coefficient_count squared, row by row; NULL = not known */
@@ -83,7 +83,7 @@ struct curve {
 	size_t level_count;
 	struct curve_level *levels;
 	size_t table_count;           /* entries at 0, 10, 20, ... µs; at least 1 */
-	double *table;                /* p, unclamped */
+	double *table;                /* p (performance) at each entry, not clamped */
 	double *band_low, *band_high; /* table_count entries each; NULL = not known */
 	double band_confidence;       /* 0.95 */
 	/* With probability band_confidence, the whole curve is in the band widened by this factor; NAN = not known. */
@@ -91,7 +91,8 @@ struct curve {
 	/* Computed by curve_prepare(), for curve_eval() and curve_interpolate(). */
 	double smallest;   /* smallest entry of `evaluated`; used as p beyond the end of the table */
 	double *evaluated; /* the table, each entry clamped to CURVE_FLOOR..1 */
-	double last_us;    /* x of the last entry: a multiple of 10 µs, or domain_high_us if that is < 10 µs less */
+	double last_us;    /* x of the last entry: the end of the table, a multiple of 10 µs; or domain_high_us, if the
+			      domain ends within the table's last step */
 	double jump_us;    /* x of the jump; NAN = none */
 	double jump_p;     /* p right after the jump */
 };

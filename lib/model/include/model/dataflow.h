@@ -39,8 +39,9 @@ enum dataflow_grouping {
 	DATAFLOW_SHUFFLE, /* evenly */
 	DATAFLOW_KEY,     /* task i (from 0) gets a share proportional to 1 / (i + 1)^skew */
 	DATAFLOW_ALL,     /* every task gets all of it */
-	DATAFLOW_FORWARD, /* task i sends to task i; if the numbers of tasks differ, to the receivers in the same part
-			     of the list of tasks */
+	DATAFLOW_FORWARD, /* task i sends to task i. For S senders and R other than S receivers, 0..1 is cut into S and
+			     into R equal intervals, one per task; a sender's data go to the receivers whose intervals
+			     overlap its own */
 	DATAFLOW_GLOBAL,  /* task 0 gets all of it */
 };
 #define DATAFLOW_GROUPINGS (DATAFLOW_GLOBAL + 1)
@@ -51,14 +52,16 @@ struct dataflow_component {
 	uint32_t first_task, task_count;
 	double MBps;         /* maximum rate of a source's task; INFINITY: no limit */
 	double MB;           /* a source's task ends when it has sent this volume; INFINITY: it never ends */
-	double cpu_s_per_MB; /* CPU seconds that a task needs per MB that it receives (a task of a source: sends) */
+	double cpu_s_per_MB; /* CPU seconds that a task needs per MB that it receives, or sends if the component is a
+				source */
 };
 
 struct dataflow_edge {
 	uint32_t from, to; /* components */
 	enum dataflow_grouping grouping;
 	double skew;        /* >= 0; only for DATAFLOW_KEY */
-	double selectivity; /* MB sent along this edge per MB that component `from` receives (a source: emits) */
+	double selectivity; /* MB sent along this edge per MB that component `from` receives, or emits if it is a source
+			     */
 };
 
 struct dataflow_job {
@@ -85,10 +88,13 @@ struct dataflow {
 
 /*
  * Reads a file ("-" = stdin). Returns NULL with err set (file, line of the job, field). Besides wrong types and ranges,
- * it refuses duplicate names, unknown components or hosts, an edge from a component to itself or given twice, a job
- * without a source or a sink, a component that no source reaches, and more tasks on a host than it has slots. Cycles
- * are allowed; but dataflow_graph_create() refuses a cycle with a gain of 1 or more, i.e. one that returns as much data
- * as enters it, or more.
+ * it refuses:
+ * - duplicate names, and unknown components or hosts
+ * - an edge from a component to itself, and a duplicate edge
+ * - a job without a source or a sink, and a component that no source reaches
+ * - more tasks on a host than it has slots
+ *
+ * It accepts cycles, but dataflow_graph_create() refuses a cycle that returns as much data as enters it, or more.
  */
 struct dataflow *dataflow_read(const char *path, struct error *err);
 struct dataflow *dataflow_parse(const char *name, const char *text, size_t bytes, struct error *err);

@@ -82,16 +82,15 @@ void injector_state_add_up(struct injector_state *state);
 json_t *injector_state_to_json(const struct injector_state *state);
 
 /*
- * Reads the totals; `file` is for messages. Returns 0, or -errno with err set (field, what was expected). delay_us is
- * required, unless delay_set_by names the mode that sets it: then it may be missing, and is NAN. Missing counters are
- * 0.
+ * Reads the totals; `file` is for messages. Returns 0, or -errno with err set (field, what was expected). delay_us may
+ * be missing, and is then NAN, only if delay_set_by names the mode that sets the delay. Missing counters are 0.
  */
 int injector_state_from_json(const char *file, const json_t *root, struct injector_state_totals *totals,
 			     struct error *err);
 
 /*
- * The injector's work during an interval: the difference of two states. Negative if the injector was restarted or reset
- * in between.
+ * The injector's work during an interval: the difference of two states. Values are negative if the injector was
+ * restarted or reset in between.
  */
 struct injector_interval {
 	double elapsed_s;
@@ -108,9 +107,10 @@ struct injector_interval injector_interval_between(const struct injector_state_t
 /* Returns the interval from the injector's start or last reset on. */
 struct injector_interval injector_interval_whole(const struct injector_state_totals *totals);
 /*
- * The time that the injector was stalled outside its calls that transmit, in percent of the elapsed time, at most 100.
- * stall_percent: the mean over its threads; stall_bound_percent: an upper bound for a single thread. A stall counts
- * when it ends, so that one that began before the interval may be longer than the interval. 0 if the elapsed time is 0.
+ * The time that the injector was stalled outside its calls that transmit, in percent of the elapsed time; 0 if the
+ * elapsed time is 0. stall_percent: the mean over its threads; stall_bound_percent: an upper bound for a single thread.
+ * The result is at most 100: a stall counts when it ends, so a stall that began before the interval may be longer than
+ * the interval.
  */
 double injector_interval_stall_percent(const struct injector_interval *interval);
 double injector_interval_stall_bound_percent(const struct injector_interval *interval);

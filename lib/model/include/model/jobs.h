@@ -37,10 +37,12 @@ struct job_dependency {
 	double weight; /* > 0; default 1 */
 };
 
-/* Limits for this job, which are stricter than the scheduler's own. 0: the scheduler's limit. */
+/*
+ * Limits for this job. Those of migration are used if they are stricter than the scheduler's own; 0: the scheduler's.
+ */
 struct job_limits {
-	double migrate_gain, migrate_hold_s;
-	uint32_t migrate_tasks; /* maximum number of tasks that migrate at the same time */
+	double migrate_gain, migrate_hold_s; /* minimum gain of performance, 0..1; time that it must have lasted */
+	uint32_t migrate_tasks;              /* maximum number of tasks that migrate at the same time */
 	uint32_t minimum_tasks; /* number of tasks that must fit before any task starts; 0: tasks start independently */
 };
 

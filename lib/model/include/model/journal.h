@@ -27,6 +27,7 @@
 
 #define JOURNAL_SCHEMA "nomora.journal/1"
 
+/* Kinds of events. Each comment begins with the fields of struct journal_event that the kind uses. */
 enum journal_kind {
 	JOURNAL_MACHINE,  /* machine, rack, pod, slots, machine_state: a machine is new, changes or is removed */
 	JOURNAL_CURVE,    /* curve, definition: the definition of a curve, valid from now on */

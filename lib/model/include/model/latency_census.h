@@ -21,7 +21,7 @@ struct latency_census {
 	uint64_t pairs, by_state[LATENCY_STATES];
 	uint64_t disturbed;                        /* measured pairs with more than 1 % disturbed samples */
 	struct ns oldest;                          /* age of the oldest measured or unreachable pair */
-	struct latency_entry worst[LATENCY_WORST]; /* measured pairs, the largest first */
+	struct latency_entry worst[LATENCY_WORST]; /* measured pairs, the largest value of the statistic first */
 	size_t worst_count;
 	/*
 	 * Indices of active hosts that are the destination of at least two unreachable pairs and of no measured pair;

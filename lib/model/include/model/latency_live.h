@@ -5,15 +5,15 @@
  *
  *   latency_live_begin(matrix, &err);       one writer at a time (flock)
  *   latency_live_add_host(...); latency_matrix_set(...); ...
- *   latency_live_update_maxima(matrix);     after the last of a window's pairs
+ *   latency_live_update_maxima(matrix);     when all pairs of a window are set (model/latency_matrix.h)
  *   latency_live_end(matrix);
  *
  * A reader maps the file read-only and uses latency_matrix_hosts(), _host(), _find_host(), _count(), _load(),
  * _load_pair() and the functions below. A writer that is killed leaves no torn value: readers see that a pair is
  * half-written, and the next writer repairs it.
  *
- * For each new pair, a full matrix evicts a pair that was not set for a long time; for readers, the evicted pair is
- * then not measured. The file never grows: hosts and racks beyond its capacity are refused.
+ * A full matrix evicts, for each new pair, a pair that was not set for a long time. Readers then find the evicted pair
+ * not measured. The file never grows: hosts and racks beyond its capacity are refused.
  *
  * The file begins with the 8 bytes "NOMORAL3", then (native byte order, 4 bytes each) the sizes of the records and the
  * capacities. All of these are checked when the file is opened: a file of another version or size is refused.
@@ -31,15 +31,15 @@
 
 enum latency_host_status {
 	LATENCY_HOST_ACTIVE,
-	LATENCY_HOST_DRAINED, /* taken out of service on purpose: its missing measurements are no reason for an alarm */
+	LATENCY_HOST_DRAINED, /* taken out of service on purpose: its missing measurements need no alarm */
 	LATENCY_HOST_GONE,    /* left the mesh; the pairs of this host are the first to be evicted */
 };
 
 extern const char *const latency_host_status_names[]; /* NULL-terminated: "active", "drained", "gone" */
 
 struct latency_live_size {
-	uint32_t hosts, racks; /* at most */
-	uint64_t pairs;        /* at most; 80 to 96 bytes each */
+	uint32_t hosts, racks; /* capacity */
+	uint64_t pairs;        /* capacity in pairs, 80 to 96 bytes each */
 };
 
 /*

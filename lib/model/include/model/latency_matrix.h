@@ -39,7 +39,9 @@ enum latency_statistic {
 	LATENCY_STATISTIC_LOSS, /* a share, not a time */
 };
 
-/* NULL-terminated, for OPTION_CHOICE: "max", "p99", "p50", "loss"; latency_rtt_statistic_names does not have "loss". */
+/*
+ * For OPTION_CHOICE, NULL-terminated: "max", "p99", "p50" and "loss"; latency_rtt_statistic_names ends before "loss".
+ */
 extern const char *const latency_statistic_names[];
 extern const char *const latency_rtt_statistic_names[];
 
@@ -76,7 +78,7 @@ enum latency_state latency_entry_state(const struct latency_entry *entry, struct
 /* Largest figures of the measured pairs between two racks, and the time of the latest of these measurements. */
 struct latency_maximum {
 	float rtt_p50_us, rtt_p99_us, rtt_max_us, unused;
-	uint64_t pairs; /* 0 = nothing measured */
+	uint64_t pairs; /* number of measured pairs; 0 = none, then the other fields mean nothing */
 	struct ns updated_at;
 };
 
@@ -110,8 +112,8 @@ const char *latency_matrix_host(const struct latency_matrix *matrix, uint32_t ho
 /* Returns the index of the host with this name, or -ENOENT. */
 int64_t latency_matrix_find_host(const struct latency_matrix *matrix, const char *name);
 /*
- * Finds or adds a host. Returns its index; -EINVAL if the name is not valid (name_is_valid() with LATENCY_NAME_BYTES);
- * -ENOMEM; or -ENOSPC if a shared matrix is full.
+ * Finds or adds a host. Returns its index; or -EINVAL if name_is_valid() refuses the name, -ENOMEM, or -ENOSPC if a
+ * shared matrix is full.
  */
 int64_t latency_matrix_add_host(struct latency_matrix *matrix, const char *name);
 
@@ -133,9 +135,9 @@ bool latency_matrix_load_pair(const struct latency_matrix *matrix, uint32_t sour
 			      struct latency_entry *entry);
 
 /*
- * Adds the entry, or replaces the entry of the same pair. Returns 0; -EINVAL if an index or a figure is out of range;
- * -ENOMEM; or -ENOSPC if the disk is full. An entry without samples is stored as unreachable unless its state is never.
- * A shared matrix that is full evicts another pair.
+ * Adds the entry, or replaces the entry of the same pair. An entry without samples is stored as unreachable unless its
+ * state is never. A shared matrix that is full evicts another pair. Returns 0, -EINVAL (an index or a figure is out of
+ * range), -ENOMEM, or -ENOSPC (the disk is full).
  */
 int latency_matrix_set(struct latency_matrix *matrix, const struct latency_entry *entry);
 

@@ -16,7 +16,7 @@
 struct latency_point {
 	struct ns at;                              /* wall clock */
 	double rtt_p50_us, rtt_p99_us, rtt_max_us; /* NAN without samples; for racks: the maximum over their pairs */
-	double loss;                               /* only for a pair of hosts */
+	double loss;                               /* share 0..1 of the probes sent; only for a pair of hosts */
 	uint64_t count;                            /* for hosts: samples; for racks: measured pairs */
 	uint8_t state;                             /* enum latency_state */
 };

@@ -18,7 +18,7 @@ enum latency_relation { LATENCY_SAME_RACK, LATENCY_OTHER_RACK, LATENCY_UNKNOWN_R
 struct latency_group {
 	uint64_t pairs, silent, samples;                                /* silent: pairs without an answer */
 	double lowest_p50_us, p50_us, highest_p50_us, p99_us, worst_us; /* p50_us, p99_us: medians; worst_us: maximum */
-	double loss;                                                    /* mean; NAN without pairs */
+	double loss; /* mean over the pairs, 0..1; NAN without pairs */
 };
 
 /* cluster may be NULL. 0 or -ENOMEM. */

@@ -56,8 +56,8 @@ void path_map_clear(struct path_map *map);
 int path_map_save(const struct path_map *map, const struct topology *topology, const char *path, struct error *err);
 
 /*
- * Reads a file (plain or gzip, "-" = stdin) into an empty map. Refuses a file of another topology, k, detour or seed,
- * and a damaged one. Returns 0, or -errno with err set and the map still empty.
+ * Reads a file (plain or gzip, "-" = stdin) into an empty map. Refuses a damaged file, and a file that was made for
+ * another topology, k, detour or seed. Returns 0; or -errno with err set, and the map is still empty.
  */
 int path_map_load(struct path_map *map, const struct topology *topology, const struct topology_adjacency *adjacency,
 		  const char *path, struct error *err);

@@ -62,7 +62,10 @@ struct placement_totals {
 	int64_t compared;  /* number of predicted tasks that have a random_performance: all of them, or 0 if no slot was
 			      free */
 	double mean_performance, random_mean_performance, worst_performance;
-	/* Mean application performance of the jobs (DESIGN decision 7); this round is the only interval. */
+	/*
+	 * Application performance (sched/explain/performance.h), the mean over the jobs. This round is its only
+	 * measurement interval.
+	 */
 	double application_performance;
 	int64_t performance_cost; /* sum of 100 / performance over the predicted tasks */
 	int64_t in_root_rack, slots, slots_free_before, slots_free_after;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A failure to recover from: servers with links, applications whose tasks send to each other, and which of the servers
- * and tasks failed. File form "nomora.recovery/1" (JSON), described in docs/formats.md; the system model is that of
+ * A failure to recover from: servers with links, and applications whose tasks send to each other; some of the servers
+ * or tasks have failed. File form "nomora.recovery/1" (JSON), described in docs/formats.md; the system model is that of
  * Chen, Li and Li, "Surviving Failures with Performance-Centric Bandwidth Allocation in Private Datacenters", section
  * III.
  *
@@ -36,7 +36,7 @@ struct recovery_task {
 	uint32_t application;
 	uint32_t server; /* server on which the task runs, or ran until it failed */
 	bool failed;     /* the task itself or its server failed */
-	int stage;       /* 1 sends, 2 receives; used only for the order of Algorithm 1 */
+	int stage;       /* 1 = the task sends, 2 = it receives; used only for the order in the paper's Algorithm 1 */
 	double cpu;
 	double relaunch_s; /* time from the decision until a failed task sends and receives again */
 	bool has_backups;  /* eq. 9: if the task fails, only its `backups` can take it */
@@ -91,9 +91,12 @@ int64_t recovery_find_task(const struct recovery_scenario *scenario, const char 
 double recovery_flow_left_MB(const struct recovery_scenario *scenario, const struct recovery_flow *flow);
 
 /*
- * Reads a scenario ("-" = stdin). Returns NULL with err set (file, line, field) for an unknown task, server or backup,
- * a flow from a task to itself, a duplicate flow, numbers out of range, traffic of a server without capacity, sent_MB
- * over MB, more CPU in use than a server has, or no surviving server.
+ * Reads a scenario ("-" = stdin). Returns NULL with err set (file, line, field) if it has
+ * - an unknown task, server or backup
+ * - a flow from a task to itself, or a duplicate flow
+ * - numbers out of range, or a flow whose sent_MB exceeds its MB
+ * - a server whose tasks use more CPU than it has, or that has traffic but no capacity for it
+ * - no surviving server
  */
 struct recovery_scenario *recovery_read(const char *path, struct error *err);
 /* The same from memory; `name` is for messages. */
@@ -102,9 +105,10 @@ struct recovery_scenario *recovery_parse(const char *name, const char *text, siz
 json_t *recovery_to_json(const struct recovery_scenario *scenario);
 
 /*
- * The format of the coflow benchmark (github.com/coflow/coflow-benchmark): "PORTS COFLOWS", then a line for each
- * coflow: id, arrival in ms, number of mappers, their ports, number of reducers, PORT:MB each. A reducer receives the
- * same volume from each mapper. Ports are numbered from 0, or from 1 if port number PORTS is in use and port 0 is not.
+ * The format of the coflow benchmark (github.com/coflow/coflow-benchmark): a line "PORTS COFLOWS", then a line for each
+ * coflow: id, arrival in ms, number of mappers, the port of each mapper, number of reducers, PORT:MB of each reducer. A
+ * reducer receives the same volume from each mapper. Ports are numbered from 0, or from 1 if port number PORTS is in
+ * use and port 0 is not.
  */
 struct coflow_trace;
 struct coflow_trace *coflow_read(const char *path, struct error *err);
@@ -114,11 +118,11 @@ uint32_t coflow_port_count(const struct coflow_trace *trace);
 uint64_t coflow_flow_count(const struct coflow_trace *trace);
 
 /*
- * Returns the scenario of the coflows that are active at second `at_s`: each is an application of weight 1 with one
- * task per mapper and reducer, on servers port0, port1, ... of link_MBps each way and without a CPU limit. A coflow is
- * active from its arrival for the time that its busiest port would need for this coflow alone; all its flows progress
- * evenly during this time. Nothing has failed yet. Returns NULL with err set if no coflow is active, or if out of
- * memory.
+ * Returns the scenario of the coflows that are active at second `at_s`. A coflow is active from its arrival for the
+ * time that its busiest port would need for this coflow alone; all its flows progress evenly during this time. Each
+ * coflow becomes an application of weight 1 with one task per mapper and per reducer. The servers are port0, port1,
+ * ..., with link_MBps in each direction and no CPU limit. Nothing has failed yet. Returns NULL with err set if no
+ * coflow is active, or if out of memory.
  */
 struct recovery_scenario *coflow_scenario(const struct coflow_trace *trace, double at_s, double link_MBps,
 					  struct error *err);

@@ -43,14 +43,17 @@ struct rtt_samples {
 void rtt_samples_print_head(FILE *out);
 void rtt_samples_print(const struct rtt_sample *sample, const char *peer, FILE *out);
 
-/* Reads at least one sample. Returns 0, or -errno with err set "file:line: ...". Free with rtt_samples_free(). */
+/*
+ * Reads a file of samples; a file without a sample is an error. Returns 0, or -errno with err set "file:line: ...".
+ * Free with rtt_samples_free().
+ */
 int rtt_samples_read(const char *path, struct rtt_samples *samples, struct error *err);
 int rtt_samples_parse(struct file_lines *lines, struct rtt_samples *samples, struct error *err);
 void rtt_samples_free(struct rtt_samples *samples);
 
 /*
- * Returns the sample of this probe to `peer` that was sent nearest to `sent_at`, within `tolerance`; NULL if there is
- * none.
+ * A probe is identified by peer, source port and sequence number. Returns its sample that was sent nearest to
+ * `sent_at`, within `tolerance`; or NULL if there is none.
  */
 const struct rtt_sample *rtt_samples_find(const struct rtt_samples *samples, const char *peer, uint16_t source_port,
 					  uint32_t sequence, struct ns sent_at, struct ns tolerance);

@@ -40,14 +40,14 @@ struct rtt_series_set {
 };
 
 /*
- * Reads one series. Returns 0, or -errno with err set "file:line: ...": a gap, not a number, a value not above 0, too
- * few values.
+ * Reads one series. Returns 0, or -errno with err set "file:line: ...". Refuses a line that is blank or not a number, a
+ * value below 0.001, and fewer than RTT_SERIES_SECONDS values.
  */
 int rtt_series_parse(struct rtt_series *series, struct file_lines *lines, struct error *err);
 
 /*
- * As rtt_series_parse(), from nomora.mesh_history/1. Refuses too few points, time that goes backwards, and more than an
- * hour without a round trip.
+ * As rtt_series_parse(), from nomora.mesh_history/1. Refuses fewer than RTT_SERIES_SECONDS values, time that goes
+ * backwards, and more than an hour without a round trip.
  */
 int rtt_series_parse_history(struct rtt_series *series, const char *name, const char *text, size_t bytes,
 			     struct error *err);

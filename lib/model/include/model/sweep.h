@@ -54,7 +54,7 @@ struct sweep_row {
 	double deviation;                   /* plain form: standard deviation of `value`; 0 = not given */
 	int64_t runs;                       /* plain form: number of runs that `value` summarises; 1 = not given */
 	char started_at[SWEEP_STAMP_BYTES]; /* ISO 8601, "" = not given */
-	bool disturbed;                     /* failed a check of the sweep in every attempt */
+	bool disturbed;                     /* the run failed a check of the sweep in every attempt */
 	double baseline_rtt_us;             /* > 0; NAN = not known */
 	long line;                          /* of the file, from 1 */
 };
@@ -80,8 +80,8 @@ double sweep_row_added_rtt_us(const struct sweep *sweep, const struct sweep_row 
 int sweep_find_metric(const struct sweep *sweep, const char *name);
 
 /*
- * Returns true if the sweep has this run, with any metric. A sweep that resumes must not make the run again: that
- * metric would be a duplicate.
+ * Returns true if the sweep has a row of this run, whatever its metric. A resumed sweep must not make such a run again,
+ * because its rows would be duplicates.
  */
 bool sweep_has_run(const struct sweep *sweep, double delay_us, enum sweep_direction direction, int64_t run);
 
@@ -113,9 +113,9 @@ struct sweep_writer;
 struct sweep_writer *sweep_writer_open(const char *path, struct error *err);
 
 /*
- * Removes the last run if it is incomplete, so that it can be made again. A run is incomplete if it has the first of
- * these metrics, in their order, but not the last: its write was cut off between two lines. Returns the number of rows
- * removed, or -errno with err set (also if the file cannot be read as a sweep).
+ * Removes the last run if it is incomplete, so that it can be made again. `metrics` are the metrics that a run writes,
+ * in this order. A run is incomplete if its rows have only the first few of them: its write was cut off between two
+ * lines. Returns the number of rows removed, or -errno with err set (also if the file cannot be read as a sweep).
  */
 int sweep_writer_cut_torn_run(struct sweep_writer *writer, const char *const *metrics, size_t count, struct error *err);
 

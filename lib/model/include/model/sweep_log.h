@@ -90,8 +90,8 @@ struct sweep_log_reader;
 struct sweep_log_reader *sweep_log_open(const char *path, struct error *err);
 struct sweep_log_reader *sweep_log_from_memory(const char *name, const char *text, size_t bytes, struct error *err);
 /*
- * Reads the next event. Returns 1, and plan.parts is borrowed until the next call; 0 at the end; or -errno with err set
- * (file, line, field, what was expected).
+ * Reads the next event. Returns 1, 0 at the end, or -errno with err set (file, line, field, what was expected).
+ * plan.parts is borrowed, and valid until the next call.
  */
 int sweep_log_next(struct sweep_log_reader *reader, struct sweep_log_event *event, struct error *err);
 void sweep_log_close(struct sweep_log_reader *reader); /* NULL is legal */

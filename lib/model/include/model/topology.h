@@ -60,8 +60,10 @@ void topology_destroy(struct topology *topology); /* NULL is legal */
 int64_t topology_add_node(struct topology *topology, enum topology_kind kind, const char *name, struct error *err);
 
 /*
- * Joins nodes a and b. Returns the link's number, or -EINVAL (a host joined to a host or a node to itself, a
- * capacity that is not in 0 < MBps <= TOPOLOGY_MBPS_MAXIMUM), -EEXIST (the pair has a link), -ENOMEM with err set.
+ * Joins nodes a and b. Returns the link's number, or with err set:
+ * - -EINVAL: a and b are both hosts or the same node, or a capacity is not in 0 < MBps <= TOPOLOGY_MBPS_MAXIMUM
+ * - -EEXIST: the pair has a link
+ * - -ENOMEM
  */
 int64_t topology_add_link(struct topology *topology, uint32_t a, uint32_t b, double MBps, double back_MBps,
 			  struct error *err);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The part of a dataflow job that one process runs, and what the process reports. Both are one JSON object, described
+ * The part of a dataflow job that one process runs, and the reports of this process. Each is a JSON object, described
  * in docs/formats.md:
  *
- *   {"schema": "nomora.worker/1", "task": "count.sum.0", "number": 2, "address": "10.77.1.2", "port": 7800, "inputs":
- * 2, "tuple_bytes": 1000, "cpu_us": 5, "edges": [{"copies": "one", "selectivity": 1, "targets": [{"address":
- * "10.77.2.1", "port": 7801, "share": 0.5}]}]}
+ *   {"schema": "nomora.worker/1", "task": "count.sum.0", "number": 2, "address": "10.77.1.2", "port": 7800,
+ *    "inputs": 2, "tuple_bytes": 1000, "cpu_us": 5,
+ *    "edges": [{"copies": "one", "selectivity": 1,
+ *               "targets": [{"address": "10.77.2.1", "port": 7801, "share": 0.5}]}]}
  *
  * Plain data, owned by the caller through worker_plan_destroy(). Rates are MB/s (10^6 bytes of tuples).
  */
@@ -22,7 +23,7 @@
 
 enum {
 	WORKER_NAME_BYTES = 256,
-	WORKER_TUPLE_MINIMUM = 64, /* bytes, its header included */
+	WORKER_TUPLE_MINIMUM = 64, /* bytes of a tuple with its header */
 	WORKER_TUPLE_MAXIMUM = 65536,
 	WORKER_TARGETS_MAXIMUM = 10000, /* of an edge */
 };
@@ -35,7 +36,7 @@ struct worker_target {
 
 struct worker_edge {
 	bool to_all;
-	double selectivity; /* tuples sent along this edge per tuple that the task receives (a source: emits) */
+	double selectivity; /* tuples sent along this edge per tuple received, or per tuple emitted by a source */
 	struct worker_target *targets;
 	uint32_t target_count;
 };
@@ -49,7 +50,7 @@ struct worker_plan {
 	uint32_t inputs; /* number of incoming connections */
 	uint32_t tuple_bytes;
 	double MBps, MB; /* a source's maximum rate and volume; INFINITY: no limit */
-	double cpu_us;   /* CPU time per tuple that the task receives (a source: emits) */
+	double cpu_us;   /* CPU time per tuple that the task receives, or emits if it is a source */
 	struct worker_edge *edges;
 	uint32_t edge_count;
 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Charts for reports and papers: axes with round ticks (linear or logarithmic), lines, points with error bars, bands,
- * steps, CDFs, bars, marker lines and a legend. The same drawing gives SVG, with texts as text and a title and a
- * description for screen readers, and PNG. A chart copies its input and is drawn by chart_save() or chart_to_svg(). The
- * palette is Okabe and Ito's, which colour-blind readers can distinguish; markers and dashes distinguish series in
- * print.
+ * steps, CDFs, bars, marker lines and a legend. The same drawing gives PNG or SVG. The SVG keeps texts as text, and has
+ * a title and a description for screen readers. A chart copies its input and is drawn by chart_save() or
+ * chart_to_svg(). The palette is Okabe and Ito's, which colour-blind readers can distinguish; markers and dashes
+ * distinguish series in print.
  *
  *   struct chart *chart = chart_create(&(struct chart_options){.title = "memcached", .x.label = "added RTT (µs)"});
  *   chart_add_band(chart, "95 % band", x, low, high, n, (struct chart_style){.colour = 1});
@@ -12,8 +12,8 @@
  *   chart_save(chart, "memcached.svg", &err);
  *   chart_destroy(chart);
  *
- * The chart_add_*() return 0 or -ENOMEM; after a failure the chart is as before and may still be drawn. Points that
- * are not finite, or not above 0 on a logarithmic axis, are gaps. One thread per chart.
+ * The chart_add_*() return 0 or -ENOMEM; after a failure the chart is as before and may still be drawn. Points that are
+ * not finite, or not above 0 on a logarithmic axis, are gaps. One thread per chart.
  */
 #ifndef PLOT_CHART_H
 #define PLOT_CHART_H
@@ -46,8 +46,8 @@ enum chart_marker { CHART_MARKER_AUTO, CHART_CIRCLE, CHART_SQUARE, CHART_TRIANGL
 
 /* How a series is drawn. A style that is all zero gives good defaults. */
 struct chart_style {
-	int colour; /* colour of the palette from 1 on (after the last colour, the first follows); CHART_GREY; 0 = a
-		       colour that no earlier series has */
+	int colour; /* number of a colour in the palette, from 1; after the last colour, the first follows. CHART_GREY;
+		       0 = a colour that no earlier series has */
 	bool dashed;
 	double width; /* width of lines, pixels; 0 = 2 */
 	enum chart_marker marker;

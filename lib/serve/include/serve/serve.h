@@ -5,10 +5,12 @@
  *
  * A server listens on a unix socket, where the caller's uid is known (SO_PEERCRED), or on a TCP address, where each
  * request needs "Authorization: Bearer TOKEN" unless the server has no token. Bodies, connections and idle time are
- * limited. On a unix socket, each uid other than root's and the server's own has two further limits: a quarter of the
- * connections plus one (further connections are closed), and, for the bodies of all its open calls together, the size
- * of the largest body allowed (a body beyond that is refused as too large). A handler replies at once or later; until
- * then the connection waits.
+ * limited. On a unix socket, each uid other than root's and the server's own has two further limits:
+ * - a quarter of the connections, plus one; further connections are closed
+ * - for the bodies of all its open calls together, the size of the largest body allowed; a body beyond that is refused
+ *   as too large
+ *
+ * A handler replies at once or later; until then the connection waits.
  */
 #ifndef SERVE_SERVE_H
 #define SERVE_SERVE_H
@@ -59,8 +61,8 @@ struct serve_route {
 
 struct serve_options {
 	/*
-	 * Either a unix socket: replaces the socket file of a server that no longer runs; mode 0666, because each call
-	 * carries the caller's uid. Or address and port for TCP.
+	 * Set either unix_path, or address and port for TCP. A unix socket replaces the socket file of a server that no
+	 * longer runs. Its mode is 0666, because each call carries the caller's uid.
 	 */
 	const char *unix_path;
 	const char *address; /* "127.0.0.1", "::1" */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Compares two curves by their stated 95 % bands. At each x of the 10 us table that both curves have, the difference is
- * divided by the combined half-width (those of the two bands, added in quadrature). The curves as a whole agree if the
- * largest quotient is at most the larger of the two curves' simultaneous factors (curve->band_whole_factor). A curve
- * without a band counts as exact. Curves are relative to their own baselines: a constant factor between the
- * applications is not a difference. Pure functions.
+ * Compares two curves by their 95 % bands. Each curve has a table in steps of 10 us. At each x that is in both tables,
+ * the difference of the curves is divided by the combined half-width: the half-widths of the two bands, added in
+ * quadrature. The curves agree if the largest quotient is at most the larger of the two curves' simultaneous factors
+ * (curve->band_whole_factor). A curve without a band counts as exact. Each curve is relative to its own baseline, so a
+ * constant factor between the applications is not a difference. Pure functions.
  */
 #ifndef FITTING_AGREEMENT_H
 #define FITTING_AGREEMENT_H
@@ -19,16 +19,15 @@ enum agreement_verdict {
 
 struct agreement_point {
 	double x_us, first, second;
-	double allowed; /* half-width of the difference's 95 % interval; 0 where neither curve is uncertain (as at 0) */
+	double allowed; /* combined half-width; 0 where neither curve is uncertain, as at x = 0 */
 };
 
 struct agreement {
 	enum agreement_verdict verdict;
-	/* points: number of points of the common table where a band is wider than 0; within: those where the curves
-	 * agree */
+	/* number of common x at which at least one band is wider than 0; number of these at which the curves agree */
 	size_t points, within;
-	double worst, worst_at_us; /* greatest difference, in combined half-widths */
-	double allowed;            /* limit for `worst`; one pair in twenty exceeds it if the true curves are equal */
+	double worst, worst_at_us; /* greatest difference, in combined half-widths, and its x */
+	double allowed;            /* limit for `worst`; if the true curves are equal, 1 comparison in 20 exceeds it */
 };
 
 const char *agreement_name(enum agreement_verdict verdict); /* "unknown", "agree", "differ" */
@@ -39,8 +38,9 @@ struct agreement_point agreement_at(const struct curve *first, const struct curv
 void agreement_judge(const struct curve *first, const struct curve *second, struct agreement *agreement);
 
 /*
- * The largest difference of two curves and where it is, over the longer of their tables; a curve is evaluated beyond
- * its domain as schedulers do (curve_eval()). rms: root mean square of the differences at all points.
+ * The largest difference of two curves, its x and the curves' values there. The curves are compared at each x of the
+ * longer table; beyond its own table a curve is evaluated by curve_eval(), as schedulers do. rms: root mean square of
+ * the differences at all x.
  */
 struct agreement_difference {
 	double x_us, first, second, difference, rms;

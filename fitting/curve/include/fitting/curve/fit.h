@@ -26,8 +26,8 @@ enum fit_family {
 	FIT_POLYNOMIAL_4,
 	FIT_POLYNOMIAL_5,
 	/*
-	 * In the next four, x is the distance from the threshold if there is one; after a jump, from the first level
-	 * after it.
+	 * In the formulas of the next four families, x is the distance from 0 (no threshold), from the threshold (a
+	 * hinge) or from the first level after the threshold (a jump).
 	 */
 	FIT_LOG,         /* b0 + b1 log(1 + x/s) */
 	FIT_EXPONENTIAL, /* b0 + b1 exp(-x/s) */
@@ -47,7 +47,7 @@ struct fit_settings {
 	bool absolute_sigma; /* use the file's deviations as they are, instead of scaling them by chi2/dof */
 	int replicates;      /* number of simulated sweeps for the band and the threshold's interval; 0 = neither */
 	uint64_t seed;
-	const char *application; /* NULL = not known: "application" */
+	const char *application; /* name of the curve's application; NULL: it is named "application" */
 	double baseline_rtt_us;  /* round trip of the testbed; NAN = as in the sweep */
 };
 
@@ -68,21 +68,21 @@ struct fit_candidate {
 	double threshold_us;
 	double shape[2]; /* s and h of the families above */
 	size_t coefficient_count;
-	double coefficients[FIT_COEFFICIENTS_MAXIMUM]; /* factors of the scaled basis; see fit_candidate_value() */
-	size_t parameters;                             /* coefficients, threshold and shape constants */
+	double coefficients[FIT_COEFFICIENTS_MAXIMUM]; /* in the fitter's scaled basis; `curve` has them in µs */
+	size_t parameters;                             /* number of coefficients, thresholds and shape constants */
 	bool constrained; /* the unconstrained fit rises, or falls to 0, so it was projected onto the constraint */
 	double rss;       /* weighted sum of squares: level means about the curve, plus runs about their level means */
 	double aicc, bic;
 	double cross_validation; /* leave-one-out RMS error over the levels; NAN = not computed */
-	double weight;           /* share of the replicates of the band, from AICc */
+	double weight;           /* share of this candidate in the band's simulated sweeps, from AICc */
 	double evidence;         /* log marginal likelihood up to a constant; NAN = not computed */
 };
 
 /* Further measurements that would decide the threshold's form. */
 struct fit_decision {
-	bool open;             /* the most likely form has a probability under 95 % */
+	bool open;             /* true: the form is undecided; the most likely one has a probability under 95 % */
 	enum curve_form other; /* the second most likely form of threshold */
-	/* largest difference between the best curves of the two forms, and its x */
+	/* largest difference between the best curves of the two most likely forms, and its x */
 	double difference, difference_at_us;
 	/*
 	 * The measurements to add: `runs` runs at each of `levels` new delays, which are evenly spaced between from_us

@@ -20,7 +20,7 @@ struct curve_comparisons {
 };
 
 /*
- * Reads at least two curves and draws the pictures. Returns 0 or -errno with err set; free with
+ * Reads `count` curves (2 or more) and draws the pictures. Returns 0 or -errno with err set; free with
  * curve_comparisons_free().
  */
 int curve_comparisons_load(char *const *paths, size_t count, const struct fit_plots *plots,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Fits a user's formula to a file: columns separated by comma, semicolon, tab or blanks; '#' comments; an optional
- * header whose names the formula may use. Without a header the columns are y, then x (or x1, x2, ...). With a header,
- * x1, x2, ... (x if there is only one) also name the columns other than y and the deviations, in order, except names
- * that the header uses itself. From a sweep.csv the levels are read: x is the added round trip in us, y the normalised
- * performance. One thread.
+ * header whose names the formula may use. Without a header the columns are y, then x (or x1, x2, ...). With a header, a
+ * predictor (a column that is neither y nor the deviations) also has a second name: x if it is the only predictor,
+ * otherwise x1, x2, ... in the order of the columns. A second name that the header contains means the header's column.
+ * From a sweep.csv the levels are read: x is the added round trip in us, y the normalised performance. One thread.
  */
 #ifndef FITTING_FILES_FORMULA_H
 #define FITTING_FILES_FORMULA_H

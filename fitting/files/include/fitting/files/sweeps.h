@@ -23,7 +23,7 @@ struct fit_sweeps_settings {
 	const char *application; /* name of the curve's application; NULL = from the sweep's log or file name */
 	struct observation_settings observing;
 	struct fit_settings fitting;
-	size_t model_count;             /* more than 1: several models of one sweep are compared */
+	size_t model_count;             /* more than 1 only if there is one sweep: fits each model to it */
 	int models[FIT_MODELS_MAXIMUM]; /* as fit_settings.family */
 	struct fit_plots plots;
 	bool quiet; /* do not log which metric is fitted */
@@ -35,8 +35,9 @@ struct fit_sweeps_settings {
  */
 int fit_sweeps_set_models(struct fit_sweeps_settings *settings, const char *names, int degree, struct error *err);
 /*
- * Fixes the threshold: NAN leaves it to the fit, 0 means no threshold. The form is a jump at a fixed threshold, or with
- * `continuous` a hinge. Call it after fit_sweeps_set_models(). Returns 0 or -EINVAL with err set.
+ * Sets the threshold and its form. threshold_us: the threshold; 0 = no threshold; NAN = the fit finds it. continuous:
+ * the threshold is a hinge. Otherwise a given threshold is a jump, and the fit chooses the form of a threshold that it
+ * finds. Call it after fit_sweeps_set_models(). Returns 0 or -EINVAL with err set.
  */
 int fit_sweeps_set_threshold(struct fit_sweeps_settings *settings, double threshold_us, bool continuous,
 			     struct error *err);

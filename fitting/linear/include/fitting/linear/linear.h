@@ -10,7 +10,7 @@
  * thousands of times. One workspace per thread. A result's pointers point into its workspace and are valid until the
  * next fit.
  *
- * The comment of an array begins with its length, in `rows` and `columns`.
+ * The comment of an array begins with its length: `rows`, `columns` or `columns x columns`.
  */
 #ifndef FITTING_LINEAR_H
 #define FITTING_LINEAR_H
@@ -30,17 +30,17 @@ void linear_workspace_destroy(struct linear_workspace *workspace); /* NULL is le
 struct linear_problem {
 	size_t rows, columns;
 	const double *matrix;   /* column-major: element (i, j) is matrix[i + j * stride] */
-	size_t stride;          /* at least rows; 0 = rows */
+	size_t stride;          /* elements from one column of `matrix` to the next; at least rows; 0 = rows */
 	const double *response; /* rows */
-	const double *weights;  /* rows, >= 0, 1/deviation^2 for absolute errors; 0 leaves a row out. NULL = all 1 */
-	/* true if a combination of the columns is constant: R^2 is then about the mean, else about 0 (like NIST) */
+	const double *weights;  /* rows: >= 0; a row of weight 0 is ignored; NULL = all 1 */
+	/* true: a combination of the columns is constant; R^2 is then relative to the mean response, else to 0 */
 	bool has_intercept;
 };
 
 enum linear_status {
 	LINEAR_OK,
-	LINEAR_RANK_DEFICIENT, /* a basic solution: dependent columns have coefficient 0 and an infinite error */
-	LINEAR_TOO_FEW_ROWS,   /* too few rows, or too large for the workspace: only status and rows_used are set */
+	LINEAR_RANK_DEFICIENT, /* the dependent columns have coefficient 0 and an infinite standard error */
+	LINEAR_TOO_FEW_ROWS,   /* too few rows, or too large for the workspace; sets only status and rows_used */
 	LINEAR_NOT_FINITE,     /* the input has NaN, infinity or a negative weight, or the computation overflowed */
 };
 
@@ -51,17 +51,19 @@ struct linear_result {
 	size_t rank;
 	double dof;                        /* rows_used - rank */
 	const double *coefficients;        /* columns */
-	const double *covariance_absolute; /* columns x columns: (A'WA)^-1, where the weights count as 1/variance */
-	const double *covariance_scaled;   /* the same times chi2/dof (SciPy's default); infinite when dof is 0 */
+	const double *covariance_absolute; /* columns x columns: (A'WA)^-1; correct if the weights are 1/variance */
+	const double *covariance_scaled;   /* columns x columns: (A'WA)^-1 chi2/dof; infinite if dof is 0 */
 	const double *standard_errors;     /* columns: root of covariance_scaled's diagonal */
 	const double *residuals;           /* rows: response - fit, not weighted; also of rows with weight 0 */
 	double chi2;                       /* weighted sum of squared residuals: NIST's RSS when weights are 1 */
 	double r_squared;                  /* NaN when the response does not vary */
-	double condition;                  /* estimate from the scaled R: |R_11| / |R_rank,rank| */
+	double condition; /* estimate for the matrix with columns of length 1: |R_11| / |R_rank,rank| */
 	/*
-	 * Gaussian log-likelihood with the variance estimated, up to the constant n (1 + log 2 pi), k = rank + 1:
-	 * AIC = n log(chi2/n) + 2k, AICc = AIC + 2k(k+1)/(n-k-1) (infinite when n <= k+1), BIC with k log n.
-	 * Comparable between models of the same rows and weights. -infinity for an exact fit.
+	 * With n = rows_used, and k = rank + 1 because the variance is estimated, too:
+	 *   AICc = n log(chi2/n) + 2k + 2k(k+1)/(n-k-1), infinite if n <= k+1
+	 *   BIC  = n log(chi2/n) + k log n
+	 * Both are -infinity for an exact fit. They lack the constant n (1 + log 2 pi), so compare only models of the
+	 * same rows and weights.
 	 */
 	double aicc, bic;
 };
@@ -84,9 +86,9 @@ enum linear_status linear_fit_extended(struct linear_workspace *workspace,
 				       const struct linear_extended_problem *problem, struct linear_result *result);
 
 /*
- * Fits a polynomial of `degree` in x (columns = degree + 1, coefficients of 1, x, x^2, ...). The fit is in long double
- * in the centred and scaled variable (x - middle)/half-range, and expanded afterwards: so high degrees far from 0
- * (NIST's Filip) keep their digits, which a fit on rounded powers of x loses.
+ * Fits a polynomial of `degree` in x (columns = degree + 1, coefficients of 1, x, x^2, ...), in long double. Fits in
+ * powers of (x - middle)/half-range and then expands these to powers of x. A fit in rounded powers of x would lose
+ * digits if the degree is high and x is far from 0, as in NIST's data set Filip.
  */
 enum linear_status linear_fit_polynomial(struct linear_workspace *workspace, const long double *x,
 					 const long double *response, size_t rows, size_t degree,

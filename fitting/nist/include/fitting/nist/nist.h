@@ -56,7 +56,10 @@ struct nist_fit {
 	int starts_tried, start_used, starts_agreeing; /* 0 for linear sets */
 };
 
-/* Fits from set->parameters[].start[start]; linear sets ignore it. `starts`: see nonlinear.h; 0 = the default. */
+/*
+ * Fits the set, a nonlinear one from set->parameters[].start[start]. starts: as nonlinear_settings.starts; 0 = the
+ * default.
+ */
 int nist_solve(const struct nist_set *set, size_t start, int starts, struct nist_fit *fit, struct error *err);
 
 /*

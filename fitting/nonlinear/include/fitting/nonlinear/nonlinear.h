@@ -50,7 +50,10 @@ struct nonlinear_problem {
 	const double *lower;   /* parameters: lower bounds, -INFINITY = no bound; NULL = no bounds */
 	const double *upper;
 	const bool *fixed; /* parameters: true = keeps its start; NULL = none is fixed */
-	/* parameters: true for a set in which the model is jointly affine; used to make further starts; NULL = none */
+	/*
+	 * parameters: true for a set of parameters in which the model is jointly affine; further starts compute their
+	 * values by linear least squares; NULL = none
+	 */
 	const bool *linear;
 };
 
@@ -89,9 +92,9 @@ struct nonlinear_result {
 	size_t parameters, observations;
 	double *values;               /* parameters */
 	double *standard_errors;      /* parameters: 0 if fixed, NaN if held at a bound, infinite if not determined */
-	double *covariance;           /* parameters x parameters, scaled like standard_errors */
+	double *covariance;           /* parameters x parameters; its diagonal holds the squares of standard_errors */
 	bool *at_bound;               /* parameters */
-	double *residuals;            /* observations: model - observed, not weighted */
+	double *residuals;            /* observations: model - observed, not weighted; NaN for weight 0 */
 	long double *extended_values; /* parameters, before rounding to double */
 	double rss;                   /* sum of weight_i * r_i^2, without the loss */
 	double cost;                  /* the minimised objective */
@@ -99,12 +102,12 @@ struct nonlinear_result {
 	double dof;
 	/* rank of the Jacobian in the free parameters not held at a bound */
 	size_t rank;
-	/* condition of the same Jacobian with columns of length 1: |R_11| / |R_nn| */
+	/* condition number of this Jacobian with columns scaled to length 1: |R_11| / |R_nn| */
 	double condition;
 	double aicc, bic; /* as in linear.h, from rss */
 	int iterations, evaluations;
 	int starts_tried, starts_agreeing; /* starts_agreeing: starts that ended in the best minimum */
-	int start_used;                    /* number of the start that gave the result; 0 = the caller's */
+	int start_used;                    /* number of the start that gave the result; 0 = the caller's start */
 	/* the result comes from the dogleg, which is tried if Levenberg-Marquardt does not converge */
 	bool dogleg;
 	bool polished;

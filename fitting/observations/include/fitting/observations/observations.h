@@ -4,13 +4,14 @@
  * and collects the runs by delay level. Flags outliers by the median absolute deviation; leaves them out only if the
  * settings say so.
  *
- * Weights come from the scatter within levels: constant or proportional to performance, whichever is more likely. The
- * deviations of single levels are too noisy if there are few runs; they are used only if there is nothing else.
+ * Weights come from the scatter within levels, pooled over all levels: the deviation is constant or proportional to
+ * performance, whichever is more likely. The deviations of the single levels are used only if no level has repeated
+ * runs, or if the settings say so (absolute_sigma).
  *
  * Runs of the same number form a replicate block: they were made in one pass over the levels and share the machine's
- * drift. If the sweep has references (model/sweep.h), each run is first corrected by how much slower than usual the
- * references before and after it were. Performance is dimensionless; x is the added round trip in µs. One thread per
- * object.
+ * drift. If the sweep has references (model/sweep.h), each run is first corrected for drift: the references before and
+ * after it show how much slower than usual the machine was. Performance is dimensionless; x is the added round trip in
+ * µs. One thread per object.
  */
 #ifndef FITTING_OBSERVATIONS_H
 #define FITTING_OBSERVATIONS_H
@@ -24,7 +25,7 @@
 enum observation_noise {
 	NOISE_CONSTANT,
 	NOISE_PROPORTIONAL, /* the deviation is proportional to performance */
-	NOISE_GIVEN,        /* the file's deviations */
+	NOISE_GIVEN,        /* each level has its own deviation */
 };
 
 struct observation_level {
@@ -38,7 +39,7 @@ struct observation_level {
 
 struct observation_outlier {
 	long line;
-	/* deviations: distance from the level's median, in robust deviations */
+	/* deviations: distance from the level's median, in robust standard deviations */
 	double x_us, value, normalised, deviations;
 };
 

@@ -16,9 +16,9 @@ enum check_direction { CHECK_AB, CHECK_BA, CHECK_DIRECTIONS };
 
 struct check_direction_report {
 	uint64_t in, out, matched;
-	uint64_t missing; /* packets that came in, but did not leave before the end of the capture */
-	uint64_t extra; /* packets that left and did not come in: duplicates, or packets whose arrival the capture lost
-			 */
+	uint64_t missing;   /* packets that came in, but did not leave before the end of the capture */
+	uint64_t extra;     /* packets that left and whose arrival is not in the capture: duplicates, or packets whose
+			       arrival could not be written */
 	uint64_t reordered; /* packets that left after a packet that had come in later */
 	uint64_t early;     /* packets that left before the expected delay had passed, by more than the rounding of the
 			       stamps */
@@ -29,8 +29,8 @@ struct check_direction_report {
 struct check_report {
 	struct check_direction_report direction[CHECK_DIRECTIONS];
 	uint64_t frames;
-	uint64_t lost; /* records that the injector could not write, by the file's statistics blocks; if only one of the
-			  two records of a frame is lost, the frame counts as missing or extra */
+	uint64_t lost; /* records that the injector could not write, according to the file's statistics blocks. A frame
+			  has two records; if one of them was not written, the frame counts as missing or extra. */
 	bool cut_off;  /* the file ends within a block */
 };
 

@@ -11,14 +11,15 @@
 #include <injector/check/delays.h>
 
 struct check_limit {
-	double limit_us;   /* limit of the `percentile` of the deviation, us; 0 = no limit */
+	double limit_us;   /* limit for the `percentile` of the deviation, us; 0 = no limit */
 	double percentile; /* the percentile of the deviation to compare with limit_us, 0..100 */
 };
 
 /*
- * Returns false if there is no limit. Returns true if a direction exceeds it, that is, if the percentile of its
- * deviation is above the limit or a packet is early, missing, extra or reordered, or if no packet of either direction
- * was matched.
+ * Returns false if there is no limit. Otherwise returns true if, in one of the directions,
+ * - the percentile of the deviation is above the limit, or
+ * - a packet is early, missing, extra or reordered,
+ * or if no packet of either direction was matched.
  */
 bool check_report_over_limit(const struct check_report *report, const struct check_limit *limit);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Captures the packets that enter and leave the injector in a pcapng file: nanosecond stamps; interface 0 is port A, 1
- * is port B; the flags of each frame give its direction; only the first 240 bytes of each frame. A separate thread
- * writes the file, off the hot path. Read it with `nomora inject-check`, Wireshark or tcpdump.
+ * Captures the packets that enter and leave the injector in a pcapng file. The file has nanosecond stamps; interface 0
+ * is port A, interface 1 is port B; the flags of each frame give its direction. Only the first 240 bytes of each frame
+ * are captured. A separate thread writes the file, so that the polling loop never waits for it. Read the file with
+ * `nomora inject-check`, Wireshark or tcpdump.
  */
 #ifndef INJECTOR_CAPTURE_H
 #define INJECTOR_CAPTURE_H
@@ -19,15 +20,15 @@ struct injector_capture *injector_capture_create(const char *path, const struct 
 
 /*
  * Creates the file, writes its header and starts the thread. Call it last before injector_start(). The file is complete
- * after close; if the process is killed before that, the incomplete file is still readable. Returns 0, or -errno with
- * err set and without a file if it cannot be written.
+ * after injector_capture_close(); if the process is killed before that, the incomplete file is still readable. Returns
+ * 0, or -errno with err set if the file cannot be written; then no file remains.
  */
 int injector_capture_start(struct injector_capture *capture, struct error *err);
 
 /*
- * Writes the remaining frames and the number of missing ones. Call it after injector_stop(); the counters are valid
- * until close. Returns 0, or -errno with err set if a write failed; the file then ends with the last frame written.
- * NULL is legal.
+ * Writes the remaining frames, and the number of frames that are missing in the file. Call it after injector_stop();
+ * the counters are valid until injector_capture_close(). Returns 0, or -errno with err set if a write failed; the file
+ * then ends with the last frame written. NULL is legal.
  */
 int injector_capture_finish(struct injector_capture *capture, struct error *err);
 

@@ -48,47 +48,50 @@ struct injector_settings {
 	unsigned int lcore_count;
 	uint32_t slots; /* size of each direction's ring, packets; rounded up to a power of two, 1024..2^22 */
 	double delay_us[INJECTOR_DIRECTIONS]; /* in steps of 0.1 */
-	double subtract_ns; /* delay of the path at D = 0, subtracted from every delay; a packet whose path takes less
-			       is early by the difference */
+	double subtract_ns; /* ns that a packet takes at D = 0; subtracted from every delay. A packet that takes less is
+			       early by the difference. */
 	bool transmit_is_system_call; /* measure stalls in transmit calls separately; takes two more clock readings per
 					 burst */
 	double stall_us;              /* > 0; a longer gap is a stall */
-	double hiccup_ns;             /* > 0; a longer gap is a hiccup or a stall; more than stall_us has no effect */
+	double hiccup_ns; /* > 0; a longer gap is a hiccup or a stall; values above stall_us have the effect of stall_us
+			   */
 	int nice; /* nice value of the lcores' threads, -20 highest priority, 0 unchanged; ignored if not permitted */
 	/*
 	 * Packets per second in each direction; 0 = not known. injector_create() refuses settings with which the ring
-	 * would overflow: the longest D times this rate, with copies, exceeds the slots, or a rate mode lets fewer
-	 * packets through.
+	 * would overflow at this rate:
+	 * - the packets that arrive during the longest D, and their copies, need more than `slots`, or
+	 * - a rate mode lets fewer packets through.
 	 */
 	double expected_pps;
 	struct injector_modes *modes[INJECTOR_DIRECTIONS]; /* borrowed; NULL = fixed delay, the fastest loop */
 	/*
-	 * Location of the NIC stamp in packets of each receive port. offset < 0: no stamps, packets are held from their
-	 * reception on.
+	 * Location of the NIC stamp in the packets of each receive port. offset < 0: packets have no stamps, and are
+	 * held from their reception on.
 	 */
 	struct dp_stamps stamps[INJECTOR_DIRECTIONS];
 	struct injector_capture *capture; /* borrowed; NULL = none */
 };
 
 /*
- * Returns NULL with err set: -EINVAL (a setting is out of range or needs more slots; the message gives the number) or
- * -ENOMEM.
+ * Returns NULL with err set on failure: -EINVAL if a setting is out of range, or the delays need more slots (the
+ * message gives the number); or -ENOMEM.
  */
 struct injector *injector_create(const struct injector_settings *settings, const struct dp_clock *clock,
 				 struct error *err);
 int injector_start(struct injector *injector, struct error *err);
 
 /*
- * Measures the median time between two polls of a port, and subtracts half of it, which is the mean time that a packet
- * waits to be received, from every delay. Some packets are then early by less than the subtracted time. Call it before
- * injector_start(); it runs the loop on this thread for about 50 ms, and packets are forwarded meanwhile. Returns the
+ * Measures the median time between two polls of a port. Half of it is the mean time that a packet waits to be received;
+ * this half is subtracted from every delay. Some packets are then early by less than the subtracted time. Call it
+ * before injector_start(). It runs the loop on this thread for about 50 ms, and forwards packets meanwhile. Returns the
  * subtracted time, ns.
  */
 double injector_calibrate(struct injector *injector);
 
 /*
- * Use it instead of injector_start(): polls both directions `rounds` times on this thread, then does the housekeeping
- * if it is due. For programs with a loop of their own, and for measurements without a second CPU.
+ * Polls both directions `rounds` times on this thread. If it is time, also adopts a new configuration and answers
+ * requests. Use it instead of injector_start(): in programs with a loop of their own, and for measurements without a
+ * second CPU.
  */
 void injector_poll(struct injector *injector, unsigned int rounds);
 
@@ -97,20 +100,22 @@ void injector_stop(struct injector *injector);
 void injector_destroy(struct injector *injector); /* stops first; NULL is legal */
 
 /*
- * Sets the delays; when this returns, the loop uses them. Returns 0; -ERANGE if a delay is out of range; -EINVAL if it
- * is not a multiple of 0.1 us, needs more slots than the ring has, or a mode sets the delay; or -ENOMEM.
+ * Sets the delays; when this returns, the loop uses them. Returns 0, or -errno with err set:
+ * - -ERANGE: a delay is out of range
+ * - -EINVAL: a delay is not a multiple of 0.1 us or needs more slots than the ring has, or a mode sets the delay
+ * - -ENOMEM
  */
 int injector_set_delay(struct injector *injector, const double delay_us[INJECTOR_DIRECTIONS], struct error *err);
 /*
- * Returns how often the delay was set, even if its value stayed the same. If the number changed between two calls,
- * somebody set the delay in between.
+ * Returns how often the delay was set, also to the same value. If two calls return different numbers, the delay was set
+ * in between.
  */
 uint64_t injector_delay_changes(const struct injector *injector);
 unsigned int injector_lcore_count(const struct injector *injector); /* 1 or 2; stall counts are sums over them */
 double injector_subtract_ns(const struct injector *injector);
 /*
- * Returns true if the user declared the time stamp counter to be reliable, although the CPU does not report it as
- * invariant; see dp/clock.h.
+ * Returns true if the CPU does not report the time stamp counter as invariant, but the user declared it to be reliable;
+ * see dp/clock.h.
  */
 bool injector_trusts_counter(const struct injector *injector);
 /*
@@ -118,11 +123,14 @@ bool injector_trusts_counter(const struct injector *injector);
  * NULL.
  */
 const char *injector_delay_setter(const struct injector *injector, enum injector_direction direction);
-/* Returns the longest delay that a packet can get with its modes, without the time that it waits for a rate limit. */
+/*
+ * Returns the longest delay that the modes of a direction can give a packet, without the time that it waits for a rate
+ * limit.
+ */
 double injector_longest_delay_us(const struct injector *injector, enum injector_direction direction);
 /*
- * Returns the mean number of packets that the modes make of one packet: 1 + P / 100 if they duplicate P percent. The
- * ring must be larger by this factor.
+ * Returns the mean number of packets that the modes of a direction make of one packet: 1 + P / 100 if they duplicate P
+ * percent. The ring needs this many times the slots that it needs without duplicates.
  */
 double injector_multiple(const struct injector *injector, enum injector_direction direction);
 double injector_delay_us(const struct injector *injector, enum injector_direction direction);
@@ -181,8 +189,8 @@ struct injector_statistics {
 int injector_read(struct injector *injector, struct injector_statistics *statistics, struct error *err);
 
 /*
- * Adds to `into` the lateness, ns, of the packets transmitted since start or reset: of the disturbed packets if
- * `disturbed`, else of the others.
+ * Adds the lateness, ns, of the packets transmitted since the start or the last reset to the histogram `into`. If
+ * `disturbed`, adds only disturbed packets, else only the others.
  */
 void injector_read_lateness(const struct injector *injector, enum injector_direction direction, bool disturbed,
 			    struct histogram *into);

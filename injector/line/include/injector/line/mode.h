@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Modes change the delay of packets, or drop, duplicate, pace or exempt packets. A set of modes belongs to one
- * direction; each mode is a small file behind one vtable. At most one mode decides the delay (steps, jitter, replay),
- * and at most one drops packets (loss, gilbert); duplicate, rate and only (a filter) combine with any of them.
+ * direction. At most one mode of a set decides the delay (`steps`, `jitter` or `replay`), and at most one drops packets
+ * (`loss` or `gilbert`). The modes `duplicate`, `rate` and `only` (a filter) can be combined with any of them.
  *
  * A specification is a text:
  *   steps      "0:10,5:20,10:50" seconds:microseconds, or a file of such lines
@@ -13,8 +13,8 @@
  *              change back, LB of loss in the bad state (default 100), LG in the good state (default 0) (Gilbert 1960,
  *              Elliott 1963)
  *   duplicate  "P" percent
- *   rate       "M" Mbit/s, of packets that are not lost and of their copies, counting 24 bytes of preamble, gap and
- *              check sequence for each frame; not together with `reorder`
+ *   rate       "M" Mbit/s; limits the packets that are not lost, and their copies; counts 24 more bytes per frame, for
+ *              preamble, gap and check sequence; not together with `reorder`
  *   only       "tcp:11211", "udp:319", "port:6379", "host:10.0.0.2", "proto:icmp"; several, separated by commas:
  *              delay the packets that match any of them
  */
@@ -37,9 +37,9 @@ struct injector_mode_settings {
 	bool reorder;              /* jitter and replay may reorder packets; false = order is kept */
 	uint64_t seed;
 	/*
-	 * The TSC of the first packet, at which the time of steps and replay starts; 0 before that packet. Both
-	 * directions share it, so that they are always at the same point of their schedules. Borrowed; NULL = each set
-	 * of modes has its own.
+	 * The TSC of the first packet; 0 before that packet. The schedules of steps and replay start at this time. Both
+	 * directions share it, so that their schedules are always at the same point. Borrowed; NULL = each set of modes
+	 * has its own.
 	 */
 	_Atomic uint64_t *start;
 };
@@ -48,7 +48,8 @@ struct injector_mode_settings {
 bool injector_modes_wanted(const struct injector_mode_settings *settings);
 
 /*
- * Returns NULL with err set: -EINVAL (bad or overlapping specification), -EBADMSG (bad file), -ENOENT (file), -ENOMEM.
+ * Returns NULL with err set on failure: -EINVAL (a bad specification, or modes that exclude each other), -EBADMSG (a
+ * bad file), -ENOENT (no such file) or -ENOMEM.
  */
 struct injector_modes *injector_modes_create(const struct injector_mode_settings *settings,
 					     const struct dp_clock *clock, struct error *err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs a whole injector, from opening to the last summary: DPDK, two ports, modes, capture, control socket and the
- * delay line between the ports. `nomora inject` adds only the option table. Runs on the control thread; one session per
- * process, because DPDK can be started only once.
+ * Runs a whole injector, from opening the ports to logging the last summary. It starts DPDK and creates two ports, the
+ * modes, the capture, the control socket and the delay line between the ports. `nomora inject` adds only the option
+ * table. Runs on the control thread; one session per process, because DPDK can be started only once.
  */
 #ifndef INJECTOR_SESSION_H
 #define INJECTOR_SESSION_H
@@ -18,7 +18,7 @@
 /* The settings of `nomora inject`. Strings are borrowed. */
 struct injector_session_settings {
 	const char *ports[2];                      /* names of port A and port B, in the syntax of dp/port.h */
-	double delay_us, delay_ab_us, delay_ba_us; /* delay_ab_us and delay_ba_us: negative = delay_us */
+	double delay_us, delay_ab_us, delay_ba_us; /* delay_ab_us or delay_ba_us < 0: use delay_us for this direction */
 	double subtract_ns, stall_us, hiccup_ns;   /* stall_us, hiccup_ns: 0 = the default of sizing.h */
 	double expected_pps;                       /* 0 = not known */
 	double duration_s;                         /* 0 = until stopped */

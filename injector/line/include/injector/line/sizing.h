@@ -9,15 +9,15 @@
 enum { INJECTOR_SLOTS_DEFAULT = 16384, INJECTOR_DESCRIPTORS = 1024 /* per queue of a port */ };
 
 /*
- * Returns the number of slots that a direction needs to hold a delay at this packet rate, with 10 % to spare: a power
- * of two.
+ * Returns the number of slots, a power of two, that a direction needs to hold packets of this rate for this delay, with
+ * 10 % to spare.
  */
 uint32_t injector_slots_needed(double delay_us, double rate_pps);
 
 /*
- * The number of slots per direction if the user sets none: INJECTOR_SLOTS_DEFAULT, or fewer if the longest delay needs
- * fewer at the expected rate (0 = not known). Each slot takes a packet buffer. `modes` is true if delay modes are in
- * use: they may hold packets longer, so the result is then always INJECTOR_SLOTS_DEFAULT.
+ * Returns the number of slots per direction to use if the user sets none: INJECTOR_SLOTS_DEFAULT, or fewer if the
+ * longest delay needs fewer at the expected rate (0 = not known). Each slot takes a packet buffer. `modes`: delay modes
+ * are in use. They may hold packets longer, so the result is then always INJECTOR_SLOTS_DEFAULT.
  */
 uint32_t injector_slots_default(double expected_pps, bool modes);
 

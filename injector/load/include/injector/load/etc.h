@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Facebook's ETC pool as distributions: Atikoglu, Xu, Frachtenberg, Jiang, Paleczny, "Workload Analysis of a
- * Large-Scale Key-Value Store", SIGMETRICS 2012, section 5. Key sizes follow a generalised extreme value distribution;
- * value sizes and gaps between requests follow generalised Pareto distributions; about one request in thirty is an
- * update. Pure; one rng per thread.
+ * The workload of Facebook's ETC pool as distributions: Atikoglu, Xu, Frachtenberg, Jiang, Paleczny, "Workload Analysis
+ * of a Large-Scale Key-Value Store", SIGMETRICS 2012, section 5. Key sizes follow a generalised extreme value
+ * distribution; value sizes and gaps between requests follow generalised Pareto distributions; about one request in
+ * thirty is an update. Functions are pure, apart from the caller's random number generator.
  */
 #ifndef LOAD_ETC_H
 #define LOAD_ETC_H

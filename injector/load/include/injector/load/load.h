@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A memcached client for measuring: closed loop (each connection keeps `depth` requests outstanding) or open loop
- * (requests are sent when they are due, whether or not earlier ones were answered). After the warm-up, the client
- * measures for `duration`; this interval is the window. In the open loop, the response time of a request counts from
- * the moment at which it was due, not from sending, so that a stall of the server, or of this client, is part of the
- * response time of every request that it delayed: no coordinated omission (Tene). The service time, from sending to the
- * answer, is recorded separately. One thread; all times in ns.
+ * A memcached client for measuring. In the closed loop, each connection keeps `depth` requests outstanding. In the open
+ * loop, requests are sent when they are due, whether or not earlier ones were answered. After the warm-up, the client
+ * measures for `duration`; this interval is the window.
+ *
+ * In the open loop, the response time of a request counts from the moment at which it was due, not from sending. So a
+ * stall of the server, or of this client, is part of the response time of every request that it delayed: no coordinated
+ * omission (Tene). The service time, from sending to the answer, is recorded separately. One thread; all times in ns.
  */
 #ifndef LOAD_LOAD_H
 #define LOAD_LOAD_H
@@ -25,9 +26,9 @@ struct load_settings {
 	const char *host, *port;
 	enum load_mode mode;
 	enum load_gap gap;   /* open loop: distribution of the gaps between requests */
-	double rate_per_s;   /* open loop: requests per second; 0 = those of the ETC pool, whose mean gap is 19 µs */
+	double rate_per_s;   /* open loop: requests per second; 0 = the rate of the ETC pool (mean gap 19 µs) */
 	int connections;     /* 1..1024 */
-	int depth;           /* outstanding requests per connection; open loop: their maximum, at least 1024 is used */
+	int depth;           /* outstanding requests per connection; open loop: their maximum, at least 1024 */
 	uint64_t keys;       /* 1..100e6 */
 	double skew;         /* skew of key popularity (etc.h), 0 = uniform */
 	double update_share; /* 0..1 */
@@ -40,7 +41,7 @@ struct load_settings {
 };
 
 struct load_counts {
-	uint64_t gets, sets, hits, misses, stored, errors; /* errors: answers that report an error, and NOT_STORED */
+	uint64_t gets, sets, hits, misses, stored, errors; /* errors: answers that report an error, or NOT_STORED */
 	uint64_t bytes_in, bytes_out;
 };
 
@@ -48,8 +49,8 @@ enum { LOAD_REFUSAL_BYTES = 120 };
 
 struct load_result {
 	/*
-	 * The answers that are measured: open loop, those to requests due in the window; closed loop, those that
-	 * arrived in it.
+	 * Only measured answers. Open loop: answers to requests that were due in the window. Closed loop: answers that
+	 * arrived in the window.
 	 */
 	struct load_counts measured;
 	struct load_counts total;         /* all requests and answers, including the storing of the keys */
@@ -65,8 +66,8 @@ struct load_result {
 };
 
 /*
- * Returns 0 and a result to be freed with load_result_free(), or -errno with err set. Uses sockets, but no signals or
- * threads.
+ * Returns 0 and a result, which the caller frees with load_result_free(); or -errno with err set. Uses sockets, but no
+ * signals or threads.
  */
 int load_run(const struct load_settings *settings, struct load_result *result, struct error *err);
 void load_result_free(struct load_result *result);

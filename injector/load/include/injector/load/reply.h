@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Parser of memcached's text protocol as a client sees it: answers to `get` of one key and to `set`, which may come in
- * fragments of any size and several at a time. It keeps no data, only sizes. One parser per connection; pure.
+ * Parser of memcached's text protocol for a client. Parses the answers to `get` of one key and to `set`; these may
+ * arrive in fragments of any size, or several at a time. It stores only the sizes of values, not the values. One parser
+ * per connection; pure.
  */
 #ifndef LOAD_REPLY_H
 #define LOAD_REPLY_H
@@ -25,10 +26,10 @@ struct reply {
 enum { REPLY_LINE_BYTES = 512 };
 
 struct reply_parser {
-	char line[REPLY_LINE_BYTES]; /* the line received so far; after a reply, its last line; after -EPROTO, the
-					invalid line */
+	char line[REPLY_LINE_BYTES]; /* the part of the line received so far; after a reply: its last line; after
+					-EPROTO: the invalid line */
 	size_t line_bytes;
-	size_t skip_bytes; /* bytes of the value and its CRLF that are still to come */
+	size_t skip_bytes; /* bytes of the value and its CRLF that have not arrived yet */
 	size_t value_bytes;
 	int has_value; /* a VALUE was received; END must follow */
 };

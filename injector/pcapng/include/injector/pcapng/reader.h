@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads pcapng (IETF draft-ietf-opsawg-pcapng) with the interface and the direction of each frame, which libpcap hides.
- * Supports both byte orders, any time resolution and several sections. Refuses frames in blocks other than Enhanced
- * Packet Blocks; skips blocks without frames. One thread.
+ * Reads pcapng (IETF draft-ietf-opsawg-pcapng), and reports the interface and direction of each frame, which libpcap
+ * does not. Supports both byte orders, any time resolution and several sections. Frames must be in Enhanced Packet
+ * Blocks, other blocks with frames are errors; blocks without frames are skipped. Not thread-safe.
  */
 #ifndef PCAPNG_READER_H
 #define PCAPNG_READER_H
@@ -19,7 +19,7 @@ struct pcapng_packet {
 	struct ns time; /* since the epoch */
 	uint32_t interface;
 	enum pcapng_direction direction;
-	uint32_t captured, length; /* bytes in the file, bytes of the frame */
+	uint32_t captured, length; /* captured: bytes in the file; length: bytes of the frame */
 	const uint8_t *bytes;      /* valid until the next call */
 };
 
@@ -34,8 +34,8 @@ struct pcapng_reader *pcapng_open_memory(const char *name, const uint8_t *bytes,
 
 /*
  * Returns 1 with a packet, 0 at the end, or -EBADMSG with err set if the file is not pcapng or is damaged ("file: block
- * 7 at byte 1234: ..."). A block that is cut off at the end of the file, because its writer was killed, counts as the
- * end: see pcapng_cut_off().
+ * 7 at byte 1234: ..."). An incomplete last block, left by a writer that was killed, counts as the end;
+ * pcapng_cut_off() then returns true.
  */
 int pcapng_next(struct pcapng_reader *reader, struct pcapng_packet *packet, struct error *err);
 int pcapng_cut_off(const struct pcapng_reader *reader);

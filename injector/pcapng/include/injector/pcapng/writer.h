@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes pcapng (IETF draft-ietf-opsawg-pcapng): one section, two Ethernet interfaces "A" and "B" with nanosecond
- * stamps, enhanced packet blocks with the direction in their flags, and at the end a statistics block per interface
- * with the number of frames missing in the file. Host byte order, as the format allows.
+ * Writes pcapng (IETF draft-ietf-opsawg-pcapng), in the byte order of the host, which the format allows. The file has
+ * one section and two Ethernet interfaces, "A" and "B", with nanosecond stamps. Enhanced Packet Blocks have the
+ * direction in their flags. At the end, a statistics block per interface has the number of frames that are missing in
+ * the file.
  */
 #ifndef PCAPNG_WRITER_H
 #define PCAPNG_WRITER_H
@@ -23,7 +24,7 @@ struct pcapng_frame {
 struct pcapng_totals {
 	uint64_t wall_ns; /* time of the block, ns since the epoch */
 	uint32_t interface;
-	uint64_t seen, lost; /* frames that passed the interface; those of them that are missing in the file */
+	uint64_t seen, lost; /* seen: frames that passed; lost: the part of them that is missing in the file */
 };
 
 /* Returns 0 or -errno. */

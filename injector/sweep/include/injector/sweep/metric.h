@@ -22,7 +22,7 @@ struct sweep_metric_def {
 	char name[SWEEP_NAME_BYTES], unit[SWEEP_NAME_BYTES];
 	enum sweep_better better;
 	enum sweep_metric_source source;
-	const char *how;    /* the text after the colon; borrowed from the parsed text */
+	const char *how;    /* the text after "regex:" or "json:"; borrowed from the parsed text */
 	regex_t expression; /* compiled for SWEEP_METRIC_REGEX */
 };
 

@@ -37,7 +37,7 @@ struct sweep_plan {
 	/* the phases */
 	const char *setup, *server, *server_ready, *before_run, *warm_up, *client, *after_run, *teardown;
 	int server_restart; /* enum sweep_plan_restart */
-	int64_t nice;       /* priority of the plan's commands */
+	int64_t nice;       /* nice value of the plan's commands */
 	bool keep_awake;
 	double settle_s, cool_down_s, timeout_s, ready_timeout_s;
 	/* what is measured */
@@ -50,7 +50,7 @@ struct sweep_plan {
 	bool rtt_check;
 	int64_t rtt_count;
 	double rtt_tolerance_percent, rtt_tolerance_us;
-	double precision_percent; /* largest standard error of the mean at each delay, percent of the mean; 0 = no limit
+	double precision_percent; /* maximum standard error of the mean at each delay, percent of the mean; 0 = no limit
 				   */
 	int on_failure;           /* enum sweep_plan_failure */
 	/* options of the command */
@@ -64,8 +64,8 @@ extern const struct option_row sweep_plan_rows[];
 void sweep_plan_defaults(struct sweep_plan *plan);
 
 /*
- * Checks that the plan has all settings that a sweep needs; messages contain `file`. Metrics and delays are parsed
- * elsewhere (sweep_metric_parse(), sweep_schedule_parse_delays()).
+ * Checks that the plan has all settings that a sweep needs; messages contain `file`. Does not check metrics and delays:
+ * see sweep_metric_parse() and sweep_schedule_parse_delays().
  */
 int sweep_plan_check(const struct sweep_plan *plan, const char *file, struct error *err);
 
@@ -81,16 +81,16 @@ extern const char sweep_plan_template[];
 enum { SWEEP_PLAN_PART_TEXTS = 17, SWEEP_PLAN_PART_NUMBERS = 4 };
 
 /*
- * The settings (parts) that two plans must share for their rows to be in one file: application, commands, hosts and
- * addresses, injector, priority, metrics. Each name is that of a row of sweep_plan_rows; a list's name occurs once for
- * each item. Texts are borrowed from the plan or are in `numbers`; "" = not set. lab-hosts and lab-racks are 0 without
- * a lab.
+ * The parts of a plan: the settings that two plans must share for their rows to be in one file. They are application,
+ * direction, commands except teardown, hosts and addresses, injector or lab, priority, keep-awake and metrics. Each
+ * name is that of a row of sweep_plan_rows; the name of a list occurs once for each item. Texts are borrowed from the
+ * plan or are in `numbers`; "" = not set. lab-hosts and lab-racks are 0 without a lab.
  */
 struct sweep_plan_parts {
 	size_t count;
 	struct sweep_plan_part {
 		const char *name, *text;
-		char end; /* character that follows the text in the input of the hash */
+		char end; /* fingerprint: character that is hashed after the text */
 	} items[SWEEP_PLAN_PART_TEXTS + OPTION_LIST_MAXIMUM + SWEEP_PLAN_PART_NUMBERS];
 	char numbers[SWEEP_PLAN_PART_NUMBERS][24];
 };
@@ -98,8 +98,8 @@ struct sweep_plan_parts {
 void sweep_plan_list_parts(const struct sweep_plan *plan, struct sweep_plan_parts *parts);
 
 /*
- * Returns a hash of the plan's parts. Logs of sweeps contain it, so a plan's hash must not change between versions of
- * this program.
+ * Returns a hash of the plan's parts. It is stored in the logs of sweeps, so the hash of a plan must be the same in all
+ * versions of this program.
  */
 uint64_t sweep_plan_fingerprint(const struct sweep_plan *plan);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reports the runs that a plan will make, and the summary of a sweep, as text and as JSON (NULL if out of memory). */
+/*
+ * Reports the runs that a plan will make, and the summary of a sweep, as text and as JSON. The JSON functions return
+ * NULL if out of memory.
+ */
 #ifndef SWEEP_REPORT_H
 #define SWEEP_REPORT_H
 
@@ -15,7 +18,7 @@
 
 struct sweep_plan_runs {
 	size_t delays, count;
-	struct sweep_schedule_run *items; /* the runs, in the order in which they are made; free() it */
+	struct sweep_schedule_run *items; /* in the order in which they are made; the caller frees it */
 };
 
 /* Returns 0; or with err set, -ENOMEM or the error of sweep_schedule_parse_delays(). */

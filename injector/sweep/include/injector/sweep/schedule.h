@@ -17,24 +17,24 @@ enum { SWEEP_SCHEDULE_DELAYS_MAXIMUM = 1000 };
 
 /*
  * Parses "0 5 10", "0,5,10", "0..100/20" (from, to, step), "log:1..1000*7" (seven delays, evenly spaced logarithms) and
- * mixtures of these. Delays are 0..10000 µs in steps of 0.1: those of log: are rounded to steps, others between two
- * steps are refused. `delays_us` must have space for SWEEP_SCHEDULE_DELAYS_MAXIMUM; duplicates count once. Returns the
- * number of delays, or -errno with err set.
+ * mixtures of these. Delays are 0..10000 µs in steps of 0.1. Delays of log: are rounded to such a step; any other delay
+ * between two steps is an error. `delays_us` must have space for SWEEP_SCHEDULE_DELAYS_MAXIMUM delays; duplicates count
+ * once. Returns the number of delays, or -errno with err set.
  */
 int sweep_schedule_parse_delays(const char *text, double *delays_us, struct error *err);
 
 struct sweep_schedule_run {
 	double delay_us;
-	int64_t run; /* number of the repetition, from 0; SWEEP_REFERENCE_RUN or more for references */
+	int64_t run; /* number of the repetition, from 0; references have numbers from SWEEP_REFERENCE_RUN on */
 };
 
 double sweep_schedule_smallest(const double *delays_us, size_t delay_count);
 
 /*
- * Copies the runs and inserts references (model/sweep.h), which are runs at the smallest delay: one before every
- * `every` runs and one after the last, but none next to a run that is itself at the smallest delay. `to` must have
- * space for 2 * count + 1 runs. References are numbered first_number + the index of the run after them, so there are
- * gaps. Returns the number of runs in `to`.
+ * Copies the runs and inserts references (model/sweep.h), which are runs at the smallest delay. A reference precedes
+ * every group of `every` runs, and one follows the last run. None is inserted next to a run at the smallest delay. The
+ * number of a reference is first_number + the index, in `runs`, of the run after it, so there are gaps between the
+ * numbers. `to` must have space for 2 * count + 1 runs. Returns the number of runs in `to`.
  */
 size_t sweep_schedule_add_references(const struct sweep_schedule_run *runs, size_t count, double smallest_us,
 				     int64_t every, int64_t first_number, struct sweep_schedule_run *to);
@@ -42,8 +42,9 @@ size_t sweep_schedule_add_references(const struct sweep_schedule_run *runs, size
 struct sweep_plan;
 
 /*
- * Returns the runs of a plan with these delays: each delay in each repetition, in the plan's order, and references. The
- * schedule for fewer repetitions is a prefix of the schedule for more. Returns NULL if out of memory. Free with free().
+ * Returns the runs of a plan with these delays, and references. Each delay occurs once in each repetition, in the order
+ * that the plan sets. If only the number of repetitions differs, the shorter schedule is the beginning of the longer
+ * one. Returns NULL if out of memory. The caller calls free().
  */
 struct sweep_schedule_run *sweep_schedule_of_plan(const struct sweep_plan *plan, const double *delays_us,
 						  size_t delay_count, size_t *run_count);

@@ -2,9 +2,11 @@
 /*
  * Runs a plan. For each run it sets the injector's delay, checks the delay, runs the benchmark, takes the metrics from
  * its output, applies the gates (plan.h), and appends the run's rows to sweep.csv. The rows of each run are on the disk
- * before the next run begins; runs that the file already has are skipped, so that the same command resumes a sweep that
- * was cut off. FILE.log (model/sweep_log.h) records each attempt with the state of injector, round trip and machine,
- * and whether a gate refused it; at the end it records for each delay how well its runs agree. One thread; child
+ * before the next run begins. Runs that the file already has are skipped, so that the same command resumes an
+ * interrupted sweep.
+ *
+ * FILE.log (model/sweep_log.h) records each attempt: the state of the injector and the machine, the round trip, and
+ * whether a gate refused the attempt. At the end it records for each delay how well its runs agree. One thread; child
  * processes end with this process.
  */
 #ifndef SWEEP_SWEEPER_H
@@ -35,21 +37,21 @@ struct sweeper_hooks {
 };
 
 struct sweeper_summary {
-	size_t planned, found, made, repeated, disturbed, failed; /* numbers of runs, except `repeated`: attempts that
-								     were repeated; made includes the extra runs */
+	/* Numbers of runs; `repeated`: number of attempts that were repeated; `made` includes the extra runs. */
+	size_t planned, found, made, repeated, disturbed, failed;
 	size_t extra;           /* runs in addition to the plan's repetitions, made to reach the plan's precision */
 	size_t unrepeatable;    /* delays whose mean was not precise enough at the end */
 	double baseline_rtt_us; /* NAN = not measured */
 	double elapsed_s;
 };
 
-/* Returns 0 if `text` names a place for commands (local, netns:NAME, ssh:TARGET), else -EINVAL with err set. */
+/* Returns 0 if commands can be run on `text` (local, netns:NAME or ssh:TARGET), else -EINVAL with err set. */
 int sweeper_check_host(const char *text, struct error *err);
 
 /*
- * Waits until no other sweep runs on this machine, then reserves the machine until *turn is closed. Call it before a
- * lab is made, because even an idle injector uses a CPU. Returns 0; or with err set, -EINTR if stopped or another
- * -errno.
+ * Waits until no other sweep runs on this machine, then reserves the machine until the descriptor *turn is closed. Call
+ * it before a lab is made, because even an idle injector uses a CPU. Returns 0; or with err set, -EINTR if stopped or
+ * another -errno.
  */
 int sweeper_take_turn(const struct sweeper_hooks *hooks, int *turn, struct error *err);
 
@@ -57,15 +59,16 @@ int sweeper_take_turn(const struct sweeper_hooks *hooks, int *turn, struct error
 int sweeper_find_other(const char *control);
 
 /*
- * Reserves a lab's name until *claim is closed; call it before any part of the lab is made. Returns 0; -EAGAIN if
- * another sweep has reserved it, whose process is then in *other (0 = not known); or another -errno with err set.
+ * Reserves a lab's name until the descriptor *claim is closed. Call it before any part of the lab is made. Returns 0;
+ * -EAGAIN if another sweep has reserved the name, with the process of that sweep in *other (0 = not known); or another
+ * -errno with err set.
  */
 int sweeper_claim_lab(const char *lab, int *claim, int *other, struct error *err);
 
 /*
  * Runs the plan. Returns 0 if every planned run is in the file or was left out (on-failure); or with err set, -EINTR if
- * stopped or another -errno. In all cases the plan's processes have ended, the injector has the delay that it had
- * before the sweep, and the file holds whole runs only.
+ * stopped or another -errno. On return, also after an error, the plan's processes have ended, the injector has the
+ * delay that it had before the sweep, and the file holds whole runs only.
  */
 int sweeper_run(const struct sweep_plan *plan, const struct sweeper_hooks *hooks, struct sweeper_summary *summary,
 		struct error *err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The agent between Slurm and a running nomora schedd: schedd decides, Slurm acts. It keeps no state of its own: it
- * periodically compares both sides and takes the necessary steps (choose.h), so that agent, schedd and slurmctld can be
- * restarted in any order. libslurm reads slurm.conf ($SLURM_CONF) and ends the process if that file is bad.
+ * The agent between Slurm and a running nomora schedd: schedd decides, Slurm acts. The agent keeps no state of its own.
+ * It periodically compares Slurm with schedd and takes the necessary steps (choose.h), so agent, schedd and slurmctld
+ * can be restarted in any order. libslurm reads slurm.conf ($SLURM_CONF); it ends the process if that file is invalid.
  */
 #ifndef INTEGRATIONS_SLURM_AGENT_H
 #define INTEGRATIONS_SLURM_AGENT_H
@@ -18,12 +18,12 @@
 struct slurm_agent_options {
 	const char *schedd;  /* unix socket; NULL: the client's default */
 	const char *socket;  /* socket for the plug-in's requests */
-	double poll_s;       /* seconds between comparisons */
-	double patience_s;   /* held jobs are released when schedd has not answered for this time */
+	double poll_s;       /* seconds between comparisons of Slurm with schedd */
+	double patience_s;   /* seconds without an answer from schedd after which held jobs are released */
 	bool migrate;        /* requeue running jobs that would perform better elsewhere */
 	double migrate_gain; /* minimum gain of mean predicted performance */
 	double no_return_s;  /* minimum seconds between two moves of a job */
-	double review_s;     /* seconds between reviews; each reviews one running job */
+	double review_s;     /* seconds between reviews; a review checks whether to move one running job */
 };
 
 /*

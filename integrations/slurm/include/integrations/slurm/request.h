@@ -12,7 +12,7 @@
  *   nomora:held                        held by the plug-in; schedd has not seen it
  *   nomora:slurm-12 held               schedd is to decide
  *   nomora:slurm-12 n3,n1*2            decided: task 0 on n3, tasks 1 and 2 on n1
- *   nomora:slurm-12.1 moving           requeued, and schedd has decided under the new id
+ *   nomora:slurm-12.1 moving           being requeued; schedd has decided under the new id
  *   nomora:pass REASON                 Slurm decides
  */
 #ifndef INTEGRATIONS_SLURM_REQUEST_H
@@ -30,7 +30,7 @@ enum { SLURM_NAME_BYTES = 64, SLURM_TASKS_MAXIMUM = 100000 };
 struct slurm_request {
 	char curve[SLURM_NAME_BYTES];
 	uint32_t root; /* number of the root task */
-	bool move;     /* may be requeued to run elsewhere; yes unless the comment says no */
+	bool move;     /* the job may be requeued to run elsewhere; true unless the comment has move=no */
 };
 
 /*
@@ -43,12 +43,15 @@ enum slurm_mark_kind { SLURM_MARK_NONE, SLURM_MARK_HELD, SLURM_MARK_PLACED, SLUR
 
 struct slurm_mark {
 	enum slurm_mark_kind kind;
-	char id[SLURM_NAME_BYTES]; /* of the job in schedd; "" for NONE, PASS and a plug-in's HELD */
-	char **hosts;              /* of PLACED: the machine of each task */
+	char id[SLURM_NAME_BYTES]; /* id of the job in schedd; "" for NONE, PASS, and HELD by the plug-in */
+	char **hosts;              /* only of PLACED: the machine of each task */
 	uint32_t host_count;
 };
 
-/* Reads a mark; NULL, or a text that is not a mark, is SLURM_MARK_NONE. 0 or -ENOMEM. The caller frees the mark. */
+/*
+ * Reads a mark. NULL, or a text that is not a mark, gives SLURM_MARK_NONE. Returns 0 or -ENOMEM. The caller calls
+ * slurm_mark_free().
+ */
 int slurm_mark_parse(const char *text, struct slurm_mark *mark);
 void slurm_mark_free(struct slurm_mark *mark);
 

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs a plan on a routed lab: sets the plan's routes in the switches, or chooses source ports with which equal-cost
- * hashing sends the connections over these routes; starts a process for each task in the network namespace of its host;
- * and watches the links. A link that has lost its carrier is down; a link that has one but loses packets is lossy
- * (<lab/routes/probes.h>). Routes over links that are down or lossy are replaced, and restored when the links can be
- * used again; other routes do not change. (Routes selected by source ports never change.) When the time is over, the
- * sources end; all tuples that they have sent are still passed on.
+ * Runs a plan on a routed lab:
+ *   - Gives the connections the plan's routes: sets the routes in the switches, or chooses source ports with which
+ *     equal-cost hashing sends the connections over these routes.
+ *   - Starts a process for each task in the network namespace of its host.
+ *   - Watches the links. A link is down if it has lost its carrier. It is lossy if it has a carrier but loses packets
+ *     (<lab/routes/probes.h>).
+ *   - Replaces the routes over links that are down or lossy, until these can be used again. Routes that source ports
+ *     select never change.
+ *   - When the time is over, ends the sources. The other tasks still pass on all tuples that the sources have sent.
  *
  * Processes, routes and faults are removed when the caller ends, even by SIGKILL; srun then ends the job that it
  * started. Root only; one thread. Rates are MB/s (10^6 bytes of tuples).
@@ -24,11 +27,11 @@
 struct run_second {
 	double s; /* since the start */
 	double source_MBps, sink_MBps;
-	double latency_p99_us;     /* 99th percentile of the tuples' latency, of the sink with the highest; NAN: no sink
-				      received a tuple */
-	double gap_ms;             /* maximum time between the receptions of two successive tuples of a connection */
-	uint64_t lost, duplicated; /* since the start */
-	uint32_t links_down, links_lossy; /* numbers of links of the lab that are down, that are lossy */
+	double latency_p99_us; /* 99th percentile of the tuples' latency at the sink where it is highest; NAN: no sink
+				  received a tuple */
+	double gap_ms;         /* maximum time between the receptions of two successive tuples of a connection */
+	uint64_t lost, duplicated;        /* since the start */
+	uint32_t links_down, links_lossy; /* number of links that are down; number of lossy links */
 	uint32_t rerouted;                /* number of routes that changed */
 	double notice_windows;            /* maximum of probes_notice_windows() over the links found lossy; 0: none */
 	double reroute_ms; /* maximum time from the detection of a change of links until every switch had its new
@@ -38,7 +41,7 @@ struct run_second {
 struct run_sink {
 	const char *job;
 	uint32_t task;                        /* number of the task in the job */
-	double predicted_MBps, measured_MBps; /* predicted by the plan; mean after the first report */
+	double predicted_MBps, measured_MBps; /* measured_MBps: mean since the task's first report */
 };
 
 struct run_flow {
@@ -79,7 +82,7 @@ struct run_options {
 
 /*
  * Runs the plan. Sets the states of the topology's links to those of the lab's links and does not restore them. Returns
- * 0; or, with err set, -EINVAL (a fault that is not of links, a job with a cycle), -EHOSTUNREACH (no source port takes
+ * 0; or, with err set, -EINVAL (a fault of a host, a job with a cycle), -EHOSTUNREACH (no source port takes
  * a flow over its route) or another -errno. In either case the caller clears `result` by run_result_clear().
  */
 int run_plan(const struct lab *lab, struct dataflow *dataflow, struct dataflow_plan *plan,

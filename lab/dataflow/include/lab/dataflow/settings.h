@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The settings of nomora dataflow with their option rows, and the loading of the scenario that the settings name: a
- * file, a generator, or a file of another system. Plain data; texts are borrowed.
+ * file, a generator, or a file of another system. The strings belong to the caller.
  */
 #ifndef LAB_DATAFLOW_SETTINGS_H
 #define LAB_DATAFLOW_SETTINGS_H
@@ -16,14 +16,14 @@
 enum dataflow_routes { DATAFLOW_NETLINK, DATAFLOW_PORTS }; /* in the order of the names of option --routes */
 
 struct dataflow_settings {
-	int engine, literal; /* index in engine_names[]; index in engine_literal_names[], < 0: ENGINE_CORRECTED */
+	int engine, literal; /* indices in engine_names[], engine_literal_names[]; literal < 0: ENGINE_CORRECTED */
 	int64_t seed, k, detour, evaluations, starts, random_runs, steps, route_steps, repeats;
 	const char *map; /* file of the candidate routes (topology_paths_options.file); NULL: none */
 	double deadline_ms, local_MBps, temperature;
 	bool direct, compare, json, bound;
 	bool advise_moves;
-	const char *openflow, *first_address; /* folder of the switches' sockets, NULL: none; IPv4 address of the
-						 network's first host */
+	const char *openflow, *first_address; /* openflow: folder of the switches' sockets, NULL: none; first_address:
+						 IPv4 address of the network's first host */
 	int64_t openflow_timeout_ms;
 	bool openflow_keep;
 	const char *plot; /* file for a picture of the network; NULL: none */

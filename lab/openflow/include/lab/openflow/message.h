@@ -56,8 +56,8 @@ size_t openflow_write(enum openflow_type type, uint32_t transaction, uint8_t out
 size_t openflow_write_echo_reply(const struct openflow_message *request, uint8_t out[OPENFLOW_MESSAGE_BYTES]);
 
 /*
- * A flow of a switch: the switch sends packets from one IPv4 address to another, or if `arp` the ARP packets between
- * them, out of a port (7.3.4.1, 7.2.3, 7.2.5).
+ * A flow of a switch: the switch sends the IPv4 packets from `source` to `destination` out of a port. If `arp` is true,
+ * the flow is for the ARP packets between these addresses instead (7.3.4.1, 7.2.3, 7.2.5).
  */
 struct openflow_flow {
 	uint64_t cookie;

@@ -6,9 +6,10 @@
  *
  * A switch is reached at its management socket, DIR/NAME.mgmt, which Open vSwitch creates for every bridge. Link number
  * l of the topology, from 0, is port l + 1 at both its ends; host number i of the topology, from 0, has the address
- * `first + i`. An update sets the new routes before it removes the old ones. It begins with the last switch of every
- * route, and updates the switches before these only when barriers confirm the flows of the last ones, and so on; at the
- * end it deletes the flows of earlier updates. One thread.
+ * `first + i`. An update sets the new routes before it removes the old ones. It goes backwards along all routes
+ * at once: first it sets the flows of the last switch of every route, then those of the switches one hop before, and so
+ * on. It begins each of these steps only when barriers have confirmed the flows of the previous step. At the end it
+ * deletes the flows of earlier updates. One thread.
  */
 #ifndef LAB_OPENFLOW_SWITCHES_H
 #define LAB_OPENFLOW_SWITCHES_H
@@ -27,8 +28,8 @@ struct openflow_done {
 struct openflow_fabric {
 	const char *folder;  /* folder of the management sockets (DIR) */
 	uint32_t first;      /* address of host 0, host byte order */
-	uint32_t generation; /* number of the plan, part of the flows' cookies; must differ in the lowest 16 bits from
-				that of the last plan */
+	uint32_t generation; /* number of the plan, part of the flows' cookies; its lowest 16 bits must differ from
+				those of the previous plan */
 	int timeout_ms;      /* time limit for a switch to connect or to confirm */
 	const volatile sig_atomic_t *stop; /* *stop != 0 ends openflow_keep_routes(); NULL: no end */
 	/*

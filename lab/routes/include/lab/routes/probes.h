@@ -18,8 +18,8 @@
 #include <lab/lab.h>
 
 /*
- * The window is the last PROBES_PER_WINDOW frames, judged after every frame. Windows that follow one another, each
- * judged at its end, would add up to their length to the delay of detection. A direction that loses every frame becomes
+ * The window is the last PROBES_PER_WINDOW frames; it is judged after every frame. If it were judged only after every
+ * PROBES_PER_WINDOW frames, detection would take up to one window longer. A direction that loses every frame becomes
  * lossy within 0.55 windows after the first lost frame; one that loses a fifth of the frames does so within 3 windows
  * in all but 7 of 10,000 cases.
  */

@@ -25,8 +25,8 @@
 enum { ROUTES_PROTOCOL = 78 }; /* a number that no routing daemon uses */
 
 /*
- * A route in one direction: nodes[] are the switches from the one to which host `from` is linked to the one to which
- * host `to` is linked. Nodes are numbered as in struct lab_link.
+ * A route in one direction. nodes[]: its switches in order; the first is linked to host `from`, the last to host `to`.
+ * Nodes are numbered as in struct lab_link.
  */
 struct lab_route {
 	int from, to; /* hosts, from 0 */

@@ -45,8 +45,8 @@ struct sweep_world {
 int sweep_world_check(struct sweep_world *world, struct error *err);
 
 /*
- * Carries out a checked plan, with the plan's priority (if set, in a new session). Prints the summary to `out` and logs
- * errors and warnings. Ends early when stop_flag() is set.
+ * Carries out a checked plan. If the plan sets a nice value, does so with this value and in a new session. Prints the
+ * summary to `out` and logs errors and warnings. Ends early when stop_flag() is set.
  */
 enum sweep_outcome sweep_world_run(struct sweep_world *world, FILE *out);
 

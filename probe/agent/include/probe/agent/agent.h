@@ -56,7 +56,8 @@
 enum agent_poll {
 	AGENT_POLL_AUTO,     /* adaptive on a Linux interface, else busy */
 	AGENT_POLL_BUSY,     /* never sleeps: needs a core of its own */
-	AGENT_POLL_ADAPTIVE, /* sleeps until a packet arrives or a probe is due; without a socket, 20 us at a time */
+	AGENT_POLL_ADAPTIVE, /* sleeps until a packet arrives or a probe is due; if the port has no socket, for up to 20
+				us at a time */
 };
 
 enum agent_stamps {
@@ -115,18 +116,18 @@ struct agent_options {
 	uint32_t tlvs;    /* TLVs to request: bits 1 << tlv_type */
 	uint16_t member, peer_member;  /* identifiers of LAG member links (RFC 9534), ours and the peers'; member 0 =
 					  none, peer_member 0 = learned */
-	const struct stamp_keys *keys; /* of all sessions that we accept; NULL = no authentication. Borrowed */
-	const struct stamp_key *key;   /* of our probes; also sets their SSID. NULL = not authenticated. Borrowed */
+	const struct stamp_keys *keys; /* keys of all sessions that we accept, borrowed; NULL = no authentication */
+	const struct stamp_key *key;   /* key of our probes, borrowed; also sets their SSID. NULL = not authenticated */
 	uint32_t probe_pps;            /* maximum rate of probes to all peers; 0 = no limit */
 	uint8_t dscp, ecn, ttl;        /* of our probes; ttl 0 = 255 */
 	bool may_fragment;             /* true: the DF bit is clear */
 	bool tagged;                   /* all our frames have this VLAN tag; frames of other VLANs are ignored */
 	uint16_t tag_control;          /* see struct frame_tag */
 	uint16_t packet_bytes;         /* IP length of a probe, at least agent_packet_minimum(); 0 = this minimum */
-	struct ns stall;               /* duration from which a stall disturbs a sample, see above; 0 = 100 us */
+	struct ns stall;               /* a longer stall disturbs a sample, see above; 0 = 100 us */
 	struct ns clock_error;         /* upper bound of our clock's error against UTC; 0 = the kernel's bound */
-	int digits; /* significant digits of round trips in histograms: 3 (0 = 3, up to 152 KB each), or 2 (22 KB) for
-		       thousands of sessions */
+	int digits; /* significant digits of round trips in histograms: 3 (up to 152 KB per histogram) or, for thousands
+		       of sessions, 2 (22 KB); 0 = 3 */
 	size_t samples; /* capacity of the queue for agent_take_sample(); 0 = no samples */
 	size_t frames;  /* capacity of the queue for agent_take_frame(); 0 = no frames */
 };
@@ -152,14 +153,14 @@ struct agent *agent_create(const struct agent_options *options, struct dp_port *
 void agent_destroy(struct agent *agent); /* NULL is legal */
 
 /*
- * Copies the peer. Returns 0; -EEXIST if the address is ours or another peer's; -EAFNOSUPPORT if it is of the other IP
- * version; or another -errno.
+ * Copies the peer. Returns 0, or -errno with err set: -EEXIST if the address is ours or another peer's, -EAFNOSUPPORT
+ * if its IP version is not that of our address.
  */
 int agent_add_peer(struct agent *agent, const struct peer *peer, struct error *err);
 /* Returns 0 or -ENOENT. The indices of the peers that were added later decrease by 1. */
 int agent_remove_peer(struct agent *agent, ip_address address);
 size_t agent_peer_count(const struct agent *agent);
-/* 0, or -ENODEV with err set: the interface was removed, see dp_port_is_gone(). */
+/* Returns 0, or -ENODEV with err set if the interface was removed; see dp_port_is_gone(). */
 int agent_check_port(const struct agent *agent, struct error *err);
 size_t agent_session_bytes(const struct agent *agent); /* memory of all sessions and their results */
 
@@ -215,9 +216,11 @@ struct agent_headers {
 };
 
 /*
- * Numbers of samples with better stamps than the default. departures: t1 is the kernel's, not the counter's. arrivals,
- * nic_arrivals: t4 is the kernel's or the NIC's, not the counter's. follow_ups: t3 is from the peer's follow-up
- * telemetry, not from the answer itself.
+ * Numbers of samples that have a better stamp than the default:
+ *   - departures: t1 is the kernel's, not the counter's
+ *   - arrivals: t4 is the kernel's, not the counter's
+ *   - nic_arrivals: t4 is the NIC's, not the counter's
+ *   - follow_ups: t3 is from the peer's follow-up telemetry, not from the answer itself
  */
 struct agent_stamp_counts {
 	uint64_t departures, follow_ups, arrivals, nic_arrivals;
@@ -240,7 +243,7 @@ struct agent_row {
 	struct stamp last_answer;         /* CLOCK_WALL; invalid = none in this window */
 	struct session_counters counters; /* of all paths: probes answered or lost in this window */
 	uint64_t impossible;              /* answers with impossible stamps, which give no samples */
-	uint64_t disturbed;               /* samples included in rtt, but not in undisturbed or a path's figures */
+	uint64_t disturbed;               /* disturbed samples: in rtt, but not in undisturbed or a path's rtt */
 	struct agent_headers headers;
 	struct tlv_reading tlvs; /* of the newest answer; if it had none, no bit is set in filled or flagged */
 	bool ssid_ignored;       /* the peer answers with session identifier 0, as TWAMP does */
@@ -266,8 +269,8 @@ void agent_row_destroy(struct agent_row *row); /* NULL is legal */
 
 /*
  * Ends the current window of the peer with this index, stores its results in *row, and begins the peer's next window.
- * The peer's filled histograms are exchanged for those of the row, which are emptied first, so that nothing is copied
- * (as HdrHistogram's recorder does). Probes that are still outstanding count in a later window.
+ * Empties the histograms of the row and exchanges them for the peer's filled ones, so that nothing is copied (as
+ * HdrHistogram's recorder does). Probes that are still outstanding count in a later window.
  */
 void agent_window(struct agent *agent, size_t index, struct agent_row *row);
 
@@ -280,8 +283,8 @@ struct agent_summary {
 	uint64_t unstamped;  /* packets without the kernel's or the NIC's timestamp: the counter's stamp was used */
 	uint64_t departures; /* packets whose departure was stamped by the kernel */
 	uint64_t send_failures, broken_frames;
-	uint64_t unfinished_checksums; /* frames dropped because their sender left the checksum to a NIC, and the kernel
-					  did not mark them */
+	uint64_t unfinished_checksums; /* frames dropped: their sender left the checksum to a NIC, but the kernel did
+					  not mark them as unfinished */
 	uint64_t bad_hmac;             /* answers to our probes with a wrong HMAC */
 	uint64_t other_member;         /* answers that came over another link of a LAG */
 	uint64_t other_vlan;           /* STAMP packets in frames of other VLANs, which are not answered */
@@ -291,7 +294,7 @@ struct agent_summary {
 	uint64_t frames_dropped;         /* because agent_take_frame() was called too rarely */
 	uint64_t handed_over;            /* frames passed to another agent of the group */
 	uint64_t not_handed_over;        /* frames lost because the other agent was too slow */
-	struct ns error_bound;           /* of one stamp: half the time that reading the clock took */
+	struct ns error_bound;           /* error bound of one stamp: half the time that reading the clock took */
 	const struct histogram *wake_up; /* ns from the kernel's stamp of a packet's arrival until we received it */
 	struct reflector_counters reflector;
 	struct dp_port_statistics port;
@@ -308,7 +311,7 @@ struct agent_run {
 	struct ns duration; /* of measuring; 0 = no limit */
 	struct ns patience; /* maximum wait, before measuring begins, until every peer has answered and, with
 			       find_paths, its paths are found */
-	struct ns linger;   /* continues to answer until no request has arrived for this time */
+	struct ns linger;   /* after measuring, answers until no request has arrived for this time */
 	/*
 	 * Called about ten times a second; may be NULL. share: completed part of the measuring phase, 0..1; < 0 = not
 	 * begun, or of unknown length. phase: name of the current phase.

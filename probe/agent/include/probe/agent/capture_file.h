@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes the STAMP packets of an agent, sent and received, to a pcapng file while the agent runs, on a separate thread,
- * with the stamps from which samples are computed. (A capture on the interface does not contain the packets that DPDK's
- * af_packet driver sends.)
+ * Writes the STAMP packets that an agent sends and receives to a pcapng file. A separate thread does this while the
+ * agent runs. The stamps in the file are those from which the samples are computed. (A capture on the interface does
+ * not contain the packets that DPDK's af_packet driver sends.)
  */
 #ifndef PROBE_CAPTURE_FILE_H
 #define PROBE_CAPTURE_FILE_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A group of agents (see agent.h), one on each queue of a port and each on a core of its own: the first on the calling
- * thread, the others on EAL's workers. Peers are assigned to the agents in turn. A request is answered by the agent on
- * whose queue it arrives, which is the same for all packets of a flow (RSS). An answer that arrives on another agent's
- * queue is passed to the agent that sent the probe.
+ * thread, the others on EAL's workers. Peers are assigned to the agents in turn. All requests of a flow arrive on the
+ * same queue (RSS), and the agent on this queue answers them. An answer that arrives on another agent's queue is passed
+ * to the agent that sent the probe.
  */
 #ifndef PROBE_GROUP_H
 #define PROBE_GROUP_H

@@ -67,17 +67,19 @@ int mesh_row_add(struct mesh_row *row, const struct agent_row *window);
 void mesh_row_clear(struct mesh_row *row); /* frees the pairs */
 
 /*
- * Returns the latency of a pair. p50 is the highest among the paths with at least 2 samples, p99 among those with at
- * least 100; neither is below the figure for all paths together. Only undisturbed samples are used, if there are any.
- * The caller sets source and destination.
+ * Returns the latency of a pair. Its p50 is the highest p50 of the paths with at least 2 samples; its p99 is the
+ * highest p99 of the paths with at least 100 samples. Neither is below the figure for all paths together. Only
+ * undisturbed samples are used, if there are any. The caller sets source and destination.
  */
 struct latency_entry mesh_pair_entry(const struct mesh_pair *pair);
 
 /*
- * mesh_pair_slowest(): the path with the highest p99 among those with at least 100 samples or, if there is none, the
- * path with the highest p50. mesh_pair_lossiest(): the path that loses the largest share of its probes. If the losses
- * on the way to the peer are known for every path, only these count, because answers may return over other paths. Both
- * return NULL if no path has samples or losses.
+ * mesh_pair_slowest() returns the path with the highest p99 among those with at least 100 samples. If there is no such
+ * path, it returns the path with the highest p50; NULL if no path has samples.
+ *
+ * mesh_pair_lossiest() returns the path that loses the largest share of its probes; NULL if no path has losses. If the
+ * losses on the way to the peer are known for every path, and there are any, only these count, because answers may
+ * return over other paths.
  */
 const struct mesh_path *mesh_pair_slowest(const struct mesh_pair *pair);
 const struct mesh_path *mesh_pair_lossiest(const struct mesh_pair *pair);

@@ -23,8 +23,8 @@ struct mesh_watch_state {
 };
 
 struct mesh_watch {
-	const char *host;       /* our name in the matrix */
-	ip_address address;     /* ours; the peers file's line with this address is not probed, but gives our rack */
+	const char *host;   /* our name in the matrix */
+	ip_address address; /* our address; the peers file's line with this address is not probed, but gives our rack */
 	const char *peers_path; /* checked for changes */
 	struct ns window;
 	double error_us; /* bound on the error of one stamp, for the matrix */

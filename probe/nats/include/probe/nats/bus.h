@@ -55,7 +55,7 @@ struct mesh_collect_options {
 };
 
 struct mesh_collect_counts {
-	uint64_t taken, old;             /* old: rows not newer than the one in the matrix */
+	uint64_t taken, old;             /* rows stored in the matrix; rows ignored, because they were not newer */
 	uint64_t statuses;               /* accepted statuses of hosts */
 	uint64_t dropped;                /* messages dropped by libnats because the collector was too slow */
 	uint64_t refused[MESH_REFUSALS]; /* by enum mesh_refusal; the first of each is logged */

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * NATS messages of a mesh: one pair (subject PREFIX.SRC.DST, payload nomora.mesh_row/1, JSON, see docs/formats.md), or
- * the status of a host (PREFIX.HOST.%status, nomora.mesh_status/1; no escaped name begins with "%s"). In subjects,
- * every byte of a name that is not a letter, a digit, '-' or '_' is written as "%XX". Pure: no I/O, no clock.
+ * NATS messages of a mesh. Their payload is JSON, see docs/formats.md:
+ *   - a pair of hosts: subject PREFIX.SRC.DST, payload nomora.mesh_row/1
+ *   - the status of a host: subject PREFIX.HOST.%status, payload nomora.mesh_status/1
+ *
+ * In subjects, every byte of a name that is not a letter, a digit, '-' or '_' is written as "%XX", in hexadecimal. So
+ * no name is written as "%status". Pure: no I/O, no clock.
  */
 #ifndef MESH_MESSAGE_H
 #define MESH_MESSAGE_H
@@ -50,11 +53,14 @@ bool mesh_prefix_is_valid(const char *prefix);
  */
 char *mesh_message_encode(const struct mesh_message *message, const char *prefix, char subject[MESH_SUBJECT_BYTES]);
 
-/* `now` is the wall clock. If the result is not NONE, the message is refused and err has the reason. */
+/* `now` is the wall clock. If the result is not MESH_REFUSAL_NONE, the message is refused, and err has the reason. */
 enum mesh_refusal mesh_message_decode(const char *prefix, const char *subject, const char *payload, size_t bytes,
 				      struct ns now, struct mesh_message *message, struct error *err);
 
-/* The same for the status of a host. mesh_status_is() returns whether a subject is that of a status. */
+/*
+ * Like mesh_message_encode() and mesh_message_decode(), for the status of a host. mesh_status_is(): true if the subject
+ * is that of a status.
+ */
 bool mesh_status_is(const char *subject);
 char *mesh_status_encode(const char *host, enum latency_host_status status, const char *prefix,
 			 char subject[MESH_SUBJECT_BYTES]);

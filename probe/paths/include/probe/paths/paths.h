@@ -31,9 +31,9 @@ enum {
 struct paths_options {
 	uint32_t candidates; /* number of source ports to select from, numbered from 0 */
 	double miss;         /* accepted probability that a path remains unknown, 0..1 */
-	struct ns timeout;   /* of each probe; a hop is unknown after three attempts */
-	struct ns pause;     /* between two traces once the paths are known, and after a trace that did not reach the
-				destination */
+	struct ns timeout; /* time to wait for the answer to a probe; after three unanswered probes, a hop is unknown */
+	struct ns pause;   /* between two traces once the paths are known, and after a trace that did not reach the
+			      destination */
 };
 
 struct path {
@@ -58,7 +58,10 @@ struct paths_probe {
 struct ns paths_due(const struct paths *paths);
 /* Returns true if *probe must be sent now. First gives up a probe that was not answered within the timeout. */
 bool paths_take(struct paths *paths, struct ns now, struct paths_probe *probe);
-/* Report the answer to *probe: a router reported that its TTL expired, or the destination answered it. */
+/*
+ * Report the answer to *probe: paths_expired() that a router reported the expired TTL, paths_reached() that the
+ * destination answered.
+ */
 void paths_expired(struct paths *paths, const struct paths_probe *probe, ip_address router, struct ns now);
 void paths_reached(struct paths *paths, const struct paths_probe *probe, struct ns now);
 
@@ -71,7 +74,7 @@ uint32_t paths_generation(const struct paths *paths);
 const struct path *paths_get(const struct paths *paths, uint32_t number);
 /* Returns true if an unknown path is improbable, given the number of ports traced (see paths_options.miss). */
 bool paths_known(const struct paths *paths);
-/* Returns 1 minus the probability that a path is unknown, as computed above; 0 before the first trace. */
+/* Returns 1 minus the probability of missing a path, (k + 1) (k / (k + 1))^n as above; 0 before the first trace. */
 double paths_confidence(const struct paths *paths);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Selects the pairs of hosts that probe each other; the list of a host contains the hosts that it probes. Hosts of the
- * same rack always probe each other. From one rack to another, only a few pairs of hosts probe at a time; with `pods`,
- * these pairs are selected from pod to pod if the racks are in different pods. A group is a rack or a pod.
+ * same rack always probe each other. From one rack to another, only a few pairs of hosts probe at a time. With `pods`,
+ * the pairs between racks of different pods are selected from pod to pod instead. A group is a rack or a pod.
  * mesh_plan_rotate() advances to the next pairs between groups, so that every pair of hosts is probed within the
  * budget's refresh time. A full cycle is planned for half of this time; the other half is a reserve for pairs that a
  * cap postpones and for groups that grow. As in Pingmesh (Guo et al., SIGCOMM 2015, section 3.3.1), the hosts of a rack
@@ -43,12 +43,13 @@ struct mesh_plan *mesh_plan_create(void); /* NULL: out of memory */
 void mesh_plan_destroy(struct mesh_plan *plan);
 
 /*
- * Adds a host, or reactivates a drained one. Returns its number; -EINVAL if a name is invalid, if the host is known in
- * another rack or if the rack is in another pod; -ENOSPC; or -ENOMEM. The lists of its rack change at once, other lists
- * with the next rotation.
+ * Adds a host, or reactivates a drained one. The lists of the hosts of its rack change at once, other lists with the
+ * next rotation. Returns its number, or -errno with err set:
+ *   - EINVAL: a name is invalid, the host is known in another rack, or the rack is in another pod
+ *   - ENOSPC: there are too many hosts, racks or pods
  */
 int64_t mesh_plan_join(struct mesh_plan *plan, const char *name, const char *rack, const char *pod, struct error *err);
-/* Removes the host from all lists; it keeps its place in the plan. */
+/* Removes the host from all lists. The host keeps its number, and mesh_plan_join() reactivates it. */
 void mesh_plan_drain(struct mesh_plan *plan, uint32_t host);
 void mesh_plan_leave(struct mesh_plan *plan, uint32_t host); /* removes the host; its number becomes free */
 
@@ -58,8 +59,8 @@ void mesh_plan_leave(struct mesh_plan *plan, uint32_t host); /* removes the host
  */
 int mesh_plan_rotate(struct mesh_plan *plan, const struct mesh_budget *budget, struct error *err);
 
-uint32_t mesh_plan_hosts(const struct mesh_plan *plan);                  /* numbers are below this; some may be free */
-const char *mesh_plan_name(const struct mesh_plan *plan, uint32_t host); /* NULL = free */
+uint32_t mesh_plan_hosts(const struct mesh_plan *plan); /* all numbers of hosts are below this; some may be unused */
+const char *mesh_plan_name(const struct mesh_plan *plan, uint32_t host); /* NULL = the number is unused */
 const char *mesh_plan_rack(const struct mesh_plan *plan, uint32_t host);
 int64_t mesh_plan_find(const struct mesh_plan *plan, const char *name); /* -ENOENT */
 

@@ -9,14 +9,15 @@
 #include <probe/plan/plan.h>
 
 /*
- * Removes hosts that are not among the peers, and adds the others. Rack and pod of a host are from the cluster if it
- * contains the host; otherwise the rack is from the peer, and there is no pod. cluster may be NULL. Drains hosts whose
- * status in the live matrix is not active (live NULL: drains none). Returns 0, or -errno with err set.
+ * Removes the hosts of the plan that are not among the peers, and adds the peers that are not in the plan. Rack and pod
+ * of a host are from the cluster if it contains the host; otherwise the rack is from the peer, and there is no pod.
+ * cluster may be NULL. Drains hosts whose status in the live matrix is not active (live NULL: drains none). Returns 0,
+ * or -errno with err set.
  */
 int mesh_plan_follow(struct mesh_plan *plan, const struct peers *peers, const struct cluster *cluster,
 		     const struct latency_matrix *live, struct error *err);
 
-/* Reads the plan. Without such a file, the plan begins empty. Returns NULL with err set. */
+/* Reads the plan; if there is no such file, the plan is empty. Returns NULL with err set. */
 struct mesh_plan *mesh_plan_read(const char *path, struct error *err);
 int mesh_plan_write(const struct mesh_plan *plan, const char *path, struct error *err);
 

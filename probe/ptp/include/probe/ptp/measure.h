@@ -53,9 +53,11 @@ struct ptp_result {
 	bool has_hardware;
 	uint64_t requests, unanswered, one_step;
 	/*
-	 * unstamped: exchanges that were answered, but not stamped by the NIC in both directions. outliers: NIC samples
-	 * that were dropped because their round trip is negative or longer than by the software stamps. (It must be
-	 * shorter: software stamps are taken before the NIC's on departure, and after the NIC's on arrival.)
+	 * Numbers of exchanges without a sample of the NIC:
+	 *   - unstamped: answered, but the NIC did not stamp both directions
+	 *   - outliers: dropped, because the round trip by the NIC's stamps is negative or longer than by the software
+	 *     stamps (it must be shorter: on departure, the software stamp is earlier than the NIC's; on arrival, it is
+	 *     later)
 	 */
 	uint64_t unstamped, outliers;
 	struct ptp_identity peer; /* the measured clock */

@@ -37,21 +37,21 @@ struct ptp_message {
 	uint8_t domain;
 	bool two_step; /* the time stamp of this message is in a follow-up */
 	uint16_t sequence;
-	struct ns correction;     /* by transparent clocks, in whole nanoseconds */
+	struct ns correction;     /* time spent in transparent clocks, in whole nanoseconds */
 	struct ptp_identity from; /* the sender */
 	struct ns stamp;          /* since 1970 (TAI, or whatever the sender's clock counts) */
 	struct ptp_identity to;   /* of a response: the clock that sent the request */
 };
 
 /*
- * Returns 0, or -EBADMSG if the message is cut short, has another version or type, or invalid nanoseconds (10^9 or
- * more).
+ * Returns 0, or -EBADMSG if the message is cut short, if its version or type is not supported, or if its nanoseconds
+ * are invalid (10^9 or more).
  */
 int ptp_read(const uint8_t *bytes, size_t length, struct ptp_message *message);
 /* Writes a request without a stamp. Returns its length, at most PTP_MESSAGE_BYTES. */
 size_t ptp_write_request(const struct ptp_message *message, uint8_t *out);
 
-const uint8_t *ptp_group_mac(bool peer_delay); /* PTP_MAC_BYTES, annex F */
+const uint8_t *ptp_group_mac(bool peer_delay); /* [PTP_MAC_BYTES] multicast MAC address, annex F */
 bool ptp_same_identity(const struct ptp_identity *a, const struct ptp_identity *b);
 /* Returns our identity: the MAC as EUI-64, and a port number that no daemon on the same interface uses. */
 struct ptp_identity ptp_identity_of_mac(const uint8_t *mac);

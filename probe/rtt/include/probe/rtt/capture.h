@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Computes round trips from a capture file (pcap or pcapng, micro- or nanosecond stamps, Ethernet, or cooked as
- * captured on 'any'), to check the prober against the wire. STAMP requests and answers are paired by addresses, ports
- * and sequence number. The time between the two, less the reflector's own t3 - t2, is the round trip from the capture
- * point. At least the last 2^18 requests are kept, at most twice as many, so that memory is bounded on an endless pipe.
- * One thread.
+ * Computes round trips from a capture file, to check the prober against the wire. The file is pcap or pcapng, with
+ * microsecond or nanosecond stamps; its frames are Ethernet or "cooked", as captured on 'any'. STAMP requests and
+ * answers are paired by addresses, source port, sequence number and the sender's stamp. The time between the two, less
+ * the reflector's t3 - t2, is the round trip from the capture point. Keeps the last 2^18 to 2^19 requests, so that
+ * memory is bounded on an endless pipe. One thread.
  */
 #ifndef RTT_CAPTURE_H
 #define RTT_CAPTURE_H
@@ -51,7 +51,8 @@ struct capture_counters {
 	uint64_t repeated;   /* requests or answers seen again, e.g. captured on two interfaces */
 	uint64_t unanswered; /* requests without an answer or, for PTP, without the stamps that belong to it */
 	uint64_t orphans;    /* answers without a captured request */
-	uint64_t broken;     /* cut short, with a wrong checksum, not STAMP or PTP, or with impossible stamps */
+	uint64_t broken; /* packets that are cut short, have a wrong checksum or impossible stamps, or are not STAMP or
+			    PTP */
 };
 
 /* Called for each pair, in the order of the answers. A negative result stops the reading and is returned by it. */

@@ -46,7 +46,7 @@ struct frame_tag {
 struct frame {
 	enum frame_kind kind;
 	uint8_t source_mac[FRAME_MAC_BYTES], destination_mac[FRAME_MAC_BYTES];
-	ip_address source_address, destination_address; /* neighbour queries and answers: sender's and target's */
+	ip_address source_address, destination_address; /* in neighbour queries and answers: sender, target */
 	uint16_t source_port, destination_port;
 	uint8_t ttl, dscp, ecn;
 	bool may_fragment; /* true: the DF bit is clear */
@@ -92,13 +92,13 @@ enum { FRAME_TEMPLATE_BYTES = 80 }; /* at least the longest headers; constant, s
 struct frame_template {
 	uint8_t bytes[FRAME_TEMPLATE_BYTES];
 	size_t headers, payload_bytes;
-	uint64_t ip_sum, udp_sum; /* over all parts that are equal in each frame */
+	uint64_t ip_sum, udp_sum; /* checksum sums over the parts that are equal in all frames */
 	bool four;
 };
 
 /* Uses only the address family of the frame's destination, and does not read the payload. */
 void frame_template_make(const struct frame *frame, struct frame_template *template);
-/* First step of writing a frame. Also overwrites the beginning of the payload, which must be written after it. */
+/* First step of writing a frame. Also overwrites the beginning of the payload: write the payload after this step. */
 static inline void frame_template_copy(const struct frame_template *template, uint8_t *out)
 {
 	memcpy(out, template->bytes, FRAME_TEMPLATE_BYTES);
@@ -108,8 +108,11 @@ size_t frame_template_finish(const struct frame_template *template, const uint8_
 			     uint16_t source_port, uint8_t *out);
 
 /*
- * Writes "who has destination_address?" (to all, or to its solicited-node group) or "source_address is at source_mac"
- * (to destination_address, which asked). Returns the length, or 0 if `capacity` is below FRAME_NEIGHBOUR_BYTES.
+ * Writes a neighbour query or answer, by frame->kind:
+ *   - FRAME_WHO_HAS: "who has destination_address?", to all hosts (ARP) or to the solicited-node group (ND)
+ *   - FRAME_IS_AT: "source_address is at source_mac", to destination_address, which asked
+ *
+ * Returns the length, or 0 if `capacity` is below FRAME_NEIGHBOUR_BYTES.
  */
 size_t frame_write_neighbour(const struct frame *frame, uint8_t *out, size_t capacity);
 

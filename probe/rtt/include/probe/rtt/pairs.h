@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A capture's round trips by pair of hosts: reads them, prints them as text and nomora.rtt/1, and writes each as CSV.
- * One thread.
+ * The round trips of a capture, by pair of hosts: reads them, prints their figures as text or as JSON (nomora.rtt/1),
+ * and writes each round trip as a line of CSV. One thread.
  */
 #ifndef RTT_PAIRS_H
 #define RTT_PAIRS_H
@@ -19,8 +19,8 @@
 struct rtt_pairs_settings {
 	const char *peers;   /* file with names for the addresses; NULL = none */
 	const char *samples; /* CSV file to which every round trip is written; NULL = none */
-	const char *compare; /* file with the captured prober's samples, model/rtt_samples.h; the text must outlive the
-				pairs; NULL = none */
+	const char *compare; /* file with the samples of the captured prober (format: model/rtt_samples.h); NULL = none.
+				The string must outlive the pairs */
 	uint16_t udp_port;   /* of the reflectors */
 	unsigned int protocols;    /* bits 1 << capture_protocol */
 	bool gross;                /* do not subtract the reflector's own time (t3 - t2) */
@@ -30,8 +30,8 @@ struct rtt_pairs_settings {
 struct rtt_pairs;
 
 /*
- * Borrows the settings only for the call. Returns NULL with err set (ENODATA if `compare` has no probe of the capture).
- * Free with rtt_pairs_destroy().
+ * Borrows the settings, except `compare`, only for the call. Returns NULL with err set; ENODATA if no probe of the file
+ * `compare` is in the capture. Free with rtt_pairs_destroy().
  */
 struct rtt_pairs *rtt_pairs_read(const char *path, const struct rtt_pairs_settings *settings, struct error *err);
 void rtt_pairs_destroy(struct rtt_pairs *pairs); /* NULL is legal */

@@ -68,7 +68,8 @@ enum session_answer session_receive(struct session *session, uint32_t sequence, 
 
 /*
  * session_prefetch() prefetches the session itself. Once it is in the cache, session_prefetch_slot() prefetches the
- * slot of a probe: an answered one, or the next to send.
+ * slot of a probe that was answered, and session_prefetch_next() the slots of the next probe to send and of the oldest
+ * probe.
  */
 void session_prefetch(const struct session *session);
 void session_prefetch_slot(const struct session *session, uint32_t sequence);
@@ -97,14 +98,18 @@ struct session_counters session_counters(const struct session *session);
 void session_set_stateful(struct session *session);
 
 /*
- * Sets *lost to the number of lost probes that never reached the reflector, by the reflector's own counter up to the
- * newest answer. The other lost ones were lost on the way back, or after that answer. A probe that the network
- * duplicates on its way there counts twice at the reflector. This is detected if both answers arrive; if one of them is
- * lost, the figure is too small by one.
+ * Sets *lost to the number of lost probes that never reached the reflector, according to the reflector's own counter in
+ * its newest answer. The other lost probes were lost on the way back, or were sent after the newest answered probe. A
+ * probe that the network duplicates on the way to the reflector counts twice there. This is detected if both answers
+ * arrive; if one of them is lost, *lost is too small by one.
  *
- * Returns false, with *lost unchanged, if the counter cannot be used: no answer yet; the reflector copies the request's
- * number (stateless mode), restarted its count (restart, eviction), or counts requests of other senders in the same
- * session. Requires a session that is new to the reflector and fewer than 2^32 probes.
+ * Returns false, with *lost unchanged, if the counter cannot be used:
+ *   - there is no answer yet
+ *   - the reflector copies the request's number (stateless mode)
+ *   - the reflector restarted its count, because it was restarted or evicted the session
+ *   - the reflector counts requests of other senders in the same session
+ *
+ * The session must be new to the reflector and have fewer than 2^32 probes.
  */
 bool session_lost_forward(const struct session *session, uint64_t *lost);
 

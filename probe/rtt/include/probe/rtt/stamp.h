@@ -81,8 +81,8 @@ static inline size_t stamp_bytes(bool authenticated)
 }
 
 /*
- * Return 0, or -EBADMSG if the packet is shorter than the minimum, has a zero multiplier, or invalid PTP nanoseconds
- * (10^9 or more).
+ * Return 0, or -EBADMSG if the packet is shorter than the minimum, if a multiplier is zero, or if PTP nanoseconds are
+ * invalid (10^9 or more).
  */
 int stamp_read_request(const uint8_t *bytes, size_t length, struct stamp_request *request);
 int stamp_read_reply(const uint8_t *bytes, size_t length, struct stamp_reply *reply);

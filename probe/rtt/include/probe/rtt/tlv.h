@@ -55,7 +55,7 @@ void tlv_write_request(const struct tlv_request *request, uint8_t *out);
 
 /* The data that a reflector has about a request and its session. */
 struct tlv_facts {
-	const struct frame *request; /* headers of the request; its payload is not read, because it is being changed */
+	const struct frame *request; /* only the headers of the request are read: tlv_answer() changes the payload */
 	const struct stamp_key *key; /* NULL: no HMAC can be checked */
 	bool authenticated;          /* the base packet is authenticated */
 	uint32_t request_sequence, answer_sequence;
@@ -69,23 +69,25 @@ struct tlv_facts {
 };
 
 /*
- * Returns false if the TLVs name another of our member links than this one: then there must be no answer (RFC 9534
- * section 3.2).
+ * Returns false if the TLVs say that the request is for a member link other than `member`. Such a request must not be
+ * answered (RFC 9534 section 3.2).
  */
 bool tlv_is_for_member(uint16_t member, const uint8_t *bytes, size_t length);
 
 /*
- * Fills the TLVs of a request, except the HMAC TLV, which is computed again. Sets U on TLVs of unknown type and on a
- * destination that is not our address. Sets M on a TLV that is cut short or has a wrong length for its type, and ends
- * there. If the HMAC is wrong, sets only I, on all TLVs. Returns the DSCP requested for the answer, or -1 for the
- * request's own.
+ * Fills the TLVs of a request in place, and computes the HMAC TLV again. Sets flags:
+ *   - U on TLVs of an unknown or unsupported type, and on a destination that is not our address
+ *   - M on a TLV that is cut short or has a wrong length for its type; the TLVs after it stay as they are
+ *   - I on all TLVs, and no other flag, if the HMAC is wrong or missing; nothing is filled then
+ *
+ * Returns the DSCP requested for the answer, or -1 for that of the request.
  */
 int tlv_answer(const struct tlv_facts *facts, uint8_t *bytes, size_t length);
 
 /* Contents of the TLVs in an answer, for the types in `filled`. */
 struct tlv_reading {
 	uint32_t filled;  /* bits 1 << tlv_type of TLVs that were answered and have no flag */
-	uint32_t flagged; /* the same for TLVs with a flag */
+	uint32_t flagged; /* bits 1 << tlv_type of TLVs that came back with a flag */
 	bool bad_hmac;    /* the HMAC TLV is wrong: the other TLVs must not be used */
 	uint16_t source_port, destination_port;
 	ip_address source, destination; /* location: addresses of the request as it arrived; 0 = not reported */
@@ -94,7 +96,8 @@ struct tlv_reading {
 	uint8_t clock_in, method_in, clock_out, method_out;
 	uint8_t dscp, ecn; /* class: of the request as it arrived */
 	bool class_refused;
-	uint32_t sent, received, answered; /* direct measurement: sent by us, received and answered by the peer */
+	uint32_t sent, received, answered; /* direct measurement: numbers of packets sent by us, received by the peer
+					      and answered by it */
 	uint32_t follow_up_sequence;
 	struct ns follow_up_at;
 	uint16_t member, peer_member; /* micro-session: our link as sent, and the peer's */

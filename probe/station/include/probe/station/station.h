@@ -35,7 +35,7 @@ extern const char *const station_format_names[];
 	OPTION_STRING(struct station_settings, address, "address", 'a', "IP[/BITS]",                                   \
 		      "our IPv4 or IPv6 address (required); peers outside of /BITS go to the gateway"),                \
 		OPTION_STRING(struct station_settings, gateway, "gateway", 0, "IP",                                    \
-			      "next hop for peers off the link"),                                                      \
+			      "next hop for peers outside of the prefix of --address"),                                \
 		OPTION_INTEGER(struct station_settings, udp_port, "udp-port", 0, "PORT", 1, 65535,                     \
 			       "UDP port of the reflectors"),                                                          \
 		OPTION_STRING(struct station_settings, vlan, "vlan", 0, "ID[,PRIORITY]",                               \
@@ -44,7 +44,7 @@ extern const char *const station_format_names[];
 			      "authenticated mode: lines 'SSID KEY' (hexadecimal), readable only by the owner"),       \
 		OPTION_STRING(                                                                                         \
 			struct station_settings, member, "micro-session", 0, "ID[,PEER]",                              \
-			"ID is the LAG member link of the port, PEER the one of the peers (RFC 9534; or learned)"),    \
+			"RFC 9534: ID is the LAG member link of the port, PEER that of the peers (else learned)"),     \
 		OPTION_FLAG(struct station_settings, stateless, "stateless", 0,                                        \
 			    "answers copy the request's sequence number instead of counting"),                         \
 		OPTION_INTEGER(struct station_settings, mtu, "mtu", 0, "BYTES", 68, DP_MTU_MAXIMUM,                    \
@@ -55,13 +55,13 @@ extern const char *const station_format_names[];
 			      "auto = adaptive (sleeps) on a Linux interface, busy (a core of its own) on a NIC"),     \
 		OPTION_CHOICE(                                                                                         \
 			struct station_settings, stamps, "stamps", 0, "WHOSE", agent_stamps_names,                     \
-			"stamps: auto = the kernel's on af_packet, else the counter's; nic = arrivals by the NIC"),    \
+			"source of stamps: auto = the kernel on af_packet, else TSC; nic = the NIC, for arrivals"),    \
 		OPTION_DOUBLE(struct station_settings, clock_error_us, "clock-error-us", 0, "US", 0, 1e9,              \
 			      "our clock is synchronised to UTC with at most this error; 0 = the kernel's bound"),     \
 		OPTION_CHOICE(struct station_settings, format, "format", 0, "FORM", station_format_names,              \
 			      "format of time stamps in packets"),                                                     \
 		OPTION_STRING(struct station_settings, allow, "allow", 0, "IP[/BITS],...",                             \
-			      "answer only these sources; short TWAMP requests need it. Default: any unicast host"),   \
+			      "answer only these sources (default: all); short TWAMP requests only if listed here"),   \
 		OPTION_INTEGER(struct station_settings, source_pps, "limit-source", 0, "PPS", 0, 1e9,                  \
 			       "maximum answers per second to one source; 0 = no limit"),                              \
 		OPTION_INTEGER(struct station_settings, total_pps, "limit-total", 0, "PPS", 0, 1e9,                    \
@@ -74,9 +74,9 @@ extern const char *const station_format_names[];
 /* Rows of the commands that end by themselves; these have no live matrix. */
 #define STATION_QUEUE_ROWS                                                                                             \
 	OPTION_INTEGER(struct station_settings, queues, "queues", 0, "N", 0, AGENT_QUEUES_MAXIMUM,                     \
-		       "queues of the port, each on its own core; 0 = 1, the only choice for an interface"),           \
+		       "number of queues of the port, each on its own core; 0 = 1; an interface has only 1"),          \
 		OPTION_STRING(struct station_settings, cpus, "cpus", 0, "LIST",                                        \
-			      "cores for all queues but the first, such as 2,4-5; default: isolated, else any"),       \
+			      "cores for all queues but the first, such as 2,4-5; default: isolated, or else any"),    \
 		OPTION_STRING(struct station_settings, capture_path, "capture", 0, "FILE",                             \
 			      "write the STAMP packets sent and received, with their stamps (pcapng)")
 

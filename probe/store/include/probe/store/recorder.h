@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A thread that periodically adds the rows of a live matrix to a history. A failed write is logged once and repeated at
- * the next period: a full or locked disk leaves a gap, but never a wrong row.
+ * A thread that periodically adds the rows of a live matrix to a history. If a write fails, this is logged once, and
+ * the next period tries again. So a full disk or a locked file leaves a gap, but never a wrong row.
  */
 #ifndef MESH_RECORDER_H
 #define MESH_RECORDER_H
@@ -24,9 +24,9 @@ extern const struct mesh_recorder_options mesh_recorder_defaults;
 		OPTION_DOUBLE(type, member.every_s, "history-every", 0, "S", 0.1, 86400,                               \
 			      "time between two additions to the history"),                                            \
 		OPTION_DOUBLE(type, member.keep_pairs_days, "keep-pairs", 0, "DAYS", 0.0001, 36500,                    \
-			      "remove older figures of pairs of hosts from the history"),                              \
+			      "remove figures of pairs of hosts from the history after this time"),                    \
 		OPTION_DOUBLE(type, member.keep_racks_days, "keep-racks", 0, "DAYS", 0.0001, 36500,                    \
-			      "remove older figures of pairs of racks from the history")
+			      "remove figures of pairs of racks from the history after this time")
 
 struct mesh_recorder;
 

@@ -24,9 +24,13 @@ struct mesh_store *mesh_store_open(const char *path, bool writable, struct error
 void mesh_store_close(struct mesh_store *store); /* NULL is legal */
 
 /*
- * Adds the rows of the live matrix that are new since the last call, which must have been for the same matrix. In one
- * transaction, adds pairs (unreachable ones with the time `now`) and the maxima between racks (with the time `now`).
- * Returns 0, or -errno with err set if nothing was added (EBUSY, ENOSPC, EINVAL: damaged, EIO).
+ * Adds to the history, in one transaction:
+ *   - the measured pairs of the live matrix that were updated since the previous call
+ *   - all unreachable pairs, with the time `now`
+ *   - the maxima between racks, with the time `now`
+ *
+ * All calls must pass the same matrix. Returns 0, or -errno with err set if nothing was added: -EBUSY, -ENOSPC, -EIO,
+ * or -EINVAL if the file is damaged.
  */
 int mesh_store_take(struct mesh_store *store, const struct latency_matrix *live, struct ns now, struct error *err);
 
@@ -34,8 +38,8 @@ int mesh_store_take(struct mesh_store *store, const struct latency_matrix *live,
 int mesh_store_forget(struct mesh_store *store, struct ns pairs_before, struct ns racks_before, struct error *err);
 
 /*
- * Appends the points of a pair of hosts, or of racks, from `since` on. Returns 0, even if there are none; -ENOENT with
- * err set if the history does not know a name; or -EIO, -EINVAL, -ENOMEM.
+ * Appends the points of a pair of hosts, or of racks, from `since` on. Returns 0, even if there are none; or -errno
+ * with err set, -ENOENT if the history has no host or rack of this name.
  */
 int mesh_store_read(struct mesh_store *store, bool racks, const char *from, const char *to, struct ns since,
 		    struct latency_series *series, struct error *err);

@@ -21,7 +21,7 @@
 enum {
 	COST_GAMMA = 1001,       /* above every cost of a machine (NoMora 6) */
 	COST_MAXIMUM = 1000,     /* p = 0.1 */
-	COST_TABLE_SMALL = 128,  /* largest table that fits into vector registers, in entries */
+	COST_TABLE_SMALL = 128,  /* number of entries of the largest table that fits into vector registers */
 	COST_ABSENT = INT16_MAX, /* cost of a column without a machine: above every threshold */
 };
 
@@ -37,14 +37,14 @@ enum cost_lookup {
 };
 
 /*
- * entries per microsecond of an interpolated table. Rounding x changes the cost by at most 0.2 % if the curve falls by
- * 1.6 percent per microsecond.
+ * Number of entries per microsecond in an interpolated table. Even if the curve falls by 1.6 % per microsecond,
+ * rounding x to an entry changes the cost by at most 0.2 %.
  */
 enum { COST_STEPS_PER_US = 4 };
 
 /*
  * A curve in the form that the kernels read: costs by latency x. cost[0] is COST_ABSENT, for columns without a machine;
- * cost[1 + k] is the cost at x = k / per_us; the last entry is the cost beyond the table.
+ * cost[1 + k] is the cost at x = k / per_us; the last entry is the cost at any larger x.
  */
 struct cost_table {
 	uint32_t count; /* entries */

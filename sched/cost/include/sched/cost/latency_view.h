@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The round trip between any two machines of a cluster, and where each value comes from. A pair that was not measured
- * gets the largest round trip measured between the racks of its two machines; if no pair of these racks was measured,
- * the largest between the two pods; without that, the cluster's default for the distance. The round trip of a machine
- * to itself, if not measured, is a constant of the cluster. Round trips are floats, in microseconds (24 bits: exact to
- * 1 ns up to 16 ms). INFINITY means that the pair was probed without an answer: it is unreachable, which is not the
- * same as not measured, and counts in no maximum.
+ * gets the first of these values that exists:
+ * - the largest round trip measured between the racks of the two machines
+ * - the largest round trip measured between their pods
+ * - the cluster's default for the distance
+ * The round trip of a machine to itself, if not measured, is a constant of the cluster. Round trips are floats, in
+ * microseconds (24 bits: exact to 1 ns up to 16 ms). INFINITY means that the pair was probed without an answer. Such a
+ * pair is unreachable; unlike a pair that was not measured, it gets no other value. No maximum counts it.
  *
  * A pair has one value: the larger of the measurements by its two ends (NoMora 5.2: the maximum, because nobody knows
  * which of the paths a flow will take). The pair's age is that of the later measurement.
  *
  * Changes arrive in batches. For each machine, the view records the racks to which the machine's round trips changed;
  * latency_view_moved() returns these records, latency_view_moved_clear() clears them. Memory: 32 bytes per measured
- * pair, a float per pair of racks, a bit per machine and rack. Only one thread writes; it must hold a lock of the
- * caller's, and so must readers.
+ * pair, a float per pair of racks, a bit per machine and rack. Only one thread may write. The caller must provide a
+ * lock, which the writer and all readers hold during each call.
  */
 #ifndef COST_LATENCY_VIEW_H
 #define COST_LATENCY_VIEW_H
@@ -56,11 +58,11 @@ void latency_view_forget(struct latency_view *view, uint32_t machine);
 
 /* Outcome of latency_view_load(). */
 struct latency_view_load {
-	uint64_t pairs;           /* pairs that were added to the view */
-	uint64_t unanswered;      /* rows of pairs that were probed without an answer: unreachable */
+	uint64_t pairs;           /* pairs of the matrix that were added to the view */
+	uint64_t unanswered;      /* rows whose pair was probed without an answer, which makes it unreachable */
 	uint64_t old;             /* rows older than the caller allows, which count as not measured */
 	uint64_t unknown;         /* ignored rows, which name a machine that is not in the cluster */
-	const char *unknown_name; /* the first such name, or NULL; it belongs to the matrix */
+	const char *unknown_name; /* name of the first unknown machine, or NULL; the string belongs to the matrix */
 };
 
 /*
@@ -90,8 +92,8 @@ int latency_view_update(struct latency_view *view, const struct latency_sample *
 int latency_view_set(struct latency_view *view, uint32_t source, uint32_t destination, float rtt_us);
 
 /*
- * Removes pairs last measured before before_s. From then on they count as not measured, and have the largest round trip
- * of their two racks. Calls gone(), unless it is NULL, for each removed pair.
+ * Removes pairs last measured before before_s. From then on they count as not measured. Calls gone(), unless it is
+ * NULL, for each removed pair.
  */
 void latency_view_expire(struct latency_view *view, uint32_t before_s,
 			 void (*gone)(void *context, uint32_t a, uint32_t b), void *context);
@@ -120,8 +122,9 @@ uint32_t latency_view_pairs_of(const struct latency_view *view, uint32_t machine
 void latency_view_row(const struct latency_view *view, uint32_t root, uint32_t first, uint32_t count, float *rtt_us);
 
 /*
- * Writes the smallest and the largest round trip from `root` to the reachable machines of each rack to arrays of
- * [layout->rack_count]; -1 for a rack without any. Takes time linear in the racks and in the pairs of `root`.
+ * For each rack, writes the smallest and the largest round trip from machine `root` to the rack's reachable machines;
+ * -1 if there are none. Both arrays have layout->rack_count elements. Takes time linear in the number of racks and of
+ * measured pairs with `root`.
  */
 void latency_view_extremes(const struct latency_view *view, uint32_t root, float *least_us, float *most_us);
 

@@ -13,8 +13,8 @@ struct cost_moved {
 	const uint32_t *machines; /* [count] machines with changed round trips, each once */
 	size_t count;
 	/*
-	 * [machine][words] by machine number, in words of 64 bits: a bit for each rack to which the machine's round
-	 * trips changed. NULL: they changed to all racks.
+	 * For each machine number, `words` words of 64 bits, with a bit for each rack: the racks to which the machine's
+	 * round trips changed. NULL: they changed to all racks.
 	 */
 	const uint64_t *racks;
 	uint32_t words;

@@ -6,12 +6,14 @@
  * cost up to p_m (machine_threshold), to racks that cost up to p_r (rack_threshold), and to the cluster. The cost of a
  * rack or of the cluster is that of its most expensive machine. A machine that is down is absent: no arc leads to it,
  * and no maximum counts it. Rows are cached by curve and root for as long as a job has its root there, and updated rack
- * by rack when a latency changes. Costs are integers, 100 times the inverse of performance. One thread owns the rows.
+ * by rack when a latency changes. Costs are integers, 100 times the inverse of performance. Only one thread at a time
+ * may use the rows.
  *
  * Long rows. A row with more than `machine_arcs` arcs to machines is cut: it keeps only arcs that cost less than the
  * arc to the machine's rack, and if these are still too many, only the cheapest. Updates of single racks may then add
- * arcs, up to twice `machine_arcs`, before the row is cut again. So an almost flat curve has an arc per rack,
- * and arcs to the few cheaper machines. Tasks reach the other machines through their rack or the cluster.
+ * arcs, up to twice `machine_arcs`, before the row is cut again. So a row of an almost flat curve has one arc per rack,
+ * and arcs to the few machines that are cheaper than their rack. Tasks reach the other machines through their rack or
+ * the cluster.
  */
 #ifndef COST_ROWS_H
 #define COST_ROWS_H
@@ -39,15 +41,16 @@ struct cost_source {
 	/*
 	 * Optional. Sets least_us[racks] and most_us[racks] to bounds of the round trips from `root` to the machines of
 	 * each rack; most_us is negative if the rack has no machine. The machines of a rack whose least_us costs more
-	 * than p_m need not be examined, so computing a row takes the time of this call and of the few near racks. If
-	 * an upper bound is not exact, the arcs to the rack and to the cluster become more expensive than necessary.
-	 * Machines that are down count as in row().
+	 * than p_m need not be examined, so that computing a row takes little more than this call and the few near
+	 * racks. If an upper bound is not exact, the arcs to the rack and to the cluster become more expensive than
+	 * necessary. Machines that are down are included, as in row().
 	 */
 	void (*extremes)(const void *context, uint32_t root, float *least_us, float *most_us);
 	/*
-	 * True: extremes() counts only machines that are up, and only the largest upper bound is exact. So racks that
-	 * may get an arc of their own are computed as well. Each call of extremes() then requests only one of the two
-	 * bounds, with NULL for the other: upper bounds take long to compute, and are often not needed.
+	 * True: extremes() counts only machines that are up, and its upper bounds are not exact, except the largest
+	 * one. Racks that may get an arc of their own are therefore computed machine by machine. Each call of
+	 * extremes() then requests only one of the two bounds, with NULL for the other, because upper bounds take long
+	 * to compute and are often not needed.
 	 */
 	bool coarse;
 };
@@ -67,16 +70,22 @@ struct cost_row {
 	uint32_t root; /* machine */
 	/* changes whenever the row's costs or arcs change; unique among all rows; 0: the row is not cached */
 	uint64_t version;
-	/* only the racks in `changed` differ from the row's version of this number; 0: any rack may differ */
+	/*
+	 * an earlier version of the row: since then, only the racks in `changed` have changed; 0: any rack may have
+	 * changed
+	 */
 	uint64_t mended_from;
 	int32_t cluster_cost; /* largest cost of all machines; COST_ABSENT if there is no machine */
 	uint32_t machine_count, rack_count, span_count, changed_count;
 	struct arc *machines; /* [machine_count] rack by rack */
 	/* [rack_count] racks whose largest cost is at most p_r, with that cost; ascending by rack */
 	struct arc *racks;
-	/* [span_count + 1] racks with arcs in `machines`, ascending; NULL: `machines` is in any order */
+	/*
+	 * [span_count + 1] racks with arcs in `machines`, ascending; the last item only marks the end of `machines`.
+	 * NULL: `machines` is in any order
+	 */
 	struct cost_span *spans;
-	uint32_t *changed; /* [changed_count] racks that differ from version mended_from */
+	uint32_t *changed; /* [changed_count] racks that have changed since version mended_from */
 };
 
 /* Returns the arcs of a cached row to a rack and to the machines in it. */
@@ -105,7 +114,7 @@ struct cost_rows_settings {
 struct cost_rows_work {
 	uint64_t rows;    /* rows of which all racks were computed */
 	uint64_t updated; /* rows of which only some racks were computed */
-	uint64_t costs;   /* machine costs computed in all */
+	uint64_t costs;   /* costs of single machines computed, over all rows */
 	uint64_t hits;    /* requests for rows that were up to date */
 };
 
@@ -162,8 +171,8 @@ void cost_rows_all_moved(struct cost_rows *rows);
 void cost_rows_set_present(struct cost_rows *rows, uint32_t machine, bool present);
 
 /*
- * root_came: a job with this curve now has its root on this machine. root_left: it no longer has. A row is dropped when
- * the last announced job has left. Rows of roots that were never announced are kept.
+ * Report that a job with this curve now has its root on this machine (came), or no longer has it there (left). A row is
+ * dropped when all jobs that were reported for it have left. A row for which no job was ever reported is kept.
  */
 void cost_rows_root_came(struct cost_rows *rows, int32_t curve, uint32_t root);
 void cost_rows_root_left(struct cost_rows *rows, int32_t curve, uint32_t root);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Advice on moves: for each task of a running job, the host on which the task would raise the sum of all rates most,
- * and by how much. Running jobs are not changed. To evaluate a move, the routes of its job are chosen again; those of
- * all other jobs are kept.
+ * Advice on moves of single tasks. For each task of a running job, finds the host with which the sum of all rates would
+ * be greatest, and computes the increase. The jobs continue unchanged. To evaluate a move, chooses new routes for the
+ * task's job; all other jobs keep their routes.
  */
 #ifndef SCHED_DATAFLOW_ADVISE_H
 #define SCHED_DATAFLOW_ADVISE_H
@@ -17,13 +17,13 @@ struct dataflow_move {
 };
 
 struct dataflow_advice {
-	struct dataflow_move *moves; /* best move per task, if it raises the sum of rates; largest gain first */
+	struct dataflow_move *moves; /* at most one per task, only with a gain > 0; largest gain first */
 	size_t count;
 };
 
 /*
- * Advises on the plan's jobs that were running before the plan; the engine evaluates the moves. The plan does not
- * change. Returns 0, or -errno with err set; in either case the caller clears the advice.
+ * Advises on those of the plan's jobs that were already running when it was made. The engine chooses the moves. The
+ * plan does not change. Returns 0, or -errno with err set; in either case the caller calls dataflow_advice_clear().
  */
 int dataflow_advise(struct dataflow_plan *plan, const struct engine *engine, const struct engine_options *options,
 		    struct dataflow_advice *advice, struct error *err);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An upper bound on the sum of the rates that all running jobs' sources can sustain for the current placement: a linear
- * programme (GLPK's simplex) in which the data from one host to another may be split over all candidate routes of the
- * pair, differently in each direction, and rates need not be fair. No choice of routes among the candidates, and no
- * sharing of the links, can do better.
+ * An upper bound on the sum of the rates of all running jobs' sources for the current placement. It is the optimum of a
+ * linear programme (GLPK's simplex), which has more freedom than the network:
+ * - the data from one host to another may be split over all candidate routes of the pair
+ * - the two directions of a pair may use different routes
+ * - the rates need not be fair
  */
 #ifndef SCHED_DATAFLOW_BOUND_H
 #define SCHED_DATAFLOW_BOUND_H

@@ -3,17 +3,18 @@
  * Chooses hosts for the tasks of a new dataflow job and routes for its data. Running jobs keep their hosts and routes.
  *
  * Engines:
- * - rate: ours: local search on the rates that all sources sustain together (sched/flows), running jobs included
- * - completion: the same search for the least sum of weight / rate over the sources: the least total time if the
- *   sources are of equal size (the greatest sum of rates starves sources on busy links)
- * - both: the paper's nested simulated annealing over placement and routes (Alkaff and Gupta, algorithms 1 to 3)
- * - application: the paper's annealing over only the placement; a random route for each pair of hosts
- * - routing: the paper's annealing over only the routes; a random placement
- * - random: a random free slot for each task, a random route for each pair
- * - storm: Storm's default: tasks in order, round robin over the hosts with free slots; equal-cost routes at random
- * - flink: spread out evenly: each task on the host with the most free slots; equal-cost routes at random
- * - rstorm: R-Storm: tasks in breadth-first order of the graph, each in the nearest free slot; equal-cost routes at
- *   random
+ * - rate: ours. Local search for the greatest sum of the max-min fair rates (sched/flows) of all jobs' sources.
+ * - completion: ours. The same search for the least sum of weight / rate over all sources, which is the least total
+ *   time if the sources are of equal size. (Engine rate may starve sources on busy links.)
+ * - both: the engine of Alkaff and Gupta's paper: nested simulated annealing of placement and routes, algorithms 1-3.
+ * - application: the paper's annealing of the placement alone; a random route for each pair of hosts.
+ * - routing: the paper's annealing of the routes alone; a random placement.
+ * - random: a random free slot for each task, a random route for each pair.
+ * - storm: Storm's default. Places tasks in order, round robin over the hosts with free slots.
+ * - flink: Flink's even spread. Places each task on the host with the most free slots.
+ * - rstorm: R-Storm. Places tasks in breadth-first order of the graph, each as near as possible to a reference host.
+ *
+ * storm, flink and rstorm draw each route at random from those with the fewest links.
  */
 #ifndef SCHED_DATAFLOW_ENGINE_H
 #define SCHED_DATAFLOW_ENGINE_H
@@ -26,8 +27,8 @@
 struct dataflow_latency;
 
 /*
- * Errors of the paper's printed pseudo-code. The paper's engines reproduce all or one of them on request
- * (engine_anneal.c). With ENGINE_LITERAL_SUM, and so also with ENGINE_LITERAL_ALL, every state has utility 0.
+ * Errors of the paper's printed pseudo-code. The paper's engines (both, application, routing) reproduce one or all of
+ * them on request; engine_anneal.c lists them. With ENGINE_LITERAL_SUM or ENGINE_LITERAL_ALL, the utility is always 0.
  */
 enum engine_literal {
 	ENGINE_CORRECTED,
@@ -36,35 +37,34 @@ enum engine_literal {
 	ENGINE_LITERAL_TRUTH,  /* transition() returns a probability where a truth value is needed */
 	ENGINE_LITERAL_ALIAS,  /* states are changed in place: rejected steps are not undone, and the state in which a
 				  run ends counts as its best state */
-	ENGINE_LITERAL_PATHS,  /* a sink's bandwidth is the least of all k paths between the sink's host and its root's
-				  host */
+	ENGINE_LITERAL_PATHS,  /* the bandwidth from a source to a sink is the least of all k paths between their
+				  hosts */
 	ENGINE_LITERAL_ROUTES, /* the routes chosen by the routing level are dropped when genState returns */
-	ENGINE_LITERAL_LOCAL,  /* a sink on the host of its roots is infinitely fast */
+	ENGINE_LITERAL_LOCAL,  /* a sink on the host of its sources is infinitely fast */
 };
 extern const char *const engine_literal_names[]; /* names of the values from ENGINE_LITERAL_ALL on; ends with NULL */
 
 struct engine_options {
 	uint64_t seed;
-	uint32_t evaluations; /* maximum; 0: the engine's default */
-	uint32_t starts;      /* engines rate and completion: number of local searches; the first begins with R-Storm's
-				 placement, the others with random ones */
-	double local_MBps;    /* maximum rate of a source, MB/s, also if all its data stays on one host; > 0 */
+	uint32_t evaluations;   /* maximum number of placements to evaluate; 0: the engine's default */
+	uint32_t starts;        /* maximum number of local searches of engines rate and completion; the first begins
+				   with R-Storm's placement, the others with random placements */
+	double local_MBps;      /* maximum rate of a source, MB/s, also if all its data stays on one host; > 0 */
 	struct ns (*now)(void); /* clock of `deadline` and of the measured times; may be NULL */
-	struct ns deadline; /* time of now() at which the search ends and the best answer so far is returned; v == 0:
-			       none */
+	struct ns deadline; /* when now() reaches it, the search ends with the best answer so far; v == 0: no limit */
 	/*
-	 * If not NULL, engines rate and completion multiply the job's rates by its performance at measured latency; the
-	 * job must then be one of the scenario of `latency`.
+	 * If not NULL, engines rate and completion multiply the job's rates by the job's performance at the measured
+	 * latency. The job must then belong to the scenario that was given to dataflow_latency_open().
 	 */
 	const struct dataflow_latency *latency;
-	/* The paper's unpublished parameters. */
-	double temperature;   /* initial, in the utility's unit, MB/s */
-	uint32_t steps;       /* maxStep of the application level */
-	uint32_t route_steps; /* maxStep of the routing level */
-	uint32_t repeats;     /* runs of the annealing, "5" in algorithm 1 */
+	/* Parameters of the paper's engines. */
+	double temperature;   /* initial temperature, in MB/s like the utility; not published */
+	uint32_t steps;       /* steps of the placement: the paper's maxStep; not published */
+	uint32_t route_steps; /* steps of the routes: the paper's maxStep; not published */
+	uint32_t repeats;     /* runs of the annealing: 5 in the paper's algorithm 1 */
 	enum engine_literal literal;
-	bool direct; /* true: a sink's bandwidth is that of the route between the sink's host and its root's host, as
-			printed; false: the least on the flows from the root to the sink */
+	bool direct; /* how to measure the bandwidth from a root (source) to a sink. true: on the route between their
+			hosts, as printed in the paper; false: the least bandwidth on the flows between them */
 };
 
 /*
@@ -76,10 +76,9 @@ struct engine_options engine_defaults(void);
 struct engine;
 const struct engine *engine_find(const char *name);   /* NULL if unknown */
 const char *engine_name(size_t index);                /* NULL if there is no engine with this index */
-bool engine_seeks_rates(const struct engine *engine); /* true: the engine searches by the rates that sources sustain
-							 (rate, completion) */
+bool engine_seeks_rates(const struct engine *engine); /* true for rate and completion */
 
-/* The number of the route (network_route()) chosen for the hosts low < high, which exchange data and had no route. */
+/* A new route for a pair of hosts that had none: node numbers low < high; number: of the route (network_route()). */
 struct engine_route {
 	uint32_t low, high, number;
 };
@@ -94,10 +93,13 @@ struct engine_answer {
 };
 
 /*
- * Sets job->hosts of the tasks that are DATAFLOW_NOWHERE; tasks that have a host stay there. Returns 0; or, with err
- * set and job->hosts unchanged, -ENOSPC (too few free slots), -EHOSTUNREACH (the hosts of two tasks are not connected)
- * or -ENOMEM. The network does not change; to start the job, pass the answer to engine_start(). The caller frees the
- * answer by engine_answer_clear().
+ * Chooses hosts for the tasks whose job->hosts[] is DATAFLOW_NOWHERE; the other tasks stay. The network does not
+ * change: to start the job, pass the answer to engine_start(). The caller frees the answer by engine_answer_clear().
+ *
+ * Returns 0; or, with err set and job->hosts unchanged:
+ * - -ENOSPC: too few free slots
+ * - -EHOSTUNREACH: the hosts of two tasks are not connected
+ * - -ENOMEM
  */
 int engine_place(const struct engine *engine, struct network *network, struct dataflow_job *job,
 		 const struct dataflow_graph *graph, const struct engine_options *options, struct engine_answer *answer,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A dataflow job as tasks and flows: which flow carries how much of each source's data.
+ * A dataflow job as tasks and flows, with the amount of each source's data that a flow carries.
  *
  * A source is a task of a component without incoming edges. When source s emits 1 MB/s and all others nothing, task t
- * receives received[t][s] and flow f carries carried[f][s] MB/s: the solution of
+ * receives received[t][s] MB/s and flow f carries carried[f][s] MB/s. These are the solution of
  *
  * 	received = emitted + sum over edges of share * selectivity * received(sender)
  *
- * which exists if every cycle of edges passes on less data than it receives. Plain data, owned by the caller. Pure.
+ * It exists if every cycle of edges passes on less data than it receives. The caller owns the data. Pure.
  */
 #ifndef SCHED_DATAFLOW_GRAPH_H
 #define SCHED_DATAFLOW_GRAPH_H
@@ -37,8 +37,8 @@ struct dataflow_graph {
 	struct dataflow_flow *flows;        /* ordered by sending task */
 	uint32_t *out;                      /* [task_count + 1]: flows of a sender are out[t] .. out[t + 1] - 1 */
 	struct dataflow_by_source carried;  /* rows: flows */
-	struct dataflow_by_source received; /* rows: tasks; the row of a source's task holds what it emits */
-	double *sink_share;                 /* [source_count]: MB/s that arrive at sinks per 1 MB/s of the source */
+	struct dataflow_by_source received; /* rows: tasks; the row of a source has rate 1 for the source itself */
+	double *sink_share; /* [source_count]: MB/s that all sinks receive when the source emits 1 MB/s */
 };
 
 /*
@@ -49,9 +49,9 @@ struct dataflow_graph *dataflow_graph_create(const struct dataflow_job *job, str
 void dataflow_graph_destroy(struct dataflow_graph *graph); /* NULL is legal */
 
 /*
- * Lists the flows from one sending task along one edge. shares[]: the part of the sender's data on this edge that each
- * flow carries; 1 if each receiver gets a copy. Both arrays need space for all tasks of the receiving component.
- * Returns the number of flows.
+ * Lists the flows from one sending task along one edge. shares[]: by flow, the part of the sender's data on this edge
+ * that the flow carries; 1 if each receiver gets a copy. flows[] and shares[] need space for all tasks of the receiving
+ * component. Returns the number of flows.
  */
 uint32_t dataflow_edge_flows(const struct dataflow_job *job, const struct dataflow_edge *edge, uint32_t sender,
 			     struct dataflow_flow *flows, double *shares);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The effect of measured latency on a placement: a job's performance, 0..1, is the mean over its flows of the
- * performance that its curve gives for the round trip between the hosts of the flow's tasks (as in NoMora, section 5.2,
- * but for every flow, not only those to the root). A job without a curve has performance 1. Engines rate and completion
- * multiply a job's rates by its performance.
+ * The effect of measured latency on a placement. A job's curve gives the performance, 0..1, for the round trip between
+ * the hosts of a flow's two tasks. The job's performance is the mean over its flows. (NoMora, section 5.2, does the
+ * same for the flows to the root.) A job without a curve has performance 1. Engines rate and completion multiply a
+ * job's rates by its performance.
  *
- * The round trip of a pair of hosts is the larger of its two directions, or the largest of the matrix if neither was
- * measured. If a direction was probed without an answer, the job's performance is 0. Within a host the round trip is 1
- * us.
+ * The round trip between two hosts is the larger of those measured in the two directions. If neither was measured, it
+ * is the largest one in the matrix. If one of the job's pairs was probed without an answer, the job's performance is
+ * 0. Within a host, the round trip is 1 us.
  */
 #ifndef SCHED_DATAFLOW_LATENCY_H
 #define SCHED_DATAFLOW_LATENCY_H
@@ -21,7 +21,7 @@ struct dataflow_latency_options {
 	const char *matrix; /* file of the latency matrix; "-" = stdin */
 	enum latency_statistic statistic;
 	const char *curves; /* folder of the curves, NAME.json */
-	const char *curve;  /* name of the curve of jobs that name none; NULL: those have performance 1 */
+	const char *curve; /* name of the curve for jobs that do not name a curve; NULL: such jobs have performance 1 */
 };
 
 /*

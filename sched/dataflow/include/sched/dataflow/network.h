@@ -2,13 +2,19 @@
 /*
  * A network with the dataflow jobs that run on it: free slots, loads of links and CPUs, routes in use.
  *
- * Resources are numbered: link l is 2 l in the direction from its end a, and 2 l + 1 in the other direction; the CPU of
- * host h is 2 * link_count + h. A host uses its first link that is up. Data between two hosts takes one route, the same
- * in both directions and for all jobs; tasks on one host exchange data without using a link. Route number n < k of a
- * pair of hosts follows path n of the k shortest paths between the hosts' switches (sched/topology). Route number k is
- * used while all of these have a link that is down: it follows a shortest path over the links that are up.
+ * Numbers of resources:
+ * - 2 l: link l in the direction from its end a
+ * - 2 l + 1: link l in the other direction
+ * - 2 * link_count + h: the CPU of host h
  *
- * One thread. The network borrows the topology and the jobs' descriptions.
+ * A host uses its first link that is up. Data between two hosts takes one route, the same in both directions and for
+ * all jobs. Tasks on one host exchange data without using a link.
+ *
+ * Numbers of the routes of a pair of hosts:
+ * - n < k: follows path n of the k shortest paths between the hosts' switches (sched/topology)
+ * - k: follows a shortest path over the links that are up; exists only while each of the k paths is down
+ *
+ * Use from one thread. The network borrows the topology and the jobs' descriptions.
  */
 #ifndef SCHED_DATAFLOW_NETWORK_H
 #define SCHED_DATAFLOW_NETWORK_H
@@ -25,17 +31,20 @@ enum { NETWORK_ROUTES_MAXIMUM = TOPOLOGY_PATHS_K_MAXIMUM, NETWORK_ROUTE_LINKS = 
 
 struct network;
 
-/* The links of a route from one host to another, as resources (link and direction), in order. */
+/*
+ * The links of a route as numbers of resources, in order and in the direction from the host with the lower node number
+ * to the host with the higher one.
+ */
 struct network_route {
 	uint32_t count;
 	uint32_t resources[NETWORK_ROUTE_LINKS];
 };
 
-/* A job that runs on the network. Its routes are those of the pairs of hosts (network_route_of()). */
+/* A job that runs on the network. Routes belong to pairs of hosts, not to jobs (network_route_of()). */
 struct network_job {
 	struct dataflow_job *job; /* hosts[] is its placement */
 	const struct dataflow_graph *graph;
-	const double *offered; /* by source: MB/s that the source offers; NULL: the MBps of its component */
+	const double *offered; /* by source: rate without bottlenecks, MB/s; NULL: the MBps of its component */
 };
 
 /*
@@ -55,9 +64,9 @@ uint32_t network_free_slots(const struct network *network, uint32_t host);
 void network_resource_name(const struct network *network, uint32_t resource, char *text);
 
 /*
- * Writes the candidate routes between two different hosts (over links that are up, fewest links first) to routes[], at
- * most NETWORK_ROUTES_MAXIMUM, and the number of each to numbers[], which may be NULL. Returns the count of routes (0:
- * not connected) or -ENOMEM.
+ * Lists the routes between two different hosts whose links are all up, fewest links first: the routes in routes[], at
+ * most NETWORK_ROUTES_MAXIMUM, and their numbers in numbers[], which may be NULL. Returns the count of routes (0: the
+ * hosts are not connected) or -ENOMEM.
  */
 int network_routes(struct network *network, uint32_t from, uint32_t to, struct network_route *routes,
 		   uint32_t *numbers);
@@ -78,10 +87,14 @@ int64_t network_route_of(const struct network *network, uint32_t from, uint32_t 
 int network_distances(const struct network *network, uint32_t from, uint32_t *distance);
 
 /*
- * Starts a job, all of whose tasks have hosts: takes their slots and, for each pair of hosts that exchange data and
- * have no route yet, the route numbered route_of(context, from, to). The job and its graph are borrowed until
- * network_stop(). Returns 0; or, with err set and nothing changed, -ENOSPC (a host has too few slots), -EHOSTUNREACH
- * (no such route) or -ENOMEM.
+ * Starts a job, all of whose tasks must have hosts. Takes slots on these hosts. If a pair of hosts that exchange data
+ * has no route yet, gives it the route number that route_of(context, from, to) returns (-errno: no route). The job and
+ * its graph are borrowed until network_stop().
+ *
+ * Returns 0; or, with err set and nothing changed:
+ * - -ENOSPC: a host has too few slots
+ * - -EHOSTUNREACH: route_of() failed, or this route does not exist or is down
+ * - -ENOMEM
  */
 typedef int64_t (*network_chooser)(void *context, uint32_t from, uint32_t to);
 int network_start(struct network *network, struct dataflow_job *job, const struct dataflow_graph *graph,
@@ -90,31 +103,33 @@ int network_start(struct network *network, struct dataflow_job *job, const struc
 void network_stop(struct network *network, uint32_t index);
 const struct network_job *network_jobs(const struct network *network, uint32_t *count);
 
-/* Sets the rates that the sources of the job at an index offer; borrowed until network_stop(). */
+/* Sets network_job.offered of the job at an index of network_jobs(); borrowed until network_stop(). */
 void network_offer(struct network *network, uint32_t index, const double *offered);
 
 /*
- * Changes the routes of pairs of hosts after links have failed (`repaired` false) or returned (true). After a failure,
- * each pair whose route has a link that is down gets the least used of its shortest candidate routes, if any is up; it
- * is then a rerouted pair. After a return, each rerouted pair gets the route from before the failure back, if that is
- * up. Returns the number of routes that changed, or -ENOMEM.
+ * Changes the routes of pairs of hosts after links failed or returned. Returns the number of changed routes, or
+ * -ENOMEM.
+ *
+ * - repaired false, after a failure: if a pair's route has a link that is down, the pair gets the least used of the
+ *   routes with the fewest links. It is then a rerouted pair. If no route is up, it keeps the old one.
+ * - repaired true, after a return: each rerouted pair gets its route from before the failure back, if this route is up.
  */
 int network_reroute_pairs(struct network *network, bool repaired);
 
 /*
- * Gives each rerouted pair (see network_reroute_pairs()) the candidate route with which the sum of the rates of the
- * running jobs' sources is greatest, each counted with at most local_MBps. Repeats this until no route changes, or
- * until a limit of evaluations. Returns 1 if a route changed, 0 if none did, or -ENOMEM.
+ * Gives each rerouted pair (network_reroute_pairs()) the route that maximises the sum of the rates of the running jobs'
+ * sources. A rate counts with at most local_MBps. Repeats this until no route changes, or until a limit of evaluations
+ * is reached. Returns 1 if a route changed, 0 if none did, or -ENOMEM.
  */
 int network_improve_rerouted(struct network *network, double local_MBps);
 
 /*
- * Writes to links[link_count] the links between switches that are on routes of running jobs. Returns their number, or
- * -ENOMEM.
+ * Writes the links between switches that are part of a route in use to links[link_count]. Returns the number of these
+ * links, or -ENOMEM.
  */
 int network_links_in_use(const struct network *network, uint32_t *links);
 
-/* hold true: takes away the free slots of a host that is down; false: gives them back. */
+/* hold true: makes the free slots of a failed host unavailable; false: makes them available again. */
 void network_hold_slots(struct network *network, uint32_t host, bool hold);
 
 /*

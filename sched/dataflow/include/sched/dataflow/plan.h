@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Plans a whole scenario: starts the jobs all of whose tasks have hosts, then places the others with an engine, one
- * after the other in the order of the file, and computes the rates that the sources of all jobs sustain together.
+ * Plans a whole scenario. First starts the jobs all of whose tasks have hosts. Then places and starts the other jobs
+ * with an engine, one by one, in the order of the file. At the end, computes the rates that the sources of all jobs
+ * sustain together.
  */
 #ifndef SCHED_DATAFLOW_PLAN_H
 #define SCHED_DATAFLOW_PLAN_H
@@ -13,11 +14,10 @@ struct plan_job {
 	struct dataflow_graph *graph;
 	bool placed_here; /* placed by the engine; false: all its tasks had hosts in the scenario */
 	uint64_t evaluations;
-	double seconds; /* time that placing and starting the job took, wall clock; 0 if engine_options.now is NULL */
-	/* By source. */
-	double *MBps;
-	uint32_t *bottleneck; /* resource, or MAX_MIN_OFFERED */
-	double total_MBps;    /* sum over the job's sources, each counted with at most local_MBps */
+	double seconds; /* duration of placing and starting the job by engine_options.now(), s; 0 if now is NULL */
+	double *MBps;   /* by source: rate, MB/s, at most local_MBps */
+	uint32_t *bottleneck; /* by source: resource that limits it, or MAX_MIN_OFFERED */
+	double total_MBps;    /* sum of MBps[] */
 	double random_MBps;   /* mean of total_MBps over random placements of all jobs placed here; NAN: not computed */
 };
 
@@ -25,13 +25,13 @@ struct dataflow_plan {
 	struct network *network;
 	struct plan_job *jobs; /* in the order of the scenario */
 	uint32_t job_count;
-	bool *waiting; /* by task, job by job in the order of jobs[]: the task had no host in the scenario */
+	bool *waiting; /* by task, the jobs one after the other: whether it had no host in the scenario */
 };
 
 /*
- * Places the scenario's jobs and sets their hosts[]. random_MBps of a job is the mean over `random_runs` random
- * placements (0: not computed). Returns NULL with err set for the errors of engine_place() and dataflow_graph_create().
- * The scenario is borrowed.
+ * Places the jobs of the scenario, which is borrowed, and sets their hosts[]. random_runs: number of random placements
+ * for random_MBps; 0: does not compute it. Returns NULL with err set for the errors of engine_place() and
+ * dataflow_graph_create().
  */
 struct dataflow_plan *dataflow_plan_create(struct dataflow *dataflow, const struct engine *engine,
 					   const struct engine_options *options,

@@ -15,9 +15,9 @@
 struct dataflow_plan_report {
 	const struct dataflow_plan *plan;
 	const char *engine;
-	const struct dataflow_latency *latency; /* the jobs' performance; NULL: left out */
-	const struct dataflow_advice *advice;   /* moves; NULL: left out */
-	double bound_MBps;                      /* dataflow_bound() of all jobs together, MB/s; NAN: left out */
+	const struct dataflow_latency *latency; /* for the jobs' performance; NULL: not in the report */
+	const struct dataflow_advice *advice;   /* moves; NULL: not in the report */
+	double bound_MBps; /* dataflow_bound() of all jobs together, MB/s; NAN: not in the report */
 };
 
 void dataflow_plan_print(const struct dataflow_plan_report *report, FILE *out);

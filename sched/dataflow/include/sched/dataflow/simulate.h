@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A flow-level simulation of dataflow jobs in virtual time: jobs arrive, are placed by an engine, send at the max-min
- * fair rates that all sources sustain together under back-pressure (network_rates()), and end when each source has sent
- * its volume. A job without enough free slots waits; waiting jobs start in the order of their arrival.
+ * A flow-level simulation of dataflow jobs in virtual time. When a job arrives, an engine places it. Its sources send
+ * at the max-min fair rates that all sources sustain together under back-pressure (network_rates()). It ends when each
+ * source has sent its volume. A job without enough free slots waits; waiting jobs start in the order of their arrival.
  *
- * Without buffers, rates follow every change at once. With buffer_MB each flow has a queue of that size: a source may
- * send faster than the bottleneck of its data until the queues before the bottleneck are full, and a job ends when its
- * queues are empty (buffers.h). The data in the queues of tasks whose host fails is not lost.
+ * Without buffers, all rates follow a change at once. With buffer_MB, each flow has a queue of that size (buffers.h). A
+ * source may then send faster than the bottleneck of its data until the queues before the bottleneck are full, and a
+ * job ends when its queues, too, are empty. When a host fails, the data in the queues of its tasks is not lost.
  *
- * Links and hosts fail and return. When a link fails, the routes over it are replaced; when it returns, they are
- * restored; other routes do not change. When a host fails, only its tasks are placed again, and a source among them
- * continues after the data that it has already sent. One thread, seeded: the same input gives the same result.
+ * Links and hosts fail and return. When a link fails, the routes over it are replaced. When it returns, these routes
+ * are restored. Other routes do not change. When a host fails, only its tasks are placed again; a source among them
+ * continues after the data that it has already sent. Use from one thread. The same input and seed give the same result.
  */
 #ifndef SCHED_DATAFLOW_SIMULATE_H
 #define SCHED_DATAFLOW_SIMULATE_H
@@ -24,8 +24,8 @@
 enum simulate_fault_kind {
 	SIMULATE_LINK, /* subject: a link of the topology */
 	SIMULATE_HOST, /* subject: a node */
-	SIMULATE_USED, /* subject: percentage of the links that carry data at fail_s and join two switches; drawn at
-			  random */
+	SIMULATE_USED, /* subject: a percentage. Of the links between switches that carry data at fail_s, this share
+			  fails, drawn at random. */
 };
 
 struct simulate_fault {
@@ -53,8 +53,8 @@ struct dataflow_simulate_options {
 
 struct simulate_job {
 	double arrival_s, start_s, end_s; /* NAN: the job did not arrive, start or end */
-	double MB;                        /* data sent by the job's sources */
-	uint32_t moved_tasks;             /* tasks placed again because their host failed, counted once per failure */
+	double MB;                        /* data that the job's sources have sent, MB */
+	uint32_t moved_tasks;             /* tasks whose host failed; a task counts once per failure */
 };
 
 struct dataflow_simulate_result {
@@ -69,16 +69,23 @@ struct dataflow_simulate_result {
 	} * rates;
 	size_t rate_count, rate_capacity;
 	uint32_t rerouted;              /* number of routes replaced after failures of links */
-	double *decision_s, *reroute_s; /* wall-clock time of each placement, and of each rerouting after a failure; 0
-					   without now() */
+	double *decision_s, *reroute_s; /* duration of each placement and of each rerouting after a link failure, by
+					   now(); 0 without now() */
 	size_t decision_count, decision_capacity, reroute_count, reroute_capacity;
 };
 
 /*
- * Changes the jobs' hosts and the states of the topology's links during the simulation. At the end, restores the hosts
- * and sets up again the links that faults still hold down. Returns 0; or, with err set, -EINVAL (a job never ends and
- * until_s is INFINITY; the gain of a cycle is 1 or more; with buffers, a job has a cycle), -ENOSPC or -EHOSTUNREACH (a
- * job can never start, or no running job can send any more) or -ENOMEM.
+ * Changes the jobs' hosts and the states of the topology's links during the simulation. At the end, restores the hosts,
+ * and the links that are still down because of a fault are set up again.
+ *
+ * Returns 0; or, with err set:
+ * - -EINVAL: a job never ends and until_s is INFINITY; or a cycle of edges passes on at least as much data as it
+ *   receives; or, with buffers, a job has a cycle
+ * - -ENOSPC: a job can never start, because it needs more free slots
+ * - -EHOSTUNREACH: a job can never start, because hosts are not connected; or no running job can send and no event is
+ *   left
+ * - -E2BIG: a job has too many flows
+ * - -ENOMEM
  */
 int dataflow_simulate(struct dataflow *dataflow, const struct dataflow_simulate_options *options,
 		      struct dataflow_simulate_result *result, struct error *err);

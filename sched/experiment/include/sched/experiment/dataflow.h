@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The experiments of the cross-layer paper's section 4 (Alkaff and Gupta), figures 4 to 13, with published values
- * beside ours. The paper does not give the slots of a host (here an option), the parallelism and grouping of jobs (we
- * use one task per component, and shuffle grouping), the number k of paths, the temperature and number of steps of the
- * search (options of the engines), and the speed of the hosts' links (we use the speed of the other links). Its
- * Fat-trees of m = 5 and m = 15 ports do not exist: we take 6 ports, pruned, and 16.
+ * The experiments of section 4 of the cross-layer paper (Alkaff and Gupta), figures 4 to 13. The pages show the
+ * published values beside ours. The paper does not give some parameters; we use:
+ *
+ * - slots of a host, number k of paths, temperature and number of steps of the search: options
+ * - parallelism and grouping of jobs: one task per component, shuffle grouping
+ * - speed of the hosts' links: the speed of the other links
+ *
+ * The paper's Fat-trees of m = 5 and m = 15 ports do not exist. We use 16 ports for 15, and for 5 a part of a Fat-tree
+ * of 6 ports.
  */
 #ifndef SCHED_EXPERIMENT_DATAFLOW_H
 #define SCHED_EXPERIMENT_DATAFLOW_H
@@ -28,14 +32,14 @@ struct experiment_dataflow_options {
 	struct engine_options engine; /* engine.seed is the seed of the first run */
 	struct topology_paths_options paths;
 	uint32_t slots; /* number of slots of each host */
-	uint32_t runs;  /* number of seeds, with each of which all engines run; for SCALE: number of jobs; for RUNTIME:
-			   number of decisions per cluster size */
+	uint32_t runs;  /* number of runs, each with another seed. SCALE: number of jobs. RUNTIME: number of decisions
+			   per cluster size. */
 	FILE *progress; /* for a progress bar; may be NULL */
 };
 
 /*
- * Runs the experiment options->what and writes its page. Appends the rows of its tables to *rows; the caller frees
- * rows->items. 0 or -errno with err set.
+ * Runs the experiment options->what and writes its page. Appends the rows of the page's tables to *rows; the caller
+ * frees rows->items. Returns 0, or -errno with err set.
  */
 int experiment_dataflow(const struct experiment_dataflow_options *options, struct experiment_rows *rows,
 			struct error *err);

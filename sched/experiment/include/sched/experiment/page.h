@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The page of an experiment: a folder with index.html, which shows every figure, each figure as an SVG file beside it,
- * and tables of published values beside ours. The rows of the tables are kept for the caller to print. The first
- * failure is stored in the error given to experiment_page_open(); after it, all calls do nothing. Use a page from one
- * thread only.
+ * The page of an experiment: a folder with index.html and an SVG file for each figure. index.html shows the figures,
+ * and tables with the published values beside ours. The caller also gets the rows of these tables, to print them.
+ *
+ * The first failure is stored in the error given to experiment_page_open(). After a failure, all calls do nothing until
+ * experiment_page_close(). Use a page from one thread only.
  */
 #ifndef SCHED_EXPERIMENT_PAGE_H
 #define SCHED_EXPERIMENT_PAGE_H
@@ -42,8 +43,8 @@ void experiment_page_text(struct experiment_page *page, const char *format, ...)
 void experiment_page_chart(struct experiment_page *page, int number, struct chart *chart);
 
 /*
- * Adds a row to the table below the figure that was added last: a quantity (`what`), its published value, and our
- * value, which is formatted.
+ * Adds a row to the table below the last added figure. what: the quantity; published: its published value; format and
+ * the arguments after it: our value, as for printf().
  */
 void experiment_page_row(struct experiment_page *page, const char *what, const char *published, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
@@ -51,7 +52,7 @@ void experiment_page_row(struct experiment_page *page, const char *what, const c
 void experiment_page_fail(struct experiment_page *page, int code, const char *text);
 bool experiment_page_failed(const struct experiment_page *page);
 
-/* Ends the page and frees it. Writes index.html, unless an earlier call failed. 0 or -errno. */
+/* If no call has failed, writes index.html. Frees the page. Returns 0, or -errno of the first failure. */
 int experiment_page_close(struct experiment_page *page);
 
 #endif

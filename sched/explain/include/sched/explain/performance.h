@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Average application performance of a job (NoMora section 6; DESIGN decision 7): the sum over measurement intervals of
- * the mean of p(round trip to the root) over the job's tasks without the root, divided by the sum of the best p that
- * any machine would have given in that interval. Also reported: the same with the worst task instead of the mean, and
- * with the best p of the machines other than the root's as the divisor.
+ * Average application performance of a job (NoMora section 6; DESIGN decision 7). p is the predicted performance of a
+ * task by its round trip to the root. Each measurement interval has these values:
+ *
+ *   mean, worst     mean and smallest p of the job's tasks without the root
+ *   best            greatest p that a task would have on any machine
+ *   best_other      the same without the root's machine
+ *
+ * The average is the sum of `mean` over the intervals, divided by the sum of `best`. Two variants are reported, too:
+ * with `worst` in place of `mean`, and with `best_other` in place of `best`.
  */
 #ifndef EXPLAIN_PERFORMANCE_H
 #define EXPLAIN_PERFORMANCE_H
@@ -16,26 +21,23 @@
 double performance_at(const struct curve *curve, const struct policy_settings *settings, double rtt_us);
 
 /*
- * The best p that a job with this curve would have on any machine with a slot. rtt_us: scratch, [columns of the
- * layout].
+ * Returns the greatest p that a task with this curve would have on any machine with slots, used or free. rtt_us[columns
+ * of the layout]: work space.
  */
 double performance_best(const struct curve *curve, struct placer *placer, const struct latency_view *view,
 			const struct cost_layout *layout, uint32_t root, float *rtt_us);
 
-/* Sums over the intervals in which the job had its root and another task on machines. Initialise it to 0. */
+/* Sums over the intervals in which the job's root and at least one other task were on machines. Initialise it to 0. */
 struct performance_sum {
 	double mean, worst, best, best_other;
 	uint64_t intervals;
 };
 
-/*
- * Adds `intervals` intervals with these values: mean and worst p of the tasks, best p of all machines and of all but
- * the root's.
- */
+/* Adds `intervals` intervals, all with these values. */
 void performance_sum_add(struct performance_sum *sum, double mean, double worst, double best, double best_other,
 			 uint64_t intervals);
 
-/* The quotients, 0..1; NAN if there was no interval. */
+/* Return mean / best, worst / best and mean / best_other of the sums, 0..1; NAN if there was no interval. */
 double performance_average(const struct performance_sum *sum);
 double performance_worst(const struct performance_sum *sum);
 double performance_average_other(const struct performance_sum *sum);

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * NoMora's flow network (paper, figure 4 and table 2); it is kept between rounds. Each event is recorded as a change
- * with its reason; changes of the same subject are merged. A round (flownet_propose()) passes the merged changes to
- * the solver, solves, and proposes moves of tasks. Each task is one unit of flow; tasks of a job whose costs are equal
- * are one supply ("group") of the solver.
+ * NoMora's flow network (paper, figure 4 and table 2). The network is kept between rounds. Each event is recorded as a
+ * change with its reason; changes of the same subject are merged. A round (flownet_propose()) passes the merged changes
+ * to the solver, solves, and proposes moves of tasks. Each task is one unit of flow; tasks of a job whose costs are
+ * equal are one supply ("group") of the solver.
  *
  * The nodes: T is a task, U_J collects the tasks of job J that stay unscheduled, X is the cluster, R a rack, M a
- * machine, S the sink. p_m and p_r are the thresholds of the policy.
+ * machine, S the sink. p_m and p_r are thresholds; the policy's rows have only the arcs within these thresholds.
  *
  *   task T of job J -> U_J   omega * wait + gamma          T -> X  largest cost of all machines
- *   T -> R                   largest cost of the rack, if <= p_r (the cost source decides)
- *   T -> M                   cost of the machine, if <= p_m (the cost source decides)
+ *   T -> R                   largest cost of the rack, if <= p_r
+ *   T -> M                   cost of the machine, if <= p_m
  *   X -> R -> M -> S         cost 0, capacity: the slots   U_J -> S  cost 0, capacity: see unscheduled_capacity
  *
- * A waiting root has an arc to X at cost 0, and one to U_J, so that a full cluster still has an answer. A running root
- * has only the arc to its machine. The job's other tasks wait until the root runs. The machine where the root runs is
- * the job's reference: the costs of the other tasks are computed from the latency to it. After the root has ended, this
- * machine remains the reference.
+ * A waiting root has an arc to X at cost 0, and one to U_J, so that the network has a feasible flow even if the cluster
+ * is full. A running root has only the arc to its machine. The job's other tasks wait until the root runs. The machine
+ * where the root runs is the job's reference: the costs of the other tasks are computed from the latency to it. After
+ * the root has ended, this machine remains the reference.
  *
  * A running task of a job that is not preemptible is pinned: it has only the arc to its machine, and rounds do not move
  * it. A running task of a preemptible job has all arcs, and the cost of its arc to its machine is reduced by beta per
@@ -28,8 +28,8 @@
  *
  * To the network, all free slots behind X or R are equal; for a task whose unit of flow goes through X or R, the
  * policy's `choose` selects the slot. Machines are numbered as in the cluster. The caller numbers jobs and tasks from
- * 0, without large gaps: memory grows with the highest number. Numbers may be reused after the end. Durations are in
- * seconds. Only one thread at a time may use a network.
+ * 0, without large gaps: memory grows with the highest number. The number of an ended job or task may be reused.
+ * Durations are in seconds. Only one thread at a time may use a network.
  */
 #ifndef FLOWNET_FLOWNET_H
 #define FLOWNET_FLOWNET_H
@@ -57,8 +57,8 @@ struct flownet_policy {
 	int32_t least_cost; /* lower bound of the costs in a row; 0: not known */
 	/*
 	 * Returns the arcs of the job's tasks when its root runs on `root` (FLOWNET_NONE: the root waits, and the
-	 * policy has no root_first). An arc to a rack or to the cluster costs at least as much as any machine in it
-	 * does by at(). Returns NULL if out of memory. The row is valid until the next call.
+	 * policy has no root_first). An arc to a rack or to the cluster costs at least as much as at() returns for any
+	 * machine in it. Returns NULL if out of memory. The row is valid until the next call.
 	 */
 	const struct cost_row *(*row)(void *context, uint32_t job, int32_t root);
 	/* Prefetches a row that is needed soon (cost_rows_fetch()). fetch = NULL: rows need no prefetch. */
@@ -66,19 +66,20 @@ struct flownet_policy {
 	/* Cost of one machine, regardless of thresholds. */
 	int32_t (*at)(void *context, uint32_t job, int32_t root, uint32_t machine);
 	/*
-	 * Chooses a machine with a free slot (flownet_free()), in `rack` unless that is FLOWNET_NONE, for a task for
-	 * which the network may use any of them. There is at least one such machine. Returns COST_NO_MACHINE if none is
-	 * suitable: the task then stays where it is. choose = NULL: the first machine is taken.
+	 * Chooses the machine of a task whose unit of flow goes through a rack or the cluster. The machine must have a
+	 * free slot (flownet_free()) and be in `rack`, unless `rack` is FLOWNET_NONE; there is at least one such
+	 * machine. Returns COST_NO_MACHINE if none is suitable: the task then stays where it is. choose = NULL: the
+	 * first machine is taken.
 	 */
 	uint32_t (*choose)(void *context, const struct flownet *net, uint32_t job, uint32_t task, int32_t rack);
 	/*
-	 * Reports that `machine` has become the job's reference (`runs` is true) or no longer is it (false). The
-	 * network requests rows only for the present reference. May be NULL.
+	 * Reports that `machine` is now the job's reference (`runs` is true), or no longer is (false). The network
+	 * requests rows only for the present reference. May be NULL.
 	 */
 	void (*root)(void *context, uint32_t job, uint32_t machine, bool runs);
 	/*
-	 * Report changes before rows that depend on them are requested; both may be NULL. `moved` = NULL: all latencies
-	 * may have changed.
+	 * present() and moved() report changes before rows that depend on them are requested. Both may be NULL. `moved`
+	 * = NULL: all latencies may have changed.
 	 */
 	void (*present)(void *context, uint32_t machine, bool present);
 	void (*moved)(void *context, const struct cost_moved *moved);
@@ -89,13 +90,13 @@ struct flownet_settings {
 	int32_t gamma;
 	double omega_per_s;
 	double beta_per_s; /* discount on a running task's cost of staying, per second run; for preemptible jobs only */
-	int32_t unscheduled_capacity; /* of U_J -> S; 0 = the number of the job's tasks (with 1, as in the paper, some
-					 tasks have no path) */
+	int32_t unscheduled_capacity; /* capacity of U_J -> S; 0 = the number of the job's tasks. With 1, as in the
+					 paper, some tasks have no path */
 	const struct mcf_algorithm *algorithm; /* NULL = the structured solver, kept and repaired between rounds */
 	bool verify;                           /* prove every answer by mcf_verify() */
 };
 
-/* Returns NULL with err set on failure. The cluster's machines are not in the network yet: flownet_machine_added(). */
+/* Returns NULL with err set on failure. The network has no machines yet: add them by flownet_machine_added(). */
 struct flownet *flownet_create(const struct cluster *cluster, const struct flownet_policy *policy,
 			       const struct flownet_settings *settings, struct error *err);
 void flownet_destroy(struct flownet *net); /* NULL is legal */
@@ -134,18 +135,21 @@ struct flownet_change {
 	enum flownet_change_kind kind;
 	enum flownet_reason reason; /* reason of the first event that was merged into this change */
 	uint32_t subject;
-	uint32_t events;       /* number of events merged into this change */
-	int32_t before, after; /* a machine's slots for tasks that are not pinned: as the solver has them, and now;
-				  FLOWNET_NONE = absent; 0 for jobs */
+	uint32_t events; /* number of events merged into this change */
+	/*
+	 * a machine's slots for tasks that are not pinned: in the solver (before) and at present (after). FLOWNET_NONE:
+	 * the machine is absent. 0 if the subject is a job
+	 */
+	int32_t before, after;
 };
 
 /*
- * Events. They return 0; -EINVAL if the subject does not exist, or exists already; or -ENOMEM. An event that concerns a
- * proposed move cancels the proposal.
+ * Events. They return 0, -ENOMEM, or -EINVAL: the machine, job or task does not exist or, if it is to be added, exists
+ * already. An event that concerns a proposed move cancels the proposal.
  *
  * When a machine is removed (down), its tasks wait again. If a job's root is among them, the job's waiting tasks wait
- * for it; its running tasks stay. If a machine gets fewer slots than it has tasks, no task is evicted; the machine is
- * shut until enough tasks have ended.
+ * for the root, and the job's running tasks stay. If a machine gets fewer slots than it has tasks, no task is evicted;
+ * the machine is shut until enough tasks have ended.
  */
 int flownet_machine_added(struct flownet *net, uint32_t machine, int32_t slots);
 int flownet_machine_removed(struct flownet *net, uint32_t machine);
@@ -162,9 +166,9 @@ int flownet_job_ended(struct flownet *net, uint32_t job); /* the job's tasks end
 /* An unused job number, as small as possible. */
 uint32_t flownet_spare_job(struct flownet *net);
 /*
- * Sets whether running tasks of the job may move. They move only if their predicted performance p = 100 / cost rises by
- * at least `gain` (p is 1 at the baseline latency, so 0.1 is ten percent of that); but a move that frees a slot for
- * others may lose performance. -EINVAL if the policy does not have `preempts`.
+ * Sets whether running tasks of the job may move. A task moves only if its predicted performance p = 100 / cost rises
+ * by at least `gain` (p is 1 at the baseline latency, so a gain of 0.1 is ten percent of that). Exception: a move that
+ * frees a slot for another task may lower p. -EINVAL if the policy does not have `preempts`.
  */
 int flownet_job_moves(struct flownet *net, uint32_t job, bool preemptible, double gain);
 
@@ -180,26 +184,27 @@ int flownet_task_ended(struct flownet *net, uint32_t job, uint32_t task);
 int flownet_task_leave(struct flownet *net, uint32_t job, uint32_t task, bool leaves);
 
 /*
- * Report that costs changed, so that rows are requested again: of this job, or of all jobs whose roots are on the
- * machines in `moved` (NULL = of all jobs).
+ * Report that costs changed, so that rows are requested again. flownet_costs_changed(): of this job.
+ * flownet_latency_changed(): of all jobs whose roots are on the machines in `moved` (NULL = of all jobs).
  */
 int flownet_costs_changed(struct flownet *net, uint32_t job);
 int flownet_latency_changed(struct flownet *net, const struct cost_moved *moved);
 /*
- * Advances the clock. Linear in the jobs whose costs still change with time: waiting jobs with omega, recently started
- * ones with beta.
+ * Advances the clock. Takes time linear in the number of jobs whose costs still change with time: waiting jobs with
+ * omega, recently started ones with beta.
  */
 int flownet_time_passed(struct flownet *net, double seconds);
 /*
- * Holds back all tasks except roots (`held` is true), or ends this (false). While they are held back, a round places
- * only waiting roots, without the solver. Other waiting tasks are not in the network. Running tasks stay, but if no
- * slot is free, a root may displace a task of a preemptible job. For rounds of two solves (NoMora 5.2). Has no effect
- * if the policy has no root_first. The cost of such a round is the sum of the cost of waiting of each root that still
- * waits and, for each displaced task, gamma minus its cost of staying. Returns 0.
+ * For rounds of two solves (NoMora 5.2): the first places roots, the second the other tasks. Starts (`held` is true) or
+ * stops (false) holding back all tasks except roots. While they are held back, a round places only waiting roots,
+ * without the solver. Other waiting tasks are not in the network. Running tasks stay, but if no slot is free, a root
+ * may displace a task of a preemptible job. The cost of such a round is the sum of two parts: the cost of waiting of
+ * each root that still waits, and gamma minus the cost of staying of each displaced task. Has no effect if the policy
+ * has no root_first. Returns 0.
  */
 int flownet_hold_others(struct flownet *net, bool held);
 
-/* The changes that the next round will pass to the solver; borrowed until the next call that changes the network. */
+/* The changes that the next round will pass to the solver; valid until the next call that changes the network. */
 const struct flownet_change *flownet_pending(const struct flownet *net, size_t *count);
 
 /* The first arc on the path of a task's unit of flow. */
@@ -226,12 +231,12 @@ struct flownet_round {
 	size_t move_count;
 	int64_t cost;        /* of the optimal flow, without pinned tasks and unrouted units */
 	int64_t unscheduled; /* units that wait */
-	int64_t unrouted;    /* tasks for which there is no path at all (unscheduled_capacity) */
+	int64_t unrouted;    /* tasks without any path to S, see unscheduled_capacity */
 	uint64_t changes;    /* changes applied to the solver */
 	uint64_t scans;      /* arcs that the structured solver examined; 0 with another solver */
-	uint64_t merged;     /* events merged into another change */
+	uint64_t merged;     /* events that were merged into the change of an earlier event */
 	const char *algorithm;
-	bool verified;                      /* the certificate was checked and holds */
+	bool verified;                      /* the answer was proved to be optimal, see flownet_settings.verify */
 	double apply_s, solve_s, extract_s; /* wall-clock time */
 };
 
@@ -246,12 +251,13 @@ int flownet_prepare(struct flownet *net);
  * round->moves[number], the caller then does one of the following, before the next round and in any order:
  *
  * - flownet_apply(): the task runs at `to` now.
- * - flownet_reserve(): the task holds a slot at `to`, and the one at `from` until it has started. It takes part in no
- *   round until flownet_confirm() (it runs at `to`, and `from` is free) or flownet_fail() (it is where it was). A job's
- *   root counts as placed from its reservation on.
+ * - flownet_reserve(): the task holds a slot at `to` and keeps its slot at `from`. Rounds leave the task out until the
+ *   caller ends the reservation: by flownet_confirm() if the task has started at `to`, which frees its slot at `from`,
+ *   or by flownet_fail(), which frees its slot at `to`. A job's root counts as placed from its reservation on.
  * - nothing, which refuses the move: the next rounds propose it again as long as it is optimal.
  *
- * 0, -ENOMEM, -ERANGE (a cost is too large), or -EIO (the certificate does not hold).
+ * Returns 0, -ENOMEM, -ERANGE (a cost is too large), or -EIO (the answer could not be proved, see
+ * flownet_settings.verify).
  */
 int flownet_propose(struct flownet *net, struct flownet_round *round, struct error *err);
 /* flownet_propose(), then flownet_apply_all(). */
@@ -281,9 +287,9 @@ int32_t flownet_most_slots(const struct flownet *net); /* the most slots that an
 int32_t flownet_running(const struct flownet *net, uint32_t machine); /* tasks on it */
 const struct cluster *flownet_cluster(const struct flownet *net);
 uint64_t flownet_rounds(const struct flownet *net); /* solves begun so far */
-/* Numbers of the jobs, in no order; borrowed until a job arrives or ends. */
+/* Numbers of the jobs, in no order; valid until a job arrives or ends. */
 const uint32_t *flownet_jobs(const struct flownet *net, size_t *count);
-/* The same for jobs with waiting tasks; the list may contain others, also ended ones. */
+/* Numbers of the jobs with waiting tasks; the list may also have other jobs, even ended ones. */
 const uint32_t *flownet_waiting_jobs(const struct flownet *net, size_t *count);
 uint32_t flownet_job_limit(const struct flownet *net); /* highest job number so far + 1 */
 uint32_t flownet_task_limit(const struct flownet *net, uint32_t job);
@@ -305,7 +311,7 @@ uint32_t flownet_waiting_tasks(const struct flownet *net, uint32_t job);
 uint64_t flownet_resting(const struct flownet *net);
 bool flownet_a_root_waits(struct flownet *net); /* true if the root of any job waits */
 /*
- * Number of waiting tasks whose cost has reached omega's limit, FLOWNET_TIME_COST_MAXIMUM; of these, the ones that have
+ * Number of waiting tasks whose cost has reached omega's limit, FLOWNET_TIME_COST_MAXIMUM; among these, tasks that have
  * waited longer are no longer preferred. *longest_s: the longest wait of any task.
  */
 uint64_t flownet_capped_tasks(const struct flownet *net, double *longest_s);
@@ -314,10 +320,7 @@ uint64_t flownet_capped_tasks(const struct flownet *net, double *longest_s);
  * effect, also includes the running tasks that are not pinned.
  */
 int64_t flownet_pinned_cost(const struct flownet *net);
-/*
- * Returns the cheapest arc through which the task can get to `machine` (FLOWNET_NONE: to waiting) in the current
- * network.
- */
+/* Returns the task's cheapest arc in the current network that leads to `machine`, or to waiting (FLOWNET_NONE). */
 enum flownet_arc flownet_arc_to(const struct flownet *net, uint32_t job, uint32_t task, int32_t machine, int32_t *cost);
 /*
  * Marks the job's waiting tasks that cannot be routed in the current network because U_J -> S has too little capacity:

@@ -45,10 +45,10 @@ int flownet_network_build(const struct flownet *net, struct flownet_network *net
 void flownet_network_free(struct flownet_network *network);
 
 /*
- * Computes the flow that puts the tasks on their current machines, in a network that was built before they moved there.
- * Each unit takes the cheapest of its task's arcs that lead to its machine; among equally cheap arcs, the most direct
- * one, and of these the arc for staying. U_J gets the waiting tasks that cost least there, so the flow is optimal if
- * the placement is. flow[problem.arc_count] must be all 0. 0 or -ENOMEM.
+ * Computes the flow that puts the tasks on their current machines. The network must have been built before the tasks
+ * moved there. Each unit takes the cheapest of its task's arcs that lead to the machine. Among equally cheap arcs, it
+ * takes the most direct one; among direct arcs, the arc for staying. U_J gets the waiting tasks whose arcs to it cost
+ * least, so the flow is optimal if the placement is. flow[problem.arc_count] must be all 0. 0 or -ENOMEM.
  */
 int flownet_network_route(const struct flownet_network *network, const struct flownet *net, int32_t *flow);
 

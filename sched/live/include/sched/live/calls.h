@@ -18,7 +18,7 @@
 #include <model/journal.h>
 #include <sched/live/live.h>
 
-/* A decision as written to a journal; the strings belong to the decision. */
+/* Sets *event to the journal event of a decision. Its strings belong to the decision. */
 void live_decision_event(const struct live_decision *decision, int64_t time_us, struct journal_event *event);
 
 struct live_replayed {
@@ -28,9 +28,10 @@ struct live_replayed {
 	uint64_t unmade;    /* number of recorded decisions that are missing or different in the replay */
 	uint64_t left_out;  /* number of decisions recorded before the first complete segment, which are not compared */
 	/*
-	 * Performance, computed as in the simulator: means over jobs of the average application performance (area) and
-	 * of that of the worst task (area_worst; see <sched/explain/performance.h>), and the mean over all samples of
-	 * all tasks. NAN: no sample.
+	 * Performance, computed as in the simulator (<sched/explain/performance.h>); NAN: no sample.
+	 * - area: mean over jobs of the job's average performance
+	 * - area_worst: mean over jobs of the average performance of the job's worst task
+	 * - task_mean: mean over all samples of all tasks
 	 */
 	uint64_t jobs;
 	double area, area_worst, task_mean;
@@ -38,15 +39,15 @@ struct live_replayed {
 };
 
 /*
- * Repeats a journal's calls and compares the decisions. The replay's decisions are written to `made`, unless it is
- * NULL, in the journal's format. Returns 0, or -errno with err set, for example if a line is invalid.
+ * Repeats a journal's calls and compares the decisions. Writes the replay's decisions to `made`, if it is not NULL, in
+ * the journal's format. Returns 0, or -errno with err set, for example if a line is invalid.
  */
 int live_replay(struct file_lines *lines, FILE *made, struct live_replayed *replayed, struct error *err);
 
-/* The same for the file `journal`; the replay's decisions go to the file `record`, unless that is NULL. */
+/* Like live_replay(), for the file `journal`. Writes the replay's decisions to the file `record` if it is not NULL. */
 int live_replay_file(const char *journal, const char *record, struct live_replayed *replayed, struct error *err);
 bool live_replayed_differs(const struct live_replayed *replayed);
-/* nomora.replay/1; NULL: out of memory. */
+/* Returns the result as nomora.replay/1; NULL: out of memory. */
 json_t *live_replayed_to_json(const struct live_replayed *replayed);
 void live_replayed_print(const struct live_replayed *replayed, FILE *out);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Changes of a cluster, each a line of text, which are made or only forecast:
+ * Changes of a cluster, which are made or only forecast. Each is a line of text:
  *
  *   drain|up|down [machine|rack|pod] NAME    drain: gets no new tasks; up: gets tasks again; down: its tasks wait again
  *   add N machines like NAME                 same rack and slots; named NAME.1, NAME.2, ...

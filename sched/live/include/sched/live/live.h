@@ -12,10 +12,10 @@
  *
  *   waiting --decision--> decided --started--> running --ended--> gone
  *      ^                     |                    |  ^
- *      |  failed, timed out  |      decision      |  | failed, timed out: where it was
+ *      |  failed, timed out  |      decision      |  | failed, timed out: on its origin
  *      +---------------------+                    v  |
  *      ^                                        moving --started elsewhere--> running
- *      +--- machine down, task lost -------------------
+ *      +--- machine down, running task failed ---------
  *
  * A decision reserves the slot; a moving task also keeps the slot on its origin until it has started elsewhere. An
  * executor, outside this state, starts the tasks as decided and reports each start, end and failure. A decision that is
@@ -26,16 +26,20 @@
  * A job's root is the task with which the others communicate. After the root has ended, its machine remains the
  * reference for the others.
  *
- * A running task moves only if moves are on (migration) and open (live_open_moves()), its job allows moves, and the
- * predicted gain has been at least migrate_gain for migrate_hold_s and covers the cost of a restart. Durations are
- * heavy-tailed, so a task is expected to run for as long again as it has run: the gain times this duration must be at
- * least the job's restart_s. At most migrate_rate tasks move at a time: at most migrate_per_machine of them from or to
- * one machine, and migrate_per_job of one job. No task returns to its previous machine within no_return_s. The tasks of
- * draining machines are moved within the same limits, whatever the gain, if their jobs allow moves. Tasks of a machine
- * that goes down wait again. A refused move does not keep another task waiting: if the move was to free a slot for that
- * task, the round is repeated without moves of such jobs.
+ * A running task moves only if all of these hold:
  *
- * Measurements enter the network job by job, a bounded number before each round, so that a window with many
+ * - Moves are on (settings.migration) and open (live_open_moves()), and the task's job allows moves.
+ * - The predicted gain of performance has been at least migrate_gain for migrate_hold_s.
+ * - The gain times the expected remaining run time is at least the job's restart_s. Run times are heavy-tailed, so a
+ *   task is expected to run for as long again as it has run.
+ * - Within the last no_return_s, the task has neither left the new machine nor failed to start there.
+ *
+ * At most migrate_rate tasks move at a time: at most migrate_per_machine of them from or to one machine, and
+ * migrate_per_job of one job. The tasks of draining machines are moved within the same limits, whatever the gain, if
+ * their jobs allow moves. Tasks of a machine that goes down wait again. If a refused move was to free a slot for a
+ * waiting task, the round is repeated without moves of the jobs whose moves were refused.
+ *
+ * Changed measurements enter the network job by job. The work before each round is bounded, so that a window with many
  * measurements does not delay waiting tasks. The network considers moves of a job's tasks only while one of these tasks
  * could gain at least migrate_gain on a machine with the best possible performance, 1.
  *
@@ -69,7 +73,7 @@ struct live_settings {
 	double retry_s;            /* pause after a task's first failure, seconds; doubles with each further failure */
 	uint32_t attempts_maximum; /* after this many failures the task is given up: LIVE_FAILED */
 	double max_age_s;          /* measurements older than this, in seconds, do not count; 0: no limit */
-	bool require_measured;     /* tasks wait instead of being placed on a machine without a measured round trip */
+	bool require_measured;     /* a task waits for a machine whose round trip to the root is measured */
 	enum live_migration migration;
 	double migrate_gain;   /* minimum gain of predicted performance, 0..1 */
 	double migrate_hold_s; /* time for which a gain must have lasted before a move */
@@ -82,8 +86,8 @@ struct live_settings {
 	/*
 	 * Callbacks for a journal; may be NULL. measured() gets the measurements that differ from the previous value of
 	 * the same pair of machines; round trip NAN: the measurement was withdrawn. called() gets every call that
-	 * changes the state, as a JSON object from which live_replay() repeats it. After one or more calls of
-	 * measured(), called() gets a call "measured".
+	 * changes the state, as a JSON object from which live_replay() repeats it. After a series of calls of
+	 * measured(), called() gets one call "measured".
 	 */
 	void (*measured)(void *context, const struct live *live, const struct latency_sample *samples, size_t count);
 	void (*called)(void *context, const char *call);
@@ -115,11 +119,11 @@ enum live_refusal {
 	LIVE_REFUSED_RATE,        /* too many tasks are moving */
 	LIVE_REFUSED_MACHINE,     /* too many tasks are moving from or to that machine */
 	LIVE_REFUSED_JOB,         /* too many tasks of that job are moving */
-	LIVE_REFUSED_UNREACHABLE, /* the machine is unreachable, or not measured although that is required */
-	LIVE_REFUSED_UNMEASURED,  /* the round trip to the current or the new machine is a default, or the one to the
-				     current machine is no longer measured */
-	LIVE_REFUSED_EVICTION, /* the network proposed that the task waits in favour of another; running tasks are never
-				  evicted */
+	LIVE_REFUSED_UNREACHABLE, /* unreachable from the root, or unmeasured while require_measured is set */
+	LIVE_REFUSED_UNMEASURED,  /* the round trip from the root to the current or the new machine is a default, or
+				     to the current machine is no longer measured */
+	LIVE_REFUSED_EVICTION,    /* the network proposed to stop the task in favour of another one; running tasks are
+				     never evicted */
 	LIVE_REFUSALS,
 };
 const char *live_refusal_name(enum live_refusal refusal); /* "gain", "hold", ... */
@@ -138,7 +142,7 @@ struct live_task {
 	uint64_t decision; /* number of the last decision about the task; 0: none */
 	double started_s;  /* time of the task's first start since it last waited; moves do not change it */
 	bool dirty;        /* changed since live_take_changes() */
-	uint32_t deadline; /* index in the heap of deadlines + 1; 0: not in the heap */
+	uint32_t deadline; /* 1 + index in the heap of deadlines; 0: not in the heap */
 	/* The last move that the network proposed for the task: */
 	uint64_t proposed_round; /* 0: none */
 	double gain, gain_since_s;
@@ -159,12 +163,12 @@ struct live_job {
 	uint32_t owner;  /* uid */
 	uint32_t number; /* the job's number in the network */
 	uint32_t root, task_count, ended_count;
-	int32_t reference; /* machine on which the root ended, if it has; -1: none */
+	int32_t reference; /* machine on which the root ended; -1: it has not ended */
 	bool may_move;
-	double restart_s; /* < 0: the settings' value applies */
+	double restart_s; /* seconds of work that a move loses; < 0: the value in the settings */
 	struct job_limits limits;
 	enum live_gang gang;
-	double try_again_s; /* end of the pause after a round with too few slots for a HELD job */
+	double try_again_s; /* a HELD job is not tried again before this time */
 	uint32_t moving;
 	bool dirty;     /* changed since live_take_changes() */
 	bool in_moves;  /* the network considers moves of its tasks */
@@ -183,13 +187,13 @@ struct live_decision {
 	uint64_t sequence; /* from 1, without gaps */
 	enum live_decision_kind kind;
 	double at_s;
-	char *job, *task, *from, *to; /* from: NULL unless the task moves */
+	char *job, *task, *from, *to; /* names; from: NULL for a placement */
 	bool is_root;
-	double rtt_us;      /* to the root's machine; NAN: it is the root */
+	double rtt_us;      /* round trip between `to` and the root's machine; NAN for the root */
 	double performance; /* predicted; NAN for the root */
 	enum latency_origin origin;
-	double measured; /* share of the machines other than the root's whose round trip to the root's machine was
-			    measured at the time of the decision; NAN for the root */
+	double measured; /* of the other machines, the share whose round trip to the root's machine was measured at the
+			    time of the decision; NAN for the root */
 	double gain;     /* of a move: predicted performance on `to` minus that on `from` */
 	double waited_s; /* of a placement: time for which the task has waited */
 	bool drains;     /* a move away from a draining machine */
@@ -199,9 +203,8 @@ struct live *live_create(const struct live_settings *settings, struct error *err
 void live_destroy(struct live *live); /* NULL is legal */
 
 /*
- * Adds a machine, or changes the slots and state of a known machine, whose rack and pod cannot change (-EINVAL). A
- * machine can be removed only if it has no tasks and is not the reference of a job (the machine on which the job's root
- * ended) (else -EBUSY).
+ * Adds a machine, or changes the slots and state of a known machine. The rack and pod of a known machine cannot change
+ * (-EINVAL). A machine that has tasks, or on which the root of an unfinished job ended, cannot be removed (-EBUSY).
  */
 int live_machine_set(struct live *live, const char *name, const char *rack, const char *pod, uint32_t slots,
 		     enum live_machine_state state, struct error *err);
@@ -248,14 +251,14 @@ void live_number_decisions(struct live *live, uint64_t last);
 /* Sets the seconds of work that a move of one of the job's tasks loses. 0 or -ENOENT. */
 int live_set_restart(struct live *live, const char *id, double restart_s, struct error *err);
 const struct live_job *live_find_job(const struct live *live, const char *id);
-/* Number of tasks in those jobs of the user that have not ended. */
+/* Returns the number of tasks, ended ones included, in the user's unfinished jobs. */
 uint64_t live_owner_tasks(const struct live *live, uint32_t uid);
 /* All jobs, in no particular order; NULL entries are unused. */
 struct live_job *const *live_jobs(const struct live *live, uint32_t *count);
 
 /*
- * Reports of the executor. -ENOENT: no such task; -EINVAL: the task is in a state that does not allow this, or on
- * another machine.
+ * Reports of the executor. -ENOENT: no such task; -EINVAL: the report does not fit the task's state, or names a machine
+ * other than the task's.
  */
 int live_started(struct live *live, const char *job, const char *task, const char *machine, double now_s,
 		 struct error *err);
@@ -263,8 +266,8 @@ int live_ended(struct live *live, const char *job, const char *task, struct erro
 int live_failed(struct live *live, const char *job, const char *task, double now_s, struct error *err);
 
 /*
- * Takes measurements of pairs of machines, which are given by number, all made at now_s. Round trip INFINITY:
- * unreachable. 0 or -ENOMEM.
+ * Takes measurements that were all made at now_s. Samples name machines by number. Round trip INFINITY: unreachable. 0
+ * or -ENOMEM.
  */
 int live_latency(struct live *live, const struct latency_sample *samples, size_t count, double now_s);
 /* Withdraws the measurements older than max_age_s. Returns 0. */
@@ -280,13 +283,13 @@ struct live_matrix_part {
 	struct ns wall;
 	double now_s;
 };
-/* Numbers of entries by outcome: taken; of an unknown machine; too old; too far in the future. */
+/* Numbers of entries: taken, of unknown machines, too old, too far in the future. */
 struct live_matrix_outcome {
 	uint64_t taken, unknown, old, future; /* unknown: one of the pair's machines is not in the cluster */
 };
 /*
- * Takes a part of the entries of a matrix, each with its age; the matrix may be in shared memory. Pass the parts of a
- * window in order, beginning with the matrix's first entry, and then call live_latency_settle() once. 0 or -ENOMEM.
+ * Takes the measurements in a part of a matrix, which may be in shared memory. For each window, pass all parts in the
+ * order of the matrix, and then call live_latency_settle() once. 0 or -ENOMEM.
  */
 int live_latency_matrix(struct live *live, const struct latency_matrix *matrix, const struct live_matrix_part *part,
 			struct live_matrix_outcome *outcome);
@@ -294,8 +297,8 @@ const struct latency_view *live_view(const struct live *live);
 /* For a replay: takes measurements that the callback measured() of struct live_settings reported. 0 or -ENOMEM. */
 int live_latency_again(struct live *live, const struct latency_sample *samples, size_t count);
 /*
- * Ends a window of live_latency_matrix() or live_latency_again(): if round trips have changed, puts the jobs whose
- * roots they concern on the list for a review (review.c), and makes a round due.
+ * Ends a window of live_latency_matrix() or live_latency_again(). If round trips have changed, makes a round due, and
+ * lists for review (review.c) the jobs whose root is on a machine with changed round trips.
  */
 void live_latency_settle(struct live *live);
 
@@ -306,9 +309,8 @@ void live_latency_settle(struct live *live);
 int live_step(struct live *live, double now_s, struct error *err);
 
 /*
- * Sets whether tasks may move now; initially they may. For the hours of the day at which moves are allowed: the caller,
- * which has the clock, calls it when they begin and end. Moves away from draining machines continue while moves are
- * closed.
+ * Opens or closes moves; initially they are open. If tasks may move only at certain hours of the day, call it when
+ * these hours begin and end. Tasks still move away from draining machines while moves are closed.
  */
 void live_open_moves(struct live *live, bool open);
 
@@ -328,9 +330,9 @@ struct live_candidate {
 	bool is_here;
 };
 /*
- * Fills candidates[] with the best machines for a task by predicted performance, at most `most`, best first. If the
- * task's current machine is not among them, it comes last. Returns their number, or -ENOENT (no such task). `why`: why
- * the task waits, was given up or does not move, or "".
+ * Fills candidates[] with at most `most` machines on which the task could run, best predicted performance first. The
+ * task's current machine comes last if it is not among the best. Returns their number, or -ENOENT (no such task).
+ * `why` gets the reason why the task waits, was given up or does not move; otherwise "".
  */
 int live_explain(struct live *live, const char *job, const char *task, struct live_candidate *candidates, size_t most,
 		 char why[static 160], struct error *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Computes a placement from files: reads a cluster, jobs, curves and a latency matrix, runs rounds (sched/round),
- * explains the last one (sched/explain) and prints it. One thread.
+ * explains the last round (sched/explain) and prints it. Use from one thread.
  */
 #ifndef SCHED_PLACE_PLACE_H
 #define SCHED_PLACE_PLACE_H
@@ -25,10 +25,10 @@ struct place_settings {
 	double max_age_s; /* older measurements count as not measured; 0 = no limit */
 	bool paper, preemption, root_anywhere, verify;
 	const char *dump_dimacs, *draw;
-	const char *algorithm_name; /* NULL: the structured solver, which is kept between rounds */
+	const char *algorithm_name; /* solver; NULL: the structured solver, which keeps its state between rounds */
 };
 
-/* The defaults, or with `paper` the paper's values; no files. */
+/* Sets the defaults or, if `paper` is true, the paper's values. The names of files become NULL. */
 void place_settings_default(struct place_settings *settings, bool paper);
 
 struct place_world {
@@ -40,32 +40,35 @@ struct place_world {
 	struct latency_view *view;
 	struct curve_library *library;
 	const struct curve **curve_of_job; /* [jobs] */
-	int32_t *curve_number_of_job;      /* [jobs] number of the job's curve, the same in `library` and in `placer` */
+	int32_t *curve_number_of_job;      /* [jobs] number of the job's curve in `library`, and also in `placer` */
 	struct placer *placer;
 	struct progress *progress; /* borrowed; NULL is legal */
 };
 
-/* Borrows the settings. 0 or -errno with err set; release with place_world_free() in either case. */
+/* Borrows the settings. Returns 0, or -errno with err set; the caller calls place_world_free() in either case. */
 int place_world_load(struct place_world *world, const struct place_settings *settings, struct error *err);
 void place_world_free(struct place_world *world);
-/* Names for drawings and explanations; the context is the world. */
+/* Return the names and the scene that sched/explain needs; they refer to the world. */
 struct flownet_names place_names(const struct place_world *world);
 struct explain_scene place_scene(const struct place_world *world);
 
 struct place_outcome {
 	struct explanation explanation;
-	struct round_outcome round; /* the last one */
+	struct round_outcome round; /* outcome of the last round */
 	uint64_t solves;            /* number of solves in all rounds */
-	double seconds;
-	uint64_t capped_tasks; /* flownet_capped_tasks() of the round in which it was highest */
-	double longest_wait_s; /* longest wait of a task in that round, in seconds */
+	double seconds;             /* round.seconds, summed over all rounds */
+	uint64_t capped_tasks;      /* maximum of flownet_capped_tasks() over the rounds */
+	double longest_wait_s;      /* longest wait of a task in the round with this maximum, s */
 };
 
-/* Runs the rounds and fills the outcome; release with place_outcome_free(), also after an error. */
+/*
+ * Runs the rounds and fills the outcome. Returns 0, or -errno with err set; the caller calls place_outcome_free() in
+ * either case.
+ */
 int place_run(struct place_world *world, struct place_outcome *outcome, struct error *err);
 void place_outcome_free(struct place_outcome *outcome);
 
-/* 0 or -EIO. */
+/* Return 0 or -EIO. */
 int place_print_table(const struct place_world *world, const struct place_outcome *outcome, FILE *out);
 int place_print_json(const struct place_world *world, const struct place_outcome *outcome, FILE *out);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Option rows for the costs of NoMora's network; `field` is the settings' field as in OPTION_DOUBLE(). */
+/*
+ * Rows of option tables for the costs of NoMora's flow network. type, field: the settings' type and field, as in
+ * OPTION_DOUBLE().
+ */
 #ifndef SCHED_POLICY_OPTION_ROWS_H
 #define SCHED_POLICY_OPTION_ROWS_H
 
@@ -10,9 +13,9 @@
 	OPTION_DOUBLE(type, field, "omega-per-s", 0, "COST", 0, 100000, "added cost of waiting, per second waited")
 #define ROW_BETA(type, field)                                                                                          \
 	OPTION_DOUBLE(type, field, "beta-per-s", 0, "COST", 0, 100000,                                                 \
-		      "discount on staying, per second run, for tasks that may move")
+		      "reduction of the cost of staying, per second that a task has run, for tasks that may move")
 #define ROW_UNSCHEDULED_CAPACITY(type, field)                                                                          \
 	OPTION_INTEGER(type, field, "unscheduled-capacity", 0, "N", 0, 1000000,                                        \
-		       "how many tasks of a job may wait in the network; 0 = all, 1 = as in the paper")
+		       "number of tasks of a job that can wait in the flow network; 0 = all, 1 = as in the paper")
 
 #endif

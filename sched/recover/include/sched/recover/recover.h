@@ -15,7 +15,7 @@
 #include <sched/recovery/recovery.h>
 
 struct recover_settings {
-	const char *path, *generate, *coflows; /* the scenario's source: one of them is not NULL */
+	const char *path, *generate, *coflows; /* the scenario's source: exactly one is not NULL */
 	double at_s, link_MBps;                /* for `coflows`: time of the failure in the trace, speed of each link */
 	const char *fail;                      /* an additional server that fails; may be NULL */
 	int filter, solver;                    /* enum recovery_filter, enum recovery_solver */
@@ -26,8 +26,8 @@ struct recover_settings {
 };
 
 /*
- * Reads or generates the scenario. The caller frees it by recovery_destroy(). Returns NULL with err set; -EINVAL for a
- * bad recipe.
+ * Reads or generates the scenario. The caller frees it by recovery_destroy(). Returns NULL with err set on failure;
+ * EINVAL for a bad recipe.
  */
 struct recovery_scenario *recover_load(const struct recover_settings *settings, struct error *err);
 struct recovery_options recover_options(const struct recover_settings *settings);

@@ -13,7 +13,7 @@ enum recovery_failure { RECOVERY_FAIL_TASKS, RECOVERY_FAIL_SERVERS, RECOVERY_FAI
 
 struct recovery_recipe {
 	uint32_t servers, applications, tasks; /* tasks of each application, half of them in stage 1 */
-	uint32_t failed; /* number of failed tasks; if `failure` is another kind, of failed servers */
+	uint32_t failed; /* number of failed tasks if `failure` is RECOVERY_FAIL_TASKS, else of failed servers */
 	uint64_t seed;
 	enum recovery_failure failure;
 	double demand;    /* volumes of failed tasks' flows are multiplied by this */

@@ -5,9 +5,9 @@
  * III.
  *
  * Each application k finishes its transfers after t_k = p / w'_k, where w'_k is its share of the sum of all weights
- * (eq. 2). So p is the time at unit share: that of an application which has all the weight. Choose a surviving server
- * for each failed task such that p is as small as possible and no access link is overloaded. D is the volume of a flow,
- * BE_n and BI_n are the egress and ingress capacities of server n:
+ * (eq. 2). So p is the transfer time of an application with all the weight: its unit is "seconds at unit share". Choose
+ * a surviving server for each failed task such that p is as small as possible and no access link is overloaded. D is
+ * the volume of a flow, BE_n and BI_n are the egress and ingress capacities of server n:
  *
  *   minimise p = 1/S   subject to   sum over the flows that leave server n of  w'_k D  <=  BE_n p       (eq. 17)
  *                                   sum over the flows that enter n            w'_k D  <=  BI_n p       (eq. 18)
@@ -55,13 +55,13 @@ extern const char *const recovery_filter_names[], *const recovery_solver_names[]
 struct recovery_options {
 	enum recovery_filter filter;
 	enum recovery_solver solver;
-	uint32_t eta;       /* servers that each task adds in Algorithm 1; 0 = 1 */
+	uint32_t eta;       /* number of servers that each task adds in Algorithm 1; 0 counts as 1 */
 	double deadline_ms; /* 0 = none */
 };
 
 enum recovery_status {
 	RECOVERY_OPTIMAL,
-	RECOVERY_FEASIBLE,   /* the deadline passed: a placement with a proved gap */
+	RECOVERY_FEASIBLE,   /* a placement and its proved gap; the deadline passed before the proof of an optimum */
 	RECOVERY_INFEASIBLE, /* proved: see proof_* */
 	RECOVERY_UNKNOWN,    /* the deadline passed without a placement */
 };
@@ -104,14 +104,14 @@ struct recovery_load {
 
 /*
  * Returns the p of a placement. server[task_count]: each task's server; for failed tasks, where they are relaunched.
- * Flows from or to a failed task count in full and start late. load: NULL, or server_count entries that receive the
- * loads at that p.
+ * A flow from or to a failed task counts with its whole volume and starts when the task runs again. load: NULL, or
+ * server_count entries that receive the loads at that p.
  */
 double recovery_evaluate(const struct recovery_scenario *scenario, const uint32_t *server, struct recovery_load *load);
 /* Returns the p before the failure: every task is on its own server, each flow has its remaining volume. */
 double recovery_evaluate_before(const struct recovery_scenario *scenario);
 
-/* The servers of all tasks under an answer: task_count entries, the caller frees; NULL if out of memory. */
+/* Returns each task's server under an answer, task_count entries, or NULL if out of memory. The caller frees it. */
 uint32_t *recovery_placement(const struct recovery_scenario *scenario, const struct recovery_answer *answer);
 
 /* Seconds after which application k finishes at p (eq. 2). */

@@ -12,7 +12,7 @@
 #include <model/recovery.h>
 
 struct fluid_flow {
-	uint32_t index; /* in the scenario */
+	uint32_t index; /* index of the flow in the scenario */
 	uint32_t application;
 	uint32_t from, to; /* servers */
 	double MB, start_s;
@@ -38,29 +38,30 @@ struct sharing_policy {
 };
 
 /*
- * - performance: eq. 19. The flows of an application end together; 1/time is proportional to the weight.
+ * - performance: eq. 19. The flows of an application end together, after a time that is inversely proportional to the
+ *   application's weight.
  * - work-conserving: eq. 19 as a floor. Applications share the remaining capacity by weighted max-min fairness,
  *   computed again whenever a flow starts or ends. No application ends later than with eq. 19.
- * - equal: each flow has a fixed equal share of its links: the smaller of capacity / flows at both ends.
+ * - equal: each flow has a fixed rate, the smaller of capacity / number of flows of its two links.
  * - max-min: max-min fair rates per flow, computed again whenever a flow starts or ends.
  */
 extern const struct sharing_policy sharing_performance, sharing_work_conserving, sharing_equal, sharing_max_min;
 extern const struct sharing_policy *const sharing_policies[]; /* NULL-terminated */
 
 struct fluid_result {
-	double *flow_end_s;        /* by flow of the scenario */
-	double *application_end_s; /* when its last flow ends */
+	double *flow_end_s;        /* end of each flow of the scenario */
+	double *application_end_s; /* end of each application's last flow */
 	uint64_t events;
 };
 
-/* Lists the flows that cross the network. server: by task. p: sets the flows' share_MBps (eq. 19). 0 or -ENOMEM. */
+/* Lists the flows that cross the network. server: each task's server. p: for share_MBps (eq. 19). 0 or -ENOMEM. */
 int fluid_create(const struct recovery_scenario *scenario, const uint32_t *server, double p, struct fluid *fluid);
 void fluid_free(struct fluid *fluid);
 
 /*
- * Simulates until every flow has ended. step_s: flows that end up to this time after the first one end in the same
- * event, before the rates are computed again; 0 is exact. A flow that never gets a rate ends at INFINITY. 0 or -ENOMEM.
- * The caller frees the result by fluid_result_free().
+ * Simulates until every flow has ended. An event ends the next flow and those that end within step_s after it; then the
+ * rates are computed again. step_s = 0 is exact. A flow that never gets a rate ends at INFINITY. 0 or -ENOMEM. The
+ * caller frees the result by fluid_result_free().
  */
 int fluid_run(struct fluid *fluid, const struct sharing_policy *policy, double step_s, struct fluid_result *result);
 void fluid_result_free(struct fluid_result *result);

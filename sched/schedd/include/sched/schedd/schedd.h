@@ -18,7 +18,7 @@
  *   DELETE /v1/machines/NAME    admins
  *   PUT    /v1/curves/NAME      nomora.curve/1; adds or replaces it, also while jobs use it; admins
  *   GET    /v1/curves           names
- *   GET    /v1/decisions?after=N[&wait=1]   those numbered above N; with wait, waits up to 25 s for one
+ *   GET    /v1/decisions?after=N[&wait=1]   those numbered above N; with wait, waits up to 25 s if there are none
  *   POST   /v1/events           lines {"event": "started"|"ended"|"failed", "job", "task", "machine"}; admins
  *   GET    /v1/explain/JOB/TASK candidates with round trip, origin, performance; why the task waits
  *   POST   /v1/what-if          {"changes": [TEXT...], "jobs": LINES, "move", "within_s"}: forecasts the decisions; see
@@ -46,10 +46,10 @@ struct schedd_options {
 	const char *state;       /* SQLite file, created if absent */
 	bool salvage;            /* a damaged file is renamed, and its readable part recovered */
 	const char *admin_group; /* the members of this group are admins, too; NULL: none */
-	uint32_t user_tasks;     /* maximum tasks in jobs that have not ended, per user who is no admin; 0: no limit */
-	uint32_t connections;    /* maximum number at a time */
-	const char *socket;      /* unix socket; NULL: serve on TCP */
-	const char *address;     /* of TCP, with port and token */
+	uint32_t user_tasks;  /* maximum number of tasks in the unfinished jobs of a user, except admins; 0: no limit */
+	uint32_t connections; /* maximum number at a time */
+	const char *socket;   /* unix socket; NULL: serve on TCP */
+	const char *address;  /* address to serve on if `socket` is NULL, with port and token */
 	uint16_t port;
 	const char *token;
 	const char *extender_address; /* Kubernetes' extender, open to any client that can connect; NULL: none */

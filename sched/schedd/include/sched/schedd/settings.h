@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The daemon's command line: the settings, the table rows of the command-line options that fill them, and the daemon's
- * options made from the settings.
+ * The daemon's command line: a table of options, which fills struct schedd_settings, and the conversion of these
+ * settings to struct schedd_options.
  */
 #ifndef SCHED_SCHEDD_SETTINGS_H
 #define SCHED_SCHEDD_SETTINGS_H
@@ -36,8 +36,7 @@ struct schedd_setup {
 	char *token;
 };
 /*
- * Converts the settings to options; does not read the token and the curves yet. Returns 0, or -EINVAL with err set if a
- * setting is bad.
+ * Converts the settings to options without reading any file. Returns 0, or -EINVAL with err set if a setting is bad.
  */
 int schedd_setup_read(const struct schedd_settings *settings, struct schedd_setup *setup, struct error *err);
 /* Reads the token if there is one. 0 or -errno with err set. */

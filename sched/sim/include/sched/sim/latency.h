@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Round trips between every pair of machines, every second, with nothing stored per pair (NoMora section 6). The
- * distance of a pair (same rack, same pod, other pod) has SIM_LATENCY_SERIES series of one value a second; a hash of
- * the pair picks a series and one of SIM_LATENCY_SCALES scales, 0.5 to 1 within a rack and 0.8 to 1.2 beyond it. So a
- * pair's round trip is an entry ("cell") of a table with one cell for each distance, series and scale, which is
- * computed once a second. Two tasks on one machine have a constant round trip.
+ * Round trips between every pair of machines, every second, with nothing stored per pair (NoMora section 6). Each
+ * distance (same rack, same pod, other pod) has SIM_LATENCY_SERIES series with one value per second. A hash of the pair
+ * of machines picks one of the series of its distance, and one of SIM_LATENCY_SCALES scales: 0.5 to 1 within a rack,
+ * 0.8 to 1.2 between racks. So a table with one entry ("cell") for each distance, series and scale has all round trips.
+ * It is computed once per second. Two tasks on one machine have a constant round trip.
  *
  * A series is level * spread * drift * noise * spike: `spread` is constant, log-normal; the drift is an
  * Ornstein-Uhlenbeck process in the logarithm with a time constant of one hour; the noise is log-normal, drawn each
@@ -55,10 +55,10 @@ struct sim_latency_settings {
 void sim_latency_settings_default(struct sim_latency_settings *settings);
 
 /*
- * Cached extremes of one machine's pairs with the other present machines: for each distance and series, the smallest
- * and the largest scale of a pair, or SIM_LATENCY_SCALES if no pair has the series. A distance is computed when it is
- * queried (known[]). Added machines update it; if a machine with an extreme scale is removed, it is computed again at
- * the next query.
+ * Cache for one machine: the smallest and the largest scale among its pairs with the other present machines, for each
+ * distance and series, or SIM_LATENCY_SCALES if no pair has the series. The values of distance d are valid if known[d]
+ * is set; otherwise a query computes them. Adding a machine updates them. Removing a machine with an extreme scale
+ * makes them invalid.
  */
 struct sim_reach {
 	uint8_t least[SIM_DISTANCES][SIM_LATENCY_SERIES], most[SIM_DISTANCES][SIM_LATENCY_SERIES];
@@ -73,14 +73,14 @@ struct sim_latency {
 	double spread[SIM_DISTANCES][SIM_LATENCY_SERIES], drift[SIM_DISTANCES][SIM_LATENCY_SERIES];
 	float scale[SIM_DISTANCES][SIM_LATENCY_SCALES];
 	float rtt_us[SIM_LATENCY_CELLS];                  /* the table: round trips in this second */
-	uint8_t order[SIM_DISTANCES][SIM_LATENCY_SERIES]; /* series of each distance, sorted by round trip, ascending */
+	uint8_t order[SIM_DISTANCES][SIM_LATENCY_SERIES]; /* numbers of the series, in ascending order of round trip */
 	struct sim_reach *reach;                          /* [machines] */
 	uint32_t *asked, asked_count;                     /* [machines] list of the machines with a cached reach */
 	bool *present;                                    /* [machines] */
 	struct latency_view *view;                        /* NULL: round trips come from the table above */
 	const struct workload *recorded;                  /* source of the view's updates */
-	size_t next;                                      /* next index in recorded->latencies */
-	uint64_t changes;                                 /* number of updates of the view */
+	size_t next;      /* index in recorded->latencies of the next round trip to apply */
+	uint64_t changes; /* number of updates of the view */
 	uint64_t second;
 };
 

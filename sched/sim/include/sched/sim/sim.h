@@ -3,15 +3,19 @@
  * A trace-driven simulation of one scheduling policy: events, rounds and metrics, in virtual time and without I/O. Its
  * rounds run the same code as those of `place` and of the live scheduler (sched/round).
  *
- * A round begins when the previous one has ended and something has changed (a submission, a machine, a free slot for a
- * waiting task; with preemption also the latencies); with `round_us`, at this interval instead. Its placements take
- * effect at its end, and only then does the flow network get the events that came during the round. Performance is
- * sampled at each whole second, before the events of that time: the sample at t is for the second before t. Latencies
- * change at whole seconds, after the sample.
+ * A round begins when the previous one has ended and something has changed: a submission, a machine, a free slot for a
+ * waiting task, or, with preemption, the latencies. If round_us is not 0, rounds begin at this interval instead. The
+ * placements of a round take effect at its end. Events during a round reach the flow network at the round's end, too.
+ * Performance is sampled at each whole second, before the events of that time: the sample at t is for the second before
+ * t. Latencies change at whole seconds, after the sample.
  *
- * The paper's rules (NoMora section 6, with the simulator that it used) are the defaults: tasks without an attempt and
- * single-task jobs are left out (model/workload.h), evicted and migrated tasks keep their progress, updates of machines
- * are ignored, the first two rounds take no time, a root's machine remains the reference after the root has ended.
+ * The defaults are the rules of the paper (NoMora section 6) and of the simulator that it used:
+ *
+ * - tasks without an attempt and single-task jobs are left out (model/workload.h)
+ * - evicted and migrated tasks keep their progress
+ * - updates of machines are ignored
+ * - the first two rounds take no time
+ * - the machine of a root remains the reference after the root has ended
  *
  * The same settings and workload give the same results, except with SIM_SOLVER_MEASURED and for wall-clock figures.
  * Times are microseconds. One thread.
@@ -49,7 +53,7 @@ struct sim_settings {
 	struct policy_settings policy_settings;
 	uint32_t machines_per_rack, racks_per_pod;
 	uint32_t slots;       /* of each machine */
-	double slots_per_cpu; /* > 0: slots = CPU capacity * this, at least 1, instead of `slots` */
+	double slots_per_cpu; /* if > 0, a machine has CPU capacity * this slots, at least 1, instead of `slots` */
 	bool updates;         /* the trace's updates of machines change their slots; false: updates are ignored */
 	int64_t end_us;
 	int64_t round_us; /* interval of the rounds; 0: a round whenever something has changed */
@@ -74,7 +78,7 @@ struct sim_settings {
  */
 void sim_settings_default(struct sim_settings *settings);
 
-/* One round, for a table of rounds. */
+/* A row of the table of rounds. */
 struct sim_round {
 	uint64_t number;
 	int64_t begin_us, took_us; /* virtual time of the beginning, and duration in virtual time */
@@ -98,7 +102,11 @@ struct sim_result {
 	int64_t end_us; /* virtual time reached */
 	struct sim_job_result *jobs;
 	size_t job_count;
-	/* Means over jobs of the average application performance: the "area" of the paper's figure 5. */
+	/*
+	 * Means over jobs (<sched/explain/performance.h>). area: of the average application performance, the "area" of
+	 * the paper's figure 5; area_worst: the same for each job's worst task; area_other: relative to the best
+	 * machine other than the root's.
+	 */
 	double area, area_worst, area_other;
 	double task_mean;                               /* mean of p over all samples of all tasks */
 	double start_area, start_task_mean;             /* area and task_mean at the first sample */
@@ -120,7 +128,7 @@ void sim_result_free(struct sim_result *result);
 /*
  * A history: the rounds up to a checkpoint, with their moves. A resumed run repeats these rounds without the solver.
  * The solver's own state is not stored: at each checkpoint, every run, resumed or not, rebuilds the flow network from
- * the current state, so that both give the same results.
+ * the current state. So resuming does not change the results.
  */
 struct sim_past_round {
 	double wall_s, cpu_s;
@@ -136,7 +144,7 @@ struct sim_history {
 	struct sim_past_move *moves; /* the moves of all rounds, in order */
 	size_t round_count, round_capacity, move_count, move_capacity;
 };
-/* Append a round, and each move of the last round. Return 0 or -ENOMEM. */
+/* Append a round, and a move of the last round. Return 0 or -ENOMEM. */
 int sim_history_add_round(struct sim_history *history, const struct sim_past_round *round);
 int sim_history_add_move(struct sim_history *history, const struct sim_past_move *move);
 void sim_history_free(struct sim_history *history);

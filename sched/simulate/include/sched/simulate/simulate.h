@@ -98,7 +98,7 @@ int simulate_read_what_if(const struct simulate_options *options, struct simulat
 int simulate_what_if(const struct simulate_options *options, const struct simulate_options *changed, FILE *out,
 		     struct error *err);
 
-/* An option of the command (`key`) and the values to try: options[i] are the options with the value texts[i]. */
+/* A sweep of the option `key` over `count` values: options[i] are the command's options with the value texts[i]. */
 enum { SIMULATE_SWEEP_MAXIMUM = 64, SIMULATE_CHANGE_BYTES = 128 };
 struct simulate_sweep {
 	char key[64];

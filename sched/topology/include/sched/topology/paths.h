@@ -3,19 +3,19 @@
  * The k shortest loopless paths between the switches of a network, by number of links ("Topology-Map", Alkaff and
  * Gupta, "Cross-Layer Scheduling in Cloud Computing Systems", section 2).
  *
- * Paths are computed per destination when they are first requested, over all links, whether up or down: when links fail
- * or return, the stored paths remain valid and the caller filters them (topology_path_up()). If there are more paths of
- * one length than are still needed for k paths, the stored ones are drawn uniformly from them, so that paths of equal
+ * The paths to a destination are computed when they are first requested. They use all links, whether up or down, and so
+ * remain valid when links fail or return: the caller skips those that are down (topology_path_up()). If there are more
+ * paths of the greatest length than are needed for k paths, a random choice of them is stored, so that paths of equal
  * length share the load. The same seed gives the same paths, whatever the order of the requests.
  *
  * Method: dynamic programming computes W[i][v], the number of walks of i links from v to the destination. Path lengths
- * are tried in increasing order, beginning with the distance. Walks of one length are drawn at random, with
- * probabilities from W, and kept if they have no loop. If there are few walks, or the draws do not find enough paths,
- * all paths of that length are enumerated, so the lengths are exactly those of the k shortest paths.
+ * are tried in increasing order, beginning with the distance. By W, walks of a length are drawn with equal
+ * probability; those without a loop are kept. If there are few walks, or the draws do not find enough paths, all paths
+ * of the length are enumerated. So no shorter path is missed.
  *
- * Work per destination: O(number of lengths tried * links of the network), and about k draws for each switch as source.
+ * Time per destination: O(number of lengths tried * links of the network), and about k draws for each source switch.
  * Memory: 2 bytes per link of a stored path. Only one thread at a time may use a struct topology_paths;
- * topology_paths_compute_all() starts threads of its own.
+ * topology_paths_compute_all() starts its own threads.
  */
 #ifndef SCHED_TOPOLOGY_PATHS_H
 #define SCHED_TOPOLOGY_PATHS_H
@@ -34,11 +34,11 @@ enum {
 
 struct topology_paths_options {
 	uint32_t k;      /* maximum number of paths per pair of switches, 1..TOPOLOGY_PATHS_K_MAXIMUM */
-	uint32_t detour; /* maximum number of links that a path has more than the shortest path of its pair */
+	uint32_t detour; /* maximum number of extra links of a path, compared with the shortest path of the pair */
 	uint64_t seed;
 	/*
-	 * The file of the paths of all pairs (model/path_map.h). If it exists, they are read from it; if not, they are
-	 * computed and written to it. NULL: the paths are computed when they are first requested.
+	 * File with the paths of all pairs (model/path_map.h). If the file exists, reads the paths from it. If not,
+	 * computes all paths and creates the file. NULL: computes paths when they are first requested.
 	 */
 	const char *file;
 };
@@ -60,8 +60,8 @@ struct topology_paths *topology_paths_create(const struct topology *topology,
 void topology_paths_destroy(struct topology_paths *paths); /* NULL is legal */
 
 /*
- * Writes the paths from switch `from` to switch `to`, shortest first, to found[k]. Returns their number (0: none; 1, a
- * path without links, if from == to), or -ENOMEM.
+ * Writes the paths from switch `from` to switch `to`, shortest first, to found[k]. Returns the number of paths, or
+ * -ENOMEM. If from == to, there is one path, without links.
  */
 int topology_paths_between(struct topology_paths *paths, uint32_t from, uint32_t to, struct topology_path *found);
 

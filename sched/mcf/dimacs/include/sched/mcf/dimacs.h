@@ -4,12 +4,13 @@
  *
  *   c comment
  *   p min NODES ARCS                       once, before all n and a lines
- *   n NODE SUPPLY                          at most one per node, numbered from 1; the others have supply 0
+ *   n NODE SUPPLY                          at most one per node; nodes without an n line have supply 0
  *   a TAIL HEAD LOWER CAPACITY COST        exactly ARCS of them
  *
- * A file is refused if it has wrong counts, unknown nodes, a second line for a node, negative or too large bounds,
- * costs beyond mcf/mcf.h's bounds or supplies that do not sum to 0, or if it ends early. The error has the file, line,
- * field and expected value. Files are read in chunks; memory is that of the arrays. One thread per call.
+ * Nodes are numbered from 1. A file is refused if it ends early, has a wrong number of arcs, an unknown node, a second
+ * n line for a node, a negative or too large bound, a cost over the limit in mcf/mcf.h, or supplies that do not sum to
+ * 0. The error names the file, line, field and expected value. Files are read in chunks, so reading needs little memory
+ * besides the arrays. No state outlives a call.
  */
 #ifndef MCF_DIMACS_H
 #define MCF_DIMACS_H
@@ -19,7 +20,7 @@
 #include <base/error.h>
 #include <sched/mcf/mcf.h>
 
-/* Upper limits for the header, so that one line of text cannot use up a host's memory. */
+/* Upper limits of NODES and ARCS, so that a p line alone cannot use up a host's memory. */
 enum { MCF_DIMACS_NODES = 1 << 26, MCF_DIMACS_ARCS = 1 << 28 };
 
 /*

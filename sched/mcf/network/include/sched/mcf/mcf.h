@@ -89,7 +89,7 @@ struct mcf_solution {
 struct mcf_algorithm {
 	const char *name;
 	const char *summary;
-	/* Called only with checked problems without lower bounds. */
+	/* Solves a problem without lower bounds that mcf_problem_check() has accepted. */
 	enum mcf_status (*solve)(const struct mcf_problem *problem, struct mcf_solution *solution);
 };
 

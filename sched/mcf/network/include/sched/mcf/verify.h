@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The certificate proves that an answer is right: it needs only the answer, takes O(nodes + arcs), and does not trust
- * the solver. Optimal: flow within its bounds, conservation at every node, complementary slackness of every arc's
- * reduced cost, stated cost = primal cost = dual cost. Infeasible: Farkas' inequality (mcf/mcf.h). All sums are
- * computed in 128 bits. Pure.
+ * Checks the certificate of an answer: a proof that the answer is right, whatever the solver did. Takes O(nodes +
+ * arcs). All sums are computed in 128 bits. An optimal answer is proved by:
+ * - flow within the bounds of every arc
+ * - conservation of flow at every node
+ * - complementary slackness of every arc's reduced cost
+ * - equality of the stated cost, the primal cost and the dual cost
+ * An infeasible answer is proved by Farkas' inequality (mcf/mcf.h).
  */
 #ifndef MCF_VERIFY_H
 #define MCF_VERIFY_H
@@ -32,7 +35,7 @@ struct mcf_verdict {
 	char text[MCF_VERDICT_BYTES]; /* one line for people; nodes and arcs are numbered from 0 */
 };
 
-/* Returns true if the certificate holds; otherwise `verdict` (not NULL) names the first fault. */
+/* Returns true if the certificate is valid; otherwise `verdict`, which must not be NULL, names the first fault. */
 bool mcf_verify(const struct mcf_problem *problem, const struct mcf_solution *solution, struct mcf_verdict *verdict);
 
 /* "capacity", "conservation", ... */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Primal network simplex for any network. Block-search pricing (Grigoriadis; as compared by Kiraly & Kovacs 2012),
- * strongly feasible spanning trees (Cunningham 1976), so it never cycles. Signs, bounds and proofs as in mcf/mcf.h.
- * Pure: no state outlives a call.
+ * Primal network simplex for any network. Uses block-search pricing (Grigoriadis; as compared by Kiraly & Kovacs 2012),
+ * and strongly feasible spanning trees (Cunningham 1976), which prevent cycling. Signs, bounds and proofs are as in
+ * mcf/mcf.h. No state outlives a call.
  */
 #ifndef MCF_SIMPLEX_H
 #define MCF_SIMPLEX_H

@@ -13,9 +13,9 @@
  *   - "unscheduled": the group's own arc to the sink, of limited capacity.
  *   One unit of a column's capacity is a slot. Units on "unscheduled" wait, as do unrouted ones: those for which the
  *   network has no path to the sink. A column without slots is closed.
- *   The arcs aggregator -> block -> column cost 0, and their capacities never limit more than those of the columns do,
- *   as in NoMora's table 2. Units that already run on a column may be cheaper there: their group has an additional arc
- *   to that column (`running`), whose capacity is the number of these units.
+ *   The arcs aggregator -> block -> column cost 0, and never limit the flow more than the columns' capacities do, as in
+ *   NoMora's table 2. Units that already run on a column may be cheaper there: their group has an additional arc to
+ *   that column (`running`), whose capacity is the number of these units.
  *
  * Method
  *
@@ -41,11 +41,11 @@
  * Errors
  *
  *   Functions that return int return 0, -EINVAL, -ERANGE or -ENOMEM. After -ENOMEM or MCF_STALLED the state may only be
- *   destroyed.
+ *   destroyed. The arrays of a row are copied.
  *
  * Threads
  *
- *   It starts none. Only one thread at a time may use a state. Rows are copied.
+ *   The solver starts no threads. Only one thread at a time may use a state.
  */
 #ifndef MCF_STRUCTURED_H
 #define MCF_STRUCTURED_H
@@ -93,7 +93,10 @@ int structured_set_column(struct structured *state, int32_t column, int32_t bloc
 /* Removes the column. Its units become excess; arcs to it are ignored until it is set again. */
 int structured_remove_column(struct structured *state, int32_t column);
 
-/* Adds the group (supply 0) or replaces all its arcs. Flow stays on the columns where it still is optimal. */
+/*
+ * Adds the group, with supply 0, or replaces all arcs of an existing group. Its units stay on their columns where that
+ * is still optimal.
+ */
 int structured_set_row(struct structured *state, int32_t group, const struct structured_row *row);
 
 /* A change of a row: the arcs of some blocks, and all running arcs. */
@@ -111,8 +114,9 @@ struct structured_row_change {
 int structured_change_row(struct structured *state, int32_t group, const struct structured_row_change *change);
 
 /*
- * Prefetches a group that is about to change or to be read: first the group; some time later its arcs, or its shares
- * for structured_read(); after either, the columns that its units are on.
+ * Prefetch a group that is about to change or to be read. The calls, with some time between them, are
+ * structured_fetch(), then structured_fetch_arcs() (before a change) or structured_fetch_shares() (before
+ * structured_read()), then structured_fetch_columns(), for the columns that the group's units are on.
  */
 void structured_fetch(const struct structured *state, int32_t group);
 void structured_fetch_arcs(const struct structured *state, int32_t group);
@@ -120,16 +124,16 @@ void structured_fetch_shares(const struct structured *state, int32_t group);
 void structured_fetch_columns(const struct structured *state, int32_t group);
 
 /*
- * Each replaces some of the group's arcs: structured_set_running() the running arcs, structured_set_unscheduled() the
- * arc to the sink (whose cost grows with the waiting time).
+ * structured_set_running() replaces the group's running arcs. structured_set_unscheduled() replaces the group's arc to
+ * the sink, whose cost grows with the waiting time.
  */
 int structured_set_running(struct structured *state, int32_t group, const struct structured_running *running,
 			   int32_t count);
 int structured_set_unscheduled(struct structured *state, int32_t group, int32_t cost, int32_t capacity);
 
 /*
- * Sets the group's number of units. If it falls, excess units leave first, then waiting ones, then those on the most
- * expensive columns.
+ * Sets the group's number of units. If the number falls, excess units leave first, then waiting ones, then those on the
+ * most expensive columns.
  */
 int structured_set_supply(struct structured *state, int32_t group, int32_t supply);
 
@@ -167,11 +171,11 @@ int structured_prepare(struct structured *state);
 
 /*
  * From now on a solve that scans `passes` times the number of arcs ends with MCF_UNSUITED instead of handing over to
- * the network simplex. After that, the state may only be destroyed. For callers that have another solver.
+ * the network simplex. After such a solve, the state may only be destroyed. For callers that have another solver.
  */
 void structured_give_up_after(struct structured *state, uint32_t passes);
 
-/* Drops flow and prices, then solves from scratch. Units still run where `running` says. */
+/* Drops flow and prices, then solves from scratch. Units stay where `running` says if that is optimal. */
 enum mcf_status structured_solve_fresh(struct structured *state, struct structured_result *result);
 
 /*
@@ -192,7 +196,10 @@ struct structured_placement {
 int structured_restore_placement(struct structured *state, const struct structured_placement *preferences,
 				 int32_t count);
 
-/* A group's answer after a solve. Columns ascending, each once. */
+/*
+ * A share of a group's answer: its units on one column. A group's shares are in ascending order of columns, each column
+ * once.
+ */
 struct structured_share {
 	int32_t column;
 	int32_t units;
