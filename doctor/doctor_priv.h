@@ -33,6 +33,7 @@ void doctor_add(struct doctor *doctor, const char *check, enum finding_level lev
 enum finding_level doctor_serious(const struct doctor *doctor);
 /* Adds a WARN finding: the file exists but cannot be read or understood, so that the check has no result. */
 void doctor_unclear(struct doctor *doctor, const char *check, const char *note, const char *path);
+/* Returns true if the root folder is that of this host, not a copy of another host's files. */
 bool doctor_is_live(const struct doctor *doctor);
 
 /*

@@ -25,6 +25,7 @@ void lab_name_host(struct lab_host *host, int place);
 
 void lab_state_path(const char *name, char *path, size_t bytes);
 
+/* Runs a command by process_run(), for at most 30 s. */
 int lab_run(const char *const *argv, struct process_result *result, struct error *err);
 
 /* A shell script; the caller writes its lines to `out`. */
@@ -46,6 +47,7 @@ int lab_script_run(const struct lab *lab, struct lab_script *script, const char 
 /* Prints the script that builds a lab of bridges. */
 void bridges_print_up(const struct lab *lab, FILE *out);
 
+/* An end of a link: its namespace, its name, and options for `ip link add` ("" = none). */
 struct lab_end {
 	const char *netns, *port, *options;
 };

@@ -15,16 +15,22 @@ enum agent_message_kind {
 	AGENT_START,    /* to the agent: send `bytes` to `address` */
 	AGENT_CANCEL,   /* to the agent: close the ends of the transfer on this host */
 	AGENT_PROGRESS, /* from the agent: `bytes` have been acknowledged so far */
-	AGENT_DONE,
-	AGENT_FAILED,
+	AGENT_DONE,     /* from the agent: all bytes have been acknowledged */
+	AGENT_FAILED,   /* from the agent: see TRANSFER_FAILED */
 };
 
 struct agent_message {
+	/*
+	 * - kind: enum agent_message_kind
+	 * - number: number of the transfer
+	 * - generation: grows with each start and each cancellation of the transfer, so that the parent can ignore late
+	 *   messages about an earlier start
+	 */
 	uint32_t kind, number, generation;
 	uint32_t priority; /* SO_PRIORITY of the transfer's traffic class */
 	uint64_t bytes;
-	struct ns at;
-	char address[16];
+	struct ns at;     /* from the agent: when it sent the message, monotonic clock */
+	char address[16]; /* AGENT_START: IPv4 address of the receiver */
 };
 
 /* Runs the agent in a namespace; never returns. control: the agent's end of the pair; count: number of transfers. */

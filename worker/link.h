@@ -23,9 +23,9 @@ struct output {
 	const struct worker_target *target;
 	int fd;
 	bool connected;
-	uint64_t sequence;
-	struct ns next_try;
-	uint8_t *queue;
+	uint64_t sequence;  /* of the next tuple */
+	struct ns next_try; /* time of the next attempt to connect */
+	uint8_t *queue;     /* bytes not sent yet: queue[head] .. queue[tail - 1] */
 	size_t head, tail, capacity;
 	double credit; /* how far the target is behind its share of the tuples, see next_target() */
 };

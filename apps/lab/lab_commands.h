@@ -9,7 +9,7 @@
 
 #include "commands.h"
 
-/* Settings of all subcommands except `up`. */
+/* Settings of the subcommands `down`, `status`, `exec` and `inventory`. */
 struct lab_settings {
 	const char *name, *cluster, *peers, *topology;
 	bool json;

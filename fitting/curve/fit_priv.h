@@ -48,9 +48,10 @@ struct problem {
 	double end_us;        /* x of the last level */
 	double constraint_end_us;
 	size_t knot_count;
-	double knots[KNOTS_MAXIMUM];
+	double knots[KNOTS_MAXIMUM]; /* of the spline, as shares of end_us */
 };
 
+/* Returns 0, or -1 if out of memory. */
 int problem_create(const struct observations *observations, struct problem *problem);
 void problem_free(struct problem *problem);
 
@@ -61,8 +62,8 @@ size_t profile_columns(const struct problem *problem, const struct profile *prof
 /* Returns the number of parameters: coefficients, threshold and shape constants. */
 size_t profile_parameters(const struct problem *problem, const struct profile *profile);
 /*
- * Returns the origin of x in the families with shape constants: a hinge's threshold, or the first level after a jump
- * (the data do not determine where the jump is between two levels).
+ * Returns the origin of x in the family's formula. In families with shape constants, this is the threshold of a hinge,
+ * or the first level after a jump (the data do not determine where between two levels the jump is). Otherwise it is 0.
  */
 double profile_origin_us(const struct problem *problem, const struct profile *profile);
 /* Fills one row of the design. The curve at x is offset + sum of row[j] * coefficient[j]; returns the offset. */
@@ -188,6 +189,7 @@ double fit_f_to_normal(double f, double dof_above, double dof_below);
 struct noise {
 	double scale, dof;
 };
+/* Returns the noise about the chosen candidate; sets fit->overdispersion and fit->dof. */
 struct noise fit_noise(const struct problem *problem, const struct fit_settings *settings, struct fit *fit);
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The parts of a formula's fit: formula_data.c reads a table's columns or the levels of a sweep.csv. */
+/* The data and the state of a formula's fit. formula_data.c reads a table's columns or the levels of a sweep.csv. */
 #ifndef FITTING_FILES_FORMULA_PRIV_H
 #define FITTING_FILES_FORMULA_PRIV_H
 
@@ -14,7 +14,7 @@ enum { FORMULA_NAMES_MAXIMUM = 2 * TABLE_COLUMNS_MAXIMUM };
 
 struct formula_data {
 	struct expression_table table; /* only for a plain table; empty for a sweep */
-	size_t name_count; /* number of columns of x; a predictor has one for its header name, one for x1, x2 ... */
+	size_t name_count; /* number of columns of x; a predictor has one for each of its names (formula.h) */
 	const char *names[FORMULA_NAMES_MAXIMUM];
 	char aliases[TABLE_COLUMNS_MAXIMUM][16];
 	size_t column[FORMULA_NAMES_MAXIMUM]; /* by name: index of its column in the table */

@@ -163,7 +163,7 @@ static inline bool QR_NAME(factorise)(struct QR_NAME(qr) * qr, QR_REAL tolerance
 	return true;
 }
 
-/* v := Q'v here, v := Q v in the next function; v has qr->rows elements. */
+/* apply_transposed() computes v := Q'v, and apply() v := Q v. v has qr->rows elements. */
 static inline void QR_NAME(apply_transposed)(const struct QR_NAME(qr) * qr, QR_REAL *v)
 {
 	for (size_t k = 0; k < qr->rank; k++)
@@ -194,7 +194,7 @@ static inline void QR_NAME(form_q)(const struct QR_NAME(qr) * qr, QR_REAL *q)
 	}
 }
 
-/* v := R^-1 v here, v := R^-T v in the next function, on the first `rank` elements. */
+/* solve_upper() computes v := R^-1 v, and solve_upper_transposed() v := R^-T v, on the first `rank` elements. */
 static inline void QR_NAME(solve_upper)(const struct QR_NAME(qr) * qr, QR_REAL *v)
 {
 	for (size_t k = qr->rank; k-- > 0;) {

@@ -21,7 +21,10 @@ bool nist_model_complete(const struct nist_set *set);
  */
 int nist_model_finish(struct nist_set *set, struct error *err);
 
-/* Parses the model with the set's names, and the response with y as its parameter; the caller destroys both. */
+/*
+ * Parses the model with the set's names, and the response with y as its parameter; the caller destroys both. Returns 0,
+ * or -errno with err set.
+ */
 int nist_expressions(const struct nist_set *set, struct expression **model, struct expression **response,
 		     struct error *err);
 

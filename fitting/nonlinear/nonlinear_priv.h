@@ -97,6 +97,7 @@ void trust_step_accelerate(struct trust_region *region, double *curvature);
 struct polish {
 	struct objective *objective;
 	struct qr_extended qr;
+	/* as in struct trust_region: number of active columns; by active column, number of its free parameter */
 	size_t active;
 	size_t column[NONLINEAR_PARAMETERS_MAXIMUM];
 	long double *residuals, *jacobian, *rotated; /* rows, rows x free, rows */
@@ -122,9 +123,9 @@ void polish_lay_out(struct polish *polish, struct arena *arena, size_t rows, siz
 bool polish_run(struct polish *polish, long double *values, int steps_maximum);
 
 /*
- * Call it after polish_run() at the same values. Fills polish->root so that root root' = (J'J)^-1 over the parameters
- * in polish->column (columns x columns). J is weighted, but without the loss. Returns false if the result is not
- * finite.
+ * Call it after polish_run(), with the values that polish_run() has left. Fills polish->root (active x active) so that
+ * root root' = (J'J)^-1 for the parameters in polish->column. J is weighted, but without the loss. Returns false if a
+ * number is not finite.
  */
 bool polish_covariance_root(struct polish *polish, const long double *values);
 

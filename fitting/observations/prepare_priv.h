@@ -13,9 +13,9 @@ struct run {
 	double deviation;      /* standard deviation of y; only in the plain form */
 	/* share of the run's time that was caused by drift of the machine, from the references; 0 = not known */
 	double drift;
-	double score; /* distance from the level's median, in robust deviations */
-	long runs, line;
-	int64_t block; /* number of the run, which is its replicate block */
+	double score;    /* distance from the level's median, in robust deviations */
+	long runs, line; /* number of runs in the row (plain form; else 1); line of the row in the file */
+	int64_t block;   /* number of the run, which is its replicate block */
 	bool outlier;
 };
 
@@ -42,14 +42,15 @@ static inline size_t prepare_level_end(const struct preparation *preparation, si
 /* If the sweep has references, sets the runs' drift; the runs must be in the file's order. */
 int prepare_references(struct preparation *preparation);
 /*
- * Scores the runs, flags outliers and lists them in out->outliers. Returns 0 or -ENOMEM with err set, like the
- * three functions below.
+ * Call these after normalisation, in the order below. They return 0, or -ENOMEM with err set.
+ * - prepare_outliers() scores the runs, flags outliers and lists them in out->outliers.
+ * - prepare_levels() collects the runs in out->levels.
+ * - prepare_weights() computes the levels' weights.
+ * - prepare_blocks() collects the complete replicate blocks.
  */
 int prepare_outliers(struct preparation *preparation);
-/* prepare_levels() collects the runs in out->levels; prepare_weights() computes the levels' weights. */
 int prepare_levels(struct preparation *preparation);
 int prepare_weights(struct preparation *preparation);
-/* Collects the complete replicate blocks. */
 int prepare_blocks(struct preparation *preparation);
 
 #endif

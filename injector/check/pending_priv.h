@@ -11,7 +11,7 @@
 
 struct arrival {
 	int64_t time_ns;
-	uint64_t sequence;
+	uint64_t sequence; /* order of arrival */
 };
 
 struct pending;
@@ -21,6 +21,7 @@ void pending_destroy(struct pending *pending); /* NULL is legal */
 
 /* Returns 0 or -ENOMEM. */
 int pending_put(struct pending *pending, uint64_t digest, struct arrival arrival);
+/* Removes the oldest arrival with this digest. Returns false if there is none. */
 bool pending_take(struct pending *pending, uint64_t digest, struct arrival *arrival);
 
 #endif

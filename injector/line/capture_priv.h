@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The part of the capture that runs on the lcores: a single-producer single-consumer ring of fixed records per
- * direction. The lcore copies the first bytes of each frame and the TSC into a record; the capture's writer thread
- * writes the records to the file.
+ * The part of the capture that runs on the lcores: a single-producer single-consumer ring of records per direction. The
+ * lcore copies the first bytes of each frame and the TSC into a record; the capture's writer thread writes the records
+ * to the file.
  */
 #ifndef INJECTOR_CAPTURE_PRIV_H
 #define INJECTOR_CAPTURE_PRIV_H
@@ -20,10 +20,10 @@
 enum { CAPTURE_RECORD_BYTES = 256, CAPTURE_SNAP_BYTES = CAPTURE_RECORD_BYTES - 16, CAPTURE_RECORDS = 1 << 16 };
 
 struct capture_record {
-	uint64_t tsc;
-	uint32_t length; /* length of the frame, bytes */
-	uint16_t captured;
-	uint8_t port; /* 0 = A, 1 = B */
+	uint64_t tsc;      /* arrival or departure of the frame */
+	uint32_t length;   /* length of the frame, bytes */
+	uint16_t captured; /* number of valid bytes in bytes[] */
+	uint8_t port;      /* 0 = A, 1 = B */
 	uint8_t outbound;
 	uint8_t bytes[CAPTURE_SNAP_BYTES];
 };

@@ -77,8 +77,8 @@ struct line {
 	bool unsettled;   /* [L] a gap occurred, and packets that arrived during it may still be in the receive queue */
 	bool gap;         /* [L] a gap occurred since the last release */
 	bool sent_in_gap; /* [L] a gap occurred between the previous release and sent_at */
-	uint32_t disturbed_head; /* [L] packets before this index were held during a stall; always the end of a burst */
-	uint64_t sent_at;        /* [L] TSC */
+	uint32_t disturbed_head; /* [L] packets before this index were held during a stall */
+	uint64_t sent_at;        /* [L] TSC: clock reading before the latest transmit burst */
 	uint64_t prepare_at;     /* [L] TSC from which on to call dp_transmit_poll(); UINT64_MAX = do not call it */
 	uint64_t delay_cycles;   /* [L] time to hold a packet; in the modal loop, the delay before modes change it */
 	uint64_t last_due; /* [L] TSC: the latest due time so far; later packets are never due before it, so order is
@@ -131,7 +131,7 @@ struct worker {
 	enum injector_direction directions[INJECTOR_DIRECTIONS]; /* [C] of lines[i] */
 	unsigned int line_count;                                 /* [C] */
 	unsigned int lcore;                                      /* [C] */
-	uint64_t last_look;                                      /* [L] TSC */
+	uint64_t last_look;                                      /* [L] TSC: the last clock reading */
 	bool full;                 /* [L] a whole burst was received between the last two clock readings */
 	uint64_t gap_cycles;       /* [C] a longer gap is a hiccup or a stall */
 	uint64_t stall_gap_cycles; /* [C] a longer gap is a stall */

@@ -19,13 +19,14 @@
 
 /* A link of limited rate, which transmits one packet after the other. */
 struct wire {
-	uint64_t free_at; /* TSC */
+	uint64_t free_at; /* TSC: end of the last transmission */
 };
 
 /* The decision about one packet. The modes of the set change it one after the other. */
 struct verdict {
 	uint64_t delay_cycles; /* starts as the configured delay */
 	uint32_t copies;       /* additional packets */
+	/* the packet is dropped; passes without a delay; may leave before packets that arrived earlier */
 	bool lost, bypass, overtake;
 	struct wire *wire;    /* link that limits the packet and its copies; NULL = none */
 	uint64_t wire_cycles; /* transmission time on that link */
@@ -141,8 +142,8 @@ static inline void modes_apply(const struct injector_modes *modes, const struct 
 int mode_parse_percent(const char *mode, const char *text, uint64_t *threshold, struct error *err);
 
 /*
- * Changes -EINVAL to -EBADMSG, also in err, and returns it: the specification names a file, and the file is bad.
- * Returns other values unchanged.
+ * Call it after an error in a file that a specification names. If `status` is -EINVAL, returns -EBADMSG and sets that
+ * code in err, because the file is bad and not the specification. Otherwise returns `status`.
  */
 int mode_blame_file(int status, struct error *err);
 

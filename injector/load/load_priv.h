@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The parts of the load generator: workload (selects the requests), arrivals (their due times), connection (sends them
- * and keeps those outstanding) and result (the measurements).
+ * The parts of the load generator: workload (selects the requests), arrivals (their due times), connection (sends
+ * requests and stores those that are not answered yet) and result (the measurements).
  */
 #ifndef LOAD_LOAD_PRIV_H
 #define LOAD_LOAD_PRIV_H
@@ -41,7 +41,7 @@ size_t workload_pick_value_bytes(struct workload *workload);
 
 struct arrivals {
 	enum load_gap gap;
-	double scale_ns;
+	double scale_ns; /* mean gap; with LOAD_GAP_ETC: ns per µs of a gap drawn from ETC_GAP_US */
 	struct rng rng;
 	double next_ns; /* time at which the next request is due, ns of CLOCK_MONOTONIC */
 };

@@ -10,7 +10,8 @@
 
 /*
  * Sets sweeper->baseline_rtt_us to the median round trip between the client's and the server's address while the
- * injector adds no delay. If it cannot be measured, sets NAN and reports the reason. Returns 0, or -EINTR if stopped.
+ * injector adds no delay. Sets NAN if the plan lacks an address or has no-baseline; also if the measurement fails, and
+ * then reports the reason. Returns 0, or -EINTR with err set if stopped.
  */
 int baseline_measure(struct sweeper *sweeper, struct error *err);
 

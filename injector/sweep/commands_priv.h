@@ -20,6 +20,7 @@ void commands_free(struct sweeper *sweeper);
 /* Sets or replaces a variable of the plan's commands. Returns 0, or -errno with err set. */
 int commands_set_variable(struct sweeper *sweeper, const char *name, const char *value, struct error *err);
 
+/* Returns a command of the plan with the variables that the plan's commands see. `line` is its shell line. */
 struct host_command commands_make(const struct sweeper *sweeper, const char *phase, const char *line, double timeout_s);
 
 /*
@@ -31,6 +32,7 @@ struct commands_marked {
 	const char *items[ENVIRONMENT_MAXIMUM + 2];
 };
 
+/* Adds a mark of the kind `of` to the environment of `command`; `environment` is the storage for it. */
 void commands_mark(const struct sweeper *sweeper, enum orphans_of of, struct commands_marked *environment,
 		   struct host_command *command);
 

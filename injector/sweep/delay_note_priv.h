@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A note of an injector's delays in its lock file, for the case that the sweep is killed. `found`: the delays at the
- * start of the sweep. `set`: the delays that the sweep set last. `before`: the delays before these. The note is written
- * before the delays are set, so if the sweep is killed in between, the injector still has the delays in `before`.
+ * A note of an injector's delays in the injector's lock file, for the case that the sweep is killed:
+ * - found: the delays at the start of the sweep
+ * - set: the delays that the sweep set last
+ * - before: the delays that the injector had before the sweep set those
+ * The note is written before the delays are set. If the sweep is killed in between, the injector still has the delays
+ * in `before`.
  */
 #ifndef SWEEP_DELAY_NOTE_PRIV_H
 #define SWEEP_DELAY_NOTE_PRIV_H

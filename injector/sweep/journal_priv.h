@@ -11,7 +11,7 @@
  * say force: -EEXIST if the log's last plan has another fingerprint, -ENOENT if the log has no plan.
  */
 int journal_open(const struct sweep_plan *plan, bool has_rows, struct journal **journal, struct error *err);
-/* Returns true if the rows that OUTPUT had when the log was opened were made by a plan with the same fingerprint. */
+/* Returns true if the log's last plan, before journal_open() appended ours, has the fingerprint of our plan. */
 bool journal_is_of_our_plan(const struct journal *journal);
 /* Append an event. If the log cannot be written, the sweep goes on and journal_close() reports it once. */
 void journal_attempt(const struct sweeper *sweeper, const struct sweep_attempt *attempt);

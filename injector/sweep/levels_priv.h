@@ -24,8 +24,8 @@ bool levels_has_rows(const struct sweeper *sweeper);
 double level_error_percent(const struct sweep_level *level);
 bool level_is_repeatable(const struct sweep_plan *plan, const struct sweep_level *level);
 /*
- * Schedules one more run for each delay that is not precise enough, unless it already has twice the plan's repetitions.
- * Returns the number of runs scheduled, or -errno with err set.
+ * Schedules one more run for each delay that is not precise enough, unless it already has twice the plan's repetitions,
+ * and references between these runs. Returns the number of runs scheduled, or -errno with err set.
  */
 int levels_schedule_extra(struct sweeper *sweeper, struct error *err);
 /* Writes each level to the journal, and reports those that are not repeatable. Returns 0, or -errno with err set. */

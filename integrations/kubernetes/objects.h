@@ -38,9 +38,9 @@ int k8s_objects_take(struct k8s_objects *objects, enum k8s_kind kind, const json
 
 /*
  * Returns the jobs that schedd should have: id -> {"curve", "root", "tasks": {TASK: MACHINE}, "root_ended"}. `before`
- * is the previous result. If the pod of a job's root was deleted, the root and its machine are taken from `before`, and
- * root_ended is true. Jobs whose root was never seen are left out. The caller json_decref()s the result; NULL: out of
- * memory.
+ * is the previous result. If the pod of a job's root has ended or was deleted, the root and its machine are taken from
+ * `before`, and root_ended is true. Jobs whose root was never seen are left out. The caller json_decref()s the result;
+ * NULL: out of memory.
  */
 json_t *k8s_objects_jobs(const struct k8s_objects *objects, const json_t *before);
 

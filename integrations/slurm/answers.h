@@ -36,8 +36,9 @@ struct answers *answers_create(const char *path, const struct answers_decider *d
 void answers_destroy(struct answers *answers); /* NULL is legal */
 
 /*
- * For the next VALID_S seconds, answers HOLD for new jobs, or REFUSE if the job's curve is not in `curves`, a list of
- * names (NULL: any curve is allowed). After this time, new jobs are left to Slurm. Takes ownership of the list.
+ * For the next VALID_S seconds (answers.c), answers HOLD for new jobs, or REFUSE if the job's curve is not in `curves`,
+ * a list of names (NULL: any curve is allowed). After this time, new jobs are left to Slurm. Takes ownership of the
+ * list.
  */
 void answers_hold(struct answers *answers, json_t *curves);
 

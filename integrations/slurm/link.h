@@ -52,20 +52,21 @@ int link_decide(const struct link *link, const char *id, const struct slurm_requ
 /* Reports an event, "started" or "failed", of every task on its host. */
 int link_report(const struct link *link, const char *id, const char *event, char *const *hosts, uint32_t tasks,
 		struct error *err);
+/* Removes a job from schedd; success, too, if schedd does not have it. */
 int link_forget(const struct link *link, const char *id, struct error *err);
 
-/* Reads schedd's machines, by name. The caller json_decref()s the result, also after an error. */
+/* Reads schedd's machines into an object by name. The caller json_decref()s *machines, also after an error. */
 int link_read_machines(const struct link *link, json_t **machines, struct error *err);
 /*
- * Updates slots and state ("up", "draining", "down") of a machine in schedd. Returns 1 if they changed, 0 if they were
- * up to date, or -errno.
+ * Updates slots and state ("up", "draining", "down") of a machine in schedd, or adds the machine if `machines`, from
+ * link_read_machines(), does not have it. Returns 1 if something changed, 0 if all was up to date, or -errno.
  */
 int link_set_machine(const struct link *link, const json_t *machines, const char *name, uint32_t slots,
 		     const char *state, struct error *err);
 
 /*
- * Gets the mean predicted performance of the tasks other than the root, on their current machines; NAN if the
- * performance of one of these tasks is unknown.
+ * Gets the mean predicted performance of the tasks other than the root, on their current machines: NAN if it is unknown
+ * for one of the tasks, 1 if there are no other tasks.
  */
 int link_performance(const struct link *link, const char *id, uint32_t tasks, uint32_t root, double *performance,
 		     struct error *err);

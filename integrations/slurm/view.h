@@ -18,6 +18,7 @@ enum { SLURM_JOB_NAME_BYTES = 24 };
 
 enum slurm_job_state { SLURM_PENDING, SLURM_RUNNING, SLURM_BUSY /* completing, suspended */, SLURM_ENDED };
 
+/* A node of a job, and the number of CPUs that the job has there. */
 struct slurm_share {
 	char *host;
 	uint32_t cpus;
@@ -31,7 +32,7 @@ struct slurm_job {
 	bool depends;              /* at least one dependency of the job is not fulfilled */
 	bool simple;               /* one CPU per task, and not part of a heterogeneous job */
 	char *comment, *mark;      /* NULL: none */
-	struct slurm_share *share; /* the job's nodes, in Slurm's order */
+	struct slurm_share *share; /* nodes of a running or busy job, in Slurm's order */
 	uint32_t share_count, restarts;
 	time_t start, submitted; /* start of the present or last run; time of the submission or of the last requeue */
 };
@@ -87,9 +88,10 @@ int slurm_order_hold(const struct slurm_job *job, char *mark, struct error *err)
 int slurm_order_mark(const struct slurm_job *job, char *mark, struct error *err);
 int slurm_order_requeue(const struct slurm_job *job, struct error *err);
 
-/* Returns the mark of one job; the caller frees. NULL with err set on failure. */
+/* Returns the mark of one job, "" if it has none; the caller frees. NULL with err set on failure. */
 char *slurm_job_mark(const struct slurm_job_name *name, struct error *err);
 
+/* Loads slurm.conf. Call it before the other functions. */
 void slurm_view_init(void);
 
 #endif

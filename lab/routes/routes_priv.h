@@ -24,7 +24,7 @@ struct route_change {
 	const struct route_entry *wanted;  /* NULL: the switch is to have no entry for the pair */
 	const struct route_entry *present; /* the switch's present entries for the pair, in the order of precedence */
 	size_t present_count;
-	uint32_t rank;
+	uint32_t rank; /* changes are made in ascending order of this number */
 };
 
 struct route_entries {

@@ -79,7 +79,10 @@ unsigned int dp_af_packet_frame_bytes(const char *arguments);
 /* Returns the size of an af_packet slot that holds frames of this MTU, a power of two. */
 unsigned int dp_af_packet_slot_bytes(unsigned int mtu);
 
-/* Returns the number of packets that the kernel dropped since the last call because a buffer was full. */
+/*
+ * Returns the number of packets that the kernel dropped since the last call because a buffer was full.
+ * *xdp_total_before: the kernel's total at the last call, for an AF_XDP socket only; set it to 0 before the first call.
+ */
 uint64_t dp_socket_missed(int socket_fd, uint64_t *xdp_total_before);
 
 #endif

@@ -22,7 +22,7 @@ struct coflow_trace {
 	uint32_t port_count, first_port;
 	uint64_t flow_count;
 	struct coflow *coflows;
-	uint32_t *mappers;
+	uint32_t *mappers; /* port of each mapper */
 	struct coflow_reducer *reducers;
 	size_t coflow_count, mapper_count, reducer_count;
 	size_t coflow_capacity, mapper_capacity, reducer_capacity;

@@ -122,8 +122,12 @@ void latency_store_repair_pairs(struct latency_matrix *matrix);
 
 /* --- */
 
+/* Write or read the `count` words of a block under its sequence lock. */
 void latency_block_write(_Atomic uint32_t *sequence, _Atomic uint64_t *words, const void *from, size_t count);
-/* Inline, so that the compiler knows the number of words. */
+/*
+ * Returns false if the block did not become consistent within LATENCY_READ_ATTEMPTS. Inline, so that the compiler knows
+ * the number of words.
+ */
 static inline bool latency_block_read(const _Atomic uint32_t *sequence, const _Atomic uint64_t *words, void *into,
 				      size_t count)
 {

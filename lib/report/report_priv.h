@@ -55,8 +55,8 @@ void report_cards(FILE *out, const struct curve *const *curves, size_t count,
 void report_mesh(FILE *out, const struct latency_group groups[LATENCY_RELATIONS], bool has_cluster);
 
 /*
- * Prints a placement (nomora.place/1) and compares it with a random draw. random_path and cluster may be NULL. With
- * `summary`, prints a line per job instead of a line per task.
+ * Prints a placement (nomora.place/1) and compares it with a random placement. random_path and cluster may be NULL.
+ * With `summary`, prints a line per job instead of a line per task.
  */
 int report_placement(FILE *out, const char *path, const char *random_path, const struct cluster *cluster, bool summary,
 		     struct error *err);

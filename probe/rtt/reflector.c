@@ -15,7 +15,8 @@
  */
 enum { PROBE_LENGTH = 16, SOURCES = 4096, CACHED_SESSIONS = 4096 };
 
-static const struct ns burst = {100 * NS_PER_MS}; /* after a pause, the answers of this time may leave at once */
+static const struct ns burst = {100 * NS_PER_MS}; /* an answer may be this much ahead of the permitted rate, see
+						     within_rate() */
 static const struct ns stamp_slack = {NS_PER_MS}; /* a sender's clock may go back by this when it is disciplined */
 static const struct ns clock_step = {NS_PER_S};   /* arrival stamps may be out of order by less than this */
 

@@ -34,6 +34,7 @@ struct pattern {
 	int end;
 };
 
+/* by_kind: number of patterns found; at most 50 of all of them are in items[]. */
 struct patterns {
 	struct pattern *items;
 	size_t count, capacity;

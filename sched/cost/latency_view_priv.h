@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * latency_view.c stores measurements, latency_maxima.c maintains the maxima and records changes, latency_read.c reads.
- * Each machine has a row of its measured pairs, sorted by the column of the other machine. So the pairs with one rack
- * are adjacent, and one pass over them can replace the value for the whole rack by the measured values.
+ * Each machine has a row of its measured pairs, sorted by the column of the other machine. So the pairs with the
+ * machines of one rack are adjacent. To read a rack, latency_read.c first gives all its machines the rack's value for
+ * pairs that were not measured, and then overwrites this value in one pass over the measured pairs.
  */
 #ifndef COST_LATENCY_VIEW_PRIV_H
 #define COST_LATENCY_VIEW_PRIV_H
@@ -28,9 +29,9 @@ struct latency_view {
 	const struct cost_layout *layout;
 	struct measured_row *rows; /* [row_count] by machine */
 	uint32_t row_count;
-	uint64_t pair_entries;
-	uint64_t moves;       /* layout->moves when the pairs' columns were last updated */
-	uint32_t *rack_first; /* [rack_count + 1] copy of layout->rack_first as of `moves` */
+	uint64_t pair_entries; /* sum of rows[].count: each pair of different machines counts twice */
+	uint64_t moves;        /* layout->moves when the pairs' columns were last updated */
+	uint32_t *rack_first;  /* [rack_count + 1] copy of layout->rack_first as of `moves` */
 	uint32_t rack_count;
 	/* largest round trips between two racks, two pods; unreachable pairs do not count */
 	struct pair_map rack_maximum, pod_maximum;

@@ -12,8 +12,8 @@ struct cached_row {
 	struct cost_row row;     /* first: callers see a pointer to it */
 	struct cached_row *next; /* next row with the same root */
 	int32_t curve;
-	uint32_t jobs; /* announced jobs with this curve and root */
-	uint32_t machine_room, rack_room, span_room, changed_room;
+	uint32_t jobs; /* number of jobs that cost_rows_root_came() has reported for this row and that have not left */
+	uint32_t machine_room, rack_room, span_room, changed_room; /* allocated elements of the arrays of `row` */
 	uint32_t dirty_count; /* number of dirty racks; ROW_ALL_DIRTY: all racks are dirty */
 	bool cut;             /* arcs were left out, see "Long rows" in rows.h */
 	uint32_t whole_count; /* machine_count when the whole row was computed last */

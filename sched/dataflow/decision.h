@@ -22,8 +22,11 @@
 enum decision_routing { ROUTES_RANDOM, ROUTES_EQUAL_COST, ROUTES_LEAST_USED };
 
 struct value {
-	double goal; /* greater is better: all_MBps or (engine completion) -(sum of weight / rate over the sources),
-			minus latency_cost() */
+	/*
+	 * greater is better. Engine completion: -(sum of weight / rate over all sources). Other engines: all_MBps. If
+	 * latency counts, minus latency_cost().
+	 */
+	double goal;
 	double all_MBps, own_MBps;
 	double carried_MBps; /* sum of the loads of all links if each source of the job sends 1 MB/s; less is better */
 };

@@ -29,7 +29,7 @@ struct running_loads {
 	double *load;
 	/* The sources with loads on resource r: source[i] for i = resource_first[r] .. resource_first[r + 1] - 1. */
 	uint32_t *resource_first, *source;
-	uint32_t *seen_source, *seen_resource; /* by source, by resource: `spread` of the last call that reached it */
+	uint32_t *seen_source, *seen_resource; /* by source, by resource: `spread` when a call last reached it */
 	uint32_t spread;                       /* number of calls of running_loads_spread() */
 	struct running_total total;            /* total of all running sources, without a new job */
 	double local_MBps;

@@ -20,7 +20,7 @@ struct utility {
 	uint32_t *flows_on;    /* by link: number of flows */
 	uint32_t *known_on;    /* by link: number of flows when share[] was last computed */
 	double *share;         /* by link and direction: bandwidth of each flow, MB/s */
-	double *running_share; /* the same without the new job's flows */
+	double *running_share; /* like share[], but without the new job's flows */
 	uint32_t *changed;     /* list of the links whose flows_on[] may differ from known_on[] */
 	bool *is_changed;      /* by link: it is in changed[] */
 	uint32_t changed_count;

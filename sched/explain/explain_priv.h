@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The machines with free slots, and the performance of tasks on them. Private. */
 #ifndef EXPLAIN_PRIV_H
 #define EXPLAIN_PRIV_H
 

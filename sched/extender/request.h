@@ -11,12 +11,12 @@
 #include <base/error.h>
 
 struct extender_request {
-	json_t *root;
+	json_t *root;        /* the parsed request */
 	const json_t *nodes; /* items of the NodeList; NULL: the request has only names of nodes */
 	const char **names;  /* names of the nodes, borrowed from `root` */
 	size_t count;
-	char *job; /* "namespace/name"; NULL: the pod requests no placement */
-	const char *curve;
+	char *job;         /* "namespace/name"; NULL: the pod requests no placement */
+	const char *curve; /* name of the curve, borrowed from `root`; NULL if `job` is NULL */
 	bool is_root;
 };
 

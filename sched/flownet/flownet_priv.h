@@ -4,7 +4,7 @@
  * - costs.c: the costs of a task. members.c: lists a job's tasks, class by class. classes.c: the solver's group of each
  *   class.
  * - changes.c: the changes that wait for the next round. groups.c: passes them to the structured solver.
- * - answer.c: solves and reads the solver's answer. general.c: the same with any other algorithm.
+ * - answer.c: solves by the structured solver and reads its answer. general.c: solves by any other algorithm.
  * - roots.c: solves rounds that place only roots. resting.c: leaves out tasks that beta keeps on their machines.
  * - extract.c: converts an answer to proposed moves. moves.c: carries them out. round.c: the steps of a round.
  * - network.c: builds the whole network. route.c: computes its flow. draw.c: prints it.
@@ -61,15 +61,15 @@ struct net_class {
 	uint64_t row_version;    /* of the row that the solver has; 0: pass the row again in any case */
 	uint64_t running_digest; /* hash of the running arcs (from tasks to the machines where they run) that the solver
 				    has; 0 = none */
-	bool root;
-	bool kept; /* in apply_job(): the class still has members */
+	bool root;               /* the class of the root, while the root waits */
+	bool kept;               /* in apply_job(): the class still has members */
 };
 
 /* Two cache lines. For a job with one class, as most have, a round reads only these and the tasks. */
 struct net_job {
 	bool present;
 	bool touched;     /* the job is in net->touched */
-	bool recount;     /* the running arcs may have changed: update more than the number of units */
+	bool recount;     /* the running arcs may have changed: it is not enough to update the number of units */
 	bool look;        /* read the solver's answer for the job even if it has not changed */
 	bool root_ended;  /* the root has ended; its machine remains the reference for the other tasks */
 	bool preemptible; /* its running tasks may move */
@@ -380,8 +380,9 @@ enum net_walk_for { NET_WALK_APPLY, NET_WALK_EXTRACT };
 void net_walk_fetch(const struct flownet *net, const struct net_walk *walk, size_t at, enum net_walk_for purpose);
 
 /*
- * classes.c: the solver's groups. `owner` is the number of a job, or that of a machine with the flag GROUP_RESTS. 0 or
- * -errno.
+ * classes.c: net_group_take() sets *group to an unused group number, net_group_give_back() removes the group from the
+ * solver and frees its number. `owner` is the number of a job, or that of a machine with the flag GROUP_RESTS. Both
+ * return 0 or -errno.
  */
 int net_group_take(struct flownet *net, uint32_t owner, int32_t *group);
 int net_group_give_back(struct flownet *net, int32_t group);
@@ -396,7 +397,7 @@ void net_classes_forget(struct flownet *net, uint32_t job);
 
 /* resting.c */
 int net_rest_job(struct flownet *net, uint32_t job); /* puts to rest all tasks of the job that may rest; 0 or -ENOMEM */
-void net_wake(struct flownet *net, uint32_t job, uint32_t task); /* returns the task to its class if it is at rest */
+void net_wake(struct flownet *net, uint32_t job, uint32_t task); /* puts a task at rest back into its class */
 void net_wake_job(struct flownet *net, uint32_t job);
 /* True if a change of costs may wake some of the job's tasks. */
 bool net_rest_is_watched(const struct flownet *net, uint32_t job);
@@ -435,8 +436,8 @@ int net_general_prove(const struct flownet *net, int64_t cost, struct error *err
 int net_extract_class(struct flownet *net, uint32_t job, size_t first, size_t count, int32_t share_count,
 		      int32_t machine_limit);
 /*
- * The same for all tasks of a uniform job (net_job_uniform()); tasks that stay on their machines need no struct
- * net_member.
+ * Like net_extract_class(), for all tasks of a uniform job (net_job_uniform()); tasks that stay on their machines need
+ * no struct net_member.
  */
 int net_extract_uniform(struct flownet *net, uint32_t job, int32_t share_count, int32_t machine_limit);
 /* Adds a plan for the task's move to `to`; 0 or -ENOMEM. */

@@ -73,11 +73,11 @@ struct live {
 	int64_t *hosts; /* [host_count] machine of each host of the latency matrix, -1: not in the cluster; host_count
 			   is 0 after a machine was added or removed */
 	size_t host_count, host_capacity;
-	uint32_t on_the_move;
-	uint64_t round; /* number of the present round, from 1 */
-	bool inside;    /* live_step() is running: the calls that it makes itself are not recorded */
-	bool closed;    /* live_open_moves() closed the moves */
-	bool blocked;   /* a task was not placed because its slot is still in use by a task whose move was refused */
+	uint32_t on_the_move; /* number of moving tasks */
+	uint64_t round;       /* number of the present round, from 1 */
+	bool inside;          /* live_step() is running: the calls that it makes itself are not recorded */
+	bool closed;          /* live_open_moves() closed the moves */
+	bool blocked; /* a task was not placed because its slot is still in use by a task whose move was refused */
 	uint32_t up_count,
 		draining_count; /* at the last round: number of machines in the network, and of draining machines */
 	double expired_s;       /* live_expire() has withdrawn the measurements made before this time */
@@ -106,12 +106,13 @@ bool live_moves_on(const struct live *live, const struct live_job *job);
 /* Limits that apply to a job: for each, the stricter one of the job's and the settings'. */
 struct job_limits live_limits(const struct live *live, const struct live_job *job);
 /*
- * Gets the round trip between `machine` and the machine of the job's root, and the performance that it predicts for a
- * task of the job on `machine`. The root's machine must be known.
+ * Sets *rtt_us to the round trip between `machine` and the machine of the job's root, *origin to its origin, and
+ * *performance to the performance that it predicts for a task of the job on `machine`. The root's machine must be
+ * known.
  */
 void live_predict(const struct live *live, const struct live_job *job, uint32_t machine, double *rtt_us,
 		  double *performance, enum latency_origin *origin);
-/* True if a round trip of this origin is neither the maximum over other pairs of machines nor a default. */
+/* True for LATENCY_ORIGIN_MEASURED and LATENCY_ORIGIN_SAME_MACHINE. */
 bool live_is_measured(enum latency_origin origin);
 /* Returns the share of the other machines that have a measured round trip to `machine`. */
 double live_measured_share(const struct live *live, uint32_t machine);
@@ -166,7 +167,10 @@ void live_job_free(struct live_job *job);
 /* reports.c: returns a decided task to waiting, and a moving task to running on its origin. */
 void live_take_back(struct live *live, struct live_job *job, struct live_task *task, double now_s);
 
-/* decisions.c: records a decision of the kind what->kind about a task. 0 or -ENOMEM. */
+/*
+ * decisions.c: records the decision that a task goes from machine `from` (-1: it waited) to `to`. `what` gives kind,
+ * at_s, gain, waited_s and drains; the other fields are computed. 0 or -ENOMEM.
+ */
 int live_decide(struct live *live, const struct live_decision *what, const struct live_job *job, struct live_task *task,
 		int32_t from, int32_t to);
 /* Decides that a task starts on task->machine, where the network has reserved a slot for it. 0 or -errno. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The fields of a placer, and the functions that policies share. Private. */
 #ifndef POLICY_PRIV_H
 #define POLICY_PRIV_H
 
@@ -25,8 +26,8 @@ struct placer {
 	int64_t dense_job; /* -1 = none */
 	int32_t dense_root;
 	int64_t *reserved; /* [racks] slots reserved in this round for tasks of jobs whose root is in the rack */
-	int32_t *claimed;  /* [machines] how many of these slots are on the machine of their root */
-	uint64_t reserved_round;
+	int32_t *claimed;  /* [machines] slots of `reserved` that are on this machine, for jobs whose root is on it */
+	uint64_t reserved_round; /* flownet_rounds() in the round to which reserved[] and claimed[] belong */
 	struct rest_costs *rest;
 	struct root_candidate *candidates; /* [machines] work space of policy_choose_root() */
 	uint32_t *spread; /* load_spreading's list of the machines with the fewest tasks, in round spread_round */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Prints an answer, its proof, and its comparison with other placements. Private. */
 #ifndef SCHED_RECOVER_PRIV_H
 #define SCHED_RECOVER_PRIV_H
 

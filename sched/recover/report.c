@@ -141,9 +141,9 @@ int recover_print(const struct recovery_scenario *s, const struct recovery_answe
 	double before = recovery_evaluate_before(s);
 	struct detail d;
 
-	fprintf(out, "%s: %u failed %s, %u candidate servers, %.3g ms\n", recovery_status_name(answer->status),
-		answer->failed_count, answer->failed_count == 1 ? "task" : "tasks", answer->candidate_count,
-		1000 * answer->solve_s);
+	fprintf(out, "%s: %u failed %s, %u candidate servers, solver took %.3g ms\n",
+		recovery_status_name(answer->status), answer->failed_count,
+		answer->failed_count == 1 ? "task" : "tasks", answer->candidate_count, 1000 * answer->solve_s);
 	if (!answer->server)
 		return 0;
 	if (!fill_detail(s, answer, &d))

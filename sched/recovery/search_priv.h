@@ -54,7 +54,7 @@ struct gain {
 
 struct search {
 	struct problem *p;
-	uint32_t C;
+	uint32_t C;    /* number of candidates */
 	uint32_t *n;   /* candidate -> n */
 	int64_t *c;    /* n -> candidate or -1 */
 	double *local; /* [F x C] load of the task's flows with surviving peers on the candidate */
@@ -67,8 +67,8 @@ struct search {
 	/* limits of a decision */
 	double limit, untouched_limit; /* highest allowed relative load of a server that takes failed tasks, and of one
 					  that takes none */
-	bool least_bytes; /* minimise the bytes on the network: a placement found does not end the search */
-	double best_saved_MB;
+	bool least_bytes;     /* minimise the bytes on the network: a placement found does not end the search */
+	double best_saved_MB; /* saved_MB of the best placement so far */
 	/* state of the current node */
 	double *egress, *ingress, *space; /* by candidate: loads, free CPU */
 	uint32_t *tasks_on;               /* by candidate: number of failed tasks on it */
@@ -76,8 +76,8 @@ struct search {
 	uint32_t *remaining;              /* by block: set of unplaced tasks */
 	unsigned char *block_on; /* [block x candidate] 1: do not put a group of the block on the candidate: it has
 				    one already, or this branch gives it none */
-	double saved_MB;
-	uint32_t *hot; /* candidates that exceed untouched_limit before any failed task is placed */
+	double saved_MB;         /* MB of failed tasks' flows that stay within servers */
+	uint32_t *hot;           /* candidates that exceed untouched_limit before any failed task is placed */
 	uint32_t hot_count;
 	struct gain *gains; /* F entries of scratch */
 	/* result and budget */

@@ -60,17 +60,23 @@ struct schedd {
 	struct record *record;
 	struct mesh *mesh;             /* NULL: no --latency */
 	struct api_extender *extender; /* NULL: no --extender */
+	/*
+	 * Times on the clock of `live`: of the last round, of the next mesh_work(), and of the next message to
+	 * systemd's watchdog. After a failed commit or a stall, last_round_s is SCHEDD_PAUSE_S in the future, so that
+	 * rounds wait.
+	 */
 	double last_round_s, next_mesh_s, next_feed_s;
 	gid_t admin_gid;
 	struct series_point series[SERIES_POINTS]; /* a ring */
-	size_t series_count;
+	size_t series_count; /* number of points sampled so far; the ring keeps the last SERIES_POINTS of them */
 	double next_sample_s, overview_s;
 	char *overview;    /* JSON of the overview page's figures, computed at overview_s */
 	char trouble[256]; /* error text for /healthz; "": healthy */
 	uint64_t commits, commit_failures;
-	double commit_s;
+	double commit_s; /* time spent in commits, seconds */
+	/* waits: histogram of the waiting times of placed tasks; placed_by_origin: placed tasks without roots */
 	uint64_t waits[WAIT_BOUNDS + 1], placed_by_origin[LATENCY_ORIGIN_SAME_MACHINE + 1];
-	double waited_s;
+	double waited_s; /* sum of the waiting times of placed tasks, seconds */
 };
 
 extern const struct serve_route schedd_routes[];

@@ -39,13 +39,14 @@ void store_remove_job(struct store *store, const char *id);
 void store_put_decision(struct store *store, const struct live_decision *decision, double offset_s);
 
 /*
- * Adds lines to the journal (nomora.journal/1). checkpoint_origin_s: the journal's origin, the wall clock time of its
- * first second, if the lines are a checkpoint; else 0. A checkpoint contains the whole state, so that older lines can
- * be removed.
+ * Adds lines to the journal (nomora.journal/1). at_s: the present time, by which store_cut_journal() selects lines.
+ * checkpoint_origin_s: the journal's origin, the wall clock time of its first second, if the lines are a checkpoint;
+ * else 0. A checkpoint contains the whole state, so that older lines can be removed.
  */
 void store_put_journal(struct store *store, double at_s, double checkpoint_origin_s, const char *lines);
 /*
- * Removes the decisions before before_s, and the journal lines before the last checkpoint that is older than before_s.
+ * Removes the decisions before before_s, except the last decision, and the journal lines before the last checkpoint
+ * that is older than before_s.
  */
 void store_cut_journal(struct store *store, double before_s);
 /* Gets the wall clock time of the journal's origin (0: there is no journal) and of the end of its last second. */

@@ -38,6 +38,7 @@ struct store {
 
 /* Begins a transaction if there is none, and returns the statement, to which the caller binds its values. */
 sqlite3_stmt *store_begin(struct store *store, enum statement which);
+/* Executes the statement, unless a write of this transaction has failed, and resets it. Sets `failed` on failure. */
 void store_run(struct store *store, sqlite3_stmt *statement);
 void store_bind_text(sqlite3_stmt *statement, int at, const char *text); /* NULL: binds nothing */
 void store_bind_real(sqlite3_stmt *statement, int at, double value);     /* not finite: binds nothing */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The simulator's state and the functions that its files share. Private. */
 #ifndef SIM_PRIV_H
 #define SIM_PRIV_H
 
@@ -73,8 +74,8 @@ struct sim {
 	int64_t next_checkpoint_us;
 	bool in_round, changed, latencies_moved;
 	double round_cpu_s; /* CPU time of the last round, seconds */
-	double slot_us;     /* sum over all tasks of the microseconds that they ran, see count_running() */
-	double utilisation, waiting_sum;
+	double slot_us;     /* slot_us + running * now_us: total time for which tasks have run, see count_running() */
+	double utilisation, waiting_sum; /* sums over the samples, for the means in the result */
 	/*
 	 * p: performance at each entry of this second's latency table. If curves are looked up at the nearest step,
 	 * step_of_cell gives the step of each entry and p_of_step the performance at each step: p_of_step is smaller

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The settings as JSON, the output folder, and checkpoints. Private. */
 #ifndef SIMULATE_PRIV_H
 #define SIMULATE_PRIV_H
 

@@ -120,8 +120,8 @@ int lab_check_name(const char *name, struct error *err);
 void lab_print_script(const struct lab *lab, FILE *out);
 
 /*
- * Builds the lab and waits until every link has a carrier. Returns 0; -EEXIST if the name is taken; or another -errno
- * with err set. On failure nothing is left behind.
+ * Builds the lab and waits until every link has a carrier. Returns 0, or -errno with err set; -EEXIST if the name is
+ * taken. On failure nothing is left behind.
  */
 int lab_up(const struct lab *lab, struct error *err);
 
@@ -138,7 +138,8 @@ int lab_check_free(const char *name, struct error *err);
  * Starts, for each place, `program inject PORT_A PORT_B --delay-us D --control ...` in the injectors' namespace, and
  * waits until the injector answers on its control socket. Each injector runs at the highest priority (nice -20) until
  * lab_down(), even when this process ends; its output goes to LAB_FOLDER/NAME-PLACE.log. extra: further arguments,
- * NULL-terminated, or NULL. If --cpus is not among them, it is added.
+ * NULL-terminated, or NULL. If --cpus is not among them, it is added (see lab_injector_cpu()). Returns 0, or -errno
+ * with err set.
  */
 int lab_start_injectors(const struct lab *lab, const char *program, double delay_us, const char *const *extra,
 			struct error *err);
@@ -172,6 +173,7 @@ void lab_print(const struct lab *lab, FILE *out);
  */
 int lab_list(char (*names)[LAB_NAME_MAXIMUM + 1], size_t capacity, struct error *err);
 
+/* Returns the host with this name or namespace; NULL if there is none. */
 const struct lab_host *lab_find_host(const struct lab *lab, const char *name);
 /*
  * Returns the namespace of the host or switch with this name, of the bridges (name "sw") or of the injectors ("inj");

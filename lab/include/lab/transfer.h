@@ -65,8 +65,9 @@ void transfers_destroy(struct transfers *transfers);
  */
 int transfers_set_rates(struct transfers *transfers, const double *rate_MBps, struct error *err);
 /*
- * transfers_set_hosts() must be called before transfers_set_rates(). transfers_start() sends `bytes`; a transfer that
- * is not idle starts again from its first byte.
+ * transfers_set_hosts() must be called before transfers_set_rates(). transfers_start() begins to send `bytes` bytes and
+ * does not wait; a transfer that is not idle starts again from its first byte. Returns 0, or -EHOSTDOWN with err set if
+ * the sender's agent was killed. transfers_cancel() makes a transfer idle.
  */
 void transfers_set_hosts(struct transfers *transfers, uint32_t number, int from, int to);
 int transfers_start(struct transfers *transfers, uint32_t number, uint64_t bytes, struct error *err);

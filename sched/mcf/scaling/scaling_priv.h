@@ -33,7 +33,7 @@ struct scaling {
 	const struct mcf_problem *problem;
 	int32_t node_count;
 	int32_t *first; /* [nodes + 1] */
-	int32_t *end; /* [nodes] arcs first[v] .. end[v] - 1 are scanned, those from there to first[v + 1] are fixed */
+	int32_t *end;   /* [nodes] arcs first[v] .. end[v] - 1 are scanned, arcs end[v] .. first[v + 1] - 1 are fixed */
 	struct residual *arcs;
 	int32_t *reverse; /* [residual arcs] */
 	/* [residual arcs] residual capacity of the arc plus that of its reverse, which is far away in memory */

@@ -3,11 +3,11 @@
  * State of the network simplex: simplex.c (set-up and answer), start.c (first pivots), patience.c (whether to go on),
  * pivot.c (pricing and pivots) and tree.c (the spanning tree).
  *
- * An arc is priced in its residual orientation: at its capacity it is stored reversed with its cost negated
- * ("flipped"). So every arc outside the basis has flow 0 in stored orientation and is attractive exactly when its
- * reduced cost is negative; a basic arc has reduced cost 0 and is never picked: pricing needs no state at all. An arc
- * that can never carry flow through the network (capacity 0, a loop) is parked: both stored ends are the root and its
- * stored cost is 0.
+ * An arc is priced in its residual orientation: an arc whose flow is at its capacity is stored reversed, with its cost
+ * negated ("flipped"). So every arc outside the basis has flow 0 in stored orientation and is attractive (worth a
+ * pivot) exactly when its reduced cost is negative. A basic arc has reduced cost 0 and is never chosen. So pricing need
+ * not read state[]. An arc that can never carry flow through the network (capacity 0, a loop) is parked: both stored
+ * ends are the root and its stored cost is 0.
  *
  * Node 0 of the tree is the root; node v of the problem is v + 1. A tree arc is stored with the lower of its nodes, as
  * the residual capacity towards the parent (up) and from the parent (down). Strongly feasible: up > 0 at every node.

@@ -68,8 +68,8 @@ enum {
 	PRICE_NO_SUPPLY = -(1 << 30), /* price of a group without supply: less than any other price */
 	NODE_BLOCK = 1 << 29,         /* a node's number is a column, ~group, or this value + a block */
 	/*
-	 * Stands for the cost of a full limited arc in references: so high that its reduced cost exceeds every price at
-	 * any price of the group; REFERENCE_FULL - PRICE_NO_SUPPLY still fits int32.
+	 * Stands for the cost of a full limited arc in references. It is so high that the arc's reduced cost exceeds
+	 * every price, whatever the price of the group; REFERENCE_FULL - PRICE_NO_SUPPLY still fits int32.
 	 */
 	REFERENCE_FULL = 3 << 28,
 };
@@ -171,7 +171,7 @@ struct block {
 	 * backward search: the block's distance
 	 */
 	int32_t key;
-	uint32_t stamp;
+	uint32_t stamp; /* of the last search that reached the block */
 	int32_t parent_group, parent_cost;
 	int32_t parent_column; /* column over which a backward search reached the block */
 	/* members[] before this index have no free slot, as long as slot_epoch equals the state's */
@@ -326,7 +326,7 @@ struct structured {
 	int64_t arc_total;                                  /* number of arcs of all groups */
 	struct id_list excess_list, deferred_list, deficit_list, free_list, changed_list;
 	struct id_list waiting_list; /* has all groups with waiting units, and some without */
-	/* meetings of the last search: columns, and groups as group (inward) or ~group (outward) */
+	/* meetings of the last search. search_from_waiting(): groups; search_to_aggregator(): columns and ~groups */
 	struct id_list meeting_list;
 	struct id_list moved_groups; /* scratch of column.c */
 	struct search search;

@@ -23,6 +23,7 @@ struct search_direction {
 	void (*block)(struct structured *state, int32_t block);
 };
 
+/* limit: the search ignores targets at this distance or beyond. */
 void search_begin(struct structured *state, enum search_source source, int32_t limit);
 void search_run(struct structured *state, const struct search_direction *direction);
 /*

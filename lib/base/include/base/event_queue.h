@@ -30,7 +30,7 @@ void event_queue_free(struct event_queue *queue);
 /* Adds an event. Returns 0 or -ENOMEM. O(log n). */
 int event_queue_add(struct event_queue *queue, int64_t time, uint32_t kind, uint32_t subject, uint64_t detail);
 
-/* The earliest event, NULL when the queue is empty; valid until the next call that changes it. O(1). */
+/* Returns the earliest event, NULL if the queue is empty. It is valid until the queue is changed. O(1). */
 static inline const struct event *event_queue_first(const struct event_queue *queue)
 {
 	return queue->count ? &queue->events[0] : NULL;

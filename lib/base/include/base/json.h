@@ -22,7 +22,10 @@ struct json_reader {
 	bool foreign_told; /* an unknown key was reported; one warning per reader */
 };
 
-/* Parse a file ("-" = stdin) or a text; NULL with err set. The caller json_decref()s the value. */
+/*
+ * Parse a file ("-" = stdin) or a text. Return the value, which the caller json_decref()s, or NULL with err set. `name`
+ * and `line` are for messages: in a JSON-lines file, `line` is the number of the line; 0: `text` is a whole file.
+ */
 json_t *json_read_file(const char *path, struct error *err);
 json_t *json_read_text(const char *name, long line, const char *text, size_t bytes, struct error *err);
 
@@ -40,8 +43,8 @@ enum { JSON_REAL_BYTES = 40 };
 size_t json_real_text(double value, char text[static JSON_REAL_BYTES]);
 
 /*
- * Prints `before`, then the value on one line, and releases the value. It is for documents that are too large to be
- * held as one value. Returns false if value is NULL, if out of memory, or if the stream has an error.
+ * Prints `before`, then the value on one line, and releases the value. For documents that are too large to be held as
+ * one value. Returns false if value is NULL, if out of memory, or if the stream has an error.
  */
 bool json_print_member(FILE *out, const char *before, json_t *value);
 
@@ -64,7 +67,8 @@ void json_need_schema(struct json_reader *reader, const json_t *object, const ch
 
 /*
  * Read object[key] and check its type and range; `where` is the object's place for messages ("servers[3]", "" at the
- * top). need_: a missing key is an error. may_: gives `fallback` when the key is missing or null.
+ * top). need_: it is an error if the key is missing or null. may_: the result is `fallback` (for an array: NULL) if the
+ * key is missing or null. After an error, need_ returns `minimum` or NULL, and may_ returns `fallback` or NULL.
  */
 double json_need_number(struct json_reader *reader, const json_t *object, const char *where, const char *key,
 			double minimum, double maximum);
@@ -75,8 +79,7 @@ int64_t json_need_integer(struct json_reader *reader, const json_t *object, cons
 int64_t json_may_integer(struct json_reader *reader, const json_t *object, const char *where, const char *key,
 			 int64_t minimum, int64_t maximum, int64_t fallback);
 /*
- * The same for strings. json_need_string() refuses an empty string. Control characters other than newline and tab are
- * an error.
+ * json_need_string() refuses an empty string. Both functions refuse control characters other than newline and tab.
  */
 const char *json_need_string(struct json_reader *reader, const json_t *object, const char *where, const char *key);
 const char *json_may_string(struct json_reader *reader, const json_t *object, const char *where, const char *key,

@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 /*
- * Parses a finite number in decimal or scientific notation. Returns 0, -EINVAL (`text` is not such a number, or has
- * more than the number) or -ERANGE (too large). A number too small for a double becomes 0.
+ * Parses a finite number in decimal or scientific notation. Returns 0, -EINVAL (`text` is not exactly one such number)
+ * or -ERANGE (too large). A number too small for a double becomes 0.
  */
 int number_parse_double(const char *text, double *value);
 

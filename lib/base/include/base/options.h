@@ -121,8 +121,8 @@ struct option_operands {
 };
 
 /*
- * Parses argv[1..]. Before the call, the fields must have the default values, which the help shows. Prints only for
- * --help and --version (to stdout).
+ * Parses argv[1..]. Before the call, the fields must have the default values, which the help shows. A number outside
+ * the row's range means "no default", and is not shown. Prints only for --help and --version (to stdout).
  */
 enum option_outcome options_parse(const struct option_usage *usage, int argc, char **argv, void *settings,
 				  struct option_operands *operands, struct error *err);

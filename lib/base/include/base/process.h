@@ -21,7 +21,8 @@ struct process_options {
 	const char *const *argv;        /* NULL-terminated; argv[0] is looked up in PATH */
 	const char *shell;              /* instead of argv: a line for /bin/sh -c */
 	const char *const *environment; /* NULL-terminated "NAME=value", added to our environment; NULL = only ours */
-	const char *output_path; /* stdout and stderr go to this file; NULL = captured in memory (16 MiB at most) */
+	const char *output_path; /* stdout and stderr go to this file; NULL = captured in memory; more than 16 MiB is an
+				    error */
 	bool discard_stderr;
 	bool ends_group; /* when the child has ended, the rest of its group is killed at once */
 };

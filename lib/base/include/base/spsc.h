@@ -15,8 +15,8 @@
 #include <string.h>
 
 struct spsc {
-	_Alignas(64) _Atomic size_t put;  /* written by the putting thread */
-	_Alignas(64) _Atomic size_t take; /* written by the taking thread */
+	_Alignas(64) _Atomic size_t put;  /* number of items put so far; written by the putting thread */
+	_Alignas(64) _Atomic size_t take; /* number of items taken so far; written by the taking thread */
 	_Alignas(64) size_t mask, item_bytes;
 	uint8_t items[];
 };

@@ -41,8 +41,10 @@ int client_ask(const char *socket, const char *method, const char *path, const c
 	       struct error *err);
 
 /*
- * Returns the body of POST /v1/what-if, which the caller json_decref()s, or NULL with err set. jobs_path: a file of
- * jobs to add, NULL = none.
+ * Returns the body of POST /v1/what-if, which the caller json_decref()s, or NULL with err set:
+ * - changes: `count` changes in the words of `nomora what-if`, such as "drain rack r7", made in this order
+ * - jobs_path: a file of jobs to add, NULL = none; move: schedd may move their tasks while they run
+ * - within_s: how far to look ahead, seconds
  */
 json_t *client_what_if_request(char *const *changes, int count, const char *jobs_path, bool move, double within_s,
 			       struct error *err);

@@ -43,8 +43,8 @@ int dp_clock_calibrate(struct dp_clock *clock, struct ns baseline, struct error 
 
 /*
  * Like dp_clock_calibrate(), but also accepts a counter that the CPU does not report as invariant, because the user
- * declares it to be reliable (most hypervisors hide the flag). Then sets clock->trusted, and the caller should warn the
- * user.
+ * declares it to be reliable (most hypervisors hide the flag). Sets clock->trusted if the counter is of this kind; the
+ * caller should then warn the user.
  */
 void dp_clock_calibrate_trusting(struct dp_clock *clock, struct ns baseline);
 

@@ -15,8 +15,8 @@
 const char *figures_mesh_unit(enum latency_statistic statistic);
 
 /*
- * Draws to the file `path`, .svg or .png, which is written whole or not at all. If title is NULL, the title is that of
- * the statistic. Returns 0, or -errno with err set.
+ * Draws to the file `path`, .svg or .png, which is written whole or not at all. title NULL: a title that says what is
+ * shown, round trips or loss. Returns 0, or -errno with err set.
  */
 int figures_mesh_save(const struct latency_order *order, enum latency_statistic statistic, const char *title,
 		      const char *path, struct error *err);

@@ -39,7 +39,7 @@ struct batch_report {
 	uint64_t rows, jobs;
 	uint64_t problems[BATCH_PROBLEMS];
 	char first[BATCH_PROBLEMS][192]; /* "file:line: text" */
-	uint64_t peak_tasks;             /* maximum number of running tasks */
+	uint64_t peak_tasks;             /* maximum number of tasks that ran at the same time */
 	int64_t machines, slots; /* number of machines, and slots per machine, from the header; 0 = not stated */
 };
 

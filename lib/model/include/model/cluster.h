@@ -62,7 +62,8 @@ void cluster_destroy(struct cluster *cluster); /* NULL is legal */
  * Adds one machine, and its rack and pod if they are new. If pod is NULL, the pod is that of the rack, or "" for a new
  * rack. Returns the machine's number, or with err set:
  * - -EEXIST: the name is taken
- * - -EINVAL: a name is empty or has control characters, slots is out of range, or the rack is in another pod
+ * - -EINVAL: a name is empty or has control characters, slots is out of range, the rack is in another pod, or there are
+ *   too many machines
  * - -ENOMEM
  */
 int64_t cluster_add_machine(struct cluster *cluster, const char *name, const char *rack, const char *pod, int64_t slots,
@@ -81,7 +82,7 @@ int64_t cluster_find_rack(const struct cluster *cluster, const char *name);
  * machines.
  */
 struct cluster *cluster_read(const char *path, struct error *err);
-/* The same from memory; `name` is for messages. */
+/* Like cluster_read(), from memory; `name` is for messages. */
 struct cluster *cluster_parse(const char *name, const char *text, size_t bytes, struct error *err);
 
 /* Writes a cluster file, whole or not at all ("-" = stdout). Returns 0, or -errno with err set. */

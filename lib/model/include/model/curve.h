@@ -29,7 +29,7 @@ enum { CURVE_TABLE_MAXIMUM = 100001 }; /* number of entries, up to 1 s of added 
 enum curve_form {
 	CURVE_FORM_NONE,  /* no threshold */
 	CURVE_FORM_JUMP,  /* 1 below the threshold, the model from there on */
-	CURVE_FORM_HINGE, /* the same, and continuous at the threshold */
+	CURVE_FORM_HINGE, /* as CURVE_FORM_JUMP, but continuous at the threshold */
 };
 enum { CURVE_FORMS = 3 };
 
@@ -155,8 +155,8 @@ static inline double curve_eval_nearest(const struct curve *curve, double x_us)
 /*
  * Returns p at an added round trip of x_us, in constant time, linear between the table's entries. A jump between two
  * entries stays a jump: up to it, p is the entry before it; after it, p is on the line through the next two entries,
- * which is extended back to the jump. Beyond the domain, p is the smallest entry; for x_us < 0 it is the first. p is
- * within CURVE_FLOOR..1.
+ * which is extended back to the jump. From the last entry to the end of the domain, p is the last entry; beyond both,
+ * and for NAN, the smallest. For x_us < 0, p is the first entry. p is within CURVE_FLOOR..1.
  */
 static inline double curve_interpolate(const struct curve *curve, double x_us)
 {

@@ -32,8 +32,8 @@ enum google_trace_problem {
 	GOOGLE_TRACE_PART_UNREADABLE, /* damaged or cut off; the rows before the damage are used */
 	GOOGLE_TRACE_COLUMNS,
 	GOOGLE_TRACE_NUMBER,
-	GOOGLE_TRACE_EVENT, /* unknown event type */
-	GOOGLE_TRACE_BACKWARDS,
+	GOOGLE_TRACE_EVENT,             /* unknown event type */
+	GOOGLE_TRACE_BACKWARDS,         /* the time is before that of the previous row */
 	GOOGLE_TRACE_UNKNOWN_MACHINE,   /* a task scheduled on a machine without machine events; the row is used */
 	GOOGLE_TRACE_REMOVED_MACHINE,   /* a task scheduled on a machine that was removed; the row is used */
 	GOOGLE_TRACE_START_TWICE,       /* a task that is scheduled while it runs */

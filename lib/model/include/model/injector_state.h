@@ -58,7 +58,7 @@ struct injector_state_totals {
 	uint64_t ring_full, tx_full, no_mbuf, rx_missed, rx_errors, tx_errors;
 	uint64_t disturbed;
 	uint64_t stalls, hiccups;
-	double stall_us, stall_longest_us, stall_threshold_us, hiccup_threshold_ns;
+	double stall_us, stall_longest_us, stall_threshold_us, hiccup_threshold_ns; /* stall_us: total time of stalls */
 	double transmit_stall_us; /* part of stall_us spent in calls that transmit; NAN = not measured */
 	double subtract_ns;
 	uint32_t lcores; /* number of threads that forward packets; stalls and stall_us are sums over these threads */

@@ -39,7 +39,7 @@ extern const char *const latency_host_status_names[]; /* NULL-terminated: "activ
 
 struct latency_live_size {
 	uint32_t hosts, racks; /* capacity */
-	uint64_t pairs;        /* capacity in pairs, 80 to 96 bytes each */
+	uint64_t pairs;        /* capacity in pairs, 88 to 96 bytes each */
 };
 
 /*
@@ -62,8 +62,9 @@ int latency_live_begin(struct latency_matrix *matrix, struct error *err);
 void latency_live_end(struct latency_matrix *matrix);
 
 /*
- * Finds or adds a host. An empty string means that the rack or pod is not known; the host then keeps the rack or pod
- * that it has. Returns the host's index, -EINVAL (bad name) or -ENOSPC.
+ * Finds or adds a host, and puts it into the rack, which is added if it is new. rack "": not known, so that the host
+ * keeps the rack that it has. pod ("" = not known) is used only for a new rack; a known rack keeps its pod. Returns the
+ * host's index, -EINVAL (bad name) or -ENOSPC.
  */
 int64_t latency_live_add_host(struct latency_matrix *matrix, const char *name, const char *rack, const char *pod);
 void latency_live_set_status(struct latency_matrix *matrix, uint32_t host, enum latency_host_status status);

@@ -85,7 +85,7 @@ struct latency_maximum {
 /* The result when two merged matrices have an entry for the same pair. */
 enum latency_merge {
 	LATENCY_MERGE_REFUSE,   /* a pair in both is an error */
-	LATENCY_MERGE_FRESHEST, /* the entry with the later updated_at; if they are equal, the new one */
+	LATENCY_MERGE_FRESHEST, /* the entry with the later updated_at; if they are equal, the one added last */
 	LATENCY_MERGE_WORST,    /* the larger RTTs and loss, the sum of the samples, the later updated_at */
 };
 
@@ -124,7 +124,10 @@ size_t latency_matrix_count(const struct latency_matrix *matrix);
  * valid until the next set or merge. NULL beyond the last entry.
  */
 const struct latency_entry *latency_matrix_at(const struct latency_matrix *matrix, size_t position);
-/* Makes a consistent copy of the entry at a position of any matrix. Returns false if a writer died while writing it. */
+/*
+ * Makes a consistent copy of the entry at a position of any matrix. Returns false if there is no such position, or if a
+ * writer died while writing the entry.
+ */
 bool latency_matrix_load(const struct latency_matrix *matrix, size_t position, struct latency_entry *entry);
 
 /* Returns the entry of a pair in a private matrix, or NULL if the matrix does not have the pair. O(1) (hashed). */
@@ -141,7 +144,7 @@ bool latency_matrix_load_pair(const struct latency_matrix *matrix, uint32_t sour
  */
 int latency_matrix_set(struct latency_matrix *matrix, const struct latency_entry *entry);
 
-/* Adds every entry of `from`, matching hosts by name. On error, `into` keeps the entries added before it. */
+/* Adds every entry of `from`, matching hosts by name. After an error, `into` keeps the entries added so far. */
 int latency_matrix_merge(struct latency_matrix *into, const struct latency_matrix *from, enum latency_merge how,
 			 struct error *err);
 

@@ -33,7 +33,7 @@ struct placement_option {
 	const char *machine, *rack; /* NULL = no machine */
 	int32_t cost;               /* 100 / performance */
 	double rtt_us, performance;
-	const char *rtt_origin;
+	const char *rtt_origin; /* how rtt_us is known: "measured", "topology", ..., see docs/formats.md */
 };
 
 struct placement_task {
@@ -49,6 +49,7 @@ struct placement_task {
 	const char *why_waiting;
 };
 
+/* The options of `nomora place` with these names. */
 struct placement_settings {
 	int64_t p_m, p_r, gamma, unscheduled_capacity, rounds;
 	double omega_per_s, beta_per_s;
@@ -71,8 +72,12 @@ struct placement_totals {
 	int64_t in_root_rack, slots, slots_free_before, slots_free_after;
 };
 
+/*
+ * cost: of the flow of the last solve. Numbers of tasks that wait: unscheduled, through an arc of the last solve's
+ * network; unrouted, because unscheduled_capacity leaves no path for them. seconds: duration of all solves.
+ */
 struct placement_solver {
-	const char *algorithm;
+	const char *algorithm; /* of the last solve */
 	int64_t solves, cost, unscheduled, unrouted;
 	double seconds;
 	bool verified;

@@ -99,7 +99,7 @@ double recovery_flow_left_MB(const struct recovery_scenario *scenario, const str
  * - no surviving server
  */
 struct recovery_scenario *recovery_read(const char *path, struct error *err);
-/* The same from memory; `name` is for messages. */
+/* Like recovery_read(), from memory; `name` is for messages. */
 struct recovery_scenario *recovery_parse(const char *name, const char *text, size_t bytes, struct error *err);
 /* New reference, NULL if out of memory. */
 json_t *recovery_to_json(const struct recovery_scenario *scenario);

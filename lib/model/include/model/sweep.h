@@ -114,8 +114,9 @@ struct sweep_writer *sweep_writer_open(const char *path, struct error *err);
 
 /*
  * Removes the last run if it is incomplete, so that it can be made again. `metrics` are the metrics that a run writes,
- * in this order. A run is incomplete if its rows have only the first few of them: its write was cut off between two
- * lines. Returns the number of rows removed, or -errno with err set (also if the file cannot be read as a sweep).
+ * in this order. A run is incomplete if it has rows for only the first few of these metrics: its write was cut off
+ * between two lines. Returns the number of rows removed, or -errno with err set (also if the file cannot be read as a
+ * sweep).
  */
 int sweep_writer_cut_torn_run(struct sweep_writer *writer, const char *const *metrics, size_t count, struct error *err);
 

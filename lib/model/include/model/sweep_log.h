@@ -48,8 +48,12 @@ struct sweep_log_attempt {
 	bool has_injector; /* false: `injector` is not known, because the client was stopped before the injector's state
 			      was read again */
 	struct injector_interval injector;
+	/*
+	 * steal_percent: share of the processors' time that the hypervisor took during the attempt. busy_percent: share
+	 * that other programs used in the pause before it. load: 1-minute load average at its start.
+	 */
 	double steal_percent, busy_percent, load;
-	double processors, processors_used; /* NAN = not known */
+	double processors, processors_used; /* number that the sweep may use; mean number in use. NAN = not known */
 };
 
 /* How well the runs at one delay agree. */
@@ -58,7 +62,7 @@ struct sweep_log_level {
 	enum sweep_direction direction;
 	const char *metric; /* the first metric; the reader leaves it NULL */
 	int64_t runs;
-	double mean, deviation, standard_error_percent; /* INFINITY = not known */
+	double mean, deviation, standard_error_percent; /* standard_error_percent: INFINITY = not known */
 	bool repeatable;
 };
 

@@ -35,7 +35,7 @@ struct worker_target {
 };
 
 struct worker_edge {
-	bool to_all;
+	bool to_all;        /* each target gets a copy of each tuple */
 	double selectivity; /* tuples sent along this edge per tuple received, or per tuple emitted by a source */
 	struct worker_target *targets;
 	uint32_t target_count;
@@ -58,7 +58,7 @@ struct worker_plan {
 /* Counters are since the start, percentiles since the last report. */
 struct worker_report {
 	char task[WORKER_NAME_BYTES];
-	double s;
+	double s;                              /* seconds since the start */
 	uint64_t received, sent;               /* tuples, counting each copy; a source receives none */
 	double received_MBps, sent_MBps;       /* since the last report */
 	uint64_t lost, duplicated;             /* tuples, by the sequence numbers of each connection */

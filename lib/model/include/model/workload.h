@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A workload to simulate: machines that come and go, jobs and their tasks with submission and run times. Readers of
- * traces and the generator add tasks and machine events in any order; workload_finish() then drops the items that the
- * paper's rules leave out, and sorts. Times are microseconds from the start of the simulation. Plain data; readers may
+ * traces and the generator add tasks and machine events in any order; workload_finish() then drops the items that a
+ * filter leaves out, and sorts. Times are microseconds from the start of the simulation. Plain data; readers may
  * share a finished workload between threads.
  */
 #ifndef MODEL_WORKLOAD_H
@@ -115,7 +115,7 @@ const struct workload_note *workload_find_note(const struct workload *workload, 
 int workload_add_latency(struct workload *workload, int64_t time_us, uint32_t a, uint32_t b, float rtt_us);
 
 struct workload_filter {
-	int64_t end_us;   /* later submissions are left out */
+	int64_t end_us;   /* submissions at or after this time, once divided by speed_up, are left out */
 	double fraction;  /* share of machines and of jobs to keep, chosen by a hash of their ids; 1 = all */
 	double speed_up;  /* submission times are divided by this; 1 = as in the trace */
 	bool keep_single; /* keep jobs with one task */

@@ -70,7 +70,7 @@ int chart_add_band(struct chart *chart, const char *label, const double *x, cons
 /* The line has the value y[i] from x[i] to x[i + 1]. */
 int chart_add_step(struct chart *chart, const char *label, const double *x, const double *y, size_t count,
 		   struct chart_style style);
-/* Empirical distribution of values in any order, as a step line from 0 to 1; NANs are left out. */
+/* Empirical distribution of values in any order, as a step line from 0 to 1. Leaves out values that are not finite. */
 int chart_add_cdf(struct chart *chart, const char *label, const double *values, size_t count, struct chart_style style);
 
 /* The x axis has names instead of numbers. Bar i of a series, or a point at x = i, is drawn above name i. */

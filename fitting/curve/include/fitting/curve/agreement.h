@@ -24,7 +24,10 @@ struct agreement_point {
 
 struct agreement {
 	enum agreement_verdict verdict;
-	/* number of common x at which at least one band is wider than 0; number of these at which the curves agree */
+	/*
+	 * points: number of common x at which at least one band is wider than 0. within: number of those at which the
+	 * difference is at most the combined half-width.
+	 */
 	size_t points, within;
 	double worst, worst_at_us; /* greatest difference, in combined half-widths, and its x */
 	double allowed;            /* limit for `worst`; if the true curves are equal, 1 comparison in 20 exceeds it */
@@ -34,13 +37,13 @@ const char *agreement_name(enum agreement_verdict verdict); /* "unknown", "agree
 
 /* Returns the number of points that both tables have. */
 size_t agreement_points(const struct curve *first, const struct curve *second);
+/* Returns the point number `index`, from 0, of those that both tables have. */
 struct agreement_point agreement_at(const struct curve *first, const struct curve *second, size_t index);
 void agreement_judge(const struct curve *first, const struct curve *second, struct agreement *agreement);
 
 /*
- * The largest difference of two curves, its x and the curves' values there. The curves are compared at each x of the
- * longer table; beyond its own table a curve is evaluated by curve_eval(), as schedulers do. rms: root mean square of
- * the differences at all x.
+ * The largest difference of two curves, its x and the curves' values there. Both curves are evaluated by curve_eval(),
+ * as schedulers do, at each x of the longer table. rms: root mean square of the differences at all x.
  */
 struct agreement_difference {
 	double x_us, first, second, difference, rms;

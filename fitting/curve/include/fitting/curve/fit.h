@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fits a curve to a sweep. Each family is fitted with each form of threshold under a shape constraint (performance does
- * not rise with latency and stays above 0); one candidate is chosen and its 95 % band simulated.
+ * Fits a curve to a sweep. A family is a type of formula, such as polynomials of degree 2. Below its threshold, if it
+ * has one, a curve is constant; at the threshold it jumps or bends (enum curve_form). A candidate is a family with a
+ * form of threshold. Each candidate is fitted under a shape constraint: performance does not rise with latency and
+ * stays above 0. One candidate is chosen, and its 95 % band is simulated.
  *
  * With the threshold and at most two shape constants fixed, a family is linear in its coefficients. So the fit searches
  * the threshold and the shape constants (profile likelihood), and computes the coefficients by QR. `struct fit` owns
@@ -119,9 +121,11 @@ struct fit {
 };
 
 /*
- * Fits the observations. On success *fit owns them; free it with fit_free(). On failure the caller keeps them; returns
- * -errno with err set (fewer levels than the requested model has parameters, performance that rises with latency, out
- * of memory).
+ * Fits the observations. Returns 0; *fit then owns the observations, and the caller calls fit_free(). Or returns -errno
+ * with err set; the caller then keeps the observations. Errors are:
+ * - fewer levels than the requested model has parameters
+ * - performance that rises with latency
+ * - out of memory
  */
 int fit_observations(struct observations *observations, const struct fit_settings *settings, struct fit *fit,
 		     struct error *err);

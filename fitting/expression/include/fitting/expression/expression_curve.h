@@ -14,9 +14,9 @@
 #include <model/curve.h>
 
 struct expression_curve_source {
-	const struct expression *model; /* a formula; every predictor that it uses is set to x */
-	const char *formula;            /* text of the model */
-	size_t predictors;
+	const struct expression *model;        /* a formula; every predictor that it uses is set to x */
+	const char *formula;                   /* text of the model */
+	size_t predictors;                     /* number of the model's predictors */
 	const char *const *parameter_names;    /* an array of result->parameters names */
 	const struct nonlinear_result *result; /* a fit of performance relative to the baseline */
 	double r_squared;

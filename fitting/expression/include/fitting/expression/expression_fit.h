@@ -28,8 +28,9 @@ struct expression_fit_problem {
 
 /*
  * Fits the model to response(y) by nonlinear_fit(). Deviations are multiplied by the slope |d response / d y|. Returns
- * -EINVAL with err set ("observation 3: ...") if response(y) has no finite value; else as nonlinear_fit(). *r_squared
- * is 1 - RSS / S, where S is the weighted sum of squares of response(y) about its mean.
+ * -EINVAL with err set ("observation 3: ...") if response(y) is not finite or a deviation is not above 0; otherwise the
+ * result of nonlinear_fit(). *r_squared is 1 - RSS / S, where S is the weighted sum of squares of response(y) about its
+ * mean.
  */
 int expression_fit(const struct expression_fit_problem *problem, const struct nonlinear_settings *settings,
 		   struct nonlinear_result *result, double *r_squared, struct error *err);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Parses parameters from a command line: starts "b1=500,b2=1e-4", bounds "b1=0:1000,b2=:1" and names of fixed
- * parameters "b2,b3". Plain data; errors name the option and the expected form.
+ * parameters "b2,b3". The functions return 0, or -EINVAL with err set, which names the option and the expected form.
+ * Plain data.
  */
 #ifndef FITTING_PARAMETERS_H
 #define FITTING_PARAMETERS_H
@@ -21,13 +22,15 @@ struct expression_parameters {
 	bool fixed[PARAMETERS_MAXIMUM];
 };
 
-/* Sets names and starts, and resets bounds and fixed. Returns 0 or -EINVAL. */
+/* Sets names and starts; resets bounds and `fixed`. */
 int expression_parameters_start(const char *text, struct expression_parameters *parameters, struct error *err);
 
 /*
- * Sets bounds of parameters that have a start: low:high; either may be missing. Each start must be within its bounds.
+ * Sets bounds, LOW:HIGH, of parameters that have a start. LOW or HIGH may be missing. Each start must be within its
+ * bounds.
  */
 int expression_parameters_bounds(const char *text, struct expression_parameters *parameters, struct error *err);
+/* Marks parameters that have a start as fixed. */
 int expression_parameters_fixed(const char *text, struct expression_parameters *parameters, struct error *err);
 
 #endif

@@ -39,8 +39,8 @@ struct linear_problem {
 
 enum linear_status {
 	LINEAR_OK,
-	LINEAR_RANK_DEFICIENT, /* the dependent columns have coefficient 0 and an infinite standard error */
-	LINEAR_TOO_FEW_ROWS,   /* too few rows, or too large for the workspace; sets only status and rows_used */
+	LINEAR_RANK_DEFICIENT, /* columns that depend on others have coefficient 0 and an infinite standard error */
+	LINEAR_TOO_FEW_ROWS,   /* or the problem is too large for the workspace; only status and rows_used are set */
 	LINEAR_NOT_FINITE,     /* the input has NaN, infinity or a negative weight, or the computation overflowed */
 };
 
@@ -97,7 +97,10 @@ enum linear_status linear_fit_polynomial(struct linear_workspace *workspace, con
 /* Returns a sentence for messages. */
 const char *linear_status_text(enum linear_status status);
 
-/* Return AICc and BIC as above, for models that are not linear: n = rows, k = parameters + 1 (for the variance). */
+/*
+ * Return AICc and BIC by the formulas in struct linear_result, for models that are not linear. n is `rows`; k is
+ * `parameters` + 1, because the variance is estimated, too.
+ */
 double fitting_aicc(double chi2, size_t rows, size_t parameters);
 double fitting_bic(double chi2, size_t rows, size_t parameters);
 

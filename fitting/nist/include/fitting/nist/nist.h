@@ -46,6 +46,7 @@ void nist_free(struct nist_set *set); /* set: zeroed, or filled by nist_read() *
 struct nist_fit {
 	bool converged;
 	const char *reason; /* one sentence; a static string */
+	/* errors: standard errors of `values`; ..._digits: nist_log_relative_error() of a result */
 	double values[NIST_PARAMETERS_MAXIMUM], errors[NIST_PARAMETERS_MAXIMUM];
 	double value_digits[NIST_PARAMETERS_MAXIMUM], error_digits[NIST_PARAMETERS_MAXIMUM];
 	double rss, rss_digits;
@@ -57,8 +58,9 @@ struct nist_fit {
 };
 
 /*
- * Fits the set, a nonlinear one from set->parameters[].start[start]. starts: as nonlinear_settings.starts; 0 = the
- * default.
+ * Fits the set and compares the results with the certified values. A nonlinear set is fitted from
+ * set->parameters[].start[start]. starts: as nonlinear_settings.starts; 0 = the default. Returns 0, also if the fit did
+ * not converge, or -errno with err set.
  */
 int nist_solve(const struct nist_set *set, size_t start, int starts, struct nist_fit *fit, struct error *err);
 

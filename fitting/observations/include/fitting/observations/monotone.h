@@ -6,7 +6,8 @@
 #include <stddef.h>
 
 /*
- * Weighted least squares with y[0] >= y[1] >= ...: pool adjacent violators (Barlow et al. 1972), in linear time.
+ * Weighted least squares with fitted[0] >= fitted[1] >= ...: pool adjacent violators (Barlow et al. 1972), in linear
+ * time.
  * Weights must be positive. `fitted` may be the same array as y; work has 3 * count elements. Returns the number of
  * pools.
  */

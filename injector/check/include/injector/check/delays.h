@@ -15,13 +15,12 @@
 enum check_direction { CHECK_AB, CHECK_BA, CHECK_DIRECTIONS };
 
 struct check_direction_report {
-	uint64_t in, out, matched;
-	uint64_t missing;   /* packets that came in, but did not leave before the end of the capture */
+	uint64_t in, out, matched; /* frames that came in; frames that left; pairs of both with equal content */
+	uint64_t missing;          /* packets that came in, but did not leave before the end of the capture */
 	uint64_t extra;     /* packets that left and whose arrival is not in the capture: duplicates, or packets whose
 			       arrival could not be written */
 	uint64_t reordered; /* packets that left after a packet that had come in later */
-	uint64_t early;     /* packets that left before the expected delay had passed, by more than the rounding of the
-			       stamps */
+	uint64_t early;     /* packets whose delay is shorter than expected by more than the rounding of the stamps */
 	struct histogram *delay_ns;
 	struct histogram *deviation_ns; /* |delay - expected|; empty if the expected delay is not known */
 };

@@ -26,9 +26,9 @@ struct injector_capture *injector_capture_create(const char *path, const struct 
 int injector_capture_start(struct injector_capture *capture, struct error *err);
 
 /*
- * Writes the remaining frames, and the number of frames that are missing in the file. Call it after injector_stop();
- * the counters are valid until injector_capture_close(). Returns 0, or -errno with err set if a write failed; the file
- * then ends with the last frame written. NULL is legal.
+ * Writes the remaining frames, and the number of frames that are missing in the file. Call it after injector_stop().
+ * injector_capture_lost() and injector_capture_written() may be called until injector_capture_close(). Returns 0, or
+ * -errno with err set if any write failed; the file then ends with the last whole frame. NULL is legal.
  */
 int injector_capture_finish(struct injector_capture *capture, struct error *err);
 
@@ -47,6 +47,7 @@ const char *injector_capture_path(const struct injector_capture *capture);
  * failed.
  */
 uint64_t injector_capture_lost(const struct injector_capture *capture);
+/* Returns the number of frames that are in the file so far. */
 uint64_t injector_capture_written(const struct injector_capture *capture);
 
 #endif

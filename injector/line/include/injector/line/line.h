@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The delay line: every packet that enters port A leaves port B exactly D later, and vice versa, where D is the delay
- * that is set for the packet's direction. One busy lcore serves both directions (or one lcore each); the calling
- * thread, the control thread, configures the line and reads its counters.
+ * The delay line: every packet that enters port A leaves port B D later, and vice versa, where D is the delay that is
+ * set for the packet's direction. One busy lcore serves both directions (or one lcore each); the calling thread, the
+ * control thread, configures the line and reads its counters.
  *
- * A packet is held from the moment when its burst is received (or from its NIC stamp) for at least D: packets are never
- * early, and their lateness is recorded. Order is kept, also while D is lowered. Held packets wait in a ring of a fixed
- * number of slots per direction, one packet per slot. Every drop is counted: rx = tx + held + ring_full + lost (by a
- * mode); duplicates are counted separately.
+ * A packet is held from the moment when its burst is received (or from its NIC stamp) for at least D, less the
+ * subtracted time (subtract_ns). If nothing is subtracted, packets are never early. Their lateness is recorded. Order
+ * is kept, also while D is lowered, unless a mode reorders or exempts packets. Held packets wait in a ring of a fixed
+ * number of slots per direction, one packet per slot. Every packet is counted:
+ *   rx + duplicated = tx + held + ring_full + lost
+ * Modes make the duplicated packets and drop the lost ones.
  *
  * The lcore runs rounds: in a round, it polls each receive port once and transmits the packets that are due. It reads
  * the clock (the time stamp counter) at least once a round; the time between two readings is a gap. A stall is a gap
@@ -20,8 +22,8 @@
  * Lateness is the clock reading before the packet's transmit burst, minus the packet's due time; there is a new reading
  * for each burst of at most 32 packets.
  *
- * Units: _us microseconds per direction; _ns nanoseconds. Threads: create, start, set, read, stop and destroy on one
- * control thread.
+ * Units: _us microseconds, _ns nanoseconds. A delay applies to one direction. Threads: create, start, set, read, stop
+ * and destroy on one control thread.
  */
 #ifndef INJECTOR_LINE_H
 #define INJECTOR_LINE_H
@@ -47,7 +49,7 @@ struct injector_settings {
 	const unsigned int *lcores; /* one for both directions, or one for each direction */
 	unsigned int lcore_count;
 	uint32_t slots; /* size of each direction's ring, packets; rounded up to a power of two, 1024..2^22 */
-	double delay_us[INJECTOR_DIRECTIONS]; /* in steps of 0.1 */
+	double delay_us[INJECTOR_DIRECTIONS]; /* up to INJECTOR_DELAY_MAXIMUM_US, in steps of 0.1 */
 	double subtract_ns; /* ns that a packet takes at D = 0; subtracted from every delay. A packet that takes less is
 			       early by the difference. */
 	bool transmit_is_system_call; /* measure stalls in transmit calls separately; takes two more clock readings per
@@ -73,11 +75,14 @@ struct injector_settings {
 };
 
 /*
- * Returns NULL with err set on failure: -EINVAL if a setting is out of range, or the delays need more slots (the
- * message gives the number); or -ENOMEM.
+ * Returns NULL with err set on failure:
+ * - ERANGE: a delay is out of range
+ * - EINVAL: another setting is out of range, or the delays need more slots (the message gives the number)
+ * - ENOMEM
  */
 struct injector *injector_create(const struct injector_settings *settings, const struct dp_clock *clock,
 				 struct error *err);
+/* Starts the loop on the lcores. Returns 0, or -errno with err set. */
 int injector_start(struct injector *injector, struct error *err);
 
 /*
@@ -111,7 +116,7 @@ int injector_set_delay(struct injector *injector, const double delay_us[INJECTOR
  * in between.
  */
 uint64_t injector_delay_changes(const struct injector *injector);
-unsigned int injector_lcore_count(const struct injector *injector); /* 1 or 2; stall counts are sums over them */
+unsigned int injector_lcore_count(const struct injector *injector); /* 1 or 2 */
 double injector_subtract_ns(const struct injector *injector);
 /*
  * Returns true if the CPU does not report the time stamp counter as invariant, but the user declared it to be reliable;
@@ -150,6 +155,7 @@ void injector_set_nic_clock(struct injector *injector, enum injector_direction d
  */
 struct injector_nic_tracker {
 	bool started;
+	/* readings of the first call: NIC clock of each direction's receive port, time stamp counter */
 	uint64_t nic[INJECTOR_DIRECTIONS], cycles[INJECTOR_DIRECTIONS];
 };
 
@@ -172,6 +178,7 @@ struct injector_direction_statistics {
 
 struct injector_statistics {
 	struct injector_direction_statistics direction[INJECTOR_DIRECTIONS];
+	/* Stalls and hiccups are sums over the lcores; stall_max_us is the longest stall of any lcore. */
 	uint64_t stalls;
 	double stall_total_us, stall_max_us;
 	bool transmit_timed;      /* stall_transmit_us is valid */
@@ -183,7 +190,7 @@ struct injector_statistics {
 };
 
 /*
- * Takes a snapshot of the running loop between two rounds, so that the counters add up (rx = tx + held + ...). Returns
+ * Takes a snapshot of the loop between two rounds, so that the counters add up (see the top of this file). Returns
  * 0, or -ETIMEDOUT with err set if an lcore does not answer for 2 s.
  */
 int injector_read(struct injector *injector, struct injector_statistics *statistics, struct error *err);
@@ -195,7 +202,10 @@ int injector_read(struct injector *injector, struct injector_statistics *statist
 void injector_read_lateness(const struct injector *injector, enum injector_direction direction, bool disturbed,
 			    struct histogram *into);
 
-/* Zeroes all counters and histograms; held packets stay. */
+/*
+ * Zeroes all counters and histograms. The held packets stay and count as received after the reset. Returns 0, or
+ * -ETIMEDOUT with err set if an lcore does not answer for 2 s.
+ */
 int injector_reset(struct injector *injector, struct error *err);
 
 #endif

@@ -5,7 +5,7 @@
  * (`loss` or `gilbert`). The modes `duplicate`, `rate` and `only` (a filter) can be combined with any of them.
  *
  * A specification is a text:
- *   steps      "0:10,5:20,10:50" seconds:microseconds, or a file of such lines
+ *   steps      "0:10,5:20,10:50" pairs of second:delay in us, seconds ascending from 0; or a file of such lines
  *   jitter     "uniform:W" adds 0..W us; "normal:S" standard deviation S us; "pareto:S,A" scale S us, shape A (> 1)
  *   replay     a file of latencies in us, one per line; each holds for `replay_interval_us`; repeats
  *   loss       "P" percent, each packet independently (Bernoulli)
@@ -15,8 +15,8 @@
  *   duplicate  "P" percent
  *   rate       "M" Mbit/s; limits the packets that are not lost, and their copies; counts 24 more bytes per frame, for
  *              preamble, gap and check sequence; not together with `reorder`
- *   only       "tcp:11211", "udp:319", "port:6379", "host:10.0.0.2", "proto:icmp"; several, separated by commas:
- *              delay the packets that match any of them
+ *   only       "tcp:11211", "udp:319", "port:6379", "host:10.0.0.2", "proto:icmp", or several, separated by commas:
+ *              packets that match none of them are exempt from the delay and from the other modes
  */
 #ifndef INJECTOR_MODE_H
 #define INJECTOR_MODE_H

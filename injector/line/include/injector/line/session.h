@@ -23,6 +23,7 @@ struct injector_session_settings {
 	double expected_pps;                       /* 0 = not known */
 	double duration_s;                         /* 0 = until stopped */
 	int64_t slots; /* size of each direction's ring, packets; 0 = the default of sizing.h */
+	/* number of lcores, 1 or 2; their nice value; MTU of the ports, bytes; seed of the modes */
 	int64_t lcores, nice, mtu, seed;
 	const char *control, *capture, *cpus; /* NULL = no socket, no capture, any CPUs */
 	int driver;                           /* enum dp_port_driver */

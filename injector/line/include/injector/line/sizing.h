@@ -34,9 +34,9 @@ struct injector_thresholds {
 };
 
 /*
- * Returns the given thresholds, with defaults for those that are 0. If each burst is a system call, gaps below 20 µs
- * are its normal cost, so the default stall threshold is 20 µs and the default hiccup threshold equals the stall
- * threshold.
+ * Returns the given thresholds, with defaults for those that are 0. The defaults are 1 µs (stall) and 300 ns (hiccup).
+ * If each burst is a system call, gaps below 20 µs are normal: then the default stall threshold is 20 µs, and the
+ * default hiccup threshold equals the stall threshold.
  */
 struct injector_thresholds injector_thresholds_of(double stall_us, double hiccup_ns, bool bursts_are_system_calls);
 

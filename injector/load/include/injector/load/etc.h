@@ -36,7 +36,7 @@ double etc_gpd_draw(const struct etc_distribution *distribution, struct rng *rng
 struct etc_zipf {
 	double count, skew;
 	double h_low, h_high; /* H(1.5) - 1 and H(count + 0.5) */
-	double shortcut;
+	double shortcut;      /* a draw that was rounded up by at most this is accepted without evaluating H */
 };
 
 void etc_zipf_init(struct etc_zipf *zipf, uint64_t count, double skew);

@@ -25,10 +25,10 @@ enum load_gap { LOAD_GAP_ETC, LOAD_GAP_EXPONENTIAL, LOAD_GAP_FIXED };
 struct load_settings {
 	const char *host, *port;
 	enum load_mode mode;
-	enum load_gap gap;   /* open loop: distribution of the gaps between requests */
-	double rate_per_s;   /* open loop: requests per second; 0 = the rate of the ETC pool (mean gap 19 µs) */
-	int connections;     /* 1..1024 */
-	int depth;           /* outstanding requests per connection; open loop: their maximum, at least 1024 */
+	enum load_gap gap; /* open loop: distribution of the gaps between requests */
+	double rate_per_s; /* open loop: requests per second; 0 = the rate of the ETC pool (mean gap 19 µs) */
+	int connections;   /* 1..1024 */
+	int depth; /* outstanding requests per connection; open loop: their maximum, values below 1024 count as 1024 */
 	uint64_t keys;       /* 1..100e6 */
 	double skew;         /* skew of key popularity (etc.h), 0 = uniform */
 	double update_share; /* 0..1 */

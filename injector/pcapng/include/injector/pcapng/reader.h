@@ -33,9 +33,9 @@ struct pcapng_reader *pcapng_open(const char *path, struct error *err);
 struct pcapng_reader *pcapng_open_memory(const char *name, const uint8_t *bytes, size_t count, struct error *err);
 
 /*
- * Returns 1 with a packet, 0 at the end, or -EBADMSG with err set if the file is not pcapng or is damaged ("file: block
- * 7 at byte 1234: ..."). An incomplete last block, left by a writer that was killed, counts as the end;
- * pcapng_cut_off() then returns true.
+ * Returns 1 with a packet, 0 at the end, or -errno with err set: -EBADMSG if the file is not pcapng or is damaged
+ * ("file: block 7 at byte 1234: ..."), or -ENOMEM. An incomplete last block, left by a writer that was killed, counts
+ * as the end; pcapng_cut_off() then returns true.
  */
 int pcapng_next(struct pcapng_reader *reader, struct pcapng_packet *packet, struct error *err);
 int pcapng_cut_off(const struct pcapng_reader *reader);

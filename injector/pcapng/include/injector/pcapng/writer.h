@@ -16,7 +16,7 @@ struct pcapng_frame {
 	uint64_t wall_ns; /* since the epoch */
 	uint32_t interface;
 	bool outbound;
-	uint32_t captured, length;
+	uint32_t captured, length; /* captured: number of bytes to write; length: bytes of the frame */
 	const uint8_t *bytes;
 };
 
@@ -27,7 +27,7 @@ struct pcapng_totals {
 	uint64_t seen, lost; /* seen: frames that passed; lost: the part of them that is missing in the file */
 };
 
-/* Returns 0 or -errno. */
+/* These return 0 or -errno. snap_bytes: maximum of pcapng_frame.captured. */
 int pcapng_write_header(FILE *file, uint32_t snap_bytes);
 int pcapng_write_frame(FILE *file, const struct pcapng_frame *frame);
 int pcapng_write_totals(FILE *file, const struct pcapng_totals *totals);

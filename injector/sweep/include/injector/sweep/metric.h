@@ -3,7 +3,7 @@
  * A metric of a plan, "NAME UNIT higher|lower HOW", and its value in a benchmark's output. HOW is one of
  *   regex:PATTERN     POSIX extended; the number is the first group, or the whole match if there is no group; the last
  *                     match counts; ^ and $ match at the beginning and end of each line
- *   json:a.b[2].c     a number in the JSON object or array that begins at the first line that starts with { or [
+ *   json:a.b[2].c     a number in the first valid JSON object or array that begins at the start of a line
  *   exit              the exit code of the command
  *   elapsed           how long the command ran, in seconds
  */

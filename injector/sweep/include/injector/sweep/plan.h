@@ -65,7 +65,7 @@ void sweep_plan_defaults(struct sweep_plan *plan);
 
 /*
  * Checks that the plan has all settings that a sweep needs; messages contain `file`. Does not check metrics and delays:
- * see sweep_metric_parse() and sweep_schedule_parse_delays().
+ * see sweep_metric_parse() and sweep_schedule_parse_delays(). Returns 0, or -EINVAL with err set.
  */
 int sweep_plan_check(const struct sweep_plan *plan, const char *file, struct error *err);
 

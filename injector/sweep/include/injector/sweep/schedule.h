@@ -43,8 +43,8 @@ struct sweep_plan;
 
 /*
  * Returns the runs of a plan with these delays, and references. Each delay occurs once in each repetition, in the order
- * that the plan sets. If only the number of repetitions differs, the shorter schedule is the beginning of the longer
- * one. Returns NULL if out of memory. The caller calls free().
+ * that the plan sets. If two plans differ only in the number of repetitions, the shorter schedule is the beginning of
+ * the longer one. Returns NULL if out of memory. The caller calls free().
  */
 struct sweep_schedule_run *sweep_schedule_of_plan(const struct sweep_plan *plan, const double *delays_us,
 						  size_t delay_count, size_t *run_count);

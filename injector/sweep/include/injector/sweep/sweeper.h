@@ -37,7 +37,15 @@ struct sweeper_hooks {
 };
 
 struct sweeper_summary {
-	/* Numbers of runs; `repeated`: number of attempts that were repeated; `made` includes the extra runs. */
+	/*
+	 * Numbers of runs, except `repeated`:
+	 * - planned: runs of the plan
+	 * - found: those of them that the file had before the sweep
+	 * - made: runs whose rows were appended, with the extra runs
+	 * - repeated: attempts that were repeated
+	 * - disturbed: runs that were appended although gates refused every attempt
+	 * - failed: runs that were left out because the benchmark failed in every attempt
+	 */
 	size_t planned, found, made, repeated, disturbed, failed;
 	size_t extra;           /* runs in addition to the plan's repetitions, made to reach the plan's precision */
 	size_t unrepeatable;    /* delays whose mean was not precise enough at the end */

@@ -14,7 +14,7 @@ struct fabric {
 	int *node_of; /* by node of the topology: number of the node in the lab */
 	struct lab_route *routes;
 	size_t route_count;
-	int *route_nodes;
+	int *route_nodes; /* the nodes of all routes; routes[].nodes point to them */
 };
 
 /*

@@ -60,8 +60,8 @@ struct run_result {
 };
 
 struct run_options {
-	const char *program; /* path of this program, which is started again as "dataflow worker" */
-	double seconds, local_MBps;
+	const char *program;        /* path of this program, which is started again as "dataflow worker" */
+	double seconds, local_MBps; /* length of the run; maximum rate of a source (engine_options.local_MBps) */
 	uint32_t tuple_bytes;
 	const char *slurm_folder; /* folder that Slurm's nodes share, for the plans; srun starts each task on the node
 				     with its host's name. NULL: the tasks are started here, without Slurm */
@@ -75,7 +75,8 @@ struct run_options {
 	const struct simulate_fault *faults; /* faults of links only; at the end, all links with faults are up */
 	uint64_t seed;                       /* for SIMULATE_USED: selects links from those in use at the start */
 	uint32_t fault_count;
-	const volatile sig_atomic_t *stop; /* if *stop becomes nonzero, the run ends early */
+	const volatile sig_atomic_t *stop; /* if *stop becomes nonzero, the run ends early; not NULL */
+	/* Called with each report line; not NULL. */
 	void (*each_second)(void *context, const struct run_second *second);
 	void *context;
 };

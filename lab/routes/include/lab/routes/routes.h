@@ -2,8 +2,8 @@
 /*
  * Sets IPv4 routes for the traffic between pairs of hosts of a routed lab, in place of those that ECMP chooses.
  *
- * A route consists of an entry for the pair of hosts on each switch that it passes except the last one, which is the
- * destination's own. Routes remain when the process ends, and the next process finds them: routes_set() reads the
+ * A route consists of an entry for the pair of hosts on each switch that it passes except the last one, to which the
+ * destination is linked. Routes remain when the process ends, and the next process finds them: routes_set() reads the
  * present entries and changes only those that differ. It first sets the entries of the new route, from the last switch
  * to the first: a packet that meets a new entry then finds new entries on all further switches. Afterwards it removes
  * the entries of switches that only the old route passes, from the first switch to the last. So each packet reaches its

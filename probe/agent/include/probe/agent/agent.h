@@ -259,7 +259,7 @@ struct agent_row {
 	uint32_t path_count, path_room; /* path_room: allocated length of paths[] */
 	struct agent_path_row *paths;
 	bool finds_paths;
-	uint32_t paths_known;
+	uint32_t paths_known;    /* number of paths found so far */
 	double paths_confidence; /* 1 - probability that a further path exists */
 };
 
@@ -311,7 +311,8 @@ struct agent_run {
 	struct ns duration; /* of measuring; 0 = no limit */
 	struct ns patience; /* maximum wait, before measuring begins, until every peer has answered and, with
 			       find_paths, its paths are found */
-	struct ns linger;   /* after measuring, answers until no request has arrived for this time */
+	struct ns linger;   /* after measuring, answers until no request has arrived for this time, but at most for
+			       patience + linger */
 	/*
 	 * Called about ten times a second; may be NULL. share: completed part of the measuring phase, 0..1; < 0 = not
 	 * begun, or of unknown length. phase: name of the current phase.

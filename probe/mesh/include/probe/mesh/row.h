@@ -49,7 +49,7 @@ struct mesh_pair {
 	uint32_t path_count;
 	struct mesh_path *paths;
 	bool finds_paths;
-	uint32_t paths_known;
+	uint32_t paths_known; /* number of paths found so far */
 	double paths_confidence;
 };
 

@@ -25,7 +25,7 @@ struct mesh_watch_state {
 struct mesh_watch {
 	const char *host;   /* our name in the matrix */
 	ip_address address; /* our address; the peers file's line with this address is not probed, but gives our rack */
-	const char *peers_path; /* checked for changes */
+	const char *peers_path; /* checked for changes; NULL: the peers stay the same */
 	struct ns window;
 	double error_us; /* bound on the error of one stamp, for the matrix */
 	struct latency_matrix *live;

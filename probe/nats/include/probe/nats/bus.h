@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A live mesh over a NATS bus: one side publishes the rows of its live matrix, the other collects them into its own.
- * Both functions return when *stop is set (checked every 0.1 s). Server, publisher and collector may restart at any
- * time. Only one call per process: the whole of libnats is closed at the end.
+ * A live mesh over a NATS bus: one side publishes the rows of its live matrix, the other collects them into its own. A
+ * row is the entry of one pair of hosts. Both functions return when *stop is set (checked every 0.1 s). Server,
+ * publisher and collector may restart at any time. Only one call per process: the whole of libnats is closed at the
+ * end.
  */
 #ifndef MESH_BUS_H
 #define MESH_BUS_H

@@ -35,9 +35,10 @@ enum mesh_refusal {
 	MESH_REFUSAL_NONE,
 	MESH_REFUSAL_SUBJECT,
 	MESH_REFUSAL_PAYLOAD,
-	MESH_REFUSAL_FIGURES, /* p50 > p99 or p99 > max, times without samples, or samples without times */
+	MESH_REFUSAL_FIGURES, /* p50 > p99 or p99 > max; times without samples; samples without times; or a state that
+				 does not fit the samples */
 	MESH_REFUSAL_FUTURE,
-	MESH_REFUSAL_HOST, /* not among the peers */
+	MESH_REFUSAL_HOST, /* not among the peers; for a status: no row of this host was received yet */
 	MESH_REFUSAL_FULL, /* the live matrix is full */
 	MESH_REFUSALS,
 };

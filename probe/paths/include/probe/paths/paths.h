@@ -45,9 +45,9 @@ struct path {
 
 struct paths;
 
-struct paths *paths_create(const struct paths_options *
-				   options); /* copies the options; NULL: out of memory, or an option is out of range */
-void paths_destroy(struct paths *paths);     /* NULL is legal */
+/* Copies the options. Returns NULL if out of memory or if an option is out of range. */
+struct paths *paths_create(const struct paths_options *options);
+void paths_destroy(struct paths *paths); /* NULL is legal */
 
 struct paths_probe {
 	uint32_t candidate;

@@ -44,7 +44,7 @@ void mesh_plan_destroy(struct mesh_plan *plan);
 
 /*
  * Adds a host, or reactivates a drained one. The lists of the hosts of its rack change at once, other lists with the
- * next rotation. Returns its number, or -errno with err set:
+ * next rotation. Returns the host's number, or -errno with err set:
  *   - EINVAL: a name is invalid, the host is known in another rack, or the rack is in another pod
  *   - ENOSPC: there are too many hosts, racks or pods
  */

@@ -51,7 +51,7 @@ struct ptp_samples {
 struct ptp_result {
 	struct ptp_samples by[PTP_STAMPS]; /* free with ptp_result_free() */
 	bool has_hardware;
-	uint64_t requests, unanswered, one_step;
+	uint64_t requests, unanswered, one_step; /* one_step: exchanges with a one-step clock */
 	/*
 	 * Numbers of exchanges without a sample of the NIC:
 	 *   - unstamped: answered, but the NIC did not stamp both directions

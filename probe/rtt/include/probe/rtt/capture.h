@@ -55,7 +55,7 @@ struct capture_counters {
 			    PTP */
 };
 
-/* Called for each pair, in the order of the answers. A negative result stops the reading and is returned by it. */
+/* Called for each pair, in the order of the answers. capture_read() stops at a negative result, and returns it. */
 typedef int (*capture_visit)(void *context, const struct capture_sample *sample);
 
 /*
@@ -66,7 +66,7 @@ typedef int (*capture_visit)(void *context, const struct capture_sample *sample)
 int capture_read(const char *path, uint16_t port, unsigned int protocols, capture_visit visit, void *context,
 		 struct capture_counters *counters, struct error *err);
 
-/* The same for a capture in memory, for the fuzz target; `name` is used in messages. */
+/* Like capture_read(), for a capture in memory (the fuzz target uses it); `name` is for messages. */
 int capture_read_memory(const char *name, const void *bytes, size_t length, uint16_t port, unsigned int protocols,
 			capture_visit visit, void *context, struct capture_counters *counters, struct error *err);
 

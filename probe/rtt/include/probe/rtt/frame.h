@@ -35,7 +35,8 @@ enum frame_kind {
 	FRAME_ECHO_REQUEST, /* ICMP: source_port is the identifier, sequence the number */
 	FRAME_ECHO_REPLY,
 	FRAME_PTP, /* PTP over Ethernet: padding may follow the message in the payload */
-	FRAME_TCP, /* TCP with time stamps (RFC 7323): `sequence` is TSval, `echoed` is TSecr */
+	FRAME_TCP, /* TCP with time stamps (RFC 7323): `sequence` is TSval, `echoed` is TSecr; payload_bytes: length on
+		      the wire, plus one for a SYN */
 };
 
 /* A tag of 802.1Q or 802.1ad; tag[0] of a frame is the outer one. */
@@ -71,7 +72,8 @@ struct frame {
 void frame_read(const uint8_t *bytes, size_t captured, size_t length, struct frame *frame);
 
 /*
- * The same for the bytes after an Ethernet header with this type; used for cooked captures, which have another header.
+ * Like frame_read(), for the bytes after an Ethernet header with this type; used for cooked captures, which have
+ * another header. Returns the frame.
  */
 struct frame frame_read_packet(uint16_t type, const uint8_t *bytes, size_t captured, size_t length);
 

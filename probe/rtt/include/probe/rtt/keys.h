@@ -28,8 +28,8 @@ struct stamp_keys {
 };
 
 /*
- * Reads at least one key. Returns 0, or -errno with err set if others have access to the file, a line is bad or a
- * session occurs twice. Free with stamp_keys_free().
+ * Reads a file of keys. Returns 0, or -errno with err set if the file has no key, others have access to it, a line is
+ * bad or a session occurs twice. Free with stamp_keys_free().
  */
 int stamp_keys_read(const char *path, struct stamp_keys *keys, struct error *err);
 int stamp_keys_parse(struct file_lines *lines, struct stamp_keys *keys, struct error *err);
@@ -37,16 +37,17 @@ void stamp_keys_free(struct stamp_keys *keys);
 const struct stamp_key *stamp_keys_find(const struct stamp_keys *keys, uint16_t session); /* or NULL */
 
 /*
- * A prober that looks for paths uses a second session for this, the companion, whose identifier differs in the lowest
- * bit. A session without a key of its own uses that of its companion: this is safe because the HMAC covers the
- * identifier.
+ * Returns the companion of a session: a second session, whose identifier differs in the lowest bit, by which a prober
+ * looks for paths. A session without a key of its own uses that of its companion: this is safe because the HMAC covers
+ * the identifier.
  */
 static inline uint16_t stamp_companion(uint16_t session)
 {
 	return session ^ 1;
 }
 
-const struct stamp_key *stamp_keys_for(const struct stamp_keys *keys, uint16_t session); /* or NULL */
+/* Returns the key of the session, or else that of its companion, or else NULL. */
+const struct stamp_key *stamp_keys_for(const struct stamp_keys *keys, uint16_t session);
 
 /* Computes the HMAC over `head` followed by `tail`, which may be empty. */
 void stamp_hmac(const struct stamp_key *key, const uint8_t *head, size_t head_bytes, const uint8_t *tail,

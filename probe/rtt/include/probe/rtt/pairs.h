@@ -30,8 +30,8 @@ struct rtt_pairs_settings {
 struct rtt_pairs;
 
 /*
- * Borrows the settings, except `compare`, only for the call. Returns NULL with err set; ENODATA if no probe of the file
- * `compare` is in the capture. Free with rtt_pairs_destroy().
+ * Reads the capture `path`. Returns NULL with err set on failure; ENODATA if no probe of the file `compare` is in the
+ * capture. The settings may be freed after the call, except for the string `compare`. Free with rtt_pairs_destroy().
  */
 struct rtt_pairs *rtt_pairs_read(const char *path, const struct rtt_pairs_settings *settings, struct error *err);
 void rtt_pairs_destroy(struct rtt_pairs *pairs); /* NULL is legal */

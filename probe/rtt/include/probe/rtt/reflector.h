@@ -58,9 +58,9 @@ struct reflector_counters {
 	uint64_t source_limited, total_limited;
 	uint64_t unknown_session; /* requests of sessions without a key */
 	uint64_t bad_hmac;
-	uint64_t replayed;     /* authentic requests that were received before */
-	uint64_t other_member; /* for another link of the LAG */
-	uint64_t sessions, evicted;
+	uint64_t replayed;          /* authentic requests that were received before */
+	uint64_t other_member;      /* for another link of the LAG */
+	uint64_t sessions, evicted; /* sessions begun so far, and those of them that were replaced by others */
 };
 
 /*
@@ -89,8 +89,8 @@ int reflector_prepare(struct reflector *reflector, const struct frame *request, 
 		      struct stamp_error_estimate error, uint8_t *payload, struct reflector_answer *answer);
 
 /*
- * Prefetches the memory that reflector_prepare() needs, for large numbers of sessions. Call it for all requests of a
- * burst before the first reflector_prepare().
+ * reflector_prefetch() prefetches the memory that reflector_prepare() needs; call it for all requests of a burst before
+ * the first reflector_prepare(). reflector_needs_prefetch() returns true if there are so many sessions that this helps.
  */
 bool reflector_needs_prefetch(const struct reflector *reflector);
 void reflector_prefetch(const struct reflector *reflector, const struct frame *request);

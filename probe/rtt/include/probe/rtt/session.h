@@ -22,6 +22,10 @@ enum session_answer {
 	SESSION_UNKNOWN,   /* the sequence number was not sent, or is too old to be remembered */
 };
 
+/*
+ * fresh, late, duplicates and unknown: numbers of answers by enum session_answer. reordered: fresh and late answers
+ * that arrived after the answer to a newer probe.
+ */
 struct session_counters {
 	uint64_t sent, fresh, lost, late, duplicates, reordered, unknown;
 };

@@ -95,8 +95,8 @@ uint16_t stamp_session(const uint8_t *bytes, size_t length, bool authenticated);
 uint32_t stamp_request_number(const uint8_t *bytes, size_t length, bool authenticated);
 
 /*
- * The same for an authenticated packet, which has at least STAMP_AUTHENTICATED_BYTES. These functions do not check the
- * HMAC.
+ * Like stamp_read_request() and stamp_read_reply(), but for an authenticated packet, which has at least
+ * STAMP_AUTHENTICATED_BYTES. These functions do not check the HMAC.
  */
 int stamp_read_authenticated_request(const uint8_t *bytes, size_t length, struct stamp_request *request);
 int stamp_read_authenticated_reply(const uint8_t *bytes, size_t length, struct stamp_reply *reply);

@@ -94,8 +94,8 @@ struct tlv_reading {
 	uint8_t source_mac[FRAME_MAC_BYTES];
 	bool has_mac;
 	uint8_t clock_in, method_in, clock_out, method_out;
-	uint8_t dscp, ecn; /* class: of the request as it arrived */
-	bool class_refused;
+	uint8_t dscp, ecn;                 /* class: of the request as it arrived */
+	bool class_refused;                /* the reflector did not use the requested DSCP */
 	uint32_t sent, received, answered; /* direct measurement: numbers of packets sent by us, received by the peer
 					      and answered by it */
 	uint32_t follow_up_sequence;

@@ -32,7 +32,7 @@ struct mesh_recorder;
 
 /* Borrows the texts of the options. Returns NULL with err set if the matrix or the history cannot be opened. */
 struct mesh_recorder *mesh_recorder_start(const struct mesh_recorder_options *options, struct error *err);
-/* Adds the newest rows before it stops. NULL is legal. */
+/* Adds the newest rows, unless rows were added in this period already, and stops the thread. NULL is legal. */
 void mesh_recorder_stop(struct mesh_recorder *recorder);
 
 #endif

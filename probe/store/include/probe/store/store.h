@@ -25,9 +25,9 @@ void mesh_store_close(struct mesh_store *store); /* NULL is legal */
 
 /*
  * Adds to the history, in one transaction:
- *   - the measured pairs of the live matrix that were updated since the previous call
+ *   - the measured pairs of the live matrix that were updated since the previous call, with the time of the update
  *   - all unreachable pairs, with the time `now`
- *   - the maxima between racks, with the time `now`
+ *   - the maxima between racks that were updated since the previous call, with the time `now`
  *
  * All calls must pass the same matrix. Returns 0, or -errno with err set if nothing was added: -EBUSY, -ENOSPC, -EIO,
  * or -EINVAL if the file is damaged.

@@ -2,10 +2,10 @@
 /*
  * Computes the cost of every machine from its round trip to the job's root task, and the smallest and largest cost of
  * each rack, in one pass (NoMora 5.2, eq. 6 and 8): cost = lround(100 / p(x)). p is the curve: performance as a
- * function of latency x. enum latency_reference says how x is computed from the round trip. A curve has a table with an
- * entry per 10 us. p(x) is interpolated between entries, with x rounded to a quarter of a microsecond, or it is the
- * nearest entry, as in the paper. Beyond the table, p is its smallest value. Tables are read-only: any number of
- * threads may use one.
+ * function of latency x. enum latency_reference says how x is computed from the round trip. A curve gives p at every
+ * 10 us of x. Between these values, p(x) is interpolated, with x rounded to a quarter of a microsecond; or, as in the
+ * paper, p(x) is the nearest value. Beyond the last value, p is the curve's smallest value. A struct cost_table is
+ * read-only: any number of threads may use it.
  */
 #ifndef COST_KERNEL_H
 #define COST_KERNEL_H
@@ -47,11 +47,11 @@ enum { COST_STEPS_PER_US = 4 };
  * cost[1 + k] is the cost at x = k / per_us; the last entry is the cost at any larger x.
  */
 struct cost_table {
-	uint32_t count; /* entries */
-	float baseline_us;
-	float per_us;  /* entries per microsecond of x */
-	bool monotone; /* cost never falls as the round trip grows */
-	int32_t *cost; /* [count] */
+	uint32_t count;    /* entries */
+	float baseline_us; /* subtracted from a round trip to get x; a negative x counts as 0 */
+	float per_us;      /* entries per microsecond of x */
+	bool monotone;     /* cost never falls as the round trip grows */
+	int32_t *cost;     /* [count] */
 	/* copy of cost[] if count <= COST_TABLE_SMALL */
 	uint16_t small[COST_TABLE_SMALL] __attribute__((aligned(64)));
 };

@@ -83,12 +83,12 @@ struct latency_sample {
 
 /*
  * Adds the measurements of one window (the interval after which the probers publish), made at now_s (seconds on the
- * caller's clock). If they are sorted by source and destination, each takes about 0.1 us. Returns 0, or -ENOMEM if only
- * the first samples could be stored.
+ * caller's clock). If they are sorted by source and destination, each takes about 0.1 us. Returns 0, or -ENOMEM if the
+ * view could not take all of them.
  */
 int latency_view_update(struct latency_view *view, const struct latency_sample *samples, size_t count, uint32_t now_s);
 
-/* Adds one measurement, as latency_view_update() does, made at 0 s. */
+/* Like latency_view_update(), for one measurement that was made at 0 s. */
 int latency_view_set(struct latency_view *view, uint32_t source, uint32_t destination, float rtt_us);
 
 /*

@@ -125,7 +125,7 @@ void cost_rows_destroy(struct cost_rows *rows); /* NULL is legal */
 
 /* Call it after cost_layout_add(). The new machines are absent until cost_rows_set_present(). Returns 0 or -ENOMEM. */
 int cost_rows_grow(struct cost_rows *rows);
-/* Call it before cost_layout_remove(), for an absent machine. Drops the rows whose root is on it. */
+/* Call it before cost_layout_remove(), for an absent machine. Drops the rows whose root is this machine. */
 void cost_rows_forget(struct cost_rows *rows, uint32_t machine);
 
 /* Returns the number of the curve for the calls below, or -ENOMEM. Keeps no reference to the curve. */
@@ -137,8 +137,8 @@ int cost_rows_replace_curve(struct cost_rows *rows, int32_t number, const struct
 void cost_rows_remove_curve(struct cost_rows *rows, int32_t number);
 
 /*
- * Returns the row of a job with this curve whose root runs on `root`, or NULL if out of memory. Valid until the next
- * call.
+ * Returns the row of a job with this curve whose root runs on `root`, or NULL if out of memory. The row is valid until
+ * the next call with the same `rows`.
  */
 const struct cost_row *cost_rows_get(struct cost_rows *rows, int32_t curve, uint32_t root);
 
@@ -161,7 +161,7 @@ void cost_rows_rack(struct cost_rows *rows, int32_t curve, uint32_t root, uint32
  */
 void cost_rows_dense(struct cost_rows *rows, int32_t curve, uint32_t root, uint16_t *cost);
 
-/* Reports that round trips changed: rows whose roots are on these machines are updated at their next request. */
+/* Reports that round trips changed: the rows whose root is one of these machines are updated at their next request. */
 void cost_rows_latency_moved(struct cost_rows *rows, const struct cost_moved *moved);
 
 /* Reports that any latency may have changed: every row is computed again at its next request. */

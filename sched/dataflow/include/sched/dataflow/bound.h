@@ -12,8 +12,10 @@
 #include <sched/dataflow/network.h>
 
 /*
- * Computes the bound; a source's rate is at most local_MBps. Returns 0; or, with err set, -ENOMEM, -EHOSTUNREACH or
- * -EIO (GLPK failed).
+ * Computes the bound; a source's rate is at most local_MBps. Returns 0; or, with err set:
+ * - -EHOSTUNREACH: two hosts that exchange data are not connected
+ * - -EIO: GLPK failed
+ * - -ENOMEM
  */
 int dataflow_bound(struct network *network, double local_MBps, double *sum_MBps, struct error *err);
 

@@ -78,7 +78,7 @@ const struct engine *engine_find(const char *name);   /* NULL if unknown */
 const char *engine_name(size_t index);                /* NULL if there is no engine with this index */
 bool engine_seeks_rates(const struct engine *engine); /* true for rate and completion */
 
-/* A new route for a pair of hosts that had none: node numbers low < high; number: of the route (network_route()). */
+/* A new route for a pair of hosts that had none: route `number` (see network_route()) between nodes low < high. */
 struct engine_route {
 	uint32_t low, high, number;
 };
@@ -104,6 +104,7 @@ struct engine_answer {
 int engine_place(const struct engine *engine, struct network *network, struct dataflow_job *job,
 		 const struct dataflow_graph *graph, const struct engine_options *options, struct engine_answer *answer,
 		 struct error *err);
+/* Starts the placed job with the routes of the answer. Returns as network_start() does. */
 int engine_start(struct network *network, struct dataflow_job *job, const struct dataflow_graph *graph,
 		 const struct engine_answer *answer, struct error *err);
 void engine_answer_clear(struct engine_answer *answer);

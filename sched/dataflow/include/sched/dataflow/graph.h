@@ -7,7 +7,8 @@
  *
  * 	received = emitted + sum over edges of share * selectivity * received(sender)
  *
- * It exists if every cycle of edges passes on less data than it receives. The caller owns the data. Pure.
+ * where `share` is the part of the sender's data that the flow to this task carries (dataflow_edge_flows()). A solution
+ * exists if every cycle of edges passes on less data than it receives. The caller owns the data. Pure.
  */
 #ifndef SCHED_DATAFLOW_GRAPH_H
 #define SCHED_DATAFLOW_GRAPH_H
@@ -35,7 +36,7 @@ struct dataflow_graph {
 	uint32_t task_count, flow_count, source_count;
 	uint32_t *sources;                  /* tasks */
 	struct dataflow_flow *flows;        /* ordered by sending task */
-	uint32_t *out;                      /* [task_count + 1]: flows of a sender are out[t] .. out[t + 1] - 1 */
+	uint32_t *out;                      /* [task_count + 1]: the flows from task t are out[t] .. out[t + 1] - 1 */
 	struct dataflow_by_source carried;  /* rows: flows */
 	struct dataflow_by_source received; /* rows: tasks; the row of a source has rate 1 for the source itself */
 	double *sink_share; /* [source_count]: MB/s that all sinks receive when the source emits 1 MB/s */

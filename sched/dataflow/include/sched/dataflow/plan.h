@@ -18,7 +18,8 @@ struct plan_job {
 	double *MBps;   /* by source: rate, MB/s, at most local_MBps */
 	uint32_t *bottleneck; /* by source: resource that limits it, or MAX_MIN_OFFERED */
 	double total_MBps;    /* sum of MBps[] */
-	double random_MBps;   /* mean of total_MBps over random placements of all jobs placed here; NAN: not computed */
+	double random_MBps;   /* mean of total_MBps over random placements of the jobs that the engine placed; NAN: not
+				 computed */
 };
 
 struct dataflow_plan {

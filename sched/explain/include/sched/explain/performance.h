@@ -5,7 +5,7 @@
  *
  *   mean, worst     mean and smallest p of the job's tasks without the root
  *   best            greatest p that a task would have on any machine
- *   best_other      the same without the root's machine
+ *   best_other      greatest p that a task would have on any machine but the root's
  *
  * The average is the sum of `mean` over the intervals, divided by the sum of `best`. Two variants are reported, too:
  * with `worst` in place of `mean`, and with `best_other` in place of `best`.
@@ -37,7 +37,7 @@ struct performance_sum {
 void performance_sum_add(struct performance_sum *sum, double mean, double worst, double best, double best_other,
 			 uint64_t intervals);
 
-/* Return mean / best, worst / best and mean / best_other of the sums, 0..1; NAN if there was no interval. */
+/* Return mean / best, worst / best and mean / best_other of the sums, 0..1; NAN if the divisor is 0. */
 double performance_average(const struct performance_sum *sum);
 double performance_worst(const struct performance_sum *sum);
 double performance_average_other(const struct performance_sum *sum);

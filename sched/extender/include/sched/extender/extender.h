@@ -9,8 +9,8 @@
  *
  * Candidates are the nodes of a request that are up and have a free slot, according to schedd.
  *
- * For a root, the filter passes only one node, so that kube-scheduler must choose it. It takes the rack with the most
- * candidates, and in this rack the candidate with the best mean predicted performance of tasks on the rack's
+ * For a root, the filter passes only one node, so that kube-scheduler must choose it. The filter takes the rack with
+ * the most candidates, and in this rack the candidate with the best mean predicted performance of tasks on the rack's
  * candidates. For a task, the filter passes the nodes whose predicted performance is at most 0.01 below the best.
  *
  * Kubernetes' scores have only 11 steps. So the filter makes the decision, and prioritize only orders the nodes that

@@ -163,7 +163,7 @@ bool flownet_machine_is_reference(const struct flownet *net, uint32_t machine);
 
 int flownet_job_arrived(struct flownet *net, uint32_t job, uint32_t root_task);
 int flownet_job_ended(struct flownet *net, uint32_t job); /* the job's tasks end, too; the job's number may be reused */
-/* An unused job number, as small as possible. */
+/* Returns an unused job number: that of an ended job if there is one, otherwise flownet_job_limit(). */
 uint32_t flownet_spare_job(struct flownet *net);
 /*
  * Sets whether running tasks of the job may move. A task moves only if its predicted performance p = 100 / cost rises

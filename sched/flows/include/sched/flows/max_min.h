@@ -16,8 +16,8 @@
 #define MAX_MIN_OFFERED UINT32_MAX /* value of bottleneck[] for a source that gets its offered rate */
 
 /*
- * All arrays are borrowed. The loads on resource r: source[i], load[i] for i = first[r] .. first[r + 1] - 1. load[i],
- * which is above 0, is the load per unit of the source's rate. In this range, each source occurs at most once.
+ * All arrays are borrowed. The loads on resource r: source[i], load[i] for i = first[r] .. first[r + 1] - 1, where each
+ * source occurs at most once. load[i] is the load per unit of the source's rate, > 0.
  */
 struct max_min_problem {
 	uint32_t source_count, resource_count;

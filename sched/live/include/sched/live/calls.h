@@ -2,7 +2,8 @@
 /*
  * The calls of a live state as lines of a journal (events "call", docs/formats.md), and their replay, which makes the
  * same decisions, byte for byte. A journal has segments: each begins with the settings of a starting daemon, and the
- * calls by which it restored its state. One thread.
+ * calls by which it restored its state. If the oldest lines of a journal were removed, the beginning of its first
+ * segment is missing; that segment is incomplete and cannot be replayed. One thread.
  */
 #ifndef SCHED_LIVE_CALLS_H
 #define SCHED_LIVE_CALLS_H
@@ -28,7 +29,8 @@ struct live_replayed {
 	uint64_t unmade;    /* number of recorded decisions that are missing or different in the replay */
 	uint64_t left_out;  /* number of decisions recorded before the first complete segment, which are not compared */
 	/*
-	 * Performance, computed as in the simulator (<sched/explain/performance.h>); NAN: no sample.
+	 * jobs: number of jobs with a sample of performance. Performance, computed as in the simulator
+	 * (<sched/explain/performance.h>); NAN: no sample.
 	 * - area: mean over jobs of the job's average performance
 	 * - area_worst: mean over jobs of the average performance of the job's worst task
 	 * - task_mean: mean over all samples of all tasks

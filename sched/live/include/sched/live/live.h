@@ -19,9 +19,10 @@
  *
  * A decision reserves the slot; a moving task also keeps the slot on its origin until it has started elsewhere. An
  * executor, outside this state, starts the tasks as decided and reports each start, end and failure. A decision that is
- * not reported as started within start_timeout_s counts as failed. After a failure, a task waits again after a pause,
- * which doubles each time; after attempts_maximum failures it is given up. If a move fails, the task keeps running on
- * its origin. Without an executor, set confirm_at_once: each decision then counts as started.
+ * not reported as started within start_timeout_s counts as failed. After a failure, a task waits again after a pause.
+ * With each further failure the pause doubles, until the task starts; after attempts_maximum failures without a start
+ * between them, the task is given up. If a move fails, the task keeps running on its origin. Without an executor, set
+ * confirm_at_once: each decision then counts as started.
  *
  * A job's root is the task with which the others communicate. After the root has ended, its machine remains the
  * reference for the others.
@@ -60,6 +61,10 @@
 #include <sched/cost/latency_view.h>
 #include <sched/policy/policy.h>
 
+/*
+ * LIVE_MIGRATE_ADVISE: instead of a move, makes a decision of the kind LIVE_ADVICE, which changes nothing; but tasks on
+ * draining machines do move.
+ */
 enum live_migration { LIVE_MIGRATE_OFF, LIVE_MIGRATE_ADVISE, LIVE_MIGRATE_ON };
 
 struct live;
@@ -69,9 +74,9 @@ struct live_settings {
 	struct policy_settings policy_settings;
 	struct cluster_default_rtt default_rtt;
 	bool confirm_at_once;
-	double start_timeout_s;    /* > 0 */
-	double retry_s;            /* pause after a task's first failure, seconds; doubles with each further failure */
-	uint32_t attempts_maximum; /* after this many failures the task is given up: LIVE_FAILED */
+	double start_timeout_s; /* > 0 */
+	double retry_s; /* pause after a task's first failure, seconds; doubles with each failure until a start */
+	uint32_t attempts_maximum; /* after this many failures without a start the task is given up: LIVE_FAILED */
 	double max_age_s;          /* measurements older than this, in seconds, do not count; 0: no limit */
 	bool require_measured;     /* a task waits for a machine whose round trip to the root is measured */
 	enum live_migration migration;
@@ -120,8 +125,9 @@ enum live_refusal {
 	LIVE_REFUSED_MACHINE,     /* too many tasks are moving from or to that machine */
 	LIVE_REFUSED_JOB,         /* too many tasks of that job are moving */
 	LIVE_REFUSED_UNREACHABLE, /* unreachable from the root, or unmeasured while require_measured is set */
-	LIVE_REFUSED_UNMEASURED,  /* the round trip from the root to the current or the new machine is a default, or
-				     to the current machine is no longer measured */
+	LIVE_REFUSED_UNMEASURED,  /* the round trip from the root to the current or the new machine is only the
+				     topology's default; or the one to the current machine was measured, but no
+				     longer is */
 	LIVE_REFUSED_EVICTION,    /* the network proposed to stop the task in favour of another one; running tasks are
 				     never evicted */
 	LIVE_REFUSALS,
@@ -138,14 +144,19 @@ struct live_task {
 	double since_s;    /* when the state began */
 	double moved_s;    /* end of the last move */
 	double retry_s;    /* end of the pause after a failure; 0: no pause */
-	uint32_t attempts;
+	uint32_t attempts; /* number of failures since the task last started */
 	uint64_t decision; /* number of the last decision about the task; 0: none */
 	double started_s;  /* time of the task's first start since it last waited; moves do not change it */
 	bool dirty;        /* changed since live_take_changes() */
 	uint32_t deadline; /* 1 + index in the heap of deadlines; 0: not in the heap */
 	/* The last move that the network proposed for the task: */
 	uint64_t proposed_round; /* 0: none */
+	/* predicted gain, and the time since when it has been at least migrate_gain (-1: never) */
 	double gain, gain_since_s;
+	/*
+	 * proposed_to: machine, -1: the network proposed to stop the task; advised_to: machine of the last LIVE_ADVICE
+	 * about the present series of proposals, -1: none
+	 */
 	int32_t proposed_to, advised_to;
 	enum live_refusal refusal;
 	bool was_measured; /* the round trip from the root to the task's machine was measured when the task was placed
@@ -182,7 +193,10 @@ struct live_job {
 enum live_decision_kind { LIVE_PLACE, LIVE_MOVE, LIVE_ADVICE };
 const char *live_decision_kind_name(enum live_decision_kind kind);
 
-/* A task should start on `to`. Strings belong to the live state and are valid until the decision is dropped. */
+/*
+ * A task should start on `to`; if the kind is LIVE_ADVICE, it would perform better there. Strings belong to the live
+ * state and are valid until the decision is dropped.
+ */
 struct live_decision {
 	uint64_t sequence; /* from 1, without gaps */
 	enum live_decision_kind kind;
@@ -339,7 +353,7 @@ int live_explain(struct live *live, const char *job, const char *task, struct li
 
 struct live_totals {
 	uint64_t rounds, solver_errors, timeouts, decisions, moves;
-	uint64_t refused[LIVE_REFUSALS]; /* refused moves, by reason */
+	uint64_t refused[LIVE_REFUSALS]; /* proposed moves, by reason of refusal; LIVE_REFUSED_NOT: accepted ones */
 	double last_round_s, solver_s;   /* wall clock time in the solver: of the last round, and in total */
 	uint32_t jobs, waiting, decided, running, moving, failed, machines;
 	uint32_t waiting_root, waiting_pause; /* tasks that wait for their root, and tasks in a pause after a failure */

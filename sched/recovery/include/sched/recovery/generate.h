@@ -9,6 +9,7 @@
 #include <base/error.h>
 #include <model/recovery.h>
 
+/* Fails random tasks, random servers, or random servers of the first rack. */
 enum recovery_failure { RECOVERY_FAIL_TASKS, RECOVERY_FAIL_SERVERS, RECOVERY_FAIL_RACK };
 
 struct recovery_recipe {

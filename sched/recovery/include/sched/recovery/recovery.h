@@ -108,7 +108,7 @@ struct recovery_load {
  * server_count entries that receive the loads at that p.
  */
 double recovery_evaluate(const struct recovery_scenario *scenario, const uint32_t *server, struct recovery_load *load);
-/* Returns the p before the failure: every task is on its own server, each flow has its remaining volume. */
+/* Returns the p before the failure: every task is on its original server, each flow has its remaining volume. */
 double recovery_evaluate_before(const struct recovery_scenario *scenario);
 
 /* Returns each task's server under an answer, task_count entries, or NULL if out of memory. The caller frees it. */

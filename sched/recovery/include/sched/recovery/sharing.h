@@ -42,7 +42,8 @@ struct sharing_policy {
  *   application's weight.
  * - work-conserving: eq. 19 as a floor. Applications share the remaining capacity by weighted max-min fairness,
  *   computed again whenever a flow starts or ends. No application ends later than with eq. 19.
- * - equal: each flow has a fixed rate, the smaller of capacity / number of flows of its two links.
+ * - equal: each flow has a fixed rate. A link offers each of its flows capacity / number of flows; a flow gets the
+ *   smaller of the offers of its two links.
  * - max-min: max-min fair rates per flow, computed again whenever a flow starts or ends.
  */
 extern const struct sharing_policy sharing_performance, sharing_work_conserving, sharing_equal, sharing_max_min;

@@ -23,7 +23,7 @@
  *   GET    /v1/explain/JOB/TASK candidates with round trip, origin, performance; why the task waits
  *   POST   /v1/what-if          {"changes": [TEXT...], "jobs": LINES, "move", "within_s"}: forecasts the decisions; see
  *                               <sched/live/change.h> for the texts
- *   POST   /v1/jobs?dry_run=1   the same forecast for jobs
+ *   POST   /v1/jobs?dry_run=1   lines of jobs.jsonl: forecasts the decisions, as what-if does, without adding the jobs
  *   POST   /v1/changes          {"changes": [TEXT...]}: makes them; admins
  *   GET    /v1/journal?after=N  {"next", "lines"}: a part of the journal (nomora.journal/1), until next = N; admins
  *   GET    /metrics             OpenMetrics text

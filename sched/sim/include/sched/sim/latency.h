@@ -58,7 +58,7 @@ void sim_latency_settings_default(struct sim_latency_settings *settings);
  * Cache for one machine: the smallest and the largest scale among its pairs with the other present machines, for each
  * distance and series, or SIM_LATENCY_SCALES if no pair has the series. The values of distance d are valid if known[d]
  * is set; otherwise a query computes them. Adding a machine updates them. Removing a machine with an extreme scale
- * makes them invalid.
+ * makes them invalid. listed: the machine is in asked[] of struct sim_latency.
  */
 struct sim_reach {
 	uint8_t least[SIM_DISTANCES][SIM_LATENCY_SERIES], most[SIM_DISTANCES][SIM_LATENCY_SERIES];

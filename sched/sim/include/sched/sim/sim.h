@@ -103,22 +103,30 @@ struct sim_result {
 	struct sim_job_result *jobs;
 	size_t job_count;
 	/*
-	 * Means over jobs (<sched/explain/performance.h>). area: of the average application performance, the "area" of
-	 * the paper's figure 5; area_worst: the same for each job's worst task; area_other: relative to the best
-	 * machine other than the root's.
+	 * Means over jobs (<sched/explain/performance.h>):
+	 * - area: of performance_average(), the "area" of the paper's figure 5
+	 * - area_worst: of performance_worst()
+	 * - area_other: of performance_average_other()
 	 */
 	double area, area_worst, area_other;
 	double task_mean;                               /* mean of p over all samples of all tasks */
 	double start_area, start_task_mean;             /* area and task_mean at the first sample */
 	uint64_t submitted, finished, running, waiting; /* numbers of tasks; running and waiting: at the end */
+	/* ping_pongs: migrations to the machine that the task left by a migration at most 60 s before */
 	uint64_t rounds, solves, moves, migrations, preemptions, evictions, ping_pongs;
 	double task_hours; /* sum of the times for which tasks ran, in hours */
 	uint64_t machines_added, machines_removed;
+	/* over the samples: share of the slots that are in use, 0..1, and number of waiting tasks */
 	double utilisation_mean, utilisation_maximum, waiting_mean;
 	uint64_t waiting_maximum;
 	struct histogram *runtime_us; /* wall clock of a round */
 	struct histogram *cpu_us;     /* CPU time of a round */
 	struct histogram *took_us;    /* duration of a round in virtual time */
+	/*
+	 * placement_us: time from a task's submission to its first placement. It is the sum of the task's waits for its
+	 * root (wait_root_us), for a slot (wait_slot_us) and for the end of the round (wait_solver_us). response_us:
+	 * time from a task's submission to its end.
+	 */
 	struct histogram *placement_us, *wait_root_us, *wait_slot_us, *wait_solver_us, *response_us;
 	struct histogram *migrated_ppm; /* migrated tasks per million running ones, for each round with preemption */
 	double wall_s, solver_wall_s, cpu_s, solver_cpu_s;
@@ -168,7 +176,7 @@ struct sim_watch {
 	const volatile sig_atomic_t *stop; /* not 0: end the run */
 };
 
-/* 0 with the result filled (also when it was stopped), or -errno with err set. Free the result in both cases. */
+/* Returns 0 with the result filled, also after a stop, or -errno with err set. Free the result in both cases. */
 int sim_run(const struct workload *workload, const struct sim_settings *settings, const struct sim_watch *watch,
 	    struct sim_result *result, struct error *err);
 

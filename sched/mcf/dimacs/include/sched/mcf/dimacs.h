@@ -39,7 +39,7 @@ void mcf_network_free(struct mcf_network *network);
 /* Reads a file; `path` may be "-" for stdin. Returns 0, or -errno with err set and the network empty. */
 int mcf_dimacs_read(const char *path, struct mcf_network *network, struct error *err);
 
-/* The same for text in memory; `name` is the file's name in messages. */
+/* Like mcf_dimacs_read(), for text in memory; `name` is the file's name in messages. */
 int mcf_dimacs_parse(const char *name, const char *text, size_t bytes, struct mcf_network *network, struct error *err);
 
 /* Writes the problem; each line of `comment` (NULL = none) becomes a c line. Returns 0 or -EIO. */

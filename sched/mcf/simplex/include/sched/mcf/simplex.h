@@ -12,7 +12,7 @@
 /* A solve function of struct mcf_algorithm. */
 enum mcf_status mcf_simplex_algorithm(const struct mcf_problem *problem, struct mcf_solution *solution);
 
-/* The same, but returns MCF_UNSUITED as soon as cost scaling is likely to be faster (patience.c). */
+/* Like mcf_simplex_algorithm(); returns MCF_UNSUITED as soon as cost scaling is likely to be faster (patience.c). */
 enum mcf_status mcf_simplex_unless_slow(const struct mcf_problem *problem, struct mcf_solution *solution);
 
 #endif
