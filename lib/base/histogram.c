@@ -278,17 +278,6 @@ void histogram_record(struct histogram *histogram, int64_t value)
 	histogram_record_many(histogram, value, 1);
 }
 
-void histogram_prefetch(const struct histogram *histogram, int step)
-{
-	if (step == 0) {
-		__builtin_prefetch(histogram, 1);
-		__builtin_prefetch(&histogram->count, 1);
-		__builtin_prefetch(&histogram->used, 1);
-	} else if (!histogram->counts) {
-		__builtin_prefetch(&histogram->entries[histogram->used / 2], 1);
-	}
-}
-
 int histogram_merge(struct histogram *into, const struct histogram *from)
 {
 	size_t index = 0, slot;

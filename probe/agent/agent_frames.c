@@ -25,7 +25,7 @@ static struct tlv_request tlvs_of(const struct agent *agent, const struct prober
 		.sequence = probe->request.sequence,
 		.dscp = options->dscp,
 		.sent = probe->request.sequence + 1,
-		.destination = probe->target->peer.address,
+		.destination = probe->target->address,
 		.member = options->member,
 		.peer_member = probe->target->peer_member,
 		.padding = agent->padding,
@@ -98,7 +98,7 @@ static size_t write_trace(const struct agent *agent, const struct prober_probe *
 {
 	struct frame frame = probe_frame(agent);
 
-	frame.destination_address = probe->target->peer.address;
+	frame.destination_address = probe->target->address;
 	frame.source_port = probe->source_port;
 	frame.ttl = probe->ttl;
 	frame.payload = dp_packet_bytes(packet) + agent->probe_template.headers;
@@ -112,7 +112,7 @@ static void write_headers(const struct agent *agent, const struct prober_probe *
 {
 	const uint8_t *mac = agent->neighbours.items[probe->target->neighbour].mac;
 	size_t length = probe->ttl ? write_trace(agent, probe, mac, packet)
-				   : frame_template_finish(&agent->probe_template, mac, probe->target->peer.address,
+				   : frame_template_finish(&agent->probe_template, mac, probe->target->address,
 							   probe->source_port, dp_packet_bytes(packet));
 
 	dp_packet_set_length(packet, length);

@@ -82,15 +82,16 @@ void prober_free(struct prober *prober)
 static struct prober_target *target_create(const struct prober *prober, const struct peer *peer)
 {
 	const struct agent_options *options = prober->options;
-	struct prober_target *target = calloc(1, sizeof *target);
+	struct prober_target *target = cache_aligned_zeros(sizeof *target);
 	bool whole;
 
 	if (!target)
 		return NULL;
 	target->peer = *peer;
+	target->address = peer->address;
 	target->peer_member = options->peer_member;
 	target->best_rtt.v = INT64_MAX;
-	target->paths = calloc(options->paths, sizeof *target->paths);
+	target->paths = cache_aligned_zeros(options->paths * sizeof *target->paths);
 	target->disturbed_rtt = prober_histogram(prober, SELDOM_ROOM);
 	target->residence = prober_histogram(prober, PROBER_ROOM);
 	target->forward = prober_histogram(prober, SELDOM_ROOM);
@@ -150,7 +151,7 @@ int prober_add(struct prober *prober, const struct peer *peer, struct neighbours
 		return error_set(err, ENOMEM, "no memory for the sessions of %zu peers over %u paths",
 				 prober->target_count + 1, options->paths);
 	}
-	target->neighbour = (size_t)neighbour;
+	target->neighbour = (uint32_t)neighbour;
 	target->began = dp_clock_to_wall(prober->clock, prober->schedule_start);
 	prober_index_add(prober, target);
 	prober->targets[prober->target_count++] = target;

@@ -218,6 +218,7 @@ void prober_window(struct prober *prober, size_t index, struct stamp now, struct
 	target_describe_paths(target, row);
 	for (uint32_t path = 0; path < row->path_count; path++) {
 		prober_expire_path(prober, &target->paths[path], now);
+		path_record_samples(target, &target->paths[path]);
 		row->paths[path].source_port = target_port(prober, target, path);
 		path_window(&target->paths[path], row, &row->paths[path]);
 	}

@@ -15,7 +15,7 @@ static uint64_t key_of(ip_address address)
 static uint32_t place_of(const struct prober *prober, ip_address address)
 {
 	HASH_TABLE_EACH (&prober->by_address, key_of(address), at)
-		if (prober->by_id[hash_table_value(&prober->by_address, at)]->peer.address == address)
+		if (prober->by_id[hash_table_value(&prober->by_address, at)]->address == address)
 			return at;
 	return HASH_TABLE_NONE;
 }
@@ -49,7 +49,7 @@ void prober_index_add(struct prober *prober, struct prober_target *target)
 {
 	target->id = (uint32_t)prober->target_count;
 	prober->by_id[target->id] = target;
-	hash_table_insert(&prober->by_address, key_of(target->peer.address), target->id);
+	hash_table_insert(&prober->by_address, key_of(target->address), target->id);
 }
 
 /* The target with the highest identifier gets the identifier of the removed target, so that there are no gaps. */
@@ -57,10 +57,10 @@ void prober_index_remove(struct prober *prober, const struct prober_target *targ
 {
 	struct prober_target *last = prober->by_id[prober->target_count - 1];
 
-	hash_table_remove(&prober->by_address, place_of(prober, target->peer.address));
+	hash_table_remove(&prober->by_address, place_of(prober, target->address));
 	if (last == target)
 		return;
-	hash_table_set_value(&prober->by_address, place_of(prober, last->peer.address), target->id);
+	hash_table_set_value(&prober->by_address, place_of(prober, last->address), target->id);
 	prober->by_id[target->id] = last;
 	last->id = target->id;
 }

@@ -16,9 +16,7 @@ bool prober_needs_prefetch(const struct prober *prober)
 
 static void fetch_target(const struct prober_target *target)
 {
-	__builtin_prefetch(&target->peer.address);
-	__builtin_prefetch(&target->sent, 1);
-	__builtin_prefetch(&target->paths, 1);
+	__builtin_prefetch(&target->address, 1);
 	__builtin_prefetch(&target->best_rtt, 1);
 }
 
@@ -44,13 +42,10 @@ void target_prefetch(const struct prober *prober, const struct prober_target *ta
 		__builtin_prefetch(found, 1);
 	} else if (step == 1) {
 		session_prefetch(found->session);
-		histogram_prefetch(found->rtt, 0);
-		histogram_prefetch(target->residence, 0);
+		__builtin_prefetch(&found->samples[found->sample_count], 1);
 	} else {
 		session_prefetch_slot(found->session, stamp_request_number(answer->payload, answer->payload_bytes,
 									   prober->options->key));
-		histogram_prefetch(found->rtt, 1);
-		histogram_prefetch(target->residence, 1);
 	}
 }
 

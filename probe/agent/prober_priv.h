@@ -6,6 +6,10 @@
 #ifndef PROBE_PROBER_PRIV_H
 #define PROBE_PROBER_PRIV_H
 
+#include <assert.h>
+#include <stddef.h>
+
+#include <base/cache_line.h>
 #include <base/hash_table.h>
 #include <base/rng.h>
 #include <base/spsc.h>
@@ -16,12 +20,28 @@
 
 #include "neighbours_priv.h"
 
+/*
+ * An undisturbed sample that is not in its histograms yet. A path collects PROBER_SAMPLES of them and then records them
+ * all: so most samples touch one cache line here instead of ten of the two histograms.
+ */
+struct prober_sample {
+	uint32_t rtt_ns, residence_ns;
+};
+
+enum { PROBER_SAMPLES = 11 };
+
+/*
+ * Here and in struct prober_target, the fields that every probe touches come first and share cache lines: the sessions
+ * of 100,000 peers do not fit into any cache.
+ */
 struct prober_path {
 	struct session *session;
-	struct histogram *rtt;            /* ns, undisturbed samples of the current window */
 	struct prober_path *next, **link; /* list of a slot of the timer wheel: the next path, and the pointer to this
 					     path; link NULL = in no slot */
-	struct session_counters before;   /* the session's counters when the window began */
+	uint32_t sample_count;
+	struct prober_sample samples[PROBER_SAMPLES];
+	struct histogram *rtt;          /* ns, undisturbed samples of the current window */
+	struct session_counters before; /* the session's counters when the window began */
 	uint64_t lost_forward_before;
 };
 
@@ -38,36 +58,44 @@ struct prober_exchange {
 };
 
 struct prober_target {
-	struct peer peer;
-	uint32_t id;         /* identifier: index in prober.by_id */
-	size_t neighbour;    /* index of the next hop in neighbours.items */
-	struct stamp missed; /* when a probe was first not sent because the MAC was unknown */
+	ip_address address; /* = peer.address */
 	uint64_t sent;
+	struct prober_path *paths;    /* [options->paths] */
+	struct prober_exchange *held; /* [options->paths] newest exchange of each path, until follow-up telemetry
+					 arrives; NULL = not requested */
+	uint32_t neighbour;           /* index of the next hop in neighbours.items */
 	uint32_t next_path;
-	bool heard;                /* has answered a greeting */
-	uint32_t greetings;        /* number of greetings sent */
-	struct prober_path *paths; /* [options->paths] */
-	uint32_t path_count;       /* number of paths in use */
-	struct paths *known;       /* the paths found; NULL without find_paths */
-	uint16_t *candidate_of; /* with find_paths: [options->paths], for each path in use, the index of its source port
-				   in prober.ports[] */
-	uint32_t generation;
-	/* Figures of the current window. */
+	uint32_t path_count; /* number of paths in use */
+	bool ssid_ignored;   /* its newest answer had session identifier 0 */
+	struct paths *known; /* the paths found; NULL without find_paths */
+	/* Figures of the current window, except for `headers` and `clocks`, which are those of the newest answer. */
+	struct ns best_rtt;
+	struct stamp last_answer;
+	struct agent_headers headers;
+	struct agent_clocks clocks;
+	struct ns best_offset;
+	struct agent_stamp_counts stamps;
 	struct histogram *disturbed_rtt, *residence; /* ns */
 	struct histogram *forward, *backward;        /* ns, undisturbed, see struct agent_row */
 	struct ns one_way_error;
-	struct agent_stamp_counts stamps;
-	struct agent_clocks clocks;
 	uint64_t impossible;
-	bool ssid_ignored;
-	struct agent_headers headers;
+	struct stamp began; /* start of the window */
+
+	struct peer peer;
+	uint32_t id; /* identifier: index in prober.by_id */
 	struct tlv_reading tlvs;
-	uint16_t peer_member;         /* identifier of the peer's LAG member link, as configured or learned */
-	struct prober_exchange *held; /* [options->paths] newest exchange of each path, until follow-up telemetry
-					 arrives; NULL = not requested */
-	struct ns best_rtt, best_offset;
-	struct stamp last_answer, began;
+	struct stamp missed;    /* when a probe was first not sent because the MAC was unknown */
+	uint32_t greetings;     /* number of greetings sent */
+	bool heard;             /* has answered a greeting */
+	uint16_t peer_member;   /* identifier of the peer's LAG member link, as configured or learned */
+	uint16_t *candidate_of; /* with find_paths: [options->paths], for each path in use, the index of its source port
+				   in prober.ports[] */
+	uint32_t generation;
 };
+
+/* An answered probe touches two cache lines of its target. */
+static_assert(offsetof(struct prober_target, best_rtt) == CACHE_LINE, "fields of a probe that is sent");
+static_assert(offsetof(struct prober_target, best_offset) == 2 * CACHE_LINE, "fields of an answer");
 
 enum { PROBER_WHEEL_SLOTS = 1024 };
 
@@ -206,12 +234,13 @@ bool prober_answer(struct prober *prober, const struct frame *frame, const struc
  * prober_sample.c: target_take_exchange() counts an exchange. With follow-up telemetry, it first holds the exchange
  * until the next answer on the same path. That answer contains the departure time of the previous one;
  * target_follow_up() uses it to correct the held exchange, and counts it. target_release() counts the held exchanges
- * with their uncorrected stamps.
+ * with their uncorrected stamps. path_record_samples() records the collected samples, at the end of a window.
  */
 void target_take_exchange(struct prober *prober, struct prober_target *target, int path,
 			  const struct prober_exchange *exchange);
 void target_follow_up(struct prober *prober, struct prober_target *target, int path, const struct tlv_reading *tlvs);
 void target_release(struct prober *prober, struct prober_target *target);
+void path_record_samples(struct prober_target *target, struct prober_path *path);
 void target_check_one_way(
 	const struct agent_row *row); /* empties forward and backward if their bound is too large, see agent.h */
 

@@ -52,7 +52,7 @@ static bool correct_departure(struct exchange *exchange, struct ns left, struct 
 static void count_clocks(struct prober *prober, struct prober_target *target, const struct prober_exchange *exchange,
 			 const struct exchange_times *times, struct exchange stamps, bool is_best)
 {
-	struct agent_sample sample = {.peer = target->peer.address,
+	struct agent_sample sample = {.peer = target->address,
 				      .source_port = exchange->source_port,
 				      .sequence = exchange->sequence,
 				      .rtt = times->rtt,
@@ -69,6 +69,29 @@ static void count_clocks(struct prober *prober, struct prober_target *target, co
 		target->best_offset = sample.offset;
 	}
 	put_sample(prober, &sample);
+}
+
+void path_record_samples(struct prober_target *target, struct prober_path *path)
+{
+	for (uint32_t i = 0; i < path->sample_count; i++) {
+		histogram_record(path->rtt, path->samples[i].rtt_ns);
+		histogram_record(target->residence, path->samples[i].residence_ns);
+	}
+	path->sample_count = 0;
+}
+
+static void record(struct prober_target *target, struct prober_path *path, const struct exchange_times *times,
+		   bool disturbed)
+{
+	if (disturbed || times->rtt.v > UINT32_MAX || times->residence.v > UINT32_MAX) {
+		histogram_record(disturbed ? target->disturbed_rtt : path->rtt, times->rtt.v);
+		histogram_record(target->residence, times->residence.v);
+		return;
+	}
+	path->samples[path->sample_count++] =
+		(struct prober_sample){(uint32_t)times->rtt.v, (uint32_t)times->residence.v};
+	if (path->sample_count == PROBER_SAMPLES)
+		path_record_samples(target, path);
 }
 
 static void count(struct prober *prober, struct prober_target *target, int path, const struct prober_exchange *exchange,
@@ -89,12 +112,13 @@ static void count(struct prober *prober, struct prober_target *target, int path,
 		target->impossible++;
 		return;
 	}
-	target->stamps.departures += exchange->departed;
-	target->stamps.follow_ups += followed;
-	target->stamps.arrivals += exchange->arrived;
-	target->stamps.nic_arrivals += exchange->arrived_at_nic;
-	histogram_record(target->residence, times.residence.v);
-	histogram_record(exchange->disturbed ? target->disturbed_rtt : target->paths[path].rtt, times.rtt.v);
+	if (exchange->departed || followed || exchange->arrived || exchange->arrived_at_nic) {
+		target->stamps.departures += exchange->departed;
+		target->stamps.follow_ups += followed;
+		target->stamps.arrivals += exchange->arrived;
+		target->stamps.nic_arrivals += exchange->arrived_at_nic;
+	}
+	record(target, &target->paths[path], &times, exchange->disturbed);
 	is_best = times.rtt.v < target->best_rtt.v;
 	if (is_best || exchange->synchronised || prober->samples)
 		count_clocks(prober, target, exchange, &times, *stamps, is_best);

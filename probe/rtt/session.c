@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <probe/rtt/session.h>
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdlib.h>
+
+#include <base/cache_line.h>
 
 static const struct ns departure_slack = {NS_PER_MS}; /* a departure stamp may be earlier than the stamp before it by
 							 this; if the difference is larger, the clock was set */
@@ -29,18 +32,21 @@ struct slot {
  */
 struct session {
 	uint64_t next, oldest;
+	uint64_t highest_answered;
 	uint32_t mask;
 	uint32_t outstanding;
-	bool has_answer;
-	uint64_t highest_answered;
 	uint32_t reflector_highest; /* highest number that the reflector gave to an answer */
-	uint64_t doubled_requests;  /* probes that were duplicated on the way there, so that the reflector counted each
-				       as two requests */
-	bool stateful;              /* the reflector numbers its answers itself */
-	bool recounted;             /* the reflector restarted its count: its numbers do not show losses */
+	bool has_answer;
+	bool stateful;  /* the reflector numbers its answers itself */
+	bool recounted; /* the reflector restarted its count: its numbers do not show losses */
 	struct session_counters counters;
+	uint64_t doubled_requests; /* probes that were duplicated on the way there, so that the reflector counted each
+				      as two requests */
 	struct slot slots[];
 };
+
+/* An answered probe touches only the first cache line, and the one of its slot. */
+static_assert(offsetof(struct session, counters.lost) <= CACHE_LINE, "fields of an answered probe");
 
 struct session *session_create(uint32_t window)
 {
@@ -51,7 +57,7 @@ struct session *session_create(uint32_t window)
 		return NULL;
 	while (size < window)
 		size *= 2;
-	session = calloc(1, sizeof *session + size * sizeof session->slots[0]);
+	session = cache_aligned_zeros(sizeof *session + size * sizeof session->slots[0]);
 	if (session)
 		session->mask = size - 1;
 	return session;
@@ -75,7 +81,6 @@ static struct stamp stamp_of(const struct slot *slot)
 void session_prefetch(const struct session *session)
 {
 	__builtin_prefetch(session, 1);
-	__builtin_prefetch(&session->counters, 1);
 }
 
 void session_prefetch_slot(const struct session *session, uint32_t sequence)
@@ -86,7 +91,6 @@ void session_prefetch_slot(const struct session *session, uint32_t sequence)
 void session_prefetch_next(const struct session *session)
 {
 	session_prefetch_slot(session, (uint32_t)session->next);
-	session_prefetch_slot(session, (uint32_t)session->oldest);
 }
 
 /*

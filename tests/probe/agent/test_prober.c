@@ -327,6 +327,34 @@ Test(prober, a_disturbed_sample_is_in_the_raw_figures_alone)
 	}
 }
 
+Test(prober, samples_are_in_the_window_they_were_taken_in_however_many_and_long_they_are)
+{
+	static const unsigned int counts[] = {PROBER_SAMPLES - 1, 2 * PROBER_SAMPLES + 1, PROBER_SAMPLES};
+	const int64_t longest_ns = INT64_C(5) * NS_PER_S; /* does not fit 32 bits */
+	int64_t now = begin_ns;
+
+	options = options_for(1);
+	options.interval.v = NS_PER_MS;
+	options.timeout.v = 9 * NS_PER_S;
+	make_with(hosts + 1, 1);
+	prober_set_mode(&prober, AGENT_MEASURING, at(begin_ns));
+	for (unsigned int window = 0; window < 3; window++) {
+		for (unsigned int i = 0; i < counts[window]; i++, now += NS_PER_MS) {
+			cr_assert(prober_take(&prober, at(now), &neighbours, &probe));
+			prober_sent(&prober, &probe, at(now), false);
+			answer(&probe, now, window == 1 && i == 3 ? longest_ns - 1000 : 4000 + 1000 * i, 1000);
+		}
+		take_window(0, now);
+		cr_assert_eq(histogram_count(row.undisturbed), counts[window]);
+		cr_assert_eq(histogram_count(row.paths[0].rtt), counts[window]);
+		cr_assert_eq(histogram_count(row.residence), counts[window]);
+		cr_assert_eq(histogram_minimum(row.undisturbed), 5000);
+		cr_assert_eq(histogram_maximum(row.undisturbed),
+			     window == 1 ? longest_ns : 5000 + 1000 * (counts[window] - 1));
+		cr_assert_eq(histogram_maximum(row.residence), 700);
+	}
+}
+
 Test(prober, probes_that_leave_late_are_disturbed)
 {
 	static const int64_t late_us[] = {0, 99, 101, 2000};

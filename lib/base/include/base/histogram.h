@@ -37,9 +37,6 @@ void histogram_reset(struct histogram *histogram);
 void histogram_record(struct histogram *histogram, int64_t value);
 void histogram_record_many(struct histogram *histogram, int64_t value, uint64_t count);
 
-/* Prefetches the memory that recording will touch. For many histograms: step 0 for all of them, then step 1. */
-void histogram_prefetch(const struct histogram *histogram, int step);
-
 /* Adds every count of `from` to `into`; -EINVAL if their range or digits differ. */
 int histogram_merge(struct histogram *into, const struct histogram *from);
 

@@ -72,8 +72,7 @@ enum session_answer session_receive(struct session *session, uint32_t sequence, 
 
 /*
  * session_prefetch() prefetches the session itself. Once it is in the cache, session_prefetch_slot() prefetches the
- * slot of a probe that was answered, and session_prefetch_next() the slots of the next probe to send and of the oldest
- * probe.
+ * slot of a probe that was answered, and session_prefetch_next() the slot of the next probe to send.
  */
 void session_prefetch(const struct session *session);
 void session_prefetch_slot(const struct session *session, uint32_t sequence);
