@@ -17,6 +17,7 @@ struct settings {
 };
 
 #define ROW(kind, field, ...) OPTION_##kind(struct settings, session.field, __VA_ARGS__)
+#define MODE_ROW(name, argument, help) ROW(STRING, modes.name, #name, 0, argument, help),
 
 static const struct option_row rows[] = {
 	ROW(DOUBLE, delay_us, "delay-us", 'd', "US", 0, INJECTOR_DELAY_MAXIMUM_US,
@@ -31,19 +32,11 @@ static const struct option_row rows[] = {
 	ROW(STRING, capture, "capture", 0, "FILE",
 	    "pcapng of the packets that enter and leave, for nomora inject-check"),
 	OPTION_HEADING("Modes"),
-	ROW(STRING, modes.steps, "steps", 0, "LIST|FILE", "schedule SECOND:US,SECOND:US... instead of a fixed delay"),
-	ROW(STRING, modes.jitter, "jitter", 0, "KIND",
-	    "random extra delay: uniform:W, normal:S or pareto:S,A (us, shape)"),
-	ROW(STRING, modes.replay, "replay", 0, "FILE",
-	    "recorded latencies, us, one per line, instead of a fixed delay"),
+	INJECTOR_MODES(MODE_ROW)
+	/* settings of the modes */
 	ROW(DOUBLE, modes.replay_interval_us, "replay-interval-us", 0, "US", 1, 1e12,
 	    "time for which each value of --replay applies"),
 	ROW(FLAG, modes.reorder, "reorder", 0, "let packets of --jitter or --replay overtake each other"),
-	ROW(STRING, modes.loss, "loss", 0, "PERCENT", "lose packets at random, independently"),
-	ROW(STRING, modes.gilbert, "gilbert", 0, "P,R[,LB[,LG]]", "lose packets in bursts (Gilbert-Elliott), percent"),
-	ROW(STRING, modes.duplicate, "duplicate", 0, "PERCENT", "send packets twice"),
-	ROW(STRING, modes.rate, "rate", 0, "MBPS", "limit each direction to MBPS Mbit/s on the wire"),
-	ROW(STRING, modes.only, "only", 0, "RULES", "delay only tcp:PORT,udp:PORT,port:PORT,host:ADDRESS,proto:NAME"),
 	ROW(INTEGER, seed, "seed", 0, "N", 0, 9007199254740992.0, "seed of the random modes"),
 	OPTION_HEADING("Ports and memory"),
 	ROW(CHOICE, driver, "driver", 0, "NAME", dp_port_driver_names, "driver for a Linux interface"),

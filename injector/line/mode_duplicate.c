@@ -51,7 +51,6 @@ static double duplicate_multiple(const void *state)
 
 const struct injector_mode mode_duplicate = {
 	.name = "duplicate",
-	.offset = offsetof(struct injector_mode_settings, duplicate),
 	.create = duplicate_create,
 	.apply = duplicate_apply,
 	.destroy = free,

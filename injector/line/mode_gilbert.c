@@ -73,7 +73,6 @@ static void gilbert_apply(void *state, const struct dp_packet *packet, uint64_t 
 
 const struct injector_mode mode_gilbert = {
 	.name = "gilbert",
-	.offset = offsetof(struct injector_mode_settings, gilbert),
 	.group = "loss",
 	.create = gilbert_create,
 	.apply = gilbert_apply,

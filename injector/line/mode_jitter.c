@@ -118,7 +118,7 @@ static uint64_t jitter_longest(const void *state, uint64_t cycles)
 
 const struct injector_mode mode_jitter = {
 	.name = "jitter",
-	.offset = offsetof(struct injector_mode_settings, jitter),
+	.reorders = true,
 	.group = "delay",
 	.create = jitter_create,
 	.apply = jitter_apply,

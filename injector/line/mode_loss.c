@@ -37,7 +37,6 @@ static void loss_apply(void *state, const struct dp_packet *packet, uint64_t now
 
 const struct injector_mode mode_loss = {
 	.name = "loss",
-	.offset = offsetof(struct injector_mode_settings, loss),
 	.group = "loss",
 	.create = loss_create,
 	.apply = loss_apply,

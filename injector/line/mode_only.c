@@ -246,7 +246,6 @@ static void only_apply(void *state, const struct dp_packet *packet, uint64_t now
 
 const struct injector_mode mode_only = {
 	.name = "only",
-	.offset = offsetof(struct injector_mode_settings, only),
 	.create = only_create,
 	.apply = only_apply,
 	.destroy = free,

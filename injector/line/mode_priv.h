@@ -77,8 +77,6 @@ struct mode_context {
 
 struct injector_mode {
 	const char *name; /* name of the mode and of its option */
-	/* Offset of the mode's specification in the settings. */
-	size_t offset;
 	/* Modes of one group exclude each other; NULL = may be combined with all others. */
 	const char *group;
 	int (*create)(const struct mode_context *context, const char *specification, void **state, struct error *err);
@@ -90,6 +88,7 @@ struct injector_mode {
 	 */
 	uint64_t (*longest)(const void *state, uint64_t cycles);
 	bool sets_delay; /* the mode sets the delay, so the configured delay has no effect */
+	bool reorders;   /* with settings->reorder, packets may leave before packets that arrived earlier */
 	/* Returns the mean number of packets that the mode makes of one packet; NULL = 1. */
 	double (*multiple)(const void *state);
 	/* Returns the maximum packets per second that the mode lets through in the long run; NULL = no limit. */
@@ -97,17 +96,20 @@ struct injector_mode {
 	bool thins; /* the mode drops or exempts packets, so the modes after it do not see all of them */
 };
 
-extern const struct injector_mode mode_only, mode_steps, mode_jitter, mode_replay, mode_loss, mode_gilbert,
-	mode_duplicate, mode_rate;
+#define MODE_DECLARATION(name, argument, help) extern const struct injector_mode mode_##name;
+INJECTOR_MODES(MODE_DECLARATION)
+#undef MODE_DECLARATION
 
-enum { MODES_MAXIMUM = 8 }; /* maximum number of modes in a set */
+#define MODE_ONE(name, argument, help) +1
+enum { MODES = 0 INJECTOR_MODES(MODE_ONE) }; /* number of modes */
+#undef MODE_ONE
 
 struct injector_modes {
 	unsigned int count;
 	struct {
 		const struct injector_mode *mode;
 		void *state;
-	} items[MODES_MAXIMUM];
+	} items[MODES];
 };
 
 /* Returns the name of the mode that replaces the configured delay, or NULL if there is none. */

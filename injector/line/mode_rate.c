@@ -55,7 +55,6 @@ static double rate_limit_pps(const void *state)
 
 const struct injector_mode mode_rate = {
 	.name = "rate",
-	.offset = offsetof(struct injector_mode_settings, rate),
 	.create = rate_create,
 	.apply = rate_apply,
 	.destroy = free,

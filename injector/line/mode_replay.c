@@ -81,7 +81,7 @@ static uint64_t replay_longest(const void *state, uint64_t cycles)
 
 const struct injector_mode mode_replay = {
 	.name = "replay",
-	.offset = offsetof(struct injector_mode_settings, replay),
+	.reorders = true,
 	.group = "delay",
 	.create = replay_create,
 	.apply = replay_apply,

@@ -103,7 +103,6 @@ static uint64_t steps_longest(const void *state, uint64_t cycles)
 
 const struct injector_mode mode_steps = {
 	.name = "steps",
-	.offset = offsetof(struct injector_mode_settings, steps),
 	.group = "delay",
 	.create = steps_create,
 	.apply = steps_apply,

@@ -10,24 +10,24 @@
 
 #include "mode_priv.h"
 
-/* In the order in which they are applied to a packet; the filter is the first. */
-static const struct injector_mode *const modes[] = {
-	&mode_only,   &mode_loss, &mode_gilbert, &mode_duplicate, &mode_steps, &mode_jitter,
-	&mode_replay, &mode_rate, NULL,
-};
+#define ROW(name, argument, help) {&mode_##name, offsetof(struct injector_mode_settings, name)},
+static const struct row {
+	const struct injector_mode *mode;
+	size_t offset; /* of its specification in the settings */
+} rows[MODES] = {INJECTOR_MODES(ROW)};
 
-static const char *specification_of(const struct injector_mode *mode, const struct injector_mode_settings *settings)
+static const char *specification_of(const struct row *row, const struct injector_mode_settings *settings)
 {
 	const char *text;
 
-	memcpy(&text, (const char *)settings + mode->offset, sizeof text);
+	memcpy(&text, (const char *)settings + row->offset, sizeof text);
 	return text;
 }
 
 bool injector_modes_wanted(const struct injector_mode_settings *settings)
 {
-	for (size_t i = 0; modes[i]; i++) {
-		if (specification_of(modes[i], settings))
+	for (size_t i = 0; i < MODES; i++) {
+		if (specification_of(&rows[i], settings))
 			return true;
 	}
 	return false;
@@ -35,20 +35,25 @@ bool injector_modes_wanted(const struct injector_mode_settings *settings)
 
 static int check_overlap(const struct injector_mode_settings *settings, struct error *err)
 {
-	for (size_t i = 0; modes[i]; i++) {
-		if (!specification_of(modes[i], settings) || !modes[i]->group)
-			continue;
-		for (size_t j = i + 1; modes[j]; j++) {
-			if (!specification_of(modes[j], settings) || !modes[j]->group ||
-			    strcmp(modes[i]->group, modes[j]->group) != 0)
-				continue;
-			return error_set(err, EINVAL,
-					 "--%s and --%s overlap: each decides the %s of a packet; choose one",
-					 modes[i]->name, modes[j]->name, modes[i]->group);
-		}
+	const struct injector_mode *on[MODES];
+	bool reorders = false;
+	size_t count = 0;
+
+	for (size_t i = 0; i < MODES; i++)
+		if (specification_of(&rows[i], settings))
+			on[count++] = rows[i].mode;
+	for (size_t i = 0; i < count; i++) {
+		reorders = reorders || on[i]->reorders;
+		for (size_t j = i + 1; on[i]->group && j < count; j++)
+			if (on[j]->group && strcmp(on[i]->group, on[j]->group) == 0)
+				return error_set(err, EINVAL,
+						 "--%s and --%s overlap: each decides the %s of a packet; choose one",
+						 on[i]->name, on[j]->name, on[i]->group);
 	}
-	if (settings->reorder && !settings->jitter && !settings->replay)
-		return error_set(err, EINVAL, "--reorder needs --jitter or --replay: a fixed delay never reorders");
+	if (settings->reorder && !reorders)
+		return error_set(
+			err, EINVAL,
+			"--reorder needs a mode that varies the delay, such as --jitter: a fixed delay never reorders");
 	if (settings->reorder && settings->rate)
 		return error_set(
 			err, EINVAL,
@@ -56,17 +61,17 @@ static int check_overlap(const struct injector_mode_settings *settings, struct e
 	return 0;
 }
 
-static int add_mode(struct injector_modes *set, const struct injector_mode *mode,
-		    const struct injector_mode_settings *settings, const struct dp_clock *clock, struct error *err)
+static int add_mode(struct injector_modes *set, const struct row *row, const struct injector_mode_settings *settings,
+		    const struct dp_clock *clock, struct error *err)
 {
 	struct mode_context context = {
 		.settings = settings, .clock = clock, .seed = settings->seed + 0x9e3779b97f4a7c15U * (set->count + 1)};
 	void *state = NULL;
-	int status = mode->create(&context, specification_of(mode, settings), &state, err);
+	int status = row->mode->create(&context, specification_of(row, settings), &state, err);
 
 	if (status)
 		return status;
-	set->items[set->count].mode = mode;
+	set->items[set->count].mode = row->mode;
 	set->items[set->count++].state = state;
 	return 0;
 }
@@ -82,9 +87,9 @@ struct injector_modes *injector_modes_create(const struct injector_mode_settings
 		return NULL;
 	}
 	status = check_overlap(settings, err);
-	for (size_t i = 0; !status && modes[i]; i++) {
-		if (specification_of(modes[i], settings))
-			status = add_mode(set, modes[i], settings, clock, err);
+	for (size_t i = 0; !status && i < MODES; i++) {
+		if (specification_of(&rows[i], settings))
+			status = add_mode(set, &rows[i], settings, clock, err);
 	}
 	if (!status)
 		return set;

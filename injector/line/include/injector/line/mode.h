@@ -30,9 +30,26 @@
 
 struct injector_modes;
 
-/* A mode is off if its text is NULL. */
+/*
+ * All modes, in the order in which they are applied to a packet: the filter is the first. MODE(name, argument, help)
+ * has the name of the mode, of its specification below and of its option of nomora-inject(1), and the option's argument
+ * and help. The mode itself is `mode_NAME` in mode_NAME.c.
+ */
+#define INJECTOR_MODES(MODE)                                                                                           \
+	MODE(only, "RULES", "delay only tcp:PORT,udp:PORT,port:PORT,host:ADDRESS,proto:NAME")                          \
+	MODE(loss, "PERCENT", "lose packets at random, independently")                                                 \
+	MODE(gilbert, "P,R[,LB[,LG]]", "lose packets in bursts (Gilbert-Elliott), percent")                            \
+	MODE(duplicate, "PERCENT", "send packets twice")                                                               \
+	MODE(steps, "LIST|FILE", "schedule SECOND:US,SECOND:US... instead of a fixed delay")                           \
+	MODE(jitter, "KIND", "random extra delay: uniform:W, normal:S or pareto:S,A (us, shape)")                      \
+	MODE(replay, "FILE", "recorded latencies, us, one per line, instead of a fixed delay")                         \
+	MODE(rate, "MBPS", "limit each direction to MBPS Mbit/s on the wire")
+
 struct injector_mode_settings {
-	const char *steps, *jitter, *replay, *loss, *gilbert, *duplicate, *rate, *only;
+	/* The modes' specifications; a mode is off if its own is NULL. */
+#define INJECTOR_MODE_SPECIFICATION(name, argument, help) const char *name;
+	INJECTOR_MODES(INJECTOR_MODE_SPECIFICATION)
+#undef INJECTOR_MODE_SPECIFICATION
 	double replay_interval_us; /* > 0 */
 	bool reorder;              /* jitter and replay may reorder packets; false = order is kept */
 	uint64_t seed;
