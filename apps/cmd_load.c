@@ -87,23 +87,6 @@ static int check_sense(const struct settings *settings, struct error *err)
 	return 0;
 }
 
-/*
- * Called if the server answered nothing: rates and latencies of 0 would be misleading. Explains it and returns
- * COMMAND_NEGATIVE.
- */
-static int report_nothing(const struct settings *settings, const struct load_result *result)
-{
-	if (result->unanswered > 0)
-		log_warning("none of the %llu requests that were due in the measured time was answered: the server was "
-			    "still busy with earlier ones, or takes longer than --timeout; try a lower --rate, a "
-			    "shorter --warm-up or a longer --timeout",
-			    (unsigned long long)result->unanswered);
-	else
-		log_warning("no request was %s in the measured time of %.3g s: try a longer --duration",
-			    settings->mode == LOAD_OPEN ? "due" : "answered", ns_to_s(result->elapsed));
-	return COMMAND_NEGATIVE;
-}
-
 static int run(void *context, const struct option_operands *operands, struct error *err)
 {
 	const struct settings *settings = context;
@@ -145,8 +128,8 @@ static int run(void *context, const struct option_operands *operands, struct err
 		code = command_print_json(load_to_json(&load, server, &result));
 	else
 		load_print(&load, server, &result, stdout);
-	if (!code && !settings->fill_only && histogram_count(result.response_ns) == 0)
-		code = report_nothing(settings, &result);
+	if (!code && !settings->fill_only && load_explain_nothing(&load, &result))
+		code = COMMAND_NEGATIVE; /* rates and latencies of 0 would be misleading */
 	if (result.total.errors > 0)
 		code = error_set(err, EREMOTEIO, "%llu of %llu requests failed, the first with '%s'",
 				 (unsigned long long)result.total.errors,

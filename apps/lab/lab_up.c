@@ -3,11 +3,9 @@
 #include "lab_commands.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 
 #include <base/foreground.h>
-#include <base/program.h>
 #include <base/stop.h>
 #include <lab/transfer.h>
 
@@ -91,27 +89,6 @@ static double link_MBps(const struct up_settings *settings)
 	return settings->rate_mbit > 0 ? lab_payload_MBps(settings->rate_mbit) : settings->link_MBps;
 }
 
-static int run_up(const struct lab *lab, const struct up_settings *settings, char **extra, struct error *err)
-{
-	char program[PATH_MAX];
-	int code = lab_up(lab, err);
-
-	if (code)
-		return code;
-	if (link_MBps(settings) > 0 || lab->switch_count > 0)
-		code = lab_limit_links(lab, link_MBps(settings), err);
-	if (!code && settings->delay_us >= 0 && lab->injector_count > 0) {
-		code = program_path(program, err);
-		if (!code)
-			code = lab_start_injectors(lab, program, settings->delay_us, (const char *const *)extra, err);
-	}
-	if (!code)
-		code = lab_write_inventory(lab, settings->cluster, settings->peers, settings->topology, err);
-	if (code)
-		lab_down(lab->name, NULL);
-	return code;
-}
-
 static int show(const struct lab *lab, bool json)
 {
 	if (json)
@@ -124,8 +101,9 @@ static int show(const struct lab *lab, bool json)
  * Waits for a signal, or runs the --while command to its end. Processes that this command leaves in the namespaces end
  * with the lab.
  */
-static int stay(const struct lab *lab, const struct up_settings *settings, struct error *err)
+static int stay(const struct lab *lab, void *context, struct error *err)
 {
+	const struct up_settings *settings = context;
 	int outcome;
 
 	if (settings->while_command)
@@ -138,53 +116,28 @@ static int stay(const struct lab *lab, const struct up_settings *settings, struc
 	return outcome;
 }
 
-/*
- * Makes the lab under a guard, a process that removes the lab if this process ends for any reason before it releases
- * the guard.
- */
-static int guarded(const struct lab *lab, const struct up_settings *settings, char **extra, struct error *err)
+static int make(const struct lab_spec *spec, struct up_settings *settings, char **extra, struct error *err)
 {
 	bool stays = settings->foreground || settings->while_command;
-	struct lab_guard *guard;
-	int outcome;
-
-	/*
-	 * If this command stays until the lab is removed, it handles signals itself. Otherwise a signal ends the
-	 * process at once, and the guard removes the parts that have been made.
-	 */
-	if (stays)
-		stop_catch_signals();
-	/*
-	 * Check before the guard starts: otherwise the guard would remove another user's lab of this name. lab_up()
-	 * checks again, under a lock.
-	 */
-	if (lab_check_free(lab->name, err) != 0)
-		return COMMAND_FAILED;
-	guard = lab_guard_start(lab->name, err);
-	if (!guard)
-		return COMMAND_FAILED;
-	if (run_up(lab, settings, extra, err) != 0) {
-		lab_guard_release(guard, false, NULL);
-		return COMMAND_FAILED;
-	}
-	if (stays) {
-		outcome = stay(lab, settings, err);
-		return lab_guard_release(guard, true, err) < 0 ? COMMAND_FAILED : outcome;
-	}
-	lab_guard_release(guard, false, NULL);
-	return show(lab, settings->json);
-}
-
-static int make(const struct lab_spec *spec, const struct up_settings *settings, char **extra, struct error *err)
-{
+	struct lab_contents contents = {.link_MBps = spec->link_MBps,
+					.delay_us = settings->delay_us,
+					.injector_arguments = (const char *const *)extra,
+					.cluster = settings->cluster,
+					.peers = settings->peers,
+					.topology = settings->topology};
+	int outcome = COMMAND_OK;
 	struct lab lab;
 
-	return lab_plan(spec, &lab, err) != 0 ? COMMAND_USAGE : guarded(&lab, settings, extra, err);
+	if (lab_plan(spec, &lab, err) != 0)
+		return COMMAND_USAGE;
+	if (lab_make(&lab, &contents, stays ? stay : NULL, settings, &outcome, err) < 0)
+		return COMMAND_FAILED;
+	return stays ? outcome : show(&lab, settings->json);
 }
 
 static int run(void *context, const struct option_operands *operands, struct error *err)
 {
-	const struct up_settings *settings = context;
+	struct up_settings *settings = context;
 	struct topology *fabric = NULL;
 	struct lab_spec spec = {.name = settings->name,
 				.hosts = (int)settings->hosts,

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include <base/log.h>
 #include <base/number.h>
 
 const char *const load_mode_names[] = {"closed", "open", NULL};
@@ -48,6 +49,21 @@ static json_t *counts_to_json(const struct load_counts *counts)
 			 (json_int_t)counts->sets, "hits", (json_int_t)counts->hits, "misses",
 			 (json_int_t)counts->misses, "stored", (json_int_t)counts->stored, "errors",
 			 (json_int_t)counts->errors);
+}
+
+bool load_explain_nothing(const struct load_settings *settings, const struct load_result *result)
+{
+	if (histogram_count(result->response_ns) > 0)
+		return false;
+	if (result->unanswered > 0)
+		log_warning("none of the %llu requests that were due in the measured time was answered: the server was "
+			    "still busy with earlier ones, or takes longer than --timeout; try a lower --rate, a "
+			    "shorter --warm-up or a longer --timeout",
+			    (unsigned long long)result->unanswered);
+	else
+		log_warning("no request was %s in the measured time of %.3g s: try a longer --duration",
+			    settings->mode == LOAD_OPEN ? "due" : "answered", ns_to_s(result->elapsed));
+	return true;
 }
 
 json_t *load_to_json(const struct load_settings *settings, const char *server, const struct load_result *result)

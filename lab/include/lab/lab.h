@@ -222,4 +222,23 @@ struct lab_guard;
 struct lab_guard *lab_guard_start(const char *name, struct error *err);
 int lab_guard_release(struct lab_guard *guard, bool down, struct error *err);
 
+/* What lab_make() adds to lab_up(). */
+struct lab_contents {
+	double link_MBps;                       /* limit of the links, see lab_limit_links(); 0 = none */
+	double delay_us;                        /* of the injectors; below 0: they are not started */
+	const char *const *injector_arguments;  /* see lab_start_injectors() */
+	const char *cluster, *peers, *topology; /* files, see lab_write_inventory() */
+};
+
+/* Returns a result for the caller of lab_make(). Signals set stop_flag() while it runs. */
+typedef int lab_user(const struct lab *lab, void *context, struct error *err);
+
+/*
+ * Makes the lab. Whenever this process is killed before lab_make() returns, a guard removes what has been made. Without
+ * `use`, the lab stays. Otherwise `use` runs with the lab, *result is set to its result, and then the lab is removed.
+ * Returns 0, or -errno with err set; then nothing is left of the lab.
+ */
+int lab_make(const struct lab *lab, const struct lab_contents *contents, lab_user *use, void *context, int *result,
+	     struct error *err);
+
 #endif
