@@ -80,20 +80,18 @@ static bool is_of_member(struct prober *prober, struct prober_target *target)
 static void take_fresh(struct prober *prober, struct prober_target *target, int path, const struct stamp_reply *reply,
 		       const struct session_probe *probe, const struct prober_arrival *arrival)
 {
-	struct agent_clocks *clocks = &target->clocks;
-
-	*clocks = (struct agent_clocks){prober->synchronised, reply->error.synchronised, prober->clock_error,
-					stamp_error_to_ns(reply->error)};
+	target->peer_synchronised = reply->error.synchronised;
+	target->peer_error = stamp_error_to_ns(reply->error);
 	target->last_answer = dp_clock_to_wall(prober->clock, arrival->at);
 	target_take_exchange(prober, target, path,
 			     &(struct prober_exchange){
 				     .stamps = {probe->sent_at, stamp_at(CLOCK_PEER, reply->received_at.v),
 						stamp_at(CLOCK_PEER, reply->sent_at.v), arrival->at},
-				     .clock_error = ns_add(clocks->error, clocks->peer_error),
+				     .clock_error = ns_add(prober->clock_error, target->peer_error),
 				     .sequence = reply->request_sequence,
 				     .answer_sequence = reply->sequence,
 				     .source_port = target_port(prober, target, (uint32_t)path),
-				     .synchronised = clocks->synchronised && clocks->peer_synchronised,
+				     .synchronised = prober->synchronised && target->peer_synchronised,
 				     .disturbed = arrival->disturbed || probe->disturbed,
 				     .departed = probe->departed,
 				     .arrived = arrival->by_kernel,
@@ -231,7 +229,8 @@ void prober_window(struct prober *prober, size_t index, struct stamp now, struct
 	row->one_way_error = target->one_way_error;
 	target_check_one_way(row);
 	row->stamps = target->stamps;
-	row->clocks = target->clocks;
+	row->clocks = (struct agent_clocks){prober->synchronised, target->peer_synchronised, prober->clock_error,
+					    target->peer_error};
 	target->one_way_error = (struct ns){0};
 	target->stamps = (struct agent_stamp_counts){0};
 	target->impossible = 0;

@@ -66,14 +66,15 @@ struct prober_target {
 	uint32_t neighbour;           /* index of the next hop in neighbours.items */
 	uint32_t next_path;
 	uint32_t path_count; /* number of paths in use */
-	bool ssid_ignored;   /* its newest answer had session identifier 0 */
-	struct paths *known; /* the paths found; NULL without find_paths */
-	/* Figures of the current window, except for `headers` and `clocks`, which are those of the newest answer. */
-	struct ns best_rtt;
+	/* of the newest answer: */
+	bool ssid_ignored;      /* it had session identifier 0 */
+	bool peer_synchronised; /* the peer's clock is synchronised */
+	struct paths *known;    /* the paths found; NULL without find_paths */
+	/* Figures of the current window, except for `headers` and `peer_error`, which are of the newest answer. */
+	struct ns best_rtt, best_offset;
 	struct stamp last_answer;
 	struct agent_headers headers;
-	struct agent_clocks clocks;
-	struct ns best_offset;
+	struct ns peer_error; /* error bound of the peer's clock; valid if peer_synchronised */
 	struct agent_stamp_counts stamps;
 	struct histogram *disturbed_rtt, *residence; /* ns */
 	struct histogram *forward, *backward;        /* ns, undisturbed, see struct agent_row */
@@ -95,7 +96,7 @@ struct prober_target {
 
 /* An answered probe touches two cache lines of its target. */
 static_assert(offsetof(struct prober_target, best_rtt) == CACHE_LINE, "fields of a probe that is sent");
-static_assert(offsetof(struct prober_target, best_offset) == 2 * CACHE_LINE, "fields of an answer");
+static_assert(offsetof(struct prober_target, stamps) <= 2 * CACHE_LINE, "fields of an answer");
 
 enum { PROBER_WHEEL_SLOTS = 1024 };
 
