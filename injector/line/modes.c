@@ -33,6 +33,15 @@ bool injector_modes_wanted(const struct injector_mode_settings *settings)
 	return false;
 }
 
+const char *injector_modes_setter(const struct injector_mode_settings *settings)
+{
+	for (size_t i = 0; i < MODES; i++) {
+		if (rows[i].mode->sets_delay && specification_of(&rows[i], settings))
+			return rows[i].mode->name;
+	}
+	return NULL;
+}
+
 static int check_overlap(const struct injector_mode_settings *settings, struct error *err)
 {
 	const struct injector_mode *on[MODES];
@@ -51,9 +60,8 @@ static int check_overlap(const struct injector_mode_settings *settings, struct e
 						 on[i]->name, on[j]->name, on[i]->group);
 	}
 	if (settings->reorder && !reorders)
-		return error_set(
-			err, EINVAL,
-			"--reorder needs a mode that varies the delay, such as --jitter: a fixed delay never reorders");
+		return error_set(err, EINVAL,
+				 "--reorder needs a mode whose packets can overtake each other, such as --jitter");
 	if (settings->reorder && settings->rate)
 		return error_set(
 			err, EINVAL,

@@ -52,11 +52,11 @@ struct session {
 static int check_settings(const struct session *session, struct error *err)
 {
 	const struct injector_session_settings *settings = session->settings;
+	const char *setter = injector_modes_setter(&settings->modes);
 	bool delayed = session->delay_us[INJECTOR_AB] > 0 || session->delay_us[INJECTOR_BA] > 0;
 
-	if ((settings->modes.steps || settings->modes.replay) && delayed)
-		return error_set(err, EINVAL, "a fixed delay and --%s are mutually exclusive",
-				 settings->modes.steps ? "steps" : "replay");
+	if (setter && delayed)
+		return error_set(err, EINVAL, "a fixed delay and --%s are mutually exclusive", setter);
 	if (settings->calibrate && settings->subtract_ns > 0)
 		return error_set(err, EINVAL, "--calibrate and --subtract-ns are mutually exclusive");
 	if (strcmp(settings->ports[0], settings->ports[1]) == 0)

@@ -63,6 +63,8 @@ struct injector_mode_settings {
 
 /* Returns true if anything but the fixed delay is requested. */
 bool injector_modes_wanted(const struct injector_mode_settings *settings);
+/* Returns the name of the requested mode that replaces the fixed delay, or NULL if there is none. */
+const char *injector_modes_setter(const struct injector_mode_settings *settings);
 
 /*
  * Returns NULL with err set on failure: -EINVAL (a bad specification, or modes that exclude each other), -EBADMSG (a
