@@ -99,7 +99,7 @@ static void measure_distances(struct topology_search *search)
 		uint32_t node = search->queue[head++];
 		uint8_t distance = search->distance[node];
 
-		if (distance + 1 >= TOPOLOGY_PATHS_LINKS_MAXIMUM)
+		if (distance >= TOPOLOGY_PATHS_LINKS_MAXIMUM)
 			break;
 		for (uint32_t i = paths->first_step[node]; i < paths->first_step[node + 1]; i++) {
 			uint32_t to = paths->steps[i].to;

@@ -427,6 +427,12 @@ Test(modes, refuses_bad_and_overlapping_specifications)
 		{.only = "host:1.2.3"},
 		{.only = ""},
 		{.only = "tcp"},
+		{.only = "proto:0"},
+		{.only = "proto:256"},
+		{.only = "tcp:65536"},
+		{.only = "port:1,port:2,port:3,port:4,port:5,port:6,port:7,port:8,port:9,port:10,port:11,port:12,port:"
+			 "13,"
+			 "port:14,port:15,port:16,port:17"},
 		{.reorder = true},
 		{.jitter = "uniform:1", .reorder = true, .rate = "10"},
 		{.loss = "1", .gilbert = "1,2"},
@@ -442,6 +448,17 @@ Test(modes, refuses_bad_and_overlapping_specifications)
 		cr_assert_null(injector_modes_create(&settings, &the_clock, &err), "case %zu", i);
 		cr_assert_gt(strlen(err.text), 0, "case %zu", i);
 	}
+}
+
+Test(modes, accept_the_limits_of_their_rules)
+{
+	static const char *const good[] = {"proto:1", "proto:255", "tcp:65535", "udp:1",
+					   "port:1,port:2,port:3,port:4,port:5,port:6,port:7,port:8,port:9,port:10,"
+					   "port:11,port:12,port:13,port:14,"
+					   "port:15,port:16"};
+
+	for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+		injector_modes_destroy(create((struct injector_mode_settings){.only = good[i]}));
 }
 
 Test(modes, tell_how_many_packets_a_rate_lets_through)

@@ -32,6 +32,9 @@ Test(schedule, lists_ranges_and_logarithms)
 	expect("9999.9 0.1..0.7/0.2", (double[]){9999.9, 0.1, 0.3, 0.5, 0.7}, 5);
 	expect("log:0.1..0.3*4", (double[]){0.1, 0.2, 0.3}, 3);
 	expect("10000", (double[]){10000}, 1);
+	expect("0..0.3/0.1", (double[]){0, 0.1, 0.2, 0.3}, 4);
+	expect("log:1..5*2", (double[]){1, 5}, 2);
+	expect("7..7/1", (double[]){7}, 1);
 }
 
 static const char *const refused[] = {

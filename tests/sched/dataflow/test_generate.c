@@ -63,9 +63,20 @@ Test(dataflow_generate, mapreduce_stages_are_chained)
 
 Test(dataflow_generate, bad_recipes_are_refused)
 {
-	static const char *const bad[] = {"spark",        "storm,jobs=0",  "storm,jobs",
-					  "storm,MB=5",   "storm,MB=9-1",  "storm,red=1",
-					  "storm,seed=x", "storm,MB=-1-2", ""};
+	static const char *const bad[] = {"spark",
+					  "storm,jobs=0",
+					  "storm,jobs",
+					  "storm,MB=5",
+					  "storm,MB=9-1",
+					  "storm,red=1",
+					  "storm,seed=x",
+					  "storm,MB=-1-2",
+					  "",
+					  "storm,jobs=100001",
+					  "storm,seed=-1",
+					  "storm,per-minute=-1",
+					  "storm,per-minute=1000001",
+					  "storm,MB=1-2000000000000"};
 
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		struct error err = {0};
@@ -74,6 +85,22 @@ Test(dataflow_generate, bad_recipes_are_refused)
 		cr_expect_eq(dataflow_recipe_parse(bad[i], &recipe, &err), -EINVAL, "%s", bad[i]);
 		cr_expect_eq(strncmp(err.text, "--generate: found", 17), 0, "%s", err.text);
 	}
+}
+
+Test(dataflow_generate, each_word_of_a_recipe_sets_its_field)
+{
+	static const char text[] = "mapreduce,jobs=100000,per-minute=1e6,MB=0-1e12,seed=0,spouts=1,bolts=3,mappers=5,"
+				   "reducers=6,stages=7";
+	struct dataflow_recipe recipe;
+
+	cr_assert_eq(dataflow_recipe_parse("storm", &recipe, NULL), 0);
+	cr_expect(recipe.workload == DATAFLOW_STORM && recipe.jobs == 10 && recipe.spouts == 2 && recipe.bolts == 10);
+	cr_expect(recipe.mappers == 4 && recipe.reducers == 4 && recipe.stages == 1 && recipe.seed == 1);
+	cr_expect(recipe.per_minute == 0 && recipe.MB_low == 0 && recipe.MB_high == 0);
+	cr_assert_eq(dataflow_recipe_parse(text, &recipe, NULL), 0);
+	cr_expect(recipe.workload == DATAFLOW_MAPREDUCE && recipe.jobs == 100000 && recipe.seed == 0);
+	cr_expect(recipe.spouts == 1 && recipe.bolts == 3 && recipe.mappers == 5 && recipe.reducers == 6);
+	cr_expect(recipe.stages == 7 && recipe.per_minute == 1e6 && recipe.MB_low == 0 && recipe.MB_high == 1e12);
 }
 
 /* Forward: one to one for equal numbers of tasks, otherwise in groups; all data arrives. Global: all to task 0. */

@@ -145,3 +145,19 @@ Test(dataflow_graph, bad_scenarios_are_refused_with_place_and_reason)
 		cr_expect_not_null(strstr(err.text, bad[i].message), "row %zu: %s", i, err.text);
 	}
 }
+
+/* 50,000 tasks that send to 50,000: 2.5 thousand million flows. */
+Test(dataflow_graph, too_many_flows_are_refused)
+{
+	struct error err = {0};
+	struct dataflow *dataflow = dataflow_create(topology_fat_tree(2, 0, 100, NULL), 2);
+	struct dataflow_job *job = dataflow_add_job(dataflow, "wide", 0);
+
+	dataflow_add_component(job, "a", 50000);
+	dataflow_add_component(job, "b", 50000);
+	dataflow_add_edge(job, 0, 1, DATAFLOW_SHUFFLE);
+	cr_expect_null(dataflow_graph_create(job, &err));
+	cr_expect_eq(err.code, E2BIG);
+	cr_expect_str_eq(err.text, "job 'wide': too many flows between tasks");
+	dataflow_destroy(dataflow);
+}

@@ -153,6 +153,60 @@ Test(dataflow_network, a_job_that_finds_no_slot_changes_nothing)
 	clear(&dumbbell);
 }
 
+static int64_t no_second_route(void *context, uint32_t from, uint32_t to)
+{
+	int *calls = context;
+
+	(void)from;
+	(void)to;
+	return (*calls)++ == 0 ? 0 : -EHOSTUNREACH;
+}
+
+Test(dataflow_network, a_job_that_finds_no_route_changes_nothing)
+{
+	struct dumbbell dumbbell = make("");
+	const struct topology *topology = dumbbell.dataflow->topology;
+	struct dataflow *dataflow = dataflow_create(topology_fat_tree(2, 0, 100, NULL), 2);
+	struct dataflow_job *job = dataflow_add_job(dataflow, "three", 0);
+	struct dataflow_graph *graph;
+	struct error err = {0};
+	double rate[2];
+	int calls = 0;
+	uint32_t a = (uint32_t)topology_find_node(topology, "a"), b = (uint32_t)topology_find_node(topology, "b"),
+		 d = (uint32_t)topology_find_node(topology, "d"), count;
+
+	dataflow_add_component(job, "s", 1);
+	dataflow_add_component(job, "t", 1);
+	dataflow_add_component(job, "u", 1);
+	dataflow_add_edge(job, 0, 1, DATAFLOW_SHUFFLE);
+	dataflow_add_edge(job, 1, 2, DATAFLOW_SHUFFLE);
+	cr_assert_eq(dataflow_place_nowhere(job), 0);
+	graph = dataflow_graph_create(job, NULL);
+	job->hosts[0] = a;
+	job->hosts[1] = b;
+	cr_expect_eq(network_start(dumbbell.network, job, graph, no_second_route, &calls, &err), -ENOSPC);
+	cr_expect_str_eq(err.text, "job 'three': no slot is free on host '?'");
+	job->hosts[2] = d;
+	network_stop(dumbbell.network, 1);
+	job->hosts[0] = b;
+	job->hosts[1] = a;
+	job->hosts[2] = d;
+	cr_expect_eq(network_start(dumbbell.network, job, graph, no_second_route, &calls, &err), -EHOSTUNREACH);
+	cr_expect_str_eq(err.text, "no route from 'a' to 'd'");
+	cr_expect_eq(calls, 2);
+	cr_expect_eq(network_route_of(dumbbell.network, a, b), -ENOENT, "the first flow's route is given back");
+	cr_expect_eq(network_free_slots(dumbbell.network, a), 1);
+	cr_expect_eq(network_free_slots(dumbbell.network, b), 2);
+	cr_expect_eq(network_free_slots(dumbbell.network, d), 2);
+	network_jobs(dumbbell.network, &count);
+	cr_expect_eq(count, 1);
+	cr_expect_eq(network_rates(dumbbell.network, rate, NULL), 1);
+	cr_expect_float_eq(rate[0], 4, 1e-12);
+	dataflow_graph_destroy(graph);
+	dataflow_destroy(dataflow);
+	clear(&dumbbell);
+}
+
 /*
  * Two detours for a failed link: over s2 with the flow of another job, which offers little, or over s3 with
  * none, but less capacity. The path heuristic takes the route with the least use, the rates are greater over the other.

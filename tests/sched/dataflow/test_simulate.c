@@ -212,11 +212,30 @@ Test(simulate, jobs_without_volume_go_on)
 	dataflow_destroy(dataflow);
 }
 
+Test(simulate, faults_have_a_subject_and_times)
+{
+	struct dataflow *dataflow = make(1, "{\"name\": \"j\", \"components\": [{\"name\": \"x\"}], \"edges\": []}");
+	const struct topology *topology = dataflow->topology;
+	struct simulate_fault made = fault(dataflow, "host:a@0");
+	uint32_t a = (uint32_t)topology_find_node(topology, "a"), s = (uint32_t)topology_find_node(topology, "s");
+
+	cr_expect(made.kind == SIMULATE_HOST && made.subject == a && made.fail_s == 0 && isinf(made.repair_s));
+	made = fault(dataflow, "link:s:a@1.5-1e9");
+	cr_expect(made.kind == SIMULATE_LINK && made.subject == (uint32_t)topology_find_link(topology, a, s));
+	cr_expect(made.fail_s == 1.5 && made.repair_s == 1e9);
+	made = fault(dataflow, "used:1@2-3");
+	cr_expect(made.kind == SIMULATE_USED && made.subject == 1 && made.fail_s == 2 && made.repair_s == 3);
+	made = fault(dataflow, "used:100@1e9");
+	cr_expect(made.subject == 100 && made.fail_s == 1e9);
+	dataflow_destroy(dataflow);
+}
+
 Test(simulate, bad_faults_are_refused)
 {
-	static const char *const bad[] = {"link:s@1",   "link:s:v@1", "host:s@1", "host:zz@1",   "used:0@1",
-					  "used:101@1", "host:a@-1",  "host:a@x", "host:a@5-5",  "host:a",
-					  "router:s@1", "@:",         ":@",       "link:a:s@5-4"};
+	static const char *const bad[] = {"link:s@1",     "link:s:v@1", "host:s@1",    "host:zz@1",    "used:0@1",
+					  "used:101@1",   "host:a@-1",  "host:a@x",    "host:a@5-5",   "host:a",
+					  "router:s@1",   "@:",         ":@",          "link:a:s@5-4", "host:a@2e9",
+					  "host:a@1-2e9", "used:1.5@1", "link:a:s@1-x"};
 	struct dataflow *dataflow = make(1, "{\"name\": \"j\", \"components\": [{\"name\": \"x\"}], \"edges\": []}");
 
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

@@ -39,6 +39,91 @@ Test(policy, table_has_each_by_name)
 	cr_expect_null(policy_find("best"));
 }
 
+Test(policy, the_papers_settings_are_the_defaults_but_for_its_values)
+{
+	struct policy_settings defaults, paper;
+
+	policy_settings_default(&defaults);
+	policy_settings_paper(&paper);
+	cr_expect(defaults.machine_threshold == COST_MAXIMUM && defaults.rack_threshold == COST_MAXIMUM);
+	cr_expect_eq(defaults.machine_arcs, POLICY_MACHINE_ARCS);
+	cr_expect_eq(defaults.lookup, COST_LOOKUP_INTERPOLATED);
+	cr_expect_eq(defaults.spill, POLICY_SPILL_BEST);
+	cr_expect_eq(defaults.reference, LATENCY_REFERENCE_ADDED);
+	cr_expect(!defaults.root_anywhere && !defaults.flow.preemption && defaults.flow.unscheduled_capacity == 0);
+	cr_expect(defaults.flow.omega_per_s == 0 && defaults.flow.beta_per_s == 0);
+	cr_expect_eq(defaults.flow.gamma, 1001);
+	cr_expect(paper.machine_threshold == 105 && paper.rack_threshold == 110 && paper.machine_arcs == 0);
+	cr_expect_eq(paper.lookup, COST_LOOKUP_NEAREST);
+	cr_expect_eq(paper.spill, POLICY_SPILL_ANY);
+	cr_expect_eq(paper.reference, LATENCY_REFERENCE_ABSOLUTE);
+	cr_expect_eq(paper.flow.unscheduled_capacity, 1);
+	cr_expect(paper.seed == defaults.seed && paper.flow.gamma == defaults.flow.gamma);
+}
+
+/* The costs by which root_first policies choose the root's machine are those of the network. */
+Test(policy, costs_of_a_rack_are_those_of_its_machines)
+{
+	for (int p = 0; policies[p]; p++) {
+		uint16_t cost[64];
+
+		if (!policies[p]->root_first)
+			continue;
+		make(2, 2, 3, 2);
+		test_world_start(&world, policies[p]->name, NULL);
+		for (uint32_t m = 0; m < 12; m++)
+			test_world_measure(&world, 1, m, (float)(5 + 10 * m));
+		cr_assert_eq(placer_set_job_curve(world.placer, 0, 0), 0);
+		for (uint32_t root = 0; root < 12; root += 5)
+			for (uint32_t m = 0; m < 12; m++) {
+				uint32_t rack = world.cluster->machines[m].rack,
+					 column = world.layout->column_of_machine[m] - world.layout->rack_first[rack];
+
+				policies[p]->rack(world.placer, 0, root, rack, cost);
+				cr_expect_eq(cost[column], policies[p]->at(world.placer, 0, (int32_t)root, m),
+					     "%s: from %u to %u", policies[p]->name, root, m);
+			}
+		test_world_free(&world);
+	}
+}
+
+/* The row has an arc to each rack of the root's pod, and its machine is the only one with an arc of its own. */
+Test(policy, quincys_arcs_cost_what_the_distances_cost)
+{
+	for (uint32_t pods = 1; pods <= 2; pods++) {
+		const struct policy *quincy = policy_find("quincy");
+		const struct cost_row *row;
+
+		make(pods, 2, 2, 2);
+		test_world_start(&world, "quincy", NULL);
+		row = quincy->row(world.placer, 0, 3);
+		cr_expect_eq(row->root, 3);
+		cr_assert_eq(row->machine_count, 1);
+		cr_expect(row->machines[0].target == 3 && row->machines[0].cost == 0);
+		cr_assert_eq(row->rack_count, 2);
+		cr_expect(row->racks[0].target == 0 && row->racks[0].cost == 200);
+		cr_expect(row->racks[1].target == 1 && row->racks[1].cost == 100);
+		cr_expect_eq(row->cluster_cost, pods == 1 ? 200 : 300);
+		for (uint32_t m = 0; m < 4 * pods; m++)
+			cr_expect_eq(quincy->at(world.placer, 0, 3, m), m == 3 ? 0 : m == 2 ? 100 : m < 2 ? 200 : 300);
+		test_world_free(&world);
+	}
+}
+
+/* Of equally near machines, a task gets the first. */
+Test(policy, quincy_fills_machines_of_one_distance_in_order)
+{
+	make(1, 2, 3, 1);
+	test_world_start(&world, "quincy", NULL);
+	cr_assert_eq(placer_set_job_curve(world.placer, 0, 0), 0);
+	cr_assert_eq(flownet_job_arrived(world.net, 0, 0), 0);
+	cr_assert_eq(flownet_task_found(world.net, 0, 0, 1, 0), 0);
+	cr_assert_eq(flownet_task_arrived(world.net, 0, 1, 0), 0);
+	solve();
+	cr_expect_eq(flownet_task_machine(world.net, 0, 1), 0);
+	test_world_free(&world);
+}
+
 Test(policy, every_policy_fills_the_cluster_and_no_slot_twice)
 {
 	for (int p = 0; policies[p]; p++) {

@@ -196,3 +196,90 @@ Test(recovery_search, proves_a_rack)
 		recovery_destroy(s);
 	}
 }
+
+static uint32_t add_server(struct recovery_scenario *s, const char *name, double cpu, double MBps)
+{
+	char copy[16];
+
+	snprintf(copy, sizeof copy, "%s", name);
+	return (uint32_t)recovery_add_server(
+		s, &(struct recovery_server){.name = copy, .cpu = cpu, .egress_MBps = MBps, .ingress_MBps = MBps});
+}
+
+/*
+ * Two failed tasks send to y on server `home`. Both prefer `fast`, and the task whose turn is first gets it: that with
+ * more CPU or, of equal CPU, that of the earlier stage. It fits on no other server, so in the other order the filter
+ * would keep only one server.
+ */
+static void expect_turns(double wide_cpu, int wide_stage, double thin_cpu, int thin_stage)
+{
+	struct recovery_scenario *s = recovery_create();
+	struct recovery_options options = {.filter = RECOVERY_FILTER_PAPER, .eta = 1};
+	uint32_t dead = add_server(s, "dead", 9, 100), home = add_server(s, "home", 1, 100),
+		 fast = add_server(s, "fast", 9, 100), slow = add_server(s, "slow", 9, 50), thin, wide, y;
+	bool candidate[4];
+	char name[8] = "y";
+
+	recovery_add_application(s, "a", 1);
+	y = (uint32_t)recovery_add_task(s, &(struct recovery_task){.name = name, .server = home, .cpu = 1, .stage = 2});
+	name[0] = 't';
+	thin = (uint32_t)recovery_add_task(
+		s, &(struct recovery_task){.name = name, .server = dead, .cpu = thin_cpu, .stage = thin_stage});
+	name[0] = 'w';
+	wide = (uint32_t)recovery_add_task(
+		s, &(struct recovery_task){.name = name, .server = dead, .cpu = wide_cpu, .stage = wide_stage});
+	recovery_add_backup(s, wide, fast);
+	recovery_add_flow(s, &(struct recovery_flow){.from = thin, .to = y, .MB = 10});
+	recovery_add_flow(s, &(struct recovery_flow){.from = wide, .to = y, .MB = 10});
+	recovery_fail_server(s, dead);
+	cr_assert_eq(recovery_candidates(s, &options, candidate), 0);
+	cr_expect_not(candidate[dead]);
+	cr_expect_not(candidate[home], "without CPU");
+	cr_expect(candidate[fast] && candidate[slow]);
+	recovery_destroy(s);
+}
+
+Test(recovery_filter, larger_and_earlier_tasks_choose_first)
+{
+	expect_turns(2, 2, 1, 1);
+	expect_turns(2, 1, 2, 2);
+}
+
+/* One failed task sends to servers of its peers: Algorithm 1 keeps those with the lowest loads with the task. */
+Test(recovery_filter, paper_and_peers_keep_the_servers_that_they_say)
+{
+	struct recovery_scenario *s = recovery_create();
+	uint32_t dead = add_server(s, "dead", 9, 100), peer, first, y;
+	struct recovery_options options = {.filter = RECOVERY_FILTER_PAPER, .eta = 2};
+	bool candidate[6];
+	char name[8] = "y";
+
+	/* The task alone needs 10 MB: 0.25, 0.2, 0.5 and 0.125 s on these servers. */
+	first = add_server(s, "b", 9, 40);
+	add_server(s, "c", 9, 50);
+	add_server(s, "d", 9, 20);
+	add_server(s, "e", 9, 80);
+	peer = add_server(s, "p", 9, 10); /* 1 s for y's other flow */
+	recovery_add_application(s, "a", 1);
+	y = (uint32_t)recovery_add_task(s, &(struct recovery_task){.name = name, .server = peer, .cpu = 1, .stage = 2});
+	name[0] = 'x';
+	recovery_add_task(s, &(struct recovery_task){.name = name, .server = dead, .cpu = 1, .stage = 1});
+	name[0] = 'z';
+	recovery_add_task(s, &(struct recovery_task){.name = name, .server = first + 2, .cpu = 1, .stage = 1});
+	recovery_add_flow(s, &(struct recovery_flow){.from = y + 1, .to = y, .MB = 10});
+	recovery_add_flow(s, &(struct recovery_flow){.from = y + 2, .to = y, .MB = 10});
+	recovery_fail_server(s, dead);
+	for (uint32_t eta = 0; eta <= 3; eta++) {
+		bool wanted[6] = {false, eta >= 3, eta >= 2, false, true, false};
+
+		options.eta = eta;
+		options.filter = RECOVERY_FILTER_PAPER;
+		cr_assert_eq(recovery_candidates(s, &options, candidate), 0);
+		cr_expect_arr_eq(candidate, wanted, sizeof wanted, "eta %u", eta);
+		options.filter = RECOVERY_FILTER_PEERS;
+		wanted[peer] = true;
+		cr_assert_eq(recovery_candidates(s, &options, candidate), 0);
+		cr_expect_arr_eq(candidate, wanted, sizeof wanted, "with peers, eta %u", eta);
+	}
+	recovery_destroy(s);
+}

@@ -112,6 +112,60 @@ Test(recovery_sharing, keeps_its_laws_on_random_scenarios)
 	}
 }
 
+/*
+ * Two flows of 100 MB share the egress of 90 MB/s of one server: A has twice the weight of B. At p = 10 / 9 s, the
+ * rates of eq. 19 use the whole link: 60 and 30. At twice this p, half of the link is left to share.
+ */
+Test(recovery_sharing, each_policy_by_hand)
+{
+	static const struct {
+		const struct sharing_policy *policy;
+		double both[2], alone; /* alone: the rate of B while A is not active */
+	} cases[] = {{&sharing_performance, {30, 15}, 15},
+		     {&sharing_work_conserving, {60, 30}, 90},
+		     {&sharing_equal, {45, 45}, 45},
+		     {&sharing_max_min, {45, 45}, 90}};
+	struct recovery_scenario *s = recovery_create();
+	uint32_t server[] = {0, 1, 0, 1};
+	struct fluid fluid;
+	double rate[2];
+
+	for (int n = 0; n < 2; n++) {
+		char name[] = {'s', (char)('0' + n), '\0'};
+
+		recovery_add_server(s, &(struct recovery_server){.name = name,
+								 .cpu = 9,
+								 .egress_MBps = n ? 1000 : 90,
+								 .ingress_MBps = n ? 200 : 1000});
+	}
+	for (uint32_t k = 0; k < 2; k++) {
+		char name[] = {(char)('A' + k), '\0'}, task[] = "x";
+
+		recovery_add_application(s, name, k ? 1 : 2);
+		recovery_add_task(s, &(struct recovery_task){.name = task, .server = 0, .cpu = 1, .stage = 1});
+		task[0] = 'y';
+		recovery_add_task(s, &(struct recovery_task){.name = task, .server = 1, .cpu = 1, .stage = 2});
+		recovery_add_flow(s, &(struct recovery_flow){.from = 2 * k, .to = 2 * k + 1, .MB = 100});
+	}
+	cr_assert_eq(fluid_create(s, server, 20.0 / 9, &fluid), 0);
+	cr_assert_eq(fluid.count, 2);
+	for (int i = 0; i < 2; i++) {
+		fluid.flows[i].left_MB = fluid.flows[i].MB;
+		fluid.flows[i].active = true;
+	}
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		cr_assert_eq(cases[i].policy->rates(&fluid, rate), 0);
+		cr_expect_float_eq(rate[0], cases[i].both[0], 1e-9, "%s", cases[i].policy->name);
+		cr_expect_float_eq(rate[1], cases[i].both[1], 1e-9, "%s", cases[i].policy->name);
+		fluid.flows[0].active = false;
+		cr_assert_eq(cases[i].policy->rates(&fluid, rate), 0);
+		cr_expect_float_eq(rate[1], cases[i].alone, 1e-9, "%s alone", cases[i].policy->name);
+		fluid.flows[0].active = true;
+	}
+	fluid_free(&fluid);
+	recovery_destroy(s);
+}
+
 /* The testbed with A1, B1, C3 on S3, S4, S6. */
 static void run_testbed(const struct sharing_policy *policy, struct fluid_result *result)
 {

@@ -196,6 +196,63 @@ Test(paths, hosts_are_no_way_through)
 	topology_destroy(topology);
 }
 
+/* A row of switches s0, s1, ..., joined one to the next; closed to a ring by a link from the last one to s0. */
+static struct topology *row_of_switches(uint32_t count, bool closed)
+{
+	struct topology *topology = topology_create();
+
+	for (uint32_t n = 0; n < count; n++) {
+		char name[16];
+
+		snprintf(name, sizeof name, "s%u", n);
+		topology_add_node(topology, TOPOLOGY_SWITCH, name, NULL);
+		if (n > 0)
+			topology_add_link(topology, n - 1, n, 1, 1, NULL);
+	}
+	if (closed)
+		topology_add_link(topology, count - 1, 0, 1, 1, NULL);
+	return topology;
+}
+
+Test(paths, have_at_most_the_maximum_number_of_links)
+{
+	enum { MOST = TOPOLOGY_PATHS_LINKS_MAXIMUM };
+	struct topology *row = row_of_switches(MOST + 3, false);
+	struct topology_paths_options options = {.k = 4, .detour = 4};
+	struct topology_paths *paths = topology_paths_create(row, &options, NULL);
+	struct topology_path found[4];
+
+	for (uint32_t links = 0; links <= MOST + 2; links++) {
+		cr_assert_eq(topology_paths_between(paths, 0, links, found), links <= MOST, "%u links", links);
+		cr_assert(links > MOST || found[0].count == links);
+		for (uint32_t i = 0; links <= MOST && i < links; i++)
+			cr_assert_eq(found[0].links[i], i);
+	}
+	cr_expect_eq(topology_paths_between(paths, MOST + 2, 2, found), 1);
+	cr_expect_eq(topology_paths_between(paths, MOST + 2, 1, found), 0);
+	topology_paths_destroy(paths);
+	topology_destroy(row);
+}
+
+/* The way round a ring of n switches has n - 2 links more than the link between two neighbours. */
+Test(paths, are_longer_than_the_shortest_one_by_at_most_the_detour)
+{
+	for (uint32_t count = 5; count <= 7; count++)
+		for (uint32_t detour = 0; detour < 8; detour++) {
+			struct topology *ring = row_of_switches(count, true);
+			struct topology_paths_options options = {.k = 4, .detour = detour};
+			struct topology_paths *paths = topology_paths_create(ring, &options, NULL);
+			struct topology_path found[4];
+			int ways = topology_paths_between(paths, 0, 1, found);
+
+			cr_expect_eq(ways, detour >= count - 2 ? 2 : 1, "%u switches, detour %u", count, detour);
+			cr_expect_eq(found[0].count, 1);
+			cr_expect(ways < 2 || found[1].count == count - 1);
+			topology_paths_destroy(paths);
+			topology_destroy(ring);
+		}
+}
+
 /* ---- the file ---- */
 
 struct stored {
@@ -341,10 +398,18 @@ Test(paths, bad_options_are_refused)
 {
 	struct topology *topology = topology_fat_tree(2, 0, 1, NULL);
 	struct topology_paths_options none = {.k = 0}, many = {.k = TOPOLOGY_PATHS_K_MAXIMUM + 1};
+	struct topology_paths *paths;
 	struct error err = {0};
 
 	cr_expect_null(topology_paths_create(topology, &none, &err));
 	cr_expect_eq(err.code, EINVAL);
 	cr_expect_null(topology_paths_create(topology, &many, &err));
+	many.k = TOPOLOGY_PATHS_K_MAXIMUM;
+	many.detour = TOPOLOGY_PATHS_LINKS_MAXIMUM;
+	cr_expect_null(topology_paths_create(topology, &many, &err));
+	many.detour--;
+	paths = topology_paths_create(topology, &many, &err);
+	cr_expect_not_null(paths);
+	topology_paths_destroy(paths);
 	topology_destroy(topology);
 }
