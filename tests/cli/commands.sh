@@ -30,6 +30,8 @@ for command in $commands; do
 		complaints=$(groff -man -Tutf8 -ww -z "$page" 2>&1)
 		[ -z "$complaints" ] && pass "$command has a man page" || fail "$command has a man page" "$complaints"
 	fi
+	sed 's/\\-/-/g' "$source_root/docs/man/nomora.1" | grep -qE "\bnomora-$command\b" && pass "nomora(1) names $command" ||
+		fail "nomora(1) names $command"
 	# In man pages, a macro's line names each option, as in ".BR \-o ", " \-\-output"; keys of a sweep's plan have
 	# no dashes.
 	subcommands=$(printf '%s\n' "$help" | sed -n '/^Commands:/,/^$/p' | awk '/^  /{print $1}')
