@@ -30,6 +30,17 @@ check "a copy for each target" jq -e '.received == 250 and .sent == 500' <<<"$(l
 check "sinks get all of it once" jq -es '.[0].received == 625 and .[1].received == 250 and all(.lost == 0 and .duplicated == 0 and .done)' \
 	<<<"$(last sink)$(last last)"
 
+# 0.2 MB at 1 MB/s take 0.2 s, less what a source may send at once at the start.
+task slowly 10 0 0 "{\"targets\": [$(target 7809)]}" ', "MB": 0.2, "MBps": 1'
+task waits 11 7809 1 ''
+workers=()
+for name in slowly waits; do
+	"$nomora" dataflow worker "$scratch/$name.json" >"$scratch/$name.out" 2>"$scratch/$name.err" </dev/null &
+	workers+=($!)
+done
+wait "${workers[@]}"
+check "a source keeps to its rate" jq -e '.done and .sent == 200 and .s >= 0.15' <<<"$(last slowly)"
+
 # A slow sink limits the task `merge`, which must take equally from its four inputs, so all sources end at about the same time.
 sources=(first second third fourth) workers=()
 for name in "${sources[@]}"; do task "$name" 7 0 0 "{\"targets\": [$(target 7807)]}" ', "MB": 2'; done

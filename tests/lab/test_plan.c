@@ -80,7 +80,10 @@ Test(lab, shapes_and_places_that_cannot_be_built)
 	cr_assert_lt(plan_lab(&lab, "a", 6, 3, "core", NULL), 0);
 	cr_assert_lt(plan_lab(&lab, "a", 4, 2, "h1", "h1"), 0);
 	cr_assert_lt(plan_lab(&lab, "a", 4, 2, "core", "rack1"), 0);
+	cr_assert_lt(plan_lab(&lab, "a", 4, 2, "rack1", "core"), 0);
 	cr_assert_eq(plan_lab(&lab, "a", 4, 2, "core", "rack2"), 0);
+	cr_assert_eq(plan_lab(&lab, "a", 4, 2, "rack2", "core"), 0);
+	cr_assert_eq(plan_lab(&lab, "a", 4, 2, "rack1", "rack2"), 0);
 	cr_assert_eq(plan_lab(&lab, "a", 4, 2, "h1", "h4"), 0);
 }
 

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <criterion/criterion.h>
@@ -173,6 +175,88 @@ Test(slurm_agent, a_second_agent_is_refused)
 	first = answers_create(path, NULL, NULL, &err);
 	cr_assert(first, "%s", err.text);
 	answers_destroy(first);
+}
+
+/* Sends a line to the answering thread, and reads everything until it closes the connection. */
+static void ask(const char *line, char answer[static 2 * ANSWER_BYTES])
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	size_t count = 0;
+	ssize_t got;
+
+	snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+	cr_assert_eq(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+	cr_assert_eq(send(fd, line, strlen(line), MSG_NOSIGNAL), (ssize_t)strlen(line));
+	shutdown(fd, SHUT_WR);
+	while ((got = recv(fd, answer + count, 2 * ANSWER_BYTES - 1 - count, 0)) > 0)
+		count += (size_t)got;
+	answer[count] = '\0';
+	close(fd);
+}
+
+static void check_answer(const char *line, const char *expected, int at)
+{
+	char answer[2 * ANSWER_BYTES];
+
+	ask(line, answer);
+	cr_assert_str_eq(answer, expected, "line %d: %s", at, answer);
+}
+
+#define ANSWER(line, expected) check_answer(line, expected, __LINE__)
+
+static void take_id(void *context, char id[static SLURM_NAME_BYTES])
+{
+	snprintf(id, SLURM_NAME_BYTES, "slurm-%s", (const char *)context);
+}
+
+static uint32_t decided_tasks;
+
+/* Decides about jobs with the curve spark. */
+static bool decide(void *context, const char *id, const struct slurm_request *request, uint32_t tasks,
+		   char answer[static ANSWER_BYTES])
+{
+	decided_tasks = tasks;
+	snprintf(answer, ANSWER_BYTES, "PLACE for %s %s %s %u", (const char *)context, id, request->curve,
+		 request->root);
+	return strcmp(request->curve, "spark") == 0;
+}
+
+/* Until schedd has answered once, jobs are left to Slurm; then those with a known curve are held, or placed. */
+Test(slurm_agent, the_plug_in_is_answered)
+{
+	static const struct answers_decider decider = {.take_id = take_id, .decide = decide};
+	static char context[] = "x";
+	struct error err = {0};
+	struct answers *answers = answers_create(path, &decider, context, &err);
+
+	cr_assert(answers, "%s", err.text);
+	ANSWER("SUBMIT 3 nomora:curve=spark\n", "PASS\n");
+	ANSWER("LATER 3 nomora:curve=spark\n", "PASS\n");
+	ANSWER("SUBMIT 3 nomora:curve=spark,root=3\n",
+	       "REFUSE nomora: comment: bad root '3'; expected the number of a task, 0 to 2\n");
+	answers_hold(answers, json_pack("[s, s]", "spark", "hadoop"));
+	ANSWER("SUBMIT 3 nomora:curve=spark,root=1\n", "HOLD nomora:slurm-x held\nPLACE for x slurm-x spark 1\n");
+	cr_assert_eq(decided_tasks, 3);
+	ANSWER("SUBMIT 100000 nomora:curve=hadoop\n", "HOLD nomora:slurm-x held\n");
+	cr_assert_eq(decided_tasks, 100000);
+	ANSWER("LATER 1 nomora:curve=spark\n", "HOLD\n");
+	ANSWER("SUBMIT 3 nomora:curve=tensorflow\n", "REFUSE nomora: comment: unknown curve 'tensorflow'\n");
+	ANSWER("LATER 3 nomora:curve=tensorflow\n", "REFUSE nomora: comment: unknown curve 'tensorflow'\n");
+	ANSWER("SUBMIT 0 nomora:curve=spark\n", "PASS\n");
+	ANSWER("SUBMIT 100001 nomora:curve=spark\n", "PASS\n");
+	ANSWER("SUBMIT 3,nomora:curve=spark\n", "PASS\n");
+	ANSWER("SUBMIT 3 curve=spark\n", "PASS\n");
+	ANSWER("PLACE 3 nomora:curve=spark\n", "PASS\n");
+	ANSWER("SUBMIT 3 nomora:curve=spark", ""); /* cut */
+	answers_hold(answers, NULL);
+	ANSWER("LATER 3 nomora:curve=tensorflow\n", "HOLD\n");
+	answers_destroy(answers);
+	answers = answers_create(path, NULL, NULL, &err);
+	answers_hold(answers, NULL);
+	ANSWER("SUBMIT 3 nomora:curve=spark\n", "HOLD\n");
+	answers_destroy(answers);
+	cr_assert_neq(access(path, F_OK), 0);
 }
 
 static char comment[] = "nomora:curve=memcached", mark_held[] = "nomora:held", mark_7[] = "nomora:slurm-7 n1";

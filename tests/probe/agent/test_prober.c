@@ -415,3 +415,164 @@ Test(prober, a_limit_of_probes_a_second_stretches_the_interval)
 	cr_assert(!prober.limited);
 	cr_assert_eq(prober_interval(&prober).v, 3 * NS_PER_MS);
 }
+
+/*
+ * Path discovery. Between us and each peer are router 100, then router 201 or 202 by the parity of the source port, and
+ * the peer itself at the third hop. A probe takes 1 ms to a router, or to the peer, and back.
+ */
+static uint32_t second_router = 200;
+
+/* Sends the trace probe that is due, if there is one, and answers it. Returns false if there is none. */
+static bool trace(int64_t now)
+{
+	struct stamp_reply reply;
+	struct expired expired = {.source = 1, .destination_port = 862};
+	const size_t overhead = 8 + STAMP_BYTES;
+
+	if (!prober_take_trace(&prober, at(now), &neighbours, &probe))
+		return false;
+	cr_assert_eq(probe.padding, 8 + probe.ttl, "the length tells the TTL");
+	if (probe.ttl >= 3) {
+		reply = (struct stamp_reply){.request_sequence = probe.request.sequence};
+		cr_assert(prober_trace_answer(&prober, probe.target, &reply, at(now + NS_PER_MS)));
+		return true;
+	}
+	expired.router = probe.ttl == 1 ? 100 : second_router + 1 + probe.source_port % 2;
+	expired.source_port = probe.source_port;
+	expired.destination = probe.target->peer.address;
+	expired.udp_bytes = (uint16_t)(overhead + probe.padding);
+	prober_expired(&prober, &expired, at(now + NS_PER_MS));
+	return true;
+}
+
+/* Runs for some milliseconds. Returns the number of trace probes. */
+static int run_traces(int64_t *now, int ms)
+{
+	int count = 0;
+	int64_t last = 0;
+
+	for (int64_t end = *now + ms * NS_PER_MS; *now < end; *now += NS_PER_MS / 2)
+		if (trace(*now)) {
+			cr_assert(last == 0 || *now - last >= 2 * NS_PER_MS, "500 a second");
+			last = *now;
+			count++;
+		}
+	return count;
+}
+
+static void make_finder(uint32_t most)
+{
+	options = options_for(most);
+	options.find_paths = true;
+	make_with(hosts + 1, 2);
+	prober_set_mode(&prober, AGENT_GREETING, at(begin_ns));
+}
+
+Test(prober, finds_both_paths_to_each_peer_and_measures_them)
+{
+	int64_t now = begin_ns;
+
+	make_finder(4);
+	cr_assert_eq(prober.targets[0]->path_count, 0);
+	cr_assert_not(prober_all_found(&prober));
+	run_traces(&now, 3000);
+	cr_assert(prober_all_found(&prober));
+	for (size_t i = 0; i < 2; i++) {
+		struct prober_target *target = prober.targets[i];
+
+		cr_assert_eq(target->path_count, 2);
+		take_window(i, now);
+		cr_assert(row.finds_paths && row.paths_known == 2 && row.paths_confidence >= 0.99);
+		for (uint32_t path = 0; path < 2; path++) {
+			const struct path *route = &row.paths[path].route;
+			uint16_t port = target_port(&prober, target, path);
+
+			cr_assert(route->hop_count == 2 && route->hops[0] == 100);
+			cr_assert(route->hops[1] == 201u + port % 2, "the port takes this path");
+			cr_assert_eq(target_path(target, (uint32_t)prober.path_of_port[port]), (int)path);
+		}
+		cr_assert_neq(row.paths[0].route.hops[1], row.paths[1].route.hops[1]);
+	}
+	/* The probes that measure are sent over both. */
+	prober_set_mode(&prober, AGENT_MEASURING, at(now));
+	for (int turn = 0; turn < 40; turn++, now += NS_PER_MS)
+		if (prober_take(&prober, at(now), &neighbours, &probe)) {
+			prober_sent(&prober, &probe, at(now), false);
+			cr_assert(answer(&probe, now, 5000, 6000));
+		}
+	take_window(0, now);
+	cr_assert(row.paths[0].counters.fresh >= 4 && row.paths[1].counters.fresh >= 4);
+}
+
+Test(prober, measures_no_more_paths_than_wanted)
+{
+	int64_t now = begin_ns;
+
+	make_finder(1);
+	run_traces(&now, 3000);
+	cr_assert(prober_all_found(&prober));
+	cr_assert_eq(prober.targets[0]->path_count, 1);
+	take_window(0, now);
+	cr_assert_eq(row.paths_known, 2);
+}
+
+/* After a change of routes, the old paths are measured no more. */
+Test(prober, follows_a_change_of_routes)
+{
+	int64_t now = begin_ns;
+
+	make_finder(4);
+	run_traces(&now, 3000);
+	second_router = 300;
+	run_traces(&now, 60000);
+	cr_assert(prober_all_found(&prober));
+	cr_assert_eq(prober.targets[0]->path_count, 2);
+	take_window(0, now);
+	cr_assert(row.paths[0].route.hops[1] > 300 && row.paths[1].route.hops[1] > 300);
+}
+
+/* Messages of routers about packets of others, or with impossible values, tell nothing. */
+Test(prober, ignores_messages_about_other_packets)
+{
+	struct expired good, expired;
+	int64_t now = begin_ns;
+
+	make_finder(4);
+	cr_assert(prober_take_trace(&prober, at(now), &neighbours, &probe));
+	cr_assert_not(prober_take_trace(&prober, at(now + 2 * NS_PER_MS - 1), &neighbours, &probe), "too early");
+	good = (struct expired){.router = 100,
+				.source = 1,
+				.destination = probe.target->peer.address,
+				.source_port = probe.source_port,
+				.destination_port = 862,
+				.udp_bytes = (uint16_t)(8 + STAMP_BYTES + probe.padding)};
+	for (int kind = 0; kind < 6; kind++) {
+		expired = good;
+		if (kind == 0)
+			expired.source = 9;
+		if (kind == 1)
+			expired.destination = 9;
+		if (kind == 2)
+			expired.destination_port = 863;
+		if (kind == 3)
+			expired.udp_bytes = 8 + STAMP_BYTES + 8;
+		if (kind == 4)
+			expired.udp_bytes = 8 + STAMP_BYTES + 8 + 256;
+		if (kind == 5)
+			expired.source_port = 1;
+		prober_expired(&prober, &expired, at(now));
+	}
+	now += 2 * NS_PER_MS;
+	cr_assert(prober_take_trace(&prober, at(now), &neighbours, &probe));
+	cr_assert(probe.target->peer.address != good.destination && probe.ttl == 1, "the other peer's turn");
+	now += 2 * NS_PER_MS;
+	cr_assert_not(prober_take_trace(&prober, at(now), &neighbours, &probe), "both are waiting");
+	prober_expired(&prober, &good, at(now));
+	now += 2 * NS_PER_MS;
+	cr_assert(prober_take_trace(&prober, at(now), &neighbours, &probe), "at once");
+	cr_assert(probe.target->peer.address == good.destination && probe.ttl == 2);
+	prober_set_mode(&prober, AGENT_QUIET, at(now));
+	cr_assert_not(prober_take_trace(&prober, at(now + NS_PER_S), &neighbours, &probe));
+	options.find_paths = false;
+	cr_assert_not(prober_take_trace(&prober, at(now + NS_PER_S), &neighbours, &probe));
+}

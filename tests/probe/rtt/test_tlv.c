@@ -29,7 +29,7 @@ static const struct tlv_facts facts = {.request = &request,
 /* Bytes received and bytes returned. */
 static const struct {
 	const char *name;
-	uint8_t length, in[24], out[24];
+	uint8_t length, in[32], out[32];
 	int dscp;
 } table[] = {
 	{"padding", 6, {0x80, 1, 0, 2, 9, 9}, {0, 1, 0, 2, 9, 9}, -1},
@@ -69,8 +69,18 @@ static const struct {
 	{"a destination of 5 bytes", 9, {0x80, 9, 0, 5, 10, 0, 0, 1, 0}, {0x40, 9, 0, 5, 10, 0, 0, 1, 0}, -1},
 	{"a location's ports and MAC",
 	 20,
-	 {0x80, 2, 0, 16, 0, 0, 0, 0, 0x80, 1, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0},
+	 {0x80, 2, 0, 16, 0, 0, 0, 0, 0x80, 1, 0, 8, 9, 9, 9, 9, 9, 9, 9, 9},
 	 {0, 2, 0, 16, 0x03, 0x5e, 0xc3, 0x50, 0, 2, 0, 8, 2, 0, 0, 0, 0, 2, 0, 0},
+	 -1},
+	{"a location's destination",
+	 28,
+	 {0x80, 2, 0, 24, 0, 0, 0, 0, 0x80, 4, 0, 16, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9},
+	 {0, 2, 0, 24, 0x03, 0x5e, 0xc3, 0x50, 0, 5, 0, 16, 10, 0, 0, 1},
+	 -1},
+	{"a location's source",
+	 28,
+	 {0x80, 2, 0, 24, 0, 0, 0, 0, 0x80, 7, 0, 16, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9},
+	 {0, 2, 0, 24, 0x03, 0x5e, 0xc3, 0x50, 0, 8, 0, 16, 10, 0, 0, 2},
 	 -1},
 	{"a sub-TLV of another length, an unknown one",
 	 17,
@@ -87,7 +97,7 @@ static const struct {
 Test(tlv, flags_and_answers_of_a_table)
 {
 	for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
-		uint8_t bytes[24];
+		uint8_t bytes[32];
 
 		memcpy(bytes, table[i].in, sizeof bytes);
 		cr_assert_eq(tlv_answer(&facts, bytes, table[i].length), table[i].dscp, "%s", table[i].name);
@@ -191,4 +201,17 @@ Test(tlv, what_is_asked_is_answered_and_read)
 		tlv_read(&key, 4, STAMP_PTP, bytes, length, &reading);
 		cr_assert(reading.bad_hmac && reading.sent == 0);
 	}
+}
+
+/* Ports, MAC, destination and source: 4 + (4 + 8) + 2 * (4 + 16) bytes. */
+Test(tlv, a_location_is_asked_for)
+{
+	const struct tlv_request wanted = {.wanted = 1 << TLV_LOCATION};
+	const uint8_t expected[60] = {
+		0x80, 2, 0, 56, [8] = 0x80, 1, 0, 8, [20] = 0x80, 4, 0, 16, [40] = 0x80, 7, 0, 16};
+	uint8_t bytes[60];
+
+	cr_assert_eq(tlv_request_bytes(&wanted), 60);
+	tlv_write_request(&wanted, bytes);
+	cr_assert_arr_eq(bytes, expected, 60);
 }
