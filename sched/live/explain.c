@@ -121,7 +121,7 @@ static void say_why_stays(const struct live *live, const struct live_job *job, c
 		here = candidates[c].is_here ? &candidates[c] : here;
 		best = !best && !candidates[c].is_here ? &candidates[c] : best;
 	}
-	if (task->proposed_round == live->round && live->round > 0 && task->refusal != LIVE_REFUSED_NOT) {
+	if (task->proposed_round == live->round && task->refusal != LIVE_REFUSED_NOT) {
 		say_refusal(live, job, task, now_s, why);
 		return;
 	}
@@ -137,13 +137,17 @@ static void say_why_stays(const struct live *live, const struct live_job *job, c
 	else if (gain < live_limits(live, job).migrate_gain)
 		snprintf(why, 160, "does not move to %.60s: gain %.2f < %.2f",
 			 live->cluster->machines[best->machine].name, gain, live_limits(live, job).migrate_gain);
+	else if (live->settings.migration == LIVE_MIGRATE_ADVISE)
+		snprintf(why, 160, "does not move to %.60s: gain %.2f, moves are only advised",
+			 live->cluster->machines[best->machine].name, gain);
 	else
 		snprintf(why, 160, "does not move to %.60s: gain %.2f, but others gain more there",
 			 live->cluster->machines[best->machine].name, gain);
 }
 
-static void say_why(const struct live *live, const struct live_job *job, const struct live_task *task,
-		    size_t candidates, char why[static 160])
+/* fit: number of candidates with a free slot on which the task may be placed. */
+static void say_why(const struct live *live, const struct live_job *job, const struct live_task *task, size_t fit,
+		    char why[static 160])
 {
 	bool is_root = live_task_number(job, task) == job->root;
 
@@ -158,7 +162,7 @@ static void say_why(const struct live *live, const struct live_job *job, const s
 		snprintf(why, 160, "waits until %u tasks of its job can start together", job->limits.minimum_tasks);
 	else if (!is_root && flownet_root_machine(live->net, job->number) == FLOWNET_NONE)
 		snprintf(why, 160, "waits for its root, task '%s'", job->tasks[job->root].name);
-	else if (live->settings.require_measured && candidates == 0)
+	else if (live->settings.require_measured && !is_root && fit == 0)
 		snprintf(why, 160, "no free machine with a measured round trip to the root");
 	else
 		snprintf(why, 160, "no free slot, or waiting costs less than any free slot");
@@ -169,7 +173,7 @@ int live_explain(struct live *live, const char *job_id, const char *task_name, s
 {
 	struct live_job *job;
 	struct live_task *task = live_find_task(live, job_id, task_name, &job);
-	size_t count = 0;
+	size_t count = 0, fit = 0;
 	bool here = false;
 
 	if (!task)
@@ -185,11 +189,12 @@ int live_explain(struct live *live, const char *job_id, const char *task_name, s
 		candidate = candidate_at(live, job, task, m);
 		if (candidate.free_slots > 0 || candidate.is_here)
 			insert(candidates, &count, most, &candidate);
+		fit += candidate.free_slots > 0 && live_fit_for(live, job, task, (int32_t)m);
 	}
-	say_why(live, job, task, count, why);
+	say_why(live, job, task, fit, why);
 	for (size_t i = 0; i < count; i++)
 		here = here || candidates[i].is_here;
-	if (!here && task->machine >= 0 && count > 0 && live->machines[task->machine].in_network) {
+	if (!here && task->machine >= 0 && most > 0 && live->machines[task->machine].in_network) {
 		count -= count == most;
 		candidates[count++] = candidate_at(live, job, task, (uint32_t)task->machine);
 	}

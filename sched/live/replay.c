@@ -73,8 +73,10 @@ static void read_default_rtt(struct replay *replay, const json_t *call, struct c
 	double *const values[] = {&rtt->same_machine_us, &rtt->same_rack_us, &rtt->same_pod_us, &rtt->other_pod_us};
 
 	for (size_t i = 0; list && i < 4; i++) {
-		*values[i] = json_number_value(json_array_get(list, i));
-		if (!(*values[i] >= 0 && *values[i] < NUMBER_MAXIMUM))
+		const json_t *value = json_array_get(list, i);
+
+		*values[i] = json_number_value(value);
+		if (!json_is_number(value) || !(*values[i] >= 0 && *values[i] < NUMBER_MAXIMUM))
 			json_fail(&replay->json, "call", "default_rtt_us", "expected four round trips");
 	}
 }
@@ -217,7 +219,7 @@ static int take_job(struct replay *replay, const json_t *call, bool restores, st
 		else
 			read_submitted(replay, json_array_get(tasks, t), &of_job[t]);
 	}
-	if (!replay->json.failed && (count == 0 || count > JOB_TASKS_MAXIMUM || job.root >= count))
+	if (!replay->json.failed && (count > JOB_TASKS_MAXIMUM || job.root >= count))
 		json_fail(&replay->json, "call", "root", "expected one of the job's tasks");
 	if (code == 0 && replay->json.failed)
 		code = -EINVAL;

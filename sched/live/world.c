@@ -238,23 +238,17 @@ int live_machine_remove(struct live *live, const char *name, struct error *err)
 		return error_set(err, ENOENT, "unknown machine '%s'", name);
 	if (live_machine_tasks(live, (uint32_t)number) > 0)
 		return error_set(err, EBUSY, "machine '%s' has tasks; drain it first", name);
-	if (live->machines[number].in_network) {
-		if (flownet_machine_is_reference(live->net, (uint32_t)number))
-			return error_set(err, EBUSY,
-					 "machine '%s' cannot be removed: the root of a job ended there; wait until "
-					 "the job ends",
-					 name);
+	if (flownet_machine_is_reference(live->net, (uint32_t)number))
+		return error_set(
+			err, EBUSY,
+			"machine '%s' cannot be removed: the root of a job ended there; wait until the job ends", name);
+	if (live->machines[number].in_network)
 		code = flownet_machine_removed(live->net, (uint32_t)number);
-	}
 	live_note_name(live, "remove", name);
 	live->machines[number] = (struct live_machine){0};
 	live->host_count = 0;
 	if (code == 0)
 		code = placer_forget_machine(live->placer, (uint32_t)number);
-	if (code == -EBUSY)
-		return error_set(
-			err, EBUSY,
-			"machine '%s' cannot be removed: the root of a job ended there; wait until the job ends", name);
 	latency_view_forget(live->view, (uint32_t)number);
 	/* Unmeasured pairs get the maximum of the measured pairs of their racks, which the removal may change. */
 	live_latency_settle(live);

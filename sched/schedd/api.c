@@ -167,18 +167,23 @@ static void delete_machine(void *context, struct serve_call *call)
 	struct schedd *schedd = context;
 	const struct cluster *cluster = live_cluster(schedd->live);
 	int64_t number = cluster_find_machine(cluster, call->tail);
-	uint32_t rack = number < 0 ? 0 : cluster->machines[number].rack;
 	struct error err = {0};
+	char *rack;
 
 	if (!schedd_need_admin(schedd, call))
 		return;
-	if (live_machine_remove(schedd->live, call->tail, &err) < 0) {
+	/* A copy, because the name of a rack is gone with its last machine. */
+	rack = strdup(number < 0 ? "" : cluster->racks[cluster->machines[number].rack].name);
+	if (!rack)
+		error_set(&err, ENOMEM, "out of memory");
+	if (!rack || live_machine_remove(schedd->live, call->tail, &err) < 0) {
 		serve_reply_error(call, &err);
-		return;
+	} else {
+		store_remove_machine(schedd->store, call->tail);
+		record_machine_removed(schedd->record, call->tail, rack);
+		schedd_reply_json(schedd, call, 200, json_pack("{s:s}", "removed", call->tail));
 	}
-	store_remove_machine(schedd->store, call->tail);
-	record_machine_removed(schedd->record, call->tail, cluster->racks[rack].name);
-	schedd_reply_json(schedd, call, 200, json_pack("{s:s}", "removed", call->tail));
+	free(rack);
 }
 
 static void put_curve(void *context, struct serve_call *call)

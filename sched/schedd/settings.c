@@ -146,7 +146,8 @@ static int split_listen(const char *text, char address[64], uint16_t *port, stru
 		text++;
 		length -= 2;
 	}
-	if (!colon || *end != '\0' || number < 0 || number > UINT16_MAX || length == 0 || length >= 64)
+	if (!colon || end == colon + 1 || *end != '\0' || number < 0 || number > UINT16_MAX || length == 0 ||
+	    length >= 64)
 		return error_set(err, EINVAL, "bad address '%s'; expected ADDRESS:PORT", text);
 	snprintf(address, 64, "%.*s", (int)length, text);
 	*port = (uint16_t)number;

@@ -118,6 +118,32 @@ check "more than 10,000 lines" grep -q 'more than 10000 lines' <<<"$(yes | head 
 check "a restart cost that is no number" grep -q "bad restart_s 'soon'" <<<"$(ask POST '/v1/jobs?restart_s=soon' '{"id": "x", "curve": "spark", "root": 0, "tasks": 1}')"
 check "a job larger than the cluster" grep -q '9 tasks, the cluster has 8 slots' <<<"$(ask POST /v1/jobs '{"id": "x", "curve": "spark", "root": 0, "tasks": 9}')"
 
+# Machines and curves by the API; requests that are refused change nothing.
+# answers METHOD PATH BODY TEXT: the answer, which has the status as its last line, is this text
+answers() { check "$1 $2: $4" test "$(curl -s -w '\n%{http_code}' --unix-socket "$NOMORA_SCHEDD" -X "$1" --data-binary "$3" "http://localhost$2" | paste -sd ' ')" = "$4"; }
+answers PUT /v1/machines/spare '{"state": "up"}' "{\"error\": \"unknown machine 'spare'; a new one needs \\\"slots\\\"\"} 404"
+answers PUT /v1/machines/spare '{"rack": "r9", "pod": "p9", "slots": 7, "state": "draining"}' '{"machine": "spare"} 200'
+spare() { ask GET /v1/machines | jq -c '.machines[] | select(.name == "spare") | [.rack, .pod, .slots, .tasks, .state]'; }
+check "its fields" test "$(spare)" = '["r9","p9",7,0,"draining"]'
+answers PUT /v1/machines/spare '{"slots": 5}' '{"machine": "spare"} 200'
+check "fields that are not given stay" test "$(spare)" = '["r9","p9",5,0,"draining"]'
+answers PUT /v1/machines/spare '{"state": "off"}' "{\"error\": \"body: state: unknown state 'off'; expected up, draining or down\"} 400"
+answers PUT /v1/machines/spare '{"slots": -1}' '{"error": "body: slots: found -1, expected a whole number from 0 to 100000"} 400'
+check "and nothing has changed" test "$(spare)" = '["r9","p9",5,0,"draining"]'
+answers DELETE /v1/machines/spare '' '{"removed": "spare"} 200'
+answers DELETE /v1/machines/spare '' "{\"error\": \"unknown machine 'spare'\"} 404"
+check "it is gone" test "$(spare)" = ""
+answers PUT /v1/curves/mine "@$source_root/curves/spark.json" '{"curve": "mine"} 200'
+check "a curve is added" test "$(ask GET /v1/curves | jq -c '.curves | index("mine") != null')" = true
+answers PUT /v1/curves/none '{}' '{"error": "body: schema: missing, expected a string"} 400'
+answers POST /v1/events '{"event": "dance", "job": "web", "task": "client1"}' "{\"taken\": 0, \"error\": \"body:1: event: unknown event 'dance'; expected started, ended or failed\"} 400"
+answers POST /v1/events '{"event": "ended", "job": "web", "task": "client9"}' "{\"taken\": 0, \"error\": \"unknown task 'client9' of job 'web'\"} 404"
+answers GET /v1/explain/web '' '{"error": "expected /v1/explain/JOB/TASK"} 400'
+answers POST /v1/jobs '' '{"jobs": [], "error": "the body is empty; expected lines of jobs.jsonl"} 400'
+answers POST /v1/what-if '{"changes": [1]}' '{"error": "body: changes: expected strings"} 400'
+thousand=$(yes '"up h1",' | head -n 1000 | tr -d '\n')
+answers POST /v1/what-if "{\"changes\": [$thousand \"up h1\"]}" '{"error": "body: changes: expected at most 1000 changes"} 400'
+
 # The complete journal, for the simulator.
 run "$nomora" schedd export
 printf '%s\n' "$out" >"$dir/journal.jsonl"
@@ -125,6 +151,7 @@ check "the journal begins with its schema" grep -q '^{"schema": *"nomora.journal
 check "it has a line for each decision" test "$(grep -c '"event":"decision"\|"event": "decision"' "$dir/journal.jsonl")" -eq "$(ask GET '/v1/decisions?after=0' | jq .last)"
 run "$nomora" simulate --journal "$dir/journal.jsonl" -o "$dir/replayed" --json
 check "the simulator replays it" test "$code" -eq 0
+check "the removal of a machine names its rack, the last machine of which it was" grep -q '"machine": "spare", "rack": "r9".*"state": "removed"' "$dir/journal.jsonl"
 for time in 1 2; do "$nomora" simulate --journal "$dir/journal.jsonl" --policy nomora --record "$dir/again$time.jsonl" -o "$dir/replayed$time" >/dev/null 2>&1; done
 check "twice in the same way" cmp "$dir/again1.jsonl" "$dir/again2.jsonl"
 refuses "a window that is none" 2 "bad windows '25:00-26:00'" "$bin/nomora-schedd" schedd --state "$dir/none" --migrate-window 25:00-26:00

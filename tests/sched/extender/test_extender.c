@@ -193,7 +193,7 @@ Test(extender, scores_are_shares_of_the_best)
 Test(extender, bad_requests_name_their_field)
 {
 	static const struct {
-		char body[128], expected[64];
+		char body[160], expected[64];
 	} rows[] = {{"{", "body:"},
 		    {"{}", "missing Pod"},
 		    {"{\"Pod\": {}}", "expected NodeNames or Nodes.items"},
@@ -204,7 +204,10 @@ Test(extender, bad_requests_name_their_field)
 		    {"{\"Pod\": {\"metadata\": {\"labels\": {\"nomora.io/curve\": 1}}}, \"NodeNames\": []}",
 		     "labels[nomora.io/curve]"},
 		    {"{\"Pod\": {\"metadata\": {\"labels\": {\"nomora.io/curve\": \"x\"}}}, \"NodeNames\": []}",
-		     "needs nomora.io/job"}};
+		     "needs nomora.io/job"},
+		    {"{\"Pod\": {\"metadata\": {\"labels\": {\"nomora.io/curve\": \"x\", \"nomora.io/job\": \"y\", "
+		     "\"nomora.io/role\": \"leader\"}}}, \"NodeNames\": []}",
+		     "labels[nomora.io/role]: 'leader'; expected root or task"}};
 
 	for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
 		struct error err = {0};
@@ -233,4 +236,94 @@ Test(extender, five_thousand_names)
 	json_decref(answer);
 	json_decref(request);
 	free(body);
+}
+
+/* A request of a task, or the root, of shop/web for these nodes. */
+static json_t *filter_for(const char *curve, const char *role, const char *nodes)
+{
+	char body[512];
+
+	snprintf(
+		body, sizeof body,
+		"{\"Pod\": {\"metadata\": {\"namespace\": \"shop\", \"name\": \"p\", \"labels\": {\"nomora.io/curve\": "
+		"\"%s\", \"nomora.io/job\": \"web\", \"nomora.io/role\": \"%s\"}}}, \"NodeNames\": %s}",
+		curve, role, nodes);
+	return filter_text(body);
+}
+
+Test(extender, a_node_that_cannot_take_a_pod_says_why)
+{
+	struct error err = {0};
+	json_t *answer;
+
+	cr_assert_eq(live_machine_set(live, "n1", "r1", "", 0, LIVE_UP, &err), 0);
+	cr_assert_eq(live_machine_set(live, "n4", "r2", "", 4, LIVE_DRAINING, &err), 0);
+	cr_assert_eq(live_machine_set(live, "n5", "r2", "", 4, LIVE_DOWN, &err), 0);
+	answer = filter_for("memcached", "root", "[\"n1\", \"n2\", \"n4\", \"n5\", \"n9\"]");
+	expect_names(answer, "[\"n2\"]");
+	cr_expect_str_eq(reason(answer, "n1"), "nomora: the node has no free slot, or is draining or down");
+	cr_expect_str_eq(reason(answer, "n4"), "nomora: the node has no free slot, or is draining or down");
+	cr_expect_str_eq(reason(answer, "n5"), "nomora: the node has no free slot, or is draining or down");
+	cr_expect_str_eq(reason(answer, "n9"), "nomora: schedd does not know the node");
+	json_decref(answer);
+	answer = filter_for("none", "task", "[\"n1\"]");
+	cr_expect_str_eq(reason(answer, "n1"), "nomora: unknown curve 'none'");
+	json_decref(answer);
+	answer = filter_for("memcached", "task", "[\"n8\", \"n9\"]");
+	cr_expect_str_eq(reason(answer, "n9"), "nomora: schedd knows none of the nodes");
+	json_decref(answer);
+}
+
+/* The agent's report counts more than the filter's choice, which was n2: the root runs, and then has ended, on n4. */
+Test(extender, the_root_is_where_the_agent_has_reported_it)
+{
+	struct job_task tasks[] = {{.name = (char *)"a", .machine = 3, .weight = 1},
+				   {.name = (char *)"b", .machine = 0, .weight = 1}};
+	struct job job = {.id = (char *)"k8s-shop.web", .curve = (char *)"memcached", .tasks = tasks, .task_count = 2};
+	struct error err = {0};
+	json_t *answer = filter_for("memcached", "root", "[\"n2\"]");
+
+	expect_names(answer, "[\"n2\"]");
+	json_decref(answer);
+	answer = filter_for("memcached", "task", "[\"n1\", \"n2\", \"n4\", \"n5\"]");
+	expect_names(answer, "[\"n2\"]");
+	json_decref(answer);
+	cr_assert_eq(live_submit(live, &job, 0, false, 0, &err), 0, "%s", err.text);
+	for (int ended = 0; ended < 2; ended++) {
+		answer = filter_for("memcached", "task", "[\"n1\", \"n2\", \"n4\", \"n5\"]");
+		expect_names(answer, "[\"n4\"]");
+		cr_expect_str_eq(reason(answer, "n5"), "nomora: predicted performance 0.90, the best is 1.00");
+		cr_expect_str_eq(reason(answer, "n2"), "nomora: predicted performance 0.50, the best is 1.00");
+		json_decref(answer);
+		cr_assert_eq(live_ended(live, "k8s-shop.web", ended ? "b" : "a", &err), 0, "%s", err.text);
+	}
+}
+
+/* Mean performance of tasks on the rack's nodes: n3 (1 + 0.4 + 0.2) / 3, n4 (1 + 0.4 + 0.8) / 3, n5 (1 + 0.2 + 0.8)
+ * / 3. */
+Test(extender, the_root_goes_where_tasks_in_its_rack_would_be_nearest)
+{
+	static const char body[] =
+		"{\"Pod\": {\"metadata\": {\"namespace\": \"shop\", \"name\": \"p\", \"labels\": {\"nomora.io/curve\": "
+		"\"memcached\", \"nomora.io/job\": \"web\", \"nomora.io/role\": \"root\"}}}, \"NodeNames\": [\"n1\", "
+		"\"n2\", \"n3\", \"n4\", \"n5\"]}";
+	struct latency_sample samples[] = {{2, 3, 60}, {2, 4, 80}, {3, 4, 20}};
+	static const int scores[] = {0, 0, 7, 10, 9};
+	struct error err = {0};
+	json_t *answer, *entry;
+	size_t at;
+	char *text;
+
+	cr_assert_eq(live_latency(live, samples, 3, 0), 0);
+	text = extender_prioritize(extender, live, body, strlen(body), &err);
+	cr_assert(text, "%s", err.text);
+	answer = json_loads(text, 0, NULL);
+	cr_assert_eq(json_array_size(answer), 5);
+	json_array_foreach (answer, at, entry)
+		cr_expect_eq(json_integer_value(json_object_get(entry, "Score")), scores[at], "%s", text);
+	json_decref(answer);
+	free(text);
+	answer = filter_text(body);
+	expect_names(answer, "[\"n4\"]");
+	json_decref(answer);
 }

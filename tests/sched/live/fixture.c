@@ -56,6 +56,29 @@ int fixture_submit(struct live *live, const char *id, uint32_t tasks, bool may_m
 	return fixture_submit_limited(live, id, tasks, may_move, (struct job_limits){0}, err);
 }
 
+int fixture_submit_running(struct live *live, const char *id, const char *machines, bool may_move, double running_s,
+			   double now_s, struct error *err)
+{
+	struct job_task tasks[8];
+	char names[8][8];
+	struct job job = {.id = (char *)id, .curve = (char *)"steep", .tasks = tasks};
+
+	for (const char *at = machines; *at; at += strcspn(at, " "), at += strspn(at, " ")) {
+		char machine[8];
+		uint32_t t = job.task_count++;
+
+		snprintf(machine, sizeof machine, "%.*s", (int)strcspn(at, " "), at);
+		snprintf(names[t], sizeof names[t], "t%u", t);
+		tasks[t] = (struct job_task){.name = names[t],
+					     .machine = machine[0] == '-'
+								? JOB_NO_MACHINE
+								: cluster_find_machine(live_cluster(live), machine),
+					     .running_s = running_s,
+					     .weight = 1};
+	}
+	return live_submit(live, &job, 0, may_move, now_s, err);
+}
+
 void fixture_measure(struct live *live, const char *a, const char *b, float rtt_us, double now_s)
 {
 	struct latency_sample sample = {(uint32_t)cluster_find_machine(live_cluster(live), a),

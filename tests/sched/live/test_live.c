@@ -477,3 +477,93 @@ Test(live, the_next_step_is_due_with_the_earliest_deadline_of_all_tasks)
 	}
 	live_destroy(live);
 }
+
+Test(live, a_job_may_arrive_with_tasks_that_run)
+{
+	struct live *live = fixture_make_default();
+	struct error err = {0};
+	const struct live_task *task;
+
+	cr_assert_eq(fixture_submit_running(live, "web", "m2 m4", false, 30, 100, &err), 0, "%s", err.text);
+	task = fixture_task_of(live, "web", 1);
+	cr_expect_eq(task->state, LIVE_RUNNING);
+	cr_expect_float_eq(task->since_s, 70, 1e-9);
+	cr_expect_float_eq(task->started_s, 70, 1e-9);
+	cr_expect_str_eq(fixture_machine_of(live, "web", 1), "m4");
+	cr_expect_eq(live_totals(live).free_slots, 10);
+	cr_expect_eq(live_totals(live).running, 2);
+	cr_expect_eq(fixture_step(live, 101), 0);
+	cr_assert_eq(live_machine_set(live, "m5", "r1", "p", 2, LIVE_DOWN, &err), 0);
+	cr_expect_eq(fixture_submit_running(live, "db", "m2 m5", false, 0, 101, &err), -EINVAL);
+	cr_expect_str_eq(err.text, "job 'db': task 't1' runs on machine 'm5', which is down");
+	cr_expect_null(live_find_job(live, "db"));
+	live_destroy(live);
+}
+
+Test(live, a_machine_or_curve_in_use_stays)
+{
+	struct live *live = fixture_make_default();
+	struct error err = {0};
+
+	cr_assert_eq(fixture_submit_running(live, "web", "m0 m3", false, 0, 0, &err), 0);
+	cr_expect_eq(live_machine_remove(live, "m3", &err), -EBUSY);
+	cr_expect_str_eq(err.text, "machine 'm3' has tasks; drain it first");
+	cr_expect_eq(live_machine_remove(live, "m9", &err), -ENOENT);
+	cr_expect_str_eq(err.text, "unknown machine 'm9'");
+	cr_expect_eq(live_curve_remove(live, "steep", &err), -EBUSY);
+	cr_expect_str_eq(err.text, "curve 'steep' is used by a job");
+	cr_expect_eq(live_curve_remove(live, "none", &err), -ENOENT);
+	cr_expect_str_eq(err.text, "unknown curve 'none'");
+	cr_expect_eq(live_machine_set(live, "m0", "r1", "p", 2, LIVE_UP, &err), -EINVAL);
+	cr_expect_str_eq(err.text, "machine 'm0' is in rack 'r0', pod 'p'; to change this, remove it and add it again");
+	cr_expect_eq(live_machine_set(live, "m0", "r0", "q", 2, LIVE_UP, &err), -EINVAL);
+	cr_expect_eq(live_machine_set(live, "m0", "r0", "p", CLUSTER_SLOTS_MAXIMUM + 1, LIVE_UP, &err), -EINVAL);
+	cr_expect_eq(live_machine_set(live, "m1", "r0", "p", CLUSTER_SLOTS_MAXIMUM, LIVE_UP, &err), 0, "%s", err.text);
+	cr_expect_eq(live_totals(live).slots, CLUSTER_SLOTS_MAXIMUM + 10);
+	/* The root has ended: its machine is still the reference for t1, also when it is down. */
+	cr_assert_eq(live_ended(live, "web", "t0", &err), 0);
+	fixture_step(live, 1);
+	cr_expect_eq(live_machine_remove(live, "m0", &err), -EBUSY);
+	cr_expect(strstr(err.text, "machine 'm0' cannot be removed: the root of a job ended there"), "%s", err.text);
+	cr_assert_eq(live_machine_set(live, "m0", "r0", "p", 2, LIVE_DOWN, &err), 0);
+	fixture_step(live, 2);
+	cr_expect_eq(live_machine_remove(live, "m0", &err), -EBUSY);
+	cr_expect_eq(live_machine_state_of(live, 0), LIVE_DOWN, "nothing has changed");
+	cr_assert_eq(live_cancel(live, "web", &err), 0);
+	fixture_step(live, 3);
+	cr_expect_eq(live_machine_remove(live, "m3", &err), 0, "%s", err.text);
+	cr_expect_eq(live_curve_remove(live, "steep", &err), 0, "%s", err.text);
+	cr_expect_eq(live_totals(live).slots, CLUSTER_SLOTS_MAXIMUM + 6);
+	live_destroy(live);
+}
+
+Test(live, reports_that_do_not_fit_are_refused)
+{
+	struct live *live = fixture_make_default();
+	struct error err = {0};
+
+	cr_expect_eq(live_started(live, "web", "t0", "m0", 1, &err), -ENOENT);
+	cr_expect_str_eq(err.text, "unknown task 't0' of job 'web'");
+	cr_assert_eq(fixture_submit(live, "web", 2, false, &err), 0);
+	cr_expect_eq(live_ended(live, "web", "t0", &err), -EINVAL);
+	cr_expect_str_eq(err.text, "task 't0' of job 'web' is waiting; expected a decided, moving or running task");
+	cr_expect_eq(live_failed(live, "web", "t0", 1, &err), -EINVAL);
+	cr_assert_eq(fixture_step(live, 1), 2);
+	cr_expect_eq(live_started(live, "web", "t0", "elsewhere", 1, &err), -EINVAL);
+	cr_expect(strstr(err.text, "task 't0' of job 'web' was to start on '"), "%s", err.text);
+	cr_expect(strstr(err.text, ", not on 'elsewhere'"), "%s", err.text);
+	cr_expect_eq(fixture_task_of(live, "web", 0)->state, LIVE_DECIDED);
+	fixture_confirm(live, "web", 2);
+	cr_expect_eq(live_started(live, "web", "t0", fixture_machine_of(live, "web", 0), 3, &err), 0, "known");
+	cr_expect_float_eq(fixture_task_of(live, "web", 0)->started_s, 2, 1e-9);
+	cr_expect_eq(live_started(live, "web", "t0", "elsewhere", 3, &err), -EINVAL);
+	cr_expect_eq(live_ended(live, "web", "t9", &err), -ENOENT);
+	cr_expect_eq(live_failed(live, "web", "t9", 1, &err), -ENOENT);
+	cr_assert_eq(live_ended(live, "web", "t1", &err), 0);
+	cr_expect_eq(live_ended(live, "web", "t1", &err), 0, "known");
+	cr_expect_eq(live_find_job(live, "web")->ended_count, 1);
+	cr_expect_eq(live_failed(live, "web", "t1", 4, &err), -EINVAL);
+	cr_expect_eq(live_set_restart(live, "none", 1, &err), -ENOENT);
+	cr_expect_str_eq(err.text, "unknown job 'none'");
+	live_destroy(live);
+}

@@ -365,3 +365,209 @@ Test(store, errors_of_the_disk_lose_nothing_acknowledged)
 		}
 	cr_expect_gt(last, 20);
 }
+
+/* Machines and a job in several states, one of them on m2, which the second state has as down. */
+static struct live *make_live_with_job(struct store *store)
+{
+	static const double flat[] = {1, 1};
+	static const char *const line = "{\"id\": \"j\", \"curve\": \"flat\", \"root\": 0, \"tasks\": 5}";
+	struct error err = {0};
+	struct curve *curve = curve_from_table("flat", flat, 2, &err);
+	char *text = curve_to_text(curve, &err);
+	struct live *live = make_live();
+	struct file_lines *lines = file_lines_from_memory("jobs", line, strlen(line));
+	struct jobs *jobs = jobs_parse(lines, &err);
+
+	cr_assert_not_null(jobs, "%s", err.text);
+	cr_assert_eq(live_machine_set(live, "m1", "r1", "p1", 3, LIVE_UP, &err), 0);
+	cr_assert_eq(live_machine_set(live, "m2", "r1", "p1", 4, LIVE_DRAINING, &err), 0);
+	cr_assert_eq(live_machine_set(live, "m3", "r2", "p1", 2, LIVE_UP, &err), 0);
+	cr_assert_eq(live_curve_set(live, "flat", curve, &err), 0);
+	cr_assert_eq(live_submit(live, &jobs->items[0], 77, true, 700, &err), 0);
+	cr_assert_eq(live_step(live, 701, &err), 5, "%s", err.text);
+	store_put_machine(store, "m1", "r1", "p1", 3, "up");
+	store_put_machine(store, "m2", "r1", "p1", 4, "draining");
+	store_put_machine(store, "m3", "r2", "p1", 2, "up");
+	store_put_curve(store, "flat", text);
+	store_put_job(store, "j", line, 77, true, 12.5);
+	jobs_destroy(jobs);
+	file_lines_close(lines);
+	free(text);
+	curve_destroy(curve);
+	return live;
+}
+
+/* The clock of the state is 1000 s behind the wall clock; that of the state that is read is 1500 s behind it. */
+Test(store, a_state_that_is_read_is_that_which_was_written)
+{
+	struct error err = {0};
+	struct store *store = store_open(state, &err);
+	struct live *live, *again = make_live();
+	const struct live_job *job, *read;
+	const struct live_decision *decisions;
+	size_t count;
+	char *line;
+
+	cr_assert_not_null(store, "%s", err.text);
+	live = make_live_with_job(store);
+	job = live_find_job(live, "j");
+	for (int t = 0; t < 4; t++)
+		cr_assert_eq(live_started(live, "j", job->tasks[t].name,
+					  live_cluster(live)->machines[job->tasks[t].machine].name, 702, &err),
+			     0, "%s", err.text);
+	cr_assert_eq(live_failed(live, "j", "t2", 703, &err), 0);
+	cr_assert_eq(live_ended(live, "j", "t3", &err), 0);
+	store_put_tasks(store, live, job, 1000);
+	decisions = live_decisions(live, 0, &count);
+	for (size_t d = 0; d < count; d++)
+		store_put_decision(store, &decisions[d], 1000);
+	cr_expect(store_pending(store));
+	cr_assert_eq(store_commit(store, &err), 0, "%s", err.text);
+	cr_expect_not(store_pending(store));
+	store_close(store);
+
+	store = store_open_old(state, &err);
+	cr_assert_not_null(store, "%s", err.text);
+	cr_assert_eq(store_load(store, again, 1500, 210, &err), 0, "%s", err.text);
+	read = live_find_job(again, "j");
+	cr_assert_not_null(read);
+	cr_expect_float_eq(read->restart_s, 12.5, 1e-9);
+	cr_expect_eq(read->owner, 77);
+	cr_expect(read->may_move);
+	for (uint32_t t = 0; t < 5; t++) {
+		const struct live_task *task = &job->tasks[t], *of = &read->tasks[t];
+
+		cr_expect_eq(of->state, task->state, "t%u", t);
+		cr_expect_eq(of->attempts, task->attempts, "t%u", t);
+		if (task->machine >= 0)
+			cr_expect_str_eq(live_cluster(again)->machines[of->machine].name,
+					 live_cluster(live)->machines[task->machine].name, "t%u", t);
+		else
+			cr_expect_eq(of->machine, -1, "t%u", t);
+		if (task->state == LIVE_RUNNING) {
+			cr_expect_float_eq(of->started_s, task->started_s - 500, 1e-6, "t%u", t);
+			cr_expect_float_eq(of->since_s, task->since_s - 500, 1e-6, "t%u", t);
+		}
+		if (task->state == LIVE_DECIDED)
+			cr_expect_float_eq(of->since_s, 210, 1e-6, "its time-out begins again");
+	}
+	cr_expect_eq(live_last_decision(again), 5);
+	cr_expect_eq(live_totals(again).slots, 9);
+	cr_expect_eq(live_machine_state_of(again, (uint32_t)cluster_find_machine(live_cluster(again), "m2")),
+		     LIVE_DRAINING);
+	line = store_job_line(store, "j");
+	cr_expect_str_eq(line, "{\"id\": \"j\", \"curve\": \"flat\", \"root\": 0, \"tasks\": 5}");
+	free(line);
+	cr_expect_null(store_job_line(store, "k"));
+	live_destroy(again);
+
+	/* Without the machine of running tasks, and without one that is not used. */
+	store_put_machine(store, live_cluster(live)->machines[job->tasks[1].machine].name,
+			  live_cluster(live)->racks[live_cluster(live)->machines[job->tasks[1].machine].rack].name,
+			  "p1", 3, "down");
+	store_remove_machine(store, "m2");
+	cr_assert_eq(store_commit(store, &err), 0, "%s", err.text);
+	again = make_live();
+	cr_assert_eq(store_load(store, again, 1500, 210, &err), 0, "%s", err.text);
+	cr_expect_lt(cluster_find_machine(live_cluster(again), "m2"), 0);
+	cr_expect_eq(live_totals(again).machines, 2);
+	read = live_find_job(again, "j");
+	cr_expect_eq(read->tasks[1].state, LIVE_WAITING);
+	cr_expect_eq(read->tasks[1].machine, -1);
+	live_destroy(again);
+	store_remove_job(store, "j");
+	cr_assert_eq(store_commit(store, &err), 0, "%s", err.text);
+	again = make_live();
+	cr_assert_eq(store_load(store, again, 1500, 210, &err), 0, "%s", err.text);
+	cr_expect_eq(live_totals(again).jobs, 0);
+	live_destroy(again);
+	live_destroy(live);
+	store_close(store);
+}
+
+/* Context of note_decision(): the numbers of decisions, as text. */
+static void note_decision(void *context, const struct live_decision *decision, double wall_s)
+{
+	char *numbers = context;
+
+	sprintf(numbers + strlen(numbers), "%d:%.0f%s ", (int)decision->sequence, wall_s, decision->is_root ? "r" : "");
+	cr_expect(decision->kind == LIVE_MOVE && decision->origin == LATENCY_ORIGIN_RACK_PAIR);
+	cr_expect_str_eq(decision->from, "m1");
+	cr_expect_str_eq(decision->to, "m2");
+	cr_expect_float_eq(decision->rtt_us, 7, 1e-9);
+	cr_expect_float_eq(decision->performance, 0.5, 1e-9);
+	cr_expect_float_eq(decision->gain, 0.25, 1e-9);
+	cr_expect(isnan(decision->measured));
+}
+
+static void expect_page(struct store *store, uint64_t after, size_t bytes_most, const char *expected,
+			uint64_t expected_next)
+{
+	uint64_t next;
+	char *page = store_journal_page(store, after, bytes_most, &next);
+
+	cr_expect_str_eq(page, expected);
+	cr_expect_eq(next, expected_next, "%d", (int)next);
+	free(page);
+}
+
+Test(store, the_journal_is_read_in_pages_and_cut_at_a_checkpoint)
+{
+	struct error err = {0};
+	struct store *store = store_open(state, &err);
+	struct live_decision decision = {.kind = LIVE_MOVE,
+					 .job = (char *)"j",
+					 .task = (char *)"t1",
+					 .from = (char *)"m1",
+					 .to = (char *)"m2",
+					 .rtt_us = 7,
+					 .performance = 0.5,
+					 .gain = 0.25,
+					 .measured = NAN,
+					 .origin = LATENCY_ORIGIN_RACK_PAIR};
+	double origin_s, last_s;
+	char numbers[64] = "";
+
+	cr_assert_not_null(store, "%s", err.text);
+	store_journal_range(store, &origin_s, &last_s);
+	cr_expect_float_eq(origin_s, 0, 1e-9, "there is no journal");
+	store_put_journal(store, 100, 50, "first checkpoint\n");
+	store_put_journal(store, 110, 0, "one\n");
+	store_put_journal(store, 200, 50, "second checkpoint\n");
+	store_put_journal(store, 210, 0, "two\n");
+	store_put_journal(store, 300, 50, "third checkpoint\n");
+	store_put_journal(store, 310, 0, "three\n");
+	for (int d = 1; d <= 3; d++) {
+		decision.sequence = (uint64_t)d;
+		decision.at_s = 100 * d - 40;
+		store_put_decision(store, &decision, 40);
+	}
+	cr_assert_eq(store_commit(store, &err), 0, "%s", err.text);
+	store_journal_range(store, &origin_s, &last_s);
+	cr_expect_float_eq(origin_s, 50, 1e-9);
+	cr_expect_float_eq(last_s, 311, 1e-9);
+	expect_page(store, 0, 1000, "first checkpoint\none\ntwo\nthree\n", 6);
+	expect_page(store, 0, 1, "first checkpoint\n", 1);
+	expect_page(store, 1, 4, "one\n", 2);
+	expect_page(store, 1, 5, "one\ntwo\n", 4);
+	expect_page(store, 6, 1000, "", 6);
+	store_each_decision(store, "j", "t1", 2, note_decision, numbers);
+	cr_expect_str_eq(numbers, "3:300 2:200 ");
+	/* The checkpoint at the time itself is not older. */
+	store_cut_journal(store, 200);
+	cr_assert_eq(store_commit(store, &err), 0, "%s", err.text);
+	expect_page(store, 0, 1000, "first checkpoint\none\ntwo\nthree\n", 6);
+	store_cut_journal(store, 299);
+	cr_assert_eq(store_commit(store, &err), 0, "%s", err.text);
+	expect_page(store, 0, 1000, "second checkpoint\ntwo\nthree\n", 6);
+	numbers[0] = '\0';
+	store_each_decision(store, "j", "t1", 9, note_decision, numbers);
+	cr_expect_str_eq(numbers, "3:300 ");
+	store_cut_journal(store, 1000);
+	cr_assert_eq(store_commit(store, &err), 0, "%s", err.text);
+	expect_page(store, 0, 1000, "third checkpoint\nthree\n", 6);
+	numbers[0] = '\0';
+	store_each_decision(store, "j", "t1", 9, note_decision, numbers);
+	cr_expect_str_eq(numbers, "3:300 ", "the last one stays");
+	store_close(store);
+}

@@ -68,7 +68,7 @@ static void run(struct sim_result *into)
  * task (10 s) across. Job 2 comes at 5.5 s: its root (9.5 s) takes the last slot; its task (5 s) waits until 10 s, and
  * then runs in its root's rack.
  */
-static void six_events(void)
+static void six_events(int64_t end_us)
 {
 	settings.slots = 1;
 	settings.machines_per_rack = 2;
@@ -82,7 +82,7 @@ static void six_events(void)
 	workload_add_task(workload, 1, 2, 0, 10 * second_us);
 	workload_add_task(workload, 2, 0, 5500000, 9500000);
 	workload_add_task(workload, 2, 1, 5500000, 5 * second_us);
-	finish(20 * second_us, false);
+	finish(end_us, false);
 }
 
 static double seconds_at(const struct histogram *histogram, double percentile)
@@ -92,7 +92,7 @@ static double seconds_at(const struct histogram *histogram, double percentile)
 
 Test(sim, four_machines_and_six_events_by_hand)
 {
-	six_events();
+	six_events(20 * second_us);
 	run(&result);
 	cr_assert_eq(result.job_count, 2);
 	/* ten samples of 0.8 and 0.5; five samples of 0.8 */
@@ -124,12 +124,50 @@ Test(sim, four_machines_and_six_events_by_hand)
 	cr_expect_eq(result.machines_added, 4);
 }
 
+/* The same, but the day ends after 8 s: four tasks run, and job 2 has not had a sample. */
+Test(sim, a_day_that_ends_before_its_tasks)
+{
+	six_events(8 * second_us);
+	run(&result);
+	cr_assert_eq(result.job_count, 1);
+	cr_expect_eq(result.jobs[0].performance.intervals, 8);
+	cr_expect_eq(result.submitted, 5);
+	cr_expect_eq(result.finished, 0);
+	cr_expect_eq(result.running, 4);
+	cr_expect_eq(result.waiting, 1);
+	cr_expect_float_eq(result.task_hours * 3600, 3 * 8 + 2.5, 1e-6);
+	cr_expect_float_eq(result.utilisation_mean, (5 * 0.75 + 3) / 8, 1e-9);
+	cr_expect_float_eq(result.waiting_mean, 3 / 8.0, 1e-9);
+	cr_expect_eq(histogram_count(result.response_us), 0);
+	cr_expect_float_eq((double)result.end_us, 8e6, 1);
+}
+
+/* A task in the root's rack, and from 1.5 s on one in the other rack. */
+Test(sim, the_first_second_has_its_own_performance)
+{
+	settings.slots = 1;
+	settings.machines_per_rack = 2;
+	settings.racks_per_pod = 1;
+	settings.policy_settings.spill = POLICY_SPILL_BEST;
+	for (uint64_t m = 0; m < 4; m++)
+		workload_add_machine_event(workload, 0, 100 + m, WORKLOAD_MACHINE_ADDED, 1);
+	workload_add_task(workload, 1, 0, 0, 20 * second_us);
+	workload_add_task(workload, 1, 1, 0, 20 * second_us);
+	workload_add_task(workload, 1, 2, 1500000, 20 * second_us);
+	finish(4 * second_us, false);
+	run(&result);
+	cr_expect_float_eq(result.start_area, 0.8, 1e-6);
+	cr_expect_float_eq(result.start_task_mean, 0.8, 1e-6);
+	cr_expect_float_eq(result.area, (0.8 + 3 * 0.65) / 4, 1e-6);
+	cr_expect_float_eq(result.task_mean, (0.8 + 3 * 1.3) / 7, 1e-6);
+}
+
 /* Rounds from the third on take 1 s: the round at 5.5 s, which places nothing, and that at 10 s. */
 Test(sim, placements_take_effect_at_the_end_of_a_round)
 {
 	settings.solver_time = SIM_SOLVER_FIXED;
 	settings.solver_us = second_us;
-	six_events();
+	six_events(20 * second_us);
 	run(&result);
 	cr_expect_float_eq(seconds_at(result.placement_us, 100), 5.5, 0.01);
 	cr_expect_float_eq(seconds_at(result.wait_solver_us, 100), 1, 0.01);

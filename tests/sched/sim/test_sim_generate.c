@@ -67,3 +67,42 @@ Test(sim_generate, a_seed_repeats)
 	for (int i = 0; i < 3; i++)
 		workload_destroy(workloads[i]);
 }
+
+/* As many tasks as were asked for; those of the day come in bursts over the whole day. */
+Test(sim_generate, submissions_come_in_bursts_over_the_day)
+{
+	enum { TASKS = 5000, HOURS = 2, BURSTS = (HOURS * 2870 + 23) / 24 };
+	struct workload_filter filter = {.end_us = INT64_MAX, .fraction = 1, .speed_up = 1, .keep_single = true};
+	struct sim_generate_settings settings;
+	struct workload *workload;
+	uint32_t in_second[HOURS * 3600] = {0}, largest = 0;
+	size_t filled = 0, submitted = 0, seconds = 0;
+
+	sim_generate_settings_default(&settings);
+	settings.machines = 100;
+	settings.slots = 10;
+	settings.load = 0.7;
+	settings.hours = HOURS;
+	settings.tasks = TASKS;
+	workload = sim_generate(&settings);
+	cr_assert_not_null(workload);
+	cr_assert_eq(workload_finish(workload, &filter), 0);
+	for (size_t t = 0; t < workload->task_count; t++) {
+		int64_t submit_us = workload->tasks[t].submit_us;
+
+		cr_assert(submit_us >= 0 && submit_us < HOURS * INT64_C(3600000000));
+		cr_assert(submit_us == 0 || submit_us >= 1000000, "the first second is that of the start");
+		filled += submit_us == 0;
+		submitted += submit_us > 0;
+		in_second[submit_us / 1000000] += submit_us > 0;
+	}
+	for (size_t s = 0; s < HOURS * 3600; s++) {
+		seconds += in_second[s] > 0;
+		largest = in_second[s] > largest ? in_second[s] : largest;
+	}
+	cr_expect(filled >= 698 && filled <= 700, "%zu of 70 %% of 1000 slots", filled);
+	cr_expect_eq(submitted, TASKS, "%zu", submitted);
+	cr_expect(seconds <= BURSTS && seconds > BURSTS / 8, "%zu bursts, %d at most", seconds, BURSTS);
+	cr_expect_lt(largest, TASKS / 2);
+	workload_destroy(workload);
+}

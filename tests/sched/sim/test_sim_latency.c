@@ -107,6 +107,30 @@ Test(sim_latency, recorded_levels_vary_by_drift_and_noise)
 	cr_expect_neq(latency.rtt_us[0], before);
 }
 
+/* Two values for each of the 42 series of a distance: series k begins with value 2 k, and the values repeat. */
+Test(sim_latency, a_recorded_series_is_followed_second_by_second)
+{
+	enum { VALUES = 2 * SIM_LATENCY_SERIES };
+	float us[VALUES];
+	struct rtt_series recorded = {us, VALUES, 100};
+	struct rtt_series_set set = {.items = {&recorded, &recorded, &recorded}, .counts = {1, 1, 1}};
+
+	for (int i = 0; i < VALUES; i++)
+		us[i] = (float)(100 + i);
+	make(90, 10, 3);
+	sim_latency_settings_default(&settings);
+	settings.drift = settings.noise = 0;
+	settings.recorded = &set;
+	cr_assert_eq(sim_latency_start(&latency, &settings, layout, NULL), 0);
+	for (int second = 0; second <= VALUES; second++) {
+		for (int k = 0; k < SIM_LATENCY_SERIES; k++)
+			cr_assert_float_eq(latency.rtt_us[k * SIM_LATENCY_SCALES],
+					   (100 + (2 * k + second) % VALUES) * latency.scale[0][0], 1e-3,
+					   "series %d, second %d", k, second);
+		next_second(&latency);
+	}
+}
+
 /* Rows and nearest machines of 1,000 random clusters, seconds and roots. */
 Test(sim_latency, rows_and_nearest_machines_equal_brute_force)
 {
