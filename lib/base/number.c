@@ -14,7 +14,7 @@ enum { DIGITS_SHORT = 18 };
 /* strtod() also accepts leading blanks, hexadecimal numbers, "inf" and "nan", which are not allowed here. */
 static int looks_decimal(const char *text)
 {
-	return text[0] != '\0' && strspn(text, "+-.0123456789eE") == strlen(text) && strpbrk(text, "0123456789");
+	return strspn(text, "+-.0123456789eE") == strlen(text) && strpbrk(text, "0123456789");
 }
 
 /*

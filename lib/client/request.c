@@ -166,15 +166,17 @@ json_t *client_what_if_request(char *const *changes, int count, const char *jobs
 {
 	size_t bytes;
 	char *jobs = jobs_path ? file_read_all(jobs_path, JOBS_BYTES_MAXIMUM, &bytes, err) : NULL;
-	json_t *list, *request;
+	json_t *list, *request = NULL;
+	bool complete = true;
 
 	if (jobs_path && !jobs)
 		return NULL;
 	list = json_array();
 	for (int c = 0; c < count; c++)
-		json_array_append_new(list, json_string(changes[c]));
-	request = json_pack("{s:O, s:s, s:b, s:f}", "changes", list, "jobs", jobs ? jobs : "", "move", move, "within_s",
-			    within_s);
+		complete = json_array_append_new(list, json_string(changes[c])) == 0 && complete;
+	if (complete)
+		request = json_pack("{s:O, s:s, s:b, s:f}", "changes", list, "jobs", jobs ? jobs : "", "move", move,
+				    "within_s", within_s);
 	if (!request)
 		error_set(err, EINVAL, "the changes and jobs are not UTF-8 text");
 	json_decref(list);

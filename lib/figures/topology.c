@@ -48,7 +48,7 @@ static void find_rows(struct plan *plan)
 	}
 	for (uint32_t n = 0; n < topology->node_count; n++)
 		if (plan->row[n] == UINT32_MAX) { /* not connected to any host */
-			plan->row[n] = plan->rows > 0 ? plan->row[plan->order[tail - 1]] : 0;
+			plan->row[n] = tail > 0 ? plan->row[plan->order[tail - 1]] : 0;
 			plan->order[tail++] = n;
 		}
 	plan->rows = topology->node_count > 0 ? plan->row[plan->order[tail - 1]] + 1 : 0;

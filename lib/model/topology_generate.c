@@ -293,11 +293,11 @@ static bool numbers_after(const char *argument, const char *prefix, uint32_t *nu
 
 	if (strncmp(argument, prefix, length) != 0)
 		return false;
-	for (argument += length; count < maximum; argument += used + 1) {
+	for (argument += length;; argument += used + 1) {
 		if (argument[0] < '0' || argument[0] > '9' || sscanf(argument, "%9u%n", &numbers[count], &used) != 1)
 			return false;
 		count++;
-		if (argument[used] != ',')
+		if (argument[used] != ',' || count == maximum)
 			break;
 	}
 	return count >= minimum && argument[used] == '\0';

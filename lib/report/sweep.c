@@ -162,7 +162,7 @@ static void print_level(FILE *out, struct level *level)
 
 	fprintf(out, "<tr><td class=\"n\">%g</td><td class=\"n\">%d</td><td class=\"n\">", level->delay_us,
 		level->runs);
-	if (!isnan(level->processors_used))
+	if (level->processors > 0 && !isnan(level->processors_used))
 		fprintf(out, "%.2f of %.0f", level->processors_used / level->runs, level->processors);
 	fputs("</td>", out);
 	if (level->rtt_count == 0) {

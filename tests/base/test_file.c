@@ -227,3 +227,22 @@ Test(file, limits_and_fields)
 	cr_assert_str_eq(fields[1], "b c");
 	cr_assert_str_eq(fields[2], "");
 }
+
+Test(file, lines_count_from_where_they_start)
+{
+	struct file_lines *lines = file_lines_from_memory("part", "a\nb\n", 4);
+	struct error err = {0};
+	char *line;
+
+	file_lines_start(lines, 7);
+	cr_assert_eq(file_lines_next(lines, &line, &err), 1);
+	cr_expect_eq(file_lines_number(lines), 7);
+	cr_assert_eq(file_lines_next(lines, &line, &err), 1);
+	cr_expect_eq(file_lines_number(lines), 8);
+	cr_expect_str_eq(line, "b");
+	cr_expect_eq(file_lines_next(lines, &line, &err), 0);
+	file_lines_close(lines);
+	lines = file_lines_from_memory("-", "", 0);
+	cr_expect_str_eq(file_lines_name(lines), "standard input");
+	file_lines_close(lines);
+}

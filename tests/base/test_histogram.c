@@ -282,3 +282,38 @@ Test(histogram, a_compact_one_counts_beyond_32_bits)
 	cr_assert_lt(histogram_percentile(compact, 0.5), 2000);
 	histogram_destroy(compact);
 }
+
+/* The first and the last value of the range, and a saturated one, count as every other. */
+Test(histogram, a_read_one_keeps_a_minimum_of_0_and_the_whole_range)
+{
+	struct error err = {0};
+	struct histogram *histogram = histogram_read("nomora-histogram/1 1 100 2 2 0 100 100 10000 0 0:1 100:1", &err);
+
+	cr_assert_not_null(histogram, "%s", err.text);
+	cr_assert_eq(histogram_minimum(histogram), 0);
+	cr_assert_eq(histogram_maximum(histogram), 100);
+	cr_assert_eq(histogram_count(histogram), 2);
+	cr_assert_eq(histogram_mean(histogram), 50);
+	histogram_destroy(histogram);
+}
+
+Test(histogram, a_compact_one_keeps_counts_of_many_and_of_one_slot)
+{
+	struct histogram *compact = histogram_create_compact(1, 1000000, 2, 4);
+	struct histogram_cursor cursor = {0};
+
+	histogram_record_many(compact, 10, UINT32_MAX);
+	histogram_record_many(compact, 5, 2);
+	histogram_record_many(compact, 20, 3);
+	histogram_record_many(compact, 20, 4);
+	for (int i = 0; i < 3; i++) {
+		static const int64_t values[] = {5, 10, 20};
+		static const uint64_t counts[] = {2, UINT32_MAX, 7};
+
+		cr_assert_eq(histogram_next(compact, &cursor), 1);
+		cr_expect_eq(cursor.low, values[i]);
+		cr_expect_eq(cursor.count, counts[i]);
+	}
+	cr_assert_eq(histogram_next(compact, &cursor), 0);
+	histogram_destroy(compact);
+}

@@ -205,3 +205,92 @@ Test(json, a_member_is_one_line)
 	cr_assert_str_eq(text, ", \"x\": {\"a\": 0.95, \"b\": [1, null]}");
 	free(text);
 }
+
+Test(json, bounds_belong_to_the_range)
+{
+	static const struct {
+		const char *text;
+		bool fits;
+	} cases[] = {{"-3", true}, {"5", true}, {"-4", false}, {"6", false}, {"5.0", true}, {"5.5", false}};
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		json_t *root = json_pack("{s:o}", "x", json_loads(cases[i].text, JSON_DECODE_ANY, NULL));
+		struct error err = {0};
+		struct json_reader whole = {"f", 0, &err, false}, real = {"f", 0, &err, false};
+		int64_t n = json_need_integer(&whole, root, "", "x", -3, 5);
+		double x = json_need_number(&real, root, "", "x", -3, 5);
+
+		cr_expect_eq(!whole.failed, cases[i].fits, "%s", cases[i].text);
+		cr_expect_eq(!real.failed, cases[i].fits, "%s", cases[i].text);
+		cr_expect_eq(n, cases[i].fits ? atoi(cases[i].text) : -3);
+		cr_expect_eq(x, cases[i].fits ? atof(cases[i].text) : -3);
+		json_decref(root);
+	}
+}
+
+Test(json, a_value_of_another_type_is_named_by_its_kind)
+{
+	static const char *const cases[][2] = {
+		{"{}", "an object"}, {"[]", "an array"},        {"\"\"", "a string"},       {"1", "a number"},
+		{"1.5", "a number"}, {"true", "true or false"}, {"false", "true or false"}, {"null", "null"},
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		json_t *root = json_pack("{s:o}", "x", json_loads(cases[i][0], JSON_DECODE_ANY, NULL));
+		struct error err = {0};
+		struct json_reader reader = {"f", 0, &err, false};
+		char expected[80];
+
+		if (i == 0)
+			cr_expect_null(json_need_array(&reader, root, "", "x"));
+		else
+			cr_expect_null(json_need_object(&reader, root, "", "x"));
+		snprintf(expected, sizeof expected, "f: x: found %s, expected an %s", cases[i][1],
+			 i == 0 ? "array" : "object");
+		cr_expect_str_eq(err.text, expected);
+		json_decref(root);
+	}
+}
+
+Test(json, a_misspelt_key_is_an_error_and_a_foreign_one_is_not)
+{
+	static const char *const known[] = {"name", "weight", NULL};
+	json_t *misspelt = json_pack("{s:i, s:i}", "name", 1, "wieght", 2);
+	json_t *foreign = json_pack("{s:i, s:i}", "name", 1, "colour", 2);
+	struct error err = {0};
+	struct json_reader reader = {"f", 0, &err, false};
+
+	cr_expect_str_eq(json_misspelt_key(misspelt, known), "wieght");
+	cr_expect_null(json_misspelt_key(foreign, known));
+	json_need_known(&reader, foreign, "jobs[1]", known);
+	cr_expect(!reader.failed && reader.foreign_told);
+	json_need_known(&reader, misspelt, "jobs[1]", known);
+	cr_expect_str_eq(err.text,
+			 "f: jobs[1].wieght: unknown key, did you mean 'weight'? Expected one of name, weight");
+	json_decref(misspelt);
+	json_decref(foreign);
+}
+
+Test(json, text_may_be_absent_or_empty_but_has_no_control_characters)
+{
+	json_t *root = json_pack("{s:s, s:s, s:s, s:b}", "empty", "", "lines", "a\tb\nc", "bad",
+				 "a\x1b"
+				 "b",
+				 "no", 0);
+	struct error err = {0};
+	struct json_reader reader = {"f", 0, &err, false};
+
+	cr_expect_str_eq(json_may_string(&reader, root, "", "absent", "else"), "else");
+	cr_expect_str_eq(json_may_string(&reader, root, "", "empty", "else"), "");
+	cr_expect_str_eq(json_need_string(&reader, root, "", "lines"), "a\tb\nc");
+	cr_expect_not(json_may_boolean(&reader, root, "", "no", true));
+	cr_expect(json_may_boolean(&reader, root, "", "absent", true));
+	cr_expect_not(reader.failed);
+	cr_expect_null(json_need_string(&reader, root, "", "bad"));
+	cr_expect_str_eq(err.text, "f: bad: expected text without control characters");
+	json_decref(root);
+	root = json_number_or_null(1.5);
+	cr_expect_eq(json_real_value(root), 1.5);
+	json_decref(root);
+	cr_expect(json_is_null(json_number_or_null(NAN)) && json_is_null(json_number_or_null(INFINITY)));
+}

@@ -36,6 +36,9 @@ Test(name, the_nearest_is_a_slip_away)
 		{"n", ""},
 		{"aenm", ""},
 		{"weigth", "weight"},
+		{"wxxght", "weight"},
+		{"wxxxxt", ""},
+		{"nxxe", ""},
 		{"machinemachinemachinemachinemachine", ""},
 	};
 
@@ -74,4 +77,20 @@ Test(name, is_printed_in_quotes)
 	fclose(out);
 	cr_assert_str_eq(text, "\"a\\\\b \\\"c\\\"\"");
 	free(text);
+}
+
+Test(name, the_nearest_is_the_first_of_those_with_the_fewest_edits)
+{
+	static const char *const swapped[] = {"bacdxy", "abcdef", "bacdxyz", NULL};
+	static const char *const equal[] = {"abcdx", "abcdy", NULL};
+	static const char *const longest[] = {"a-name-of-thirty-one-bytes-xyzw", "a-name-of-thirty-two-bytes-xyzwv",
+					      NULL};
+
+	cr_expect_str_eq(name_nearest("bacdef", swapped), "abcdef", "two letters that changed places are one edit");
+	cr_expect_str_eq(name_nearest("abcde", equal), "abcdx");
+	cr_expect_str_eq(name_nearest("a-name-of-thirty-one-bytes-xyz", longest), longest[0]);
+	cr_expect_str_eq(name_nearest("a-name-of-thirty-one-bytes-xyzW", longest), longest[0]);
+	cr_expect_null(name_nearest("a-name-of-thirty-one-bytes-xyzw1", longest), "typed: 32 bytes");
+	cr_expect_null(name_nearest("a-name-of-thirty-two-bytes-xyzv", longest + 1),
+		       "a name of 32 bytes is not compared");
 }

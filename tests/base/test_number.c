@@ -51,6 +51,8 @@ Test(number, printed_doubles_read_back_exactly)
 	}
 	number_print_double(0.1, text, sizeof text);
 	cr_assert_str_eq(text, "0.1");
+	number_print_double(9.95, text, sizeof text);
+	cr_assert_str_eq(text, "9.95", "16 digits would be 9.949999999999999");
 }
 
 Test(number, decimals_of_any_length_are_what_strtod_makes_of_them)

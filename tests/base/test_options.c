@@ -310,3 +310,91 @@ Test(options, help_names_every_option_with_range_and_default)
 	cr_assert(strstr(text, "Injection:"));
 	free(text);
 }
+
+static const char help[] = "Usage: nomora test [OPTION...] A [B]\n"
+			   "A test.\n"
+			   "\n"
+			   "Injection:\n"
+			   "  -d, --delay-us US            delay per direction (0 to 10000, default 5)\n"
+			   "  -c, --count N                how many (1 to 100, default 3)\n"
+			   "  -j, --json                   print JSON\n"
+			   "      --control PATH           control socket\n"
+			   "      --order ORDER            order of the delays: random, ascending (default random)\n"
+			   "      --host NAME              a host; may be repeated\n"
+			   "\n"
+			   "      --config FILE            take defaults from FILE: one 'long-name = value' per line\n"
+			   "  -h, --help                   this text\n"
+			   "      --version                the version\n";
+
+Test(options, help_is_laid_out_in_two_columns)
+{
+	char *text = help_of(&usage, defaults);
+
+	cr_assert_str_eq(text, help);
+	free(text);
+}
+
+Test(options, completion_has_a_line_for_each_option)
+{
+	char *text;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	options_complete(&usage, out);
+	fclose(out);
+	cr_assert_str_eq(text,
+			 "--delay-us\tUS\t\tdelay per direction\n--count\tN\t\thow many\n--json\t\t\tprint JSON\n"
+			 "--control\tPATH\t\tcontrol socket\n--order\tORDER\trandom ascending\torder of the delays\n"
+			 "--host\tNAME\t\ta host; may be repeated\n"
+			 "--config\tFILE\t\ttake defaults from FILE: one 'long-name = value' per line\n"
+			 "--help\t\t\tprint the help text\n--version\t\t\tprint the version\n");
+	free(text);
+}
+
+Test(options, an_option_is_set_if_it_differs_from_its_default)
+{
+	struct settings settings = defaults;
+
+	for (const struct option_row *row = rows; row->kind != OPTION_KIND_END; row++)
+		cr_expect_not(option_is_set(row, &settings, &defaults), "%s", row->name);
+	settings = (struct settings){
+		.delay_us = 6, .count = 4, .json = true, .control = "x", .order = 1, .hosts = {.count = 1}};
+	for (const struct option_row *row = rows; row->kind != OPTION_KIND_END; row++)
+		cr_expect_eq(option_is_set(row, &settings, &defaults), row->kind != OPTION_KIND_HEADING, "%s",
+			     row->name);
+}
+
+Test(options, lines_of_a_config_file_may_be_continued)
+{
+	const char *path =
+		write_config("count = \\\n  7\n# a comment \\\ncontrol = a \\\n b\njson = off\norder = random\n");
+	const char *argv[] = {"x", "--config", path, "--order=ascending", "a", NULL};
+	struct option_operands operands;
+	struct settings settings;
+	struct error err = {0};
+
+	cr_assert_eq(parse(argv, &settings, &operands, &err), OPTIONS_RUN, "%s", err.text);
+	cr_expect_eq(settings.count, 7);
+	cr_expect(settings.control && strstr(settings.control, "a") && strstr(settings.control, "b"), "%s",
+		  settings.control);
+	cr_expect_not(settings.json);
+	cr_expect_eq(settings.order, 1);
+	options_free(&operands);
+	unlink(path);
+	path = write_config("json = yes\ncount = \\\n");
+	argv[2] = path;
+	cr_assert_eq(parse(argv, &settings, &operands, &err), OPTIONS_FAILED);
+	cr_expect(strstr(err.text, ": the last line ends with a backslash: expected another line"), "%s", err.text);
+	unlink(path);
+}
+
+Test(options, version_and_the_list_of_choices_are_printed)
+{
+	const char *choice[] = {"x", "--order", "sideways", "a", NULL};
+	struct option_operands operands;
+	struct settings settings;
+	struct error err = {0};
+
+	cr_assert_eq(parse(choice, &settings, &operands, &err), OPTIONS_BAD);
+	cr_assert_str_eq(err.text, "--order: found 'sideways', expected one of: random, ascending");
+}

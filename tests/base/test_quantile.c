@@ -47,3 +47,17 @@ Test(quantile, the_median_is_the_middle_value_or_the_mean_of_two)
 	cr_assert_eq(quantile_median(one, 1), 7);
 	cr_assert(isnan(quantile_median(NULL, 0)));
 }
+
+/* Exact values by numerical integration, where the series in the tail is used. */
+Test(quantile, of_student_in_the_tail_are_exact_to_a_millionth)
+{
+	static const struct {
+		double dof, outside, quantile, error;
+	} rows[] = {{3, 0.05, 3.18244631, 2e-6},  {4, 0.01, 4.60409487, 1e-6},  {5, 0.01, 4.03214298, 5e-6},
+		    {5, 0.001, 6.86882663, 2e-7}, {7, 0.001, 5.40788252, 4e-6}, {10, 1e-6, 10.51649, 2e-7}};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		cr_assert_float_eq(quantile_student(rows[i].outside, rows[i].dof) / rows[i].quantile, 1, rows[i].error,
+				   "dof %g, outside %g: %.9g", rows[i].dof, rows[i].outside,
+				   quantile_student(rows[i].outside, rows[i].dof));
+}

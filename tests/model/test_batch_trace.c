@@ -70,6 +70,100 @@ Test(batch_trace, sacct)
 	cr_assert_eq(workload->tasks[4].run_us, WORKLOAD_TO_THE_END);
 }
 
+/* Columns: id, submission, wait, run time, processors, ..., processors asked for (the eighth). */
+Test(batch_trace, processors_are_those_used_or_asked_for)
+{
+	static const char text[] = "; MaxNodes: 3\n ; MaxProcs: 10\n"
+				   "1 1000 -1 10 1 -1 -1 5 -1 -1 1 1 1 1 1 -1 -1 -1\n"
+				   "2 1002 3 0 0 -1 -1 5 -1 -1 1 1 1 1 1 -1 -1 -1\n"
+				   "3 1001 4.5 2.5 -1 -1 -1 1000000 -1 -1 1 1 1 1 1 -1 -1 -1\n";
+
+	cr_assert_eq(read_text(BATCH_SWF, text, true), 0, "%s", err.text);
+	cr_assert_eq(workload->job_count, 3);
+	cr_expect_eq(report.machines, 3);
+	cr_expect_eq(report.slots, 4, "10 of 3 machines, rounded up");
+	cr_expect_eq(workload->jobs[0].task_count, 1);
+	cr_expect_eq(workload->jobs[1].id, 3);
+	cr_expect_eq(workload->jobs[1].task_count, 1000000);
+	cr_expect_eq(workload->jobs[2].task_count, 5);
+	cr_expect_eq(workload->tasks[0].submit_us, 0, "times begin with the first submission");
+	cr_expect_eq(workload->tasks[1].submit_us, 1000000);
+	cr_expect_eq(workload->tasks[1].run_us, 2500000);
+	cr_expect_eq(workload->tasks[1000001].run_us, 0);
+	cr_expect_eq(report.peak_tasks, 1000001);
+}
+
+Test(batch_trace, a_job_that_begins_as_another_ends_takes_its_place)
+{
+	cr_assert_eq(read_text(BATCH_SWF,
+			       "1 0 0 10 4 -1 -1 1 -1 -1 1 1 1 1 1 -1 -1 -1\n\n  \t\n"
+			       "2 10 0 10 3 -1 -1 1 -1 -1 1 1 1 1 1 -1 -1 -1\n"
+			       "3 5 5 10 2 -1 -1 1 -1 -1 1 1 1 1 1 -1 -1 -1\n",
+			       true),
+		     0, "%s", err.text);
+	cr_expect_eq(report.peak_tasks, 5);
+	cr_expect_eq(report.rows, 3);
+}
+
+Test(batch_trace, a_header_out_of_range_gives_no_machines)
+{
+	static const struct {
+		const char *header;
+		int64_t machines, slots;
+	} cases[] = {{"; MaxNodes: 0\n; MaxProcs: 8\n", 0, 0},
+		     {"; MaxNodes: 2\n; MaxProcs: 2e9\n", 2, 0},
+		     {"; MaxNodes: 2e9\n; MaxProcs: 8\n", 0, 0},
+		     {"; MaxNodes: 1\n; MaxProcs: 1\n", 1, 1},
+		     {"; MaxProcs: 1e9\n; MaxNodes: 1e9\n", 1000000000, 1}};
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		char text[200];
+
+		snprintf(text, sizeof text, "%s1 0 0 10 1 -1 -1 1 -1 -1 1 1 1 1 1 -1 -1 -1\n", cases[i].header);
+		cr_assert_eq(read_text(BATCH_SWF, text, true), 0, "%s", err.text);
+		cr_expect_eq(report.machines, cases[i].machines, "%zu", i);
+		cr_expect_eq(report.slots, cases[i].slots, "%zu", i);
+		workload_destroy(workload);
+	}
+	workload = NULL;
+}
+
+Test(batch_trace, sacct_has_other_ids_and_a_zero_of_tasks)
+{
+	static const char text[] = "jobid|State|SUBMIT|Start|End|NTasks|AllocCPUS|NNodes\n"
+				   "8_[1-3]|X|1970-01-01T00:00:10|1970-01-01T00:00:10|1970-01-01T00:00:11|0||2\n"
+				   "8.batch|X|never|||1|1|1\n"
+				   "-9|X|1970-01-01T00:00:00|1970-01-01T00:00:00|Unknown|0|3|2\n"
+				   "9|X|1970-01-01T00:00:00|None|Unknown|1|3|2\n";
+
+	cr_assert_eq(read_text(BATCH_SACCT, text, true), 0, "%s", err.text);
+	cr_assert_eq(workload->job_count, 2);
+	cr_expect_eq(report.rows, 4);
+	cr_expect_eq(workload->jobs[0].id, hash_text("-9"));
+	cr_expect_eq(workload->jobs[0].task_count, 3, "AllocCPUS");
+	cr_expect_eq(workload->jobs[1].id, hash_text("8_[1-3]"));
+	cr_expect_eq(workload->jobs[1].task_count, 2, "NNodes");
+	cr_expect_eq(workload->tasks[3].submit_us, 10000000);
+	cr_expect_eq(workload->left_out.never_ran, 1);
+}
+
+Test(batch_trace, a_damaged_end_is_counted)
+{
+	static const char text[] = "1 0 0 10 1 -1 -1 1 -1 -1 1 1 1 1 1 -1 -1 -1\n"
+				   "2 0 0 10 1 -1 -1 1 -1 -1 1 1 1 1 1 -1 -1 -1 and a line that is too long\n";
+	struct file_lines *lines = file_lines_from_memory("test", text, sizeof text - 1);
+
+	file_lines_limit(lines, 60);
+	workload = workload_create();
+	cr_assert_eq(batch_trace_read(workload, BATCH_SWF, lines, false, &report, &err), 0, "%s", err.text);
+	cr_expect_eq(report.jobs, 1);
+	cr_expect_eq(report.problems[BATCH_DAMAGED], 1);
+	cr_expect(strstr(report.first[BATCH_DAMAGED], ": damaged or cut off"), "%s", report.first[BATCH_DAMAGED]);
+	cr_expect_str_eq(batch_problem_name(BATCH_DAMAGED), "damaged files");
+	cr_expect_str_eq(batch_problem_name(BATCH_COLUMNS), "rows with too few columns");
+	file_lines_close(lines);
+}
+
 #define GOOD "1 0 0 10 1 -1 -1 1 -1 -1 1 1 1 1 1 -1 -1 -1\n"
 #define HEAD "JobID|Submit|Start|End|NTasks\n5|2026-01-01T00:00:00|2026-01-01T00:00:00|2026-01-01T00:00:01|1\n"
 

@@ -187,3 +187,21 @@ Test(cluster, numbers_of_removed_machines_racks_and_pods_are_given_out_again)
 	cr_expect_eq(cluster->machine_count, 4);
 	cluster_destroy(cluster);
 }
+
+Test(cluster, default_round_trips_may_be_0_and_those_not_given_stay)
+{
+	struct error err = {0};
+	struct cluster *known = cluster_create();
+	struct cluster *cluster = parse(
+		HEAD
+		"\"default_rtt_us\": {\"same_machine\": 0, \"other_pod\": 7.5}, \"machines\": [" MACHINE("a", "r") "]}",
+		&err);
+
+	cr_assert_not_null(cluster, "%s", err.text);
+	cr_expect_eq(cluster->default_rtt.same_machine_us, 0);
+	cr_expect_eq(cluster->default_rtt.other_pod_us, 7.5);
+	cr_expect_eq(cluster->default_rtt.same_rack_us, known->default_rtt.same_rack_us);
+	cr_expect_eq(cluster->default_rtt.same_pod_us, known->default_rtt.same_pod_us);
+	cluster_destroy(cluster);
+	cluster_destroy(known);
+}

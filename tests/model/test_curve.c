@@ -201,7 +201,53 @@ Test(curve, refuses_tables_that_are_none)
 	struct error err = {0};
 
 	cr_assert_null(curve_from_table("x", p, 2, &err));
+	cr_assert(strstr(err.text, "table entry 1 is not a finite number"), "%s", err.text);
 	cr_assert_null(curve_from_table("x", p, 0, &err));
+	double *many = calloc(CURVE_TABLE_MAXIMUM + 1, sizeof *many);
+	struct curve *most = curve_from_table("x", many, CURVE_TABLE_MAXIMUM, &err);
+
+	cr_assert(most, "%s", err.text);
+	cr_assert_null(curve_from_table("x", many, CURVE_TABLE_MAXIMUM + 1, &err));
+	curve_destroy(most);
+	free(many);
+}
+
+/* The last entry is at the end of the domain only if that is within the last step. */
+Test(curve, the_domain_may_end_within_the_last_step)
+{
+	static const double ends[][2] = {{19, 30}, {20, 30}, {20.5, 20.5}, {29.5, 29.5}, {30, 30}, {31, 30}};
+	const double p[] = {1, 0.8, 0.6, 0.5};
+
+	for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+		struct curve *curve = curve_from_table("x", p, 4, NULL);
+
+		curve->domain_high_us = ends[i][0];
+		cr_assert_eq(curve_prepare(curve, NULL), 0);
+		cr_expect_eq(curve->last_us, ends[i][1], "%g", ends[i][0]);
+		curve_destroy(curve);
+	}
+}
+
+Test(curve, only_a_jump_within_the_table_is_one)
+{
+	static const struct {
+		enum curve_form form;
+		double at_us;
+		bool jumps;
+	} cases[] = {{CURVE_FORM_JUMP, 15, true},  {CURVE_FORM_HINGE, 15, false}, {CURVE_FORM_NONE, 15, false},
+		     {CURVE_FORM_JUMP, 0, false},  {CURVE_FORM_JUMP, 30, true},   {CURVE_FORM_JUMP, 30.5, false},
+		     {CURVE_FORM_JUMP, NAN, false}};
+	const double p[] = {1, 1, 0.6, 0.5};
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct curve *curve = curve_from_table("x", p, 4, NULL);
+
+		curve->threshold.form = cases[i].form;
+		curve->threshold.at_us = cases[i].at_us;
+		cr_assert_eq(curve_prepare(curve, NULL), 0);
+		cr_expect_eq(isfinite(curve->jump_us), cases[i].jumps, "%zu", i);
+		curve_destroy(curve);
+	}
 }
 
 /* A curve whose fields are all filled from a seed. */
@@ -254,8 +300,66 @@ static struct curve *random_curve(uint64_t seed)
 		curve->band_high[i] = curve->table[i] * 1.1;
 	}
 	curve->band_confidence = 0.95;
+	curve->band_whole_factor = rng_below(&rng, 2) ? NAN : 1.5;
+	curve->disturbed_runs = (long)rng_below(&rng, 3);
 	cr_assert_eq(curve_prepare(curve, NULL), 0);
 	return curve;
+}
+
+static bool same(double a, double b)
+{
+	return a == b || (isnan(a) && isnan(b));
+}
+
+/* The fields of random_curve() after they were printed and parsed. */
+static void check_fields(const struct curve *curve, const struct curve *expected)
+{
+	const struct curve_goodness *goodness = &curve->goodness, *fit = &expected->goodness;
+
+	cr_assert_str_eq(curve->application, expected->application);
+	cr_assert_str_eq(curve->metric, expected->metric);
+	cr_assert_str_eq(curve->unit, expected->unit);
+	cr_assert_str_eq(curve->model, expected->model);
+	cr_assert_str_eq(curve->equation, expected->equation);
+	cr_assert_str_eq(curve->note, expected->note);
+	cr_assert_eq(curve->better, expected->better);
+	cr_assert_eq(curve->baseline_value, expected->baseline_value);
+	cr_assert_eq(curve->baseline_deviation, expected->baseline_deviation);
+	cr_assert(same(curve->baseline_rtt_us, expected->baseline_rtt_us));
+	cr_assert_eq(curve->disturbed_runs, expected->disturbed_runs);
+	cr_assert_eq(curve->domain_low_us, expected->domain_low_us);
+	cr_assert_eq(curve->domain_high_us, expected->domain_high_us);
+	cr_assert_eq(curve->threshold.form, expected->threshold.form);
+	cr_assert(same(curve->threshold.at_us, expected->threshold.at_us));
+	cr_assert_eq(curve->threshold.has_interval, expected->threshold.has_interval);
+	cr_assert(!curve->threshold.has_interval || (curve->threshold.low_us == expected->threshold.low_us &&
+						     curve->threshold.high_us == expected->threshold.high_us &&
+						     curve->threshold.confidence == expected->threshold.confidence));
+	cr_assert_eq(curve->coefficient_count, expected->coefficient_count);
+	for (size_t i = 0; i < curve->coefficient_count; i++) {
+		cr_assert_str_eq(curve->coefficients[i].name, expected->coefficients[i].name);
+		cr_assert_eq(curve->coefficients[i].value, expected->coefficients[i].value);
+		cr_assert(same(curve->coefficients[i].standard_error, expected->coefficients[i].standard_error));
+	}
+	for (size_t i = 0; i < curve->coefficient_count * curve->coefficient_count; i++)
+		cr_assert_eq(curve->covariance[i], expected->covariance[i]);
+	cr_assert(goodness->known == fit->known && goodness->points == fit->points &&
+		  goodness->parameters == fit->parameters && goodness->rss == fit->rss &&
+		  goodness->chi_square == fit->chi_square && goodness->r_squared == fit->r_squared &&
+		  goodness->aicc == fit->aicc && goodness->bic == fit->bic);
+	cr_assert_eq(curve->level_count, expected->level_count);
+	for (size_t i = 0; i < curve->level_count; i++) {
+		const struct curve_level *level = &curve->levels[i], *measured = &expected->levels[i];
+
+		cr_assert(level->x_us == measured->x_us && level->measured == measured->measured &&
+			  level->deviation == measured->deviation && level->fitted == measured->fitted &&
+			  level->runs == measured->runs && level->outliers == measured->outliers);
+	}
+	for (size_t i = 0; i < curve->table_count; i++)
+		cr_assert(curve->table[i] == expected->table[i] && curve->band_low[i] == expected->band_low[i] &&
+			  curve->band_high[i] == expected->band_high[i]);
+	cr_assert_eq(curve->band_confidence, expected->band_confidence);
+	cr_assert(same(curve->band_whole_factor, expected->band_whole_factor));
 }
 
 Test(curve, printing_and_parsing_is_the_identity)
@@ -273,6 +377,7 @@ Test(curve, printing_and_parsing_is_the_identity)
 		cr_assert_eq(again->table_count, curve->table_count);
 		for (size_t i = 0; i < curve->table_count; i++)
 			cr_assert_eq(again->evaluated[i], curve->evaluated[i]);
+		check_fields(again, curve);
 		for (int form = 0; form < CURVE_FORMS; form++)
 			cr_assert(seed % 2 ? again->threshold.probability[form] == curve->threshold.probability[form]
 					   : isnan(again->threshold.probability[form]));

@@ -163,3 +163,98 @@ Test(injector_state, a_stall_that_began_before_the_interval_is_no_longer_than_it
 	cr_assert_eq(injector_interval_stall_percent(&interval), 0);
 	cr_assert_eq(injector_interval_disturbed_percent(&interval), 0);
 }
+
+Test(injector_state, shares_are_of_the_time_and_of_the_packets)
+{
+	struct injector_interval interval = {.elapsed_s = 2,
+					     .packets = 200,
+					     .disturbed = 3,
+					     .stall_us = 70000,
+					     .transmit_stall_us = 10000,
+					     .lcores = 2};
+
+	cr_expect_float_eq(injector_interval_stall_percent(&interval), 1.5, 1e-12);
+	cr_expect_float_eq(injector_interval_stall_bound_percent(&interval), 3, 1e-12);
+	cr_expect_float_eq(injector_interval_disturbed_percent(&interval), 1.5, 1e-12);
+	interval.lcores = 0;
+	cr_expect_float_eq(injector_interval_stall_percent(&interval), 3, 1e-12, "at least one thread");
+	interval.stall_us = 3e6;
+	cr_expect_eq(injector_interval_stall_percent(&interval), 100);
+	cr_expect_eq(injector_interval_stall_bound_percent(&interval), 100);
+	interval.stall_us = 5000;
+	cr_expect_eq(injector_interval_stall_percent(&interval), 0, "less than its transmit calls took");
+	cr_expect_eq(injector_interval_stall_bound_percent(&interval), 0);
+	interval = (struct injector_interval){.stall_us = 5, .disturbed = 5};
+	cr_expect_eq(injector_interval_stall_percent(&interval), 0);
+	cr_expect_eq(injector_interval_stall_bound_percent(&interval), 0);
+	cr_expect_eq(injector_interval_disturbed_percent(&interval), 0);
+}
+
+Test(injector_state, an_interval_is_the_difference_of_two_totals)
+{
+	struct injector_state_totals before = {.tx_packets = {1, 2},
+					       .ring_full = 1,
+					       .disturbed = 1,
+					       .stalls = 1,
+					       .stall_us = 10,
+					       .transmit_stall_us = 5,
+					       .lcores = 1};
+	struct injector_state_totals after = {.tx_packets = {11, 22},
+					      .ring_full = 4,
+					      .disturbed = 6,
+					      .stalls = 8,
+					      .stall_us = 110,
+					      .transmit_stall_us = 20,
+					      .lcores = 3};
+	struct injector_interval interval = injector_interval_between(&before, &after, 2.5);
+
+	cr_expect_eq(interval.elapsed_s, 2.5);
+	cr_expect_eq(interval.packets, 30);
+	cr_expect_eq(interval.dropped, 3);
+	cr_expect_eq(interval.disturbed, 5);
+	cr_expect_eq(interval.stalls, 7);
+	cr_expect_eq(interval.lcores, 3);
+	cr_expect_eq(interval.stall_us, 100);
+	cr_expect_eq(interval.transmit_stall_us, 15);
+}
+
+Test(injector_state, the_file_has_lateness_ports_and_the_capture)
+{
+	struct injector_state state = {.time_s = 5,
+				       .counter_trusted = true,
+				       .totals = {.lcores = 1, .delay_set_by = "steps"},
+				       .has_capture = true,
+				       .capture_written = 7,
+				       .capture_lost = 8};
+	json_t *json, *expected;
+
+	for (size_t d = 0; d < INJECTOR_STATE_DIRECTIONS; d++) {
+		state.direction[d].lateness = (struct injector_state_lateness){
+			.p50_ns = 1, .p99_ns = 2, .p99_9_ns = 3, .maximum_ns = 4, .mean_ns = 5.5, .count = 6};
+		state.direction[d].undisturbed_lateness = (struct injector_state_lateness){
+			.p50_ns = 11, .p99_ns = 12, .p99_9_ns = 13, .maximum_ns = 14, .mean_ns = NAN, .count = 16};
+	}
+	json = injector_state_to_json(&state);
+	expected = json_pack("{s:i, s:i, s:i, s:i, s:f, s:i}", "p50", 1, "p99", 2, "p99_9", 3, "max", 4, "mean", 5.5,
+			     "count", 6);
+	cr_expect(json_equal(json_object_get(json_object_get(json, "ba"), "lateness_ns"), expected));
+	json_decref(expected);
+	expected = json_pack("{s:i, s:i, s:i, s:i, s:n, s:i}", "p50", 11, "p99", 12, "p99_9", 13, "max", 14, "mean",
+			     "count", 16);
+	cr_expect(json_equal(json_object_get(json_object_get(json, "ab"), "undisturbed_lateness_ns"), expected));
+	json_decref(expected);
+	expected = json_pack("{s:i, s:i}", "written", 7, "lost", 8);
+	cr_expect(json_equal(json_object_get(json, "capture"), expected));
+	json_decref(expected);
+	cr_expect_eq(json_array_size(json_object_get(json, "ports")), 2);
+	cr_expect_str_eq(json_string_value(json_object_get(json, "counter")), "trusted");
+	cr_expect_str_eq(json_string_value(json_object_get(json, "delay_set_by")), "steps");
+	json_decref(json);
+	state.has_capture = state.counter_trusted = false;
+	state.totals.delay_set_by[0] = '\0';
+	json = injector_state_to_json(&state);
+	cr_expect_null(json_object_get(json, "capture"));
+	cr_expect_str_eq(json_string_value(json_object_get(json, "counter")), "invariant");
+	cr_expect(json_is_null(json_object_get(json, "delay_set_by")));
+	json_decref(json);
+}

@@ -58,6 +58,7 @@ Test(jobs, reads_every_field)
 	cr_expect_float_eq(job->tasks[3].weight, 2, 1e-12);
 	cr_expect_float_eq(job->tasks[0].weight, 0.5, 1e-12);
 	cr_expect_float_eq(job->tasks[1].weight, 1, 1e-12);
+	cr_expect_float_eq(job->tasks[2].weight, 1, 1e-12);
 	cr_assert_eq(job->dependency_count, 1);
 	cr_expect_eq(job->dependencies[0].task, 3);
 	cr_expect_eq(job->dependencies[0].needs, 0);

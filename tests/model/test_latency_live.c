@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <model/latency_census.h>
 #include <model/latency_live.h>
 
 #include "latency_store_priv.h"
@@ -388,4 +389,56 @@ Test(latency_live, ages_make_states)
 	cr_assert_eq(latency_entry_state(&entry, now, (struct ns){0}), LATENCY_STATE_MEASURED);
 	entry.state = LATENCY_STATE_NEVER;
 	cr_assert_eq(latency_entry_state(&entry, now, (struct ns){9 * NS_PER_S}), LATENCY_STATE_NEVER);
+}
+
+Test(latency_live, a_census_is_printed_and_becomes_json)
+{
+	struct latency_matrix *matrix = open_live();
+	struct latency_entry worst[] = {entry_of(0, 1, 20), entry_of(1, 0, 10)};
+	uint32_t lost[] = {2, 1};
+	struct latency_census census = {
+		.pairs = 5, .by_state = {1, 2, 3, 4}, .lost_count = 2, .lost_hosts = lost, .worst_count = 2};
+	char *text, *json;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+	json_t *value;
+
+	for (int h = 0; h < 3; h++)
+		cr_assert_eq(latency_matrix_add_host(matrix, (const char *[]){"h0", "h1", "h2"}[h]), h);
+	worst[0].loss = 0.125;
+	memcpy(census.worst, worst, sizeof worst);
+	latency_census_print(&census, matrix, ns_add(latency_live_written_at(matrix), (struct ns){0}), out);
+	latency_census_print(&(struct latency_census){0}, matrix,
+			     ns_add(latency_live_written_at(matrix), (struct ns){2500 * NS_PER_MS}), out);
+	fclose(out);
+	cr_expect(
+		strstr(text,
+		       "3 hosts, 5 pairs: 1 measured, 2 unreachable, 3 never, 4 stale; written 0.0 s ago\n"
+		       "lost: h2: no host reaches it\n      h1: no host reaches it\n\n"
+		       "from                 to                       p50 us     p99 us     max us   loss %    age s\n"
+		       "h0                   h1                         20.0       21.0       22.0    12.50 ") == text,
+		"%s", text);
+	cr_expect(
+		strstr(text, "\nh1                   h0                         10.0       11.0       12.0     0.00 "),
+		"%s", text);
+	cr_expect(strstr(text,
+			 "\n3 hosts, 0 pairs: 0 measured, 0 unreachable, 0 never, 0 stale; written 2.5 s ago\n\nfrom "),
+		  "%s", text);
+	free(text);
+	value = latency_census_to_json(&census, matrix);
+	cr_expect_eq(json_real_value(json_object_get(value, "written_at")), ns_to_s(latency_live_written_at(matrix)));
+	json_object_del(value, "written_at");
+	json = json_dumps(value, 0);
+	cr_expect_str_eq(
+		json,
+		"{\"schema\": \"nomora.mesh_top/1\", \"hosts\": 3, \"pairs\": 5, \"states\": {\"measured\": 1, "
+		"\"unreachable\": 2, \"never\": 3, \"stale\": 4}, \"lost_hosts\": [\"h2\", \"h1\"], \"worst\": "
+		"[{\"src\": "
+		"\"h0\", \"dst\": \"h1\", \"rtt_p50_us\": 20.0, \"rtt_p99_us\": 21.0, \"rtt_max_us\": 22.0, \"loss\": "
+		"0.125, "
+		"\"updated_at\": 20.0}, {\"src\": \"h1\", \"dst\": \"h0\", \"rtt_p50_us\": 10.0, \"rtt_p99_us\": 11.0, "
+		"\"rtt_max_us\": 12.0, \"loss\": 0.0, \"updated_at\": 10.0}]}");
+	free(json);
+	json_decref(value);
+	latency_matrix_destroy(matrix);
 }

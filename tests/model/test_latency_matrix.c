@@ -254,3 +254,41 @@ Test(latency_matrix, set_refuses_what_a_file_could_not_hold)
 	cr_assert_eq(latency_matrix_add_host(matrix, ""), -EINVAL);
 	latency_matrix_destroy(matrix);
 }
+
+Test(latency_matrix, an_entry_is_stale_if_it_is_too_old_or_too_far_ahead)
+{
+	static const struct {
+		enum latency_state state;
+		int64_t updated_s, max_age_s;
+		enum latency_state seen;
+	} cases[] = {
+		{LATENCY_STATE_MEASURED, 990, 10, LATENCY_STATE_MEASURED},
+		{LATENCY_STATE_MEASURED, 989, 10, LATENCY_STATE_STALE},
+		{LATENCY_STATE_UNREACHABLE, 989, 10, LATENCY_STATE_STALE},
+		{LATENCY_STATE_UNREACHABLE, 995, 10, LATENCY_STATE_UNREACHABLE},
+		{LATENCY_STATE_NEVER, 0, 10, LATENCY_STATE_NEVER},
+		{LATENCY_STATE_MEASURED, 0, 0, LATENCY_STATE_MEASURED},
+		{LATENCY_STATE_MEASURED, 1060, 10, LATENCY_STATE_MEASURED},
+		{LATENCY_STATE_MEASURED, 1061, 10, LATENCY_STATE_STALE},
+		{LATENCY_STATE_MEASURED, 1100, 100, LATENCY_STATE_MEASURED},
+		{LATENCY_STATE_MEASURED, 1101, 100, LATENCY_STATE_STALE},
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct latency_entry entry = {.state = cases[i].state, .updated_at = {cases[i].updated_s * NS_PER_S}};
+
+		cr_expect_eq(latency_entry_state(&entry, (struct ns){1000 * NS_PER_S},
+						 (struct ns){cases[i].max_age_s * NS_PER_S}),
+			     cases[i].seen, "%zu", i);
+	}
+}
+
+Test(latency_matrix, each_statistic_is_its_field)
+{
+	const struct latency_entry entry = {.rtt_p50_us = 1, .rtt_p99_us = 2, .rtt_max_us = 3, .loss = 0.25};
+
+	cr_expect_eq(latency_entry_value(&entry, LATENCY_STATISTIC_P50), 1);
+	cr_expect_eq(latency_entry_value(&entry, LATENCY_STATISTIC_P99), 2);
+	cr_expect_eq(latency_entry_value(&entry, LATENCY_STATISTIC_MAX), 3);
+	cr_expect_eq(latency_entry_value(&entry, LATENCY_STATISTIC_LOSS), 0.25);
+}

@@ -82,6 +82,23 @@ Test(placement, reads_back_what_is_written)
 	cr_expect_str_eq(task->taken.rtt_origin, "measured");
 	cr_expect_str_eq(task->was_on, "h3");
 	cr_expect_eq(task->arc_cost, 111);
+	cr_expect_str_eq(task->arc, "machine");
+	cr_expect_str_eq(task->taken.rack, "r1");
+	cr_expect_eq(task->taken.performance, 0.9);
+	cr_expect_str_eq(task->next_best.machine, "h3");
+	cr_expect_str_eq(task->next_best.rack, "r2");
+	cr_expect_eq(task->next_best.rtt_us, 50.25);
+	cr_expect_str_eq(task->next_best.rtt_origin, "rack pair");
+	cr_expect(placement->settings.p_r == 110 && placement->settings.gamma == 1001 &&
+		  placement->settings.rounds == 1);
+	cr_expect_str_eq(placement->settings.latency_reference, "added");
+	cr_expect(placement->totals.tasks == 2 && placement->totals.roots == 1 && placement->totals.placed == 2);
+	cr_expect(placement->totals.predicted == 1 && placement->totals.mean_performance == 0.9 &&
+		  placement->totals.worst_performance == 0.9);
+	cr_expect(placement->totals.slots == 4 && placement->totals.slots_free_before == 4 &&
+		  placement->totals.slots_free_after == 2);
+	cr_expect(placement->solver.solves == 2 && !placement->solver.verified);
+	cr_expect_str_eq(placement->solver.algorithm, "structured");
 	cr_expect_eq(task->next_best.cost, 125);
 	cr_expect_eq(task->next_best.performance, 0.8);
 	cr_expect_eq(task->random_performance, 0.85);
@@ -112,6 +129,9 @@ Test(placement, refuses_a_bad_file_by_its_field)
 	memcpy(machine, "\"machin_\"", 9);
 	expect_refusal(text, "tasks[0].machine");
 	memcpy(machine, "\"machine\"", 9);
+	memcpy(strstr(text, "\"performance\": 0.8"), "\"performance\": 1.8", 18);
+	expect_refusal(text, "tasks[1].next_best.performance: found 1.8, expected a number from 0 to 1");
+	memcpy(strstr(text, "\"performance\": 1.8"), "\"performance\": 0.8", 18);
 	memcpy(strstr(text, "\"state\": \"root\""), "\"state\": \"boot\"", 15);
 	expect_refusal(text, "tasks[0].state");
 	free(text);

@@ -46,6 +46,10 @@ Test(recovery, reads_and_writes_what_it_read)
 	cr_expect_float_eq(s->tasks[0].relaunch_s, 0.5, 0);
 	cr_expect(!s->tasks[1].has_backups);
 	cr_expect_eq(s->tasks[1].stage, 2);
+	cr_expect_eq(s->tasks[1].cpu, 2.5);
+	cr_expect(s->tasks[0].stage == 1 && s->tasks[0].cpu == 1 && s->tasks[2].relaunch_s == 0);
+	cr_expect(s->applications[0].weight == 2 && s->flows[0].MB == 30 && s->flows[0].sent_MB == 10);
+	cr_expect(s->servers[1].cpu == 4 && s->servers[1].egress_MBps == 10 && s->servers[1].ingress_MBps == 20);
 	cr_expect_eq(recovery_find_task(s, "A", "2"), 1);
 	cr_expect_eq(recovery_find_task(s, "B", "2"), -ENOENT);
 	/* A flow with a failed end starts again; other flows continue. */
@@ -55,6 +59,8 @@ Test(recovery, reads_and_writes_what_it_read)
 	written = json_to_text(json);
 	again = parse(written, &err);
 	cr_assert_not_null(again, "%s", err.text);
+	cr_expect(again->flow_count == 2 && again->flows[1].MB == 7 && again->flows[1].sent_MB == 3);
+	cr_expect(again->task_count == 3 && again->server_count == 3 && again->applications[0].weight == 2);
 	json_decref(json);
 	json = recovery_to_json(again);
 	twice = json_to_text(json);
@@ -85,6 +91,23 @@ static const struct refusal refusals[] = {
 	{HEAD SERVERS TASKS "{\"from\": \"1\", \"to\": \"2\", \"MB\": 1, \"sent_MB\": 2}" TAIL, "flows[0].sent_MB", 10},
 	{HEAD SERVERS TASKS "{\"from\": \"3\", \"to\": \"2\", \"MB\": 1}" TAIL, "servers[2].egress_MBps: found 0, but",
 	 4},
+	{HEAD "\"servers\": [{\"name\": \"a\", \"cpu\": 4, \"egress_MBps\": 1, \"ingress_MBps\": 0},\n" SERVER(
+		 "b", "4") "],\n"
+			   "\"applications\": [{\"name\": \"A\", \"tasks\": [{\"name\": \"x\", \"server\": \"b\"}, "
+			   "{\"name\": \"y\", \"server\": \"a\"}], \"flows\": [{\"from\": \"x\", \"to\": \"y\", "
+			   "\"MB\": 1}]}]}",
+	 "servers[0].ingress_MBps: found 0, but tasks on 'a' receive", 2},
+	{HEAD SERVERS TASKS FLOW "]}],\n\"failed_servers\": [7]}",
+	 "failed_servers: entry 0: expected the name of a server", 11},
+	{HEAD "\"servers\": [" SERVER("a b", "1") "], \"applications\": []}",
+	 "servers[0].name: expected a name without blanks, commas and quotes", 2},
+	{HEAD "\"servers\": [\n" SERVER("a", "1") "],\n\"applications\": [{\"name\": \"A\", \"tasks\": [\n"
+						  "{\"name\": \"x\", \"server\": \"a\",\n\"backups\": [5]}]}]}",
+	 "applications[0].tasks[0].backups: entry 0: expected the name of a server", 5},
+	{HEAD "\"servers\": [\n" SERVER("a", "1") ", " SERVER(
+		 "b", "1") "],\n\"applications\": [{\"name\": \"A\", \"tasks\": [\n"
+			   "{\"name\": \"x\", \"server\": \"a\",\n\"backups\": [\"b\", \"b\"]}]}]}",
+	 "applications[0].tasks[0].backups: duplicate server 'b'", 5},
 	{HEAD SERVERS TASKS FLOW "]}],\n\"failed_servers\": [\"S7\"]}", "failed_servers: unknown server 'S7'", 11},
 	{HEAD SERVERS TASKS FLOW "]}],\n\"failed_servers\": [\"S0\", \"S1\", \"S2\"]}", "no surviving server", 11},
 	{HEAD "\"servers\": [" SERVER("a", "1") ",\n" SERVER("a", "1") "], \"applications\": []}",
@@ -153,6 +176,104 @@ Test(coflow, is_a_scenario_at_a_second)
 	recovery_destroy(s);
 	cr_expect_null(coflow_scenario(trace, 13.001, 10, &err));
 	coflow_destroy(trace);
+}
+
+/* Ports 1 to 3; port 3 sends nothing to itself. Without it, the busiest port is 1, which sends 20 of 40 MB. */
+Test(coflow, a_scenario_has_the_servers_tasks_and_flows)
+{
+	const char *text = "3 3\n7 0 2 1 3 2 2:20 3:20\n\n 8 1500 1\t2 1 1:9\n9 1501 1 2 1 1:1\n";
+	struct error err = {0};
+	struct coflow_trace *trace = coflow_parse("t", text, strlen(text), &err);
+	struct recovery_scenario *s;
+
+	cr_assert_not_null(trace, "%s", err.text);
+	cr_expect_eq(coflow_port_count(trace), 3);
+	cr_expect_eq(coflow_flow_count(trace), 6);
+	s = coflow_scenario(trace, 1.5, 10, &err);
+	cr_assert_not_null(s, "%s", err.text);
+	cr_assert_eq(s->server_count, 3);
+	cr_expect_str_eq(s->servers[0].name, "port1");
+	cr_expect_str_eq(s->servers[2].name, "port3");
+	cr_expect(s->servers[1].egress_MBps == 10 && s->servers[1].ingress_MBps == 10);
+	cr_assert_eq(s->application_count, 2, "coflow 9 comes a millisecond later");
+	cr_expect_str_eq(s->applications[0].name, "c7");
+	cr_expect_str_eq(s->applications[1].name, "c8");
+	cr_assert_eq(s->task_count, 6);
+	for (size_t t = 0; t < 4; t++) {
+		static const char *const names[] = {"m0", "m1", "r0", "r1"};
+		static const uint32_t servers[] = {0, 2, 1, 2};
+
+		cr_expect_str_eq(s->tasks[t].name, names[t]);
+		cr_expect_eq(s->tasks[t].server, servers[t]);
+		cr_expect_eq(s->tasks[t].stage, t < 2 ? 1 : 2);
+		cr_expect_eq(s->tasks[t].application, 0);
+	}
+	cr_assert_eq(s->flow_count, 5);
+	for (size_t f = 0; f < 4; f++) {
+		cr_expect_eq(s->flows[f].from, f % 2);
+		cr_expect_eq(s->flows[f].to, 2 + f / 2);
+		cr_expect_float_eq(s->flows[f].MB, 10, 1e-12);
+		cr_expect_float_eq(s->flows[f].sent_MB, 7.5, 1e-12, "1.5 of 2 s");
+	}
+	cr_expect(s->flows[4].from == 4 && s->flows[4].to == 5 && s->flows[4].MB == 9 && s->flows[4].sent_MB == 0);
+	recovery_destroy(s);
+	cr_expect_null(coflow_scenario(trace, 100, 10, &err));
+	cr_expect_eq(err.code, ENOENT);
+	cr_expect_str_eq(err.text, "no coflow is active at 100 s");
+	coflow_destroy(trace);
+	coflow_destroy(NULL);
+}
+
+Test(coflow, ports_begin_with_0_or_1)
+{
+	static const struct {
+		const char *text, *error; /* "": none */
+		const char *first;
+	} cases[] = {
+		{"2 1\n1 0 1 0 1 1:9\n", "", "port0"},
+		{"2 1\n1 0 1 1 1 2:9\n", "", "port1"},
+		{"2 1\n1 0 1 2 1 1:9\n", "", "port1"},
+		{"3 1\n1 0 1 1 1 2:9\n", "", "port0"},
+		{"2 1\n1 0 1 0 1 2:9\n", "t:1: ports: 2, but the coflows use the ports 0 to 2", NULL},
+		{"2 1\n1 0 1 2 1 0:9\n", "t:1: ports: 2, but the coflows use the ports 0 to 2", NULL},
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct error err = {0};
+		struct coflow_trace *trace = coflow_parse("t", cases[i].text, strlen(cases[i].text), &err);
+		struct recovery_scenario *s = trace ? coflow_scenario(trace, 0, 1, &err) : NULL;
+
+		cr_expect_str_eq(err.text, cases[i].error);
+		cr_expect_eq(s != NULL, cases[i].first != NULL);
+		cr_expect(!s || strcmp(s->servers[0].name, cases[i].first) == 0, "%zu", i);
+		recovery_destroy(s);
+		coflow_destroy(trace);
+	}
+}
+
+Test(coflow, refuses_with_the_line_and_the_field)
+{
+	static const char *const bad[][2] = {
+		{"0 1\n", "t:1: ports: found '0', expected a whole number from 1 to 100000"},
+		{"4 2\n1 0 1 0 1 2:1\n", "t:1: coflows: 2, but the file has 1"},
+		{"4 0\n1 0 1 0 1 2:1\n", "t:1: coflows: 0, but the file has 1"},
+		{"4 1\n-1 0 1 0 1 2:1\n", "t:2: id: found '-1'"},
+		{"4 1\n1 x 1 0 1 2:1\n", "t:2: arrival: found 'x'"},
+		{"4 1\n1 0 0 1 2:1\n", "t:2: mappers: found '0'"},
+		{"4 1\n\n1 0 1 5 1 2:1\n", "t:3: mapper: found '5', expected a whole number from 0 to 4"},
+		{"4 1\n1 0 1 0 0\n", "t:2: reducers: found '0'"},
+		{"4 1\n1 0 1 0 1\n", "t:2: reducer: found 'the end of the line', expected PORT:MB"},
+		{"4 1\n1 0 1 0 1 2\n", "t:2: reducer: found '2', expected PORT:MB"},
+		{"4 1\n1 0 1 0 1 2:2e12\n", "t:2: reducer: found '2e12', expected MB from 0 to 1e12"},
+		{"4 1\n1 0 1 0 1 2:1 7\n", "t:2: reducer: found 'more', expected the end of the line"},
+	};
+
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		struct error err = {0};
+
+		cr_expect_null(coflow_parse("t", bad[i][0], strlen(bad[i][0]), &err), "%s", bad[i][0]);
+		cr_expect_eq(strncmp(err.text, bad[i][1], strlen(bad[i][1])), 0, "%s", err.text);
+	}
 }
 
 Test(coflow, refuses)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <errno.h>
 #include <unistd.h>
 
 static int parse(const char *head, int values, const char *tail, struct rtt_series *series, struct error *err)
@@ -207,4 +208,137 @@ Test(rtt_series, refuses_a_matrix_in_which_nothing_answered, .init = write_silen
 
 	cr_assert_null(rtt_series_read(matrix_path, &err));
 	cr_expect(strstr(err.text, "/mesh: no pair was measured"), "%s", err.text);
+}
+
+#define POINT(at, us) "{\"at\": " #at ", \"rtt_p99_us\": " #us "}"
+#define HISTORY(points) "{\"schema\": \"nomora.mesh_history/1\", \"points\": [" points "]}"
+
+static int parse_history(const char *text, struct rtt_series *series, struct error *err)
+{
+	return rtt_series_parse_history(series, "h.json", text, strlen(text), err);
+}
+
+/* A window's p99 is the value of the seconds since the window before it; the first window is one second. */
+Test(rtt_series, a_history_has_the_value_of_each_window)
+{
+	struct rtt_series series;
+	struct error err = {0};
+
+	cr_assert_eq(parse_history(HISTORY(POINT(100.9, 5) "," POINT(110.2, 6) "," POINT(120, null) "," POINT(
+					   130, 7) "," POINT(130.5, 9) "," POINT(180, 8)),
+				   &series, &err),
+		     0, "%s", err.text);
+	cr_assert_eq(series.count, 81);
+	for (size_t i = 0; i < 81; i++)
+		cr_expect_eq(series.us[i], i < 1 ? 5 : i < 11 ? 6 : i < 31 ? 7 : 8, "%zu", i);
+	cr_expect_eq(series.median_us, 8);
+	free(series.us);
+	cr_assert_eq(parse_history(HISTORY(POINT(0, 0.001) "," POINT(3600, 1000000000)), &series, &err), 0, "%s",
+		     err.text);
+	cr_expect_eq(series.count, 3601);
+	free(series.us);
+}
+
+Test(rtt_series, a_bad_history_is_refused)
+{
+	static const char *const cases[][2] = {
+		{"{}", "h.json: schema: missing"},
+		{"{", "h.json:1: not valid JSON"},
+		{"{\"schema\": \"nomora.mesh_history/1\"}", "h.json: points: missing"},
+		{HISTORY(POINT(5, 1) "," POINT(4, 1)), "h.json: points[1].at: time goes backwards"},
+		{HISTORY(POINT(0, 1) "," POINT(3601, 1)), "h.json: points[1].at: 3601 s after the previous point"},
+		{HISTORY(POINT(0, 1) "," POINT(58, 1)), "h.json: 59 values; expected at least 60"},
+		{HISTORY(POINT(-1, 1)), "h.json: points[0].at: found -1"},
+		{HISTORY(POINT(0, 0)), "h.json: points[0].rtt_p99_us: found 0"},
+		{HISTORY("5"), "h.json: points[0]: expected an object"},
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct rtt_series series;
+		struct error err = {0};
+
+		cr_expect_lt(parse_history(cases[i][0], &series, &err), 0, "%s", cases[i][0]);
+		cr_expect(strstr(err.text, cases[i][1]) == err.text, "%s", err.text);
+		cr_expect(!series.us && series.count == 0);
+	}
+}
+
+static void write_series(const char *name, const char *text, int values)
+{
+	char path[128];
+	FILE *out;
+
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	out = fopen(path, "w");
+	cr_assert_not_null(out);
+	fputs(text, out);
+	for (int v = 0; v < values; v++)
+		fprintf(out, "%d\n", v + 1);
+	cr_assert_eq(fclose(out), 0);
+}
+
+static void make_folder(void)
+{
+	cr_assert_not_null(mkdtemp(folder));
+}
+
+static void remove_folder(void)
+{
+	char command[80];
+
+	snprintf(command, sizeof command, "rm -r %s", folder);
+	cr_assert_eq(system(command), 0);
+}
+
+Test(rtt_series, a_folder_has_a_file_for_each_series, .init = make_folder, .fini = remove_folder)
+{
+	struct error err = {0};
+	struct rtt_series_set *set;
+	char path[100];
+
+	cr_assert_null(rtt_series_read(folder, &err));
+	cr_expect(strstr(err.text, ": expected files rack*, pod* or across* with one value per second"), "%s",
+		  err.text);
+	cr_assert_null(rtt_series_read("/no/such/folder", &err));
+	cr_expect_eq(err.code, ENOENT);
+	write_series("other", "no number\n", 0);
+	write_series("rack-b", "5\n", 60);
+	write_series("rack-a", "4\n", 60);
+	write_series("across.json", HISTORY(POINT(0, 1) "," POINT(70, 3)), 0);
+	set = rtt_series_read(folder, &err);
+	cr_assert_not_null(set, "%s", err.text);
+	cr_expect_not(set->relative);
+	cr_expect(set->counts[0] == 2 && set->counts[1] == 0 && set->counts[2] == 1);
+	cr_expect_eq(set->items[0][0].us[0], 4, "in the order of their names");
+	cr_expect_eq(set->items[0][1].us[0], 5);
+	cr_expect_eq(set->items[2][0].count, 71);
+	rtt_series_destroy(set);
+	snprintf(path, sizeof path, "%s/rack-b", folder);
+	set = rtt_series_read(path, &err);
+	cr_assert_not_null(set, "%s", err.text);
+	cr_expect(set->relative, "a single file is for all distances");
+	for (int kind = 0; kind < RTT_SERIES_KINDS; kind++) {
+		cr_assert_eq(set->counts[kind], 1);
+		cr_expect_eq(set->items[kind][0].count, 61);
+		cr_expect_eq(set->items[kind][0].median_us, 30);
+	}
+	rtt_series_destroy(set);
+	write_series("pod-c", "0\n", 60);
+	cr_assert_null(rtt_series_read(folder, &err));
+	cr_expect(strstr(err.text, "/pod-c:1: '0': expected microseconds"), "%s", err.text);
+	rtt_series_destroy(NULL);
+}
+
+Test(rtt_series, values_and_lengths_have_bounds)
+{
+	struct rtt_series series;
+	struct error err = {0};
+
+	cr_assert_eq(parse("0.001\n1000000000\n", 58, "", &series, &err), 0, "%s", err.text);
+	cr_expect_eq(series.count, 60);
+	cr_expect_eq(series.median_us, 30);
+	free(series.us);
+	cr_expect_lt(parse("0.0009\n", 60, "", &series, &err), 0);
+	cr_expect_lt(parse("1000000001\n", 60, "", &series, &err), 0);
+	cr_expect_lt(parse("", 59, "", &series, &err), 0);
 }

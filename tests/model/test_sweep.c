@@ -278,6 +278,22 @@ Test(sweep_writer, refuses_what_is_no_row_and_writes_none_of_it)
 	cr_assert_eq(sweep_writer_append(writer, two, 2, &err), -EINVAL);
 	two[1] = record(5, 0, 0.0 / 0.0);
 	cr_assert_eq(sweep_writer_append(writer, two, 2, &err), -EINVAL);
+	two[1] = record(5, 0, 1);
+	two[1].unit = "s\"";
+	cr_assert_eq(sweep_writer_append(writer, two, 2, &err), -EINVAL);
+	cr_assert(strstr(err.text, "unit 's\"': expected 1 to 63 bytes without comma, quote or line end"), "%s",
+		  err.text);
+	two[1].unit = "a-unit-whose-name-has-sixty-four-bytes-which-is-one-more-than-63";
+	cr_assert_eq(sweep_writer_append(writer, two, 2, &err), -EINVAL);
+	two[1] = record(5, 0, 1);
+	two[1].started_at = "1,5";
+	cr_assert_eq(sweep_writer_append(writer, two, 2, &err), -EINVAL);
+	cr_assert_str_eq(err.text, "started_at '1,5': expected an ISO 8601 stamp");
+	for (int i = 0; i < 3; i++) {
+		two[1] = record(i == 0 ? -1 : i == 1 ? 2 * SWEEP_DELAY_MAXIMUM_US : 5, i == 2 ? -1 : 0, 1);
+		cr_assert_eq(sweep_writer_append(writer, two, 2, &err), -EINVAL);
+		cr_assert(strstr(err.text, " is out of range"), "%s", err.text);
+	}
 	sweep_writer_close(writer);
 	sweep = sweep_load(path, &err);
 	cr_assert_null(sweep);
@@ -339,4 +355,26 @@ Test(sweep_writer, takes_up_a_header_that_a_dead_writer_left_unfinished)
 
 	cr_assert_eq(sweep->count, 1);
 	sweep_destroy(sweep);
+}
+
+Test(sweep_writer, fields_may_be_as_long_as_their_limit)
+{
+	struct sweep_record one = record(SWEEP_DELAY_MAXIMUM_US, 0, 1);
+	struct error err = {0};
+	struct sweep_writer *writer;
+	struct sweep *sweep;
+	char path[64];
+
+	one.metric = "a-metric-whose-name-has-sixty-three-bytes-and-that-is-the-limit";
+	cr_assert_eq(strlen(one.metric), 63);
+	make_path(path, sizeof path);
+	writer = sweep_writer_open(path, &err);
+	cr_assert_eq(sweep_writer_append(writer, &one, 1, &err), 0, "%s", err.text);
+	sweep_writer_close(writer);
+	sweep = sweep_load(path, &err);
+	cr_assert_not_null(sweep, "%s", err.text);
+	cr_expect_str_eq(sweep->metrics[0].name, one.metric);
+	cr_expect_eq(sweep->rows[0].delay_us, SWEEP_DELAY_MAXIMUM_US);
+	sweep_destroy(sweep);
+	unlink(path);
 }

@@ -2,6 +2,7 @@
 /* The sweep's log: each event is read back as it was written. */
 #include <criterion/criterion.h>
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,6 +73,18 @@ Test(sweep_log, an_attempt_is_read_back_as_it_was_written)
 	sweep_log_close(reader);
 }
 
+Test(sweep_log, zeros_of_an_attempt_are_values)
+{
+	struct sweep_log_attempt attempt = {.run = run, .processors = 0, .processors_used = 0};
+	struct sweep_log_event event;
+	struct sweep_log_reader *reader = read_back(sweep_log_attempt_to_json(&attempt), &event);
+
+	cr_assert(event.attempt.rtt_us == 0 && event.attempt.rtt_expected_us == 0 && event.attempt.elapsed_s == 0);
+	cr_assert(event.attempt.processors == 0 && event.attempt.processors_used == 0 && event.attempt.load == 0);
+	cr_assert(event.attempt.steal_percent == 0 && event.attempt.busy_percent == 0);
+	sweep_log_close(reader);
+}
+
 Test(sweep_log, what_is_not_known_stays_unknown)
 {
 	struct sweep_log_attempt attempt = {
@@ -139,4 +152,51 @@ Test(sweep_log, a_line_cut_off_is_skipped_and_a_wrong_one_is_named)
 	cr_assert(strstr(err.text, "s.log:3: delay_us"), "%s", err.text);
 	sweep_log_close(reader);
 	sweep_log_close(NULL);
+}
+
+static int first_code(const char *line, struct sweep_log_event *event, struct error *err)
+{
+	struct sweep_log_reader *reader = sweep_log_from_memory("s.log", line, strlen(line), err);
+	int code = sweep_log_next(reader, event, err);
+
+	sweep_log_close(reader);
+	return code;
+}
+
+Test(sweep_log, a_direction_is_one_of_three_and_0_is_a_delay)
+{
+	static const char *const directions[] = {"both", "ab", "ba"};
+	struct sweep_log_event event;
+	struct error err = {0};
+	char line[200];
+
+	for (int which = 0; which < 3; which++) {
+		snprintf(line, sizeof line,
+			 "{\"event\":\"level\",\"delay_us\":0,\"direction\":\"%s\",\"runs\":0,\"mean\":-1,"
+			 "\"deviation\":0,"
+			 "\"standard_error_percent\":0}",
+			 directions[which]);
+		cr_assert_eq(first_code(line, &event, &err), 1, "%s", err.text);
+		cr_expect_eq(event.level.direction, which);
+		cr_expect_eq(event.level.standard_error_percent, 0);
+		cr_expect(event.level.delay_us == 0 && event.level.mean == -1 && !event.level.repeatable);
+		snprintf(line, sizeof line,
+			 "{\"event\":\"accepted\",\"delay_us\":0,\"direction\":\"%s\",\"run\":0,\"attempt\":1}",
+			 directions[which]);
+		cr_assert_eq(first_code(line, &event, &err), 1, "%s", err.text);
+		cr_expect_eq(event.accepted.direction, which);
+		cr_expect(event.accepted.delay_us == 0 && event.accepted.attempt == 1 && !event.accepted.disturbed);
+	}
+	cr_assert_eq(first_code("{\"event\":\"level\",\"delay_us\":0,\"direction\":\"up\",\"runs\":0,\"mean\":1,"
+				"\"deviation\":0}",
+				&event, &err),
+		     -EINVAL);
+	cr_expect_str_eq(err.text, "s.log:1: direction: 'up': expected both, ab or ba");
+	cr_assert_eq(first_code("{\"event\":\"accepted\",\"delay_us\":0,\"direction\":\"up\",\"run\":0,\"attempt\":1}",
+				&event, &err),
+		     -EINVAL);
+	cr_expect_str_eq(err.text, "s.log:1: direction: 'up': expected both, ab or ba");
+	cr_assert_eq(first_code("{\"event\":\"accepted\",\"delay_us\":0,\"run\":0,\"attempt\":0}", &event, &err),
+		     -EINVAL);
+	cr_expect_eq(first_code("", &event, &err), 0);
 }

@@ -215,3 +215,86 @@ Test(topology, names_of_networks_give_networks)
 	cr_expect_null(topology_from_argument("fattree:5", 100, 1, &err));
 	cr_expect_not_null(strstr(err.text, "even number"), "%s", err.text);
 }
+
+Test(topology, every_network_has_its_words)
+{
+	static const struct {
+		const char *argument;
+		uint32_t hosts, switches, links;
+	} good_words[] = {
+		{"fattree:4,5", 5, 0, 0},      {"jellyfish:8,4", 8, 8, 20},   {"jellyfish:8,5,16", 16, 8, 28},
+		{"jellyfish:1,3,2", 2, 1, 2},  {"jellyfish:6,4,5", 5, 6, 14}, {"leafspine:1,1,1", 1, 2, 2},
+		{"leafspine:3,2,7", 7, 5, 13},
+	};
+	static const char *const bad_words[][2] = {
+		{"leafspine:1,2", "bad network 'leafspine:1,2'"},
+		{"leafspine:", "bad network 'leafspine:'"},
+		{"leafspine:1,2,3,4", "bad network"},
+		{"leafspine:1,2,x", "bad network"},
+		{"jellyfish:8", "bad network 'jellyfish:8'"},
+		{"jellyfish:8,4,16,1", "bad network"},
+		{"jellyfish:8, 4", "bad network"},
+		{"fattree:4,5,6", "bad network"},
+		{"fattree:x", "bad network"},
+		{"leafspine:0,1,1", "0 leaves, 1 spines, 1 hosts; expected at least one each"},
+		{"leafspine:1,0,1", "1 leaves, 0 spines, 1 hosts; expected at least one each"},
+		{"leafspine:1,1,0", "1 leaves, 1 spines, 0 hosts; expected at least one each"},
+		{"jellyfish:4,2", "no connected network found; expected more ports per switch"},
+		{"jellyfish:0,2", "0 switches, 2 ports, 0 hosts; expected more ports than hosts"},
+		{"jellyfish:4,1", "4 switches, 1 ports, 4 hosts; expected more ports than hosts"},
+		{"jellyfish:4,5", "4 switches, 5 ports, 4 hosts; expected more ports than hosts"},
+		{"/no/such/leafspine:1,1,1", "No such file"},
+	};
+
+	for (size_t i = 0; i < sizeof good_words / sizeof good_words[0]; i++) {
+		struct error err = {0};
+		struct topology *topology = topology_from_argument(good_words[i].argument, 100, 1, &err);
+
+		cr_assert_not_null(topology, "%s", err.text);
+		cr_expect_eq(topology->host_count, good_words[i].hosts, "%s", good_words[i].argument);
+		cr_expect_eq(topology_connected(topology), 1);
+		if (good_words[i].switches == 0) {
+			topology_destroy(topology);
+			continue;
+		}
+		cr_expect_eq(topology->node_count - topology->host_count, good_words[i].switches, "%s",
+			     good_words[i].argument);
+		cr_expect_eq(topology->link_count, good_words[i].links, "%s: %u", good_words[i].argument,
+			     topology->link_count);
+		for (uint32_t l = 0; l < topology->link_count; l++)
+			cr_expect(topology->links[l].MBps == 100 && topology->links[l].back_MBps == 100);
+		topology_destroy(topology);
+	}
+	for (size_t i = 0; i < sizeof bad_words / sizeof bad_words[0]; i++) {
+		struct error err = {0};
+
+		cr_expect_null(topology_from_argument(bad_words[i][0], 100, 1, &err), "%s", bad_words[i][0]);
+		cr_expect(strstr(err.text, bad_words[i][1]), "%s: %s", bad_words[i][0], err.text);
+	}
+}
+
+Test(topology, a_leaf_has_every_spine_and_its_share_of_the_hosts)
+{
+	static const char *const leaf_of[] = {"leaf0", "leaf0", "leaf0", "leaf1", "leaf1", "leaf2", "leaf2"};
+	struct topology *topology = topology_from_argument("leafspine:3,2,7", 100, 1, NULL);
+
+	for (int h = 0; h < 7; h++) {
+		char name[8];
+
+		snprintf(name, sizeof name, "h%d", h);
+		cr_expect_geq(topology_find_link(topology, (uint32_t)topology_find_node(topology, name),
+						 (uint32_t)topology_find_node(topology, leaf_of[h])),
+			      0, "%s", name);
+	}
+	for (int l = 0; l < 3; l++)
+		for (int s = 0; s < 2; s++) {
+			char leaf[8], spine[8];
+
+			snprintf(leaf, sizeof leaf, "leaf%d", l);
+			snprintf(spine, sizeof spine, "spine%d", s);
+			cr_expect_geq(topology_find_link(topology, (uint32_t)topology_find_node(topology, leaf),
+							 (uint32_t)topology_find_node(topology, spine)),
+				      0);
+		}
+	topology_destroy(topology);
+}

@@ -117,3 +117,98 @@ Test(report, a_bad_input_leaves_no_page)
 	cr_assert(strstr(err.text, "steps.tsv:2: seconds: found 'soon', expected a number from 0"), "%s", err.text);
 	cr_assert_neq(access(page, F_OK), 0);
 }
+
+Test(report, each_input_has_its_section)
+{
+	static const char *const headings[] = {
+		"<section><h2>Performance under added latency</h2>", "<section><h2>Round-trip times in the rack</h2>",
+		"<section><h2>Predicted and measured</h2>", "<section><h2>This host</h2>", "<section><h2>Steps</h2>"};
+	char paths[5][40], *text;
+	static const char *const texts[] = {
+		"{\"event\":\"attempt\",\"delay_us\":0,\"run\":0,\"attempt\":1,\"disturbed\":false,\"elapsed_s\":1}\n"
+		"{\"event\":\"accepted\",\"delay_us\":0,\"run\":0,\"attempt\":1,\"disturbed\":false}\n",
+		"src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at\nh1,h2,10,12,20,0,100,1\n",
+		"placement,job,task,predicted,measured\na<,j,t,1.0,0.9\nb,j,t,0.8,0.8\na<,j,u,0.5,0.5\n",
+		"{\"schema\": \"nomora.doctor/1\", \"purpose\": \"lab\", \"findings\": [{\"level\": \"warn\", "
+		"\"check\": \"c<\", "
+		"\"found\": \"f>\", \"note\": \"n\", \"fix\": \"x&y\"}, {\"level\": \"ok\", \"check\": \"d\", "
+		"\"found\": \"g\", "
+		"\"note\": \"n\", \"fix\": null}]}",
+		"1\ta\tb\n0\tc\td\n"};
+	struct report_settings settings = {.title = "t",
+					   .sweep_log = paths[0],
+					   .latency = paths[1],
+					   .measured = paths[2],
+					   .doctor = paths[3],
+					   .steps = paths[4]};
+	struct error err = {0};
+	const char *at;
+	size_t bytes;
+
+	for (int i = 0; i < 5; i++) {
+		int fd;
+
+		snprintf(paths[i], sizeof paths[i], "/tmp/nomora-report-in-XXXXXX");
+		fd = mkstemp(paths[i]);
+		cr_assert_eq(write(fd, texts[i], strlen(texts[i])), (ssize_t)strlen(texts[i]));
+		close(fd);
+	}
+	cr_assert_eq(report_save(&settings, page, &err), 0, "%s", err.text);
+	for (int i = 0; i < 5; i++)
+		unlink(paths[i]);
+	text = file_read_all(page, 1 << 20, &bytes, &err);
+	cr_assert(text, "%s", err.text);
+	at = text;
+	for (int i = 0; i < 5; i++) {
+		const char *next = strstr(at, headings[i]);
+
+		cr_assert(next, "%s", headings[i]);
+		cr_expect(i == 0 || strncmp(next - 11, "</section>\n", 11) == 0, "before %s", headings[i]);
+		at = next;
+	}
+	cr_expect(strstr(at, "<td class=\"n\">0</td><td>d</td><td><code>c</code></td></tr>\n</table></section>\n<p "
+			     "class=\"muted\">nomora "));
+	cr_expect(strstr(text, "<p class=\"tag ok\">None of the 1 runs was disturbed"));
+	cr_expect(strstr(text, "<td>all pairs</td>"));
+	cr_expect(strstr(
+		text,
+		"<div class=\"cards\"><div class=\"card\"><b>10.0 µs</b>median round trip over all pairs</div></div>"));
+	cr_expect(strstr(text,
+			 "<p>The application was run in each placement: 2 of 2 perform as predicted, within 0.1.</p>"));
+	cr_expect(strstr(text,
+			 "<tr><td>a&lt;</td><td class=\"n\">2</td><td class=\"n\">0.750</td><td class=\"n\">0.700</td>"
+			 "<td class=\"n\">-0.050</td><td class=\"n\">0.100</td></tr>"));
+	cr_expect(strstr(text, "<p>1 checks are ok; 1 warnings, 0 failures.</p>"));
+	cr_expect(strstr(text,
+			 "<tr><td class=\"tag "
+			 "warn\">warning</td><td>c&lt;</td><td>f&gt;</td><td><code>x&amp;y</code></td></tr>\n"
+			 "<tr><td class=\"tag ok\">ok</td><td>d</td><td>g</td><td></td></tr>\n</table>\n</section>"));
+	free(text);
+}
+
+Test(report, every_file_of_a_section_is_an_input)
+{
+	struct report_settings all[] = {
+		{.curves = {.count = 1}}, {.curve_plot = "x"}, {.sweep_log = "x"}, {.latency = "x"}, {.mesh_plot = "x"},
+		{.injector = "x"},        {.placement = "x"},  {.measured = "x"},  {.doctor = "x"},  {.steps = "x"}};
+
+	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+		cr_expect(report_has_input(&all[i]), "%zu", i);
+}
+
+Test(report, at_most_sixteen_placements_are_compared)
+{
+	struct report_settings settings = {.title = "t", .measured = steps};
+	struct error err = {0};
+	char text[1000] = "placement,job,task,predicted,measured\n";
+
+	for (int i = 0; i < 16; i++)
+		snprintf(text + strlen(text), sizeof text - strlen(text), "p%d,j,t,1,1\n", i);
+	write_steps(text);
+	cr_assert_eq(report_save(&settings, page, &err), 0, "%s", err.text);
+	snprintf(text + strlen(text), sizeof text - strlen(text), "p16,j,t,1,1\n");
+	write_steps(text);
+	cr_assert_eq(report_save(&settings, page, &err), -EINVAL);
+	cr_assert(strstr(err.text, "steps.tsv:18: placement: expected at most 16 placements, of names under 64 bytes"),
+		  "%s", err.text);
+}

@@ -42,10 +42,27 @@ static void refuse(void *context, struct serve_call *call)
 	serve_reply_error(call, &err);
 }
 
+static int refusal_code = EEXIST;
+static bool in_group, in_no_group;
+
+static void fail_with_code(void *context, struct serve_call *call)
+{
+	struct error err = {.code = refusal_code, .text = "no"};
+
+	(void)context;
+	in_group = serve_call_in_group(call, getgid());
+	in_no_group = serve_call_in_group(call, 54321);
+	serve_reply_error(call, &err);
+}
+
 static const struct serve_route routes[] = {
-	{"GET", "/", echo},          {"GET", "/v1/jobs", echo},
-	{"POST", "/v1/jobs", echo},  {"GET", "/v1/wait", wait_for_more},
-	{"PUT", "/v1/jobs", refuse}, {NULL, NULL, NULL},
+	{"GET", "/v1/fail", fail_with_code},
+	{"GET", "/", echo},
+	{"GET", "/v1/jobs", echo},
+	{"POST", "/v1/jobs", echo},
+	{"GET", "/v1/wait", wait_for_more},
+	{"PUT", "/v1/jobs", refuse},
+	{NULL, NULL, NULL},
 };
 
 static void run(struct serve *serve, int fd)
@@ -225,4 +242,89 @@ Test(serve, a_dead_servers_socket_is_replaced_a_living_ones_is_not)
 	serve = serve_create(&options, &err);
 	cr_expect_not_null(serve, "%s", err.text);
 	serve_destroy(serve);
+}
+
+Test(serve, an_error_has_the_status_of_its_code)
+{
+	static const struct {
+		int code;
+		const char *status;
+	} cases[] = {{EINVAL, "400 "}, {EILSEQ, "400 "}, {EACCES, "403 "}, {EPERM, "403 "},
+		     {ENOENT, "404 "}, {EEXIST, "409 "}, {EBUSY, "409 "},  {E2BIG, "413 "},
+		     {EAGAIN, "503 "}, {ENOSPC, "503 "}, {EIO, "500 "},    {ENOMEM, "500 "}};
+	char path[] = "/tmp/nomora-serve.XXXXXX";
+	struct serve *serve = start(path, NULL, 0);
+	int fd = connect_unix(path);
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		const char *answer;
+
+		refusal_code = cases[i].code;
+		answer = ask(serve, fd, "GET /v1/fail HTTP/1.1\r\nHost: x\r\n\r\n");
+		cr_expect_eq(strncmp(answer, "HTTP/1.1 ", 9) + strncmp(answer + 9, cases[i].status, 4), 0, "%d: %s",
+			     cases[i].code, answer);
+		cr_expect_not_null(strstr(answer, "Content-Type: application/json\r\n"));
+		cr_expect_not_null(strstr(answer, "\r\n\r\n{\"error\": \"no\"}"));
+	}
+	cr_expect(in_group && !in_no_group);
+	close(fd);
+	serve_destroy(serve);
+}
+
+Test(serve, a_caller_by_tcp_is_in_no_group_and_has_no_uid)
+{
+	struct serve *serve = start(NULL, NULL, 0);
+	int fd = connect_tcp(serve);
+
+	cr_expect_not_null(strstr(ask(serve, fd, "GET /v1/fail HTTP/1.1\r\nHost: x\r\n\r\n"), "{\"error\""));
+	cr_expect(!in_group && !in_no_group);
+	cr_expect_not_null(strstr(ask(serve, fd, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"), "200"));
+	cr_expect_eq(caller, (uid_t)-1);
+	close(fd);
+	serve_destroy(serve);
+}
+
+Test(serve, a_body_of_the_limit_is_taken)
+{
+	char path[] = "/tmp/nomora-serve.XXXXXX", request[200];
+	struct serve *serve = start(path, NULL, 100);
+	int fd = connect_unix(path), length;
+
+	for (int i = 0; i < 3; i++) {
+		length = snprintf(request, sizeof request,
+				  "POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n");
+		memset(request + length, 'x', 100);
+		request[length + 100] = '\0';
+		cr_expect_not_null(strstr(ask(serve, fd, request), "POST||xxxxx"), "the body before is forgotten");
+	}
+	close(fd);
+	serve_destroy(serve);
+}
+
+Test(serve, addresses_and_paths_that_cannot_be_listened_on_are_refused)
+{
+	char path[200];
+	struct serve *serve = start(NULL, NULL, 0);
+	struct serve_options options = {.routes = routes, .address = "127.0.0.1", .port = serve_port(serve)};
+	struct error err = {0};
+	char message[60];
+
+	cr_expect_null(serve_create(&options, &err));
+	cr_expect_eq(err.code, EADDRINUSE);
+	snprintf(message, sizeof message, "127.0.0.1 port %u: ", serve_port(serve));
+	cr_expect_eq(strncmp(err.text, message, strlen(message)), 0, "%s", err.text);
+	options.address = "localhost";
+	cr_expect_null(serve_create(&options, &err));
+	cr_expect_str_eq(err.text, "bad address 'localhost'; expected an IPv4 or IPv6 address");
+	memset(path, 'x', sizeof path);
+	path[108] = '\0';
+	options.unix_path = path;
+	cr_expect_null(serve_create(&options, &err));
+	cr_expect_eq(err.code, ENAMETOOLONG);
+	cr_expect_not_null(strstr(err.text, ": the path of a socket has at most 107 bytes"));
+	options.unix_path = "/no/such/folder/socket";
+	cr_expect_null(serve_create(&options, &err));
+	cr_expect_eq(err.code, ENOENT);
+	serve_destroy(serve);
+	serve_destroy(NULL);
 }
