@@ -100,14 +100,18 @@ static int plan_bridges(const struct lab_spec *spec, struct lab *lab)
 
 static int check_racks(const struct lab_spec *spec, struct error *err)
 {
+	int per_rack, filled;
+
 	if (spec->hosts < 1 || spec->hosts > LAB_HOSTS_MAXIMUM)
 		return error_set(err, EINVAL, "%d hosts: expected 1 to %d", spec->hosts, LAB_HOSTS_MAXIMUM);
 	if (spec->racks < 1 || spec->racks > LAB_RACKS_MAXIMUM || spec->racks > spec->hosts)
 		return error_set(err, EINVAL, "%d racks for %d hosts: expected 1 to %d racks, none of them empty",
 				 spec->racks, spec->hosts, LAB_RACKS_MAXIMUM);
-	if (spec->racks > 1 && (spec->racks - 1) * ((spec->hosts + spec->racks - 1) / spec->racks) >= spec->hosts)
-		return error_set(err, EINVAL, "%d hosts in equal groups leave one of %d racks empty", spec->hosts,
-				 spec->racks);
+	per_rack = (spec->hosts + spec->racks - 1) / spec->racks;
+	filled = (spec->hosts + per_rack - 1) / per_rack;
+	if (filled < spec->racks)
+		return error_set(err, EINVAL, "%d hosts, %d in each rack, fill only %d of %d racks: expected %d racks",
+				 spec->hosts, per_rack, filled, spec->racks, filled);
 	return 0;
 }
 

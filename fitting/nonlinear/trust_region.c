@@ -93,7 +93,10 @@ static double prepare(struct trust_region *t, const double *values)
 	return cosine;
 }
 
-/* Clips region->step to the bounds and returns the decrease of the cost that the linear model predicts for it. */
+/*
+ * Shortens t->step so that values + step is within the bounds, and returns the decrease of the cost that the linear
+ * model predicts for this step.
+ */
 static double predict(struct trust_region *t, const double *values)
 {
 	const struct objective *o = t->objective;
@@ -109,7 +112,7 @@ static double predict(struct trust_region *t, const double *values)
 	return -linear - square / 2;
 }
 
-/* Returns the cost at values + share * step + extra (extra may be NULL); stores this point in region->trial. */
+/* Returns the cost at values + share * step + extra (extra may be NULL); stores this point in t->trial. */
 static double try_step(struct trust_region *t, const double *values, double share, const double *extra)
 {
 	for (size_t j = 0; j < t->objective->free; j++)
@@ -118,7 +121,7 @@ static double try_step(struct trust_region *t, const double *values, double shar
 }
 
 /*
- * Sets region->second and returns the cost of the accelerated step, or INFINITY if the model is not finite nearby or
+ * Sets t->second and returns the cost of the accelerated step, or INFINITY if the model is not finite nearby or
  * the acceleration is too large to be trusted. The second derivative along the step costs one more evaluation.
  */
 static double try_accelerated(struct trust_region *t, const double *values)
@@ -142,7 +145,7 @@ static double try_accelerated(struct trust_region *t, const double *values)
 
 /*
  * Tries the accelerated step and, unless that lowers the cost, also the plain step. Returns the lower cost; stores its
- * point in region->best.
+ * point in t->best.
  */
 static double try_both(struct trust_region *t, const double *values, double predicted)
 {

@@ -304,7 +304,7 @@ struct recovery_scenario *coflow_scenario(const struct coflow_trace *trace, doub
 	char name[24];
 
 	for (uint32_t n = 0; n < trace->port_count && memory; n++) {
-		/* No CPU limit: the trace has none, so tasks have no CPU size. */
+		/* The trace has no CPU data: servers and tasks have cpu 0, so CPU never prevents a placement. */
 		struct recovery_server server = {.name = name, .egress_MBps = link_MBps, .ingress_MBps = link_MBps};
 
 		snprintf(name, sizeof name, "port%u", n + trace->first_port);

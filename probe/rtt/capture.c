@@ -335,8 +335,8 @@ static int read_packets(pcap_t *pcap, const char *name, struct pairing *pairing)
 		const char *found = pcap_datalink_val_to_name(link);
 
 		return error_set(pairing->err, EINVAL,
-				 "%s: expected a capture of Ethernet frames (EN10MB) or of 'any' (LINUX_SLL, "
-				 "LINUX_SLL2), found link type %s",
+				 "%s: expected a capture on an Ethernet interface (EN10MB) or on the interface 'any' "
+				 "(LINUX_SLL, LINUX_SLL2), found link type %s",
 				 name, found ? found : "unknown");
 	}
 	while (!code && (got = pcap_next_ex(pcap, &header, &bytes)) == 1)

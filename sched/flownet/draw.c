@@ -99,8 +99,8 @@ int flownet_network_write_dimacs(const struct flownet_network *network, const st
 	fprintf(out, "c NoMora's network of one round: task, unscheduled, cluster, rack, machine, sink\n");
 	if (network->overflow_cost > 0)
 		fprintf(out,
-			"c a task for which its job's 'unscheduled' has no capacity left takes an arc of cost "
-			"%" PRId64 " to the sink\n",
+			"c each task with an arc to 'unscheduled' also has one of cost %" PRId64
+			" to the sink, used only if there is no other path\n",
 			network->overflow_cost);
 	for (int32_t v = 0; v < problem->node_count; v++) {
 		char *name = node_name(network, net, names, v);

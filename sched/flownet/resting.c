@@ -214,7 +214,10 @@ int net_rest_job(struct flownet *net, uint32_t job)
 	return rest_tasks(net, job);
 }
 
-/* Passes the number of tasks at rest on the machine to the solver: the supply of their group. */
+/*
+ * Passes the number of tasks at rest on the machine to the solver, as the supply of their group. If it is 0, gives the
+ * group back.
+ */
 static int apply_machine(struct flownet *net, uint32_t number)
 {
 	struct net_machine *machine = &net->machines[number];

@@ -190,7 +190,10 @@ static uint32_t find_cheapest(struct placer *placer, const struct flownet *net, 
 	return count;
 }
 
-/* Keeps the steps as a lower bound for later jobs. If out of memory, keeps the old bound, which only costs time. */
+/*
+ * Keeps the steps: from them, rest_cost_bound() computes a lower bound of the cost for later jobs. If out of memory,
+ * keeps the older steps, if any; the bound may then be lower, but is still correct.
+ */
 static void keep(struct rest_costs *costs, int32_t curve, uint32_t root, uint32_t count)
 {
 	struct cheapest_slots **place = find_kept(costs, curve, root), *kept = *place;

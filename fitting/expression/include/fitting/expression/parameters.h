@@ -2,7 +2,7 @@
 /*
  * Parses parameters from a command line: starts "b1=500,b2=1e-4", bounds "b1=0:1000,b2=:1" and names of fixed
  * parameters "b2,b3". The functions return 0, or -EINVAL with err set, which names the option and the expected form.
- * Plain data.
+ * struct expression_parameters holds no pointers, so there is nothing to free.
  */
 #ifndef FITTING_PARAMETERS_H
 #define FITTING_PARAMETERS_H
