@@ -63,6 +63,10 @@ run "$nomora" fit sweep.csv --threshold 0 --model exponential
 printf '%s\n' "$out" | grep -q 'threshold    none' && pass "--threshold 0" || fail "--threshold 0" "$out" "$err"
 for model in polynomial-1 polynomial-5 log exponential rational hill spline monotone; do
 	check "--model $model" sh -c "'$nomora' fit sweep.csv -q --model $model -o m.json && grep -q 'name\": \"$model' m.json"
+	case $model in
+	spline) check "its equation" grep -q 'equation": .*monotone cubic spline, knots at [0-9]' m.json ;;
+	monotone) check "its equation" grep -q 'equation": .*monotone interpolant of pooled levels' m.json ;;
+	esac
 done
 
 # A time is converted to baseline/time: the inverse sweep gives the same curve.

@@ -356,6 +356,12 @@ printf '%s\n' "$out" | grep -qx "Latency: max; a curve's baseline round trip is 
 run "$nomora" place "${hand[@]}" --cluster wait.json --jobs wait.jsonl --curves "$curves" --latency-stat p50
 printf '%s\n' "$out" | grep -q '^Latency: p50; .*unknown, so nothing is subtracted for memcached)' &&
 	pass "a curve without a baseline is named" || fail "a curve without a baseline is named" "$out$err"
+# The first curve, cassandra, has a baseline; the others have none.
+mkdir mixed && cp "$curves"/*.json mixed && sed 's/"name": "memcached"/"name": "cassandra"/; s/"application": "memcached"/"application": "cassandra"/' testbed/memcached.json >mixed/cassandra.json
+for curve in cassandra memcached spark; do echo "{\"id\": \"$curve\", \"curve\": \"$curve\", \"root\": 0, \"tasks\": 1}"; done >mixed.jsonl
+run "$nomora" place "${hand[@]}" --cluster wait.json --jobs mixed.jsonl --curves mixed
+printf '%s\n' "$out" | grep -q 'unknown, so nothing is subtracted for memcached, spark)' &&
+	pass "all curves without a baseline are named" || fail "all curves without a baseline are named" "$out$err"
 run "$nomora" place "${hand[@]}" --cluster wait.json --jobs wait.jsonl --curves "$curves" --latency-reference absolute
 printf '%s\n' "$out" | grep -qx 'Latency: max; absolute: no baseline round trip is subtracted.' &&
 	pass "the absolute reference" || fail "the absolute reference" "$out$err"

@@ -17,6 +17,8 @@ Test(slurm_request, a_comment_is_read)
 	cr_assert_eq(slurm_request_parse("nomora:curve=spark", 1, &request, NULL), 1);
 	cr_assert_eq(request.root, 0);
 	cr_assert(request.move);
+	cr_assert_eq(slurm_request_parse("nomora:curve=spark,root=0,move=yes", 1, &request, NULL), 1);
+	cr_assert(request.root == 0 && request.move);
 }
 
 Test(slurm_request, comments_of_others_are_none)
