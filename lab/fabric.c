@@ -39,7 +39,7 @@ static bool is_numbered(const char *name, char prefix)
 /*
  * Names the namespaces of the nodes. Commands find them later by their names alone: NAME-h<number> for hosts and
  * NAME-s<number> for switches. If all hosts, or all switches, have names of this form (h12, s3), the numbers in the
- * names are used; otherwise they are numbered in order, from 1.
+ * names are used; otherwise the hosts, or the switches, are numbered in order, from 1.
  */
 static void name_netns(struct lab *lab)
 {
@@ -211,7 +211,7 @@ static int place_host(struct lab *lab, int index, int *rack_hosts, struct error 
 	if (place > RACK_HOSTS_MAXIMUM)
 		return error_set(err, EINVAL, "switch '%s' has more than %d hosts", leaf->name, RACK_HOSTS_MAXIMUM);
 	lab_name_host(host, place);
-	/* Uses the decimal digits of the IPv4 address as hexadecimal digits. */
+	/* The rack is in hexadecimal; the decimal digits of the host's place are used as hexadecimal digits. */
 	snprintf(host->address6, sizeof host->address6, "fd77::%x:%d", (unsigned)host->rack & 0xff, place % 100);
 	snprintf(host->probe_address6, sizeof host->probe_address6, "fd77::%x:%d", (unsigned)host->rack & 0xff,
 		 100 + place % 100);

@@ -65,7 +65,7 @@ static void print_limit(const char *netns, const char *device, double MBps, FILE
 	}
 	/*
 	 * Class 1:2 is for packets that belong to no transfer (acknowledgements, ARP); it may use the whole link while
-	 * others do not. Class 1:3 is for packets with LAB_CONTROL_PRIORITY.
+	 * the other classes do not use it. Class 1:3 is for packets with LAB_CONTROL_PRIORITY.
 	 */
 	fprintf(out,
 		"tc -n %s -batch - <<'END'\nqdisc replace dev %s root handle 1: htb default 2\n"

@@ -8,7 +8,7 @@
 #include <lab/lab.h>
 #include <lab/transfer.h>
 
-/* A lab that cannot be completed is removed. */
+/* Builds the lab and adds its contents. If this fails, removes the lab. */
 static int complete(const struct lab *lab, const struct lab_contents *contents, struct error *err)
 {
 	char program[PATH_MAX];

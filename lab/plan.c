@@ -38,8 +38,8 @@ static int numbered(const char *place, const char *prefix, int maximum)
 }
 
 /*
- * Returns true if two places are on the same link. If there are two racks, one link connects them, and the places
- * "core" and "rack1" are both in rack 1's half of it.
+ * Returns true if two different places are on the same link. If there are two racks, one link connects them, and the
+ * places "core" and "rack1" are both in rack 1's half of it.
  */
 static bool same_link(const char *one, const char *other)
 {

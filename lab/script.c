@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Prints the script that builds a lab of bridges, as lines for one `ip -batch`: one process builds the whole rack. */
+/* Prints the script that builds a lab of bridges, as lines for one `ip -batch`: one process builds the whole lab. */
 #include <lab/lab.h>
 
 #include <string.h>

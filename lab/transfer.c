@@ -127,7 +127,7 @@ int transfers_set_rates(struct transfers *t, const double *rate_MBps, struct err
 
 	if (!out)
 		return error_set(err, ENOMEM, "out of memory");
-	/* The script runs tc for all hosts at the same time and fails if it fails for one of them. */
+	/* The script runs tc for all hosts at the same time and fails if tc fails for one of them. */
 	for (int host = 0; host < t->lab->host_count; host++) {
 		if (t->controls[host] < 0)
 			continue;

@@ -15,7 +15,7 @@
 enum {
 	QUEUE_BYTES = 65536,
 	TICK_MS = 2,     /* longest wait for events of a source with a limited rate */
-	IDLE_MS = 200,   /* longest wait for events of any other task */
+	IDLE_MS = 200,   /* longest wait for events of any other task that has all its connections */
 	BURST_MS = 20,   /* after a delay, a source may emit at once what its rate allows in this time */
 	BATCH = 64,      /* tuples taken from one input, or emitted, before the others get their turn */
 	PATIENCE_S = 30, /* time limit for making the connections, and for emptying the queues after `stop` */

@@ -16,7 +16,7 @@
 #include "watch.h"
 
 #define ID_PREFIX "k8s-"
-/* TURN_MS: changes that arrive within this many milliseconds are sent to schedd together. */
+/* TURN_MS: maximum time to wait for news from the API server before a turn, in milliseconds. */
 enum { TURN_MS = 100, PATH_BYTES = 1024 };
 #define RETRY_S 1 /* seconds between attempts while schedd does not answer */
 
@@ -187,7 +187,10 @@ static int replace_job(struct agent *agent, const char *id, json_t *job, struct 
 	return 0;
 }
 
-/* True if schedd has the job, with all its tasks on their machines. `counts` is the job's entry in GET /v1/jobs. */
+/*
+ * True if the job is as it was last sent to schedd, and all its tasks in schedd run or have ended. `counts` is the
+ * job's entry in GET /v1/jobs.
+ */
 static bool has_job(const struct agent *agent, const char *id, const json_t *job, const json_t *counts)
 {
 	json_int_t tasks = (json_int_t)json_object_size(json_object_get(job, "tasks"));

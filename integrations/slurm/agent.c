@@ -146,8 +146,8 @@ static bool has_ended(const struct slurm_view *view, const char *id)
 }
 
 /*
- * Removes from schedd the jobs to which no job of Slurm refers, because they have ended. Keeps the jobs that were
- * submitted to schedd while sbatch waited, and that Slurm may not list yet.
+ * Removes from schedd the jobs to which no job of Slurm refers, because they have ended. Keeps the copy under review
+ * (moves.c), and the jobs that were submitted to schedd while sbatch waited and that Slurm may not list yet.
  */
 static int forget_ended(struct agent *agent, struct error *err)
 {

@@ -183,8 +183,9 @@ static int take_lock(const char *path, struct error *err)
 }
 
 /*
- * Creates the socket and listens on it. Any user may ask: an answer reveals only what the cluster shows anyway, and
- * changes nothing.
+ * Creates the socket and listens on it. Any user may ask: an answer reveals only what the cluster shows anyway. If a
+ * request is not for a job of Slurm, schedd may reserve slots for it until the agent removes it from schedd
+ * (forget_ended() in agent.c).
  */
 static int listen_at(const char *path, struct error *err)
 {

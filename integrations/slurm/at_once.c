@@ -15,7 +15,7 @@
 
 enum {
 	LIMIT_MS = 18,    /* milliseconds to wait for schedd's decision; the plug-in waits for 20 ms */
-	FRESH_MOST = 4096 /* number of ids that are stored, the latest ones; others never count as fresh */
+	FRESH_MOST = 4096 /* number of the latest ids, which are stored; older ids do not count as fresh */
 };
 /*
  * Seconds for which a new id is fresh, that is, for which Slurm may not list its job yet. Slurm lists the job at the

@@ -93,7 +93,7 @@ static enum slurm_step step_of_held(const struct slurm_job *job, const struct sc
 static enum slurm_step step_of_placed(const struct slurm_job *job, const struct slurm_mark *mark,
 				      const struct sched_job *sched)
 {
-	if (job->held) /* a user has held the job; a decision of schedd reserves the slots until it times out */
+	if (job->held) /* a user has held the job; schedd's decision reserves the slots until the decision times out */
 		return sched->running > 0 ? SLURM_STEP_FORGET : SLURM_STEP_NONE;
 	if (!sched->known || sched->running > 0)
 		return SLURM_STEP_HOLD;

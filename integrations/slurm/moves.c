@@ -30,7 +30,10 @@ static const struct slurm_job *find_job(const struct agent *agent, uint32_t id)
 	return NULL;
 }
 
-/* True if the job's state in Slurm allows a move now. */
+/*
+ * True if the job may move now: it runs, is settled, has more than one task, permits moves, and, if it was requeued
+ * before, has run for no_return_s.
+ */
 static bool may_move(const struct agent *agent, const struct slurm_job *job, struct slurm_request *request)
 {
 	double running_s = difftime(time(NULL), job->start);

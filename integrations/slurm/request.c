@@ -82,7 +82,7 @@ static int add_hosts(struct slurm_mark *mark, size_t *capacity, const char *name
 	return 0;
 }
 
-/* Parses "n3,n1*2". Returns 1, 0 if it is not a layout, or -ENOMEM. */
+/* Parses "n3,n1*2". Returns 1 if the text is a layout, 0 if not, or -ENOMEM. */
 static int parse_layout(char *text, struct slurm_mark *mark)
 {
 	size_t capacity = 0;
@@ -112,7 +112,10 @@ static void clear_hosts(struct slurm_mark *mark)
 	mark->host_count = 0;
 }
 
-/* Parses "ID held", "ID moving" or "ID LAYOUT". 0 or -ENOMEM. */
+/*
+ * Parses "ID held", "ID moving" or "ID LAYOUT"; any other text leaves the mark at SLURM_MARK_NONE. Returns 0 or
+ * -ENOMEM.
+ */
 static int parse_words(char *text, struct slurm_mark *mark)
 {
 	char *space = strchr(text, ' ');

@@ -115,7 +115,7 @@ static int take_share(struct slurm_job *job, const job_info_t *from)
 	return job->share ? code : -ENOMEM;
 }
 
-/* Slurm's records of jobs, by id. */
+/* Slurm's records of jobs, sorted by id. */
 struct records {
 	const job_info_t **by_id;
 	uint32_t count;
@@ -183,7 +183,10 @@ static int take_job(struct slurm_job *job, const job_info_t *from, const struct 
 	return 0;
 }
 
-/* True if the record is that of an array. It stands for all pending elements that have no record of their own. */
+/*
+ * True if the record is that of an array. Such a record stands for all pending elements that have no record of their
+ * own.
+ */
 static bool is_array(const job_info_t *from)
 {
 	return from->array_job_id != 0 && from->array_task_id == NO_VAL && from->array_bitmap;

@@ -17,8 +17,8 @@ static void add(struct run *run, const struct simulate_fault *like, uint32_t lin
 }
 
 /*
- * Draws links at random from those in use, and adds a fault for each. Their number is the fault's percentage of the
- * links in use, but at least 1. links[]: scratch, one element per link.
+ * Draws the fault's percentage of the links in use at random, but at least one link, and adds a fault for each drawn
+ * link. links[]: scratch, one element per link of the topology.
  */
 static int draw(struct run *run, const struct simulate_fault *fault, struct rng *rng, uint32_t *links)
 {

@@ -66,7 +66,7 @@ static int choose(struct run *run, int from, uint16_t *next, struct worker_targe
 	int code;
 
 	if (!route)
-		return 0; /* one host */
+		return 0; /* both tasks are on one host */
 	code = routes_find_port(run->routes, route, &packet, last < PORT_LAST ? (uint16_t)last : PORT_LAST, err);
 	if (code != 0)
 		return code;

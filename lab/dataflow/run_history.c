@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The report lines of a run as a chart: rates of sources and sinks, and the times when links were down or lossy. */
+/* The report lines of a run as a chart: rates of sources and sinks, and the times of the options' faults. */
 #include <lab/dataflow/run.h>
 
 #include <errno.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Starts the tasks by Slurm: one srun of a heterogeneous job. The job has one component for each host: as many tasks as
- * the host has, on the node that has the host's name. A task's plan is the file NODE.LOCALID.source or
- * NODE.LOCALID.task; SLURM_LOCALID numbers the tasks of a node. The reports of all tasks are lines of srun's output.
+ * the host has, on the node that has the host's name. The plan of a source is the file NODE.LOCALID.source, that of any
+ * other task NODE.LOCALID.task; LOCALID is the number of the task on its node (SLURM_LOCALID). The reports of all tasks
+ * are lines of srun's output.
  */
 #include "run_priv.h"
 
@@ -130,7 +131,7 @@ static void become(const char *const *words, int output, pid_t parent)
 {
 	int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
-	/* If this process dies, SIGTERM makes srun end the job. */
+	/* If the controller dies, this process gets SIGTERM, which makes srun end the job. */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	/* Leaves the controller's process group, so that the terminal's Ctrl-C goes to the controller only. */
 	setpgid(0, 0);

@@ -55,7 +55,7 @@ int openflow_parse(const uint8_t *bytes, size_t count, struct openflow_message *
 		.transaction = (uint32_t)read_number(bytes + 4, 4),
 		.body = bytes + OPENFLOW_HEADER_BYTES,
 	};
-	/* Only a Hello may have another version: it opens the negotiation of the version. */
+	/* The body of a message of another version may have another form, so it is not parsed. */
 	if (message->version == OPENFLOW_VERSION && message->type == OPENFLOW_ERROR)
 		least = ERROR_BYTES;
 	if (message->version == OPENFLOW_VERSION && message->type == OPENFLOW_FEATURES_REPLY)

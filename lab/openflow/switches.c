@@ -239,7 +239,10 @@ static int open_channel(struct update *update, uint32_t node)
 	return code;
 }
 
-/* Returns an error if two sockets belong to the same switch, which would mix the flows of two switches. */
+/*
+ * Returns an error if a switch has not described its features, or if two sockets belong to the same switch: the flows
+ * of two switches would be mixed there.
+ */
 static int check_datapaths(const struct update *update)
 {
 	uint32_t nodes = network_topology(update->network)->node_count;

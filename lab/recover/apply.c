@@ -27,7 +27,8 @@ struct applied {
 	struct transfers *transfers;
 	uint32_t *server; /* by task: index of its server, which is also its host in the lab */
 	double p;
-	double *rate_MBps, *predicted_s, *measured_s, *start_s; /* by flow; seconds after `begin`; NAN = no transfer */
+	/* By flow. Times are in seconds after `begin`. If rate_MBps is NAN, the flow has no transfer. */
+	double *rate_MBps, *predicted_s, *measured_s, *start_s;
 	bool *waiting;   /* by flow: the transfer has not started yet; it starts at start_s */
 	struct ns begin; /* time at which the current rates were set */
 	int64_t failed_server;

@@ -81,8 +81,9 @@ int sweep_lab_resolve(struct sweep_world *world, struct error *err)
 }
 
 /*
- * Takes the injector's CPU out of the affinity of this process, which the server and the client inherit, so that they
- * and the injector do not delay each other. Does nothing on a machine with one CPU.
+ * Takes the injector's CPU out of the affinity of this process. The server and the client inherit the affinity, so they
+ * and the injector do not delay each other. Does nothing on a machine with one CPU, or if the injector's arguments
+ * contain --cpus.
  */
 static void leave_injector_cpu(const struct sweep_plan *plan)
 {

@@ -22,8 +22,8 @@ bool cost_avx512_usable(void)
 }
 
 /*
- * Return the smallest and the largest of eight 16-bit values. phminposuw is the only instruction that compares the
- * values within one register.
+ * Return the smallest and the largest of eight 16-bit values. Only one instruction compares the values within one
+ * register: phminposuw, which finds the smallest. So largest_of() inverts all bits before and after it.
  */
 __attribute__((target("sse4.1"))) static inline uint16_t smallest_of(__m128i values)
 {

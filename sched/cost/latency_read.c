@@ -21,7 +21,7 @@ static const struct measured_pair *find_pair(const struct latency_view *view, ui
 	return at < row->count && row->pairs[at].column == column ? &row->pairs[at] : NULL;
 }
 
-/* Returns the value of an unmeasured pair of different machines. */
+/* Returns the round trip of a pair of different machines in these racks that was not measured. Sets *origin. */
 static float rack_value(const struct latency_view *view, uint32_t rack_a, uint32_t rack_b, enum latency_origin *origin)
 {
 	const struct cluster *cluster = view->layout->cluster;
@@ -33,7 +33,7 @@ static float rack_value(const struct latency_view *view, uint32_t rack_a, uint32
 		return value;
 	value = pair_map_get(&view->pod_maximum, pod_a, pod_b);
 	*origin = LATENCY_ORIGIN_POD_PAIR;
-	/* In one pod, this maximum includes the pairs within a rack and those between racks. */
+	/* If both racks are in one pod, this maximum counts the pairs within each rack of the pod, too. */
 	if (value >= 0)
 		return value;
 	*origin = LATENCY_ORIGIN_TOPOLOGY;

@@ -157,7 +157,7 @@ static struct measured_pair *find_or_add_pair(struct latency_view *view, struct 
 	return &row->pairs[at];
 }
 
-/* Removes the pair with this column from the row of one of its ends, as neither end measures it any more. */
+/* Removes the pair with this column from a row. The caller also removes it from the row of the pair's other machine. */
 static void remove_pair(struct latency_view *view, struct measured_row *row, uint32_t column)
 {
 	uint32_t at = measured_row_find(row, column);

@@ -59,7 +59,7 @@ static int reserve_rack(struct cost_layout *layout, uint32_t rack)
 	return 0;
 }
 
-/* Gives the rack more columns, and moves those of the racks after it. */
+/* Widens the rack to `columns` columns, and moves the columns of the racks after it. Returns 0 or -ENOMEM. */
 static int widen_rack(struct cost_layout *layout, uint32_t rack, uint32_t columns)
 {
 	uint32_t old_end = layout->rack_first[rack + 1];

@@ -69,8 +69,8 @@ static bool wants_rack_arc(const struct cost_rows *rows, uint16_t cost)
 }
 
 /*
- * Returns the cost up to which the rack's machines have arcs in a cut row: below the cost of the rack's own arc, which
- * represents all machines of that cost.
+ * Returns the cost up to which the rack's machines have arcs in a cut row: `limit` or, if the rack has an arc of its
+ * own that costs at most `limit`, one less than the cost of that arc, which stands for all machines of its cost.
  */
 static int32_t cut_limit(const struct cost_rows *rows, uint32_t rack, int32_t limit)
 {
@@ -81,7 +81,8 @@ static int32_t cut_limit(const struct cost_rows *rows, uint32_t rack, int32_t li
 
 /*
  * Computes the costs of one rack from the round trips in the scratch space. Writes the arcs to machines that cost at
- * most `limit` to `chosen`, and returns their number. `chosen` must have space for one more arc.
+ * most `limit` (in a cut row: at most cut_limit()) to `chosen`, and returns their number. `chosen` must have space for
+ * one more arc.
  */
 static uint32_t compute_rack(struct cost_rows *rows, const struct cost_table *table, uint32_t rack, int32_t limit,
 			     bool cut, struct arc *chosen)
@@ -191,8 +192,9 @@ static void set_tops(const struct cost_rows *rows, struct cached_row *cached)
 }
 
 /*
- * True if the rack's machines need not be examined: its least cost is above the limit, and its largest cost is known.
- * The largest cost is not known if some machines are absent or, with a coarse source, if the rack may get an arc.
+ * True if the rack's machines need not be examined: its least cost is above the limit, and the largest cost from
+ * compute_extremes() may be used. With a coarse source, it may be used if the rack gets no arc of its own; with another
+ * source, if none of the rack's machines is absent.
  */
 static bool is_beyond(const struct cost_rows *rows, uint32_t rack, int32_t limit)
 {
@@ -213,8 +215,8 @@ static bool any_is_beyond(const struct cost_rows *rows, int32_t limit)
 }
 
 /*
- * Computes the least and largest costs of all racks from the round trips of the source's extremes(). Returns false if
- * every rack must be examined in any case.
+ * Computes the least and largest costs of all racks from the round trips of the source's extremes(). With a coarse
+ * source, returns false, without the largest costs, if every rack must be examined anyway.
  */
 static bool compute_extremes(struct cost_rows *rows, const struct cost_table *table, uint32_t root, int32_t limit)
 {
@@ -390,7 +392,10 @@ static int update_rack(struct cost_rows *rows, struct cached_row *cached, uint32
 	return machines_moved | rack_moved;
 }
 
-/* True if the number of arcs of a cut row has changed so much since the cut that it must be cut again. */
+/*
+ * True if the whole row must be computed again, and cut again: it has more than twice `machine_arcs` arcs, or a cut has
+ * lowered its limit and more than half of the arcs that it had then are gone.
+ */
 static bool needs_another_cut(const struct cost_rows *rows, const struct cached_row *cached)
 {
 	uint32_t most = rows->settings.machine_arcs, count = cached->row.machine_count;

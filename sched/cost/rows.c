@@ -89,7 +89,10 @@ void cost_rows_destroy(struct cost_rows *rows)
 	free(rows);
 }
 
-/* Returns the new capacity: a quarter more than needed, so that growing one by one is cheap. */
+/*
+ * Returns the capacity of an array for `needed` elements: `room`, the present one, if that suffices; otherwise a
+ * quarter more than needed, so that growing one by one is cheap. The first time, it is exactly `needed`.
+ */
 static uint32_t room_for(uint32_t room, uint32_t needed)
 {
 	if (needed <= room)

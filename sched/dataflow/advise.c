@@ -10,7 +10,10 @@
 /* A gain below this fraction of the sum of all rates counts as a rounding error. */
 #define LEAST_GAIN 1e-6
 
-/* A job that is stopped for a while. numbers[]: by flow, the number of the route that the job had, or -ENOENT. */
+/*
+ * A job that is stopped for a while. numbers[]: by flow, the number of its route before the stop; -ENOENT: both tasks
+ * are on one host.
+ */
 struct kept {
 	const struct plan_job *job;
 	int64_t *numbers;

@@ -17,15 +17,15 @@
 
 /*
  * Relative size of a rounding error. A queue counts as:
- * - constant, if its growth is below this fraction of its throughput
+ * - constant, if its input and its output differ by at most this fraction of their sum
  * - empty, if its data is at most this fraction of its capacity
  * - full, if its free space is at most this fraction of its capacity
  */
 #define ROUNDING 1e-9
 /*
- * A draining queue counts as empty when its data is at most this fraction of its capacity. A filling queue counts as
- * full when its free space is at most this fraction. Otherwise queues that react to one another would switch ever
- * faster.
+ * When the rates are computed, a draining queue counts as empty already if its data is at most this fraction of its
+ * capacity, and a filling queue counts as full if its free space is at most this fraction. Otherwise queues that react
+ * to one another would switch between filling and draining ever faster.
  */
 #define BAND 1e-4
 /* A queue that would be full or empty within this time counts as full or empty. */
@@ -55,7 +55,8 @@ struct queues {
 			double rate;
 		} * items;
 		size_t count, capacity;
-	} carried, received, pushed; /* MB/s per unit of a driver; rows: flows; tasks; flows with cut queues */
+	} carried, received, pushed; /* MB/s per unit of a driver. Rows of carried: flows; of received: tasks; of
+					pushed: flows with cut queues */
 	/* Work space of follow(), by task. */
 	double *amount;
 	bool *seen;
@@ -229,7 +230,7 @@ static void add_entry(struct queues *queues, struct entries *entries, uint32_t r
 
 /*
  * Depth-first search from a task over flows that are not cut. Appends the tasks that it reaches to order[], each one
- * after the tasks to which it sends.
+ * after the tasks to which it sends over such flows.
  */
 static void reach(struct queues *queues, uint32_t task)
 {

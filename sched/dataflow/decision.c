@@ -155,8 +155,8 @@ static int add_running(struct decision *decision)
 }
 
 /*
- * Returns the amount to subtract from the goal for the latency between the job's hosts, which makes the job's
- * performance less than 1.
+ * Returns the amount to subtract from the goal because the job's performance is below 1 at the latency between its
+ * hosts.
  */
 static double latency_cost(const struct decision *decision, double own_s_per_MB, double own_MBps)
 {

@@ -36,7 +36,7 @@ struct annealing {
 	double priority_sum;
 	/* The best state so far. */
 	uint32_t *best_hosts, *best_numbers; /* by task: host; by flow: number of the route, or UTILITY_NO_PAIR */
-	double best;                         /* its utility */
+	double best;                         /* utility of the best state */
 	bool has_best;
 	bool best_is_current; /* ENGINE_LITERAL_ALIAS: the last state of this run counts as the best state */
 	struct network_pair *routes_before; /* work space of step_routes() */

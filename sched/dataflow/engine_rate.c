@@ -26,10 +26,10 @@
  */
 enum { RANDOM_HOSTS = 6, NEIGHBOURS = 4 };
 /*
- * After this many evaluations no further start begins; this allows about three starts for a job of 12 tasks. Measured
- * on 20 scenarios of five such jobs on 30 hosts: with 4,000, the rates are 0.8 % lower on a Fat-tree and 1.1 % higher
- * on a Jellyfish network, in twice the time; with 1,000, they are 5 % lower. Small jobs need few evaluations per start
- * and get all eight starts.
+ * After this many evaluations no further start begins, unless options->evaluations is set. This allows about three
+ * starts for a job of 12 tasks. Measured on 20 scenarios of five such jobs on 30 hosts: with 4,000, the rates are 0.8 %
+ * lower on a Fat-tree and 1.1 % higher on a Jellyfish network, in twice the time; with 1,000, they are 5 % lower. Small
+ * jobs need few evaluations per start and get all eight starts.
  */
 enum { STARTS_UNTIL = 2000 };
 
@@ -40,7 +40,7 @@ struct search {
 	uint32_t candidate_count;
 	/*
 	 * changes: number of changes so far, from 1. refused[low * task_count + high]: for two tasks, the value of
-	 * `changes` when their swap was last tried. It is not tried again until there was another change.
+	 * `changes` when their swap was last tried. This swap is not tried again before the next change.
 	 */
 	uint32_t changes, *refused;
 };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Baselines: the placements of Storm, Flink and R-Storm, and random ones. None considers links. */
+/*
+ * Baselines: the placements of Storm, Flink and R-Storm, and random ones. None considers the capacity or the load of
+ * links.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -71,8 +74,8 @@ static uint32_t nearest(struct decision *decision, uint32_t reference, const uin
 }
 
 /*
- * Returns the reference host: that of a pinned task or, if no task is pinned, a random host with a free slot. Sets
- * distance[].
+ * Returns the reference host: the host of the last pinned task or, if no task is pinned, a random host with a free
+ * slot. Writes each node's distance from it to distance[].
  */
 static uint32_t choose_reference(struct decision *decision, uint32_t *distance)
 {

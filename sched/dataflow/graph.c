@@ -12,8 +12,8 @@
 
 enum { ROUNDS_MAXIMUM = 100000 };
 /*
- * The search ends when the rate of the data that still circulates in cycles is below NEGLIGIBLE times the source's
- * rate. A cycle diverges if this rate exceeds DIVERGED times the source's rate.
+ * follow_source() ends when the tasks send on at most NEGLIGIBLE times the source's rate in a round. A cycle diverges
+ * if they send on more than DIVERGED times the source's rate, or if ROUNDS_MAXIMUM rounds are not enough.
  */
 #define NEGLIGIBLE 1e-12
 #define DIVERGED 1e9

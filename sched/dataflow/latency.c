@@ -52,8 +52,8 @@ static int find_curves(struct dataflow_latency *latency, const char *other, stru
 }
 
 /*
- * Returns the measured round trip from source to destination (indexes in the matrix), us; INFINITY if it was probed
- * without an answer, NAN if it was not measured.
+ * Returns the measured round trip from source to destination (indexes in the matrix) in us, INFINITY if the pair was
+ * probed without an answer, or NAN if it was not measured.
  */
 static double measured_us(const struct dataflow_latency *latency, uint32_t source, uint32_t destination)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A route between two hosts consists of the first host's link to its switch, a path between the two switches, and the
- * second host's link. Routes 0 to k - 1 use the stored paths (sched/topology). Route k is used when all of these have
- * failed: it uses a shortest path over links that are up.
+ * second host's link. Routes 0 to k - 1 use the stored paths (sched/topology). Route k is used when all of these routes
+ * have failed. It follows a shortest path over links that are up.
  */
 #include <errno.h>
 #include <stdlib.h>

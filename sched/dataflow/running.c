@@ -61,7 +61,7 @@ static void sort_by_source(struct running_loads *running)
 
 /*
  * Merges loads of the same source on the same resource into one load, their sum. at[]: work space, by resource; the
- * caller sets it to 0.
+ * caller has set all its elements to 0.
  */
 static void merge(struct running_loads *running, uint32_t *at)
 {

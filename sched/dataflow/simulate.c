@@ -44,7 +44,8 @@ struct simulation {
 	uint32_t *waiting; /* indexes in jobs[] of the jobs that wait to be placed, first one first */
 	uint32_t waiting_count;
 	uint32_t *link_faults; /* by link: number of faults that keep it down at present */
-	uint32_t **used_links; /* by fault of kind SIMULATE_USED: the links that it disabled, ending with UINT32_MAX */
+	uint32_t **used_links; /* by fault: the links that a fault of kind SIMULATE_USED took down, ending with
+				  UINT32_MAX; NULL: none */
 	double *rates;         /* rates of all sources on the network, MB/s */
 	size_t rates_capacity;
 	struct buffers buffers;

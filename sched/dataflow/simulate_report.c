@@ -12,7 +12,10 @@ static double end_of(const struct dataflow_simulate_result *result)
 	return result->rates[result->rate_count - 1].time_s;
 }
 
-/* Returns the median time from arrival to end of the jobs that have ended, or NAN if none has. *ended: their number. */
+/*
+ * Returns the median time from arrival to end of the jobs that have ended, or NAN if none has. Sets *ended to the
+ * number of jobs that have ended.
+ */
 static double median_completion_s(const struct dataflow_simulate_result *result, uint32_t *ended)
 {
 	double *times = malloc(result->job_count * sizeof *times + 1), median;

@@ -18,8 +18,8 @@ static const char *const engine_texts[ENGINES] = {"both (the paper's)", "rate (o
 
 /*
  * Indexes of the results of a run.
- * - DURING: change of the throughput during the failure, compared with that before it, in per cent
- * - AFTER: the same after the repair
+ * - DURING: change of the throughput during the failure, compared with that before the failure, in per cent
+ * - AFTER: change of the throughput after the repair, compared with that before the failure, in per cent
  * - REROUTE_MS: time to find new routes after the failure, ms
  */
 enum { DURING, AFTER, REROUTE_MS };

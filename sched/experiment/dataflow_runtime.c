@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Figures 10 and 11: time of a decision by cluster size, with 16 jobs running. */
+/* Figures 10 and 11: time of a decision by cluster size, with at least 16 jobs running. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

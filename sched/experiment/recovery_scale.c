@@ -31,7 +31,8 @@ static struct recovery_scenario *scale_scenario(struct experiment_page *page, ui
 
 /*
  * Writes the objective of the paper's four strategies to p[]: JO (optimal placement), PFR with eta 15, PFR with eta 25
- * (random placement on filtered servers) and R (random placement). For PFR and R, it is the mean over DRAWS placements.
+ * (random placement on filtered servers) and R (random placement). For PFR and R, p[] is the mean over DRAWS
+ * placements.
  */
 static bool run_strategies(const struct recovery_scenario *s, uint64_t seed, double p[STRATEGIES])
 {

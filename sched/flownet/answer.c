@@ -54,8 +54,8 @@ static int extract_job(struct flownet *net, uint32_t job)
 
 /*
  * Reads the answer of the groups that the solver reports as changed. Also reads the answer of the jobs with events,
- * because a unit there may now belong to another task. A job whose tasks only moved as the last answer proposed need
- * not be read.
+ * because one of their units may now belong to another task. A job whose tasks only moved as the last answer proposed
+ * need not be read.
  */
 static int extract_touched(struct flownet *net)
 {
@@ -95,7 +95,10 @@ static int verify(const struct flownet *net, struct error *err)
 	return code;
 }
 
-/* Appends to *homes the machine of each running task of the job that may move. 0 or -ENOMEM. */
+/*
+ * If the job's running tasks may move, appends an item to *homes for each: the task's group and its present machine.
+ * Returns 0 or -ENOMEM.
+ */
 static int list_homes(struct flownet *net, uint32_t job, struct structured_placement **homes, size_t *count,
 		      size_t *room)
 {

@@ -48,7 +48,10 @@ int net_change_machine(struct flownet *net, uint32_t machine, enum flownet_reaso
 	return record(net, &entry->pending, &change);
 }
 
-/* Adds the job to those whose costs change with time. */
+/*
+ * If costs change with time (omega, beta), adds the job to net->ageing. Sets due_s to 0, so that the next
+ * flownet_time_passed() updates the job's costs in any case.
+ */
 static int add_to_ageing(struct flownet *net, uint32_t job)
 {
 	bool timed = net->settings.omega_per_s > 0 || net->settings.beta_per_s > 0;

@@ -75,7 +75,10 @@ int32_t net_discount(const struct flownet *net, const struct net_job *job, uint3
 	return cost_of_time(net->settings.beta_per_s, net->now_s - job->since_s[task]);
 }
 
-/* Performance is 100 / cost. Returns the highest cost at which it exceeds the current performance by the job's gain. */
+/*
+ * Returns the highest cost at which performance, 100 / cost, exceeds that at `cost` by at least the job's gain. Returns
+ * `cost` itself if the job's tasks need no gain.
+ */
 static int32_t cost_to_beat(const struct net_job *job, int32_t cost)
 {
 	if (job->gain <= 0 || !job->preemptible || cost <= 0)
@@ -100,7 +103,10 @@ int32_t net_running_cost(const struct flownet *net, uint32_t job, uint32_t task,
 		runs->cost = cost_at_machine(net, job, (uint32_t)runs->machine);
 		runs->cost_epoch = entry->cost_epoch;
 	}
-	/* On a machine that is unreachable from the root's, staying is expensive, but still better than waiting. */
+	/*
+	 * A machine that is unreachable from the root's counts as COST_MAXIMUM: expensive, but cheaper than waiting at
+	 * the default gamma.
+	 */
 	cost = cost_to_beat(entry, runs->cost > COST_MAXIMUM ? COST_MAXIMUM : runs->cost);
 	cost = cost > discount ? cost - discount : 0;
 	*discounted = cost != runs->cost;

@@ -66,8 +66,9 @@ enum flownet_arc flownet_arc_to(const struct flownet *net, uint32_t job, uint32_
 }
 
 /*
- * True if the move leaves the job's classes and running arcs unchanged: the task is in the class of the running tasks,
- * and moves to a machine to which the row has an arc, from another such machine or from waiting.
+ * True if the move leaves the job's classes and running arcs unchanged. That is so if costs of staying are not reduced
+ * (no beta, no gain), the task is in the class of the running tasks, and it moves to a machine to which the row has an
+ * arc, from another such machine or from waiting.
  */
 static bool is_settled(const struct flownet *net, const struct net_member *member, const struct flownet_move *move,
 		       int32_t machine_limit)
@@ -250,7 +251,7 @@ static void count_departures(struct flownet *net, int32_t sign)
 	}
 }
 
-/* Returns a task planned to move to the machine, preferably a waiting one; NULL if there is none. */
+/* Returns the plan of a task that is to move to the machine, preferably of a waiting task; NULL if there is none. */
 static struct net_plan *arrival_at(struct flownet *net, int32_t machine)
 {
 	struct net_plan *found = NULL;

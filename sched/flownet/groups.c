@@ -112,7 +112,7 @@ static const struct cost_row *class_row(struct flownet *net, uint32_t job, bool 
 	return net->policy.row(net->policy.context, job, net_root_machine(&net->jobs[job]));
 }
 
-/* Passes to the solver only the racks that changed since it got the row. */
+/* Passes to the solver the arcs to the racks that have changed since it got the row, and all running arcs. */
 static int set_changed_racks(struct flownet *net, const struct net_class *entry, const struct cost_row *costs,
 			     int32_t running_count)
 {
@@ -140,7 +140,7 @@ static enum telling what_to_tell(const struct net_class *known, const struct cos
 	return row->mended_from != 0 && row->mended_from == known->row_version ? TELL_CHANGED_RACKS : TELL_ROW;
 }
 
-/* Passes the part of the class's arcs that has changed to the solver. 0 or -errno. */
+/* Passes to the solver the part of the class's arcs that has changed. Returns 0 or -errno. */
 static int tell_arcs(struct flownet *net, struct net_class *known, const struct cost_row *row, int32_t running,
 		     int32_t capacity)
 {
@@ -165,7 +165,7 @@ static int tell_arcs(struct flownet *net, struct net_class *known, const struct 
 	return code;
 }
 
-/* Passes one class, members first..end-1, to the solver. */
+/* Passes one class, members first..end-1, to the solver. arcs: the class's row may have changed. */
 static int apply_class(struct flownet *net, uint32_t job, size_t first, size_t end, bool arcs)
 {
 	const struct net_member *member = &net->members[first];
@@ -198,8 +198,8 @@ static int apply_class(struct flownet *net, uint32_t job, size_t first, size_t e
 }
 
 /*
- * Returns the number of tasks that may move if only this number can have changed since the last solve, so that no other
- * update is needed; otherwise returns 0.
+ * If only the number of the tasks that may move can have changed since the last solve, so that no other update is
+ * needed, returns this number. Otherwise returns 0.
  */
 static uint32_t recounted(const struct flownet *net, const struct net_job *job)
 {

@@ -55,8 +55,8 @@ int flownet_grow(struct flownet *net)
 }
 
 /*
- * Records changed arcs for all jobs: adding or removing a machine may change the highest costs of a rack and of the
- * cluster, which are the costs of the arcs to them.
+ * Records changed arcs for the jobs whose tasks have arcs to racks or to the cluster: these arcs cost as much as the
+ * most expensive machine, which an added or removed machine may change.
  */
 static int all_arcs_changed(struct flownet *net, enum flownet_reason reason)
 {

@@ -115,7 +115,7 @@ int64_t net_members(struct flownet *net, uint32_t job)
 	struct net_job *entry = &net->jobs[job];
 	struct known_costs known = nothing_known;
 	bool root_first = net->policy.root_first, mixed = false;
-	bool waiters = net_job_open(net, entry); /* a waiting root is always a member */
+	bool waiters = net_job_open(net, entry); /* the waiting tasks are members; a waiting root always is */
 	bool running = (entry->preemptible && net_job_active(net, entry)) ||
 		       net->odd_tasks > 0; /* running tasks may be members, too */
 	uint32_t left = entry->waiting;

@@ -78,8 +78,8 @@ static void add_arc(struct builder *builder, int32_t tail, int32_t head, int32_t
 }
 
 /*
- * The machine's capacity in the network. It includes the slots of pinned tasks, except of those whose unit goes
- * elsewhere: tasks that should leave or are moving away.
+ * The machine's capacity in the network. It includes the slots of pinned tasks, but not of tasks whose unit goes
+ * elsewhere: those that should leave or are moving away.
  */
 static int32_t machine_width(const struct net_machine *machine)
 {

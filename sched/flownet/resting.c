@@ -198,7 +198,10 @@ static int rest_tasks(struct flownet *net, uint32_t job)
 	return 0;
 }
 
-/* Examines all tasks of the job, but only if the discounts can have grown by 1 since this function last did so. */
+/*
+ * If the job's costs have changed, wakes the tasks whose costs are no longer 0. Puts tasks to rest only if the
+ * discounts can have grown by 1 since this function last examined the job for that.
+ */
 int net_rest_job(struct flownet *net, uint32_t job)
 {
 	const struct net_job *entry = &net->jobs[job];

@@ -73,8 +73,8 @@ static double seconds_since(struct ns begin)
 }
 
 /*
- * Makes the round read the answer for the jobs of proposals that were not carried out: the solver still has these units
- * at the proposed machines.
+ * Makes the round read the answer for the jobs with proposals that were not carried out: in the solver, the units of
+ * these tasks are still on the proposed machines.
  */
 static int touch_open_plans(struct flownet *net)
 {

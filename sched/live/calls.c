@@ -15,8 +15,8 @@ static bool is_noted(const struct live *live)
 }
 
 /*
- * Records a call, and takes over the reference to it. If out of memory, the call is lost, and a replay reports the
- * difference.
+ * Records a call, and takes over the reference to it. If out of memory, the call is missing in the journal. A replay
+ * may then make other decisions, and reports how they differ.
  */
 static void note(const struct live *live, json_t *call)
 {

@@ -145,7 +145,10 @@ static void say_why_stays(const struct live *live, const struct live_job *job, c
 			 live->cluster->machines[best->machine].name, gain);
 }
 
-/* fit: number of candidates with a free slot on which the task may be placed. */
+/*
+ * Writes to why[] why the task waits or was given up; otherwise "". fit: number of machines with a free slot on which
+ * the task may be placed.
+ */
 static void say_why(const struct live *live, const struct live_job *job, const struct live_task *task, size_t fit,
 		    char why[static 160])
 {

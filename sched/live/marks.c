@@ -153,7 +153,7 @@ void live_unmark_job(struct live *live, struct live_job *job)
 	job->dirty = false;
 }
 
-/* Searches linearly. Entries of users are never removed; there are few. */
+/* Searches linearly, because there are few users. A user's entry is never removed. */
 static struct live_owner *find_owner(const struct live *live, uint32_t uid)
 {
 	for (size_t o = 0; o < live->owner_count; o++)

@@ -112,7 +112,7 @@ int live_latency(struct live *live, const struct latency_sample *samples, size_t
 
 /*
  * Finds the machine number of each host of the matrix; -1: not in the cluster. Does so at a window's first part, and
- * again if the cluster has changed since.
+ * again if the machines of the cluster or the hosts of the matrix have changed since.
  */
 static int match_hosts(struct live *live, const struct latency_matrix *matrix, bool first)
 {
@@ -168,7 +168,7 @@ static size_t take_entries(const struct live *live, const struct latency_matrix 
 
 		if (!latency_matrix_load(matrix, i, &entry))
 			continue;
-		/* Hosts that have joined a shared matrix since match_hosts() are handled with the next window. */
+		/* Skips an entry of a host that joined the matrix after match_hosts(). The next window has it again. */
 		if (entry.source >= hosts || entry.destination >= hosts || machines[entry.source] < 0 ||
 		    machines[entry.destination] < 0) {
 			outcome->unknown++;

@@ -287,7 +287,8 @@ static int take_number(struct replay *replay, const json_t *call, const char *wh
 		return code;
 	if (strcmp(what, "step") == 0) {
 		(void)live_step(replay->live, number, err);
-		*err = (struct error){0}; /* the recorded step failed, too; the next step rebuilds the network */
+		/* If this step failed, so did the recorded one. The next step then rebuilds the network. */
+		*err = (struct error){0};
 		return 0;
 	}
 	if (strcmp(what, "open") == 0) {

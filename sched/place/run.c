@@ -10,7 +10,10 @@
 #include <base/file.h>
 #include <base/log.h>
 
-/* THRESHOLD_NONE: the maximum cost, so this threshold keeps every arc. TASKS_NAMED: maximum of tasks in a warning. */
+/*
+ * THRESHOLD_NONE: the maximum cost, so this threshold keeps every arc. TASKS_NAMED: maximum number of tasks that a
+ * warning names.
+ */
 enum { THRESHOLD_NONE = 1000, TASKS_NAMED = 3 };
 
 static int64_t count_free(const struct place_world *world)
@@ -139,8 +142,9 @@ static void warn_of_capped(const struct place_world *world, const struct place_o
 }
 
 /*
- * Refuses moves to a machine that is unreachable from the root's machine: the task then waits. The flow network may
- * propose such moves, because it may send a task to a rack or the cluster and not to one machine.
+ * Refuses moves to a machine that is unreachable from the root's machine: the task then waits or, if it runs, stays
+ * where it is. The flow network may propose such moves, because it may send a task to a rack or the cluster and not to
+ * one machine.
  */
 static enum round_decision decide(void *context, const struct flownet_move *move)
 {

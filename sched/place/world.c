@@ -126,8 +126,9 @@ static struct policy_settings policy_settings_from(const struct place_settings *
 	out.flow.unscheduled_capacity = (int32_t)settings->unscheduled_capacity;
 	out.flow.verify = settings->verify;
 	/*
-	 * Tasks with different waiting times are different groups, also within a job. The structured solver does not
-	 * support a capacity (unscheduled_capacity) that several groups share.
+	 * With omega, tasks of a job that have waited for different times are in different groups of the solver. The
+	 * structured solver does not support a capacity (unscheduled_capacity) that several groups share, so the
+	 * simplex is used.
 	 */
 	if (settings->algorithm_name)
 		out.flow.algorithm = mcf_algorithm_find(settings->algorithm_name);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* NoMora's other baseline, after Firmament's: balances the number of tasks. Ties are broken at random. */
+/*
+ * Besides `random`, the paper's second baseline, which follows Firmament's policy of the same name: balances the number
+ * of tasks per machine. Ties are broken at random.
+ */
 #include "policy_priv.h"
 
 /* Lists the machines that have the fewest tasks among those with a free slot. */

@@ -3,7 +3,7 @@
  * Chooses the machine of a root. In the flow network, all free slots cost 0 for a root. The choice is made in this
  * order:
  * - racks with free slots for the whole job; if there is none, the few racks with the most free slots
- * - of the former, the few racks with the fewest free slots, so that the others remain for larger jobs
+ * - of the racks for the whole job, the few with the fewest free slots, so that the others remain for larger jobs
  * - in these racks, the machine with which the rest of the job would cost least (rest_priv.h)
  *
  * Some jobs have a root but their other tasks still wait for this round's second solve. Slots for these tasks are

@@ -300,7 +300,7 @@ void recovery_blocks_fill(struct search *s)
 		fill_costs(s, &s->blocks[b], local, front);
 		fill_best(&s->blocks[b]);
 	}
-	/* If out of memory there is no bound: all costs are 0. */
+	/* If out of memory, sets all costs to 0, so that the bound is 0. */
 	for (uint32_t b = 0; b < s->block_count && !(local && front); b++) {
 		memset(s->blocks[b].cost, 0, ((size_t)s->blocks[b].full + 1) * sizeof(double));
 		memset(s->blocks[b].best, 0, ((size_t)s->blocks[b].full + 1) * sizeof(double));

@@ -11,7 +11,7 @@
 #include "recovery_priv.h"
 
 /*
- * The two highest relative loads when task f is not placed. With them, p can be computed for any server of f without a
+ * The two highest relative loads when task f is not placed. With them, p can be computed for f on any server without a
  * pass over all servers.
  */
 struct others {
@@ -57,8 +57,8 @@ static bool fits(const struct problem *p, uint32_t f, uint32_t n, const double *
 }
 
 /*
- * Fills the reason for task f. load: loads with all tasks placed; changed during the call and restored. space: free CPU
- * without f.
+ * Fills the reason for task f. load: loads with all tasks placed; changed during the call and restored. space: by
+ * server, its free CPU without f.
  */
 static void explain_task(const struct problem *p, uint32_t f, const uint32_t *place, double *load, const double *space,
 			 struct recovery_reason *reason)

@@ -126,7 +126,7 @@ static int filter_exact(const struct problem *p, bool *candidate)
 				.egress = part(p->bE[n], p->BE[n]), .ingress = part(p->bI[n], p->BI[n]), .n = n};
 		qsort(order, p->N, sizeof *order, compare_standings);
 		drop_dominated(p, order, relief, candidate);
-		/* A server without space for any task is no candidate. */
+		/* A server that may take no task, because of CPU or backups, is no candidate. */
 		for (uint32_t f = 0; f < p->F; f++)
 			for (uint32_t n = 0; n < p->N; n++)
 				useful[n] = useful[n] || recovery_problem_allows(p, f, n);

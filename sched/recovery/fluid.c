@@ -71,7 +71,7 @@ void fluid_result_free(struct fluid_result *result)
 	free(result->application_end_s);
 }
 
-/* Starts the flows that are due. Returns the time of the next start. */
+/* Starts the flows that are due. Returns the time at which the next flow starts, or INFINITY if none is left. */
 static double start_flows(struct fluid *fluid, double now_s)
 {
 	double next_s = INFINITY;
@@ -154,7 +154,10 @@ static int run_events(struct fluid *fluid, const struct sharing_policy *policy, 
 	return code;
 }
 
-/* Sets the ends of applications, and of flows within a server: these end when both tasks run again. */
+/*
+ * Sets the ends of the applications and of the flows within a server. A flow within a server ends when both its tasks
+ * run again.
+ */
 static void fill_ends(const struct fluid *fluid, struct fluid_result *result)
 {
 	const struct recovery_scenario *s = fluid->scenario;

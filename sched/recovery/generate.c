@@ -167,8 +167,8 @@ static bool add_servers(struct making *m)
 }
 
 /*
- * Returns a random server with enough free CPU, or the number of servers if there is none. If a rack fails, first tries
- * the application's two racks.
+ * Tries random servers, of the application's two racks if a rack is to fail. If none of them has enough free CPU, takes
+ * the first server that has. Returns the server's number, or the number of servers if there is none.
  */
 static uint32_t draw_server(struct making *m, double cpu, const uint32_t racks[2])
 {

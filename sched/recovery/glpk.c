@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Problem (16) as a mixed-integer linear programme for GLPK's branch and cut. Variables: p; x_fn = 1 if failed task f
- * is on n; y_fgn = 1 if both f and g are on n (y <= x_f, y <= x_g), for pairs with flows. GLPK runs in a child process,
- * because it aborts on internal errors. Scenarios with relaunch delays are refused, because the demands then depend on
- * p.
+ * is on server n; y_fgn = 1 if both tasks f and g are on server n (y <= x_f, y <= x_g), for pairs with flows. GLPK runs
+ * in a child process, because it aborts on internal errors. Scenarios with relaunch delays are refused, because the
+ * demands then depend on p.
  */
 #include "recovery_priv.h"
 

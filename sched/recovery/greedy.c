@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the placement from which the search starts. Places the largest task first, each on the server whose load is
- * then lowest; then moves single tasks.
+ * Finds the placement from which the search starts. Places the tasks, largest first, each on the server whose load is
+ * then lowest. Afterwards moves single tasks.
  */
 #include "recovery_priv.h"
 

@@ -30,8 +30,8 @@ static bool fits(const struct pack *k, uint32_t f, uint32_t n)
 }
 
 /*
- * Returns the unplaced task that fits on the fewest servers, or F if all tasks are placed. *count: number of these
- * servers.
+ * Returns the unplaced task that fits on the fewest servers, or F if all tasks are placed. Sets *count to the number of
+ * servers on which it fits.
  */
 static uint32_t hardest(const struct pack *k, uint32_t *count)
 {
@@ -82,8 +82,7 @@ static enum pack_result pack_next(struct pack *k);
 /* True if a server with the same free CPU as n has been tried for f before n. */
 static bool tried(const struct pack *k, uint32_t f, uint32_t n)
 {
-	if (k->p->allowed) /* servers would have to be equal for every task, not just for f, which is too rare to check
-			    */
+	if (k->p->allowed) /* servers with equal CPU may still differ in the tasks that they may take */
 		return false;
 	for (uint32_t m = 0; m < n; m++) {
 		if (fits(k, f, m) && k->space[m] == k->space[n])

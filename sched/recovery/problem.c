@@ -70,7 +70,7 @@ static void fill_servers(struct problem *p)
 	}
 }
 
-/* Lists the failed tasks; index[] maps the scenario's tasks to f. */
+/* Lists the failed tasks. Sets index[t] to the number f of the scenario's task t, or to -1 if t has not failed. */
 static void fill_failed(struct problem *p, int64_t *index)
 {
 	const struct recovery_scenario *s = p->scenario;
@@ -125,7 +125,7 @@ static int compare_peers(const void *a, const void *b)
 	return (x->server > y->server) - (x->server < y->server);
 }
 
-/* Sums a task's peers by server. */
+/* Merges a task's peers that are on the same server. Returns the number of peers that remain. */
 static uint32_t merge_peers(struct peer *peers, uint32_t count)
 {
 	uint32_t merged = 0;

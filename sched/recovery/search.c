@@ -125,7 +125,10 @@ static double local_load(const struct search *s, const struct block *block, uint
 	return local;
 }
 
-/* True if the group can be placed on c. *load: the resulting relative load. */
+/*
+ * True if the group may be placed on c: c may take its tasks, and c's load is within the limit or unplaced tasks could
+ * still lower it to the limit. *load: c's relative load with the group.
+ */
 static bool is_option(struct search *s, uint32_t b, uint32_t set, uint32_t c, double *load)
 {
 	const struct block *block = &s->blocks[b];
@@ -145,8 +148,9 @@ static bool is_option(struct search *s, uint32_t b, uint32_t set, uint32_t c, do
 	if (*load <= s->limit)
 		return true;
 	/*
-	 * This quick test uses the tables of relief. They omit the flows between placed and unplaced tasks of a split
-	 * application, which may still vanish, so the test is not valid with such tasks.
+	 * This quick test uses the tables of relief. The tables omit the flows between placed and unplaced tasks of a
+	 * split application, although these flows may still vanish. So the test is skipped if the block or a task on c
+	 * may belong to such an application.
 	 */
 	if (!block->split && !(s->has_split && s->tasks_on[c]) &&
 	    search_relative(s, c, egress - s->relief_egress[c], ingress - s->relief_ingress[c]) >
@@ -308,8 +312,8 @@ static void put_group(struct search *s, uint32_t b, uint32_t set, uint32_t c)
 }
 
 /*
- * MB that do not cross the network if the group is on c: its flows within the group, with surviving peers on c and with
- * placed tasks on c.
+ * Returns the MB that do not cross the network if the group is on c: those of the flows within the group, and of the
+ * group's flows with surviving peers and with placed tasks on c.
  */
 static double group_saved_MB(const struct search *s, const struct block *block, uint32_t set, uint32_t c)
 {
@@ -381,8 +385,8 @@ static int compare_groupings(const void *a, const void *b)
 }
 
 /*
- * True if it is enough to try one of the two servers: they have no failed tasks, no failed task has peers on them, and
- * their loads, links and free CPU are equal.
+ * True if it is enough to try one of the two servers: no task is restricted to its backups, no failed task is placed on
+ * them or has peers on them, and their loads, links and free CPU are equal.
  */
 static bool equals(const struct search *s, uint32_t a, uint32_t b)
 {

@@ -132,7 +132,10 @@ static enum outcome decide_p(struct search *s, double limit, uint64_t work)
 	return recovery_search_decide(s, limit, limit, work);
 }
 
-/* Lowers one objective from the incumbent's value towards its bound. */
+/*
+ * The state of minimise(): the objective's value for the incumbent (the best placement so far), and a lower bound of
+ * the objective.
+ */
 struct descent {
 	double incumbent, bound;
 	uint64_t work; /* limit for all decisions together; 0 = only the deadline */
@@ -147,8 +150,8 @@ static bool closed(const struct descent *d)
 }
 
 /*
- * Tries the bound itself, then halves the gap as long as short probes succeed, then searches for anything better than
- * the incumbent until there is none. Returns true if the incumbent is proved best.
+ * Tries the bound itself. Then halves the gap, as long as it is large and short searches give an answer. Then searches
+ * for anything better than the incumbent until there is none. Returns true if the incumbent is proved best.
  */
 static bool minimise(struct search *s, struct descent *d, decide_function *decide, value_function *value,
 		     uint32_t *place)

@@ -24,7 +24,8 @@ static void free_arrays(struct arrays *a)
 }
 
 /*
- * The sources are all flows; inactive ones offer nothing. The resources are the egress links, then the ingress links.
+ * Makes the max-min problem. Its sources are the flows; an inactive flow has the offered rate 0. Its resources are the
+ * egress links, then the ingress links.
  */
 static bool fill(const struct fluid *fluid, struct arrays *a, struct max_min_problem *problem)
 {

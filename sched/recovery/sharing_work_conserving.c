@@ -7,8 +7,8 @@
 #include <sched/recovery/sharing.h>
 
 /*
- * The max-min problem: source k is application k. Its rate is per second, as a fraction of the application's remaining
- * volume, and comes in addition to the flows' rates by eq. 19.
+ * The max-min problem: source k is application k. Its rate is the fraction of the application's remaining volume that
+ * is sent per second in addition to the rates of eq. 19.
  */
 struct arrays {
 	double *weight, *offered, *capacity, *load, *extra, *work, *sum;

@@ -77,7 +77,8 @@ static int write_placement(struct problem *p, const uint32_t *place, double *loa
 }
 
 /*
- * Handles a best placement whose p is infinite: some flow never ends, so there is no answer. load: of this placement.
+ * Removes the placement of an answer whose p is infinite, because some flow would never end. The status becomes
+ * infeasible if the placement is proved optimal, and unknown if not. load: the loads of this placement.
  */
 static int refuse_endless(struct problem *p, const bool *candidate, const uint32_t *place, const double *load,
 			  struct recovery_answer *answer)

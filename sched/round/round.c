@@ -122,7 +122,7 @@ static bool needs_network(struct placer *placer, const struct round_options *opt
 int round_place_others(struct placer *placer, const struct round_options *options, struct round_outcome *outcome,
 		       struct error *err)
 {
-	/* Computed before the solve, because the tasks that the solve places are part of its own cost. */
+	/* Computed before the solve: afterwards, it would count the tasks that the solve places, as last.cost does. */
 	int64_t pinned_cost = options->whole_cost ? flownet_pinned_cost(placer_net(placer)) : 0;
 	int code = 0;
 

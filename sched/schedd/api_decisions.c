@@ -122,8 +122,8 @@ static void add_decision(void *context, const struct live_decision *decision, do
 }
 
 /*
- * Explains where a task could run and why it waits. For a task that no longer exists, returns the last decisions about
- * it.
+ * Replies with the machines on which a task could run, the reason why it waits or stays, and the last decisions about
+ * it. If the task no longer exists, replies with these decisions alone.
  */
 void schedd_get_explain(void *context, struct serve_call *call)
 {

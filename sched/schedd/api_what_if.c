@@ -12,7 +12,10 @@
 #define WITHIN_S 3600
 enum { CHANGES_MOST = 1000 };
 
-/* Returns the strings of the array "changes", borrowed from the body. NULL with reader->failed set on failure. */
+/*
+ * Returns the strings of the array "changes". The strings belong to the body; the caller frees the array. Returns NULL
+ * with reader->failed set on failure.
+ */
 static const char **read_changes(struct json_reader *reader, const json_t *body, size_t *count)
 {
 	const json_t *list = json_may_array(reader, body, "", "changes");

@@ -73,7 +73,7 @@ static json_t *decisions_since(const struct live *live, uint64_t after)
 	return list;
 }
 
-/* Moves in progress count as completed before the changes are made. */
+/* Runs the rounds that are due, and counts all decided and moving tasks as started, before it makes the changes. */
 static json_t *compute(struct live *live, const struct forecast_request *request, double now_s, struct error *err)
 {
 	double end_s = now_s;

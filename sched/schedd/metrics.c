@@ -8,7 +8,10 @@
 
 #include "schedd_priv.h"
 
-/* Upper bounds of the time that tasks wait for a placement, seconds. */
+/*
+ * Upper bounds of the histogram's buckets, in seconds; the histogram counts placed tasks by the time that they had
+ * waited.
+ */
 static const double wait_bounds_s[WAIT_BOUNDS] = {0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 10, 60, 600};
 
 void schedd_count_decision(struct schedd *schedd, const struct live_decision *decision)

@@ -60,8 +60,8 @@ void record_destroy(struct record *record)
 }
 
 /*
- * Returns the present time as microseconds since the journal's origin; never less than before, even if the wall clock
- * is set back.
+ * Returns the present time as microseconds since the journal's origin. Never returns less than the last time, even if
+ * the wall clock is set back.
  */
 static int64_t now_us(struct record *record)
 {

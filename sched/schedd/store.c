@@ -70,7 +70,7 @@ static const char *const upgrades[VERSION] = {
 	      "ALTER TABLE jobs ADD COLUMN sum INTEGER; ALTER TABLE tasks ADD COLUMN sum INTEGER;" JOURNAL_TABLE,
 };
 
-/* Counts the rows with a wrong checksum: another program changed them. Rows of version 1 have no checksum. */
+/* Counts the rows with a wrong checksum, which another program has changed. Rows of version 1 have no checksum. */
 static const char damaged_rows[] =
 	"SELECT (SELECT count(*) FROM machines WHERE sum IS NOT row_sum(name, rack, pod, slots, state) AND sum "
 	"NOTNULL) + "

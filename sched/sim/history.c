@@ -67,8 +67,8 @@ static int does_not_fit(const struct sim *sim, struct error *err)
 }
 
 /*
- * True if the move's task has arrived and not ended, and its machine is present. apply_move() checks later that a
- * preempted task runs, because an earlier move of the same round may start it.
+ * True if the move's task has arrived and not ended, and the machine to which it moves, if any, is present.
+ * apply_move() checks later that a preempted task runs, because an earlier move of the same round may start it.
  */
 static bool move_fits(const struct sim *sim, const struct sim_past_move *move)
 {
@@ -119,7 +119,10 @@ int sim_recall_round(struct sim *sim, struct error *err)
 	return 0;
 }
 
-/* Restores a root that has ended: its machine, even if it has been removed since, remains the reference for its job. */
+/*
+ * Restores a root that has ended. The root's machine remains the reference for the job, even if the machine has been
+ * removed since.
+ */
 static int restore_ended_root(struct sim *sim, uint32_t job)
 {
 	uint32_t machine = (uint32_t)sim->jobs[job].root_machine;

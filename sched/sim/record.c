@@ -17,7 +17,7 @@ static void emit(struct sim *sim, const struct journal_event *event)
 	sim->watch->journal(sim->watch->journal_context, event);
 }
 
-/* Returns the name of the job in the journal from which the workload was read, or else the job's id. */
+/* Returns the job's name in the journal or in the file of --job-curves, or else its id. */
 static const char *job_name(const struct sim *sim, const struct workload_job *job, char buffer[static NAME_BYTES])
 {
 	if (job->note != WORKLOAD_NO_NOTE)

@@ -68,7 +68,7 @@ static int64_t next_time(const struct sim *sim)
 	return next_us;
 }
 
-/* Handles everything at now_us: sample, end of a round, events, start of a round. */
+/* Handles everything at now_us: sample, end of a round, events, checkpoint, start of a round. */
 static int step(struct sim *sim, struct error *err)
 {
 	struct event event;

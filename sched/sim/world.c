@@ -64,7 +64,10 @@ static struct cluster *build_cluster(const struct workload *workload, const stru
 	return cluster;
 }
 
-/* Returns the number of the curve that a journal gave the job, or else of one chosen by curve_of_job(). */
+/*
+ * Returns the number of the curve that a journal or --job-curves gives the job, or else of one chosen by
+ * curve_of_job().
+ */
 static uint32_t curve_of(const struct sim *sim, const struct workload_job *job)
 {
 	const struct workload *workload = sim->workload;

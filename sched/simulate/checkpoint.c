@@ -65,7 +65,7 @@ static uint64_t hash_workload(const struct workload *workload)
 	return workload->places ? add_places(hash, workload->places) : hash;
 }
 
-/* Adds the texts of the curves to *hash. 0 or -errno. */
+/* Sets *hash to a hash of the curves' names and texts. Returns 0, or -errno with err set. */
 static int hash_curves(const struct sim_settings *settings, uint64_t *hash, struct error *err)
 {
 	*hash = HASH_FNV_START;

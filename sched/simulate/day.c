@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs the command without --what-if and --sweep: reads the options, simulates, writes the files and prints a table. */
+/*
+ * Runs the command without --what-if and --sweep: makes the workload, simulates the policies, writes the files, and
+ * prints a table or JSON.
+ */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -16,7 +16,7 @@
 
 #include "simulate_priv.h"
 
-/* Count, mean and quantiles, in seconds, of a histogram in microseconds. */
+/* Returns count, mean, quantiles and maximum, in seconds, of a histogram in microseconds. */
 static json_t *seconds_json(const struct histogram *histogram)
 {
 	return json_pack("{s:I,s:f,s:f,s:f,s:f,s:f,s:f}", "count", (json_int_t)histogram_count(histogram), "mean_s",
@@ -79,7 +79,10 @@ static json_t *policy_json(const struct simulate_policy *policy)
 	json_object_set_new(object, "machines",
 			    json_pack("{s:I,s:I}", "added", (json_int_t)result->machines_added, "removed",
 				      (json_int_t)result->machines_removed));
-	/* Wall clock and CPU times: only these figures differ between two runs with the same options. */
+	/*
+	 * Wall clock and CPU times. Without --solver-time measured, only these figures differ between two runs with the
+	 * same options.
+	 */
 	json_object_set_new(object, "wall",
 			    json_pack("{s:f,s:f,s:f,s:f,s:o,s:o}", "total_s", result->wall_s, "solver_s",
 				      result->solver_wall_s, "cpu_s", result->cpu_s, "solver_cpu_s",

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs each policy in a process of its own, which returns its result through an unnamed file. */
+/*
+ * Runs the policies. With --processes above 1, each policy runs in a child process, which returns its result through an
+ * unnamed file.
+ */
 #include <sched/simulate/simulate.h>
 
 #include <errno.h>
@@ -92,7 +95,7 @@ static struct histogram **histogram_at(struct sim_result *result, int number)
 	return number < (int)(sizeof all / sizeof all[0]) ? all[number] : NULL;
 }
 
-/* Writes the error or the result, for read_result(). */
+/* Writes the error or the result, for receive_result(). */
 static void send_result(FILE *file, int code, const struct error *err, struct sim_result *result)
 {
 	fwrite(&code, sizeof code, 1, file);

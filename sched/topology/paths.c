@@ -170,7 +170,10 @@ bool topology_path_up(const struct topology *topology, const struct topology_pat
 	return true;
 }
 
-/* The argument of a thread of topology_paths_compute_all(), which repeatedly takes the next destination. */
+/*
+ * The argument of a thread of topology_paths_compute_all(). The thread repeatedly takes the next destination from
+ * *next.
+ */
 struct worker {
 	struct topology_paths *paths;
 	atomic_uint *next;

@@ -16,7 +16,8 @@
 enum {
 	/* Maximum number of draws per needed path. If they do not suffice, all paths of the length are enumerated. */
 	DRAWS = 4,
-	NOWHERE = UINT8_MAX, /* distance[] of a node that is not connected to the destination */
+	NOWHERE = UINT8_MAX, /* distance[] of a node without a path of at most TOPOLOGY_PATHS_LINKS_MAXIMUM links to the
+				destination */
 };
 
 /*
@@ -214,7 +215,7 @@ static void keep(struct topology_search *search, uint32_t length)
 
 /*
  * Depth-first search for all loopless paths of `length` links. Takes only steps that begin a walk of `left` links to
- * the destination. search->ports contains the steps so far, length - left, which lead to `node`.
+ * the destination. search->ports contains the length - left steps so far, which lead to `node`.
  */
 static void enumerate(struct topology_search *search, uint32_t node, uint32_t length, uint32_t left)
 {

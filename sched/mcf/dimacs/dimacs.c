@@ -96,8 +96,8 @@ static inline bool at_end(const char *at)
 }
 
 /*
- * Parses a decimal integer of at most 18 digits, which cannot overflow, after blanks. Returns its end, or NULL if there
- * is none.
+ * Skips blanks and parses a decimal integer of at most 18 digits, which cannot overflow. Returns its end; NULL if there
+ * is no such integer, or if neither a blank nor the end of the line follows.
  */
 static inline const char *scan_short(const char *at, int64_t *value)
 {

@@ -97,7 +97,10 @@ bool mcf_arcs_by_tail(const struct mcf_problem *problem, int32_t **first, int32_
 
 	*first = calloc(nodes + 2, sizeof **first);
 	*arcs_in = calloc(nodes + 1, sizeof **arcs_in);
-	/* Callers may read the extra item as the first arc of a last node without arcs, but do not use it. */
+	/*
+	 * One item more than there are arcs: callers may read (*out)[(*first)[v]] before they check that v has an arc,
+	 * also if v is the last node.
+	 */
 	*out = calloc(arcs + 1, sizeof **out);
 	if (!*first || !*arcs_in || !*out || !at) {
 		free(at);

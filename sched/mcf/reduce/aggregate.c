@@ -199,7 +199,10 @@ static bool number_nodes(struct aggregation *aggregation)
 static bool build_small(struct aggregation *aggregation)
 {
 	const struct mcf_problem *large = aggregation->large;
-	/* Upper bounds: each chained member adds a link, keeps its private arcs and loses at least one common arc. */
+	/*
+	 * An upper bound of the small network's number of arcs: those of the large network, and at most one link per
+	 * node.
+	 */
 	size_t arcs = (size_t)large->arc_count + (size_t)large->node_count + 1, nodes = (size_t)large->node_count + 1;
 	struct share *shares = malloc(nodes * sizeof *shares);
 	bool complete;

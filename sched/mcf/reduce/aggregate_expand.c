@@ -55,7 +55,7 @@ static void give_privates(const struct expander *expander)
 	}
 }
 
-/* Returns the member's arc to a head that is common to all members. */
+/* Returns the member's arc to `head`. Every member of the group must have one. */
 static int32_t find_arc(const struct aggregation *aggregation, int32_t node, int32_t head)
 {
 	for (int32_t i = aggregation->first[node]; i < aggregation->first[node + 1]; i++) {

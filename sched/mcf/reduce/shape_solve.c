@@ -138,7 +138,7 @@ static int add_row(const struct shape *shape, struct structured *state, struct w
 				work->running[row.running_count++] =
 					(struct structured_running){target.target, cost, problem->capacity[arc]};
 			break;
-		default: /* a node without a role: the arc can carry no flow */
+		default: /* ROLE_IDLE: the arc can carry no flow */
 			break;
 		}
 	}
@@ -223,7 +223,10 @@ static int32_t best_wide(const struct shape *shape, const struct workspace *work
 	return shape->by_block[block] >= 0 ? cheaper(problem, best, work->aggregator_arc) : best;
 }
 
-/* Assigns a group's units on a column to the group's own cheap arcs first, the rest to the cheapest unlimited path. */
+/*
+ * Assigns a group's units on a column to arcs: first to the group's narrow arcs to the column that cost no more than
+ * best_wide(), the cheapest first; the other units to best_wide().
+ */
 static void give_share(const struct shape *shape, const struct workspace *work, int32_t node,
 		       struct structured_share share, int32_t *flow)
 {

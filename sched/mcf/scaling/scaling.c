@@ -157,7 +157,7 @@ static enum mcf_status finish(struct scaling *scaling, struct mcf_solution *solu
 	if (scaling->out_of_range)
 		return MCF_COST_RANGE;
 	if (scaling->infeasible) {
-		/* The nodes of the cut have excess, but no more flow can leave them. */
+		/* The nodes with rank 1 are the cut: more units start there than its outgoing arcs can carry away. */
 		for (int32_t v = 0; v < scaling->node_count; v++)
 			solution->potential[v] = scaling->rank[v];
 		return MCF_INFEASIBLE;

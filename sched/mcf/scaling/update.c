@@ -58,7 +58,7 @@ static inline int32_t list_nearer(const struct scaling *scaling, int32_t node, i
 
 /*
  * Lowers the ranks of nodes with a residual arc to `node`. The length of such an arc is its reduced cost in epsilons,
- * rounded down, + 1; 0 if that is negative.
+ * rounded down, + 1; it is 0 if the reduced cost is negative.
  */
 static void scan_into(struct scaling *scaling, int32_t node)
 {
@@ -111,8 +111,8 @@ bool scaling_global_update(struct scaling *scaling)
 			return false;
 		scaling_release_fixed(scaling);
 		/*
-		 * scaling_deficits_reachable() has overwritten rank[], so the prices stay as they are; the caller makes
-		 * another update
+		 * scaling_deficits_reachable() has overwritten rank[], so the prices stay as they are until the next
+		 * update
 		 */
 		return true;
 	}

@@ -44,7 +44,7 @@ static bool is_too_deep(const struct simplex *simplex, int64_t levels)
 	return simplex->patience < INT64_MAX && levels * levels / 2 > (int64_t)START_WORK_MOST * simplex->arc_count;
 }
 
-/* Lists the arcs that are wide enough for all units by their heads: newest[head] is the first, next[arc] the next. */
+/* Lists by head the arcs that are wide enough for all units: newest[head] is the first, next[arc] the one after it. */
 static void list_wide_arcs(const struct mcf_problem *problem, int64_t units, int32_t *newest, int32_t *next)
 {
 	for (int32_t v = 0; v < problem->node_count; v++)

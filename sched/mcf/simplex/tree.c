@@ -40,9 +40,9 @@ void tree_build(struct simplex *simplex, const int64_t *excess)
 }
 
 /*
- * Reverses the path from `in` up to `out`, so that `in` becomes the top. In the new preorder each node of the path is
- * followed by the rest of its old subtree: without the subtree that contains the path's previous node. Returns the
- * subtree's last node; *behind is the node that followed the subtree.
+ * Reverses the path from `in` up to `out`, so that `in` becomes the top. In the new preorder, each node of the path is
+ * followed by its old subtree without the part that contains the preceding node of the path. Returns the subtree's last
+ * node; *behind is the node that followed the subtree.
  */
 static int32_t turn_subtree(struct simplex *simplex, int32_t in, int32_t out, struct tree_node above, int32_t *behind)
 {

@@ -79,7 +79,7 @@ static void deficit_fill(struct structured *state, int32_t column)
 			path_augment(state, *slots);
 		state->stalled = *slots >= before && state->prices[column] > state->aggregator_price;
 	}
-	state->slot_epoch += *slots > 0; /* its slots are now at the aggregator's price */
+	state->slot_epoch += *slots > 0; /* the column's free slots now have the aggregator's price */
 }
 
 static void deficits_fill(struct structured *state)
@@ -94,8 +94,8 @@ static void deficits_fill(struct structured *state)
 }
 
 /*
- * Adds `by` to all prices. The price of a node that the last search found nearer than its targets changes by less: the
- * difference of the two distances is subtracted from the change.
+ * Adds `by` to all prices, except those of nodes that the last search found nearer than its targets: these prices
+ * change by as much less as the node is nearer.
  */
 static void shift_prices(struct structured *state, int32_t by)
 {

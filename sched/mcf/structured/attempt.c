@@ -17,7 +17,10 @@
 enum {
 	/* if few slots are left: the next price is higher by 1/32 of its distance to the highest cost of waiting */
 	HEADROOM_PART = 32,
-	/* the same after the first solve from scratch: 1/8, as this solve is a bad guide for the next */
+	/*
+	 * after the first solve from scratch, unless many slots are left: higher by 1/8 of that distance, as this solve
+	 * is a bad guide for the next
+	 */
 	FIRST_HEADROOM_PART = 8,
 	FEW_LEFT_PART = 128, /* "few": less than 1/128 of all slots, so the price was nearly too low */
 	MANY_LEFT_PART = 32, /* "many": more than 1/32 of all slots, so the price was too high */
@@ -31,7 +34,7 @@ enum {
 	ATTEMPT_PART = 4, /* every attempt may scan at least 1/4 of all arcs */
 	/* time of the simplex in passes over all arcs: after this number of passes, there is no further attempt */
 	SIMPLEX_PASSES = 32,
-	FIRST_PASSES = 8, /* the same for the first solve from scratch, whose price may be far off */
+	FIRST_PASSES = 8, /* as SIMPLEX_PASSES, for the first solve from scratch, whose price may be far off */
 };
 
 /*

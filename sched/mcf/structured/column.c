@@ -34,7 +34,7 @@ static void block_drop_member(struct structured *state, int32_t block, int32_t c
 
 /*
  * Takes the units beyond `capacity` off the column, starting with the last entry; they become excess. Lists the groups
- * of these units in `moved` and returns their number.
+ * of these units in `moved`, and returns the length of this list.
  */
 static int32_t column_evict(struct structured *state, int32_t column, int32_t capacity, int32_t *moved)
 {

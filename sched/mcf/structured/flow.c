@@ -53,7 +53,10 @@ void group_waits(struct structured *state, int32_t group)
 	list_push(state, &state->waiting_list, group);
 }
 
-/* Returns the index of the share, or of the first share after it. */
+/*
+ * Returns the index of the share with this column and cost; if there is none, that of the first share that sorts after
+ * it.
+ */
 static int32_t share_place(const struct group *g, int32_t column, int32_t cost)
 {
 	int32_t low = 0, high = g->share_count;

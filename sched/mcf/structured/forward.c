@@ -6,8 +6,8 @@
 #include "structured_search.h"
 
 /*
- * Finds the distance at which a waiting unit of another group would, through this group, reach a slot at the
- * aggregator's price.
+ * Finds the distance at which a waiting unit would, through this group, get a slot at the aggregator's price, and
+ * passes it to search_meet().
  */
 static void aggregator_targets(struct structured *state, int32_t group, int32_t distance)
 {
@@ -174,7 +174,7 @@ void search_from_excess(struct structured *state)
 	search_move_prices(state, 1);
 }
 
-/* Searches from all waiting units for the nearest place where a unit would get a slot at the aggregator's price. */
+/* Sets search.best to the distance of the nearest meetings, or to `limit` if there are none up to this distance. */
 void search_from_waiting(struct structured *state, int32_t limit)
 {
 	search_begin(state, FROM_WAITING, limit + 1);

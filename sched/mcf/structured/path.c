@@ -7,8 +7,8 @@
 #include "structured_search.h"
 
 /*
- * One step of a path: the group's flow into the column. `cost` is that of the group's own arc, or ~cost if the flow
- * goes over the block or the aggregator.
+ * One step of a path: a change of the group's flow into the column. If the flow rises, `cost` is that of the group's
+ * arc to the column, or ~cost if the arc leads to the block. If the flow falls, `cost` is that of the share.
  */
 struct step {
 	int32_t group, column, cost;

@@ -140,7 +140,7 @@ static void find_capacity(struct structured *state, const struct preferences *pr
 		int32_t block = state->column_blocks[prefs->items[i].column];
 
 		unplaced[prefs->items[i].column] = 0;
-		if (block == NONE || claim->cost < 0) /* a negative cost would equal ARC_ABSENT below */
+		if (block == NONE || claim->cost < 0) /* -1 would match ARC_ABSENT below */
 			claim->wants = 0;
 		else if (claim->cost == g->aggregator_cost || claim->cost == state->blocks[block].row_cost)
 			claim->wants = INT32_MAX;
@@ -191,8 +191,8 @@ static int32_t release(struct structured *state, const struct preferences *prefs
 }
 
 /*
- * For the `wants` of the group's items first..end-1, takes units from their present places, and lowers `wants` to the
- * number of units taken.
+ * Takes the units that the group's items first..end-1 want from their present places. Lowers each item's `wants` to the
+ * number of units taken for it.
  */
 static void release_group(struct structured *state, const struct preferences *prefs, int32_t first, int32_t end)
 {

@@ -45,7 +45,8 @@ static void **table_items(struct structured *state, const struct table *table)
 static bool tables_reserve(struct structured *state, const struct table *tables, int32_t count, int32_t *room,
 			   int32_t needed)
 {
-	int32_t wanted = *room + *room / 2 > needed ? *room + *room / 2 : needed; /* ids end at INT32_MAX / 4 */
+	/* cannot overflow, because ids end at INT32_MAX / 4 */
+	int32_t wanted = *room + *room / 2 > needed ? *room + *room / 2 : needed;
 
 	for (int32_t i = 0; i < count && needed > *room; i++) {
 		void **items = table_items(state, &tables[i]), *larger = calloc((size_t)wanted, tables[i].item_bytes);
@@ -158,7 +159,8 @@ int state_reserve_groups(struct structured *state, int32_t count)
 
 void *items_grow(struct structured *state, void *items, int32_t *room, int32_t needed, size_t item_bytes)
 {
-	int32_t wanted = 2 * *room > needed ? 2 * *room : needed; /* ids end at INT32_MAX / 4 */
+	/* cannot overflow, because ids end at INT32_MAX / 4 */
+	int32_t wanted = 2 * *room > needed ? 2 * *room : needed;
 	int32_t first = ITEMS_FIRST_BYTES / (int32_t)item_bytes;
 
 	if (needed <= *room)
@@ -215,7 +217,7 @@ struct structured *structured_create(int32_t group_hint, int32_t column_hint, in
 	state->effort.pass_limit = PASS_LIMIT;
 	state->effort.repair_scans = REPAIR_SCANS;
 	state->effort.single_passes = SINGLE_PASSES;
-	/* Column 0 always exists: searches read its price along with an arc to a block. */
+	/* Column 0 always exists, so that the columns' tables are never NULL. */
 	if ((group_hint > 0 && !reserve_groups(state, group_hint)) ||
 	    state_reserve_columns(state, column_hint > 0 ? column_hint : 1) ||
 	    (block_hint > 0 && state_reserve_blocks(state, block_hint))) {
