@@ -56,7 +56,7 @@ static int run_sweep(const struct simulate_options *options, struct error *err)
 	return simulate_sweep(&sweep, options->output, stdout, err) < 0 ? COMMAND_FAILED : COMMAND_OK;
 }
 
-/* --live */
+/* Carries out --live: replays the decisions of a journal and reports the differences. */
 static int replay(const struct simulate_options *options, struct error *err)
 {
 	struct live_replayed replayed;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora: the offline commands; commands that need DPDK are passed to their programs. */
+/*
+ * nomora: runs its own commands, and passes the others to the programs that have them (nomora-injector, for example).
+ */
 #include "commands.h"
 
 #define COMMAND(name, function, summary) {name, summary, function, NULL},

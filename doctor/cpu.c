@@ -181,8 +181,8 @@ static void check_ticks(struct doctor *doctor, const cpu_set_t *isolated)
 			   "a kernel with CONFIG_NO_HZ_FULL (Debian's has it)", "%s", found);
 	else if (!doctor_read(doctor, list, sizeof list, NOHZ_FULL))
 		doctor_unclear(doctor, "nohz_full", "cores", NOHZ_FULL);
-	else if (doctor_parse_cpus(list, &ticks) &&
-		 cpus_are_within(isolated, &ticks)) /* if no CPU is in nohz_full, the kernel writes "(null)" */
+	else if (doctor_parse_cpus(list, &ticks) && /* false for "(null)", which the kernel writes for no CPU */
+		 cpus_are_within(isolated, &ticks))
 		doctor_add(doctor, "nohz_full", FINDING_OK, "cores", NULL, "isolated CPUs run without the timer tick");
 	else
 		doctor_add(doctor, "nohz_full", FINDING_WARN, "cores",
@@ -211,7 +211,10 @@ static void check_isolation(struct doctor *doctor, unsigned int cpus)
 	check_ticks(doctor, &isolated);
 }
 
-/* Returns the number of online CPUs: /sys/devices/system/cpu has folders of offline CPUs, too. */
+/*
+ * Returns the number of online CPUs, or `folders` if it is not known. `folders`, the number of CPUs in
+ * /sys/devices/system/cpu, includes offline ones.
+ */
 static unsigned int count_online(const struct doctor *doctor, unsigned int folders)
 {
 	cpu_set_t online;

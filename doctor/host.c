@@ -124,7 +124,10 @@ static void scan_flaw(struct doctor *doctor, const char *name, void *context)
 		scan->open++;
 }
 
-/* Reports the mitigations of CPU flaws. The level is always ok: whether to turn them off is a question of security. */
+/*
+ * Reports the mitigations of CPU flaws. If they can be read, the level is ok, even for an open flaw: whether to turn
+ * mitigations off is a question of security.
+ */
 static void check_flaws(struct doctor *doctor)
 {
 	static const char folder[] = "/sys/devices/system/cpu/vulnerabilities";

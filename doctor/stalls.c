@@ -9,7 +9,7 @@
 #include <base/ns.h>
 
 enum {
-	STALL_NS = 1000,       /* a longer gap is a stall; the injector's default limit, too */
+	STALL_NS = 1000,       /* a longer gap is a stall, as in the injector, unless its bursts are system calls */
 	WORST_GOOD_NS = 10000, /* longest acceptable gap: a tick or an interrupt, which even an isolated CPU may have */
 	CALIBRATION_NS = 20 * 1000000 /* gives the rate of the counter within 0.1 %, enough for gaps */
 };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora lab up: makes a lab. With --foreground or --while it waits, and removes the lab when it ends. */
+/*
+ * nomora lab up: makes a lab. With --foreground or --while, the command stays until a signal or the end of the --while
+ * command, and then removes the lab.
+ */
 #include "lab_commands.h"
 
 #include <errno.h>

@@ -37,8 +37,9 @@ struct agreement_point agreement_at(const struct curve *first, const struct curv
 }
 
 /*
- * Returns the curve's band_whole_factor. If its file has none, returns Sidak's factor, which treats the levels (or the
- * points of the table, if there are no levels) as independent.
+ * Returns the factor by which the band must grow to hold at all points at once: band_whole_factor, but at least 1. If
+ * the curve's file does not have it, returns Sidak's factor, which treats the levels (or the points of the table, if
+ * there are no levels) as independent. Without a band, returns 1.
  */
 static double whole_factor(const struct curve *curve)
 {

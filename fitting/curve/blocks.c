@@ -14,8 +14,8 @@
 enum { REPLICATES = 200 };
 
 /*
- * Normal quantile of 95 %. If the drift exceeds it, the fit reports the drift and reduces the band's degrees of
- * freedom.
+ * Normal quantile of 95 %. If the dispersion between blocks, as a normal deviate, exceeds it, the fit reports drift and
+ * reduces the band's degrees of freedom.
  */
 static const double drift_quantile = 1.645;
 

@@ -96,7 +96,8 @@ static void transform(double *covariance, const double *jacobian, size_t size)
 /*
  * Fills `plain` with the coefficients of the normalised curve in powers of µs, and jacobian[i][j] with d plain[i] / d
  * fitted[j], where `fitted` are the candidate's coefficients and shape constants. To normalise, divides by the height
- * of the baseline. With a threshold this is the baseline's coefficient. Without one it is the curve's value at 0.
+ * of the baseline. A known baseline has the height 1. Otherwise the height is the baseline's coefficient if there is a
+ * threshold, and the curve's value at 0 if there is none.
  */
 static void to_plain(const struct problem *problem, const struct fit_candidate *candidate, size_t size, double *plain,
 		     double *jacobian)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * QR of a candidate's weighted design. Q is stored as a matrix, because search and simulation solve for thousands of
- * responses: each then costs one product with Q'.
+ * QR of a candidate's weighted design. Search and simulation solve for thousands of responses, so Q is stored as a
+ * matrix: each solve then costs one product with Q'.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -9,8 +9,8 @@
 #include "fit_priv.h"
 
 /*
- * Data are rejected if they rise by more than rise_deviations standard errors and by at least rise_least (in
- * baselines): drift alone can cause a small rise.
+ * Data are rejected if they rise by more than rise_deviations standard errors and by at least rise_least, as a share of
+ * the baseline: drift alone can cause a small rise.
  */
 static const double rise_deviations = 4, rise_least = 0.1;
 /*

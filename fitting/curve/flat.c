@@ -12,8 +12,8 @@
 #include "fit_priv.h"
 
 /*
- * Latency has an effect if, at the end of the domain, the upper edge of the 95 % band is more than this below 1. It is
- * the resolution of a cost.
+ * Latency has an effect if, at the end of the domain, the upper edge of the 95 % band is below 1 by more than this, the
+ * resolution of a cost.
  */
 static const double effect_least = 1e-3;
 

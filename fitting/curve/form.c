@@ -15,7 +15,7 @@
 
 enum { GAPS_MAXIMUM = 96, PLACES = 25, DOUBLINGS = 12 };
 
-/* Thresholds are negligible if their likelihood is below exp(-drop) of the best one's. */
+/* Thresholds are negligible if their likelihood is below exp(-drop) times the best one's. */
 static const double drop = 9;
 struct evidence {
 	const struct problem *problem;
@@ -109,7 +109,10 @@ static double jump_evidence(const struct evidence *evidence)
 	return sum;
 }
 
-/* Returns the threshold, below (direction -1) or above (1) the best, where the likelihood is exp(-drop) of the best. */
+/*
+ * Goes from the best threshold down (direction -1) or up (1), in steps that double. Returns the first negligible
+ * threshold (see `drop`), or the end of the range if that comes first.
+ */
 static double hinge_end(const struct evidence *evidence, double direction)
 {
 	double end_us = evidence->problem->end_us, at = evidence->profile.threshold_us, step = end_us / 2048;

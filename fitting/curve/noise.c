@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Noise of the level means: pure error, or lack of fit if that is significantly larger. */
+/* Noise of the level means: from all runs, or from the level means alone if the lack of fit is significant. */
 #include <math.h>
 
 #include "fit_priv.h"
@@ -15,9 +15,10 @@ double fit_f_to_normal(double f, double dof_above, double dof_below)
 }
 
 /*
- * Returns the noise of the level means. The runs' scatter about their level means gives the pure error. If the level
- * means scatter about the curve significantly more (lack of fit: drift between levels, or no family fits), uses the
- * larger estimate.
+ * Returns the noise of the level means. Usually estimates it from the residuals of all runs about the curve. Estimates
+ * it from the level means alone if they scatter about the curve significantly more than the runs do about their level
+ * means (lack of fit: drift between levels, or no family fits), or if no level has several runs. With absolute_sigma,
+ * the scale is 1.
  */
 struct noise fit_noise(const struct problem *problem, const struct fit_settings *settings, struct fit *fit)
 {

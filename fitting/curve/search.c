@@ -53,8 +53,8 @@ static double scale_most(const struct problem *problem)
 }
 
 /*
- * Lists the thresholds to try for a form. Before each there is at least one level; after it there are enough levels to
- * fit the family.
+ * Lists the thresholds to try for a form. After each there are enough levels to fit the family, unless the user gave
+ * the threshold (forced_us). Before each jump there is at least one level.
  */
 static size_t list_thresholds(const struct problem *problem, enum fit_family family, enum curve_form form,
 			      double forced_us, double *thresholds)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Recursive-descent parser of formulas; each rule appends nodes to the tape and returns the last one. */
+/*
+ * Recursive-descent parser of formulas. Each rule appends nodes to the tape and returns the index of the last one,
+ * which has the value of the parsed part.
+ */
 #include "expression_priv.h"
 
 #include <ctype.h>
@@ -134,8 +137,8 @@ static uint16_t append_operation(struct parser *parser, enum expression_operatio
 }
 
 /*
- * Uses multiplication for small integer exponents: it is faster, exact for negative x, and its derivative is right at
- * 0.
+ * Uses multiplication for small integer exponents: it is faster than pow(), exact for a negative base, and has the
+ * right derivative at base 0.
  */
 static uint16_t append_power(struct parser *parser, uint16_t base, uint16_t exponent)
 {

@@ -49,7 +49,10 @@ static size_t split(char *line, char separator, char **fields, size_t capacity)
 	return count;
 }
 
-/* Like strtold(), but accepts decimal numbers only. */
+/*
+ * Reads a finite decimal number, which must be the whole text. Unlike strtold(), refuses inf, nan and hexadecimal
+ * numbers.
+ */
 static bool read_number(const char *text, long double *value)
 {
 	char *end;
@@ -71,8 +74,8 @@ static bool all_numbers(char **fields, size_t count)
 }
 
 /*
- * The first line with any number is data, not a header: its other fields may be placeholders for missing numbers (NA,
- * -).
+ * Returns true if at least one field is a number. take_first() then takes the first line as data, not as a header: its
+ * other fields may be placeholders for missing numbers (NA, -).
  */
 static bool any_number(char **fields, size_t count)
 {

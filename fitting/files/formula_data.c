@@ -20,8 +20,8 @@ static bool taken(const struct formula_data *data, const char *name)
 }
 
 /*
- * Names each column except y and the deviations: by its header, and also x or x1, x2... unless the header uses that
- * name.
+ * Gives each column, except y and the deviations, the name in its header and a second name: x if it is the only one,
+ * else x1, x2... Leaves the second name out if a header has it.
  */
 static void name_predictors(struct formula_data *data, int y, int deviation)
 {

@@ -40,7 +40,10 @@ int fit_check_application(const char *name, struct error *err)
 	return rc;
 }
 
-/* Reads the plan's application from the sweep's log; false if there is no log beside the sweep. */
+/*
+ * Reads the plan's application from the sweep's log. Returns false if there is no log beside the sweep, or if the log
+ * does not name the application.
+ */
 static bool name_in_log(const char *path, char *name, size_t bytes)
 {
 	struct sweep_log_reader *reader = NULL;

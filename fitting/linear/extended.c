@@ -4,7 +4,7 @@
 
 #include <float.h>
 
-/* A problem whose columns are given (`matrix`), or are powers of x (`x`). */
+/* A problem whose columns are given (`matrix`), or are powers of t, which is computed from `x`. */
 struct extended_source {
 	size_t rows, columns;
 	const long double *response;

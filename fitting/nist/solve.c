@@ -82,8 +82,8 @@ static int solve_nonlinear(const struct nist_set *set, const struct expression *
 }
 
 /*
- * Fills the columns of the linear problem, the derivatives by each parameter, and y: the response less the model's
- * value with all parameters 0.
+ * Fills `matrix` with the derivatives of the model by each parameter, and y with the response minus the model's value
+ * with all parameters 0.
  */
 static int linear_columns(const struct nist_set *set, const struct expression *model, const struct expression *response,
 			  long double *matrix, long double *y, struct error *err)

@@ -21,8 +21,8 @@ static const long double same_minimum = 1e-6L;
 /* A further start is polished only if its cost is below this factor times the best cost. */
 static const long double hopeless = 1.01L;
 /*
- * Largest condition at which the data count as determining all parameters: a Jacobian in double (with columns of length
- * 1) is numerically singular well before 1/epsilon.
+ * Largest condition at which the data count as determining all parameters. A Jacobian in double (columns scaled to
+ * length 1) is numerically singular at a condition well below 1/epsilon.
  */
 static const long double condition_determined = 1e12L;
 
@@ -200,8 +200,8 @@ static void judge(const struct polish *polish, struct nonlinear_attempt *found)
 }
 
 /*
- * Makes one descent from `start`, and stores its outcome in *attempt if that is better. An outcome whose cost is
- * `limit` or more is not polished.
+ * Makes one descent from `start`. Stores its outcome in *attempt, unless the outcome already there is as good or
+ * better. Does not polish an outcome whose cost is `limit` or more.
  */
 static void descend(struct nonlinear_run *run, const double *start, bool dogleg, long double limit,
 		    struct nonlinear_attempt *attempt)

@@ -43,7 +43,10 @@ static long double bend_row(const struct objective *o, size_t i, long double *re
 	return scale * scale * terms.value / 2;
 }
 
-/* Returns the factor for the Jacobian's elements of this row: the one by which bend_row() multiplied its residual. */
+/*
+ * Returns the factor by which bend_row() multiplies the residual of this row. The row of the Jacobian is multiplied by
+ * the same factor.
+ */
 static double row_factor(const struct objective *o, size_t i, double raw_residual)
 {
 	double weight = o->root_weights ? o->root_weights[i] : 1, z = raw_residual * weight / o->loss_scale;

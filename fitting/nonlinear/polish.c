@@ -24,8 +24,8 @@ void polish_lay_out(struct polish *p, struct arena *arena, size_t rows, size_t f
 }
 
 /*
- * Computes the cost, the QR of the columns not held at a bound, the relative offset, and the Gauss-Newton step per free
- * parameter.
+ * Computes at `values` the cost, the QR of the columns not held at a bound, the relative offset, and the Gauss-Newton
+ * step (0 for a parameter held at a bound). Returns false if a number is not finite.
  */
 static bool linearise(struct polish *p, const long double *values)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Further starts. Usually all nonlinear parameters of a user's start are wrong by the same power of ten (a rate in the
- * wrong unit). So the first further starts multiply them by a power of ten, and compute the linear parameters by least
- * squares.
+ * wrong unit). So the first further starts multiply all nonlinear parameters by one power of ten, and compute the
+ * linear parameters by least squares.
  */
 #include "nonlinear_starts_priv.h"
 

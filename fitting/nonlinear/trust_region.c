@@ -190,7 +190,10 @@ static void update_radius(struct trust_region *t, double step_size, double actua
 	}
 }
 
-/* Tries steps until one is accepted (returns true) or there is a reason to stop (false). */
+/*
+ * Tries steps. Returns true when one is accepted. Returns false with *reason set when there is a reason to stop, even
+ * if the last step was accepted.
+ */
 static bool advance(struct trust_region *t, double *values, enum nonlinear_reason *reason)
 {
 	for (;;) {

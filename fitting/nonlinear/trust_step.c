@@ -72,7 +72,9 @@ static void factor_damped(struct trust_region *t)
 	factorise_double(&t->damped, 0);
 }
 
-/* u := argmin |[R; sqrt(damping) D] u + [top; 0]|, with the first rank elements of top. Overwrites work2. */
+/*
+ * u := argmin |[R; sqrt(damping) D] u + [top; 0]|. Uses only the first t->qr.rank elements of `top`. Overwrites work2.
+ */
 static void solve_damped(struct trust_region *t, const double *top, double *u)
 {
 	memset(t->work2, 0, 2 * t->active * sizeof *t->work2);
@@ -81,7 +83,10 @@ static void solve_damped(struct trust_region *t, const double *top, double *u)
 	least_squares_double(&t->damped, t->work2, u);
 }
 
-/* Returns -d |D u| / d damping at the factored damping: |D u| |R_damped^-T D' D u / |D u||^2. Overwrites work2. */
+/*
+ * Returns -d |D u| / d damping, computed as |D u| |R^-T D' D u / |D u||^2. `qr` has R: that of t->damped for the
+ * current damping, or that of t->qr for damping 0. Overwrites work2.
+ */
 static double norm_slope(struct trust_region *t, const struct qr_double *qr, const double *u, double norm)
 {
 	double sum = 0;
@@ -170,7 +175,10 @@ void trust_step_accelerate(struct trust_region *t, double *curvature)
 	hand_out(t, u, t->second);
 }
 
-/* Powell's dogleg: goes along the scaled gradient to the minimum there, then towards the Gauss-Newton point. */
+/*
+ * Powell's dogleg: goes down the scaled gradient to the minimum in this direction, then towards the Gauss-Newton point,
+ * and stops at the radius.
+ */
 void trust_step_dogleg(struct trust_region *t)
 {
 	size_t n = t->active;

@@ -9,8 +9,8 @@
 #include "prepare_priv.h"
 
 /*
- * Returns the level of the runs [from, to), with their mean and deviation. In the plain form (sweep.h) a row can be the
- * mean of several runs, with their deviation; the level's deviation includes it.
+ * Returns the level of the runs [from, to), with their mean and deviation. In the plain form (sweep.h), a row can be
+ * the mean of several runs and give their deviation; the deviation of the level then includes it.
  */
 static struct observation_level gather_level(const struct preparation *preparation, size_t from, size_t to)
 {
@@ -110,7 +110,10 @@ static void weigh_by_scatter(struct observations *out, const double *smooth, dou
 	}
 }
 
-/* Uses the levels' own deviations; levels without one get the mean variance of the others. */
+/*
+ * If at least half of the levels have a deviation, uses these deviations, and their mean variance for the other levels.
+ * Otherwise assumes that all runs have the same variance.
+ */
 static void weigh_as_given(struct observations *out)
 {
 	double sum = 0;

@@ -21,8 +21,9 @@ static int compare_doubles(const void *left, const void *right)
 }
 
 /*
- * Returns the median of a level's runs. They are sorted by value; normalisation keeps or reverses this order, so the
- * middle one is the median.
+ * Returns the middle value of a level's runs. It is their median, because they are sorted by value, and normalisation
+ * keeps or reverses this order. If drift was corrected, it is only close to the median: the correction differs between
+ * runs.
  */
 static double level_median(const struct run *runs, size_t count)
 {

@@ -12,9 +12,12 @@
 
 enum { LEVELS_MINIMUM = 3, LEVELS_MAXIMUM = 2000 };
 
-/* A run or a deviation larger than this, in baselines, is not a measurement, and its square could overflow. */
+/*
+ * A run or a deviation that is larger than this multiple of the baseline is not a measurement, and its square could
+ * overflow.
+ */
 static const double performance_most = 1e6;
-/* Smallest deviation that the file may give, in baselines; 0 means unknown. */
+/* Smallest deviation that the file may give, relative to the baseline; 0 means unknown. */
 static const double deviation_least = 1e-12;
 /*
  * Latency does not make an application this many times faster than its baseline: if a level's mean is larger, the data
@@ -200,8 +203,8 @@ static int refuse_not_relative(const struct preparation *preparation)
 }
 
 /*
- * Computes the baseline from the runs at x = 0, and each run's performance relative to it (higher is better), corrected
- * for drift.
+ * Computes the baseline from the runs at x = 0, and the performance of each run relative to it (higher is better),
+ * corrected for drift. Plain data are relative already; their baseline is 1.
  */
 static int normalise(struct preparation *preparation)
 {

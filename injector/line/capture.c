@@ -17,7 +17,7 @@
 
 #include "capture_priv.h"
 
-/* The writer thread's period. A ring of 65536 records is full after 6.5 ms at 10 million frames a second. */
+/* LOOK_NS: period of the writer thread. A ring of 65536 records is full after 6.5 ms at 10 million frames a second. */
 enum { LOOK_NS = 1000000, PORTS = 2 };
 
 struct injector_capture {

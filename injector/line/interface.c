@@ -66,7 +66,10 @@ static bool find_address(const char *name, char *text, socklen_t bytes)
 	return found;
 }
 
-/* Returns true if the interface is in the IPv4 routing table. The first word of each line is an interface. */
+/*
+ * Returns true if the IPv4 routing table has the interface. Each line of the table begins with the name of an
+ * interface.
+ */
 static bool has_route(const char *name)
 {
 	char *table = file_read_all("/proc/net/route", 1 << 24, NULL, NULL), *save = NULL;

@@ -69,7 +69,10 @@ static int check_reach(const struct injector *injector, double delay_us, double 
 			 delay_us, rate_pps, copies, packets, injector->slots, needed);
 }
 
-/* Refuses an expected rate above the rate limit, which would fill any ring eventually. */
+/*
+ * Refuses an expected rate above the limit of --rate: packets would arrive faster than they leave, and fill a ring of
+ * any size.
+ */
 static int check_limit(const struct injector *injector, struct error *err)
 {
 	for (unsigned int i = 0; i < INJECTOR_DIRECTIONS; i++) {
@@ -230,8 +233,8 @@ struct injector *injector_create(const struct injector_settings *settings, const
 }
 
 /*
- * Runs a worker on its lcore. The thread gets a higher priority, because the loop must never be descheduled. Without
- * the permission for this, the loop runs at the old priority.
+ * Runs a worker on its lcore. Sets the thread's priority to worker->nice, unless that is 0, so that the loop is
+ * descheduled less often. Without the permission for this, the loop runs at the old priority.
  */
 static int run_worker(void *argument)
 {

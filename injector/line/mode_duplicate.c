@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Duplication: a second, separate copy of a packet follows it. */
+/* Duplication: some packets are transmitted twice, as the packet itself and as a separate copy. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

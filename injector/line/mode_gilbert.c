@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Bursty loss by a Markov chain of two states (Gilbert 1960, Elliott 1963). The chain makes one step per packet, then
- * the packet is lost with the probability of the current state. Share of time in the bad state: P / (P + R).
+ * Bursty loss by a Markov chain of two states (Gilbert 1960, Elliott 1963). The chain makes one step per packet: from
+ * good to bad with probability P, from bad to good with probability R. Then the packet is lost with the probability of
+ * the current state. The mean share of packets in the bad state is P / (P + R).
  */
 #include <errno.h>
 #include <stdbool.h>

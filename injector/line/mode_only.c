@@ -150,8 +150,9 @@ static bool read_ipv4(const uint8_t *ip, size_t bytes, struct flow *flow, size_t
 }
 
 /*
- * Skips the extension headers (RFC 8200, section 4; AH: RFC 4302) up to the next protocol. Stops at the fragment header
- * of a later fragment: data follows it, although its next-header field names a header, which is in the first fragment.
+ * Advances *header past the extension headers (RFC 8200, section 4; AH: RFC 4302), and sets flow->protocol to the
+ * protocol that follows them. Stops after the fragment header of a later fragment: data follows it, not the header that
+ * its next-header field names, which is in the first fragment.
  */
 static void skip_extensions(const uint8_t *ip, size_t bytes, struct flow *flow, size_t *header)
 {

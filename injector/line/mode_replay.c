@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Replay of a recorded latency series: one value per interval, repeated from the start at its end. */
+/*
+ * Replay of a recorded series of latencies: each value applies for one interval; after the last value, the series
+ * starts again.
+ */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

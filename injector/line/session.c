@@ -186,7 +186,8 @@ static int open_ports(struct session *session, struct error *err)
 }
 
 /*
- * Measures, before the traffic, the rates of the NICs' clocks and the period of the loop, if the settings request it.
+ * Measures the rates of the NICs' clocks (with hardware_stamps) and the period of the loop (with calibrate), before the
+ * traffic.
  */
 static int measure(struct session *session, struct error *err)
 {

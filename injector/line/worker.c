@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The code of an lcore: rounds of its loop, and housekeeping between them. It makes no system call and allocates no
- * memory.
+ * The code of an lcore: rounds of its loop, and housekeeping between them. It allocates no memory, and makes no system
+ * call, except in drivers whose bursts are system calls.
  */
 #include <math.h>
 #include <string.h>

@@ -178,7 +178,10 @@ static struct connection *with_room(struct engine *engine)
 	return NULL;
 }
 
-/* Open loop: sends all requests that are due. *wait_ns: the time until the next one is due. */
+/*
+ * Open loop: sends the requests that are due, while a connection has room for them. Sets *wait_ns to the time until the
+ * next request is due, or to PROGRESS_NS if no connection has room or no request is left.
+ */
 static int issue_due(struct engine *engine, int64_t *wait_ns, struct error *err)
 {
 	int64_t now = now_ns();
@@ -386,7 +389,7 @@ int load_run(const struct load_settings *settings, struct load_result *result, s
 	int code;
 
 	memset(result, 0, sizeof *result);
-	prctl(PR_SET_TIMERSLACK, 1); /* otherwise the kernel would round epoll's timeout up by 50 us */
+	prctl(PR_SET_TIMERSLACK, 1); /* otherwise the kernel may end epoll's timeout up to 50 us late */
 	code = result_init(result, err);
 	if (!code)
 		code = workload_init(&engine.workload, settings, err);

@@ -117,8 +117,8 @@ uint64_t pcapng_dropped(const struct pcapng_reader *reader)
 }
 
 /*
- * Processes the value of an option. read_options() calls it for each option in the bytes from `at` to end - 1 of the
- * block; it stops at the end mark, or at an option that does not fit into the block.
+ * Processes the value of an option. read_options() calls this function for each option in the bytes from `at` up to
+ * but not including `end` of the block, and stops at the end mark, or at an option that does not fit into the block.
  */
 typedef void (*option_taker)(struct pcapng_reader *reader, uint16_t code, const uint8_t *value, uint16_t bytes,
 			     void *into);

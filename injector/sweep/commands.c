@@ -17,8 +17,8 @@
 enum { QUOTED_LINES = 20, PATH_BYTES = 4096, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
 /*
- * Time limit of our commands that kill processes. It must be above a second, because on an ssh host the processes of a
- * stopped command have one second to end.
+ * Time limit of the commands by which the sweep itself kills processes. It must be above 1.2 s: commands_end_strays()
+ * waits so long on an ssh host, where the processes of a stopped command have one second to end.
  */
 static const struct ns remote_patience = {5 * NS_PER_S};
 

@@ -11,8 +11,8 @@
 #include "journal_priv.h"
 
 /*
- * The run number of the first reference between extra runs, which are those made to reach the plan's precision. All
- * references between the plan's repetitions have lower numbers.
+ * Extra runs are made to reach the plan's precision. This is the run number of the first reference between extra runs;
+ * all references between the plan's repetitions have lower numbers.
  */
 static const int64_t extra_references = INT64_C(1000) * SWEEP_REFERENCE_RUN;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * glibc's regcomp() expands repetitions: a{1,255} becomes 255 copies of a, a+ becomes two, and nested repetitions
- * multiply until memory is exhausted. This estimates the number of copies first.
+ * multiply until memory is exhausted. So pattern_parts() first estimates the number of parts, such as single
+ * characters, after the expansion.
  */
 #include "pattern_priv.h"
 

@@ -66,7 +66,7 @@ static int warm_up(struct sweeper *sweeper, const struct sweep_attempt *attempt,
 
 /*
  * Pauses after the delay was set. The plan's commands are idle during the pause, so any load is that of other programs.
- * Returns the load in percent of our processors.
+ * Returns the load in percent of our processors, or 0 if the pause is too short to tell (SETTLE_TICKS).
  */
 static double settle(const struct sweep_plan *plan, const volatile sig_atomic_t *stop)
 {

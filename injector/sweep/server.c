@@ -46,7 +46,10 @@ static int explain_wait(struct sweeper *sweeper, struct error *err)
 	return error_prefix(err, "the server is not ready after %g s", sweeper->plan->ready_timeout_s);
 }
 
-/* Tries server-ready until it succeeds or the server has ended. */
+/*
+ * Repeats server-ready until it succeeds, the server has ended, or the time limit (ready-timeout-s) is over. Without
+ * server-ready, only checks that the server still runs after 50 ms.
+ */
 static int wait_until_ready(struct sweeper *sweeper, struct error *err)
 {
 	const struct sweep_plan *plan = sweeper->plan;

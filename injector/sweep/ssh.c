@@ -53,7 +53,8 @@ struct ssh {
 };
 
 /*
- * Writes the options that master and commands share to argv. Returns the number of words. `control` must outlive argv.
+ * Writes to argv the options that the master and the sessions share. Returns the number of words. `control` must
+ * outlive argv.
  */
 static size_t put_options(const struct ssh *ssh, char control[CONTROL_BYTES], const char **argv)
 {
@@ -245,7 +246,10 @@ static char *remote_line(const struct host_command *command)
 	return line;
 }
 
-/* Returns true if the connection has ended; `why` is then ssh's last message. */
+/*
+ * Returns true if the connection has ended. `why` is then the last message of ssh, or says that an earlier attempt to
+ * reconnect failed.
+ */
 static bool has_ended(struct ssh *ssh, struct ns patience, char *why, size_t bytes)
 {
 	struct process_result result = {0};

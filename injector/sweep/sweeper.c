@@ -114,7 +114,10 @@ static int prepare(struct sweeper *sweeper, struct error *err)
 	return code;
 }
 
-/* Makes the scheduled runs. Reports progress relative to `total`, which does not include extra runs. */
+/*
+ * Makes the scheduled runs. Reports progress as a share of `total` runs; while extra runs are made, reports `total` as
+ * done.
+ */
 static int make_runs(struct sweeper *sweeper, size_t total, struct error *err)
 {
 	const struct sweep_plan *plan = sweeper->plan;
