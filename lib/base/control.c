@@ -76,8 +76,8 @@ static int clear_stale(const struct sockaddr_un *address, struct error *err)
 	if (fd >= 0)
 		close(fd);
 	/*
-	 * only ECONNREFUSED proves that nobody listens; a server that is busy or belongs to another user causes other
-	 * errors, and its socket file must stay
+	 * ECONNREFUSED proves that nobody listens, ENOENT that the file is gone; a server that is busy or belongs to
+	 * another user causes other errors, and its socket file must stay
 	 */
 	if (fd != -ECONNREFUSED && fd != -ENOENT)
 		return error_set(err, EADDRINUSE, "%s is in use by a running process: stop it or choose another path",
@@ -139,8 +139,8 @@ static void accept_client(struct control_server *server)
 }
 
 /*
- * Writes the whole buffer, or fails. Waits for a slow client at most one second in all, so that no client can block the
- * server's owner.
+ * Writes the whole buffer, or fails. On a client's socket, which is non-blocking, waits at most one second in all for a
+ * slow client, so that no client can block the server's owner.
  */
 static int send_all(int fd, const char *text, size_t bytes)
 {
@@ -186,8 +186,8 @@ static int answer(struct control_server *server, struct client *client, const ch
 }
 
 /*
- * Reads the available bytes and answers each whole line; returns the number answered, < 0 when the client must be
- * dropped.
+ * Reads the available bytes and answers each complete line. Returns the number of lines answered, or -1 if the client
+ * must be dropped.
  */
 static int serve(struct control_server *server, struct client *client)
 {
@@ -251,7 +251,10 @@ void control_server_destroy(struct control_server *server)
 	free(server);
 }
 
-/* Reads one line until `deadline`. */
+/*
+ * Reads an answer of one line. Returns the line, which the caller frees, or NULL with err set, for example if the line
+ * is not complete at `deadline`.
+ */
 static char *receive_line(int fd, struct ns deadline, struct error *err)
 {
 	size_t used = 0, capacity = 0;

@@ -181,7 +181,7 @@ static int make_room(struct histogram *histogram)
 /*
  * Adds a count to a compact histogram in the cases that add() leaves to it:
  * - the slot has no entry yet: the new entry is inserted at index `at`
- * - the sum does not fit the entry's 32 bits: the histogram becomes an array
+ * - the slot's count would not fit in 32 bits: the histogram becomes an array
  *
  * Recording cannot fail. If out of memory, the count is added to the entry at index `at`, or to the last entry.
  */
@@ -223,7 +223,7 @@ static inline void add(struct histogram *histogram, size_t slot, uint64_t count)
 		add_entry(histogram, at, slot, count);
 }
 
-/* Finds the next non-empty slot from *index on and moves *index past it; false at the end. */
+/* Finds the next non-empty slot from *index on and moves *index past it. Returns false if there is none. */
 static bool next_slot(const struct histogram *histogram, size_t *index, size_t *slot, uint64_t *count)
 {
 	if (!histogram->counts) {
@@ -380,7 +380,7 @@ int histogram_print(const struct histogram *histogram, FILE *out)
 	return ferror(out) ? -EIO : 0;
 }
 
-/* Reads "index:count" pairs; their sum must be the stated count. */
+/* Reads "index:count" pairs. The counts must add up to histogram->count. */
 static int read_counts(struct histogram *histogram, const char *text)
 {
 	uint64_t sum = 0;

@@ -52,7 +52,8 @@ static size_t millionths_text(double value, char *text)
 	int64_t count = llround(value * MILLION);
 
 	/*
-	 * The division gives the double that is nearest to the decimal. Parsing the decimal would give the same double.
+	 * Parsing the decimal would give the same double as this division, so the text is exact if that double is
+	 * `value`.
 	 */
 	if ((double)count / MILLION != value)
 		return 0;

@@ -23,7 +23,7 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* Optimal string alignment distance, row by row; both are shorter than COMPARED_BYTES. */
+/* Returns the optimal string alignment distance, computed row by row. Both texts are shorter than COMPARED_BYTES. */
 static size_t distance(const char *a, const char *b)
 {
 	size_t rows[3][COMPARED_BYTES] = {0}, *before = rows[0], *above = rows[1], *row = rows[2], width = strlen(b);

@@ -141,8 +141,8 @@ static const char *keep_string(struct option_strings **strings, const char *text
 }
 
 /*
- * Reads a line of the config file. seen[row] is the line that set the option, 0 = none: an option set twice is an
- * error.
+ * Reads a line of the config file. seen[row] is the line that last set the option, 0 = none: it is an error to set an
+ * option twice, unless it is a list.
  */
 static int read_line(const struct option_usage *usage, struct error_place place, char *line, void *settings, long *seen,
 		     struct option_strings **strings, struct error *err)
@@ -448,8 +448,8 @@ static void explain_bad_option(int code, char **argv, const struct parse *parse,
 enum pass { PASS_CONFIG, PASS_COMMAND_LINE };
 
 /*
- * Parses the command line once. The first pass only reads the config file, so that the options of the command line, set
- * in the second pass, replace those of the file wherever --config is.
+ * Parses the command line once. The first pass sets only the options of the config file; the second pass sets those of
+ * the command line, which therefore replace those of the file wherever --config is.
  */
 static enum option_outcome run_pass(const struct option_usage *usage, const struct parse *parse, enum pass pass,
 				    int argc, char **argv, void *settings, struct option_operands *operands,

@@ -56,7 +56,10 @@ static void run_child(char *const *argv, char *const *environment, int output_fd
 	_exit(127);
 }
 
-/* Returns environ, without the names that `added` sets, followed by `added`; as one block, which the caller frees. */
+/*
+ * Returns an array with the entries of environ whose names `added` does not set, followed by the entries of `added`.
+ * The caller frees the array, but not the strings.
+ */
 static char **merge_environment(const char *const *added)
 {
 	size_t ours = 0, more = 0, n = 0;
@@ -246,7 +249,10 @@ static void fill_result(struct process *process, struct process_result *result)
 	process->output_bytes = process->output_capacity = 0;
 }
 
-/* Milliseconds to `deadline`, rounded up; -1 for ever. */
+/*
+ * Returns the milliseconds to `deadline`, rounded up, but at most 100,000; or -1 (wait for ever) if there is no
+ * deadline.
+ */
 static int poll_ms(struct ns deadline)
 {
 	int64_t left;

@@ -139,8 +139,9 @@ static void add_pci(struct arguments *arguments, const struct dp_eal_options *op
 }
 
 /*
- * Adds "--lcores 0@(0-3),1@2". The main lcore may run on every CPU that this process may use; a worker runs on its own
- * CPU or, if it has none, on any of these.
+ * Adds the CPUs of the lcores, for example "--lcores 0@(0-3),1@2". The main lcore (0) may run on every CPU that this
+ * process may use. A worker runs on its own CPU or, if no CPUs were chosen for the workers, on the same CPUs as the
+ * main lcore.
  */
 static int add_lcores(struct arguments *arguments, const struct dp_eal_options *options, struct error *err)
 {

@@ -80,7 +80,7 @@ typedef print_function (*set_print_function)(print_function print);
 
 static void quiet_library(const char *file, const char *setter)
 {
-	/* RTLD_NOLOAD: only if the driver has loaded the library. */
+	/* With RTLD_NOLOAD, this succeeds only if the driver has already loaded the library. */
 	void *library = dlopen(file, RTLD_NOW | RTLD_NOLOAD);
 	set_print_function set;
 

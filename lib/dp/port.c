@@ -42,7 +42,7 @@ struct dp_port {
 	bool started;
 	struct dp_stamps stamps;
 	int lock;      /* descriptor of dp_port_lock(), -1 = none */
-	int socket_fd; /* socket of the driver, which has a counter of dropped packets; -1 = none */
+	int socket_fd; /* the driver's socket (it has a counter of dropped packets); -1 = none */
 	uint64_t kernel_missed, xdp_missed_before;
 	int long_fd; /* socket that counts the frames that are too long for af_packet's slots; -1 = none */
 	uint64_t too_long;

@@ -126,7 +126,10 @@ bool dp_interface_running(const char *interface, unsigned int index)
 	struct ifreq request = {0};
 	const int running = IFF_UP | IFF_RUNNING;
 
-	/* Another interface may have taken the name of a deleted one: its traffic does not reach our socket. */
+	/*
+	 * Another interface may have taken the name of a deleted one; our socket does not receive the new one's
+	 * traffic.
+	 */
 	return if_nametoindex(interface) == index && ask_interface(interface, SIOCGIFFLAGS, &request) &&
 	       (request.ifr_flags & running) == running;
 }

@@ -18,7 +18,7 @@ static const char *const units[] = {
 };
 static const char rtt_title[] = "Round-trip times between hosts", loss_title[] = "Probes lost between hosts";
 
-/* Pictures show loss in percent, so that two decimals fit in a cell. */
+/* Pictures show loss in percent: then two decimals are enough, and the value fits in a cell. */
 static const char loss_unit[] = "loss (% of probes)";
 /* The colour scale of loss ends here if no pair lost more, so that a mesh without loss has one colour. */
 static const double loss_scale_percent = 1;

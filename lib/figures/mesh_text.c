@@ -20,8 +20,8 @@ static void print_cell(double value, enum latency_statistic statistic, int width
 }
 
 /*
- * Returns the width of a column for names: that of the longest name, up to a limit. Names are not shortened more than
- * needed, because they may differ only at their ends.
+ * Returns the width of a column for names: that of the longest name, but at least NAME_COLUMN_MINIMUM and at most
+ * NAME_COLUMN_MAXIMUM. Names are not shortened more than needed, because they may differ only at their ends.
  */
 static int name_width(const struct latency_order *order)
 {

@@ -72,7 +72,7 @@ static void place_in_rows(struct plan *plan)
 	}
 }
 
-/* Places switches on a circle, and the hosts of each outside of it. */
+/* Places the switches on a circle, and the hosts of each switch near it on a larger circle. */
 static void place_on_circle(struct plan *plan)
 {
 	const struct topology *topology = plan->topology;

@@ -16,7 +16,7 @@ static const double seconds_maximum = 1e11, second_us = 1e6;
 
 struct job {
 	uint64_t id;
-	double submit_s, start_s, run_s; /* run_s: NAN if it never ran, INFINITY if it has no end */
+	double submit_s, start_s, run_s; /* run_s: NAN if the job never ran, INFINITY if its end is unknown */
 	uint32_t tasks;
 };
 
@@ -81,7 +81,7 @@ static uint32_t task_count(double count)
 	return count >= 1 && count <= TASKS_MAXIMUM ? (uint32_t)count : 0;
 }
 
-/* A line of the header: "; MaxNodes: 128". */
+/* Reads a line of the header, such as "; MaxNodes: 128". */
 static void read_swf_header(struct reading *reading, const char *line)
 {
 	static const char *const keys[] = {"MaxNodes:", "MaxProcs:"};

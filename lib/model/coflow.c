@@ -133,7 +133,10 @@ static void read_coflow(struct words *words, struct coflow_trace *trace)
 	trace->flow_count += (uint64_t)coflow.mapper_count * coflow.reducer_count;
 }
 
-/* Sets first_port: ports are numbered from 0, or from 1 if port number port_count is in use and port 0 is not. */
+/*
+ * Sets first_port: ports are numbered from 0, or from 1 if port number port_count is in use. It is an error if both
+ * port 0 and port number port_count are in use.
+ */
 static int check_ports(struct coflow_trace *trace, const char *file, struct error *err)
 {
 	uint32_t highest = 0, least = trace->first_port;

@@ -70,7 +70,7 @@ static double *read_numbers(struct json_reader *reader, const json_t *array, con
 	return values;
 }
 
-/* The two numbers of an interval, low <= high. */
+/* Reads the two ends of an interval; *low must not exceed *high. */
 static void read_interval(struct json_reader *reader, const json_t *object, const char *where, const char *key,
 			  double *low, double *high)
 {

@@ -330,8 +330,8 @@ static void drop_line(struct journal_reader *reader)
 }
 
 /*
- * Parses the next line that is not blank. Returns 1, 0 at the end, or -errno. An incomplete last line counts as the
- * end.
+ * Parses the next line that is not blank. Returns 1, 0 at the end, or -errno. A last line that is not valid JSON counts
+ * as cut off: it is the end, and is_cut is set.
  */
 static int next_object(struct journal_reader *reader, struct error *err)
 {

@@ -141,8 +141,8 @@ static struct record *find_record(struct reading *reading, uint64_t key, uint64_
 }
 
 /*
- * Returns a task's index in its job. If the task's name is a number N, the index is N + 1; other tasks get indices in
- * the order of their submission.
+ * Returns a task's index in its job: 0 for the root, N + 1 for a task whose name is the number N; other tasks get 1, 2
+ * and so on in the order of their submission.
  */
 static uint32_t task_index(const struct journal_event *event, struct job_record *job)
 {

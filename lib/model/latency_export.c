@@ -35,7 +35,7 @@ static void names_free(char **names, size_t count)
 	free(names);
 }
 
-/* The quoted names of the matrix's hosts; NULL if out of memory. */
+/* Returns the names of the matrix's hosts as quoted JSON strings, or NULL if out of memory. */
 static char **quote_names(const struct latency_matrix *matrix, size_t count)
 {
 	char **names = calloc(count + 1, sizeof *names);

@@ -29,7 +29,7 @@ const char *const latency_host_status_names[] = {"active", "drained", "gone", NU
 /* First page of the file. */
 struct live_header {
 	char magic[8];
-	uint32_t host_bytes, rack_bytes, block_bytes, maximum_bytes; /* of a record */
+	uint32_t host_bytes, rack_bytes, block_bytes, maximum_bytes; /* sizes of one record of each kind */
 	uint32_t host_capacity, rack_capacity, pair_capacity, unused;
 	struct latency_counts counts;
 };
@@ -89,7 +89,7 @@ static struct live_header header_for(const struct latency_live_size *size)
 	return header;
 }
 
-/* Checks all fields of the header except the counts, which attach() checks. */
+/* Checks all fields of the header except the counts, which check_counts() checks. */
 static int check_header(const char *path, const struct live_header *header, size_t file_bytes, struct error *err)
 {
 	const struct live_header ours = header_for(&(struct latency_live_size){0});

@@ -79,9 +79,9 @@ void latency_store_insert_pair(struct latency_matrix *matrix, uint32_t position)
 }
 
 /*
- * Empties a slot, which becomes the hole (Knuth, vol. 3, 6.4, algorithm R). Each later slot of the run moves into the
- * hole, and its old place becomes the hole, unless its home slot is after the hole. A slot is copied before it is
- * cleared, so that its pair is always in the table.
+ * Empties a slot, which becomes the hole (Knuth, vol. 3, 6.4, algorithm R). Each later entry of the run moves into the
+ * hole, and its old slot becomes the hole, unless its home slot is after the hole. An entry is copied before its old
+ * slot is cleared, so that its pair is always in the table.
  */
 static void close_hole(struct latency_matrix *matrix, size_t hole)
 {
@@ -156,7 +156,7 @@ void latency_store_repair_pairs(struct latency_matrix *matrix)
 
 		/*
 		 * A slot is wrong if its block is not in use, if its block now holds another pair, or if the pair is in
-		 * the table twice. Remove it, then check the slot that moves into its place.
+		 * the table twice. Empty the slot, then check the entry that moves into it, if any.
 		 */
 		while ((position = atomic_load_explicit(&matrix->pair_slots[slot], memory_order_relaxed)) != 0) {
 			if (position <= count) {

@@ -45,7 +45,10 @@ static void finish(struct collection *collection, struct latency_group *group)
 	};
 }
 
-/* Returns the rack of each host of the matrix, -1 = the host is not in the cluster; or NULL if out of memory. */
+/*
+ * Returns the rack of each host of the matrix, -1 = the host is not in the cluster; or NULL if out of memory. Without a
+ * cluster, all racks are 0.
+ */
 static int64_t *find_racks(const struct latency_matrix *matrix, const struct cluster *cluster)
 {
 	size_t count = latency_matrix_hosts(matrix);

@@ -47,7 +47,7 @@ void path_map_clear(struct path_map *map)
 	*map = (struct path_map){0};
 }
 
-/* Adds eight bytes at a time to the hash, then the rest. */
+/* Adds eight bytes at a time to the hash, then the remaining bytes. */
 uint64_t path_map_checksum(const char *bytes, size_t count)
 {
 	uint64_t hash = HASH_FNV_START, word;
@@ -93,7 +93,7 @@ static size_t add(char *bytes, size_t at, const void *item, size_t count)
 	return at + count;
 }
 
-/* Writes the file's contents to bytes[], or only counts them if it is NULL. Returns the number of bytes. */
+/* Writes the file's contents to bytes[]; if `bytes` is NULL, only counts them. Returns the number of bytes. */
 static size_t format(const struct path_map *map, const struct topology *topology, char *bytes)
 {
 	struct header header = header_of(map, topology);

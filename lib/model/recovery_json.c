@@ -26,7 +26,10 @@ static const char *const file_keys[] = {"schema", "servers", "applications", "fa
 					       "backups", "relaunch_s", "failed", NULL},
 			 *const flow_keys[] = {"from", "to", "MB", "sent_MB", NULL};
 
-/* The state of a reader. It keeps the lines of servers and flows for the checks after the last part. */
+/*
+ * The state of a reader. It keeps the line numbers of the servers and flows, for the checks that follow when all parts
+ * have been read.
+ */
 struct reading {
 	struct json_reader json;
 	const char *text;
@@ -48,7 +51,10 @@ static bool note_line(struct reading *reading, long **lines, size_t *size, size_
 	return true;
 }
 
-/* Finds the array `key` in the element that starts at `outer`; returns the lines of its elements. */
+/*
+ * Finds the array `key` in the element that starts at `outer`. Returns the position before the array's first element,
+ * for json_lines_next().
+ */
 static struct json_lines lines_inside(struct json_lines outer, const char *key)
 {
 	struct json_lines inner = {.at = NULL};

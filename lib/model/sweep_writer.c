@@ -183,7 +183,10 @@ static size_t count_torn_rows(const struct sweep *sweep, const char *const *metr
 	return rows < count ? rows : 0;
 }
 
-/* Returns the offset of a line, counted from 1, or -1 with errno set. Our own files are never compressed. */
+/*
+ * Returns the offset of a line, counted from 1, or -1 with errno set. Needs no zlib: our own files are never
+ * compressed.
+ */
 static off_t find_line(const struct sweep_writer *writer, long line)
 {
 	FILE *file = fopen(writer->path, "re");

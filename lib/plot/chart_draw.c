@@ -43,8 +43,8 @@ static void widen_by_series(const struct series *series, struct axis *x, struct 
 }
 
 /*
- * Sets the axis's range from `asked`, the caller's settings, and the data. Keeps the ends that the caller set; adds a
- * margin, the share `air` of the range, to ends taken from the data.
+ * Sets the axis's range from `asked` (the caller's settings) and from the range of the data. Keeps the ends that the
+ * caller set; adds a margin, the share `air` of the range, to ends taken from the data.
  */
 static void settle_range(struct axis *axis, const struct chart_axis *asked, double air)
 {
@@ -60,7 +60,7 @@ static void settle_range(struct axis *axis, const struct chart_axis *asked, doub
 	if (high - low < 1e-12 * fmax(1, fabs(high)))
 		low -= 0.5, high += 0.5;
 	air *= high - low;
-	/* The axis begins at 0 if the data begin there, or if the margin would reach below 0. */
+	/* A linear axis begins at 0 if the data begin there, or if the margin would reach below 0. */
 	if (from_data_low && (low != 0 || axis->logarithmic))
 		low -= low > 0 && low - air < 0 && !axis->logarithmic ? low : air;
 	if (from_data_high)

@@ -304,7 +304,10 @@ static void draw_heatmap(cairo_t *cr, const struct drawing *drawing)
 			  axis_style);
 }
 
-/* Cells have 2 to 44 pixels: the larger the matrix, the smaller its cells. */
+/*
+ * If the caller sets no size, chooses one for cells of 2 to 44 pixels per side: the larger the matrix, the smaller its
+ * cells. A drawing has at most 8000 pixels per side.
+ */
 static struct drawing drawing_of(const struct heatmap *map)
 {
 	double cell = fmin(44, fmax(2, 700.0 / (double)(map->rows > map->columns ? map->rows : map->columns)));

@@ -121,7 +121,7 @@ static void draw_bar(cairo_t *cr, const struct drawing *drawing, const char *uni
 		text_draw(cr, unit, x + BAR_WIDTH + 52, top + height / 2, turned);
 }
 
-/* Draws the links in the order of their load, so that busy ones are on top. */
+/* Draws the links in the order of their load, so that busy links are on top, as are links that are down. */
 static void draw_links(cairo_t *cr, const struct drawing *drawing)
 {
 	const struct network_picture *picture = drawing->subject;

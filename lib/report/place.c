@@ -14,8 +14,8 @@ enum { JOBS_SHOWN = 256, RACKS_SHOWN = 64, MACHINES_SHOWN = 512 };
 static const char *const colours[] = {"#0060a8", "#b0520a", "#00755a", "#8a3f78", "#5b5b5b", "#8c6d00"};
 
 /*
- * Prints the colour of a job. The jobs beyond the table get hues that are a golden angle apart, so that no two of a few
- * dozen are alike.
+ * Prints the colour of a job. The jobs for which colours[] has no entry get hues that are a golden angle apart, so that
+ * no two of a few dozen are alike.
  */
 static void print_colour(FILE *out, size_t job)
 {

@@ -66,7 +66,10 @@ static struct level *level_of(struct report_sweep *totals, double delay_us)
 	return level;
 }
 
-/* Prints "1.2 % of the time" for one thread, or the mean and the upper bound for several. */
+/*
+ * Prints for example "1.20 % of the time"; if there are several threads, prints their mean and the upper bound for one
+ * thread.
+ */
 static void print_stalls(FILE *out, double percent, double bound_percent, double lcores)
 {
 	fprintf(out, "%.2f&nbsp;%% of the time", percent);

@@ -20,6 +20,7 @@
 enum { BODY_BYTES = 1 << 20, CONNECTIONS = 512, TIMEOUT_S = 30, BACKLOG = 512 };
 /*
  * On a unix socket, a user has at most 1 / USER_PARTS of the connections, plus one, so that some are free for others.
+ * This limit and USER_US do not apply to root and to the server's own user.
  */
 enum { USER_PARTS = 4 };
 /*
@@ -36,7 +37,8 @@ struct serve {
 	struct call *calls; /* list of the open calls */
 	struct user *users; /* list of the users with connections */
 	/*
-	 * a connection was resumed or deferred, so serve_run() must be called again at once; epoll does not report it
+	 * a connection was resumed or deferred, which epoll does not report, so serve_run() must be called again at
+	 * once
 	 */
 	bool resumed;
 	unsigned accepted; /* number of connections that the last MHD_run() accepted */
@@ -60,7 +62,7 @@ struct call {
 	struct user *user; /* the caller's user on a unix socket; NULL for TCP */
 	char *body;
 	size_t body_capacity;
-	struct MHD_Response *response; /* replied */
+	struct MHD_Response *response; /* the reply, until it is passed to the connection; NULL = none */
 	unsigned status;
 	bool too_large, handled, suspended, deferred;
 };
@@ -338,7 +340,7 @@ static void dispatch(struct call *call)
 
 /*
  * Returns true, and makes the call wait for the next serve_run(), if this serve_run() has already spent USER_US on the
- * calls of its user.
+ * calls of the same user. Calls of root and of the server's own user never wait.
  */
 static bool defer(struct call *call)
 {

@@ -37,7 +37,7 @@ static void end_measuring(struct course *course, struct stamp now)
 	agent_set_mode(course->agent, AGENT_QUIET);
 }
 
-/* Enters the next phase when its condition is met; see enum phase. */
+/* Enters the next phase if the current one is over. */
 static void step_phase(struct course *course, struct stamp now)
 {
 	struct agent *agent = course->agent;

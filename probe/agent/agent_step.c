@@ -105,7 +105,10 @@ static void keep_sent(struct agent *agent, struct dp_packet **packets, uint16_t 
 			   dp_packet_length(packets[i]), now, true);
 }
 
-/* Sends the packets, retrying for a moment if the transmit ring is full. Returns the number sent (the first ones). */
+/*
+ * Sends the packets; while the transmit ring is full, tries again, SEND_ATTEMPTS times in all. Returns the number of
+ * packets sent. The others, at the end of packets[], are freed.
+ */
 static uint16_t send_now(struct agent *agent, struct dp_packet **packets, uint16_t count)
 {
 	uint16_t sent = 0;
@@ -316,9 +319,9 @@ static void put_into_inbox(struct agent *agent, uint16_t to, struct dp_packet *p
 }
 
 /*
- * Passes a frame that arrived on this queue to the agent of the group to which it belongs: an answer (its destination
- * port identifies the agent) or a router's message about a probe. ARP and ND frames go to every agent, as copies.
- * Returns true if the packet was consumed.
+ * Passes a frame that arrived on this queue to the agent of the group that must handle it, if that is not this one: an
+ * answer (its destination port identifies the agent) or a router's message about a probe. Passes copies of ARP and ND
+ * frames to all other agents. Returns true if the packet was consumed.
  */
 static bool hand_over(struct agent *agent, const struct frame *frame, struct dp_packet *packet,
 		      const struct arrival *arrival)
@@ -448,7 +451,10 @@ static void send_probes(struct agent *agent, const struct prober_probe *probes, 
 		prober_unsent(&probes[i - 1]);
 }
 
-/* Sends the probes that are due, at most one burst. */
+/*
+ * Sends the probes that are due, at most one burst; if there are none, sends a trace probe if one is due. Returns true
+ * if it had probes to send.
+ */
 static bool probe(struct agent *agent, struct stamp now)
 {
 	struct prober *prober = &agent->prober;
@@ -551,6 +557,6 @@ void agent_sleep(struct agent *agent, struct stamp until)
 		return;
 	}
 	kernel_stamps_wait(agent->kernel, length);
-	take_departures(agent);                  /* unread ones in the error queue would keep waking us */
+	take_departures(agent);                  /* unread departures in the error queue would keep waking us */
 	agent->last_look = dp_now(agent->clock); /* no poll was missed: a packet ends the sleep */
 }

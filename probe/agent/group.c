@@ -142,7 +142,10 @@ struct agent *agent_group_first(struct agent_group *group)
 	return group->agents[0];
 }
 
-/* True for the members that call agent_run(): the first, and all that have peers. The others only answer requests. */
+/*
+ * True for the members that call agent_run(): the first, and all that have peers. The others only handle the packets
+ * that arrive on their queues.
+ */
 static bool has_run(const struct member *member)
 {
 	return member->agent == member->group->agents[0] || agent_peer_count(member->agent);

@@ -151,7 +151,10 @@ bool prober_take_trace(struct prober *prober, struct stamp now, const struct nei
 	return false;
 }
 
-/* Called after an answer to a trace probe: the next trace probe may leave as soon as the rate limit permits. */
+/*
+ * Called after an answer to a trace probe, or a router's message about one: the next trace probe may leave as soon as
+ * the rate limit permits.
+ */
 static void go_on(struct prober *prober, struct prober_target *target, struct stamp now)
 {
 	follow(prober, target);

@@ -23,7 +23,10 @@ static void count_one_way(struct prober_target *target, const struct exchange *s
 		target->one_way_error = error;
 }
 
-/* Empties the one-way delays if their error bound is too large, see agent.h. */
+/*
+ * Empties the one-way delays unless every undisturbed sample has them and their error bound is less than half of the
+ * median round trip, see agent.h.
+ */
 void target_check_one_way(const struct agent_row *row)
 {
 	if (histogram_count(row->forward) == histogram_count(row->undisturbed) &&

@@ -278,7 +278,7 @@ static int create_queues(struct watch *watch)
 	return 0;
 }
 
-/* Adds every pair to the matrix at the start, with the state "never probed". */
+/* Adds the pairs that the matrix does not have yet, with the state "never". */
 static int announce(struct watch *watch, const struct peers *peers, struct error *err)
 {
 	struct latency_matrix *live = watch->options->live;

@@ -103,8 +103,8 @@ static void put_row(struct collector *collector, struct mesh_message *message)
 }
 
 /*
- * Computes the maxima between racks, which takes 0.1 s for ten million pairs. The next computation begins after ten
- * times its duration at the earliest, so that it takes at most a tenth of the time.
+ * Computes the maxima between racks, which takes 0.1 s for ten million pairs. If the previous computation took a time
+ * T, does nothing until 10 T after its beginning, so that the computations take at most a tenth of the time.
  */
 static int update_maxima(struct collector *collector, struct error *err)
 {

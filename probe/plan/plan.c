@@ -83,9 +83,9 @@ int64_t plan_add_group(struct plan_groups *groups, const char *name, uint32_t po
 }
 
 /*
- * The caller adds only one place, so that a group has no more places than the largest number of hosts that it ever had.
- * A further place would be empty, and its sessions would go to the host in the next place in addition to this host's
- * own.
+ * The caller adds only one place at a time, so that a group has no more places than the largest number of hosts that it
+ * ever had. A further place would be empty, and the host in the next place would get the empty place's sessions in
+ * addition to its own.
  */
 static int grow_places(struct plan_group *group, uint32_t capacity)
 {
@@ -122,7 +122,7 @@ static uint32_t free_number(const struct mesh_plan *plan)
 {
 	uint32_t number = 0;
 
-	/* All numbers below host_count are in use. */
+	/* If there are as many names as numbers, all numbers below host_count are in use. */
 	if (plan->names.count == plan->host_count)
 		return (uint32_t)plan->host_count;
 	while (plan->hosts[number].state != PLAN_FREE)

@@ -24,8 +24,8 @@ static double cap(double pps, const struct mesh_budget *budget)
 }
 
 /*
- * Number of pairs of hosts that are probed at a time between two groups, so that a cycle takes half of the refresh
- * time.
+ * Returns the number of pairs of hosts that are probed at a time between two groups: so many that all pairs have had
+ * their turn in half of the refresh time.
  */
 static uint64_t width(const struct mesh_budget *budget, const struct plan_group *from, const struct plan_group *to)
 {

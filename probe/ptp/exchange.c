@@ -78,8 +78,8 @@ bool ptp_exchange_sample(const struct ptp_exchange *exchange, enum ptp_stamps st
 	if (!ptp_exchange_is_whole(exchange) || !left.valid || !arrived.valid || left.clock != arrived.clock)
 		return false;
 	/*
-	 * A response of a one-step clock, or one whose t2 is 0, has no stamps: its correction contains t3 - t2 (section
-	 * 11.4.3).
+	 * A response of a one-step clock, or one whose t2 is 0, has no stamps: its correction contains t3 - t2 (IEEE
+	 * 1588-2008 section 11.4.3).
 	 */
 	no_stamps = exchange->mechanism == PTP_PEER_DELAY && (answer->one_step || exchange->asked.ns == 0);
 	out = less(less(exchange->asked.ns, left.ns), exchange->correction.v);

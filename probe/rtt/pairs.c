@@ -26,7 +26,7 @@ struct pair {
 };
 
 struct rtt_pairs {
-	struct pair *items; /* ascending by source, destination, protocol */
+	struct pair *items; /* sorted, see order() */
 	size_t count, capacity;
 	bool gross;
 	FILE *samples; /* NULL = not requested */

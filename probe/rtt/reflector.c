@@ -24,7 +24,7 @@ static const struct ns clock_step = {NS_PER_S};   /* arrival stamps may be out o
 struct replay {
 	uint64_t seen; /* bit i: number `highest` - i was received; 0 = none yet */
 	uint32_t highest;
-	int64_t newest_ns; /* t1 */
+	int64_t newest_ns; /* latest t1 of a request in this session */
 };
 
 struct entry {

@@ -138,8 +138,8 @@ uint32_t session_send(struct session *session, struct stamp sent_at)
 }
 
 /*
- * Extends a 32-bit sequence number to 64 bits: the newest number sent that ends in these bits. Returns false if the
- * slot of this number was reused.
+ * Extends a 32-bit sequence number to 64 bits: to the newest number sent that ends in these bits. Returns false if
+ * there is none, or if its slot was reused.
  */
 static bool widen(const struct session *session, uint32_t sequence, uint64_t *wide)
 {

@@ -254,7 +254,10 @@ bool stamp_looks_like_reply(const uint8_t *bytes, size_t length, bool authentica
 	return llabs(inside_ns) <= LONGEST_RESIDENCE_S * NS_PER_S;
 }
 
-/* The stamp is in bytes 4 to 11 of an unauthenticated packet, and in bytes 16 to 23 of an authenticated one. */
+/*
+ * The stamp is in bytes 4 to 11 of an unauthenticated packet, and in bytes 16 to 23 of an authenticated one. A packet
+ * does not show which it is, so the hash includes both parts.
+ */
 uint64_t stamp_identity(const uint8_t *bytes, size_t length)
 {
 	uint64_t stamp = (uint64_t)get32(bytes + 4) << 32 | get32(bytes + 8);

@@ -56,7 +56,7 @@ static int compare_hosts(const void *a, const void *b, void *live)
 			  latency_matrix_host(live, *(const uint32_t *)b));
 }
 
-/* Prints the racks of two pods; pod NULL: all racks. */
+/* Prints the heat map of the pairs of racks from one pod to another; a pod of NULL means all racks. */
 static int print_racks(const struct mesh_pages *pages, const char *from_pod, const char *to_pod, FILE *out)
 {
 	uint32_t racks = latency_live_racks(pages->live), counts[2] = {0}, *members[2];

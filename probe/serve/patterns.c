@@ -49,7 +49,10 @@ static int relation(const struct search *search, const struct latency_entry *ent
 	return strcmp(latency_live_pod_name(search->live, from), latency_live_pod_name(search->live, to)) == 0 ? 1 : 2;
 }
 
-/* Returns true if the pair counts. Sets *state. */
+/*
+ * Loads a pair and its state. Returns true if the search uses the pair: both hosts are active, and the pair is
+ * unreachable or was measured and is not stale.
+ */
 static bool load(const struct search *search, size_t at, struct latency_entry *entry, enum latency_state *state)
 {
 	if (!latency_matrix_load(search->live, at, entry) || entry->source >= search->hosts ||

@@ -100,7 +100,7 @@ static int read_allow(struct station *station, struct error *err)
 	return 0;
 }
 
-/* "2/8": the second of eight. */
+/* Reads this host's time slot: "2/8" is the second of eight slots. */
 static int read_slot(const struct station_settings *settings, struct agent_options *options, struct error *err)
 {
 	unsigned int slot, slots;

@@ -154,7 +154,10 @@ static int find_name(struct mesh_store *store, enum statement which, const char 
 	return code;
 }
 
-/* Sets *id to that of a host or rack, which is added if it is new. Returns SQLITE_OK or an error. */
+/*
+ * If *id is 0, sets it to the id of the host or rack, which is added to the table if it is new. Returns SQLITE_OK or an
+ * error.
+ */
 static int name_id(struct mesh_store *store, bool rack, const char *name, int64_t *id)
 {
 	int code;
