@@ -40,9 +40,11 @@ static struct baseline place(const char *engine, uint64_t seed, bool with_pinned
 		world.left[n] = slots[n];
 	}
 	world.network = network_create(world.topology, slots, cpu, &paths, NULL);
-	do
+	world.job = world_job(&rng, 4);
+	while (world.job.task_count > 6) { /* the number of slots that are always free */
+		dataflow_job_clear(&world.job);
 		world.job = world_job(&rng, 4);
-	while (world.job.task_count > 6); /* the number of slots that are always free */
+	}
 	world.graph = dataflow_graph_create(&world.job, NULL);
 	if (with_pinned) {
 		world.job.hosts[1] = world.hosts[3 * (seed % 3)];
