@@ -72,10 +72,10 @@ static json_t *totals_json(const struct placement_totals *totals)
 
 static json_t *solver_json(const struct placement_solver *solver)
 {
-	return json_pack("{s:s,s:I,s:I,s:I,s:I,s:f,s:b}", "algorithm", solver->algorithm, "solves",
+	return json_pack("{s:s,s:I,s:I,s:I,s:I,s:I,s:f,s:b}", "algorithm", solver->algorithm, "solves",
 			 (json_int_t)solver->solves, "cost", (json_int_t)solver->cost, "unscheduled",
-			 (json_int_t)solver->unscheduled, "unrouted", (json_int_t)solver->unrouted, "seconds",
-			 solver->seconds, "verified", solver->verified);
+			 (json_int_t)solver->unscheduled, "unrouted", (json_int_t)solver->unrouted, "refused",
+			 (json_int_t)solver->refused, "seconds", solver->seconds, "verified", solver->verified);
 }
 
 bool placement_print_begin(FILE *out, const char *policy, const struct placement_settings *settings)
@@ -236,6 +236,7 @@ static void read_solver(struct json_reader *reader, const json_t *root, struct p
 	solver->cost = json_need_integer(reader, object, where, "cost", INT64_MIN, INT64_MAX);
 	solver->unscheduled = json_need_integer(reader, object, where, "unscheduled", 0, INT64_MAX);
 	solver->unrouted = json_need_integer(reader, object, where, "unrouted", 0, INT64_MAX);
+	solver->refused = json_may_integer(reader, object, where, "refused", 0, INT64_MAX, 0);
 	solver->seconds = json_need_number(reader, object, where, "seconds", 0, 1e12);
 	solver->verified = json_may_boolean(reader, object, where, "verified", false);
 }

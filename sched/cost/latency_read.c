@@ -114,7 +114,7 @@ static void clear_holes(const struct cost_layout *layout, uint32_t first, uint32
 
 /*
  * Fills rtt_us with the values that unmeasured pairs have, for the columns first..end-1; -1 for columns without a
- * machine.
+ * machine, and for all if only measured pairs count.
  */
 static void fill_by_rack(const struct latency_view *view, uint32_t root, uint32_t first, uint32_t end, float *rtt_us)
 {
@@ -125,10 +125,10 @@ static void fill_by_rack(const struct latency_view *view, uint32_t root, uint32_
 	for (uint32_t rack = rack_of_column(layout, first); column < end; rack++) {
 		uint32_t rack_end = smaller(layout->rack_first[rack + 1], end);
 		uint32_t used_end = layout->rack_first[rack] + layout->rack_used[rack];
-		float value = measured ? measured[rack] : -1;
+		float value = measured && !view->measured_only ? measured[rack] : -1;
 		enum latency_origin origin;
 
-		if (value < 0 && column < rack_end)
+		if (value < 0 && column < rack_end && !view->measured_only)
 			value = rack_value(view, root_rack, rack, &origin);
 		fill_columns(rtt_us + (column - first), rack_end - column, value);
 		for (uint32_t c = rack_end; c > column && c > used_end; c--)
@@ -157,8 +157,9 @@ static float larger(float a, float b)
 }
 
 /*
- * Finds the smallest and the largest round trip from the row's machine to one rack. row->pairs[first..end-1] are the
- * measured pairs with this rack; the other `rest` machines of the rack have the round trip rest_us.
+ * Finds the smallest and the largest round trip (infinite: unreachable) from the row's machine to one rack.
+ * row->pairs[first..end-1] are the measured pairs with this rack; the other `rest` machines of the rack have the round
+ * trip rest_us.
  */
 static void rack_extremes(const struct measured_row *row, uint32_t first, uint32_t end, uint32_t rest, float rest_us,
 			  float *least_us, float *most_us)
@@ -169,7 +170,7 @@ static void rack_extremes(const struct measured_row *row, uint32_t first, uint32
 		float value = pair_value(&row->pairs[i]);
 
 		least = value < least ? value : least;
-		most = larger(most, finite_rtt(value));
+		most = larger(most, value);
 	}
 	*least_us = most < 0 ? -1 : least;
 	*most_us = most;
@@ -191,7 +192,9 @@ void latency_view_extremes(const struct latency_view *view, uint32_t root, float
 		for (; pair < row->count && row->pairs[pair].column < layout->rack_first[rack + 1]; pair++)
 			own &= row->pairs[pair].column != own_column;
 		rest = layout->rack_machines[rack] - (pair - first) - own;
-		if (value < 0 && rest > 0)
+		if (view->measured_only)
+			value = INFINITY;
+		else if (value < 0 && rest > 0)
 			value = rack_value(view, own_rack, rack, &origin);
 		rack_extremes(row, first, pair, rest, value, &least_us[rack], &most_us[rack]);
 		if (own) { /* the root is in this rack and has no measurement to itself */

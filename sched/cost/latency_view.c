@@ -24,6 +24,11 @@ struct latency_view *latency_view_create(const struct cost_layout *layout)
 	return view;
 }
 
+void latency_view_require_measured(struct latency_view *view)
+{
+	view->measured_only = true;
+}
+
 void latency_view_destroy(struct latency_view *view)
 {
 	if (!view)

@@ -37,9 +37,10 @@ struct latency_view {
 	struct pair_map rack_maximum, pod_maximum;
 	uint64_t *stale_racks; /* a bit per rack: its maxima may be too large */
 	bool any_stale, pods_stale;
-	float *scratch;  /* [rack_count] */
-	uint64_t *moved; /* [row_count][words] a bit for each rack to which the machine's round trips changed */
-	uint32_t words;  /* 64-bit words per machine in moved[] */
+	bool measured_only; /* latency_view_require_measured() */
+	float *scratch;     /* [rack_count] */
+	uint64_t *moved;    /* [row_count][words] a bit for each rack to which the machine's round trips changed */
+	uint32_t words;     /* 64-bit words per machine in moved[] */
 	uint32_t *moved_list, moved_count; /* [row_count] machines with bits in moved[] */
 	uint8_t *is_moved;                 /* [row_count] by machine: 1 = it is in moved_list */
 };

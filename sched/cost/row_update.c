@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Computes a row, whole or rack by rack. The cluster's cost is the largest of the racks' costs. The bits `tops` mark
- * the racks that have this cost. If no marked rack is left, all racks must be computed again. A row whose arcs have not
- * changed keeps its version.
+ * the racks that have this cost. If no marked rack is left, all racks must be computed again; likewise if the first
+ * rack becomes partial (it has a machine that the root cannot reach), or if the last one is partial no more. A row
+ * whose arcs have not changed keeps its version.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,31 +64,55 @@ void rows_fetch(struct cost_rows *rows, uint32_t root, uint32_t rack, uint32_t e
 	}
 }
 
-/* True if the row has an arc to a rack whose largest cost is `cost` (0: no machine). */
-static bool wants_rack_arc(const struct cost_rows *rows, uint16_t cost)
+/*
+ * True if the row has an arc to the rack, whose largest cost is `cost` (0: no machine). Without an arc to the cluster,
+ * the arcs to racks replace it.
+ */
+static bool wants_rack_arc(const struct cost_rows *rows, const struct cached_row *cached, uint32_t rack, uint16_t cost)
 {
-	return cost > 0 && cost <= rows->settings.rack_threshold;
+	if (cost == 0 || bit_is_set(cached->partial, rack))
+		return false;
+	return cached->partial_count > 0 || cost <= rows->settings.rack_threshold;
 }
 
 /*
  * Returns the cost up to which the rack's machines have arcs in a cut row: `limit` or, if the rack has an arc of its
- * own that costs at most `limit`, one less than the cost of that arc, which stands for all machines of its cost.
+ * own that costs at most `limit`, one less than the cost of that arc, which stands for all machines of its cost. All
+ * machines of a partial rack have arcs.
  */
-static int32_t cut_limit(const struct cost_rows *rows, uint32_t rack, int32_t limit)
+static int32_t cut_limit(const struct cost_rows *rows, const struct cached_row *cached, uint32_t rack, int32_t limit)
 {
 	uint16_t cost = rows->rack_cost[rack];
 
-	return wants_rack_arc(rows, cost) && cost <= limit ? cost - 1 : limit;
+	if (bit_is_set(cached->partial, rack))
+		return COST_MAXIMUM;
+	return wants_rack_arc(rows, cached, rack, cost) && cost <= limit ? cost - 1 : limit;
+}
+
+/* Records whether the root cannot reach one of the rack's machines, whose costs are in the scratch space. */
+static void note_partial(const struct cost_rows *rows, struct cached_row *cached, uint32_t rack)
+{
+	const struct cost_layout *layout = rows->layout;
+	const uint16_t *cost = rows->cost + layout->rack_first[rack];
+	uint32_t reachable = 0;
+	bool partial;
+
+	for (uint32_t c = 0; c < layout->rack_used[rack]; c++)
+		reachable += cost[c] != COST_ABSENT;
+	partial = reachable < layout->rack_machines[rack] - rows->rack_absences[rack];
+	cached->partial_count += (uint32_t)partial - (uint32_t)bit_is_set(cached->partial, rack);
+	bit_assign(cached->partial, rack, partial);
 }
 
 /*
  * Computes the costs of one rack from the round trips in the scratch space. Writes the arcs to machines that cost at
- * most `limit` (in a cut row: at most cut_limit()) to `chosen`, and returns their number. `chosen` must have space for
- * one more arc.
+ * most `limit` (in a cut row: at most cut_limit(); in a partial rack: all) to `chosen`, and returns their number.
+ * `chosen` must have space for one more arc.
  */
-static uint32_t compute_rack(struct cost_rows *rows, const struct cost_table *table, uint32_t rack, int32_t limit,
-			     bool cut, struct arc *chosen)
+static uint32_t compute_rack(struct cost_rows *rows, struct cached_row *cached, uint32_t rack, int32_t limit, bool cut,
+			     struct arc *chosen)
 {
+	const struct cost_table *table = rows->tables[cached->curve];
 	const uint32_t *machine_of_column = rows->layout->machine_of_column;
 	uint32_t first = rows->layout->rack_first[rack], end = first + rows->layout->rack_used[rack], count = 0;
 	uint32_t columns = rows->layout->rack_first[rack + 1] - first;
@@ -95,8 +121,9 @@ static uint32_t compute_rack(struct cost_rows *rows, const struct cost_table *ta
 	rows->kernel->rack(table, rows->rtt_us + first, columns, rows->cost + first, &maximum, &minimum);
 	rows->work.costs += columns;
 	rows->rack_cost[rack] = maximum == COST_ABSENT ? 0 : maximum;
-	if (cut)
-		limit = cut_limit(rows, rack, limit);
+	note_partial(rows, cached, rack);
+	if (cut || bit_is_set(cached->partial, rack))
+		limit = cut_limit(rows, cached, rack, limit);
 	if (minimum > limit)
 		return 0;
 	for (uint32_t c = first; c < end; c++) { /* without a branch, because it would be mispredicted often */
@@ -142,7 +169,7 @@ static int set_rack(const struct cost_rows *rows, struct cached_row *cached, uin
 	struct cost_row *row = &cached->row;
 	uint32_t place = row_find_rack(row, rack);
 	bool had = place < row->rack_count && row->racks[place].target == (int32_t)rack;
-	bool wanted = wants_rack_arc(rows, cost);
+	bool wanted = wants_rack_arc(rows, cached, rack, cost);
 
 	if (had == wanted && (!wanted || row->racks[place].cost == cost))
 		return 0;
@@ -194,7 +221,7 @@ static void set_tops(const struct cost_rows *rows, struct cached_row *cached)
 /*
  * True if the rack's machines need not be examined: its least cost is above the limit, and the largest cost from
  * compute_extremes() may be used. With a coarse source, it may be used if the rack gets no arc of its own; with another
- * source, if none of the rack's machines is absent.
+ * source, if none of the rack's machines is absent or unreachable.
  */
 static bool is_beyond(const struct cost_rows *rows, uint32_t rack, int32_t limit)
 {
@@ -202,7 +229,7 @@ static bool is_beyond(const struct cost_rows *rows, uint32_t rack, int32_t limit
 
 	if (rows->source.coarse)
 		return least > limit && least > rows->settings.rack_threshold;
-	return least > limit && rows->rack_absences[rack] == 0;
+	return least > limit && rows->rack_absences[rack] == 0 && !isinf(rows->most_us[rack]);
 }
 
 static bool any_is_beyond(const struct cost_rows *rows, int32_t limit)
@@ -239,14 +266,17 @@ static bool compute_extremes(struct cost_rows *rows, const struct cost_table *ta
 /*
  * Computes the costs of all racks, and the arcs up to the limit, into the scratch space. Returns the number of spans.
  */
-static uint32_t compute_all(struct cost_rows *rows, const struct cost_table *table, uint32_t root, int32_t limit)
+static uint32_t compute_all(struct cost_rows *rows, struct cached_row *cached, int32_t limit)
 {
-	uint32_t racks = rows->layout->rack_count, count = 0, spans = 0;
+	const struct cost_table *table = rows->tables[cached->curve];
+	uint32_t racks = rows->layout->rack_count, root = cached->row.root, count = 0, spans = 0;
 	/* If the limit excludes no machine, every rack must be examined, and the extremes save no work. */
 	bool extremes = limit < COST_MAXIMUM && rows->source.extremes && table->monotone &&
 			compute_extremes(rows, table, root, limit);
 	uint32_t at_once = extremes ? 1 : RACKS_AT_ONCE;
 
+	memset(cached->partial, 0, rows->words * sizeof *cached->partial);
+	cached->partial_count = 0;
 	for (uint32_t r = 0, fetched = 0; r < racks; r++) {
 		uint32_t chosen;
 
@@ -256,7 +286,7 @@ static uint32_t compute_all(struct cost_rows *rows, const struct cost_table *tab
 			fetched = r + at_once < racks ? r + at_once : racks;
 			rows_fetch(rows, root, r, fetched);
 		}
-		chosen = compute_rack(rows, table, r, limit, false, rows->chosen + count);
+		chosen = compute_rack(rows, cached, r, limit, false, rows->chosen + count);
 		rows->spans[spans] = (struct cost_span){r, count};
 		spans += chosen > 0;
 		count += chosen;
@@ -266,32 +296,36 @@ static uint32_t compute_all(struct cost_rows *rows, const struct cost_table *tab
 }
 
 /*
- * Returns the largest limit such that at most `most` of the `count` arcs in the scratch space cost no more than the
- * limit; 0 if there is none.
+ * Returns the largest limit such that at most `most` of the arcs in the scratch space cost no more than the limit, not
+ * counting those to partial racks; 0 if there is none.
  */
-static int32_t limit_for(const struct cost_rows *rows, uint32_t count, uint32_t most)
+static int32_t limit_for(const struct cost_rows *rows, const struct cached_row *cached, uint32_t spans, uint32_t most)
 {
 	uint32_t arcs_at[COST_MAXIMUM + 1] = {0}, arcs = 0;
 	int32_t cost = 0;
 
-	for (uint32_t i = 0; i < count; i++)
-		arcs_at[rows->chosen[i].cost]++;
+	for (uint32_t s = 0; s < spans; s++) {
+		if (bit_is_set(cached->partial, rows->spans[s].rack))
+			continue;
+		for (uint32_t i = rows->spans[s].first; i < rows->spans[s + 1].first; i++)
+			arcs_at[rows->chosen[i].cost]++;
+	}
 	while (cost < COST_MAXIMUM && arcs + arcs_at[cost + 1] <= most)
 		arcs += arcs_at[++cost];
 	return cost;
 }
 
 /*
- * Keeps only those arcs in the scratch space that cost at most `limit` and less than the arc to the machine's rack.
- * Returns the number of spans that still have arcs.
+ * Keeps only those arcs in the scratch space that cost at most `limit` and less than the arc to the machine's rack, and
+ * those to partial racks. Returns the number of spans that still have arcs.
  */
-static uint32_t cut_arcs(struct cost_rows *rows, uint32_t spans, int32_t limit)
+static uint32_t cut_arcs(struct cost_rows *rows, const struct cached_row *cached, uint32_t spans, int32_t limit)
 {
 	uint32_t left = 0, count = 0;
 
 	for (uint32_t s = 0; s < spans; s++) {
 		uint32_t end = rows->spans[s + 1].first, before = count;
-		int32_t rack_limit = cut_limit(rows, rows->spans[s].rack, limit);
+		int32_t rack_limit = cut_limit(rows, cached, rows->spans[s].rack, limit);
 
 		for (uint32_t i = rows->spans[s].first; i < end; i++) {
 			rows->chosen[count] = rows->chosen[i];
@@ -304,12 +338,12 @@ static uint32_t cut_arcs(struct cost_rows *rows, uint32_t spans, int32_t limit)
 	return left;
 }
 
-static uint32_t list_rack_arcs(struct cost_rows *rows)
+static uint32_t list_rack_arcs(struct cost_rows *rows, const struct cached_row *cached)
 {
 	uint32_t count = 0;
 
 	for (uint32_t r = 0; r < rows->layout->rack_count; r++) {
-		if (wants_rack_arc(rows, rows->rack_cost[r]))
+		if (wants_rack_arc(rows, cached, r, rows->rack_cost[r]))
 			rows->rack_arcs[count++] = (struct arc){(int32_t)r, rows->rack_cost[r]};
 	}
 	return count;
@@ -338,28 +372,33 @@ static int take_scratch(struct cost_rows *rows, struct cached_row *cached, uint3
 	return 1;
 }
 
+/* The cost of the row's arc to the cluster. */
+static int32_t cluster_cost_of(const struct cached_row *cached)
+{
+	return cached->top > 0 && cached->partial_count == 0 ? cached->top : COST_ABSENT;
+}
+
 /* Computes the whole row. Returns 0 or -ENOMEM. */
 static int update_whole(struct cost_rows *rows, struct cached_row *cached)
 {
-	const struct cost_table *table = rows->tables[cached->curve];
 	struct cost_row *row = &cached->row;
 	int32_t limit = rows->settings.machine_threshold, cluster_cost;
-	uint32_t spans = compute_all(rows, table, row->root, limit), most = rows->settings.machine_arcs;
+	uint32_t spans = compute_all(rows, cached, limit), most = rows->settings.machine_arcs;
 	int changed;
 
 	cached->cut = most > 0 && rows->spans[spans].first > most;
 	if (cached->cut)
-		spans = cut_arcs(rows, spans, limit);
+		spans = cut_arcs(rows, cached, spans, limit);
 	if (cached->cut && rows->spans[spans].first > most) {
-		limit = limit_for(rows, rows->spans[spans].first, most);
-		spans = cut_arcs(rows, spans, limit);
+		limit = limit_for(rows, cached, spans, most);
+		spans = cut_arcs(rows, cached, spans, limit);
 	}
 	set_tops(rows, cached);
-	changed = take_scratch(rows, cached, spans, list_rack_arcs(rows));
+	changed = take_scratch(rows, cached, spans, list_rack_arcs(rows, cached));
 	if (changed < 0)
 		return changed;
 	rows->work.rows++;
-	cluster_cost = cached->top > 0 ? cached->top : COST_ABSENT;
+	cluster_cost = cluster_cost_of(cached);
 	cached->whole_count = row->machine_count;
 	if (changed == 0 && row->cluster_cost == cluster_cost && row->machine_limit == limit)
 		return 0;
@@ -377,13 +416,12 @@ static int update_whole(struct cost_rows *rows, struct cached_row *cached)
  */
 static int update_rack(struct cost_rows *rows, struct cached_row *cached, uint32_t rack)
 {
-	const struct cost_table *table = rows->tables[cached->curve];
 	int32_t limit = cached->row.machine_limit;
 	uint32_t count = 0;
 	int machines_moved, rack_moved;
 
 	rows_fetch(rows, cached->row.root, rack, rack + 1);
-	count = compute_rack(rows, table, rack, limit, cached->cut, rows->chosen);
+	count = compute_rack(rows, cached, rack, limit, cached->cut, rows->chosen);
 	machines_moved = set_machines(cached, rack, rows->chosen, count);
 	rack_moved = set_rack(rows, cached, rack, rows->rack_cost[rack]);
 	set_top(rows, cached, rack, rows->rack_cost[rack]);
@@ -393,8 +431,8 @@ static int update_rack(struct cost_rows *rows, struct cached_row *cached, uint32
 }
 
 /*
- * True if the whole row must be computed again, and cut again: it has more than twice `machine_arcs` arcs, or a cut has
- * lowered its limit and more than half of the arcs that it had then are gone.
+ * True if the whole row must be computed again, and cut again: it has more than twice `machine_arcs` arcs and twice
+ * those of the last time, or a cut has lowered its limit and more than half of the arcs that it had then are gone.
  */
 static bool needs_another_cut(const struct cost_rows *rows, const struct cached_row *cached)
 {
@@ -402,7 +440,7 @@ static bool needs_another_cut(const struct cost_rows *rows, const struct cached_
 
 	if (most == 0)
 		return false;
-	return count > 2 * most ||
+	return (count > 2 * most && count > 2 * cached->whole_count) ||
 	       (cached->row.machine_limit < rows->settings.machine_threshold && count < cached->whole_count / 2);
 }
 
@@ -412,6 +450,7 @@ static int update_dirty(struct cost_rows *rows, struct cached_row *cached)
 	struct cost_row *row = &cached->row;
 	uint32_t changed = 0;
 	uint16_t top = cached->top;
+	bool was_partial = cached->partial_count > 0;
 
 	if (reserve(&row->changed, &cached->changed_room, cached->dirty_count, sizeof *row->changed) != 0)
 		return -ENOMEM;
@@ -432,10 +471,10 @@ static int update_dirty(struct cost_rows *rows, struct cached_row *cached)
 		row->version = ++rows->versions;
 		row->changed_count = changed;
 	}
-	if (cached->top_count == 0 || needs_another_cut(rows, cached))
+	if (cached->top_count == 0 || was_partial != (cached->partial_count > 0) || needs_another_cut(rows, cached))
 		return update_whole(rows, cached);
 	if (cached->top != top) {
-		row->cluster_cost = cached->top > 0 ? cached->top : COST_ABSENT;
+		row->cluster_cost = cluster_cost_of(cached);
 		row->mended_from = 0;
 		row->version = ++rows->versions;
 	}

@@ -138,11 +138,12 @@ static void set_bits(struct cached_row *cached, uint32_t words)
 {
 	cached->dirty = cached->bits;
 	cached->tops = cached->bits + words;
+	cached->partial = cached->bits + (size_t)2 * words;
 }
 
 static struct cached_row *cached_row_create(uint32_t words)
 {
-	struct cached_row *cached = calloc(1, sizeof *cached + 2 * words * sizeof *cached->bits);
+	struct cached_row *cached = calloc(1, sizeof *cached + (size_t)ROW_BIT_SETS * words * sizeof *cached->bits);
 
 	if (cached)
 		set_bits(cached, words);
@@ -162,6 +163,7 @@ static int widen_rows(struct cost_rows *rows, uint32_t words)
 			set_bits(wider, words);
 			memcpy(wider->dirty, old->dirty, rows->words * sizeof *old->dirty);
 			memcpy(wider->tops, old->tops, rows->words * sizeof *old->tops);
+			memcpy(wider->partial, old->partial, rows->words * sizeof *old->partial);
 			*place = wider;
 			free(old);
 		}

@@ -14,16 +14,22 @@ struct cached_row {
 	int32_t curve;
 	uint32_t jobs; /* number of jobs that cost_rows_root_came() has reported for this row and that have not left */
 	uint32_t machine_room, rack_room, span_room, changed_room; /* allocated elements of the arrays of `row` */
-	uint32_t dirty_count; /* number of dirty racks; ROW_ALL_DIRTY: all racks are dirty */
-	bool cut;             /* arcs were left out, see "Long rows" in rows.h */
-	uint32_t whole_count; /* machine_count when the whole row was computed last */
-	uint64_t all_moved;   /* cost_rows.all_moved when the row was last brought up to date */
-	uint32_t top_count;   /* number of racks whose largest cost is `top`; not 0 after the first computation */
-	uint16_t top;         /* largest cost of all machines; 0 without any */
-	uint64_t *dirty,
-		*tops;   /* a bit per rack. dirty: the rack must be computed again. tops: its largest cost is `top` */
-	uint64_t bits[]; /* the memory of `dirty`, then of `tops` */
+	uint32_t dirty_count;   /* number of dirty racks; ROW_ALL_DIRTY: all racks are dirty */
+	bool cut;               /* arcs were left out, see "Long rows" in rows.h */
+	uint32_t whole_count;   /* machine_count when the whole row was computed last */
+	uint64_t all_moved;     /* cost_rows.all_moved when the row was last brought up to date */
+	uint32_t top_count;     /* number of racks whose largest cost is `top`; not 0 after the first computation */
+	uint16_t top;           /* largest cost of all machines; 0 without any */
+	uint32_t partial_count; /* number of bits in `partial` */
+	/*
+	 * a bit per rack. dirty: the rack must be computed again. tops: its largest cost is `top`. partial: the root
+	 * cannot reach one of its machines
+	 */
+	uint64_t *dirty, *tops, *partial;
+	uint64_t bits[]; /* the memory of the three */
 };
+
+enum { ROW_BIT_SETS = 3 };
 
 #define ROW_ALL_DIRTY UINT32_MAX
 

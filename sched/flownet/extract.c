@@ -89,18 +89,6 @@ int net_plan_add(struct flownet *net, const struct net_plan *plan)
 }
 
 /*
- * True if the class has an arc to the machine of this share. It has one if the machine's cost is within machine_limit,
- * unless the machine is unreachable: then a unit can get there only through the rack or the cluster.
- */
-static bool is_direct(const struct flownet *net, uint32_t job, const struct structured_share *share,
-		      int32_t machine_limit)
-{
-	return share->cost <= machine_limit &&
-	       net->policy.at(net->policy.context, job, net_root_machine(&net->jobs[job]), (uint32_t)share->column) !=
-		       COST_ABSENT;
-}
-
-/*
  * Plans a member's move to `share`, or to waiting if that is NULL. A task that should leave its machine stays there as
  * long as it gets no other slot.
  */
@@ -113,7 +101,7 @@ static int plan(struct flownet *net, uint32_t job, const struct net_member *memb
 	if (!share && net->jobs[job].tasks[member->task].origin == ORIGIN_LEAVES)
 		return 0;
 	plan.move = (struct flownet_move){.job = job, .task = member->task, .from = member->machine, .to = to};
-	if (share && !member->root && is_direct(net, job, share, machine_limit)) {
+	if (share && !member->root && share->cost <= machine_limit) {
 		plan.move.arc = FLOWNET_ARC_MACHINE;
 		plan.move.cost = share->cost;
 	} else {
@@ -236,11 +224,10 @@ static int32_t first_free(const struct flownet *net, int32_t rack)
 }
 
 /* Counts the planned task at its destination; sign -1 reverts this. */
-static void count_arrival(struct flownet *net, struct net_plan *entry, int32_t sign)
+static void count_arrival(struct flownet *net, const struct net_plan *entry, int32_t sign)
 {
 	if (entry->move.to != FLOWNET_NONE)
 		net_machine_try(net, entry->move.to, sign);
-	entry->counted = sign > 0;
 }
 
 static void count_departures(struct flownet *net, int32_t sign)
@@ -251,49 +238,12 @@ static void count_departures(struct flownet *net, int32_t sign)
 	}
 }
 
-/* Returns the plan of a task that is to move to the machine, preferably of a waiting task; NULL if there is none. */
-static struct net_plan *arrival_at(struct flownet *net, int32_t machine)
-{
-	struct net_plan *found = NULL;
-
-	for (size_t i = 0; i < net->plan_count; i++) {
-		struct net_plan *entry = &net->plans[i];
-
-		if (entry->counted && entry->move.to == machine && entry->move.from != machine &&
-		    (!found || entry->move.from == FLOWNET_NONE))
-			found = entry;
-	}
-	return found;
-}
-
-/* Cancels the move: the task stays, and so does a task that would have taken its slot. */
-static void withdraw(struct flownet *net, struct net_plan *entry)
-{
-	while (entry) {
-		int32_t from = entry->move.from;
-
-		entry->move.to = from;
-		count_arrival(net, entry, 1);
-		if (from == FLOWNET_NONE || net->machines[from].running <= net->machines[from].slots)
-			return;
-		entry = arrival_at(net, from);
-		if (entry)
-			count_arrival(net, entry, -1);
-	}
-}
-
-/* Lets the policy choose a slot. Returns FLOWNET_NONE if none is suitable. */
+/* Lets the policy choose a slot. */
 static int32_t choose_slot(struct flownet *net, const struct flownet_move *move, int32_t rack)
 {
-	uint32_t machine;
-
 	if (!net->policy.choose)
 		return first_free(net, rack);
-	machine = net->policy.choose(net->policy.context, net, move->job, move->task, rack);
-	/* No machine of the rack is reachable: any other machine is better than waiting. */
-	if (machine == COST_NO_MACHINE && rack != FLOWNET_NONE)
-		machine = net->policy.choose(net->policy.context, net, move->job, move->task, FLOWNET_NONE);
-	return (int32_t)machine;
+	return (int32_t)net->policy.choose(net->policy.context, net, move->job, move->task, rack);
 }
 
 /*
@@ -310,10 +260,7 @@ static void choose_loose(struct flownet *net, enum flownet_arc arc)
 		if (arc == FLOWNET_ARC_RACK)
 			rack = (int32_t)net->machines[move->to].rack;
 		move->to = choose_slot(net, move, rack);
-		if (move->to == FLOWNET_NONE)
-			withdraw(net, &net->plans[i]);
-		else
-			count_arrival(net, &net->plans[i], 1);
+		count_arrival(net, &net->plans[i], 1);
 	}
 }
 
@@ -322,7 +269,6 @@ static void choose_all(struct flownet *net)
 {
 	count_departures(net, 1);
 	for (size_t i = 0; i < net->plan_count; i++) {
-		net->plans[i].counted = false;
 		if (!is_loose(&net->plans[i]))
 			count_arrival(net, &net->plans[i], 1);
 	}
@@ -333,7 +279,7 @@ static void choose_all(struct flownet *net)
 	count_departures(net, -1);
 }
 
-/* The task stays although the solver moved its unit: the next round corrects the solver's state. */
+/* The policy chose the machine where the task runs: the next round corrects the solver's state. */
 static int note_stay(struct flownet *net, uint32_t job)
 {
 	net->jobs[job].recount = true;

@@ -166,7 +166,6 @@ struct net_plan {
 				has moved or costs have changed */
 	bool settled; /* carrying out the move leaves the job's classes and running arcs unchanged, see is_settled() */
 	bool open;    /* not carried out yet */
-	bool counted; /* during choose(): its task counts at move.to, no longer at move.from */
 };
 
 /*

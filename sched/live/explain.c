@@ -128,7 +128,10 @@ static void say_why_stays(const struct live *live, const struct live_job *job, c
 	gain = here && best ? best->performance - here->performance : 0;
 	if (gain <= 0)
 		return;
-	if (live->settings.migration == LIVE_MIGRATE_OFF)
+	if (!live_fit_for(live, job, task, (int32_t)best->machine))
+		snprintf(why, 160, "does not move to %.60s: the round trip to the root is not measured",
+			 live->cluster->machines[best->machine].name);
+	else if (live->settings.migration == LIVE_MIGRATE_OFF)
 		snprintf(why, 160, "does not move to %.60s: gain %.2f, moves are off",
 			 live->cluster->machines[best->machine].name, gain);
 	else if (!job->may_move)

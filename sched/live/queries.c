@@ -125,9 +125,8 @@ void live_predict(const struct live *live, const struct live_job *job, uint32_t 
 }
 
 /*
- * The network may propose a machine that cannot be reached from the root: a task that it sends to a rack may get any
- * machine there. The task is not placed on such a machine; nor, if require_measured is set, on a machine whose round
- * trip to the root is not measured.
+ * Only policies that do not use latencies propose a machine that cannot be reached from the root or, if
+ * require_measured is set, one whose round trip to the root is not measured. No task is placed on it.
  */
 bool live_fit_for(const struct live *live, const struct live_job *job, const struct live_task *task, int32_t to)
 {

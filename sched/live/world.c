@@ -39,6 +39,8 @@ struct live *live_create(const struct live_settings *settings, struct error *err
 			live->cluster->default_rtt = settings->default_rtt;
 		live->layout = live->cluster ? cost_layout_create(live->cluster) : NULL;
 		live->view = live->layout ? latency_view_create(live->layout) : NULL;
+		if (live->view && settings->require_measured)
+			latency_view_require_measured(live->view);
 	}
 	if (!live || !live->view) {
 		live_out_of_memory(err);

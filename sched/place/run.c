@@ -141,33 +141,40 @@ static void warn_of_capped(const struct place_world *world, const struct place_o
 		    outcome->longest_wait_s, floor(enough / digit) * digit);
 }
 
+/* The context of decide(). */
+struct judge {
+	const struct place_world *world;
+	int64_t refused;
+};
+
 /*
  * Refuses moves to a machine that is unreachable from the root's machine: the task then waits or, if it runs, stays
- * where it is. The flow network may propose such moves, because it may send a task to a rack or the cluster and not to
- * one machine.
+ * where it is. Only policies that do not use latencies propose such moves. The answer is then not optimal.
  */
 static enum round_decision decide(void *context, const struct flownet_move *move)
 {
-	const struct place_world *world = context;
-	const struct flownet *net = placer_net(world->placer);
+	struct judge *judge = context;
+	const struct flownet *net = placer_net(judge->world->placer);
 	int32_t root = flownet_root_machine(net, move->job);
 
-	if (move->to == FLOWNET_NONE || root == FLOWNET_NONE || move->task == flownet_root_task(net, move->job))
+	if (move->to == FLOWNET_NONE || root == FLOWNET_NONE || move->task == flownet_root_task(net, move->job) ||
+	    !isinf(latency_view_get(judge->world->view, (uint32_t)root, (uint32_t)move->to, NULL)))
 		return ROUND_APPLY;
-	return isinf(latency_view_get(world->view, (uint32_t)root, (uint32_t)move->to, NULL)) ? ROUND_REFUSE
-											      : ROUND_APPLY;
+	judge->refused++;
+	return ROUND_REFUSE;
 }
 
-static struct round_options round_options_of(struct place_world *world)
+static struct round_options round_options_of(struct judge *judge)
 {
-	return (struct round_options){.decide = world->loaded.unanswered > 0 ? decide : NULL, .context = world};
+	return (struct round_options){.decide = judge->world->loaded.unanswered > 0 ? decide : NULL, .context = judge};
 }
 
 /* Runs the last round, prepares its explanation and writes its network. */
 static int run_last_round(struct place_world *world, struct place_outcome *outcome, struct error *err)
 {
 	const struct place_settings *settings = world->settings;
-	struct round_options options = round_options_of(world);
+	struct judge judge = {.world = world};
+	struct round_options options = round_options_of(&judge);
 	struct explain_scene scene = place_scene(world);
 	int code;
 
@@ -179,6 +186,7 @@ static int run_last_round(struct place_world *world, struct place_outcome *outco
 		code = error_set(err, ENOMEM, "out of memory");
 	if (code == 0)
 		code = round_place_others(world->placer, &options, &outcome->round, err);
+	outcome->refused = judge.refused;
 	if (code == 0 && options.keep_network)
 		code = write_network(world, &outcome->round.network, err);
 	return code;
@@ -187,7 +195,8 @@ static int run_last_round(struct place_world *world, struct place_outcome *outco
 static int run_rounds(struct place_world *world, struct place_outcome *outcome, struct error *err)
 {
 	const struct place_settings *settings = world->settings;
-	struct round_options options = round_options_of(world);
+	struct judge judge = {.world = world};
+	struct round_options options = round_options_of(&judge);
 	int code = 0;
 
 	progress_update(world->progress, 2, "placing roots");

@@ -114,6 +114,7 @@ static struct policy_settings policy_settings_from(const struct place_settings *
 {
 	struct policy_settings out = policy_defaults(settings->paper);
 
+	out.machine_arcs = 0; /* the certificate is about every machine */
 	out.machine_threshold = (int32_t)settings->p_m;
 	out.rack_threshold = (int32_t)settings->p_r;
 	out.reference = (enum latency_reference)settings->reference;

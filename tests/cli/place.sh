@@ -130,6 +130,20 @@ expect "a running task that is cut off" '[(t["state"], t["rtt_us"], t["rtt_origi
 	"('placed', None, 'unreachable', 0.0)"
 run "$nomora" place --cluster pair.json --jobs cut.jsonl --latency dead.csv
 printf '%s\n' "$out" | grep -qE '^p.a +h2 \(rack1\), stays +unreachable +0\.000' && pass "so says the table" || fail "so says the table" "$out"
+# A task may not reach an unreachable machine at the price of its rack: A.t would be sent to h6, at 0.455.
+silent=("$nomora" place --cluster "$source_root/tests/data/place/silent-cluster.json" --latency "$source_root/tests/data/place/silent.csv" --verify --json)
+printf '%s\n' '{"id":"A","curve":"memcached","root":"r","tasks":[{"name":"r","machine":"h1","running_s":9},"t"]}' \
+	'{"id":"B","curve":"spark","root":"r","tasks":[{"name":"r","machine":"h5","running_s":9},"t"]}' >silent.jsonl
+tac silent.jsonl >turned.jsonl
+for jobs in silent turned; do
+	for algorithm in auto simplex structured scaling; do
+		run "${silent[@]}" --jobs $jobs.jsonl --algorithm $algorithm
+		expect "with a silent pair, the placement costs what was proved: $jobs, $algorithm" \
+			'd["totals"]["performance_cost"], d["solver"]["cost"], d["solver"]["verified"], d["solver"]["refused"]' "(200, 200, True, 0)"
+	done
+done
+run "${silent[@]}" --jobs silent.jsonl --policy quincy
+expect "a refused move is counted, and nothing is called optimal" 'd["solver"]["verified"], d["solver"]["refused"], d["totals"]["waiting"]' "(False, 1, 1)"
 sed 's/1795188663.25$/1000/' mesh.csv >old.csv
 run "${place[@]}" --jobs pair.jsonl --latency old.csv --max-age 60 --json
 expect "what is older than --max-age counts as not measured" '[t["rtt_origin"] for t in d["tasks"] if t["task"] == "a"]' "['topology']"

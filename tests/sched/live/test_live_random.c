@@ -128,7 +128,7 @@ Test(live_random, random_events_keep_every_law_and_are_repeatable)
 		settings.decisions_kept = 100;
 		live = fixture_make(&settings);
 		rng_seed(&rng, 17);
-		for (int event = 0; event < 20000; event++) {
+		for (int event = 0; event < 30000; event++) {
 			const struct live_decision *decisions;
 			size_t count;
 

@@ -79,6 +79,7 @@ struct placement_totals {
 struct placement_solver {
 	const char *algorithm; /* of the last solve */
 	int64_t solves, cost, unscheduled, unrouted;
+	int64_t refused; /* moves of the last round to machines that the root cannot reach; the tasks wait or stay */
 	double seconds;
 	bool verified;
 };

@@ -51,6 +51,12 @@ struct latency_view;
 struct latency_view *latency_view_create(const struct cost_layout *layout);
 void latency_view_destroy(struct latency_view *view); /* NULL is legal */
 
+/*
+ * From now on, latency_view_row() and latency_view_extremes() treat pairs that were not measured as unreachable.
+ * Changes no value that latency_view_get() returns.
+ */
+void latency_view_require_measured(struct latency_view *view);
+
 /* Call it after cost_layout_add(). Returns 0 or -ENOMEM. */
 int latency_view_grow(struct latency_view *view);
 /* Call it before cost_layout_remove(). Removes the measurements of all pairs with this machine. */
@@ -122,9 +128,9 @@ uint32_t latency_view_pairs_of(const struct latency_view *view, uint32_t machine
 void latency_view_row(const struct latency_view *view, uint32_t root, uint32_t first, uint32_t count, float *rtt_us);
 
 /*
- * For each rack, writes the smallest and the largest round trip from machine `root` to the rack's reachable machines;
- * -1 if there are none. Both arrays have layout->rack_count elements. Takes time linear in the number of racks and of
- * measured pairs with `root`.
+ * For each rack, writes the smallest and the largest round trip from machine `root` to the rack's machines: INFINITY
+ * for an unreachable one; -1 if the rack has no machine. Both arrays have layout->rack_count elements. Takes time
+ * linear in the number of racks and of measured pairs with `root`.
  */
 void latency_view_extremes(const struct latency_view *view, uint32_t root, float *least_us, float *most_us);
 

@@ -5,7 +5,9 @@
  * header, `root` is the number of that machine. A row keeps only the arcs that the flow network needs: to machines that
  * cost up to p_m (machine_threshold), to racks that cost up to p_r (rack_threshold), and to the cluster. The cost of a
  * rack or of the cluster is that of its most expensive machine. A machine that is down is absent: no arc leads to it,
- * and no maximum counts it. Rows are cached by curve and root for as long as a job has its root there, and updated rack
+ * and no maximum counts it. No arc leads to a machine that the root cannot reach, nor to a rack or a cluster that has
+ * one: such a rack is partial. Then each other machine of a partial rack has an arc, and each other rack has one, at
+ * any cost. Rows are cached by curve and root for as long as a job has its root there, and updated rack
  * by rack when a latency changes. Costs are integers, 100 times the inverse of performance. Only one thread at a time
  * may use the rows.
  *
@@ -40,7 +42,8 @@ struct cost_source {
 	const void *context; /* borrowed */
 	/*
 	 * Optional. Sets least_us[racks] and most_us[racks] to bounds of the round trips from `root` to the machines of
-	 * each rack; most_us is negative if the rack has no machine. The machines of a rack whose least_us costs more
+	 * each rack; most_us is negative if the rack has no machine, and infinite if it has one that the root cannot
+	 * reach. The machines of a rack whose least_us costs more
 	 * than p_m need not be examined, so that computing a row takes little more than this call and the few near
 	 * racks. If an upper bound is not exact, the arcs to the rack and to the cluster become more expensive than
 	 * necessary. Machines that are down are included, as in row().
@@ -75,10 +78,10 @@ struct cost_row {
 	 * changed
 	 */
 	uint64_t mended_from;
-	int32_t cluster_cost; /* largest cost of all machines; COST_ABSENT if there is no machine */
+	int32_t cluster_cost; /* largest cost of all machines; COST_ABSENT without a machine, or with a partial rack */
 	uint32_t machine_count, rack_count, span_count, changed_count;
 	struct arc *machines; /* [machine_count] rack by rack */
-	/* [rack_count] racks whose largest cost is at most p_r, with that cost; ascending by rack */
+	/* [rack_count] racks with an arc, whose cost is the rack's largest (at most p_r); ascending by rack */
 	struct arc *racks;
 	/*
 	 * [span_count + 1] racks with arcs in `machines`, ascending; the last item only marks the end of `machines`.

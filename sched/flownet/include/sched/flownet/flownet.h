@@ -68,8 +68,7 @@ struct flownet_policy {
 	/*
 	 * Chooses the machine of a task whose unit of flow goes through a rack or the cluster. The machine must have a
 	 * free slot (flownet_free()) and be in `rack`, unless `rack` is FLOWNET_NONE; there is at least one such
-	 * machine. Returns COST_NO_MACHINE if none is suitable: the task then stays where it is. choose = NULL: the
-	 * first machine is taken.
+	 * machine. choose = NULL: the first machine is taken.
 	 */
 	uint32_t (*choose)(void *context, const struct flownet *net, uint32_t job, uint32_t task, int32_t rack);
 	/*

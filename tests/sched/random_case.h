@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Small random clusters with running and waiting tasks, and their optimum, computed from the round trips and curves
+ * alone: an assignment problem that knows no flow network. Machines and jobs are named by their numbers in the case, so
+ * that a test may add them in any order. All pairs are measured; some are unreachable.
+ */
+#ifndef TESTS_SCHED_RANDOM_CASE_H
+#define TESTS_SCHED_RANDOM_CASE_H
+
+#include <model/curve.h>
+#include <base/rng.h>
+
+enum { CASE_MACHINES = 14, CASE_JOBS = 6, CASE_TASKS = 5, CASE_CURVES = 3, CASE_WAITS = -1, CASE_WAITING_COST = 1001 };
+
+struct case_machine {
+	uint32_t rack;
+	int64_t slots;
+	bool draining;
+};
+
+/* Task 0 is the root. machine[t]: where task t runs, or CASE_WAITS. */
+struct case_job {
+	int curve;
+	uint32_t tasks;
+	int32_t machine[CASE_TASKS];
+};
+
+struct random_case {
+	uint32_t machine_count, job_count;
+	struct case_machine machines[CASE_MACHINES];
+	struct case_job jobs[CASE_JOBS];
+	float rtt_us[CASE_MACHINES][CASE_MACHINES]; /* measured by the row's machine; INFINITY: no answer */
+	double p[CASE_CURVES][30];                  /* at 0, 10, ... us */
+	struct curve *curves[CASE_CURVES];
+};
+
+/* silent: share of the pairs of which at least one direction never answers. Every root runs. Free it. */
+void random_case_draw(struct random_case *random, struct rng *rng, double silent);
+void random_case_free(struct random_case *random);
+
+/* The cost of a task whose root runs on machine `root`: 100 / performance, rounded; 0: unreachable. */
+int64_t random_case_cost(const struct random_case *random, int curve, int32_t root, int32_t machine);
+
+/*
+ * The cost of these places (CASE_WAITS: CASE_WAITING_COST) of the tasks that wait in the case. Aborts if a machine is
+ * unreachable, draining or overfull, or if a running task has moved.
+ */
+int64_t random_case_cost_of(const struct random_case *random, int32_t places[CASE_JOBS][CASE_TASKS]);
+
+/* The least cost of any places. */
+int64_t random_case_optimum(const struct random_case *random);
+
+#endif

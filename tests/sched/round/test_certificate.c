@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The certificate is the placement's: a round's tasks cost what the solver proved, and no places cost less. */
+#include <criterion/criterion.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sched/mcf/algorithms.h>
+#include <sched/round/round.h>
+
+#include "place_world.h"
+#include "random_case.h"
+
+enum { CASES = 10000 };
+
+/* Numbers of the case's machines and jobs, in the order in which a world gets them. */
+struct order {
+	uint32_t machines[CASE_MACHINES], jobs[CASE_JOBS];
+};
+
+static struct order order_of(const struct random_case *random, struct rng *rng)
+{
+	struct order order;
+
+	for (uint32_t m = 0; m < CASE_MACHINES; m++)
+		order.machines[m] = m;
+	for (uint32_t j = 0; j < CASE_JOBS; j++)
+		order.jobs[j] = j;
+	if (rng) {
+		rng_shuffle(rng, order.machines, random->machine_count, sizeof *order.machines);
+		rng_shuffle(rng, order.jobs, random->job_count, sizeof *order.jobs);
+	}
+	return order;
+}
+
+/* The world's number of the case's machine. */
+static uint32_t number_of(const struct order *order, int32_t machine)
+{
+	uint32_t number = 0;
+
+	while (order->machines[number] != (uint32_t)machine)
+		number++;
+	return number;
+}
+
+static void make_cluster(struct test_world *world, const struct random_case *random, const struct order *order)
+{
+	struct error err = {0};
+
+	*world = (struct test_world){.cluster = cluster_create()};
+	for (uint32_t i = 0; i < random->machine_count; i++) {
+		const struct case_machine *machine = &random->machines[order->machines[i]];
+		char name[16], rack[16];
+
+		snprintf(name, sizeof name, "m%u", order->machines[i]);
+		snprintf(rack, sizeof rack, "r%u", machine->rack);
+		cr_assert_geq(cluster_add_machine(world->cluster, name, rack, "p", machine->slots, &err), 0, "%s",
+			      err.text);
+	}
+	world->layout = cost_layout_create(world->cluster);
+	world->view = latency_view_create(world->layout);
+	for (uint32_t a = 0; a < random->machine_count; a++)
+		for (uint32_t b = 0; b < random->machine_count; b++)
+			cr_assert_eq(latency_view_set(world->view, a, b,
+						      random->rtt_us[order->machines[a]][order->machines[b]]),
+				     0);
+}
+
+static void add_jobs(struct test_world *world, const struct random_case *random, const struct order *order)
+{
+	for (int k = 0; k < CASE_CURVES; k++)
+		cr_assert_eq(placer_add_curve(world->placer, random->curves[k]), k);
+	for (uint32_t m = 0; m < random->machine_count; m++)
+		cr_assert_eq(flownet_machine_drained(world->net, m, random->machines[order->machines[m]].draining), 0);
+	for (uint32_t j = 0; j < random->job_count; j++) {
+		const struct case_job *job = &random->jobs[order->jobs[j]];
+
+		cr_assert_eq(placer_set_job_curve(world->placer, j, job->curve), 0);
+		cr_assert_eq(flownet_job_arrived(world->net, j, 0), 0);
+		for (uint32_t t = 0; t < job->tasks; t++)
+			cr_assert_eq(
+				job->machine[t] == CASE_WAITS
+					? flownet_task_arrived(world->net, j, t, 0)
+					: flownet_task_found(world->net, j, t, number_of(order, job->machine[t]), 1),
+				0);
+	}
+}
+
+static void read_places(const struct test_world *world, const struct random_case *random, const struct order *order,
+			int32_t places[CASE_JOBS][CASE_TASKS])
+{
+	for (uint32_t j = 0; j < random->job_count; j++) {
+		for (uint32_t t = 0; t < random->jobs[order->jobs[j]].tasks; t++) {
+			int32_t machine = flownet_task_machine(world->net, j, t);
+
+			places[order->jobs[j]][t] =
+				machine == FLOWNET_NONE ? CASE_WAITS : (int32_t)order->machines[machine];
+		}
+	}
+}
+
+/* Runs a round. Returns the cost of the places, recomputed; *certified: the cost of the solver's answer. */
+static int64_t place(const struct random_case *random, const struct order *order,
+		     const struct policy_settings *settings, int64_t *certified)
+{
+	struct test_world world;
+	struct round_outcome outcome = {0};
+	struct error err = {0};
+	int32_t places[CASE_JOBS][CASE_TASKS];
+
+	make_cluster(&world, random, order);
+	test_world_start(&world, "nomora", settings);
+	add_jobs(&world, random, order);
+	cr_assert_eq(round_run(world.placer, &(struct round_options){0}, &outcome, &err), 0, "%s", err.text);
+	cr_assert(outcome.last.verified);
+	read_places(&world, random, order, places);
+	*certified = outcome.last.cost;
+	round_outcome_free(&outcome);
+	test_world_free(&world);
+	return random_case_cost_of(random, places);
+}
+
+static struct policy_settings exact_settings(void)
+{
+	struct policy_settings settings;
+
+	policy_settings_default(&settings);
+	settings.machine_arcs = 0;
+	settings.reference = LATENCY_REFERENCE_ABSOLUTE;
+	settings.flow.verify = true;
+	return settings;
+}
+
+/* Share of the measurements without an answer, by the number of the case. */
+static double silent_share(int number)
+{
+	static const double shares[] = {0, 0.01, 0.03, 0.1, 0.3};
+
+	return shares[number % 5];
+}
+
+Test(certificate, the_placement_costs_what_was_proved_and_no_placement_costs_less)
+{
+	struct policy_settings settings = exact_settings();
+	struct random_case random;
+	int64_t certified;
+	struct rng rng;
+
+	rng_seed(&rng, 38);
+	for (int number = 0; number < CASES; number++) {
+		struct order order;
+
+		random_case_draw(&random, &rng, silent_share(number));
+		order = order_of(&random, NULL);
+		cr_assert_eq(place(&random, &order, &settings, &certified), certified, "case %d", number);
+		cr_assert_eq(certified, random_case_optimum(&random), "case %d: %ld %ld", number, (long)certified,
+			     (long)random_case_optimum(&random));
+		random_case_free(&random);
+	}
+}
+
+Test(certificate, the_order_of_machines_and_jobs_and_the_algorithm_change_no_cost)
+{
+	static const char *const algorithms[] = {NULL, "simplex", "scaling"};
+	struct policy_settings settings = exact_settings();
+	struct random_case random;
+	struct rng rng;
+
+	rng_seed(&rng, 39);
+	for (int number = 0; number < CASES / 4; number++) {
+		const char *algorithm = algorithms[number % 3];
+		int64_t certified, other;
+		struct order order;
+
+		random_case_draw(&random, &rng, silent_share(number));
+		order = order_of(&random, NULL);
+		settings.flow.algorithm = NULL;
+		place(&random, &order, &settings, &certified);
+		order = order_of(&random, &rng);
+		settings.flow.algorithm = algorithm ? mcf_algorithm_find(algorithm) : NULL;
+		cr_assert_eq(place(&random, &order, &settings, &other), certified, "case %d", number);
+		cr_assert_eq(other, certified, "case %d", number);
+		random_case_free(&random);
+	}
+}
+
+/*
+ * With thresholds or cut rows, a task may go to a rack or to the cluster at the cost of the most expensive machine: the
+ * placement costs at most what was proved, and no task is across a silent pair.
+ */
+Test(certificate, with_thresholds_the_placement_costs_at_most_what_was_proved)
+{
+	struct policy_settings settings = exact_settings();
+	struct random_case random;
+	struct rng rng;
+
+	rng_seed(&rng, 40);
+	for (int number = 0; number < CASES; number++) {
+		static const int32_t thresholds[] = {105, 110, 150, 400, 1000};
+		int64_t certified, cost;
+		struct order order;
+
+		random_case_draw(&random, &rng, silent_share(number));
+		order = order_of(&random, &rng);
+		settings.machine_threshold = thresholds[rng_below(&rng, 5)];
+		settings.rack_threshold = thresholds[rng_below(&rng, 5)];
+		settings.machine_arcs = (uint32_t)rng_below(&rng, 4);
+		settings.spill = rng_below(&rng, 2) ? POLICY_SPILL_ANY : POLICY_SPILL_BEST;
+		cost = place(&random, &order, &settings, &certified);
+		cr_assert_leq(cost, certified, "case %d", number);
+		cr_assert_geq(cost, random_case_optimum(&random), "case %d", number);
+		random_case_free(&random);
+	}
+}
