@@ -58,6 +58,7 @@ static const struct option_row rows[] = {
 		       "machines up to this cost (100 / performance) get an arc; 1000 = all"),
 	OPTION_INTEGER(struct settings, place.p_r, "p-r", 0, "COST", 0, 1000,
 		       "racks whose most expensive machine is up to this cost get an arc; 1000 = all"),
+	ROW_WEIGHTS(struct settings, place.weights),
 	ROW_GAMMA(struct settings, place.gamma),
 	ROW_OMEGA(struct settings, place.omega_per_s),
 	OPTION_FLAG(struct settings, place.preemption, "preemption", 'P',

@@ -122,7 +122,7 @@ static void make_world(struct world *world, const struct policy_settings *settin
 
 static void add_job(struct world *world, uint32_t job, uint32_t tasks, double running_s)
 {
-	need(placer_set_job_curve(world->placer, job, 0) == 0 && flownet_job_arrived(world->net, job, 0) == 0, "job");
+	need(placer_job_arrived(world->placer, job, 0, 0, tasks) == 0, "job");
 	for (uint32_t t = 0; t < tasks;) {
 		uint32_t machine = (uint32_t)rng_below(&world->rng, MACHINES);
 

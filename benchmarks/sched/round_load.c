@@ -174,8 +174,7 @@ static void make_jobs(struct load *load, uint32_t tasks)
 		load->jobs = grow(load->jobs, load->job_count, sizeof *load->jobs);
 		job = &load->jobs[load->job_count];
 		*job = (struct job_notes){.curve = draw_curve(&load->rng)};
-		need(placer_set_job_curve(load->placer, load->job_count, job->curve) == 0, "curve");
-		need(flownet_job_arrived(load->net, load->job_count, 0) == 0, "job");
+		need(placer_job_arrived(load->placer, load->job_count, job->curve, 0, count) == 0, "job");
 		for (uint32_t t = 0; t < count && placed < tasks;) {
 			uint32_t machine = (uint32_t)rng_below(&load->rng, machines);
 

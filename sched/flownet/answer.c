@@ -10,16 +10,20 @@
 
 #include "flownet_priv.h"
 
-/* Copies a group's shares to net->shares. Returns their number or -ENOMEM. */
-static int32_t read_shares(struct flownet *net, int32_t group)
+/* Copies a job's group's shares, with costs without the weight, to net->shares. Returns their number or -ENOMEM. */
+static int32_t read_shares(struct flownet *net, uint32_t job, int32_t group)
 {
 	int32_t count = structured_read(net->solver, group, net->shares, (int32_t)net->share_room);
+	int32_t weight = net->ages[job].weight;
 
-	if (count <= (int32_t)net->share_room)
-		return count;
-	if (net_reserve((void **)&net->shares, &net->share_room, (size_t)count, sizeof *net->shares) != 0)
-		return -ENOMEM;
-	return structured_read(net->solver, group, net->shares, count);
+	if (count > (int32_t)net->share_room) {
+		if (net_reserve((void **)&net->shares, &net->share_room, (size_t)count, sizeof *net->shares) != 0)
+			return -ENOMEM;
+		count = structured_read(net->solver, group, net->shares, count);
+	}
+	for (int32_t i = 0; weight > 1 && i < count; i++)
+		net->shares[i].cost /= weight;
+	return count;
 }
 
 /* Plans the moves of all classes of one job. */
@@ -32,7 +36,7 @@ static int extract_classes(struct flownet *net, uint32_t job)
 		const struct net_member *member = &net->members[first];
 		const struct net_class *known = net_class_find(entry, member->root, member->unscheduled_cost);
 		size_t end = net_class_end(net, first, (size_t)count);
-		int32_t shares = read_shares(net, known->group);
+		int32_t shares = read_shares(net, job, known->group);
 
 		if (shares < 0 || net_extract_class(net, job, first, end - first, shares, known->machine_limit) != 0)
 			return -ENOMEM;
@@ -48,7 +52,7 @@ static int extract_job(struct flownet *net, uint32_t job)
 
 	if (!entry || !net_job_uniform(net, entry))
 		return entry ? extract_classes(net, job) : 0;
-	shares = read_shares(net, entry->first.group);
+	shares = read_shares(net, job, entry->first.group);
 	return shares < 0 ? -ENOMEM : net_extract_uniform(net, job, shares, entry->first.machine_limit);
 }
 

@@ -163,7 +163,8 @@ int64_t flownet_pinned_cost(const struct flownet *net)
 		for (uint32_t t = 0; job->running > 0 && t < job->task_limit; t++) {
 			if (net_is_pinned(net, job, t) ||
 			    (net->others_held && net_task_runs(&job->tasks[t]) && net_takes_part(net, job, t)))
-				cost += net_running_cost(net, number, t, &discounted);
+				cost += (int64_t)net_running_cost(net, number, t, &discounted) *
+					net->ages[number].weight;
 		}
 	}
 	return cost;

@@ -103,6 +103,8 @@ struct net_age {
 				   still below COST_MAXIMUM */
 	double rested_s;        /* time at which net_rest_job() last looked for tasks of the job to put to rest */
 	uint32_t resting;       /* tasks at rest */
+	int32_t weight;         /* flownet_job_weighs() */
+	uint32_t open;          /* tasks that have not ended, as declared by flownet_job_expects() */
 	bool woken;             /* the job is in net->changed already; used while tasks are woken */
 };
 
@@ -176,6 +178,7 @@ struct net_waiter {
 	uint32_t job;
 	int32_t number;
 	int64_t cost;
+	uint32_t after; /* in roots.c: of waiters of equal cost, those with smaller values come first */
 };
 
 /* Jobs to visit one after the other. */
@@ -232,6 +235,8 @@ struct flownet {
 	struct net_member *sorted; /* scratch for sorting `members` */
 	size_t sorted_room;
 	struct structured_running *running; /* scratch of one class */
+	struct arc *weighted;               /* scratch of one row: its arcs, times the job's weight */
+	size_t weighted_room;
 	size_t running_room;
 	struct block_arcs *racks; /* scratch of one class */
 	size_t rack_room;

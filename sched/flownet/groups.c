@@ -81,22 +81,40 @@ static int32_t unscheduled_capacity(const struct flownet *net, const struct net_
 	return capacity;
 }
 
-static int set_whole_row(struct flownet *net, const struct net_class *entry, const struct cost_row *costs,
-			 int32_t running_count)
+/* Appends the arcs, times the weight, to net->weighted, which has space for them. Returns their new place. */
+static const struct arc *weigh(struct flownet *net, const struct arc *arcs, size_t count, int32_t weight, size_t *used)
 {
+	struct arc *out = net->weighted + *used;
+
+	if (weight == 1)
+		return arcs;
+	for (size_t i = 0; i < count; i++)
+		out[i] = (struct arc){arcs[i].target, arcs[i].cost * weight};
+	*used += count;
+	return out;
+}
+
+/* `weight`: of the class's job. */
+static int set_whole_row(struct flownet *net, const struct net_class *entry, const struct cost_row *costs,
+			 int32_t weight, int32_t running_count)
+{
+	size_t used = 0;
 	struct structured_row row = {
 		.aggregator_cost = 0,
-		.unscheduled_cost = entry->unscheduled_cost,
+		.unscheduled_cost = entry->unscheduled_cost * weight,
 		.unscheduled_capacity = entry->unscheduled_capacity,
 		.running_count = running_count,
 		.running = net->running,
 	};
 
+	if (net_reserve((void **)&net->weighted, &net->weighted_room, costs->machine_count + costs->rack_count + 1,
+			sizeof *net->weighted) != 0)
+		return -ENOMEM;
 	if (!entry->root) {
-		row.aggregator_cost = costs->cluster_cost == COST_ABSENT ? ARC_ABSENT : costs->cluster_cost;
-		row.columns = costs->machines;
+		row.aggregator_cost = costs->cluster_cost == COST_ABSENT ? ARC_ABSENT : costs->cluster_cost * weight;
+		row.columns = weigh(net, costs->machines, costs->machine_count, weight, &used);
 		row.column_count = (int32_t)costs->machine_count;
-		row.blocks = costs->racks;
+		row.blocks = weigh(net, costs->racks, costs->rack_count, weight, &used);
 		row.block_count = (int32_t)costs->rack_count;
 	}
 	return structured_set_row(net->solver, entry->group, &row);
@@ -114,18 +132,26 @@ static const struct cost_row *class_row(struct flownet *net, uint32_t job, bool 
 
 /* Passes to the solver the arcs to the racks that have changed since it got the row, and all running arcs. */
 static int set_changed_racks(struct flownet *net, const struct net_class *entry, const struct cost_row *costs,
-			     int32_t running_count)
+			     int32_t weight, int32_t running_count)
 {
+	size_t used = 0;
 	struct structured_row_change change = {
 		.block_count = (int32_t)costs->changed_count,
 		.running_count = running_count,
 		.running = net->running,
 	};
 
-	if (net_reserve((void **)&net->racks, &net->rack_room, costs->changed_count, sizeof *net->racks) != 0)
+	if (net_reserve((void **)&net->racks, &net->rack_room, costs->changed_count, sizeof *net->racks) != 0 ||
+	    net_reserve((void **)&net->weighted, &net->weighted_room, costs->machine_count + 1,
+			sizeof *net->weighted) != 0)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < costs->changed_count; i++)
-		net->racks[i] = cost_row_rack(costs, costs->changed[i]);
+	for (uint32_t i = 0; i < costs->changed_count; i++) {
+		struct block_arcs *rack = &net->racks[i];
+
+		*rack = cost_row_rack(costs, costs->changed[i]);
+		rack->cost = rack->cost == ARC_ABSENT ? ARC_ABSENT : rack->cost * weight;
+		rack->columns = weigh(net, rack->columns, (size_t)rack->column_count, weight, &used);
+	}
 	change.blocks = net->racks;
 	return structured_change_row(net->solver, entry->group, &change);
 }
@@ -141,8 +167,8 @@ static enum telling what_to_tell(const struct net_class *known, const struct cos
 }
 
 /* Passes to the solver the part of the class's arcs that has changed. Returns 0 or -errno. */
-static int tell_arcs(struct flownet *net, struct net_class *known, const struct cost_row *row, int32_t running,
-		     int32_t capacity)
+static int tell_arcs(struct flownet *net, struct net_class *known, const struct cost_row *row, int32_t weight,
+		     int32_t running, int32_t capacity)
 {
 	uint64_t digest = digest_running(net, running);
 	bool same_capacity = known->unscheduled_capacity == capacity;
@@ -151,15 +177,18 @@ static int tell_arcs(struct flownet *net, struct net_class *known, const struct 
 
 	known->unscheduled_capacity = capacity;
 	known->row_version = row ? row->version : known->row_version;
+	for (int32_t i = 0; i < running; i++)
+		net->running[i].cost *= weight;
 	if (telling == TELL_ROW) {
-		code = set_whole_row(net, known, row, running);
+		code = set_whole_row(net, known, row, weight, running);
 	} else {
 		if (telling == TELL_CHANGED_RACKS)
-			code = set_changed_racks(net, known, row, running);
+			code = set_changed_racks(net, known, row, weight, running);
 		else if (digest != known->running_digest)
 			code = structured_set_running(net->solver, known->group, net->running, running);
 		if (code == 0 && !same_capacity)
-			code = structured_set_unscheduled(net->solver, known->group, known->unscheduled_cost, capacity);
+			code = structured_set_unscheduled(net->solver, known->group, known->unscheduled_cost * weight,
+							  capacity);
 	}
 	known->running_digest = digest;
 	return code;
@@ -192,7 +221,8 @@ static int apply_class(struct flownet *net, uint32_t job, size_t first, size_t e
 	 */
 	code = added ? 0 : structured_set_supply(net->solver, known->group, (int32_t)(end - first));
 	if (code == 0)
-		code = tell_arcs(net, known, row, running, unscheduled_capacity(net, &net->jobs[job]));
+		code = tell_arcs(net, known, row, net->ages[job].weight, running,
+				 unscheduled_capacity(net, &net->jobs[job]));
 	known->kept = true;
 	return code == 0 && added ? structured_set_supply(net->solver, known->group, (int32_t)(end - first)) : code;
 }
@@ -210,12 +240,14 @@ static uint32_t recounted(const struct flownet *net, const struct net_job *job)
 
 static int apply_count(struct flownet *net, struct net_job *job, uint32_t count)
 {
+	int32_t weight = net->ages[job - net->jobs].weight;
 	struct net_class *known = &job->first;
 	int32_t capacity = unscheduled_capacity(net, job);
 	int code = 0;
 
 	if (known->unscheduled_capacity != capacity)
-		code = structured_set_unscheduled(net->solver, known->group, known->unscheduled_cost, capacity);
+		code = structured_set_unscheduled(net->solver, known->group, known->unscheduled_cost * weight,
+						  capacity);
 	known->unscheduled_capacity = capacity;
 	return code == 0 ? structured_set_supply(net->solver, known->group, (int32_t)count) : code;
 }

@@ -85,10 +85,33 @@ int flownet_job_arrived(struct flownet *net, uint32_t job, uint32_t root_task)
 		entry->present = false;
 		return -ENOMEM;
 	}
+	net->ages[job].open = 0;
+	net->ages[job].weight = 1;
 	net->preemptible_jobs += entry->preemptible;
 	if (net_change_job(net, job, FLOWNET_CHANGE_ARCS, FLOWNET_JOB_ARRIVED) != 0)
 		return -ENOMEM;
 	return net_change_job(net, job, FLOWNET_CHANGE_UNITS, FLOWNET_JOB_ARRIVED);
+}
+
+int flownet_job_weighs(struct flownet *net, uint32_t job, int32_t weight)
+{
+	const struct net_job *entry = net_job_at(net, job);
+	int32_t most = net->settings.omega_per_s > 0 || net->settings.gamma <= 0
+			       ? 1
+			       : STRUCTURED_COST_MAXIMUM / net->settings.gamma;
+
+	if (!entry || entry->task_limit > 0 || weight < 1 || weight > FLOWNET_WEIGHT_MAXIMUM)
+		return -EINVAL;
+	net->ages[job].weight = weight < most ? weight : most > 0 ? most : 1;
+	return 0;
+}
+
+int flownet_job_expects(struct flownet *net, uint32_t job, uint32_t tasks)
+{
+	if (!net_job_at(net, job))
+		return -EINVAL;
+	net->ages[job].open = tasks;
+	return 0;
 }
 
 uint32_t flownet_spare_job(struct flownet *net)
@@ -187,6 +210,7 @@ int flownet_task_ended(struct flownet *net, uint32_t job, uint32_t task)
 		code = net_task_move(net, job, task, FLOWNET_NONE, FLOWNET_TASK_ENDED);
 	}
 	entry->tasks[task].machine = TASK_ABSENT;
+	net->ages[job].open -= net->ages[job].open > 0;
 	if (code == 0)
 		code = net_count_waiting(net, job, -1);
 	return code == 0 ? net_change_job(net, job, FLOWNET_CHANGE_UNITS, FLOWNET_TASK_ENDED) : code;

@@ -121,15 +121,15 @@ static void add_machines(struct builder *builder)
 }
 
 /* Adds the arcs in the row of a task that may move; the arc to the task's own machine is added separately. */
-static void add_row(struct builder *builder, int32_t node, const struct cost_row *row)
+static void add_row(struct builder *builder, int32_t node, const struct cost_row *row, int32_t weight)
 {
 	if (row->cluster_cost != COST_ABSENT)
-		add_arc(builder, node, NODE_CLUSTER, 1, row->cluster_cost);
+		add_arc(builder, node, NODE_CLUSTER, 1, row->cluster_cost * weight);
 	for (uint32_t i = 0; i < row->rack_count; i++)
-		add_arc(builder, node, rack_node((uint32_t)row->racks[i].target), 1, row->racks[i].cost);
+		add_arc(builder, node, rack_node((uint32_t)row->racks[i].target), 1, row->racks[i].cost * weight);
 	for (uint32_t i = 0; i < row->machine_count; i++)
 		add_arc(builder, node, machine_node(builder->net, (uint32_t)row->machines[i].target), 1,
-			row->machines[i].cost);
+			row->machines[i].cost * weight);
 }
 
 static void add_task(struct builder *builder, uint32_t job, uint32_t task, int32_t unscheduled_node)
@@ -140,7 +140,7 @@ static void add_task(struct builder *builder, uint32_t job, uint32_t task, int32
 	bool root = net->policy.root_first && task == entry->root;
 	bool pinned = net_is_pinned(net, entry, task);
 	const struct cost_row *row;
-	int32_t node;
+	int32_t node, weight = net->ages[job].weight;
 
 	if (state->machine == TASK_ABSENT || !net_takes_part(net, entry, task))
 		return;
@@ -151,11 +151,11 @@ static void add_task(struct builder *builder, uint32_t job, uint32_t task, int32
 		bool discounted;
 		int32_t cost = net_running_cost(net, job, task, &discounted);
 
-		add_arc(builder, node, machine_node(net, (uint32_t)state->machine), 1, cost);
+		add_arc(builder, node, machine_node(net, (uint32_t)state->machine), 1, cost * weight);
 		if (pinned)
 			return;
 	}
-	add_arc(builder, node, unscheduled_node, 1, net_unscheduled_cost(net, entry, task));
+	add_arc(builder, node, unscheduled_node, 1, net_unscheduled_cost(net, entry, task) * weight);
 	if (root) {
 		add_arc(builder, node, NODE_CLUSTER, 1, 0);
 		return;
@@ -164,7 +164,7 @@ static void add_task(struct builder *builder, uint32_t job, uint32_t task, int32
 		return;
 	row = net->policy.row(net->policy.context, job, net_root_machine(entry));
 	if (row)
-		add_row(builder, node, row);
+		add_row(builder, node, row, weight);
 	else
 		builder->code = -ENOMEM;
 }

@@ -3,7 +3,9 @@
  * Rounds that place only waiting roots. The network of such a round can be solved without a solver: a root costs
  * nothing on any free slot, and displacing a movable running task costs gamma minus its cost of staying. The roots with
  * the highest cost of waiting take the free slots. Of the remaining roots, in the same order, the k-th displaces the
- * task with the k-th highest cost of staying, as long as this costs less than the root's waiting. No other assignment
+ * task with the k-th highest cost of staying, as long as this costs less than the root's waiting. With
+ * small_first, roots of small jobs come first among those of equal cost: they lose most by a machine without free slots
+ * beside it. No other assignment
  * costs less, because costs are additive and any root can take any slot. No more tasks of a job are displaced than its
  * U_J holds. Takes time linear in the number of waiting jobs or, if there are too few slots, in the number of all
  * tasks.
@@ -13,17 +15,21 @@
 
 #include "flownet_priv.h"
 
-/* Waiting roots, sorted by their cost of waiting, or tasks that may be displaced, sorted by their cost of staying. */
+/*
+ * Waiting roots, sorted by their cost of waiting, or tasks that may be displaced, sorted by what displacing them saves:
+ * a negative cost, the cost of staying minus gamma. All costs have the jobs' weights.
+ */
 struct candidates {
 	struct net_waiter *items;
 	size_t count, room;
 };
 
-static int add(struct candidates *list, uint32_t job, uint32_t task, int64_t cost)
+static int add(struct candidates *list, uint32_t job, uint32_t task, int64_t cost, uint32_t after)
 {
 	if (net_reserve((void **)&list->items, &list->room, list->count + 1, sizeof *list->items) != 0)
 		return -ENOMEM;
-	list->items[list->count++] = (struct net_waiter){.job = job, .number = (int32_t)task, .cost = cost};
+	list->items[list->count++] =
+		(struct net_waiter){.job = job, .number = (int32_t)task, .cost = cost, .after = after};
 	return 0;
 }
 
@@ -33,6 +39,8 @@ static int dearest_first(const void *left, const void *right)
 
 	if (a->cost != b->cost)
 		return a->cost > b->cost ? -1 : 1;
+	if (a->after != b->after)
+		return a->after < b->after ? -1 : 1;
 	if (a->job != b->job)
 		return a->job < b->job ? -1 : 1;
 	return a->number < b->number ? -1 : a->number > b->number;
@@ -66,7 +74,9 @@ static int list_roots(struct flownet *net, struct candidates *roots)
 		if (net_root_machine(entry) != FLOWNET_NONE)
 			continue;
 		if (entry->root < entry->task_limit && entry->tasks[entry->root].machine == TASK_WAITING)
-			code = add(roots, job, entry->root, net_unscheduled_cost(net, entry, entry->root));
+			code = add(roots, job, entry->root,
+				   (int64_t)net_unscheduled_cost(net, entry, entry->root) * net->ages[job].weight,
+				   net->policy.small_first ? flownet_unplaced_tasks(net, job) : 0);
 	}
 	sort(roots);
 	return code;
@@ -82,11 +92,14 @@ static int list_movable(const struct flownet *net, uint32_t job, struct candidat
 
 	for (uint32_t t = 0; t < entry->task_limit && code == 0; t++) {
 		if (net_task_runs(&entry->tasks[t]) && !net_is_pinned(net, entry, t) && net_takes_part(net, entry, t))
-			code = add(&own, job, t, net_running_cost(net, job, t, &discounted));
+			code = add(&own, job, t,
+				   ((int64_t)net_running_cost(net, job, t, &discounted) - net->settings.gamma) *
+					   net->ages[job].weight,
+				   0);
 	}
 	sort(&own);
 	for (size_t i = 0; i < own.count && i < (size_t)net_unscheduled_width(net, entry) && code == 0; i++)
-		code = add(movable, job, (uint32_t)own.items[i].number, own.items[i].cost);
+		code = add(movable, job, (uint32_t)own.items[i].number, own.items[i].cost, 0);
 	free(own.items);
 	return code;
 }
@@ -152,7 +165,7 @@ static int plan_all(struct flownet *net, const struct candidates *roots, const s
 		const struct net_waiter *leaver =
 			i >= slots && i - slots < movable->count ? &movable->items[i - slots] : NULL;
 
-		bool pays = i < slots ? root->cost > 0 : leaver && net->settings.gamma - leaver->cost < root->cost;
+		bool pays = i < slots ? root->cost > 0 : leaver && -leaver->cost < root->cost;
 
 		if (!pays) {
 			round->cost += root->cost;
@@ -160,7 +173,7 @@ static int plan_all(struct flownet *net, const struct candidates *roots, const s
 			continue;
 		}
 		if (leaver) {
-			round->cost += net->settings.gamma - leaver->cost;
+			round->cost -= leaver->cost;
 			round->unscheduled++;
 			code = plan_departure(net, leaver);
 		}

@@ -59,6 +59,7 @@ void flownet_destroy(struct flownet *net)
 	free(net->members);
 	free(net->sorted);
 	free(net->running);
+	free(net->weighted);
 	free(net->racks);
 	free(net->share_at);
 	free(net->shares);

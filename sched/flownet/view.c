@@ -166,6 +166,16 @@ uint32_t flownet_waiting_tasks(const struct flownet *net, uint32_t job)
 	return net_job_at(net, job) ? net->jobs[job].waiting : 0;
 }
 
+uint32_t flownet_unplaced_tasks(const struct flownet *net, uint32_t job)
+{
+	const struct net_job *entry = net_job_at(net, job);
+	uint32_t open = entry ? net->ages[job].open : 0;
+
+	if (!entry)
+		return 0;
+	return open > entry->running + entry->waiting ? open - entry->running : entry->waiting;
+}
+
 uint64_t flownet_resting(const struct flownet *net)
 {
 	uint64_t tasks = 0;

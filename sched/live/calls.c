@@ -32,13 +32,14 @@ static json_t *policy_json(const struct live_settings *settings)
 {
 	const struct policy_settings *policy = &settings->policy_settings;
 
-	return json_pack("{s:s, s:i, s:i, s:I, s:i, s:i, s:i, s:I, s:b, s:b, s:i, s:f, s:f, s:i}", "name",
+	return json_pack("{s:s, s:i, s:i, s:I, s:i, s:i, s:i, s:i, s:I, s:b, s:b, s:i, s:f, s:f, s:i}", "name",
 			 settings->policy->name, "p_m", policy->machine_threshold, "p_r", policy->rack_threshold,
 			 "machine_arcs", (json_int_t)policy->machine_arcs, "lookup", policy->lookup, "spill",
-			 policy->spill, "reference", policy->reference, "seed", (json_int_t)policy->seed,
-			 "root_anywhere", policy->root_anywhere, "preemption", policy->flow.preemption, "gamma",
-			 policy->flow.gamma, "omega_per_s", policy->flow.omega_per_s, "beta_per_s",
-			 policy->flow.beta_per_s, "unscheduled_capacity", policy->flow.unscheduled_capacity);
+			 policy->spill, "weights", policy->weights, "reference", policy->reference, "seed",
+			 (json_int_t)policy->seed, "root_anywhere", policy->root_anywhere, "preemption",
+			 policy->flow.preemption, "gamma", policy->flow.gamma, "omega_per_s", policy->flow.omega_per_s,
+			 "beta_per_s", policy->flow.beta_per_s, "unscheduled_capacity",
+			 policy->flow.unscheduled_capacity);
 }
 
 void live_note_begin(struct live *live)

@@ -65,13 +65,21 @@ static int enter_root(struct live *live, struct live_job *job, double now_s)
 	return code == 0 ? flownet_task_ended(live->net, job->number, job->root) : code;
 }
 
+/* The job's tasks that have neither ended nor been given up. */
+static uint32_t open_tasks(const struct live_job *job)
+{
+	uint32_t open = 0;
+
+	for (uint32_t t = 0; t < job->task_count; t++)
+		open += job->tasks[t].state != LIVE_ENDED && job->tasks[t].state != LIVE_FAILED;
+	return open;
+}
+
 int live_enter_job(struct live *live, struct live_job *job, double now_s)
 {
 	const struct live_curve *curve = live_find_curve(live, job->curve);
-	int code = placer_set_job_curve(live->placer, job->number, curve->number);
+	int code = placer_job_arrived(live->placer, job->number, curve->number, job->root, job->task_count);
 
-	if (code == 0)
-		code = flownet_job_arrived(live->net, job->number, job->root);
 	job->in_moves = false;
 	if (live_moves_on(live, job))
 		live_review_later(live, job);
@@ -81,7 +89,7 @@ int live_enter_job(struct live *live, struct live_job *job, double now_s)
 	for (uint32_t t = 0; t < job->task_count && code == 0; t++)
 		if (t != job->root)
 			code = enter_task(live, job, &job->tasks[t], now_s);
-	return code;
+	return code == 0 ? flownet_job_expects(live->net, job->number, open_tasks(job)) : code;
 }
 
 static struct live_job *make_job(struct live *live, const struct job *job, uint32_t owner, bool may_move, double now_s)

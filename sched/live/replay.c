@@ -56,6 +56,8 @@ static void read_policy(struct replay *replay, const json_t *object, struct live
 	policy->machine_arcs = read_count(replay, object, "machine_arcs");
 	policy->lookup = (enum cost_lookup)read_choice(replay, object, "lookup", COST_LOOKUP_NEAREST);
 	policy->spill = (enum policy_spill)read_choice(replay, object, "spill", POLICY_SPILL_ANY);
+	policy->weights = (enum policy_weights)json_may_integer(&replay->json, object, "call.policy", "weights", 0,
+								POLICY_WEIGHTS_JOB, POLICY_WEIGHTS_TASK);
 	policy->reference =
 		(enum latency_reference)read_choice(replay, object, "reference", LATENCY_REFERENCE_ABSOLUTE);
 	policy->seed = (uint64_t)json_need_integer(&replay->json, object, "call.policy", "seed", 0, INT64_MAX);

@@ -120,6 +120,7 @@ static struct policy_settings policy_settings_from(const struct place_settings *
 	out.reference = (enum latency_reference)settings->reference;
 	out.seed = (uint64_t)settings->seed;
 	out.root_anywhere = settings->root_anywhere;
+	out.weights = (enum policy_weights)settings->weights;
 	out.flow.preemption = settings->preemption;
 	out.flow.gamma = (int32_t)settings->gamma;
 	out.flow.omega_per_s = settings->omega_per_s;
@@ -142,10 +143,9 @@ static int add_job(struct place_world *world, uint32_t number, struct error *err
 {
 	const struct job *job = &world->jobs->items[number];
 	struct flownet *net = placer_net(world->placer);
-	int code = placer_set_job_curve(world->placer, number, world->curve_number_of_job[number]);
+	int code = placer_job_arrived(world->placer, number, world->curve_number_of_job[number], job->root,
+				      job->task_count);
 
-	if (code == 0)
-		code = flownet_job_arrived(net, number, job->root);
 	for (uint32_t t = 0; t < job->task_count && code == 0; t++) {
 		const struct job_task *task = &job->tasks[t];
 

@@ -12,6 +12,8 @@ const struct policy *const policies[] = {
 	&policy_nomora, &policy_random, &policy_load_spreading, &policy_quincy, &policy_first_fit, NULL,
 };
 
+const char *const policy_weights_names[] = {"task", "job", NULL};
+
 const struct policy *policy_find(const char *name)
 {
 	for (const struct policy *const *row = policies; *row; row++) {
@@ -134,10 +136,13 @@ static int grow_arrays(struct placer *placer)
 	if (extend(&placer->dense, machines, sizeof *placer->dense) != 0 ||
 	    extend(&placer->spread, machines, sizeof *placer->spread) != 0 ||
 	    extend(&placer->candidates, machines, policy_candidate_bytes()) != 0 ||
+	    extend(&placer->siblings, machines, sizeof *placer->siblings) != 0 ||
+	    extend(&placer->sibling_list, machines, sizeof *placer->sibling_list) != 0 ||
 	    extend(&placer->reserved, racks, sizeof *placer->reserved) != 0 ||
 	    extend(&placer->claimed, machines, sizeof *placer->claimed) != 0 ||
 	    extend(&placer->distance_row.racks, racks, sizeof *placer->distance_row.racks) != 0)
 		return -ENOMEM;
+	memset(placer->siblings, 0, machines * sizeof *placer->siblings);
 	return 0;
 }
 
@@ -181,6 +186,7 @@ struct placer *placer_create(const struct policy *policy, const struct cost_layo
 		.context = placer,
 		.root_first = policy->root_first,
 		.preempts = policy->preempts,
+		.small_first = !settings->root_anywhere,
 		.least_cost = policy->least_cost,
 		.row = row_for_net,
 		.fetch = policy->cached_rows ? fetch_for_net : NULL,
@@ -230,6 +236,8 @@ void placer_destroy(struct placer *placer)
 	free(placer->claimed);
 	rest_costs_destroy(placer->rest);
 	free(placer->candidates);
+	free(placer->siblings);
+	free(placer->sibling_list);
 	free(placer->distance_row.racks);
 	free(placer);
 }
@@ -276,7 +284,7 @@ int placer_remove_curve(struct placer *placer, int32_t number)
 	return 0;
 }
 
-int placer_set_job_curve(struct placer *placer, uint32_t job, int32_t curve)
+static int set_job_curve(struct placer *placer, uint32_t job, int32_t curve)
 {
 	if (job >= placer->job_room) {
 		uint32_t room = placer->job_room ? placer->job_room : 64;
@@ -293,6 +301,27 @@ int placer_set_job_curve(struct placer *placer, uint32_t job, int32_t curve)
 	}
 	placer->curve_of_job[job] = curve;
 	return 0;
+}
+
+/* The weight of each task of a job of this size. */
+static int32_t weight_of(const struct placer *placer, uint32_t tasks)
+{
+	uint32_t weight = 1024 / (tasks > 0 ? tasks : 1);
+
+	if (placer->settings.weights == POLICY_WEIGHTS_TASK || !placer->policy->cached_rows || weight < 1)
+		return 1;
+	return weight < FLOWNET_WEIGHT_MAXIMUM ? (int32_t)weight : FLOWNET_WEIGHT_MAXIMUM;
+}
+
+int placer_job_arrived(struct placer *placer, uint32_t job, int32_t curve, uint32_t root, uint32_t tasks)
+{
+	int code = set_job_curve(placer, job, curve);
+
+	if (code == 0)
+		code = flownet_job_arrived(placer->net, job, root);
+	if (code == 0)
+		code = flownet_job_weighs(placer->net, job, weight_of(placer, tasks));
+	return code == 0 ? flownet_job_expects(placer->net, job, tasks) : code;
 }
 
 struct flownet *placer_net(struct placer *placer)

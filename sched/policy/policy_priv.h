@@ -29,7 +29,9 @@ struct placer {
 	int32_t *claimed;  /* [machines] slots of `reserved` that are on this machine, for jobs whose root is on it */
 	uint64_t reserved_round; /* flownet_rounds() in the round to which reserved[] and claimed[] belong */
 	struct rest_costs *rest;
-	struct root_candidate *candidates; /* [machines] work space of policy_choose_root() */
+	struct root_candidate *candidates; /* [machines] work space of policy_choose_root(), as the next two */
+	uint32_t *siblings;                /* [machines] running tasks of the job on the machine */
+	uint32_t *sibling_list;            /* [machines] the machines with running tasks of the job */
 	uint32_t *spread; /* load_spreading's list of the machines with the fewest tasks, in round spread_round */
 	uint32_t spread_count;
 	uint64_t spread_round;

@@ -15,10 +15,11 @@ struct cost_step {
 	uint32_t slots;
 };
 
-/* The cheapest free slots of a rack for a job with this curve and its root on a certain machine of the rack. */
+/* The cheapest free slots for a job with this curve and its root on a certain machine. */
 struct cheapest_slots {
 	struct cheapest_slots *next; /* next entry for the same machine, with another curve */
 	int32_t curve;
+	bool wide;                /* those of the cluster, not only of the root's rack */
 	uint32_t count, room;     /* number of steps in use; number of allocated steps */
 	struct cost_step steps[]; /* [room] in ascending order of cost */
 };
@@ -31,7 +32,7 @@ struct rest_costs {
 	uint64_t round;        /* the round in which the entries were computed; a new round drops them */
 	int64_t cover;         /* number of slots to find in a rack: enough for the largest job so far */
 	uint16_t *cost;        /* [columns of the largest rack] work space */
-	struct cost_step steps[COST_MAXIMUM + 2];
+	struct cost_step steps[COST_MAXIMUM + 1];
 };
 
 struct rest_costs *rest_costs_create(const struct cost_layout *layout)
@@ -146,6 +147,15 @@ static int64_t cost_of_tasks(const struct cost_step *steps, uint32_t count, int6
 	return total + tasks * beyond;
 }
 
+/* True if the root's rack has too few free slots for the root and `tasks` tasks. */
+static bool is_wide(const struct placer *placer, const struct flownet *net, uint32_t root, int64_t tasks)
+{
+	uint32_t rack = placer->layout->cluster->machines[root].rack;
+
+	return flownet_free_in_rack(net, rack) - placer->reserved[rack] <= tasks;
+}
+
+/* The cheapest slots of the cluster also bound the costs in a rack. */
 int64_t rest_cost_bound(const struct placer *placer, const struct flownet *net, uint32_t job, uint32_t root,
 			int64_t tasks)
 {
@@ -153,40 +163,51 @@ int64_t rest_cost_bound(const struct placer *placer, const struct flownet *net, 
 
 	begin_round(placer->rest, flownet_rounds(net));
 	kept = *find_kept(placer->rest, placer->curve_of_job[job], root);
-	if (!kept)
+	if (!kept || kept->count == 0 || (is_wide(placer, net, root, tasks) && !kept->wide))
 		return tasks * placer->policy->least_cost;
 	return cost_of_tasks(kept->steps, kept->count, tasks, kept->steps[kept->count - 1].cost);
 }
 
-/*
- * Fills costs->steps with the cheapest free slots of the root's rack for `tasks` tasks. If there are fewer slots, a
- * last step of cost COST_MAXIMUM has the number of tasks without a slot. Returns the number of steps.
- */
-static uint32_t find_cheapest(struct placer *placer, const struct flownet *net, uint32_t job, uint32_t root,
-			      int64_t tasks)
+/* Adds the rack's free slots to slots_at[], by their cost. */
+static void count_slots(struct placer *placer, const struct flownet *net, uint32_t job, uint32_t root, uint32_t rack,
+			int64_t slots_at[COST_MAXIMUM + 1])
 {
-	struct rest_costs *costs = placer->rest;
-	const struct cost_layout *layout = costs->layout;
-	uint32_t rack = layout->cluster->machines[root].rack, first = layout->rack_first[rack], count = 0;
-	int64_t slots_at[COST_MAXIMUM + 1] = {0};
+	const struct cost_layout *layout = placer->layout;
+	uint16_t *cost = placer->rest->cost;
+	uint32_t first = layout->rack_first[rack];
 
-	placer->policy->rack(placer, job, root, rack, costs->cost);
-	for (uint32_t c = first; c < layout->rack_first[rack + 1]; c++) {
+	if (flownet_free_in_rack(net, rack) == 0)
+		return;
+	placer->policy->rack(placer, job, root, rack, cost);
+	for (uint32_t c = first; c < first + layout->rack_used[rack]; c++) {
 		uint32_t machine = layout->machine_of_column[c];
 		int32_t slots = machine == COST_NO_MACHINE ? 0 : rest_unclaimed(placer, net, machine);
 
-		if (slots > 0 && costs->cost[c - first] <= COST_MAXIMUM) /* above COST_MAXIMUM: unreachable */
-			slots_at[costs->cost[c - first]] += slots - (machine == root);
+		if (slots > 0 && cost[c - first] <= COST_MAXIMUM) /* above COST_MAXIMUM: unreachable */
+			slots_at[cost[c - first]] += slots - (machine == root);
 	}
+}
+
+/*
+ * Fills costs->steps with the cheapest free slots of the root's rack (wide: of all racks) for `tasks` tasks. Returns
+ * the number of steps.
+ */
+static uint32_t find_cheapest(struct placer *placer, const struct flownet *net, uint32_t job, uint32_t root, bool wide,
+			      int64_t tasks)
+{
+	struct cost_step *steps = placer->rest->steps;
+	uint32_t own = placer->layout->cluster->machines[root].rack, count = 0;
+	int64_t slots_at[COST_MAXIMUM + 1] = {0};
+
+	for (uint32_t r = wide ? 0 : own; r < (wide ? placer->layout->rack_count : own + 1); r++)
+		count_slots(placer, net, job, root, r, slots_at);
 	for (int32_t cost = placer->policy->least_cost; cost <= COST_MAXIMUM && tasks > 0; cost++) {
 		int64_t taken = slots_at[cost] < tasks ? slots_at[cost] : tasks;
 
 		if (taken > 0)
-			costs->steps[count++] = (struct cost_step){cost, (uint32_t)taken};
+			steps[count++] = (struct cost_step){cost, (uint32_t)taken};
 		tasks -= taken;
 	}
-	if (tasks > 0)
-		costs->steps[count++] = (struct cost_step){COST_MAXIMUM, (uint32_t)tasks};
 	return count;
 }
 
@@ -194,7 +215,7 @@ static uint32_t find_cheapest(struct placer *placer, const struct flownet *net, 
  * Keeps the steps: from them, rest_cost_bound() computes a lower bound of the cost for later jobs. If out of memory,
  * keeps the older steps, if any; the bound may then be lower, but is still correct.
  */
-static void keep(struct rest_costs *costs, int32_t curve, uint32_t root, uint32_t count)
+static void keep(struct rest_costs *costs, int32_t curve, uint32_t root, uint32_t count, bool wide)
 {
 	struct cheapest_slots **place = find_kept(costs, curve, root), *kept = *place;
 
@@ -215,17 +236,19 @@ static void keep(struct rest_costs *costs, int32_t curve, uint32_t root, uint32_
 	}
 	memcpy(kept->steps, costs->steps, count * sizeof *kept->steps);
 	kept->count = count;
+	kept->wide = wide;
 }
 
 int64_t rest_cost(struct placer *placer, const struct flownet *net, uint32_t job, uint32_t root, int64_t tasks)
 {
 	struct rest_costs *costs = placer->rest;
+	bool wide = is_wide(placer, net, root, tasks);
 	uint32_t count;
 
 	begin_round(costs, flownet_rounds(net));
 	while (costs->cover < tasks)
 		costs->cover *= 2; /* doubled: slightly larger jobs then need no more slots than are found now */
-	count = find_cheapest(placer, net, job, root, costs->cover);
-	keep(costs, placer->curve_of_job[job], root, count);
-	return cost_of_tasks(costs->steps, count, tasks, 0);
+	count = find_cheapest(placer, net, job, root, wide, costs->cover);
+	keep(costs, placer->curve_of_job[job], root, count, wide);
+	return cost_of_tasks(costs->steps, count, tasks, COST_MAXIMUM);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The cost of the rest of a job for a given machine of its root: the job's other tasks take the cheapest free slots in
- * the root's rack, and a task for which the rack has no slot costs COST_MAXIMUM.
+ * the root's rack or, if it has too few, in the cluster. A task for which there is no slot costs COST_MAXIMUM.
  *
  * To compute this cost takes a pass over the rack. Within a round, free slots only become fewer. So the cost for one
  * job is a lower bound for later jobs with the same curve, and the caller computes the cost only for the machines with

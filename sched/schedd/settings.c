@@ -55,6 +55,7 @@ const struct option_row schedd_option_rows[] = {
 		      "policy that places the tasks"),
 	OPTION_INTEGER(struct schedd_settings, round_ms, "round-ms", 0, "MS", 0, 3600000,
 		       "minimum time between rounds"),
+	ROW_WEIGHTS(struct schedd_settings, weights),
 	ROW_OMEGA(struct schedd_settings, omega_per_s),
 	ROW_BETA(struct schedd_settings, beta_per_s),
 	OPTION_FLAG(struct schedd_settings, no_executor, "no-executor", 0,
@@ -115,6 +116,7 @@ static struct live_settings live_settings(const struct schedd_settings *settings
 
 	live_settings_default(&live);
 	live.policy = policies[settings->policy];
+	live.policy_settings.weights = (enum policy_weights)settings->weights;
 	live.policy_settings.flow.omega_per_s = settings->omega_per_s;
 	live.policy_settings.flow.beta_per_s = settings->beta_per_s;
 	live.confirm_at_once = settings->no_executor;

@@ -101,7 +101,6 @@ static void deactivate(struct sim *sim, uint32_t number)
 static int enter_net(struct sim *sim, uint32_t number)
 {
 	struct sim_job *job = &sim->jobs[number];
-	int code = 0;
 
 	if (job->in_net)
 		return 0;
@@ -109,8 +108,7 @@ static int enter_net(struct sim *sim, uint32_t number)
 	activate(sim, number);
 	if (!sim->net)
 		return 0;
-	code = placer_set_job_curve(sim->placer, number, (int32_t)job->curve);
-	return code == 0 ? flownet_job_arrived(sim->net, number, 0) : code;
+	return placer_job_arrived(sim->placer, number, (int32_t)job->curve, 0, sim->workload->jobs[number].task_count);
 }
 
 static int leave_net(struct sim *sim, uint32_t number)

@@ -152,12 +152,13 @@ static int restore_task(struct sim *sim, uint32_t job, uint32_t number)
 
 static int restore_job(struct sim *sim, uint32_t job)
 {
-	int code = placer_set_job_curve(sim->placer, job, (int32_t)sim->jobs[job].curve);
+	int code = placer_job_arrived(sim->placer, job, (int32_t)sim->jobs[job].curve, 0,
+				      sim->workload->jobs[job].task_count);
 
-	if (code == 0)
-		code = flownet_job_arrived(sim->net, job, 0);
 	for (uint32_t t = 0; t < sim->workload->jobs[job].task_count && code == 0; t++)
 		code = restore_task(sim, job, t);
+	if (code == 0)
+		code = flownet_job_expects(sim->net, job, sim->workload->jobs[job].task_count - sim->jobs[job].done);
 	return code;
 }
 

@@ -50,6 +50,7 @@ const struct option_row simulate_option_rows[] = {
 		      "a random free one there, best = the best one"),
 	OPTION_INTEGER(struct simulate_options, machine_arcs, "machine-arcs", 0, "N", 0, 1000000,
 		       "keep the N cheapest arcs of a task to machines; 0 = all up to p_m, as in the paper"),
+	ROW_WEIGHTS(struct simulate_options, weights),
 	ROW_GAMMA(struct simulate_options, gamma),
 	ROW_OMEGA(struct simulate_options, omega_per_s),
 	ROW_UNSCHEDULED_CAPACITY(struct simulate_options, unscheduled_capacity),

@@ -136,6 +136,7 @@ static int common_settings(const struct simulate_options *options, struct sim_se
 	settings->check = options->check;
 	policy->root_anywhere = options->roots == 0;
 	policy->spill = options->spill == 0 ? POLICY_SPILL_ANY : POLICY_SPILL_BEST;
+	policy->weights = (enum policy_weights)options->weights;
 	policy->lookup = options->interpolate ? COST_LOOKUP_INTERPOLATED : COST_LOOKUP_NEAREST;
 	policy->machine_arcs = (uint32_t)options->machine_arcs;
 	policy->flow.gamma = (int32_t)options->gamma;

@@ -130,6 +130,16 @@ expect "a running task that is cut off" '[(t["state"], t["rtt_us"], t["rtt_origi
 	"('placed', None, 'unreachable', 0.0)"
 run "$nomora" place --cluster pair.json --jobs cut.jsonl --latency dead.csv
 printf '%s\n' "$out" | grep -qE '^p.a +h2 \(rack1\), stays +unreachable +0\.000' && pass "so says the table" || fail "so says the table" "$out"
+# A root whose host died is placed beside its running tasks, and with the cheapest slots of all racks for the waiting ones:
+# 1262 is the least possible cost.
+cat >failover-cluster.json <<'END'
+{"schema":"nomora.cluster/1","default_rtt_us":{"same_rack":5,"same_pod":900},"machines":[{"name":"a1","rack":"A","slots":3},{"name":"a2","rack":"A","slots":1},{"name":"b1","rack":"B","slots":3}]}
+END
+cat >failover.jsonl <<'END'
+{"id":"web","curve":"memcached","root":"server","tasks":["server","c1","c2",{"name":"c3","machine":"a1"},{"name":"c4","machine":"a1"},{"name":"c5","machine":"a1"}]}
+END
+run "$nomora" place --cluster failover-cluster.json --jobs failover.jsonl --curves "$curves" --json
+expect "a restarted root goes beside its running tasks" 'd["tasks"][0]["machine"], d["totals"]["performance_cost"]' "('a2', 1262)"
 # A task may not reach an unreachable machine at the price of its rack: A.t would be sent to h6, at 0.455.
 silent=("$nomora" place --cluster "$source_root/tests/data/place/silent-cluster.json" --latency "$source_root/tests/data/place/silent.csv" --verify --json)
 printf '%s\n' '{"id":"A","curve":"memcached","root":"r","tasks":[{"name":"r","machine":"h1","running_s":9},"t"]}' \

@@ -187,6 +187,24 @@ refuses "checkpoints with measured time" 2 "measured differs from run to run" "$
 refuses "checkpoints without a folder" 2 "expected --output" "${simulate[@]}" --checkpoint 10
 refuses "--resume without --checkpoint" 2 "expected the --checkpoint" "${simulate[@]}" --resume -o killed
 
+# The tasks of a job arrive one by one, a microsecond apart, while one rack has a single free slot: the root is placed for
+# the whole job, in the other rack.
+mkdir -p mini/machine_events mini/task_events
+for machine in 1 2 3 4; do echo "0,$machine,0,x,0.5,0.5"; done | gzip >mini/machine_events/part-00000-of-00001.csv.gz
+python3 - <<'END' | gzip >mini/task_events/part-00000-of-00500.csv.gz
+def events(job, tasks, begin, step, end):
+    for kind, at in (0, begin), (1, begin + 100), (4, end):
+        for t in range(tasks if at else 0):
+            yield at + t * step, f"{at + t * step},,{job},{t},{1 if kind else ''},{kind},u,0,0,0.1,0.1,0.1,0"
+print("\n".join(line for _, line in sorted([*events(10, 7, 600000000, 0, 2400000000), *events(20, 6, 660500000, 1, 1200000000)])))
+END
+for round in 0 1; do
+	run "$nomora" simulate --trace mini --curves "$curves" --curve-mix memcached=100 --hours 0.5 --slots 4 --topology 1x2 --roots best --spill best \
+		-p nomora:p_m=1000,p_r=1000 --unscheduled-capacity 0 --round-s $round -o mini-day
+	check "a root is placed for tasks that arrive after it, rounds every $round s" test \
+		"$(awk -F, '$2 == 20 { print ($6 > 0.96) }' mini-day/jobs.csv)" = 1
+done
+
 # Recorded series: far racks all day, then near ones.
 mkdir series && seq 1 60 | sed 's/.*/300/' >series/rack-1 && seq 1 60 | sed 's/.*/30/' >near
 run "${simulate[@]}" --machines 60 --slots 4 --hours 0.05 -p nomora --series series --json

@@ -91,8 +91,7 @@ void test_world_start_policy(struct test_world *world, const struct policy *poli
 
 void test_world_add_job(struct test_world *world, uint32_t job, int curve, uint32_t tasks)
 {
-	need(placer_set_job_curve(world->placer, job, curve) == 0, "job's curve");
-	need(flownet_job_arrived(world->net, job, 0) == 0, "job");
+	need(placer_job_arrived(world->placer, job, curve, 0, tasks) == 0, "job");
 	for (uint32_t t = 0; t < tasks; t++)
 		need(flownet_task_arrived(world->net, job, t, 0) == 0, "task");
 }

@@ -76,7 +76,8 @@ void random_case_draw(struct random_case *random, struct rng *rng, double silent
 	draw_curves(random, rng);
 	draw_latencies(random, rng, silent);
 	for (uint32_t j = 0; j < CASE_JOBS; j++) {
-		struct case_job job = {.curve = (int)rng_below(rng, CASE_CURVES),
+		struct case_job job = {.weight = 1,
+				       .curve = (int)rng_below(rng, CASE_CURVES),
 				       .tasks = 1 + (uint32_t)rng_below(rng, slots < CASE_TASKS ? slots : CASE_TASKS)};
 
 		job.machine[0] = draw_place(random, rng);
@@ -128,7 +129,7 @@ int64_t random_case_cost_of(const struct random_case *random, int32_t places[CAS
 				need(used[places[j][t]]++ < free_slots(random, (uint32_t)places[j][t]),
 				     "a machine is overfull");
 			}
-			total += cost;
+			total += job->weight * cost;
 		}
 	}
 	return total;
@@ -137,6 +138,7 @@ int64_t random_case_cost_of(const struct random_case *random, int32_t places[CAS
 /* A waiting task, and its place in the assignment so far. */
 struct seeker {
 	int curve;
+	int64_t weight;
 	int32_t root, place;
 };
 
@@ -145,7 +147,7 @@ static int64_t cost_at(const struct random_case *random, const struct seeker *se
 	int64_t cost =
 		place == CASE_WAITS ? CASE_WAITING_COST : random_case_cost(random, seeker->curve, seeker->root, place);
 
-	return cost > 0 ? cost : 1000000;
+	return cost > 0 ? seeker->weight * cost : 100000000;
 }
 
 /*
@@ -154,7 +156,7 @@ static int64_t cost_at(const struct random_case *random, const struct seeker *se
  */
 static void add_seeker(const struct random_case *random, struct seeker *seekers, uint32_t count, int64_t *slots)
 {
-	int64_t distance[CASE_MACHINES], best = CASE_WAITING_COST;
+	int64_t distance[CASE_MACHINES], best = cost_at(random, &seekers[count], CASE_WAITS);
 	int32_t from[CASE_MACHINES], mover[CASE_MACHINES], end = CASE_WAITS;
 	struct seeker *leaver = NULL;
 
@@ -187,7 +189,7 @@ static void add_seeker(const struct random_case *random, struct seeker *seekers,
 	}
 	for (uint32_t s = 0; s < count; s++) {
 		int32_t here = seekers[s].place;
-		int64_t waits = CASE_WAITING_COST - cost_at(random, &seekers[s], here);
+		int64_t waits = cost_at(random, &seekers[s], CASE_WAITS) - cost_at(random, &seekers[s], here);
 
 		if (here != CASE_WAITS && distance[here] + waits < best) {
 			best = distance[here] + waits;
@@ -218,7 +220,8 @@ int64_t random_case_optimum(const struct random_case *random)
 		for (uint32_t t = 0; t < random->jobs[j].tasks; t++) {
 			if (random->jobs[j].machine[t] != CASE_WAITS)
 				continue;
-			seekers[count] = (struct seeker){random->jobs[j].curve, random->jobs[j].machine[0], CASE_WAITS};
+			seekers[count] = (struct seeker){random->jobs[j].curve, random->jobs[j].weight,
+							 random->jobs[j].machine[0], CASE_WAITS};
 			add_seeker(random, seekers, count, slots);
 			count++;
 		}

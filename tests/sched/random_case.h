@@ -18,9 +18,10 @@ struct case_machine {
 	bool draining;
 };
 
-/* Task 0 is the root. machine[t]: where task t runs, or CASE_WAITS. */
+/* Task 0 is the root. machine[t]: where task t runs, or CASE_WAITS. weight: factor of the job's costs. */
 struct case_job {
 	int curve;
+	int64_t weight;
 	uint32_t tasks;
 	int32_t machine[CASE_TASKS];
 };
@@ -34,7 +35,7 @@ struct random_case {
 	struct curve *curves[CASE_CURVES];
 };
 
-/* silent: share of the pairs of which at least one direction never answers. Every root runs. Free it. */
+/* silent: share of the measurements without an answer. Every root runs, and every weight is 1. Free it. */
 void random_case_draw(struct random_case *random, struct rng *rng, double silent);
 void random_case_free(struct random_case *random);
 

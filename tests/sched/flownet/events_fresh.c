@@ -107,8 +107,7 @@ static void add_fresh_job(const struct state *state, struct test_world *fresh, u
 {
 	const struct flownet *net = state->world.net;
 
-	done(placer_set_job_curve(fresh->placer, job, curves[state->curve_of_job[job]]));
-	done(flownet_job_arrived(fresh->net, job, 0));
+	done(placer_job_arrived(fresh->placer, job, curves[state->curve_of_job[job]], 0, 0));
 	for (uint32_t t = 0; t < flownet_task_limit(net, job); t++) {
 		int32_t machine = flownet_task_machine(net, job, t);
 

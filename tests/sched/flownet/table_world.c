@@ -83,8 +83,7 @@ void build(void)
 void job_with_root_on_0(uint32_t tasks)
 {
 	test_world_start(&world, "nomora", &settings);
-	cr_assert_eq(placer_set_job_curve(world.placer, 0, 0), 0);
-	cr_assert_eq(flownet_job_arrived(world.net, 0, 0), 0);
+	cr_assert_eq(placer_job_arrived(world.placer, 0, 0, 0, 0), 0);
 	cr_assert_eq(flownet_task_found(world.net, 0, 0, 0, 0), 0);
 	for (uint32_t t = 1; t < tasks; t++)
 		cr_assert_eq(flownet_task_arrived(world.net, 0, t, 0), 0);

@@ -73,7 +73,7 @@ Test(policy, costs_of_a_rack_are_those_of_its_machines)
 		test_world_start(&world, policies[p]->name, NULL);
 		for (uint32_t m = 0; m < 12; m++)
 			test_world_measure(&world, 1, m, (float)(5 + 10 * m));
-		cr_assert_eq(placer_set_job_curve(world.placer, 0, 0), 0);
+		cr_assert_eq(placer_job_arrived(world.placer, 0, 0, 0, 0), 0);
 		for (uint32_t root = 0; root < 12; root += 5)
 			for (uint32_t m = 0; m < 12; m++) {
 				uint32_t rack = world.cluster->machines[m].rack,
@@ -115,8 +115,7 @@ Test(policy, quincy_fills_machines_of_one_distance_in_order)
 {
 	make(1, 2, 3, 1);
 	test_world_start(&world, "quincy", NULL);
-	cr_assert_eq(placer_set_job_curve(world.placer, 0, 0), 0);
-	cr_assert_eq(flownet_job_arrived(world.net, 0, 0), 0);
+	cr_assert_eq(placer_job_arrived(world.placer, 0, 0, 0, 0), 0);
 	cr_assert_eq(flownet_task_found(world.net, 0, 0, 1, 0), 0);
 	cr_assert_eq(flownet_task_arrived(world.net, 0, 1, 0), 0);
 	solve();
@@ -206,8 +205,7 @@ Test(policy, a_root_keeps_off_the_slots_that_a_job_begun_earlier_will_want)
 			for (uint32_t b = 4 * rack; b < 4 * rack + 4; b++)
 				if (a != b)
 					latency_view_set(world.view, a, b, rack == 0 ? 40 : 60);
-	cr_assert_eq(placer_set_job_curve(world.placer, 1, 0), 0);
-	cr_assert_eq(flownet_job_arrived(world.net, 1, 0), 0);
+	cr_assert_eq(placer_job_arrived(world.placer, 1, 0, 0, 0), 0);
 	cr_assert_eq(flownet_task_found(world.net, 1, 0, 0, 0), 0);
 	for (uint32_t t = 1; t < 4; t++)
 		cr_assert_eq(flownet_task_arrived(world.net, 1, t, 0), 0);
@@ -260,8 +258,7 @@ Test(policy, nomora_moves_a_task_when_its_latency_rises_and_only_with_preemption
 		test_world_settings(&settings);
 		settings.flow.preemption = preemption;
 		test_world_start(&world, "nomora", &settings);
-		cr_assert_eq(placer_set_job_curve(world.placer, 0, 0), 0);
-		cr_assert_eq(flownet_job_arrived(world.net, 0, 0), 0);
+		cr_assert_eq(placer_job_arrived(world.placer, 0, 0, 0, 0), 0);
 		cr_assert_eq(flownet_task_found(world.net, 0, 0, 0, 0), 0);
 		cr_assert_eq(flownet_task_found(world.net, 0, 1, 1, 0), 0);
 		latency_view_set(world.view, 0, 1, 30);
@@ -289,8 +286,7 @@ Test(policy, jobs_with_one_root_machine_each_go_by_their_own_curve)
 	latency_view_set(world.view, 0, 2, 50);
 	latency_view_set(world.view, 0, 3, 10);
 	for (uint32_t j = 0; j < 2; j++) {
-		cr_assert_eq(placer_set_job_curve(world.placer, j, (int32_t)j), 0);
-		cr_assert_eq(flownet_job_arrived(world.net, j, 0), 0);
+		cr_assert_eq(placer_job_arrived(world.placer, j, (int32_t)j, 0, 0), 0);
 		cr_assert_eq(flownet_task_found(world.net, j, 0, 0, 0), 0);
 		cr_assert_eq(flownet_task_arrived(world.net, j, 1, 0), 0);
 	}
@@ -308,8 +304,7 @@ Test(policy, quincy_goes_by_distance_and_ignores_latency)
 	for (uint32_t m = 0; m < 8; m++)
 		latency_view_set(world.view, 0, m, m == 7 ? 1 : 1000); /* the farthest is the fastest */
 	test_world_start(&world, "quincy", NULL);
-	cr_assert_eq(placer_set_job_curve(world.placer, 0, 0), 0);
-	cr_assert_eq(flownet_job_arrived(world.net, 0, 0), 0);
+	cr_assert_eq(placer_job_arrived(world.placer, 0, 0, 0, 0), 0);
 	cr_assert_eq(flownet_task_found(world.net, 0, 0, 0, 0), 0);
 	for (uint32_t t = 1; t < 7; t++)
 		cr_assert_eq(flownet_task_arrived(world.net, 0, t, 0), 0);
@@ -334,8 +329,7 @@ Test(policy, quincy_brings_a_running_task_from_another_pod_to_its_roots)
 	settings.flow.preemption = true;
 	settings.flow.beta_per_s = 0.5;
 	test_world_start(&world, "quincy", &settings);
-	cr_assert_eq(placer_set_job_curve(world.placer, 0, 0), 0);
-	cr_assert_eq(flownet_job_arrived(world.net, 0, 0), 0);
+	cr_assert_eq(placer_job_arrived(world.placer, 0, 0, 0, 0), 0);
 	cr_assert_eq(flownet_task_found(world.net, 0, 0, 0, 0), 0);
 	cr_assert_eq(flownet_task_found(world.net, 0, 1, 2, 100), 0);
 	solve();
@@ -589,8 +583,7 @@ Test(policy, the_papers_flow_through_the_cluster_lands_on_any_slot)
 			latency_view_set(world.view, 0, 3, 20);
 			test_world_start(&world, "nomora", &settings);
 			cr_assert_eq(flownet_slots_changed(world.net, 0, 1), 0);
-			cr_assert_eq(placer_set_job_curve(world.placer, 0, 0), 0);
-			cr_assert_eq(flownet_job_arrived(world.net, 0, 0), 0);
+			cr_assert_eq(placer_job_arrived(world.placer, 0, 0, 0, 0), 0);
 			cr_assert_eq(flownet_task_found(world.net, 0, 0, 0, 0), 0);
 			cr_assert_eq(flownet_task_arrived(world.net, 0, 1, 0), 0);
 			solve();

@@ -33,8 +33,7 @@ static void set_latency(uint32_t a, uint32_t b, float rtt_us)
 static void add_rooted_job(void)
 {
 	cr_assert_eq(flownet_slots_changed(world.net, 0, 1), 0);
-	cr_assert_eq(placer_set_job_curve(world.placer, 0, 0), 0);
-	cr_assert_eq(flownet_job_arrived(world.net, 0, 0), 0);
+	cr_assert_eq(placer_job_arrived(world.placer, 0, 0, 0, 0), 0);
 	cr_assert_eq(flownet_task_found(world.net, 0, 0, 0, 0), 0);
 }
 
@@ -96,8 +95,7 @@ Test(policy_changes, the_next_root_goes_where_slots_have_come_free)
 	set_latency(0, 1, 20);
 	set_latency(2, 3, 30);
 	set_latency(1, 3, 60); /* unmeasured pairs count as 60 us, too */
-	cr_assert_eq(placer_set_job_curve(world.placer, 0, 0), 0);
-	cr_assert_eq(flownet_job_arrived(world.net, 0, 0), 0);
+	cr_assert_eq(placer_job_arrived(world.placer, 0, 0, 0, 0), 0);
 	for (uint32_t t = 0; t < 2; t++)
 		cr_assert_eq(flownet_task_found(world.net, 0, t, 1, 0), 0);
 	test_world_add_job(&world, 1, 0, 3);

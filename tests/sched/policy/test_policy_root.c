@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The placement of roots, compared with a search over every machine of the candidate racks for every job; and the
- * number of costs evaluated in large racks.
+ * The placement of roots, compared with a search over every machine for every job; and the number of costs evaluated in
+ * large racks.
  */
 #include <criterion/criterion.h>
 
@@ -10,7 +10,7 @@
 
 #include "place_world.h"
 
-enum { RACKS_LOOKED_AT = 4, RACKS_MAXIMUM = 16, MACHINES_MAXIMUM = 2000 };
+enum { LARGE_MACHINES = 4, RACKS_MAXIMUM = 16, MACHINES_MAXIMUM = 2000 };
 
 static struct test_world world;
 static const struct policy *real; /* the policy that this one wraps */
@@ -48,37 +48,9 @@ static void reserve_anew(const struct flownet *net)
 	reserved_round = flownet_rounds(net);
 }
 
-struct rack_room {
-	uint32_t rack;
-	int64_t room;
-	bool fits;
-};
-
-static int by_room(const void *left, const void *right)
+static int64_t room_of(const struct flownet *net, uint32_t rack)
 {
-	const struct rack_room *a = left, *b = right;
-
-	if (a->fits != b->fits)
-		return a->fits ? -1 : 1;
-	if (a->room != b->room)
-		return (a->room < b->room) == a->fits ? -1 : 1;
-	return a->rack < b->rack ? -1 : 1;
-}
-
-static uint32_t best_racks(const struct flownet *net, int64_t tasks, struct rack_room *racks)
-{
-	uint32_t count = 0, kept = 0;
-
-	for (uint32_t r = 0; r < world.cluster->rack_count; r++) {
-		int64_t room = flownet_free_in_rack(net, r) - reserved[r];
-
-		if (flownet_free_in_rack(net, r) > 0)
-			racks[count++] = (struct rack_room){r, room, room >= tasks};
-	}
-	qsort(racks, count, sizeof *racks, by_room);
-	while (kept < count && kept < RACKS_LOOKED_AT && racks[kept].fits == racks[0].fits)
-		kept++;
-	return kept;
+	return flownet_free_in_rack(net, rack) - reserved[rack];
 }
 
 static int ascending(const void *left, const void *right)
@@ -86,16 +58,19 @@ static int ascending(const void *left, const void *right)
 	return *(const int32_t *)left - *(const int32_t *)right;
 }
 
-/* The costs of all free slots of the root's rack except the root's own, sorted. Returns the sum of the cheapest. */
+/*
+ * The costs of all free slots except the root's own, of the root's rack or, if these are too few, of the cluster,
+ * sorted. Returns the sum of the cheapest.
+ */
 static int64_t cost_of_rest(struct placer *placer, const struct flownet *net, uint32_t job, uint32_t root,
 			    int64_t tasks)
 {
-	uint32_t rack = world.cluster->machines[root].rack;
-	int32_t *costs = calloc((size_t)flownet_free_in_rack(net, rack) + 1, sizeof *costs);
+	static int32_t costs[MACHINES_MAXIMUM * 8];
+	bool wide = room_of(net, world.cluster->machines[root].rack) <= tasks;
 	int64_t count = 0, total = 0;
 
 	for (uint32_t m = 0; m < world.cluster->machine_count; m++) {
-		if (world.cluster->machines[m].rack != rack)
+		if (!wide && world.cluster->machines[m].rack != world.cluster->machines[root].rack)
 			continue;
 		for (int64_t slot = m == root; slot < unclaimed(net, m); slot++)
 			costs[count++] = real->at(placer, job, (int32_t)root, m);
@@ -103,37 +78,59 @@ static int64_t cost_of_rest(struct placer *placer, const struct flownet *net, ui
 	qsort(costs, (size_t)count, sizeof *costs, ascending);
 	for (int64_t i = 0; i < tasks; i++)
 		total += i < count ? costs[i] : COST_MAXIMUM;
-	free(costs);
 	return total;
 }
 
-/*
- * The first of the cheapest machines in the best rack that has one; of equal ones that with the most slots, unless its
- * cost is the minimum possible.
- */
+/* True if fewer than LARGE_MACHINES machines of the rack come before `machine` by their free slots. */
+static bool is_among_the_freest(const struct flownet *net, uint32_t machine)
+{
+	uint32_t rack = world.cluster->machines[machine].rack, before = 0;
+
+	for (uint32_t m = 0; m < world.cluster->machine_count; m++) {
+		int64_t more = unclaimed(net, m) - unclaimed(net, machine);
+
+		before += world.cluster->machines[m].rack == rack && flownet_free(net, m) > 0 &&
+			  (more > 0 || (more == 0 && m < machine));
+	}
+	return before < LARGE_MACHINES;
+}
+
+/* By cost; then, if the job fits, in the fuller rack, else in the emptier one; then, unless the cost is the least, with
+ * more free slots. */
+static bool is_better(const struct flownet *net, uint32_t a, int64_t a_cost, uint32_t b, int64_t b_cost, bool fits,
+		      int64_t least)
+{
+	int64_t a_room = room_of(net, world.cluster->machines[a].rack);
+	int64_t b_room = room_of(net, world.cluster->machines[b].rack);
+
+	if (a_cost != b_cost)
+		return a_cost < b_cost;
+	if (a_room != b_room)
+		return fits ? a_room < b_room : a_room > b_room;
+	return a_cost > least && unclaimed(net, a) > unclaimed(net, b);
+}
+
+/* Of all machines of the racks with room for the whole job; without such a rack, of the freest machines of each. */
 static uint32_t search(struct placer *placer, const struct flownet *net, uint32_t job)
 {
-	int64_t tasks = flownet_waiting_tasks(net, job), best_cost = INT64_MAX;
-	struct rack_room racks[RACKS_MAXIMUM] = {0};
-	uint32_t count, best = COST_NO_MACHINE;
+	int64_t tasks = flownet_waiting_tasks(net, job), least = (tasks - 1) * real->least_cost, best_cost = 0;
+	uint32_t best = COST_NO_MACHINE;
+	bool any_fits = false;
 
 	if (reserved_round != flownet_rounds(net))
 		reserve_anew(net);
-	count = best_racks(net, tasks, racks);
-	for (uint32_t i = 0; i < count; i++) {
-		for (uint32_t m = 0; m < world.cluster->machine_count; m++) {
-			int64_t cost;
+	for (uint32_t r = 0; r < world.cluster->rack_count; r++)
+		any_fits |= room_of(net, r) >= tasks;
+	for (uint32_t m = 0; m < world.cluster->machine_count; m++) {
+		int64_t cost, room = room_of(net, world.cluster->machines[m].rack);
 
-			if (world.cluster->machines[m].rack != racks[i].rack || flownet_free(net, m) == 0 ||
-			    (racks[i].room > 0 && unclaimed(net, m) == 0))
-				continue;
-			cost = cost_of_rest(placer, net, job, m, tasks - 1);
-			if (cost < best_cost || (cost == best_cost && cost > (tasks - 1) * real->least_cost &&
-						 world.cluster->machines[best].rack == racks[i].rack &&
-						 unclaimed(net, m) > unclaimed(net, best))) {
-				best = m;
-				best_cost = cost;
-			}
+		if (flownet_free(net, m) == 0 || (room > 0 && unclaimed(net, m) == 0) ||
+		    (any_fits ? room < tasks : !is_among_the_freest(net, m)))
+			continue;
+		cost = cost_of_rest(placer, net, job, m, tasks - 1);
+		if (best == COST_NO_MACHINE || is_better(net, m, cost, best, best_cost, any_fits, least)) {
+			best = m;
+			best_cost = cost;
 		}
 	}
 	if (best != COST_NO_MACHINE)

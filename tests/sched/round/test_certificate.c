@@ -76,8 +76,7 @@ static void add_jobs(struct test_world *world, const struct random_case *random,
 	for (uint32_t j = 0; j < random->job_count; j++) {
 		const struct case_job *job = &random->jobs[order->jobs[j]];
 
-		cr_assert_eq(placer_set_job_curve(world->placer, j, job->curve), 0);
-		cr_assert_eq(flownet_job_arrived(world->net, j, 0), 0);
+		cr_assert_eq(placer_job_arrived(world->placer, j, job->curve, 0, (uint32_t)(1024 / job->weight)), 0);
 		for (uint32_t t = 0; t < job->tasks; t++)
 			cr_assert_eq(
 				job->machine[t] == CASE_WAITS
@@ -181,6 +180,30 @@ Test(certificate, the_order_of_machines_and_jobs_and_the_algorithm_change_no_cos
 		settings.flow.algorithm = algorithm ? mcf_algorithm_find(algorithm) : NULL;
 		cr_assert_eq(place(&random, &order, &settings, &other), certified, "case %d", number);
 		cr_assert_eq(other, certified, "case %d", number);
+		random_case_free(&random);
+	}
+}
+
+/* The weights are those of jobs that declare 16 to 1,024 tasks. */
+Test(certificate, with_weights_the_weighted_costs_are_proved_and_least)
+{
+	struct policy_settings settings = exact_settings();
+	struct random_case random;
+	struct rng rng;
+
+	settings.weights = POLICY_WEIGHTS_JOB;
+	rng_seed(&rng, 42);
+	for (int number = 0; number < CASES / 4; number++) {
+		int64_t certified;
+		struct order order;
+
+		random_case_draw(&random, &rng, silent_share(number));
+		for (uint32_t j = 0; j < random.job_count; j++)
+			random.jobs[j].weight = INT64_C(1) << rng_below(&rng, 7);
+		order = order_of(&random, &rng);
+		settings.flow.algorithm = rng_below(&rng, 2) ? NULL : mcf_algorithm_find("simplex");
+		cr_assert_eq(place(&random, &order, &settings, &certified), certified, "case %d", number);
+		cr_assert_eq(certified, random_case_optimum(&random), "case %d", number);
 		random_case_free(&random);
 	}
 }

@@ -86,8 +86,7 @@ Test(round, the_whole_cost_counts_pinned_tasks_and_unrouted_units)
 	for (uint32_t m = 1; m < 4; m++)
 		world.cluster->machines[m].slots = 0;
 	test_world_start(&world, "nomora", &settings);
-	cr_assert_eq(placer_set_job_curve(world.placer, 0, 0), 0);
-	cr_assert_eq(flownet_job_arrived(world.net, 0, 0), 0);
+	cr_assert_eq(placer_job_arrived(world.placer, 0, 0, 0, 0), 0);
 	cr_assert_eq(flownet_task_found(world.net, 0, 0, 0, 5), 0);
 	cr_assert_eq(flownet_task_found(world.net, 0, 1, 0, 5), 0);
 	for (uint32_t t = 2; t < 5; t++)

@@ -26,6 +26,10 @@
  * A machine is up, draining, or down (absent). A draining machine, and one with fewer slots than tasks, is shut: it
  * gets no new tasks, and its tasks are pinned, except those for which flownet_task_leave() was called.
  *
+ * A job has a weight (flownet_job_weighs()), by which the network multiplies all costs of its tasks: those above, and
+ * that of staying. Costs that this header's functions return for one task or arc are without the weight; the cost of a
+ * round, and those of a built network, have it.
+ *
  * To the network, all free slots behind X or R are equal; for a task whose unit of flow goes through X or R, the
  * policy's `choose` selects the slot. Machines are numbered as in the cluster. The caller numbers jobs and tasks from
  * 0, without large gaps: memory grows with the highest number. The number of an ended job or task may be reused.
@@ -46,6 +50,7 @@
 enum { FLOWNET_NONE = -1 }; /* no machine, no rack */
 /* Upper limit of omega's surcharge for waiting and of beta's discount for running. */
 enum { FLOWNET_TIME_COST_MAXIMUM = 1 << 19 };
+enum { FLOWNET_WEIGHT_MAXIMUM = 64 };
 
 struct flownet;
 
@@ -54,6 +59,7 @@ struct flownet_policy {
 	void *context;
 	bool root_first;    /* tasks wait until their root runs */
 	bool preempts;      /* jobs may be preemptible */
+	bool small_first;   /* of roots with equal costs of waiting, those of small jobs are placed first */
 	int32_t least_cost; /* lower bound of the costs in a row; 0: not known */
 	/*
 	 * Returns the arcs of the job's tasks when its root runs on `root` (FLOWNET_NONE: the root waits, and the
@@ -161,6 +167,17 @@ int flownet_slots_changed(struct flownet *net, uint32_t machine, int32_t slots);
 bool flownet_machine_is_reference(const struct flownet *net, uint32_t machine);
 
 int flownet_job_arrived(struct flownet *net, uint32_t job, uint32_t root_task);
+/*
+ * Sets the job's weight, 1 to FLOWNET_WEIGHT_MAXIMUM; without it, 1. Call it before the job's first task arrives.
+ * Larger weights than the solver's range of costs allows at this gamma count as the largest that it does; with omega,
+ * every weight is 1.
+ */
+int flownet_job_weighs(struct flownet *net, uint32_t job, int32_t weight);
+/*
+ * Declares that the job has this many tasks that have not ended, whether they have arrived or not: a root is placed for
+ * all of them. Without it, only the tasks that have arrived count.
+ */
+int flownet_job_expects(struct flownet *net, uint32_t job, uint32_t tasks);
 int flownet_job_ended(struct flownet *net, uint32_t job); /* the job's tasks end, too; the job's number may be reused */
 /* Returns an unused job number: that of an ended job if there is one, otherwise flownet_job_limit(). */
 uint32_t flownet_spare_job(struct flownet *net);
@@ -303,6 +320,8 @@ int32_t flownet_task_machine(const struct flownet *net, uint32_t job, uint32_t t
 bool flownet_task_in_transit(const struct flownet *net, uint32_t job, uint32_t task, int32_t *origin);
 bool flownet_task_present(const struct flownet *net, uint32_t job, uint32_t task);
 uint32_t flownet_waiting_tasks(const struct flownet *net, uint32_t job);
+/* Number of the job's tasks that have no machine yet: the waiting ones, and those that are expected. */
+uint32_t flownet_unplaced_tasks(const struct flownet *net, uint32_t job);
 /*
  * Number of tasks at rest: running tasks that rounds do not examine, because beta has reduced their cost of staying to
  * 0.

@@ -20,10 +20,10 @@
 struct place_settings {
 	const char *cluster, *jobs, *latency, *curves;
 	/*
-	 * policy: index in policies[]. statistic, reference: enum latency_statistic, enum latency_reference. algorithm:
-	 * for the option row of the command only; the solver is algorithm_name.
+	 * policy: index in policies[]. statistic, reference, weights: enum latency_statistic, latency_reference,
+	 * policy_weights. algorithm: for the option row of the command only; the solver is algorithm_name.
 	 */
-	int policy, statistic, reference, algorithm;
+	int policy, statistic, reference, weights, algorithm;
 	int64_t p_m, p_r, gamma, unscheduled_capacity, rounds, seed;
 	double omega_per_s, beta_per_s, round_s; /* round_s: time from one round to the next, s */
 	double max_age_s;                        /* older measurements count as not measured; 0 = no limit */

@@ -8,6 +8,9 @@
 
 #include <base/options.h>
 
+#define ROW_WEIGHTS(type, field)                                                                                       \
+	OPTION_CHOICE(type, field, "weights", 0, "HOW", policy_weights_names,                                          \
+		      "what counts alike in the sum of costs: task, or job (a task of a small job weighs more)")
 #define ROW_GAMMA(type, field) OPTION_INTEGER(type, field, "gamma", 0, "COST", 0, 500000, "cost of waiting")
 #define ROW_OMEGA(type, field)                                                                                         \
 	OPTION_DOUBLE(type, field, "omega-per-s", 0, "COST", 0, 100000, "added cost of waiting, per second waited")

@@ -55,12 +55,21 @@ enum policy_spill {
 	POLICY_SPILL_ANY,  /* any free slot, with equal probability, as in the paper */
 };
 
+/* What counts alike in the sum of costs that a round of nomora minimises. */
+enum policy_weights {
+	POLICY_WEIGHTS_TASK, /* every task, as in the paper */
+	POLICY_WEIGHTS_JOB, /* jobs: a task's weight falls with the size of its job, from 64 (up to 16 tasks) to 1 (from
+			       1,024 tasks) */
+};
+extern const char *const policy_weights_names[]; /* "task", "job", NULL */
+
 struct policy_settings {
 	int32_t machine_threshold, rack_threshold; /* NoMora's p_m and p_r; COST_MAXIMUM = no threshold */
 	uint32_t machine_arcs; /* maximum number of arcs of a row to machines (<sched/cost/rows.h>); 0 = no limit */
 	enum cost_lookup lookup;
 	enum policy_spill spill;
 	enum latency_reference reference;
+	enum policy_weights weights;
 	uint64_t seed;
 	bool root_anywhere; /* true: a root gets any free slot, with equal probability; false: preferably a slot in a
 			       rack with space for its job */
@@ -71,7 +80,7 @@ struct policy_settings {
  * Sets the defaults:
  * - no thresholds, but a row has arcs to at most its POLICY_MACHINE_ARCS cheapest machines
  * - curves are interpolated at the added round trip (LATENCY_REFERENCE_ADDED)
- * - POLICY_SPILL_BEST
+ * - POLICY_SPILL_BEST, POLICY_WEIGHTS_TASK
  * - gamma 1001, no preemption, omega and beta 0, the structured solver
  */
 void policy_settings_default(struct policy_settings *settings);
@@ -105,8 +114,11 @@ int32_t placer_add_curve(struct placer *placer, const struct curve *curve);
 int placer_replace_curve(struct placer *placer, int32_t number, const struct curve *curve);
 /* Removes a curve; its number may be reused. Returns 0, or -EBUSY if a job uses the curve. */
 int placer_remove_curve(struct placer *placer, int32_t number);
-/* Sets the job's curve. Call it before flownet_job_arrived(). Returns 0 or -ENOMEM. */
-int placer_set_job_curve(struct placer *placer, uint32_t job, int32_t curve);
+/*
+ * Adds a job with this curve and, in the end, `tasks` tasks, of which `root` is the root; in place of
+ * flownet_job_arrived(). Sets the job's weight. Returns 0, -ENOMEM or -EINVAL (the job exists).
+ */
+int placer_job_arrived(struct placer *placer, uint32_t job, int32_t curve, uint32_t root, uint32_t tasks);
 
 struct flownet *placer_net(struct placer *placer);
 const struct policy *placer_policy(const struct placer *placer);

@@ -11,7 +11,7 @@
 
 struct schedd_settings {
 	const char *state, *socket, *listen, *token_file, *extender, *cluster, *curves, *latency;
-	int statistic, policy, migrate;
+	int statistic, policy, weights, migrate;
 	const char *windows, *admin_group;
 	int64_t user_tasks, connections;
 	bool salvage;

@@ -32,7 +32,7 @@ struct simulate_options {
 	double hours, load, fraction, speed_up, slots_per_cpu, round_s, work_ns, omega_per_s, migration_cost_s;
 	double rack_us, pod_us, across_us, spread, drift, noise, spike_chance;
 	bool live, resume, keep_single, interpolate, updates, lose_work, strict, check, json;
-	int roots, spill;
+	int roots, spill, weights;
 };
 
 extern const struct option_row simulate_option_rows[];
