@@ -15,6 +15,8 @@
 /* Candidates below this weight are not simulated (except the chosen one). */
 static const double weight_least = 0.01;
 static const double confidence = 0.95;
+/* Fewer replicates do not show a tail of 2.5 %. */
+enum { THRESHOLDS_MINIMUM = 20 };
 /*
  * Points where the band's half-width is at most this are ignored when the band is widened (whole_factor()): the curve
  * is certain there. One such point is x = 0, where the curve is 1 by definition.
@@ -95,7 +97,19 @@ struct simulation {
 	double *sorted;       /* replicates */
 	double *lows, *highs; /* ends of the intervals that contain the replicates' thresholds, µs */
 	size_t replicates, done, threshold_count;
+	const struct fit_candidate *chosen;
 };
+
+/*
+ * Tells whether a candidate's threshold means the same as that of the chosen one: where a hinge starts says nothing
+ * about where a jump is, and a family that can fall steeply by itself may have a jump of no height in another gap.
+ * Replicates of the same jump still move to each gap that the noise allows (add_jumps() in simulator.c).
+ */
+static bool same_threshold(const struct fit_candidate *candidate, const struct fit_candidate *chosen)
+{
+	return candidate->form == chosen->form &&
+	       (chosen->form != CURVE_FORM_JUMP || candidate->threshold_us == chosen->threshold_us);
+}
 
 static int run_candidate(const struct problem *problem, const struct fit_settings *settings,
 			 const struct fit_candidate *candidate, struct noise noise, size_t share, const double *x,
@@ -107,9 +121,11 @@ static int run_candidate(const struct problem *problem, const struct fit_setting
 	if (!share)
 		return 0;
 	for (size_t i = 0; rc == 0 && i < share; i++) {
-		simulation->threshold_count += replicate(&simulator, settings, x, count, simulation->p,
-							 &simulation->lows[simulation->threshold_count],
-							 &simulation->highs[simulation->threshold_count], rng);
+		bool searched = replicate(&simulator, settings, x, count, simulation->p,
+					  &simulation->lows[simulation->threshold_count],
+					  &simulation->highs[simulation->threshold_count], rng);
+
+		simulation->threshold_count += searched && same_threshold(candidate, simulation->chosen);
 		for (size_t j = 0; j < count; j++)
 			simulation->values[j * simulation->replicates + simulation->done] = simulation->p[j];
 		simulation->done++;
@@ -171,7 +187,7 @@ static void read_off(struct simulation *simulation, size_t count, struct band *b
 		band->high[j] = quantile(sorted, simulation->done, 1 - tail);
 	}
 	band->whole_factor = whole_factor(simulation, band->centre, count, band->low, band->high);
-	if (simulation->threshold_count < simulation->done / 4 || threshold->form == CURVE_FORM_NONE)
+	if (simulation->threshold_count < THRESHOLDS_MINIMUM || threshold->form == CURVE_FORM_NONE)
 		return;
 	qsort(simulation->lows, simulation->threshold_count, sizeof(double), compare_doubles);
 	qsort(simulation->highs, simulation->threshold_count, sizeof(double), compare_doubles);
@@ -185,7 +201,7 @@ int simulate_band(const struct problem *problem, const struct fit_settings *sett
 		  struct noise noise, const double *x, size_t count, struct band *band,
 		  struct curve_threshold *threshold)
 {
-	struct simulation simulation = {.replicates = (size_t)settings->replicates};
+	struct simulation simulation = {.replicates = (size_t)settings->replicates, .chosen = &fit->candidates[0]};
 	struct rng rng;
 	int rc = 0;
 	size_t shared = 0;

@@ -12,6 +12,8 @@
  */
 static const double plausible = 25;
 
+enum { HALVINGS_MAXIMUM = 4 };
+
 static void add_design(struct simulator *simulator, double threshold_us)
 {
 	struct profile profile = candidate_profile(simulator->candidate);
@@ -263,22 +265,40 @@ static void refit_designs(struct simulator *simulator, const double *y, struct p
 	}
 }
 
+/* Returns the weighted sum of squares of the noise: the residual sum of squares of the curve that generated y. */
+static double generator_rss(const struct simulator *simulator, const double *noise)
+{
+	const struct problem *problem = simulator->problem;
+	double rss = 0;
+
+	for (size_t i = 0; i < problem->count; i++)
+		rss += problem->root_weight[i] * problem->root_weight[i] * noise[i] * noise[i];
+	return rss;
+}
+
 /*
  * For families with shape constants: changes threshold and shape constants by one linearised step, then fits the
- * coefficients exactly.
+ * coefficients exactly. Beside a cliff, the linearisation is bad: the step is halved until the fit is at least as good
+ * as the generating curve, and at last left out.
  */
 static void refit_shapes(struct simulator *simulator, const double *noise, const double *y, struct profile *profile,
 			 struct solution *solution)
 {
-	double by[SEARCHED_MAXIMUM] = {0};
+	double by[SEARCHED_MAXIMUM] = {0}, limit = generator_rss(simulator, noise);
 	struct design design;
 
 	answer_noise(simulator, noise, by);
-	*profile = moved_profile(simulator, by);
-	design_make(simulator->problem, profile, &design,
-		    simulator->storage + DESIGNS_MAXIMUM * design_storage(simulator->problem));
-	design_solve(simulator->problem, &design, y, solution);
-	design_constrain(simulator->problem, &design, solution);
+	for (int halvings = 0; halvings <= HALVINGS_MAXIMUM; halvings++) {
+		*profile = moved_profile(simulator, by);
+		design_make(simulator->problem, profile, &design,
+			    simulator->storage + DESIGNS_MAXIMUM * design_storage(simulator->problem));
+		design_solve(simulator->problem, &design, y, solution);
+		design_constrain(simulator->problem, &design, solution);
+		if (solution->rss <= limit)
+			return;
+		for (size_t k = 0; k < simulator->searched; k++)
+			by[k] = halvings + 1 < HALVINGS_MAXIMUM ? by[k] / 2 : 0;
+	}
 }
 
 /* Fits the candidate to the response y = fitted + noise (count each). If there is no fit, solution->rss is infinite. */
@@ -308,7 +328,7 @@ void simulator_curve(struct simulator *simulator, const double *noise, struct ca
 		return;
 	}
 	refit(simulator, noise, y, &curve->profile, solution);
-	if (isfinite(solution->rss))
+	if (solution->rss <= generator_rss(simulator, noise))
 		return;
 	curve->profile = candidate_profile(candidate);
 	curve->coefficients = candidate->coefficients;

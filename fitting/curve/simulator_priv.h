@@ -41,7 +41,8 @@ int simulator_create(const struct problem *problem, const struct fit_settings *s
 
 /*
  * Refits the candidate to its own curve plus `noise` (count values; not in the first 9 x count of simulator->work).
- * *curve points into the simulator and to *solution. If there is no fit, *curve is the candidate itself.
+ * *curve points into the simulator and to *solution. If no fit is at least as good
+ * as the candidate itself, *curve is the candidate: a failed optimisation is no sample.
  */
 void simulator_curve(struct simulator *simulator, const double *noise, struct candidate_curve *curve,
 		     struct solution *solution);

@@ -237,6 +237,68 @@ Test(fit, threshold_lies_within_its_interval_and_the_truth_too)
 	sweep_destroy(sweep);
 }
 
+/*
+ * Returns true if the interval of the threshold is between the cliff's two levels.
+ *
+ * Draws a cliff: 1 up to `last_us`, `height` from the next level on, with 3 runs per level and relative noise. Checks
+ * the width of the band at each level.
+ */
+static bool assert_cliff(double last_us, double next_us, double height, double noise, uint64_t seed)
+{
+	static const double levels[] = {0, 10, 20, 40, 100, 200, 400, 1000};
+	struct error err = {0};
+	struct fit_settings settings;
+	struct sweep *sweep;
+	struct rng rng;
+	struct fit fit;
+	char text[1024];
+	bool inside;
+	int used = snprintf(text, sizeof text, "x,p\n");
+
+	rng_seed(&rng, seed);
+	for (size_t i = 0; i < 3 * (sizeof levels / sizeof *levels); i++) {
+		double p = levels[i / 3] <= last_us ? 1 : height;
+
+		used += snprintf(text + used, sizeof text - (size_t)used, "%g,%.6f\n", levels[i / 3],
+				 p * (1 + noise * rng_normal(&rng)));
+	}
+	sweep = sweep_from_memory("cliff", text, (size_t)used, &err);
+	cr_assert(sweep, "%s", err.text);
+	fit_settings_default(&settings);
+	fit_sweep(sweep, &settings, &fit);
+	inside = fit.curve->threshold.has_interval && fit.curve->threshold.low_us >= last_us - 1e-9 &&
+		 fit.curve->threshold.high_us <= next_us + 1e-9;
+	for (size_t k = 0; k < fit.curve->table_count; k++) {
+		double x = 10.0 * (double)k;
+
+		if (x <= last_us || x >= next_us)
+			cr_expect_lt(fit.curve->band_high[k] - fit.curve->band_low[k], 6 * noise + 0.01,
+				     "cliff after %g us to %g, seed %d: band %g to %g at %g us", last_us, height,
+				     (int)seed, fit.curve->band_low[k], fit.curve->band_high[k], x);
+	}
+	fit_free(&fit);
+	sweep_destroy(sweep);
+	return inside;
+}
+
+Test(fit, cliffs_have_a_narrow_band_and_an_interval_between_their_levels, .timeout = 120)
+{
+	static const double ends[][2] = {{20, 40}, {40, 100}, {100, 200}, {200, 400}}, heights[] = {0.2, 0.5, 0.8};
+	static const double noises[] = {0.005, 0.01, 0.02};
+	uint64_t seed = 1;
+	int inside = 0;
+
+	for (int i = 0; i < 4; i++)
+		for (int j = 0; j < 3; j++)
+			for (int k = 0; k < 3; k++)
+				inside += assert_cliff(ends[i][0], ends[i][1], heights[j], noises[k], seed++);
+	/*
+	 * In 2 of the 36 draws, a family that falls steeply by itself is chosen, with a jump of no height one gap
+	 * before the cliff.
+	 */
+	cr_assert_geq(inside, 34, "%d of 36 intervals are between the two levels", inside);
+}
+
 Test(fit, every_family_in_every_form_keeps_the_law)
 {
 	struct sweep *sweep = draw(&truths[0], 0.03, 500, 9, false);
