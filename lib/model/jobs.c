@@ -14,7 +14,6 @@ void job_free(struct job *job)
 		free(job->tasks[t].machine_name);
 	}
 	free(job->tasks);
-	free(job->dependencies);
 	free(job->id);
 	free(job->curve);
 	*job = (struct job){0};

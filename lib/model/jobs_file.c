@@ -18,13 +18,11 @@ enum {
 	NAME_BYTES = 32,
 	LINE_BYTES = 256 << 20 /* enough for JOB_TASKS_MAXIMUM tasks with machines */
 };
-static const double seconds_maximum = 1e10, weight_minimum = 1e-9, weight_maximum = 1e9;
+static const double seconds_maximum = 1e10;
 
-static const char *const job_keys[] = {"id",      "curve",         "root",         "tasks",          "dependencies",
-				       "weights", "minimum_tasks", "migrate_gain", "migrate_hold_s", "migrate_tasks",
-				       NULL},
-			 *const task_keys[] = {"name", "machine", "running_s", "waited_s", "weight", NULL},
-			 *const dependency_keys[] = {"task", "needs", "weight", NULL};
+static const char *const job_keys[] = {"id",           "curve",          "root",          "tasks", "minimum_tasks",
+				       "migrate_gain", "migrate_hold_s", "migrate_tasks", NULL},
+			 *const task_keys[] = {"name", "machine", "running_s", "waited_s", NULL};
 
 static char *copy_name(struct json_reader *reader, const char *where, const char *key, const char *text)
 {
@@ -40,7 +38,7 @@ static char *copy_name(struct json_reader *reader, const char *where, const char
 /* A task is a name, or an object with a name and other members. */
 static void read_task(struct json_reader *reader, const json_t *value, const char *where, struct job_task *task)
 {
-	*task = (struct job_task){.machine = JOB_NO_MACHINE, .weight = 1};
+	*task = (struct job_task){.machine = JOB_NO_MACHINE};
 	if (json_is_string(value)) {
 		if (json_string_length(value) == 0)
 			json_fail(reader, where, NULL, "the name is empty");
@@ -57,7 +55,6 @@ static void read_task(struct json_reader *reader, const json_t *value, const cha
 		copy_name(reader, where, "machine", json_may_string(reader, value, where, "machine", NULL));
 	task->running_s = json_may_number(reader, value, where, "running_s", 0, seconds_maximum, 0);
 	task->waited_s = json_may_number(reader, value, where, "waited_s", 0, seconds_maximum, 0);
-	task->weight = json_may_number(reader, value, where, "weight", weight_minimum, weight_maximum, 1);
 	if (!reader->failed && task->running_s > 0 && !task->machine_name)
 		json_fail(reader, where, "running_s", "a task with running_s needs a \"machine\"");
 }
@@ -69,7 +66,7 @@ static void name_tasks(struct json_reader *reader, struct job *job)
 
 	for (uint32_t t = 0; t < job->task_count && !reader->failed; t++) {
 		snprintf(name, sizeof name, "t%u", t);
-		job->tasks[t] = (struct job_task){.machine = JOB_NO_MACHINE, .weight = 1};
+		job->tasks[t] = (struct job_task){.machine = JOB_NO_MACHINE};
 		job->tasks[t].name = copy_name(reader, "", "tasks", name);
 	}
 }
@@ -132,65 +129,6 @@ static uint32_t read_task_reference(struct json_reader *reader, const json_t *va
 	return 0;
 }
 
-static void read_dependency(struct json_reader *reader, const json_t *object, const char *where, const struct job *job,
-			    const json_t *names, struct job_dependency *dependency)
-{
-	if (!json_is_object(object)) {
-		json_fail(reader, where, NULL, "expected {\"task\": NAME, \"needs\": NAME}");
-		return;
-	}
-	json_need_known(reader, object, where, dependency_keys);
-	dependency->task = read_task_reference(reader, json_object_get(object, "task"), where, "task", job, names);
-	dependency->needs = read_task_reference(reader, json_object_get(object, "needs"), where, "needs", job, names);
-	dependency->weight = json_may_number(reader, object, where, "weight", weight_minimum, weight_maximum, 1);
-	if (!reader->failed && dependency->task == dependency->needs)
-		json_fail(reader, where, "needs", "task '%s' cannot need itself", job->tasks[dependency->task].name);
-}
-
-static void read_dependencies(struct json_reader *reader, const json_t *object, struct job *job, const json_t *names)
-{
-	const json_t *list = json_may_array(reader, object, "", "dependencies");
-	size_t count = list ? json_array_size(list) : 0;
-	char where[PLACE_BYTES];
-
-	if (reader->failed || count == 0)
-		return;
-	job->dependencies = count > UINT32_MAX ? NULL : calloc(count, sizeof *job->dependencies);
-	if (!job->dependencies) {
-		json_fail(reader, "", "dependencies", "out of memory");
-		return;
-	}
-	job->dependency_count = (uint32_t)count;
-	for (size_t d = 0; d < count && !reader->failed; d++) {
-		snprintf(where, sizeof where, "dependencies[%zu]", d);
-		read_dependency(reader, json_array_get(list, d), where, job, names, &job->dependencies[d]);
-	}
-}
-
-/* "weights": {task: weight}, the same as a "weight" in each task. */
-static void read_weights(struct json_reader *reader, const json_t *object, struct job *job, const json_t *names)
-{
-	json_t *weights = json_object_get(object, "weights"), *value;
-	const char *task;
-
-	if (!weights || reader->failed)
-		return;
-	if (!json_is_object(weights)) {
-		json_fail(reader, "", "weights", "expected an object {task: weight}");
-		return;
-	}
-	json_object_foreach (weights, task, value) {
-		const json_t *number = json_object_get(names, task);
-
-		if (!number) {
-			json_fail(reader, "weights", task, "is not a task of this job");
-			return;
-		}
-		job->tasks[json_integer_value(number)].weight =
-			json_need_number(reader, weights, "weights", task, weight_minimum, weight_maximum);
-	}
-}
-
 static void read_limits(struct json_reader *reader, const json_t *object, struct job *job)
 {
 	job->limits = (struct job_limits){
@@ -217,8 +155,6 @@ static int read_job(struct json_reader *reader, const json_t *object, struct job
 		job->curve = copy_name(reader, "", "curve", json_need_string(reader, object, "", "curve"));
 		read_tasks(reader, object, job, names);
 		job->root = read_task_reference(reader, json_object_get(object, "root"), "", "root", job, names);
-		read_dependencies(reader, object, job, names);
-		read_weights(reader, object, job, names);
 		read_limits(reader, object, job);
 	}
 	json_decref(names);

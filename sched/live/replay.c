@@ -139,7 +139,7 @@ static void read_submitted(struct replay *replay, const json_t *value, struct jo
 {
 	const json_t *name = json_is_array(value) ? json_array_get(value, 0) : value;
 
-	*task = (struct job_task){.name = (char *)json_string_value(name), .machine = JOB_NO_MACHINE, .weight = 1};
+	*task = (struct job_task){.name = (char *)json_string_value(name), .machine = JOB_NO_MACHINE};
 	if (!task->name)
 		json_fail(&replay->json, "call", "tasks", "expected names");
 	if (!json_is_array(value))
@@ -170,7 +170,7 @@ static void read_restored(struct replay *replay, const json_t *value, struct job
 	const json_t *moved = json_array_get(value, 7);
 
 	*of_job = (struct job_task){
-		.name = (char *)json_string_value(json_array_get(value, 0)), .machine = JOB_NO_MACHINE, .weight = 1};
+		.name = (char *)json_string_value(json_array_get(value, 0)), .machine = JOB_NO_MACHINE};
 	*task = (struct live_task){.state = read_state(replay, json_array_get(value, 1)),
 				   .machine = machine_of(replay, json_array_get(value, 2)),
 				   .origin = machine_of(replay, json_array_get(value, 3)),

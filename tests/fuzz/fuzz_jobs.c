@@ -10,11 +10,7 @@ static void check(const struct job *job)
 	if (!job->id[0] || !job->curve[0] || job->task_count == 0 || job->root >= job->task_count)
 		abort();
 	for (uint32_t t = 0; t < job->task_count; t++) {
-		if (!job->tasks[t].name[0] || !(job->tasks[t].weight > 0) || !(job->tasks[t].running_s >= 0))
-			abort();
-	}
-	for (uint32_t d = 0; d < job->dependency_count; d++) {
-		if (job->dependencies[d].task >= job->task_count || job->dependencies[d].needs >= job->task_count)
+		if (!job->tasks[t].name[0] || !(job->tasks[t].running_s >= 0))
 			abort();
 	}
 }

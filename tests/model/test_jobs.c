@@ -23,8 +23,8 @@ Test(jobs, foreign_keys_are_let_be)
 {
 	struct error err = {0};
 	struct jobs *jobs =
-		parse("{\"id\": \"a\", \"curve\": \"k\", \"root\": 0, \"tasks\": [{\"name\": \"r\", \"cpu\": 2}], "
-		      "\"priority\": 7, \"\\u001b[31m\": 1}\n",
+		parse("{\"id\": \"a\", \"curve\": \"k\", \"root\": 0, \"tasks\": [{\"name\": \"r\", \"weight\": 2}], "
+		      "\"weights\": {\"r\": 0}, \"dependencies\": 7, \"\\u001b[31m\": 1}\n",
 		      &err);
 
 	cr_assert_not_null(jobs, "%s", err.text);
@@ -38,8 +38,7 @@ Test(jobs, reads_every_field)
 	struct jobs *jobs =
 		parse("\n{\"id\": \"web\", \"curve\": \"memcached\", \"root\": \"s\", \"tasks\": [\"c\", \"s\", "
 		      "{\"name\": \"d\", \"machine\": \"h3\", \"running_s\": 12.5}, {\"name\": \"e\", "
-		      "\"waited_s\": 4, \"weight\": 2}], \"dependencies\": [{\"task\": \"e\", \"needs\": \"c\", "
-		      "\"weight\": 3}], \"weights\": {\"c\": 0.5}}\n\n"
+		      "\"waited_s\": 4}]}\n\n"
 		      "{\"id\": \"b\", \"curve\": \"spark\", \"root\": 2, \"tasks\": 3}\n",
 		      &err);
 	const struct job *job;
@@ -55,13 +54,6 @@ Test(jobs, reads_every_field)
 	cr_expect_str_eq(job->tasks[2].machine_name, "h3");
 	cr_expect_float_eq(job->tasks[2].running_s, 12.5, 1e-12);
 	cr_expect_float_eq(job->tasks[3].waited_s, 4, 1e-12);
-	cr_expect_float_eq(job->tasks[3].weight, 2, 1e-12);
-	cr_expect_float_eq(job->tasks[0].weight, 0.5, 1e-12);
-	cr_expect_float_eq(job->tasks[1].weight, 1, 1e-12);
-	cr_expect_float_eq(job->tasks[2].weight, 1, 1e-12);
-	cr_assert_eq(job->dependency_count, 1);
-	cr_expect_eq(job->dependencies[0].task, 3);
-	cr_expect_eq(job->dependencies[0].needs, 0);
 	cr_expect_str_eq(jobs->items[1].tasks[2].name, "t2");
 	cr_expect_eq(jobs->items[1].root, 2);
 	cr_expect_eq(jobs->items[1].line, 4);
@@ -124,19 +116,11 @@ static const struct refusal refusals[] = {
 	{JOB("[\"r\", {\"machine\": \"m\"}]", ""), "j.jsonl:1: tasks[1].name"},
 	{JOB("[\"r\", {\"name\": \"b\", \"running_s\": 3}]", ""), "tasks[1].running_s"},
 	{JOB("[\"r\", {\"name\": \"b\", \"waited_s\": -3}]", ""), "tasks[1].waited_s"},
-	{JOB("[\"r\", \"b\"]", ", \"dependencies\": [{\"task\": \"b\", \"needs\": \"b\"}]"), "dependencies[0].needs"},
-	{JOB("[\"r\", \"b\"]", ", \"dependencies\": [{\"task\": \"b\", \"needs\": \"z\"}]"), "dependencies[0].needs"},
-	{JOB("[\"r\", \"b\"]", ", \"dependencies\": [4]"), "dependencies[0]"},
-	{JOB("[\"r\", \"b\"]", ", \"weights\": {\"z\": 1}"), "weights.z"},
-	{JOB("[\"r\", \"b\"]", ", \"weights\": {\"b\": 0}"), "weights.b"},
-	{JOB("[\"r\"]", ", \"weigths\": {}"),
-	 "j.jsonl:1: weigths: unknown key, did you mean 'weights'? Expected one of id, "
-	 "curve, root, tasks, dependencies, weights"},
+	{JOB("[\"r\"]", ", \"tsaks\": {}"),
+	 "j.jsonl:1: tsaks: unknown key, did you mean 'tasks'? Expected one of id, curve, root, tasks, minimum_tasks"},
 	{JOB("[\"r\"]", "") "\n" JOB("[\"r\", {\"name\": \"b\", \"machne\": \"h1\"}]", ""),
 	 "j.jsonl:2: tasks[1].machne: unknown key, did you mean 'machine'? Expected one of name, machine, running_s, "
-	 "waited_s, weight"},
-	{JOB("[\"r\", \"b\"]", ", \"dependencies\": [{\"task\": \"b\", \"need\": \"r\"}]"),
-	 "j.jsonl:1: dependencies[0].need: unknown key, did you mean 'needs'? Expected one of task, needs, weight"},
+	 "waited_s"},
 	{JOB("[\"r\", {\"name\": \"b\", \"nam\\u001b\": 1}]", ""),
 	 "j.jsonl:1: tasks[1]: unknown key, did you mean 'name'? Expected one of name"},
 	{JOB("[\"r\"]", "") "\n\n" JOB("[\"r\"]", ""), "j.jsonl:3: id: duplicate job 'a'; the first is in line 1"},

@@ -28,13 +28,6 @@ struct job_task {
 			       waits */
 	double running_s;   /* how long it has run so far, 0 when it waits */
 	double waited_s;    /* how long it has waited so far */
-	double weight;      /* > 0; default 1 */
-};
-
-/* `task` talks to the root and also to `needs` (both are numbers within the job). */
-struct job_dependency {
-	uint32_t task, needs;
-	double weight; /* > 0; default 1 */
 };
 
 /*
@@ -50,8 +43,7 @@ struct job {
 	char *id;
 	char *curve; /* name of a curve, not a path */
 	struct job_task *tasks;
-	struct job_dependency *dependencies;
-	uint32_t task_count, dependency_count;
+	uint32_t task_count;
 	uint32_t root; /* number of the task that the others talk to */
 	struct job_limits limits;
 	long line; /* line of the file, for messages */
