@@ -34,6 +34,7 @@ static const char *take_word(const char *text, char *word, size_t bytes)
 
 static int parse_how(const char *how, struct sweep_metric_def *metric, struct error *err)
 {
+	const char *foreign, *posix;
 	char why[200];
 	int code;
 
@@ -52,6 +53,11 @@ static int parse_how(const char *how, struct sweep_metric_def *metric, struct er
 				"at most %d parts after expansion of its (nested) repetitions {m,n} and +",
 				metric->name, metric->how, strlen(metric->how) > 60 ? "..." : "", PATTERN_BYTES_MAXIMUM,
 				PATTERN_PARTS_MAXIMUM);
+		foreign = pattern_foreign(metric->how, &posix);
+		if (foreign)
+			return error_set(err, EINVAL,
+					 "metric '%s': the pattern '%.60s' has '%s', which is not POSIX: write %s",
+					 metric->name, metric->how, foreign, posix);
 		metric->source = SWEEP_METRIC_REGEX;
 		code = regcomp(&metric->expression, metric->how, REG_EXTENDED | REG_NEWLINE);
 		if (code) {

@@ -52,6 +52,31 @@ static const char *skip_brackets(const char *at)
 	return at + (*at != '\0');
 }
 
+const char *pattern_foreign(const char *pattern, const char **posix)
+{
+	static const char *const forms[][2] = {
+		{"\\d", "[0-9]"},
+		{"\\D", "[^0-9]"},
+		{"*?", "a class such as [^0-9]*"},
+		{"+?", "a class such as [^0-9]+"},
+		{"??", "?"},
+		{"(?", "( )"},
+	};
+
+	for (const char *at = pattern; *at; at++) {
+		for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+			if (strncmp(at, forms[i][0], 2) == 0) {
+				*posix = forms[i][1];
+				return forms[i][0];
+			}
+		if (at[0] == '\\' && at[1])
+			at++;
+		else if (*at == '[')
+			at = skip_brackets(at + 1) - 1;
+	}
+	return NULL;
+}
+
 /*
  * Parses the rest of an interval such as {1,5}; `at` is after its "{". Returns the place after the "}", and sets *times
  * to the number of copies. If the text is not an interval, returns `at` and sets *times to 1.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The size of a metric's regular expression. */
+/* The size of a metric's regular expression, and constructs that mean something else in POSIX. */
 #ifndef SWEEP_PATTERN_PRIV_H
 #define SWEEP_PATTERN_PRIV_H
 
@@ -13,5 +13,11 @@ enum { PATTERN_BYTES_MAXIMUM = 1000, PATTERN_PARTS_MAXIMUM = 500 };
  * PATTERN_PARTS_MAXIMUM parts or is longer than PATTERN_BYTES_MAXIMUM. Pure.
  */
 size_t pattern_parts(const char *pattern);
+
+/*
+ * Returns the first construct of Perl's regular expressions that POSIX lacks or reads in another way, such as \d or *?,
+ * and sets *posix to the form to write instead; NULL if there is none. Pure.
+ */
+const char *pattern_foreign(const char *pattern, const char **posix);
 
 #endif

@@ -100,6 +100,30 @@ Test(metric, patterns_that_would_explode, .timeout = 5)
 	}
 }
 
+/* Without the refusal, 'rate.*?([0-9]+)' gives 8 on "rate 77 88". */
+Test(metric, patterns_of_perl_are_refused)
+{
+	static const char *const refused[] = {"rate.*?([0-9]+)", "a+?b", "a??", "rate: (\\d+)", "(?:a)b"};
+	static const char *const accepted[] = {"[*?]+", "\\\\d", "\\*?", "\\(?x", "[\\d]([0-9]+)"};
+	struct sweep_metric_def metric;
+	char text[100];
+
+	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+		struct error err = {0};
+
+		snprintf(text, sizeof text, "m u higher regex:%s", refused[i]);
+		cr_expect_eq(sweep_metric_parse(text, &metric, &err), -EINVAL, "%s", text);
+		cr_expect(strstr(err.text, "not POSIX: write"), "%s", err.text);
+	}
+	for (size_t i = 0; i < sizeof accepted / sizeof *accepted; i++) {
+		struct error err = {0};
+
+		snprintf(text, sizeof text, "m u higher regex:%s", accepted[i]);
+		cr_expect_eq(sweep_metric_parse(text, &metric, &err), 0, "%s: %s", text, err.text);
+		sweep_metric_free(&metric);
+	}
+}
+
 Test(metric, patterns_of_use_are_small)
 {
 	static const struct {
