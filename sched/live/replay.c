@@ -169,8 +169,8 @@ static void read_restored(struct replay *replay, const json_t *value, struct job
 {
 	const json_t *moved = json_array_get(value, 7);
 
-	*of_job = (struct job_task){
-		.name = (char *)json_string_value(json_array_get(value, 0)), .machine = JOB_NO_MACHINE};
+	*of_job = (struct job_task){.name = (char *)json_string_value(json_array_get(value, 0)),
+				    .machine = JOB_NO_MACHINE};
 	*task = (struct live_task){.state = read_state(replay, json_array_get(value, 1)),
 				   .machine = machine_of(replay, json_array_get(value, 2)),
 				   .origin = machine_of(replay, json_array_get(value, 3)),
