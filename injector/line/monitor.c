@@ -114,6 +114,8 @@ static struct dp_port_statistics port_since_reset(const struct injector_monitor 
 	port.rx_no_mbuf -= monitor->port_base[p].rx_no_mbuf;
 	port.rx_errors -= monitor->port_base[p].rx_errors;
 	port.tx_errors -= monitor->port_base[p].tx_errors;
+	port.tx_link_down -= monitor->port_base[p].tx_link_down;
+	port.tx_mtu -= monitor->port_base[p].tx_mtu;
 	return port;
 }
 
@@ -143,6 +145,8 @@ static void fill_direction(struct injector_monitor *monitor, unsigned int d,
 		.rx_missed = from->rx_missed,
 		.rx_errors = from->rx_errors,
 		.tx_errors = to->tx_errors,
+		.tx_link_down = to->tx_link_down,
+		.tx_mtu = to->tx_mtu,
 		.lost = count->lost,
 		.duplicated = count->duplicated,
 		.bypassed = count->bypassed,

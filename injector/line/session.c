@@ -117,7 +117,7 @@ static int start_clock(struct session *session, struct error *err)
 static int start_eal(struct session *session, struct error *err)
 {
 	const struct injector_session_settings *settings = session->settings;
-	uint16_t mbuf_bytes = dp_pool_bytes((uint16_t)settings->mtu, settings->ports, 2);
+	uint16_t mbuf_bytes = dp_pool_bytes((uint16_t)settings->mtu);
 	struct injector_memory memory = injector_memory_needed(session->slots, mbuf_bytes);
 	struct dp_eal_options options = {
 		.program = "nomora-injector",

@@ -19,14 +19,12 @@
 #include <dp/packet.h>
 
 #include "eal_log_priv.h"
+#include "packet_port_priv.h"
 #include "port_priv.h"
 
 enum {
 	DEFAULT_DESCRIPTORS = 1024,
-	XDP_MTU_MAXIMUM = 3000,         /* frame, headroom and the driver's own header share a page */
-	SLOT_BLOCK_BYTES = 65536,       /* unit in which af_packet allocates its ring */
-	SLOTS_MAXIMUM = 4096,           /* enough for a stall of 0.4 s at 10 kpps, or of 4 ms at 1 Mpps */
-	SLOTS_BYTES_MAXIMUM = 16 << 20, /* largest ring of af_packet, in kernel memory; a port has two rings */
+	XDP_MTU_MAXIMUM = 3000, /* frame, headroom and the driver's own header share a page */
 };
 
 const char *const dp_port_driver_names[] = {"auto", "af_xdp", "af_packet", NULL};
@@ -44,8 +42,7 @@ struct dp_port {
 	int lock;      /* descriptor of dp_port_lock(), -1 = none */
 	int socket_fd; /* the driver's socket (it has a counter of dropped packets); -1 = none */
 	uint64_t kernel_missed, xdp_missed_before;
-	int long_fd; /* socket that counts the frames that are too long for af_packet's slots; -1 = none */
-	uint64_t too_long;
+	struct packet_port *packet; /* NULL: not af_packet */
 };
 
 /* Drivers whose TX burst is a system call: sendto(), writev() or pcap_sendpacket(). */
@@ -86,8 +83,7 @@ static int plug_device(struct dp_port *port, const char *arguments, struct error
 static int set_mtu(const struct dp_port *port, uint16_t mtu, const struct rte_eth_dev_info *info,
 		   struct rte_eth_rxmode *mode, struct error *err)
 {
-	/* af_packet's driver has no MTU: the size of its slots is the limit. */
-	if (mtu <= RTE_ETHER_MTU || strcmp(info->driver_name, "net_af_packet") == 0)
+	if (mtu <= RTE_ETHER_MTU || port->packet) /* af_packet: the size of the pool's buffers is the limit */
 		return 0;
 	if (mtu > info->max_mtu)
 		return error_set(err, ENOTSUP, "%s: driver %s supports an MTU of at most %u, not %u", port->name,
@@ -186,62 +182,73 @@ static int open_existing(struct dp_port *port, const struct dp_port_options *opt
 	return configure_device(port, options, err);
 }
 
-static int refuse_long_frames(struct dp_port *port, const struct dp_port_options *options, const char *arguments,
-			      struct error *err)
+/* Brings the interface up and locks it. */
+static int take_interface(struct dp_port *port, struct error *err)
 {
-	unsigned int bytes = dp_af_packet_frame_bytes(arguments);
-	unsigned int mtu = dp_interface_mtu(port->interface); /* the driver would report 1500 */
+	int status = dp_interface_check(port->interface, err);
 
-	if (port->socket_fd < 0)
-		return 0;
-	if (options->mtu > RTE_ETHER_MTU && options->mtu + RTE_ETHER_HDR_LEN > (int)bytes)
-		return error_set(
-			err, EINVAL,
-			"%s: its slots hold frames of %u bytes, too short for an MTU of %u: use blocksz=%d,framesz=%u",
-			port->name, bytes, options->mtu, SLOT_BLOCK_BYTES, dp_af_packet_slot_bytes(options->mtu));
-	port->long_fd = dp_socket_refuse_longer(port->socket_fd, port->interface, bytes, err);
-	if (port->long_fd < 0)
-		return port->long_fd;
-	if (mtu + RTE_ETHER_HDR_LEN > bytes)
-		log_warning(
-			"%s has an MTU of %u: frames of more than %u bytes are dropped and counted as rx_errors (use "
-			"'ip link set dev %s mtu %u', or open the port for a larger MTU)",
-			port->interface, mtu, bytes, port->interface, options->mtu ? options->mtu : RTE_ETHER_MTU);
-	return 0;
+	if (status)
+		return status;
+	port->interface_index = if_nametoindex(port->interface);
+	port->lock = dp_port_lock(port->interface, err);
+	return port->lock < 0 ? port->lock : 0;
 }
 
 static int open_vdev(struct dp_port *port, const struct dp_port_options *options, const char *arguments,
 		     struct error *err)
 {
-	int status;
+	int status = 0;
 
-	if (dp_port_vdev_interface(arguments, port->interface, sizeof port->interface)) {
-		status = dp_interface_check(port->interface, err);
-		if (status)
-			return status;
-		port->interface_index = if_nametoindex(port->interface);
-		port->lock = dp_port_lock(port->interface, err);
-		if (port->lock < 0)
-			return port->lock;
-	}
-	status = plug_device(port, arguments, err);
+	if (dp_port_vdev_interface(arguments, port->interface, sizeof port->interface))
+		status = take_interface(port, err);
+	if (!status)
+		status = plug_device(port, arguments, err);
 	if (!status)
 		status = configure_device(port, options, err);
-	if (!status && strncmp(port->device, "net_af_packet", strlen("net_af_packet")) == 0)
-		status = refuse_long_frames(port, options, arguments, err);
 	return status;
+}
+
+/* Gives the device the address of the interface, which the prober sends from. */
+static void copy_address(const struct dp_port *port)
+{
+	struct rte_ether_addr address;
+
+	if (dp_interface_address(port->interface, address.addr_bytes))
+		rte_eth_dev_default_mac_addr_set(port->id, &address);
+}
+
+static int open_packet_port(struct dp_port *port, const struct dp_port_options *options, const char *interface,
+			    struct error *err)
+{
+	int status;
+
+	snprintf(port->interface, sizeof port->interface, "%s", interface);
+	snprintf(port->device, sizeof port->device, "net_null_%s", interface);
+	status = take_interface(port, err);
+	if (status)
+		return status;
+	port->packet = packet_port_open(port->interface, options->pool, options->promiscuous, err);
+	if (!port->packet)
+		return error_code(err, ENOMEM);
+	status = plug_device(port, "", err);
+	if (!status)
+		status = configure_device(port, options, err);
+	if (status)
+		return status;
+	port->socket_fd = packet_port_socket(port->packet);
+	copy_address(port);
+	return 0;
 }
 
 static void release(struct dp_port *port)
 {
 	if (port->started)
 		rte_eth_dev_stop(port->id);
-	if (port->socket_fd >= 0)
+	if (port->socket_fd >= 0 && !port->packet)
 		close(port->socket_fd);
 	port->socket_fd = -1;
-	if (port->long_fd >= 0)
-		close(port->long_fd);
-	port->long_fd = -1;
+	packet_port_close(port->packet);
+	port->packet = NULL;
 	if (port->configured)
 		rte_eth_dev_close(port->id);
 	if (port->plugged)
@@ -252,52 +259,66 @@ static void release(struct dp_port *port)
 	port->lock = -1;
 }
 
-static int open_interface_with(struct dp_port *port, const struct dp_port_options *options, bool xdp, struct error *err)
+static int open_xdp(struct dp_port *port, const struct dp_port_options *options, struct error *err)
 {
-	unsigned int slot = dp_af_packet_slot_bytes(options->mtu);
 	char arguments[160];
 
-	snprintf(port->device, sizeof port->device, "net_%s_%s", xdp ? "af_xdp" : "af_packet", options->name);
-	if (xdp)
-		snprintf(arguments, sizeof arguments, "iface=%s,start_queue=0,queue_count=1", options->name);
-	else
-		snprintf(arguments, sizeof arguments, "iface=%s,blocksz=%d,framesz=%u,framecnt=%u", options->name,
-			 SLOT_BLOCK_BYTES, slot, RTE_MIN((unsigned int)SLOTS_MAXIMUM, SLOTS_BYTES_MAXIMUM / slot));
+	snprintf(port->device, sizeof port->device, "net_af_xdp_%s", options->name);
+	snprintf(arguments, sizeof arguments, "iface=%s,start_queue=0,queue_count=1", options->name);
 	return open_vdev(port, options, arguments, err);
+}
+
+/* Fills `reason` if af_xdp cannot serve the interface. */
+static int check_xdp(const struct dp_port_options *options, struct error *reason)
+{
+	unsigned int queues = dp_interface_rx_queues(options->name);
+
+	if (queues != 1)
+		return error_set(reason, ENOTSUP,
+				 "%s has %u receive queues, but af_xdp would see only the first: run 'ethtool -L "
+				 "%s combined 1' (or rx 1 tx 1) first, or use --driver af_packet",
+				 options->name, queues, options->name);
+	if (options->mtu > XDP_MTU_MAXIMUM)
+		return error_set(reason, ENOTSUP,
+				 "%s: af_xdp supports an MTU of at most %d, not %u: use --driver af_packet",
+				 options->name, XDP_MTU_MAXIMUM, options->mtu);
+	return 0;
 }
 
 static int open_interface(struct dp_port *port, const struct dp_port_options *options, struct error *err)
 {
-	bool one_queue = dp_interface_rx_queues(options->name) == 1, fits = options->mtu <= XDP_MTU_MAXIMUM;
 	struct error reason = {0};
 	int status;
 
 	if (options->driver == DP_PORT_AF_PACKET)
-		return open_interface_with(port, options, false, err);
-	if (options->driver == DP_PORT_AF_XDP) {
-		if (!one_queue)
-			return error_set(
-				err, ENOTSUP,
-				"%s has %u receive queues, but af_xdp would see only the first: run 'ethtool -L "
-				"%s combined 1' (or rx 1 tx 1) first, or use --driver af_packet",
-				options->name, dp_interface_rx_queues(options->name), options->name);
-		if (!fits)
-			return error_set(err, ENOTSUP,
-					 "%s: af_xdp supports an MTU of at most %d, not %u: use --driver af_packet",
-					 options->name, XDP_MTU_MAXIMUM, options->mtu);
-		return open_interface_with(port, options, true, err);
+		return open_packet_port(port, options, options->name, err);
+	status = options->driver == DP_PORT_AUTO && dp_interface_is_virtual(options->name)
+			 ? error_set(&reason, ENOTSUP, "it is virtual, so hosts may leave checksums to it")
+			 : check_xdp(options, &reason);
+	if (!status)
+		status = open_xdp(port, options, &reason);
+	if (!status || options->driver == DP_PORT_AF_XDP || status == -ENODEV || status == -EPERM || status == -EBUSY) {
+		if (status && err)
+			*err = reason;
+		return status;
 	}
-	if (one_queue && fits) {
-		status = open_interface_with(port, options, true, &reason);
-		if (!status || status == -ENODEV || status == -EPERM || status == -EBUSY) {
-			if (status && err)
-				*err = reason;
-			return status;
-		}
-		release(port);
-		log_debug("%s; trying af_packet", reason.text);
-	}
-	return open_interface_with(port, options, false, err);
+	release(port);
+	log_info("%s: driver af_packet instead of af_xdp: %s", options->name, reason.text);
+	return open_packet_port(port, options, options->name, err);
+}
+
+/* "net_af_packetN,iface=NAME" means our af_packet, not DPDK's driver (see packet_port_priv.h). */
+static int open_named_vdev(struct dp_port *port, const struct dp_port_options *options, const char *arguments,
+			   struct error *err)
+{
+	char interface[IFNAMSIZ];
+
+	if (strncmp(port->device, "net_af_packet", strlen("net_af_packet")) != 0)
+		return open_vdev(port, options, arguments, err);
+	if (!dp_port_vdev_interface(arguments, interface, sizeof interface) || strchr(arguments, ','))
+		return error_set(err, EINVAL, "%s: expected iface=NAME and no other argument, not '%s'", port->name,
+				 arguments);
+	return open_packet_port(port, options, interface, err);
 }
 
 struct dp_port *dp_port_open(const struct dp_port_options *options, struct error *err)
@@ -311,7 +332,7 @@ struct dp_port *dp_port_open(const struct dp_port_options *options, struct error
 		errno = ENOMEM;
 		return NULL;
 	}
-	port->lock = port->socket_fd = port->long_fd = port->stamps.offset = -1;
+	port->lock = port->socket_fd = port->stamps.offset = -1;
 	snprintf(port->name, sizeof port->name, "%.*s", (int)length, options->name);
 	snprintf(port->device, sizeof port->device, "%.*s", (int)length, options->name);
 	if (dp_port_is_pci(options->name) || rte_eth_dev_get_port_by_name(options->name, &port->id) == 0)
@@ -319,7 +340,7 @@ struct dp_port *dp_port_open(const struct dp_port_options *options, struct error
 	else if (length >= sizeof port->device)
 		status = error_set(err, ENODEV, "there is no port '%.80s...'", options->name);
 	else if (dp_port_is_vdev(options->name))
-		status = open_vdev(port, options, options->name[length] ? options->name + length + 1 : "", err);
+		status = open_named_vdev(port, options, options->name[length] ? options->name + length + 1 : "", err);
 	else
 		status = open_interface(port, options, err);
 	if (!status)
@@ -327,6 +348,17 @@ struct dp_port *dp_port_open(const struct dp_port_options *options, struct error
 	dp_port_close(port);
 	errno = -status;
 	return NULL;
+}
+
+static void start_packet_port(struct dp_port *port)
+{
+	unsigned int mtu = dp_interface_mtu(port->interface), most = packet_port_frame_bytes(port->packet);
+
+	packet_port_install(port->packet, port->id);
+	if (mtu + RTE_ETHER_HDR_LEN > most)
+		log_warning("%s has an MTU of %u: frames of more than %u bytes are dropped and counted as rx_errors "
+			    "(use 'ip link set dev %s mtu %u', or open the port for a larger MTU)",
+			    port->interface, mtu, most, port->interface, most - RTE_ETHER_HDR_LEN - 2 * RTE_VLAN_HLEN);
 }
 
 int dp_port_start(struct dp_port *port, struct error *err)
@@ -340,8 +372,8 @@ int dp_port_start(struct dp_port *port, struct error *err)
 	rte_eth_stats_reset(port->id);
 	if (port->socket_fd >= 0)
 		dp_socket_missed(port->socket_fd, &port->xdp_missed_before);
-	if (port->long_fd >= 0)
-		dp_socket_refused(port->long_fd);
+	if (port->packet)
+		start_packet_port(port);
 	return 0;
 }
 
@@ -353,20 +385,11 @@ void dp_port_close(struct dp_port *port)
 	free(port);
 }
 
-static bool may_be_slotted(const char *name)
-{
-	return !dp_port_is_pci(name) && (!dp_port_is_vdev(name) || strncmp(name, "net_af_", strlen("net_af_")) == 0);
-}
-
-uint16_t dp_pool_bytes(uint16_t mtu, const char *const *ports, size_t port_count)
+uint16_t dp_pool_bytes(uint16_t mtu)
 {
 	unsigned int carried = RTE_MIN(mtu, DP_MTU_MAXIMUM);
 	unsigned int frame = carried + RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN + RTE_ETHER_CRC_LEN;
 
-	for (size_t i = 0; i < port_count; i++) {
-		if (may_be_slotted(ports[i]))
-			return (uint16_t)dp_af_packet_slot_bytes(carried);
-	}
 	return (uint16_t)RTE_MAX(2048U, RTE_ALIGN_CEIL(frame, 1024U));
 }
 
@@ -401,9 +424,10 @@ void dp_port_report(const struct dp_port *port, struct dp_port_report *report)
 	*report = (struct dp_port_report){.numa_node = rte_eth_dev_socket_id(port->id), .queues = port->queues};
 	snprintf(report->name, sizeof report->name, "%s", port->name);
 	if (rte_eth_dev_info_get(port->id, &info) == 0) {
-		snprintf(report->driver, sizeof report->driver, "%s", info.driver_name);
+		snprintf(report->driver, sizeof report->driver, "%s",
+			 port->packet ? "net_af_packet" : info.driver_name);
 		report->hardware_rx_stamps = info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_TIMESTAMP;
-		report->sends_by_system_call = sends_by_system_call(info.driver_name);
+		report->sends_by_system_call = sends_by_system_call(report->driver);
 	}
 	if (port->interface[0])
 		report->mtu = (uint16_t)RTE_MIN(dp_interface_mtu(port->interface), UINT16_MAX);
@@ -418,6 +442,22 @@ void dp_port_report(const struct dp_port *port, struct dp_port_report *report)
 	/* Drivers of Linux interfaces report the link state as it was at the start. */
 	if (port->interface[0])
 		report->link_up = dp_interface_running(port->interface, port->interface_index);
+}
+
+static void count_packet_port(const struct dp_port *port, struct dp_port_statistics *statistics)
+{
+	const struct packet_port_counts *count = packet_port_counts(port->packet);
+
+	*statistics = (struct dp_port_statistics){
+		.rx_packets = count->rx_packets,
+		.rx_bytes = count->rx_bytes,
+		.rx_errors = count->rx_errors,
+		.tx_packets = count->tx_packets,
+		.tx_bytes = count->tx_bytes,
+		.tx_errors = count->tx_errors + count->tx_link_down + count->tx_mtu,
+		.tx_link_down = count->tx_link_down,
+		.tx_mtu = count->tx_mtu,
+	};
 }
 
 void dp_port_statistics(struct dp_port *port, struct dp_port_statistics *statistics)
@@ -435,9 +475,8 @@ void dp_port_statistics(struct dp_port *port, struct dp_port_statistics *statist
 		.tx_bytes = counters.obytes,
 		.tx_errors = counters.oerrors,
 	};
-	if (port->long_fd >= 0)
-		port->too_long += dp_socket_refused(port->long_fd);
-	statistics->rx_errors += port->too_long;
+	if (port->packet)
+		count_packet_port(port, statistics);
 	if (port->socket_fd < 0)
 		return;
 	port->kernel_missed += dp_socket_missed(port->socket_fd, &port->xdp_missed_before);

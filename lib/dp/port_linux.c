@@ -3,9 +3,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
-#include <arpa/inet.h>
 #include <errno.h>
-#include <linux/filter.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <linux/if_xdp.h>
@@ -23,13 +21,6 @@
 #ifndef SOL_XDP
 #define SOL_XDP 283
 #endif
-
-/*
- * Bytes in a slot of af_packet before the frame. The kernel puts the network header behind a tpacket2_hdr and an
- * address, aligned. The frame begins with its Ethernet header, directly before the network header.
- */
-#define SLOT_HEAD (TPACKET_ALIGN(TPACKET2_HDRLEN + 16) - ETH_HLEN)
-enum { VLAN_TAG = 4 };
 
 bool dp_port_is_pci(const char *name)
 {
@@ -114,6 +105,16 @@ static bool ask_interface(const char *interface, unsigned long question, struct 
 	return status == 0;
 }
 
+bool dp_interface_address(const char *interface, uint8_t address[ETH_ALEN])
+{
+	struct ifreq request = {0};
+
+	if (!ask_interface(interface, SIOCGIFHWADDR, &request))
+		return false;
+	memcpy(address, request.ifr_hwaddr.sa_data, ETH_ALEN);
+	return true;
+}
+
 unsigned int dp_interface_mtu(const char *interface)
 {
 	struct ifreq request = {0};
@@ -132,6 +133,14 @@ bool dp_interface_running(const char *interface, unsigned int index)
 	 */
 	return if_nametoindex(interface) == index && ask_interface(interface, SIOCGIFFLAGS, &request) &&
 	       (request.ifr_flags & running) == running;
+}
+
+bool dp_interface_is_virtual(const char *interface)
+{
+	char path[128];
+
+	snprintf(path, sizeof path, "/sys/class/net/%.32s/device", interface);
+	return if_nametoindex(interface) != 0 && access(path, F_OK) != 0;
 }
 
 unsigned int dp_interface_rx_queues(const char *interface)
@@ -229,78 +238,6 @@ int dp_sockets_new(const struct dp_sockets *before)
 			return dup(descriptor);
 	}
 	return -1;
-}
-
-unsigned int dp_af_packet_frame_bytes(const char *arguments)
-{
-	const char *given = strstr(arguments, "framesz=");
-	unsigned long slot = given ? strtoul(given + strlen("framesz="), NULL, 10) : 2048;
-
-	return slot > SLOT_HEAD ? (unsigned int)slot - SLOT_HEAD : 0;
-}
-
-unsigned int dp_af_packet_slot_bytes(unsigned int mtu)
-{
-	unsigned int bytes = 2048;
-
-	while (bytes < SLOT_HEAD + mtu + ETH_HLEN + VLAN_TAG)
-		bytes *= 2;
-	return bytes;
-}
-
-/*
- * Attaches a socket filter. If `longer`, it accepts one byte of each frame longer than `bytes`; else it accepts the
- * other frames, whole.
- */
-static int filter_length(int socket_fd, unsigned int bytes, bool longer)
-{
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_LEN, 0),
-		BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, bytes, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, longer ? 1 : 0),
-		BPF_STMT(BPF_RET | BPF_K, longer ? 0 : UINT32_MAX),
-	};
-	struct sock_fprog program = {sizeof code / sizeof code[0], code};
-
-	return setsockopt(socket_fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) == 0 ? 0 : -errno;
-}
-
-int dp_socket_refuse_longer(int socket_fd, const char *interface, unsigned int bytes, struct error *err)
-{
-	struct sockaddr_ll address = {
-		.sll_family = AF_PACKET,
-		.sll_protocol = htons(ETH_P_ALL),
-		.sll_ifindex = (int)if_nametoindex(interface),
-	};
-	int on = 1, status,
-	    counting = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0); /* protocol 0: receives nothing yet */
-
-	if (counting < 0)
-		return error_set(err, errno, "%s: no socket to count long frames: %s", interface, strerror(errno));
-	status = filter_length(counting, bytes, true);
-	if (!status && (setsockopt(counting, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof on) != 0 ||
-			bind(counting, (struct sockaddr *)&address, sizeof address) != 0))
-		status = -errno;
-	if (!status)
-		status = filter_length(socket_fd, bytes, false);
-	if (!status)
-		return counting;
-	close(counting);
-	return error_set(err, -status, "%s: cannot refuse long frames: %s", interface, strerror(-status));
-}
-
-uint64_t dp_socket_refused(int counting_fd)
-{
-	struct tpacket_stats statistics = {0};
-	socklen_t length = sizeof statistics;
-
-	/*
-	 * The count includes frames that did not fit the socket's buffer; the buffer is always full, as nobody reads
-	 * from the socket. Reading the count clears it.
-	 */
-	if (getsockopt(counting_fd, SOL_PACKET, PACKET_STATISTICS, &statistics, &length) != 0)
-		return 0;
-	return statistics.tp_packets;
 }
 
 uint64_t dp_socket_missed(int socket_fd, uint64_t *xdp_total_before)

@@ -30,8 +30,14 @@ int dp_interface_check(const char *interface, struct error *err);
 /* Returns true if the interface is up with a carrier and still has this index. */
 bool dp_interface_running(const char *interface, unsigned int index);
 
+/* Copies the interface's MAC address. Returns false if it is unknown. */
+bool dp_interface_address(const char *interface, uint8_t address[6]);
+
 /* Returns the interface's MTU, or 0 if it is unknown. */
 unsigned int dp_interface_mtu(const char *interface);
+
+/* Returns true if no device is behind the interface, as with veth, tap and macvlan. */
+bool dp_interface_is_virtual(const char *interface);
 
 /*
  * Returns the interface's number of receive queues, or 1 if it is unknown. af_xdp's driver receives from only one of
@@ -49,8 +55,8 @@ int dp_port_lock(const char *name, struct error *err);
 int dp_pci_check(const char *address, struct error *err);
 
 /*
- * A set of open sockets. af_packet's driver does not report packets that the kernel dropped, and af_xdp's driver does
- * not report drops at a full RX ring, but the socket that the driver opened has these counters. We find the socket by
+ * A set of open sockets. af_xdp's driver does not report drops at a full RX ring, but the socket that the driver
+ * opened has this counter. We find the socket by
  * comparing the sockets that are open before and after the driver is started.
  */
 struct dp_sockets {
@@ -60,24 +66,6 @@ struct dp_sockets {
 void dp_sockets_look(struct dp_sockets *sockets);
 int dp_sockets_new(const struct dp_sockets *before); /* returns a duplicate of the new socket's descriptor, which the
 							caller closes; -1 = none */
-
-/*
- * af_packet's driver truncates a frame that does not fit its slot. Makes the driver's socket refuse such frames, and
- * opens a second socket on the interface that only counts them. Returns the second socket, or -errno with err set.
- */
-int dp_socket_refuse_longer(int socket_fd, const char *interface, unsigned int bytes, struct error *err);
-
-/* Returns the number of packets that the socket of dp_socket_refuse_longer() has counted since the last call. */
-uint64_t dp_socket_refused(int counting_fd);
-
-/*
- * Returns the length of the longest frame that fits a slot of af_packet's driver, from its arguments ("framesz=",
- * default 2048).
- */
-unsigned int dp_af_packet_frame_bytes(const char *arguments);
-
-/* Returns the size of an af_packet slot that holds frames of this MTU, a power of two. */
-unsigned int dp_af_packet_slot_bytes(unsigned int mtu);
 
 /*
  * Returns the number of packets that the kernel dropped since the last call because a buffer was full.

@@ -75,6 +75,8 @@ static const struct field direction_fields[] = {
 	DIRECTION("rx_missed", COUNT, rx_missed),
 	DIRECTION("rx_errors", COUNT, rx_errors),
 	DIRECTION("tx_errors", COUNT, tx_errors),
+	DIRECTION("tx_link_down", COUNT, tx_link_down),
+	DIRECTION("tx_mtu", COUNT, tx_mtu),
 	DIRECTION("lost", COUNT, lost),
 	DIRECTION("duplicated", COUNT, duplicated),
 	DIRECTION("bypassed", COUNT, bypassed),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Adds to an af_packet port what DPDK 22.11's driver lacks: the process is woken when a packet arrives, and the kernel
+ * Adds to an af_packet port what DPDK's ports lack: the process is woken when a packet arrives, and the kernel
  * timestamps arrivals and departures. A second packet socket on the interface receives copies of STAMP packets with the
  * kernel's receive timestamp (SO_TIMESTAMPNS). A filter on this socket and on the driver's own socket rejects all other
  * traffic. If the kernel has our address, UDP sockets that discard everything keep it from answering "port

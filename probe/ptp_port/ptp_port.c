@@ -154,7 +154,7 @@ static int open_port(struct port *port, const struct option_operands *operands, 
 
 	if (code)
 		return code;
-	port->pool = dp_pool_create("ptp", BUFFERS, dp_pool_bytes(0, names, 1), err);
+	port->pool = dp_pool_create("ptp", BUFFERS, dp_pool_bytes(0), err);
 	if (!port->pool)
 		return error_code(err, ENOMEM);
 	options.pool = port->pool;

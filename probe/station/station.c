@@ -37,7 +37,7 @@ static int open_outputs(struct station *station, struct error *err)
 static int open_port(struct station *station, const struct option_operands *operands, struct error *err)
 {
 	const char *const ports[] = {operands->items[0]};
-	uint16_t bytes = dp_pool_bytes((uint16_t)station->settings->mtu, ports, 1);
+	uint16_t bytes = dp_pool_bytes((uint16_t)station->settings->mtu);
 	struct dp_eal_options eal = {
 		.program = "nomora-probe",
 		.ports = ports,

@@ -5,7 +5,10 @@
  *   0000:03:00.0                      PCI address (bound to vfio-pci; Mellanox to its own driver)
  *   net_af_packet0,iface=va           any virtual device with its arguments, as EAL's --vdev takes it:
  *                                     net_ring, net_null, net_pcap, net_memif, net_tap, net_af_xdp ...
- *   veth0                             a Linux interface: af_xdp if that works on it, else af_packet
+ *   veth0                             a Linux interface: af_xdp on a NIC if that works, else af_packet
+ *
+ * af_packet is a packet socket of our own, not DPDK's driver, also as net_af_packet0,iface=va. It finishes the
+ * checksums that a host left to its NIC, and cuts super-packets (TSO) into the frames that the NIC would send.
  *
  * The caller owns the pool of packets, which must outlive the port. The control thread opens, starts and closes the
  * port; one lcore at a time calls the burst functions (see dp/packet.h). A process holds a lock on a Linux interface as
@@ -21,7 +24,7 @@
 #include <base/error.h>
 
 enum dp_port_driver {
-	DP_PORT_AUTO, /* Linux interface: af_xdp, or af_packet if that fails */
+	DP_PORT_AUTO, /* Linux interface: af_xdp on a NIC, or af_packet if that fails; af_packet on a veth or tap */
 	DP_PORT_AF_XDP,
 	DP_PORT_AF_PACKET,
 };
@@ -41,12 +44,11 @@ void dp_pool_free(struct dp_pool *pool);
 
 /*
  * Returns `data_bytes` for dp_pool_create(): each buffer then holds a frame of this MTU (at most DP_MTU_MAXIMUM) with
- * its header and tags, on all of these ports. The result is a multiple of 1 KiB and at least 2 KiB, because NICs count
- * their buffers in KiB (82599 datasheet, SRRCTL.BSIZEPACKET). If any port is a Linux interface or an af_packet device,
- * the result is a power of two, because the slots of its ring are powers of two and are copied whole.
+ * its header and tags. The result is a multiple of 1 KiB and at least 2 KiB, because NICs count their buffers in KiB
+ * (82599 datasheet, SRRCTL.BSIZEPACKET).
  */
 #define DP_MTU_MAXIMUM 9600
-uint16_t dp_pool_bytes(uint16_t mtu, const char *const *ports, size_t port_count);
+uint16_t dp_pool_bytes(uint16_t mtu);
 
 struct dp_port_options {
 	const char *name;
@@ -107,13 +109,14 @@ void dp_port_report(const struct dp_port *port, struct dp_port_report *report);
  * - rx_missed: packets dropped because the device had no buffer space or no descriptor
  * - rx_no_mbuf: packets dropped because the pool was empty
  * - rx_errors: broken frames, and frames that are too long for the device. af_packet drops frames that are too long for
- *   its slots, which have 2048 bytes at the MTU of 1500; it never cuts them.
- * - tx_errors: packets accepted for transmission and then dropped by the device, for example because the Linux
- *   interface is down
+ *   the pool's buffers, which have 2048 bytes at the MTU of 1500; it never truncates them.
+ * - tx_errors: packets accepted for transmission and then dropped by the device. Parts of it, counted by af_packet
+ *   only: tx_link_down, because the Linux interface was down, without a carrier or removed; tx_mtu, because they were
+ *   longer than the MTU of the interface
  */
 struct dp_port_statistics {
 	uint64_t rx_packets, rx_bytes, rx_missed, rx_errors, rx_no_mbuf;
-	uint64_t tx_packets, tx_bytes, tx_errors;
+	uint64_t tx_packets, tx_bytes, tx_errors, tx_link_down, tx_mtu;
 };
 
 /*

@@ -2,7 +2,7 @@
 /*
  * Writes the STAMP packets that an agent sends and receives to a pcapng file. A separate thread does this while the
  * agent runs. The stamps in the file are those from which the samples are computed. (A capture on the interface does
- * not contain the packets that DPDK's af_packet driver sends.)
+ * not contain the packets that an af_packet port sends.)
  */
 #ifndef PROBE_CAPTURE_FILE_H
 #define PROBE_CAPTURE_FILE_H

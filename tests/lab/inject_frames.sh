@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The injector carries every kind of frame unchanged, or drops it and counts it by name: fragments, tags, runts, frames
+# of link protocols, TCP and UDP of hosts that leave checksums and segmentation to their NIC, frames longer than the
+# MTU, frames for a link that is down or an interface that is gone.
+. "$(dirname "$0")/../cli/lib.sh"
+
+[ -x "$bin/nomora-injector" ] || skip_all "built without DPDK"
+[ "$(id -u)" -eq 0 ] || skip_all "needs root for network namespaces"
+here=$(dirname "$0")
+prefix=nomora-test-$$
+control=$scratch/control.sock
+for name in a b mid; do
+	ip netns add "$prefix-$name" 2>/dev/null || skip_all "no network namespaces here"
+	at_exit ip netns del "$prefix-$name"
+	ip netns exec "$prefix-$name" sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1
+done
+address=1
+for name in a b; do
+	ip -n "$prefix-$name" link add app0 type veth peer name "inj-$name" netns "$prefix-mid"
+	ip -n "$prefix-$name" addr add "10.77.0.$address/24" dev app0
+	ip -n "$prefix-$name" link set app0 up
+	ip -n "$prefix-mid" link set "inj-$name" up
+	address=$((address + 1))
+done
+injector_pid=
+stop_injector() { [ -z "$injector_pid" ] || kill -TERM "$injector_pid" 2>/dev/null; }
+at_exit stop_injector
+ready() { "$nomora" inject-ctl "$control" stats || ! kill -0 "$injector_pid"; }
+start() {
+	ip netns exec "$prefix-mid" "$nomora" inject inj-a inj-b "$@" --nice 0 --control "$control" 2>"$scratch/log" </dev/null &
+	injector_pid=$!
+	wait_for 30 ready && kill -0 "$injector_pid" 2>/dev/null
+}
+stop() {
+	"$nomora" inject-ctl "$control" stop >/dev/null
+	wait "$injector_pid"
+	injector_pid=
+}
+ask() { "$nomora" inject-ctl "$control" stats --json | python3 -c "import json,sys; s = json.load(sys.stdin)['ab']; print($1)"; }
+is() { # is NAME EXPECTED FOUND
+	[ "$2" = "$3" ] && pass "$1" || fail "$1" "expected $2, found $3" "$("$nomora" inject-ctl "$control" stats --json)" "$(cat "$scratch/log")"
+}
+counted() { is "$1" "$2" "$(ask 's["rx_packets"], s["tx_packets"] - s["tx_errors"], s["tx_errors"], s["tx_link_down"], s["tx_mtu"]')"; }
+
+if start --delay-us 100; then
+	grep -q "inj-a: driver af_packet instead of af_xdp: it is virtual" "$scratch/log" && pass "auto says its choice and why" ||
+		fail "auto says its choice and why" "$(cat "$scratch/log")"
+	check "TCP and UDP of hosts with default offloads arrive unchanged" python3 "$here/tcp.py" "$prefix"
+	is "and nothing is dropped" 0 "$(ask 's["rx_missed"] + s["rx_errors"] + s["tx_errors"] + s["ring_full"] + s["nombuf"]')"
+	stop
+else
+	fail "auto starts" "$(cat "$scratch/log")"
+fi
+for name in a b; do
+	ip netns exec "$prefix-$name" ethtool -K app0 tx off rx off tso off gso off gro off >/dev/null 2>&1
+done
+for driver in af_packet af_xdp; do
+	if start --driver "$driver" --delay-us 100; then
+		check "$driver carries every kind of frame unchanged" python3 "$here/frames.py" "$prefix" kinds
+		is "$driver forwards nothing that its own host sends" "20 0" \
+			"$(python3 "$here/frames.py" "$prefix" count mid inj-a 20 100)"
+		stop
+	else
+		fail "$driver starts" "$(cat "$scratch/log")"
+	fi
+done
+if start --driver af_packet --delay-us 100; then
+	ip -n "$prefix-mid" link set inj-b down
+	python3 "$here/frames.py" "$prefix" count a app0 200 100 >/dev/null
+	counted "frames for a link that is down are counted" "200 0 200 200 0"
+	ip -n "$prefix-mid" link set inj-b up
+	is "and do not arrive when it is up again, but all later ones do" "0 100" "$(python3 "$here/frames.py" "$prefix" count a app0 100 100)"
+	counted "and are counted" "300 100 200 200 0"
+	ip -n "$prefix-b" link set app0 down
+	python3 "$here/frames.py" "$prefix" count a app0 50 100 >/dev/null 2>&1 || true
+	ip -n "$prefix-b" link set app0 up
+	ip -n "$prefix-a" link set app0 mtu 2000
+	ip -n "$prefix-mid" link set inj-a mtu 2000
+	"$nomora" inject-ctl "$control" reset >/dev/null
+	is "frames longer than the other MTU do not arrive" "0 0" "$(python3 "$here/frames.py" "$prefix" count a app0 50 1900)"
+	counted "and are counted" "50 0 50 0 50"
+	ip -n "$prefix-mid" link del inj-b
+	stop
+else
+	fail "af_packet starts" "$(cat "$scratch/log")"
+fi
+plan
