@@ -82,9 +82,24 @@ static bool has_route(const char *name)
 	return found;
 }
 
+/* Finds the bridge, bond, VRF or virtual switch that the interface is a member of. Returns false if there is none. */
+static bool find_master(const char *name, char *master, size_t bytes)
+{
+	char link[PATH_BYTES], target[PATH_BYTES];
+	ssize_t length;
+
+	snprintf(link, sizeof link, "/sys/class/net/%s/master", name);
+	length = readlink(link, target, sizeof target - 1);
+	if (length < 0)
+		return false;
+	target[length] = '\0';
+	snprintf(master, bytes, "%.15s", strrchr(target, '/') ? strrchr(target, '/') + 1 : target);
+	return true;
+}
+
 int interface_check_unused(const char *name, struct error *err)
 {
-	char address[INET6_ADDRSTRLEN];
+	char address[INET6_ADDRSTRLEN], master[IF_NAMESIZE];
 
 	if (find_address(name, address, sizeof address))
 		return error_set(
@@ -98,6 +113,12 @@ int interface_check_unused(const char *name, struct error *err)
 			"%s is in a route of this host: an injector would cut this host off from that network; use "
 			"another interface, or --take-interface if this is intended",
 			name);
+	if (find_master(name, master, sizeof master))
+		return error_set(
+			err, EBUSY,
+			"%s is a member of %s, which would also forward its packets, without the delay: run 'ip "
+			"link set dev %s nomaster' first, or give --take-interface if this is intended",
+			name, master, name);
 	return 0;
 }
 

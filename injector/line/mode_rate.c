@@ -15,8 +15,8 @@
 enum { WIRE_OVERHEAD_BYTES = 24, FRAME_BYTES_MINIMUM = 60 };
 
 struct rate {
-	uint64_t cycles_per_byte_q16;
-	double smallest_pps; /* packets of the minimum size that the link carries per second */
+	uint64_t cycles_per_byte_q16, carried_q16; /* carried: fraction of a cycle left by earlier packets */
+	double smallest_pps;                       /* packets of the minimum size that the link carries per second */
 	struct wire wire;
 };
 
@@ -39,11 +39,14 @@ static int rate_create(const struct mode_context *context, const char *specifica
 
 static void rate_apply(void *state, const struct dp_packet *packet, uint64_t now, struct verdict *verdict)
 {
+	uint32_t length = dp_packet_length(packet), bytes = length < FRAME_BYTES_MINIMUM ? FRAME_BYTES_MINIMUM : length;
 	struct rate *rate = state;
 
 	(void)now;
 	verdict->wire = &rate->wire;
-	verdict->wire_cycles = ((dp_packet_length(packet) + WIRE_OVERHEAD_BYTES) * rate->cycles_per_byte_q16) >> 16;
+	rate->carried_q16 += (bytes + WIRE_OVERHEAD_BYTES) * rate->cycles_per_byte_q16;
+	verdict->wire_cycles = rate->carried_q16 >> 16;
+	rate->carried_q16 &= UINT16_MAX;
 }
 
 static double rate_limit_pps(const void *state)

@@ -155,9 +155,19 @@ static int create_modes(struct session *session, struct error *err)
 	return 0;
 }
 
+static void warn_mtus(const struct dp_port_report report[2])
+{
+	if (report[0].mtu && report[1].mtu && report[0].mtu != report[1].mtu)
+		log_warning(
+			"%s has an MTU of %u, %s of %u: longer frames than the smaller one are dropped (tx_mtu; af_xdp "
+			"does not count them): give both the same MTU",
+			report[0].name, report[0].mtu, report[1].name, report[1].mtu);
+}
+
 static int open_ports(struct session *session, struct error *err)
 {
 	const struct injector_session_settings *settings = session->settings;
+	struct dp_port_report report[2];
 	int status = 0;
 
 	for (int i = 0; i < 2; i++) {
@@ -176,12 +186,12 @@ static int open_ports(struct session *session, struct error *err)
 			return error_code(err, ENODEV);
 	}
 	for (int i = 0; i < 2 && !status; i++) {
-		struct dp_port_report report;
-
 		status = dp_port_start(session->ports[i], err);
-		dp_port_report(session->ports[i], &report);
-		session->bursts_are_system_calls |= report.sends_by_system_call;
+		dp_port_report(session->ports[i], &report[i]);
+		session->bursts_are_system_calls |= report[i].sends_by_system_call;
 	}
+	if (!status && dp_port_interface(session->ports[0])[0] && dp_port_interface(session->ports[1])[0])
+		warn_mtus(report);
 	return status;
 }
 

@@ -59,9 +59,8 @@ void rings_open(struct rings *rings, const struct rings_options *options)
 	memset(rings, 0, sizeof *rings);
 	rings->frame_bytes = options->frame_bytes ? options->frame_bytes : 60;
 	cr_assert_eq(dp_eal_start(&eal, &err), 0, "%s", err.text);
-	rings->pool = (struct rte_mempool *)dp_pool_create(
-		"pool", options->frame_bytes ? 4095 : 32767,
-		options->frame_bytes ? dp_pool_bytes(9000) : 256, &err);
+	rings->pool = (struct rte_mempool *)dp_pool_create("pool", options->frame_bytes ? 4095 : 32767,
+							   options->frame_bytes ? dp_pool_bytes(9000) : 256, &err);
 	cr_assert_not_null(rings->pool, "%s", err.text);
 	cr_assert_eq(dp_clock_calibrate(&rings->clock, (struct ns){INT64_C(20000000)}, &err), 0);
 	make_port(rings, 0, options->out_ring);
