@@ -10,12 +10,6 @@
 
 enum { VALUES_PRINTED = 24, HOSTS_DRAWN = 300 };
 
-static const char *const units[] = {
-	[LATENCY_STATISTIC_MAX] = "largest RTT (µs)",
-	[LATENCY_STATISTIC_P99] = "RTT p99 (µs)",
-	[LATENCY_STATISTIC_P50] = "RTT p50 (µs)",
-	[LATENCY_STATISTIC_LOSS] = "loss (share of probes)",
-};
 static const char rtt_title[] = "Round-trip times between hosts", loss_title[] = "Probes lost between hosts";
 
 /* Pictures show loss in percent: then two decimals are enough, and the value fits in a cell. */
@@ -25,7 +19,17 @@ static const double loss_scale_percent = 1;
 
 const char *figures_mesh_unit(enum latency_statistic statistic)
 {
-	return units[statistic];
+	switch (statistic) {
+	case LATENCY_STATISTIC_MAX:
+		return "largest RTT (µs)";
+	case LATENCY_STATISTIC_P99:
+		return "RTT p99 (µs)";
+	case LATENCY_STATISTIC_P50:
+		return "RTT p50 (µs)";
+	case LATENCY_STATISTIC_LOSS:
+		return "loss (share of probes)";
+	}
+	return "";
 }
 
 struct drawing {
@@ -145,7 +149,7 @@ int figures_mesh_save(const struct latency_order *order, enum latency_statistic 
 			 : statistic == LATENCY_STATISTIC_LOSS ? loss_title
 							       : rtt_title,
 		.subtitle = subtitle,
-		.unit = statistic == LATENCY_STATISTIC_LOSS ? loss_unit : units[statistic],
+		.unit = statistic == LATENCY_STATISTIC_LOSS ? loss_unit : figures_mesh_unit(statistic),
 		.row_title = by_rack ? "from rack" : "from",
 		.column_title = by_rack ? "to rack" : "to",
 		.logarithmic = statistic != LATENCY_STATISTIC_LOSS,

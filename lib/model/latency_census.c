@@ -37,8 +37,12 @@ static void count(struct latency_census *census, const struct latency_entry *ent
 	census->pairs++;
 	census->by_state[state]++;
 	census->disturbed += state == LATENCY_STATE_MEASURED && entry->disturbed > 0.01F;
-	if (state != LATENCY_STATE_NEVER && age.v > census->oldest.v)
+	if (state == LATENCY_STATE_NEVER)
+		return;
+	if (age.v > census->oldest.v)
 		census->oldest = age;
+	if (census->pairs - census->by_state[LATENCY_STATE_NEVER] == 1 || age.v < census->newest.v)
+		census->newest = age;
 }
 
 int latency_census_take(const struct latency_matrix *matrix, enum latency_statistic statistic, struct ns now,
@@ -66,8 +70,10 @@ int latency_census_take(const struct latency_matrix *matrix, enum latency_statis
 		if (state == LATENCY_STATE_MEASURED)
 			consider(census, statistic, &entry);
 		reach[entry.destination].answered += state == LATENCY_STATE_MEASURED;
-		reach[entry.destination].unreachable += entry.state == LATENCY_STATE_UNREACHABLE;
+		reach[entry.destination].unreachable += state == LATENCY_STATE_UNREACHABLE;
 	}
+	census->blind = census->by_state[LATENCY_STATE_STALE] && !census->by_state[LATENCY_STATE_MEASURED] &&
+			!census->by_state[LATENCY_STATE_UNREACHABLE];
 	for (uint32_t host = 0; host < hosts; host++)
 		if (latency_live_status(matrix, host) == LATENCY_HOST_ACTIVE && reach[host].unreachable >= LOST_PAIRS &&
 		    !reach[host].answered)

@@ -6,6 +6,8 @@
 void latency_census_print(const struct latency_census *census, const struct latency_matrix *live, struct ns now,
 			  FILE *out)
 {
+	if (census->blind)
+		fprintf(out, "BLIND: no pair was seen for %.0f s; all figures are older\n", ns_to_s(census->newest));
 	fprintf(out, "%zu hosts, %llu pairs:", latency_matrix_hosts(live), (unsigned long long)census->pairs);
 	for (size_t i = 0; i < LATENCY_STATES; i++)
 		fprintf(out, " %llu %s%s", (unsigned long long)census->by_state[i], latency_state_names[i],
@@ -44,7 +46,8 @@ json_t *latency_census_to_json(const struct latency_census *census, const struct
 		json_array_append_new(lost, json_string(latency_matrix_host(live, census->lost_hosts[i])));
 	for (size_t i = 0; i < LATENCY_STATES; i++)
 		json_object_set_new(states, latency_state_names[i], json_integer((json_int_t)census->by_state[i]));
-	return json_pack("{s:s,s:I,s:I,s:o,s:f,s:o,s:o}", "schema", "nomora.mesh_top/1", "hosts",
+	return json_pack("{s:s,s:I,s:I,s:o,s:b,s:f,s:o,s:o}", "schema", "nomora.mesh_top/1", "hosts",
 			 (json_int_t)latency_matrix_hosts(live), "pairs", (json_int_t)census->pairs, "states", states,
-			 "written_at", ns_to_s(latency_live_written_at(live)), "lost_hosts", lost, "worst", worst);
+			 "blind", census->blind, "written_at", ns_to_s(latency_live_written_at(live)), "lost_hosts",
+			 lost, "worst", worst);
 }

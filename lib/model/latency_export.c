@@ -59,10 +59,14 @@ static void print_pair(const struct latency_entry *entry, char *const *names, FI
 		const char *key;
 		double value;
 	} figures[] = {
-		{"rtt_p50_us", entry->rtt_p50_us},          {"rtt_p99_us", entry->rtt_p99_us},
-		{"rtt_max_us", entry->rtt_max_us},          {"loss", entry->loss},
-		{"updated_at", ns_to_s(entry->updated_at)}, {"disturbed", (double)entry->disturbed},
+		{"rtt_p50_us", entry->rtt_p50_us},
+		{"rtt_p99_us", entry->rtt_p99_us},
+		{"rtt_max_us", entry->rtt_max_us},
+		{"loss", entry->loss},
+		{"updated_at", ns_to_s(entry->updated_at)},
+		{"disturbed", (double)entry->disturbed},
 		{"error_us", (double)entry->error_us},
+		{"answered_at", entry->answered_at.v ? ns_to_s(entry->answered_at) : NAN},
 	};
 	char text[JSON_REAL_BYTES];
 

@@ -15,7 +15,7 @@
 
 #include "latency_store_priv.h"
 
-static const char magic[8] = "NOMORAL3";
+static const char magic[8] = "NOMORAL4";
 
 enum {
 	PAGE = 4096,
@@ -208,10 +208,10 @@ static struct latency_matrix *open_file(const char *path, bool writable, struct 
 		return NULL;
 	}
 	matrix->writable = writable;
-	matrix->fd = open(path, (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC);
-	if (matrix->fd < 0)
-		error_set(err, errno, "%s: cannot open: %s", path, strerror(errno));
-	else if (attach(matrix, path, err) == 0)
+	matrix->fd = latency_store_open(path, writable, err);
+	if (matrix->fd >= 0 && writable)
+		matrix->lock_fd = latency_store_open_lock(path, matrix->fd, err);
+	if (matrix->fd >= 0 && (!writable || matrix->lock_fd >= 0) && attach(matrix, path, err) == 0)
 		return matrix;
 	if (matrix->fd >= 0)
 		latency_store_unmap(matrix);
@@ -272,13 +272,10 @@ static void repair(struct latency_matrix *matrix)
 
 int latency_live_begin(struct latency_matrix *matrix, struct error *err)
 {
-	int code;
+	int code = latency_store_lock(matrix->lock_fd, err);
 
-	do {
-		code = flock(matrix->fd, LOCK_EX);
-	} while (code != 0 && errno == EINTR);
-	if (code != 0)
-		return error_set(err, errno, "cannot lock the live matrix: %s", strerror(errno));
+	if (code)
+		return code;
 	if (atomic_exchange(&matrix->counts->dirty, 1))
 		repair(matrix);
 	return 0;
@@ -288,12 +285,14 @@ void latency_live_end(struct latency_matrix *matrix)
 {
 	atomic_store(&matrix->counts->written_at_ns, ns_now_wall().v);
 	atomic_store(&matrix->counts->dirty, 0);
-	flock(matrix->fd, LOCK_UN);
+	flock(matrix->lock_fd, LOCK_UN);
 }
 
 uint32_t latency_live_racks(const struct latency_matrix *matrix)
 {
-	return atomic_load_explicit(&matrix->counts->racks, memory_order_acquire);
+	uint32_t racks = atomic_load_explicit(&matrix->counts->racks, memory_order_acquire);
+
+	return racks < matrix->rack_capacity ? racks : (uint32_t)matrix->rack_capacity;
 }
 
 static int64_t find_or_add_rack(struct latency_matrix *matrix, const char *rack, const char *pod)
@@ -333,7 +332,9 @@ void latency_live_set_status(struct latency_matrix *matrix, uint32_t host, enum 
 
 enum latency_host_status latency_live_status(const struct latency_matrix *matrix, uint32_t host)
 {
-	return (enum latency_host_status)atomic_load_explicit(&matrix->hosts[host].status, memory_order_acquire);
+	uint32_t status = atomic_load_explicit(&matrix->hosts[host].status, memory_order_acquire);
+
+	return status <= LATENCY_HOST_GONE ? (enum latency_host_status)status : LATENCY_HOST_ACTIVE;
 }
 
 int latency_live_mark(const char *path, const char *const *names, size_t count, enum latency_host_status status,
@@ -356,12 +357,12 @@ int latency_live_mark(const char *path, const char *const *names, size_t count, 
 
 const char *latency_live_rack_name(const struct latency_matrix *matrix, uint32_t rack)
 {
-	return rack < latency_live_racks(matrix) ? matrix->racks[rack].name : "";
+	return rack < latency_live_racks(matrix) ? latency_store_name(matrix->racks[rack].name) : "";
 }
 
 const char *latency_live_pod_name(const struct latency_matrix *matrix, uint32_t rack)
 {
-	return rack < latency_live_racks(matrix) ? matrix->racks[rack].pod : "";
+	return rack < latency_live_racks(matrix) ? latency_store_name(matrix->racks[rack].pod) : "";
 }
 
 uint32_t latency_live_rack_of(const struct latency_matrix *matrix, uint32_t host)
@@ -371,10 +372,18 @@ uint32_t latency_live_rack_of(const struct latency_matrix *matrix, uint32_t host
 	return rack < latency_live_racks(matrix) ? rack : LATENCY_NO_RACK;
 }
 
+/* Measurements that are farther apart than this do not belong to the same maximum. */
+static const struct ns apart = {60 * NS_PER_S};
+
 static void raise(struct latency_maximum *maximum, const struct latency_maximum *by)
 {
-	if (!by->pairs)
+	int64_t later = by->updated_at.v - maximum->updated_at.v;
+
+	/* What a dead prober measured last must not stay in the maximum of those that live. */
+	if (!by->pairs || (maximum->pairs && later < -apart.v))
 		return;
+	if (later > apart.v)
+		*maximum = (struct latency_maximum){0};
 	maximum->rtt_p50_us = maximum->rtt_p50_us > by->rtt_p50_us ? maximum->rtt_p50_us : by->rtt_p50_us;
 	maximum->rtt_p99_us = maximum->rtt_p99_us > by->rtt_p99_us ? maximum->rtt_p99_us : by->rtt_p99_us;
 	maximum->rtt_max_us = maximum->rtt_max_us > by->rtt_max_us ? maximum->rtt_max_us : by->rtt_max_us;

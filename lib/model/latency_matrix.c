@@ -39,6 +39,21 @@ double latency_entry_value(const struct latency_entry *entry, enum latency_stati
 	return NAN;
 }
 
+double latency_maximum_value(const struct latency_maximum *maximum, enum latency_statistic statistic)
+{
+	switch (statistic) {
+	case LATENCY_STATISTIC_MAX:
+		return (double)maximum->rtt_max_us;
+	case LATENCY_STATISTIC_P99:
+		return (double)maximum->rtt_p99_us;
+	case LATENCY_STATISTIC_P50:
+		return (double)maximum->rtt_p50_us;
+	case LATENCY_STATISTIC_LOSS:
+		return NAN;
+	}
+	return NAN;
+}
+
 enum latency_state latency_entry_state(const struct latency_entry *entry, struct ns now, struct ns max_age)
 {
 	const int64_t age = now.v - entry->updated_at.v, ahead = max_age.v > future.v ? max_age.v : future.v;
@@ -69,7 +84,7 @@ struct latency_matrix *latency_matrix_create(void)
 	if (!matrix)
 		return NULL;
 	matrix->counts = &matrix->own_counts;
-	matrix->fd = -1;
+	matrix->fd = matrix->lock_fd = -1;
 	matrix->writable = true;
 	return matrix;
 }
@@ -91,17 +106,21 @@ void latency_matrix_destroy(struct latency_matrix *matrix)
 
 size_t latency_matrix_hosts(const struct latency_matrix *matrix)
 {
-	return atomic_load_explicit(&matrix->counts->hosts, memory_order_acquire);
+	size_t hosts = atomic_load_explicit(&matrix->counts->hosts, memory_order_acquire);
+
+	return hosts < matrix->host_capacity ? hosts : matrix->host_capacity;
 }
 
 size_t latency_matrix_count(const struct latency_matrix *matrix)
 {
-	return atomic_load_explicit(&matrix->counts->pairs, memory_order_acquire);
+	uint64_t pairs = atomic_load_explicit(&matrix->counts->pairs, memory_order_acquire);
+
+	return pairs < matrix->pair_capacity ? pairs : matrix->pair_capacity;
 }
 
 const char *latency_matrix_host(const struct latency_matrix *matrix, uint32_t host)
 {
-	return host < latency_matrix_hosts(matrix) ? matrix->hosts[host].name : NULL;
+	return host < latency_matrix_hosts(matrix) ? latency_store_name(matrix->hosts[host].name) : NULL;
 }
 
 static uint64_t hash_name(const char *name)
@@ -214,6 +233,29 @@ int64_t latency_matrix_add_host(struct latency_matrix *matrix, const char *name)
 	return position;
 }
 
+/*
+ * Checks the invariants of an entry. An entry from a file never fails here: the parser has already checked it, with
+ * errors that name the wrong field.
+ */
+static bool entry_is_valid(const struct latency_entry *entry)
+{
+	if (!(entry->loss >= 0 && entry->loss <= 1) || entry->updated_at.v < 0 || entry->answered_at.v < 0 ||
+	    !(entry->disturbed >= 0 && entry->disturbed <= 1) || !(entry->error_us >= 0) ||
+	    entry->state > LATENCY_STATE_NEVER)
+		return false;
+	if (entry->samples == 0)
+		return isnan(entry->rtt_p50_us) && isnan(entry->rtt_p99_us) && isnan(entry->rtt_max_us);
+	return entry->state == LATENCY_STATE_MEASURED && entry->rtt_p50_us >= 0 &&
+	       entry->rtt_p50_us <= entry->rtt_p99_us && entry->rtt_p99_us <= entry->rtt_max_us &&
+	       isfinite(entry->rtt_max_us);
+}
+
+/* Only latency_matrix_set() writes to a private matrix; the file of a shared one may be damaged. */
+static bool is_trusted(const struct latency_matrix *matrix, const struct latency_entry *entry)
+{
+	return matrix->fd < 0 || entry_is_valid(entry);
+}
+
 const struct latency_entry *latency_matrix_at(const struct latency_matrix *matrix, size_t position)
 {
 	return position < latency_matrix_count(matrix) ? &matrix->blocks[position].entry : NULL;
@@ -226,7 +268,7 @@ bool latency_matrix_load(const struct latency_matrix *matrix, size_t position, s
 
 	return position < latency_matrix_count(matrix) &&
 	       latency_block_read(&block->sequence, block->words, entry, LATENCY_WORDS) && entry->source < hosts &&
-	       entry->destination < hosts;
+	       entry->destination < hosts && is_trusted(matrix, entry);
 }
 
 const struct latency_entry *latency_matrix_get(const struct latency_matrix *matrix, uint32_t source,
@@ -246,26 +288,9 @@ bool latency_matrix_load_pair(const struct latency_matrix *matrix, uint32_t sour
 		if (!block || !latency_block_read(&block->sequence, block->words, entry, LATENCY_WORDS))
 			return false;
 		if (entry->source == source && entry->destination == destination)
-			return true;
+			return is_trusted(matrix, entry);
 	}
 	return false;
-}
-
-/*
- * Checks the invariants of an entry. An entry from a file never fails here: the parser has already checked it, with
- * errors that name the wrong field.
- */
-static bool entry_is_valid(const struct latency_entry *entry)
-{
-	if (!(entry->loss >= 0 && entry->loss <= 1) || entry->updated_at.v < 0 ||
-	    !(entry->disturbed >= 0 && entry->disturbed <= 1) || !(entry->error_us >= 0) ||
-	    entry->state > LATENCY_STATE_NEVER)
-		return false;
-	if (entry->samples == 0)
-		return isnan(entry->rtt_p50_us) && isnan(entry->rtt_p99_us) && isnan(entry->rtt_max_us);
-	return entry->state == LATENCY_STATE_MEASURED && entry->rtt_p50_us >= 0 &&
-	       entry->rtt_p50_us <= entry->rtt_p99_us && entry->rtt_p99_us <= entry->rtt_max_us &&
-	       isfinite(entry->rtt_max_us);
 }
 
 static void write_pair(struct latency_block *block, const struct latency_entry *entry)
@@ -328,6 +353,7 @@ static struct latency_entry merge_worst(const struct latency_entry *a, const str
 	worst.loss = fmax(a->loss, b->loss);
 	worst.samples = a->samples + b->samples;
 	worst.updated_at.v = a->updated_at.v > b->updated_at.v ? a->updated_at.v : b->updated_at.v;
+	worst.answered_at.v = a->answered_at.v > b->answered_at.v ? a->answered_at.v : b->answered_at.v;
 	worst.disturbed = larger(a->disturbed, b->disturbed);
 	worst.error_us = larger(a->error_us, b->error_us);
 	worst.state = a->state < b->state ? a->state : b->state;

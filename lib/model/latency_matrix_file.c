@@ -10,10 +10,12 @@
 
 #include <base/number.h>
 
-static const char version_line[] = "# nomora.latency/2";
+static const char version_line[] = "# nomora.latency/3";
 #define FIRST_HEADER "src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at"
 static const char first_header[] = FIRST_HEADER;
-static const char header_line[] = FIRST_HEADER ",state,paths,paths_covered,disturbed,error_us";
+#define SECOND_HEADER FIRST_HEADER ",state,paths,paths_covered,disturbed,error_us"
+static const char second_header[] = SECOND_HEADER;
+static const char header_line[] = SECOND_HEADER ",answered_at";
 
 enum { ROWS_BETWEEN_LOOKS = 1 << 16 };
 
@@ -32,12 +34,14 @@ enum column {
 	COLUMN_PATHS_COVERED,
 	COLUMN_DISTURBED,
 	COLUMN_ERROR,
+	COLUMN_SECOND_COUNT, /* number of columns of the second version */
+	COLUMN_ANSWERED_AT = COLUMN_SECOND_COUNT,
 	COLUMN_COUNT,
 };
 
 static const char *const column_names[COLUMN_COUNT] = {
 	"src",        "dst",   "rtt_p50_us", "rtt_p99_us",    "rtt_max_us", "loss",     "samples",
-	"updated_at", "state", "paths",      "paths_covered", "disturbed",  "error_us",
+	"updated_at", "state", "paths",      "paths_covered", "disturbed",  "error_us", "answered_at",
 };
 
 /* The largest value of each figure; RTTs up to an hour, dates up to the year 2262 (64-bit ns). */
@@ -45,7 +49,7 @@ static const double column_maximum[COLUMN_COUNT] = {
 	[COLUMN_RTT_P50] = 3.6e9, [COLUMN_RTT_P99] = 3.6e9,       [COLUMN_RTT_MAX] = 3.6e9,
 	[COLUMN_LOSS] = 1,        [COLUMN_SAMPLES] = 0x1p53,      [COLUMN_UPDATED_AT] = 9.2e9,
 	[COLUMN_PATHS] = 65535,   [COLUMN_PATHS_COVERED] = 65535, [COLUMN_DISTURBED] = 1,
-	[COLUMN_ERROR] = 3.6e9,
+	[COLUMN_ERROR] = 3.6e9,   [COLUMN_ANSWERED_AT] = 9.2e9,
 };
 
 struct row_place {
@@ -106,7 +110,7 @@ static int read_state(const struct row_place *row, char **fields, struct latency
 			(unsigned long long)entry->samples, state);
 }
 
-/* Reads the columns that only version 2 of the file form has. */
+/* Reads the columns that the second version of the file form added. */
 static int read_quality(const struct row_place *row, char **fields, struct latency_entry *entry)
 {
 	uint64_t paths, covered;
@@ -167,30 +171,53 @@ static int read_times(const struct row_place *row, char **fields, struct latency
 	return 0;
 }
 
+/* Reads a date, and rounds it to microseconds: a double of seconds since 1970 is not more precise. */
+static int read_time(const struct row_place *row, char **fields, enum column column, struct ns *time)
+{
+	double seconds, whole;
+
+	if (read_figure(row, fields, column, &seconds))
+		return -row->err->code;
+	whole = floor(seconds);
+	time->v = (int64_t)whole * NS_PER_S + llround((seconds - whole) * 1e6) * NS_PER_US;
+	return 0;
+}
+
+/* Earlier versions have one date for both times: in a row with samples, it is that of the last answer. */
+static int read_answered(const struct row_place *row, char **fields, struct latency_entry *entry)
+{
+	if (row->columns != COLUMN_COUNT) {
+		entry->answered_at.v = entry->samples ? entry->updated_at.v : 0;
+		return 0;
+	}
+	return fields[COLUMN_ANSWERED_AT][0] ? read_time(row, fields, COLUMN_ANSWERED_AT, &entry->answered_at) : 0;
+}
+
+static const char *row_header(const struct row_place *row)
+{
+	return row->columns == COLUMN_COUNT          ? header_line
+	       : row->columns == COLUMN_SECOND_COUNT ? second_header
+						     : first_header;
+}
+
 static int read_row(const struct row_place *row, struct latency_matrix *matrix, char *line)
 {
 	struct latency_entry entry = {0};
 	char *fields[COLUMN_COUNT];
 	size_t count = file_split(line, ',', fields, COLUMN_COUNT), known;
-	double updated_at_s, whole_s;
 	int code;
 
 	if (count != row->columns)
 		return error_at(row->err,
 				(struct error_place){file_lines_name(row->lines), file_lines_number(row->lines), NULL},
-				EINVAL, "expected %zu fields (%s), found %zu", row->columns,
-				row->columns == COLUMN_COUNT ? header_line : first_header, count);
+				EINVAL, "expected %zu fields (%s), found %zu", row->columns, row_header(row), count);
 	if ((code = read_host(row, matrix, fields, COLUMN_SOURCE, &entry.source)) ||
 	    (code = read_host(row, matrix, fields, COLUMN_DESTINATION, &entry.destination)) ||
 	    (code = read_whole(row, fields, COLUMN_SAMPLES, &entry.samples)) ||
 	    (code = read_times(row, fields, &entry)) || (code = read_figure(row, fields, COLUMN_LOSS, &entry.loss)) ||
-	    (code = read_figure(row, fields, COLUMN_UPDATED_AT, &updated_at_s)) ||
-	    (code = read_quality(row, fields, &entry)))
+	    (code = read_time(row, fields, COLUMN_UPDATED_AT, &entry.updated_at)) ||
+	    (code = read_quality(row, fields, &entry)) || (code = read_answered(row, fields, &entry)))
 		return code;
-	/* Round to microseconds: a double of seconds since 1970 is not more precise. */
-	whole_s = floor(updated_at_s);
-	entry.updated_at =
-		(struct ns){(int64_t)whole_s * NS_PER_S + llround((updated_at_s - whole_s) * 1e6) * NS_PER_US};
 	known = latency_matrix_count(matrix);
 	code = latency_matrix_set(matrix, &entry);
 	if (code)
@@ -218,11 +245,13 @@ static void show_progress(struct progress *bar, const struct latency_matrix *mat
 	progress_update(bar, 0, note);
 }
 
-/* Accepts the header line of either version; *columns is its number of columns. */
+/* Accepts the header line of any version; *columns is its number of columns. */
 static int read_header(const char *line, const struct row_place *row, size_t *columns)
 {
 	if (strcmp(line, header_line) == 0)
 		*columns = COLUMN_COUNT;
+	else if (strcmp(line, second_header) == 0)
+		*columns = COLUMN_SECOND_COUNT;
 	else if (strcmp(line, first_header) == 0)
 		*columns = COLUMN_FIRST_COUNT;
 	else
@@ -338,10 +367,14 @@ static void write_entry(const struct latency_matrix *matrix, const struct latenc
 		fprintf(out, "%.3f,%.3f,%.3f,", entry->rtt_p50_us, entry->rtt_p99_us, entry->rtt_max_us);
 	else
 		fputs(",,,", out);
-	fprintf(out, "%s,%llu,%lld.%03lld,%s,%u,%u,%.9g,%.9g\n", loss, (unsigned long long)entry->samples,
+	fprintf(out, "%s,%llu,%lld.%03lld,%s,%u,%u,%.9g,%.9g,", loss, (unsigned long long)entry->samples,
 		(long long)(entry->updated_at.v / NS_PER_S), (long long)(entry->updated_at.v % NS_PER_S / NS_PER_MS),
 		latency_state_names[entry->state], entry->paths, entry->paths_covered, (double)entry->disturbed,
 		(double)entry->error_us);
+	if (entry->answered_at.v)
+		fprintf(out, "%lld.%03lld", (long long)(entry->answered_at.v / NS_PER_S),
+			(long long)(entry->answered_at.v % NS_PER_S / NS_PER_MS));
+	fputc('\n', out);
 }
 
 int latency_matrix_write(const struct latency_matrix *matrix, const char *path, struct error *err)

@@ -11,7 +11,8 @@ void latency_slots_insert(_Atomic uint32_t *slots, size_t slot_count, uint64_t h
 {
 	size_t slot = hash & (slot_count - 1);
 
-	while (atomic_load_explicit(&slots[slot], memory_order_relaxed))
+	/* A table that is full is damaged: the entry replaces another one. */
+	for (size_t step = 0; step < slot_count && atomic_load_explicit(&slots[slot], memory_order_relaxed); step++)
 		slot = (slot + 1) & (slot_count - 1);
 	atomic_store_explicit(&slots[slot], position + 1, memory_order_release);
 }
@@ -87,7 +88,7 @@ static void close_hole(struct latency_matrix *matrix, size_t hole)
 {
 	size_t mask = matrix->pair_slot_count - 1, slot = hole;
 
-	for (;;) {
+	for (size_t step = 0; step < matrix->pair_slot_count; step++) {
 		uint32_t position, hosts[2];
 
 		slot = (slot + 1) & mask;
@@ -121,7 +122,7 @@ static bool has_left(const struct latency_matrix *matrix, uint32_t host)
 /* Returns the number of pairs; the blocks at lower positions are in use. */
 static uint32_t pair_count(const struct latency_matrix *matrix)
 {
-	return (uint32_t)atomic_load_explicit(&matrix->counts->pairs, memory_order_acquire);
+	return (uint32_t)latency_matrix_count(matrix);
 }
 
 uint32_t latency_store_evict(struct latency_matrix *matrix)

@@ -80,15 +80,35 @@ struct latency_matrix {
 	/* The rest is only for shared matrices. */
 	void *map;
 	size_t map_bytes;
-	int fd; /* -1 = private */
+	int fd, lock_fd; /* -1 = private; lock_fd: -1 = only for reading */
 	bool writable;
 	uint32_t reserved; /* this process allocated disk space for the blocks before this position */
 };
+
+/* Names end within their record. A name in a damaged file that does not is shown as "?". */
+static inline const char *latency_store_name(const char name[LATENCY_NAME_BYTES])
+{
+	return name[LATENCY_NAME_BYTES - 1] ? "?" : name;
+}
 
 void latency_slots_insert(_Atomic uint32_t *slots, size_t slot_count, uint64_t hash, uint32_t position);
 void latency_store_insert_host(struct latency_matrix *matrix, uint32_t position);
 
 /* --- latency_store.c: the file of a shared matrix --- */
+
+/*
+ * Opens the file of a live matrix. Returns its descriptor, or -1 with err set. Another user must not be able to replace
+ * or change the file: it is refused if it is not a regular file, if its group or others may write to it, or if it
+ * belongs to another user than us or root. The owner of its folder is trusted, too, if nobody else may write there.
+ */
+int latency_store_open(const char *path, bool writable, struct error *err);
+/*
+ * Opens, or creates, the file beside it that writers lock. Only those who may write to the matrix can open it, so that
+ * a reader cannot hold the lock. Returns its descriptor, or -1 with err set.
+ */
+int latency_store_open_lock(const char *path, int matrix_fd, struct error *err);
+/* Waits at most 10 s for the lock. Returns 0, or -errno with err set. */
+int latency_store_lock(int fd, struct error *err);
 
 /*
  * Allocates disk space for pages before they are written: writing to a page raises SIGBUS if the full disk or tmpfs has

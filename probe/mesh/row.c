@@ -47,7 +47,8 @@ int mesh_row_add(struct mesh_row *row, const struct agent_row *window)
 		.peer = window->peer,
 		.resolved = window->resolved,
 		.unresolvable = window->unresolvable,
-		.updated_at = {window->last_answer.valid ? window->last_answer.ns : window->ended.ns},
+		.updated_at = {window->ended.ns},
+		.answered_at = {window->last_answer.valid ? window->last_answer.ns : 0},
 		.counters = window->counters,
 		.impossible = window->impossible,
 		.disturbed = window->disturbed,
@@ -99,6 +100,7 @@ struct latency_entry mesh_pair_entry(const struct mesh_pair *pair)
 	const struct mesh_distribution *all = pair->undisturbed.samples ? &pair->undisturbed : &pair->rtt;
 	struct latency_entry entry = {
 		.updated_at = pair->updated_at,
+		.answered_at = pair->answered_at,
 		.samples = pair->rtt.samples,
 		.loss = pair->counters.sent ? (double)pair->counters.lost / (double)pair->counters.sent : 0,
 		.rtt_p50_us = NAN,
@@ -423,6 +425,8 @@ static json_t *pair_json(const struct mesh_pair *from)
 	json_object_set_new(pair, "hops_back", hops_back_json(&from->headers));
 	json_object_set_new(pair, "tlvs", tlvs_json(&from->tlvs));
 	json_object_set_new(pair, "updated_at", json_real(ns_to_s(from->updated_at)));
+	json_object_set_new(pair, "answered_at",
+			    from->answered_at.v ? json_real(ns_to_s(from->answered_at)) : json_null());
 	json_object_set_new(pair, "rtt_us", mesh_distribution_json(&from->rtt));
 	json_object_set_new(pair, "undisturbed_rtt_us", mesh_distribution_json(&from->undisturbed));
 	json_object_set_new(pair, "row_us", entry_json(&entry));

@@ -79,10 +79,9 @@ static int publish_pair(struct watch *watch, const struct mesh_pair *pair, int64
 	/* A window in which no probe was answered or lost does not change a pair that is already in the matrix. */
 	if (entry.state == LATENCY_STATE_NEVER && latency_matrix_load_pair(live, entry.source, entry.destination, &old))
 		return 0;
-	/* The pair of an unreachable peer keeps the time of the peer's last answer, so that its age grows. */
 	if (entry.state == LATENCY_STATE_UNREACHABLE &&
-	    latency_matrix_load_pair(live, entry.source, entry.destination, &old) && old.updated_at.v)
-		entry.updated_at = old.updated_at;
+	    latency_matrix_load_pair(live, entry.source, entry.destination, &old))
+		entry.answered_at = old.answered_at;
 	if (entry.state != LATENCY_STATE_NEVER)
 		note_reach(watch, pair->peer.address, entry.state == LATENCY_STATE_UNREACHABLE);
 	return latency_matrix_set(live, &entry);

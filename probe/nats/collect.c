@@ -78,19 +78,30 @@ static void take_message(struct collector *collector, const natsMsg *raw)
 		collector->count++;
 }
 
+/*
+ * True if the live matrix has this row of the pair, or a later one. A row that is far in the future was written before
+ * our clock was set back, and does not count.
+ */
+static bool has_row(const struct latency_matrix *live, const struct latency_entry *entry)
+{
+	struct latency_entry old;
+
+	return latency_matrix_load_pair(live, entry->source, entry->destination, &old) &&
+	       old.updated_at.v >= entry->updated_at.v &&
+	       old.updated_at.v - ns_now_wall().v <= MESH_FUTURE_S * NS_PER_S;
+}
+
 static void put_row(struct collector *collector, struct mesh_message *message)
 {
 	const struct mesh_place *from = &message->source, *to = &message->destination;
 	int64_t source = latency_live_add_host(collector->live, from->name, from->rack, from->pod);
 	int64_t destination = latency_live_add_host(collector->live, to->name, to->rack, to->pod);
-	struct latency_entry old;
 	int code = -ENOSPC;
 
 	if (source >= 0 && destination >= 0) {
 		message->entry.source = (uint32_t)source;
 		message->entry.destination = (uint32_t)destination;
-		if (latency_matrix_load_pair(collector->live, (uint32_t)source, (uint32_t)destination, &old) &&
-		    old.updated_at.v >= message->entry.updated_at.v) {
+		if (has_row(collector->live, &message->entry)) {
 			collector->counts->old++;
 			return;
 		}

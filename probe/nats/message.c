@@ -101,14 +101,15 @@ char *mesh_message_encode(const struct mesh_message *message, const char *prefix
 	end = escape(message->source.name, subject + length + 1);
 	*end = '.';
 	escape(message->destination.name, end + 1);
-	root = json_pack("{s:s, s:o, s:o, s:o, s:f, s:I, s:I, s:s, s:i, s:i, s:f, s:f, s:s, s:s, s:s, s:s}", "schema",
-			 schema, "rtt_p50_us", figure(entry->rtt_p50_us), "rtt_p99_us", figure(entry->rtt_p99_us),
-			 "rtt_max_us", figure(entry->rtt_max_us), "loss", entry->loss, "samples",
-			 (json_int_t)entry->samples, "updated_at_ns", (json_int_t)entry->updated_at.v, "state",
-			 latency_state_names[entry->state], "paths", (int)entry->paths, "paths_covered",
-			 (int)entry->paths_covered, "disturbed", (double)entry->disturbed, "error_us",
-			 (double)entry->error_us, "src_rack", message->source.rack, "src_pod", message->source.pod,
-			 "dst_rack", message->destination.rack, "dst_pod", message->destination.pod);
+	root = json_pack(
+		"{s:s, s:o, s:o, s:o, s:f, s:I, s:I, s:I, s:I, s:s, s:i, s:i, s:f, s:f, s:s, s:s, s:s, s:s}", "schema",
+		schema, "rtt_p50_us", figure(entry->rtt_p50_us), "rtt_p99_us", figure(entry->rtt_p99_us), "rtt_max_us",
+		figure(entry->rtt_max_us), "loss", entry->loss, "samples", (json_int_t)entry->samples, "updated_at_ns",
+		(json_int_t)entry->updated_at.v, "answered_at_ns", (json_int_t)entry->answered_at.v, "sent_at_ns",
+		(json_int_t)message->sent_at.v, "state", latency_state_names[entry->state], "paths", (int)entry->paths,
+		"paths_covered", (int)entry->paths_covered, "disturbed", (double)entry->disturbed, "error_us",
+		(double)entry->error_us, "src_rack", message->source.rack, "src_pod", message->source.pod, "dst_rack",
+		message->destination.rack, "dst_pod", message->destination.pod);
 	text = root ? json_dumps(root, JSON_COMPACT) : NULL;
 	json_decref(root);
 	return text;
@@ -163,12 +164,14 @@ static void read_payload(struct json_reader *reader, const json_t *root, struct 
 		.loss = json_need_number(reader, root, "", "loss", 0, 1),
 		.samples = (uint64_t)json_need_integer(reader, root, "", "samples", 0, most_samples),
 		.updated_at = {json_need_integer(reader, root, "", "updated_at_ns", 0, INT64_MAX)},
+		.answered_at = {json_may_integer(reader, root, "", "answered_at_ns", 0, INT64_MAX, 0)},
 		.disturbed = (float)json_may_number(reader, root, "", "disturbed", 0, 1, 0),
 		.error_us = (float)json_may_number(reader, root, "", "error_us", 0, longest_us, 0),
 		.paths = (uint16_t)json_may_integer(reader, root, "", "paths", 0, UINT16_MAX, 0),
 		.paths_covered = (uint16_t)json_may_integer(reader, root, "", "paths_covered", 0, UINT16_MAX, 0),
 		.state = read_state(reader, root),
 	};
+	message->sent_at.v = json_may_integer(reader, root, "", "sent_at_ns", 0, INT64_MAX, 0);
 	read_name(reader, root, "src_rack", message->source.rack);
 	read_name(reader, root, "src_pod", message->source.pod);
 	read_name(reader, root, "dst_rack", message->destination.rack);
@@ -201,6 +204,25 @@ static enum mesh_refusal judge(const struct latency_entry *entry, struct ns now,
 	return MESH_REFUSAL_NONE;
 }
 
+/* Moves a time of the publisher's clock to ours. A time of 0 is not known; a result out of range is left as it is. */
+static void move(struct ns *time, struct ns sent_at, struct ns now)
+{
+	int64_t moved;
+
+	if (time->v && !__builtin_add_overflow(time->v - sent_at.v, now.v, &moved))
+		time->v = moved > 0 ? moved : 0;
+}
+
+static void correct_clock(struct mesh_message *message, struct ns now)
+{
+	struct ns skew = ns_sub(now, message->sent_at);
+
+	if (!message->sent_at.v || (skew.v <= MESH_SKEW_S * NS_PER_S && skew.v >= -MESH_SKEW_S * NS_PER_S))
+		return;
+	move(&message->entry.updated_at, message->sent_at, now);
+	move(&message->entry.answered_at, message->sent_at, now);
+}
+
 enum mesh_refusal mesh_message_decode(const char *prefix, const char *subject, const char *payload, size_t bytes,
 				      struct ns now, struct mesh_message *message, struct error *err)
 {
@@ -217,6 +239,8 @@ enum mesh_refusal mesh_message_decode(const char *prefix, const char *subject, c
 		return MESH_REFUSAL_PAYLOAD;
 	read_payload(&reader, root, message);
 	json_decref(root);
+	if (!reader.failed)
+		correct_clock(message, now);
 	return reader.failed ? MESH_REFUSAL_PAYLOAD : judge(&message->entry, now, err);
 }
 

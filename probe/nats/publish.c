@@ -44,7 +44,7 @@ static void set_place(const struct latency_matrix *live, uint32_t host, struct m
 
 static natsStatus publish_row(struct publisher *publisher, const struct latency_entry *entry)
 {
-	struct mesh_message message = {.entry = *entry};
+	struct mesh_message message = {.entry = *entry, .sent_at = ns_now_wall()};
 	char subject[MESH_SUBJECT_BYTES], *payload;
 	natsStatus status;
 

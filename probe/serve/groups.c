@@ -43,12 +43,21 @@ int pages_group_by_pod(const struct latency_matrix *live, struct grouping *group
 	return 0;
 }
 
-double *pages_group_values(const struct latency_matrix *live, const struct grouping *grouping,
+double pages_rack_value(const struct mesh_pages *pages, enum latency_statistic statistic, uint32_t from, uint32_t to)
+{
+	struct latency_maximum maximum;
+
+	if (!latency_live_maximum(pages->live, from, to, &maximum) ||
+	    (pages->max_age.v && ns_now_wall().v - maximum.updated_at.v > pages->max_age.v))
+		return NAN;
+	return latency_maximum_value(&maximum, statistic);
+}
+
+double *pages_group_values(const struct mesh_pages *pages, const struct grouping *grouping,
 			   enum latency_statistic statistic)
 {
 	size_t count = (size_t)grouping->count * grouping->count;
 	double *values = calloc(count + 1, sizeof *values);
-	struct latency_maximum maximum;
 
 	for (size_t i = 0; values && i < count; i++)
 		values[i] = NAN;
@@ -57,8 +66,7 @@ double *pages_group_values(const struct latency_matrix *live, const struct group
 			double *value =
 				&values[(size_t)grouping->group_of[from] * grouping->count + grouping->group_of[to]];
 
-			if (latency_live_maximum(live, from, to, &maximum))
-				*value = fmax(*value, pages_maximum(&maximum, statistic));
+			*value = fmax(*value, pages_rack_value(pages, statistic, from, to));
 		}
 	return values;
 }

@@ -111,25 +111,16 @@ void html_pattern(FILE *out, const struct latency_matrix *live, const struct pat
 							    : ":",
 		      out);
 		break;
-	default:
+	case PATTERN_PATH:
 		print_name(out, "Bad path from rack ", latency_live_rack_name(live, pattern->from));
 		print_name(out, " to rack ", latency_live_rack_name(live, pattern->to));
 		fputs(":", out);
+		break;
+	case PATTERN_KINDS:
+		break;
 	}
 	fprintf(out, " %u of %u pairs are bad", pattern->bad, pattern->pairs);
 	if (pattern->unreachable)
 		fprintf(out, ", %u of them unreachable", pattern->unreachable);
 	fputs("</li>", out);
-}
-
-double pages_maximum(const struct latency_maximum *maximum, enum latency_statistic statistic)
-{
-	switch (statistic) {
-	case LATENCY_STATISTIC_P50:
-		return (double)maximum->rtt_p50_us;
-	case LATENCY_STATISTIC_P99:
-		return (double)maximum->rtt_p99_us;
-	default:
-		return (double)maximum->rtt_max_us;
-	}
 }

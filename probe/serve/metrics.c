@@ -26,9 +26,6 @@ static void print_rtt(FILE *out, const char *metric, const char *const keys[2], 
 		us / 1e6);
 }
 
-static const enum latency_statistic statistics[] = {LATENCY_STATISTIC_P99, LATENCY_STATISTIC_P50,
-						    LATENCY_STATISTIC_MAX};
-
 static void print_between(FILE *out, const char *metric, const char *from, const char *to,
 			  enum latency_statistic statistic, double us)
 {
@@ -36,39 +33,48 @@ static void print_between(FILE *out, const char *metric, const char *from, const
 		  latency_statistic_names[statistic], us);
 }
 
-static void print_rack_metrics(const struct latency_matrix *live, FILE *out)
+/* Prints nothing for a value that is not known: Prometheus then marks the series as stale. */
+static void print_racks(const struct mesh_pages *pages, enum latency_statistic statistic, FILE *out)
 {
+	const struct latency_matrix *live = pages->live;
 	uint32_t racks = latency_live_racks(live);
-	struct latency_maximum maximum;
+
+	for (uint32_t i = 0; i < racks * racks; i++) {
+		double us = pages_rack_value(pages, statistic, i / racks, i % racks);
+
+		if (!isnan(us))
+			print_between(out, "nomora_mesh_rack_rtt_seconds", latency_live_rack_name(live, i / racks),
+				      latency_live_rack_name(live, i % racks), statistic, us);
+	}
+}
+
+static void print_rack_metrics(const struct mesh_pages *pages, FILE *out)
+{
+	uint32_t racks = latency_live_racks(pages->live);
 
 	fputs("# TYPE nomora_mesh_rack_rtt_seconds gauge\n# UNIT nomora_mesh_rack_rtt_seconds seconds\n"
 	      "# HELP nomora_mesh_rack_rtt_seconds Largest round trip of the pairs from one rack to another.\n",
 	      out);
-	for (uint32_t i = 0; racks <= RACKS_P99 && i < racks * racks; i++) {
-		if (!latency_live_maximum(live, i / racks, i % racks, &maximum))
-			continue;
-		for (size_t s = 0; s < (racks <= RACKS_ALL ? 3 : 1); s++)
-			print_between(out, "nomora_mesh_rack_rtt_seconds", latency_live_rack_name(live, i / racks),
-				      latency_live_rack_name(live, i % racks), statistics[s],
-				      pages_maximum(&maximum, statistics[s]));
-	}
+	for (int s = 0; racks <= RACKS_P99 && latency_rtt_statistic_names[s]; s++)
+		if (racks <= RACKS_ALL || s == LATENCY_STATISTIC_P99)
+			print_racks(pages, (enum latency_statistic)s, out);
 }
 
-static void print_pod_metrics(const struct latency_matrix *live, FILE *out)
+static void print_pod_metrics(const struct mesh_pages *pages, FILE *out)
 {
 	struct grouping pods = {0};
-	int code = pages_group_by_pod(live, &pods);
+	int code = pages_group_by_pod(pages->live, &pods);
 
 	fputs("# TYPE nomora_mesh_pod_rtt_seconds gauge\n# UNIT nomora_mesh_pod_rtt_seconds seconds\n"
 	      "# HELP nomora_mesh_pod_rtt_seconds Largest round trip of the pairs from one pod to another.\n",
 	      out);
-	for (size_t s = 0; !code && pods.count <= PODS_MOST && s < 3; s++) {
-		double *values = pages_group_values(live, &pods, statistics[s]);
+	for (int s = 0; !code && pods.count <= PODS_MOST && latency_rtt_statistic_names[s]; s++) {
+		double *values = pages_group_values(pages, &pods, (enum latency_statistic)s);
 
 		for (size_t i = 0; values && i < (size_t)pods.count * pods.count; i++)
 			if (!isnan(values[i]))
 				print_between(out, "nomora_mesh_pod_rtt_seconds", pods.names[i / pods.count],
-					      pods.names[i % pods.count], statistics[s], values[i]);
+					      pods.names[i % pods.count], (enum latency_statistic)s, values[i]);
 		free(values);
 	}
 	pages_ungroup(&pods);
@@ -82,8 +88,10 @@ static void print_pair(const struct latency_matrix *live, const struct latency_e
 		  NULL, entry->rtt_p99_us);
 }
 
-static void print_pair_metrics(const struct latency_matrix *live, const struct latency_census *census, FILE *out)
+static void print_pair_metrics(const struct mesh_pages *pages, const struct latency_census *census, struct ns now,
+			       FILE *out)
 {
+	const struct latency_matrix *live = pages->live;
 	size_t count = latency_matrix_count(live);
 	struct latency_entry entry;
 
@@ -92,7 +100,8 @@ static void print_pair_metrics(const struct latency_matrix *live, const struct l
 	      "path.\n",
 	      out);
 	for (size_t i = 0; count <= PAIRS_ALL && i < count; i++)
-		if (latency_matrix_load(live, i, &entry) && entry.state == LATENCY_STATE_MEASURED)
+		if (latency_matrix_load(live, i, &entry) &&
+		    latency_entry_state(&entry, now, pages->max_age) == LATENCY_STATE_MEASURED)
 			print_pair(live, &entry, out);
 	for (size_t i = 0; count > PAIRS_ALL && i < census->worst_count; i++)
 		print_pair(live, &census->worst[i], out);
@@ -145,10 +154,15 @@ int metrics_write(const struct mesh_pages *pages, const struct serve_call *call,
 		"# HELP nomora_mesh_evicted_pairs Pairs that were evicted from the full live matrix.\n"
 		"nomora_mesh_evicted_pairs %llu\n",
 		(unsigned long long)latency_live_evicted(pages->live));
+	fprintf(out,
+		"# TYPE nomora_mesh_blind gauge\n"
+		"# HELP nomora_mesh_blind 1 if no prober has seen any pair for the time after which pairs are stale.\n"
+		"nomora_mesh_blind %d\n",
+		census.blind);
 	print_pattern_metrics(&patterns, out);
-	print_rack_metrics(pages->live, out);
-	print_pod_metrics(pages->live, out);
-	print_pair_metrics(pages->live, &census, out);
+	print_rack_metrics(pages, out);
+	print_pod_metrics(pages, out);
+	print_pair_metrics(pages, &census, now, out);
 	fputs("# EOF\n", out);
 	patterns_free(&patterns);
 	latency_census_free(&census);

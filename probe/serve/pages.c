@@ -61,7 +61,6 @@ static int print_racks(const struct mesh_pages *pages, const char *from_pod, con
 {
 	uint32_t racks = latency_live_racks(pages->live), counts[2] = {0}, *members[2];
 	const char *const pods[2] = {from_pod, to_pod}, **names[2];
-	struct latency_maximum maximum;
 	double *values;
 	int code = -ENOMEM;
 
@@ -82,10 +81,8 @@ static int print_racks(const struct mesh_pages *pages, const char *from_pod, con
 		struct html_matrix matrix = {"racks", counts[0], counts[1], names[0], names[1], values};
 
 		for (size_t i = 0; i < (size_t)counts[0] * counts[1]; i++)
-			values[i] = latency_live_maximum(pages->live, members[0][i / counts[1]],
-							 members[1][i % counts[1]], &maximum)
-					    ? pages_maximum(&maximum, pages->statistic)
-					    : (double)NAN;
+			values[i] = pages_rack_value(pages, pages->statistic, members[0][i / counts[1]],
+						     members[1][i % counts[1]]);
 		html_print_matrix(out, &matrix);
 		code = 0;
 	}
@@ -107,7 +104,7 @@ static int print_heat_map(const struct mesh_pages *pages, FILE *out)
 		fprintf(out, "<h2>Largest %s between racks (&micro;s)</h2>", statistic);
 		code = print_racks(pages, NULL, NULL, out);
 	} else if (!code) {
-		double *values = pages_group_values(pages->live, &pods, pages->statistic);
+		double *values = pages_group_values(pages, &pods, pages->statistic);
 		struct html_matrix matrix = {"pods", pods.count, pods.count, pods.names, pods.names, values};
 
 		fprintf(out, "<h2>Largest %s between pods (&micro;s)</h2>", statistic);
@@ -155,6 +152,9 @@ static int write_overview(const struct mesh_pages *pages, const struct serve_cal
 	if (latency_census_take(pages->live, pages->statistic, now, pages->max_age, &census))
 		return 0;
 	html_begin(out, "Mesh", true);
+	if (census.blind)
+		fprintf(out, "<p class=\"bad\">The mesh is blind: no pair was seen for %.0f s; all figures are older.",
+			ns_to_s(census.newest));
 	fprintf(out, "<p>%zu hosts, %llu pairs:", latency_matrix_hosts(pages->live), (unsigned long long)census.pairs);
 	for (size_t i = 0; i < LATENCY_STATES; i++)
 		fprintf(out, "%s %llu %s", i ? "," : "", (unsigned long long)census.by_state[i],
@@ -165,7 +165,7 @@ static int write_overview(const struct mesh_pages *pages, const struct serve_cal
 		xml_print(out, latency_matrix_host(pages->live, census.lost_hosts[i]));
 		fputs(": no prober reaches this host", out);
 	}
-	code = print_patterns(pages, now, out);
+	code = census.blind ? 0 : print_patterns(pages, now, out);
 	if (!code)
 		code = print_heat_map(pages, out);
 	fprintf(out, "<h2>Worst pairs</h2>%s", pair_heads);

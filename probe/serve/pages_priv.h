@@ -41,13 +41,13 @@ struct grouping {
 /* Returns 0 or -ENOMEM; call pages_ungroup() in both cases. */
 int pages_group_by_pod(const struct latency_matrix *live, struct grouping *grouping);
 void pages_ungroup(struct grouping *grouping);
+/* Returns the largest figure between two racks; NAN if no pair was measured, or if the last measurement is stale. */
+double pages_rack_value(const struct mesh_pages *pages, enum latency_statistic statistic, uint32_t from, uint32_t to);
 /*
  * Returns, for each ordered pair of groups, the largest figure between their racks (NAN = none), in an array that the
  * caller must free(); or NULL if out of memory.
  */
-double *pages_group_values(const struct latency_matrix *live, const struct grouping *grouping,
+double *pages_group_values(const struct mesh_pages *pages, const struct grouping *grouping,
 			   enum latency_statistic statistic);
-
-double pages_maximum(const struct latency_maximum *maximum, enum latency_statistic statistic);
 
 #endif

@@ -59,11 +59,7 @@ static bool load(const struct search *search, size_t at, struct latency_entry *e
 	    entry->destination >= search->hosts || entry->source == entry->destination ||
 	    !search->active[entry->source] || !search->active[entry->destination])
 		return false;
-	*state =
-		(enum latency_state)
-			entry->state; /* entry->state is used for an unreachable pair, because its last answer is old */
-	if (*state == LATENCY_STATE_MEASURED)
-		*state = latency_entry_state(entry, search->now, search->max_age);
+	*state = latency_entry_state(entry, search->now, search->max_age);
 	return *state == LATENCY_STATE_MEASURED || *state == LATENCY_STATE_UNREACHABLE;
 }
 

@@ -180,13 +180,13 @@ static int put(sqlite3_stmt *statement)
 	return code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
-static int put_pair(struct mesh_store *store, const struct latency_entry *entry, const int64_t *ids, struct ns at)
+static int put_pair(struct mesh_store *store, const struct latency_entry *entry, const int64_t *ids)
 {
 	sqlite3_stmt *statement = store->statements[PUT_PAIR];
 
 	sqlite3_bind_int64(statement, 1, ids[entry->source]);
 	sqlite3_bind_int64(statement, 2, ids[entry->destination]);
-	sqlite3_bind_int64(statement, 3, to_ms(at));
+	sqlite3_bind_int64(statement, 3, to_ms(entry->updated_at));
 	bind_real(statement, 4, entry->rtt_p50_us);
 	bind_real(statement, 5, entry->rtt_p99_us);
 	bind_real(statement, 6, entry->rtt_max_us);
@@ -210,7 +210,7 @@ static int see(struct seen *seen, size_t count)
 	return SQLITE_OK;
 }
 
-static int put_pairs(struct mesh_store *store, const struct latency_matrix *live, struct ns now)
+static int put_pairs(struct mesh_store *store, const struct latency_matrix *live)
 {
 	size_t hosts = latency_matrix_hosts(live), count = latency_matrix_count(live);
 	int64_t *ids = calloc(hosts + 1, sizeof *ids);
@@ -218,13 +218,10 @@ static int put_pairs(struct mesh_store *store, const struct latency_matrix *live
 
 	for (size_t i = 0; i < count && code == SQLITE_OK; i++) {
 		struct latency_entry entry;
-		bool unreachable;
 
 		if (!latency_matrix_load(live, i, &entry) || entry.source >= hosts || entry.destination >= hosts)
 			continue;
-		unreachable = entry.state == LATENCY_STATE_UNREACHABLE;
-		if (!unreachable &&
-		    (entry.state != LATENCY_STATE_MEASURED || entry.updated_at.v == store->pairs.updated_at[i]))
+		if (entry.state == LATENCY_STATE_NEVER || entry.updated_at.v == store->pairs.updated_at[i])
 			continue;
 		store->pairs.updated_at[i] = entry.updated_at.v;
 		code = name_id(store, false, latency_matrix_host(live, entry.source), &ids[entry.source]);
@@ -232,7 +229,7 @@ static int put_pairs(struct mesh_store *store, const struct latency_matrix *live
 			code = name_id(store, false, latency_matrix_host(live, entry.destination),
 				       &ids[entry.destination]);
 		if (code == SQLITE_OK)
-			code = put_pair(store, &entry, ids, unreachable ? now : entry.updated_at);
+			code = put_pair(store, &entry, ids);
 	}
 	free(ids);
 	return code;
@@ -280,7 +277,7 @@ int mesh_store_take(struct mesh_store *store, const struct latency_matrix *live,
 	int code = sqlite3_exec(store->base, "BEGIN IMMEDIATE", NULL, NULL, NULL);
 
 	if (code == SQLITE_OK)
-		code = put_pairs(store, live, now);
+		code = put_pairs(store, live);
 	if (code == SQLITE_OK)
 		code = put_racks(store, live, now);
 	if (code == SQLITE_OK)

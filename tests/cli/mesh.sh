@@ -16,7 +16,7 @@ cat >"$scratch/cluster.json" <<'JSON'
 JSON
 
 check "merge" "$nomora" mesh merge "$scratch/h1.csv" "$scratch/h2.csv" -o "$scratch/all.csv"
-[ "$(grep -vc '^#' "$scratch/all.csv")" -eq 5 ] && head -1 "$scratch/all.csv" | grep -qx '# nomora.latency/2' && pass "all rows are there" || fail "all rows are there" "$(cat "$scratch/all.csv")"
+[ "$(grep -vc '^#' "$scratch/all.csv")" -eq 5 ] && head -1 "$scratch/all.csv" | grep -qx '# nomora.latency/3' && pass "all rows are there" || fail "all rows are there" "$(cat "$scratch/all.csv")"
 run "$nomora" mesh merge "$scratch/all.csv"
 [ "$out" = "$(cat "$scratch/all.csv")" ] && pass "merge of one file to stdout is that file" || fail "same" "$out"
 run "$nomora" mesh merge "$scratch/h1.csv" "$scratch/later.csv"
@@ -34,7 +34,7 @@ refuses "no file" 1 'nowhere' "$nomora" mesh show "$scratch/nowhere"
 refuses "no subcommand of that name" 2 "no command 'shwo'" "$nomora" mesh shwo
 refuses "draw without a picture" 2 'missing option -o' "$nomora" mesh draw "$scratch/all.csv"
 
-sed 's/^h2,h10.*/h2,h2,900,900,900,0,50,1000,measured,0,0,0,0/' "$scratch/all.csv" >"$scratch/self.csv"
+sed 's/^h2,h10.*/h2,h2,900,900,900,0,50,1000,measured,0,0,0,0,1000/' "$scratch/all.csv" >"$scratch/self.csv"
 run "$nomora" mesh show "$scratch/self.csv" --json
 check "a host's way to itself is no pair of the summary" python3 -c '
 import json, sys
@@ -173,5 +173,25 @@ print(json.dumps({"schema": "nomora.cluster/1", "racks": [{"name": r, "pod": p} 
 	[ "$(curl -s -o "$scratch/none" -w '%{http_code}' "${url}none")" = 404 ] && pass "other pages are 404" || fail "other pages are 404"
 	kill "$server"
 	wait "$server" && pass "SIGTERM ends the server cleanly" || fail "SIGTERM ends the server cleanly" "$(cat "$scratch/serve.err")"
+fi
+# A host that answered last 90 s ago, and that probers still see, is unreachable, not stale. Old rows are good news for nobody.
+now=$(date +%s)
+seen=$header,state,paths,paths_covered,disturbed,error_us,answered_at
+printf '%s\nh1,h3,,,,1,0,%s,unreachable,0,0,0,0,%s\nh2,h3,,,,1,0,%s,unreachable,0,0,0,0,%s\n' $seen "$now" $((now - 90)) "$now" $((now - 90)) >"$scratch/dead.csv"
+"$nomora" mesh merge "$scratch/dead.csv" --live "$scratch/dead"
+run "$nomora" mesh top "$scratch/dead" --once
+printf '%s\n' "$out" | grep -q '2 unreachable' && printf '%s\n' "$out" | grep -q 'lost: h3' && pass "a dead host stays unreachable" || fail "a dead host stays unreachable" "$out"
+printf '%s\nh1,h2,1,2,3,0,100,%s\nh1,h3,,,,1,0,%s\nh2,h3,,,,1,0,%s\n' $header $((now - 300)) $((now - 300)) $((now - 300)) >"$scratch/blind.csv"
+"$nomora" mesh merge "$scratch/blind.csv" --live "$scratch/blind" --cluster "$scratch/cluster.json"
+run "$nomora" mesh top "$scratch/blind" --once
+printf '%s\n' "$out" | head -1 | grep -q 'BLIND: no pair was seen for 30. s' && pass "a blind mesh says so first" || fail "a blind mesh says so first" "$out"
+if command -v curl >/dev/null; then
+	"$nomora" mesh serve "$scratch/blind" --port 0 >"$scratch/url3" 2>"$scratch/serve3.err" &
+	at_exit kill "$!"
+	wait_for 10 grep -q http "$scratch/url3"
+	out=$(curl -s "$(cat "$scratch/url3")")
+	printf '%s\n' "$out" | grep -q 'class="bad">The mesh is blind' && ! printf '%s\n' "$out" | grep -q 'No pair is bad\|class="heat"' && pass "so does its page, without colours" || fail "so does its page" "$out"
+	out=$(curl -s "$(cat "$scratch/url3")metrics")
+	printf '%s\n' "$out" | grep -q '^nomora_mesh_blind 1' && ! printf '%s\n' "$out" | grep -q '^nomora_mesh_rack_rtt\|^nomora_mesh_rtt' && pass "so do its metrics, without old figures" || fail "so do its metrics" "$out"
 fi
 plan

@@ -101,6 +101,13 @@ check "a drained one on none" wait_for 60 eval "lost '$a' '[]' && lost '$b' '[]'
 "$nomora" mesh drain "$a" h3 --status active
 check "until it is active again" wait_for 60 lost "$b" '["h3"]'
 
+# The producers' own rows: the peer answered last 90 s ago, and is seen now.
+at=$(date +%s)
+printf 'src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at,state,paths,paths_covered,disturbed,error_us,answered_at\nh1,h3,,,,1,0,%s,unreachable,0,0,0,0,%s\nh.2,h3,,,,1,0,%s,unreachable,0,0,0,0,%s\n' $((at + 1)) $((at - 90)) $((at + 1)) $((at - 90)) >"$scratch/dead.csv"
+"$nomora" mesh merge "$scratch/dead.csv" --live "$a"
+arrives "what a dead host answered last arrives"
+check "and the collector's pairs are unreachable" eval '"$nomora" mesh top "$b" --json | jq -e ".states.unreachable == 2 and .lost_hosts == [\"h3\"]"'
+
 # Messages from other clients: one line of the NATS protocol each.
 send() { printf 'CONNECT {"verbose":false}\r\nPUB %s %d\r\n%s\r\nPING\r\n' "$1" "${#2}" "$2" >&3; }
 row() {

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,7 +29,11 @@ static void set_up(void)
 
 static void tear_down(void)
 {
+	char lock[80];
+
 	unlink(path);
+	snprintf(lock, sizeof lock, "%s.lock", path);
+	unlink(lock);
 }
 
 TestSuite(latency_live, .init = set_up, .fini = tear_down, .timeout = 60);
@@ -358,7 +363,7 @@ Test(latency_live, other_files_versions_and_sizes_are_refused)
 	cr_assert_eq(pwrite(fd, "NOMORAL9", 8, 0), 8);
 	refuse("another version");
 	cr_assert(!latency_live_is(path));
-	pwrite(fd, "NOMORAL3", 8, 0);
+	pwrite(fd, "NOMORAL4", 8, 0);
 	cr_assert(latency_live_is(path));
 	pwrite(fd, &wrong, 4, 8);
 	refuse("records of another size");
@@ -432,7 +437,8 @@ Test(latency_live, a_census_is_printed_and_becomes_json)
 	cr_expect_str_eq(
 		json,
 		"{\"schema\": \"nomora.mesh_top/1\", \"hosts\": 3, \"pairs\": 5, \"states\": {\"measured\": 1, "
-		"\"unreachable\": 2, \"never\": 3, \"stale\": 4}, \"lost_hosts\": [\"h2\", \"h1\"], \"worst\": "
+		"\"unreachable\": 2, \"never\": 3, \"stale\": 4}, \"blind\": false, \"lost_hosts\": [\"h2\", \"h1\"], "
+		"\"worst\": "
 		"[{\"src\": "
 		"\"h0\", \"dst\": \"h1\", \"rtt_p50_us\": 20.0, \"rtt_p99_us\": 21.0, \"rtt_max_us\": 22.0, \"loss\": "
 		"0.125, "
@@ -441,4 +447,107 @@ Test(latency_live, a_census_is_printed_and_becomes_json)
 	free(json);
 	json_decref(value);
 	latency_matrix_destroy(matrix);
+}
+
+/* Another user of the host makes files, or damages what it may write to; see model/latency_live.h. */
+
+Test(latency_live, files_of_strangers_are_refused)
+{
+	struct latency_matrix *matrix = open_live();
+
+	latency_matrix_destroy(matrix);
+	cr_assert_eq(chmod(path, 0666), 0);
+	cr_assert_null(latency_live_map(path, &err), "anyone may write to it");
+	cr_assert_null(latency_live_open(path, &size, &err));
+	cr_assert_eq(chmod(path, 0644), 0);
+	if (geteuid() != 0)
+		return;
+	cr_assert_eq(chown(path, 65534, 65534), 0);
+	cr_assert_null(latency_live_map(path, &err), "a stranger made it");
+	cr_assert(strstr(err.text, "65534"), "%s", err.text);
+	cr_assert_null(latency_live_open(path, &size, &err));
+}
+
+Test(latency_live, the_owner_of_a_folder_may_have_a_matrix_there)
+{
+	struct latency_matrix *matrix = open_live();
+	char folder[80], inside[96];
+
+	if (geteuid() != 0)
+		return;
+	latency_matrix_destroy(matrix);
+	snprintf(folder, sizeof folder, "%s.folder", path);
+	snprintf(inside, sizeof inside, "%s/live", folder);
+	cr_assert(mkdir(folder, 0755) == 0 && rename(path, inside) == 0);
+	cr_assert(chown(folder, 65534, 65534) == 0 && chown(inside, 65534, 65534) == 0);
+	matrix = latency_live_map(inside, &err);
+	cr_assert_not_null(matrix, "%s", err.text);
+	latency_matrix_destroy(matrix);
+	cr_assert_eq(chmod(folder, 01777), 0);
+	cr_assert_null(latency_live_map(inside, &err), "anyone may have made it");
+	unlink(inside);
+	rmdir(folder);
+}
+
+Test(latency_live, a_reader_cannot_stop_writers)
+{
+	struct latency_matrix *writer = open_live();
+	int reader = open(path, O_RDONLY);
+
+	cr_assert_eq(flock(reader, LOCK_EX), 0);
+	alarm(5);
+	cr_assert_eq(latency_live_begin(writer, &err), 0, "%s", err.text);
+	latency_live_end(writer);
+	alarm(0);
+	close(reader);
+	latency_matrix_destroy(writer);
+}
+
+Test(latency_live, nothing_bad_leaves_a_damaged_file)
+{
+	struct latency_matrix *writer = open_live(), *reader = latency_live_map(path, &err);
+	struct latency_census census;
+	struct latency_entry entry;
+
+	cr_assert_eq(latency_live_begin(writer, &err), 0, "%s", err.text);
+	add_hosts(writer);
+	set(writer, 0, 1, 5);
+	latency_live_end(writer);
+	cr_assert(latency_matrix_load(reader, 0, &entry) && latency_matrix_load_pair(reader, 0, 1, &entry));
+	writer->blocks[0].entry.state = 200;
+	cr_assert(!latency_matrix_load(reader, 0, &entry) && !latency_matrix_load_pair(reader, 0, 1, &entry));
+	cr_assert_eq(latency_census_take(reader, LATENCY_STATISTIC_P99, (struct ns){0}, (struct ns){0}, &census), 0);
+	cr_assert_eq(census.pairs, 0);
+	latency_census_free(&census);
+	memset(writer->hosts[0].name, 'x', LATENCY_NAME_BYTES);
+	cr_assert_str_eq(latency_matrix_host(reader, 0), "?");
+	writer->hosts[1].status = 77;
+	cr_assert_eq(latency_live_status(reader, 1), LATENCY_HOST_ACTIVE);
+	atomic_store(&writer->counts->hosts, 1000000);
+	atomic_store(&writer->counts->racks, 1000000);
+	atomic_store(&writer->counts->pairs, 1000000);
+	cr_assert_eq(latency_matrix_hosts(reader), size.hosts);
+	cr_assert_eq(latency_live_racks(reader), size.racks);
+	cr_assert_eq(latency_matrix_count(reader), size.pairs);
+	latency_matrix_destroy(reader);
+	latency_matrix_destroy(writer);
+}
+
+Test(latency_live, a_dead_prober_leaves_the_maximum)
+{
+	struct latency_matrix *writer = open_live();
+	struct latency_maximum maximum;
+	struct latency_entry entry = entry_of(0, 2, 900);
+
+	cr_assert_eq(latency_live_begin(writer, &err), 0, "%s", err.text);
+	add_hosts(writer);
+	entry.updated_at.v = 1000 * NS_PER_S;
+	cr_assert_eq(latency_matrix_set(writer, &entry), 0);
+	entry = entry_of(1, 3, 5);
+	entry.updated_at.v = 1061 * NS_PER_S;
+	cr_assert_eq(latency_matrix_set(writer, &entry), 0);
+	cr_assert_eq(latency_live_update_maxima(writer), 0);
+	latency_live_end(writer);
+	cr_assert(latency_live_maximum(writer, 0, 1, &maximum) && maximum.pairs == 1 && maximum.rtt_p50_us == 5);
+	latency_matrix_destroy(writer);
 }

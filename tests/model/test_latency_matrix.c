@@ -14,6 +14,9 @@
 	"src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at,state,paths,paths_covered,disturbed,error_"  \
 	"us\n"
 #define HEADER "src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at\n"
+#define HEADER_3                                                                                                       \
+	"src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at,state,paths,paths_covered,disturbed,error_"  \
+	"us,answered_at\n"
 
 static struct latency_matrix *parse(const char *text, struct error *err)
 {
@@ -137,7 +140,8 @@ static struct latency_matrix *random_matrix(uint64_t seed, uint32_t hosts, uint3
 		struct latency_entry entry = {.source = (uint32_t)rng_below(&rng, hosts),
 					      .destination = (uint32_t)rng_below(&rng, hosts),
 					      .samples = rng_below(&rng, 1000),
-					      .updated_at = {(int64_t)rng_below(&rng, 2000000000) * NS_PER_MS}};
+					      .updated_at = {(int64_t)rng_below(&rng, 2000000000) * NS_PER_MS},
+					      .answered_at = {(int64_t)rng_below(&rng, 2000000000) * NS_PER_MS}};
 
 		entry.rtt_p50_us = entry.samples ? (double)rng_below(&rng, 1000000) / 1000 : NAN;
 		entry.rtt_p99_us = entry.rtt_p50_us + 1;
@@ -158,6 +162,7 @@ static void assert_same(const struct latency_matrix *a, const struct latency_mat
 
 		cr_assert_not_null(y);
 		cr_assert(x->samples == y->samples && x->loss == y->loss && x->updated_at.v == y->updated_at.v);
+		cr_assert_eq(x->answered_at.v, y->answered_at.v);
 		if (x->samples) {
 			cr_assert_float_eq(x->rtt_p50_us, y->rtt_p50_us, 1e-9);
 			cr_assert_float_eq(x->rtt_max_us, y->rtt_max_us, 1e-9);
@@ -187,6 +192,13 @@ Test(latency_matrix, both_versions_of_the_header_are_read)
 	entry = look_up(matrix, "a", "c");
 	cr_assert(entry->state == LATENCY_STATE_MEASURED && entry->paths == 16 && entry->paths_covered == 12);
 	cr_assert(entry->disturbed == 0.25F && entry->error_us == 0.5F);
+	cr_assert(entry->answered_at.v == 5 * NS_PER_S && look_up(matrix, "a", "d")->answered_at.v == 0);
+	latency_matrix_destroy(matrix);
+	matrix = parse(HEADER_3 "a,b,,,,1,0,9,unreachable,0,0,0,0,2.5\na,c,,,,1,0,9,unreachable,0,0,0,0,\n", &err);
+	cr_assert_not_null(matrix, "%s", err.text);
+	entry = look_up(matrix, "a", "b");
+	cr_assert(entry->updated_at.v == 9 * NS_PER_S && entry->answered_at.v == 2500 * NS_PER_MS);
+	cr_assert_eq(look_up(matrix, "a", "c")->answered_at.v, 0);
 	latency_matrix_destroy(matrix);
 }
 
@@ -202,7 +214,7 @@ Test(latency_matrix, what_is_written_reads_back_the_same)
 	file = fopen(path, "r");
 	cr_assert(file && fgets(first, sizeof first, file));
 	fclose(file);
-	cr_assert_str_eq(first, "# nomora.latency/2\n");
+	cr_assert_str_eq(first, "# nomora.latency/3\n");
 	back = latency_matrix_read(path, NULL, &err);
 	unlink(path);
 	cr_assert_not_null(back, "%s", err.text);

@@ -119,7 +119,8 @@ Test(mesh_row, csv_equals_json)
 	cr_assert_float_eq(entry->rtt_max_us, json_real_value(json_object_get(row_us, "max")), 1e-9);
 	cr_assert_eq(entry->rtt_max_us, 12.345 + 0.99 + 0.777);
 	cr_assert_float_eq(entry->loss, 10.0 / 1610, 1e-12);
-	cr_assert_eq(entry->updated_at.v, INT64_C(1795188666250) * NS_PER_MS, "the last answer, not the window's end");
+	cr_assert_eq(entry->answered_at.v, INT64_C(1795188666250) * NS_PER_MS, "the last answer");
+	cr_assert_eq(entry->updated_at.v, window.ended.ns / NS_PER_MS * NS_PER_MS, "the window's end");
 	cr_assert_eq(json_integer_value(json_object_get(json_array_get(peers, 0), "received")), 1600);
 	json_decref(peers);
 	latency_matrix_destroy(matrix);
@@ -265,6 +266,7 @@ Test(mesh_row, all_fields_are_in_the_json)
 		.resolved = true,
 		.mac = {2, 0, 0, 0, 0, 9},
 		.updated_at = {1500 * NS_PER_MS},
+		.answered_at = {1250 * NS_PER_MS},
 		.counters =
 			{.sent = 10, .fresh = 9, .lost = 1, .late = 2, .duplicates = 3, .reordered = 4, .unknown = 5},
 		.impossible = 6,
@@ -299,7 +301,8 @@ Test(mesh_row, all_fields_are_in_the_json)
 	text = json_dumps(json, JSON_SORT_KEYS | JSON_COMPACT);
 	cr_assert_str_eq(
 		text,
-		"[{\"address\":\"10.0.0.2\",\"clock_offset_us\":-2.5,\"disturbed\":7,\"duplicates\":3,\"headers\":{"
+		"[{\"address\":\"10.0.0.2\",\"answered_at\":1.25,\"clock_offset_us\":-2.5,\"disturbed\":7,"
+		"\"duplicates\":3,\"headers\":{"
 		"\"congested\":8,\"dont_fragment\":false,\"dscp\":46,\"ecn\":1,\"request_ttl\":60,\"ttl\":250},"
 		"\"hops_back\":5,\"hops_there\":4,\"impossible\":6,\"late\":2,\"lost\":1,\"lost_forward\":1,\"mac\":"
 		"\"02:00:00:00:00:09\",\"name\":\"h2\",\"one_way\":null,\"paths\":[{\"duplicates\":5,\"hops\":["

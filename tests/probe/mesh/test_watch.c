@@ -161,6 +161,13 @@ Test(mesh_watch, windows_reach_the_live_matrix_and_peers_come_and_go)
 	first = entry.updated_at;
 	cr_assert(wait_for_state(reader, "ghost", LATENCY_STATE_UNREACHABLE, &entry), "nobody answers for it");
 	cr_assert(entry.loss == 1 && isnan(entry.rtt_p50_us));
+	cr_assert_eq(entry.answered_at.v, 0, "it never answered");
+	first = entry.updated_at;
+	for (int i = 0; i < 2000 && entry.updated_at.v <= first.v; i++) {
+		usleep(10000);
+		cr_assert(wait_for_state(reader, "ghost", LATENCY_STATE_UNREACHABLE, &entry));
+	}
+	cr_assert_gt(entry.updated_at.v, first.v, "a dead peer is seen in each window");
 	cr_assert(wait_for_state(reader, "mute", LATENCY_STATE_UNREACHABLE, &entry), "nobody says where it is");
 	cr_assert(entry.loss == 1 && isnan(entry.rtt_p50_us));
 	for (int i = 0; i < 2000 && entry.updated_at.v <= first.v; i++) {

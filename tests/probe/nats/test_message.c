@@ -182,6 +182,32 @@ Test(mesh_message, payloads)
 		     MESH_REFUSAL_PAYLOAD);
 }
 
+Test(mesh_message, a_wrong_clock_of_the_publisher_is_corrected)
+{
+	static const int64_t skews_s[] = {-3600, 3600, -11, 11};
+	struct mesh_message in, out;
+	char subject[MESH_SUBJECT_BYTES], *payload;
+
+	for (size_t i = 0; i < 4; i++) {
+		in = sample();
+		in.sent_at.v = now.v + skews_s[i] * NS_PER_S;
+		in.entry.updated_at.v = in.sent_at.v - 5 * NS_PER_S;
+		in.entry.answered_at.v = in.sent_at.v - 90 * NS_PER_S;
+		payload = mesh_message_encode(&in, "nomora.mesh", subject);
+		cr_assert_eq(decode(subject, payload, &out, NULL), MESH_REFUSAL_NONE);
+		cr_assert_eq(now.v - out.entry.updated_at.v, 5 * NS_PER_S);
+		cr_assert_eq(now.v - out.entry.answered_at.v, 90 * NS_PER_S);
+		free(payload);
+	}
+	in.sent_at.v = now.v - 10 * NS_PER_S;
+	in.entry.answered_at.v = 0;
+	payload = mesh_message_encode(&in, "nomora.mesh", subject);
+	cr_assert_eq(decode(subject, payload, &out, NULL), MESH_REFUSAL_NONE);
+	cr_assert_eq(out.entry.updated_at.v, in.entry.updated_at.v, "a small difference is left");
+	cr_assert_eq(out.entry.answered_at.v, 0);
+	free(payload);
+}
+
 Test(mesh_message, the_status_of_a_host)
 {
 	enum latency_host_status status = LATENCY_HOST_ACTIVE;

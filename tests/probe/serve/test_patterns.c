@@ -47,6 +47,8 @@ static void tear_down(void)
 
 TestSuite(patterns, .init = set_up, .fini = tear_down, .timeout = 60);
 
+static struct ns seen_later; /* an unreachable pair was seen this much later than the others */
+
 /* Every third bad pair is unreachable, the next lossy, the third slow. */
 static struct latency_entry entry_of(uint32_t from, uint32_t to, bool bad)
 {
@@ -57,6 +59,7 @@ static struct latency_entry entry_of(uint32_t from, uint32_t to, bool bad)
 		entry.rtt_p50_us = entry.rtt_p99_us = entry.rtt_max_us = __builtin_nan("");
 		entry.loss = 1;
 		entry.state = LATENCY_STATE_UNREACHABLE;
+		entry.updated_at.v += seen_later.v;
 		return entry;
 	}
 	entry.loss = bad && (from + to) % 3 == 1 ? 0.05 : 0;
@@ -200,6 +203,7 @@ static bool unreachable_host(uint32_t from, uint32_t to)
 Test(patterns, a_dead_host_among_stale_pairs_is_no_bad_rack)
 {
 	max_age.v = NS_PER_S / 2;
+	seen_later.v = NS_PER_S;
 	find(unreachable_host);
 	cr_assert_eq(found.count, 1, "%zu patterns", found.count);
 	cr_assert_eq(found.items[0].kind, PATTERN_HOST);

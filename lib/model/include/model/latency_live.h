@@ -3,7 +3,7 @@
  * A latency matrix in shared memory: a mapped file (best on a tmpfs such as /dev/shm) of fixed capacity that any number
  * of processes read while others write. Readers never wait and never block a writer. Writers take turns, a batch each:
  *
- *   latency_live_begin(matrix, &err);       one writer at a time (flock)
+ *   latency_live_begin(matrix, &err);       one writer at a time (flock of FILE.lock)
  *   latency_live_add_host(...); latency_matrix_set(...); ...
  *   latency_live_update_maxima(matrix);     when all pairs of a window are set (model/latency_matrix.h)
  *   latency_live_end(matrix);
@@ -15,7 +15,10 @@
  * A full matrix evicts, for each new pair, a pair that was not set for a long time. Readers then find the evicted pair
  * not measured. The file never grows: hosts and racks beyond its capacity are refused.
  *
- * The file begins with the 8 bytes "NOMORAL3", then (native byte order, 4 bytes each) the sizes of the records and the
+ * Another user on the host is an attacker: a file that a stranger may have made or may change is refused, readers
+ * cannot take the writers' lock, and the content of the file is checked when it is read.
+ *
+ * The file begins with the 8 bytes "NOMORAL4", then (native byte order, 4 bytes each) the sizes of the records and the
  * capacities. All of these are checked when the file is opened: a file of another version or size is refused.
  */
 #ifndef MODEL_LATENCY_LIVE_H
@@ -39,7 +42,7 @@ extern const char *const latency_host_status_names[]; /* NULL-terminated: "activ
 
 struct latency_live_size {
 	uint32_t hosts, racks; /* capacity */
-	uint64_t pairs;        /* capacity in pairs, 88 to 96 bytes each */
+	uint64_t pairs;        /* capacity in pairs, 96 to 104 bytes each */
 };
 
 /*
@@ -55,8 +58,8 @@ struct latency_matrix *latency_live_map(const char *path, struct error *err);
 bool latency_live_is(const char *path); /* true if the file begins like a live matrix */
 
 /*
- * Begin and end a writer's batch. latency_live_begin() waits until no other writer has a batch open, and repairs the
- * matrix if a writer was killed during its batch. Returns 0, or -errno with err set.
+ * Begin and end a writer's batch. latency_live_begin() waits until no other writer has a batch open, at most 10 s, and
+ * repairs the matrix if a writer was killed during its batch. Returns 0, or -errno with err set.
  */
 int latency_live_begin(struct latency_matrix *matrix, struct error *err);
 void latency_live_end(struct latency_matrix *matrix);

@@ -5,14 +5,17 @@
  * the figures of a pair and begins to collect new ones. The file form is CSV; blank lines and lines that begin with '#'
  * are skipped:
  *
- *   # nomora.latency/2
- *   src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at,state,paths,paths_covered,disturbed,error_us
- *   h1,h2,23.104,41.471,88.063,0,15000,1795188663.250,measured,0,1,0.001,0.05
+ *   # nomora.latency/3
+ *   src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at,state,paths,paths_covered,disturbed,error_us,
+ *     answered_at                                                                            (one line in the file)
+ *   h1,h2,23.104,41.471,88.063,0,15000,1795188663.250,measured,0,1,0.001,0.05,1795188663.249
  *
- * The first version of the form, which lacks the last five columns, is read too. Times are microseconds, loss is a
- * share 0..1 of the probes sent, samples is the number of round trips measured, updated_at is seconds since the epoch
- * (UTC) of the last answer, or of the window's end if there was none. Sparse: pairs may be missing, and a row src = dst
- * is allowed. Hosts are numbered in the order in which they are first named.
+ * Earlier versions of the form, which lack the last column or the last six, are read too. Times are microseconds, loss
+ * is a share 0..1 of the probes sent, samples is the number of round trips measured. updated_at and answered_at are
+ * seconds since the epoch (UTC): when the prober last saw the pair, i.e. the end of its last window, and when the peer
+ * last answered (empty: never). Age is judged by updated_at alone: a host that does not answer stays unreachable as
+ * long as a prober sees it. Sparse: pairs may be missing, and a row src = dst is allowed. Hosts are numbered in the
+ * order in which they are first named.
  *
  * A matrix is private or shared. A private matrix belongs to its creator and grows as needed; its threads need a lock
  * of their own. A shared matrix is in shared memory, where other processes read it while it is written; see
@@ -59,7 +62,8 @@ struct latency_entry {
 	double rtt_p50_us, rtt_p99_us, rtt_max_us; /* NAN without samples */
 	double loss;
 	uint64_t samples;
-	struct ns updated_at;          /* wall clock, since the epoch */
+	struct ns updated_at;          /* when a prober last saw the pair; wall clock, since the epoch */
+	struct ns answered_at;         /* when the peer last answered; 0 = never, or not known */
 	float disturbed;               /* share 0..1 of the samples that a stall of the prober may have changed */
 	float error_us;                /* upper bound of the error of one time stamp */
 	uint16_t paths, paths_covered; /* paths that exist (0 = unknown), and paths that were probed */
@@ -81,6 +85,9 @@ struct latency_maximum {
 	uint64_t pairs; /* number of measured pairs; 0 = none, then the other fields mean nothing */
 	struct ns updated_at;
 };
+
+/* As latency_entry_value(). A maximum has no loss: NAN. */
+double latency_maximum_value(const struct latency_maximum *maximum, enum latency_statistic statistic);
 
 /* The result when two merged matrices have an entry for the same pair. */
 enum latency_merge {
@@ -126,7 +133,8 @@ size_t latency_matrix_count(const struct latency_matrix *matrix);
 const struct latency_entry *latency_matrix_at(const struct latency_matrix *matrix, size_t position);
 /*
  * Makes a consistent copy of the entry at a position of any matrix. Returns false if there is no such position, or if a
- * writer died while writing the entry.
+ * writer died while writing the entry, or if the file of a shared matrix is damaged: an entry of a shared matrix has
+ * the same invariants as one that latency_matrix_set() accepts.
  */
 bool latency_matrix_load(const struct latency_matrix *matrix, size_t position, struct latency_entry *entry);
 

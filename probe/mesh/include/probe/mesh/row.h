@@ -33,7 +33,8 @@ struct mesh_pair {
 	struct peer peer;
 	bool resolved, unresolvable; /* see struct agent_row */
 	uint8_t mac[FRAME_MAC_BYTES];
-	struct ns updated_at; /* time of the last answer, or of the window's end if there was none; wall clock */
+	struct ns updated_at;  /* end of the window; wall clock */
+	struct ns answered_at; /* the last answer of the window; 0 = none */
 	struct session_counters counters;
 	uint64_t impossible, disturbed;
 	struct agent_headers headers;

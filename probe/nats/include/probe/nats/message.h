@@ -20,6 +20,7 @@ enum {
 	MESH_PREFIX_BYTES = 128,
 	MESH_SUBJECT_BYTES = MESH_PREFIX_BYTES + 2 * 3 * LATENCY_NAME_BYTES,
 	MESH_FUTURE_S = 60, /* a stamp may be this far in the future, because the clocks of hosts differ */
+	MESH_SKEW_S = 10,   /* a publisher's clock that differs by more than this is wrong: its times are corrected */
 };
 
 struct mesh_place {
@@ -29,6 +30,7 @@ struct mesh_place {
 struct mesh_message {
 	struct mesh_place source, destination;
 	struct latency_entry entry; /* its host indices are not used */
+	struct ns sent_at;          /* the publisher's wall clock; 0 = not known */
 };
 
 enum mesh_refusal {
@@ -54,7 +56,10 @@ bool mesh_prefix_is_valid(const char *prefix);
  */
 char *mesh_message_encode(const struct mesh_message *message, const char *prefix, char subject[MESH_SUBJECT_BYTES]);
 
-/* `now` is the wall clock. If the result is not MESH_REFUSAL_NONE, the message is refused, and err has the reason. */
+/*
+ * `now` is the wall clock. If the publisher's clock differs from it by more than MESH_SKEW_S, the entry's times are
+ * moved by the difference. If the result is not MESH_REFUSAL_NONE, the message is refused, and err has the reason.
+ */
 enum mesh_refusal mesh_message_decode(const char *prefix, const char *subject, const char *payload, size_t bytes,
 				      struct ns now, struct mesh_message *message, struct error *err);
 
