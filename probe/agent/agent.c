@@ -332,6 +332,7 @@ void agent_summarise(struct agent *agent, struct agent_summary *summary)
 		.unfinished_checksums = agent->unfinished_checksums,
 		.bad_hmac = agent->prober.bad_hmac,
 		.other_member = agent->prober.other_member,
+		.forged = agent->prober.forged,
 		.other_vlan = agent->other_vlan,
 		.interval = prober_interval(&agent->prober),
 		.limited = agent->prober.limited,

@@ -70,8 +70,7 @@ void agent_make_template(struct agent *agent)
  * Copies the header template and writes the base packet and the TLVs. The header fields that differ between probes are
  * written by write_headers().
  */
-static void write_probe(const struct agent *agent, const struct prober_probe *probe, struct ns sent_at,
-			struct dp_packet *packet)
+static void write_probe(const struct agent *agent, const struct prober_probe *probe, struct dp_packet *packet)
 {
 	struct stamp_request request = probe->request;
 	uint8_t *bytes = dp_packet_bytes(packet), *payload = bytes + agent->probe_template.headers;
@@ -79,7 +78,6 @@ static void write_probe(const struct agent *agent, const struct prober_probe *pr
 
 	frame_template_copy(&agent->probe_template, bytes);
 	request.error = agent->error_estimate;
-	request.sent_at = sent_at;
 	stamp_write_request(&request, payload);
 	if (request.authenticated)
 		stamp_sign(probe->ttl ? agent->prober.trace_key : agent->options.key, payload);
@@ -118,15 +116,15 @@ static void write_headers(const struct agent *agent, const struct prober_probe *
 	dp_packet_set_length(packet, length);
 }
 
-void agent_write_probes(const struct agent *agent, const struct prober_probe *probes, struct ns sent_at,
-			struct dp_packet **packets, uint16_t count)
+void agent_write_probes(const struct agent *agent, const struct prober_probe *probes, struct dp_packet **packets,
+			uint16_t count)
 {
 	/*
 	 * Writes all payloads before it computes the first checksum: a checksum loads wide words, which stalls while
 	 * narrower stores to the same bytes are pending.
 	 */
 	for (uint16_t i = 0; i < count; i++)
-		write_probe(agent, &probes[i], sent_at, packets[i]);
+		write_probe(agent, &probes[i], packets[i]);
 	for (uint16_t i = 0; i < count; i++)
 		write_headers(agent, &probes[i], packets[i]);
 }

@@ -80,8 +80,8 @@ struct agent {
  * burst.
  */
 void agent_make_template(struct agent *agent);
-void agent_write_probes(const struct agent *agent, const struct prober_probe *probes, struct ns sent_at,
-			struct dp_packet **packets, uint16_t count);
+void agent_write_probes(const struct agent *agent, const struct prober_probe *probes, struct dp_packet **packets,
+			uint16_t count);
 void agent_add_tag(const struct agent *agent, struct frame *frame); /* adds the tag of --vlan, if given */
 
 /* Prefetches the memory needed to process the frames of a burst (at most AGENT_BURST). */

@@ -426,7 +426,7 @@ static uint16_t receive(struct agent *agent)
 /*
  * Sends the probes. Reads the counter right before the TX burst: this t1 is more exact than the stamp in the packets.
  */
-static void send_probes(struct agent *agent, const struct prober_probe *probes, uint16_t count)
+static void send_probes(struct agent *agent, struct prober_probe *probes, uint16_t count)
 {
 	struct dp_packet *packets[AGENT_BURST];
 	struct ns written_at = {dp_clock_to_wall(agent->clock, dp_now(agent->clock)).ns};
@@ -436,7 +436,9 @@ static void send_probes(struct agent *agent, const struct prober_probe *probes, 
 		struct stamp sent_at;
 		bool disturbed;
 
-		agent_write_probes(agent, probes, written_at, packets, count);
+		for (uint16_t i = 0; i < count; i++)
+			probes[i].request.sent_at = written_at;
+		agent_write_probes(agent, probes, packets, count);
 		keep_sent(agent, packets, count);
 		sent_at = dp_now(agent->clock);
 		sent = send_now(agent, packets, count);

@@ -228,6 +228,7 @@ void agent_group_summarise(struct agent_group *group, struct agent_summary *summ
 		summary->unfinished_checksums += one.unfinished_checksums;
 		summary->bad_hmac += one.bad_hmac;
 		summary->other_member += one.other_member;
+		summary->forged += one.forged;
 		summary->other_vlan += one.other_vlan;
 		summary->samples_dropped += one.samples_dropped;
 		summary->handed_over += one.handed_over;

@@ -119,7 +119,10 @@ bool prober_answer(struct prober *prober, const struct frame *frame, const struc
 	 */
 	if (reply.session != prober->session && (reply.session != 0 || reply.authenticated))
 		return false;
-	target->ssid_ignored = reply.session == 0;
+	if (reply.session == 0 && target->ssid_echoed) {
+		prober->forged++; /* this peer supports them */
+		return true;
+	}
 	if (path == (int)prober_candidates(prober->options)) {
 		take_greeting(prober, target, &reply);
 		return true;
@@ -127,16 +130,23 @@ bool prober_answer(struct prober *prober, const struct frame *frame, const struc
 	path = target_path(target, (uint32_t)path);
 	if (path < 0)
 		return true; /* the port is not measured any more, since the routes have changed */
+	session = target->paths[path].session;
+	if (!session_echoes(session, reply.request_sequence, reply.request_sent_at)) {
+		prober->forged++;
+		return true;
+	}
 	has_tlvs = note_tlvs(prober, &target->tlvs, frame, &reply);
 	if (has_tlvs && !is_of_member(prober, target))
 		return true;
-	session = target->paths[path].session;
 	answer = session_receive(session, reply.request_sequence, reply.sequence, &probe);
 	note_headers(&target->headers, prober->options->ttl, frame, &reply);
 	if (has_tlvs && target->held)
 		target_follow_up(prober, target, path, &target->tlvs);
-	if (answer == SESSION_FRESH)
+	if (answer == SESSION_FRESH) {
+		target->ssid_ignored = reply.session == 0;
+		target->ssid_echoed = reply.session != 0;
 		take_fresh(prober, target, path, &reply, &probe, arrival);
+	}
 	return true;
 }
 

@@ -68,6 +68,7 @@ struct prober_target {
 	uint32_t path_count; /* number of paths in use */
 	/* of the newest answer: */
 	bool ssid_ignored;      /* it had session identifier 0 */
+	bool ssid_echoed;       /* it had ours; from then on, answers with 0 are forged */
 	bool peer_synchronised; /* the peer's clock is synchronised */
 	struct paths *known;    /* the paths found; NULL without find_paths */
 	/* Figures of the current window, except for `headers` and `peer_error`, which are of the newest answer. */
@@ -118,7 +119,7 @@ struct prober {
 	double gap_ns;
 	struct rng rng;
 	bool limited; /* probe_pps, not options->interval, determines gap_ns */
-	uint64_t skipped, bad_hmac, other_member;
+	uint64_t skipped, bad_hmac, other_member, forged;
 	int64_t next_trace_ns; /* earliest time of the next trace probe; see prober_paths.c */
 	size_t trace_turn;
 	struct prober_path *wheel[PROBER_WHEEL_SLOTS]; /* [tick % PROBER_WHEEL_SLOTS] list of the sessions that
@@ -136,7 +137,7 @@ struct prober {
 struct prober_probe {
 	struct prober_target *target;
 	struct prober_path *path;     /* NULL: a greeting or a trace */
-	struct stamp_request request; /* without sent_at, which agent_write_probes() fills in */
+	struct stamp_request request; /* the agent fills in sent_at when it sends the probe */
 	uint16_t source_port;
 	uint8_t ttl;      /* of a trace probe; 0 = not a trace probe */
 	uint16_t padding; /* bytes of padding in a trace probe, else 0 */

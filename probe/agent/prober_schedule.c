@@ -242,6 +242,7 @@ void prober_sent(struct prober *prober, const struct prober_probe *probe, struct
 	if (!session)
 		return;
 	session_restamp(session, probe->request.sequence, sent_at, false);
+	session_carries(session, probe->request.sequence, probe->request.sent_at);
 	if (disturbed)
 		session_disturb(session, probe->request.sequence);
 	if (probe->late)

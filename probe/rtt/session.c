@@ -20,11 +20,14 @@ struct slot {
 	 * unless the reflector restarted its count.
 	 */
 	uint32_t reflector_lowest, reflector_highest;
-	uint8_t clock; /* enum clock */
-	uint8_t state; /* enum slot_state */
-	bool stamped, disturbed, late, departed;
-	bool reflector_known; /* reflector_highest was known when the probe left */
+	uint32_t carried; /* low bits of the timestamp in the probe, ns; 0 = not known */
+	uint8_t clock;    /* enum clock */
+	uint8_t state;    /* enum slot_state */
+	bool stamped : 1, disturbed : 1, late : 1, departed : 1;
+	bool reflector_known : 1; /* reflector_highest was known when the probe left */
 };
+
+static_assert(sizeof(struct slot) == 24, "the slots of many sessions do not fit into a cache");
 
 /*
  * slots[]: the newest `window` probes. `oldest`: number of the first probe that session_expire() must check. Sequence
@@ -172,6 +175,23 @@ void session_restamp(struct session *session, uint32_t sequence, struct stamp se
 	slot->stamped = sent_at.valid;
 	slot->disturbed = false;
 	slot->departed = departed;
+}
+
+void session_carries(struct session *session, uint32_t sequence, struct ns sent_at)
+{
+	struct slot *slot = sent_slot(session, sequence);
+
+	if (slot)
+		slot->carried = (uint32_t)sent_at.v;
+}
+
+bool session_echoes(struct session *session, uint32_t sequence, struct ns echoed)
+{
+	const struct slot *slot = sent_slot(session, sequence);
+
+	/* A time in NTP's format may differ by a nanosecond from the one that was written. */
+	return !slot || !slot->carried || slot->state == SLOT_UNSENT ||
+	       (uint32_t)((uint32_t)echoed.v - slot->carried + 1) <= 2;
 }
 
 void session_disturb(struct session *session, uint32_t sequence)

@@ -120,6 +120,7 @@ static void print_warnings(const struct station_result *result, FILE *out)
 		{summary->reflector.other_member, "requests for another member link"},
 		{summary->bad_hmac, "answers with a wrong HMAC"},
 		{summary->other_member, "answers of another member link"},
+		{summary->forged, "answers that do not echo the probe's timestamp or session"},
 	};
 	uint64_t impossible = 0;
 	const char *separator = "warnings: ";
@@ -179,22 +180,22 @@ static json_t *json_summary(const struct station_result *result)
 	const struct agent_summary *summary = &result->summary;
 	struct mesh_distribution wake_up = mesh_distribution_of(summary->wake_up);
 
-	return json_pack("{s:s,s:s,s:f,s:f,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:b,s:I,s:o,s:o,s:{s:I,s:I,"
-			 "s:I,s:I,s:I}}",
-			 "stamps", summary->stamps, "poll", summary->poll, "measured_s", ns_to_s(result->measured),
-			 "stamp_error_us", ns_to_us(summary->error_bound), "bad_hmac", (json_int_t)summary->bad_hmac,
-			 "other_member", (json_int_t)summary->other_member, "skipped", (json_int_t)summary->skipped,
-			 "unstamped", (json_int_t)summary->unstamped, "departures", (json_int_t)summary->departures,
-			 "handed_over", (json_int_t)summary->handed_over, "not_handed_over",
-			 (json_int_t)summary->not_handed_over, "send_failures", (json_int_t)summary->send_failures,
-			 "broken_frames", (json_int_t)summary->broken_frames, "unfinished_checksums",
-			 (json_int_t)summary->unfinished_checksums, "other_vlan", (json_int_t)summary->other_vlan,
-			 "interval_us", ns_to_us(summary->interval), "limited", summary->limited, "samples_dropped",
-			 (json_int_t)summary->samples_dropped, "wake_up_us", mesh_distribution_json(&wake_up),
-			 "reflector", json_reflector(&summary->reflector), "packets", "received",
-			 (json_int_t)summary->port.rx_packets, "sent", (json_int_t)summary->port.tx_packets, "missed",
-			 (json_int_t)summary->port.rx_missed, "no_buffer", (json_int_t)summary->port.rx_no_mbuf,
-			 "send_errors", (json_int_t)summary->port.tx_errors);
+	return json_pack(
+		"{s:s,s:s,s:f,s:f,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:b,s:I,s:o,s:o,s:{s:I,s:I,"
+		"s:I,s:I,s:I}}",
+		"stamps", summary->stamps, "poll", summary->poll, "measured_s", ns_to_s(result->measured),
+		"stamp_error_us", ns_to_us(summary->error_bound), "bad_hmac", (json_int_t)summary->bad_hmac,
+		"other_member", (json_int_t)summary->other_member, "forged", (json_int_t)summary->forged, "skipped",
+		(json_int_t)summary->skipped, "unstamped", (json_int_t)summary->unstamped, "departures",
+		(json_int_t)summary->departures, "handed_over", (json_int_t)summary->handed_over, "not_handed_over",
+		(json_int_t)summary->not_handed_over, "send_failures", (json_int_t)summary->send_failures,
+		"broken_frames", (json_int_t)summary->broken_frames, "unfinished_checksums",
+		(json_int_t)summary->unfinished_checksums, "other_vlan", (json_int_t)summary->other_vlan, "interval_us",
+		ns_to_us(summary->interval), "limited", summary->limited, "samples_dropped",
+		(json_int_t)summary->samples_dropped, "wake_up_us", mesh_distribution_json(&wake_up), "reflector",
+		json_reflector(&summary->reflector), "packets", "received", (json_int_t)summary->port.rx_packets,
+		"sent", (json_int_t)summary->port.tx_packets, "missed", (json_int_t)summary->port.rx_missed,
+		"no_buffer", (json_int_t)summary->port.rx_no_mbuf, "send_errors", (json_int_t)summary->port.tx_errors);
 }
 
 int station_report_json(const struct station_result *result, struct error *err)

@@ -19,6 +19,7 @@ static void exchange_with_a(unsigned int count, void (*alter)(struct stamp_reply
 		struct frame frame = {.source_address = 2, .source_port = 862, .payload = payload, .payload_bytes = 44};
 
 		cr_assert(prober_take(&prober, at(now), &neighbours, &probe));
+		probe.request.sent_at.v = now;
 		prober_sent(&prober, &probe, at(now), false);
 		reply.request_sequence = reply.sequence = probe.request.sequence;
 		reply.session = probe.request.session;
@@ -50,6 +51,43 @@ Test(prober_answer, a_reflector_that_ignores_the_session_identifier_is_heard)
 	cr_assert_eq(row.counters.fresh, 10);
 	cr_assert_eq(row.counters.lost, 0);
 	cr_assert(row.ssid_ignored);
+}
+
+/* What a sender off the path can make: the sequence numbers and ports are right, the echoed time is a guess. */
+static void echo_another_time(struct stamp_reply *reply, unsigned int number)
+{
+	reply->request_sent_at.v = number % 2 ? NS_PER_S : reply->request_sent_at.v + 2;
+}
+
+Test(prober_answer, an_answer_that_does_not_echo_the_timestamp_is_forged)
+{
+	options = options_for(1);
+	options.interval.v = NS_PER_MS;
+	make_with(hosts + 1, 1);
+	prober_set_mode(&prober, AGENT_MEASURING, at(begin_ns));
+	exchange_with_a(10, echo_another_time);
+	take_window(0, begin_ns + NS_PER_S);
+	cr_assert_eq(row.counters.fresh, 0);
+	cr_assert_eq(prober.forged, 10);
+}
+
+static void leave_ssid_zero_later(struct stamp_reply *reply, unsigned int number)
+{
+	if (number >= 4)
+		reply->session = 0;
+}
+
+Test(prober_answer, a_peer_that_echoes_the_session_goes_on_doing_so)
+{
+	options = options_for(1);
+	options.interval.v = NS_PER_MS;
+	make_with(hosts + 1, 1);
+	prober_set_mode(&prober, AGENT_MEASURING, at(begin_ns));
+	exchange_with_a(10, leave_ssid_zero_later);
+	take_window(0, begin_ns + NS_PER_S);
+	cr_assert_eq(row.counters.fresh, 4);
+	cr_assert_eq(prober.forged, 6);
+	cr_assert(!row.ssid_ignored);
 }
 
 static void step_every_fifth(struct stamp_reply *reply, unsigned int number)

@@ -287,6 +287,7 @@ struct agent_summary {
 					  not mark them as unfinished */
 	uint64_t bad_hmac;             /* answers to our probes with a wrong HMAC */
 	uint64_t other_member;         /* answers that came over another link of a LAG */
+	uint64_t forged;               /* answers that echo another timestamp or session than the probe had */
 	uint64_t other_vlan;           /* STAMP packets in frames of other VLANs, which are not answered */
 	struct ns interval; /* between two probes to a peer; longer than options.interval if probe_pps limits it */
 	bool limited;       /* probe_pps limits the interval */

@@ -49,6 +49,12 @@ uint32_t session_send(struct session *session, struct stamp sent_at);
  */
 void session_restamp(struct session *session, uint32_t sequence, struct stamp sent_at, bool departed);
 /*
+ * The timestamp in a probe is a number that somebody who does not see the probe cannot guess. session_carries() notes
+ * it; session_echoes() returns false for an answer that does not echo the timestamp of the probe that it answers.
+ */
+void session_carries(struct session *session, uint32_t sequence, struct ns sent_at);
+bool session_echoes(struct session *session, uint32_t sequence, struct ns echoed);
+/*
  * Marks a probe whose stamp may be wrong because the sender stalled while sending it. session_receive() reports the
  * mark with the probe's answer.
  */
