@@ -15,16 +15,17 @@
  */
 enum { PROBE_LENGTH = 16, SOURCES = 4096, CACHED_SESSIONS = 4096 };
 
-static const struct ns burst = {100 * NS_PER_MS}; /* an answer may be this much ahead of the permitted rate, see
-						     within_rate() */
-static const struct ns stamp_slack = {NS_PER_MS}; /* a sender's clock may go back by this when it is disciplined */
-static const struct ns clock_step = {NS_PER_S};   /* arrival stamps may be out of order by less than this */
+static const struct ns burst = {100 * NS_PER_MS};  /* an answer may be this much ahead of the permitted rate, see
+						      within_rate() */
+static const struct ns stamp_slack = {NS_PER_MS};  /* a sender's clock may go back by this when it is disciplined */
+static const struct ns refwait = {900 * NS_PER_S}; /* a session without requests ends: REFWAIT, RFC 5357 section 4.2 */
+static const struct ns clock_step = {NS_PER_S};    /* arrival stamps may be out of order by less than this */
 
 /* The newest 64 sequence numbers received in an authenticated session, as in RFC 4303 section 3.4.3. */
 struct replay {
 	uint64_t seen; /* bit i: number `highest` - i was received; 0 = none yet */
 	uint32_t highest;
-	int64_t newest_ns; /* latest t1 of a request in this session */
+	int64_t newest_ns; /* latest t1 of a request in this session, authenticated or not */
 };
 
 struct entry {
@@ -277,6 +278,21 @@ static bool is_replay(struct replay *replay, const struct stamp_request *request
 	return false;
 }
 
+/*
+ * Begins a new session in the entry if its sender has begun again, from a fixed port: with number 0 and a later stamp
+ * than before, or after a silence. A duplicate of the first request has no later stamp.
+ */
+static void end_old_session(struct entry *entry, const struct stamp_request *request, int64_t before_ns,
+			    struct ns received_at)
+{
+	bool again = request->sequence == 0 && request->sent_at.v > before_ns;
+
+	if (!entry->received || !(again || (entry->left_ns && received_at.v - entry->left_ns > refwait.v)))
+		return;
+	entry->received = entry->next_sequence = 0;
+	entry->left_ns = 0;
+}
+
 /* Returns the key if the request is authentic, else NULL. */
 static const struct stamp_key *authenticate(struct reflector *reflector, const struct frame *request, uint16_t session)
 {
@@ -322,6 +338,7 @@ int reflector_prepare(struct reflector *reflector, const struct frame *request, 
 	const size_t base = stamp_bytes(keys);
 	struct stamp_request asked = {0};
 	struct entry *entry;
+	int64_t before_ns;
 
 	answer->key = NULL;
 	if ((keys ? stamp_read_authenticated_request : stamp_read_request)(request->payload, request->payload_bytes,
@@ -340,10 +357,14 @@ int reflector_prepare(struct reflector *reflector, const struct frame *request, 
 	}
 	entry = find(reflector, &reflector->sessions, request->source_address, request->source_port, asked.session);
 	entry->last_used = ++reflector->uses;
+	before_ns = entry->replay.newest_ns;
 	if (keys && is_replay(&entry->replay, &asked)) {
 		reflector->counters.replayed++;
 		return -EBADMSG;
 	}
+	if (asked.sent_at.v > before_ns)
+		entry->replay.newest_ns = asked.sent_at.v;
+	end_old_session(entry, &asked, before_ns, received_at);
 	entry->received++;
 	answer->place = (uint32_t)(entry - reflector->sessions.entries);
 	error.format = asked.error.format; /* a TWAMP sender may not support another format */

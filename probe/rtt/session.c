@@ -40,9 +40,14 @@ struct session {
 	uint32_t outstanding;
 	uint32_t reflector_highest; /* highest number that the reflector gave to an answer */
 	bool has_answer;
-	bool stateful;  /* the reflector numbers its answers itself */
-	bool recounted; /* the reflector restarted its count: its numbers do not show losses */
+	bool stateful; /* the reflector numbers its answers itself */
 	struct session_counters counters;
+	/*
+	 * Since the reflector last restarted its count: the losses before that, and the answer with which the new count
+	 * was noticed.
+	 */
+	uint64_t lost_before, base_sent;
+	uint32_t base_reflected;
 	uint64_t doubled_requests; /* probes that were duplicated on the way there, so that the reflector counted each
 				      as two requests */
 	struct slot slots[];
@@ -263,6 +268,20 @@ static void follow_reflector(struct session *session, uint32_t reflector_sequenc
 }
 
 /*
+ * The reflector restarted its count: keeps the losses until its last answer of the old count, and counts from this
+ * answer on. Which way the probes between the two were lost is not known: they do not count as lost on the way there.
+ */
+static void count_again(struct session *session, uint64_t sequence, uint32_t reflector_sequence)
+{
+	uint64_t lost;
+
+	if (session_lost_forward(session, &lost))
+		session->lost_before = lost;
+	session->base_sent = sequence + session->doubled_requests;
+	session->base_reflected = session->reflector_highest = reflector_sequence;
+}
+
+/*
  * A request sent after an answer was received must get a higher number from the reflector than that answer. If not, the
  * reflector restarted its count.
  */
@@ -272,7 +291,7 @@ static void check_counting(struct session *session, const struct slot *slot, uin
 	if (reflector_sequence != (uint32_t)sequence)
 		session->stateful = true;
 	if (slot->reflector_known && (int32_t)(reflector_sequence - slot->reflector_highest) <= 0)
-		session->recounted = true;
+		count_again(session, sequence, reflector_sequence);
 }
 
 enum session_answer session_receive(struct session *session, uint32_t sequence, uint32_t reflector_sequence,
@@ -297,8 +316,8 @@ enum session_answer session_receive(struct session *session, uint32_t sequence, 
 		follow_reflector(session, reflector_sequence);
 		return SESSION_DUPLICATE;
 	}
-	follow_order(session, wide);
 	check_counting(session, slot, wide, reflector_sequence);
+	follow_order(session, wide);
 	follow_reflector(session, reflector_sequence);
 	slot->reflector_lowest = slot->reflector_highest = reflector_sequence;
 	*probe = (struct session_probe){stamp_of(slot), slot->disturbed || slot->late, slot->departed};
@@ -353,13 +372,14 @@ bool session_lost_forward(const struct session *session, uint64_t *lost)
 {
 	uint64_t sent, reflected;
 
-	if (!session->has_answer || !session->stateful || session->recounted)
+	if (!session->has_answer || !session->stateful)
 		return false;
-	/* Both sides count from 0: the difference is the number of probes that never reached the reflector. */
-	sent = session->highest_answered + session->doubled_requests;
-	reflected = session->reflector_highest;
+	/* Both sides count from the same probe: the difference is the number that never reached the reflector. */
+	sent = session->highest_answered + session->doubled_requests - session->base_sent;
+	reflected = session->reflector_highest - session->base_reflected;
 	if (sent < reflected)
 		return false;
+	sent += session->lost_before;
 	*lost = sent - reflected < session->counters.lost ? sent - reflected : session->counters.lost;
 	return true;
 }

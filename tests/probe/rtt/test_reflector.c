@@ -87,6 +87,49 @@ Test(reflector, counts_each_session_apart)
 	reflector_destroy(reflector);
 }
 
+/* A request of one sender from one port, like a router's: *answered is the number of the answer. */
+static void ask_at(struct reflector *reflector, uint32_t sequence, int64_t sent_s, int64_t received_s,
+		   uint32_t *answered)
+{
+	struct stamp_request request = {sequence, {sent_s * NS_PER_S}, {false, STAMP_NTP, 0, 1}, 9, 0};
+	uint8_t payload[STAMP_BYTES] = {0};
+	struct frame frame = frame_from(net + 2, 862, payload, sizeof payload);
+	struct reflector_answer prepared;
+
+	stamp_write_request(&request, payload);
+	cr_assert_eq(
+		reflector_prepare(reflector, &frame, (struct ns){received_s * NS_PER_S}, estimate, payload, &prepared),
+		0);
+	reflector_sent(reflector, &prepared, (struct ns){received_s * NS_PER_S});
+	*answered = prepared.reply.sequence;
+}
+
+Test(reflector, a_session_ends_when_its_sender_begins_again_or_is_silent)
+{
+	static const struct {
+		uint32_t sequence;
+		int64_t sent_s, received_s;
+		uint32_t answered;
+	} requests[] = {
+		{0, 1000, 2000, 0},
+		{1, 1001, 2001, 1},
+		{0, 1000, 2001, 2} /* a duplicate */,
+		{2, 1002, 2002, 3},
+		{0, 1003, 2003, 0} /* again */,
+		{1, 1004, 2004, 1},
+		{2, 1904, 2904, 2},
+		{3, 2805, 3805, 0} /* 901 s of silence */,
+	};
+	struct reflector *reflector = reflector_create(16, &rules);
+	uint32_t answered;
+
+	for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
+		ask_at(reflector, requests[i].sequence, requests[i].sent_s, requests[i].received_s, &answered);
+		cr_assert_eq(answered, requests[i].answered, "request %zu: %u", i, answered);
+	}
+	reflector_destroy(reflector);
+}
+
 Test(reflector, many_sessions_push_out_the_stalest_and_no_other)
 {
 	struct reflector *reflector = reflector_create(16, &rules);

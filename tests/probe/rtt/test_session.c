@@ -260,18 +260,27 @@ Test(session, a_reflector_that_copies_our_numbers_says_nothing)
 	session_destroy(session);
 }
 
-Test(session, a_reflector_that_began_to_count_again_says_nothing)
+Test(session, a_reflector_that_counts_again_goes_on_telling_the_ways_apart)
 {
+	/* The reflector's number of each probe's answer. */
+	enum { THERE = -1, BACK = -2, DOWN = -3 };
+	static const int numbers[] = {0, THERE, 1, BACK, 3, DOWN, DOWN, 0, 1, THERE, 2, BACK, 4};
 	struct session *session = session_create(16);
 	struct session_probe probe;
 	uint64_t lost;
 
 	session_set_stateful(session);
-	for (uint32_t i = 0; i < 5; i++) {
+	for (uint32_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
 		session_send(session, at(i));
-		session_receive(session, i, i < 4 ? i : 0, &probe);
+		if (numbers[i] >= 0)
+			session_receive(session, i, (uint32_t)numbers[i], &probe);
+		session_expire(session, at(i + 1));
+		if (i == 7)
+			cr_assert(session_lost_forward(session, &lost) && lost == 1, "%lu", lost);
 	}
-	cr_assert(!session_lost_forward(session, &lost));
+	cr_assert(session_lost_forward(session, &lost));
+	cr_assert_eq(lost, 2, "%lu; nobody knows of the probes while it was down", lost);
+	cr_assert_eq(session_counters(session).lost, 6);
 	session_destroy(session);
 }
 

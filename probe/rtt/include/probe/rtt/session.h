@@ -110,12 +110,13 @@ void session_set_stateful(struct session *session);
  * Sets *lost to the number of lost probes that never reached the reflector, according to the reflector's own counter in
  * its newest answer. The other lost probes were lost on the way back, or were sent after the newest answered probe. A
  * probe that the network duplicates on the way to the reflector counts twice there. This is detected if both answers
- * arrive; if one of them is lost, *lost is too small by one.
+ * arrive; if one of them is lost, *lost is too small by one. If the reflector restarts its count, because it was
+ * restarted or evicted the session, the probes lost between its last answer before and its first one after are not in
+ * *lost.
  *
  * Returns false, with *lost unchanged, if the counter cannot be used:
  *   - there is no answer yet
  *   - the reflector copies the request's number (stateless mode)
- *   - the reflector restarted its count, because it was restarted or evicted the session
  *   - the reflector counts requests of other senders in the same session
  *
  * The session must be new to the reflector and have fewer than 2^32 probes.
