@@ -368,7 +368,7 @@ static struct stamp read_departure(struct msghdr *message)
 
 /*
  * Describes a sent packet. The error queue does not report the full length of a truncated packet, so it is taken from
- * the IP header.
+ * the UDP header, which is before the payload: frame_read() limits payload_bytes to what was captured.
  */
 static struct kernel_departure read_copy(const uint8_t *copy, const struct mmsghdr *message, struct frame *frame)
 {
@@ -379,8 +379,9 @@ static struct kernel_departure read_copy(const uint8_t *copy, const struct mmsgh
 		departure.captured = COPY_BYTES;
 	frame_read(copy, departure.captured, cut_off ? UINT16_MAX : departure.captured, frame);
 	departure.length = departure.captured;
-	if (cut_off && frame->payload)
-		departure.length = (size_t)(frame->payload - copy) + frame->payload_bytes;
+	if (cut_off && frame->kind == FRAME_UDP && frame->payload)
+		departure.length =
+			(size_t)(frame->payload - copy) - 8 + (size_t)(frame->payload[-4] << 8 | frame->payload[-3]);
 	return departure;
 }
 

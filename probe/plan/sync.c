@@ -99,6 +99,8 @@ static int write_list(const struct mesh_plan *plan, uint32_t host, const struct 
 	/* The peers' racks are taken from the plan, which may have them from the cluster. */
 	for (size_t i = 0; i < list.count; i++)
 		strcpy(items[i].rack, mesh_plan_rack(plan, i == 0 ? host : numbers[i - 1]));
+	if (strchr(items[0].name, '/'))
+		return error_set(err, EINVAL, "host '%s': a name with '/' cannot be the name of a file", items[0].name);
 	if ((size_t)snprintf(path, sizeof path, "%s/%s.peers", folder, items[0].name) >= sizeof path)
 		return error_set(err, ENAMETOOLONG, "%s: the path of the folder is too long", folder);
 	return peers_write(&list, path, err);

@@ -42,4 +42,6 @@ refuses "a budget that is too small" 3 '--host-pps: 100 .* needs 2 sessions of 1
 sed 's/"epoch": /"epoch": -/' "$scratch/plan.json" >"$scratch/bad.json"
 refuses "a bad plan" 1 'bad.json: epoch: ' "$nomora" mesh plan "$scratch/peers" --state "$scratch/bad.json"
 refuses "no peers" 1 'none: ' "$nomora" mesh plan "$scratch/none"
+printf '../evil 10.0.0.1 - r1\nb 10.0.0.2 - r1\n' >"$scratch/evil"
+refuses "a name that leaves the folder" 1 "host '../evil': a name with '/'" "$nomora" mesh plan "$scratch/evil" -o "$scratch/lists"
 plan
