@@ -23,7 +23,7 @@ void live_job_free(struct live_job *job)
 
 /*
  * A decided task is entered as running on its machine, so that it holds the slot. A move in progress is cancelled: the
- * task is entered as running on its origin.
+ * task is entered as running on its origin. A root that pauses after a failure is entered, as pause_task() left it.
  */
 static int enter_task(struct live *live, struct live_job *job, struct live_task *task, double now_s)
 {
@@ -31,7 +31,7 @@ static int enter_task(struct live *live, struct live_job *job, struct live_task 
 
 	switch (task->state) {
 	case LIVE_WAITING:
-		return task->retry_s > 0 || job->gang != LIVE_GANG_NONE
+		return (task->retry_s > 0 && number != job->root) || job->gang != LIVE_GANG_NONE
 			       ? 0
 			       : flownet_task_arrived(live->net, job->number, number, fmax(0, now_s - task->since_s));
 	case LIVE_MOVING:

@@ -145,6 +145,11 @@ void live_set_state(struct live *live, struct live_job *job, struct live_task *t
  */
 void live_gang_enter(struct live *live, struct live_job *job);
 void live_gang_leave(struct live *live, struct live_job *job);
+/*
+ * If a job with a minimum number of tasks has no task left that holds a slot, takes it out of the network, so that its
+ * next start is again one of the minimum number of tasks at once. Call it after tasks of the job lost their slots.
+ */
+void live_gang_return(struct live *live, struct live_job *job);
 /* Adds a job to the list `reviews`, or removes it from the list. */
 void live_review_later(struct live *live, struct live_job *job);
 void live_review_leave(struct live *live, struct live_job *job);

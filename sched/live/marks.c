@@ -108,6 +108,22 @@ void live_gang_enter(struct live *live, struct live_job *job)
 	TAILQ_INSERT_TAIL(&live->gangs, job, of_gangs);
 }
 
+void live_gang_return(struct live *live, struct live_job *job)
+{
+	if (job->gang != LIVE_GANG_NONE)
+		return;
+	live_gang_enter(live, job);
+	for (uint32_t t = 0; t < job->task_count && job->gang == LIVE_GANG_HELD; t++) {
+		struct live_task *task = &job->tasks[t];
+
+		if (flownet_task_present(live->net, job->number, t))
+			flownet_task_ended(live->net, job->number, t);
+		job->try_again_s = fmax(job->try_again_s, task->retry_s);
+		task->retry_s = 0;
+		live_mark_task(live, job, task);
+	}
+}
+
 void live_gang_leave(struct live *live, struct live_job *job)
 {
 	if (job->gang != LIVE_GANG_NONE)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Queries: machines, curves and jobs; limits of a job; the performance of a task on a machine. */
+#include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <sched/explain/performance.h>
@@ -25,6 +27,32 @@ enum live_machine_state live_machine_state_of(const struct live *live, uint32_t 
 uint32_t live_machine_tasks(const struct live *live, uint32_t machine)
 {
 	return live->machines[machine].in_network ? (uint32_t)flownet_running(live->net, machine) : 0;
+}
+
+static void count_slots(const struct live *live, uint32_t *held)
+{
+	for (uint32_t j = 0; j < live->job_count; j++)
+		for (uint32_t t = 0; live->jobs[j] && t < live->jobs[j]->task_count; t++) {
+			const struct live_task *task = &live->jobs[j]->tasks[t];
+
+			if (task->state == LIVE_DECIDED || task->state == LIVE_RUNNING || task->state == LIVE_MOVING)
+				held[task->machine]++;
+			if (task->state == LIVE_MOVING)
+				held[task->origin]++;
+		}
+}
+
+int64_t live_find_mismatch(const struct live *live)
+{
+	uint32_t count = live->cluster->machine_count, *held = calloc((size_t)count + 1, sizeof *held), m = 0;
+
+	if (!held)
+		return -ENOMEM;
+	count_slots(live, held);
+	while (m < count && held[m] == live_machine_tasks(live, m))
+		m++;
+	free(held);
+	return m < count ? (int64_t)m : LIVE_MATCH;
 }
 
 struct live_curve *live_find_curve(const struct live *live, const char *name)

@@ -295,6 +295,8 @@ static int take_number(struct replay *replay, const json_t *call, const char *wh
 	}
 	if (strcmp(what, "open") == 0) {
 		live_open_moves(replay->live, number > 0);
+	} else if (strcmp(what, "rebuild") == 0) {
+		live_rebuild(replay->live, number);
 	} else if (strcmp(what, "number") == 0) {
 		live_number_decisions(replay->live, (uint64_t)fabs(number));
 	} else if (strcmp(what, "measured") == 0) {
@@ -329,7 +331,7 @@ static bool is_among(const char *what, const char *const *names)
 static int take_call(struct replay *replay, const json_t *call, struct error *err)
 {
 	static const char *const reports[] = {"started", "ended", "failed", "restart", NULL};
-	static const char *const numbers[] = {"step", "open", "number", "measured", "settle", NULL};
+	static const char *const numbers[] = {"step", "open", "number", "measured", "settle", "rebuild", NULL};
 	static const char *const names[] = {"cancel", "remove", "forget", NULL};
 	const char *what = json_need_string(&replay->json, call, "call", "do");
 

@@ -93,6 +93,22 @@ int live_ended(struct live *live, const char *job_id, const char *task_name, str
 }
 
 /*
+ * Takes the task off its machine in the network; it waits there. A task that was decided before a restart is not in
+ * transit: it was entered as found on its machine.
+ */
+static void vacate(struct live *live, struct live_job *job, struct live_task *task)
+{
+	uint32_t number = live_task_number(job, task);
+
+	if (in_transit(live, job, task)) {
+		flownet_fail(live->net, job->number, number);
+	} else if (flownet_task_machine(live->net, job->number, number) != FLOWNET_NONE) {
+		flownet_task_ended(live->net, job->number, number);
+		flownet_task_arrived(live->net, job->number, number, 0);
+	}
+}
+
+/*
  * After a failure the task leaves the network for a pause, or for good after its last attempt. A root stays in the
  * network as waiting, and take_place() refuses proposals to place it during the pause: if the root left, the network
  * would treat it as ended, while the job's other tasks must wait for it.
@@ -100,14 +116,11 @@ int live_ended(struct live *live, const char *job_id, const char *task_name, str
 static void pause_task(struct live *live, struct live_job *job, struct live_task *task, double now_s)
 {
 	uint32_t number = live_task_number(job, task);
-	bool is_root = number == job->root;
 
-	if (is_root && task->state == LIVE_RUNNING) {
+	if (number == job->root)
+		vacate(live, job, task);
+	else if (flownet_task_present(live->net, job->number, number))
 		flownet_task_ended(live->net, job->number, number);
-		flownet_task_arrived(live->net, job->number, number, 0);
-	} else if (!is_root && flownet_task_present(live->net, job->number, number)) {
-		flownet_task_ended(live->net, job->number, number);
-	}
 	task->machine = task->origin = -1;
 	task->attempts++;
 	if (task->attempts >= live->settings.attempts_maximum) {
@@ -121,10 +134,10 @@ static void pause_task(struct live *live, struct live_job *job, struct live_task
 
 void live_take_back(struct live *live, struct live_job *job, struct live_task *task, double now_s)
 {
-	uint32_t number = live_task_number(job, task);
-
-	if (in_transit(live, job, task))
-		flownet_fail(live->net, job->number, number);
+	if (task->state == LIVE_DECIDED)
+		vacate(live, job, task);
+	else if (in_transit(live, job, task))
+		flownet_fail(live->net, job->number, live_task_number(job, task));
 	if (task->state == LIVE_MOVING) {
 		live_end_move(live, job, task);
 		task->came_from = task->machine; /* so that the move is not tried again within no_return_s */
@@ -157,6 +170,7 @@ int live_failed(struct live *live, const char *job_id, const char *task_name, do
 		/* fall through */
 	case LIVE_RUNNING:
 		pause_task(live, job, task, now_s);
+		live_gang_return(live, job);
 		live->changed = true;
 		return 0;
 	default:

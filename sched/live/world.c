@@ -109,6 +109,12 @@ static int enter_machine(struct live *live, uint32_t number)
 	return code;
 }
 
+void live_rebuild(struct live *live, double now_s)
+{
+	live_note_number(live, "rebuild", now_s);
+	live->broken = true;
+}
+
 int live_build(struct live *live, double now_s, struct error *err)
 {
 	int code = 0;
@@ -197,6 +203,8 @@ static void lose_tasks(struct live *live, uint32_t number, double now_s)
 			task->machine = -1;
 			live_set_state(live, job, task, LIVE_WAITING, now_s);
 		}
+		if (job)
+			live_gang_return(live, job);
 	}
 }
 

@@ -142,6 +142,8 @@ char *schedd_metrics_text(const struct schedd *schedd)
 	gauge(out, "healthy", "1: the state can be written.", schedd->trouble[0] == '\0');
 	counter(out, "rounds", "Solves.", totals.rounds);
 	counter(out, "solver_errors", "Rounds that failed; the network was rebuilt.", totals.solver_errors);
+	counter(out, "slot_mismatches",
+		"Checks that found other tasks on a machine than the network has; it was rebuilt.", schedd->mismatches);
 	counter(out, "decisions", "Decisions made.", totals.decisions);
 	counter(out, "moves", "Moves of running tasks that were carried out.", totals.moves);
 	print_reasons(schedd, &totals, out);

@@ -243,6 +243,7 @@ int schedd_run(struct schedd *schedd, const volatile int *stop, struct error *er
 						     check */
 		if (schedd->mesh)
 			schedd->next_mesh_s = mesh_work(schedd->mesh, schedd->live, now_s);
+		schedd_check_slots(schedd, now_s);
 		schedd_step(schedd, now_s);
 		committed = schedd_commit(schedd) == 0;
 		if (!committed)

@@ -65,14 +65,14 @@ struct schedd {
 	 * systemd's watchdog. After a failed commit or a stall, last_round_s is SCHEDD_PAUSE_S in the future, so that
 	 * rounds wait.
 	 */
-	double last_round_s, next_mesh_s, next_feed_s;
+	double last_round_s, next_mesh_s, next_feed_s, next_check_s;
 	gid_t admin_gid;
 	struct series_point series[SERIES_POINTS]; /* a ring */
 	size_t series_count; /* number of points sampled so far; the ring keeps the last SERIES_POINTS of them */
 	double next_sample_s, overview_s;
 	char *overview;    /* JSON of the overview page's figures, computed at overview_s */
 	char trouble[256]; /* error text for /healthz; "": healthy */
-	uint64_t commits, commit_failures;
+	uint64_t commits, commit_failures, mismatches;
 	double commit_s; /* time spent in commits, seconds */
 	/* waits: histogram of the waiting times of placed tasks; placed_by_origin: placed tasks without roots */
 	uint64_t waits[WAIT_BOUNDS + 1], placed_by_origin[LATENCY_ORIGIN_SAME_MACHINE + 1];
@@ -92,6 +92,11 @@ static inline double schedd_now_s(const struct schedd *schedd)
 
 /* state.c. Opens the store and makes the live state. 0 or -errno with err set. */
 int schedd_open_state(struct schedd *schedd, struct error *err);
+/*
+ * Once every CHECK_S seconds, compares the tasks with the slots that the network holds for them. After a difference,
+ * logs it and has the network rebuilt.
+ */
+void schedd_check_slots(struct schedd *schedd, double now_s);
 /* Runs a round if one is due and the last one was at least --round-ms ago. */
 void schedd_step(struct schedd *schedd, double now_s);
 /*

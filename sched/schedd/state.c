@@ -13,6 +13,8 @@
 
 #include "schedd_priv.h"
 
+#define CHECK_S 60
+
 /* Wall clock minus the clock of live. */
 static double offset_s(const struct schedd *schedd)
 {
@@ -180,6 +182,24 @@ static void run_round(struct schedd *schedd, double now_s)
 	schedd->last_round_s = now_s;
 	if (live_step(schedd->live, now_s, &err) < 0)
 		log_warning("the round failed; rebuilding the network: %s", err.text);
+}
+
+void schedd_check_slots(struct schedd *schedd, double now_s)
+{
+	int64_t machine;
+
+	if (now_s < schedd->next_check_s)
+		return;
+	schedd->next_check_s = now_s + CHECK_S;
+	machine = live_find_mismatch(schedd->live);
+	if (machine < 0)
+		return;
+	schedd->mismatches++;
+	log_warning(
+		"machine %s: the network holds %u slots, but other tasks than these are there; rebuilding the network",
+		live_cluster(schedd->live)->machines[machine].name,
+		live_machine_tasks(schedd->live, (uint32_t)machine));
+	live_rebuild(schedd->live, now_s);
 }
 
 /*

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """schedd_crash.py BIN DIR CURVES KILLS: submits jobs to nomora schedd and confirms its decisions, sometimes late, twice or never,
 while the daemon is killed at random moments. Then: every acknowledged job is known, unless it was ended with an
-acknowledgement; no machine has more tasks than slots; decisions are numbered without gaps in the journal; none was acknowledged and forgotten."""
+acknowledgement; no machine has more tasks than slots, and the machines have the tasks
+that the jobs have there, also two start timeouts after the last kill; decisions are numbered without gaps in the journal; none was acknowledged and forgotten."""
 import http.client
 import json
 import os
@@ -82,6 +83,22 @@ def held_slots():
     return dict(rows)
 
 
+def compare_machines():
+    """The machines have the tasks that the jobs have there. Tries again, as tasks fail between the two requests."""
+    for _ in range(200):
+        machines = ask("GET", "/v1/machines")[1]["machines"]
+        assert all(machine["tasks"] <= machine["slots"] for machine in machines), machines
+        found = {machine["name"]: machine["tasks"] for machine in machines if machine["tasks"]}
+        held = {}
+        for job in ask("GET", "/v1/jobs")[1]["jobs"]:
+            for task in (ask("GET", "/v1/jobs/" + job["id"])[1] or {}).get("tasks", []):
+                if task["state"] in ("decided", "running", "moving"):
+                    held[task["machine"]] = held.get(task["machine"], 0) + 1
+        if found == held:
+            return
+    assert False, f"machines {found}, jobs {held}"
+
+
 acknowledged, ended, doubtful, number = set(), set(), set(), 0
 daemon = start()
 for kill in range(KILLS):
@@ -104,8 +121,10 @@ for kill in range(KILLS):
     lost = acknowledged - ended - {job["id"] for job in jobs}
     # The last task's end may have been committed without the answer arriving.
     doubtful |= lost
-    for machine in ask("GET", "/v1/machines")[1]["machines"]:
-        assert machine["tasks"] <= machine["slots"], machine
+    compare_machines()
+# Every task that was decided before the last kill has failed since then: its slot was given up.
+time.sleep(1)
+compare_machines()
 daemon.terminate()
 daemon.wait()
 base = sqlite3.connect(STATE)

@@ -100,6 +100,33 @@ Test(live_limits, places_that_are_not_enough_are_given_back_and_tried_again_late
 	live_destroy(live);
 }
 
+/* The starts of two jobs that each need 8 of 12 slots fail: they are again tried whole, and one of them is placed. */
+Test(live_limits, a_job_that_lost_all_its_tasks_waits_whole_again)
+{
+	struct live *live = fixture_make_default();
+	struct error err = {0};
+	char name[8];
+
+	submit(live, "one", 8, (struct job_limits){.minimum_tasks = 8});
+	submit(live, "two", 8, (struct job_limits){.minimum_tasks = 8});
+	for (double now_s = 1; now_s < 20; now_s += 1) {
+		uint32_t one, two;
+
+		cr_assert_geq(fixture_step(live, now_s), 0);
+		one = placed(live, "one");
+		two = placed(live, "two");
+		cr_assert(one % 8 == 0 && two % 8 == 0 && one + two <= 8, "at %.0f s: %u and %u", now_s, one, two);
+		for (uint32_t t = 0; t < 8 && now_s < 3; t++) {
+			snprintf(name, sizeof name, "t%u", t);
+			if (one + two > 0)
+				cr_assert_eq(live_failed(live, one ? "one" : "two", name, now_s, &err), 0);
+		}
+		cr_assert_eq(live_find_mismatch(live), LIVE_MATCH);
+	}
+	cr_expect_eq(placed(live, "one") + placed(live, "two"), 8);
+	live_destroy(live);
+}
+
 Test(live_limits, a_cancelled_job_leaves_nothing_behind)
 {
 	struct live *live = fixture_make_default();

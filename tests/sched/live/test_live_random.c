@@ -40,6 +40,7 @@ static void check(const struct live *live)
 		if (live_cluster(live)->machines[m].name)
 			cr_assert_eq(used[m], live_machine_tasks(live, m), "machine %s: %u tasks, the network has %u",
 				     live_cluster(live)->machines[m].name, used[m], live_machine_tasks(live, m));
+	cr_assert_eq(live_find_mismatch(live), LIVE_MATCH);
 	for (size_t d = 1; d < count; d++)
 		cr_assert_eq(decisions[d].sequence, decisions[d - 1].sequence + 1);
 }
@@ -106,6 +107,72 @@ static void random_event(struct live *live, struct rng *rng, double now_s)
 	default:
 		random_report(live, rng, now_s);
 	}
+}
+
+/* What a restart of the daemon does: a new live state from the machines, the curve, and the jobs as stored. */
+static struct live *restart(struct live *old, struct live_settings *settings, double now_s)
+{
+	struct live *live = fixture_make(settings);
+	struct error err = {0};
+	uint32_t jobs;
+	struct live_job *const *list = live_jobs(old, &jobs);
+
+	for (uint32_t m = 0; m < 6; m++) {
+		const struct cluster_machine *machine = &live_cluster(old)->machines[m];
+
+		cr_assert_eq(live_machine_set(live, machine->name, m < 3 ? "r0" : "r1", "p", machine->slots,
+					      live_machine_state_of(old, m), &err),
+			     0);
+	}
+	for (uint32_t j = 0; j < jobs; j++) {
+		struct job_task of_job[16];
+		struct job job = {.tasks = of_job};
+
+		if (!list[j])
+			continue;
+		job.id = list[j]->id;
+		job.curve = list[j]->curve;
+		job.root = list[j]->root;
+		job.task_count = list[j]->task_count;
+		job.limits = list[j]->limits;
+		for (uint32_t t = 0; t < job.task_count; t++)
+			of_job[t] = (struct job_task){
+				.name = list[j]->tasks[t].name, .machine = JOB_NO_MACHINE, .weight = 1};
+		if (job.task_count <= live_totals(live).slots)
+			cr_assert_eq(live_restore(live, &job, 0, list[j]->may_move, list[j]->tasks, now_s, &err), 0,
+				     "%s", err.text);
+	}
+	live_number_decisions(live, live_last_decision(old));
+	live_destroy(old);
+	return live;
+}
+
+/* Events between restarts, so that tasks of each state are restored and then leave that state in each way. */
+Test(live_random, restarts_at_any_state_keep_every_law)
+{
+	struct live_settings settings;
+	struct live *live;
+	struct rng rng;
+	double now_s = 0;
+
+	live_settings_default(&settings);
+	settings.migration = LIVE_MIGRATE_ON;
+	settings.start_timeout_s = 5;
+	settings.attempts_maximum = 3;
+	live = fixture_make(&settings);
+	rng_seed(&rng, 31);
+	for (int event = 0; event < 20000; event++) {
+		random_event(live, &rng, now_s);
+		now_s += 0.3 * rng_uniform(&rng);
+		if (rng_below(&rng, 2))
+			fixture_step(live, now_s);
+		check(live);
+		if (rng_below(&rng, 40) == 0) {
+			live = restart(live, &settings, now_s);
+			check(live);
+		}
+	}
+	live_destroy(live);
 }
 
 /* Random events of all kinds, in two runs: every invariant holds after each event, and both runs decide the same. */

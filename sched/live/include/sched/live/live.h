@@ -360,6 +360,16 @@ struct live_totals {
 	uint64_t slots, free_slots, measured_pairs;
 };
 struct live_totals live_totals(const struct live *live);
+
+/*
+ * Compares, for each machine, the tasks that are decided, running or moving there with the slots that the network holds
+ * for them. Returns the number of the first machine that differs, LIVE_MATCH, or -ENOMEM. After a difference, which is
+ * a fault of the program, call live_rebuild(): the next round rebuilds the network from the tasks.
+ */
+enum { LIVE_MATCH = -1 };
+int64_t live_find_mismatch(const struct live *live);
+void live_rebuild(struct live *live, double now_s);
+
 /*
  * Mean predicted performance of the running and moving tasks other than roots; a moving task counts as running on its
  * origin. NAN: there are none.
