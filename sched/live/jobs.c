@@ -167,9 +167,6 @@ static int check_job(const struct live *live, const struct job *job, struct erro
 		return error_set(err, EEXIST, "job '%s' exists", job->id);
 	if (!live_find_curve(live, job->curve))
 		return error_set(err, ENOENT, "job '%s': unknown curve '%s'", job->id, job->curve);
-	if (job->task_count > live->slots)
-		return error_set(err, E2BIG, "job '%s': %u tasks, the cluster has %llu slots", job->id, job->task_count,
-				 (unsigned long long)live->slots);
 	for (uint32_t t = 0; t < job->task_count; t++)
 		if (job->tasks[t].machine != JOB_NO_MACHINE && !live->machines[job->tasks[t].machine].in_network)
 			return error_set(err, EINVAL, "job '%s': task '%s' runs on machine '%s', which is down",
@@ -232,6 +229,9 @@ int live_submit(struct live *live, const struct job *job, uint32_t owner, bool m
 
 	if (code < 0)
 		return code;
+	if (job->task_count > live->slots)
+		return error_set(err, E2BIG, "job '%s': %u tasks, the cluster has %llu slots", job->id, job->task_count,
+				 (unsigned long long)live->slots);
 	made = make_job(live, job, owner, may_move, now_s);
 	if (!made)
 		return live_out_of_memory(err);

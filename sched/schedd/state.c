@@ -135,9 +135,11 @@ static struct store *open_store(const struct schedd_options *options, struct err
 	*err = (struct error){0};
 	if (store_salvage(options->state, &salvaged, err) < 0)
 		return NULL;
-	log_warning("the damaged state was renamed to %s; recovered %llu machines, %llu curves, %llu jobs, %llu tasks",
+	log_warning("the damaged state was renamed to %s; recovered %llu machines, %llu curves, %llu jobs, %llu tasks; "
+		    "%llu rows left out",
 		    salvaged.aside, (unsigned long long)salvaged.machines, (unsigned long long)salvaged.curves,
-		    (unsigned long long)salvaged.jobs, (unsigned long long)salvaged.tasks);
+		    (unsigned long long)salvaged.jobs, (unsigned long long)salvaged.tasks,
+		    (unsigned long long)salvaged.dropped);
 	return store_open(options->state, err);
 }
 

@@ -126,6 +126,12 @@ static void row_sum(sqlite3_context *context, int count, sqlite3_value **values)
 	sqlite3_result_int64(context, (sqlite3_int64)hash);
 }
 
+int store_add_functions(sqlite3 *base)
+{
+	return sqlite3_create_function(base, "row_sum", -1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, row_sum, NULL,
+				       NULL);
+}
+
 int64_t store_pragma(struct store *store, const char *text)
 {
 	int64_t value = -1;
@@ -208,8 +214,7 @@ static struct store *open_with(const char *path, int flags, struct error *err)
 	}
 	code = sqlite3_open_v2(path, &store->base, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | flags, NULL);
 	if (code == SQLITE_OK)
-		code = sqlite3_create_function(store->base, "row_sum", -1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL,
-					       row_sum, NULL, NULL);
+		code = store_add_functions(store->base);
 	if (code != SQLITE_OK)
 		fail(store, path, code, err);
 	if (code != SQLITE_OK || prepare(store, path, err) < 0) {

@@ -20,8 +20,13 @@ struct store *store_open_old(const char *path, struct error *err); /* fails if i
 struct store_salvaged {
 	char aside[4096]; /* the damaged file's new name */
 	uint64_t machines, curves, jobs, tasks;
+	uint64_t dropped; /* rows with a wrong checksum, and rows that cannot be loaded; each is logged */
 };
-/* Renames a state that cannot be opened and creates a new one from its readable rows. 0 or -errno with err set. */
+/*
+ * Renames a state that cannot be opened and creates a new one from those of its rows that are readable, have the right
+ * checksum and can be loaded. Returns 0 or -errno with err set; the file then keeps its name. -EINVAL: there is neither
+ * a machine nor a job among these rows.
+ */
 int store_salvage(const char *path, struct store_salvaged *salvaged, struct error *err);
 void store_close(struct store *store); /* NULL is legal */
 
@@ -79,5 +84,7 @@ int store_load_default_rtt(struct store *store, struct cluster_default_rtt *rtt,
 
 /* Loads the stored machines, curves and jobs into an empty live state. 0 or -errno with err set. */
 int store_load(struct store *store, struct live *live, double offset_s, double now_s, struct error *err);
+/* As store_load(), but logs, counts and removes rows that cannot be loaded. */
+int store_load_readable(struct store *store, struct live *live, uint64_t *dropped, struct error *err);
 
 #endif

@@ -8,10 +8,13 @@
 #include <string.h>
 
 #include <base/file.h>
+#include <base/log.h>
 
 static const char *text_at(sqlite3_stmt *statement, int column)
 {
-	return (const char *)sqlite3_column_text(statement, column);
+	const char *text = (const char *)sqlite3_column_text(statement, column);
+
+	return text ? text : "";
 }
 
 /* Calls take() for each row until one fails. */
@@ -42,8 +45,26 @@ struct loading {
 	double offset_s, now_s;
 	struct error *err;
 	struct live_task *tasks; /* the tasks of the job that is being read */
-	uint32_t task_count, seen;
+	uint32_t task_count;
+	uint64_t *dropped; /* count of removed rows; NULL: a row that cannot be loaded is an error */
 };
+
+/* Removes a row that cannot be loaded, if that is allowed. Returns 0 if the load goes on. */
+static int drop(struct loading *loading, const char *table, const char *key, const char *value, int code)
+{
+	char *text;
+
+	if (code >= 0 || code == -ENOMEM || !loading->dropped)
+		return code;
+	log_warning("left out row '%s' of %s: %s", value, table, loading->err->text);
+	*loading->err = (struct error){0};
+	text = sqlite3_mprintf("DELETE FROM %s WHERE %s = %Q", table, key, value);
+	store_begin(loading->store, REMOVE_JOB);
+	code = text ? sqlite3_exec(loading->store->base, text, NULL, NULL, NULL) : SQLITE_NOMEM;
+	sqlite3_free(text);
+	(*loading->dropped)++;
+	return code == SQLITE_OK ? 0 : error_set(loading->err, database_errno(code), "%s", sqlite3_errstr(code));
+}
 
 static int load_default_rtt(sqlite3_stmt *row, void *context)
 {
@@ -65,10 +86,11 @@ static int load_machine(sqlite3_stmt *row, void *context)
 {
 	struct loading *loading = context;
 	int state = live_machine_state_find(text_at(row, 4));
+	int code = live_machine_set(loading->live, text_at(row, 0), text_at(row, 1), text_at(row, 2),
+				    (uint32_t)sqlite3_column_int64(row, 3),
+				    state < 0 ? LIVE_DOWN : (enum live_machine_state)state, loading->err);
 
-	return live_machine_set(loading->live, text_at(row, 0), text_at(row, 1), text_at(row, 2),
-				(uint32_t)sqlite3_column_int64(row, 3),
-				state < 0 ? LIVE_DOWN : (enum live_machine_state)state, loading->err);
+	return drop(loading, "machines", "name", text_at(row, 0), code);
 }
 
 static int load_curve(sqlite3_stmt *row, void *context)
@@ -80,7 +102,7 @@ static int load_curve(sqlite3_stmt *row, void *context)
 			 : error_code(loading->err, EINVAL);
 
 	curve_destroy(curve);
-	return code;
+	return drop(loading, "curves", "name", text_at(row, 0), code);
 }
 
 static int32_t find_machine(const struct live *live, const char *name)
@@ -175,7 +197,7 @@ static int load_job(sqlite3_stmt *row, void *context)
 	const char *line = text_at(row, 1);
 	struct file_lines *lines = file_lines_from_memory("state", line, strlen(line));
 	struct jobs *jobs = lines ? jobs_parse(lines, loading->err) : NULL;
-	int code = jobs && jobs->count == 1 ? load_tasks(loading, &jobs->items[0]) : -EINVAL;
+	int code = jobs && jobs->count == 1 ? load_tasks(loading, &jobs->items[0]) : error_code(loading->err, EINVAL);
 
 	if (code == 0)
 		code = live_restore(loading->live, &jobs->items[0], (uint32_t)sqlite3_column_int64(row, 2),
@@ -186,18 +208,30 @@ static int load_job(sqlite3_stmt *row, void *context)
 	loading->tasks = NULL;
 	jobs_destroy(jobs);
 	file_lines_close(lines);
+	return drop(loading, "jobs", "id", text_at(row, 0), code);
+}
+
+static int load(struct loading *loading)
+{
+	struct store *store = loading->store;
+	struct error *err = loading->err;
+	int code = each_row(store, "SELECT name, rack, pod, slots, state FROM machines", load_machine, loading, err);
+
+	if (code == 0)
+		code = each_row(store, "SELECT name, text FROM curves", load_curve, loading, err);
+	if (code == 0)
+		code = each_row(store, "SELECT id, line, owner, may_move, restart FROM jobs", load_job, loading, err);
+	live_number_decisions(loading->live,
+			      (uint64_t)store_pragma(store, "SELECT coalesce(max(sequence), 0) FROM decisions"));
 	return code;
 }
 
 int store_load(struct store *store, struct live *live, double offset_s, double now_s, struct error *err)
 {
-	struct loading loading = {.store = store, .live = live, .offset_s = offset_s, .now_s = now_s, .err = err};
-	int code = each_row(store, "SELECT name, rack, pod, slots, state FROM machines", load_machine, &loading, err);
+	return load(&(struct loading){.store = store, .live = live, .offset_s = offset_s, .now_s = now_s, .err = err});
+}
 
-	if (code == 0)
-		code = each_row(store, "SELECT name, text FROM curves", load_curve, &loading, err);
-	if (code == 0)
-		code = each_row(store, "SELECT id, line, owner, may_move, restart FROM jobs", load_job, &loading, err);
-	live_number_decisions(live, (uint64_t)store_pragma(store, "SELECT coalesce(max(sequence), 0) FROM decisions"));
-	return code;
+int store_load_readable(struct store *store, struct live *live, uint64_t *dropped, struct error *err)
+{
+	return load(&(struct loading){.store = store, .live = live, .err = err, .dropped = dropped});
 }
