@@ -17,7 +17,7 @@
 
 #define ID_PREFIX "k8s-"
 /* TURN_MS: maximum time to wait for news from the API server before a turn, in milliseconds. */
-enum { TURN_MS = 100, PATH_BYTES = 1024 };
+enum { TURN_MS = 100, PATH_BYTES = 1024, SUBMIT_MS = 60000 };
 #define RETRY_S 1 /* seconds between attempts while schedd does not answer */
 
 struct agent {
@@ -145,7 +145,8 @@ static int submit(const struct agent *agent, const char *id, const json_t *job, 
 {
 	json_t *line = job_line(id, job), *event, *root = json_object_get(job, "root");
 	char *text = line ? json_dumps(line, 0) : NULL;
-	int code = text ? client_submit(agent->options.schedd, text, err) : error_set(err, ENOMEM, "out of memory");
+	int code = text ? client_submit(agent->options.schedd, text, SUBMIT_MS, err)
+			: error_set(err, ENOMEM, "out of memory");
 
 	free(text);
 	json_decref(line);

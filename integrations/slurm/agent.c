@@ -88,7 +88,7 @@ static int look_at_job(struct agent *agent, const struct slurm_job *job, const s
 		code = hosts && hosts[0] ? 0 : error_set(err, EAGAIN, "job %s has no nodes yet", job->name);
 	}
 	if (code == 0) {
-		step = slurm_choose_step(job, mark, &sched, hosts);
+		step = slurm_choose_step(job, mark, &sched, hosts, agent->options.patience_s);
 		if (missed && step == SLURM_STEP_NONE)
 			step = SLURM_STEP_PLACE;
 		if ((step == SLURM_STEP_PLACE || step == SLURM_STEP_PASS) && !slurm_may_start(job, time(NULL)))
@@ -288,7 +288,7 @@ static int ask_schedd(struct agent *agent, struct error *err)
 		return code;
 	agent->new_decisions = agent->link.last_decision != agent->seen_decision;
 	agent->seen_decision = agent->link.last_decision;
-	answers_hold(agent->answers, link_curves(&agent->link, NULL));
+	answers_hold(agent->answers, link_curves(&agent->link, NULL), agent->view.partition);
 	if (now.v >= agent->next_machines.v) {
 		agent->next_machines = ns_add(now, ns_from_us(MACHINES_S * 1e6));
 		code = set_machines(agent, err);
@@ -310,10 +310,12 @@ static int ask_schedd(struct agent *agent, struct error *err)
  */
 static int ask_slurm(struct agent *agent, struct error *err)
 {
-	int code = agent->version_checked ? 0 : slurm_view_check_version(err);
+	int code = agent->version_checked ? 0 : slurm_view_check_version(&agent->view, err);
 
 	if (code == 0)
 		code = slurm_view_update(&agent->view, err);
+	if (code >= 0)
+		answers_allow(agent->answers, agent->view.slurm_user);
 	agent->version_checked = code >= 0;
 	return code;
 }

@@ -28,6 +28,8 @@ struct answers {
 	pthread_t thread;
 	pthread_mutex_t lock; /* protects the fields below */
 	json_t *curves;
+	char *partition;
+	uint32_t allowed; /* uid that may ask, besides root and the agent's own */
 	struct ns until;
 	bool stop;
 };
@@ -45,12 +47,13 @@ static bool has_curve(const json_t *curves, const char *name)
 
 enum verdict { VERDICT_PASS, VERDICT_HOLD, VERDICT_UNKNOWN_CURVE };
 
-static enum verdict judge(struct answers *answers, const char *curve)
+static enum verdict judge(struct answers *answers, const char *curve, const char *partition)
 {
 	enum verdict verdict = VERDICT_PASS;
 
 	pthread_mutex_lock(&answers->lock);
-	if (ns_now_monotonic().v < answers->until.v)
+	if (ns_now_monotonic().v < answers->until.v && answers->partition &&
+	    (strcmp(partition, "-") == 0 || strcmp(partition, answers->partition) == 0))
 		verdict = has_curve(answers->curves, curve) ? VERDICT_HOLD : VERDICT_UNKNOWN_CURVE;
 	pthread_mutex_unlock(&answers->lock);
 	return verdict;
@@ -87,8 +90,9 @@ static void hold(struct answers *answers, int fd, const struct slurm_request *re
 }
 
 /*
- * Answers "SUBMIT TASKS COMMENT" or "LATER TASKS COMMENT" by the protocol. LATER: schedd decides about the elements of
- * an array one by one, once Slurm has numbered them, and about a job with dependencies once they are fulfilled.
+ * Answers "SUBMIT TASKS PARTITION COMMENT" or "LATER TASKS PARTITION COMMENT" by the protocol. LATER: schedd decides
+ * about the elements of an array one by one, once Slurm has numbered them, and about a job with dependencies once they
+ * are fulfilled.
  */
 static void answer_line(struct answers *answers, int fd, char *line)
 {
@@ -97,15 +101,17 @@ static void answer_line(struct answers *answers, int fd, char *line)
 	char *rest = line + (now ? strlen(submit) : waits ? strlen(later) : strlen(line));
 	struct slurm_request request;
 	struct error err = {0};
-	char *comment, reply[LINE_BYTES] = "PASS";
-	unsigned long tasks = strtoul(rest, &comment, 10);
+	char *end, *partition, *comment, reply[LINE_BYTES] = "PASS";
+	unsigned long tasks = strtoul(rest, &end, 10);
 	enum verdict verdict = VERDICT_PASS;
 	int code = 0;
 
-	if (tasks > 0 && tasks <= SLURM_TASKS_MAXIMUM && *comment == ' ')
-		code = slurm_request_parse(comment + 1, (uint32_t)tasks, &request, &err);
+	comment = *end == ' ' ? end + 1 : NULL;
+	partition = strsep(&comment, " ");
+	if (tasks > 0 && tasks <= SLURM_TASKS_MAXIMUM && comment)
+		code = slurm_request_parse(comment, (uint32_t)tasks, &request, &err);
 	if (code > 0)
-		verdict = judge(answers, request.curve);
+		verdict = judge(answers, request.curve, partition);
 	if (verdict == VERDICT_HOLD && now) {
 		hold(answers, fd, &request, (uint32_t)tasks);
 		return;
@@ -139,6 +145,20 @@ static void serve_one(struct answers *answers, int fd)
 	answer_line(answers, fd, line);
 }
 
+static bool may_ask(struct answers *answers, int fd)
+{
+	struct ucred who;
+	socklen_t bytes = sizeof who;
+	bool may;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &bytes) < 0)
+		return false;
+	pthread_mutex_lock(&answers->lock);
+	may = who.uid == 0 || who.uid == geteuid() || who.uid == answers->allowed;
+	pthread_mutex_unlock(&answers->lock);
+	return may;
+}
+
 static bool is_stopped(struct answers *answers)
 {
 	bool stop;
@@ -159,7 +179,8 @@ static void *run(void *context)
 
 		if (fd < 0)
 			continue;
-		serve_one(answers, fd);
+		if (may_ask(answers, fd))
+			serve_one(answers, fd);
 		close(fd);
 	}
 	return NULL;
@@ -182,11 +203,7 @@ static int take_lock(const char *path, struct error *err)
 	return code;
 }
 
-/*
- * Creates the socket and listens on it. Any user may ask: an answer reveals only what the cluster shows anyway. If a
- * request is not for a job of Slurm, schedd may reserve slots for it until the agent removes it from schedd
- * (forget_ended() in agent.c).
- */
+/* Creates the socket and listens on it. Any user may connect, but only slurmctld's gets an answer (may_ask()). */
 static int listen_at(const char *path, struct error *err)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -254,13 +271,23 @@ void answers_destroy(struct answers *answers)
 	close(answers->fd);
 	close(answers->lock_fd);
 	json_decref(answers->curves);
+	free(answers->partition);
 	pthread_mutex_destroy(&answers->lock);
 	free(answers);
 }
 
-void answers_hold(struct answers *answers, json_t *curves)
+void answers_allow(struct answers *answers, uint32_t uid)
 {
 	pthread_mutex_lock(&answers->lock);
+	answers->allowed = uid;
+	pthread_mutex_unlock(&answers->lock);
+}
+
+void answers_hold(struct answers *answers, json_t *curves, const char *partition)
+{
+	pthread_mutex_lock(&answers->lock);
+	free(answers->partition);
+	answers->partition = partition ? strdup(partition) : NULL;
 	json_decref(answers->curves);
 	answers->curves = curves;
 	answers->until = ns_add(ns_now_monotonic(), ns_from_us(VALID_S * 1e6));

@@ -38,8 +38,11 @@ void answers_destroy(struct answers *answers); /* NULL is legal */
 /*
  * For the next VALID_S seconds (answers.c), answers HOLD for new jobs, or REFUSE if the job's curve is not in `curves`,
  * a list of names (NULL: any curve is allowed). After this time, new jobs are left to Slurm. Takes ownership of the
- * list.
+ * list. Jobs of other partitions than `partition` are left to Slurm, as are all jobs if it is NULL.
  */
-void answers_hold(struct answers *answers, json_t *curves);
+void answers_hold(struct answers *answers, json_t *curves, const char *partition);
+
+/* Also answers processes of this user (SlurmUser), besides root and the agent's own user. */
+void answers_allow(struct answers *answers, uint32_t uid);
 
 #endif

@@ -17,14 +17,16 @@ static const struct slurm_share *find_share(const struct slurm_job *job, const c
 	return NULL;
 }
 
-static bool uses_host(const struct slurm_mark *mark, const char *host)
+static uint32_t count_on(const struct slurm_mark *mark, const char *host)
 {
+	uint32_t count = 0;
+
 	for (uint32_t h = 0; h < mark->host_count; h++)
-		if (strcmp(mark->hosts[h], host) == 0)
-			return true;
-	return false;
+		count += strcmp(mark->hosts[h], host) == 0;
+	return count;
 }
 
+/* True if the job has exactly the nodes of its mark, and on each at least as many CPUs as tasks. */
 static bool runs_as_marked(const struct slurm_job *job, const struct slurm_mark *mark)
 {
 	if (mark->kind != SLURM_MARK_PLACED || mark->host_count != job->tasks)
@@ -33,7 +35,7 @@ static bool runs_as_marked(const struct slurm_job *job, const struct slurm_mark 
 		if (!find_share(job, mark->hosts[h]))
 			return false;
 	for (uint32_t s = 0; s < job->share_count; s++)
-		if (!uses_host(mark, job->share[s].host))
+		if (count_on(mark, job->share[s].host) == 0 || count_on(mark, job->share[s].host) > job->share[s].cpus)
 			return false;
 	return true;
 }
@@ -76,7 +78,7 @@ static bool is_decided(const struct slurm_job *job, const struct sched_job *sche
 	return sched->tasks == job->tasks && sched->decided == job->tasks;
 }
 
-static enum slurm_step step_of_held(const struct slurm_job *job, const struct sched_job *sched)
+static enum slurm_step step_of_held(const struct slurm_job *job, const struct sched_job *sched, double patience_s)
 {
 	if (!job->held) /* a user has released the job */
 		return SLURM_STEP_PASS;
@@ -86,18 +88,22 @@ static enum slurm_step step_of_held(const struct slurm_job *job, const struct sc
 		return SLURM_STEP_SUBMIT;
 	if (sched->failed > 0)
 		return SLURM_STEP_PASS;
-	return is_decided(job, sched) ? SLURM_STEP_PLACE : SLURM_STEP_NONE;
+	if (is_decided(job, sched))
+		return SLURM_STEP_PLACE;
+	return sched->age_s > patience_s ? SLURM_STEP_PASS : SLURM_STEP_NONE;
 }
 
 /* Chooses the step for a job whose placement was passed to Slurm and that waits for its nodes. */
 static enum slurm_step step_of_placed(const struct slurm_job *job, const struct slurm_mark *mark,
-				      const struct sched_job *sched)
+				      const struct sched_job *sched, double patience_s)
 {
+	if (job->held && job->held_by_slurm) /* Slurm cannot start the job on these nodes */
+		return SLURM_STEP_PASS;
 	if (job->held) /* a user has held the job; schedd's decision reserves the slots until the decision times out */
 		return sched->running > 0 ? SLURM_STEP_FORGET : SLURM_STEP_NONE;
 	if (!sched->known || sched->running > 0)
 		return SLURM_STEP_HOLD;
-	if (sched->failed > 0)
+	if (sched->failed > 0 || (sched->decided == 0 && sched->age_s > patience_s))
 		return SLURM_STEP_PASS;
 	/* Slurm did not start the job in time, and schedd has decided on other machines. */
 	if (is_decided(job, sched) && mark->host_count == job->tasks &&
@@ -118,7 +124,7 @@ static enum slurm_step step_of_running(const struct slurm_job *job, const struct
 }
 
 enum slurm_step slurm_choose_step(const struct slurm_job *job, const struct slurm_mark *mark,
-				  const struct sched_job *sched, char *const *hosts)
+				  const struct sched_job *sched, char *const *hosts, double patience_s)
 {
 	if (job->state == SLURM_RUNNING)
 		return step_of_running(job, mark, sched, hosts);
@@ -127,9 +133,9 @@ enum slurm_step slurm_choose_step(const struct slurm_job *job, const struct slur
 	switch (mark->kind) {
 	case SLURM_MARK_HELD:
 	case SLURM_MARK_MOVING:
-		return step_of_held(job, sched);
+		return step_of_held(job, sched, patience_s);
 	case SLURM_MARK_PLACED:
-		return step_of_placed(job, mark, sched);
+		return step_of_placed(job, mark, sched, patience_s);
 	default:
 		return sched->known ? SLURM_STEP_FORGET : SLURM_STEP_NONE;
 	}

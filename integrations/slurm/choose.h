@@ -16,6 +16,7 @@ struct sched_job {
 	uint32_t tasks, decided,
 		running; /* numbers of tasks: all; those with a decision that do not run yet; running */
 	uint32_t failed;
+	double age_s; /* time since the job was submitted to schedd */
 	char **hosts; /* machine of each task; NULL: the task has none */
 };
 
@@ -32,10 +33,12 @@ enum slurm_step {
 };
 
 /*
- * Chooses the next step. `hosts`: machines of the tasks of a running job (slurm_job_hosts()); not used for other jobs.
+ * Chooses the next step. A held job that schedd cannot place within patience_s is left to Slurm, whose order,
+ * priorities and backfill then apply to it. `hosts`: machines of the tasks of a running job (slurm_job_hosts()); not
+ * used for other jobs.
  */
 enum slurm_step slurm_choose_step(const struct slurm_job *job, const struct slurm_mark *mark,
-				  const struct sched_job *sched, char *const *hosts);
+				  const struct sched_job *sched, char *const *hosts, double patience_s);
 
 /*
  * True if slurmd will start the job if it is released now. slurmd refuses a job that starts in the same second in which
@@ -45,9 +48,9 @@ enum slurm_step slurm_choose_step(const struct slurm_job *job, const struct slur
 bool slurm_may_start(const struct slurm_job *job, time_t now);
 
 /*
- * Returns the machines of a running job, by task. If Slurm gave the job exactly the nodes of its mark, these are the
- * machines of the mark; otherwise the job's nodes in Slurm's order, one task per CPU. The caller frees the array; the
- * names belong to the job or its mark. NULL: out of memory.
+ * Returns the machines of a running job, by task. If Slurm gave the job exactly the nodes of its mark, with a CPU for
+ * each task, these are the machines of the mark; otherwise the job's nodes in Slurm's order, one task per CPU. The
+ * caller frees the array; the names belong to the job or its mark. NULL: out of memory.
  */
 char **slurm_job_hosts(const struct slurm_job *job, const struct slurm_mark *mark);
 

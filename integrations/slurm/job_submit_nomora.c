@@ -5,8 +5,8 @@
  *
  * The protocol: lines over a unix socket, $NOMORA_SLURM_SOCKET or /run/nomora/slurm.sock. The plug-in sends one of
  *
- *   SUBMIT TASKS COMMENT
- *   LATER TASKS COMMENT           for an array (TASKS: of each element), or a job that depends on others
+ *   SUBMIT TASKS PARTITION COMMENT    PARTITION: "-" for Slurm's default
+ *   LATER TASKS PARTITION COMMENT     for an array (TASKS: of each element), or a job that depends on others
  *
  * The agent may send several answers; the last one counts:
  *
@@ -21,6 +21,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,6 +51,7 @@ int job_modify(job_desc_msg_t *job, void *record, uint32_t uid);
  */
 extern char *slurm_xstrdup(const char *text) __attribute__((weak));
 extern void slurm_xfree_ptr(void *memory) __attribute__((weak));
+extern __typeof__(slurm_init_job_desc_msg) slurm_init_job_desc_msg __attribute__((weak));
 extern void slurm_info(const char *format, ...) __attribute__((weak, format(printf, 1, 2)));
 
 static int64_t quiet_until_ms;
@@ -133,8 +135,8 @@ static bool ask(const job_desc_msg_t *job, char line[static LINE_BYTES])
 
 	if (fd < 0)
 		return false;
-	length = snprintf(line, LINE_BYTES, "%s %u %s\n", is_decided_later(job) ? "LATER" : "SUBMIT", tasks,
-			  job->comment);
+	length = snprintf(line, LINE_BYTES, "%s %u %s %s\n", is_decided_later(job) ? "LATER" : "SUBMIT", tasks,
+			  job->partition && job->partition[0] ? job->partition : "-", job->comment);
 	if (length < LINE_BYTES && send(fd, line, (size_t)length, MSG_NOSIGNAL) == length)
 		answered = read_answer(fd, line, until_ms);
 	close(fd);
@@ -164,19 +166,119 @@ static bool place(job_desc_msg_t *job, char *line)
 	return true;
 }
 
+/* Bytes of job_desc_msg_t that do not constrain where or when the job runs. */
+struct free_field {
+	size_t offset, bytes;
+};
+
+#define FREE_FIELD(field)                                                                                              \
+	{                                                                                                              \
+		offsetof(job_desc_msg_t, field), sizeof((job_desc_msg_t *)0)->field                                    \
+	}
+
+static const struct free_field free_fields[] = {
+	/* who submits what */
+	FREE_FIELD(account),
+	FREE_FIELD(acctg_freq),
+	FREE_FIELD(alloc_node),
+	FREE_FIELD(alloc_resp_port),
+	FREE_FIELD(alloc_sid),
+	FREE_FIELD(argc),
+	FREE_FIELD(argv),
+	FREE_FIELD(comment),
+	FREE_FIELD(environment),
+	FREE_FIELD(env_hash),
+	FREE_FIELD(env_size),
+	FREE_FIELD(group_id),
+	FREE_FIELD(mail_type),
+	FREE_FIELD(mail_user),
+	FREE_FIELD(name),
+	FREE_FIELD(submit_line),
+	FREE_FIELD(user_id),
+	FREE_FIELD(work_dir),
+	FREE_FIELD(wckey),
+	FREE_FIELD(script),
+	FREE_FIELD(script_buf),
+	FREE_FIELD(script_hash),
+	FREE_FIELD(selinux_context),
+	FREE_FIELD(open_mode),
+	FREE_FIELD(std_err),
+	FREE_FIELD(std_in),
+	FREE_FIELD(std_out),
+	FREE_FIELD(other_port),
+	FREE_FIELD(resp_host),
+	FREE_FIELD(spank_job_env),
+	FREE_FIELD(spank_job_env_size),
+	FREE_FIELD(profile),
+	FREE_FIELD(x11),
+	FREE_FIELD(x11_magic_cookie),
+	FREE_FIELD(x11_target),
+	FREE_FIELD(x11_target_port),
+	/* how it is run on its nodes, and how it ends */
+	FREE_FIELD(cpu_bind),
+	FREE_FIELD(cpu_bind_type),
+	FREE_FIELD(mem_bind),
+	FREE_FIELD(mem_bind_type),
+	FREE_FIELD(kill_on_node_fail),
+	FREE_FIELD(requeue),
+	FREE_FIELD(wait_all_nodes),
+	FREE_FIELD(warn_flags),
+	FREE_FIELD(warn_signal),
+	FREE_FIELD(warn_time),
+	FREE_FIELD(time_limit),
+	/* judged by is_ours(), is_decided_later() and the agent */
+	FREE_FIELD(array_inx),
+	FREE_FIELD(array_bitmap),
+	FREE_FIELD(begin_time),
+	FREE_FIELD(dependency),
+	FREE_FIELD(bitflags),
+	FREE_FIELD(num_tasks),
+	FREE_FIELD(min_cpus),
+	FREE_FIELD(min_nodes),
+	FREE_FIELD(max_nodes),
+	FREE_FIELD(cpus_per_task),
+	FREE_FIELD(partition),
+	FREE_FIELD(contiguous),
+	FREE_FIELD(het_job_offset),
+	FREE_FIELD(task_dist),
+	/* set by slurmctld */
+	FREE_FIELD(select_jobinfo),
+};
+
+/* True if all other fields have the values of a job without options. */
+static bool has_no_other_option(const job_desc_msg_t *job)
+{
+	job_desc_msg_t given, plain;
+
+	if (!slurm_init_job_desc_msg)
+		return false;
+	slurm_init_job_desc_msg(&plain);
+	memcpy(&given, job, sizeof given);
+	for (size_t f = 0; f < sizeof free_fields / sizeof *free_fields; f++)
+		memcpy((char *)&given + free_fields[f].offset, (const char *)&plain + free_fields[f].offset,
+		       free_fields[f].bytes);
+	return memcmp(&given, &plain, sizeof given) == 0;
+}
+
 /*
- * True if nomora is to place the job. Slurm places
- * - jobs with a start time, nodes, a distribution of their tasks, several CPUs per task or an AdminComment
- * - held jobs
- * - parts of a heterogeneous job
+ * True if nomora is to place the job. Slurm places all jobs with an option that constrains nodes, CPUs, memory, order
+ * or time, also with one that a later version of Slurm adds: schedd does not know these constraints, and a placement
+ * that breaks one makes Slurm refuse the job or keep it waiting for ever.
  */
 static bool is_ours(const job_desc_msg_t *job)
 {
+	const uint64_t harmless = KILL_INV_DEP | NO_KILL_INV_DEP | JOB_SEND_ENV | JOB_SEND_SCRIPT | JOB_NTASKS_SET |
+				  JOB_CPUS_SET | USE_DEFAULT_ACCT | USE_DEFAULT_PART | USE_DEFAULT_QOS |
+				  USE_DEFAULT_WCKEY;
+	uint32_t tasks = job->num_tasks == NO_VAL ? 1 : job->num_tasks;
+
 	return job->comment && strncmp(job->comment, "nomora:", 7) == 0 && strpbrk(job->comment, "\r\n") == NULL &&
-	       !(job->req_nodes && job->req_nodes[0]) && job->het_job_offset == NO_VAL &&
-	       (job->min_nodes == NO_VAL || job->min_nodes <= 1) && job->ntasks_per_node == NO_VAL16 &&
-	       (job->cpus_per_task == NO_VAL16 || job->cpus_per_task <= 1) && job->priority != 0 &&
-	       job->begin_time <= time(NULL) && (!job->admin_comment || !job->admin_comment[0]);
+	       (job->min_nodes == NO_VAL || job->min_nodes <= 1) && (job->max_nodes == NO_VAL || job->max_nodes == 0) &&
+	       (job->cpus_per_task == NO_VAL16 || job->cpus_per_task <= 1) &&
+	       (job->contiguous == 0 || job->contiguous == NO_VAL16) && job->het_job_offset == NO_VAL &&
+	       (job->task_dist == NO_VAL || (job->task_dist & SLURM_DIST_STATE_BASE) == SLURM_DIST_UNKNOWN) &&
+	       (job->min_cpus == NO_VAL || job->min_cpus <= tasks) && !(job->bitflags & ~harmless) &&
+	       job->begin_time <= time(NULL) && has_no_other_option(job);
 }
 
 /* Carries out the answer. Returns false if the line is not understood: the job is then unchanged. */

@@ -11,6 +11,9 @@
 #include <base/ns.h>
 #include <client/request.h>
 
+/* Limit, in milliseconds, for an answer of schedd, so that --patience also holds if schedd hangs. */
+enum { LIMIT_MS = 1000 };
+
 static uint32_t count_of(const json_t *job, const char *key)
 {
 	return (uint32_t)json_integer_value(json_object_get(job, key));
@@ -26,7 +29,7 @@ static const char *text_of(const json_t *object, const char *key)
 static int ask(const struct link *link, const char *method, const char *path, const char *body, json_t **answer,
 	       struct error *err)
 {
-	return client_ask(link->socket, method, path, body, answer, err);
+	return client_ask_within(link->socket, method, path, body, LIMIT_MS, answer, err);
 }
 
 /* Sends a request and discards the answer. */
@@ -93,6 +96,7 @@ static struct sched_job counts_of(const json_t *job)
 				   .running = count_of(job, "running") + count_of(job, "moving"),
 				   .failed = count_of(job, "failed")};
 
+	counts.age_s = json_number_value(json_object_get(job, "age_s"));
 	counts.tasks =
 		counts.decided + counts.running + counts.failed + count_of(job, "waiting") + count_of(job, "ended");
 	return counts;
@@ -172,8 +176,8 @@ static json_t *job_json(const char *id, const struct slurm_request *request, uin
 
 	for (uint32_t t = 0; t < tasks; t++)
 		json_array_append_new(list, task_json(t, hosts ? hosts[t] : NULL, running_s));
-	return json_pack("{s:s, s:s, s:i, s:o}", "id", id, "curve", request->curve, "root", (int)request->root, "tasks",
-			 list);
+	return json_pack("{s:s, s:s, s:i, s:i, s:o}", "id", id, "curve", request->curve, "root", (int)request->root,
+			 "minimum_tasks", (int)tasks, "tasks", list);
 }
 
 int link_submit(const struct link *link, const char *id, const struct slurm_request *request, uint32_t tasks,
@@ -184,7 +188,8 @@ int link_submit(const struct link *link, const char *id, const struct slurm_requ
 	int code = link_forget(link, id, err);
 
 	if (code == 0)
-		code = body ? client_submit(link->socket, body, err) : error_set(err, ENOMEM, "out of memory");
+		code = body ? client_submit(link->socket, body, LIMIT_MS, err)
+			    : error_set(err, ENOMEM, "out of memory");
 	json_decref(job);
 	free(body);
 	return code;

@@ -38,7 +38,8 @@ static bool may_move(const struct agent *agent, const struct slurm_job *job, str
 {
 	double running_s = difftime(time(NULL), job->start);
 
-	return job->state == SLURM_RUNNING && job->simple && job->tasks > 1 && agent_has_noted(&agent->settled, job) &&
+	return job->state == SLURM_RUNNING && job->simple && job->plain && job->tasks > 1 &&
+	       agent_has_noted(&agent->settled, job) &&
 	       slurm_request_parse(job->comment, job->tasks, request, NULL) == 1 && request->move &&
 	       (job->restarts == 0 || running_s >= agent->options.no_return_s);
 }

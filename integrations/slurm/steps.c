@@ -35,7 +35,7 @@ void agent_note(struct hash_table *table, const struct slurm_job *job, uint32_t 
 		hash_table_set_value(table, at, value);
 }
 
-char *agent_list_hosts(char *const *hosts, uint32_t tasks, uint32_t *count, uint32_t *most)
+char *agent_list_hosts(char *const *hosts, uint32_t tasks, uint32_t *count, uint32_t *least)
 {
 	struct hash_table counts = {0};
 	char *text = NULL;
@@ -43,19 +43,23 @@ char *agent_list_hosts(char *const *hosts, uint32_t tasks, uint32_t *count, uint
 	FILE *out = open_memstream(&text, &bytes);
 	int code = out ? 0 : -ENOMEM;
 
-	*count = *most = 0;
+	*count = 0;
 	for (uint32_t t = 0; t < tasks && code == 0; t++) {
 		uint64_t key = hash_text(hosts[t]);
-		uint32_t at = hash_table_first(&counts, key), tasks_here = 1;
+		uint32_t at = hash_table_first(&counts, key);
 
 		if (at == HASH_TABLE_NONE) {
 			code = hash_table_insert(&counts, key, 1);
 			fprintf(out, "%s%s", (*count)++ > 0 ? "," : "", hosts[t]);
 		} else {
-			tasks_here = hash_table_value(&counts, at) + 1;
-			hash_table_set_value(&counts, at, tasks_here);
+			hash_table_set_value(&counts, at, hash_table_value(&counts, at) + 1);
 		}
-		*most = tasks_here > *most ? tasks_here : *most;
+	}
+	*least = tasks;
+	for (uint32_t t = 0; t < tasks && code == 0; t++) {
+		uint32_t tasks_here = hash_table_find(&counts, hash_text(hosts[t]));
+
+		*least = tasks_here < *least ? tasks_here : *least;
 	}
 	hash_table_free(&counts);
 	if (out && fclose(out) == 0 && code == 0)
@@ -71,14 +75,14 @@ char *agent_list_hosts(char *const *hosts, uint32_t tasks, uint32_t *count, uint
 static int place(struct agent *agent, const struct slurm_job *job, const char *id, const struct sched_job *sched,
 		 struct error *err)
 {
-	uint32_t count, most;
-	char *list = agent_list_hosts(sched->hosts, job->tasks, &count, &most);
+	uint32_t count, least;
+	char *list = agent_list_hosts(sched->hosts, job->tasks, &count, &least);
 	char *mark = slurm_mark_placed(id, sched->hosts, job->tasks);
 	struct error reason = {0};
 	int code = -ENOMEM;
 
 	if (list && mark)
-		code = slurm_order_place(job, list, count, most, mark, &reason);
+		code = slurm_order_place(job, list, count, least, mark, &reason);
 	if (code == 0) {
 		log_info("job %s: placed, %s", job->name, mark + sizeof SLURM_REQUEST_PREFIX - 1);
 		agent_note(&agent->placed, job, job->restarts);
@@ -163,6 +167,17 @@ static int requeue(struct agent *agent, const struct slurm_job *job, const char 
 	return adopt(agent, job, id, request, mark, hosts, err);
 }
 
+static const char *pass_reason(const struct slurm_job *job, const struct slurm_mark *mark,
+			       const struct sched_job *sched)
+{
+	if (job->held && job->held_by_slurm)
+		return "Slurm cannot start it on the nodes of schedd's decision";
+	if (sched->failed > 0)
+		return "schedd gave up after failed starts";
+	return job->held || mark->kind == SLURM_MARK_PLACED ? "schedd found no place in time"
+							    : "a user released the job";
+}
+
 int agent_take_step(struct agent *agent, enum slurm_step step, const struct slurm_job *job,
 		    const struct slurm_request *request, const struct slurm_mark *mark, const struct sched_job *sched,
 		    char *const *hosts, struct error *err)
@@ -183,8 +198,7 @@ int agent_take_step(struct agent *agent, enum slurm_step step, const struct slur
 	case SLURM_STEP_HOLD:
 		return hold(job, id, err);
 	case SLURM_STEP_PASS:
-		code = agent_pass(job, mark->kind == SLURM_MARK_PLACED,
-				  job->held ? "schedd found no place" : "a user released the job", err);
+		code = agent_pass(job, mark->kind == SLURM_MARK_PLACED, pass_reason(job, mark, sched), err);
 		return code == 0 ? link_forget(&agent->link, id, err) : code;
 	case SLURM_STEP_FORGET:
 		return link_forget(&agent->link, id, err);

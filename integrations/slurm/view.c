@@ -28,7 +28,7 @@ static int slurm_failed(struct error *err, const char *what)
 			 slurm_strerror(errno));
 }
 
-int slurm_view_check_version(struct error *err)
+int slurm_view_check_version(struct slurm_view *view, struct error *err)
 {
 	unsigned major = SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER), minor = SLURM_VERSION_MINOR(SLURM_VERSION_NUMBER);
 	unsigned its_major = 0, its_minor = 0;
@@ -37,6 +37,7 @@ int slurm_view_check_version(struct error *err)
 
 	if (slurm_load_ctl_conf(0, &conf) != SLURM_SUCCESS)
 		return slurm_failed(err, "cannot read slurmctld's version");
+	view->slurm_user = conf->slurm_user_id;
 	if (conf->version)
 		sscanf(conf->version, "%u.%u", &its_major, &its_minor);
 	if (its_major != major || its_minor != minor)
@@ -80,6 +81,8 @@ void slurm_view_free(struct slurm_view *view)
 {
 	free_jobs(view);
 	free_nodes(view);
+	free(view->partition);
+	view->partition = NULL;
 }
 
 static enum slurm_job_state state_of(uint32_t state)
@@ -156,23 +159,40 @@ static enum slurm_outcome outcome_of(const void *context, uint32_t id)
 	return ((*found)->job_state & JOB_STATE_BASE) == JOB_COMPLETE ? SLURM_SUCCEEDED : SLURM_DID_NOT_SUCCEED;
 }
 
+static bool is_given(const char *text)
+{
+	return text && text[0];
+}
+
+/* The partition is not compared: the plug-in leaves jobs of other partitions than the default one to Slurm. */
+static bool is_plain(const job_info_t *from)
+{
+	return !is_given(from->features) && !is_given(from->exc_nodes) && !is_given(from->resv_name) &&
+	       !is_given(from->tres_per_job) && !is_given(from->tres_per_node) && !is_given(from->tres_per_socket) &&
+	       !is_given(from->tres_per_task) && !is_given(from->licenses) && from->contiguous == 0 &&
+	       from->pn_min_memory == 0 && from->shared != 0;
+}
+
 /*
  * Fills a job from Slurm's record. element: number of the array's element; NO_VAL if the job is not part of an array.
  */
 static int take_job(struct slurm_job *job, const job_info_t *from, const struct records *records, uint32_t element)
 {
-	*job = (struct slurm_job){.id = from->job_id,
-				  .tasks = from->num_tasks > 0 && from->num_tasks < NO_VAL ? from->num_tasks
-											   : from->num_cpus,
-				  .state = state_of(from->job_state),
-				  .held = from->priority == 0,
-				  .depends = slurm_waits(from->dependency, outcome_of, records),
-				  .simple = from->het_job_id == 0 && from->cpus_per_task <= 1,
-				  .comment = copy_text(from->comment),
-				  .mark = copy_text(from->admin_comment),
-				  .restarts = from->restart_cnt,
-				  .start = from->start_time,
-				  .submitted = from->submit_time};
+	*job = (struct slurm_job){
+		.id = from->job_id,
+		.tasks = from->num_tasks > 0 && from->num_tasks < NO_VAL ? from->num_tasks : from->num_cpus,
+		.state = state_of(from->job_state),
+		.held = from->priority == 0,
+		.held_by_slurm = from->state_reason != WAIT_HELD && from->state_reason != WAIT_HELD_USER &&
+				 from->state_reason != WAIT_NO_REASON,
+		.plain = is_plain(from),
+		.depends = slurm_waits(from->dependency, outcome_of, records),
+		.simple = from->het_job_id == 0 && from->cpus_per_task <= 1,
+		.comment = copy_text(from->comment),
+		.mark = copy_text(from->admin_comment),
+		.restarts = from->restart_cnt,
+		.start = from->start_time,
+		.submitted = from->submit_time};
 	if (element == NO_VAL)
 		snprintf(job->name, sizeof job->name, "%u", from->job_id);
 	else
@@ -253,11 +273,14 @@ static enum slurm_node_state node_state_of(uint32_t state)
 {
 	uint32_t base = state & NODE_STATE_BASE;
 
-	if (base == NODE_STATE_DOWN || base == NODE_STATE_FUTURE || (state & NODE_STATE_POWERED_DOWN))
+	if (base == NODE_STATE_DOWN || base == NODE_STATE_FUTURE)
 		return SLURM_NODE_DOWN;
+	if (state & NODE_STATE_POWERED_DOWN) /* Slurm starts it for the job */
+		return state & NODE_STATE_DRAIN ? SLURM_NODE_DRAINING : SLURM_NODE_UP;
+	/* NODE_STATE_RES: in a reservation, which the jobs that schedd places do not have. */
 	/* NODE_STATE_UNKNOWN: slurmctld has restarted, and the node's jobs may still run. */
 	if (base == NODE_STATE_UNKNOWN ||
-	    (state & (NODE_STATE_DRAIN | NODE_STATE_FAIL | NODE_STATE_MAINT | NODE_STATE_NO_RESPOND)))
+	    (state & (NODE_STATE_RES | NODE_STATE_DRAIN | NODE_STATE_FAIL | NODE_STATE_MAINT | NODE_STATE_NO_RESPOND)))
 		return SLURM_NODE_DRAINING;
 	return SLURM_NODE_UP;
 }
@@ -285,11 +308,31 @@ static int load_nodes(struct slurm_view *view, struct error *err)
 	return view->nodes ? 1 : error_set(err, ENOMEM, "out of memory");
 }
 
+static int load_partition(struct slurm_view *view, struct error *err)
+{
+	partition_info_msg_t *message = NULL;
+
+	if (slurm_load_partitions(0, &message, SHOW_ALL) != SLURM_SUCCESS)
+		return slurm_failed(err, "cannot read Slurm's partitions");
+	free(view->partition);
+	view->partition = NULL;
+	for (uint32_t p = 0; p < message->record_count; p++) {
+		const partition_info_t *from = &message->partition_array[p];
+
+		if ((from->flags & PART_FLAG_DEFAULT) && from->state_up == PARTITION_UP &&
+		    from->total_nodes == view->node_count)
+			view->partition = copy_text(from->name);
+	}
+	slurm_free_partition_info_msg(message);
+	return 0;
+}
+
 int slurm_view_update(struct slurm_view *view, struct error *err)
 {
 	int nodes = load_nodes(view, err), jobs = nodes < 0 ? nodes : load_jobs(view, err);
+	int partition = jobs < 0 ? jobs : load_partition(view, err);
 
-	return jobs < 0 ? jobs : nodes | jobs;
+	return partition < 0 ? partition : nodes | jobs;
 }
 
 char *slurm_view_rack(const char *node)

@@ -29,6 +29,8 @@ struct slurm_job {
 	char name[SLURM_JOB_NAME_BYTES]; /* name of the job in orders: "12", or "12_3" for an array's element */
 	enum slurm_job_state state;
 	bool held;                 /* priority 0 */
+	bool held_by_slurm;        /* held because its request cannot be met, not by a user */
+	bool plain;                /* no constraint that schedd does not know, so that the job may move */
 	bool depends;              /* at least one dependency of the job is not fulfilled */
 	bool simple;               /* one CPU per task, and not part of a heterogeneous job */
 	char *comment, *mark;      /* NULL: none */
@@ -49,15 +51,21 @@ struct slurm_view {
 	struct slurm_job *jobs;
 	struct slurm_node *nodes;
 	uint32_t job_count, node_count;
+	/*
+	 * name of Slurm's default partition if it has all nodes and is up; NULL: it does not, and schedd, which knows
+	 * no partitions, cannot place jobs
+	 */
+	char *partition;
+	uint32_t slurm_user;      /* uid of SlurmUser */
 	time_t jobs_at, nodes_at; /* time of the last change that was read, of jobs and of nodes; 0: read everything */
 };
 
 /*
- * Checks that slurmctld is of the release series (such as 22.05) for which this program was built: structures and
- * messages differ between them. Returns 0, or with err set -EPROTO if it is not, or -EREMOTEIO if slurmctld does not
- * answer.
+ * Reads SlurmUser, and checks that slurmctld is of the release series (such as 22.05) for which this program was built:
+ * structures and messages differ between them. Returns 0, or with err set -EPROTO if it is not, or -EREMOTEIO if
+ * slurmctld does not answer.
  */
-int slurm_view_check_version(struct error *err);
+int slurm_view_check_version(struct slurm_view *view, struct error *err);
 
 /*
  * Updates the view; a zeroed view is empty. Returns 1 if something changed, 0 if nothing did, or -errno with err set

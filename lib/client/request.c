@@ -101,7 +101,13 @@ void client_init(void)
 int client_ask(const char *socket, const char *method, const char *path, const char *body, json_t **answer,
 	       struct error *err)
 {
-	int status = client_request(socket, method, path, body, answer, err);
+	return client_ask_within(socket, method, path, body, ANSWER_MS, answer, err);
+}
+
+int client_ask_within(const char *socket, const char *method, const char *path, const char *body, long limit_ms,
+		      json_t **answer, struct error *err)
+{
+	int status = client_request_within(socket, method, path, body, limit_ms, answer, err);
 	const char *message;
 
 	if (status < 400)
@@ -124,10 +130,11 @@ static const char *text_in(const json_t *object)
 	return text ? text : "";
 }
 
-int client_submit(const char *socket, const char *line, struct error *err)
+int client_submit(const char *socket, const char *line, long limit_ms, struct error *err)
 {
 	json_t *answer = NULL;
-	int status = client_request(socket, "POST", "/v1/jobs", line, &answer, err), code = status < 0 ? status : 0;
+	int status = client_request_within(socket, "POST", "/v1/jobs", line, limit_ms, &answer, err),
+	    code = status < 0 ? status : 0;
 	const char *reason;
 
 	if (status >= 400) {

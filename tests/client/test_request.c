@@ -159,12 +159,12 @@ Test(client_request, a_refused_job_has_its_own_reason_before_that_of_all)
 {
 	struct error err = {0};
 
-	cr_assert_eq(client_submit(path, "{\"id\": \"fine\"}", &err), 0, "%s", err.text);
-	cr_assert_eq(client_submit(path, "of-one", &err), -EINVAL);
+	cr_assert_eq(client_submit(path, "{\"id\": \"fine\"}", 5000, &err), 0, "%s", err.text);
+	cr_assert_eq(client_submit(path, "of-one", 5000, &err), -EINVAL);
 	cr_assert_str_eq(err.text, "bad job");
-	cr_assert_eq(client_submit(path, "of-all", &err), -EIO);
+	cr_assert_eq(client_submit(path, "of-all", 5000, &err), -EIO);
 	cr_assert_str_eq(err.text, "no space");
-	cr_assert_eq(client_submit("/no/socket", "{}", &err), -ENOTCONN);
+	cr_assert_eq(client_submit("/no/socket", "{}", 5000, &err), -ENOTCONN);
 }
 
 Test(client_request, a_journal_is_printed_to_its_end)

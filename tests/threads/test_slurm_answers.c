@@ -38,7 +38,7 @@ static void *ask_often(void *context)
 	char answer[256];
 
 	for (int q = 0; q < QUESTIONS; q++) {
-		if (!ask("SUBMIT 3 nomora:curve=memcached\n", answer))
+		if (!ask("SUBMIT 3 - nomora:curve=memcached\n", answer))
 			continue; /* the answering thread exceeded its own limit */
 		if (strcmp(answer, "HOLD\n") != 0 && strcmp(answer, "PASS\n") != 0 &&
 		    strcmp(answer, "REFUSE nomora: comment: unknown curve 'memcached'\n") != 0) {
@@ -54,9 +54,9 @@ static int check_beginning(void)
 {
 	char answer[256];
 
-	if (ask("SUBMIT 3 nomora:curve=memcached\n", answer) && strcmp(answer, "PASS\n") != 0)
+	if (ask("SUBMIT 3 - nomora:curve=memcached\n", answer) && strcmp(answer, "PASS\n") != 0)
 		return 1;
-	if (ask("SUBMIT 3 nomora:curve=memcached,root=3\n", answer) && strncmp(answer, "REFUSE ", 7) != 0)
+	if (ask("SUBMIT 3 - nomora:curve=memcached,root=3\n", answer) && strncmp(answer, "REFUSE ", 7) != 0)
 		return 1;
 	return ask("nonsense\n", answer) && strcmp(answer, "PASS\n") != 0;
 }
@@ -82,7 +82,8 @@ int main(void)
 	for (int t = 0; t < 2; t++)
 		pthread_create(&threads[t], NULL, ask_often, &failures[t]);
 	for (int turn = 0; turn < QUESTIONS; turn++) {
-		answers_hold(answers, turn % 2 ? json_pack("[s, s]", "spark", "memcached") : json_pack("[s]", "spark"));
+		answers_hold(answers, turn % 2 ? json_pack("[s, s]", "spark", "memcached") : json_pack("[s]", "spark"),
+			     "main");
 		usleep(200);
 	}
 	for (int t = 0; t < 2; t++)

@@ -67,6 +67,24 @@ void slurm_free_node_info_msg(node_info_msg_t *message)
 	(void)message;
 }
 
+/* The default partition has all nodes. */
+int slurm_load_partitions(time_t since, partition_info_msg_t **message, uint16_t flags)
+{
+	static partition_info_t whole = {.name = (char *)"main", .flags = PART_FLAG_DEFAULT, .state_up = PARTITION_UP};
+	static partition_info_msg_t list = {.record_count = 1, .partition_array = &whole};
+
+	(void)since;
+	(void)flags;
+	whole.total_nodes = nodes.record_count;
+	*message = &list;
+	return SLURM_SUCCESS;
+}
+
+void slurm_free_partition_info_msg(partition_info_msg_t *message)
+{
+	(void)message;
+}
+
 int slurm_load_jobs(time_t since, job_info_msg_t **message, uint16_t flags)
 {
 	(void)since;
@@ -152,15 +170,16 @@ Test(slurm_agent, ends_with_one_that_refuses_its_messages)
 
 Test(slurm_agent, a_later_release_of_the_same_series_will_do)
 {
+	struct slurm_view checked = {0};
 	char same[32];
 	struct error err = {0};
 
 	snprintf(same, sizeof same, "%u.%02u.99", SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER),
 		 SLURM_VERSION_MINOR(SLURM_VERSION_NUMBER));
 	version = same;
-	cr_assert_eq(slurm_view_check_version(&err), 0);
+	cr_assert_eq(slurm_view_check_version(&checked, &err), 0);
 	version_errno = SLURM_COMMUNICATIONS_CONNECTION_ERROR;
-	cr_assert_eq(slurm_view_check_version(&err), -EREMOTEIO);
+	cr_assert_eq(slurm_view_check_version(&checked, &err), -EREMOTEIO);
 }
 
 Test(slurm_agent, a_second_agent_is_refused)
@@ -231,30 +250,33 @@ Test(slurm_agent, the_plug_in_is_answered)
 	struct answers *answers = answers_create(path, &decider, context, &err);
 
 	cr_assert(answers, "%s", err.text);
-	ANSWER("SUBMIT 3 nomora:curve=spark\n", "PASS\n");
-	ANSWER("LATER 3 nomora:curve=spark\n", "PASS\n");
-	ANSWER("SUBMIT 3 nomora:curve=spark,root=3\n",
+	ANSWER("SUBMIT 3 - nomora:curve=spark\n", "PASS\n");
+	ANSWER("LATER 3 - nomora:curve=spark\n", "PASS\n");
+	ANSWER("SUBMIT 3 - nomora:curve=spark,root=3\n",
 	       "REFUSE nomora: comment: bad root '3'; expected the number of a task, 0 to 2\n");
-	answers_hold(answers, json_pack("[s, s]", "spark", "hadoop"));
-	ANSWER("SUBMIT 3 nomora:curve=spark,root=1\n", "HOLD nomora:slurm-x held\nPLACE for x slurm-x spark 1\n");
+	answers_hold(answers, json_pack("[s, s]", "spark", "hadoop"), "main");
+	ANSWER("SUBMIT 3 - nomora:curve=spark,root=1\n", "HOLD nomora:slurm-x held\nPLACE for x slurm-x spark 1\n");
 	cr_assert_eq(decided_tasks, 3);
-	ANSWER("SUBMIT 100000 nomora:curve=hadoop\n", "HOLD nomora:slurm-x held\n");
+	ANSWER("SUBMIT 100000 - nomora:curve=hadoop\n", "HOLD nomora:slurm-x held\n");
 	cr_assert_eq(decided_tasks, 100000);
-	ANSWER("LATER 1 nomora:curve=spark\n", "HOLD\n");
-	ANSWER("SUBMIT 3 nomora:curve=tensorflow\n", "REFUSE nomora: comment: unknown curve 'tensorflow'\n");
-	ANSWER("LATER 3 nomora:curve=tensorflow\n", "REFUSE nomora: comment: unknown curve 'tensorflow'\n");
-	ANSWER("SUBMIT 0 nomora:curve=spark\n", "PASS\n");
-	ANSWER("SUBMIT 100001 nomora:curve=spark\n", "PASS\n");
+	ANSWER("LATER 1 main nomora:curve=spark\n", "HOLD\n");
+	ANSWER("SUBMIT 3 - nomora:curve=tensorflow\n", "REFUSE nomora: comment: unknown curve 'tensorflow'\n");
+	ANSWER("LATER 3 - nomora:curve=tensorflow\n", "REFUSE nomora: comment: unknown curve 'tensorflow'\n");
+	ANSWER("LATER 3 big nomora:curve=spark\n", "PASS\n"); /* not the partition with all nodes */
+	ANSWER("SUBMIT 0 - nomora:curve=spark\n", "PASS\n");
+	ANSWER("SUBMIT 100001 - nomora:curve=spark\n", "PASS\n");
 	ANSWER("SUBMIT 3,nomora:curve=spark\n", "PASS\n");
-	ANSWER("SUBMIT 3 curve=spark\n", "PASS\n");
+	ANSWER("SUBMIT 3 - curve=spark\n", "PASS\n");
 	ANSWER("PLACE 3 nomora:curve=spark\n", "PASS\n");
-	ANSWER("SUBMIT 3 nomora:curve=spark", ""); /* cut */
-	answers_hold(answers, NULL);
-	ANSWER("LATER 3 nomora:curve=tensorflow\n", "HOLD\n");
+	ANSWER("SUBMIT 3 - nomora:curve=spark", ""); /* cut */
+	answers_hold(answers, NULL, NULL);
+	ANSWER("LATER 3 - nomora:curve=spark\n", "PASS\n"); /* no partition has all nodes */
+	answers_hold(answers, NULL, "main");
+	ANSWER("LATER 3 - nomora:curve=tensorflow\n", "HOLD\n");
 	answers_destroy(answers);
 	answers = answers_create(path, NULL, NULL, &err);
-	answers_hold(answers, NULL);
-	ANSWER("SUBMIT 3 nomora:curve=spark\n", "HOLD\n");
+	answers_hold(answers, NULL, "main");
+	ANSWER("SUBMIT 3 - nomora:curve=spark\n", "HOLD\n");
 	answers_destroy(answers);
 	cr_assert_neq(access(path, F_OK), 0);
 }

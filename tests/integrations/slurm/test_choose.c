@@ -19,7 +19,8 @@ struct row {
 	uint32_t decided, running, failed;
 	bool elsewhere; /* schedd decided for other machines */
 	enum slurm_step step;
-	bool depends;
+	bool depends, by_slurm;
+	double age_s;
 };
 
 static const struct row rows[] = {
@@ -31,6 +32,12 @@ static const struct row rows[] = {
 	{SLURM_PENDING, true, SLURM_MARK_HELD, true, 2, 0, 1, false, SLURM_STEP_PASS},
 	{SLURM_PENDING, true, SLURM_MARK_HELD, true, 0, 3, 0, false, SLURM_STEP_SUBMIT},
 	{SLURM_PENDING, false, SLURM_MARK_HELD, true, 0, 0, 0, false, SLURM_STEP_PASS},
+	/* schedd did not place it within the patience of 5 s: nothing is held longer than that */
+	{SLURM_PENDING, true, SLURM_MARK_HELD, true, 0, 0, 0, false, SLURM_STEP_PASS, false, false, 5.1},
+	{SLURM_PENDING, true, SLURM_MARK_HELD, true, 3, 0, 0, false, SLURM_STEP_PLACE, false, false, 5.1},
+	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 0, 0, 0, false, SLURM_STEP_PASS, false, false, 61},
+	/* Slurm held it, because it cannot start on the nodes of the decision */
+	{SLURM_PENDING, true, SLURM_MARK_PLACED, true, 3, 0, 0, false, SLURM_STEP_PASS, false, true},
 	/* The same while it depends on another job */
 	{SLURM_PENDING, true, SLURM_MARK_HELD, false, 0, 0, 0, false, SLURM_STEP_NONE, true},
 	{SLURM_PENDING, true, SLURM_MARK_HELD, true, 3, 0, 0, false, SLURM_STEP_FORGET, true},
@@ -72,6 +79,7 @@ Test(slurm_choose, the_step_follows_from_both_states)
 					.tasks = 3,
 					.state = row->state,
 					.held = row->held,
+					.held_by_slurm = row->by_slurm,
 					.depends = row->depends,
 					.simple = true};
 		struct slurm_mark mark = {.kind = row->mark, .hosts = here, .host_count = 3};
@@ -80,9 +88,10 @@ Test(slurm_choose, the_step_follows_from_both_states)
 					  .decided = row->decided,
 					  .running = row->running,
 					  .failed = row->failed,
+					  .age_s = row->age_s,
 					  .hosts = row->elsewhere ? there : here};
 
-		cr_assert_eq(slurm_choose_step(&job, &mark, &sched, here), row->step, "row %zu", r);
+		cr_assert_eq(slurm_choose_step(&job, &mark, &sched, here, 5), row->step, "row %zu", r);
 	}
 }
 

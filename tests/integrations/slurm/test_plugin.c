@@ -134,10 +134,9 @@ static job_desc_msg_t make_job(const char *comment)
 {
 	job_desc_msg_t job;
 
-	memset(&job, 0, sizeof job);
+	slurm_init_job_desc_msg(&job);
+	job.het_job_offset = NO_VAL; /* as sbatch does */
 	job.num_tasks = 3;
-	job.min_nodes = job.max_nodes = job.het_job_offset = job.priority = NO_VAL;
-	job.ntasks_per_node = job.cpus_per_task = job.pn_min_cpus = NO_VAL16;
 	job.comment = comment ? strdup(comment) : NULL;
 	return job;
 }
@@ -174,7 +173,7 @@ Test(slurm_plugin, hold_holds_and_marks)
 	cr_assert_eq(submit(&job, NULL), SLURM_SUCCESS);
 	cr_assert_eq(job.priority, 0);
 	cr_assert_str_eq(job.admin_comment, "nomora:held");
-	cr_assert_str_eq(agent->asked, "SUBMIT 3 nomora:curve=memcached\n");
+	cr_assert_str_eq(agent->asked, "SUBMIT 3 - nomora:curve=memcached\n");
 	free_job(&job);
 	stop(agent);
 }
@@ -222,7 +221,7 @@ Test(slurm_plugin, an_array_is_held_as_a_whole)
 	cr_assert_eq(submit(&job, NULL), SLURM_SUCCESS);
 	cr_assert_eq(job.priority, 0);
 	cr_assert_str_eq(job.admin_comment, "nomora:held");
-	cr_assert_str_eq(agent->asked, "LATER 3 nomora:curve=memcached\n");
+	cr_assert_str_eq(agent->asked, "LATER 3 - nomora:curve=memcached\n");
 	free(job.array_inx);
 	free_job(&job);
 	stop(agent);
@@ -238,7 +237,7 @@ Test(slurm_plugin, a_job_that_depends_on_another_is_only_held)
 	cr_assert(has_passed(&job), "a decision in spite of LATER");
 	free(job.dependency);
 	free_job(&job);
-	cr_assert_str_eq(agent->asked, "LATER 3 nomora:curve=memcached\n");
+	cr_assert_str_eq(agent->asked, "LATER 3 - nomora:curve=memcached\n");
 	stop(agent);
 }
 
@@ -321,6 +320,34 @@ Test(slurm_plugin, jobs_that_do_not_ask_or_say_where_or_when_pass_without_a_ques
 	job.het_job_offset = 0;
 	submit(&job, NULL);
 	cr_assert_eq(agent->questions, 0);
+	job.het_job_offset = NO_VAL;
+	/* -C, -x, --reservation, --gres, --mem, --mincpus, -O, -N 1, --nice, --exclusive, --spread-job */
+#define PASSES(field, value)                                                                                           \
+	do {                                                                                                           \
+		const job_desc_msg_t before = job;                                                                     \
+		job.field = value;                                                                                     \
+		submit(&job, NULL);                                                                                    \
+		cr_assert_eq(agent->questions, 0, #field);                                                             \
+		job = before;                                                                                          \
+	} while (0)
+	PASSES(features, (char *)"slow");
+	PASSES(exc_nodes, (char *)"n1");
+	PASSES(reservation, (char *)"r");
+	PASSES(tres_per_node, (char *)"gres:fpga:1");
+	PASSES(pn_min_memory, 3000);
+	PASSES(pn_min_cpus, 4);
+	PASSES(min_cpus, 4);
+	PASSES(overcommit, 1);
+	PASSES(max_nodes, 1);
+	PASSES(nice, NICE_OFFSET + 1);
+	PASSES(qos, (char *)"q");
+	PASSES(shared, 0);
+	PASSES(bitflags, SPREAD_JOB);
+	PASSES(task_dist, SLURM_DIST_CYCLIC);
+	submit(&job, NULL);
+	cr_assert_eq(agent->questions, 1, "without options");
+	free(job.admin_comment);
+	job.admin_comment = NULL;
 	cr_assert_null(job.admin_comment);
 	free_job(&job);
 	stop(agent);
@@ -376,11 +403,11 @@ Test(slurm_plugin, the_question_has_tasks_and_comment)
 	job_desc_msg_t job = make_job("nomora:curve=spark,root=2");
 
 	submit(&job, NULL);
-	cr_assert_str_eq(agent->asked, "SUBMIT 3 nomora:curve=spark,root=2\n");
+	cr_assert_str_eq(agent->asked, "SUBMIT 3 - nomora:curve=spark,root=2\n");
 	job.num_tasks = NO_VAL;
 	job.dependency = strdup("");
 	submit(&job, NULL);
-	cr_assert_str_eq(agent->asked, "SUBMIT 1 nomora:curve=spark,root=2\n");
+	cr_assert_str_eq(agent->asked, "SUBMIT 1 - nomora:curve=spark,root=2\n");
 	free(job.dependency);
 	free_job(&job);
 	stop(agent);
@@ -394,8 +421,6 @@ Test(slurm_plugin, the_limits_of_jobs_that_ask)
 
 	job.min_nodes = 1;
 	job.cpus_per_task = 1;
-	job.admin_comment = strdup("");
-	job.req_nodes = strdup("");
 	job.begin_time = time(NULL) - 5;
 	submit(&job, NULL);
 	cr_assert_eq(agent->questions, 1);

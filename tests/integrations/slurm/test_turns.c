@@ -94,6 +94,24 @@ void slurm_free_node_info_msg(node_info_msg_t *message)
 	(void)message;
 }
 
+/* The default partition has all nodes. */
+int slurm_load_partitions(time_t since, partition_info_msg_t **message, uint16_t flags)
+{
+	static partition_info_t whole = {.name = (char *)"main", .flags = PART_FLAG_DEFAULT, .state_up = PARTITION_UP};
+	static partition_info_msg_t list = {.record_count = 1, .partition_array = &whole};
+
+	(void)since;
+	(void)flags;
+	whole.total_nodes = nodes.record_count;
+	*message = &list;
+	return SLURM_SUCCESS;
+}
+
+void slurm_free_partition_info_msg(partition_info_msg_t *message)
+{
+	(void)message;
+}
+
 int slurm_load_jobs(time_t since, job_info_msg_t **message, uint16_t flags)
 {
 	(void)flags;
@@ -196,10 +214,17 @@ int client_ask(const char *socket, const char *method, const char *path, const c
 	return code == 0 ? 0 : error_set(err, code, "%s: refused", request);
 }
 
-int client_submit(const char *socket, const char *line, struct error *err)
+int client_ask_within(const char *socket, const char *method, const char *path, const char *body, long limit_ms,
+		      json_t **answer, struct error *err)
+{
+	cr_assert_eq(limit_ms, 1000, "so that --patience holds if schedd hangs");
+	return client_ask(socket, method, path, body, answer, err);
+}
+
+int client_submit(const char *socket, const char *line, long limit_ms, struct error *err)
 {
 	json_t *answer;
-	int code = client_ask(socket, "POST", "/v1/jobs", line, &answer, err);
+	int code = client_ask_within(socket, "POST", "/v1/jobs", line, limit_ms, &answer, err);
 
 	json_decref(answer);
 	return code;
@@ -234,8 +259,15 @@ void answers_destroy(struct answers *answers)
 	(void)answers;
 }
 
-void answers_hold(struct answers *answers, json_t *list)
+void answers_allow(struct answers *answers, uint32_t uid)
 {
+	(void)answers;
+	(void)uid;
+}
+
+void answers_hold(struct answers *answers, json_t *list, const char *partition)
+{
+	(void)partition;
 	char *text = json_dumps(list, 0);
 
 	(void)answers;
@@ -267,6 +299,7 @@ static job_info_t *make_job(uint32_t state, const char *mark, uint32_t priority)
 
 	snprintf(text, sizeof text, "%s", mark);
 	records[0] = (job_info_t){.job_id = 7,
+				  .shared = NO_VAL16,
 				  .array_task_id = NO_VAL,
 				  .num_tasks = 3,
 				  .comment = comment,
@@ -320,7 +353,8 @@ TestSuite(slurm_turns, .init = make_servers);
 
 #define SUBMITTED                                                                                                      \
 	"DELETE /v1/jobs/slurm-7 \n"                                                                                   \
-	"POST /v1/jobs {\"id\": \"slurm-7\", \"curve\": \"spark\", \"root\": 1, \"tasks\": [\"t0\", \"t1\", "          \
+	"POST /v1/jobs {\"id\": \"slurm-7\", \"curve\": \"spark\", \"root\": 1, \"minimum_tasks\": 3, \"tasks\": "     \
+	"[\"t0\", \"t1\", "                                                                                            \
 	"\"t2\"]}\n"
 
 Test(slurm_turns, a_held_job_is_submitted)
@@ -375,7 +409,7 @@ Test(slurm_turns, a_decision_is_passed_to_slurm)
 	make_job(JOB_PENDING, "nomora:slurm-x held", 0);
 	schedd_has("slurm-x", 0, 3, 0, 0);
 	run_turns(1);
-	TOLD("order 7 release nodes 'n1,n3' 2-2 cpus 2 mark nomora:slurm-x n1*2,n3\n");
+	TOLD("order 7 release nodes 'n1,n3' 2-2 cpus 1 mark nomora:slurm-x n1*2,n3\n");
 	schedd_has("slurm-x", 1, 2, 0, 0);
 	run_turns(1);
 	TOLD("");
@@ -389,7 +423,7 @@ Test(slurm_turns, a_decision_is_passed_to_slurm)
 		"GET /v1/jobs/slurm-x",
 		"{\"decided\": 3, \"tasks\": [{\"machine\": \"b\"}, {\"machine\": \"a\"}, {\"machine\": \"a\"}]}", 0);
 	run_turns(1);
-	TOLD("order 7 release nodes 'b,a' 2-2 cpus 2 mark nomora:slurm-x b,a*2\n");
+	TOLD("order 7 release nodes 'b,a' 2-2 cpus 1 mark nomora:slurm-x b,a*2\n");
 	schedd_answers(
 		"GET /v1/jobs/slurm-x",
 		"{\"decided\": 3, \"tasks\": [{\"machine\": \"a\"}, {\"machine\": \"a\"}, {\"machine\": \"a\"}]}", 0);
@@ -411,7 +445,7 @@ Test(slurm_turns, a_requeued_job_waits_a_second)
 	TOLD("");
 	job->submit_time = 1;
 	run_turns(1);
-	TOLD("order 7 release mark nomora:pass schedd found no place\nDELETE /v1/jobs/slurm-7 \n");
+	TOLD("order 7 release mark nomora:pass schedd gave up after failed starts\nDELETE /v1/jobs/slurm-7 \n");
 }
 
 Test(slurm_turns, a_placement_that_slurm_refuses_fails_in_schedd)
@@ -420,7 +454,7 @@ Test(slurm_turns, a_placement_that_slurm_refuses_fails_in_schedd)
 	schedd_has("slurm-7", 0, 3, 0, 0);
 	order_errno = ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
 	run_turns(1);
-	TOLD("order 7 release nodes 'n1,n3' 2-2 cpus 2 mark nomora:slurm-7 n1*2,n3\n"
+	TOLD("order 7 release nodes 'n1,n3' 2-2 cpus 1 mark nomora:slurm-7 n1*2,n3\n"
 	     "POST /v1/events "
 	     "{\"event\": \"failed\", \"job\": \"slurm-7\", \"task\": \"t0\", \"machine\": \"n1\"}\n"
 	     "{\"event\": \"failed\", \"job\": \"slurm-7\", \"task\": \"t1\", \"machine\": \"n1\"}\n"
@@ -433,11 +467,12 @@ Test(slurm_turns, a_job_without_a_place_is_left_to_slurm)
 	make_job(JOB_PENDING, "nomora:slurm-7 n1*2,n3", 100);
 	schedd_has("slurm-7", 2, 0, 0, 1);
 	run_turns(1);
-	TOLD("order 7 release nodes '' 1-3 cpus 1 mark nomora:pass a user released the job\nDELETE /v1/jobs/slurm-7 "
+	TOLD("order 7 release nodes '' 1-3 cpus 1 mark nomora:pass schedd gave up after failed starts\nDELETE "
+	     "/v1/jobs/slurm-7 "
 	     "\n");
 	order_errno = ESLURM_JOB_FINISHED;
 	run_turns(1);
-	TOLD("order 7 release nodes '' 1-3 cpus 1 mark nomora:pass a user released the job\n");
+	TOLD("order 7 release nodes '' 1-3 cpus 1 mark nomora:pass schedd gave up after failed starts\n");
 }
 
 Test(slurm_turns, the_start_of_a_placed_job_is_reported)
@@ -456,7 +491,8 @@ Test(slurm_turns, the_start_of_a_placed_job_is_reported)
 
 #define ADOPTED                                                                                                        \
 	"DELETE /v1/jobs/slurm-7 \n"                                                                                   \
-	"POST /v1/jobs {\"id\": \"slurm-7\", \"curve\": \"spark\", \"root\": 1, \"tasks\": [{\"name\": \"t0\", "       \
+	"POST /v1/jobs {\"id\": \"slurm-7\", \"curve\": \"spark\", \"root\": 1, \"minimum_tasks\": 3, \"tasks\": "     \
+	"[{\"name\": \"t0\", "                                                                                         \
 	"\"machine\": \"n1\", \"running_s\": 0.0}, {\"name\": \"t1\", \"machine\": \"n1\", \"running_s\": 0.0}, "      \
 	"{\"name\": \"t2\", \"machine\": \"n3\", \"running_s\": 0.0}]}\n"
 
@@ -554,7 +590,7 @@ Test(slurm_turns, a_missed_run_is_placed_again)
 	TOLD("");
 	job->restart_cnt = 1;
 	run_turns(2);
-	TOLD("order 7 release nodes 'n1,n3' 2-2 cpus 2 mark nomora:slurm-7 n1*2,n3\n");
+	TOLD("order 7 release nodes 'n1,n3' 2-2 cpus 1 mark nomora:slurm-7 n1*2,n3\n");
 	job->priority = 0; /* a user has held it */
 	run_turns(1);
 	TOLD("");
@@ -573,13 +609,13 @@ Test(slurm_turns, a_new_decision_about_a_placed_job_is_passed)
 	make_job(JOB_PENDING, "nomora:slurm-7 n1*2,n4", 100);
 	schedd_has("slurm-7", 0, 3, 0, 0);
 	run_turns(1);
-	TOLD("order 7 release nodes 'n1,n3' 2-2 cpus 2 mark nomora:slurm-7 n1*2,n3\n");
+	TOLD("order 7 release nodes 'n1,n3' 2-2 cpus 1 mark nomora:slurm-7 n1*2,n3\n");
 	run_turns(2);
-	TOLD("order 7 release nodes 'n1,n3' 2-2 cpus 2 mark nomora:slurm-7 n1*2,n3\n");
+	TOLD("order 7 release nodes 'n1,n3' 2-2 cpus 1 mark nomora:slurm-7 n1*2,n3\n");
 	before_turn = decide_again;
 	run_turns(3);
-	TOLD("order 7 release nodes 'n1,n3' 2-2 cpus 2 mark nomora:slurm-7 n1*2,n3\n"
-	     "order 7 release nodes 'n1,n3' 2-2 cpus 2 mark nomora:slurm-7 n1*2,n3\n");
+	TOLD("order 7 release nodes 'n1,n3' 2-2 cpus 1 mark nomora:slurm-7 n1*2,n3\n"
+	     "order 7 release nodes 'n1,n3' 2-2 cpus 1 mark nomora:slurm-7 n1*2,n3\n");
 }
 
 Test(slurm_turns, a_moving_job_is_requeued)
@@ -656,10 +692,10 @@ Test(slurm_turns, schedd_decides_while_sbatch_waits)
 	schedd_has("slurm-a", 0, 3, 0, 0);
 	run_turns(1);
 	cr_assert(was_placed);
-	cr_assert_str_eq(reply, "PLACE n1,n3 2 2 nomora:slurm-a n1*2,n3");
-	cr_assert(strstr(told,
-			 "POST /v1/jobs {\"id\": \"slurm-a\", \"curve\": \"spark\", \"root\": 2, \"tasks\": [\"t0\", "
-			 "\"t1\", \"t2\"]}\n"),
+	cr_assert_str_eq(reply, "PLACE n1,n3 2 1 nomora:slurm-a n1*2,n3");
+	cr_assert(strstr(told, "POST /v1/jobs {\"id\": \"slurm-a\", \"curve\": \"spark\", \"root\": 2, "
+			       "\"minimum_tasks\": 3, \"tasks\": [\"t0\", "
+			       "\"t1\", \"t2\"]}\n"),
 		  "%s", told);
 	schedd_has("slurm-a", 1, 2, 0, 0); /* not decided in time */
 	run_turns(1);
@@ -692,6 +728,7 @@ Test(slurm_turns, machines_have_the_cpus_that_others_do_not_use)
 	make_running("nomora:slurm-7 n1*2,n3")->job_resrcs = (job_resources_t *)cpus;
 	records[0].nodes = hosts;
 	records[1] = (job_info_t){.job_id = 8,
+				  .shared = NO_VAL16,
 				  .array_task_id = NO_VAL,
 				  .num_tasks = 1,
 				  .job_state = JOB_RUNNING,
@@ -731,7 +768,8 @@ Test(slurm_turns, the_state_of_a_node_says_whether_it_takes_tasks)
 		{NODE_STATE_MIXED, SLURM_NODE_UP},
 		{NODE_STATE_DOWN, SLURM_NODE_DOWN},
 		{NODE_STATE_FUTURE, SLURM_NODE_DOWN},
-		{NODE_STATE_IDLE | NODE_STATE_POWERED_DOWN, SLURM_NODE_DOWN},
+		{NODE_STATE_IDLE | NODE_STATE_POWERED_DOWN, SLURM_NODE_UP},
+		{NODE_STATE_IDLE | NODE_STATE_RES, SLURM_NODE_DRAINING},
 		{NODE_STATE_UNKNOWN, SLURM_NODE_DRAINING},
 		{NODE_STATE_IDLE | NODE_STATE_DRAIN, SLURM_NODE_DRAINING},
 		{NODE_STATE_IDLE | NODE_STATE_FAIL, SLURM_NODE_DRAINING},
@@ -933,7 +971,8 @@ static void make_movable(void)
 
 #define COPIED                                                                                                         \
 	"DELETE /v1/jobs/slurm-7.1 \n"                                                                                 \
-	"POST /v1/jobs {\"id\": \"slurm-7.1\", \"curve\": \"spark\", \"root\": 1, \"tasks\": [\"t0\", \"t1\", "        \
+	"POST /v1/jobs {\"id\": \"slurm-7.1\", \"curve\": \"spark\", \"root\": 1, \"minimum_tasks\": 3, \"tasks\": "   \
+	"[\"t0\", \"t1\", "                                                                                            \
 	"\"t2\"]}\n"
 
 Test(slurm_turns, a_job_moves_for_a_gain)
@@ -995,7 +1034,8 @@ Test(slurm_turns, some_jobs_never_move)
 	options.no_return_s = 400;
 	run_turns(1);
 	TOLD("DELETE /v1/jobs/slurm-7.2 \n"
-	     "POST /v1/jobs {\"id\": \"slurm-7.2\", \"curve\": \"spark\", \"root\": 1, \"tasks\": [\"t0\", \"t1\", "
+	     "POST /v1/jobs {\"id\": \"slurm-7.2\", \"curve\": \"spark\", \"root\": 1, \"minimum_tasks\": 3, "
+	     "\"tasks\": [\"t0\", \"t1\", "
 	     "\"t2\"]}\n");
 }
 
@@ -1008,7 +1048,8 @@ Test(slurm_turns, the_copy_has_another_id_than_the_job)
 	set_performances(1, 0.1);
 	run_turns(1);
 	TOLD("DELETE /v1/jobs/slurm-7.2 \n"
-	     "POST /v1/jobs {\"id\": \"slurm-7.2\", \"curve\": \"spark\", \"root\": 1, \"tasks\": [\"t0\", \"t1\", "
+	     "POST /v1/jobs {\"id\": \"slurm-7.2\", \"curve\": \"spark\", \"root\": 1, \"minimum_tasks\": 3, "
+	     "\"tasks\": [\"t0\", \"t1\", "
 	     "\"t2\"]}\n");
 }
 
@@ -1040,8 +1081,12 @@ Test(slurm_turns, jobs_are_reviewed_in_turn)
 
 	agent.view = (struct slurm_view){.jobs = list, .job_count = 3};
 	for (uint32_t j = 0; j < 3; j++) {
-		list[j] = (struct slurm_job){
-			.id = ids[j], .tasks = 2, .state = SLURM_RUNNING, .simple = true, .comment = comment};
+		list[j] = (struct slurm_job){.id = ids[j],
+					     .tasks = 2,
+					     .state = SLURM_RUNNING,
+					     .simple = true,
+					     .plain = true,
+					     .comment = comment};
 		snprintf(list[j].name, sizeof list[j].name, "%u", ids[j]);
 		agent_note(&agent.settled, &list[j], 0);
 	}

@@ -39,6 +39,9 @@ void client_init(void);
  */
 int client_ask(const char *socket, const char *method, const char *path, const char *body, json_t **answer,
 	       struct error *err);
+/* As client_ask(), but takes at most limit_ms, as client_request_within() does. */
+int client_ask_within(const char *socket, const char *method, const char *path, const char *body, long limit_ms,
+		      json_t **answer, struct error *err);
 
 /*
  * Returns the body of POST /v1/what-if, which the caller json_decref()s, or NULL with err set:
@@ -53,9 +56,9 @@ json_t *client_what_if_request(char *const *changes, int count, const char *jobs
 int client_print_journal(const char *socket, FILE *out, struct error *err);
 
 /*
- * Submits a job; `line` is a line of jobs.jsonl. Returns 0 or -errno with err set; -EINVAL if the daemon refuses the
- * job.
+ * Submits a job; `line` is a line of jobs.jsonl. Takes at most limit_ms. Returns 0 or -errno with err set; -EINVAL if
+ * the daemon refuses the job.
  */
-int client_submit(const char *socket, const char *line, struct error *err);
+int client_submit(const char *socket, const char *line, long limit_ms, struct error *err);
 
 #endif

@@ -19,7 +19,8 @@ struct slurm_agent_options {
 	const char *schedd;  /* unix socket; NULL: the client's default */
 	const char *socket;  /* socket for the plug-in's requests */
 	double poll_s;       /* seconds between comparisons of Slurm with schedd */
-	double patience_s;   /* seconds without an answer from schedd after which held jobs are released */
+	double patience_s;   /* seconds without an answer from schedd, or without a decision, after which a held job
+				is released */
 	bool migrate;        /* requeue running jobs that would perform better elsewhere */
 	double migrate_gain; /* minimum gain of mean predicted performance */
 	double no_return_s;  /* minimum seconds between two moves of a job */
