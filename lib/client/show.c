@@ -23,6 +23,30 @@ static long long count_of(const json_t *object, const char *key)
 	return json_integer_value(json_object_get(object, key));
 }
 
+static double number_of(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+
+	return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+/* null in an answer: not known; of a round trip, whose machine or root it is: not reachable. */
+static void show_prediction(const json_t *object, const char *origin, FILE *out)
+{
+	double rtt_us = number_of(object, "rtt_us"), performance = number_of(object, "performance");
+
+	if (isnan(rtt_us))
+		fprintf(out, " %12s", "unreachable");
+	else
+		fprintf(out, " %9.1f us", rtt_us);
+	if (origin)
+		fprintf(out, " %-14s", origin);
+	if (isnan(performance))
+		fprintf(out, " %12s", "-");
+	else
+		fprintf(out, " %12.3f", performance);
+}
+
 static void show_decisions(const json_t *decisions, FILE *out)
 {
 	const json_t *decision;
@@ -38,10 +62,10 @@ static void show_decisions(const json_t *decisions, FILE *out)
 		fprintf(out, "%-7s %-32s %-16s %-16s", text_or(decision, "kind", ""), task,
 			text_or(decision, "from", "-"), text_or(decision, "to", "-"));
 		if (json_is_true(json_object_get(decision, "root")))
-			fputs("         root\n", out);
+			fputs("         root", out);
 		else
-			fprintf(out, " %9.1f us %12.3f\n", json_number_value(json_object_get(decision, "rtt_us")),
-				json_number_value(json_object_get(decision, "performance")));
+			show_prediction(decision, NULL, out);
+		fputs("\n", out);
 	}
 }
 
@@ -92,22 +116,16 @@ void client_show_explanation(const json_t *answer, FILE *out)
 	if (text_of(answer, "why")[0])
 		fprintf(out, "%s\n", text_of(answer, "why"));
 	fprintf(out, "%-24s %12s %-14s %12s %6s\n", "MACHINE", "RTT TO ROOT", "ORIGIN", "PERFORMANCE", "FREE");
-	json_array_foreach (json_object_get(answer, "candidates"), at, candidate)
-		fprintf(out, "%-24s %9.1f us %-14s %12.3f %6lld%s\n", text_of(candidate, "machine"),
-			json_number_value(json_object_get(candidate, "rtt_us")), text_of(candidate, "origin"),
-			json_number_value(json_object_get(candidate, "performance")), count_of(candidate, "free_slots"),
+	json_array_foreach (json_object_get(answer, "candidates"), at, candidate) {
+		fprintf(out, "%-24s", text_of(candidate, "machine"));
+		show_prediction(candidate, text_of(candidate, "origin"), out);
+		fprintf(out, " %6lld%s\n", count_of(candidate, "free_slots"),
 			json_is_true(json_object_get(candidate, "here")) ? "  here" : "");
+	}
 	if (json_array_size(json_object_get(answer, "decisions")) > 0) {
 		fputs("\nDecisions, the latest first:\n", out);
 		show_decisions(json_object_get(answer, "decisions"), out);
 	}
-}
-
-static double number_of(const json_t *object, const char *key)
-{
-	const json_t *value = json_object_get(object, key);
-
-	return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
 static void print_performance(const json_t *totals, const char *heading, FILE *out)
