@@ -36,6 +36,12 @@ static bool over_quota(const struct schedd *schedd, const struct serve_call *cal
 	       live_owner_tasks(schedd->live, call->uid) + job->task_count > most;
 }
 
+/* The agents of Slurm and Kubernetes delete and trust the jobs with these ids. */
+static bool is_reserved(const char *id)
+{
+	return strncmp(id, "slurm-", 6) == 0 || strncmp(id, "k8s-", 4) == 0;
+}
+
 /*
  * Submits a job and adds its result to the answers. Returns the HTTP status: 201 (new), 200 (already known) or an
  * error.
@@ -54,6 +60,9 @@ static unsigned submit_job(struct schedd *schedd, struct submission *submission,
 		if (job->tasks[t].machine_name && !schedd_is_admin(schedd, call))
 			code = error_set(&err, EPERM, "task '%s' has a machine; only admins may submit running tasks",
 					 job->tasks[t].name);
+	if (code == 0 && is_reserved(job->id) && !schedd_is_admin(schedd, call))
+		code = error_set(&err, EPERM, "job '%s': ids that begin with slurm- or k8s- belong to the agents",
+				 job->id);
 	if (code == 0 && !known && over_quota(schedd, call, job))
 		code = error_set(&err, EDQUOT, "job '%s': its %u tasks would exceed the user's limit of %u tasks",
 				 job->id, job->task_count, schedd->options.user_tasks);

@@ -40,6 +40,7 @@ if [ "$(id -u)" -eq 0 ] && setpriv --reuid 12345 --regid 12345 --clear-groups tr
 	refused=$(as 12345 12345 POST /v1/jobs "$(job more 2)")
 	check "not more than the quota" grep -q "would exceed the user's limit of 4 tasks" <<<"$refused"
 	check "with the status of a request that is forbidden" grep -q '"status": *403' <<<"$refused"
+	check "the agents' ids are not for users" grep -q 'belong to the agents' <<<"$(as 12345 12345 POST /v1/jobs "$(job slurm-77 1)")"
 	check "another user has a quota of its own" grep -q 201 <<<"$(as 12346 12346 POST /v1/jobs "$(job other 4)")"
 	check "another user's job stays" grep -q "belongs to another user" <<<"$(as 12346 12346 DELETE /v1/jobs/mine)"
 	check "users do not drain" grep -q 'admin group may do this' <<<"$(as 12345 12345 POST /v1/changes '{"changes": ["drain h1"]}')"
