@@ -174,8 +174,8 @@ Test(client_show, an_overview_has_totals_racks_and_decisions)
 		"rack-1           p1                   1         2       3         4     5            -\n"
 		"\n"
 		"KIND    TASK                             FROM             TO                RTT TO ROOT  PERFORMANCE\n"
-		"place   /                                -                -                      0.0 us        "
-		"0.000\n");
+		"place   /                                -                -                 unreachable            "
+		"-\n");
 	overview(0, "{\"trouble\": \"\", \"mesh_age_s\": -1}");
 	cr_assert(strstr(text, "slots free; 10 measured pairs\n\nRACK "), "%s", text);
 }
