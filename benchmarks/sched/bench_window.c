@@ -135,7 +135,7 @@ static void submit(struct world *world, int number)
 	snprintf(id, sizeof id, "j%d", number);
 	for (int t = 0; t < PER_JOB; t++) {
 		snprintf(names[t], sizeof names[t], "t%d", t);
-		tasks[t] = (struct job_task){.name = names[t], .machine = JOB_NO_MACHINE, .weight = 1};
+		tasks[t] = (struct job_task){.name = names[t], .machine = JOB_NO_MACHINE};
 	}
 	need(live_submit(world->live, &job, 0, true, world->now_s, &err) == 0, err.text);
 }

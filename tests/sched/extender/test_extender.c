@@ -277,8 +277,7 @@ Test(extender, a_node_that_cannot_take_a_pod_says_why)
 /* The agent's report counts more than the filter's choice, which was n2: the root runs, and then has ended, on n4. */
 Test(extender, the_root_is_where_the_agent_has_reported_it)
 {
-	struct job_task tasks[] = {{.name = (char *)"a", .machine = 3, .weight = 1},
-				   {.name = (char *)"b", .machine = 0, .weight = 1}};
+	struct job_task tasks[] = {{.name = (char *)"a", .machine = 3}, {.name = (char *)"b", .machine = 0}};
 	struct job job = {.id = (char *)"k8s-shop.web", .curve = (char *)"memcached", .tasks = tasks, .task_count = 2};
 	struct error err = {0};
 	json_t *answer = filter_for("memcached", "root", "[\"n2\"]");

@@ -46,7 +46,7 @@ int fixture_submit_limited(struct live *live, const char *id, uint32_t tasks, bo
 
 	for (uint32_t t = 0; t < tasks; t++) {
 		snprintf(names[t], sizeof names[t], "t%u", t);
-		of_job[t] = (struct job_task){.name = names[t], .machine = JOB_NO_MACHINE, .weight = 1};
+		of_job[t] = (struct job_task){.name = names[t], .machine = JOB_NO_MACHINE};
 	}
 	return live_submit(live, &job, 0, may_move, 0, err);
 }
@@ -73,8 +73,7 @@ int fixture_submit_running(struct live *live, const char *id, const char *machin
 					     .machine = machine[0] == '-'
 								? JOB_NO_MACHINE
 								: cluster_find_machine(live_cluster(live), machine),
-					     .running_s = running_s,
-					     .weight = 1};
+					     .running_s = running_s};
 	}
 	return live_submit(live, &job, 0, may_move, now_s, err);
 }

@@ -136,8 +136,7 @@ static struct live *restart(struct live *old, struct live_settings *settings, do
 		job.task_count = list[j]->task_count;
 		job.limits = list[j]->limits;
 		for (uint32_t t = 0; t < job.task_count; t++)
-			of_job[t] = (struct job_task){
-				.name = list[j]->tasks[t].name, .machine = JOB_NO_MACHINE, .weight = 1};
+			of_job[t] = (struct job_task){.name = list[j]->tasks[t].name, .machine = JOB_NO_MACHINE};
 		cr_assert_eq(live_restore(live, &job, 0, list[j]->may_move, list[j]->tasks, now_s, &err), 0, "%s",
 			     err.text);
 	}

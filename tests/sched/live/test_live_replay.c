@@ -334,7 +334,7 @@ static void restore(struct live *live, double now_s)
 
 	for (int t = 0; t < 6; t++) {
 		snprintf(names[t], sizeof names[t], "t%d", t);
-		of_job[t] = (struct job_task){.name = names[t], .machine = JOB_NO_MACHINE, .weight = 1};
+		of_job[t] = (struct job_task){.name = names[t], .machine = JOB_NO_MACHINE};
 		tasks[t] = (struct live_task){.state = states[t],
 					      .machine = machines[t],
 					      .origin = states[t] == LIVE_MOVING ? 4 : -1,
