@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include <base/array.h>
+#include <base/hash.h>
 #include <base/number.h>
 
 enum { SWF_COLUMNS = 18, SACCT_COLUMNS = 128, TASKS_MAXIMUM = 1000000 };
@@ -16,14 +17,15 @@ static const double seconds_maximum = 1e11, second_us = 1e6;
 
 struct job {
 	uint64_t id;
+	size_t row;                      /* rows that were kept before it */
 	double submit_s, start_s, run_s; /* run_s: NAN if the job never ran, INFINITY if its end is unknown */
 	uint32_t tasks;
 };
 
 /* The columns of sacct that we use, by their names. reading.place[] has their positions, -1 = absent. */
-enum column { JOB_ID, SUBMIT, START, END, N_TASKS, ALLOC_CPUS, N_CPUS, N_NODES, COLUMNS };
-static const char *const column_names[COLUMNS] = {"JobID",  "Submit",    "Start", "End",
-						  "NTasks", "AllocCPUS", "NCPUS", "NNodes"};
+enum column { JOB_ID, SUBMIT, START, END, N_TASKS, ALLOC_CPUS, N_CPUS, N_NODES, ELAPSED, COLUMNS };
+static const char *const column_names[COLUMNS] = {"JobID",     "Submit", "Start",  "End",       "NTasks",
+						  "AllocCPUS", "NCPUS",  "NNodes", "ElapsedRaw"};
 
 struct reading {
 	struct batch_report *report;
@@ -32,6 +34,10 @@ struct reading {
 	bool strict;
 	int place[COLUMNS]; /* sacct */
 	bool has_header;
+	/* sacct: JobID of the last row that is no step, without the component of a heterogeneous job; "": not kept */
+	char last_id[64];
+	bool last_is_component; /* the last such row is a component of a heterogeneous job */
+	uint32_t step_tasks;    /* largest NTasks of a step of the last job so far */
 	struct job *jobs;
 	size_t count, capacity;
 };
@@ -72,7 +78,9 @@ static int keep(struct reading *reading, const struct job *job)
 	if (!larger)
 		return error_set(reading->err, ENOMEM, "out of memory");
 	reading->jobs = larger;
-	larger[reading->count++] = *job;
+	larger[reading->count] = *job;
+	larger[reading->count].row = reading->count;
+	reading->count++;
 	return 0;
 }
 
@@ -81,14 +89,15 @@ static uint32_t task_count(double count)
 	return count >= 1 && count <= TASKS_MAXIMUM ? (uint32_t)count : 0;
 }
 
-/* Reads a line of the header, such as "; MaxNodes: 128". */
+/* Reads a line of the header, such as "; MaxNodes: 128". A key is the line's first word: notes may contain it, too. */
 static void read_swf_header(struct reading *reading, const char *line)
 {
 	static const char *const keys[] = {"MaxNodes:", "MaxProcs:"};
 
+	line += strspn(line, "; \t");
 	for (int k = 0; k < 2; k++) {
-		const char *at = strstr(line, keys[k]);
-		double value = at ? strtod(at + strlen(keys[k]), NULL) : 0;
+		size_t length = strlen(keys[k]);
+		double value = strncmp(line, keys[k], length) == 0 ? strtod(line + length, NULL) : 0;
 
 		if (value >= 1 && value <= 1e9 && k == 0)
 			reading->report->machines = (int64_t)value;
@@ -97,8 +106,15 @@ static void read_swf_header(struct reading *reading, const char *line)
 	}
 }
 
+/* Status of a row that describes a part of a job's run; another row with status 0 or 1 describes the whole run. */
+static bool is_partial_execution(double status)
+{
+	return status >= 2 && status <= 4;
+}
+
 static int read_swf(struct reading *reading, char *line)
 {
+	enum { STATUS = 10 };
 	double values[SWF_COLUMNS];
 	char *save = NULL;
 	int count = 0;
@@ -118,6 +134,10 @@ static int read_swf(struct reading *reading, char *line)
 		return note(reading, BATCH_COLUMNS, "expected 18 columns");
 	if (values[0] < 0 || values[1] < 0)
 		return note(reading, BATCH_NUMBER, "expected a job number and a submission time");
+	if (is_partial_execution(values[STATUS])) {
+		reading->report->partial++;
+		return 0;
+	}
 	job = (struct job){
 		.id = (uint64_t)values[0],
 		.submit_s = values[1],
@@ -128,18 +148,25 @@ static int read_swf(struct reading *reading, char *line)
 	return keep(reading, &job);
 }
 
-/* Parses "2026-11-23T18:14:29" as UTC; NAN for "Unknown", "None" and "". Returns false if the text is not a time. */
+/*
+ * Parses "2026-11-23T18:14:29", a local time of this machine as sacct prints it, or seconds since 1970
+ * (SLURM_TIME_FORMAT=%s); NAN for "Unknown", "None" and "". Returns false if the text is not a time.
+ */
 static bool parse_time(const char *text, double *seconds)
 {
-	struct tm tm = {0};
-	const char *end = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+	struct tm tm = {.tm_isdst = -1};
+	const char *end;
 
 	*seconds = NAN;
 	if (strcmp(text, "Unknown") == 0 || strcmp(text, "None") == 0 || text[0] == '\0')
 		return true;
+	if (number_parse_double(text, seconds) == 0)
+		return *seconds >= 0 && *seconds <= seconds_maximum;
+	end = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
 	if (!end || *end)
 		return false;
-	*seconds = (double)timegm(&tm);
+	tm.tm_isdst = -1;
+	*seconds = (double)mktime(&tm);
 	return *seconds >= 0 && *seconds <= seconds_maximum;
 }
 
@@ -157,8 +184,8 @@ static int read_header(struct reading *reading, char **fields, size_t count)
 					(struct error_place){file_lines_name(reading->lines),
 							     file_lines_number(reading->lines), column_names[c]},
 					EINVAL,
-					"no such column in the header; expected the output of sacct -P -a -X -o "
-					"JobID,Submit,Start,End,NTasks,AllocCPUS");
+					"no such column in the header; expected the output of sacct -P -a -o "
+					"JobID,Submit,Start,End,ElapsedRaw,NTasks,AllocCPUS");
 	}
 	return 0;
 }
@@ -174,13 +201,70 @@ static uint32_t tasks_of(const struct reading *reading, char **fields)
 	return 0;
 }
 
+/*
+ * A row of a step of the last job: the job has as many tasks as its largest step, unless its own row says it. The batch
+ * script and Slurm's own steps do not count.
+ */
+static void read_step(struct reading *reading, char **fields, const char *dot)
+{
+	size_t length = (size_t)(dot - fields[reading->place[JOB_ID]]);
+	double count;
+
+	if (strlen(reading->last_id) != length ||
+	    strncmp(reading->last_id, fields[reading->place[JOB_ID]], length) != 0 || strcmp(dot, ".batch") == 0 ||
+	    strcmp(dot, ".extern") == 0 || strcmp(dot, ".interactive") == 0 || reading->place[N_TASKS] < 0 ||
+	    number_parse_double(fields[reading->place[N_TASKS]], &count) != 0)
+		return;
+	if (task_count(count) > reading->step_tasks) {
+		reading->step_tasks = task_count(count);
+		reading->jobs[reading->count - 1].tasks = reading->step_tasks;
+	}
+}
+
+/* Reads the times of a row. Returns false if one is not a time. */
+static bool read_times(const struct reading *reading, char **fields, struct job *job)
+{
+	double end_s, elapsed_s;
+
+	if (!parse_time(fields[reading->place[SUBMIT]], &job->submit_s) || isnan(job->submit_s) ||
+	    !parse_time(fields[reading->place[START]], &job->start_s) ||
+	    !parse_time(fields[reading->place[END]], &end_s))
+		return false;
+	job->run_s = isnan(job->start_s) ? NAN : isnan(end_s) ? INFINITY : end_s - job->start_s;
+	/* Unlike the difference of local times, it is right when the clocks change. */
+	if (isfinite(job->run_s) && reading->place[ELAPSED] >= 0 &&
+	    number_parse_double(fields[reading->place[ELAPSED]], &elapsed_s) == 0 && elapsed_s >= 0)
+		job->run_s = elapsed_s;
+	return true;
+}
+
+/* Keeps the job of the row with this JobID; a further component of a heterogeneous job adds its tasks to the job. */
+static int keep_sacct(struct reading *reading, char *id, struct job *job)
+{
+	char *plus = strchr(id, '+');
+	size_t before = reading->count;
+	int64_t number;
+	int code;
+
+	if (plus)
+		*plus = '\0';
+	if (plus && reading->last_is_component && strcmp(id, reading->last_id) == 0) {
+		reading->jobs[reading->count - 1].tasks += job->tasks;
+		return 0;
+	}
+	job->id = number_parse_i64(id, &number) == 0 && number >= 0 ? (uint64_t)number : hash_text(id);
+	code = keep(reading, job);
+	reading->step_tasks = 0;
+	reading->last_is_component = plus && reading->count > before;
+	snprintf(reading->last_id, sizeof reading->last_id, "%s", reading->count > before ? id : "");
+	return code;
+}
+
 static int read_sacct(struct reading *reading, char *line)
 {
-	char *fields[SACCT_COLUMNS];
+	char *fields[SACCT_COLUMNS], *dot;
 	size_t count = file_split(line, '|', fields, SACCT_COLUMNS);
-	double end_s;
 	struct job job = {0};
-	int64_t number;
 
 	if (!reading->has_header)
 		return read_header(reading, fields, count < SACCT_COLUMNS ? count : SACCT_COLUMNS);
@@ -189,18 +273,16 @@ static int read_sacct(struct reading *reading, char *line)
 		if (reading->place[c] >= (int)count)
 			return note(reading, BATCH_COLUMNS, "expected the columns of the header");
 	}
-	if (strchr(fields[reading->place[JOB_ID]], '.'))
-		return 0; /* this row is a step of a job; the job itself has another row */
-	if (!parse_time(fields[reading->place[SUBMIT]], &job.submit_s) || isnan(job.submit_s) ||
-	    !parse_time(fields[reading->place[START]], &job.start_s) ||
-	    !parse_time(fields[reading->place[END]], &end_s))
-		return note(reading, BATCH_NUMBER, "expected times as 2026-11-23T18:14:29, or Unknown");
-	job.id = number_parse_i64(fields[reading->place[JOB_ID]], &number) == 0 && number >= 0
-			 ? (uint64_t)number
-			 : hash_text(fields[reading->place[JOB_ID]]);
+	dot = strchr(fields[reading->place[JOB_ID]], '.');
+	if (dot) {
+		read_step(reading, fields, dot);
+		return 0;
+	}
+	if (!read_times(reading, fields, &job))
+		return note(reading, BATCH_NUMBER,
+			    "expected times as 2026-11-23T18:14:29, seconds since 1970, or Unknown");
 	job.tasks = tasks_of(reading, fields);
-	job.run_s = isnan(job.start_s) ? NAN : isnan(end_s) ? INFINITY : end_s - job.start_s;
-	return keep(reading, &job);
+	return keep_sacct(reading, fields[reading->place[JOB_ID]], &job);
 }
 
 struct change {
@@ -245,6 +327,64 @@ static int find_peak(struct reading *reading)
 	return 0;
 }
 
+static int compare_ids(const void *left, const void *right)
+{
+	const struct job *a = left, *b = right;
+
+	if (a->id != b->id)
+		return a->id < b->id ? -1 : 1;
+	return a->row < b->row ? -1 : a->row > b->row;
+}
+
+static int compare_rows(const void *left, const void *right)
+{
+	const struct job *a = left, *b = right;
+
+	return a->row < b->row ? -1 : a->row > b->row;
+}
+
+/* A further attempt of a requeued job: its run time is added, as evicted tasks keep their progress. */
+static void add_attempt(struct job *job, struct job *attempt)
+{
+	if (isnan(job->run_s)) {
+		job->start_s = attempt->start_s;
+		job->run_s = attempt->run_s;
+	} else if (!isnan(attempt->run_s)) {
+		job->run_s += attempt->run_s;
+	}
+	job->tasks = attempt->tasks;
+	attempt->tasks = 0; /* left out */
+}
+
+/* Gives a job whose number was used before, `times` times, an id of its own. */
+static void repeat_id(struct job *job, size_t times)
+{
+	job->id = hash_mix(job->id + ((uint64_t)times << 40));
+}
+
+/*
+ * Rows with equal ids: in sacct's output (-D), they are attempts of one job; in SWF, numbers that were used again, so
+ * the later job gets another id.
+ */
+static void settle_ids(struct reading *reading, enum batch_format format)
+{
+	qsort(reading->jobs, reading->count, sizeof *reading->jobs, compare_ids);
+	for (size_t first = 0, j = 1; j < reading->count; j++) {
+		struct job *job = &reading->jobs[j];
+
+		if (job->id != reading->jobs[first].id) {
+			first = j;
+			continue;
+		}
+		reading->report->repeated++;
+		if (format == BATCH_SACCT)
+			add_attempt(&reading->jobs[first], job);
+		else
+			repeat_id(job, j - first);
+	}
+	qsort(reading->jobs, reading->count, sizeof *reading->jobs, compare_rows);
+}
+
 static int add_jobs(struct reading *reading, struct workload *workload)
 {
 	double first_s = INFINITY;
@@ -256,6 +396,8 @@ static int add_jobs(struct reading *reading, struct workload *workload)
 		int64_t submit_us = (int64_t)((job->submit_s - first_s) * second_us);
 		int64_t run_us;
 
+		if (job->tasks == 0)
+			continue;
 		if (isnan(job->run_s)) {
 			workload->left_out.never_ran += job->tasks;
 			continue;
@@ -294,6 +436,8 @@ int batch_trace_read(struct workload *workload, enum batch_format format, struct
 
 	*report = (struct batch_report){0};
 	code = read_rows(&reading, format);
+	if (code == 0)
+		settle_ids(&reading, format);
 	if (code == 0 && (find_peak(&reading) != 0 || add_jobs(&reading, workload) != 0))
 		code = error_set(err, ENOMEM, "out of memory");
 	if (code == 0 && report->jobs == 0)

@@ -232,14 +232,46 @@ static int drop_machines(struct workload *workload, double fraction)
 	return 0;
 }
 
-static bool keeps_task(struct workload *workload, const struct workload_task *task,
-		       const struct workload_filter *filter)
+/* Counts the task's time from begin_us. Returns false if the task ends before. */
+static bool shift_task(struct workload_task *task, int64_t begin_us)
+{
+	task->submit_us -= begin_us;
+	if (task->submit_us >= 0)
+		return true;
+	if (task->run_us != WORKLOAD_TO_THE_END && task->run_us + task->submit_us <= 0)
+		return false;
+	if (task->run_us != WORKLOAD_TO_THE_END)
+		task->run_us += task->submit_us;
+	task->submit_us = 0;
+	return true;
+}
+
+/* Counts the times of machines and round trips from begin_us; what happened before has happened at the beginning. */
+static void shift_events(struct workload *workload, int64_t begin_us)
+{
+	for (size_t i = 0; i < workload->machine_event_count; i++) {
+		int64_t *time_us = &workload->machine_events[i].time_us;
+
+		*time_us = *time_us > begin_us ? *time_us - begin_us : 0;
+	}
+	for (size_t i = 0; i < workload->latency_count; i++) {
+		int64_t *time_us = &workload->latencies[i].time_us;
+
+		*time_us = *time_us > begin_us ? *time_us - begin_us : 0;
+	}
+}
+
+static bool keeps_task(struct workload *workload, struct workload_task *task, const struct workload_filter *filter)
 {
 	if (!is_drawn(task->job_id, filter->fraction)) {
 		workload->left_out.not_drawn++;
 		return false;
 	}
-	if (task->submit_us >= filter->end_us) {
+	if (!shift_task(task, filter->begin_us)) {
+		workload->left_out.too_early++;
+		return false;
+	}
+	if (task->submit_us >= filter->end_us - filter->begin_us) {
 		workload->left_out.too_late++;
 		return false;
 	}
@@ -339,6 +371,8 @@ int workload_finish(struct workload *workload, const struct workload_filter *fil
 	if (workload->machine_event_count > 0)
 		qsort(workload->machine_events, workload->machine_event_count, sizeof *workload->machine_events,
 		      compare_machine_events);
+	if (filter->begin_us > 0)
+		shift_events(workload, filter->begin_us);
 	for (size_t t = 0; t < workload->task_count; t++) {
 		struct workload_task *task = &workload->tasks[t];
 

@@ -125,16 +125,17 @@ static json_t *workload_json(const struct simulate *simulate)
 	const struct workload *workload = simulate->workload;
 	const struct workload_left_out *left_out = &workload->left_out;
 
-	return json_pack("{s:s,s:I,s:I,s:I,s:I,s:o,s:{s:I,s:I,s:I,s:I,s:I}}", "source", source_name(simulate->options),
-			 "rows",
+	return json_pack("{s:s,s:I,s:I,s:I,s:I,s:o,s:{s:I,s:I,s:I,s:I,s:I,s:I}}", "source",
+			 source_name(simulate->options), "rows",
 			 (json_int_t)(simulate->trace_report.rows + simulate->journal_counts.events +
 				      simulate->batch_report.rows),
 			 "machines", (json_int_t)workload->machine_count, "jobs", (json_int_t)workload->job_count,
 			 "tasks", (json_int_t)workload->task_count, "problems",
 			 problems_json(&simulate->trace_report, &simulate->batch_report), "left_out",
-			 "tasks_that_never_ran", (json_int_t)left_out->never_ran, "tasks_submitted_too_late",
-			 (json_int_t)left_out->too_late, "tasks_outside_fraction", (json_int_t)left_out->not_drawn,
-			 "single_task_jobs", (json_int_t)left_out->single_jobs, "machines_outside_fraction",
+			 "tasks_that_never_ran", (json_int_t)left_out->never_ran, "tasks_that_ended_too_early",
+			 (json_int_t)left_out->too_early, "tasks_submitted_too_late", (json_int_t)left_out->too_late,
+			 "tasks_outside_fraction", (json_int_t)left_out->not_drawn, "single_task_jobs",
+			 (json_int_t)left_out->single_jobs, "machines_outside_fraction",
 			 (json_int_t)left_out->machines_not_drawn);
 }
 
@@ -154,16 +155,17 @@ json_t *simulate_settings_json(const struct simulate *simulate)
 	json_t *object = json_pack(
 		"{s:f,s:f,s:f,s:b,s:I,s:f,s:b,s:s,s:s,s:f,s:f,s:f,s:b,s:s,s:s,s:I,s:I,s:f,s:{s:f,s:f,s:f,s:f,"
 		"s:f,s:f,s:f},s:s,s:I}",
-		"hours", options->hours, "fraction", options->fraction, "speed_up", options->speed_up, "keep_single",
-		options->keep_single, "slots", (json_int_t)simulate->slots, "slots_per_cpu", options->slots_per_cpu,
-		"updates", options->updates, "topology", options->topology, "solver_time", options->solver_time,
-		"work_ns", options->work_ns, "round_s", options->round_s, "migration_cost_s", options->migration_cost_s,
-		"lose_work", options->lose_work, "roots", options->roots == 0 ? "any" : "best", "spill",
-		options->spill == 0 ? "any" : "best", "unscheduled_capacity", (json_int_t)options->unscheduled_capacity,
-		"gamma", (json_int_t)options->gamma, "omega_per_s", options->omega_per_s, "latency", "rack_us",
-		level_us[SIM_SAME_RACK], "pod_us", level_us[SIM_SAME_POD], "across_us", level_us[SIM_OTHER_POD],
-		"spread", options->spread, "drift", options->drift, "noise", options->noise, "spike_chance",
-		options->spike_chance, "curve_mix", options->curve_mix, "seed", (json_int_t)options->seed);
+		"hours", (double)simulate->end_us / 3.6e9, "fraction", options->fraction, "speed_up", options->speed_up,
+		"keep_single", options->keep_single, "slots", (json_int_t)simulate->slots, "slots_per_cpu",
+		options->slots_per_cpu, "updates", options->updates, "topology", options->topology, "solver_time",
+		options->solver_time, "work_ns", options->work_ns, "round_s", options->round_s, "migration_cost_s",
+		options->migration_cost_s, "lose_work", options->lose_work, "roots",
+		options->roots == 0 ? "any" : "best", "spill", options->spill == 0 ? "any" : "best",
+		"unscheduled_capacity", (json_int_t)options->unscheduled_capacity, "gamma", (json_int_t)options->gamma,
+		"omega_per_s", options->omega_per_s, "latency", "rack_us", level_us[SIM_SAME_RACK], "pod_us",
+		level_us[SIM_SAME_POD], "across_us", level_us[SIM_OTHER_POD], "spread", options->spread, "drift",
+		options->drift, "noise", options->noise, "spike_chance", options->spike_chance, "curve_mix",
+		options->curve_mix, "seed", (json_int_t)options->seed);
 
 	json_object_set_new(object, "weights", json_string(policy_weights_names[options->weights]));
 	json_object_set_new(object, "machine_arcs", json_integer(options->machine_arcs));
@@ -240,15 +242,25 @@ static void print_duration(FILE *out, double seconds)
 		fprintf(out, " %8.1f s", seconds);
 }
 
+static void print_left_out(uint64_t count, const char *what, FILE *out)
+{
+	if (count > 0)
+		fprintf(out, ", %" PRIu64 " %s", count, what);
+}
+
 void simulate_print_table(const struct simulate *simulate, FILE *out)
 {
 	const struct workload *workload = simulate->workload;
 
 	fprintf(out,
 		"%zu machines, %zu jobs, %zu tasks; left out: %" PRIu64 " tasks that never ran, %" PRIu64
-		" jobs of one task\n\n",
+		" jobs of one task",
 		workload->machine_count, workload->job_count, workload->task_count, workload->left_out.never_ran,
 		workload->left_out.single_jobs);
+	print_left_out(workload->left_out.too_early, "tasks that ended before --from", out);
+	print_left_out(workload->left_out.too_late, "tasks submitted after the simulated time (--hours)", out);
+	print_left_out(workload->left_out.not_drawn, "tasks outside --fraction", out);
+	fputs("\n\n", out);
 	fprintf(out, "%-38s %6s %6s %6s %10s %10s %10s %10s %9s %7s\n", "POLICY", "AREA", "WORST", "TASKS",
 		"PLACED p50", "p99", "ROUND p50", "p99", "MIGRATED", "WAITING");
 	for (size_t i = 0; i < simulate->policy_count; i++) {

@@ -126,7 +126,6 @@ static int common_settings(const struct simulate_options *options, struct sim_se
 	sim_settings_default(settings);
 	settings->slots_per_cpu = options->slots_per_cpu;
 	settings->updates = options->updates;
-	settings->end_us = (int64_t)(options->hours * 3600 * second_us);
 	settings->round_us = (int64_t)(options->round_s * second_us);
 	settings->work_ns_per_scan = options->work_ns;
 	settings->migration_cost_us = (int64_t)(options->migration_cost_s * second_us);
@@ -286,13 +285,19 @@ int simulate_check(const struct simulate_options *options, struct error *err)
 	return code == 0 ? parse_policies(&simulate, &settings, err) : code;
 }
 
-static void warn_of_batch_problems(const struct batch_report *report)
+static void warn_of_batch_problems(const struct batch_report *report, enum batch_format format)
 {
 	for (int k = 0; k < BATCH_PROBLEMS; k++) {
 		if (report->problems[k])
 			log_warning("%llu %s; the first: %s", (unsigned long long)report->problems[k],
 				    batch_problem_name((enum batch_problem)k), report->first[k]);
 	}
+	if (report->partial > 0)
+		log_warning("%llu rows of partial executions (status 2 to 4) are skipped",
+			    (unsigned long long)report->partial);
+	if (report->repeated > 0)
+		log_warning("%llu rows repeat the id of an earlier row: %s", (unsigned long long)report->repeated,
+			    format == BATCH_SWF ? "each is another job" : "they are further attempts of one job");
 }
 
 static void warn_of_problems(const struct google_trace_report *report)
@@ -365,11 +370,17 @@ static int read_batch(struct simulate *simulate, enum batch_format format, const
 					    &simulate->batch_report, err)
 			 : error_code(err, ENOENT);
 
-	warn_of_batch_problems(&simulate->batch_report);
+	warn_of_batch_problems(&simulate->batch_report, format);
 	file_lines_close(lines);
 	if (code == 0 && add_batch_machines(simulate) != 0)
 		return error_set(err, ENOMEM, "out of memory");
 	return code;
+}
+
+/* The simulated time if the workload does not decide it. */
+static double hours_of(const struct simulate_options *options)
+{
+	return options->hours > 0 ? options->hours : 24;
 }
 
 static struct workload *generate(const struct simulate *simulate)
@@ -380,17 +391,47 @@ static struct workload *generate(const struct simulate *simulate)
 	sim_generate_settings_default(&settings);
 	settings.machines = (uint32_t)simulate->machines;
 	settings.slots = (uint32_t)simulate->slots;
-	settings.hours = options->hours;
+	settings.hours = hours_of(options);
 	settings.load = options->load;
 	settings.seed = (uint64_t)options->seed;
 	return sim_generate(&settings);
 }
 
-static int make_workload(struct simulate *simulate, int64_t end_us, struct error *err)
+/*
+ * Sets the part of the workload to simulate. A trace that begins later than the simulation would end, as a middle part
+ * of a longer one does, is simulated from its first submission.
+ */
+static void set_window(struct simulate *simulate, struct workload_filter *filter)
+{
+	const struct simulate_options *options = simulate->options;
+	const struct workload *workload = simulate->workload;
+	bool batch = options->swf || options->sacct;
+	int64_t first_us = INT64_MAX, last_us = 0;
+
+	for (size_t t = 0; t < workload->task_count; t++) {
+		const struct workload_task *task = &workload->tasks[t];
+		int64_t submit_us = (int64_t)((double)task->submit_us / options->speed_up);
+		int64_t end_us = submit_us + (task->run_us == WORKLOAD_TO_THE_END ? 0 : task->run_us);
+
+		first_us = submit_us < first_us ? submit_us : first_us;
+		last_us = end_us > last_us ? end_us : last_us;
+	}
+	filter->begin_us = (int64_t)(options->from * 3600 * second_us);
+	simulate->end_us = (int64_t)(hours_of(options) * 3600 * second_us);
+	if (options->from <= 0 && first_us != INT64_MAX && first_us >= simulate->end_us) {
+		filter->begin_us = first_us / 1000000 * 1000000;
+		log_warning("the first task is submitted at hour %.2f: simulating from there (--from)",
+			    (double)first_us / 3600 / second_us);
+	}
+	if (batch && options->hours <= 0 && last_us > filter->begin_us)
+		simulate->end_us = last_us - filter->begin_us + 1000000;
+	filter->end_us = filter->begin_us + simulate->end_us;
+}
+
+static int make_workload(struct simulate *simulate, struct error *err)
 {
 	const struct simulate_options *options = simulate->options;
 	struct workload_filter filter = {
-		.end_us = end_us,
 		.fraction = options->fraction,
 		.speed_up = options->speed_up,
 		.keep_single = options->keep_single,
@@ -411,12 +452,14 @@ static int make_workload(struct simulate *simulate, int64_t end_us, struct error
 		code = read_batch(simulate, BATCH_SACCT, options->sacct, err);
 	if (code == 0 && options->job_curves)
 		code = read_job_curves(simulate, err);
+	if (code == 0)
+		set_window(simulate, &filter);
 	if (code == 0 && workload_finish(simulate->workload, &filter) != 0)
 		code = error_set(err, ENOMEM, "out of memory");
 	if (code == 0 && (simulate->workload->job_count == 0 || simulate->workload->machine_count == 0))
 		code = error_set(err, EINVAL,
 				 "nothing to simulate: %zu jobs, %zu machines; are --fraction and --hours too "
-				 "small?",
+				 "small, or is --from too large?",
 				 simulate->workload->job_count, simulate->workload->machine_count);
 	return code;
 }
@@ -458,10 +501,10 @@ int simulate_setup(struct simulate *simulate, const struct simulate_options *opt
 	code = common_settings(options, &common, err);
 	if (code == 0) {
 		simulate->library = curve_library_create(options->curves);
-		code = simulate->library ? make_workload(simulate, common.end_us, err)
-					 : error_set(err, ENOMEM, "out of memory");
+		code = simulate->library ? make_workload(simulate, err) : error_set(err, ENOMEM, "out of memory");
 	}
 	common.slots = (uint32_t)simulate->slots;
+	common.end_us = simulate->end_us;
 	if (code == 0)
 		set_levels(simulate, &common.latency);
 	if (code == 0 && options->series) {

@@ -205,6 +205,21 @@ for round in 0 1; do
 		"$(awk -F, '$2 == 20 { print ($6 > 0.96) }' mini-day/jobs.csv)" = 1
 done
 
+# A middle part of a trace begins at its first task; a batch trace ends with its last job.
+mkdir -p late/task_events && cp -r mini/machine_events late
+gunzip -c mini/task_events/*.gz | awk -F, -v OFS=, '{ $1 = sprintf("%.0f", $1 + 72000000000); print }' | gzip >late/task_events/part-00000-of-00500.csv.gz
+run "$nomora" simulate --trace late --curves "$curves" --hours 0.1 --slots 4 --topology 1x2 -p random
+[[ $out == *"2 jobs, 13 tasks"* && $err == *"is submitted at hour 20"* ]] && pass "a late trace is simulated from its first task" ||
+	fail "a late trace is simulated from its first task" "$out" "$err"
+run "$nomora" simulate --trace mini --curves "$curves" --from 0.1 --hours 0.3 --slots 4 --topology 1x2 -p random --json
+check "--from: the tasks that run then" test "$(printf '%s\n' "$out" | python3 -c 'import json, sys; print(json.load(sys.stdin)["workload"]["tasks"])')" = 13
+printf '; MaxNodes: 4\n1 0 0 100 4 -1 -1 4 -1 -1 1 1 1 1 1 1 -1 -1\n2 9000 0 7200 4 -1 -1 4 -1 -1 1 1 1 1 1 1 -1 -1\n' >long.swf
+run "$nomora" simulate --swf long.swf --curves "$curves" -p random --json
+check "a batch trace ends with its last job" test "$(printf '%s\n' "$out" | python3 -c 'import json, sys; print(round(json.load(sys.stdin)["settings"]["hours"], 2))')" = 4.5
+run "$nomora" simulate --swf long.swf --curves "$curves" -p random --hours 1
+[[ $out == *"4 tasks submitted after the simulated time (--hours)"* ]] && pass "what is outside the window is counted" ||
+	fail "what is outside the window is counted" "$out"
+
 # Recorded series: far racks all day, then near ones.
 mkdir series && seq 1 60 | sed 's/.*/300/' >series/rack-1 && seq 1 60 | sed 's/.*/30/' >near
 run "${simulate[@]}" --machines 60 --slots 4 --hours 0.05 -p nomora --series series --json

@@ -2,7 +2,9 @@
 #include <model/batch_trace.h>
 
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static struct workload *workload;
 static struct batch_report report;
@@ -206,4 +208,68 @@ Test(batch_trace, nothing_useful_is_an_error)
 	workload_destroy(workload);
 	cr_assert_lt(read_text(BATCH_SACCT, "JobID|Submit|End\n", false), 0);
 	cr_assert(strstr(err.text, "test:1: Start: no such column"), "%s", err.text);
+}
+
+/* Rows with status 2 to 4 are parts of the run that the row with status 1 has whole; 9 occurs twice: two jobs. */
+Test(batch_trace, partial_executions_are_skipped_and_repeated_numbers_are_other_jobs)
+{
+	cr_assert_eq(read_text(BATCH_SWF,
+			       "; MaxNodes: 8\n; Note: since 1998 MaxNodes: 64 were used\n"
+			       "7 0 0 300 4 -1 -1 4 400 -1 1 1 1 1 1 1 -1 -1\n"
+			       "7 0 0 100 4 -1 -1 4 400 -1 2 1 1 1 1 1 -1 -1\n"
+			       "7 200 0 200 4 -1 -1 4 400 -1 3 1 1 1 1 1 -1 -1\n"
+			       "9 0 0 100 2 -1 -1 2 400 -1 1 1 1 1 1 1 -1 -1\n"
+			       "9 50 0 100 3 -1 -1 2 400 -1 5 1 1 1 1 1 -1 -1\n",
+			       true),
+		     0, "%s", err.text);
+	cr_expect_eq(workload->job_count, 3);
+	cr_expect_eq(workload->task_count, 9);
+	cr_expect_eq(workload->jobs[1].task_count + workload->jobs[2].task_count, 5);
+	cr_expect_eq(report.partial, 2);
+	cr_expect_eq(report.repeated, 1);
+	cr_expect_eq(report.machines, 8, "a note is no key");
+}
+
+/* Job 100 has 4 tasks by its step, 104 two components, 200 was requeued: 600 s, then 1,080 s. */
+Test(batch_trace, steps_components_and_attempts_of_sacct)
+{
+	cr_assert_eq(read_text(BATCH_SACCT,
+			       "JobID|Submit|Start|End|NTasks|AllocCPUS\n"
+			       "100|1793520000|1793520010|1793520610||8\n"
+			       "100.batch|1793520000|1793520010|1793520610|1|8\n"
+			       "100.0|1793520000|1793520011|1793520609|4|8\n"
+			       "104+0|1793520180|1793520210|1793521200||4\n"
+			       "104+0.0|1793520180|1793520210|1793521200|4|4\n"
+			       "104+1|1793520180|1793520210|1793521200||2\n"
+			       "200|1793520000|1793520010|1793520610||4\n"
+			       "200|1793520611|1793520720|1793521800||4\n",
+			       true),
+		     0, "%s", err.text);
+	cr_assert_eq(workload->job_count, 3);
+	cr_expect_eq(workload->task_count, 4 + 6 + 4);
+	cr_expect_eq(report.repeated, 1);
+	for (size_t j = 0; j < 3; j++) {
+		const struct workload_job *job = &workload->jobs[j];
+		int64_t run_us = workload->tasks[job->first_task].run_us;
+
+		cr_expect_eq(job->task_count, job->id == 104 ? 6 : 4);
+		cr_expect_eq(run_us, job->id == 100 ? 600000000 : job->id == 104 ? 990000000 : 1680000000);
+	}
+}
+
+/* The clocks go back at 3 h: from 01:30 to 03:30 are 3 hours. ElapsedRaw is right in any zone. */
+Test(batch_trace, local_times_and_elapsed)
+{
+	static const char rows[] = "300|2026-10-25T01:00:00|2026-10-25T01:30:00|2026-10-25T03:30:00||4|\n"
+				   "301|2026-10-25T02:40:00|2026-10-25T02:50:00|2026-10-25T02:10:00||4|1200\n";
+	char text[400];
+
+	setenv("TZ", "Europe/Berlin", 1);
+	tzset();
+	snprintf(text, sizeof text, "JobID|Submit|Start|End|NTasks|AllocCPUS|ElapsedRaw\n%s", rows);
+	cr_assert_eq(read_text(BATCH_SACCT, text, true), 0, "%s", err.text);
+	cr_assert_eq(workload->job_count, 2);
+	for (size_t j = 0; j < 2; j++)
+		cr_expect_eq(workload->tasks[workload->jobs[j].first_task].run_us,
+			     workload->jobs[j].id == 300 ? 10800000000 : 1200000000);
 }

@@ -227,3 +227,31 @@ Test(job_curves, a_bad_file_is_refused_with_its_line)
 		workload_destroy(workload);
 	}
 }
+
+/* Task 0 ends at 40 us, before the window; task 1 runs from 30 to 80 us, task 2 is submitted at 60 us, task 3 at 90 us.
+ */
+Test(workload, a_window_begins_with_the_tasks_that_run_then)
+{
+	static const int64_t submit_us[] = {10, 30, 60, 90}, run_us[] = {30, 50, 20, 20};
+	struct workload *workload = workload_create();
+	struct workload_filter filter = all;
+
+	filter.keep_single = true;
+	filter.begin_us = 50;
+	filter.end_us = 90;
+	for (uint32_t i = 0; i < 4; i++)
+		cr_assert_eq(workload_add_task(workload, i, 0, submit_us[i], run_us[i]), 0);
+	cr_assert_eq(workload_add_machine_event(workload, 20, 1, WORKLOAD_MACHINE_ADDED, 0.5F), 0);
+	cr_assert_eq(workload_add_machine_event(workload, 70, 1, WORKLOAD_MACHINE_REMOVED, 0.5F), 0);
+	cr_assert_eq(workload_finish(workload, &filter), 0);
+	cr_expect_eq(workload->left_out.too_early, 1);
+	cr_expect_eq(workload->left_out.too_late, 1);
+	cr_assert_eq(workload->job_count, 2);
+	cr_expect_eq(workload->tasks[0].submit_us, 0);
+	cr_expect_eq(workload->tasks[0].run_us, 30);
+	cr_expect_eq(workload->tasks[1].submit_us, 10);
+	cr_expect_eq(workload->tasks[1].run_us, 20);
+	cr_expect_eq(workload->machine_events[0].time_us, 0);
+	cr_expect_eq(workload->machine_events[1].time_us, 20);
+	workload_destroy(workload);
+}

@@ -5,9 +5,15 @@
  *   Standard Workload Format (Feitelson's archive): 18 numbers a line, comments after ';', headers "; MaxNodes: 128"
  *   `sacct -P` of Slurm: a header with the names of the columns, fields between '|'
  *
- * A job becomes one task per processor. The number of processors is:
+ * The number of a job's tasks is:
  * - in SWF, that of the allocated processors; if it is missing, that of the requested processors
- * - in sacct, NTasks; if it is missing, AllocCPUS, then NCPUS, then NNodes
+ * - in sacct, NTasks of the job's row or, as Slurm prints it for steps alone, of its largest step; without both,
+ *   AllocCPUS, then NCPUS, then NNodes
+ *
+ * SWF rows of partial executions (status 2 to 4) are skipped: another row has the whole run. sacct's components of a
+ * heterogeneous job ("104+1") are one job. Rows of sacct with one JobID (-D) are attempts of one job, whose run times
+ * add up; in SWF, a repeated number is another job. sacct's times are local times of this machine, or seconds since
+ * 1970; the run time is ElapsedRaw if there is this column.
  *
  * All tasks of a job have the job's submission and run time. Jobs that never ran are left out and counted. A job
  * without an end runs to the end of the simulation. Times become microseconds since the first submission. The trace
@@ -37,6 +43,8 @@ const char *batch_problem_name(enum batch_problem problem);
 
 struct batch_report {
 	uint64_t rows, jobs;
+	uint64_t partial;  /* SWF: rows of partial executions, which are skipped */
+	uint64_t repeated; /* rows with the id of an earlier row */
 	uint64_t problems[BATCH_PROBLEMS];
 	char first[BATCH_PROBLEMS][192]; /* "file:line: text" */
 	uint64_t peak_tasks;             /* maximum number of tasks that ran at the same time */

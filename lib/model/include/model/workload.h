@@ -62,6 +62,7 @@ struct workload_latency {
 /* Counts of the items that workload_finish() and the readers left out. */
 struct workload_left_out {
 	uint64_t never_ran;   /* tasks without an attempt */
+	uint64_t too_early;   /* tasks that ended before the beginning, if each began to run when it was submitted */
 	uint64_t too_late;    /* tasks submitted at or after the end */
 	uint64_t not_drawn;   /* tasks of jobs that the filter's `fraction` does not keep */
 	uint64_t single_jobs; /* jobs with one task */
@@ -115,7 +116,12 @@ const struct workload_note *workload_find_note(const struct workload *workload, 
 int workload_add_latency(struct workload *workload, int64_t time_us, uint32_t a, uint32_t b, float rtt_us);
 
 struct workload_filter {
-	int64_t end_us;   /* submissions at or after this time, once divided by speed_up, are left out */
+	/*
+	 * Times of the trace, once divided by speed_up, between which submissions are kept. All times are shifted so
+	 * that begin_us is 0. A task that was submitted before and still runs then is submitted at the beginning, with
+	 * the rest of its run time.
+	 */
+	int64_t begin_us, end_us;
 	double fraction;  /* share of machines and of jobs to keep, chosen by a hash of their ids; 1 = all */
 	double speed_up;  /* submission times are divided by this; 1 = as in the trace */
 	bool keep_single; /* keep jobs with one task */

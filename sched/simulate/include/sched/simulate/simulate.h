@@ -29,7 +29,7 @@ struct simulate_options {
 	struct option_list policies, what_if;
 	int64_t checkpoint_s; /* 0 = none */
 	int64_t machines, slots, seed, machine_arcs, unscheduled_capacity, gamma, processes, seeds;
-	double hours, load, fraction, speed_up, slots_per_cpu, round_s, work_ns, omega_per_s, migration_cost_s;
+	double from, hours, load, fraction, speed_up, slots_per_cpu, round_s, work_ns, omega_per_s, migration_cost_s;
 	double rack_us, pod_us, across_us, spread, drift, noise, spike_chance;
 	bool live, resume, keep_single, interpolate, updates, lose_work, strict, check, json;
 	int roots, spill, weights;
@@ -48,6 +48,7 @@ struct simulate_policy {
 struct simulate {
 	const struct simulate_options *options;
 	struct workload *workload;
+	int64_t end_us; /* simulated time */
 	struct google_trace_report trace_report;
 	struct journal_counts journal_counts;
 	struct batch_report batch_report;
