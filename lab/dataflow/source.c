@@ -29,6 +29,8 @@ int dataflow_check_sources(const struct dataflow_settings *settings, int operand
 		return error_set(err, EINVAL, "--throughput and --slurm need 'nomora dataflow run'");
 	if (settings->throughput && chart_check_name(settings->throughput, err) != 0)
 		return -EINVAL;
+	if (settings->faults.count > 0 && !settings->simulate && !settings->run && settings->experiment < 0)
+		return error_set(err, EINVAL, "--fail needs --simulate or 'nomora dataflow run'");
 	if (settings->routes == DATAFLOW_PORTS && !settings->run)
 		return error_set(err, EINVAL, "--routes ports needs 'nomora dataflow run'");
 	if (settings->routes == DATAFLOW_PORTS && settings->faults.count > 0)

@@ -33,7 +33,7 @@ static const struct {
 
 static bool find_strategy(const char *text, enum dataflow_grouping *grouping)
 {
-	size_t length = strcspn(text, " ");
+	size_t length = strcspn(text, " ["); /* "HASH[id]" in plans of batch SQL */
 
 	for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++)
 		if (length == strlen(strategies[i].name) && strncasecmp(text, strategies[i].name, length) == 0) {

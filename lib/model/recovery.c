@@ -101,11 +101,12 @@ int64_t recovery_add_application(struct recovery_scenario *scenario, const char 
 	return scenario->application_count++;
 }
 
+/* The key of a task. Names may contain dots, but no control characters. */
 static char *join(const char *application, const char *task)
 {
 	char *text;
 
-	return asprintf(&text, "%s.%s", application, task) < 0 ? NULL : text;
+	return asprintf(&text, "%s\x1f%s", application, task) < 0 ? NULL : text;
 }
 
 int64_t recovery_add_task(struct recovery_scenario *scenario, const struct recovery_task *task)

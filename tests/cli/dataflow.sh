@@ -139,6 +139,10 @@ check "simulation as JSON" jq -e '.schema == "nomora.dataflow-simulation/1" and 
 peak() { "$nomora" dataflow --generate storm,jobs=4,MB=100-200 --simulate --json -t jellyfish:10,5,30 --local-MBps 100 "$@" | jq '.rates[0][1]'; }
 check "--buffer-MB: sources send more until queues are full" jq -en --argjson with "$(peak --buffer-MB 20)" --argjson without "$(peak)" '$with > $without'
 refuses "a negative queue" 2 'buffer-MB' "$nomora" dataflow --generate storm --simulate --buffer-MB -1
+refuses "a fault that nothing simulates" 2 "--fail needs --simulate" "$nomora" dataflow --generate storm,MB=1-2 --fail host:h0@1
+sed 's/"ship_strategy": *"HASH[^"]*"/"ship_strategy": "HASH[id, key]"/' "$scratch/plan.json" >"$scratch/sql.json"
+cmp -s "$scratch/plan.json" "$scratch/sql.json" && fail "the plan has a hash strategy" || pass "the plan has a hash strategy"
+check "a ship strategy with its keys" "$nomora" dataflow --flink "$scratch/sql.json"
 refuses "a bad fault" 2 "fail: 'link:h0:h1@5': unknown link" "$nomora" dataflow --generate storm,MB=1-2 --simulate --fail link:h0:h1@5
 refuses "jobs that never end" 1 "job 'j0' never ends" "$nomora" dataflow --generate storm --simulate
 quick=(--runs 2 --steps 2 --route-steps 2 --repeats 1 --starts 1)

@@ -27,6 +27,20 @@ static struct recovery_scenario *parse(const char *text, struct error *err)
 	return recovery_parse("s.json", text, strlen(text), err);
 }
 
+/* "A" with a flow to its task "B.2" is not "A.B" with its task "2". */
+Test(recovery, a_name_with_a_dot_names_no_task_of_another_application)
+{
+	struct error err = {0};
+
+	cr_expect_null(
+		parse(HEAD SERVERS
+		      "\"applications\": [{\"name\": \"A.B\", \"tasks\": [{\"name\": \"2\", \"server\": \"S0\"}]},\n"
+		      "{\"name\": \"A\", \"tasks\": [{\"name\": \"1\", \"server\": \"S1\"}],\n"
+		      "\"flows\": [{\"from\": \"1\", \"to\": \"B.2\", \"MB\": 1}]}]}",
+		      &err));
+	cr_expect(strstr(err.text, "application 'A' has no task 'B.2'"), "%s", err.text);
+}
+
 Test(recovery, reads_and_writes_what_it_read)
 {
 	const char *text =
