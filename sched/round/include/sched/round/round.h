@@ -2,7 +2,8 @@
 /*
  * One scheduling round (NoMora 5.2). A first solve places only the waiting roots. A second solve then places the other
  * tasks, whose costs depend on the root's machine. If no root waits, or the policy treats roots like other tasks,
- * there is only the second solve. `nomora place`, the simulator and the live scheduler run the same rounds.
+ * there is only the second solve. `nomora place` and the simulator run these rounds; the live scheduler, which reserves
+ * slots and refuses moves, has rounds of its own (sched/live/step.c).
  *
  * Times are wall-clock seconds. Costs are those of the flow network. Use it from the placer's thread.
  */

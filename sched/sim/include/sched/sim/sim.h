@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A trace-driven simulation of one scheduling policy: events, rounds and metrics, in virtual time and without I/O. Its
- * rounds run the same code as those of `place` and of the live scheduler (sched/round).
+ * rounds run the same code as those of `place` (sched/round).
  *
  * A round begins when the previous one has ended and something has changed: a submission, a machine, a free slot for a
  * waiting task, or, with preemption, the latencies. If round_us is not 0, rounds begin at this interval instead. The
