@@ -140,6 +140,30 @@ cat >failover.jsonl <<'END'
 END
 run "$nomora" place --cluster failover-cluster.json --jobs failover.jsonl --curves "$curves" --json
 expect "a restarted root goes beside its running tasks" 'd["tasks"][0]["machine"], d["totals"]["performance_cost"]' "('a2', 1262)"
+# seen_rows SEEN ANSWERED: h2 answered its probers last ANSWERED s ago, and they saw it SEEN s ago; h2's own rows are as old
+# as its last answer. The other rows are of now.
+seen_rows() {
+	awk -F, -v OFS=, -v now="$(date +%s)" -v seen="$1" -v answered="$2" '
+		NR == 1 { print $0, "state,paths,paths_covered,disturbed,error_us,answered_at"; next }
+		{ $8 = now }
+		$1 == "h2" { $8 = now - answered }
+		$2 == "h2" { $3 = $4 = $5 = ""; $6 = 1; $7 = 0; $8 = now - seen }
+		{ print $0, $7 ? "measured" : "unreachable", 0, 1, 0, 0, $2 == "h2" ? now - answered : $8 }' mesh.csv
+}
+# One task per free slot: h2's two slots stay free as long as h2 is seen to be silent.
+echo '{"id": "p", "curve": "memcached", "root": 0, "tasks": [{"name": "r", "machine": "h1"}, "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o"]}' >full.jsonl
+seen_rows 1 600 >silent.csv
+rm -f silent.live
+"$nomora" mesh merge silent.csv --live silent.live --cluster cluster.json
+for mesh in silent.csv silent.live; do
+	run "$nomora" place --cluster cluster.json --curves "$curves" --jobs full.jsonl --latency "$mesh" --max-age 60 --json
+	expect "a host that answered last 600 s ago, and is seen now, gets no task: $mesh" \
+		'sum(t["machine"] == "h2" for t in d["tasks"]), d["totals"]["waiting"]' "(0, 2)"
+done
+seen_rows 90 600 >unseen.csv
+run "$nomora" place --cluster cluster.json --curves "$curves" --jobs full.jsonl --latency unseen.csv --max-age 60 --json
+expect "one that nobody has seen for 90 s counts as not measured" \
+	'{t["rtt_origin"] for t in d["tasks"] if t["machine"] == "h2"}, d["totals"]["waiting"]' "({'rack pair'}, 0)"
 # A task may not reach an unreachable machine at the price of its rack: A.t would be sent to h6, at 0.455.
 silent=("$nomora" place --cluster "$source_root/tests/data/place/silent-cluster.json" --latency "$source_root/tests/data/place/silent.csv" --verify --json)
 printf '%s\n' '{"id":"A","curve":"memcached","root":"r","tasks":[{"name":"r","machine":"h1","running_s":9},"t"]}' \
