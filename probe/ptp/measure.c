@@ -108,6 +108,8 @@ static int count(struct measurement *measurement, const struct ptp_exchange *exc
 
 	if (!ptp_exchange_sample(exchange, PTP_SOFTWARE, &software)) {
 		result->unanswered += !*measurement->stop;
+		result->unsynced +=
+			!*measurement->stop && exchange->mechanism != PTP_PEER_DELAY && !exchange->answer.known;
 		return 0;
 	}
 	result->one_step += software.one_step;

@@ -36,6 +36,9 @@ int ptp_result_print(const struct ptp_result *result, FILE *out, struct error *e
 
 	fprintf(out, "%" PRIu64 " requests, %zu samples, %" PRIu64 " without an answer\n", result->requests,
 		software->count, result->unanswered);
+	if (result->unsynced)
+		fprintf(out, "no Sync was received for %" PRIu64 " of them: no clock of this domain is master yet\n",
+			result->unsynced);
 	if (software->count == 0)
 		return 0;
 	ptp_identity_print(&result->peer, peer);
@@ -72,10 +75,10 @@ int ptp_result_write_json(const struct ptp_result *result, const char *path, str
 	char peer[PTP_IDENTITY_TEXT_BYTES];
 
 	ptp_identity_print(&result->peer, peer);
-	root = json_pack("{s:s,s:I,s:I,s:I,s:I,s:o}", "schema", "nomora.ptp/1", "requests",
+	root = json_pack("{s:s,s:I,s:I,s:I,s:I,s:I,s:o}", "schema", "nomora.ptp/1", "requests",
 			 (json_int_t)result->requests, "samples", (json_int_t)software->count, "unanswered",
-			 (json_int_t)result->unanswered, "one_step", (json_int_t)result->one_step, "clock",
-			 software->count ? json_string(peer) : json_null());
+			 (json_int_t)result->unanswered, "unsynced", (json_int_t)result->unsynced, "one_step",
+			 (json_int_t)result->one_step, "clock", software->count ? json_string(peer) : json_null());
 	if (result->has_hardware)
 		nic = json_pack("{s:I,s:I,s:I}", "samples", (json_int_t)hardware->count, "unstamped",
 				(json_int_t)result->unstamped, "outliers", (json_int_t)result->outliers);

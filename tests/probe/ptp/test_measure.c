@@ -112,6 +112,26 @@ Test(ptp_measure, without_a_clock_in_the_nic_nothing_is_missing)
 	ptp_result_free(&result);
 }
 
+Test(ptp_measure, a_clock_that_is_not_master_is_the_reason_of_no_answer)
+{
+	static const struct script silence[] = {{0, 0, 0, 0, true}};
+	const struct ptp_options options = {
+		.mechanism = PTP_E2E, .count = 2, .timeout = {NS_PER_MS}, .interval = {1}};
+	struct fake fake = {.script = silence, .lines = 1};
+	const struct ptp_link link = {
+		.identity = {{9}, 1}, .context = &fake, .send = send_request, .receive = receive_message};
+	volatile sig_atomic_t stop = 0;
+	struct ptp_result result;
+	struct error err = {0};
+
+	cr_assert_eq(ptp_measure(&options, &link, &result, &stop, &err), 0, "%s", err.text);
+	cr_assert(result.requests == 2 && result.unanswered == 2 && result.unsynced == 2);
+	ptp_result_free(&result);
+	run(silence, 1, 1, NS_PER_MS, false, &result);
+	cr_assert(result.unanswered == 1 && result.unsynced == 0, "peer delay needs no Sync");
+	ptp_result_free(&result);
+}
+
 Test(ptp_measure, a_request_whose_answer_was_not_stamped_is_sent_again)
 {
 	static const struct script late_stamps[] = {

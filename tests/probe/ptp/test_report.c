@@ -50,6 +50,10 @@ static void check_text(const char *expected, int line)
 Test(ptp_report, the_text_has_what_was_measured)
 {
 	TEXT("9 requests, 0 samples, 7 without an answer\n");
+	result.unsynced = 6;
+	TEXT("9 requests, 0 samples, 7 without an answer\n"
+	     "no Sync was received for 6 of them: no clock of this domain is master yet\n");
+	result.unsynced = 0;
 	result.by[PTP_SOFTWARE] = (struct ptp_samples){.items = samples, .count = 2};
 	TEXT("9 requests, 2 samples, 7 without an answer\nclock 001b19.fffe.010203-1\n"
 	     "                                   min us       p50 us       p99 us       max us\n" FIGURES);
@@ -87,7 +91,7 @@ Test(ptp_report, the_json_has_the_same)
 {
 	check_json(
 		"{\"back_us\":null,\"clock\":null,\"delay_us\":null,\"hardware\":null,\"offset_us\":null,\"one_"
-		"step\":0,\"out_us\":null,\"requests\":9,\"samples\":0,\"schema\":\"nomora.ptp/1\",\"unanswered\":7}");
+		"step\":0,\"out_us\":null,\"requests\":9,\"samples\":0,\"schema\":\"nomora.ptp/1\",\"unanswered\":7,\"unsynced\":0}");
 	result.by[PTP_SOFTWARE] = (struct ptp_samples){.items = samples, .count = 2};
 	result.by[PTP_HARDWARE] = (struct ptp_samples){.items = by_nic, .count = 1};
 	result.has_hardware = true;
@@ -100,7 +104,7 @@ Test(ptp_report, the_json_has_the_same)
 					  "0.75") ",\"offset_us\":null,\"out_us\":null,\"outliers\":3,\"samples\":1,"
 						  "\"unstamped\":5}," FOUR("offset_us", "-0.5") ",\"one_step\":2," FOUR(
 							  "out_us", "1.5") ",\"requests\":9,\"samples\":2,\"schema\":"
-									   "\"nomora.ptp/1\",\"unanswered\":7}");
+									   "\"nomora.ptp/1\",\"unanswered\":7,\"unsynced\":0}");
 }
 
 /* Of 201 values, the median is the 101st, and one percent, two values, lie above the p99. */
