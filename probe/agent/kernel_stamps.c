@@ -56,12 +56,12 @@ struct kernel_stamps {
 
 /*
  * Offsets in the filter count from the Ethernet header (SOCK_RAW). The filter drops IPv4 fragments other than the
- * first, because they have no ports, and IPv6 packets with extension headers. The first enum contains the indices of
- * the filter's jump targets.
+ * first, because they have no ports. The driver's socket gets all IPv6 packets with extension headers that frame_read()
+ * skips; the other one gets none. The first enum contains the indices of the filter's jump targets.
  */
 int kernel_stamps_filter(int socket_fd, uint16_t port, bool driver)
 {
-	enum { ICMP = 14, IPV6 = 18, IPV6_PORTS = 26, ACCEPT = 30, DROP = 31 };
+	enum { ICMP = 14, IPV6 = 18, IPV6_PORTS = 26, EXTENDED = 30, ACCEPT = 33, DROP = 34 };
 	enum { TIME_EXCEEDED = 11, TIME_EXCEEDED_6 = 3, SOLICITATION = 135, ADVERTISEMENT = 136 };
 	const uint8_t asked = driver ? ACCEPT : DROP;
 #define IF(at, what, value, yes, no)                                                                                   \
@@ -88,7 +88,7 @@ int kernel_stamps_filter(int socket_fd, uint16_t port, bool driver)
 		IF(IPV6, BPF_JEQ, ETHERTYPE_IPV6, 19, DROP),
 		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 20),
 		IF(20, BPF_JEQ, IPPROTO_UDP, IPV6_PORTS, 21),
-		IF(21, BPF_JEQ, IPPROTO_ICMPV6, 22, DROP),
+		IF(21, BPF_JEQ, IPPROTO_ICMPV6, 22, EXTENDED),
 		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 54),
 		IF(23, BPF_JEQ, SOLICITATION, asked, 24),
 		IF(24, BPF_JEQ, ADVERTISEMENT, asked, 25),
@@ -97,6 +97,9 @@ int kernel_stamps_filter(int socket_fd, uint16_t port, bool driver)
 		IF(27, BPF_JEQ, port, ACCEPT, 28),
 		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 56),
 		IF(29, BPF_JEQ, port, ACCEPT, DROP),
+		IF(EXTENDED, BPF_JEQ, IPPROTO_HOPOPTS, asked, 31),
+		IF(31, BPF_JEQ, IPPROTO_ROUTING, asked, 32),
+		IF(32, BPF_JEQ, IPPROTO_DSTOPTS, asked, DROP),
 		BPF_STMT(BPF_RET | BPF_K, 0xffff),
 		BPF_STMT(BPF_RET | BPF_K, 0),
 	};

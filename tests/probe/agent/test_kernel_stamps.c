@@ -74,6 +74,24 @@ Test(kernel_stamps, the_filter_takes_stamp_packets_whole_and_nothing_else)
 	cr_assert_eq(pass(frame, length), -1, "TCP over IPv6");
 }
 
+Test(kernel_stamps, the_driver_gets_ipv6_packets_with_extension_headers)
+{
+	static const uint8_t extensions[] = {0 /* hop by hop */, 43 /* routing */, 60 /* destination */};
+	uint8_t frame[2048];
+
+	for (int driver = 0; driver < 2; driver++) {
+		open_ends(driver);
+		for (size_t i = 0; i < sizeof extensions; i++) {
+			size_t length = udp_of(true, frame, 50000, 862);
+
+			frame[20] = extensions[i];
+			cr_expect_eq(pass(frame, length), driver ? (ssize_t)length : -1, "header %d", extensions[i]);
+		}
+		close(ends[0]);
+		close(ends[1]);
+	}
+}
+
 Test(kernel_stamps, the_filter_takes_arp_where_it_is_wanted)
 {
 	struct frame ask = {.kind = FRAME_WHO_HAS, .source_address = 1, .destination_address = 2};
