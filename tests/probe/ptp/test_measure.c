@@ -115,8 +115,7 @@ Test(ptp_measure, without_a_clock_in_the_nic_nothing_is_missing)
 Test(ptp_measure, a_clock_that_is_not_master_is_the_reason_of_no_answer)
 {
 	static const struct script silence[] = {{0, 0, 0, 0, true}};
-	const struct ptp_options options = {
-		.mechanism = PTP_E2E, .count = 2, .timeout = {NS_PER_MS}, .interval = {1}};
+	const struct ptp_options options = {.mechanism = PTP_E2E, .count = 2, .timeout = {NS_PER_MS}, .interval = {1}};
 	struct fake fake = {.script = silence, .lines = 1};
 	const struct ptp_link link = {
 		.identity = {{9}, 1}, .context = &fake, .send = send_request, .receive = receive_message};

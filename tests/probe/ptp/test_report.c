@@ -89,9 +89,9 @@ static void check_json(const char *expected)
 
 Test(ptp_report, the_json_has_the_same)
 {
-	check_json(
-		"{\"back_us\":null,\"clock\":null,\"delay_us\":null,\"hardware\":null,\"offset_us\":null,\"one_"
-		"step\":0,\"out_us\":null,\"requests\":9,\"samples\":0,\"schema\":\"nomora.ptp/1\",\"unanswered\":7,\"unsynced\":0}");
+	check_json("{\"back_us\":null,\"clock\":null,\"delay_us\":null,\"hardware\":null,\"offset_us\":null,\"one_"
+		   "step\":0,\"out_us\":null,\"requests\":9,\"samples\":0,\"schema\":\"nomora.ptp/"
+		   "1\",\"unanswered\":7,\"unsynced\":0}");
 	result.by[PTP_SOFTWARE] = (struct ptp_samples){.items = samples, .count = 2};
 	result.by[PTP_HARDWARE] = (struct ptp_samples){.items = by_nic, .count = 1};
 	result.has_hardware = true;
@@ -103,8 +103,9 @@ Test(ptp_report, the_json_has_the_same)
 					  "delay_us",
 					  "0.75") ",\"offset_us\":null,\"out_us\":null,\"outliers\":3,\"samples\":1,"
 						  "\"unstamped\":5}," FOUR("offset_us", "-0.5") ",\"one_step\":2," FOUR(
-							  "out_us", "1.5") ",\"requests\":9,\"samples\":2,\"schema\":"
-									   "\"nomora.ptp/1\",\"unanswered\":7,\"unsynced\":0}");
+							  "out_us",
+							  "1.5") ",\"requests\":9,\"samples\":2,\"schema\":"
+								 "\"nomora.ptp/1\",\"unanswered\":7,\"unsynced\":0}");
 }
 
 /* Of 201 values, the median is the 101st, and one percent, two values, lie above the p99. */
