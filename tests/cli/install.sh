@@ -71,6 +71,13 @@ if command -v systemd-analyze >/dev/null; then
 		[ "$code" -eq 0 ] && ! printf '%s\n' "$err" | grep -q "nomora-$unit" && pass "unit nomora-$unit@" ||
 			fail "unit nomora-$unit@" "exit $code" "$err"
 	done
+	for unit in mesh-collect mesh-publish mesh-serve; do
+		file=$(find "$root" -name "nomora-$unit.service")
+		sed "s,^ExecStart=[^ ]*,ExecStart=$nomora," "$file" >"nomora-$unit.service"
+		run systemd-analyze verify --man=no "./nomora-$unit.service"
+		[ "$code" -eq 0 ] && ! printf '%s\n' "$err" | grep -q "nomora-$unit" && pass "unit nomora-$unit" ||
+			fail "unit nomora-$unit" "exit $code" "$err"
+	done
 else
 	skip "units" "systemd-analyze is not installed"
 fi
