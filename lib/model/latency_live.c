@@ -8,8 +8,10 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <base/log.h>
 #include <base/name.h>
 #include <model/cluster.h>
 
@@ -231,6 +233,22 @@ struct latency_matrix *latency_live_map(const char *path, struct error *err)
 	return open_file(path, false, err);
 }
 
+static bool is_missing(const char *path)
+{
+	return access(path, F_OK) != 0 && errno == ENOENT;
+}
+
+struct latency_matrix *latency_live_await(const char *path, const volatile sig_atomic_t *stop, struct error *err)
+{
+	static const struct timespec nap = {.tv_nsec = 100 * NS_PER_MS};
+
+	if (is_missing(path))
+		log_warning("%s does not exist yet; waiting for its first writer", path);
+	while (!*stop && is_missing(path))
+		nanosleep(&nap, NULL);
+	return *stop ? NULL : latency_live_map(path, err);
+}
+
 bool latency_live_is(const char *path)
 {
 	char found[sizeof magic] = "";
@@ -375,7 +393,7 @@ uint32_t latency_live_rack_of(const struct latency_matrix *matrix, uint32_t host
 /* Measurements that are farther apart than this do not belong to the same maximum. */
 static const struct ns apart = {60 * NS_PER_S};
 
-static void raise(struct latency_maximum *maximum, const struct latency_maximum *by)
+static void raise_maximum(struct latency_maximum *maximum, const struct latency_maximum *by)
 {
 	int64_t later = by->updated_at.v - maximum->updated_at.v;
 
@@ -412,9 +430,9 @@ int latency_live_update_maxima(struct latency_matrix *matrix)
 		    latency_live_status(matrix, entry.source) == LATENCY_HOST_GONE ||
 		    latency_live_status(matrix, entry.destination) == LATENCY_HOST_GONE)
 			continue;
-		raise(&maxima[from * racks + to],
-		      &(struct latency_maximum){(float)entry.rtt_p50_us, (float)entry.rtt_p99_us,
-						(float)entry.rtt_max_us, 0, 1, entry.updated_at});
+		raise_maximum(&maxima[from * racks + to],
+			      &(struct latency_maximum){(float)entry.rtt_p50_us, (float)entry.rtt_p99_us,
+							(float)entry.rtt_max_us, 0, 1, entry.updated_at});
 	}
 	for (size_t from = 0; from < racks; from++)
 		for (size_t to = 0; to < racks; to++) {
@@ -452,7 +470,7 @@ bool latency_live_pod_maximum(const struct latency_matrix *matrix, uint32_t from
 		     b++)
 			if (strcmp(latency_live_pod_name(matrix, b), latency_live_pod_name(matrix, to)) == 0 &&
 			    latency_live_maximum(matrix, a, b, &one))
-				raise(maximum, &one);
+				raise_maximum(maximum, &one);
 	return maximum->pairs > 0;
 }
 

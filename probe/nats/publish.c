@@ -178,10 +178,13 @@ static void wait_until(struct ns due, const volatile sig_atomic_t *stop)
 int mesh_publish(const struct mesh_publish_options *options, const volatile sig_atomic_t *stop, uint64_t *rows,
 		 struct error *err)
 {
-	struct latency_matrix *live = latency_live_map(options->live_path, err);
+	struct latency_matrix *live = latency_live_await(options->live_path, stop, err);
 	struct publisher publisher = {.options = options, .live = live};
 	int code = live ? mesh_link_open(&publisher.link, &options->bus, stop, err) : error_code(err, EIO);
 
+	*rows = 0;
+	if (!live && *stop)
+		return 0;
 	while (!code && !*stop) {
 		struct ns due = {ns_now_monotonic().v + (int64_t)(options->every_s * 1e9)};
 

@@ -29,7 +29,7 @@ static int serve_until(struct serve *serve, const volatile sig_atomic_t *stop, c
 int mesh_pages_run(const struct mesh_pages_daemon *daemon, const volatile sig_atomic_t *stop, FILE *out,
 		   struct error *err)
 {
-	struct latency_matrix *live = latency_live_map(daemon->live_path, err);
+	struct latency_matrix *live = latency_live_await(daemon->live_path, stop, err);
 	struct mesh_pages pages = {live, daemon->statistic, daemon->max_age, daemon->history.store_path};
 	struct serve_options options = {
 		.address = daemon->address, .port = daemon->port, .routes = mesh_pages_routes, .context = &pages};
@@ -38,6 +38,8 @@ int mesh_pages_run(const struct mesh_pages_daemon *daemon, const volatile sig_at
 	struct mesh_recorder *recorder = NULL;
 	int code = serve ? 0 : error_code(err, EIO);
 
+	if (!live && *stop)
+		return 0;
 	if (serve && record.store_path) {
 		record.live_path = daemon->live_path;
 		recorder = mesh_recorder_start(&record, err);

@@ -43,7 +43,10 @@ static void record(struct mesh_recorder *recorder)
 	 */
 	if (rounded.v == recorder->taken.v)
 		return;
-	code = mesh_store_take(recorder->store, recorder->live, rounded, &err);
+	if (!recorder->store)
+		recorder->store = mesh_store_open(options->store_path, true, &err);
+	code = recorder->store ? mesh_store_take(recorder->store, recorder->live, rounded, &err)
+			       : error_code(&err, EIO);
 	if (!code) {
 		recorder->taken = rounded;
 		code = mesh_store_forget(recorder->store, days_before(now, options->keep_pairs_days),
@@ -98,6 +101,7 @@ static int start_thread(struct mesh_recorder *recorder)
 struct mesh_recorder *mesh_recorder_start(const struct mesh_recorder_options *options, struct error *err)
 {
 	struct mesh_recorder *recorder = calloc(1, sizeof *recorder);
+	bool may_start;
 
 	if (!recorder) {
 		error_set(err, ENOMEM, "out of memory");
@@ -106,7 +110,9 @@ struct mesh_recorder *mesh_recorder_start(const struct mesh_recorder_options *op
 	recorder->options = *options;
 	recorder->live = latency_live_map(options->live_path, err);
 	recorder->store = recorder->live ? mesh_store_open(options->store_path, true, err) : NULL;
-	if (recorder->store && start_thread(recorder))
+	/* SQLite reports a full disk as either error. record() tries again, and says that it failed. */
+	may_start = recorder->store || (recorder->live && (err->code == ENOSPC || err->code == EIO));
+	if (may_start && start_thread(recorder))
 		error_set(err, EAGAIN, "cannot start a thread");
 	if (recorder->started)
 		return recorder;

@@ -26,8 +26,13 @@ start() {
 end() { kill "$server"; wait "$server"; }
 points() { [ "$("$nomora" mesh history "$db" "$@" --json 2>/dev/null | jq '.points | length')" = "${expected:-1}" ]; }
 
-put 100 10
 start "$db" --history-every 0.2
+wait_for 60 grep -q "waiting for its first writer" "$scratch/serve.err" && pass "serve waits for the live matrix" ||
+	fail "serve waits for the live matrix" "$(cat "$scratch/serve.err")"
+end && pass "SIGTERM ends the wait" || fail "SIGTERM ends the wait" "$(cat "$scratch/serve.err")"
+start "$db" --history-every 0.2
+wait_for 60 grep -q "waiting for its first writer" "$scratch/serve.err"
+put 100 10
 wait_for 60 points h1 h2 && pass "a pair is recorded" || fail "a pair is recorded" "$(cat "$scratch/serve.err")"
 put 50 20
 expected=2 wait_for 60 points h1 h2 && pass "a new window is a new point" || fail "a new window is a new point" "$("$nomora" mesh history "$db" h1 h2 2>&1)"
@@ -96,6 +101,17 @@ if mkdir "$scratch/small" && mount -t tmpfs -o size=256k none "$scratch/small" 2
 	wait_for 60 grep -q 'adding to the history again' "$scratch/serve.err" && pass "and it goes on" || fail "and it goes on" "$(cat "$scratch/serve.err")"
 	[ "$(grep -c 'cannot add to the history' "$scratch/serve.err")" -eq 1 ] && pass "the log says it once" || fail "the log says it once" "$(cat "$scratch/serve.err")"
 	check "and the file is whole" "$nomora" mesh history "$db" --last 0 h1 h2
+	end
+	db=$scratch/small/late.db
+	dd if=/dev/zero of="$scratch/small/fill" bs=1k 2>/dev/null
+	start "$db" --history-every 0.1
+	wait_for 60 grep -q 'cannot add to the history, .*late.db: ' "$scratch/serve.err" && kill -0 "$server" && grep -q http "$scratch/serve.out" &&
+		pass "a disk that is full at the start does not stop the page" ||
+		fail "a disk that is full at the start does not stop the page" "$(cat "$scratch/serve.err")"
+	rm -rf "$scratch/small/fill" "$scratch"/small/mesh.db*
+	put 0 50
+	wait_for 60 "$nomora" mesh history "$db" --last 0 h1 h2 && pass "and the history begins later" ||
+		fail "and the history begins later" "$(cat "$scratch/serve.err")"
 	end
 else
 	skip "a full disk" "file systems cannot be mounted here"

@@ -56,9 +56,11 @@ told() { cat "$scratch"/*.err "$scratch/server.log" "$b.txt"; }
 arrives() { if wait_for 60 same; then pass "$1"; else fail "$1" "$(told 2>&1)"; fi; }
 
 wait_for 60 start_server && pass "a NATS server" || { fail "a NATS server" "$(cat "$scratch/server.log")"; plan; exit; }
+start_publisher 0.5
+wait_for 60 grep -q "waiting for its first writer" "$scratch/publish.err" && kill -0 "$publisher" &&
+	pass "publish waits for the live matrix" || fail "publish waits for the live matrix" "$(cat "$scratch/publish.err")"
 put 1000 10
 start_collector --history "$scratch/mesh.db" --history-every 0.2
-start_publisher 0.5
 arrives "all rows arrive"
 put 900 20
 arrives "rows that changed arrive"
@@ -200,7 +202,7 @@ refuses "credentials: none in the file" 1 "no nkey user seed found in '.*text.cr
 
 refuses "no server" 2 'missing option --server' "$nomora" mesh publish "$a"
 refuses "a bad prefix" 2 "'x.\*': expected words" "$nomora" mesh collect "$b" --server nats://127.0.0.1:1 --subject 'x.*'
-refuses "no live matrix" 1 'none: ' "$nomora" mesh publish "$scratch/none" --server nats://127.0.0.1:1
+refuses "no live matrix" 1 'peers.txt: ' "$nomora" mesh publish "$scratch/peers.txt" --server nats://127.0.0.1:1
 refuses "no credentials" 1 'none.creds: No such file' "$nomora" mesh publish "$a" --server nats://127.0.0.1:1 --creds "$scratch/none.creds"
 refuses "no certificates" 1 'none.pem: ' "$nomora" mesh collect "$b" --server tls://127.0.0.1:1 --tls-ca "$scratch/none.pem"
 refuses "a bad address" 1 "invalid port 'notaport'" "$nomora" mesh collect "$b" --server 'nats://127.0.0.1:notaport'

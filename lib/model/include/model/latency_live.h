@@ -24,6 +24,7 @@
 #ifndef MODEL_LATENCY_LIVE_H
 #define MODEL_LATENCY_LIVE_H
 
+#include <signal.h>
 #include <stdint.h>
 
 #include <base/error.h>
@@ -55,6 +56,8 @@ struct latency_matrix *latency_live_open(const char *path, const struct latency_
  * another version or size.
  */
 struct latency_matrix *latency_live_map(const char *path, struct error *err);
+/* As latency_live_map(), but waits for a file that does not exist yet. Returns NULL without err if *stop gets set. */
+struct latency_matrix *latency_live_await(const char *path, const volatile sig_atomic_t *stop, struct error *err);
 bool latency_live_is(const char *path); /* true if the file begins like a live matrix */
 
 /*
