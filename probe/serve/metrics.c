@@ -9,28 +9,28 @@
 #include <model/latency_census.h>
 
 /*
- * Limits of the output. With more than PAIRS_ALL pairs, only the worst ones are listed. With more than RACKS_ALL racks,
- * only the p99 between racks is listed; with more than RACKS_P99, nothing between racks. With more than PODS_MOST pods,
- * nothing between pods.
+ * Limits of the output, so that a scrape has at most 10,000 series. With more than PAIRS_ALL pairs, only the worst ones
+ * are listed. With more than RACKS_ALL racks, only the p99 between racks is listed; with more than RACKS_P99, nothing
+ * between racks. With more than PODS_MOST pods, nothing between pods.
  */
-enum { PAIRS_ALL = 20000, RACKS_ALL = 128, RACKS_P99 = 400, PODS_MOST = 128 };
+enum { PAIRS_ALL = 1000, RACKS_ALL = 40, RACKS_P99 = 70, PODS_MOST = 30 };
 
-static void print_rtt(FILE *out, const char *metric, const char *const keys[2], const char *const names[2],
-		      const char *statistic, double us)
+static void print_value(FILE *out, const char *metric, const char *const keys[2], const char *const names[2],
+			const char *statistic, double value)
 {
 	fprintf(out, "%s{%s=", metric, keys[0]);
 	name_print_quoted(out, names[0]);
 	fprintf(out, ",%s=", keys[1]);
 	name_print_quoted(out, names[1]);
 	fprintf(out, "%s%s%s} %.9g\n", statistic ? ",stat=\"" : "", statistic ? statistic : "", statistic ? "\"" : "",
-		us / 1e6);
+		value);
 }
 
 static void print_between(FILE *out, const char *metric, const char *from, const char *to,
 			  enum latency_statistic statistic, double us)
 {
-	print_rtt(out, metric, (const char *const[]){"from", "to"}, (const char *const[]){from, to},
-		  latency_statistic_names[statistic], us);
+	print_value(out, metric, (const char *const[]){"from", "to"}, (const char *const[]){from, to},
+		    latency_statistic_names[statistic], us / 1e6);
 }
 
 /* Prints nothing for a value that is not known: Prometheus then marks the series as stale. */
@@ -80,31 +80,95 @@ static void print_pod_metrics(const struct mesh_pages *pages, FILE *out)
 	pages_ungroup(&pods);
 }
 
-static void print_pair(const struct latency_matrix *live, const struct latency_entry *entry, FILE *out)
+static void print_pair(const struct latency_matrix *live, const struct latency_entry *entry, bool loss, FILE *out)
 {
-	print_rtt(out, "nomora_mesh_rtt_seconds", (const char *const[]){"src", "dst"},
-		  (const char *const[]){latency_matrix_host(live, entry->source),
-					latency_matrix_host(live, entry->destination)},
-		  NULL, entry->rtt_p99_us);
+	const char *const keys[] = {"src", "dst"};
+	const char *const names[] = {latency_matrix_host(live, entry->source),
+				     latency_matrix_host(live, entry->destination)};
+
+	if (loss)
+		print_value(out, "nomora_mesh_loss_ratio", keys, names, NULL, entry->loss);
+	else if (entry->samples)
+		print_value(out, "nomora_mesh_rtt_seconds", keys, names, NULL, entry->rtt_p99_us / 1e6);
 }
 
-static void print_pair_metrics(const struct mesh_pages *pages, const struct latency_census *census, struct ns now,
-			       FILE *out)
+/* Prints one figure of all pairs that are known, or of the worst pairs. */
+static void print_pairs(const struct mesh_pages *pages, const struct latency_census *census, struct ns now, bool loss,
+			FILE *out)
 {
 	const struct latency_matrix *live = pages->live;
 	size_t count = latency_matrix_count(live);
 	struct latency_entry entry;
 
-	fputs("# TYPE nomora_mesh_rtt_seconds gauge\n# UNIT nomora_mesh_rtt_seconds seconds\n"
-	      "# HELP nomora_mesh_rtt_seconds 99th percentile of a pair's round trips in its last window, worst "
-	      "path.\n",
-	      out);
-	for (size_t i = 0; count <= PAIRS_ALL && i < count; i++)
-		if (latency_matrix_load(live, i, &entry) &&
-		    latency_entry_state(&entry, now, pages->max_age) == LATENCY_STATE_MEASURED)
-			print_pair(live, &entry, out);
+	for (size_t i = 0; count <= PAIRS_ALL && i < count; i++) {
+		enum latency_state state = LATENCY_STATE_NEVER;
+
+		if (latency_matrix_load(live, i, &entry))
+			state = latency_entry_state(&entry, now, pages->max_age);
+		if (state == LATENCY_STATE_MEASURED || state == LATENCY_STATE_UNREACHABLE)
+			print_pair(live, &entry, loss, out);
+	}
 	for (size_t i = 0; count > PAIRS_ALL && i < census->worst_count; i++)
-		print_pair(live, &census->worst[i], out);
+		print_pair(live, &census->worst[i], loss, out);
+}
+
+static void print_pair_metrics(const struct mesh_pages *pages, const struct latency_census *census, struct ns now,
+			       FILE *out)
+{
+	fputs("# TYPE nomora_mesh_rtt_seconds gauge\n# UNIT nomora_mesh_rtt_seconds seconds\n"
+	      "# HELP nomora_mesh_rtt_seconds 99th percentile of a pair's round trips in its last window (of under "
+	      "100 samples: the maximum), worst path.\n",
+	      out);
+	print_pairs(pages, census, now, false, out);
+	fputs("# TYPE nomora_mesh_loss_ratio gauge\n# UNIT nomora_mesh_loss_ratio ratio\n"
+	      "# HELP nomora_mesh_loss_ratio Share of a pair's probes that were lost in its last window.\n",
+	      out);
+	print_pairs(pages, census, now, true, out);
+}
+
+/* Mean loss of the pairs whose destination is in the rack; NAN = no pair is known. The caller frees the array. */
+static double *rack_losses(const struct mesh_pages *pages, struct ns now)
+{
+	const struct latency_matrix *live = pages->live;
+	uint32_t racks = latency_live_racks(live), *pairs = calloc(racks + 1, sizeof *pairs);
+	double *losses = calloc(racks + 1, sizeof *losses);
+	struct latency_entry entry;
+
+	for (size_t i = 0; pairs && losses && i < latency_matrix_count(live); i++) {
+		enum latency_state state;
+		uint32_t rack;
+
+		if (!latency_matrix_load(live, i, &entry) || entry.source == entry.destination)
+			continue;
+		state = latency_entry_state(&entry, now, pages->max_age);
+		rack = latency_live_rack_of(live, entry.destination);
+		if (rack >= racks || (state != LATENCY_STATE_MEASURED && state != LATENCY_STATE_UNREACHABLE) ||
+		    latency_live_status(live, entry.destination) != LATENCY_HOST_ACTIVE)
+			continue;
+		losses[rack] += entry.loss;
+		pairs[rack]++;
+	}
+	for (uint32_t rack = 0; pairs && losses && rack < racks; rack++)
+		losses[rack] = pairs[rack] ? losses[rack] / pairs[rack] : NAN;
+	free(pairs);
+	return losses;
+}
+
+static void print_rack_losses(const struct mesh_pages *pages, struct ns now, FILE *out)
+{
+	double *losses = rack_losses(pages, now);
+
+	fputs("# TYPE nomora_mesh_rack_loss_ratio gauge\n# UNIT nomora_mesh_rack_loss_ratio ratio\n"
+	      "# HELP nomora_mesh_rack_loss_ratio Mean loss of the probes to the hosts of a rack.\n",
+	      out);
+	for (uint32_t rack = 0; losses && rack < latency_live_racks(pages->live); rack++) {
+		if (isnan(losses[rack]))
+			continue;
+		fputs("nomora_mesh_rack_loss_ratio{rack=", out);
+		name_print_quoted(out, latency_live_rack_name(pages->live, rack));
+		fprintf(out, "} %.9g\n", losses[rack]);
+	}
+	free(losses);
 }
 
 static void print_pattern_metrics(const struct patterns *patterns, FILE *out)
@@ -161,6 +225,7 @@ int metrics_write(const struct mesh_pages *pages, const struct serve_call *call,
 		census.blind);
 	print_pattern_metrics(&patterns, out);
 	print_rack_metrics(pages, out);
+	print_rack_losses(pages, now, out);
 	print_pod_metrics(pages, out);
 	print_pair_metrics(pages, &census, now, out);
 	fputs("# EOF\n", out);

@@ -12,7 +12,7 @@
 
 #include "pages_priv.h"
 
-enum { PAIRS_SHOWN = 2500, RACKS_SHOWN = 40 };
+enum { PAIRS_SHOWN = 2500, RACKS_SHOWN = 40, P99_SAMPLES = 100 /* a p99 of fewer samples is their maximum */ };
 
 static void print_pair(const struct latency_matrix *live, const struct latency_entry *entry, struct ns now,
 		       struct ns max_age, FILE *out)
@@ -29,8 +29,10 @@ static void print_pair(const struct latency_matrix *live, const struct latency_e
 	xml_print(out, from);
 	fputs("</a><td class=\"name\">", out);
 	xml_print(out, to);
-	if (entry->samples)
+	if (entry->samples >= P99_SAMPLES)
 		fprintf(out, "<td>%.1f<td>%.1f<td>%.1f", entry->rtt_p50_us, entry->rtt_p99_us, entry->rtt_max_us);
+	else if (entry->samples)
+		fprintf(out, "<td>%.1f<td>&ndash;<td>%.1f", entry->rtt_p50_us, entry->rtt_max_us);
 	else
 		fputs("<td>&ndash;<td>&ndash;<td>&ndash;", out);
 	fprintf(out, "<td>%.2f<td>%.1f<td>%.1f<td class=\"name%s\">%s", entry->loss * 100,
