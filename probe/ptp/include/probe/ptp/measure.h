@@ -51,7 +51,8 @@ struct ptp_samples {
 struct ptp_result {
 	struct ptp_samples by[PTP_STAMPS]; /* free with ptp_result_free() */
 	bool has_hardware;
-	/* unsynced: the part of `unanswered` for which no Sync was received; one_step: exchanges with a one-step clock */
+	/* unsynced: the part of `unanswered` for which no Sync was received; one_step: exchanges with a one-step clock
+	 */
 	uint64_t requests, unanswered, unsynced, one_step;
 	/*
 	 * Numbers of exchanges without a sample of the NIC:
