@@ -17,7 +17,8 @@
 enum { CLIENTS_MAXIMUM = 16, REQUEST_BYTES_MAXIMUM = 4096, ANSWER_BYTES_MAXIMUM = 16 << 20, RECEIVE_BYTES = 4096 };
 
 struct client {
-	int fd; /* -1 = unused */
+	int fd;            /* -1 = unused */
+	uint64_t heard_at; /* value of server->heard at the last bytes from the client */
 	size_t used;
 	char request[REQUEST_BYTES_MAXIMUM];
 };
@@ -27,6 +28,7 @@ struct control_server {
 	char path[sizeof(((struct sockaddr_un *)NULL)->sun_path)];
 	control_handler handler;
 	void *context;
+	uint64_t heard; /* counts connections and receptions of bytes */
 	struct client clients[CLIENTS_MAXIMUM];
 };
 
@@ -122,20 +124,24 @@ static void drop(struct client *client)
 	client->used = 0;
 }
 
+/* Accepts a client. If there are too many, the one that has been silent for the longest time makes room. */
 static void accept_client(struct control_server *server)
 {
 	int fd = accept4(server->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct client *place = server->clients;
 
 	if (fd < 0)
 		return;
-	for (int i = 0; i < CLIENTS_MAXIMUM; i++) {
-		if (server->clients[i].fd < 0) {
-			server->clients[i].fd = fd;
-			server->clients[i].used = 0;
-			return;
-		}
+	for (int i = 0; i < CLIENTS_MAXIMUM && place->fd >= 0; i++) {
+		struct client *client = &server->clients[i];
+
+		if (client->fd < 0 || client->heard_at < place->heard_at)
+			place = client;
 	}
-	close(fd); /* the peer sees a closed connection and may try again */
+	if (place->fd >= 0)
+		drop(place);
+	place->fd = fd;
+	place->heard_at = ++server->heard;
 }
 
 /*
@@ -197,6 +203,7 @@ static int serve(struct control_server *server, struct client *client)
 
 	if (got <= 0)
 		return got < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
+	client->heard_at = ++server->heard;
 	client->used += (size_t)got;
 	client->request[client->used] = '\0';
 	while ((newline = memchr(client->request, '\n', client->used))) {

@@ -199,3 +199,26 @@ Test(control, an_endless_line_is_cut_off)
 	json_decref(reply);
 	stop(&server);
 }
+
+Test(control, idle_clients_make_room_for_new_ones)
+{
+	struct server server;
+	struct error err = {0};
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int idle[40];
+
+	start(&server, &err);
+	strcpy(address.sun_path, server.path);
+	for (size_t i = 0; i < sizeof idle / sizeof idle[0]; i++) {
+		json_t *reply;
+
+		idle[i] = socket(AF_UNIX, SOCK_STREAM, 0);
+		cr_assert_eq(connect(idle[i], (struct sockaddr *)&address, sizeof address), 0);
+		reply = control_request(server.path, "x", (struct ns){10 * NS_PER_S}, &err);
+		cr_assert_not_null(reply, "with %zu idle clients: %s", i + 1, err.text);
+		json_decref(reply);
+	}
+	for (size_t i = 0; i < sizeof idle / sizeof idle[0]; i++)
+		close(idle[i]);
+	stop(&server);
+}
