@@ -114,6 +114,7 @@ static int run(void *context, const struct option_operands *operands, struct err
 	settings->session.eal_arguments = operands->rest;
 	settings->session.eal_argument_count = operands->rest_count;
 	settings->session.stop = stop_flag();
+	settings->session.hurry = stop_second_flag();
 	settings->session.on_sample = settings->json ? print_sample : NULL;
 	if (injector_session_run(&settings->session, err))
 		return err->code == EINVAL || err->code == ERANGE ? COMMAND_USAGE : COMMAND_FAILED;

@@ -251,6 +251,11 @@ void worker_fixed_rounds(struct worker *worker, unsigned int rounds)
 	loop_rounds(worker, fixed, rounds);
 }
 
+void worker_fixed_release(struct worker *worker)
+{
+	loop_drain(worker, fixed);
+}
+
 void line_fixed_settle(struct line *line)
 {
 	count_sent(line);

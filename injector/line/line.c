@@ -6,9 +6,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <dp/eal.h>
 #include <injector/line/sizing.h>
@@ -230,59 +228,6 @@ struct injector *injector_create(const struct injector_settings *settings, const
 	}
 	create_workers(injector, settings);
 	return injector;
-}
-
-/*
- * Runs a worker on its lcore. Sets the thread's priority to worker->nice, unless that is 0, so that the loop is
- * descheduled less often. Without the permission for this, the loop runs at the old priority.
- */
-static int run_worker(void *argument)
-{
-	struct worker *worker = argument;
-
-	if (worker->nice)
-		setpriority(PRIO_PROCESS, (id_t)gettid(), worker->nice);
-	worker_run(worker);
-	atomic_store_explicit(&worker->ended, true, memory_order_release);
-	return 0;
-}
-
-int injector_start(struct injector *injector, struct error *err)
-{
-	for (unsigned int i = 0; i < injector->worker_count; i++) {
-		struct worker *worker = &injector->workers[i];
-		int status;
-
-		atomic_store(&worker->stop, false);
-		atomic_store(&worker->ended, false);
-		status = dp_lcore_run(worker->lcore, run_worker, worker);
-		if (status) {
-			injector_stop(injector);
-			return error_set(err, -status, "lcore %u does not start: %s", worker->lcore, strerror(-status));
-		}
-		worker->running = true;
-	}
-	return 0;
-}
-
-void injector_poll(struct injector *injector, unsigned int rounds)
-{
-	for (unsigned int i = 0; i < injector->worker_count; i++)
-		worker_poll(&injector->workers[i], rounds);
-}
-
-void injector_stop(struct injector *injector)
-{
-	for (unsigned int i = 0; i < injector->worker_count; i++)
-		atomic_store(&injector->workers[i].stop, true);
-	for (unsigned int i = 0; i < injector->worker_count; i++) {
-		if (injector->workers[i].running) {
-			dp_lcore_wait(injector->workers[i].lcore);
-			/* pairs with the worker's release store, so that the data it wrote are visible here */
-			(void)atomic_load_explicit(&injector->workers[i].ended, memory_order_acquire);
-		}
-		injector->workers[i].running = false;
-	}
 }
 
 static void free_line(struct line *line)

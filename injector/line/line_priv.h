@@ -111,6 +111,9 @@ struct line {
 	uint8_t capture_rx, capture_tx; /* [C] numbers of the receive and transmit port in the capture's records */
 } CACHE_ALIGNED;
 
+/* WORKER_DRAIN: receive no more, and end when no packet is held. */
+enum worker_stop { WORKER_RUN, WORKER_DRAIN, WORKER_STOP };
+
 enum worker_request { WORKER_REQUEST_READ, WORKER_REQUEST_RESET };
 
 /*
@@ -150,7 +153,7 @@ struct worker {
 	_Atomic(const struct line_config *) seen_config;               /* [A] lcore -> control */
 	_Atomic uint32_t requested;      /* [A] sequence number << WORKER_REQUEST_BITS | enum worker_request */
 	_Atomic uint32_t answered;       /* [A] the value of `requested` that was answered last */
-	_Atomic bool stop;               /* [A] */
+	_Atomic int stop;                /* [A] enum worker_stop */
 	_Atomic bool ended;              /* [A] the loop has ended */
 	int nice;                        /* [C] */
 	bool modal;                      /* [C] runs the modal loop */
@@ -159,10 +162,11 @@ struct worker {
 } CACHE_ALIGNED;
 
 /*
- * worker.c: worker_run() runs the loop of an lcore until `stop`; worker_poll() runs some rounds of it, for
- * injector_poll().
+ * worker.c: worker_run() runs the loop of an lcore until `stop`; worker_drain() then transmits the held packets if
+ * `stop` is WORKER_DRAIN; worker_poll() runs some rounds of the loop, for injector_poll().
  */
 void worker_run(struct worker *worker);
+void worker_drain(struct worker *worker);
 void worker_poll(struct worker *worker, unsigned int rounds);
 /*
  * Call them between two rounds. worker_adopt_config() makes the worker use a new configuration; worker_answer() answers
@@ -233,6 +237,9 @@ static inline void lateness_add(uint64_t *buckets, uint64_t late_cycles, uint64_
 
 void worker_fixed_rounds(struct worker *worker, unsigned int rounds);
 void worker_modal_rounds(struct worker *worker, unsigned int rounds);
+/* Transmit the packets that are due, and receive none. */
+void worker_fixed_release(struct worker *worker);
+void worker_modal_release(struct worker *worker);
 
 /* Adds the packets that the fixed loop has transmitted, but not counted yet, to the counters of the line. */
 void line_fixed_settle(struct line *line);

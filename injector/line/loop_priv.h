@@ -140,6 +140,16 @@ static ALWAYS_INLINED void loop_release_both(struct worker *worker, struct loop 
 	}
 }
 
+/* Releases the packets of both lines that are due, and receives none. */
+static ALWAYS_INLINED void loop_drain(struct worker *worker, struct loop loop)
+{
+	uint64_t now = dp_cycles();
+
+	worker_look(worker, now, false);
+	for (unsigned int i = 0; i < worker->line_count; i++)
+		loop_release(worker, loop, worker->lines[i], now, false);
+}
+
 /*
  * Makes one step: receives from the port of `line`, and releases due packets. `last`: this is the last step of the
  * round. `looked`: the previous step of the round read the clock. Returns true if this step read the clock.

@@ -218,6 +218,11 @@ void worker_modal_rounds(struct worker *worker, unsigned int rounds)
 	loop_rounds(worker, modal, rounds);
 }
 
+void worker_modal_release(struct worker *worker)
+{
+	loop_drain(worker, modal);
+}
+
 void line_modal_settle(struct line *line)
 {
 	count_sent(line);

@@ -18,7 +18,11 @@
 
 #include "interface_priv.h"
 
-enum { POLL_NS = 100000000, SUMMARY_BYTES = 800 };
+enum {
+	POLL_NS = 100000000,
+	DRAIN_NS = 1000000000, /* the longest delay is 10 ms, but --rate or a port that is full may hold packets longer */
+	SUMMARY_BYTES = 800,
+};
 
 const struct injector_session_settings injector_session_defaults = {
 	.delay_ab_us = -1,
@@ -337,7 +341,7 @@ static void serve(struct session *session)
 	}
 }
 
-/* Logs the summary. Called after the loop has stopped, so the packets that it still holds are never transmitted. */
+/* Logs the summary. Called after the loop has stopped: packets that it still holds are never transmitted. */
 static void conclude(struct session *session)
 {
 	struct injector_state state;
@@ -373,7 +377,7 @@ static int run(struct session *session, struct error *err)
 		return status;
 	announce(session);
 	serve(session);
-	injector_stop(session->injector);
+	injector_drain(session->injector, (struct ns){DRAIN_NS}, session->settings->hurry);
 	status = injector_capture_finish(session->capture, err); /* before conclude() prints the capture's counters */
 	conclude(session);
 	return status;

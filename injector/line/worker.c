@@ -117,11 +117,31 @@ static void learn_round(struct worker *worker, uint64_t cycles)
 void worker_run(struct worker *worker)
 {
 	worker->last_look = dp_cycles();
-	while (!atomic_load_explicit(&worker->stop, memory_order_relaxed)) {
+	while (atomic_load_explicit(&worker->stop, memory_order_relaxed) == WORKER_RUN) {
 		uint64_t before = worker->last_look;
 
 		do_rounds(worker, LINE_POLLS_PER_CHORE);
 		learn_round(worker, worker->last_look - before);
+		do_chores(worker);
+	}
+}
+
+static uint64_t held_by(const struct worker *worker)
+{
+	uint64_t count = 0;
+
+	for (unsigned int i = 0; i < worker->line_count; i++)
+		count += held(worker->lines[i]);
+	return count;
+}
+
+void worker_drain(struct worker *worker)
+{
+	while (atomic_load_explicit(&worker->stop, memory_order_relaxed) == WORKER_DRAIN && held_by(worker) > 0) {
+		if (worker->modal)
+			worker_modal_release(worker);
+		else
+			worker_fixed_release(worker);
 		do_chores(worker);
 	}
 }

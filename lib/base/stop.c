@@ -3,10 +3,12 @@
 
 #include <stddef.h>
 
-static volatile sig_atomic_t stop_signal;
+static volatile sig_atomic_t stop_signal, stop_second;
 
 static void note_signal(int number)
 {
+	if (stop_signal)
+		stop_second = number;
 	stop_signal = number;
 }
 
@@ -32,6 +34,11 @@ void stop_catch_signals(void)
 const volatile sig_atomic_t *stop_flag(void)
 {
 	return &stop_signal;
+}
+
+const volatile sig_atomic_t *stop_second_flag(void)
+{
+	return &stop_second;
 }
 
 /* The signals are blocked between checking the flag and sleeping, so that none is missed. */

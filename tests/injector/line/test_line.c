@@ -391,6 +391,62 @@ Test(line, jumbo_frames_are_copied_whole)
 	carry_jumbo_frames("100");
 }
 
+/* Sends `count` packets with a delay of 10 ms, and ends the injector. Returns the number of packets that left. */
+static unsigned int end_with_held(const struct injector_mode_settings *modes, unsigned int count, sig_atomic_t hurry,
+				  uint64_t *held)
+{
+	struct rings_options options = {.delay_us = {10000, 10000}, .modes = *modes};
+	const volatile sig_atomic_t hurried = hurry;
+	struct rte_mbuf *packets[32];
+	static struct rings rings;
+	struct injector_statistics statistics;
+	unsigned int left = 0, got;
+
+	rings_open(&rings, &options);
+	rings_start(&rings);
+	for (unsigned int i = 0; i < count; i++)
+		cr_assert(rings_send(&rings, i % 2 != 0, i));
+	do
+		statistics = read_statistics(&rings);
+	while (statistics.direction[0].rx_packets + statistics.direction[1].rx_packets < count);
+	injector_drain(rings.injector, (struct ns){10 * NS_PER_S}, &hurried);
+	statistics = read_statistics(&rings);
+	*held = statistics.direction[0].held + statistics.direction[1].held;
+	for (int port = 0; port < 2; port++) {
+		while ((got = rings_receive(&rings, port, packets, 32)) > 0) {
+			rte_pktmbuf_free_bulk(packets, got);
+			left += got;
+		}
+	}
+	rings_close(&rings);
+	return left;
+}
+
+Test(line, held_packets_leave_before_it_ends)
+{
+	uint64_t held;
+
+	cr_assert_eq(end_with_held(&(struct injector_mode_settings){0}, 500, 0, &held), 500);
+	cr_assert_eq(held, 0);
+}
+
+Test(line, held_packets_leave_the_modal_loop_before_it_ends)
+{
+	uint64_t held;
+
+	cr_assert_eq(end_with_held(&(struct injector_mode_settings){.loss = "0"}, 500, 0, &held), 500);
+	cr_assert_eq(held, 0);
+}
+
+Test(line, a_second_signal_ends_it_with_packets_held)
+{
+	uint64_t held;
+	unsigned int left = end_with_held(&(struct injector_mode_settings){0}, 500, 2, &held);
+
+	cr_assert_eq(left + held, 500);
+	cr_assert_gt(held, 0, "all have left: the test was too slow");
+}
+
 Test(line, refuses_what_it_cannot_do)
 {
 	struct rings_options options = {.delay_us = {10, 10}};

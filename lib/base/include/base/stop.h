@@ -21,6 +21,9 @@ void stop_catch_signals(void);
  */
 const volatile sig_atomic_t *stop_flag(void);
 
+/* Like stop_flag(), for the second signal and later ones: work that ends slowly after the first should end at once. */
+const volatile sig_atomic_t *stop_second_flag(void);
+
 /* Sleeps until a signal has been caught; returns its number. Call stop_catch_signals() before. */
 int stop_wait(void);
 

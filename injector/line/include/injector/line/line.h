@@ -28,11 +28,13 @@
 #ifndef INJECTOR_LINE_H
 #define INJECTOR_LINE_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include <base/error.h>
 #include <base/histogram.h>
+#include <base/ns.h>
 #include <dp/clock.h>
 #include <dp/port.h>
 #include <injector/line/mode.h>
@@ -100,6 +102,11 @@ double injector_calibrate(struct injector *injector);
  */
 void injector_poll(struct injector *injector, unsigned int rounds);
 
+/*
+ * Ends reception, transmits the held packets when they are due, and stops the lcores. Gives up after `limit`, or when
+ * *hurry is not 0: the packets still held are then not transmitted.
+ */
+void injector_drain(struct injector *injector, struct ns limit, const volatile sig_atomic_t *hurry);
 /* Stops the lcores and frees held packets without transmitting them. Safe when not started. */
 void injector_stop(struct injector *injector);
 void injector_destroy(struct injector *injector); /* stops first; NULL is legal */

@@ -32,7 +32,8 @@ struct injector_session_settings {
 	struct injector_mode_settings modes;
 	char **eal_arguments;
 	int eal_argument_count;
-	const volatile sig_atomic_t *stop; /* set it to end the session; not NULL */
+	/* Set `stop` to end the session after the held packets, and `hurry` to end it without them; not NULL. */
+	const volatile sig_atomic_t *stop, *hurry;
 	/* Called once a second and at the end; the session ends if it returns false. May be NULL. */
 	bool (*on_sample)(void *context, const struct injector_state *state);
 	void *context;
