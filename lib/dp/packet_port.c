@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <rte_cycles.h>
 #include <rte_ethdev.h>
 
 #include "port_priv.h"
@@ -28,6 +29,7 @@ enum {
 	VNET_BYTES = sizeof(struct virtio_net_hdr),
 	TAG_BYTES = 4,
 	TAG_AT = 2 * ETH_ALEN,
+	BLOCKED_PER_S = 10000, /* a TX queue that is full has space after less than 100 us */
 };
 
 struct packet_port {
@@ -42,7 +44,8 @@ struct packet_port {
 	struct virtio_net_hdr none;      /* the header of each frame sent: no offloads */
 	struct iovec parts[SEND_BURST][2];
 	struct mmsghdr messages[SEND_BURST];
-	void *queue; /* what DPDK hands to the burst functions: this structure */
+	uint64_t blocked_since; /* TSC: since then, each frame was refused with ENOBUFS; 0 = none */
+	void *queue;            /* what DPDK hands to the burst functions: this structure */
 	uint8_t large[VNET_BYTES + SEGMENTS_BYTES_MAXIMUM];
 };
 
@@ -153,6 +156,7 @@ static uint16_t receive(void *queue, struct rte_mbuf **packets, uint16_t most)
 			filled = take_frame(port, slot, packet);
 			__atomic_store_n(&slot->tp_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
 			port->slot = (port->slot + 1) % SLOTS;
+			port->count.rx_frames++;
 		}
 		if (!filled)
 			continue;
@@ -165,10 +169,20 @@ static uint16_t receive(void *queue, struct rte_mbuf **packets, uint16_t most)
 	return count;
 }
 
+/* Returns true if frames have been refused for too long to blame a queue that is full. */
+static bool is_blocked(struct packet_port *port)
+{
+	uint64_t now = rte_rdtsc();
+
+	if (!port->blocked_since)
+		port->blocked_since = now;
+	return now - port->blocked_since > rte_get_tsc_hz() / BLOCKED_PER_S;
+}
+
 /*
  * Counts a frame that the kernel refused with `code`. Returns false, and counts nothing, if the frame can be sent
  * later: a queue is full, or ENETDOWN is left from a link that is up again. ENOBUFS is also the code of a missing
- * carrier.
+ * carrier, and of a frame that the peer of a veth drops, for example because its MTU is smaller.
  */
 static bool count_refused(struct packet_port *port, int code)
 {
@@ -178,7 +192,7 @@ static bool count_refused(struct packet_port *port, int code)
 		port->count.tx_mtu++;
 	else if (!dp_interface_running(port->interface, port->index))
 		port->count.tx_link_down++;
-	else if (code == ENOBUFS || code == ENETDOWN)
+	else if ((code == ENOBUFS || code == ENETDOWN) && !is_blocked(port))
 		return false;
 	else
 		port->count.tx_errors++;
@@ -199,6 +213,8 @@ static unsigned int send_frames(struct packet_port *port, struct rte_mbuf **pack
 			break;
 		for (int i = 0; i < sent; i++)
 			port->count.tx_bytes += packets[done + (unsigned int)i]->data_len;
+		if (sent > 0)
+			port->blocked_since = 0;
 		port->count.tx_packets += sent < 0 ? 0 : (unsigned int)sent;
 		done += sent < 0 ? 1 : (unsigned int)sent;
 	}

@@ -23,6 +23,7 @@ struct packet_port;
 
 struct packet_port_counts {
 	uint64_t rx_packets, rx_bytes;
+	uint64_t rx_frames; /* as the interface counts them: a super-packet is one frame */
 	uint64_t rx_errors; /* frames that are too long for a buffer of the pool, and super-packets of unknown form */
 	uint64_t tx_packets, tx_bytes; /* frames that the interface took */
 	/* Frames that transmit() took and dropped: no link, longer than the MTU, another reason. */

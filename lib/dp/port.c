@@ -21,6 +21,7 @@
 #include "eal_log_priv.h"
 #include "packet_port_priv.h"
 #include "port_priv.h"
+#include "xdp_port_priv.h"
 
 enum {
 	DEFAULT_DESCRIPTORS = 1024,
@@ -38,11 +39,15 @@ struct dp_port {
 	bool plugged;    /* we attached the virtual device, so we detach it */
 	bool configured; /* rte_eth_dev_close() must be called */
 	bool started;
+	bool interface_counts; /* the Linux interface counts packets */
 	struct dp_stamps stamps;
 	int lock;      /* descriptor of dp_port_lock(), -1 = none */
 	int socket_fd; /* the driver's socket (it has a counter of dropped packets); -1 = none */
 	uint64_t kernel_missed, xdp_missed_before;
-	struct packet_port *packet; /* NULL: not af_packet */
+	struct packet_port *packet;          /* NULL: not af_packet */
+	struct xdp_port *xdp;                /* NULL: not af_xdp */
+	uint64_t interface_rx, interface_tx; /* the interface's counters at the start */
+	uint64_t interface_rx_before;        /* since the start, at the previous call of dp_port_statistics() */
 };
 
 /* Drivers whose TX burst is a system call: sendto(), writev() or pcap_sendpacket(). */
@@ -205,7 +210,10 @@ static int open_vdev(struct dp_port *port, const struct dp_port_options *options
 		status = plug_device(port, arguments, err);
 	if (!status)
 		status = configure_device(port, options, err);
-	return status;
+	if (status || !port->interface[0] || strncmp(port->device, "net_af_xdp", strlen("net_af_xdp")) != 0)
+		return status;
+	port->xdp = xdp_port_open(port->interface, err);
+	return port->xdp ? 0 : error_code(err, ENOMEM);
 }
 
 /* Gives the device the address of the interface, which the prober sends from. */
@@ -248,7 +256,9 @@ static void release(struct dp_port *port)
 		close(port->socket_fd);
 	port->socket_fd = -1;
 	packet_port_close(port->packet);
+	xdp_port_close(port->xdp);
 	port->packet = NULL;
+	port->xdp = NULL;
 	if (port->configured)
 		rte_eth_dev_close(port->id);
 	if (port->plugged)
@@ -374,6 +384,10 @@ int dp_port_start(struct dp_port *port, struct error *err)
 		dp_socket_missed(port->socket_fd, &port->xdp_missed_before);
 	if (port->packet)
 		start_packet_port(port);
+	if (port->xdp)
+		xdp_port_install(port->xdp, port->id);
+	port->interface_counts =
+		port->interface[0] && dp_interface_packets(port->interface, &port->interface_rx, &port->interface_tx);
 	return 0;
 }
 
@@ -460,6 +474,35 @@ static void count_packet_port(const struct dp_port *port, struct dp_port_statist
 	};
 }
 
+static void count_xdp(const struct dp_port *port, struct dp_port_statistics *statistics)
+{
+	struct xdp_port_counts count = xdp_port_look(port->xdp);
+
+	/* The lcore may have counted more refusals since the driver's counters were read. */
+	statistics->tx_errors -= RTE_MIN(statistics->tx_errors, count.refused);
+	statistics->tx_errors += count.tx_link_down + count.tx_mtu;
+	statistics->tx_link_down = count.tx_link_down;
+	statistics->tx_mtu = count.tx_mtu;
+}
+
+/*
+ * Compares the counters with the interface's own. Packets on their way between both are no difference: what the
+ * interface has received must be counted by the next call, and it counts what is sent before we do.
+ */
+static void compare_interface(struct dp_port *port, struct dp_port_statistics *statistics)
+{
+	uint64_t received = port->packet ? packet_port_counts(port->packet)->rx_frames
+					 : statistics->rx_packets + statistics->rx_errors + statistics->rx_no_mbuf;
+	uint64_t sent = statistics->tx_packets, rx, tx;
+
+	if (!port->interface_counts || dp_port_is_gone(port) || !dp_interface_packets(port->interface, &rx, &tx))
+		return;
+	received += statistics->rx_missed;
+	statistics->rx_uncounted = port->interface_rx_before - RTE_MIN(port->interface_rx_before, received);
+	statistics->tx_uncounted = sent - RTE_MIN(sent, tx - port->interface_tx);
+	port->interface_rx_before = rx - port->interface_rx;
+}
+
 void dp_port_statistics(struct dp_port *port, struct dp_port_statistics *statistics)
 {
 	struct rte_eth_stats counters = {0};
@@ -477,11 +520,12 @@ void dp_port_statistics(struct dp_port *port, struct dp_port_statistics *statist
 	};
 	if (port->packet)
 		count_packet_port(port, statistics);
-	if (port->socket_fd < 0)
-		return;
-	port->kernel_missed += dp_socket_missed(port->socket_fd, &port->xdp_missed_before);
-	if (port->kernel_missed > statistics->rx_missed)
-		statistics->rx_missed = port->kernel_missed;
+	if (port->xdp)
+		count_xdp(port, statistics);
+	if (port->socket_fd >= 0)
+		port->kernel_missed += dp_socket_missed(port->socket_fd, &port->xdp_missed_before);
+	statistics->rx_missed = RTE_MAX(statistics->rx_missed, port->kernel_missed);
+	compare_interface(port, statistics);
 }
 
 int dp_port_stamps(const struct dp_port *port, struct dp_stamps *stamps)

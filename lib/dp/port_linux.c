@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <linux/if_xdp.h>
@@ -133,6 +134,24 @@ bool dp_interface_running(const char *interface, unsigned int index)
 	 */
 	return if_nametoindex(interface) == index && ask_interface(interface, SIOCGIFFLAGS, &request) &&
 	       (request.ifr_flags & running) == running;
+}
+
+/* Unlike /sys/class/net, /proc/net/dev always shows the process's own network namespace. */
+bool dp_interface_packets(const char *interface, uint64_t *rx, uint64_t *tx)
+{
+	FILE *table = fopen("/proc/net/dev", "re");
+	char line[512], name[IFNAMSIZ + 1];
+	bool found = false;
+
+	while (table && !found && fgets(line, sizeof line, table)) {
+		char *colon = strchr(line, ':');
+
+		found = colon && sscanf(line, " %16[^:]", name) == 1 && strcmp(name, interface) == 0 &&
+			sscanf(colon + 1, "%*u %" SCNu64 " %*u %*u %*u %*u %*u %*u %*u %" SCNu64, rx, tx) == 2;
+	}
+	if (table)
+		fclose(table);
+	return found;
 }
 
 bool dp_interface_is_virtual(const char *interface)

@@ -36,6 +36,9 @@ bool dp_interface_address(const char *interface, uint8_t address[6]);
 /* Returns the interface's MTU, or 0 if it is unknown. */
 unsigned int dp_interface_mtu(const char *interface);
 
+/* Reads the packets that the interface itself has counted. Returns false if they are unknown. */
+bool dp_interface_packets(const char *interface, uint64_t *rx, uint64_t *tx);
+
 /* Returns true if no device is behind the interface, as with veth, tap and macvlan. */
 bool dp_interface_is_virtual(const char *interface);
 

@@ -110,13 +110,18 @@ void dp_port_report(const struct dp_port *port, struct dp_port_report *report);
  * - rx_no_mbuf: packets dropped because the pool was empty
  * - rx_errors: broken frames, and frames that are too long for the device. af_packet drops frames that are too long for
  *   the pool's buffers, which have 2048 bytes at the MTU of 1500; it never truncates them.
- * - tx_errors: packets accepted for transmission and then dropped by the device. Parts of it, counted by af_packet
+ * - tx_errors: packets accepted for transmission and then dropped by the device. Parts of it, for Linux interfaces
  *   only: tx_link_down, because the Linux interface was down, without a carrier or removed; tx_mtu, because they were
  *   longer than the MTU of the interface
+ * - rx_uncounted, tx_uncounted: packets missing in the counters of one side. A Linux interface counts packets itself:
+ *   rx_uncounted were received by the interface before the previous call of dp_port_statistics(), but not by the port;
+ *   tx_uncounted were sent by the port, but not by the interface. Both are 0 if each packet is accounted for; packets
+ *   that the host itself sends through the interface may hide some of tx_uncounted.
  */
 struct dp_port_statistics {
 	uint64_t rx_packets, rx_bytes, rx_missed, rx_errors, rx_no_mbuf;
 	uint64_t tx_packets, tx_bytes, tx_errors, tx_link_down, tx_mtu;
+	uint64_t rx_uncounted, tx_uncounted;
 };
 
 /*
