@@ -24,6 +24,7 @@ struct injector_monitor {
 	struct dp_port_statistics port_base[INJECTOR_DIRECTIONS]; /* [port]: counters at the last reset */
 	struct ns started, last_sample;
 	uint64_t last_rx[INJECTOR_DIRECTIONS], last_ring_full[INJECTOR_DIRECTIONS];
+	uint64_t last_uncounted[INJECTOR_DIRECTIONS];
 	bool link_was_up[INJECTOR_DIRECTIONS], capture_failure_logged;
 	bool stopped;
 };
@@ -104,6 +105,25 @@ static void warn_ring_full(struct injector_monitor *monitor, unsigned int d,
 			    direction_names[d], dropped, slots, rx_pps);
 }
 
+/* Logs a warning if more packets than before are missing in the counters of a port or of its interface. */
+static void warn_uncounted(struct injector_monitor *monitor, unsigned int d,
+			   const struct injector_state_direction *direction)
+{
+	uint64_t uncounted = direction->rx_uncounted + direction->tx_uncounted;
+
+	if (uncounted > monitor->last_uncounted[d])
+		log_warning("%s: packets are lost outside the injector: %llu that the interface has received never "
+			    "arrived, and it did not send %llu (is the MTU of its peer smaller?)",
+			    direction_names[d], (unsigned long long)direction->rx_uncounted,
+			    (unsigned long long)direction->tx_uncounted);
+	monitor->last_uncounted[d] = uncounted;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 /* Returns a port's error and drop counters since the start or the last reset. */
 static struct dp_port_statistics port_since_reset(const struct injector_monitor *monitor, unsigned int p)
 {
@@ -116,6 +136,8 @@ static struct dp_port_statistics port_since_reset(const struct injector_monitor 
 	port.tx_errors -= monitor->port_base[p].tx_errors;
 	port.tx_link_down -= monitor->port_base[p].tx_link_down;
 	port.tx_mtu -= monitor->port_base[p].tx_mtu;
+	port.rx_uncounted -= least(port.rx_uncounted, monitor->port_base[p].rx_uncounted);
+	port.tx_uncounted -= least(port.tx_uncounted, monitor->port_base[p].tx_uncounted);
 	return port;
 }
 
@@ -147,6 +169,8 @@ static void fill_direction(struct injector_monitor *monitor, unsigned int d,
 		.tx_errors = to->tx_errors,
 		.tx_link_down = to->tx_link_down,
 		.tx_mtu = to->tx_mtu,
+		.rx_uncounted = from->rx_uncounted,
+		.tx_uncounted = to->tx_uncounted,
 		.lost = count->lost,
 		.duplicated = count->duplicated,
 		.bypassed = count->bypassed,
@@ -154,6 +178,7 @@ static void fill_direction(struct injector_monitor *monitor, unsigned int d,
 		.rx_pps = take_rate(monitor, d, count->rx_packets, seconds),
 	};
 	warn_ring_full(monitor, d, count, direction->rx_pps);
+	warn_uncounted(monitor, d, direction);
 	histogram_reset(monitor->scratch);
 	injector_read_lateness(monitor->injector, d, false, monitor->scratch);
 	direction->undisturbed_lateness = lateness_of(monitor->scratch);

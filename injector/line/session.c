@@ -20,7 +20,8 @@
 
 enum {
 	POLL_NS = 100000000,
-	DRAIN_NS = 1000000000, /* the longest delay is 10 ms, but --rate or a port that is full may hold packets longer */
+	DRAIN_NS =
+		1000000000, /* the longest delay is 10 ms, but --rate or a port that is full may hold packets longer */
 	SUMMARY_BYTES = 800,
 };
 
@@ -29,7 +30,7 @@ const struct injector_session_settings injector_session_defaults = {
 	.delay_ba_us = -1,
 	.mtu = 1500,
 	.lcores = 1,
-	.nice = -20,
+	.nice = -10,
 	.seed = 1,
 	.modes.replay_interval_us = 1e6,
 };
@@ -163,8 +164,8 @@ static void warn_mtus(const struct dp_port_report report[2])
 {
 	if (report[0].mtu && report[1].mtu && report[0].mtu != report[1].mtu)
 		log_warning(
-			"%s has an MTU of %u, %s of %u: longer frames than the smaller one are dropped (tx_mtu; af_xdp "
-			"does not count them): give both the same MTU",
+			"%s has an MTU of %u, %s of %u: longer frames than the smaller one are dropped (tx_mtu): give "
+			"both the same MTU",
 			report[0].name, report[0].mtu, report[1].name, report[1].mtu);
 }
 

@@ -77,6 +77,8 @@ static const struct field direction_fields[] = {
 	DIRECTION("tx_errors", COUNT, tx_errors),
 	DIRECTION("tx_link_down", COUNT, tx_link_down),
 	DIRECTION("tx_mtu", COUNT, tx_mtu),
+	DIRECTION("rx_uncounted", COUNT, rx_uncounted),
+	DIRECTION("tx_uncounted", COUNT, tx_uncounted),
 	DIRECTION("lost", COUNT, lost),
 	DIRECTION("duplicated", COUNT, duplicated),
 	DIRECTION("bypassed", COUNT, bypassed),

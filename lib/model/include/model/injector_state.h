@@ -36,7 +36,9 @@ struct injector_state_direction {
 	uint64_t tx_full;   /* packets that the transmit port first refused, and that were sent later */
 	uint64_t no_mbuf;   /* packets dropped because no buffer was free */
 	uint64_t rx_missed, rx_errors, tx_errors;
-	uint64_t tx_link_down, tx_mtu;       /* parts of tx_errors: the link was down; longer than the MTU */
+	uint64_t tx_link_down, tx_mtu; /* parts of tx_errors: the link was down; longer than the MTU */
+	/* packets that the Linux interfaces and the ports have counted differently (dp/port.h) */
+	uint64_t rx_uncounted, tx_uncounted;
 	uint64_t lost, duplicated, bypassed; /* packets that a delay mode dropped, sent twice or sent without delay */
 	uint64_t disturbed;                  /* packets sent that a stall or hiccup may have delayed */
 	double rx_pps;                       /* packets received per second since the previous sample */
