@@ -179,6 +179,22 @@ static int fill_coefficients(const struct problem *problem, const struct fit_can
 	return 0;
 }
 
+/*
+ * The baseline is the metric at the fitted curve's height at delay 0, not the mean of the runs there: everything is
+ * relative to it, so that a measurement is its value divided by the one baseline that is stored.
+ */
+static void fill_baseline(const struct candidate_curve *shape, struct observations *observations, struct curve *curve)
+{
+	double height = candidate_curve_baseline(shape);
+
+	for (size_t i = 0; i < observations->outlier_count; i++)
+		observations->outliers[i].normalised /= height;
+	if (curve->better == SWEEP_LOWER)
+		height = 1 / height;
+	curve->baseline_value = observations->baseline_value * height;
+	curve->baseline_deviation = observations->baseline_deviation * height;
+}
+
 static int fill_levels(const struct fit *fit, const struct candidate_curve *shape, struct curve *curve)
 {
 	const struct observations *observations = &fit->observations;
@@ -322,8 +338,7 @@ int build_curve(const struct problem *problem, const struct fit_settings *settin
 		isotonic_fit(problem, problem->y, &shape.isotonic, storage);
 	if (rc == 0) {
 		curve->better = fit->observations.metric.better;
-		curve->baseline_value = fit->observations.baseline_value;
-		curve->baseline_deviation = fit->observations.baseline_deviation;
+		fill_baseline(&shape, &fit->observations, curve);
 		curve->baseline_rtt_us = isnan(settings->baseline_rtt_us) ? fit->observations.baseline_rtt_us
 									  : settings->baseline_rtt_us;
 		curve->disturbed_runs = fit->observations.disturbed;

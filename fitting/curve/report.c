@@ -23,8 +23,9 @@ static void print_head(const struct fit *fit, FILE *out)
 	if (observations->baseline_known)
 		fprintf(out, "  baseline     1 (the file is normalised)\n");
 	else
-		fprintf(out, "  baseline     %.6g %s, deviation %.2g\n", observations->baseline_value, curve->unit,
-			observations->baseline_deviation);
+		fprintf(out,
+			"  baseline     %.6g %s, deviation %.2g (fitted at delay 0; mean of the runs there: %.6g)\n",
+			curve->baseline_value, curve->unit, curve->baseline_deviation, observations->baseline_value);
 	if (observations->drift_taken_off)
 		fprintf(out, "  drift        corrected by the reference runs at delay 0\n");
 	if (observations->run_deviation > 0)

@@ -202,6 +202,7 @@ struct curve *expression_curve_create(const struct expression_curve_source *sour
 {
 	struct curve *curve = curve_create();
 	struct evaluator evaluator;
+	double height; /* the levels are relative to the fitted value at x = 0 */
 	int rc = evaluator_create(source, &evaluator);
 
 	if (!curve || rc != 0)
@@ -210,8 +211,9 @@ struct curve *expression_curve_create(const struct expression_curve_source *sour
 		rc = check_source(source, &evaluator, err);
 	if (rc == 0) {
 		curve->better = source->metric.better;
-		curve->baseline_value = source->baseline_value;
-		curve->baseline_deviation = source->baseline_deviation;
+		height = curve->better == SWEEP_LOWER ? 1 / evaluator.zero : evaluator.zero;
+		curve->baseline_value = source->baseline_value * height;
+		curve->baseline_deviation = source->baseline_deviation * height;
 		curve->baseline_rtt_us = source->baseline_rtt_us;
 		curve->disturbed_runs = source->disturbed_runs;
 		curve->domain_high_us = source->x_us[source->result->observations - 1];

@@ -72,6 +72,20 @@ done
 # A time is converted to baseline/time: the inverse sweep gives the same curve.
 awk -F, -v OFS=, 'NR > 1 { $4 = "time"; $5 = "s"; $6 = "lower"; $7 = 1e6 / $7 } { print }' sweep.csv >time.csv
 "$nomora" fit time.csv -q -o time.json
+run "$nomora" fit sweep.csv --expr 'a*exp(-x/b)' --start a=1,b=500 -q -o formula.json
+for case in "curve sweep" "time time" "formula sweep"; do
+	check "$case: measured = value / baseline, with the one baseline of the file" python3 -c '
+import csv, json, sys
+curve = json.load(open(sys.argv[1] + ".json"))
+runs = {}
+for row in csv.DictReader(open(sys.argv[2] + ".csv")):
+    value = float(row["value"]) / curve["baseline"]["value"]
+    runs.setdefault(2 * float(row["delay_us"]), []).append(value if row["better"] == "higher" else 1 / value)
+assert len(curve["levels"]) == len(runs)
+for level in curve["levels"]:
+    mean = sum(runs[level["x_us"]]) / len(runs[level["x_us"]])
+    assert abs(level["measured"] - mean) < 1e-6, (level, mean)' $case
+done
 run "$nomora" fit --compare curve.json time.json
 printf '%s\n' "$out" | grep -qE 'largest difference  0\.000|largest difference  [0-9.]+e-0' &&
 	pass "times are normalised to baseline/time" || fail "times are normalised to baseline/time" "$out" "$err"
