@@ -44,7 +44,7 @@ check "an older log does not tell of processors" sh -c "! grep -q '[0-9] of [0-9
 sed '/"delay_us":50/s/"elapsed_s":1/&,"processors":1,"processors_used":0.784/' sweep.csv.log >used.csv.log
 "$nomora" report --sweep-log used.csv.log -o used.html
 check "a newer one does, where the attempt that counts has it" sh -c "grep -c '[0-9] of [0-9]</td>' used.html | grep -qx 1 && grep -qF '>0.78 of 1</td>' used.html"
-check "an older log's injector has one thread" has "It stalled 11 times, 15.10&nbsp;% of the time, not counting its own transmit calls;"
+check "an older log's injector has one thread" has "It stalled 11 times, 15.10&nbsp;% of the time, not counting its own transmit calls."
 sed 's/"stall_us":300000/"stall_us":700000,"transmit_stall_us":100000,"lcores":2/' sweep.csv.log >threads.csv.log
 "$nomora" report --sweep-log threads.csv.log -o threads.html
 check "two threads' stalls are of twice the time, as sweep judges them" grep -qF '11 times, 15.10&nbsp;% of the time on average of its 2 threads (none of them over 30.10&nbsp;%), not counting' threads.html
