@@ -103,36 +103,106 @@ void sweep_metric_free(struct sweep_metric_def *metric)
 	metric->source = SWEEP_METRIC_EXIT;
 }
 
+/* Returns the length of a unit of time in µs, or 0 if the text is none. */
+static double time_unit_us(const char *text, size_t length)
+{
+	static const struct {
+		const char *name;
+		double us;
+	} units[] = {{"ns", 1e-3}, {"us", 1}, {"µs", 1}, {"μs", 1}, {"ms", 1e3}, {"s", 1e6}};
+
+	for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+		if (strlen(units[i].name) == length && memcmp(units[i].name, text, length) == 0)
+			return units[i].us;
+	return 0;
+}
+
+static size_t word_length(const char *text)
+{
+	size_t length = 0;
+
+	while (isalpha((unsigned char)text[length]) || (unsigned char)text[length] >= 0x80 || text[length] == '%')
+		length++;
+	return length;
+}
+
+/* Returns how many characters at `after` continue the number before them: "5" of 1.5, ",234" of 1,234. */
+static size_t continuation_length(const char *number, const char *after)
+{
+	size_t digits = strspn(after + (*after != '\0'), "0123456789");
+
+	if (isdigit((unsigned char)*after) || (*after == '.' && digits > 0))
+		return 1 + digits;
+	return *after == ',' && digits == 3 && strlen(number) <= 3 && !strchr(number, '.') ? 4 : 0;
+}
+
+/*
+ * A pattern that ends with the number does not say what follows. Tools change the unit with the size (950us, 1.2ms): a
+ * time is converted to the metric's unit; any other suffix that is not this unit, or more of the number, is refused.
+ */
+static int take_suffix(const struct sweep_metric_def *metric, const char *number, const char *after, double *value,
+		       struct error *err)
+{
+	double wanted_us = time_unit_us(metric->unit, strlen(metric->unit)), found_us;
+	size_t blanks = strspn(after, " "), length = word_length(after + blanks), more;
+
+	found_us = time_unit_us(after + blanks, length);
+	if (wanted_us > 0 && found_us > 0) {
+		*value *= found_us / wanted_us;
+		return 0;
+	}
+	more = continuation_length(number, after);
+	if (more == 0 && blanks == 0)
+		more = length;
+	if (more == 0 || (strlen(metric->unit) == more && memcmp(metric->unit, after, more) == 0))
+		return 0;
+	return error_set(err, EINVAL,
+			 "metric '%s': '%s' is followed by '%.*s' in the output: if that is right, add it to the "
+			 "pattern after the number",
+			 metric->name, number, (int)(more < 20 ? more : 20), after);
+}
+
+static int take_number(const struct sweep_metric_def *metric, const char *output, const char *begin, const char *end,
+		       const char *match_end, double *value, struct error *err)
+{
+	char number[64];
+	size_t length = (size_t)(end - begin);
+
+	if (length >= sizeof number)
+		length = sizeof number - 1;
+	memcpy(number, begin, length);
+	number[length] = '\0';
+	if (number_parse_double(number, value) != 0)
+		return error_set(err, EINVAL, "metric '%s': '%s' matches '%s', which is not a number", metric->name,
+				 number, metric->how);
+	if (begin > output && isdigit((unsigned char)begin[-1]) && isdigit((unsigned char)*begin))
+		return error_set(err, EINVAL,
+				 "metric '%s': '%s' is the end of a longer number in the output: expected a pattern "
+				 "that does not match digits before the number",
+				 metric->name, number);
+	return match_end > end ? 0 : take_suffix(metric, number, end, value, err);
+}
+
 static int extract_regex(const struct sweep_metric_def *metric, const char *output, double *value, struct error *err)
 {
-	int group = metric->expression.re_nsub > 0 ? 1 : 0, found = 0;
-	regmatch_t match[2], best = {0};
-	const char *begin = NULL, *at = output;
-	char number[64];
-	size_t length;
+	int group = metric->expression.re_nsub > 0 ? 1 : 0;
+	const char *begin = NULL, *end = NULL, *match_end = NULL, *at = output;
+	regmatch_t match[2];
 
 	while (regexec(&metric->expression, at, 2, match, at == output ? 0 : REG_NOTBOL * (at[-1] != '\n')) == 0) {
 		if (match[group].rm_so >= 0) {
-			begin = at;
-			best = match[group];
-			found = 1;
+			begin = at + match[group].rm_so;
+			end = at + match[group].rm_eo;
+			match_end = at + match[0].rm_eo;
 		}
 		if (!at[match[0].rm_eo])
 			break;
 		at += match[0].rm_eo > match[0].rm_so ? match[0].rm_eo : match[0].rm_eo + 1;
 	}
-	if (!found)
+	if (!begin)
 		return error_set(err, ENOENT, "metric '%s': nothing in the output matches '%s'", metric->name,
 				 metric->how);
-	length = (size_t)(best.rm_eo - best.rm_so);
-	if (length >= sizeof number)
-		length = sizeof number - 1;
-	memcpy(number, begin + best.rm_so, length);
-	number[length] = '\0';
-	if (number_parse_double(number, value) != 0)
-		return error_set(err, EINVAL, "metric '%s': '%s' matches '%s', which is not a number", metric->name,
-				 number, metric->how);
-	return 0;
+	return take_number(metric, output, begin, end, match_end, value, err);
 }
 
 /*

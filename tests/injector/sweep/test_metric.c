@@ -56,6 +56,46 @@ Test(metric, regular_expressions)
 	expect_nothing("regex:x*", "");
 }
 
+/* Without the refusal each gives a number that the output does not have, such as 1 for 1,234.5. */
+Test(metric, a_part_of_a_number_is_refused)
+{
+	expect_nothing("regex:rate: ([0-9.]+)", "rate: 1,234.5");
+	expect_nothing("regex:rate: ([0-9]+)", "rate: 12.5");
+	expect_nothing("regex:rate: ([0-9])", "rate: 77");
+	expect_nothing("regex:rate.*([0-9]+)", "rate 77 88");
+	expect_nothing("regex:rate: ([0-9.]+)", "rate: 1.5e3");
+	expect_nothing("regex:rate: ([0-9.]+)", "rate: 1.5k");
+	expect_nothing("regex:rate: ([0-9.]+)", "rate: 15%");
+	expect("regex:rate: ([0-9.]+)k", "rate: 1.5k", 1.5);
+	expect("regex:rate: ([0-9.]+),", "rate: 1,234.5", 1);
+	expect("regex:rate: ([0-9.]+)", "rate: 12,34", 12);
+	expect("regex:rate: ([0-9.]+)", "rate: 1.5,234", 1.5);
+	expect("regex:rate: ([0-9.]+)", "rate: 1234,567", 1234);
+	expect("regex:rate: ([0-9.]+)", "rate: 12. End", 12);
+	expect("regex:rate: ([0-9.]+)", "rate: 15 k", 15);
+	expect("regex:rate: ([0-9.]+)", "rate: 15u", 15);
+}
+
+/* wrk and hey change the unit between two delays: without the conversion the curve is upside down. */
+Test(metric, times_are_converted_to_the_metrics_unit)
+{
+	static const struct {
+		const char *unit, *output;
+		double value;
+	} cases[] = {{"us", "Latency 950.21us", 950.21}, {"us", "Latency 1.20ms", 1200}, {"ms", "Latency 1.5 s", 1500},
+		     {"µs", "Latency 20 ns", 0.02},      {"ms", "Latency 5µs", 0.005},   {"s", "Latency 5", 5}};
+	char text[100];
+	double value;
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		snprintf(text, sizeof text, "m %s lower regex:Latency +([0-9.]+)", cases[i].unit);
+		cr_expect_eq(extract(text, cases[i].output, &value), 0, "%s", cases[i].output);
+		cr_expect_float_eq(value, cases[i].value, 1e-9, "%s: %g", cases[i].output, value);
+	}
+	cr_expect_lt(extract("m us lower regex:Latency +([0-9.]+)", "Latency 1.05m", &value), 0);
+	cr_expect_lt(extract("m 1/s higher regex:rate +([0-9.]+)", "rate 1.05s", &value), 0);
+}
+
 Test(metric, json_paths)
 {
 	static const char text[] = "starting\n{not json\n{\"a\": {\"b\": [1, {\"c\": 2.5}]}, \"s\": \"x\"}\ntrailer\n";
