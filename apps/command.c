@@ -2,7 +2,9 @@
 #include "command.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -148,10 +150,24 @@ static void complete_commands(const struct command *commands)
 		printf("%s\t\t\t%s\n", row->name, row->summary);
 }
 
+/*
+ * If standard output or error is closed, the next file would get its number, and messages would be written into the
+ * file: occupies the number, for reading only, so that writing still fails. A file that exceeds its size limit (ulimit
+ * -f) is reported as a failed write instead of ending the program.
+ */
+static void guard_process(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
+			_exit(COMMAND_FAILED);
+	signal(SIGXFSZ, SIG_IGN);
+}
+
 int command_dispatch(const char *program, const char *summary, const struct command *commands, int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
 
+	guard_process();
 	log_set_program(program);
 	if (!name) {
 		print_table(program, summary, commands, stderr);

@@ -8,7 +8,7 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <ftw.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,17 +16,31 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *walk)
+/*
+ * By descriptors, not paths: other users may write to the folder, and could replace a folder in it by a link to one
+ * elsewhere while it is removed.
+ */
+static void remove_in(int parent, const char *name)
 {
-	(void)status;
-	(void)kind;
-	(void)walk;
-	return remove(path);
+	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *entry;
+
+	while (folder && (entry = readdir(folder))) {
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+		    unlinkat(fd, entry->d_name, 0) != 0 && errno == EISDIR)
+			remove_in(fd, entry->d_name);
+	}
+	if (folder)
+		closedir(folder);
+	else if (fd >= 0)
+		close(fd);
+	unlinkat(parent, name, AT_REMOVEDIR);
 }
 
 void scratch_remove(const char *path)
 {
-	nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	remove_in(AT_FDCWD, path);
 }
 
 /* Kills the processes of this user's sweeps that have ended, and removes their folders. */

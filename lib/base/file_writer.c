@@ -27,12 +27,13 @@ static void free_writer(struct file_writer *writer)
 }
 
 /*
- * Gives the temporary file, which mkostemp() has created with mode 0600, the mode of the file that it will replace. If
- * there is no such file, the mode is the one that open(2) gives a new file.
+ * Gives the temporary file, which mkostemp() has created with mode 0600, the mode of the file that it will replace, but
+ * no set-user-ID bit, because the owner is not kept. If there is no such file, the mode is the one that open(2) gives a
+ * new file.
  */
 static void set_mode(int fd, const struct stat *old)
 {
-	mode_t mode = old ? old->st_mode & 07777 : 0666, mask = umask(0);
+	mode_t mode = old ? old->st_mode & 0777 : 0666, mask = umask(0);
 
 	umask(mask);
 	if (fchmod(fd, old ? mode : mode & ~mask) < 0) {

@@ -103,13 +103,13 @@ Test(file, links_and_modes_stay_and_a_pipe_is_written_to)
 	int pipe_fd;
 
 	cr_assert_eq(file_writer_commit(writer, &err), 0);
-	cr_assert_eq(chmod("target", 0640), 0);
+	cr_assert_eq(chmod("target", 06640), 0);
 	cr_assert_eq(symlink("target", "link"), 0);
 	writer = file_writer_open("link", &err);
 	fputs("new", file_writer_stream(writer));
 	cr_assert_eq(file_writer_commit(writer, &err), 0);
 	cr_assert(lstat("link", &info) == 0 && S_ISLNK(info.st_mode));
-	cr_assert(stat("target", &info) == 0 && info.st_size == 3 && (info.st_mode & 0777) == 0640);
+	cr_assert(stat("target", &info) == 0 && info.st_size == 3 && (info.st_mode & 07777) == 0640);
 	cr_assert_eq(mkfifo("pipe", 0600), 0);
 	pipe_fd = open("pipe", O_RDONLY | O_NONBLOCK);
 	writer = file_writer_open("pipe", &err);
