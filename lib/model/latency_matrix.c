@@ -113,9 +113,7 @@ size_t latency_matrix_hosts(const struct latency_matrix *matrix)
 
 size_t latency_matrix_count(const struct latency_matrix *matrix)
 {
-	uint64_t pairs = atomic_load_explicit(&matrix->counts->pairs, memory_order_acquire);
-
-	return pairs < matrix->pair_capacity ? pairs : matrix->pair_capacity;
+	return latency_store_count(matrix);
 }
 
 const char *latency_matrix_host(const struct latency_matrix *matrix, uint32_t host)

@@ -119,15 +119,9 @@ static bool has_left(const struct latency_matrix *matrix, uint32_t host)
 	       atomic_load_explicit(&matrix->hosts[host].status, memory_order_acquire) == LATENCY_HOST_GONE;
 }
 
-/* Returns the number of pairs; the blocks at lower positions are in use. */
-static uint32_t pair_count(const struct latency_matrix *matrix)
-{
-	return (uint32_t)latency_matrix_count(matrix);
-}
-
 uint32_t latency_store_evict(struct latency_matrix *matrix)
 {
-	uint32_t count = pair_count(matrix), hosts[2];
+	uint32_t count = (uint32_t)latency_store_count(matrix), hosts[2];
 	uint32_t position = atomic_load_explicit(&matrix->counts->hand, memory_order_relaxed) % count;
 	int64_t slot;
 
@@ -150,7 +144,7 @@ uint32_t latency_store_evict(struct latency_matrix *matrix)
 
 void latency_store_repair_pairs(struct latency_matrix *matrix)
 {
-	uint32_t count = pair_count(matrix), hosts[2];
+	uint32_t count = (uint32_t)latency_store_count(matrix), hosts[2];
 
 	for (size_t slot = 0; slot < matrix->pair_slot_count; slot++) {
 		uint32_t position;

@@ -91,6 +91,14 @@ static inline const char *latency_store_name(const char name[LATENCY_NAME_BYTES]
 	return name[LATENCY_NAME_BYTES - 1] ? "?" : name;
 }
 
+/* The number of pairs; the blocks at lower positions are in use. */
+static inline size_t latency_store_count(const struct latency_matrix *matrix)
+{
+	uint64_t pairs = atomic_load_explicit(&matrix->counts->pairs, memory_order_acquire);
+
+	return pairs < matrix->pair_capacity ? pairs : matrix->pair_capacity;
+}
+
 void latency_slots_insert(_Atomic uint32_t *slots, size_t slot_count, uint64_t hash, uint32_t position);
 void latency_store_insert_host(struct latency_matrix *matrix, uint32_t position);
 
