@@ -46,8 +46,11 @@ static CURLcode perform(CURL *curl, const char *socket, const char *method, cons
 			long limit_ms, struct text *text, long *status)
 {
 	char url[2048];
+	struct curl_slist *json = body ? curl_slist_append(NULL, "Content-Type: application/json") : NULL;
 	CURLcode code;
 
+	if (body && !json)
+		return CURLE_OUT_OF_MEMORY;
 	snprintf(url, sizeof url, "http://localhost%s", path);
 	curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, socket_path(socket));
 	curl_easy_setopt(curl, CURLOPT_URL, url);
@@ -58,11 +61,13 @@ static CURLcode perform(CURL *curl, const char *socket, const char *method, cons
 	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, keep);
 	curl_easy_setopt(curl, CURLOPT_WRITEDATA, text);
 	if (body) {
+		curl_easy_setopt(curl, CURLOPT_HTTPHEADER, json);
 		curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body);
 		curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE, (long)strlen(body));
 	}
 	code = curl_easy_perform(curl);
 	curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, status);
+	curl_slist_free_all(json);
 	return code;
 }
 

@@ -1,71 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <serve/serve.h>
+/* Requests from their headers to their reply. */
+#include "serve_priv.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <jansson.h>
-#include <microhttpd.h>
 
 #include <base/array.h>
-#include <base/ns.h>
 
-enum { BODY_BYTES = 1 << 20, CONNECTIONS = 512, TIMEOUT_S = 30, BACKLOG = 512 };
-/*
- * On a unix socket, a user has at most 1 / USER_PARTS of the connections, plus one, so that some are free for others.
- * This limit and USER_US do not apply to root and to the server's own user.
- */
-enum { USER_PARTS = 4 };
+enum { BODY_BYTES = 1 << 20, CONNECTIONS = 512, TIMEOUT_S = 30 };
+/* Maximum number of calls of MHD_run(), each of which accepts connections, in one call of serve_run(). */
+enum { ACCEPT_ROUNDS = 512 };
 /*
  * Maximum time that one call of serve_run() spends on a user's requests, of which it handles at least one. The user's
  * other requests wait for the next serve_run(), after the requests of other users.
  */
 enum { USER_US = 5000 };
-
-struct serve {
-	struct MHD_Daemon *daemon;
-	struct serve_options options;
-	char *unix_path, *token;
-	uint16_t port;
-	struct call *calls; /* list of the open calls */
-	struct user *users; /* list of the users with connections */
-	/*
-	 * a connection was resumed or deferred, which epoll does not report, so serve_run() must be called again at
-	 * once
-	 */
-	bool resumed;
-	unsigned accepted; /* number of connections that the last MHD_run() accepted */
-};
-
-/* The connections of a uid on the unix socket. */
-struct user {
-	struct user *next;
-	uid_t uid;
-	unsigned connections;
-	size_t body_bytes;  /* total size of the bodies of the user's open calls */
-	struct ns answered; /* time that the current serve_run() has spent on the user's calls */
-};
-
-/* A request from its first line to its reply. */
-struct call {
-	struct serve_call call;
-	struct serve *serve;
-	struct MHD_Connection *connection;
-	struct call *next, **previous;
-	struct user *user; /* the caller's user on a unix socket; NULL for TCP */
-	char *body;
-	size_t body_capacity;
-	struct MHD_Response *response; /* the reply, until it is passed to the connection; NULL = none */
-	unsigned status;
-	bool too_large, handled, suspended, deferred;
-};
 
 const char *serve_query(const struct serve_call *call, const char *name)
 {
@@ -159,8 +113,8 @@ static void end_call(void *context, struct MHD_Connection *connection, void **st
 	*call->previous = call->next;
 	if (call->next)
 		call->next->previous = call->previous;
-	if (call->user)
-		call->user->body_bytes -= call->call.body_bytes;
+	call->peer->user->body_bytes -= call->call.body_bytes;
+	peer_waits(call->peer);
 	/* The connection ended before it took the reply. */
 	if (call->response)
 		MHD_destroy_response(call->response);
@@ -169,77 +123,20 @@ static void end_call(void *context, struct MHD_Connection *connection, void **st
 	*state = NULL;
 }
 
-static bool is_privileged(uid_t uid)
-{
-	return uid == 0 || uid == geteuid();
-}
-
-static struct user *find_user(struct serve *serve, uid_t uid)
-{
-	struct user *user = serve->users;
-
-	while (user && user->uid != uid)
-		user = user->next;
-	if (user)
-		return user;
-	user = calloc(1, sizeof *user);
-	if (!user)
-		return NULL;
-	*user = (struct user){.uid = uid, .next = serve->users};
-	serve->users = user;
-	return user;
-}
-
-static void leave_user(struct serve *serve, struct user *user)
-{
-	struct user **at = &serve->users;
-
-	if (--user->connections > 0)
-		return;
-	while (*at != user)
-		at = &(*at)->next;
-	*at = user->next;
-	free(user);
-}
-
-/* Counts the connections of each user of a unix socket. A connection beyond the user's limit is shut down. */
-static void count_connection(void *context, struct MHD_Connection *connection, void **state,
-			     enum MHD_ConnectionNotificationCode what)
-{
-	struct serve *serve = context;
-	const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	struct ucred who;
-	socklen_t bytes = sizeof who;
-	struct user *user;
-
-	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
-		if (*state)
-			leave_user(serve, *state);
-		return;
-	}
-	serve->accepted++;
-	if (!serve->unix_path || !info || getsockopt(info->connect_fd, SOL_SOCKET, SO_PEERCRED, &who, &bytes) < 0)
-		return;
-	user = find_user(serve, who.uid);
-	if (user)
-		user->connections++;
-	*state = user;
-	if (!user || (!is_privileged(who.uid) && user->connections > 1 + serve->options.connections / USER_PARTS))
-		shutdown(info->connect_fd, SHUT_RDWR);
-}
-
-static struct call *begin_call(struct serve *serve, struct MHD_Connection *connection, const char *method,
-			       const char *path)
+static struct call *begin_call(struct serve *serve, struct MHD_Connection *connection, const char *version,
+			       const char *method, const char *path)
 {
 	struct call *call = calloc(1, sizeof *call);
 	struct ucred who = {.uid = (uid_t)-1, .gid = (gid_t)-1};
 	socklen_t bytes = sizeof who;
 	const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	const union MHD_ConnectionInfo *user = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	const union MHD_ConnectionInfo *peer = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 
-	if (!call)
+	if (!call || !peer || !peer->socket_context) {
+		free(call);
 		return NULL;
-	call->user = user ? user->socket_context : NULL;
+	}
+	call->peer = peer->socket_context;
 	if (serve->unix_path && info)
 		getsockopt(info->connect_fd, SOL_SOCKET, SO_PEERCRED, &who, &bytes);
 	call->call = (struct serve_call){.method = method,
@@ -251,6 +148,7 @@ static struct call *begin_call(struct serve *serve, struct MHD_Connection *conne
 					 .remote = !serve->unix_path};
 	call->serve = serve;
 	call->connection = connection;
+	call->version = version;
 	call->previous = &serve->calls;
 	call->next = serve->calls;
 	if (call->next)
@@ -262,11 +160,10 @@ static struct call *begin_call(struct serve *serve, struct MHD_Connection *conne
 static void add_body(struct call *call, const char *data, size_t bytes)
 {
 	size_t had = call->call.body_bytes, most = call->serve->options.body_bytes;
-	struct user *user = call->user;
+	struct user *user = call->peer->user;
 	char *body;
 
-	if (call->too_large || had + bytes > most ||
-	    (user && !is_privileged(user->uid) && user->body_bytes + bytes > most)) {
+	if (call->too_large || had + bytes > most || (user_is_limited(user) && user->body_bytes + bytes > most)) {
 		call->too_large = true;
 		return;
 	}
@@ -280,29 +177,7 @@ static void add_body(struct call *call, const char *data, size_t bytes)
 	body[had + bytes] = '\0';
 	call->call.body = body;
 	call->call.body_bytes = had + bytes;
-	if (user)
-		user->body_bytes += bytes;
-}
-
-/* Compares in a time that does not depend on where the texts differ. */
-static bool same_secret(const char *given, const char *secret)
-{
-	size_t bytes = strlen(secret), given_bytes = strlen(given);
-	unsigned difference = given_bytes != bytes;
-
-	for (size_t i = 0; i < bytes; i++)
-		difference |= (unsigned char)secret[i] ^ (unsigned char)(i < given_bytes ? given[i] : 0);
-	return difference == 0;
-}
-
-static bool allowed(const struct call *call)
-{
-	const char *given;
-
-	if (!call->serve->token)
-		return true;
-	given = MHD_lookup_connection_value(call->connection, MHD_HEADER_KIND, "Authorization");
-	return given && strncmp(given, "Bearer ", 7) == 0 && same_secret(given + 7, call->serve->token);
+	user->body_bytes += bytes;
 }
 
 static void dispatch(struct call *call)
@@ -312,10 +187,6 @@ static void dispatch(struct call *call)
 
 	if (call->too_large) {
 		reply_text_error(&call->call, MHD_HTTP_CONTENT_TOO_LARGE, "the body is too large");
-		return;
-	}
-	if (!allowed(call)) {
-		reply_text_error(&call->call, MHD_HTTP_UNAUTHORIZED, "missing or wrong token");
 		return;
 	}
 	for (; route->method; route++) {
@@ -344,7 +215,9 @@ static void dispatch(struct call *call)
  */
 static bool defer(struct call *call)
 {
-	if (!call->user || is_privileged(call->user->uid) || call->user->answered.v < ns_from_us(USER_US).v)
+	const struct user *user = call->peer->user;
+
+	if (!user_is_limited(user) || user->answered.v < ns_from_us(USER_US).v)
 		return false;
 	call->deferred = true;
 	call->serve->resumed = true;
@@ -363,6 +236,36 @@ static void resume_deferred(struct serve *serve)
 	}
 }
 
+static enum MHD_Result send_reply(struct call *call)
+{
+	enum MHD_Result result;
+
+	if (!call->response)
+		return MHD_NO;
+	result = MHD_queue_response(call->connection, call->status, call->response);
+	MHD_destroy_response(call->response);
+	call->response = NULL;
+	return result;
+}
+
+/*
+ * Replies to a request that is refused by its headers, so that its body is not read. Returns false if the request may
+ * go on.
+ */
+static bool refuse(struct call *call)
+{
+	const struct refusal *refusal = admit(call->serve, call->connection, call->version);
+
+	if (!refusal)
+		return false;
+	call->handled = true;
+	peer_is_served(call->peer);
+	reply_text_error(&call->call, refusal->status, refusal->message);
+	if (call->response)
+		MHD_add_response_header(call->response, "Connection", "close");
+	return true;
+}
+
 /* Called for the headers, for each part of the body, at its end, and again after a connection was resumed. */
 static enum MHD_Result serve_connection(void *context, struct MHD_Connection *connection, const char *path,
 					const char *method, const char *version, const char *data, size_t *bytes,
@@ -370,12 +273,10 @@ static enum MHD_Result serve_connection(void *context, struct MHD_Connection *co
 {
 	struct serve *serve = context;
 	struct call *call = *state;
-	enum MHD_Result result;
 
-	(void)version;
 	if (!call) {
-		*state = begin_call(serve, connection, method, path);
-		return *state ? MHD_YES : MHD_NO;
+		*state = call = begin_call(serve, connection, version, method, path);
+		return !call ? MHD_NO : refuse(call) ? send_reply(call) : MHD_YES;
 	}
 	if (*bytes > 0) {
 		add_body(call, data, *bytes);
@@ -385,79 +286,20 @@ static enum MHD_Result serve_connection(void *context, struct MHD_Connection *co
 	if (!call->handled && defer(call))
 		return MHD_YES;
 	if (!call->handled) {
+		struct user *user = call->peer->user;
 		struct ns begun = ns_now_monotonic();
 
 		call->handled = true;
+		peer_is_served(call->peer);
 		dispatch(call);
-		if (call->user)
-			call->user->answered = ns_add(call->user->answered, ns_sub(ns_now_monotonic(), begun));
+		user->answered = ns_add(user->answered, ns_sub(ns_now_monotonic(), begun));
 	}
 	if (call->status == 0) {
 		call->suspended = true;
 		MHD_suspend_connection(connection);
 		return MHD_YES;
 	}
-	if (!call->response)
-		return MHD_NO;
-	result = MHD_queue_response(connection, call->status, call->response);
-	MHD_destroy_response(call->response);
-	call->response = NULL;
-	return result;
-}
-
-/* Opens the unix socket; first removes a socket file on which nobody listens any more. */
-static int unix_socket(const char *path, struct error *err)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int fd;
-
-	if (strlen(path) >= sizeof address.sun_path)
-		return error_set(err, ENAMETOOLONG, "%s: the path of a socket has at most %zu bytes", path,
-				 sizeof address.sun_path - 1);
-	strcpy(address.sun_path, path);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return error_set(err, errno, "%s: %s", path, strerror(errno));
-	if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0) {
-		close(fd);
-		return error_set(err, EADDRINUSE, "%s: another server listens there", path);
-	}
-	if (errno == ECONNREFUSED)
-		unlink(path);
-	close(fd);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) < 0 || chmod(path, 0666) < 0 ||
-	    listen(fd, BACKLOG) < 0) {
-		int code = errno;
-
-		if (fd >= 0)
-			close(fd);
-		return error_set(err, code, "%s: %s", path, strerror(code));
-	}
-	return fd;
-}
-
-static int tcp_socket(const struct serve_options *options, uint16_t *port, struct error *err)
-{
-	struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons(options->port)};
-	struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons(options->port)};
-	bool is_four = inet_pton(AF_INET, options->address, &four.sin_addr) == 1;
-	struct sockaddr *address = is_four ? (struct sockaddr *)&four : (struct sockaddr *)&six;
-	socklen_t bytes = is_four ? sizeof four : sizeof six;
-	int fd, on = 1, code;
-
-	if (!is_four && inet_pton(AF_INET6, options->address, &six.sin6_addr) != 1)
-		return error_set(err, EINVAL, "bad address '%s'; expected an IPv4 or IPv6 address", options->address);
-	fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0 || bind(fd, address, bytes) < 0 ||
-	    listen(fd, BACKLOG) < 0 || getsockname(fd, address, &bytes) < 0) {
-		code = errno;
-		if (fd >= 0)
-			close(fd);
-		return error_set(err, code, "%s port %u: %s", options->address, options->port, strerror(code));
-	}
-	*port = ntohs(is_four ? four.sin_port : six.sin6_port);
-	return fd;
+	return send_reply(call);
 }
 
 struct serve *serve_create(const struct serve_options *options, struct error *err)
@@ -472,17 +314,18 @@ struct serve *serve_create(const struct serve_options *options, struct error *er
 	serve->options = *options;
 	serve->options.body_bytes = options->body_bytes ? options->body_bytes : BODY_BYTES;
 	serve->options.connections = options->connections ? options->connections : CONNECTIONS;
+	serve->options.timeout_s = options->timeout_s ? options->timeout_s : TIMEOUT_S;
 	serve->token = options->token && !options->unix_path ? strdup(options->token) : NULL;
-	fd = options->unix_path ? unix_socket(options->unix_path, err) : tcp_socket(options, &serve->port, err);
+	fd = options->unix_path ? listen_unix(options->unix_path, err) : listen_tcp(options, &serve->port, err);
 	if (fd >= 0 && options->unix_path)
 		serve->unix_path = strdup(options->unix_path);
 	if (fd >= 0)
-		serve->daemon = MHD_start_daemon(
-			MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, serve_connection, serve,
-			MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED, end_call, NULL,
-			MHD_OPTION_NOTIFY_CONNECTION, count_connection, serve, MHD_OPTION_CONNECTION_LIMIT,
-			serve->options.connections, MHD_OPTION_CONNECTION_TIMEOUT,
-			options->timeout_s ? options->timeout_s : TIMEOUT_S, MHD_OPTION_END);
+		serve->daemon =
+			MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, serve_connection,
+					 serve, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED, end_call,
+					 NULL, MHD_OPTION_NOTIFY_CONNECTION, peer_notice, serve,
+					 MHD_OPTION_CONNECTION_LIMIT, serve->options.connections,
+					 MHD_OPTION_CONNECTION_TIMEOUT, serve->options.timeout_s, MHD_OPTION_END);
 	if (serve->daemon)
 		return serve;
 	if (fd >= 0) {
@@ -523,11 +366,12 @@ void serve_run(struct serve *serve)
 {
 	serve->resumed = false;
 	resume_deferred(serve);
+	peers_end_late(serve);
 	/*
 	 * MHD_run() accepts only a few of the waiting connections. So it is called again: otherwise a user with many
 	 * connections would make others wait long.
 	 */
-	for (int times = 0; times == 0 || (serve->accepted > 0 && times < BACKLOG); times++) {
+	for (int times = 0; times == 0 || (serve->accepted > 0 && times < ACCEPT_ROUNDS); times++) {
 		serve->accepted = 0;
 		MHD_run(serve->daemon);
 	}
@@ -536,11 +380,14 @@ void serve_run(struct serve *serve)
 int serve_timeout_ms(struct serve *serve)
 {
 	MHD_UNSIGNED_LONG_LONG ms;
+	int until_late = peers_timeout_ms(serve);
 
 	if (serve->resumed)
 		return 0;
 	if (MHD_get_timeout(serve->daemon, &ms) != MHD_YES)
-		return -1;
+		return until_late;
+	if (until_late >= 0 && (unsigned)until_late < ms)
+		return until_late;
 	return ms > 1000000 ? 1000000 : (int)ms;
 }
 

@@ -21,7 +21,7 @@ start() {
 	port=$(sed -n 's/.*extender on 127.0.0.1 port //p' "$dir/log")
 }
 # ask PATH FILE
-ask() { curl -s --max-time 60 --data-binary "@$2" "http://127.0.0.1:$port/$1"; }
+ask() { curl -s --max-time 60 -H "Content-Type: application/json" --data-binary "@$2" "http://127.0.0.1:$port/$1"; }
 requests=$source_root/tests/data/extender
 
 start

@@ -34,7 +34,7 @@ start() {
 	wait_for 30 "$nomora" jobs >/dev/null 2>&1
 }
 # ask METHOD PATH [BODY]
-ask() { curl -s --unix-socket "$NOMORA_SCHEDD" -X "$1" ${3+--data-binary "$3"} "http://localhost$2"; }
+ask() { curl -s --unix-socket "$NOMORA_SCHEDD" -X "$1" ${3+-H "Content-Type: application/json" --data-binary "$3"} "http://localhost$2"; }
 # field JOB TASK FIELD
 field() { "$nomora" jobs "$1" --json | jq -r ".tasks[] | select(.name == \"$2\").$3"; }
 in_state() { [ "$(field "$1" "$2" state)" = "$3" ]; }
@@ -120,7 +120,7 @@ check "a job larger than the cluster" grep -q '9 tasks, the cluster has 8 slots'
 
 # Machines and curves by the API; requests that are refused change nothing.
 # answers METHOD PATH BODY TEXT: the answer, which has the status as its last line, is this text
-answers() { check "$1 $2: $4" test "$(curl -s -w '\n%{http_code}' --unix-socket "$NOMORA_SCHEDD" -X "$1" --data-binary "$3" "http://localhost$2" | paste -sd ' ')" = "$4"; }
+answers() { check "$1 $2: $4" test "$(curl -s -w '\n%{http_code}' --unix-socket "$NOMORA_SCHEDD" -X "$1" -H "Content-Type: application/json" --data-binary "$3" "http://localhost$2" | paste -sd ' ')" = "$4"; }
 answers PUT /v1/machines/spare '{"state": "up"}' "{\"error\": \"unknown machine 'spare'; a new one needs \\\"slots\\\"\"} 404"
 answers PUT /v1/machines/spare '{"rack": "r9", "pod": "p9", "slots": 7, "state": "draining"}' '{"machine": "spare"} 200'
 spare() { ask GET /v1/machines | jq -c '.machines[] | select(.name == "spare") | [.rack, .pod, .slots, .tasks, .state]'; }

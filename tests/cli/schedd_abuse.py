@@ -40,7 +40,7 @@ def connect(timeout=DEADLINE_S):
 def ask(method, path, body=None):
     connection = http.client.HTTPConnection("localhost")
     connection.sock = connect()
-    connection.request(method, path, body)
+    connection.request(method, path, body, {"Content-Type": "application/json"})
     response = connection.getresponse()
     answer = response.status, response.read()
     connection.close()
@@ -48,7 +48,7 @@ def ask(method, path, body=None):
 
 
 def head(body_bytes, path="/v1/jobs"):
-    return f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {body_bytes}\r\n\r\n".encode()
+    return f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {body_bytes}\r\n\r\n".encode()
 
 
 def job(name):

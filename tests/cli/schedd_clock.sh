@@ -31,7 +31,7 @@ start() {
 	echo $daemon >"$dir/pid"
 	wait_for 30 "$nomora" jobs >/dev/null 2>&1
 }
-ask() { curl -s -m 120 --unix-socket "$NOMORA_SCHEDD" -X "$1" ${3+--data-binary "$3"} "http://localhost$2"; }
+ask() { curl -s -m 120 --unix-socket "$NOMORA_SCHEDD" -X "$1" ${3+-H "Content-Type: application/json" --data-binary "$3"} "http://localhost$2"; }
 field() { "$nomora" jobs "$1" --json | jq -r ".tasks[] | select(.name == \"$2\").$3"; }
 in_state() { [ "$(field "$1" "$2" state)" = "$3" ]; }
 decisions() { ask GET '/v1/decisions?after=0' | jq .last; }
@@ -49,7 +49,7 @@ def begin(method, path, body=None):
     connection = http.client.HTTPConnection("localhost")
     connection.sock = socket.socket(socket.AF_UNIX)
     connection.sock.connect(sys.argv[1])
-    connection.request(method, path, body)
+    connection.request(method, path, body, {"Content-Type": "application/json"})
     return connection
 answer = lambda connection: json.loads(connection.getresponse().read())
 decided = begin("GET", "/v1/decisions?after=0&wait=1")

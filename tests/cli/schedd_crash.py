@@ -35,7 +35,7 @@ def ask(method, path, body=None):
     """(status, answer), or (0, None) when the daemon died."""
     try:
         connection = Unix()
-        connection.request(method, path, body)
+        connection.request(method, path, body, {"Content-Type": "application/json"})
         response = connection.getresponse()
         return response.status, json.loads(response.read())
     except (OSError, http.client.HTTPException, ValueError):

@@ -42,7 +42,7 @@ def ask(method, path, body=None):
     until = time.time() + DEADLINE_S
     while True:
         try:
-            connection.request(method, path, body)
+            connection.request(method, path, body, {"Content-Type": "application/json"})
             response = connection.getresponse()
             return response.status, json.loads(response.read())
         except (OSError, http.client.HTTPException, ValueError):

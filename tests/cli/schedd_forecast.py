@@ -26,7 +26,8 @@ class Unix(http.client.HTTPConnection):
 
 def ask(method, path, body=None):
     connection = Unix("localhost")
-    connection.request(method, path, body if body is None or isinstance(body, str) else json.dumps(body))
+    connection.request(method, path, body if body is None or isinstance(body, str) else json.dumps(body),
+                       {"Content-Type": "application/json"})
     response = connection.getresponse()
     return response.status, json.loads(response.read())
 

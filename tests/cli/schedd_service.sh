@@ -33,7 +33,7 @@ check "its loop feeds the watchdog" wait_for 30 grep -q '^WATCHDOG=1' "$dir/hear
 check "with a status" wait_for 30 grep -q '^STATUS=0 decisions' "$dir/heard"
 
 # as UID GID METHOD PATH [BODY]
-as() { setpriv --reuid "$1" --regid "$2" --clear-groups curl -s --unix-socket "$NOMORA_SCHEDD" -X "$3" ${5+--data-binary "$5"} "http://localhost$4"; }
+as() { setpriv --reuid "$1" --regid "$2" --clear-groups curl -s --unix-socket "$NOMORA_SCHEDD" -X "$3" ${5+-H "Content-Type: application/json" --data-binary "$5"} "http://localhost$4"; }
 job() { echo "{\"id\": \"$1\", \"curve\": \"spark\", \"root\": 0, \"tasks\": $2}"; }
 if [ "$(id -u)" -eq 0 ] && setpriv --reuid 12345 --regid 12345 --clear-groups true 2>/dev/null; then
 	check "a user submits" grep -q 201 <<<"$(as 12345 12345 POST /v1/jobs "$(job mine 3)")"
@@ -47,11 +47,11 @@ if [ "$(id -u)" -eq 0 ] && setpriv --reuid 12345 --regid 12345 --clear-groups tr
 	group=$(id -g nobody)
 	check "members of the admin group do" grep -q '"changes": 1' <<<"$(as 12345 "$group" POST /v1/changes '{"changes": ["drain h1"]}')"
 	check "also by another group of theirs" grep -q '"changes": 1' <<<"$(setpriv --reuid 12345 --regid 12345 --groups "$group" \
-		curl -s --unix-socket "$NOMORA_SCHEDD" --data-binary '{"changes": ["up h1"]}' http://localhost/v1/changes)"
+		curl -s --unix-socket "$NOMORA_SCHEDD" -H "Content-Type: application/json" --data-binary '{"changes": ["up h1"]}' http://localhost/v1/changes)"
 else
 	skip "other users" "needs root"
 fi
-check "a body of 10 MB is refused" grep -q 'too large' <<<"$(head -c 10000000 /dev/zero | curl -s --unix-socket "$NOMORA_SCHEDD" --data-binary @- http://localhost/v1/jobs)"
+check "a body of 10 MB is refused" grep -q 'too large' <<<"$(head -c 10000000 /dev/zero | curl -s --unix-socket "$NOMORA_SCHEDD" -H "Content-Type: application/json" --data-binary @- http://localhost/v1/jobs)"
 "$nomora" submit - <<<"$(job kept 2)" >/dev/null
 jobs=$("$nomora" jobs --json | jq -c '[.jobs[].id] | sort')
 kill "$daemon"

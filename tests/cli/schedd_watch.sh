@@ -30,7 +30,7 @@ for attempt in 1 2 3 4 5; do
 	wait "$daemon"
 done
 # ask METHOD PATH [BODY]
-ask() { curl -s -H 'Authorization: Bearer secret' -X "$1" ${3+--data-binary "$3"} "http://127.0.0.1:$port$2"; }
+ask() { curl -s -H 'Authorization: Bearer secret' -X "$1" ${3+-H "Content-Type: application/json" --data-binary "$3"} "http://127.0.0.1:$port$2"; }
 
 check "a wrong token is refused" grep -q 'wrong token' <<<"$(curl -s "http://127.0.0.1:$port/v1/jobs")"
 check "jobs are taken" grep -q 201 <<<"$(ask POST /v1/jobs '{"id": "web", "curve": "memcached", "root": 0, "tasks": 3}')"

@@ -133,14 +133,18 @@ Test(serve, routes_bodies_queries_and_the_callers_uid)
 
 	cr_assert_geq(fd, 0);
 	cr_expect_not_null(
-		strstr(ask(serve, fd, "GET /v1/jobs/web?after=7 HTTP/1.1\r\nHost: x\r\n\r\n"), "GET|web||7"));
+		strstr(ask(serve, fd, "GET /v1/jobs/web?after=7 HTTP/1.1\r\nHost: localhost\r\n\r\n"), "GET|web||7"));
 	cr_expect_eq(caller, getuid());
-	cr_expect_not_null(strstr(ask(serve, fd, "POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbody"),
+	cr_expect_not_null(strstr(ask(serve, fd,
+				      "POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
+				      "application/json\r\nContent-Length: 4\r\n\r\nbody"),
 				  "POST||body|-"));
-	cr_expect_not_null(strstr(ask(serve, fd, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"), "GET|||-"));
-	cr_expect_not_null(strstr(ask(serve, fd, "GET /v1/jobsandmore HTTP/1.1\r\nHost: x\r\n\r\n"), "404"));
-	cr_expect_not_null(strstr(ask(serve, fd, "DELETE /v1/jobs HTTP/1.1\r\nHost: x\r\n\r\n"), "405"));
-	cr_expect_not_null(strstr(ask(serve, fd, "PUT /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"),
+	cr_expect_not_null(strstr(ask(serve, fd, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"), "GET|||-"));
+	cr_expect_not_null(strstr(ask(serve, fd, "GET /v1/jobsandmore HTTP/1.1\r\nHost: localhost\r\n\r\n"), "404"));
+	cr_expect_not_null(strstr(ask(serve, fd, "DELETE /v1/jobs HTTP/1.1\r\nHost: localhost\r\n\r\n"), "405"));
+	cr_expect_not_null(strstr(ask(serve, fd,
+				      "PUT /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
+				      "application/json\r\nContent-Length: 0\r\n\r\n"),
 				  "{\"error\": \"job 'web' exists\"}"));
 	close(fd);
 	serve_destroy(serve);
@@ -154,8 +158,8 @@ Test(serve, a_late_reply_reaches_the_call_that_waits)
 	int fd = connect_unix(path), other = connect_unix(path);
 	char answer[512];
 
-	cr_assert_eq(write(fd, "GET /v1/wait HTTP/1.1\r\nHost: x\r\n\r\n", 35), 35);
-	cr_expect_not_null(strstr(ask(serve, other, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"), "200"),
+	cr_assert_eq(write(fd, "GET /v1/wait HTTP/1.1\r\nHost: localhost\r\n\r\n", 43), 43);
+	cr_expect_not_null(strstr(ask(serve, other, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"), "200"),
 			   "others go on meanwhile");
 	for (int i = 0; i < 100 && !waiting; i++)
 		run(serve, fd);
@@ -179,12 +183,12 @@ Test(serve, a_late_reply_to_a_caller_who_left_is_freed)
 	int fd = connect_unix(path), other = connect_unix(path);
 
 	waiting = NULL;
-	cr_assert_eq(write(fd, "GET /v1/wait HTTP/1.1\r\nHost: x\r\n\r\n", 35), 35);
+	cr_assert_eq(write(fd, "GET /v1/wait HTTP/1.1\r\nHost: localhost\r\n\r\n", 43), 43);
 	for (int i = 0; i < 100 && !waiting; i++)
 		run(serve, fd);
 	cr_assert_not_null(waiting);
 	close(fd);
-	cr_expect_not_null(strstr(ask(serve, other, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"), "200"));
+	cr_expect_not_null(strstr(ask(serve, other, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"), "200"));
 	serve_reply(waiting, 200, "text/plain", "now", 3);
 	serve_run(serve);
 	close(other);
@@ -193,18 +197,23 @@ Test(serve, a_late_reply_to_a_caller_who_left_is_freed)
 
 Test(serve, tcp_needs_the_token)
 {
+	static const struct {
+		const char *header, *status;
+	} cases[] = {{"", "401"},
+		     {"Authorization: Bearer s3cre\r\n", "401"},
+		     {"Authorization: Bearer s3cretx\r\n", "401"},
+		     {"Authorization: Bearer s3cret\r\n", "200"}};
 	struct serve *serve = start(NULL, "s3cret", 0);
-	int fd = connect_tcp(serve);
 
-	cr_assert_geq(fd, 0);
-	cr_expect_not_null(strstr(ask(serve, fd, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"), "401"));
-	cr_expect_not_null(
-		strstr(ask(serve, fd, "GET / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer s3cre\r\n\r\n"), "401"));
-	cr_expect_not_null(
-		strstr(ask(serve, fd, "GET / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer s3cretx\r\n\r\n"), "401"));
-	cr_expect_not_null(
-		strstr(ask(serve, fd, "GET / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer s3cret\r\n\r\n"), "200"));
-	close(fd);
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		int fd = connect_tcp(serve);
+		char request[200];
+
+		snprintf(request, sizeof request, "GET / HTTP/1.1\r\nHost: localhost\r\n%s\r\n", cases[i].header);
+		cr_assert_geq(fd, 0);
+		cr_expect_eq(strncmp(ask(serve, fd, request) + 9, cases[i].status, 3), 0, "%s", cases[i].header);
+		close(fd);
+	}
 	serve_destroy(serve);
 }
 
@@ -214,7 +223,9 @@ Test(serve, a_large_body_is_refused_and_not_kept)
 	struct serve *serve = start(path, NULL, 1000);
 	int fd = connect_unix(path), length;
 
-	length = snprintf(request, sizeof request, "POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 1001\r\n\r\n");
+	length = snprintf(request, sizeof request,
+			  "POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
+			  "application/json\r\nContent-Length: 1001\r\n\r\n");
 	memset(request + length, 'x', 1001);
 	request[length + 1001] = '\0';
 	cr_expect_not_null(strstr(ask(serve, fd, request), "413"));
@@ -260,7 +271,7 @@ Test(serve, an_error_has_the_status_of_its_code)
 		const char *answer;
 
 		refusal_code = cases[i].code;
-		answer = ask(serve, fd, "GET /v1/fail HTTP/1.1\r\nHost: x\r\n\r\n");
+		answer = ask(serve, fd, "GET /v1/fail HTTP/1.1\r\nHost: localhost\r\n\r\n");
 		cr_expect_eq(strncmp(answer, "HTTP/1.1 ", 9) + strncmp(answer + 9, cases[i].status, 4), 0, "%d: %s",
 			     cases[i].code, answer);
 		cr_expect_not_null(strstr(answer, "Content-Type: application/json\r\n"));
@@ -276,9 +287,9 @@ Test(serve, a_caller_by_tcp_is_in_no_group_and_has_no_uid)
 	struct serve *serve = start(NULL, NULL, 0);
 	int fd = connect_tcp(serve);
 
-	cr_expect_not_null(strstr(ask(serve, fd, "GET /v1/fail HTTP/1.1\r\nHost: x\r\n\r\n"), "{\"error\""));
+	cr_expect_not_null(strstr(ask(serve, fd, "GET /v1/fail HTTP/1.1\r\nHost: localhost\r\n\r\n"), "{\"error\""));
 	cr_expect(!in_group && !in_no_group);
-	cr_expect_not_null(strstr(ask(serve, fd, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"), "200"));
+	cr_expect_not_null(strstr(ask(serve, fd, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"), "200"));
 	cr_expect_eq(caller, (uid_t)-1);
 	close(fd);
 	serve_destroy(serve);
@@ -286,13 +297,14 @@ Test(serve, a_caller_by_tcp_is_in_no_group_and_has_no_uid)
 
 Test(serve, a_body_of_the_limit_is_taken)
 {
-	char path[] = "/tmp/nomora-serve.XXXXXX", request[200];
+	char path[] = "/tmp/nomora-serve.XXXXXX", request[300];
 	struct serve *serve = start(path, NULL, 100);
 	int fd = connect_unix(path), length;
 
 	for (int i = 0; i < 3; i++) {
 		length = snprintf(request, sizeof request,
-				  "POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n");
+				  "POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
+				  "application/json\r\nContent-Length: 100\r\n\r\n");
 		memset(request + length, 'x', 100);
 		request[length + 100] = '\0';
 		cr_expect_not_null(strstr(ask(serve, fd, request), "POST||xxxxx"), "the body before is forgotten");
@@ -327,4 +339,120 @@ Test(serve, addresses_and_paths_that_cannot_be_listened_on_are_refused)
 	cr_expect_eq(err.code, ENOENT);
 	serve_destroy(serve);
 	serve_destroy(NULL);
+}
+
+Test(serve, requests_of_foreign_pages_and_malformed_ones_are_refused)
+{
+	static const struct {
+		const char *headers, *status;
+	} cases[] = {
+		{"GET / HTTP/1.1\r\nHost: localhost:8863\r\n\r\n", "200"},
+		{"GET / HTTP/1.1\r\nHost: 127.0.0.1:8863\r\n\r\n", "200"},
+		{"GET / HTTP/1.1\r\nHost: [::1]:8863\r\n\r\n", "200"},
+		{"GET / HTTP/1.0\r\n\r\n", "200"},
+		{"GET / HTTP/1.1\r\n\r\n", "400"},
+		{"GET / HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n", "400"},
+		{"GET / HTTP/1.1\r\nHost: evil.example:8863\r\n\r\n", "403"},
+		{"GET / HTTP/1.1\r\nHost: 127.0.0.1.evil.example\r\n\r\n", "403"},
+		{"GET / HTTP/1.1\r\nHost: localhost:8863\r\nOrigin: http://localhost:8863\r\n\r\n", "200"},
+		{"GET / HTTP/1.1\r\nHost: localhost:8863\r\nOrigin: http://localhost:80\r\n\r\n", "403"},
+		{"GET / HTTP/1.1\r\nHost: localhost\r\nOrigin: https://evil.example\r\n\r\n", "403"},
+		{"GET / HTTP/1.1\r\nHost: localhost\r\nOrigin: null\r\n\r\n", "403"},
+		{"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}", "415"},
+		{"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}",
+		 "415"},
+		{"DELETE /v1/jobs HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: "
+		 "chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+		 "415"},
+		{"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json; charset=utf-8\r\n"
+		 "Content-Length: 2\r\n\r\n{}",
+		 "200"},
+		{"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n", "200"},
+		{"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 2\r\n"
+		 "Content-Length: 3\r\n\r\n{}",
+		 "400"},
+		{"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 2\r\n"
+		 "Transfer-Encoding: chunked\r\n\r\n{}",
+		 "400"},
+	};
+	char path[] = "/tmp/nomora-serve.XXXXXX";
+	struct serve *serve = start(path, NULL, 0);
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		int fd = connect_unix(path);
+		const char *answer = ask(serve, fd, cases[i].headers);
+
+		cr_expect_eq(strncmp(answer + 9, cases[i].status, 3), 0, "%s: %s", cases[i].headers, answer);
+		close(fd);
+	}
+	serve_destroy(serve);
+}
+
+Test(serve, the_token_is_checked_before_the_body_is_read)
+{
+	struct serve *serve = start(NULL, "s3cret", 0);
+	int fd = connect_tcp(serve);
+
+	cr_expect_not_null(strstr(ask(serve, fd,
+				      "POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
+				      "application/json\r\nContent-Length: 1000000\r\n\r\n"),
+				  "401"),
+			   "although the body has not arrived");
+	close(fd);
+	serve_destroy(serve);
+}
+
+/* Lets the server work for a time while the client sends a byte of its request each 50 ms. Returns true if it ended. */
+static bool drips(struct serve *serve, int fd, int ms)
+{
+	char byte = 'x';
+
+	for (int passed = 0; passed < ms; passed += 50) {
+		if (send(fd, &byte, 1, MSG_NOSIGNAL) < 0)
+			return true;
+		usleep(50000);
+		serve_run(serve);
+		if (recv(fd, &byte, 1, MSG_DONTWAIT) == 0)
+			return true;
+	}
+	return false;
+}
+
+Test(serve, a_request_has_a_deadline_that_single_bytes_do_not_extend)
+{
+	struct serve_options options = {.routes = routes, .address = "127.0.0.1", .timeout_s = 1};
+	struct error err = {0};
+	struct serve *serve = serve_create(&options, &err);
+	int fd = connect_tcp(serve);
+
+	cr_assert_geq(fd, 0);
+	cr_expect_not_null(strstr(ask(serve, fd, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"), "200"));
+	cr_expect_leq(serve_timeout_ms(serve), 1001);
+	cr_expect_not(drips(serve, fd, 700));
+	cr_expect(drips(serve, fd, 800));
+	close(fd);
+	serve_destroy(serve);
+}
+
+Test(serve, a_host_has_a_quarter_of_the_connections)
+{
+	struct serve_options options = {.routes = routes, .address = "127.0.0.1", .connections = 8};
+	struct error err = {0};
+	struct serve *serve = serve_create(&options, &err);
+	int fds[8], open = 0;
+	char byte;
+
+	for (int i = 0; i < 8; i++) {
+		fds[i] = connect_tcp(serve);
+		cr_assert_eq(write(fds[i], "GET /", 5), 5);
+		serve_run(serve);
+	}
+	usleep(10000);
+	serve_run(serve);
+	for (int i = 0; i < 8; i++)
+		open += recv(fds[i], &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN;
+	cr_expect_eq(open, 1 + 8 / 4, "%d", open);
+	for (int i = 0; i < 8; i++)
+		close(fds[i]);
+	serve_destroy(serve);
 }
