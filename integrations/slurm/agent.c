@@ -394,25 +394,46 @@ bool slurm_job_name_parse(const char *text, struct slurm_job_name *name)
 	return *end == '\0' && job > 0 && job <= UINT32_MAX && element <= UINT32_MAX;
 }
 
+/* Copies the machines of a job's tasks. A job that does not run yet has those of its mark. */
+static int copy_layout(const struct slurm_job *job, const struct slurm_mark *mark, char ***hosts, uint32_t *count)
+{
+	char **from = job->share_count > 0 ? slurm_job_hosts(job, mark) : mark->hosts;
+	bool complete = true;
+
+	*count = job->share_count > 0 ? job->tasks : mark->host_count;
+	*hosts = calloc((size_t)*count + 1, sizeof **hosts);
+	for (uint32_t h = 0; from && *hosts && h < *count; h++) {
+		(*hosts)[h] = strdup(from[h]);
+		complete = complete && (*hosts)[h];
+	}
+	if (!from || !*hosts || !complete) {
+		for (uint32_t h = 0; *hosts && h < *count; h++)
+			free((*hosts)[h]);
+		free(*hosts);
+		complete = false;
+	}
+	if (job->share_count > 0)
+		free(from);
+	return complete ? 0 : -ENOMEM;
+}
+
 int slurm_job_layout(const struct slurm_job_name *name, char ***hosts, uint32_t *count, struct error *err)
 {
-	struct slurm_mark mark;
-	char *text;
+	struct slurm_view view;
+	struct slurm_mark mark = {0};
 	int code;
 
 	slurm_view_init();
-	text = slurm_job_mark(name, err);
-	code = text ? slurm_mark_parse(text, &mark) : error_code(err, ENOENT);
-	if (code == 0 && mark.kind != SLURM_MARK_PLACED) {
-		slurm_mark_free(&mark);
+	code = slurm_view_read_job(&view, name, err);
+	if (code == 0)
+		code = slurm_mark_parse(view.jobs[0].mark ? view.jobs[0].mark : "", &mark);
+	if (code == 0 && mark.kind != SLURM_MARK_PLACED)
 		code = error_set(err, ENOENT, "the job was not placed by nomora");
-	}
-	free(text);
-	if (code < 0)
-		return code;
-	*hosts = mark.hosts;
-	*count = mark.host_count;
-	return 0;
+	if (code == 0)
+		code = copy_layout(&view.jobs[0], &mark, hosts, count);
+	slurm_mark_free(&mark);
+	slurm_view_free(&view);
+	return code;
 }
 
 json_t *slurm_job_layout_to_json(const struct slurm_job_name *name, char *const *hosts, uint32_t count)

@@ -462,20 +462,23 @@ static bool has_name(const job_info_t *from, const struct slurm_job_name *name)
 	return from->job_id == name->job && !is_array(from);
 }
 
-char *slurm_job_mark(const struct slurm_job_name *name, struct error *err)
+int slurm_view_read_job(struct slurm_view *view, const struct slurm_job_name *name, struct error *err)
 {
+	const struct records none = {0};
 	job_info_msg_t *message = NULL;
-	char *mark = NULL;
+	int code = 0;
 
-	if (slurm_load_job(&message, name->job, SHOW_ALL) != SLURM_SUCCESS) {
-		slurm_failed(err, "cannot read the job");
-		return NULL;
-	}
-	for (uint32_t j = 0; j < message->record_count && !mark; j++)
+	*view = (struct slurm_view){.jobs = calloc(1, sizeof *view->jobs)};
+	if (!view->jobs)
+		return error_set(err, ENOMEM, "out of memory");
+	if (slurm_load_job(&message, name->job, SHOW_ALL) != SLURM_SUCCESS)
+		return slurm_failed(err, "cannot read the job");
+	for (uint32_t j = 0; j < message->record_count && view->job_count == 0; j++)
 		if (has_name(&message->job_array[j], name))
-			mark = strdup(message->job_array[j].admin_comment ? message->job_array[j].admin_comment : "");
-	if (!mark)
-		error_set(err, ENOENT, "Slurm has no such job, or has not numbered it yet");
+			code = take_job(&view->jobs[view->job_count++], &message->job_array[j], &none,
+					name->is_element ? name->element : NO_VAL);
 	slurm_free_job_info_msg(message);
-	return mark;
+	if (code < 0)
+		return error_set(err, -code, "out of memory");
+	return view->job_count > 0 ? 0 : error_set(err, ENOENT, "Slurm has no such job, or has not numbered it yet");
 }

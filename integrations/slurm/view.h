@@ -96,8 +96,11 @@ int slurm_order_hold(const struct slurm_job *job, char *mark, struct error *err)
 int slurm_order_mark(const struct slurm_job *job, char *mark, struct error *err);
 int slurm_order_requeue(const struct slurm_job *job, struct error *err);
 
-/* Returns the mark of one job, "" if it has none; the caller frees. NULL with err set on failure. */
-char *slurm_job_mark(const struct slurm_job_name *name, struct error *err);
+/*
+ * Reads one job into a view that has no other; the caller frees the view, also after an error. Returns 0, or -errno
+ * with err set.
+ */
+int slurm_view_read_job(struct slurm_view *view, const struct slurm_job_name *name, struct error *err);
 
 /* Loads slurm.conf. Call it before the other functions. */
 void slurm_view_init(void);
