@@ -57,7 +57,7 @@ int command_slurm_agent(int argc, char **argv)
 		.teach = teach,
 		.rows = rows,
 	};
-	struct settings settings = {.agent = {.socket = "/run/nomora/slurm.sock",
+	struct settings settings = {.agent = {.socket = "/run/nomora-slurm/slurm.sock",
 					      .poll_s = 0.2,
 					      .patience_s = 5,
 					      .migrate_gain = 0.1,

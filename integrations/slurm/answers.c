@@ -15,6 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <base/file.h>
 #include <base/ns.h>
 
 enum { LINE_BYTES = ANSWER_BYTES, READ_MS = 100, WAKE_MS = 200 };
@@ -128,13 +129,20 @@ static void answer_line(struct answers *answers, int fd, char *line)
 static void serve_one(struct answers *answers, int fd)
 {
 	char line[LINE_BYTES];
-	struct timeval limit = {.tv_usec = READ_MS * 1000};
+	struct pollfd polled = {.fd = fd, .events = POLLIN};
+	struct ns until = ns_add(ns_now_monotonic(), ns_from_us(READ_MS * 1e3));
 	size_t count = 0;
 	char *end = NULL;
 	ssize_t got;
 
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-	while (!end && count < sizeof line - 1 && (got = recv(fd, line + count, sizeof line - 1 - count, 0)) > 0) {
+	while (!end && count < sizeof line - 1) {
+		int64_t left_ms = ns_sub(until, ns_now_monotonic()).v / 1000000;
+
+		if (left_ms <= 0 || poll(&polled, 1, (int)left_ms) != 1)
+			return;
+		got = recv(fd, line + count, sizeof line - 1 - count, 0);
+		if (got <= 0)
+			return;
 		count += (size_t)got;
 		line[count] = '\0';
 		end = strchr(line, '\n');
@@ -192,6 +200,7 @@ static int take_lock(const char *path, struct error *err)
 	char name[sizeof((struct sockaddr_un *)0)->sun_path + sizeof ".lock"];
 	int fd, code;
 
+	file_make_folder_of(path);
 	snprintf(name, sizeof name, "%s.lock", path);
 	fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)

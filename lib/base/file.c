@@ -317,3 +317,13 @@ size_t file_split(char *line, char separator, char **fields, size_t capacity)
 	}
 	return count;
 }
+
+void file_make_folder_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *folder = slash && slash > path ? strndup(path, (size_t)(slash - path)) : NULL;
+
+	if (folder)
+		mkdir(folder, 0755);
+	free(folder);
+}

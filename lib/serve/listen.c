@@ -10,6 +10,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <base/file.h>
+
 enum { BACKLOG = 512 };
 
 /* Opens the unix socket; first removes a socket file on which nobody listens any more. */
@@ -31,6 +33,7 @@ int listen_unix(const char *path, struct error *err)
 	}
 	if (errno == ECONNREFUSED)
 		unlink(path);
+	file_make_folder_of(path);
 	close(fd);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) < 0 || chmod(path, 0666) < 0 ||

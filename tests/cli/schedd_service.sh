@@ -88,12 +88,16 @@ else
 	skip "abuse" "needs root"
 fi
 
-sed "s:@bindir@:$bin:" "$source_root/integrations/systemd/nomora-schedd.service" >"$dir/nomora-schedd.service"
 if command -v systemd-analyze >/dev/null; then
-	run systemd-analyze verify --man=no "$dir/nomora-schedd.service"
-	check "systemd likes the unit" test "$code:$out$(grep nomora-schedd <<<"$err")" = 0:
-	check "and finds it safe" systemd-analyze security --offline=true --threshold=20 --no-pager "$dir/nomora-schedd.service"
+	for unit in nomora-schedd nomora-slurm-agent; do
+		sed "s:@bindir@:$bin:" "$source_root/integrations/systemd/$unit.service" >"$dir/$unit.service"
+		run systemd-analyze verify --man=no "$dir/$unit.service"
+		check "systemd likes $unit" test "$code:$out$(grep "$unit" <<<"$err")" = 0:
+		check "and finds it safe" systemd-analyze security --offline=true --threshold=20 --no-pager "$dir/$unit.service"
+		check "its folder is not kept, so that users of DynamicUser= reach it, and has no other unit" \
+			test "$(grep -c '^RuntimeDirectoryPreserve' "$dir/$unit.service"):$(grep -lx "$(grep '^RuntimeDirectory=' "$dir/$unit.service")" "$source_root"/integrations/systemd/*.service | wc -l)" = 0:1
+	done
 else
-	skip "the unit" "systemd-analyze is not installed"
+	skip "the units" "systemd-analyze is not installed"
 fi
 plan

@@ -24,7 +24,8 @@ start_schedd() {
 	wait_for 60 "$nomora" jobs
 }
 start_agent() {
-	launch h1 "$bin/nomora-slurm" slurm-agent --socket "$NOMORA_SLURM_SOCKET" --patience 2 --no-return 3600 "$@" 2>>"$dir/agent.log" &
+	# without capabilities, as in the unit
+	launch h1 setpriv --bounding-set=-all --inh-caps=-all --no-new-privs "$bin/nomora-slurm" slurm-agent --socket "$NOMORA_SLURM_SOCKET" --patience 2 --no-return 3600 "$@" 2>>"$dir/agent.log" &
 	echo $! >"$dir/agent.pid"
 	wait_for 60 test -S "$NOMORA_SLURM_SOCKET"
 }

@@ -4,11 +4,13 @@
  * Each answer must be possible at some moment of the query.
  */
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "answers.h"
@@ -61,6 +63,26 @@ static int check_beginning(void)
 	return ask("nonsense\n", answer) && strcmp(answer, "PASS\n") != 0;
 }
 
+/* Sends a byte each 50 ms. Returns true if the agent closes the connection within 1 s, and answers another client. */
+static bool survives_a_slow_client(void)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), passed;
+	struct timespec begun, ended;
+	char answer[256];
+
+	snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+	if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0)
+		return false;
+	for (passed = 0; passed < 1000 && send(fd, "x", 1, MSG_NOSIGNAL) == 1; passed += 50)
+		usleep(50000);
+	clock_gettime(CLOCK_MONOTONIC, &begun);
+	ask("SUBMIT 3 - nomora:curve=memcached\n", answer);
+	clock_gettime(CLOCK_MONOTONIC, &ended);
+	close(fd);
+	return passed < 1000 && strcmp(answer, "PASS\n") == 0 && ended.tv_sec - begun.tv_sec < 2;
+}
+
 int main(void)
 {
 	char folder[] = "/tmp/nomora-answers.XXXXXX";
@@ -78,7 +100,7 @@ int main(void)
 		return 1;
 	}
 	second = answers_create(path, NULL, NULL, &err);
-	failed = second != NULL || check_beginning();
+	failed = second != NULL || check_beginning() || !survives_a_slow_client();
 	for (int t = 0; t < 2; t++)
 		pthread_create(&threads[t], NULL, ask_often, &failures[t]);
 	for (int turn = 0; turn < QUESTIONS; turn++) {

@@ -37,6 +37,9 @@ void file_writer_discard(struct file_writer *writer); /* NULL is legal */
  */
 int file_stream_flush(FILE *stream);
 
+/* Creates the folder of a path, with mode 0755, if only it is missing. Errors show when the file itself is created. */
+void file_make_folder_of(const char *path);
+
 /*
  * Reads a whole file (plain or gzip, "-" = stdin). Returns it as a NUL-terminated string, which the caller frees; or
  * NULL with err set, also if it has more than `limit` bytes. *bytes (bytes may be NULL) is its length.

@@ -14,7 +14,7 @@
 
 #include <base/error.h>
 
-#define CLIENT_SOCKET "/run/nomora/schedd.sock"
+#define CLIENT_SOCKET "/run/nomora-schedd/schedd.sock"
 
 /*
  * Sends a request with a body (NULL = none). Returns the HTTP status, with the answer in *answer for the caller to
