@@ -23,7 +23,8 @@ struct mesh {
 	struct latency_matrix
 		*matrix; /* a live matrix stays mapped; one read from CSV is freed once all its entries are taken */
 	bool is_live, absorbing;
-	size_t next; /* index in the matrix of the next entry to take */
+	size_t next;       /* index in the matrix of the next entry to take */
+	uint32_t machines; /* number of machines in the cluster when the window began */
 	struct ns written_at;
 	struct ns newest; /* when the last window with a usable row was read */
 	double next_look_s;
@@ -93,20 +94,25 @@ static void open_file(struct mesh *mesh, const struct stat *status)
 	log_warning("%s", err.text);
 }
 
-/* Checks for a new file, or a new window in the shared matrix. */
-static void look(struct mesh *mesh)
+/*
+ * Checks for a new file, or a new window in the shared matrix. If rows were left out because their machines were
+ * unknown, also reads the present window again when machines were added.
+ */
+static void look(struct mesh *mesh, uint32_t machines)
 {
 	struct stat status;
-	bool same;
+	bool same, grown = mesh->reported.unknown > 0 && machines != mesh->machines;
 
 	if (stat(mesh->path, &status) < 0)
 		return;
 	same = status.st_ino == mesh->inode &&
 	       ((mesh->is_live && mesh->matrix) ||
 		(status.st_mtim.tv_sec == mesh->changed.tv_sec && status.st_mtim.tv_nsec == mesh->changed.tv_nsec));
-	if (!same)
+	mesh->machines = machines;
+	if (!same || (grown && !mesh->is_live))
 		open_file(mesh, &status);
-	else if (mesh->is_live && mesh->matrix && latency_live_written_at(mesh->matrix).v != mesh->written_at.v)
+	else if (mesh->is_live && mesh->matrix &&
+		 (grown || latency_live_written_at(mesh->matrix).v != mesh->written_at.v))
 		begin(mesh);
 	if (mesh->is_live && mesh->matrix)
 		mesh->written_at = latency_live_written_at(mesh->matrix);
@@ -163,7 +169,7 @@ double mesh_work(struct mesh *mesh, struct live *live, double now_s)
 	if (!mesh->absorbing && now_s >= mesh->next_look_s) {
 		mesh->next_look_s = now_s + LOOK_S;
 		live_expire(live, now_s);
-		look(mesh);
+		look(mesh, live_cluster(live)->machine_count);
 	}
 	if (mesh->absorbing)
 		absorb(mesh, live, now_s);

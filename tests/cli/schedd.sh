@@ -306,4 +306,16 @@ if [ -n "$(command -v python3)" ]; then
 	run timeout $((200 + 4 * kills)) python3 "$(dirname "$0")/schedd_crash.py" "$bin" "$dir" "$source_root/curves" "$kills"
 	[ "$code" -eq 0 ] && pass "$kills kills at random moments: no acknowledged job lost, no machine over-full" || fail "kills at random moments" "$out" "$err"
 fi
+
+# The order of docs/slurm.md: schedd has the mesh before the agent adds the nodes.
+mesh 10 400
+"$bin/nomora-schedd" schedd --state "$dir/state7" --socket "$NOMORA_SCHEDD" --latency "$dir/latency.csv" --max-age 0 --curves "$source_root/curves" 2>"$dir/late" &
+daemon=$!
+echo $daemon >"$dir/pid"
+check "rows of machines that are not there yet are left out" wait_for 30 grep -q 'left out 12 rows of unknown machines' "$dir/late"
+for host in h1 h2 h3 h4; do ask PUT "/v1/machines/$host" '{"rack": "r1", "slots": 1}' >/dev/null; done
+measured() { [ "$(ask GET /v1/overview | jq .totals.measured_pairs)" -ge 6 ]; }
+check "and taken when the machines appear" wait_for 30 measured
+kill "$daemon"
+wait "$daemon"
 plan
