@@ -45,6 +45,26 @@ static bool is_ready(const json_t *status)
 	return false;
 }
 
+/* Returns the value of a Quantity, such as "110", "1k", "1e3" or "1Ki"; 0 if it is not valid. */
+static double quantity(const char *text)
+{
+	static const struct {
+		const char *suffix;
+		double factor;
+	} units[] = {{"", 1},        {"n", 1e-9},    {"u", 1e-6},    {"m", 1e-3},   {"k", 1e3},     {"M", 1e6},
+		     {"G", 1e9},     {"T", 1e12},    {"P", 1e15},    {"E", 1e18},   {"Ki", 0x1p10}, {"Mi", 0x1p20},
+		     {"Gi", 0x1p30}, {"Ti", 0x1p40}, {"Pi", 0x1p50}, {"Ei", 0x1p60}};
+	char *end;
+	double value = strtod(text, &end);
+
+	if (strspn(text, "+-0123456789.eE") < (size_t)(end - text))
+		return 0; /* hexadecimal numbers, inf and nan */
+	for (size_t u = 0; end > text && u < sizeof units / sizeof units[0]; u++)
+		if (strcmp(end, units[u].suffix) == 0)
+			return value * units[u].factor;
+	return 0;
+}
+
 /*
  * A node that is not ready becomes draining and not down, because it may still run its pods. If it does not come back,
  * Kubernetes deletes the pods.
@@ -52,7 +72,7 @@ static bool is_ready(const json_t *status)
 static json_t *describe_node(const json_t *object)
 {
 	const json_t *status = json_object_get(object, "status"), *labels = labels_of(object);
-	long pods = strtol(text_of(json_object_get(status, "allocatable"), "pods"), NULL, 10);
+	double pods = quantity(text_of(json_object_get(status, "allocatable"), "pods"));
 	bool closed = json_is_true(json_object_get(json_object_get(object, "spec"), "unschedulable"));
 	const char *rack = text_of(labels, "nomora.io/rack");
 

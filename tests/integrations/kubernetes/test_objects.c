@@ -70,11 +70,11 @@ Test(k8s_objects, nodes_become_machines)
 	json_t *items = read_text(
 		"[{\"metadata\": {\"name\": \"n1\", \"labels\": {\"topology.kubernetes.io/zone\": \"z1\"}}, "
 		"\"status\": "
-		"{\"allocatable\": {\"pods\": \"110\"}, \"conditions\": [{\"type\": \"Ready\", \"status\": "
+		"{\"allocatable\": {\"pods\": \"0.11k\"}, \"conditions\": [{\"type\": \"Ready\", \"status\": "
 		"\"True\"}]}}, "
 		"{\"metadata\": {\"name\": \"n2\", \"labels\": {\"nomora.io/rack\": \"r9\", "
 		"\"topology.kubernetes.io/zone\": \"z1\"}}, \"spec\": {\"unschedulable\": true}, \"status\": "
-		"{\"allocatable\": {\"pods\": \"8\"}, \"conditions\": [{\"type\": \"Ready\", \"status\": \"True\"}]}}, "
+		"{\"allocatable\": {\"pods\": \"8e0\"}, \"conditions\": [{\"type\": \"Ready\", \"status\": \"True\"}]}}, "
 		"{\"metadata\": {\"name\": \"n3\"}, \"status\": {\"allocatable\": {\"pods\": \"-3\"}, \"conditions\": "
 		"[{\"type\": \"Ready\", \"status\": \"Unknown\"}]}}, {\"metadata\": {}}]");
 
