@@ -3,7 +3,8 @@
  * Slurm's job_submit plug-in: asks the agent (nomora slurm-agent) what to do with a job whose comment begins with
  * "nomora:". Needs only libslurm's headers; slurmctld accepts it if it has the same major and minor version.
  *
- * The protocol: lines over a unix socket, $NOMORA_SLURM_SOCKET or /run/nomora-slurm/slurm.sock. The plug-in sends one of
+ * The protocol: lines over a unix socket, $NOMORA_SLURM_SOCKET or /run/nomora-slurm/slurm.sock. The plug-in sends one
+ * of
  *
  *   SUBMIT TASKS PARTITION COMMENT    PARTITION: "-" for Slurm's default
  *   LATER TASKS PARTITION COMMENT     for an array (TASKS: of each element), or a job that depends on others
@@ -85,7 +86,8 @@ static int open_socket(void)
 
 	if (fd < 0)
 		return -1;
-	snprintf(address.sun_path, sizeof address.sun_path, "%s", path && path[0] ? path : "/run/nomora-slurm/slurm.sock");
+	snprintf(address.sun_path, sizeof address.sun_path, "%s",
+		 path && path[0] ? path : "/run/nomora-slurm/slurm.sock");
 	if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
 		return fd;
 	close(fd);
