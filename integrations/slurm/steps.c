@@ -35,7 +35,7 @@ void agent_note(struct hash_table *table, const struct slurm_job *job, uint32_t 
 		hash_table_set_value(table, at, value);
 }
 
-char *agent_list_hosts(char *const *hosts, uint32_t tasks, uint32_t *count, uint32_t *least)
+char *agent_list_hosts(char *const *hosts, uint32_t tasks, uint32_t *count, uint32_t *most)
 {
 	struct hash_table counts = {0};
 	char *text = NULL;
@@ -55,11 +55,11 @@ char *agent_list_hosts(char *const *hosts, uint32_t tasks, uint32_t *count, uint
 			hash_table_set_value(&counts, at, hash_table_value(&counts, at) + 1);
 		}
 	}
-	*least = tasks;
+	*most = 0;
 	for (uint32_t t = 0; t < tasks && code == 0; t++) {
 		uint32_t tasks_here = hash_table_find(&counts, hash_text(hosts[t]));
 
-		*least = tasks_here < *least ? tasks_here : *least;
+		*most = tasks_here > *most ? tasks_here : *most;
 	}
 	hash_table_free(&counts);
 	if (out && fclose(out) == 0 && code == 0)
@@ -75,14 +75,14 @@ char *agent_list_hosts(char *const *hosts, uint32_t tasks, uint32_t *count, uint
 static int place(struct agent *agent, const struct slurm_job *job, const char *id, const struct sched_job *sched,
 		 struct error *err)
 {
-	uint32_t count, least;
-	char *list = agent_list_hosts(sched->hosts, job->tasks, &count, &least);
+	uint32_t count, most;
+	char *list = agent_list_hosts(sched->hosts, job->tasks, &count, &most);
 	char *mark = slurm_mark_placed(id, sched->hosts, job->tasks);
 	struct error reason = {0};
 	int code = -ENOMEM;
 
 	if (list && mark)
-		code = slurm_order_place(job, list, count, least, mark, &reason);
+		code = slurm_order_place(job, list, count, most, mark, &reason);
 	if (code == 0) {
 		log_info("job %s: placed, %s", job->name, mark + sizeof SLURM_REQUEST_PREFIX - 1);
 		agent_note(&agent->placed, job, job->restarts);

@@ -409,7 +409,7 @@ Test(slurm_turns, a_decision_is_passed_to_slurm)
 	make_job(JOB_PENDING, "nomora:slurm-x held", 0);
 	schedd_has("slurm-x", 0, 3, 0, 0);
 	run_turns(1);
-	TOLD("order 7 release nodes 'n1,n3' 2-2 cpus 1 mark nomora:slurm-x n1*2,n3\n");
+	TOLD("order 7 release nodes 'n1,n3' 2-2 cpus 2 mark nomora:slurm-x n1*2,n3\n");
 	schedd_has("slurm-x", 1, 2, 0, 0);
 	run_turns(1);
 	TOLD("");
@@ -423,7 +423,7 @@ Test(slurm_turns, a_decision_is_passed_to_slurm)
 		"GET /v1/jobs/slurm-x",
 		"{\"decided\": 3, \"tasks\": [{\"machine\": \"b\"}, {\"machine\": \"a\"}, {\"machine\": \"a\"}]}", 0);
 	run_turns(1);
-	TOLD("order 7 release nodes 'b,a' 2-2 cpus 1 mark nomora:slurm-x b,a*2\n");
+	TOLD("order 7 release nodes 'b,a' 2-2 cpus 2 mark nomora:slurm-x b,a*2\n");
 	schedd_answers(
 		"GET /v1/jobs/slurm-x",
 		"{\"decided\": 3, \"tasks\": [{\"machine\": \"a\"}, {\"machine\": \"a\"}, {\"machine\": \"a\"}]}", 0);
@@ -454,7 +454,7 @@ Test(slurm_turns, a_placement_that_slurm_refuses_fails_in_schedd)
 	schedd_has("slurm-7", 0, 3, 0, 0);
 	order_errno = ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
 	run_turns(1);
-	TOLD("order 7 release nodes 'n1,n3' 2-2 cpus 1 mark nomora:slurm-7 n1*2,n3\n"
+	TOLD("order 7 release nodes 'n1,n3' 2-2 cpus 2 mark nomora:slurm-7 n1*2,n3\n"
 	     "POST /v1/events "
 	     "{\"event\": \"failed\", \"job\": \"slurm-7\", \"task\": \"t0\", \"machine\": \"n1\"}\n"
 	     "{\"event\": \"failed\", \"job\": \"slurm-7\", \"task\": \"t1\", \"machine\": \"n1\"}\n"
@@ -590,7 +590,7 @@ Test(slurm_turns, a_missed_run_is_placed_again)
 	TOLD("");
 	job->restart_cnt = 1;
 	run_turns(2);
-	TOLD("order 7 release nodes 'n1,n3' 2-2 cpus 1 mark nomora:slurm-7 n1*2,n3\n");
+	TOLD("order 7 release nodes 'n1,n3' 2-2 cpus 2 mark nomora:slurm-7 n1*2,n3\n");
 	job->priority = 0; /* a user has held it */
 	run_turns(1);
 	TOLD("");
@@ -609,13 +609,13 @@ Test(slurm_turns, a_new_decision_about_a_placed_job_is_passed)
 	make_job(JOB_PENDING, "nomora:slurm-7 n1*2,n4", 100);
 	schedd_has("slurm-7", 0, 3, 0, 0);
 	run_turns(1);
-	TOLD("order 7 release nodes 'n1,n3' 2-2 cpus 1 mark nomora:slurm-7 n1*2,n3\n");
+	TOLD("order 7 release nodes 'n1,n3' 2-2 cpus 2 mark nomora:slurm-7 n1*2,n3\n");
 	run_turns(2);
-	TOLD("order 7 release nodes 'n1,n3' 2-2 cpus 1 mark nomora:slurm-7 n1*2,n3\n");
+	TOLD("order 7 release nodes 'n1,n3' 2-2 cpus 2 mark nomora:slurm-7 n1*2,n3\n");
 	before_turn = decide_again;
 	run_turns(3);
-	TOLD("order 7 release nodes 'n1,n3' 2-2 cpus 1 mark nomora:slurm-7 n1*2,n3\n"
-	     "order 7 release nodes 'n1,n3' 2-2 cpus 1 mark nomora:slurm-7 n1*2,n3\n");
+	TOLD("order 7 release nodes 'n1,n3' 2-2 cpus 2 mark nomora:slurm-7 n1*2,n3\n"
+	     "order 7 release nodes 'n1,n3' 2-2 cpus 2 mark nomora:slurm-7 n1*2,n3\n");
 }
 
 Test(slurm_turns, a_moving_job_is_requeued)
@@ -692,7 +692,7 @@ Test(slurm_turns, schedd_decides_while_sbatch_waits)
 	schedd_has("slurm-a", 0, 3, 0, 0);
 	run_turns(1);
 	cr_assert(was_placed);
-	cr_assert_str_eq(reply, "PLACE n1,n3 2 1 nomora:slurm-a n1*2,n3");
+	cr_assert_str_eq(reply, "PLACE n1,n3 2 2 nomora:slurm-a n1*2,n3");
 	cr_assert(strstr(told, "POST /v1/jobs {\"id\": \"slurm-a\", \"curve\": \"spark\", \"root\": 2, "
 			       "\"minimum_tasks\": 3, \"tasks\": [\"t0\", "
 			       "\"t1\", \"t2\"]}\n"),
