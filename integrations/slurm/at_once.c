@@ -83,9 +83,8 @@ static bool print_place(const char *id, const struct sched_job *job, char answer
 	uint32_t count, most;
 	char *list = agent_list_hosts(job->hosts, job->tasks, &count, &most);
 	char *mark = slurm_mark_placed(id, job->hosts, job->tasks);
-	bool fits =
-		list && mark &&
-		snprintf(answer, ANSWER_BYTES - 1, "PLACE %s %u %u %s", list, count, most, mark) < ANSWER_BYTES - 1;
+	bool fits = list && mark &&
+		    snprintf(answer, ANSWER_BYTES - 1, "PLACE %s %u %u %s", list, count, most, mark) < ANSWER_BYTES - 1;
 
 	if (fits)
 		log_info("new job: placed at once, %s", mark + sizeof SLURM_REQUEST_PREFIX - 1);

@@ -74,7 +74,8 @@ Test(k8s_objects, nodes_become_machines)
 		"\"True\"}]}}, "
 		"{\"metadata\": {\"name\": \"n2\", \"labels\": {\"nomora.io/rack\": \"r9\", "
 		"\"topology.kubernetes.io/zone\": \"z1\"}}, \"spec\": {\"unschedulable\": true}, \"status\": "
-		"{\"allocatable\": {\"pods\": \"8e0\"}, \"conditions\": [{\"type\": \"Ready\", \"status\": \"True\"}]}}, "
+		"{\"allocatable\": {\"pods\": \"8e0\"}, \"conditions\": [{\"type\": \"Ready\", \"status\": "
+		"\"True\"}]}}, "
 		"{\"metadata\": {\"name\": \"n3\"}, \"status\": {\"allocatable\": {\"pods\": \"-3\"}, \"conditions\": "
 		"[{\"type\": \"Ready\", \"status\": \"Unknown\"}]}}, {\"metadata\": {}}]");
 
