@@ -168,7 +168,7 @@ Test(report, each_input_has_its_section)
 	}
 	cr_expect(strstr(at, "<td class=\"n\">0</td><td>d</td><td><code>c</code></td></tr>\n</table></section>\n<p "
 			     "class=\"muted\">nomora "));
-	cr_expect(strstr(text, "<p class=\"tag ok\">None of the 1 runs was disturbed"));
+	cr_expect(strstr(text, "<p class=\"tag ok\">0 of 1 runs were disturbed"));
 	cr_expect(strstr(text, "<td>all pairs</td>"));
 	cr_expect(strstr(
 		text,
