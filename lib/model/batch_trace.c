@@ -368,6 +368,8 @@ static void repeat_id(struct job *job, size_t times)
  */
 static void settle_ids(struct reading *reading, enum batch_format format)
 {
+	if (reading->count == 0)
+		return;
 	qsort(reading->jobs, reading->count, sizeof *reading->jobs, compare_ids);
 	for (size_t first = 0, j = 1; j < reading->count; j++) {
 		struct job *job = &reading->jobs[j];
