@@ -4,6 +4,17 @@
 #include <errno.h>
 #include <stddef.h>
 
+int database_open(const char *path, int flags, sqlite3 **base)
+{
+	int code = sqlite3_open_v2(path, base, flags | SQLITE_OPEN_NOMUTEX, NULL);
+
+	if (code == SQLITE_OK)
+		code = sqlite3_db_config(*base, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	if (code == SQLITE_OK)
+		code = sqlite3_db_config(*base, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	return code;
+}
+
 int database_errno(int code)
 {
 	switch (code & 0xff) {

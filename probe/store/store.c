@@ -105,7 +105,7 @@ struct mesh_store *mesh_store_open(const char *path, bool writable, struct error
 		error_set(err, ENOMEM, "out of memory");
 		return NULL;
 	}
-	code = sqlite3_open_v2(path, &store->base, flags | SQLITE_OPEN_NOMUTEX, NULL);
+	code = database_open(path, flags, &store->base);
 	if (code != SQLITE_OK)
 		fail(store, code, err);
 	if (code == SQLITE_OK && prepare(store, writable, err) == 0)

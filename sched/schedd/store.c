@@ -212,7 +212,7 @@ static struct store *open_with(const char *path, int flags, struct error *err)
 		error_set(err, ENOMEM, "out of memory");
 		return NULL;
 	}
-	code = sqlite3_open_v2(path, &store->base, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | flags, NULL);
+	code = database_open(path, SQLITE_OPEN_READWRITE | flags, &store->base);
 	if (code == SQLITE_OK)
 		code = store_add_functions(store->base);
 	if (code != SQLITE_OK)

@@ -137,7 +137,7 @@ static int copy_tables(struct salvage *salvage, struct error *err)
 	int64_t version = -1;
 	int code;
 
-	if (sqlite3_open_v2(salvaged->aside, &salvage->from, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK ||
+	if (database_open(salvaged->aside, SQLITE_OPEN_READWRITE, &salvage->from) != SQLITE_OK ||
 	    store_add_functions(salvage->from) != SQLITE_OK)
 		return error_set(err, EIO, "%s: %s", salvaged->aside, sqlite3_errmsg(salvage->from));
 	database_integer(salvage->from, "PRAGMA user_version", &version);

@@ -9,7 +9,7 @@ static sqlite3 *base;
 
 static void begin(void)
 {
-	cr_assert_eq(sqlite3_open(":memory:", &base), SQLITE_OK);
+	cr_assert_eq(database_open(":memory:", SQLITE_OPEN_READWRITE, &base), SQLITE_OK);
 }
 
 static void end(void)
@@ -78,4 +78,27 @@ Test(database, codes_of_sqlite_are_errnos_extended_ones_too)
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		cr_expect_eq(database_errno(cases[i].code), cases[i].expected, "code %d", cases[i].code);
+}
+
+static void touch(sqlite3_context *context, int count, sqlite3_value **values)
+{
+	(void)count, (void)values;
+	*(int *)sqlite3_user_data(context) += 1;
+}
+
+Test(database, a_schema_calls_no_function_of_the_program)
+{
+	int calls = 0;
+
+	cr_assert_eq(sqlite3_create_function(base, "touch", 0, SQLITE_UTF8, &calls, touch, NULL, NULL), SQLITE_OK);
+	cr_assert_eq(sqlite3_exec(base, "CREATE VIEW trap AS SELECT touch()", NULL, NULL, NULL), SQLITE_OK);
+	cr_expect_neq(sqlite3_exec(base, "SELECT * FROM trap", NULL, NULL, NULL), SQLITE_OK);
+	cr_expect_eq(calls, 0);
+}
+
+Test(database, the_schema_table_cannot_be_written)
+{
+	cr_expect_neq(sqlite3_exec(base, "CREATE TABLE t (x); PRAGMA writable_schema = ON; DELETE FROM sqlite_schema", NULL,
+				   NULL, NULL),
+		      SQLITE_OK);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Functions for the SQLite files of the project: each has a schema version and an application number, and its
- * statements are prepared once. `int` functions return SQLite's code unless said otherwise. The caller opens and closes
- * the connection, and uses it in one thread at a time.
+ * statements are prepared once. `int` functions return SQLite's code unless said otherwise. The caller closes the
+ * connection, and uses it in one thread at a time.
  */
 #ifndef DATABASE_DATABASE_H
 #define DATABASE_DATABASE_H
@@ -10,6 +10,12 @@
 #include <stdint.h>
 
 #include <sqlite3.h>
+
+/*
+ * Opens a file with SQLITE_OPEN_ flags. The file may come from anybody: its schema can call no function that has side
+ * effects, and no statement can write what SQLite keeps for itself. *base must be closed also after a failure.
+ */
+int database_open(const char *path, int flags, sqlite3 **base);
 
 /* Converts SQLite's code to an errno value (> 0). */
 int database_errno(int code);
