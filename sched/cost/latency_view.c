@@ -298,18 +298,6 @@ void latency_view_moved_clear(struct latency_view *view)
 	view->moved_count = 0;
 }
 
-static double entry_rtt(const struct latency_entry *entry, enum latency_statistic statistic)
-{
-	switch (statistic) {
-	case LATENCY_STATISTIC_P99:
-		return entry->rtt_p99_us;
-	case LATENCY_STATISTIC_P50:
-		return entry->rtt_p50_us;
-	default:
-		return entry->rtt_max_us;
-	}
-}
-
 int latency_view_load(struct latency_view *view, const struct latency_matrix *matrix, enum latency_statistic statistic,
 		      struct ns oldest, struct latency_view_load *outcome, struct error *err)
 {
@@ -324,7 +312,7 @@ int latency_view_load(struct latency_view *view, const struct latency_matrix *ma
 		machines[h] = cluster_find_machine(view->layout->cluster, latency_matrix_host(matrix, (uint32_t)h));
 	for (size_t i = 0; i < latency_matrix_count(matrix) && code == 0; i++) {
 		const struct latency_entry *entry = latency_matrix_at(matrix, i);
-		double rtt_us = entry_rtt(entry, statistic);
+		double rtt_us = latency_entry_value(entry, statistic);
 
 		if (machines[entry->source] < 0 || machines[entry->destination] < 0) {
 			uint32_t stranger = machines[entry->source] < 0 ? entry->source : entry->destination;

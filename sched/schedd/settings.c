@@ -7,12 +7,12 @@
 #include <sys/stat.h>
 
 #include <base/file.h>
+#include <model/latency_matrix.h>
 #include <model/option_rows.h>
 #include <sched/policy/option_rows.h>
 
 enum { POLICIES_MOST = 16 };
 
-static const char *const statistics[] = {"max", "p99", "p50", NULL};
 static const char *const migrations[] = {"off", "advise", "on", NULL};
 static const char *policy_names[POLICIES_MOST]; /* filled by schedd_settings_default() */
 
@@ -45,7 +45,7 @@ const struct option_row schedd_option_rows[] = {
 		      "curves to add or replace at the start; default for a new state: those that come with nomora"),
 	OPTION_STRING(struct schedd_settings, latency, "latency", 'l', "FILE",
 		      "the mesh: a live matrix in shared memory, or CSV, read again whenever it is replaced"),
-	OPTION_CHOICE(struct schedd_settings, statistic, "latency-stat", 0, "NAME", statistics,
+	OPTION_CHOICE(struct schedd_settings, statistic, "latency-stat", 0, "NAME", latency_rtt_statistic_names,
 		      "statistic of the round trips of a pair to use"),
 	ROW_MAX_AGE(struct schedd_settings, max_age_s),
 	OPTION_FLAG(struct schedd_settings, require_measured, "require-measured", 0,
