@@ -39,10 +39,22 @@ static void check_counter(struct doctor *doctor)
 			   has_flag(flags, "nonstop_tsc") ? "" : " nonstop_tsc");
 }
 
+/* The kernel takes only a clock that it lists. */
+static const char *clock_fix(const char *available)
+{
+	if (has_flag(available, "tsc"))
+		return "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource "
+		       "(for good: tsc=reliable clocksource=tsc on the kernel's command line)";
+	return "the kernel does not offer the tsc as its clock: on a guest, let the hypervisor pass invtsc through (QEMU: "
+	       "-cpu host,+invtsc); on a host, see 'dmesg | grep -i tsc'";
+}
+
 static void check_clock_source(struct doctor *doctor)
 {
-	char source[64];
+	char source[64], available[256] = "";
 
+	doctor_read(doctor, available, sizeof available,
+		    "/sys/devices/system/clocksource/clocksource0/available_clocksource");
 	if (!doctor_read(doctor, source, sizeof source,
 			 "/sys/devices/system/clocksource/clocksource0/current_clocksource"))
 		doctor_add(doctor, "clocksource", FINDING_WARN, "clock", "mount -t sysfs sysfs /sys",
@@ -50,12 +62,9 @@ static void check_clock_source(struct doctor *doctor)
 	else if (strcmp(source, "tsc") == 0)
 		doctor_add(doctor, "clocksource", FINDING_OK, "clock", NULL, "the kernel's clock is the tsc");
 	else
-		doctor_add(
-			doctor, "clocksource", doctor_serious(doctor), "clock",
-			"echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource "
-			"(for good: tsc=reliable clocksource=tsc on the kernel's command line)",
-			"the kernel's clock is %s: it is slow to read, and can only be compared coarsely with the tsc",
-			source);
+		doctor_add(doctor, "clocksource", doctor_serious(doctor), "clock", clock_fix(available),
+			   "the kernel's clock is %s: it is slow to read, and can only be compared coarsely with the tsc",
+			   source);
 }
 
 struct cpu_scan {

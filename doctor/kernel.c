@@ -141,6 +141,7 @@ static void ignore_entry(struct doctor *doctor, const char *name, void *context)
 	(void)context;
 }
 
+/* The lab has no NIC to give to DPDK. */
 static void check_iommu(struct doctor *doctor)
 {
 	char unsafe[8] = "";
@@ -149,6 +150,8 @@ static void check_iommu(struct doctor *doctor)
 	bool vfio =
 		doctor_exists(doctor, "/sys/module/vfio_pci") || doctor_exists(doctor, "/sys/bus/pci/drivers/vfio-pci");
 
+	if (doctor->purpose != FINDINGS_FOR_NIC)
+		return;
 	doctor_read(doctor, unsafe, sizeof unsafe, "/sys/module/vfio/parameters/enable_unsafe_noiommu_mode");
 	if (units > 0 && groups > 0)
 		doctor_add(doctor, "iommu", FINDING_OK, "iommu", NULL, "IOMMU is on: %zu units, %zu groups", units,
@@ -158,14 +161,14 @@ static void check_iommu(struct doctor *doctor)
 			   "add intel_iommu=on iommu=pt to the kernel's command line",
 			   "no IOMMU; VFIO's unsafe mode is on: a device may write anywhere");
 	else
-		doctor_add(doctor, "iommu", doctor_serious(doctor), "iommu",
+		doctor_add(doctor, "iommu", FINDING_FAIL, "iommu",
 			   "enable VT-d/AMD-Vi in the firmware set-up, then add intel_iommu=on iommu=pt (AMD: "
 			   "iommu=pt) to the kernel's command line",
 			   "no IOMMU: vfio-pci cannot give a NIC to DPDK (Linux interfaces need none)");
 	if (vfio)
 		doctor_add(doctor, "vfio", FINDING_OK, "iommu", NULL, "vfio-pci is loaded");
 	else
-		doctor_add(doctor, "vfio", doctor_serious(doctor), "iommu", "modprobe vfio-pci",
+		doctor_add(doctor, "vfio", FINDING_FAIL, "iommu", "modprobe vfio-pci",
 			   "vfio-pci is not loaded: no NIC can be bound to DPDK");
 }
 
