@@ -1,0 +1,99 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Runs in the container that boot.sh boots, and prints TAP.
+set -u
+number=0
+check() { # NAME COMMAND...
+	local name=$1
+	shift
+	number=$((number + 1))
+	if "$@" >/root/log 2>&1; then
+		echo "ok $number - $name"
+	else
+		echo "not ok $number - $name"
+		tail -n 20 /root/log | sed 's/^/# /'
+	fi
+}
+# within SECONDS COMMAND...: waits until the command succeeds.
+within() {
+	local end=$((SECONDS + $1))
+	shift
+	until "$@"; do
+		[ $SECONDS -lt $end ] || return 1
+		sleep 0.2
+	done
+}
+pid_of() { systemctl show -p MainPID --value "$1"; }
+# runs UNIT: it is active, with one process for two seconds.
+runs() {
+	local pid
+	within 20 systemctl is-active --quiet "$1" && pid=$(pid_of "$1") && sleep 2 && systemctl is-active "$1" && [ "$pid" = "$(pid_of "$1")" ] && return
+	journalctl --sync
+	journalctl --no-pager --output cat -u "$1"
+	return 1
+}
+exposure() { # UNIT MOST: systemd's measure of what the unit may do
+	systemd-analyze security --no-pager "$1" | tail -n 1 | tee /dev/stderr | awk -v most="$2" '{ for (i = 1; i < NF; i++) if ($i == "level") exit !($(i + 3) + 0 <= most) }'
+}
+install_package() { DEBIAN_FRONTEND=noninteractive dpkg -i /root/nomora.deb; }
+
+check "dpkg installs it" install_package
+check "no unit is enabled or runs" sh -c '! systemctl list-units --all --no-legend "nomora-*" | grep -E "running|failed"'
+
+# Two hosts on one link: h1 probes h2, which reflects; an injector between two other links.
+for link in h1:h2 a1:a2 b1:b2; do
+	ip link add "${link%:*}" type veth peer name "${link#*:}"
+	ip link set "${link%:*}" up
+	ip link set "${link#*:}" up
+done
+cat >/etc/nomora/peers.txt <<'EOF'
+h1 10.9.0.1
+h2 10.9.0.2
+EOF
+cat >/etc/nomora/cluster.json <<'EOF'
+{"schema": "nomora.cluster/1", "machines": [{"name": "h1", "rack": "r1", "slots": 2}, {"name": "h2", "rack": "r1", "slots": 2}]}
+EOF
+echo 'OPTIONS="--address 10.9.0.1/24 --peers /etc/nomora/peers.txt"' >/etc/nomora/mesh-h1.env
+echo 'OPTIONS="--address 10.9.0.2/24"' >/etc/nomora/reflect-h2.env
+printf 'PORT_A=a2\nPORT_B=b2\nOPTIONS="--delay-us 20"\n' >/etc/nomora/inject-line.env
+echo 'OPTIONS="--cluster /etc/nomora/cluster.json --latency /run/nomora-mesh/live --admin-group adm --no-executor"' >/etc/nomora/schedd.env
+echo 'OPTIONS="--server nats://127.0.0.1:4222"' >/etc/nomora/mesh-publish.env
+printf 'PEERS=/etc/nomora/peers.txt\nOPTIONS="--cluster /etc/nomora/cluster.json --output /var/lib/nomora/lists"\n' >/etc/nomora/mesh-plan.env
+systemctl start nats-server
+units="nomora-schedd nomora-mesh-agent@h1 nomora-reflect@h2 nomora-inject@line nomora-mesh-serve nomora-mesh-publish"
+check "all units are enabled and started" systemctl enable --now $units
+for unit in $units; do check "$unit runs" runs "$unit"; done
+check "the mesh has a measured pair" within 30 sh -c 'curl -fsS http://127.0.0.1:8862/metrics | grep -q h2'
+check "its page answers" within 10 curl -fsS http://127.0.0.1:8862/
+check "the plan is made" systemctl start nomora-mesh-plan
+check "and written" test -s /var/lib/nomora/plan.json
+check "the injector is controlled by root" nomora inject-ctl /run/nomora/line.sock stats
+check "another user submits a job" runuser -u alice -- sh -c \
+	'printf "%s\n" "{\"id\": \"web\", \"curve\": \"memcached\", \"root\": \"s\", \"tasks\": [\"s\", \"c\"]}" >/tmp/jobs.jsonl && nomora submit /tmp/jobs.jsonl'
+check "and sees it placed" within 20 runuser -u alice -- sh -c 'nomora jobs web | tee /dev/stderr | grep -q running'
+check "but drains no machine" sh -c '! runuser -u alice -- nomora drain h1'
+check "a member of the admin group does" runuser -u olga -- nomora drain h1
+check "another user does not read the state" sh -c '! runuser -u alice -- cat /var/lib/private/nomora-schedd/schedd.state'
+check "nor writes to the mesh" sh -c 'test -s /run/nomora-mesh/live && ! runuser -u alice -- sh -c ": >>/run/nomora-mesh/live"'
+for unit in nomora-schedd nomora-mesh-serve nomora-mesh-publish nomora-mesh-plan nomora-mesh-collect; do
+	check "exposure of $unit" exposure "$unit" 2.0
+done
+for unit in nomora-inject@line nomora-reflect@h2 nomora-mesh-agent@h1; do
+	check "exposure of $unit: its port needs capabilities" exposure "$unit" 4.3
+done
+
+declare -A before
+for unit in $units; do before[$unit]=$(pid_of "$unit"); done
+check "an upgrade" install_package
+for unit in $units; do
+	check "the upgrade restarts $unit" test "$(pid_of "$unit")" != "${before[$unit]}"
+	check "$unit runs again" runs "$unit"
+done
+check "the job is still there" within 20 sh -c 'nomora jobs | grep -q web'
+check "removal stops all" sh -c 'dpkg --remove nomora && ! pgrep -a nomora'
+check "options are kept" test -s /etc/nomora/schedd.env
+check "purge" dpkg --purge nomora
+check "nothing is left" sh -c '! find / -xdev \( -path /proc -o -path /sys -o -path /var/lib/dpkg -o -path /var/log -o -path /root -o -path "/tmp/*" \) \
+	-prune -o -name "*nomora*" -print | grep .'
+check "no unit is known" sh -c '! systemctl list-units --all --no-legend "nomora-*" | grep -E "running|failed|active"'
+echo "1..$number"
