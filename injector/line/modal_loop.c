@@ -61,7 +61,7 @@ static void take_packet(struct line *line, struct dp_packet *packet, uint64_t no
 		capture_commit(line->capture, line->capture_rx,
 			       capture_fill(line->capture, 0, packet, arrival, line->capture_rx, false), 1);
 	if (line->modes)
-		modes_apply(line->modes, packet, now, &verdict);
+		modes_apply(line->modes, packet, arrival, &verdict);
 	if (verdict.lost) {
 		dp_packet_free(packet);
 		line->count.lost++;

@@ -80,6 +80,7 @@ struct injector_mode {
 	/* Modes of one group exclude each other; NULL = may be combined with all others. */
 	const char *group;
 	int (*create)(const struct mode_context *context, const char *specification, void **state, struct error *err);
+	/* `now`: TSC at which the packet arrived */
 	void (*apply)(void *state, const struct dp_packet *packet, uint64_t now, struct verdict *verdict);
 	void (*destroy)(void *state);
 	/*

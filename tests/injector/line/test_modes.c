@@ -101,56 +101,6 @@ Test(modes, extremes_are_exact)
 	injector_modes_destroy(twice);
 }
 
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double *draw(const char *jitter)
-{
-	struct injector_modes *modes = create((struct injector_mode_settings){.jitter = jitter, .seed = 5});
-	double *us = malloc(TRIES * sizeof *us);
-
-	for (int i = 0; i < TRIES; i++)
-		us[i] = (double)judge(modes, 0).delay_cycles / 2000.0 - 10;
-	injector_modes_destroy(modes);
-	qsort(us, TRIES, sizeof *us, compare);
-	return us;
-}
-
-Test(modes, jitter_follows_its_distribution)
-{
-	double *uniform = draw("uniform:8"), *normal = draw("normal:2"), *pareto = draw("pareto:3,2.5");
-
-	cr_assert_float_eq(uniform[TRIES / 10], 0.8, 0.05);
-	cr_assert_float_eq(uniform[TRIES * 9 / 10], 7.2, 0.05);
-	cr_assert_float_eq(normal[TRIES / 2], 0, 0.03);
-	cr_assert_float_eq(normal[(int)(TRIES * 0.8413447)], 2, 0.05, "one deviation up");
-	cr_assert_float_eq(normal[(int)(TRIES * 0.0227501)], -4, 0.1, "two down");
-	cr_assert_geq(pareto[0], 0);
-	cr_assert_float_eq(pareto[TRIES / 2], 3 * (pow(0.5, -1 / 2.5) - 1), 0.05);
-	cr_assert_float_eq(pareto[TRIES * 99 / 100], 3 * (pow(0.01, -1 / 2.5) - 1), 0.8);
-	free(uniform);
-	free(normal);
-	free(pareto);
-}
-
-Test(modes, jitter_never_makes_a_delay_negative_and_overtakes_only_when_told)
-{
-	struct injector_modes *keep = create((struct injector_mode_settings){.jitter = "normal:1000"});
-	struct injector_modes *overtake =
-		create((struct injector_mode_settings){.jitter = "normal:1", .reorder = true});
-
-	for (int i = 0; i < 10000; i++)
-		cr_assert_lt(judge(keep, 0).delay_cycles, US(20000));
-	cr_assert(!judge(keep, 0).overtake);
-	cr_assert(judge(overtake, 0).overtake);
-	injector_modes_destroy(keep);
-	injector_modes_destroy(overtake);
-}
-
 Test(modes, steps_follow_the_clock_from_the_first_packet)
 {
 	struct injector_modes *modes = create((struct injector_mode_settings){.steps = "0:10,1.5:20,3:0.1"});
