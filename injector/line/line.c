@@ -383,8 +383,11 @@ static int request(struct injector *injector, enum worker_request what, struct e
 	return 0;
 }
 
-static struct injector_direction_statistics direction_statistics(const struct line_counters *count, uint64_t held)
+static struct injector_direction_statistics direction_statistics(const struct line_counters *count, uint64_t held,
+								 double ns_per_cycle)
 {
+	double scale = count->delayed ? ns_per_cycle / (double)count->delayed : NAN;
+
 	return (struct injector_direction_statistics){
 		.rx_packets = count->rx_packets,
 		.tx_packets = count->tx_packets,
@@ -397,6 +400,8 @@ static struct injector_direction_statistics direction_statistics(const struct li
 		.bypassed = count->bypassed,
 		.disturbed = count->disturbed,
 		.calls = count->calls,
+		.requested_mean_ns = scale * (double)count->requested_cycles,
+		.applied_mean_ns = scale * (double)count->applied_cycles,
 	};
 }
 
@@ -415,8 +420,8 @@ int injector_read(struct injector *injector, struct injector_statistics *statist
 		const struct worker_snapshot *snapshot = &worker->snapshot;
 
 		for (unsigned int l = 0; l < worker->line_count; l++)
-			statistics->direction[worker->directions[l]] =
-				direction_statistics(&snapshot->count[l], snapshot->held[l]);
+			statistics->direction[worker->directions[l]] = direction_statistics(
+				&snapshot->count[l], snapshot->held[l], injector->clock.ns_per_cycle);
 		statistics->hiccups += snapshot->hiccups;
 		statistics->stalls += snapshot->stalls;
 		statistics->stall_total_us += (double)snapshot->stall_cycles * us_per_cycle;
@@ -427,18 +432,30 @@ int injector_read(struct injector *injector, struct injector_statistics *statist
 	return 0;
 }
 
-void injector_read_lateness(const struct injector *injector, enum injector_direction direction, bool disturbed,
-			    struct histogram *into)
+static void read_buckets(const struct injector *injector, const uint64_t *buckets, struct histogram *into)
 {
-	const struct line *line = injector->lines[direction];
-	const uint64_t *buckets = disturbed ? line->late_disturbed : line->late_clean;
-
 	for (uint32_t i = 0; i < LATENESS_BUCKETS; i++) {
 		uint64_t count = __atomic_load_n(&buckets[i], __ATOMIC_RELAXED);
 
 		if (count)
 			histogram_record_many(into, llround(lateness_middle(i) * injector->clock.ns_per_cycle), count);
 	}
+}
+
+void injector_read_lateness(const struct injector *injector, enum injector_direction direction, bool disturbed,
+			    struct histogram *into)
+{
+	const struct line *line = injector->lines[direction];
+
+	read_buckets(injector, disturbed ? line->late_disturbed : line->late_clean, into);
+}
+
+void injector_read_delays(const struct injector *injector, enum injector_direction direction, bool applied,
+			  struct histogram *into)
+{
+	const struct line *line = injector->lines[direction];
+
+	read_buckets(injector, applied ? line->applied : line->requested, into);
 }
 
 int injector_reset(struct injector *injector, struct error *err)

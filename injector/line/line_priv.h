@@ -63,6 +63,8 @@ struct line_config {
 
 struct line_counters {
 	uint64_t rx_packets, tx_packets, ring_full, tx_full, no_mbuf, lost, duplicated, bypassed, disturbed, calls;
+	/* modal loop: packets held that were not exempt, and the sums of the delays requested and applied */
+	uint64_t delayed, requested_cycles, applied_cycles;
 };
 
 /* The state of one direction. Indices are free-running: index & mask is a place in the arrays. */
@@ -90,6 +92,8 @@ struct line {
 	 */
 	uint64_t late_clean[LATENESS_BUCKETS] CACHE_ALIGNED; /* [L] */
 	uint64_t late_disturbed[LATENESS_BUCKETS];           /* [L] */
+	/* [bucket of delay]: in the modal loop, packets whose delay was requested, and applied; buckets of lateness */
+	uint64_t requested[LATENESS_BUCKETS], applied[LATENESS_BUCKETS]; /* [L] */
 
 	/* Only for the modal loop: */
 	struct injector_modes *modes; /* [C]; state [L] */

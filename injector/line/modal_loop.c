@@ -21,19 +21,22 @@ static inline uint64_t arrival_of(const struct line *line, const struct dp_packe
 	return MIN(line->nic_clock.tsc_0 + (uint64_t)offset, now);
 }
 
-static void push(struct line *line, struct dp_packet *packet, uint64_t due, const struct verdict *verdict)
+/* Returns true, and changes *due if a link is busy until later; or drops the packet and returns false. */
+static bool push(struct line *line, struct dp_packet *packet, uint64_t *due, const struct verdict *verdict)
 {
 	if (line->heap.count == line->heap.capacity) {
 		dp_packet_free(packet);
 		line->count.ring_full++;
-		return;
+		return false;
 	}
+	*due = verdict_leave(verdict, *due);
 	heap_push(&line->heap, (struct heap_entry){
-				       .due = verdict_leave(verdict, due),
+				       .due = *due,
 				       .sequence = line->sequence++,
 				       .disturbed = line->unsettled,
 				       .packet = packet,
 			       });
+	return true;
 }
 
 static void duplicate(struct line *line, struct dp_packet *packet, uint64_t due, const struct verdict *verdict)
@@ -46,15 +49,24 @@ static void duplicate(struct line *line, struct dp_packet *packet, uint64_t due,
 			return;
 		}
 		line->count.duplicated++;
-		push(line, copy, due, verdict);
+		push(line, copy, &due, verdict);
 	}
+}
+
+static void count_delay(struct line *line, uint64_t requested_cycles, uint64_t applied_cycles)
+{
+	line->count.delayed++;
+	line->count.requested_cycles += requested_cycles;
+	line->count.applied_cycles += applied_cycles;
+	lateness_add(line->requested, requested_cycles, 1);
+	lateness_add(line->applied, applied_cycles, 1);
 }
 
 static void take_packet(struct line *line, struct dp_packet *packet, uint64_t now)
 {
 	uint64_t arrival = arrival_of(line, packet, now);
 	struct verdict verdict = {.delay_cycles = line->delay_cycles};
-	uint64_t due;
+	uint64_t due, subtracted;
 
 	line->count.rx_packets++;
 	if (line->capture)
@@ -69,10 +81,11 @@ static void take_packet(struct line *line, struct dp_packet *packet, uint64_t no
 	}
 	if (verdict.bypass) {
 		line->count.bypassed++;
-		push(line, packet, now, &verdict);
+		push(line, packet, &now, &verdict);
 		return;
 	}
-	due = arrival + verdict.delay_cycles - MIN(verdict.delay_cycles, line->subtract_cycles);
+	subtracted = MIN(verdict.delay_cycles, line->subtract_cycles);
+	due = arrival + verdict.delay_cycles - subtracted;
 	if (!verdict.overtake) {
 		if ((int64_t)(due - line->last_due) < 0)
 			due = line->last_due;
@@ -80,7 +93,8 @@ static void take_packet(struct line *line, struct dp_packet *packet, uint64_t no
 	}
 	if (verdict.copies)
 		duplicate(line, packet, due, &verdict);
-	push(line, packet, due, &verdict);
+	if (push(line, packet, &due, &verdict))
+		count_delay(line, verdict.delay_cycles, due - arrival + subtracted);
 }
 
 /*

@@ -80,6 +80,19 @@ static struct injector_state_lateness lateness_of(const struct histogram *latene
 	};
 }
 
+/* The percentiles are those of the buckets, which are 6 % wide; the mean is exact. */
+static struct injector_state_lateness delays_of(const struct injector_monitor *monitor, unsigned int d, bool applied,
+						double mean_ns)
+{
+	struct injector_state_lateness delays;
+
+	histogram_reset(monitor->scratch);
+	injector_read_delays(monitor->injector, d, applied, monitor->scratch);
+	delays = lateness_of(monitor->scratch);
+	delays.mean_ns = mean_ns;
+	return delays;
+}
+
 /*
  * If packets were dropped since the last call because the ring was full, logs a warning. The warning names the value of
  * --slots that would be enough, or the limit that slows the packets down.
@@ -185,6 +198,8 @@ static void fill_direction(struct injector_monitor *monitor, unsigned int d,
 	injector_read_lateness(monitor->injector, d, true, monitor->scratch);
 	direction->lateness = lateness_of(monitor->scratch);
 	histogram_merge(monitor->lateness, monitor->scratch);
+	direction->requested_delay = delays_of(monitor, d, false, count->requested_mean_ns);
+	direction->applied_delay = delays_of(monitor, d, true, count->applied_mean_ns);
 }
 
 static void fill_totals(const struct injector_monitor *monitor, const struct injector_statistics *statistics,

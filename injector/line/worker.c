@@ -66,6 +66,8 @@ static void reset(struct worker *worker)
 		for (uint32_t bucket = 0; bucket < LATENESS_BUCKETS; bucket++) {
 			__atomic_store_n(&line->late_clean[bucket], 0, __ATOMIC_RELAXED);
 			__atomic_store_n(&line->late_disturbed[bucket], 0, __ATOMIC_RELAXED);
+			__atomic_store_n(&line->requested[bucket], 0, __ATOMIC_RELAXED);
+			__atomic_store_n(&line->applied[bucket], 0, __ATOMIC_RELAXED);
 		}
 	}
 	worker->stalls = worker->stall_cycles = worker->stall_longest_cycles = worker->hiccups = 0;

@@ -147,6 +147,11 @@ static json_t *lateness_to_json(const struct injector_state_lateness *lateness)
 	return json;
 }
 
+static json_t *delay_to_json(const struct injector_state_lateness *delay)
+{
+	return delay->count ? lateness_to_json(delay) : json_null();
+}
+
 static json_t *direction_to_json(const struct injector_state_direction *direction)
 {
 	json_t *json = json_object();
@@ -154,6 +159,8 @@ static json_t *direction_to_json(const struct injector_state_direction *directio
 	put_fields(json, direction_fields, COUNT_OF(direction_fields), direction);
 	json_object_set_new(json, "lateness_ns", lateness_to_json(&direction->lateness));
 	json_object_set_new(json, "undisturbed_lateness_ns", lateness_to_json(&direction->undisturbed_lateness));
+	json_object_set_new(json, "requested_delay_ns", delay_to_json(&direction->requested_delay));
+	json_object_set_new(json, "applied_delay_ns", delay_to_json(&direction->applied_delay));
 	return json;
 }
 

@@ -234,6 +234,8 @@ Test(injector_state, the_file_has_lateness_ports_and_the_capture)
 		state.direction[d].undisturbed_lateness = (struct injector_state_lateness){
 			.p50_ns = 11, .p99_ns = 12, .p99_9_ns = 13, .maximum_ns = 14, .mean_ns = NAN, .count = 16};
 	}
+	state.direction[1].applied_delay = (struct injector_state_lateness){
+		.p50_ns = 21, .p99_ns = 22, .p99_9_ns = 23, .maximum_ns = 24, .mean_ns = 20.5, .count = 26};
 	json = injector_state_to_json(&state);
 	expected = json_pack("{s:i, s:i, s:i, s:i, s:f, s:i}", "p50", 1, "p99", 2, "p99_9", 3, "max", 4, "mean", 5.5,
 			     "count", 6);
@@ -242,6 +244,11 @@ Test(injector_state, the_file_has_lateness_ports_and_the_capture)
 	expected = json_pack("{s:i, s:i, s:i, s:i, s:n, s:i}", "p50", 11, "p99", 12, "p99_9", 13, "max", 14, "mean",
 			     "count", 16);
 	cr_expect(json_equal(json_object_get(json_object_get(json, "ab"), "undisturbed_lateness_ns"), expected));
+	json_decref(expected);
+	cr_expect(json_is_null(json_object_get(json_object_get(json, "ab"), "requested_delay_ns")));
+	expected = json_pack("{s:i, s:i, s:i, s:i, s:f, s:i}", "p50", 21, "p99", 22, "p99_9", 23, "max", 24, "mean",
+			     20.5, "count", 26);
+	cr_expect(json_equal(json_object_get(json_object_get(json, "ba"), "applied_delay_ns"), expected));
 	json_decref(expected);
 	expected = json_pack("{s:i, s:i}", "written", 7, "lost", 8);
 	cr_expect(json_equal(json_object_get(json, "capture"), expected));

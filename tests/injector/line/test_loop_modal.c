@@ -163,6 +163,53 @@ Test(loop_modal, the_paths_own_time_is_taken_off_what_modes_make_of_the_delay)
 	}
 }
 
+/* Packets 0 to 99 get DELAY, the later ones 1000 cycles. */
+static void fall(void *state, const struct dp_packet *packet, uint64_t now, struct verdict *verdict)
+{
+	(void)state;
+	(void)now;
+	verdict->delay_cycles = packet - world.packets < 100 ? DELAY : 1000;
+}
+
+static double mean_of(uint64_t cycles)
+{
+	return (double)cycles / (double)lines[0].count.delayed;
+}
+
+/* As with --replay: the delay falls by 1 cycle per cycle, and the counters tell the delay requested from the applied.
+ */
+Test(loop_modal, a_delay_that_falls_keeps_the_order)
+{
+	const struct injector_mode falling = {.name = "falling", .apply = fall};
+	struct injector_modes modes = {.count = 1, .items = {{.mode = &falling}}};
+	double requested = 0, applied = 0;
+	uint64_t last = 0;
+
+	loop_make(true, 200, 500);
+	lines[0].modes = &modes;
+	loop_run();
+	worker_answer(&worker);
+	for (size_t i = 0; i < world.count; i++) {
+		const struct dp_packet *packet = &world.packets[i];
+		uint64_t asked = i < 100 ? DELAY : 1000, from = loop_due(packet) - DELAY, due = from + asked;
+
+		due = due < last ? last : due;
+		last = due;
+		cr_assert_geq(packet->left, due, "packet %zu", i);
+		cr_assert_leq(packet->left - due, 20 * STEP, "packet %zu", i);
+		requested += (double)asked / 200;
+		applied += (double)(due - from) / 200;
+	}
+	cr_assert_eq(lines[0].count.delayed, 200);
+	cr_assert_float_eq(mean_of(lines[0].count.requested_cycles), requested, 1e-6);
+	cr_assert_float_eq(mean_of(lines[0].count.applied_cycles), applied, 1e-6);
+	cr_assert_gt(applied, requested + 300);
+	cr_assert_eq(lateness_count(lines[0].requested), 200);
+	cr_assert_eq(lateness_count(lines[0].applied), 200);
+	cr_assert_eq(lines[0].requested[lateness_bucket(1000)], 100);
+	cr_assert_lt(lines[0].applied[lateness_bucket(1000)], 90);
+}
+
 Test(loop_modal, a_request_that_was_given_up_is_no_answer_to_the_next)
 {
 	loop_make(true, 1, 0);

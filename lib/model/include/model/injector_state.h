@@ -20,7 +20,10 @@
 
 enum { INJECTOR_STATE_DIRECTIONS = 2, INJECTOR_STATE_NAME_BYTES = 64 };
 
-/* Lateness of packets: the time when a packet was released minus the time when it was due. */
+/*
+ * Times of packets: lateness is the time when a packet was released minus the time when it was due. Of delays, p50 to
+ * maximum_ns are exact to 3 %.
+ */
 struct injector_state_lateness {
 	int64_t p50_ns, p99_ns, p99_9_ns, maximum_ns;
 	double mean_ns;
@@ -43,6 +46,9 @@ struct injector_state_direction {
 	uint64_t disturbed;                  /* packets sent that a stall or hiccup may have delayed */
 	double rx_pps;                       /* packets received per second since the previous sample */
 	struct injector_state_lateness lateness, undisturbed_lateness;
+	/* the delay that the modes chose; the delay until the packet was due, which order and --rate may make longer;
+	   count 0: not counted, as there are no modes */
+	struct injector_state_lateness requested_delay, applied_delay;
 };
 
 struct injector_state_port {

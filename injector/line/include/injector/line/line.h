@@ -181,6 +181,8 @@ struct injector_direction_statistics {
 	uint64_t bypassed;   /* packets that the filter does not match: they pass without a delay */
 	uint64_t disturbed;  /* transmitted packets that were held during a stall, or arrived or left during a hiccup */
 	uint64_t calls;      /* polls of the receive port */
+	/* means of the delays that injector_read_delays() returns; NAN if there are none */
+	double requested_mean_ns, applied_mean_ns;
 };
 
 struct injector_statistics {
@@ -208,6 +210,15 @@ int injector_read(struct injector *injector, struct injector_statistics *statist
  */
 void injector_read_lateness(const struct injector *injector, enum injector_direction direction, bool disturbed,
 			    struct histogram *into);
+
+/*
+ * Adds the delays, ns, of the packets held since the start or the last reset, without the exempt ones, to the histogram
+ * `into`: the delays that the modes requested, or those `applied`, which are longer where order or a rate limit demands
+ * it. Both are without the packets' lateness. Adds nothing if there are no modes, NIC stamps or captures: the fixed
+ * loop does not count delays.
+ */
+void injector_read_delays(const struct injector *injector, enum injector_direction direction, bool applied,
+			  struct histogram *into);
 
 /*
  * Zeroes all counters and histograms. The held packets stay and count as received after the reset. Returns 0, or
