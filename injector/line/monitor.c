@@ -24,7 +24,8 @@ struct injector_monitor {
 	struct dp_port_statistics port_base[INJECTOR_DIRECTIONS]; /* [port]: counters at the last reset */
 	struct ns started, last_sample;
 	uint64_t last_rx[INJECTOR_DIRECTIONS], last_ring_full[INJECTOR_DIRECTIONS];
-	uint64_t last_uncounted[INJECTOR_DIRECTIONS];
+	uint64_t last_unaccounted[INJECTOR_DIRECTIONS];
+	uint32_t link_base[INJECTOR_DIRECTIONS], link_changes[INJECTOR_DIRECTIONS]; /* at the last reset, sample */
 	bool link_was_up[INJECTOR_DIRECTIONS], capture_failure_logged;
 	bool stopped;
 };
@@ -49,6 +50,12 @@ struct injector_monitor *injector_monitor_create(struct injector *injector, stru
 	monitor->ports[INJECTOR_BA] = port_b;
 	monitor->capture = capture;
 	monitor->link_was_up[INJECTOR_AB] = monitor->link_was_up[INJECTOR_BA] = true;
+	for (unsigned int p = 0; p < INJECTOR_DIRECTIONS; p++) {
+		struct dp_port_report report;
+
+		dp_port_report(monitor->ports[p], &report);
+		monitor->link_base[p] = monitor->link_changes[p] = report.link_changes;
+	}
 	monitor->started = monitor->last_sample = ns_now_monotonic();
 	return monitor;
 }
@@ -118,18 +125,25 @@ static void warn_ring_full(struct injector_monitor *monitor, unsigned int d,
 			    direction_names[d], dropped, slots, rx_pps);
 }
 
-/* Logs a warning if more packets than before are missing in the counters of a port or of its interface. */
-static void warn_uncounted(struct injector_monitor *monitor, unsigned int d,
-			   const struct injector_state_direction *direction)
+/* Logs a warning if more packets than before are missing in the counters of the loop, a port or its interface. */
+static void warn_unaccounted(struct injector_monitor *monitor, unsigned int d,
+			     const struct injector_state_direction *direction)
 {
-	uint64_t uncounted = direction->rx_uncounted + direction->tx_uncounted;
-
-	if (uncounted > monitor->last_uncounted[d])
-		log_warning("%s: packets are lost outside the injector: %llu that the interface has received never "
+	if (direction->unaccounted > monitor->last_unaccounted[d])
+		log_warning("%s: %llu packets are not accounted for: %llu that the interface has received never "
 			    "arrived, and it did not send %llu (is the MTU of its peer smaller?)",
-			    direction_names[d], (unsigned long long)direction->rx_uncounted,
-			    (unsigned long long)direction->tx_uncounted);
-	monitor->last_uncounted[d] = uncounted;
+			    direction_names[d], (unsigned long long)direction->unaccounted,
+			    (unsigned long long)direction->rx_uncounted, (unsigned long long)direction->tx_uncounted);
+	monitor->last_unaccounted[d] = direction->unaccounted;
+}
+
+/* Returns the packets that the loop's own counters miss; 0 unless the loop has a bug. */
+static uint64_t imbalance(const struct injector_direction_statistics *count)
+{
+	uint64_t in = count->rx_packets + count->duplicated;
+	uint64_t out = count->tx_packets + count->held + count->ring_full + count->lost;
+
+	return in > out ? in - out : out - in;
 }
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -191,7 +205,8 @@ static void fill_direction(struct injector_monitor *monitor, unsigned int d,
 		.rx_pps = take_rate(monitor, d, count->rx_packets, seconds),
 	};
 	warn_ring_full(monitor, d, count, direction->rx_pps);
-	warn_uncounted(monitor, d, direction);
+	direction->unaccounted = direction->rx_uncounted + direction->tx_uncounted + imbalance(count);
+	warn_unaccounted(monitor, d, direction);
 	histogram_reset(monitor->scratch);
 	injector_read_lateness(monitor->injector, d, false, monitor->scratch);
 	direction->undisturbed_lateness = lateness_of(monitor->scratch);
@@ -224,11 +239,19 @@ static void fill_totals(const struct injector_monitor *monitor, const struct inj
 	totals->lateness = lateness_of(monitor->lateness);
 }
 
-/* Logs each loss and return of a port's link once. */
+/* Logs each loss and return of a port's link once, also if both were since the last sample. */
 static void log_link(struct injector_monitor *monitor, unsigned int p, const struct dp_port_report *report)
 {
-	if (report->link_up == monitor->link_was_up[p])
+	uint32_t changes = report->link_changes - monitor->link_changes[p];
+
+	if (report->link_changes) /* 0: the interface is gone */
+		monitor->link_changes[p] = report->link_changes;
+	if (report->link_up == monitor->link_was_up[p]) {
+		if (report->link_up && changes > 0)
+			log_warning("%s: the link was down for a moment, and is up again: packets were lost",
+				    report->name);
 		return;
+	}
 	monitor->link_was_up[p] = report->link_up;
 	if (report->link_up)
 		log_info("%s: the link is up again", report->name);
@@ -248,6 +271,7 @@ static void fill_port(struct injector_monitor *monitor, unsigned int p, struct i
 	snprintf(port->driver, sizeof port->driver, "%s", report.driver);
 	snprintf(port->mac, sizeof port->mac, "%s", report.mac);
 	port->link_up = report.link_up;
+	port->link_changes = monitor->link_changes[p] - monitor->link_base[p];
 	port->speed_Mbps = report.speed_Mbps;
 }
 
@@ -387,6 +411,7 @@ static json_t *request_reset(struct injector_monitor *monitor, struct error *err
 	for (unsigned int d = 0; d < INJECTOR_DIRECTIONS; d++) {
 		dp_port_statistics(monitor->ports[d], &monitor->port_base[d]);
 		monitor->last_rx[d] = monitor->last_ring_full[d] = 0;
+		monitor->link_base[d] = monitor->link_changes[d];
 	}
 	monitor->started = monitor->last_sample = ns_now_monotonic();
 	return json_pack("{s:s, s:b}", "schema", INJECTOR_STATE_SCHEMA, "reset", 1);

@@ -89,6 +89,8 @@ static const struct metric direction_metrics[] = {
 		     "Received by the interface, but missing in the counters of the port.", 1),
 	OF_DIRECTION(COUNT, tx_uncounted, "nomora_injector_transmit_uncounted_packets", "gauge",
 		     "Sent by the port, but missing in the counters of the interface.", 1),
+	OF_DIRECTION(COUNT, unaccounted, "nomora_injector_unaccounted_packets", "gauge",
+		     "Packets received that are not sent, held or dropped by any counter.", 1),
 	OF_DIRECTION(COUNT, lost, "nomora_injector_lost_packets_total", "counter", "Dropped on purpose by a loss mode.",
 		     1),
 	OF_DIRECTION(COUNT, duplicated, "nomora_injector_duplicated_packets_total", "counter",

@@ -15,6 +15,7 @@
 #include <rte_mbuf_dyn.h>
 
 #include <base/log.h>
+#include <base/ns.h>
 #include <dp/eal.h>
 #include <dp/packet.h>
 
@@ -25,6 +26,7 @@
 
 enum {
 	DEFAULT_DESCRIPTORS = 1024,
+	COMPARE_NS = 200000000, /* longer than the stalls in which packets wait to be received */
 	XDP_MTU_MAXIMUM = 3000, /* frame, headroom and the driver's own header share a page */
 };
 
@@ -44,10 +46,12 @@ struct dp_port {
 	int lock;      /* descriptor of dp_port_lock(), -1 = none */
 	int socket_fd; /* the driver's socket (it has a counter of dropped packets); -1 = none */
 	uint64_t kernel_missed, xdp_missed_before;
-	struct packet_port *packet;          /* NULL: not af_packet */
-	struct xdp_port *xdp;                /* NULL: not af_xdp */
-	uint64_t interface_rx, interface_tx; /* the interface's counters at the start */
-	uint64_t interface_rx_before;        /* since the start, at the previous call of dp_port_statistics() */
+	struct packet_port *packet;              /* NULL: not af_packet */
+	struct xdp_port *xdp;                    /* NULL: not af_xdp */
+	uint64_t interface_rx, interface_tx;     /* the interface's counters at the start */
+	struct ns compared_at;                   /* time of the last comparison with these counters */
+	uint64_t interface_rx_before, rx_before; /* since the start, at that time: of the interface, of the port */
+	uint64_t rx_uncounted, tx_uncounted;
 };
 
 /* Drivers whose TX burst is a system call: sendto(), writev() or pcap_sendpacket(). */
@@ -456,6 +460,8 @@ void dp_port_report(const struct dp_port *port, struct dp_port_report *report)
 	/* Drivers of Linux interfaces report the link state as it was at the start. */
 	if (port->interface[0])
 		report->link_up = dp_interface_running(port->interface, port->interface_index);
+	if (port->interface[0])
+		report->link_changes = dp_interface_link_changes(port->interface_index);
 }
 
 static void count_packet_port(const struct dp_port *port, struct dp_port_statistics *statistics)
@@ -485,22 +491,33 @@ static void count_xdp(const struct dp_port *port, struct dp_port_statistics *sta
 	statistics->tx_mtu = count.tx_mtu;
 }
 
+static uint64_t excess(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
 /*
- * Compares the counters with the interface's own. Packets on their way between both are no difference: what the
- * interface has received must be counted by the next call, and it counts what is sent before we do.
+ * Compares the counters with the interface's own. Packets on their way between both are no difference: what one side
+ * has received must be counted by the other COMPARE_NS later, and the interface counts what is sent before we do.
  */
-static void compare_interface(struct dp_port *port, struct dp_port_statistics *statistics)
+static void compare_interface(struct dp_port *port, const struct dp_port_statistics *statistics)
 {
 	uint64_t received = port->packet ? packet_port_counts(port->packet)->rx_frames
 					 : statistics->rx_packets + statistics->rx_errors + statistics->rx_no_mbuf;
-	uint64_t sent = statistics->tx_packets, rx, tx;
+	struct ns now = ns_now_monotonic();
+	uint64_t rx, tx;
 
 	if (!port->interface_counts || dp_port_is_gone(port) || !dp_interface_packets(port->interface, &rx, &tx))
 		return;
 	received += statistics->rx_missed;
-	statistics->rx_uncounted = port->interface_rx_before - RTE_MIN(port->interface_rx_before, received);
-	statistics->tx_uncounted = sent - RTE_MIN(sent, tx - port->interface_tx);
-	port->interface_rx_before = rx - port->interface_rx;
+	rx -= port->interface_rx;
+	port->rx_uncounted = excess(port->interface_rx_before, received) + excess(port->rx_before, rx);
+	port->tx_uncounted = excess(statistics->tx_packets, tx - port->interface_tx);
+	if (ns_sub(now, port->compared_at).v < COMPARE_NS)
+		return;
+	port->compared_at = now;
+	port->interface_rx_before = rx;
+	port->rx_before = received;
 }
 
 void dp_port_statistics(struct dp_port *port, struct dp_port_statistics *statistics)
@@ -526,6 +543,8 @@ void dp_port_statistics(struct dp_port *port, struct dp_port_statistics *statist
 		port->kernel_missed += dp_socket_missed(port->socket_fd, &port->xdp_missed_before);
 	statistics->rx_missed = RTE_MAX(statistics->rx_missed, port->kernel_missed);
 	compare_interface(port, statistics);
+	statistics->rx_uncounted = port->rx_uncounted;
+	statistics->tx_uncounted = port->tx_uncounted;
 }
 
 int dp_port_stamps(const struct dp_port *port, struct dp_stamps *stamps)

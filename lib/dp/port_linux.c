@@ -8,6 +8,7 @@
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <linux/if_xdp.h>
+#include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,6 +135,48 @@ bool dp_interface_running(const char *interface, unsigned int index)
 	 */
 	return if_nametoindex(interface) == index && ask_interface(interface, SIOCGIFFLAGS, &request) &&
 	       (request.ifr_flags & running) == running;
+}
+
+/* Asks the kernel for an interface by netlink. Returns the length of the answer, or -1. */
+static ssize_t ask_netlink(unsigned int index, void *answer, size_t bytes)
+{
+	struct {
+		struct nlmsghdr head;
+		struct ifinfomsg interface;
+	} request = {.head = {.nlmsg_len = sizeof request, .nlmsg_type = RTM_GETLINK, .nlmsg_flags = NLM_F_REQUEST},
+		     .interface = {.ifi_index = (int)index}};
+	int socket_fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	ssize_t length = -1;
+
+	if (socket_fd < 0)
+		return -1;
+	if (send(socket_fd, &request, sizeof request, 0) == (ssize_t)sizeof request)
+		length = recv(socket_fd, answer, bytes, 0); /* the kernel answers within send() */
+	close(socket_fd);
+	return length;
+}
+
+uint32_t dp_interface_link_changes(unsigned int index)
+{
+	union {
+		struct nlmsghdr head;
+		char bytes[8192];
+	} answer;
+	ssize_t length = ask_netlink(index, &answer, sizeof answer);
+	const struct rtattr *attribute;
+	uint32_t changes = 0;
+	size_t left;
+
+	if (length < (ssize_t)NLMSG_LENGTH(sizeof(struct ifinfomsg)) || answer.head.nlmsg_type != RTM_NEWLINK ||
+	    answer.head.nlmsg_len > (size_t)length)
+		return 0;
+	attribute = IFLA_RTA(NLMSG_DATA(&answer.head));
+	left = IFLA_PAYLOAD(&answer.head);
+	for (; RTA_OK(attribute, left); attribute = RTA_NEXT(attribute, left)) {
+		if (attribute->rta_type == IFLA_CARRIER_CHANGES)
+			memcpy(&changes, RTA_DATA(attribute), sizeof changes);
+	}
+	return changes;
 }
 
 /* Unlike /sys/class/net, /proc/net/dev always shows the process's own network namespace. */

@@ -30,6 +30,9 @@ int dp_interface_check(const char *interface, struct error *err);
 /* Returns true if the interface is up with a carrier and still has this index. */
 bool dp_interface_running(const char *interface, unsigned int index);
 
+/* Returns how often the interface has lost or got a carrier since it was made; 0 if it is unknown or gone. */
+uint32_t dp_interface_link_changes(unsigned int index);
+
 /* Copies the interface's MAC address. Returns false if it is unknown. */
 bool dp_interface_address(const char *interface, uint8_t address[6]);
 

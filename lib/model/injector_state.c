@@ -49,6 +49,7 @@ static const struct field total_fields[] = {
 	TOTAL("rx_missed", COUNT, rx_missed),
 	TOTAL("rx_errors", COUNT, rx_errors),
 	TOTAL("tx_errors", COUNT, tx_errors),
+	TOTAL("unaccounted", COUNT, unaccounted),
 	TOTAL("disturbed", COUNT, disturbed),
 	TOTAL("stalls", COUNT, stalls),
 	TOTAL("stall_us_total", REAL, stall_us),
@@ -79,6 +80,7 @@ static const struct field direction_fields[] = {
 	DIRECTION("tx_mtu", COUNT, tx_mtu),
 	DIRECTION("rx_uncounted", COUNT, rx_uncounted),
 	DIRECTION("tx_uncounted", COUNT, tx_uncounted),
+	DIRECTION("unaccounted", COUNT, unaccounted),
 	DIRECTION("lost", COUNT, lost),
 	DIRECTION("duplicated", COUNT, duplicated),
 	DIRECTION("bypassed", COUNT, bypassed),
@@ -100,7 +102,7 @@ void injector_state_add_up(struct injector_state *state)
 	struct injector_state_totals *totals = &state->totals;
 
 	totals->ring_full = totals->tx_full = totals->no_mbuf = totals->rx_missed = 0;
-	totals->rx_errors = totals->tx_errors = totals->disturbed = 0;
+	totals->rx_errors = totals->tx_errors = totals->unaccounted = totals->disturbed = 0;
 	for (size_t d = 0; d < INJECTOR_STATE_DIRECTIONS; d++) {
 		const struct injector_state_direction *direction = &state->direction[d];
 
@@ -113,6 +115,7 @@ void injector_state_add_up(struct injector_state *state)
 		totals->rx_missed += direction->rx_missed;
 		totals->rx_errors += direction->rx_errors;
 		totals->tx_errors += direction->tx_errors;
+		totals->unaccounted += direction->unaccounted;
 		totals->disturbed += direction->disturbed;
 	}
 }
@@ -166,8 +169,9 @@ static json_t *direction_to_json(const struct injector_state_direction *directio
 
 static json_t *port_to_json(const struct injector_state_port *port)
 {
-	return json_pack("{s:s, s:s, s:s, s:b, s:I}", "name", port->name, "driver", port->driver, "mac", port->mac,
-			 "link_up", port->link_up, "speed_Mbps", (json_int_t)port->speed_Mbps);
+	return json_pack("{s:s, s:s, s:s, s:b, s:I, s:I}", "name", port->name, "driver", port->driver, "mac", port->mac,
+			 "link_up", port->link_up, "link_changes", (json_int_t)port->link_changes, "speed_Mbps",
+			 (json_int_t)port->speed_Mbps);
 }
 
 json_t *injector_state_to_json(const struct injector_state *state)
@@ -245,7 +249,7 @@ struct injector_interval injector_interval_whole(const struct injector_state_tot
 		.elapsed_s = totals->uptime_s,
 		.packets = (double)totals->tx_packets[0] + (double)totals->tx_packets[1],
 		.dropped = (double)totals->ring_full + (double)totals->no_mbuf + (double)totals->rx_missed +
-			   (double)totals->rx_errors + (double)totals->tx_errors,
+			   (double)totals->rx_errors + (double)totals->tx_errors + (double)totals->unaccounted,
 		.disturbed = (double)totals->disturbed,
 		.stalls = (double)totals->stalls,
 		.lcores = totals->lcores,

@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Sends frames of many kinds from app0 in namespace PREFIX-a and compares what arrives at app0 in PREFIX-b, byte by
 # byte, tags included: frames.py PREFIX kinds. Or sends COUNT equal frames from an interface and prints how many arrive
-# at each host: frames.py PREFIX count NAMESPACE INTERFACE COUNT BYTES.
+# at each host: frames.py PREFIX count NAMESPACE INTERFACE COUNT BYTES. Or sends frames from app0 in PREFIX-a at a rate,
+# and prints "sending", then how many the kernel took, how many arrived in PREFIX-b, and the longest time on the way, ms: frames.py
+# PREFIX flow PPS SECONDS.
 import ctypes, select, socket, struct, sys, time
 
 SOL_PACKET, AUXDATA, IGNORE_OUTGOING, ADD_MEMBERSHIP = 263, 8, 23, 1
+TIMESTAMPNS, RCVBUFFORCE = 35, 33
 TO, FROM = b"\x02\0\0\0\0\x0b", b"\x02\0\0\0\0\x0a"
 DATA = bytes(range(256)) * 16
 
@@ -90,6 +93,34 @@ def kinds():
         yield f"IPv6 fragment at {at}", TO + FROM + b"\x86\xdd" + head + struct.pack("!BBHI", 17, 0, at | more, 9) + DATA[:304]
 
 
+def flow(sender, receiver, pps, seconds):
+    sent = arrived = failed = 0
+    longest = 0
+    receiver.setblocking(False)
+    print("sending", flush=True)
+    start = time.monotonic()
+    while time.monotonic() < start + seconds + 1.5:
+        if sent + failed < min(time.monotonic() - start, seconds) * pps:
+            try:
+                sender.send((TO + FROM + b"\x88\xb5" + struct.pack("!q", time.time_ns())).ljust(100, b"x"))
+                sent += 1
+            except OSError:  # no carrier
+                failed += 1
+        else:
+            time.sleep(0.0002)
+        try:
+            while True:
+                frame, controls, _, _ = receiver.recvmsg(200, 256)
+                if frame[12:14] != b"\x88\xb5":
+                    continue
+                s, ns = next(struct.unpack("qq", data) for _, kind, data in controls if kind == TIMESTAMPNS)
+                longest = max(longest, s * 10**9 + ns - struct.unpack("!q", frame[14:22])[0])
+                arrived += 1
+        except OSError:  # nothing there, or the interface is gone
+            pass
+    print(sent, arrived, longest // 10**6)
+
+
 prefix = sys.argv[1]
 hosts = {name: packet_socket(f"{prefix}-{name}", "app0", True) for name in "ab"}
 if sys.argv[2] == "kinds":
@@ -103,6 +134,11 @@ if sys.argv[2] == "kinds":
     print(count, "frames")
     print(*bad, sep="\n")
     sys.exit(bool(bad))
+if sys.argv[2] == "flow":
+    hosts["b"].setsockopt(socket.SOL_SOCKET, TIMESTAMPNS, 1)
+    hosts["b"].setsockopt(socket.SOL_SOCKET, RCVBUFFORCE, 1 << 27)
+    flow(packet_socket(prefix + "-a", "app0", False), hosts["b"], float(sys.argv[3]), float(sys.argv[4]))
+    sys.exit()
 sender = packet_socket(f"{prefix}-{sys.argv[3]}", sys.argv[4], False)
 for i in range(int(sys.argv[5])):
     sender.send((TO + FROM + b"\x88\xb5" + struct.pack("!I", i)).ljust(int(sys.argv[6]), b"x"))

@@ -10,7 +10,8 @@
 static const char answer_text[] =
 	"{\"schema\": \"nomora.inject/1\", \"uptime_s\": 1.5, \"delay_ab_us\": 5.1, \"delay_ba_us\": 6.2,"
 	"\"tx_ab\": 1, \"tx_ba\": 20, \"ring_full\": 100, \"tx_full\": 0, \"nombuf\": 1000, \"rx_missed\": 10000,"
-	"\"rx_errors\": 100000, \"tx_errors\": 1000000, \"disturbed\": 7, \"stalls\": 8, \"stall_us_total\": 9.5, "
+	"\"rx_errors\": 100000, \"tx_errors\": 1000000, \"unaccounted\": 10000000, \"disturbed\": 7, \"stalls\": 8, "
+	"\"stall_us_total\": 9.5, "
 	"\"stall_us_in_transmit\": null}";
 
 static int parse(const char *text, struct injector_state_totals *totals, struct error *err)
@@ -30,7 +31,7 @@ Test(injector_state, every_way_to_lose_a_packet_is_a_drop)
 	struct error err = {0};
 
 	cr_assert_eq(parse(answer_text, &totals, &err), 0, "%s", err.text);
-	cr_assert_eq(injector_interval_whole(&totals).dropped, 1111100);
+	cr_assert_eq(injector_interval_whole(&totals).dropped, 11111100);
 }
 
 Test(injector_state, reads_the_totals)
@@ -107,6 +108,7 @@ Test(injector_state, totals_are_read_back_as_they_were_written)
 								       .rx_missed = 11 + d,
 								       .rx_errors = 13 + d,
 								       .tx_errors = 15 + d,
+								       .unaccounted = 19 + d,
 								       .disturbed = 17 + d};
 	state.totals.transmit_stall_us = 0.25;
 	state.totals.lateness =
@@ -119,6 +121,7 @@ Test(injector_state, totals_are_read_back_as_they_were_written)
 	cr_assert_eq(state.totals.rx_errors, 27);
 	cr_assert_eq(state.totals.tx_errors, 31);
 	cr_assert_eq(state.totals.disturbed, 35);
+	cr_assert_eq(state.totals.unaccounted, 39);
 	cr_assert_eq(state.totals.rx_packets[1], 2);
 	json = injector_state_to_json(&state);
 	cr_assert_eq(injector_state_from_json("i.sock", json, &read, &err), 0, "%s", err.text);

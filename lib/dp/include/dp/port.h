@@ -94,6 +94,7 @@ struct dp_port_report {
 	char driver[32];         /* "net_af_xdp", "net_ixgbe" ... */
 	char mac[18];            /* "52:54:00:00:00:01" */
 	bool link_up;            /* the link is up now; for a Linux interface: it exists, is up, and has a carrier */
+	uint32_t link_changes;   /* how often the link of a Linux interface went down or up; 0 = unknown */
 	uint32_t speed_Mbps;     /* 0 = unknown */
 	int numa_node;           /* -1 = unknown */
 	bool hardware_rx_stamps; /* the NIC can stamp every received packet */
@@ -114,9 +115,10 @@ void dp_port_report(const struct dp_port *port, struct dp_port_report *report);
  *   only: tx_link_down, because the Linux interface was down, without a carrier or removed; tx_mtu, because they were
  *   longer than the MTU of the interface
  * - rx_uncounted, tx_uncounted: packets missing in the counters of one side. A Linux interface counts packets itself:
- *   rx_uncounted were received by the interface before the previous call of dp_port_statistics(), but not by the port;
- *   tx_uncounted were sent by the port, but not by the interface. Both are 0 if each packet is accounted for; packets
- *   that the host itself sends through the interface may hide some of tx_uncounted.
+ *   rx_uncounted were received by the interface 0.2 s or more before, but not by the port, or vice versa; tx_uncounted
+ *   were sent by the port, but not by the interface. Both are 0 if each packet is accounted for; packets that the host
+ *   itself sends through the interface may hide some of tx_uncounted. They keep their values if the interface is
+ *   removed.
  */
 struct dp_port_statistics {
 	uint64_t rx_packets, rx_bytes, rx_missed, rx_errors, rx_no_mbuf;

@@ -42,6 +42,11 @@ struct injector_state_direction {
 	uint64_t tx_link_down, tx_mtu; /* parts of tx_errors: the link was down; longer than the MTU */
 	/* packets that the Linux interfaces and the ports have counted differently (dp/port.h) */
 	uint64_t rx_uncounted, tx_uncounted;
+	/*
+	 * Packets that received + duplicated = sent + held + drops does not account for: rx_uncounted, tx_uncounted and
+	 * those that the injector's own counters miss.
+	 */
+	uint64_t unaccounted;
 	uint64_t lost, duplicated, bypassed; /* packets that a delay mode dropped, sent twice or sent without delay */
 	uint64_t disturbed;                  /* packets sent that a stall or hiccup may have delayed */
 	double rx_pps;                       /* packets received per second since the previous sample */
@@ -54,7 +59,8 @@ struct injector_state_direction {
 struct injector_state_port {
 	char name[INJECTOR_STATE_NAME_BYTES], driver[INJECTOR_STATE_NAME_BYTES], mac[18];
 	bool link_up;
-	uint32_t speed_Mbps; /* 0 = unknown */
+	uint64_t link_changes; /* how often the link went down or up since the start or the last reset */
+	uint32_t speed_Mbps;   /* 0 = unknown */
 };
 
 /* Values of both directions, and sums over them. Readers of the file get only this struct. */
@@ -64,7 +70,7 @@ struct injector_state_totals {
 	char delay_set_by[INJECTOR_STATE_NAME_BYTES]; /* name of that mode, "" = none */
 	uint64_t delay_changes;                       /* number of times the delay was set */
 	uint64_t rx_packets[INJECTOR_STATE_DIRECTIONS], tx_packets[INJECTOR_STATE_DIRECTIONS];
-	uint64_t ring_full, tx_full, no_mbuf, rx_missed, rx_errors, tx_errors;
+	uint64_t ring_full, tx_full, no_mbuf, rx_missed, rx_errors, tx_errors, unaccounted;
 	uint64_t disturbed;
 	uint64_t stalls, hiccups;
 	double stall_us, stall_longest_us, stall_threshold_us, hiccup_threshold_ns; /* stall_us: total time of stalls */
@@ -104,7 +110,7 @@ int injector_state_from_json(const char *file, const json_t *root, struct inject
 struct injector_interval {
 	double elapsed_s;
 	double packets;   /* packets sent, sum of both directions */
-	double dropped;   /* ring_full, no_mbuf, rx_missed, rx_errors and tx_errors */
+	double dropped;   /* ring_full, no_mbuf, rx_missed, rx_errors, tx_errors and unaccounted */
 	double disturbed; /* packets sent that a stall or hiccup may have delayed */
 	double stalls;
 	double lcores;
