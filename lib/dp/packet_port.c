@@ -313,11 +313,6 @@ int packet_port_socket(const struct packet_port *port)
 	return port->fd;
 }
 
-unsigned int packet_port_frame_bytes(const struct packet_port *port)
-{
-	return rte_pktmbuf_data_room_size(port->pool) - RTE_PKTMBUF_HEADROOM;
-}
-
 const struct packet_port_counts *packet_port_counts(const struct packet_port *port)
 {
 	return &port->count;

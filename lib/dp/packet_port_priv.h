@@ -35,7 +35,6 @@ struct packet_port *packet_port_open(const char *interface, struct dp_pool *pool
 /* Replaces the burst functions of a started device. */
 void packet_port_install(struct packet_port *port, uint16_t id);
 int packet_port_socket(const struct packet_port *port);
-unsigned int packet_port_frame_bytes(const struct packet_port *port); /* length of the longest frame that it takes */
 const struct packet_port_counts *packet_port_counts(const struct packet_port *port);
 void packet_port_close(struct packet_port *port); /* NULL is legal */
 

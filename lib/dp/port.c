@@ -27,7 +27,12 @@
 enum {
 	DEFAULT_DESCRIPTORS = 1024,
 	COMPARE_NS = 200000000, /* longer than the stalls in which packets wait to be received */
-	XDP_MTU_MAXIMUM = 3000, /* frame, headroom and the driver's own header share a page */
+	/*
+	 * af_xdp: the kernel keeps XDP_HEADROOM bytes of each buffer free (XDP_PACKET_HEADROOM in linux/bpf.h) and
+	 * drops longer frames. A buffer and its 320 bytes of headers share a page.
+	 */
+	XDP_HEADROOM = 256,
+	XDP_MTU_MAXIMUM = 3072 - XDP_HEADROOM - 26,
 };
 
 const char *const dp_port_driver_names[] = {"auto", "af_xdp", "af_packet", NULL};
@@ -38,8 +43,9 @@ struct dp_port {
 	char interface[IFNAMSIZ]; /* "" = the port is not an interface */
 	unsigned int interface_index;
 	uint16_t id, queues;
-	bool plugged;    /* we attached the virtual device, so we detach it */
-	bool configured; /* rte_eth_dev_close() must be called */
+	unsigned int room; /* for a frame in a buffer of the pool, bytes */
+	bool plugged;      /* we attached the virtual device, so we detach it */
+	bool configured;   /* rte_eth_dev_close() must be called */
 	bool started;
 	bool interface_counts; /* the Linux interface counts packets */
 	struct dp_stamps stamps;
@@ -347,6 +353,7 @@ struct dp_port *dp_port_open(const struct dp_port_options *options, struct error
 		return NULL;
 	}
 	port->lock = port->socket_fd = port->stamps.offset = -1;
+	port->room = rte_pktmbuf_data_room_size((struct rte_mempool *)options->pool) - RTE_PKTMBUF_HEADROOM;
 	snprintf(port->name, sizeof port->name, "%.*s", (int)length, options->name);
 	snprintf(port->device, sizeof port->device, "%.*s", (int)length, options->name);
 	if (dp_port_is_pci(options->name) || rte_eth_dev_get_port_by_name(options->name, &port->id) == 0)
@@ -364,15 +371,16 @@ struct dp_port *dp_port_open(const struct dp_port_options *options, struct error
 	return NULL;
 }
 
-static void start_packet_port(struct dp_port *port)
+/* Warns if the interface may receive frames that are longer than `most`, the longest that the port takes. */
+static void warn_long_frames(const struct dp_port *port, unsigned int most, const char *counter)
 {
-	unsigned int mtu = dp_interface_mtu(port->interface), most = packet_port_frame_bytes(port->packet);
+	unsigned int mtu = dp_interface_mtu(port->interface);
 
-	packet_port_install(port->packet, port->id);
 	if (mtu + RTE_ETHER_HDR_LEN > most)
-		log_warning("%s has an MTU of %u: frames of more than %u bytes are dropped and counted as rx_errors "
+		log_warning("%s has an MTU of %u: frames of more than %u bytes are dropped and counted as %s "
 			    "(use 'ip link set dev %s mtu %u', or open the port for a larger MTU)",
-			    port->interface, mtu, most, port->interface, most - RTE_ETHER_HDR_LEN - 2 * RTE_VLAN_HLEN);
+			    port->interface, mtu, most, counter, port->interface,
+			    most - RTE_ETHER_HDR_LEN - 2 * RTE_VLAN_HLEN);
 }
 
 int dp_port_start(struct dp_port *port, struct error *err)
@@ -386,10 +394,14 @@ int dp_port_start(struct dp_port *port, struct error *err)
 	rte_eth_stats_reset(port->id);
 	if (port->socket_fd >= 0)
 		dp_socket_missed(port->socket_fd, &port->xdp_missed_before);
-	if (port->packet)
-		start_packet_port(port);
-	if (port->xdp)
+	if (port->packet) {
+		packet_port_install(port->packet, port->id);
+		warn_long_frames(port, port->room, "rx_errors");
+	}
+	if (port->xdp) {
 		xdp_port_install(port->xdp, port->id);
+		warn_long_frames(port, port->room - XDP_HEADROOM, "rx_missed");
+	}
 	port->interface_counts =
 		port->interface[0] && dp_interface_packets(port->interface, &port->interface_rx, &port->interface_tx);
 	return 0;
@@ -408,6 +420,8 @@ uint16_t dp_pool_bytes(uint16_t mtu)
 	unsigned int carried = RTE_MIN(mtu, DP_MTU_MAXIMUM);
 	unsigned int frame = carried + RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN + RTE_ETHER_CRC_LEN;
 
+	if (carried <= XDP_MTU_MAXIMUM)
+		frame += XDP_HEADROOM;
 	return (uint16_t)RTE_MAX(2048U, RTE_ALIGN_CEIL(frame, 1024U));
 }
 

@@ -23,6 +23,7 @@ def packet_socket(namespace, interface, receives):
     if receives:
         s.setsockopt(SOL_PACKET, AUXDATA, 1)
         s.setsockopt(SOL_PACKET, IGNORE_OUTGOING, 1)
+        s.setsockopt(socket.SOL_SOCKET, RCVBUFFORCE, 1 << 27)
         s.setsockopt(SOL_PACKET, ADD_MEMBERSHIP, struct.pack("iHH8s", socket.if_nametoindex(interface), 1, 0, b""))
     s.bind((interface, 3 if receives else 0))
     return s
@@ -136,7 +137,6 @@ if sys.argv[2] == "kinds":
     sys.exit(bool(bad))
 if sys.argv[2] == "flow":
     hosts["b"].setsockopt(socket.SOL_SOCKET, TIMESTAMPNS, 1)
-    hosts["b"].setsockopt(socket.SOL_SOCKET, RCVBUFFORCE, 1 << 27)
     flow(packet_socket(prefix + "-a", "app0", False), hosts["b"], float(sys.argv[3]), float(sys.argv[4]))
     sys.exit()
 sender = packet_socket(f"{prefix}-{sys.argv[3]}", sys.argv[4], False)

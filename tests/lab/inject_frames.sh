@@ -60,4 +60,26 @@ for driver in af_packet af_xdp; do
 		ip -n "$prefix-${interface%:*}" link set "${interface#*:}" mtu 1500
 	done
 done
+# af_xdp carries frames of every MTU that it accepts, and refuses others with its limit.
+set_mtu() {
+	for interface in a:app0 b:app0 mid:inj-a mid:inj-b; do
+		ip -n "$prefix-${interface%:*}" link set "${interface#*:}" mtu "$1"
+	done
+}
+for mtu in 1766 1767 1965 2790; do
+	set_mtu $mtu
+	start --driver af_xdp --mtu $mtu || {
+		fail "af_xdp starts at an MTU of $mtu" "$(cat "$scratch/log")"
+		continue
+	}
+	is "af_xdp carries full frames of an MTU of $mtu" "0 20" "$(python3 "$here/frames.py" "$prefix" count a app0 20 $((mtu + 14)))"
+	stop
+done
+for mtu in 2791 3000; do
+	run ip netns exec "$prefix-mid" "$nomora" inject inj-a inj-b --mtu $mtu --driver af_xdp --duration 1
+	case "$code $err" in
+	[12]*"at most 2790"*) pass "and refuses an MTU of $mtu" ;;
+	*) fail "and refuses an MTU of $mtu" "$code" "$err" ;;
+	esac
+done
 plan

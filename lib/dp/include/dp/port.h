@@ -44,8 +44,8 @@ void dp_pool_free(struct dp_pool *pool);
 
 /*
  * Returns `data_bytes` for dp_pool_create(): each buffer then holds a frame of this MTU (at most DP_MTU_MAXIMUM) with
- * its header and tags. The result is a multiple of 1 KiB and at least 2 KiB, because NICs count their buffers in KiB
- * (82599 datasheet, SRRCTL.BSIZEPACKET).
+ * its header and tags, with af_xdp up to an MTU of 2790, which is af_xdp's limit. The result is a multiple of 1 KiB and
+ * at least 2 KiB, because NICs count their buffers in KiB (82599 datasheet, SRRCTL.BSIZEPACKET).
  */
 #define DP_MTU_MAXIMUM 9600
 uint16_t dp_pool_bytes(uint16_t mtu);
