@@ -255,9 +255,16 @@ ip -n "$namespace" addr flush dev va
 ip -n "$namespace" route add 198.51.100.0/24 dev va
 refuses "an interface in a route is used as well" 1 "va is in a route of this host" "${within[@]}" "${inject[@]}" net_null0 va
 ip -n "$namespace" route del 198.51.100.0/24
-ip -n "$namespace" link add br0 type bridge && ip -n "$namespace" link set va master br0
-refuses "nor is a member of a bridge" 1 "va is a member of br0, .*nomaster" "${within[@]}" "${inject[@]}" net_null0 va
-ip -n "$namespace" link del br0
+for kind in bridge 'vrf table 10' bond; do
+	if ip -n "$namespace" link add group0 type $kind 2>/dev/null; then # without quotes: vrf has arguments
+		ip -n "$namespace" link set va down # a bond takes no other
+		ip -n "$namespace" link set va master group0
+		refuses "nor is a member of a ${kind%% *}" 1 "va is a member of group0, .*nomaster" "${within[@]}" "${inject[@]}" net_null0 va
+		ip -n "$namespace" link del group0
+	else
+		skip "nor is a member of a ${kind%% *}" "this kernel has no ${kind%% *}"
+	fi
+done
 ip -n "$namespace" link set vb down
 ip -n "$namespace" link set va down
 "${within[@]}" "${inject[@]}" va vb --nice 19 --driver af_packet --control "$control" 2>"$scratch/log" &
