@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reads sweep.csv and its plain form of two to four columns. */
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -283,6 +284,39 @@ static int add_row(struct parser *parser, const struct sweep_row *row)
 	return 0;
 }
 
+static bool begins_with_word(const char *text, const char *word)
+{
+	size_t length = strlen(word);
+
+	return strncasecmp(text, word, length) == 0 && !isalnum((unsigned char)text[length]);
+}
+
+/*
+ * Repeated runs often stand in columns side by side: the second run must not pass for the deviation of the first. A
+ * file without a header is believed.
+ */
+static int check_plain_header(struct parser *parser, char **fields, size_t count)
+{
+	static const char *const deviations[] = {"deviation", "dev",   "sd",  "std", "stddev",      "sigma",
+						 "stderr",    "error", "err", "se",  "uncertainty", NULL};
+	static const char *const counts[] = {"runs", "n", "count", "repetitions", "samples", NULL};
+	const char *const *const expected[PLAIN_FIELDS_MAXIMUM] = {NULL, NULL, deviations, counts};
+
+	for (size_t column = 2; column < count; column++) {
+		const char *const *word = expected[column];
+
+		while (*word && !begins_with_word(fields[column], *word))
+			word++;
+		if (!*word)
+			return fail(parser, NULL,
+				    "column %zu is '%s': expected '%s'. For several runs, write a line per run: round "
+				    "trip, "
+				    "performance",
+				    column + 1, fields[column], plain_names[column]);
+	}
+	return 0;
+}
+
 /*
  * The first line decides the form: with more than four columns it is the full form, and this line must be the header.
  */
@@ -304,7 +338,7 @@ static int parse_first_line(struct parser *parser, char *line, char **fields, si
 			*is_header = false;
 	if (*is_header && *count < 2)
 		return fail(parser, NULL, "'%s': expected the header of a sweep or 2 to 4 columns of numbers", line);
-	return 0;
+	return *is_header ? check_plain_header(parser, fields, *count) : 0;
 }
 
 static int parse_lines(struct parser *parser, struct file_lines *lines)

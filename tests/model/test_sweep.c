@@ -78,7 +78,7 @@ Test(sweep, takes_columns_in_any_order_and_leaves_others_alone)
 }
 
 static const char *const plain_texts[] = {"10,0.9,0.01,5\n", "RTT us;perf;sd;n\n10;0.9;0.01;5\n",
-					  "x\tp\ts\tn\n10\t0.9\t0.01\t5\n", "  10   0.9 0.01    5 \n"};
+					  "x\tp\tStd_dev\tN\n10\t0.9\t0.01\t5\n", "  10   0.9 0.01    5 \n"};
 
 Test(sweep, reads_the_plain_form_with_any_separator)
 {
@@ -104,6 +104,8 @@ static const char *const bad[][2] = {
 	{"nan,1\n", "s.csv:1: latency_us"},
 	{"0,1\n1\n", "s.csv:2: 1 columns"},
 	{"0,1,0,0\n", "s.csv:1: runs: 0"},
+	{"rtt,run1,run2\n0,1,0.9\n", "s.csv:1: column 3 is 'run2': expected 'deviation'"},
+	{"rtt,perf,sd,second\n0,1,0.9,1\n", "s.csv:1: column 4 is 'second': expected 'runs'"},
 	{"0,1,-1\n", "s.csv:1: deviation: -1"},
 	{"-1,1\n", "s.csv:1: latency_us: -1"},
 	{"a,b,c,d,e\n", "s.csv:1: delay_us"},
