@@ -45,7 +45,8 @@ static const char *clock_fix(const char *available)
 	if (has_flag(available, "tsc"))
 		return "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource "
 		       "(for good: tsc=reliable clocksource=tsc on the kernel's command line)";
-	return "the kernel does not offer the tsc as its clock: on a guest, let the hypervisor pass invtsc through (QEMU: "
+	return "the kernel does not offer the tsc as its clock: on a guest, let the hypervisor pass invtsc through "
+	       "(QEMU: "
 	       "-cpu host,+invtsc); on a host, see 'dmesg | grep -i tsc'";
 }
 
@@ -62,9 +63,10 @@ static void check_clock_source(struct doctor *doctor)
 	else if (strcmp(source, "tsc") == 0)
 		doctor_add(doctor, "clocksource", FINDING_OK, "clock", NULL, "the kernel's clock is the tsc");
 	else
-		doctor_add(doctor, "clocksource", doctor_serious(doctor), "clock", clock_fix(available),
-			   "the kernel's clock is %s: it is slow to read, and can only be compared coarsely with the tsc",
-			   source);
+		doctor_add(
+			doctor, "clocksource", doctor_serious(doctor), "clock", clock_fix(available),
+			"the kernel's clock is %s: it is slow to read, and can only be compared coarsely with the tsc",
+			source);
 }
 
 struct cpu_scan {

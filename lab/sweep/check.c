@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <base/file.h>
 #include <injector/sweep/metric.h>
 #include <injector/sweep/schedule.h>
 
@@ -124,5 +125,7 @@ int sweep_world_check(struct sweep_world *world, struct error *err)
 		code = check_values(world, err);
 	if (!code && plan->lab)
 		code = sweep_lab_resolve(world, err);
+	if (!code && plan->output)
+		code = file_writer_try(plan->output, err);
 	return code;
 }

@@ -87,6 +87,8 @@ static const char style[] =
 	"body{color:#dde3ea;background:#12171c}section,.card{background:#1c232b;border-color:#313b46}"
 	"header{background:#0b2032}th{color:#a9b4c0;border-color:#3a4652}td{border-color:#2a333d}"
 	"code{background:#28313b}.muted,table::before{color:#98a4b1}.rack{background:#222b34;border-color:#3a4652}"
+	/* charts are drawn on white */
+	".plot{filter:invert(.88) hue-rotate(180deg)}"
 	".rack>b{color:#a9b4c0}.slot{border-color:#4a5764}.slot.root{outline-color:#dde3ea}"
 	".ok{color:#5fc98f}.warn{color:#e6a23c}.fail{color:#f2837b}}\n";
 

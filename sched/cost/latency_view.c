@@ -299,7 +299,7 @@ void latency_view_moved_clear(struct latency_view *view)
 }
 
 int latency_view_load(struct latency_view *view, const struct latency_matrix *matrix, enum latency_statistic statistic,
-		      struct ns oldest, struct latency_view_load *outcome, struct error *err)
+		      struct ns oldest, struct ns newest, struct latency_view_load *outcome, struct error *err)
 {
 	size_t hosts = latency_matrix_hosts(matrix);
 	int64_t *machines = calloc(hosts + 1, sizeof *machines);
@@ -321,6 +321,8 @@ int latency_view_load(struct latency_view *view, const struct latency_matrix *ma
 				outcome->unknown_name = latency_matrix_host(matrix, stranger);
 		} else if (entry->updated_at.v < oldest.v) {
 			outcome->old++;
+		} else if (entry->updated_at.v > newest.v) {
+			outcome->future++;
 		} else if (entry->state != LATENCY_STATE_NEVER) {
 			bool answered = entry->samples > 0 && !isnan(rtt_us);
 			const struct latency_sample sample = {(uint32_t)machines[entry->source],

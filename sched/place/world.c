@@ -9,6 +9,9 @@
 #include <base/log.h>
 #include <sched/mcf/algorithms.h>
 
+/* Hosts' clocks may differ by this much. */
+#define CLOCK_SLACK_NS INT64_C(10000000000)
+
 static int load_curves(struct place_world *world, struct error *err)
 {
 	world->library = curve_library_create(world->settings->curves);
@@ -51,6 +54,10 @@ static void warn_of_latency(const struct place_settings *settings, const struct 
 	if (loaded->old > 0)
 		log_warning("%s: %llu rows are older than %g s (--max-age); they count as not measured",
 			    settings->latency, (unsigned long long)loaded->old, settings->max_age_s);
+	if (loaded->future > 0)
+		log_warning("%s: %llu rows are dated in the future; they count as not measured: set the clocks of the "
+			    "hosts, or use --max-age 0",
+			    settings->latency, (unsigned long long)loaded->future);
 }
 
 /* Loads the matrix into the view, which has one round trip per pair, and frees the matrix, which is much larger. */
@@ -58,7 +65,7 @@ static int load_latency(struct place_world *world, struct error *err)
 {
 	const struct place_settings *settings = world->settings;
 	struct latency_matrix *matrix;
-	struct ns oldest = {0};
+	struct ns oldest = {0}, newest = {INT64_MAX};
 	int code;
 
 	world->layout = cost_layout_create(world->cluster);
@@ -70,9 +77,13 @@ static int load_latency(struct place_world *world, struct error *err)
 	matrix = latency_matrix_read(settings->latency, world->progress, err);
 	if (!matrix)
 		return error_code(err, EINVAL);
-	if (settings->max_age_s > 0)
-		oldest.v = ns_now_wall().v - (int64_t)(settings->max_age_s * 1e9);
-	code = latency_view_load(world->view, matrix, (enum latency_statistic)settings->statistic, oldest,
+	if (settings->max_age_s > 0) {
+		struct ns now = ns_now_wall();
+
+		newest.v = now.v + CLOCK_SLACK_NS;
+		oldest.v = now.v - (int64_t)(settings->max_age_s * 1e9);
+	}
+	code = latency_view_load(world->view, matrix, (enum latency_statistic)settings->statistic, oldest, newest,
 				 &world->loaded, err);
 	progress_clear(world->progress);
 	if (code == 0)

@@ -182,6 +182,10 @@ sed 's/1795188663.25$/1000/' mesh.csv >old.csv
 run "${place[@]}" --jobs pair.jsonl --latency old.csv --max-age 60 --json
 expect "what is older than --max-age counts as not measured" '[t["rtt_origin"] for t in d["tasks"] if t["task"] == "a"]' "['topology']"
 printf '%s\n' "$err" | grep -q 'old.csv: 56 rows are older than 60 s' && pass "and is counted" || fail "and is counted" "$err"
+sed "2,\$s/,[^,]*\$/,$(date -d '+1 hour' +%s)/" old.csv >future.csv
+run "${place[@]}" --jobs pair.jsonl --latency future.csv --max-age 60 --json
+expect "and what is dated in the future" '[t["rtt_origin"] for t in d["tasks"] if t["task"] == "a"]' "['topology']"
+printf '%s\n' "$err" | grep -q 'rows are dated in the future' && pass "which it says" || fail "which it says" "$err"
 run "${place[@]}" --jobs pair.jsonl --latency part.csv --json
 expect "a running task stays without preemption" '[t["machine"] for t in d["tasks"]]' "['h1', 'h2']"
 sed 's/"h2"/"h5"/' pair.jsonl >far.jsonl

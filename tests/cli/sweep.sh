@@ -80,6 +80,7 @@ curve_plan 'client = echo value = 1' "$good" 'delays = 5 10 50'
 refuses "delays without 0" 1 'curve\.plan:7: delays: 0 is missing: a curve is relative' "$nomora" sweep curve.plan -o curve.csv
 refuses "also with --dry-run" 1 'delays: 0 is missing' "$nomora" sweep curve.plan --dry-run
 refuses "two delays" 2 'delays: 2 delays: a curve needs at least 3; --any-delays' "$nomora" sweep curve.plan -o curve.csv --delays '0 10'
+refuses "an output in a folder that is not there" 2 'nowhere/s.csv' "$nomora" sweep curve.plan --delays '0 10' --any-delays --dry-run -o nowhere/s.csv
 run "$nomora" sweep curve.plan --delays '0 10' --any-delays --dry-run
 [ "$code" -eq 0 ] && pass "--any-delays accepts them" || fail "--any-delays accepts them" "$err"
 check "which leaves no file" sh -c '! ls curve.csv*'

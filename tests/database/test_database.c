@@ -98,7 +98,7 @@ Test(database, a_schema_calls_no_function_of_the_program)
 
 Test(database, the_schema_table_cannot_be_written)
 {
-	cr_expect_neq(sqlite3_exec(base, "CREATE TABLE t (x); PRAGMA writable_schema = ON; DELETE FROM sqlite_schema", NULL,
-				   NULL, NULL),
+	cr_expect_neq(sqlite3_exec(base, "CREATE TABLE t (x); PRAGMA writable_schema = ON; DELETE FROM sqlite_schema",
+				   NULL, NULL, NULL),
 		      SQLITE_OK);
 }

@@ -196,7 +196,8 @@ Test(doctor, only_a_clock_that_the_kernel_offers_is_advised)
 
 		put("/sys/devices/system/clocksource/clocksource0/available_clocksource", available[i][0]);
 		findings = examine(FINDINGS_FOR_NIC, NULL);
-		cr_expect_not_null(strstr(worst_of(&findings, "clocksource")->fix, available[i][1]), "%s", available[i][0]);
+		cr_expect_not_null(strstr(worst_of(&findings, "clocksource")->fix, available[i][1]), "%s",
+				   available[i][0]);
 		cr_expect_eq(strstr(worst_of(&findings, "clocksource")->fix, "echo") != NULL, i == 1);
 		findings_free(&findings);
 	}

@@ -166,7 +166,9 @@ Test(latency_view, loads_a_matrix_and_counts_what_it_left_out)
 	struct latency_view_load loaded;
 
 	cr_assert_not_null(matrix, "%s", err.text);
-	cr_assert_eq(latency_view_load(world.view, matrix, LATENCY_STATISTIC_P99, (struct ns){0}, &loaded, &err), 0);
+	cr_assert_eq(latency_view_load(world.view, matrix, LATENCY_STATISTIC_P99, (struct ns){0},
+				       (struct ns){INT64_MAX}, &loaded, &err),
+		     0);
 	cr_expect_eq(loaded.pairs, 2);
 	cr_expect_eq(loaded.old, 0);
 	cr_expect_eq(loaded.unknown, 1);
@@ -177,12 +179,13 @@ Test(latency_view, loads_a_matrix_and_counts_what_it_left_out)
 	file_lines_close(lines);
 }
 
-Test(latency_view, a_pair_that_never_answered_is_unreachable_and_an_old_one_not_measured)
+Test(latency_view, a_pair_that_never_answered_is_unreachable_and_one_of_another_time_not_measured)
 {
 	static const char text[] = "src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at\n"
 				   "m0,m1,10,20,30,0,100,100\n"
 				   "m0,m2,,,,1,0,100\n"
-				   "m1,m2,40,50,60,0,100,99\n";
+				   "m1,m2,40,50,60,0,100,99\n"
+				   "m2,m1,40,50,60,0,100,201\n";
 	struct file_lines *lines = file_lines_from_memory("mesh.csv", text, sizeof text - 1);
 	struct error err = {0};
 	struct latency_matrix *matrix = latency_matrix_parse(lines, &err);
@@ -191,10 +194,10 @@ Test(latency_view, a_pair_that_never_answered_is_unreachable_and_an_old_one_not_
 	float row[64];
 
 	cr_assert_not_null(matrix, "%s", err.text);
-	cr_assert_eq(
-		latency_view_load(world.view, matrix, LATENCY_STATISTIC_P99, (struct ns){100000000000}, &loaded, &err),
-		0);
-	cr_expect(loaded.pairs == 1 && loaded.unanswered == 1 && loaded.old == 1);
+	cr_assert_eq(latency_view_load(world.view, matrix, LATENCY_STATISTIC_P99, (struct ns){100000000000},
+				       (struct ns){200000000000}, &loaded, &err),
+		     0);
+	cr_expect(loaded.pairs == 1 && loaded.unanswered == 1 && loaded.old == 1 && loaded.future == 1);
 	cr_expect(isinf(latency_view_get(world.view, 0, 2, &origin)));
 	cr_expect_eq(origin, LATENCY_ORIGIN_MEASURED);
 	latency_view_row(world.view, 0, 0, world.layout->column_count, row);

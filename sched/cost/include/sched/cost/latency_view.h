@@ -67,16 +67,17 @@ struct latency_view_load {
 	uint64_t pairs;           /* pairs of the matrix that were added to the view */
 	uint64_t unanswered;      /* rows whose pair was probed without an answer, which makes it unreachable */
 	uint64_t old;             /* rows older than the caller allows, which count as not measured */
+	uint64_t future;          /* rows newer than the caller allows, which count as not measured */
 	uint64_t unknown;         /* ignored rows, which name a machine that is not in the cluster */
 	const char *unknown_name; /* name of the first unknown machine, or NULL; the string belongs to the matrix */
 };
 
 /*
- * Adds the pairs of a matrix that were measured at `oldest` or later (0: at any time). In the view, they count as
- * measured at 0 s. Returns 0, or -ENOMEM with err set.
+ * Adds the pairs of a matrix that were measured from `oldest` to `newest`. In the view, they count as measured at 0 s.
+ * Returns 0, or -ENOMEM with err set.
  */
 int latency_view_load(struct latency_view *view, const struct latency_matrix *matrix, enum latency_statistic statistic,
-		      struct ns oldest, struct latency_view_load *outcome, struct error *err);
+		      struct ns oldest, struct ns newest, struct latency_view_load *outcome, struct error *err);
 
 /*
  * A measurement by `source` to `destination` (machine numbers). If rtt_us is NAN or negative, the source's earlier
