@@ -42,6 +42,11 @@ static struct live_candidate candidate_at(const struct live *live, const struct 
 	return candidate;
 }
 
+static const char *root_name(const struct live *live, const struct live_job *job)
+{
+	return live->cluster->machines[flownet_root_machine(live->net, job->number)].name;
+}
+
 static double rest_s(const struct live_task *task, double now_s)
 {
 	return fmax(0, now_s - task->started_s);
@@ -92,12 +97,14 @@ static void say_refusal(const struct live *live, const struct live_job *job, con
 			 task->gain);
 		return;
 	case LIVE_REFUSED_FORBIDDEN:
-		snprintf(why, 160, "does not move: moves are off, or the job does not allow them");
+		snprintf(why, 160, "does not move: %s",
+			 settings->migration == LIVE_MIGRATE_OFF ? "moves are off" : "the job does not allow it");
 		return;
 	case LIVE_REFUSED_UNREACHABLE:
-		snprintf(why, 160,
-			 "does not move to %.60s: unreachable from the root, or unmeasured with --require-measured",
-			 to);
+		snprintf(why, 160, "does not move to %.60s: %s", to,
+			 live_is_cut_off(live, job, task, task->proposed_to)
+				 ? "unreachable from the root"
+				 : "the round trip to the root is not measured");
 		return;
 	case LIVE_REFUSED_UNMEASURED:
 		snprintf(why, 160, "does not move to %.60s: gain %.2f is not measured", to, task->gain);
@@ -105,9 +112,48 @@ static void say_refusal(const struct live *live, const struct live_job *job, con
 	case LIVE_REFUSED_EVICTION:
 		snprintf(why, 160, "stays although another task would gain more here: running tasks are never evicted");
 		return;
-	default:
+	case LIVE_REFUSED_NOT:
+	case LIVE_REFUSALS:
 		return;
 	}
+}
+
+/* Returns the task whose move to `machine` the last round proposed and refused; NULL: there is none. */
+static const struct live_task *find_refused(const struct live *live, int32_t machine, const struct live_job **job)
+{
+	for (uint32_t j = 0; j < live->job_count; j++)
+		for (uint32_t t = 0; live->jobs[j] && t < live->jobs[j]->task_count; t++) {
+			const struct live_task *task = &live->jobs[j]->tasks[t];
+
+			*job = live->jobs[j];
+			if (task->proposed_round == live->round && task->proposed_to == machine &&
+			    task->refusal != LIVE_REFUSED_NOT)
+				return task;
+		}
+	return NULL;
+}
+
+/* Explains, from the network's costs, why the last round proposed no move to `best`. */
+static void say_not_proposed(const struct live *live, const struct live_job *job, const struct live_task *task,
+			     const struct live_candidate *best, char why[static 160])
+{
+	const char *to = live->cluster->machines[best->machine].name;
+	uint32_t number = live_task_number(job, task);
+	const struct live_job *other_job;
+	const struct live_task *other = find_refused(live, (int32_t)best->machine, &other_job);
+	int32_t staying = 0, moving = 0;
+
+	if (live->changed || job->review)
+		snprintf(why, 160, "does not move to %.60s before the next round", to);
+	else if (other)
+		snprintf(why, 160, "does not move to %.40s: the network gives the slot to %.30s/%.30s", to,
+			 other_job->id, other->name);
+	else if (flownet_arc_to(live->net, job->number, number, task->machine, &staying) != FLOWNET_ARC_NONE &&
+		 flownet_arc_to(live->net, job->number, number, (int32_t)best->machine, &moving) != FLOWNET_ARC_NONE)
+		snprintf(why, 160, "does not move to %.60s: in the network, staying costs %d, moving %d", to, staying,
+			 moving);
+	else
+		snprintf(why, 160, "does not move to %.60s: the network has no arc to it", to);
 }
 
 /* Explains why a running task stays although another machine has a better prediction. */
@@ -126,6 +172,12 @@ static void say_why_stays(const struct live *live, const struct live_job *job, c
 		return;
 	}
 	gain = here && best ? best->performance - here->performance : 0;
+	if (live_is_cut_off(live, job, task, task->machine) &&
+	    (!best || live_is_cut_off(live, job, task, (int32_t)best->machine))) {
+		snprintf(why, 160, "%.40s is unreachable from the root on %.40s, and so is every free machine",
+			 live->cluster->machines[task->machine].name, root_name(live, job));
+		return;
+	}
 	if (gain <= 0)
 		return;
 	if (!live_fit_for(live, job, task, (int32_t)best->machine))
@@ -137,22 +189,79 @@ static void say_why_stays(const struct live *live, const struct live_job *job, c
 	else if (!job->may_move)
 		snprintf(why, 160, "does not move to %.60s: gain %.2f, the job does not allow it",
 			 live->cluster->machines[best->machine].name, gain);
-	else if (gain < live_limits(live, job).migrate_gain)
+	else if (gain < live_limits(live, job).migrate_gain && !live_is_cut_off(live, job, task, task->machine))
 		snprintf(why, 160, "does not move to %.60s: gain %.2f < %.2f",
 			 live->cluster->machines[best->machine].name, gain, live_limits(live, job).migrate_gain);
 	else if (live->settings.migration == LIVE_MIGRATE_ADVISE)
 		snprintf(why, 160, "does not move to %.60s: gain %.2f, moves are only advised",
 			 live->cluster->machines[best->machine].name, gain);
 	else
-		snprintf(why, 160, "does not move to %.60s: gain %.2f, but others gain more there",
-			 live->cluster->machines[best->machine].name, gain);
+		say_not_proposed(live, job, task, best, why);
 }
 
-/*
- * Writes to why[] why the task waits or was given up; otherwise "". fit: number of machines with a free slot on which
- * the task may be placed.
- */
-static void say_why(const struct live *live, const struct live_job *job, const struct live_task *task, size_t fit,
+/* The machines that are up and have a free slot. */
+struct free_machines {
+	uint32_t count, reachable, fit; /* reachable from the task's root; fit: live_fit_for() */
+	int32_t best;                   /* the one to which the network's cheapest arc leads; -1: none */
+	int32_t cost;                   /* of that arc */
+};
+
+static struct free_machines list_free(const struct live *live, const struct live_job *job, const struct live_task *task)
+{
+	struct free_machines list = {.best = -1};
+	uint32_t number = live_task_number(job, task);
+	bool rooted = number == job->root || flownet_root_machine(live->net, job->number) != FLOWNET_NONE;
+
+	for (uint32_t m = 0; m < live->cluster->machine_count && rooted; m++) {
+		int32_t cost;
+
+		if (!live->machines[m].in_network || live->machines[m].state != LIVE_UP ||
+		    flownet_free(live->net, m) <= 0)
+			continue;
+		list.count++;
+		list.reachable += !live_is_cut_off(live, job, task, (int32_t)m);
+		if (!live_fit_for(live, job, task, (int32_t)m))
+			continue;
+		list.fit++;
+		if (flownet_task_present(live->net, job->number, number) &&
+		    flownet_arc_to(live->net, job->number, number, (int32_t)m, &cost) != FLOWNET_ARC_NONE &&
+		    (list.best < 0 || cost < list.cost)) {
+			list.best = (int32_t)m;
+			list.cost = cost;
+		}
+	}
+	return list;
+}
+
+/* Explains why no machine is free, or why the network leaves the task waiting although some are. */
+static void say_why_not_placed(const struct live *live, const struct live_job *job, const struct live_task *task,
+			       char why[static 160])
+{
+	struct free_machines list = list_free(live, job, task);
+	struct live_totals totals = live_totals(live);
+	uint32_t reserved = totals.decided + totals.moving;
+	int32_t waiting = 0;
+
+	if (list.count == 0 && reserved > 0)
+		snprintf(why, 160, "no free slot: %u slots are reserved for tasks that have not started yet", reserved);
+	else if (list.count == 0)
+		snprintf(why, 160, "no free slot");
+	else if (list.reachable == 0)
+		snprintf(why, 160, "every free machine is unreachable from the root on %.60s", root_name(live, job));
+	else if (list.fit == 0)
+		snprintf(why, 160, "no free machine with a measured round trip to the root");
+	else if (live->changed)
+		snprintf(why, 160, "waits for the next round");
+	else if (list.best < 0)
+		snprintf(why, 160, "the network has no arc from the task to a free machine");
+	else if (flownet_arc_to(live->net, job->number, live_task_number(job, task), FLOWNET_NONE, &waiting) !=
+		 FLOWNET_ARC_NONE)
+		snprintf(why, 160, "waiting costs %d, the best free slot (%.60s) %d", waiting,
+			 live->cluster->machines[list.best].name, list.cost);
+}
+
+/* Writes to why[] why the task waits or was given up; otherwise "". */
+static void say_why(const struct live *live, const struct live_job *job, const struct live_task *task,
 		    char why[static 160])
 {
 	bool is_root = live_task_number(job, task) == job->root;
@@ -168,10 +277,8 @@ static void say_why(const struct live *live, const struct live_job *job, const s
 		snprintf(why, 160, "waits until %u tasks of its job can start together", job->limits.minimum_tasks);
 	else if (!is_root && flownet_root_machine(live->net, job->number) == FLOWNET_NONE)
 		snprintf(why, 160, "waits for its root, task '%s'", job->tasks[job->root].name);
-	else if (live->settings.require_measured && !is_root && fit == 0)
-		snprintf(why, 160, "no free machine with a measured round trip to the root");
 	else
-		snprintf(why, 160, "no free slot, or waiting costs less than any free slot");
+		say_why_not_placed(live, job, task, why);
 }
 
 int live_explain(struct live *live, const char *job_id, const char *task_name, struct live_candidate *candidates,
@@ -179,12 +286,12 @@ int live_explain(struct live *live, const char *job_id, const char *task_name, s
 {
 	struct live_job *job;
 	struct live_task *task = live_find_task(live, job_id, task_name, &job);
-	size_t count = 0, fit = 0;
+	size_t count = 0;
 	bool here = false;
 
 	if (!task)
 		return error_set(err, ENOENT, "unknown task '%s' of job '%s'", task_name, job_id);
-	say_why(live, job, task, 0, why);
+	say_why(live, job, task, why);
 	if (flownet_root_machine(live->net, job->number) == FLOWNET_NONE)
 		return 0;
 	for (uint32_t m = 0; m < live->cluster->machine_count; m++) {
@@ -195,9 +302,7 @@ int live_explain(struct live *live, const char *job_id, const char *task_name, s
 		candidate = candidate_at(live, job, task, m);
 		if (candidate.free_slots > 0 || candidate.is_here)
 			insert(candidates, &count, most, &candidate);
-		fit += candidate.free_slots > 0 && live_fit_for(live, job, task, (int32_t)m);
 	}
-	say_why(live, job, task, fit, why);
 	for (size_t i = 0; i < count; i++)
 		here = here || candidates[i].is_here;
 	if (!here && task->machine >= 0 && most > 0 && live->machines[task->machine].in_network) {

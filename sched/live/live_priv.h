@@ -119,6 +119,10 @@ double live_measured_share(const struct live *live, uint32_t machine);
 /* True if the task may run on `to`: it is reachable from the root, and measured if require_measured is set. */
 bool live_fit_for(const struct live *live, const struct live_job *job, const struct live_task *task, int32_t to);
 
+/* True if the task is not the root, and `machine` is unreachable from the root. */
+bool live_is_cut_off(const struct live *live, const struct live_job *job, const struct live_task *task,
+		     int32_t machine);
+
 /* calls.c: each function passes one call to the callback settings.called. */
 void live_note_begin(struct live *live);
 void live_note_name(struct live *live, const char *call, const char *name);

@@ -78,13 +78,14 @@ static enum live_refusal check_gain(const struct live *live, const struct live_j
 	const struct live_settings *settings = &live->settings;
 	struct job_limits limits = live_limits(live, job);
 	double restart_s = job->restart_s >= 0 ? job->restart_s : settings->restart_s;
-	bool measured = gain_is_measured(live, job, task, to);
+	bool measured = gain_is_measured(live, job, task, to),
+	     cut_off = live_is_cut_off(live, job, task, task->machine);
 
 	if (settings->migration == LIVE_MIGRATE_OFF || !job->may_move)
 		return LIVE_REFUSED_FORBIDDEN;
-	if (task->gain < limits.migrate_gain)
+	if (task->gain < limits.migrate_gain && !cut_off)
 		return LIVE_REFUSED_GAIN;
-	if (!measured)
+	if (!measured && !cut_off)
 		return LIVE_REFUSED_UNMEASURED;
 	if (to == task->came_from && now_s - task->moved_s < settings->no_return_s) {
 		*again_s = task->moved_s + settings->no_return_s;
@@ -95,7 +96,7 @@ static enum live_refusal check_gain(const struct live *live, const struct live_j
 		return LIVE_REFUSED_HOLD;
 	}
 	/* A task is expected to run for as long again as it has run. */
-	if (task->gain * (now_s - task->started_s) < restart_s) {
+	if (task->gain * (now_s - task->started_s) < restart_s && !cut_off) {
 		*again_s = task->gain > 0 ? task->started_s + restart_s / task->gain : INFINITY;
 		return LIVE_REFUSED_RESTART;
 	}
@@ -113,7 +114,8 @@ static enum live_refusal judge(struct live *live, struct live_job *job, struct l
 	task->proposed_round = live->round;
 	task->proposed_to = to;
 	task->advised_to = seen ? task->advised_to : -1;
-	if (!seen || task->gain_since_s < 0 || task->gain < live_limits(live, job).migrate_gain)
+	if (!seen || task->gain_since_s < 0 ||
+	    (task->gain < live_limits(live, job).migrate_gain && !live_is_cut_off(live, job, task, task->machine)))
 		task->gain_since_s = now_s;
 	task->refusal = drains ? LIVE_REFUSED_NOT : check_gain(live, job, task, to, now_s, &again_s);
 	if (task->refusal == LIVE_REFUSED_NOT)

@@ -152,6 +152,14 @@ void live_predict(const struct live *live, const struct live_job *job, uint32_t 
 	*performance = performance_at(live_find_curve(live, job->curve)->curve, placer_settings(live->placer), *rtt_us);
 }
 
+bool live_is_cut_off(const struct live *live, const struct live_job *job, const struct live_task *task, int32_t machine)
+{
+	int32_t root = flownet_root_machine(live->net, job->number);
+
+	return root != FLOWNET_NONE && live_task_number(job, task) != job->root &&
+	       isinf(latency_view_get(live->view, (uint32_t)root, (uint32_t)machine, NULL));
+}
+
 /*
  * Only policies that do not use latencies propose a machine that cannot be reached from the root or, if
  * require_measured is set, one whose round trip to the root is not measured. No task is placed on it.
@@ -163,9 +171,9 @@ bool live_fit_for(const struct live *live, const struct live_job *job, const str
 
 	if (live_task_number(job, task) == job->root)
 		return true;
-	live_predict(live, job, (uint32_t)to, &rtt_us, &performance, &origin);
-	if (isinf(rtt_us))
+	if (live_is_cut_off(live, job, task, to))
 		return false;
+	live_predict(live, job, (uint32_t)to, &rtt_us, &performance, &origin);
 	return !live->settings.require_measured || live_is_measured(origin);
 }
 

@@ -27,27 +27,49 @@ static int take_place(struct live *live, const struct flownet_move *move, size_t
 }
 
 /*
- * Carries out or refuses the network's proposals. Refuses every proposal that a running task waits again in favour of a
- * root or of other jobs: running tasks are never evicted.
+ * True for a move that does not wait for a gain: from a draining machine, or from one that is unreachable from the
+ * root.
+ */
+static bool is_urgent(const struct live *live, const struct flownet_move *move)
+{
+	const struct live_job *job = live->jobs[move->job];
+
+	return move->from != FLOWNET_NONE && (live->machines[move->from].state == LIVE_DRAINING ||
+					      live_is_cut_off(live, job, &job->tasks[move->task], move->from));
+}
+
+static int take_proposal(struct live *live, const struct flownet_move *move, size_t number, double now_s)
+{
+	struct live_job *job = live->jobs[move->job];
+	struct live_task *task = &job->tasks[move->task];
+
+	if (move->to == FLOWNET_NONE) {
+		live_refuse_eviction(live, task);
+		return 0;
+	}
+	if (move->from != FLOWNET_NONE && task->machine != move->from)
+		return 0; /* it has moved; a move of its root in this round made this proposal count as not urgent */
+	return move->from == FLOWNET_NONE ? take_place(live, move, number, job, task, now_s)
+					  : live_take_move(live, move, number, job, task, now_s);
+}
+
+/*
+ * Carries out or refuses the network's proposals, the urgent moves first, because the number of moves is limited.
+ * Refuses every proposal that a running task waits again in favour of a root or of other jobs: running tasks are never
+ * evicted.
  */
 static int take_proposals(struct live *live, const struct flownet_round *round, double now_s)
 {
-	for (size_t i = 0; i < round->move_count; i++) {
-		const struct flownet_move *move = &round->moves[i];
-		struct live_job *job = live->jobs[move->job];
-		struct live_task *task = &job->tasks[move->task];
-		int code = 0;
+	for (int pass = 0; pass < 2; pass++) {
+		for (size_t i = 0; i < round->move_count; i++) {
+			const struct flownet_move *move = &round->moves[i];
+			int code = 0;
 
-		if (move->to == move->from)
-			continue;
-		if (move->to == FLOWNET_NONE) {
-			live_refuse_eviction(live, task);
-			continue;
+			if (move->to != move->from && is_urgent(live, move) == (pass == 0))
+				code = take_proposal(live, move, i, now_s);
+			if (code < 0)
+				return code;
 		}
-		code = move->from == FLOWNET_NONE ? take_place(live, move, i, job, task, now_s)
-						  : live_take_move(live, move, i, job, task, now_s);
-		if (code < 0)
-			return code;
 	}
 	return 0;
 }

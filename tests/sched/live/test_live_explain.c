@@ -392,7 +392,9 @@ Test(live_explain, a_task_that_waits)
 	cr_assert_eq(fixture_step(live, 3), 12);
 	cr_assert_eq(fixture_submit(live, "late", 1, false, &err), 0);
 	cr_assert_eq(fixture_step(live, 4), 0);
-	expect_why(live, "late", "t0", "no free slot, or waiting costs less than any free slot");
+	expect_why(live, "late", "t0", "no free slot: 12 slots are reserved for tasks that have not started yet");
+	fixture_confirm(live, "fill", 5);
+	expect_why(live, "late", "t0", "no free slot");
 	live_destroy(live);
 }
 
@@ -415,10 +417,56 @@ Test(live_explain, a_task_that_waits_for_a_measurement)
 	expect_why(live, "web", "t2", "no free machine with a measured round trip to the root");
 	/* A root needs no measurement. */
 	cr_assert_eq(fixture_submit_running(live, "other", "-", false, 0, 0, &err), 0, "%s", err.text);
-	expect_why(live, "other", "t0", "no free slot, or waiting costs less than any free slot");
+	expect_why(live, "other", "t0", "waits for the next round");
 	fixture_measure(live, "m0", "m2", 10, 2);
 	fixture_measure(live, "m0", "m3", 10, 2);
-	expect_why(live, "web", "t2", "no free slot, or waiting costs less than any free slot");
+	expect_why(live, "web", "t2", "waits for the next round");
 	cr_expect_eq(fixture_step(live, 2), 2);
+	live_destroy(live);
+}
+
+/* No free machine can be reached from the root: neither by the task that waits nor by the one that was cut off. */
+Test(live_explain, tasks_that_cannot_reach_their_root)
+{
+	struct live_settings settings;
+	struct error err = {0};
+	struct live *live;
+
+	live_settings_default(&settings);
+	settings.migration = LIVE_MIGRATE_ON;
+	live = make(&settings);
+	set_machine(live, 0, 1, LIVE_UP);
+	cr_assert_eq(fixture_submit_running(live, "web", "m0 m3 -", true, 20, 0, &err), 0, "%s", err.text);
+	for (int m = 1; m < 6; m++) {
+		char name[8];
+
+		snprintf(name, sizeof name, "m%d", m);
+		fixture_measure(live, "m0", name, INFINITY, 0);
+	}
+	cr_expect_eq(fixture_step(live, 1), 0);
+	expect_why(live, "web", "t1", "m3 is unreachable from the root on m0, and so is every free machine");
+	expect_why(live, "web", "t2", "every free machine is unreachable from the root on m0");
+	fixture_measure(live, "m0", "m5", 40, 2);
+	set_machine(live, 5, 1, LIVE_UP);
+	cr_expect_eq(fixture_step(live, 2), 1);
+	fixture_confirm(live, "web", 2);
+	cr_expect_str_eq(fixture_machine_of(live, "web", 1), "m3", "one slot: a waiting task goes first");
+	live_destroy(live);
+}
+
+/* Staying costs less in the network than the gain: a reason that is computed, not guessed. */
+Test(live_explain, a_waiting_task_for_which_waiting_costs_less)
+{
+	struct live_settings settings;
+	struct error err = {0};
+	struct live *live;
+
+	live_settings_default(&settings);
+	settings.policy_settings.flow.gamma = 100;
+	live = make(&settings);
+	set_machine(live, 0, 1, LIVE_UP);
+	cr_assert_eq(fixture_submit_running(live, "web", "m0 -", false, 20, 0, &err), 0, "%s", err.text);
+	cr_expect_eq(fixture_step(live, 1), 0);
+	expect_why(live, "web", "t1", "waiting costs 100, the best free slot (m1) 500");
 	live_destroy(live);
 }

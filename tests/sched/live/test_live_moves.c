@@ -270,3 +270,40 @@ Test(live_moves, a_waiting_task_is_placed_while_jobs_are_still_reviewed)
 	cr_expect_eq(live_next_s(live, 2), 0, "the rest of the reviews");
 	live_destroy(live);
 }
+
+/*
+ * Probes to m3, the host of t2, are lost. t1 would gain 0.8 on another machine, but only one task may move at a time:
+ * t2, which cannot reach its root, goes first. The gain would not pay for the restart.
+ */
+Test(live_moves, a_task_on_an_unreachable_host_moves_first)
+{
+	struct live_settings settings;
+	struct error err = {0};
+	struct live *live;
+
+	live_settings_default(&settings);
+	settings.migration = LIVE_MIGRATE_ON;
+	settings.migrate_rate = 1;
+	settings.restart_s = 1000;
+	settings.max_age_s = 0;
+	live = fixture_make(&settings);
+	measure_all(live, 10, 0);
+	cr_assert_eq(fixture_submit_running(live, "web", "m0 m4 m3", true, 5, 0, &err), 0, "%s", err.text);
+	cr_expect_eq(fixture_step(live, 1), 0);
+	for (int m = 0; m < 6; m++) {
+		char name[8];
+
+		snprintf(name, sizeof name, "m%d", m);
+		if (m != 3) {
+			fixture_measure(live, name, "m3", INFINITY, 2);
+			fixture_measure(live, "m3", name, INFINITY, 2);
+		}
+	}
+	fixture_measure(live, "m0", "m4", 50, 2);
+	for (double now_s = 2; now_s < 20 && live_totals(live).decisions == 0; now_s++)
+		fixture_step(live, now_s);
+	cr_expect_eq(fixture_task_of(live, "web", 2)->state, LIVE_MOVING, "t2 is %s",
+		     live_task_state_name(fixture_task_of(live, "web", 2)->state));
+	cr_expect_eq(fixture_task_of(live, "web", 1)->state, LIVE_RUNNING);
+	live_destroy(live);
+}

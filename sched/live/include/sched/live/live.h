@@ -35,6 +35,9 @@
  *   task is expected to run for as long again as it has run.
  * - Within the last no_return_s, the task has neither left the new machine nor failed to start there.
  *
+ * A task on a machine that is unreachable from its root needs neither the gain nor the run time; the unreachable state
+ * must have lasted for migrate_hold_s. Its move and those from draining machines are made before other moves.
+ *
  * At most migrate_rate tasks move at a time: at most migrate_per_machine of them from or to one machine, and
  * migrate_per_job of one job. The tasks of draining machines are moved within the same limits, whatever the gain, if
  * their jobs allow moves. Tasks of a machine that goes down wait again. If a refused move was to free a slot for a
