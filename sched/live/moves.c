@@ -103,6 +103,14 @@ static enum live_refusal check_gain(const struct live *live, const struct live_j
 	return live->closed ? LIVE_REFUSED_CLOSED : LIVE_REFUSED_NOT;
 }
 
+/* True if the machine that was proposed when the gain began would still give it, or the present one is unreachable. */
+static bool still_gains(const struct live *live, const struct live_job *job, const struct live_task *task)
+{
+	return live_is_cut_off(live, job, task, task->machine) ||
+	       (live->machines[task->held_to].in_network &&
+		fmin(task->gain, gain_of(live, job, task, task->held_to)) >= live_limits(live, job).migrate_gain);
+}
+
 /* Decides whether to make a proposed move. Records the proposal in the task, for explanations and migrate_hold_s. */
 static enum live_refusal judge(struct live *live, struct live_job *job, struct live_task *task, int32_t to, bool drains,
 			       double now_s)
@@ -114,9 +122,12 @@ static enum live_refusal judge(struct live *live, struct live_job *job, struct l
 	task->proposed_round = live->round;
 	task->proposed_to = to;
 	task->advised_to = seen ? task->advised_to : -1;
-	if (!seen || task->gain_since_s < 0 ||
-	    (task->gain < live_limits(live, job).migrate_gain && !live_is_cut_off(live, job, task, task->machine)))
+	/* A machine is proposed because it is the best in this window, perhaps by chance; later windows have to confirm
+	 * it. */
+	if (!seen || task->gain_since_s < 0 || !still_gains(live, job, task)) {
 		task->gain_since_s = now_s;
+		task->held_to = to;
+	}
 	task->refusal = drains ? LIVE_REFUSED_NOT : check_gain(live, job, task, to, now_s, &again_s);
 	if (task->refusal == LIVE_REFUSED_NOT)
 		task->refusal = check_limits(live, job, task, to);

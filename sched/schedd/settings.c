@@ -71,7 +71,7 @@ const struct option_row schedd_option_rows[] = {
 		      "move running tasks of jobs submitted with --move; advise: only report the moves"),
 	OPTION_DOUBLE(struct schedd_settings, migrate_gain, "migrate-gain", 0, "SHARE", 0, 1,
 		      "minimum gain of predicted performance"),
-	OPTION_DOUBLE(struct schedd_settings, migrate_hold_s, "migrate-hold", 0, "S", 0, 1e7,
+	OPTION_DOUBLE(struct schedd_settings, migrate_hold_s, "migrate-hold", 5, "S", 0, 1e7,
 		      "time for which the gain must have lasted before a move"),
 	OPTION_INTEGER(struct schedd_settings, migrate_rate, "migrate-rate", 0, "N", 1, 100000,
 		       "maximum number of tasks that are moving at a time"),

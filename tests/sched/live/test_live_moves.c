@@ -307,3 +307,77 @@ Test(live_moves, a_task_on_an_unreachable_host_moves_first)
 	cr_expect_eq(fixture_task_of(live, "web", 1)->state, LIVE_RUNNING);
 	live_destroy(live);
 }
+
+/*
+ * A window each second: all pairs of 24 machines measure 20 us with 20 % of noise, except m0 and m3, the machines of
+ * the root and of t3. Returns the window in which t3 left m3; 0: it did not.
+ */
+static int run_noisy_windows(struct live *live, int windows, double rtt_of_m3_us)
+{
+	enum { MACHINES = 24 };
+	struct latency_sample all[MACHINES * MACHINES];
+	struct rng rng;
+
+	rng_seed(&rng, 5);
+	for (int window = 1; window <= windows; window++) {
+		size_t count = 0;
+
+		for (uint32_t pair = 0; pair < MACHINES * MACHINES; pair++) {
+			uint32_t a = pair / MACHINES, b = pair % MACHINES;
+			double rtt_us = (a == 0 && b == 3) || (a == 3 && b == 0) ? rtt_of_m3_us : 20, normal = -6;
+
+			for (int k = 0; k < 12; k++)
+				normal += rng_uniform(&rng);
+			if (a != b)
+				all[count++] =
+					(struct latency_sample){a, b, (float)(rtt_us * fmax(0.05, 1 + 0.2 * normal))};
+		}
+		cr_assert_eq(live_latency(live, all, count, window), 0);
+		fixture_step(live, window);
+		if (fixture_task_of(live, "web", 3)->machine != 3)
+			return window;
+	}
+	return 0;
+}
+
+static struct live *make_noisy(void)
+{
+	struct live_settings settings;
+	struct error err = {0};
+	struct live *live;
+
+	live_settings_default(&settings);
+	settings.migration = LIVE_MIGRATE_ON;
+	settings.migrate_hold_s = 5;
+	settings.confirm_at_once = true;
+	settings.max_age_s = 0;
+	live = fixture_make(&settings);
+	for (int m = 6; m < 24; m++) {
+		char name[8], rack[8];
+
+		snprintf(name, sizeof name, "m%d", m);
+		snprintf(rack, sizeof rack, "r%d", m / 6 + 1);
+		cr_assert_eq(live_machine_set(live, name, rack, "p", 2, LIVE_UP, &err), 0);
+	}
+	cr_assert_eq(live_machine_set(live, "m0", "r0", "p", 1, LIVE_UP, &err), 0);
+	cr_assert_eq(fixture_submit_running(live, "web", "m0 m1 m2 m3 m4 m5 m6 m7", true, 1000, 0, &err), 0);
+	return live;
+}
+
+Test(live_moves, noise_moves_nobody_within_an_hour)
+{
+	struct live *live = make_noisy();
+
+	cr_expect_eq(run_noisy_windows(live, 3600, 20), 0);
+	cr_expect_eq(live_totals(live).moves, 0, "%d moves", (int)live_totals(live).moves);
+	live_destroy(live);
+}
+
+Test(live_moves, a_true_gain_of_0_2_is_taken_within_6_windows)
+{
+	struct live *live = make_noisy();
+	int window = run_noisy_windows(live, 60, 30);
+
+	cr_expect(window > 0 && window <= 6, "window %d", window);
+	live_destroy(live);
+}

@@ -30,7 +30,8 @@
  * A running task moves only if all of these hold:
  *
  * - Moves are on (settings.migration) and open (live_open_moves()), and the task's job allows moves.
- * - The predicted gain of performance has been at least migrate_gain for migrate_hold_s.
+ * - The predicted gain of performance has been at least migrate_gain for migrate_hold_s, also that on the machine that
+ *   was proposed first.
  * - The gain times the expected remaining run time is at least the job's restart_s. Run times are heavy-tailed, so a
  *   task is expected to run for as long again as it has run.
  * - Within the last no_return_s, the task has neither left the new machine nor failed to start there.
@@ -161,6 +162,7 @@ struct live_task {
 	 * about the present series of proposals, -1: none
 	 */
 	int32_t proposed_to, advised_to;
+	int32_t held_to; /* machine of the proposal at gain_since_s; meaningless if that is -1 */
 	enum live_refusal refusal;
 	bool was_measured; /* the round trip from the root to the task's machine was measured when the task was placed
 			      there, or at a later proposal of a move */
