@@ -9,6 +9,7 @@
 #include <base/stop.h>
 #include <model/latency_census.h>
 #include <model/latency_live.h>
+#include <probe/verdict/patterns.h>
 
 struct top_settings {
 	int statistic;
@@ -27,25 +28,71 @@ static const struct option_row rows[] = {
 	OPTION_END,
 };
 
+/* Prints what is bad, a line each. */
+static void print_findings(const struct latency_matrix *live, const struct patterns *patterns)
+{
+	for (size_t i = 0; i < patterns->count; i++) {
+		pattern_print(live, &patterns->items[i], stdout);
+		putchar('\n');
+	}
+}
+
+static json_t *findings_json(const struct latency_matrix *live, const struct patterns *patterns)
+{
+	json_t *findings = json_array();
+
+	for (size_t i = 0; i < patterns->count; i++) {
+		char *text = NULL;
+		size_t bytes;
+		FILE *out = open_memstream(&text, &bytes);
+
+		if (!out)
+			continue;
+		pattern_print(live, &patterns->items[i], out);
+		if (fclose(out) == 0)
+			json_array_append_new(
+				findings,
+				json_pack("{s:s,s:s}", "kind", pattern_names[patterns->items[i].kind], "text", text));
+		free(text);
+	}
+	return findings;
+}
+
+static int print(const struct latency_matrix *live, const struct top_settings *settings,
+		 const struct latency_census *census, const struct patterns *patterns, struct ns now, struct error *err)
+{
+	json_t *json;
+
+	if (settings->json) {
+		json = latency_census_to_json(census, live);
+		json_object_set_new(json, "findings", findings_json(live, patterns));
+		return json_write_file_new("-", json, err);
+	}
+	if (!settings->once)
+		fputs("\033[H\033[2J", stdout);
+	print_findings(live, patterns);
+	latency_census_print(census, live, now, stdout);
+	if (!settings->once)
+		printf("\nthe worst pairs by %s; Ctrl-C ends\n", latency_statistic_names[settings->statistic]);
+	return command_flush(err);
+}
+
 static int look(const struct latency_matrix *live, const struct top_settings *settings, struct error *err)
 {
 	struct ns now = ns_now_wall();
+	struct ns max_age = ns_from_us(settings->max_age_s * 1e6);
 	struct latency_census census;
+	struct patterns patterns;
 	int code;
 
-	if (latency_census_take(live, (enum latency_statistic)settings->statistic, now,
-				ns_from_us(settings->max_age_s * 1e6), &census))
+	if (latency_census_take(live, (enum latency_statistic)settings->statistic, now, max_age, &census))
 		return error_set(err, ENOMEM, "out of memory");
-	if (settings->json) {
-		code = json_write_file_new("-", latency_census_to_json(&census, live), err);
-	} else {
-		if (!settings->once)
-			fputs("\033[H\033[2J", stdout);
-		latency_census_print(&census, live, now, stdout);
-		if (!settings->once)
-			printf("\nthe worst pairs by %s; Ctrl-C ends\n", latency_statistic_names[settings->statistic]);
-		code = command_flush(err);
-	}
+	code = patterns_find(live, (enum latency_statistic)settings->statistic, now, max_age, &patterns);
+	if (code)
+		code = error_set(err, -code, "out of memory");
+	else
+		code = print(live, settings, &census, &patterns, now, err);
+	patterns_free(&patterns);
 	latency_census_free(&census);
 	return code;
 }

@@ -3,15 +3,16 @@
  * Probes per second that one core handles over ring ports, all on this thread, per second of CPU time:
  *
  *   round trip   sent by one agent, reflected by another, received and accounted by the first
+ *   follow-up    the same round trips, whose probes request follow-up telemetry, as those of `mesh agent` do
  *   sending      only sent; transmitted packets are dropped
  *   sessions     100,000 sessions that share 1 M probes a second; memory of each, and the longest gap between two looks
  *                at the port, by the wall clock and by the thread's CPU time (its own work, whatever else runs)
  *   floods       100 peers measured at 100 probes a second each, alone, beside 1 M requests a second to the reflector
  *                from one source, and from a million
  *
- * One JSON line per figure. Arguments: seconds per figure (default 2); "trip", "send", "many" or "flood" for only one
- * figure; a factor by which the schedule is slower (default 1), for programs such as callgrind under which everything
- * takes longer. With "many 0.1", the rate is what one core can do with 100,000 sessions.
+ * One JSON line per figure. Arguments: seconds per figure (default 2); "trip", "follow", "send", "many" or "flood" for
+ * only one figure; a factor by which the schedule is slower (default 1), for programs such as callgrind under which
+ * everything takes longer. With "many 0.1", the rate is what one core can do with 100,000 sessions.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,7 @@
 #include <dp/eal.h>
 #include <dp/packet.h>
 #include <probe/agent/agent.h>
+#include <probe/rtt/tlv.h>
 
 enum { RING_SIZE = 1024, FEW = 128, MANY = 100000, MEMORY_MIB = 128, ROUND = 32 };
 
@@ -67,7 +69,7 @@ static struct dp_port *open_port(const char *name, struct rte_ring *in, struct r
 }
 
 static struct agent *make_agent(struct dp_port *port, ip_address address, struct ns interval, struct ns timeout,
-				struct ns stall, uint32_t source_pps)
+				struct ns stall, uint32_t source_pps, uint32_t tlvs)
 {
 	struct agent_options options = {.address = address,
 					.udp_port = 862,
@@ -78,6 +80,7 @@ static struct agent *make_agent(struct dp_port *port, ip_address address, struct
 					.stall = stall,
 					.slots = 1,
 					.source_pps = source_pps,
+					.tlvs = tlvs,
 					.poll = AGENT_POLL_BUSY,
 					.digits = 2,
 					.seed = 5};
@@ -159,6 +162,7 @@ struct figure {
 	double pps;
 	bool reflected;
 	uint32_t flood_sources; /* 0 = no flood */
+	uint32_t tlvs;
 };
 
 struct flood {
@@ -328,8 +332,8 @@ static void measure(struct bench *bench, const struct figure *figure, double sec
 	struct counted counted;
 	size_t bytes;
 
-	bench->prober = make_agent(bench->ports[0], prober_address, interval, timeout, stall, source_pps);
-	bench->reflector = make_agent(bench->ports[1], prober_address, interval, timeout, stall, source_pps);
+	bench->prober = make_agent(bench->ports[0], prober_address, interval, timeout, stall, source_pps, figure->tlvs);
+	bench->reflector = make_agent(bench->ports[1], prober_address, interval, timeout, stall, source_pps, 0);
 	add_peers(bench->prober, bench->ports[1], figure->peers);
 	counted = run(bench, figure, seconds, &own);
 	if (figure->peers == MANY)
@@ -358,12 +362,14 @@ static void measure(struct bench *bench, const struct figure *figure, double sec
 int main(int argc, char **argv)
 {
 	static const struct figure figures[] = {
-		{"trip", "sent, reflected, received and accounted", FEW, 50e6, true, 0},
-		{"send", "sent alone", FEW, 50e6, false, 0},
-		{"many", "many sessions", MANY, 1e6, true, 0},
-		{"flood", "peers alone", PEERS, 100 * PEERS, true, 0},
-		{"flood", "peers beside 1 M requests/s of one source", PEERS, 100 * PEERS, true, 1},
-		{"flood", "peers beside 1 M requests/s of a million sources", PEERS, 100 * PEERS, true, FLOOD_SOURCES},
+		{"trip", "sent, reflected, received and accounted", FEW, 50e6, true, 0, 0},
+		{"follow", "the same with follow-up telemetry", FEW, 50e6, true, 0, UINT32_C(1) << TLV_FOLLOW_UP},
+		{"send", "sent alone", FEW, 50e6, false, 0, 0},
+		{"many", "many sessions", MANY, 1e6, true, 0, 0},
+		{"flood", "peers alone", PEERS, 100 * PEERS, true, 0, 0},
+		{"flood", "peers beside 1 M requests/s of one source", PEERS, 100 * PEERS, true, 1, 0},
+		{"flood", "peers beside 1 M requests/s of a million sources", PEERS, 100 * PEERS, true, FLOOD_SOURCES,
+		 0},
 	};
 	double seconds = argc > 1 ? atof(argv[1]) : 2, slower = argc > 3 ? atof(argv[3]) : 1;
 	struct dp_eal_options eal = {.program = "bench_agent_rate", .memory_MiB = MEMORY_MIB};
@@ -371,7 +377,7 @@ int main(int argc, char **argv)
 	struct error err = {0};
 
 	if (seconds <= 0 || slower <= 0) {
-		fprintf(stderr, "usage: %s [SECONDS [trip|send|many|flood [SLOWER]]]\n", argv[0]);
+		fprintf(stderr, "usage: %s [SECONDS [trip|follow|send|many|flood [SLOWER]]]\n", argv[0]);
 		return 2;
 	}
 	must(dp_eal_start(&eal, &err) == 0, "EAL", &err);

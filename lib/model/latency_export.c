@@ -53,6 +53,15 @@ static char **quote_names(const struct latency_matrix *matrix, size_t count)
 	return names;
 }
 
+static void print_hop(const char *key, ip_address hop, FILE *out)
+{
+	char text[ADDRESS_TEXT_BYTES];
+
+	if (hop)
+		address_print(hop, text);
+	fprintf(out, hop ? ", \"%s\": \"%s\"" : ", \"%s\": null", key, text);
+}
+
 static void print_pair(const struct latency_entry *entry, char *const *names, FILE *out)
 {
 	const struct {
@@ -67,6 +76,10 @@ static void print_pair(const struct latency_entry *entry, char *const *names, FI
 		{"disturbed", (double)entry->disturbed},
 		{"error_us", (double)entry->error_us},
 		{"answered_at", entry->answered_at.v ? ns_to_s(entry->answered_at) : NAN},
+		{"peer_stalled", (double)entry->peer_stalled},
+		{"peer_stall_us", (double)entry->peer_stall_us},
+		{"hop_us", entry->hop ? (double)entry->hop_us : NAN},
+		{"hop_loss", entry->hop ? (double)entry->hop_loss : NAN},
 	};
 	char text[JSON_REAL_BYTES];
 
@@ -76,6 +89,8 @@ static void print_pair(const struct latency_entry *entry, char *const *names, FI
 		json_real_text(figures[i].value, text);
 		fprintf(out, ", \"%s\": %s", figures[i].key, text);
 	}
+	print_hop("hop", entry->hop, out);
+	print_hop("next_hop", entry->next_hop, out);
 	fprintf(out, ", \"state\": \"%s\", \"paths\": %u, \"paths_covered\": %u}", latency_state_names[entry->state],
 		entry->paths, entry->paths_covered);
 }

@@ -17,7 +17,7 @@
 
 #include "latency_store_priv.h"
 
-static const char magic[8] = "NOMORAL4";
+static const char magic[8] = "NOMORAL5";
 
 enum {
 	PAGE = 4096,
@@ -281,7 +281,9 @@ static void repair(struct latency_matrix *matrix)
 			entry.samples = 0;
 			entry.rtt_p50_us = entry.rtt_p99_us = entry.rtt_max_us = __builtin_nan("");
 			entry.loss = 0;
-			entry.disturbed = entry.error_us = 0;
+			entry.disturbed = entry.error_us = entry.peer_stalled = entry.peer_stall_us = 0;
+			entry.hop = entry.next_hop = 0;
+			entry.hop_us = entry.hop_loss = 0;
 			latency_block_write(&block->sequence, block->words, &entry, LATENCY_WORDS);
 		}
 	}

@@ -239,6 +239,8 @@ static bool entry_is_valid(const struct latency_entry *entry)
 {
 	if (!(entry->loss >= 0 && entry->loss <= 1) || entry->updated_at.v < 0 || entry->answered_at.v < 0 ||
 	    !(entry->disturbed >= 0 && entry->disturbed <= 1) || !(entry->error_us >= 0) ||
+	    !(entry->peer_stalled >= 0 && entry->peer_stalled <= 1) || !(entry->peer_stall_us >= 0) ||
+	    !(entry->hop_us >= 0) || !(entry->hop_loss >= 0 && entry->hop_loss <= 1) ||
 	    entry->state > LATENCY_STATE_NEVER)
 		return false;
 	if (entry->samples == 0)
@@ -354,6 +356,14 @@ static struct latency_entry merge_worst(const struct latency_entry *a, const str
 	worst.answered_at.v = a->answered_at.v > b->answered_at.v ? a->answered_at.v : b->answered_at.v;
 	worst.disturbed = larger(a->disturbed, b->disturbed);
 	worst.error_us = larger(a->error_us, b->error_us);
+	worst.peer_stalled = larger(a->peer_stalled, b->peer_stalled);
+	worst.peer_stall_us = larger(a->peer_stall_us, b->peer_stall_us);
+	if (!a->hop || b->hop_us > a->hop_us) {
+		worst.hop = b->hop;
+		worst.next_hop = b->next_hop;
+		worst.hop_us = b->hop_us;
+		worst.hop_loss = b->hop_loss;
+	}
 	worst.state = a->state < b->state ? a->state : b->state;
 	return worst;
 }

@@ -10,12 +10,14 @@
 
 #include <base/number.h>
 
-static const char version_line[] = "# nomora.latency/3";
+static const char version_line[] = "# nomora.latency/4";
 #define FIRST_HEADER "src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at"
 static const char first_header[] = FIRST_HEADER;
 #define SECOND_HEADER FIRST_HEADER ",state,paths,paths_covered,disturbed,error_us"
 static const char second_header[] = SECOND_HEADER;
-static const char header_line[] = SECOND_HEADER ",answered_at";
+#define THIRD_HEADER SECOND_HEADER ",answered_at"
+static const char third_header[] = THIRD_HEADER;
+static const char header_line[] = THIRD_HEADER ",peer_stalled,peer_stall_us,hop,next_hop,hop_us,hop_loss";
 
 enum { ROWS_BETWEEN_LOOKS = 1 << 16 };
 
@@ -36,20 +38,29 @@ enum column {
 	COLUMN_ERROR,
 	COLUMN_SECOND_COUNT, /* number of columns of the second version */
 	COLUMN_ANSWERED_AT = COLUMN_SECOND_COUNT,
+	COLUMN_THIRD_COUNT,
+	COLUMN_PEER_STALLED = COLUMN_THIRD_COUNT,
+	COLUMN_PEER_STALL,
+	COLUMN_HOP,
+	COLUMN_NEXT_HOP,
+	COLUMN_HOP_US,
+	COLUMN_HOP_LOSS,
 	COLUMN_COUNT,
 };
 
 static const char *const column_names[COLUMN_COUNT] = {
-	"src",        "dst",   "rtt_p50_us", "rtt_p99_us",    "rtt_max_us", "loss",     "samples",
-	"updated_at", "state", "paths",      "paths_covered", "disturbed",  "error_us", "answered_at",
+	"src",          "dst",           "rtt_p50_us", "rtt_p99_us",    "rtt_max_us", "loss",     "samples",
+	"updated_at",   "state",         "paths",      "paths_covered", "disturbed",  "error_us", "answered_at",
+	"peer_stalled", "peer_stall_us", "hop",        "next_hop",      "hop_us",     "hop_loss",
 };
 
 /* The largest value of each figure; RTTs up to an hour, dates up to the year 2262 (64-bit ns). */
 static const double column_maximum[COLUMN_COUNT] = {
-	[COLUMN_RTT_P50] = 3.6e9, [COLUMN_RTT_P99] = 3.6e9,       [COLUMN_RTT_MAX] = 3.6e9,
-	[COLUMN_LOSS] = 1,        [COLUMN_SAMPLES] = 0x1p53,      [COLUMN_UPDATED_AT] = 9.2e9,
-	[COLUMN_PATHS] = 65535,   [COLUMN_PATHS_COVERED] = 65535, [COLUMN_DISTURBED] = 1,
-	[COLUMN_ERROR] = 3.6e9,   [COLUMN_ANSWERED_AT] = 9.2e9,
+	[COLUMN_RTT_P50] = 3.6e9,    [COLUMN_RTT_P99] = 3.6e9,       [COLUMN_RTT_MAX] = 3.6e9,
+	[COLUMN_LOSS] = 1,           [COLUMN_SAMPLES] = 0x1p53,      [COLUMN_UPDATED_AT] = 9.2e9,
+	[COLUMN_PATHS] = 65535,      [COLUMN_PATHS_COVERED] = 65535, [COLUMN_DISTURBED] = 1,
+	[COLUMN_ERROR] = 3.6e9,      [COLUMN_ANSWERED_AT] = 9.2e9,   [COLUMN_PEER_STALLED] = 1,
+	[COLUMN_PEER_STALL] = 3.6e9, [COLUMN_HOP_US] = 3.6e9,        [COLUMN_HOP_LOSS] = 1,
 };
 
 struct row_place {
@@ -186,16 +197,49 @@ static int read_time(const struct row_place *row, char **fields, enum column col
 /* Earlier versions have one date for both times: in a row with samples, it is that of the last answer. */
 static int read_answered(const struct row_place *row, char **fields, struct latency_entry *entry)
 {
-	if (row->columns != COLUMN_COUNT) {
+	if (row->columns < COLUMN_THIRD_COUNT) {
 		entry->answered_at.v = entry->samples ? entry->updated_at.v : 0;
 		return 0;
 	}
 	return fields[COLUMN_ANSWERED_AT][0] ? read_time(row, fields, COLUMN_ANSWERED_AT, &entry->answered_at) : 0;
 }
 
+/* An empty field is no address. */
+static int read_hop(const struct row_place *row, char **fields, enum column column, latency_hop *hop)
+{
+	ip_address address = 0;
+
+	if (fields[column][0] && address_parse(fields[column], &address))
+		return error_at(row->err, place_of(row, column), EINVAL, "expected an IP address, found '%.80s'",
+				fields[column]);
+	*hop = address;
+	return 0;
+}
+
+/* Reads the columns that the fourth version added. */
+static int read_culprit(const struct row_place *row, char **fields, struct latency_entry *entry)
+{
+	float *const figures[] = {&entry->peer_stalled, &entry->peer_stall_us, &entry->hop_us, &entry->hop_loss};
+	static const enum column columns[] = {COLUMN_PEER_STALLED, COLUMN_PEER_STALL, COLUMN_HOP_US, COLUMN_HOP_LOSS};
+	int code;
+
+	if (row->columns < COLUMN_COUNT)
+		return 0;
+	for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
+		double value;
+
+		if ((code = read_figure(row, fields, columns[i], &value)))
+			return code;
+		*figures[i] = (float)value;
+	}
+	code = read_hop(row, fields, COLUMN_HOP, &entry->hop);
+	return code ? code : read_hop(row, fields, COLUMN_NEXT_HOP, &entry->next_hop);
+}
+
 static const char *row_header(const struct row_place *row)
 {
 	return row->columns == COLUMN_COUNT          ? header_line
+	       : row->columns == COLUMN_THIRD_COUNT  ? third_header
 	       : row->columns == COLUMN_SECOND_COUNT ? second_header
 						     : first_header;
 }
@@ -216,7 +260,8 @@ static int read_row(const struct row_place *row, struct latency_matrix *matrix, 
 	    (code = read_whole(row, fields, COLUMN_SAMPLES, &entry.samples)) ||
 	    (code = read_times(row, fields, &entry)) || (code = read_figure(row, fields, COLUMN_LOSS, &entry.loss)) ||
 	    (code = read_time(row, fields, COLUMN_UPDATED_AT, &entry.updated_at)) ||
-	    (code = read_quality(row, fields, &entry)) || (code = read_answered(row, fields, &entry)))
+	    (code = read_quality(row, fields, &entry)) || (code = read_answered(row, fields, &entry)) ||
+	    (code = read_culprit(row, fields, &entry)))
 		return code;
 	known = latency_matrix_count(matrix);
 	code = latency_matrix_set(matrix, &entry);
@@ -250,6 +295,8 @@ static int read_header(const char *line, const struct row_place *row, size_t *co
 {
 	if (strcmp(line, header_line) == 0)
 		*columns = COLUMN_COUNT;
+	else if (strcmp(line, third_header) == 0)
+		*columns = COLUMN_THIRD_COUNT;
 	else if (strcmp(line, second_header) == 0)
 		*columns = COLUMN_SECOND_COUNT;
 	else if (strcmp(line, first_header) == 0)
@@ -355,6 +402,15 @@ struct latency_matrix *latency_matrix_read_all(char *const *paths, size_t count,
 	return all;
 }
 
+static void write_hop(ip_address hop, FILE *out)
+{
+	char text[ADDRESS_TEXT_BYTES] = "";
+
+	if (hop)
+		address_print(hop, text);
+	fprintf(out, "%s,", text);
+}
+
 /* Measurements have a resolution of a nanosecond, so that three decimals of the RTTs lose nothing. */
 static void write_entry(const struct latency_matrix *matrix, const struct latency_entry *entry, FILE *out)
 {
@@ -374,7 +430,10 @@ static void write_entry(const struct latency_matrix *matrix, const struct latenc
 	if (entry->answered_at.v)
 		fprintf(out, "%lld.%03lld", (long long)(entry->answered_at.v / NS_PER_S),
 			(long long)(entry->answered_at.v % NS_PER_S / NS_PER_MS));
-	fputc('\n', out);
+	fprintf(out, ",%.9g,%.9g,", (double)entry->peer_stalled, (double)entry->peer_stall_us);
+	write_hop(entry->hop, out);
+	write_hop(entry->next_hop, out);
+	fprintf(out, "%.9g,%.9g\n", (double)entry->hop_us, (double)entry->hop_loss);
 }
 
 int latency_matrix_write(const struct latency_matrix *matrix, const char *path, struct error *err)

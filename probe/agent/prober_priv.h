@@ -21,8 +21,8 @@
 #include "neighbours_priv.h"
 
 /*
- * An undisturbed sample that is not in its histograms yet. A path collects PROBER_SAMPLES of them and then records them
- * all: so most samples touch one cache line here instead of ten of the two histograms.
+ * An undisturbed sample that is not in its histograms yet. A path collects PROBER_SAMPLES of them and records them all
+ * before the next one: so most samples touch one cache line here instead of ten of the two histograms.
  */
 struct prober_sample {
 	uint32_t rtt_ns, residence_ns;

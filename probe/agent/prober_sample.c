@@ -2,6 +2,8 @@
 /* Computes a peer's figures from the stamps of its exchanges. */
 #include "prober_priv.h"
 
+static const struct ns peer_stall = {NS_PER_MS}; /* a reflector that is not stalled answers sooner */
+
 static void put_sample(struct prober *prober, const struct agent_sample *sample)
 {
 	if (prober->samples && !spsc_put(prober->samples, sample))
@@ -91,10 +93,28 @@ static void record(struct prober_target *target, struct prober_path *path, const
 		histogram_record(target->residence, times->residence.v);
 		return;
 	}
-	path->samples[path->sample_count++] =
-		(struct prober_sample){(uint32_t)times->rtt.v, (uint32_t)times->residence.v};
 	if (path->sample_count == PROBER_SAMPLES)
 		path_record_samples(target, path);
+	path->samples[path->sample_count++] =
+		(struct prober_sample){(uint32_t)times->rtt.v, (uint32_t)times->residence.v};
+}
+
+/*
+ * The peer held a probe for `held`, so it stalled. If an answer that it sent before took at least as long, the stall
+ * may have begun between that answer's t3 and its departure, where it looks like the way back: the sample is disturbed.
+ */
+static void doubt_last_samples(struct prober_target *target, struct ns held)
+{
+	for (uint32_t i = 0; i < target->path_count; i++) {
+		struct prober_path *path = &target->paths[i];
+		const struct prober_sample *last = path->samples + path->sample_count;
+
+		if (!path->sample_count || (--last)->rtt_ns < held.v)
+			continue;
+		histogram_record(target->disturbed_rtt, last->rtt_ns);
+		histogram_record(target->residence, last->residence_ns);
+		path->sample_count--;
+	}
 }
 
 static void count(struct prober *prober, struct prober_target *target, int path, const struct prober_exchange *exchange,
@@ -121,6 +141,8 @@ static void count(struct prober *prober, struct prober_target *target, int path,
 		target->stamps.arrivals += exchange->arrived;
 		target->stamps.nic_arrivals += exchange->arrived_at_nic;
 	}
+	if (times.residence.v > peer_stall.v)
+		doubt_last_samples(target, times.residence);
 	record(target, &target->paths[path], &times, exchange->disturbed);
 	is_best = times.rtt.v < target->best_rtt.v;
 	if (is_best || exchange->synchronised || prober->samples)

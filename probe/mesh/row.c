@@ -32,6 +32,19 @@ struct mesh_distribution mesh_distribution_of(const struct histogram *histogram_
 	};
 }
 
+/* The share of the round trips that the peer held for longer than a stall. */
+static double stalled_share(const struct histogram *residence)
+{
+	struct histogram_cursor cursor = {0};
+	uint64_t stalled = 0, count = histogram_count(residence);
+
+	if (histogram_maximum(residence) <= LATENCY_STALL_US * NS_PER_US)
+		return 0;
+	while (histogram_next(residence, &cursor))
+		stalled += cursor.low > LATENCY_STALL_US * NS_PER_US ? cursor.count : 0;
+	return (double)stalled / (double)count;
+}
+
 int mesh_row_add(struct mesh_row *row, const struct agent_row *window)
 {
 	struct mesh_pair *pairs = array_grow(row->pairs, row->count, &row->capacity, sizeof *pairs), *pair;
@@ -62,6 +75,7 @@ int mesh_row_add(struct mesh_row *row, const struct agent_row *window)
 		.rtt = mesh_distribution_of(window->rtt),
 		.undisturbed = mesh_distribution_of(window->undisturbed),
 		.residence = mesh_distribution_of(window->residence),
+		.peer_stalled = stalled_share(window->residence),
 		.forward = mesh_distribution_of(window->forward),
 		.backward = mesh_distribution_of(window->backward),
 		.one_way_error_us = ns_to_us(window->one_way_error),
@@ -121,6 +135,8 @@ struct latency_entry mesh_pair_entry(const struct mesh_pair *pair)
 		return entry;
 	}
 	entry.disturbed = (float)pair->disturbed / (float)entry.samples;
+	entry.peer_stalled = (float)pair->peer_stalled;
+	entry.peer_stall_us = (float)pair->residence.max_us;
 	entry.rtt_p50_us = all->p50_us;
 	entry.rtt_p99_us = all->p99_us;
 	entry.rtt_max_us = all->max_us;
@@ -431,6 +447,7 @@ static json_t *pair_json(const struct mesh_pair *from)
 	json_object_set_new(pair, "undisturbed_rtt_us", mesh_distribution_json(&from->undisturbed));
 	json_object_set_new(pair, "row_us", entry_json(&entry));
 	json_object_set_new(pair, "residence_us", mesh_distribution_json(&from->residence));
+	json_object_set_new(pair, "peer_stalled", json_real(from->peer_stalled));
 	json_object_set_new(pair, "stamps", stamps_json(from));
 	json_object_set_new(pair, "one_way", one_way_json(from));
 	json_object_set_new(pair, "clock_offset_us", from->has_offset ? json_real(from->offset_us) : json_null());

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/address.h>
 #include <base/json.h>
 #include <base/name.h>
 
@@ -84,6 +85,16 @@ static bool unescape(const char *text, const char *end, char name[LATENCY_NAME_B
 	return (size_t)(escape(name, again) - again) == bytes && memcmp(again, text, bytes) == 0;
 }
 
+static json_t *hop_json(ip_address hop)
+{
+	char text[ADDRESS_TEXT_BYTES];
+
+	if (!hop)
+		return json_null();
+	address_print(hop, text);
+	return json_string(text);
+}
+
 static json_t *figure(double value)
 {
 	return isnan(value) ? json_null() : json_real(value);
@@ -102,14 +113,18 @@ char *mesh_message_encode(const struct mesh_message *message, const char *prefix
 	*end = '.';
 	escape(message->destination.name, end + 1);
 	root = json_pack(
-		"{s:s, s:o, s:o, s:o, s:f, s:I, s:I, s:I, s:I, s:s, s:i, s:i, s:f, s:f, s:s, s:s, s:s, s:s}", "schema",
-		schema, "rtt_p50_us", figure(entry->rtt_p50_us), "rtt_p99_us", figure(entry->rtt_p99_us), "rtt_max_us",
-		figure(entry->rtt_max_us), "loss", entry->loss, "samples", (json_int_t)entry->samples, "updated_at_ns",
-		(json_int_t)entry->updated_at.v, "answered_at_ns", (json_int_t)entry->answered_at.v, "sent_at_ns",
-		(json_int_t)message->sent_at.v, "state", latency_state_names[entry->state], "paths", (int)entry->paths,
-		"paths_covered", (int)entry->paths_covered, "disturbed", (double)entry->disturbed, "error_us",
-		(double)entry->error_us, "src_rack", message->source.rack, "src_pod", message->source.pod, "dst_rack",
-		message->destination.rack, "dst_pod", message->destination.pod);
+		"{s:s, s:o, s:o, s:o, s:f, s:I, s:I, s:I, s:I, s:s, s:i, s:i, s:f, s:f, s:f, s:f, s:o, s:o, s:f, s:f, "
+		"s:s, s:s, s:s, s:s}",
+		"schema", schema, "rtt_p50_us", figure(entry->rtt_p50_us), "rtt_p99_us", figure(entry->rtt_p99_us),
+		"rtt_max_us", figure(entry->rtt_max_us), "loss", entry->loss, "samples", (json_int_t)entry->samples,
+		"updated_at_ns", (json_int_t)entry->updated_at.v, "answered_at_ns", (json_int_t)entry->answered_at.v,
+		"sent_at_ns", (json_int_t)message->sent_at.v, "state", latency_state_names[entry->state], "paths",
+		(int)entry->paths, "paths_covered", (int)entry->paths_covered, "disturbed", (double)entry->disturbed,
+		"error_us", (double)entry->error_us, "peer_stalled", (double)entry->peer_stalled, "peer_stall_us",
+		(double)entry->peer_stall_us, "hop", hop_json(entry->hop), "next_hop", hop_json(entry->next_hop),
+		"hop_us", (double)entry->hop_us, "hop_loss", (double)entry->hop_loss, "src_rack", message->source.rack,
+		"src_pod", message->source.pod, "dst_rack", message->destination.rack, "dst_pod",
+		message->destination.pod);
 	text = root ? json_dumps(root, JSON_COMPACT) : NULL;
 	json_decref(root);
 	return text;
@@ -154,6 +169,17 @@ static uint8_t read_state(struct json_reader *reader, const json_t *root)
 	return LATENCY_STATE_NEVER;
 }
 
+/* An address; null or missing = none. */
+static ip_address read_hop(struct json_reader *reader, const json_t *root, const char *key)
+{
+	const char *text = json_may_string(reader, root, "", key, "");
+	ip_address hop = 0;
+
+	if (!reader->failed && text[0] && address_parse(text, &hop))
+		json_fail(reader, "", key, "expected an IP address");
+	return hop;
+}
+
 static void read_payload(struct json_reader *reader, const json_t *root, struct mesh_message *message)
 {
 	json_need_schema(reader, root, schema);
@@ -167,6 +193,12 @@ static void read_payload(struct json_reader *reader, const json_t *root, struct 
 		.answered_at = {json_may_integer(reader, root, "", "answered_at_ns", 0, INT64_MAX, 0)},
 		.disturbed = (float)json_may_number(reader, root, "", "disturbed", 0, 1, 0),
 		.error_us = (float)json_may_number(reader, root, "", "error_us", 0, longest_us, 0),
+		.peer_stalled = (float)json_may_number(reader, root, "", "peer_stalled", 0, 1, 0),
+		.peer_stall_us = (float)json_may_number(reader, root, "", "peer_stall_us", 0, longest_us, 0),
+		.hop = read_hop(reader, root, "hop"),
+		.next_hop = read_hop(reader, root, "next_hop"),
+		.hop_us = (float)json_may_number(reader, root, "", "hop_us", 0, longest_us, 0),
+		.hop_loss = (float)json_may_number(reader, root, "", "hop_loss", 0, 1, 0),
 		.paths = (uint16_t)json_may_integer(reader, root, "", "paths", 0, UINT16_MAX, 0),
 		.paths_covered = (uint16_t)json_may_integer(reader, root, "", "paths_covered", 0, UINT16_MAX, 0),
 		.state = read_state(reader, root),

@@ -2,7 +2,9 @@
 #include "pages_priv.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 
 static const char style[] =
 	"svg{max-width:100%;height:auto}"
@@ -82,45 +84,22 @@ void html_print_matrix(FILE *out, const struct html_matrix *matrix)
 	fputs("</table>", out);
 }
 
-static void print_name(FILE *out, const char *before, const char *name)
+int html_pattern(FILE *out, const struct latency_matrix *live, const struct pattern *pattern)
 {
-	fprintf(out, "%s<b>", before);
-	xml_print(out, name);
-	fputs("</b>", out);
-}
+	char *text = NULL;
+	size_t bytes;
+	FILE *words = open_memstream(&text, &bytes);
 
-void html_pattern(FILE *out, const struct latency_matrix *live, const struct pattern *pattern)
-{
-	fputs("<li class=\"bad\">", out);
-	switch (pattern->kind) {
-	case PATTERN_RACK:
-		print_name(out, "Bad rack ", latency_live_rack_name(live, pattern->from));
-		fputs(": bad inside and to other racks; with other racks", out);
-		break;
-	case PATTERN_UPLINK:
-		print_name(out, "Bad uplink of rack ", latency_live_rack_name(live, pattern->from));
-		fputs(": good inside; with other racks", out);
-		break;
-	case PATTERN_HOST:
-		print_name(out, "Bad host ", latency_matrix_host(live, pattern->from));
-		if (latency_live_rack_of(live, pattern->from) != LATENCY_NO_RACK)
-			print_name(out, " in rack ",
-				   latency_live_rack_name(live, latency_live_rack_of(live, pattern->from)));
-		fputs(pattern->end == PATTERN_SOURCE        ? ", when it probes others, not when they probe it:"
-		      : pattern->end == PATTERN_DESTINATION ? ", when others probe it, not when it probes them:"
-							    : ":",
-		      out);
-		break;
-	case PATTERN_PATH:
-		print_name(out, "Bad path from rack ", latency_live_rack_name(live, pattern->from));
-		print_name(out, " to rack ", latency_live_rack_name(live, pattern->to));
-		fputs(":", out);
-		break;
-	case PATTERN_KINDS:
-		break;
+	if (!words)
+		return -ENOMEM;
+	pattern_print(live, pattern, words);
+	if (fclose(words)) {
+		free(text);
+		return -ENOMEM;
 	}
-	fprintf(out, " %u of %u pairs are bad", pattern->bad, pattern->pairs);
-	if (pattern->unreachable)
-		fprintf(out, ", %u of them unreachable", pattern->unreachable);
+	fputs("<li class=\"bad\">", out);
+	xml_print(out, text);
 	fputs("</li>", out);
+	free(text);
+	return 0;
 }

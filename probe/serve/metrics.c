@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pages_priv.h"
-#include "patterns_priv.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -178,11 +177,34 @@ static void print_pattern_metrics(const struct patterns *patterns, FILE *out)
 	      out);
 	fprintf(out, "nomora_mesh_bad_pairs %llu\n", (unsigned long long)patterns->bad);
 	fputs("# TYPE nomora_mesh_patterns gauge\n"
-	      "# HELP nomora_mesh_patterns Racks, uplinks, hosts and paths whose pairs are mostly bad.\n",
+	      "# HELP nomora_mesh_patterns What is bad: racks, uplinks, hosts and paths whose pairs are mostly bad; "
+	      "hosts that stall; bad routers and links.\n",
 	      out);
 	for (int kind = 0; kind < PATTERN_KINDS; kind++)
 		fprintf(out, "nomora_mesh_patterns{kind=\"%s\"} %llu\n", pattern_names[kind],
 			(unsigned long long)patterns->by_kind[kind]);
+}
+
+static void print_culprits(const struct latency_matrix *live, const struct patterns *patterns, FILE *out)
+{
+	fputs("# TYPE nomora_mesh_culprit gauge\n"
+	      "# HELP nomora_mesh_culprit 1 for each host, rack, router or link that explains what is bad.\n",
+	      out);
+	for (size_t i = 0; i < patterns->count; i++) {
+		char *name = NULL;
+		size_t bytes;
+		FILE *text = open_memstream(&name, &bytes);
+
+		if (!text)
+			return;
+		pattern_print_name(live, &patterns->items[i], text);
+		if (fclose(text) == 0) {
+			fprintf(out, "nomora_mesh_culprit{kind=\"%s\",name=", pattern_names[patterns->items[i].kind]);
+			name_print_quoted(out, name);
+			fputs("} 1\n", out);
+		}
+		free(name);
+	}
 }
 
 int metrics_write(const struct mesh_pages *pages, const struct serve_call *call, FILE *out)
@@ -224,6 +246,7 @@ int metrics_write(const struct mesh_pages *pages, const struct serve_call *call,
 		"nomora_mesh_blind %d\n",
 		census.blind);
 	print_pattern_metrics(&patterns, out);
+	print_culprits(pages->live, &patterns, out);
 	print_rack_metrics(pages, out);
 	print_rack_losses(pages, now, out);
 	print_pod_metrics(pages, out);

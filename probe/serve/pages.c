@@ -128,12 +128,12 @@ static int print_patterns(const struct mesh_pages *pages, struct ns now, FILE *o
 
 	if (code)
 		return code;
-	if (!patterns.bad) {
+	if (!patterns.bad && !patterns.count) {
 		fputs("<p>No pair is bad.", out);
 	} else {
 		fputs("<ul>", out);
-		for (size_t i = 0; i < patterns.count; i++)
-			html_pattern(out, pages->live, &patterns.items[i]);
+		for (size_t i = 0; i < patterns.count && !code; i++)
+			code = html_pattern(out, pages->live, &patterns.items[i]);
 		fprintf(out, "</ul><p>%llu pairs are bad, %llu of them without a pattern.",
 			(unsigned long long)patterns.bad, (unsigned long long)patterns.unexplained);
 	}
@@ -141,7 +141,7 @@ static int print_patterns(const struct mesh_pages *pages, struct ns now, FILE *o
 	      "pairs.</span>",
 	      out);
 	patterns_free(&patterns);
-	return 0;
+	return code;
 }
 
 static int write_overview(const struct mesh_pages *pages, const struct serve_call *call, FILE *out)

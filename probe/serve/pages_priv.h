@@ -10,8 +10,7 @@
 
 #include <base/xml.h>
 #include <probe/serve/pages.h>
-
-#include "patterns_priv.h"
+#include <probe/verdict/patterns.h>
 
 int metrics_write(const struct mesh_pages *pages, const struct serve_call *call, FILE *out);
 
@@ -29,7 +28,8 @@ struct html_matrix {
 };
 void html_print_matrix(FILE *out, const struct html_matrix *matrix);
 
-void html_pattern(FILE *out, const struct latency_matrix *live, const struct pattern *pattern);
+/* Prints a list item. Returns 0 or -ENOMEM. */
+int html_pattern(FILE *out, const struct latency_matrix *live, const struct pattern *pattern);
 
 /* The racks of a live matrix in groups, one per pod. */
 struct grouping {

@@ -16,7 +16,7 @@ cat >"$scratch/cluster.json" <<'JSON'
 JSON
 
 check "merge" "$nomora" mesh merge "$scratch/h1.csv" "$scratch/h2.csv" -o "$scratch/all.csv"
-[ "$(grep -vc '^#' "$scratch/all.csv")" -eq 5 ] && head -1 "$scratch/all.csv" | grep -qx '# nomora.latency/3' && pass "all rows are there" || fail "all rows are there" "$(cat "$scratch/all.csv")"
+[ "$(grep -vc '^#' "$scratch/all.csv")" -eq 5 ] && head -1 "$scratch/all.csv" | grep -qx '# nomora.latency/4' && pass "all rows are there" || fail "all rows are there" "$(cat "$scratch/all.csv")"
 run "$nomora" mesh merge "$scratch/all.csv"
 [ "$out" = "$(cat "$scratch/all.csv")" ] && pass "merge of one file to stdout is that file" || fail "same" "$out"
 run "$nomora" mesh merge "$scratch/h1.csv" "$scratch/later.csv"

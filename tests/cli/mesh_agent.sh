@@ -34,6 +34,20 @@ wait_for 20 state measured 6 && pass "every pair is measured while the agents ru
 	fail "every pair is measured while the agents run" "$("$nomora" mesh show "$live" 2>&1)" "$(cat "$scratch"/h?.err)"
 wait_for 6 state unreachable 3 && state never 0 && pass "a peer that answers no ARP is unreachable" ||
 	fail "a peer that answers no ARP is unreachable" "$("$nomora" mesh show "$live" 2>&1)"
+# h3's agent is stopped for 120 ms of every 300: its host stalls, the network is good.
+while :; do kill -STOP "${process[h3]}"; sleep 0.12; kill -CONT "${process[h3]}"; sleep 0.18; done &
+stopper=$!
+at_exit kill "$stopper"
+finding() { "$nomora" mesh top "$live" --once | grep -q "$1"; }
+wait_for 20 finding '^Host h3 in rack rack1 stalls: it holds [1-9][0-9]* % of the probes for over 10 ms, up to 1[0-9][0-9] ms; this is not the network$' &&
+	pass "top says that h3 stalls, and that it is not the network" ||
+	fail "top says that h3 stalls, and that it is not the network" "$("$nomora" mesh top "$live" --once)"
+sleep 2 # the windows in which the stops began are over
+good() { "$nomora" mesh export "$live" --json | jq -e '[.pairs[] | select(.dst == "h3" and .rtt_p99_us < 20000)] | length == 2'; }
+check "the stops are in no round trip to h3" wait_for 6 good
+"$nomora" mesh top "$live" --once | grep -q "^Bad host h3" && fail "and no pair of h3 is bad" "$("$nomora" mesh top "$live" --once)" || pass "and no pair of h3 is bad"
+kill "$stopper" && wait "$stopper" 2>/dev/null
+kill -CONT "${process[h3]}"
 python3 - "$scratch/cluster.json" >"$scratch/two.json" <<-'END'
 	import json, sys
 	cluster = json.load(open(sys.argv[1]))

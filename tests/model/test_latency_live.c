@@ -363,7 +363,7 @@ Test(latency_live, other_files_versions_and_sizes_are_refused)
 	cr_assert_eq(pwrite(fd, "NOMORAL9", 8, 0), 8);
 	refuse("another version");
 	cr_assert(!latency_live_is(path));
-	pwrite(fd, "NOMORAL4", 8, 0);
+	pwrite(fd, "NOMORAL5", 8, 0);
 	cr_assert(latency_live_is(path));
 	pwrite(fd, &wrong, 4, 8);
 	refuse("records of another size");

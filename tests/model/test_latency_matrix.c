@@ -17,6 +17,9 @@
 #define HEADER_3                                                                                                       \
 	"src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at,state,paths,paths_covered,disturbed,error_"  \
 	"us,answered_at\n"
+#define HEADER_4                                                                                                       \
+	"src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at,state,paths,paths_covered,disturbed,error_"  \
+	"us,answered_at,peer_stalled,peer_stall_us,hop,next_hop,hop_us,hop_loss\n"
 
 static struct latency_matrix *parse(const char *text, struct error *err)
 {
@@ -172,7 +175,7 @@ static void assert_same(const struct latency_matrix *a, const struct latency_mat
 	}
 }
 
-Test(latency_matrix, both_versions_of_the_header_are_read)
+Test(latency_matrix, all_versions_of_the_header_are_read)
 {
 	struct error err = {0};
 	struct latency_matrix *matrix;
@@ -200,6 +203,15 @@ Test(latency_matrix, both_versions_of_the_header_are_read)
 	cr_assert(entry->updated_at.v == 9 * NS_PER_S && entry->answered_at.v == 2500 * NS_PER_MS);
 	cr_assert_eq(look_up(matrix, "a", "c")->answered_at.v, 0);
 	latency_matrix_destroy(matrix);
+	matrix = parse(HEADER_4 "a,b,1,2,3,0,4,5,measured,4,4,0,0,5,0.5,299000,10.78.0.5,fd78::3,400,0.25\n", &err);
+	cr_assert_not_null(matrix, "%s", err.text);
+	entry = look_up(matrix, "a", "b");
+	cr_assert(entry->peer_stalled == 0.5F && entry->peer_stall_us == 299000);
+	cr_assert(entry->hop == 0x0a4e0005 && entry->next_hop >> 112 == 0xfd78);
+	cr_assert(entry->hop_us == 400 && entry->hop_loss == 0.25F);
+	latency_matrix_destroy(matrix);
+	cr_assert_null(parse(HEADER_4 "a,b,1,2,3,0,4,5,measured,4,4,0,0,5,0.5,9,leaf1,,0,0\n", &err));
+	cr_assert_str_eq(err.text, "m.csv:2: hop: expected an IP address, found 'leaf1'");
 }
 
 Test(latency_matrix, what_is_written_reads_back_the_same)
@@ -214,7 +226,7 @@ Test(latency_matrix, what_is_written_reads_back_the_same)
 	file = fopen(path, "r");
 	cr_assert(file && fgets(first, sizeof first, file));
 	fclose(file);
-	cr_assert_str_eq(first, "# nomora.latency/3\n");
+	cr_assert_str_eq(first, "# nomora.latency/4\n");
 	back = latency_matrix_read(path, NULL, &err);
 	unlink(path);
 	cr_assert_not_null(back, "%s", err.text);

@@ -25,12 +25,14 @@ static void make(void)
 	make_with(hosts + 1, 3);
 }
 
-/* The peer's answer to a probe that took there_ns to the peer, 700 ns inside and back_ns back. */
+static int64_t held_ns = 700;
+
+/* The peer's answer to a probe that took there_ns to the peer, held_ns inside and back_ns back. */
 static bool answer(const struct prober_probe *asked, int64_t sent, int64_t there_ns, int64_t back_ns)
 {
 	int64_t t2 = sent + there_ns;
 	struct stamp_reply reply = {.sequence = asked->request.sequence,
-				    .sent_at = {t2 + 700},
+				    .sent_at = {t2 + held_ns},
 				    .error = {false, STAMP_PTP, 0, 1},
 				    .session = asked->request.session,
 				    .received_at = {t2},
@@ -47,7 +49,7 @@ static bool answer(const struct prober_probe *asked, int64_t sent, int64_t there
 			      .payload_bytes = sizeof payload};
 
 	stamp_write_reply(&reply, payload);
-	return prober_answer(&prober, &frame, &(struct prober_arrival){.at = at(t2 + 700 + back_ns)});
+	return prober_answer(&prober, &frame, &(struct prober_arrival){.at = at(t2 + held_ns + back_ns)});
 }
 
 /* An answer to that port would arrive at our own reflector. */
@@ -325,6 +327,33 @@ Test(prober, a_disturbed_sample_is_in_the_raw_figures_alone)
 		cr_assert(spsc_take(prober.samples, &sample));
 		cr_assert(sample.sequence == i && sample.disturbed == (i == 2) && sample.peer == 2);
 	}
+}
+
+/*
+ * The peer was stopped for 300 ms between t3 and the departure of its answer to the third probe: this looks like the
+ * way back. That the next probe arrived at once, but was held for 299 ms, shows that it was not.
+ */
+Test(prober, a_stall_of_the_peer_is_not_taken_for_the_network)
+{
+	static const int64_t held[] = {700, 700, 700, 299 * NS_PER_MS, 298 * NS_PER_MS, 700};
+
+	options = options_for(1);
+	options.interval.v = NS_PER_MS;
+	make_with(hosts + 1, 1);
+	prober_set_mode(&prober, AGENT_MEASURING, at(begin_ns));
+	for (unsigned int i = 0; i < 6; i++) {
+		int64_t now = begin_ns + i * NS_PER_MS;
+
+		cr_assert(prober_take(&prober, at(now), &neighbours, &probe));
+		prober_sent(&prober, &probe, at(now), false);
+		held_ns = held[i];
+		cr_assert(answer(&probe, now, 3000, i == 2 ? 300 * NS_PER_MS : 3000));
+	}
+	take_window(0, begin_ns + NS_PER_S);
+	cr_assert_eq(histogram_count(row.rtt), 6);
+	cr_assert_eq(row.disturbed, 1, "%lu", row.disturbed);
+	cr_assert_eq(histogram_maximum(row.undisturbed), 6000);
+	cr_assert_eq(histogram_count(row.residence), 6);
 }
 
 Test(prober, samples_are_in_the_window_they_were_taken_in_however_many_and_long_they_are)

@@ -310,6 +310,7 @@ Test(mesh_row, all_fields_are_in_the_json)
 		"\"rtt_us\":null,\"sent\":1,\"source_port\":50000,\"unknown\":7},{\"duplicates\":0,\"hops\":[],"
 		"\"late\":0,\"lost\":0,\"lost_forward\":null,\"received\":0,\"reordered\":0,\"rtt_us\":null,\"sent\":0,"
 		"\"source_port\":50001,\"unknown\":0}],\"paths_confidence\":0.5,\"paths_covered\":1,\"paths_known\":3,"
+		"\"peer_stalled\":0.0,"
 		"\"rack\":\"r1\",\"received\":9,\"reordered\":4,\"residence_us\":null,\"row_us\":null,\"rtt_us\":null,"
 		"\"sent\":10,\"ssid_ignored\":true,\"stamps\":{\"clock_error_us\":2.5,\"peer_clock_error_us\":null,"
 		"\"samples\":0,\"t1_kernel\":1,\"t3_follow_up\":2,\"t4_kernel\":3,\"t4_nic\":4},\"tlvs\":null,"

@@ -18,7 +18,7 @@
  * Another user on the host is an attacker: a file that a stranger may have made or may change is refused, readers
  * cannot take the writers' lock, and the content of the file is checked when it is read.
  *
- * The file begins with the 8 bytes "NOMORAL4", then (native byte order, 4 bytes each) the sizes of the records and the
+ * The file begins with the 8 bytes "NOMORAL5", then (native byte order, 4 bytes each) the sizes of the records and the
  * capacities. All of these are checked when the file is opened: a file of another version or size is refused.
  */
 #ifndef MODEL_LATENCY_LIVE_H
@@ -43,7 +43,7 @@ extern const char *const latency_host_status_names[]; /* NULL-terminated: "activ
 
 struct latency_live_size {
 	uint32_t hosts, racks; /* capacity */
-	uint64_t pairs;        /* capacity in pairs, 96 to 104 bytes each */
+	uint64_t pairs;        /* capacity in pairs, 144 to 152 bytes each */
 };
 
 /*

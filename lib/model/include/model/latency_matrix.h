@@ -5,16 +5,16 @@
  * the figures of a pair and begins to collect new ones. The file form is CSV; blank lines and lines that begin with '#'
  * are skipped:
  *
- *   # nomora.latency/3
+ *   # nomora.latency/4
  *   src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at,state,paths,paths_covered,disturbed,error_us,
- *     answered_at                                                                            (one line in the file)
- *   h1,h2,23.104,41.471,88.063,0,15000,1795188663.250,measured,0,1,0.001,0.05,1795188663.249
+ *     answered_at,peer_stalled,peer_stall_us,hop,next_hop,hop_us,hop_loss                   (one line in the file)
+ *   h1,h2,23.104,41.471,88.063,0,15000,1795188663.250,measured,0,1,0.001,0.05,1795188663.249,0,31.5,,,0,0
  *
- * Earlier versions of the form, which lack the last column or the last six, are read too. Times are microseconds, loss
- * is a share 0..1 of the probes sent, samples is the number of round trips measured. updated_at and answered_at are
- * seconds since the epoch (UTC): when the prober last saw the pair, i.e. the end of its last window, and when the peer
- * last answered (empty: never). Age is judged by updated_at alone: a host that does not answer stays unreachable as
- * long as a prober sees it. Sparse: pairs may be missing, and a row src = dst is allowed. Hosts are numbered in the
+ * Earlier versions of the form, which lack the last six columns, seven or twelve, are read too. Times are microseconds,
+ * loss is a share 0..1 of the probes sent, samples is the number of round trips measured. updated_at and answered_at
+ * are seconds since the epoch (UTC): when the prober last saw the pair, i.e. the end of its last window, and when the
+ * peer last answered (empty: never). Age is judged by updated_at alone: a host that does not answer stays unreachable
+ * as long as a prober sees it. Sparse: pairs may be missing, and a row src = dst is allowed. Hosts are numbered in the
  * order in which they are first named.
  *
  * A matrix is private or shared. A private matrix belongs to its creator and grows as needed; its threads need a lock
@@ -28,11 +28,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <base/address.h>
 #include <base/error.h>
 #include <base/file.h>
 #include <base/ns.h>
 #include <base/progress.h>
 
+enum {
+	LATENCY_STALL_US =
+		10000, /* a host that holds a probe for longer has stalled: several time slices of a busy CPU */
+};
 enum { LATENCY_NAME_BYTES = 64 }; /* longest host name with its NUL */
 
 enum latency_statistic {
@@ -57,6 +62,9 @@ enum latency_state {
 
 extern const char *const latency_state_names[]; /* NULL-terminated: "measured", "unreachable", "never", "stale" */
 
+/* Aligned so that an entry has no padding. */
+typedef ip_address latency_hop __attribute__((aligned(8)));
+
 struct latency_entry {
 	uint32_t source, destination;              /* host indices */
 	double rtt_p50_us, rtt_p99_us, rtt_max_us; /* NAN without samples */
@@ -69,6 +77,15 @@ struct latency_entry {
 	uint16_t paths, paths_covered; /* paths that exist (0 = unknown), and paths that were probed */
 	uint8_t state;                 /* enum latency_state */
 	uint8_t unused[3];
+	float peer_stalled;  /* share 0..1 of the samples that the peer held for longer than LATENCY_STALL_US */
+	float peer_stall_us; /* longest time that the peer held a sample */
+	/*
+	 * The link between two neighbouring routers that explains a worse path of this pair best, see
+	 * <probe/mesh/culprit.h>; 0 = none. hop_us: by how much this path's median exceeds that of the pair's best
+	 * path; hop_loss: share 0..1 of its probes that were lost on the way there.
+	 */
+	float hop_us, hop_loss;
+	latency_hop hop, next_hop;
 };
 
 /* Returns the entry's value of a statistic, or NAN if it has none. */

@@ -32,6 +32,9 @@
  *   - its probe left more than `stall` after it was due (the caches on its way through the host are cold then), or
  *   - the TX burst of its probe took longer than `stall` and the kernel did not stamp the departure, or
  *   - t4 is from the counter and the port was not polled for longer than `stall` before the answer arrived.
+ *
+ * It is disturbed, too, if the peer held the next probe for over 1 ms, and no longer than this sample took: the peer
+ * may have stalled between t3 and the departure of the answer.
  */
 #ifndef PROBE_AGENT_H
 #define PROBE_AGENT_H

@@ -44,6 +44,7 @@ struct mesh_pair {
 	double offset_us;
 	struct mesh_distribution rtt, undisturbed, residence;
 	struct mesh_distribution forward, backward; /* empty if the clocks are not exact enough, see agent.h */
+	double peer_stalled; /* share of the round trips that the peer held for over LATENCY_STALL_US */
 	double one_way_error_us;
 	struct agent_stamp_counts stamps;
 	struct agent_clocks clocks;

@@ -1,44 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "patterns_priv.h"
+#include "verdict_priv.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <base/array.h>
-#include <base/histogram.h>
 
-enum { RELATIONS = 3, PATTERNS_MOST = 50, PAIRS_LEAST = 3, RACKS_FOR_PATHS = 4096 };
+enum { PATTERNS_MOST = 50, RACKS_FOR_PATHS = 4096, P99_SAMPLES = 100 };
 
 static const double bad_share = 0.6, good_share = 0.3, bad_loss = 0.01, bad_factor = 3, bad_excess_us = 20;
 
-const char *const pattern_names[] = {"rack", "uplink", "host", "path", NULL};
-
-struct tally {
-	uint32_t pairs, bad, unreachable;
-};
-
-struct bad_pair {
-	uint32_t source, destination;
-	bool unreachable, explained;
-};
-
-struct search {
-	const struct latency_matrix *live;
-	enum latency_statistic statistic;
-	struct ns now, max_age;
-	struct histogram *kinds[RELATIONS];
-	double limits[RELATIONS];
-	size_t hosts, racks;
-	uint32_t *rack_of, *rack_hosts;
-	bool *active;
-	struct tally *host[PATTERN_ENDS], *inside, *outside; /* counts of pairs: host[end][host]; inside[rack]: in the
-								rack; outside[rack]: that enter or leave it */
-	uint32_t *between; /* number of pairs from rack to rack; NULL = there are too many racks */
-	struct bad_pair *bad;
-	size_t bad_count, bad_capacity;
-	struct patterns *found;
-};
+const char *const pattern_names[] = {"rack", "uplink", "host", "path", "stall", "router", "link", NULL};
 
 static int relation(const struct search *search, const struct latency_entry *entry)
 {
@@ -49,11 +22,7 @@ static int relation(const struct search *search, const struct latency_entry *ent
 	return strcmp(latency_live_pod_name(search->live, from), latency_live_pod_name(search->live, to)) == 0 ? 1 : 2;
 }
 
-/*
- * Loads a pair and its state. Returns true if the search uses the pair: both hosts are active, and the pair is
- * unreachable or was measured and is not stale.
- */
-static bool load(const struct search *search, size_t at, struct latency_entry *entry, enum latency_state *state)
+bool search_load(const struct search *search, size_t at, struct latency_entry *entry, enum latency_state *state)
 {
 	if (!latency_matrix_load(search->live, at, entry) || entry->source >= search->hosts ||
 	    entry->destination >= search->hosts || entry->source == entry->destination ||
@@ -63,13 +32,36 @@ static bool load(const struct search *search, size_t at, struct latency_entry *e
 	return *state == LATENCY_STATE_MEASURED || *state == LATENCY_STATE_UNREACHABLE;
 }
 
+/*
+ * The value by which a pair is judged: a p99 only if there are samples for it, and the host at the other end did not
+ * hold them. Without undisturbed samples, and without a value, 0.
+ */
+static double judged_value(const struct search *search, const struct latency_entry *entry)
+{
+	double undisturbed = (double)entry->samples * (1 - (double)entry->disturbed);
+	bool coarse =
+		undisturbed < P99_SAMPLES - 0.5 || search->stalls[entry->source] || search->stalls[entry->destination];
+
+	if (undisturbed < 0.5)
+		return 0;
+	return latency_entry_value(entry, coarse ? LATENCY_STATISTIC_P50 : search->statistic);
+}
+
+static bool is_bad(const struct search *search, const struct latency_entry *entry)
+{
+	bool stalls = search->stalls[entry->source] || search->stalls[entry->destination];
+
+	return (entry->loss > bad_loss && !stalls) ||
+	       judged_value(search, entry) > search->limits[relation(search, entry)];
+}
+
 static void find_limits(struct search *search)
 {
 	struct latency_entry entry;
 	enum latency_state state;
 
 	for (size_t i = 0; i < latency_matrix_count(search->live); i++)
-		if (load(search, i, &entry, &state) && state == LATENCY_STATE_MEASURED)
+		if (search_load(search, i, &entry, &state) && state == LATENCY_STATE_MEASURED)
 			histogram_record(search->kinds[relation(search, &entry)],
 					 (int64_t)(latency_entry_value(&entry, search->statistic) * 1e3));
 	for (int r = 0; r < RELATIONS; r++) {
@@ -110,11 +102,10 @@ static int count_pairs(struct search *search)
 		bool unreachable, bad;
 		uint32_t from, to;
 
-		if (!load(search, i, &entry, &state))
+		if (!search_load(search, i, &entry, &state))
 			continue;
 		unreachable = state == LATENCY_STATE_UNREACHABLE;
-		bad = unreachable || entry.loss > bad_loss ||
-		      latency_entry_value(&entry, search->statistic) > search->limits[relation(search, &entry)];
+		bad = unreachable || is_bad(search, &entry);
 		from = search->rack_of[entry.source];
 		to = search->rack_of[entry.destination];
 		add(&search->host[PATTERN_SOURCE][entry.source], bad, unreachable);
@@ -137,7 +128,7 @@ static double share(const struct tally *tally)
 	return tally->pairs ? (double)tally->bad / tally->pairs : 0;
 }
 
-static int report(struct search *search, struct pattern pattern)
+int search_report(struct search *search, struct pattern pattern)
 {
 	struct patterns *found = search->found;
 	struct pattern *items;
@@ -227,13 +218,15 @@ static int judge_racks(struct search *search)
 		const struct tally *in = &search->inside[rack], *out = &search->outside[rack];
 		bool whole = share(in) >= bad_share && share(out) >= bad_share;
 		bool uplink = in->pairs && share(in) < good_share && share(out) >= bad_share;
-		struct pattern pattern = {whole ? PATTERN_RACK : PATTERN_UPLINK,
-					  rack,
-					  rack,
-					  out->pairs,
-					  out->bad,
-					  out->unreachable,
-					  PATTERN_ENDS};
+		struct pattern pattern = {
+			.kind = whole ? PATTERN_RACK : PATTERN_UPLINK,
+			.from = rack,
+			.to = rack,
+			.pairs = out->pairs,
+			.bad = out->bad,
+			.unreachable = out->unreachable,
+			.end = PATTERN_ENDS,
+		};
 
 		/* With two racks, the pairs do not show whose link is bad: this is reported as a path. */
 		if (search->rack_hosts[rack] < 2 || search->racks < 3 || !(whole || uplink))
@@ -244,7 +237,7 @@ static int judge_racks(struct search *search)
 		 */
 		if (whole && bad_hosts_of(search, rack) < 2)
 			continue;
-		code = report(search, pattern);
+		code = search_report(search, pattern);
 		explain(search, whole ? of_rack : through_uplink, &pattern);
 	}
 	return code;
@@ -265,7 +258,7 @@ static bool is_bad_host(const struct search *search, uint32_t host, int end)
 
 static struct pattern worst_host(const struct search *search, int end)
 {
-	struct pattern pattern = {PATTERN_HOST, 0, 0, 0, 0, 0, end};
+	struct pattern pattern = {.kind = PATTERN_HOST, .end = end};
 	double worst = 0;
 
 	for (uint32_t host = 0; host < search->hosts; host++) {
@@ -275,7 +268,13 @@ static struct pattern worst_host(const struct search *search, int end)
 		    (share(&tally) == worst && tally.bad <= pattern.bad))
 			continue;
 		worst = share(&tally);
-		pattern = (struct pattern){PATTERN_HOST, host, host, tally.pairs, tally.bad, tally.unreachable, end};
+		pattern = (struct pattern){.kind = PATTERN_HOST,
+					   .from = host,
+					   .to = host,
+					   .pairs = tally.pairs,
+					   .bad = tally.bad,
+					   .unreachable = tally.unreachable,
+					   .end = end};
 	}
 	return pattern;
 }
@@ -293,7 +292,7 @@ static int judge_hosts(struct search *search)
 		struct pattern pattern = worst_host(search, ends[i]);
 
 		while (!code && pattern.bad && search->found->by_kind[PATTERN_HOST] < PATTERNS_MOST) {
-			code = report(search, pattern);
+			code = search_report(search, pattern);
 			explain(search, of_host, &pattern);
 			pattern = worst_host(search, ends[i]);
 		}
@@ -329,7 +328,8 @@ static int judge_paths(struct search *search)
 	if (count)
 		qsort(keys, count, sizeof *keys, compare_by_racks);
 	for (size_t i = 0; i < count && !code; i = next) {
-		struct pattern pattern = {PATTERN_PATH, keys[i][0], keys[i][1], 0, 0, 0, PATTERN_ENDS};
+		struct pattern pattern = {
+			.kind = PATTERN_PATH, .from = keys[i][0], .to = keys[i][1], .end = PATTERN_ENDS};
 
 		for (next = i; next < count && compare_by_racks(keys[i], keys[next]) == 0;)
 			next++;
@@ -338,7 +338,7 @@ static int judge_paths(struct search *search)
 		if (pattern.bad < 2 || pattern.bad < bad_share * pattern.pairs)
 			continue;
 		explain(search, on_path, &pattern);
-		code = report(search, pattern);
+		code = search_report(search, pattern);
 	}
 	free(keys);
 	return code;
@@ -351,6 +351,7 @@ static int prepare(struct search *search)
 	search->rack_of = calloc(search->hosts + 1, sizeof *search->rack_of);
 	search->rack_hosts = calloc(search->racks + 1, sizeof *search->rack_hosts);
 	search->active = calloc(search->hosts + 1, sizeof *search->active);
+	search->stalls = calloc(search->hosts + 1, sizeof *search->stalls);
 	for (int end = 0; end < PATTERN_ENDS; end++)
 		search->host[end] = calloc(search->hosts + 1, sizeof **search->host);
 	search->inside = calloc(search->racks + 1, sizeof *search->inside);
@@ -362,8 +363,8 @@ static int prepare(struct search *search)
 		if (!search->kinds[r])
 			return -ENOMEM;
 	}
-	if (!search->rack_of || !search->rack_hosts || !search->active || !search->host[0] || !search->host[1] ||
-	    !search->inside || !search->outside)
+	if (!search->rack_of || !search->rack_hosts || !search->active || !search->stalls || !search->host[0] ||
+	    !search->host[1] || !search->inside || !search->outside)
 		return -ENOMEM;
 	for (uint32_t host = 0; host < search->hosts; host++) {
 		uint32_t rack = latency_live_rack_of(search->live, host);
@@ -383,6 +384,7 @@ static void release(struct search *search)
 	free(search->rack_of);
 	free(search->rack_hosts);
 	free(search->active);
+	free(search->stalls);
 	for (int end = 0; end < PATTERN_ENDS; end++)
 		free(search->host[end]);
 	free(search->inside);
@@ -399,6 +401,8 @@ int patterns_find(const struct latency_matrix *live, enum latency_statistic stat
 	int code = prepare(&search);
 
 	*patterns = (struct patterns){0};
+	code = code ? code : search_stalls(&search);
+	code = code ? code : search_hops(&search);
 	if (!code) {
 		find_limits(&search);
 		code = count_pairs(&search);
