@@ -11,6 +11,7 @@
 
 #include <base/log.h>
 #include <base/spsc.h>
+#include <probe/mesh/culprit.h>
 #include <probe/mesh/row.h>
 
 enum { ROWS = 16, ADDRESSES_MAXIMUM = PEERS_MAXIMUM };
@@ -38,6 +39,7 @@ struct watch {
 	struct peers known;
 	/* Used by the publisher. */
 	struct timespec peers_changed;
+	struct culprits *culprits;
 	struct mesh_watch_state state;
 	ip_address unreachable[ADDRESSES_MAXIMUM];
 	uint64_t published_of_round;
@@ -82,6 +84,9 @@ static int publish_pair(struct watch *watch, const struct mesh_pair *pair, int64
 	if (entry.state == LATENCY_STATE_UNREACHABLE &&
 	    latency_matrix_load_pair(live, entry.source, entry.destination, &old))
 		entry.answered_at = old.answered_at;
+	if (entry.state == LATENCY_STATE_MEASURED &&
+	    (culprits_take(watch->culprits, pair) || culprits_name(watch->culprits, pair->peer.address, &entry)))
+		return -ENOMEM;
 	if (entry.state != LATENCY_STATE_NEVER)
 		note_reach(watch, pair->peer.address, entry.state == LATENCY_STATE_UNREACHABLE);
 	return latency_matrix_set(live, &entry);
@@ -147,6 +152,7 @@ static void read_peers(struct watch *watch)
 	peers = calloc(1, sizeof *peers);
 	if (peers && peers_read(watch->options->peers_path, peers, &err) == 0) {
 		watch->state.peers = peers->count - (peers_find(peers, watch->options->address) != NULL);
+		culprits_keep(watch->culprits, peers);
 		if (spsc_put(watch->lists, &peers))
 			return;
 		peers_free(peers);
@@ -317,6 +323,7 @@ static void release(struct watch *watch)
 	}
 	for (size_t i = 0; i < ROWS; i++)
 		agent_row_destroy(watch->rows[i]);
+	culprits_destroy(watch->culprits);
 	free(watch->full);
 	free(watch->empty);
 	free(watch->lists);
@@ -333,7 +340,8 @@ int mesh_watch_run(struct agent *agent, const struct peers *peers, struct mesh_w
 	if (watch) {
 		watch->options = options;
 		watch->agent = agent;
-		code = create_queues(watch);
+		watch->culprits = culprits_create();
+		code = watch->culprits ? create_queues(watch) : -ENOMEM;
 	}
 	if (code) {
 		if (watch)

@@ -34,7 +34,7 @@ bool search_load(const struct search *search, size_t at, struct latency_entry *e
 
 /*
  * The value by which a pair is judged: a p99 only if there are samples for it, and the host at the other end did not
- * hold them. Without undisturbed samples, and without a value, 0.
+ * hold them; less what a bad link on its worst path adds, which search_hops() reports. Without undisturbed samples, 0.
  */
 static double judged_value(const struct search *search, const struct latency_entry *entry)
 {
@@ -44,7 +44,7 @@ static double judged_value(const struct search *search, const struct latency_ent
 
 	if (undisturbed < 0.5)
 		return 0;
-	return latency_entry_value(entry, coarse ? LATENCY_STATISTIC_P50 : search->statistic);
+	return latency_entry_value(entry, coarse ? LATENCY_STATISTIC_P50 : search->statistic) - (double)entry->hop_us;
 }
 
 static bool is_bad(const struct search *search, const struct latency_entry *entry)

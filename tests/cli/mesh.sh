@@ -34,7 +34,7 @@ refuses "no file" 1 'nowhere' "$nomora" mesh show "$scratch/nowhere"
 refuses "no subcommand of that name" 2 "no command 'shwo'" "$nomora" mesh shwo
 refuses "draw without a picture" 2 'missing option -o' "$nomora" mesh draw "$scratch/all.csv"
 
-sed 's/^h2,h10.*/h2,h2,900,900,900,0,50,1000,measured,0,0,0,0,1000/' "$scratch/all.csv" >"$scratch/self.csv"
+sed 's/^h2,h10.*/h2,h2,900,900,900,0,50,1000,measured,0,0,0,0,1000,0,0,,,0,0/' "$scratch/all.csv" >"$scratch/self.csv"
 run "$nomora" mesh show "$scratch/self.csv" --json
 check "a host's way to itself is no pair of the summary" python3 -c '
 import json, sys

@@ -279,6 +279,8 @@ static void slow_spine3(struct latency_entry *entry)
 	entry->hop = leaf1 + entry->source / PER_RACK;
 	entry->next_hop = spine3;
 	entry->hop_us = 390 + (float)(entry->destination % 3) * 10;
+	if (entry->source < 8) /* the pair's figures are those of its worst path */
+		entry->rtt_p50_us = entry->rtt_p99_us = entry->rtt_max_us = 70 + (double)entry->hop_us;
 }
 
 Test(patterns, a_slow_router)
@@ -293,6 +295,7 @@ static void lossy_spine3(struct latency_entry *entry)
 	slow_spine3(entry);
 	entry->hop_loss = entry->hop ? 0.05F : 0;
 	entry->hop_us = 0;
+	entry->rtt_p50_us = entry->rtt_p99_us = entry->rtt_max_us = 70;
 }
 
 Test(patterns, a_lossy_router)
