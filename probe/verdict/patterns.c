@@ -32,9 +32,24 @@ bool search_load(const struct search *search, size_t at, struct latency_entry *e
 	return *state == LATENCY_STATE_MEASURED || *state == LATENCY_STATE_UNREACHABLE;
 }
 
+/* What a reported router or link adds to the pair's worst path. */
+static double explained_us(const struct search *search, const struct latency_entry *entry)
+{
+	for (size_t i = 0; entry->hop && i < search->found->count; i++) {
+		const struct pattern *pattern = &search->found->items[i];
+		bool hop = entry->hop == pattern->hop || entry->next_hop == pattern->hop;
+		bool next = entry->hop == pattern->next_hop || entry->next_hop == pattern->next_hop;
+
+		if ((pattern->kind == PATTERN_ROUTER && hop) || (pattern->kind == PATTERN_LINK && hop && next))
+			return (double)entry->hop_us;
+	}
+	return 0;
+}
+
 /*
  * The value by which a pair is judged: a p99 only if there are samples for it, and the host at the other end did not
- * hold them; less what a bad link on its worst path adds, which search_hops() reports. Without undisturbed samples, 0.
+ * hold them; less what a bad link on its worst path adds, if this link or a router of it was reported. Without
+ * undisturbed samples, 0.
  */
 static double judged_value(const struct search *search, const struct latency_entry *entry)
 {
@@ -44,7 +59,8 @@ static double judged_value(const struct search *search, const struct latency_ent
 
 	if (undisturbed < 0.5)
 		return 0;
-	return latency_entry_value(entry, coarse ? LATENCY_STATISTIC_P50 : search->statistic) - (double)entry->hop_us;
+	return latency_entry_value(entry, coarse ? LATENCY_STATISTIC_P50 : search->statistic) -
+	       explained_us(search, entry);
 }
 
 static bool is_bad(const struct search *search, const struct latency_entry *entry)

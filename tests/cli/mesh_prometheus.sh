@@ -11,6 +11,39 @@ hosts=${NOMORA_MESH_HOSTS:-1000}
 racks=$((hosts / 20))
 check "promtool finds nothing in the rules" promtool check rules "$source_root/integrations/prometheus/nomora.rules.yml"
 
+# The alerts that fire when the mesh itself is dead, by Prometheus' own evaluation: not before their time, and not for a
+# mesh that is fine.
+cp "$source_root/integrations/prometheus/nomora.rules.yml" "$scratch"
+cat >"$scratch/alerts.yml" <<'END'
+rule_files: [nomora.rules.yml]
+evaluation_interval: 15s
+tests:
+  - interval: 15s
+    input_series: # the last row was written at 0 s; the blind gauge rises at 60 s
+      - {series: 'nomora_mesh_written_timestamp_seconds{instance="dead"}', values: '0x40'}
+      - {series: 'nomora_mesh_blind{instance="dead"}', values: '0x3 1x36'}
+      - {series: 'nomora_mesh_written_timestamp_seconds{instance="well"}', values: '0+15x40'}
+      - {series: 'nomora_mesh_blind{instance="well"}', values: '0x40'}
+    alert_rule_test:
+      - {eval_time: 1m, alertname: NomoraMeshSilent, exp_alerts: []}
+      - {eval_time: 1m, alertname: NomoraMeshBlind, exp_alerts: []}
+      - eval_time: 3m
+        alertname: NomoraMeshSilent
+        exp_alerts:
+          - exp_labels: {severity: critical, instance: dead}
+            exp_annotations:
+              summary: No prober writes the latency matrix of dead
+              description: "The last prober wrote 3m 0s ago: placements use old figures."
+      - eval_time: 3m
+        alertname: NomoraMeshBlind
+        exp_alerts:
+          - exp_labels: {severity: critical, instance: dead}
+            exp_annotations:
+              summary: The mesh of dead is blind
+              description: "No prober has seen any pair lately: nothing is known, bad or good. Placements use no measurement."
+END
+check "the alerts of a dead mesh fire within 3 minutes" promtool test rules "$scratch/alerts.yml"
+
 # Racks of 20 hosts in pods of 10 racks: all pairs within racks, one pair between any two racks. h7 is bad, and so is
 # the uplink of rack r30.
 python3 - "$scratch" "$hosts" <<'END'
