@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # A live mesh of 4 leaves, 4 spines and 8 hosts names the culprit of a fault within a few windows: a slow and a lossy
-# spine, a slow link, a host that stalls, a dead rack. Without a fault, it accuses nobody.
+# spine, a slow link, a host that stalls, a dead rack. Without a fault, it accuses nobody. On demand: it needs a machine
+# whose CPUs are not shared; SPINE=1 forces the part with four injectors.
 . "$(dirname "$0")/../cli/lib.sh"
 
 [ "$(id -u)" -eq 0 ] || skip_all "needs root"
