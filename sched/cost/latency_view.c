@@ -274,6 +274,21 @@ void latency_view_expire(struct latency_view *view, uint32_t before_s,
 	(void)latency_maxima_settle(view);
 }
 
+bool latency_view_silent(const struct latency_view *view, uint32_t machine)
+{
+	const struct measured_row *row = &view->rows[machine];
+	uint32_t own = view->layout->column_of_machine[machine], others = 0;
+
+	for (uint32_t i = 0; i < row->count; i++) {
+		if (row->pairs[i].column == own)
+			continue;
+		if (isfinite(pair_value(&row->pairs[i])))
+			return false;
+		others++;
+	}
+	return others > 0;
+}
+
 float latency_view_own(const struct latency_view *view, uint32_t source, uint32_t destination)
 {
 	const struct measured_row *row = &view->rows[source];

@@ -17,9 +17,14 @@ static void view_extremes(const void *context, uint32_t root, float *least_us, f
 	latency_view_extremes(context, root, least_us, most_us);
 }
 
+static bool view_silent(const void *context, uint32_t machine)
+{
+	return latency_view_silent(context, machine);
+}
+
 struct cost_source cost_source_from_view(const struct latency_view *view)
 {
-	return (struct cost_source){.row = view_row, .context = view, .extremes = view_extremes};
+	return (struct cost_source){.row = view_row, .context = view, .extremes = view_extremes, .silent = view_silent};
 }
 
 static void cached_row_free(struct cached_row *cached)
@@ -351,6 +356,11 @@ int32_t cost_rows_at(const struct cost_rows *rows, int32_t curve, uint32_t root,
 
 	rows->source.row(rows->source.context, root, rows->layout->column_of_machine[machine], 1, &rtt_us);
 	return (int32_t)cost_table_at(rows->tables[curve], rtt_us);
+}
+
+bool cost_rows_silent(const struct cost_rows *rows, uint32_t machine)
+{
+	return rows->source.silent && rows->source.silent(rows->source.context, machine);
 }
 
 void cost_rows_rack(struct cost_rows *rows, int32_t curve, uint32_t root, uint32_t rack, uint16_t *cost)

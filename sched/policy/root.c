@@ -6,6 +6,8 @@
  * - racks with free slots for all of the job's tasks that have no machine yet, whether they have arrived or not
  * - racks in which tasks of the job run
  * - without any of these, all racks
+ * A machine that no other one reaches is a candidate only if there is no other: a job that fits on it whole would look
+ * as if it cost nothing there.
  * Of equal machines, the one in the fuller rack is taken, so that the emptier ones remain for larger jobs.
  *
  * Some jobs have a root but their other tasks still wait for this round's second solve. Slots for these tasks are
@@ -126,6 +128,8 @@ static void add_rack(struct root_search *search, uint32_t rack)
 
 		if (unclaimed == 0 &&
 		    (machine == COST_NO_MACHINE || room > 0 || flownet_free(search->net, machine) == 0))
+			continue;
+		if (cost_rows_silent(placer->rows, machine))
 			continue;
 		placer->candidates[search->count++] = (struct root_candidate){
 			.cost = rest_cost_bound(placer, search->net, search->job, machine, search->tasks - 1) +

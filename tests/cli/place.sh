@@ -176,6 +176,9 @@ for jobs in silent turned; do
 			'd["totals"]["performance_cost"], d["solver"]["cost"], d["solver"]["verified"], d["solver"]["refused"]' "(200, 200, True, 0)"
 	done
 done
+run "$nomora" place --cluster "$source_root/tests/data/place/dead-host-cluster.json" --curves "$curves" --jobs <(echo '{"id": "web", "curve": "memcached", "root": "s", "tasks": ["s", "c", "d"]}') \
+	--latency "$source_root/tests/data/place/dead-host.csv" --json
+expect "a host that nobody reaches gets no new root, though the whole job fits there" 'sorted(t["machine"] for t in d["tasks"])' "['h2', 'h2', 'h3']"
 run "${silent[@]}" --jobs silent.jsonl --policy quincy
 expect "a refused move is counted, and nothing is called optimal" 'd["solver"]["verified"], d["solver"]["refused"], d["totals"]["waiting"]' "(False, 1, 1)"
 sed 's/1795188663.25$/1000/' mesh.csv >old.csv

@@ -115,6 +115,9 @@ void latency_view_moved_clear(struct latency_view *view);
 /* Returns the round trip between two machines. Sets *origin unless `origin` is NULL. */
 float latency_view_get(const struct latency_view *view, uint32_t a, uint32_t b, enum latency_origin *origin);
 
+/* Returns true if the machine was measured, but no pair of it and another machine answers in both directions. */
+bool latency_view_silent(const struct latency_view *view, uint32_t machine);
+
 /* Returns the round trip that `source` itself measured to `destination`; negative if it has measured none. */
 float latency_view_own(const struct latency_view *view, uint32_t source, uint32_t destination);
 

@@ -56,6 +56,8 @@ struct cost_source {
 	 * to compute and are often not needed.
 	 */
 	bool coarse;
+	/* Optional. Returns true if no other machine can reach the machine, by all that is measured of it. */
+	bool (*silent)(const void *context, uint32_t machine);
 };
 
 /* The source that reads a latency view. */
@@ -154,6 +156,9 @@ void cost_rows_fetch(const struct cost_rows *rows, uint32_t root, enum cost_fetc
 
 /* Returns the cost of one machine, regardless of thresholds, or COST_ABSENT if it cannot be reached. */
 int32_t cost_rows_at(const struct cost_rows *rows, int32_t curve, uint32_t root, uint32_t machine);
+
+/* Returns true if no other machine can reach the machine, by all that is measured of it. */
+bool cost_rows_silent(const struct cost_rows *rows, uint32_t machine);
 
 /* Writes the costs of a rack's columns to `cost`; COST_ABSENT for columns without a present machine. */
 void cost_rows_rack(struct cost_rows *rows, int32_t curve, uint32_t root, uint32_t rack, uint16_t *cost);
