@@ -95,6 +95,40 @@ static void explain_task(const struct problem *p, uint32_t f, const uint32_t *pl
 	add_task(p, f, own, place, 1, load);
 }
 
+/*
+ * With relaunch delays, the demands depend on p, so the alternatives are evaluated each at its own p. Changes place[f]
+ * during the call; leaves the problem at another scale.
+ */
+static void explain_late(struct problem *p, uint32_t f, uint32_t *place, double *load, const double *space,
+			 struct recovery_reason *reason)
+{
+	uint32_t own = place[f];
+	double sum = 0;
+
+	recovery_problem_evaluate(p, place, load);
+	*reason = (struct recovery_reason){.task = p->failed[f].task,
+					   .server = p->server[own],
+					   .load_s = recovery_problem_relative(p, own, load[own], load[p->N + own]),
+					   .next_p = INFINITY};
+	for (uint32_t n = 0; n < p->N; n++) {
+		double with;
+
+		if (!fits(p, f, n, space))
+			continue;
+		place[f] = n;
+		with = recovery_problem_evaluate(p, place, load).p;
+		sum += with;
+		reason->server_count++;
+		if (n != own && with < reason->next_p) {
+			reason->has_next = true;
+			reason->next_server = p->server[n];
+			reason->next_p = with;
+		}
+	}
+	place[f] = own;
+	reason->random_p = reason->server_count ? sum / reason->server_count : 0;
+}
+
 int recovery_explain(const struct recovery_scenario *scenario, const struct recovery_answer *answer,
 		     struct recovery_reason *reasons)
 {
@@ -118,7 +152,10 @@ int recovery_explain(const struct recovery_scenario *scenario, const struct reco
 			space[place[f]] -= problem.failed[f].cpu;
 		for (uint32_t f = 0; f < problem.F; f++) {
 			space[place[f]] += problem.failed[f].cpu;
-			explain_task(&problem, f, place, load, space, &reasons[f]);
+			if (problem.has_relaunch)
+				explain_late(&problem, f, place, load, space, &reasons[f]);
+			else
+				explain_task(&problem, f, place, load, space, &reasons[f]);
 			space[place[f]] -= problem.failed[f].cpu;
 		}
 	}

@@ -45,13 +45,14 @@ static bool is_certain(double p)
 	return isfinite(p);
 }
 
-static void check_reason(const struct recovery_scenario *s, uint32_t *server, const struct recovery_reason *reason)
+static void check_reason(const struct recovery_scenario *s, uint32_t *server, const struct recovery_reason *reason,
+			 double noise)
 {
 	uint32_t own = server[reason->task], count = 0;
 	double next_p = INFINITY, next_p_of = NAN, sum = 0;
 
 	cr_assert_eq(reason->server, own);
-	expect_near(reason->load_s, load_of(s, server, own));
+	cr_assert_float_eq(reason->load_s, load_of(s, server, own), noise);
 	for (uint32_t n = 0; n < s->server_count; n++) {
 		double p;
 
@@ -77,14 +78,14 @@ static void check_reason(const struct recovery_scenario *s, uint32_t *server, co
 	}
 }
 
-Test(recovery_explain, each_reason_is_that_of_all_servers)
+static void check_reasons(const struct world_options *world)
 {
 	uint32_t checked = 0, alternatives = 0;
 	struct rng rng;
 
 	rng_seed(&rng, 77);
 	for (int i = 0; i < SCENARIOS; i++) {
-		struct recovery_scenario *s = world_create(&rng, &options);
+		struct recovery_scenario *s = world_create(&rng, world);
 		struct recovery_answer answer = {0};
 		struct recovery_reason *reasons;
 		uint32_t *server;
@@ -96,7 +97,9 @@ Test(recovery_explain, each_reason_is_that_of_all_servers)
 			cr_assert_eq(recovery_explain(s, &answer, reasons), 0);
 			for (uint32_t f = 0; f < answer.failed_count; f++) {
 				cr_assert_eq(reasons[f].task, answer.failed[f]);
-				check_reason(s, server, &reasons[f]);
+				/* Near the least p, demands are up to 1e9 times the volume: the loads then differ by
+				 * rounding. */
+				check_reason(s, server, &reasons[f], world->relaunch ? 1e-4 : 1e-9);
 				alternatives += reasons[f].has_next;
 				checked++;
 			}
@@ -108,6 +111,19 @@ Test(recovery_explain, each_reason_is_that_of_all_servers)
 	}
 	cr_expect_gt(checked, SCENARIOS);
 	cr_expect(alternatives > checked / 4 && alternatives < checked, "%u of %u", alternatives, checked);
+}
+
+Test(recovery_explain, each_reason_is_that_of_all_servers)
+{
+	check_reasons(&options);
+}
+
+Test(recovery_explain, with_relaunch_delays_each_alternative_has_its_own_p)
+{
+	struct world_options late = options;
+
+	late.relaunch = true;
+	check_reasons(&late);
 }
 
 /* If one task fails, its random placements are all servers on which it fits, equally likely. */
