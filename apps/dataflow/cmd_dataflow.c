@@ -98,7 +98,7 @@ static int place(const struct dataflow_settings *settings, struct dataflow *data
 	double bound_MBps = NAN;
 	int code;
 
-	if (!plan || (settings->bound && dataflow_bound(plan->network, settings->local_MBps, &bound_MBps, err) < 0))
+	if (!plan || (settings->bound && dataflow_bound(plan->network, &bound_MBps, err) < 0))
 		code = dataflow_fail(err);
 	else if (settings->plot && dataflow_plan_plot(plan, engine, settings->plot, err) < 0)
 		code = COMMAND_FAILED;

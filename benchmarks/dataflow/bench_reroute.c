@@ -12,7 +12,7 @@
 #include <sched/dataflow/engine.h>
 #include <sched/dataflow/generate.h>
 
-enum { SLOTS = 2, WANTED = 100, REPEATS = 50, LOCAL_MBPS = 10000 };
+enum { SLOTS = 2, WANTED = 100, REPEATS = 50 };
 
 struct figures {
 	uint32_t links, routes; /* failed links, and the routes over them */
@@ -59,7 +59,7 @@ static int measure(struct topology *topology, struct network *network, uint32_t 
 		changed = set_links(topology, network, links, figures->links, false, &figures->fail_ms[i]);
 		if (i == 0) {
 			figures->improve_ms = -cpu_ms();
-			network_improve_rerouted(network, LOCAL_MBPS);
+			network_improve_rerouted(network);
 			figures->improve_ms += cpu_ms();
 		}
 		if (changed != (int)figures->routes ||

@@ -76,7 +76,7 @@ static int set_routes(struct run *run, struct error *err)
  */
 static int improve_routes(struct run *run, struct error *err)
 {
-	int better = network_improve_rerouted(run->plan->network, run->options->local_MBps);
+	int better = network_improve_rerouted(run->plan->network);
 
 	if (better < 0)
 		return error_set(err, ENOMEM, "out of memory");

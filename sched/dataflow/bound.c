@@ -131,13 +131,12 @@ static int add_cpu(struct bound *bound, const struct network_job *job, int first
 	return 0;
 }
 
-static int add_job(struct bound *bound, const struct network_job *job, double local_MBps)
+static int add_job(struct bound *bound, const struct network_job *job)
 {
 	int first = glp_add_cols(bound->lp, (int)job->graph->source_count), code;
 
 	for (uint32_t s = 0; s < job->graph->source_count; s++) {
-		uint32_t component = dataflow_component_of(job->job, job->graph->sources[s]);
-		double most = fmin(job->job->components[component].MBps, local_MBps);
+		double most = network_source_MBps(bound->network, job->job, job->graph->sources[s]);
 
 		glp_set_col_bnds(bound->lp, first + (int)s, most > 0 ? GLP_DB : GLP_FX, 0, most);
 		glp_set_obj_coef(bound->lp, first + (int)s, 1);
@@ -172,7 +171,7 @@ static void merge_entries(struct bound *bound)
 	hash_table_free(&seen);
 }
 
-static int solve(struct bound *bound, double local_MBps, double *sum_MBps)
+static int solve(struct bound *bound, double *sum_MBps)
 {
 	uint32_t jobs;
 	const struct network_job *job = network_jobs(bound->network, &jobs);
@@ -181,7 +180,7 @@ static int solve(struct bound *bound, double local_MBps, double *sum_MBps)
 
 	glp_set_obj_dir(bound->lp, GLP_MAX);
 	for (uint32_t j = 0; j < jobs && code == 0; j++)
-		code = add_job(bound, &job[j], local_MBps);
+		code = add_job(bound, &job[j]);
 	if (code < 0)
 		return code;
 	merge_entries(bound);
@@ -202,7 +201,7 @@ static void leave(void *to)
 	longjmp(*(jmp_buf *)to, 1);
 }
 
-int dataflow_bound(struct network *network, double local_MBps, double *sum_MBps, struct error *err)
+int dataflow_bound(struct network *network, double *sum_MBps, struct error *err)
 {
 	struct bound *bound = calloc(1, sizeof *bound);
 	volatile int code = -ENOMEM;
@@ -219,7 +218,7 @@ int dataflow_bound(struct network *network, double local_MBps, double *sum_MBps,
 		glp_term_out(GLP_OFF);
 		glp_error_hook(leave, &failed);
 		bound->lp = glp_create_prob();
-		code = solve(bound, local_MBps, sum_MBps);
+		code = solve(bound, sum_MBps);
 		glp_error_hook(NULL, NULL);
 		glp_delete_prob(bound->lp);
 		glp_free_env();

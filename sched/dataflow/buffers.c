@@ -305,7 +305,7 @@ static void make_rows(struct queues *queues, const struct entries *entries, uint
 	rows->first[row_count] = (uint32_t)entries->count;
 }
 
-static void list_drivers(struct queues *queues, const double *offered, double local_MBps)
+static void list_drivers(struct queues *queues, const struct network *network, const double *offered)
 {
 	const struct dataflow_graph *graph = queues->graph;
 	struct dataflow_by_source carried = queues->drivers.carried, received = queues->drivers.received;
@@ -313,16 +313,15 @@ static void list_drivers(struct queues *queues, const double *offered, double lo
 
 	queues->carried.count = queues->received.count = queues->pushed.count = 0;
 	for (uint32_t s = 0; s < count; s++) {
-		uint32_t component = dataflow_component_of(queues->job, graph->sources[s]);
-
-		queues->offered[s] = fmin(offered ? offered[s] : queues->job->components[component].MBps, local_MBps);
+		queues->offered[s] =
+			offered ? offered[s] : network_source_MBps(network, queues->job, graph->sources[s]);
 		follow(queues, s, graph->sources[s], 1);
 	}
 	for (uint32_t f = 0; f < graph->flow_count; f++) {
 		if (!queues->cut[f])
 			continue;
 		queues->driver[f] = count;
-		queues->offered[count] = local_MBps / queues->unit[f];
+		queues->offered[count] = network->local_MBps / queues->unit[f];
 		add_entry(queues, &queues->carried, f, count, queues->unit[f]);
 		follow(queues, count++, graph->flows[f].to, queues->unit[f]);
 	}
@@ -465,7 +464,7 @@ static void begin(struct queues *queues)
 	}
 }
 
-static int solve(struct buffers *buffers, struct network *network, struct queues *const *jobs, double local_MBps)
+static int solve(struct buffers *buffers, struct network *network, struct queues *const *jobs)
 {
 	struct loads *loads = &buffers->loads;
 	double *rate;
@@ -476,7 +475,7 @@ static int solve(struct buffers *buffers, struct network *network, struct queues
 	for (uint32_t j = 0; j < network->job_count && code == 0; j++) {
 		struct network_job job = network->jobs[j];
 
-		list_drivers(jobs[j], job.offered, local_MBps);
+		list_drivers(jobs[j], network, job.offered);
 		job.graph = &jobs[j]->drivers;
 		job.offered = jobs[j]->offered;
 		code = jobs[j]->failed ? -ENOMEM : loads_add_job(loads, network, &job, NULL);
@@ -491,7 +490,7 @@ static int solve(struct buffers *buffers, struct network *network, struct queues
 	return rate && bottleneck ? loads_solve(loads, network, rate, bottleneck) : -ENOMEM;
 }
 
-int buffers_solve(struct buffers *buffers, struct network *network, struct queues *const *jobs, double local_MBps)
+int buffers_solve(struct buffers *buffers, struct network *network, struct queues *const *jobs)
 {
 	bool changed = true;
 
@@ -503,7 +502,7 @@ int buffers_solve(struct buffers *buffers, struct network *network, struct queue
 	 */
 	while (changed) {
 		uint32_t at = 0;
-		int code = solve(buffers, network, jobs, local_MBps);
+		int code = solve(buffers, network, jobs);
 
 		if (code < 0)
 			return code;

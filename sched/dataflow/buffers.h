@@ -53,8 +53,8 @@ void buffers_free(struct buffers *buffers);
 
 /*
  * Computes the rates of all running jobs after an event. jobs[j]: the queues of job j of network_jobs(). Afterwards
- * queues_rate() returns the rates of the job's sources. A source sends at most local_MBps. Returns 0 or -ENOMEM.
+ * queues_rate() returns the rates of the job's sources. Returns 0 or -ENOMEM.
  */
-int buffers_solve(struct buffers *buffers, struct network *network, struct queues *const *jobs, double local_MBps);
+int buffers_solve(struct buffers *buffers, struct network *network, struct queues *const *jobs);
 
 #endif

@@ -144,7 +144,7 @@ static const struct network_route *route_of(void *context, uint32_t low, uint32_
 static int add_running(struct decision *decision)
 {
 	uint32_t sources;
-	int code = running_loads_begin(&decision->running, decision->network, decision->options->local_MBps);
+	int code = running_loads_begin(&decision->running, decision->network);
 
 	if (code < 0)
 		return code;
@@ -189,11 +189,9 @@ struct value decision_evaluate(struct decision *decision)
 	if (code < 0 && decision->code == 0)
 		decision->code = code;
 	for (uint32_t s = 0; decision->code == 0 && s < loads->source_count; s++) {
-		double most = decision->options->local_MBps;
-
-		running_total_add(&all, loads, s, decision->rates[s], most, 1);
+		running_total_add(&all, loads, s, decision->rates[s], 1);
 		if (s < decision->graph->source_count)
-			running_total_add(&own, loads, s, decision->rates[s], most, 1);
+			running_total_add(&own, loads, s, decision->rates[s], 1);
 	}
 	value.own_MBps = own.MBps;
 	value.all_MBps = all.MBps;
@@ -323,6 +321,7 @@ int engine_place(const struct engine *engine, struct network *network, struct da
 	int code;
 
 	*answer = (struct engine_answer){0};
+	network->local_MBps = options->local_MBps;
 	if (!before)
 		return error_set(err, ENOMEM, "out of memory");
 	memcpy(before, job->hosts, job->task_count * sizeof *before);

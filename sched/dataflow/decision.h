@@ -101,7 +101,7 @@ struct network_pair *decision_pair(struct decision *decision, uint32_t a, uint32
 /* Returns true if running jobs use the pair of hosts, so that its route cannot be chosen. */
 bool decision_pair_is_fixed(const struct decision *decision, uint32_t a, uint32_t b);
 
-/* Evaluates the placement and its routes. The rate of a source counts with at most options->local_MBps. */
+/* Evaluates the placement and its routes. */
 struct value decision_evaluate(struct decision *decision);
 bool value_better(const struct value *a, const struct value *b);
 

@@ -69,7 +69,7 @@ int loads_add_source(struct loads *loads, double weight, double offered, bool br
  * Appends a job's sources to weight[], offered[] and broken[] (false). The caller increases source_count when it has
  * added all loads of these sources.
  */
-static int add_sources(struct loads *loads, const struct network_job *of)
+static int add_sources(struct loads *loads, const struct network *network, const struct network_job *of)
 {
 	const struct dataflow_job *job = of->job;
 	const struct dataflow_graph *graph = of->graph;
@@ -80,8 +80,8 @@ static int add_sources(struct loads *loads, const struct network_job *of)
 		uint32_t at = loads->source_count + s;
 
 		loads->weight[at] = job->weight;
-		loads->offered[at] = of->offered ? of->offered[s]
-						 : job->components[dataflow_component_of(job, graph->sources[s])].MBps;
+		loads->offered[at] =
+			of->offered ? of->offered[s] : network_source_MBps(network, job, graph->sources[s]);
 		loads->broken[at] = false;
 	}
 	return 0;
@@ -162,7 +162,7 @@ static int add_cpu(struct loads *loads, const struct network *network, const str
 int loads_add_job(struct loads *loads, const struct network *network, const struct network_job *job,
 		  const struct loads_routes *routes)
 {
-	int code = add_sources(loads, job);
+	int code = add_sources(loads, network, job);
 
 	if (code == 0)
 		code = add_flows(loads, network, job->job, job->graph, routes);

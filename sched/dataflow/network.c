@@ -34,6 +34,7 @@ struct network *network_create(const struct topology *topology, const uint32_t *
 		return NULL;
 	}
 	network->k = options->k;
+	network->local_MBps = INFINITY;
 	return network;
 }
 

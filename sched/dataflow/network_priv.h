@@ -3,6 +3,8 @@
 #ifndef SCHED_DATAFLOW_NETWORK_PRIV_H
 #define SCHED_DATAFLOW_NETWORK_PRIV_H
 
+#include <math.h>
+
 #include <base/hash_table.h>
 #include <sched/dataflow/network.h>
 
@@ -25,6 +27,7 @@ struct network {
 	uint32_t *free_slots; /* by node */
 	uint32_t *held_slots; /* by node: free slots, unavailable while the host is down (network_hold_slots()) */
 	double *cpu;          /* by node */
+	double local_MBps;    /* limit of each source; INFINITY until engine_place() sets it from its options */
 	struct network_pair *pairs;
 	uint32_t pair_count;
 	size_t pair_capacity;
@@ -44,6 +47,12 @@ static inline uint64_t network_pair_key(uint32_t a, uint32_t b)
 static inline uint32_t network_find_pair(const struct network *network, uint32_t a, uint32_t b)
 {
 	return hash_table_find(&network->pair_table, network_pair_key(a, b));
+}
+
+/* Returns the rate of a source task without bottlenecks, MB/s. */
+static inline double network_source_MBps(const struct network *network, const struct dataflow_job *job, uint32_t task)
+{
+	return fmin(job->components[dataflow_component_of(job, task)].MBps, network->local_MBps);
 }
 
 #endif

@@ -50,7 +50,7 @@ static int start_jobs(struct dataflow_plan *plan, const struct engine *engine, c
 	return code;
 }
 
-static int read_rates(struct dataflow_plan *plan, double local_MBps)
+static int read_rates(struct dataflow_plan *plan)
 {
 	uint32_t sources = network_source_count(plan->network), at = 0;
 	double *rate = malloc(sources * sizeof *rate + 1);
@@ -65,7 +65,7 @@ static int read_rates(struct dataflow_plan *plan, double local_MBps)
 				continue;
 			job->total_MBps = 0;
 			for (uint32_t s = 0; s < job->graph->source_count; s++, at++) {
-				job->MBps[s] = fmin(rate[at], local_MBps);
+				job->MBps[s] = rate[at];
 				job->bottleneck[s] = bottleneck[at];
 				job->total_MBps += job->MBps[s];
 			}
@@ -142,7 +142,7 @@ static int expect_random(struct dataflow_plan *plan, const struct engine_options
 	for (uint32_t run = 0; run < runs && code == 0; run++) {
 		of_run.seed = options->seed + (uint64_t)run * plan->job_count;
 		code = start_jobs(plan, engine_find("random"), &of_run, err);
-		if (code == 0 && read_rates(plan, options->local_MBps) < 0)
+		if (code == 0 && read_rates(plan) < 0)
 			code = error_set(err, ENOMEM, "out of memory");
 		for (uint32_t j = 0; j < plan->job_count && code == 0; j++)
 			sum[j] += plan->jobs[j].total_MBps;
@@ -186,7 +186,7 @@ struct dataflow_plan *dataflow_plan_create(struct dataflow *dataflow, const stru
 		code = expect_random(plan, options, random_runs, err);
 	if (code == 0)
 		code = start_jobs(plan, engine, options, err);
-	if (code == 0 && read_rates(plan, options->local_MBps) < 0)
+	if (code == 0 && read_rates(plan) < 0)
 		code = error_set(err, ENOMEM, "out of memory");
 	if (code == 0)
 		return plan;

@@ -115,10 +115,10 @@ int network_reroute_pairs(struct network *network, bool repaired)
 	return changed;
 }
 
-/* A search for routes that increase the sum of the sources' rates. A rate counts with at most local_MBps. */
+/* A search for routes that increase the sum of the sources' rates. */
 struct improvement {
-	double local_MBps, sum; /* sum: of the rates with the best routes so far, MB/s */
-	double *rate;           /* by source: work space */
+	double sum;   /* of the rates with the best routes so far, MB/s */
+	double *rate; /* by source: work space */
 	uint32_t evaluations;
 };
 
@@ -130,7 +130,7 @@ static double evaluate(struct network *network, struct improvement *improvement)
 
 	improvement->evaluations++;
 	for (int s = 0; s < count; s++)
-		sum += fmin(improvement->rate[s], improvement->local_MBps);
+		sum += improvement->rate[s];
 	return count < 0 ? count : sum;
 }
 
@@ -176,9 +176,9 @@ static int improve_all(struct network *network, struct improvement *improvement)
 	return changed;
 }
 
-int network_improve_rerouted(struct network *network, double local_MBps)
+int network_improve_rerouted(struct network *network)
 {
-	struct improvement improvement = {.local_MBps = local_MBps};
+	struct improvement improvement = {0};
 	int code = 0, passes = 0;
 
 	improvement.rate = malloc((network_source_count(network) + 1u) * sizeof *improvement.rate);

@@ -12,14 +12,13 @@
 #define LEAST_MBPS 1e-3
 
 void running_total_add(struct running_total *total, const struct loads *loads, uint32_t source, double rate,
-		       double local_MBps, double sign)
+		       double sign)
 {
-	double capped = fmin(rate, local_MBps);
 	bool ended = loads->offered[source] == 0 && !loads->broken[source];
 
-	total->MBps += sign * capped;
+	total->MBps += sign * rate;
 	if (!ended)
-		total->s_per_MB += sign * loads->weight[source] / fmax(capped, LEAST_MBPS);
+		total->s_per_MB += sign * loads->weight[source] / fmax(rate, LEAST_MBPS);
 }
 
 static int allocate(struct running_loads *running, uint32_t resources)
@@ -100,12 +99,12 @@ static void index_by_resource(struct running_loads *running, uint32_t resources)
 			running->source[first[running->resource[i] + 1]++] = s;
 }
 
-int running_loads_begin(struct running_loads *running, struct network *network, double local_MBps)
+int running_loads_begin(struct running_loads *running, struct network *network)
 {
 	uint32_t resources = network_resource_count(network);
 	int code = 0;
 
-	*running = (struct running_loads){.local_MBps = local_MBps};
+	*running = (struct running_loads){0};
 	for (uint32_t j = 0; j < network->job_count && code == 0; j++)
 		code = loads_add_job(&running->loads, network, &network->jobs[j], NULL);
 	running->source_count = running->loads.source_count;
@@ -116,7 +115,7 @@ int running_loads_begin(struct running_loads *running, struct network *network, 
 	if (code < 0)
 		return code;
 	for (uint32_t s = 0; s < running->source_count; s++)
-		running_total_add(&running->total, &running->loads, s, running->rate[s], local_MBps, 1);
+		running_total_add(&running->total, &running->loads, s, running->rate[s], 1);
 	sort_by_source(running);
 	merge(running, running->seen_resource);
 	memset(running->seen_resource, 0, resources * sizeof *running->seen_resource);
@@ -171,8 +170,7 @@ int running_loads_spread(struct running_loads *running, struct loads *loads, str
 			if (running->seen_source[source] == running->spread)
 				continue;
 			running->seen_source[source] = running->spread;
-			running_total_add(unchanged, &running->loads, source, running->rate[source],
-					  running->local_MBps, -1);
+			running_total_add(unchanged, &running->loads, source, running->rate[source], -1);
 			code = add_source(running, loads, source);
 		}
 	}

@@ -13,7 +13,7 @@ struct network;
 
 /* Totals of a set of sources. */
 struct running_total {
-	double MBps;     /* sum of the sources' rates, each at most local_MBps */
+	double MBps;     /* sum of the sources' rates */
 	double s_per_MB; /* sum of weight / rate over the sources, with the same rates */
 };
 
@@ -32,14 +32,13 @@ struct running_loads {
 	uint32_t *seen_source, *seen_resource; /* by source, by resource: `spread` when a call last reached it */
 	uint32_t spread;                       /* number of calls of running_loads_spread() */
 	struct running_total total;            /* total of all running sources, without a new job */
-	double local_MBps;
 };
 
 /*
  * Collects the loads of all jobs on the network. Returns 0 or -ENOMEM; in either case the caller calls
  * running_loads_free().
  */
-int running_loads_begin(struct running_loads *running, struct network *network, double local_MBps);
+int running_loads_begin(struct running_loads *running, struct network *network);
 void running_loads_free(struct running_loads *running);
 
 /*
@@ -47,7 +46,7 @@ void running_loads_free(struct running_loads *running);
  * all its data does not count in s_per_MB.
  */
 void running_total_add(struct running_total *total, const struct loads *loads, uint32_t source, double rate,
-		       double local_MBps, double sign);
+		       double sign);
 
 /*
  * loads: has the sources of a new job. Adds the running sources whose rates the new job may change. Sets *unchanged to

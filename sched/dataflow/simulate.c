@@ -90,8 +90,7 @@ static int solve_rates(struct simulation *simulation)
 		return network_rates(simulation->network, rate, NULL) < 0 ? -ENOMEM : 0;
 	for (uint32_t i = 0; i < simulation->order_count; i++)
 		simulation->queues[i] = simulation->jobs[simulation->order[i]].queues;
-	code = buffers_solve(&simulation->buffers, simulation->network, simulation->queues,
-			     simulation->options->engine_options.local_MBps);
+	code = buffers_solve(&simulation->buffers, simulation->network, simulation->queues);
 	for (uint32_t i = 0; i < simulation->order_count && code == 0; i++)
 		for (uint32_t s = 0; s < simulation->jobs[simulation->order[i]].graph->source_count; s++)
 			*rate++ = queues_rate(simulation->queues[i], s);
@@ -116,7 +115,7 @@ static int update_rates(struct simulation *simulation)
 		struct running *running = &simulation->jobs[simulation->order[i]];
 
 		for (uint32_t s = 0; s < running->graph->source_count; s++, at++) {
-			running->rate[s] = fmin(rates[at], simulation->options->engine_options.local_MBps);
+			running->rate[s] = rates[at];
 			sum += running->rate[s];
 		}
 	}
@@ -344,7 +343,7 @@ static int change_links(struct simulation *simulation, uint32_t fault, bool down
 		return out_of_memory(simulation);
 	result->rerouted += down ? (uint32_t)changed : 0;
 	if (changed > 0 && down && engine_seeks_rates(simulation->options->engine) &&
-	    network_improve_rerouted(simulation->network, simulation->options->engine_options.local_MBps) < 0)
+	    network_improve_rerouted(simulation->network) < 0)
 		return out_of_memory(simulation);
 	return 0;
 }
@@ -434,7 +433,8 @@ static int begin_job(struct simulation *simulation, uint32_t j)
 			&job->components[dataflow_component_of(job, running->graph->sources[s])];
 
 		running->left[s] = component->MB;
-		running->offered[s] = component->MB > 0 ? component->MBps : 0;
+		running->offered[s] =
+			component->MB > 0 ? fmin(component->MBps, simulation->options->engine_options.local_MBps) : 0;
 		running->rate[s] = 0;
 		if (isinf(simulation->options->until_s) && (isinf(component->MB) || component->MBps == 0))
 			return error_set(simulation->err, EINVAL,

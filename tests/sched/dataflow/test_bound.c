@@ -33,12 +33,13 @@ static double bound_of(const char *source, const char *sink, double local_MBps)
 	struct dataflow_plan *plan;
 	double bound_MBps = -1;
 
+	options.local_MBps = local_MBps;
 	snprintf(text, sizeof text, diamond, source, sink);
 	dataflow = dataflow_parse("test", text, strlen(text), &err);
 	cr_assert_not_null(dataflow, "%s", err.text);
 	plan = dataflow_plan_create(dataflow, engine_find("rate"), &options, &paths, 0, &err);
 	cr_assert_not_null(plan, "%s", err.text);
-	cr_assert_eq(dataflow_bound(plan->network, local_MBps, &bound_MBps, &err), 0, "%s", err.text);
+	cr_assert_eq(dataflow_bound(plan->network, &bound_MBps, &err), 0, "%s", err.text);
 	dataflow_plan_destroy(plan);
 	dataflow_destroy(dataflow);
 	return bound_MBps;
@@ -70,7 +71,7 @@ Test(dataflow_bound, hosts_without_a_route_are_an_error)
 	cr_assert_not_null(plan, "%s", err.text);
 	for (int link = 2; link < 6; link++) {
 		dataflow->topology->links[link].up = false;
-		cr_expect_eq(dataflow_bound(plan->network, 1e4, &bound_MBps, &err), link < 4 ? 0 : -EHOSTUNREACH);
+		cr_expect_eq(dataflow_bound(plan->network, &bound_MBps, &err), link < 4 ? 0 : -EHOSTUNREACH);
 	}
 	cr_expect_str_eq(err.text, "cannot compute the bound: no route between the hosts of two tasks");
 	dataflow_plan_destroy(plan);
@@ -102,8 +103,7 @@ Test(dataflow_bound, no_engine_exceeds_it)
 			cr_assert_not_null(plan, "%s", err.text);
 			for (uint32_t j = 0; j < plan->job_count; j++)
 				sum += plan->jobs[j].total_MBps;
-			cr_assert_eq(dataflow_bound(plan->network, options.local_MBps, &bound_MBps, &err), 0, "%s",
-				     err.text);
+			cr_assert_eq(dataflow_bound(plan->network, &bound_MBps, &err), 0, "%s", err.text);
 			cr_expect_leq(sum, bound_MBps * (1 + 1e-7), "%s, seed %lu", engine_name(e),
 				      (unsigned long)seed);
 			dataflow_plan_destroy(plan);

@@ -235,16 +235,16 @@ Test(dataflow_network, a_rerouted_pair_gets_the_route_with_the_greatest_rates)
 		graphs[j] = dataflow_graph_create(&dataflow->jobs[j], NULL);
 		cr_assert_eq(network_start(network, &dataflow->jobs[j], graphs[j], first_route, NULL, NULL), 0);
 	}
-	cr_expect_eq(network_improve_rerouted(network, 100), 0, "no route has failed");
+	cr_expect_eq(network_improve_rerouted(network), 0, "no route has failed");
 	dataflow->topology->links[3].up = false;
 	cr_assert_eq(network_reroute_pairs(network, false), 1);
 	network_rates(network, rate, NULL);
 	cr_expect_float_eq(rate[0], 4, 1e-12);
-	cr_expect_eq(network_improve_rerouted(network, 100), 1);
+	cr_expect_eq(network_improve_rerouted(network), 1);
 	network_rates(network, rate, NULL);
 	cr_expect_float_eq(rate[0], 7.5, 1e-12);
 	cr_expect_float_eq(rate[1], 0.5, 1e-12);
-	cr_expect_eq(network_improve_rerouted(network, 100), 0);
+	cr_expect_eq(network_improve_rerouted(network), 0);
 	dataflow->topology->links[3].up = true;
 	cr_assert_eq(network_reroute_pairs(network, true), 1);
 	cr_expect_eq(network_route_of(network, 4, 5), 0, "the route from before the failure is back");

@@ -171,6 +171,39 @@ Test(plan, a_pair_of_pinned_hosts_gets_the_faster_route)
 	}
 }
 
+/* The heavier source stops at local_MBps; the other one gets the rest of the link, which then carries its capacity. */
+Test(plan, the_limit_of_a_source_is_part_of_the_sharing)
+{
+	const char *text =
+		"{\"schema\": \"nomora.dataflow/1\", \"slots\": 2, \"topology\": {\"schema\": \"nomora.topology/1\","
+		"\"switches\": [{\"name\": \"s\"}], \"hosts\": [{\"name\": \"a\"}, {\"name\": \"b\"}], \"links\": ["
+		"{\"a\": \"a\", \"b\": \"s\", \"MBps\": 90}, {\"a\": \"b\", \"b\": \"s\", \"MBps\": 1000}]}, \"jobs\": "
+		"["
+		"{\"name\": \"A\", \"weight\": 4, \"components\": [{\"name\": \"s\"}, {\"name\": \"k\"}],"
+		"\"edges\": [{\"from\": \"s\", \"to\": \"k\"}], \"placement\": {\"s.0\": \"a\", \"k.0\": \"b\"}},"
+		"{\"name\": \"B\", \"components\": [{\"name\": \"s\"}, {\"name\": \"k\"}],"
+		"\"edges\": [{\"from\": \"s\", \"to\": \"k\"}], \"placement\": {\"s.0\": \"a\", \"k.0\": \"b\"}}]}";
+
+	for (int light = 0; light < 2; light++) {
+		const double expected[2][2] = {{50, 40}, {20, 20}}, limits[2] = {50, 20};
+		struct dataflow *dataflow = dataflow_parse("d.json", text, strlen(text), NULL);
+		struct engine_options options = engine_defaults();
+		struct dataflow_plan *plan;
+		double usage[16];
+
+		options.local_MBps = limits[light];
+		plan = dataflow_plan_create(dataflow, engine_find("rate"), &options, &paths, 0, NULL);
+		cr_assert_not_null(plan);
+		cr_assert_leq(network_resource_count(plan->network), 16);
+		cr_assert_eq(network_usage(plan->network, usage), 0);
+		for (int j = 0; j < 2; j++)
+			cr_expect_float_eq(plan->jobs[j].total_MBps, expected[light][j], 1e-9);
+		cr_expect_float_eq(usage[0], expected[light][0] + expected[light][1], 1e-9, "%g", usage[0]);
+		dataflow_plan_destroy(plan);
+		dataflow_destroy(dataflow);
+	}
+}
+
 /* The rates have doubled since the plan, and the job's tasks have no other hosts. */
 Test(plan, a_task_that_stays_is_no_advice)
 {

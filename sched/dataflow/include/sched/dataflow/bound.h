@@ -12,11 +12,11 @@
 #include <sched/dataflow/network.h>
 
 /*
- * Computes the bound; a source's rate is at most local_MBps. Returns 0; or, with err set:
+ * Computes the bound. Returns 0; or, with err set:
  * - -EHOSTUNREACH: two hosts that exchange data are not connected
  * - -EIO: GLPK failed
  * - -ENOMEM
  */
-int dataflow_bound(struct network *network, double local_MBps, double *sum_MBps, struct error *err);
+int dataflow_bound(struct network *network, double *sum_MBps, struct error *err);
 
 #endif

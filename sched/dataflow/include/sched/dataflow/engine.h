@@ -46,10 +46,11 @@ extern const char *const engine_literal_names[]; /* names of the values from ENG
 
 struct engine_options {
 	uint64_t seed;
-	uint32_t evaluations;   /* maximum number of placements to evaluate; 0: the engine's default */
-	uint32_t starts;        /* maximum number of local searches of engines rate and completion; the first begins
-				   with R-Storm's placement, the others with random placements */
-	double local_MBps;      /* maximum rate of a source, MB/s, also if all its data stays on one host; > 0 */
+	uint32_t evaluations; /* maximum number of placements to evaluate; 0: the engine's default */
+	uint32_t starts;      /* maximum number of local searches of engines rate and completion; the first begins
+				 with R-Storm's placement, the others with random placements */
+	double local_MBps;    /* maximum rate of a source, MB/s, also if all its data stays on one host; > 0. It becomes
+				 the    limit of all sources on the network (network_rates()) */
 	struct ns (*now)(void); /* clock of `deadline` and of the measured times; may be NULL */
 	struct ns deadline; /* when now() reaches it, the search ends with the best answer so far; v == 0: no limit */
 	/*
@@ -87,9 +88,8 @@ struct engine_answer {
 	struct engine_route *routes;
 	uint32_t route_count;
 	uint64_t evaluations;
-	double own_MBps; /* sum of the predicted rates of the job's sources, at most local_MBps each */
-	double all_MBps; /* sum of the predicted rates of the sources of this and all running jobs, each at most
-			    local_MBps */
+	double own_MBps; /* sum of the predicted rates of the job's sources */
+	double all_MBps; /* sum of the predicted rates of the sources of this and all running jobs */
 };
 
 /*

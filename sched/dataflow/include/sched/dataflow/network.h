@@ -118,10 +118,10 @@ int network_reroute_pairs(struct network *network, bool repaired);
 
 /*
  * Gives each rerouted pair (network_reroute_pairs()) the route that maximises the sum of the rates of the running jobs'
- * sources. A rate counts with at most local_MBps. Repeats this until no route changes, or until a limit of evaluations
+ * sources. Repeats this until no route changes, or until a limit of evaluations
  * is reached. Returns 1 if a route changed, 0 if none did, or -ENOMEM.
  */
-int network_improve_rerouted(struct network *network, double local_MBps);
+int network_improve_rerouted(struct network *network);
 
 /*
  * Writes the links between switches that are part of a route in use to links[link_count]. Returns the number of these

@@ -15,7 +15,7 @@ struct plan_job {
 	bool placed_here; /* placed by the engine; false: all its tasks had hosts in the scenario */
 	uint64_t evaluations;
 	double seconds; /* duration of placing and starting the job by engine_options.now(), s; 0 if now is NULL */
-	double *MBps;   /* by source: rate, MB/s, at most local_MBps */
+	double *MBps;   /* by source: rate, MB/s */
 	uint32_t *bottleneck; /* by source: resource that limits it, or MAX_MIN_OFFERED */
 	double total_MBps;    /* sum of MBps[] */
 	double random_MBps;   /* mean of total_MBps over random placements of the jobs that the engine placed; NAN: not
