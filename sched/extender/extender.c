@@ -10,14 +10,10 @@
 
 #include <base/json.h>
 
+#include "rate.h"
 #include "request.h"
 
-enum {
-	ROOTS_MOST = 10000,
-	RACK_LOOKED_AT = 64 /* maximum number of candidates to compare for a root; the time is quadratic */,
-	SCORE_MOST = 10,
-	WHY_BYTES = 512
-};
+enum { ROOTS_MOST = 10000, SCORE_MOST = 10, WHY_BYTES = 512 };
 /*
  * Nodes count as equally good if their predicted performance is at most this much below the best. schedd's costs are no
  * finer: they are 100 / performance, rounded.
@@ -27,17 +23,6 @@ enum {
 struct extender {
 	char *path;
 	json_t *roots; /* object: the node of the root, by job; oldest first */
-};
-
-/*
- * One node of a request. performance: predicted, 0..1, with two special values:
- * - NAN: the node is not a candidate
- * - 0: the node is not reachable from the root or, in a request for a root, was not compared (rate_roots())
- */
-struct rated {
-	int64_t machine; /* the node's machine number; -1: schedd does not know the node, or `closed` */
-	bool closed;     /* the machine is draining or down, or all its slots are in use */
-	double performance;
 };
 
 static int read_roots(struct extender *extender, struct error *err)
@@ -107,70 +92,6 @@ static int keep_root(struct extender *extender, const char *job, const char *nod
 	return json_write_file_new(extender->path, file, err);
 }
 
-static double predict(const struct live *live, const struct curve *curve, int64_t root, int64_t machine)
-{
-	enum latency_origin origin;
-	double rtt_us = latency_view_get(live_view(live), (uint32_t)root, (uint32_t)machine, &origin);
-
-	return isinf(rtt_us) ? 0 : curve_interpolate(curve, curve_added_rtt_us(curve, rtt_us));
-}
-
-static uint32_t rack_of(const struct live *live, int64_t machine)
-{
-	return live_cluster(live)->machines[machine].rack;
-}
-
-/* Returns the rack with the most candidates. Sets *candidates to their number. */
-static uint32_t best_rack(const struct live *live, const struct rated *rated, size_t count, size_t *candidates)
-{
-	uint32_t racks = live_cluster(live)->rack_count, best = 0;
-	size_t *counts = calloc((size_t)racks + 1, sizeof *counts);
-
-	*candidates = 0;
-	for (size_t n = 0; counts && n < count; n++)
-		if (rated[n].machine >= 0 && ++counts[rack_of(live, rated[n].machine)] > *candidates) {
-			best = rack_of(live, rated[n].machine);
-			*candidates = counts[best];
-		}
-	free(counts);
-	return best;
-}
-
-/*
- * Rates candidates for a root. Compares the first RACK_LOOKED_AT candidates of the best rack; all other candidates get
- * 0. The performance of a node is the mean predicted performance of tasks on the compared candidates if the root is on
- * this node. A task on the node itself counts as 1.
- */
-static void rate_roots(const struct live *live, const struct curve *curve, struct rated *rated, size_t count)
-{
-	size_t candidates, members[RACK_LOOKED_AT], member_count = 0;
-	uint32_t rack = best_rack(live, rated, count, &candidates);
-
-	for (size_t n = 0; n < count; n++) {
-		if (rated[n].machine < 0)
-			continue;
-		rated[n].performance = 0;
-		if (candidates > 0 && rack_of(live, rated[n].machine) == rack && member_count < RACK_LOOKED_AT)
-			members[member_count++] = n;
-	}
-	for (size_t a = 0; a < member_count; a++) {
-		double sum = 1; /* a task on the node itself */
-
-		for (size_t b = 0; b < member_count; b++)
-			if (b != a)
-				sum += predict(live, curve, rated[members[a]].machine, rated[members[b]].machine);
-		rated[members[a]].performance = sum / (double)member_count;
-	}
-}
-
-static void rate_tasks(const struct live *live, const struct curve *curve, int64_t root, struct rated *rated,
-		       size_t count)
-{
-	for (size_t n = 0; n < count; n++)
-		if (rated[n].machine >= 0)
-			rated[n].performance = predict(live, curve, root, rated[n].machine);
-}
-
 /*
  * Returns the machine on which the job's root runs or ended, as nomora k8s-agent reported to schedd. If the agent has
  * not reported it yet, returns the node that the filter chose for the root. Returns -1 if there is neither.
@@ -193,18 +114,6 @@ static int64_t find_root(const struct extender *extender, const struct live *liv
 	return node ? cluster_find_machine(live_cluster(live), node) : -1;
 }
 
-static struct rated find_machine(const struct live *live, const char *name)
-{
-	struct rated rated = {.machine = cluster_find_machine(live_cluster(live), name), .performance = NAN};
-	uint32_t machine = (uint32_t)rated.machine;
-
-	rated.closed = rated.machine >= 0 &&
-		       (live_machine_state_of(live, machine) != LIVE_UP ||
-			live_machine_tasks(live, machine) >= live_cluster(live)->machines[machine].slots);
-	rated.machine = rated.closed ? -1 : rated.machine;
-	return rated;
-}
-
 /* Rates all nodes of the request. If this is impossible, returns false and writes the reason to why[]. */
 static bool rate(const struct extender *extender, const struct live *live, const struct extender_request *request,
 		 struct rated *rated, char why[static WHY_BYTES])
@@ -214,7 +123,7 @@ static bool rate(const struct extender *extender, const struct live *live, const
 	bool any = false;
 
 	for (size_t n = 0; n < request->count; n++) {
-		rated[n] = find_machine(live, request->names[n]);
+		rated[n] = rate_find(live, request->names[n], request->victims != NULL);
 		any = any || rated[n].machine >= 0 || rated[n].closed;
 	}
 	why[0] = '\0';
@@ -237,9 +146,16 @@ static size_t find_best(const struct rated *rated, size_t count)
 	size_t best = count;
 
 	for (size_t n = 0; n < count; n++)
-		if (rated[n].performance > 0 && (best == count || rated[n].performance > rated[best].performance))
+		if (!rated[n].full && rated[n].performance > 0 &&
+		    (best == count || rated[n].performance > rated[best].performance))
 			best = n;
 	return best;
+}
+
+/* True if node n would be a candidate if a pod on it ended. */
+static bool eviction_helps(const struct extender_request *request, const struct rated *rated, size_t n, const char *why)
+{
+	return !why[0] && rated[n].full && (request->is_root || rated[n].performance > 0);
 }
 
 /*
@@ -252,9 +168,11 @@ static void print_reason(FILE *out, const struct extender_request *request, cons
 	if (why[0])
 		fputs(why, out);
 	else if (rated[n].closed)
-		fputs("nomora: the node has no free slot, or is draining or down", out);
-	else if (isnan(rated[n].performance))
+		fputs("nomora: the node is draining or down", out);
+	else if (rated[n].machine < 0)
 		fputs("nomora: schedd does not know the node", out);
+	else if (eviction_helps(request, rated, n, why))
+		fputs("nomora: the node has no free slot", out);
 	else if (best == request->count || rated[n].performance == 0)
 		fputs(request->is_root ? "nomora: another rack has more nodes for the job"
 				       : "nomora: not reachable from the job's root",
@@ -272,7 +190,27 @@ static bool passes(const struct extender_request *request, const struct rated *r
 		return true;
 	if (best == request->count)
 		return false;
-	return request->is_root ? n == best : rated[n].performance >= rated[best].performance - TIE;
+	if (request->is_root && !request->victims)
+		return n == best;
+	if (request->is_root)
+		return rated[n].machine >= 0;
+	return !rated[n].full && rated[n].performance >= rated[best].performance - TIE;
+}
+
+/* Prints the nodes that do not pass, as members of an object: those on which an eviction helps, or the others. */
+static void print_failed(FILE *out, const struct extender_request *request, const struct rated *rated, size_t best,
+			 const char *why, bool helps)
+{
+	const char *before = "";
+
+	for (size_t n = 0; n < request->count; n++) {
+		if (passes(request, rated, best, n) || eviction_helps(request, rated, n, why) != helps)
+			continue;
+		fprintf(out, "%s\"%s\":\"", before, request->names[n]);
+		print_reason(out, request, rated, best, n, why);
+		fputc('"', out);
+		before = ",";
+	}
 }
 
 static void print_kept(FILE *out, const struct extender_request *request, const struct rated *rated, size_t best)
@@ -298,7 +236,6 @@ static void print_kept(FILE *out, const struct extender_request *request, const 
 static char *filter_result(const struct extender_request *request, const struct rated *rated, size_t best,
 			   const char *why)
 {
-	const char *before = "";
 	char *text = NULL;
 	size_t bytes;
 	FILE *out = open_memstream(&text, &bytes);
@@ -308,14 +245,9 @@ static char *filter_result(const struct extender_request *request, const struct 
 	fputs(request->nodes ? "{\"Nodes\":{\"metadata\":{},\"items\":[" : "{\"Nodes\":null,\"NodeNames\":[", out);
 	print_kept(out, request, rated, best);
 	fputs(request->nodes ? "]},\"NodeNames\":null,\"FailedNodes\":{" : "],\"FailedNodes\":{", out);
-	for (size_t n = 0; n < request->count; n++) {
-		if (passes(request, rated, best, n))
-			continue;
-		fprintf(out, "%s\"%s\":\"", before, request->names[n]);
-		print_reason(out, request, rated, best, n, why);
-		fputc('"', out);
-		before = ",";
-	}
+	print_failed(out, request, rated, best, why, true);
+	fputs("},\"FailedAndUnresolvableNodes\":{", out);
+	print_failed(out, request, rated, best, why, false);
 	fputs("},\"Error\":\"\"}", out);
 	if (fclose(out) == 0)
 		return text;
@@ -362,7 +294,7 @@ static char *prioritize(const struct extender *extender, const struct live *live
 	if (out)
 		fputc('[', out);
 	for (size_t n = 0; out && n < request->count; n++) {
-		double share = best < request->count && rated[n].performance > 0
+		double share = best < request->count && !rated[n].full && rated[n].performance > 0
 				       ? rated[n].performance / rated[best].performance
 				       : 0;
 
@@ -376,6 +308,28 @@ static char *prioritize(const struct extender *extender, const struct live *live
 		return text;
 	free(text);
 	return NULL;
+}
+
+/* Returns the ExtenderPreemptionResult. */
+static char *preempt(const struct extender *extender, const struct live *live, const struct extender_request *request)
+{
+	struct rated *rated = calloc(request->count + 1, sizeof *rated);
+	char why[WHY_BYTES], *text = NULL;
+	json_t *kept = json_object(), *answer;
+	size_t best = request->count;
+
+	if (rated && request->job && rate(extender, live, request, rated, why))
+		best = find_best(rated, request->count);
+	for (size_t n = 0; rated && n < request->count; n++)
+		if (passes(request, request->job ? rated : NULL, best, n))
+			json_object_set(kept, request->names[n], json_object_get(request->victims, request->names[n]));
+	answer = rated ? json_pack("{s:O}", "NodeNameToMetaVictims", kept) : NULL;
+	if (answer)
+		text = json_dumps(answer, JSON_COMPACT);
+	json_decref(answer);
+	json_decref(kept);
+	free(rated);
+	return text;
 }
 
 char *extender_filter(struct extender *extender, const struct live *live, const char *body, size_t bytes,
@@ -401,6 +355,21 @@ char *extender_prioritize(struct extender *extender, const struct live *live, co
 
 	if (extender_request_read(&request, body, bytes, err) == 0) {
 		text = prioritize(extender, live, &request);
+		if (!text)
+			error_set(err, ENOMEM, "out of memory");
+	}
+	extender_request_free(&request);
+	return text;
+}
+
+char *extender_preempt(struct extender *extender, const struct live *live, const char *body, size_t bytes,
+		       struct error *err)
+{
+	struct extender_request request;
+	char *text = NULL;
+
+	if (extender_request_read_preemption(&request, body, bytes, err) == 0) {
+		text = preempt(extender, live, &request);
 		if (!text)
 			error_set(err, ENOMEM, "out of memory");
 	}

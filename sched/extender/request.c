@@ -101,7 +101,55 @@ static int read_nodes(struct extender_request *request, struct error *err)
 	return error_set(err, EINVAL, "expected NodeNames or Nodes.items");
 }
 
-int extender_request_read(struct extender_request *request, const char *body, size_t bytes, struct error *err)
+/* Returns the MetaVictims (the pods' UIDs) of a node, from its MetaVictims or its Victims (complete pods). */
+static json_t *read_victims(const json_t *victims, bool complete, const char *field, const char *node,
+			    struct error *err)
+{
+	json_t *pods = json_array();
+	const json_t *pod;
+	size_t at;
+
+	json_array_foreach (json_object_get(victims, "Pods"), at, pod) {
+		json_t *uid = complete ? json_object_get(json_object_get(pod, "metadata"), "uid")
+				       : json_object_get(pod, "UID");
+
+		if (!json_is_string(uid)) {
+			error_set(err, EINVAL, "%s[%s].Pods[%zu]: expected a pod with a UID", field, node, at);
+			json_decref(pods);
+			return NULL;
+		}
+		json_array_append_new(pods, json_pack("{s:O}", "UID", uid));
+	}
+	return json_pack("{s:o, s:I}", "Pods", pods, "NumPDBViolations",
+			 json_integer_value(json_object_get(victims, "NumPDBViolations")));
+}
+
+static int read_candidates(struct extender_request *request, struct error *err)
+{
+	const json_t *table = json_object_get(request->root, "NodeNameToMetaVictims"), *victims;
+	bool complete = !json_is_object(table);
+	const char *field = complete ? "NodeNameToVictims" : "NodeNameToMetaVictims", *node;
+
+	table = complete ? json_object_get(request->root, field) : table;
+	if (!json_is_object(table))
+		return error_set(err, EINVAL, "expected NodeNameToMetaVictims or NodeNameToVictims");
+	request->victims = json_object();
+	request->names = calloc(json_object_size(table) + 1, sizeof *request->names);
+	if (!request->victims || !request->names)
+		return error_set(err, ENOMEM, "out of memory");
+	json_object_foreach ((json_t *)table, node, victims) {
+		json_t *meta = read_victims(victims, complete, field, node, err);
+
+		if (!meta)
+			return -EINVAL;
+		json_object_set_new(request->victims, node, meta);
+		request->names[request->count++] = node;
+	}
+	return 0;
+}
+
+static int read_request(struct extender_request *request, const char *body, size_t bytes,
+			int (*read_list)(struct extender_request *request, struct error *err), struct error *err)
 {
 	const json_t *pod;
 	int code;
@@ -112,13 +160,25 @@ int extender_request_read(struct extender_request *request, const char *body, si
 	pod = member(request->root, "Pod", "pod");
 	if (!json_is_object(pod))
 		return error_set(err, EINVAL, "missing Pod; expected extender/v1's ExtenderArgs");
-	code = read_nodes(request, err);
+	code = read_list(request, err);
 	return code == 0 ? read_labels(request, pod, err) : code;
+}
+
+int extender_request_read(struct extender_request *request, const char *body, size_t bytes, struct error *err)
+{
+	return read_request(request, body, bytes, read_nodes, err);
+}
+
+int extender_request_read_preemption(struct extender_request *request, const char *body, size_t bytes,
+				     struct error *err)
+{
+	return read_request(request, body, bytes, read_candidates, err);
 }
 
 void extender_request_free(struct extender_request *request)
 {
 	json_decref(request->root);
+	json_decref(request->victims);
 	free(request->names);
 	free(request->job);
 }

@@ -43,9 +43,15 @@ static void post_prioritize(void *context, struct serve_call *call)
 	answer(context, call, extender_prioritize);
 }
 
+static void post_preempt(void *context, struct serve_call *call)
+{
+	answer(context, call, extender_preempt);
+}
+
 static const struct serve_route routes[] = {
 	{"POST", "/filter", post_filter},
 	{"POST", "/prioritize", post_prioritize},
+	{"POST", "/preempt", post_preempt},
 	{NULL, NULL, NULL},
 };
 

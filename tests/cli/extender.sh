@@ -22,12 +22,20 @@ start() {
 }
 # ask PATH FILE
 ask() { curl -s --max-time 60 -H "Content-Type: application/json" --data-binary "@$2" "http://127.0.0.1:$port/$1"; }
+# victims POD: the nodes on which kube-scheduler may evict a pod to make room for this one.
+victims() {
+	jq -n --argjson pod "$(jq .Pod "$1")" '{Pod: $pod, NodeNameToMetaVictims: ({n1: "a", n4: "b", n9: "c"} |
+		map_values({Pods: [{UID: .}], NumPDBViolations: 0}))}' >"$dir/preempt.json"
+	ask preempt "$dir/preempt.json" | jq -c '.NodeNameToMetaVictims | map_values(.Pods[0].UID)'
+}
 requests=$source_root/tests/data/extender
 
 start
 check "a task waits for the root" test "$(ask filter "$requests/filter_names.json" | jq -c .NodeNames)" = '[]'
+check "and none is evicted for it" test "$(victims "$requests/filter_names.json")" = '{}'
 check "the root gets one node, in the larger rack" test "$(ask filter "$requests/filter_root.json" | jq -c .NodeNames)" = '["n3"]'
 check "tasks get its rack" test "$(ask filter "$requests/filter_names.json" | jq -c .NodeNames)" = '["n3","n4","n5"]'
+check "pods are evicted in it" test "$(victims "$requests/filter_names.json")" = '{"n4":"b"}'
 check "whole nodes are answered with whole nodes" test "$(ask filter "$requests/filter_nodes.json" | jq -c '[.Nodes.items[].metadata.name]')" = '["n3","n4","n5"]'
 check "scores" test "$(ask prioritize "$requests/prioritize_names.json" | jq -c '[.[] | select(.Score == 10).Host]')" = '["n3","n4","n5"]'
 kill -9 "$daemon"

@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct live *live;
 	static struct extender *extender;
-	struct error err = {0}, other = {0};
+	struct error err = {0}, other = {0}, third = {0};
 	struct live_settings settings;
 	char path[64];
 
@@ -38,5 +38,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	check(extender_filter(extender, live, (const char *)data, size, &err), &err);
 	check(extender_prioritize(extender, live, (const char *)data, size, &other), &other);
+	check(extender_preempt(extender, live, (const char *)data, size, &third), &third);
 	return 0;
 }

@@ -85,11 +85,17 @@ static json_t *filter(const char *name)
 	return answer;
 }
 
-static const char *reason(const json_t *answer, const char *node)
+static const char *reason_in(const json_t *answer, const char *table, const char *node)
 {
-	const char *text = json_string_value(json_object_get(json_object_get(answer, "FailedNodes"), node));
+	const char *text = json_string_value(json_object_get(json_object_get(answer, table), node));
 
 	return text ? text : "";
+}
+
+/* Returns why a node is rejected for which kube-scheduler must not evict other pods. */
+static const char *reason(const json_t *answer, const char *node)
+{
+	return reason_in(answer, "FailedAndUnresolvableNodes", node);
 }
 
 static void expect_names(const json_t *answer, const char *wanted)
@@ -232,7 +238,8 @@ Test(extender, five_thousand_names)
 	body = json_dumps(request, 0);
 	answer = filter_text(body);
 	expect_names(answer, "[\"n3\"]");
-	cr_assert_eq(json_object_size(json_object_get(answer, "FailedNodes")), 4999);
+	cr_assert_eq(json_object_size(json_object_get(answer, "FailedAndUnresolvableNodes")), 4999);
+	cr_assert_eq(json_object_size(json_object_get(answer, "FailedNodes")), 0);
 	json_decref(answer);
 	json_decref(request);
 	free(body);
@@ -261,9 +268,10 @@ Test(extender, a_node_that_cannot_take_a_pod_says_why)
 	cr_assert_eq(live_machine_set(live, "n5", "r2", "", 4, LIVE_DOWN, &err), 0);
 	answer = filter_for("memcached", "root", "[\"n1\", \"n2\", \"n4\", \"n5\", \"n9\"]");
 	expect_names(answer, "[\"n2\"]");
-	cr_expect_str_eq(reason(answer, "n1"), "nomora: the node has no free slot, or is draining or down");
-	cr_expect_str_eq(reason(answer, "n4"), "nomora: the node has no free slot, or is draining or down");
-	cr_expect_str_eq(reason(answer, "n5"), "nomora: the node has no free slot, or is draining or down");
+	cr_expect_str_eq(reason_in(answer, "FailedNodes", "n1"), "nomora: the node has no free slot");
+	cr_expect_eq(json_object_size(json_object_get(answer, "FailedNodes")), 1);
+	cr_expect_str_eq(reason(answer, "n4"), "nomora: the node is draining or down");
+	cr_expect_str_eq(reason(answer, "n5"), "nomora: the node is draining or down");
 	cr_expect_str_eq(reason(answer, "n9"), "nomora: schedd does not know the node");
 	json_decref(answer);
 	answer = filter_for("none", "task", "[\"n1\"]");
@@ -272,6 +280,105 @@ Test(extender, a_node_that_cannot_take_a_pod_says_why)
 	answer = filter_for("memcached", "task", "[\"n8\", \"n9\"]");
 	cr_expect_str_eq(reason(answer, "n9"), "nomora: schedd knows none of the nodes");
 	json_decref(answer);
+}
+
+/* To evict a pod helps on a full node, but not if that node is unreachable, or the pod is refused everywhere. */
+Test(extender, an_eviction_is_proposed_only_where_it_helps)
+{
+	struct latency_sample unreachable = {1, 0, INFINITY};
+	struct error err = {0};
+	json_t *answer;
+
+	cr_assert_eq(live_machine_set(live, "n1", "r1", "", 0, LIVE_UP, &err), 0);
+	cr_assert_eq(live_machine_set(live, "n3", "r2", "", 0, LIVE_UP, &err), 0);
+	answer = filter_for("memcached", "task", "[\"n1\", \"n3\"]");
+	cr_expect_str_eq(reason(answer, "n3"), "nomora: job 'shop/web' has no root yet");
+	cr_expect_eq(json_object_size(json_object_get(answer, "FailedNodes")), 0);
+	json_decref(answer);
+	json_decref(filter_for("memcached", "root", "[\"n2\"]"));
+	cr_assert_eq(live_latency(live, &unreachable, 1, 0), 0);
+	answer = filter_for("memcached", "task", "[\"n1\", \"n3\"]");
+	expect_names(answer, "[]");
+	cr_expect_str_eq(reason(answer, "n1"), "nomora: not reachable from the job's root");
+	cr_expect_str_eq(reason_in(answer, "FailedNodes", "n3"), "nomora: the node has no free slot");
+	json_decref(answer);
+}
+
+/* Asks which of the nodes n1 to n5 (and n9) remain, each with the victim uN; expects them in this order. */
+static void expect_victims(const char *curve, const char *role, const char *expected)
+{
+	json_t *victims = json_object(), *request, *answer;
+	char *body, *text, names[64] = "";
+	struct error err = {0};
+	const char *name;
+
+	for (const char *n = "123459"; *n; n++)
+		json_object_set_new(victims, (char[]){'n', *n, '\0'},
+				    json_pack("{s:[{s:s++}], s:i}", "Pods", "UID", "u", (char[]){*n, '\0'}, "",
+					      "NumPDBViolations", 1));
+	request = json_pack("{s:{s:{s:s, s:{s:s, s:s, s:s}}}, s:n, s:o}", "Pod", "metadata", "namespace", "shop",
+			    "labels", "nomora.io/job", "web", "nomora.io/curve", curve, "nomora.io/role", role,
+			    "NodeNameToVictims", "NodeNameToMetaVictims", victims);
+	body = json_dumps(request, 0);
+	text = extender_preempt(extender, live, body, strlen(body), &err);
+	cr_assert(text, "%s", err.text);
+	answer = json_loads(text, 0, NULL);
+	json_object_foreach (json_object_get(answer, "NodeNameToMetaVictims"), name, victims) {
+		cr_expect(
+			json_equal(victims, json_object_get(json_object_get(request, "NodeNameToMetaVictims"), name)));
+		strcat(strcat(names, names[0] ? " " : ""), name);
+	}
+	cr_expect_str_eq(names, expected, "%s", text);
+	json_decref(answer);
+	json_decref(request);
+	free(text);
+	free(body);
+}
+
+/* n2 is full, which an eviction changes; n5 is draining, and schedd does not know n9. */
+Test(extender, pods_are_evicted_only_on_nodes_that_the_filter_then_passes)
+{
+	struct error err = {0};
+
+	cr_assert_eq(live_machine_set(live, "n2", "r1", "", 0, LIVE_UP, &err), 0);
+	cr_assert_eq(live_machine_set(live, "n5", "r2", "", 4, LIVE_DRAINING, &err), 0);
+	expect_victims("memcached", "task", "");
+	expect_victims("none", "root", "");
+	expect_victims("memcached", "root", "n1 n2 n3 n4");
+	json_decref(filter_for("memcached", "root", "[\"n1\"]"));
+	expect_victims("memcached", "task", "n1");
+	cr_assert_eq(live_machine_set(live, "n1", "r1", "", 4, LIVE_DOWN, &err), 0);
+	expect_victims("memcached", "task", "n2");
+}
+
+/* Without nodeCacheCapable, kube-scheduler sends complete pods and expects their UIDs. */
+Test(extender, complete_victims_are_answered_with_their_uids)
+{
+	static const char *const rows[][2] = {
+		{"{\"Pod\": {}, \"NodeNameToVictims\": {\"n1\": {\"Pods\": [{\"metadata\": {\"name\": \"a\", \"uid\": "
+		 "\"u1\"}}], \"NumPDBViolations\": 2}}, \"NodeNameToMetaVictims\": null}",
+		 "{\"NodeNameToMetaVictims\":{\"n1\":{\"Pods\":[{\"UID\":\"u1\"}],\"NumPDBViolations\":2}}}"},
+		{"{\"Pod\": {}, \"NodeNameToMetaVictims\": {\"n1\": {\"Pods\": [{\"UID\": \"u1\"}], "
+		 "\"NumPDBViolations\": "
+		 "0}}}",
+		 "{\"NodeNameToMetaVictims\":{\"n1\":{\"Pods\":[{\"UID\":\"u1\"}],\"NumPDBViolations\":0}}}"}};
+	static const char *const bad[][2] = {
+		{"{\"Pod\": {}, \"NodeNames\": []}", "expected NodeNameToMetaVictims or NodeNameToVictims"},
+		{"{\"Pod\": {}, \"NodeNameToVictims\": {\"n1\": {\"Pods\": [{}]}}}",
+		 "NodeNameToVictims[n1].Pods[0]: expected a pod with a UID"}};
+	struct error err = {0};
+	char *text;
+
+	for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+		text = extender_preempt(extender, live, rows[r][0], strlen(rows[r][0]), &err);
+		cr_assert(text, "%s", err.text);
+		cr_expect_str_eq(text, rows[r][1]);
+		free(text);
+	}
+	for (size_t r = 0; r < sizeof bad / sizeof *bad; r++) {
+		cr_expect_null(extender_preempt(extender, live, bad[r][0], strlen(bad[r][0]), &err));
+		cr_expect(strstr(err.text, bad[r][1]), "%s", err.text);
+	}
 }
 
 /* The agent's report counts more than the filter's choice, which was n2: the root runs, and then has ended, on n4. */

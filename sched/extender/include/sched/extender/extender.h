@@ -18,6 +18,11 @@
  *
  * Requests contain complete Node objects or, with nodeCacheCapable, only the names of nodes. The answer has the same
  * form.
+ *
+ * Rejected nodes are in FailedAndUnresolvableNodes, where kube-scheduler evicts no pods to make room; in FailedNodes
+ * are only nodes without a free slot that would otherwise be candidates. kube-scheduler may also evict pods on nodes
+ * that the filter never saw, because they lack resources. So preempt keeps only those nodes of a request that the
+ * filter would pass after the eviction; for a task without a root these are none.
  */
 #ifndef SCHED_EXTENDER_EXTENDER_H
 #define SCHED_EXTENDER_EXTENDER_H
@@ -42,5 +47,7 @@ char *extender_filter(struct extender *extender, const struct live *live, const 
 		      struct error *err);
 char *extender_prioritize(struct extender *extender, const struct live *live, const char *body, size_t bytes,
 			  struct error *err);
+char *extender_preempt(struct extender *extender, const struct live *live, const char *body, size_t bytes,
+		       struct error *err);
 
 #endif
