@@ -247,12 +247,24 @@ static uint32_t best_candidate(const struct root_search *search)
 	return best->machine;
 }
 
+static uint32_t first_free(const struct root_search *search)
+{
+	const struct cost_layout *layout = search->placer->layout;
+
+	for (uint32_t m = 0; m < layout->machine_count; m++)
+		if (flownet_free(search->net, m) > 0)
+			return m;
+	return policy_draw_slot(search->placer, search->net, FLOWNET_NONE);
+}
+
 uint32_t policy_choose_root(struct placer *placer, const struct flownet *net, uint32_t job)
 {
 	struct root_search search = {
 		.placer = placer, .net = net, .job = job, .tasks = flownet_unplaced_tasks(net, job)};
 	uint32_t best;
 
+	if (placer->settings.root_first)
+		return first_free(&search);
 	if (placer->settings.root_anywhere)
 		return policy_draw_slot(placer, net, FLOWNET_NONE);
 	if (placer->reserved_round != flownet_rounds(net))

@@ -160,7 +160,7 @@ json_t *simulate_settings_json(const struct simulate *simulate)
 		options->slots_per_cpu, "updates", options->updates, "topology", options->topology, "solver_time",
 		options->solver_time, "work_ns", options->work_ns, "round_s", options->round_s, "migration_cost_s",
 		options->migration_cost_s, "lose_work", options->lose_work, "roots",
-		options->roots == 0 ? "any" : "best", "spill", options->spill == 0 ? "any" : "best",
+		simulate_roots[options->roots], "spill", options->spill == 0 ? "any" : "best",
 		"unscheduled_capacity", (json_int_t)options->unscheduled_capacity, "gamma", (json_int_t)options->gamma,
 		"omega_per_s", options->omega_per_s, "latency", "rack_us", level_us[SIM_SAME_RACK], "pod_us",
 		level_us[SIM_SAME_POD], "across_us", level_us[SIM_OTHER_POD], "spread", options->spread, "drift",

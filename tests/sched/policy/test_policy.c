@@ -562,6 +562,17 @@ Test(policy, a_root_anywhere_takes_any_slot)
 		cr_expect(places[m] > 2 && places[m] < 33, "machine %d: %d of 200", m, places[m]);
 }
 
+Test(policy, a_first_root_takes_the_first_machine)
+{
+	struct policy_settings settings;
+	int places[12] = {0};
+
+	policy_settings_default(&settings);
+	settings.root_first = true;
+	count_places("nomora", &settings, 1, places);
+	cr_expect_eq(places[0], 200);
+}
+
 Test(policy, the_papers_flow_through_the_cluster_lands_on_any_slot)
 {
 	static const double steep[] = {0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3};

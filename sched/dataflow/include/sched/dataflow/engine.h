@@ -50,7 +50,7 @@ struct engine_options {
 	uint32_t starts;      /* maximum number of local searches of engines rate and completion; the first begins
 				 with R-Storm's placement, the others with random placements */
 	double local_MBps;    /* maximum rate of a source, MB/s, also if all its data stays on one host; > 0. It becomes
-				 the    limit of all sources on the network (network_rates()) */
+				 the limit of all sources on the network (network_rates()) */
 	struct ns (*now)(void); /* clock of `deadline` and of the measured times; may be NULL */
 	struct ns deadline; /* when now() reaches it, the search ends with the best answer so far; v == 0: no limit */
 	/*

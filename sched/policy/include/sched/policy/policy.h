@@ -73,6 +73,8 @@ struct policy_settings {
 	uint64_t seed;
 	bool root_anywhere; /* true: a root gets any free slot, with equal probability; false: preferably a slot in a
 			       rack with space for its job */
+	bool root_first;    /* true: a root gets the first machine with a free slot, as from a solver that follows
+			       its first admissible arc */
 	struct flownet_settings flow;
 };
 

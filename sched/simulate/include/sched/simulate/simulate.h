@@ -36,6 +36,7 @@ struct simulate_options {
 };
 
 extern const struct option_row simulate_option_rows[];
+extern const char *const simulate_roots[]; /* names of simulate_options.roots, ended by NULL */
 extern const struct simulate_options simulate_defaults;
 
 struct simulate_policy {
