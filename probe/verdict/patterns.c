@@ -7,7 +7,7 @@
 
 #include <base/array.h>
 
-enum { PATTERNS_MOST = 50, RACKS_FOR_PATHS = 4096, P99_SAMPLES = 100 };
+enum { RACKS_FOR_PATHS = 4096, P99_SAMPLES = 100 };
 
 static const double bad_share = 0.6, good_share = 0.3, bad_loss = 0.01, bad_factor = 3, bad_excess_us = 20;
 
@@ -20,16 +20,6 @@ static int relation(const struct search *search, const struct latency_entry *ent
 	if (from == to)
 		return 0;
 	return strcmp(latency_live_pod_name(search->live, from), latency_live_pod_name(search->live, to)) == 0 ? 1 : 2;
-}
-
-bool search_load(const struct search *search, size_t at, struct latency_entry *entry, enum latency_state *state)
-{
-	if (!latency_matrix_load(search->live, at, entry) || entry->source >= search->hosts ||
-	    entry->destination >= search->hosts || entry->source == entry->destination ||
-	    !search->active[entry->source] || !search->active[entry->destination])
-		return false;
-	*state = latency_entry_state(entry, search->now, search->max_age);
-	return *state == LATENCY_STATE_MEASURED || *state == LATENCY_STATE_UNREACHABLE;
 }
 
 /* What a reported router or link adds to the pair's worst path. */
@@ -142,22 +132,6 @@ static int count_pairs(struct search *search)
 static double share(const struct tally *tally)
 {
 	return tally->pairs ? (double)tally->bad / tally->pairs : 0;
-}
-
-int search_report(struct search *search, struct pattern pattern)
-{
-	struct patterns *found = search->found;
-	struct pattern *items;
-
-	found->by_kind[pattern.kind]++;
-	if (found->count == PATTERNS_MOST)
-		return 0;
-	items = array_grow(found->items, found->count, &found->capacity, sizeof *items);
-	if (!items)
-		return -ENOMEM;
-	found->items = items;
-	items[found->count++] = pattern;
-	return 0;
 }
 
 /* Marks the bad pairs that the pattern explains, and subtracts them from the hosts' counts. */

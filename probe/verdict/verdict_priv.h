@@ -6,7 +6,7 @@
 
 #include <base/histogram.h>
 
-enum { RELATIONS = 3, PAIRS_LEAST = 3 };
+enum { RELATIONS = 3, PAIRS_LEAST = 3, PATTERNS_MOST = 50 };
 
 struct tally {
 	uint32_t pairs, bad, unreachable;
