@@ -436,8 +436,9 @@ static void send_probes(struct agent *agent, struct prober_probe *probes, uint16
 		struct stamp sent_at;
 		bool disturbed;
 
+		/* 1 ns apart: paths have the same numbers, and a request equal to another one is taken for a replay. */
 		for (uint16_t i = 0; i < count; i++)
-			probes[i].request.sent_at = written_at;
+			probes[i].request.sent_at.v = written_at.v + i;
 		agent_write_probes(agent, probes, packets, count);
 		keep_sent(agent, packets, count);
 		sent_at = dp_now(agent->clock);

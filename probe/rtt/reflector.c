@@ -9,6 +9,8 @@
 
 #include <probe/rtt/tlv.h>
 
+#include "replay_priv.h"
+
 /*
  * An entry is in one of PROBE_LENGTH consecutive slots, beginning at its hash. If all are in use, the least recently
  * used entry is replaced.
@@ -17,16 +19,8 @@ enum { PROBE_LENGTH = 16, SOURCES = 4096, CACHED_SESSIONS = 4096 };
 
 static const struct ns burst = {100 * NS_PER_MS};  /* an answer may be this much ahead of the permitted rate, see
 						      within_rate() */
-static const struct ns stamp_slack = {NS_PER_MS};  /* a sender's clock may go back by this when it is disciplined */
 static const struct ns refwait = {900 * NS_PER_S}; /* a session without requests ends: REFWAIT, RFC 5357 section 4.2 */
 static const struct ns clock_step = {NS_PER_S};    /* arrival stamps may be out of order by less than this */
-
-/* The newest 64 sequence numbers received in an authenticated session, as in RFC 4303 section 3.4.3. */
-struct replay {
-	uint64_t seen; /* bit i: number `highest` - i was received; 0 = none yet */
-	uint32_t highest;
-	int64_t newest_ns; /* latest t1 of a request in this session, authenticated or not */
-};
 
 struct entry {
 	uint64_t last_used; /* 0 = free */
@@ -34,7 +28,7 @@ struct entry {
 	uint16_t port, session;
 	uint32_t next_sequence; /* of a session: sequence number of the next answer */
 	int64_t next_free_ns;   /* of a source, see within_rate() */
-	struct replay replay;   /* of an authenticated session */
+	struct replay_window replay;
 	uint32_t received;      /* number of requests in a session */
 	uint32_t left_sequence; /* sequence number of the newest answer; left_ns: its departure time, 0 = unknown */
 	int64_t left_ns;
@@ -49,29 +43,32 @@ struct table {
 struct reflector {
 	struct reflector_rules rules;
 	struct table sessions, sources;
-	int64_t next_free_ns; /* for the rate of all sources together */
+	struct replay_memory *received; /* authenticated mode only */
+	int64_t next_free_ns;           /* for the rate of all sources together */
 	uint64_t uses;
 	struct reflector_counters counters;
 };
 
 /*
- * Touches all pages of the table in advance. Otherwise 100,000 new sessions cause two page faults for each of 6,000
- * pages, which delays polls of the port by over 100 us.
+ * Returns zeroed memory, or NULL. Touches all pages in advance. Otherwise 100,000 new sessions cause two page faults
+ * for each of 6,000 pages, which delays polls of the port by over 100 us.
  */
+static void *pages_create(size_t bytes)
+{
+	void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	return pages == MAP_FAILED ? NULL : pages;
+}
+
 static int table_create(struct table *table, uint32_t capacity)
 {
 	uint32_t size = PROBE_LENGTH;
-	void *entries;
 
 	while (size < capacity)
 		size *= 2;
-	entries = mmap(NULL, size * sizeof *table->entries, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-	if (entries == MAP_FAILED)
-		return -ENOMEM;
-	table->entries = entries;
+	table->entries = pages_create(size * sizeof *table->entries);
 	table->mask = size - 1;
-	return 0;
+	return table->entries ? 0 : -ENOMEM;
 }
 
 static void table_free(struct table *table)
@@ -91,7 +88,8 @@ struct reflector *reflector_create(uint32_t capacity, const struct reflector_rul
 		return NULL;
 	reflector->rules = *rules;
 	if (table_create(&reflector->sessions, capacity) ||
-	    (rules->source_pps && table_create(&reflector->sources, SOURCES))) {
+	    (rules->source_pps && table_create(&reflector->sources, SOURCES)) ||
+	    (rules->keys && !(reflector->received = pages_create(sizeof *reflector->received)))) {
 		reflector_destroy(reflector);
 		return NULL;
 	}
@@ -104,6 +102,8 @@ void reflector_destroy(struct reflector *reflector)
 		return;
 	table_free(&reflector->sessions);
 	table_free(&reflector->sources);
+	if (reflector->received)
+		munmap(reflector->received, sizeof *reflector->received);
 	free(reflector);
 }
 
@@ -256,29 +256,6 @@ static bool may_answer(struct reflector *reflector, const struct frame *request,
 }
 
 /*
- * Returns true for a replayed request. A restarted sender counts from 0 again, but its stamps are later than before; a
- * replayed old request has an earlier stamp than the newest one.
- */
-static bool is_replay(struct replay *replay, const struct stamp_request *request)
-{
-	int64_t ahead = (int32_t)(request->sequence - replay->highest);
-	int64_t later_ns = request->sent_at.v - replay->newest_ns;
-	bool newer = !replay->seen || later_ns > (ahead > 0 ? -stamp_slack.v : 0);
-
-	if (replay->seen && ahead <= 0 && ahead > -64 && !(replay->seen >> -ahead & 1)) {
-		replay->seen |= UINT64_C(1) << -ahead;
-	} else if (!newer) {
-		return true;
-	} else {
-		replay->seen = replay->seen && ahead > 0 && ahead < 64 ? replay->seen << ahead | 1 : 1;
-		replay->highest = request->sequence;
-	}
-	if (later_ns > 0)
-		replay->newest_ns = request->sent_at.v;
-	return false;
-}
-
-/*
  * Begins a new session in the entry if its sender has begun again, from a fixed port: with number 0 and a later stamp
  * than before, or after a silence. A duplicate of the first request has no later stamp.
  */
@@ -355,10 +332,14 @@ int reflector_prepare(struct reflector *reflector, const struct frame *request, 
 		reflector->counters.other_member++;
 		return -EBADMSG;
 	}
+	if (keys && replay_is_known(reflector->received, payload)) { /* first: a replay must not begin a session */
+		reflector->counters.replayed++;
+		return -EBADMSG;
+	}
 	entry = find(reflector, &reflector->sessions, request->source_address, request->source_port, asked.session);
 	entry->last_used = ++reflector->uses;
 	before_ns = entry->replay.newest_ns;
-	if (keys && is_replay(&entry->replay, &asked)) {
+	if (keys && replay_is_old(&entry->replay, &asked)) {
 		reflector->counters.replayed++;
 		return -EBADMSG;
 	}

@@ -334,16 +334,16 @@ Test(reflector, refuses_what_is_no_request)
 static struct stamp_key key = {.session = 9, .bytes = "a key of 16 byte", .length = 16};
 static const struct stamp_keys keys = {.count = 1, .items = &key};
 
-/* Passes an authenticated request. Returns the outcome. */
-static int ask_signed(struct reflector *reflector, const struct stamp_key *with, uint32_t sequence, int64_t sent_ns,
-		      uint8_t *payload)
+/* Passes an authenticated request from an address and port. Returns the outcome. */
+static int ask_signed_from(struct reflector *reflector, uint32_t host, uint16_t port, const struct stamp_key *with,
+			   uint32_t sequence, int64_t sent_ns, uint8_t *payload)
 {
 	struct stamp_request request = {.sequence = sequence,
 					.sent_at = {sent_ns},
 					.error = {false, STAMP_PTP, 0, 1},
 					.session = with->session,
 					.authenticated = true};
-	struct frame frame = frame_from(net + 2, 50000, payload, STAMP_AUTHENTICATED_BYTES);
+	struct frame frame = frame_from(net + host, port, payload, STAMP_AUTHENTICATED_BYTES);
 	struct reflector_answer prepared;
 	int code;
 
@@ -353,6 +353,12 @@ static int ask_signed(struct reflector *reflector, const struct stamp_key *with,
 	if (!code)
 		reflector_finish(&prepared, t3, payload);
 	return code;
+}
+
+static int ask_signed(struct reflector *reflector, const struct stamp_key *with, uint32_t sequence, int64_t sent_ns,
+		      uint8_t *payload)
+{
+	return ask_signed_from(reflector, 2, 50000, with, sequence, sent_ns, payload);
 }
 
 Test(reflector, authenticated_requests_get_signed_answers)
@@ -427,6 +433,51 @@ Test(reflector, each_authentic_request_is_answered_once)
 		cr_assert_eq(ask_signed(reflector, &key, steps[i].sequence, steps[i].sent_ms * NS_PER_MS, payload) == 0,
 			     steps[i].answered, "step %zu", i);
 	cr_assert_eq(reflector_counters(reflector).replayed, 7);
+	reflector_destroy(reflector);
+}
+
+/* The HMAC covers neither address nor port. A replayed request makes no session. */
+Test(reflector, a_replay_from_another_port_or_address_is_refused)
+{
+	enum { PATHS = 4, ROUNDS = 4000 };
+	struct reflector_rules with_keys = rules;
+	struct reflector *reflector;
+	uint8_t payload[STAMP_AUTHENTICATED_BYTES];
+
+	with_keys.keys = &keys;
+	reflector = reflector_create(1024, &with_keys);
+	for (uint32_t round = 0; round < ROUNDS; round++)
+		for (uint16_t path = 0; path < PATHS; path++)
+			cr_assert_eq(ask_signed_from(reflector, 2, 50000 + path, &key, round,
+						     t2.v + round * 1000 + path, payload),
+				     0, "path %u: the paths of a prober have one SSID and the same numbers", path);
+	for (uint32_t round = 0; round < ROUNDS; round++) {
+		cr_assert_eq(ask_signed_from(reflector, 2, 40000, &key, round, t2.v + round * 1000, payload), -EBADMSG);
+		cr_assert_eq(ask_signed_from(reflector, 77, 50000, &key, round, t2.v + round * 1000, payload),
+			     -EBADMSG);
+	}
+	cr_assert_eq(reflector_counters(reflector).replayed, 2 * ROUNDS);
+	cr_assert_eq(reflector_counters(reflector).sessions, PATHS);
+	reflector_destroy(reflector);
+}
+
+Test(reflector, a_sender_whose_clock_was_set_back_is_answered)
+{
+	const int64_t hour_ns = INT64_C(3600) * NS_PER_S;
+	struct reflector_rules with_keys = rules;
+	struct reflector *reflector;
+	uint8_t payload[STAMP_AUTHENTICATED_BYTES];
+
+	with_keys.keys = &keys;
+	reflector = reflector_create(16, &with_keys);
+	for (uint32_t i = 0; i < 100; i++)
+		cr_assert_eq(ask_signed(reflector, &key, i, t2.v + i, payload), 0);
+	for (uint32_t i = 100; i < 200; i++)
+		cr_assert_eq(ask_signed(reflector, &key, i, t2.v + i - hour_ns, payload), 0, "request %u", i);
+	cr_assert_eq(ask_signed(reflector, &key, 150, t2.v + 150 - hour_ns, payload), -EBADMSG);
+	cr_assert_eq(ask_signed(reflector, &key, 50, t2.v + 50, payload), -EBADMSG);
+	cr_assert_eq(ask_signed(reflector, &key, 0, t2.v + NS_PER_S, payload), 0, "begun again");
+	cr_assert_eq(reflector_counters(reflector).replayed, 2);
 	reflector_destroy(reflector);
 }
 
