@@ -348,20 +348,24 @@ int engine_place(const struct engine *engine, struct network *network, struct da
 
 static int64_t answer_route(void *context, uint32_t low, uint32_t high)
 {
-	const struct engine_answer *answer = context;
+	uint32_t number = hash_table_find(context, network_pair_key(low, high));
 
-	for (uint32_t i = 0; i < answer->route_count; i++)
-		if (answer->routes[i].low == low && answer->routes[i].high == high)
-			return answer->routes[i].number;
-	return -ENOENT;
+	return number == HASH_TABLE_NONE ? -ENOENT : (int64_t)number;
 }
 
 int engine_start(struct network *network, struct dataflow_job *job, const struct dataflow_graph *graph,
 		 const struct engine_answer *answer, struct error *err)
 {
-	struct engine_answer copy = *answer;
+	struct hash_table numbers = {0}; /* of the answer's routes, by pair of hosts */
+	int code = hash_table_reserve(&numbers, answer->route_count);
 
-	return network_start(network, job, graph, answer_route, &copy, err);
+	for (uint32_t i = 0; i < answer->route_count && code == 0; i++)
+		code = hash_table_insert(&numbers, network_pair_key(answer->routes[i].low, answer->routes[i].high),
+					 answer->routes[i].number);
+	code = code < 0 ? error_set(err, ENOMEM, "out of memory")
+			: network_start(network, job, graph, answer_route, &numbers, err);
+	hash_table_free(&numbers);
+	return code;
 }
 
 void engine_answer_clear(struct engine_answer *answer)

@@ -298,7 +298,10 @@ void engine_place_rate(struct decision *decision)
 		decision->code = -ENOMEM;
 	for (uint32_t t = 0; decision->code == 0 && t < tasks; t++)
 		order[t] = t;
-	for (uint32_t start = 0; start < decision->options->starts && !decision_done(decision); start++) {
+	/* The first start is made in any case: a deadline may pass before a later job's search begins. */
+	for (uint32_t start = 0; start < decision->options->starts && decision->code == 0; start++) {
+		if (start > 0 && decision_done(decision))
+			break;
 		if (start > 0 && decision->options->evaluations == 0 && decision->evaluations >= STARTS_UNTIL)
 			break;
 		decision_lift_all(decision);

@@ -159,7 +159,7 @@ static int find_sources(struct dataflow_graph *graph, const struct dataflow_job 
 
 /*
  * The data of one source while it spreads from task to task: now[] arrives at the tasks in this round, next[] in the
- * following round; received[] and carried[] are the sums so far.
+ * following round; received[] and carried[] are the sums so far. carried[] is 0 before and after each source.
  */
 struct spread {
 	double *now, *next, *received, *carried; /* MB/s per MB/s of the source; carried[]: by flow; others: by task */
@@ -194,19 +194,22 @@ static int follow_source(const struct dataflow_graph *graph, const double *gains
 
 	memset(spread->now, 0, graph->task_count * sizeof *spread->now);
 	memset(spread->received, 0, graph->task_count * sizeof *spread->received);
-	memset(spread->carried, 0, graph->flow_count * sizeof *spread->carried);
 	spread->now[graph->sources[source]] = 1;
 	for (int round = 0; moving > NEGLIGIBLE; round++) {
 		if (round == ROUNDS_MAXIMUM || moving > DIVERGED)
 			return -EDOM;
 		moving = spread_round(graph, gains, spread);
 	}
-	for (uint32_t f = 0; f < graph->flow_count; f++)
-		if (spread->carried[f] > 0 && entries_add(carried, f, source, spread->carried[f]) < 0)
-			return -ENOMEM;
 	for (uint32_t t = 0; t < graph->task_count; t++) {
-		if (spread->received[t] > 0 && entries_add(received, t, source, spread->received[t]) < 0)
+		if (spread->received[t] == 0)
+			continue;
+		if (entries_add(received, t, source, spread->received[t]) < 0)
 			return -ENOMEM;
+		for (uint32_t f = graph->out[t]; f < graph->out[t + 1]; f++) {
+			if (spread->carried[f] > 0 && entries_add(carried, f, source, spread->carried[f]) < 0)
+				return -ENOMEM;
+			spread->carried[f] = 0; /* for the next source; a large job's other flows carry nothing */
+		}
 		if (graph->out[t] == graph->out[t + 1])
 			graph->sink_share[source] += spread->received[t];
 	}

@@ -132,14 +132,33 @@ void dataflow_plan_forget(struct dataflow_plan *plan)
 				plan->jobs[j].job->hosts[t] = DATAFLOW_NOWHERE;
 }
 
+/* Returns the middle of the time from now to the deadline; v == 0: no limit. */
+static struct ns half_time(const struct engine_options *options)
+{
+	struct ns now;
+
+	if (!options->now || options->deadline.v == 0)
+		return (struct ns){0};
+	now = options->now();
+	return (struct ns){now.v + (options->deadline.v - now.v) / 2};
+}
+
+/*
+ * Sets random_MBps of each job, the mean of `runs` random placements; of fewer if these take half of the time to the
+ * deadline, as the other half is for the search.
+ */
 static int expect_random(struct dataflow_plan *plan, const struct engine_options *options, uint32_t runs,
 			 struct error *err)
 {
 	struct engine_options of_run = *options;
+	struct ns until = half_time(options);
 	double *sum = calloc(plan->job_count, sizeof *sum);
-	int code = sum ? 0 : error_set(err, ENOMEM, "out of memory");
+	uint32_t run = 0;
+	int code = 0;
 
-	for (uint32_t run = 0; run < runs && code == 0; run++) {
+	if (!sum)
+		return error_set(err, ENOMEM, "out of memory");
+	do {
 		of_run.seed = options->seed + (uint64_t)run * plan->job_count;
 		code = start_jobs(plan, engine_find("random"), &of_run, err);
 		if (code == 0 && read_rates(plan) < 0)
@@ -148,9 +167,10 @@ static int expect_random(struct dataflow_plan *plan, const struct engine_options
 			sum[j] += plan->jobs[j].total_MBps;
 		stop_jobs(plan);
 		dataflow_plan_forget(plan);
-	}
+		run++;
+	} while (code == 0 && run < runs && (until.v == 0 || options->now().v < until.v));
 	for (uint32_t j = 0; j < plan->job_count && code == 0; j++)
-		plan->jobs[j].random_MBps = sum[j] / runs;
+		plan->jobs[j].random_MBps = sum[j] / run;
 	free(sum);
 	return code;
 }

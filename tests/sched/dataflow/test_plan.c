@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <sched/dataflow/advise.h>
 #include <sched/dataflow/plan_report.h>
@@ -202,6 +203,60 @@ Test(plan, the_limit_of_a_source_is_part_of_the_sharing)
 		dataflow_plan_destroy(plan);
 		dataflow_destroy(dataflow);
 	}
+}
+
+/* A clock that advances by 1 s with each call. */
+static struct ns fake_now(void)
+{
+	static struct ns now;
+
+	return now = ns_add(now, ns_from_us(1e6));
+}
+
+Test(plan, the_deadline_includes_the_random_runs)
+{
+	struct dataflow *dataflow = scenario();
+	struct engine_options options = engine_defaults();
+	struct dataflow_plan *plan;
+
+	options.now = fake_now;
+	options.deadline = ns_from_us(50e6);
+	plan = dataflow_plan_create(dataflow, engine_find("rate"), &options, &paths, 1000, NULL);
+	cr_assert_not_null(plan);
+	cr_expect_lt(ns_to_s(fake_now()), 60);
+	cr_expect_gt(plan->jobs[0].evaluations, 1, "the search gets time, too");
+	cr_expect_gt(plan->jobs[0].random_MBps, 0);
+	dataflow_plan_destroy(plan);
+	dataflow_destroy(dataflow);
+}
+
+static double cpu_s(void)
+{
+	return (double)clock() / CLOCKS_PER_SEC;
+}
+
+/* The start of a job looks up the route of each of its flows once. */
+Test(plan, a_large_job_starts_faster_than_it_is_placed)
+{
+	const char *text = "{\"schema\": \"nomora.dataflow/1\", \"slots\": 2, \"topology\": \"fattree:12,400\","
+			   "\"jobs\": [{\"name\": \"j\", \"components\": [{\"name\": \"s\", \"tasks\": 400}, "
+			   "{\"name\": \"k\", \"tasks\": 400}], \"edges\": [{\"from\": \"s\", \"to\": \"k\"}]}]}";
+	struct dataflow *dataflow = dataflow_parse("d.json", text, strlen(text), NULL);
+	struct network *network = network_create(dataflow->topology, dataflow->slots, dataflow->cpu, &paths, NULL);
+	struct dataflow_graph *graph = dataflow_graph_create(dataflow->jobs, NULL);
+	struct engine_options options = engine_defaults();
+	struct engine_answer answer;
+	double begin_s = cpu_s(), placed_s;
+
+	cr_assert(network && graph);
+	cr_assert_eq(engine_place(engine_find("random"), network, dataflow->jobs, graph, &options, &answer, NULL), 0);
+	placed_s = cpu_s();
+	cr_assert_eq(engine_start(network, dataflow->jobs, graph, &answer, NULL), 0);
+	cr_expect_lt(cpu_s() - placed_s, 2 * (placed_s - begin_s));
+	engine_answer_clear(&answer);
+	network_destroy(network);
+	dataflow_graph_destroy(graph);
+	dataflow_destroy(dataflow);
 }
 
 /* The rates have doubled since the plan, and the job's tasks have no other hosts. */
