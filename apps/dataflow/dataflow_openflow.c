@@ -13,7 +13,9 @@
 static void tell(void *context, const struct openflow_done *done, const struct error *failure)
 {
 	(void)context;
-	if (done)
+	if (done && done->lost_by)
+		fprintf(stderr, "switch '%s' had lost %u flows: set again\n", done->lost_by, done->flows);
+	else if (done)
 		fprintf(stderr, "%u flows in %u switches confirmed in %.1f ms\n", done->flows, done->switches,
 			done->ms);
 	else

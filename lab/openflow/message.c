@@ -14,6 +14,11 @@ enum {
 	ALL_TABLES = 0xff,
 	ETHERTYPE_IPV4 = 0x0800,
 	ETHERTYPE_ARP = 0x0806,
+	MULTIPART_BYTES = 8, /* bytes of a multipart message between header and body */
+	MULTIPART_FLOWS = 1,
+	STATS_BYTES = 48,  /* bytes of a flow's statistics before the match */
+	MATCH_BYTES = 32,  /* of put_match() */
+	OUTPUT_BYTES = 24, /* of put_output() */
 };
 #define ANY UINT32_MAX /* OFPP_ANY, OFPG_ANY, OFP_NO_BUFFER */
 
@@ -60,6 +65,8 @@ int openflow_parse(const uint8_t *bytes, size_t count, struct openflow_message *
 		least = ERROR_BYTES;
 	if (message->version == OPENFLOW_VERSION && message->type == OPENFLOW_FEATURES_REPLY)
 		least = FEATURES_BYTES;
+	if (message->version == OPENFLOW_VERSION && message->type == OPENFLOW_MULTIPART_REPLY)
+		least = OPENFLOW_HEADER_BYTES + MULTIPART_BYTES;
 	if (message->length < least)
 		return -EBADMSG;
 	if (count < message->length)
@@ -174,4 +181,69 @@ size_t openflow_write_delete(uint64_t cookie, uint64_t mask, uint32_t transactio
 	at = put(at, 0, 4);
 	put_header(out, OPENFLOW_FLOW_MOD, (size_t)(at - out), transaction);
 	return (size_t)(at - out);
+}
+
+size_t openflow_write_flows_request(uint32_t transaction, uint8_t out[OPENFLOW_MESSAGE_BYTES])
+{
+	uint8_t *at = put(out + OPENFLOW_HEADER_BYTES, MULTIPART_FLOWS, 2);
+
+	at = put(at, 0, 6); /* flags, padding */
+	at = put(at, ALL_TABLES, 1);
+	at = put(at, 0, 3);
+	at = put(at, ANY, 4);
+	at = put(at, ANY, 4);
+	at = put(at, 0, 4);
+	at = put(at, 0, 8); /* any cookie */
+	at = put(at, 0, 8);
+	at = put(at, 1, 2); /* a match without fields */
+	at = put(at, 4, 2);
+	at = put(at, 0, 4);
+	put_header(out, OPENFLOW_MULTIPART_REQUEST, (size_t)(at - out), transaction);
+	return (size_t)(at - out);
+}
+
+/* Reads what put_match() and put_output() write. Returns false if the match is a different one. */
+static bool read_flow(const uint8_t *stats, size_t length, struct openflow_flow *flow)
+{
+	const uint8_t *match = stats + STATS_BYTES, *output = match + MATCH_BYTES;
+	struct openflow_flow read = {
+		.priority = (uint16_t)read_number(stats + 12, 2),
+		.cookie = read_number(stats + 24, 8),
+	};
+	uint8_t again[MATCH_BYTES], send[OUTPUT_BYTES];
+
+	if (stats[2] != 0 || length < STATS_BYTES + MATCH_BYTES)
+		return false;
+	read.arp = read_number(match + 8, 2) == ETHERTYPE_ARP;
+	read.source = (uint32_t)read_number(match + 14, 4);
+	read.destination = (uint32_t)read_number(match + 22, 4);
+	put_match(again, &read);
+	if (memcmp(match, again, MATCH_BYTES) != 0)
+		return false;
+	if (length == STATS_BYTES + MATCH_BYTES + OUTPUT_BYTES) {
+		put_output(send, (uint32_t)read_number(output + 12, 4));
+		read.port = memcmp(output, send, 16) == 0 ? (uint32_t)read_number(output + 12, 4) : 0;
+	}
+	*flow = read;
+	return true;
+}
+
+int openflow_next_flow(const struct openflow_message *message, size_t *offset, struct openflow_flow *flow)
+{
+	size_t bytes = message->length - (size_t)OPENFLOW_HEADER_BYTES;
+
+	if (read_number(message->body, 2) != MULTIPART_FLOWS)
+		return 0;
+	*offset = *offset == 0 ? (size_t)MULTIPART_BYTES : *offset;
+	while (*offset < bytes) {
+		const uint8_t *stats = message->body + *offset;
+		size_t length = bytes - *offset < STATS_BYTES ? 0 : read_number(stats, 2);
+
+		if (length < STATS_BYTES || length > bytes - *offset)
+			return -EBADMSG;
+		*offset += length;
+		if (read_flow(stats, length, flow))
+			return 1;
+	}
+	return 0;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <base/array.h>
+#include <base/hash_table.h>
 #include <base/ns.h>
 #include <lab/openflow/message.h>
 
@@ -30,6 +31,7 @@ struct channel {
 /* An entry: at switch `node`, packets from host `from` to host `to` leave over `link`. */
 struct entry {
 	uint32_t node, from, to, link, rank; /* rank: number of switches behind this one on the route */
+	bool has[2];                         /* the switch has reported the flow for IPv4; for ARP */
 };
 
 struct update {
@@ -39,6 +41,8 @@ struct update {
 	uint32_t *number;          /* by node: for a host, its number among the hosts, from 0 */
 	struct entry *entries;
 	size_t entry_count, entry_capacity;
+	struct hash_table index; /* of entries[], by entry_key() */
+	bool is_set;             /* the update was made */
 	uint32_t transaction;
 	struct error *err;
 };
@@ -97,6 +101,87 @@ static int list_entries(struct update *update)
 	return code;
 }
 
+static uint64_t entry_key(const struct update *update, uint32_t node, uint64_t from, uint64_t to)
+{
+	uint64_t hosts = network_topology(update->network)->host_count;
+
+	return (node * hosts + from) * hosts + to;
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+	const struct entry *left = a, *right = b;
+
+	return (left->rank > right->rank) - (left->rank < right->rank);
+}
+
+/* Sorts the entries by rank and indexes them. */
+static int index_entries(struct update *update)
+{
+	int code = 0;
+
+	if (update->entry_count > 0)
+		qsort(update->entries, update->entry_count, sizeof *update->entries, compare_entries);
+	for (size_t i = 0; i < update->entry_count && code == 0; i++) {
+		const struct entry *entry = &update->entries[i];
+
+		code = hash_table_insert(
+			&update->index,
+			entry_key(update, entry->node, update->number[entry->from], update->number[entry->to]),
+			(uint32_t)i);
+	}
+	return code < 0 ? error_set(update->err, ENOMEM, "out of memory") : 0;
+}
+
+/* Returns our entry with the match of a flow of switch `node`, or NULL. */
+static struct entry *find_entry(const struct update *update, uint32_t node, const struct openflow_flow *flow)
+{
+	uint32_t hosts = network_topology(update->network)->host_count, at;
+	uint32_t from = flow->source - update->fabric->first, to = flow->destination - update->fabric->first;
+
+	if (flow->priority != PRIORITY || from >= hosts || to >= hosts)
+		return NULL;
+	at = hash_table_find(&update->index, entry_key(update, node, from, to));
+	return at == HASH_TABLE_NONE ? NULL : &update->entries[at];
+}
+
+static uint64_t our_cookie(const struct update *update)
+{
+	return MARK | (update->fabric->generation & ~MARK_MASK);
+}
+
+/*
+ * Records which of our flows a switch has. Returns an error for a flow with the same match and priority that is not
+ * ours: setting ours would replace it. Flows of earlier updates are ours until the update is made.
+ */
+static int take_flows(struct update *update, uint32_t node, const struct openflow_message *message)
+{
+	struct openflow_flow flow;
+	size_t offset = 0;
+	int more;
+
+	while ((more = openflow_next_flow(message, &offset, &flow)) > 0) {
+		struct entry *entry = find_entry(update, node, &flow);
+		bool earlier = (flow.cookie & MARK_MASK) == MARK && !update->is_set;
+
+		if (!entry || (earlier && flow.cookie != our_cookie(update)))
+			continue;
+		if (flow.cookie != our_cookie(update))
+			return error_set(
+				update->err, EEXIST,
+				"switch '%s' has a flow of %s, with cookie 0x%llx, for the %spackets from '%s' "
+				"to '%s' at our priority %d",
+				name_of(update, node),
+				(flow.cookie & MARK_MASK) == MARK ? "another update" : "another controller",
+				(unsigned long long)flow.cookie, flow.arp ? "ARP " : "", name_of(update, entry->from),
+				name_of(update, entry->to), PRIORITY);
+		entry->has[flow.arp] = flow.port == entry->link + 1;
+	}
+	return more < 0 ? error_set(update->err, EBADMSG, "switch '%s' sent flows of a wrong length",
+				    name_of(update, node))
+			: 0;
+}
+
 static int send_bytes(struct update *update, uint32_t node, const uint8_t *bytes, size_t count)
 {
 	while (count > 0) {
@@ -135,6 +220,8 @@ static int take_message(struct update *update, uint32_t node, const struct openf
 		update->channels[node]->described = true;
 		update->channels[node]->datapath = message->datapath;
 	}
+	if (message->type == OPENFLOW_MULTIPART_REPLY)
+		return take_flows(update, node, message);
 	if (message->type == OPENFLOW_BARRIER_REPLY && message->transaction == update->channels[node]->barrier)
 		update->channels[node]->barrier = 0;
 	return 0;
@@ -292,7 +379,7 @@ static int send_flow(struct update *update, const struct entry *entry, bool arp)
 {
 	const struct openflow_fabric *fabric = update->fabric;
 	const struct openflow_flow flow = {
-		.cookie = MARK | (fabric->generation & ~MARK_MASK),
+		.cookie = our_cookie(update),
 		.priority = PRIORITY,
 		.arp = arp,
 		.source = fabric->first + update->number[entry->from],
@@ -304,13 +391,6 @@ static int send_flow(struct update *update, const struct entry *entry, bool arp)
 	return send_bytes(update, entry->node, out, openflow_write_add(&flow, ++update->transaction, out));
 }
 
-static int compare_entries(const void *a, const void *b)
-{
-	const struct entry *left = a, *right = b;
-
-	return (left->rank > right->rank) - (left->rank < right->rank);
-}
-
 /*
  * Sets the flows of the last switch of every route and waits for the switches' confirmations. Then does the same for
  * the last switch but one of every route, and so on to the first switches.
@@ -319,8 +399,6 @@ static int set_flows(struct update *update)
 {
 	int code = 0;
 
-	if (update->entry_count > 0)
-		qsort(update->entries, update->entry_count, sizeof *update->entries, compare_entries);
 	for (size_t i = 0; i < update->entry_count && code == 0; i++) {
 		if (i > 0 && update->entries[i].rank != update->entries[i - 1].rank)
 			code = confirm(update);
@@ -330,6 +408,51 @@ static int set_flows(struct update *update)
 			code = send_flow(update, &update->entries[i], true);
 	}
 	return code == 0 ? confirm(update) : code;
+}
+
+/* Asks every switch for its flows and records which of ours it has. */
+static int read_flows(struct update *update)
+{
+	uint32_t nodes = network_topology(update->network)->node_count;
+	uint8_t out[OPENFLOW_MESSAGE_BYTES];
+	int code = 0;
+
+	for (size_t i = 0; i < update->entry_count; i++)
+		update->entries[i].has[0] = update->entries[i].has[1] = false;
+	for (uint32_t n = 0; n < nodes && code == 0; n++)
+		if (update->channels[n])
+			code = send_bytes(update, n, out, openflow_write_flows_request(++update->transaction, out));
+	return code == 0 ? confirm(update) : code;
+}
+
+/* Sets the flows of one switch that it has not reported. Returns their number or an error. */
+static int set_missing_of(struct update *update, uint32_t node)
+{
+	int count = 0, code = 0;
+
+	for (size_t i = 0; i < update->entry_count; i++)
+		for (int arp = 0; arp < 2 && update->entries[i].node == node && code == 0; arp++)
+			if (!update->entries[i].has[arp]) {
+				code = send_flow(update, &update->entries[i], arp);
+				count++;
+			}
+	return code < 0 ? code : count;
+}
+
+static int set_missing(struct update *update)
+{
+	uint32_t nodes = network_topology(update->network)->node_count;
+	int code = 0;
+
+	for (uint32_t n = 0; n < nodes && code >= 0; n++) {
+		struct openflow_done done = {.lost_by = name_of(update, n)};
+
+		if (!update->channels[n] || (code = set_missing_of(update, n)) <= 0)
+			continue;
+		done.flows = (uint32_t)code;
+		update->fabric->event(update->fabric->context, &done, NULL);
+	}
+	return code < 0 ? code : 0;
 }
 
 /*
@@ -365,6 +488,7 @@ static void end(struct update *update)
 	free(update->channels);
 	free(update->number);
 	free(update->entries);
+	hash_table_free(&update->index);
 }
 
 /* Makes one attempt of the update. The connections stay open. */
@@ -378,9 +502,14 @@ static int set_once(struct update *update, struct openflow_done *done)
 	if (code == 0)
 		code = list_entries(update);
 	if (code == 0)
+		code = index_entries(update);
+	if (code == 0)
+		code = read_flows(update);
+	if (code == 0)
 		code = set_flows(update);
 	if (code == 0)
 		code = delete_old(update);
+	update->is_set = code == 0;
 	*done = (struct openflow_done){.switches = topology->node_count - topology->host_count,
 				       .flows = 2 * (uint32_t)update->entry_count,
 				       .ms = ns_to_us(ns_sub(ns_now_monotonic(), start)) / 1e3};
@@ -441,7 +570,9 @@ int openflow_keep_routes(struct network *network, const struct openflow_fabric *
 
 	while (code == 0 && !is_stopped(fabric)) {
 		poll(NULL, 0, KEEP_MS);
-		code = confirm(&update);
+		code = read_flows(&update);
+		if (code == 0)
+			code = set_missing(&update);
 		if (code == 0 || !is_passing(code))
 			continue;
 		fabric->event(fabric->context, NULL, err);

@@ -18,7 +18,7 @@ cat >"$scratch/switches.py" <<'PYTHON'
 import json, os, socket, struct, sys, threading
 mode, folder, net = sys.argv[1], sys.argv[2], json.load(open(sys.argv[3]))["topology"]
 names = [s["name"] for s in net["switches"]]
-def answer(link, name, message, log, connection):
+def answer(link, name, message, log, connection, flows):
     version, kind, length, xid = struct.unpack("!BBHI", message[:8])
     def does(what, where):
         return name == where and (mode == what or mode == what + "-once" and connection == 1)
@@ -29,10 +29,23 @@ def answer(link, name, message, log, connection):
     elif kind == 14 and does("restart", "edge0.0"):
         raise OSError("restarts")
     elif kind == 14 and message[25] == 3:
+        cookie, mask = struct.unpack("!QQ", message[8:24])
+        for match in [m for m, f in flows.items() if (int.from_bytes(f[24:32], "big") ^ cookie) & mask == 0]:
+            del flows[match]
         print(json.dumps({"delete": True}), file=log)
     elif kind == 14:
+        flows[message[48:80]] = struct.pack("!HBxIIHHHH4x", length, 0, 0, 0, 32000, 0, 0, 0) + message[8:16] + bytes(16) + message[48:]
         print(json.dumps({"arp": message[56:58] == b"\x08\x06", "from": message[65], "to": message[73],
                           "port": struct.unpack("!I", message[92:96])[0]}), file=log)
+    elif kind == 18:
+        try: # lost or foreign flows, as another controller leaves them
+            with open(f"{folder}/{name}.change") as change:
+                eval(change.read(), {"flows": flows})
+            os.remove(f"{folder}/{name}.change")
+        except FileNotFoundError:
+            pass
+        body = b"".join(flows.values())
+        link.sendall(struct.pack("!BBHIHH4x", 4, 19, 16 + len(body), xid, 1, 0) + body)
     elif kind == 5:
         number = 0 if mode == "same" else names.index(name)
         link.sendall(struct.pack("!BBHIQIBB2xII", 4, 6, 32, xid, number, 0, 254, 0, 79, 0))
@@ -41,7 +54,7 @@ def answer(link, name, message, log, connection):
     elif kind == 20 and not does("silent", "core0"):
         link.sendall(struct.pack("!BBHI", 4, 21, 8, xid))
 def serve(name, listener):
-    connection = 0
+    connection, flows = 0, {} # flows: entries of flow statistics, by match
     while True:
         link, buffer, connection = listener.accept()[0], b"", connection + 1
         try:
@@ -52,10 +65,11 @@ def serve(name, listener):
                     buffer += data
                     while len(buffer) >= 8 and len(buffer) >= struct.unpack("!H", buffer[2:4])[0]:
                         length = struct.unpack("!H", buffer[2:4])[0]
-                        answer(link, name, buffer[:length], log, connection)
+                        answer(link, name, buffer[:length], log, connection, flows)
                         buffer = buffer[length:]
                         if os.path.exists(f"{folder}/{name}.restart"):
                             os.remove(f"{folder}/{name}.restart")
+                            flows.clear()
                             raise OSError("restarts")
         except OSError: # the controller or this switch has closed it
             pass
@@ -116,7 +130,7 @@ for path in glob.glob(sys.argv[1] + "/*.bytes"):
         assert message.pack() == rest[:length], (path, message.header.message_type, rest[:length].hex())
         kinds[str(message.header.message_type)] += 1
         rest = rest[length:]
-assert kinds["14"] == 80 + 16 * 20 and len(kinds) == 5, kinds
+assert kinds["14"] == 80 + 16 * 20 and len(kinds) == 6, kinds
 PYTHON
 else
 	skip "python3-openflow reads every message and writes the same bytes" "no python3-openflow"
@@ -175,11 +189,29 @@ touch "$scratch/kept/edge0.0.restart"
 set_twice() { [ "$(grep -c '^80 flows' "$scratch/kept.said")" -eq 2 ]; }
 check "after the restart of a switch they are set again" wait_for 60 set_twice
 check "in that switch too" test "$wanted" -gt 0 -a "$(flows_of edge0.0)" -eq "$wanted"
+# change SWITCH EXPRESSION: changes the flows of a switch at the next request for them
+change() { printf '%s' "$2" >"$scratch/kept/$1.part" && mv "$scratch/kept/$1.part" "$scratch/kept/$1.change"; }
+change edge0.0 'flows.clear()'
+wanted_again() { grep -qx "switch 'edge0.0' had lost $wanted flows: set again" "$scratch/kept.said" && [ "$(flows_of edge0.0)" -eq $((2 * wanted)) ]; }
+begin=$EPOCHREALTIME
+check "deleted flows are set again" wait_for 60 wanted_again
+printf '# %d ms after the deletion\n' $(((${EPOCHREALTIME/./} - ${begin/./}) / 1000))
+change edge0.0 'flows.update({k: v[:-9] + bytes([v[-9] ^ 1]) + v[-8:] for k, v in list(flows.items())[:1]})'
+check "a flow with another port is set again" wait_for 60 grep -qx "switch 'edge0.0' had lost 1 flows: set again" "$scratch/kept.said"
 check "it says which switch" grep -qE "switch 'edge0.0'.*: trying again" "$scratch/kept.said"
 check "the plan was printed" jq -e '.routes | length > 0' "$scratch/kept.plan"
 kill -TERM $keeper
 wait $keeper
 check "SIGTERM ends it with exit status 0" test $? -eq 0
+foreign='flows.update({k: v[:24] + bytes([0] * 7 + [0x77]) + v[32:] for k, v in list(flows.items())[:1]})'
+"$nomora" dataflow --random-runs 0 --openflow "$scratch/kept" --openflow-keep --openflow-timeout-ms 60000 "$scratch/job.json" >/dev/null 2>"$scratch/kept.said" &
+keeper=$!
+wait_for 60 grep -q '^80 flows' "$scratch/kept.said"
+change edge0.0 "$foreign"
+wait $keeper
+check "a flow that another controller has replaced ends it" test "$? $(grep -c "switch 'edge0.0' has a flow of another controller, with cookie 0x77, for the .*packets from 'h[0-9]*' to 'h[0-9]*' at our priority 32000" "$scratch/kept.said")" = "1 1"
+run "$nomora" dataflow --random-runs 0 --openflow "$scratch/kept" --openflow-timeout-ms 60000 "$scratch/job.json"
+check "and is not replaced by the next update" test "$code $(grep -c "switch 'edge0.0' has a flow of another controller" <<<"$err") $(cat "$scratch"/kept/*.log | grep -c port)" = "1 1 0"
 switches same
 refuses "two sockets of one switch" 1 "switches 'core0' and 'core1' are the same switch: both have datapath 0000000000000000" \
 	"$nomora" dataflow --random-runs 0 --openflow-timeout-ms 60000 --openflow "$scratch/same" "$scratch/job.json"

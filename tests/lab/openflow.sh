@@ -79,7 +79,30 @@ for restart in $(seq "${RESTARTS:-1}"); do
 	check "and packets pass" ip netns exec "$prefix-h0" ping -q -c 2 -i 0.2 -W 10 10.0.0.16
 done
 check "which is reported" grep -q "^switch '.*: trying again" "$scratch/said"
+# 16 deletions, as a controller makes them: the flows of every switch in turn. DELETIONS=N makes N.
+switches=($(jq -r '.topology.switches[].name' "$scratch/net.json"))
+flows_in() { ovs-ofctl -O OpenFlow13 dump-flows "$scratch/$1.mgmt" | grep -c 0x4e4f4d4f5241; }
+longest=0
+for n in $(seq 0 $((${DELETIONS:-16} - 1))); do
+	switch=${switches[$((n % 20))]}
+	had=$(flows_in "$switch")
+	[ "$had" -gt 0 ] || continue
+	ovs-ofctl -O OpenFlow13 del-flows "$scratch/$switch.mgmt"
+	begin=$EPOCHREALTIME
+	are_back() { [ "$(flows_in "$switch")" -eq "$had" ]; }
+	wait_for 20 are_back || fail "deleted flows of $switch come back"
+	took=$(((${EPOCHREALTIME/./} - ${begin/./}) / 1000))
+	[ $took -gt $longest ] && longest=$took
+done
+printf '# longest: %d ms\n' "$longest"
+check "deleted flows are back within 2 s" test "$longest" -gt 0 -a "$longest" -le 2000
+check "and counted by switch" grep -qx "switch '[a-z0-9.]*' had lost [0-9]* flows: set again" "$scratch/said"
+check "packets pass" ip netns exec "$prefix-h0" ping -q -c 2 -i 0.2 -W 10 10.0.0.16
 kill -TERM $keeper
 wait $keeper
 check "the controller ends on SIGTERM, and its flows stay" sh -c "[ $? -eq 0 ] && ip netns exec $prefix-h0 ping -q -c 1 -W 10 10.0.0.16"
+# A controller's flow with the match and the priority of one of ours
+ovs-ofctl -O OpenFlow13 add-flow "$scratch/edge0.0.mgmt" "cookie=0x77,priority=32000,ip,nw_src=10.0.0.1,nw_dst=10.0.0.16,actions=drop"
+set_routes
+check "a flow of another controller is not replaced" test "$code $(grep -c "error: switch 'edge0.0' has a flow of another controller, with cookie 0x77, for the packets from 'h0' to 'h15' at our priority 32000" <<<"$err") $(flows edge0.0 10.0.0.1 10.0.0.16 | grep -c cookie=0x77)" = "1 1 1"
 plan

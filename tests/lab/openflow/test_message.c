@@ -83,3 +83,38 @@ Test(message, an_echo_is_answered_with_its_body)
 	cr_expect_eq(out[1], OPENFLOW_ECHO_REPLY);
 	cr_expect_arr_eq(out + 4, request + 4, 8);
 }
+
+/* A reply with three flows (7.3.5.2): one with another match, `add`, and `add` with another action. */
+Test(message, flows_with_our_match_are_read)
+{
+	enum { HEAD = 16, OTHER = 56, ENTRY = 104, BYTES = HEAD + OTHER + 2 * ENTRY };
+	uint8_t bytes[BYTES] = {4, 19, 0, 0, 0, 0, 0, 9, 0, 1};
+	uint8_t *other = bytes + HEAD, *ours = other + OTHER, *changed = ours + ENTRY;
+	struct openflow_message message;
+	struct openflow_flow flow;
+	size_t offset = 0;
+
+	bytes[2] = BYTES >> 8;
+	bytes[3] = BYTES & 0xff;
+	other[1] = OTHER;
+	other[49] = 1;
+	other[51] = 4;
+	ours[1] = ENTRY;
+	ours[12] = 0x7d;
+	memcpy(ours + 24, add + 8, 8);
+	memcpy(ours + 48, add + 48, sizeof add - 48);
+	memcpy(changed, ours, ENTRY);
+	changed[ENTRY - 15] = 1; /* type of the action */
+	cr_assert_eq(openflow_parse(bytes, sizeof bytes, &message), BYTES);
+	cr_assert_eq(openflow_next_flow(&message, &offset, &flow), 1);
+	cr_expect_eq(flow.cookie, 0x4e4f4d4f52410001);
+	cr_expect(flow.priority == 32000 && !flow.arp && flow.source == 0x0a000001 && flow.destination == 0x0a000010);
+	cr_expect_eq(flow.port, 7);
+	cr_assert_eq(openflow_next_flow(&message, &offset, &flow), 1);
+	cr_expect_eq(flow.port, 0);
+	cr_expect_eq(openflow_next_flow(&message, &offset, &flow), 0);
+	offset = 0;
+	changed[1] = ENTRY + 8;
+	cr_expect_eq(openflow_next_flow(&message, &offset, &flow), 1);
+	cr_expect_eq(openflow_next_flow(&message, &offset, &flow), -EBADMSG);
+}

@@ -26,6 +26,8 @@ enum openflow_type {
 	OPENFLOW_FEATURES_REQUEST = 5,
 	OPENFLOW_FEATURES_REPLY = 6,
 	OPENFLOW_FLOW_MOD = 14,
+	OPENFLOW_MULTIPART_REQUEST = 18,
+	OPENFLOW_MULTIPART_REPLY = 19,
 	OPENFLOW_BARRIER_REQUEST = 20,
 	OPENFLOW_BARRIER_REPLY = 21,
 };
@@ -74,5 +76,14 @@ size_t openflow_write_add(const struct openflow_flow *flow, uint32_t transaction
  * `mask`. Returns the length.
  */
 size_t openflow_write_delete(uint64_t cookie, uint64_t mask, uint32_t transaction, uint8_t out[OPENFLOW_MESSAGE_BYTES]);
+
+/* Writes a request for all flows of the switch (7.3.5.2). Returns the length. */
+size_t openflow_write_flows_request(uint32_t transaction, uint8_t out[OPENFLOW_MESSAGE_BYTES]);
+/*
+ * Reads the next flow of an OPENFLOW_MULTIPART_REPLY that has a match of the kind above and is in table 0; skips
+ * others. *offset: position in the body, 0 at first. flow->port is 0 if the flow does anything but send to one port.
+ * Returns 1, 0 at the end of the message, or -EBADMSG.
+ */
+int openflow_next_flow(const struct openflow_message *message, size_t *offset, struct openflow_flow *flow);
 
 #endif

@@ -23,6 +23,8 @@ enum { OPENFLOW_ATTEMPTS = 3 };
 struct openflow_done {
 	uint32_t switches, flows; /* number of switches that confirmed the update; number of flows set */
 	double ms;                /* time from the first message of a flow to the last confirmation */
+	const char
+		*lost_by; /* NULL: an update; otherwise the switch that had lost `flows` flows, which are set again */
 };
 
 struct openflow_fabric {
@@ -33,8 +35,8 @@ struct openflow_fabric {
 	int timeout_ms;      /* time limit for a switch to connect or to confirm */
 	const volatile sig_atomic_t *stop; /* *stop != 0 ends openflow_keep_routes(); NULL: no end */
 	/*
-	 * Called after a successful update (failure is NULL), and after a failed one that will be repeated (done is
-	 * NULL).
+	 * Called after a successful update or when lost flows are set again (failure is NULL), and after a failed
+	 * update that will be repeated (done is NULL).
 	 */
 	void (*event)(void *context, const struct openflow_done *done, const struct error *failure);
 	void *context;
@@ -43,13 +45,16 @@ struct openflow_fabric {
 /*
  * Sets the routes. If a switch refuses the update, does not confirm it in time or closes the connection, the update is
  * repeated; there are at most OPENFLOW_ATTEMPTS attempts. The old flows remain until the new ones are confirmed.
- * Returns 0, or -errno with err set; err names the switch.
+ * Returns 0, or -errno with err set; err names the switch. -EEXIST: a flow of another controller has the match and the
+ * priority of one of ours; nothing was set.
  */
 int openflow_set_routes(struct network *network, const struct openflow_fabric *fabric, struct error *err);
 
 /*
- * Sets the routes as openflow_set_routes() does, and then stays connected. If a switch restarts or no longer confirms,
- * sets the flows again, as often as necessary. Returns 0 when stopped, or an error of openflow_set_routes().
+ * Sets the routes as openflow_set_routes() does, and then stays connected. Reads the flows of all switches twice a
+ * second and sets missing or changed ones again. If a switch restarts or no longer confirms, repeats the update as
+ * often as necessary. Returns 0 when stopped, an error of openflow_set_routes(), or -EEXIST if another controller or a
+ * later update has replaced one of our flows.
  */
 int openflow_keep_routes(struct network *network, const struct openflow_fabric *fabric, struct error *err);
 
