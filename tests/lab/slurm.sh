@@ -350,6 +350,8 @@ settled "requeued by hand" "$(runs "$second")"
 
 # --- requeued before the agent has seen that it ran
 missed=$(submit -n 1 --comment=nomora:curve=memcached,move=no "$dir/sleep.sh")
+released() { [ "$(job "$missed" Priority)" != 0 ]; }
+within 60 "the agent has released it" released # unless it was placed at once, the plug-in has held it
 kill -STOP "$(cat "$dir/agent.pid")"
 within 60 "it starts while the agent is stopped" is_job "$missed" JobState RUNNING
 ran "$missed"
@@ -358,6 +360,9 @@ waits() { [ "$(job "$missed" Restarts)" = 1 ] && is_job "$missed" JobState PENDI
 within 60 "it is requeued" waits
 begin kill -CONT "$(cat "$dir/agent.pid")"
 within 60 "the agent goes on: it runs" requeued "$missed" 1
+resumed=$began
+began_with "Requeuing JobId=$missed" # the later of both: slurmd may have taken seconds, as above
+[ "$began" -ge "$resumed" ] || began=$resumed
 settled "requeued behind the agent's back" "$(runs "$missed")"
 ctl scancel "$missed"
 
