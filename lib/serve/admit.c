@@ -54,11 +54,24 @@ static const char *header(struct MHD_Connection *connection, const char *name)
 	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
+/* Clients that cannot set a header send the token as the password of their URL: http://NAME:TOKEN@HOST. */
+static bool has_password(const struct serve *serve, struct MHD_Connection *connection)
+{
+	char *password = NULL, *name = MHD_basic_auth_get_username_password(connection, &password);
+	bool same = password && same_secret(password, serve->token);
+
+	MHD_free(password);
+	MHD_free(name);
+	return same;
+}
+
 static bool has_token(const struct serve *serve, struct MHD_Connection *connection)
 {
 	const char *given = header(connection, MHD_HTTP_HEADER_AUTHORIZATION);
 
-	return given && strncmp(given, "Bearer ", 7) == 0 && same_secret(given + 7, serve->token);
+	if (given && strncmp(given, "Bearer ", 7) == 0)
+		return same_secret(given + 7, serve->token);
+	return given && has_password(serve, connection);
 }
 
 /* Returns true for localhost and IP addresses, with or without a port. */

@@ -55,15 +55,18 @@ static const struct serve_route routes[] = {
 	{NULL, NULL, NULL},
 };
 
-struct api_extender *api_extender_create(struct schedd *schedd, const char *address, uint16_t port, const char *state,
-					 struct error *err)
+struct api_extender *api_extender_create(struct schedd *schedd, const struct schedd_options *options, struct error *err)
 {
 	struct api_extender *api = calloc(1, sizeof *api);
-	struct serve_options options = {
-		.address = address, .port = port, .routes = routes, .context = api, .body_bytes = BODY_BYTES_MOST};
+	struct serve_options serve = {.address = options->extender_address,
+				      .port = options->extender_port,
+				      .token = options->extender_token,
+				      .routes = routes,
+				      .context = api,
+				      .body_bytes = BODY_BYTES_MOST};
 	char *path = NULL;
 
-	if (!api || asprintf(&path, "%s.roots", state) < 0) {
+	if (!api || asprintf(&path, "%s.roots", options->state) < 0) {
 		error_set(err, ENOMEM, "out of memory");
 		free(api);
 		return NULL;
@@ -71,7 +74,7 @@ struct api_extender *api_extender_create(struct schedd *schedd, const char *addr
 	api->schedd = schedd;
 	api->extender = extender_create(path, err);
 	if (api->extender)
-		api->serve = serve_create(&options, err);
+		api->serve = serve_create(&serve, err);
 	free(path);
 	if (api->serve)
 		return api;

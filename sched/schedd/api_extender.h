@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Serves Kubernetes' scheduler extender on an address of its own. Nothing else is served there, because kube-scheduler
- * sends no token.
+ * Serves Kubernetes' scheduler extender on an address of its own, with a token of its own. Nothing else is served
+ * there.
  */
 #ifndef SCHED_SCHEDD_API_EXTENDER_H
 #define SCHED_SCHEDD_API_EXTENDER_H
@@ -11,13 +11,14 @@
 #include <base/error.h>
 
 struct schedd;
+struct schedd_options;
 struct api_extender;
 
 /*
- * Stores the nodes of the jobs' roots in the file STATE.roots, where STATE is `state`. Returns NULL with err set on
- * failure.
+ * Stores the nodes of the jobs' roots in the file STATE.roots, where STATE is options->state. Returns NULL with err set
+ * on failure.
  */
-struct api_extender *api_extender_create(struct schedd *schedd, const char *address, uint16_t port, const char *state,
+struct api_extender *api_extender_create(struct schedd *schedd, const struct schedd_options *options,
 					 struct error *err);
 void api_extender_destroy(struct api_extender *extender); /* NULL is legal, here and below */
 

@@ -64,8 +64,7 @@ struct schedd *schedd_create(const struct schedd_options *options, struct error 
 	if (code == 0)
 		schedd->serve = serve_create(&serve, err);
 	if (schedd->serve && options->extender_address) {
-		schedd->extender = api_extender_create(schedd, options->extender_address, options->extender_port,
-						       options->state, err);
+		schedd->extender = api_extender_create(schedd, options, err);
 		code = schedd->extender ? 0 : error_code(err, EINVAL);
 	}
 	if (schedd->serve && code == 0)

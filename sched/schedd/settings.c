@@ -25,7 +25,9 @@ const struct option_row schedd_option_rows[] = {
 	OPTION_STRING(struct schedd_settings, token_file, "token-file", 0, "FILE",
 		      "file with the token of TCP clients; needs mode 0600"),
 	OPTION_STRING(struct schedd_settings, extender, "extender", 0, "ADDRESS:PORT",
-		      "serve kube-scheduler's extender requests on this address; clients need no token"),
+		      "serve kube-scheduler's extender requests on this address"),
+	OPTION_STRING(struct schedd_settings, extender_token_file, "extender-token-file", 0, "FILE",
+		      "file with the token that kube-scheduler has in its URL; needs mode 0600"),
 	OPTION_STRING(struct schedd_settings, admin_group, "admin-group", 0, "GROUP",
 		      "group whose members are admins, besides root and the daemon's user"),
 	OPTION_INTEGER(struct schedd_settings, user_tasks, "user-tasks", 0, "N", 0, 100000000,
@@ -178,6 +180,8 @@ int schedd_setup_read(const struct schedd_settings *settings, struct schedd_setu
 		return error_set(err, EINVAL, "missing option --state FILE");
 	if (settings->listen && !settings->token_file)
 		return error_set(err, EINVAL, "--listen needs --token-file");
+	if (settings->extender_token_file && !settings->extender)
+		return error_set(err, EINVAL, "--extender-token-file needs --extender");
 	if (settings->listen && split_listen(settings->listen, setup->address, &options->port, err) < 0)
 		return -EINVAL;
 	if (settings->extender && split_listen(settings->extender, setup->extender, &options->extender_port, err) < 0)
@@ -189,16 +193,19 @@ int schedd_setup_read(const struct schedd_settings *settings, struct schedd_setu
 
 int schedd_setup_read_token(const struct schedd_settings *settings, struct schedd_setup *setup, struct error *err)
 {
-	if (!settings->listen)
-		return 0;
-	setup->token = read_token(settings->token_file, err);
-	setup->options.token = setup->token;
-	return setup->token ? 0 : error_code(err, EIO);
+	if (settings->listen)
+		setup->options.token = setup->token = read_token(settings->token_file, err);
+	if (settings->listen && !setup->token)
+		return error_code(err, EIO);
+	if (settings->extender_token_file)
+		setup->options.extender_token = setup->extender_token = read_token(settings->extender_token_file, err);
+	return settings->extender_token_file && !setup->extender_token ? error_code(err, EIO) : 0;
 }
 
 void schedd_setup_free(struct schedd_setup *setup)
 {
 	free(setup->token);
+	free(setup->extender_token);
 }
 
 void schedd_settings_default(struct schedd_settings *settings)

@@ -14,14 +14,14 @@ TEXT
 start() {
 	: >"$dir/log"
 	"$bin/nomora-schedd" schedd --state "$dir/state" --socket "$NOMORA_SCHEDD" --cluster "$dir/cluster.json" \
-		--curves "$source_root/curves" --extender 127.0.0.1:0 2>"$dir/log" &
+		--curves "$source_root/curves" --extender 127.0.0.1:0 "$@" 2>"$dir/log" &
 	daemon=$!
 	echo $daemon >"$dir/pid"
 	wait_for 60 grep -q 'extender on 127.0.0.1 port' "$dir/log" && wait_for 60 "$nomora" jobs
 	port=$(sed -n 's/.*extender on 127.0.0.1 port //p' "$dir/log")
 }
 # ask PATH FILE
-ask() { curl -s --max-time 60 -H "Content-Type: application/json" --data-binary "@$2" "http://127.0.0.1:$port/$1"; }
+ask() { curl -s ${user:+-u "$user"} --max-time 60 -H "Content-Type: application/json" --data-binary "@$2" "http://127.0.0.1:$port/$1"; }
 # victims POD: the nodes on which kube-scheduler may evict a pod to make room for this one.
 victims() {
 	jq -n --argjson pod "$(jq .Pod "$1")" '{Pod: $pod, NodeNameToMetaVictims: ({n1: "a", n4: "b", n9: "c"} |
@@ -50,5 +50,16 @@ wait "$daemon"
 check "SIGTERM ends it with 0" test $? -eq 0
 echo '{' >"$dir/state.roots"
 refuses "a broken file of roots" 1 "state.roots" "$bin/nomora-schedd" schedd --state "$dir/state" --socket "$NOMORA_SCHEDD" --extender 127.0.0.1:0
+rm "$dir/state.roots"
+# What Go's client, and thus kube-scheduler, sends for urlPrefix http://nomora:TOKEN@ADDRESS:PORT.
+(umask 077 && echo s3cret >"$dir/token")
+start --extender-token-file "$dir/token"
+check "with a token: refused without it" grep -q 'wrong token' <<<"$(ask filter "$requests/filter_root.json")"
+check "and with another" grep -q 'wrong token' <<<"$(user=nomora:other ask preempt "$requests/filter_root.json")"
+check "and no root was decided" test ! -e "$dir/state.roots"
+check "kube-scheduler has it in its URL" test "$(user=nomora:s3cret ask filter "$requests/filter_root.json" | jq -c .NodeNames)" = '["n3"]'
+chmod 0644 "$dir/token"
+refuses "a token that others can read" 1 "expected mode 0600" "$bin/nomora-schedd" schedd --state "$dir/other" --socket "$dir/other.sock" --extender 127.0.0.1:0 --extender-token-file "$dir/token"
+refuses "a token without the extender" 2 "needs --extender" "$bin/nomora-schedd" schedd --state "$dir/other" --extender-token-file "$dir/token"
 refuses "a bad address" 2 "expected ADDRESS:PORT" "$bin/nomora-schedd" schedd --state "$dir/state" --extender nowhere
 plan

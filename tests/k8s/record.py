@@ -14,7 +14,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         began = time.monotonic()
         try:
             connection = http.client.HTTPConnection("127.0.0.1", target, timeout=10)
-            connection.request("POST", self.path, body, {"Content-Type": "application/json"})
+            passed = {name: self.headers[name] for name in ("Content-Type", "Authorization") if self.headers[name]}
+            connection.request("POST", self.path, body, passed)
             answer = connection.getresponse()
             text, status = answer.read(), answer.status
         except OSError:

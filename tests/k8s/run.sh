@@ -43,7 +43,7 @@ start_apiserver() {
 # start_scheduler NODE_CACHE_CAPABLE: starts it with the shipped configuration; its requests pass through the recorder.
 start_scheduler() {
 	# 1.20 has no v1 of the configuration yet.
-	sed -e 's,^apiVersion: .*,apiVersion: kubescheduler.config.k8s.io/v1beta1,' -e "s,/etc/kubernetes/scheduler.conf,$dir/scheduler.conf," -e 's,127.0.0.1:8866,127.0.0.1:8867,' \
+	sed -e 's,^apiVersion: .*,apiVersion: kubescheduler.config.k8s.io/v1beta1,' -e "s,/etc/kubernetes/scheduler.conf,$dir/scheduler.conf," -e 's,TOKEN@127.0.0.1:8866,secret@127.0.0.1:8867,' \
 		-e "s,nodeCacheCapable: .*,nodeCacheCapable: $1," -e '/^clientConnection:/a\  qps: 5000\n  burst: 5000' \
 		"$top/integrations/kubernetes/scheduler-config.yaml" >"$dir/scheduler.yaml"
 	echo 'leaderElection: {leaderElect: false}' >>"$dir/scheduler.yaml"
@@ -52,7 +52,7 @@ start_scheduler() {
 start_schedd() {
 	[ -e "$dir/latency.csv" ] || head -n 1 "$dir/new.csv" >"$dir/latency.csv"
 	start schedd "$bin/nomora-schedd" schedd --state "$dir/state" --socket "$NOMORA_SCHEDD" --curves "$top/curves" \
-		--latency "$dir/latency.csv" --max-age 0 --extender 127.0.0.1:8866
+		--latency "$dir/latency.csv" --max-age 0 --extender 127.0.0.1:8866 --extender-token-file "$dir/extender.token"
 	wait_for 60 "$nomora" jobs
 }
 start_agent() { start agent "$nomora" k8s-agent --server "https://$KUBE" --ca-file "$KUBE_CA" --token-file "$dir/token" --resync 1; }
@@ -103,6 +103,7 @@ slots_agree() { [ "$("$nomora" nodes --json | jq '[.machines[].tasks] | add')" -
 openssl genrsa -out "$dir/key" 2048 2>/dev/null
 printf '%s\n' 'admin,admin,1,system:masters' 'scheduler,system:kube-scheduler,2' 'agent,system:serviceaccount:kube-system:nomora-agent,3' >"$dir/tokens"
 echo agent >"$dir/token"
+(umask 077 && echo secret >"$dir/extender.token")
 cat >"$dir/scheduler.conf" <<END
 {"apiVersion": "v1", "kind": "Config", "current-context": "c",
  "clusters": [{"name": "c", "cluster": {"server": "https://$KUBE", "certificate-authority": "$KUBE_CA"}}],

@@ -202,7 +202,13 @@ Test(serve, tcp_needs_the_token)
 	} cases[] = {{"", "401"},
 		     {"Authorization: Bearer s3cre\r\n", "401"},
 		     {"Authorization: Bearer s3cretx\r\n", "401"},
-		     {"Authorization: Bearer s3cret\r\n", "200"}};
+		     {"Authorization: Bearer s3cret\r\n", "200"},
+		     {"Authorization: Basic \r\n", "401"},
+		     {"Authorization: Basic !\r\n", "401"},
+		     {"Authorization: Basic czNjcmV0\r\n", "401"} /* s3cret */,
+		     {"Authorization: Basic czNjcmV0Og==\r\n", "401"} /* s3cret: */,
+		     {"Authorization: Basic eDpzM2NyZXR4\r\n", "401"} /* x:s3cretx */,
+		     {"Authorization: Basic eDpzM2NyZXQ=\r\n", "200"} /* x:s3cret */};
 	struct serve *serve = start(NULL, "s3cret", 0);
 
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -4,8 +4,9 @@
  * serve_fd() and calls serve_run(). One thread.
  *
  * A server listens on a unix socket, where the caller's uid is known (SO_PEERCRED), or on a TCP address, where each
- * request needs "Authorization: Bearer TOKEN" unless the server has no token. Bodies, connections and idle time are
- * limited. On a unix socket, each uid other than root's and the server's own has two further limits:
+ * request needs "Authorization: Bearer TOKEN", or TOKEN as the password of "Authorization: Basic", unless the server
+ * has no token. Bodies, connections and idle time are limited. On a unix socket, each uid other than root's and the
+ * server's own has two further limits:
  * - a quarter of the connections, plus one; further connections are closed
  * - for the bodies of all its open calls together, the size of the largest body allowed; a body beyond that is refused
  *   as too large

@@ -52,8 +52,9 @@ struct schedd_options {
 	const char *address;  /* address to serve on if `socket` is NULL, with port and token */
 	uint16_t port;
 	const char *token;
-	const char *extender_address; /* Kubernetes' extender, open to any client that can connect; NULL: none */
+	const char *extender_address; /* Kubernetes' extender; NULL: none */
 	uint16_t extender_port;
+	const char *extender_token; /* NULL: any client that can connect may ask */
 	const char *cluster;        /* nomora.cluster/1, read at the start; NULL: none */
 	const char *curves;         /* folder of curves, read at the start; NULL: none */
 	const char *default_curves; /* read instead if `curves` is NULL and the state has no curves; NULL: none */

@@ -10,7 +10,7 @@
 #include <sched/schedd/schedd.h>
 
 struct schedd_settings {
-	const char *state, *socket, *listen, *token_file, *extender, *cluster, *curves, *latency;
+	const char *state, *socket, *listen, *token_file, *extender, *extender_token_file, *cluster, *curves, *latency;
 	int statistic, policy, weights, migrate;
 	const char *windows, *admin_group;
 	int64_t user_tasks, connections;
@@ -33,13 +33,13 @@ void schedd_settings_default(struct schedd_settings *settings);
 struct schedd_setup {
 	struct schedd_options options;
 	char address[64], extender[64];
-	char *token;
+	char *token, *extender_token;
 };
 /*
  * Converts the settings to options without reading any file. Returns 0, or -EINVAL with err set if a setting is bad.
  */
 int schedd_setup_read(const struct schedd_settings *settings, struct schedd_setup *setup, struct error *err);
-/* Reads the token if there is one. 0 or -errno with err set. */
+/* Reads the tokens if there are any. 0 or -errno with err set. */
 int schedd_setup_read_token(const struct schedd_settings *settings, struct schedd_setup *setup, struct error *err);
 void schedd_setup_free(struct schedd_setup *setup);
 
