@@ -54,6 +54,8 @@ const struct option_row dataflow_option_rows[] = {
 	ROW(INTEGER, repeats, "repeats", 0, "N", 1, INT32_MAX, "number of runs of the annealing"),
 	ROW(FLAG, direct, "direct", 0,
 	    "evaluate a sink by its host's direct route from the root, as printed in the paper"),
+	ROW(CHOICE, available, "available", 0, "FLOWS", engine_available_names,
+	    "flows that share a link when a route is chosen: of running jobs, or all"),
 	ROW(CHOICE, literal, "literal", 0, "FAULTS", engine_literal_names,
 	    "reproduce the errors of the paper's pseudo-code: all, or one of them"),
 	OPTION_HEADING("Simulation:"),
@@ -157,6 +159,7 @@ struct engine_options dataflow_engine_options(const struct dataflow_settings *se
 	options.route_steps = (uint32_t)settings->route_steps;
 	options.repeats = (uint32_t)settings->repeats;
 	options.direct = settings->direct;
+	options.available = (enum engine_available)settings->available;
 	options.literal = (enum engine_literal)(settings->literal + 1);
 	options.latency = settings->latency;
 	options.now = ns_now_monotonic;

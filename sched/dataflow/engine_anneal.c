@@ -14,6 +14,7 @@
  *   currUtil starts at 0: the first state is always accepted           as printed
  *   path and de-path take only routes with the fewest hops             as printed and described
  *   tasks next to neither a source nor a sink never move               as printed and described
+ *   "highest available bandwidth": which flows count is not said      available (running jobs' alone, or all)
  *   "5 times" in the pseudo-code, "5 additional times" in the text     repeats (5)
  *
  * Two errors are always corrected, because they would lead to invalid placements: random(servers) ignores slots, and
@@ -44,6 +45,7 @@ struct annealing {
 };
 
 const char *const engine_literal_names[] = {"all", "sum", "truth", "alias", "paths", "routes", "local", NULL};
+const char *const engine_available_names[] = {"running", "all", NULL};
 
 static bool accepts(struct decision *decision, double old, double new, double temperature)
 {
@@ -83,8 +85,9 @@ static uint32_t worst_pair(struct annealing *annealing)
 }
 
 /*
- * The paper's path: gives the pair the route with the fewest links and, among these, the most bandwidth, counting only
- * the running jobs' flows; ties are broken at random.
+ * The paper's path: gives the pair the route with the fewest links and, among these, the most bandwidth, counting the
+ * flows of options->available; ties are broken at random. The caller has removed the pair's flows from the numbers of
+ * flows.
  */
 static void take_best_route(struct annealing *annealing, struct network_pair *pair)
 {
@@ -95,7 +98,9 @@ static void take_best_route(struct annealing *annealing, struct network_pair *pa
 	double most = -1;
 
 	for (int i = 0; i < count && routes[i].count == routes[0].count; i++) {
-		double width = utility_running_bandwidth(&annealing->utility, &routes[i]);
+		double width = decision->options->available == ENGINE_AVAILABLE_ALL
+				       ? utility_bandwidth(&annealing->utility, &routes[i])
+				       : utility_running_bandwidth(&annealing->utility, &routes[i]);
 
 		ties = width > most ? 1 : ties + (width == most);
 		if (width > most || (width == most && rng_below(&decision->rng, ties) == 0)) {

@@ -17,6 +17,7 @@ enum dataflow_routes { DATAFLOW_NETLINK, DATAFLOW_PORTS }; /* in the order of th
 
 struct dataflow_settings {
 	int engine, literal; /* indices in engine_names[], engine_literal_names[]; literal < 0: ENGINE_CORRECTED */
+	int available;       /* index in engine_available_names[] */
 	int64_t seed, k, detour, evaluations, starts, random_runs, steps, route_steps, repeats;
 	const char *map; /* file of the candidate routes (topology_paths_options.file); NULL: none */
 	double deadline_ms, local_MBps, temperature;

@@ -44,6 +44,13 @@ enum engine_literal {
 };
 extern const char *const engine_literal_names[]; /* names of the values from ENGINE_LITERAL_ALL on; ends with NULL */
 
+/* Flows that share the bandwidth of a link when the paper's engines choose a route (the paper's path). */
+enum engine_available {
+	ENGINE_AVAILABLE_RUNNING, /* those of running jobs */
+	ENGINE_AVAILABLE_ALL,     /* also those of the job that is placed */
+};
+extern const char *const engine_available_names[]; /* ends with NULL */
+
 struct engine_options {
 	uint64_t seed;
 	uint32_t evaluations; /* maximum number of placements to evaluate; 0: the engine's default */
@@ -64,13 +71,14 @@ struct engine_options {
 	uint32_t route_steps; /* steps of the routes: the paper's maxStep; not published */
 	uint32_t repeats;     /* runs of the annealing: 5 in the paper's algorithm 1 */
 	enum engine_literal literal;
+	enum engine_available available;
 	bool direct; /* how to measure the bandwidth from a root (source) to a sink. true: on the route between their
 			hosts, as printed in the paper; false: the least bandwidth on the flows between them */
 };
 
 /*
  * Returns the defaults: seed 1, 8 starts, local_MBps 10,000, temperature 100, 100 steps, 10 route steps, 5 repeats,
- * ENGINE_CORRECTED, not direct.
+ * ENGINE_CORRECTED, ENGINE_AVAILABLE_RUNNING, not direct.
  */
 struct engine_options engine_defaults(void);
 
