@@ -159,13 +159,13 @@ json_t *simulate_settings_json(const struct simulate *simulate)
 		"keep_single", options->keep_single, "slots", (json_int_t)simulate->slots, "slots_per_cpu",
 		options->slots_per_cpu, "updates", options->updates, "topology", options->topology, "solver_time",
 		options->solver_time, "work_ns", options->work_ns, "round_s", options->round_s, "migration_cost_s",
-		options->migration_cost_s, "lose_work", options->lose_work, "roots",
-		simulate_roots[options->roots], "spill", options->spill == 0 ? "any" : "best",
-		"unscheduled_capacity", (json_int_t)options->unscheduled_capacity, "gamma", (json_int_t)options->gamma,
-		"omega_per_s", options->omega_per_s, "latency", "rack_us", level_us[SIM_SAME_RACK], "pod_us",
-		level_us[SIM_SAME_POD], "across_us", level_us[SIM_OTHER_POD], "spread", options->spread, "drift",
-		options->drift, "noise", options->noise, "spike_chance", options->spike_chance, "curve_mix",
-		options->curve_mix, "seed", (json_int_t)options->seed);
+		options->migration_cost_s, "lose_work", options->lose_work, "roots", simulate_roots[options->roots],
+		"spill", options->spill == 0 ? "any" : "best", "unscheduled_capacity",
+		(json_int_t)options->unscheduled_capacity, "gamma", (json_int_t)options->gamma, "omega_per_s",
+		options->omega_per_s, "latency", "rack_us", level_us[SIM_SAME_RACK], "pod_us", level_us[SIM_SAME_POD],
+		"across_us", level_us[SIM_OTHER_POD], "spread", options->spread, "drift", options->drift, "noise",
+		options->noise, "spike_chance", options->spike_chance, "curve_mix", options->curve_mix, "seed",
+		(json_int_t)options->seed);
 
 	json_object_set_new(object, "weights", json_string(policy_weights_names[options->weights]));
 	json_object_set_new(object, "machine_arcs", json_integer(options->machine_arcs));

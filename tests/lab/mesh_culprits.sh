@@ -49,6 +49,7 @@ up() { # up PLACE
 		--peers "$scratch/peers"
 	rm -f "$live"
 	# The agents must not share a CPU with the injector's loop: they would stall, and say so.
+	# shellcheck disable=SC2046
 	cpus=$(python3 - $(ip netns pids "$lab-inj") <<-'END'
 		import os, sys
 		tasks = [int(t) for pid in sys.argv[1:] for t in os.listdir(f"/proc/{pid}/task")]

@@ -80,7 +80,7 @@ for restart in $(seq "${RESTARTS:-1}"); do
 done
 check "which is reported" grep -q "^switch '.*: trying again" "$scratch/said"
 # 16 deletions, as a controller makes them: the flows of every switch in turn. DELETIONS=N makes N.
-switches=($(jq -r '.topology.switches[].name' "$scratch/net.json"))
+mapfile -t switches < <(jq -r '.topology.switches[].name' "$scratch/net.json")
 flows_in() { ovs-ofctl -O OpenFlow13 dump-flows "$scratch/$1.mgmt" | grep -c 0x4e4f4d4f5241; }
 longest=0
 for n in $(seq 0 $((${DELETIONS:-16} - 1))); do
