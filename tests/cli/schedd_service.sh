@@ -90,7 +90,7 @@ fi
 
 if command -v systemd-analyze >/dev/null; then
 	for unit in nomora-schedd nomora-slurm-agent; do
-		sed "s:@bindir@:$bin:" "$source_root/integrations/systemd/$unit.service" >"$dir/$unit.service"
+		sed "s:^ExecStart=[^ ]*/:ExecStart=$bin/:" "$bin/../integrations/$unit.service" >"$dir/$unit.service"
 		run systemd-analyze verify --man=no "$dir/$unit.service"
 		check "systemd likes $unit" test "$code:$out$(grep "$unit" <<<"$err")" = 0:
 		check "and finds it safe" systemd-analyze security --offline=true --threshold=20 --no-pager "$dir/$unit.service"
