@@ -56,21 +56,38 @@ static bool fits(const struct problem *p, uint32_t f, uint32_t n, const double *
 	       p->failed[f].cpu <= space[n] + RECOVERY_CPU_TOLERANCE;
 }
 
+static struct recovery_reason begin_reason(const struct problem *p, uint32_t f, uint32_t own, const double *load)
+{
+	return (struct recovery_reason){.task = p->failed[f].task,
+					.server = p->server[own],
+					.load_s = recovery_problem_relative(p, own, load[own], load[p->N + own]),
+					.next_p = INFINITY};
+}
+
+/* Adds server n, with which p would be `with`, to the alternatives. random_p is their sum until they are all known. */
+static void add_alternative(const struct problem *p, uint32_t n, uint32_t own, double with,
+			    struct recovery_reason *reason)
+{
+	reason->random_p += with;
+	reason->server_count++;
+	if (n == own || with >= reason->next_p)
+		return;
+	reason->has_next = true;
+	reason->next_server = p->server[n];
+	reason->next_p = with;
+}
+
 /*
- * Fills the reason for task f. load: loads with all tasks placed; changed during the call and restored. space: by
- * server, its free CPU without f.
+ * Fills the reason for task f, but leaves the sum in random_p. load: loads with all tasks placed; changed during the
+ * call and restored. space: by server, its free CPU without f.
  */
 static void explain_task(const struct problem *p, uint32_t f, const uint32_t *place, double *load, const double *space,
 			 struct recovery_reason *reason)
 {
 	uint32_t own = place[f];
 	struct others others;
-	double sum = 0;
 
-	*reason = (struct recovery_reason){.task = p->failed[f].task,
-					   .server = p->server[own],
-					   .load_s = recovery_problem_relative(p, own, load[own], load[p->N + own]),
-					   .next_p = INFINITY};
+	*reason = begin_reason(p, f, own, load);
 	add_task(p, f, own, place, -1, load);
 	others = find_worst(p, load);
 	for (uint32_t n = 0; n < p->N; n++) {
@@ -83,15 +100,8 @@ static void explain_task(const struct problem *p, uint32_t f, const uint32_t *pl
 			    recovery_problem_relative(p, n, load[n], load[p->N + n]));
 		load[n] = egress;
 		load[p->N + n] = ingress;
-		sum += with;
-		reason->server_count++;
-		if (n != own && with < reason->next_p) {
-			reason->has_next = true;
-			reason->next_server = p->server[n];
-			reason->next_p = with;
-		}
+		add_alternative(p, n, own, with, reason);
 	}
-	reason->random_p = reason->server_count ? sum / reason->server_count : 0;
 	add_task(p, f, own, place, 1, load);
 }
 
@@ -103,13 +113,9 @@ static void explain_late(struct problem *p, uint32_t f, uint32_t *place, double 
 			 struct recovery_reason *reason)
 {
 	uint32_t own = place[f];
-	double sum = 0;
 
 	recovery_problem_evaluate(p, place, load);
-	*reason = (struct recovery_reason){.task = p->failed[f].task,
-					   .server = p->server[own],
-					   .load_s = recovery_problem_relative(p, own, load[own], load[p->N + own]),
-					   .next_p = INFINITY};
+	*reason = begin_reason(p, f, own, load);
 	for (uint32_t n = 0; n < p->N; n++) {
 		double with;
 
@@ -117,16 +123,9 @@ static void explain_late(struct problem *p, uint32_t f, uint32_t *place, double 
 			continue;
 		place[f] = n;
 		with = recovery_problem_evaluate(p, place, load).p;
-		sum += with;
-		reason->server_count++;
-		if (n != own && with < reason->next_p) {
-			reason->has_next = true;
-			reason->next_server = p->server[n];
-			reason->next_p = with;
-		}
+		add_alternative(p, n, own, with, reason);
 	}
 	place[f] = own;
-	reason->random_p = reason->server_count ? sum / reason->server_count : 0;
 }
 
 int recovery_explain(const struct recovery_scenario *scenario, const struct recovery_answer *answer,
@@ -156,6 +155,8 @@ int recovery_explain(const struct recovery_scenario *scenario, const struct reco
 				explain_late(&problem, f, place, load, space, &reasons[f]);
 			else
 				explain_task(&problem, f, place, load, space, &reasons[f]);
+			if (reasons[f].server_count > 0)
+				reasons[f].random_p /= reasons[f].server_count;
 			space[place[f]] -= problem.failed[f].cpu;
 		}
 	}
