@@ -105,24 +105,49 @@ static void explain_task(const struct problem *p, uint32_t f, const uint32_t *pl
 	add_task(p, f, own, place, 1, load);
 }
 
+/* True if the loads of the other servers do not depend on n: task f has no peer there, and no other failed task is. */
+static bool is_apart(const struct problem *p, uint32_t f, const uint32_t *place, uint32_t n)
+{
+	for (uint32_t g = 0; g < p->F; g++)
+		if (g != f && place[g] == n)
+			return false;
+	return recovery_problem_local_MB(p, f, n) == 0;
+}
+
+/* Returns the relative load of server n, which is apart, with task f. */
+static double load_apart(const struct problem *p, uint32_t f, uint32_t n)
+{
+	return recovery_problem_relative(p, n, p->bE[n] + p->failed[f].egress, p->bI[n] + p->failed[f].ingress);
+}
+
 /*
- * With relaunch delays, the demands depend on p, so the alternatives are evaluated each at its own p. Changes place[f]
- * during the call; leaves the problem at another scale.
+ * With relaunch delays, the demands depend on p, so the alternatives are evaluated each at its own p. For servers that
+ * are apart and do not limit p themselves, this is the same p, `common`. Changes place[f] during the call; leaves the
+ * problem at another scale.
  */
 static void explain_late(struct problem *p, uint32_t f, uint32_t *place, double *load, const double *space,
 			 struct recovery_reason *reason)
 {
 	uint32_t own = place[f];
+	double common = INFINITY;
 
 	recovery_problem_evaluate(p, place, load);
 	*reason = begin_reason(p, f, own, load);
 	for (uint32_t n = 0; n < p->N; n++) {
-		double with;
+		double with = common;
+		bool apart;
 
 		if (!fits(p, f, n, space))
 			continue;
 		place[f] = n;
-		with = recovery_problem_evaluate(p, place, load).p;
+		apart = is_apart(p, f, place, n);
+		if (!apart || isinf(common) || load_apart(p, f, n) > common) {
+			with = recovery_problem_evaluate(p, place, load).p;
+			if (isinf(common) && apart && load_apart(p, f, n) < with * (1 - 1e-9))
+				common = with;
+			if (!isinf(common))
+				recovery_problem_scale(p, common);
+		}
 		add_alternative(p, n, own, with, reason);
 	}
 	place[f] = own;
