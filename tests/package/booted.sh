@@ -84,11 +84,13 @@ done
 
 declare -A before
 for unit in $units; do before[$unit]=$(pid_of "$unit"); done
+printf NOMORAL1 | dd of=/run/nomora-mesh/live conv=notrunc status=none
 check "an upgrade" install_package
 for unit in $units; do
 	check "the upgrade restarts $unit" test "$(pid_of "$unit")" != "${before[$unit]}"
 	check "$unit runs again" runs "$unit"
 done
+check "the mesh is measured again, though its file has the format of another version" within 30 sh -c 'curl -fsS http://127.0.0.1:8862/metrics | grep -q h2'
 check "the job is still there" within 20 sh -c 'nomora jobs | grep -q web'
 check "removal stops all" sh -c 'dpkg --remove nomora && ! pgrep -a nomora'
 check "options are kept" test -s /etc/nomora/schedd.env
