@@ -200,15 +200,25 @@ refuses "jumbo frames at any rate in as little memory" 1 "no memory for .* give 
 run "$nomora" inject-check "$scratch/run.pcapng" --json
 [ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '"schema": "nomora.inject-check/1"' && pass "the capture is readable" ||
 	fail "the capture is readable" "$err"
-python3 - "$summary" "$scratch/out" <<-'END' && pass "each frame seen is in the capture, or told as lost, there too" ||
+# An injector that stands still most of the time overruns no capture.
+status=0
+python3 - "$summary" "$scratch/out" <<-'END' || status=$?
 	import json, re, sys
-	number = lambda pattern: [int(x) for x in re.search(pattern, sys.argv[1]).groups()]
+	number = lambda pattern: [float(x) for x in re.search(pattern, sys.argv[1]).groups()]
 	seen = sum(number(r"A->B (\d+) in (\d+) out, B->A (\d+) in (\d+) out"))
 	written, lost = number(r"capture: (\d+) frames written, (\d+) lost")
+	seconds, = number(r"nomora inject: ([\d.]+) s at")
+	stalled_ms, = number(r"stalls over 1 us \(([\d.]+) ms")
 	check = json.load(open(sys.argv[2]))
-	sys.exit(not (seen == written + lost and lost > 0 and check["frames"] == written and check["lost"] == lost))
+	if seen != written + lost or check["frames"] != written or check["lost"] != lost:
+	    sys.exit(1)
+	sys.exit(0 if lost > 0 else 3 if stalled_ms > 500 * seconds else 1)
 END
-	fail "each frame seen is in the capture, or told as lost, there too" "$summary" "$(head -c 300 "$scratch/out")"
+case $status in
+0) pass "each frame seen is in the capture, or told as lost, there too" ;;
+3) skip "each frame seen is in the capture, or told as lost, there too" "too busy to judge" ;;
+*) fail "each frame seen is in the capture, or told as lost, there too" "$summary" "$(head -c 300 "$scratch/out")" ;;
+esac
 run "${inject[@]}" net_null0 net_null1 --duration 2.5 --nice 19 --json
 check "packets per second are those since the line before" python3 -c 'import json, sys
 a, b = [json.loads(line) for line in open(sys.argv[1])][:2]
