@@ -210,7 +210,7 @@ static void read_step(struct reading *reading, char **fields, const char *dot)
 	size_t length = (size_t)(dot - fields[reading->place[JOB_ID]]);
 	double count;
 
-	if (strlen(reading->last_id) != length ||
+	if (length == 0 || strlen(reading->last_id) != length ||
 	    strncmp(reading->last_id, fields[reading->place[JOB_ID]], length) != 0 || strcmp(dot, ".batch") == 0 ||
 	    strcmp(dot, ".extern") == 0 || strcmp(dot, ".interactive") == 0 || reading->place[N_TASKS] < 0 ||
 	    number_parse_double(fields[reading->place[N_TASKS]], &count) != 0)
@@ -249,6 +249,8 @@ static int keep_sacct(struct reading *reading, char *id, struct job *job)
 	if (plus)
 		*plus = '\0';
 	if (plus && reading->last_is_component && strcmp(id, reading->last_id) == 0) {
+		if (reading->jobs[reading->count - 1].tasks + job->tasks > TASKS_MAXIMUM)
+			return note(reading, BATCH_TASKS, "expected at most 1,000,000 processors in all components");
 		reading->jobs[reading->count - 1].tasks += job->tasks;
 		return 0;
 	}

@@ -257,6 +257,30 @@ Test(batch_trace, steps_components_and_attempts_of_sacct)
 	}
 }
 
+/* Found by the fuzzer. */
+Test(batch_trace, step_of_no_job_before_the_first_job)
+{
+	cr_assert_eq(read_text(BATCH_SACCT,
+			       "JobID|Submit|Start|End|NTasks|AllocCPUS\n"
+			       ".0|1793520000|1793520010|1793520610|4|8\n"
+			       "100|1793520000|1793520010|1793520610||8\n"
+			       ".0|1793520000|1793520010|1793520610|64|8\n",
+			       true),
+		     0, "%s", err.text);
+	cr_expect_eq(workload->task_count, 8);
+}
+
+Test(batch_trace, components_have_a_million_tasks_together)
+{
+	cr_assert_neq(read_text(BATCH_SACCT,
+				"JobID|Submit|Start|End|NTasks|AllocCPUS\n"
+				"104+0|1793520180|1793520210|1793521200||1000000\n"
+				"104+1|1793520180|1793520210|1793521200||1\n",
+				true),
+		      0);
+	cr_assert(strstr(err.text, "in all components"), "%s", err.text);
+}
+
 /* The clocks go back at 3 h: from 01:30 to 03:30 are 3 hours. ElapsedRaw is right in any zone. */
 Test(batch_trace, local_times_and_elapsed)
 {
