@@ -9,7 +9,6 @@
 
 #include <fitting/files/compare.h>
 #include <fitting/files/settings.h>
-#include <fitting/nist/report.h>
 
 static const struct option_usage usage = {
 	.command = "nomora fit",
@@ -23,7 +22,6 @@ static const struct option_usage usage = {
 		 "  nomora fit plain.csv --degree 3 --threshold 40 -o curve.json\n"
 		 "  nomora fit memcached.csv --model hill,exponential --plot forms.svg\n"
 		 "  nomora fit --compare memcached.json curves/memcached.json --plot overlay.png\n"
-		 "  nomora fit --nist Misra1a.dat\n"
 		 "  nomora fit memcached.csv --expr '1/(1+x/s)' --start s=30 -o memcached.json\n"
 		 "  nomora fit data.csv --expr 'b1*(1-exp(-b2*x))' --start b1=500,b2=1e-4\n",
 	.rows = fit_files_rows,
@@ -56,18 +54,6 @@ static int check_pictures(const struct fit_files_settings *settings, struct erro
 		if (command_check_ending("--plot", settings->plots.files.items[i], command_pictures, err) != 0)
 			return -EINVAL;
 	return 0;
-}
-
-static int run_nist(const char *path, bool json, struct error *err)
-{
-	json_t *value = NULL;
-	int code = nist_run(path, json ? NULL : stdout, json ? &value : NULL, err);
-
-	if (code < 0)
-		return code;
-	if (json && command_print_json(value) != COMMAND_OK)
-		return COMMAND_FAILED;
-	return code > 0 ? COMMAND_OK : COMMAND_NEGATIVE;
 }
 
 static int run_compare(const struct fit_files_settings *settings, const struct option_operands *operands,
@@ -128,10 +114,6 @@ static int run(void *context, const struct option_operands *operands, struct err
 
 	if (fit_files_check(settings, err) != 0 || check_pictures(settings, err) != 0)
 		return COMMAND_USAGE;
-	if (settings->nist && operands->count > 0)
-		return command_misused(err, "--nist takes no operands besides its file");
-	if (settings->nist)
-		return run_nist(settings->nist, settings->json, err);
 	if (settings->compare)
 		return run_compare(settings, operands, err);
 	if (operands->count == 0)

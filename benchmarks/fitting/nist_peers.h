@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include <fitting/nist/nist.h>
+#include "nist.h"
 
 struct nist_tally {
 	int runs, right; /* right: every parameter to 6 digits */

@@ -76,7 +76,8 @@ static enum dependence dependence_of(const struct expression_node *node, const u
 	return left == DEPENDENCE_NONE && right == DEPENDENCE_NONE ? DEPENDENCE_NONE : DEPENDENCE_OTHER;
 }
 
-bool expression_is_affine(const struct expression *expression, const bool *mask)
+/* Returns true if the expression is jointly affine in the parameters in `mask`, with the others fixed. */
+static bool is_affine(const struct expression *expression, const bool *mask)
 {
 	unsigned char known[EXPRESSION_NODES_MAXIMUM] = {0};
 
@@ -91,7 +92,7 @@ void expression_affine_parameters(const struct expression *expression, bool *mas
 	memset(mask, 0, expression->parameter_count * sizeof *mask);
 	for (size_t j = 0; j < expression->parameter_count; j++) {
 		mask[j] = true;
-		if (!expression_is_affine(expression, mask))
+		if (!is_affine(expression, mask))
 			mask[j] = false;
 	}
 }

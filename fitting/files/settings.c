@@ -37,7 +37,6 @@ const struct option_row fit_files_rows[] = {
 	ROW(FLAG, compare, "compare", 0,
 	    "compare the first curve.json with each other one by their 95 % bands; exit 3 if one differs"),
 	OPTION_HEADING("Other data"),
-	ROW(STRING, nist, "nist", 0, "FILE", "fit a NIST StRD .dat file and compare with its certified values"),
 	ROW(STRING, expression.expression, "expr", 0, "FORMULA",
 	    "fit this formula to a sweep, or to a file of columns: '1/(1+x/s)'"),
 	ROW(STRING, expression.start, "start", 0, "LIST", "parameters and their starting values: b1=500,b2=1e-4"),
@@ -74,7 +73,6 @@ static const struct purpose for_sweeps = {"a sweep",
 					   "without-outliers", "without-disturbed", "replicates", "seed", "log-x",
 					   "zoom-y", NULL}};
 static const struct purpose curves = {"--compare", {"compare", "plot", "log-x", "zoom-y", "json", NULL}};
-static const struct purpose nist = {"--nist", {"nist", "json", NULL}};
 static const struct purpose expression = {"--expr", {"expr",           "output",
 						     "plot",           "metric",
 						     "application",    "baseline-rtt-us",
@@ -90,8 +88,7 @@ int fit_files_check(const struct fit_files_settings *settings, struct error *err
 {
 	struct fit_files_settings defaults;
 
-	const struct purpose *purpose = settings->nist                    ? &nist
-					: settings->compare               ? &curves
+	const struct purpose *purpose = settings->compare                 ? &curves
 					: settings->expression.expression ? &expression
 									  : &for_sweeps;
 

@@ -9,6 +9,11 @@ enum { REFINEMENTS_MAXIMUM = 4 };
 /* Refinement stops when a correction is below this share of the solution; each round gains over 5 digits. */
 static const double refined_enough = 1e-12;
 
+/* chi2 and the sums that R^2 needs, computed from unweighted residuals in long double. */
+struct linear_sums {
+	long double chi2, about_zero, about_mean;
+};
+
 static bool take_weights(struct linear_workspace *w, const struct linear_problem *problem, size_t *used)
 {
 	*used = problem->rows;
@@ -207,6 +212,37 @@ static void take_covariance(struct linear_workspace *w)
 		w->covariance_absolute[w->qr.pivot[k] * (n + 1)] = INFINITY;
 }
 
+/* Computes the result from solution, precise_rows (residuals), sums and covariance_absolute. */
+static void finish(struct linear_workspace *w, const struct linear_problem *problem, const struct linear_sums *sums,
+		   struct linear_result *result)
+{
+	size_t columns = problem->columns;
+	long double total = problem->has_intercept ? sums->about_mean : sums->about_zero;
+	double variance;
+
+	result->dof = (double)result->rows_used - (double)result->rank;
+	result->chi2 = (double)sums->chi2;
+	result->r_squared = total > 0 ? (double)(1 - sums->chi2 / total) : (double)NAN;
+	result->aicc = fitting_aicc(result->chi2, result->rows_used, result->rank);
+	result->bic = fitting_bic(result->chi2, result->rows_used, result->rank);
+	variance = result->dof > 0 ? (double)(sums->chi2 / (long double)result->dof) : (double)INFINITY;
+	for (size_t i = 0; i < columns * columns; i++)
+		w->covariance_scaled[i] = result->dof > 0 ? w->covariance_absolute[i] * variance : (double)INFINITY;
+	for (size_t j = 0; j < columns; j++) {
+		w->coefficients[j] = (double)w->solution[j];
+		w->standard_errors[j] = sqrt(w->covariance_scaled[j * columns + j]);
+		if (!isfinite(w->coefficients[j]))
+			result->status = LINEAR_NOT_FINITE;
+	}
+	for (size_t i = 0; i < problem->rows; i++)
+		w->residuals[i] = (double)w->precise_rows[i];
+	result->coefficients = w->coefficients;
+	result->covariance_absolute = w->covariance_absolute;
+	result->covariance_scaled = w->covariance_scaled;
+	result->standard_errors = w->standard_errors;
+	result->residuals = w->residuals;
+}
+
 enum linear_status linear_fit(struct linear_workspace *w, const struct linear_problem *problem,
 			      struct linear_result *result)
 {
@@ -229,6 +265,6 @@ enum linear_status linear_fit(struct linear_workspace *w, const struct linear_pr
 	solve(w, problem);
 	take_sums(w, problem, &sums);
 	take_covariance(w);
-	linear_finish(w, problem->rows, problem->columns, problem->has_intercept, &sums, result);
+	finish(w, problem, &sums, result);
 	return result->status;
 }

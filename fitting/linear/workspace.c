@@ -22,13 +22,7 @@ static void lay_out(struct linear_workspace *w, struct arena *arena, size_t rows
 	w->standard_errors = arena_take(arena, columns, sizeof(double));
 	w->residuals = arena_take(arena, rows, sizeof(double));
 	w->precise_rows = arena_take(arena, rows, sizeof(long double));
-	w->precise_rows2 = arena_take(arena, rows, sizeof(long double));
 	w->solution = arena_take(arena, columns, sizeof(long double));
-	w->precise_columns = arena_take(arena, columns, sizeof(long double));
-	w->precise_root = arena_take(arena, square, sizeof(long double));
-	w->expansion = arena_take(arena, square, sizeof(long double));
-	/* last, because fits in double never touch these pages */
-	lay_out_extended(&w->qr_extended, arena, rows, columns);
 }
 
 struct linear_workspace *linear_workspace_create(size_t rows_maximum, size_t columns_maximum)
@@ -65,48 +59,4 @@ struct linear_workspace *linear_workspace_create(size_t rows_maximum, size_t col
 void linear_workspace_destroy(struct linear_workspace *workspace)
 {
 	free(workspace);
-}
-
-void linear_finish(struct linear_workspace *w, size_t rows, size_t columns, bool has_intercept,
-		   const struct linear_sums *sums, struct linear_result *result)
-{
-	long double total = has_intercept ? sums->about_mean : sums->about_zero;
-	double variance;
-
-	result->dof = (double)result->rows_used - (double)result->rank;
-	result->chi2 = (double)sums->chi2;
-	result->r_squared = total > 0 ? (double)(1 - sums->chi2 / total) : (double)NAN;
-	result->aicc = fitting_aicc(result->chi2, result->rows_used, result->rank);
-	result->bic = fitting_bic(result->chi2, result->rows_used, result->rank);
-	variance = result->dof > 0 ? (double)(sums->chi2 / (long double)result->dof) : (double)INFINITY;
-	for (size_t i = 0; i < columns * columns; i++)
-		w->covariance_scaled[i] = result->dof > 0 ? w->covariance_absolute[i] * variance : (double)INFINITY;
-	for (size_t j = 0; j < columns; j++) {
-		w->coefficients[j] = (double)w->solution[j];
-		w->standard_errors[j] = sqrt(w->covariance_scaled[j * columns + j]);
-		if (!isfinite(w->coefficients[j]))
-			result->status = LINEAR_NOT_FINITE;
-	}
-	for (size_t i = 0; i < rows; i++)
-		w->residuals[i] = (double)w->precise_rows[i];
-	result->coefficients = w->coefficients;
-	result->covariance_absolute = w->covariance_absolute;
-	result->covariance_scaled = w->covariance_scaled;
-	result->standard_errors = w->standard_errors;
-	result->residuals = w->residuals;
-}
-
-const char *linear_status_text(enum linear_status status)
-{
-	switch (status) {
-	case LINEAR_OK:
-		return "solved";
-	case LINEAR_RANK_DEFICIENT:
-		return "the columns are linearly dependent: the data do not determine all coefficients";
-	case LINEAR_TOO_FEW_ROWS:
-		return "there are fewer usable rows than coefficients";
-	case LINEAR_NOT_FINITE:
-		return "a number in the input or an intermediate result is not finite, or a weight is negative";
-	}
-	return "unknown";
 }

@@ -115,7 +115,6 @@ while IFS='|' read -r words good; do
 	done
 done <<-END
 	fit|--quiet
-	fit --nist|
 	fit --compare|$scratch/curve.json
 	fit --quiet --expr b*x --start b=1|
 	solve|

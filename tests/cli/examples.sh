@@ -38,7 +38,6 @@ check "report wrote its page" grep -q '</html>' report.html
 
 documented doctor "$nomora" doctor --json
 documented fit "$nomora" fit memcached.csv --json
-documented "fit --nist" "$nomora" fit --nist Misra1a.dat --json
 documented "fit --expr" "$nomora" fit data.csv --expr 'b1*(1-exp(-b2*x))' --start b1=500,b2=1e-4 --json
 documented "fit --compare" "$nomora" fit --compare memcached.json curves/redis.json --json
 documented curve cat memcached.json

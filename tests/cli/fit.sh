@@ -298,7 +298,6 @@ while IFS='|' read -r purpose words; do
 		value=${option#*=}
 		[ "$value" != "$option" ] || value=
 		case $purpose in
-		--nist) first=(--nist no-such.dat) ;;
 		--expr) first=(sweep.csv --expr 'b1*x' --start b1=1) ;;
 		--compare) first=(--compare curve.json curve.json) ;;
 		*) first=(sweep.csv) ;;
@@ -307,7 +306,6 @@ while IFS='|' read -r purpose words; do
 			"$nomora" fit "${first[@]}" "--${option%%=*}" ${value:+"$value"}
 	done
 done <<-'END'
-	--nist|output=bad.json plot=bad.svg metric=m application=a baseline-rtt-us=5 quiet model=log degree=2 threshold=9 continuous absolute-sigma without-outliers replicates=9 seed=2 expr=x start=b1=1 response=y bounds=b1=0:1 fix=b1 y-column=y deviation-column=d loss=huber loss-scale=2 multistart=3 compare
 	--expr|model=log degree=2 threshold=9 continuous without-outliers replicates=9
 	--compare|output=bad.json metric=m application=a baseline-rtt-us=5 quiet model=log degree=2 threshold=9 continuous absolute-sigma without-outliers replicates=9 seed=2 expr=x start=b1=1 multistart=3
 	a sweep|start=b1=1 response=y bounds=b1=0:1 fix=b1 y-column=y deviation-column=d loss=huber loss-scale=2 multistart=3

@@ -1,48 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# nomora fit --nist and --expr: reference sets and users' formulas through the command line.
+# nomora fit --expr: users' formulas through the command line.
 . "$(dirname "$0")/lib.sh"
 
 data=$source_root/tests/data/nist
 command -v python3 >/dev/null || skip_all "python3 is not installed"
-
-# digits_of: reads the JSON of --nist; prints the least number of correct digits of values and of errors, and whether
-# every run converged.
-digits_of() {
-	python3 -c '
-import json, sys
-runs = json.load(sys.stdin)["runs"]
-values = [p["value_lre"] for r in runs for p in r["parameters"]]
-errors = [p["standard_error_lre"] for r in runs for p in r["parameters"]]
-print(len(runs), int(min(values)), int(min(errors)), all(r["converged"] for r in runs))'
-}
-# judge FILE RUNS VALUE_DIGITS ERROR_DIGITS
-judge() {
-	local found=()
-	run "$nomora" fit --nist "$1" --json
-	read -ra found < <(printf '%s' "$out" | digits_of)
-	if [ "$code" -eq 0 ] && [ "${found[0]}" -eq "$2" ] && [ "${found[1]}" -ge "$3" ] && [ "${found[2]}" -ge "$4" ] &&
-		[ "${found[3]}" = True ]; then
-		pass "--nist $(basename "$1"): ${found[1]} digits, errors ${found[2]}"
-	else
-		fail "--nist $(basename "$1")" "exit $code; runs, digits of values, of errors, converged: ${found[*]}" "$err"
-	fi
-}
-for file in "$data"/nonlinear/*.dat "$data"/retyped/{BoxBOD,Lanczos2,MGH17,Misra1c,Rat42,Thurber}.dat; do
-	case $file in */Lanczos1.dat) judge "$file" 2 9 3 ;; *) judge "$file" 2 9 6 ;; esac
-done
-for file in "$data"/linear/*.dat "$data"/retyped/{Filip,Norris,Wampler4}.dat; do judge "$file" 1 9 9; done
-
-run "$nomora" fit --nist "$data/nonlinear/Misra1a.dat"
-if [ "$code" -eq 0 ] && printf '%s\n' "$out" | grep -qE 'residual sum of squares +1\.245513889[0-9]+E-01'; then
-	pass "--nist prints the sum of squares to eleven digits"
-else
-	fail "--nist prints the sum of squares to eleven digits" "exit $code" "$out" "$err"
-fi
-head -c 1200 "$data/nonlinear/Misra1a.dat" >"$scratch/cut.dat"
-refuses "--nist of a file cut short" 1 "cut\.dat:[0-9]+: " "$nomora" fit --nist "$scratch/cut.dat"
-refuses "--nist of no file" 1 "nowhere\.dat" "$nomora" fit --nist "$scratch/nowhere.dat"
-refuses "--nist of something else" 1 "lib\.sh:[0-9]+: Model" "$nomora" fit --nist "$source_root/tests/cli/lib.sh"
 
 sed -n '61,$p' "$data/nonlinear/Misra1a.dat" >"$scratch/misra.txt"
 run "$nomora" fit "$scratch/misra.txt" --expr 'b1*(1-exp(-b2*x))' --start b1=500,b2=1e-4

@@ -37,7 +37,6 @@ COMMANDS = {
     "fit, text": ["fit", os.path.join(SOURCE, "docs/sweeps/redis-1.csv"), "--replicates", "0", "--model", "monotone"],
     "fit --expr": ["fit", "data.csv", "--expr", "exp(-x/s)", "--start", "s=5", "-o", "e.json", "--json"],
     "fit --compare": ["fit", "--compare", CURVES + "/memcached.json", CURVES + "/strads.json", "--json"],
-    "fit --nist": ["fit", "--nist", DATA + "/nist/nonlinear/Misra1a.dat", "--json"],
     "mesh show": ["mesh", "show", "mesh.csv", "--cluster", "cluster.json", "--json"],
     "mesh draw": ["mesh", "draw", "mesh.csv", "--cluster", "cluster.json", "-o", "mesh.png"],
     "mesh merge": ["mesh", "merge", "mesh.csv", "mesh.csv", "-o", "merged.csv"],

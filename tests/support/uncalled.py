@@ -28,7 +28,6 @@ KEPT = {
     "structured_unrouted": "units are conserved",
     # parts of a whole, compared one by one with a reference
     "lab_from_json": "the reader beside lab_to_json(), without namespaces",
-    "nist_log_relative_error": "NIST's measure, also for other solvers",
     "topology_paths_compute_all": "the same paths whatever the number of threads",
     "routes_trace": "what the kernels' tables do between two changes",
     "sim_published_us": "the papers' quantiles",

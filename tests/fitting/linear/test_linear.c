@@ -64,36 +64,6 @@ Test(linear, residuals_are_orthogonal_to_every_column)
 	}
 }
 
-Test(linear, double_agrees_with_long_double)
-{
-	double matrix[ROWS * COLUMNS], y[ROWS], weights[ROWS], found[COLUMNS], errors[COLUMNS];
-	long double wide[ROWS * COLUMNS], wide_y[ROWS];
-	struct linear_problem problem = {ROWS, COLUMNS, matrix, 0, y, NULL, true};
-	struct linear_extended_problem extended = {ROWS, COLUMNS, wide, wide_y, true};
-	struct linear_result result;
-	struct rng rng;
-
-	rng_seed(&rng, 2);
-	for (int round = 0; round < 200; round++) {
-		random_problem(&rng, matrix, y, weights);
-		/* Nearly dependent columns: the condition number is about 1e4, and noise in y amplifies its square. */
-		for (int i = 0; i < ROWS; i++)
-			matrix[i + 4 * ROWS] = matrix[i + 3 * ROWS] * (1 + 1e-4 * rng_normal(&rng));
-		for (int k = 0; k < ROWS * COLUMNS; k++)
-			wide[k] = matrix[k];
-		for (int i = 0; i < ROWS; i++)
-			wide_y[i] = y[i];
-		cr_assert_eq(linear_fit(workspace, &problem, &result), LINEAR_OK);
-		memcpy(found, result.coefficients, sizeof found);
-		memcpy(errors, result.standard_errors, sizeof errors);
-		cr_assert_eq(linear_fit_extended(workspace, &extended, &result), LINEAR_OK);
-		for (int j = 0; j < COLUMNS; j++) {
-			assert_near(found[j], result.coefficients[j], 1e-12, "coefficient");
-			assert_near(errors[j], result.standard_errors[j], 1e-9, "standard error");
-		}
-	}
-}
-
 Test(linear, straight_line_has_its_textbook_covariance)
 {
 	double matrix[20], y[10], sum = 0, square = 0, rss = 0, total = 0, mean = 0;
@@ -220,12 +190,6 @@ Test(linear, impossible_input_is_refused)
 	cr_assert_eq(linear_fit(workspace, &problem, &result), LINEAR_TOO_FEW_ROWS);
 	problem.rows = 201;
 	cr_assert_eq(linear_fit(workspace, &problem, &result), LINEAR_TOO_FEW_ROWS);
-	{
-		long double x[2] = {0, 1}, response[2] = {1, 2};
-
-		cr_assert_eq(linear_fit_polynomial(workspace, x, response, 2, 2, &result), LINEAR_TOO_FEW_ROWS,
-			     "a parabola through two points");
-	}
 	cr_assert_null(linear_workspace_create(0, 1));
 	cr_assert_null(linear_workspace_create(SIZE_MAX / 2, 8));
 }
@@ -259,65 +223,4 @@ Test(linear, extreme_scales_neither_overflow_nor_lose_digits)
 	assert_near(result.coefficients[0], 2e160, 1e-13, "first");
 	assert_near(result.coefficients[1], 3e-150, 1e-13, "second");
 	assert_near(result.coefficients[2], -0.5e250, 1e-13, "third");
-}
-
-/*
- * Coefficients of (x + 6)^degree: its roots are far from 0 and its coefficients alternate in size, as in NIST's Filip.
- */
-Test(linear, polynomials_far_from_zero_keep_their_digits)
-{
-	long double x[100], y[100];
-	struct linear_result result;
-
-	for (int degree = 1; degree <= 10; degree++) {
-		double binomial = 1;
-
-		for (int i = 0; i < 100; i++) {
-			/* 3.125 + i/16 and small powers of its distance from 6 are exact in floating point. */
-			x[i] = -(3.125 + i / 16.0);
-			y[i] = powl(x[i] + 6, degree);
-		}
-		cr_assert_eq(linear_fit_polynomial(workspace, x, y, 100, degree, &result), LINEAR_OK);
-		for (int k = degree; k >= 0; k--) {
-			double wanted = binomial * pow(6, degree - k);
-
-			assert_near(result.coefficients[k], wanted, 1e-10, "coefficient");
-			binomial = binomial * k / (degree - k + 1);
-		}
-	}
-}
-
-Test(linear, polynomial_and_powers_agree)
-{
-	double y[50], matrix[200], found[4], covariance[16], r_squared, bic;
-	long double x[50], response[50];
-	struct linear_problem problem = {50, 4, matrix, 0, y, NULL, true};
-	struct linear_result result;
-	struct rng rng;
-
-	rng_seed(&rng, 6);
-	for (int i = 0; i < 50; i++) {
-		x[i] = 20 * i;
-		y[i] = 1 - 2e-2 * i + 2e-4 * i * i + 0.01 * rng_normal(&rng);
-		response[i] = y[i];
-		for (int j = 0; j < 4; j++)
-			matrix[i + 50 * j] = pow(20 * i, j);
-	}
-	cr_assert_eq(linear_fit(workspace, &problem, &result), LINEAR_OK);
-	memcpy(found, result.coefficients, sizeof found);
-	memcpy(covariance, result.covariance_scaled, sizeof covariance);
-	r_squared = result.r_squared;
-	bic = result.bic;
-	cr_assert_eq(linear_fit_polynomial(workspace, x, response, 50, 3, &result), LINEAR_OK);
-	for (int j = 0; j < 4; j++)
-		assert_near(found[j], result.coefficients[j], 1e-11, "coefficient");
-	for (int k = 0; k < 16; k++)
-		assert_near(covariance[k], result.covariance_scaled[k], 1e-9, "covariance");
-	assert_near(r_squared, result.r_squared, 1e-13, "R squared");
-	assert_near(bic, result.bic, 1e-12, "BIC");
-	/* All x are equal: only the constant is determined, and not even that in powers of x. */
-	for (int i = 0; i < 50; i++)
-		x[i] = 5;
-	cr_assert_eq(linear_fit_polynomial(workspace, x, response, 50, 3, &result), LINEAR_RANK_DEFICIENT);
-	cr_assert_eq(result.rank, 1);
 }

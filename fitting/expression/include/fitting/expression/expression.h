@@ -43,9 +43,6 @@ double expression_evaluate(const struct expression *expression, const double *x,
 long double expression_evaluate_extended(const struct expression *expression, const long double *x,
 					 const long double *b, long double *gradient, long double *scratch);
 
-/* Returns true if the expression is jointly affine in the parameters in `mask`, with the others fixed. */
-bool expression_is_affine(const struct expression *expression, const bool *mask);
-
 /* Sets mask[] for a set of parameters in which the expression is jointly affine (chosen greedily, in order). */
 void expression_affine_parameters(const struct expression *expression, bool *mask);
 

@@ -11,7 +11,7 @@
 #include <fitting/files/sweeps.h>
 
 struct fit_files_settings {
-	const char *output, *model, *metric, *application, *nist;
+	const char *output, *model, *metric, *application;
 	struct fit_plots plots;
 	double threshold_us, baseline_rtt_us;
 	int64_t degree, replicates, seed;
@@ -22,7 +22,7 @@ struct fit_files_settings {
 extern const struct option_row fit_files_rows[];
 void fit_files_default(struct fit_files_settings *settings);
 
-/* Refuses options that the mode (sweeps, --compare, --nist, --expr) does not use. Returns 0 or -EINVAL with err set. */
+/* Refuses options that the mode (sweeps, --compare, --expr) does not use. Returns 0 or -EINVAL with err set. */
 int fit_files_check(const struct fit_files_settings *settings, struct error *err);
 
 /* Converts the settings for `operands` sweep files, and checks them. Returns 0 or -EINVAL with err set. */

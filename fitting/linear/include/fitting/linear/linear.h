@@ -55,7 +55,7 @@ struct linear_result {
 	const double *covariance_scaled;   /* columns x columns: (A'WA)^-1 chi2/dof; infinite if dof is 0 */
 	const double *standard_errors;     /* columns: root of covariance_scaled's diagonal */
 	const double *residuals;           /* rows: response - fit, not weighted; also of rows with weight 0 */
-	double chi2;                       /* weighted sum of squared residuals: NIST's RSS when weights are 1 */
+	double chi2;                       /* weighted sum of squared residuals */
 	double r_squared;                  /* NaN when the response does not vary */
 	double condition; /* estimate for the matrix with columns of length 1: |R_11| / |R_rank,rank| */
 	/*
@@ -71,31 +71,6 @@ struct linear_result {
 /* Returns result->status. */
 enum linear_status linear_fit(struct linear_workspace *workspace, const struct linear_problem *problem,
 			      struct linear_result *result);
-
-/*
- * Input of linear_fit_extended(), which is linear_fit() in long double, for data whose decimals do not fit a double.
- * The matrix has stride = rows; all weights are 1.
- */
-struct linear_extended_problem {
-	size_t rows, columns;
-	const long double *matrix;
-	const long double *response;
-	bool has_intercept;
-};
-enum linear_status linear_fit_extended(struct linear_workspace *workspace,
-				       const struct linear_extended_problem *problem, struct linear_result *result);
-
-/*
- * Fits a polynomial of `degree` in x (columns = degree + 1, coefficients of 1, x, x^2, ...), in long double. Fits in
- * powers of (x - middle)/half-range and then expands these to powers of x. A fit in rounded powers of x would lose
- * digits if the degree is high and x is far from 0, as in NIST's data set Filip.
- */
-enum linear_status linear_fit_polynomial(struct linear_workspace *workspace, const long double *x,
-					 const long double *response, size_t rows, size_t degree,
-					 struct linear_result *result);
-
-/* Returns a sentence for messages. */
-const char *linear_status_text(enum linear_status status);
 
 /*
  * Return AICc and BIC by the formulas in struct linear_result, for models that are not linear. n is `rows`; k is

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef FITTING_NIST_PRIV_H
-#define FITTING_NIST_PRIV_H
+#ifndef NIST_PRIV_H
+#define NIST_PRIV_H
+
+#include "nist.h"
 
 #include <fitting/expression/expression.h>
-#include <fitting/nist/nist.h>
 
 /*
  * Adds one line of a model's equation to set->response and set->model: "y = (b1 + b2*x) /", then "(1 + b3*x) + e".

@@ -6,7 +6,6 @@
 #include <fitting/linear/linear.h>
 
 #include <errno.h>
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,7 +85,7 @@ static int solve_nonlinear(const struct nist_set *set, const struct expression *
  * with all parameters 0.
  */
 static int linear_columns(const struct nist_set *set, const struct expression *model, const struct expression *response,
-			  long double *matrix, long double *y, struct error *err)
+			  double *matrix, double *y, struct error *err)
 {
 	size_t scratch_size = expression_scratch(model) + expression_scratch(response);
 	long double zero[NIST_PARAMETERS_MAXIMUM] = {0}, gradient[NIST_PARAMETERS_MAXIMUM];
@@ -95,16 +94,17 @@ static int linear_columns(const struct nist_set *set, const struct expression *m
 	if (!scratch)
 		return error_set(err, ENOMEM, "not enough memory for the model");
 	for (size_t i = 0; i < set->observations; i++) {
-		y[i] = expression_evaluate_extended(response, NULL, &set->y[i], NULL, scratch) -
-		       expression_evaluate_extended(model, set->x + i * set->predictor_count, zero, gradient, scratch);
+		y[i] = (double)(expression_evaluate_extended(response, NULL, &set->y[i], NULL, scratch) -
+				expression_evaluate_extended(model, set->x + i * set->predictor_count, zero, gradient,
+							     scratch));
 		for (size_t j = 0; j < set->parameter_count; j++)
-			matrix[i + j * set->observations] = gradient[j];
+			matrix[i + j * set->observations] = (double)gradient[j];
 	}
 	free(scratch);
 	return 0;
 }
 
-static bool is_constant_column(const long double *column, size_t rows)
+static bool is_constant_column(const double *column, size_t rows)
 {
 	for (size_t i = 0; i < rows; i++)
 		if (column[i] != column[0] || column[i] == 0)
@@ -112,28 +112,10 @@ static bool is_constant_column(const long double *column, size_t rows)
 	return true;
 }
 
-/* Returns true if the columns are 1, x, x^2, ... of the only predictor. */
-static bool is_polynomial(const struct nist_set *set, const long double *matrix)
-{
-	if (set->predictor_count != 1)
-		return false;
-	for (size_t i = 0; i < set->observations; i++) {
-		long double power = 1;
-
-		for (size_t j = 0; j < set->parameter_count; j++, power *= set->x[i]) {
-			long double off = matrix[i + j * set->observations] - power;
-
-			if (fabsl(off) > 64 * LDBL_EPSILON * fabsl(power))
-				return false;
-		}
-	}
-	return true;
-}
-
 static void take_linear(const struct linear_result *result, struct nist_fit *fit)
 {
 	fit->converged = result->status == LINEAR_OK;
-	fit->reason = linear_status_text(result->status);
+	fit->reason = result->status == LINEAR_OK ? "solved" : "not determined";
 	if (result->status == LINEAR_OK || result->status == LINEAR_RANK_DEFICIENT) {
 		memcpy(fit->values, result->coefficients, result->columns * sizeof *fit->values);
 		memcpy(fit->errors, result->standard_errors, result->columns * sizeof *fit->errors);
@@ -147,29 +129,21 @@ static int solve_linear(const struct nist_set *set, const struct expression *mod
 			struct nist_fit *fit, struct error *err)
 {
 	size_t rows = set->observations, columns = set->parameter_count;
-	long double *matrix = malloc(rows * columns * sizeof *matrix), *y = malloc(rows * sizeof *y);
+	double *matrix = malloc(rows * columns * sizeof *matrix), *y = malloc(rows * sizeof *y);
 	struct linear_workspace *workspace = linear_workspace_create(rows, columns);
-	struct linear_extended_problem problem = {.rows = rows, .columns = columns, .matrix = matrix, .response = y};
-	bool all[NIST_PARAMETERS_MAXIMUM];
+	struct linear_problem problem = {.rows = rows, .columns = columns, .matrix = matrix, .response = y};
 	struct linear_result result;
 	int code;
 
-	memset(all, true, sizeof all);
 	if (!matrix || !y || !workspace)
 		code = error_set(err, ENOMEM, "not enough memory for %zu observations", rows);
-	else if (!expression_is_affine(model, all))
-		code = error_set(err, EINVAL, "the model '%s' is not linear in its parameters, and no starts are given",
-				 set->model);
 	else
 		code = linear_columns(set, model, response, matrix, y, err);
 	if (code)
 		goto out;
 	for (size_t j = 0; j < columns; j++)
 		problem.has_intercept |= is_constant_column(matrix + j * rows, rows);
-	if (is_polynomial(set, matrix))
-		linear_fit_polynomial(workspace, set->x, y, rows, columns - 1, &result);
-	else
-		linear_fit_extended(workspace, &problem, &result);
+	linear_fit(workspace, &problem, &result);
 	take_linear(&result, fit);
 out:
 	linear_workspace_destroy(workspace);

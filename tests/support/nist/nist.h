@@ -4,8 +4,8 @@
  * files, linear and nonlinear (model, starting values, certified values and data), fits them, and compares the results
  * with the certified values. Data are kept in long double: NIST computed from the decimals, not from doubles.
  */
-#ifndef FITTING_NIST_H
-#define FITTING_NIST_H
+#ifndef NIST_H
+#define NIST_H
 
 #include <stdbool.h>
 #include <stddef.h>
