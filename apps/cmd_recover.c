@@ -7,7 +7,6 @@
 
 #include <base/json.h>
 #include <lab/recover/apply.h>
-#include <sched/experiment/recovery.h>
 #include <sched/recover/recover.h>
 
 #include "command.h"
@@ -19,12 +18,10 @@
  */
 struct settings {
 	struct recover_settings recover;
-	int sharing, experiment;
+	int sharing;
 	bool each_server, apply;
-	const char *fail, *output, *lab, *result;
+	const char *fail, *lab, *result;
 };
-
-static const char *const experiments[] = {"testbed", "scale", "runtime", NULL};
 
 static const char *const sharings[] = {"performance", "equal", "tcp", NULL};
 
@@ -45,8 +42,7 @@ static const struct option_row rows[] = {
 		    "compare with random placements and other ways to share links"),
 	OPTION_FLAG(struct settings, each_server, "each-server", 'e',
 		    "find the single server whose failure hurts most; ignore the scenario's failures"),
-	OPTION_INTEGER(struct settings, recover.runs, "runs", 'r', "N", 1, 1000000,
-		       "random placements in --compare, instances in --experiment"),
+	OPTION_INTEGER(struct settings, recover.runs, "runs", 'r', "N", 1, 1000000, "random placements in --compare"),
 	OPTION_INTEGER(struct settings, recover.seed, "seed", 0, "N", 0, 1000000000, "seed of the random placements"),
 	OPTION_HEADING("Other sources of a scenario"),
 	OPTION_STRING(struct settings, recover.generate, "generate", 'g', "RECIPE",
@@ -65,10 +61,6 @@ static const struct option_row rows[] = {
 	OPTION_STRING(struct settings, lab, "lab", 0, "NAME", "the lab of --apply"),
 	OPTION_CHOICE(struct settings, sharing, "sharing", 0, "NAME", sharings,
 		      "rates of --apply: performance (eq. 19), equal (fixed shares), tcp (TCP shares the links)"),
-	OPTION_HEADING("Experiments"),
-	OPTION_CHOICE(struct settings, experiment, "experiment", 0, "NAME", experiments,
-		      "the paper's figures: testbed (5-11), scale (12-13), runtime (14-15); with -o"),
-	OPTION_STRING(struct settings, output, "output", 'o', "DIR", "folder for the experiment's figures"),
 	OPTION_END,
 };
 
@@ -78,7 +70,6 @@ static const struct option_usage usage = {
 	.summary = "Chooses new servers for the tasks of failed ones, and a rate for every flow, jointly and exactly.",
 	.teach = "  nomora recover scenario.json\n"
 		 "  nomora recover --generate servers=500,apps=10,tasks=20,failed=8 --compare\n"
-		 "  nomora recover --experiment testbed -o figures\n"
 		 "Exit status: 0 placed, 1 failed (a bad file, no placement before the deadline), 2 usage, 3 the tasks "
 		 "cannot be placed.\n",
 	.rows = rows,
@@ -118,32 +109,16 @@ static int recover(const struct settings *settings, struct error *err)
 	return code == 0 && infeasible ? COMMAND_NEGATIVE : code;
 }
 
-static int run_experiment(const struct settings *settings, struct error *err)
-{
-	struct experiment_rows table = {0};
-	int code = experiment_recovery((enum experiment_recovery)settings->experiment, settings->output,
-				       (uint32_t)settings->recover.runs, stderr, &table, err);
-
-	if (code == 0)
-		experiment_rows_print(&table, stdout);
-	free(table.items);
-	return code;
-}
-
 static int check(const struct settings *settings, int operands, struct error *err)
 {
-	int sources = operands + (settings->recover.generate != NULL) + (settings->recover.coflows != NULL) +
-		      (settings->experiment >= 0);
+	int sources = operands + (settings->recover.generate != NULL) + (settings->recover.coflows != NULL);
 
 	if (sources != 1)
-		return error_set(err, EINVAL,
-				 "expected exactly one of SCENARIO.json, --generate, --coflows and --experiment");
+		return error_set(err, EINVAL, "expected exactly one of SCENARIO.json, --generate and --coflows");
 	if (settings->recover.coflows && (settings->recover.at_s < 0 || !settings->fail))
 		return error_set(err, EINVAL, "--coflows needs --at S and --fail PORT");
 	if (settings->apply && (settings->fail != NULL) != (settings->recover.at_s >= 0))
 		return error_set(err, EINVAL, "--apply: --fail SERVER needs --at S, and --at S needs --fail SERVER");
-	if ((settings->experiment >= 0) != (settings->output != NULL))
-		return error_set(err, EINVAL, "--experiment needs -o DIR, and -o DIR needs --experiment");
 	return 0;
 }
 
@@ -155,7 +130,7 @@ static int run(void *context, const struct option_operands *operands, struct err
 	settings->recover.fail = settings->apply ? NULL : settings->fail;
 	if (check(settings, operands->count, err) < 0)
 		return COMMAND_USAGE;
-	return settings->experiment >= 0 ? run_experiment(settings, err) : recover(settings, err);
+	return recover(settings, err);
 }
 
 int command_recover(int argc, char **argv)
@@ -167,7 +142,6 @@ int command_recover(int argc, char **argv)
 						.link_MBps = 125,
 						.at_s = -1,
 						.progress = stderr},
-				    .experiment = -1,
 				    .lab = "lab0"};
 
 	return command_run(&usage, argc, argv, &settings, run);

@@ -150,7 +150,7 @@ static int run(void *context, const struct option_operands *operands, struct err
 	settings->file = operands->count ? operands->items[0] : NULL;
 	if (dataflow_check_sources(settings, operands->count, err) < 0)
 		return COMMAND_USAGE;
-	return settings->experiment >= 0 ? dataflow_run_experiment(settings, err) : load_and_place(settings, err);
+	return load_and_place(settings, err);
 }
 
 static const struct option_usage usage = {

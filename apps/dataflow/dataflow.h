@@ -15,9 +15,6 @@ int dataflow_run_simulation(const struct dataflow_settings *settings, struct dat
 /* Sets the plan's routes, runs its flows and prints predicted and measured rates. Returns 0 or -errno with err set. */
 int dataflow_apply(const struct dataflow_settings *settings, struct dataflow_plan *plan, struct error *err);
 
-/* Writes the figures of --experiment to -o DIR and prints their values. Returns 0 or -errno with err set. */
-int dataflow_run_experiment(const struct dataflow_settings *settings, struct error *err);
-
 /*
  * nomora dataflow run: runs the plan with real processes; prints a line each second and, at the end, the rates of the
  * sinks. Returns 0 or -errno with err set.

@@ -11,7 +11,6 @@ enum { ENGINES_MOST = 16 };
 
 #define ROW(kind, ...) OPTION_##kind(struct dataflow_settings, __VA_ARGS__)
 
-static const char *const experiments[] = {"storm", "hadoop", "failures", "runtime", "scale", NULL};
 static const char *engine_names[ENGINES_MOST + 1]; /* filled by dataflow_settings_default() */
 
 static const char *const route_names[] = {"netlink", "ports", NULL};
@@ -104,13 +103,6 @@ const struct option_row dataflow_option_rows[] = {
 	    "time for a switch to connect or to confirm"),
 	ROW(FLAG, openflow_keep, "openflow-keep", 0,
 	    "stay, and set the routes again when a switch restarts, until Ctrl-C"),
-	OPTION_HEADING("Experiments:"),
-	ROW(CHOICE, experiment, "experiment", 0, "NAME", experiments,
-	    "the paper's figures: storm (4, 5), hadoop (7, 8), failures (6, 9), runtime (10, 11), "
-	    "scale (12, 13); with -o"),
-	ROW(STRING, output, "output", 'o', "DIR", "folder for the figures"),
-	ROW(INTEGER, runs, "runs", 'r', "N", 1, 10000,
-	    "number of paired seeds; for runtime, number of decisions; for scale, number of jobs"),
 	OPTION_END,
 };
 
@@ -141,9 +133,7 @@ void dataflow_settings_default(struct dataflow_settings *settings)
 					       .tuple_bytes = 1000,
 					       .first_address = "10.0.0.1",
 					       .openflow_timeout_ms = 5000,
-					       .latency_stat = LATENCY_STATISTIC_P99,
-					       .experiment = -1,
-					       .runs = 10};
+					       .latency_stat = LATENCY_STATISTIC_P99};
 }
 
 struct engine_options dataflow_engine_options(const struct dataflow_settings *settings)

@@ -11,17 +11,14 @@
 int dataflow_check_sources(const struct dataflow_settings *settings, int operands, struct error *err)
 {
 	int sources = operands + (settings->generate != NULL) + (settings->flink != NULL) + (settings->swim != NULL) +
-		      (settings->coflows != NULL) + (settings->experiment >= 0);
+		      (settings->coflows != NULL);
 
 	if (sources != 1)
-		return error_set(err, EINVAL,
-				 "expected one of FILE, --generate, --flink, --swim, --coflows and --experiment");
+		return error_set(err, EINVAL, "expected one of FILE, --generate, --flink, --swim and --coflows");
 	if (settings->apply + settings->simulate + settings->compare + settings->run > 1)
 		return error_set(err, EINVAL, "--apply, --simulate, --compare and run are mutually exclusive");
-	if (settings->latency_file && (settings->simulate || settings->experiment >= 0))
-		return error_set(err, EINVAL, "--latency cannot be combined with --simulate or --experiment");
-	if ((settings->experiment >= 0) != (settings->output != NULL))
-		return error_set(err, EINVAL, "--experiment needs -o DIR, and -o DIR needs --experiment");
+	if (settings->latency_file && settings->simulate)
+		return error_set(err, EINVAL, "--latency cannot be combined with --simulate");
 	if (settings->openflow_keep && (!settings->openflow || settings->apply || settings->run))
 		return error_set(err, EINVAL,
 				 "--openflow-keep needs --openflow and cannot be combined with --apply or run");
@@ -29,7 +26,7 @@ int dataflow_check_sources(const struct dataflow_settings *settings, int operand
 		return error_set(err, EINVAL, "--throughput and --slurm need 'nomora dataflow run'");
 	if (settings->throughput && chart_check_name(settings->throughput, err) != 0)
 		return -EINVAL;
-	if (settings->faults.count > 0 && !settings->simulate && !settings->run && settings->experiment < 0)
+	if (settings->faults.count > 0 && !settings->simulate && !settings->run)
 		return error_set(err, EINVAL, "--fail needs --simulate or 'nomora dataflow run'");
 	if (settings->routes == DATAFLOW_PORTS && !settings->run)
 		return error_set(err, EINVAL, "--routes ports needs 'nomora dataflow run'");

@@ -146,14 +146,15 @@ check "a ship strategy with its keys" "$nomora" dataflow --flink "$scratch/sql.j
 refuses "a bad fault" 2 "fail: 'link:h0:h1@5': unknown link" "$nomora" dataflow --generate storm,MB=1-2 --simulate --fail link:h0:h1@5
 refuses "jobs that never end" 1 "job 'j0' never ends" "$nomora" dataflow --generate storm --simulate
 quick=(--runs 2 --steps 2 --route-steps 2 --repeats 1 --starts 1)
-run "$nomora" dataflow --experiment storm "${quick[@]}" -o "$scratch/storm"
+reproduce=$bin/../reproduction/reproduce
+run "$reproduce" storm "${quick[@]}" -o "$scratch/storm"
 check "figures 4 and 5" test "$code" -eq 0 -a -s "$scratch/storm/figure4.svg" -a -s "$scratch/storm/figure5.svg"
 check "published values beside ours" grep -qE "^Jellyfish, 30 hosts, both \(the paper's\) +\+34.1 % +[+-][0-9.]+ %" <<<"$out"
-run "$nomora" dataflow --experiment failures "${quick[@]}" -o "$scratch/failures"
+run "$reproduce" failures "${quick[@]}" -o "$scratch/failures"
 check "figures 6 and 9" grep -q '<h2>Figure 9</h2>' "$scratch/failures/index.html"
 check "throughput is back after the repair" grep -qE '^Storm, rate \(ours\): throughput after the repair +within 2 % +median [+-]0.0 %, worst [+-]0.0 %' <<<"$out"
-refuses "an experiment without a folder" 2 '--experiment needs -o DIR' "$nomora" dataflow --experiment storm
-refuses "a folder that cannot be made" 1 'cannot create' "$nomora" dataflow --experiment storm -o /proc/none
+refuses "an experiment without a folder" 2 'missing -o DIR' "$reproduce" storm
+refuses "a folder that cannot be made" 1 'cannot create' "$reproduce" storm -o /proc/none
 refuses "two things to do" 2 'mutually exclusive' "$nomora" dataflow --simulate --compare --generate storm
 refuses "a bad recipe" 2 "generate: found 'spark', expected storm or mapreduce" "$nomora" dataflow --generate spark
 refuses "a bad number in a recipe" 2 "generate: found 'jobs=x', expected a whole number from 1" "$nomora" dataflow --generate storm,jobs=x

@@ -106,14 +106,12 @@ cp "$nomora" "$source_root/docs/recovery/testbed.json" "$open_folder" && chmod -
 as_other=()
 [ "$(id -u)" -ne 0 ] || as_other=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 refuses "real transfers without root" 1 'needs root' "${as_other[@]}" "$open_folder/nomora" recover --apply "$open_folder/testbed.json"
-refuses "an experiment without a folder" 2 '--experiment needs -o DIR' "$nomora" recover --experiment testbed
-refuses "a folder that cannot be made" 1 'cannot create' "$nomora" recover --experiment testbed -o /proc/none
-
-run "$nomora" recover --experiment testbed -o "$scratch/figures"
+reproduce=$bin/../reproduction/reproduce
+run "$reproduce" testbed -o "$scratch/figures"
 [ "$code" -eq 0 ] && [ "$(ls "$scratch/figures" | tr '\n' ' ')" = "figure10.svg figure11.svg figure8.svg figure9.svg index.html " ] &&
 	pass "the testbed's figures" || fail "the testbed's figures" "$(ls "$scratch/figures")" "$err"
 printf '%s\n' "$out" | grep -q 'figure 6: optimal placement A1 on S3 B1 on S4 C3 on S6' && pass "figure 6" || fail "figure 6" "$out"
-run "$nomora" recover --experiment runtime --runs 5 -o "$scratch/runtime"
+run "$reproduce" recovery-runtime --runs 5 -o "$scratch/runtime"
 [ "$code" -eq 0 ] && [ -s "$scratch/runtime/figure15.svg" ] && pass "the running times" || fail "the running times" "$err"
 prepare_examples
 run_examples nomora-recover

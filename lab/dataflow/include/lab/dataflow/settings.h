@@ -49,9 +49,6 @@ struct dataflow_settings {
 	int64_t tuple_bytes;
 	const char *slurm;      /* run_options.slurm_folder */
 	const char *throughput; /* file for a picture of the rates of a run; NULL: none */
-	int experiment;         /* index of the experiment's name; < 0: none */
-	const char *output;
-	int64_t runs;
 };
 
 /* The option rows. The names of the engines are missing until dataflow_settings_default() has been called. */

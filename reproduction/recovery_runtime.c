@@ -9,7 +9,7 @@
 #include <base/progress.h>
 #include <sched/recovery/generate.h>
 
-#include "recovery_priv.h"
+#include "recovery.h"
 
 static int compare_doubles(const void *a, const void *b)
 {

@@ -1,12 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared by the recovery experiments. Private. */
-#ifndef SCHED_EXPERIMENT_RECOVERY_PRIV_H
-#define SCHED_EXPERIMENT_RECOVERY_PRIV_H
+/*
+ * The experiments of "Surviving Failures" (Chen, Li and Li), section V, figures 6 to 15. The pages show the published
+ * values beside ours.
+ */
+#ifndef REPRODUCTION_RECOVERY_H
+#define REPRODUCTION_RECOVERY_H
+
+#include <stdint.h>
+#include <stdio.h>
 
 #include <base/progress.h>
-#include <sched/experiment/recovery.h>
 #include <sched/recovery/recovery.h>
 
+#include "page.h"
+
+enum experiment_recovery {
+	EXPERIMENT_RECOVERY_TESTBED, /* figures 6 to 11 */
+	EXPERIMENT_RECOVERY_SCALE,   /* figures 12 and 13 */
+	EXPERIMENT_RECOVERY_RUNTIME, /* figures 14 and 15 */
+};
+
+/* Shared by the experiments. */
 /*
  * Solves the scenario. Returns its objective p, or NAN if there is no solution. server: if not NULL, *server is set to
  * an array with the server of each task, which the caller frees.

@@ -8,7 +8,7 @@
 #include <base/progress.h>
 #include <sched/dataflow/simulate.h>
 
-#include "dataflow_priv.h"
+#include "dataflow.h"
 
 enum { HOSTS = 1000, ENGINES = 3 };
 static const char *const engines[ENGINES] = {"random", "both", "rate"};

@@ -11,7 +11,7 @@
 #include <sched/recovery/generate.h>
 #include <sched/recovery/sharing.h>
 
-#include "recovery_priv.h"
+#include "recovery.h"
 
 enum { RANDOM_RUNS = 2 };
 

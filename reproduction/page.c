@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <sched/experiment/page.h>
+#include "page.h"
 
 #include <errno.h>
 #include <limits.h>

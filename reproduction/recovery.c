@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "recovery_priv.h"
-
 #include <math.h>
+
+#include "recovery.h"
 
 double experiment_solve_p(const struct recovery_scenario *s, const struct recovery_options *options, uint32_t **server)
 {

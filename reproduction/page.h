@@ -6,8 +6,8 @@
  * The first failure is stored in the error given to experiment_page_open(). After a failure, all calls do nothing until
  * experiment_page_close(). Use a page from one thread only.
  */
-#ifndef SCHED_EXPERIMENT_PAGE_H
-#define SCHED_EXPERIMENT_PAGE_H
+#ifndef REPRODUCTION_PAGE_H
+#define REPRODUCTION_PAGE_H
 
 #include <stddef.h>
 #include <stdio.h>
