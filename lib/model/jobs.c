@@ -16,6 +16,7 @@ void job_free(struct job *job)
 	free(job->tasks);
 	free(job->id);
 	free(job->curve);
+	job_graph_destroy(job->graph);
 	*job = (struct job){0};
 }
 

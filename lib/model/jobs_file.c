@@ -20,8 +20,9 @@ enum {
 };
 static const double seconds_maximum = 1e10;
 
-static const char *const job_keys[] = {"id",           "curve",          "root",          "tasks", "minimum_tasks",
-				       "migrate_gain", "migrate_hold_s", "migrate_tasks", NULL},
+static const char *const job_keys[] =
+	{"id",           "curve",          "root",          "tasks", "graph", "minimum_tasks",
+	 "migrate_gain", "migrate_hold_s", "migrate_tasks", NULL},
 			 *const task_keys[] = {"name", "machine", "running_s", "waited_s", NULL};
 
 static char *copy_name(struct json_reader *reader, const char *where, const char *key, const char *text)
@@ -156,6 +157,7 @@ static int read_job(struct json_reader *reader, const json_t *object, struct job
 		read_tasks(reader, object, job, names);
 		job->root = read_task_reference(reader, json_object_get(object, "root"), "", "root", job, names);
 		read_limits(reader, object, job);
+		job->graph = job_graph_read(reader, json_object_get(object, "graph"), names, job->task_count);
 	}
 	json_decref(names);
 	if (!reader->failed)

@@ -91,9 +91,14 @@ bool placement_print_task(FILE *out, const struct placement_task *task, bool fir
 	return json_print_member(out, first ? "\n    " : ",\n    ", task_json(task));
 }
 
-bool placement_print_end(FILE *out, const struct placement_totals *totals, const struct placement_solver *solver)
+bool placement_print_end(FILE *out, const struct placement_totals *totals, const struct placement_solver *solver,
+			 json_t *graphs)
 {
-	return fputs("\n  ]", out) != EOF && json_print_member(out, ",\n  \"totals\": ", totals_json(totals)) &&
+	bool written = fputs("\n  ]", out) != EOF;
+
+	if (graphs)
+		written = json_print_member(out, ",\n  \"graphs\": ", graphs) && written;
+	return written && json_print_member(out, ",\n  \"totals\": ", totals_json(totals)) &&
 	       json_print_member(out, ",\n  \"solver\": ", solver_json(solver)) && fputs("\n}\n", out) != EOF;
 }
 

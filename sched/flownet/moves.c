@@ -97,6 +97,35 @@ int flownet_apply(struct flownet *net, size_t number)
 	return code == 0 && entry->move.to != FLOWNET_NONE ? arrive(net, entry, false) : code;
 }
 
+static bool may_be_anywhere(const struct net_plan *entry)
+{
+	return entry && entry->move.from == FLOWNET_NONE && entry->move.to != FLOWNET_NONE;
+}
+
+bool flownet_alike(const struct flownet *net, size_t a, size_t b)
+{
+	const struct net_plan *left = open_plan(net, a), *right = open_plan(net, b);
+	const struct net_job *job;
+
+	if (!may_be_anywhere(left) || !may_be_anywhere(right) || left->move.job != right->move.job ||
+	    is_root(net, &left->move) || is_root(net, &right->move))
+		return false;
+	job = &net->jobs[left->move.job];
+	return net_unscheduled_cost(net, job, left->move.task) == net_unscheduled_cost(net, job, right->move.task);
+}
+
+int flownet_exchange(struct flownet *net, size_t a, size_t b)
+{
+	uint32_t task;
+
+	if (!flownet_alike(net, a, b))
+		return -EINVAL;
+	task = net->plans[a].move.task;
+	net->plans[a].move.task = net->moves[a].task = net->plans[b].move.task;
+	net->plans[b].move.task = net->moves[b].task = task;
+	return 0;
+}
+
 int flownet_apply_all(struct flownet *net)
 {
 	int code = 0;

@@ -141,9 +141,10 @@ void live_note_job(struct live *live, const struct job *job, uint32_t owner, boo
 		json_array_append_new(tasks, restored ? restored_json(live, &job->tasks[t], &restored[t])
 						      : submitted_json(live, &job->tasks[t]));
 	note(live,
-	     json_pack("{s:s, s:s, s:s, s:I, s:I, s:b, s:f, s:o, s:o}", "do", restored ? "restore" : "submit", "job",
-		       job->id, "curve", job->curve, "root", (json_int_t)job->root, "owner", (json_int_t)owner, "move",
-		       may_move, "now_s", now_s, "limits", limits_json(&job->limits), "tasks", tasks));
+	     json_pack("{s:s, s:s, s:s, s:I, s:I, s:b, s:f, s:o, s:o, s:O*}", "do", restored ? "restore" : "submit",
+		       "job", job->id, "curve", job->curve, "root", (json_int_t)job->root, "owner", (json_int_t)owner,
+		       "move", may_move, "now_s", now_s, "limits", limits_json(&job->limits), "tasks", tasks, "graph",
+		       job->graph ? job->graph->form : NULL));
 }
 
 void live_decision_event(const struct live_decision *decision, int64_t time_us, struct journal_event *event)

@@ -18,6 +18,7 @@ void live_job_free(struct live_job *job)
 	free(job->tasks);
 	free(job->id);
 	free(job->curve);
+	job_graph_destroy(job->graph);
 	free(job);
 }
 
@@ -80,6 +81,8 @@ int live_enter_job(struct live *live, struct live_job *job, double now_s)
 	const struct live_curve *curve = live_find_curve(live, job->curve);
 	int code = placer_job_arrived(live->placer, job->number, curve->number, job->root, job->task_count);
 
+	if (code == 0)
+		code = placer_job_graph(live->placer, job->number, job->graph);
 	job->in_moves = false;
 	if (live_moves_on(live, job))
 		live_review_later(live, job);
@@ -110,7 +113,9 @@ static struct live_job *make_job(struct live *live, const struct job *job, uint3
 				  .arrived_s = now_s,
 				  .number = flownet_spare_job(live->net),
 				  .tasks = calloc(job->task_count, sizeof *made->tasks)};
-	whole = made->id && made->curve && made->tasks;
+	if (job->graph)
+		made->graph = job_graph_copy(job->graph);
+	whole = made->id && made->curve && made->tasks && (made->graph || !job->graph);
 	for (uint32_t t = 0; made->tasks && t < job->task_count; t++) {
 		const struct job_task *from = &job->tasks[t];
 
@@ -280,6 +285,7 @@ void live_remove_job(struct live *live, struct live_job *job)
 	for (uint32_t t = 0; t < job->task_count; t++)
 		if (job->tasks[t].state == LIVE_MOVING)
 			live_end_move(live, job, &job->tasks[t]);
+	placer_job_graph(live->placer, job->number, NULL);
 	flownet_job_ended(live->net, job->number);
 	HASH_TABLE_EACH (&live->job_ids, hash_text(job->id), at)
 		if (hash_table_value(&live->job_ids, at) == job->number) {

@@ -215,6 +215,8 @@ static int take_job(struct replay *replay, const json_t *call, bool restores, st
 	double now_s = read_number(replay, call, "now_s");
 	int code = of_job && restored ? 0 : error_set(err, ENOMEM, "out of memory");
 
+	job.graph = job_graph_read(&replay->json, json_object_get(call, "graph"), NULL, job.task_count);
+
 	for (size_t t = 0; code == 0 && t < count; t++) {
 		if (restores)
 			read_restored(replay, json_array_get(tasks, t), &of_job[t], &restored[t]);
@@ -228,6 +230,7 @@ static int take_job(struct replay *replay, const json_t *call, bool restores, st
 	else if (code == 0)
 		code = restores ? live_restore(replay->live, &job, owner, may_move, restored, now_s, err)
 				: live_submit(replay->live, &job, owner, may_move, now_s, err);
+	job_graph_destroy(job.graph);
 	free(of_job);
 	free(restored);
 	return code;

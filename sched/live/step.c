@@ -82,6 +82,8 @@ static int propose(struct live *live, double now_s, struct error *err)
 	live->totals.rounds++;
 	live->totals.last_round_s += round.apply_s + round.solve_s + round.extract_s;
 	live->totals.solver_s += round.apply_s + round.solve_s + round.extract_s;
+	if (code == 0 && placer_order(live->placer, &round) < 0)
+		code = live_out_of_memory(err);
 	if (code == 0 && take_proposals(live, &round, now_s) < 0)
 		code = live_out_of_memory(err);
 	return code;

@@ -150,6 +150,48 @@ static void print_totals(const struct place_world *world, const struct place_out
 		totals->performance_cost);
 }
 
+/* One line for each job with a graph. */
+static void print_graphs(const struct place_world *world, FILE *out)
+{
+	for (uint32_t j = 0; j < world->jobs->count; j++) {
+		const struct job *job = &world->jobs->items[j];
+		struct placer_edges edges = placer_edges(world->placer, j);
+
+		if (!job->graph || isnan(edges.performance))
+			continue;
+		fprintf(out, "Job %s: mean performance of its %zu edge%s %.1f %%", job->id, edges.count,
+			edges.count == 1 ? "" : "s", 100 * edges.performance);
+		if (!isnan(edges.given))
+			fprintf(out, " (%.1f %% before its tasks were ordered)", 100 * edges.given);
+		fprintf(out, "; cost %.0f", edges.cost);
+		if (edges.bound > 0)
+			fprintf(out, ", in no order below %.0f", edges.bound);
+		fputc('\n', out);
+	}
+}
+
+static json_t *graphs_json(const struct place_world *world)
+{
+	json_t *graphs = NULL;
+
+	for (uint32_t j = 0; j < world->jobs->count; j++) {
+		const struct job *job = &world->jobs->items[j];
+		struct placer_edges edges;
+
+		if (!job->graph)
+			continue;
+		edges = placer_edges(world->placer, j);
+		graphs = graphs ? graphs : json_array();
+		json_array_append_new(graphs,
+				      json_pack("{s:s, s:I, s:o, s:o, s:f, s:o}", "job", job->id, "edges",
+						(json_int_t)edges.count, "performance",
+						json_number_or_null(edges.performance), "performance_unordered",
+						json_number_or_null(edges.given), "cost", edges.cost, "cost_bound",
+						edges.bound > 0 ? json_real(edges.bound) : json_null()));
+	}
+	return graphs;
+}
+
 int place_print_table(const struct place_world *world, const struct place_outcome *outcome, FILE *out)
 {
 	const struct explanation *explanation = &outcome->explanation;
@@ -177,6 +219,7 @@ int place_print_table(const struct place_world *world, const struct place_outcom
 		print_row(&row, width, out);
 	}
 	print_totals(world, outcome, out);
+	print_graphs(world, out);
 	return ferror(out) ? -EIO : 0;
 }
 
@@ -220,5 +263,5 @@ int place_print_json(const struct place_world *world, const struct place_outcome
 
 		written = placement_print_task(out, &task, i == 0);
 	}
-	return written && placement_print_end(out, &explanation->totals, &solver) ? 0 : -EIO;
+	return written && placement_print_end(out, &explanation->totals, &solver, graphs_json(world)) ? 0 : -EIO;
 }

@@ -230,6 +230,7 @@ void placer_destroy(struct placer *placer)
 	flownet_destroy(placer->net);
 	cost_rows_destroy(placer->rows);
 	free(placer->curve_of_job);
+	free(placer->edges_of_job);
 	free(placer->dense);
 	free(placer->spread);
 	free(placer->reserved);
@@ -286,6 +287,7 @@ int placer_remove_curve(struct placer *placer, int32_t number)
 
 static int set_job_curve(struct placer *placer, uint32_t job, int32_t curve)
 {
+	placer_forget_graph(placer, job);
 	if (job >= placer->job_room) {
 		uint32_t room = placer->job_room ? placer->job_room : 64;
 		int32_t *larger;

@@ -8,7 +8,16 @@
 
 #include "rest_priv.h"
 
-struct root_candidate; /* root.c */
+struct root_candidate; /* order.c */
+void placer_forget_graph(struct placer *placer, uint32_t job);
+
+/* root.c */
+
+/* A job's graph; NULL: none. given: the edges' mean performance before placer_order(), or NAN. */
+struct job_edges {
+	const struct job_graph *graph;
+	double given;
+};
 
 struct placer {
 	const struct policy *policy;
@@ -17,6 +26,8 @@ struct placer {
 	struct cost_rows *rows;
 	struct flownet *net;
 	int32_t *curve_of_job;
+	struct job_edges *edges_of_job;  /* [edge_room] */
+	uint32_t edge_room, graph_count; /* graph_count: jobs with a graph */
 	uint32_t job_room;
 	struct rng rng;
 	struct cost_row fixed_row;    /* row of policy_fixed_row(): only an arc to the cluster */

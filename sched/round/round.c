@@ -70,6 +70,9 @@ static int solve(struct placer *placer, const struct round_options *options, str
 
 	if (code != 0)
 		return code;
+	code = placer_order(placer, last);
+	if (code != 0)
+		return error_set(err, -code, "out of memory");
 	if (options->decide)
 		code = decide_moves(net, options, outcome);
 	else if ((code = append_moves(outcome, last->moves, last->move_count)) == 0)

@@ -566,6 +566,27 @@ printf '%s\n' '{"id": "a", "curve": "spark", "root": 0, "tasks": [{"name": "r", 
 "${place[@]}" --jobs foreign.jsonl >/dev/null 2>foreign.err
 [ "$(grep -c 'priority is no key that is known here' foreign.err)$(grep -c cpu foreign.err)" = 10 ] && pass "a foreign key is warned of once" ||
 	fail "a foreign key is warned of once" "$(cat foreign.err)"
+bad_jobs "a graph that is none" "bad.jsonl:1: graph: found 'rnig'; expected \"star\", \"ring\"" '{"id": "a", "curve": "spark", "root": 0, "tasks": 2, "graph": "rnig"}'
+bad_jobs "a grid of other tasks" "bad.jsonl:1: graph: grid:2x3 has 6 tasks, the job has 5" '{"id": "a", "curve": "spark", "root": 0, "tasks": 5, "graph": "grid:2x3"}'
+bad_jobs "an edge to no task" "bad.jsonl:1: graph\[1\]: expected a name of one of the job's tasks" \
+	'{"id": "a", "curve": "spark", "root": 0, "tasks": 2, "graph": [[0, 1], ["t0", "t7"]]}'
+# The ranks of a ring. The racks' hosts come in turns, so that the order of the hosts is a bad one.
+sed -E 's/"h([0-9]+)", "rack": "rack[12]"/"h\1", "rack": "rack\1"/; s/"rack": "rack[1357]"/"rack": "odd"/; s/"rack": "rack[2468]"/"rack": "even"/' cluster.json >turns.json
+awk -F, -v OFS=, 'NR > 1 {r = substr($1, 2) % 2 == substr($2, 2) % 2 ? 30 : 230; $3 = $4 = $5 = r} {print}' mesh.csv >turns.csv
+crossings=() costs=()
+for graph in star ring; do
+	echo "{\"id\": \"$graph\", \"curve\": \"memcached\", \"root\": 0, \"tasks\": 16, \"graph\": \"$graph\"}" >$graph.jsonl
+	run "$nomora" place --cluster turns.json --curves "$curves" --jobs $graph.jsonl --latency turns.csv --max-age 0 --verify --json
+	crossings+=("$(field 'sum(a["rack"] != b["rack"] for a, b in zip(d["tasks"], d["tasks"][1:] + d["tasks"][:1]))')")
+	costs+=("$(field '(d["solver"]["cost"], d["solver"]["verified"], sorted(t["machine"] for t in d["tasks"]))')")
+done
+check "a ring leaves each rack once: ${crossings[*]} edges between racks" test "${crossings[1]}" -eq 2 -a "${crossings[0]}" -ge 8
+check "its order costs nothing" test "${costs[0]}" = "${costs[1]}"
+expect "and the answer says what it gains" 'd["graphs"][0]["performance"] > d["graphs"][0]["performance_unordered"] + 0.05' True
+expect "and what no order can be below" '0.5 * d["graphs"][0]["cost"] < d["graphs"][0]["cost_bound"] <= d["graphs"][0]["cost"]' True
+run "$nomora" place --cluster turns.json --curves "$curves" --jobs ring.jsonl --latency turns.csv --max-age 0
+grep -qE '^Job ring: mean performance of its 16 edges [0-9.]+ % \([0-9.]+ % before its tasks were ordered\); cost [0-9]+, in no order below [0-9]+$' <<<"$out" &&
+	pass "in words, too" || fail "in words, too" "$out"
 bad_jobs "a missing curve" "bad.jsonl:2: curve: job 'b' needs curve 'nope'" '{"id": "a", "curve": "spark", "root": 0, "tasks": 2}
 {"id": "b", "curve": "nope", "root": 0, "tasks": 2}'
 bad_jobs "a curve that is a path" "bad.jsonl:1: curve: job 'a' needs curve '../x': '../x' is not a curve name; expected NAME for" '{"id": "a", "curve": "../x", "root": 0, "tasks": 2}'

@@ -36,19 +36,35 @@ struct live *fixture_make_default(void)
 	return fixture_make(&settings);
 }
 
-int fixture_submit_limited(struct live *live, const char *id, uint32_t tasks, bool may_move, struct job_limits limits,
-			   struct error *err)
+int fixture_submit_graph(struct live *live, const char *id, uint32_t tasks, bool may_move, struct job_limits limits,
+			 const char *graph, struct error *err)
 {
+	struct json_reader reader = {.file = "fixture", .err = err};
+	json_t *form = graph ? json_string(graph) : NULL;
 	struct job_task of_job[16];
 	char names[16][8];
-	struct job job = {
-		.id = (char *)id, .curve = (char *)"steep", .tasks = of_job, .task_count = tasks, .limits = limits};
+	struct job job = {.id = (char *)id,
+			  .curve = (char *)"steep",
+			  .tasks = of_job,
+			  .task_count = tasks,
+			  .limits = limits,
+			  .graph = job_graph_read(&reader, form, NULL, tasks)};
+	int code;
 
 	for (uint32_t t = 0; t < tasks; t++) {
 		snprintf(names[t], sizeof names[t], "t%u", t);
 		of_job[t] = (struct job_task){.name = names[t], .machine = JOB_NO_MACHINE};
 	}
-	return live_submit(live, &job, 0, may_move, 0, err);
+	code = live_submit(live, &job, 0, may_move, 0, err);
+	job_graph_destroy(job.graph);
+	json_decref(form);
+	return code;
+}
+
+int fixture_submit_limited(struct live *live, const char *id, uint32_t tasks, bool may_move, struct job_limits limits,
+			   struct error *err)
+{
+	return fixture_submit_graph(live, id, tasks, may_move, limits, NULL, err);
 }
 
 int fixture_submit(struct live *live, const char *id, uint32_t tasks, bool may_move, struct error *err)

@@ -8,6 +8,9 @@
 struct live *fixture_make(struct live_settings *settings);
 struct live *fixture_make_default(void);
 int fixture_submit(struct live *live, const char *id, uint32_t tasks, bool may_move, struct error *err);
+/* graph: as in jobs.jsonl, a name; NULL: none */
+int fixture_submit_graph(struct live *live, const char *id, uint32_t tasks, bool may_move, struct job_limits limits,
+			 const char *graph, struct error *err);
 int fixture_submit_limited(struct live *live, const char *id, uint32_t tasks, bool may_move, struct job_limits limits,
 			   struct error *err);
 /* Submits a job whose tasks t0 (the root), t1, ... run on these machines, for example "m0 m3"; -: waits. */

@@ -567,3 +567,35 @@ Test(live, reports_that_do_not_fit_are_refused)
 	cr_expect_str_eq(err.text, "unknown job 'none'");
 	live_destroy(live);
 }
+
+/* A ring on all slots of two racks leaves each rack twice, and its tasks on a machine are next to each other. */
+Test(live, tasks_of_a_ring_are_in_its_order)
+{
+	struct live *live = fixture_make_default();
+	struct error err = {0};
+	int between = 0, machines = 0;
+
+	for (int a = 0; a < 6; a++)
+		for (int b = 0; b < 6; b++)
+			if (a != b) {
+				char from[8], to[8];
+
+				snprintf(from, sizeof from, "m%d", a);
+				snprintf(to, sizeof to, "m%d", b);
+				fixture_measure(live, from, to, a / 3 == b / 3 ? 10 : 40, 0);
+			}
+	cr_assert_eq(fixture_submit_graph(live, "ring", 12, false, (struct job_limits){0}, "ring", &err), 0, "%s",
+		     err.text);
+	fixture_step(live, 1);
+	for (uint32_t t = 0; t < 12; t++) {
+		const char *here = fixture_machine_of(live, "ring", t);
+		const char *next = fixture_machine_of(live, "ring", (t + 1) % 12);
+
+		cr_assert_str_neq(here, "-");
+		machines += strcmp(here, next) != 0;
+		between += (here[1] - '0') / 3 != (next[1] - '0') / 3;
+	}
+	cr_expect_eq(between, 2);
+	cr_expect_eq(machines, 6);
+	live_destroy(live);
+}

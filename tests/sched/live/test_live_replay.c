@@ -204,7 +204,8 @@ static void set_machine(struct live *live, int number, uint32_t slots, enum live
  * A day of a minute: two tasks could move to m1 and m2, later back; tasks of another job start, fail and end; moves are
  * closed for a while. Returns the number of decisions.
  */
-static uint64_t play(struct journal *journal, struct live_settings *settings, struct job_limits limits, bool confirms)
+static uint64_t play(struct journal *journal, struct live_settings *settings, struct job_limits limits,
+		     const char *graph, bool confirms)
 {
 	struct live *live = make(journal, settings);
 	static const uint32_t slots[] = {1, 2, 1, 3, 2, 4};
@@ -214,7 +215,7 @@ static uint64_t play(struct journal *journal, struct live_settings *settings, st
 	for (int m = 0; m < 6; m++)
 		set_machine(live, m, slots[m], m == 1 || m == 2 ? LIVE_DOWN : LIVE_UP);
 	cr_assert_eq(fixture_submit_running(live, "web", "m0 m3 m3", true, 5, 0, &err), 0, "%s", err.text);
-	cr_assert_eq(fixture_submit_limited(live, "new", 8, true, limits, &err), 0, "%s", err.text);
+	cr_assert_eq(fixture_submit_graph(live, "new", 8, true, limits, graph, &err), 0, "%s", err.text);
 	for (int second = 1; second < 60; second++) {
 		journal->time_us = second * INT64_C(1000000);
 		if (second == 2) {
@@ -249,7 +250,8 @@ static uint64_t play(struct journal *journal, struct live_settings *settings, st
 }
 
 /* Plays and replays. Returns the replay's decisions as text; the caller frees. */
-static char *play_again(struct live_settings *settings, struct job_limits limits, bool confirms, const char *what)
+static char *play_again(struct live_settings *settings, struct job_limits limits, const char *graph, bool confirms,
+			const char *what)
 {
 	struct live_replayed replayed;
 	struct journal journal;
@@ -260,7 +262,7 @@ static char *play_again(struct live_settings *settings, struct job_limits limits
 	uint64_t made;
 
 	begin_journal(&journal);
-	made = play(&journal, settings, limits, confirms);
+	made = play(&journal, settings, limits, graph, confirms);
 	fclose(journal.out);
 	cr_expect_gt(made, 4, "%s", what);
 	cr_assert_eq(replay_text(journal.text, journal.bytes, out, &replayed, &err), 0, "%s: %s", what, err.text);
@@ -275,7 +277,7 @@ static char *play_again(struct live_settings *settings, struct job_limits limits
 /* Each setting changes the decisions, or keeps them from being made: the replay has the same settings. */
 Test(live_replay, every_setting_is_that_of_the_journal)
 {
-	enum { VARIANTS = 17 };
+	enum { VARIANTS = 18 };
 	struct live_settings defaults, settings;
 	char *usual = NULL;
 
@@ -309,7 +311,7 @@ Test(live_replay, every_setting_is_that_of_the_journal)
 		if (variant == 16)
 			limits = (struct job_limits){0.5, 10, 1, 8};
 		snprintf(what, sizeof what, "variant %d", variant);
-		made = play_again(&settings, limits, confirms, what);
+		made = play_again(&settings, limits, variant == 17 ? "tree" : NULL, confirms, what);
 		if (variant == 0) {
 			usual = made;
 			continue;

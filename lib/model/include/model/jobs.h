@@ -18,6 +18,7 @@
 #include <base/file.h>
 
 #include <model/cluster.h>
+#include <model/job_graph.h>
 
 enum { JOB_TASKS_MAXIMUM = 1000000, JOB_NO_MACHINE = -1 };
 
@@ -46,7 +47,8 @@ struct job {
 	uint32_t task_count;
 	uint32_t root; /* number of the task that the others talk to */
 	struct job_limits limits;
-	long line; /* line of the file, for messages */
+	struct job_graph *graph; /* which tasks talk to each other; NULL: all to the root */
+	long line;               /* line of the file, for messages */
 };
 
 struct jobs {

@@ -285,6 +285,12 @@ int flownet_solve(struct flownet *net, struct flownet_round *round, struct error
  */
 int flownet_apply(struct flownet *net, size_t number);
 /*
+ * Exchanges the machines of two proposals: which task gets which slot. The tasks wait, are of one job, are not its
+ * root, and their waiting costs the same, so the cost of the round stays the same. 0 or -EINVAL (they are not alike).
+ */
+int flownet_exchange(struct flownet *net, size_t a, size_t b);
+bool flownet_alike(const struct flownet *net, size_t a, size_t b); /* true if flownet_exchange() can exchange them */
+/*
  * Reserves a slot for a proposed move. Returns as flownet_apply(), or -EINVAL: the proposal is that the task waits,
  * which needs no slot.
  */

@@ -183,6 +183,7 @@ struct live_job {
 	bool may_move;
 	double restart_s; /* seconds of work that a move loses; < 0: the value in the settings */
 	struct job_limits limits;
+	struct job_graph *graph; /* which tasks talk to each other; NULL: all to the root */
 	enum live_gang gang;
 	double try_again_s; /* a HELD job is not tried again before this time */
 	uint32_t moving;

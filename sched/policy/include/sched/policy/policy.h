@@ -18,6 +18,7 @@
 #include <sched/flownet/flownet.h>
 #include <model/cluster.h>
 #include <model/curve.h>
+#include <model/job_graph.h>
 
 enum {
 	POLICY_FIXED_COST = 100,    /* cost of each machine if a policy treats all alike: performance 1 */
@@ -121,6 +122,25 @@ int placer_remove_curve(struct placer *placer, int32_t number);
  * flownet_job_arrived(). Sets the job's weight. Returns 0, -ENOMEM or -EINVAL (the job exists).
  */
 int placer_job_arrived(struct placer *placer, uint32_t job, int32_t curve, uint32_t root, uint32_t tasks);
+
+/* Sets which of the job's tasks talk to each other; the graph must outlive the job's time in the placer. 0 or -ENOMEM.
+ */
+int placer_job_graph(struct placer *placer, uint32_t job, const struct job_graph *graph);
+/*
+ * Call it after flownet_propose(), before a proposal is carried out. Exchanges the machines of waiting tasks of jobs
+ * with a graph, so that tasks that talk to each other are near each other (<sched/graph/order.h>). The machines of the
+ * job, and the cost of the round, stay the same. 0 or -ENOMEM.
+ */
+int placer_order(struct placer *placer, const struct flownet_round *round);
+
+struct placer_edges {
+	size_t count;       /* of the job's edges; 0: the job has no graph */
+	double performance; /* mean over the edges between tasks that have machines, by weight; NAN if there are none */
+	double given;       /* the same before placer_order() last ordered tasks of the job; NAN if it did not */
+	double cost, bound; /* sum of weight * 100 / performance; what no order can fall below, 0: not known */
+};
+/* Returns how near the tasks are to those that they talk to. Needs a policy that uses latencies. */
+struct placer_edges placer_edges(struct placer *placer, uint32_t job);
 
 struct flownet *placer_net(struct placer *placer);
 const struct policy *placer_policy(const struct placer *placer);

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which tasks of a job talk to each other, and how much: an undirected graph with weighted edges. A job without a graph
+ * is a star: all tasks talk to the root.
+ */
+#ifndef MODEL_JOB_GRAPH_H
+#define MODEL_JOB_GRAPH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <base/json.h>
+
+enum { JOB_GRAPH_EDGES_MAXIMUM = 4000000 };
+
+struct job_neighbour {
+	uint32_t task;
+	double weight;
+};
+
+struct job_graph {
+	json_t *form; /* as in jobs.jsonl, but with numbers of tasks instead of names */
+	uint32_t task_count;
+	size_t edge_count;
+	size_t *first; /* [task_count + 1] */
+	struct job_neighbour
+		*neighbours; /* those of task t are first[t] .. first[t + 1] - 1; each edge is there twice */
+};
+
+/*
+ * Reads the value of "graph" (docs/formats.md): a name, or a list of edges. names: numbers of the tasks by name, or
+ * NULL if edges have numbers only. Returns NULL for a star, and on failure, which the reader has then noted.
+ */
+struct job_graph *job_graph_read(struct json_reader *reader, const json_t *value, const json_t *names, uint32_t tasks);
+struct job_graph *job_graph_copy(const struct job_graph *graph); /* NULL: out of memory */
+void job_graph_destroy(struct job_graph *graph);                 /* NULL is legal */
+
+#endif
