@@ -71,7 +71,7 @@ static void read_grid(struct edges *edges, const char *text, uint32_t tasks)
 		end += more;
 	}
 	product = (uint64_t)size[0] * size[1] * size[2];
-	if (given < 2 || text[end] != '\0')
+	if (given < 2 || text[end] != '\0' || strpbrk(text, "-+ \t\n"))
 		json_fail(edges->reader, "", "graph", "found '%.40s'; %s", text, expected);
 	else if (product != tasks)
 		json_fail(edges->reader, "", "graph", "%.40s has %llu tasks, the job has %u", text,
@@ -86,8 +86,8 @@ static void read_servers(struct edges *edges, const char *text, uint32_t tasks)
 	unsigned servers = 0;
 	int end = 0;
 
-	if (sscanf(text, "servers:%7u%n", &servers, &end) != 1 || text[end] != '\0' || servers < 1 ||
-	    servers >= tasks) {
+	if (sscanf(text, "servers:%7u%n", &servers, &end) != 1 || text[end] != '\0' || strpbrk(text, "-+ \t\n") ||
+	    servers < 1 || servers >= tasks) {
 		json_fail(edges->reader, "", "graph", "found '%.40s'; expected servers:1 to servers:%u", text,
 			  tasks - 1);
 		return;

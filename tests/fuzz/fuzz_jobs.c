@@ -5,8 +5,29 @@
 
 #include <model/jobs.h>
 
+/* Each edge is in the lists of both of its tasks, with one weight. */
+static void check_graph(const struct job_graph *graph, uint32_t tasks)
+{
+	double sum = 0;
+
+	if (graph->task_count != tasks || graph->first[0] != 0 || graph->first[tasks] != 2 * graph->edge_count)
+		abort();
+	for (uint32_t t = 0; t < tasks; t++)
+		for (size_t n = graph->first[t]; n < graph->first[t + 1]; n++) {
+			const struct job_neighbour *neighbour = &graph->neighbours[n];
+
+			if (neighbour->task >= tasks || neighbour->task == t || !(neighbour->weight > 0))
+				abort();
+			sum += neighbour->task > t ? neighbour->weight : -neighbour->weight;
+		}
+	if (sum > 1e-3 || sum < -1e-3)
+		abort();
+}
+
 static void check(const struct job *job)
 {
+	if (job->graph)
+		check_graph(job->graph, job->task_count);
 	if (!job->id[0] || !job->curve[0] || job->task_count == 0 || job->root >= job->task_count)
 		abort();
 	for (uint32_t t = 0; t < job->task_count; t++) {
