@@ -447,6 +447,14 @@ int latency_live_update_maxima(struct latency_matrix *matrix)
 	return 0;
 }
 
+/* The file may be damaged. */
+static bool maximum_is_valid(const struct latency_maximum *maximum)
+{
+	return maximum->pairs && maximum->updated_at.v >= 0 && maximum->rtt_p50_us >= 0 &&
+	       maximum->rtt_p50_us <= maximum->rtt_p99_us && maximum->rtt_p99_us <= maximum->rtt_max_us &&
+	       maximum->rtt_max_us <= (float)LATENCY_LONGEST_US;
+}
+
 bool latency_live_maximum(const struct latency_matrix *matrix, uint32_t from, uint32_t to,
 			  struct latency_maximum *maximum)
 {
@@ -456,7 +464,8 @@ bool latency_live_maximum(const struct latency_matrix *matrix, uint32_t from, ui
 	if (from >= racks || to >= racks)
 		return false;
 	block = &matrix->maxima[from * matrix->rack_capacity + to];
-	return latency_block_read(&block->sequence, block->words, maximum, LATENCY_MAXIMUM_WORDS) && maximum->pairs;
+	return latency_block_read(&block->sequence, block->words, maximum, LATENCY_MAXIMUM_WORDS) &&
+	       maximum_is_valid(maximum);
 }
 
 bool latency_live_pod_maximum(const struct latency_matrix *matrix, uint32_t from, uint32_t to,
@@ -556,7 +565,9 @@ int latency_live_put(const char *path, const struct latency_matrix *from, const 
 
 struct ns latency_live_written_at(const struct latency_matrix *matrix)
 {
-	return (struct ns){atomic_load_explicit(&matrix->counts->written_at_ns, memory_order_acquire)};
+	int64_t at_ns = atomic_load_explicit(&matrix->counts->written_at_ns, memory_order_acquire);
+
+	return (struct ns){at_ns > 0 ? at_ns : 0}; /* negative: the file is damaged */
 }
 
 uint64_t latency_live_evicted(const struct latency_matrix *matrix)

@@ -118,7 +118,9 @@ size_t latency_matrix_count(const struct latency_matrix *matrix)
 
 const char *latency_matrix_host(const struct latency_matrix *matrix, uint32_t host)
 {
-	return host < latency_matrix_hosts(matrix) ? latency_store_name(matrix->hosts[host].name) : NULL;
+	if (host < latency_matrix_hosts(matrix))
+		return latency_store_name(matrix->hosts[host].name);
+	return matrix->fd >= 0 ? "?" : NULL; /* the count in a shared file may be damaged since the caller read it */
 }
 
 static uint64_t hash_name(const char *name)
@@ -195,16 +197,16 @@ static int reserve_pair(struct latency_matrix *matrix)
 
 int64_t latency_matrix_find_host(const struct latency_matrix *matrix, const char *name)
 {
-	size_t mask = matrix->host_slot_count - 1;
+	size_t mask = matrix->host_slot_count - 1, hosts = latency_matrix_hosts(matrix);
 
 	/* A shared file may be damaged: its table may be full or have wrong positions. */
 	for (size_t step = 0, slot = hash_name(name) & mask; step < matrix->host_slot_count;
 	     step++, slot = (slot + 1) & mask) {
 		uint32_t position = atomic_load_explicit(&matrix->host_slots[slot], memory_order_acquire);
 
-		if (!position || position > matrix->host_capacity)
+		if (!position)
 			return -ENOENT;
-		if (strncmp(matrix->hosts[position - 1].name, name, LATENCY_NAME_BYTES) == 0)
+		if (position <= hosts && strncmp(matrix->hosts[position - 1].name, name, LATENCY_NAME_BYTES) == 0)
 			return position - 1;
 	}
 	return -ENOENT;
@@ -231,6 +233,11 @@ int64_t latency_matrix_add_host(struct latency_matrix *matrix, const char *name)
 	return position;
 }
 
+static bool is_time(double us)
+{
+	return us >= 0 && us <= LATENCY_LONGEST_US;
+}
+
 /*
  * Checks the invariants of an entry. An entry from a file never fails here: the parser has already checked it, with
  * errors that name the wrong field.
@@ -238,22 +245,23 @@ int64_t latency_matrix_add_host(struct latency_matrix *matrix, const char *name)
 static bool entry_is_valid(const struct latency_entry *entry)
 {
 	if (!(entry->loss >= 0 && entry->loss <= 1) || entry->updated_at.v < 0 || entry->answered_at.v < 0 ||
-	    !(entry->disturbed >= 0 && entry->disturbed <= 1) || !(entry->error_us >= 0) ||
-	    !(entry->peer_stalled >= 0 && entry->peer_stalled <= 1) || !(entry->peer_stall_us >= 0) ||
-	    !(entry->hop_us >= 0) || !(entry->hop_loss >= 0 && entry->hop_loss <= 1) ||
+	    !(entry->disturbed >= 0 && entry->disturbed <= 1) || !is_time(entry->error_us) ||
+	    !(entry->peer_stalled >= 0 && entry->peer_stalled <= 1) || !is_time(entry->peer_stall_us) ||
+	    !is_time(entry->hop_us) || !(entry->hop_loss >= 0 && entry->hop_loss <= 1) ||
 	    entry->state > LATENCY_STATE_NEVER)
 		return false;
 	if (entry->samples == 0)
 		return isnan(entry->rtt_p50_us) && isnan(entry->rtt_p99_us) && isnan(entry->rtt_max_us);
 	return entry->state == LATENCY_STATE_MEASURED && entry->rtt_p50_us >= 0 &&
 	       entry->rtt_p50_us <= entry->rtt_p99_us && entry->rtt_p99_us <= entry->rtt_max_us &&
-	       isfinite(entry->rtt_max_us);
+	       is_time(entry->rtt_max_us);
 }
 
 /* Only latency_matrix_set() writes to a private matrix; the file of a shared one may be damaged. */
 static bool is_trusted(const struct latency_matrix *matrix, const struct latency_entry *entry)
 {
-	return matrix->fd < 0 || entry_is_valid(entry);
+	return matrix->fd < 0 ||
+	       (entry_is_valid(entry) && (entry->samples > 0 || entry->state != LATENCY_STATE_MEASURED));
 }
 
 const struct latency_entry *latency_matrix_at(const struct latency_matrix *matrix, size_t position)
@@ -398,6 +406,8 @@ int latency_matrix_merge(struct latency_matrix *into, const struct latency_matri
 			continue;
 		source = latency_matrix_add_host(into, latency_matrix_host(from, entry.source));
 		destination = latency_matrix_add_host(into, latency_matrix_host(from, entry.destination));
+		if (source == -EINVAL || destination == -EINVAL)
+			continue; /* a name in a damaged file */
 		if (source < 0 || destination < 0)
 			return error_set(err, ENOMEM, "out of memory");
 		entry.source = (uint32_t)source;

@@ -43,8 +43,10 @@ static int64_t find_slot(const struct latency_matrix *matrix, uint32_t source, u
 	for (size_t step = 0; step < matrix->pair_slot_count; step++, slot = (slot + 1) & mask) {
 		uint32_t position = atomic_load_explicit(&matrix->pair_slots[slot], memory_order_acquire), hosts[2];
 
-		if (!position || position > matrix->pair_capacity)
+		if (!position)
 			return -1;
+		if (position > matrix->pair_capacity)
+			continue;
 		pair_of(&matrix->blocks[position - 1], hosts);
 		if (hosts[0] == source && hosts[1] == destination)
 			return (int64_t)slot;
@@ -93,8 +95,10 @@ static void close_hole(struct latency_matrix *matrix, size_t hole)
 
 		slot = (slot + 1) & mask;
 		position = atomic_load_explicit(&matrix->pair_slots[slot], memory_order_relaxed);
-		if (!position || position > matrix->pair_capacity)
+		if (!position)
 			break;
+		if (position > matrix->pair_capacity)
+			continue;
 		pair_of(&matrix->blocks[position - 1], hosts);
 		if (((slot - hash_pair(hosts[0], hosts[1])) & mask) < ((slot - hole) & mask))
 			continue;

@@ -28,6 +28,8 @@ enum {
 					 these attempts, the writer is dead */
 };
 
+#define LATENCY_LONGEST_US 3.6e9 /* an hour, as in the CSV form: no time of an entry is longer */
+
 _Static_assert(sizeof(struct latency_entry) % 8 == 0, "whole words");
 _Static_assert(sizeof(struct latency_maximum) % 8 == 0, "whole words");
 

@@ -536,6 +536,66 @@ Test(latency_live, nothing_bad_leaves_a_damaged_file)
 	latency_matrix_destroy(writer);
 }
 
+Test(latency_live, figures_of_a_damaged_file_are_in_range)
+{
+	struct latency_matrix *writer = open_live(), *reader = latency_live_map(path, &err);
+	struct latency_maximum maximum;
+	struct latency_entry entry;
+
+	cr_assert_eq(latency_live_begin(writer, &err), 0, "%s", err.text);
+	add_hosts(writer);
+	set(writer, 0, 2, 5);
+	cr_assert_eq(latency_live_update_maxima(writer), 0);
+	latency_live_end(writer);
+	cr_assert(latency_matrix_load(reader, 0, &entry) && latency_live_maximum(reader, 0, 1, &maximum));
+	writer->blocks[0].entry.rtt_max_us = 1e139;
+	cr_assert(!latency_matrix_load(reader, 0, &entry), "no round trip is so long");
+	writer->blocks[0].entry = entry;
+	writer->blocks[0].entry.peer_stall_us = INFINITY;
+	cr_assert(!latency_matrix_load(reader, 0, &entry));
+	writer->blocks[0].entry = (struct latency_entry){.destination = 2,
+							 .rtt_p50_us = NAN,
+							 .rtt_p99_us = NAN,
+							 .rtt_max_us = NAN,
+							 .state = LATENCY_STATE_MEASURED};
+	cr_assert(!latency_matrix_load(reader, 0, &entry), "measured without a sample");
+	writer->maxima[1].maximum.updated_at.v = INT64_MIN;
+	cr_assert(!latency_live_maximum(reader, 0, 1, &maximum));
+	writer->maxima[1].maximum.updated_at.v = 1;
+	writer->maxima[1].maximum.rtt_p99_us = NAN;
+	cr_assert(!latency_live_pod_maximum(reader, 0, 1, &maximum));
+	atomic_store(&writer->counts->written_at_ns, INT64_MIN);
+	cr_assert_eq(latency_live_written_at(reader).v, 0);
+	latency_matrix_destroy(reader);
+	latency_matrix_destroy(writer);
+}
+
+Test(latency_live, a_damaged_table_or_name_loses_no_other_pair)
+{
+	struct latency_matrix *writer = open_live(), *reader = latency_live_map(path, &err), *copy;
+	struct latency_entry entry;
+
+	cr_assert_eq(latency_live_begin(writer, &err), 0, "%s", err.text);
+	add_hosts(writer);
+	for (size_t i = 0; i < writer->pair_slot_count; i++)
+		atomic_store(&writer->pair_slots[i], i == 7 ? 0 : UINT32_MAX);
+	set(writer, 0, 1, 5);
+	set(writer, 0, 1, 6);
+	latency_live_end(writer);
+	cr_assert(latency_matrix_load_pair(reader, 0, 1, &entry) && entry.rtt_p50_us == 6);
+	cr_assert_eq(latency_matrix_count(reader), 1, "the pair was found and replaced");
+	set(writer, 1, 2, 7);
+	strcpy(writer->hosts[0].name, "a b");
+	copy = latency_live_snapshot(reader);
+	cr_assert(copy && latency_matrix_count(copy) == 1, "the pair without a bad name");
+	latency_matrix_destroy(copy);
+	atomic_store(&writer->counts->hosts, 2);
+	cr_assert_eq(latency_matrix_find_host(reader, latency_store_name(writer->hosts[2].name)), -ENOENT);
+	cr_assert_str_eq(latency_matrix_host(reader, 2), "?");
+	latency_matrix_destroy(reader);
+	latency_matrix_destroy(writer);
+}
+
 Test(latency_live, a_dead_prober_leaves_the_maximum)
 {
 	struct latency_matrix *writer = open_live();
