@@ -21,6 +21,8 @@ enum { ACCEPT_ROUNDS = 512 };
  */
 enum { USER_US = 5000 };
 
+static const char stops[] = "the server stops";
+
 const char *serve_query(const struct serve_call *call, const char *name)
 {
 	return MHD_lookup_connection_value(((const struct call *)call)->connection, MHD_GET_ARGUMENT_KIND, name);
@@ -283,6 +285,10 @@ static enum MHD_Result serve_connection(void *context, struct MHD_Connection *co
 		*bytes = 0;
 		return MHD_YES;
 	}
+	if (!call->handled && serve->stops) {
+		call->handled = true;
+		reply_text_error(&call->call, MHD_HTTP_SERVICE_UNAVAILABLE, stops);
+	}
 	if (!call->handled && defer(call))
 		return MHD_YES;
 	if (!call->handled) {
@@ -340,12 +346,11 @@ void serve_destroy(struct serve *serve)
 {
 	if (!serve)
 		return;
-	for (struct call *call = serve->calls; call; call = call->next) {
-		call->suspended |= call->deferred;
-		call->handled |= call->deferred;
+	serve->stops = true;
+	resume_deferred(serve);
+	for (struct call *call = serve->calls; call; call = call->next)
 		if (call->suspended)
-			reply_text_error(&call->call, MHD_HTTP_SERVICE_UNAVAILABLE, "the server stops");
-	}
+			reply_text_error(&call->call, MHD_HTTP_SERVICE_UNAVAILABLE, stops);
 	if (serve->daemon) {
 		MHD_run(serve->daemon);
 		MHD_stop_daemon(serve->daemon);

@@ -23,6 +23,7 @@ struct serve {
 	 * once
 	 */
 	bool resumed;
+	bool stops;        /* requests that become complete from now on are not handled */
 	unsigned accepted; /* number of connections that the last MHD_run() accepted */
 };
 

@@ -195,6 +195,23 @@ Test(serve, a_late_reply_to_a_caller_who_left_is_freed)
 	serve_destroy(serve);
 }
 
+/* libmicrohttpd ends the process if a request still waits when its daemon stops. */
+Test(serve, a_server_stops_while_a_request_arrives)
+{
+	char path[] = "/tmp/nomora-serve.XXXXXX", answer[512];
+	struct serve *serve = start(path, NULL, 0);
+	int fd = connect_unix(path);
+	ssize_t got;
+
+	cr_assert_not_null(strstr(ask(serve, fd, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"), "200"));
+	cr_assert_eq(write(fd, "GET /v1/wait HTTP/1.1\r\nHost: localhost\r\n\r\n", 43), 43);
+	serve_destroy(serve);
+	got = recv(fd, answer, sizeof answer - 1, 0);
+	answer[got > 0 ? got : 0] = '\0';
+	cr_expect_not_null(strstr(answer, "503"), "%s", answer);
+	close(fd);
+}
+
 Test(serve, tcp_needs_the_token)
 {
 	static const struct {
