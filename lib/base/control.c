@@ -179,7 +179,7 @@ static int answer(struct control_server *server, struct client *client, const ch
 	int status;
 
 	if (!reply)
-		reply = json_pack("{s:s}", "error", err.text[0] ? err.text : "unknown request");
+		reply = json_pack("{s:o}", "error", json_message(err.text[0] ? err.text : "unknown request"));
 	text = reply ? json_dumps(reply, JSON_COMPACT | JSON_REAL_PRECISION(12)) : NULL;
 	json_decref(reply);
 	if (!text)

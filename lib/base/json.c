@@ -446,6 +446,20 @@ const json_t *json_need_object(struct json_reader *reader, const json_t *object,
 	return get(reader, object, where, key, true, OBJECT, "an object");
 }
 
+json_t *json_message(const char *text)
+{
+	json_t *message = json_string(text);
+	char *copy = message ? NULL : strdup(text);
+
+	for (char *c = copy; c && *c; c++)
+		if (*c & 0x80)
+			*c = '?';
+	if (copy)
+		message = json_string(copy);
+	free(copy);
+	return message;
+}
+
 json_t *json_number_or_null(double value)
 {
 	return isfinite(value) ? json_real(value) : json_null();

@@ -11,6 +11,7 @@
 #include <jansson.h>
 
 #include <base/array.h>
+#include <base/json.h>
 
 enum { BODY_BYTES = 1 << 20, CONNECTIONS = 512, TIMEOUT_S = 30 };
 /* Maximum number of calls of MHD_run(), each of which accepts connections, in one call of serve_run(). */
@@ -89,7 +90,7 @@ static unsigned status_of(int code)
 
 static void reply_text_error(struct serve_call *call, unsigned status, const char *message)
 {
-	json_t *object = json_pack("{s:s}", "error", message);
+	json_t *object = json_pack("{s:o}", "error", json_message(message));
 	char *text = object ? json_dumps(object, 0) : NULL;
 
 	serve_reply(call, status, "application/json", text ? text : "{}", text ? strlen(text) : 2);

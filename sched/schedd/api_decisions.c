@@ -100,7 +100,7 @@ void schedd_post_events(void *context, struct serve_call *call)
 	}
 	file_lines_close(lines);
 	schedd_reply_json(schedd, call, code < 0 ? (err.code == ENOENT ? 404 : 400) : 200,
-			  code < 0 ? json_pack("{s:I, s:s}", "taken", taken, "error", err.text)
+			  code < 0 ? json_pack("{s:I, s:o}", "taken", taken, "error", json_message(err.text))
 				   : json_pack("{s:I}", "taken", taken));
 }
 

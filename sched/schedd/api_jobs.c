@@ -6,6 +6,7 @@
 
 #include <base/array.h>
 #include <base/file.h>
+#include <base/json.h>
 #include <base/number.h>
 
 #include "schedd_priv.h"
@@ -81,10 +82,10 @@ static unsigned submit_job(struct schedd *schedd, struct submission *submission,
 		store_put_job(schedd->store, job->id, line, call->uid, move, submission->restart_s);
 		record_job(schedd->record, live_find_job(schedd->live, job->id));
 	}
-	json_array_append_new(
-		submission->answers,
-		code < 0 ? json_pack("{s:s, s:i, s:s}", "id", job->id, "status", (int)status, "error", err.text)
-			 : json_pack("{s:s, s:i}", "id", job->id, "status", (int)status));
+	json_array_append_new(submission->answers,
+			      code < 0 ? json_pack("{s:s, s:i, s:o}", "id", job->id, "status", (int)status, "error",
+						   json_message(err.text))
+				       : json_pack("{s:s, s:i}", "id", job->id, "status", (int)status));
 	return status;
 }
 
@@ -132,7 +133,7 @@ static bool take_lines(struct schedd *schedd, struct submission *submission, siz
 	}
 	root = json_pack("{s:O}", "jobs", submission->answers);
 	if (err.text[0])
-		json_object_set_new(root, "error", json_string(err.text));
+		json_object_set_new(root, "error", json_message(err.text));
 	schedd_reply_json(schedd, submission->call, submission->status, root);
 	return true;
 }

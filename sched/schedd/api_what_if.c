@@ -121,8 +121,9 @@ void schedd_post_changes(void *context, struct serve_call *call)
 	if (changes && code == 0)
 		schedd_reply_json(context, call, 200, json_pack("{s:I}", "changes", (json_int_t)made));
 	else
-		schedd_reply_json(context, call, err.code == ENOENT ? 404 : 400,
-				  json_pack("{s:I, s:s}", "changes", (json_int_t)made, "error", err.text));
+		schedd_reply_json(
+			context, call, err.code == ENOENT ? 404 : 400,
+			json_pack("{s:I, s:o}", "changes", (json_int_t)made, "error", json_message(err.text)));
 	free(changes);
 	json_decref(body);
 }

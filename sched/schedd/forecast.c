@@ -15,6 +15,7 @@
 
 #include <base/array.h>
 #include <base/file.h>
+#include <base/json.h>
 #include <base/log.h>
 #include <sched/live/change.h>
 
@@ -129,7 +130,8 @@ static void run_child(int fd, struct live *live, const struct forecast_request *
 	close_range(1, ~0U, 0);
 	answer = compute(live, request, now_s, &err);
 	if (!answer)
-		answer = json_pack("{s:s, s:i}", "error", err.text, "status", err.code == ENOENT ? 404 : 400);
+		answer = json_pack("{s:o, s:i}", "error", json_message(err.text), "status",
+				   err.code == ENOENT ? 404 : 400);
 	text = json_dumps(answer, 0);
 	if (text)
 		write_all(0, text, strlen(text));

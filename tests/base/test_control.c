@@ -16,7 +16,7 @@
 static json_t *echo(void *context, const char *line, struct error *err)
 {
 	if (strcmp(line, "fail") == 0) {
-		error_set(err, EINVAL, "as you wish");
+		error_set(err, EINVAL, "as you wish, \xff");
 		return NULL;
 	}
 	if (strncmp(line, "long ", 5) == 0) {
@@ -81,7 +81,7 @@ Test(control, requests_are_answered_and_errors_travel)
 		json_decref(reply);
 	}
 	cr_assert_null(control_request(server.path, "fail", (struct ns){10 * NS_PER_S}, &err));
-	cr_assert_str_eq(err.text, "as you wish");
+	cr_assert_str_eq(err.text, "as you wish, ?");
 	stop(&server);
 	cr_assert_neq(access(server.path, F_OK), 0);
 	cr_assert_null(control_request(server.path, "hello", (struct ns){NS_PER_S}, &err));

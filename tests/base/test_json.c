@@ -206,6 +206,20 @@ Test(json, a_member_is_one_line)
 	free(text);
 }
 
+Test(json, a_message_need_not_be_utf8)
+{
+	static const struct {
+		const char *text, *expected;
+	} cases[] = {{"", ""}, {"a \xc2\xb5s", "a \xc2\xb5s"}, {"cut: \xc2", "cut: ?"}, {"\xff\xfe", "??"}};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		json_t *message = json_message(cases[i].text);
+
+		cr_expect_str_eq(json_string_value(message), cases[i].expected);
+		json_decref(message);
+	}
+}
+
 Test(json, bounds_belong_to_the_range)
 {
 	static const struct {

@@ -47,7 +47,7 @@ static bool in_group, in_no_group;
 
 static void fail_with_code(void *context, struct serve_call *call)
 {
-	struct error err = {.code = refusal_code, .text = "no"};
+	struct error err = {.code = refusal_code, .text = "no '\xff'"};
 
 	(void)context;
 	in_group = serve_call_in_group(call, getgid());
@@ -298,7 +298,7 @@ Test(serve, an_error_has_the_status_of_its_code)
 		cr_expect_eq(strncmp(answer, "HTTP/1.1 ", 9) + strncmp(answer + 9, cases[i].status, 4), 0, "%d: %s",
 			     cases[i].code, answer);
 		cr_expect_not_null(strstr(answer, "Content-Type: application/json\r\n"));
-		cr_expect_not_null(strstr(answer, "\r\n\r\n{\"error\": \"no\"}"));
+		cr_expect_not_null(strstr(answer, "\r\n\r\n{\"error\": \"no '?'\"}"));
 	}
 	cr_expect(in_group && !in_no_group);
 	close(fd);

@@ -103,6 +103,12 @@ void json_need_known(struct json_reader *reader, const json_t *object, const cha
 
 json_t *json_number_or_null(double value); /* JSON null for NAN and infinities; returns NULL if out of memory */
 
+/*
+ * Returns a JSON string of a message; returns NULL if out of memory. A message may quote bytes that are no UTF-8, or be
+ * cut within a character; then '?' replaces each byte that is not ASCII.
+ */
+json_t *json_message(const char *text);
+
 /* Records an error at where.key, unless the reader already has an error. */
 void json_fail(struct json_reader *reader, const char *where, const char *key, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
