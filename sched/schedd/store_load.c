@@ -49,21 +49,31 @@ struct loading {
 	uint64_t *dropped; /* count of removed rows; NULL: a row that cannot be loaded is an error */
 };
 
-/* Removes a row that cannot be loaded, if that is allowed. Returns 0 if the load goes on. */
-static int drop(struct loading *loading, const char *table, const char *key, const char *value, int code)
+/*
+ * Removes a row that cannot be loaded, if that is allowed. The last column is its key, which may be of any type and
+ * have any bytes: it must not be read before, which would make it text. Returns 0 if the load goes on.
+ */
+static int drop(struct loading *loading, const char *table, const char *key, sqlite3_stmt *row, int code)
 {
+	sqlite3 *base = loading->store->base;
+	sqlite3_stmt *statement = NULL;
 	char *text;
 
 	if (code >= 0 || code == -ENOMEM || !loading->dropped)
 		return code;
-	log_warning("left out row '%s' of %s: %s", value, table, loading->err->text);
+	log_warning("left out row '%s' of %s: %s", text_at(row, 0), table, loading->err->text);
 	*loading->err = (struct error){0};
-	text = sqlite3_mprintf("DELETE FROM %s WHERE %s = %Q", table, key, value);
+	text = sqlite3_mprintf("DELETE FROM %s WHERE %s IS ?", table, key);
 	store_begin(loading->store, REMOVE_JOB);
-	code = text ? sqlite3_exec(loading->store->base, text, NULL, NULL, NULL) : SQLITE_NOMEM;
+	code = text ? sqlite3_prepare_v2(base, text, -1, &statement, NULL) : SQLITE_NOMEM;
+	if (code == SQLITE_OK)
+		code = sqlite3_bind_value(statement, 1, sqlite3_column_value(row, sqlite3_column_count(row) - 1));
+	if (code == SQLITE_OK)
+		code = sqlite3_step(statement);
+	sqlite3_finalize(statement);
 	sqlite3_free(text);
 	(*loading->dropped)++;
-	return code == SQLITE_OK ? 0 : error_set(loading->err, database_errno(code), "%s", sqlite3_errstr(code));
+	return code == SQLITE_DONE ? 0 : error_set(loading->err, database_errno(code), "%s", sqlite3_errstr(code));
 }
 
 static int load_default_rtt(sqlite3_stmt *row, void *context)
@@ -90,7 +100,7 @@ static int load_machine(sqlite3_stmt *row, void *context)
 				    (uint32_t)sqlite3_column_int64(row, 3),
 				    state < 0 ? LIVE_DOWN : (enum live_machine_state)state, loading->err);
 
-	return drop(loading, "machines", "name", text_at(row, 0), code);
+	return drop(loading, "machines", "name", row, code);
 }
 
 static int load_curve(sqlite3_stmt *row, void *context)
@@ -102,7 +112,7 @@ static int load_curve(sqlite3_stmt *row, void *context)
 			 : error_code(loading->err, EINVAL);
 
 	curve_destroy(curve);
-	return drop(loading, "curves", "name", text_at(row, 0), code);
+	return drop(loading, "curves", "name", row, code);
 }
 
 static int32_t find_machine(const struct live *live, const char *name)
@@ -197,8 +207,12 @@ static int load_job(sqlite3_stmt *row, void *context)
 	const char *line = text_at(row, 1);
 	struct file_lines *lines = file_lines_from_memory("state", line, strlen(line));
 	struct jobs *jobs = lines ? jobs_parse(lines, loading->err) : NULL;
-	int code = jobs && jobs->count == 1 ? load_tasks(loading, &jobs->items[0]) : error_code(loading->err, EINVAL);
+	int code = jobs ? 0 : error_code(loading->err, EINVAL);
 
+	if (jobs && jobs->count != 1)
+		code = error_set(loading->err, EINVAL, "job '%s': expected the line of one job", text_at(row, 0));
+	if (code == 0)
+		code = load_tasks(loading, &jobs->items[0]);
 	if (code == 0)
 		code = live_restore(loading->live, &jobs->items[0], (uint32_t)sqlite3_column_int64(row, 2),
 				    sqlite3_column_int(row, 3), loading->tasks, loading->now_s, loading->err);
@@ -208,19 +222,21 @@ static int load_job(sqlite3_stmt *row, void *context)
 	loading->tasks = NULL;
 	jobs_destroy(jobs);
 	file_lines_close(lines);
-	return drop(loading, "jobs", "id", text_at(row, 0), code);
+	return drop(loading, "jobs", "id", row, code);
 }
 
 static int load(struct loading *loading)
 {
 	struct store *store = loading->store;
 	struct error *err = loading->err;
-	int code = each_row(store, "SELECT name, rack, pod, slots, state FROM machines", load_machine, loading, err);
+	int code =
+		each_row(store, "SELECT name, rack, pod, slots, state, name FROM machines", load_machine, loading, err);
 
 	if (code == 0)
-		code = each_row(store, "SELECT name, text FROM curves", load_curve, loading, err);
+		code = each_row(store, "SELECT name, text, name FROM curves", load_curve, loading, err);
 	if (code == 0)
-		code = each_row(store, "SELECT id, line, owner, may_move, restart FROM jobs", load_job, loading, err);
+		code = each_row(store, "SELECT id, line, owner, may_move, restart, id FROM jobs", load_job, loading,
+				err);
 	live_number_decisions(loading->live,
 			      (uint64_t)store_pragma(store, "SELECT coalesce(max(sequence), 0) FROM decisions"));
 	return code;

@@ -315,6 +315,37 @@ Test(store, salvage_leaves_out_what_cannot_be_loaded)
 }
 
 /* The damaged file keeps its name, so that no later start begins with an empty state in its place. */
+/* A key that is no text, or ends for C before its end, is removed like any other. */
+Test(store, salvage_leaves_out_rows_with_any_key)
+{
+	struct store_salvaged salvaged = {0};
+	struct error err = {0};
+	bool opened;
+
+	cr_assert_eq(fill(state, &opened), JOBS);
+	change("INSERT INTO curves VALUES (x'006d', 'no', NULL), ('a' || char(0) || 'b', 'no', NULL), (7, 'no', NULL)");
+	change("INSERT INTO machines VALUES (x'ff', 'r', 'p', 0, 'up', 1)");
+	cr_assert_eq(store_salvage(state, &salvaged, &err), 0, "%s", err.text);
+	cr_expect_eq(jobs_of(state), JOBS);
+}
+
+Test(store, a_row_without_a_job_is_refused_with_its_reason)
+{
+	struct error err = {0};
+	struct store *store;
+	struct live *live = make_live();
+	bool opened;
+
+	cr_assert_eq(fill(state, &opened), JOBS);
+	change("UPDATE jobs SET line = '', sum = NULL WHERE id = 'j3'");
+	store = store_open_old(state, &err);
+	cr_assert_not_null(store, "%s", err.text);
+	cr_expect_eq(store_load(store, live, 0, 1e6, &err), -EINVAL);
+	cr_expect(strstr(err.text, "j3"), "%s", err.text);
+	store_close(store);
+	live_destroy(live);
+}
+
 Test(store, an_empty_salvage_is_refused)
 {
 	struct store_salvaged salvaged = {0};
