@@ -15,7 +15,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { CLIENTS = 4, LONGEST = 4095 };
+enum { CLIENTS = 4, LONGEST = 4095, UNREAD = 30 };
 
 static struct {
 	struct control_server *server;
@@ -82,6 +82,9 @@ static void send_part(struct fake_client *client)
 
 	if (kind & 64)
 		bytes = events_bytes(&world.events, events_byte(&world.events) * 17U, &count);
+	for (size_t i = 0, lines = client->lines; i < count; i++)
+		if (bytes[i] == '\n' && ++lines > UNREAD)
+			count = i; /* more would fill the client's buffer, for which the server waits a second */
 	if (send(client->fd, bytes, count, MSG_NOSIGNAL) != (ssize_t)count)
 		return;
 	for (size_t i = 0; i < count; i++) {

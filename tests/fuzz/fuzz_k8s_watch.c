@@ -28,6 +28,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 	"{\"nomora.io/job\":\"web\",\"nomora.io/curve\":\"m\",\"nomora.io/role\":\"root\"}},"                          \
 	"\"spec\":{\"nodeName\":\"n1\"},\"status\":{\"phase\":\"Running\"}}"
 
+#define NODE "{\"metadata\":{\"name\":\"n1\"},\"status\":{\"allocatable\":{\"pods\":\"1k\"}}}"
+
 static const char *const pieces[] = {
 	"{\"metadata\":{\"resourceVersion\":\"7\"},\"items\":[" POD("a") "]}",
 	"{\"metadata\":{\"resourceVersion\":\"7\",\"continue\":\"more\"},\"items\":[" POD("b") "]}",
@@ -35,8 +37,7 @@ static const char *const pieces[] = {
 	"{\"type\":\"DELETED\",\"object\":" POD("a") "}\n",
 	"{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"9\"}}}\n",
 	"{\"type\":\"ERROR\",\"object\":{\"code\":410}}\n",
-	"{\"type\":\"MODIFIED\",\"object\":{\"metadata\":{\"name\":\"n1\"},\"status\":{\"allocatable\":{\"pods\":"
-	"\"1k\"}}}}\n",
+	"{\"type\":\"MODIFIED\",\"object\":" NODE "}\n",
 	"\n",
 };
 
