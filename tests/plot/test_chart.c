@@ -218,6 +218,35 @@ Test(heatmap, draws_missing_cells_groups_and_labels)
 	}
 }
 
+/* Returns where the text is drawn. */
+static double x_of(const char *svg, const char *label)
+{
+	char text[32];
+	const char *at, *from = NULL;
+
+	snprintf(text, sizeof text, ">%s</text>", label);
+	at = strstr(svg, text);
+	cr_assert(at, "%s", label);
+	for (const char *next = svg; next && next < at; next = strstr(next + 1, "translate("))
+		from = next;
+	return atof(from + strlen("translate("));
+}
+
+Test(heatmap, column_labels_are_over_their_columns)
+{
+	const double values[] = {1, 2, 3, 4};
+	const char *const columns[] = {"one", "two", "three", "four"};
+	struct heatmap map = {
+		.rows = 1, .columns = 4, .values = values, .column_labels = columns, .width = 640, .height = 200};
+	char *svg = svg_of(&map);
+	double step = x_of(svg, "two") - x_of(svg, "one");
+
+	cr_assert_gt(step, 50, "%g", step);
+	cr_assert_float_eq(x_of(svg, "three") - x_of(svg, "two"), step, 0.2);
+	cr_assert_float_eq(x_of(svg, "four") - x_of(svg, "three"), step, 0.2);
+	free(svg);
+}
+
 /* One SVG element per cell would be 20 MB. */
 Test(heatmap, many_cells_are_one_picture)
 {

@@ -42,6 +42,33 @@ static void expect_told(const char *expected, int line)
 
 #define TOLD(expected) expect_told(expected, __LINE__)
 
+/* The clocks, which a test may advance. */
+
+static time_t passed_s;
+
+static struct ns read_clock(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (struct ns){(now.tv_sec + passed_s) * NS_PER_S + now.tv_nsec};
+}
+
+struct ns ns_now_monotonic(void)
+{
+	return read_clock(CLOCK_MONOTONIC);
+}
+
+struct ns ns_now_cpu(void)
+{
+	return read_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
+struct ns ns_now_wall(void)
+{
+	return read_clock(CLOCK_REALTIME);
+}
+
 /* slurmctld */
 
 static job_info_t records[JOBS];
@@ -714,6 +741,23 @@ static void make_node(uint32_t n, char *name, uint16_t cpus, uint32_t state)
 
 static char n1[] = "n1", n2[] = "n2", n3[] = "n3", n4[] = "n4";
 
+static void add_node(int before)
+{
+	if (before != 2)
+		return;
+	make_node(0, n1, 8, NODE_STATE_IDLE);
+	passed_s = 60; /* machines are set from time to time */
+}
+
+Test(slurm_turns, a_refused_adoption_is_tried_again_with_a_new_machine)
+{
+	make_running("nomora:pass x");
+	schedd_answers("POST /v1/jobs", NULL, EINVAL);
+	before_turn = add_node;
+	run_turns(3);
+	TOLD(ADOPTED "PUT /v1/machines/n1 {\"slots\": 8, \"state\": \"up\"}\n" ADOPTED);
+}
+
 /* n1 has a foreign job on one CPU, and our job on two CPUs with one more than tasks. */
 Test(slurm_turns, machines_have_the_cpus_that_others_do_not_use)
 {
@@ -1102,6 +1146,32 @@ Test(slurm_turns, jobs_are_reviewed_in_turn)
 	agent_review(&agent, &err);
 	agent_review(&agent, &err);
 	cr_assert_eq(agent.review.last, 9);
+	hash_table_free(&agent.settled);
+}
+
+/* The job to review comes first in the list: the request that is reviewed must not be the one that was read last. */
+Test(slurm_turns, a_review_asks_for_the_root_of_its_own_job)
+{
+	static char first[] = "nomora:curve=spark,root=2", second[] = "nomora:curve=spark,root=0";
+	struct agent agent = {.options = {.migrate = true, .migrate_gain = 0.1}, .link = {.socket = "/schedd"}};
+	struct slurm_job list[2];
+	struct error err = {0};
+
+	agent.view = (struct slurm_view){.jobs = list, .job_count = 2};
+	for (uint32_t j = 0; j < 2; j++) {
+		list[j] = (struct slurm_job){.id = 7 + j,
+					     .tasks = 3,
+					     .state = SLURM_RUNNING,
+					     .simple = true,
+					     .plain = true,
+					     .comment = j == 0 ? first : second};
+		snprintf(list[j].name, sizeof list[j].name, "%u", 7 + j);
+		agent_note(&agent.settled, &list[j], 0);
+	}
+	set_performance(now_0, "GET /v1/explain/slurm-7/t0", 0.5);
+	set_performance(now_2, "GET /v1/explain/slurm-7/t1", 0.5);
+	agent_review(&agent, &err);
+	cr_assert(strstr(told, "\"root\": 2"), "told\n%s", told);
 	hash_table_free(&agent.settled);
 }
 

@@ -235,6 +235,21 @@ Test(prober, counts_end_it_and_silence_is_loss)
 	}
 }
 
+/* Its stamp may be older than the timeout when it is reported as sent, so that its tick has already been processed. */
+Test(prober, a_probe_that_expired_before_it_was_reported_is_lost_at_once)
+{
+	const int64_t tick = 100 * NS_PER_MS / (PROBER_WHEEL_SLOTS / 2), now = begin_ns / tick * tick + 10 * tick;
+
+	options = options_for(1);
+	make();
+	prober_set_mode(&prober, AGENT_MEASURING, at(now - tick));
+	cr_assert(prober_take(&prober, at(now), &neighbours, &probe));
+	prober_expire(&prober, at(now), SIZE_MAX);
+	prober_sent(&prober, &probe, at(now - options.timeout.v - tick), false);
+	prober_expire(&prober, at(now + tick), SIZE_MAX);
+	cr_assert_eq(outstanding(), 0);
+}
+
 /* More sessions than 65,536; each lost probe is counted once, soon after its timeout, with few expiries per step. */
 Test(prober, many_sessions_expire_in_time_and_a_few_at_once)
 {
