@@ -169,16 +169,23 @@ static void read_hosts(struct json_reader *reader, struct mesh_plan *plan, const
 	}
 }
 
+/* A cursor beyond its groups' places would visit a pair twice in one rotation. */
+static uint32_t read_cursor(struct json_reader *reader, const json_t *list, size_t at, const char *what,
+			    const struct plan_group *group)
+{
+	return (uint32_t)number_at(reader, list, at, what, 0, group->capacity ? group->capacity : 1);
+}
+
 static void read_cursors(struct json_reader *reader, struct plan_groups *groups, const json_t *list, const char *what)
 {
 	if (!reader->failed && json_array_size(list) != 2 * groups->count * groups->count)
 		json_fail(reader, "", what, "expected two integers for each pair of groups");
 	for (size_t i = 0; i < groups->count * groups->count && !reader->failed; i++) {
-		struct plan_cursor *cursor =
-			&groups->cursors[i / groups->count * groups->cursor_side + i % groups->count];
+		size_t from = i / groups->count, to = i % groups->count;
+		struct plan_cursor *cursor = &groups->cursors[from * groups->cursor_side + to];
 
-		cursor->turn = (uint32_t)number_at(reader, list, 2 * i, what, 0, MESH_PLAN_HOSTS_MAXIMUM);
-		cursor->step = (uint32_t)number_at(reader, list, 2 * i + 1, what, 0, MESH_PLAN_HOSTS_MAXIMUM);
+		cursor->turn = read_cursor(reader, list, 2 * i, what, &groups->items[to]);
+		cursor->step = read_cursor(reader, list, 2 * i + 1, what, &groups->items[from]);
 	}
 }
 

@@ -227,6 +227,29 @@ Test(mesh_plan, says_which_budget_would_do)
 	mesh_plan_destroy(plan);
 }
 
+/* A cursor selects each pair once per turn; with a value beyond the places, a session would be there twice. */
+Test(mesh_plan, a_cursor_beyond_its_racks_is_refused)
+{
+	struct mesh_plan *copy;
+	json_t *root, *cursors;
+
+	plan = mesh_plan_create();
+	for (int name = 0; name < 2 * RACK; name++)
+		join(name);
+	root = mesh_plan_to_json(plan);
+	cursors = json_object_get(root, "rack_cursors");
+	for (size_t i = 0; i < json_array_size(cursors); i++) {
+		json_array_set_new(cursors, i, json_integer(RACK - 1));
+		copy = mesh_plan_from_json("plan", root, &err);
+		cr_expect_not_null(copy, "%s", err.text);
+		mesh_plan_destroy(copy);
+		json_array_set_new(cursors, i, json_integer(RACK));
+		cr_expect_null(mesh_plan_from_json("plan", root, &err));
+		json_array_set_new(cursors, i, json_integer(0));
+	}
+	json_decref(root);
+}
+
 Test(mesh_plan, refuses_names_and_moves)
 {
 	plan = mesh_plan_create();
