@@ -5,6 +5,8 @@
 #include <base/json.h>
 #include <probe/plan/plan.h>
 
+#include "fuzz_events.h"
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Every accepted plan can be rotated, listed and written, and reads back as the same plan. */
@@ -18,20 +20,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	json_decref(root);
 	if (!plan) {
-		if (err.code <= 0)
-			abort();
+		law(err.code > 0);
 		return 0;
 	}
 	peers = calloc(mesh_plan_hosts(plan) + 1, sizeof *peers);
 	mesh_plan_rotate(plan, &budget, NULL);
 	for (uint32_t i = 0; peers && i < mesh_plan_hosts(plan); i++)
-		if (mesh_plan_list(plan, i, peers) >= mesh_plan_hosts(plan))
-			abort();
+		law(mesh_plan_list(plan, i, peers) < mesh_plan_hosts(plan));
 	free(peers);
 	again = mesh_plan_to_json(plan);
 	copy = again ? mesh_plan_from_json("again", again, &err) : NULL;
-	if (!copy || mesh_plan_hosts(copy) != mesh_plan_hosts(plan))
-		abort();
+	law(copy && mesh_plan_hosts(copy) == mesh_plan_hosts(plan));
 	json_decref(again);
 	mesh_plan_destroy(copy);
 	mesh_plan_destroy(plan);

@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		answer = openflow_write_echo_reply(&message, out);
 		if (openflow_parse(out, answer, &again) != (int)answer || again.transaction != message.transaction)
 			abort();
-		if (message.type == OPENFLOW_MULTIPART_REPLY) {
+		if (message.version == OPENFLOW_VERSION && message.type == OPENFLOW_MULTIPART_REPLY) {
 			struct openflow_flow flow;
 			size_t offset = 0, before = 0;
 
