@@ -105,6 +105,11 @@ void recovery_blocks_fill_saved(struct search *s);
  */
 enum outcome recovery_search_decide(struct search *s, double limit, double untouched_limit, uint64_t work);
 
+/*
+ * Returns a lower bound of p at the problem's scale, from all candidates' links together. target: an upper bound of p.
+ */
+double recovery_weights_bound(const struct search *s, double target);
+
 static inline double search_relative(const struct search *s, uint32_t c, double egress, double ingress)
 {
 	return recovery_problem_relative(s->p, s->n[c], egress, ingress);

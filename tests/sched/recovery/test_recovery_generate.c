@@ -283,3 +283,18 @@ Test(recovery_filter, paper_and_peers_keep_the_servers_that_they_say)
 	}
 	recovery_destroy(s);
 }
+
+/* Half a second is not enough to prove this optimum, 15.0753: 19 tasks on five servers, with peers on all of them. */
+Test(recovery_generate, a_search_that_ends_early_states_a_bound_from_all_links)
+{
+	struct recovery_scenario *s = generate("servers=6,apps=2,tasks=40,failed=1,fail=servers,seed=8");
+	struct recovery_options options = {.eta = 1, .deadline_ms = 500};
+	struct recovery_answer answer;
+	struct error err = {0};
+
+	cr_assert_eq(recovery_solve(s, &options, &answer, &err), 0, "%s", err.text);
+	cr_expect_gt(answer.bound, 13.3);
+	cr_expect_lt(answer.bound, 15.0754);
+	recovery_answer_free(&answer);
+	recovery_destroy(s);
+}
