@@ -295,7 +295,7 @@ void recovery_problem_scale(struct problem *problem, double p)
 	}
 	for (uint32_t f = 0; f < problem->F; f++)
 		total += problem->failed[f].egress + problem->failed[f].ingress;
-	problem->noise = fmax(RECOVERY_TOLERANCE, 64 * DBL_EPSILON * total);
+	problem->noise = 64 * DBL_EPSILON * total;
 }
 
 bool recovery_problem_allows(const struct problem *problem, uint32_t f, uint32_t n)

@@ -6,36 +6,44 @@
 #include <string.h>
 
 /*
- * Computes the loads of all servers under a placement. Returns the MB of the failed tasks' flows that cross the
- * network.
+ * Computes the loads of all servers under a placement, as sums of the flows that cross the network: without
+ * differences, loads that are 0 are exactly 0. Returns the MB of the failed tasks' flows that cross the network.
  */
 static double add_loads(const struct problem *p, const uint32_t *place, double *egress, double *ingress)
 {
 	double network_MB = 0;
 
-	memcpy(egress, p->bE, p->N * sizeof *egress);
-	memcpy(ingress, p->bI, p->N * sizeof *ingress);
+	memcpy(egress, p->fixedE, p->N * sizeof *egress);
+	memcpy(ingress, p->fixedI, p->N * sizeof *ingress);
 	for (uint32_t f = 0; f < p->F; f++) {
 		const struct failed_task *task = &p->failed[f];
-		double local_MB = recovery_problem_local_MB(p, f, place[f]);
 
-		egress[place[f]] += task->egress - local_MB * task->factor;
-		ingress[place[f]] += task->ingress - local_MB * task->factor;
-		network_MB += task->out_MB + task->in_MB - local_MB;
-	}
-	for (uint32_t f = 0; p->has_pairs && f < p->F; f++) {
-		for (uint32_t g = f + 1; g < p->F; g++) {
-			double load = p->pair_load[(size_t)f * p->F + g];
+		for (uint32_t i = 0; i < task->peer_count; i++) {
+			const struct peer *peer = &p->peers[task->first_peer + i];
 
-			if (place[f] == place[g]) {
-				egress[place[f]] -= load;
-				ingress[place[f]] -= load;
-			} else {
-				network_MB += p->pair_MB[(size_t)f * p->F + g] + p->pair_MB[(size_t)g * p->F + f];
-			}
+			if (peer->server == place[f])
+				continue;
+			egress[place[f]] += peer->out_MB * task->factor;
+			ingress[place[f]] += peer->in_MB * task->factor;
+			egress[peer->server] += peer->in_MB * task->factor;
+			ingress[peer->server] += peer->out_MB * task->factor;
+			network_MB += peer->out_MB + peer->in_MB;
+		}
+		for (uint32_t g = 0; p->has_pairs && g < p->F; g++) {
+			if (place[f] == place[g])
+				continue;
+			egress[place[f]] += p->pair_out_load[(size_t)f * p->F + g];
+			ingress[place[g]] += p->pair_out_load[(size_t)f * p->F + g];
+			network_MB += p->pair_MB[(size_t)f * p->F + g];
 		}
 	}
 	return network_MB;
+}
+
+/* The relative load of server n by the loads of add_loads(). */
+static double exact_relative(const struct problem *p, uint32_t n, const double *load)
+{
+	return larger(load_ratio(load[n], p->BE[n], 0), load_ratio(load[p->N + n], p->BI[n], 0));
 }
 
 struct value recovery_problem_value(const struct problem *p, const uint32_t *place, double *load)
@@ -43,12 +51,9 @@ struct value recovery_problem_value(const struct problem *p, const uint32_t *pla
 	struct value value = {.network_MB = add_loads(p, place, load, load + p->N)};
 
 	for (uint32_t n = 0; n < p->N; n++)
-		value.p = larger(value.p, recovery_problem_relative(p, n, load[n], load[p->N + n]));
-	for (uint32_t f = 0; f < p->F; f++) {
-		uint32_t n = place[f];
-
-		value.touched = larger(value.touched, recovery_problem_relative(p, n, load[n], load[p->N + n]));
-	}
+		value.p = larger(value.p, exact_relative(p, n, load));
+	for (uint32_t f = 0; f < p->F; f++)
+		value.touched = larger(value.touched, exact_relative(p, place[f], load));
 	return value;
 }
 
