@@ -59,6 +59,24 @@ static uint32_t read_end(struct topology_reader *reader, const json_t *object, c
 	return node < 0 ? 0 : (uint32_t)node;
 }
 
+/*
+ * Adds a further link to a LAG. A LAG has the capacity of its links that are up; it is down if all of them are. `more`
+ * joins the same nodes in the same order.
+ */
+static void widen_link(struct topology_reader *reader, struct topology_link *link, const struct topology_link *more,
+		       const char *where)
+{
+	if (more->up != link->up) {
+		*link = more->up ? *more : *link;
+		return;
+	}
+	link->MBps += more->MBps;
+	link->back_MBps += more->back_MBps;
+	if (link->MBps > TOPOLOGY_MBPS_MAXIMUM || link->back_MBps > TOPOLOGY_MBPS_MAXIMUM)
+		json_fail(&reader->json, where, "MBps", "the parallel links have more than %g MB/s together",
+			  TOPOLOGY_MBPS_MAXIMUM);
+}
+
 static void read_link(struct topology_reader *reader, const json_t *object, const char *where)
 {
 	struct json_reader *json = &reader->json;
@@ -77,6 +95,21 @@ static void read_link(struct topology_reader *reader, const json_t *object, cons
 	if (!json->failed && (MBps == 0 || back_MBps == 0))
 		json_fail(json, where, MBps == 0 ? "MBps" : "back_MBps",
 			  "expected a capacity > 0; a link that is down has \"up\": false");
+	if (json->failed)
+		return;
+	link = topology_find_link(reader->topology, a, b);
+	if (link >= 0 && reader->topology->links[link].a == a) {
+		widen_link(reader, &reader->topology->links[link],
+			   &(struct topology_link){.a = a, .b = b, .MBps = MBps, .back_MBps = back_MBps, .up = up},
+			   where);
+		return;
+	}
+	if (link >= 0)
+		json_fail(json, where, "b",
+			  "'%s' - '%s' is already listed as '%s' - '%s'; expected parallel links with their ends in "
+			  "one order",
+			  reader->topology->nodes[a].name, reader->topology->nodes[b].name,
+			  reader->topology->nodes[b].name, reader->topology->nodes[a].name);
 	if (json->failed)
 		return;
 	link = topology_add_link(reader->topology, a, b, MBps, back_MBps, &err);

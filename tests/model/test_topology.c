@@ -75,19 +75,48 @@ Test(topology, what_is_written_reads_back_the_same)
 	topology_destroy(two);
 }
 
+static const char lag[] =
+	"{\"schema\": \"nomora.topology/1\", \"switches\": [{\"name\": \"s0\"}],\n"
+	" \"hosts\": [{\"name\": \"h0\"}, {\"name\": \"h1\"}, {\"name\": \"h2\"}],\n"
+	" \"links\": [{\"a\": \"h0\", \"b\": \"s0\", \"MBps\": 100},\n"
+	"  {\"a\": \"h0\", \"b\": \"s0\", \"MBps\": 40, \"back_MBps\": 20},\n"
+	"  {\"a\": \"h1\", \"b\": \"s0\", \"MBps\": 7, \"up\": false}, {\"a\": \"h1\", \"b\": \"s0\", \"MBps\": 5},\n"
+	"  {\"a\": \"h1\", \"b\": \"s0\", \"MBps\": 9, \"up\": false},\n"
+	"  {\"a\": \"h2\", \"b\": \"s0\", \"MBps\": 1, \"up\": false},\n"
+	"  {\"a\": \"h2\", \"b\": \"s0\", \"MBps\": 2, \"up\": false}]}";
+
+Test(topology, parallel_links_are_one_link_with_the_capacity_of_those_that_are_up)
+{
+	struct error err = {0};
+	struct topology *topology = parse(lag, &err);
+
+	cr_assert_not_null(topology, "%s", err.text);
+	cr_assert_eq(topology->link_count, 3);
+	cr_expect(topology->links[0].up && topology->links[1].up && !topology->links[2].up);
+	cr_expect_eq(topology->links[0].MBps, 140);
+	cr_expect_eq(topology->links[0].back_MBps, 120);
+	cr_expect_eq(topology->links[1].MBps, 5);
+	cr_expect_eq(topology->links[2].MBps, 3);
+	topology_destroy(topology);
+}
+
 static const struct {
 	const char *from, *to, *message;
 } bad[] = {
 	{"\"h1\"}]", "\"h0\"}]", "t.json:3: hosts[1].name: duplicate name 'h0'"},
 	{"\"b\": \"s1\", \"MBps\"", "\"b\": \"s9\", \"MBps\"", "t.json:6: links[1].b: unknown node 's9'"},
 	{"\"b\": \"s1\", \"MBps\"", "\"b\": \"s0\", \"MBps\"", "t.json:6: links[1].b: 's0' is linked to itself"},
-	{"\"b\": \"s1\", \"MBps\"", "\"b\": \"h0\", \"MBps\"", "t.json:6: links[1].b: duplicate link 's0' - 'h0'"},
+	{"\"b\": \"s1\", \"MBps\"", "\"b\": \"h0\", \"MBps\"",
+	 "t.json:6: links[1].b: 's0' - 'h0' is already listed as 'h0' - 's0'"},
 	{"\"a\": \"s1\", \"b\": \"h1\"", "\"a\": \"h0\", \"b\": \"h1\"",
 	 "t.json:7: links[2].b: 'h0' and 'h1' are both hosts"},
 	{"\"MBps\": 10}", "\"MBps\": 0}", "t.json:7: links[2].MBps: expected a capacity > 0"},
 	{"\"MBps\": 10}", "\"MBps\": -1}", "t.json:7: links[2].MBps"},
 	{"\"MBps\": 10}", "\"MBps\": 1e400}", "t.json"},
-	{"\"a\": \"s1\", \"b\": \"h1\"", "\"a\": \"s1\", \"b\": \"s0\"", "duplicate link 's1' - 's0'"},
+	{"\"a\": \"s1\", \"b\": \"h1\", \"MBps\": 10", "\"a\": \"s0\", \"b\": \"s1\", \"MBps\": 1e9, \"up\": false",
+	 "links[2].MBps: the parallel links have more than 1e+09 MB/s together"},
+	{"\"a\": \"s1\", \"b\": \"h1\"", "\"a\": \"s1\", \"b\": \"s0\"",
+	 "'s1' - 's0' is already listed as 's0' - 's1'"},
 	{"topology/1", "topology/2", "nomora.topology/1"},
 	{"\"back_MBps\"", "\"back_MBsp\"", "back_MBps"},
 };

@@ -88,7 +88,8 @@ struct topology_adjacency *topology_adjacency_create(const struct topology *topo
 void topology_adjacency_destroy(struct topology_adjacency *adjacency); /* NULL is legal */
 
 /*
- * Reads a file ("-" = stdin). Returns NULL with err set (file, line, field). Refuses a duplicate name or link, an
+ * Reads a file ("-" = stdin). Parallel links are one link with the sum of their capacities. Returns NULL with err set
+ * (file, line, field). Refuses a duplicate name, a pair of nodes in both orders (a cable listed from both ends), an
  * unknown end, a host without any link (up or down), no hosts, and capacities out of range.
  */
 struct topology *topology_read(const char *path, struct error *err);
