@@ -331,8 +331,9 @@ int engine_place(const struct engine *engine, struct network *network, struct da
 		engine->place(&decision);
 		code = decision.code ? decision.code : write_answer(&decision, answer);
 		if (code == -EHOSTUNREACH)
-			error_set(err, EHOSTUNREACH, "job '%s': no route from host '%s' to host '%s'", job->name,
-				  network->topology->nodes[decision.unreached[0]].name,
+			error_set(err, EHOSTUNREACH,
+				  "job '%s': no route of at most %d links from host '%s' to host '%s'", job->name,
+				  NETWORK_ROUTE_LINKS, network->topology->nodes[decision.unreached[0]].name,
 				  network->topology->nodes[decision.unreached[1]].name);
 		else if (code < 0)
 			error_set(err, -code, "job '%s': out of memory", job->name);

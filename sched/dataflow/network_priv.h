@@ -49,6 +49,9 @@ static inline uint32_t network_find_pair(const struct network *network, uint32_t
 	return hash_table_find(&network->pair_table, network_pair_key(a, b));
 }
 
+/* Returns true if all links of the route are up. */
+bool network_route_up(const struct network *network, const struct network_route *route);
+
 /* Returns the rate of a source task without bottlenecks, MB/s. */
 static inline double network_source_MBps(const struct network *network, const struct dataflow_job *job, uint32_t task)
 {

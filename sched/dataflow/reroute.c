@@ -15,14 +15,6 @@ enum { IMPROVEMENT_EVALUATIONS = 1000 };
 /* A gain below this fraction of the sum of all rates counts as a rounding error. */
 static const double rounding = 1e-9;
 
-static bool is_up(const struct network *network, const struct network_route *route)
-{
-	for (uint32_t r = 0; r < route->count; r++)
-		if (!network->topology->links[route->resources[r] / 2].up)
-			return false;
-	return true;
-}
-
 static void count_use(uint32_t *users, const struct network_pair *pair, int direction)
 {
 	for (uint32_t r = 0; r < pair->route.count; r++)
@@ -82,7 +74,7 @@ static int leave_failed(struct network *network, struct network_pair *pair, uint
 	uint32_t before = pair->number;
 	int code;
 
-	if (is_up(network, &pair->route))
+	if (network_route_up(network, &pair->route))
 		return 0;
 	count_use(users, pair, -1);
 	code = choose(network, pair, users);

@@ -1,22 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A route between two hosts consists of the first host's link to its switch, a path between the two switches, and the
- * second host's link. Routes 0 to k - 1 use the stored paths (sched/topology). Route k is used when all of these routes
- * have failed. It follows a shortest path over links that are up.
+ * A route between two hosts consists of a link of the first host to a switch, a path to a switch of the second host,
+ * and the link to this host. Routes 0 to k - 1 are the shortest that the stored paths (sched/topology) give, whether
+ * they are up or down. Route k is used when all of these routes have failed. It follows a shortest path over links that
+ * are up.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "network_priv.h"
-
-/* Returns the host's first link that is up, as an index in adjacency->link[], or UINT32_MAX if there is none. */
-static uint32_t attachment(const struct network *network, uint32_t host)
-{
-	for (uint32_t i = network->adjacency->first[host]; i < network->adjacency->first[host + 1]; i++)
-		if (network->topology->links[network->adjacency->link[i]].up)
-			return i;
-	return UINT32_MAX;
-}
 
 static uint32_t directed(const struct network *network, uint32_t link, uint32_t from)
 {
@@ -26,6 +18,14 @@ static uint32_t directed(const struct network *network, uint32_t link, uint32_t 
 static uint32_t other_end(const struct topology_link *link, uint32_t end)
 {
 	return link->a == end ? link->b : link->a;
+}
+
+bool network_route_up(const struct network *network, const struct network_route *route)
+{
+	for (uint32_t r = 0; r < route->count; r++)
+		if (!network->topology->links[route->resources[r] / 2].up)
+			return false;
+	return true;
 }
 
 static void make_route(const struct network *network, uint32_t from, uint32_t first, uint32_t last,
@@ -80,33 +80,91 @@ static int live_path(const struct network *network, uint32_t from, uint32_t to, 
 	return from == to;
 }
 
+static bool is_up(const struct network *network, uint32_t end)
+{
+	return network->topology->links[network->adjacency->link[end]].up;
+}
+
+/* Inserts a route behind those with at most as many links. Keeps at most k routes; returns their number. */
+static uint32_t insert_route(struct network_route *routes, uint32_t count, uint32_t k,
+			     const struct network_route *route)
+{
+	uint32_t at = count < k ? count : k;
+
+	while (at > 0 && routes[at - 1].count > route->count) {
+		if (at < k)
+			routes[at] = routes[at - 1];
+		at--;
+	}
+	if (at < k)
+		routes[at] = *route;
+	return count < k ? count + 1 : k;
+}
+
+/* Lists routes 0 to k - 1 over all links of both hosts, up or down. Returns their number or -ENOMEM. */
+static int list_routes(struct network *network, uint32_t low, uint32_t high, struct network_route *routes)
+{
+	const struct topology_adjacency *adjacency = network->adjacency;
+	struct topology_path found[TOPOLOGY_PATHS_K_MAXIMUM];
+	uint32_t kept = 0;
+
+	for (uint32_t first = adjacency->first[low]; first < adjacency->first[low + 1]; first++)
+		for (uint32_t last = adjacency->first[high]; last < adjacency->first[high + 1]; last++) {
+			int count = topology_paths_between(network->paths, adjacency->to[first], adjacency->to[last],
+							   found);
+
+			if (count < 0)
+				return count;
+			for (int i = 0; i < count; i++) {
+				struct network_route route;
+
+				make_route(network, low, first, last, &found[i], &route);
+				kept = insert_route(routes, kept, network->k, &route);
+			}
+		}
+	return (int)kept;
+}
+
+/* Finds route k. Returns 1 if there is one, 0 if not, or -ENOMEM. */
+static int live_route(const struct network *network, uint32_t low, uint32_t high, struct network_route *route)
+{
+	const struct topology_adjacency *adjacency = network->adjacency;
+	int found = 0;
+
+	for (uint32_t first = adjacency->first[low]; first < adjacency->first[low + 1]; first++)
+		for (uint32_t last = adjacency->first[high]; last < adjacency->first[high + 1]; last++) {
+			struct topology_path path;
+			int code = is_up(network, first) && is_up(network, last)
+					   ? live_path(network, adjacency->to[first], adjacency->to[last], &path)
+					   : 0;
+
+			if (code < 0)
+				return code;
+			if (code == 0 || (found && path.count + 2 >= route->count))
+				continue;
+			make_route(network, low, first, last, &path, route);
+			found = 1;
+		}
+	return found;
+}
+
 int network_routes(struct network *network, uint32_t from, uint32_t to, struct network_route *routes, uint32_t *numbers)
 {
 	uint32_t low = from < to ? from : to, high = from < to ? to : from;
-	uint32_t first = attachment(network, low), last = attachment(network, high);
-	struct topology_path found[TOPOLOGY_PATHS_K_MAXIMUM];
-	int count, kept = 0;
+	int count = list_routes(network, low, high, routes), kept = 0;
 
-	if (first == UINT32_MAX || last == UINT32_MAX)
-		return 0;
-	count = topology_paths_between(network->paths, network->adjacency->to[first], network->adjacency->to[last],
-				       found);
 	for (int i = 0; i < count; i++) {
-		if (!topology_path_up(network->topology, &found[i]))
+		if (!network_route_up(network, &routes[i]))
 			continue;
 		if (numbers)
 			numbers[kept] = (uint32_t)i;
-		make_route(network, low, first, last, &found[i], &routes[kept++]);
+		routes[kept++] = routes[i];
 	}
 	if (count < 0 || kept > 0)
 		return count < 0 ? count : kept;
-	count = live_path(network, network->adjacency->to[first], network->adjacency->to[last], &found[0]);
-	if (count <= 0)
-		return count;
 	if (numbers)
 		numbers[0] = network->k;
-	make_route(network, low, first, last, &found[0], &routes[0]);
-	return 1;
+	return live_route(network, low, high, &routes[0]);
 }
 
 int network_route(struct network *network, uint32_t from, uint32_t to, uint32_t number, struct network_route *route)
@@ -128,16 +186,13 @@ int network_distances(const struct network *network, uint32_t from, uint32_t *di
 	const struct topology *topology = network->topology;
 	const struct topology_adjacency *adjacency = network->adjacency;
 	uint32_t *queue = malloc(topology->node_count * sizeof *queue + 1), head = 0, tail = 0;
-	uint32_t first = attachment(network, from);
 
 	if (!queue)
 		return -ENOMEM;
 	for (uint32_t n = 0; n < topology->node_count; n++)
 		distance[n] = UINT32_MAX;
-	if (first != UINT32_MAX) {
-		queue[tail++] = adjacency->to[first];
-		distance[adjacency->to[first]] = 1;
-	}
+	distance[from] = 0;
+	queue[tail++] = from;
 	while (head < tail) {
 		uint32_t node = queue[head++];
 
@@ -148,12 +203,9 @@ int network_distances(const struct network *network, uint32_t from, uint32_t *di
 				continue;
 			if (topology->nodes[next].kind == TOPOLOGY_SWITCH)
 				queue[tail++] = next;
-			else if (adjacency->link[attachment(network, next)] != adjacency->link[i])
-				continue; /* skips this link of the host: a host uses only its first link that is up */
 			distance[next] = distance[node] + 1;
 		}
 	}
-	distance[from] = 0;
 	free(queue);
 	return 0;
 }

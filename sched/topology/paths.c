@@ -162,14 +162,6 @@ int topology_paths_between(struct topology_paths *paths, uint32_t from, uint32_t
 	return count;
 }
 
-bool topology_path_up(const struct topology *topology, const struct topology_path *path)
-{
-	for (uint32_t i = 0; i < path->count; i++)
-		if (!topology->links[path->links[i]].up)
-			return false;
-	return true;
-}
-
 /*
  * The argument of a thread of topology_paths_compute_all(). The thread repeatedly takes the next destination from
  * *next.

@@ -192,7 +192,7 @@ Test(dataflow_network, a_job_that_finds_no_route_changes_nothing)
 	job->hosts[1] = a;
 	job->hosts[2] = d;
 	cr_expect_eq(network_start(dumbbell.network, job, graph, no_second_route, &calls, &err), -EHOSTUNREACH);
-	cr_expect_str_eq(err.text, "no route from 'a' to 'd'");
+	cr_expect_str_eq(err.text, "no route of at most 66 links from 'a' to 'd'");
 	cr_expect_eq(calls, 2);
 	cr_expect_eq(network_route_of(dumbbell.network, a, b), -ENOENT, "the first flow's route is given back");
 	cr_expect_eq(network_free_slots(dumbbell.network, a), 1);
@@ -251,5 +251,66 @@ Test(dataflow_network, a_rerouted_pair_gets_the_route_with_the_greatest_rates)
 	network_destroy(network);
 	for (int j = 0; j < 2; j++)
 		dataflow_graph_destroy(graphs[j]);
+	dataflow_destroy(dataflow);
+}
+
+/* Host a is linked to both leaves, b and c to one each, d to the third, which only s1 reaches. */
+static struct network *make_dual_homed(struct dataflow **dataflow)
+{
+	static const char text[] =
+		"{\"schema\": \"nomora.dataflow/1\", \"topology\": {\"schema\": \"nomora.topology/1\","
+		"\"switches\": [{\"name\": \"s0\"}, {\"name\": \"s1\"}, {\"name\": \"s2\"}],"
+		"\"hosts\": [{\"name\": \"a\"}, {\"name\": \"b\"}, {\"name\": \"c\"}, {\"name\": \"d\"}], \"links\": ["
+		"{\"a\": \"a\", \"b\": \"s0\", \"MBps\": 10}, {\"a\": \"a\", \"b\": \"s1\", \"MBps\": 10},"
+		"{\"a\": \"b\", \"b\": \"s0\", \"MBps\": 10}, {\"a\": \"c\", \"b\": \"s1\", \"MBps\": 10},"
+		"{\"a\": \"d\", \"b\": \"s2\", \"MBps\": 10}, {\"a\": \"s0\", \"b\": \"s1\", \"MBps\": 1},"
+		"{\"a\": \"s1\", \"b\": \"s2\", \"MBps\": 1}]},"
+		"\"jobs\": [{\"name\": \"one\", \"components\": [{\"name\": \"s\"}, {\"name\": \"k\"}],"
+		"\"edges\": [{\"from\": \"s\", \"to\": \"k\"}]}]}";
+	struct topology_paths_options paths = {.k = 2, .detour = 2, .seed = 1};
+	struct network *network;
+	struct error err = {0};
+
+	*dataflow = dataflow_parse("d.json", text, strlen(text), &err);
+	cr_assert_not_null(*dataflow, "%s", err.text);
+	network = network_create((*dataflow)->topology, (*dataflow)->slots, (*dataflow)->cpu, &paths, &err);
+	cr_assert_not_null(network, "%s", err.text);
+	return network;
+}
+
+static void expect_route(struct network *network, uint32_t to, uint32_t number, const char *wanted)
+{
+	struct network_route route;
+	char text[512] = "", name[2 * TOPOLOGY_NAME_BYTES + 16];
+
+	if (network_route(network, 3, to, number, &route) == 0)
+		for (uint32_t r = 0; r < route.count; r++) {
+			network_resource_name(network, route.resources[r], name);
+			snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", r ? ", " : "", name);
+		}
+	cr_expect_str_eq(text, wanted);
+}
+
+Test(dataflow_network, each_link_of_a_dual_homed_host_is_used)
+{
+	struct dataflow *dataflow;
+	struct network *network = make_dual_homed(&dataflow);
+	struct topology_link *links = dataflow->topology->links;
+	uint32_t distance[7];
+
+	expect_route(network, 4, 0, "a -> s0, s0 -> b");
+	expect_route(network, 4, 1, "a -> s1, s1 -> s0, s0 -> b");
+	expect_route(network, 5, 0, "a -> s1, s1 -> c");
+	expect_route(network, 6, 0, "a -> s1, s1 -> s2, s2 -> d");
+	cr_assert_eq(network_distances(network, 3, distance), 0);
+	cr_expect_eq(distance[5], 2);
+	links[1].up = false; /* a - s1 */
+	expect_route(network, 5, 0, "");
+	expect_route(network, 5, 1, "a -> s0, s0 -> s1, s1 -> c");
+	cr_assert_eq(network_distances(network, 3, distance), 0);
+	cr_expect_eq(distance[5], 3);
+	links[0].up = false;
+	expect_route(network, 4, 0, "");
+	network_destroy(network);
 	dataflow_destroy(dataflow);
 }

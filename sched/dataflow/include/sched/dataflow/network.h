@@ -7,11 +7,11 @@
  * - 2 l + 1: link l in the other direction
  * - 2 * link_count + h: the CPU of host h
  *
- * A host uses its first link that is up. Data between two hosts takes one route, the same in both directions and for
- * all jobs. Tasks on one host exchange data without using a link.
+ * Data between two hosts takes one route, the same in both directions and for all jobs. A host with links to several
+ * switches may use another link for each other host. Tasks on one host exchange data without using a link.
  *
  * Numbers of the routes of a pair of hosts:
- * - n < k: follows path n of the k shortest paths between the hosts' switches (sched/topology)
+ * - n < k: number n of the k shortest routes over the k shortest paths between the hosts' switches (sched/topology)
  * - k: follows a shortest path over the links that are up; exists only while each of the k paths is down
  *
  * Use from one thread. The network borrows the topology and the jobs' descriptions.

@@ -4,7 +4,7 @@
  * Gupta, "Cross-Layer Scheduling in Cloud Computing Systems", section 2).
  *
  * The paths to a destination are computed when they are first requested. They use all links, whether up or down, and so
- * remain valid when links fail or return: the caller skips those that are down (topology_path_up()). If there are more
+ * remain valid when links fail or return: the caller skips those that are down. If there are more
  * paths of the greatest length than are needed for k paths, a random choice of them is stored, so that paths of equal
  * length share the load. The same seed gives the same paths, whatever the order of the requests.
  *
@@ -67,8 +67,5 @@ int topology_paths_between(struct topology_paths *paths, uint32_t from, uint32_t
 
 /* Computes the paths of all pairs, in `threads` threads. Returns 0 or -ENOMEM. */
 int topology_paths_compute_all(struct topology_paths *paths, uint32_t threads);
-
-/* Returns true if all links of the path are up. */
-bool topology_path_up(const struct topology *topology, const struct topology_path *path);
 
 #endif
