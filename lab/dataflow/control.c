@@ -83,6 +83,42 @@ static int improve_routes(struct run *run, struct error *err)
 	return better > 0 ? set_routes(run, err) : 0;
 }
 
+/* Returns the rate at which a sink receives data, MB/s, if all sources send at the rates that the plan predicts. */
+static double predicted_MBps(const struct task_process *task)
+{
+	const struct dataflow_by_source *received = &task->job->graph->received;
+	double MBps = 0;
+
+	for (uint32_t i = received->first[task->task]; i < received->first[task->task + 1]; i++)
+		MBps += received->rate[i] * task->job->MBps[received->source[i]];
+	return MBps;
+}
+
+/* Adds up what the sinks should have received since the last call, while the sources run. */
+static void count_predicted(struct run *run, struct ns now)
+{
+	double s = ns_to_s(ns_sub(now, run->predicted_since));
+
+	run->predicted_since = now;
+	/* Under Slurm the job may have to wait for nodes, so the run starts with the first report. */
+	if (run->ending || (run->options->slurm_folder && !run->reported))
+		return;
+	run->predicted_s += s;
+	for (uint32_t t = 0; t < run->task_count; t++)
+		run->tasks[t].predicted_MB += run->tasks[t].predicted_MBps * s;
+}
+
+/* Predicts the sinks' rates for the present links and routes. */
+static int predict(struct run *run, struct error *err)
+{
+	count_predicted(run, ns_now_monotonic());
+	if (dataflow_plan_read_rates(run->plan) < 0)
+		return error_set(err, ENOMEM, "out of memory");
+	for (uint32_t t = 0; t < run->task_count; t++)
+		run->tasks[t].predicted_MBps = predicted_MBps(&run->tasks[t]);
+	return 0;
+}
+
 /*
  * Replaces routes over links that are down or lossy, restores the old ones when the links return, and updates the
  * switches.
@@ -98,21 +134,23 @@ static int follow_links(struct run *run, struct error *err)
 	if (code != 0)
 		return code;
 	compare_links(run, &down, &up);
+	if (!down && !up)
+		return 0;
 	/* Source ports select the routes, and connections keep their source ports, so routes cannot be replaced. */
 	if (run->options->ports)
-		return 0;
+		return predict(run, err);
 	if (down)
 		changed = network_reroute_pairs(run->plan->network, false);
 	if (up)
 		back = network_reroute_pairs(run->plan->network, true);
 	if (changed < 0 || back < 0)
 		return error_set(err, ENOMEM, "out of memory");
-	if (!down && !up)
-		return 0;
 	code = set_routes(run, err);
 	run->second.rerouted += (uint32_t)(changed + back);
 	run->second.reroute_ms = fmax(run->second.reroute_ms, ns_to_us(ns_sub(ns_now_monotonic(), noticed)) / 1e3);
-	return code == 0 && down && run->options->improve_routes ? improve_routes(run, err) : code;
+	if (code == 0 && down && run->options->improve_routes)
+		code = improve_routes(run, err);
+	return code == 0 ? predict(run, err) : code;
 }
 
 /*
@@ -182,7 +220,6 @@ static int loop(struct run *run, struct pollfd *polls, struct error *err)
 		wait_for_news(run, polls);
 		code = follow_links(run, err);
 		now = ns_now_monotonic();
-		/* Under Slurm the job may have to wait for nodes, so the run starts with the first report. */
 		if (run->options->slurm_folder && !run->reported)
 			run->start = run->last_second = now;
 		s = ns_to_s(ns_sub(now, run->start));
@@ -197,6 +234,7 @@ static int loop(struct run *run, struct pollfd *polls, struct error *err)
 			tell_second(run, now);
 		if (!run->ending && (*run->options->stop || s >= run->options->seconds))
 			end_sources(run);
+		count_predicted(run, now);
 		if (s > run->options->seconds + DRAIN_S)
 			return error_set(err, ETIMEDOUT, "the tasks did not end within %d s", DRAIN_S);
 	}
@@ -213,7 +251,9 @@ int run_control(struct run *run, struct error *err)
 	if (code == 0)
 		code = run_start_tasks(run, err);
 	run->start = ns_now_monotonic();
-	run->last_second = run->start;
+	run->last_second = run->predicted_since = run->start;
+	if (code == 0)
+		code = predict(run, err);
 	if (code == 0) {
 		setpriority(PRIO_PROCESS, 0, control_nice); /* the tasks, already started, do not inherit it */
 		code = loop(run, polls, err);

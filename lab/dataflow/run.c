@@ -25,17 +25,6 @@ static void clean_for_dead(void *context)
 	clean(context, NULL);
 }
 
-/* Returns the rate at which a sink receives data, MB/s, if all sources send at the rates that the plan predicts. */
-static double predicted_MBps(const struct task_process *task)
-{
-	const struct dataflow_by_source *received = &task->job->graph->received;
-	double MBps = 0;
-
-	for (uint32_t i = received->first[task->task]; i < received->first[task->task + 1]; i++)
-		MBps += received->rate[i] * task->job->MBps[received->source[i]];
-	return MBps;
-}
-
 static int sum_up(struct run *run, struct run_result *result)
 {
 	const double MB = run->options->tuple_bytes / 1e6;
@@ -60,7 +49,8 @@ static int sum_up(struct run *run, struct run_result *result)
 		result->sinks[result->sink_count++] = (struct run_sink){
 			.job = task->job->job->name,
 			.task = task->task,
-			.predicted_MBps = predicted_MBps(task),
+			.predicted_MBps =
+				run->predicted_s > 0 ? task->predicted_MB / run->predicted_s : task->predicted_MBps,
 			.measured_MBps =
 				seconds > 0 ? (double)(task->report.received - task->first_received) * MB / seconds : 0,
 		};

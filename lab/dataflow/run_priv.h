@@ -20,6 +20,7 @@ struct task_process {
 	uint32_t reports;
 	double first_s; /* first report: seconds since the task's start, number of tuples received until then */
 	uint64_t first_received;
+	double predicted_MBps, predicted_MB; /* of a sink: present rate; sum since the start */
 };
 
 /* A process that writes reports: a worker writes those of its task, srun those of all tasks. */
@@ -57,7 +58,8 @@ struct run {
 	uint32_t process_count;
 	bool reported; /* at least one report has been received */
 	char *plans;   /* folder of this run below slurm_folder, with the tasks' plans; NULL: without Slurm */
-	struct ns start, last_second;
+	struct ns start, last_second, predicted_since; /* predicted_since: last change of task_process.predicted_MBps */
+	double predicted_s;                            /* time of task_process.predicted_MB */
 	bool ending;
 	struct run_second second;
 	struct run_flow *flows; /* connections with their ports, if run_options.ports */

@@ -50,7 +50,7 @@ static int start_jobs(struct dataflow_plan *plan, const struct engine *engine, c
 	return code;
 }
 
-static int read_rates(struct dataflow_plan *plan)
+int dataflow_plan_read_rates(struct dataflow_plan *plan)
 {
 	uint32_t sources = network_source_count(plan->network), at = 0;
 	double *rate = malloc(sources * sizeof *rate + 1);
@@ -161,7 +161,7 @@ static int expect_random(struct dataflow_plan *plan, const struct engine_options
 	do {
 		of_run.seed = options->seed + (uint64_t)run * plan->job_count;
 		code = start_jobs(plan, engine_find("random"), &of_run, err);
-		if (code == 0 && read_rates(plan) < 0)
+		if (code == 0 && dataflow_plan_read_rates(plan) < 0)
 			code = error_set(err, ENOMEM, "out of memory");
 		for (uint32_t j = 0; j < plan->job_count && code == 0; j++)
 			sum[j] += plan->jobs[j].total_MBps;
@@ -206,7 +206,7 @@ struct dataflow_plan *dataflow_plan_create(struct dataflow *dataflow, const stru
 		code = expect_random(plan, options, random_runs, err);
 	if (code == 0)
 		code = start_jobs(plan, engine, options, err);
-	if (code == 0 && read_rates(plan) < 0)
+	if (code == 0 && dataflow_plan_read_rates(plan) < 0)
 		code = error_set(err, ENOMEM, "out of memory");
 	if (code == 0)
 		return plan;

@@ -808,7 +808,8 @@ Test(lab_dataflow, a_run_adds_up_the_reports)
 	cr_assert_eq(result.sink_count, 1);
 	cr_assert_str_eq(result.sinks[0].job, "count");
 	cr_assert_eq(result.sinks[0].task, 4);
-	cr_assert_float_eq(result.sinks[0].predicted_MBps, 50, 1e-6, "half of what both sources send");
+	cr_assert_float_eq(result.sinks[0].predicted_MBps, 0, 1e-6, "both sources have lost their link: %g",
+			   result.sinks[0].predicted_MBps);
 	cr_assert_float_eq(result.sinks[0].measured_MBps, 600 * 1000 / 1e6 / 2, 1e-12, "in the last two seconds");
 	cr_assert_eq(second_count, 1);
 	cr_assert(seconds[0].source_MBps == 6 && seconds[0].sink_MBps == 2, "of both sources; of the sink");
@@ -830,7 +831,26 @@ Test(lab_dataflow, a_run_adds_up_the_reports)
 	remove_srun();
 }
 
-/* Every route over the link is replaced, and comes back with the link. */
+/* The only link of the sink's host, h4, is down. */
+Test(lab_dataflow, the_prediction_is_that_of_the_present_links)
+{
+	struct run_result result;
+	struct error err = {0};
+
+	make_srun(0);
+	write_all_reports(0);
+	for (int l = 0; l < lab.link_count; l++)
+		if (strcmp(lab_node_name(&lab, lab.links[l].a), "h4") == 0 ||
+		    strcmp(lab_node_name(&lab, lab.links[l].b), "h4") == 0)
+			down_link = l;
+	cr_assert_eq(run_plan(&lab, dataflow, plan, &options, &result, &err), 0, "%s", err.text);
+	cr_assert_eq(result.sink_count, 1);
+	cr_assert_float_eq(result.sinks[0].predicted_MBps, 0, 1e-6, "%g", result.sinks[0].predicted_MBps);
+	run_result_clear(&result);
+	remove_srun();
+}
+
+/* Every route over the link is replaced, and comes back with the link; then the prediction is that of the plan. */
 Test(lab_dataflow, routes_follow_a_link_down_and_up)
 {
 	struct run_result result;
@@ -863,6 +883,7 @@ Test(lab_dataflow, routes_follow_a_link_down_and_up)
 	cr_assert_gt(seconds[0].reroute_ms, 0);
 	cr_assert(seconds[0].links_down == 0 && set_count == 10);
 	cr_assert_eq(sets, 3);
+	cr_assert_float_eq(result.sinks[0].predicted_MBps, 50, 1e-6, "half of what both sources send");
 	run_result_clear(&result);
 	close(gate);
 	unlink(gate_path);

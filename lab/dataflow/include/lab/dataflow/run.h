@@ -40,8 +40,9 @@ struct run_second {
 
 struct run_sink {
 	const char *job;
-	uint32_t task;                        /* number of the task in the job */
-	double predicted_MBps, measured_MBps; /* measured_MBps: mean since the task's first report */
+	uint32_t task;         /* number of the task in the job */
+	double predicted_MBps; /* mean over the run: the prediction changes with the links and routes */
+	double measured_MBps;  /* mean since the task's first report */
 };
 
 struct run_flow {

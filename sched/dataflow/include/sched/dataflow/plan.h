@@ -38,6 +38,8 @@ struct dataflow_plan *dataflow_plan_create(struct dataflow *dataflow, const stru
 					   const struct engine_options *options,
 					   const struct topology_paths_options *paths, uint32_t random_runs,
 					   struct error *err);
+/* Computes the rates of all jobs for the present routes and states of links. Returns 0 or -ENOMEM. */
+int dataflow_plan_read_rates(struct dataflow_plan *plan);
 /*
  * Sets the hosts of the tasks that the plan placed to DATAFLOW_NOWHERE, so that another engine can place them. Call it
  * before destroying the plan.
