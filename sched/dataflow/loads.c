@@ -24,18 +24,41 @@ void loads_free(struct loads *loads)
 	free(loads->broken);
 	free(loads->used_as);
 	free(loads->mark);
+	free(loads->latest);
 	free(loads->problem);
 	*loads = (struct loads){0};
 }
 
+/* Returns 1 + the index of the resource's latest load, or its initial value 0; NULL if out of memory. */
+static uint32_t *latest_of(struct loads *loads, uint32_t resource)
+{
+	size_t had = loads->latest_capacity;
+	uint32_t *latest = array_reserve(loads->latest, (size_t)resource + 1, &loads->latest_capacity, sizeof *latest);
+
+	if (!latest)
+		return NULL;
+	if (loads->latest_capacity > had)
+		memset(latest + had, 0, (loads->latest_capacity - had) * sizeof *latest);
+	loads->latest = latest;
+	return &latest[resource];
+}
+
 int loads_add(struct loads *loads, uint32_t resource, uint32_t source, double load)
 {
-	struct load *items = array_grow(loads->items, loads->count, &loads->capacity, sizeof *items);
+	struct load *items = array_grow(loads->items, loads->count, &loads->capacity, sizeof *items), *item;
+	uint32_t *latest = latest_of(loads, resource);
 
-	if (!items)
+	loads->items = items ? items : loads->items;
+	if (!items || !latest)
 		return -ENOMEM;
-	loads->items = items;
+	/* A source with thousands of flows loads the links near its host by each one: one load is enough. */
+	item = *latest > 0 && *latest <= loads->count ? &items[*latest - 1] : NULL;
+	if (item && item->resource == resource && item->source == source) {
+		item->load += load;
+		return 0;
+	}
 	items[loads->count++] = (struct load){.resource = resource, .source = source, .load = load};
+	*latest = (uint32_t)loads->count;
 	return 0;
 }
 

@@ -29,9 +29,10 @@ struct loads {
 	size_t source_capacity, offered_capacity, broken_capacity;
 	uint32_t *used_as; /* by resource of the network: 1 + its number in the struct max_min_problem that is being
 			      solved; 0: it has no loads */
+	uint32_t *latest;  /* by resource: 1 + index of the load that was added last, perhaps before loads_clear() */
 	uint32_t *mark;    /* by source: 1 + the index of its load that was written last to the problem's arrays */
 	void *problem;     /* memory of the problem's arrays and of the work space of max_min_solve() */
-	size_t problem_bytes, used_capacity, mark_capacity;
+	size_t problem_bytes, used_capacity, mark_capacity, latest_capacity;
 };
 
 /* Returns the route to use between hosts low < high, or NULL if there is none. */

@@ -74,31 +74,46 @@ static json_t *job_json(const struct dataflow_plan_report *report, const struct 
 	return root;
 }
 
-/* Returns the routes of all pairs of hosts that exchange data, as lists of names of resources. */
+/* Returns the names of a route's links. names[]: by resource, NULL if not needed before: a link is on many routes. */
+static json_t *links_of(const struct dataflow_plan *plan, const struct network_route *route, json_t **names)
+{
+	json_t *links = json_array();
+
+	for (uint32_t r = 0; r < route->count; r++) {
+		uint32_t resource = route->resources[r];
+		char name[RESOURCE_BYTES];
+
+		if (!names[resource]) {
+			network_resource_name(plan->network, resource, name);
+			names[resource] = json_string(name);
+		}
+		json_array_append(links, names[resource]);
+	}
+	return links;
+}
+
+/* Returns the routes of all pairs of hosts that exchange data. */
 static json_t *routes_json(const struct dataflow_plan *plan)
 {
 	const struct topology *topology = network_topology(plan->network);
-	json_t *list = json_array();
+	uint32_t resources = network_resource_count(plan->network);
+	json_t *list = json_array(), **names = calloc(resources + 1u, sizeof *names);
 
-	for (uint32_t a = 0; a < topology->node_count; a++)
+	for (uint32_t a = 0; a < topology->node_count && names; a++)
 		for (uint32_t b = a + 1; b < topology->node_count; b++) {
 			int64_t number =
 				topology->nodes[a].kind == TOPOLOGY_HOST ? network_route_of(plan->network, a, b) : -1;
 			struct network_route route;
-			json_t *links;
 
 			if (number < 0 || network_route(plan->network, a, b, (uint32_t)number, &route) < 0)
 				continue;
-			links = json_array();
-			for (uint32_t r = 0; r < route.count; r++) {
-				char name[RESOURCE_BYTES];
-
-				network_resource_name(plan->network, route.resources[r], name);
-				json_array_append_new(links, json_string(name));
-			}
 			json_array_append_new(list, json_pack("{s:s, s:s, s:o}", "from", topology->nodes[a].name, "to",
-							      topology->nodes[b].name, "links", links));
+							      topology->nodes[b].name, "links",
+							      links_of(plan, &route, names)));
 		}
+	for (uint32_t r = 0; r < resources && names; r++)
+		json_decref(names[r]);
+	free(names);
 	return list;
 }
 
