@@ -93,13 +93,19 @@ static int hold_others(struct placer *placer, bool held, struct error *err)
 	return code == 0 ? 0 : error_set(err, -code, "out of memory");
 }
 
+/* Forgets the last round, but keeps the memory for the moves. */
+static void forget(struct round_outcome *outcome)
+{
+	flownet_network_free(&outcome->network);
+	*outcome = (struct round_outcome){.moves = outcome->moves, .move_capacity = outcome->move_capacity};
+}
+
 int round_place_roots(struct placer *placer, const struct round_options *options, struct round_outcome *outcome,
 		      struct error *err)
 {
 	int code;
 
-	flownet_network_free(&outcome->network);
-	*outcome = (struct round_outcome){.moves = outcome->moves, .move_capacity = outcome->move_capacity};
+	forget(outcome);
 	if (!placer_policy(placer)->root_first || !flownet_a_root_waits(placer_net(placer)))
 		return 0;
 	code = hold_others(placer, true, err);
@@ -142,8 +148,12 @@ int round_place_others(struct placer *placer, const struct round_options *option
 int round_run(struct placer *placer, const struct round_options *options, struct round_outcome *outcome,
 	      struct error *err)
 {
-	int code = round_place_roots(placer, options, outcome, err);
+	int code = 0;
 
+	if (options->one_solve)
+		forget(outcome);
+	else
+		code = round_place_roots(placer, options, outcome, err);
 	return code == 0 ? round_place_others(placer, options, outcome, err) : code;
 }
 

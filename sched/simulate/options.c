@@ -8,6 +8,7 @@
 #include <sched/policy/option_rows.h>
 
 static const char *const places[] = {"any", "best", NULL};
+const char *const simulate_workers[] = {"same-round", "next-round", NULL};
 const char *const simulate_roots[] = {"any", "best", "first", NULL};
 
 const struct option_row simulate_option_rows[] = {
@@ -46,6 +47,8 @@ const struct option_row simulate_option_rows[] = {
 		      "CSV with the columns job and curve; the other jobs get their curves by --curve-mix"),
 	OPTION_FLAG(struct simulate_options, interpolate, "interpolate", 0,
 		    "interpolate between a curve's steps of 10 us; without it, take the nearest step as in the paper"),
+	OPTION_CHOICE(struct simulate_options, workers, "workers", 0, "WHEN", simulate_workers,
+		      "place tasks in their root's round, or in the next one, as in the paper"),
 	OPTION_CHOICE(struct simulate_options, roots, "roots", 0, "HOW", simulate_roots,
 		      "slot for a job's root: any = a random free slot, best = one in a rack with enough free slots "
 		      "for the job, first = on the first machine with a free slot"),

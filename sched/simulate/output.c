@@ -167,6 +167,7 @@ json_t *simulate_settings_json(const struct simulate *simulate)
 		options->noise, "spike_chance", options->spike_chance, "curve_mix", options->curve_mix, "seed",
 		(json_int_t)options->seed);
 
+	json_object_set_new(object, "workers", json_string(simulate_workers[options->workers]));
 	json_object_set_new(object, "weights", json_string(policy_weights_names[options->weights]));
 	json_object_set_new(object, "machine_arcs", json_integer(options->machine_arcs));
 	if (options->job_curves)

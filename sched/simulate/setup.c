@@ -129,6 +129,7 @@ static int common_settings(const struct simulate_options *options, struct sim_se
 	settings->round_us = (int64_t)(options->round_s * second_us);
 	settings->work_ns_per_scan = options->work_ns;
 	settings->migration_cost_us = (int64_t)(options->migration_cost_s * second_us);
+	settings->one_solve = options->workers == 1;
 	settings->lose_work = options->lose_work;
 	settings->checkpoint_us = options->checkpoint_s * second_us;
 	settings->seed = (uint64_t)options->seed;

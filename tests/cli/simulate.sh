@@ -205,6 +205,15 @@ for round in 0 1; do
 		"$(awk -F, '$2 == 20 { print ($6 > 0.96) }' mini-day/jobs.csv)" = 1
 done
 
+# With next-round, the workers wait for a round more than their root.
+for workers in same-round next-round; do
+	run "$nomora" simulate --trace mini --curves "$curves" --curve-mix memcached=100 --hours 0.5 --slots 4 --topology 1x2 \
+		-p nomora --round-s 10 --workers $workers --json
+	printf '%s\n' "$out" | python3 -c 'import json, sys; print(json.load(sys.stdin)["policies"][0]["placement_latency"]["maximum_s"])' >wait-$workers
+done
+check "workers are placed a round after their root: after $(cat wait-same-round) and $(cat wait-next-round) s" \
+	awk 'NR == 1 { same = $1 } NR == 2 { exit !($1 > same + 9.9 && $1 < same + 10.1) }' wait-same-round wait-next-round
+
 # A middle part of a trace begins at its first task; a batch trace ends with its last job.
 mkdir -p late/task_events && cp -r mini/machine_events late
 gunzip -c mini/task_events/*.gz | awk -F, -v OFS=, '{ $1 = sprintf("%.0f", $1 + 72000000000); print }' | gzip >late/task_events/part-00000-of-00500.csv.gz

@@ -32,10 +32,11 @@ struct simulate_options {
 	double from, hours, load, fraction, speed_up, slots_per_cpu, round_s, work_ns, omega_per_s, migration_cost_s;
 	double rack_us, pod_us, across_us, spread, drift, noise, spike_chance;
 	bool live, resume, keep_single, interpolate, updates, lose_work, strict, check, json;
-	int roots, spill, weights;
+	int roots, workers, spill, weights;
 };
 
 extern const struct option_row simulate_option_rows[];
+extern const char *const simulate_workers[]; /* likewise, of simulate_options.workers */
 extern const char *const simulate_roots[]; /* names of simulate_options.roots, ended by NULL */
 extern const struct simulate_options simulate_defaults;
 
