@@ -70,8 +70,8 @@ static struct job_graph *random_graph(struct rng *rng, uint32_t tasks)
 }
 
 /*
- * No exchange of two tasks is left that helps, the order is at most 2 % above the best, in the mean 0.01 %, and at least
- * the bound, fixed tasks stay, and the machines are the same.
+ * No exchange of two tasks is left that helps, the order is at most 2 % above the best, in the mean 0.01 %, and at
+ * least the bound, fixed tasks stay, and the machines are the same.
  */
 Test(graph_order, against_all_orders)
 {

@@ -29,7 +29,8 @@ struct round_options {
 	enum round_decision (*decide)(void *context, const struct flownet_move *move);
 	void *context;
 	bool whole_cost; /* outcome->cost includes pinned tasks and unrouted units; this takes a pass over all tasks */
-	bool one_solve; /* round_run() places roots with the other tasks; those whose root waited come in a later round */
+	bool one_solve;  /* round_run() places roots with the other tasks; those whose root waited come in a later round
+			  */
 	bool keep_network; /* stores the network before the last solve in outcome->network */
 };
 

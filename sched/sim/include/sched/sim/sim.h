@@ -60,7 +60,7 @@ struct sim_settings {
 	enum sim_solver_time solver_time;
 	int64_t solver_us;
 	double work_ns_per_scan;
-	bool one_solve; /* a round is one solve: tasks whose root waits are placed in a later round */
+	bool one_solve;            /* a round is one solve: tasks whose root waits are placed in a later round */
 	int64_t migration_cost_us; /* added to the run time of a migrated task */
 	bool lose_work;            /* evicted and migrated tasks start from the beginning */
 	const struct curve *curves[SIM_CURVES_MAXIMUM];

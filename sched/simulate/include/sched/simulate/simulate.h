@@ -37,7 +37,7 @@ struct simulate_options {
 
 extern const struct option_row simulate_option_rows[];
 extern const char *const simulate_workers[]; /* likewise, of simulate_options.workers */
-extern const char *const simulate_roots[]; /* names of simulate_options.roots, ended by NULL */
+extern const char *const simulate_roots[];   /* names of simulate_options.roots, ended by NULL */
 extern const struct simulate_options simulate_defaults;
 
 struct simulate_policy {
