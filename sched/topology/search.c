@@ -203,9 +203,10 @@ static uint16_t *reserve_text(struct topology_search *search, uint32_t length, u
 /* Appends the path in search->ports to search->text. */
 static void keep(struct topology_search *search, uint32_t length)
 {
-	uint16_t *text = search->text + search->text_count;
+	bool fits = search->text_capacity - search->text_count > length;
+	uint16_t *text = fits ? search->text + search->text_count : reserve_text(search, length, 1);
 
-	if (search->text_capacity - search->text_count <= length && !(text = reserve_text(search, length, 1)))
+	if (!text)
 		return;
 	*text = (uint16_t)length;
 	memcpy(text + 1, search->ports, length * sizeof *text);
