@@ -60,8 +60,26 @@ static void ask(const struct mesh_pages *pages, const char *path, const char *fi
 	law(replied);
 }
 
+/* A name that the matrix has, or any text. */
+static const char *some_name(struct events *events, char text[static 32])
+{
+	static const char *const names[] = {"h1", "h2", "h5", "r1", "r2", "p1", "p2", ""};
+	uint8_t kind = events_byte(events);
+	const uint8_t *bytes;
+	size_t count;
+
+	if (kind >= 64)
+		return kind >= 250 ? NULL : names[kind & 7];
+	bytes = events_bytes(events, kind & 31, &count);
+	memcpy(text, bytes, count);
+	text[count] = '\0';
+	return text;
+}
+
 static void ask_all(const struct latency_matrix *live, struct events *events)
 {
+	static const char *const paths[] = {"/racks", "/pods", "/pair", "/pair"};
+	char one[32], two[32];
 	struct mesh_pages pages = {live,
 				   (enum latency_statistic)events_below(events, 4),
 				   {events_byte(events) & 1 ? 10 * NS_PER_S : 0},
@@ -72,7 +90,11 @@ static void ask_all(const struct latency_matrix *live, struct events *events)
 	ask(&pages, "/racks", "r1", "r2");
 	ask(&pages, "/pods", "p1", "p2");
 	ask(&pages, "/pair", "h1", "h2");
-	ask(&pages, "/pair", "h1", NULL);
+	for (size_t i = 0; i < 4; i++) {
+		const char *first = some_name(events, one);
+
+		ask(&pages, paths[i], first, some_name(events, two));
+	}
 }
 
 static void count(const struct latency_matrix *live, enum latency_statistic statistic)
