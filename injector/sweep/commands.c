@@ -10,9 +10,8 @@
 
 #include <base/file.h>
 
-#include "output_priv.h"
+#include "host_priv.h"
 #include "scratch_priv.h"
-#include "ssh_priv.h"
 
 enum { QUOTED_LINES = 20, PATH_BYTES = 4096, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs the plan's commands: sets the variables of their environment, marks them (orphans_priv.h), and handles their
+ * Runs the plan's commands: sets the variables of their environment, marks them (scratch_priv.h), and handles their
  * output and failures.
  */
 #ifndef SWEEP_COMMANDS_PRIV_H
 #define SWEEP_COMMANDS_PRIV_H
 
-#include "orphans_priv.h"
+#include "scratch_priv.h"
 #include "sweeper_priv.h"
 
 /* Prints a line for people. */
@@ -24,7 +24,7 @@ int commands_set_variable(struct sweeper *sweeper, const char *name, const char 
 struct host_command commands_make(const struct sweeper *sweeper, const char *phase, const char *line, double timeout_s);
 
 /*
- * Storage for the environment of a command, including its mark (orphans_priv.h). It must exist until the command has
+ * Storage for the environment of a command, including its mark (scratch_priv.h). It must exist until the command has
  * started.
  */
 struct commands_marked {

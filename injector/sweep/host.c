@@ -8,9 +8,6 @@
 
 #include <injector/sweep/sweeper.h>
 
-#include "output_priv.h"
-#include "ssh_priv.h"
-
 enum { SSH_FAILED = 255 }; /* exit code of ssh itself */
 
 static const struct ns slice = {50 * NS_PER_MS};

@@ -5,6 +5,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include <base/error.h>
 #include <base/ns.h>
@@ -58,5 +59,40 @@ int host_must_run(const struct host *host, const struct host_command *command, s
 
 /* Sleeps in slices; returns early when *stop is set. */
 void host_sleep(struct ns time, const volatile sig_atomic_t *stop);
+
+/* ---- ssh.c: a connection that lasts for the sweep, and a session in it for each command ---- */
+
+/* Connects to an ssh host. The arguments are those of host_connect(). Returns NULL with err set on failure. */
+struct ssh *ssh_open(const char *target, const char *config, const char *scratch, const volatile sig_atomic_t *stop,
+		     struct error *err);
+void ssh_close(struct ssh *ssh); /* NULL is legal */
+/*
+ * Starts a command over the connection; reconnects first if the connection has ended. Returns the local process of ssh,
+ * or NULL with err set.
+ */
+struct process *ssh_start(struct ssh *ssh, const struct host_command *command, struct error *err);
+/* Returns true while the connection is believed to be up; false for NULL. */
+bool ssh_is_open(struct ssh *ssh);
+/*
+ * Call it if a command ended with exit code 255. Returns true if 255 is the exit code of the command itself, and false
+ * if it is that of ssh. If true, removes the line that marks this (ssh.c) from the end of the output.
+ */
+bool ssh_is_own_code(char *output);
+/*
+ * Call it if ssh itself failed. Sets err to the reason why the connection ended, or to ssh's last message. Returns the
+ * error.
+ */
+int ssh_explain(struct ssh *ssh, const char *phase, char *output, struct error *err);
+
+/* ---- output.c: parts of a command's output, to quote in messages; pure ---- */
+
+/*
+ * Returns the last line that is not blank, or "no output" if there is none or `output` is NULL. Removes the blanks
+ * after this line from `output`.
+ */
+const char *output_last_line(char *output);
+
+/* Returns the beginning of the last `lines` lines, not counting blank lines at the end. NULL counts as empty. */
+const char *output_tail(const char *output, size_t lines);
 
 #endif

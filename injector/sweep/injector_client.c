@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "injector_client_priv.h"
+#include "host_priv.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <base/control.h>
 #include <base/number.h>
+#include <injector/sweep/sweeper.h>
 
 static const struct ns patience = {5 * NS_PER_S};
 
@@ -58,4 +66,171 @@ int injector_client_set(const char *control, struct delay_pair delay, struct err
 		return error_prefix(err, "the injector at %s, request '%s'", control, line);
 	json_decref(answer);
 	return 0;
+}
+
+/*
+ * Only one sweep at a time uses an injector: two would change the delay during each other's runs. The lock is on a file
+ * next to the injector's control socket (in a lab, in the lab's state folder), which all network namespaces see. The
+ * kernel releases the lock when its holder ends. The file contains the holder's process number and its note of delays
+ * (delay_note.c).
+ */
+
+enum { FILE_BYTES = 500 }; /* longer than the whole file: process number and note of delays */
+
+static void name_file(const char *control, char path[PATH_MAX])
+{
+	snprintf(path, PATH_MAX, "%s.sweep", control);
+}
+
+static pid_t read_holder(int descriptor)
+{
+	char text[24] = "";
+	ssize_t bytes = pread(descriptor, text, sizeof text - 1, 0);
+
+	return bytes > 0 ? (pid_t)strtol(text, NULL, 10) : 0;
+}
+
+/* Writes our process number to the first line. Keeps the second line, the note of delays that a killed sweep left. */
+static int write_holder(int descriptor)
+{
+	char old[FILE_BYTES], text[FILE_BYTES + 24];
+	ssize_t bytes = pread(descriptor, old, sizeof old - 1, 0);
+	const char *line;
+	int length;
+
+	old[bytes > 0 ? bytes : 0] = '\0';
+	line = strchr(old, '\n');
+	length = snprintf(text, sizeof text, "%d\n%s", (int)getpid(), line ? line + 1 : "");
+	return ftruncate(descriptor, 0) == 0 && pwrite(descriptor, text, (size_t)length, 0) == length ? 0 : -errno;
+}
+
+/* Returns 0 and sets *descriptor; -EWOULDBLOCK and sets *holder to the process that has the lock; or another -errno. */
+static int try_lock(const char *path, int *descriptor, pid_t *holder)
+{
+	struct stat held, named;
+	int code;
+
+	for (;;) {
+		*descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+		if (*descriptor < 0)
+			return -errno;
+		if (flock(*descriptor, LOCK_EX | LOCK_NB) != 0) {
+			code = errno;
+			*holder = read_holder(*descriptor);
+			close(*descriptor);
+			return -code;
+		}
+		/*
+		 * The last holder may have removed the file that we locked. Then tries again, with the file that has
+		 * the name now.
+		 */
+		if (fstat(*descriptor, &held) == 0 && stat(path, &named) == 0 && held.st_ino == named.st_ino &&
+		    held.st_dev == named.st_dev)
+			break;
+		close(*descriptor);
+	}
+	code = write_holder(*descriptor);
+	if (code)
+		close(*descriptor);
+	return code;
+}
+
+int injector_client_lock(const char *control, int *lock, struct error *err)
+{
+	char path[PATH_MAX];
+	pid_t holder = 0;
+	int code;
+
+	name_file(control, path);
+	code = try_lock(path, lock, &holder);
+	if (code == -EWOULDBLOCK)
+		return error_set(err, EBUSY,
+				 "another sweep, process %d, uses the injector at %s: wait until it has ended, or stop "
+				 "it by 'kill %d'",
+				 (int)holder, control, (int)holder);
+	return code ? error_set(err, -code, "cannot lock %s: %s", path, strerror(-code)) : 0;
+}
+
+void injector_client_unlock(const char *control, int lock)
+{
+	char path[PATH_MAX];
+
+	name_file(control, path);
+	unlink(path);
+	close(lock);
+}
+
+int sweeper_find_other(const char *control)
+{
+	char path[PATH_MAX];
+	pid_t holder = 0;
+	int descriptor;
+
+	name_file(control, path);
+	descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	if (descriptor < 0)
+		return 0;
+	if (flock(descriptor, LOCK_SH | LOCK_NB) != 0)
+		holder = read_holder(descriptor);
+	close(descriptor);
+	return (int)holder;
+}
+
+/*
+ * The note is the second line of the lock file (lock.c). If a sweep is killed, the next sweep reads the note, and
+ * restores the delays that the killed sweep had found at its start, if
+ * - the injector is the same one, as the inode and time of its control socket show, and
+ * - the injector still has a delay that the killed sweep set. A delay that somebody else has set since then is not
+ *   changed.
+ */
+
+enum { NOTE_BYTES = 400 };
+
+static const double delay_maximum_us = 1e9;
+
+/* Writes a text that identifies the socket, or "" if there is none. */
+static void identify(const char *control, char *text, size_t bytes)
+{
+	struct stat status;
+
+	*text = '\0';
+	if (stat(control, &status) == 0)
+		snprintf(text, bytes, "%llu@%lld.%09ld", (unsigned long long)status.st_ino,
+			 (long long)status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+}
+
+void delay_note_write(int lock, const char *control, const struct delay_note *note)
+{
+	char socket[80], text[NOTE_BYTES];
+	int length;
+
+	identify(control, socket, sizeof socket);
+	length = snprintf(text, sizeof text, "%d\nfound %.17g %.17g set %.17g %.17g before %.17g %.17g at %s\n",
+			  (int)getpid(), note->found.ab_us, note->found.ba_us, note->set.ab_us, note->set.ba_us,
+			  note->before.ab_us, note->before.ba_us, socket);
+	/* Errors are ignored: the note matters only if the sweep is killed. */
+	if (pwrite(lock, text, (size_t)length, 0) == length && ftruncate(lock, length) != 0)
+		return;
+}
+
+static bool is_delay(struct delay_pair delay)
+{
+	return delay.ab_us >= 0 && delay.ab_us <= delay_maximum_us && delay.ba_us >= 0 &&
+	       delay.ba_us <= delay_maximum_us;
+}
+
+bool delay_note_read(int lock, const char *control, struct delay_note *note)
+{
+	char text[NOTE_BYTES], socket[80], noted[80];
+	ssize_t bytes = pread(lock, text, sizeof text - 1, 0);
+	const char *line;
+
+	text[bytes > 0 ? bytes : 0] = '\0';
+	line = strchr(text, '\n');
+	identify(control, socket, sizeof socket);
+	return line &&
+	       sscanf(line, "\nfound %lf %lf set %lf %lf before %lf %lf at %79s\n", &note->found.ab_us,
+		      &note->found.ba_us, &note->set.ab_us, &note->set.ba_us, &note->before.ab_us, &note->before.ba_us,
+		      noted) == 7 &&
+	       strcmp(noted, socket) == 0 && is_delay(note->found) && is_delay(note->set) && is_delay(note->before);
 }

@@ -33,4 +33,25 @@ int injector_client_parse(const char *control, const json_t *answer, struct inje
 int injector_client_lock(const char *control, int *lock, struct error *err);
 void injector_client_unlock(const char *control, int lock);
 
+/*
+ * A note of an injector's delays in the injector's lock file, for the case that the sweep is killed:
+ * - found: the delays at the start of the sweep
+ * - set: the delays that the sweep set last
+ * - before: the delays that the injector had before the sweep set those
+ * The note is written before the delays are set. If the sweep is killed in between, the injector still has the delays
+ * in `before`.
+ */
+
+struct delay_note {
+	struct delay_pair found, set, before;
+};
+
+/* Writes the note. `lock` is the descriptor from injector_client_lock(), `control` the injector's control socket. */
+void delay_note_write(int lock, const char *control, const struct delay_note *note);
+/*
+ * Reads the note. Returns false if there is no valid note, or it was written for an earlier injector with this control
+ * socket.
+ */
+bool delay_note_read(int lock, const char *control, struct delay_note *note);
+
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "journal_priv.h"
+#include "attempt_priv.h"
 
 #include <errno.h>
 #include <inttypes.h>

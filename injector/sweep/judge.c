@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "judge_priv.h"
+#include "attempt_priv.h"
 
 #include <errno.h>
 #include <math.h>
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "path_priv.h"
+#include "sweeper_priv.h"
 
 static const double uptime_rounding_s = 1e-3;
 

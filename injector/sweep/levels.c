@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "levels_priv.h"
+#include "sweeper_priv.h"
 
 #include <errno.h>
 #include <math.h>
@@ -8,7 +8,7 @@
 #include <base/file.h>
 
 #include "commands_priv.h"
-#include "journal_priv.h"
+#include "attempt_priv.h"
 
 /*
  * Extra runs are made to reach the plan's precision. This is the run number of the first reference between extra runs;

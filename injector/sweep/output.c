@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "output_priv.h"
+#include "host_priv.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "path_priv.h"
+#include "sweeper_priv.h"
 
 #include "commands_priv.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "poller_priv.h"
+#include "machine_priv.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "run_priv.h"
+#include "sweeper_priv.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,12 +9,8 @@
 #include <base/number.h>
 
 #include "commands_priv.h"
-#include "journal_priv.h"
-#include "judge_priv.h"
-#include "path_priv.h"
-#include "ping_priv.h"
-#include "poller_priv.h"
-#include "server_priv.h"
+#include "attempt_priv.h"
+#include "machine_priv.h"
 
 /*
  * Minimum length of a pause for computing the load, in ticks of all our processors together. With fewer ticks, of 10 ms

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "server_priv.h"
+#include "sweeper_priv.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <base/file.h>
 
 #include "commands_priv.h"
-#include "ssh_priv.h"
+#include "host_priv.h"
 
 enum { LOG_BYTES_MAXIMUM = 16 << 20 };
 

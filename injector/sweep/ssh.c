@@ -4,9 +4,8 @@
  * so that no handshake is part of a measurement. The master is our child: when we end, it ends too, with its sessions,
  * and sshd then hangs up the terminals of the sessions.
  */
-#include "ssh_priv.h"
-#include "orphans_priv.h"
-#include "output_priv.h"
+#include "host_priv.h"
+#include "scratch_priv.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -7,16 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "awake_priv.h"
-#include "baseline_priv.h"
-#include "commands_priv.h"
-#include "journal_priv.h"
-#include "levels_priv.h"
-#include "path_priv.h"
-#include "run_priv.h"
-#include "scratch_priv.h"
-#include "server_priv.h"
+#include "machine_priv.h"
 #include "sweeper_priv.h"
+#include "commands_priv.h"
+#include "attempt_priv.h"
+#include "scratch_priv.h"
 
 static int parse_plan(struct sweeper *sweeper, struct error *err)
 {

@@ -107,7 +107,8 @@ static int solve(struct sim *sim, struct error *err)
 	if (code != 0)
 		return error_set(err, -code, "round %llu: %s", (unsigned long long)sim->result->rounds,
 				 strerror(-code));
-	code = round_run(sim->placer, &(struct round_options){.one_solve = sim->settings->one_solve}, &sim->outcome, err);
+	code = round_run(sim->placer, &(struct round_options){.one_solve = sim->settings->one_solve}, &sim->outcome,
+			 err);
 	if (code != 0)
 		return code;
 	sim->round_cpu_s = ns_to_s(ns_sub(ns_now_cpu(), begin));

@@ -2,7 +2,7 @@
 /* The interface that the baseline is measured on, from the output of "ip -o route get". */
 #include <criterion/criterion.h>
 
-#include "baseline_priv.h"
+#include "sweeper_priv.h"
 
 Test(baseline, the_interface_of_a_route)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "delay_note_priv.h"
+#include "injector_client_priv.h"
 
 static char control[] = "/tmp/nomora-test-note-XXXXXX";
 static FILE *lock;

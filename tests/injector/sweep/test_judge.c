@@ -5,10 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "journal_priv.h"
-#include "judge_priv.h"
-#include "levels_priv.h"
-#include "path_priv.h"
+#include "attempt_priv.h"
+#include "sweeper_priv.h"
 
 static struct sweep_plan plan;
 static struct sweep_attempt attempt;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "output_priv.h"
+#include "host_priv.h"
 
 Test(output, the_last_line_with_text)
 {

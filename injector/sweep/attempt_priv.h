@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One attempt at a run, and the gates (plan.h) that accept or refuse it. */
-#ifndef SWEEP_JUDGE_PRIV_H
-#define SWEEP_JUDGE_PRIV_H
+#ifndef SWEEP_ATTEMPT_PRIV_H
+#define SWEEP_ATTEMPT_PRIV_H
 
 #include <model/sweep_log.h>
 
@@ -45,5 +45,25 @@ int attempt_check_delay(const struct sweep_plan *plan, const struct sweep_attemp
  * stalled for a larger share of its time. Pure.
  */
 bool attempt_is_better(const struct sweep_attempt *attempt, const struct sweep_attempt *best);
+
+/* ---- journal.c: OUTPUT.log has the plan that made the rows of OUTPUT, and the results of each attempt ---- */
+
+/*
+ * Opens OUTPUT.log and appends the plan. Returns 0, or -errno with err set. If OUTPUT has rows and the plan does not
+ * say force: -EEXIST if the log's last plan has another fingerprint, -ENOENT if the log has no plan.
+ */
+int journal_open(const struct sweep_plan *plan, bool has_rows, struct journal **journal, struct error *err);
+/* Returns true if the log's last plan, before journal_open() appended ours, has the fingerprint of our plan. */
+bool journal_is_of_our_plan(const struct journal *journal);
+/* Append an event. If the log cannot be written, the sweep goes on and journal_close() reports it once. */
+void journal_attempt(const struct sweeper *sweeper, const struct sweep_attempt *attempt);
+void journal_accept(const struct sweeper *sweeper, const struct sweep_attempt *attempt);
+void journal_level(const struct sweeper *sweeper, const struct sweep_log_level *level);
+void journal_close(struct journal *journal); /* NULL is legal */
+/* Closes the log, and removes it if journal_open() created it. NULL is legal. */
+void journal_discard(struct journal *journal);
+
+/* Returns the attempt in the form of the log. Pure. */
+struct sweep_log_attempt journal_attempt_entry(const struct sweeper *sweeper, const struct sweep_attempt *attempt);
 
 #endif
