@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include <base/json.h>
+#include <base/number.h>
 #include <model/google_trace.h>
 #include <sched/sim/generate.h>
 
@@ -77,8 +78,9 @@ static int generate(void *context, const struct option_operands *operands, struc
 	if (code == 0 && options->json)
 		code = json_write_file_new("-", google_trace_counts_to_json(workload), err);
 	else if (code == 0)
-		printf("%zu machines, %zu jobs, %zu tasks\n", workload->machine_count, workload->job_count,
-		       workload->task_count);
+		printf("%zu machine%s, %zu job%s, %zu task%s\n", workload->machine_count,
+		       number_s(workload->machine_count), workload->job_count, number_s(workload->job_count),
+		       workload->task_count, number_s(workload->task_count));
 	workload_destroy(workload);
 	return code;
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/number.h>
+
 #include "ethtool_priv.h"
 
 struct nic {
@@ -368,7 +370,7 @@ void doctor_check_nic(struct doctor *doctor)
 	if (doctor->purpose == FINDINGS_FOR_NIC && scan.bound < 2 && !doctor->port)
 		doctor_add(doctor, "nic", FINDING_WARN, "iommu",
 			   "dpdk-devbind.py --bind=vfio-pci 0000:03:00.0 0000:03:00.1",
-			   "%u ports are bound to DPDK; an injector needs two", scan.bound);
+			   "%u port%s bound to DPDK; an injector needs two", scan.bound, number_s(scan.bound));
 	if (scan.ports + scan.bound == 0)
 		doctor_add(doctor, "nic", doctor_serious(doctor), "kernel", "nomora lab up (virtual hosts need no NIC)",
 			   "no network hardware");

@@ -2,6 +2,7 @@
 #include <lab/lab.h>
 
 #include <base/control.h>
+#include <base/number.h>
 
 static void print_switches(const struct lab *lab, FILE *out)
 {
@@ -23,8 +24,9 @@ static void print_switches(const struct lab *lab, FILE *out)
 
 void lab_print(const struct lab *lab, FILE *out)
 {
-	fprintf(out, "lab %s: %d hosts in %d rack%s, %d slots each, MTU %d\n", lab->name, lab->host_count,
-		lab->rack_count, lab->rack_count == 1 ? "" : "s", lab->slots, lab->mtu_bytes);
+	fprintf(out, "lab %s: %d host%s in %d rack%s, %d slot%s each, MTU %d\n", lab->name, lab->host_count,
+		number_s((uint64_t)lab->host_count), lab->rack_count, number_s((uint64_t)lab->rack_count), lab->slots,
+		number_s((uint64_t)lab->slots), lab->mtu_bytes);
 	fprintf(out, "  %-5s %-6s %-15s %-12s %-12s %s\n", "host", "rack", "namespace", "address", "for probes", "MAC");
 	for (int i = 0; i < lab->host_count; i++)
 		fprintf(out, "  %-5s rack%-2d %-15s %-12s %-12s %s\n", lab->hosts[i].name, lab->hosts[i].rack,

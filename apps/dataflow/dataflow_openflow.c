@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include <base/ns.h>
+#include <base/number.h>
 #include <base/stop.h>
 #include <lab/openflow/switches.h>
 
@@ -14,10 +15,11 @@ static void tell(void *context, const struct openflow_done *done, const struct e
 {
 	(void)context;
 	if (done && done->lost_by)
-		fprintf(stderr, "switch '%s' had lost %u flows: set again\n", done->lost_by, done->flows);
+		fprintf(stderr, "switch '%s' had lost %u flow%s: set again\n", done->lost_by, done->flows,
+			number_s(done->flows));
 	else if (done)
-		fprintf(stderr, "%u flows in %u switches confirmed in %.1f ms\n", done->flows, done->switches,
-			done->ms);
+		fprintf(stderr, "%u flow%s in %u switch%s confirmed in %.1f ms\n", done->flows, number_s(done->flows),
+			done->switches, done->switches == 1 ? "" : "es", done->ms);
 	else
 		fprintf(stderr, "%s: trying again\n", failure->text);
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/number.h>
+
 #include "fit_priv.h"
 
 /*
@@ -65,6 +67,27 @@ static void warn_form(struct fit *fit)
 		warn(fit, " No affordable number of runs would decide it: use either form.\n");
 }
 
+/* Outliers are kept by default, as they may be what the user wants to see; few of them can turn the curve. */
+static void warn_outliers(struct fit *fit)
+{
+	const struct observations *observations = &fit->observations;
+	const struct observation_outlier *worst = observations->outliers;
+
+	for (size_t i = 1; i < observations->outlier_count; i++)
+		if (fabs(observations->outliers[i].deviations) > fabs(worst->deviations))
+			worst = &observations->outliers[i];
+	if (!worst)
+		return;
+	warn(fit,
+	     "%zu outlier%s (more than 4.5 robust deviations from the level's median), %s; the worst: line %ld, x %g "
+	     "us, "
+	     "%+.1f deviations.",
+	     observations->outlier_count, number_s(observations->outlier_count),
+	     observations->without_outliers ? "excluded" : "kept", worst->line, worst->x_us, worst->deviations);
+	warn(fit, "%s\n",
+	     observations->without_outliers ? "" : " They can turn the curve; --without-outliers excludes them.");
+}
+
 static void collect_warnings(const struct problem *problem, struct fit *fit)
 {
 	const struct fit_candidate *chosen = &fit->candidates[0];
@@ -80,10 +103,7 @@ static void collect_warnings(const struct problem *problem, struct fit *fit)
 		     "The runs scatter too much to show an effect below %.2g %%: make longer or more runs, on a "
 		     "quieter machine.\n",
 		     100 * fit->flat_drop);
-	if (observations->outlier_count)
-		warn(fit, "%zu outlier%s (more than 4.5 robust deviations from the level's median)%s.\n",
-		     observations->outlier_count, observations->outlier_count == 1 ? "" : "s",
-		     observations->without_outliers ? ", excluded" : ", kept");
+	warn_outliers(fit);
 	if (fit->curve->domain_high_us < CURVE_STEP_US)
 		warn(fit, "The largest x is %g us, less than a step of the table (%g us): is x in us?\n",
 		     fit->curve->domain_high_us, CURVE_STEP_US);

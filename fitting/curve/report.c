@@ -2,6 +2,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include <base/number.h>
+
 #include "fit_priv.h"
 
 /* A searched threshold may end near 0 but not at 0: show values below a picosecond as 0. */
@@ -18,8 +20,8 @@ static void print_head(const struct fit *fit, FILE *out)
 
 	fprintf(out, "%s: %s (%s is better)\n", curve->application, curve->metric,
 		observations->metric.better == SWEEP_LOWER ? "lower" : "higher");
-	fprintf(out, "  measured     %ld runs at %zu delay levels, 0 to %g us of added round trip\n",
-		observations->runs, observations->count, curve->domain_high_us);
+	fprintf(out, "  measured     %ld run%s at %zu delay levels, 0 to %g us of added round trip\n",
+		observations->runs, number_s((uint64_t)observations->runs), observations->count, curve->domain_high_us);
 	if (observations->baseline_known)
 		fprintf(out, "  baseline     1 (the file is normalised)\n");
 	else
@@ -34,7 +36,8 @@ static void print_head(const struct fit *fit, FILE *out)
 	if (isfinite(curve->baseline_rtt_us))
 		fprintf(out, "  testbed      round trip %.4g us without added delay\n", curve->baseline_rtt_us);
 	if (observations->disturbed)
-		fprintf(out, "  disturbed    %ld of %ld runs\n", observations->disturbed, observations->runs);
+		fprintf(out, "  disturbed    %ld of %ld run%s\n", observations->disturbed, observations->runs,
+			number_s((uint64_t)observations->runs));
 	fprintf(out, "  curve        %s\n", curve->equation);
 	fprintf(out, "  model        %s\n", fit->reason);
 	if (fit->flat)

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include <base/json.h>
+#include <base/number.h>
 
 #include "formula_priv.h"
 
@@ -35,9 +36,11 @@ void formula_fit_print(const struct formula_fit *fit, FILE *out)
 	const struct nonlinear_result *result = &fit->result;
 
 	fprintf(out, "%s = %s\n", fit->settings->response ? fit->settings->response : "y", fit->settings->expression);
-	fprintf(out, "%zu observations; %s\n", fit->data.observations, nonlinear_reason_text(result->reason));
-	fprintf(out, "%d iterations, %d evaluations, %d of %d starts agree\n\n", result->iterations,
-		result->evaluations, result->starts_agreeing, result->starts_tried);
+	fprintf(out, "%zu observation%s; %s\n", fit->data.observations, number_s(fit->data.observations),
+		nonlinear_reason_text(result->reason));
+	fprintf(out, "%d iteration%s, %d evaluation%s, %d of %d start%s in agreement\n\n", result->iterations,
+		number_s((uint64_t)result->iterations), result->evaluations, number_s((uint64_t)result->evaluations),
+		result->starts_agreeing, result->starts_tried, number_s((uint64_t)result->starts_tried));
 	fprintf(out, "  %-12s %20s  %14s\n", "parameter", "value", "standard error");
 	for (size_t j = 0; j < result->parameters; j++)
 		fprintf(out, "  %-12s %20.12g  %14.6g  %s\n", fit->parameters.name[j], result->values[j],

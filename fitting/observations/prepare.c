@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/number.h>
 #include <base/quantile.h>
 #include <base/search.h>
 
@@ -139,7 +140,7 @@ static int refuse_shapeless(const struct preparation *preparation)
 	}
 	if (levels < LEVELS_MINIMUM) {
 		snprintf(text, sizeof text, "found %zu delay%s, expected at least %d different delays", levels,
-			 levels == 1 ? "" : "s", LEVELS_MINIMUM);
+			 number_s(levels), LEVELS_MINIMUM);
 		return fail(preparation, runs[preparation->count - 1].line,
 			    preparation->sweep->plain ? "latency_us" : "delay_us", text);
 	}

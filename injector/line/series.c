@@ -14,7 +14,7 @@ enum { ROWS_MAXIMUM = 10000000 };
 
 static int refuse_count(size_t count, size_t columns, char separator, struct error_place place, struct error *err)
 {
-	const char *plural = count == 1 ? "" : "s";
+	const char *plural = number_s(count);
 
 	if (columns == 1)
 		return error_at(err, place, EINVAL, "found %zu field%s, expected one number", count, plural);

@@ -95,17 +95,19 @@ void load_print(const struct load_settings *settings, const char *server, const 
 {
 	const struct load_counts *measured = &result->measured;
 
-	fprintf(out, "%s, %s loop, %d connection%s of depth %d, %llu keys, %.3f s\n", server,
-		load_mode_names[settings->mode], settings->connections, settings->connections == 1 ? "" : "s",
-		settings->depth, (unsigned long long)settings->keys, ns_to_s(result->elapsed));
+	fprintf(out, "%s, %s loop, %d connection%s of depth %d, %llu key%s, %.3f s\n", server,
+		load_mode_names[settings->mode], settings->connections, number_s((uint64_t)settings->connections),
+		settings->depth, (unsigned long long)settings->keys, number_s((uint64_t)settings->keys),
+		ns_to_s(result->elapsed));
 	fprintf(out, "%.0f requests/s answered", result->request_rate_per_s);
 	if (settings->mode == LOAD_OPEN)
 		fprintf(out, " of %.0f offered, %llu unanswered", result->offered_rate_per_s,
 			(unsigned long long)result->unanswered);
-	fprintf(out, "; %llu gets (%llu hits, %llu misses), %llu sets, %llu errors\n",
-		(unsigned long long)measured->gets, (unsigned long long)measured->hits,
-		(unsigned long long)measured->misses, (unsigned long long)measured->sets,
-		(unsigned long long)measured->errors);
+	fprintf(out, "; %llu get%s (%llu hit%s, %llu miss%s), %llu set%s, %llu error%s\n",
+		(unsigned long long)measured->gets, number_s(measured->gets), (unsigned long long)measured->hits,
+		number_s(measured->hits), (unsigned long long)measured->misses, measured->misses == 1 ? "" : "es",
+		(unsigned long long)measured->sets, number_s(measured->sets), (unsigned long long)measured->errors,
+		number_s(measured->errors));
 	fprintf(out, "%-9s %11s %9s %9s %9s %9s %9s %9s\n", "us", "count", "mean", "p50", "p95", "p99", "p99.9", "max");
 	print_latency(out, "all", result->response_ns);
 	print_latency(out, "get", result->get_ns);

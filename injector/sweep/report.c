@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/number.h>
+
 int sweep_plan_list_runs(const struct sweep_plan *plan, struct sweep_plan_runs *runs, struct error *err)
 {
 	static double delays[SWEEP_SCHEDULE_DELAYS_MAXIMUM];
@@ -21,8 +23,10 @@ int sweep_plan_list_runs(const struct sweep_plan *plan, struct sweep_plan_runs *
 
 void sweep_plan_print_runs(const struct sweep_plan *plan, const struct sweep_plan_runs *runs, FILE *out)
 {
-	fprintf(out, "%zu runs: %zu delays, %lld repetitions; at most %lld attempts of %g s each\n", runs->count,
-		runs->delays, (long long)plan->repetitions, (long long)plan->attempts, plan->timeout_s);
+	fprintf(out, "%zu run%s: %zu delay%s, %lld repetition%s; at most %lld attempt%s of %g s each\n", runs->count,
+		number_s(runs->count), runs->delays, number_s(runs->delays), (long long)plan->repetitions,
+		number_s((uint64_t)plan->repetitions), (long long)plan->attempts, number_s((uint64_t)plan->attempts),
+		plan->timeout_s);
 	for (size_t i = 0; i < runs->count; i++) {
 		const struct sweep_schedule_run *run = &runs->items[i];
 
@@ -55,13 +59,13 @@ static void print_count(FILE *out, size_t count, const char *what)
 	const char *gap = strstr(what, "%s");
 
 	if (count > 0)
-		fprintf(out, ", %zu %.*s%s%s", count, (int)(gap - what), what, count == 1 ? "" : "s", gap + 2);
+		fprintf(out, ", %zu %.*s%s%s", count, (int)(gap - what), what, number_s(count), gap + 2);
 }
 
 void sweep_summary_print(const struct sweep_plan *plan, const struct sweeper_summary *summary, FILE *out)
 {
-	fprintf(out, "%s: %zu of %zu runs made in %.1f s", plan->output, summary->made,
-		summary->planned + summary->extra, summary->elapsed_s);
+	fprintf(out, "%s: %zu of %zu run%s made in %.1f s", plan->output, summary->made,
+		summary->planned + summary->extra, number_s(summary->planned + summary->extra), summary->elapsed_s);
 	print_count(out, summary->extra, "run%s for precision");
 	print_count(out, summary->found, "run%s already there");
 	print_count(out, summary->repeated, "attempt%s repeated");

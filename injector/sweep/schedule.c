@@ -175,7 +175,7 @@ int sweep_plan_check_delays(const double *delays_us, size_t count, struct error 
 	if (count < CURVE_DELAYS)
 		return error_set(err, EINVAL,
 				 "delays: %zu delay%s: a curve needs at least %d; --any-delays accepts fewer", count,
-				 count == 1 ? "" : "s", CURVE_DELAYS);
+				 number_s(count), CURVE_DELAYS);
 	if (sweep_schedule_smallest(delays_us, count) > 0)
 		return error_set(err, EINVAL,
 				 "delays: 0 is missing: a curve is relative to the runs without delay; --any-delays "

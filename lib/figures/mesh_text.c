@@ -9,6 +9,8 @@
 #include <model/latency_census.h>
 #include <model/latency_summary.h>
 
+#include <base/number.h>
+
 enum { COLUMNS_SHOWN = 24, NAME_COLUMN_MINIMUM = 8, NAME_COLUMN_MAXIMUM = 24 };
 
 static void print_cell(double value, enum latency_statistic statistic, int width, FILE *out)
@@ -98,7 +100,7 @@ static void print_group(const char *label, const struct latency_group *group, FI
 	fprintf(out, "loss %.4g %%", group->loss * 100);
 	if (group->silent)
 		fprintf(out, ", %llu pair%s without an answer", (unsigned long long)group->silent,
-			group->silent == 1 ? "" : "s");
+			number_s(group->silent));
 	fputc('\n', out);
 }
 

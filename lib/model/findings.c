@@ -8,6 +8,7 @@
 #include <base/array.h>
 #include <base/file.h>
 #include <base/json.h>
+#include <base/number.h>
 
 #include "json_lines.h"
 
@@ -180,6 +181,6 @@ void findings_print(const struct findings *findings, bool brief, FILE *out)
 			fprintf(out, "      %-12s fix: %s\n      %-12s see: firmware-notes/%s.md\n", "", finding->fix,
 				"", finding->note);
 	}
-	fprintf(out, "%zu ok, %zu warnings, %zu failures: %s\n", findings_count(findings, FINDING_OK), warnings,
-		failures, failures ? "not usable" : "usable");
+	fprintf(out, "%zu ok, %zu warning%s, %zu failure%s: %s\n", findings_count(findings, FINDING_OK), warnings,
+		number_s(warnings), failures, number_s(failures), failures ? "not usable" : "usable");
 }

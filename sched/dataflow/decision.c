@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <base/array.h>
+#include <base/number.h>
 #include <sched/dataflow/latency.h>
 
 /* If the relative difference of two goals is at most this, they count as equal, and carried_MBps decides. */
@@ -236,8 +237,9 @@ static int count_slots(struct decision *decision, struct error *err)
 	for (uint32_t h = 0; h < decision->host_count; h++)
 		free_slots += decision_free_slots(decision, decision->hosts[h]);
 	if (waiting > free_slots)
-		return error_set(err, ENOSPC, "job '%s': %llu tasks to place, %llu free slots", job->name,
-				 (unsigned long long)waiting, (unsigned long long)free_slots);
+		return error_set(err, ENOSPC, "job '%s': %llu task%s to place, %llu free slot%s", job->name,
+				 (unsigned long long)waiting, number_s(waiting), (unsigned long long)free_slots,
+				 number_s(free_slots));
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include <base/number.h>
 #include <base/quantile.h>
 
 static double end_of(const struct dataflow_simulate_result *result)
@@ -45,14 +46,15 @@ void simulate_result_print(const struct dataflow *dataflow, const struct dataflo
 			job->start_s, job->end_s, job->MB,
 			until > job->start_s ? job->MB / (until - job->start_s) : NAN);
 		if (job->moved_tasks > 0)
-			fprintf(out, "  %u tasks moved", job->moved_tasks);
+			fprintf(out, "  %u task%s moved", job->moved_tasks, number_s(job->moved_tasks));
 		fputc('\n', out);
 	}
-	fprintf(out, "%u of %u jobs ended", ended, result->job_count);
+	fprintf(out, "%u of %u job%s ended", ended, result->job_count, number_s(result->job_count));
 	if (ended > 0)
 		fprintf(out, ", half of them within %.3f s of their arrival", median);
-	fprintf(out, "; all jobs together sent %.2f MB/s on average over %.3f s; %u routes replaced after failures\n",
-		end_s > 0 ? simulate_mean_MBps(result, 0, end_s) : 0, end_s, result->rerouted);
+	fprintf(out, "; all jobs together sent %.2f MB/s on average over %.3f s; %u route%s replaced after failures\n",
+		end_s > 0 ? simulate_mean_MBps(result, 0, end_s) : 0, end_s, result->rerouted,
+		number_s(result->rerouted));
 }
 
 static json_t *number(double value)

@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <base/number.h>
+
 enum { CELL_BYTES = 192, COLUMNS = 7 };
 
 static const char *const headings[COLUMNS] = {"JOB.TASK",    "MACHINE",   "RTT TO ROOT", "PERFORMANCE",
@@ -110,14 +112,17 @@ static void print_head(const struct place_world *world, const struct place_outco
 	if (strcmp(policy->name, "nomora") == 0)
 		fprintf(out, ", p_m %" PRId64 ", p_r %" PRId64 ", %s", settings->p_m, settings->p_r,
 			settings->preemption ? "preemption" : "no preemption");
-	fprintf(out, "; %u machines in %u racks, %" PRId64 " of %" PRId64 " slots free; %zu jobs, %zu tasks\n",
-		world->cluster->machine_count, world->cluster->rack_count, totals->slots_free_before, totals->slots,
-		world->jobs->count, outcome->explanation.task_count);
+	fprintf(out, "; %u machine%s in %u rack%s, %" PRId64 " of %" PRId64 " slot%s free; %zu job%s, %zu task%s\n",
+		world->cluster->machine_count, number_s(world->cluster->machine_count), world->cluster->rack_count,
+		number_s(world->cluster->rack_count), totals->slots_free_before, totals->slots,
+		number_s((uint64_t)totals->slots), world->jobs->count, number_s(world->jobs->count),
+		outcome->explanation.task_count, number_s(outcome->explanation.task_count));
 	if (policy->root_first)
 		fprintf(out,
 			"One round = two solves: roots first (%zu placed), then the other tasks, whose roots are known "
-			"(%zu moves).\n",
-			round->roots_placed, round->move_count - round->root_moves);
+			"(%zu move%s).\n",
+			round->roots_placed, round->move_count - round->root_moves,
+			number_s(round->move_count - round->root_moves));
 	print_latency(world, out);
 	fputc('\n', out);
 }

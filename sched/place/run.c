@@ -9,6 +9,7 @@
 
 #include <base/file.h>
 #include <base/log.h>
+#include <base/number.h>
 
 /*
  * THRESHOLD_NONE: the maximum cost, so this threshold keeps every arc. TASKS_NAMED: maximum number of tasks that a
@@ -122,7 +123,7 @@ static void warn_of_thresholds(const struct place_world *world, const struct pla
 	if (count > 0)
 		log_warning("--p-m %lld, --p-r %lld: %zu task%s found no machine or rack with a free slot within these "
 			    "thresholds and took any slot (%s%s)",
-			    (long long)settings->p_m, (long long)settings->p_r, count, count == 1 ? "" : "s", text,
+			    (long long)settings->p_m, (long long)settings->p_r, count, number_s((uint64_t)count), text,
 			    count > TASKS_NAMED ? ", ..." : "");
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <base/log.h>
+#include <base/number.h>
 #include <sched/mcf/algorithms.h>
 
 /* Hosts' clocks may differ by this much. */
@@ -38,7 +39,7 @@ static int load_curves(struct place_world *world, struct error *err)
 			log_warning("curve %s: %ld disturbed run%s in its sweep; measure the curve again before you "
 				    "rely on it",
 				    curve_library_name(world->library, i), curve->disturbed_runs,
-				    curve->disturbed_runs == 1 ? "" : "s");
+				    number_s((uint64_t)curve->disturbed_runs));
 	}
 	return 0;
 }
@@ -46,18 +47,19 @@ static int load_curves(struct place_world *world, struct error *err)
 static void warn_of_latency(const struct place_settings *settings, const struct latency_view_load *loaded)
 {
 	if (loaded->unknown > 0)
-		log_warning("%s: ignored %llu rows that name machines outside the cluster (the first is '%s')",
-			    settings->latency, (unsigned long long)loaded->unknown, loaded->unknown_name);
+		log_warning("%s: ignored %llu row%s with machines outside the cluster (the first is '%s')",
+			    settings->latency, (unsigned long long)loaded->unknown, number_s(loaded->unknown),
+			    loaded->unknown_name);
 	if (loaded->unanswered > 0)
-		log_warning("%s: %llu pairs never answered and count as unreachable", settings->latency,
-			    (unsigned long long)loaded->unanswered);
+		log_warning("%s: %llu pair%s never answered: unreachable", settings->latency,
+			    (unsigned long long)loaded->unanswered, number_s(loaded->unanswered));
 	if (loaded->old > 0)
-		log_warning("%s: %llu rows are older than %g s (--max-age); they count as not measured",
-			    settings->latency, (unsigned long long)loaded->old, settings->max_age_s);
+		log_warning("%s: %llu row%s older than %g s (--max-age): not measured", settings->latency,
+			    (unsigned long long)loaded->old, number_s(loaded->old), settings->max_age_s);
 	if (loaded->future > 0)
-		log_warning("%s: %llu rows are dated in the future; they count as not measured: set the clocks of the "
+		log_warning("%s: %llu row%s dated in the future: not measured; set the clocks of the "
 			    "hosts, or use --max-age 0",
-			    settings->latency, (unsigned long long)loaded->future);
+			    settings->latency, (unsigned long long)loaded->future, number_s(loaded->future));
 }
 
 /* Loads the matrix into the view, which has one round trip per pair, and frees the matrix, which is much larger. */

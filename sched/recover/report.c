@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <base/json.h>
+#include <base/number.h>
 #include <sched/recovery/explain.h>
 
 #include "recover_priv.h"
@@ -141,9 +142,9 @@ int recover_print(const struct recovery_scenario *s, const struct recovery_answe
 	double before = recovery_evaluate_before(s);
 	struct detail d;
 
-	fprintf(out, "%s: %u failed %s, %u candidate servers, solver took %.3g ms\n",
-		recovery_status_name(answer->status), answer->failed_count,
-		answer->failed_count == 1 ? "task" : "tasks", answer->candidate_count, 1000 * answer->solve_s);
+	fprintf(out, "%s: %u failed task%s, %u candidate server%s, solver took %.3g ms\n",
+		recovery_status_name(answer->status), answer->failed_count, number_s(answer->failed_count),
+		answer->candidate_count, number_s(answer->candidate_count), 1000 * answer->solve_s);
 	if (!answer->server)
 		return 0;
 	if (!fill_detail(s, answer, &d))

@@ -13,6 +13,7 @@
 
 #include <base/file.h>
 #include <base/json.h>
+#include <base/number.h>
 
 #include "simulate_priv.h"
 
@@ -246,7 +247,7 @@ static void print_duration(FILE *out, double seconds)
 static void print_left_out(uint64_t count, const char *what, FILE *out)
 {
 	if (count > 0)
-		fprintf(out, ", %" PRIu64 " %s", count, what);
+		fprintf(out, ", %" PRIu64 " task%s %s", count, number_s(count), what);
 }
 
 void simulate_print_table(const struct simulate *simulate, FILE *out)
@@ -254,13 +255,15 @@ void simulate_print_table(const struct simulate *simulate, FILE *out)
 	const struct workload *workload = simulate->workload;
 
 	fprintf(out,
-		"%zu machines, %zu jobs, %zu tasks; left out: %" PRIu64 " tasks that never ran, %" PRIu64
-		" jobs of one task",
-		workload->machine_count, workload->job_count, workload->task_count, workload->left_out.never_ran,
-		workload->left_out.single_jobs);
-	print_left_out(workload->left_out.too_early, "tasks that ended before --from", out);
-	print_left_out(workload->left_out.too_late, "tasks submitted after the simulated time (--hours)", out);
-	print_left_out(workload->left_out.not_drawn, "tasks outside --fraction", out);
+		"%zu machine%s, %zu job%s, %zu task%s; left out: %" PRIu64 " task%s that never ran, %" PRIu64
+		" job%s of one task",
+		workload->machine_count, number_s(workload->machine_count), workload->job_count,
+		number_s(workload->job_count), workload->task_count, number_s(workload->task_count),
+		workload->left_out.never_ran, number_s(workload->left_out.never_ran), workload->left_out.single_jobs,
+		number_s(workload->left_out.single_jobs));
+	print_left_out(workload->left_out.too_early, "that ended before --from", out);
+	print_left_out(workload->left_out.too_late, "submitted after the simulated time (--hours)", out);
+	print_left_out(workload->left_out.not_drawn, "outside --fraction", out);
 	fputs("\n\n", out);
 	fprintf(out, "%-38s %6s %6s %6s %10s %10s %10s %10s %9s %7s\n", "POLICY", "AREA", "WORST", "TASKS",
 		"PLACED p50", "p99", "ROUND p50", "p99", "MIGRATED", "WAITING");

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <base/file.h>
+#include <base/number.h>
 #include <plot/chart.h>
 
 enum { POINTS_MAXIMUM = 400 };
@@ -250,8 +251,10 @@ static int print_page(const struct simulate *simulate, FILE *out, struct error *
 	      "td:first-child,th:first-child{text-align:left}figure{margin:1em 0}svg{max-width:100%}"
 	      "</style>\n<h1>Simulated day</h1>\n",
 	      out);
-	fprintf(out, "<p>%zu machines, %zu jobs, %zu tasks%s. Points are the published quantiles.</p>\n",
-		simulate->workload->machine_count, simulate->workload->job_count, simulate->workload->task_count,
+	fprintf(out, "<p>%zu machine%s, %zu job%s, %zu task%s%s. Points are the published quantiles.</p>\n",
+		simulate->workload->machine_count, number_s(simulate->workload->machine_count),
+		simulate->workload->job_count, number_s(simulate->workload->job_count), simulate->workload->task_count,
+		number_s(simulate->workload->task_count),
 		simulate_complete(simulate) ? "" : "; <b>partial results: the simulation was stopped</b>");
 	print_numbers(simulate, out);
 	fputs("<h2>Figure 5: average application performance</h2>\n", out);

@@ -54,6 +54,11 @@ tr -d '\r' <sweep.csv | sed 's/$/\r/' >crlf.csv
 check "so do lines that end in CRLF" sh -c "
 	'$nomora' fit crlf.csv -a sweep --baseline-rtt-us 31 -q -o crlf.json && cmp curve.json crlf.json"
 
+awk -F, -v OFS=, 'NR == 55 { $7 *= 0.01 } { print }' sweep.csv >wild.csv
+run "$nomora" fit wild.csv
+printf '%s\n' "$out" | grep -q '^warning: 1 outlier .*, kept; the worst: line 55, x [0-9.]* us, -[0-9.]* deviations.*--without-outliers' &&
+	pass "a wild run is named, and how to exclude it" || fail "a wild run is named, and how to exclude it" "$out" "$err"
+
 run "$nomora" fit sweep.csv --degree 2 --threshold 45
 printf '%s\n' "$out" | grep -q 'p(x) = 1 for x < 45 us; 0.9[78]' && pass "threshold and degree forced" ||
 	fail "threshold and degree forced" "$out" "$err"

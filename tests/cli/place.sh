@@ -184,11 +184,11 @@ expect "a refused move is counted, and nothing is called optimal" 'd["solver"]["
 sed 's/1795188663.25$/1000/' mesh.csv >old.csv
 run "${place[@]}" --jobs pair.jsonl --latency old.csv --max-age 60 --json
 expect "what is older than --max-age counts as not measured" '[t["rtt_origin"] for t in d["tasks"] if t["task"] == "a"]' "['topology']"
-printf '%s\n' "$err" | grep -q 'old.csv: 56 rows are older than 60 s' && pass "and is counted" || fail "and is counted" "$err"
+printf '%s\n' "$err" | grep -q 'old.csv: 56 rows older than 60 s' && pass "and is counted" || fail "and is counted" "$err"
 sed "2,\$s/,[^,]*\$/,$(date -d '+1 hour' +%s)/" old.csv >future.csv
 run "${place[@]}" --jobs pair.jsonl --latency future.csv --max-age 60 --json
 expect "and what is dated in the future" '[t["rtt_origin"] for t in d["tasks"] if t["task"] == "a"]' "['topology']"
-printf '%s\n' "$err" | grep -q 'rows are dated in the future' && pass "which it says" || fail "which it says" "$err"
+printf '%s\n' "$err" | grep -q 'rows dated in the future' && pass "which it says" || fail "which it says" "$err"
 run "${place[@]}" --jobs pair.jsonl --latency part.csv --json
 expect "a running task stays without preemption" '[t["machine"] for t in d["tasks"]]' "['h1', 'h2']"
 sed 's/"h2"/"h5"/' pair.jsonl >far.jsonl
@@ -529,7 +529,7 @@ expect "no jobs at all is no error" 'd["totals"]["tasks"]' 0
 
 printf '%s\nh1,h2,1,2,3,0,9,1\nh1,stranger,1,2,3,0,9,1\n' "$header" >stranger.csv
 run "${place[@]}" --jobs jobs.jsonl --latency stranger.csv
-[ "$code" -eq 0 ] && printf '%s\n' "$err" | grep -q "warning: stranger.csv: ignored 1 rows that name machines .*'stranger'" &&
+[ "$code" -eq 0 ] && printf '%s\n' "$err" | grep -q "warning: stranger.csv: ignored 1 row with machines .*'stranger'" &&
 	pass "a matrix larger than the cluster: a warning" || fail "a matrix larger than the cluster: a warning" "$code $err"
 
 # Bad input: one line with file, line and reason, exit 1.

@@ -24,4 +24,10 @@ int number_parse_i64(const char *text, int64_t *value);
  */
 void number_print_double(double value, char *text, size_t bytes);
 
+/* Returns the ending of a plural, "" for 1 and "s" otherwise: printf("%u job%s", count, number_s(count)). */
+static inline const char *number_s(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
 #endif
