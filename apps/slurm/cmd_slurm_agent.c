@@ -38,7 +38,7 @@ int command_slurm_agent(int argc, char **argv)
 			      "unix socket for the plug-in's requests"),
 		OPTION_DOUBLE(struct settings, agent.poll_s, "poll", 0, "S", 0.01, 60, "time between two polls"),
 		OPTION_DOUBLE(struct settings, agent.patience_s, "patience", 0, "S", 0, 3600,
-			      "release held jobs to Slurm if schedd has not answered for this time"),
+			      "leave a job to Slurm that has not started where schedd decided for this time"),
 		OPTION_HEADING("Moves of running jobs:"),
 		OPTION_CHOICE(struct settings, migrate, "migrate", 'm', "WHEN", migrations,
 			      "requeue jobs that would perform better elsewhere"),
@@ -59,7 +59,7 @@ int command_slurm_agent(int argc, char **argv)
 	};
 	struct settings settings = {.agent = {.socket = "/run/nomora-slurm/slurm.sock",
 					      .poll_s = 0.2,
-					      .patience_s = 5,
+					      .patience_s = 1.5,
 					      .migrate_gain = 0.1,
 					      .no_return_s = 600,
 					      .review_s = 2}};

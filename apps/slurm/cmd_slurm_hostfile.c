@@ -17,7 +17,7 @@ static const char teach[] =
 	"  nomora slurm-hostfile >hosts; SLURM_HOSTFILE=hosts srun -n $SLURM_NTASKS -m arbitrary ./program\n"
 	"  nomora slurm-hostfile >hosts; mpirun --hostfile hosts --map-by seq --oversubscribe ./program\n"
 	"\n"
-	"Exit status: 0 printed, 1 failed or not placed by nomora, 2 usage.\n";
+	"Exit status: 0 printed, 1 failed or no nodes yet, 2 usage.\n";
 
 static int run(void *context, const struct option_operands *operands, struct error *err)
 {

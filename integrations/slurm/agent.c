@@ -81,8 +81,6 @@ static int look_at_job(struct agent *agent, const struct slurm_job *job, const s
 	missed = missed_its_run(agent, job, mark, &sched);
 	if (missed || needs_hosts(agent, job, mark, &sched))
 		code = link_read_job(&agent->link, id, &sched, err);
-	else if (mark->kind == SLURM_MARK_PLACED && sched.decided == job->tasks && job->state == SLURM_PENDING)
-		return 0; /* the placed job waits in Slurm's queue for its nodes */
 	if (code == 0 && job->state == SLURM_RUNNING) {
 		hosts = slurm_job_hosts(job, mark);
 		code = hosts && hosts[0] ? 0 : error_set(err, EAGAIN, "job %s has no nodes yet", job->name);
@@ -237,8 +235,8 @@ static int set_machines(struct agent *agent, struct error *err)
 	return code < 0 ? code : 0;
 }
 
-/* Releases the held jobs because schedd does not answer: Slurm decides where they run. */
-static void release_held(struct agent *agent)
+/* Removes the nodes of jobs that wait to start, because schedd does not answer: Slurm decides where they run. */
+static void pass_waiting(struct agent *agent)
 {
 	for (uint32_t j = 0; j < agent->view.job_count; j++) {
 		const struct slurm_job *job = &agent->view.jobs[j];
@@ -248,12 +246,22 @@ static void release_held(struct agent *agent)
 
 		if (!is_ours(job, &request, &mark))
 			continue;
-		if (job->state == SLURM_PENDING && job->held && slurm_may_start(job, time(NULL)) &&
-		    (mark.kind == SLURM_MARK_HELD || mark.kind == SLURM_MARK_MOVING) &&
-		    agent_pass(job, false, "schedd does not answer", &err) < 0)
+		if (job->state == SLURM_PENDING && slurm_may_start(job, time(NULL)) && mark.kind != SLURM_MARK_NONE &&
+		    mark.kind != SLURM_MARK_PASS && !slurm_is_adopted(job, &mark) &&
+		    agent_pass(job, "schedd does not answer", &err) < 0)
 			log_warning("job %s: %s", job->name, err.text);
 		slurm_mark_free(&mark);
 	}
+}
+
+/* True if jobs wait for nodes. A further job then has its turn by Slurm's order, which schedd does not know. */
+static bool has_queue(const struct slurm_view *view)
+{
+	uint32_t j = 0;
+
+	while (j < view->job_count && !(view->jobs[j].state == SLURM_PENDING && view->jobs[j].waits_for_nodes))
+		j++;
+	return j < view->job_count;
 }
 
 /* Logs once when a server stops or resumes answering. */
@@ -288,7 +296,7 @@ static int ask_schedd(struct agent *agent, struct error *err)
 		return code;
 	agent->new_decisions = agent->link.last_decision != agent->seen_decision;
 	agent->seen_decision = agent->link.last_decision;
-	answers_hold(agent->answers, link_curves(&agent->link, NULL), agent->view.partition);
+	answers_offer(agent->answers, link_curves(&agent->link, NULL), agent->view.partition, has_queue(&agent->view));
 	if (now.v >= agent->next_machines.v) {
 		agent->next_machines = ns_add(now, ns_from_us(MACHINES_S * 1e6));
 		code = set_machines(agent, err);
@@ -345,7 +353,7 @@ static int take_turn(struct agent *agent, struct error *err)
 	hash_table_clear(&agent->refused); /* when schedd answers again, it may have other curves */
 	silent_s = ns_to_s(ns_sub(ns_now_monotonic(), agent->answered));
 	if (silent_s >= agent->options.patience_s)
-		release_held(agent);
+		pass_waiting(agent);
 	return 0;
 }
 
@@ -361,7 +369,7 @@ int slurm_agent_run(const struct slurm_agent_options *options, const volatile si
 	agent.at_once = at_once_create(&agent.link);
 	if (!agent.at_once)
 		return error_set(err, ENOMEM, "out of memory");
-	agent.answers = answers_create(options->socket, &at_once_decider, agent.at_once, err);
+	agent.answers = answers_create(options->socket, at_once_decide, agent.at_once, err);
 	if (!agent.answers) {
 		at_once_destroy(agent.at_once);
 		return error_code(err, ENOMEM);
@@ -427,8 +435,8 @@ int slurm_job_layout(const struct slurm_job_name *name, char ***hosts, uint32_t 
 	code = slurm_view_read_job(&view, name, err);
 	if (code == 0)
 		code = slurm_mark_parse(view.jobs[0].mark ? view.jobs[0].mark : "", &mark);
-	if (code == 0 && mark.kind != SLURM_MARK_PLACED)
-		code = error_set(err, ENOENT, "the job was not placed by nomora");
+	if (code == 0 && mark.kind != SLURM_MARK_PLACED && view.jobs[0].share_count == 0)
+		code = error_set(err, ENOENT, "the job has no nodes yet");
 	if (code == 0)
 		code = copy_layout(&view.jobs[0], &mark, hosts, count);
 	slurm_mark_free(&mark);

@@ -60,11 +60,8 @@ void agent_job_id(const struct slurm_job *job, const struct slurm_mark *mark, ch
 int agent_take_step(struct agent *agent, enum slurm_step step, const struct slurm_job *job,
 		    const struct slurm_request *request, const struct slurm_mark *mark, const struct sched_job *sched,
 		    char *const *hosts, struct error *err);
-/*
- * Leaves a held job to Slurm, which then decides where it runs. `placed`: the job has the nodes of an earlier
- * placement; removes them.
- */
-int agent_pass(const struct slurm_job *job, bool placed, const char *reason, struct error *err);
+/* Leaves a waiting job to Slurm, which then decides where it runs. */
+int agent_pass(const struct slurm_job *job, const char *reason, struct error *err);
 
 /*
  * Returns the distinct hosts as "n1,n3", in the order of the tasks. *count: number of these hosts; *most: largest
@@ -75,9 +72,9 @@ char *agent_list_hosts(char *const *hosts, uint32_t tasks, uint32_t *count, uint
 /* Decides about new jobs while slurmctld waits for the answer. Uses only the socket of `link`. */
 struct at_once *at_once_create(const struct link *link); /* NULL: out of memory */
 void at_once_destroy(struct at_once *at_once);
-extern const struct answers_decider at_once_decider; /* the context is a struct at_once */
+answers_decide at_once_decide; /* the context is a struct at_once */
 /*
- * True if at_once_decider gave this id to a new job so recently that Slurm's list of jobs may not contain the job yet.
+ * True if at_once_decide() gave this id to a new job so recently that Slurm's list of jobs may not contain the job yet.
  */
 bool at_once_is_fresh(struct at_once *at_once, const char *id);
 

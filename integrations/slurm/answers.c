@@ -24,12 +24,13 @@ enum { LINE_BYTES = ANSWER_BYTES, READ_MS = 100, WAKE_MS = 200 };
 struct answers {
 	int fd, lock_fd; /* lock_fd: lock file; unlike the socket's name, the lock vanishes when the process ends */
 	char path[sizeof((struct sockaddr_un *)0)->sun_path];
-	const struct answers_decider *decider;
+	answers_decide *decide;
 	void *context;
 	pthread_t thread;
 	pthread_mutex_t lock; /* protects the fields below */
 	json_t *curves;
 	char *partition;
+	bool queue;
 	uint32_t allowed; /* uid that may ask, besides root and the agent's own */
 	struct ns until;
 	bool stop;
@@ -46,7 +47,7 @@ static bool has_curve(const json_t *curves, const char *name)
 	return curves == NULL;
 }
 
-enum verdict { VERDICT_PASS, VERDICT_HOLD, VERDICT_UNKNOWN_CURVE };
+enum verdict { VERDICT_PASS, VERDICT_DECIDE, VERDICT_UNKNOWN_CURVE };
 
 static enum verdict judge(struct answers *answers, const char *curve, const char *partition)
 {
@@ -55,7 +56,9 @@ static enum verdict judge(struct answers *answers, const char *curve, const char
 	pthread_mutex_lock(&answers->lock);
 	if (ns_now_monotonic().v < answers->until.v && answers->partition &&
 	    (strcmp(partition, "-") == 0 || strcmp(partition, answers->partition) == 0))
-		verdict = has_curve(answers->curves, curve) ? VERDICT_HOLD : VERDICT_UNKNOWN_CURVE;
+		verdict = !has_curve(answers->curves, curve) ? VERDICT_UNKNOWN_CURVE
+			  : answers->queue                   ? VERDICT_PASS
+							     : VERDICT_DECIDE;
 	pthread_mutex_unlock(&answers->lock);
 	return verdict;
 }
@@ -68,42 +71,15 @@ static void send_line(int fd, char line[static LINE_BYTES])
 	send(fd, line, length + 1, MSG_NOSIGNAL);
 }
 
-/* True if another client is waiting to connect. */
-static bool is_asked(const struct answers *answers)
-{
-	struct pollfd polled = {.fd = answers->fd, .events = POLLIN};
-
-	return poll(&polled, 1, 0) == 1;
-}
-
-static void hold(struct answers *answers, int fd, const struct slurm_request *request, uint32_t tasks)
-{
-	char id[SLURM_NAME_BYTES], reply[LINE_BYTES] = "HOLD";
-
-	if (answers->decider) {
-		answers->decider->take_id(answers->context, id);
-		snprintf(reply, LINE_BYTES, "HOLD %s%s held", SLURM_REQUEST_PREFIX, id);
-	}
-	send_line(fd, reply);
-	if (answers->decider && !is_asked(answers) &&
-	    answers->decider->decide(answers->context, id, request, tasks, reply))
-		send_line(fd, reply);
-}
-
-/*
- * Answers "SUBMIT TASKS PARTITION COMMENT" or "LATER TASKS PARTITION COMMENT" by the protocol. LATER: schedd decides
- * about the elements of an array one by one, once Slurm has numbered them, and about a job with dependencies once they
- * are fulfilled.
- */
+/* Answers "SUBMIT TASKS PARTITION COMMENT" by the protocol. */
 static void answer_line(struct answers *answers, int fd, char *line)
 {
-	static const char submit[] = "SUBMIT ", later[] = "LATER ";
-	bool now = strncmp(line, submit, strlen(submit)) == 0, waits = strncmp(line, later, strlen(later)) == 0;
-	char *rest = line + (now ? strlen(submit) : waits ? strlen(later) : strlen(line));
+	static const char submit[] = "SUBMIT ";
+	bool known = strncmp(line, submit, strlen(submit)) == 0;
 	struct slurm_request request;
 	struct error err = {0};
 	char *end, *partition, *comment, reply[LINE_BYTES] = "PASS";
-	unsigned long tasks = strtoul(rest, &end, 10);
+	unsigned long tasks = strtoul(line + (known ? strlen(submit) : strlen(line)), &end, 10);
 	enum verdict verdict = VERDICT_PASS;
 	int code = 0;
 
@@ -113,12 +89,8 @@ static void answer_line(struct answers *answers, int fd, char *line)
 		code = slurm_request_parse(comment, (uint32_t)tasks, &request, &err);
 	if (code > 0)
 		verdict = judge(answers, request.curve, partition);
-	if (verdict == VERDICT_HOLD && now) {
-		hold(answers, fd, &request, (uint32_t)tasks);
-		return;
-	}
-	if (verdict == VERDICT_HOLD)
-		snprintf(reply, LINE_BYTES, "HOLD");
+	if (verdict == VERDICT_DECIDE && !answers->decide(answers->context, &request, (uint32_t)tasks, reply))
+		snprintf(reply, LINE_BYTES, "PASS");
 	if (code < 0)
 		snprintf(reply, LINE_BYTES - 1, "REFUSE nomora: %s", err.text);
 	else if (verdict == VERDICT_UNKNOWN_CURVE)
@@ -232,8 +204,7 @@ static int listen_at(const char *path, struct error *err)
 	return code;
 }
 
-struct answers *answers_create(const char *path, const struct answers_decider *decider, void *context,
-			       struct error *err)
+struct answers *answers_create(const char *path, answers_decide *decide, void *context, struct error *err)
 {
 	struct answers *answers = calloc(1, sizeof *answers);
 	int code;
@@ -242,7 +213,7 @@ struct answers *answers_create(const char *path, const struct answers_decider *d
 		error_set(err, ENOMEM, "out of memory");
 		return NULL;
 	}
-	answers->decider = decider;
+	answers->decide = decide;
 	answers->context = context;
 	pthread_mutex_init(&answers->lock, NULL);
 	answers->lock_fd = answers->fd = -1;
@@ -292,11 +263,12 @@ void answers_allow(struct answers *answers, uint32_t uid)
 	pthread_mutex_unlock(&answers->lock);
 }
 
-void answers_hold(struct answers *answers, json_t *curves, const char *partition)
+void answers_offer(struct answers *answers, json_t *curves, const char *partition, bool queue)
 {
 	pthread_mutex_lock(&answers->lock);
 	free(answers->partition);
 	answers->partition = partition ? strdup(partition) : NULL;
+	answers->queue = queue;
 	json_decref(answers->curves);
 	answers->curves = curves;
 	answers->until = ns_add(ns_now_monotonic(), ns_from_us(VALID_S * 1e6));

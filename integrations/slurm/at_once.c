@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Gets schedd's decision about a new job while sbatch waits. The job has no number in Slurm yet, so it is submitted to
- * schedd under a new id. The job's mark contains this id, also if schedd decides too late for sbatch.
+ * schedd under a new id, which the job's mark contains. If schedd decides too late, Slurm decides: the next turn
+ * removes the job from schedd.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -53,10 +54,8 @@ void at_once_destroy(struct at_once *at_once)
 }
 
 /* Creates a new id, which counts as fresh for FRESH_S seconds. */
-static void take_id(void *context, char id[static SLURM_NAME_BYTES])
+static void take_id(struct at_once *at_once, char id[static SLURM_NAME_BYTES])
 {
-	struct at_once *at_once = context;
-
 	pthread_mutex_lock(&at_once->lock);
 	snprintf(id, SLURM_NAME_BYTES, LINK_ID_PREFIX "%llx-%llu", (unsigned long long)at_once->start,
 		 (unsigned long long)at_once->count + 1);
@@ -93,18 +92,32 @@ static bool print_place(const char *id, const struct sched_job *job, char answer
 	return fits;
 }
 
-static bool decide(void *context, const char *id, const struct slurm_request *request, uint32_t tasks,
-		   char answer[static ANSWER_BYTES])
+/* The id is not fresh any more, so that the next turn removes it from schedd. */
+static void drop_id(struct at_once *at_once, const char *id)
 {
-	struct at_once *at_once = context;
-	struct sched_job job;
-	bool placed;
+	uint64_t key = hash_text(id);
 
-	if (link_decide(at_once->link, id, request, tasks, LIMIT_MS, &job) < 0)
-		return false;
-	placed = print_place(id, &job, answer);
-	link_job_free(&job);
-	return placed;
+	pthread_mutex_lock(&at_once->lock);
+	for (uint64_t n = 0; n < FRESH_MOST && n < at_once->count; n++)
+		if (at_once->fresh[n].key == key)
+			at_once->fresh[n].until = (struct ns){0};
+	pthread_mutex_unlock(&at_once->lock);
 }
 
-const struct answers_decider at_once_decider = {.take_id = take_id, .decide = decide};
+bool at_once_decide(void *context, const struct slurm_request *request, uint32_t tasks,
+		    char answer[static ANSWER_BYTES])
+{
+	struct at_once *at_once = context;
+	char id[SLURM_NAME_BYTES];
+	struct sched_job job;
+	bool placed = false;
+
+	take_id(at_once, id);
+	if (link_decide(at_once->link, id, request, tasks, LIMIT_MS, &job) == 0) {
+		placed = print_place(id, &job, answer);
+		link_job_free(&job);
+	}
+	if (!placed)
+		drop_id(at_once, id);
+	return placed;
+}

@@ -4,6 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool slurm_is_adopted(const struct slurm_job *job, const struct slurm_mark *mark)
+{
+	return strncmp(mark->id, LINK_ID_PREFIX, strlen(LINK_ID_PREFIX)) == 0 &&
+	       strcmp(mark->id + strlen(LINK_ID_PREFIX), job->name) == 0;
+}
+
 bool slurm_may_start(const struct slurm_job *job, time_t now)
 {
 	return job->restarts == 0 || now > job->submitted;
@@ -78,36 +84,20 @@ static bool is_decided(const struct slurm_job *job, const struct sched_job *sche
 	return sched->tasks == job->tasks && sched->decided == job->tasks;
 }
 
-static enum slurm_step step_of_held(const struct slurm_job *job, const struct sched_job *sched, double patience_s)
+/* Chooses the step for a job that waits to start on the nodes of a decision, or that was requeued. */
+static enum slurm_step step_of_waiting(const struct slurm_job *job, const struct slurm_mark *mark,
+				       const struct sched_job *sched, double patience_s)
 {
-	if (!job->held) /* a user has released the job */
-		return SLURM_STEP_PASS;
-	if (job->depends) /* a decision of schedd would reserve slots that the job cannot use yet */
-		return sched->known ? SLURM_STEP_FORGET : SLURM_STEP_NONE;
-	if (!sched->known || sched->running > 0 || sched->tasks != job->tasks)
-		return SLURM_STEP_SUBMIT;
-	if (sched->failed > 0)
-		return SLURM_STEP_PASS;
-	if (is_decided(job, sched))
-		return SLURM_STEP_PLACE;
-	return sched->age_s > patience_s ? SLURM_STEP_PASS : SLURM_STEP_NONE;
-}
+	bool undecided = !sched->known || sched->running > 0 || sched->tasks != job->tasks;
 
-/* Chooses the step for a job whose placement was passed to Slurm and that waits for its nodes. */
-static enum slurm_step step_of_placed(const struct slurm_job *job, const struct slurm_mark *mark,
-				      const struct sched_job *sched, double patience_s)
-{
-	if (job->held && job->held_by_slurm) /* Slurm cannot start the job on these nodes */
+	/* held: by a user, or by Slurm, which cannot start the job on these nodes */
+	if (job->held || job->eligible_s > patience_s || (!undecided && sched->failed > 0))
 		return SLURM_STEP_PASS;
-	if (job->held) /* a user has held the job; schedd's decision reserves the slots until the decision times out */
-		return sched->running > 0 ? SLURM_STEP_FORGET : SLURM_STEP_NONE;
-	if (!sched->known || sched->running > 0)
-		return SLURM_STEP_HOLD;
-	if (sched->failed > 0 || (sched->decided == 0 && sched->age_s > patience_s))
-		return SLURM_STEP_PASS;
-	/* Slurm did not start the job in time, and schedd has decided on other machines. */
-	if (is_decided(job, sched) && mark->host_count == job->tasks &&
-	    !same_hosts(mark->hosts, sched->hosts, job->tasks))
+	if (undecided)
+		return job->restarts > 0 ? SLURM_STEP_SUBMIT : SLURM_STEP_PASS;
+	if (is_decided(job, sched) && sched->hosts &&
+	    (mark->kind == SLURM_MARK_MOVING || mark->host_count != job->tasks ||
+	     !same_hosts(mark->hosts, sched->hosts, job->tasks)))
 		return SLURM_STEP_PLACE;
 	return SLURM_STEP_NONE;
 }
@@ -131,11 +121,11 @@ enum slurm_step slurm_choose_step(const struct slurm_job *job, const struct slur
 	if (job->state != SLURM_PENDING)
 		return SLURM_STEP_NONE;
 	switch (mark->kind) {
-	case SLURM_MARK_HELD:
 	case SLURM_MARK_MOVING:
-		return step_of_held(job, sched, patience_s);
 	case SLURM_MARK_PLACED:
-		return step_of_placed(job, mark, sched, patience_s);
+		if (slurm_is_adopted(job, mark)) /* Slurm decides again */
+			return sched->known ? SLURM_STEP_FORGET : SLURM_STEP_NONE;
+		return step_of_waiting(job, mark, sched, patience_s);
 	default:
 		return sched->known ? SLURM_STEP_FORGET : SLURM_STEP_NONE;
 	}

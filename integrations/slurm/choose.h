@@ -10,13 +10,15 @@
 
 #include "view.h"
 
+/* Begins the ids of Slurm's jobs in schedd. */
+#define LINK_ID_PREFIX "slurm-"
+
 /* The state of a job in schedd. */
 struct sched_job {
 	bool known;
 	uint32_t tasks, decided,
 		running; /* numbers of tasks: all; those with a decision that do not run yet; running */
 	uint32_t failed;
-	double age_s; /* time since the job was submitted to schedd */
 	char **hosts; /* machine of each task; NULL: the task has none */
 };
 
@@ -26,19 +28,24 @@ enum slurm_step {
 	SLURM_STEP_ADOPT,   /* report the running job to schedd */
 	SLURM_STEP_START,   /* the job runs as schedd decided: report its start to schedd */
 	SLURM_STEP_PLACE,   /* pass schedd's decision to Slurm */
-	SLURM_STEP_HOLD,    /* the job was requeued by a user or Slurm: hold it until schedd has decided again */
 	SLURM_STEP_PASS,    /* leave the job to Slurm, which decides where it runs */
 	SLURM_STEP_FORGET,  /* remove the job from schedd */
 	SLURM_STEP_REQUEUE, /* requeue the running job, so that it starts again where schedd decided */
 };
 
 /*
- * Chooses the next step. A held job that schedd cannot place within patience_s is left to Slurm, whose order,
- * priorities and backfill then apply to it. `hosts`: machines of the tasks of a running job (slurm_job_hosts()); not
+ * Chooses the next step. A job that Slurm has not started within patience_s on the nodes of schedd's decision, or that
+ * has no decision by then, is left to Slurm. `hosts`: machines of the tasks of a running job (slurm_job_hosts()); not
  * used for other jobs.
  */
 enum slurm_step slurm_choose_step(const struct slurm_job *job, const struct slurm_mark *mark,
 				  const struct sched_job *sched, char *const *hosts, double patience_s);
+
+/*
+ * True if Slurm, not schedd, decided where the job first ran: such a job has the number of Slurm's job as its id. It
+ * may have constraints that schedd does not know.
+ */
+bool slurm_is_adopted(const struct slurm_job *job, const struct slurm_mark *mark);
 
 /*
  * True if slurmd will start the job if it is released now. slurmd refuses a job that starts in the same second in which

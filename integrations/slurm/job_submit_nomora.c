@@ -3,15 +3,12 @@
  * Slurm's job_submit plug-in: asks the agent (nomora slurm-agent) what to do with a job whose comment begins with
  * "nomora:". Needs only libslurm's headers; slurmctld accepts it if it has the same major and minor version.
  *
- * The protocol: lines over a unix socket, $NOMORA_SLURM_SOCKET or /run/nomora-slurm/slurm.sock. The plug-in sends one
- * of
+ * The protocol: lines over a unix socket, $NOMORA_SLURM_SOCKET or /run/nomora-slurm/slurm.sock. The plug-in sends
  *
  *   SUBMIT TASKS PARTITION COMMENT    PARTITION: "-" for Slurm's default
- *   LATER TASKS PARTITION COMMENT     for an array (TASKS: of each element), or a job that depends on others
  *
- * The agent may send several answers; the last one counts:
+ * The agent answers with one of
  *
- *   HOLD [MARK]                   hold the job; schedd decides
  *   PASS                          leave the job to Slurm
  *   REFUSE TEXT                   refuse the job; TEXT is for the user
  *   PLACE HOSTS COUNT CPUS MARK   place the job on HOSTS ("n1,n3"); COUNT: number of hosts; CPUS: minimum on each
@@ -35,7 +32,7 @@
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 
-enum { ANSWER_MS = 20, QUIET_S = 5, LINE_BYTES = 8192 /* two lines */ };
+enum { ANSWER_MS = 20, QUIET_S = 5, LINE_BYTES = 4096 };
 
 const char plugin_name[] = "placement by nomora";
 const char plugin_type[] = "job_submit/nomora";
@@ -94,37 +91,24 @@ static int open_socket(void)
 	return -1;
 }
 
-/* Reads lines until the agent closes the connection or until_ms is reached. `line` gets the last complete line. */
+/* Reads a line, without its end, until until_ms is reached. */
 static bool read_answer(int fd, char line[static LINE_BYTES], int64_t until_ms)
 {
 	size_t count = 0;
-	char *end, *before;
+	char *end = NULL;
 
-	while (count < LINE_BYTES - 1 && is_ready(fd, POLLIN, until_ms)) {
+	while (!end && count < LINE_BYTES - 1 && is_ready(fd, POLLIN, until_ms)) {
 		ssize_t got = recv(fd, line + count, LINE_BYTES - 1 - count, 0);
 
 		if (got <= 0)
 			break;
 		count += (size_t)got;
+		line[count] = '\0';
+		end = strchr(line, '\n');
 	}
-	line[count] = '\0';
-	end = strrchr(line, '\n');
-	if (!end)
-		return false;
-	*end = '\0';
-	before = strrchr(line, '\n');
-	if (before)
-		memmove(line, before + 1, (size_t)(end - before));
-	return true;
-}
-
-/*
- * True if schedd must decide later. The elements of an array have no numbers yet; and a job that depends on others
- * would reserve its slots while it waits.
- */
-static bool is_decided_later(const job_desc_msg_t *job)
-{
-	return job->array_inx || (job->dependency && job->dependency[0]);
+	if (end)
+		*end = '\0';
+	return end != NULL;
 }
 
 /* Gets the agent's answer. Returns false if there is none. */
@@ -137,7 +121,7 @@ static bool ask(const job_desc_msg_t *job, char line[static LINE_BYTES])
 
 	if (fd < 0)
 		return false;
-	length = snprintf(line, LINE_BYTES, "%s %u %s %s\n", is_decided_later(job) ? "LATER" : "SUBMIT", tasks,
+	length = snprintf(line, LINE_BYTES, "SUBMIT %u %s %s\n", tasks,
 			  job->partition && job->partition[0] ? job->partition : "-", job->comment);
 	if (length < LINE_BYTES && send(fd, line, (size_t)length, MSG_NOSIGNAL) == length)
 		answered = read_answer(fd, line, until_ms);
@@ -158,8 +142,8 @@ static bool place(job_desc_msg_t *job, char *line)
 	char *hosts = strsep(&line, " "), *count = strsep(&line, " "), *cpus = strsep(&line, " ");
 	unsigned long nodes = count ? strtoul(count, NULL, 10) : 0, least = cpus ? strtoul(cpus, NULL, 10) : 0;
 
-	if (is_decided_later(job) || !line || hosts[0] == '\0' || line[0] == '\0' || nodes == 0 || nodes > UINT16_MAX ||
-	    least == 0 || least > UINT16_MAX)
+	if (!line || hosts[0] == '\0' || line[0] == '\0' || nodes == 0 || nodes > UINT16_MAX || least == 0 ||
+	    least > UINT16_MAX)
 		return false;
 	set_text(&job->req_nodes, hosts);
 	set_text(&job->admin_comment, line);
@@ -228,9 +212,7 @@ static const struct free_field free_fields[] = {
 	FREE_FIELD(warn_signal),
 	FREE_FIELD(warn_time),
 	FREE_FIELD(time_limit),
-	/* judged by is_ours(), is_decided_later() and the agent */
-	FREE_FIELD(array_inx),
-	FREE_FIELD(array_bitmap),
+	/* judged by is_ours() and the agent */
 	FREE_FIELD(begin_time),
 	FREE_FIELD(dependency),
 	FREE_FIELD(bitflags),
@@ -264,8 +246,8 @@ static bool has_no_other_option(const job_desc_msg_t *job)
 
 /*
  * True if nomora is to place the job. Slurm places all jobs with an option that constrains nodes, CPUs, memory, order
- * or time, also with one that a later version of Slurm adds: schedd does not know these constraints, and a placement
- * that breaks one makes Slurm refuse the job or keep it waiting for ever.
+ * or time, arrays and jobs that depend on others, also with one that a later version of Slurm adds: schedd does not
+ * know these constraints, and a placement that breaks one makes Slurm refuse the job or keep it waiting for ever.
  */
 static bool is_ours(const job_desc_msg_t *job)
 {
@@ -278,6 +260,7 @@ static bool is_ours(const job_desc_msg_t *job)
 	       (job->min_nodes == NO_VAL || job->min_nodes <= 1) && (job->max_nodes == NO_VAL || job->max_nodes == 0) &&
 	       (job->cpus_per_task == NO_VAL16 || job->cpus_per_task <= 1) &&
 	       (job->contiguous == 0 || job->contiguous == NO_VAL16) && job->het_job_offset == NO_VAL &&
+	       !(job->dependency && job->dependency[0]) &&
 	       (job->task_dist == NO_VAL || (job->task_dist & SLURM_DIST_STATE_BASE) == SLURM_DIST_UNKNOWN) &&
 	       (job->min_cpus == NO_VAL || job->min_cpus <= tasks) && !(job->bitflags & ~harmless) &&
 	       job->begin_time <= time(NULL) && has_no_other_option(job);
@@ -289,11 +272,6 @@ static bool obey(job_desc_msg_t *job, char *line, char **message, int *code)
 	*code = SLURM_SUCCESS;
 	if (strcmp(line, "PASS") == 0)
 		return true;
-	if (strcmp(line, "HOLD") == 0 || strncmp(line, "HOLD nomora:", 12) == 0) {
-		set_text(&job->admin_comment, line[4] ? line + 5 : "nomora:held");
-		job->priority = 0;
-		return true;
-	}
 	if (strncmp(line, "REFUSE ", 7) == 0) {
 		if (message)
 			*message = slurm_xstrdup ? slurm_xstrdup(line + 7) : NULL;

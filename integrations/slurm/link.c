@@ -96,7 +96,6 @@ static struct sched_job counts_of(const json_t *job)
 				   .running = count_of(job, "running") + count_of(job, "moving"),
 				   .failed = count_of(job, "failed")};
 
-	counts.age_s = json_number_value(json_object_get(job, "age_s"));
 	counts.tasks =
 		counts.decided + counts.running + counts.failed + count_of(job, "waiting") + count_of(job, "ended");
 	return counts;

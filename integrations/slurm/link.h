@@ -12,8 +12,6 @@
 
 #include "choose.h"
 
-#define LINK_ID_PREFIX "slurm-"
-
 struct link {
 	const char *socket; /* NULL: the client's default */
 	json_t *jobs;       /* schedd's jobs at the last link_refresh() */

@@ -113,7 +113,7 @@ static void clear_hosts(struct slurm_mark *mark)
 }
 
 /*
- * Parses "ID held", "ID moving" or "ID LAYOUT"; any other text leaves the mark at SLURM_MARK_NONE. Returns 0 or
+ * Parses "ID moving" or "ID LAYOUT"; any other text leaves the mark at SLURM_MARK_NONE. Returns 0 or
  * -ENOMEM.
  */
 static int parse_words(char *text, struct slurm_mark *mark)
@@ -126,9 +126,7 @@ static int parse_words(char *text, struct slurm_mark *mark)
 	*space = '\0';
 	if (!name_is_valid(text, sizeof mark->id))
 		return 0;
-	if (strcmp(space + 1, "held") == 0) {
-		mark->kind = SLURM_MARK_HELD;
-	} else if (strcmp(space + 1, "moving") == 0) {
+	if (strcmp(space + 1, "moving") == 0) {
 		mark->kind = SLURM_MARK_MOVING;
 	} else {
 		code = parse_layout(space + 1, mark);
@@ -152,9 +150,7 @@ int slurm_mark_parse(const char *text, struct slurm_mark *mark)
 	if (!text || strncmp(text, SLURM_REQUEST_PREFIX, prefix) != 0)
 		return 0;
 	text += prefix;
-	if (strcmp(text, "held") == 0) {
-		mark->kind = SLURM_MARK_HELD;
-	} else if (strncmp(text, "pass ", 5) == 0) {
+	if (strncmp(text, "pass ", 5) == 0) {
 		mark->kind = SLURM_MARK_PASS;
 	} else {
 		copy = strdup(text);

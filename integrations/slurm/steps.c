@@ -95,13 +95,13 @@ static int place(struct agent *agent, const struct slurm_job *job, const char *i
 	return link_report(&agent->link, id, "failed", sched->hosts, job->tasks, err);
 }
 
-int agent_pass(const struct slurm_job *job, bool placed, const char *reason, struct error *err)
+int agent_pass(const struct slurm_job *job, const char *reason, struct error *err)
 {
 	char mark[MARK_BYTES];
 
 	snprintf(mark, sizeof mark, "%spass %s", SLURM_REQUEST_PREFIX, reason);
 	log_warning("job %s: Slurm decides: %s", job->name, reason);
-	return slurm_order_pass(job, placed, mark, err);
+	return slurm_order_pass(job, mark, err);
 }
 
 static int submit(struct agent *agent, const struct slurm_job *job, const char *id, const struct slurm_request *request,
@@ -111,7 +111,7 @@ static int submit(struct agent *agent, const struct slurm_job *job, const char *
 	int code = link_submit(&agent->link, id, request, job->tasks, NULL, 0, &reason);
 
 	if (code == -EINVAL || code == -ENOENT)
-		return agent_pass(job, false, reason.text, err);
+		return agent_pass(job, reason.text, err);
 	return code < 0 ? error_set(err, -code, "%s", reason.text) : 0;
 }
 
@@ -143,15 +143,6 @@ static int adopt(struct agent *agent, const struct slurm_job *job, const char *i
 	return code;
 }
 
-static int hold(const struct slurm_job *job, const char *id, struct error *err)
-{
-	char mark[MARK_BYTES];
-
-	snprintf(mark, sizeof mark, "%s%s held", SLURM_REQUEST_PREFIX, id);
-	log_info("job %s: requeued, held for a new decision", job->name);
-	return slurm_order_hold(job, mark, err);
-}
-
 /* Requeues a job to move it. If Slurm refuses, reports to schedd that the job runs where it is. */
 static int requeue(struct agent *agent, const struct slurm_job *job, const char *id,
 		   const struct slurm_request *request, const struct slurm_mark *mark, char *const *hosts,
@@ -167,15 +158,16 @@ static int requeue(struct agent *agent, const struct slurm_job *job, const char 
 	return adopt(agent, job, id, request, mark, hosts, err);
 }
 
-static const char *pass_reason(const struct slurm_job *job, const struct slurm_mark *mark,
-			       const struct sched_job *sched)
+static const char *pass_reason(const struct slurm_job *job, const struct sched_job *sched)
 {
 	if (job->held && job->held_by_slurm)
 		return "Slurm cannot start it on the nodes of schedd's decision";
+	if (job->held)
+		return "a user holds the job";
 	if (sched->failed > 0)
 		return "schedd gave up after failed starts";
-	return job->held || mark->kind == SLURM_MARK_PLACED ? "schedd found no place in time"
-							    : "a user released the job";
+	return sched->decided > 0 ? "Slurm did not start it in time on the nodes of schedd's decision"
+				  : "schedd found no place in time";
 }
 
 int agent_take_step(struct agent *agent, enum slurm_step step, const struct slurm_job *job,
@@ -195,10 +187,8 @@ int agent_take_step(struct agent *agent, enum slurm_step step, const struct slur
 		return link_report(&agent->link, id, "started", hosts, job->tasks, err);
 	case SLURM_STEP_PLACE:
 		return place(agent, job, id, sched, err);
-	case SLURM_STEP_HOLD:
-		return hold(job, id, err);
 	case SLURM_STEP_PASS:
-		code = agent_pass(job, mark->kind == SLURM_MARK_PLACED, pass_reason(job, mark, sched), err);
+		code = agent_pass(job, pass_reason(job, sched), err);
 		return code == 0 ? link_forget(&agent->link, id, err) : code;
 	case SLURM_STEP_FORGET:
 		return link_forget(&agent->link, id, err);

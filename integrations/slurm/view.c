@@ -11,8 +11,6 @@
 
 #include <base/array.h>
 
-#include "depend.h"
-
 /* Exported by libslurm, but declared in none of its headers. */
 extern int64_t slurm_bit_size(bitstr_t *bits);
 extern int slurm_bit_test(bitstr_t *bits, int64_t bit);
@@ -118,47 +116,6 @@ static int take_share(struct slurm_job *job, const job_info_t *from)
 	return job->share ? code : -ENOMEM;
 }
 
-/* Slurm's records of jobs, sorted by id. */
-struct records {
-	const job_info_t **by_id;
-	uint32_t count;
-};
-
-static int compare_ids(const void *a, const void *b)
-{
-	uint32_t left = (*(const job_info_t *const *)a)->job_id, right = (*(const job_info_t *const *)b)->job_id;
-
-	return (left > right) - (left < right);
-}
-
-static int sort_records(struct records *records, const job_info_msg_t *message)
-{
-	*records = (struct records){.by_id = malloc(((size_t)message->record_count + 1) * sizeof *records->by_id),
-				    .count = message->record_count};
-	if (!records->by_id)
-		return -ENOMEM;
-	for (uint32_t j = 0; j < records->count; j++)
-		records->by_id[j] = &message->job_array[j];
-	qsort(records->by_id, records->count, sizeof *records->by_id, compare_ids);
-	return 0;
-}
-
-/*
- * Returns the outcome of job `id`. An array counts as not ended: its id stands for all its elements, which have records
- * of their own.
- */
-static enum slurm_outcome outcome_of(const void *context, uint32_t id)
-{
-	const struct records *records = context;
-	const job_info_t wanted = {.job_id = id}, *key = &wanted;
-	const job_info_t *const *found =
-		bsearch(&key, records->by_id, records->count, sizeof *records->by_id, compare_ids);
-
-	if (!found || (*found)->array_job_id != 0 || state_of((*found)->job_state) != SLURM_ENDED)
-		return SLURM_NOT_ENDED;
-	return ((*found)->job_state & JOB_STATE_BASE) == JOB_COMPLETE ? SLURM_SUCCEEDED : SLURM_DID_NOT_SUCCEED;
-}
-
 static bool is_given(const char *text)
 {
 	return text && text[0];
@@ -173,10 +130,16 @@ static bool is_plain(const job_info_t *from)
 	       from->pn_min_memory == 0 && from->shared != 0;
 }
 
+/* A requeued job becomes eligible later than it is submitted again. */
+static double eligible_s_of(const job_info_t *from)
+{
+	return difftime(time(NULL), from->eligible_time > from->submit_time ? from->eligible_time : from->submit_time);
+}
+
 /*
  * Fills a job from Slurm's record. element: number of the array's element; NO_VAL if the job is not part of an array.
  */
-static int take_job(struct slurm_job *job, const job_info_t *from, const struct records *records, uint32_t element)
+static int take_job(struct slurm_job *job, const job_info_t *from, uint32_t element)
 {
 	*job = (struct slurm_job){
 		.id = from->job_id,
@@ -186,11 +149,12 @@ static int take_job(struct slurm_job *job, const job_info_t *from, const struct 
 		.held_by_slurm = from->state_reason != WAIT_HELD && from->state_reason != WAIT_HELD_USER &&
 				 from->state_reason != WAIT_NO_REASON,
 		.plain = is_plain(from),
-		.depends = slurm_waits(from->dependency, outcome_of, records),
+		.waits_for_nodes = from->state_reason == WAIT_RESOURCES || from->state_reason == WAIT_PRIORITY,
 		.simple = from->het_job_id == 0 && from->cpus_per_task <= 1,
 		.comment = copy_text(from->comment),
 		.mark = copy_text(from->admin_comment),
 		.restarts = from->restart_cnt,
+		.eligible_s = eligible_s_of(from),
 		.start = from->start_time,
 		.submitted = from->submit_time};
 	if (element == NO_VAL)
@@ -212,7 +176,7 @@ static bool is_array(const job_info_t *from)
 	return from->array_job_id != 0 && from->array_task_id == NO_VAL && from->array_bitmap;
 }
 
-static int take_record(struct slurm_view *view, size_t *capacity, const job_info_t *from, const struct records *records)
+static int take_record(struct slurm_view *view, size_t *capacity, const job_info_t *from)
 {
 	int64_t count = is_array(from) ? slurm_bit_size(from->array_bitmap) : 1;
 
@@ -228,43 +192,29 @@ static int take_record(struct slurm_view *view, size_t *capacity, const job_info
 		if (!jobs)
 			return -ENOMEM;
 		view->jobs = jobs;
-		if (take_job(&jobs[view->job_count++], from, records, element) < 0)
+		if (take_job(&jobs[view->job_count++], from, element) < 0)
 			return -ENOMEM;
 	}
 	return 0;
-}
-
-/* True if a held job with a mark waits for a dependency. */
-static bool any_depends(const struct slurm_view *view)
-{
-	uint32_t j = 0;
-
-	while (j < view->job_count && !(view->jobs[j].depends && view->jobs[j].held && view->jobs[j].mark))
-		j++;
-	return j < view->job_count;
 }
 
 /* Returns 1 if the jobs may have changed, 0 if not, or -errno with err set. */
 static int load_jobs(struct slurm_view *view, struct error *err)
 {
 	job_info_msg_t *message = NULL;
-	struct records records;
 	size_t capacity = 0;
-	int code;
+	int code = 0;
 
 	if (slurm_load_jobs(view->jobs_at, &message, SHOW_ALL | SHOW_DETAIL) != SLURM_SUCCESS)
 		return errno == SLURM_NO_CHANGE_IN_DATA ? 0 : slurm_failed(err, "cannot read Slurm's jobs");
 	free_jobs(view);
-	code = sort_records(&records, message);
 	for (uint32_t j = 0; code == 0 && j < message->record_count; j++)
-		code = take_record(view, &capacity, &message->job_array[j], &records);
-	free(records.by_id);
+		code = take_record(view, &capacity, &message->job_array[j]);
 	/*
 	 * Slurm returns the jobs if something has changed since the given time. The time has whole seconds: without the
-	 * -1, another change within the same second would be missed. The end of a dependency does not count as a
-	 * change. So while a job waits for one, the time is 0, with which Slurm always returns the jobs.
+	 * -1, another change within the same second would be missed.
 	 */
-	view->jobs_at = code == 0 && !any_depends(view) ? message->last_update - 1 : 0;
+	view->jobs_at = code == 0 ? message->last_update - 1 : 0;
 	slurm_free_job_info_msg(message);
 	return code == 0 ? 1 : error_set(err, ENOMEM, "out of memory");
 }
@@ -391,12 +341,13 @@ static job_desc_msg_t order_for(const struct slurm_job *job, char *mark)
 }
 
 /*
- * Makes the order release the job, and sets begin_time: otherwise a requeued job would wait until its old credential
- * has expired.
+ * Sets begin_time: otherwise a requeued job would wait until its old credential has expired. The job's priority stays
+ * as Slurm computed it, but Slurm sets it to 0 if it cannot start a job on the requested nodes.
  */
-static void release(job_desc_msg_t *order, const struct slurm_job *job)
+static void let_start(job_desc_msg_t *order, const struct slurm_job *job)
 {
-	order->priority = INFINITE;
+	if (job->held && job->held_by_slurm)
+		order->priority = INFINITE;
 	if (job->restarts > 0)
 		order->begin_time = time(NULL);
 }
@@ -409,31 +360,21 @@ int slurm_order_place(const struct slurm_job *job, char *hosts, uint32_t count, 
 	order.req_nodes = hosts;
 	order.min_nodes = order.max_nodes = count;
 	order.pn_min_cpus = (uint16_t)cpus;
-	release(&order, job);
+	let_start(&order, job);
 	return update_job(&order, "cannot place the job", err);
 }
 
-int slurm_order_pass(const struct slurm_job *job, bool clear, char *mark, struct error *err)
+int slurm_order_pass(const struct slurm_job *job, char *mark, struct error *err)
 {
 	static char none[] = "";
 	job_desc_msg_t order = order_for(job, mark);
 
-	if (clear) {
-		order.req_nodes = none;
-		order.min_nodes = 1;
-		order.max_nodes = job->tasks;
-		order.pn_min_cpus = 1;
-	}
-	release(&order, job);
-	return update_job(&order, "cannot release the job", err);
-}
-
-int slurm_order_hold(const struct slurm_job *job, char *mark, struct error *err)
-{
-	job_desc_msg_t order = order_for(job, mark);
-
-	order.priority = 0;
-	return update_job(&order, "cannot hold the job", err);
+	order.req_nodes = none;
+	order.min_nodes = 1;
+	order.max_nodes = job->tasks;
+	order.pn_min_cpus = 1;
+	let_start(&order, job);
+	return update_job(&order, "cannot leave the job to Slurm", err);
 }
 
 int slurm_order_mark(const struct slurm_job *job, char *mark, struct error *err)
@@ -446,7 +387,7 @@ int slurm_order_mark(const struct slurm_job *job, char *mark, struct error *err)
 int slurm_order_requeue(const struct slurm_job *job, struct error *err)
 {
 	job_array_resp_msg_t *answer = NULL;
-	int code = slurm_requeue2((char *)job->name, JOB_REQUEUE_HOLD, &answer);
+	int code = slurm_requeue2((char *)job->name, 0, &answer);
 
 	return take_answer(code, answer, "cannot requeue the job", err);
 }
@@ -464,7 +405,6 @@ static bool has_name(const job_info_t *from, const struct slurm_job_name *name)
 
 int slurm_view_read_job(struct slurm_view *view, const struct slurm_job_name *name, struct error *err)
 {
-	const struct records none = {0};
 	job_info_msg_t *message = NULL;
 	int code = 0;
 
@@ -475,7 +415,7 @@ int slurm_view_read_job(struct slurm_view *view, const struct slurm_job_name *na
 		return slurm_failed(err, "cannot read the job");
 	for (uint32_t j = 0; j < message->record_count && view->job_count == 0; j++)
 		if (has_name(&message->job_array[j], name))
-			code = take_job(&view->jobs[view->job_count++], &message->job_array[j], &none,
+			code = take_job(&view->jobs[view->job_count++], &message->job_array[j],
 					name->is_element ? name->element : NO_VAL);
 	slurm_free_job_info_msg(message);
 	if (code < 0)

@@ -31,11 +31,12 @@ struct slurm_job {
 	bool held;                 /* priority 0 */
 	bool held_by_slurm;        /* held because its request cannot be met, not by a user */
 	bool plain;                /* no constraint that schedd does not know, so that the job may move */
-	bool depends;              /* at least one dependency of the job is not fulfilled */
+	bool waits_for_nodes;      /* Slurm would start the job if there were free nodes for it */
 	bool simple;               /* one CPU per task, and not part of a heterogeneous job */
 	char *comment, *mark;      /* NULL: none */
 	struct slurm_share *share; /* nodes of a running or busy job, in Slurm's order */
 	uint32_t share_count, restarts;
+	double eligible_s;       /* time for which Slurm could have started the job; negative: it may not start yet */
 	time_t start, submitted; /* start of the present or last run; time of the submission or of the last requeue */
 };
 
@@ -82,17 +83,13 @@ void slurm_view_free(struct slurm_view *view);
 char *slurm_view_rack(const char *node);
 
 /*
- * Orders to slurmctld. They return 0, or -errno with err set. slurm_order_place() releases a job, to run on exactly the
+ * Orders to slurmctld. They return 0, or -errno with err set. slurm_order_place() has a job run on exactly the
  * `count` hosts of a list such as "n1,n3", with at least `cpus` CPUs on each.
  */
 int slurm_order_place(const struct slurm_job *job, char *hosts, uint32_t count, uint32_t cpus, char *mark,
 		      struct error *err);
-/*
- * Releases the job; Slurm decides where it runs. `clear`: also removes the nodes that an earlier slurm_order_place()
- * required.
- */
-int slurm_order_pass(const struct slurm_job *job, bool clear, char *mark, struct error *err);
-int slurm_order_hold(const struct slurm_job *job, char *mark, struct error *err);
+/* Removes the nodes that slurm_order_place() required: Slurm decides where the job runs. */
+int slurm_order_pass(const struct slurm_job *job, char *mark, struct error *err);
 int slurm_order_mark(const struct slurm_job *job, char *mark, struct error *err);
 int slurm_order_requeue(const struct slurm_job *job, struct error *err);
 

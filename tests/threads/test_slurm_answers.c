@@ -35,6 +35,15 @@ static int ask(const char *line, char answer[static 256])
 	return got > 0;
 }
 
+static bool place(void *context, const struct slurm_request *request, uint32_t tasks, char answer[static ANSWER_BYTES])
+{
+	(void)context;
+	(void)request;
+	(void)tasks;
+	strcpy(answer, "PLACE");
+	return true;
+}
+
 static void *ask_often(void *context)
 {
 	char answer[256];
@@ -42,7 +51,7 @@ static void *ask_often(void *context)
 	for (int q = 0; q < QUESTIONS; q++) {
 		if (!ask("SUBMIT 3 - nomora:curve=memcached\n", answer))
 			continue; /* the answering thread exceeded its own limit */
-		if (strcmp(answer, "HOLD\n") != 0 && strcmp(answer, "PASS\n") != 0 &&
+		if (strcmp(answer, "PLACE\n") != 0 && strcmp(answer, "PASS\n") != 0 &&
 		    strcmp(answer, "REFUSE nomora: comment: unknown curve 'memcached'\n") != 0) {
 			fprintf(stderr, "unexpected answer: %s\n", answer);
 			*(int *)context = 1;
@@ -94,18 +103,18 @@ int main(void)
 	if (!mkdtemp(folder))
 		return 1;
 	snprintf(path, sizeof path, "%s/socket", folder);
-	answers = answers_create(path, NULL, NULL, &err);
+	answers = answers_create(path, place, NULL, &err);
 	if (!answers) {
 		fprintf(stderr, "%s\n", err.text);
 		return 1;
 	}
-	second = answers_create(path, NULL, NULL, &err);
+	second = answers_create(path, place, NULL, &err);
 	failed = second != NULL || check_beginning() || !survives_a_slow_client();
 	for (int t = 0; t < 2; t++)
 		pthread_create(&threads[t], NULL, ask_often, &failures[t]);
 	for (int turn = 0; turn < QUESTIONS; turn++) {
-		answers_hold(answers, turn % 2 ? json_pack("[s, s]", "spark", "memcached") : json_pack("[s]", "spark"),
-			     "main");
+		answers_offer(answers, turn % 2 ? json_pack("[s, s]", "spark", "memcached") : json_pack("[s]", "spark"),
+			      "main", turn % 3 == 0);
 		usleep(200);
 	}
 	for (int t = 0; t < 2; t++)

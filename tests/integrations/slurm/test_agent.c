@@ -182,16 +182,26 @@ Test(slurm_agent, a_later_release_of_the_same_series_will_do)
 	cr_assert_eq(slurm_view_check_version(&checked, &err), -EREMOTEIO);
 }
 
+static uint32_t decided_tasks;
+
+/* Decides about jobs with the curve spark. */
+static bool decide(void *context, const struct slurm_request *request, uint32_t tasks, char answer[static ANSWER_BYTES])
+{
+	decided_tasks = tasks;
+	snprintf(answer, ANSWER_BYTES, "PLACE for %s %s %u", (const char *)context, request->curve, request->root);
+	return strcmp(request->curve, "spark") == 0;
+}
+
 Test(slurm_agent, a_second_agent_is_refused)
 {
 	struct error err = {0};
-	struct answers *first = answers_create(path, NULL, NULL, &err);
+	struct answers *first = answers_create(path, decide, NULL, &err);
 
 	cr_assert(first);
 	cr_assert_eq(run_agent(path, &err), -EADDRINUSE);
 	cr_assert(strstr(err.text, "another agent answers here"), "%s", err.text);
 	answers_destroy(first);
-	first = answers_create(path, NULL, NULL, &err);
+	first = answers_create(path, decide, NULL, &err);
 	cr_assert(first, "%s", err.text);
 	answers_destroy(first);
 }
@@ -224,64 +234,46 @@ static void check_answer(const char *line, const char *expected, int at)
 
 #define ANSWER(line, expected) check_answer(line, expected, __LINE__)
 
-static void take_id(void *context, char id[static SLURM_NAME_BYTES])
-{
-	snprintf(id, SLURM_NAME_BYTES, "slurm-%s", (const char *)context);
-}
-
-static uint32_t decided_tasks;
-
-/* Decides about jobs with the curve spark. */
-static bool decide(void *context, const char *id, const struct slurm_request *request, uint32_t tasks,
-		   char answer[static ANSWER_BYTES])
-{
-	decided_tasks = tasks;
-	snprintf(answer, ANSWER_BYTES, "PLACE for %s %s %s %u", (const char *)context, id, request->curve,
-		 request->root);
-	return strcmp(request->curve, "spark") == 0;
-}
-
-/* Until schedd has answered once, jobs are left to Slurm; then those with a known curve are held, or placed. */
+/*
+ * Until schedd has answered once, jobs are left to Slurm; then those with a known curve are placed, unless jobs wait
+ * for nodes.
+ */
 Test(slurm_agent, the_plug_in_is_answered)
 {
-	static const struct answers_decider decider = {.take_id = take_id, .decide = decide};
 	static char context[] = "x";
 	struct error err = {0};
-	struct answers *answers = answers_create(path, &decider, context, &err);
+	struct answers *answers = answers_create(path, decide, context, &err);
 
 	cr_assert(answers, "%s", err.text);
 	ANSWER("SUBMIT 3 - nomora:curve=spark\n", "PASS\n");
-	ANSWER("LATER 3 - nomora:curve=spark\n", "PASS\n");
 	ANSWER("SUBMIT 3 - nomora:curve=spark,root=3\n",
 	       "REFUSE nomora: comment: bad root '3'; expected the number of a task, 0 to 2\n");
-	answers_hold(answers, json_pack("[s, s]", "spark", "hadoop"), "main");
-	ANSWER("SUBMIT 3 - nomora:curve=spark,root=1\n", "HOLD nomora:slurm-x held\nPLACE for x slurm-x spark 1\n");
+	answers_offer(answers, json_pack("[s, s]", "spark", "hadoop"), "main", false);
+	ANSWER("SUBMIT 3 - nomora:curve=spark,root=1\n", "PLACE for x spark 1\n");
 	cr_assert_eq(decided_tasks, 3);
-	ANSWER("SUBMIT 100000 - nomora:curve=hadoop\n", "HOLD nomora:slurm-x held\n");
+	ANSWER("SUBMIT 100000 - nomora:curve=hadoop\n", "PASS\n");
 	cr_assert_eq(decided_tasks, 100000);
-	ANSWER("LATER 1 main nomora:curve=spark\n", "HOLD\n");
+	ANSWER("SUBMIT 1 main nomora:curve=spark\n", "PLACE for x spark 0\n");
 	ANSWER("SUBMIT 3 - nomora:curve=tensorflow\n", "REFUSE nomora: comment: unknown curve 'tensorflow'\n");
-	ANSWER("LATER 3 - nomora:curve=tensorflow\n", "REFUSE nomora: comment: unknown curve 'tensorflow'\n");
-	ANSWER("LATER 3 big nomora:curve=spark\n", "PASS\n"); /* not the partition with all nodes */
+	ANSWER("SUBMIT 3 big nomora:curve=spark\n", "PASS\n"); /* not the partition with all nodes */
 	ANSWER("SUBMIT 0 - nomora:curve=spark\n", "PASS\n");
 	ANSWER("SUBMIT 100001 - nomora:curve=spark\n", "PASS\n");
 	ANSWER("SUBMIT 3,nomora:curve=spark\n", "PASS\n");
 	ANSWER("SUBMIT 3 - curve=spark\n", "PASS\n");
 	ANSWER("PLACE 3 nomora:curve=spark\n", "PASS\n");
 	ANSWER("SUBMIT 3 - nomora:curve=spark", ""); /* cut */
-	answers_hold(answers, NULL, NULL);
-	ANSWER("LATER 3 - nomora:curve=spark\n", "PASS\n"); /* no partition has all nodes */
-	answers_hold(answers, NULL, "main");
-	ANSWER("LATER 3 - nomora:curve=tensorflow\n", "HOLD\n");
-	answers_destroy(answers);
-	answers = answers_create(path, NULL, NULL, &err);
-	answers_hold(answers, NULL, "main");
-	ANSWER("SUBMIT 3 - nomora:curve=spark\n", "HOLD\n");
+	answers_offer(answers, json_pack("[s]", "spark"), "main", true);
+	ANSWER("SUBMIT 3 - nomora:curve=spark\n", "PASS\n"); /* others wait for nodes */
+	ANSWER("SUBMIT 3 - nomora:curve=tensorflow\n", "REFUSE nomora: comment: unknown curve 'tensorflow'\n");
+	answers_offer(answers, NULL, NULL, false);
+	ANSWER("SUBMIT 3 - nomora:curve=spark\n", "PASS\n"); /* no partition has all nodes */
+	answers_offer(answers, NULL, "main", false);
+	ANSWER("SUBMIT 3 - nomora:curve=tensorflow\n", "PASS\n"); /* schedd has not decided */
 	answers_destroy(answers);
 	cr_assert_neq(access(path, F_OK), 0);
 }
 
-static char comment[] = "nomora:curve=memcached", mark_held[] = "nomora:held", mark_7[] = "nomora:slurm-7 n1";
+static char comment[] = "nomora:curve=memcached", mark_12[] = "nomora:pass x", mark_7[] = "nomora:slurm-7 n1";
 
 /* An array whose elements 1 and 3 wait and whose element 2 was split off; and a job. */
 static void make_jobs(void)
@@ -291,7 +283,7 @@ static void make_jobs(void)
 				  .array_task_id = NO_VAL,
 				  .num_tasks = 2,
 				  .comment = comment,
-				  .admin_comment = mark_held,
+				  .admin_comment = mark_12,
 				  .array_bitmap = slurm_bit_alloc(5)};
 	slurm_bit_set(records[0].array_bitmap, 1);
 	slurm_bit_set(records[0].array_bitmap, 3);
@@ -315,7 +307,7 @@ Test(slurm_agent, each_element_of_an_array_is_a_job)
 		cr_assert_eq(view.jobs[j].id, ids[j]);
 		cr_assert(view.jobs[j].simple);
 	}
-	cr_assert_str_eq(view.jobs[1].mark, mark_held);
+	cr_assert_str_eq(view.jobs[1].mark, mark_12);
 	slurm_bit_free(&records[0].array_bitmap);
 	slurm_view_free(&view);
 }
@@ -344,64 +336,31 @@ Test(slurm_agent, a_simple_job_has_one_cpu_a_task_and_is_no_part_of_another)
 	}
 }
 
-/* Job 8 waits for job 7, or for an array. The id of an array is also the id of one of its elements. */
-Test(slurm_agent, a_job_depends_until_the_other_has_ended)
-{
-	static char on_7[] = "afterok:7(unfulfilled)", on_array[] = "afterany:12_*(unfulfilled)";
-	static const struct {
-		uint32_t state;
-		char *dependency;
-		bool depends;
-		uint32_t array;
-	} rows[] = {
-		{JOB_PENDING, on_7, true},   {JOB_RUNNING, on_7, true},     {JOB_COMPLETE | JOB_COMPLETING, on_7, true},
-		{JOB_COMPLETE, on_7, false}, {JOB_FAILED, on_7, true},      {JOB_COMPLETE, on_array, true},
-		{JOB_RUNNING, NULL, false},  {JOB_COMPLETE, on_7, true, 7},
-	};
-
-	for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
-		struct slurm_view view = {0};
-		struct error err = {0};
-
-		records[0] = (job_info_t){
-			.job_id = 8, .array_task_id = NO_VAL, .num_tasks = 1, .dependency = rows[r].dependency};
-		records[1] = (job_info_t){.job_id = 7,
-					  .array_task_id = NO_VAL,
-					  .num_tasks = 1,
-					  .job_state = rows[r].state,
-					  .array_job_id = rows[r].array};
-		jobs.record_count = 2;
-		cr_assert_eq(slurm_view_update(&view, &err), 1);
-		cr_assert_eq(view.jobs[0].depends, rows[r].depends, "row %zu", r);
-		slurm_view_free(&view);
-	}
-}
-
 Test(slurm_agent, orders_name_the_element_and_report_its_error)
 {
 	struct slurm_job job = {.id = 12, .name = "12_3"};
 	struct error err = {0};
 
-	cr_assert_eq(slurm_order_hold(&job, NULL, &err), 0);
-	cr_assert_str_eq(ordered, "12_3 priority 0");
+	cr_assert_eq(slurm_order_mark(&job, NULL, &err), 0);
+	cr_assert(strncmp(ordered, "12_3", 4) == 0);
 	element_error = ESLURM_JOB_FINISHED;
-	cr_assert_eq(slurm_order_hold(&job, NULL, &err), -EREMOTEIO);
-	cr_assert_str_eq(err.text, "cannot hold the job: Job has already finished");
+	cr_assert_eq(slurm_order_mark(&job, NULL, &err), -EREMOTEIO);
+	cr_assert_str_eq(err.text, "cannot mark the job: Job has already finished");
 }
 
 /* A start time set by the user stays. A requeued job would wait until its old credential has expired. */
 Test(slurm_agent, only_a_requeued_job_gets_a_time_to_begin)
 {
 	struct slurm_job job = {.id = 7, .name = "7", .tasks = 1};
-	char hosts[] = "n1", mark[] = "nomora:slurm-7 n1", release[64];
+	char hosts[] = "n1", mark[] = "nomora:slurm-7 n1", keeps[64];
 	struct error err = {0};
 
-	snprintf(release, sizeof release, "7 priority %u", INFINITE);
+	snprintf(keeps, sizeof keeps, "7 priority %u", NO_VAL);
 	cr_assert_eq(slurm_order_place(&job, hosts, 1, 1, mark, &err), 0);
-	cr_assert_str_eq(ordered, release);
+	cr_assert_str_eq(ordered, keeps);
 	job.restarts = 1;
-	cr_assert_eq(slurm_order_pass(&job, false, mark, &err), 0);
-	cr_assert_str_eq(ordered + strlen(release), " begins");
+	cr_assert_eq(slurm_order_pass(&job, mark, &err), 0);
+	cr_assert_str_eq(ordered + strlen(keeps), " begins");
 }
 
 static bool has_mark(const char *job, const char *mark)

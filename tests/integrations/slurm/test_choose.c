@@ -3,6 +3,7 @@
  * The step that the agent takes for each combination of Slurm's and schedd's states. The job has three tasks; schedd's
  * decision is n1,n3,n3 unless stated otherwise.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <criterion/criterion.h>
@@ -19,36 +20,35 @@ struct row {
 	uint32_t decided, running, failed;
 	bool elsewhere; /* schedd decided for other machines */
 	enum slurm_step step;
-	bool depends, by_slurm;
-	double age_s;
+	bool by_slurm, adopted;
+	double eligible_s;
+	uint32_t restarts;
 };
 
 static const struct row rows[] = {
-	/* A job that the plug-in held */
-	{SLURM_PENDING, true, SLURM_MARK_HELD, false, 0, 0, 0, false, SLURM_STEP_SUBMIT},
-	{SLURM_PENDING, true, SLURM_MARK_HELD, true, 0, 0, 0, false, SLURM_STEP_NONE},
-	{SLURM_PENDING, true, SLURM_MARK_HELD, true, 2, 0, 0, false, SLURM_STEP_NONE},
-	{SLURM_PENDING, true, SLURM_MARK_HELD, true, 3, 0, 0, false, SLURM_STEP_PLACE},
-	{SLURM_PENDING, true, SLURM_MARK_HELD, true, 2, 0, 1, false, SLURM_STEP_PASS},
-	{SLURM_PENDING, true, SLURM_MARK_HELD, true, 0, 3, 0, false, SLURM_STEP_SUBMIT},
-	{SLURM_PENDING, false, SLURM_MARK_HELD, true, 0, 0, 0, false, SLURM_STEP_PASS},
-	/* schedd did not place it within the patience of 5 s: nothing is held longer than that */
-	{SLURM_PENDING, true, SLURM_MARK_HELD, true, 0, 0, 0, false, SLURM_STEP_PASS, false, false, 5.1},
-	{SLURM_PENDING, true, SLURM_MARK_HELD, true, 3, 0, 0, false, SLURM_STEP_PLACE, false, false, 5.1},
-	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 0, 0, 0, false, SLURM_STEP_PASS, false, false, 61},
-	/* Slurm held it, because it cannot start on the nodes of the decision */
-	{SLURM_PENDING, true, SLURM_MARK_PLACED, true, 3, 0, 0, false, SLURM_STEP_PASS, false, true},
-	/* The same while it depends on another job */
-	{SLURM_PENDING, true, SLURM_MARK_HELD, false, 0, 0, 0, false, SLURM_STEP_NONE, true},
-	{SLURM_PENDING, true, SLURM_MARK_HELD, true, 3, 0, 0, false, SLURM_STEP_FORGET, true},
-	/* A placed job that is pending, or was requeued */
+	/* A placed job that has not started yet */
 	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 3, 0, 0, false, SLURM_STEP_NONE},
+	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 2, 0, 0, true, SLURM_STEP_NONE},
 	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 3, 0, 0, true, SLURM_STEP_PLACE},
 	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 0, 0, 1, false, SLURM_STEP_PASS},
-	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 0, 3, 0, false, SLURM_STEP_HOLD},
-	{SLURM_PENDING, false, SLURM_MARK_PLACED, false, 0, 0, 0, false, SLURM_STEP_HOLD},
-	{SLURM_PENDING, true, SLURM_MARK_PLACED, true, 0, 3, 0, false, SLURM_STEP_FORGET},
-	{SLURM_PENDING, true, SLURM_MARK_PLACED, false, 0, 0, 0, false, SLURM_STEP_NONE},
+	{SLURM_PENDING, false, SLURM_MARK_PLACED, false, 0, 0, 0, false, SLURM_STEP_PASS},
+	/* not within the patience of 5 s */
+	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 3, 0, 0, false, SLURM_STEP_NONE, .eligible_s = 5},
+	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 3, 0, 0, false, SLURM_STEP_PASS, .eligible_s = 5.1},
+	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 0, 0, 0, false, SLURM_STEP_PASS, .eligible_s = 5.1},
+	/* held by a user; held by Slurm, because it cannot start on the nodes of the decision */
+	{SLURM_PENDING, true, SLURM_MARK_PLACED, true, 3, 0, 0, false, SLURM_STEP_PASS},
+	{SLURM_PENDING, true, SLURM_MARK_PLACED, true, 3, 0, 0, false, SLURM_STEP_PASS, .by_slurm = true},
+	/* requeued */
+	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 0, 3, 0, false, SLURM_STEP_SUBMIT, .restarts = 1},
+	{SLURM_PENDING, false, SLURM_MARK_PLACED, false, 0, 0, 0, false, SLURM_STEP_SUBMIT, .restarts = 1},
+	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 0, 0, 0, false, SLURM_STEP_NONE, .restarts = 1},
+	{SLURM_PENDING, true, SLURM_MARK_PLACED, true, 0, 3, 0, false, SLURM_STEP_PASS, .restarts = 1},
+	/* Slurm had decided where it ran */
+	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 0, 3, 0, false, SLURM_STEP_FORGET, .restarts = 1,
+	 .adopted = true},
+	{SLURM_PENDING, false, SLURM_MARK_PLACED, false, 0, 0, 0, false, SLURM_STEP_NONE, .restarts = 1,
+	 .adopted = true},
 	/* Running */
 	{SLURM_RUNNING, false, SLURM_MARK_PLACED, true, 3, 0, 0, false, SLURM_STEP_START},
 	{SLURM_RUNNING, false, SLURM_MARK_PLACED, true, 1, 2, 0, false, SLURM_STEP_START},
@@ -57,10 +57,11 @@ static const struct row rows[] = {
 	{SLURM_RUNNING, false, SLURM_MARK_PLACED, true, 2, 0, 0, false, SLURM_STEP_ADOPT},
 	{SLURM_RUNNING, false, SLURM_MARK_PASS, false, 0, 0, 0, false, SLURM_STEP_ADOPT},
 	{SLURM_RUNNING, false, SLURM_MARK_NONE, false, 0, 0, 0, false, SLURM_STEP_ADOPT},
-	/* A move: requeued by the agent, then handled like a held job */
+	/* A move: requeued by the agent, then placed */
 	{SLURM_RUNNING, false, SLURM_MARK_MOVING, true, 3, 0, 0, false, SLURM_STEP_REQUEUE},
 	{SLURM_RUNNING, false, SLURM_MARK_MOVING, true, 2, 0, 0, false, SLURM_STEP_ADOPT},
-	{SLURM_PENDING, true, SLURM_MARK_MOVING, true, 3, 0, 0, false, SLURM_STEP_PLACE},
+	{SLURM_PENDING, false, SLURM_MARK_MOVING, true, 3, 0, 0, false, SLURM_STEP_PLACE, .restarts = 1},
+	{SLURM_PENDING, false, SLURM_MARK_MOVING, false, 0, 0, 0, false, SLURM_STEP_SUBMIT, .restarts = 1},
 	/* Left to Slurm, completing, completed */
 	{SLURM_PENDING, false, SLURM_MARK_PASS, false, 0, 0, 0, false, SLURM_STEP_NONE},
 	{SLURM_PENDING, false, SLURM_MARK_PASS, true, 3, 0, 0, false, SLURM_STEP_FORGET},
@@ -80,7 +81,9 @@ Test(slurm_choose, the_step_follows_from_both_states)
 					.state = row->state,
 					.held = row->held,
 					.held_by_slurm = row->by_slurm,
-					.depends = row->depends,
+					.eligible_s = row->eligible_s,
+					.restarts = row->restarts,
+					.name = "7",
 					.simple = true};
 		struct slurm_mark mark = {.kind = row->mark, .hosts = here, .host_count = 3};
 		struct sched_job sched = {.known = row->known,
@@ -88,9 +91,9 @@ Test(slurm_choose, the_step_follows_from_both_states)
 					  .decided = row->decided,
 					  .running = row->running,
 					  .failed = row->failed,
-					  .age_s = row->age_s,
 					  .hosts = row->elsewhere ? there : here};
 
+		snprintf(mark.id, sizeof mark.id, "%s", row->adopted ? "slurm-7" : "slurm-6a-1");
 		cr_assert_eq(slurm_choose_step(&job, &mark, &sched, here, 5), row->step, "row %zu", r);
 	}
 }

@@ -165,31 +165,6 @@ static bool has_passed(const job_desc_msg_t *job)
 	return job->priority == NO_VAL && !job->req_nodes && !job->admin_comment;
 }
 
-Test(slurm_plugin, hold_holds_and_marks)
-{
-	struct agent *agent = start("HOLD\n");
-	job_desc_msg_t job = make_job("nomora:curve=memcached");
-
-	cr_assert_eq(submit(&job, NULL), SLURM_SUCCESS);
-	cr_assert_eq(job.priority, 0);
-	cr_assert_str_eq(job.admin_comment, "nomora:held");
-	cr_assert_str_eq(agent->asked, "SUBMIT 3 - nomora:curve=memcached\n");
-	free_job(&job);
-	stop(agent);
-}
-
-Test(slurm_plugin, hold_takes_the_mark_of_the_answer)
-{
-	struct agent *agent = start("HOLD nomora:slurm-6a-1 held\n");
-	job_desc_msg_t job = make_job("nomora:curve=memcached");
-
-	cr_assert_eq(submit(&job, NULL), SLURM_SUCCESS);
-	cr_assert_eq(job.priority, 0);
-	cr_assert_str_eq(job.admin_comment, "nomora:slurm-6a-1 held");
-	free_job(&job);
-	stop(agent);
-}
-
 Test(slurm_plugin, place_sets_nodes_and_counts)
 {
 	struct agent *agent = start("PLACE n1,n3 2 2 nomora:slurm-9 n1,n3*2\n");
@@ -205,77 +180,22 @@ Test(slurm_plugin, place_sets_nodes_and_counts)
 	stop(agent);
 }
 
-static job_desc_msg_t make_array(void)
-{
-	job_desc_msg_t job = make_job("nomora:curve=memcached");
-
-	job.array_inx = strdup("0-3");
-	return job;
-}
-
-Test(slurm_plugin, an_array_is_held_as_a_whole)
-{
-	struct agent *agent = start("HOLD\n");
-	job_desc_msg_t job = make_array();
-
-	cr_assert_eq(submit(&job, NULL), SLURM_SUCCESS);
-	cr_assert_eq(job.priority, 0);
-	cr_assert_str_eq(job.admin_comment, "nomora:held");
-	cr_assert_str_eq(agent->asked, "LATER 3 - nomora:curve=memcached\n");
-	free(job.array_inx);
-	free_job(&job);
-	stop(agent);
-}
-
-Test(slurm_plugin, a_job_that_depends_on_another_is_only_held)
-{
-	struct agent *agent = start("HOLD nomora:slurm-9 held\nPLACE n1,n3 2 2 nomora:slurm-9 n1,n3*2\n");
-	job_desc_msg_t job = make_job("nomora:curve=memcached");
-
-	job.dependency = strdup("afterok:7");
-	cr_assert_eq(submit(&job, NULL), SLURM_SUCCESS);
-	cr_assert(has_passed(&job), "a decision in spite of LATER");
-	free(job.dependency);
-	free_job(&job);
-	cr_assert_str_eq(agent->asked, "LATER 3 - nomora:curve=memcached\n");
-	stop(agent);
-}
-
-Test(slurm_plugin, an_array_is_not_placed_in_one_place)
+/* schedd could not say which elements and which dependents are next. */
+Test(slurm_plugin, arrays_and_dependents_pass_without_a_question)
 {
 	struct agent *agent = start("PLACE n1,n3 2 2 nomora:slurm-9 n1,n3*2\n");
-	job_desc_msg_t job = make_array();
+	job_desc_msg_t array = make_job("nomora:curve=memcached"), dependent = make_job("nomora:curve=memcached");
 
-	cr_assert_eq(submit(&job, NULL), SLURM_SUCCESS);
-	cr_assert(has_passed(&job));
-	free(job.array_inx);
-	free_job(&job);
-	stop(agent);
-}
-
-/* The agent first answers to hold the job, and to place it once schedd has decided. */
-Test(slurm_plugin, the_last_complete_line_counts)
-{
-	struct agent *agent = start("HOLD nomora:slurm-9 held\nPLACE n1,n3 2 2 nomora:slurm-9 n1,n3*2\n");
-	job_desc_msg_t job = make_job("nomora:curve=memcached");
-
-	cr_assert_eq(submit(&job, NULL), SLURM_SUCCESS);
-	cr_assert_eq(job.priority, NO_VAL);
-	cr_assert_str_eq(job.req_nodes, "n1,n3");
-	cr_assert_str_eq(job.admin_comment, "nomora:slurm-9 n1,n3*2");
-	free_job(&job);
-	stop(agent);
-}
-
-Test(slurm_plugin, a_cut_line_leaves_the_one_before)
-{
-	struct agent *agent = start("HOLD nomora:slurm-9 held\nPLACE n1,n3 2 2 nomora:slu");
-	job_desc_msg_t job = make_job("nomora:curve=memcached");
-
-	cr_assert_eq(submit(&job, NULL), SLURM_SUCCESS);
-	cr_assert_eq(job.priority, 0);
-	cr_assert_str_eq(job.admin_comment, "nomora:slurm-9 held");
-	free_job(&job);
+	array.array_inx = strdup("0-3");
+	dependent.dependency = strdup("afterok:7");
+	cr_assert_eq(submit(&array, NULL), SLURM_SUCCESS);
+	cr_assert_eq(submit(&dependent, NULL), SLURM_SUCCESS);
+	cr_assert(has_passed(&array) && has_passed(&dependent));
+	cr_assert_eq(agent->questions, 0);
+	free(array.array_inx);
+	free(dependent.dependency);
+	free_job(&array);
+	free_job(&dependent);
 	stop(agent);
 }
 
@@ -296,7 +216,7 @@ Test(slurm_plugin, refuse_says_why)
 
 Test(slurm_plugin, jobs_that_do_not_ask_or_say_where_or_when_pass_without_a_question)
 {
-	struct agent *agent = start("HOLD\n");
+	struct agent *agent = start("PLACE n1 1 3 m\n");
 	job_desc_msg_t job = make_job(NULL);
 
 	submit(&job, NULL);
@@ -387,11 +307,11 @@ Test(slurm_plugin, a_bad_answer_is_followed_by_a_pause)
 	agent->bytes = strlen(agent->answer);
 	submit(&job, NULL);
 	cr_assert_eq(agent->questions, 3);
-	agent->answer = "HOLD\n";
+	agent->answer = "PLACE n1 1 3 m\n";
 	agent->bytes = strlen(agent->answer);
 	submit(&job, NULL);
 	cr_assert_eq(agent->questions, 4);
-	cr_assert_eq(job.priority, 0);
+	cr_assert_str_eq(job.req_nodes, "n1");
 	free_job(&job);
 	stop(agent);
 }
@@ -485,9 +405,9 @@ Test(slurm_plugin, a_huge_answer_passes)
 
 static const char bad_answers[][64] = {"",
 				       "\n",
-				       "HOLD",
-				       "hold\n",
-				       "HOLD me\n",
+				       "PASS",
+				       "pass\n",
+				       "HOLD\n",
 				       "PLACE\n",
 				       "PLACE \n",
 				       "PLACE n1\n",

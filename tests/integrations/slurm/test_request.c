@@ -58,9 +58,7 @@ Test(slurm_request, marks_are_read)
 		char text[64];
 		enum slurm_mark_kind kind;
 		char id[16];
-	} rows[] = {{"nomora:held", SLURM_MARK_HELD, ""},
-		    {"nomora:slurm-12 held", SLURM_MARK_HELD, "slurm-12"},
-		    {"nomora:slurm-12.1 moving", SLURM_MARK_MOVING, "slurm-12.1"},
+	} rows[] = {{"nomora:slurm-12.1 moving", SLURM_MARK_MOVING, "slurm-12.1"},
 		    {"nomora:pass schedd does not answer", SLURM_MARK_PASS, ""},
 		    {"nomora:slurm-1 n1", SLURM_MARK_PLACED, "slurm-1"},
 		    {"", SLURM_MARK_NONE, ""},

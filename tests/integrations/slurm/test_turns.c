@@ -178,6 +178,8 @@ int slurm_update_job2(job_desc_msg_t *order, job_array_resp_msg_t **answer)
 	tell("order %s", order->job_id_str);
 	if (order->priority != NO_VAL)
 		tell(order->priority == INFINITE ? " release" : " priority %u", order->priority);
+	if (order->begin_time)
+		tell(" begin");
 	if (order->req_nodes)
 		tell(" nodes '%s' %u-%u cpus %u", order->req_nodes, order->min_nodes, order->max_nodes,
 		     order->pn_min_cpus);
@@ -189,7 +191,7 @@ int slurm_update_job2(job_desc_msg_t *order, job_array_resp_msg_t **answer)
 int slurm_requeue2(char *job, uint32_t flags, job_array_resp_msg_t **answer)
 {
 	*answer = NULL;
-	tell("requeue %s%s\n", job, flags == JOB_REQUEUE_HOLD ? " and hold" : "");
+	tell("requeue %s%s\n", job, flags != 0 ? " and hold" : "");
 	errno = requeue_errno;
 	return requeue_errno ? SLURM_ERROR : SLURM_SUCCESS;
 }
@@ -268,16 +270,17 @@ int client_request_within(const char *socket, const char *method, const char *pa
 
 /* answers.c: the test keeps the agent's decider, and the curves. */
 
-static const struct answers_decider *decider;
-static void *decider_context;
+static answers_decide *decide;
+static void *decide_context;
 static char curves[64];
+static bool has_queue;
 
-struct answers *answers_create(const char *path, const struct answers_decider *given, void *context, struct error *err)
+struct answers *answers_create(const char *path, answers_decide *given, void *context, struct error *err)
 {
 	(void)err;
 	cr_assert_str_eq(path, "/slurm");
-	decider = given;
-	decider_context = context;
+	decide = given;
+	decide_context = context;
 	return (struct answers *)curves;
 }
 
@@ -292,9 +295,10 @@ void answers_allow(struct answers *answers, uint32_t uid)
 	(void)uid;
 }
 
-void answers_hold(struct answers *answers, json_t *list, const char *partition)
+void answers_offer(struct answers *answers, json_t *list, const char *partition, bool queue)
 {
 	(void)partition;
+	has_queue = queue;
 	char *text = json_dumps(list, 0);
 
 	(void)answers;
@@ -305,7 +309,7 @@ void answers_hold(struct answers *answers, json_t *list, const char *partition)
 
 /* The tests */
 
-static char comment[] = "nomora:curve=spark,root=1", held[] = "nomora:held";
+static char comment[] = "nomora:curve=spark,root=1", placed[] = "nomora:slurm-x n1*2,n3";
 static struct slurm_agent_options options = {
 	.schedd = "/schedd", .socket = "/slurm", .patience_s = 1000, .migrate_gain = 0.1, .no_return_s = 1000};
 
@@ -332,9 +336,20 @@ static job_info_t *make_job(uint32_t state, const char *mark, uint32_t priority)
 				  .comment = comment,
 				  .admin_comment = text,
 				  .job_state = state,
+				  .submit_time = time(NULL),
 				  .priority = priority};
 	jobs.record_count = 1;
 	return &records[0];
+}
+
+/* Job 7 was placed, has run, and was requeued in an earlier second. */
+static job_info_t *make_requeued(const char *mark)
+{
+	job_info_t *job = make_job(JOB_PENDING, mark, 100);
+
+	job->restart_cnt = 1;
+	job->submit_time -= 2;
+	return job;
 }
 
 /* Makes job 7 run on two CPUs of n1 and one of n3. */
@@ -379,127 +394,183 @@ static void make_servers(void)
 TestSuite(slurm_turns, .init = make_servers);
 
 #define SUBMITTED                                                                                                      \
-	"DELETE /v1/jobs/slurm-7 \n"                                                                                   \
-	"POST /v1/jobs {\"id\": \"slurm-7\", \"curve\": \"spark\", \"root\": 1, \"minimum_tasks\": 3, \"tasks\": "     \
+	"DELETE /v1/jobs/slurm-x \n"                                                                                   \
+	"POST /v1/jobs {\"id\": \"slurm-x\", \"curve\": \"spark\", \"root\": 1, \"minimum_tasks\": 3, \"tasks\": "     \
 	"[\"t0\", \"t1\", "                                                                                            \
 	"\"t2\"]}\n"
 
-Test(slurm_turns, a_held_job_is_submitted)
+Test(slurm_turns, a_requeued_job_is_submitted)
 {
-	make_job(JOB_PENDING, held, 0);
+	make_requeued(placed);
 	run_turns(1);
 	TOLD(SUBMITTED);
 	cr_assert_str_eq(curves, "[\"spark\"]");
+}
+
+/* Slurm decided where it first ran, and may know constraints that schedd does not. */
+Test(slurm_turns, a_requeued_job_that_slurm_placed_is_left_to_slurm)
+{
+	make_requeued("nomora:slurm-7 n1*2,n3");
+	run_turns(1);
+	TOLD("");
+	schedd_has("slurm-7", 0, 0, 3, 0);
+	run_turns(1);
+	TOLD("DELETE /v1/jobs/slurm-7 \n");
 }
 
 Test(slurm_turns, only_jobs_that_ask_for_it_are_handled)
 {
 	static char other[] = "curve=spark";
 
-	make_job(JOB_PENDING, held, 0)->comment = other;
+	make_requeued(placed)->comment = other;
 	run_turns(1);
-	make_job(JOB_PENDING, held, 0)->cpus_per_task = 2;
+	make_requeued(placed)->cpus_per_task = 2;
 	run_turns(1);
-	make_job(JOB_FAILED, held, 0);
+	make_job(JOB_FAILED, placed, 0);
 	run_turns(1);
-	make_job(JOB_PENDING, held, 0)->num_tasks = SLURM_TASKS_MAXIMUM + 1;
+	make_requeued(placed)->num_tasks = SLURM_TASKS_MAXIMUM + 1;
 	run_turns(1);
-	make_job(JOB_PENDING, held, 0)->num_tasks = 0; /* it has no CPU either */
+	make_requeued(placed)->num_tasks = 0; /* it has no CPU either */
 	run_turns(1);
 	TOLD("");
 }
+
+#define PASSED(reason) "order 7 begin nodes '' 1-3 cpus 1 mark nomora:pass " reason "\n"
 
 /* 400 or 404 say that schedd will never take this job; the others may be about the agent. */
 Test(slurm_turns, a_job_that_schedd_refuses_is_left_to_slurm)
 {
-	make_job(JOB_PENDING, held, 0);
+	make_requeued(placed);
 	schedd_answers("POST /v1/jobs", NULL, EINVAL);
 	run_turns(1);
-	TOLD(SUBMITTED "order 7 release mark nomora:pass POST /v1/jobs: refused\n");
+	TOLD(SUBMITTED PASSED("POST /v1/jobs: refused"));
 	schedd_answers("POST /v1/jobs", NULL, ENOENT);
 	run_turns(1);
-	TOLD(SUBMITTED "order 7 release mark nomora:pass POST /v1/jobs: refused\n");
+	TOLD(SUBMITTED PASSED("POST /v1/jobs: refused"));
 	schedd_answers("POST /v1/jobs", NULL, EPERM);
 	run_turns(1);
 	TOLD(SUBMITTED);
 	schedd_answers("POST /v1/jobs", NULL, 0);
-	schedd_answers("DELETE /v1/jobs/slurm-7", NULL, ENOENT); /* schedd does not have the job: not an error */
+	schedd_answers("DELETE /v1/jobs/slurm-x", NULL, ENOENT); /* schedd does not have the job: not an error */
 	run_turns(1);
 	TOLD(SUBMITTED);
-	schedd_answers("DELETE /v1/jobs/slurm-7", NULL, EPERM);
+	schedd_answers("DELETE /v1/jobs/slurm-x", NULL, EPERM);
 	run_turns(1);
-	TOLD("DELETE /v1/jobs/slurm-7 \n");
+	TOLD("DELETE /v1/jobs/slurm-x \n");
+}
+
+static void decide_hosts(const char *tasks)
+{
+	static char text[128];
+
+	snprintf(text, sizeof text, "{\"decided\": 3, \"tasks\": [%s]}", tasks);
+	schedd_answers("GET /v1/jobs/slurm-x", text, 0);
 }
 
 Test(slurm_turns, a_decision_is_passed_to_slurm)
 {
-	make_job(JOB_PENDING, "nomora:slurm-x held", 0);
+	make_requeued("nomora:slurm-x moving");
 	schedd_has("slurm-x", 0, 3, 0, 0);
 	run_turns(1);
-	TOLD("order 7 release nodes 'n1,n3' 2-2 cpus 2 mark nomora:slurm-x n1*2,n3\n");
+	TOLD("order 7 begin nodes 'n1,n3' 2-2 cpus 2 mark nomora:slurm-x n1*2,n3\n");
 	schedd_has("slurm-x", 1, 2, 0, 0);
 	run_turns(1);
 	TOLD("");
 	schedd_has("slurm-x", 0, 3, 0, 0);
-	schedd_answers(
-		"GET /v1/jobs/slurm-x",
-		"{\"decided\": 3, \"tasks\": [{\"machine\": \"b\"}, {\"machine\": \"a\"}, {\"machine\": \"c\"}]}", 0);
+	decide_hosts("{\"machine\": \"b\"}, {\"machine\": \"a\"}, {\"machine\": \"c\"}");
 	run_turns(1);
-	TOLD("order 7 release nodes 'b,a,c' 3-3 cpus 1 mark nomora:slurm-x b,a,c\n");
-	schedd_answers(
-		"GET /v1/jobs/slurm-x",
-		"{\"decided\": 3, \"tasks\": [{\"machine\": \"b\"}, {\"machine\": \"a\"}, {\"machine\": \"a\"}]}", 0);
+	TOLD("order 7 begin nodes 'b,a,c' 3-3 cpus 1 mark nomora:slurm-x b,a,c\n");
+	decide_hosts("{\"machine\": \"b\"}, {\"machine\": \"a\"}, {\"machine\": \"a\"}");
 	run_turns(1);
-	TOLD("order 7 release nodes 'b,a' 2-2 cpus 2 mark nomora:slurm-x b,a*2\n");
-	schedd_answers(
-		"GET /v1/jobs/slurm-x",
-		"{\"decided\": 3, \"tasks\": [{\"machine\": \"a\"}, {\"machine\": \"a\"}, {\"machine\": \"a\"}]}", 0);
+	TOLD("order 7 begin nodes 'b,a' 2-2 cpus 2 mark nomora:slurm-x b,a*2\n");
+	decide_hosts("{\"machine\": \"a\"}, {\"machine\": \"a\"}, {\"machine\": \"a\"}");
 	run_turns(1);
-	TOLD("order 7 release nodes 'a' 1-1 cpus 3 mark nomora:slurm-x a*3\n");
+	TOLD("order 7 begin nodes 'a' 1-1 cpus 3 mark nomora:slurm-x a*3\n");
 }
 
 /* A requeued job must not start in the second in which it was submitted again. */
 Test(slurm_turns, a_requeued_job_waits_a_second)
 {
-	job_info_t *job = make_job(JOB_PENDING, "nomora:slurm-7 held", 0);
+	job_info_t *job = make_requeued("nomora:slurm-x moving");
 
-	job->restart_cnt = 1;
 	job->submit_time = time(NULL) + 1000;
-	schedd_has("slurm-7", 0, 3, 0, 0);
+	schedd_has("slurm-x", 0, 3, 0, 0);
 	run_turns(1);
-	schedd_has("slurm-7", 0, 0, 0, 3);
+	schedd_has("slurm-x", 0, 0, 0, 3);
 	run_turns(1);
 	TOLD("");
 	job->submit_time = 1;
 	run_turns(1);
-	TOLD("order 7 release mark nomora:pass schedd gave up after failed starts\nDELETE /v1/jobs/slurm-7 \n");
+	TOLD(PASSED("schedd gave up after failed starts") "DELETE /v1/jobs/slurm-x \n");
 }
 
 Test(slurm_turns, a_placement_that_slurm_refuses_fails_in_schedd)
 {
-	make_job(JOB_PENDING, "nomora:slurm-7 held", 0);
-	schedd_has("slurm-7", 0, 3, 0, 0);
+	make_requeued("nomora:slurm-x moving");
+	schedd_has("slurm-x", 0, 3, 0, 0);
 	order_errno = ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
 	run_turns(1);
-	TOLD("order 7 release nodes 'n1,n3' 2-2 cpus 2 mark nomora:slurm-7 n1*2,n3\n"
+	TOLD("order 7 begin nodes 'n1,n3' 2-2 cpus 2 mark nomora:slurm-x n1*2,n3\n"
 	     "POST /v1/events "
-	     "{\"event\": \"failed\", \"job\": \"slurm-7\", \"task\": \"t0\", \"machine\": \"n1\"}\n"
-	     "{\"event\": \"failed\", \"job\": \"slurm-7\", \"task\": \"t1\", \"machine\": \"n1\"}\n"
-	     "{\"event\": \"failed\", \"job\": \"slurm-7\", \"task\": \"t2\", \"machine\": \"n3\"}\n");
+	     "{\"event\": \"failed\", \"job\": \"slurm-x\", \"task\": \"t0\", \"machine\": \"n1\"}\n"
+	     "{\"event\": \"failed\", \"job\": \"slurm-x\", \"task\": \"t1\", \"machine\": \"n1\"}\n"
+	     "{\"event\": \"failed\", \"job\": \"slurm-x\", \"task\": \"t2\", \"machine\": \"n3\"}\n");
 }
 
-/* `clear`: the nodes of an earlier placement are removed. A job that Slurm does not release stays in schedd. */
-Test(slurm_turns, a_job_without_a_place_is_left_to_slurm)
+/* The nodes of the decision are removed. A job that Slurm does not change stays in schedd. */
+Test(slurm_turns, a_job_that_does_not_start_is_left_to_slurm)
 {
-	make_job(JOB_PENDING, "nomora:slurm-7 n1*2,n3", 100);
-	schedd_has("slurm-7", 2, 0, 0, 1);
+	job_info_t *job = make_job(JOB_PENDING, placed, 100);
+
+	options.patience_s = 10;
+	schedd_has("slurm-x", 0, 3, 0, 0);
 	run_turns(1);
-	TOLD("order 7 release nodes '' 1-3 cpus 1 mark nomora:pass schedd gave up after failed starts\nDELETE "
-	     "/v1/jobs/slurm-7 "
-	     "\n");
+	TOLD("");
+	job->submit_time -= 11;
+	job->eligible_time = time(NULL) - 5;
+	run_turns(1);
+	TOLD("");
+	job->eligible_time -= 6;
+	run_turns(1);
+	TOLD("order 7 nodes '' 1-3 cpus 1 mark nomora:pass Slurm did not start it in time on the nodes of schedd's "
+	     "decision\nDELETE /v1/jobs/slurm-x \n");
 	order_errno = ESLURM_JOB_FINISHED;
 	run_turns(1);
-	TOLD("order 7 release nodes '' 1-3 cpus 1 mark nomora:pass schedd gave up after failed starts\n");
+	TOLD("order 7 nodes '' 1-3 cpus 1 mark nomora:pass Slurm did not start it in time on the nodes of schedd's "
+	     "decision\n");
+}
+
+/* A user's hold stays. Slurm's own, because the job cannot run on the nodes of the decision, does not. */
+Test(slurm_turns, a_held_job_loses_its_nodes)
+{
+	job_info_t *job = make_job(JOB_PENDING, placed, 0);
+
+	schedd_has("slurm-x", 0, 3, 0, 0);
+	job->state_reason = WAIT_HELD_USER;
+	run_turns(1);
+	TOLD("order 7 nodes '' 1-3 cpus 1 mark nomora:pass a user holds the job\nDELETE /v1/jobs/slurm-x \n");
+	job->state_reason = FAIL_BAD_CONSTRAINTS;
+	run_turns(1);
+	TOLD("order 7 release nodes '' 1-3 cpus 1 mark nomora:pass Slurm cannot start it on the nodes of schedd's "
+	     "decision\nDELETE /v1/jobs/slurm-x \n");
+}
+
+/* schedd places no further job while some wait for nodes: their order is Slurm's. */
+Test(slurm_turns, the_queue_is_slurms)
+{
+	static const struct {
+		uint32_t state, reason;
+		bool queue;
+	} rows[] = {{JOB_PENDING, WAIT_RESOURCES, true},   {JOB_PENDING, WAIT_PRIORITY, true},
+		    {JOB_PENDING, WAIT_NO_REASON, false},  {JOB_PENDING, WAIT_DEPENDENCY, false},
+		    {JOB_PENDING, WAIT_HELD_USER, false},  {JOB_PENDING, WAIT_TIME, false},
+		    {JOB_CANCELLED, WAIT_PRIORITY, false}, {JOB_PENDING, WAIT_PART_DOWN, false}};
+
+	for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+		make_job(rows[r].state, "", 100)->state_reason = rows[r].reason;
+		run_turns(1);
+		cr_assert_eq(has_queue, rows[r].queue, "row %zu", r);
+	}
 }
 
 Test(slurm_turns, the_start_of_a_placed_job_is_reported)
@@ -598,29 +669,20 @@ Test(slurm_turns, a_settled_job_is_not_looked_at_again)
 	cr_assert_eq(hosts_read, 1);
 }
 
-Test(slurm_turns, a_job_that_was_requeued_is_held)
-{
-	make_job(JOB_PENDING, "nomora:slurm-7 n1*2,n3", 100);
-	run_turns(1);
-	TOLD("order 7 priority 0 mark nomora:slurm-7 held\n");
-}
-
 /*
  * The job was requeued before the agent saw it run: the placement is passed again, once. Not if it was never restarted.
  */
 Test(slurm_turns, a_missed_run_is_placed_again)
 {
-	job_info_t *job = make_job(JOB_PENDING, "nomora:slurm-7 n1*2,n3", 100);
+	job_info_t *job = make_job(JOB_PENDING, placed, 100);
 
-	schedd_has("slurm-7", 0, 3, 0, 0);
+	schedd_has("slurm-x", 0, 3, 0, 0);
 	run_turns(2);
 	TOLD("");
 	job->restart_cnt = 1;
+	job->submit_time -= 2;
 	run_turns(2);
-	TOLD("order 7 release nodes 'n1,n3' 2-2 cpus 2 mark nomora:slurm-7 n1*2,n3\n");
-	job->priority = 0; /* a user has held it */
-	run_turns(1);
-	TOLD("");
+	TOLD("order 7 begin nodes 'n1,n3' 2-2 cpus 2 mark nomora:slurm-x n1*2,n3\n");
 }
 
 static void decide_again(int before)
@@ -633,16 +695,16 @@ static void decide_again(int before)
 /* While a placed job waits for its nodes, schedd is asked for its machines only after a new decision. */
 Test(slurm_turns, a_new_decision_about_a_placed_job_is_passed)
 {
-	make_job(JOB_PENDING, "nomora:slurm-7 n1*2,n4", 100);
-	schedd_has("slurm-7", 0, 3, 0, 0);
+	make_job(JOB_PENDING, "nomora:slurm-x n1*2,n4", 100);
+	schedd_has("slurm-x", 0, 3, 0, 0);
 	run_turns(1);
-	TOLD("order 7 release nodes 'n1,n3' 2-2 cpus 2 mark nomora:slurm-7 n1*2,n3\n");
+	TOLD("order 7 nodes 'n1,n3' 2-2 cpus 2 mark nomora:slurm-x n1*2,n3\n");
 	run_turns(2);
-	TOLD("order 7 release nodes 'n1,n3' 2-2 cpus 2 mark nomora:slurm-7 n1*2,n3\n");
+	TOLD("order 7 nodes 'n1,n3' 2-2 cpus 2 mark nomora:slurm-x n1*2,n3\n");
 	before_turn = decide_again;
 	run_turns(3);
-	TOLD("order 7 release nodes 'n1,n3' 2-2 cpus 2 mark nomora:slurm-7 n1*2,n3\n"
-	     "order 7 release nodes 'n1,n3' 2-2 cpus 2 mark nomora:slurm-7 n1*2,n3\n");
+	TOLD("order 7 nodes 'n1,n3' 2-2 cpus 2 mark nomora:slurm-x n1*2,n3\n"
+	     "order 7 nodes 'n1,n3' 2-2 cpus 2 mark nomora:slurm-x n1*2,n3\n");
 }
 
 Test(slurm_turns, a_moving_job_is_requeued)
@@ -650,11 +712,11 @@ Test(slurm_turns, a_moving_job_is_requeued)
 	make_running("nomora:slurm-7.1 moving");
 	schedd_has("slurm-7.1", 0, 3, 0, 0);
 	run_turns(1);
-	TOLD("requeue 7 and hold\n");
+	TOLD("requeue 7\n");
 	requeue_errno = ESLURM_DISABLED;
 	run_turns(1);
-	cr_assert(strstr(told, "requeue 7 and hold\nDELETE /v1/jobs/slurm-7.1 \nPOST /v1/jobs {\"id\": \"slurm-7.1\""),
-		  "%s", told);
+	cr_assert(strstr(told, "requeue 7\nDELETE /v1/jobs/slurm-7.1 \nPOST /v1/jobs {\"id\": \"slurm-7.1\""), "%s",
+		  told);
 	cr_assert(strstr(told, "order 7 mark nomora:slurm-7.1 n1*2,n3\n"), "%s", told);
 }
 
@@ -665,72 +727,105 @@ Test(slurm_turns, ended_jobs_are_removed_from_schedd)
 		       "{\"jobs\": [{\"id\": \"slurm-6\", \"running\": 1}, {\"id\": \"6\", \"running\": 1}, {\"id\": "
 		       "\"slurm-7\", \"waiting\": 3}]}",
 		       0);
-	make_job(JOB_PENDING, held, 0);
+	make_job(JOB_PENDING, "", 0);
+	schedd_answers("GET /v1/jobs/slurm-7", "{}", 0);
 	run_turns(1);
-	TOLD("DELETE /v1/jobs/slurm-6 \n");
+	TOLD("DELETE /v1/jobs/slurm-7 \nDELETE /v1/jobs/slurm-6 \n");
 	make_job(JOB_PENDING, "nomora:pass x", 100);
 	run_turns(1);
 	TOLD("DELETE /v1/jobs/slurm-7 \nDELETE /v1/jobs/slurm-6 \n");
 }
 
-static char fresh_list[160];
+static char reply[ANSWER_BYTES], given_id[SLURM_NAME_BYTES];
+static bool was_placed;
 
-/* Before turn 0: schedd has a job that was decided about at once. Before turn 1: Slurm lists it as ended. */
-static void take_fresh(int before)
+/* The id that the agent gave to the last job, from its log of requests. */
+static void read_id(void)
 {
-	static char mark[2 * SLURM_NAME_BYTES];
+	const char *found = strstr(told, "POST /v1/jobs {\"id\": \"");
+
+	cr_assert(found && sscanf(found + 22, "%63[^\"]", given_id) == 1, "%s", told);
+}
+
+static void decide_at_once(int before)
+{
+	const struct slurm_request request = {.curve = "spark", .root = 2};
+	const char *dash;
+
+	if (before != 0)
+		return;
+	was_placed = decide(decide_context, &request, 3, reply);
+	read_id();
+	dash = strrchr(given_id, '-');
+	cr_assert(dash);
+}
+
+/* schedd has the job under the id that the agent will give it next. */
+static void schedd_has_next(int waiting, int decided)
+{
 	char id[SLURM_NAME_BYTES];
 
-	if (before == 0) {
-		decider->take_id(decider_context, id);
-		snprintf(fresh_list, sizeof fresh_list, "{\"jobs\": [{\"id\": \"%s\", \"decided\": 3}]}", id);
-		schedd_answers("GET /v1/jobs", fresh_list, 0);
-		snprintf(mark, sizeof mark, "nomora:%s n1*2,n3", id);
+	for (time_t s = time(NULL) - 1; s < time(NULL) + 3; s++) {
+		snprintf(id, sizeof id, "slurm-%llx-1", (unsigned long long)s);
+		schedd_has(id, waiting, decided, 0, 0);
 	}
-	if (before == 1)
-		make_job(JOB_COMPLETE, "nomora:slurm-00000000-1 n1", 100); /* another job */
+}
+
+Test(slurm_turns, schedd_decides_while_sbatch_waits)
+{
+	char expected[128];
+
+	before_turn = decide_at_once;
+	schedd_has_next(0, 3);
+	run_turns(1);
+	cr_assert(was_placed);
+	snprintf(expected, sizeof expected, "PLACE n1,n3 2 2 nomora:%s n1*2,n3", given_id);
+	cr_assert_str_eq(reply, expected);
+	cr_assert(strstr(told, "\"curve\": \"spark\", \"root\": 2, \"minimum_tasks\": 3, \"tasks\": [\"t0\", \"t1\", "
+			       "\"t2\"]}\n"),
+		  "%s", told);
+	schedd_answers("POST /v1/jobs", NULL, EINVAL);
+	run_turns(1);
+	cr_assert_not(was_placed);
+}
+
+/* Lists the job that was decided about at once; before turn 2, Slurm lists another job as ended, before turn 3 this
+ * one. */
+static void list_fresh(int before)
+{
+	static char list[160], mark[2 * SLURM_NAME_BYTES];
+
+	decide_at_once(before);
+	if (before == 0) {
+		told[0] = '\0';
+		snprintf(list, sizeof list, "{\"jobs\": [{\"id\": \"%s\", \"decided\": 3}]}", given_id);
+		schedd_answers("GET /v1/jobs", list, 0);
+		snprintf(mark, sizeof mark, "nomora:%s n1*2,n3", given_id);
+	}
 	if (before == 2)
+		make_job(JOB_COMPLETE, "nomora:slurm-00000000-1 n1", 100);
+	if (before == 3)
 		make_job(JOB_COMPLETE, mark, 100);
 }
 
 Test(slurm_turns, a_fresh_job_is_removed_only_when_slurm_lists_its_end)
 {
-	before_turn = take_fresh;
-	run_turns(2);
-	TOLD("");
+	before_turn = list_fresh;
+	schedd_has_next(0, 3);
 	run_turns(3);
+	TOLD("");
+	run_turns(4);
 	cr_assert(strncmp(told, "DELETE /v1/jobs/slurm-", 22) == 0 && strstr(told, "-1 \n"), "%s", told);
 }
 
-static char reply[ANSWER_BYTES];
-static bool was_placed;
-
-static void decide_at_once(int before)
+/* schedd did not decide in time, and Slurm places the job: schedd reserves no slots for it. */
+Test(slurm_turns, a_late_decision_is_removed)
 {
-	const struct slurm_request request = {.curve = "spark", .root = 2};
-
-	(void)before;
-	was_placed = decider->decide(decider_context, "slurm-a", &request, 3, reply);
-}
-
-Test(slurm_turns, schedd_decides_while_sbatch_waits)
-{
-	before_turn = decide_at_once;
-	schedd_has("slurm-a", 0, 3, 0, 0);
-	run_turns(1);
-	cr_assert(was_placed);
-	cr_assert_str_eq(reply, "PLACE n1,n3 2 2 nomora:slurm-a n1*2,n3");
-	cr_assert(strstr(told, "POST /v1/jobs {\"id\": \"slurm-a\", \"curve\": \"spark\", \"root\": 2, "
-			       "\"minimum_tasks\": 3, \"tasks\": [\"t0\", "
-			       "\"t1\", \"t2\"]}\n"),
-		  "%s", told);
-	schedd_has("slurm-a", 1, 2, 0, 0); /* not decided in time */
+	before_turn = list_fresh;
+	schedd_has_next(1, 2);
 	run_turns(1);
 	cr_assert_not(was_placed);
-	schedd_has("slurm-a", 0, 3, 0, 0);
-	schedd_answers("POST /v1/jobs", NULL, EINVAL);
-	run_turns(1);
-	cr_assert_not(was_placed);
+	cr_assert(strncmp(told, "DELETE /v1/jobs/slurm-", 22) == 0, "%s", told);
 }
 
 static void make_node(uint32_t n, char *name, uint16_t cpus, uint32_t state)
@@ -880,29 +975,18 @@ Test(slurm_turns, the_view_has_slurms_fields)
 	slurm_view_free(&view);
 }
 
-/* Slurm is asked for what changed since the second before the last answer; for everything while a job depends. */
+/* Slurm is asked for what changed since the second before the last answer. */
 Test(slurm_turns, the_view_asks_for_changes)
 {
-	static char on_7[] = "afterok:7(unfulfilled)";
 	struct slurm_view view = {0};
 	struct error err = {0};
 
-	make_job(JOB_PENDING, held, 0);
+	make_job(JOB_PENDING, placed, 0);
 	cr_assert_eq(slurm_view_update(&view, &err), 1);
 	cr_assert_eq(nodes_since, 0);
 	cr_assert_eq(jobs_since, 0);
-	records[0].dependency = on_7;
 	cr_assert_eq(slurm_view_update(&view, &err), 1);
 	cr_assert_eq(nodes_since, 1999);
-	cr_assert_eq(jobs_since, 999);
-	records[0].priority = 1; /* not held: Slurm alone decides about it */
-	cr_assert_eq(slurm_view_update(&view, &err), 1);
-	cr_assert_eq(jobs_since, 0);
-	records[0].priority = 0;
-	records[0].admin_comment = NULL;
-	cr_assert_eq(slurm_view_update(&view, &err), 1);
-	cr_assert_eq(jobs_since, 999);
-	cr_assert_eq(slurm_view_update(&view, &err), 1);
 	cr_assert_eq(jobs_since, 999);
 	jobs_errno = nodes_errno = SLURM_NO_CHANGE_IN_DATA;
 	cr_assert_eq(slurm_view_update(&view, &err), 0);
@@ -916,32 +1000,27 @@ Test(slurm_turns, the_view_asks_for_changes)
 	slurm_view_free(&view);
 }
 
-/* Without schedd, the held jobs are released after the time of patience; placed and running ones stay. */
-Test(slurm_turns, held_jobs_are_released_without_schedd)
+/* Without schedd, the jobs that wait lose their nodes after the time of patience; those that Slurm placed, and running
+ * ones, stay. */
+Test(slurm_turns, jobs_lose_their_nodes_without_schedd)
 {
 	schedd_errno = ENOTCONN;
-	make_job(JOB_PENDING, "nomora:slurm-7 held", 0);
+	make_job(JOB_PENDING, placed, 100);
 	run_turns(1);
 	TOLD("");
 	options.patience_s = 0;
 	run_turns(1);
-	TOLD("order 7 release mark nomora:pass schedd does not answer\n");
-	make_job(JOB_PENDING, "nomora:slurm-7.1 moving", 0);
+	TOLD("order 7 nodes '' 1-3 cpus 1 mark nomora:pass schedd does not answer\n");
+	make_requeued("nomora:slurm-7.1 moving");
 	run_turns(1);
-	TOLD("order 7 release mark nomora:pass schedd does not answer\n");
-	records[0].restart_cnt = 1;
-	records[0].submit_time = time(NULL) + 1000;
+	TOLD(PASSED("schedd does not answer"));
+	make_requeued(placed)->submit_time = time(NULL) + 1000;
 	run_turns(1);
-	make_job(JOB_PENDING, "nomora:slurm-7 n1*2,n3", 0);
+	make_requeued("nomora:slurm-7 n1*2,n3");
 	run_turns(1);
-	make_job(JOB_PENDING, "nomora:slurm-7 held", 1);
+	make_job(JOB_PENDING, "nomora:pass x", 100);
 	run_turns(1);
-	make_running("nomora:slurm-7 held")->priority = 0;
-	run_turns(1);
-	TOLD("");
-	schedd_errno = 0;
-	make_job(JOB_PENDING, "nomora:slurm-7 held", 0);
-	schedd_has("slurm-7", 3, 0, 0, 0);
+	make_running(placed);
 	run_turns(1);
 	TOLD("");
 }

@@ -19,8 +19,8 @@ struct slurm_agent_options {
 	const char *schedd;  /* unix socket; NULL: the client's default */
 	const char *socket;  /* socket for the plug-in's requests */
 	double poll_s;       /* seconds between comparisons of Slurm with schedd */
-	double patience_s;   /* seconds without an answer from schedd, or without a decision, after which a held job
-				is released */
+	double patience_s;   /* seconds without a start where schedd decided, or without an answer from schedd, after
+				which a waiting job is left to Slurm */
 	bool migrate;        /* requeue running jobs that would perform better elsewhere */
 	double migrate_gain; /* minimum gain of mean predicted performance */
 	double no_return_s;  /* minimum seconds between two moves of a job */
@@ -44,8 +44,8 @@ struct slurm_job_name {
 bool slurm_job_name_parse(const char *text, struct slurm_job_name *name);
 
 /*
- * Gets the machines of a placed job, by task; the caller frees the array and the names. Returns 0, or -errno with err
- * set; -ENOENT: Slurm does not have the job, or nomora did not place it.
+ * Gets the machines of a job, by task; the caller frees the array and the names. Returns 0, or -errno with err
+ * set; -ENOENT: Slurm does not have the job, or has not started it.
  */
 int slurm_job_layout(const struct slurm_job_name *name, char ***hosts, uint32_t *count, struct error *err);
 /* nomora.hostfile/1; NULL: out of memory. */

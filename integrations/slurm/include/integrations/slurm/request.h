@@ -9,8 +9,6 @@
  * The agent or the plug-in sets the mark in the job's AdminComment: the job's state, its id in schedd, and the machine
  * of each task in the order of the tasks. NAME*COUNT: consecutive tasks on one machine.
  *
- *   nomora:held                        held by the plug-in; schedd has not seen it
- *   nomora:slurm-12 held               schedd is to decide
  *   nomora:slurm-12 n3,n1*2            decided: task 0 on n3, tasks 1 and 2 on n1
  *   nomora:slurm-12.1 moving           being requeued; schedd has decided under the new id
  *   nomora:pass REASON                 Slurm decides
@@ -39,11 +37,11 @@ struct slurm_request {
  */
 int slurm_request_parse(const char *comment, uint32_t tasks, struct slurm_request *request, struct error *err);
 
-enum slurm_mark_kind { SLURM_MARK_NONE, SLURM_MARK_HELD, SLURM_MARK_PLACED, SLURM_MARK_MOVING, SLURM_MARK_PASS };
+enum slurm_mark_kind { SLURM_MARK_NONE, SLURM_MARK_PLACED, SLURM_MARK_MOVING, SLURM_MARK_PASS };
 
 struct slurm_mark {
 	enum slurm_mark_kind kind;
-	char id[SLURM_NAME_BYTES]; /* id of the job in schedd; "" for NONE, PASS, and HELD by the plug-in */
+	char id[SLURM_NAME_BYTES]; /* id of the job in schedd; "" for NONE and PASS */
 	char **hosts;              /* only of PLACED: the machine of each task */
 	uint32_t host_count;
 };
