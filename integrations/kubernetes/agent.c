@@ -19,6 +19,8 @@
 /* TURN_MS: maximum time to wait for news from the API server before a turn, in milliseconds. */
 enum { TURN_MS = 100, PATH_BYTES = 1024, SUBMIT_MS = 60000 };
 #define RETRY_S 1 /* seconds between attempts while schedd does not answer */
+/* Seconds between submissions of a job, of which each has all of its pods: most pods of a job are bound together. */
+#define RESUBMIT_S 1
 
 struct agent {
 	struct k8s_agent_options options;
@@ -27,6 +29,7 @@ struct agent {
 	json_t *jobs;    /* jobs as last sent to schedd; NULL: nothing sent yet */
 	json_t *nodes;   /* names of the nodes that were sent to schedd */
 	json_t *refused; /* jobs that schedd refused, as they were sent */
+	json_t *sent;    /* id of a job -> when it was last submitted, in ns on the monotonic clock */
 	struct ns next_sync;
 	bool api_down, schedd_down; /* the server does not answer, and this was logged */
 };
@@ -141,20 +144,60 @@ static json_t *job_line(const char *id, const json_t *job)
 			 "tasks", tasks);
 }
 
+/* Appends an event to the lines for POST /v1/events. */
+static void add_ended(FILE *out, const char *id, const char *task, const json_t *machine)
+{
+	json_t *event =
+		json_pack("{s:s, s:s, s:s, s:O}", "event", "ended", "job", id, "task", task, "machine", machine);
+	char *line = event ? json_dumps(event, 0) : NULL;
+
+	if (line)
+		fprintf(out, "%s\n", line);
+	free(line);
+	json_decref(event);
+}
+
+/*
+ * Reports the tasks that have ended since the job was sent as `before`; NULL: it was sent now, with all tasks that it
+ * has.
+ */
+static int report_ended(const struct agent *agent, const char *id, const json_t *job, const json_t *before,
+			struct error *err)
+{
+	const json_t *tasks = json_object_get(job, "tasks"), *machine;
+	const char *root = json_string_value(json_object_get(job, "root")), *task;
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+	json_t *answer = NULL;
+	int code;
+
+	if (!out)
+		return error_set(err, ENOMEM, "out of memory");
+	json_object_foreach (json_object_get(before, "tasks"), task, machine)
+		if (!json_object_get(tasks, task))
+			add_ended(out, id, task, machine);
+	if (json_object_get(job, "root_ended") && !json_object_get(before, "root_ended"))
+		add_ended(out, id, root, json_object_get(tasks, root));
+	code = fclose(out) == 0 ? 0 : error_set(err, ENOMEM, "out of memory");
+	if (code == 0 && bytes > 0)
+		code = client_ask(agent->options.schedd, "POST", "/v1/events", text, &answer, err);
+	json_decref(answer);
+	free(text);
+	return code;
+}
+
 static int submit(const struct agent *agent, const char *id, const json_t *job, struct error *err)
 {
-	json_t *line = job_line(id, job), *event, *root = json_object_get(job, "root");
+	json_t *line = job_line(id, job);
 	char *text = line ? json_dumps(line, 0) : NULL;
 	int code = text ? client_submit(agent->options.schedd, text, SUBMIT_MS, err)
 			: error_set(err, ENOMEM, "out of memory");
 
 	free(text);
 	json_decref(line);
-	if (code < 0 || !json_object_get(job, "root_ended"))
-		return code;
-	event = json_pack("{s:s, s:s, s:O, s:O}", "event", "ended", "job", id, "task", root, "machine",
-			  json_object_get(json_object_get(job, "tasks"), json_string_value(root)));
-	return ask(agent, "POST", "events", "", event, err);
+	json_object_set_new(agent->sent, id, json_integer(ns_now_monotonic().v));
+	return code < 0 ? code : report_ended(agent, id, job, NULL, err);
 }
 
 static int forget(const struct agent *agent, const char *id, struct error *err)
@@ -162,13 +205,34 @@ static int forget(const struct agent *agent, const char *id, struct error *err)
 	struct error reason = {0};
 	int code = ask(agent, "DELETE", "jobs", id, NULL, &reason);
 
+	json_object_del(agent->sent, id);
 	return code == 0 || code == -ENOENT ? 0 : error_set(err, -code, "%s", reason.text);
 }
 
-/*
- * Updates a job whose pods have changed: removes the job from schedd and submits it again, because a job in schedd
- * cannot change.
- */
+/* Number of the job's tasks that run. */
+static json_int_t alive(const json_t *job)
+{
+	return (json_int_t)json_object_size(json_object_get(job, "tasks")) -
+	       (json_object_get(job, "root_ended") != NULL);
+}
+
+/* True if all tasks of the job are tasks of `before` that have not ended, on the same machines. */
+static bool has_only_ended(const json_t *job, const json_t *before)
+{
+	const json_t *tasks = json_object_get(before, "tasks"), *machine;
+	const char *task;
+
+	if (!json_equal(json_object_get(job, "root"), json_object_get(before, "root")) ||
+	    !json_equal(json_object_get(job, "curve"), json_object_get(before, "curve")) ||
+	    (json_object_get(before, "root_ended") && !json_object_get(job, "root_ended")))
+		return false;
+	json_object_foreach (json_object_get(job, "tasks"), task, machine)
+		if (!json_equal(machine, json_object_get(tasks, task)))
+			return false;
+	return true;
+}
+
+/* Removes a job from schedd and submits it again, with all of its pods. */
 static int replace_job(struct agent *agent, const char *id, json_t *job, struct error *err)
 {
 	struct error reason = {0};
@@ -189,17 +253,46 @@ static int replace_job(struct agent *agent, const char *id, json_t *job, struct 
 }
 
 /*
- * True if the job is as it was last sent to schedd, and all its tasks in schedd run or have ended. `counts` is the
- * job's entry in GET /v1/jobs.
+ * Updates a job whose pods have changed since it was sent as `before`. A job in schedd cannot get further tasks: it is
+ * submitted again, but at most once in RESUBMIT_S. Until then it stays as it is, and *job becomes `before`.
+ */
+static int update_job(struct agent *agent, const char *id, json_t **job, json_t *before, const json_t *counts,
+		      struct error *err)
+{
+	bool in_step = before && counts && json_integer_value(json_object_get(counts, "running")) == alive(before);
+	json_int_t sent = json_integer_value(json_object_get(agent->sent, id));
+
+	if (in_step && has_only_ended(*job, before)) {
+		int code = report_ended(agent, id, *job, before, err);
+
+		if (code == 0 || is_lost(code))
+			return code;
+	}
+	if (in_step && ns_now_monotonic().v - sent < ns_from_us(RESUBMIT_S * 1e6).v) {
+		agent->objects.changed = true;
+		*job = before;
+		return 0;
+	}
+	return replace_job(agent, id, *job, err);
+}
+
+/*
+ * True if the job is as it was last sent to schedd, and all its tasks there run, except those that have ended. `counts`
+ * is the job's entry in GET /v1/jobs.
  */
 static bool has_job(const struct agent *agent, const char *id, const json_t *job, const json_t *counts)
 {
-	json_int_t tasks = (json_int_t)json_object_size(json_object_get(job, "tasks"));
-
 	return json_equal(job, json_object_get(agent->jobs, id)) &&
-	       json_integer_value(json_object_get(counts, "running")) +
-			       json_integer_value(json_object_get(counts, "ended")) ==
-		       tasks;
+	       json_integer_value(json_object_get(counts, "running")) == alive(job);
+}
+
+/* Updates one job; `counts` is its entry in GET /v1/jobs. Changes *job to what schedd has now. */
+static int sync_job(struct agent *agent, const char *id, json_t **job, const json_t *counts, bool everything,
+		    struct error *err)
+{
+	if (has_job(agent, id, *job, counts) || (!everything && json_equal(*job, json_object_get(agent->refused, id))))
+		return 0;
+	return update_job(agent, id, job, json_object_get(agent->jobs, id), counts, err);
 }
 
 /*
@@ -216,10 +309,12 @@ static int sync_jobs(struct agent *agent, bool everything, struct error *err)
 	json_object_foreach (known, id, job)
 		if (code == 0 && strncmp(id, ID_PREFIX, strlen(ID_PREFIX)) == 0 && !json_object_get(wanted, id))
 			code = forget(agent, id, err);
-	json_object_foreach (wanted, id, job)
-		if (code == 0 && !has_job(agent, id, job, json_object_get(known, id)) &&
-		    (everything || !json_equal(job, json_object_get(agent->refused, id))))
-			code = replace_job(agent, id, job, err);
+	json_object_foreach (wanted, id, job) {
+		if (code == 0)
+			code = sync_job(agent, id, &job, json_object_get(known, id), everything, err);
+		if (job != json_object_get(wanted, id))
+			json_object_set(wanted, id, job);
+	}
 	json_decref(known);
 	if (code < 0) {
 		/* Some changes may have reached schedd: agent->jobs stays, so that the next call compares again. */
@@ -262,7 +357,8 @@ static void take_turn(struct agent *agent)
 
 int k8s_agent_run(const struct k8s_agent_options *options, const volatile sig_atomic_t *stop, struct error *err)
 {
-	struct agent agent = {.options = *options, .nodes = json_object(), .refused = json_object()};
+	struct agent agent = {
+		.options = *options, .nodes = json_object(), .refused = json_object(), .sent = json_object()};
 	int code;
 
 	client_init();
@@ -284,5 +380,6 @@ int k8s_agent_run(const struct k8s_agent_options *options, const volatile sig_at
 	json_decref(agent.jobs);
 	json_decref(agent.nodes);
 	json_decref(agent.refused);
+	json_decref(agent.sent);
 	return code;
 }

@@ -39,6 +39,21 @@ send pods 1 2
 check_soon "a pod is bound: it runs there" running '[["web-0","n2"],["web-1","n2"],["web-root","n0"]]'
 send pods 3 4
 check_soon "one is deleted, one has ended: their slots are free" running '[["web-root","n0"]]'
+# --- a job of 100 pods, bound ten at a time: not one submission for each
+pods() { sed -n 1p "$recorded/pods.watch" | sed "s/\"type\":\"MODIFIED\"/\"type\":\"$1\"/; s/\"name\":\"web-1\"/\"name\":\"web-$2\"/"; }
+submissions() { "$nomora" schedd export | jq -s '[.[] | select(.event == "job" and .job == "k8s-default.web")] | length'; }
+count_running() { running | jq length; }
+before=$(submissions)
+for n in $(seq 101 200); do
+	pods MODIFIED "$n" >>"$dir/pods.watch"
+	[ $((n % 10)) -ne 0 ] || sleep 0.15
+done
+check_soon "100 pods are bound: they run" count_running 101
+after=$(submissions)
+check "in at most ten submissions ($((after - before)))" test $((after - before)) -le 10
+for n in $(seq 101 200); do pods DELETED "$n"; done >>"$dir/pods.watch"
+check_soon "they are deleted: their slots are free" running '[["web-root","n0"]]'
+check "without a submission ($(($(submissions) - after)))" test "$(submissions)" -eq "$after"
 send nodes 1
 check_soon "a cordoned node is draining" machines '[["n0","rack0",110,"up",1],["n1","rack1",110,"draining",0],["n2","rack0",110,"up",0]]'
 send nodes 2
