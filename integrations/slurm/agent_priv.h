@@ -64,10 +64,9 @@ int agent_take_step(struct agent *agent, enum slurm_step step, const struct slur
 int agent_pass(const struct slurm_job *job, const char *reason, struct error *err);
 
 /*
- * Returns the distinct hosts as "n1,n3", in the order of the tasks. *count: number of these hosts; *most: largest
- * number of tasks on a host. NULL: out of memory.
+ * Returns the distinct hosts as "n1,n3", in the order of the tasks. *count: number of these hosts. NULL: out of memory.
  */
-char *agent_list_hosts(char *const *hosts, uint32_t tasks, uint32_t *count, uint32_t *most);
+char *agent_list_hosts(char *const *hosts, uint32_t tasks, uint32_t *count);
 
 /* Decides about new jobs while slurmctld waits for the answer. Uses only the socket of `link`. */
 struct at_once *at_once_create(const struct link *link); /* NULL: out of memory */

@@ -76,14 +76,14 @@ bool at_once_is_fresh(struct at_once *at_once, const char *id)
 	return fresh;
 }
 
-/* Prints "PLACE HOSTS COUNT CPUS MARK". Returns false if it is too long, or out of memory. */
+/* Prints "PLACE HOSTS COUNT MARK". Returns false if it is too long, or out of memory. */
 static bool print_place(const char *id, const struct sched_job *job, char answer[static ANSWER_BYTES])
 {
-	uint32_t count, most;
-	char *list = agent_list_hosts(job->hosts, job->tasks, &count, &most);
+	uint32_t count;
+	char *list = agent_list_hosts(job->hosts, job->tasks, &count);
 	char *mark = slurm_mark_placed(id, job->hosts, job->tasks);
 	bool fits = list && mark &&
-		    snprintf(answer, ANSWER_BYTES - 1, "PLACE %s %u %u %s", list, count, most, mark) < ANSWER_BYTES - 1;
+		    snprintf(answer, ANSWER_BYTES - 1, "PLACE %s %u %s", list, count, mark) < ANSWER_BYTES - 1;
 
 	if (fits)
 		log_info("new job: placed at once, %s", mark + sizeof SLURM_REQUEST_PREFIX - 1);

@@ -11,7 +11,7 @@
  *
  *   PASS                          leave the job to Slurm
  *   REFUSE TEXT                   refuse the job; TEXT is for the user
- *   PLACE HOSTS COUNT CPUS MARK   place the job on HOSTS ("n1,n3"); COUNT: number of hosts; CPUS: minimum on each
+ *   PLACE HOSTS COUNT MARK        place the job on HOSTS ("n1,n3"); COUNT: number of hosts
  *
  * While the plug-in waits, slurmctld holds its lock on the jobs. If no valid answer arrives within ANSWER_MS, the job
  * is left to Slurm. So are all jobs of the next QUIET_S seconds, without a request.
@@ -136,19 +136,17 @@ static void set_text(char **text, const char *value)
 	*text = slurm_xstrdup ? slurm_xstrdup(value) : NULL;
 }
 
-/* Sets the job's nodes, CPUs and mark from "HOSTS COUNT CPUS MARK". */
+/* Sets the job's nodes and mark from "HOSTS COUNT MARK". */
 static bool place(job_desc_msg_t *job, char *line)
 {
-	char *hosts = strsep(&line, " "), *count = strsep(&line, " "), *cpus = strsep(&line, " ");
-	unsigned long nodes = count ? strtoul(count, NULL, 10) : 0, least = cpus ? strtoul(cpus, NULL, 10) : 0;
+	char *hosts = strsep(&line, " "), *count = strsep(&line, " ");
+	unsigned long nodes = count ? strtoul(count, NULL, 10) : 0;
 
-	if (!line || hosts[0] == '\0' || line[0] == '\0' || nodes == 0 || nodes > UINT16_MAX || least == 0 ||
-	    least > UINT16_MAX)
+	if (!line || hosts[0] == '\0' || line[0] == '\0' || nodes == 0 || nodes > UINT16_MAX)
 		return false;
 	set_text(&job->req_nodes, hosts);
 	set_text(&job->admin_comment, line);
 	job->min_nodes = job->max_nodes = (uint32_t)nodes;
-	job->pn_min_cpus = (uint16_t)least;
 	return true;
 }
 

@@ -35,9 +35,9 @@ void agent_note(struct hash_table *table, const struct slurm_job *job, uint32_t 
 		hash_table_set_value(table, at, value);
 }
 
-char *agent_list_hosts(char *const *hosts, uint32_t tasks, uint32_t *count, uint32_t *most)
+char *agent_list_hosts(char *const *hosts, uint32_t tasks, uint32_t *count)
 {
-	struct hash_table counts = {0};
+	struct hash_table seen = {0};
 	char *text = NULL;
 	size_t bytes;
 	FILE *out = open_memstream(&text, &bytes);
@@ -46,22 +46,13 @@ char *agent_list_hosts(char *const *hosts, uint32_t tasks, uint32_t *count, uint
 	*count = 0;
 	for (uint32_t t = 0; t < tasks && code == 0; t++) {
 		uint64_t key = hash_text(hosts[t]);
-		uint32_t at = hash_table_first(&counts, key);
 
-		if (at == HASH_TABLE_NONE) {
-			code = hash_table_insert(&counts, key, 1);
-			fprintf(out, "%s%s", (*count)++ > 0 ? "," : "", hosts[t]);
-		} else {
-			hash_table_set_value(&counts, at, hash_table_value(&counts, at) + 1);
-		}
+		if (hash_table_first(&seen, key) != HASH_TABLE_NONE)
+			continue;
+		code = hash_table_insert(&seen, key, 1);
+		fprintf(out, "%s%s", (*count)++ > 0 ? "," : "", hosts[t]);
 	}
-	*most = 0;
-	for (uint32_t t = 0; t < tasks && code == 0; t++) {
-		uint32_t tasks_here = hash_table_find(&counts, hash_text(hosts[t]));
-
-		*most = tasks_here > *most ? tasks_here : *most;
-	}
-	hash_table_free(&counts);
+	hash_table_free(&seen);
 	if (out && fclose(out) == 0 && code == 0)
 		return text;
 	free(text);
@@ -75,14 +66,14 @@ char *agent_list_hosts(char *const *hosts, uint32_t tasks, uint32_t *count, uint
 static int place(struct agent *agent, const struct slurm_job *job, const char *id, const struct sched_job *sched,
 		 struct error *err)
 {
-	uint32_t count, most;
-	char *list = agent_list_hosts(sched->hosts, job->tasks, &count, &most);
+	uint32_t count;
+	char *list = agent_list_hosts(sched->hosts, job->tasks, &count);
 	char *mark = slurm_mark_placed(id, sched->hosts, job->tasks);
 	struct error reason = {0};
 	int code = -ENOMEM;
 
 	if (list && mark)
-		code = slurm_order_place(job, list, count, most, mark, &reason);
+		code = slurm_order_place(job, list, count, mark, &reason);
 	if (code == 0) {
 		log_info("job %s: placed, %s", job->name, mark + sizeof SLURM_REQUEST_PREFIX - 1);
 		agent_note(&agent->placed, job, job->restarts);

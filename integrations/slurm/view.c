@@ -352,14 +352,23 @@ static void let_start(job_desc_msg_t *order, const struct slurm_job *job)
 		order->begin_time = time(NULL);
 }
 
-int slurm_order_place(const struct slurm_job *job, char *hosts, uint32_t count, uint32_t cpus, char *mark,
-		      struct error *err)
+/*
+ * Sets the numbers of nodes. With them, Slurm would also change the number of CPUs: a job of three tasks would get as
+ * many CPUs as nodes.
+ */
+static void set_nodes(job_desc_msg_t *order, const struct slurm_job *job, char *nodes, uint32_t least, uint32_t most)
+{
+	order->req_nodes = nodes;
+	order->min_nodes = least;
+	order->max_nodes = most;
+	order->min_cpus = job->tasks;
+}
+
+int slurm_order_place(const struct slurm_job *job, char *hosts, uint32_t count, char *mark, struct error *err)
 {
 	job_desc_msg_t order = order_for(job, mark);
 
-	order.req_nodes = hosts;
-	order.min_nodes = order.max_nodes = count;
-	order.pn_min_cpus = (uint16_t)cpus;
+	set_nodes(&order, job, hosts, count, count);
 	let_start(&order, job);
 	return update_job(&order, "cannot place the job", err);
 }
@@ -369,10 +378,7 @@ int slurm_order_pass(const struct slurm_job *job, char *mark, struct error *err)
 	static char none[] = "";
 	job_desc_msg_t order = order_for(job, mark);
 
-	order.req_nodes = none;
-	order.min_nodes = 1;
-	order.max_nodes = job->tasks;
-	order.pn_min_cpus = 1;
+	set_nodes(&order, job, none, 1, job->tasks);
 	let_start(&order, job);
 	return update_job(&order, "cannot leave the job to Slurm", err);
 }

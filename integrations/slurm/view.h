@@ -83,11 +83,10 @@ void slurm_view_free(struct slurm_view *view);
 char *slurm_view_rack(const char *node);
 
 /*
- * Orders to slurmctld. They return 0, or -errno with err set. slurm_order_place() has a job run on exactly the
- * `count` hosts of a list such as "n1,n3", with at least `cpus` CPUs on each.
+ * Orders to slurmctld. They return 0, or -errno with err set. slurm_order_place() has a job run on exactly the `count`
+ * hosts of a list such as "n1,n3", with a CPU for each task.
  */
-int slurm_order_place(const struct slurm_job *job, char *hosts, uint32_t count, uint32_t cpus, char *mark,
-		      struct error *err);
+int slurm_order_place(const struct slurm_job *job, char *hosts, uint32_t count, char *mark, struct error *err);
 /* Removes the nodes that slurm_order_place() required: Slurm decides where the job runs. */
 int slurm_order_pass(const struct slurm_job *job, char *mark, struct error *err);
 int slurm_order_mark(const struct slurm_job *job, char *mark, struct error *err);

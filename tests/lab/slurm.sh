@@ -198,6 +198,19 @@ check "and so does one with a comment" preempts asked $asking
 later=$(($(cat "$dir/preempts.asked") - $(cat "$dir/preempts.plain")))
 in_time "it starts at most 2 s later" $((later > 0 ? later : 0)) 2000
 echo "# preempts after $(cat "$dir/preempts.plain") ms, with a comment after $(cat "$dir/preempts.asked") ms"
+# --- CPUs in fragments: two free on one node, one on another
+waited() { echo $((($(date -d "$(job "$1" StartTime)" +%s) - $(date -d "$(job "$1" SubmitTime)" +%s)) * 1000)); }
+# fits ID: it runs, with one CPU for each task.
+fits() { wait_for 60 is_job "$1" JobState RUNNING && is_job "$1" NumCPUs 3; }
+most=$(submit -N 5 -n 10 -w "h[2-6]" "$dir/fill.sh") one=$(submit -n 1 -w h7 "$dir/fill.sh")
+within 60 "three CPUs are free, on two nodes" is_job "$one" JobState RUNNING
+plain=$(submit -n 3 "$dir/fill.sh")
+check "a job of three tasks starts there" fits "$plain"
+ctl scancel "$plain"
+asked=$(submit_placed -n 3 $asking "$dir/fill.sh")
+check "and so does one that schedd places" fits "$asked"
+in_time "at most 2 s after it was submitted" "$(waited "$asked")" 2000
+ctl scancel "$asked" "$most" "$one"
 idle() { [ "$("$nomora" jobs --json | jq '.jobs | length')" -eq 0 ] && all_idle; }
 within 60 "the cluster is idle" idle
 

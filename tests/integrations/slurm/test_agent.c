@@ -356,7 +356,7 @@ Test(slurm_agent, only_a_requeued_job_gets_a_time_to_begin)
 	struct error err = {0};
 
 	snprintf(keeps, sizeof keeps, "7 priority %u", NO_VAL);
-	cr_assert_eq(slurm_order_place(&job, hosts, 1, 1, mark, &err), 0);
+	cr_assert_eq(slurm_order_place(&job, hosts, 1, mark, &err), 0);
 	cr_assert_str_eq(ordered, keeps);
 	job.restarts = 1;
 	cr_assert_eq(slurm_order_pass(&job, mark, &err), 0);

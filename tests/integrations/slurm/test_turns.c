@@ -182,7 +182,7 @@ int slurm_update_job2(job_desc_msg_t *order, job_array_resp_msg_t **answer)
 		tell(" begin");
 	if (order->req_nodes)
 		tell(" nodes '%s' %u-%u cpus %u", order->req_nodes, order->min_nodes, order->max_nodes,
-		     order->pn_min_cpus);
+		     order->min_cpus);
 	tell(" mark %s\n", order->admin_comment);
 	errno = order_errno;
 	return order_errno ? SLURM_ERROR : SLURM_SUCCESS;
@@ -435,7 +435,7 @@ Test(slurm_turns, only_jobs_that_ask_for_it_are_handled)
 	TOLD("");
 }
 
-#define PASSED(reason) "order 7 begin nodes '' 1-3 cpus 1 mark nomora:pass " reason "\n"
+#define PASSED(reason) "order 7 begin nodes '' 1-3 cpus 3 mark nomora:pass " reason "\n"
 
 /* 400 or 404 say that schedd will never take this job; the others may be about the agent. */
 Test(slurm_turns, a_job_that_schedd_refuses_is_left_to_slurm)
@@ -472,17 +472,17 @@ Test(slurm_turns, a_decision_is_passed_to_slurm)
 	make_requeued("nomora:slurm-x moving");
 	schedd_has("slurm-x", 0, 3, 0, 0);
 	run_turns(1);
-	TOLD("order 7 begin nodes 'n1,n3' 2-2 cpus 2 mark nomora:slurm-x n1*2,n3\n");
+	TOLD("order 7 begin nodes 'n1,n3' 2-2 cpus 3 mark nomora:slurm-x n1*2,n3\n");
 	schedd_has("slurm-x", 1, 2, 0, 0);
 	run_turns(1);
 	TOLD("");
 	schedd_has("slurm-x", 0, 3, 0, 0);
 	decide_hosts("{\"machine\": \"b\"}, {\"machine\": \"a\"}, {\"machine\": \"c\"}");
 	run_turns(1);
-	TOLD("order 7 begin nodes 'b,a,c' 3-3 cpus 1 mark nomora:slurm-x b,a,c\n");
+	TOLD("order 7 begin nodes 'b,a,c' 3-3 cpus 3 mark nomora:slurm-x b,a,c\n");
 	decide_hosts("{\"machine\": \"b\"}, {\"machine\": \"a\"}, {\"machine\": \"a\"}");
 	run_turns(1);
-	TOLD("order 7 begin nodes 'b,a' 2-2 cpus 2 mark nomora:slurm-x b,a*2\n");
+	TOLD("order 7 begin nodes 'b,a' 2-2 cpus 3 mark nomora:slurm-x b,a*2\n");
 	decide_hosts("{\"machine\": \"a\"}, {\"machine\": \"a\"}, {\"machine\": \"a\"}");
 	run_turns(1);
 	TOLD("order 7 begin nodes 'a' 1-1 cpus 3 mark nomora:slurm-x a*3\n");
@@ -510,7 +510,7 @@ Test(slurm_turns, a_placement_that_slurm_refuses_fails_in_schedd)
 	schedd_has("slurm-x", 0, 3, 0, 0);
 	order_errno = ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
 	run_turns(1);
-	TOLD("order 7 begin nodes 'n1,n3' 2-2 cpus 2 mark nomora:slurm-x n1*2,n3\n"
+	TOLD("order 7 begin nodes 'n1,n3' 2-2 cpus 3 mark nomora:slurm-x n1*2,n3\n"
 	     "POST /v1/events "
 	     "{\"event\": \"failed\", \"job\": \"slurm-x\", \"task\": \"t0\", \"machine\": \"n1\"}\n"
 	     "{\"event\": \"failed\", \"job\": \"slurm-x\", \"task\": \"t1\", \"machine\": \"n1\"}\n"
@@ -532,11 +532,11 @@ Test(slurm_turns, a_job_that_does_not_start_is_left_to_slurm)
 	TOLD("");
 	job->eligible_time -= 6;
 	run_turns(1);
-	TOLD("order 7 nodes '' 1-3 cpus 1 mark nomora:pass Slurm did not start it in time on the nodes of schedd's "
+	TOLD("order 7 nodes '' 1-3 cpus 3 mark nomora:pass Slurm did not start it in time on the nodes of schedd's "
 	     "decision\nDELETE /v1/jobs/slurm-x \n");
 	order_errno = ESLURM_JOB_FINISHED;
 	run_turns(1);
-	TOLD("order 7 nodes '' 1-3 cpus 1 mark nomora:pass Slurm did not start it in time on the nodes of schedd's "
+	TOLD("order 7 nodes '' 1-3 cpus 3 mark nomora:pass Slurm did not start it in time on the nodes of schedd's "
 	     "decision\n");
 }
 
@@ -548,10 +548,10 @@ Test(slurm_turns, a_held_job_loses_its_nodes)
 	schedd_has("slurm-x", 0, 3, 0, 0);
 	job->state_reason = WAIT_HELD_USER;
 	run_turns(1);
-	TOLD("order 7 nodes '' 1-3 cpus 1 mark nomora:pass a user holds the job\nDELETE /v1/jobs/slurm-x \n");
+	TOLD("order 7 nodes '' 1-3 cpus 3 mark nomora:pass a user holds the job\nDELETE /v1/jobs/slurm-x \n");
 	job->state_reason = FAIL_BAD_CONSTRAINTS;
 	run_turns(1);
-	TOLD("order 7 release nodes '' 1-3 cpus 1 mark nomora:pass Slurm cannot start it on the nodes of schedd's "
+	TOLD("order 7 release nodes '' 1-3 cpus 3 mark nomora:pass Slurm cannot start it on the nodes of schedd's "
 	     "decision\nDELETE /v1/jobs/slurm-x \n");
 }
 
@@ -682,7 +682,7 @@ Test(slurm_turns, a_missed_run_is_placed_again)
 	job->restart_cnt = 1;
 	job->submit_time -= 2;
 	run_turns(2);
-	TOLD("order 7 begin nodes 'n1,n3' 2-2 cpus 2 mark nomora:slurm-x n1*2,n3\n");
+	TOLD("order 7 begin nodes 'n1,n3' 2-2 cpus 3 mark nomora:slurm-x n1*2,n3\n");
 }
 
 static void decide_again(int before)
@@ -698,13 +698,13 @@ Test(slurm_turns, a_new_decision_about_a_placed_job_is_passed)
 	make_job(JOB_PENDING, "nomora:slurm-x n1*2,n4", 100);
 	schedd_has("slurm-x", 0, 3, 0, 0);
 	run_turns(1);
-	TOLD("order 7 nodes 'n1,n3' 2-2 cpus 2 mark nomora:slurm-x n1*2,n3\n");
+	TOLD("order 7 nodes 'n1,n3' 2-2 cpus 3 mark nomora:slurm-x n1*2,n3\n");
 	run_turns(2);
-	TOLD("order 7 nodes 'n1,n3' 2-2 cpus 2 mark nomora:slurm-x n1*2,n3\n");
+	TOLD("order 7 nodes 'n1,n3' 2-2 cpus 3 mark nomora:slurm-x n1*2,n3\n");
 	before_turn = decide_again;
 	run_turns(3);
-	TOLD("order 7 nodes 'n1,n3' 2-2 cpus 2 mark nomora:slurm-x n1*2,n3\n"
-	     "order 7 nodes 'n1,n3' 2-2 cpus 2 mark nomora:slurm-x n1*2,n3\n");
+	TOLD("order 7 nodes 'n1,n3' 2-2 cpus 3 mark nomora:slurm-x n1*2,n3\n"
+	     "order 7 nodes 'n1,n3' 2-2 cpus 3 mark nomora:slurm-x n1*2,n3\n");
 }
 
 Test(slurm_turns, a_moving_job_is_requeued)
@@ -779,7 +779,7 @@ Test(slurm_turns, schedd_decides_while_sbatch_waits)
 	schedd_has_next(0, 3);
 	run_turns(1);
 	cr_assert(was_placed);
-	snprintf(expected, sizeof expected, "PLACE n1,n3 2 2 nomora:%s n1*2,n3", given_id);
+	snprintf(expected, sizeof expected, "PLACE n1,n3 2 nomora:%s n1*2,n3", given_id);
 	cr_assert_str_eq(reply, expected);
 	cr_assert(strstr(told, "\"curve\": \"spark\", \"root\": 2, \"minimum_tasks\": 3, \"tasks\": [\"t0\", \"t1\", "
 			       "\"t2\"]}\n"),
@@ -1010,7 +1010,7 @@ Test(slurm_turns, jobs_lose_their_nodes_without_schedd)
 	TOLD("");
 	options.patience_s = 0;
 	run_turns(1);
-	TOLD("order 7 nodes '' 1-3 cpus 1 mark nomora:pass schedd does not answer\n");
+	TOLD("order 7 nodes '' 1-3 cpus 3 mark nomora:pass schedd does not answer\n");
 	make_requeued("nomora:slurm-7.1 moving");
 	run_turns(1);
 	TOLD(PASSED("schedd does not answer"));
