@@ -17,10 +17,11 @@
 
 #include "latency_store_priv.h"
 
-static const char magic[8] = "NOMORAL5";
+static const char magic[8] = "NOMORAL6";
 
 enum {
 	PAGE = 4096,
+	HOPS_MAXIMUM = (1 << 24) - 1, /* the number of a row has 24 bits */
 	HOSTS_MAXIMUM = 1 << 20,
 	RACKS_MAXIMUM = 1 << 14,
 };
@@ -32,14 +33,14 @@ const char *const latency_host_status_names[] = {"active", "drained", "gone", NU
 struct live_header {
 	char magic[8];
 	uint32_t host_bytes, rack_bytes, block_bytes, maximum_bytes; /* sizes of one record of each kind */
-	uint32_t host_capacity, rack_capacity, pair_capacity, unused;
+	uint32_t host_capacity, rack_capacity, pair_capacity, hop_bytes;
 	struct latency_counts counts;
 };
 
 /* Offsets of the parts of a file, and its size in bytes; computed from its capacities. */
 struct layout {
-	size_t hosts, racks, blocks, maxima, host_slots, pair_slots, bytes;
-	size_t host_slot_count, pair_slot_count;
+	size_t hosts, racks, blocks, hops, maxima, host_slots, pair_slots, bytes;
+	size_t host_slot_count, pair_slot_count, hop_count;
 };
 
 static size_t table_size(size_t capacity)
@@ -49,6 +50,11 @@ static size_t table_size(size_t capacity)
 	while (size < 2 * capacity)
 		size *= 2;
 	return size;
+}
+
+static size_t hop_count(size_t pairs)
+{
+	return pairs < HOPS_MAXIMUM ? pairs : HOPS_MAXIMUM;
 }
 
 static size_t place(size_t *end, size_t bytes)
@@ -62,7 +68,8 @@ static size_t place(size_t *end, size_t bytes)
 static struct layout lay_out(const struct live_header *header)
 {
 	struct layout layout = {.host_slot_count = table_size(header->host_capacity),
-				.pair_slot_count = table_size(header->pair_capacity)};
+				.pair_slot_count = table_size(header->pair_capacity),
+				.hop_count = hop_count(header->pair_capacity)};
 	size_t end = PAGE, racks = header->rack_capacity;
 
 	layout.hosts = place(&end, header->host_capacity * sizeof(struct latency_host_record));
@@ -70,7 +77,8 @@ static struct layout lay_out(const struct live_header *header)
 	layout.maxima = place(&end, racks * racks * sizeof(struct latency_maximum_block));
 	layout.host_slots = place(&end, layout.host_slot_count * sizeof(uint32_t));
 	layout.pair_slots = place(&end, layout.pair_slot_count * sizeof(uint32_t));
-	layout.blocks = place(&end, header->pair_capacity * sizeof(struct latency_block));
+	layout.blocks = place(&end, header->pair_capacity * latency_block_bytes(true));
+	layout.hops = place(&end, layout.hop_count * sizeof(struct latency_hop_record));
 	layout.bytes = end;
 	return layout;
 }
@@ -80,7 +88,8 @@ static struct live_header header_for(const struct latency_live_size *size)
 	struct live_header header = {
 		.host_bytes = sizeof(struct latency_host_record),
 		.rack_bytes = sizeof(struct latency_rack_record),
-		.block_bytes = sizeof(struct latency_block),
+		.block_bytes = (uint32_t)latency_block_bytes(true),
+		.hop_bytes = sizeof(struct latency_hop_record),
 		.maximum_bytes = sizeof(struct latency_maximum_block),
 		.host_capacity = size->hosts,
 		.rack_capacity = size->racks,
@@ -100,7 +109,8 @@ static int check_header(const char *path, const struct live_header *header, size
 		return error_set(err, EINVAL, "%s: expected a live matrix ('%.8s'), found another file or version",
 				 path, magic);
 	if (header->host_bytes != ours.host_bytes || header->rack_bytes != ours.rack_bytes ||
-	    header->block_bytes != ours.block_bytes || header->maximum_bytes != ours.maximum_bytes)
+	    header->block_bytes != ours.block_bytes || header->maximum_bytes != ours.maximum_bytes ||
+	    header->hop_bytes != ours.hop_bytes)
 		return error_set(err, EINVAL,
 				 "%s: the file was written by another version: its records have another size", path);
 	if (header->host_capacity > HOSTS_MAXIMUM || header->rack_capacity > RACKS_MAXIMUM ||
@@ -162,7 +172,10 @@ static int attach(struct latency_matrix *matrix, const char *path, struct error 
 	matrix->hosts = (void *)((char *)matrix->map + layout.hosts);
 	matrix->racks = (void *)((char *)matrix->map + layout.racks);
 	matrix->maxima = (void *)((char *)matrix->map + layout.maxima);
-	matrix->blocks = (void *)((char *)matrix->map + layout.blocks);
+	matrix->blocks = (char *)matrix->map + layout.blocks;
+	matrix->hops = (void *)((char *)matrix->map + layout.hops);
+	matrix->hop_capacity = layout.hop_count;
+	matrix->block_bytes = header->block_bytes;
 	matrix->host_slots = (void *)((char *)matrix->map + layout.host_slots);
 	matrix->pair_slots = (void *)((char *)matrix->map + layout.pair_slots);
 	matrix->host_capacity = header->host_capacity;
@@ -272,19 +285,15 @@ static void repair(struct latency_matrix *matrix)
 		if (latency_matrix_find_host(matrix, matrix->hosts[i].name) < 0)
 			latency_store_insert_host(matrix, i);
 	for (uint32_t i = 0; i < pairs; i++) {
-		struct latency_block *block = &matrix->blocks[i];
+		struct latency_block *block = latency_store_block(matrix, i);
 
 		if (atomic_load(&block->sequence) & 1) {
-			struct latency_entry entry = block->entry;
+			struct latency_entry entry = {0};
 
 			entry.state = LATENCY_STATE_NEVER;
-			entry.samples = 0;
+			memcpy(&entry, (const void *)block->words, 2 * sizeof(uint32_t)); /* source and destination */
 			entry.rtt_p50_us = entry.rtt_p99_us = entry.rtt_max_us = __builtin_nan("");
-			entry.loss = 0;
-			entry.disturbed = entry.error_us = entry.peer_stalled = entry.peer_stall_us = 0;
-			entry.hop = entry.next_hop = 0;
-			entry.hop_us = entry.hop_loss = 0;
-			latency_block_write(&block->sequence, block->words, &entry, LATENCY_WORDS);
+			latency_store_write(matrix, i, &entry);
 		}
 	}
 	latency_store_repair_pairs(matrix);
@@ -568,6 +577,11 @@ struct ns latency_live_written_at(const struct latency_matrix *matrix)
 	int64_t at_ns = atomic_load_explicit(&matrix->counts->written_at_ns, memory_order_acquire);
 
 	return (struct ns){at_ns > 0 ? at_ns : 0}; /* negative: the file is damaged */
+}
+
+uint64_t latency_live_hops_left_out(const struct latency_matrix *matrix)
+{
+	return atomic_load_explicit(&matrix->counts->hops_left_out, memory_order_relaxed);
 }
 
 uint64_t latency_live_evicted(const struct latency_matrix *matrix)

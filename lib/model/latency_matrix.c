@@ -63,20 +63,6 @@ enum latency_state latency_entry_state(const struct latency_entry *entry, struct
 	return (enum latency_state)entry->state;
 }
 
-void latency_block_write(_Atomic uint32_t *sequence, _Atomic uint64_t *words, const void *from, size_t count)
-{
-	uint32_t before = atomic_load_explicit(sequence, memory_order_relaxed) & ~1U;
-
-	atomic_store_explicit(sequence, before + 1, memory_order_relaxed);
-	for (size_t i = 0; i < count; i++) {
-		uint64_t word;
-
-		memcpy(&word, (const char *)from + 8 * i, 8);
-		atomic_store_explicit(&words[i], word, memory_order_release);
-	}
-	atomic_store_explicit(sequence, before + 2, memory_order_release);
-}
-
 struct latency_matrix *latency_matrix_create(void)
 {
 	struct latency_matrix *matrix = calloc(1, sizeof *matrix);
@@ -86,6 +72,7 @@ struct latency_matrix *latency_matrix_create(void)
 	matrix->counts = &matrix->own_counts;
 	matrix->fd = matrix->lock_fd = -1;
 	matrix->writable = true;
+	matrix->block_bytes = latency_block_bytes(false);
 	return matrix;
 }
 
@@ -187,7 +174,7 @@ static int reserve_pair(struct latency_matrix *matrix)
 
 	if (count < matrix->pair_capacity)
 		return matrix->fd >= 0 ? latency_store_reserve(matrix, (uint32_t)count) : 0;
-	code = grow(matrix, &blocks, sizeof *matrix->blocks, &matrix->pair_capacity, &matrix->pair_slots,
+	code = grow(matrix, &blocks, matrix->block_bytes, &matrix->pair_capacity, &matrix->pair_slots,
 		    &matrix->pair_slot_count);
 	matrix->blocks = blocks;
 	for (uint32_t i = 0; !code && i < count; i++)
@@ -233,28 +220,26 @@ int64_t latency_matrix_add_host(struct latency_matrix *matrix, const char *name)
 	return position;
 }
 
-static bool is_time(double us)
-{
-	return us >= 0 && us <= LATENCY_LONGEST_US;
-}
-
 /*
  * Checks the invariants of an entry. An entry from a file never fails here: the parser has already checked it, with
  * errors that name the wrong field.
+ * latency_block_read_hop() checks the link that an entry of a shared matrix has.
  */
-static bool entry_is_valid(const struct latency_entry *entry)
+static inline bool entry_is_valid(const struct latency_entry *entry)
 {
+	const float longest = (float)LATENCY_LONGEST_US;
+
 	if (!(entry->loss >= 0 && entry->loss <= 1) || entry->updated_at.v < 0 || entry->answered_at.v < 0 ||
-	    !(entry->disturbed >= 0 && entry->disturbed <= 1) || !is_time(entry->error_us) ||
-	    !(entry->peer_stalled >= 0 && entry->peer_stalled <= 1) || !is_time(entry->peer_stall_us) ||
-	    !is_time(entry->hop_us) || !(entry->hop_loss >= 0 && entry->hop_loss <= 1) ||
-	    entry->state > LATENCY_STATE_NEVER)
+	    !(entry->disturbed >= 0 && entry->disturbed <= 1) ||
+	    !(entry->error_us >= 0 && entry->error_us <= longest) ||
+	    !(entry->peer_stalled >= 0 && entry->peer_stalled <= 1) ||
+	    !(entry->peer_stall_us >= 0 && entry->peer_stall_us <= longest) || entry->state > LATENCY_STATE_NEVER)
 		return false;
 	if (entry->samples == 0)
 		return isnan(entry->rtt_p50_us) && isnan(entry->rtt_p99_us) && isnan(entry->rtt_max_us);
 	return entry->state == LATENCY_STATE_MEASURED && entry->rtt_p50_us >= 0 &&
 	       entry->rtt_p50_us <= entry->rtt_p99_us && entry->rtt_p99_us <= entry->rtt_max_us &&
-	       is_time(entry->rtt_max_us);
+	       entry->rtt_max_us <= LATENCY_LONGEST_US;
 }
 
 /* Only latency_matrix_set() writes to a private matrix; the file of a shared one may be damaged. */
@@ -266,17 +251,16 @@ static bool is_trusted(const struct latency_matrix *matrix, const struct latency
 
 const struct latency_entry *latency_matrix_at(const struct latency_matrix *matrix, size_t position)
 {
-	return position < latency_matrix_count(matrix) ? &matrix->blocks[position].entry : NULL;
+	return position < latency_matrix_count(matrix) ? latency_store_entry(matrix, position) : NULL;
 }
 
 bool latency_matrix_load(const struct latency_matrix *matrix, size_t position, struct latency_entry *entry)
 {
-	const struct latency_block *block = &matrix->blocks[position];
+	const struct latency_block *block = latency_store_block(matrix, position);
 	size_t hosts = latency_matrix_hosts(matrix);
 
-	return position < latency_matrix_count(matrix) &&
-	       latency_block_read(&block->sequence, block->words, entry, LATENCY_WORDS) && entry->source < hosts &&
-	       entry->destination < hosts && is_trusted(matrix, entry);
+	return position < latency_matrix_count(matrix) && latency_store_read(matrix, block, entry) &&
+	       entry->source < hosts && entry->destination < hosts && is_trusted(matrix, entry);
 }
 
 const struct latency_entry *latency_matrix_get(const struct latency_matrix *matrix, uint32_t source,
@@ -284,7 +268,7 @@ const struct latency_entry *latency_matrix_get(const struct latency_matrix *matr
 {
 	const struct latency_block *block = latency_store_find_pair(matrix, source, destination);
 
-	return block ? &block->entry : NULL;
+	return block ? (const void *)block->words : NULL;
 }
 
 bool latency_matrix_load_pair(const struct latency_matrix *matrix, uint32_t source, uint32_t destination,
@@ -293,18 +277,12 @@ bool latency_matrix_load_pair(const struct latency_matrix *matrix, uint32_t sour
 	for (int attempt = 0; attempt < LATENCY_READ_ATTEMPTS; attempt++) {
 		const struct latency_block *block = latency_store_find_pair(matrix, source, destination);
 
-		if (!block || !latency_block_read(&block->sequence, block->words, entry, LATENCY_WORDS))
+		if (!block || !latency_store_read(matrix, block, entry))
 			return false;
 		if (entry->source == source && entry->destination == destination)
 			return is_trusted(matrix, entry);
 	}
 	return false;
-}
-
-static void write_pair(struct latency_block *block, const struct latency_entry *entry)
-{
-	atomic_store_explicit(&block->used, 1, memory_order_relaxed);
-	latency_block_write(&block->sequence, block->words, entry, LATENCY_WORDS);
 }
 
 /* A private matrix is never full, since it grows. */
@@ -321,24 +299,25 @@ int latency_matrix_set(struct latency_matrix *matrix, const struct latency_entry
 	size_t hosts = latency_matrix_hosts(matrix);
 	int code;
 
-	if (!matrix->writable || entry->source >= hosts || entry->destination >= hosts || !entry_is_valid(entry))
+	if (!matrix->writable || entry->source >= hosts || entry->destination >= hosts || !entry_is_valid(entry) ||
+	    !latency_block_link_is_valid(entry))
 		return -EINVAL;
 	if (entry->samples == 0 && entry->state == LATENCY_STATE_MEASURED)
 		stored.state = LATENCY_STATE_UNREACHABLE;
 	block = latency_store_find_pair(matrix, entry->source, entry->destination);
 	if (block) {
-		write_pair(block, &stored);
+		latency_store_write(matrix, latency_store_position(matrix, block), &stored);
 		return 0;
 	}
 	if (is_full(matrix)) {
 		position = latency_store_evict(matrix);
-		write_pair(&matrix->blocks[position], &stored);
+		latency_store_write(matrix, position, &stored);
 	} else {
 		code = reserve_pair(matrix);
 		if (code)
 			return code;
-		atomic_store_explicit(&matrix->blocks[position].sequence, 0, memory_order_relaxed);
-		write_pair(&matrix->blocks[position], &stored);
+		atomic_store_explicit(&latency_store_block(matrix, position)->sequence, 0, memory_order_relaxed);
+		latency_store_write(matrix, position, &stored);
 		atomic_store_explicit(&matrix->counts->pairs, position + UINT64_C(1), memory_order_release);
 	}
 	latency_store_insert_pair(matrix, position);

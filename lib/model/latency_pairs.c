@@ -47,7 +47,7 @@ static int64_t find_slot(const struct latency_matrix *matrix, uint32_t source, u
 			return -1;
 		if (position > matrix->pair_capacity)
 			continue;
-		pair_of(&matrix->blocks[position - 1], hosts);
+		pair_of(latency_store_block(matrix, position - 1), hosts);
 		if (hosts[0] == source && hosts[1] == destination)
 			return (int64_t)slot;
 	}
@@ -64,7 +64,7 @@ struct latency_block *latency_store_find_pair(const struct latency_matrix *matri
 		if (slot >= 0) {
 			position = atomic_load_explicit(&matrix->pair_slots[slot], memory_order_acquire);
 			if (position && position <= matrix->pair_capacity)
-				return &matrix->blocks[position - 1];
+				return latency_store_block(matrix, position - 1);
 		} else if (!(moves & 1) &&
 			   atomic_load_explicit(&matrix->counts->moves, memory_order_relaxed) == moves) {
 			return NULL;
@@ -77,7 +77,7 @@ void latency_store_insert_pair(struct latency_matrix *matrix, uint32_t position)
 {
 	uint32_t hosts[2];
 
-	pair_of(&matrix->blocks[position], hosts);
+	pair_of(latency_store_block(matrix, position), hosts);
 	latency_slots_insert(matrix->pair_slots, matrix->pair_slot_count, hash_pair(hosts[0], hosts[1]), position);
 }
 
@@ -99,7 +99,7 @@ static void close_hole(struct latency_matrix *matrix, size_t hole)
 			break;
 		if (position > matrix->pair_capacity)
 			continue;
-		pair_of(&matrix->blocks[position - 1], hosts);
+		pair_of(latency_store_block(matrix, position - 1), hosts);
 		if (((slot - hash_pair(hosts[0], hosts[1])) & mask) < ((slot - hole) & mask))
 			continue;
 		atomic_store_explicit(&matrix->pair_slots[hole], position, memory_order_release);
@@ -130,13 +130,13 @@ uint32_t latency_store_evict(struct latency_matrix *matrix)
 	int64_t slot;
 
 	for (;; position = (position + 1) % count) {
-		struct latency_block *block = &matrix->blocks[position];
+		struct latency_block *block = latency_store_block(matrix, position);
 
 		pair_of(block, hosts);
-		if (!atomic_load_explicit(&block->used, memory_order_relaxed) || has_left(matrix, hosts[0]) ||
-		    has_left(matrix, hosts[1]))
+		if (!(atomic_load_explicit(&block->flags, memory_order_relaxed) & LATENCY_USED) ||
+		    has_left(matrix, hosts[0]) || has_left(matrix, hosts[1]))
 			break;
-		atomic_store_explicit(&block->used, 0, memory_order_relaxed);
+		atomic_fetch_and_explicit(&block->flags, ~(uint32_t)LATENCY_USED, memory_order_relaxed);
 	}
 	slot = find_slot(matrix, hosts[0], hosts[1]);
 	if (slot >= 0)
@@ -159,7 +159,7 @@ void latency_store_repair_pairs(struct latency_matrix *matrix)
 		 */
 		while ((position = atomic_load_explicit(&matrix->pair_slots[slot], memory_order_relaxed)) != 0) {
 			if (position <= count) {
-				pair_of(&matrix->blocks[position - 1], hosts);
+				pair_of(latency_store_block(matrix, position - 1), hosts);
 				if (find_slot(matrix, hosts[0], hosts[1]) == (int64_t)slot)
 					break;
 			}
@@ -167,7 +167,7 @@ void latency_store_repair_pairs(struct latency_matrix *matrix)
 		}
 	}
 	for (uint32_t i = 0; i < count; i++) {
-		pair_of(&matrix->blocks[i], hosts);
+		pair_of(latency_store_block(matrix, i), hosts);
 		if (find_slot(matrix, hosts[0], hosts[1]) < 0)
 			latency_store_insert_pair(matrix, i);
 	}

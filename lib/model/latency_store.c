@@ -37,9 +37,22 @@ int latency_store_reserve(struct latency_matrix *matrix, uint32_t position)
 		return 0;
 	if (count > matrix->pair_capacity - position)
 		count = (uint32_t)matrix->pair_capacity - position;
-	code = latency_store_allocate(matrix->fd, (size_t)((char *)&matrix->blocks[position] - (char *)matrix->map),
-				      count * sizeof *matrix->blocks);
+	code = latency_store_allocate(matrix->fd,
+				      (size_t)((char *)latency_store_block(matrix, position) - (char *)matrix->map),
+				      count * matrix->block_bytes);
 	matrix->reserved = code ? 0 : position + count;
+	return code;
+}
+
+int latency_store_reserve_hops(struct latency_matrix *matrix)
+{
+	int code;
+
+	if (matrix->hops_reserved)
+		return 0;
+	code = latency_store_allocate(matrix->fd, (size_t)((char *)matrix->hops - (char *)matrix->map),
+				      matrix->hop_capacity * sizeof *matrix->hops);
+	matrix->hops_reserved = !code;
 	return code;
 }
 

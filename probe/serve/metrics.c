@@ -241,6 +241,13 @@ int metrics_write(const struct mesh_pages *pages, const struct serve_call *call,
 		"nomora_mesh_evicted_pairs %llu\n",
 		(unsigned long long)latency_live_evicted(pages->live));
 	fprintf(out,
+		"# TYPE nomora_mesh_hops_left_out_rows gauge\n"
+		"# HELP nomora_mesh_hops_left_out_rows Rows stored without their bad link, since the live matrix has "
+		"no "
+		"space for more links.\n"
+		"nomora_mesh_hops_left_out_rows %llu\n",
+		(unsigned long long)latency_live_hops_left_out(pages->live));
+	fprintf(out,
 		"# TYPE nomora_mesh_blind gauge\n"
 		"# HELP nomora_mesh_blind 1 if no prober has seen any pair for the time after which pairs are stale.\n"
 		"nomora_mesh_blind %d\n",

@@ -282,9 +282,10 @@ Test(latency_live, a_half_written_pair_is_not_read_and_is_repaired)
 	add_hosts(matrix);
 	set(matrix, 0, 1, 10);
 	set(matrix, 1, 0, 20);
-	matrix->blocks[0].sequence |= 1;
+	latency_store_block(matrix, 0)->sequence |= 1;
 	atomic_store(&matrix->counts->pairs, 3); /* and a count of pairs that matches no table */
-	matrix->blocks[2].entry = entry_of(2, 3, 30);
+	entry = entry_of(2, 3, 30);
+	latency_store_write(matrix, 2, &entry);
 	latency_matrix_destroy(matrix); /* without latency_live_end() */
 
 	reader = latency_live_map(path, &err);
@@ -366,7 +367,7 @@ Test(latency_live, other_files_versions_and_sizes_are_refused)
 	cr_assert_eq(pwrite(fd, "NOMORAL9", 8, 0), 8);
 	refuse("another version");
 	cr_assert(!latency_live_is(path));
-	pwrite(fd, "NOMORAL5", 8, 0);
+	pwrite(fd, "NOMORAL6", 8, 0);
 	cr_assert(latency_live_is(path));
 	pwrite(fd, &wrong, 4, 8);
 	refuse("records of another size");
@@ -517,7 +518,7 @@ Test(latency_live, nothing_bad_leaves_a_damaged_file)
 	set(writer, 0, 1, 5);
 	latency_live_end(writer);
 	cr_assert(latency_matrix_load(reader, 0, &entry) && latency_matrix_load_pair(reader, 0, 1, &entry));
-	writer->blocks[0].entry.state = 200;
+	latency_store_entry(writer, 0)->state = 200;
 	cr_assert(!latency_matrix_load(reader, 0, &entry) && !latency_matrix_load_pair(reader, 0, 1, &entry));
 	cr_assert_eq(latency_census_take(reader, LATENCY_STATISTIC_P99, (struct ns){0}, (struct ns){0}, &census), 0);
 	cr_assert_eq(census.pairs, 0);
@@ -536,6 +537,92 @@ Test(latency_live, nothing_bad_leaves_a_damaged_file)
 	latency_matrix_destroy(writer);
 }
 
+static void set_with_hop(struct latency_matrix *matrix, uint32_t source, uint32_t destination, ip_address hop)
+{
+	struct latency_entry entry = entry_of(source, destination, 10);
+
+	entry.hop = hop;
+	entry.next_hop = hop + 1;
+	entry.hop_us = 400;
+	entry.hop_loss = 0.25F;
+	cr_assert_eq(latency_matrix_set(matrix, &entry), 0);
+}
+
+static struct latency_entry load(const struct latency_matrix *matrix, uint32_t source, uint32_t destination)
+{
+	struct latency_entry entry = {0};
+
+	cr_assert(latency_matrix_load_pair(matrix, source, destination, &entry));
+	return entry;
+}
+
+Test(latency_live, a_pair_has_its_link_until_it_is_set_without_one)
+{
+	struct latency_matrix *writer = open_live(), *reader = latency_live_map(path, &err);
+	struct latency_entry entry;
+
+	cr_assert_leq(latency_block_bytes(true), 96, "bytes a pair");
+	cr_assert_eq(latency_live_begin(writer, &err), 0, "%s", err.text);
+	add_hosts(writer);
+	for (int round = 0; round < 3; round++)
+		for (uint32_t i = 0; i < 4; i++)
+			set_with_hop(writer, i, i + 1, 0x0a000000 + 16 * i);
+	set(writer, 0, 1, 10);
+	latency_live_end(writer);
+	for (uint32_t i = 1; i < 4; i++) {
+		entry = load(reader, i, i + 1);
+		cr_assert(entry.hop == 0x0a000000 + 16 * i && entry.next_hop == entry.hop + 1);
+		cr_assert(entry.hop_us == 400 && entry.hop_loss == 0.25F);
+	}
+	entry = load(reader, 0, 1);
+	cr_assert(!entry.hop && !entry.next_hop && entry.hop_us == 0 && entry.hop_loss == 0);
+	cr_assert_eq(latency_live_hops_left_out(reader), 0);
+	latency_matrix_destroy(reader);
+	latency_matrix_destroy(writer);
+}
+
+Test(latency_live, links_beyond_the_capacity_are_counted_and_their_rows_are_used_again)
+{
+	struct latency_matrix *writer = open_live(), *reader = latency_live_map(path, &err);
+
+	writer->hop_capacity = 1;
+	latency_live_begin(writer, &err);
+	add_hosts(writer);
+	set_with_hop(writer, 0, 1, 0x0a000000);
+	set_with_hop(writer, 1, 2, 0x0a000010);
+	cr_assert_eq(load(reader, 0, 1).hop, 0x0a000000);
+	cr_assert_eq(load(reader, 1, 2).hop, 0);
+	cr_assert_eq(latency_live_hops_left_out(reader), 1);
+	set(writer, 0, 1, 10); /* frees the row */
+	set_with_hop(writer, 1, 2, 0x0a000010);
+	cr_assert_eq(load(reader, 0, 1).hop, 0);
+	cr_assert_eq(load(reader, 1, 2).hop, 0x0a000010);
+	cr_assert_eq(latency_live_hops_left_out(reader), 1);
+	latency_live_end(writer);
+	latency_matrix_destroy(reader);
+	latency_matrix_destroy(writer);
+}
+
+Test(latency_live, a_damaged_number_of_a_link_is_refused)
+{
+	struct latency_matrix *writer = open_live(), *reader = latency_live_map(path, &err);
+	struct latency_entry entry;
+
+	latency_live_begin(writer, &err);
+	add_hosts(writer);
+	set_with_hop(writer, 0, 1, 0x0a000000);
+	writer->hops[latency_block_hop(latency_store_block(writer, 0)) - 1].owner = UINT32_MAX;
+	set_with_hop(writer, 0, 1, 0x0a000000);
+	latency_live_end(writer);
+	cr_assert_eq(load(reader, 0, 1).hop, 0x0a000000);
+	memset((void *)writer->hops[latency_block_hop(latency_store_block(writer, 0)) - 1].words, 0xff, 8);
+	cr_assert(!latency_matrix_load_pair(reader, 0, 1, &entry), "hop_us is no number");
+	latency_store_block(writer, 0)->flags = UINT32_MAX;
+	cr_assert(!latency_matrix_load_pair(reader, 0, 1, &entry) && !latency_matrix_load(reader, 0, &entry));
+	latency_matrix_destroy(reader);
+	latency_matrix_destroy(writer);
+}
+
 Test(latency_live, figures_of_a_damaged_file_are_in_range)
 {
 	struct latency_matrix *writer = open_live(), *reader = latency_live_map(path, &err);
@@ -548,16 +635,17 @@ Test(latency_live, figures_of_a_damaged_file_are_in_range)
 	cr_assert_eq(latency_live_update_maxima(writer), 0);
 	latency_live_end(writer);
 	cr_assert(latency_matrix_load(reader, 0, &entry) && latency_live_maximum(reader, 0, 1, &maximum));
-	writer->blocks[0].entry.rtt_max_us = 1e139;
+	latency_store_entry(writer, 0)->rtt_max_us = 1e139;
 	cr_assert(!latency_matrix_load(reader, 0, &entry), "no round trip is so long");
-	writer->blocks[0].entry = entry;
-	writer->blocks[0].entry.peer_stall_us = INFINITY;
+	latency_store_write(writer, 0, &entry);
+	latency_store_entry(writer, 0)->peer_stall_us = INFINITY;
 	cr_assert(!latency_matrix_load(reader, 0, &entry));
-	writer->blocks[0].entry = (struct latency_entry){.destination = 2,
-							 .rtt_p50_us = NAN,
-							 .rtt_p99_us = NAN,
-							 .rtt_max_us = NAN,
-							 .state = LATENCY_STATE_MEASURED};
+	latency_store_write(writer, 0,
+			    &(struct latency_entry){.destination = 2,
+						    .rtt_p50_us = NAN,
+						    .rtt_p99_us = NAN,
+						    .rtt_max_us = NAN,
+						    .state = LATENCY_STATE_MEASURED});
 	cr_assert(!latency_matrix_load(reader, 0, &entry), "measured without a sample");
 	writer->maxima[1].maximum.updated_at.v = INT64_MIN;
 	cr_assert(!latency_live_maximum(reader, 0, 1, &maximum));

@@ -18,7 +18,7 @@
  * Another user on the host is an attacker: a file that a stranger may have made or may change is refused, readers
  * cannot take the writers' lock, and the content of the file is checked when it is read.
  *
- * The file begins with the 8 bytes "NOMORAL5", then (native byte order, 4 bytes each) the sizes of the records and the
+ * The file begins with the 8 bytes "NOMORAL6", then (native byte order, 4 bytes each) the sizes of the records and the
  * capacities. All of these are checked when the file is opened: a file of another version or size is refused.
  */
 #ifndef MODEL_LATENCY_LIVE_H
@@ -43,7 +43,7 @@ extern const char *const latency_host_status_names[]; /* NULL-terminated: "activ
 
 struct latency_live_size {
 	uint32_t hosts, racks; /* capacity */
-	uint64_t pairs;        /* capacity in pairs, 144 to 152 bytes each */
+	uint64_t pairs;        /* capacity in pairs, 104 to 112 bytes each; 48 more once a pair has a hop */
 };
 
 /*
@@ -114,6 +114,11 @@ struct ns latency_live_written_at(const struct latency_matrix *matrix);
 
 /* Number of pairs that were evicted. */
 uint64_t latency_live_evicted(const struct latency_matrix *matrix);
+/*
+ * Number of entries that were stored without their hop, next_hop, hop_us and hop_loss: the disk was full, or more than
+ * 2^24 pairs have them.
+ */
+uint64_t latency_live_hops_left_out(const struct latency_matrix *matrix);
 
 /* Returns a private copy of all pairs, or NULL if out of memory. */
 struct latency_matrix *latency_live_snapshot(const struct latency_matrix *matrix);
