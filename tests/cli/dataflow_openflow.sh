@@ -197,7 +197,7 @@ begin=$EPOCHREALTIME
 check "deleted flows are set again" wait_for 60 wanted_again
 printf '# %d ms after the deletion\n' $(((${EPOCHREALTIME/./} - ${begin/./}) / 1000))
 change edge0.0 'flows.update({k: v[:-9] + bytes([v[-9] ^ 1]) + v[-8:] for k, v in list(flows.items())[:1]})'
-check "a flow with another port is set again" wait_for 60 grep -qx "switch 'edge0.0' had lost 1 flows: set again" "$scratch/kept.said"
+check "a flow with another port is set again" wait_for 60 grep -qx "switch 'edge0.0' had lost 1 flow: set again" "$scratch/kept.said"
 check "it says which switch" grep -qE "switch 'edge0.0'.*: trying again" "$scratch/kept.said"
 check "the plan was printed" jq -e '.routes | length > 0' "$scratch/kept.plan"
 kill -TERM $keeper
