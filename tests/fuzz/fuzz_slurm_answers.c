@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The Slurm agent's socket: clients whose requests arrive in parts and late, by a fake clock. Each whole request gets
- * one or two lines, a broken one none, and no client holds the agent for longer than READ_MS. The functions are
+ * one line, a broken one none, and no client holds the agent for longer than READ_MS. The functions are
  * static, hence the include.
  */
 #include <poll.h>
@@ -32,7 +32,7 @@ enum { CLIENT = 1000, LISTENER = 1001 };
 
 static const char *const pieces[] = {
 	"SUBMIT 4 main nomora:curve=memcached",
-	"LATER 2 - nomora:curve=spark,root=1",
+	"SUBMIT 2 - nomora:curve=spark,root=1",
 	"SUBMIT 1 other nomora:curve=memcached",
 	" ",
 	"SUBMIT 99999999999 main nomora:curve=none\n",
@@ -47,8 +47,7 @@ static struct {
 	const uint8_t *part; /* of a request, on its way */
 	size_t left;
 	bool newline; /* the client has sent one */
-	int lines, ids;
-	bool decides;
+	int lines, decisions;
 } world;
 
 static struct ns fake_now(void)
@@ -104,61 +103,50 @@ static ssize_t fake_send(int fd, const void *bytes, size_t count, int flags)
 	law(fd == CLIENT && flags & MSG_NOSIGNAL);
 	law(count > 0 && count <= ANSWER_BYTES && line[count - 1] == '\n' && !memchr(line, '\n', count - 1));
 	law(world.newline);
-	law(world.lines == 0 || (world.lines == 1 && world.decides && strncmp(line, "PLACE ", 6) == 0));
+	law(world.lines == 0);
+	law(strncmp(line, "PLACE ", 6) != 0 || world.decisions == 1);
 	world.lines++;
 	return (ssize_t)count;
 }
 
-static void take_id(void *context, char id[static SLURM_NAME_BYTES])
+static bool decide(void *context, const struct slurm_request *request, uint32_t tasks, char answer[static ANSWER_BYTES])
 {
 	(void)context;
-	world.ids++;
-	snprintf(id, SLURM_NAME_BYTES, "id%d", world.ids);
-}
-
-static bool decide(void *context, const char *id, const struct slurm_request *request, uint32_t tasks,
-		   char answer[static ANSWER_BYTES])
-{
-	(void)context;
-	law(id[0] && request->curve[0] && tasks > 0 && tasks <= SLURM_TASKS_MAXIMUM);
-	snprintf(answer, ANSWER_BYTES, "PLACE %s%s h1,h2", SLURM_REQUEST_PREFIX, id);
+	law(request->curve[0] && tasks > 0 && tasks <= SLURM_TASKS_MAXIMUM);
+	world.decisions++;
+	snprintf(answer, ANSWER_BYTES, "PLACE h1,h2 2 %sid h1,h2", SLURM_REQUEST_PREFIX);
 	return events_byte(&world.events) & 1;
 }
 
-static void hold_jobs(struct answers *answers, uint8_t kind)
+static void offer(struct answers *answers, uint8_t kind)
 {
-	answers_hold(answers, kind & 1 ? json_pack("[s,s,i]", "memcached", "spark", 3) : NULL,
-		     kind & 2 ? "main" : NULL);
+	answers_offer(answers, kind & 1 ? json_pack("[s,s,i]", "memcached", "spark", 3) : NULL,
+		      kind & 2 ? "main" : NULL, kind & 64);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct answers_decider decider = {take_id, decide};
-	struct answers answers = {.fd = LISTENER};
+	struct answers answers = {.fd = LISTENER, .decide = decide};
 	uint8_t kind;
 
 	world.events = (struct events){data, size};
 	world.now_ns = 1000000000;
-	kind = events_byte(&world.events);
-	answers.decider = kind & 1 ? &decider : NULL;
-	world.decides = answers.decider != NULL;
 	pthread_mutex_init(&answers.lock, NULL);
 	for (int i = 0; i < 8 && events_left(&world.events); i++) {
 		int64_t before = world.now_ns;
-		int ids = world.ids;
 
 		kind = events_byte(&world.events);
 		if (kind & 1)
-			hold_jobs(&answers, kind >> 1);
+			offer(&answers, kind >> 1);
 		if (kind & 8)
 			world.now_ns += (int64_t)(kind >> 4) * 1000000000;
 		before = world.now_ns;
 		world.left = 0;
-		world.lines = 0;
+		world.lines = world.decisions = 0;
 		world.newline = false;
 		serve_one(&answers, CLIENT);
 		law(world.now_ns - before <= (READ_MS + 10) * INT64_C(1000000));
-		law(world.ids <= ids + (world.lines > 0));
+		law(world.decisions <= world.lines && (world.lines == 0 || world.newline));
 	}
 	json_decref(answers.curves);
 	free(answers.partition);
