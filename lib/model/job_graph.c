@@ -88,8 +88,9 @@ static void read_servers(struct edges *edges, const char *text, uint32_t tasks)
 
 	if (sscanf(text, "servers:%7u%n", &servers, &end) != 1 || text[end] != '\0' || strpbrk(text, "-+ \t\n") ||
 	    servers < 1 || servers >= tasks) {
-		json_fail(edges->reader, "", "graph", "found '%.40s'; expected servers:1 to servers:%u", text,
-			  tasks - 1);
+		json_fail(edges->reader, "", "graph",
+			  "found '%.40s'; expected at least one server, and fewer than the job's %u tasks", text,
+			  tasks);
 		return;
 	}
 	for (uint32_t s = 0; s < servers; s++)
@@ -232,7 +233,7 @@ struct job_graph *job_graph_read(struct json_reader *reader, const json_t *value
 	struct job_graph *graph = NULL;
 	const char *name = json_string_value(value);
 
-	if (reader->failed || !value || (name && strcmp(name, "star") == 0))
+	if (reader->failed || !value || json_is_null(value) || (name && strcmp(name, "star") == 0))
 		return NULL;
 	if (name)
 		read_name(&edges, name, tasks);

@@ -82,7 +82,7 @@ int live_enter_job(struct live *live, struct live_job *job, double now_s)
 	int code = placer_job_arrived(live->placer, job->number, curve->number, job->root, job->task_count);
 
 	if (code == 0)
-		code = placer_job_graph(live->placer, job->number, job->graph);
+		placer_job_graph(live->placer, job->number, job->graph);
 	job->in_moves = false;
 	if (live_moves_on(live, job))
 		live_review_later(live, job);

@@ -160,7 +160,7 @@ static int add_job(struct place_world *world, uint32_t number, struct error *err
 				      job->task_count);
 
 	if (code == 0)
-		code = placer_job_graph(world->placer, number, job->graph);
+		placer_job_graph(world->placer, number, job->graph);
 	for (uint32_t t = 0; t < job->task_count && code == 0; t++) {
 		const struct job_task *task = &job->tasks[t];
 

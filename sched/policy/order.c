@@ -25,36 +25,17 @@ static double cost_between(void *context, uint32_t from, uint32_t to)
 	return cost > COST_MAXIMUM || cost <= 0 ? unreachable : cost;
 }
 
-void placer_forget_graph(struct placer *placer, uint32_t job)
+void placer_job_graph(struct placer *placer, uint32_t job, const struct job_graph *graph)
 {
-	if (job < placer->edge_room && placer->edges_of_job[job].graph) {
-		placer->edges_of_job[job].graph = NULL;
-		placer->graph_count--;
-	}
-}
-
-int placer_job_graph(struct placer *placer, uint32_t job, const struct job_graph *graph)
-{
-	placer_forget_graph(placer, job);
-	if (!graph)
-		return 0;
-	if (job >= placer->edge_room) {
-		struct job_edges *larger = reallocarray(placer->edges_of_job, (size_t)job + 64, sizeof *larger);
-
-		if (!larger)
-			return -ENOMEM;
-		memset(larger + placer->edge_room, 0, (job + 64 - placer->edge_room) * sizeof *larger);
-		placer->edges_of_job = larger;
-		placer->edge_room = job + 64;
-	}
+	if (job >= placer->job_room)
+		return; /* it never arrived */
+	placer->graph_count += (graph != NULL) - (placer->edges_of_job[job].graph != NULL);
 	placer->edges_of_job[job] = (struct job_edges){graph, NAN};
-	placer->graph_count++;
-	return 0;
 }
 
 static const struct job_graph *graph_of(const struct placer *placer, uint32_t job)
 {
-	return job < placer->edge_room ? placer->edges_of_job[job].graph : NULL;
+	return placer->edges_of_job[job].graph;
 }
 
 /* A machine, and a task that shall be on it or a proposal that leads to it. */

@@ -285,23 +285,25 @@ int placer_remove_curve(struct placer *placer, int32_t number)
 	return 0;
 }
 
-static int set_job_curve(struct placer *placer, uint32_t job, int32_t curve)
+static int reserve_job(struct placer *placer, uint32_t job)
 {
-	placer_forget_graph(placer, job);
-	if (job >= placer->job_room) {
-		uint32_t room = placer->job_room ? placer->job_room : 64;
-		int32_t *larger;
+	uint32_t before = placer->job_room, room = before ? before : 64;
+	struct job_edges *edges;
+	int32_t *curves;
 
-		while (room <= job)
-			room *= 2;
-		larger = reallocarray(placer->curve_of_job, room, sizeof *larger);
-		if (!larger)
-			return -ENOMEM;
-		memset(larger + placer->job_room, 0, (room - placer->job_room) * sizeof *larger);
-		placer->curve_of_job = larger;
-		placer->job_room = room;
-	}
-	placer->curve_of_job[job] = curve;
+	if (job < before)
+		return 0;
+	while (room <= job)
+		room *= 2;
+	curves = reallocarray(placer->curve_of_job, room, sizeof *curves);
+	placer->curve_of_job = curves ? curves : placer->curve_of_job;
+	edges = reallocarray(placer->edges_of_job, room, sizeof *edges);
+	placer->edges_of_job = edges ? edges : placer->edges_of_job;
+	if (!curves || !edges)
+		return -ENOMEM;
+	memset(curves + before, 0, (room - before) * sizeof *curves);
+	memset(edges + before, 0, (room - before) * sizeof *edges);
+	placer->job_room = room;
 	return 0;
 }
 
@@ -317,10 +319,13 @@ static int32_t weight_of(const struct placer *placer, uint32_t tasks)
 
 int placer_job_arrived(struct placer *placer, uint32_t job, int32_t curve, uint32_t root, uint32_t tasks)
 {
-	int code = set_job_curve(placer, job, curve);
+	int code = reserve_job(placer, job);
 
-	if (code == 0)
-		code = flownet_job_arrived(placer->net, job, root);
+	if (code != 0)
+		return code;
+	placer->curve_of_job[job] = curve;
+	placer_job_graph(placer, job, NULL);
+	code = flownet_job_arrived(placer->net, job, root);
 	if (code == 0)
 		code = flownet_job_weighs(placer->net, job, weight_of(placer, tasks));
 	return code == 0 ? flownet_job_expects(placer->net, job, tasks) : code;

@@ -8,10 +8,7 @@
 
 #include "rest_priv.h"
 
-struct root_candidate; /* order.c */
-void placer_forget_graph(struct placer *placer, uint32_t job);
-
-/* root.c */
+struct root_candidate; /* root.c */
 
 /* A job's graph; NULL: none. given: the edges' mean performance before placer_order(), or NAN. */
 struct job_edges {
@@ -25,10 +22,10 @@ struct placer {
 	struct policy_settings settings;
 	struct cost_rows *rows;
 	struct flownet *net;
-	int32_t *curve_of_job;
-	struct job_edges *edges_of_job;  /* [edge_room] */
-	uint32_t edge_room, graph_count; /* graph_count: jobs with a graph */
+	int32_t *curve_of_job;          /* [job_room] */
+	struct job_edges *edges_of_job; /* [job_room] */
 	uint32_t job_room;
+	uint32_t graph_count; /* number of jobs with a graph */
 	struct rng rng;
 	struct cost_row fixed_row;    /* row of policy_fixed_row(): only an arc to the cluster */
 	struct cost_row distance_row; /* quincy's row: arcs to the root's machine, its pod's racks, the cluster */

@@ -13,7 +13,7 @@
 
 /* On generated scenarios of 6 servers, 200 steps end within 0.1 % of the bound of 10,000 steps and take 2 to 4 ms. */
 enum { STEPS = 200 };
-/* The step becomes shorter after so many steps without a higher bound. */
+/* The step becomes shorter after PATIENCE steps without a higher bound. */
 enum { PATIENCE = 10 };
 static const double shorter = 0.7;
 

@@ -82,7 +82,7 @@ static void make(void)
 	law(world.bytes > 4096 && world.bytes < FILE_BYTES);
 }
 
-/* Writes the state anew, with as many changed bytes as the input says. */
+/* Writes the state again, with as many changed bytes as the input says. */
 static void write_file(uint32_t changes)
 {
 	static uint8_t bytes[FILE_BYTES];

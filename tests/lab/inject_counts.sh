@@ -28,6 +28,10 @@ conserved() { # conserved NAME [ARRIVED]: after flow
 	is "and nothing is unaccounted for" 0 "$(ask 's["unaccounted"]')"
 }
 some() { # some FIELD LEAST: a named drop
+	if [ "$received" -lt $((sent * 9 / 10)) ]; then
+		skip "which are drops ($1)" "too busy to judge: $received of $sent frames reached the injector's interface"
+		return
+	fi
 	[ "$(ask "s['$1']")" -ge "$2" ] && pass "which are drops ($1)" || fail "which are drops ($1)" "$(cat "$scratch/flow" "$scratch/log")"
 }
 on_time() { [ "$longest" -lt 500 ] && pass "no frame arrives late" || fail "no frame arrives late" "$longest ms"; }
@@ -40,7 +44,7 @@ for driver in af_packet af_xdp; do
 	}
 	flow 1000 2 'bounce inj-b 0.2'
 	conserved "$driver, a link that is down for 0.2 s"
-	some tx_link_down 20 # a busy machine sends fewer in 0.2 s
+	some tx_link_down 100
 	on_time
 	logged inj-b
 	flow 1000 2 'bounce inj-a 0.2'

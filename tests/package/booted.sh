@@ -7,11 +7,11 @@ check() { # NAME COMMAND...
 	local name=$1
 	shift
 	number=$((number + 1))
-	if "$@" >/root/log 2>&1; then
+	if "$@" >/srv/log 2>&1; then
 		echo "ok $number - $name"
 	else
 		echo "not ok $number - $name"
-		tail -n 20 /root/log | sed 's/^/# /'
+		tail -n 20 /srv/log | sed 's/^/# /'
 	fi
 }
 # within SECONDS COMMAND...: waits until the command succeeds.
@@ -35,7 +35,7 @@ runs() {
 exposure() { # UNIT MOST: systemd's measure of what the unit may do
 	systemd-analyze security --no-pager "$1" | tail -n 1 | tee /dev/stderr | awk -v most="$2" '{ for (i = 1; i < NF; i++) if ($i == "level") exit !($(i + 3) + 0 <= most) }'
 }
-install_package() { DEBIAN_FRONTEND=noninteractive dpkg -i /root/nomora.deb; }
+install_package() { DEBIAN_FRONTEND=noninteractive dpkg -i /srv/nomora.deb; }
 
 check "dpkg installs it" install_package
 check "no unit is enabled or runs" sh -c '! systemctl list-units --all --no-legend "nomora-*" | grep -E "running|failed"'
@@ -95,7 +95,7 @@ check "the job is still there" within 20 sh -c 'nomora jobs | grep -q web'
 check "removal stops all" sh -c 'dpkg --remove nomora && ! pgrep -a nomora'
 check "options are kept" test -s /etc/nomora/schedd.env
 check "purge" dpkg --purge nomora
-check "nothing is left" sh -c '! find / -xdev \( -path /proc -o -path /sys -o -path /var/lib/dpkg -o -path /var/log -o -path /root -o -path "/tmp/*" \) \
+check "nothing is left" sh -c '! find / -xdev \( -path /proc -o -path /sys -o -path /var/lib/dpkg -o -path /var/log -o -path /srv -o -path "/tmp/*" \) \
 	-prune -o -name "*nomora*" -print | grep .'
 check "no unit is known" sh -c '! systemctl list-units --all --no-legend "nomora-*" | grep -E "running|failed|active"'
 echo "1..$number"

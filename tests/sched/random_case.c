@@ -230,3 +230,21 @@ int64_t random_case_optimum(const struct random_case *random)
 		total += cost_at(random, &seekers[s], seekers[s].place);
 	return total;
 }
+
+const struct job_graph *random_case_graph(const struct random_case *random, uint32_t job)
+{
+	static const char *const names[] = {"star", "ring", "tree"};
+	static struct job_graph *graphs[3][CASE_TASKS + 1];
+	uint32_t tasks = random->jobs[job].tasks;
+	struct job_graph **graph = &graphs[job % 3][tasks];
+	struct error err = {0};
+	struct json_reader reader = {.file = "case", .err = &err};
+	json_t *name = json_string(names[job % 3]);
+
+	if (!*graph)
+		*graph = job_graph_read(&reader, name, NULL, tasks);
+	json_decref(name);
+	if (reader.failed)
+		abort();
+	return *graph;
+}

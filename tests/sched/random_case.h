@@ -8,6 +8,7 @@
 #define TESTS_SCHED_RANDOM_CASE_H
 
 #include <model/curve.h>
+#include <model/job_graph.h>
 #include <base/rng.h>
 
 enum { CASE_MACHINES = 14, CASE_JOBS = 6, CASE_TASKS = 5, CASE_CURVES = 3, CASE_WAITS = -1, CASE_WAITING_COST = 1001 };
@@ -47,6 +48,12 @@ int64_t random_case_cost(const struct random_case *random, int curve, int32_t ro
  * unreachable, draining or overfull, or if a running task has moved.
  */
 int64_t random_case_cost_of(const struct random_case *random, int32_t places[CASE_JOBS][CASE_TASKS]);
+
+/*
+ * Which tasks of a job talk to each other: none known (NULL), a ring or a tree, by the number of the job. No cost
+ * depends on it. Not to be freed.
+ */
+const struct job_graph *random_case_graph(const struct random_case *random, uint32_t job);
 
 /* The least cost of any places. */
 int64_t random_case_optimum(const struct random_case *random);

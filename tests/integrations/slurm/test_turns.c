@@ -33,7 +33,7 @@ __attribute__((format(printf, 1, 2))) static void tell(const char *format, ...)
 	va_end(arguments);
 }
 
-/* Asserts what was told since the last call. */
+/* Asserts the requests and orders since the last call. */
 static void expect_told(const char *expected, int line)
 {
 	cr_assert_str_eq(told, expected, "line %d: told\n%s", line, told);

@@ -49,7 +49,11 @@ static void submit(struct live *live, const struct random_case *random, uint32_t
 	const struct case_job *from = &random->jobs[number];
 	char id[12], curve[16], names[CASE_TASKS][12];
 	struct job_task tasks[CASE_TASKS] = {0};
-	struct job job = {.id = id, .curve = curve, .tasks = tasks, .task_count = from->tasks};
+	struct job job = {.id = id,
+			  .curve = curve,
+			  .tasks = tasks,
+			  .task_count = from->tasks,
+			  .graph = (struct job_graph *)random_case_graph(random, number)};
 	struct error err = {0};
 
 	snprintf(id, sizeof id, "%u", number);

@@ -11,7 +11,7 @@
 
 #include <base/json.h>
 
-enum { JOB_GRAPH_EDGES_MAXIMUM = 4000000 };
+enum { JOB_GRAPH_EDGES_MAXIMUM = 1000000 };
 
 struct job_neighbour {
 	uint32_t task;
@@ -22,9 +22,8 @@ struct job_graph {
 	json_t *form; /* as in jobs.jsonl, but with numbers of tasks instead of names */
 	uint32_t task_count;
 	size_t edge_count;
-	size_t *first; /* [task_count + 1] */
-	struct job_neighbour
-		*neighbours; /* those of task t are first[t] .. first[t + 1] - 1; each edge is there twice */
+	size_t *first;                    /* [task_count + 1] */
+	struct job_neighbour *neighbours; /* of task t: first[t] .. first[t + 1] - 1; an edge is in both tasks' lists */
 };
 
 /*

@@ -4,8 +4,9 @@
  * machines stays the same: only which task ("rank") is where.
  *
  * Minimises the sum of weight * cost over the edges between tasks that have machines. The given order and a greedy one
- * are each improved by exchanges of two tasks until none helps; the better one is improved again after some random
- * exchanges, 30 times, up to a limit of work. So the result is never worse than the given order. Deterministic.
+ * (not for more than some 1,700 tasks) are each improved by exchanges of two tasks until none helps; the better one is
+ * improved again after some random exchanges, 30 times. A limit of work ends the search after some 50 ms. The result is
+ * never worse than the given order. Deterministic.
  */
 #ifndef SCHED_GRAPH_ORDER_H
 #define SCHED_GRAPH_ORDER_H

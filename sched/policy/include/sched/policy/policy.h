@@ -123,13 +123,15 @@ int placer_remove_curve(struct placer *placer, int32_t number);
  */
 int placer_job_arrived(struct placer *placer, uint32_t job, int32_t curve, uint32_t root, uint32_t tasks);
 
-/* Sets which of the job's tasks talk to each other; the graph must outlive the job's time in the placer. 0 or -ENOMEM.
+/*
+ * Sets which tasks of a job that has arrived talk to each other; NULL: all to the root. The graph must exist until the
+ * job gets another one or its number is used again.
  */
-int placer_job_graph(struct placer *placer, uint32_t job, const struct job_graph *graph);
+void placer_job_graph(struct placer *placer, uint32_t job, const struct job_graph *graph);
 /*
  * Call it after flownet_propose(), before a proposal is carried out. Exchanges the machines of waiting tasks of jobs
  * with a graph, so that tasks that talk to each other are near each other (<sched/graph/order.h>). The machines of the
- * job, and the cost of the round, stay the same. 0 or -ENOMEM.
+ * job, and the cost of the round, stay the same. Does nothing with a policy that ignores latencies. 0 or -ENOMEM.
  */
 int placer_order(struct placer *placer, const struct flownet_round *round);
 
@@ -139,7 +141,7 @@ struct placer_edges {
 	double given;       /* the same before placer_order() last ordered tasks of the job; NAN if it did not */
 	double cost, bound; /* sum of weight * 100 / performance; what no order can fall below, 0: not known */
 };
-/* Returns how near the tasks are to those that they talk to. Needs a policy that uses latencies. */
+/* Returns how near the tasks are to those that they talk to, with any policy. */
 struct placer_edges placer_edges(struct placer *placer, uint32_t job);
 
 struct flownet *placer_net(struct placer *placer);
