@@ -40,7 +40,7 @@ int fixture_submit_graph(struct live *live, const char *id, uint32_t tasks, bool
 			 const char *graph, struct error *err)
 {
 	struct json_reader reader = {.file = "fixture", .err = err};
-	json_t *form = graph ? json_string(graph) : NULL;
+	json_t *form = !graph ? NULL : graph[0] == '[' ? json_loads(graph, 0, NULL) : json_string(graph);
 	struct job_task of_job[16];
 	char names[16][8];
 	struct job job = {.id = (char *)id,

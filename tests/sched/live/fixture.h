@@ -8,7 +8,7 @@
 struct live *fixture_make(struct live_settings *settings);
 struct live *fixture_make_default(void);
 int fixture_submit(struct live *live, const char *id, uint32_t tasks, bool may_move, struct error *err);
-/* graph: as in jobs.jsonl, a name; NULL: none */
+/* graph: as in jobs.jsonl, a name or a list of edges; NULL: none */
 int fixture_submit_graph(struct live *live, const char *id, uint32_t tasks, bool may_move, struct job_limits limits,
 			 const char *graph, struct error *err);
 int fixture_submit_limited(struct live *live, const char *id, uint32_t tasks, bool may_move, struct job_limits limits,

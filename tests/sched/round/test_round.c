@@ -2,6 +2,8 @@
 /* A round: roots in a separate first solve, moves of both solves in order, the total cost. */
 #include <criterion/criterion.h>
 
+#include <errno.h>
+
 #include <sched/round/round.h>
 
 #include "place_world.h"
@@ -63,6 +65,59 @@ Test(round, without_a_waiting_root_there_is_one_solve)
 	run(&(struct round_options){0});
 	cr_expect_eq(outcome.solves, 1, "nothing waits: one solve all the same");
 	cr_expect_eq(outcome.move_count, 0);
+}
+
+Test(round, with_one_solve_the_others_come_in_the_round_after_their_root)
+{
+	test_world_start(&world, "nomora", &settings);
+	test_world_add_job(&world, 0, 0, 3);
+	run(&(struct round_options){.one_solve = true});
+	cr_expect_eq(outcome.solves, 1);
+	cr_assert_eq(outcome.move_count, 1);
+	cr_expect_eq(outcome.moves[0].task, 0);
+	run(&(struct round_options){.one_solve = true});
+	cr_expect_eq(outcome.move_count, 2);
+}
+
+/* Tasks of one job that wait for equally long may be exchanged: not a root, not tasks of two jobs. */
+Test(round, proposals_of_like_tasks_are_exchanged)
+{
+	struct flownet_round round;
+	struct error err = {0};
+	size_t first = 0, second;
+
+	test_world_start(&world, "nomora", &settings);
+	test_world_add_job(&world, 0, 0, 4);
+	test_world_add_job(&world, 1, 0, 3);
+	cr_assert_eq(flownet_hold_others(world.net, true), 0);
+	cr_assert_eq(flownet_propose(world.net, &round, &err), 0, "%s", err.text);
+	cr_assert_eq(round.move_count, 2);
+	cr_expect_not(flownet_alike(world.net, 0, 0), "a root");
+	cr_assert_eq(flownet_apply_all(world.net), 0);
+	cr_assert_eq(flownet_hold_others(world.net, false), 0);
+	cr_assert_eq(flownet_propose(world.net, &round, &err), 0, "%s", err.text);
+	cr_assert_eq(round.move_count, 5);
+	for (size_t a = 0; a < 5; a++)
+		for (size_t b = 0; b < 5; b++)
+			cr_expect_eq(flownet_alike(world.net, a, b), round.moves[a].job == round.moves[b].job);
+	while (round.moves[first].job != 0)
+		first++;
+	second = first + 1;
+	while (second < 5 && (round.moves[second].job != 0 || round.moves[second].to == round.moves[first].to))
+		second++;
+	cr_assert_lt(second, 5, "two machines");
+	for (size_t other = 0; other < 5; other++)
+		if (round.moves[other].job == 1)
+			cr_expect_eq(flownet_exchange(world.net, first, other), -EINVAL);
+	{
+		struct flownet_move a = round.moves[first], b = round.moves[second];
+
+		cr_assert_eq(flownet_exchange(world.net, first, second), 0);
+		cr_assert_eq(flownet_apply_all(world.net), 0);
+		cr_expect_eq(flownet_task_machine(world.net, 0, a.task), b.to);
+		cr_expect_eq(flownet_task_machine(world.net, 0, b.task), a.to);
+	}
+	cr_expect_eq(flownet_exchange(world.net, first, second), -EINVAL, "they are carried out");
 }
 
 Test(round, a_policy_without_root_first_has_one_solve)
