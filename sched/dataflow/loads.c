@@ -51,7 +51,7 @@ int loads_add(struct loads *loads, uint32_t resource, uint32_t source, double lo
 	loads->items = items ? items : loads->items;
 	if (!items || !latest)
 		return -ENOMEM;
-	/* A source with thousands of flows loads the links near its host by each one: one load is enough. */
+	/* A source may have thousands of flows over the links near its host: their loads are added up. */
 	item = *latest > 0 && *latest <= loads->count ? &items[*latest - 1] : NULL;
 	if (item && item->resource == resource && item->source == source) {
 		item->load += load;
