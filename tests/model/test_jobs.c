@@ -116,8 +116,8 @@ static const struct refusal refusals[] = {
 	{JOB("[\"r\", {\"machine\": \"m\"}]", ""), "j.jsonl:1: tasks[1].name"},
 	{JOB("[\"r\", {\"name\": \"b\", \"running_s\": 3}]", ""), "tasks[1].running_s"},
 	{JOB("[\"r\", {\"name\": \"b\", \"waited_s\": -3}]", ""), "tasks[1].waited_s"},
-	{JOB("[\"r\"]", ", \"tsaks\": {}"),
-	 "j.jsonl:1: tsaks: unknown key, did you mean 'tasks'? Expected one of id, curve, root, tasks, graph, minimum_tasks"},
+	{JOB("[\"r\"]", ", \"tsaks\": {}"), "j.jsonl:1: tsaks: unknown key, did you mean 'tasks'? Expected one of id, "
+					    "curve, root, tasks, graph, minimum_tasks"},
 	{JOB("[\"r\"]", "") "\n" JOB("[\"r\", {\"name\": \"b\", \"machne\": \"h1\"}]", ""),
 	 "j.jsonl:2: tasks[1].machne: unknown key, did you mean 'machine'? Expected one of name, machine, running_s, "
 	 "waited_s"},
