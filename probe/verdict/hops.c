@@ -20,11 +20,20 @@ struct naming {
 	ip_address ends[2]; /* the smaller address first */
 	uint32_t source;
 	double us, loss;
+	bool explained;
+};
+
+/* One end of a pair's link. */
+struct link_end {
+	ip_address router, other;
+	struct naming *naming;
 };
 
 struct namings {
 	struct naming *items;
 	size_t count, capacity;
+	struct link_end *ends; /* by router, then by the other router */
+	size_t ends_count;
 };
 
 static int collect(const struct search *search, struct namings *namings)
@@ -53,35 +62,84 @@ static int collect(const struct search *search, struct namings *namings)
 	return 0;
 }
 
-static bool touches(const struct naming *naming, ip_address router)
+static int compare_addresses(ip_address a, ip_address b)
 {
-	return naming->ends[0] == router || naming->ends[1] == router;
+	return (a > b) - (a < b);
 }
 
-/* Returns the number of pairs whose link has this router as an end; 0 if all of them are of the same prober. */
-static size_t count_pairs(const struct namings *namings, ip_address router)
+static int compare_ends(const void *a, const void *b)
 {
-	size_t count = 0;
-	bool several = false;
-	uint32_t first = 0;
+	const struct link_end *left = a, *right = b;
+	int order = compare_addresses(left->router, right->router);
 
+	return order ? order : compare_addresses(left->other, right->other);
+}
+
+static int sort_ends(struct namings *namings)
+{
+	namings->ends = calloc(2 * namings->count + 1, sizeof *namings->ends);
+	if (!namings->ends)
+		return -ENOMEM;
 	for (size_t i = 0; i < namings->count; i++) {
-		if (!touches(&namings->items[i], router))
-			continue;
-		first = count ? first : namings->items[i].source;
-		several = several || namings->items[i].source != first;
-		count++;
+		struct naming *naming = &namings->items[i];
+
+		for (int end = 0; end < (naming->ends[0] == naming->ends[1] ? 1 : 2); end++)
+			namings->ends[namings->ends_count++] =
+				(struct link_end){naming->ends[end], naming->ends[1 - end], naming};
 	}
-	return several ? count : 0;
+	if (namings->ends_count)
+		qsort(namings->ends, namings->ends_count, sizeof *namings->ends, compare_ends);
+	return 0;
 }
 
-static size_t count_link(const struct namings *namings, const struct naming *link)
-{
-	size_t count = 0;
+/* The ends at one router, and what they have in common. Explained pairs do not count. */
+struct group {
+	struct link_end *ends;
+	size_t count;
+	size_t pairs;   /* 0 if all of them are of the same prober */
+	size_t on_link; /* of them, those that name the most named link */
+	ip_address other;
+};
 
-	for (size_t i = 0; i < namings->count; i++)
-		count += namings->items[i].ends[0] == link->ends[0] && namings->items[i].ends[1] == link->ends[1];
-	return count;
+static struct group group_at(struct namings *namings, size_t first)
+{
+	struct group group = {.ends = &namings->ends[first]};
+	const struct link_end *known = NULL;
+	bool several = false;
+	size_t on_link = 0;
+
+	for (size_t i = first; i < namings->ends_count && namings->ends[i].router == group.ends->router; i++) {
+		const struct link_end *end = &namings->ends[i];
+
+		on_link = i > first && end->other == end[-1].other ? on_link : 0;
+		group.count++;
+		if (end->naming->explained)
+			continue;
+		known = known ? known : end;
+		several = several || known->naming->source != end->naming->source;
+		group.pairs++;
+		if (++on_link > group.on_link) {
+			group.on_link = on_link;
+			group.other = end->other;
+		}
+	}
+	if (!several)
+		group.pairs = 0;
+	return group;
+}
+
+/* Returns the router that most pairs name. */
+static struct group worst(struct namings *namings)
+{
+	struct group most = {0};
+
+	for (size_t i = 0; i < namings->ends_count;) {
+		struct group group = group_at(namings, i);
+
+		most = group.pairs > most.pairs ? group : most;
+		i += group.count;
+	}
+	return most;
 }
 
 static int compare_doubles(const void *a, const void *b)
@@ -91,86 +149,67 @@ static int compare_doubles(const void *a, const void *b)
 	return (*left > *right) - (*left < *right);
 }
 
-/* Sets the pattern's figures: the median excess of the pairs that name the router, or the mean loss. */
-static int measure(const struct namings *namings, ip_address router, struct pattern *pattern)
+/*
+ * Sets the pattern's figures: the median excess of the pairs that name the router, or the mean loss. Then these pairs
+ * are explained.
+ */
+static int measure(const struct group *group, struct pattern *pattern)
 {
-	double *us = calloc(namings->count + 1, sizeof *us), lost = 0;
-	size_t slow = 0, pairs = 0;
+	double *us = calloc(group->pairs + 1, sizeof *us), lost = 0;
+	size_t slow = 0;
 
 	if (!us)
 		return -ENOMEM;
-	for (size_t i = 0; i < namings->count; i++) {
-		if (!touches(&namings->items[i], router))
+	for (size_t i = 0; i < group->count; i++) {
+		struct naming *naming = group->ends[i].naming;
+
+		if (naming->explained)
 			continue;
-		pairs++;
-		lost += namings->items[i].loss;
-		if (namings->items[i].us > 0)
-			us[slow++] = namings->items[i].us;
+		naming->explained = true;
+		lost += naming->loss;
+		if (naming->us > 0)
+			us[slow++] = naming->us;
 	}
 	qsort(us, slow, sizeof *us, compare_doubles);
-	pattern->us = 2 * slow >= pairs ? us[slow / 2] : 0;
-	pattern->share = pairs ? lost / (double)pairs : 0;
+	pattern->us = 2 * slow >= group->pairs ? us[slow / 2] : 0;
+	pattern->share = lost / (double)group->pairs;
 	free(us);
 	return 0;
 }
 
-static void remove_router(struct namings *namings, ip_address router)
+/* Reports the router, or its only bad link, that most pairs name. Returns their number, or -ENOMEM. */
+static int64_t report_worst(struct search *search, struct namings *namings)
 {
-	size_t kept = 0;
+	struct group group = worst(namings);
+	ip_address router, other;
+	struct pattern pattern;
+	int code;
 
-	for (size_t i = 0; i < namings->count; i++)
-		if (!touches(&namings->items[i], router))
-			namings->items[kept++] = namings->items[i];
-	namings->count = kept;
-}
-
-/* Sets *pattern to the router, or its only bad link, that most pairs name. Returns their number, or -ENOMEM. */
-static int64_t worst(const struct namings *namings, ip_address *router, struct pattern *pattern)
-{
-	size_t most = 0, on_link = 0;
-	const struct naming *link = NULL;
-
-	for (size_t i = 0; i < 2 * namings->count; i++) {
-		ip_address end = namings->items[i / 2].ends[i % 2];
-		size_t count = count_pairs(namings, end);
-
-		if (count <= most)
-			continue;
-		most = count;
-		*router = end;
+	if (group.pairs < PAIRS_NAMING)
+		return 0;
+	router = group.ends->router;
+	other = group.other;
+	pattern = (struct pattern){.kind = PATTERN_ROUTER, .pairs = (uint32_t)group.pairs, .hop = router};
+	if ((double)group.on_link >= same_link_share * (double)group.pairs) {
+		pattern.kind = PATTERN_LINK;
+		pattern.hop = router < other ? router : other;
+		pattern.next_hop = router < other ? other : router;
 	}
-	for (size_t i = 0; most && i < namings->count; i++) {
-		size_t count = touches(&namings->items[i], *router) ? count_link(namings, &namings->items[i]) : 0;
-
-		link = count > on_link ? &namings->items[i] : link;
-		on_link = count > on_link ? count : on_link;
-	}
-	*pattern = (struct pattern){.kind = PATTERN_ROUTER, .pairs = (uint32_t)most, .hop = *router};
-	if (link && (double)on_link >= same_link_share * (double)most) {
-		pattern->kind = PATTERN_LINK;
-		pattern->hop = link->ends[0];
-		pattern->next_hop = link->ends[1];
-	}
-	return measure(namings, *router, pattern) ? -ENOMEM : (int64_t)most;
+	code = measure(&group, &pattern);
+	code = code ? code : search_report(search, pattern);
+	return code ? code : (int64_t)group.pairs;
 }
 
 int search_hops(struct search *search)
 {
 	struct namings namings = {0};
-	int code = collect(search, &namings);
+	int64_t found = collect(search, &namings);
 
-	for (int i = 0; !code && i < HOPS_MOST && namings.count >= PAIRS_NAMING; i++) {
-		struct pattern pattern;
-		ip_address router = 0;
-		int64_t count = worst(&namings, &router, &pattern);
-
-		if (count < PAIRS_NAMING) {
-			code = count < 0 ? (int)count : 0;
-			break;
-		}
-		code = search_report(search, pattern);
-		remove_router(&namings, router);
-	}
+	found = found ? found : sort_ends(&namings);
+	if (!found)
+		for (int i = 0; i < HOPS_MOST && (found = report_worst(search, &namings)) > 0; i++)
+			;
 	free(namings.items);
-	return code;
+	free(namings.ends);
+	return found < 0 ? (int)found : 0;
 }
