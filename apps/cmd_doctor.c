@@ -99,7 +99,7 @@ int command_doctor(int argc, char **argv)
 	const struct option_usage usage = {
 		.command = "nomora doctor",
 		.operands = "",
-		.summary = "Is this host ready to measure? Each finding comes with the command that fixes it.",
+		.summary = "Check whether this host is ready to measure; each finding has the command that fixes it.",
 		.teach = teach,
 		.rows = rows,
 	};

@@ -13,7 +13,7 @@
 static const struct option_usage usage = {
 	.command = "nomora fit",
 	.operands = "SWEEP.csv... [-o CURVE.json]",
-	.summary = "Fit a curve to a sweep: performance relative to the baseline by added round trip (us).",
+	.summary = "Fit a curve to a sweep: performance by added round trip.",
 	.teach = "A sweep is the output of 'nomora sweep' (delay_us,direction,run,metric,unit,better,value), or plain\n"
 		 "columns: added round trip in us, performance relative to the baseline[, deviation[, runs]].\n"
 		 "\n"

@@ -31,7 +31,7 @@ static const struct option_row rows[] = {
 static const struct option_usage usage = {
 	.command = "nomora inject-check",
 	.operands = "CAPTURE.pcapng",
-	.summary = "Recomputes every packet's delay from a capture that nomora inject --capture wrote.",
+	.summary = "Recompute every packet's delay from an injector's capture.",
 	.teach = "A frame that entered one port is matched with the next one of equal content that left the other.\n"
 		 "Frames still held when the capture ended count as missing.\n\n"
 		 "  nomora inject va vb --delay-us 50 --capture run.pcapng --duration 10\n"

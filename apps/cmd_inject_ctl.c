@@ -28,7 +28,7 @@ static const struct option_row rows[] = {
 static const struct option_usage usage = {
 	.command = "nomora inject-ctl",
 	.operands = "PATH stats | set NAME=VALUE... | metrics | reset | stop",
-	.summary = "Talks to a running injector over its control socket.",
+	.summary = "Read or change a running injector.",
 	.teach = "set takes delay_us= (both ways), delay_ab_us= and delay_ba_us=; packets already held keep their\n"
 		 "delay, and order is kept. metrics prints the same as stats, in Prometheus format (with --json: as\n"
 		 "\"metrics\" of an object); reset zeroes counters and histograms, stop ends the injector.\n\n"

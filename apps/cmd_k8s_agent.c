@@ -81,7 +81,7 @@ int command_k8s_agent(int argc, char **argv)
 	const struct option_usage usage = {
 		.command = "nomora k8s-agent",
 		.operands = "",
-		.summary = "Report the nodes and pods of a Kubernetes cluster to a running nomora schedd.",
+		.summary = "Report the nodes and pods of Kubernetes to a running schedd.",
 		.teach = teach,
 		.rows = rows,
 	};

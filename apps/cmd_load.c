@@ -54,7 +54,7 @@ static const struct option_row rows[] = {
 static const struct option_usage usage = {
 	.command = "nomora load",
 	.operands = "HOST[:PORT]",
-	.summary = "Loads a memcached server with Facebook's ETC workload and reports rate and latency.",
+	.summary = "Load memcached with Facebook's ETC workload.",
 	.teach = "Key sizes, value sizes and gaps are drawn from the distributions of Atikoglu et al. (SIGMETRICS "
 		 "2012), with\n"
 		 "3 % updates. In the open loop a latency counts from the moment a request was due: a stall is seen by "

@@ -93,7 +93,7 @@ static const struct option_row rows[] = {
 static const struct option_usage usage = {
 	.command = "nomora place",
 	.operands = "--cluster FILE --jobs FILE [--curves DIR] [--latency FILE]",
-	.summary = "One round of placement, explained and compared with random placement.",
+	.summary = "Place jobs by curve and latency matrix in one round, and explain it.",
 	.teach = teach,
 	.rows = rows,
 };

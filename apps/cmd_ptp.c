@@ -39,7 +39,7 @@ static const struct option_row rows[] = {
 static const struct option_usage usage = {
 	.command = "nomora ptp",
 	.operands = "INTERFACE | --dpdk PORT [-- EAL...]",
-	.summary = "Measure the delay to a PTP clock (IEEE 1588-2008) with the kernel's or a NIC's time stamps.",
+	.summary = "Measure the delay to a PTP clock, and the offset of our clock from it.",
 	.teach = "No clock is adjusted.\n"
 		 "  nomora ptp eth0 --peer-delay --l2 --count 100\n"
 		 "  nomora ptp eth0 --e2e --udp4 --json\n"

@@ -67,7 +67,7 @@ static const struct option_row rows[] = {
 static const struct option_usage usage = {
 	.command = "nomora recover",
 	.operands = "[SCENARIO.json]",
-	.summary = "Chooses new servers for the tasks of failed ones, and a rate for every flow, jointly and exactly.",
+	.summary = "Choose new servers for the tasks of failed ones, and a rate for every flow.",
 	.teach = "  nomora recover scenario.json\n"
 		 "  nomora recover --generate servers=500,apps=10,tasks=20,failed=8 --compare\n"
 		 "Exit status: 0 placed, 1 failed (a bad file, no placement before the deadline), 2 usage, 3 the tasks "

@@ -37,7 +37,7 @@ static const struct option_row rows[] = {
 static const struct option_usage usage = {
 	.command = "nomora report",
 	.operands = "-o REPORT.html",
-	.summary = "Combine the files of a run into one self-contained page of HTML.",
+	.summary = "Put the files of a run together into one page of HTML.",
 	.teach = "Example:\n"
 		 "  nomora report --curve memcached.json --sweep-log sweep.csv.log \\\n"
 		 "      --latency latency.csv --mesh-plot mesh.svg --cluster cluster.json -o report.html\n",

@@ -86,8 +86,7 @@ int command_rtt(int argc, char **argv)
 	const struct option_usage usage = {
 		.command = "nomora rtt",
 		.operands = "FILE.pcap",
-		.summary = "Round trips of STAMP probes, ICMP echo, TCP or PTP from a capture, to check the prober "
-			   "against the wire.",
+		.summary = "Compute round trips from a capture: STAMP, ICMP echo, TCP or PTP.",
 		.teach = teach,
 		.rows = rows,
 		.operands_minimum = 1,

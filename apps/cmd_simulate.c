@@ -31,7 +31,7 @@ static const char teach[] =
 static const struct option_usage usage = {
 	.command = "nomora simulate",
 	.operands = "[--trace DIR|--journal FILE|--swf FILE|--sacct FILE] [--curves DIR] -o DIR",
-	.summary = "A day of a cluster under one or more scheduling policies, in virtual time.",
+	.summary = "Simulate a day of a cluster under one or more scheduling policies.",
 	.teach = teach,
 	.rows = simulate_option_rows,
 };

@@ -15,7 +15,7 @@
 static const struct option_usage usage = {
 	.command = "nomora sweep",
 	.operands = "PLAN [-o SWEEP.csv]",
-	.summary = "Steps an injector through delays and runs an application's benchmark at each, several times.",
+	.summary = "Run an application's benchmark at each of several injected delays.",
 	.teach = "PLAN is a file of lines 'name = value' whose names are the options above, or the name of a plan that "
 		 "ships\n"
 		 "(memcached, redis, pgbench, nginx); options on the command line override the file.\n"

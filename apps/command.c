@@ -77,9 +77,14 @@ int command_misused(struct error *err, const char *format, ...)
 
 static void print_table(const char *program, const char *summary, const struct command *commands, FILE *out)
 {
-	fprintf(out, "Usage: %s COMMAND [OPTION...]\n%s\n\nCommands:\n", program, summary);
+	fprintf(out, "Usage: %s COMMAND [OPTION...]\n%s\n", program, summary);
+	if (commands->summary)
+		fputs("\nCommands:\n", out);
 	for (const struct command *row = commands; row->name; row++)
-		fprintf(out, "  %-14s %s\n", row->name, row->summary);
+		if (row->summary)
+			fprintf(out, "  %-14s %s\n", row->name, row->summary);
+		else
+			fprintf(out, "\n%s:\n", row->name);
 	/* a command with subcommands, such as "nomora lab", has one man page, which describes all of them */
 	fprintf(out, "\n'%s COMMAND --help' explains a command; %s\n", program,
 		strchr(program, ' ') ? "the man page has all of them." : "each has a man page, nomora-COMMAND(1).");
@@ -147,7 +152,8 @@ static int flush_answer(int code)
 static void complete_commands(const struct command *commands)
 {
 	for (const struct command *row = commands; row->name; row++)
-		printf("%s\t\t\t%s\n", row->name, row->summary);
+		if (row->summary)
+			printf("%s\t\t\t%s\n", row->name, row->summary);
 }
 
 /*
@@ -186,7 +192,7 @@ int command_dispatch(const char *program, const char *summary, const struct comm
 		return flush_answer(COMMAND_OK);
 	}
 	for (const struct command *row = commands; row->name; row++) {
-		if (strcmp(name, row->name) != 0)
+		if (!row->summary || strcmp(name, row->name) != 0)
 			continue;
 		if (!row->run)
 			return command_exec(row->program, argv);

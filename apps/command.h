@@ -15,6 +15,7 @@ enum command_exit {
 	COMMAND_NEGATIVE = 3, /* a valid answer that says no, such as infeasible or over a limit */
 };
 
+/* A row without a summary is the title of the group of commands that follows it. */
 struct command {
 	const char *name;
 	const char *summary;

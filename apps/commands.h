@@ -6,49 +6,59 @@
 #include "command.h"
 
 /*
- * The commands of nomora, in the order of its help: COMMAND(name, function, summary) runs in nomora itself,
- * PROGRAM(name, program, summary) in another program, because it needs DPDK, for example.
+ * The commands of nomora, in the order of its help: GROUP(title) begins a group of them, COMMAND(name, function,
+ * summary) runs in nomora itself, PROGRAM(name, program, summary) in another program, because it needs DPDK, for
+ * example. The command's own help and its man page begin with the same summary.
  */
-#define NOMORA_COMMANDS(COMMAND, PROGRAM)                                                                              \
-	PROGRAM("inject", "nomora-injector", "hold every packet between two ports for exactly D us")                   \
-	PROGRAM("reflect", "nomora-probe", "answer STAMP probes on a port")                                            \
-	PROGRAM("probe", "nomora-probe", "measure round trips to the peers of a list")                                 \
+#define NOMORA_COMMANDS(GROUP, COMMAND, PROGRAM)                                                                       \
+	GROUP("Start here")                                                                                            \
 	COMMAND("doctor", command_doctor,                                                                              \
 		"check whether this host is ready to measure; each finding has the command that fixes it")             \
-	COMMAND("lab", command_lab, "make, show and remove the virtual rack")                                          \
-	COMMAND("inject-ctl", command_inject_ctl, "talk to a running injector: stats, set delay_us=..., stop")         \
+	COMMAND("lab", command_lab,                                                                                    \
+		"make a virtual rack on this host: hosts, switches and injector in network namespaces")                \
+	COMMAND("sweep", command_sweep, "run an application's benchmark at each of several injected delays")           \
+	COMMAND("fit", command_fit, "fit a curve to a sweep: performance by added round trip")                         \
+	COMMAND("mesh", command_mesh, "measure, watch, serve, merge, show and export the latency matrix of a rack")    \
+	COMMAND("place", command_place, "place jobs by curve and latency matrix in one round, and explain it")         \
+	GROUP("Measure")                                                                                               \
+	PROGRAM("inject", "nomora-injector",                                                                           \
+		"hold every packet between two ports for exactly D us, in both directions")                            \
+	COMMAND("inject-ctl", command_inject_ctl, "read or change a running injector")                                 \
 	COMMAND("inject-check", command_inject_check, "recompute every packet's delay from an injector's capture")     \
-	COMMAND("sweep", command_sweep, "step the injector through delays and benchmark an application at each")       \
-	COMMAND("load", command_load, "memcached client with Facebook's ETC workload")                                 \
-	COMMAND("fit", command_fit, "fit a sweep to a curve: added round trip -> normalised performance")              \
-	COMMAND("rtt", command_rtt, "round-trip times from a capture file")                                            \
+	COMMAND("load", command_load, "load memcached with Facebook's ETC workload")                                   \
+	PROGRAM("reflect", "nomora-probe", "answer STAMP probes on a port")                                            \
+	PROGRAM("probe", "nomora-probe", "measure round trips to the peers of a list with STAMP probes")               \
+	COMMAND("rtt", command_rtt, "compute round trips from a capture: STAMP, ICMP echo, TCP or PTP")                \
 	COMMAND("ptp", command_ptp, "measure the delay to a PTP clock, and the offset of our clock from it")           \
-	COMMAND("mesh", command_mesh, "the latency matrix: measure, watch, serve, merge, show, draw")                  \
-	COMMAND("solve", command_solve, "solve a min-cost flow problem in DIMACS form")                                \
-	COMMAND("place", command_place, "place jobs by curve and latency matrix: one round, explained")                \
-	COMMAND("recover", command_recover, "choose new servers for tasks of failed ones, and a rate for every flow")  \
-	COMMAND("dataflow", command_dataflow, "place dataflow jobs and choose their routes")                           \
-	COMMAND("simulate", command_simulate, "a trace-driven day under one or more scheduling policies")              \
-	COMMAND("tracegen", command_tracegen, "write a synthetic trace in Google's schema")                            \
-	PROGRAM("schedd", "nomora-schedd", "place and move jobs by curve and live mesh")                               \
-	COMMAND("submit", command_submit, "hand jobs to a running schedd")                                             \
-	COMMAND("jobs", command_jobs, "jobs and tasks of a running schedd")                                            \
-	COMMAND("nodes", command_nodes, "machines of a running schedd")                                                \
-	COMMAND("drain", command_drain, "place no more tasks on a machine of a running schedd")                        \
+	COMMAND("report", command_report, "put the files of a run together into one page of HTML")                     \
+	GROUP("Live")                                                                                                  \
+	PROGRAM("schedd", "nomora-schedd", "place and move jobs by curve and live mesh, continuously")                 \
+	COMMAND("submit", command_submit, "submit jobs to a running schedd")                                           \
+	COMMAND("jobs", command_jobs, "show the jobs of a running schedd, or cancel one")                              \
+	COMMAND("nodes", command_nodes, "show the machines of a running schedd")                                       \
+	COMMAND("drain", command_drain, "place no more tasks on machines of a running schedd")                         \
 	COMMAND("top", command_top, "show the state of a running schedd on a terminal, and refresh it")                \
-	COMMAND("what-if", command_what_if, "what a running schedd would do after changes")                            \
-	COMMAND("explain", command_explain, "where a task of a running schedd could run, and why it waits")            \
-	PROGRAM("slurm-agent", "nomora-slurm", "place Slurm's jobs where a running schedd decides")                    \
-	PROGRAM("slurm-hostfile", "nomora-slurm", "the machines of a placed Slurm job, a line per task")               \
-	COMMAND("k8s-agent", command_k8s_agent, "report nodes and pods of Kubernetes to a running schedd")             \
-	COMMAND("report", command_report, "put the files of a run together into one page of HTML")
+	COMMAND("what-if", command_what_if, "show what a running schedd would do after changes, without making them")  \
+	COMMAND("explain", command_explain, "show where a task of a running schedd could run, and why it waits")       \
+	PROGRAM("slurm-agent", "nomora-slurm", "place and move Slurm's jobs as a running schedd decides")              \
+	PROGRAM("slurm-hostfile", "nomora-slurm", "print the machine of each task of a placed Slurm job")              \
+	COMMAND("k8s-agent", command_k8s_agent, "report the nodes and pods of Kubernetes to a running schedd")         \
+	GROUP("Research")                                                                                              \
+	COMMAND("simulate", command_simulate, "simulate a day of a cluster under one or more scheduling policies")     \
+	COMMAND("tracegen", command_tracegen, "write a synthetic trace in Google's schema")                            \
+	COMMAND("solve", command_solve, "solve a minimum-cost flow problem in DIMACS form, exactly")                   \
+	COMMAND("recover", command_recover,                                                                            \
+		"choose new servers for the tasks of failed ones, and a rate for every flow")                          \
+	COMMAND("dataflow", command_dataflow, "place dataflow jobs and choose their routes")
 
 typedef int command_main(int argc, char **argv);
 
 #define COMMAND_DECLARATION(name, function, summary) command_main function;
+#define COMMAND_GROUP(title)
 #define COMMAND_NOT_HERE(name, program, summary)
-NOMORA_COMMANDS(COMMAND_DECLARATION, COMMAND_NOT_HERE)
+NOMORA_COMMANDS(COMMAND_GROUP, COMMAND_DECLARATION, COMMAND_NOT_HERE)
 #undef COMMAND_DECLARATION
+#undef COMMAND_GROUP
 #undef COMMAND_NOT_HERE
 
 /* subcommands of nomora's commands */

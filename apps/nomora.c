@@ -4,9 +4,10 @@
  */
 #include "commands.h"
 
+#define GROUP(title) {title, NULL, NULL, NULL},
 #define COMMAND(name, function, summary) {name, summary, function, NULL},
 #define PROGRAM(name, program, summary) {name, summary, NULL, program},
-static const struct command commands[] = {NOMORA_COMMANDS(COMMAND, PROGRAM){NULL, NULL, NULL, NULL}};
+static const struct command commands[] = {NOMORA_COMMANDS(GROUP, COMMAND, PROGRAM){NULL, NULL, NULL, NULL}};
 
 int main(int argc, char **argv)
 {

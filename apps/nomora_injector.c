@@ -3,7 +3,7 @@
 #include "commands.h"
 
 static const struct command commands[] = {
-	{"inject", "hold every packet between two ports for exactly D us", command_inject, NULL},
+	{"inject", "hold every packet between two ports for exactly D us, in both directions", command_inject, NULL},
 	{NULL, NULL, NULL, NULL},
 };
 

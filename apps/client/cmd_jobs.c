@@ -54,12 +54,11 @@ int command_jobs(int argc, char **argv)
 	const struct option_row rows[] = {SOCKET_ROW,
 					  OPTION_FLAG(struct settings, cancel, "cancel", 'c', "cancel the job"),
 					  JSON_ROW, OPTION_END};
-	const struct option_usage usage = {
-		.command = "nomora jobs",
-		.operands = "[JOB]",
-		.summary = "Show the jobs of a running nomora schedd, or one job with its tasks.",
-		.rows = rows,
-		.operands_maximum = 1};
+	const struct option_usage usage = {.command = "nomora jobs",
+					   .operands = "[JOB]",
+					   .summary = "Show the jobs of a running schedd, or cancel one.",
+					   .rows = rows,
+					   .operands_maximum = 1};
 	struct settings settings = {0};
 
 	return command_run(&usage, argc, argv, &settings, ask_jobs);
@@ -76,7 +75,7 @@ int command_nodes(int argc, char **argv)
 	const struct option_row rows[] = {SOCKET_ROW, JSON_ROW, OPTION_END};
 	const struct option_usage usage = {.command = "nomora nodes",
 					   .operands = "",
-					   .summary = "Show the machines of a running nomora schedd.",
+					   .summary = "Show the machines of a running schedd.",
 					   .rows = rows};
 	struct settings settings = {0};
 
@@ -113,13 +112,12 @@ int command_drain(int argc, char **argv)
 		OPTION_FLAG(struct settings, dry_run, "dry-run", 'n', "show the consequences; drain nothing"),
 		JSON_ROW,
 		OPTION_END};
-	const struct option_usage usage = {
-		.command = "nomora drain",
-		.operands = "NAME",
-		.summary = "Place no more tasks on a machine, rack or pod, and move its tasks away if they may move.",
-		.rows = rows,
-		.operands_minimum = 1,
-		.operands_maximum = 1};
+	const struct option_usage usage = {.command = "nomora drain",
+					   .operands = "NAME",
+					   .summary = "Place no more tasks on machines of a running schedd.",
+					   .rows = rows,
+					   .operands_minimum = 1,
+					   .operands_maximum = 1};
 	struct settings settings = {0};
 
 	return command_run(&usage, argc, argv, &settings, drain);
@@ -136,13 +134,13 @@ static int explain(void *context, const struct option_operands *operands, struct
 int command_explain(int argc, char **argv)
 {
 	const struct option_row rows[] = {SOCKET_ROW, JSON_ROW, OPTION_END};
-	const struct option_usage usage = {
-		.command = "nomora explain",
-		.operands = "JOB/TASK",
-		.summary = "Show where a task could run, by round trip and predicted performance, and why it waits.",
-		.rows = rows,
-		.operands_minimum = 1,
-		.operands_maximum = 1};
+	const struct option_usage usage = {.command = "nomora explain",
+					   .operands = "JOB/TASK",
+					   .summary =
+						   "Show where a task of a running schedd could run, and why it waits.",
+					   .rows = rows,
+					   .operands_minimum = 1,
+					   .operands_maximum = 1};
 	struct settings settings = {0};
 
 	return command_run(&usage, argc, argv, &settings, explain);

@@ -64,7 +64,7 @@ int command_submit(int argc, char **argv)
 	const struct option_usage usage = {
 		.command = "nomora submit",
 		.operands = "FILE",
-		.summary = "Submit jobs to a running nomora schedd.",
+		.summary = "Submit jobs to a running schedd.",
 		.teach = teach,
 		.rows = rows,
 		.operands_minimum = 1,

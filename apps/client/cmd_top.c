@@ -73,7 +73,7 @@ int command_top(int argc, char **argv)
 	const struct option_usage usage = {
 		.command = "nomora top",
 		.operands = "",
-		.summary = "Show tasks, racks and last decisions of a running nomora schedd.",
+		.summary = "Show the state of a running schedd on a terminal, and refresh it.",
 		.rows = rows,
 	};
 	struct settings settings = {.interval_s = 2};

@@ -64,7 +64,7 @@ int command_what_if(int argc, char **argv)
 	const struct option_usage usage = {
 		.command = "nomora what-if",
 		.operands = "[CHANGE...]",
-		.summary = "Show what a running nomora schedd would do after changes, without making them.",
+		.summary = "Show what a running schedd would do after changes, without making them.",
 		.teach = teach,
 		.rows = rows,
 		.operands_maximum = 1000,

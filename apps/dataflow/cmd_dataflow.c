@@ -156,7 +156,7 @@ static int run(void *context, const struct option_operands *operands, struct err
 static const struct option_usage usage = {
 	.command = "nomora dataflow",
 	.operands = "[FILE] | run [FILE] | worker PLAN",
-	.summary = "Place dataflow jobs' tasks and choose their routes, by the rates that the jobs will sustain.",
+	.summary = "Place dataflow jobs and choose their routes.",
 	.teach = teach,
 	.rows = dataflow_option_rows,
 	.operands_maximum = 1,

@@ -14,6 +14,7 @@ int command_lab(int argc, char **argv)
 		{NULL, NULL, NULL, NULL},
 	};
 
-	return command_dispatch("nomora lab", "The virtual rack: hosts, switches and injector in network namespaces.",
+	return command_dispatch("nomora lab",
+				"Make a virtual rack on this host: hosts, switches and injector in network namespaces.",
 				commands, argc, argv);
 }

@@ -240,6 +240,6 @@ static const struct command subcommands[] = {
 int command_mesh(int argc, char **argv)
 {
 	return command_dispatch("nomora mesh",
-				"The latency matrix: plan, measure, watch, serve, merge, show, draw, export.",
+				"Measure, watch, serve, merge, show and export the latency matrix of a rack.",
 				subcommands, argc, argv);
 }

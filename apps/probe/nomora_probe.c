@@ -3,9 +3,9 @@
 #include "commands.h"
 
 static const struct command commands[] = {
-	{"probe", "measure round trips to the peers of a list", command_probe, NULL},
+	{"probe", "measure round trips to the peers of a list with STAMP probes", command_probe, NULL},
 	{"reflect", "answer STAMP probes on a port", command_reflect, NULL},
-	{"ptp", "delay to a PTP clock through a DPDK port", command_ptp_port, NULL},
+	{"ptp", "measure the delay to a PTP clock, and the offset of our clock from it", command_ptp_port, NULL},
 	{"agent", "measure the mesh continuously into a live matrix", command_mesh_agent, NULL},
 	{NULL, NULL, NULL, NULL},
 };

@@ -78,7 +78,7 @@ static int run_schedd(int argc, char **argv)
 }
 
 static const struct command commands[] = {
-	{"schedd", "place and move jobs by curve and live mesh", run_schedd, NULL},
+	{"schedd", "place and move jobs by curve and live mesh, continuously", run_schedd, NULL},
 	{NULL, NULL, NULL, NULL},
 };
 

@@ -53,7 +53,7 @@ int command_slurm_agent(int argc, char **argv)
 	const struct option_usage usage = {
 		.command = "nomora slurm-agent",
 		.operands = "",
-		.summary = "Place and move Slurm's jobs as a running nomora schedd decides.",
+		.summary = "Place and move Slurm's jobs as a running schedd decides.",
 		.teach = teach,
 		.rows = rows,
 	};

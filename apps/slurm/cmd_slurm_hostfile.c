@@ -52,7 +52,7 @@ int command_slurm_hostfile(int argc, char **argv)
 	const struct option_usage usage = {
 		.command = "nomora slurm-hostfile",
 		.operands = "[JOB]",
-		.summary = "Print the machine of each task of a Slurm job that nomora placed; default $SLURM_JOB_ID.",
+		.summary = "Print the machine of each task of a placed Slurm job.",
 		.teach = teach,
 		.rows = rows,
 		.operands_maximum = 1,

@@ -3,8 +3,8 @@
 #include "../commands.h"
 
 static const struct command commands[] = {
-	{"slurm-agent", "place Slurm's jobs where a running schedd decides", command_slurm_agent, NULL},
-	{"slurm-hostfile", "the machines of a placed Slurm job, a line per task", command_slurm_hostfile, NULL},
+	{"slurm-agent", "place and move Slurm's jobs as a running schedd decides", command_slurm_agent, NULL},
+	{"slurm-hostfile", "print the machine of each task of a placed Slurm job", command_slurm_hostfile, NULL},
 	{NULL, NULL, NULL, NULL},
 };
 

@@ -4,7 +4,8 @@
 . "$(dirname "$0")/lib.sh"
 
 run "$nomora" --help
-commands=$(printf '%s\n' "$out" | sed -n '/^Commands:/,/^$/p' | awk '/^  /{print $1}')
+commands=$(awk '/^  /{print $1}' <<<"$out")
+table=$out
 [ -n "$commands" ] && pass "nomora --help lists commands" || fail "nomora --help lists commands" "$out"
 for command in $commands; do
 	run "$nomora" "$command" --help
@@ -19,6 +20,11 @@ for command in $commands; do
 		fail "$command --help" "exit $code" "$out" "$err"
 	fi
 	help=$out
+	sentence=$(sed -n "s/^  $command  *//p" <<<"$table")
+	said=$(grep -m1 -ivE '^(Usage:|  |$)' <<<"$help")
+	named=$(sed -n '/^\.SH NAME/{n;s/\\-/-/g;s/^[^ ]* - //p}' "$source_root/docs/man/nomora-$command.1")
+	[ "${said,}" = "$sentence." ] && [ "$named" = "$sentence" ] && sed 's/\\-/-/g' "$source_root/docs/man/nomora.1" | grep -A1 "^.BR nomora-$command " |
+		grep -qF "${sentence^}." && pass "$command: one sentence in all helps" || fail "$command: one sentence in all helps" "$sentence" "$said" "$named"
 	run "$nomora" "$command" --version
 	[ "$code" -eq 0 ] && [ -n "$out" ] && pass "$command --version" || fail "$command --version" "exit $code" "$out$err"
 	page=$source_root/docs/man/nomora-$command.1
@@ -47,6 +53,9 @@ for command in $commands; do
 	refuses "$command refuses an unknown option" 2 "unknown or ambiguous option|no command" \
 		"$nomora" "$command" --no-such-option
 done
+# README's table has the first group, in the same words.
+check "README's table: the first commands of the help" diff <(sed -n '/^Start here:/,/^$/s/^  \([a-z-]*\)  *\(.*\)/| `nomora \1` | \2 |/p' <<<"$table") \
+	<(sed -n '/^## The commands/,/^`nomora help`/p' "$source_root/README.md" | grep '^| `nomora [a-z-]*` | ')
 refuses "an unknown command is refused" 2 "there is no command 'nonsense'" "$nomora" nonsense
 run "$nomora"
 [ "$code" -eq 2 ] && pass "no command at all is a usage error" || fail "no command at all is a usage error" "exit $code"
