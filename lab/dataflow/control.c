@@ -103,9 +103,12 @@ static void count_predicted(struct run *run, struct ns now)
 	/* Under Slurm the job may have to wait for nodes, so the run starts with the first report. */
 	if (run->ending || (run->options->slurm_folder && !run->reported))
 		return;
-	run->predicted_s += s;
-	for (uint32_t t = 0; t < run->task_count; t++)
+	for (uint32_t t = 0; t < run->task_count; t++) {
+		if (run_has_failed(run, run->tasks[t].job))
+			continue;
 		run->tasks[t].predicted_MB += run->tasks[t].predicted_MBps * s;
+		run->tasks[t].predicted_s += s;
+	}
 }
 
 /* Predicts the sinks' rates for the present links and routes. */
@@ -214,6 +217,7 @@ static int loop(struct run *run, struct pollfd *polls, struct error *err)
 {
 	while (is_running(run)) {
 		struct ns now;
+		uint32_t failed = run->failure_count;
 		double s;
 		int code;
 
@@ -226,6 +230,8 @@ static int loop(struct run *run, struct pollfd *polls, struct error *err)
 		for (uint32_t p = 0; p < run->process_count && code == 0; p++)
 			if (run->processes[p].output >= 0)
 				code = run_read_process(run, &run->processes[p], err);
+		if (code == 0 && run->failure_count > failed)
+			code = predict(run, err);
 		if (code == 0)
 			code = run_apply_faults(run, s, err);
 		if (code != 0)

@@ -138,7 +138,7 @@ static int take_line(struct run *run, struct run_process *process, const char *l
 	return 0;
 }
 
-static int end_process(const struct run *run, struct run_process *process, struct error *err)
+static int end_process(struct run *run, struct run_process *process, struct error *err)
 {
 	bool done = true;
 	int status = 0;
@@ -153,7 +153,10 @@ static int end_process(const struct run *run, struct run_process *process, struc
 			done &= run->tasks[t].report.done;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && done)
 		return 0;
-	return error_set(err, EIO, process->task ? "task %s: its process failed" : "%s failed", name_of(process));
+	if (!process->task)
+		return error_set(err, EIO, "srun failed");
+	run_fail_job(run, process, status);
+	return 0;
 }
 
 int run_read_process(struct run *run, struct run_process *process, struct error *err)
@@ -202,4 +205,5 @@ void run_end_tasks(struct run *run)
 		worker_plan_destroy(run->tasks[t].plan);
 	free(run->processes);
 	free(run->tasks);
+	free(run->nothing);
 }

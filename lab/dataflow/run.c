@@ -50,7 +50,7 @@ static int sum_up(struct run *run, struct run_result *result)
 			.job = task->job->job->name,
 			.task = task->task,
 			.predicted_MBps =
-				run->predicted_s > 0 ? task->predicted_MB / run->predicted_s : task->predicted_MBps,
+				task->predicted_s > 0 ? task->predicted_MB / task->predicted_s : task->predicted_MBps,
 			.measured_MBps =
 				seconds > 0 ? (double)(task->report.received - task->first_received) * MB / seconds : 0,
 		};
@@ -112,6 +112,8 @@ int run_plan(const struct lab *lab, struct dataflow *dataflow, struct dataflow_p
 		code = error_set(err, ENOMEM, "out of memory");
 	result->flows = run.flows;
 	result->flow_count = run.flow_count;
+	result->failures = run.failures;
+	result->failure_count = run.failure_count;
 	run_end_tasks(&run);
 	if (guard && clean(&run, code == 0 ? err : NULL) < 0 && code == 0)
 		code = error_code(err, EIO);
@@ -126,6 +128,9 @@ int run_plan(const struct lab *lab, struct dataflow *dataflow, struct dataflow_p
 
 int run_result_check(const struct run_result *result, struct error *err)
 {
+	if (result->failure_count > 0)
+		return error_set(err, EIO, "%u job%s not run to the end, because the process of a task failed",
+				 result->failure_count, result->failure_count == 1 ? " was" : "s were");
 	if (!result->complete || result->lost + result->duplicated > 0)
 		return error_set(err, EIO, "tuples were lost or duplicated");
 	if (result->faults_missed > 0)
@@ -136,6 +141,7 @@ int run_result_check(const struct run_result *result, struct error *err)
 
 void run_result_clear(struct run_result *result)
 {
+	free(result->failures);
 	free(result->sinks);
 	free(result->flows);
 }

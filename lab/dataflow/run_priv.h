@@ -21,6 +21,7 @@ struct task_process {
 	double first_s; /* first report: seconds since the task's start, number of tuples received until then */
 	uint64_t first_received;
 	double predicted_MBps, predicted_MB; /* of a sink: present rate; sum since the start */
+	double predicted_s;                  /* time of predicted_MB */
 };
 
 /* A process that writes reports: a worker writes those of its task, srun those of all tasks. */
@@ -59,7 +60,9 @@ struct run {
 	bool reported; /* at least one report has been received */
 	char *plans;   /* folder of this run below slurm_folder, with the tasks' plans; NULL: without Slurm */
 	struct ns start, last_second, predicted_since; /* predicted_since: last change of task_process.predicted_MBps */
-	double predicted_s;                            /* time of task_process.predicted_MB */
+	struct run_failure *failures;                  /* one for each job that has failed */
+	uint32_t failure_count;
+	double *nothing; /* offered rates of the sources of a failed job: zeros */
 	bool ending;
 	struct run_second second;
 	struct run_flow *flows; /* connections with their ports, if run_options.ports */
@@ -82,8 +85,18 @@ int run_start_tasks(struct run *run, struct error *err);
 /* Starts srun, which starts all tasks. Returns 0, or -errno with err set. */
 int run_start_by_slurm(struct run *run, struct run_process *process, struct error *err);
 void run_remove_plans(struct run *run);
-/* Reads the reports of a process. Returns 0; or -errno with err set, also if the process failed. */
+/*
+ * Reads the reports of a process. If a worker has failed, ends its job (run_fail_job()). Returns 0; or -errno with err
+ * set, also if srun failed.
+ */
 int run_read_process(struct run *run, struct run_process *process, struct error *err);
+/*
+ * Ends the job of a worker that has failed with the given status of waitpid(): kills its other processes, adds it to
+ * failures[], and lets its sources offer nothing. The job's failure is that of the process that failed by itself: the
+ * neighbours of a killed worker fail because they lose their connections.
+ */
+void run_fail_job(struct run *run, struct run_process *process, int status);
+bool run_has_failed(const struct run *run, const struct plan_job *job);
 void run_end_tasks(struct run *run);
 
 /*

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 
 static json_t *real_or_null(double value)
 {
@@ -46,6 +47,43 @@ void run_report_second(void *context, const struct run_second *second)
 		   report->out);
 }
 
+static void print_cause(const struct run_failure *failure, char cause[64])
+{
+	if (WIFSIGNALED(failure->status))
+		snprintf(cause, 64, "killed by signal %d", WTERMSIG(failure->status));
+	else
+		snprintf(cause, 64, "exit status %d before its end", WEXITSTATUS(failure->status));
+}
+
+static void name_task(const struct dataflow *dataflow, const char *job, uint32_t task,
+		      char name[2 * DATAFLOW_NAME_BYTES])
+{
+	for (uint32_t j = 0; j < dataflow->job_count; j++)
+		if (job == dataflow->jobs[j].name)
+			dataflow_task_name(&dataflow->jobs[j], task, name);
+}
+
+static json_t *print_failures(const struct run_report *report, const struct dataflow *dataflow,
+			      const struct run_result *result)
+{
+	json_t *failures = json_array();
+	char task[2 * DATAFLOW_NAME_BYTES], cause[64];
+
+	for (uint32_t i = 0; i < result->failure_count; i++) {
+		const struct run_failure *failure = &result->failures[i];
+
+		name_task(dataflow, failure->job, failure->task, task);
+		print_cause(failure, cause);
+		if (!report->json)
+			fprintf(report->out, "%sjob %s ended at %.1f s: task %s on host %s: %s\n", i == 0 ? "\n" : "",
+				failure->job, failure->s, task, failure->host, cause);
+		json_array_append_new(failures,
+				      json_pack("{s:s, s:s, s:s, s:f, s:s}", "job", failure->job, "task", task, "host",
+						failure->host, "s", failure->s, "cause", cause));
+	}
+	return failures;
+}
+
 static json_t *print_flows(const struct run_report *report, const struct run_result *result)
 {
 	json_t *flows = json_array();
@@ -68,7 +106,8 @@ static json_t *print_flows(const struct run_report *report, const struct run_res
 void run_report_result(const struct run_report *report, const struct dataflow *dataflow,
 		       const struct run_result *result)
 {
-	json_t *sinks = json_array(), *flows = print_flows(report, result);
+	json_t *failures = print_failures(report, dataflow, result), *sinks = json_array(),
+	       *flows = print_flows(report, result);
 	char task[2 * DATAFLOW_NAME_BYTES];
 
 	if (!report->json)
@@ -76,9 +115,7 @@ void run_report_result(const struct run_report *report, const struct dataflow *d
 	for (uint32_t i = 0; i < result->sink_count; i++) {
 		const struct run_sink *sink = &result->sinks[i];
 
-		for (uint32_t j = 0; j < dataflow->job_count; j++)
-			if (sink->job == dataflow->jobs[j].name)
-				dataflow_task_name(&dataflow->jobs[j], sink->task, task);
+		name_task(dataflow, sink->job, sink->task, task);
 		if (!report->json)
 			fprintf(report->out, "%-12s %-16s %14.3f %14.3f\n", sink->job, task, sink->predicted_MBps,
 				sink->measured_MBps);
@@ -87,15 +124,17 @@ void run_report_result(const struct run_report *report, const struct dataflow *d
 						       sink->measured_MBps));
 	}
 	if (report->json)
-		print_line(json_pack("{s:s, s:b, s:I, s:I, s:I, s:I, s:O, s:O}", "schema", "nomora.dataflow-run/1",
+		print_line(json_pack("{s:s, s:b, s:I, s:I, s:I, s:I, s:O, s:O, s:O}", "schema", "nomora.dataflow-run/1",
 				     "complete", (int)result->complete, "sent", (json_int_t)result->sent, "received",
 				     (json_int_t)result->received, "lost", (json_int_t)result->lost, "duplicated",
-				     (json_int_t)result->duplicated, "sinks", sinks, "flows", flows),
+				     (json_int_t)result->duplicated, "failures", failures, "sinks", sinks, "flows",
+				     flows),
 			   report->out);
 	else
 		fprintf(report->out, "\n%llu tuples sent, %llu received, %llu lost, %llu duplicated\n",
 			(unsigned long long)result->sent, (unsigned long long)result->received,
 			(unsigned long long)result->lost, (unsigned long long)result->duplicated);
+	json_decref(failures);
 	json_decref(sinks);
 	json_decref(flows);
 }

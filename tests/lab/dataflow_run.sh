@@ -187,6 +187,27 @@ check "which leaves no process" test "$(processes)" -eq 0
 refuses "--fail with ports" 2 'leave out --fail' "$nomora" dataflow run --lab $lab --routes ports --fail "link:$a:$b@1" "$scratch/job.json"
 refuses "ports of --apply" 2 "needs 'nomora dataflow run'" "$nomora" dataflow --apply --lab $lab --routes ports "$scratch/job.json"
 
+# Two jobs; a worker of one is killed. Job k runs on.
+jq '.jobs += [.jobs[0] | .name = "k" | .placement = {"a.0": "h2", "a.1": "h3", "b.0": "h12", "b.1": "h9", "c.0": "h5"}]' \
+	"$scratch/job.json" >"$scratch/two.json"
+"$nomora" dataflow run --lab $lab --seconds 600 --random-runs 0 --json "$scratch/two.json" >"$scratch/out" 2>"$scratch/err" &
+controller=$!
+wait_for 60 jq -es 'map(select(.sink_MBps > 0.2)) | length > 2' "$scratch/out" # two reports of each sink give its rate
+kill -KILL "$("$nomora" lab exec --name $lab h15 -- ip netns identify | xargs ip netns pids)"
+check "the failed task and its host are named at once" wait_for 30 grep -q 'task j.b.0 on host h15 failed; its job ends' "$scratch/err"
+before=$(wc -l <"$scratch/out")
+check "job j leaves no process" test "$(processes)" -eq 5
+check "the other job runs on" wait_for 30 jq -es ".[$before + 1:] | $data" "$scratch/out"
+kill -TERM $controller
+code=0
+wait $controller || code=$?
+last=$(tail -n 1 "$scratch/out")
+check "the exit status is 1" test "$code" -eq 1
+check "stderr says that a job is not complete" grep -q '1 job was not run to the end, because the process of a task failed' "$scratch/err"
+check "the result names job, task, host and cause" jq -e '(.complete | not) and (.failures | length == 1) and
+	(.failures[0] | .job == "j" and .task == "b.0" and .host == "h15" and .cause == "killed by signal 9" and .s > 0)' <<<"$last"
+check "and has the sinks of both jobs" jq -e '[.sinks[].job] == ["j", "k"] and all(.sinks[]; .measured_MBps > 0)' <<<"$last"
+
 setsid "$nomora" dataflow run --lab $lab --seconds 600 --random-runs 0 "$scratch/job.json" >"$scratch/out" 2>&1 &
 controller=$!
 check "a run is under way" wait_for 30 grep -q '^ *[0-9]' "$scratch/out"

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -1003,6 +1004,25 @@ static void report(bool json)
 	run_history_clear(&history);
 }
 
+Test(lab_dataflow, reports_of_failed_jobs)
+{
+	struct run_failure failures[] = {
+		{.job = dataflow->jobs[0].name, .host = "h3", .task = 4, .s = 1.25, .status = SIGKILL},
+		{.job = dataflow->jobs[0].name, .host = "h1", .task = 4, .s = 2, .status = 1 << 8}};
+	const struct run_result result = {.failures = failures, .failure_count = 2};
+	struct error err = {0};
+	size_t bytes;
+	struct run_report to = {.out = open_memstream(&text, &bytes)};
+
+	run_report_result(&to, dataflow, &result);
+	fclose(to.out);
+	cr_assert(strstr(text, "job count ended at 1.2 s: task sink.0 on host h3: killed by signal 9\n"
+			       "job count ended at 2.0 s: task sink.0 on host h1: exit status 1 before its end\n"),
+		  "%s", text);
+	cr_assert_eq(run_result_check(&result, &err), -EIO);
+	cr_assert_str_eq(err.text, "2 jobs were not run to the end, because the process of a task failed");
+}
+
 #define SINKS                                                                                                          \
 	"\nJOB          SINK             PREDICTED MB/s  MEASURED MB/s\n"                                              \
 	"count        sink.0                    1.500          0.500\n"                                                \
@@ -1022,7 +1042,8 @@ Test(lab_dataflow, reports_as_text)
 
 #define RUN(complete, flows)                                                                                           \
 	"{\"schema\": \"nomora.dataflow-run/1\", \"complete\": " complete                                              \
-	", \"sent\": 1, \"received\": 2, \"lost\": 3, \"duplicated\": 4, \"sinks\": [{\"job\": \"count\", "            \
+	", \"sent\": 1, \"received\": 2, \"lost\": 3, \"duplicated\": 4, \"failures\": [], \"sinks\": [{\"job\": "     \
+	"\"count\", "                                                                                                  \
 	"\"task\": \"sink.0\", \"predicted_MBps\": 1.5, \"measured_MBps\": 0.5}], \"flows\": [" flows "]}\n"
 
 Test(lab_dataflow, reports_as_json)

@@ -8,6 +8,7 @@
  *     (<lab/routes/probes.h>).
  *   - Replaces the routes over links that are down or lossy, until these can be used again. Routes that source ports
  *     select never change.
+ *   - If a task's process fails, ends the processes of its job, whose tuples are lost; the other jobs run on.
  *   - When the time is over, ends the sources. The other tasks still pass on all tuples that the sources have sent.
  *
  * Processes, routes and faults are removed when the caller ends, even by SIGKILL; srun then ends the job that it
@@ -41,8 +42,16 @@ struct run_second {
 struct run_sink {
 	const char *job;
 	uint32_t task;         /* number of the task in the job */
-	double predicted_MBps; /* mean over the run: the prediction changes with the links and routes */
+	double predicted_MBps; /* mean until the end of the job: the prediction changes with the links and routes */
 	double measured_MBps;  /* mean since the task's first report */
+};
+
+/* A job that ended because the process of one of its tasks failed. */
+struct run_failure {
+	const char *job, *host;
+	uint32_t task; /* number in the job of the task that failed first */
+	double s;      /* since the start */
+	int status;    /* of waitpid(), of the task's process; 0 although the task had not ended: exit status 0 */
 };
 
 struct run_flow {
@@ -54,6 +63,8 @@ struct run_result {
 	uint64_t sent, received, lost, duplicated; /* numbers of tuples, over all connections */
 	bool complete;                             /* every task has ended, and every sent tuple was received */
 	uint32_t faults_missed;                    /* number of links whose faults had not begun when the run ended */
+	struct run_failure *failures;              /* at most one for each job */
+	uint32_t failure_count;
 	struct run_sink *sinks;
 	uint32_t sink_count;
 	struct run_flow *flows; /* connections between two hosts; only with run_options.ports */
@@ -89,7 +100,10 @@ struct run_options {
  */
 int run_plan(const struct lab *lab, struct dataflow *dataflow, struct dataflow_plan *plan,
 	     const struct run_options *options, struct run_result *result, struct error *err);
-/* Returns 0; or -EIO with err set if tuples were lost or duplicated, or the run ended before one of its faults. */
+/*
+ * Returns 0; or -EIO with err set if a task failed, tuples were lost or duplicated, or the run ended before one of its
+ * faults.
+ */
 int run_result_check(const struct run_result *result, struct error *err);
 void run_result_clear(struct run_result *result);
 
