@@ -32,8 +32,6 @@ static const struct option_row rows[] = {
 		      "is Algorithm 1 plus the peers' servers"),
 	OPTION_INTEGER(struct settings, recover.eta, "eta", 0, "N", 1, 1000000,
 		       "servers that each task adds in Algorithm 1"),
-	OPTION_CHOICE(struct settings, recover.solver, "solver", 's', "NAME", recovery_solver_names,
-		      "exact, or the paper's branch and cut by GLPK"),
 	OPTION_DOUBLE(struct settings, recover.deadline_ms, "deadline-ms", 'd', "MS", 0, 1e9,
 		      "time limit, after which the best answer so far is given with its proved gap; 0 = none"),
 	OPTION_HEADING("What to report"),

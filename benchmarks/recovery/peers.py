@@ -16,7 +16,8 @@ import time
 from pathlib import Path
 
 build, seeds, limit = Path(sys.argv[1]), int((sys.argv[2:3] or ["5"])[0]), float((sys.argv[3:4] or ["10"])[0])
-nomora, cbc = build / "bin/nomora", build / "benchmarks/recovery/recovery_cbc"
+nomora, peers = build / "bin/nomora", build / "benchmarks/recovery"
+cbc = peers / "recovery_cbc"
 try:
     import numpy as np
     from scipy import sparse
@@ -128,8 +129,13 @@ def write_mps(path, rows, columns, first_y):
         out.write("ENDATA\n")
 
 
-def ours(path, *options):
-    out = subprocess.run([nomora, "recover", "--json", *options, path], capture_output=True, text=True, check=False).stdout
+def by_program(program, path):
+    words = subprocess.run([program, path, str(limit)], capture_output=True, text=True, check=False).stdout.split()
+    return (words[-3], float(words[-2]), float(words[-1])) if len(words) >= 3 else ("failed", float("nan"), limit)
+
+
+def ours(path):
+    out = subprocess.run([nomora, "recover", "--json", path], capture_output=True, text=True, check=False).stdout
     answer = json.loads(out)
     return answer["status"], answer.get("p", float("nan")), answer["solve_ms"] / 1000
 
@@ -140,7 +146,7 @@ for recipe in RECIPES:
         path, mps = f"{folder}/s.json", f"{folder}/s.mps"
         for seed in range(1, seeds + 1):
             subprocess.run([nomora, "recover", "--generate", f"{recipe},seed={seed}", "--scenario", path], check=True, stdout=subprocess.DEVNULL)
-            runs = {"ours": ours(path), "glpk": ours(path, "--solver", "glpk", "--deadline-ms", str(1000 * limit))}
+            runs = {"ours": ours(path), "glpk": by_program(peers / "recovery_glpk", path)}
             if milp or cbc.exists():
                 with open(path, encoding="utf-8") as file:
                     parts = model(json.load(file))
@@ -148,8 +154,7 @@ for recipe in RECIPES:
                     runs["highs"] = by_highs(*parts)
                 if cbc.exists():
                     write_mps(mps, *parts)
-                    words = subprocess.run([cbc, mps, str(limit)], capture_output=True, text=True, check=False).stdout.split()
-                    runs["cbc"] = (words[-3], float(words[-2]), float(words[-1])) if len(words) >= 3 else ("failed", float("nan"), limit)
+                    runs["cbc"] = by_program(cbc, mps)
             for name, run in runs.items():
                 results.setdefault(name, []).append(run)
                 if run[0] == "optimal" and abs(run[1] - runs["ours"][1]) > 1e-5 * runs["ours"][1]:

@@ -263,11 +263,10 @@ json_t *recover_json(const struct recovery_scenario *s, const struct recovery_an
 		     const struct recover_settings *settings)
 {
 	json_t *root =
-		json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:f}", "schema", "nomora.recover/1", "status",
+		json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:f}", "schema", "nomora.recover/1", "status",
 			  recovery_status_name(answer->status), "filter", recovery_filter_names[settings->filter],
-			  "solver", recovery_solver_names[settings->solver], "failed", (json_int_t)answer->failed_count,
-			  "candidates", (json_int_t)answer->candidate_count, "nodes", (json_int_t)answer->nodes,
-			  "solve_ms", 1000 * answer->solve_s);
+			  "failed", (json_int_t)answer->failed_count, "candidates", (json_int_t)answer->candidate_count,
+			  "nodes", (json_int_t)answer->nodes, "solve_ms", 1000 * answer->solve_s);
 
 	if (root && answer->server)
 		add_placement(s, answer, root);

@@ -12,7 +12,6 @@
 struct recovery_options recover_options(const struct recover_settings *settings)
 {
 	return (struct recovery_options){.filter = (enum recovery_filter)settings->filter,
-					 .solver = (enum recovery_solver)settings->solver,
 					 .eta = (uint32_t)settings->eta,
 					 .deadline_ms = settings->deadline_ms};
 }

@@ -142,11 +142,4 @@ void recovery_greedy_improve(const struct problem *problem, const bool *candidat
 int recovery_search_solve(struct problem *problem, const bool *candidate, uint32_t *place, struct ns deadline,
 			  struct recovery_answer *answer);
 
-/*
- * Solves by GLPK in a child process. Sets answer->status and answer->bound. Sets *has_place to whether `place` is
- * valid. Returns 0, or -errno with err set: -ENOTSUP for a scenario with relaunch delays.
- */
-int recovery_glpk_solve(struct problem *problem, const bool *candidate, uint32_t *place, bool *has_place,
-			double deadline_ms, struct recovery_answer *answer, struct error *err);
-
 #endif

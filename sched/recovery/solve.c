@@ -10,7 +10,6 @@
 #include <base/rng.h>
 
 const char *const recovery_filter_names[] = {"exact", "peers", "paper", "none", NULL};
-const char *const recovery_solver_names[] = {"exact", "glpk", NULL};
 
 const char *recovery_status_name(enum recovery_status status)
 {
@@ -111,7 +110,7 @@ static int refuse_endless(struct problem *p, const bool *candidate, const uint32
 }
 
 static int solve_problem(struct problem *p, const struct recovery_options *options, struct ns deadline,
-			 struct recovery_answer *answer, struct error *err)
+			 struct recovery_answer *answer)
 {
 	bool *candidate = calloc(p->N + 1u, sizeof *candidate), found = true;
 	uint32_t *place = calloc(p->F + 1u, sizeof *place);
@@ -122,9 +121,7 @@ static int solve_problem(struct problem *p, const struct recovery_options *optio
 		answer->candidate_count += candidate[n];
 	if (code == 0)
 		found = start(p, candidate, place, load, deadline, answer, &code);
-	if (code == 0 && found && options->solver == RECOVERY_SOLVER_GLPK)
-		code = recovery_glpk_solve(p, candidate, place, &found, options->deadline_ms, answer, err);
-	else if (code == 0 && found)
+	if (code == 0 && found)
 		code = recovery_search_solve(p, candidate, place, deadline, answer);
 	if (code == 0 && found)
 		code = write_placement(p, place, load, answer);
@@ -155,14 +152,14 @@ int recovery_solve(const struct recovery_scenario *scenario, const struct recove
 		answer->failed_count = problem.F;
 		for (uint32_t f = 0; f < problem.F; f++)
 			answer->failed[f] = problem.failed[f].task;
-		code = solve_problem(&problem, options, deadline, answer, err);
+		code = solve_problem(&problem, options, deadline, answer);
 	}
 	recovery_problem_free(&problem);
 	answer->solve_s = ns_to_s(ns_sub(ns_now_monotonic(), begin));
 	if (code == 0)
 		return 0;
 	recovery_answer_free(answer);
-	return code == -ENOMEM ? error_set(err, ENOMEM, "out of memory") : code;
+	return error_set(err, ENOMEM, "out of memory");
 }
 
 uint32_t *recovery_placement(const struct recovery_scenario *scenario, const struct recovery_answer *answer)

@@ -18,7 +18,7 @@ struct recover_settings {
 	const char *path, *generate, *coflows; /* the scenario's source: exactly one is not NULL */
 	double at_s, link_MBps;                /* for `coflows`: time of the failure in the trace, speed of each link */
 	const char *fail;                      /* an additional server that fails; may be NULL */
-	int filter, solver;                    /* enum recovery_filter, enum recovery_solver */
+	int filter;                            /* enum recovery_filter */
 	int64_t eta, runs, seed;               /* runs: number of random placements in a comparison */
 	double deadline_ms;
 	bool json, compare;

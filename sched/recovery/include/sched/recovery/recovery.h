@@ -44,17 +44,11 @@ enum recovery_filter {
 	RECOVERY_FILTER_NONE,
 };
 
-enum recovery_solver {
-	RECOVERY_SOLVER_EXACT, /* branch and bound over groups of tasks */
-	RECOVERY_SOLVER_GLPK,  /* the paper's branch and cut, in a child process */
-};
-
 /* Their names on the command line and in files; NULL-terminated. */
-extern const char *const recovery_filter_names[], *const recovery_solver_names[];
+extern const char *const recovery_filter_names[];
 
 struct recovery_options {
 	enum recovery_filter filter;
-	enum recovery_solver solver;
 	uint32_t eta;       /* number of servers that each task adds in Algorithm 1; 0 counts as 1 */
 	double deadline_ms; /* 0 = none */
 };
@@ -89,8 +83,8 @@ struct recovery_answer {
 };
 
 /*
- * Solves the scenario. Returns 0, -ENOMEM or, with GLPK, another -errno, with err set. The caller frees the answer by
- * recovery_answer_free().
+ * Solves the scenario by branch and bound over groups of tasks. Returns 0, or -ENOMEM with err set. The caller frees
+ * the answer by recovery_answer_free().
  */
 int recovery_solve(const struct recovery_scenario *scenario, const struct recovery_options *options,
 		   struct recovery_answer *answer, struct error *err);

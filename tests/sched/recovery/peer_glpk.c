@@ -1,22 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Problem (16) as a mixed-integer linear programme for GLPK's branch and cut. Variables: p; x_fn = 1 if failed task f
- * is on server n; y_fgn = 1 if both tasks f and g are on server n (y <= x_f, y <= x_g), for pairs with flows. GLPK runs
- * in a child process, because it aborts on internal errors. Scenarios with relaunch delays are refused, because the
- * demands then depend on p.
- */
-#include "recovery_priv.h"
+#include "peer_glpk.h"
 
-#include <errno.h>
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <glpk.h>
+
+#include "recovery_priv.h"
 
 struct model {
 	const struct problem *p;
@@ -28,11 +18,6 @@ struct model {
 	double *value;
 	double least; /* highest relative load of a server that is no candidate */
 	int row;
-};
-
-struct report {
-	int32_t status; /* enum recovery_status */
-	double p, bound;
 };
 
 static int x_column(const struct model *m, uint32_t f, uint32_t c)
@@ -130,12 +115,12 @@ static void add_rows(struct model *m)
 	}
 }
 
-/* Runs in the child, where memory need not be freed. */
 static bool build(struct model *m, const bool *candidate)
 {
 	const struct problem *p = m->p;
 	size_t columns;
 
+	m->lp = glp_create_prob();
 	m->n = calloc(p->N + 1u, sizeof *m->n);
 	m->pair_f = calloc((size_t)p->F * p->F + 1, sizeof *m->pair_f);
 	m->pair_g = calloc((size_t)p->F * p->F + 1, sizeof *m->pair_g);
@@ -158,7 +143,6 @@ static bool build(struct model *m, const bool *candidate)
 	columns = 2 + (size_t)(p->F + m->pair_count) * m->C;
 	m->index = calloc(columns + 2, sizeof *m->index);
 	m->value = calloc(columns + 2, sizeof *m->value);
-	m->lp = glp_create_prob();
 	if (!m->index || !m->value)
 		return false;
 	glp_set_obj_dir(m->lp, GLP_MIN);
@@ -167,111 +151,52 @@ static bool build(struct model *m, const bool *candidate)
 	return true;
 }
 
-static bool write_all(int fd, const void *data, size_t bytes)
+static void clear(struct model *m)
 {
-	const char *at = data;
-
-	while (bytes > 0) {
-		ssize_t count = write(fd, at, bytes);
-
-		if (count <= 0)
-			return false;
-		at += count;
-		bytes -= (size_t)count;
-	}
-	return true;
+	glp_delete_prob(m->lp);
+	free(m->n);
+	free(m->pair_f);
+	free(m->pair_g);
+	free(m->index);
+	free(m->value);
 }
 
-static void keep_bound(glp_tree *tree, void *bound)
+static struct glpk_answer solve(const struct model *m, double deadline_ms)
 {
-	int node = glp_ios_best_node(tree);
-
-	if (node)
-		*(double *)bound = fmax(*(double *)bound, glp_ios_node_bound(tree, node));
-}
-
-static void child(const struct problem *p, const bool *candidate, double deadline_ms, int fd)
-{
-	struct model m = {.p = p};
-	struct report report = {.status = RECOVERY_UNKNOWN};
-	uint32_t *place = calloc(p->F + 1u, sizeof *place);
 	glp_iocp control;
 	int status;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	glp_term_out(GLP_OFF);
-	if (!place || !build(&m, candidate))
-		_exit(1);
-	report.bound = m.least;
 	glp_init_iocp(&control);
 	control.presolve = GLP_ON;
 	control.gmi_cuts = control.mir_cuts = control.cov_cuts = control.clq_cuts = GLP_ON;
 	control.fp_heur = GLP_ON;
 	control.br_tech = GLP_BR_PCH;
-	control.cb_func = keep_bound;
-	control.cb_info = &report.bound;
 	if (deadline_ms > 0)
 		control.tm_lim = (int)fmin(deadline_ms, 1e9);
-	glp_intopt(m.lp, &control);
-	status = glp_mip_status(m.lp);
-	if (status == GLP_OPT || status == GLP_FEAS) {
-		report.status = status == GLP_OPT ? RECOVERY_OPTIMAL : RECOVERY_FEASIBLE;
-		report.p = glp_mip_obj_val(m.lp);
-		for (uint32_t f = 0; f < p->F; f++)
-			for (uint32_t c = 0; c < m.C; c++)
-				if (glp_mip_col_val(m.lp, x_column(&m, f, c)) > 0.5)
-					place[f] = m.n[c];
-	}
-	_exit(write_all(fd, &report, sizeof report) && write_all(fd, place, p->F * sizeof *place) ? 0 : 1);
+	glp_intopt(m->lp, &control);
+	status = glp_mip_status(m->lp);
+	if (status != GLP_OPT && status != GLP_FEAS)
+		return (struct glpk_answer){.status = RECOVERY_UNKNOWN};
+	return (struct glpk_answer){.status = status == GLP_OPT ? RECOVERY_OPTIMAL : RECOVERY_FEASIBLE,
+				    .p = glp_mip_obj_val(m->lp)};
 }
 
-static bool read_all(int fd, void *data, size_t bytes)
+bool glpk_solve(const struct recovery_scenario *scenario, double deadline_ms, struct glpk_answer *answer)
 {
-	char *at = data;
+	const struct recovery_options options = {.filter = RECOVERY_FILTER_EXACT};
+	struct problem problem;
+	bool *candidate = NULL, made = recovery_problem_create(scenario, &problem) == 0;
+	struct model m = {.p = &problem};
 
-	while (bytes > 0) {
-		ssize_t count = read(fd, at, bytes);
-
-		if (count < 0 && errno == EINTR)
-			continue;
-		if (count <= 0)
-			return false;
-		at += count;
-		bytes -= (size_t)count;
-	}
-	return true;
-}
-
-int recovery_glpk_solve(struct problem *problem, const bool *candidate, uint32_t *place, bool *has_place,
-			double deadline_ms, struct recovery_answer *answer, struct error *err)
-{
-	struct report report;
-	int ends[2], status;
-	bool complete;
-	pid_t pid;
-
-	*has_place = false;
-	if (problem->has_relaunch)
-		return error_set(
-			err, ENOTSUP,
-			"--solver glpk cannot solve scenarios with relaunch_s (not linear): use --solver exact");
-	if (pipe(ends) != 0)
-		return error_set(err, errno, "cannot start GLPK: %s", strerror(errno));
-	pid = fork();
-	if (pid == 0) {
-		close(ends[0]);
-		child(problem, candidate, deadline_ms, ends[1]);
-	}
-	close(ends[1]);
-	complete = pid > 0 && read_all(ends[0], &report, sizeof report) &&
-		   read_all(ends[0], place, problem->F * sizeof *place);
-	close(ends[0]);
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	if (!complete)
-		return error_set(err, EIO, "GLPK ended without an answer");
-	answer->status = (enum recovery_status)report.status;
-	answer->bound = report.bound;
-	*has_place = answer->status != RECOVERY_UNKNOWN;
-	return 0;
+	if (made)
+		candidate = calloc(problem.N + 1u, sizeof *candidate);
+	made = candidate && recovery_filter_apply(&problem, &options, candidate) == 0 && build(&m, candidate);
+	if (made)
+		*answer = solve(&m, deadline_ms);
+	if (m.lp)
+		clear(&m);
+	free(candidate);
+	recovery_problem_free(&problem);
+	return made;
 }
