@@ -18,11 +18,15 @@ enum { BACKLOG = 512 };
 int listen_unix(const char *path, struct error *err)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct stat status;
 	int fd;
 
-	if (strlen(path) >= sizeof address.sun_path)
-		return error_set(err, ENAMETOOLONG, "%s: the path of a socket has at most %zu bytes", path,
+	if (path[0] == '\0' || strlen(path) >= sizeof address.sun_path)
+		return error_set(err, ENAMETOOLONG, "%s: the path of a socket has 1 to %zu bytes", path,
 				 sizeof address.sun_path - 1);
+	/* connect() fails with ECONNREFUSED on files of other types, too. */
+	if (lstat(path, &status) == 0 && !S_ISSOCK(status.st_mode))
+		return error_set(err, EEXIST, "%s exists and is no socket: choose another path", path);
 	strcpy(address.sun_path, path);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)

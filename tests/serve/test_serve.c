@@ -278,6 +278,21 @@ Test(serve, a_dead_servers_socket_is_replaced_a_living_ones_is_not)
 	serve_destroy(serve);
 }
 
+Test(serve, a_file_that_is_no_socket_is_left_alone)
+{
+	char path[] = "/tmp/nomora-serve.XXXXXX";
+	struct serve_options options = {.routes = routes, .unix_path = path};
+	struct error err = {0};
+	int fd = mkstemp(path);
+
+	cr_assert_geq(fd, 0);
+	cr_expect_null(serve_create(&options, &err));
+	cr_expect_eq(err.code, EEXIST, "%s", err.text);
+	cr_expect_eq(access(path, F_OK), 0);
+	close(fd);
+	unlink(path);
+}
+
 Test(serve, an_error_has_the_status_of_its_code)
 {
 	static const struct {
@@ -356,7 +371,7 @@ Test(serve, addresses_and_paths_that_cannot_be_listened_on_are_refused)
 	options.unix_path = path;
 	cr_expect_null(serve_create(&options, &err));
 	cr_expect_eq(err.code, ENAMETOOLONG);
-	cr_expect_not_null(strstr(err.text, ": the path of a socket has at most 107 bytes"));
+	cr_expect_not_null(strstr(err.text, ": the path of a socket has 1 to 107 bytes"));
 	options.unix_path = "/no/such/folder/socket";
 	cr_expect_null(serve_create(&options, &err));
 	cr_expect_eq(err.code, ENOENT);
