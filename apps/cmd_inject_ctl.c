@@ -9,10 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <base/control.h>
 #include <base/log.h>
-
-enum { LINE_BYTES = 1024 };
+#include <base/number.h>
+#include <client/request.h>
 
 struct settings {
 	double timeout_s;
@@ -41,21 +40,30 @@ static const struct option_usage usage = {
 	.operands_maximum = 8,
 };
 
-/* Joins the operands after the first (the socket's path) to the command, separated by single blanks. */
-static int join(const struct option_operands *operands, char line[LINE_BYTES], struct error *err)
+/* Returns the operands NAME=VALUE, of which the first is items[2], as an object; NULL with err set on failure. */
+static json_t *read_delays(const struct option_operands *operands, struct error *err)
 {
-	size_t length = 0;
+	json_t *delays = json_object();
+	int code = delays ? 0 : error_set(err, ENOMEM, "out of memory");
 
-	line[0] = '\0';
-	for (int i = 1; i < operands->count; i++) {
-		int added = snprintf(line + length, LINE_BYTES - length, "%s%s", i > 1 ? " " : "", operands->items[i]);
+	for (int i = 2; i < operands->count && !code; i++) {
+		const char *word = operands->items[i], *equals = strchr(word, '=');
+		double value;
 
-		length += (size_t)added;
-		if (length >= LINE_BYTES || strchr(operands->items[i], '\n'))
-			return error_set(err, EINVAL, "the command is longer than %d bytes, or contains a newline",
-					 LINE_BYTES);
+		if (!equals)
+			code = error_set(err, EINVAL,
+					 "set: \"%s\": expected delay_us=, delay_ab_us= or delay_ba_us=", word);
+		else if (number_parse_double(equals + 1, &value))
+			code = error_set(err, EINVAL, "set: \"%s\": expected a number of microseconds", word);
+		else if (json_object_getn(delays, word, (size_t)(equals - word)))
+			code = error_set(err, EINVAL, "set: \"%s\" is given twice", word);
+		else if (json_object_setn_new(delays, word, (size_t)(equals - word), json_real(value)))
+			code = error_set(err, EINVAL, "set: \"%s\" is not UTF-8 text", word);
 	}
-	return 0;
+	if (!code)
+		return delays;
+	json_decref(delays);
+	return NULL;
 }
 
 static void print_answer(const json_t *answer, bool json)
@@ -72,13 +80,23 @@ static void print_answer(const json_t *answer, bool json)
 
 static int run(void *context, const struct option_operands *operands, struct error *err)
 {
+	static const char *const commands[] = {"stats", "set", "metrics", "reset", "stop", NULL};
 	const struct settings *settings = context;
-	char line[LINE_BYTES];
-	json_t *answer;
+	const char *command = operands->items[1];
+	json_t *delays = NULL, *answer;
+	size_t c = 0;
 
-	if (join(operands, line, err))
+	while (commands[c] && strcmp(command, commands[c]) != 0)
+		c++;
+	if (!commands[c] || (c != 1 && operands->count > 2)) {
+		error_set(err, EINVAL, "unknown command \"%.60s\": expected stats, set, metrics, reset or stop",
+			  operands->items[commands[c] ? 2 : 1]);
 		return COMMAND_USAGE;
-	answer = control_request(operands->items[0], line, (struct ns){(int64_t)(settings->timeout_s * 1e9)}, err);
+	}
+	if (c == 1 && !(delays = read_delays(operands, err)))
+		return COMMAND_USAGE;
+	answer = client_ask_injector(operands->items[0], command, delays,
+				     (struct ns){(int64_t)(settings->timeout_s * 1e9)}, err);
 	/*
 	 * EINVAL means that the injector refused the command. The command comes from the command line, so this is wrong
 	 * usage.

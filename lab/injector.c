@@ -10,10 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <base/control.h>
 #include <base/file.h>
 #include <base/number.h>
 #include <base/process.h>
+#include <client/request.h>
 
 #include "lab_priv.h"
 
@@ -62,7 +62,7 @@ static int ended_early(const struct lab_injector *injector, const char *log_path
 static int wait_for_control(const struct lab_injector *injector, pid_t pid, const char *log_path, struct error *err)
 {
 	for (int waited_ms = 0; waited_ms < START_PATIENCE_MS; waited_ms += 20) {
-		json_t *answer = control_request(injector->control, "stats", (struct ns){NS_PER_S}, NULL);
+		json_t *answer = client_ask_injector(injector->control, "stats", NULL, (struct ns){NS_PER_S}, NULL);
 
 		if (answer) {
 			json_decref(answer);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <lab/lab.h>
 
-#include <base/control.h>
 #include <base/number.h>
+#include <client/request.h>
 
 static void print_switches(const struct lab *lab, FILE *out)
 {
@@ -34,7 +34,7 @@ void lab_print(const struct lab *lab, FILE *out)
 	print_switches(lab, out);
 	for (size_t i = 0; i < lab->injector_count; i++) {
 		const struct lab_injector *injector = &lab->injectors[i];
-		json_t *stats = control_request(injector->control, "stats", (struct ns){NS_PER_S}, NULL);
+		json_t *stats = client_ask_injector(injector->control, "stats", NULL, (struct ns){NS_PER_S}, NULL);
 
 		fprintf(out, "  injector at %s: ports %s and %s in %s, %s\n", injector->place, injector->port_a,
 			injector->port_b, lab->injector_netns,

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/json.h>
 #include <base/log.h>
-#include <base/number.h>
 #include <injector/line/capture.h>
 #include <injector/line/sizing.h>
 
-enum { LATENESS_MAXIMUM_NS = 2000000000, WORD_BYTES = 64 };
+enum { LATENESS_MAXIMUM_NS = 2000000000 };
 
 static const char *const direction_names[] = {"ab", "ba"};
 
@@ -328,61 +328,46 @@ static json_t *request_stats(struct injector_monitor *monitor, struct error *err
 	return answer;
 }
 
-/*
- * Parses one word of the command "set", such as delay_us=D, into delays_us. named[d] is true if an earlier word has set
- * direction d.
- */
-static int set_one(const char *word, double delays_us[INJECTOR_DIRECTIONS], bool named[INJECTOR_DIRECTIONS],
-		   struct error *err)
+/* Reads a member of the body of "set" into delays_us. named[d] is true if an earlier member has set direction d. */
+static int set_one(const char *name, const json_t *value, double delays_us[INJECTOR_DIRECTIONS],
+		   bool named[INJECTOR_DIRECTIONS], struct error *err)
 {
-	static const char *const names[] = {"delay_ab_us=", "delay_ba_us=", "delay_us="};
+	static const char *const names[] = {"delay_ab_us", "delay_ba_us", "delay_us"};
 	size_t which = 0;
-	double value;
 
-	while (which < 3 && strncmp(word, names[which], strlen(names[which])) != 0)
+	while (which < 3 && strcmp(name, names[which]) != 0)
 		which++;
 	if (which == 3)
-		return error_set(err, EINVAL, "set: \"%s\": expected delay_us=, delay_ab_us= or delay_ba_us=", word);
-	if (number_parse_double(word + strlen(names[which]), &value) != 0)
-		return error_set(err, EINVAL, "set: \"%s\": expected a number of microseconds", word);
+		return error_set(err, EINVAL, "set: \"%s\": expected delay_us=, delay_ab_us= or delay_ba_us=", name);
+	if (!json_is_number(value))
+		return error_set(err, EINVAL, "set: \"%s\": expected a number of microseconds", name);
 	for (unsigned int d = 0; d < INJECTOR_DIRECTIONS; d++) {
 		if (which != 2 && which != d)
 			continue;
 		if (named[d])
-			return error_set(err, EINVAL, "set: \"%s\": direction %s is given twice", word,
+			return error_set(err, EINVAL, "set: \"%s\": direction %s is given twice", name,
 					 direction_names[d]);
 		named[d] = true;
-		delays_us[d] = value;
+		delays_us[d] = json_number_value(value);
 	}
 	return 0;
 }
 
-static json_t *request_set(struct injector_monitor *monitor, const char *arguments, struct error *err)
+static json_t *request_set(struct injector_monitor *monitor, const char *body, struct error *err)
 {
 	double delays_us[] = {injector_delay_us(monitor->injector, INJECTOR_AB),
 			      injector_delay_us(monitor->injector, INJECTOR_BA)};
 	bool named[INJECTOR_DIRECTIONS] = {false, false};
-	char word[WORD_BYTES];
-	int count = 0;
+	json_t *wanted = json_read_text("set", 0, body, strlen(body), err), *value;
+	const char *name;
+	int code = wanted ? 0 : -EINVAL;
 
-	for (arguments += strspn(arguments, " "); *arguments; arguments += strspn(arguments, " "), count++) {
-		size_t length = strcspn(arguments, " ");
-
-		if (length >= sizeof word) {
-			error_set(err, EINVAL, "set: a word of %zu bytes is too long", length);
-			return NULL;
-		}
-		memcpy(word, arguments, length);
-		word[length] = '\0';
-		arguments += length;
-		if (set_one(word, delays_us, named, err))
-			return NULL;
-	}
-	if (count == 0) {
-		error_set(err, EINVAL, "set: expected delay_us=, delay_ab_us= or delay_ba_us=");
-		return NULL;
-	}
-	if (injector_set_delay(monitor->injector, delays_us, err))
+	json_object_foreach (wanted, name, value)
+		code = code ? code : set_one(name, value, delays_us, named, err);
+	if (wanted && json_object_size(wanted) == 0)
+		code = error_set(err, EINVAL, "set: expected delay_us=, delay_ab_us= or delay_ba_us=");
+	json_decref(wanted);
+	if (code || injector_set_delay(monitor->injector, delays_us, err))
 		return NULL;
 	return json_pack("{s:s, s:f, s:f}", "schema", INJECTOR_STATE_SCHEMA, "delay_ab_us", delays_us[0], "delay_ba_us",
 			 delays_us[1]);
@@ -417,23 +402,22 @@ static json_t *request_reset(struct injector_monitor *monitor, struct error *err
 	return json_pack("{s:s, s:b}", "schema", INJECTOR_STATE_SCHEMA, "reset", 1);
 }
 
-json_t *injector_monitor_request(void *context, const char *line, struct error *err)
+json_t *injector_monitor_request(struct injector_monitor *monitor, const char *command, const char *body,
+				 struct error *err)
 {
-	struct injector_monitor *monitor = context;
-
-	if (strcmp(line, "stats") == 0)
+	if (strcmp(command, "stats") == 0)
 		return request_stats(monitor, err);
-	if (strcmp(line, "set") == 0 || strncmp(line, "set ", 4) == 0)
-		return request_set(monitor, line + 3, err);
-	if (strcmp(line, "metrics") == 0)
+	if (strcmp(command, "set") == 0)
+		return request_set(monitor, body, err);
+	if (strcmp(command, "metrics") == 0)
 		return request_metrics(monitor, err);
-	if (strcmp(line, "reset") == 0)
+	if (strcmp(command, "reset") == 0)
 		return request_reset(monitor, err);
-	if (strcmp(line, "stop") == 0) {
+	if (strcmp(command, "stop") == 0) {
 		monitor->stopped = true;
 		return json_pack("{s:s, s:b}", "schema", INJECTOR_STATE_SCHEMA, "stopping", 1);
 	}
-	error_set(err, EINVAL, "unknown command \"%.60s\": expected stats, set, metrics, reset or stop", line);
+	error_set(err, EINVAL, "unknown command \"%.60s\": expected stats, set, metrics, reset or stop", command);
 	return NULL;
 }
 

@@ -2,11 +2,12 @@
 #include <injector/line/session.h>
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include <base/control.h>
 #include <base/log.h>
 #include <base/ns.h>
 #include <dp/eal.h>
@@ -15,6 +16,7 @@
 #include <injector/line/line.h>
 #include <injector/line/monitor.h>
 #include <injector/line/sizing.h>
+#include <serve/serve.h>
 
 #include "interface_priv.h"
 
@@ -49,7 +51,7 @@ struct session {
 	struct injector *injector;
 	struct injector_monitor *monitor;
 	struct injector_nic_tracker tracker;
-	struct control_server *control;
+	struct serve *control;
 	struct interface interfaces[2]; /* Linux interfaces behind ports A and B */
 	bool eal;
 };
@@ -87,23 +89,40 @@ static int check_interfaces(struct session *session, struct error *err)
 	return status;
 }
 
-static json_t *answer_request(void *context, const char *line, struct error *err)
+static void answer_call(void *context, struct serve_call *call)
 {
 	struct session *session = context;
+	struct error err = {0};
+	json_t *answer = NULL;
+	char *text;
 
-	if (!session->monitor) {
-		error_set(err, EAGAIN, "the injector is starting");
-		return NULL;
-	}
-	return injector_monitor_request(session->monitor, line, err);
+	if (session->monitor)
+		answer = injector_monitor_request(session->monitor, call->path + strlen("/v1/"), call->body, &err);
+	else
+		error_set(&err, EAGAIN, "the injector is starting");
+	text = answer ? json_dumps(answer, JSON_COMPACT | JSON_REAL_PRECISION(12)) : NULL;
+	json_decref(answer);
+	if (text)
+		serve_reply(call, 200, "application/json", text, strlen(text));
+	else
+		serve_reply_error(call, err.code ? &err : &(struct error){ENOMEM, "out of memory"});
+	free(text);
 }
 
 static int open_control(struct session *session, struct error *err)
 {
+	static const struct serve_route routes[] = {
+		{"GET", "/v1/stats", answer_call}, {"GET", "/v1/metrics", answer_call},
+		{"POST", "/v1/set", answer_call},  {"POST", "/v1/reset", answer_call},
+		{"POST", "/v1/stop", answer_call}, {0},
+	};
+	const struct serve_options options = {
+		.unix_path = session->settings->control, .unix_mode = 0600, .routes = routes, .context = session};
+
 	if (!session->settings->control)
 		return 0;
-	session->control = control_server_create(session->settings->control, answer_request, session, err);
-	return session->control ? 0 : error_code(err, EIO);
+	session->control = serve_create(&options, err);
+	return session->control ? 0 : error_prefix(err, "control socket");
 }
 
 static int start_clock(struct session *session, struct error *err)
@@ -315,7 +334,20 @@ static bool tick(struct session *session)
 	return pass_on(session, &state);
 }
 
-static void serve(struct session *session)
+/* Waits `wait_ns`, or until calls have arrived, and answers them. */
+static void answer_calls(struct serve *control, int64_t wait_ns)
+{
+	struct pollfd calls = {control ? serve_fd(control) : -1, POLLIN, 0};
+	int64_t control_ms = control ? serve_timeout_ms(control) : -1;
+
+	if (control_ms >= 0 && control_ms * NS_PER_MS < wait_ns)
+		wait_ns = control_ms * NS_PER_MS;
+	ppoll(&calls, 1, &(struct timespec){.tv_nsec = wait_ns}, NULL);
+	if (control)
+		serve_run(control);
+}
+
+static void watch(struct session *session)
 {
 	struct ns start = ns_now_monotonic(), next = ns_add(start, (struct ns){NS_PER_S});
 	struct ns end = {start.v + (int64_t)(session->settings->duration_s * 1e9)};
@@ -330,10 +362,7 @@ static void serve(struct session *session)
 			if (end.v - now.v < wait_ns)
 				wait_ns = end.v - now.v;
 		}
-		if (session->control)
-			control_poll(session->control, (struct ns){wait_ns});
-		else
-			nanosleep(&(struct timespec){.tv_nsec = wait_ns}, NULL);
+		answer_calls(session->control, wait_ns);
 		if (ns_now_monotonic().v < next.v)
 			continue;
 		next = ns_add(next, (struct ns){NS_PER_S});
@@ -377,7 +406,7 @@ static int run(struct session *session, struct error *err)
 	if (status)
 		return status;
 	announce(session);
-	serve(session);
+	watch(session);
 	injector_drain(session->injector, (struct ns){DRAIN_NS}, session->settings->hurry);
 	status = injector_capture_finish(session->capture, err); /* before conclude() prints the capture's counters */
 	conclude(session);
@@ -388,7 +417,7 @@ static int close_session(struct session *session, struct error *err)
 {
 	int status;
 
-	control_server_destroy(session->control);
+	serve_destroy(session->control);
 	if (session->injector)
 		injector_stop(session->injector);
 	status = injector_capture_close(session->capture, err);

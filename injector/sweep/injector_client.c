@@ -13,8 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <base/control.h>
-#include <base/number.h>
+#include <client/request.h>
 #include <injector/sweep/sweeper.h>
 
 static const struct ns patience = {5 * NS_PER_S};
@@ -43,7 +42,7 @@ bool injector_client_has_delay(const struct injector_state_totals *state, struct
 
 int injector_client_read(const char *control, struct injector_state_totals *state, struct error *err)
 {
-	json_t *answer = control_request(control, "stats", patience, err);
+	json_t *answer = client_ask_injector(control, "stats", NULL, patience, err);
 	int code;
 
 	if (!answer)
@@ -55,15 +54,12 @@ int injector_client_read(const char *control, struct injector_state_totals *stat
 
 int injector_client_set(const char *control, struct delay_pair delay, struct error *err)
 {
-	char ab[32], ba[32], line[128];
-	json_t *answer;
+	json_t *body = json_pack("{s:f, s:f}", "delay_ab_us", delay.ab_us, "delay_ba_us", delay.ba_us);
+	json_t *answer = client_ask_injector(control, "set", body, patience, err);
 
-	number_print_double(delay.ab_us, ab, sizeof ab);
-	number_print_double(delay.ba_us, ba, sizeof ba);
-	snprintf(line, sizeof line, "set delay_ab_us=%s delay_ba_us=%s", ab, ba);
-	answer = control_request(control, line, patience, err);
 	if (!answer)
-		return error_prefix(err, "the injector at %s, request '%s'", control, line);
+		return error_prefix(err, "the injector at %s, request 'set delay_ab_us=%g delay_ba_us=%g'", control,
+				    delay.ab_us, delay.ba_us);
 	json_decref(answer);
 	return 0;
 }

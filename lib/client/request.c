@@ -81,7 +81,9 @@ int client_request_within(const char *socket, const char *method, const char *pa
 		curl ? perform(curl, socket, method, path, body, limit_ms, &text, &status) : CURLE_OUT_OF_MEMORY;
 
 	*answer = NULL;
-	if (code == CURLE_COULDNT_CONNECT)
+	if (code == CURLE_OPERATION_TIMEDOUT)
+		error_set(err, EIO, "%s: no answer in time", socket_path(socket));
+	else if (code == CURLE_COULDNT_CONNECT)
 		error_set(err, ENOTCONN, "%s: no daemon answers; start it with 'nomora schedd'", socket_path(socket));
 	else if (code != CURLE_OK)
 		error_set(err, EIO, "%s: %s", socket_path(socket), curl_easy_strerror(code));
@@ -126,6 +128,23 @@ int client_ask_within(const char *socket, const char *method, const char *path, 
 	json_decref(*answer);
 	*answer = NULL;
 	return error_code(err, EINVAL);
+}
+
+json_t *client_ask_injector(const char *control, const char *command, json_t *body, struct ns limit, struct error *err)
+{
+	bool reads = strcmp(command, "stats") == 0 || strcmp(command, "metrics") == 0;
+	char *text = body ? json_dumps(body, 0) : NULL, path[32];
+	json_t *answer = NULL;
+	struct error reason = {0};
+
+	snprintf(path, sizeof path, "/v1/%s", command);
+	if (client_ask_within(control, reads ? "GET" : "POST", path, text, (long)(limit.v / NS_PER_MS), &answer,
+			      &reason))
+		error_set(err, reason.code, "%s%s", reason.code == ENOTCONN ? "nothing answers on " : "",
+			  reason.code == ENOTCONN ? control : reason.text);
+	json_decref(body);
+	free(text);
+	return answer;
 }
 
 static const char *text_in(const json_t *object)

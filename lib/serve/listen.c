@@ -15,8 +15,9 @@
 enum { BACKLOG = 512 };
 
 /* Opens the unix socket; first removes a socket file on which nobody listens any more. */
-int listen_unix(const char *path, struct error *err)
+int listen_unix(const struct serve_options *options, struct error *err)
 {
+	const char *path = options->unix_path;
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	struct stat status;
 	int fd;
@@ -40,8 +41,8 @@ int listen_unix(const char *path, struct error *err)
 	file_make_folder_of(path);
 	close(fd);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) < 0 || chmod(path, 0666) < 0 ||
-	    listen(fd, BACKLOG) < 0) {
+	if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) < 0 ||
+	    chmod(path, options->unix_mode ? options->unix_mode : 0666) < 0 || listen(fd, BACKLOG) < 0) {
 		int code = errno;
 
 		if (fd >= 0)

@@ -323,7 +323,7 @@ struct serve *serve_create(const struct serve_options *options, struct error *er
 	serve->options.connections = options->connections ? options->connections : CONNECTIONS;
 	serve->options.timeout_s = options->timeout_s ? options->timeout_s : TIMEOUT_S;
 	serve->token = options->token && !options->unix_path ? strdup(options->token) : NULL;
-	fd = options->unix_path ? listen_unix(options->unix_path, err) : listen_tcp(options, &serve->port, err);
+	fd = options->unix_path ? listen_unix(options, err) : listen_tcp(options, &serve->port, err);
 	if (fd >= 0 && options->unix_path)
 		serve->unix_path = strdup(options->unix_path);
 	if (fd >= 0)

@@ -71,7 +71,7 @@ const struct refusal *admit(const struct serve *serve, struct MHD_Connection *co
 
 /* Both return a descriptor, or a negative errno with err set. listen_unix() replaces a socket on which nobody listens.
  */
-int listen_unix(const char *path, struct error *err);
+int listen_unix(const struct serve_options *options, struct error *err);
 int listen_tcp(const struct serve_options *options, uint16_t *port, struct error *err);
 
 /* Called by libmicrohttpd when a connection begins or ends. A connection beyond its user's limit is shut down. */

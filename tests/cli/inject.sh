@@ -58,7 +58,7 @@ refuses "a rate of packets that overtake" 2 "--reorder and --rate overlap" \
 	"${inject[@]}" net_null0 net_null1 --jitter uniform:5 --reorder --rate 10
 refuses "a CPU that is not there" 2 "no CPU 4000|is no CPU|expected numbers" "${inject[@]}" net_null0 net_null1 --cpus 1000
 refuses "an EAL argument that is unknown" 2 "DPDK does not start" "${inject[@]}" net_null0 net_null1 -- --no-such-option
-refuses "a control path in no folder" 1 "control socket" "${inject[@]}" net_null0 net_null1 --control "$scratch/no/where"
+refuses "a control path below a file" 1 "control socket" "${inject[@]}" net_null0 net_null1 --control "$0/where"
 refuses "a capture in no folder" 1 "cannot create the capture" "${inject[@]}" net_null0 net_null1 --capture "$scratch/no/where"
 refuses "a replay file that is no series" 1 "series:2: .*not a number" \
 	"${inject[@]}" net_null0 net_null1 --replay <(:) --replay "$(printf '1\ntwo\n' >"$scratch/series"; echo "$scratch/series")"
@@ -96,8 +96,8 @@ check "set changes both directions" "$nomora" inject-ctl "$control" set delay_us
 "$nomora" inject-ctl "$control" set delay_ab_us=1 delay_ba_us=2 >/dev/null
 [ "$(value delay_ab_us) $(value delay_ba_us)" = "1.0 2.0" ] && pass "one by one" || fail "one by one"
 refuses "set out of range" 2 "out of range" "$nomora" inject-ctl "$control" set delay_us=10001
-refuses "set of a direction twice" 2 'delay_us=6.*direction ab is given twice' "$nomora" inject-ctl "$control" set delay_us=5 delay_us=6
-refuses "set of one and of both" 2 'delay_us=6.*direction ba is given twice' "$nomora" inject-ctl "$control" set delay_ba_us=5 delay_us=6
+refuses "set of a direction twice" 2 'delay_us=6.*is given twice' "$nomora" inject-ctl "$control" set delay_us=5 delay_us=6
+refuses "set of one and of both" 2 'delay_us.*direction ba is given twice' "$nomora" inject-ctl "$control" set delay_ba_us=5 delay_us=6
 [ "$(value delay_ab_us) $(value delay_ba_us)" = "1.0 2.0" ] && pass "and neither changes anything" || fail "and neither changes anything"
 refuses "set between steps" 2 "expected steps of 0.1" "$nomora" inject-ctl "$control" set delay_us=1e-5
 refuses "set of nothing" 2 "set: expected delay_us=" "$nomora" inject-ctl "$control" set

@@ -194,36 +194,39 @@ static void check_stats(const json_t *answer)
 
 static void request(struct injector_monitor *monitor, struct events *events)
 {
-	static const char *const lines[] = {"stats",
-					    "set delay_us=20",
-					    "set delay_ab_us=3 delay_ba_us=0.5",
-					    "reset",
-					    "metrics",
-					    "stop",
-					    "set delay_us=1 delay_ab_us=2",
-					    "set delay_us=99999"};
+	static const struct {
+		const char *command, *body;
+	} requests[] = {{"stats", ""},
+			{"set", "{\"delay_us\": 20}"},
+			{"set", "{\"delay_ab_us\": 3, \"delay_ba_us\": 0.5}"},
+			{"reset", ""},
+			{"metrics", ""},
+			{"stop", ""},
+			{"set", "{\"delay_us\": 1, \"delay_ab_us\": 2}"},
+			{"set", "{\"delay_us\": 99999}"}};
 	double before[INJECTOR_DIRECTIONS] = {injector.delay_us[0], injector.delay_us[1]};
 	uint64_t changes = injector.changes;
 	uint8_t kind = events_byte(events);
 	struct error err = {0};
-	char line[128] = "";
+	char body[128] = "";
+	const char *command = requests[kind & 7].command;
 	const uint8_t *bytes;
 	size_t count, used;
 	json_t *answer;
 
-	snprintf(line, sizeof line, "%s", kind & 64 ? kind & 1 ? "set delay_us=" : "set " : lines[kind & 7]);
-	used = strlen(line);
+	snprintf(body, sizeof body, "%s", kind & 64 ? kind & 1 ? "{\"delay_us\": " : "{" : requests[kind & 7].body);
+	used = strlen(body);
 	bytes = events_bytes(events, kind & 192 ? kind & 31 : 0, &count);
-	memcpy(line + used, bytes, count);
-	line[used + count] = '\0';
-	answer = injector_monitor_request(monitor, line, &err);
+	memcpy(body + used, bytes, count);
+	body[used + count] = '\0';
+	answer = injector_monitor_request(monitor, command, body, &err);
 	law(answer ? json_is_object(answer) : err.text[0] != '\0');
-	law(injector.changes == changes + (answer && strncmp(line, "set", 3) == 0));
+	law(injector.changes == changes + (answer && strcmp(command, "set") == 0));
 	if (injector.changes == changes)
 		law(before[0] == injector.delay_us[0] && before[1] == injector.delay_us[1]);
-	if (answer && strcmp(line, "stats") == 0)
+	if (answer && strcmp(command, "stats") == 0)
 		check_stats(answer);
-	if (strcmp(line, "stop") == 0)
+	if (strcmp(command, "stop") == 0)
 		law(injector_monitor_stopped(monitor));
 	json_decref(answer);
 }

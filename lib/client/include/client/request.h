@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Requests to a running nomora schedd over its unix socket; each request opens a connection. Any thread may make
- * requests; if several threads do, call client_init() first. `socket` is the path of the unix socket; NULL:
- * $NOMORA_SCHEDD, or CLIENT_SOCKET if that is not set.
+ * Requests to a running nomora schedd or nomora inject over its unix socket; each request opens a connection. Any
+ * thread may make requests; if several threads do, call client_init() first. `socket` is the path of schedd's unix
+ * socket; NULL: $NOMORA_SCHEDD, or CLIENT_SOCKET if that is not set.
  */
 #ifndef CLIENT_REQUEST_H
 #define CLIENT_REQUEST_H
@@ -13,6 +13,7 @@
 #include <jansson.h>
 
 #include <base/error.h>
+#include <base/ns.h>
 
 #define CLIENT_SOCKET "/run/nomora-schedd/schedd.sock"
 
@@ -42,6 +43,13 @@ int client_ask(const char *socket, const char *method, const char *path, const c
 /* As client_ask(), but takes at most limit_ms, as client_request_within() does. */
 int client_ask_within(const char *socket, const char *method, const char *path, const char *body, long limit_ms,
 		      json_t **answer, struct error *err);
+
+/*
+ * Asks the injector with this control socket: `command` is "stats", "metrics", "reset", "stop", or "set" with the new
+ * delays as `body`, which it releases (NULL: none). Returns the answer, which the caller json_decref()s, or NULL with
+ * err set: EINVAL if the injector refuses the command, or if `body` could not be made.
+ */
+json_t *client_ask_injector(const char *control, const char *command, json_t *body, struct ns limit, struct error *err);
 
 /*
  * Returns the body of POST /v1/what-if, which the caller json_decref()s, or NULL with err set:

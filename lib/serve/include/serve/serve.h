@@ -63,9 +63,10 @@ struct serve_route {
 struct serve_options {
 	/*
 	 * Set either unix_path, or address and port for TCP. A unix socket replaces the socket file of a server that no
-	 * longer runs. Its mode is 0666, because each call carries the caller's uid.
+	 * longer runs. unix_mode is its mode; 0 = 0666, because each call carries the caller's uid.
 	 */
 	const char *unix_path;
+	mode_t unix_mode;
 	const char *address; /* "127.0.0.1", "::1" */
 	uint16_t port;       /* 0 = any free port; serve_port() returns it */
 	const char *token;   /* for TCP; NULL: open to everybody who can connect */

@@ -2,8 +2,6 @@
 /*
  * Shows a running injector to people and programs: its state ("nomora.inject/1", model/injector_state.h), Prometheus
  * text, a summary line, and answers to the commands of its control socket. Call all functions on the control thread.
- *
- * Commands: "stats", "set delay_us=D" (or delay_ab_us=, delay_ba_us=), "metrics", "reset", "stop".
  */
 #ifndef INJECTOR_MONITOR_H
 #define INJECTOR_MONITOR_H
@@ -31,8 +29,12 @@ void injector_monitor_destroy(struct injector_monitor *monitor); /* NULL is lega
  */
 int injector_monitor_sample(struct injector_monitor *monitor, struct injector_state *state, struct error *err);
 
-/* Answers a command. It is a control_handler whose `context` is the monitor. */
-json_t *injector_monitor_request(void *context, const char *line, struct error *err);
+/*
+ * Carries out "stats", "set", "metrics", "reset" or "stop". `body` is JSON text, for "set" an object with delay_us, or
+ * with delay_ab_us, delay_ba_us or both. Returns the answer, which the caller json_decref()s, or NULL with err set.
+ */
+json_t *injector_monitor_request(struct injector_monitor *monitor, const char *command, const char *body,
+				 struct error *err);
 
 /* Returns true once the command "stop" has arrived. */
 bool injector_monitor_stopped(const struct injector_monitor *monitor);
