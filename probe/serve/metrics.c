@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include <base/name.h>
+#include <base/metrics.h>
 #include <model/latency_census.h>
 
 /*
@@ -14,22 +14,11 @@
  */
 enum { PAIRS_ALL = 1000, RACKS_ALL = 40, RACKS_P99 = 70, PODS_MOST = 30 };
 
-static void print_value(FILE *out, const char *metric, const char *const keys[2], const char *const names[2],
-			const char *statistic, double value)
-{
-	fprintf(out, "%s{%s=", metric, keys[0]);
-	name_print_quoted(out, names[0]);
-	fprintf(out, ",%s=", keys[1]);
-	name_print_quoted(out, names[1]);
-	fprintf(out, "%s%s%s} %.9g\n", statistic ? ",stat=\"" : "", statistic ? statistic : "", statistic ? "\"" : "",
-		value);
-}
-
 static void print_between(FILE *out, const char *metric, const char *from, const char *to,
 			  enum latency_statistic statistic, double us)
 {
-	print_value(out, metric, (const char *const[]){"from", "to"}, (const char *const[]){from, to},
-		    latency_statistic_names[statistic], us / 1e6);
+	metric_sample(out, metric, METRIC_LABELS("from", from, "to", to, "stat", latency_statistic_names[statistic]),
+		      us / 1e6);
 }
 
 /* Prints nothing for a value that is not known: Prometheus then marks the series as stale. */
@@ -41,9 +30,8 @@ static void print_racks(const struct mesh_pages *pages, enum latency_statistic s
 	for (uint32_t i = 0; i < racks * racks; i++) {
 		double us = pages_rack_value(pages, statistic, i / racks, i % racks);
 
-		if (!isnan(us))
-			print_between(out, "nomora_mesh_rack_rtt_seconds", latency_live_rack_name(live, i / racks),
-				      latency_live_rack_name(live, i % racks), statistic, us);
+		print_between(out, "nomora_mesh_rack_rtt_seconds", latency_live_rack_name(live, i / racks),
+			      latency_live_rack_name(live, i % racks), statistic, us);
 	}
 }
 
@@ -51,9 +39,8 @@ static void print_rack_metrics(const struct mesh_pages *pages, FILE *out)
 {
 	uint32_t racks = latency_live_racks(pages->live);
 
-	fputs("# TYPE nomora_mesh_rack_rtt_seconds gauge\n# UNIT nomora_mesh_rack_rtt_seconds seconds\n"
-	      "# HELP nomora_mesh_rack_rtt_seconds Largest round trip of the pairs from one rack to another.\n",
-	      out);
+	metric_head(out, "nomora_mesh_rack_rtt_seconds", "gauge", "seconds",
+		    "Largest round trip of the pairs from one rack to another.");
 	for (int s = 0; racks <= RACKS_P99 && latency_rtt_statistic_names[s]; s++)
 		if (racks <= RACKS_ALL || s == LATENCY_STATISTIC_P99)
 			print_racks(pages, (enum latency_statistic)s, out);
@@ -64,16 +51,14 @@ static void print_pod_metrics(const struct mesh_pages *pages, FILE *out)
 	struct grouping pods = {0};
 	int code = pages_group_by_pod(pages->live, &pods);
 
-	fputs("# TYPE nomora_mesh_pod_rtt_seconds gauge\n# UNIT nomora_mesh_pod_rtt_seconds seconds\n"
-	      "# HELP nomora_mesh_pod_rtt_seconds Largest round trip of the pairs from one pod to another.\n",
-	      out);
+	metric_head(out, "nomora_mesh_pod_rtt_seconds", "gauge", "seconds",
+		    "Largest round trip of the pairs from one pod to another.");
 	for (int s = 0; !code && pods.count <= PODS_MOST && latency_rtt_statistic_names[s]; s++) {
 		double *values = pages_group_values(pages, &pods, (enum latency_statistic)s);
 
 		for (size_t i = 0; values && i < (size_t)pods.count * pods.count; i++)
-			if (!isnan(values[i]))
-				print_between(out, "nomora_mesh_pod_rtt_seconds", pods.names[i / pods.count],
-					      pods.names[i % pods.count], (enum latency_statistic)s, values[i]);
+			print_between(out, "nomora_mesh_pod_rtt_seconds", pods.names[i / pods.count],
+				      pods.names[i % pods.count], (enum latency_statistic)s, values[i]);
 		free(values);
 	}
 	pages_ungroup(&pods);
@@ -81,14 +66,13 @@ static void print_pod_metrics(const struct mesh_pages *pages, FILE *out)
 
 static void print_pair(const struct latency_matrix *live, const struct latency_entry *entry, bool loss, FILE *out)
 {
-	const char *const keys[] = {"src", "dst"};
-	const char *const names[] = {latency_matrix_host(live, entry->source),
-				     latency_matrix_host(live, entry->destination)};
+	const char *const *labels = METRIC_LABELS("src", latency_matrix_host(live, entry->source), "dst",
+						  latency_matrix_host(live, entry->destination));
 
 	if (loss)
-		print_value(out, "nomora_mesh_loss_ratio", keys, names, NULL, entry->loss);
+		metric_sample(out, "nomora_mesh_loss_ratio", labels, entry->loss);
 	else if (entry->samples)
-		print_value(out, "nomora_mesh_rtt_seconds", keys, names, NULL, entry->rtt_p99_us / 1e6);
+		metric_sample(out, "nomora_mesh_rtt_seconds", labels, entry->rtt_p99_us / 1e6);
 }
 
 /* Prints one figure of all pairs that are known, or of the worst pairs. */
@@ -114,14 +98,12 @@ static void print_pairs(const struct mesh_pages *pages, const struct latency_cen
 static void print_pair_metrics(const struct mesh_pages *pages, const struct latency_census *census, struct ns now,
 			       FILE *out)
 {
-	fputs("# TYPE nomora_mesh_rtt_seconds gauge\n# UNIT nomora_mesh_rtt_seconds seconds\n"
-	      "# HELP nomora_mesh_rtt_seconds 99th percentile of a pair's round trips in its last window (of under "
-	      "100 samples: the maximum), worst path.\n",
-	      out);
+	metric_head(out, "nomora_mesh_rtt_seconds", "gauge", "seconds",
+		    "99th percentile of a pair's round trips in its last window (of under 100 samples: the maximum), "
+		    "worst path.");
 	print_pairs(pages, census, now, false, out);
-	fputs("# TYPE nomora_mesh_loss_ratio gauge\n# UNIT nomora_mesh_loss_ratio ratio\n"
-	      "# HELP nomora_mesh_loss_ratio Share of a pair's probes that were lost in its last window.\n",
-	      out);
+	metric_head(out, "nomora_mesh_loss_ratio", "gauge", "ratio",
+		    "Share of a pair's probes that were lost in its last window.");
 	print_pairs(pages, census, now, true, out);
 }
 
@@ -157,39 +139,33 @@ static void print_rack_losses(const struct mesh_pages *pages, struct ns now, FIL
 {
 	double *losses = rack_losses(pages, now);
 
-	fputs("# TYPE nomora_mesh_rack_loss_ratio gauge\n# UNIT nomora_mesh_rack_loss_ratio ratio\n"
-	      "# HELP nomora_mesh_rack_loss_ratio Mean loss of the probes to the hosts of a rack.\n",
-	      out);
-	for (uint32_t rack = 0; losses && rack < latency_live_racks(pages->live); rack++) {
-		if (isnan(losses[rack]))
-			continue;
-		fputs("nomora_mesh_rack_loss_ratio{rack=", out);
-		name_print_quoted(out, latency_live_rack_name(pages->live, rack));
-		fprintf(out, "} %.9g\n", losses[rack]);
-	}
+	metric_head(out, "nomora_mesh_rack_loss_ratio", "gauge", "ratio",
+		    "Mean loss of the probes to the hosts of a rack.");
+	for (uint32_t rack = 0; losses && rack < latency_live_racks(pages->live); rack++)
+		metric_sample(out, "nomora_mesh_rack_loss_ratio",
+			      METRIC_LABELS("rack", latency_live_rack_name(pages->live, rack)), losses[rack]);
 	free(losses);
 }
 
 static void print_pattern_metrics(const struct patterns *patterns, FILE *out)
 {
-	fputs("# TYPE nomora_mesh_bad_pairs gauge\n"
-	      "# HELP nomora_mesh_bad_pairs Pairs that are unreachable, lossy or far slower than similar pairs.\n",
-	      out);
-	fprintf(out, "nomora_mesh_bad_pairs %llu\n", (unsigned long long)patterns->bad);
-	fputs("# TYPE nomora_mesh_patterns gauge\n"
-	      "# HELP nomora_mesh_patterns What is bad: racks, uplinks, hosts and paths whose pairs are mostly bad; "
-	      "hosts that stall; bad routers and links.\n",
-	      out);
+	const struct metric bad = {"bad_pairs", "gauge",
+				   "Pairs that are unreachable, lossy or far slower than similar pairs.",
+				   (double)patterns->bad};
+
+	metrics_print(out, "nomora_mesh_", &bad, 1);
+	metric_head(out, "nomora_mesh_patterns", "gauge", NULL,
+		    "What is bad: racks, uplinks, hosts and paths whose pairs are mostly bad; hosts that stall; bad "
+		    "routers and links.");
 	for (int kind = 0; kind < PATTERN_KINDS; kind++)
-		fprintf(out, "nomora_mesh_patterns{kind=\"%s\"} %llu\n", pattern_names[kind],
-			(unsigned long long)patterns->by_kind[kind]);
+		metric_sample(out, "nomora_mesh_patterns", METRIC_LABELS("kind", pattern_names[kind]),
+			      (double)patterns->by_kind[kind]);
 }
 
 static void print_culprits(const struct latency_matrix *live, const struct patterns *patterns, FILE *out)
 {
-	fputs("# TYPE nomora_mesh_culprit gauge\n"
-	      "# HELP nomora_mesh_culprit 1 for each host, rack, router or link that explains what is bad.\n",
-	      out);
+	metric_head(out, "nomora_mesh_culprit", "gauge", NULL,
+		    "1 for each host, rack, router or link that explains what is bad.");
 	for (size_t i = 0; i < patterns->count; i++) {
 		char *name = NULL;
 		size_t bytes;
@@ -198,13 +174,35 @@ static void print_culprits(const struct latency_matrix *live, const struct patte
 		if (!text)
 			return;
 		pattern_print_name(live, &patterns->items[i], text);
-		if (fclose(text) == 0) {
-			fprintf(out, "nomora_mesh_culprit{kind=\"%s\",name=", pattern_names[patterns->items[i].kind]);
-			name_print_quoted(out, name);
-			fputs("} 1\n", out);
-		}
+		if (fclose(text) == 0)
+			metric_sample(out, "nomora_mesh_culprit",
+				      METRIC_LABELS("kind", pattern_names[patterns->items[i].kind], "name", name), 1);
 		free(name);
 	}
+}
+
+static void print_mesh(const struct latency_matrix *live, const struct latency_census *census, FILE *out)
+{
+	const char *const written = "nomora_mesh_written_timestamp_seconds";
+	const struct metric metrics[] = {
+		{"hosts", "gauge", "Hosts in the mesh.", (double)latency_matrix_hosts(live)},
+		{"lost_hosts", "gauge", "Hosts that no prober reaches.", (double)census->lost_count},
+		{"evicted_pairs", "gauge", "Pairs that were evicted from the full live matrix.",
+		 (double)latency_live_evicted(live)},
+		{"hops_left_out_rows", "gauge",
+		 "Rows stored without their bad link, since the live matrix has no space for more links.",
+		 (double)latency_live_hops_left_out(live)},
+		{"blind", "gauge", "1 if no prober has seen any pair for the time after which pairs are stale.",
+		 census->blind},
+	};
+
+	metrics_print(out, "nomora_mesh_", metrics, sizeof metrics / sizeof *metrics);
+	metric_head(out, written, "gauge", "seconds", "Time at which a prober last wrote.");
+	metric_sample(out, written, NULL, ns_to_s(latency_live_written_at(live)));
+	metric_head(out, "nomora_mesh_pairs", "gauge", NULL, "Ordered pairs of hosts by state.");
+	for (size_t i = 0; i < LATENCY_STATES; i++)
+		metric_sample(out, "nomora_mesh_pairs", METRIC_LABELS("state", latency_state_names[i]),
+			      (double)census->by_state[i]);
 }
 
 int metrics_write(const struct mesh_pages *pages, const struct serve_call *call, FILE *out)
@@ -220,38 +218,7 @@ int metrics_write(const struct mesh_pages *pages, const struct serve_call *call,
 		latency_census_free(&census);
 		return 0;
 	}
-	fprintf(out,
-		"# TYPE nomora_mesh_hosts gauge\n# HELP nomora_mesh_hosts Hosts in the mesh.\nnomora_mesh_hosts %zu\n"
-		"# TYPE nomora_mesh_pairs gauge\n# HELP nomora_mesh_pairs Ordered pairs of hosts by state.\n",
-		latency_matrix_hosts(pages->live));
-	for (size_t i = 0; i < LATENCY_STATES; i++)
-		fprintf(out, "nomora_mesh_pairs{state=\"%s\"} %llu\n", latency_state_names[i],
-			(unsigned long long)census.by_state[i]);
-	fprintf(out,
-		"# TYPE nomora_mesh_lost_hosts gauge\n"
-		"# HELP nomora_mesh_lost_hosts Hosts that no prober reaches.\nnomora_mesh_lost_hosts %zu\n"
-		"# TYPE nomora_mesh_written_timestamp_seconds gauge\n# UNIT nomora_mesh_written_timestamp_seconds "
-		"seconds\n"
-		"# HELP nomora_mesh_written_timestamp_seconds Time at which a prober last wrote.\n"
-		"nomora_mesh_written_timestamp_seconds %.3f\n",
-		census.lost_count, ns_to_s(latency_live_written_at(pages->live)));
-	fprintf(out,
-		"# TYPE nomora_mesh_evicted_pairs gauge\n"
-		"# HELP nomora_mesh_evicted_pairs Pairs that were evicted from the full live matrix.\n"
-		"nomora_mesh_evicted_pairs %llu\n",
-		(unsigned long long)latency_live_evicted(pages->live));
-	fprintf(out,
-		"# TYPE nomora_mesh_hops_left_out_rows gauge\n"
-		"# HELP nomora_mesh_hops_left_out_rows Rows stored without their bad link, since the live matrix has "
-		"no "
-		"space for more links.\n"
-		"nomora_mesh_hops_left_out_rows %llu\n",
-		(unsigned long long)latency_live_hops_left_out(pages->live));
-	fprintf(out,
-		"# TYPE nomora_mesh_blind gauge\n"
-		"# HELP nomora_mesh_blind 1 if no prober has seen any pair for the time after which pairs are stale.\n"
-		"nomora_mesh_blind %d\n",
-		census.blind);
+	print_mesh(pages->live, &census, out);
 	print_pattern_metrics(&patterns, out);
 	print_culprits(pages->live, &patterns, out);
 	print_rack_metrics(pages, out);

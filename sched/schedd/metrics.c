@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The scheduler's state in Prometheus's text format (version 0.0.4). */
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-#include <math.h>
+#include <base/metrics.h>
 
 #include "schedd_priv.h"
 
@@ -31,128 +29,121 @@ void schedd_count_decision(struct schedd *schedd, const struct live_decision *de
 
 static void print_waits(const struct schedd *schedd, FILE *out)
 {
+	static const char *const bucket = "nomora_schedd_decision_wait_seconds_bucket";
 	uint64_t count = 0;
+	char bound[32];
 
-	fputs("# TYPE nomora_schedd_decision_wait_seconds histogram\n# HELP nomora_schedd_decision_wait_seconds Time "
-	      "that "
-	      "placed tasks had waited.\n",
-	      out);
+	metric_head(out, "nomora_schedd_decision_wait_seconds", "histogram", NULL,
+		    "Time that placed tasks had waited.");
 	for (size_t b = 0; b <= WAIT_BOUNDS; b++) {
 		count += schedd->waits[b];
-		if (b < WAIT_BOUNDS)
-			fprintf(out, "nomora_schedd_decision_wait_seconds_bucket{le=\"%g\"} %" PRIu64 "\n",
-				wait_bounds_s[b], count);
+		snprintf(bound, sizeof bound, "%g", b < WAIT_BOUNDS ? wait_bounds_s[b] : 0);
+		metric_sample(out, bucket, METRIC_LABELS("le", b < WAIT_BOUNDS ? bound : "+Inf"), (double)count);
 	}
-	fprintf(out,
-		"nomora_schedd_decision_wait_seconds_bucket{le=\"+Inf\"} %" PRIu64
-		"\nnomora_schedd_decision_wait_seconds_sum %.9g\nnomora_schedd_decision_wait_seconds_count %" PRIu64
-		"\n",
-		count, schedd->waited_s, count);
+	metric_sample(out, "nomora_schedd_decision_wait_seconds_sum", NULL, schedd->waited_s);
+	metric_sample(out, "nomora_schedd_decision_wait_seconds_count", NULL, (double)count);
+}
+
+/* A metric with a sample for each value of one label. */
+struct labelled {
+	const char *value;
+	double count;
+};
+
+static void print_labelled(FILE *out, const char *name, const char *type, const char *help, const char *label,
+			   const struct labelled *samples, size_t count)
+{
+	metric_head(out, name, type, NULL, help);
+	for (size_t i = 0; i < count; i++)
+		metric_sample(out, name, METRIC_LABELS(label, samples[i].value), samples[i].count);
 }
 
 static void print_reasons(const struct schedd *schedd, const struct live_totals *totals, FILE *out)
 {
-	fprintf(out,
-		"# TYPE nomora_schedd_waiting gauge\n# HELP nomora_schedd_waiting Waiting tasks by reason: root: "
-		"the root has no machine yet; pause: after a failure; slot: none is free, or none is worth its cost.\n"
-		"nomora_schedd_waiting{reason=\"root\"} %u\nnomora_schedd_waiting{reason=\"pause\"} %u\n"
-		"nomora_schedd_waiting{reason=\"slot\"} %u\n",
-		totals->waiting_root, totals->waiting_pause,
-		totals->waiting - totals->waiting_root - totals->waiting_pause);
-	fputs("# TYPE nomora_schedd_moves_withheld_total counter\n# HELP nomora_schedd_moves_withheld_total Proposed "
-	      "moves "
-	      "that were not made, by reason.\n",
-	      out);
+	static const char *const withheld = "nomora_schedd_moves_withheld_total", *const placed =
+											  "nomora_schedd_placed_total";
+	const struct labelled waiting[] = {{"root", totals->waiting_root},
+					   {"pause", totals->waiting_pause},
+					   {"slot", totals->waiting - totals->waiting_root - totals->waiting_pause}};
+
+	print_labelled(out, "nomora_schedd_waiting", "gauge",
+		       "Waiting tasks by reason: root: the root has no machine yet; pause: after a failure; slot: none "
+		       "is free, or none is worth its cost.",
+		       "reason", waiting, sizeof waiting / sizeof *waiting);
+	metric_head(out, withheld, "counter", NULL, "Proposed moves that were not made, by reason.");
 	for (int r = LIVE_REFUSED_NOT + 1; r < LIVE_REFUSALS; r++)
-		fprintf(out, "nomora_schedd_moves_withheld_total{reason=\"%s\"} %" PRIu64 "\n",
-			live_refusal_name((enum live_refusal)r), totals->refused[r]);
-	fputs("# TYPE nomora_schedd_placed_total counter\n# HELP nomora_schedd_placed_total Placed tasks by the origin "
-	      "of "
-	      "their round trip to the root.\n",
-	      out);
+		metric_sample(out, withheld, METRIC_LABELS("reason", live_refusal_name((enum live_refusal)r)),
+			      (double)totals->refused[r]);
+	metric_head(out, placed, "counter", NULL, "Placed tasks by the origin of their round trip to the root.");
 	for (int o = LATENCY_ORIGIN_MEASURED; o <= LATENCY_ORIGIN_SAME_MACHINE; o++)
-		fprintf(out, "nomora_schedd_placed_total{origin=\"%s\"} %" PRIu64 "\n",
-			latency_origin_name((enum latency_origin)o), schedd->placed_by_origin[o]);
+		metric_sample(out, placed, METRIC_LABELS("origin", latency_origin_name((enum latency_origin)o)),
+			      (double)schedd->placed_by_origin[o]);
 }
 
-static void print_rows(const struct mesh_totals *mesh, FILE *out)
+static void print_single(const struct schedd *schedd, const struct live_totals *totals, const struct mesh_totals *mesh,
+			 FILE *out)
 {
-	fprintf(out,
-		"# TYPE nomora_schedd_mesh_rows gauge\n# HELP nomora_schedd_mesh_rows Rows of the last window: taken, "
-		"of "
-		"unknown machines, too old, from the future.\n"
-		"nomora_schedd_mesh_rows{outcome=\"taken\"} %" PRIu64
-		"\nnomora_schedd_mesh_rows{outcome=\"unknown\"} %" PRIu64
-		"\nnomora_schedd_mesh_rows{outcome=\"old\"} %" PRIu64
-		"\nnomora_schedd_mesh_rows{outcome=\"future\"} %" PRIu64 "\n",
-		mesh->last.taken, mesh->last.unknown, mesh->last.old, mesh->last.future);
-}
+	const struct metric metrics[] = {
+		{"jobs", "gauge", "Jobs that have not ended.", totals->jobs},
+		{"machines", "gauge", "Machines of the cluster.", totals->machines},
+		{"slots", "gauge", "Slots of machines that are not down.", (double)totals->slots},
+		{"free_slots", "gauge", "Slots that no task holds.", (double)totals->free_slots},
+		{"measured_pairs", "gauge", "Pairs of machines with a recent enough measurement.",
+		 (double)totals->measured_pairs},
+		{"mesh_age_seconds", "gauge", "Time since a usable window of the mesh was read; -1: none yet.",
+		 mesh->age_s},
+		{"last_round_seconds", "gauge", "Wall clock time of the solver in the last round.",
+		 totals->last_round_s},
+		{"predicted_performance", "gauge", "Mean predicted performance of running tasks other than roots.",
+		 live_performance(schedd->live)},
+		{"solver_seconds", "gauge", "Wall clock time of the solver since the start.", totals->solver_s},
+		{"commit_seconds", "gauge", "Time spent in commits of the state since the start.", schedd->commit_s},
+		{"healthy", "gauge", "1: the state can be written.", schedd->trouble[0] == '\0'},
+		{"rounds_total", "counter", "Solves.", (double)totals->rounds},
+		{"solver_errors_total", "counter", "Rounds that failed; the network was rebuilt.",
+		 (double)totals->solver_errors},
+		{"slot_mismatches_total", "counter",
+		 "Checks that found other tasks on a machine than the network has; it was rebuilt.",
+		 (double)schedd->mismatches},
+		{"decisions_total", "counter", "Decisions made.", (double)totals->decisions},
+		{"moves_total", "counter", "Moves of running tasks that were carried out.", (double)totals->moves},
+		{"timeouts_total", "counter", "Decisions that were not confirmed in time.", (double)totals->timeouts},
+		{"commits_total", "counter", "Transactions of the state that were synced.", (double)schedd->commits},
+		{"commit_failures_total", "counter", "Transactions of the state that failed.",
+		 (double)schedd->commit_failures},
+		{"mesh_reads_total", "counter", "Times that the mesh was read.", (double)mesh->reads},
+		{"mesh_errors_total", "counter", "Times that the mesh could not be read.", (double)mesh->errors},
+	};
 
-static void gauge(FILE *out, const char *name, const char *help, double value)
-{
-	fprintf(out, "# TYPE nomora_schedd_%s gauge\n# HELP nomora_schedd_%s %s\nnomora_schedd_%s %.9g\n", name, name,
-		help, name, value);
-}
-
-static void counter(FILE *out, const char *name, const char *help, uint64_t value)
-{
-	fprintf(out,
-		"# HELP nomora_schedd_%s_total %s\n# TYPE nomora_schedd_%s_total counter\nnomora_schedd_%s_total "
-		"%" PRIu64 "\n",
-		name, help, name, name, value);
+	metrics_print(out, "nomora_schedd_", metrics, sizeof metrics / sizeof *metrics);
 }
 
 char *schedd_metrics_text(const struct schedd *schedd)
 {
 	struct live_totals totals = live_totals(schedd->live);
-	double performance = live_performance(schedd->live);
-	struct mesh_totals mesh = {.age_s = -1};
-	const struct {
-		const char *state;
-		uint32_t count;
-	} tasks[] = {{"waiting", totals.waiting},
-		     {"decided", totals.decided},
-		     {"running", totals.running},
-		     {"moving", totals.moving},
-		     {"failed", totals.failed}};
+	struct mesh_totals mesh = schedd->mesh ? mesh_totals(schedd->mesh) : (struct mesh_totals){.age_s = -1};
+	const struct labelled tasks[] = {{"waiting", totals.waiting},
+					 {"decided", totals.decided},
+					 {"running", totals.running},
+					 {"moving", totals.moving},
+					 {"failed", totals.failed}};
+	const struct labelled rows[] = {{"taken", (double)mesh.last.taken},
+					{"unknown", (double)mesh.last.unknown},
+					{"old", (double)mesh.last.old},
+					{"future", (double)mesh.last.future}};
 	char *text = NULL;
 	size_t bytes;
 	FILE *out = open_memstream(&text, &bytes);
 
 	if (!out)
 		return NULL;
-	if (schedd->mesh)
-		mesh = mesh_totals(schedd->mesh);
-	fputs("# TYPE nomora_schedd_tasks gauge\n# HELP nomora_schedd_tasks Tasks by state.\n", out);
-	for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
-		fprintf(out, "nomora_schedd_tasks{state=\"%s\"} %u\n", tasks[i].state, tasks[i].count);
-	gauge(out, "jobs", "Jobs that have not ended.", totals.jobs);
-	gauge(out, "machines", "Machines of the cluster.", totals.machines);
-	gauge(out, "slots", "Slots of machines that are not down.", (double)totals.slots);
-	gauge(out, "free_slots", "Slots that no task holds.", (double)totals.free_slots);
-	gauge(out, "measured_pairs", "Pairs of machines with a recent enough measurement.",
-	      (double)totals.measured_pairs);
-	gauge(out, "mesh_age_seconds", "Time since a usable window of the mesh was read; -1: none yet.", mesh.age_s);
-	gauge(out, "last_round_seconds", "Wall clock time of the solver in the last round.", totals.last_round_s);
-	if (!isnan(performance))
-		gauge(out, "predicted_performance", "Mean predicted performance of running tasks other than roots.",
-		      performance);
-	gauge(out, "solver_seconds", "Wall clock time of the solver since the start.", totals.solver_s);
-	gauge(out, "commit_seconds", "Time spent in commits of the state since the start.", schedd->commit_s);
-	gauge(out, "healthy", "1: the state can be written.", schedd->trouble[0] == '\0');
-	counter(out, "rounds", "Solves.", totals.rounds);
-	counter(out, "solver_errors", "Rounds that failed; the network was rebuilt.", totals.solver_errors);
-	counter(out, "slot_mismatches",
-		"Checks that found other tasks on a machine than the network has; it was rebuilt.", schedd->mismatches);
-	counter(out, "decisions", "Decisions made.", totals.decisions);
-	counter(out, "moves", "Moves of running tasks that were carried out.", totals.moves);
+	print_labelled(out, "nomora_schedd_tasks", "gauge", "Tasks by state.", "state", tasks,
+		       sizeof tasks / sizeof *tasks);
+	print_single(schedd, &totals, &mesh, out);
 	print_reasons(schedd, &totals, out);
-	print_rows(&mesh, out);
+	print_labelled(out, "nomora_schedd_mesh_rows", "gauge",
+		       "Rows of the last window: taken, of unknown machines, too old, from the future.", "outcome",
+		       rows, sizeof rows / sizeof *rows);
 	print_waits(schedd, out);
-	counter(out, "timeouts", "Decisions that were not confirmed in time.", totals.timeouts);
-	counter(out, "commits", "Transactions of the state that were synced.", schedd->commits);
-	counter(out, "commit_failures", "Transactions of the state that failed.", schedd->commit_failures);
-	counter(out, "mesh_reads", "Times that the mesh was read.", mesh.reads);
-	counter(out, "mesh_errors", "Times that the mesh could not be read.", mesh.errors);
 	return fclose(out) == 0 ? text : NULL;
 }
