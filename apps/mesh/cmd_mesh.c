@@ -11,7 +11,7 @@
 #include <base/progress.h>
 #include <figures/mesh.h>
 #include <model/latency_live.h>
-#include <model/latency_order.h>
+#include <model/latency_table.h>
 
 struct mesh_settings {
 	const struct mesh_command *command;
@@ -83,24 +83,24 @@ static int merge_files(const struct option_operands *operands, const struct mesh
 	return code;
 }
 
-static int show_order(const struct latency_order *order, const struct mesh_settings *settings, struct error *err)
+static int show_order(const struct latency_table *order, const struct mesh_settings *settings, struct error *err)
 {
 	if (settings->json)
-		return latency_order_write_json(order, "-", err);
+		return latency_table_write_json(order, "-", err);
 	return figures_mesh_print(order, (enum latency_statistic)settings->statistic, stdout, err);
 }
 
-static int draw_order(const struct latency_order *order, const struct mesh_settings *settings, struct error *err)
+static int draw_order(const struct latency_table *order, const struct mesh_settings *settings, struct error *err)
 {
 	return figures_mesh_save(order, (enum latency_statistic)settings->statistic, settings->title, settings->output,
 				 err);
 }
 
-static int export_order(const struct latency_order *order, const struct mesh_settings *settings, struct error *err)
+static int export_order(const struct latency_table *order, const struct mesh_settings *settings, struct error *err)
 {
 	if (settings->json || settings->format == EXPORT_JSON)
-		return latency_order_write_json(order, settings->output, err);
-	return latency_order_write_table(order, (enum latency_statistic)settings->statistic, settings->output, err);
+		return latency_table_write_json(order, settings->output, err);
+	return latency_table_write_table(order, (enum latency_statistic)settings->statistic, settings->output, err);
 }
 
 /* A subcommand sets one of with_files() and with_order(); the other is NULL. */
@@ -110,7 +110,7 @@ struct mesh_command {
 	const char *const *endings;    /* endings that the output's name may have; NULL = any */
 	int (*with_files)(const struct option_operands *operands, const struct mesh_settings *settings,
 			  struct error *err);
-	int (*with_order)(const struct latency_order *order, const struct mesh_settings *settings, struct error *err);
+	int (*with_order)(const struct latency_table *order, const struct mesh_settings *settings, struct error *err);
 };
 
 static const struct mesh_command merge = {
@@ -166,8 +166,8 @@ static int look(const struct mesh_command *command, const char *path, const stru
 		struct error *err)
 {
 	struct progress *bar = progress_create(stderr, "mesh", 0);
-	struct latency_order order;
-	int code = latency_order_read(&order, path, settings->cluster, bar, err);
+	struct latency_table order;
+	int code = latency_table_read(&order, path, settings->cluster, bar, err);
 
 	if (command->endings)
 		progress_update(bar, 0, "drawing");
@@ -176,7 +176,7 @@ static int look(const struct mesh_command *command, const char *path, const stru
 	if (!code)
 		code = command->with_order(&order, settings, err);
 	progress_destroy(bar);
-	latency_order_free(&order);
+	latency_table_free(&order);
 	return code;
 }
 

@@ -43,7 +43,7 @@ struct drawing {
  * Fills the cells by a loop over the matrix's pairs, not over the cells: looking up a million cells takes longer than
  * one pass over the pairs.
  */
-static int fill_values(const struct latency_order *order, enum latency_statistic statistic, double *values)
+static int fill_values(const struct latency_table *order, enum latency_statistic statistic, double *values)
 {
 	size_t count = order->count;
 	uint32_t *places = calloc(count + 1, sizeof *places);
@@ -64,7 +64,7 @@ static int fill_values(const struct latency_order *order, enum latency_statistic
 	return 0;
 }
 
-static int fill_drawing(const struct latency_order *order, enum latency_statistic statistic, struct drawing *drawing)
+static int fill_drawing(const struct latency_table *order, enum latency_statistic statistic, struct drawing *drawing)
 {
 	size_t count = order->count;
 
@@ -75,7 +75,7 @@ static int fill_drawing(const struct latency_order *order, enum latency_statisti
 	if (!drawing->values || !drawing->labels || !drawing->groups)
 		return -ENOMEM;
 	for (uint32_t row = 0; row < count; row++) {
-		drawing->labels[row] = latency_order_name(order, row);
+		drawing->labels[row] = latency_table_name(order, row);
 		if (row > 0 && order->racks[row] != order->racks[row - 1])
 			drawing->groups[drawing->group_count++] = row;
 	}
@@ -86,7 +86,7 @@ static int fill_drawing(const struct latency_order *order, enum latency_statisti
  * Makes the drawing of a matrix with more than HOSTS_DRAWN hosts: its rows and columns are racks. The value of a pair
  * of racks is the largest value of the pairs of their hosts.
  */
-static int fold_racks(const struct latency_order *order, enum latency_statistic statistic, struct drawing *drawing)
+static int fold_racks(const struct latency_table *order, enum latency_statistic statistic, struct drawing *drawing)
 {
 	size_t racks = 0;
 	uint32_t *rack_of = calloc(latency_matrix_hosts(order->matrix) + 1, sizeof *rack_of);
@@ -98,7 +98,7 @@ static int fold_racks(const struct latency_order *order, enum latency_statistic 
 	}
 	for (uint32_t place = 0; place < order->count; place++) {
 		if (place == 0 || order->racks[place] != order->racks[place - 1])
-			drawing->labels[racks++] = latency_order_rack(order, place);
+			drawing->labels[racks++] = latency_table_rack(order, place);
 		rack_of[order->hosts[place]] = (uint32_t)racks - 1;
 	}
 	drawing->values = calloc(racks * racks + 1, sizeof *drawing->values);
@@ -126,7 +126,7 @@ static double largest(const double *values, size_t count)
 	return found;
 }
 
-static void describe(const struct latency_order *order, size_t group_count, bool by_rack, char *text, size_t bytes)
+static void describe(const struct latency_table *order, size_t group_count, bool by_rack, char *text, size_t bytes)
 {
 	int used = snprintf(text, bytes, "%u hosts", order->count);
 
@@ -138,7 +138,7 @@ static void describe(const struct latency_order *order, size_t group_count, bool
 	snprintf(text + used, bytes - (size_t)used, "; hatched or grey: not measured, or no answer");
 }
 
-int figures_mesh_save(const struct latency_order *order, enum latency_statistic statistic, const char *title,
+int figures_mesh_save(const struct latency_table *order, enum latency_statistic statistic, const char *title,
 		      const char *path, struct error *err)
 {
 	struct drawing drawing = {0};

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include <model/latency_census.h>
-#include <model/latency_summary.h>
+#include <model/latency_table.h>
 
 #include <base/number.h>
 
@@ -25,12 +25,12 @@ static void print_cell(double value, enum latency_statistic statistic, int width
  * Returns the width of a column for names: that of the longest name, but at least NAME_COLUMN_MINIMUM and at most
  * NAME_COLUMN_MAXIMUM. Names are not shortened more than needed, because they may differ only at their ends.
  */
-static int name_width(const struct latency_order *order)
+static int name_width(const struct latency_table *order)
 {
 	size_t width = NAME_COLUMN_MINIMUM;
 
 	for (uint32_t i = 0; i < order->count; i++) {
-		size_t length = strlen(latency_order_name(order, i));
+		size_t length = strlen(latency_table_name(order, i));
 
 		width = length > width ? length : width;
 	}
@@ -38,7 +38,7 @@ static int name_width(const struct latency_order *order)
 }
 
 /* Prints the worst pairs, for more hosts than a table can show. */
-static void print_worst(const struct latency_order *order, enum latency_statistic statistic, FILE *out)
+static void print_worst(const struct latency_table *order, enum latency_statistic statistic, FILE *out)
 {
 	struct latency_census census;
 
@@ -63,7 +63,7 @@ static void print_worst(const struct latency_order *order, enum latency_statisti
 	latency_census_free(&census);
 }
 
-static void print_table(const struct latency_order *order, enum latency_statistic statistic, FILE *out)
+static void print_table(const struct latency_table *order, enum latency_statistic statistic, FILE *out)
 {
 	int width = name_width(order);
 
@@ -77,14 +77,14 @@ static void print_table(const struct latency_order *order, enum latency_statisti
 	}
 	fprintf(out, "%s, from row to column\n%*s", figures_mesh_unit(statistic), width + 2, "");
 	for (uint32_t column = 0; column < order->count; column++)
-		fprintf(out, " %*.*s", width, width, latency_order_name(order, column));
+		fprintf(out, " %*.*s", width, width, latency_table_name(order, column));
 	fputc('\n', out);
 	for (uint32_t row = 0; row < order->count; row++) {
 		if (order->cluster && (row == 0 || order->racks[row] != order->racks[row - 1]))
-			fprintf(out, "%s\n", latency_order_rack(order, row));
-		fprintf(out, "  %-*.*s", width, width, latency_order_name(order, row));
+			fprintf(out, "%s\n", latency_table_rack(order, row));
+		fprintf(out, "  %-*.*s", width, width, latency_table_name(order, row));
 		for (uint32_t column = 0; column < order->count; column++)
-			print_cell(latency_order_value(order, row, column, statistic), statistic, width, out);
+			print_cell(latency_table_value(order, row, column, statistic), statistic, width, out);
 		fputc('\n', out);
 	}
 }
@@ -104,7 +104,7 @@ static void print_group(const char *label, const struct latency_group *group, FI
 	fputc('\n', out);
 }
 
-int figures_mesh_print(const struct latency_order *order, enum latency_statistic statistic, FILE *out,
+int figures_mesh_print(const struct latency_table *order, enum latency_statistic statistic, FILE *out,
 		       struct error *err)
 {
 	struct latency_group groups[LATENCY_RELATIONS];

@@ -88,3 +88,52 @@ void latency_census_free(struct latency_census *census)
 	census->lost_hosts = NULL;
 	census->lost_count = 0;
 }
+
+void latency_census_print(const struct latency_census *census, const struct latency_matrix *live, struct ns now,
+			  FILE *out)
+{
+	if (census->blind)
+		fprintf(out, "BLIND: no pair was seen for %.0f s; all figures are older\n", ns_to_s(census->newest));
+	fprintf(out, "%zu hosts, %llu pairs:", latency_matrix_hosts(live), (unsigned long long)census->pairs);
+	for (size_t i = 0; i < LATENCY_STATES; i++)
+		fprintf(out, " %llu %s%s", (unsigned long long)census->by_state[i], latency_state_names[i],
+			i + 1 < LATENCY_STATES ? "," : "");
+	fprintf(out, "; written %.1f s ago\n", ns_to_s(ns_sub(now, latency_live_written_at(live))));
+	for (size_t i = 0; i < census->lost_count; i++)
+		fprintf(out, "%s %s: no host reaches it\n", i == 0 ? "lost:" : "     ",
+			latency_matrix_host(live, census->lost_hosts[i]));
+	fprintf(out, "\n%-20s %-20s %10s %10s %10s %8s %8s\n", "from", "to", "p50 us", "p99 us", "max us", "loss %",
+		"age s");
+	for (size_t i = 0; i < census->worst_count; i++) {
+		const struct latency_entry *entry = &census->worst[i];
+
+		fprintf(out, "%-20.20s %-20.20s %10.1f %10.1f %10.1f %8.2f %8.1f\n",
+			latency_matrix_host(live, entry->source), latency_matrix_host(live, entry->destination),
+			entry->rtt_p50_us, entry->rtt_p99_us, entry->rtt_max_us, entry->loss * 100,
+			ns_to_s(ns_sub(now, entry->updated_at)));
+	}
+}
+
+json_t *latency_census_to_json(const struct latency_census *census, const struct latency_matrix *live)
+{
+	json_t *worst = json_array(), *lost = json_array(), *states = json_object();
+
+	for (size_t i = 0; i < census->worst_count; i++) {
+		const struct latency_entry *entry = &census->worst[i];
+
+		json_array_append_new(worst, json_pack("{s:s,s:s,s:f,s:f,s:f,s:f,s:f}", "src",
+						       latency_matrix_host(live, entry->source), "dst",
+						       latency_matrix_host(live, entry->destination), "rtt_p50_us",
+						       entry->rtt_p50_us, "rtt_p99_us", entry->rtt_p99_us, "rtt_max_us",
+						       entry->rtt_max_us, "loss", entry->loss, "updated_at",
+						       ns_to_s(entry->updated_at)));
+	}
+	for (size_t i = 0; i < census->lost_count; i++)
+		json_array_append_new(lost, json_string(latency_matrix_host(live, census->lost_hosts[i])));
+	for (size_t i = 0; i < LATENCY_STATES; i++)
+		json_object_set_new(states, latency_state_names[i], json_integer((json_int_t)census->by_state[i]));
+	return json_pack("{s:s,s:I,s:I,s:o,s:b,s:f,s:o,s:o}", "schema", "nomora.mesh_top/1", "hosts",
+			 (json_int_t)latency_matrix_hosts(live), "pairs", (json_int_t)census->pairs, "states", states,
+			 "blind", census->blind, "written_at", ns_to_s(latency_live_written_at(live)), "lost_hosts",
+			 lost, "worst", worst);
+}

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <time.h>
 
+#include <base/json.h>
+
 static void print_figure(double value, FILE *out)
 {
 	if (isnan(value))
@@ -35,11 +37,6 @@ void latency_series_print(const struct latency_series *series, bool racks, FILE 
 	}
 }
 
-static json_t *figure_json(double value)
-{
-	return isnan(value) ? json_null() : json_real(value);
-}
-
 json_t *latency_series_to_json(const struct latency_series *series, bool racks, const char *from, const char *to)
 {
 	json_t *list = json_array();
@@ -47,8 +44,9 @@ json_t *latency_series_to_json(const struct latency_series *series, bool racks, 
 	for (size_t i = 0; i < series->count; i++) {
 		const struct latency_point *point = &series->items[i];
 		json_t *row = json_pack("{s:f,s:o,s:o,s:o}", "at", ns_to_s(point->at), "rtt_p50_us",
-					figure_json(point->rtt_p50_us), "rtt_p99_us", figure_json(point->rtt_p99_us),
-					"rtt_max_us", figure_json(point->rtt_max_us));
+					json_number_or_null(point->rtt_p50_us), "rtt_p99_us",
+					json_number_or_null(point->rtt_p99_us), "rtt_max_us",
+					json_number_or_null(point->rtt_max_us));
 
 		json_object_set_new(row, racks ? "pairs" : "samples", json_integer((json_int_t)point->count));
 		if (!racks) {

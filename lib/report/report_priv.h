@@ -10,7 +10,7 @@
 #include <base/xml.h>
 #include <model/cluster.h>
 #include <model/curve.h>
-#include <model/latency_summary.h>
+#include <model/latency_table.h>
 
 /* Prints an SVG or PNG file as an <img> that needs no other file. */
 int report_picture(FILE *out, const char *path, const char *alt, struct error *err);

@@ -95,11 +95,6 @@ static json_t *hop_json(ip_address hop)
 	return json_string(text);
 }
 
-static json_t *figure(double value)
-{
-	return isnan(value) ? json_null() : json_real(value);
-}
-
 char *mesh_message_encode(const struct mesh_message *message, const char *prefix, char subject[MESH_SUBJECT_BYTES])
 {
 	const struct latency_entry *entry = &message->entry;
@@ -115,16 +110,16 @@ char *mesh_message_encode(const struct mesh_message *message, const char *prefix
 	root = json_pack(
 		"{s:s, s:o, s:o, s:o, s:f, s:I, s:I, s:I, s:I, s:s, s:i, s:i, s:f, s:f, s:f, s:f, s:o, s:o, s:f, s:f, "
 		"s:s, s:s, s:s, s:s}",
-		"schema", schema, "rtt_p50_us", figure(entry->rtt_p50_us), "rtt_p99_us", figure(entry->rtt_p99_us),
-		"rtt_max_us", figure(entry->rtt_max_us), "loss", entry->loss, "samples", (json_int_t)entry->samples,
-		"updated_at_ns", (json_int_t)entry->updated_at.v, "answered_at_ns", (json_int_t)entry->answered_at.v,
-		"sent_at_ns", (json_int_t)message->sent_at.v, "state", latency_state_names[entry->state], "paths",
-		(int)entry->paths, "paths_covered", (int)entry->paths_covered, "disturbed", (double)entry->disturbed,
-		"error_us", (double)entry->error_us, "peer_stalled", (double)entry->peer_stalled, "peer_stall_us",
-		(double)entry->peer_stall_us, "hop", hop_json(entry->hop), "next_hop", hop_json(entry->next_hop),
-		"hop_us", (double)entry->hop_us, "hop_loss", (double)entry->hop_loss, "src_rack", message->source.rack,
-		"src_pod", message->source.pod, "dst_rack", message->destination.rack, "dst_pod",
-		message->destination.pod);
+		"schema", schema, "rtt_p50_us", json_number_or_null(entry->rtt_p50_us), "rtt_p99_us",
+		json_number_or_null(entry->rtt_p99_us), "rtt_max_us", json_number_or_null(entry->rtt_max_us), "loss",
+		entry->loss, "samples", (json_int_t)entry->samples, "updated_at_ns", (json_int_t)entry->updated_at.v,
+		"answered_at_ns", (json_int_t)entry->answered_at.v, "sent_at_ns", (json_int_t)message->sent_at.v,
+		"state", latency_state_names[entry->state], "paths", (int)entry->paths, "paths_covered",
+		(int)entry->paths_covered, "disturbed", (double)entry->disturbed, "error_us", (double)entry->error_us,
+		"peer_stalled", (double)entry->peer_stalled, "peer_stall_us", (double)entry->peer_stall_us, "hop",
+		hop_json(entry->hop), "next_hop", hop_json(entry->next_hop), "hop_us", (double)entry->hop_us,
+		"hop_loss", (double)entry->hop_loss, "src_rack", message->source.rack, "src_pod", message->source.pod,
+		"dst_rack", message->destination.rack, "dst_pod", message->destination.pod);
 	text = root ? json_dumps(root, JSON_COMPACT) : NULL;
 	json_decref(root);
 	return text;

@@ -33,10 +33,10 @@ int heatmap_save(const struct heatmap *heatmap, const char *path, struct error *
 	return strcmp(path, "a.svg") == 0 ? 0 : error_set(err, EINVAL, "%s", path);
 }
 
-static struct latency_order make_order(const char *matrix, const char *cluster)
+static struct latency_table make_order(const char *matrix, const char *cluster)
 {
 	char paths[2][40] = {"/tmp/nomora-mesh-XXXXXX", "/tmp/nomora-mesh-XXXXXX"};
-	struct latency_order order;
+	struct latency_table order;
 	struct error err = {0};
 
 	for (int i = 0; i < 2; i++) {
@@ -46,7 +46,7 @@ static struct latency_order make_order(const char *matrix, const char *cluster)
 		cr_assert_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
 		close(fd);
 	}
-	cr_assert_eq(latency_order_read(&order, paths[0], cluster ? paths[1] : NULL, NULL, &err), 0, "%s", err.text);
+	cr_assert_eq(latency_table_read(&order, paths[0], cluster ? paths[1] : NULL, NULL, &err), 0, "%s", err.text);
 	unlink(paths[0]);
 	unlink(paths[1]);
 	return order;
@@ -71,7 +71,7 @@ Test(figures_mesh, a_picture_has_the_hosts_by_rack)
 {
 	static const double p99[] = {NAN, NAN, NAN, NAN, 120, NAN, 20, NAN, NAN, 21, NAN, NAN, NAN, 6, NAN, NAN};
 	static const double loss[] = {NAN, NAN, NAN, NAN, 1, NAN, 0.5, NAN, 100, 0, NAN, NAN, NAN, 0, NAN, NAN};
-	struct latency_order order = make_order(small, cluster);
+	struct latency_table order = make_order(small, cluster);
 	struct error err = {0};
 
 	cr_assert_eq(figures_mesh_save(&order, LATENCY_STATISTIC_P99, NULL, "a.svg", &err), 0);
@@ -93,31 +93,31 @@ Test(figures_mesh, a_picture_has_the_hosts_by_rack)
 	cr_assert_eq(figures_mesh_save(&order, LATENCY_STATISTIC_MAX, "mine", "b.svg", &err), -EINVAL);
 	cr_expect_str_eq(drawn.title, "mine");
 	cr_expect_str_eq(drawn.unit, "largest RTT (µs)");
-	latency_order_free(&order);
+	latency_table_free(&order);
 }
 
 Test(figures_mesh, without_a_cluster_there_are_no_racks_and_without_pairs_no_picture)
 {
-	struct latency_order order = make_order(HEADER "h1,h2,10,20,30,0.005,100,1000\n", NULL);
+	struct latency_table order = make_order(HEADER "h1,h2,10,20,30,0.005,100,1000\n", NULL);
 	struct error err = {0};
 
 	cr_assert_eq(figures_mesh_save(&order, LATENCY_STATISTIC_LOSS, NULL, "a.svg", &err), 0);
 	cr_expect_str_eq(subtitle, "2 hosts; hatched or grey: not measured, or no answer");
 	cr_expect(drawn.row_group_count == 0 && drawn.maximum == 1, "%g", drawn.maximum);
-	latency_order_free(&order);
+	latency_table_free(&order);
 	order = make_order(HEADER, NULL);
 	cr_assert_eq(figures_mesh_save(&order, LATENCY_STATISTIC_P50, NULL, "a.svg", &err), -EINVAL);
 	cr_expect_str_eq(err.text, "there are no pairs to draw");
-	latency_order_free(&order);
+	latency_table_free(&order);
 }
 
 /* `count` hosts, half of them in each of two racks; each has a round trip to the next. */
-static struct latency_order make_large(int count, bool racks)
+static struct latency_table make_large(int count, bool racks)
 {
 	char *matrix, *machines;
 	size_t bytes[2];
 	FILE *pairs = open_memstream(&matrix, &bytes[0]), *list = open_memstream(&machines, &bytes[1]);
-	struct latency_order order;
+	struct latency_table order;
 
 	fputs(HEADER, pairs);
 	fputs("{\"schema\": \"nomora.cluster/1\", \"machines\": [", list);
@@ -138,7 +138,7 @@ static struct latency_order make_large(int count, bool racks)
 
 Test(figures_mesh, more_than_three_hundred_hosts_are_drawn_by_rack)
 {
-	struct latency_order order = make_large(302, true);
+	struct latency_table order = make_large(302, true);
 	struct error err = {0};
 
 	cr_assert_eq(figures_mesh_save(&order, LATENCY_STATISTIC_P50, NULL, "a.svg", &err), 0);
@@ -152,28 +152,28 @@ Test(figures_mesh, more_than_three_hundred_hosts_are_drawn_by_rack)
 	check_values((const double[]){150, 151, 302, 301}, 4);
 	cr_assert_eq(figures_mesh_save(&order, LATENCY_STATISTIC_LOSS, NULL, "a.svg", &err), 0);
 	check_values((const double[]){50, 50, 0, 50}, 4);
-	latency_order_free(&order);
+	latency_table_free(&order);
 	order = make_large(300, true);
 	cr_assert_eq(figures_mesh_save(&order, LATENCY_STATISTIC_P50, NULL, "a.svg", &err), 0);
 	cr_expect(drawn.rows == 300 && !drawn.print_values);
-	latency_order_free(&order);
+	latency_table_free(&order);
 	order = make_large(302, false);
 	cr_assert_eq(figures_mesh_save(&order, LATENCY_STATISTIC_P50, NULL, "a.svg", &err), 0);
 	cr_expect_eq(drawn.rows, 302, "without racks there is nothing to fold by");
-	latency_order_free(&order);
+	latency_table_free(&order);
 	order = make_large(24, true);
 	cr_assert_eq(figures_mesh_save(&order, LATENCY_STATISTIC_P50, NULL, "a.svg", &err), 0);
 	cr_expect(drawn.print_values);
-	latency_order_free(&order);
+	latency_table_free(&order);
 	order = make_large(25, true);
 	cr_assert_eq(figures_mesh_save(&order, LATENCY_STATISTIC_P50, NULL, "a.svg", &err), 0);
 	cr_expect_not(drawn.print_values);
-	latency_order_free(&order);
+	latency_table_free(&order);
 }
 
 static char *text;
 
-static const char *print(const struct latency_order *order, enum latency_statistic statistic)
+static const char *print(const struct latency_table *order, enum latency_statistic statistic)
 {
 	struct error err = {0};
 	size_t bytes;
@@ -188,7 +188,7 @@ static const char *print(const struct latency_order *order, enum latency_statist
 
 Test(figures_mesh, a_table_has_a_line_for_each_host_and_one_for_each_relation)
 {
-	struct latency_order order = make_order(small, cluster);
+	struct latency_table order = make_order(small, cluster);
 
 	cr_assert_str_eq(
 		print(&order, LATENCY_STATISTIC_P50),
@@ -206,7 +206,7 @@ Test(figures_mesh, a_table_has_a_line_for_each_host_and_one_for_each_relation)
 		"other racks       2 pairs: p50 110.0 us, p99 120.0 us (medians), worst 130.0 us, loss 50.5 %, 1 pair "
 		"without an answer\n"
 		"rack unknown      1 pairs: p50 5.0 us, p99 6.0 us (medians), worst 7.0 us, loss 0 %\n");
-	latency_order_free(&order);
+	latency_table_free(&order);
 	order = make_order(HEADER "h1,a-long-name-of-a-host-of-30-bytes,,,,1,0,1000\nh1,h2,,,,1,0,1000\n", NULL);
 	cr_assert_str_eq(print(&order, LATENCY_STATISTIC_LOSS),
 			 "loss (share of probes), from row to column\n"
@@ -220,18 +220,18 @@ Test(figures_mesh, a_table_has_a_line_for_each_host_and_one_for_each_relation)
 			 "       -\n"
 			 "\n"
 			 "all               2 pairs: loss 100 %, 2 pairs without an answer\n");
-	latency_order_free(&order);
+	latency_table_free(&order);
 	order = make_order(HEADER, NULL);
 	cr_assert_str_eq(print(&order, LATENCY_STATISTIC_P50), "no pairs\n");
-	latency_order_free(&order);
+	latency_table_free(&order);
 }
 
 Test(figures_mesh, of_more_than_24_hosts_only_the_worst_pairs_are_printed)
 {
-	struct latency_order order = make_large(24, true);
+	struct latency_table order = make_large(24, true);
 
 	cr_assert(strstr(print(&order, LATENCY_STATISTIC_P50), "RTT p50 (µs), from row to column\n") == text);
-	latency_order_free(&order);
+	latency_table_free(&order);
 	order = make_large(25, false);
 	print(&order, LATENCY_STATISTIC_P99);
 	cr_assert(strstr(text,
@@ -246,5 +246,5 @@ Test(figures_mesh, of_more_than_24_hosts_only_the_worst_pairs_are_printed)
 		strstr(text,
 		       "\n\nall              25 pairs: p50 13.0 us, p99 14.0 us (medians), worst 27.0 us, loss 6 %\n"),
 		"%s", text);
-	latency_order_free(&order);
+	latency_table_free(&order);
 }

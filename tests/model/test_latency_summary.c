@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <model/latency_summary.h>
+#include <model/latency_table.h>
 
 static struct latency_matrix *matrix;
 static struct cluster *cluster;

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include <base/error.h>
-#include <model/latency_order.h>
+#include <model/latency_table.h>
 
 /* Returns the name of the statistic with its unit, such as "RTT p50 (µs)". */
 const char *figures_mesh_unit(enum latency_statistic statistic);
@@ -18,14 +18,14 @@ const char *figures_mesh_unit(enum latency_statistic statistic);
  * Draws to the file `path`, .svg or .png, which is written whole or not at all. title NULL: a title that says what is
  * shown, round trips or loss. Returns 0, or -errno with err set.
  */
-int figures_mesh_save(const struct latency_order *order, enum latency_statistic statistic, const char *title,
+int figures_mesh_save(const struct latency_table *order, enum latency_statistic statistic, const char *title,
 		      const char *path, struct error *err);
 
 /*
  * Prints the matrix as a table of hosts by hosts, or only the worst pairs if there are more than 24 hosts; then a
  * summary of the pairs within racks and one of the pairs between racks. Returns 0, or -ENOMEM with err set.
  */
-int figures_mesh_print(const struct latency_order *order, enum latency_statistic statistic, FILE *out,
+int figures_mesh_print(const struct latency_table *order, enum latency_statistic statistic, FILE *out,
 		       struct error *err);
 
 #endif

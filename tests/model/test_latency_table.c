@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include <base/file.h>
-#include <model/latency_order.h>
+#include <model/latency_table.h>
 #include <model/latency_series.h>
 
 static char matrix_path[] = "/tmp/nomora-order-XXXXXX", cluster_path[] = "/tmp/nomora-racks-XXXXXX",
@@ -46,14 +46,14 @@ static void remove_files(void)
 	unlink(out_path);
 }
 
-TestSuite(latency_order, .init = make_files, .fini = remove_files);
+TestSuite(latency_table, .init = make_files, .fini = remove_files);
 
-static struct latency_order read_order(bool with_cluster)
+static struct latency_table read_order(bool with_cluster)
 {
-	struct latency_order order;
+	struct latency_table order;
 	struct error err = {0};
 
-	cr_assert_eq(latency_order_read(&order, matrix_path, with_cluster ? cluster_path : NULL, NULL, &err), 0, "%s",
+	cr_assert_eq(latency_table_read(&order, matrix_path, with_cluster ? cluster_path : NULL, NULL, &err), 0, "%s",
 		     err.text);
 	return order;
 }
@@ -70,7 +70,7 @@ static char *written(void)
 
 #define REST(state, paths, covered) "\"state\": \"" state "\", \"paths\": " paths ", \"paths_covered\": " covered "}"
 
-Test(latency_order, as_json_it_has_hosts_pairs_and_a_summary)
+Test(latency_table, as_json_it_has_hosts_pairs_and_a_summary)
 {
 	static const char expected[] =
 		"{\n"
@@ -122,44 +122,44 @@ Test(latency_order, as_json_it_has_hosts_pairs_and_a_summary)
 		"\"median_p99_us\": 7.0, \"max_us\": 9.0, \"mean_loss\": 0.3333333333333333}\n"
 		"  }\n"
 		"}\n";
-	struct latency_order order = read_order(true);
+	struct latency_table order = read_order(true);
 	struct error err = {0};
 	char *text;
 
-	cr_assert_eq(latency_order_write_json(&order, out_path, &err), 0, "%s", err.text);
+	cr_assert_eq(latency_table_write_json(&order, out_path, &err), 0, "%s", err.text);
 	text = written();
 	cr_assert_str_eq(text, expected);
 	free(text);
-	cr_assert_lt(latency_order_write_json(&order, "/no/such/folder/x", &err), 0);
-	cr_assert_lt(latency_order_write_table(&order, LATENCY_STATISTIC_P50, "/no/such/folder/x", &err), 0);
-	latency_order_free(&order);
+	cr_assert_lt(latency_table_write_json(&order, "/no/such/folder/x", &err), 0);
+	cr_assert_lt(latency_table_write_table(&order, LATENCY_STATISTIC_P50, "/no/such/folder/x", &err), 0);
+	latency_table_free(&order);
 }
 
-Test(latency_order, as_a_table_it_is_square)
+Test(latency_table, as_a_table_it_is_square)
 {
-	struct latency_order order = read_order(false);
+	struct latency_table order = read_order(false);
 	struct error err = {0};
 	char *text;
 
-	cr_assert_eq(latency_order_write_table(&order, LATENCY_STATISTIC_P50, out_path, &err), 0, "%s", err.text);
+	cr_assert_eq(latency_table_write_table(&order, LATENCY_STATISTIC_P50, out_path, &err), 0, "%s", err.text);
 	text = written();
 	cr_assert_str_eq(text, "src,h2,h10,x,z\nh2,,11,7,\nh10,10.5,,,\nx,5,,1,\nz,,,,\n");
 	free(text);
-	cr_assert_eq(latency_order_write_table(&order, LATENCY_STATISTIC_LOSS, out_path, &err), 0, "%s", err.text);
+	cr_assert_eq(latency_table_write_table(&order, LATENCY_STATISTIC_LOSS, out_path, &err), 0, "%s", err.text);
 	text = written();
 	cr_assert_str_eq(text, "src,h2,h10,x,z\nh2,,0,0,1\nh10,0.25,,,\nx,0,,0,\nz,,,,\n");
 	free(text);
-	cr_assert_str_eq(latency_order_rack(&order, 0), "");
-	latency_order_free(&order);
+	cr_assert_str_eq(latency_table_rack(&order, 0), "");
+	latency_table_free(&order);
 }
 
-Test(latency_order, files_that_cannot_be_read_leave_nothing)
+Test(latency_table, files_that_cannot_be_read_leave_nothing)
 {
-	struct latency_order order;
+	struct latency_table order;
 	struct error err = {0};
 
-	cr_assert_eq(latency_order_read(&order, "/no/such/file", NULL, NULL, &err), -ENOENT);
-	cr_assert_eq(latency_order_read(&order, matrix_path, "/no/such/file", NULL, &err), -ENOENT);
+	cr_assert_eq(latency_table_read(&order, "/no/such/file", NULL, NULL, &err), -ENOENT);
+	cr_assert_eq(latency_table_read(&order, matrix_path, "/no/such/file", NULL, &err), -ENOENT);
 	cr_assert(!order.matrix && !order.cluster && !order.hosts);
 }
 

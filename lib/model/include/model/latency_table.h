@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A latency matrix as a table for people, and its summary. The hosts are in order of rack, then of name in version
+ * order (h2 before h10). A host's place is its position in this order, from 0.
+ */
+#ifndef MODEL_LATENCY_TABLE_H
+#define MODEL_LATENCY_TABLE_H
+
+#include <stdint.h>
+
+#include <base/error.h>
+#include <base/progress.h>
+#include <model/cluster.h>
+#include <model/latency_matrix.h>
+
+struct latency_table {
+	struct latency_matrix *matrix;
+	struct cluster *cluster; /* NULL = not given: all hosts are in one rack, "" */
+	uint32_t count;
+	uint32_t *hosts; /* by place: the host's index in the matrix */
+	int64_t *racks;  /* by place: the host's rack, -1 = the host is not in the cluster */
+};
+
+/* Reads both files (cluster_path and bar may be NULL). 0 or -errno with err set. */
+int latency_table_read(struct latency_table *order, const char *matrix_path, const char *cluster_path,
+		       struct progress *bar, struct error *err);
+void latency_table_free(struct latency_table *order);
+
+const char *latency_table_name(const struct latency_table *order, uint32_t place);
+const char *latency_table_rack(const struct latency_table *order, uint32_t place);
+/*
+ * Returns the statistic of the pair from the host at place `row` to the host at place `column`; NAN if the pair was not
+ * measured or has no answer.
+ */
+double latency_table_value(const struct latency_table *order, uint32_t row, uint32_t column,
+			   enum latency_statistic statistic);
+
+/* Writes nomora.mesh/1 to a file ("-" = stdout): every pair, and a summary. Returns 0, or -errno with err set. */
+int latency_table_write_json(const struct latency_table *order, const char *path, struct error *err);
+/*
+ * Writes a square CSV: the first line and the first column are names, cells of pairs that were not measured are empty.
+ */
+int latency_table_write_table(const struct latency_table *order, enum latency_statistic statistic, const char *path,
+			      struct error *err);
+
+/* Without a cluster, all hosts are in the same rack. The rack of a host that is not in the cluster is unknown. */
+enum latency_relation { LATENCY_SAME_RACK, LATENCY_OTHER_RACK, LATENCY_UNKNOWN_RACK, LATENCY_RELATIONS };
+
+/*
+ * Figures over the pairs of one relation; pairs of a host with itself do not count. The times are NAN if no pair has an
+ * answer.
+ */
+struct latency_group {
+	uint64_t pairs, silent, samples;                                /* silent: pairs without an answer */
+	double lowest_p50_us, p50_us, highest_p50_us, p99_us, worst_us; /* p50_us, p99_us: medians; worst_us: maximum */
+	double loss; /* mean over the pairs, 0..1; NAN without pairs */
+};
+
+/* cluster may be NULL. 0 or -ENOMEM. */
+int latency_summarise(const struct latency_matrix *matrix, const struct cluster *cluster,
+		      struct latency_group groups[LATENCY_RELATIONS]);
+
+#endif
