@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include <base/json.h>
 #include <figures/curves.h>
 #include <fitting/curve/agreement.h>
 
@@ -15,11 +16,6 @@ struct comparison {
 	struct agreement agreement;
 	struct agreement_baselines baselines;
 };
-
-static json_t *known_number(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
-}
 
 static json_t *points_json(const struct comparison *comparison)
 {
@@ -53,10 +49,11 @@ static json_t *comparison_json(const struct comparison *comparison)
 					      agreement->worst_at_us, "allowed", agreement->allowed, "points",
 					      (json_int_t)agreement->points, "within", (json_int_t)agreement->within));
 	json_object_set_new(root, "baselines",
-			    json_pack("{s:o, s:o, s:o, s:o}", "first", known_number(comparison->first->baseline_value),
-				      "second", known_number(comparison->second->baseline_value), "difference_percent",
-				      known_number(comparison->baselines.percent), "allowed_percent",
-				      known_number(comparison->baselines.noise_percent)));
+			    json_pack("{s:o, s:o, s:o, s:o}", "first",
+				      json_number_or_null(comparison->first->baseline_value), "second",
+				      json_number_or_null(comparison->second->baseline_value), "difference_percent",
+				      json_number_or_null(comparison->baselines.percent), "allowed_percent",
+				      json_number_or_null(comparison->baselines.noise_percent)));
 	json_object_set_new(root, "points", points_json(comparison));
 	return root;
 }

@@ -4,10 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-static json_t *known_number(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
-}
+#include <base/json.h>
 
 static json_t *candidates_json(const struct fit *fit)
 {
@@ -16,17 +13,18 @@ static json_t *candidates_json(const struct fit *fit)
 	for (size_t i = 0; i < fit->candidate_count; i++) {
 		const struct fit_candidate *candidate = &fit->candidates[i];
 
-		json_array_append_new(
-			array, json_pack("{s:s, s:s, s:o, s:I, s:o, s:o, s:o, s:o, s:f, s:b}", "model",
-					 fit_family_name(candidate->family), "form", curve_form_name(candidate->form),
-					 "threshold_us",
-					 candidate->form == CURVE_FORM_NONE ? json_null()
-									    : known_number(candidate->threshold_us),
-					 "parameters", (json_int_t)candidate->parameters, "chi_square",
-					 known_number(candidate->rss), "aicc", known_number(candidate->aicc), "bic",
-					 known_number(candidate->bic), "cross_validation",
-					 known_number(candidate->cross_validation), "weight", candidate->weight,
-					 "constrained", candidate->constrained));
+		json_array_append_new(array, json_pack("{s:s, s:s, s:o, s:I, s:o, s:o, s:o, s:o, s:f, s:b}", "model",
+						       fit_family_name(candidate->family), "form",
+						       curve_form_name(candidate->form), "threshold_us",
+						       candidate->form == CURVE_FORM_NONE
+							       ? json_null()
+							       : json_number_or_null(candidate->threshold_us),
+						       "parameters", (json_int_t)candidate->parameters, "chi_square",
+						       json_number_or_null(candidate->rss), "aicc",
+						       json_number_or_null(candidate->aicc), "bic",
+						       json_number_or_null(candidate->bic), "cross_validation",
+						       json_number_or_null(candidate->cross_validation), "weight",
+						       candidate->weight, "constrained", candidate->constrained));
 	}
 	return array;
 }
@@ -64,7 +62,8 @@ static json_t *form_json(const struct fit *fit)
 	json_t *form = json_object();
 
 	for (int k = 0; k < CURVE_FORMS; k++)
-		json_object_set_new(form, curve_form_name((enum curve_form)k), known_number(fit->form_probability[k]));
+		json_object_set_new(form, curve_form_name((enum curve_form)k),
+				    json_number_or_null(fit->form_probability[k]));
 	json_object_set_new(form, "open", json_boolean(decision->open));
 	if (!decision->open)
 		return form;
@@ -82,18 +81,19 @@ json_t *fit_to_json(const struct fit *fit)
 {
 	const struct curve *curve = fit->curve;
 	const struct curve_threshold *threshold = &curve->threshold;
-	json_t *at = threshold->form == CURVE_FORM_NONE
-			     ? json_null()
-			     : json_pack("{s:s, s:f, s:o, s:o}", "form", curve_form_name(threshold->form), "at_us",
-					 threshold->at_us, "low_us",
-					 known_number(threshold->has_interval ? threshold->low_us : NAN), "high_us",
-					 known_number(threshold->has_interval ? threshold->high_us : NAN));
+	json_t *at =
+		threshold->form == CURVE_FORM_NONE
+			? json_null()
+			: json_pack("{s:s, s:f, s:o, s:o}", "form", curve_form_name(threshold->form), "at_us",
+				    threshold->at_us, "low_us",
+				    json_number_or_null(threshold->has_interval ? threshold->low_us : NAN), "high_us",
+				    json_number_or_null(threshold->has_interval ? threshold->high_us : NAN));
 
 	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:I, s:I, s:f, s:f, s:o, s:o, s:o, s:o}", "application",
 			 curve->application, "metric", curve->metric, "model", curve->model, "equation",
 			 curve->equation, "reason", fit->reason, "threshold", at, "form", form_json(fit), "runs",
 			 (json_int_t)fit->observations.runs, "levels", (json_int_t)fit->observations.count, "r_squared",
 			 curve->goodness.r_squared, "overdispersion", fit->overdispersion, "pass_dispersion",
-			 known_number(fit->block_dispersion), "candidates", candidates_json(fit), "outliers",
+			 json_number_or_null(fit->block_dispersion), "candidates", candidates_json(fit), "outliers",
 			 outliers_json(&fit->observations), "warnings", warnings_json(fit));
 }

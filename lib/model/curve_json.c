@@ -11,18 +11,12 @@
 
 static const double number_limit = 1e300;
 
-/* A number, or null if it is not known (not finite). */
-static json_t *known_number(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
-}
-
 static json_t *numbers(const double *values, size_t count)
 {
 	json_t *array = json_array();
 
 	for (size_t i = 0; i < count; i++)
-		json_array_append_new(array, known_number(values[i]));
+		json_array_append_new(array, json_number_or_null(values[i]));
 	return array;
 }
 
@@ -88,8 +82,8 @@ static void read_interval(struct json_reader *reader, const json_t *object, cons
 
 static json_t *baseline_json(const struct curve *curve)
 {
-	return json_pack("{s:o, s:o}", "value", known_number(curve->baseline_value), "deviation",
-			 known_number(curve->baseline_deviation));
+	return json_pack("{s:o, s:o}", "value", json_number_or_null(curve->baseline_value), "deviation",
+			 json_number_or_null(curve->baseline_deviation));
 }
 
 static json_t *threshold_json(const struct curve_threshold *threshold)
@@ -135,7 +129,7 @@ static json_t *probability_json(const struct curve_threshold *threshold)
 
 	for (int form = 0; form < CURVE_FORMS; form++)
 		json_object_set_new(object, curve_form_name((enum curve_form)form),
-				    known_number(threshold->probability[form]));
+				    json_number_or_null(threshold->probability[form]));
 	return object;
 }
 
@@ -160,9 +154,9 @@ static json_t *model_json(const struct curve *curve)
 	for (size_t i = 0; i < curve->coefficient_count; i++) {
 		const struct curve_coefficient *c = &curve->coefficients[i];
 
-		json_array_append_new(coefficients,
-				      json_pack("{s:s, s:o, s:o}", "name", c->name, "value", known_number(c->value),
-						"standard_error", known_number(c->standard_error)));
+		json_array_append_new(coefficients, json_pack("{s:s, s:o, s:o}", "name", c->name, "value",
+							      json_number_or_null(c->value), "standard_error",
+							      json_number_or_null(c->standard_error)));
 	}
 	json_object_set_new(model, "coefficients", coefficients);
 	if (!curve->covariance)
@@ -246,9 +240,10 @@ static json_t *goodness_json(const struct curve_goodness *goodness)
 	if (!goodness->known)
 		return json_null();
 	return json_pack("{s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "points", (json_int_t)goodness->points, "parameters",
-			 (json_int_t)goodness->parameters, "rss", known_number(goodness->rss), "chi_square",
-			 known_number(goodness->chi_square), "r_squared", known_number(goodness->r_squared), "aicc",
-			 known_number(goodness->aicc), "bic", known_number(goodness->bic));
+			 (json_int_t)goodness->parameters, "rss", json_number_or_null(goodness->rss), "chi_square",
+			 json_number_or_null(goodness->chi_square), "r_squared",
+			 json_number_or_null(goodness->r_squared), "aicc", json_number_or_null(goodness->aicc), "bic",
+			 json_number_or_null(goodness->bic));
 }
 
 static void read_goodness(struct json_reader *reader, const json_t *root, struct curve_goodness *goodness)
@@ -448,7 +443,7 @@ static json_t *curve_json(const struct curve *curve)
 	const double domain[2] = {curve->domain_low_us, curve->domain_high_us};
 
 	json_object_set_new(root, "baseline", baseline_json(curve));
-	json_object_set_new(root, "baseline_rtt_us", known_number(curve->baseline_rtt_us));
+	json_object_set_new(root, "baseline_rtt_us", json_number_or_null(curve->baseline_rtt_us));
 	json_object_set_new(root, "disturbed_runs", json_integer(curve->disturbed_runs));
 	json_object_set_new(root, "domain_us", numbers(domain, 2));
 	json_object_set_new(root, "beyond_domain", json_pack("{s:s, s:f}", "rule", "smallest", "p", curve->smallest));

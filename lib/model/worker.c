@@ -159,11 +159,6 @@ static json_t *edge_to_json(const struct worker_edge *edge)
 			 "targets", targets);
 }
 
-static json_t *real_or_null(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
-}
-
 json_t *worker_plan_to_json(const struct worker_plan *plan)
 {
 	json_t *edges = json_array();
@@ -174,20 +169,20 @@ json_t *worker_plan_to_json(const struct worker_plan *plan)
 	address_print(plan->address, address);
 	return json_pack("{s:s, s:s, s:I, s:s, s:i, s:I, s:o, s:o, s:I, s:f, s:o}", "schema", "nomora.worker/1", "task",
 			 plan->task, "number", (json_int_t)plan->number, "address", address, "port", (int)plan->port,
-			 "inputs", (json_int_t)plan->inputs, "MBps", real_or_null(plan->MBps), "MB",
-			 real_or_null(plan->MB), "tuple_bytes", (json_int_t)plan->tuple_bytes, "cpu_us", plan->cpu_us,
-			 "edges", edges);
+			 "inputs", (json_int_t)plan->inputs, "MBps", json_number_or_null(plan->MBps), "MB",
+			 json_number_or_null(plan->MB), "tuple_bytes", (json_int_t)plan->tuple_bytes, "cpu_us",
+			 plan->cpu_us, "edges", edges);
 }
 
 json_t *worker_report_to_json(const struct worker_report *report)
 {
-	return json_pack("{s:s, s:s, s:f, s:I, s:I, s:f, s:f, s:I, s:I, s:o, s:o, s:f, s:b}", "schema",
-			 "nomora.worker-report/1", "task", report->task, "s", report->s, "received",
-			 (json_int_t)report->received, "sent", (json_int_t)report->sent, "received_MBps",
-			 report->received_MBps, "sent_MBps", report->sent_MBps, "lost", (json_int_t)report->lost,
-			 "duplicated", (json_int_t)report->duplicated, "latency_p50_us",
-			 real_or_null(report->latency_p50_us), "latency_p99_us", real_or_null(report->latency_p99_us),
-			 "gap_ms", report->gap_ms, "done", (int)report->done);
+	return json_pack(
+		"{s:s, s:s, s:f, s:I, s:I, s:f, s:f, s:I, s:I, s:o, s:o, s:f, s:b}", "schema", "nomora.worker-report/1",
+		"task", report->task, "s", report->s, "received", (json_int_t)report->received, "sent",
+		(json_int_t)report->sent, "received_MBps", report->received_MBps, "sent_MBps", report->sent_MBps,
+		"lost", (json_int_t)report->lost, "duplicated", (json_int_t)report->duplicated, "latency_p50_us",
+		json_number_or_null(report->latency_p50_us), "latency_p99_us",
+		json_number_or_null(report->latency_p99_us), "gap_ms", report->gap_ms, "done", (int)report->done);
 }
 
 static void read_report(struct json_reader *reader, const json_t *root, struct worker_report *report)
