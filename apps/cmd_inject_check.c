@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include <base/log.h>
-#include <injector/check/report.h>
+#include <injector/check/delays.h>
 
 struct settings {
 	double expect_us, expect_ab_us, expect_ba_us;

@@ -12,7 +12,6 @@
 #include <base/stop.h>
 #include <injector/load/etc.h>
 #include <injector/load/load.h>
-#include <injector/load/report.h>
 
 struct settings {
 	int mode, gap; /* gap and rate_per_s are negative if not given */

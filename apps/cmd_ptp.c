@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include <base/stop.h>
-#include <probe/ptp/report.h>
+#include <probe/ptp/measure.h>
 
 struct ptp_settings {
 	bool peer_delay, e2e, l2, udp4, udp6, dpdk, json;

@@ -9,7 +9,7 @@
 
 #include <base/program.h>
 #include <base/stop.h>
-#include <injector/sweep/report.h>
+#include <injector/sweep/sweeper.h>
 #include <lab/sweep/world.h>
 
 static const struct option_usage usage = {

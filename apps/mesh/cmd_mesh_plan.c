@@ -7,7 +7,7 @@
 
 #include <base/json.h>
 #include <model/latency_live.h>
-#include <probe/plan/sync.h>
+#include <probe/plan/plan.h>
 
 struct plan_settings {
 	const char *output, *state, *cluster, *live;

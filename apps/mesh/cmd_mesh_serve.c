@@ -6,7 +6,7 @@
 
 #include <base/stop.h>
 #include <model/option_rows.h>
-#include <probe/serve/daemon.h>
+#include <probe/serve/pages.h>
 
 struct serve_settings {
 	const char *address;

@@ -6,7 +6,7 @@
 #include <float.h>
 #include <stdlib.h>
 
-#include "nonlinear_starts_priv.h"
+#include "nonlinear_priv.h"
 
 enum { POLISH_STEPS = 200, FURTHER_ITERATIONS = 200, AGREEING_ENOUGH = 3 };
 

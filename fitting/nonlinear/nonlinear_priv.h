@@ -6,6 +6,7 @@
 #ifndef FITTING_NONLINEAR_PRIV_H
 #define FITTING_NONLINEAR_PRIV_H
 
+#include <base/rng.h>
 #include <fitting/nonlinear/nonlinear.h>
 
 #include "arena_priv.h"
@@ -128,5 +129,12 @@ bool polish_run(struct polish *polish, long double *values, int steps_maximum);
  * number is not finite.
  */
 bool polish_covariance_root(struct polish *polish, const long double *values);
+
+/*
+ * Sets `values` to further start number `start` (from 1), which is made from the start `given`. Both are free vectors.
+ * Overwrites the region's scratch.
+ */
+void nonlinear_further_start(struct trust_region *region, struct rng *rng, int start, const double *given,
+			     double *values);
 
 #endif

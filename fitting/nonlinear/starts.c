@@ -4,7 +4,7 @@
  * wrong unit). So the first further starts multiply all nonlinear parameters by one power of ten, and compute the
  * linear parameters by least squares.
  */
-#include "nonlinear_starts_priv.h"
+#include "nonlinear_priv.h"
 
 #include <math.h>
 

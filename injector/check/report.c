@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <injector/check/report.h>
+#include <injector/check/delays.h>
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <injector/load/report.h>
+#include <injector/load/load.h>
 
 #include <errno.h>
 #include <string.h>

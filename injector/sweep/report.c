@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <injector/sweep/report.h>
+#include <injector/sweep/sweeper.h>
 
 #include <errno.h>
 #include <math.h>

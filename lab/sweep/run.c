@@ -11,7 +11,7 @@
 #include <base/process.h>
 #include <base/progress.h>
 #include <base/stop.h>
-#include <injector/sweep/report.h>
+#include <injector/sweep/sweeper.h>
 
 #include "world_priv.h"
 

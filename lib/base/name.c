@@ -88,3 +88,25 @@ void name_print_quoted(FILE *out, const char *text)
 	}
 	fputc('"', out);
 }
+
+void xml_print(FILE *out, const char *text)
+{
+	for (; *text; text++) {
+		switch (*text) {
+		case '&':
+			fputs("&amp;", out);
+			break;
+		case '<':
+			fputs("&lt;", out);
+			break;
+		case '>':
+			fputs("&gt;", out);
+			break;
+		case '"':
+			fputs("&quot;", out);
+			break;
+		default:
+			fputc(*text, out);
+		}
+	}
+}

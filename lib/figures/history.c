@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <figures/history.h>
+#include <figures/mesh.h>
 
 #include <errno.h>
 #include <math.h>

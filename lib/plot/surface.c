@@ -9,7 +9,7 @@
 #include <cairo-svg.h>
 
 #include <base/file.h>
-#include <base/xml.h>
+#include <base/name.h>
 #include <plot/chart.h>
 
 #include "surface_priv.h"

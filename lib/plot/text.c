@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include <base/xml.h>
+#include <base/name.h>
 #include <plot/chart.h>
 
 #include "text_priv.h"

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include <base/error.h>
-#include <base/xml.h>
+#include <base/name.h>
 #include <model/cluster.h>
 #include <model/curve.h>
 #include <model/latency_table.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <probe/plan/sync.h>
+#include <probe/plan/plan.h>
 
 #include <errno.h>
 #include <limits.h>

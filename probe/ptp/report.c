@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <probe/ptp/report.h>
+#include <probe/ptp/measure.h>
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <probe/serve/daemon.h>
 
 #include <errno.h>
 #include <poll.h>

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include <base/xml.h>
+#include <base/name.h>
 #include <probe/serve/pages.h>
 #include <probe/verdict/patterns.h>
 

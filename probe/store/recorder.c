@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <probe/store/recorder.h>
 
 #include <errno.h>
 #include <pthread.h>

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <figures/history.h>
+#include <figures/mesh.h>
 #include <plot/chart.h>
 
 /*

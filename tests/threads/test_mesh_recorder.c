@@ -12,7 +12,6 @@
 
 #include <base/ns.h>
 #include <model/latency_live.h>
-#include <probe/store/recorder.h>
 #include <probe/store/store.h>
 
 enum { HOSTS = 4, ROUNDS = 400, STARTS = 3 };

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <injector/check/report.h>
+#include <injector/check/delays.h>
 #include <injector/pcapng/reader.h>
 
 #include "../pcapng/made_file.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include <base/histogram.h>
-#include <injector/load/report.h>
+#include <injector/load/load.h>
 
 static void expect(const char *text, const char *host, const char *port)
 {

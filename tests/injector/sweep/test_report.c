@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <injector/sweep/report.h>
+#include <injector/sweep/sweeper.h>
 
 static struct sweep_plan plan;
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include <model/latency_live.h>
-#include <probe/plan/sync.h>
+#include <probe/plan/plan.h>
 
 enum { HOSTS = 40 };
 

@@ -9,7 +9,7 @@
 
 #include <jansson.h>
 
-#include <probe/ptp/report.h>
+#include <probe/ptp/measure.h>
 
 /* Round trips of 2000 and 4000 ns; the second sample has nothing else. */
 static struct ptp_sample samples[] = {{.round_trip = {2000}, .out = {1500}, .back = {500}, .offset = {-500}},

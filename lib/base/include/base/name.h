@@ -34,4 +34,7 @@ const char *name_nearest(const char *typed, const char *const *names);
  */
 void name_print_quoted(FILE *out, const char *text);
 
+/* Prints text escaped for XML and HTML, also for use within double quotes. */
+void xml_print(FILE *out, const char *text);
+
 #endif

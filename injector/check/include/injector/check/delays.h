@@ -8,6 +8,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+
+#include <jansson.h>
 
 #include <base/error.h>
 #include <base/histogram.h>
@@ -40,5 +43,24 @@ struct check_report {
 int check_delays(const char *path, const double expected_us[CHECK_DIRECTIONS], struct check_report *report,
 		 struct error *err);
 void check_report_free(struct check_report *report);
+
+/* Compares recomputed delays with a limit, and reports them as text and as JSON (nomora.inject-check/1). */
+
+struct check_limit {
+	double limit_us;   /* limit for the `percentile` of the deviation, us; 0 = no limit */
+	double percentile; /* the percentile of the deviation to compare with limit_us, 0..100 */
+};
+
+/*
+ * Returns false if there is no limit. Otherwise returns true if, in one of the directions,
+ * - the percentile of the deviation is above the limit, or
+ * - a packet is early, missing, extra or reordered,
+ * or if no packet of either direction was matched.
+ */
+bool check_report_over_limit(const struct check_report *report, const struct check_limit *limit);
+
+void check_report_print(const struct check_report *report, FILE *out);
+/* `path` is the file name as the user gave it. Returns NULL if out of memory. */
+json_t *check_report_to_json(const struct check_report *report, const char *path, const struct check_limit *limit);
 
 #endif

@@ -14,6 +14,9 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+
+#include <jansson.h>
 
 #include <base/error.h>
 #include <base/histogram.h>
@@ -71,5 +74,21 @@ struct load_result {
  */
 int load_run(const struct load_settings *settings, struct load_result *result, struct error *err);
 void load_result_free(struct load_result *result);
+
+/* Reports the result of a load as text and as JSON. `server` is the name as the user gave it. */
+
+extern const char *const load_mode_names[]; /* by enum load_mode, NULL at the end */
+
+/*
+ * Splits "HOST", "HOST:PORT" or "[IPv6]:PORT". *host and *port point into `text`, which is modified; the default port
+ * is 11211. Returns 0, or -EINVAL with err set.
+ */
+int load_split_server(char *text, const char **host, const char **port, struct error *err);
+
+void load_print(const struct load_settings *settings, const char *server, const struct load_result *result, FILE *out);
+/* If no request was answered in the measured time, logs a warning with the likely cause and returns true. */
+bool load_explain_nothing(const struct load_settings *settings, const struct load_result *result);
+/* Returns JSON (nomora.load/1), or NULL if out of memory. */
+json_t *load_to_json(const struct load_settings *settings, const char *server, const struct load_result *result);
 
 #endif

@@ -17,7 +17,7 @@
 #include <base/options.h>
 #include <model/latency_live.h>
 #include <probe/nats/message.h>
-#include <probe/store/recorder.h>
+#include <probe/store/store.h>
 
 struct mesh_bus_options {
 	const char *url;            /* nats://... or tls://... */

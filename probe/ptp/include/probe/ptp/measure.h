@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <base/error.h>
 #include <base/ns.h>
@@ -80,5 +81,12 @@ enum ptp_quantity { PTP_DELAY, PTP_OFFSET, PTP_OUT, PTP_BACK, PTP_QUANTITIES };
 int ptp_figures(const struct ptp_samples *samples, enum ptp_quantity quantity, struct ptp_figures *figures);
 
 void ptp_result_free(struct ptp_result *result);
+
+/* Prints the results of a PTP measurement, as text and as JSON. */
+
+/* Prints the counts, the other clock and one line per quantity. Returns 0, or -ENOMEM with err set. */
+int ptp_result_print(const struct ptp_result *result, FILE *out, struct error *err);
+/* Writes nomora.ptp/1; path "-" = stdout. Returns 0, or -errno with err set. */
+int ptp_result_write_json(const struct ptp_result *result, const char *path, struct error *err);
 
 #endif

@@ -8,8 +8,15 @@
 #ifndef MESH_PAGES_H
 #define MESH_PAGES_H
 
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <base/error.h>
 #include <base/ns.h>
 #include <model/latency_live.h>
+#include <model/latency_matrix.h>
+#include <probe/store/store.h>
 #include <serve/serve.h>
 
 struct mesh_pages {
@@ -21,5 +28,19 @@ struct mesh_pages {
 
 /* For serve_create(); the context is a struct mesh_pages. */
 extern const struct serve_route mesh_pages_routes[];
+
+/* Serves the pages of a live matrix over HTTP and records its history, until stopped. One call per process. */
+
+struct mesh_pages_daemon {
+	const char *live_path, *address; /* address: IPv4 */
+	uint16_t port;                   /* 0 = any free port */
+	enum latency_statistic statistic;
+	struct ns max_age;                    /* older pairs are stale; 0 = no limit */
+	struct mesh_recorder_options history; /* store_path NULL = no history; its live_path is ignored */
+};
+
+/* Prints the served address to `out`, and returns when *stop is set. Returns 0, or -errno with err set. */
+int mesh_pages_run(const struct mesh_pages_daemon *daemon, const volatile sig_atomic_t *stop, FILE *out,
+		   struct error *err);
 
 #endif

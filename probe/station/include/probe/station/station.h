@@ -14,7 +14,7 @@
 #include <base/error.h>
 #include <base/options.h>
 #include <probe/agent/group.h>
-#include <probe/store/recorder.h>
+#include <probe/store/store.h>
 
 struct station_settings {
 	const char *address, *peers_path, *name, *gateway, *row_path, *samples_path, *slot, *allow, *live_path, *vlan,
