@@ -14,6 +14,7 @@
 #include <base/hash_table.h>
 #include <sched/flownet/flownet.h>
 #include <sched/live/live.h>
+#include <sched/round/round.h>
 
 struct live_curve {
 	char *name; /* NULL: free entry */
@@ -73,11 +74,11 @@ struct live {
 	int64_t *hosts; /* [host_count] machine of each host of the latency matrix, -1: not in the cluster; host_count
 			   is 0 after a machine was added or removed */
 	size_t host_count, host_capacity;
-	uint32_t on_the_move; /* number of moving tasks */
-	uint64_t round;       /* number of the present round, from 1 */
-	bool inside;          /* live_step() is running: the calls that it makes itself are not recorded */
-	bool closed;          /* live_open_moves() closed the moves */
-	bool blocked; /* a task was not placed because its slot is still in use by a task whose move was refused */
+	uint32_t on_the_move;         /* number of moving tasks */
+	uint64_t round;               /* number of the present round, from 1 */
+	bool inside;                  /* live_step() is running: the calls that it makes itself are not recorded */
+	bool closed;                  /* live_open_moves() closed the moves */
+	struct round_outcome outcome; /* of the last round */
 	uint32_t up_count,
 		draining_count; /* at the last round: number of machines in the network, and of draining machines */
 	double expired_s;       /* live_expire() has withdrawn the measurements made before this time */
@@ -186,7 +187,7 @@ int live_decide(struct live *live, const struct live_decision *what, const struc
 int live_place(struct live *live, struct live_job *job, struct live_task *task, double now_s);
 void live_decision_clear(struct live_decision *decision);
 
-/* moves.c: makes or refuses move `number` of the network's proposals. 0 or -errno. */
+/* moves.c: makes or refuses move `number` of the network's proposals. Returns as `take` of struct round_options. */
 int live_take_move(struct live *live, const struct flownet_move *move, size_t number, struct live_job *job,
 		   struct live_task *task, double now_s);
 /* Refuses the network's proposal that a running task waits in favour of a root or of other jobs. */

@@ -145,8 +145,6 @@ static int make_move(struct live *live, size_t number, struct live_job *job, str
 {
 	int code = flownet_reserve(live->net, number);
 
-	if (code == -EBUSY || code == -ESTALE)
-		return 0;
 	if (code < 0)
 		return code;
 	task->origin = task->machine;
@@ -167,17 +165,19 @@ int live_take_move(struct live *live, const struct flownet_move *move, size_t nu
 {
 	bool drains = live->machines[task->machine].state == LIVE_DRAINING;
 	struct live_decision what = {.kind = LIVE_MOVE, .at_s = now_s, .drains = drains};
+	int code;
 
 	if (judge(live, job, task, move->to, drains, now_s) != LIVE_REFUSED_NOT)
-		return 0;
+		return -EPERM;
 	what.gain = task->gain;
 	if (live->settings.migration != LIVE_MIGRATE_ADVISE || drains)
 		return make_move(live, number, job, task, &what, move->to);
 	if (task->advised_to == move->to)
-		return 0; /* this move was already advised */
+		return -EPERM; /* this move was already advised */
 	task->advised_to = move->to;
 	what.kind = LIVE_ADVICE;
-	return live_decide(live, &what, job, task, move->from, move->to);
+	code = live_decide(live, &what, job, task, move->from, move->to);
+	return code == 0 ? -EPERM : code;
 }
 
 void live_refuse_eviction(struct live *live, struct live_task *task)

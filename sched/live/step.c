@@ -6,17 +6,20 @@
 
 #include "live_priv.h"
 
+/* The context of a round's functions. */
+struct round {
+	struct live *live;
+	double now_s;
+};
+
 static int take_place(struct live *live, const struct flownet_move *move, size_t number, struct live_job *job,
 		      struct live_task *task, double now_s)
 {
 	int code;
 
 	if (task->retry_s > 0 || task->state != LIVE_WAITING || !live_fit_for(live, job, task, move->to))
-		return 0;
+		return -EPERM;
 	code = flownet_reserve(live->net, number);
-	live->blocked = live->blocked || code == -EBUSY;
-	if (code == -EBUSY || code == -ESTALE)
-		return 0; /* the next round proposes this placement again if it is still the best */
 	if (code < 0)
 		return code;
 	task->machine = move->to;
@@ -30,83 +33,37 @@ static int take_place(struct live *live, const struct flownet_move *move, size_t
  * True for a move that does not wait for a gain: from a draining machine, or from one that is unreachable from the
  * root.
  */
-static bool is_urgent(const struct live *live, const struct flownet_move *move)
+static bool is_urgent(void *context, const struct flownet_move *move)
 {
+	const struct live *live = ((struct round *)context)->live;
 	const struct live_job *job = live->jobs[move->job];
 
 	return move->from != FLOWNET_NONE && (live->machines[move->from].state == LIVE_DRAINING ||
 					      live_is_cut_off(live, job, &job->tasks[move->task], move->from));
 }
 
-static int take_proposal(struct live *live, const struct flownet_move *move, size_t number, double now_s)
+/*
+ * Carries out or refuses a proposal. Refuses every proposal that a running task waits again in favour of a root or of
+ * other jobs: running tasks are never evicted.
+ */
+static int take(void *context, const struct flownet_move *move, size_t number)
 {
+	const struct round *round = context;
+	struct live *live = round->live;
 	struct live_job *job = live->jobs[move->job];
 	struct live_task *task = &job->tasks[move->task];
 
-	if (move->to == FLOWNET_NONE) {
-		live_refuse_eviction(live, task);
-		return 0;
-	}
-	if (move->from != FLOWNET_NONE && task->machine != move->from)
-		return 0; /* it has moved; a move of its root in this round made this proposal count as not urgent */
-	return move->from == FLOWNET_NONE ? take_place(live, move, number, job, task, now_s)
-					  : live_take_move(live, move, number, job, task, now_s);
+	if (move->from == FLOWNET_NONE)
+		return take_place(live, move, number, job, task, round->now_s);
+	if (move->to != FLOWNET_NONE)
+		return live_take_move(live, move, number, job, task, round->now_s);
+	live_refuse_eviction(live, task);
+	return -EPERM;
 }
 
-/*
- * Carries out or refuses the network's proposals, the urgent moves first, because the number of moves is limited.
- * Refuses every proposal that a running task waits again in favour of a root or of other jobs: running tasks are never
- * evicted.
- */
-static int take_proposals(struct live *live, const struct flownet_round *round, double now_s)
+static int hold_refused(void *context, bool hold)
 {
-	for (int pass = 0; pass < 2; pass++) {
-		for (size_t i = 0; i < round->move_count; i++) {
-			const struct flownet_move *move = &round->moves[i];
-			int code = 0;
-
-			if (move->to != move->from && is_urgent(live, move) == (pass == 0))
-				code = take_proposal(live, move, i, now_s);
-			if (code < 0)
-				return code;
-		}
-	}
-	return 0;
-}
-
-static int propose(struct live *live, double now_s, struct error *err)
-{
-	struct flownet_round round;
-	int code = flownet_propose(live->net, &round, err);
-
-	live->totals.rounds++;
-	live->totals.last_round_s += round.apply_s + round.solve_s + round.extract_s;
-	live->totals.solver_s += round.apply_s + round.solve_s + round.extract_s;
-	if (code == 0 && placer_order(live->placer, &round) < 0)
-		code = live_out_of_memory(err);
-	if (code == 0 && take_proposals(live, &round, now_s) < 0)
-		code = live_out_of_memory(err);
-	return code;
-}
-
-/*
- * Call it if a task was not placed because the move that should have freed its slot was refused. Repeats the round
- * without moves of the jobs whose moves were refused, so that the network proposes another slot. A repetition may
- * refuse moves of further jobs, so the number of repetitions is limited.
- */
-static int propose_without_moves(struct live *live, double now_s, struct error *err)
-{
-	enum { TIMES_MOST = 8 };
-	int code = 0, released;
-
-	for (int times = 0; times < TIMES_MOST && code == 0 && live->blocked; times++) {
-		live->blocked = false;
-		code = live_hold_refused(live, true);
-		if (code == 0)
-			code = propose(live, now_s, err);
-	}
-	released = live_hold_refused(live, false);
-	return code == 0 ? released : code;
+	return live_hold_refused(((struct round *)context)->live, hold);
 }
 
 static void count_machines(struct live *live)
@@ -118,29 +75,21 @@ static void count_machines(struct live *live)
 	}
 }
 
-/*
- * Runs a round: if the policy places roots first and a root waits, places the waiting roots before the other tasks
- * (NoMora 5.2).
- */
 static int run_round(struct live *live, double now_s, struct error *err)
 {
+	struct round round = {live, now_s};
+	const struct round_options options = {
+		.context = &round, .take = take, .is_urgent = is_urgent, .hold_refused = hold_refused};
 	int code, settled;
 
-	live->totals.last_round_s = 0;
-	live->blocked = false;
 	live->look_again_s = INFINITY;
 	live->round++;
 	code = live_gangs_try(live, now_s);
-	if (code == 0 && live->settings.policy->root_first && flownet_a_root_waits(live->net)) {
-		code = flownet_hold_others(live->net, true);
-		if (code == 0)
-			code = propose(live, now_s, err);
-		flownet_hold_others(live->net, false);
-	}
 	if (code == 0)
-		code = propose(live, now_s, err);
-	if (code == 0 && live->blocked)
-		code = propose_without_moves(live, now_s, err);
+		code = round_run(live->placer, &options, &live->outcome, err);
+	live->totals.rounds += live->outcome.solves;
+	live->totals.last_round_s = live->outcome.seconds;
+	live->totals.solver_s += live->outcome.seconds;
 	settled = live_gangs_settle(live, code < 0, now_s);
 	return code == 0 && settled < 0 ? live_out_of_memory(err) : code;
 }

@@ -71,6 +71,7 @@ void live_destroy(struct live *live)
 	free(live->removed);
 	for (size_t d = 0; d < live->decision_count; d++)
 		live_decision_clear(&live->decisions[d]);
+	round_outcome_free(&live->outcome);
 	placer_destroy(live->placer);
 	latency_view_destroy(live->view);
 	cost_layout_destroy(live->layout);

@@ -146,9 +146,9 @@ static void print_totals(const struct place_world *world, const struct place_out
 		fprintf(out, "; worst task %.1f %%\n%" PRId64 " of these tasks are in their root's rack\n",
 			100 * totals->worst_performance, totals->in_root_rack);
 	fprintf(out, "Solved by %s in %.3f ms", last->algorithm, outcome->seconds * 1e3);
-	if (outcome->refused > 0)
-		fprintf(out, ", not optimal (refused moves to machines that the root cannot reach: %" PRId64 ")",
-			outcome->refused);
+	if (outcome->round.unreachable > 0)
+		fprintf(out, ", not optimal (refused moves to machines that the root cannot reach: %" PRIu64 ")",
+			outcome->round.unreachable);
 	else if (last->verified)
 		fputs(", proved optimal", out);
 	fprintf(out, "; cost %" PRId64 "; sum of 100/performance %" PRId64 "\n", outcome->round.cost,
@@ -257,9 +257,9 @@ int place_print_json(const struct place_world *world, const struct place_outcome
 		.cost = outcome->round.cost,
 		.unscheduled = last->unscheduled,
 		.unrouted = last->unrouted,
-		.refused = outcome->refused,
+		.refused = (int64_t)outcome->round.unreachable,
 		.seconds = outcome->seconds,
-		.verified = last->verified && outcome->refused == 0,
+		.verified = last->verified && outcome->round.unreachable == 0,
 	};
 	bool written = placement_print_begin(out, placer_policy(world->placer)->name, &settings);
 

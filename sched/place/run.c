@@ -142,62 +142,38 @@ static void warn_of_capped(const struct place_world *world, const struct place_o
 		    outcome->longest_wait_s, floor(enough / digit) * digit);
 }
 
-/* The context of decide(). */
-struct judge {
-	const struct place_world *world;
-	int64_t refused;
+/* The context of before_others() in the last round. */
+struct last_round {
+	struct place_world *world;
+	struct place_outcome *outcome;
 };
 
-/*
- * Refuses moves to a machine that is unreachable from the root's machine: the task then waits or, if it runs, stays
- * where it is. Only policies that do not use latencies propose such moves. The answer is then not optimal.
- */
-static enum round_decision decide(void *context, const struct flownet_move *move)
+static int before_others(void *context)
 {
-	struct judge *judge = context;
-	const struct flownet *net = placer_net(judge->world->placer);
-	int32_t root = flownet_root_machine(net, move->job);
+	const struct last_round *last = context;
+	struct explain_scene scene = place_scene(last->world);
 
-	if (move->to == FLOWNET_NONE || root == FLOWNET_NONE || move->task == flownet_root_task(net, move->job) ||
-	    !isinf(latency_view_get(judge->world->view, (uint32_t)root, (uint32_t)move->to, NULL)))
-		return ROUND_APPLY;
-	judge->refused++;
-	return ROUND_REFUSE;
+	progress_update(last->world->progress, 3, "placing the other tasks");
+	return explain_before(&scene, &last->outcome->explanation);
 }
 
-static struct round_options round_options_of(struct judge *judge)
+/* Runs a round. Of the last one, also prepares the explanation and writes the network. */
+static int run_round(struct place_world *world, bool is_last, struct place_outcome *outcome, struct error *err)
 {
-	return (struct round_options){.decide = judge->world->loaded.unanswered > 0 ? decide : NULL, .context = judge};
-}
+	struct last_round last = {world, outcome};
+	bool network = is_last && (world->settings->dump_dimacs || world->settings->draw);
+	struct round_options options = {.context = &last,
+					.before_others = is_last ? before_others : NULL,
+					.whole_cost = is_last,
+					.keep_network = network};
+	int code = round_run(world->placer, &options, &outcome->round, err);
 
-/* Runs the last round, prepares its explanation and writes its network. */
-static int run_last_round(struct place_world *world, struct place_outcome *outcome, struct error *err)
-{
-	const struct place_settings *settings = world->settings;
-	struct judge judge = {.world = world};
-	struct round_options options = round_options_of(&judge);
-	struct explain_scene scene = place_scene(world);
-	int code;
-
-	options.whole_cost = true;
-	options.keep_network = settings->dump_dimacs || settings->draw;
-	code = round_place_roots(world->placer, &options, &outcome->round, err);
-	progress_update(world->progress, 3, "placing the other tasks");
-	if (code == 0 && explain_before(&scene, &outcome->explanation) != 0)
-		code = error_set(err, ENOMEM, "out of memory");
-	if (code == 0)
-		code = round_place_others(world->placer, &options, &outcome->round, err);
-	outcome->refused = judge.refused;
-	if (code == 0 && options.keep_network)
-		code = write_network(world, &outcome->round.network, err);
-	return code;
+	return code == 0 && network ? write_network(world, &outcome->round.network, err) : code;
 }
 
 static int run_rounds(struct place_world *world, struct place_outcome *outcome, struct error *err)
 {
 	const struct place_settings *settings = world->settings;
-	struct judge judge = {.world = world};
-	struct round_options options = round_options_of(&judge);
 	int code = 0;
 
 	progress_update(world->progress, 2, "placing roots");
@@ -205,8 +181,7 @@ static int run_rounds(struct place_world *world, struct place_outcome *outcome, 
 		if (round > 1)
 			flownet_time_passed(placer_net(world->placer), settings->round_s);
 		note_capped(world, outcome);
-		code = round == settings->rounds ? run_last_round(world, outcome, err)
-						 : round_run(world->placer, &options, &outcome->round, err);
+		code = run_round(world, round == settings->rounds, outcome, err);
 		outcome->solves += outcome->round.solves;
 		outcome->seconds += outcome->round.seconds;
 		if (code == 0 && round == 1 && settings->rounds > 1 && flownet_prepare(placer_net(world->placer)) != 0)

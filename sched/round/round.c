@@ -7,6 +7,17 @@
 
 #include <base/array.h>
 
+/*
+ * A repetition without the moves that were refused may refuse moves of further jobs: this is the maximum number of
+ * repetitions.
+ */
+enum { REPETITIONS_MOST = 8 };
+
+static int failed(int code, struct error *err)
+{
+	return code == 0 ? 0 : error_set(err, -code, "%s", code == -ENOMEM ? "out of memory" : strerror(-code));
+}
+
 static int append_moves(struct round_outcome *outcome, const struct flownet_move *moves, size_t count)
 {
 	size_t needed = outcome->move_count + count;
@@ -22,101 +33,120 @@ static int append_moves(struct round_outcome *outcome, const struct flownet_move
 	return 0;
 }
 
-static int carry_out(struct flownet *net, size_t number, const struct flownet_move *move, enum round_decision decision)
+/* True if the policy does not use latencies and proposes a machine that the task's root cannot reach. */
+static bool is_unreachable(struct placer *placer, const struct flownet_move *move)
 {
-	bool waits = move->to == FLOWNET_NONE; /* to let a task wait takes no time */
+	const struct flownet *net = placer_net(placer);
+	int32_t root = flownet_root_machine(net, move->job);
 
-	return decision == ROUND_RESERVE && !waits ? flownet_reserve(net, number) : flownet_apply(net, number);
+	return !placer_policy(placer)->cached_rows && move->to != FLOWNET_NONE && root != FLOWNET_NONE &&
+	       move->task != flownet_root_task(net, move->job) &&
+	       placer_latency_cost(placer, move->job, (uint32_t)root, (uint32_t)move->to) > COST_MAXIMUM;
 }
 
-/*
- * Lets the caller decide on each move, and carries out the moves that are not refused. If a move fails because its slot
- * is still in use, tries it again after other moves have succeeded. Returns 0 or -ENOMEM.
- */
-static int decide_moves(struct flownet *net, const struct round_options *options, struct round_outcome *outcome)
+static int take(struct placer *placer, const struct round_options *options, struct round_outcome *outcome,
+		size_t number)
+{
+	const struct flownet_move *move = &outcome->last.moves[number];
+	int code;
+
+	if (is_unreachable(placer, move)) {
+		outcome->unreachable++;
+		return -EPERM;
+	}
+	code = options->take ? options->take(options->context, move, number)
+			     : flownet_apply(placer_net(placer), number);
+	return code == 0 ? append_moves(outcome, move, 1) : code;
+}
+
+/* A root is placed before the tasks that must reach it. */
+static bool is_urgent(struct placer *placer, const struct round_options *options, const struct flownet_move *move)
+{
+	return (move->from == FLOWNET_NONE && move->task == flownet_root_task(placer_net(placer), move->job)) ||
+	       (options->is_urgent && options->is_urgent(options->context, move));
+}
+
+/* Takes the open proposals, or only the urgent ones, until those that are left wait for a slot that nobody leaves. */
+static int take_open(struct placer *placer, const struct round_options *options, struct round_outcome *outcome,
+		     bool *closed, bool urgent)
 {
 	const struct flownet_round *last = &outcome->last;
-	enum round_decision *decisions = calloc(last->move_count + 1, sizeof *decisions);
-	bool progress = true;
-	int code = decisions ? 0 : -ENOMEM;
+	bool again = true;
 
-	for (size_t i = 0; i < last->move_count && code == 0; i++)
-		decisions[i] = options->decide(options->context, &last->moves[i]);
-	while (progress && code == 0) {
-		progress = false;
-		for (size_t i = 0; i < last->move_count && code == 0; i++) {
-			int moved;
+	while (again) {
+		bool busy = false;
 
-			if (decisions[i] == ROUND_REFUSE)
+		again = false;
+		for (size_t i = 0; i < last->move_count; i++) {
+			int code;
+
+			if (closed[i] || (urgent && !is_urgent(placer, options, &last->moves[i])))
 				continue;
-			moved = carry_out(net, i, &last->moves[i], decisions[i]);
-			if (moved == -EBUSY)
-				continue;
-			decisions[i] = ROUND_REFUSE; /* not again: it is done, or an event has made it invalid */
-			progress = true;
-			code = moved == 0 ? append_moves(outcome, &last->moves[i], 1) : moved == -ENOMEM ? moved : 0;
+			code = take(placer, options, outcome, i);
+			if (code < 0 && code != -EBUSY && code != -ESTALE && code != -EPERM)
+				return code;
+			closed[i] = code != -EBUSY;
+			busy = busy || code == -EBUSY;
+			again = again || code == 0;
 		}
+		again = again && busy;
 	}
-	free(decisions);
+	return 0;
+}
+
+static int take_all(struct placer *placer, const struct round_options *options, struct round_outcome *outcome)
+{
+	const struct flownet_round *last = &outcome->last;
+	bool *closed;
+	int code;
+
+	if (!options->take && placer_policy(placer)->cached_rows) {
+		code = append_moves(outcome, last->moves, last->move_count);
+		return code == 0 ? flownet_apply_all(placer_net(placer)) : code;
+	}
+	closed = calloc(last->move_count + 1, sizeof *closed);
+	code = closed ? take_open(placer, options, outcome, closed, true) : -ENOMEM;
+	if (code == 0)
+		code = take_open(placer, options, outcome, closed, false);
+	for (size_t i = 0; i < last->move_count && code == 0; i++)
+		outcome->blocked = outcome->blocked || (!closed[i] && last->moves[i].from == FLOWNET_NONE);
+	free(closed);
 	return code;
 }
 
 static int solve(struct placer *placer, const struct round_options *options, struct round_outcome *outcome,
 		 struct error *err)
 {
-	struct flownet *net = placer_net(placer);
 	struct flownet_round *last = &outcome->last;
-	int code = flownet_propose(net, last, err);
+	int code = flownet_propose(placer_net(placer), last, err);
 
-	if (code != 0)
-		return code;
-	code = placer_order(placer, last);
-	if (code != 0)
-		return error_set(err, -code, "out of memory");
-	if (options->decide)
-		code = decide_moves(net, options, outcome);
-	else if ((code = append_moves(outcome, last->moves, last->move_count)) == 0)
-		code = flownet_apply_all(net);
-	if (code != 0)
-		return error_set(err, -code, "out of memory");
-	last->moves = NULL;
 	outcome->solves++;
 	outcome->scans += last->scans;
 	outcome->seconds += last->apply_s + last->solve_s + last->extract_s;
-	return 0;
-}
-
-static int hold_others(struct placer *placer, bool held, struct error *err)
-{
-	int code = flownet_hold_others(placer_net(placer), held);
-
-	return code == 0 ? 0 : error_set(err, -code, "out of memory");
-}
-
-/* Forgets the last round, but keeps the memory for the moves. */
-static void forget(struct round_outcome *outcome)
-{
-	flownet_network_free(&outcome->network);
-	*outcome = (struct round_outcome){.moves = outcome->moves, .move_capacity = outcome->move_capacity};
-}
-
-int round_place_roots(struct placer *placer, const struct round_options *options, struct round_outcome *outcome,
-		      struct error *err)
-{
-	int code;
-
-	forget(outcome);
-	if (!placer_policy(placer)->root_first || !flownet_a_root_waits(placer_net(placer)))
-		return 0;
-	code = hold_others(placer, true, err);
-	if (code == 0)
-		code = solve(placer, options, outcome, err);
 	if (code != 0)
 		return code;
+	code = placer_order(placer, last);
+	if (code == 0)
+		code = take_all(placer, options, outcome);
+	last->moves = NULL;
+	return failed(code, err);
+}
+
+static int place_roots(struct placer *placer, const struct round_options *options, struct round_outcome *outcome,
+		       struct error *err)
+{
+	struct flownet *net = placer_net(placer);
+	int code;
+
+	if (options->one_solve || !placer_policy(placer)->root_first || !flownet_a_root_waits(net))
+		return 0;
+	flownet_hold_others(net, true);
+	code = solve(placer, options, outcome, err);
+	flownet_hold_others(net, false);
 	outcome->root_moves = outcome->move_count;
 	for (size_t i = 0; i < outcome->move_count; i++)
 		outcome->roots_placed += outcome->moves[i].to != FLOWNET_NONE;
-	return hold_others(placer, false, err);
+	return code;
 }
 
 /*
@@ -128,8 +158,8 @@ static bool needs_network(struct placer *placer, const struct round_options *opt
 	return options->keep_network || (options->whole_cost && placer_settings(placer)->flow.unscheduled_capacity > 0);
 }
 
-int round_place_others(struct placer *placer, const struct round_options *options, struct round_outcome *outcome,
-		       struct error *err)
+static int place_others(struct placer *placer, const struct round_options *options, struct round_outcome *outcome,
+			struct error *err)
 {
 	/* Computed before the solve: afterwards, it would count the tasks that the solve places, as last.cost does. */
 	int64_t pinned_cost = options->whole_cost ? flownet_pinned_cost(placer_net(placer)) : 0;
@@ -145,16 +175,36 @@ int round_place_others(struct placer *placer, const struct round_options *option
 	return code;
 }
 
+static int repeat_without_moves(struct placer *placer, const struct round_options *options,
+				struct round_outcome *outcome, struct error *err)
+{
+	int code = 0, released;
+
+	for (int times = 0; times < REPETITIONS_MOST && code == 0 && outcome->blocked; times++) {
+		outcome->blocked = false;
+		code = failed(options->hold_refused(options->context, true), err);
+		if (code == 0)
+			code = solve(placer, options, outcome, err);
+	}
+	released = failed(options->hold_refused(options->context, false), code == 0 ? err : NULL);
+	return code == 0 ? released : code;
+}
+
 int round_run(struct placer *placer, const struct round_options *options, struct round_outcome *outcome,
 	      struct error *err)
 {
-	int code = 0;
+	int code;
 
-	if (options->one_solve)
-		forget(outcome);
-	else
-		code = round_place_roots(placer, options, outcome, err);
-	return code == 0 ? round_place_others(placer, options, outcome, err) : code;
+	flownet_network_free(&outcome->network);
+	*outcome = (struct round_outcome){.moves = outcome->moves, .move_capacity = outcome->move_capacity};
+	code = place_roots(placer, options, outcome, err);
+	if (code == 0 && options->before_others)
+		code = failed(options->before_others(options->context), err);
+	if (code == 0)
+		code = place_others(placer, options, outcome, err);
+	return code == 0 && outcome->blocked && options->hold_refused
+		       ? repeat_without_moves(placer, options, outcome, err)
+		       : code;
 }
 
 void round_outcome_free(struct round_outcome *outcome)

@@ -48,15 +48,18 @@ static void add_job(uint32_t job, uint32_t tasks)
 		cr_assert_eq(explain_add_task(&explanation, job, t, -1), 0);
 }
 
+static int before_others(void *context)
+{
+	return explain_before(context, &explanation);
+}
+
 static void run(void)
 {
 	struct explain_scene scene = {world.placer, world.layout, world.view, curve_of_job};
-	struct round_options options = {.whole_cost = true};
+	struct round_options options = {.context = &scene, .before_others = before_others, .whole_cost = true};
 	struct error err = {0};
 
-	cr_assert_eq(round_place_roots(world.placer, &options, &outcome, &err), 0, "%s", err.text);
-	cr_assert_eq(explain_before(&scene, &explanation), 0);
-	cr_assert_eq(round_place_others(world.placer, &options, &outcome, &err), 0, "%s", err.text);
+	cr_assert_eq(round_run(world.placer, &options, &outcome, &err), 0, "%s", err.text);
 	cr_assert_eq(explain_after(&scene, &explanation, outcome.moves, outcome.move_count), 0);
 }
 

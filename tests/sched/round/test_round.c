@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 
 #include <errno.h>
+#include <math.h>
 
 #include <sched/round/round.h>
 
@@ -171,30 +172,34 @@ Test(round, the_network_is_that_before_the_last_solve)
 	cr_expect_eq(tasks, 3, "the tasks still have their choices in it");
 }
 
-static enum round_decision decision;
+enum decision { APPLY, RESERVE, REFUSE };
+static enum decision decision;
 static size_t asked;
 
-static enum round_decision decide(void *context, const struct flownet_move *move)
+static int take(void *context, const struct flownet_move *move, size_t number)
 {
 	cr_expect_eq(context, &asked);
 	asked++;
-	return move->task == 1 ? decision : ROUND_APPLY;
+	if (move->task == 1 && decision == REFUSE)
+		return -EPERM;
+	return move->task == 1 && decision == RESERVE ? flownet_reserve(world.net, number)
+						      : flownet_apply(world.net, number);
 }
 
 /* Task 1 is refused, then reserved, then fails, then is applied; the others are placed at once. */
 Test(round, the_caller_decides_each_move)
 {
-	struct round_options options = {.decide = decide, .context = &asked};
+	struct round_options options = {.take = take, .context = &asked};
 	int32_t origin;
 
 	test_world_start(&world, "nomora", &settings);
 	test_world_add_job(&world, 0, 0, 3);
-	decision = ROUND_REFUSE;
+	decision = REFUSE;
 	run(&options);
 	cr_expect_eq(asked, 3);
 	cr_expect_eq(outcome.move_count, 2);
 	cr_expect_eq(flownet_task_machine(world.net, 0, 1), FLOWNET_NONE);
-	decision = ROUND_RESERVE;
+	decision = RESERVE;
 	run(&options);
 	cr_expect_eq(outcome.move_count, 1, "it is proposed again");
 	cr_expect(flownet_task_in_transit(world.net, 0, 1, &origin));
@@ -202,11 +207,60 @@ Test(round, the_caller_decides_each_move)
 	run(&options);
 	cr_expect_eq(outcome.move_count, 0, "no round moves it meanwhile");
 	cr_assert_eq(flownet_fail(world.net, 0, 1), 0);
-	decision = ROUND_APPLY;
+	decision = APPLY;
 	run(&options);
 	cr_expect_eq(outcome.move_count, 1);
 	cr_expect_geq(flownet_task_machine(world.net, 0, 1), 0);
 	cr_expect_not(flownet_task_in_transit(world.net, 0, 1, &origin));
+}
+
+static uint32_t order[8];
+static size_t ordered;
+
+static int note(void *context, const struct flownet_move *move, size_t number)
+{
+	(void)context;
+	order[ordered++] = move->task;
+	return flownet_apply(world.net, number);
+}
+
+static bool is_last_task(void *context, const struct flownet_move *move)
+{
+	(void)context;
+	return move->task == 3;
+}
+
+Test(round, waiting_roots_and_urgent_proposals_are_taken_first)
+{
+	test_world_start(&world, "first_fit", &settings);
+	test_world_add_job(&world, 0, 0, 4);
+	ordered = 0;
+	run(&(struct round_options){.take = note, .is_urgent = is_last_task});
+	cr_assert_eq(ordered, 4, "each is taken once");
+	cr_expect_eq(order[0], 0);
+	cr_expect_eq(order[1], 3);
+	cr_expect_eq(order[2], 1);
+	cr_expect_eq(order[3], 2);
+}
+
+/* A policy without latencies proposes machines that do not answer the root, which is the last task: they wait. */
+Test(round, no_task_is_placed_out_of_its_roots_reach)
+{
+	for (uint32_t m = 0; m < 4; m++)
+		if (m != 1)
+			test_world_measure(&world, 1, m, INFINITY);
+	test_world_start(&world, "first_fit", &settings);
+	cr_assert_eq(placer_job_arrived(world.placer, 0, 0, 3, 4), 0);
+	for (uint32_t t = 0; t < 4; t++)
+		cr_assert_eq(flownet_task_arrived(world.net, 0, t, 0), 0);
+	run(&(struct round_options){0});
+	cr_assert_eq(flownet_task_machine(world.net, 0, 3), 1);
+	cr_expect_eq(flownet_task_machine(world.net, 0, 0), FLOWNET_NONE);
+	cr_expect_eq(flownet_task_machine(world.net, 0, 1), FLOWNET_NONE);
+	cr_expect_eq(flownet_task_machine(world.net, 0, 2), 1);
+	cr_expect_eq(outcome.unreachable, 2);
+	cr_expect_eq(outcome.move_count, 2);
+	cr_expect_not(outcome.blocked);
 }
 
 Test(round, an_empty_outcome_may_be_freed)

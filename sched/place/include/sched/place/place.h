@@ -61,7 +61,6 @@ struct place_outcome {
 	struct round_outcome round; /* outcome of the last round */
 	uint64_t solves;            /* number of solves in all rounds */
 	double seconds;             /* round.seconds, summed over all rounds */
-	int64_t refused;            /* moves of the last round to machines that the job's root cannot reach */
 	uint64_t capped_tasks;      /* maximum of flownet_capped_tasks() over the rounds */
 	double longest_wait_s;      /* longest wait of a task in the round with this maximum, s */
 };
