@@ -152,8 +152,8 @@ static void make(struct world *world, const char *curve_file, bool moves, double
 	live_settings_default(&settings);
 	settings.confirm_at_once = true;
 	settings.max_age_s = 0;
-	settings.migration = moves ? LIVE_MIGRATE_ON : LIVE_MIGRATE_OFF;
-	settings.migrate_gain = gain;
+	settings.moves.mode = moves ? MIGRATION_ON : MIGRATION_OFF;
+	settings.moves.gain = gain;
 	*world = (struct world){.live = live_create(&settings, &err),
 				.matrix = latency_matrix_create(),
 				.now_s = 1000,

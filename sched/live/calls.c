@@ -55,12 +55,12 @@ void live_note_begin(struct live *live)
 		       rtt->same_rack_us, rtt->same_pod_us, rtt->other_pod_us, "confirm_at_once",
 		       settings->confirm_at_once, "start_timeout_s", settings->start_timeout_s, "retry_s",
 		       settings->retry_s, "attempts", (json_int_t)settings->attempts_maximum, "require_measured",
-		       settings->require_measured, "migration", settings->migration, "migrate_gain",
-		       settings->migrate_gain, "migrate_hold_s", settings->migrate_hold_s, "migrate_rate",
-		       (json_int_t)settings->migrate_rate, "migrate_per_machine",
-		       (json_int_t)settings->migrate_per_machine, "migrate_per_job",
-		       (json_int_t)settings->migrate_per_job, "restart_s", settings->restart_s, "no_return_s",
-		       settings->no_return_s, "decisions_kept", (json_int_t)settings->decisions_kept));
+		       settings->require_measured, "migration", settings->moves.mode, "migrate_gain",
+		       settings->moves.gain, "migrate_hold_s", settings->moves.hold_s, "migrate_rate",
+		       (json_int_t)settings->moves.rate, "migrate_per_machine", (json_int_t)settings->moves.per_machine,
+		       "migrate_per_job", (json_int_t)settings->moves.per_job, "restart_s", settings->moves.restart_s,
+		       "no_return_s", settings->moves.no_return_s, "decisions_kept",
+		       (json_int_t)settings->decisions_kept));
 }
 
 void live_note_name(struct live *live, const char *call, const char *name)

@@ -64,7 +64,7 @@ int live_decide(struct live *live, const struct live_decision *what, const struc
 	if (!decision->is_root) {
 		live_predict(live, job, (uint32_t)to, &decision->rtt_us, &decision->performance, &decision->origin);
 		if (what->kind != LIVE_ADVICE)
-			task->was_measured = live_is_measured(decision->origin);
+			task->move.was_measured = migration_is_measured(decision->origin);
 		decision->measured = live_measured_share(live, (uint32_t)flownet_root_machine(live->net, job->number));
 	}
 	live->decision_count++;

@@ -57,63 +57,64 @@ static void say_refusal(const struct live *live, const struct live_job *job, con
 			char why[static 160])
 {
 	const struct live_settings *settings = &live->settings;
-	const char *to = task->proposed_to >= 0 ? live->cluster->machines[task->proposed_to].name : "-";
+	const char *to = task->move.to >= 0 ? live->cluster->machines[task->move.to].name : "-";
 	struct job_limits limits = live_limits(live, job);
-	double restart_s = job->restart_s >= 0 ? job->restart_s : settings->restart_s;
+	double restart_s = job->restart_s >= 0 ? job->restart_s : settings->moves.restart_s;
 
-	switch (task->refusal) {
-	case LIVE_REFUSED_GAIN:
-		snprintf(why, 160, "does not move to %.60s: gain %.2f < %.2f", to, task->gain, limits.migrate_gain);
+	switch (task->move.refusal) {
+	case MIGRATION_REFUSED_GAIN:
+		snprintf(why, 160, "does not move to %.60s: gain %.2f < %.2f", to, task->move.gain,
+			 limits.migrate_gain);
 		return;
-	case LIVE_REFUSED_HOLD:
-		snprintf(why, 160, "does not move to %.60s yet: gain %.2f for %.0f s < %.0f s", to, task->gain,
-			 fmax(0, now_s - task->gain_since_s), limits.migrate_hold_s);
+	case MIGRATION_REFUSED_HOLD:
+		snprintf(why, 160, "does not move to %.60s yet: gain %.2f for %.0f s < %.0f s", to, task->move.gain,
+			 fmax(0, now_s - task->move.gain_since_s), limits.migrate_hold_s);
 		return;
-	case LIVE_REFUSED_RESTART:
+	case MIGRATION_REFUSED_RESTART:
 		snprintf(why, 160,
 			 "does not move to %.60s: gain %.2f times %.0f s of expected run time < restart cost of %.0f s",
-			 to, task->gain, rest_s(task, now_s), restart_s);
+			 to, task->move.gain, rest_s(task, now_s), restart_s);
 		return;
-	case LIVE_REFUSED_RETURN:
+	case MIGRATION_REFUSED_RETURN:
 		snprintf(why, 160,
 			 "does not move to %.60s again: left it, or failed to start there, only %.0f s ago "
 			 "(minimum %.0f s)",
-			 to, fmax(0, now_s - task->moved_s), settings->no_return_s);
+			 to, fmax(0, now_s - task->moved_s), settings->moves.no_return_s);
 		return;
-	case LIVE_REFUSED_RATE:
+	case MIGRATION_REFUSED_RATE:
 		snprintf(why, 160, "does not move to %.60s yet: %u tasks are already moving", to, live->on_the_move);
 		return;
-	case LIVE_REFUSED_MACHINE:
+	case MIGRATION_REFUSED_MACHINE:
 		snprintf(why, 160,
-			 "does not move to %.60s yet: the limit of %u tasks moving from or to one machine is reached",
-			 to, settings->migrate_per_machine);
+			 "does not move to %.60s yet: the limit of %lld tasks moving from or to one machine is reached",
+			 to, (long long)settings->moves.per_machine);
 		return;
-	case LIVE_REFUSED_JOB:
+	case MIGRATION_REFUSED_JOB:
 		snprintf(why, 160, "does not move to %.60s yet: %u tasks of the job are already moving", to,
 			 limits.migrate_tasks);
 		return;
-	case LIVE_REFUSED_CLOSED:
+	case MIGRATION_REFUSED_CLOSED:
 		snprintf(why, 160, "does not move to %.60s until --migrate-window allows moves: gain %.2f", to,
-			 task->gain);
+			 task->move.gain);
 		return;
-	case LIVE_REFUSED_FORBIDDEN:
+	case MIGRATION_REFUSED_FORBIDDEN:
 		snprintf(why, 160, "does not move: %s",
-			 settings->migration == LIVE_MIGRATE_OFF ? "moves are off" : "the job does not allow it");
+			 settings->moves.mode == MIGRATION_OFF ? "moves are off" : "the job does not allow it");
 		return;
-	case LIVE_REFUSED_UNREACHABLE:
+	case MIGRATION_REFUSED_UNREACHABLE:
 		snprintf(why, 160, "does not move to %.60s: %s", to,
-			 live_is_cut_off(live, job, task, task->proposed_to)
+			 live_is_cut_off(live, job, task, task->move.to)
 				 ? "unreachable from the root"
 				 : "the round trip to the root is not measured");
 		return;
-	case LIVE_REFUSED_UNMEASURED:
-		snprintf(why, 160, "does not move to %.60s: gain %.2f is not measured", to, task->gain);
+	case MIGRATION_REFUSED_UNMEASURED:
+		snprintf(why, 160, "does not move to %.60s: gain %.2f is not measured", to, task->move.gain);
 		return;
-	case LIVE_REFUSED_EVICTION:
+	case MIGRATION_REFUSED_EVICTION:
 		snprintf(why, 160, "stays although another task would gain more here: running tasks are never evicted");
 		return;
-	case LIVE_REFUSED_NOT:
-	case LIVE_REFUSALS:
+	case MIGRATION_ALLOWED:
+	case MIGRATION_REFUSALS:
 		return;
 	}
 }
@@ -126,8 +127,8 @@ static const struct live_task *find_refused(const struct live *live, int32_t mac
 			const struct live_task *task = &live->jobs[j]->tasks[t];
 
 			*job = live->jobs[j];
-			if (task->proposed_round == live->round && task->proposed_to == machine &&
-			    task->refusal != LIVE_REFUSED_NOT)
+			if (task->move.round == live->round && task->move.to == machine &&
+			    task->move.refusal != MIGRATION_ALLOWED)
 				return task;
 		}
 	return NULL;
@@ -167,7 +168,7 @@ static void say_why_stays(const struct live *live, const struct live_job *job, c
 		here = candidates[c].is_here ? &candidates[c] : here;
 		best = !best && !candidates[c].is_here ? &candidates[c] : best;
 	}
-	if (task->proposed_round == live->round && task->refusal != LIVE_REFUSED_NOT) {
+	if (task->move.round == live->round && task->move.refusal != MIGRATION_ALLOWED) {
 		say_refusal(live, job, task, now_s, why);
 		return;
 	}
@@ -183,7 +184,7 @@ static void say_why_stays(const struct live *live, const struct live_job *job, c
 	if (!live_fit_for(live, job, task, (int32_t)best->machine))
 		snprintf(why, 160, "does not move to %.60s: the round trip to the root is not measured",
 			 live->cluster->machines[best->machine].name);
-	else if (live->settings.migration == LIVE_MIGRATE_OFF)
+	else if (live->settings.moves.mode == MIGRATION_OFF)
 		snprintf(why, 160, "does not move to %.60s: gain %.2f, moves are off",
 			 live->cluster->machines[best->machine].name, gain);
 	else if (!job->may_move)
@@ -192,7 +193,7 @@ static void say_why_stays(const struct live *live, const struct live_job *job, c
 	else if (gain < live_limits(live, job).migrate_gain && !live_is_cut_off(live, job, task, task->machine))
 		snprintf(why, 160, "does not move to %.60s: gain %.2f < %.2f",
 			 live->cluster->machines[best->machine].name, gain, live_limits(live, job).migrate_gain);
-	else if (live->settings.migration == LIVE_MIGRATE_ADVISE)
+	else if (live->settings.moves.mode == MIGRATION_ADVISE)
 		snprintf(why, 160, "does not move to %.60s: gain %.2f, moves are only advised",
 			 live->cluster->machines[best->machine].name, gain);
 	else

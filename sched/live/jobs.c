@@ -125,8 +125,7 @@ static struct live_job *make_job(struct live *live, const struct job *job, uint3
 						    .came_from = -1,
 						    .moved_s = -INFINITY,
 						    .started_s = now_s,
-						    .gain_since_s = -1,
-						    .proposed_to = -1,
+						    .move = MIGRATION_NOT_PROPOSED,
 						    .advised_to = -1,
 						    .dirty = true};
 		made->task_count++;

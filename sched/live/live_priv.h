@@ -113,8 +113,6 @@ struct job_limits live_limits(const struct live *live, const struct live_job *jo
  */
 void live_predict(const struct live *live, const struct live_job *job, uint32_t machine, double *rtt_us,
 		  double *performance, enum latency_origin *origin);
-/* True for LATENCY_ORIGIN_MEASURED and LATENCY_ORIGIN_SAME_MACHINE. */
-bool live_is_measured(enum latency_origin origin);
 /* Returns the share of the other machines that have a measured round trip to `machine`. */
 double live_measured_share(const struct live *live, uint32_t machine);
 /* True if the task may run on `to`: it is reachable from the root, and measured if require_measured is set. */

@@ -14,130 +14,79 @@ void live_open_moves(struct live *live, bool open)
 	live->closed = !open;
 }
 
+/* False: no gain can be predicted, because the task is the root, or the root's machine is not known. */
+static bool has_gain(const struct live *live, const struct live_job *job, const struct live_task *task)
+{
+	return live_task_number(job, task) != job->root && flownet_root_machine(live->net, job->number) >= 0;
+}
+
 static double gain_of(const struct live *live, const struct live_job *job, const struct live_task *task, int32_t to)
 {
 	double rtt_us, before, after;
 	enum latency_origin origin;
 
-	if (live_task_number(job, task) == job->root || flownet_root_machine(live->net, job->number) < 0)
+	if (!has_gain(live, job, task))
 		return 0;
 	live_predict(live, job, (uint32_t)task->machine, &rtt_us, &before, &origin);
 	live_predict(live, job, (uint32_t)to, &rtt_us, &after, &origin);
 	return after - before;
 }
 
-static bool machine_is_busy(const struct live *live, int32_t machine)
+/* What the rules must know of a proposed move of the task to machine `to`. */
+static struct migration_proposal describe(const struct live *live, const struct live_job *job,
+					  const struct live_task *task, int32_t to, double now_s)
 {
-	uint32_t most = live->settings.migrate_per_machine;
-
-	return most > 0 && live->machines[machine].moving >= most;
-}
-
-static enum live_refusal check_limits(const struct live *live, const struct live_job *job, const struct live_task *task,
-				      int32_t to)
-{
-	const struct live_settings *settings = &live->settings;
-	struct job_limits limits = live_limits(live, job);
-
-	if (!live_fit_for(live, job, task, to))
-		return LIVE_REFUSED_UNREACHABLE;
-	if (live->on_the_move >= settings->migrate_rate)
-		return LIVE_REFUSED_RATE;
-	if (machine_is_busy(live, task->machine) || machine_is_busy(live, to))
-		return LIVE_REFUSED_MACHINE;
-	if (limits.migrate_tasks > 0 && job->moving >= limits.migrate_tasks)
-		return LIVE_REFUSED_JOB;
-	return LIVE_REFUSED_NOT;
-}
-
-/*
- * A lost measurement is no reason to move. So a task does not leave its machine if the round trip to it was measured
- * but no longer is. Nor does it move from or to a machine for which only the topology's default round trip is known.
- */
-static bool gain_is_measured(const struct live *live, const struct live_job *job, struct live_task *task, int32_t to)
-{
-	enum latency_origin here, there;
+	const struct migration_settings *settings = &live->settings.moves;
+	const struct job_limits limits = live_limits(live, job);
+	const struct migration_task *before = &task->move;
+	struct migration_proposal proposal = {
+		.round = live->round,
+		.now_s = now_s,
+		.to = to,
+		.gain = gain_of(live, job, task, to),
+		.held_gain = before->gain_since_s >= 0 && live->machines[before->held_to].in_network
+				     ? gain_of(live, job, task, before->held_to)
+				     : -INFINITY,
+		.has_gain = has_gain(live, job, task),
+		.is_cut_off = live_is_cut_off(live, job, task, task->machine),
+		.is_fit = live_fit_for(live, job, task, to),
+		.is_allowed = job->may_move,
+		.is_closed = live->closed,
+		.drains = live->machines[task->machine].state == LIVE_DRAINING,
+		.started_s = task->started_s,
+		.came_from = task->came_from,
+		.moved_s = task->moved_s,
+		.minimum_gain = limits.migrate_gain,
+		.hold_s = limits.migrate_hold_s,
+		.restart_s = job->restart_s >= 0 ? job->restart_s : settings->restart_s,
+		.job_limit = limits.migrate_tasks,
+		.moving = live->on_the_move,
+		.moving_here = live->machines[task->machine].moving,
+		.moving_there = live->machines[to].moving,
+		.moving_of_job = job->moving,
+	};
 	double rtt_us, performance;
 
-	if (live_task_number(job, task) == job->root || flownet_root_machine(live->net, job->number) < 0)
-		return true; /* there is no gain to check */
-	live_predict(live, job, (uint32_t)task->machine, &rtt_us, &performance, &here);
-	live_predict(live, job, (uint32_t)to, &rtt_us, &performance, &there);
-	task->was_measured = task->was_measured || live_is_measured(here);
-	return here != LATENCY_ORIGIN_TOPOLOGY && there != LATENCY_ORIGIN_TOPOLOGY &&
-	       (live_is_measured(here) || !task->was_measured);
+	if (proposal.has_gain) {
+		live_predict(live, job, (uint32_t)task->machine, &rtt_us, &performance, &proposal.here);
+		live_predict(live, job, (uint32_t)to, &rtt_us, &performance, &proposal.there);
+	}
+	return proposal;
 }
 
-/*
- * Checks whether the gain justifies a move now. If the move is only too early, sets *again_s to the earliest time at
- * which it may be made.
- */
-static enum live_refusal check_gain(const struct live *live, const struct live_job *job, struct live_task *task,
-				    int32_t to, double now_s, double *again_s)
+/* Decides whether to make a proposed move. */
+static enum migration_refusal judge(struct live *live, const struct migration_proposal *proposal,
+				    struct live_task *task)
 {
-	const struct live_settings *settings = &live->settings;
-	struct job_limits limits = live_limits(live, job);
-	double restart_s = job->restart_s >= 0 ? job->restart_s : settings->restart_s;
-	bool measured = gain_is_measured(live, job, task, to),
-	     cut_off = live_is_cut_off(live, job, task, task->machine);
+	double again_s;
 
-	if (settings->migration == LIVE_MIGRATE_OFF || !job->may_move)
-		return LIVE_REFUSED_FORBIDDEN;
-	if (task->gain < limits.migrate_gain && !cut_off)
-		return LIVE_REFUSED_GAIN;
-	if (!measured && !cut_off)
-		return LIVE_REFUSED_UNMEASURED;
-	if (to == task->came_from && now_s - task->moved_s < settings->no_return_s) {
-		*again_s = task->moved_s + settings->no_return_s;
-		return LIVE_REFUSED_RETURN;
-	}
-	if (now_s - task->gain_since_s < limits.migrate_hold_s) {
-		*again_s = task->gain_since_s + limits.migrate_hold_s;
-		return LIVE_REFUSED_HOLD;
-	}
-	/* A task is expected to run for as long again as it has run. */
-	if (task->gain * (now_s - task->started_s) < restart_s && !cut_off) {
-		*again_s = task->gain > 0 ? task->started_s + restart_s / task->gain : INFINITY;
-		return LIVE_REFUSED_RESTART;
-	}
-	return live->closed ? LIVE_REFUSED_CLOSED : LIVE_REFUSED_NOT;
-}
-
-/* True if the machine that was proposed when the gain began would still give it, or the present one is unreachable. */
-static bool still_gains(const struct live *live, const struct live_job *job, const struct live_task *task)
-{
-	return live_is_cut_off(live, job, task, task->machine) ||
-	       (live->machines[task->held_to].in_network &&
-		fmin(task->gain, gain_of(live, job, task, task->held_to)) >= live_limits(live, job).migrate_gain);
-}
-
-/* Decides whether to make a proposed move. Records the proposal in the task, for explanations and migrate_hold_s. */
-static enum live_refusal judge(struct live *live, struct live_job *job, struct live_task *task, int32_t to, bool drains,
-			       double now_s)
-{
-	double again_s = INFINITY;
-	bool seen = task->proposed_round > 0 && task->proposed_round + 1 >= live->round;
-
-	task->gain = gain_of(live, job, task, to);
-	task->proposed_round = live->round;
-	task->proposed_to = to;
-	task->advised_to = seen ? task->advised_to : -1;
-	/* A machine is proposed because it is the best in this window, perhaps by chance; later windows have to confirm
-	 * it. */
-	if (!seen || task->gain_since_s < 0 || !still_gains(live, job, task)) {
-		task->gain_since_s = now_s;
-		task->held_to = to;
-	}
-	task->refusal = drains ? LIVE_REFUSED_NOT : check_gain(live, job, task, to, now_s, &again_s);
-	if (task->refusal == LIVE_REFUSED_NOT)
-		task->refusal = check_limits(live, job, task, to);
-	/*
-	 * If rounding has put again_s into the past, the move is checked again after 1 s, not at once, to avoid a busy
-	 * loop.
-	 */
-	live->look_again_s = fmin(live->look_again_s, again_s <= now_s ? now_s + 1 : again_s);
-	live->totals.refused[task->refusal]++;
-	return task->refusal;
+	if (task->move.round + 1 < live->round)
+		task->advised_to = -1; /* a new series of proposals */
+	migration_judge(&live->settings.moves, &task->move, proposal, &again_s);
+	live->look_again_s = fmin(live->look_again_s, again_s);
+	if (task->move.refusal != MIGRATION_ALLOWED)
+		live->totals.refused[task->move.refusal]++;
+	return task->move.refusal;
 }
 
 static int make_move(struct live *live, size_t number, struct live_job *job, struct live_task *task,
@@ -163,15 +112,19 @@ static int make_move(struct live *live, size_t number, struct live_job *job, str
 int live_take_move(struct live *live, const struct flownet_move *move, size_t number, struct live_job *job,
 		   struct live_task *task, double now_s)
 {
-	bool drains = live->machines[task->machine].state == LIVE_DRAINING;
-	struct live_decision what = {.kind = LIVE_MOVE, .at_s = now_s, .drains = drains};
+	const struct migration_proposal proposal = describe(live, job, task, move->to, now_s);
+	struct live_decision what = {
+		.kind = LIVE_MOVE, .at_s = now_s, .gain = proposal.gain, .drains = proposal.drains};
 	int code;
 
-	if (judge(live, job, task, move->to, drains, now_s) != LIVE_REFUSED_NOT)
+	if (judge(live, &proposal, task) != MIGRATION_ALLOWED)
 		return -EPERM;
-	what.gain = task->gain;
-	if (live->settings.migration != LIVE_MIGRATE_ADVISE || drains)
-		return make_move(live, number, job, task, &what, move->to);
+	if (live->settings.moves.mode != MIGRATION_ADVISE || proposal.drains) {
+		code = make_move(live, number, job, task, &what, move->to);
+		live->totals.refused[MIGRATION_ALLOWED] += code == 0;
+		return code;
+	}
+	live->totals.refused[MIGRATION_ALLOWED]++;
 	if (task->advised_to == move->to)
 		return -EPERM; /* this move was already advised */
 	task->advised_to = move->to;
@@ -182,18 +135,15 @@ int live_take_move(struct live *live, const struct flownet_move *move, size_t nu
 
 void live_refuse_eviction(struct live *live, struct live_task *task)
 {
-	task->proposed_round = live->round;
-	task->proposed_to = -1;
-	task->gain_since_s = -1;
-	task->refusal = LIVE_REFUSED_EVICTION;
-	live->totals.refused[task->refusal]++;
+	migration_refuse_eviction(&task->move, live->round);
+	live->totals.refused[task->move.refusal]++;
 }
 
 void live_send_away(struct live *live)
 {
 	uint32_t leaving = live->on_the_move;
 
-	for (uint32_t j = 0; j < live->job_count && leaving < live->settings.migrate_rate; j++)
+	for (uint32_t j = 0; j < live->job_count && leaving < live->settings.moves.rate; j++)
 		for (uint32_t t = 0; live->jobs[j] && t < live->jobs[j]->task_count; t++) {
 			const struct live_task *task = &live->jobs[j]->tasks[t];
 
@@ -201,7 +151,7 @@ void live_send_away(struct live *live)
 			    !live->jobs[j]->may_move)
 				continue;
 			flownet_task_leave(live->net, j, t, true);
-			if (++leaving >= live->settings.migrate_rate)
+			if (++leaving >= live->settings.moves.rate)
 				break;
 		}
 }
@@ -215,8 +165,8 @@ int live_hold_refused(struct live *live, bool hold)
 		bool refused = false;
 
 		for (uint32_t t = 0; job && t < job->task_count && !refused && job->in_moves; t++)
-			refused = job->tasks[t].proposed_round == live->round &&
-				  job->tasks[t].refusal != LIVE_REFUSED_NOT;
+			refused = job->tasks[t].move.round == live->round &&
+				  job->tasks[t].move.refusal != MIGRATION_ALLOWED;
 		if (refused)
 			code = flownet_job_moves(live->net, j, !hold, live_limits(live, job).migrate_gain);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names of states, decisions and refusals. */
+/* Names of states and decisions. */
 #include <string.h>
 
 #include "live_priv.h"
@@ -9,21 +9,6 @@ static const char *const state_names[] = {
 	[LIVE_MOVING] = "moving",   [LIVE_ENDED] = "ended",     [LIVE_FAILED] = "failed"};
 static const char *const machine_names[] = {[LIVE_UP] = "up", [LIVE_DRAINING] = "draining", [LIVE_DOWN] = "down"};
 static const char *const decision_names[] = {[LIVE_PLACE] = "place", [LIVE_MOVE] = "move", [LIVE_ADVICE] = "advice"};
-static const char *const refusal_names[] = {
-	[LIVE_REFUSED_NOT] = "none",
-	[LIVE_REFUSED_FORBIDDEN] = "forbidden",
-	[LIVE_REFUSED_CLOSED] = "window",
-	[LIVE_REFUSED_GAIN] = "gain",
-	[LIVE_REFUSED_HOLD] = "hold",
-	[LIVE_REFUSED_RESTART] = "restart",
-	[LIVE_REFUSED_RETURN] = "return",
-	[LIVE_REFUSED_RATE] = "rate",
-	[LIVE_REFUSED_MACHINE] = "machine",
-	[LIVE_REFUSED_JOB] = "job",
-	[LIVE_REFUSED_UNREACHABLE] = "unreachable",
-	[LIVE_REFUSED_UNMEASURED] = "unmeasured",
-	[LIVE_REFUSED_EVICTION] = "eviction",
-};
 
 const char *live_task_state_name(enum live_task_state state)
 {
@@ -46,9 +31,4 @@ int live_machine_state_find(const char *name)
 const char *live_decision_kind_name(enum live_decision_kind kind)
 {
 	return decision_names[kind];
-}
-
-const char *live_refusal_name(enum live_refusal refusal)
-{
-	return refusal_names[refusal];
 }

@@ -112,7 +112,7 @@ struct live_task *live_find_task(const struct live *live, const char *job, const
 
 bool live_moves_on(const struct live *live, const struct live_job *job)
 {
-	return job->may_move && live->settings.migration != LIVE_MIGRATE_OFF && live->settings.policy->preempts;
+	return job->may_move && live->settings.moves.mode != MIGRATION_OFF && live->settings.policy->preempts;
 }
 
 static uint32_t stricter(uint32_t one, uint32_t other)
@@ -125,15 +125,10 @@ struct job_limits live_limits(const struct live *live, const struct live_job *jo
 	const struct live_settings *settings = &live->settings;
 	struct job_limits limits = job->limits;
 
-	limits.migrate_gain = fmax(limits.migrate_gain, settings->migrate_gain);
-	limits.migrate_hold_s = fmax(limits.migrate_hold_s, settings->migrate_hold_s);
-	limits.migrate_tasks = stricter(limits.migrate_tasks, settings->migrate_per_job);
+	limits.migrate_gain = fmax(limits.migrate_gain, settings->moves.gain);
+	limits.migrate_hold_s = fmax(limits.migrate_hold_s, settings->moves.hold_s);
+	limits.migrate_tasks = stricter(limits.migrate_tasks, (uint32_t)settings->moves.per_job);
 	return limits;
-}
-
-bool live_is_measured(enum latency_origin origin)
-{
-	return origin == LATENCY_ORIGIN_MEASURED || origin == LATENCY_ORIGIN_SAME_MACHINE;
 }
 
 double live_measured_share(const struct live *live, uint32_t machine)
@@ -174,7 +169,7 @@ bool live_fit_for(const struct live *live, const struct live_job *job, const str
 	if (live_is_cut_off(live, job, task, to))
 		return false;
 	live_predict(live, job, (uint32_t)to, &rtt_us, &performance, &origin);
-	return !live->settings.require_measured || live_is_measured(origin);
+	return !live->settings.require_measured || migration_is_measured(origin);
 }
 
 struct live_totals live_totals(const struct live *live)

@@ -17,10 +17,9 @@ void live_settings_default(struct live_settings *settings)
 					   .retry_s = 1,
 					   .attempts_maximum = 5,
 					   .max_age_s = 60,
-					   .migrate_gain = 0.1,
-					   .migrate_rate = 4,
-					   .no_return_s = 600,
+					   .moves = MIGRATION_DEFAULTS,
 					   .decisions_kept = 10000};
+	settings->moves.hold_s = 0;
 	policy_settings_default(&settings->policy_settings);
 }
 

@@ -71,8 +71,8 @@ static void print_reasons(const struct schedd *schedd, const struct live_totals 
 		       "is free, or none is worth its cost.",
 		       "reason", waiting, sizeof waiting / sizeof *waiting);
 	metric_head(out, withheld, "counter", NULL, "Proposed moves that were not made, by reason.");
-	for (int r = LIVE_REFUSED_NOT + 1; r < LIVE_REFUSALS; r++)
-		metric_sample(out, withheld, METRIC_LABELS("reason", live_refusal_name((enum live_refusal)r)),
+	for (int r = MIGRATION_ALLOWED + 1; r < MIGRATION_REFUSALS; r++)
+		metric_sample(out, withheld, METRIC_LABELS("reason", migration_refusal_name((enum migration_refusal)r)),
 			      (double)totals->refused[r]);
 	metric_head(out, placed, "counter", NULL, "Placed tasks by the origin of their round trip to the root.");
 	for (int o = LATENCY_ORIGIN_MEASURED; o <= LATENCY_ORIGIN_SAME_MACHINE; o++)

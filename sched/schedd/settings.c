@@ -9,11 +9,11 @@
 #include <base/file.h>
 #include <model/latency_matrix.h>
 #include <model/option_rows.h>
+#include <sched/migration/option_rows.h>
 #include <sched/policy/option_rows.h>
 
 enum { POLICIES_MOST = 16 };
 
-static const char *const migrations[] = {"off", "advise", "on", NULL};
 static const char *policy_names[POLICIES_MOST]; /* filled by schedd_settings_default() */
 
 const struct option_row schedd_option_rows[] = {
@@ -68,25 +68,8 @@ const struct option_row schedd_option_rows[] = {
 		      "pause after a task's first failure; doubles with each further failure"),
 	OPTION_INTEGER(struct schedd_settings, attempts, "attempts", 0, "N", 1, 1000,
 		       "failures after which a task is given up"),
-	OPTION_HEADING("Moves of running tasks:"),
-	OPTION_CHOICE(struct schedd_settings, migrate, "migrate", 'm', "WHEN", migrations,
-		      "move running tasks of jobs submitted with --move; advise: only report the moves"),
-	OPTION_DOUBLE(struct schedd_settings, migrate_gain, "migrate-gain", 0, "SHARE", 0, 1,
-		      "minimum gain of predicted performance"),
-	OPTION_DOUBLE(struct schedd_settings, migrate_hold_s, "migrate-hold", 5, "S", 0, 1e7,
-		      "time for which the gain must have lasted before a move"),
-	OPTION_INTEGER(struct schedd_settings, migrate_rate, "migrate-rate", 0, "N", 1, 100000,
-		       "maximum number of tasks that are moving at a time"),
-	OPTION_INTEGER(struct schedd_settings, migrate_per_machine, "migrate-per-machine", 0, "N", 0, 100000,
-		       "maximum number of tasks that are moving from or to one machine; 0: no limit"),
-	OPTION_INTEGER(struct schedd_settings, migrate_per_job, "migrate-per-job", 0, "N", 0, 100000,
-		       "maximum number of tasks of one job that are moving; 0: no limit"),
-	OPTION_STRING(struct schedd_settings, windows, "migrate-window", 0, "HH:MM-HH:MM,...",
-		      "local times at which tasks may move; default: always"),
-	OPTION_DOUBLE(struct schedd_settings, restart_s, "restart-cost", 0, "S", 0, 1e7,
-		      "seconds of work that a move loses, for jobs without a value of their own"),
-	OPTION_DOUBLE(struct schedd_settings, no_return_s, "no-return", 0, "S", 0, 1e7,
-		      "minimum time before a task returns to its previous machine"),
+	ROWS_MIGRATION(struct schedd_settings, 'm',
+		       "move running tasks of jobs submitted with --move; advise: only report the moves"),
 	OPTION_END,
 };
 
@@ -127,14 +110,7 @@ static struct live_settings live_settings(const struct schedd_settings *settings
 	live.attempts_maximum = (uint32_t)settings->attempts;
 	live.max_age_s = settings->max_age_s;
 	live.require_measured = settings->require_measured;
-	live.migration = (enum live_migration)settings->migrate;
-	live.migrate_gain = settings->migrate_gain;
-	live.migrate_rate = (uint32_t)settings->migrate_rate;
-	live.migrate_hold_s = settings->migrate_hold_s;
-	live.migrate_per_machine = (uint32_t)settings->migrate_per_machine;
-	live.migrate_per_job = (uint32_t)settings->migrate_per_job;
-	live.restart_s = settings->restart_s;
-	live.no_return_s = settings->no_return_s;
+	live.moves = settings->moves;
 	return live;
 }
 
@@ -222,9 +198,7 @@ void schedd_settings_default(struct schedd_settings *settings)
 		.retry_s = live.retry_s,
 		.attempts = live.attempts_maximum,
 		.max_age_s = live.max_age_s,
-		.migrate_gain = live.migrate_gain,
-		.migrate_rate = live.migrate_rate,
-		.no_return_s = live.no_return_s,
+		.moves = MIGRATION_DEFAULTS,
 	};
 	for (int p = 0; p < POLICIES_MOST - 1 && policies[p]; p++)
 		policy_names[p] = policies[p]->name;

@@ -96,7 +96,7 @@ static void make_moving(struct live **live, struct live_settings *settings)
 	live_settings_default(settings);
 	settings->policy_settings.machine_threshold = settings->policy_settings.rack_threshold = 1000;
 	settings->max_age_s = 0;
-	settings->migration = LIVE_MIGRATE_ON;
+	settings->moves.mode = MIGRATION_ON;
 	*live = fixture_make(settings);
 	/* One slot each, so that the root's machine has no slot for the other task. */
 	for (int m = 0; m < 6; m++) {
@@ -153,7 +153,7 @@ Test(live, a_task_moves_when_that_gains_enough_and_does_not_come_back)
 	fixture_measure(live, fixture_machine_of(live, "web", 0), near, 40, 5);
 	fixture_measure(live, fixture_machine_of(live, "web", 0), before, 1, 5);
 	cr_expect_eq(fixture_step(live, 5), 0);
-	cr_expect_gt(live_totals(live).refused[LIVE_REFUSED_RETURN], 0);
+	cr_expect_gt(live_totals(live).refused[MIGRATION_REFUSED_RETURN], 0);
 	live_destroy(live);
 }
 
@@ -199,8 +199,8 @@ Test(live, a_move_that_failed_is_not_tried_again_at_once)
 	cr_assert_eq(fixture_step(live, 2), 1);
 	cr_assert_eq(live_failed(live, "web", "t1", 3, &err), 0);
 	cr_expect_eq(fixture_step(live, 4), 0);
-	cr_expect_gt(live_totals(live).refused[LIVE_REFUSED_RETURN], 0);
-	cr_expect_eq(fixture_step(live, 3 + settings.no_return_s + 1), 1);
+	cr_expect_gt(live_totals(live).refused[MIGRATION_REFUSED_RETURN], 0);
+	cr_expect_eq(fixture_step(live, 3 + settings.moves.no_return_s + 1), 1);
 	live_destroy(live);
 }
 

@@ -98,8 +98,8 @@ static int64_t place(const struct random_case *random, bool silent_is_unmeasured
 		for (uint32_t t = 0; t < job->task_count; t++)
 			places[j][t] = job->tasks[t].machine < 0 ? CASE_WAITS : job->tasks[t].machine;
 	}
-	for (int refusal = LIVE_REFUSED_NOT + 1; refusal < LIVE_REFUSALS; refusal++)
-		cr_assert_eq(live_totals(live).refused[refusal], 0, "%s", live_refusal_name(refusal));
+	for (int refusal = MIGRATION_ALLOWED + 1; refusal < MIGRATION_REFUSALS; refusal++)
+		cr_assert_eq(live_totals(live).refused[refusal], 0, "%s", migration_refusal_name(refusal));
 	live_destroy(live);
 	return random_case_cost_of(random, places);
 }

@@ -249,8 +249,8 @@ Test(live_change, a_forecast_of_a_drain_makes_all_its_moves)
 	double end_s;
 
 	live_settings_default(&settings);
-	settings.migration = LIVE_MIGRATE_ON;
-	settings.migrate_rate = 1;
+	settings.moves.mode = MIGRATION_ON;
+	settings.moves.rate = 1;
 	settings.max_age_s = 0;
 	live = fixture_make(&settings);
 	for (int m = 0; m < 6; m++) {

@@ -137,14 +137,14 @@ Test(live_explain, a_task_that_stays_although_it_would_gain)
 	expect_why(live, "web", "t1", "");
 	live_destroy(live);
 
-	settings.migration = LIVE_MIGRATE_ON;
+	settings.moves.mode = MIGRATION_ON;
 	live = make(&settings);
 	cr_assert_eq(fixture_submit_running(live, "web", "m0 m3", false, 0, 0, &err), 0);
 	fixture_step(live, 1);
 	expect_why(live, "web", "t1", "does not move to m0: gain 0.78, the job does not allow it");
 	live_destroy(live);
 
-	settings.migrate_gain = 0.79;
+	settings.moves.gain = 0.79;
 	live = make(&settings);
 	cr_assert_eq(fixture_submit_running(live, "web", "m0 m3", true, 0, 0, &err), 0);
 	fixture_step(live, 1);
@@ -177,9 +177,9 @@ Test(live_explain, a_gain_that_is_too_young_or_does_not_pay_for_the_restart)
 	struct live *live;
 
 	live_settings_default(&settings);
-	settings.migration = LIVE_MIGRATE_ON;
-	settings.migrate_hold_s = 10;
-	settings.restart_s = 39; /* 0.78 times 50 s */
+	settings.moves.mode = MIGRATION_ON;
+	settings.moves.hold_s = 10;
+	settings.moves.restart_s = 39; /* 0.78 times 50 s */
 	live = make_one_that_gains(&settings);
 	cr_expect_eq(fixture_step(live, 3), 0);
 	expect_why(live, "web", "t1", "does not move to m1 yet: gain 0.78 for 0 s < 10 s");
@@ -206,11 +206,11 @@ Test(live_explain, a_move_that_is_only_advised)
 	struct live *live;
 
 	live_settings_default(&settings);
-	settings.migration = LIVE_MIGRATE_ADVISE;
+	settings.moves.mode = MIGRATION_ADVISE;
 	live = make_one_that_gains(&settings);
 	cr_expect_eq(fixture_step(live, 3), 1);
 	expect_why(live, "web", "t1", "does not move to m1: gain 0.78, moves are only advised");
-	cr_expect_eq(live_totals(live).refused[LIVE_REFUSED_NOT], 1);
+	cr_expect_eq(live_totals(live).refused[MIGRATION_ALLOWED], 1);
 	live_destroy(live);
 }
 
@@ -222,7 +222,7 @@ Test(live_explain, a_gain_that_is_not_measured)
 	struct live *live;
 
 	live_settings_default(&settings);
-	settings.migration = LIVE_MIGRATE_ON;
+	settings.moves.mode = MIGRATION_ON;
 	settings.policy_settings.machine_threshold = settings.policy_settings.rack_threshold = 1000;
 	settings.default_rtt = (struct cluster_default_rtt){1, 40, 10, 10};
 	settings.max_age_s = 0;
@@ -231,7 +231,7 @@ Test(live_explain, a_gain_that_is_not_measured)
 	cr_assert_eq(fixture_submit_running(live, "web", "m0 m1", true, 0, 0, &err), 0);
 	cr_expect_eq(fixture_step(live, 1), 0);
 	expect_why(live, "web", "t1", "does not move to m3: gain 0.60 is not measured");
-	cr_expect_eq(live_totals(live).refused[LIVE_REFUSED_UNMEASURED], 1);
+	cr_expect_eq(live_totals(live).refused[MIGRATION_REFUSED_UNMEASURED], 1);
 	live_destroy(live);
 }
 
@@ -241,7 +241,7 @@ static struct live *make_two_that_move(struct live_settings *settings, const cha
 	struct live *live;
 	struct error err = {0};
 
-	settings->migration = LIVE_MIGRATE_ON;
+	settings->moves.mode = MIGRATION_ON;
 	live = make(settings);
 	set_machine(live, 0, 1, LIVE_UP);
 	set_machine(live, 1, slots_of_m1, LIVE_UP);
@@ -255,7 +255,7 @@ static struct live *make_two_that_move(struct live_settings *settings, const cha
 }
 
 /* Expects that one task moves, and that the other one does not for this reason; %s: its target. */
-static void expect_one_moves(struct live *live, enum live_refusal refusal, const char *format)
+static void expect_one_moves(struct live *live, enum migration_refusal refusal, const char *format)
 {
 	char why[160];
 	uint32_t other;
@@ -264,11 +264,11 @@ static void expect_one_moves(struct live *live, enum live_refusal refusal, const
 	other = fixture_task_of(live, "web", 1)->state == LIVE_MOVING ? 2 : 1;
 	cr_expect_eq(fixture_task_of(live, "web", 3 - other)->state, LIVE_MOVING);
 	cr_expect_eq(fixture_task_of(live, "web", other)->state, LIVE_RUNNING);
-	for (int r = LIVE_REFUSED_NOT; r < LIVE_REFUSALS; r++)
-		cr_expect_eq(live_totals(live).refused[r], r == (int)refusal || r == LIVE_REFUSED_NOT, "%s",
-			     live_refusal_name((enum live_refusal)r));
+	for (int r = MIGRATION_ALLOWED; r < MIGRATION_REFUSALS; r++)
+		cr_expect_eq(live_totals(live).refused[r], r == (int)refusal || r == MIGRATION_ALLOWED, "%s",
+			     migration_refusal_name((enum migration_refusal)r));
 	snprintf(why, sizeof why, format,
-		 live_cluster(live)->machines[fixture_task_of(live, "web", other)->proposed_to].name);
+		 live_cluster(live)->machines[fixture_task_of(live, "web", other)->move.to].name);
 	expect_why(live, "web", other == 1 ? "t1" : "t2", why);
 	/* The other one follows when the first has started. */
 	fixture_confirm(live, "web", 2);
@@ -281,18 +281,18 @@ Test(live_explain, a_task_that_waits_for_the_moves_of_others)
 	struct live_settings settings;
 
 	live_settings_default(&settings);
-	settings.migrate_rate = 1;
-	expect_one_moves(make_two_that_move(&settings, "m0 m3 m4", 1), LIVE_REFUSED_RATE,
+	settings.moves.rate = 1;
+	expect_one_moves(make_two_that_move(&settings, "m0 m3 m4", 1), MIGRATION_REFUSED_RATE,
 			 "does not move to %s yet: 1 tasks are already moving");
 	live_settings_default(&settings);
-	settings.migrate_per_job = 1;
-	expect_one_moves(make_two_that_move(&settings, "m0 m3 m4", 1), LIVE_REFUSED_JOB,
+	settings.moves.per_job = 1;
+	expect_one_moves(make_two_that_move(&settings, "m0 m3 m4", 1), MIGRATION_REFUSED_JOB,
 			 "does not move to %s yet: 1 tasks of the job are already moving");
 	live_settings_default(&settings);
-	settings.migrate_per_machine = 1;
-	expect_one_moves(make_two_that_move(&settings, "m0 m3 m4", 2), LIVE_REFUSED_MACHINE,
+	settings.moves.per_machine = 1;
+	expect_one_moves(make_two_that_move(&settings, "m0 m3 m4", 2), MIGRATION_REFUSED_MACHINE,
 			 "does not move to %s yet: the limit of 1 tasks moving from or to one machine is reached");
-	expect_one_moves(make_two_that_move(&settings, "m0 m3 m3", 1), LIVE_REFUSED_MACHINE,
+	expect_one_moves(make_two_that_move(&settings, "m0 m3 m3", 1), MIGRATION_REFUSED_MACHINE,
 			 "does not move to %s yet: the limit of 1 tasks moving from or to one machine is reached");
 }
 
@@ -302,11 +302,11 @@ Test(live_explain, both_move_if_the_limits_allow_two)
 	struct live *live;
 
 	live_settings_default(&settings);
-	settings.migrate_rate = settings.migrate_per_job = settings.migrate_per_machine = 2;
+	settings.moves.rate = settings.moves.per_job = settings.moves.per_machine = 2;
 	live = make_two_that_move(&settings, "m0 m3 m4", 2);
 	cr_expect_eq(fixture_step(live, 1), 2);
 	cr_expect_eq(live_totals(live).moving, 2);
-	cr_expect_eq(live_totals(live).refused[LIVE_REFUSED_NOT], 2);
+	cr_expect_eq(live_totals(live).refused[MIGRATION_ALLOWED], 2);
 	fixture_confirm(live, "web", 2);
 	cr_expect_eq(live_totals(live).moves, 2);
 	live_destroy(live);
@@ -320,8 +320,8 @@ Test(live_explain, a_task_that_would_return_too_soon)
 	struct live *live;
 
 	live_settings_default(&settings);
-	settings.migration = LIVE_MIGRATE_ON;
-	settings.no_return_s = 100;
+	settings.moves.mode = MIGRATION_ON;
+	settings.moves.no_return_s = 100;
 	live = make(&settings);
 	set_machine(live, 0, 1, LIVE_UP);
 	set_machine(live, 2, 0, LIVE_UP);
@@ -341,7 +341,7 @@ Test(live_explain, a_task_that_would_return_too_soon)
 	cr_expect_float_eq(live_next_s(live, 5), 97, 1e-9);
 	cr_expect_eq(fixture_step(live, 101.5), 0);
 	cr_expect_eq(fixture_step(live, 102), 1);
-	cr_expect_eq(live_totals(live).refused[LIVE_REFUSED_RETURN], 1);
+	cr_expect_eq(live_totals(live).refused[MIGRATION_REFUSED_RETURN], 1);
 	live_destroy(live);
 }
 
@@ -353,7 +353,7 @@ Test(live_explain, a_task_that_would_move_to_a_machine_that_is_not_measured)
 	struct live *live;
 
 	live_settings_default(&settings);
-	settings.migration = LIVE_MIGRATE_ON;
+	settings.moves.mode = MIGRATION_ON;
 	settings.require_measured = true;
 	live = make(&settings);
 	set_machine(live, 0, 1, LIVE_UP);
@@ -364,7 +364,7 @@ Test(live_explain, a_task_that_would_move_to_a_machine_that_is_not_measured)
 	fixture_measure(live, "m0", "m4", 40, 0);
 	fixture_measure(live, "m0", "m5", 40, 0);
 	cr_expect_eq(fixture_step(live, 1), 0);
-	cr_expect_eq(live_totals(live).refused[LIVE_REFUSED_UNREACHABLE], 0, "the network does not propose it");
+	cr_expect_eq(live_totals(live).refused[MIGRATION_REFUSED_UNREACHABLE], 0, "the network does not propose it");
 	expect_why(live, "web", "t1", "does not move to m1: the round trip to the root is not measured");
 	fixture_measure(live, "m0", "m1", 1, 2);
 	cr_expect_eq(fixture_step(live, 2), 1);
@@ -433,7 +433,7 @@ Test(live_explain, tasks_that_cannot_reach_their_root)
 	struct live *live;
 
 	live_settings_default(&settings);
-	settings.migration = LIVE_MIGRATE_ON;
+	settings.moves.mode = MIGRATION_ON;
 	live = make(&settings);
 	set_machine(live, 0, 1, LIVE_UP);
 	cr_assert_eq(fixture_submit_running(live, "web", "m0 m3 -", true, 20, 0, &err), 0, "%s", err.text);

@@ -155,7 +155,7 @@ static int moves_with(struct job_limits limits)
 	live_settings_default(&settings);
 	settings.policy_settings.machine_threshold = settings.policy_settings.rack_threshold = 1000;
 	settings.max_age_s = 0;
-	settings.migration = LIVE_MIGRATE_ON;
+	settings.moves.mode = MIGRATION_ON;
 	live = fixture_make(&settings);
 	for (int a = 0; a < 6; a++) {
 		snprintf(name, sizeof name, "m%d", a);

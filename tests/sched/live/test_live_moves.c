@@ -56,8 +56,8 @@ Test(live_moves, a_move_waits_until_the_gain_has_held_and_the_restart_pays)
 	struct live *live;
 
 	live_settings_default(&settings);
-	settings.migration = LIVE_MIGRATE_ON;
-	settings.migrate_hold_s = 10;
+	settings.moves.mode = MIGRATION_ON;
+	settings.moves.hold_s = 10;
 	live = make_movable(&settings, 30);
 	cr_expect_eq(fixture_step(live, 3), 0);
 	expect_why(live, "< 10 s");
@@ -67,8 +67,8 @@ Test(live_moves, a_move_waits_until_the_gain_has_held_and_the_restart_pays)
 	cr_expect_geq(live_next_s(live, 13), 20);
 	cr_expect_eq(fixture_step(live, 13 + live_next_s(live, 13)), 1);
 	cr_expect_eq(fixture_task_of(live, "web", 1)->state, LIVE_MOVING);
-	cr_expect_eq(live_totals(live).refused[LIVE_REFUSED_HOLD], 1);
-	cr_expect_eq(live_totals(live).refused[LIVE_REFUSED_RESTART], 1);
+	cr_expect_eq(live_totals(live).refused[MIGRATION_REFUSED_HOLD], 1);
+	cr_expect_eq(live_totals(live).refused[MIGRATION_REFUSED_RESTART], 1);
 	live_destroy(live);
 }
 
@@ -83,7 +83,7 @@ Test(live_moves, a_measurement_that_vanishes_moves_nobody)
 	struct live *live;
 
 	live_settings_default(&settings);
-	settings.migration = LIVE_MIGRATE_ON;
+	settings.moves.mode = MIGRATION_ON;
 	settings.max_age_s = 10;
 	settings.default_rtt = (struct cluster_default_rtt){1, 5, 40, 40};
 	live = fixture_make(&settings);
@@ -100,17 +100,17 @@ Test(live_moves, a_measurement_that_vanishes_moves_nobody)
 	live_machine_set(live, "m1", "r0", "p", 1, LIVE_UP, &err);
 	live_machine_set(live, "m4", "r1", "p", 1, LIVE_UP, &err);
 	cr_expect_eq(fixture_step(live, 2), 0);
-	cr_expect_eq(live_totals(live).refused[LIVE_REFUSED_UNMEASURED], 0);
+	cr_expect_eq(live_totals(live).refused[MIGRATION_REFUSED_UNMEASURED], 0);
 	cr_assert_eq(live_expire(live, 20), 0);
 	cr_expect_eq(fixture_step(live, 20), 0);
-	cr_expect_eq(live_totals(live).refused[LIVE_REFUSED_UNMEASURED], 1);
+	cr_expect_eq(live_totals(live).refused[MIGRATION_REFUSED_UNMEASURED], 1);
 	expect_why(live, "is not measured");
 	/* Other pairs are measured: the maximum of the pair of racks is no reason to move either. */
 	fixture_measure(live, "m2", "m5", 40, 21);
 	fixture_measure(live, "m0", "m1", 1, 21);
 	fixture_measure(live, "m3", "m4", 1, 21);
 	cr_expect_eq(fixture_step(live, 21), 0);
-	cr_expect_eq(live_totals(live).refused[LIVE_REFUSED_UNMEASURED], 2);
+	cr_expect_eq(live_totals(live).refused[MIGRATION_REFUSED_UNMEASURED], 2);
 	/* The task's own round trip is a reason. */
 	fixture_measure(live, "m0", "m3", 40, 22);
 	cr_expect_eq(fixture_step(live, 22), 1);
@@ -124,15 +124,15 @@ Test(live_moves, moves_wait_for_their_window_and_limits)
 	struct live *live;
 
 	live_settings_default(&settings);
-	settings.migration = LIVE_MIGRATE_ON;
-	settings.migrate_per_machine = 1;
+	settings.moves.mode = MIGRATION_ON;
+	settings.moves.per_machine = 1;
 	live = make_movable(&settings, -1);
 	live_open_moves(live, false);
 	cr_expect_eq(fixture_step(live, 3), 0);
 	expect_why(live, "until --migrate-window allows moves");
 	live_open_moves(live, true);
 	cr_expect_eq(fixture_step(live, 4), 1);
-	cr_expect_eq(live_totals(live).refused[LIVE_REFUSED_CLOSED], 1);
+	cr_expect_eq(live_totals(live).refused[MIGRATION_REFUSED_CLOSED], 1);
 	fixture_confirm(live, "web", 5);
 	cr_expect_str_eq(fixture_machine_of(live, "web", 1), "m1");
 	/* Then m1 is drained. */
@@ -150,7 +150,7 @@ Test(live_moves, advice_is_given_once)
 	size_t count;
 
 	live_settings_default(&settings);
-	settings.migration = LIVE_MIGRATE_ADVISE;
+	settings.moves.mode = MIGRATION_ADVISE;
 	live = make_movable(&settings, -1);
 	cr_expect_eq(fixture_step(live, 3), 1);
 	decisions = live_decisions(live, live_last_decision(live) - 1, &count);
@@ -175,8 +175,8 @@ Test(live_moves, a_refused_move_keeps_nobody_waiting)
 
 		live_settings_default(&settings);
 		settings.policy_settings.machine_threshold = settings.policy_settings.rack_threshold = 1000;
-		settings.migration = LIVE_MIGRATE_ON;
-		settings.migrate_gain = 0.5;
+		settings.moves.mode = MIGRATION_ON;
+		settings.moves.gain = 0.5;
 		settings.max_age_s = 0;
 		settings.confirm_at_once = true;
 		live = fixture_make(&settings);
@@ -220,7 +220,7 @@ Test(live_moves, a_job_takes_part_in_moves_only_if_a_task_could_gain_enough)
 	struct live *live;
 
 	live_settings_default(&settings);
-	settings.migration = LIVE_MIGRATE_ON;
+	settings.moves.mode = MIGRATION_ON;
 	live = make_movable(&settings, -1);
 	measure_all(live, 4, 3);
 	fixture_step(live, 3);
@@ -245,8 +245,8 @@ Test(live_moves, a_waiting_task_is_placed_while_jobs_are_still_reviewed)
 
 	live_settings_default(&settings);
 	settings.policy_settings.machine_threshold = settings.policy_settings.rack_threshold = 1000;
-	settings.migration = LIVE_MIGRATE_ON;
-	settings.migrate_gain = 0; /* every task could gain enough */
+	settings.moves.mode = MIGRATION_ON;
+	settings.moves.gain = 0; /* every task could gain enough */
 	live = fixture_make(&settings);
 	for (int m = 0; m < 6; m++) {
 		snprintf(name, sizeof name, "m%d", m);
@@ -282,9 +282,9 @@ Test(live_moves, a_task_on_an_unreachable_host_moves_first)
 	struct live *live;
 
 	live_settings_default(&settings);
-	settings.migration = LIVE_MIGRATE_ON;
-	settings.migrate_rate = 1;
-	settings.restart_s = 1000;
+	settings.moves.mode = MIGRATION_ON;
+	settings.moves.rate = 1;
+	settings.moves.restart_s = 1000;
 	settings.max_age_s = 0;
 	live = fixture_make(&settings);
 	measure_all(live, 10, 0);
@@ -347,8 +347,8 @@ static struct live *make_noisy(void)
 	struct live *live;
 
 	live_settings_default(&settings);
-	settings.migration = LIVE_MIGRATE_ON;
-	settings.migrate_hold_s = 5;
+	settings.moves.mode = MIGRATION_ON;
+	settings.moves.hold_s = 5;
 	settings.confirm_at_once = true;
 	settings.max_age_s = 0;
 	live = fixture_make(&settings);

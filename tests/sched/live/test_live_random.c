@@ -154,7 +154,7 @@ Test(live_random, restarts_at_any_state_keep_every_law)
 	double now_s = 0;
 
 	live_settings_default(&settings);
-	settings.migration = LIVE_MIGRATE_ON;
+	settings.moves.mode = MIGRATION_ON;
 	settings.start_timeout_s = 5;
 	settings.attempts_maximum = 3;
 	live = fixture_make(&settings);
@@ -187,9 +187,9 @@ Test(live_random, random_events_keep_every_law_and_are_repeatable)
 
 		live_settings_default(&settings);
 		settings.policy_settings.machine_threshold = settings.policy_settings.rack_threshold = 1000;
-		settings.migration = LIVE_MIGRATE_ON;
+		settings.moves.mode = MIGRATION_ON;
 		settings.start_timeout_s = 5;
-		settings.no_return_s = 10;
+		settings.moves.no_return_s = 10;
 		settings.decisions_kept = 100;
 		live = fixture_make(&settings);
 		rng_seed(&rng, 17);
@@ -266,10 +266,10 @@ Test(live_random, a_journal_of_its_calls_leads_to_the_same_decisions)
 	journal.out = open_memstream(&text, &bytes);
 	cr_assert(journal_print_header(journal.out, 0, NULL));
 	live_settings_default(&settings);
-	settings.migration = LIVE_MIGRATE_ON;
-	settings.migrate_gain = 0.02;
+	settings.moves.mode = MIGRATION_ON;
+	settings.moves.gain = 0.02;
 	settings.start_timeout_s = 5;
-	settings.no_return_s = 10;
+	settings.moves.no_return_s = 10;
 	settings.max_age_s = 20;
 	settings.called = note_call;
 	settings.measured = note_measured;

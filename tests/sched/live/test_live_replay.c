@@ -282,7 +282,7 @@ Test(live_replay, every_setting_is_that_of_the_journal)
 	char *usual = NULL;
 
 	live_settings_default(&defaults);
-	defaults.migration = LIVE_MIGRATE_ON;
+	defaults.moves.mode = MIGRATION_ON;
 	defaults.max_age_s = 25;
 	for (int variant = 0; variant < VARIANTS; variant++) {
 		struct job_limits limits = {0};
@@ -290,16 +290,14 @@ Test(live_replay, every_setting_is_that_of_the_journal)
 		char what[16], *made;
 
 		settings = defaults;
-		settings.migration = variant == 1   ? LIVE_MIGRATE_OFF
-				     : variant == 2 ? LIVE_MIGRATE_ADVISE
-						    : LIVE_MIGRATE_ON;
-		settings.migrate_gain = variant == 3 ? 1 : defaults.migrate_gain;
-		settings.migrate_hold_s = variant == 4 ? 1000 : 0;
-		settings.restart_s = variant == 5 ? 1000 : 0;
-		settings.no_return_s = variant == 6 ? 0 : defaults.no_return_s;
-		settings.migrate_rate = variant == 7 ? 1 : defaults.migrate_rate;
-		settings.migrate_per_machine = variant == 8;
-		settings.migrate_per_job = variant == 9;
+		settings.moves.mode = variant == 1 ? MIGRATION_OFF : variant == 2 ? MIGRATION_ADVISE : MIGRATION_ON;
+		settings.moves.gain = variant == 3 ? 1 : defaults.moves.gain;
+		settings.moves.hold_s = variant == 4 ? 1000 : 0;
+		settings.moves.restart_s = variant == 5 ? 1000 : 0;
+		settings.moves.no_return_s = variant == 6 ? 0 : defaults.moves.no_return_s;
+		settings.moves.rate = variant == 7 ? 1 : defaults.moves.rate;
+		settings.moves.per_machine = variant == 8;
+		settings.moves.per_job = variant == 9;
 		settings.require_measured = variant == 10;
 		settings.start_timeout_s = variant == 11 ? 4 : defaults.start_timeout_s;
 		settings.retry_s = variant == 12 ? 9 : defaults.retry_s;
@@ -364,8 +362,8 @@ Test(live_replay, a_restored_job_goes_on_from_its_states)
 
 	begin_journal(&journal);
 	live_settings_default(&settings);
-	settings.migration = LIVE_MIGRATE_ON;
-	settings.no_return_s = 30;
+	settings.moves.mode = MIGRATION_ON;
+	settings.moves.no_return_s = 30;
 	settings.max_age_s = 0;
 	settings.default_rtt = (struct cluster_default_rtt){40, 40, 40, 40};
 	live = make(&journal, &settings);
@@ -552,9 +550,9 @@ Test(live_replay, moves_are_closed_and_opened_again)
 
 	begin_journal(&journal);
 	live_settings_default(&settings);
-	settings.migration = LIVE_MIGRATE_ON;
+	settings.moves.mode = MIGRATION_ON;
 	settings.max_age_s = 0;
-	settings.restart_s = 45;
+	settings.moves.restart_s = 45;
 	settings.default_rtt = (struct cluster_default_rtt){1, 40, 40, 40};
 	live = make(&journal, &settings);
 	set_machine(live, 0, 1, LIVE_UP);

@@ -97,8 +97,9 @@ Test(daemon, every_setting_becomes_its_option)
 	cr_expect_eq(options->round_ms, 10);
 	cr_expect_eq(options->connections, 512);
 	cr_expect_float_eq(options->journal_days, 7, 1e-9);
+	cr_expect_float_eq(live->moves.hold_s, 5, 1e-9);
 	cr_expect(!options->address && !options->extender_address && options->windows.count == 0);
-	cr_expect(live->migration == LIVE_MIGRATE_OFF && !live->confirm_at_once && live->attempts_maximum == 5);
+	cr_expect(live->moves.mode == MIGRATION_OFF && !live->confirm_at_once && live->attempts_maximum == 5);
 
 	settings = (struct schedd_settings){.state = "state",
 					    .socket = "socket",
@@ -110,25 +111,25 @@ Test(daemon, every_setting_becomes_its_option)
 					    .latency = "latency",
 					    .statistic = LATENCY_STATISTIC_P50,
 					    .policy = 1,
-					    .migrate = LIVE_MIGRATE_ON,
+					    .moves = {.mode = MIGRATION_ON,
+						      .gain = 0.24,
+						      .hold_s = 18,
+						      .rate = 14,
+						      .per_machine = 15,
+						      .per_job = 16,
+						      .restart_s = 19,
+						      .no_return_s = 25},
 					    .windows = "01:02-03:04",
 					    .admin_group = "group",
 					    .user_tasks = 11,
 					    .connections = 12,
 					    .salvage = true,
 					    .round_ms = 13,
-					    .migrate_rate = 14,
-					    .migrate_per_machine = 15,
-					    .migrate_per_job = 16,
 					    .attempts = 17,
-					    .migrate_hold_s = 18,
-					    .restart_s = 19,
 					    .journal_days = 20,
 					    .start_timeout_s = 21,
 					    .retry_s = 22,
 					    .max_age_s = 23,
-					    .migrate_gain = 0.24,
-					    .no_return_s = 25,
 					    .omega_per_s = 26,
 					    .beta_per_s = 27,
 					    .require_measured = true,
@@ -155,18 +156,18 @@ Test(daemon, every_setting_becomes_its_option)
 	cr_expect_eq(options->round_ms, 13);
 	cr_expect_float_eq(options->journal_days, 20, 1e-9);
 	cr_expect_eq(live->policy, policies[1]);
-	cr_expect_eq(live->migration, LIVE_MIGRATE_ON);
-	cr_expect_eq(live->migrate_rate, 14);
-	cr_expect_eq(live->migrate_per_machine, 15);
-	cr_expect_eq(live->migrate_per_job, 16);
+	cr_expect_eq(live->moves.mode, MIGRATION_ON);
+	cr_expect_eq(live->moves.rate, 14);
+	cr_expect_eq(live->moves.per_machine, 15);
+	cr_expect_eq(live->moves.per_job, 16);
 	cr_expect_eq(live->attempts_maximum, 17);
-	cr_expect_float_eq(live->migrate_hold_s, 18, 1e-9);
-	cr_expect_float_eq(live->restart_s, 19, 1e-9);
+	cr_expect_float_eq(live->moves.hold_s, 18, 1e-9);
+	cr_expect_float_eq(live->moves.restart_s, 19, 1e-9);
 	cr_expect_float_eq(live->start_timeout_s, 21, 1e-9);
 	cr_expect_float_eq(live->retry_s, 22, 1e-9);
 	cr_expect_float_eq(live->max_age_s, 23, 1e-9);
-	cr_expect_float_eq(live->migrate_gain, 0.24, 1e-9);
-	cr_expect_float_eq(live->no_return_s, 25, 1e-9);
+	cr_expect_float_eq(live->moves.gain, 0.24, 1e-9);
+	cr_expect_float_eq(live->moves.no_return_s, 25, 1e-9);
 	cr_expect_float_eq(live->policy_settings.flow.omega_per_s, 26, 1e-9);
 	cr_expect_float_eq(live->policy_settings.flow.beta_per_s, 27, 1e-9);
 	cr_expect(live->require_measured && live->confirm_at_once);

@@ -27,26 +27,15 @@
  * A job's root is the task with which the others communicate. After the root has ended, its machine remains the
  * reference for the others.
  *
- * A running task moves only if all of these hold:
- *
- * - Moves are on (settings.migration) and open (live_open_moves()), and the task's job allows moves.
- * - The predicted gain of performance has been at least migrate_gain for migrate_hold_s, also that on the machine that
- *   was proposed first.
- * - The gain times the expected remaining run time is at least the job's restart_s. Run times are heavy-tailed, so a
- *   task is expected to run for as long again as it has run.
- * - Within the last no_return_s, the task has neither left the new machine nor failed to start there.
- *
- * A task on a machine that is unreachable from its root needs neither the gain nor the run time; the unreachable state
- * must have lasted for migrate_hold_s. Its move and those from draining machines are made before other moves.
- *
- * At most migrate_rate tasks move at a time: at most migrate_per_machine of them from or to one machine, and
- * migrate_per_job of one job. The tasks of draining machines are moved within the same limits, whatever the gain, if
- * their jobs allow moves. Tasks of a machine that goes down wait again. If a refused move was to free a slot for a
- * waiting task, the round is repeated without moves of the jobs whose moves were refused.
+ * A running task moves only as <sched/migration/migration.h> allows. Moves of tasks on a machine that is unreachable
+ * from the root, and those from draining machines, are made before other moves. The tasks of draining machines are
+ * moved within the limits on moves at the same time, whatever the gain, if their jobs allow moves. Tasks of a machine
+ * that goes down wait again. If a refused move was to free a slot for a waiting task, the round is repeated without
+ * moves of the jobs whose moves were refused.
  *
  * Changed measurements enter the network job by job. The work before each round is bounded, so that a window with many
  * measurements does not delay waiting tasks. The network considers moves of a job's tasks only while one of these tasks
- * could gain at least migrate_gain on a machine with the best possible performance, 1.
+ * could gain at least moves.gain on a machine with the best possible performance, 1.
  *
  * Only one thread at a time may use a state.
  */
@@ -63,13 +52,8 @@
 #include <model/jobs.h>
 #include <model/latency_matrix.h>
 #include <sched/cost/latency_view.h>
+#include <sched/migration/migration.h>
 #include <sched/policy/policy.h>
-
-/*
- * LIVE_MIGRATE_ADVISE: instead of a move, makes a decision of the kind LIVE_ADVICE, which changes nothing; but tasks on
- * draining machines do move.
- */
-enum live_migration { LIVE_MIGRATE_OFF, LIVE_MIGRATE_ADVISE, LIVE_MIGRATE_ON };
 
 struct live;
 
@@ -83,14 +67,8 @@ struct live_settings {
 	uint32_t attempts_maximum; /* after this many failures without a start the task is given up: LIVE_FAILED */
 	double max_age_s;          /* measurements older than this, in seconds, do not count; 0: no limit */
 	bool require_measured;     /* a task waits for a machine whose round trip to the root is measured */
-	enum live_migration migration;
-	double migrate_gain;   /* minimum gain of predicted performance, 0..1 */
-	double migrate_hold_s; /* time for which a gain must have lasted before a move */
-	uint32_t migrate_rate; /* maximum number of moving tasks at a time, drains included; > 0 */
-	uint32_t migrate_per_machine, migrate_per_job; /* maximum number of moving tasks from or to one machine, and of
-							  one job; 0: no limit */
-	double restart_s; /* seconds of work that a move loses, for jobs without their own value */
-	double no_return_s;
+	/* With MIGRATION_ADVISE, makes a decision of the kind LIVE_ADVICE instead of a move. */
+	struct migration_settings moves;
 	uint32_t decisions_kept; /* minimum number of the latest decisions that stay readable; older ones are dropped */
 	/*
 	 * Callbacks for a journal; may be NULL. measured() gets the measurements that differ from the previous value of
@@ -104,7 +82,7 @@ struct live_settings {
 };
 /*
  * The defaults: policy nomora, interpolated performance, confirmation by an executor within 60 s, 5 attempts with a
- * first pause of 1 s, measurements valid for 60 s, moves off; for moves: gain 0.1, migrate_hold_s 0, 4 tasks at a time,
+ * first pause of 1 s, measurements valid for 60 s, moves off; for moves: gain 0.1, hold_s 0, 4 tasks at a time,
  * no limit per machine or job, no restart cost, no return within 600 s; 10,000 decisions kept.
  */
 void live_settings_default(struct live_settings *settings);
@@ -115,28 +93,6 @@ const char *live_task_state_name(enum live_task_state state);
 enum live_machine_state { LIVE_UP, LIVE_DRAINING, LIVE_DOWN };
 const char *live_machine_state_name(enum live_machine_state state);
 int live_machine_state_find(const char *name); /* -1: unknown */
-
-/* Reasons for refusing a proposed move. */
-enum live_refusal {
-	LIVE_REFUSED_NOT,         /* not refused */
-	LIVE_REFUSED_FORBIDDEN,   /* moves are off, or the job does not allow them */
-	LIVE_REFUSED_CLOSED,      /* moves are closed, see live_open_moves() */
-	LIVE_REFUSED_GAIN,        /* the gain is below migrate_gain */
-	LIVE_REFUSED_HOLD,        /* the gain has not yet lasted for migrate_hold_s */
-	LIVE_REFUSED_RESTART,     /* the gain times the time that the task has run is below restart_s */
-	LIVE_REFUSED_RETURN,      /* the task left that machine, or failed to start there, less than no_return_s ago */
-	LIVE_REFUSED_RATE,        /* too many tasks are moving */
-	LIVE_REFUSED_MACHINE,     /* too many tasks are moving from or to that machine */
-	LIVE_REFUSED_JOB,         /* too many tasks of that job are moving */
-	LIVE_REFUSED_UNREACHABLE, /* unreachable from the root, or unmeasured while require_measured is set */
-	LIVE_REFUSED_UNMEASURED,  /* the round trip from the root to the current or the new machine is only the
-				     topology's default; or the one to the current machine was measured, but no
-				     longer is */
-	LIVE_REFUSED_EVICTION,    /* the network proposed to stop the task in favour of another one; running tasks are
-				     never evicted */
-	LIVE_REFUSALS,
-};
-const char *live_refusal_name(enum live_refusal refusal); /* "gain", "hold", ... */
 
 struct live_task {
 	char *name;
@@ -153,19 +109,8 @@ struct live_task {
 	double started_s;  /* time of the task's first start since it last waited; moves do not change it */
 	bool dirty;        /* changed since live_take_changes() */
 	uint32_t deadline; /* 1 + index in the heap of deadlines; 0: not in the heap */
-	/* The last move that the network proposed for the task: */
-	uint64_t proposed_round; /* 0: none */
-	/* predicted gain, and the time since when it has been at least migrate_gain (-1: never) */
-	double gain, gain_since_s;
-	/*
-	 * proposed_to: machine, -1: the network proposed to stop the task; advised_to: machine of the last LIVE_ADVICE
-	 * about the present series of proposals, -1: none
-	 */
-	int32_t proposed_to, advised_to;
-	int32_t held_to; /* machine of the proposal at gain_since_s; meaningless if that is -1 */
-	enum live_refusal refusal;
-	bool was_measured; /* the round trip from the root to the task's machine was measured when the task was placed
-			      there, or at a later proposal of a move */
+	struct migration_task move; /* the last move that the network proposed for the task */
+	int32_t advised_to; /* machine of the last LIVE_ADVICE about the present series of proposals; -1: none */
 };
 
 /*
@@ -359,8 +304,9 @@ int live_explain(struct live *live, const char *job, const char *task, struct li
 
 struct live_totals {
 	uint64_t rounds, solver_errors, timeouts, decisions, moves;
-	uint64_t refused[LIVE_REFUSALS]; /* proposed moves, by reason of refusal; LIVE_REFUSED_NOT: accepted ones */
-	double last_round_s, solver_s;   /* wall clock time in the solver: of the last round, and in total */
+	uint64_t refused[MIGRATION_REFUSALS]; /* proposed moves, by reason of refusal; MIGRATION_ALLOWED: accepted ones
+					       */
+	double last_round_s, solver_s;        /* wall clock time in the solver: of the last round, and in total */
 	uint32_t jobs, waiting, decided, running, moving, failed, machines;
 	uint32_t waiting_root, waiting_pause; /* tasks that wait for their root, and tasks in a pause after a failure */
 	uint64_t slots, free_slots, measured_pairs;

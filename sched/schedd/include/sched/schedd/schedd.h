@@ -39,7 +39,7 @@
 #include <stdio.h>
 
 #include <sched/live/live.h>
-#include <sched/schedd/windows.h>
+#include <sched/migration/windows.h>
 
 struct schedd_options {
 	struct live_settings live;

@@ -11,13 +11,13 @@
 
 struct schedd_settings {
 	const char *state, *socket, *listen, *token_file, *extender, *extender_token_file, *cluster, *curves, *latency;
-	int statistic, policy, weights, migrate;
+	int statistic, policy, weights;
+	struct migration_settings moves;
 	const char *windows, *admin_group;
 	int64_t user_tasks, connections;
 	bool salvage;
-	int64_t round_ms, migrate_rate, migrate_per_machine, migrate_per_job, attempts;
-	double migrate_hold_s, restart_s, journal_days, start_timeout_s, retry_s, max_age_s, migrate_gain, no_return_s,
-		omega_per_s, beta_per_s;
+	int64_t round_ms, attempts;
+	double journal_days, start_timeout_s, retry_s, max_age_s, omega_per_s, beta_per_s;
 	bool require_measured, no_executor, journal_brief;
 };
 

@@ -3,8 +3,8 @@
  * Hours of the day, in local time: a list of at most 8 daily windows, such as "22:00-06:00,12:30-13:00". A window whose
  * end is before its beginning spans midnight.
  */
-#ifndef SCHED_SCHEDD_WINDOWS_H
-#define SCHED_SCHEDD_WINDOWS_H
+#ifndef SCHED_MIGRATION_WINDOWS_H
+#define SCHED_MIGRATION_WINDOWS_H
 
 #include <stdbool.h>
 #include <time.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <sched/schedd/windows.h>
+#include <sched/migration/windows.h>
 
 #include <ctype.h>
 #include <errno.h>
