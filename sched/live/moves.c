@@ -53,6 +53,7 @@ static struct migration_proposal describe(const struct live *live, const struct 
 		.is_allowed = job->may_move,
 		.is_closed = live->closed,
 		.drains = live->machines[task->machine].state == LIVE_DRAINING,
+		.is_moving = task->moved_s >= now_s,
 		.started_s = task->started_s,
 		.came_from = task->came_from,
 		.moved_s = task->moved_s,

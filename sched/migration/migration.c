@@ -79,7 +79,7 @@ static enum migration_refusal check_limits(const struct migration_settings *sett
 
 	if (!proposal->is_fit)
 		return MIGRATION_REFUSED_UNREACHABLE;
-	if (proposal->moving >= settings->rate)
+	if (proposal->is_moving || proposal->moving >= settings->rate)
 		return MIGRATION_REFUSED_RATE;
 	if (most > 0 && (proposal->moving_here >= most || proposal->moving_there >= most))
 		return MIGRATION_REFUSED_MACHINE;

@@ -348,6 +348,10 @@ static int defer(struct sim *sim, const struct event *event)
 
 int sim_apply_event(struct sim *sim, const struct event *event)
 {
+	if (event->kind == SIM_MOVED) {
+		sim_move_ended(sim, event->subject);
+		return 0;
+	}
 	if (event->kind == SIM_SUBMIT)
 		submit(sim, event->subject);
 	if (event->kind == SIM_MACHINE)

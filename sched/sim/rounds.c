@@ -98,17 +98,19 @@ static int latency_moved(struct sim *sim)
 
 static int solve(struct sim *sim, struct error *err)
 {
+	const struct round_options options = sim_round_options(sim);
 	struct ns begin = ns_now_cpu();
 	int code = flownet_time_passed(sim->net, (double)(sim->now_us - sim->net_time_us) / 1e6);
 
 	sim->net_time_us = sim->now_us;
 	if (code == 0)
 		code = latency_moved(sim);
+	if (code == 0)
+		code = sim_review_moves(sim);
 	if (code != 0)
 		return error_set(err, -code, "round %llu: %s", (unsigned long long)sim->result->rounds,
 				 strerror(-code));
-	code = round_run(sim->placer, &(struct round_options){.one_solve = sim->settings->one_solve}, &sim->outcome,
-			 err);
+	code = round_run(sim->placer, &options, &sim->outcome, err);
 	if (code != 0)
 		return code;
 	sim->round_cpu_s = ns_to_s(ns_sub(ns_now_cpu(), begin));
@@ -167,7 +169,8 @@ static int migrate(struct sim *sim, uint32_t task, int32_t machine)
 		state->left_us += sim->settings->migration_cost_us;
 	state->moved_from = from;
 	state->moved_us = sim->now_us;
-	return code == 0 ? sim_start_task(sim, task, machine, sim->now_us) : code;
+	code = code == 0 ? sim_start_task(sim, task, machine, sim->now_us) : code;
+	return code == 0 ? sim_move_made(sim, task) : code;
 }
 
 static int apply_move(struct sim *sim, const struct flownet_move *move, struct sim_round *row)
@@ -175,8 +178,8 @@ static int apply_move(struct sim *sim, const struct flownet_move *move, struct s
 	uint32_t task = sim->workload->jobs[move->job].first_task + move->task;
 	const struct sim_task *state = &sim->tasks[task];
 
-	if (state->state == SIM_TASK_DONE)
-		return 0; /* the task ended during the round */
+	if (state->state == SIM_TASK_DONE) /* the task ended during the round */
+		return move->from != FLOWNET_NONE ? sim_move_made(sim, task) : 0;
 	if (move->to == FLOWNET_NONE && state->state != SIM_TASK_RUNNING)
 		return -EINVAL; /* the move comes from a history that does not match this run */
 	if (move->to == FLOWNET_NONE) {
@@ -191,6 +194,7 @@ static int apply_move(struct sim *sim, const struct flownet_move *move, struct s
 		return migrate(sim, task, move->to);
 	}
 	row->placed++;
+	sim_move_started(sim, task);
 	if (sim_start_task(sim, task, move->to, sim->now_us) != 0)
 		return -ENOMEM;
 	if (state->placed_us == SIM_NONE)
@@ -260,7 +264,7 @@ int sim_end_round(struct sim *sim, struct error *err)
 	histogram_record(result->runtime_us, (int64_t)(row.wall_s * 1e6));
 	histogram_record(result->cpu_us, (int64_t)(row.cpu_s * 1e6));
 	histogram_record(result->took_us, row.took_us);
-	if (placer_settings(sim->placer)->flow.preemption && running > 0)
+	if ((placer_settings(sim->placer)->flow.preemption || sim->moves) && running > 0)
 		histogram_record(result->migrated_ppm, (int64_t)((double)row.migrated * 1e6 / (double)running));
 	/* A root that was placed at the end of this round may make the other tasks of its job eligible. */
 	if (row.placed > 0 && sim->waiting > 0)

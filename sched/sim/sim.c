@@ -41,7 +41,7 @@ static int next_second(struct sim *sim, struct error *err)
 	sim->latencies_moved |= moved;
 	sim_record_latencies(sim);
 	/* As time passes, the costs of waiting and of staying change, too. */
-	sim->changed |= policy->flow.preemption || (sim->waiting > 0 && policy->flow.omega_per_s > 0);
+	sim->changed |= policy->flow.preemption || sim->moves || (sim->waiting > 0 && policy->flow.omega_per_s > 0);
 	progress_update(sim->watch->progress, (uint64_t)(sim->now_us / second_us), NULL);
 	return 0;
 }

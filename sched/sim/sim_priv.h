@@ -8,7 +8,7 @@
 #include <sched/sim/sim.h>
 
 enum { SIM_NONE = -1 };
-enum sim_event { SIM_SUBMIT, SIM_FINISH, SIM_MACHINE };
+enum sim_event { SIM_SUBMIT, SIM_FINISH, SIM_MACHINE, SIM_MOVED };
 enum sim_task_state { SIM_TASK_FUTURE, SIM_TASK_WAITING, SIM_TASK_RUNNING, SIM_TASK_DONE };
 
 struct sim_task {
@@ -22,10 +22,19 @@ struct sim_task {
 	enum sim_task_state state;
 };
 
+/* A task's last move by the rules, and the time of its first start since it last waited. */
+struct sim_move {
+	struct migration_task rules;
+	double started_s;
+	int32_t from, to; /* of a move that has not ended */
+	bool is_moving;
+};
+
 struct sim_job {
 	int32_t root_machine; /* machine of the root, also after the root has ended; SIM_NONE: the root is not placed */
 	int64_t root_placed_us;
 	uint32_t waiting, running, done;
+	uint32_t moving; /* number of tasks that are moving, see moves.c */
 	/*
 	 * While root_machine is known, these list the job's running tasks other than the root. cells: index in the
 	 * latency table of the round trip between the task and the root; owners: index of the task in sim->tasks.
@@ -35,6 +44,7 @@ struct sim_job {
 	uint32_t cell_count, cell_capacity;
 	uint32_t curve;
 	uint32_t active;        /* index of the job in sim->active */
+	bool in_moves;          /* the network proposes moves of its tasks, see moves.c */
 	bool in_net, announced; /* the job is in the network; the journal has the job */
 	struct performance_sum performance;
 	double task_samples, task_sum;
@@ -62,7 +72,9 @@ struct sim {
 	bool *announced_up; /* [machines], true if the last journal event of the machine says `up` */
 	struct sim_task *tasks;
 	struct sim_job *jobs;
-	uint32_t *active; /* numbers of the jobs that have arrived and have tasks that have not ended */
+	struct sim_move *moves;      /* [tasks], NULL without rules */
+	uint32_t moving, *moving_of; /* number of moving tasks; [machines] those from or to the machine */
+	uint32_t *active;            /* numbers of the jobs that have arrived and have tasks that have not ended */
 	uint32_t active_count;
 	int64_t now_us, next_sample_us, round_begin_us, round_end_us, net_time_us, next_round_us;
 	uint64_t waiting, running, samples;
@@ -97,6 +109,24 @@ int sim_apply_event(struct sim *sim, const struct event *event);
 int sim_apply_deferred(struct sim *sim);
 int sim_start_task(struct sim *sim, uint32_t task, int32_t machine, int64_t now_us);
 int sim_stop_task(struct sim *sim, uint32_t task, int64_t now_us);
+
+/* moves.c */
+static inline bool sim_moves_by_rules(const struct sim *sim)
+{
+	return sim->settings->moves.mode != MIGRATION_OFF && sim->settings->policy->preempts;
+}
+int sim_moves_create(struct sim *sim); /* 0 or -ENOMEM */
+void sim_moves_free(struct sim *sim);
+/*
+ * Before a round: lets the network propose moves of the jobs of which a task could gain enough, and only of these, as
+ * the live scheduler does. 0 or -errno.
+ */
+int sim_review_moves(struct sim *sim);
+struct round_options sim_round_options(struct sim *sim);
+/* A waiting task has started; a task was moved at the end of a round (0 or -ENOMEM); its move has ended. */
+void sim_move_started(struct sim *sim, uint32_t task);
+int sim_move_made(struct sim *sim, uint32_t task);
+void sim_move_ended(struct sim *sim, uint32_t task);
 
 /* metrics.c */
 int sim_create_p(struct sim *sim); /* 0 or -ENOMEM */

@@ -114,7 +114,7 @@ static int create_arrays(struct sim *sim)
 	sim->active = calloc(workload->job_count + 1, sizeof *sim->active);
 	if (!sim->present || !sim->announced_up || !sim->slots || !sim->tasks || !sim->jobs || !sim->active)
 		return -ENOMEM;
-	return sim_create_p(sim) == 0 ? add_events(sim) : -ENOMEM;
+	return sim_create_p(sim) == 0 && sim_moves_create(sim) == 0 ? add_events(sim) : -ENOMEM;
 }
 
 static int create_histograms(struct sim_result *result)
@@ -137,6 +137,7 @@ int sim_create_placer(struct sim *sim, uint64_t seed, struct error *err)
 	struct policy_settings policy = settings->policy_settings;
 
 	policy.seed = seed;
+	policy.flow.preemption = policy.flow.preemption && !sim_moves_by_rules(sim);
 	placer_destroy(sim->placer);
 	sim->placer = placer_create(settings->policy, sim->layout, sim_latency_source(&sim->latency), &policy, err);
 	if (!sim->placer)
@@ -193,6 +194,7 @@ void sim_world_free(struct sim *sim)
 	cluster_destroy(sim->cluster);
 	event_queue_free(&sim->events);
 	round_outcome_free(&sim->outcome);
+	sim_moves_free(sim);
 	free(sim->deferred);
 	free(sim->present);
 	free(sim->slots);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include <sched/migration/option_rows.h>
 #include <sched/policy/option_rows.h>
 
 static const char *const places[] = {"any", "best", NULL};
@@ -60,6 +61,7 @@ const struct option_row simulate_option_rows[] = {
 	ROW_WEIGHTS(struct simulate_options, weights),
 	ROW_GAMMA(struct simulate_options, gamma),
 	ROW_OMEGA(struct simulate_options, omega_per_s),
+	ROW_BETA(struct simulate_options, beta_per_s),
 	ROW_UNSCHEDULED_CAPACITY(struct simulate_options, unscheduled_capacity),
 	OPTION_HEADING("Cluster"),
 	OPTION_INTEGER(struct simulate_options, slots, "slots", 0, "N", 1, 100000,
@@ -102,6 +104,8 @@ const struct option_row simulate_option_rows[] = {
 	OPTION_INTEGER(struct simulate_options, seed, "seed", 0, "N", 0, 9007199254740991.,
 		       "seed of all random choices"),
 	OPTION_FLAG(struct simulate_options, check, "check", 0, "check after each round that no task is lost"),
+	ROWS_MIGRATION(struct simulate_options, 0,
+		       "move running tasks by the rules of nomora schedd; advise: only count the moves"),
 	OPTION_HEADING("Output"),
 	OPTION_STRING(struct simulate_options, output, "output", 'o', "DIR",
 		      "write summary.json, jobs.csv, rounds-N.csv and report.html"),
@@ -133,6 +137,7 @@ const struct simulate_options simulate_defaults = {
 	.unscheduled_capacity = 1,
 	.gamma = COST_GAMMA,
 	.processes = 1,
+	.moves = MIGRATION_DEFAULTS,
 	.seeds = 5,
 	.load = 0.9,
 	.fraction = 1,

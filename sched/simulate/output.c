@@ -28,6 +28,27 @@ static json_t *seconds_json(const struct histogram *histogram)
 			 (double)histogram_maximum(histogram) / 1e6);
 }
 
+/* The numbers of proposed moves that the rules refused, by reason. "none": allowed. */
+static json_t *refused_json(const struct sim_result *result)
+{
+	json_t *object = json_object();
+
+	for (int r = 0; r < MIGRATION_REFUSALS; r++)
+		json_object_set_new(object, migration_refusal_name((enum migration_refusal)r),
+				    json_integer((json_int_t)result->refused[r]));
+	return object;
+}
+
+static json_t *moves_json(const struct simulate_options *options)
+{
+	const struct migration_settings *moves = &options->moves;
+
+	return json_pack("{s:s,s:f,s:f,s:I,s:I,s:I,s:s?,s:f,s:f}", "when", migration_mode_names[moves->mode], "gain",
+			 moves->gain, "hold_s", moves->hold_s, "rate", (json_int_t)moves->rate, "per_machine",
+			 (json_int_t)moves->per_machine, "per_job", (json_int_t)moves->per_job, "window",
+			 options->windows, "restart_s", moves->restart_s, "no_return_s", moves->no_return_s);
+}
+
 static json_t *policy_json(const struct simulate_policy *policy)
 {
 	const struct sim_result *result = &policy->result;
@@ -59,6 +80,8 @@ static json_t *policy_json(const struct simulate_policy *policy)
 				      (json_int_t)result->evictions, "ping_pongs", (json_int_t)result->ping_pongs,
 				      "migrations_per_task_hour",
 				      json_number_or_null((double)result->migrations / result->task_hours)));
+	if (policy->settings.moves.mode != MIGRATION_OFF)
+		json_object_set_new(json_object_get(object, "moves"), "refused", refused_json(result));
 	json_object_set_new(object, "migrated_share_of_running",
 			    json_pack("{s:f,s:f,s:f}", "mean", histogram_mean(result->migrated_ppm) / 1e6, "p99",
 				      (double)histogram_percentile(result->migrated_ppm, 99) / 1e6, "maximum",
@@ -171,6 +194,8 @@ json_t *simulate_settings_json(const struct simulate *simulate)
 	json_object_set_new(object, "workers", json_string(simulate_workers[options->workers]));
 	json_object_set_new(object, "weights", json_string(policy_weights_names[options->weights]));
 	json_object_set_new(object, "machine_arcs", json_integer(options->machine_arcs));
+	if (options->moves.mode != MIGRATION_OFF)
+		json_object_set_new(object, "migrate", moves_json(options));
 	if (options->job_curves)
 		json_object_set_new(object, "job_curves", json_string(options->job_curves));
 	if (options->series)

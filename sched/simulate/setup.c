@@ -114,6 +114,9 @@ static int parse_policy(const char *text, struct simulate_policy *policy, struct
 			*value++ = '\0';
 		code = set_parameter(&policy->settings, item, value, err);
 	}
+	if (code == 0 && policy->settings.moves.mode != MIGRATION_OFF &&
+	    policy->settings.policy_settings.flow.preemption)
+		code = error_set(err, EINVAL, "policy parameter preemption cannot be used with --migrate");
 	return code;
 }
 
@@ -128,6 +131,7 @@ static int common_settings(const struct simulate_options *options, struct sim_se
 	settings->updates = options->updates;
 	settings->round_us = (int64_t)(options->round_s * second_us);
 	settings->work_ns_per_scan = options->work_ns;
+	settings->moves = options->moves;
 	settings->migration_cost_us = (int64_t)(options->migration_cost_s * second_us);
 	settings->one_solve = options->workers == 1;
 	settings->lose_work = options->lose_work;
@@ -142,6 +146,7 @@ static int common_settings(const struct simulate_options *options, struct sim_se
 	policy->machine_arcs = (uint32_t)options->machine_arcs;
 	policy->flow.gamma = (int32_t)options->gamma;
 	policy->flow.omega_per_s = options->omega_per_s;
+	policy->flow.beta_per_s = options->beta_per_s;
 	policy->flow.unscheduled_capacity = options->omega_per_s > 0 ? 0 : (int32_t)options->unscheduled_capacity;
 	*latency = (struct sim_latency_settings){
 		.spread = options->spread,
@@ -152,6 +157,8 @@ static int common_settings(const struct simulate_options *options, struct sim_se
 		.seed = (uint64_t)options->seed,
 	};
 	code = parse_topology(options->topology, settings, err);
+	if (code == 0 && options->windows)
+		code = windows_parse(options->windows, &settings->windows, err);
 	return code == 0 ? parse_solver_time(options->solver_time, settings, err) : code;
 }
 
@@ -263,8 +270,8 @@ static int check_checkpoint(const struct simulate_options *options, const struct
 		return 0;
 	if (!options->output)
 		return error_set(err, EINVAL, "--checkpoint: expected --output, the folder for the checkpoints");
-	if (options->what_if.count > 0 || options->sweep)
-		return error_set(err, EINVAL, "--checkpoint cannot be used with --what-if or --sweep");
+	if (options->what_if.count > 0 || options->sweep || options->moves.mode != MIGRATION_OFF)
+		return error_set(err, EINVAL, "--checkpoint cannot be used with --what-if, --sweep or --migrate");
 	if (settings->solver_time == SIM_SOLVER_MEASURED)
 		return error_set(err, EINVAL,
 				 "--checkpoint: expected another --solver-time: measured differs from run to run");
@@ -428,6 +435,7 @@ static void set_window(struct simulate *simulate, struct workload_filter *filter
 	if (batch && options->hours <= 0 && last_us > filter->begin_us)
 		simulate->end_us = last_us - filter->begin_us + 1000000;
 	filter->end_us = filter->begin_us + simulate->end_us;
+	simulate->begin_us = filter->begin_us;
 }
 
 static int make_workload(struct simulate *simulate, struct error *err)
@@ -507,6 +515,7 @@ int simulate_setup(struct simulate *simulate, const struct simulate_options *opt
 	}
 	common.slots = (uint32_t)simulate->slots;
 	common.end_us = simulate->end_us;
+	common.begin_us = simulate->begin_us;
 	if (code == 0)
 		set_levels(simulate, &common.latency);
 	if (code == 0 && options->series) {

@@ -92,6 +92,42 @@ check "with preemption tasks move, and the area rises" test \
 	"$(field moves.json '(lambda a, b: a["moves"]["migrations"] > 0 == b["moves"]["migrations"] and a["performance"]["area"] > b["performance"]["area"])(*d["policies"])')" = True
 check "and the share that moves in a round is one of the running tasks" test \
 	"$(field moves.json '(lambda s: 0 < s["mean"] <= s["maximum"] <= 1)(d["policies"][0]["migrated_share_of_running"])')" = True
+
+# Moves by the rules of schedd.
+moves=(--machines 200 --slots 4 --hours 0.2 --topology 4x10 --check -p nomora)
+"${simulate[@]}" "${moves[@]}" --migrate on --migrate-gain 0.1 --migrate-rate 5 --json >on.json
+check "--migrate on: tasks move, none is preempted" test \
+	"$(field on.json '(lambda m: m["migrations"] == m["refused"]["none"] > 10 and m["preemptions"] == 0)(d["policies"][0]["moves"])')" = True
+"${simulate[@]}" "${moves[@]}" --json >off.json
+check "and the area is above that without moves" test \
+	"$(python3 -c 'import json; a, b = (json.load(open(f))["policies"][0]["performance"]["area"] for f in ("on.json", "off.json")); print(a > b + 0.02)')" = True
+check "the settings are in the summary" test "$(field on.json 'd["settings"]["migrate"]["gain"], d["settings"]["migrate"]["rate"], d["settings"]["migrate"]["hold_s"]')" = "(0.1, 5, 5.0)"
+for rule in "hold --migrate-hold 1000" "restart --restart-cost 5000" "window --migrate-window 01:00-02:00"; do
+	"${simulate[@]}" "${moves[@]}" --migrate on ${rule#* } --json >rule.json
+	check "the rule ${rule% --*} lets no task move" test "$(field rule.json "(lambda m: m['migrations'] == 0 < m['refused']['${rule%% *}'])(d['policies'][0]['moves'])")" = True
+done
+"${simulate[@]}" "${moves[@]}" --migrate on --migrate-gain 0.95 --json >rule.json
+check "a gain that no move has" test "$(field rule.json 'd["policies"][0]["moves"]["migrations"]')" = 0
+"${simulate[@]}" "${moves[@]}" --migrate on --migrate-rate 5 --migrate-window 00:00-02:00 --json >rule.json
+check "a window at the beginning of the simulated day" test "$(field rule.json 'd["policies"][0]["moves"]')" = "$(field on.json 'd["policies"][0]["moves"]')"
+"${simulate[@]}" "${moves[@]}" --migrate advise --json >rule.json
+check "advised moves are counted, not made" test "$(field rule.json '(lambda m: m["migrations"] == 0 < m["refused"]["none"])(d["policies"][0]["moves"])')" = True
+"${simulate[@]}" "${moves[@]}" --migrate on --migrate-rate 2 --migration-cost-s 30 --migrate-hold 0 -o rate >rate.txt
+check "at most --migrate-rate tasks move within --migration-cost-s" python3 -c '
+import csv
+rows = [(float(r["begin_s"]), int(r["migrated"])) for r in csv.DictReader(line for line in open("rate/rounds-1.csv") if line[0] != "#")]
+moves = [begin for begin, count in rows for _ in range(count)]
+assert len(moves) > 10 and all(b - a >= 30 for a, b in zip(moves, moves[2:])), moves'
+"${simulate[@]}" "${moves[@]}" --migrate on --migrate-hold 0 --migrate-gain 0.02 --no-return 0 --json >free.json
+"${simulate[@]}" "${moves[@]}" --migrate on --migrate-hold 0 --migrate-gain 0.02 --json >kept.json
+check "--no-return keeps tasks from returning" test \
+	"$(python3 -c 'import json; a, b = (json.load(open(f))["policies"][0]["moves"] for f in ("free.json", "kept.json")); print(a["refused"]["return"] == 0 < a["ping_pongs"], b["ping_pongs"] == 0 < b["refused"]["return"])')" = "True True"
+run "${simulate[@]}" "${moves[@]}" --migrate on --sweep migrate-gain=0.05,0.3
+[ "$code" -eq 0 ] && printf '%s\n' "$out" | grep -q '^0.3 .*nomora' && pass "a sweep of --migrate-gain" || fail "a sweep of --migrate-gain" "$code $out $err"
+refuses "moves by two rules" 2 "preemption cannot be used with --migrate" "${simulate[@]}" -p nomora:preemption --migrate on
+refuses "moves with checkpoints" 2 "cannot be used with --what-if, --sweep or --migrate" "${simulate[@]}" --checkpoint 10 -o unused --migrate on
+refuses "a bad window" 2 "bad windows '25:00'" "${simulate[@]}" --migrate on --migrate-window 25:00
+
 run "${simulate[@]}" --machines 60 --slots 4 --hours 0.05 -p random --what-if roots=best --what-if slots=3 --seeds 3
 [ "$code" -eq 0 ] && printf '%s\n' "$out" | grep -qE '^  area, % +[0-9.]+ +[0-9.]+ +[+-][0-9.]+ +[0-9.]+$' && pass "--what-if" || fail "--what-if" "$code $out $err"
 run "${simulate[@]}" --machines 60 --slots 4 --hours 0.05 -p random -p nomora --sweep rack-us=40,120 -j 2 -o rack

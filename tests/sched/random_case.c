@@ -51,7 +51,7 @@ static int64_t free_slots(const struct random_case *random, uint32_t machine)
 	return slots;
 }
 
-static int32_t draw_place(const struct random_case *random, struct rng *rng)
+int32_t random_case_place(const struct random_case *random, struct rng *rng)
 {
 	uint32_t machine = (uint32_t)rng_below(rng, random->machine_count);
 
@@ -80,14 +80,14 @@ void random_case_draw(struct random_case *random, struct rng *rng, double silent
 				       .curve = (int)rng_below(rng, CASE_CURVES),
 				       .tasks = 1 + (uint32_t)rng_below(rng, slots < CASE_TASKS ? slots : CASE_TASKS)};
 
-		job.machine[0] = draw_place(random, rng);
+		job.machine[0] = random_case_place(random, rng);
 		if (job.machine[0] == CASE_WAITS)
 			return;
 		for (uint32_t t = 1; t < job.tasks; t++)
 			job.machine[t] = CASE_WAITS;
 		random->jobs[random->job_count++] = job;
 		if (job.tasks > 1 && rng_below(rng, 3) == 0)
-			random->jobs[j].machine[1] = draw_place(random, rng);
+			random->jobs[j].machine[1] = random_case_place(random, rng);
 	}
 }
 

@@ -39,6 +39,8 @@ struct random_case {
 /* silent: share of the measurements without an answer. Every root runs, and every weight is 1. Free it. */
 void random_case_draw(struct random_case *random, struct rng *rng, double silent);
 void random_case_free(struct random_case *random);
+/* A machine with a free slot, at random; CASE_WAITS: none has one. */
+int32_t random_case_place(const struct random_case *random, struct rng *rng);
 
 /* The cost of a task whose root runs on machine `root`: 100 / performance, rounded; 0: unreachable. */
 int64_t random_case_cost(const struct random_case *random, int curve, int32_t root, int32_t machine);

@@ -166,7 +166,7 @@ static void by_place(const struct random_case *random, int policy, char text[TEX
 	place_world_free(&world);
 }
 
-static void submit(struct live *live, const struct random_case *random, uint32_t number)
+static void submit(struct live *live, const struct random_case *random, uint32_t number, bool may_move)
 {
 	const struct case_job *from = &random->jobs[number];
 	char id[12], curve[16], names[CASE_TASKS][12];
@@ -182,10 +182,10 @@ static void submit(struct live *live, const struct random_case *random, uint32_t
 		tasks[t].machine = from->machine[t] == CASE_WAITS ? JOB_NO_MACHINE : from->machine[t];
 		tasks[t].running_s = 1;
 	}
-	cr_assert_eq(live_submit(live, &job, 0, false, 0, &err), 0, "%s", err.text);
+	cr_assert_eq(live_submit(live, &job, 0, may_move, 0, &err), 0, "%s", err.text);
 }
 
-static struct live *make_live(const struct random_case *random, int policy)
+static struct live *make_live(const struct random_case *random, int policy, const struct migration_settings *moves)
 {
 	struct live_settings settings;
 	struct error err = {0};
@@ -196,6 +196,7 @@ static struct live *make_live(const struct random_case *random, int policy)
 	settings.policy_settings.seed = seed_of_all();
 	settings.confirm_at_once = true;
 	settings.max_age_s = 0;
+	settings.moves = *moves;
 	live = live_create(&settings, &err);
 	cr_assert(live, "%s", err.text);
 	for (uint32_t m = 0; m < random->machine_count; m++) {
@@ -216,9 +217,10 @@ static struct live *make_live(const struct random_case *random, int policy)
 	return live;
 }
 
-static void by_live(const struct random_case *random, int policy, char text[TEXT_BYTES])
+static void by_live(const struct random_case *random, int policy, const struct migration_settings *moves,
+		    char text[TEXT_BYTES])
 {
-	struct live *live = make_live(random, policy);
+	struct live *live = make_live(random, policy, moves);
 	struct error err = {0};
 	size_t length = 0;
 
@@ -226,7 +228,7 @@ static void by_live(const struct random_case *random, int policy, char text[TEXT
 		for (uint32_t b = 0; b < random->machine_count; b++)
 			cr_assert_eq(live_latency(live, &(struct latency_sample){a, b, random->rtt_us[a][b]}, 1, 0), 0);
 	for (uint32_t j = 0; j < random->job_count; j++)
-		submit(live, random, j);
+		submit(live, random, j, moves->mode != MIGRATION_OFF);
 	cr_assert_geq(live_step(live, 0, &err), 0, "%s", err.text);
 	for (uint32_t j = 0; j < random->job_count; j++) {
 		const struct live_job *job;
@@ -284,7 +286,8 @@ static int keep_nothing(void *context, const struct sim_history *history, struct
 }
 
 /* The history's only round starts the tasks that run in the case; the round of second 1, after it, is the test's. */
-static void by_simulator(const struct random_case *random, int policy, char text[TEXT_BYTES])
+static void by_simulator(const struct random_case *random, int policy, const struct migration_settings *moves,
+			 char text[TEXT_BYTES])
 {
 	struct workload *workload = make_workload(random);
 	int32_t places[CASE_JOBS][CASE_TASKS];
@@ -302,6 +305,7 @@ static void by_simulator(const struct random_case *random, int policy, char text
 	settings.end_us = 1500000;
 	settings.round_us = settings.checkpoint_us = 1000000;
 	settings.check = true;
+	settings.moves = *moves;
 	for (int k = 0; k < CASE_CURVES; k++) {
 		static const char *const names[CASE_CURVES] = {"c0", "c1", "c2"};
 
@@ -340,6 +344,7 @@ static double silent_share(int number)
 
 Test(engines, place_simulate_and_schedd_decide_alike)
 {
+	const struct migration_settings off = {.mode = MIGRATION_OFF};
 	struct random_case random;
 	struct rng rng;
 
@@ -350,12 +355,41 @@ Test(engines, place_simulate_and_schedd_decide_alike)
 
 		draw(&random, &rng, silent_share(number));
 		by_place(&random, policy, place);
-		by_simulator(&random, policy, simulator);
-		by_live(&random, policy, live);
+		by_simulator(&random, policy, &off, simulator);
+		by_live(&random, policy, &off, live);
 		cr_expect_str_eq(live, place, "world %d, %s: schedd\n%splace\n%s", number, policies[policy]->name, live,
 				 place);
 		cr_expect_str_eq(simulator, place, "world %d, %s: simulate\n%splace\n%s", number,
 				 policies[policy]->name, simulator, place);
+		random_case_free(&random);
+	}
+}
+
+/* Moves by the rules. Draining machines, which the simulator does not have, are left out. */
+Test(engines, simulate_and_schedd_move_alike)
+{
+	struct random_case random;
+	struct rng rng;
+
+	rng_seed(&rng, 44);
+	for (int number = 0; number < CASES; number++) {
+		const struct migration_settings on = {.mode = MIGRATION_ON,
+						      .gain = 0.05 + 0.1 * (double)rng_below(&rng, 4),
+						      .rate = 100,
+						      .no_return_s = 600,
+						      .restart_s = (double)rng_below(&rng, 2) * 0.2};
+		static char simulator[TEXT_BYTES], live[TEXT_BYTES];
+
+		random_case_draw(&random, &rng, silent_share(number));
+		for (uint32_t m = 0; m < random.machine_count; m++)
+			random.machines[m].draining = false;
+		for (uint32_t j = 0; j < random.job_count; j++)
+			for (uint32_t t = 1; t < random.jobs[j].tasks; t++)
+				if (rng_below(&rng, 2) == 0)
+					random.jobs[j].machine[t] = random_case_place(&random, &rng);
+		by_simulator(&random, 0, &on, simulator);
+		by_live(&random, 0, &on, live);
+		cr_expect_str_eq(simulator, live, "world %d: simulate\n%sschedd\n%s", number, simulator, live);
 		random_case_free(&random);
 	}
 }

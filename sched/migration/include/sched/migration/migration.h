@@ -56,7 +56,7 @@ enum migration_refusal {
 	MIGRATION_REFUSED_RESTART,     /* the gain times the time that the task has run is below restart_s */
 	MIGRATION_REFUSED_RETURN,      /* the task left that machine, or failed to start there, less than no_return_s
 					  ago */
-	MIGRATION_REFUSED_RATE,        /* too many tasks are moving */
+	MIGRATION_REFUSED_RATE,        /* too many tasks are moving, or this one has moved only now */
 	MIGRATION_REFUSED_MACHINE,     /* too many tasks are moving from or to that machine */
 	MIGRATION_REFUSED_JOB,         /* too many tasks of that job are moving */
 	MIGRATION_REFUSED_UNREACHABLE, /* unreachable from the root, or unmeasured while only measured machines count */
@@ -99,6 +99,7 @@ struct migration_proposal {
 	bool is_allowed;                 /* the job allows moves */
 	bool is_closed;                  /* outside the windows */
 	bool drains;                     /* the present machine is draining */
+	bool is_moving;                  /* the task is still moving, or a move of it ended at now_s */
 	double started_s;                /* the task's first start since it last waited */
 	int32_t came_from;               /* machine to which the task may not soon return, and since when */
 	double moved_s;

@@ -34,6 +34,8 @@
 #include <model/journal.h>
 #include <model/workload.h>
 #include <sched/explain/performance.h>
+#include <sched/migration/migration.h>
+#include <sched/migration/windows.h>
 #include <sched/policy/policy.h>
 #include <sched/sim/latency.h>
 
@@ -60,7 +62,15 @@ struct sim_settings {
 	enum sim_solver_time solver_time;
 	int64_t solver_us;
 	double work_ns_per_scan;
-	bool one_solve;            /* a round is one solve: tasks whose root waits are placed in a later round */
+	bool one_solve; /* a round is one solve: tasks whose root waits are placed in a later round */
+	/*
+	 * With moves.mode other than MIGRATION_OFF, a policy that can preempt proposes moves, and tasks move by the
+	 * live scheduler's rules, at the hours of the day in `windows`. The simulated day begins at 00:00, begin_us
+	 * before the simulation. No checkpoints.
+	 */
+	struct migration_settings moves;
+	struct windows windows;
+	int64_t begin_us;
 	int64_t migration_cost_us; /* added to the run time of a migrated task */
 	bool lose_work;            /* evicted and migrated tasks start from the beginning */
 	const struct curve *curves[SIM_CURVES_MAXIMUM];
@@ -115,7 +125,8 @@ struct sim_result {
 	uint64_t submitted, finished, running, waiting; /* numbers of tasks; running and waiting: at the end */
 	/* ping_pongs: migrations to the machine that the task left by a migration at most 60 s before */
 	uint64_t rounds, solves, moves, migrations, preemptions, evictions, ping_pongs;
-	double task_hours; /* sum of the times for which tasks ran, in hours */
+	uint64_t refused[MIGRATION_REFUSALS]; /* proposed moves, by reason of refusal, as in struct live_totals */
+	double task_hours;                    /* sum of the times for which tasks ran, in hours */
 	uint64_t machines_added, machines_removed;
 	/* over the samples: share of the slots that are in use, 0..1, and number of waiting tasks */
 	double utilisation_mean, utilisation_maximum, waiting_mean;

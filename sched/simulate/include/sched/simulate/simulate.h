@@ -25,11 +25,13 @@ enum { SIMULATE_POLICIES_MAXIMUM = 16, SIMULATE_NAME_BYTES = 96 };
 
 struct simulate_options {
 	const char *trace, *journal, *swf, *sacct, *write_trace, *sweep, *series, *record, *curves, *curve_mix,
-		*job_curves, *topology, *solver_time, *output;
+		*job_curves, *topology, *solver_time, *output, *windows;
+	struct migration_settings moves;
 	struct option_list policies, what_if;
 	int64_t checkpoint_s; /* 0 = none */
 	int64_t machines, slots, seed, machine_arcs, unscheduled_capacity, gamma, processes, seeds;
-	double from, hours, load, fraction, speed_up, slots_per_cpu, round_s, work_ns, omega_per_s, migration_cost_s;
+	double from, hours, load, fraction, speed_up, slots_per_cpu, round_s, work_ns, omega_per_s, beta_per_s,
+		migration_cost_s;
 	double rack_us, pod_us, across_us, spread, drift, noise, spike_chance;
 	bool live, resume, keep_single, interpolate, updates, lose_work, strict, check, json;
 	int roots, workers, spill, weights;
@@ -50,7 +52,7 @@ struct simulate_policy {
 struct simulate {
 	const struct simulate_options *options;
 	struct workload *workload;
-	int64_t end_us; /* simulated time */
+	int64_t begin_us, end_us; /* time of the workload at which the simulation begins; simulated time */
 	struct google_trace_report trace_report;
 	struct journal_counts journal_counts;
 	struct batch_report batch_report;
