@@ -49,6 +49,36 @@ static json_t *moves_json(const struct simulate_options *options)
 			 options->windows, "restart_s", moves->restart_s, "no_return_s", moves->no_return_s);
 }
 
+static void add_moves(json_t *object, const struct simulate_policy *policy)
+{
+	const struct sim_result *result = &policy->result;
+
+	json_object_set_new(object, "moves",
+			    json_pack("{s:I,s:I,s:I,s:I,s:o}", "migrations", (json_int_t)result->migrations,
+				      "preemptions", (json_int_t)result->preemptions, "evictions",
+				      (json_int_t)result->evictions, "ping_pongs", (json_int_t)result->ping_pongs,
+				      "migrations_per_task_hour",
+				      json_number_or_null((double)result->migrations / result->task_hours)));
+	if (policy->settings.moves.mode != MIGRATION_OFF)
+		json_object_set_new(json_object_get(object, "moves"), "refused", refused_json(result));
+	json_object_set_new(object, "migrated_share_of_running",
+			    json_pack("{s:f,s:f,s:f}", "mean", histogram_mean(result->migrated_ppm) / 1e6, "p99",
+				      (double)histogram_percentile(result->migrated_ppm, 99) / 1e6, "maximum",
+				      (double)histogram_maximum(result->migrated_ppm) / 1e6));
+}
+
+static void add_times(json_t *object, const struct sim_result *result)
+{
+	json_object_set_new(object, "rounds", json_integer((json_int_t)result->rounds));
+	json_object_set_new(object, "solves", json_integer((json_int_t)result->solves));
+	json_object_set_new(object, "round_virtual", seconds_json(result->took_us));
+	json_object_set_new(object, "placement_latency", seconds_json(result->placement_us));
+	json_object_set_new(object, "wait_for_root", seconds_json(result->wait_root_us));
+	json_object_set_new(object, "wait_for_slot", seconds_json(result->wait_slot_us));
+	json_object_set_new(object, "wait_for_solver", seconds_json(result->wait_solver_us));
+	json_object_set_new(object, "response_time", seconds_json(result->response_us));
+}
+
 static json_t *policy_json(const struct simulate_policy *policy)
 {
 	const struct sim_result *result = &policy->result;
@@ -74,26 +104,8 @@ static json_t *policy_json(const struct simulate_policy *policy)
 			    json_pack("{s:I,s:I,s:I,s:I,s:f}", "submitted", (json_int_t)result->submitted, "finished",
 				      (json_int_t)result->finished, "running", (json_int_t)result->running, "waiting",
 				      (json_int_t)result->waiting, "task_hours", result->task_hours));
-	json_object_set_new(object, "moves",
-			    json_pack("{s:I,s:I,s:I,s:I,s:o}", "migrations", (json_int_t)result->migrations,
-				      "preemptions", (json_int_t)result->preemptions, "evictions",
-				      (json_int_t)result->evictions, "ping_pongs", (json_int_t)result->ping_pongs,
-				      "migrations_per_task_hour",
-				      json_number_or_null((double)result->migrations / result->task_hours)));
-	if (policy->settings.moves.mode != MIGRATION_OFF)
-		json_object_set_new(json_object_get(object, "moves"), "refused", refused_json(result));
-	json_object_set_new(object, "migrated_share_of_running",
-			    json_pack("{s:f,s:f,s:f}", "mean", histogram_mean(result->migrated_ppm) / 1e6, "p99",
-				      (double)histogram_percentile(result->migrated_ppm, 99) / 1e6, "maximum",
-				      (double)histogram_maximum(result->migrated_ppm) / 1e6));
-	json_object_set_new(object, "rounds", json_integer((json_int_t)result->rounds));
-	json_object_set_new(object, "solves", json_integer((json_int_t)result->solves));
-	json_object_set_new(object, "round_virtual", seconds_json(result->took_us));
-	json_object_set_new(object, "placement_latency", seconds_json(result->placement_us));
-	json_object_set_new(object, "wait_for_root", seconds_json(result->wait_root_us));
-	json_object_set_new(object, "wait_for_slot", seconds_json(result->wait_slot_us));
-	json_object_set_new(object, "wait_for_solver", seconds_json(result->wait_solver_us));
-	json_object_set_new(object, "response_time", seconds_json(result->response_us));
+	add_moves(object, policy);
+	add_times(object, result);
 	json_object_set_new(
 		object, "utilisation",
 		json_pack("{s:f,s:f}", "mean", result->utilisation_mean, "maximum", result->utilisation_maximum));
