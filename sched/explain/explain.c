@@ -175,6 +175,10 @@ static void explain_waiting(struct explainer *explainer, struct explain_task *ta
 	task->state = PLACEMENT_WAITING;
 	task->arc_cost = 0;
 	task->arc = FLOWNET_ARC_NONE;
+	if (!flownet_task_present(net, task->job, task->task)) {
+		snprintf(task->why, sizeof task->why, "waits until minimum_tasks of its job can start together");
+		return;
+	}
 	if (placer_policy(scene->placer)->root_first && !explainer->root_known[task->job] && !is_root) {
 		snprintf(task->why, sizeof task->why, "%s",
 			 flownet_root_machine(net, task->job) == FLOWNET_NONE

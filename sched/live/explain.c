@@ -274,7 +274,7 @@ static void say_why(const struct live *live, const struct live_job *job, const s
 		return;
 	else if (task->retry_s > 0)
 		snprintf(why, 160, "paused after %u failed attempts", task->attempts);
-	else if (job->gang != LIVE_GANG_NONE)
+	else if (job->is_held)
 		snprintf(why, 160, "waits until %u tasks of its job can start together", job->limits.minimum_tasks);
 	else if (!is_root && flownet_root_machine(live->net, job->number) == FLOWNET_NONE)
 		snprintf(why, 160, "waits for its root, task '%s'", job->tasks[job->root].name);

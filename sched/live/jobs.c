@@ -32,7 +32,7 @@ static int enter_task(struct live *live, struct live_job *job, struct live_task 
 
 	switch (task->state) {
 	case LIVE_WAITING:
-		return (task->retry_s > 0 && number != job->root) || job->gang != LIVE_GANG_NONE
+		return (task->retry_s > 0 && number != job->root) || job->is_held
 			       ? 0
 			       : flownet_task_arrived(live->net, job->number, number, fmax(0, now_s - task->since_s));
 	case LIVE_MOVING:

@@ -66,7 +66,7 @@ struct live {
 	struct live_deadline *deadlines; /* a heap */
 	size_t deadline_count, deadline_capacity;
 	TAILQ_HEAD(live_changed, live_job) changed_jobs;
-	TAILQ_HEAD(live_gangs, live_job) gangs; /* jobs whose `gang` is not LIVE_GANG_NONE, by arrival */
+	TAILQ_HEAD(live_gangs, live_job) gangs; /* jobs that are held, by arrival */
 	TAILQ_HEAD(live_reviews, live_job) reviews;
 	struct live_decision *decisions;
 	size_t decision_count, decision_capacity;
@@ -79,13 +79,15 @@ struct live {
 	bool inside;                  /* live_step() is running: the calls that it makes itself are not recorded */
 	bool closed;                  /* live_open_moves() closed the moves */
 	struct round_outcome outcome; /* of the last round */
+	struct round_gang *ready;     /* gangs that the present round may try */
+	size_t ready_count, ready_capacity;
 	uint32_t up_count,
 		draining_count; /* at the last round: number of machines in the network, and of draining machines */
 	double expired_s;       /* live_expire() has withdrawn the measurements made before this time */
 	double network_s;       /* the time up to which flownet_time_passed() has advanced the network */
 	bool changed;           /* a round is due */
 	double look_again_s; /* time at which a round is due even without an event, because a refused move may then be
-				allowed, or a HELD job tried again; INFINITY: none */
+				allowed, or a held job tried again; INFINITY: none */
 	bool broken;         /* the solver failed: the network must be rebuilt */
 	struct live_totals totals;
 };
@@ -203,16 +205,10 @@ void live_review_moved(struct live *live, const struct cost_moved *moved);
 /* Before a round: reviews jobs of the list `reviews`, as many as the limit of work allows. 0 or -errno. */
 int live_review(struct live *live);
 
-/*
- * gang.c. Before a round: adds the tasks of a HELD job to the network if the cluster has enough free slots for the
- * job's minimum number of tasks; the job is then TRIED. 0 or -errno.
- */
-int live_gangs_try(struct live *live, double now_s);
-/*
- * After a round: makes the decisions of the TRIED jobs that got slots for their root and their minimum number of tasks.
- * The other TRIED jobs (all of them, if the round failed) become HELD and leave the network. 0 or -errno.
- */
-int live_gangs_settle(struct live *live, bool failed, double now_s);
+/* gang.c. Before a round: lists the held jobs that may be tried in live->ready. 0 or -ENOMEM. */
+int live_gangs_list(struct live *live, double now_s);
+/* After the round: makes the decisions of those that have started. The others that were tried pause. 0 or -errno. */
+int live_gangs_settle(struct live *live, double now_s);
 
 /* world.c: builds placer and network from cluster, curves and jobs. 0 or -errno with err set. */
 int live_build(struct live *live, double now_s, struct error *err);

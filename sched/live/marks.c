@@ -104,16 +104,16 @@ void live_gang_enter(struct live *live, struct live_job *job)
 		all_wait = all_wait && job->tasks[t].state == LIVE_WAITING;
 	if (job->limits.minimum_tasks <= 1 || !all_wait)
 		return;
-	job->gang = LIVE_GANG_HELD;
+	job->is_held = true;
 	TAILQ_INSERT_TAIL(&live->gangs, job, of_gangs);
 }
 
 void live_gang_return(struct live *live, struct live_job *job)
 {
-	if (job->gang != LIVE_GANG_NONE)
+	if (job->is_held)
 		return;
 	live_gang_enter(live, job);
-	for (uint32_t t = 0; t < job->task_count && job->gang == LIVE_GANG_HELD; t++) {
+	for (uint32_t t = 0; t < job->task_count && job->is_held; t++) {
 		struct live_task *task = &job->tasks[t];
 
 		if (flownet_task_present(live->net, job->number, t))
@@ -126,9 +126,9 @@ void live_gang_return(struct live *live, struct live_job *job)
 
 void live_gang_leave(struct live *live, struct live_job *job)
 {
-	if (job->gang != LIVE_GANG_NONE)
+	if (job->is_held)
 		TAILQ_REMOVE(&live->gangs, job, of_gangs);
-	job->gang = LIVE_GANG_NONE;
+	job->is_held = false;
 }
 
 void live_review_later(struct live *live, struct live_job *job)

@@ -23,7 +23,7 @@ static int take_place(struct live *live, const struct flownet_move *move, size_t
 	if (code < 0)
 		return code;
 	task->machine = move->to;
-	if (job->gang == LIVE_GANG_NONE)
+	if (!job->is_held)
 		return live_place(live, job, task, now_s);
 	task->state = LIVE_DECIDED; /* only reserves the slot; live_gangs_settle() makes the decision */
 	return 0;
@@ -61,6 +61,13 @@ static int take(void *context, const struct flownet_move *move, size_t number)
 	return -EPERM;
 }
 
+static double waited_s(void *context, uint32_t job, uint32_t task)
+{
+	const struct round *round = context;
+
+	return fmax(0, round->now_s - round->live->jobs[job]->tasks[task].since_s);
+}
+
 static int hold_refused(void *context, bool hold)
 {
 	return live_hold_refused(((struct round *)context)->live, hold);
@@ -78,19 +85,24 @@ static void count_machines(struct live *live)
 static int run_round(struct live *live, double now_s, struct error *err)
 {
 	struct round round = {live, now_s};
-	const struct round_options options = {
-		.context = &round, .take = take, .is_urgent = is_urgent, .hold_refused = hold_refused};
+	struct round_options options = {.context = &round,
+					.take = take,
+					.is_urgent = is_urgent,
+					.hold_refused = hold_refused,
+					.waited_s = waited_s};
 	int code, settled;
 
 	live->look_again_s = INFINITY;
 	live->round++;
-	code = live_gangs_try(live, now_s);
-	if (code == 0)
-		code = round_run(live->placer, &options, &live->outcome, err);
+	if (live_gangs_list(live, now_s) < 0)
+		return live_out_of_memory(err);
+	options.gangs = live->ready;
+	options.gang_count = live->ready_count;
+	code = round_run(live->placer, &options, &live->outcome, err);
 	live->totals.rounds += live->outcome.solves;
 	live->totals.last_round_s = live->outcome.seconds;
 	live->totals.solver_s += live->outcome.seconds;
-	settled = live_gangs_settle(live, code < 0, now_s);
+	settled = live_gangs_settle(live, now_s);
 	return code == 0 && settled < 0 ? live_out_of_memory(err) : code;
 }
 

@@ -71,6 +71,7 @@ void live_destroy(struct live *live)
 	for (size_t d = 0; d < live->decision_count; d++)
 		live_decision_clear(&live->decisions[d]);
 	round_outcome_free(&live->outcome);
+	free(live->ready);
 	placer_destroy(live->placer);
 	latency_view_destroy(live->view);
 	cost_layout_destroy(live->layout);

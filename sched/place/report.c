@@ -149,6 +149,9 @@ static void print_totals(const struct place_world *world, const struct place_out
 	if (outcome->round.unreachable > 0)
 		fprintf(out, ", not optimal (refused moves to machines that the root cannot reach: %" PRIu64 ")",
 			outcome->round.unreachable);
+	else if (outcome->round.withdrawn > 0)
+		fprintf(out, ", not optimal (jobs that got fewer slots than their minimum_tasks: %" PRIu64 ")",
+			outcome->round.withdrawn);
 	else if (last->verified)
 		fputs(", proved optimal", out);
 	fprintf(out, "; cost %" PRId64 "; sum of 100/performance %" PRId64 "\n", outcome->round.cost,
@@ -259,7 +262,7 @@ int place_print_json(const struct place_world *world, const struct place_outcome
 		.unrouted = last->unrouted,
 		.refused = (int64_t)outcome->round.unreachable,
 		.seconds = outcome->seconds,
-		.verified = last->verified && outcome->round.unreachable == 0,
+		.verified = last->verified && outcome->round.unreachable == 0 && outcome->round.withdrawn == 0,
 	};
 	bool written = placement_print_begin(out, placer_policy(world->placer)->name, &settings);
 

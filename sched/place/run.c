@@ -142,28 +142,38 @@ static void warn_of_capped(const struct place_world *world, const struct place_o
 		    outcome->longest_wait_s, floor(enough / digit) * digit);
 }
 
-/* The context of before_others() in the last round. */
-struct last_round {
+/* The context of a round's functions. */
+struct round {
 	struct place_world *world;
 	struct place_outcome *outcome;
 };
 
 static int before_others(void *context)
 {
-	const struct last_round *last = context;
-	struct explain_scene scene = place_scene(last->world);
+	const struct round *round = context;
+	struct explain_scene scene = place_scene(round->world);
 
-	progress_update(last->world->progress, 3, "placing the other tasks");
-	return explain_before(&scene, &last->outcome->explanation);
+	progress_update(round->world->progress, 3, "placing the other tasks");
+	return explain_before(&scene, &round->outcome->explanation);
+}
+
+static double waited_s(void *context, uint32_t job, uint32_t task)
+{
+	const struct round *round = context;
+
+	return round->world->jobs->items[job].tasks[task].waited_s;
 }
 
 /* Runs a round. Of the last one, also prepares the explanation and writes the network. */
 static int run_round(struct place_world *world, bool is_last, struct place_outcome *outcome, struct error *err)
 {
-	struct last_round last = {world, outcome};
+	struct round round = {world, outcome};
 	bool network = is_last && (world->settings->dump_dimacs || world->settings->draw);
-	struct round_options options = {.context = &last,
+	struct round_options options = {.context = &round,
 					.before_others = is_last ? before_others : NULL,
+					.gangs = world->gangs,
+					.gang_count = world->gang_count,
+					.waited_s = waited_s,
 					.whole_cost = is_last,
 					.keep_network = network};
 	int code = round_run(world->placer, &options, &outcome->round, err);

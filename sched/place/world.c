@@ -152,6 +152,15 @@ static struct policy_settings policy_settings_from(const struct place_settings *
 	return out;
 }
 
+/* True if no task of the job runs, and it starts only with a minimum number of tasks: the rounds add its tasks. */
+static bool is_gang(const struct job *job)
+{
+	for (uint32_t t = 0; t < job->task_count; t++)
+		if (job->tasks[t].machine != JOB_NO_MACHINE)
+			return false;
+	return job->limits.minimum_tasks > 1;
+}
+
 static int add_job(struct place_world *world, uint32_t number, struct error *err)
 {
 	const struct job *job = &world->jobs->items[number];
@@ -161,6 +170,11 @@ static int add_job(struct place_world *world, uint32_t number, struct error *err
 
 	if (code == 0)
 		placer_job_graph(world->placer, number, job->graph);
+	if (is_gang(job)) {
+		world->gangs[world->gang_count++] = (struct round_gang){
+			.job = number, .tasks = job->task_count, .minimum = job->limits.minimum_tasks};
+		return code == 0 ? 0 : error_set(err, -code, "job '%s': %s", job->id, strerror(-code));
+	}
 	for (uint32_t t = 0; t < job->task_count && code == 0; t++) {
 		const struct job_task *task = &job->tasks[t];
 
@@ -181,6 +195,9 @@ static int build_network(struct place_world *world, struct error *err)
 				      cost_source_from_view(world->view), &settings, err);
 	if (!world->placer)
 		return -ENOMEM;
+	world->gangs = calloc(world->jobs->count + 1, sizeof *world->gangs);
+	if (!world->gangs)
+		return error_set(err, ENOMEM, "out of memory");
 	for (size_t i = 0; i < curve_library_count(world->library); i++) {
 		if (placer_add_curve(world->placer, curve_library_at(world->library, i)) != (int32_t)i)
 			return error_set(err, ENOMEM, "out of memory");
@@ -218,6 +235,7 @@ int place_world_load(struct place_world *world, const struct place_settings *set
 void place_world_free(struct place_world *world)
 {
 	placer_destroy(world->placer);
+	free(world->gangs);
 	curve_library_destroy(world->library);
 	free(world->curve_of_job);
 	free(world->curve_number_of_job);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <sched/round/round.h>
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <base/array.h>
+
+#include "round_priv.h"
 
 /*
  * A repetition without the moves that were refused may refuse moves of further jobs: this is the maximum number of
@@ -190,14 +190,11 @@ static int repeat_without_moves(struct placer *placer, const struct round_option
 	return code == 0 ? released : code;
 }
 
-int round_run(struct placer *placer, const struct round_options *options, struct round_outcome *outcome,
-	      struct error *err)
+static int run(struct placer *placer, const struct round_options *options, struct round_outcome *outcome,
+	       struct error *err)
 {
-	int code;
+	int code = place_roots(placer, options, outcome, err);
 
-	flownet_network_free(&outcome->network);
-	*outcome = (struct round_outcome){.moves = outcome->moves, .move_capacity = outcome->move_capacity};
-	code = place_roots(placer, options, outcome, err);
 	if (code == 0 && options->before_others)
 		code = failed(options->before_others(options->context), err);
 	if (code == 0)
@@ -205,6 +202,21 @@ int round_run(struct placer *placer, const struct round_options *options, struct
 	return code == 0 && outcome->blocked && options->hold_refused
 		       ? repeat_without_moves(placer, options, outcome, err)
 		       : code;
+}
+
+int round_run(struct placer *placer, const struct round_options *options, struct round_outcome *outcome,
+	      struct error *err)
+{
+	struct flownet *net = placer_net(placer);
+	int code, settled;
+
+	flownet_network_free(&outcome->network);
+	*outcome = (struct round_outcome){.moves = outcome->moves, .move_capacity = outcome->move_capacity};
+	code = failed(round_gangs_try(net, options), err);
+	if (code == 0)
+		code = run(placer, options, outcome, err);
+	settled = failed(round_gangs_settle(net, options, code != 0, outcome), code == 0 ? err : NULL);
+	return code == 0 ? settled : code;
 }
 
 void round_outcome_free(struct round_outcome *outcome)

@@ -343,6 +343,24 @@ expect "the last round is explained: what the first one placed stays" '{t["arc"]
 run "${crowd[@]}" --jobs crowd.jsonl
 expect "without it, it waits" '[t["why_waiting"] for t in d["tasks"] if t["job"] == "b"]' \
 	"['no free slot in the cluster', 'waits for its root, which has no machine']"
+# A job that starts as a whole: with too few free slots it is not tried; with too few in the root's reach it gives back its slots.
+echo '{"id": "whole", "curve": "memcached", "root": 0, "tasks": 5, "minimum_tasks": 4}' >whole.jsonl
+whole() { # CLUSTER JOBS OPTION...
+	run "$nomora" place --cluster "$1" --curves "$curves" --jobs "$2" --max-age 0 "${@:3}"
+}
+cluster_of() { python3 -c 'import json, sys; print(json.dumps({"schema": "nomora.cluster/1", "machines": [{"name": f"h{i}", "rack": "r", "slots": int(s)} for i, s in enumerate(sys.argv[1:], 1)]}))' "$@"; }
+cluster_of 2 1 >three.json
+cluster_of 2 2 >four.json
+printf 'src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at\nh1,h2,,,,1,0,1795188663\n' >apart.csv
+whole three.json whole.jsonl --json --verify
+expect "three slots do not start four tasks" '[t["state"] for t in d["tasks"]], {t["why_waiting"] for t in d["tasks"]}, d["solver"]["verified"]' \
+	"(['waiting', 'waiting', 'waiting', 'waiting', 'waiting'], {'waits until minimum_tasks of its job can start together'}, True)"
+whole four.json whole.jsonl --json
+expect "four do" 'sum(t["state"] == "waiting" for t in d["tasks"])' 1
+whole four.json whole.jsonl --latency apart.csv --json --verify
+expect "not two and two that cannot reach each other" 'sum(t["state"] == "waiting" for t in d["tasks"]), d["totals"]["slots_free_after"], d["solver"]["verified"]' "(5, 4, False)"
+whole four.json whole.jsonl --latency apart.csv --verify
+printf '%s\n' "$out" | grep -q 'not optimal (jobs that got fewer slots than their minimum_tasks: 1)' && pass "and the output says so" || fail "and the output says so" "$out"
 # Where beta makes staying free, a waiting root makes no difference, even if it is placed only in the second solve.
 python3 -c 'import json
 print(json.dumps({"id": "a", "curve": "memcached", "root": "r", "tasks": [{"name": n, "machine": m, "running_s": 1000} for n, m in zip("rvwxyz", ("h1", "h1", "h2", "h2", "h3", "h3"))]}))

@@ -24,6 +24,8 @@ enum { CASES = 1000, TEXT_BYTES = 4096, POLICIES = 5 };
 static char folder[] = "/tmp/nomora-engines-XXXXXX";
 static char cluster[64], jobs[64], latency[64], curves[CASE_CURVES][64];
 
+static uint32_t minimum_of[CASE_JOBS]; /* gangs: number of tasks with which the job starts */
+
 static FILE *create(char path[static 64], const char *name)
 {
 	FILE *file;
@@ -105,7 +107,7 @@ static void write_jobs(const struct random_case *random)
 				fprintf(out, ", \"machine\": \"m%d\", \"running_s\": 1", job->machine[t]);
 			fprintf(out, "}");
 		}
-		fprintf(out, "]}\n");
+		fprintf(out, "], \"minimum_tasks\": %u}\n", minimum_of[j]);
 	}
 	cr_assert_eq(fclose(out), 0);
 }
@@ -171,7 +173,11 @@ static void submit(struct live *live, const struct random_case *random, uint32_t
 	const struct case_job *from = &random->jobs[number];
 	char id[12], curve[16], names[CASE_TASKS][12];
 	struct job_task tasks[CASE_TASKS] = {0};
-	struct job job = {.id = id, .curve = curve, .tasks = tasks, .task_count = from->tasks};
+	struct job job = {.id = id,
+			  .curve = curve,
+			  .tasks = tasks,
+			  .task_count = from->tasks,
+			  .limits.minimum_tasks = minimum_of[number]};
 	struct error err = {0};
 
 	snprintf(id, sizeof id, "%u", number);
@@ -361,6 +367,34 @@ Test(engines, place_simulate_and_schedd_decide_alike)
 				 place);
 		cr_expect_str_eq(simulator, place, "world %d, %s: simulate\n%splace\n%s", number,
 				 policies[policy]->name, simulator, place);
+		random_case_free(&random);
+	}
+}
+
+/*
+ * Jobs that start only with several tasks, whose number may exceed that of the free or reachable slots. No machine is
+ * draining: with the policy random, ties depend on the slots that such a machine has but does not give.
+ */
+Test(engines, place_and_schedd_start_the_same_gangs)
+{
+	const struct migration_settings off = {.mode = MIGRATION_OFF};
+	struct random_case random;
+	struct rng rng;
+
+	rng_seed(&rng, 45);
+	for (int number = 0; number < CASES; number++) {
+		static char place[TEXT_BYTES], live[TEXT_BYTES];
+		int policy = number % POLICIES;
+
+		draw(&random, &rng, silent_share(number));
+		for (uint32_t m = 0; m < random.machine_count; m++)
+			random.machines[m].draining = false;
+		for (uint32_t j = 0; j < random.job_count; j++)
+			minimum_of[j] = (uint32_t)rng_below(&rng, random.jobs[j].tasks + 1);
+		by_place(&random, policy, place);
+		by_live(&random, policy, &off, live);
+		cr_expect_str_eq(live, place, "world %d, %s: schedd\n%splace\n%s", number, policies[policy]->name, live,
+				 place);
 		random_case_free(&random);
 	}
 }

@@ -113,12 +113,6 @@ struct live_task {
 	int32_t advised_to; /* machine of the last LIVE_ADVICE about the present series of proposals; -1: none */
 };
 
-/*
- * State of a job with a minimum number of tasks to start with. NONE: the job has started, or has no minimum. HELD: its
- * tasks are not in the network. TRIED: the present round reserves slots for its tasks (gang.c).
- */
-enum live_gang { LIVE_GANG_NONE, LIVE_GANG_HELD, LIVE_GANG_TRIED };
-
 struct live_job {
 	char *id, *curve;
 	uint32_t owner;  /* uid */
@@ -129,8 +123,9 @@ struct live_job {
 	double restart_s; /* seconds of work that a move loses; < 0: the value in the settings */
 	struct job_limits limits;
 	struct job_graph *graph; /* which tasks talk to each other; NULL: all to the root */
-	enum live_gang gang;
-	double try_again_s; /* a HELD job is not tried again before this time */
+	/* The job waits until a minimum number of its tasks can start; its tasks are not in the network. */
+	bool is_held;
+	double try_again_s; /* a held job is not tried again before this time */
 	uint32_t moving;
 	bool dirty;     /* changed since live_take_changes() */
 	bool in_moves;  /* the network considers moves of its tasks */

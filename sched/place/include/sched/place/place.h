@@ -45,6 +45,8 @@ struct place_world {
 	struct curve_library *library;
 	const struct curve **curve_of_job; /* [jobs] */
 	int32_t *curve_number_of_job;      /* [jobs] number of the job's curve in `library`, and also in `placer` */
+	struct round_gang *gangs;          /* [gang_count] the jobs of which a minimum number of tasks starts at once */
+	size_t gang_count;
 	struct placer *placer;
 	struct progress *progress; /* borrowed; NULL is legal */
 };

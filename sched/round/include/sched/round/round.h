@@ -20,6 +20,17 @@
 #include <sched/flownet/network.h>
 #include <sched/policy/policy.h>
 
+/*
+ * A job that starts only if a minimum number of its tasks, and its root, get slots in the same round. The caller does
+ * not add its tasks to the network. A round adds them if the cluster has this many free slots, which no other gang
+ * needs; if too few of them then get slots, it takes them out again.
+ */
+struct round_gang {
+	uint32_t job, tasks, minimum;
+	bool tried; /* the round added the tasks */
+	bool started;
+};
+
 struct round_options {
 	void *context; /* of the functions, each of which may be NULL */
 	/*
@@ -38,6 +49,9 @@ struct round_options {
 	int (*hold_refused)(void *context, bool hold);
 	/* Called between the two solves, or before the only one. Returns 0 or -errno. */
 	int (*before_others)(void *context);
+	struct round_gang *gangs; /* [gang_count] in the order in which they are tried, but those that have started */
+	size_t gang_count;
+	double (*waited_s)(void *context, uint32_t job, uint32_t task); /* of a gang's task; NULL: 0 s */
 	bool whole_cost; /* outcome->cost includes pinned tasks and unrouted units; this takes a pass over all tasks */
 	bool one_solve;  /* places roots with the other tasks; those whose root waited come in a later round */
 	bool keep_network; /* stores the network before the last solve in outcome->network */
@@ -49,6 +63,7 @@ struct round_outcome {
 	size_t root_moves;    /* number of moves of the first solve: moves[0..root_moves-1] */
 	size_t roots_placed;  /* number of root_moves that place a root on a machine */
 	uint64_t unreachable; /* proposals that were refused because the root cannot reach the machine */
+	uint64_t withdrawn;   /* gangs whose tasks were taken out again */
 	bool blocked;         /* a task waits although the network has a slot for it, see hold_refused */
 	uint64_t solves, scans;
 	double seconds;                 /* time to apply changes, solve and extract the moves, of all solves */
