@@ -10,6 +10,7 @@ dir=$(mktemp -d /tmp/nomora-slurm.XXXXXX) # the paths of unix sockets are short
 at_exit rm -rf "$dir"
 mkdir -p "$dir"/{state,spool}
 export SLURM_CONF=$dir/slurm.conf
+declare -A node_options # the options of a host's line in slurm.conf, instead of the default ones
 
 # launch HOST COMMAND...: replaces the (background) shell by the command, in the host's network, with its name. Not 'ip
 # netns exec', which would remount /sys.
@@ -49,7 +50,7 @@ write_conf() {
 		TaskPlugin=task/none
 		MpiDefault=none
 		SelectType=select/cons_tres
-		SelectTypeParameters=CR_CPU
+		SelectTypeParameters=${NOMORA_CONSUMES:-CR_CPU}
 		SchedulerParameters=batch_sched_delay=0,sched_min_interval=1000,bf_interval=1
 		ReturnToService=2
 		SlurmdParameters=config_overrides
@@ -61,7 +62,7 @@ write_conf() {
 		MinJobAge=60
 		PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 	END
-	for host in "${hosts[@]}"; do echo "NodeName=$host NodeAddr=$(management "$host") CPUs=2 RealMemory=100"; done
+	for host in "${hosts[@]}"; do echo "NodeName=$host NodeAddr=$(management "$host") ${node_options[$host]-CPUs=2 RealMemory=100}"; done
 }
 start_controller() { on "$controller" slurmctld "$@" -f "$SLURM_CONF"; }
 # start_slurm [LINE...]: starts Slurm with these additional lines in slurm.conf, and with $dir/topology.conf if it exists.

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# A comment costs a job nothing: seeded random sbatch lines on a busy Slurm of eight nodes, each with and without the
+# documented comment (slurm_pairs.py). NOMORA_PAIRS: number of lines; NOMORA_SEED: their seed; NOMORA_CONSUMES: Slurm's
+# SelectTypeParameters, such as CR_CPU_Memory.
+. "$(dirname "$0")/../cli/lib.sh"
+
+[ "$(id -u)" -eq 0 ] || skip_all "needs root"
+ip netns add "probe$$" 2>/dev/null && ip netns del "probe$$" || skip_all "network namespaces cannot be made here"
+[ -x "$bin/nomora-slurm" ] || skip_all "built without Slurm"
+
+lab=p$((BASHPID % 100000)) controller=h1 hosts=(h2 h3 h4 h5 h6 h7 h8 h9)
+. "$(dirname "$0")/slurm_cluster.sh"
+at_exit "$nomora" lab down --name "$lab"
+mkdir "$dir/plugins"
+cp "$bin/../integrations/slurm/job_submit_nomora.so" "$dir/plugins"
+export NOMORA_SCHEDD=$dir/schedd.sock NOMORA_SLURM_SOCKET=$dir/slurm.sock
+
+"$nomora" lab up --name "$lab" --hosts 9 --racks 2 >/dev/null 2>"$dir/lab.log" || { cat "$dir/lab.log"; exit 1; }
+for host in "${hosts[@]}"; do node_options[$host]="CPUs=4 RealMemory=400 Feature=$([ "${host#h}" -le 5 ] && echo fast || echo slow)"; done
+node_options[h9]+=" Gres=fpga:2"
+echo "NodeName=h9 Name=fpga Count=2" >"$dir/gres.conf"
+printf 'SwitchName=rack1 Nodes=h[2-5]\nSwitchName=rack2 Nodes=h[6-9]\nSwitchName=core Switches=rack[1-2]\n' >"$dir/topology.conf"
+plugins=$(dirname "$(find /usr/lib /usr/local/lib -name select_cons_tres.so -print -quit 2>/dev/null)")
+start_slurm JobSubmitPlugins=nomora "PluginDir=$dir/plugins:$plugins" TopologyPlugin=topology/tree GresTypes=fpga Licenses=tool:4 \
+	DefMemPerCPU=40 \
+	PriorityType=priority/multifactor PriorityWeightJobSize=10000 PriorityWeightPartition=1000 PriorityWeightAge=0 \
+	PreemptType=preempt/partition_prio PreemptMode=REQUEUE \
+	"PartitionName=low Nodes=ALL DefaultTime=60 MaxTime=INFINITE State=UP PriorityTier=0" \
+	"PartitionName=high Nodes=ALL DefaultTime=60 MaxTime=INFINITE State=UP PriorityTier=10" \
+	"PartitionName=big Nodes=h[6-9] DefaultTime=60 MaxTime=INFINITE State=UP" \
+	"PartitionName=gpu Nodes=h9 DefaultTime=60 MaxTime=INFINITE State=UP" \
+	"PartitionName=small Nodes=ALL MaxNodes=1 DefaultTime=10 MaxTime=10 State=UP" \
+	"PartitionName=closed Nodes=h[6-9] DefaultTime=60 MaxTime=INFINITE State=DOWN"
+wait_for 120 all_idle || { fail "eight nodes are idle" "$(ctl sinfo 2>&1)"; plan; exit; }
+now=$(date +%s)
+{
+	echo "src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at"
+	for a in "${hosts[@]}"; do
+		for b in "${hosts[@]}"; do
+			us=$((20 + RANDOM % 400))
+			[ "$a" = "$b" ] || echo "$a,$b,$us,$us,$us,0,8,$now"
+		done
+	done
+} >"$dir/latency.csv"
+launch h1 "$bin/nomora-schedd" schedd --state "$dir/state.db" --socket "$NOMORA_SCHEDD" --curves "$source_root/curves" \
+	--latency "$dir/latency.csv" --max-age 0 2>>"$dir/schedd.log" &
+wait_for 60 "$nomora" jobs
+launch h1 setpriv --bounding-set=-all --inh-caps=-all --no-new-privs "$bin/nomora-slurm" slurm-agent --socket "$NOMORA_SLURM_SOCKET" 2>>"$dir/agent.log" &
+known() { [ "$("$nomora" nodes --json | jq -c '[.machines[] | select(.slots == 4 and .state == "up")] | length')" -eq ${#hosts[@]} ]; }
+wait_for 60 known || { fail "schedd has the nodes" "$("$nomora" nodes 2>&1)" "$(cat "$dir/agent.log")"; plan; exit; }
+nsenter --net="/run/netns/$lab-h1" python3 "$(dirname "$0")/slurm_pairs.py" --lines "${NOMORA_PAIRS:-60}" --seed "${NOMORA_SEED:-1}" --mark "$dir" >"$dir/pairs"
+status=$?
+cat "$dir/pairs"
+if [ $status -ne 0 ]; then
+	tail -n 30 "$dir/agent.log" | sed 's/^/# /'
+fi
+planned=1
+exit $status
