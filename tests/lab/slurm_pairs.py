@@ -117,12 +117,12 @@ def allowed(words):
 
 
 def node_limits(words):
-    """The least and greatest number of nodes by -N."""
+    """The least and greatest number of nodes by -N; sbatch lowers it to the number of tasks."""
     given = {words[n]: words[n + 1] for n in range(len(words) - 1)}
     if "-N" not in given:
         return 1, len(NODES)
     ends = given["-N"].split("-")
-    return int(ends[0]), int(ends[-1])
+    return min(int(ends[0]), int(given.get("-n", ends[0]))), int(ends[-1])
 
 
 def records(job):
