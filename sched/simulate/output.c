@@ -28,12 +28,12 @@ static json_t *seconds_json(const struct histogram *histogram)
 			 (double)histogram_maximum(histogram) / 1e6);
 }
 
-/* The numbers of proposed moves that the rules refused, by reason. "none": allowed. */
+/* The numbers of proposed moves that the rules refused, by reason. */
 static json_t *refused_json(const struct sim_result *result)
 {
 	json_t *object = json_object();
 
-	for (int r = 0; r < MIGRATION_REFUSALS; r++)
+	for (int r = MIGRATION_ALLOWED + 1; r < MIGRATION_REFUSALS; r++)
 		json_object_set_new(object, migration_refusal_name((enum migration_refusal)r),
 				    json_integer((json_int_t)result->refused[r]));
 	return object;
@@ -60,7 +60,10 @@ static void add_moves(json_t *object, const struct simulate_policy *policy)
 				      "migrations_per_task_hour",
 				      json_number_or_null((double)result->migrations / result->task_hours)));
 	if (policy->settings.moves.mode != MIGRATION_OFF)
-		json_object_set_new(json_object_get(object, "moves"), "refused", refused_json(result));
+		json_object_update_new(json_object_get(object, "moves"),
+				       json_pack("{s:I, s:o}", "allowed",
+						 (json_int_t)result->refused[MIGRATION_ALLOWED], "refused",
+						 refused_json(result)));
 	json_object_set_new(object, "migrated_share_of_running",
 			    json_pack("{s:f,s:f,s:f}", "mean", histogram_mean(result->migrated_ppm) / 1e6, "p99",
 				      (double)histogram_percentile(result->migrated_ppm, 99) / 1e6, "maximum",
