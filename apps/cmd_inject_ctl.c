@@ -88,11 +88,11 @@ static int run(void *context, const struct option_operands *operands, struct err
 
 	while (commands[c] && strcmp(command, commands[c]) != 0)
 		c++;
-	if (!commands[c] || (c != 1 && operands->count > 2)) {
-		error_set(err, EINVAL, "unknown command \"%.60s\": expected stats, set, metrics, reset or stop",
-			  operands->items[commands[c] ? 2 : 1]);
-		return COMMAND_USAGE;
-	}
+	if (!commands[c])
+		return command_misused(err, "unknown command \"%.60s\": expected stats, set, metrics, reset or stop",
+				       command);
+	if (c != 1 && operands->count > 2)
+		return command_misused(err, "%s: found '%.60s', expected no argument", command, operands->items[2]);
 	if (c == 1 && !(delays = read_delays(operands, err)))
 		return COMMAND_USAGE;
 	answer = client_ask_injector(operands->items[0], command, delays,

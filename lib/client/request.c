@@ -85,6 +85,9 @@ int client_request_within(const char *socket, const char *method, const char *pa
 		error_set(err, EIO, "%s: no answer in time", socket_path(socket));
 	else if (code == CURLE_COULDNT_CONNECT)
 		error_set(err, ENOTCONN, "%s: no daemon answers; start it with 'nomora schedd'", socket_path(socket));
+	else if (code == CURLE_UNSUPPORTED_PROTOCOL) /* an answer that is not HTTP */
+		error_set(err, EIO, "%s: the socket of another program, or of another version of nomora",
+			  socket_path(socket));
 	else if (code != CURLE_OK)
 		error_set(err, EIO, "%s: %s", socket_path(socket), curl_easy_strerror(code));
 	else

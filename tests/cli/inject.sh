@@ -75,6 +75,18 @@ for path in nofile.txt no/such:file; do
 		"--steps: neither a file nor a schedule such as 0:10,5:20: \"$path\": " \
 		"${inject[@]}" net_null0 net_null1 --steps "$path"
 done
+# As an injector of the version before answers: a line, not HTTP.
+python3 - "$scratch/older" <<-'END' &
+	import socket, sys
+	server = socket.socket(socket.AF_UNIX)
+	server.bind(sys.argv[1])
+	server.listen()
+	caller, _ = server.accept()
+	caller.recv(4096)
+	caller.sendall(b'{"error": "unknown command"}\n')
+END
+wait_for 10 test -S "$scratch/older"
+refuses "inject-ctl of an injector of another version" 1 "another version of nomora" "$nomora" inject-ctl "$scratch/older" stats
 refuses "inject-ctl where nobody listens" 1 "nothing answers" "$nomora" inject-ctl "$scratch/nobody" stats
 refuses "inject-check of a text" 1 "not a pcapng file" "$nomora" inject-check "$0"
 refuses "inject-check of nothing" 1 "No such file" "$nomora" inject-check "$scratch/nothing"
@@ -103,6 +115,7 @@ refuses "set between steps" 2 "expected steps of 0.1" "$nomora" inject-ctl "$con
 refuses "set of nothing" 2 "set: expected delay_us=" "$nomora" inject-ctl "$control" set
 refuses "set of an unknown name" 2 "expected delay_us=" "$nomora" inject-ctl "$control" set dealy_us=1
 refuses "an unknown command" 2 "unknown command" "$nomora" inject-ctl "$control" frobnicate
+refuses "stats takes no argument" 2 "stats: found 'now'" "$nomora" inject-ctl "$control" stats now
 run "$nomora" inject-ctl "$control" metrics
 printf '%s\n' "$out" | grep -q '^nomora_injector_sent_packets_total{direction="ab"} [0-9]' &&
 	pass "metrics are Prometheus text" || fail "metrics are Prometheus text" "$out"
