@@ -52,28 +52,63 @@ static double rest_s(const struct live_task *task, double now_s)
 	return fmax(0, now_s - task->started_s);
 }
 
+static const char *proposed_to(const struct live *live, const struct live_task *task)
+{
+	return task->move.to >= 0 ? live->cluster->machines[task->move.to].name : "-";
+}
+
+/* Explains a move whose gain is too small, too new, or not worth the restart. */
+static void say_gain(const struct live *live, const struct live_job *job, const struct live_task *task, double now_s,
+		     char why[static 160])
+{
+	const char *to = proposed_to(live, task);
+	struct job_limits limits = live_limits(live, job);
+
+	if (task->move.refusal == MIGRATION_REFUSED_GAIN)
+		snprintf(why, 160, "does not move to %.60s: gain %.2f < %.2f", to, task->move.gain,
+			 limits.migrate_gain);
+	else if (task->move.refusal == MIGRATION_REFUSED_HOLD)
+		snprintf(why, 160, "does not move to %.60s yet: gain %.2f for %.0f s < %.0f s", to, task->move.gain,
+			 fmax(0, now_s - task->move.gain_since_s), limits.migrate_hold_s);
+	else
+		snprintf(why, 160,
+			 "does not move to %.60s: gain %.2f times %.0f s of expected run time < restart cost of %.0f s",
+			 to, task->move.gain, rest_s(task, now_s),
+			 job->restart_s >= 0 ? job->restart_s : live->settings.moves.restart_s);
+}
+
+/* Explains a move that would exceed a limit on the number of moving tasks. */
+static void say_limit(const struct live *live, const struct live_job *job, const struct live_task *task,
+		      char why[static 160])
+{
+	const struct migration_settings *moves = &live->settings.moves;
+	const char *to = proposed_to(live, task);
+
+	if (task->move.refusal == MIGRATION_REFUSED_MACHINE)
+		snprintf(why, 160,
+			 "does not move to %.60s yet: the limit of %lld tasks moving from or to one machine is reached",
+			 to, (long long)moves->per_machine);
+	else if (task->move.refusal == MIGRATION_REFUSED_JOB)
+		snprintf(why, 160, "does not move to %.60s yet: %u tasks of the job are already moving", to,
+			 live_limits(live, job).migrate_tasks);
+	else if (live->on_the_move >= moves->rate)
+		snprintf(why, 160, "does not move to %.60s yet: %u tasks are already moving", to, live->on_the_move);
+	else
+		snprintf(why, 160, "does not move to %.60s yet: too many tasks were moving, or it had just moved", to);
+}
+
 /* Explains why a proposed move was refused. */
 static void say_refusal(const struct live *live, const struct live_job *job, const struct live_task *task, double now_s,
 			char why[static 160])
 {
 	const struct live_settings *settings = &live->settings;
-	const char *to = task->move.to >= 0 ? live->cluster->machines[task->move.to].name : "-";
-	struct job_limits limits = live_limits(live, job);
-	double restart_s = job->restart_s >= 0 ? job->restart_s : settings->moves.restart_s;
+	const char *to = proposed_to(live, task);
 
 	switch (task->move.refusal) {
 	case MIGRATION_REFUSED_GAIN:
-		snprintf(why, 160, "does not move to %.60s: gain %.2f < %.2f", to, task->move.gain,
-			 limits.migrate_gain);
-		return;
 	case MIGRATION_REFUSED_HOLD:
-		snprintf(why, 160, "does not move to %.60s yet: gain %.2f for %.0f s < %.0f s", to, task->move.gain,
-			 fmax(0, now_s - task->move.gain_since_s), limits.migrate_hold_s);
-		return;
 	case MIGRATION_REFUSED_RESTART:
-		snprintf(why, 160,
-			 "does not move to %.60s: gain %.2f times %.0f s of expected run time < restart cost of %.0f s",
-			 to, task->move.gain, rest_s(task, now_s), restart_s);
+		say_gain(live, job, task, now_s, why);
 		return;
 	case MIGRATION_REFUSED_RETURN:
 		snprintf(why, 160,
@@ -82,16 +117,9 @@ static void say_refusal(const struct live *live, const struct live_job *job, con
 			 to, fmax(0, now_s - task->moved_s), settings->moves.no_return_s);
 		return;
 	case MIGRATION_REFUSED_RATE:
-		snprintf(why, 160, "does not move to %.60s yet: %u tasks are already moving", to, live->on_the_move);
-		return;
 	case MIGRATION_REFUSED_MACHINE:
-		snprintf(why, 160,
-			 "does not move to %.60s yet: the limit of %lld tasks moving from or to one machine is reached",
-			 to, (long long)settings->moves.per_machine);
-		return;
 	case MIGRATION_REFUSED_JOB:
-		snprintf(why, 160, "does not move to %.60s yet: %u tasks of the job are already moving", to,
-			 limits.migrate_tasks);
+		say_limit(live, job, task, why);
 		return;
 	case MIGRATION_REFUSED_CLOSED:
 		snprintf(why, 160, "does not move to %.60s until --migrate-window allows moves: gain %.2f", to,
