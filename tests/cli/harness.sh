@@ -28,22 +28,23 @@ near_is 2 1000 "60 50" "1060 1300"
 near_is 1 1000 "560 50" "1060 1050"
 near_is 2 1000 "60 50" "60 50"
 near_is 2 1000 "60 50" "60"
-# judged_as VERDICT WANTED BEFORE AFTER: where a sleep ends 70 us late.
+# judged_as VERDICT SLEEPS WANTED BEFORE AFTER: where a sleep ends 70 us late.
 judged_as() {
-	local verdict=$1 got
-	shift
+	local verdict=$1 sleeps=$2 got
+	shift 2
 	got=$(
 		sleep_error_us() { echo 70; }
 		near "$@"
-		judge_near x
+		judge_near x "$sleeps"
 	)
 	grep -q "^$verdict" <<<"$got" && pass "judged as $verdict: $*" || fail "judged as $verdict: $*" "$got"
 }
-judged_as 'ok .* # SKIP too busy' 400 "130 49.5" "607.3 585.1"
-judged_as 'not ok' 400 "130 49.5" "807.3 785.1"
-judged_as 'not ok' 400 "130 49.5" "607.3 285.1"
-judged_as 'not ok' 400 "130" "607.3 285.1"
-judged_as 'ok .*(median' 400 "130 49.5" "607.3 460"
+judged_as 'ok .* # SKIP too busy' 2 400 "130 49.5" "607.3 585.1"
+judged_as 'not ok' 0 400 "130 49.5" "607.3 585.1"
+judged_as 'not ok' 2 400 "130 49.5" "807.3 785.1"
+judged_as 'not ok' 2 400 "130 49.5" "607.3 285.1"
+judged_as 'not ok' 2 400 "130" "607.3 285.1"
+judged_as 'ok .*(median' 2 400 "130 49.5" "607.3 460"
 
 script forgets 'pass one'
 run_script forgets

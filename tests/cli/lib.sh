@@ -143,18 +143,18 @@ sleep_error_us() {
 		print(round(1e6 * statistics.median(late() for _ in range(200))))
 	END
 }
-# judge_near NAME: called after the last attempt of near(); fails when the fastest packet was outside the limits. Both
-# programs sleep once per round trip while the packet is held: where it is late by no more than two sleeps are, the
-# machine is too busy to judge. Early is always wrong.
+# judge_near NAME [SLEEPS]: called after the last attempt of near(); fails when the fastest packet was outside the limits.
+# SLEEPS (default 0): how often a program sleeps in a round trip until a held packet wakes it. Where the packet is late by
+# no more than these sleeps are, the machine is too busy to judge. Early is always wrong.
 judge_near() {
-	local late
+	local late sleeps=${2:-0}
 	case $seen in
 	0* | 1*) pass "$1 (${seen#* })" ;;
 	*)
 		late=$(sleep_error_us "$(sed -n 's/.* \([0-9.]*\) injected$/\1/p' <<<"$seen" | grep . || echo 100)")
-		if awk -v late="$late" '{
+		if awk -v late="$((sleeps * late))" '{
 			for (i = 1; i < NF; i++) if ($i == "fastest") { wanted = $(NF - 1); excess = $(i + 3) - $(i + 1) - wanted - (0.15 * wanted + 30); found = 1 }
-			exit !(found && excess > 0 && excess <= 2 * late) }' <<<"$seen"; then
+			exit !(found && excess > 0 && excess <= late) }' <<<"$seen"; then
 			skip "$1" "too busy to judge: a sleep ends $late us late; ${seen#* }"
 		else
 			fail "$1" "${seen#* }; a sleep ends $late us late"
