@@ -164,7 +164,9 @@ int schedd_setup_read(const struct schedd_settings *settings, struct schedd_setu
 		return -EINVAL;
 	options->address = settings->listen ? setup->address : NULL;
 	options->extender_address = settings->extender ? setup->extender : NULL;
-	return settings->windows ? windows_parse(settings->windows, &options->windows, err) : 0;
+	if (settings->windows && windows_parse(settings->windows, &options->windows, err))
+		return error_prefix(err, "--migrate-window");
+	return 0;
 }
 
 int schedd_setup_read_token(const struct schedd_settings *settings, struct schedd_setup *setup, struct error *err)

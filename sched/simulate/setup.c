@@ -158,7 +158,8 @@ static int common_settings(const struct simulate_options *options, struct sim_se
 	};
 	code = parse_topology(options->topology, settings, err);
 	if (code == 0 && options->windows)
-		code = windows_parse(options->windows, &settings->windows, err);
+		code = windows_parse(options->windows, &settings->windows, err) ? error_prefix(err, "--migrate-window")
+										: 0;
 	return code == 0 ? parse_solver_time(options->solver_time, settings, err) : code;
 }
 

@@ -154,7 +154,7 @@ check "the simulator replays it" test "$code" -eq 0
 check "the removal of a machine names its rack, the last machine of which it was" grep -q '"machine": "spare", "rack": "r9".*"state": "removed"' "$dir/journal.jsonl"
 for time in 1 2; do "$nomora" simulate --journal "$dir/journal.jsonl" --policy nomora --record "$dir/again$time.jsonl" -o "$dir/replayed$time" >/dev/null 2>&1; done
 check "twice in the same way" cmp "$dir/again1.jsonl" "$dir/again2.jsonl"
-refuses "a window that is none" 2 "bad windows '25:00-26:00'" "$bin/nomora-schedd" schedd --state "$dir/none" --migrate-window 25:00-26:00
+refuses "a window that is none" 2 "--migrate-window: bad windows '25:00-26:00'" "$bin/nomora-schedd" schedd --state "$dir/none" --migrate-window 25:00-26:00
 
 # Forecasts change nothing.
 before=$(ask GET /v1/machines)

@@ -126,7 +126,7 @@ run "${simulate[@]}" "${moves[@]}" --migrate on --sweep migrate-gain=0.05,0.3
 [ "$code" -eq 0 ] && printf '%s\n' "$out" | grep -q '^0.3 .*nomora' && pass "a sweep of --migrate-gain" || fail "a sweep of --migrate-gain" "$code $out $err"
 refuses "moves by two rules" 2 "preemption cannot be used with --migrate" "${simulate[@]}" -p nomora:preemption --migrate on
 refuses "moves with checkpoints" 2 "cannot be used with --what-if, --sweep or --migrate" "${simulate[@]}" --checkpoint 10 -o unused --migrate on
-refuses "a bad window" 2 "bad windows '25:00'" "${simulate[@]}" --migrate on --migrate-window 25:00
+refuses "a bad window" 2 "--migrate-window: bad windows '25:00'" "${simulate[@]}" --migrate on --migrate-window 25:00
 
 run "${simulate[@]}" --machines 60 --slots 4 --hours 0.05 -p random --what-if roots=best --what-if slots=3 --seeds 3
 [ "$code" -eq 0 ] && printf '%s\n' "$out" | grep -qE '^  area, % +[0-9.]+ +[0-9.]+ +[+-][0-9.]+ +[0-9.]+$' && pass "--what-if" || fail "--what-if" "$code $out $err"
