@@ -124,9 +124,8 @@ int run_make_tasks(struct run *run, struct error *err)
 	if (count > TASKS_MAXIMUM)
 		return error_set(err, EINVAL, "%zu tasks: a run has at most %d", count, TASKS_MAXIMUM);
 	run->tasks = calloc(count + 1, sizeof *run->tasks);
-	run->failures = calloc(run->plan->job_count + 1, sizeof *run->failures);
 	run->nothing = calloc(count + 1, sizeof *run->nothing);
-	if (!run->tasks || !run->failures || !run->nothing)
+	if (!run->tasks || !run->nothing)
 		return error_set(err, ENOMEM, "out of memory");
 	for (uint32_t j = 0; j < run->plan->job_count && code == 0; j++)
 		code = add_job(run, &run->plan->jobs[j], err);

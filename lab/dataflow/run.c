@@ -100,6 +100,9 @@ int run_plan(const struct lab *lab, struct dataflow *dataflow, struct dataflow_p
 	struct guard *guard = NULL;
 
 	*result = (struct run_result){0};
+	run.failures = calloc(plan->job_count + 1, sizeof *run.failures);
+	if (code == 0 && !run.failures)
+		code = error_set(err, ENOMEM, "out of memory");
 	if (code == 0)
 		code = fabric_init(&run.fabric, lab, plan->network, err);
 	if (code == 0)
