@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * lib/serve behind a unix socket: up to four clients that send their requests in parts, go away, read or do not read;
- * routes that reply at once, later or with an error. Each call that a handler gets is replied to once; nothing of a
- * client remains when it is gone. The input's bytes are also the requests, from a list or as they are.
+ * lib/serve behind a unix socket, and by TCP on loopback with and without a token: up to four clients of two hosts that
+ * send their requests in parts, go away, read or do not read; routes that reply at once, later or with an error. Each
+ * call that a handler gets is replied to once; nothing of a client remains when it is gone; with a token, no handler is
+ * called before a client has sent the token. The input's bytes are also the requests, from a list or as they are.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +18,11 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { CLIENTS = 4, LATER = 8, BODY_BYTES = 300, USER = 12345 };
+enum { CLIENTS = 4, LATER = 8, BODY_BYTES = 300, USER = 12345, SENT_BYTES = 16384 };
+enum mode { UNIX, TCP, TCP_TOKEN, TCP6_TOKEN, MODES };
+
+#define TOKEN "s3cr3t"
+#define TOKEN_BASE64 "czNjcjN0" /* the end of the base64 of "us:" TOKEN */
 
 static const char *const pieces[] = {
 	"GET /now HTTP/1.1\r\nHost: localhost\r\n\r\n",
@@ -35,12 +41,27 @@ static const char *const pieces[] = {
 	"\r\n",
 	"Content-Length: 3\r\n",
 	"Origin: https://localhost\r\nHost: localhost\r\n",
+	"GET /now HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer " TOKEN "\r\n\r\n",
+	"POST /later HTTP/1.1\r\nHost: [::1]\r\nAuthorization: Bearer " TOKEN
+	"\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
+	"GET /now HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer s3cr3\r\n\r\n",
+	"GET /now HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer s3cr3t!\r\n\r\n",
+	"GET /error HTTP/1.1\r\nHost: localhost\r\nAuthorization: Basic dXM6" TOKEN_BASE64 "\r\n\r\n",
+	"GET /now HTTP/1.1\r\nHost: localhost\r\nAuthorization: Basic dXM6czNjcjM=\r\n\r\n",
+};
+
+struct client {
+	int fd; /* -1: not connected */
+	char sent[SENT_BYTES];
+	size_t sent_bytes;
 };
 
 static struct {
-	struct serve *serve;
+	struct serve *servers[MODES], *serve;
+	enum mode mode;
+	bool token_was_sent;
 	char folder[64], path[96];
-	int clients[CLIENTS];
+	struct client clients[CLIENTS];
 	struct serve_call *later[LATER];
 	size_t waiting;
 	struct events events;
@@ -71,7 +92,8 @@ static void check_call(const struct serve_call *call)
 {
 	law(call->method && call->path && call->tail && call->body);
 	law(strlen(call->body) <= call->body_bytes && call->body_bytes <= BODY_BYTES);
-	law(call->uid == USER && !call->remote);
+	law(call->remote == (world.mode != UNIX) && (call->remote || call->uid == USER));
+	law(world.mode < TCP_TOKEN || world.token_was_sent);
 	(void)serve_query(call, "name");
 	(void)serve_call_in_group(call, 7);
 }
@@ -115,20 +137,25 @@ static void leave_folder(void)
 
 static void start(void)
 {
-	struct serve_options options = {
-		.unix_path = world.path, .routes = routes, .body_bytes = BODY_BYTES, .connections = 8};
+	bool is_unix = world.mode == UNIX;
+	struct serve_options options = {.unix_path = is_unix ? world.path : NULL,
+					.address = world.mode == TCP6_TOKEN ? "::1" : "127.0.0.1",
+					.token = world.mode >= TCP_TOKEN ? TOKEN : NULL,
+					.routes = routes,
+					.body_bytes = BODY_BYTES,
+					.connections = 8};
 	struct error err = {0};
 
-	if (!world.path[0]) {
+	if (is_unix && !world.path[0]) {
 		law(mkdtemp(world.folder));
 		snprintf(world.path, sizeof world.path, "%s/s", world.folder);
 		atexit(leave_folder);
 	}
-	world.serve = serve_create(&options, &err);
-	law(world.serve);
+	world.servers[world.mode] = serve_create(&options, &err);
+	law(world.servers[world.mode]);
 }
 
-static int connect_client(void)
+static int connect_unix(void)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
@@ -138,9 +165,48 @@ static int connect_client(void)
 	return fd;
 }
 
-static void send_part(int fd, uint8_t kind)
+/* The connection ends with a reset, because connections that end otherwise keep their ports for a minute. */
+static int connect_tcp(bool other_host)
 {
-	const char *piece = pieces[kind & 15];
+	struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK + other_host)}},
+			   to = {.sin_family = AF_INET,
+				 .sin_port = htons(serve_port(world.serve)),
+				 .sin_addr = {htonl(INADDR_LOOPBACK)}};
+	struct sockaddr_in6 to6 = {
+		.sin6_family = AF_INET6, .sin6_port = to.sin_port, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+	bool six = world.mode == TCP6_TOKEN;
+	struct linger linger = {.l_onoff = 1};
+	int fd = socket(six ? AF_INET6 : AF_INET, SOCK_STREAM, 0);
+
+	law(fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger) == 0);
+	if (six)
+		law(connect(fd, (struct sockaddr *)&to6, sizeof to6) == 0);
+	else
+		law(bind(fd, (struct sockaddr *)&from, sizeof from) == 0 &&
+		    connect(fd, (struct sockaddr *)&to, sizeof to) == 0);
+	return fd;
+}
+
+static void connect_client(struct client *client)
+{
+	client->sent_bytes = 0;
+	client->fd = world.mode == UNIX ? connect_unix() : connect_tcp(client == world.clients);
+}
+
+static void note_sent(struct client *client, const void *bytes, size_t count)
+{
+	if (count > SENT_BYTES - client->sent_bytes)
+		count = SENT_BYTES - client->sent_bytes;
+	memcpy(client->sent + client->sent_bytes, bytes, count);
+	client->sent_bytes += count;
+	if (memmem(client->sent, client->sent_bytes, TOKEN, strlen(TOKEN)) ||
+	    memmem(client->sent, client->sent_bytes, TOKEN_BASE64, strlen(TOKEN_BASE64)))
+		world.token_was_sent = true;
+}
+
+static void send_part(struct client *client, uint8_t kind)
+{
+	const char *piece = pieces[(kind & 31) % (sizeof pieces / sizeof *pieces)];
 	size_t count = strlen(piece);
 	const uint8_t *bytes = (const uint8_t *)piece;
 
@@ -148,19 +214,20 @@ static void send_part(int fd, uint8_t kind)
 		bytes = events_bytes(&world.events, 1 + events_byte(&world.events), &count);
 	else if (kind & 32)
 		count = events_byte(&world.events) % (count + 1);
-	(void)!send(fd, bytes, count, MSG_NOSIGNAL);
+	note_sent(client, bytes, count);
+	(void)!send(client->fd, bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 static void receive(int fd)
 {
 	char bytes[4096];
 
-	(void)!recv(fd, bytes, sizeof bytes, 0);
+	(void)!recv(fd, bytes, sizeof bytes, MSG_DONTWAIT);
 }
 
 static void check(void)
 {
-	size_t calls = 0, bodies = 0, connections = 0, of_user = 0;
+	size_t calls = 0, bodies = 0, connections = 0, of_users = 0, bodies_of_users = 0;
 
 	for (const struct call *call = world.serve->calls; call; call = call->next) {
 		calls++;
@@ -170,10 +237,11 @@ static void check(void)
 	for (const struct peer *peer = world.serve->peers; peer; peer = peer->next)
 		connections++;
 	for (const struct user *user = world.serve->users; user; user = user->next) {
-		of_user += user->connections;
-		law(user->body_bytes == bodies && user->body_bytes <= BODY_BYTES);
+		of_users += user->connections;
+		bodies_of_users += user->body_bytes;
+		law(user->is_host == (world.mode != UNIX) && (user->is_host || user->body_bytes <= BODY_BYTES));
 	}
-	law(of_user == connections && calls <= connections);
+	law(of_users == connections && bodies_of_users == bodies && calls <= connections);
 	law(world.waiting <= calls);
 }
 
@@ -188,24 +256,24 @@ static void reply_to(size_t at)
 static void happen(void)
 {
 	uint8_t event = events_byte(&world.events);
-	int *fd = &world.clients[event & 3];
+	struct client *client = &world.clients[event & 3];
 
 	switch (event >> 2 & 7) {
 	case 0:
 	case 1:
 	case 2:
-		if (*fd < 0)
-			*fd = connect_client();
-		send_part(*fd, events_byte(&world.events));
+		if (client->fd < 0)
+			connect_client(client);
+		send_part(client, events_byte(&world.events));
 		break;
 	case 3:
-		if (*fd >= 0)
-			close(*fd);
-		*fd = -1;
+		if (client->fd >= 0)
+			close(client->fd);
+		client->fd = -1;
 		break;
 	case 4:
-		if (*fd >= 0)
-			receive(*fd);
+		if (client->fd >= 0)
+			receive(client->fd);
 		break;
 	case 5:
 		if (world.waiting)
@@ -215,8 +283,8 @@ static void happen(void)
 		passed_ns += (int64_t)(event >> 5) * 6000000000;
 		break;
 	case 7:
-		if (*fd >= 0)
-			shutdown(*fd, SHUT_WR);
+		if (client->fd >= 0)
+			shutdown(client->fd, SHUT_WR);
 		break;
 	}
 	serve_run(world.serve);
@@ -224,26 +292,37 @@ static void happen(void)
 	check();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+/* Returns true if the input asks for the server to end while its clients' calls are open. */
+static bool begin(const uint8_t *data, size_t size)
 {
-	bool is_end;
+	uint8_t options;
 
 	world.events = (struct events){data, size};
 	world.waiting = 0;
+	world.token_was_sent = false;
 	passed_ns = 0;
 	for (int i = 0; i < CLIENTS; i++)
-		world.clients[i] = -1;
-	if (!world.serve)
+		world.clients[i].fd = -1;
+	options = events_byte(&world.events);
+	world.mode = options >> 1 & 3;
+	if (!world.servers[world.mode])
 		start();
-	is_end = events_byte(&world.events) & 1;
+	world.serve = world.servers[world.mode];
+	return options & 1;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	bool is_end = begin(data, size);
+
 	for (int i = 0; i < 100 && events_left(&world.events); i++)
 		happen();
 	for (int i = 0; i < CLIENTS; i++)
-		if (world.clients[i] >= 0)
-			close(world.clients[i]);
+		if (world.clients[i].fd >= 0)
+			close(world.clients[i].fd);
 	if (is_end) {
 		serve_destroy(world.serve);
-		world.serve = NULL;
+		world.servers[world.mode] = NULL;
 		return 0;
 	}
 	while (world.waiting)
