@@ -22,7 +22,9 @@ static const double papers_grace = 4;
 static const double as_good = 2;
 /*
  * A candidate is vetoed if there is a rival whose AICc is at most rival_within higher and whose cross-validation error
- * is smaller by more than the factor cross_validation_veto.
+ * is smaller by more than the factor cross_validation_veto. A rival with a higher AICc and more parameters does not
+ * count: beside a cliff, families that fall steeply by themselves guess a level left out better, but place the
+ * threshold one gap early.
  */
 static const double cross_validation_veto = 1.25;
 static const double rival_within = 10;
@@ -200,6 +202,7 @@ static bool vetoed(const struct fit *fit, size_t index)
 		const struct fit_candidate *rival = &fit->candidates[i];
 
 		if (best_form(fit, i) && rival->family != FIT_MONOTONE &&
+		    (rival->aicc <= candidate->aicc || rival->parameters <= candidate->parameters) &&
 		    rival->aicc < candidate->aicc + rival_within &&
 		    candidate->cross_validation > cross_validation_veto * rival->cross_validation)
 			return true;
