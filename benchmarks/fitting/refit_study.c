@@ -44,30 +44,16 @@ struct tally {
 
 static struct sweep *draw_sweep(const struct study *study, const struct truth *truth, struct rng *rng)
 {
-	struct sweep *sweep = calloc(1, sizeof *sweep);
+	double levels[LEVELS];
 
-	if (!sweep || !(sweep->rows = calloc(LEVELS * REPEATS, sizeof *sweep->rows)) || !(sweep->file = strdup("draw")))
-		exit(1);
-	sweep->plain = !study->raw;
-	sweep->metric_count = 1;
-	strcpy(sweep->metrics[0].name, "performance");
-	strcpy(sweep->metrics[0].unit, "1/s");
-	for (int level = 0; level < (study->graded == 2 ? SMALL_LEVELS : LEVELS); level++) {
+	if (study->graded == 2)
+		return truth_draw(truth, small_us, SMALL_LEVELS, SMALL_REPEATS, study->noise, study->raw, rng);
+	for (int level = 0; level < LEVELS; level++) {
 		double part = (double)level / (LEVELS - 1);
-		double x = study->graded == 2 ? small_us[level] : study->end_us * (study->graded ? part * part : part);
 
-		for (int run = 0; run < (study->graded == 2 ? SMALL_REPEATS : REPEATS); run++) {
-			struct sweep_row *row = &sweep->rows[sweep->count++];
-			double p = truth_at(truth, x) + study->noise * rng_normal(rng);
-
-			row->delay_us = study->raw ? x / 2 : x;
-			row->run = run;
-			row->runs = 1;
-			row->value = study->raw ? 52000 * p : p;
-			row->line = (long)sweep->count + 1;
-		}
+		levels[level] = study->end_us * (study->graded ? part * part : part);
 	}
-	return sweep;
+	return truth_draw(truth, levels, LEVELS, REPEATS, study->noise, study->raw, rng);
 }
 
 static void count_curve(const struct truth *truth, const struct curve *curve, struct tally *tally)

@@ -2,6 +2,8 @@
 #include "refit_truth.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 const struct truth papers_truths[PAPERS_CURVES] = {
 	{CURVE_FORM_JUMP, TRUTH_CUBIC, 40, 0, 0, 0, {1.067, -3.093e-3, 4.084e-6, -1.898e-9}},
@@ -54,4 +56,30 @@ double truth_at(const struct truth *truth, double x)
 	if (truth->shape == TRUTH_CUBIC)
 		return b[0] + x * (b[1] + x * (b[2] + x * b[3]));
 	return 1 - truth->jump - truth->fall * shape_at(truth, x - truth->threshold_us);
+}
+
+struct sweep *truth_draw(const struct truth *truth, const double *levels_us, int levels, int runs, double noise,
+			 bool raw, struct rng *rng)
+{
+	struct sweep *sweep = calloc(1, sizeof *sweep);
+
+	if (!sweep || !(sweep->rows = calloc((size_t)(levels * runs), sizeof *sweep->rows)) ||
+	    !(sweep->file = strdup("draw")))
+		exit(1);
+	sweep->plain = !raw;
+	sweep->metric_count = 1;
+	strcpy(sweep->metrics[0].name, "performance");
+	strcpy(sweep->metrics[0].unit, "1/s");
+	for (int level = 0; level < levels; level++)
+		for (int run = 0; run < runs; run++) {
+			struct sweep_row *row = &sweep->rows[sweep->count++];
+			double p = truth_at(truth, levels_us[level]) + noise * rng_normal(rng);
+
+			row->delay_us = raw ? levels_us[level] / 2 : levels_us[level];
+			row->run = run;
+			row->runs = 1;
+			row->value = raw ? 52000 * p : p;
+			row->line = (long)sweep->count + 1;
+		}
+	return sweep;
 }

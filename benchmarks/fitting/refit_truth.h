@@ -5,6 +5,7 @@
 
 #include <base/rng.h>
 #include <model/curve.h>
+#include <model/sweep.h>
 
 enum truth_shape { TRUTH_CUBIC, TRUTH_LINE, TRUTH_EXPONENTIAL, TRUTH_RATIONAL, TRUTH_LOG, TRUTH_SHAPES };
 
@@ -29,5 +30,12 @@ extern const char *const papers_names[PAPERS_CURVES];
 struct truth truth_random(enum curve_form form, struct rng *rng);
 
 double truth_at(const struct truth *truth, double x_us);
+
+/*
+ * Draws a sweep with `runs` runs at each level, with normal noise. raw: the values are not normalised, and the sweep
+ * has its own baseline. Ends the program if there is no memory.
+ */
+struct sweep *truth_draw(const struct truth *truth, const double *levels_us, int levels, int runs, double noise,
+			 bool raw, struct rng *rng);
 
 #endif
