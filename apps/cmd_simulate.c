@@ -30,7 +30,7 @@ static const char teach[] =
 
 static const struct option_usage usage = {
 	.command = "nomora simulate",
-	.operands = "[--trace DIR|--journal FILE|--swf FILE|--sacct FILE] [--curves DIR] -o DIR",
+	.operands = "[--trace DIR|--journal FILE|--swf FILE|--sacct FILE|--csv FILE] [--curves DIR] -o DIR",
 	.summary = "Simulate a day of a cluster under one or more scheduling policies.",
 	.teach = teach,
 	.rows = simulate_option_rows,

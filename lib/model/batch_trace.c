@@ -11,15 +11,18 @@
 #include <base/array.h>
 #include <base/hash.h>
 #include <base/number.h>
+#include <model/job_curves.h>
 
 enum { SWF_COLUMNS = 18, SACCT_COLUMNS = 128, TASKS_MAXIMUM = 1000000 };
 static const double seconds_maximum = 1e11, second_us = 1e6;
 
 struct job {
 	uint64_t id;
-	size_t row;                      /* rows that were kept before it */
+	size_t row;                      /* rows that were kept before it; CSV: the number of its line */
 	double submit_s, start_s, run_s; /* run_s: NAN if the job never ran, INFINITY if its end is unknown */
 	uint32_t tasks;
+	uint32_t first_task; /* index of its first task within the job; not 0 only in CSV */
+	bool has_root;       /* CSV: its first task is the job's root */
 };
 
 /* The columns of sacct that we use, by their names. reading.place[] has their positions, -1 = absent. */
@@ -27,12 +30,19 @@ enum column { JOB_ID, SUBMIT, START, END, N_TASKS, ALLOC_CPUS, N_CPUS, N_NODES, 
 static const char *const column_names[COLUMNS] = {"JobID",     "Submit", "Start",  "End",       "NTasks",
 						  "AllocCPUS", "NCPUS",  "NNodes", "ElapsedRaw"};
 
+/* The columns of the CSV. All but the last two must be there. */
+enum csv_column { CSV_JOB, CSV_SUBMIT, CSV_RUN, CSV_TASKS, CSV_CURVE, CSV_ROOT, CSV_COLUMNS };
+static const char *const csv_names[CSV_COLUMNS] = {"job", "submit", "run", "tasks", "curve", "root"};
+
 struct reading {
 	struct batch_report *report;
 	struct file_lines *lines;
 	struct error *err;
 	bool strict;
 	int place[COLUMNS]; /* sacct */
+	struct workload *workload;
+	size_t csv_columns;         /* number of columns; 0 = the header was not read yet */
+	int csv_place[CSV_COLUMNS]; /* as place[], by enum csv_column */
 	bool has_header;
 	/* sacct: JobID of the last row that is no step, without the component of a heterogeneous job; "": not kept */
 	char last_id[64];
@@ -79,7 +89,8 @@ static int keep(struct reading *reading, const struct job *job)
 		return error_set(reading->err, ENOMEM, "out of memory");
 	reading->jobs = larger;
 	larger[reading->count] = *job;
-	larger[reading->count].row = reading->count;
+	if (reading->csv_columns == 0)
+		larger[reading->count].row = reading->count;
 	reading->count++;
 	return 0;
 }
@@ -287,6 +298,92 @@ static int read_sacct(struct reading *reading, char *line)
 	return keep_sacct(reading, fields[reading->place[JOB_ID]], &job);
 }
 
+static int bad_csv(const struct reading *reading, enum csv_column column, const char *found, const char *expected)
+{
+	return error_at(reading->err,
+			(struct error_place){file_lines_name(reading->lines), file_lines_number(reading->lines),
+					     csv_names[column]},
+			EINVAL, "'%.60s': expected %s", found, expected);
+}
+
+static int bad_csv_line(const struct reading *reading, const char *text)
+{
+	return error_at(reading->err,
+			(struct error_place){file_lines_name(reading->lines), file_lines_number(reading->lines), NULL},
+			EINVAL, "%s", text);
+}
+
+static int read_csv_header(struct reading *reading, char **fields, size_t count)
+{
+	for (int c = 0; c < CSV_COLUMNS; c++)
+		reading->csv_place[c] = -1;
+	for (size_t f = 0; f < count; f++) {
+		int c = 0;
+
+		while (c < CSV_COLUMNS && (f >= CSV_COLUMNS || strcmp(fields[f], csv_names[c]) != 0))
+			c++;
+		if (c == CSV_COLUMNS || reading->csv_place[c] >= 0)
+			break;
+		reading->csv_place[c] = (int)f;
+		reading->csv_columns++;
+	}
+	if (reading->csv_columns == count && reading->csv_place[CSV_JOB] >= 0 && reading->csv_place[CSV_SUBMIT] >= 0 &&
+	    reading->csv_place[CSV_RUN] >= 0 && reading->csv_place[CSV_TASKS] >= 0)
+		return 0;
+	return bad_csv_line(reading,
+			    "expected a header with the columns job, submit, run, tasks and, optionally, curve "
+			    "and root");
+}
+
+static bool is_seconds(const char *text, double *seconds)
+{
+	return number_parse_double(text, seconds) == 0 && *seconds >= 0 && *seconds <= seconds_maximum;
+}
+
+static int note_csv_curve(struct reading *reading, uint64_t id, const char *name, const char *curve)
+{
+	int code = curve[0] == '\0' ? 0 : job_curves_note(reading->workload, id, name, curve);
+
+	if (code == -EEXIST)
+		return bad_csv(reading, CSV_CURVE, curve, "the curve of the job's earlier rows");
+	return code == 0 ? 0 : error_set(reading->err, ENOMEM, "out of memory");
+}
+
+static int read_csv(struct reading *reading, char *line)
+{
+	char *fields[CSV_COLUMNS], empty[] = "", *value[CSV_COLUMNS];
+	size_t count = file_split(line, ',', fields, CSV_COLUMNS);
+	struct job job = {.row = (size_t)file_lines_number(reading->lines)};
+	int64_t number;
+
+	if (reading->csv_columns == 0)
+		return read_csv_header(reading, fields, count);
+	reading->report->rows++;
+	if (count != reading->csv_columns)
+		return bad_csv_line(reading, "expected as many columns as in the header");
+	for (int c = 0; c < CSV_COLUMNS; c++)
+		value[c] = reading->csv_place[c] >= 0 ? fields[reading->csv_place[c]] : empty;
+	if (value[CSV_JOB][0] == '\0')
+		return bad_csv(reading, CSV_JOB, "", "the number or the name of a job");
+	job.id = number_parse_i64(value[CSV_JOB], &number) == 0 && number >= 0 ? (uint64_t)number
+									       : hash_text(value[CSV_JOB]);
+	if (!is_seconds(value[CSV_SUBMIT], &job.submit_s))
+		return bad_csv(reading, CSV_SUBMIT, value[CSV_SUBMIT], "seconds, 0 to 1e11");
+	job.start_s = job.submit_s;
+	job.run_s = INFINITY;
+	if (value[CSV_RUN][0] != '\0' && !is_seconds(value[CSV_RUN], &job.run_s))
+		return bad_csv(reading, CSV_RUN, value[CSV_RUN], "seconds, 0 to 1e11, or nothing: without an end");
+	if (number_parse_i64(value[CSV_TASKS], &number) != 0 || number < 1 || number > TASKS_MAXIMUM)
+		return bad_csv(reading, CSV_TASKS, value[CSV_TASKS], "a number of tasks, 1 to 1000000");
+	job.tasks = (uint32_t)number;
+	job.has_root = strcmp(value[CSV_ROOT], "1") == 0;
+	if (!job.has_root && value[CSV_ROOT][0] != '\0' && strcmp(value[CSV_ROOT], "0") != 0)
+		return bad_csv(reading, CSV_ROOT, value[CSV_ROOT], "0 or 1");
+	if (note_csv_curve(reading, job.id, value[CSV_JOB], value[CSV_CURVE]) != 0)
+		return error_code(reading->err, ENOMEM);
+	return keep(reading, &job);
+}
+
 struct change {
 	double at_s;
 	int64_t tasks;
@@ -389,6 +486,42 @@ static void settle_ids(struct reading *reading, enum batch_format format)
 	qsort(reading->jobs, reading->count, sizeof *reading->jobs, compare_rows);
 }
 
+static int compare_csv(const void *left, const void *right)
+{
+	const struct job *a = left, *b = right;
+
+	if (a->id == b->id && a->has_root != b->has_root)
+		return a->has_root ? -1 : 1;
+	return compare_ids(left, right);
+}
+
+/* Numbers the tasks of each job: those of the row with the root first, then by line. */
+static int number_csv_tasks(struct reading *reading)
+{
+	struct job *jobs = reading->jobs;
+	struct error_place place = {file_lines_name(reading->lines), 0, NULL};
+
+	if (reading->count == 0)
+		return 0;
+	qsort(jobs, reading->count, sizeof *jobs, compare_csv);
+	for (size_t j = 1; j < reading->count; j++) {
+		if (jobs[j].id != jobs[j - 1].id)
+			continue;
+		place.line = (long)jobs[j].row;
+		jobs[j].first_task = jobs[j - 1].first_task + jobs[j - 1].tasks;
+		place.field = csv_names[CSV_ROOT];
+		if (jobs[j].has_root)
+			return error_at(reading->err, place, EINVAL, "the job has a root already, at line %zu",
+					jobs[j - 1].row);
+		place.field = csv_names[CSV_TASKS];
+		if (jobs[j].first_task + jobs[j].tasks > TASKS_MAXIMUM)
+			return error_at(reading->err, place, EINVAL,
+					"expected at most 1000000 tasks in all rows of a job");
+	}
+	qsort(jobs, reading->count, sizeof *jobs, compare_rows);
+	return 0;
+}
+
 static int add_jobs(struct reading *reading, struct workload *workload)
 {
 	double first_s = INFINITY;
@@ -407,9 +540,9 @@ static int add_jobs(struct reading *reading, struct workload *workload)
 			continue;
 		}
 		run_us = isinf(job->run_s) ? WORKLOAD_TO_THE_END : (int64_t)(job->run_s * second_us);
-		reading->report->jobs++;
+		reading->report->jobs += job->first_task == 0;
 		for (uint32_t t = 0; t < job->tasks; t++) {
-			if (workload_add_task(workload, job->id, t, submit_us, run_us) != 0)
+			if (workload_add_task(workload, job->id, job->first_task + t, submit_us, run_us) != 0)
 				return -ENOMEM;
 		}
 	}
@@ -418,29 +551,35 @@ static int add_jobs(struct reading *reading, struct workload *workload)
 
 static int read_rows(struct reading *reading, enum batch_format format)
 {
+	static int (*const read[])(struct reading *, char *) = {
+		[BATCH_SWF] = read_swf, [BATCH_SACCT] = read_sacct, [BATCH_CSV] = read_csv};
 	struct error reason = {0};
 	int code = 0, more = 0;
 	char *line;
 
 	while (code == 0 && (more = file_lines_next(reading->lines, &line, &reason)) > 0) {
-		if (line[strspn(line, " \t\r")] == '\0')
+		if (line[strspn(line, " \t\r")] == '\0' || (format == BATCH_CSV && line[0] == '#'))
 			continue;
-		code = format == BATCH_SWF ? read_swf(reading, line) : read_sacct(reading, line);
+		code = read[format](reading, line);
 	}
 	if (code == 0 && more == -ENOMEM)
 		return error_set(reading->err, ENOMEM, "out of memory");
+	if (code == 0 && more < 0 && format == BATCH_CSV)
+		return error_set(reading->err, -more, "%s", reason.text);
 	return code == 0 && more < 0 ? note(reading, BATCH_DAMAGED, "damaged or cut off") : code;
 }
 
 int batch_trace_read(struct workload *workload, enum batch_format format, struct file_lines *lines, bool strict,
 		     struct batch_report *report, struct error *err)
 {
-	struct reading reading = {.report = report, .lines = lines, .err = err, .strict = strict};
+	struct reading reading = {.report = report, .lines = lines, .err = err, .strict = strict, .workload = workload};
 	int code;
 
 	*report = (struct batch_report){0};
 	code = read_rows(&reading, format);
-	if (code == 0)
+	if (code == 0 && format == BATCH_CSV)
+		code = number_csv_tasks(&reading);
+	else if (code == 0)
 		settle_ids(&reading, format);
 	if (code == 0 && (find_peak(&reading) != 0 || add_jobs(&reading, workload) != 0))
 		code = error_set(err, ENOMEM, "out of memory");

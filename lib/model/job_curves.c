@@ -36,11 +36,13 @@ static int read_header(struct columns *columns, const struct file_lines *lines, 
 	return bad_line(lines, "expected a header with the columns job and curve", err);
 }
 
-static bool has_curve(const struct workload *workload, uint64_t job, const char *curve)
+int job_curves_note(struct workload *workload, uint64_t job, const char *name, const char *curve)
 {
 	const struct workload_note *note = workload_find_note(workload, job);
 
-	return note && strcmp(workload->curves[note->curve], curve) == 0;
+	if (note)
+		return strcmp(workload->curves[note->curve], curve) == 0 ? 0 : -EEXIST;
+	return workload_note_job(workload, job, name, curve);
 }
 
 static int read_job(struct workload *workload, const struct columns *columns, const struct file_lines *lines,
@@ -57,11 +59,9 @@ static int read_job(struct workload *workload, const struct columns *columns, co
 	if (fields[columns->curve][0] == '\0')
 		return bad_line(lines, "curve: expected the name of a curve", err);
 	snprintf(name, sizeof name, "%" PRId64, id);
-	code = workload_note_job(workload, (uint64_t)id, name, fields[columns->curve]);
-	if (code == -EEXIST && !has_curve(workload, (uint64_t)id, fields[columns->curve]))
-		return bad_line(lines, "job: this job has another curve already", err);
+	code = job_curves_note(workload, (uint64_t)id, name, fields[columns->curve]);
 	if (code == -EEXIST)
-		return 0;
+		return bad_line(lines, "job: this job has another curve already", err);
 	return code == 0 ? 0 : error_set(err, ENOMEM, "out of memory");
 }
 

@@ -81,20 +81,63 @@ int workload_add_machine_event(struct workload *workload, int64_t time_us, uint6
 	return 0;
 }
 
+/* Returns true if the machine or job with this id is in the fraction to keep. */
+static bool is_drawn(uint64_t id, double fraction)
+{
+	return (double)(hash_mix(id ^ UINT64_C(0x9e3779b97f4a7c15)) >> 11) * 0x1p-53 < fraction;
+}
+
+/* Counts the task's time from begin_us. Returns false if the task ends before. */
+static bool shift_task(struct workload_task *task, int64_t begin_us)
+{
+	task->submit_us -= begin_us;
+	if (task->submit_us >= 0)
+		return true;
+	if (task->run_us != WORKLOAD_TO_THE_END && task->run_us + task->submit_us <= 0)
+		return false;
+	if (task->run_us != WORKLOAD_TO_THE_END)
+		task->run_us += task->submit_us;
+	task->submit_us = 0;
+	return true;
+}
+
+/* Sets the task's times from the beginning, or counts the task as left out and returns false. */
+static bool keeps_task(struct workload *workload, struct workload_task *task, const struct workload_filter *filter)
+{
+	task->submit_us = (int64_t)((double)task->submit_us / filter->speed_up);
+	if (!is_drawn(task->job_id, filter->fraction)) {
+		workload->left_out.not_drawn++;
+		return false;
+	}
+	if (!shift_task(task, filter->begin_us)) {
+		workload->left_out.too_early++;
+		return false;
+	}
+	if (task->submit_us >= filter->end_us - filter->begin_us) {
+		workload->left_out.too_late++;
+		return false;
+	}
+	return true;
+}
+
 int workload_add_task(struct workload *workload, uint64_t job_id, uint32_t index, int64_t submit_us, int64_t run_us)
 {
-	struct workload_task *larger =
-		array_grow(workload->tasks, workload->task_count, &workload->task_capacity, sizeof *larger);
+	struct workload_task task =
+				     {
+					     .submit_us = submit_us > 0 ? submit_us : 0,
+					     .run_us = run_us,
+					     .job_id = job_id,
+					     .index = index,
+				     },
+			     shifted = task, *larger;
 
+	if (workload->early && !keeps_task(workload, &shifted, workload->early))
+		return 0;
+	larger = array_grow(workload->tasks, workload->task_count, &workload->task_capacity, sizeof *larger);
 	if (!larger)
 		return -ENOMEM;
 	workload->tasks = larger;
-	larger[workload->task_count++] = (struct workload_task){
-		.submit_us = submit_us > 0 ? submit_us : 0,
-		.run_us = run_us,
-		.job_id = job_id,
-		.index = index,
-	};
+	larger[workload->task_count++] = task;
 	return 0;
 }
 
@@ -155,12 +198,6 @@ int workload_add_latency(struct workload *workload, int64_t time_us, uint32_t a,
 	workload->latencies = larger;
 	larger[workload->latency_count++] = (struct workload_latency){time_us, a, b, rtt_us};
 	return 0;
-}
-
-/* Returns true if the machine or job with this id is in the fraction to keep. */
-static bool is_drawn(uint64_t id, double fraction)
-{
-	return (double)(hash_mix(id ^ UINT64_C(0x9e3779b97f4a7c15)) >> 11) * 0x1p-53 < fraction;
 }
 
 static int compare_machine_events(const void *left, const void *right)
@@ -232,20 +269,6 @@ static int drop_machines(struct workload *workload, double fraction)
 	return 0;
 }
 
-/* Counts the task's time from begin_us. Returns false if the task ends before. */
-static bool shift_task(struct workload_task *task, int64_t begin_us)
-{
-	task->submit_us -= begin_us;
-	if (task->submit_us >= 0)
-		return true;
-	if (task->run_us != WORKLOAD_TO_THE_END && task->run_us + task->submit_us <= 0)
-		return false;
-	if (task->run_us != WORKLOAD_TO_THE_END)
-		task->run_us += task->submit_us;
-	task->submit_us = 0;
-	return true;
-}
-
 /* Counts the times of machines and round trips from begin_us; what happened before has happened at the beginning. */
 static void shift_events(struct workload *workload, int64_t begin_us)
 {
@@ -259,23 +282,6 @@ static void shift_events(struct workload *workload, int64_t begin_us)
 
 		*time_us = *time_us > begin_us ? *time_us - begin_us : 0;
 	}
-}
-
-static bool keeps_task(struct workload *workload, struct workload_task *task, const struct workload_filter *filter)
-{
-	if (!is_drawn(task->job_id, filter->fraction)) {
-		workload->left_out.not_drawn++;
-		return false;
-	}
-	if (!shift_task(task, filter->begin_us)) {
-		workload->left_out.too_early++;
-		return false;
-	}
-	if (task->submit_us >= filter->end_us - filter->begin_us) {
-		workload->left_out.too_late++;
-		return false;
-	}
-	return true;
 }
 
 static int64_t first_submission(const struct workload *workload, const struct workload_job *job)
@@ -376,7 +382,6 @@ int workload_finish(struct workload *workload, const struct workload_filter *fil
 	for (size_t t = 0; t < workload->task_count; t++) {
 		struct workload_task *task = &workload->tasks[t];
 
-		task->submit_us = (int64_t)((double)task->submit_us / filter->speed_up);
 		if (keeps_task(workload, task, filter))
 			workload->tasks[kept++] = *task;
 	}

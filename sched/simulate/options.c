@@ -22,15 +22,18 @@ const struct option_row simulate_option_rows[] = {
 	OPTION_STRING(struct simulate_options, swf, "swf", 0, "FILE", "trace in the Standard Workload Format"),
 	OPTION_STRING(struct simulate_options, sacct, "sacct", 0, "FILE",
 		      "output of Slurm's sacct -P -a -o JobID,Submit,Start,End,ElapsedRaw,NTasks,AllocCPUS"),
+	OPTION_STRING(struct simulate_options, csv, "csv", 0, "FILE",
+		      "table of jobs: CSV with the columns job, submit, run, tasks and optionally curve and root"),
 	OPTION_INTEGER(struct simulate_options, machines, "machines", 'm', "N", 1, 1000000,
-		       "number of machines; default: 12500 for a synthetic workload, with --swf or --sacct as many as "
-		       "it needs"),
+		       "number of machines; default: 12500 for a synthetic workload, with --swf, --sacct or --csv as "
+		       "many as it needs"),
 	OPTION_DOUBLE(struct simulate_options, load, "load", 0, "SHARE", 0.01, 1.5,
 		      "share of slots in use in a synthetic workload"),
 	OPTION_DOUBLE(struct simulate_options, from, "from", 0, "H", 0, 1000000,
 		      "begin at this hour of the workload, with the tasks that run then"),
-	OPTION_DOUBLE(struct simulate_options, hours, "hours", 0, "H", 0, 100000,
-		      "simulated time; 0 = 24, with --swf or --sacct until the last job would end without waiting"),
+	OPTION_DOUBLE(
+		struct simulate_options, hours, "hours", 0, "H", 0, 100000,
+		"simulated time; 0 = 24, with --swf, --sacct or --csv until the last job would end without waiting"),
 	OPTION_DOUBLE(struct simulate_options, fraction, "fraction", 0, "SHARE", 0.0001, 1,
 		      "share of machines and jobs to keep, by a hash of their ids"),
 	OPTION_DOUBLE(struct simulate_options, speed_up, "speed-up", 0, "X", 0.001, 1000,

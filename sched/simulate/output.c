@@ -156,7 +156,7 @@ static const char *source_name(const struct simulate_options *options)
 		return "trace";
 	if (options->journal)
 		return "journal";
-	return options->swf ? "swf" : options->sacct ? "sacct" : "synthetic";
+	return options->swf ? "swf" : options->sacct ? "sacct" : options->csv ? "csv" : "synthetic";
 }
 
 static json_t *workload_json(const struct simulate *simulate)

@@ -285,8 +285,8 @@ int simulate_check(const struct simulate_options *options, struct error *err)
 	struct sim_settings settings;
 	int code = common_settings(options, &settings, err);
 
-	if (code == 0 && !!options->trace + !!options->journal + !!options->swf + !!options->sacct > 1)
-		return error_set(err, EINVAL, "--trace, --journal, --swf and --sacct are mutually exclusive");
+	if (code == 0 && !!options->trace + !!options->journal + !!options->swf + !!options->sacct + !!options->csv > 1)
+		return error_set(err, EINVAL, "--trace, --journal, --swf, --sacct and --csv are mutually exclusive");
 	if (code == 0 && options->job_curves && options->journal)
 		return error_set(err, EINVAL,
 				 "--job-curves cannot be used with --journal: its jobs have their curves already");
@@ -388,6 +388,11 @@ static int read_batch(struct simulate *simulate, enum batch_format format, const
 }
 
 /* The simulated time if the workload does not decide it. */
+static bool is_batch(const struct simulate_options *options)
+{
+	return options->swf || options->sacct || options->csv;
+}
+
 static double hours_of(const struct simulate_options *options)
 {
 	return options->hours > 0 ? options->hours : 24;
@@ -415,7 +420,6 @@ static void set_window(struct simulate *simulate, struct workload_filter *filter
 {
 	const struct simulate_options *options = simulate->options;
 	const struct workload *workload = simulate->workload;
-	bool batch = options->swf || options->sacct;
 	int64_t first_us = INT64_MAX, last_us = 0;
 
 	for (size_t t = 0; t < workload->task_count; t++) {
@@ -433,7 +437,7 @@ static void set_window(struct simulate *simulate, struct workload_filter *filter
 		log_warning("the first task is submitted at hour %.2f: simulating from there (--from)",
 			    (double)first_us / 3600 / second_us);
 	}
-	if (batch && options->hours <= 0 && last_us > filter->begin_us)
+	if (is_batch(options) && options->hours <= 0 && last_us > filter->begin_us)
 		simulate->end_us = last_us - filter->begin_us + 1000000;
 	filter->end_us = filter->begin_us + simulate->end_us;
 	simulate->begin_us = filter->begin_us;
@@ -449,10 +453,15 @@ static int make_workload(struct simulate *simulate, struct error *err)
 	};
 	int code = 0;
 
-	simulate->workload = options->trace || options->journal || options->swf || options->sacct ? workload_create()
-												  : generate(simulate);
+	simulate->workload =
+		options->trace || options->journal || is_batch(options) ? workload_create() : generate(simulate);
 	if (!simulate->workload)
 		return error_set(err, ENOMEM, "out of memory");
+	/* Otherwise the window depends on the tasks. */
+	if (is_batch(options) && options->hours > 0) {
+		set_window(simulate, &filter);
+		simulate->workload->early = &filter;
+	}
 	if (options->trace)
 		code = read_trace(simulate, err);
 	else if (options->journal)
@@ -461,6 +470,9 @@ static int make_workload(struct simulate *simulate, struct error *err)
 		code = read_batch(simulate, BATCH_SWF, options->swf, err);
 	else if (options->sacct)
 		code = read_batch(simulate, BATCH_SACCT, options->sacct, err);
+	else if (options->csv)
+		code = read_batch(simulate, BATCH_CSV, options->csv, err);
+	simulate->workload->early = NULL;
 	if (code == 0 && options->job_curves)
 		code = read_job_curves(simulate, err);
 	if (code == 0)

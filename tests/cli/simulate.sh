@@ -345,6 +345,12 @@ for job in 1 2 3; do echo "$job $((job * 60)) 0 100 1 -1 -1 1 -1 -1 1 1 1 1 1 -1
 run "${simulate[@]}" --swf three.swf --hours 0.1 --keep-single --speed-up 4 --check -p random -o speed
 check "--speed-up 4: submissions after a quarter of the time, durations as they are" test \
 	"$(awk -F, '$6 == 1 { printf "%d ", $2 }' speed/rounds-1.csv)$(field speed/summary.json 'd["policies"][0]["response_time"]["mean_s"]')" = "0 15 30 100.0"
+run "${simulate[@]}" --csv "$source_root/tests/data/fuzz/batch_csv_1" --hours 0.1 --slots 4 --check -p nomora --json
+printf '%s\n' "$out" >csv.json
+check "--csv: jobs, tasks, and machines for the peak" test "$(field csv.json 'd["workload"]["source"], d["workload"]["jobs"], d["workload"]["tasks"], d["workload"]["machines"]')" = "('csv', 3, 15, 4)"
+printf 'job,submit,run,tasks\n1,0,10,4\n2,5,ten,4\n' >bad.csv
+run "${simulate[@]}" --csv bad.csv -p nomora
+check "a bad row of --csv is refused with line and column" test "$code" -eq 1 -a "$(grep -c "bad.csv:3: run: 'ten': expected seconds" <<<"$err")" -eq 1
 run "${simulate[@]}" --sacct "$source_root/tests/data/fuzz/batch_sacct_1" --hours 0.1 --slots 1 --check -p nomora --json
 printf '%s\n' "$out" >sacct.json
 check "--sacct: as many machines as the peak takes" test "$(field sacct.json 'd["workload"]["tasks"], d["workload"]["machines"], d["workload"]["left_out"]["tasks_that_never_ran"]')" = "(6, 6, 2)"

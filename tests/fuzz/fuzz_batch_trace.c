@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Both accounting formats of batch systems; the first byte chooses. A workload that was read can be simulated. */
+/*
+ * The accounting formats of batch systems and the table of jobs; the first byte chooses. A workload that was read can
+ * be simulated. The tasks of a job of the table are numbered from 0.
+ */
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,7 +44,11 @@ static void read_one(enum batch_format format, const char *text, size_t size)
 		if (workload_finish(workload, &all) != 0 || workload->job_count == 0)
 			abort();
 		for (size_t t = 0; t < workload->task_count; t++) {
-			if (workload->tasks[t].submit_us < 0 || workload->tasks[t].run_us < WORKLOAD_TO_THE_END)
+			const struct workload_task *task = &workload->tasks[t];
+
+			if (task->submit_us < 0 || task->run_us < WORKLOAD_TO_THE_END)
+				abort();
+			if (format == BATCH_CSV && task->index != t - workload->jobs[task->job].first_task)
 				abort();
 		}
 	}
@@ -53,7 +60,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = shorten(data, size);
 
-	read_one(size > 0 && data[0] == 'J' ? BATCH_SACCT : BATCH_SWF, text, size);
+	read_one(size == 0        ? BATCH_SWF
+		 : data[0] == 'J' ? BATCH_SACCT
+		 : data[0] == 'j' ? BATCH_CSV
+				  : BATCH_SWF,
+		 text, size);
 	free(text);
 	return 0;
 }

@@ -2,6 +2,8 @@
 #include <model/batch_trace.h>
 
 #include <criterion/criterion.h>
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -296,4 +298,104 @@ Test(batch_trace, local_times_and_elapsed)
 	for (size_t j = 0; j < 2; j++)
 		cr_expect_eq(workload->tasks[workload->jobs[j].first_task].run_us,
 			     workload->jobs[j].id == 300 ? 10800000000 : 1200000000);
+}
+
+/* Jobs 7, "web" (4 tasks, and the root for twice as long) and "batch" (without an end). */
+Test(batch_trace, table_of_jobs)
+{
+	const struct workload_job *web;
+
+	cr_assert_eq(read_file(BATCH_CSV, SOURCE_ROOT "/tests/data/fuzz/batch_csv_1"), 0, "%s", err.text);
+	cr_assert_eq(report.rows, 4);
+	cr_assert_eq(report.jobs, 3);
+	cr_assert_eq(report.peak_tasks, 15);
+	cr_assert_eq(workload->job_count, 3);
+	web = &workload->jobs[0];
+	cr_assert_eq(web->task_count, 5);
+	cr_assert_str_eq(workload->notes[web->note].name, "web");
+	cr_assert_str_eq(workload->curves[workload->notes[web->note].curve], "memcached");
+	cr_assert_eq(workload->tasks[0].run_us, 7200000000, "the root is the task of the second row");
+	cr_assert_eq(workload->tasks[4].run_us, 3600000000);
+	cr_assert_eq(workload->jobs[1].id, 7);
+	cr_assert_eq(workload->jobs[1].note, WORKLOAD_NO_NOTE);
+	cr_assert_eq(workload->tasks[5].submit_us, 10500000);
+	cr_assert_eq(workload->tasks[7].run_us, WORKLOAD_TO_THE_END);
+}
+
+Test(batch_trace, columns_of_the_table_are_in_any_order)
+{
+	cr_assert_eq(read_text(BATCH_CSV, "tasks, run ,job,submit\n3,60,\"a\",5\n2,30,a,9\n", false), 0, "%s",
+		     err.text);
+	cr_assert_eq(workload->job_count, 1);
+	cr_assert_eq(workload->task_count, 5);
+	cr_assert_eq(workload->tasks[2].run_us, 60000000);
+	cr_assert_eq(workload->tasks[3].index, 3);
+	cr_assert_eq(workload->tasks[3].submit_us, 4000000);
+}
+
+Test(batch_trace, a_bad_row_of_the_table_is_named)
+{
+	static const struct {
+		const char *rows, *text;
+	} cases[] = {
+		{"a,-1,1,1,,\n", "test:2: submit: '-1': expected seconds, 0 to 1e11"},
+		{"a,0,x,1,,\n", "test:2: run: 'x': expected seconds, 0 to 1e11, or nothing: without an end"},
+		{"a,0,1,1,,\na,0,1,0,,\n", "test:3: tasks: '0': expected a number of tasks, 1 to 1000000"},
+		{"a,0,1,1.5,,\n", "test:2: tasks: '1.5': expected a number of tasks, 1 to 1000000"},
+		{",0,1,1,,\n", "test:2: job: '': expected the number or the name of a job"},
+		{"a,0,1,1,,yes\n", "test:2: root: 'yes': expected 0 or 1"},
+		{"a,0,1,1\n", "test:2: expected as many columns as in the header"},
+		{"a,0,1,1,x,\na,0,1,1,y,\n", "test:3: curve: 'y': expected the curve of the job's earlier rows"},
+		{"a,0,1,1,,1\nb,0,1,1,,1\na,0,1,1,,1\n", "test:4: root: the job has a root already, at line 2"},
+		{"a,0,1,1000000,,\na,0,1,1,,\n", "test:3: tasks: expected at most 1000000 tasks in all rows of a job"},
+		{"", "test: found no job that ran, in 0 rows"},
+	};
+	char text[256];
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		snprintf(text, sizeof text, "job,submit,run,tasks,curve,root\n%s", cases[i].rows);
+		cr_expect_eq(read_text(BATCH_CSV, text, false), -EINVAL);
+		cr_expect_str_eq(err.text, cases[i].text);
+		workload_destroy(workload);
+	}
+	for (size_t i = 0; i < 3; i++) {
+		static const char *const headers[] = {"job,submit,run\n", "job,submit,run,tasks,gpus\n",
+						      "job,job,submit,run,tasks\n"};
+
+		cr_expect_eq(read_text(BATCH_CSV, headers[i], false), -EINVAL);
+		cr_expect_str_eq(err.text, "test:1: expected a header with the columns job, submit, run, tasks and, "
+					   "optionally, curve and root");
+		workload_destroy(workload);
+	}
+	workload = NULL;
+}
+
+/* The tasks outside the window are counted, and need no memory. */
+Test(batch_trace, an_early_filter_leaves_out_what_the_late_one_would)
+{
+	static const char text[] = "job,submit,run,tasks\na,0,60,900\nb,100,60,2\nb,130,10,3\nc,200,60,5\nd,300,1,7\n";
+	struct workload_filter filter = {
+		.begin_us = 100000000, .end_us = 210000000, .fraction = 0.9, .speed_up = 1, .keep_single = true};
+	struct workload_left_out left_out[2];
+	size_t jobs[2], tasks[2];
+
+	for (int early = 0; early < 2; early++) {
+		struct file_lines *lines = file_lines_from_memory("test", text, strlen(text));
+
+		workload_destroy(workload);
+		workload = workload_create();
+		workload->early = early ? &filter : NULL;
+		cr_assert_eq(batch_trace_read(workload, BATCH_CSV, lines, false, &report, &err), 0, "%s", err.text);
+		file_lines_close(lines);
+		cr_assert(!early || workload->task_capacity < 900);
+		workload->early = NULL;
+		cr_assert_eq(workload_finish(workload, &filter), 0);
+		left_out[early] = workload->left_out;
+		jobs[early] = workload->job_count;
+		tasks[early] = workload->task_count;
+	}
+	cr_assert_eq(memcmp(&left_out[0], &left_out[1], sizeof left_out[0]), 0);
+	cr_assert_eq(jobs[0], jobs[1]);
+	cr_assert_eq(tasks[0], tasks[1]);
+	cr_assert(left_out[0].too_early + left_out[0].not_drawn >= 900 && tasks[0] > 0);
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads the accounting of batch systems as workloads to simulate:
+ * Reads the accounting of batch systems, and a table of jobs, as workloads to simulate:
  *
  *   Standard Workload Format (Feitelson's archive): 18 numbers a line, comments after ';', headers "; MaxNodes: 128"
  *   `sacct -P` of Slurm: a header with the names of the columns, fields between '|'
+ *   CSV, to which other traces are converted: a header with the columns job, submit, run, tasks and, if the trace has
+ *   them, curve and root
  *
  * The number of a job's tasks is:
  * - in SWF, that of the allocated processors; if it is missing, that of the requested processors
@@ -15,10 +17,17 @@
  * add up; in SWF, a repeated number is another job. sacct's times are local times of this machine, or seconds since
  * 1970; the run time is ElapsedRaw if there is this column.
  *
- * All tasks of a job have the job's submission and run time. Jobs that never ran are left out and counted. A job
- * without an end runs to the end of the simulation. Times become microseconds since the first submission. The trace
- * does not list the machines, but the report has their number and slots if the header states them. Rows that cannot be
- * used are skipped; the report counts them by kind, with the place of the first of each kind.
+ * A row of the CSV is `tasks` tasks of a job, submitted at `submit`, which run for `run` seconds each; an empty `run`
+ * is a run without an end. All rows with the same `job` (a number or a name) are one job. Its root is the first task of
+ * the row whose `root` is 1, else of its first row. `curve` is the name of the job's curve; an empty one is not known.
+ *
+ * All tasks of a job (in CSV, of a row) have the same submission and run time. Jobs that never ran are left out and
+ * counted. A job without an end runs to the end of the simulation. Times become microseconds since the first
+ * submission. The trace does not list the machines, but the report has their number and slots if the header states
+ * them. Rows of SWF and sacct that cannot be used are skipped; the report counts them by kind, with the place of the
+ * first of each kind. A bad row of the CSV is an error.
+ *
+ * Memory: 64 bytes for each row, and one struct workload_task for each task that the workload's `early` filter keeps.
  */
 #ifndef MODEL_BATCH_TRACE_H
 #define MODEL_BATCH_TRACE_H
@@ -29,7 +38,7 @@
 #include <base/file.h>
 #include <model/workload.h>
 
-enum batch_format { BATCH_SWF, BATCH_SACCT };
+enum batch_format { BATCH_SWF, BATCH_SACCT, BATCH_CSV };
 
 enum batch_problem {
 	BATCH_COLUMNS, /* too few columns */
@@ -53,8 +62,8 @@ struct batch_report {
 
 /*
  * Adds the jobs, but no machines, to the workload; call it before workload_finish(). The caller closes `lines`. Returns
- * 0, or -errno with err set. It is an error if sacct's header is missing, if no job ran, or, with `strict`, if a row
- * has a problem.
+ * 0, or -errno with err set. It is an error if a header is missing, if no job ran, or, with `strict` or in CSV, if a
+ * row has a problem.
  */
 int batch_trace_read(struct workload *workload, enum batch_format format, struct file_lines *lines, bool strict,
 		     struct batch_report *report, struct error *err);

@@ -12,6 +12,12 @@
 #include <model/workload.h>
 
 /*
+ * Records the name and the curve of a job as workload_note_job() does, but returns -EEXIST only if the job has another
+ * curve.
+ */
+int job_curves_note(struct workload *workload, uint64_t job, const char *name, const char *curve);
+
+/*
  * Records the curves of jobs in the workload; the tasks of these jobs may be added later. Returns 0, or -errno with err
  * set ("file:line: ..."); a job with two different curves is an error.
  */

@@ -69,6 +69,18 @@ struct workload_left_out {
 	uint64_t machines_not_drawn;
 };
 
+struct workload_filter {
+	/*
+	 * Times of the trace, once divided by speed_up, between which submissions are kept. All times are shifted so
+	 * that begin_us is 0. A task that was submitted before and still runs then is submitted at the beginning, with
+	 * the rest of its run time.
+	 */
+	int64_t begin_us, end_us;
+	double fraction;  /* share of machines and of jobs to keep, chosen by a hash of their ids; 1 = all */
+	double speed_up;  /* submission times are divided by this; 1 = as in the trace */
+	bool keep_single; /* keep jobs with one task */
+};
+
 struct workload {
 	uint64_t *machine_ids; /* [machine_count] in the order of first appearance */
 	size_t machine_count, machine_capacity;
@@ -91,6 +103,11 @@ struct workload {
 	struct workload_latency *latencies; /* by time */
 	size_t latency_count, latency_capacity;
 	struct workload_left_out left_out;
+	/*
+	 * NULL, or the filter of workload_finish(): workload_add_task() then counts the tasks that it leaves out
+	 * instead of storing them. Belongs to the caller.
+	 */
+	const struct workload_filter *early;
 	struct hash_table machine_index, note_index;
 };
 
@@ -114,18 +131,6 @@ int workload_note_job(struct workload *workload, uint64_t job_id, const char *na
 const struct workload_note *workload_find_note(const struct workload *workload, uint64_t job_id);
 /* Adds a round trip between the machines with the numbers a and b. Returns 0 or -ENOMEM. */
 int workload_add_latency(struct workload *workload, int64_t time_us, uint32_t a, uint32_t b, float rtt_us);
-
-struct workload_filter {
-	/*
-	 * Times of the trace, once divided by speed_up, between which submissions are kept. All times are shifted so
-	 * that begin_us is 0. A task that was submitted before and still runs then is submitted at the beginning, with
-	 * the rest of its run time.
-	 */
-	int64_t begin_us, end_us;
-	double fraction;  /* share of machines and of jobs to keep, chosen by a hash of their ids; 1 = all */
-	double speed_up;  /* submission times are divided by this; 1 = as in the trace */
-	bool keep_single; /* keep jobs with one task */
-};
 
 /* Applies the filter, sorts machine events by time, groups tasks into jobs in the order of submission. 0 or -ENOMEM. */
 int workload_finish(struct workload *workload, const struct workload_filter *filter);

@@ -24,7 +24,7 @@
 enum { SIMULATE_POLICIES_MAXIMUM = 16, SIMULATE_NAME_BYTES = 96 };
 
 struct simulate_options {
-	const char *trace, *journal, *swf, *sacct, *write_trace, *sweep, *series, *record, *curves, *curve_mix,
+	const char *trace, *journal, *swf, *sacct, *csv, *write_trace, *sweep, *series, *record, *curves, *curve_mix,
 		*job_curves, *topology, *solver_time, *output, *windows;
 	struct migration_settings moves;
 	struct option_list policies, what_if;
