@@ -7,12 +7,14 @@
 #include <base/number.h>
 #include <model/google_trace.h>
 #include <sched/sim/generate.h>
+#include <sched/sim/like.h>
 
 #include "commands.h"
 
 struct tracegen_options {
 	int64_t machines, slots, tasks, seed;
 	double hours, load, churn;
+	const char *like;
 	bool json;
 };
 
@@ -31,14 +33,21 @@ static const char teach[] =
 	"Example:\n"
 	"\n"
 	"  $ nomora tracegen --machines 1250 --hours 2 trace\n"
+	"  $ nomora tracegen --like jobs.csv --hours 48 trace\n"
 	"  $ nomora simulate --trace trace --hours 2 -C curves -o day\n";
 
 static const struct option_row rows[] = {
-	OPTION_INTEGER(struct tracegen_options, machines, "machines", 'm', "N", 1, 1000000, "machines"),
+	OPTION_STRING(
+		struct tracegen_options, like, "like", 0, "PATH",
+		"draw from the jobs of a trace, Google's folder or a table of jobs (simulate --csv), at the hourly "
+		"rates of the trace, instead of from Google's first day"),
+	OPTION_INTEGER(struct tracegen_options, machines, "machines", 'm', "N", 0, 1000000,
+		       "machines; 0 = 12500, with --like as many as the trace has or needs"),
 	OPTION_INTEGER(struct tracegen_options, slots, "slots", 0, "N", 1, 100000, "slots of a machine"),
 	OPTION_INTEGER(struct tracegen_options, tasks, "tasks", 0, "N", 0, 100000000,
 		       "tasks submitted after the start; 0 = derived from --load"),
-	OPTION_DOUBLE(struct tracegen_options, hours, "hours", 0, "H", 0.001, 10000, "length of the trace in hours"),
+	OPTION_DOUBLE(struct tracegen_options, hours, "hours", 0, "H", 0, 10000,
+		      "length of the trace in hours; 0 = 24, with --like as long as that trace"),
 	OPTION_DOUBLE(struct tracegen_options, load, "load", 0, "SHARE", 0.01, 1.5, "share of the slots in use"),
 	OPTION_DOUBLE(struct tracegen_options, churn, "churn", 0, "SHARE", 0, 1,
 		      "share of the machines that leave for a while, per day"),
@@ -57,22 +66,54 @@ static const struct option_usage usage = {
 	.operands_maximum = 1,
 };
 
-static int generate(void *context, const struct option_operands *operands, struct error *err)
+static struct workload *draw(const struct tracegen_options *options)
 {
-	const struct tracegen_options *options = context;
 	struct sim_generate_settings settings = {
-		.machines = (uint32_t)options->machines,
+		.machines = options->machines ? (uint32_t)options->machines : 12500,
 		.slots = (uint32_t)options->slots,
-		.hours = options->hours,
+		.hours = options->hours > 0 ? options->hours : 24,
 		.load = options->load,
 		.tasks = (uint64_t)options->tasks,
 		.churn_per_day = options->churn,
 		.seed = (uint64_t)options->seed,
 	};
-	struct workload_filter all = {.end_us = INT64_MAX, .fraction = 1, .speed_up = 1, .keep_single = true};
-	struct workload *workload = sim_generate(&settings);
-	int code = workload && workload_finish(workload, &all) == 0 ? 0 : error_set(err, ENOMEM, "out of memory");
 
+	return sim_generate(&settings);
+}
+
+/* Sets *workload, or leaves it NULL. */
+static int draw_like(const struct tracegen_options *options, struct workload **workload, struct error *err)
+{
+	struct sim_like_settings settings = {
+		.machines = (uint32_t)options->machines,
+		.slots = (uint32_t)options->slots,
+		.hours = options->hours,
+		.seed = (uint64_t)options->seed,
+	};
+	struct sim_like like;
+	int code = sim_like_create(&like, options->like, err);
+
+	if (code == 0 && !options->json && sim_like_print(&like, stdout) != 0)
+		code = error_set(err, ENOMEM, "out of memory");
+	if (code == 0)
+		*workload = sim_like_generate(&like, &settings);
+	sim_like_free(&like);
+	return code;
+}
+
+static int generate(void *context, const struct option_operands *operands, struct error *err)
+{
+	const struct tracegen_options *options = context;
+	struct workload_filter all = {.end_us = INT64_MAX, .fraction = 1, .speed_up = 1, .keep_single = true};
+	struct workload *workload = NULL;
+	int code = 0;
+
+	if (options->like)
+		code = draw_like(options, &workload, err);
+	else
+		workload = draw(options);
+	if (code == 0 && (!workload || workload_finish(workload, &all) != 0))
+		code = error_set(err, ENOMEM, "out of memory");
 	if (code == 0)
 		code = google_trace_write(workload, operands->items[0], err);
 	if (code == 0 && options->json)
@@ -87,8 +128,7 @@ static int generate(void *context, const struct option_operands *operands, struc
 
 int command_tracegen(int argc, char **argv)
 {
-	struct tracegen_options options = {
-		.machines = 12500, .slots = 12, .seed = 1, .hours = 24, .load = 0.9, .churn = 0.025};
+	struct tracegen_options options = {.slots = 12, .seed = 1, .load = 0.9, .churn = 0.025};
 
 	return command_run(&usage, argc, argv, &options, generate);
 }

@@ -345,6 +345,12 @@ for job in 1 2 3; do echo "$job $((job * 60)) 0 100 1 -1 -1 1 -1 -1 1 1 1 1 1 -1
 run "${simulate[@]}" --swf three.swf --hours 0.1 --keep-single --speed-up 4 --check -p random -o speed
 check "--speed-up 4: submissions after a quarter of the time, durations as they are" test \
 	"$(awk -F, '$6 == 1 { printf "%d ", $2 }' speed/rounds-1.csv)$(field speed/summary.json 'd["policies"][0]["response_time"]["mean_s"]')" = "0 15 30 100.0"
+run "$nomora" tracegen --like "$source_root/tests/data/fuzz/batch_csv_1" like_trace
+[[ $code -eq 0 && $out == *"taken: 3 jobs (0 of one task, 1 at the start), 15 tasks (8 without an end), 6.1 task-hours"*"2 machines, 3 jobs, 15 tasks" ]] &&
+	pass "tracegen --like: what was taken, and the totals" || fail "tracegen --like" "$out" "$err"
+run "$nomora" simulate --trace like_trace --keep-single --strict -C "$curves" -p random --json
+printf '%s\n' "$out" >like.json
+check "its trace is read" test "$(field like.json 'd["workload"]["jobs"], d["workload"]["tasks"]')" = "(3, 15)"
 run "${simulate[@]}" --csv "$source_root/tests/data/fuzz/batch_csv_1" --hours 0.1 --slots 4 --check -p nomora --json
 printf '%s\n' "$out" >csv.json
 check "--csv: jobs, tasks, and machines for the peak" test "$(field csv.json 'd["workload"]["source"], d["workload"]["jobs"], d["workload"]["tasks"], d["workload"]["machines"]')" = "('csv', 3, 15, 4)"
