@@ -12,7 +12,19 @@
 #include <base/number.h>
 
 enum { MACHINE_COLUMNS = 6, TASK_COLUMNS = 13 };
-enum { TASK_SUBMIT, TASK_SCHEDULE, TASK_EVICT, TASK_FAIL, TASK_FINISH, TASK_KILL, TASK_LOST, TASK_EVENTS = 9 };
+enum {
+	TASK_SUBMIT,
+	TASK_SCHEDULE,
+	TASK_EVICT,
+	TASK_FAIL,
+	TASK_FINISH,
+	TASK_KILL,
+	TASK_LOST,
+	TASK_UPDATE_PENDING,
+	TASK_UPDATE_RUNNING,
+	TASK_EVENTS,
+};
+enum { BEGINS_WHOLE = -2, BEGINS_LATE };
 
 enum state { STATE_IDLE, STATE_PENDING, STATE_RUNNING };
 
@@ -33,6 +45,8 @@ struct google_trace_reader {
 	struct hash_table index; /* hash of job and task index -> index in records[] */
 	int64_t last_us;
 	int64_t hole_us; /* time of the last row before the last missing part; -1 = no part is missing */
+	/* Time of the first row, if the parts before it are missing; BEGINS_WHOLE, or BEGINS_LATE before that row. */
+	int64_t begin_us;
 	bool *present; /* [machine number]: true if the machine is in the cluster after the machine events before index
 			  `event` */
 	size_t event;  /* index of the next machine event to apply to `present` */
@@ -90,6 +104,7 @@ struct google_trace_reader *google_trace_reader_create(struct workload *workload
 	reader->report = report;
 	reader->strict = strict;
 	reader->hole_us = -1;
+	reader->begin_us = BEGINS_WHOLE;
 	*report = (struct google_trace_report){0};
 	return reader;
 }
@@ -226,6 +241,14 @@ static bool began_in_hole(const struct google_trace_reader *reader, const struct
 	return record->state == STATE_PENDING && reader->hole_us >= 0 && record->seen_us <= reader->hole_us;
 }
 
+/* A task whose submission is in a part before the trace's first: it waits or runs from the beginning on. */
+static void resume_task(const struct google_trace_reader *reader, struct record *record, int event)
+{
+	record->submit_us = record->started_us = reader->begin_us;
+	record->ran = event != TASK_SCHEDULE && event != TASK_UPDATE_PENDING;
+	record->state = record->ran ? STATE_RUNNING : STATE_PENDING;
+}
+
 static int apply_event(struct google_trace_reader *reader, const struct file_lines *lines, struct record *record,
 		       int event, int64_t now_us, struct error *err)
 {
@@ -236,6 +259,8 @@ static int apply_event(struct google_trace_reader *reader, const struct file_lin
 		record->started_us = reader->hole_us;
 		record->ran = true;
 	}
+	if (record->submit_us < 0 && reader->begin_us >= 0 && event != TASK_SUBMIT)
+		resume_task(reader, record, event);
 	if (record->submit_us < 0)
 		record->submit_us = now_us;
 	switch (event) {
@@ -291,6 +316,8 @@ static int read_task_row(struct google_trace_reader *reader, const struct file_l
 	if (now_us < reader->last_us)
 		return note_row(reader, GOOGLE_TRACE_BACKWARDS, lines, "time goes backwards", err);
 	reader->last_us = now_us;
+	if (reader->begin_us == BEGINS_LATE)
+		reader->begin_us = now_us;
 	if (values[3] == TASK_SCHEDULE)
 		code = check_machine(reader, lines, fields[4], now_us, err);
 	record = find_record(reader, (uint64_t)values[1], (uint32_t)values[2]);
@@ -430,6 +457,8 @@ static int read_table(struct google_trace_reader *reader, const char *folder, co
 			code = note(reader, GOOGLE_TRACE_PART_MISSING, path, 0, "the part before it is missing", err);
 			reader->hole_us = reader->last_us;
 		}
+		if (i == 0)
+			reader->begin_us = parts[i].number > 0 ? BEGINS_LATE : BEGINS_WHOLE;
 		progress_update(options->progress, (uint64_t)i, table);
 		lines = code == 0 ? file_lines_open(path, err) : NULL;
 		code = lines ? read(reader, lines, err) : code != 0 ? code : error_code(err, EIO);

@@ -214,3 +214,52 @@ Test(workload, a_fraction_keeps_a_share_of_jobs_and_machines)
 	workload_destroy(workload);
 	workload = NULL;
 }
+
+static void write_file(const char *folder, const char *name, const char *text)
+{
+	char path[96];
+	FILE *out;
+
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	out = fopen(path, "w");
+	cr_assert_not_null(out, "%s", path);
+	fputs(text, out);
+	fclose(out);
+}
+
+/*
+ * The first part there is, the third, begins at 5,000 s. Tasks 0 and 1 end in it, task 2 is updated as it runs, task 3
+ * waits, task 4 is scheduled: all were submitted before. Task 5 is submitted in it, and ends a second time unstarted.
+ */
+Test(google_trace, a_middle_part_begins_with_the_tasks_that_run_then)
+{
+	char folder[] = "/tmp/nomora-trace-XXXXXX", command[96];
+	static const int64_t run_us[] = {100000000, 300000000, WORKLOAD_TO_THE_END, 0, WORKLOAD_TO_THE_END, 10000000};
+	struct google_trace_options options = {.until_us = INT64_MAX};
+	struct workload_filter filter = {.end_us = INT64_MAX, .fraction = 1, .speed_up = 1, .keep_single = true};
+
+	workload = workload_create();
+	cr_assert_not_null(mkdtemp(folder));
+	snprintf(command, sizeof command, "mkdir %s/machine_events %s/task_events", folder, folder);
+	cr_assert_eq(system(command), 0);
+	write_file(folder, "machine_events/part-00000-of-00001.csv", "0,5,0,x,0.5,1\n");
+	write_file(folder, "task_events/part-00002-of-00500.csv",
+		   ROW("5600", "7", "3", "7") ROW("5700", "7", "0", "4") ROW("5710", "7", "2", "8")
+			   ROW("5720", "7", "4", "1") ROW("5800", "7", "5", "0") ROW("5801", "7", "5", "1")
+				   ROW("5811", "7", "5", "4") ROW("5900", "7", "1", "5") ROW("5910", "7", "5", "0")
+					   ROW("5911", "7", "5", "4"));
+	cr_assert_eq(google_trace_read(workload, folder, &options, &report, &err), 0, "%s", err.text);
+	cr_assert_eq(workload_finish(workload, &filter), 0);
+	cr_expect_eq(report.problems[GOOGLE_TRACE_PART_MISSING], 1);
+	cr_expect_eq(report.problems[GOOGLE_TRACE_END_WITHOUT_START], 1, "only task 5, which was seen before");
+	cr_assert_eq(workload->task_count, 5);
+	cr_expect_eq(workload->left_out.never_ran, 1, "task 3");
+	for (size_t t = 0; t < workload->task_count; t++) {
+		const struct workload_task *task = &workload->tasks[t];
+
+		cr_expect_eq(task->submit_us, task->index == 5 ? 5200000000 : 5000000000);
+		cr_expect_eq(task->run_us, run_us[task->index], "task %u", task->index);
+	}
+	snprintf(command, sizeof command, "rm -r %s", folder);
+	cr_expect_eq(system(command), 0);
+}

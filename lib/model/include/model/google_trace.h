@@ -7,8 +7,10 @@
  *
  * Parts are read in the order of their numbers. If a part is missing, the state of a task does not change until the
  * task's next event. If the task waited before the missing part and its next event is its end, it counts as started at
- * the beginning of the missing part. Times are microseconds. The trace begins at 600 s, which is time 0 of the
- * workload; time 0 of the trace means before the trace.
+ * the beginning of the missing part. If the first part is missing, the workload begins in the middle of the trace: a
+ * task whose first event is not its submission waits (if it is scheduled or updated as it waits) or runs from the time
+ * of the first row on. Tasks without an event in the parts are not known. Times are microseconds. The trace begins at
+ * 600 s, which is time 0 of the workload; time 0 of the trace means before the trace.
  *
  * A task is submitted at its first submission, and its run time is the sum over its attempts; if the last attempt has
  * no end, the task runs to the end of the simulation. Tasks without an attempt are left out and counted. Rows that
