@@ -9,7 +9,6 @@
 #include <time.h>
 
 #include <base/log.h>
-#include <client/request.h>
 
 #include "agent_priv.h"
 
@@ -56,13 +55,13 @@ static bool missed_its_run(const struct agent *agent, const struct slurm_job *jo
 }
 
 /* True for a running job that needs no step: it is settled, or schedd refused it. */
-static bool is_settled(const struct agent *agent, const struct slurm_job *job, const struct slurm_mark *mark,
-		       const struct sched_job *counts)
+static bool needs_nothing(const struct agent *agent, const struct slurm_job *job, const struct slurm_mark *mark,
+			  const struct sched_job *counts, const char *id)
 {
 	if (job->state != SLURM_RUNNING || mark->kind == SLURM_MARK_MOVING)
 		return false;
-	return counts->known ? counts->running == job->tasks && agent_has_noted(&agent->settled, job)
-			     : agent_has_noted(&agent->refused, job);
+	return counts->known ? counts->running == job->tasks && agent_is_settled(agent, job)
+			     : executor_has_refused(&agent->schedd, id, json_integer(job->start));
 }
 
 static int look_at_job(struct agent *agent, const struct slurm_job *job, const struct slurm_request *request,
@@ -75,12 +74,12 @@ static int look_at_job(struct agent *agent, const struct slurm_job *job, const s
 	int code = 0;
 
 	agent_job_id(job, mark, id);
-	sched = link_counts(&agent->link, id);
-	if (job->state == SLURM_BUSY || is_settled(agent, job, mark, &sched))
+	sched = link_counts(&agent->schedd, id);
+	if (job->state == SLURM_BUSY || needs_nothing(agent, job, mark, &sched, id))
 		return 0;
 	missed = missed_its_run(agent, job, mark, &sched);
 	if (missed || needs_hosts(agent, job, mark, &sched))
-		code = link_read_job(&agent->link, id, &sched, err);
+		code = link_read_job(&agent->schedd, id, &sched, err);
 	if (code == 0 && job->state == SLURM_RUNNING) {
 		hosts = slurm_job_hosts(job, mark);
 		code = hosts && hosts[0] ? 0 : error_set(err, EAGAIN, "job %s has no nodes yet", job->name);
@@ -100,12 +99,6 @@ static int look_at_job(struct agent *agent, const struct slurm_job *job, const s
 	return code;
 }
 
-/* True if schedd does not answer. If schedd refuses one job or machine, the agent goes on with the others. */
-static bool is_lost(int code)
-{
-	return code == -ENOTCONN || code == -EIO;
-}
-
 static int look_at_jobs(struct agent *agent, struct error *err)
 {
 	for (uint32_t j = 0; j < agent->view.job_count; j++) {
@@ -119,7 +112,7 @@ static int look_at_jobs(struct agent *agent, struct error *err)
 			continue;
 		code = look_at_job(agent, job, &request, &mark, &reason);
 		slurm_mark_free(&mark);
-		if (is_lost(code))
+		if (executor_is_lost(code))
 			return error_set(err, -code, "%s", reason.text);
 		if (code < 0)
 			log_warning("job %s: %s", job->name, reason.text);
@@ -143,15 +136,12 @@ static bool has_ended(const struct slurm_view *view, const char *id)
 	return false;
 }
 
-/*
- * Removes from schedd the jobs to which no job of Slurm refers, because they have ended. Keeps the copy under review
- * (moves.c), and the jobs that were submitted to schedd while sbatch waited and that Slurm may not list yet.
- */
-static int forget_ended(struct agent *agent, struct error *err)
+/* Notes the ids of the jobs that schedd should have. */
+static int list_wanted(struct agent *agent)
 {
-	struct hash_table wanted = {0};
-	int code = hash_table_insert(&wanted, hash_text(agent->review.job ? agent->review.id : ""), 0);
+	int code = 0;
 
+	hash_table_clear(&agent->wanted);
 	for (uint32_t j = 0; j < agent->view.job_count && code == 0; j++) {
 		struct slurm_request request;
 		struct slurm_mark mark;
@@ -161,19 +151,22 @@ static int forget_ended(struct agent *agent, struct error *err)
 			continue;
 		agent_job_id(&agent->view.jobs[j], &mark, id);
 		slurm_mark_free(&mark);
-		code = hash_table_insert(&wanted, hash_text(id), 0);
+		code = hash_table_insert(&agent->wanted, hash_text(id), 0);
 	}
-	if (code < 0)
-		error_set(err, ENOMEM, "out of memory");
-	for (size_t s = 0; s < link_job_count(&agent->link) && code == 0; s++) {
-		const char *id = link_job_id(&agent->link, s);
-
-		if (id && hash_table_first(&wanted, hash_text(id)) == HASH_TABLE_NONE &&
-		    (!at_once_is_fresh(agent->at_once, id) || has_ended(&agent->view, id)))
-			code = link_forget(&agent->link, id, err);
-	}
-	hash_table_free(&wanted);
 	return code;
+}
+
+/*
+ * True for the jobs to which a job of Slurm refers, for the copy under review (moves.c), and for the jobs that were
+ * submitted to schedd while sbatch waited and that Slurm may not list yet.
+ */
+static bool wants(void *context, const char *id)
+{
+	struct agent *agent = context;
+
+	return hash_table_first(&agent->wanted, hash_text(id)) != HASH_TABLE_NONE ||
+	       (agent->review.job && strcmp(agent->review.id, id) == 0) ||
+	       (at_once_is_fresh(agent->at_once, id) && !has_ended(&agent->view, id));
 }
 
 /*
@@ -210,29 +203,31 @@ static uint32_t *count_foreign(const struct agent *agent)
 	return foreign;
 }
 
-/* Updates the machines in schedd. A machine's slots are its CPUs minus those of count_foreign(). */
-static int set_machines(struct agent *agent, struct error *err)
+/* A machine's slots are its CPUs minus those of count_foreign(). */
+static json_t *machines(void *context)
 {
-	uint32_t *foreign = count_foreign(agent);
-	json_t *machines = NULL;
-	int code = foreign ? link_read_machines(&agent->link, &machines, err) : error_set(err, ENOMEM, "out of memory");
+	struct agent *agent = context;
+	struct ns now = ns_now_monotonic();
+	uint32_t *foreign = now.v >= agent->next_machines.v ? count_foreign(agent) : NULL;
+	json_t *list = foreign ? json_object() : NULL;
 
-	for (uint32_t n = 0; foreign && n < agent->view.node_count && !is_lost(code); n++) {
+	for (uint32_t n = 0; list && n < agent->view.node_count; n++) {
 		const struct slurm_node *node = &agent->view.nodes[n];
 		uint32_t slots = node->cpus > foreign[n] ? node->cpus - foreign[n] : 0;
-		struct error reason = {0};
 
-		code = link_set_machine(&agent->link, machines, node->name, slots, node_states[node->state], &reason);
-		if (code < 0)
-			log_warning("node %s: %s", node->name, reason.text);
-		if (code > 0) /* schedd may now accept jobs that it refused */
-			hash_table_clear(&agent->refused);
-		if (is_lost(code))
-			error_set(err, -code, "%s", reason.text);
+		json_object_set_new(list, node->name,
+				    json_pack("{s:i, s:s}", "slots", (int)slots, "state", node_states[node->state]));
 	}
-	json_decref(machines);
 	free(foreign);
-	return code < 0 ? code : 0;
+	if (list)
+		agent->next_machines = ns_add(now, ns_from_us(MACHINES_S * 1e6));
+	return list;
+}
+
+static char *rack(void *context, const char *machine)
+{
+	(void)context;
+	return slurm_view_rack(machine);
 }
 
 /* Removes the nodes of jobs that wait to start, because schedd does not answer: Slurm decides where they run. */
@@ -264,53 +259,47 @@ static bool has_queue(const struct slurm_view *view)
 	return j < view->job_count;
 }
 
-/* Logs once when a server stops or resumes answering. */
-static void note(bool *down, bool now_down, const char *text, const char *reason)
-{
-	if (*down != now_down && now_down)
-		log_warning("%s: %s", text, reason);
-	else if (*down != now_down)
-		log_info("%s answers again", text);
-	*down = now_down;
-}
-
 /* Begins or continues the review of a running job. If schedd refuses a request, only this review fails. */
 static int review(struct agent *agent, struct error *err)
 {
 	struct error reason = {0};
 	int code = agent_review(agent, &reason);
 
-	if (is_lost(code))
+	if (executor_is_lost(code))
 		return error_set(err, -code, "%s", reason.text);
 	if (code < 0)
 		log_warning("%s", reason.text);
 	return 0;
 }
 
-static int ask_schedd(struct agent *agent, struct error *err)
+static int begin(void *context, struct error *err)
 {
-	struct ns now = ns_now_monotonic();
-	int code = link_refresh(&agent->link, err);
+	struct agent *agent = context;
+	uint64_t last;
+	int code = link_last_decision(&agent->schedd, &last, err);
 
 	if (code < 0)
 		return code;
-	agent->new_decisions = agent->link.last_decision != agent->seen_decision;
-	agent->seen_decision = agent->link.last_decision;
-	answers_offer(agent->answers, link_curves(&agent->link, NULL), agent->view.partition, has_queue(&agent->view));
-	if (now.v >= agent->next_machines.v) {
-		agent->next_machines = ns_add(now, ns_from_us(MACHINES_S * 1e6));
-		code = set_machines(agent, err);
-	}
-	if (!is_lost(code))
-		code = look_at_jobs(agent, err);
-	if (code == 0)
-		code = forget_ended(agent, err);
-	if (code == 0)
-		code = review(agent, err);
-	if (code == 0)
-		agent->answered = ns_now_monotonic();
-	return code;
+	agent->new_decisions = last != agent->seen_decision;
+	agent->seen_decision = last;
+	answers_offer(agent->answers, link_curves(&agent->schedd, NULL), agent->view.partition,
+		      has_queue(&agent->view));
+	return 0;
 }
+
+static int sync_jobs(void *context, struct error *err)
+{
+	int code = look_at_jobs(context, err);
+
+	return code == 0 ? review(context, err) : code;
+}
+
+static const struct executor_calls calls = {.id_prefix = LINK_ID_PREFIX,
+					    .begin = begin,
+					    .machines = machines,
+					    .rack = rack,
+					    .wants = wants,
+					    .jobs = sync_jobs};
 
 /*
  * Updates the view of Slurm. After slurmctld did not answer, checks its version again, because a newer version may have
@@ -335,54 +324,42 @@ static int ask_slurm(struct agent *agent, struct error *err)
 static int take_turn(struct agent *agent, struct error *err)
 {
 	struct error reason = {0};
-	double silent_s;
 	int code = ask_slurm(agent, &reason);
 
 	if (code == -EPROTO)
 		return error_set(err, EPROTO, "%s", reason.text);
-	if (code < 0) {
-		note(&agent->slurm_down, true, "slurmctld", reason.text);
+	executor_note(&agent->slurm_down, code < 0, "slurmctld", reason.text);
+	if (code < 0 || list_wanted(agent) < 0) /* out of memory: the next turn tries again */
 		return 0;
-	}
-	note(&agent->slurm_down, false, "slurmctld", "");
-	if (ask_schedd(agent, &reason) == 0) {
-		note(&agent->schedd_down, false, "schedd", "");
-		return 0;
-	}
-	note(&agent->schedd_down, true, "schedd", reason.text);
-	hash_table_clear(&agent->refused); /* when schedd answers again, it may have other curves */
-	silent_s = ns_to_s(ns_sub(ns_now_monotonic(), agent->answered));
-	if (silent_s >= agent->options.patience_s)
+	if (executor_turn(&agent->schedd) < 0 &&
+	    ns_to_s(ns_sub(ns_now_monotonic(), agent->schedd.answered)) >= agent->options.patience_s)
 		pass_waiting(agent);
 	return 0;
 }
 
 int slurm_agent_run(const struct slurm_agent_options *options, const volatile sig_atomic_t *stop, struct error *err)
 {
-	struct agent agent = {.options = *options, .link = {.socket = options->schedd}, .answered = ns_now_monotonic()};
+	struct agent agent = {
+		.options = *options,
+		.schedd = {.calls = &calls, .context = &agent, .socket = options->schedd, .limit_ms = LINK_LIMIT_MS},
+		.seen_decision = UINT64_MAX};
 	struct timespec pause = {.tv_sec = (time_t)options->poll_s, .tv_nsec = (long)(fmod(options->poll_s, 1) * 1e9)};
+	int code = executor_init(&agent.schedd, err);
 
-	int code = 0;
-
-	agent.seen_decision = UINT64_MAX;
-	client_init();
-	agent.at_once = at_once_create(&agent.link);
-	if (!agent.at_once)
-		return error_set(err, ENOMEM, "out of memory");
-	agent.answers = answers_create(options->socket, at_once_decide, agent.at_once, err);
-	if (!agent.answers) {
-		at_once_destroy(agent.at_once);
-		return error_code(err, ENOMEM);
-	}
-	slurm_view_init();
-	while (!*stop && (code = take_turn(&agent, err)) == 0)
+	if (code == 0 && !(agent.at_once = at_once_create(&agent.schedd)))
+		code = error_set(err, ENOMEM, "out of memory");
+	if (code == 0 && !(agent.answers = answers_create(options->socket, at_once_decide, agent.at_once, err)))
+		code = error_code(err, ENOMEM);
+	if (code == 0)
+		slurm_view_init();
+	while (code == 0 && !*stop && (code = take_turn(&agent, err)) == 0)
 		nanosleep(&pause, NULL);
 	answers_destroy(agent.answers);
 	at_once_destroy(agent.at_once);
 	slurm_view_free(&agent.view);
-	link_free(&agent.link);
+	executor_free(&agent.schedd);
+	hash_table_free(&agent.wanted);
 	hash_table_free(&agent.settled);
-	hash_table_free(&agent.refused);
 	hash_table_free(&agent.placed);
 	return code;
 }

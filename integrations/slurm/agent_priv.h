@@ -7,6 +7,7 @@
 #ifndef INTEGRATIONS_SLURM_AGENT_PRIV_H
 #define INTEGRATIONS_SLURM_AGENT_PRIV_H
 
+#include <base/hash_table.h>
 #include <base/ns.h>
 #include <integrations/slurm/agent.h>
 
@@ -32,22 +33,21 @@ struct agent {
 	struct at_once *at_once;
 	struct answers *answers;
 	struct slurm_view view;
-	struct link link;
+	struct executor schedd;
+	struct hash_table wanted; /* hashes of the ids of the jobs that schedd should have, during a turn */
 	/*
-	 * settled: running jobs whose tasks schedd has as running on the right machines; refused: running jobs that
-	 * schedd refused. Both tables map a job's number to the low bits of its start time, so that an entry is valid
-	 * only for this run of the job.
+	 * Running jobs whose tasks schedd has as running on the right machines: number of the job -> low bits of its
+	 * start time, so that an entry is valid only for this run of the job.
 	 */
-	struct hash_table settled, refused;
+	struct hash_table settled;
 	struct hash_table
 		placed; /* number of a job -> number of restarts that it had when its placement was passed to Slurm */
 	struct review review;
 	struct ns next_review, next_machines;
-	struct ns answered;     /* when schedd last answered */
 	uint64_t seen_decision; /* number of schedd's last decision at the previous turn */
 	bool new_decisions;
-	bool slurm_down, schedd_down; /* the server does not answer, and this was logged */
-	bool version_checked;         /* slurmctld has answered without a break since its version was checked */
+	bool slurm_down;      /* slurmctld does not answer, and this was logged */
+	bool version_checked; /* slurmctld has answered without a break since its version was checked */
 };
 
 /* Gets a job's id in schedd: the id in its mark, or slurm-JOB if the mark has none. */
@@ -68,20 +68,17 @@ int agent_pass(const struct slurm_job *job, const char *reason, struct error *er
  */
 char *agent_list_hosts(char *const *hosts, uint32_t tasks, uint32_t *count);
 
-/* Decides about new jobs while slurmctld waits for the answer. Uses only the socket of `link`. */
-struct at_once *at_once_create(const struct link *link); /* NULL: out of memory */
-void at_once_destroy(struct at_once *at_once);
-answers_decide at_once_decide; /* the context is a struct at_once */
+/* Decides about new jobs while slurmctld waits for the answer. Uses only the socket of `schedd`. */
+struct at_once *at_once_create(const struct executor *schedd); /* NULL: out of memory */
+void at_once_destroy(struct at_once *at_once);                 /* NULL is legal */
+answers_decide at_once_decide;                                 /* the context is a struct at_once */
 /*
  * True if at_once_decide() gave this id to a new job so recently that Slurm's list of jobs may not contain the job yet.
  */
 bool at_once_is_fresh(struct at_once *at_once, const char *id);
 
-/*
- * agent_note() stores a value for the job in one of the tables `settled`, `refused` and `placed`. agent_has_noted()
- * returns true if `settled` or `refused` has an entry for the job's present run.
- */
-bool agent_has_noted(const struct hash_table *table, const struct slurm_job *job);
+/* agent_is_settled(): `settled` has the job's present run. agent_note() stores a value in `settled` or `placed`. */
+bool agent_is_settled(const struct agent *agent, const struct slurm_job *job);
 void agent_note(struct hash_table *table, const struct slurm_job *job, uint32_t value);
 
 /*

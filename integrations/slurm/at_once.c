@@ -25,7 +25,7 @@ enum {
 #define FRESH_S 20
 
 struct at_once {
-	const struct link *link;
+	const struct executor *schedd;
 	uint64_t start;       /* part of all ids; differs between runs of the agent */
 	pthread_mutex_t lock; /* protects the fields below */
 	struct fresh {
@@ -35,13 +35,13 @@ struct at_once {
 	uint64_t count;
 };
 
-struct at_once *at_once_create(const struct link *link)
+struct at_once *at_once_create(const struct executor *schedd)
 {
 	struct at_once *at_once = calloc(1, sizeof *at_once);
 
 	if (!at_once)
 		return NULL;
-	at_once->link = link;
+	at_once->schedd = schedd;
 	at_once->start = (uint64_t)time(NULL);
 	pthread_mutex_init(&at_once->lock, NULL);
 	return at_once;
@@ -49,6 +49,8 @@ struct at_once *at_once_create(const struct link *link)
 
 void at_once_destroy(struct at_once *at_once)
 {
+	if (!at_once)
+		return;
 	pthread_mutex_destroy(&at_once->lock);
 	free(at_once);
 }
@@ -113,7 +115,7 @@ bool at_once_decide(void *context, const struct slurm_request *request, uint32_t
 	bool placed = false;
 
 	take_id(at_once, id);
-	if (link_decide(at_once->link, id, request, tasks, LIMIT_MS, &job) == 0) {
+	if (link_decide(at_once->schedd, id, request, tasks, LIMIT_MS, &job) == 0) {
 		placed = print_place(id, &job, answer);
 		link_job_free(&job);
 	}

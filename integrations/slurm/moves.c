@@ -39,9 +39,8 @@ static bool may_move(const struct agent *agent, const struct slurm_job *job, str
 	double running_s = difftime(time(NULL), job->start);
 
 	return job->state == SLURM_RUNNING && job->simple && job->plain && job->tasks > 1 &&
-	       agent_has_noted(&agent->settled, job) &&
-	       slurm_request_parse(job->comment, job->tasks, request, NULL) == 1 && request->move &&
-	       (job->restarts == 0 || running_s >= agent->options.no_return_s);
+	       agent_is_settled(agent, job) && slurm_request_parse(job->comment, job->tasks, request, NULL) == 1 &&
+	       request->move && (job->restarts == 0 || running_s >= agent->options.no_return_s);
 }
 
 /*
@@ -82,13 +81,13 @@ static int begin_review(struct agent *agent, const struct slurm_job *job, const 
 	agent_job_id(job, &mark, id);
 	slurm_mark_free(&mark);
 	if (code == 0)
-		code = link_performance(&agent->link, id, job->tasks, request->root, &review->performance, err);
+		code = link_performance(&agent->schedd, id, job->tasks, request->root, &review->performance, err);
 	if (code < 0 || isnan(review->performance) || 1 - review->performance < agent->options.migrate_gain)
 		return code;
 	snprintf(review->id, sizeof review->id, "%s%s.%u", LINK_ID_PREFIX, job->name, job->restarts + 1);
 	if (strcmp(review->id, id) == 0) /* the job got this id by an earlier move */
 		snprintf(review->id, sizeof review->id, "%s%s.%u", LINK_ID_PREFIX, job->name, job->restarts + 2);
-	code = link_submit(&agent->link, review->id, request, job->tasks, NULL, 0, err);
+	code = link_submit(&agent->schedd, review->id, request, job->tasks, NULL, 0, err);
 	if (code == 0) {
 		review->job = job->id;
 		review->until = ns_add(ns_now_monotonic(), ns_from_us(REVIEW_LIMIT_S * 1e6));
@@ -99,7 +98,7 @@ static int begin_review(struct agent *agent, const struct slurm_job *job, const 
 static int end_review(struct agent *agent, struct error *err)
 {
 	agent->review.job = 0;
-	return link_forget(&agent->link, agent->review.id, err);
+	return executor_forget(&agent->schedd, agent->review.id, err);
 }
 
 /*
@@ -110,14 +109,14 @@ static int go_on(struct agent *agent, const struct slurm_job *job, const struct 
 		 struct error *err)
 {
 	struct review *review = &agent->review;
-	struct sched_job counts = link_counts(&agent->link, review->id);
+	struct sched_job counts = link_counts(&agent->schedd, review->id);
 	char mark[sizeof review->id + 32];
 	double performance;
 	int code;
 
 	if (counts.decided < job->tasks && ns_now_monotonic().v < review->until.v)
 		return 0;
-	code = link_performance(&agent->link, review->id, job->tasks, request->root, &performance, err);
+	code = link_performance(&agent->schedd, review->id, job->tasks, request->root, &performance, err);
 	if (code < 0)
 		return code;
 	if (counts.decided < job->tasks || !(performance - review->performance >= agent->options.migrate_gain))

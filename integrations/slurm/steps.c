@@ -19,9 +19,9 @@ void agent_job_id(const struct slurm_job *job, const struct slurm_mark *mark, ch
 		snprintf(id, SLURM_NAME_BYTES, "%s%s", LINK_ID_PREFIX, job->name);
 }
 
-bool agent_has_noted(const struct hash_table *table, const struct slurm_job *job)
+bool agent_is_settled(const struct agent *agent, const struct slurm_job *job)
 {
-	return hash_table_find(table, job->id) == (uint32_t)job->start;
+	return hash_table_find(&agent->settled, job->id) == (uint32_t)job->start;
 }
 
 /* If out of memory, stores nothing. The only effect is that the next turn handles the job again. */
@@ -83,7 +83,7 @@ static int place(struct agent *agent, const struct slurm_job *job, const char *i
 	if (code == 0)
 		return 0;
 	log_warning("job %s: %s", job->name, reason.text);
-	return link_report(&agent->link, id, "failed", sched->hosts, job->tasks, err);
+	return link_report(&agent->schedd, id, "failed", sched->hosts, job->tasks, err);
 }
 
 int agent_pass(const struct slurm_job *job, const char *reason, struct error *err)
@@ -99,7 +99,7 @@ static int submit(struct agent *agent, const struct slurm_job *job, const char *
 		  struct error *err)
 {
 	struct error reason = {0};
-	int code = link_submit(&agent->link, id, request, job->tasks, NULL, 0, &reason);
+	int code = link_submit(&agent->schedd, id, request, job->tasks, NULL, 0, &reason);
 
 	if (code == -EINVAL || code == -ENOENT)
 		return agent_pass(job, reason.text, err);
@@ -115,12 +115,11 @@ static int adopt(struct agent *agent, const struct slurm_job *job, const char *i
 {
 	struct error reason = {0};
 	double running_s = difftime(time(NULL), job->start);
-	int code = link_submit(&agent->link, id, request, job->tasks, hosts, running_s > 0 ? running_s : 0, &reason);
+	int code = link_submit(&agent->schedd, id, request, job->tasks, hosts, running_s > 0 ? running_s : 0, &reason);
 	char *truth;
 
 	if (code == -EINVAL) {
-		log_warning("job %s: not adopted: %s", job->name, reason.text);
-		agent_note(&agent->refused, job, (uint32_t)job->start);
+		executor_refuse(&agent->schedd, id, json_integer(job->start), reason.text);
 		return 0;
 	}
 	if (code < 0)
@@ -175,14 +174,14 @@ int agent_take_step(struct agent *agent, enum slurm_step step, const struct slur
 	case SLURM_STEP_ADOPT:
 		return adopt(agent, job, id, request, mark, hosts, err);
 	case SLURM_STEP_START:
-		return link_report(&agent->link, id, "started", hosts, job->tasks, err);
+		return link_report(&agent->schedd, id, "started", hosts, job->tasks, err);
 	case SLURM_STEP_PLACE:
 		return place(agent, job, id, sched, err);
 	case SLURM_STEP_PASS:
 		code = agent_pass(job, pass_reason(job, sched), err);
-		return code == 0 ? link_forget(&agent->link, id, err) : code;
+		return code == 0 ? executor_forget(&agent->schedd, id, err) : code;
 	case SLURM_STEP_FORGET:
-		return link_forget(&agent->link, id, err);
+		return executor_forget(&agent->schedd, id, err);
 	case SLURM_STEP_REQUEUE:
 		return requeue(agent, job, id, request, mark, hosts, err);
 	default:

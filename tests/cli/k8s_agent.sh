@@ -44,13 +44,14 @@ pods() { sed -n 1p "$recorded/pods.watch" | sed "s/\"type\":\"MODIFIED\"/\"type\
 submissions() { "$nomora" schedd export | jq -s '[.[] | select(.event == "job" and .job == "k8s-default.web")] | length'; }
 count_running() { running | jq length; }
 before=$(submissions)
+begun=$SECONDS
 for n in $(seq 101 200); do
 	pods MODIFIED "$n" >>"$dir/pods.watch"
 	[ $((n % 10)) -ne 0 ] || sleep 0.15
 done
 check_soon "100 pods are bound: they run" count_running 101
 after=$(submissions)
-check "in at most ten submissions ($((after - before)))" test $((after - before)) -le 10
+check "in one submission a second ($((after - before)))" test $((after - before)) -le $((SECONDS - begun + 3))
 for n in $(seq 101 200); do pods DELETED "$n"; done >>"$dir/pods.watch"
 check_soon "they are deleted: their slots are free" running '[["web-root","n0"]]'
 check "without a submission ($(($(submissions) - after)))" test "$(submissions)" -eq "$after"

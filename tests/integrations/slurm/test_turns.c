@@ -730,10 +730,10 @@ Test(slurm_turns, ended_jobs_are_removed_from_schedd)
 	make_job(JOB_PENDING, "", 0);
 	schedd_answers("GET /v1/jobs/slurm-7", "{}", 0);
 	run_turns(1);
-	TOLD("DELETE /v1/jobs/slurm-7 \nDELETE /v1/jobs/slurm-6 \n");
+	TOLD("DELETE /v1/jobs/slurm-6 \nDELETE /v1/jobs/slurm-7 \n");
 	make_job(JOB_PENDING, "nomora:pass x", 100);
 	run_turns(1);
-	TOLD("DELETE /v1/jobs/slurm-7 \nDELETE /v1/jobs/slurm-6 \n");
+	TOLD("DELETE /v1/jobs/slurm-6 \nDELETE /v1/jobs/slurm-7 \n");
 }
 
 static char reply[ANSWER_BYTES], given_id[SLURM_NAME_BYTES];
@@ -1028,7 +1028,7 @@ Test(slurm_turns, jobs_lose_their_nodes_without_schedd)
 /* The mean of the tasks other than the root; unknown if that of one task is. */
 Test(slurm_turns, the_performance_of_a_job_is_the_mean_without_the_root)
 {
-	struct link link = {.socket = "/schedd"};
+	struct executor link = {.socket = "/schedd", .limit_ms = LINK_LIMIT_MS};
 	struct error err = {0};
 	double performance;
 
@@ -1198,7 +1198,7 @@ Test(slurm_turns, a_review_ends_with_the_run)
 Test(slurm_turns, jobs_are_reviewed_in_turn)
 {
 	static const uint32_t ids[] = {9, 7, 8};
-	struct agent agent = {.options = {.migrate = true, .migrate_gain = 0.1}, .link = {.socket = "/schedd"}};
+	struct agent agent = {.options = {.migrate = true, .migrate_gain = 0.1}, .schedd = {.socket = "/schedd", .limit_ms = LINK_LIMIT_MS}};
 	struct slurm_job list[3];
 	struct error err = {0};
 
@@ -1232,7 +1232,7 @@ Test(slurm_turns, jobs_are_reviewed_in_turn)
 Test(slurm_turns, a_review_asks_for_the_root_of_its_own_job)
 {
 	static char first[] = "nomora:curve=spark,root=2", second[] = "nomora:curve=spark,root=0";
-	struct agent agent = {.options = {.migrate = true, .migrate_gain = 0.1}, .link = {.socket = "/schedd"}};
+	struct agent agent = {.options = {.migrate = true, .migrate_gain = 0.1}, .schedd = {.socket = "/schedd", .limit_ms = LINK_LIMIT_MS}};
 	struct slurm_job list[2];
 	struct error err = {0};
 
