@@ -1198,7 +1198,8 @@ Test(slurm_turns, a_review_ends_with_the_run)
 Test(slurm_turns, jobs_are_reviewed_in_turn)
 {
 	static const uint32_t ids[] = {9, 7, 8};
-	struct agent agent = {.options = {.migrate = true, .migrate_gain = 0.1}, .schedd = {.socket = "/schedd", .limit_ms = LINK_LIMIT_MS}};
+	struct agent agent = {.options = {.migrate = true, .migrate_gain = 0.1},
+			      .schedd = {.socket = "/schedd", .limit_ms = LINK_LIMIT_MS}};
 	struct slurm_job list[3];
 	struct error err = {0};
 
@@ -1232,7 +1233,8 @@ Test(slurm_turns, jobs_are_reviewed_in_turn)
 Test(slurm_turns, a_review_asks_for_the_root_of_its_own_job)
 {
 	static char first[] = "nomora:curve=spark,root=2", second[] = "nomora:curve=spark,root=0";
-	struct agent agent = {.options = {.migrate = true, .migrate_gain = 0.1}, .schedd = {.socket = "/schedd", .limit_ms = LINK_LIMIT_MS}};
+	struct agent agent = {.options = {.migrate = true, .migrate_gain = 0.1},
+			      .schedd = {.socket = "/schedd", .limit_ms = LINK_LIMIT_MS}};
 	struct slurm_job list[2];
 	struct error err = {0};
 
