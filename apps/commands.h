@@ -43,6 +43,8 @@
 	PROGRAM("slurm-agent", "nomora-slurm", "place and move Slurm's jobs as a running schedd decides")              \
 	PROGRAM("slurm-hostfile", "nomora-slurm", "print the machine of each task of a placed Slurm job")              \
 	COMMAND("k8s-agent", command_k8s_agent, "report the nodes and pods of Kubernetes to a running schedd")         \
+	COMMAND("local-agent", command_local_agent,                                                                    \
+		"run the commands of a running schedd's jobs as processes, here or over ssh")                          \
 	GROUP("Research")                                                                                              \
 	COMMAND("simulate", command_simulate, "simulate a day of a cluster under one or more scheduling policies")     \
 	COMMAND("tracegen", command_tracegen, "write a synthetic trace in Google's schema")                            \

@@ -21,8 +21,8 @@ enum {
 static const double seconds_maximum = 1e10;
 
 static const char *const job_keys[] =
-	{"id",           "curve",          "root",          "tasks", "graph", "minimum_tasks",
-	 "migrate_gain", "migrate_hold_s", "migrate_tasks", NULL},
+	{"id",           "curve",          "root",          "tasks",   "graph", "minimum_tasks",
+	 "migrate_gain", "migrate_hold_s", "migrate_tasks", "command", NULL},
 			 *const task_keys[] = {"name", "machine", "running_s", "waited_s", NULL};
 
 static char *copy_name(struct json_reader *reader, const char *where, const char *key, const char *text)
@@ -141,6 +141,19 @@ static void read_limits(struct json_reader *reader, const json_t *object, struct
 			(uint32_t)json_may_integer(reader, object, "", "minimum_tasks", 0, job->task_count, 0)};
 }
 
+/* The command stays in the line, for the executor that starts it. */
+static void check_command(struct json_reader *reader, const json_t *object)
+{
+	const json_t *command = json_may_array(reader, object, "", "command"), *word;
+	size_t at;
+
+	if (command && !json_string_length(json_array_get(command, 0)))
+		json_fail(reader, "", "command", "expected a list of texts that begins with the name of a program");
+	json_array_foreach (command, at, word)
+		if (!json_is_string(word) || strlen(json_string_value(word)) != json_string_length(word))
+			json_fail(reader, "", "command", "expected a list of texts");
+}
+
 static int read_job(struct json_reader *reader, const json_t *object, struct job *job)
 {
 	json_t *names = json_object();
@@ -157,6 +170,7 @@ static int read_job(struct json_reader *reader, const json_t *object, struct job
 		read_tasks(reader, object, job, names);
 		job->root = read_task_reference(reader, json_object_get(object, "root"), "", "root", job, names);
 		read_limits(reader, object, job);
+		check_command(reader, object);
 		job->graph = job_graph_read(reader, json_object_get(object, "graph"), names, job->task_count);
 	}
 	json_decref(names);

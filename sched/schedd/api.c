@@ -24,6 +24,18 @@ static json_t *task_json(const struct schedd *schedd, const struct live_task *ta
 			 "attempts", (json_int_t)task->attempts);
 }
 
+/* The command in the job's line, for an executor; NULL if it has none. */
+static json_t *command_of(const struct schedd *schedd, const struct live_job *job)
+{
+	char *line = store_job_line(schedd->store, job->id);
+	json_t *object = line ? json_loads(line, 0, NULL) : NULL, *command = json_object_get(object, "command");
+
+	json_incref(command);
+	json_decref(object);
+	free(line);
+	return command;
+}
+
 static json_t *job_json(const struct schedd *schedd, const struct live_job *job, bool with_tasks)
 {
 	json_t *root, *tasks = json_array();
@@ -40,9 +52,9 @@ static json_t *job_json(const struct schedd *schedd, const struct live_job *job,
 	for (int s = 0; root && s <= LIVE_FAILED; s++)
 		json_object_set_new(root, live_task_state_name((enum live_task_state)s), json_integer(counts[s]));
 	if (root && with_tasks)
-		json_object_set_new(root, "tasks", tasks);
-	else
-		json_decref(tasks);
+		json_object_update_new(root, json_pack("{s:O, s:s, s:o*}", "tasks", tasks, "root",
+						       job->tasks[job->root].name, "command", command_of(schedd, job)));
+	json_decref(tasks);
 	return root;
 }
 

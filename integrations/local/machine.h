@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The machines of the agent. An exchange with a machine is a process, `sh` here or `ssh`, that carries out orders and
+ * lists the machine's runs (machine.sh). One thread.
+ */
+#ifndef INTEGRATIONS_LOCAL_MACHINE_H
+#define INTEGRATIONS_LOCAL_MACHINE_H
+
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include <base/process.h>
+#include <integrations/local/agent.h>
+
+struct machine {
+	char *name, *rack, *ssh, *state; /* as in the file; rack, ssh: NULL if missing */
+	uint32_t slots;
+	struct process *exchange; /* in progress; NULL: none */
+	struct ns until;          /* time limit of the exchange */
+	uint64_t token;           /* the machine accepts orders with this token; 0: it has to be taken over first */
+	json_t *runs;             /* RUN -> "alive", "exit CODE", "killed" or "lost"; NULL: not known at present */
+	char *orders;             /* lines of the next exchange; NULL: none */
+	bool silent;              /* the last exchange failed, and this was logged */
+};
+
+struct machines {
+	struct machine *items;
+	size_t count, capacity;
+};
+
+/* Reads the file. Returns 0 or -errno with err set: "file:line: field: ...". */
+int machines_read(struct machines *machines, const char *path, struct error *err);
+void machines_free(struct machines *machines);
+struct machine *machines_find(const struct machines *machines, const char *name); /* NULL: unknown */
+
+/* Appends an order: words without blanks or quotes in `format`, then `words`, each quoted for the shell; NULL: none. */
+void machine_order(struct machine *machine, const json_t *words, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/*
+ * Begins an exchange with each machine that is not "down" and has none. Until it is complete, the machine's runs are
+ * not known.
+ */
+void machines_begin(struct machines *machines, const struct local_agent_options *options);
+/* Waits until all exchanges are complete, at most until `until`, and takes the results. */
+void machines_wait(struct machines *machines, struct ns until);
+
+#endif
