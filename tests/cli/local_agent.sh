@@ -26,7 +26,7 @@ count() { grep -c "^$1\$" events; }
 is_count() { [ "$(count "$2")" -eq "$1" ]; }
 empty() { [ -z "$(ls -d agent/*/runs/* 2>/dev/null)" ]; }
 
-# A task runs for $1 seconds. It takes a place on its machine, and notes if there are more than slots.
+# A task runs for $1 seconds, or until the file go exists. It takes a place on its machine, and notes if there are more than slots.
 mkdir places
 : >events
 cat >task <<END
@@ -37,7 +37,7 @@ mkdir "\$place" || echo "twice \$place" >>../wrong
 set -- "\$1" "\$NOMORA_MACHINE".*
 [ \$# -le 3 ] || echo "\$*" >>../wrong
 echo "begin \$NOMORA_JOB \$NOMORA_TASK" >>../events
-sleep "\$1" & wait \$!
+case \$1 in go) until [ -e ../go ]; do sleep 0.1; done ;; *) sleep "\$1" & wait \$! ;; esac
 echo "end \$NOMORA_JOB \$NOMORA_TASK" >>../events
 rmdir "\$place"
 exit 7
@@ -70,14 +70,16 @@ soon "and gets SIGKILL" sh -c '! kill -0 "$(cat deaf.pid)" 2>/dev/null || grep -
 soon "nothing is left" empty
 
 # --- a lost task, a moved task ---
-submit "$(job lost 1 3)"
+submit "$(job lost 1 go)"
 soon "a job runs" runs lost 1
 pid=$(cut -d' ' -f1 agent/*/runs/lost.t0.*/pid)
 kill -9 -- "-$pid"
 rmdir places/*.lost.t0
 soon "its process is killed from outside: it starts again" is_count 2 "begin lost t0"
+touch go
 soon "and ends" is_count 1 "end lost t0"
-submit "$(job moves 1 4)" --move
+rm go
+submit "$(job moves 1 go)" --move
 soon "a job that may move runs" runs moves 1
 from=$("$nomora" jobs moves --json | jq -r '.tasks[0].machine')
 sed "s/\"$from\", /&\"state\": \"draining\", /" machines >machines.new && mv machines.new machines
@@ -87,6 +89,7 @@ check "SIGTERM ends the agent with 0" test $? -eq 0
 check "the task goes on" test "$(count "term moves t0")" -eq 0
 start_agent
 soon "its machine is drained: it stops there, starts elsewhere" is_count 2 "begin moves t0"
+touch go
 soon "and ends once" is_count 1 "end moves t0"
 check "after one SIGTERM" is_count 1 "term moves t0"
 check "never two at a time, nor more tasks than slots" test ! -e wrong
@@ -129,12 +132,14 @@ if [ -x /usr/sbin/sshd ] && command -v ssh-keygen >/dev/null; then
 	wait "$agent"
 	printf '%s\n' '{"name": "n1", "slots": 0, "state": "down"}' '{"name": "n2", "slots": 0, "state": "down"}' '{"name": "n3", "slots": 2, "ssh": "far"}' >machines
 	start_agent --ssh-config "$scratch/ssh-config"
-	submit "$(job far 2 2)"
+	rm go
+	submit "$(job far 2 go)"
 	soon "over ssh, a job runs" runs far 2
 	kill_sshd
 	drains() { [ "$("$nomora" nodes --json | jq -r '.machines[] | select(.name == "n3") | .state')" = "$1" ]; }
 	soon "the machine is unreachable: no new tasks" drains draining
 	restart_agent --ssh-config "$scratch/ssh-config"
+	touch go
 	soon "meanwhile the tasks end" is_count 1 "end far t1"
 	check "the agent, restarted, does not know it yet" runs far 2
 	start_sshd

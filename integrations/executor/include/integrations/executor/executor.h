@@ -1,31 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What all executors share. An executor is a client of schedd that starts the tasks of jobs where schedd decides, or
- * reports the tasks that another system has started: Slurm, Kubernetes. An executor supplies a table of callbacks,
- * reads its own system, and calls executor_turn() periodically; a turn compares that system with schedd and takes the
+ * What all executors share. An executor is a client of schedd that starts the tasks of jobs where schedd decides,
+ * or reports the tasks that another system has started: Slurm, Kubernetes. It supplies a table of callbacks, reads
+ * its own system, and calls executor_turn() periodically; a turn compares that system with schedd and takes the
  * necessary steps. docs/architecture.md has the recipe for a new executor.
  *
  * The contract between an executor and schedd:
  *
- * - Ownership. schedd's user, root and admins may be executors. The executor owns its machines: it sets slots and state
- *   of every machine that it reports, whatever an operator has set in schedd, and removes those that it no longer
- *   reports. It owns the jobs whose ids begin with its prefix; it ignores all others, so that several executors can
- *   share a schedd. schedd accepts ids with a reserved prefix (sched/schedd/api_jobs.c) only from admins.
- * - Jobs. An executor of another system submits jobs with waiting tasks, for schedd to decide, or with tasks that have
- *   machines: these run already. An executor without such a system runs the jobs that users submit to schedd.
- * - Decisions. A task that schedd has decided has a machine there; the slot is reserved. The executor reads decisions
- * as the state of jobs (GET /v1/jobs/ID), never as a stream of messages that could be lost. A task in state "moving" is
- *   to stop on its origin and to start on its machine. The field "decision" tells two decisions about a task apart.
- * - Events. "started": the task runs on its machine. "ended": it has ended, with whatever result; its slot is free.
- *   "failed": it did not start, or was lost; schedd decides again after a pause, --attempts times. schedd counts a
- *   decision without "started" within --start-timeout as failed. Repeated events are harmless: schedd ignores a second
- *   "started" or "ended", and refuses an event that does not fit the task's state.
- * - A lost answer. After -EIO or -ENOTCONN, schedd may have handled the request or not. The executor repeats nothing
- *   blindly: the turn ends, and the next turn reads schedd's state again and takes the steps that are still missing.
- * All steps are therefore chosen from two states (of schedd, and of the other system), not from what was sent before.
- * If schedd refuses one request, only that job or machine is left out.
- * - Restart. schedd syncs each change before it answers, so a decision that the executor has seen survives a crash. The
- *   executor has no state that it could not read again, from its system or from files.
+ * - Ownership. An executor is an admin of schedd: root, schedd's user, or a member of its --admin-group. It owns
+ *   its machines: it sets slots and state of every machine that it reports, whatever an operator has set in
+ *   schedd, and removes those that it no longer reports. It owns the jobs whose ids begin with its prefix and
+ *   ignores all others, so that several executors can share a schedd. schedd accepts ids with a reserved prefix
+ *   (sched/schedd/api_jobs.c) only from admins.
+ * - Jobs. An executor of another system submits jobs with waiting tasks, for schedd to decide, or with tasks that
+ *   have machines: these run already. An executor without such a system runs the jobs that users submit to schedd.
+ * - Decisions. A task in state "decided" has a machine; its slot is reserved. The executor reads decisions as the
+ *   state of jobs (GET /v1/jobs/ID), never as a stream of messages that could be lost. A task in state "moving" is
+ *   to stop on its origin, "from", and to start on its machine. Decisions are numbered, and schedd never uses a
+ *   number twice: the latest entry of GET /v1/explain/JOB/TASK that is no advice has the number of the decision to
+ *   carry out.
+ * - Events. "started": the task runs on its machine. "ended": it has ended, with whatever result; its slot is
+ *   free. "failed": it did not start, or was lost; schedd decides again after a pause, at most --attempts times
+ *   without a start. schedd counts a decision without "started" within --start-timeout as failed. schedd ignores a
+ *   second "started" or "ended", and refuses an event that does not fit the task's state.
+ * - A lost answer. After -EIO or -ENOTCONN, schedd may have handled the request or not. The turn ends, and the
+ *   next one reads schedd's state again and takes the steps that are still missing. So each step is chosen from
+ *   two states, of schedd and of the other system, and not from what was sent before. If schedd refuses a request,
+ *   only that job or machine is left out.
+ * - Restart. schedd syncs each change before it answers, so a decision that the executor has seen survives a
+ *   crash. The executor has no state that it could not read again, from its system or from files.
  * - Threads. One thread uses a struct executor; another may make requests of its own to the same socket.
  *
  * Functions return 0 or -errno with err set; executor_is_lost() tells that schedd does not answer.
