@@ -61,11 +61,6 @@ static bool append_name(char name[static NAME_BYTES], const char *text)
 	return *text == '\0';
 }
 
-static int save(const struct agent *agent, struct error *err)
-{
-	return json_write_file(agent->path, agent->records, err);
-}
-
 /* What is known about a run: "" if it does not exist, NULL if its machine has not answered. */
 static const char *state_of(const struct agent *agent, const json_t *record)
 {
@@ -151,6 +146,20 @@ static json_t *words_of(const struct task *task)
 	return words;
 }
 
+/* Adds a record, on the disk before anything else happens. */
+static int add_record(struct agent *agent, const struct task *task, const char *run, const char *machine,
+		      struct error *err)
+{
+	json_t *record = json_pack("{s:s, s:s, s:b}", "run", run, "machine", machine, "seen", true);
+	int code = json_object_set_new(agent->records, task->key, record) < 0
+			   ? error_set(err, ENOMEM, "out of memory")
+			   : json_write_file(agent->path, agent->records, err);
+
+	if (code < 0)
+		json_object_del(agent->records, task->key);
+	return code;
+}
+
 /* Starts a run, or repeats the order. */
 static int start(struct agent *agent, const struct task *task, const char *run, struct error *err)
 {
@@ -163,9 +172,7 @@ static int start(struct agent *agent, const struct task *task, const char *run, 
 	if (!json_object_get(agent->records, task->key)) {
 		if (!has_slot(agent, machine))
 			return 0;
-		json_object_set_new(agent->records, task->key,
-				    json_pack("{s:s, s:s, s:b}", "run", run, "machine", task->machine, "seen", true));
-		code = save(agent, err);
+		code = add_record(agent, task, run, task->machine, err);
 	}
 	words = words_of(task);
 	if (code == 0)
@@ -246,12 +253,8 @@ static int look_at_new(struct agent *agent, const struct task *task, const char 
 	if (strcmp(task->state, "running") != 0 || (machine && !machine->runs && strcmp(machine->state, "down") != 0))
 		return 0;
 	json_object_foreach (machine ? machine->runs : NULL, found, state)
-		if (strncmp(found, task->key, length) == 0 && found[length] == '.') {
-			json_object_set_new(
-				agent->records, task->key,
-				json_pack("{s:s, s:s, s:b}", "run", found, "machine", machine->name, "seen", true));
-			return save(agent, err);
-		}
+		if (strncmp(found, task->key, length) == 0 && found[length] == '.')
+			return add_record(agent, task, found, machine->name, err);
 	log_warning("job %s: task %s on %s: lost", task->job, task->name, task->machine);
 	return report(agent, task, "failed", false, err);
 }

@@ -21,11 +21,14 @@ extern const char local_script[];
 static char *text_of(struct json_reader *reader, const json_t *object, const char *key, const char *fallback)
 {
 	const char *text = json_may_string(reader, object, "", key, fallback);
+	char *copy = text ? strdup(text) : NULL;
 
-	if (text && (!name_is_valid(text, NAME_BYTES) || text[0] == '-' || text[0] == '.' || strchr(text, '/')))
-		json_fail(reader, "", key, "bad name '%s'; expected one without blanks, '/', or a first '-' or '.'",
-			  text);
-	return text ? strdup(text) : NULL;
+	if (text && !copy)
+		json_fail(reader, "", key, "out of memory");
+	else if (text && (!name_is_valid(text, NAME_BYTES) || text[0] == '-' || text[0] == '.' || strpbrk(text, "/'")))
+		json_fail(reader, "", key,
+			  "bad name '%s'; expected one without blanks, quotes, '/', or a first '-' or '.'", text);
+	return copy;
 }
 
 static void read_machine(struct json_reader *reader, const json_t *object, struct machines *machines)

@@ -9,10 +9,10 @@ cd "$scratch" || exit 1
 export NOMORA_SCHEDD=$scratch/socket
 start() { "$@" 2>>log </dev/null & at_exit kill -9 $!; started=$!; }
 start_schedd() {
-	start "$bin/nomora-schedd" schedd --state state --socket "$NOMORA_SCHEDD" --curves "$source_root/curves" --retry 0.2
+	start "$bin/nomora-schedd" schedd --state state --socket "$NOMORA_SCHEDD" --curves "$source_root/curves" --retry 0.2 "$@"
 	schedd=$started
 }
-start_agent() { start "$nomora" local-agent --machines machines --state "$scratch/agent" --poll 0.1 --grace 1 "$@"; agent=$started; }
+start_agent() { start "$nomora" local-agent --machines machines --state "$scratch/agent" --poll 0.1 --grace 1 "$@"; agent=$started; echo "$agent" >agent.pid; }
 # The tasks outlive the agent: what is left of them ends with the test, by the numbers that their wrappers wrote.
 end_tasks() { local pid; for pid in $(cat agent/*/runs/*/pid 2>/dev/null | cut -d' ' -f1); do kill -9 -- "-$pid"; done; }
 at_exit end_tasks
@@ -32,12 +32,13 @@ mkdir places
 cat >task <<END
 cd $scratch/places || exit
 place=\$NOMORA_MACHINE.\$NOMORA_JOB.\$NOMORA_TASK
-trap 'rmdir "\$place"; echo "term \$NOMORA_JOB \$NOMORA_TASK" >>../events; exit 1' TERM
+trap 'sleep 0.5; rmdir "\$place"; echo "term \$NOMORA_JOB \$NOMORA_TASK" >>../events; exit 1' TERM
 mkdir "\$place" || echo "twice \$place" >>../wrong
 set -- "\$1" "\$NOMORA_MACHINE".*
 [ \$# -le 3 ] || echo "\$*" >>../wrong
 echo "begin \$NOMORA_JOB \$NOMORA_TASK" >>../events
-case \$1 in go) until [ -e ../go ]; do sleep 0.1; done ;; *) sleep "\$1" & wait \$! ;; esac
+case \$1 in cut) kill -9 "\$(cat ../agent.pid)" "\$(cat ../sshd.pid)" ;; esac
+case \$1 in go | cut) until [ -e ../go ]; do sleep 0.1; done ;; *) sleep "\$1" & wait \$! ;; esac
 echo "end \$NOMORA_JOB \$NOMORA_TASK" >>../events
 rmdir "\$place"
 exit 7
@@ -59,10 +60,12 @@ check "and stored" grep -qx "exit 4" agent/*/ended/a%2Fb%20c.x.*/verdict
 soon "the job is gone" gone "a%2Fb%20c"
 
 # --- cancel ---
-submit "$(job long 2 1000)"
-soon "a long job runs" runs long 2
+submit "$(job long 4 1000)"
+soon "a long job runs" runs long 4
 "$nomora" jobs long --cancel >/dev/null
+submit "$(job next 4 0)"
 soon "it is cancelled: its tasks get SIGTERM" is_count 1 "term long t1"
+soon "its slots are free for the next job once they have ended" is_count 1 "end next t3"
 submit "$(job deaf 1 1000 | sed 's/"sh", "[^"]*", "1000"/"sh", "-c", "trap : TERM; echo $$ >deaf.pid; while :; do sleep 0.1; done"/; s|>deaf|>'"$scratch"'/deaf|')"
 soon "a job that ignores it runs" runs deaf 1
 "$nomora" jobs deaf --cancel >/dev/null
@@ -100,7 +103,7 @@ printf '%s\n' '{"name": "n1", "slots": 2}' '{"name": "n2", "slots": 2, "rack": "
 RANDOM=20261129
 jobs=15 kills=20
 restart_agent() { kill -9 "$agent" 2>/dev/null; wait "$agent" 2>/dev/null; start_agent "$@"; }
-restart_schedd() { kill -9 "$schedd" 2>/dev/null; wait "$schedd" 2>/dev/null; start_schedd; }
+restart_schedd() { kill -9 "$schedd" 2>/dev/null; wait "$schedd" 2>/dev/null; start_schedd "$@"; }
 restart_agent
 for n in $(seq $jobs); do submit "$(job "r$n" 3 0.$((RANDOM % 8)))"; done
 for n in $(seq $kills); do
@@ -124,7 +127,7 @@ if [ -x /usr/sbin/sshd ] && command -v ssh-keygen >/dev/null; then
 		'UsePAM no' 'PermitRootLogin prohibit-password' 'PidFile none' "SetEnv HOME=$scratch/home" >sshd-config
 	printf '[127.0.0.1]:%s %s\n' "$port" "$(cut -d' ' -f1,2 host-key.pub)" >known
 	printf '%s\n' 'Host far' 'HostName 127.0.0.1' "Port $port" "User $(id -un)" "IdentityFile $scratch/key" 'IdentitiesOnly yes' "UserKnownHostsFile $scratch/known" >ssh-config
-	start_sshd() { start setsid /usr/sbin/sshd -D -e -f "$scratch/sshd-config"; sshd=$started; }
+	start_sshd() { start /usr/sbin/sshd -D -e -f "$scratch/sshd-config"; sshd=$started; echo "$sshd" >sshd.pid; }
 	kill_sshd() { kill -9 "$sshd"; wait "$sshd" 2>/dev/null; ssh -F ssh-config -o ControlPath="$scratch/agent/ssh-%C" -O exit far 2>/dev/null; }
 	start_sshd
 	at_exit ssh -F "$scratch/ssh-config" -o ControlPath="$scratch/agent/ssh-%C" -O exit far
@@ -146,9 +149,46 @@ if [ -x /usr/sbin/sshd ] && command -v ssh-keygen >/dev/null; then
 	soon "the machine is back: their ends are reported" gone far
 	check "each ran once" test "$(grep -c '^begin far' events) $(grep -c '^end far' events)" = "2 2"
 	soon "and new tasks may come" drains up
+
+	# The task kills the agent before its start is reported, and sshd: schedd decides again, for another machine.
+	rm go
+	restart_schedd --start-timeout 2
+	submit "$(job cut 1 cut)"
+	soon "a task starts, the agent is killed" is_count 1 "begin cut t0"
+	kill_sshd
+	sed -i 's/"n1", "slots": 0, "state": "down"/"n1", "slots": 1/' machines
+	restart_agent --ssh-config "$scratch/ssh-config"
+	decided_here() { "$nomora" jobs cut --json | jq -e '.tasks[0] | .state == "decided" and .machine == "n1"' >/dev/null; }
+	soon "schedd decides for another machine" decided_here
+	sleep 1
+	check "the first run may live: no second one begins" is_count 1 "begin cut t0"
+	start_sshd
+	soon "the machine is back: the first run is ended" is_count 1 "term cut t0"
+	soon "then the second begins" is_count 2 "begin cut t0"
+	touch go
+	soon "and ends" is_count 1 "end cut t0"
+	check "in this order" test "$(grep ' cut ' events | cut -d' ' -f1 | tr '\n' ' ')" = "begin term begin end "
 else
-	skip 7 "sshd is not installed"
+	skip "over ssh" "sshd is not installed"
 fi
+
+# --- the orders, by themselves ---
+orders() { HOME=$scratch sh -c "$(cat "$source_root/integrations/local/machine.sh")
+enter '$scratch/by itself' $1
+$2
+list" 2>&1; }
+once="start R.1 sh -c 'echo x >>times; exit 5'"
+for _ in 1 2 3 4 5 6; do orders "1 1" "$once" >/dev/null & orderings+=($!); done
+wait "${orderings[@]}"
+exits() { orders "1 0" "$once" | grep -qx 'R.1 exit 5'; }
+soon "a repeated order" exits
+check "has no effect" test "$(wc -l <times)" -eq 1
+orders "2 1" "clean R.1" >/dev/null
+check "an order of an earlier agent that comes late is refused" test "$(orders "1 0" "$once")" = "another agent has taken over"
+check "and not carried out" test "$(wc -l <times)" -eq 1
+mkdir "by itself/runs/R.2"
+check "a start that was cut off is lost" test "$(orders "2 0" "")" = "$(printf 'R.2 lost\ndone')"
+check "and cannot begin later" sh -c '. "$1"; sh -c "$wrapper" sh "$2/by itself/runs/R.2" touch "$2/late"; ! test -e "$2/late"' sh "$source_root/integrations/local/machine.sh" "$scratch"
 
 # --- what is refused ---
 refused() { printf '%s\n' "$2" >bad; refuses "$1" 1 "$3" "$nomora" local-agent --machines bad --state "$scratch/other"; }
