@@ -105,14 +105,15 @@ int message_transfer(struct execution_graph *graph, const struct loggps *model, 
 {
 	double bytes_ns = loggps_bytes_ns(model, bytes);
 	struct execution_edge receive = {.from = posted};
-	struct execution_edge arrive = {.from = sent, .messages = 1, .ns = bytes_ns};
+	uint16_t hop = envelope->from != envelope->to;
+	struct execution_edge arrive = {.from = sent, .messages = hop, .ns = bytes_ns};
 	uint32_t asked, cleared;
 
 	ends->sender_done = sent;
 	if (bytes > model->eager_bytes) {
-		asked = execution_add(graph, envelope->to, (struct execution_edge){.from = sent, .messages = 1},
+		asked = execution_add(graph, envelope->to, (struct execution_edge){.from = sent, .messages = hop},
 				      receive);
-		cleared = execution_add(graph, envelope->from, (struct execution_edge){.from = asked, .messages = 1},
+		cleared = execution_add(graph, envelope->from, (struct execution_edge){.from = asked, .messages = hop},
 					(struct execution_edge){0});
 		ends->sender_done = execution_after(graph, envelope->from, cleared, bytes_ns);
 		if (!asked || !cleared || !ends->sender_done)

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The algorithms of collectives, as Open MPI's and MPICH's decision functions choose them at few ranks: Thakur et al.,
+ * "Optimization of Collective Communication Operations in MPICH", IJHPCA 19(1), 2005. All work on ranks relative to the
+ * root, in rounds; a rank's sends of a round come before its receives.
+ */
+#include "calls_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <predict/graph/match.h>
+
+enum { RING_BYTES = 10000 }; /* from this size on, an allreduce and an allgather go around a ring */
+
+struct transfer {
+	uint32_t from, to; /* relative to the root */
+	uint64_t bytes;
+	uint32_t sent; /* node */
+};
+
+struct round {
+	struct execution_graph *graph;
+	const struct loggps *model;
+	const struct collective *collective;
+	uint32_t *moments;
+	struct transfer *transfers;
+	size_t count, capacity; /* capacity: a rank sends at most one message a round */
+	int code;
+};
+
+static uint32_t absolute(const struct round *round, uint32_t relative)
+{
+	return (relative + round->collective->root) % round->collective->ranks;
+}
+
+static void plan(struct round *round, uint32_t from, uint32_t to, uint64_t bytes)
+{
+	if (round->count < round->capacity)
+		round->transfers[round->count++] = (struct transfer){.from = from, .to = to, .bytes = bytes};
+}
+
+static uint32_t after_overhead(const struct round *round, uint32_t rank, uint32_t from)
+{
+	return execution_after(round->graph, rank, from, round->model->overhead_ns);
+}
+
+static int receive(struct round *round, const struct transfer *transfer)
+{
+	struct envelope envelope = {.from = absolute(round, transfer->from), .to = absolute(round, transfer->to)};
+	uint32_t *sender = &round->moments[envelope.from], *receiver = &round->moments[envelope.to];
+	struct message_ends ends;
+
+	if (message_transfer(round->graph, round->model, &envelope, transfer->bytes, transfer->sent, *receiver, &ends) <
+	    0)
+		return -ENOMEM;
+	*receiver = after_overhead(round, envelope.to, ends.arrived);
+	if (ends.sender_done != transfer->sent)
+		*sender = execution_last(round->graph, envelope.from, (uint32_t[]){*sender, ends.sender_done}, 2);
+	return *receiver && *sender ? 0 : -ENOMEM;
+}
+
+/* Makes the planned messages, and begins a new round. */
+static void finish(struct round *round)
+{
+	for (size_t i = 0; i < round->count && round->code == 0; i++) {
+		struct transfer *transfer = &round->transfers[i];
+		uint32_t rank = absolute(round, transfer->from);
+
+		transfer->sent = round->moments[rank] = after_overhead(round, rank, round->moments[rank]);
+		round->code = transfer->sent ? 0 : -ENOMEM;
+	}
+	for (size_t i = 0; i < round->count && round->code == 0; i++)
+		round->code = receive(round, &round->transfers[i]);
+	round->count = 0;
+}
+
+static void dissemination(struct round *round, uint64_t bytes, bool grows)
+{
+	uint32_t ranks = round->collective->ranks;
+
+	for (uint64_t step = 1; step < ranks; step *= 2) {
+		uint64_t parts = step < ranks - step ? step : ranks - step;
+
+		for (uint32_t rank = 0; rank < ranks; rank++)
+			plan(round, rank, (uint32_t)((rank + step) % ranks), grows ? parts * bytes : bytes);
+		finish(round);
+	}
+}
+
+/* From the root down, each rank passes on what it and those below it need. */
+static void tree_down(struct round *round, uint64_t bytes, bool parts)
+{
+	uint64_t ranks = round->collective->ranks, step = 1;
+
+	while (step < ranks)
+		step *= 2;
+	for (step /= 2; step > 0; step /= 2) {
+		for (uint64_t rank = 0; rank + step < ranks; rank += 2 * step) {
+			uint64_t below = ranks - rank - step < step ? ranks - rank - step : step;
+
+			plan(round, (uint32_t)rank, (uint32_t)(rank + step), parts ? below * bytes : bytes);
+		}
+		finish(round);
+	}
+}
+
+static void tree_up(struct round *round, uint64_t bytes, bool parts)
+{
+	uint64_t ranks = round->collective->ranks;
+
+	for (uint64_t step = 1; step < ranks; step *= 2) {
+		for (uint64_t rank = 0; rank + step < ranks; rank += 2 * step) {
+			uint64_t below = ranks - rank - step < step ? ranks - rank - step : step;
+
+			plan(round, (uint32_t)(rank + step), (uint32_t)rank, parts ? below * bytes : bytes);
+		}
+		finish(round);
+	}
+}
+
+static void ring(struct round *round, uint32_t rounds, uint64_t bytes)
+{
+	uint32_t ranks = round->collective->ranks;
+
+	for (uint32_t i = 0; i < rounds; i++) {
+		for (uint32_t rank = 0; rank < ranks; rank++)
+			plan(round, rank, (rank + 1) % ranks, bytes);
+		finish(round);
+	}
+}
+
+/* Ranks beyond the largest power of two give their part to a neighbour first, and get the result last. */
+static void doubling(struct round *round, uint64_t bytes)
+{
+	uint32_t ranks = round->collective->ranks, power = 1, rest;
+
+	while (power <= ranks / 2)
+		power *= 2;
+	rest = ranks - power;
+	for (uint32_t i = 0; i < rest; i++)
+		plan(round, power + i, i, bytes);
+	finish(round);
+	for (uint32_t step = 1; step < power; step *= 2) {
+		for (uint32_t rank = 0; rank < power; rank++)
+			plan(round, rank, rank ^ step, bytes);
+		finish(round);
+	}
+	for (uint32_t i = 0; i < rest; i++)
+		plan(round, i, power + i, bytes);
+	finish(round);
+}
+
+static void pairwise(struct round *round, uint64_t bytes)
+{
+	uint32_t ranks = round->collective->ranks;
+
+	for (uint32_t step = 1; step < ranks; step++) {
+		for (uint32_t rank = 0; rank < ranks; rank++)
+			plan(round, rank, (rank + step) % ranks, bytes);
+		finish(round);
+	}
+}
+
+static void chain(struct round *round, uint64_t bytes)
+{
+	for (uint32_t rank = 0; rank + 1 < round->collective->ranks; rank++) {
+		plan(round, rank, rank + 1, bytes);
+		finish(round);
+	}
+}
+
+static void run(struct round *round)
+{
+	const struct collective *collective = round->collective;
+	uint32_t ranks = collective->ranks;
+	uint64_t bytes = collective->bytes;
+
+	switch (collective->kind) {
+	case MPI_BARRIER:
+		dissemination(round, 0, false);
+		break;
+	case MPI_BROADCAST:
+		tree_down(round, bytes, false);
+		break;
+	case MPI_REDUCE:
+		tree_up(round, bytes, false);
+		break;
+	case MPI_ALLREDUCE:
+		if (bytes < RING_BYTES)
+			doubling(round, bytes);
+		else
+			ring(round, 2 * (ranks - 1), (bytes + ranks - 1) / ranks);
+		break;
+	case MPI_GATHER:
+		tree_up(round, bytes, true);
+		break;
+	case MPI_SCATTER:
+		tree_down(round, bytes, true);
+		break;
+	case MPI_ALLGATHER:
+		if (bytes * ranks < RING_BYTES)
+			dissemination(round, bytes, true);
+		else
+			ring(round, ranks - 1, bytes);
+		break;
+	case MPI_ALLTOALL:
+		pairwise(round, bytes);
+		break;
+	case MPI_SCAN:
+		chain(round, bytes);
+		break;
+	case MPI_SEND:
+	case MPI_SSEND:
+	case MPI_RECEIVE:
+	case MPI_WAIT:
+		break;
+	}
+}
+
+int collective_run(struct execution_graph *graph, const struct loggps *model, const struct collective *collective,
+		   uint32_t *moments)
+{
+	struct round round = {
+		.graph = graph,
+		.model = model,
+		.collective = collective,
+		.moments = moments,
+		.transfers = calloc(collective->ranks, sizeof *round.transfers),
+		.capacity = collective->ranks,
+	};
+
+	if (!round.transfers)
+		return -ENOMEM;
+	run(&round);
+	free(round.transfers);
+	return round.code;
+}

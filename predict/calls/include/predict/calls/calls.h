@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The recorded MPI calls of a run, one list a rank, and their execution graph. What a rank does between two calls is
+ * computation, which takes as long as it did; what happens within a call is computed from the LogGPS model. One thread.
+ */
+#ifndef PREDICT_CALLS_H
+#define PREDICT_CALLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <base/error.h>
+#include <predict/graph/graph.h>
+
+enum mpi_kind {
+	MPI_SEND,
+	MPI_SSEND, /* a rendezvous at every size */
+	MPI_RECEIVE,
+	MPI_WAIT,
+	MPI_BARRIER,
+	MPI_BROADCAST,
+	MPI_REDUCE,
+	MPI_ALLREDUCE,
+	MPI_GATHER,
+	MPI_SCATTER,
+	MPI_ALLGATHER,
+	MPI_ALLTOALL,
+	MPI_SCAN,
+};
+enum { MPI_KINDS = MPI_SCAN + 1 };
+
+enum { MPI_NO_REQUEST = 0 };
+
+struct mpi_call {
+	double begin_us, end_us;
+	uint64_t bytes;   /* of a message; of each rank's part of a collective */
+	uint64_t request; /* of a call that does not wait, and of MPI_WAIT; MPI_NO_REQUEST: the call waits */
+	uint64_t communicator;
+	int32_t peer, tag; /* peer: the other rank, or the root */
+	uint32_t line;
+	uint8_t kind;
+	bool inner; /* a further part of the call before it, as of MPI_Sendrecv and MPI_Waitall: no computation between
+		     */
+};
+
+struct mpi_rank {
+	char *file; /* for messages */
+	struct mpi_call *calls;
+	size_t count, capacity;
+	double start_us, end_us; /* after MPI_Init, before MPI_Finalize; without them the first and the last call */
+};
+
+/* A kind of call that is not modelled; its time counts as computation. */
+struct mpi_other {
+	char name[40];
+	uint64_t calls;
+	double us;
+};
+
+struct mpi_run {
+	struct mpi_rank *ranks;
+	uint32_t rank_count;
+	struct mpi_other *others; /* sorted by name */
+	size_t other_count, other_capacity;
+};
+
+/*
+ * Reads the traces of liballprof (LogGOPSim's recorder), one file a rank in the order of the ranks, plain or gzip.
+ * Fills an uninitialised run. Returns 0, or -errno with err set; mpi_run_free() is legal after both.
+ */
+int mpi_read_allprof(char *const *paths, uint32_t count, struct mpi_run *run, struct error *err);
+/* As mpi_read_allprof() for one rank's text; the run must have been set up by mpi_run_init(). */
+int mpi_parse_allprof(struct mpi_run *run, uint32_t rank, const char *name, const char *text, size_t bytes,
+		      struct error *err);
+
+int mpi_run_init(struct mpi_run *run, uint32_t ranks); /* 0 or -ENOMEM */
+void mpi_run_free(struct mpi_run *run);
+
+const char *mpi_kind_name(enum mpi_kind kind); /* "MPI_Allreduce" */
+
+/*
+ * Makes the graph of a run, which is not initialised before. counts (may be NULL): calls of each kind. Returns 0, or
+ * -errno with err set: an unmatched message, ranks in different collectives, a clock that goes back.
+ * execution_graph_free() is legal after both.
+ */
+int mpi_build(const struct mpi_run *run, const struct loggps *model, struct execution_graph *graph,
+	      uint64_t counts[MPI_KINDS], struct error *err);
+
+#endif
